@@ -212,7 +212,7 @@ func TestInvariant7ReadingChangesNothing(t *testing.T) {
 			return err
 		},
 		"LookAtEvents": func(ctx context.Context) error {
-			_, err := pipeline.LookAtEvents(ctx, d.compiled, pipeline.LookOptions{}, func(*event.Event) error { return nil })
+			_, err := pipeline.ScanEvents(ctx, d.compiled, pipeline.ScanOptions{}, func(*event.Event) error { return nil })
 			return err
 		},
 		"CheckTopics": func(ctx context.Context) error {

@@ -43,7 +43,7 @@ func DeniedAccess(d *deployment.Deployment, err error) []AccessLack {
 // the configuration lacks for a role, and what is too much. It changes nothing. principal is what
 // the brokers call that user, "User:bob"; "": as Kafka's defaults derive it from the configuration.
 // Where brokers do not let the user look at their rules, the report says so and has only what
-// concerns the user. Errors are what brokers said, of connecting and of asking.
+// concerns the user. Errors are the brokers' answers and connection errors.
 func CheckAccess(ctx context.Context, d *deployment.Deployment, role AccessRole, principal string) (*AccessReport, error) {
 	if principal == "" {
 		principal = connect.Principal(&d.Config.Kafka)

@@ -73,7 +73,7 @@ type ChangeResult struct {
 // Errors: ErrHeaderMismatch where a difference can never be, ErrPromiseWeakened,
 // ErrInterruptedTurn, ErrStopped, ErrNotInitialised, ErrTopicSettings, ErrLogFault,
 // deployment.ErrSuperseded where a run or another change has taken over,
-// *spend.StopError, or what the broker said, and for counts in avro the registry. With an
+// *spend.StopError, or the broker's error, and for counts in avro the registry. With an
 // error the result holds the differences as far as they are known.
 func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (ChangeResult, error) {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
@@ -104,7 +104,7 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 	if len(result.Differences) == 0 {
 		return result, remake(ctx, d, client, o)
 	}
-	if err := c.Look(); err != nil {
+	if err := c.ReadState(); err != nil {
 		return result, err
 	}
 	if result.UnderWay, err = sameMoment(ctx, generations.InForce(d, c.Old), client, control, o.Logger); err != nil {
@@ -183,14 +183,14 @@ func topicsFor(ctx context.Context, d *deployment.Deployment, c *admin.Change) e
 	if err := CheckTopics(ctx, d, CheckOptions{}); err != nil {
 		return err
 	}
-	return c.Unused(ctx)
+	return c.CheckUnused(ctx)
 }
 
 // rehearse goes through the whole change without taking anything from a run that goes on, so that
 // whatever can refuse the change refuses it here.
 func rehearse(ctx context.Context, d *deployment.Deployment, c *admin.Change, want *schemas.Header, o ChangeOptions) error {
 	c.Plan(want)
-	if err := c.Fits(); err != nil {
+	if err := c.CheckSize(); err != nil {
 		return err
 	}
 	snapshots, err := c.WindUp(ctx)
@@ -208,7 +208,7 @@ func rehearse(ctx context.Context, d *deployment.Deployment, c *admin.Change, wa
 	if err := c.Store(ctx, snapshots); err != nil {
 		return err
 	}
-	return c.Still(ctx)
+	return c.CheckUnmoved(ctx)
 }
 
 // perform takes over and puts the generation of want in force.

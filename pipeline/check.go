@@ -37,10 +37,10 @@ type CheckOptions struct {
 // changes nothing. Other errors: ErrStrict beside ErrTopicSettings when there is
 // nothing but what CheckOptions.Strict refuses; ErrLogFault when the topics do not
 // belong together, ErrPromiseWeakened, *event.FormatError in a schema that lacks a
-// field, and what broker and registry said. With CheckOptions.Start also
+// field, and errors of the broker and the registry. With CheckOptions.Start also
 // ErrHeaderMismatch where the configuration can never be that of the deployment, and
 // ErrStopped, ErrLogFault where topics were restored as they were at different moments or
-// records that a run needs are gone, and ErrCountsSchema or what the registry said where
+// records that a run needs are gone, and ErrCountsSchema or the registry's error where
 // consumers of counts in avro would not find the schema; of a configuration that a change
 // could put in force it warns the logger.
 func CheckTopics(ctx context.Context, d *deployment.Deployment, o CheckOptions) error {
@@ -84,7 +84,7 @@ func checkDeployment(ctx context.Context, d *deployment.Deployment, client *kafk
 		o.Logger.Warn(fmt.Sprintf("the configuration is not the one in force, so a run refuses it: %v (tollgate change --dry-run lists all differences)", err))
 	}
 	var stop *schemas.Stop
-	control.Look(func(v *controllog.View) { stop = v.Stop })
+	control.WithView(func(v *controllog.View) { stop = v.Stop })
 	if stop != nil {
 		return controllog.Stopped(stop)
 	}

@@ -75,8 +75,8 @@ type InitOptions struct {
 // differ but by Change. The topics must exist. Errors: *InitialisedError when control
 // holds a HEADER already, or another Init was first, with the differences from it;
 // ErrLogFault when control holds other records, or is empty and ledger or counts are
-// not; ErrTopicSettings, or what the broker said. Where counts are written as
-// schemas.CountsAvro, Init first has their schema registered: then also what the registry said.
+// not; ErrTopicSettings, or the broker's error. Where counts are written as
+// schemas.CountsAvro, Init first has their schema registered: then also the registry's error.
 func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
@@ -174,7 +174,7 @@ func Recover(ctx context.Context, d *deployment.Deployment, by string) error {
 	}
 	var stop *schemas.Stop
 	var at int64
-	control.Look(func(v *controllog.View) { stop, at = v.Stop, v.StopAt })
+	control.WithView(func(v *controllog.View) { stop, at = v.Stop, v.StopAt })
 	if stop == nil {
 		return errors.New("recovering: the deployment has not stopped itself; there is nothing to recover from")
 	}

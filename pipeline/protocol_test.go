@@ -231,7 +231,7 @@ func TestRuleTheRunThatWasAnnouncedLastIsTheNewer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	control.Look(func(v *controllog.View) {
+	control.WithView(func(v *controllog.View) {
 		if v.Epoch != epoch || len(released(t, d)) != 0 {
 			t.Errorf("the epoch is %d, want the later run's %d", v.Epoch, epoch)
 		}

@@ -54,7 +54,7 @@ type MetricTallies struct {
 // TrustedReport adds up the tallies of all CLOSEs and SETTLEDs on control that
 // count, of every metric that there has ever been. It reads control from its
 // beginning and changes nothing. Errors: ErrLogFault for a damaged record of control,
-// or what the broker said.
+// or the broker's error.
 func TrustedReport(ctx context.Context, d *deployment.Deployment) (Tallies, error) {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
@@ -95,7 +95,7 @@ func TrustedReport(ctx context.Context, d *deployment.Deployment) (Tallies, erro
 	return sum.tallies(), nil
 }
 
-// adding adds up what control says, generation after generation.
+// adding adds up the tallies on control, generation after generation.
 type adding struct {
 	period  time.Duration
 	header  *schemas.Header // of the generation that is added up; nil before the first
@@ -139,7 +139,7 @@ func (a *adding) begin(h *schemas.Header) {
 	}
 }
 
-// done returns the pairs of records and windows of which the fate is known.
+// done returns the pairs of records and windows whose outcome is known.
 func (m *MetricTallies) done() uint64 { return m.Filtered + m.Clipped + m.OverBudget + m.Counted }
 
 // Pairs returns how many pairs of accepted records and windows there are: the sum of all parts.

@@ -90,7 +90,7 @@ func TestRuleREADKeepsNothingThatANextPollOverwrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	await.That(t, time.Minute, "READ has the first part", func() (has bool) {
-		control.Look(func(v *controllog.View) { has = len(v.Parts) == 1 })
+		control.WithView(func(v *controllog.View) { has = len(v.Parts) == 1 })
 		return has
 	})
 	minute(31, 500)

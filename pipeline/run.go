@@ -111,7 +111,7 @@ const defaultStallLimit = 2 * time.Minute
 //
 // Errors: ErrNotInitialised, ErrHeaderMismatch, ErrTopicSettings (with ErrStrict
 // where strictness alone refuses), ErrPromiseWeakened, ErrStopped, ErrConflict,
-// ErrLogFault, *spend.StopError, ErrNoBroker, ErrStuck, or what the broker said.
+// ErrLogFault, *spend.StopError, ErrNoBroker, ErrStuck, or the broker's error.
 // After ErrConflict and *spend.StopError every later run ends with ErrStopped, until
 // Recover.
 func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result RunResult, err error) {
@@ -160,18 +160,18 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 	r := &run{stages: newStages(ctx, d, client, control, terms, opts.Logger)}
 	defer r.close() //nolint:errcheck // where it is the first call, there is an error already
 	r.stalls, r.looks = stalls, looks
-	looks.Also(r.losses.Look)
-	looks.Also(func(time.Time) {
+	looks.EverySecond(r.losses.Check)
+	looks.EverySecond(func(time.Time) {
 		for _, topic := range []string{d.Config.Outputs.Ledger, d.Config.Outputs.Counts} {
-			stalls.Work(client.Appended(topic))
+			stalls.ObserveWork(client.Appended(topic))
 		}
 	})
-	defer func() { r.losses.Look(time.Now()) }() // a run may end before the first look
+	defer func() { r.losses.Check(time.Now()) }() // a run may end before the first check
 	if opts.OnState != nil {
-		looks.Also(r.tellState(opts, client))
+		looks.EverySecond(r.reportState(opts, client))
 	}
 	if opts.OnProgress != nil && !opts.Bounded {
-		looks.Also(func(now time.Time) {
+		looks.EverySecond(func(now time.Time) {
 			if o, known := stalls.Outlook(now); known {
 				opts.OnProgress(o)
 			}
@@ -184,12 +184,12 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 		}
 		opts.OnStart(from)
 	}
-	defer tellSettled(r.stages, opts.Workers != nil, opts.OnSettled)()
+	defer notifySettled(r.stages, opts.Workers != nil, opts.OnSettled)()
 	defer r.drainOn(ctx, opts.Drain)()
 	if opts.Workers != nil {
-		err = r.remotely(ctx, opts.Workers)
+		err = r.runOnWorkers(ctx, opts.Workers)
 	} else {
-		err = r.here(ctx, opts.Engine)
+		err = r.runLocally(ctx, opts.Engine)
 	}
 	if err != nil {
 		r.giveUp() // an end of a turn that waits for its instant is the next run's to tell
@@ -239,8 +239,8 @@ func (r *run) pipeline(w *Workers) (*beam.Pipeline, error) {
 	return p, nil
 }
 
-// here runs the pipeline on an engine in this process.
-func (r *run) here(ctx context.Context, engine Engine) error {
+// runLocally runs the pipeline on an engine in this process.
+func (r *run) runLocally(ctx context.Context, engine Engine) error {
 	forget, err := transforms.Register(r.terms.ID, r.runtime())
 	if err != nil {
 		return err
@@ -253,7 +253,7 @@ func (r *run) here(ctx context.Context, engine Engine) error {
 	err = engine(ctx, p)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	superseded, stop := r.over()
+	superseded, stop := r.endByControl()
 	switch {
 	case r.superseded:
 		return nil
@@ -269,9 +269,10 @@ func (r *run) here(ctx context.Context, engine Engine) error {
 	return stop
 }
 
-// over says by control whether another run has taken over, and returns the ErrStopped of a STOP.
-func (r *run) over() (superseded bool, stop error) {
-	r.control.Look(func(v *controllog.View) {
+// endByControl returns whether another run has taken over, and the ErrStopped of a STOP, both as
+// control says.
+func (r *run) endByControl() (superseded bool, stop error) {
+	r.control.WithView(func(v *controllog.View) {
 		superseded = v.Run > r.terms.Run
 		if v.Stop != nil {
 			stop = controllog.Stopped(v.Stop)
@@ -281,10 +282,10 @@ func (r *run) over() (superseded bool, stop error) {
 }
 
 func (r *run) result() RunResult {
-	superseded, _ := r.over()
+	superseded, _ := r.endByControl()
 	out := RunResult{Superseded: superseded || r.superseded}
 	owed := uint64(0)
-	r.control.Look(func(v *controllog.View) {
+	r.control.WithView(func(v *controllog.View) {
 		out.Settled = v.Settled
 		if v.Ended != nil && v.Run == r.terms.Run {
 			out.Drained, owed = v.Ended.Drained, v.Ended.Owed

@@ -24,7 +24,7 @@ func begin(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 	if errors.Is(failed, deployment.ErrOtherPromise) || errors.Is(failed, schemas.ErrVersion) {
 		return nil, failed // a topic that is missing must not be made anew
 	}
-	if failed != nil && time.Since(began) > controllog.LookAgain {
+	if failed != nil && time.Since(began) > controllog.SupersededLimit {
 		return nil, failed // it waited for the broker; no rule of topics explains that
 	}
 	var stop *schemas.Stop
@@ -35,7 +35,7 @@ func begin(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 		if err := generations.Agrees(d, control.Header); err != nil {
 			return nil, err
 		}
-		control.Look(func(v *controllog.View) { stop = v.Stop })
+		control.WithView(func(v *controllog.View) { stop = v.Stop })
 	}
 	if failed == nil && stop == nil { // a supervisor may start a stopped deployment again and again
 		if err := control.Announce(ctx); err != nil {

@@ -54,13 +54,13 @@ type PartitionState struct {
 // brokerAway is how long a broker may leave a call without an answer before it counts as away.
 const brokerAway = 10 * time.Second
 
-// tellState returns what is called about once a second.
-func (r *run) tellState(opts RunOptions, client *kafkalog.Client) func(now time.Time) {
+// reportState returns a function to be called about once a second, which calls OnState.
+func (r *run) reportState(opts RunOptions, client *kafkalog.Client) func(now time.Time) {
 	ready := watch.NewReadiness(watch.RulesOf(r.dep, opts.Bounded, opts.StallLimit))
 	first := int64(-1)
 	return func(now time.Time) {
 		var s RunState
-		r.control.Look(func(v *controllog.View) {
+		r.control.WithView(func(v *controllog.View) {
 			if first < 0 {
 				first = v.Epochs
 			}
@@ -69,9 +69,9 @@ func (r *run) tellState(opts RunOptions, client *kafkalog.Client) func(now time.
 			s.Generation = v.Header.Generation
 		})
 		s.ClosedTo, s.SettledTo = time.UnixMilli(r.turns.End(s.Closed)).UTC(), time.UnixMilli(r.turns.End(s.Settled)).UTC()
-		seen, at := r.stalls.Seen()
+		seen, at := r.stalls.Observed()
 		troubles := client.Troubles()
-		s.NotReady = ready.Look(now, seen, at, s.Settled, troubles)
+		s.NotReady = ready.Check(now, seen, at, s.Settled, troubles)
 		s.Broker = len(client.Away()) == 0 && (len(troubles) == 0 || now.Sub(troubles[0].Since) < brokerAway)
 		if seen.Open > 0 {
 			s.OpenFor = now.Sub(seen.OpenedAt)

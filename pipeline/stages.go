@@ -111,7 +111,7 @@ func (s *stages) reader(group int) (transforms.Source, error) {
 		Ends: s.terms.Ends, StallLimit: s.terms.StallLimit, Logger: s.log, Losses: s.losses}
 	if o.Stalls = s.stalls; group > 0 {
 		o.Stalls = watch.New(watch.RulesOf(s.dep, s.terms.Bounded, s.terms.StallLimit), s.log)
-		s.looks.Also(o.Stalls.Look)
+		s.looks.EverySecond(o.Stalls.Check)
 	}
 	r, err := reading.New(s.ctx, s.dep, s.client, s.control, o)
 	if err != nil {
@@ -131,27 +131,27 @@ func (s *stages) spender(context.Context) (transforms.Spender, error) {
 		return nil, err
 	}
 	ledger := ledgerlog.New(s.client, s.control, s.dep)
-	s.also(closer(func() error { ledger.Close(); return nil }))
+	s.closeWithRun(closer(func() error { ledger.Close(); return nil }))
 	engine, err := spend.NewEngine(spend.Options{
 		Rules: rules, Ledger: ledger, Settlements: s.control,
 		Ending: s.turns.Ending, Windows: s.turns, Forget: crashpoint.From(s.ctx).Forget,
-		Lost: s.lose,
+		Lost: s.reportLost,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return atWork{s.stalls, engine.Spend}, nil
+	return workObserver{s.stalls, engine.Spend}, nil
 }
 
 func (s *stages) releaser(context.Context) (transforms.Releaser, error) {
-	r, err := publishing.NewReleaser(s.client, s.control, s.dep, s.turns, s.lose)
+	r, err := publishing.NewReleaser(s.client, s.control, s.dep, s.turns, s.reportLost)
 	if c, ok := r.(io.Closer); ok && err == nil {
-		s.also(closer(func() error { _ = c.Close(); return nil })) // connections to Kafka: closing them does not fail
+		s.closeWithRun(closer(func() error { _ = c.Close(); return nil })) // connections to Kafka: closing them does not fail
 	}
 	if err != nil {
 		return nil, err
 	}
-	return atWork{s.stalls, r.Release}, nil
+	return workObserver{s.stalls, r.Release}, nil
 }
 
 func (s *stages) settler(context.Context) (transforms.Settler, error) { return s.settling() }
@@ -159,7 +159,7 @@ func (s *stages) settler(context.Context) (transforms.Settler, error) { return s
 func (s *stages) openSettler() (transforms.Settler, error) {
 	r, err := publishing.NewSettler(s.telling, s.client, s.control, s.dep, s.turns)
 	if c, ok := r.(io.Closer); ok && err == nil {
-		s.also(c)
+		s.closeWithRun(c)
 	}
 	return r, err
 }
@@ -169,23 +169,23 @@ type closer func() error
 // Close implements io.Closer.
 func (c closer) Close() error { return c() }
 
-func (s *stages) also(c io.Closer) {
+func (s *stages) closeWithRun(c io.Closer) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	s.open = append(s.open, c)
 }
 
-// lose says on control that a stage has lost a partition to another writer in an epoch. READ then
-// takes a new one, unless a newer run has taken over. Where that cannot be said, the stall limit
-// comes to the same.
-func (s *stages) lose(epoch int64) {
-	if err := s.say(s.ctx, &schemas.Lost{Epoch: epoch}); err != nil && s.ctx.Err() == nil {
+// reportLost writes to control that a stage has lost a partition to another writer in an epoch.
+// READ then takes a new one, unless a newer run has taken over. If the record cannot be written,
+// the stall limit has the same effect.
+func (s *stages) reportLost(epoch int64) {
+	if err := s.appendControl(s.ctx, &schemas.Lost{Epoch: epoch}); err != nil && s.ctx.Err() == nil {
 		s.log.Warn("another writer has taken a partition, and this could not be recorded on control: the turn waits until the stall limit", "error", err)
 	}
 }
 
-// say writes one record to control.
-func (s *stages) say(ctx context.Context, body schemas.ControlBody) error {
+// appendControl appends one record to control.
+func (s *stages) appendControl(ctx context.Context, body schemas.ControlBody) error {
 	w, err := controllog.NewWriter(ctx, s.control)
 	if err != nil {
 		return err
@@ -206,7 +206,7 @@ func (s *stages) fail(err error) {
 		return // the engine cancels the other stages after a failure, and returns what it was
 	}
 	s.first = err
-	over, epoch, werr := s.control.Past(s.ctx)
+	over, epoch, werr := s.control.Superseded(s.ctx)
 	if werr == nil && over {
 		s.superseded = true
 		return
@@ -216,7 +216,7 @@ func (s *stages) fail(err error) {
 		return
 	}
 	if werr == nil {
-		werr = s.say(s.ctx, &schemas.Stop{Epoch: epoch, Turn: stop.Turn, Reason: stop.Error()})
+		werr = s.appendControl(s.ctx, &schemas.Stop{Epoch: epoch, Turn: stop.Turn, Reason: stop.Error()})
 	}
 	if werr != nil {
 		s.first = fmt.Errorf("%w (and writing the STOP failed: %w)", err, werr)

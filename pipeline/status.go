@@ -69,7 +69,7 @@ func (s *Status) Err() error {
 }
 
 // ReadStatus reads the control topic to its end and nothing else; it changes nothing and needs no
-// key. now is the clock. Errors: ErrNotInitialised, ErrLogFault, or what the broker said.
+// key. now is the clock. Errors: ErrNotInitialised, ErrLogFault, or the broker's error.
 func ReadStatus(ctx context.Context, d *deployment.Deployment, now time.Time) (*Status, error) {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
@@ -90,7 +90,7 @@ func ReadStatus(ctx context.Context, d *deployment.Deployment, now time.Time) (*
 		s.BeganOnCluster = elsewhere.Cluster
 	}
 	settledAt, stopAt := int64(-1), int64(-1)
-	control.Look(func(v *controllog.View) {
+	control.WithView(func(v *controllog.View) {
 		s.Run, s.Epoch, s.Closed, s.Settled = v.Run, v.Epoch, v.Closed, v.Settled
 		if at, known := v.SettledAt[v.Settled]; known {
 			settledAt = at

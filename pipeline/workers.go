@@ -93,12 +93,13 @@ var ErrWorker = errors.New("a worker failed")
 // begin at all.
 const earlyFailures = 3
 
-// judge returns the judgement of failures: an error where beginning again does not help.
-func (r *run) judge() func(cause string) error {
+// judgeFailures returns a function that returns an error if a failed job would not succeed when
+// restarted.
+func (r *run) judgeFailures() func(cause string) error {
 	early := 0
 	return func(cause string) error {
 		begun := false
-		r.control.Look(func(v *controllog.View) { begun = v.Run >= r.terms.Run })
+		r.control.WithView(func(v *controllog.View) { begun = v.Run >= r.terms.Run })
 		cause, err := decoded(cause)
 		if err != nil && (err != errOpening || !begun) { //nolint:errorlint // one of the table
 			return fmt.Errorf("%w: %w: %s", ErrWorker, err, cause)
@@ -118,8 +119,8 @@ var errOver = errors.New("the run is over")
 // of turns wait for: some engines never end one.
 const overLimit = time.Second
 
-// remotely has workers run the pipeline, and follows control meanwhile.
-func (r *run) remotely(ctx context.Context, w *Workers) error {
+// runOnWorkers submits the pipeline to workers and follows control meanwhile.
+func (r *run) runOnWorkers(ctx context.Context, w *Workers) error {
 	if _, err := generations.Rules(r.dep, r.control.Header); err != nil {
 		return err
 	}
@@ -141,7 +142,7 @@ func (r *run) remotely(ctx context.Context, w *Workers) error {
 		}
 	})
 	h := r.control.Header
-	err = w.Engine(job, p, Job{Name: fmt.Sprintf("tollgate %s %x", h.Deployment, h.Incarnation[:4]), Failing: r.judge()})
+	err = w.Engine(job, p, Job{Name: fmt.Sprintf("tollgate %s %x", h.Deployment, h.Incarnation[:4]), Failing: r.judgeFailures()})
 	over := errors.Is(context.Cause(job), errOver)
 	cancel(nil)
 	following.Wait()
@@ -161,9 +162,9 @@ func (r *run) remotely(ctx context.Context, w *Workers) error {
 	if uerr := r.control.Update(ctx); uerr != nil {
 		return errors.Join(err, uerr)
 	}
-	superseded, stop := r.over()
+	superseded, stop := r.endByControl()
 	ended, later := false, false
-	r.control.Look(func(v *controllog.View) {
+	r.control.WithView(func(v *controllog.View) {
 		ended, later = v.Ended != nil && v.Run == r.terms.Run, v.Announced > r.terms.Run
 	})
 	switch {
@@ -192,7 +193,7 @@ func (r *run) follow(ctx context.Context, cancel context.CancelCauseFunc) error 
 	for ctx.Err() == nil {
 		var from, epoch int64
 		drained, over := false, false
-		r.control.Look(func(v *controllog.View) {
+		r.control.WithView(func(v *controllog.View) {
 			from, epoch, drained = v.Next, v.Epoch, v.Drained(r.terms.Run)
 			over = v.Run > r.terms.Run || v.Run == r.terms.Run && v.Ended != nil || v.Stop != nil
 		})
@@ -205,12 +206,12 @@ func (r *run) follow(ctx context.Context, cancel context.CancelCauseFunc) error 
 			asked = epoch
 		case drained && asked != epoch && !over:
 			asked = epoch
-			if err := r.say(ctx, &schemas.Drain{Run: r.terms.Run}); err != nil {
+			if err := r.appendControl(ctx, &schemas.Drain{Run: r.terms.Run}); err != nil {
 				return err
 			}
 		case now.Sub(told) > time.Second:
 			told = now
-			if err := r.tellProgress(ctx, &moved, now); err != nil {
+			if err := r.observeProgress(ctx, &moved, now); err != nil {
 				return err
 			}
 		}
@@ -246,11 +247,12 @@ func delay(cuts []schemas.Cut, at time.Time) (most time.Duration) {
 	return most
 }
 
-// tellProgress tells the stalls what control and the ends of the events topic say.
-func (r *run) tellProgress(ctx context.Context, moved *moves, now time.Time) error {
+// observeProgress passes the progress that control and the ends of the events topic show to the
+// stalls.
+func (r *run) observeProgress(ctx context.Context, moved *moves, now time.Time) error {
 	p := watch.Progress{End: calendar.Forever, Behind: calendar.Forever}
 	cuts, times := map[int32]int64{}, map[int32]int64{}
-	r.control.Look(func(v *controllog.View) {
+	r.control.WithView(func(v *controllog.View) {
 		p.Result = r.turns.NextEnd(v.Settled)
 		p.End = r.turns.End(v.Closed + 1)
 		p.Closed = v.Closed > v.Settled && r.turns.End(v.Closed) >= p.Result
@@ -287,7 +289,7 @@ func (r *run) tellProgress(ctx context.Context, moved *moves, now time.Time) err
 	if p.Open == 0 && (!atEnd || !r.terms.Bounded) {
 		p.Unclosed = moved.at
 	}
-	r.stalls.See(now, p)
+	r.stalls.Observe(now, p)
 	return nil
 }
 
@@ -337,7 +339,7 @@ func openRun(run transforms.Run, load func(config string) (*Deployment, error), 
 	s := newStages(ctx, d, client, control, t, log)
 	s.stalls = watch.New(watch.RulesOf(d, t.Bounded, t.StallLimit), log)
 	s.looks = watch.Start(ctx, client, s.stalls, nil, func(error) {})
-	s.looks.Also(s.losses.Look)
+	s.looks.EverySecond(s.losses.Check)
 	rt := s.runtime()
 	rt.Fail = func(err error) error {
 		s.fail(err)

@@ -184,7 +184,7 @@ func release(run string) {
 }
 
 // openStage opens a stage of a run, once in the process.
-func openStage[T any](ctx context.Context, run Run, of func(*opened) (*T, func(context.Context) (T, error))) (T, *told, error) {
+func openStage[T any](ctx context.Context, run Run, of func(*opened) (*T, func(context.Context) (T, error))) (T, *stageOfRun, error) {
 	var none T
 	rt, err := hold(run)
 	if err != nil {
@@ -199,7 +199,7 @@ func openStage[T any](ctx context.Context, run Run, of func(*opened) (*T, func(c
 			return none, nil, err
 		}
 	}
-	return *stage, &told{rt: rt, run: run.ID}, nil
+	return *stage, &stageOfRun{rt: rt, run: run.ID}, nil
 }
 
 // The hooks of a run.
@@ -210,14 +210,14 @@ type (
 	runSettler  struct{ Run Run }
 )
 
-// told passes the errors of a stage on to the run.
-type told struct {
+// stageOfRun passes the errors of a stage on to the run.
+type stageOfRun struct {
 	rt  *opened
 	run string
 }
 
 // Fail implements FailureListener.
-func (t *told) Fail(err error) error {
+func (t *stageOfRun) Fail(err error) error {
 	if t.rt.Fail == nil {
 		return err
 	}
@@ -225,51 +225,51 @@ func (t *told) Fail(err error) error {
 }
 
 // Close implements io.Closer: the run is held by one stage less.
-func (t *told) Close() error {
+func (t *stageOfRun) Close() error {
 	release(t.run)
 	return nil
 }
 
-type toldSource struct {
+type runningSource struct {
 	Source
-	*told
+	*stageOfRun
 }
 
-type toldSpender struct {
+type runningSpender struct {
 	Spender
-	*told
+	*stageOfRun
 }
 
-type toldReleaser struct {
+type runningReleaser struct {
 	Releaser
-	*told
+	*stageOfRun
 }
 
-type toldSettler struct {
+type runningSettler struct {
 	Settler
-	*told
+	*stageOfRun
 }
 
 // Open implements hook.Hook.
 func (r runSource) Open(ctx context.Context) (Source, error) {
 	s, t, err := openStage(ctx, r.Run, func(o *opened) (*Source, func(context.Context) (Source, error)) { return &o.source, o.Source })
-	return toldSource{s, t}, err
+	return runningSource{s, t}, err
 }
 
 // Open implements hook.Hook.
 func (r runSpender) Open(ctx context.Context) (Spender, error) {
 	s, t, err := openStage(ctx, r.Run, func(o *opened) (*Spender, func(context.Context) (Spender, error)) { return &o.spender, o.Spender })
-	return toldSpender{s, t}, err
+	return runningSpender{s, t}, err
 }
 
 // Open implements hook.Hook.
 func (r runReleaser) Open(ctx context.Context) (Releaser, error) {
 	s, t, err := openStage(ctx, r.Run, func(o *opened) (*Releaser, func(context.Context) (Releaser, error)) { return &o.releaser, o.Releaser })
-	return toldReleaser{s, t}, err
+	return runningReleaser{s, t}, err
 }
 
 // Open implements hook.Hook.
 func (r runSettler) Open(ctx context.Context) (Settler, error) {
 	s, t, err := openStage(ctx, r.Run, func(o *opened) (*Settler, func(context.Context) (Settler, error)) { return &o.settler, o.Settler })
-	return toldSettler{s, t}, err
+	return runningSettler{s, t}, err
 }

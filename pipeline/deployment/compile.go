@@ -127,8 +127,8 @@ func sumsOf(metrics []schemas.MetricSpec) Sums {
 	return s
 }
 
-// Takes says whether some metric of a kind with values takes an event.
-func (s *Sums) Takes(e *event.Event) bool { return s.all || e.Passes&s.filter != 0 }
+// Includes says whether some metric of a kind with values takes an event.
+func (s *Sums) Includes(e *event.Event) bool { return s.all || e.Passes&s.filter != 0 }
 
 // checkFormat refuses an event format that no decoder can be made for, and notes
 // what it takes records for. Avro events have their schemas from a file or from a

@@ -23,7 +23,7 @@ const (
 // users, nothing can be released, or nothing as exact as was asked for: each with a value that
 // would change it, where one was found. It looks at no data. Empty for nearly every deployment.
 func Doubts(d *Deployment) []*ConfigError {
-	all := append(weakPromise(&d.Config.Privacy), nobodysUser(&d.Config.Events.Format)...)
+	all := append(weakPromise(&d.Config.Privacy), unreliableUser(&d.Config.Events.Format)...)
 	lifetimes := Lifetimes(d)
 	at := 0 // of the metric in d.Metrics, where its coverage follows it
 	for i := range d.Config.Metrics {
@@ -32,7 +32,7 @@ func Doubts(d *Deployment) []*ConfigError {
 			all = append(all, neverAdmitted(d, m, at))
 		} else if u := judge(&d.Config, m, c); u != usable {
 			field, reason := describe(u, m, c)
-			all = append(all, &ConfigError{Field: "metrics." + m.Name + "." + field, Reason: reason + cure(d, i, u)})
+			all = append(all, &ConfigError{Field: "metrics." + m.Name + "." + field, Reason: reason + remedy(d, i, u)})
 		}
 		at++
 		if m.Coverage != nil {
@@ -42,9 +42,9 @@ func Doubts(d *Deployment) []*ConfigError {
 	return all
 }
 
-// nobodysUser doubts a user field that is the time or the value as well: its contents change from
-// event to event, so that each event is a user of its own, and no person is protected.
-func nobodysUser(f *event.Format) []*ConfigError {
+// unreliableUser doubts a user field that is the time or the value as well: its contents change
+// from event to event, so that each event is a user of its own, and no person is protected.
+func unreliableUser(f *event.Format) []*ConfigError {
 	for _, other := range []struct{ name, field string }{{"time", f.Time}, {"value", f.Value}} {
 		if f.User == other.field {
 			return []*ConfigError{{Field: "events.user", Reason: fmt.Sprintf(
@@ -115,9 +115,9 @@ func describe(u useless, m *Metric, c *CompiledMetric) (field, reason string) {
 	return field, fmt.Sprintf("%d windows last %.0f years, and each of them has that small a part of the budget: no user contributes for so long", m.LastAtLeast, years)
 }
 
-// cure returns what would end a doubt about metric i, as the end of a sentence: the first of
+// remedy returns what would end a doubt about metric i, as the end of a sentence: the first of
 // some changes that does. "" where none does.
-func cure(d *Deployment, i int, u useless) string {
+func remedy(d *Deployment, i int, u useless) string {
 	budget := d.Budget
 	works := func(change func(m *Metric)) bool {
 		cfg := d.Config
@@ -155,12 +155,12 @@ func cure(d *Deployment, i int, u useless) string {
 			}
 		}
 	}
-	return cureByEpsilon(d, works, &budget)
+	return remedyByEpsilon(d, works, &budget)
 }
 
-// cureByEpsilon looks for an ε, up to a thousand times the present one and as long as it is not
+// remedyByEpsilon looks for an ε, up to a thousand times the present one and as long as it is not
 // doubtful itself. works is asked with the budget of each.
-func cureByEpsilon(d *Deployment, works func(func(*Metric)) bool, budget *budgets.Budget) string {
+func remedyByEpsilon(d *Deployment, works func(func(*Metric)) bool, budget *budgets.Budget) string {
 	p := &d.Config.Privacy
 	for times := 2.0; times <= 1024 && Recommended(p.Epsilon*times, p.Delta); times *= 2 {
 		more, err := budgets.NewBudget(p.Epsilon*times, p.Delta, d.Budget.Accountant, p.DeltaKeys)

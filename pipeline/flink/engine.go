@@ -274,7 +274,7 @@ func (s *submission) follow(ctx context.Context) error {
 			return fmt.Errorf("watching job %s: %w", s.job, err)
 		}
 		ended := terminal(state)
-		if err := s.tellFailures(ctx); err != nil {
+		if err := s.reportFailures(ctx); err != nil {
 			return err
 		}
 		every := calmEvery
@@ -292,9 +292,9 @@ func (s *submission) follow(ctx context.Context) error {
 	}
 }
 
-// tellFailures passes on the failures that were not told yet; of a job that has ended they are
+// reportFailures passes on the failures that were not told yet; of a job that has ended they are
 // kept.
-func (s *submission) tellFailures(ctx context.Context) error {
+func (s *submission) reportFailures(ctx context.Context) error {
 	all, err := s.failures(ctx, s.job)
 	if err != nil {
 		return nil //nolint:nilerr // the next look at the state says what it is

@@ -138,7 +138,7 @@ func (f *follower) follow(ctx context.Context) error {
 			return fmt.Errorf("following the ends of turns: %w", err)
 		}
 		for i := range fetched {
-			if err := f.take(ctx, &fetched[i]); err != nil {
+			if err := f.readEnds(ctx, &fetched[i]); err != nil {
 				return err
 			}
 			if f.onAnswer != nil && fetched[i].Err == nil {
@@ -148,8 +148,8 @@ func (f *follower) follow(ctx context.Context) error {
 	}
 }
 
-// take hands out the turns whose ends were fetched.
-func (f *follower) take(ctx context.Context, g *kafkalog.Fetched) error {
+// readEnds hands out the turns whose ends were fetched.
+func (f *follower) readEnds(ctx context.Context, g *kafkalog.Fetched) error {
 	if errors.Is(g.Err, kafkalog.ErrOffsetOutOfRange) {
 		bounds, err := f.client.Offsets(ctx, f.turns, 0)
 		if err == nil && (f.ends < bounds.Start || f.ends > bounds.High) {
@@ -174,8 +174,8 @@ func (f *follower) take(ctx context.Context, g *kafkalog.Fetched) error {
 		if len(ends) == 0 {
 			break
 		}
-		at := f.furthest(ends)
-		handed, err := f.hand(ctx, ends[at])
+		at := f.lastTogether(ends)
+		handed, err := f.deliver(ctx, ends[at])
 		if err != nil {
 			return err
 		}
@@ -187,14 +187,14 @@ func (f *follower) take(ctx context.Context, g *kafkalog.Fetched) error {
 	return nil
 }
 
-// furthest returns the index of the end up to which values are handed out at once: the first one,
-// or a later one of a later turn, as long as they are few.
-func (f *follower) furthest(ends []schemas.TurnEnd) (at int) {
+// lastTogether returns the index of the end up to which values are handed out at once: the first
+// one, or a later one of a later turn, as long as they are few.
+func (f *follower) lastTogether(ends []schemas.TurnEnd) (at int) {
 	for k, end := range ends {
 		if end.Turn <= ends[at].Turn {
 			continue
 		}
-		if f.together == 0 || f.before(end) > f.together {
+		if f.together == 0 || f.unreadBefore(end) > f.together {
 			break
 		}
 		at = k
@@ -202,8 +202,8 @@ func (f *follower) furthest(ends []schemas.TurnEnd) (at int) {
 	return at
 }
 
-// before returns how many records of counts were not read and stand before the end of a turn.
-func (f *follower) before(end schemas.TurnEnd) (n int64) {
+// unreadBefore returns how many records of counts were not read and stand before the end of a turn.
+func (f *follower) unreadBefore(end schemas.TurnEnd) (n int64) {
 	for shard := range min(len(f.next), len(end.CountsEnd)) {
 		n += max(end.CountsEnd[shard]-f.next[shard], 0)
 	}
@@ -218,9 +218,9 @@ var errBeyond = errors.New("the end of a turn is beyond what counts has")
 // just become the leader needs a moment to know how far its log goes.
 const beyondPatience = 5 * time.Second
 
-// bounded returns a context that ends with errBeyond once it is certain that an end of a turn
+// withinCounts returns a context that ends with errBeyond once it is certain that an end of a turn
 // cannot be read up to: that would take for ever.
-func (f *follower) bounded(ctx context.Context, end *schemas.TurnEnd) (context.Context, func()) {
+func (f *follower) withinCounts(ctx context.Context, end *schemas.TurnEnd) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	check := time.AfterFunc(beyondPatience, func() {
 		for shard := range min(len(f.next), len(end.CountsEnd)) {
@@ -239,10 +239,10 @@ func (f *follower) bounded(ctx context.Context, end *schemas.TurnEnd) (context.C
 	}
 }
 
-// hand hands out what counts holds of a turn, and of those before it whose ends are missing; false
-// where the end is foreign.
-func (f *follower) hand(ctx context.Context, end schemas.TurnEnd) (handed bool, err error) {
-	within, over := f.bounded(ctx, &end)
+// deliver hands out what counts holds of a turn, and of those before it whose ends are missing;
+// false where the end is foreign.
+func (f *follower) deliver(ctx context.Context, end schemas.TurnEnd) (handed bool, err error) {
+	within, over := f.withinCounts(ctx, &end)
 	defer over()
 	values := map[string]schemas.Release{} // by key of the record: a value may stand on counts twice
 	was := slices.Clone(f.next)

@@ -53,7 +53,7 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 	progress := terminal.NewProgress(a.stderr, tty, time.Now)
 	defer progress.Flush()
 	var s *sample.Sample
-	var seen pipeline.Looked
+	var seen pipeline.ScanCounts
 	cfg := d.Config
 	if changed("spend-share") {
 		s, err = f.protectedTopic(ctx, d, m)
@@ -114,7 +114,7 @@ func (f *planFlags) metricOf(d *loaded) (*pipeline.Metric, error) {
 }
 
 // look takes the events of the topic that the metric counts.
-func (f *planFlags) look(ctx context.Context, d *loaded, m *pipeline.Metric, progress *terminal.Progress) (*sample.Sample, pipeline.Looked, error) {
+func (f *planFlags) look(ctx context.Context, d *loaded, m *pipeline.Metric, progress *terminal.Progress) (*sample.Sample, pipeline.ScanCounts, error) {
 	o := sample.Options{Step: f.demoFlags.window, Values: metrickind.Of(m.Kind).Values}
 	o.From, o.To = f.millis()
 	c := sample.NewCollector(o)
@@ -128,7 +128,7 @@ func (f *planFlags) look(ctx context.Context, d *loaded, m *pipeline.Metric, pro
 }
 
 // lookAt calls fn with the events of the topic that the metric counts. progress may be nil.
-func (f *planFlags) lookAt(ctx context.Context, d *loaded, m *pipeline.Metric, progress func(uint64), fn func(*event.Event) error) (pipeline.Looked, error) {
+func (f *planFlags) lookAt(ctx context.Context, d *loaded, m *pipeline.Metric, progress func(uint64), fn func(*event.Event) error) (pipeline.ScanCounts, error) {
 	passes := ^uint64(0)
 	if i := slices.Index(d.Config.Events.Format.Filters, m.Filter); m.Filter != "" && i >= 0 {
 		passes = 1 << i
@@ -136,7 +136,7 @@ func (f *planFlags) lookAt(ctx context.Context, d *loaded, m *pipeline.Metric, p
 	if progress == nil {
 		progress = func(uint64) {}
 	}
-	return pipeline.LookAtEvents(ctx, d.Deployment, pipeline.LookOptions{From: f.from.Time, To: f.to.Time, Progress: progress}, func(e *event.Event) error {
+	return pipeline.ScanEvents(ctx, d.Deployment, pipeline.ScanOptions{From: f.from.Time, To: f.to.Time, Progress: progress}, func(e *event.Event) error {
 		if m.Filter == "" || e.Passes&passes != 0 {
 			return fn(e)
 		}

@@ -76,7 +76,7 @@ func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 	case err != nil:
 		return nil, err
 	}
-	if err := c.own(ctx); err != nil {
+	if err := c.checkOwn(ctx); err != nil {
 		return nil, err
 	}
 	if c.report.Rules == RulesNone {
@@ -84,7 +84,7 @@ func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 		return c.report, nil
 	}
 	if c.report.Rules == RulesRead {
-		c.others()
+		c.checkOthers()
 	}
 	return c.report, nil
 }
@@ -98,8 +98,8 @@ type check struct {
 	report *Report
 }
 
-// own asks what the client's user may do, and notes what is missing and what is too much.
-func (c *check) own(ctx context.Context) error {
+// checkOwn asks what the client's user may do, and notes what is missing and what is too much.
+func (c *check) checkOwn(ctx context.Context) error {
 	names := make([]string, len(c.topics))
 	for i := range c.topics {
 		names[i] = c.topics[i].name
@@ -156,8 +156,8 @@ func (c *check) absent(ctx context.Context, t *topic) error {
 	return err
 }
 
-// others notes who else may do what only a run is to do, where the user is that of the run.
-func (c *check) others() {
+// checkOthers notes who else may do what only a run is to do, where the user is that of the run.
+func (c *check) checkOthers() {
 	c.report.Administrators = allowed(c.rules, kafkalog.ResourceCluster, "kafka-cluster", kafkalog.Alter)
 	c.report.Unnamed = !slices.ContainsFunc(c.rules, func(r kafkalog.AccessRule) bool { return r.Principal == c.report.Principal })
 	if c.report.Role != Run {

@@ -30,17 +30,17 @@ type Change struct {
 	epoch   int64               // the offset of the change's own EPOCH, −1 before
 	settled uint64              // the last settled turn, after Look
 	last    *controllog.Closing // the CLOSE of that turn
-	at      standing            // what Look found
+	at      position            // what Look found
 }
 
-// standing is what a run moves on control.
-type standing struct {
+// position is what a run moves on control.
+type position struct {
 	announced, epoch int64
 	closed, settled  uint64
 }
 
-func standingOf(v *controllog.View) standing {
-	return standing{announced: v.Announced, epoch: v.Epoch, closed: v.Closed, settled: v.Settled}
+func positionOf(v *controllog.View) position {
+	return position{announced: v.Announced, epoch: v.Epoch, closed: v.Closed, settled: v.Settled}
 }
 
 // NewChange prepares the change from the generation that was in force when the control log
@@ -49,12 +49,12 @@ func NewChange(d *deployment.Deployment, client *kafkalog.Client, control *contr
 	return &Change{dep: d, client: client, control: control, Old: control.Header, epoch: -1}
 }
 
-// Look finds out where the deployment stands, as far as control was read. Errors:
+// ReadState finds out where the deployment stands, as far as control was read. Errors:
 // deployment.ErrStopped.
-func (c *Change) Look() error {
+func (c *Change) ReadState() error {
 	var stop *schemas.Stop
-	c.control.Look(func(v *controllog.View) {
-		stop, c.at, c.settled, c.last = v.Stop, standingOf(v), v.Settled, v.Closes[v.Settled]
+	c.control.WithView(func(v *controllog.View) {
+		stop, c.at, c.settled, c.last = v.Stop, positionOf(v), v.Settled, v.Closes[v.Settled]
 	})
 	if stop != nil {
 		return controllog.Stopped(stop)
@@ -62,23 +62,23 @@ func (c *Change) Look() error {
 	return nil
 }
 
-// Still reads control and refuses to go on (deployment.ErrSuperseded) if a run has moved anything
-// there since Look: it goes on, or was started later than the change.
-func (c *Change) Still(ctx context.Context) error {
+// CheckUnmoved reads control and refuses to go on (deployment.ErrSuperseded) if a run has moved
+// anything there since Look: it goes on, or was started later than the change.
+func (c *Change) CheckUnmoved(ctx context.Context) error {
 	if err := c.control.Update(ctx); err != nil {
 		return err
 	}
-	var now standing
-	c.control.Look(func(v *controllog.View) { now = standingOf(v) })
+	var now position
+	c.control.WithView(func(v *controllog.View) { now = positionOf(v) })
 	if now != c.at {
 		return c.superseded()
 	}
 	return nil
 }
 
-// Unused refuses a new ledger or counts topic that holds anything but what an
+// CheckUnused refuses a new ledger or counts topic that holds anything but what an
 // interrupted change has left there.
-func (c *Change) Unused(ctx context.Context) error {
+func (c *Change) CheckUnused(ctx context.Context) error {
 	out := &c.dep.Config.Outputs
 	if out.Ledger != c.Old.Topics.Ledger {
 		if err := c.unusedLedger(ctx, out.Ledger); err != nil {
@@ -132,7 +132,7 @@ func foreignLedger(topic string, err error) error {
 
 // Begin announces the change and takes an epoch, so that no run goes on, and finds out where the
 // deployment stands then. Errors: deployment.ErrStopped, deployment.ErrSuperseded,
-// deployment.ErrLogFault, or what the broker said.
+// deployment.ErrLogFault, or the broker's error.
 func (c *Change) Begin(ctx context.Context) error {
 	if err := c.control.Announce(ctx); err != nil {
 		return err
@@ -147,17 +147,17 @@ func (c *Change) Begin(ctx context.Context) error {
 		return err
 	}
 	c.epoch = offsets[0]
-	return c.own(ctx)
+	return c.checkOwnEpoch(ctx)
 }
 
-// own reads control and refuses to go on if a run or another change has taken over.
-func (c *Change) own(ctx context.Context) error {
+// checkOwnEpoch reads control and refuses to go on if a run or another change has taken over.
+func (c *Change) checkOwnEpoch(ctx context.Context) error {
 	if err := c.control.Update(ctx); err != nil {
 		return err
 	}
-	stopped := c.Look()
+	stopped := c.ReadState()
 	var headerAt int64
-	c.control.Look(func(v *controllog.View) { headerAt = v.HeaderAt })
+	c.control.WithView(func(v *controllog.View) { headerAt = v.HeaderAt })
 	if c.at.epoch != c.epoch || headerAt != c.control.HeaderAt {
 		return c.superseded()
 	}
@@ -177,8 +177,8 @@ func (c *Change) Plan(want *schemas.Header) {
 	c.Next = generations.Succeed(c.Old, want, c.settled+1, start, c.last)
 }
 
-// Fits refuses a generation that no record of control has room for (kafkalog.ErrTooLarge).
-func (c *Change) Fits() error {
+// CheckSize refuses a generation that no record of control has room for (kafkalog.ErrTooLarge).
+func (c *Change) CheckSize() error {
 	next := c.Next
 	if next.Counts.Format == schemas.CountsAvro {
 		next.Counts.SchemaID = max(next.Counts.SchemaID, 1) // 0: not registered yet
@@ -207,7 +207,7 @@ func (c *Change) ledger(topic string) (accounts.LedgerStore, func()) {
 // WindUp charges every shard of the old generation for what was settled, and returns what each of
 // them has then. It refuses a change over a turn that is under way or was published. Errors:
 // deployment.ErrInterruptedTurn, deployment.ErrSuperseded, deployment.ErrLogFault,
-// *spend.StopError, or what the broker said.
+// *spend.StopError, or the broker's error.
 func (c *Change) WindUp(ctx context.Context) ([]schemas.Snapshot, error) {
 	snapshots, err := c.checkpoints(ctx)
 	if err == nil {
@@ -222,7 +222,7 @@ func (c *Change) cause(ctx context.Context, err error) error {
 	if err == nil || c.epoch < 0 && errors.Is(err, deployment.ErrInterruptedTurn) {
 		return err
 	}
-	if moved := c.Still(ctx); errors.Is(moved, deployment.ErrSuperseded) {
+	if moved := c.CheckUnmoved(ctx); errors.Is(moved, deployment.ErrSuperseded) {
 		return moved
 	}
 	return err
@@ -254,7 +254,7 @@ func (c *Change) checkpoints(ctx context.Context) ([]schemas.Snapshot, error) {
 
 // Store writes what WindUp returned to the ledger that Next reads; before Begin it only looks
 // whether it could. Errors: deployment.ErrInterruptedTurn, *deployment.TopicError for a new ledger
-// that is not empty, or what the broker said.
+// that is not empty, or the broker's error.
 func (c *Change) Store(ctx context.Context, snapshots []schemas.Snapshot) (err error) {
 	if c.settled == 0 {
 		return nil // no user has an account yet
@@ -288,7 +288,7 @@ func (c *Change) interrupted(err error) error {
 // Write puts Next in force, if no run and no other change has taken over meanwhile
 // (deployment.ErrSuperseded).
 func (c *Change) Write(ctx context.Context) error {
-	if err := c.own(ctx); err != nil {
+	if err := c.checkOwnEpoch(ctx); err != nil {
 		return err
 	}
 	counts := make([]int64, c.Next.ReleaseShards)
@@ -312,7 +312,7 @@ func (c *Change) Write(ctx context.Context) error {
 		return err
 	}
 	inForce := false
-	c.control.Look(func(v *controllog.View) { inForce = v.HeaderAt == offsets[0] })
+	c.control.WithView(func(v *controllog.View) { inForce = v.HeaderAt == offsets[0] })
 	if !inForce {
 		return fmt.Errorf("changing the deployment: %w before the change was written: drain that run, then change it again", deployment.ErrSuperseded)
 	}

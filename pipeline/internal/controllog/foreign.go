@@ -8,9 +8,9 @@ import (
 // TellForeign.
 const NotOurs = "was not written by this program and is ignored; other programs can write to the topic: check its access control"
 
-// TellForeign warns the logger of a record that is ignored, once: what says why. Of many
+// ReportForeign warns the logger of a record that is ignored, once: what says why. Of many
 // in one partition it names the first ten, and then one in a thousand.
-func (l *Log) TellForeign(topic string, partition int32, offset int64, what string) {
+func (l *Log) ReportForeign(topic string, partition int32, offset int64, what string) {
 	l.foreignMu.Lock()
 	defer l.foreignMu.Unlock()
 	partitionName := fmt.Sprintf("topic %s, partition %d", topic, partition)
@@ -34,8 +34,8 @@ const (
 	foreignCounted = 1000
 )
 
-// toldForeign is what was told of a partition: how many records, and the last one's offset.
-type toldForeign struct {
+// reportedForeign is what was told of a partition: how many records, and the last one's offset.
+type reportedForeign struct {
 	n    int
 	last int64
 }

@@ -22,7 +22,7 @@ type Group struct {
 func (v *View) observePassed(offset int64, p *schemas.Passed) {
 	g := v.Groups[p.Group]
 	switch {
-	case !v.inForce(p.Epoch) || !v.Takes(p.Group, p.Reader):
+	case !v.inForce(p.Epoch) || !v.TakesPart(p.Group, p.Reader):
 		return
 	case p.Group == 0:
 		if g == nil {
@@ -124,10 +124,10 @@ func (v *View) beginReaders(run int64) {
 	}
 }
 
-// Takes says whether a reader takes part in the epoch: the last one of its group before the EPOCH.
-// Where its READER may lie before the offset at which reading began, and none of its group came
-// between that and the EPOCH, its word is taken: it knows the epoch from a log that has both.
-func (v *View) Takes(group uint32, reader int64) bool {
+// TakesPart says whether a reader takes part in the epoch: the last one of its group before the
+// EPOCH. Where its READER may lie before the offset at which reading began, and none of its group
+// came between that and the EPOCH, its word is taken: it knows the epoch from a log that has both.
+func (v *View) TakesPart(group uint32, reader int64) bool {
 	if at, known := v.part[group]; known {
 		return at == reader
 	}

@@ -36,7 +36,7 @@ type Log struct {
 	Clock  crashpoint.Clock // times the publication of counts; nil but in tests: the machine's clock
 
 	foreignMu sync.Mutex
-	foreign   map[string]toldForeign // by topic and partition
+	foreign   map[string]reportedForeign // by topic and partition
 
 	mu    sync.Mutex
 	view  *View
@@ -56,10 +56,10 @@ type Log struct {
 // kept for ever, and the newest record points back to the oldest one that a start needs.
 // ledgerSlots says how many turns are remembered until the HEADER was read. log is told
 // of foreign records. Errors: deployment.ErrNotInitialised without a HEADER,
-// deployment.ErrLogFault for a damaged or shortened topic, or what the broker said.
+// deployment.ErrLogFault for a damaged or shortened topic, or the broker's error.
 func Open(ctx context.Context, client *kafkalog.Client, topic string, ledgerSlots int, log *slog.Logger) (*Log, error) {
-	l := &Log{client: client, Topic: topic, log: log, foreign: map[string]toldForeign{}, view: NewView(ledgerSlots), moved: make(chan struct{})}
-	l.view.foreign = func(offset int64, what string) { l.TellForeign(l.Topic, Partition, offset, what) }
+	l := &Log{client: client, Topic: topic, log: log, foreign: map[string]reportedForeign{}, view: NewView(ledgerSlots), moved: make(chan struct{})}
+	l.view.foreign = func(offset int64, what string) { l.ReportForeign(l.Topic, Partition, offset, what) }
 	bounds, err := client.Offsets(ctx, l.Topic, Partition)
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
 		return nil, fmt.Errorf("reading control: %w: begin it with tollgate init --create-topics, or correct deployment or outputs.control", err)
@@ -233,7 +233,7 @@ func (l *Log) AwaitSettled(ctx context.Context, turn uint64) (bool, error) {
 			return false, ctx.Err()
 		case <-timer.C:
 			err := l.Update(ctx)
-			l.Look(func(v *View) { settled = v.Settled >= turn })
+			l.WithView(func(v *View) { settled = v.Settled >= turn })
 			return settled, err
 		}
 	}
@@ -258,15 +258,15 @@ func (l *Log) readTo(ctx context.Context, end int64) error {
 	if l.view.Next >= end {
 		return nil
 	}
-	err := l.client.ReadRange(ctx, l.Topic, Partition, l.view.Next, end, l.take)
+	err := l.client.ReadRange(ctx, l.Topic, Partition, l.view.Next, end, l.apply)
 	if err != nil {
 		return fmt.Errorf("reading control: %w", err)
 	}
 	return nil
 }
 
-// take hands the view a record of control, once.
-func (l *Log) take(r kafkalog.Record) error {
+// apply hands the view a record of control, once.
+func (l *Log) apply(r kafkalog.Record) error {
 	if r.Offset < l.view.Next {
 		return nil
 	}
@@ -276,7 +276,7 @@ func (l *Log) take(r kafkalog.Record) error {
 	}
 	if !ours {
 		l.view.Next = r.Offset + 1
-		l.TellForeign(l.Topic, Partition, r.Offset, NotOurs)
+		l.ReportForeign(l.Topic, Partition, r.Offset, NotOurs)
 		return nil
 	}
 	return l.view.Observe(r.Offset, c)
@@ -295,16 +295,16 @@ func (l *Log) Feed(ctx context.Context, records []kafkalog.Record) error {
 		return err
 	}
 	for _, r := range records {
-		if err := l.take(r); err != nil {
+		if err := l.apply(r); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Look calls fn with what control says so far. fn holds the Log's lock: it must neither
-// call the Log nor keep the View or its maps.
-func (l *Log) Look(fn func(v *View)) {
+// WithView calls fn with the view of control as far as it was read. fn holds the Log's lock: it
+// must neither call the Log nor keep the View or its maps.
+func (l *Log) WithView(fn func(v *View)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	fn(l.view)
@@ -335,23 +335,23 @@ func (l *Log) Join(run int64, id [16]byte) { l.Run, l.RunID = run, id }
 // OnSettled has fn called with every span that is settled from now on, in order. fn holds the Log's
 // lock, as that of Look.
 func (l *Log) OnSettled(fn OnSettled) {
-	l.Look(func(v *View) { v.onSettled = fn })
+	l.WithView(func(v *View) { v.onSettled = fn })
 }
 
-// LookAgain is how long Past waits for control: a run that ends because no broker answers
-// has waited long enough.
-const LookAgain = 10 * time.Second
+// SupersededLimit is how long Superseded waits for control: a run that ends because no broker
+// answers has waited long enough.
+const SupersededLimit = 10 * time.Second
 
-// Past reads control again and says whether a newer run has taken over from the run, or
+// Superseded reads control again and says whether a newer run has taken over from the run, or
 // change, that was announced; and which epoch is in force now. It gives up after
 // LookAgain.
-func (l *Log) Past(ctx context.Context) (over bool, epoch int64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, LookAgain)
+func (l *Log) Superseded(ctx context.Context) (over bool, epoch int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, SupersededLimit)
 	defer cancel()
 	if err := l.Update(ctx); err != nil {
 		return false, 0, err
 	}
-	l.Look(func(v *View) { over, epoch = v.Run > l.Run, v.Epoch })
+	l.WithView(func(v *View) { over, epoch = v.Run > l.Run, v.Epoch })
 	return over, epoch, nil
 }
 
@@ -362,7 +362,7 @@ func (l *Log) IsNewest(ctx context.Context, epoch int64) (bool, error) {
 		return false, err
 	}
 	newest := false
-	l.Look(func(v *View) { newest = v.Epoch == epoch })
+	l.WithView(func(v *View) { newest = v.Epoch == epoch })
 	return newest, nil
 }
 
@@ -370,7 +370,7 @@ func (l *Log) IsNewest(ctx context.Context, epoch int64) (bool, error) {
 // its partitions, 0 before the first turn.
 func (l *Log) CountsFrom(shards int) []int64 {
 	from := make([]int64, shards)
-	l.Look(func(v *View) { copy(from, v.CountsEnd[v.Settled]) })
+	l.WithView(func(v *View) { copy(from, v.CountsEnd[v.Settled]) })
 	return from
 }
 

@@ -31,7 +31,7 @@ type Closing struct {
 //   - A RECOVER lifts the STOP that it names.
 //
 // What is kept by turn is kept for every turn of a span. Its exported fields are for
-// reading. Not for concurrent use: Log.Look locks it.
+// reading. Not for concurrent use: Log.WithView locks it.
 type View struct {
 	Next      int64                           // the first offset of control that was not read yet
 	anchored  bool                            // read from the beginning: turn 0 is known to be the start

@@ -30,7 +30,7 @@ func (w *Writer) Close() { w.producer.Close() }
 // points back to what a later start needs, as far as the Log has read control.
 func (w *Writer) Append(ctx context.Context, bodies ...schemas.ControlBody) ([]int64, error) {
 	var back, backEpoch, generation int64
-	w.log.Look(func(v *View) {
+	w.log.WithView(func(v *View) {
 		back, backEpoch = v.back()
 		generation = v.HeaderAt
 	})

@@ -15,14 +15,14 @@ import (
 // Intact refuses topics of which control cannot speak: one was restored from an older copy than
 // another, made anew, or copied with other offsets. Every shard writes to the ledger in every turn,
 // SETTLED says how far counts went, and the turns topic names no turn that control does not call
-// settled. Errors: deployment.ErrLogFault, or what the broker said.
+// settled. Errors: deployment.ErrLogFault, or the broker's error.
 func Intact(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log) error {
 	if err := controlIsNewest(ctx, client, control); err != nil {
 		return err
 	}
 	var settled uint64
 	var ends []int64
-	control.Look(func(v *controllog.View) { settled, ends = v.Settled, v.CountsEnd[v.Settled] })
+	control.WithView(func(v *controllog.View) { settled, ends = v.Settled, v.CountsEnd[v.Settled] })
 	if settled == 0 {
 		return nil
 	}
@@ -118,7 +118,7 @@ func controlIsNewest(ctx context.Context, client *kafkalog.Client, control *cont
 		return err
 	}
 	var settled uint64
-	control.Look(func(v *controllog.View) { settled = v.Settled })
+	control.WithView(func(v *controllog.View) { settled = v.Settled })
 	if told > settled {
 		return fmt.Errorf("comparing topic %s with control: it says that turn %d is settled, but control has settled turn %d: control was restored from an older copy, or copied with other offsets, or another program writes to %s. "+
 			"Restore control, ledger and counts of one moment after turn %d, or begin a new deployment under other keys (docs/failover.md): %w",

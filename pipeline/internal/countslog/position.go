@@ -45,6 +45,6 @@ func EndsOfTurns(ctx context.Context, client *kafkalog.Client, d *deployment.Dep
 // returned before control was read.
 func Settled(control *controllog.Log, d *deployment.Deployment, ends int64) Position {
 	p := Position{Counts: control.CountsFrom(d.Config.ReleaseShards), Ends: ends}
-	control.Look(func(v *controllog.View) { p.Turn = v.Settled })
+	control.WithView(func(v *controllog.View) { p.Turn = v.Settled })
 	return p
 }

@@ -24,7 +24,7 @@ func openTurn(ctx context.Context, client *kafkalog.Client, d *deployment.Deploy
 	if settled > 0 {
 		from = bounds.Start
 	}
-	control.Look(func(v *controllog.View) {
+	control.WithView(func(v *controllog.View) {
 		if ends := v.CountsEnd[settled]; shard < len(ends) {
 			from = ends[shard]
 		}
@@ -45,7 +45,7 @@ func ReadTo(ctx context.Context, client *kafkalog.Client, d *deployment.Deployme
 	if err != nil {
 		return err
 	}
-	return Each(ctx, client, d.Config.Outputs.Counts, int32(shard), from, to, control.TellForeign, fn)
+	return Each(ctx, client, d.Config.Outputs.Counts, int32(shard), from, to, control.ReportForeign, fn)
 }
 
 // PublishedAfter says whether a counts partition holds a value of a turn after the settled one.
@@ -56,14 +56,14 @@ func PublishedAfter(ctx context.Context, client *kafkalog.Client, d *deployment.
 	if err != nil {
 		return false, err
 	}
-	err = Each(ctx, client, d.Config.Outputs.Counts, int32(shard), from, to, control.TellForeign, func(r schemas.Release, _, _ []byte) error {
+	err = Each(ctx, client, d.Config.Outputs.Counts, int32(shard), from, to, control.ReportForeign, func(r schemas.Release, _, _ []byte) error {
 		found = found || r.Turn > settled
 		return nil
 	})
 	return found, err
 }
 
-// OnForeign is told of foreign records, as controllog.Log.TellForeign is.
+// OnForeign is told of foreign records, as controllog.Log.ReportForeign is.
 type OnForeign func(topic string, partition int32, offset int64, what string)
 
 // Each calls fn for every value of a partition at or after the offset from and before the

@@ -33,24 +33,24 @@ func CountsIDs(d *deployment.Deployment) string { return d.Config.Deployment + "
 // late in its own taking, has snatched from it.
 const takeTries = 5
 
-// TakePartition returns the partition's new producer, which the caller closes, and the
+// AcquirePartition returns the partition's new producer, which the caller closes, and the
 // offset of its fence: what older producers have written stands before it, and no record
 // stands at it. accounts.ErrSuperseded says that epoch, the offset of an
 // EPOCH, is not the newest. An older run that was still the newest when it asked can
 // raise the producer's epoch over ours; it finds that out itself and drops its element,
 // and we take the partition again.
-func (f *Fence) TakePartition(ctx context.Context, partition int, epoch int64) (*kafkalog.Producer, int64, error) {
+func (f *Fence) AcquirePartition(ctx context.Context, partition int, epoch int64) (*kafkalog.Producer, int64, error) {
 	for try := 1; ; try++ {
-		p, at, err := f.tryTake(ctx, partition, epoch)
+		p, at, err := f.tryAcquire(ctx, partition, epoch)
 		if !errors.Is(err, kafkalog.ErrFenced) || try == takeTries {
 			return p, at, AsSuperseded(err)
 		}
 	}
 }
 
-// tryTake asks whether epoch is the newest before and after the producer's
+// tryAcquire asks whether epoch is the newest before and after the producer's
 // epoch is raised: the newest must win.
-func (f *Fence) tryTake(ctx context.Context, partition int, epoch int64) (*kafkalog.Producer, int64, error) {
+func (f *Fence) tryAcquire(ctx context.Context, partition int, epoch int64) (*kafkalog.Producer, int64, error) {
 	newest, err := f.Control.IsNewest(ctx, epoch)
 	if err != nil {
 		return nil, 0, err

@@ -38,7 +38,7 @@ func NewOn(client *kafkalog.Client, control *controllog.Log, d *deployment.Deplo
 
 // Take implements accounts.LedgerStore.
 func (s *Store) Take(ctx context.Context, shard int, epoch int64, each func(accounts.LedgerRecord) error) (accounts.LedgerWriter, error) {
-	p, fence, err := s.TakePartition(ctx, shard, epoch)
+	p, fence, err := s.AcquirePartition(ctx, shard, epoch)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func read(ctx context.Context, f *fencing.Fence, shard int, from, to int64, each
 // program may say anything: its error is returned, and no run goes on without it.
 func Record(control *controllog.Log, topic string, r *kafkalog.Record, err error) error {
 	if errors.Is(err, schemas.ErrMalformed) || err == nil && r.Value == nil { // no ledger writes tombstones
-		control.TellForeign(topic, r.Partition, r.Offset, controllog.NotOurs)
+		control.ReportForeign(topic, r.Partition, r.Offset, controllog.NotOurs)
 		return nil
 	}
 	var other *schemas.MalformedError

@@ -40,9 +40,9 @@ type turnEnds struct {
 // an end appears soon after the values, and its moment says no more than theirs.
 const endsOnGrid = 16
 
-// tellEnds begins with the turn that is settled already: the run that settled it may have died
+// newTurnEnds begins with the turn that is settled already: the run that settled it may have died
 // before it could tell.
-func tellEnds(ctx context.Context, client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment, turns *calendar.Turns) (*turnEnds, error) {
+func newTurnEnds(ctx context.Context, client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment, turns *calendar.Turns) (*turnEnds, error) {
 	producer, err := client.NewProducer(ctx, d.Config.Outputs.Turns, 0, "")
 	if err != nil {
 		return nil, fmt.Errorf("preparing to write the ends of turns: %w", err)
@@ -51,17 +51,17 @@ func tellEnds(ctx context.Context, client *kafkalog.Client, control *controllog.
 	e := &turnEnds{client: client, control: control, producer: producer, grid: grid{d.Config.Outputs.PublishEvery / endsOnGrid, control.Clock}, turns: turns, counts: d.Config.Outputs.Counts, generation: control.Header.Generation,
 		cancel: cancel, done: make(chan struct{}), more: make(chan struct{}, 1)}
 	var settled uint64
-	control.Look(func(v *controllog.View) { settled = v.Settled })
+	control.WithView(func(v *controllog.View) { settled = v.Settled })
 	if settled >= control.Header.FromTurn { // an earlier generation's values may stand on another topic
-		err = e.tell(settled, control.CountsFrom(d.Config.ReleaseShards))
+		err = e.add(settled, control.CountsFrom(d.Config.ReleaseShards))
 	}
 	go e.write(ctx)
 	return e, err
 }
 
-// tell has the end of a turn written whose SETTLED stands on control. It returns the error that an
+// add has the end of a turn written whose SETTLED stands on control. It returns the error that an
 // earlier one met.
-func (e *turnEnds) tell(turn uint64, countsEnd []int64) error {
+func (e *turnEnds) add(turn uint64, countsEnd []int64) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.waiting = append(e.waiting, schemas.TurnEnd{Turn: turn, End: e.turns.End(turn), Generation: e.generation, Counts: e.counts, CountsEnd: countsEnd})

@@ -26,7 +26,7 @@ func NewSettler(ctx context.Context, client *kafkalog.Client, control *controllo
 	if err != nil {
 		return nil, err
 	}
-	ends, err := tellEnds(ctx, client, control, d, turns)
+	ends, err := newTurnEnds(ctx, client, control, d, turns)
 	if err != nil {
 		writer.Close()
 		return nil, err
@@ -47,7 +47,7 @@ func (s *settlements) WriteSettlement(ctx context.Context, settled schemas.Settl
 	if _, err := s.control.Append(ctx, bodies...); err != nil {
 		return err
 	}
-	return s.ends.tell(settled.Turn, settled.CountsEnd)
+	return s.ends.add(settled.Turn, settled.CountsEnd)
 }
 
 // Close closes the connection to control, once the ends of turns are told.

@@ -14,10 +14,10 @@ import (
 // some ahead of settlement: in spans of CatchUp turns, or of fewer where no other turn
 // is closed ahead of settlement. It reports whether it wrote any.
 func (s *Source) closeTurns(ctx context.Context, settled uint64) (bool, error) {
-	if s.asked > s.closed || !s.caughtUp() {
+	if s.closeWritten > s.closed || !s.caughtUp() {
 		return false, nil // wait for our own to come back, and until all closed turns are read
 	}
-	s.findLast()
+	s.fixLastTurn()
 	var bodies []schemas.ControlBody
 	closed := s.closed
 	for {
@@ -38,8 +38,8 @@ func (s *Source) closeTurns(ctx context.Context, settled uint64) (bool, error) {
 	if _, err := s.writer.Append(ctx, bodies...); err != nil {
 		return false, err
 	}
-	s.asked = closed
-	s.tallied()
+	s.closeWritten = closed
+	s.markTallied()
 	return true, nil
 }
 
@@ -50,7 +50,7 @@ func (s *Source) closeTurns(ctx context.Context, settled uint64) (bool, error) {
 func (s *Source) nextSpan(closed, settled uint64) uint64 {
 	most := uint64(s.dep.Config.CatchUp)
 	last := closed
-	for last < closed+most && last < settled+max(closeAhead, 2*most) && s.passed(last+1) {
+	for last < closed+most && last < settled+max(closeAhead, 2*most) && s.hasPassed(last+1) {
 		last++
 	}
 	if last < closed+most && closed > settled {
@@ -67,14 +67,14 @@ func (s *Source) closeOf(first, last uint64) *schemas.Close {
 		if b := s.buffers[turn]; b != nil {
 			records = b.Records
 		}
-		records += s.others(turn)
+		records += s.otherRecords(turn)
 		c.Contributions += records
 		if first < last {
 			c.Each = append(c.Each, records)
 		}
 	}
 	for _, p := range s.partitions {
-		c.Cuts = append(c.Cuts, p.cut(s.restart(p, last)))
+		c.Cuts = append(c.Cuts, p.cut(s.restartMark(p, last)))
 	}
 	s.eachGroup(func(g *controllog.Group) {
 		for i := range g.Cuts {
@@ -89,17 +89,17 @@ func (s *Source) closeOf(first, last uint64) *schemas.Close {
 // new cut may not stand before an old one.
 func (s *Source) caughtUp() bool {
 	for _, p := range s.partitions {
-		if p.next < p.tallied {
+		if p.next < p.talliedTo {
 			return false
 		}
 	}
 	return true
 }
 
-// passed says whether a turn can be closed: the watermark of every partition has
+// hasPassed says whether a turn can be closed: the watermark of every partition has
 // reached its end.
 // A bounded run closes every turn up to the last one once all is read.
-func (s *Source) passed(turn uint64) bool {
+func (s *Source) hasPassed(turn uint64) bool {
 	if s.lastKnown && turn >= s.last {
 		if all, _ := s.allAtEnd(); turn > s.last || !all {
 			return false
@@ -111,39 +111,18 @@ func (s *Source) passed(turn uint64) bool {
 		return false
 	}
 	for _, p := range s.partitions {
-		if p.watermark(s.dep.Metrics[0].Spec) < s.fates.turns.End(turn) {
+		if p.watermark(s.dep.Metrics[0].Spec) < s.classifier.turns.End(turn) {
 			return false
 		}
 	}
 	return true
 }
 
-// findLast fixes a bounded run's last turn: from the start where Until says it,
-// else once everything was read: the last one that has an event. Records that
-// belong to no turn are tallied in a CLOSE, too: at least one is written.
-func (s *Source) findLast() {
-	if !s.opts.Bounded || s.lastKnown {
-		return
-	}
-	if !s.opts.Until.IsZero() {
-		s.last, s.lastKnown = max(s.closed, s.fates.turns.Of(s.opts.Until.UnixMilli()-1)), true
-		return
-	}
-	all, last := s.allAtEnd()
-	if !all {
-		return
-	}
-	s.last, s.lastKnown = last, true
-	if s.last == s.closed && s.allTallies().Read > 0 {
-		s.last++
-	}
-}
-
-// restart returns the lowest mark of an event that belongs to a turn after the given
+// restartMark returns the lowest mark of an event that belongs to a turn after the given
 // one; nil for none.
-func (s *Source) restart(p *partition, turn uint64) *packing.Mark {
+func (s *Source) restartMark(p *partition, turn uint64) *packing.Mark {
 	var lowest *packing.Mark
-	if m, ok := s.beyond.first[p.id]; ok {
+	if m, ok := s.unneeded.first[p.id]; ok {
 		lowest = &m
 	}
 	for t, b := range s.buffers {
@@ -157,9 +136,9 @@ func (s *Source) restart(p *partition, turn uint64) *packing.Mark {
 	return lowest
 }
 
-// lowest returns the lowest offset of a partition that may have to be read again.
-func (s *Source) lowest(p *partition) int64 {
-	if m := s.restart(p, s.opened); m != nil {
+// lowestNeeded returns the lowest offset of a partition that may have to be read again.
+func (s *Source) lowestNeeded(p *partition) int64 {
+	if m := s.restartMark(p, s.opened); m != nil {
 		return m.Offset
 	}
 	return p.next

@@ -25,12 +25,12 @@ type deadLetters struct {
 	producer *kafkalog.Producer
 	waiting  []kafkalog.Message
 
-	looked time.Time    // when the topic was looked for last
-	gone   watch.Repeat // says so while it is gone
+	checkedAt time.Time    // when the topic was checked last
+	gone      watch.Repeat // says so while it is gone
 }
 
 func newDeadLetters(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, log *slog.Logger) (*deadLetters, error) {
-	letters := &deadLetters{client: client, topic: d.Config.Outputs.DeadLetter, fix: topicrules.RemakeDeadLetter(d), log: log, looked: time.Now()}
+	letters := &deadLetters{client: client, topic: d.Config.Outputs.DeadLetter, fix: topicrules.RemakeDeadLetter(d), log: log, checkedAt: time.Now()}
 	return letters, letters.prepare(ctx)
 }
 
@@ -43,19 +43,19 @@ func (d *deadLetters) prepare(ctx context.Context) error {
 	return nil
 }
 
-// lookPatience is how long a look at the topic may take: a look is not worth more time.
-const lookPatience = 2 * time.Second
+// topicCheckLimit bounds how long a check of the topic may take: it is not worth more time.
+const topicCheckLimit = 2 * time.Second
 
-// look notices, from time to time, that the topic was deleted, before the next
+// checkTopic notices, from time to time, that the topic was deleted, before the next
 // broken record ends the run: days may lie between. The run goes on meanwhile,
 // because nothing is lost: it stops at a record that it cannot write there, which
 // no CLOSE has counted then.
-func (d *deadLetters) look(ctx context.Context, now time.Time) error {
-	if now.Sub(d.looked) < partitionsRefresh {
+func (d *deadLetters) checkTopic(ctx context.Context, now time.Time) error {
+	if now.Sub(d.checkedAt) < partitionsRefresh {
 		return nil
 	}
-	d.looked = now
-	patient, cancel := context.WithTimeout(ctx, lookPatience)
+	d.checkedAt = now
+	patient, cancel := context.WithTimeout(ctx, topicCheckLimit)
 	defer cancel()
 	_, err := d.client.Partitions(patient, d.topic)
 	switch {
@@ -64,7 +64,7 @@ func (d *deadLetters) look(ctx context.Context, now time.Time) error {
 			return nil
 		}
 		d.log.Warn(fmt.Sprintf("the dead-letter topic %s does not exist any more, and its records are gone: the run will stop at the next broken record; %s", d.topic, d.fix))
-	case err == nil && d.gone.Told():
+	case err == nil && d.gone.Reported():
 		// Another topic of that name: it does not know the old producer.
 		d.producer.Close()
 		if err := d.prepare(ctx); err != nil {

@@ -64,7 +64,7 @@ func TestRuleAMissingDeadLetterTopicIsToldBeforeItIsNeeded(t *testing.T) {
 	look := func(after time.Duration, warnings int) {
 		t.Helper()
 		out.Reset()
-		if err := letters.look(t.Context(), begin.Add(after)); err != nil {
+		if err := letters.checkTopic(t.Context(), begin.Add(after)); err != nil {
 			t.Fatal(err)
 		}
 		if n := strings.Count(out.String(), "level=WARN"); n != warnings {

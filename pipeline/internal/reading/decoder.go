@@ -15,7 +15,7 @@ import (
 // NewDecoder returns the decoder of the deployment's events, which asks a registry when a
 // schema appears for the first time, as long as ctx lasts. It warns log of what an
 // operator should know about schemas. Errors: *event.FormatError where the newest schema
-// of the registry lacks a configured field, or what the registry said.
+// of the registry lacks a configured field, or the registry's error.
 func NewDecoder(ctx context.Context, d *deployment.Deployment, log *slog.Logger) (*event.Decoder, error) {
 	g := d.Config.Events.Registry
 	if g == nil {

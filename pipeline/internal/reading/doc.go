@@ -1,5 +1,5 @@
 // Package reading is READ: it takes an epoch, reads the events topic and the control log with one
-// poll, decides what becomes of every record (fate.go by its times,
+// poll, decides the outcome of every record (classify.go),
 // poll.go by the CLOSEs), closes turns (closing.go) and opens them
 // for the account shards, and finds out at every start where to go on (restart.go) and
 // after every step whether the run ends (source.go, finished: a drain, the end of the input).

@@ -16,10 +16,10 @@ import (
 
 // Several readers share a topic by groups of partitions (docs/design-notes.md, "Readers"). The
 // reader of group 0 does what a single reader does, with one difference: of the partitions of the
-// other groups it knows what their readers say on control.
+// other groups it knows what their readers have written to control.
 
-// said is what the newest PASSED of a reader says.
-type said struct {
+// passedState is the content of a reader's newest PASSED.
+type passedState struct {
 	any   bool
 	turn  uint64
 	atEnd bool
@@ -29,23 +29,23 @@ type said struct {
 // allTurns is what a reader has passed that has nothing left to read.
 const allTurns = math.MaxUint64
 
-// reads says whether a partition is of this group.
-func (s *Source) reads(id int32) bool { return int(id)%s.opts.Groups == s.opts.Group }
+// ownsPartition says whether a partition is of this group.
+func (s *Source) ownsPartition(id int32) bool { return int(id)%s.opts.Groups == s.opts.Group }
 
-// mine returns the partitions of this group in order.
-func (s *Source) mine(ids []int32) []int32 {
-	ids = slices.DeleteFunc(slices.Clone(ids), func(id int32) bool { return !s.reads(id) })
+// ownPartitions returns the partitions of this group in order.
+func (s *Source) ownPartitions(ids []int32) []int32 {
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id int32) bool { return !s.ownsPartition(id) })
 	slices.Sort(ids)
 	return ids
 }
 
-// begun begins to read in this process, or again: group 0 needs an epoch, and a reader of another
-// group announces itself and takes part in the epochs after that.
-func (s *Source) begun(ctx context.Context) error {
+// beginReading begins to read in this process, or again: group 0 needs an epoch, and a reader of
+// another group announces itself and takes part in the epochs after that.
+func (s *Source) beginReading(ctx context.Context) error {
 	if err := s.control.Update(ctx); err != nil {
 		return err
 	}
-	if err := s.allowed(func(*controllog.View) {}); err != nil {
+	if err := s.checkMayRun(func(*controllog.View) {}); err != nil {
 		return err
 	}
 	s.epoch.Store(-1)
@@ -66,9 +66,9 @@ func (s *Source) begun(ctx context.Context) error {
 // span is done again from the ledger. Until then it waits for control to go on.
 func (s *Source) join(ctx context.Context) error {
 	ready, epoch, again := false, int64(-1), uint64(0)
-	err := s.allowed(func(v *controllog.View) {
+	err := s.checkMayRun(func(v *controllog.View) {
 		first := v.Groups[0]
-		ready = v.Run == s.run && first != nil && v.Takes(uint32(s.opts.Group), s.reader)
+		ready = v.Run == s.run && first != nil && v.TakesPart(uint32(s.opts.Group), s.reader)
 		if ready {
 			epoch, again = v.Epoch, first.Redo
 		}
@@ -86,9 +86,10 @@ func (s *Source) join(ctx context.Context) error {
 	return s.control.Await(ctx, openStep/4)
 }
 
-// assembled says whether the readers of the other groups have begun, so that they need no epoch of
-// their own: since the last EPOCH of the run, or since the run. Group 0 waits for them, for a time.
-func (s *Source) assembled() bool {
+// readersAssembled says whether the readers of the other groups have begun, so that they need no
+// epoch of their own: since the last EPOCH of the run, or since the run. Group 0 waits for them,
+// for a time.
+func (s *Source) readersAssembled() bool {
 	limit := readersWait
 	if s.epoch.Load() >= 0 {
 		limit = joinWait
@@ -97,7 +98,7 @@ func (s *Source) assembled() bool {
 		return true
 	}
 	come := 0
-	s.control.Look(func(v *controllog.View) {
+	s.control.WithView(func(v *controllog.View) {
 		since := s.run
 		if v.Run == s.run {
 			since = v.Epoch
@@ -107,17 +108,17 @@ func (s *Source) assembled() bool {
 	return come == s.opts.Groups-1
 }
 
-// steps returns how long a step takes at most, while a turn is open and while none is.
-func (s *Source) steps() (open, idle time.Duration) {
+// stepLimits returns how long a step takes at most, while a turn is open and while none is.
+func (s *Source) stepLimits() (open, idle time.Duration) {
 	if s.opts.Crowded {
 		return openStep / 4, PollWait / 5
 	}
 	return openStep, idleStep
 }
 
-// tellRedo has group 0 say whether a span is done again from the ledger: the readers of the other
+// announceRedo has group 0 write whether it redoes a span from the ledger: the readers of the other
 // groups wait for that.
-func (s *Source) tellRedo(ctx context.Context) error {
+func (s *Source) announceRedo(ctx context.Context) error {
 	if s.opts.Group > 0 || s.opts.Groups == 1 {
 		return nil
 	}
@@ -127,27 +128,27 @@ func (s *Source) tellRedo(ctx context.Context) error {
 	return s.control.Update(ctx)
 }
 
-// say writes a PASSED where there is something new: the first one of the epoch, once everything
-// before the last CLOSE's cuts was read; turns that were passed, once all that was said before is
-// closed, so that every turn has one cut in the group; and the end of what is to be read, in a
-// bounded run with the tallies of all of it.
-func (s *Source) say(ctx context.Context, settled uint64) (bool, error) {
+// writePassed writes a PASSED where there is something new: the first one of the epoch, once
+// everything before the last CLOSE's cuts was read; turns that were passed, once all that was said
+// before is closed, so that every turn has one cut in the group; and the end of what is to be read,
+// in a bounded run with the tallies of all of it.
+func (s *Source) writePassed(ctx context.Context, settled uint64) (bool, error) {
 	if !s.caughtUp() {
 		return false, nil
 	}
 	if !s.opts.Until.IsZero() {
-		s.findLast() // what is read up to the end belongs to the tallies with the last turn
+		s.fixLastTurn() // what is read up to the end belongs to the tallies with the last turn
 	}
-	now := said{any: true, turn: s.said.turn}
+	now := passedState{any: true, turn: s.lastPassed.turn}
 	now.atEnd, now.last = s.ownEnd()
-	fresh := !s.said.any || s.said.turn <= s.closed
+	fresh := !s.lastPassed.any || s.lastPassed.turn <= s.closed
 	switch {
 	case fresh:
 		now.turn = s.passedUpTo()
 	case s.opts.Bounded && s.tallies.Read > 0: // the run would end without them
-		now.atEnd, now.last = s.said.atEnd, s.said.last
+		now.atEnd, now.last = s.lastPassed.atEnd, s.lastPassed.last
 	}
-	if now == s.said {
+	if now == s.lastPassed {
 		return false, nil
 	}
 	p := &schemas.Passed{Epoch: s.epoch.Load(), Group: uint32(s.opts.Group), Reader: s.reader, Turn: now.turn, AtEnd: now.atEnd, Last: now.last}
@@ -157,9 +158,9 @@ func (s *Source) say(ctx context.Context, settled uint64) (bool, error) {
 	if _, err := s.writer.Append(ctx, p); err != nil {
 		return false, err
 	}
-	s.said = now
+	s.lastPassed = now
 	if len(p.Cuts) > 0 {
-		s.tallied()
+		s.markTallied()
 	}
 	return true, nil
 }
@@ -167,7 +168,7 @@ func (s *Source) say(ctx context.Context, settled uint64) (bool, error) {
 // passedUpTo returns the last turn that the group has passed, among those that may be read ahead.
 func (s *Source) passedUpTo() uint64 {
 	turn := s.closed
-	for turn < s.closed+lookahead && s.passed(turn+1) {
+	for turn < s.closed+lookahead && s.hasPassed(turn+1) {
 		turn++
 	}
 	if s.opts.Bounded && s.atEnd() && s.lastBuffered() <= turn {
@@ -179,7 +180,7 @@ func (s *Source) passedUpTo() uint64 {
 // lastBuffered returns the last turn of which READ has seen records but which it has not opened,
 // also if it keeps only their position; 0 for none.
 func (s *Source) lastBuffered() (last uint64) {
-	last = s.beyond.last
+	last = s.unneeded.last
 	for turn := range s.buffers {
 		last = max(last, turn)
 	}
@@ -207,9 +208,9 @@ func (s *Source) describe(p *schemas.Passed, settled uint64) {
 // groupCut returns where a partition ends the turns up to one that was passed. There are marks of
 // those only: few, however far the partition was read.
 func (s *Source) groupCut(p *partition, passed uint64) schemas.GroupCut {
-	g := schemas.GroupCut{Cut: p.cut(s.restart(p, s.opened))} // with what was ahead from the lowest restart on
+	g := schemas.GroupCut{Cut: p.cut(s.restartMark(p, s.opened))} // with what was ahead from the lowest restart on
 	g.Restart, g.AppendTime = g.Cut.Cut, p.appendTime
-	if m := s.restart(p, passed); m != nil {
+	if m := s.restartMark(p, passed); m != nil {
 		g.Restart, g.AppendTime = m.Offset, m.AppendTime
 	}
 	for _, turn := range slices.Sorted(maps.Keys(s.buffers)) {
@@ -220,12 +221,12 @@ func (s *Source) groupCut(p *partition, passed uint64) schemas.GroupCut {
 	return g
 }
 
-// tallied notes that everything that was read is in tallies that stand on control.
-func (s *Source) tallied() {
+// markTallied notes that everything that was read is in tallies that stand on control.
+func (s *Source) markTallied() {
 	s.tallies = newTallies()
 	for _, p := range s.partitions {
-		p.tallied = p.next
-		p.ahead = slices.DeleteFunc(p.ahead, below(s.lowest(p)))
+		p.talliedTo = p.next
+		p.ahead = slices.DeleteFunc(p.ahead, below(s.lowestNeeded(p)))
 	}
 }
 
@@ -241,13 +242,13 @@ func (s *Source) ownEnd() (atEnd bool, last uint64) {
 	return true, max(s.closed, s.opened, s.lastBuffered())
 }
 
-// eachGroup calls fn with what the reader of every other group has said; group 0 alone asks. A
-// reader that has said nothing yet has passed nothing.
+// eachGroup calls fn with the PASSED state of every other group's reader; only group 0 calls it. A
+// reader without a PASSED has passed nothing.
 func (s *Source) eachGroup(fn func(*controllog.Group)) {
 	if s.opts.Groups <= 1 || s.opts.Group > 0 {
 		return
 	}
-	s.control.Look(func(v *controllog.View) {
+	s.control.WithView(func(v *controllog.View) {
 		for n := 1; n < s.opts.Groups; n++ {
 			fn(cmp.Or(v.Groups[uint32(n)], &controllog.Group{}))
 		}
@@ -269,15 +270,15 @@ func (s *Source) allTallies() schemas.ReadTallies {
 	return all
 }
 
-// others returns how many records of a turn the other groups have.
-func (s *Source) others(turn uint64) (records uint64) {
+// otherRecords returns how many records of a turn the other groups have.
+func (s *Source) otherRecords(turn uint64) (records uint64) {
 	s.eachGroup(func(g *controllog.Group) { records += g.Each[turn] })
 	return records
 }
 
-// agree says whether every group has read the turns of a CLOSE; group 0 compares what all of them
-// have with what it says. A reader of another group leaves that to it.
-func (s *Source) agree(c *schemas.Close) (all bool, err error) {
+// compareCounts says whether every group has read the turns of a CLOSE; group 0 compares what all
+// of them have with what it says. A reader of another group leaves that to it.
+func (s *Source) compareCounts(c *schemas.Close) (all bool, err error) {
 	if s.opts.Group > 0 {
 		return true, nil
 	}
@@ -291,7 +292,7 @@ func (s *Source) agree(c *schemas.Close) (all bool, err error) {
 		if b := s.buffers[turn]; b != nil {
 			own = b.Records
 		}
-		if own+s.others(turn) != c.Of(turn) {
+		if own+s.otherRecords(turn) != c.Of(turn) {
 			return false, fmt.Errorf("opening turn %d: the events topic gives another number of contributions than its CLOSE says: records were changed or lost, or the configuration was changed: %w", turn, deployment.ErrLogFault)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 type silence struct {
 	t *testing.T
 	s *Source
-	f *fates
+	f *classifier
 	p *partition
 	// now is this machine's clock, offset that of the next record.
 	now, offset int64
@@ -44,7 +44,7 @@ func (s *silence) look(after time.Duration) time.Duration {
 	s.p.next = s.offset
 	for range after / time.Second {
 		s.now += 1000
-		s.s.idle(s.p, &kafkalog.Fetched{Asked: s.now, High: s.offset, LastStable: s.offset})
+		s.s.applyIdleRule(s.p, &kafkalog.Fetched{Asked: s.now, High: s.offset, LastStable: s.offset})
 	}
 	if s.p.idleUntil == calendar.Never {
 		return -1
@@ -105,7 +105,7 @@ func TestRuleAnOutageIsNoSilence(t *testing.T) {
 	cut := s.p.cut(nil)
 	s.now += time.Hour.Milliseconds()
 	s.p = s.s.fresh(s.p.id, s.now)
-	s.p.recall(&cut, s.now)
+	s.p.restore(&cut, s.now)
 	if got := s.look(29 * time.Second); got >= 0 {
 		t.Error("after a new epoch, the clock stands in for a partition whose broker has just come back")
 	}
@@ -124,7 +124,7 @@ func TestRuleASilenceOutlivesARestart(t *testing.T) {
 		s.look(silent)
 		cut := s.p.cut(nil) // as a CLOSE has it
 		s.p = newPartition()
-		s.p.recall(&cut, s.now)
+		s.p.restore(&cut, s.now)
 		if got := s.look(time.Second); (got >= 0) != idle {
 			t.Errorf("the last CLOSE says idle: %v; the watermark is %v behind the clock", idle, got)
 		}
@@ -148,8 +148,8 @@ func TestRuleTheNewestCloseSaysWhetherAPartitionIsSilent(t *testing.T) {
 		s := newSilence(t, deployment.TrustProducer)
 		s.record(time.Hour)
 		s.record(time.Hour)
-		s.p.recall(&schemas.Cut{Cut: 1, Idle: !idle}, s.now)
-		s.p.recall(&schemas.Cut{Cut: 2, Idle: idle}, s.now)
+		s.p.restore(&schemas.Cut{Cut: 1, Idle: !idle}, s.now)
+		s.p.restore(&schemas.Cut{Cut: 2, Idle: idle}, s.now)
 		if got := s.look(time.Second); (got >= 0) != idle {
 			t.Errorf("the newest CLOSE says idle: %v, the one before it the opposite; the watermark is %v behind the clock", idle, got)
 		}

@@ -16,24 +16,24 @@ type partition struct {
 	appendTime  int64          // A: the largest append time so far; calendar.Never before the first
 	leaderEpoch int32          // of the last record that was read; −1 before the first
 	end         int64          // bounded runs: the last stable offset at the start; else calendar.Forever
-	tallied     int64          // records below are in the tallies of a CLOSE that counts
+	talliedTo   int64          // records below are in the tallies of a CLOSE that counts
 	idleUntil   int64          // the idle rule's watermark; calendar.Never when the rule does not apply
 	arrived     int64          // when the last record came that keeps the partition from being silent, by this machine's clock; calendar.Never: before this session
 	ahead       []int64        // offsets of records whose stamps are ahead of the clock, ascending
-	replayed    map[int64]bool // those below tallied that were judged so before
+	replayed    map[int64]bool // those below talliedTo that were classified so before
 	// As of the last fetch, for the texts about stalls.
 	fetched          bool
 	high, lastStable int64
 	asked            int64 // when that fetch was sent, Unix milliseconds
 }
 
-// done says that a bounded run has read the partition to its end.
-func (p *partition) done() bool { return p.next >= p.end }
+// readToEnd says that a bounded run has read the partition to its end.
+func (p *partition) readToEnd() bool { return p.next >= p.end }
 
 // watermark returns the event time before which the partition can bring no more records
 // that are on time.
 func (p *partition) watermark(t schemas.MetricSpec) int64 {
-	if p.done() {
+	if p.readToEnd() {
 		return calendar.Forever
 	}
 	return max(p.idleUntil, minus(p.appendTime, t.Slack+t.Lateness))
@@ -67,12 +67,12 @@ type clock struct {
 }
 
 // stampAhead says whether a producer's stamp is ahead of this machine's clock. A
-// record below tallied was judged before, and keeps its verdict.
+// record below talliedTo was classified before, and keeps its outcome.
 func (p *partition) stampAhead(r *kafkalog.Record, c *clock, now int64) bool {
 	if !c.trustProducer || c.noFuture {
 		return false
 	}
-	if r.Offset < p.tallied {
+	if r.Offset < p.talliedTo {
 		return p.replayed[r.Offset]
 	}
 	if r.Timestamp <= plus(now, c.skew) {
@@ -86,7 +86,7 @@ func (p *partition) stampAhead(r *kafkalog.Record, c *clock, now int64) bool {
 // before the partition's watermark does not end a silence: one device with a slow clock holds back
 // no windows among others. Nor does a record that was read before.
 func (p *partition) advance(r *kafkalog.Record, c *clock, now int64) {
-	if r.Offset >= p.tallied && r.Timestamp >= minus(p.appendTime, c.slack+c.lateness) {
+	if r.Offset >= p.talliedTo && r.Timestamp >= minus(p.appendTime, c.slack+c.lateness) {
 		p.arrived = now
 	}
 	p.appendTime = max(p.appendTime, r.Timestamp)
@@ -102,7 +102,7 @@ func (p *partition) cut(restart *packing.Mark) schemas.Cut {
 	if restart != nil {
 		c.Restart, c.AppendTime = restart.Offset, restart.AppendTime
 	}
-	at, _ := slices.BinarySearch(p.ahead, min(c.Restart, p.tallied))
+	at, _ := slices.BinarySearch(p.ahead, min(c.Restart, p.talliedTo))
 	c.Ahead = slices.Clone(p.ahead[at:])
 	return c
 }

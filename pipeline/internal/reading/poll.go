@@ -24,13 +24,13 @@ func (s *Source) poll(ctx context.Context, settled uint64, wait time.Duration) e
 		return err
 	}
 	if s.opts.Group == 0 {
-		if err := s.dead.look(ctx, time.Now()); err != nil {
+		if err := s.dead.checkTopic(ctx, time.Now()); err != nil {
 			return err
 		}
 	}
 	var from int64
-	s.control.Look(func(v *controllog.View) { from = v.Next })
-	wants, byID := s.wants(from, settled)
+	s.control.WithView(func(v *controllog.View) { from = v.Next })
+	wants, byID := s.nextFetches(from, settled)
 	defer s.dead.forget()
 	s.needed = s.lastNeeded()
 	fetched, err := s.fetcher.Poll(ctx, wants, 1, wait)
@@ -43,29 +43,29 @@ func (s *Source) poll(ctx context.Context, settled uint64, wait time.Duration) e
 			if g.Err != nil {
 				return fmt.Errorf("reading control: %w", g.Err)
 			}
-			if err := s.control.Feed(ctx, kept(g.Records)); err != nil {
+			if err := s.control.Feed(ctx, cloneRecords(g.Records)); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := s.take(byID[g.Partition], g); err != nil {
+		if err := s.readFetched(byID[g.Partition], g); err != nil {
 			return err
 		}
 	}
-	s.tellStalls(settled)
-	s.opts.Losses.See(time.Now(), &s.read)
+	s.reportProgress(settled)
+	s.opts.Losses.Observe(time.Now(), &s.read)
 	return s.dead.flush(ctx)
 }
 
-// wants returns what to ask for: control from an offset on, then the wanted partitions, which are
-// returned by their numbers as well. Brokers serve what stands first until an answer is full, so
-// the partition of the lowest watermark, which holds the turn back, comes first: one that gets
-// nothing keeps its watermark while the others move on, until it is the first.
-func (s *Source) wants(control int64, settled uint64) ([]kafkalog.Fetch, map[int32]*partition) {
+// nextFetches returns the next fetches: control from an offset on, then the partitions to read,
+// which are returned by their numbers as well. Brokers serve what stands first until an answer is
+// full, so the partition of the lowest watermark, which holds the turn back, comes first: one that
+// gets nothing keeps its watermark while the others move on, until it is the first.
+func (s *Source) nextFetches(control int64, settled uint64) ([]kafkalog.Fetch, map[int32]*partition) {
 	byID := map[int32]*partition{}
 	var wanted []*partition
 	for _, p := range s.partitions {
-		if s.wanted(p, settled) {
+		if s.shouldRead(p, settled) {
 			byID[p.id] = p
 			wanted = append(wanted, p)
 		}
@@ -79,9 +79,9 @@ func (s *Source) wants(control int64, settled uint64) ([]kafkalog.Fetch, map[int
 	return fetches, byID
 }
 
-// kept returns records whose bytes stay: control's are kept, and the next poll overwrites what it
-// finds in the fetcher's memory.
-func kept(records []kafkalog.Record) []kafkalog.Record {
+// cloneRecords returns records whose bytes stay: control's are kept, and the next poll overwrites
+// what it finds in the fetcher's memory.
+func cloneRecords(records []kafkalog.Record) []kafkalog.Record {
 	out := slices.Clone(records)
 	for i := range out {
 		out[i].Key, out[i].Value = bytes.Clone(out[i].Key), bytes.Clone(out[i].Value)
@@ -89,13 +89,13 @@ func kept(records []kafkalog.Record) []kafkalog.Record {
 	return out
 }
 
-// wanted bounds read-ahead by event time, and by the number of events only for
+// shouldRead bounds read-ahead by event time, and by the number of events only for
 // partitions that no turn waits for.
-func (s *Source) wanted(p *partition, settled uint64) bool {
-	if p.done() {
+func (s *Source) shouldRead(p *partition, settled uint64) bool {
+	if p.readToEnd() {
 		return false
 	}
-	if p.next < p.tallied {
+	if p.next < p.talliedTo {
 		return true // turns that are closed wait for it
 	}
 	if s.lastKnown && s.closed+1 >= s.last {
@@ -106,19 +106,20 @@ func (s *Source) wanted(p *partition, settled uint64) bool {
 	}
 	spec := s.dep.Metrics[0].Spec
 	w := p.watermark(spec)
-	holdsBack := w < s.fates.turns.End(s.closed+1)
+	holdsBack := w < s.classifier.turns.End(s.closed+1)
 	if s.buffered > maxBuffered {
 		return holdsBack
 	}
-	return holdsBack || w < s.fates.turns.End(settled+1+lookahead)
+	return holdsBack || w < s.classifier.turns.End(settled+1+lookahead)
 }
 
-// take takes over what came from one partition; p is nil for one that was not asked for.
-func (s *Source) take(p *partition, g *kafkalog.Fetched) error {
+// readFetched reads the records that a fetch brought from one partition; p is nil if no fetch asked
+// for it.
+func (s *Source) readFetched(p *partition, g *kafkalog.Fetched) error {
 	if p == nil {
 		return nil
 	}
-	if err := s.fault(p, g); err != nil {
+	if err := s.checkFetched(p, g); err != nil {
 		return err
 	}
 	now := time.Now().UnixMilli()
@@ -130,18 +131,18 @@ func (s *Source) take(p *partition, g *kafkalog.Fetched) error {
 		if rec.Offset >= p.end {
 			break
 		}
-		if err := s.record(p, rec, now); err != nil {
+		if err := s.readRecord(p, rec, now); err != nil {
 			return err
 		}
 		p.next = rec.Offset + 1
 	}
 	p.next = min(max(p.next, g.Next), p.end)
-	s.idle(p, g)
+	s.applyIdleRule(p, g)
 	return nil
 }
 
-// fault refuses to go on where the log is not what the promises rest on.
-func (s *Source) fault(p *partition, g *kafkalog.Fetched) error {
+// checkFetched returns an error if the log is not one that the promise can rest on.
+func (s *Source) checkFetched(p *partition, g *kafkalog.Fetched) error {
 	at := fmt.Sprintf("reading %s partition %d at offset %d", g.Topic, p.id, p.next)
 	switch {
 	case errors.Is(g.Err, kafkalog.ErrOffsetOutOfRange):
@@ -154,25 +155,25 @@ func (s *Source) fault(p *partition, g *kafkalog.Fetched) error {
 	return nil
 }
 
-// record decides one record's fate and keeps what it contributes.
-func (s *Source) record(p *partition, rec *kafkalog.Record, now int64) error {
+// readRecord classifies one record and keeps its contribution.
+func (s *Source) readRecord(p *partition, rec *kafkalog.Record, now int64) error {
 	before := packing.Mark{Offset: rec.Offset, AppendTime: p.appendTime}
 	p.leaderEpoch = rec.LeaderEpoch
-	v, err := s.fates.judge(p, rec, now)
+	v, err := s.classifier.classify(p, rec, now)
 	if err != nil {
 		return fmt.Errorf("decoding the record at offset %d of partition %d: %w", rec.Offset, p.id, err)
 	}
-	if v.Fate == watch.Accepted && s.overtaken(p.id, rec.Offset, v.turn) {
-		v.Fate = watch.Overtaken
+	if v.Outcome == watch.Accepted && s.isOvertaken(p.id, rec.Offset, v.turn) {
+		v.Outcome = watch.Overtaken
 	}
-	if rec.Offset >= p.tallied { // it is read for the first time
+	if rec.Offset >= p.talliedTo { // it is read for the first time
 		v.tally(&s.tallies)
-		s.read.Count(v.Fate, v.class, v.off)
-		if v.Fate == watch.DeadLettered {
+		s.read.Count(v.Outcome, v.class, v.off)
+		if v.Outcome == watch.DeadLettered {
 			s.dead.add(s.dep.Config.Events.Topic, rec, v.class)
 		}
 	}
-	if v.Fate != watch.Accepted {
+	if v.Outcome != watch.Accepted {
 		return nil
 	}
 	turn := v.turn
@@ -183,7 +184,7 @@ func (s *Source) record(p *partition, rec *kafkalog.Record, now int64) error {
 		return nil // of a turn that is settled, or is redone without its events
 	}
 	if turn > s.needed {
-		s.pass(p.id, turn, before)
+		s.skipEvent(p.id, turn, before)
 		return nil
 	}
 	b := s.buffers[turn]
@@ -195,77 +196,17 @@ func (s *Source) record(p *partition, rec *kafkalog.Record, now int64) error {
 		}
 		s.buffers[turn] = b
 	}
-	e := &s.fates.event
+	e := &s.classifier.event
 	c := packing.Contribution{
 		User:   s.users.Of(e.User),
-		Period: s.fates.turns.PeriodOf(e.Millis),
+		Period: s.classifier.turns.PeriodOf(e.Millis),
 		Label:  schemas.Label{Key: e.Key, Passes: e.Passes},
 		Value:  e.Value,
 	}
-	if c.Sums = s.dep.Sums.Takes(e); c.Sums {
+	if c.Sums = s.dep.Sums.Includes(e); c.Sums {
 		c.ID = s.hasher.Record(rec.Value)
 	}
 	b.Add(&c, p.id, before)
 	s.buffered++
 	return nil
-}
-
-// overtaken says whether a record comes after the cut of its turn's CLOSE. The CLOSE of
-// a settled turn may be forgotten: then records that are read again stand before that
-// cut, and new ones after it. A turn that this group has passed ends where that was said.
-func (s *Source) overtaken(id int32, offset int64, turn uint64) bool {
-	if turn > max(s.closed, s.said.turn) {
-		return false
-	}
-	over, known := false, false
-	s.control.Look(func(v *controllog.View) {
-		if c := v.Closes[turn]; c != nil {
-			known = true
-			over = offset >= cutOf(c.Cuts, id)
-		}
-	})
-	if known {
-		return over
-	}
-	for _, p := range s.partitions {
-		if p.id == id {
-			return offset >= p.tallied
-		}
-	}
-	return true
-}
-
-// cutOf returns a partition's cut, 0 for one that the CLOSE does not know.
-func cutOf(cuts []schemas.Cut, id int32) int64 {
-	for _, c := range cuts {
-		if c.Partition == id {
-			return c.Cut
-		}
-	}
-	return 0
-}
-
-// idle applies the idle rule: a partition that was read to its end, with
-// nothing held back by transactions, moves on with the wall clock as it was
-// before the fetch was sent. Producers' times may be far behind that clock: with
-// them, the rule applies only to a partition that has been silent for the grace. An
-// append time is at most the skew behind the clock, and needs no such silence.
-func (s *Source) idle(p *partition, g *kafkalog.Fetched) {
-	p.idleUntil = calendar.Never
-	if p.asked > 0 && g.Asked-p.asked > unseen.Milliseconds() {
-		p.arrived = g.Asked // while no fetch was answered, it was not silent
-	}
-	p.fetched, p.high, p.lastStable, p.asked = g.High >= 0, g.High, g.LastStable, g.Asked
-	if s.answered == nil {
-		s.answered = map[int32]int64{}
-	}
-	s.answered[p.id] = p.asked
-	if s.opts.Bounded || g.High < 0 || p.next != g.High || g.High != g.LastStable {
-		return
-	}
-	t := &s.dep.Config.Time
-	if t.Trust == deployment.TrustProducer && g.Asked < plus(p.arrived, t.IdleGrace.Milliseconds()) {
-		return
-	}
-	p.idleUntil = g.Asked - t.Lateness.Milliseconds() - t.Skew.Milliseconds() - t.IdleGrace.Milliseconds()
 }

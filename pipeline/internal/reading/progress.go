@@ -8,21 +8,21 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
 )
 
-// tellStalls tells package watch what READ knows, about once a second.
-func (s *Source) tellStalls(settled uint64) {
+// reportProgress passes READ's progress to package watch, about once a second.
+func (s *Source) reportProgress(settled uint64) {
 	now := time.Now()
-	if !s.stalls.Wants(now) {
+	if !s.stalls.Due(now) {
 		return
 	}
-	p := watch.Progress{End: calendar.Forever, Result: s.fates.turns.NextEnd(settled), Behind: calendar.Forever}
+	p := watch.Progress{End: calendar.Forever, Result: s.classifier.turns.NextEnd(settled), Behind: calendar.Forever}
 	next := s.closed + 1
 	if !s.lastKnown || next <= s.last {
-		p.End = s.fates.turns.End(next)
+		p.End = s.classifier.turns.End(next)
 	}
 	if s.opened > settled {
 		p.Open, p.OpenedAt = s.opened, s.openedAt
 	}
-	p.Closed = s.closed > settled && s.fates.turns.End(s.closed) >= p.Result
+	p.Closed = s.closed > settled && s.classifier.turns.End(s.closed) >= p.Result
 	spec := s.dep.Metrics[0].Spec
 	for _, of := range s.partitions {
 		if of.fetched {
@@ -38,5 +38,5 @@ func (s *Source) tellStalls(settled uint64) {
 			}
 		}
 	}
-	s.stalls.See(now, p)
+	s.stalls.Observe(now, p)
 }

@@ -29,7 +29,7 @@ func (s *Source) start(ctx context.Context) error {
 		return err
 	}
 	var settled uint64
-	if err := s.allowed(func(v *controllog.View) { settled = v.Settled }); err != nil {
+	if err := s.checkMayRun(func(v *controllog.View) { settled = v.Settled }); err != nil {
 		return err
 	}
 	offsets, err := s.writer.Append(ctx, &schemas.Epoch{RunID: s.control.RunID, Run: s.run, Settled: settled})
@@ -41,7 +41,7 @@ func (s *Source) start(ctx context.Context) error {
 		return err
 	}
 	newest := int64(-1)
-	if err := s.allowed(func(v *controllog.View) { newest = v.Epoch }); err != nil {
+	if err := s.checkMayRun(func(v *controllog.View) { newest = v.Epoch }); err != nil {
 		return err
 	}
 	if newest != epoch {
@@ -50,9 +50,10 @@ func (s *Source) start(ctx context.Context) error {
 	return s.resume(ctx, epoch, func(settled, last uint64) (interruption, error) { return s.interrupted(ctx, settled, last) })
 }
 
-// allowed looks at control, and says whether this run may go on by it.
-func (s *Source) allowed(look func(*controllog.View)) (err error) {
-	s.control.Look(func(v *controllog.View) {
+// checkMayRun returns why this run must not go on, by the state of control; it also calls look with
+// that state.
+func (s *Source) checkMayRun(look func(*controllog.View)) (err error) {
+	s.control.WithView(func(v *controllog.View) {
 		look(v)
 		switch {
 		case v.Run > s.run:
@@ -77,10 +78,10 @@ func (s *Source) resume(ctx context.Context, epoch int64, interrupted func(settl
 	var settled uint64
 	var closes map[uint64]*controllog.Closing
 	fresh := session{buffers: map[uint64]*packing.Buffer{}, tallies: newTallies(), openedAt: time.Now()}
-	s.control.Look(func(v *controllog.View) {
+	s.control.WithView(func(v *controllog.View) {
 		settled, closes, fresh.closed = v.Settled, maps.Clone(v.Closes), v.Closed
 	})
-	fresh.opened, fresh.asked = settled, fresh.closed
+	fresh.opened, fresh.closeWritten = settled, fresh.closed
 	next := spanAfter(settled, closes)
 	before, err := interrupted(settled, next)
 	if err != nil {
@@ -99,7 +100,7 @@ func (s *Source) resume(ctx context.Context, epoch int64, interrupted func(settl
 	}
 	s.session = fresh
 	if !s.opts.Until.IsZero() {
-		s.findLast() // READ keeps no contribution after it
+		s.fixLastTurn() // READ keeps no contribution after it
 	}
 	if before.begun && closes[next] != nil {
 		s.underWay = max(s.underWay, next)
@@ -107,7 +108,7 @@ func (s *Source) resume(ctx context.Context, epoch int64, interrupted func(settl
 	s.epoch.Store(epoch)
 	s.refreshed = time.Now()
 	s.log.Info("reading", "epoch", epoch, "settled_turns", settled, "redo_from_ledger", before.redo, "group", s.opts.Group)
-	return s.tellRedo(ctx)
+	return s.announceRedo(ctx)
 }
 
 // spanAfter returns the last turn of the span after the settled turn.
@@ -138,14 +139,14 @@ func baseOf(before interruption, settled, next uint64, closes map[uint64]*contro
 // compared the topics itself: then the result is 0 and nil. Errors: deployment.ErrLogFault, or what
 // the broker said.
 func Compare(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log, log *slog.Logger) (underWay uint64, err error) {
-	s := &Source{dep: d, client: client, control: control, log: log, opts: Options{Groups: 1}, fates: fates{clock: clockOf(d)}}
+	s := &Source{dep: d, client: client, control: control, log: log, opts: Options{Groups: 1}, classifier: classifier{clock: clockOf(d)}}
 	type standing struct {
 		announced, epoch int64
 		closed, settled  uint64
 	}
 	var at, now standing
 	var closes map[uint64]*controllog.Closing
-	control.Look(func(v *controllog.View) {
+	control.WithView(func(v *controllog.View) {
 		at, closes = standing{v.Announced, v.Epoch, v.Closed, v.Settled}, maps.Clone(v.Closes)
 	})
 	underWay, err = s.compare(ctx, at.settled, at.closed, closes)
@@ -153,7 +154,7 @@ func Compare(ctx context.Context, d *deployment.Deployment, client *kafkalog.Cli
 		if failed := control.Update(ctx); failed != nil {
 			return 0, failed
 		}
-		control.Look(func(v *controllog.View) { now = standing{v.Announced, v.Epoch, v.Closed, v.Settled} })
+		control.WithView(func(v *controllog.View) { now = standing{v.Announced, v.Epoch, v.Closed, v.Settled} })
 		if now != at {
 			return 0, nil
 		}
@@ -230,7 +231,7 @@ func (s *Source) positions(ctx context.Context, base, closed uint64, closes map[
 	if err != nil {
 		return nil, fmt.Errorf("looking for the events topic: %w", err)
 	}
-	ids = s.mine(ids)
+	ids = s.ownPartitions(ids)
 	if base > 0 && closes[base] == nil {
 		return nil, fmt.Errorf("starting after turn %d: control does not hold its CLOSE: %w", base, deployment.ErrLogFault)
 	}
@@ -250,13 +251,13 @@ func (s *Source) positions(ctx context.Context, base, closed uint64, closes map[
 		}
 		for i := range c.Cuts {
 			p := known[c.Cuts[i].Partition]
-			if p == nil && !s.reads(c.Cuts[i].Partition) {
+			if p == nil && !s.ownsPartition(c.Cuts[i].Partition) {
 				continue
 			}
 			if p == nil {
 				return nil, fmt.Errorf("starting after turn %d: partition %d of %s is gone; a topic's partitions must not be taken away: %w", base, c.Cuts[i].Partition, topic, deployment.ErrLogFault)
 			}
-			p.recall(&c.Cuts[i], now)
+			p.restore(&c.Cuts[i], now)
 		}
 	}
 	out := make([]*partition, 0, len(ids))
@@ -272,11 +273,11 @@ func (s *Source) positions(ctx context.Context, base, closed uint64, closes map[
 	return out, s.sameOffsets(ctx, closes[closed])
 }
 
-// recall takes over, at now, what a CLOSE says about records that are read again: older CLOSEs
+// restore applies, at now, a CLOSE's state of the records that are read again: older CLOSEs
 // first, because the newest one says whether the partition is silent. A bounded run reads to its
 // cuts as well: the run before may have written it after the ends of the topic were noted.
-func (p *partition) recall(c *schemas.Cut, now int64) {
-	p.tallied, p.end = max(p.tallied, c.Cut), max(p.end, c.Cut)
+func (p *partition) restore(c *schemas.Cut, now int64) {
+	p.talliedTo, p.end = max(p.talliedTo, c.Cut), max(p.end, c.Cut)
 	if p.arrived = now; c.Idle {
 		p.arrived = calendar.Never // it is silent until it has a record after the cut
 	}
@@ -332,7 +333,7 @@ func (s *Source) refreshPartitions(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("looking for new partitions: %w", err)
 	}
-	if ids = s.mine(ids); len(ids) < len(s.partitions) {
+	if ids = s.ownPartitions(ids); len(ids) < len(s.partitions) {
 		return fmt.Errorf("looking for new partitions: %s had %d partitions and has %d; was it made anew? %w", s.dep.Config.Events.Topic, len(s.partitions), len(ids), deployment.ErrLogFault)
 	}
 	have := map[int32]bool{}

@@ -23,9 +23,9 @@ func TestAHeldUpTurnIsGivenTwiceAsLong(t *testing.T) {
 		{100, 7, 25 * time.Hour, true, 2 * time.Minute},
 		{100, 7, 25 * time.Hour, false, 26 * time.Hour},
 	} {
-		s := &Source{opts: Options{StallLimit: c.limitOfTheRun}, heldUp: c.heldUp, heldAfter: 7}
+		s := &Source{opts: Options{StallLimit: c.limitOfTheRun}, stalledEpochs: c.heldUp, stalledAfter: 7}
 		s.opened, s.openedAt = c.settled+1, time.Now().Add(-c.open)
-		if got := s.stalled(c.settled); got != c.stalled {
+		if got := s.settleOverdue(c.settled); got != c.stalled {
 			t.Errorf("%+v: stalled is %v", c, got)
 		}
 	}

@@ -25,7 +25,7 @@ func TestRuleTheTimestampTypeOfEveryBatchIsChecked(t *testing.T) {
 	} {
 		s := &Source{dep: &deployment.Deployment{Config: deployment.Config{Time: deployment.Time{Trust: c.trust}}}}
 		for _, next := range []int64{0, 1, 1000} {
-			err := s.fault(&partition{next: next}, &c.got)
+			err := s.checkFetched(&partition{next: next}, &c.got)
 			if c.stops != errors.Is(err, deployment.ErrLogFault) || (!c.stops && err != nil) {
 				t.Errorf("%s, at offset %d: %v", c.name, next, err)
 			}

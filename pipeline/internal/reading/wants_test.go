@@ -13,7 +13,7 @@ import (
 func TestRuleNoPartitionStarves(t *testing.T) {
 	const partitions, chunks, room = 64, 50, 8
 	f := testFates(t, clock{})
-	s := &Source{fates: *f, control: &controllog.Log{Topic: "control"},
+	s := &Source{classifier: *f, control: &controllog.Log{Topic: "control"},
 		dep: &deployment.Deployment{Metrics: make([]deployment.CompiledMetric, 1)}}
 	s.dep.Config.Events.Topic = "events"
 	step := func(id int32) int64 { return 200 + 50*int64(id%5) } // milliseconds that a chunk holds
@@ -24,7 +24,7 @@ func TestRuleNoPartitionStarves(t *testing.T) {
 	}
 	var settled uint64
 	for rounds := 0; ; rounds++ {
-		fetches, byID := s.wants(7, settled)
+		fetches, byID := s.nextFetches(7, settled)
 		if c := fetches[0]; c.Topic != "control" || c.Offset != 7 || len(fetches) != len(byID)+1 {
 			t.Fatalf("control is not asked for first, or a partition twice: %+v", fetches)
 		}
@@ -36,7 +36,7 @@ func TestRuleNoPartitionStarves(t *testing.T) {
 			}
 			served++
 			p.next++
-			p.appendTime = s.fates.turns.Start + p.next*step(p.id)
+			p.appendTime = s.classifier.turns.Start + p.next*step(p.id)
 		}
 		if served == 0 {
 			if least := partitions * chunks / room; rounds > least+partitions {
@@ -47,14 +47,14 @@ func TestRuleNoPartitionStarves(t *testing.T) {
 		first, last := int64(calendar.Forever), int64(calendar.Never)
 		for _, p := range s.partitions {
 			if p.next < chunks {
-				at := s.fates.turns.Start + p.next*step(p.id)
+				at := s.classifier.turns.Start + p.next*step(p.id)
 				first, last = min(first, at), max(last, at)
 			}
 		}
 		if first < last && last-first > 2*400 {
 			t.Fatalf("round %d: a partition is %d ms behind another one", rounds, last-first)
 		}
-		for first < calendar.Forever && s.fates.turns.End(settled+1) <= first {
+		for first < calendar.Forever && s.classifier.turns.End(settled+1) <= first {
 			settled++
 			s.closed = settled
 		}

@@ -15,17 +15,17 @@ import (
 // Check looks at all topics of a deployment and returns everything that is wrong, joined:
 // one *deployment.TopicError for each topic's setting. It tells o.Logger what could be
 // better. Other errors: deployment.ErrLogFault among them where topics do not belong
-// together, or what the broker said.
+// together, or the broker's error.
 func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o Options) error {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	var found []error
 	rules := rulesOfTopics(d)
-	seen, err := lookAtAll(ctx, d, client, rules)
+	seen, err := describeTopics(ctx, d, client, rules)
 	if err == nil && len(seen.apart) > 0 {
 		// An init or a run may have written between two questions: only what stays counts.
-		seen, err = lookAtAll(ctx, d, client, rules)
+		seen, err = describeTopics(ctx, d, client, rules)
 	}
 	if err != nil {
 		return err
@@ -70,21 +70,21 @@ func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 	return fmt.Errorf("checking the topics: %w", errors.Join(found...))
 }
 
-// looked is what the brokers say of all topics: of each its state, or what is wrong.
-type looked struct {
+// described is what the brokers say of all topics: of each its state, or what is wrong.
+type described struct {
 	states []*state
 	wrong  []*deployment.TopicError
 	apart  []*deployment.TopicError // of topics that cannot stem from one deployment
 }
 
-// lookAtAll looks at all topics at the same time: for one that does not exist the client
+// describeTopics looks at all topics at the same time: for one that does not exist the client
 // waits a little, because brokers learn of new topics late.
-func lookAtAll(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, rules []rulesOfTopic) (*looked, error) {
-	s := &looked{make([]*state, len(rules)), make([]*deployment.TopicError, len(rules)), nil}
+func describeTopics(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, rules []rulesOfTopic) (*described, error) {
+	s := &described{make([]*state, len(rules)), make([]*deployment.TopicError, len(rules)), nil}
 	failures := make([]error, len(rules))
 	var all sync.WaitGroup
 	for i := range rules {
-		all.Go(func() { s.states[i], failures[i] = lookAt(ctx, d, client, rules[i].topic) })
+		all.Go(func() { s.states[i], failures[i] = describeTopic(ctx, d, client, rules[i].topic) })
 	}
 	all.Wait()
 	missing, unseen := map[string]bool{}, false
@@ -105,9 +105,9 @@ func lookAtAll(ctx context.Context, d *deployment.Deployment, client *kafkalog.C
 	return s, err
 }
 
-// lookAt asks for everything that the rules need. A *deployment.TopicError says why the
+// describeTopic asks for everything that the rules need. A *deployment.TopicError says why the
 // broker does not give it.
-func lookAt(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, name string) (*state, error) {
+func describeTopic(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, name string) (*state, error) {
 	t := &state{name: name, broker: d.Config.Kafka.Brokers[0]}
 	ids, err := client.Partitions(ctx, name)
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {

@@ -71,7 +71,7 @@ func TestReplicasAndBrokersAreCounted(t *testing.T) {
 	if err := client.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: topic, Partitions: 1, Replication: 1}); err != nil {
 		t.Fatal(err)
 	}
-	state, err := lookAt(t.Context(), d, client, topic)
+	state, err := describeTopic(t.Context(), d, client, topic)
 	if err != nil || state.replicas != 1 || state.brokers != 1 {
 		t.Errorf("%+v, %v", state, err)
 	}

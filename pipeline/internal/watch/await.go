@@ -60,7 +60,7 @@ func AwaitBroker(ctx context.Context, kafka *deployment.Kafka, limit time.Durati
 	err := attempt(ctx)
 	for told := (Repeat{}); ; {
 		if err == nil {
-			if told.Told() || slow && limit > 0 {
+			if told.Reported() || slow && limit > 0 {
 				log.Warn("a broker answers now, after " + time.Since(begin).Round(time.Second).String())
 			}
 			return nil

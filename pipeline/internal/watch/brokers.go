@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// awayAfter is how long no connection to a broker can be made before that is told: at once, but
+	// awayAfter is how long no connection to a broker can be made before that is logged: at once, but
 	// for a restart that nothing has to wait for.
 	awayAfter = 2 * time.Second
-	// awayAsked is how old the last attempt may be: a broker that is not asked any more is not told
+	// awayAsked is how old the last attempt may be: a broker that is not asked any more is not logged
 	// again. A dial that times out takes 10 s.
 	awayAsked = 15 * time.Second
 )
@@ -24,21 +24,23 @@ const (
 // brokers names the brokers that cannot be reached, and those that can be again.
 type brokers struct {
 	log  *slog.Logger
-	away map[string]*told // by address
+	away map[string]*reportedStall // by address
 }
 
-func newBrokers(log *slog.Logger) brokers { return brokers{log: log, away: map[string]*told{}} }
+func newBrokers(log *slog.Logger) brokers {
+	return brokers{log: log, away: map[string]*reportedStall{}}
+}
 
-// tick is called every second. Where quiet, nothing is told again.
-func (b *brokers) tick(now time.Time, away []kafkalog.Away, quiet bool) {
+// update is called every second. Where quiet, nothing is logged again.
+func (b *brokers) update(now time.Time, away []kafkalog.Away, quiet bool) {
 	for i := range away {
 		a := &away[i]
 		t := b.away[a.Broker]
 		if t == nil {
-			t = &told{since: a.Since}
+			t = &reportedStall{since: a.Since}
 			b.away[a.Broker] = t
 		}
-		if now.Sub(a.Since) < awayAfter || now.Sub(a.Asked) >= awayAsked || t.Told() && quiet {
+		if now.Sub(a.Since) < awayAfter || now.Sub(a.Asked) >= awayAsked || t.Reported() && quiet {
 			continue
 		}
 		if t.Due(now) {
@@ -49,7 +51,7 @@ func (b *brokers) tick(now time.Time, away []kafkalog.Away, quiet bool) {
 		if slices.ContainsFunc(away, func(a kafkalog.Away) bool { return a.Broker == broker }) {
 			continue
 		}
-		if delete(b.away, broker); t.Told() {
+		if delete(b.away, broker); t.Reported() {
 			b.log.Warn(fmt.Sprintf("broker %s is back, after %v", broker, now.Sub(t.since).Round(time.Second)))
 		}
 	}
@@ -65,7 +67,7 @@ func Brokers(ctx context.Context, client *kafkalog.Client, log *slog.Logger) {
 		case <-ctx.Done():
 			return
 		case now := <-second.C:
-			s.tick(now, client.Troubles(), append(client.Away(), client.Silent()...))
+			s.update(now, client.Troubles(), append(client.Away(), client.Silent()...))
 		}
 	}
 }

@@ -19,14 +19,14 @@ const (
 // reasons are the names of the ways to lose records, in metrics and alerts.
 var reasons = [...]struct {
 	name string
-	of   func(*Fates) (lost, all uint64)
+	of   func(*Outcomes) (lost, all uint64)
 }{
-	{"late", func(f *Fates) (uint64, uint64) { return f.n[Late] + f.n[Disordered], f.read() }},
-	{"future", func(f *Fates) (uint64, uint64) { return f.n[Future], f.read() }},
-	{"before_start", func(f *Fates) (uint64, uint64) { return f.n[BeforeStart], f.read() }},
-	{"overtaken", func(f *Fates) (uint64, uint64) { return f.n[Overtaken], f.read() }},
-	{"dead_lettered", func(f *Fates) (uint64, uint64) { return f.n[DeadLettered], f.read() }},
-	{"over_budget", func(f *Fates) (uint64, uint64) { return f.overBudget, f.overBudget + f.counted }},
+	{"late", func(f *Outcomes) (uint64, uint64) { return f.n[Late] + f.n[Disordered], f.read() }},
+	{"future", func(f *Outcomes) (uint64, uint64) { return f.n[Future], f.read() }},
+	{"before_start", func(f *Outcomes) (uint64, uint64) { return f.n[BeforeStart], f.read() }},
+	{"overtaken", func(f *Outcomes) (uint64, uint64) { return f.n[Overtaken], f.read() }},
+	{"dead_lettered", func(f *Outcomes) (uint64, uint64) { return f.n[DeadLettered], f.read() }},
+	{"over_budget", func(f *Outcomes) (uint64, uint64) { return f.overBudget, f.overBudget + f.counted }},
 }
 
 // Totals are exact numbers of what this process has seen, for the trusted side only.
@@ -73,7 +73,7 @@ func (l *Losses) Levels(now time.Time) map[string]Level {
 	return levels
 }
 
-func levelOf(of func(*Fates) (lost, all uint64), recent, long *Fates, least uint64) Level {
+func levelOf(of func(*Outcomes) (lost, all uint64), recent, long *Outcomes, least uint64) Level {
 	n, all := of(long)
 	some := n >= least && n*someOf >= all
 	if m, few := of(recent); few >= least {

@@ -16,16 +16,16 @@ import (
 func TestRuleEveryLossHasALevel(t *testing.T) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	read := func(n uint64) schemas.ReadTallies { return schemas.ReadTallies{Read: n, Accepted: n} }
-	for name, lose := range map[string]func(f *Fates, n uint64){
-		"late":         func(f *Fates, n uint64) { f.AddRead(schemas.ReadTallies{Late: n}) },
-		"future":       func(f *Fates, n uint64) { f.AddRead(schemas.ReadTallies{Future: n}) },
-		"before_start": func(f *Fates, n uint64) { f.AddRead(schemas.ReadTallies{BeforeStart: n}) },
-		"overtaken":    func(f *Fates, n uint64) { f.AddRead(schemas.ReadTallies{Overtaken: n}) },
-		"dead_lettered": func(f *Fates, n uint64) {
+	for name, lose := range map[string]func(f *Outcomes, n uint64){
+		"late":         func(f *Outcomes, n uint64) { f.AddRead(schemas.ReadTallies{Late: n}) },
+		"future":       func(f *Outcomes, n uint64) { f.AddRead(schemas.ReadTallies{Future: n}) },
+		"before_start": func(f *Outcomes, n uint64) { f.AddRead(schemas.ReadTallies{BeforeStart: n}) },
+		"overtaken":    func(f *Outcomes, n uint64) { f.AddRead(schemas.ReadTallies{Overtaken: n}) },
+		"dead_lettered": func(f *Outcomes, n uint64) {
 			f.AddRead(schemas.ReadTallies{DeadLettered: map[string]uint64{"a": n / 2, "b": n - n/2}})
 		},
-		"over_budget": func(f *Fates, n uint64) {
-			f.add(new(FatesOf([]schemas.MetricTally{{WindowTally: schemas.WindowTally{OverBudget: n}}})))
+		"over_budget": func(f *Outcomes, n uint64) {
+			f.add(new(OutcomesOf([]schemas.MetricTally{{WindowTally: schemas.WindowTally{OverBudget: n}}})))
 		},
 	} {
 		for _, c := range []struct {
@@ -33,10 +33,10 @@ func TestRuleEveryLossHasALevel(t *testing.T) {
 			want       Level
 		}{{0, 9, LostNone}, {2000, 15, LostNone}, {1000, 9, LostNone}, {1000, 11, LostSome}, {30, 30, LostSome}, {30, 31, LostMost}} {
 			l := NewLosses(LossRulesOf(&deployment.Deployment{}, noon), slog.New(slog.NewTextHandler(io.Discard, nil)))
-			f := FatesOf([]schemas.MetricTally{{WindowTally: schemas.WindowTally{Counted: c.good}}})
+			f := OutcomesOf([]schemas.MetricTally{{WindowTally: schemas.WindowTally{Counted: c.good}}})
 			f.AddRead(read(c.good))
 			lose(&f, c.lost)
-			l.See(noon, &f)
+			l.Observe(noon, &f)
 			want := map[string]Level{"late": 0, "future": 0, "before_start": 0, "overtaken": 0, "dead_lettered": 0, "over_budget": 0}
 			want[name] = c.want
 			if got := l.Levels(noon.Add(time.Second)); !maps.Equal(got, want) {
@@ -45,9 +45,9 @@ func TestRuleEveryLossHasALevel(t *testing.T) {
 			if got := l.Totals(); got.Lost[name] != c.lost {
 				t.Errorf("%s: the totals are %+v, want %d", name, got, c.lost)
 			}
-			good := FatesOf([]schemas.MetricTally{{WindowTally: schemas.WindowTally{Counted: 100}}})
+			good := OutcomesOf([]schemas.MetricTally{{WindowTally: schemas.WindowTally{Counted: 100}}})
 			good.AddRead(read(100))
-			l.See(noon.Add(2*time.Hour), &good)
+			l.Observe(noon.Add(2*time.Hour), &good)
 			if got := l.Levels(noon.Add(2 * time.Hour)); got[name] != LostNone {
 				t.Errorf("%s: the level does not fall: %v", name, got)
 			}
@@ -62,8 +62,8 @@ func TestRuleALevelIsOfTenRecordsHoweverManyWindowsTheyAreIn(t *testing.T) {
 	metrics := []deployment.Metric{{Window: 10 * time.Minute, Slide: time.Minute}, {Window: time.Hour, Slide: time.Hour}}
 	for records, want := range map[uint64]Level{1: LostNone, 9: LostNone, 10: LostMost} {
 		l := NewLosses(LossRulesOf(&deployment.Deployment{Config: deployment.Config{Metrics: metrics}}, noon), slog.New(slog.NewTextHandler(io.Discard, nil)))
-		f := FatesOf([]schemas.MetricTally{{WindowTally: schemas.WindowTally{OverBudget: 10 * records}}, {WindowTally: schemas.WindowTally{OverBudget: records}}})
-		l.See(noon, &f)
+		f := OutcomesOf([]schemas.MetricTally{{WindowTally: schemas.WindowTally{OverBudget: 10 * records}}, {WindowTally: schemas.WindowTally{OverBudget: records}}})
+		l.Observe(noon, &f)
 		if got := l.Levels(noon)["over_budget"]; got != want {
 			t.Errorf("%d records in 11 windows each are over budget: level %d, want %d", records, got, want)
 		}
@@ -76,12 +76,12 @@ func TestABudgetsLevelStaysUntilTheNextTurn(t *testing.T) {
 	l := NewLosses(LossRulesOf(&deployment.Deployment{}, noon), slog.New(slog.NewTextHandler(io.Discard, nil)))
 	for i, counted := range []uint64{0, 1000} {
 		settled := noon.Add(time.Duration(i) * 24 * time.Hour)
-		f := FatesOf([]schemas.MetricTally{{WindowTally: schemas.WindowTally{OverBudget: 10, Counted: counted}}})
-		l.See(settled, &f)
+		f := OutcomesOf([]schemas.MetricTally{{WindowTally: schemas.WindowTally{OverBudget: 10, Counted: counted}}})
+		l.Observe(settled, &f)
 		for at := settled; at.Before(settled.Add(23 * time.Hour)); at = at.Add(10 * time.Minute) {
-			f := Fates{}
+			f := Outcomes{}
 			f.AddRead(schemas.ReadTallies{Accepted: 100})
-			l.See(at, &f)
+			l.Observe(at, &f)
 		}
 		if got, want := l.Levels(settled.Add(23 * time.Hour))["over_budget"], []Level{LostMost, LostNone}[i]; got != want {
 			t.Errorf("turn %d: level %d, want %d", i+1, got, want)

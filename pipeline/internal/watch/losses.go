@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// leastRecords is of how many records something is said: of fewer, a line would tell of single
-	// ones. One user with many records can bring about a line all the same: it is coarse, not
-	// protected, and for the trusted side only.
+	// leastRecords is of how many records something is said: with fewer, a line would say something
+	// about single ones. One user with many records can bring about a line all the same: it is coarse,
+	// not protected, and for the trusted side only.
 	leastRecords = 10
 	// someOf is the part of the records from which dead letters are "some".
 	someOf = 100
-	// namedOf is the part of the records from which a fate is named where several together lose
+	// namedOf is the part of the records from which an outcome is named where several together lose
 	// more than half.
 	namedOf = 10
 )
@@ -49,7 +49,7 @@ func LossRulesOf(d *deployment.Deployment, start time.Time) LossRules {
 }
 
 // Losses says coarsely what is wrong with the records while they are read: that more than half of
-// those of the last minute (of the last hour, where the minute has too few) have met a fate, or
+// those of the last minute (of the last hour, where the minute has too few) have met an outcome, or
 // that some are dead-lettered; at once, again at growing intervals, and when it is over. No user
 // id, no key, no count. It has no clock: its callers pass the time. Safe for concurrent use; a nil
 // Losses takes everything and says nothing.
@@ -61,42 +61,42 @@ type Losses struct {
 	minute, hour recent
 	pairs        recent    // the last hour before settled
 	settled      time.Time // when a turn was settled last
-	all          Fates
-	told         map[string]*toldLoss // by the words of the finding
+	all          Outcomes
+	reported     map[string]*reportedLoss // by the words of the finding
 }
 
-// toldLoss is a finding that was told.
-type toldLoss struct {
+// reportedLoss is a finding that was logged.
+type reportedLoss struct {
 	Repeat
 	since time.Time
 }
 
-// NewLosses returns Losses that tell log. Look is to be called about once a second.
+// NewLosses returns Losses that write to log. Check is to be called about once a second.
 func NewLosses(rules LossRules, log *slog.Logger) *Losses {
-	l := &Losses{rules: rules, log: log, told: map[string]*toldLoss{}}
+	l := &Losses{rules: rules, log: log, reported: map[string]*reportedLoss{}}
 	l.minute.slot, l.hour.slot, l.pairs.slot = time.Minute/12, time.Hour/12, time.Hour/12
 	return l
 }
 
-// See takes over what became of records that were read now for the first time, and empties f.
-func (l *Losses) See(now time.Time, f *Fates) {
+// Observe takes over what became of records that were read now for the first time, and empties f.
+func (l *Losses) Observe(now time.Time, f *Outcomes) {
 	if l == nil || f.empty() {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if f.overBudget+f.counted > 0 {
-		l.pairs.see(now, f)
+		l.pairs.add(now, f)
 		l.settled = now
 	}
-	l.minute.see(now, f)
-	l.hour.see(now, f)
+	l.minute.add(now, f)
+	l.hour.add(now, f)
 	l.all.add(f)
-	*f = Fates{}
+	*f = Outcomes{}
 }
 
-// Look tells what there is to tell now.
-func (l *Losses) Look(now time.Time) {
+// Check logs the losses that are due now.
+func (l *Losses) Check(now time.Time) {
 	if l == nil {
 		return
 	}
@@ -113,40 +113,40 @@ func (l *Losses) Look(now time.Time) {
 	l.some(now, &hour, fresh, l.most(now, &recent, span))
 }
 
-// most tells of what more than half of the records have met, and says whether that names dead
+// most logs the loss that more than half of the records have met, and says whether that names dead
 // letters.
-func (l *Losses) most(now time.Time, f *Fates, span string) (dead bool) {
+func (l *Losses) most(now time.Time, f *Outcomes, span string) (dead bool) {
 	all, single := f.read(), false
 	of := " of the records read in the last " + span + " "
 	for _, loss := range l.losses() {
 		var n uint64
-		for _, fate := range loss.fates {
-			n += f.n[fate]
+		for _, outcome := range loss.outcomes {
+			n += f.n[outcome]
 		}
 		switch {
 		case 2*n > all:
-			single, dead = true, loss.fates[0] == DeadLettered
-			l.tell(now, loss.words, "more than half"+of+loss.words+l.where(f, loss, n))
+			single, dead = true, loss.outcomes[0] == DeadLettered
+			l.report(now, loss.words, "more than half"+of+loss.words+l.where(f, loss, n))
 		case 4*n < all:
-			l.over(now, loss.words, "less than a quarter"+of+loss.words)
+			l.reportEnd(now, loss.words, "less than a quarter"+of+loss.words)
 		}
 	}
 	const several = "are lost before counting"
 	switch lost, shares := f.lost(), l.shares(f); {
 	case 2*lost > all && !single && shares != "":
 		dead = named(f, f.n[DeadLettered])
-		l.tell(now, several, "more than half"+of+several+": "+shares)
+		l.report(now, several, "more than half"+of+several+": "+shares)
 	case 4*lost < all:
-		l.over(now, several, "less than a quarter"+of+several)
+		l.reportEnd(now, several, "less than a quarter"+of+several)
 	}
 	return dead
 }
 
 // loss is a way to lose records, and where to look for its cause.
 type loss struct {
-	words string
-	fates []Fate
-	hint  string
+	words    string
+	outcomes []Outcome
+	hint     string
 }
 
 // losses returns every way to lose records.
@@ -162,34 +162,34 @@ func (l *Losses) losses() []loss {
 		overtaken = fmt.Sprintf("possible cause: a partition whose records are behind the clock was silent for longer than time.idle_grace (%v): set it above the longest silence of such a partition. Closed windows stay closed: their records are lost until the stream has caught up with the clock", r.IdleGrace)
 	}
 	return []loss{
-		{"are late", []Fate{Late, Disordered}, late},
-		{"are of the future", []Fate{Future}, fmt.Sprintf("possible causes: a producer's clock is ahead by more than time.skew (%v); %s", r.Skew, unit)},
+		{"are late", []Outcome{Late, Disordered}, late},
+		{"are of the future", []Outcome{Future}, fmt.Sprintf("possible causes: a producer's clock is ahead by more than time.skew (%v); %s", r.Skew, unit)},
 		{
-			"are before the start of the deployment", []Fate{BeforeStart},
+			"are before the start of the deployment", []Outcome{BeforeStart},
 			fmt.Sprintf("tollgate init --start has set it to %s. Possible causes: these events are older; %s", clockTime(r.Start), unit),
 		},
-		{"came after their turn was closed", []Fate{Overtaken}, overtaken},
-		{"are dead-lettered", []Fate{DeadLettered}, ""},
+		{"came after their turn was closed", []Outcome{Overtaken}, overtaken},
+		{"are dead-lettered", []Outcome{DeadLettered}, ""},
 	}
 }
 
 // where says where to look for the cause of a loss of n records.
-func (l *Losses) where(f *Fates, loss loss, n uint64) string {
-	if loss.fates[0] == DeadLettered {
+func (l *Losses) where(f *Outcomes, loss loss, n uint64) string {
+	if loss.outcomes[0] == DeadLettered {
 		return l.classes(f)
 	}
 	text := ""
 	for i, d := range distances {
 		var far uint64
-		for _, fate := range loss.fates {
-			far += f.far[fate][i]
+		for _, outcome := range loss.outcomes {
+			far += f.far[outcome][i]
 		}
 		if 2*far > n {
 			text = fmt.Sprintf(", most of these by more than %s", d.text)
 			break
 		}
 	}
-	if loss.fates[0] == Late && 2*f.n[Disordered] > n {
+	if loss.outcomes[0] == Late && 2*f.n[Disordered] > n {
 		return text + ": " + l.disorder() + tallies
 	}
 	return text + ": " + loss.hint + tallies
@@ -208,7 +208,7 @@ func (l *Losses) disorder() string {
 const tallies = "; exact tallies: --trusted-report"
 
 // classes names the classes of dead letters, and where the records are.
-func (l *Losses) classes(f *Fates) string {
+func (l *Losses) classes(f *Outcomes) string {
 	var names []string
 	for _, class := range slices.Sorted(maps.Keys(f.classes)) {
 		if n := f.classes[class]; n >= leastRecords || 2*n > f.n[DeadLettered] {
@@ -223,15 +223,15 @@ func (l *Losses) classes(f *Fates) string {
 }
 
 // named says whether a loss of n records is named beside others.
-func named(f *Fates, n uint64) bool { return n >= leastRecords && n*namedOf >= f.read() }
+func named(f *Outcomes, n uint64) bool { return n >= leastRecords && n*namedOf >= f.read() }
 
-// shares names the fates of which records are lost, with where to look.
-func (l *Losses) shares(f *Fates) string {
+// shares names the outcomes of which records are lost, with where to look.
+func (l *Losses) shares(f *Outcomes) string {
 	var parts []string
 	for _, loss := range l.losses() {
 		var n uint64
-		for _, fate := range loss.fates {
-			n += f.n[fate]
+		for _, outcome := range loss.outcomes {
+			n += f.n[outcome]
 		}
 		if named(f, n) {
 			parts = append(parts, "some "+loss.words+l.where(f, loss, n))
@@ -240,36 +240,36 @@ func (l *Losses) shares(f *Fates) string {
 	return strings.Join(parts, "; ")
 }
 
-// some tells that there are dead letters, where they are few. fresh says that some were read
+// some logs dead letters if they are few. fresh says that some were read
 // lately, more that more was said of them.
-func (l *Losses) some(now time.Time, f *Fates, fresh, more bool) {
+func (l *Losses) some(now time.Time, f *Outcomes, fresh, more bool) {
 	const words = "some are dead-lettered"
 	n := f.n[DeadLettered]
 	switch {
 	case more:
-		delete(l.told, words)
+		delete(l.reported, words)
 	case fresh && n >= leastRecords && n*someOf >= f.read():
-		l.tell(now, words, "some records are dead-lettered"+l.classes(f))
+		l.report(now, words, "some records are dead-lettered"+l.classes(f))
 	case 2*n*someOf < f.read():
-		l.over(now, words, "hardly any record is dead-lettered now")
+		l.reportEnd(now, words, "hardly any record is dead-lettered now")
 	}
 }
 
-func (l *Losses) tell(now time.Time, words, text string) {
-	t := l.told[words]
+func (l *Losses) report(now time.Time, words, text string) {
+	t := l.reported[words]
 	if t == nil {
-		t = &toldLoss{since: now}
-		l.told[words] = t
+		t = &reportedLoss{since: now}
+		l.reported[words] = t
 	}
 	if t.Due(now) {
 		l.log.Warn(text)
 	}
 }
 
-// over tells the end of what was told.
-func (l *Losses) over(now time.Time, words, text string) {
-	if t := l.told[words]; t != nil {
-		delete(l.told, words)
+// reportEnd logs the end of a loss that was logged.
+func (l *Losses) reportEnd(now time.Time, words, text string) {
+	if t := l.reported[words]; t != nil {
+		delete(l.reported, words)
 		l.log.Warn("resolved after " + now.Sub(t.since).Round(time.Second).String() + ": " + text)
 	}
 }

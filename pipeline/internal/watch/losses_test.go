@@ -12,7 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// lossScene plays fates against a clock that is set by hand.
+// lossScene plays outcomes against a clock that is set by hand.
 type lossScene struct {
 	*stallScene
 	losses *Losses
@@ -29,12 +29,12 @@ func newLossScene(t *testing.T, trust string) *lossScene {
 	return s
 }
 
-// met is how many records meet a fate in every second.
+// met is how many records meet an outcome in every second.
 type met struct {
-	n     int
-	fate  Fate
-	class string
-	off   time.Duration
+	n       int
+	outcome Outcome
+	class   string
+	off     time.Duration
 }
 
 // until lets the clock run, with the same records and a look every second, and returns what was
@@ -43,14 +43,14 @@ func (s *lossScene) until(end time.Duration, every ...met) []string {
 	var lines []string
 	for ; s.at <= end; s.at += time.Second {
 		now := stallNoon.Add(s.at)
-		var f Fates
+		var f Outcomes
 		for _, m := range every {
 			for range m.n {
-				f.Count(m.fate, m.class, uint64(m.off.Milliseconds()))
+				f.Count(m.outcome, m.class, uint64(m.off.Milliseconds()))
 			}
 		}
-		s.losses.See(now, &f)
-		s.losses.Look(now)
+		s.losses.Observe(now, &f)
+		s.losses.Check(now)
 		for line := range strings.SplitSeq(strings.TrimSpace(s.out.String()), "\n") {
 			if line != "" {
 				lines = append(lines, fmt.Sprint(s.at, " ", line))
@@ -80,57 +80,57 @@ func TestRuleLossesAreSaidCoarsely(t *testing.T) {
 	good := func(n int) met { return met{n: n} }
 	t.Run("late", func(t *testing.T) {
 		s := newLossScene(t, deployment.TrustBroker)
-		late := met{n: 6, fate: Late, off: 26 * time.Hour}
+		late := met{n: 6, outcome: Late, off: 26 * time.Hour}
 		s.says(s.until(40*time.Minute, good(5), late),
 			[]string{"0s", "more than half of the records read in the last minute are late, most of these by more than a day: their times are behind their append times", "time.lateness (2m0s)", "events.fields.time (at) or events.time_unit (ms)", "--trusted-report"},
 			[]string{"1m0s", "are late"}, []string{"3m0s"}, []string{"7m0s"}, []string{"15m0s"}, []string{"25m0s"}, []string{"35m0s"})
 		// Less than a quarter has to be late for that, so that a share around a half tells no more.
-		s.says(s.until(44*time.Minute, good(6), met{n: 5, fate: Late}))
+		s.says(s.until(44*time.Minute, good(6), met{n: 5, outcome: Late}))
 		s.says(s.until(50*time.Minute, good(10)), []string{"44m28s", "resolved after 44m28s: less than a quarter of the records read in the last minute are late"})
 	})
 	t.Run("by the order", func(t *testing.T) {
 		s := newLossScene(t, deployment.TrustProducer)
-		s.says(s.until(10*time.Second, good(4), met{n: 4, fate: Disordered, off: 90 * time.Minute}, met{n: 1, fate: Disordered, off: 30 * 24 * time.Hour}, met{n: 2, fate: Late}),
+		s.says(s.until(10*time.Second, good(4), met{n: 4, outcome: Disordered, off: 90 * time.Minute}, met{n: 1, outcome: Disordered, off: 30 * 24 * time.Hour}, met{n: 2, outcome: Late}),
 			[]string{"0s", "are late, most of these by more than an hour: an earlier record in their partition has a time that is later by more than time.lateness (2m0s)", "not sorted"})
 	})
 	t.Run("by the order of append times", func(t *testing.T) {
 		s := newLossScene(t, deployment.TrustBroker)
-		s.says(s.until(10*time.Second, met{n: 11, fate: Disordered}), []string{"0s", "are late: an earlier record in their partition has a time that is later by more than time.slack (5s), as after a broker's clock was set"})
+		s.says(s.until(10*time.Second, met{n: 11, outcome: Disordered}), []string{"0s", "are late: an earlier record in their partition has a time that is later by more than time.slack (5s), as after a broker's clock was set"})
 	})
 	t.Run("before the start", func(t *testing.T) {
 		s := newLossScene(t, deployment.TrustBroker)
-		s.says(s.until(10*time.Second, met{n: 50, fate: BeforeStart, off: 55 * 365 * 24 * time.Hour}),
+		s.says(s.until(10*time.Second, met{n: 50, outcome: BeforeStart, off: 55 * 365 * 24 * time.Hour}),
 			[]string{"0s", "are before the start of the deployment, most of these by more than a year: tollgate init --start has set it to 2026-03-01T11:00:00Z", "events.time_unit (ms) is wrong"})
 	})
 	t.Run("of the future", func(t *testing.T) {
 		s := newLossScene(t, deployment.TrustBroker)
-		s.says(s.until(10*time.Second, met{n: 50, fate: Future, off: 3 * time.Minute}),
+		s.says(s.until(10*time.Second, met{n: 50, outcome: Future, off: 3 * time.Minute}),
 			[]string{"0s", "are of the future, most of these by more than a minute: possible causes: a producer's clock is ahead by more than time.skew (1m0s); events.fields.time"})
 	})
 	t.Run("overtaken", func(t *testing.T) {
 		s := newLossScene(t, deployment.TrustBroker)
-		s.says(s.until(10*time.Second, met{n: 50, fate: Overtaken}), []string{"0s", "came after their turn was closed: possible causes: a partition was silent for longer than time.idle_grace (1m0s)"})
+		s.says(s.until(10*time.Second, met{n: 50, outcome: Overtaken}), []string{"0s", "came after their turn was closed: possible causes: a partition was silent for longer than time.idle_grace (1m0s)"})
 	})
 	t.Run("overtaken, with producers' times", func(t *testing.T) {
 		s := newLossScene(t, deployment.TrustProducer)
-		s.says(s.until(10*time.Second, met{n: 50, fate: Overtaken}), []string{"0s", "came after their turn was closed: possible cause: a partition whose records are behind the clock was silent for longer than time.idle_grace (1m0s): set it above"})
+		s.says(s.until(10*time.Second, met{n: 50, outcome: Overtaken}), []string{"0s", "came after their turn was closed: possible cause: a partition whose records are behind the clock was silent for longer than time.idle_grace (1m0s): set it above"})
 	})
 	t.Run("dead letters", func(t *testing.T) {
 		s := newLossScene(t, deployment.TrustBroker)
-		bad := met{n: 1, fate: DeadLettered, class: "missing_field"}
+		bad := met{n: 1, outcome: DeadLettered, class: "missing_field"}
 		s.says(s.until(5*time.Minute, good(60), bad),
 			[]string{"9s", "some records are dead-lettered: missing_field (topic shop-dead-letter has them, with the reason in the header tollgate-class)"},
 			[]string{"1m9s"}, []string{"3m9s"})
-		s.says(s.until(10*time.Minute, good(60), met{n: 200, fate: DeadLettered, class: "undecodable"}),
+		s.says(s.until(10*time.Minute, good(60), met{n: 200, outcome: DeadLettered, class: "undecodable"}),
 			[]string{"5m18s", "more than half of the records read in the last minute are dead-lettered: missing_field, undecodable (topic"}, []string{"6m18s"}, []string{"8m18s"})
 	})
 	t.Run("few among many", func(t *testing.T) {
 		s := newLossScene(t, deployment.TrustBroker)
-		s.says(s.until(10*time.Minute, good(200), met{n: 1, fate: DeadLettered, class: "missing_field"}, met{n: 60, fate: Late}))
+		s.says(s.until(10*time.Minute, good(200), met{n: 1, outcome: DeadLettered, class: "missing_field"}, met{n: 60, outcome: Late}))
 	})
 	t.Run("several together", func(t *testing.T) {
 		s := newLossScene(t, deployment.TrustBroker)
-		lines := s.until(10*time.Second, good(40), met{n: 24, fate: Late}, met{n: 34, fate: DeadLettered, class: "null_field"}, met{n: 2, fate: Future}, met{n: 1, fate: DeadLettered, class: "bad_key"})
+		lines := s.until(10*time.Second, good(40), met{n: 24, outcome: Late}, met{n: 34, outcome: DeadLettered, class: "null_field"}, met{n: 2, outcome: Future}, met{n: 1, outcome: DeadLettered, class: "bad_key"})
 		s.says(lines, []string{"0s", "more than half of the records read in the last minute are lost before counting: some are late: ", "; some are dead-lettered: null_field (topic"})
 		if strings.Contains(lines[0], "of the future") { // few
 			t.Error(lines[0])
@@ -142,7 +142,7 @@ func TestRuleLossesAreSaidCoarsely(t *testing.T) {
 // hour decides.
 func TestRuleNothingIsSaidOfFewRecords(t *testing.T) {
 	s := newLossScene(t, deployment.TrustBroker)
-	bad := met{n: 1, fate: DeadLettered, class: "missing_field"}
+	bad := met{n: 1, outcome: DeadLettered, class: "missing_field"}
 	for range leastRecords - 1 {
 		s.says(s.until(s.at, bad))
 		s.says(s.until(s.at + 3*time.Minute))
@@ -151,11 +151,11 @@ func TestRuleNothingIsSaidOfFewRecords(t *testing.T) {
 	s.says(s.until(s.at + 3*time.Hour)) // nothing new is read, and nothing proves that it is over
 
 	s = newLossScene(t, deployment.TrustBroker) // few dead letters among many records
-	s.says(s.until(0, met{n: 300}, met{n: leastRecords - 1, fate: DeadLettered, class: "missing_field"}))
+	s.says(s.until(0, met{n: 300}, met{n: leastRecords - 1, outcome: DeadLettered, class: "missing_field"}))
 	s.says(s.until(time.Second, bad), []string{"1s", "some records are dead-lettered: missing_field"})
 
 	s = newLossScene(t, deployment.TrustBroker) // and beside others
-	lines := s.until(0, met{n: 24}, met{n: 27, fate: Late}, met{n: leastRecords - 1, fate: DeadLettered, class: "missing_field"})
+	lines := s.until(0, met{n: 24}, met{n: 27, outcome: Late}, met{n: leastRecords - 1, outcome: DeadLettered, class: "missing_field"})
 	s.says(lines, []string{"0s", "are lost before counting: some are late"})
 	if strings.Contains(lines[0], "dead-lettered") {
 		t.Error(lines[0])
@@ -165,16 +165,16 @@ func TestRuleNothingIsSaidOfFewRecords(t *testing.T) {
 // What is said does not change with the number of records, nor with their part of all: neither is
 // in it, whatever is said.
 func TestRuleWhatIsSaidOfLossesHasNoCount(t *testing.T) {
-	dead := func(n int) met { return met{n: n, fate: DeadLettered, class: "null_field"} }
+	dead := func(n int) met { return met{n: n, outcome: DeadLettered, class: "null_field"} }
 	for name, scene := range map[string]func(times, more int) [2][]met{ // in the first two minutes, and after them
 		"more than half": func(times, more int) [2][]met {
-			return [2][]met{{{n: 11 * times}, {n: (20 + more) * times, fate: Late, off: 2 * time.Hour}}, {{n: 11 * times}}}
+			return [2][]met{{{n: 11 * times}, {n: (20 + more) * times, outcome: Late, off: 2 * time.Hour}}, {{n: 11 * times}}}
 		},
 		"some dead letters": func(times, more int) [2][]met {
 			return [2][]met{{{n: 300 * times}, dead((11 + more) * times)}, {{n: 30_000 * times}}}
 		},
 		"several together": func(times, more int) [2][]met {
-			return [2][]met{{{n: 40 * times}, {n: (24 + more) * times, fate: Late}, dead(34 * times)}, {{n: 40_000 * times}}}
+			return [2][]met{{{n: 40 * times}, {n: (24 + more) * times, outcome: Late}, dead(34 * times)}, {{n: 40_000 * times}}}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -197,12 +197,12 @@ func TestRuleWhatIsSaidOfLossesHasNoCount(t *testing.T) {
 
 func TestNobodyNeedsLosses(t *testing.T) {
 	var none *Losses
-	f := Fates{}
+	f := Outcomes{}
 	f.Count(Late, "", 0)
-	none.See(stallNoon, &f)
-	none.Look(stallNoon)
+	none.Observe(stallNoon, &f)
+	none.Check(stallNoon)
 	var out bytes.Buffer
-	NewLosses(LossRules{}, slog.New(slog.NewTextHandler(&out, nil))).Look(stallNoon)
+	NewLosses(LossRules{}, slog.New(slog.NewTextHandler(&out, nil))).Check(stallNoon)
 	if out.Len() > 0 {
 		t.Errorf("said of no record: %s", &out)
 	}

@@ -35,12 +35,12 @@ func TestTheOutlookIsOfWhatIsKnownNow(t *testing.T) {
 	if _, known := s.Outlook(stallNoon); known {
 		t.Error("nothing was read, and there is an outlook")
 	}
-	s.See(stallNoon, Progress{Result: windowEnd(time.Hour), Behind: calendar.Forever})
+	s.Observe(stallNoon, Progress{Result: windowEnd(time.Hour), Behind: calendar.Forever})
 	o, known := s.Outlook(stallNoon.Add(time.Second))
 	if !known || o.WindowEnd != stallNoon.Add(time.Hour) || o.Earliest != o.WindowEnd.Add(time.Minute) || o.Latest != o.WindowEnd.Add(time.Minute) || o.Lag != 0 {
 		t.Errorf("%+v, %v", o, known)
 	}
-	s.See(stallNoon, Progress{Result: windowEnd(0), Behind: windowEnd(-time.Hour), Closed: true})
+	s.Observe(stallNoon, Progress{Result: windowEnd(0), Behind: windowEnd(-time.Hour), Closed: true})
 	if o, known = s.Outlook(stallNoon); !known || o.Lag != time.Hour || !o.Closed {
 		t.Errorf("%+v, %v", o, known)
 	}

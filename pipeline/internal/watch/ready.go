@@ -26,15 +26,15 @@ func NewReadiness(rules Rules) *Readiness {
 	return &Readiness{rules: rules, marks: map[int32]heldPartition{}}
 }
 
-// Look returns why the run is not ready; "" where it is. seen is what READ knew at seenAt, settled
+// Check returns why the run is not ready; "" where it is. seen is what READ knew at seenAt, settled
 // the last settled turn, troubles those of the client, the longest first.
-func (r *Readiness) Look(now time.Time, seen Progress, seenAt time.Time, settled uint64, troubles []kafkalog.Trouble) string {
+func (r *Readiness) Check(now time.Time, seen Progress, seenAt time.Time, settled uint64, troubles []kafkalog.Trouble) string {
 	if r.since.IsZero() || settled != r.settled {
 		r.settled, r.since = settled, now
 	}
 	moving := r.moving(now, &seen) || now.Sub(seen.Worked) < notReadyAfter
 	_, latest := r.rules.Closes(seen.Result)
-	if due := time.UnixMilli(r.rules.standsIn(&seen)); due.After(latest) {
+	if due := time.UnixMilli(r.rules.closesByClock(&seen)); due.After(latest) {
 		latest = due
 	}
 	switch {

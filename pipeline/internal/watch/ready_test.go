@@ -95,7 +95,7 @@ func TestRuleARunThatStandsStillIsNotReadyWithinHalfAMinute(t *testing.T) {
 			r := NewReadiness(rules)
 			for now := start; now.Before(start.Add(3 * time.Minute)); now = now.Add(time.Second) {
 				p, seen, settled, troubles := c.at(now)
-				why := r.Look(now, p, seen, settled, troubles)
+				why := r.Check(now, p, seen, settled, troubles)
 				still := !c.from.IsZero() && now.Sub(c.from) >= 29*time.Second
 				if still && !strings.HasPrefix(why, c.want) || !still && why != "" && (c.want == "" || now.Sub(c.from) < notReadyAfter) {
 					t.Fatalf("after %s: %q", now.Sub(start), why)
@@ -103,12 +103,12 @@ func TestRuleARunThatStandsStillIsNotReadyWithinHalfAMinute(t *testing.T) {
 			}
 			p, seen := alive(start.Add(4 * time.Minute))
 			p.End, p.Result = end.Add(time.Hour).UnixMilli(), end.Add(time.Hour).UnixMilli()
-			if why := r.Look(start.Add(4*time.Minute), p, seen, 1000, nil); why != "" {
+			if why := r.Check(start.Add(4*time.Minute), p, seen, 1000, nil); why != "" {
 				t.Errorf("it moves again: %q", why)
 			}
 		})
 	}
-	if why := NewReadiness(rules).Look(start, Progress{}, time.Time{}, 0, nil); !strings.HasPrefix(why, "starting") {
+	if why := NewReadiness(rules).Check(start, Progress{}, time.Time{}, 0, nil); !strings.HasPrefix(why, "starting") {
 		t.Errorf("before it has read: %q", why)
 	}
 }

@@ -2,20 +2,20 @@ package watch
 
 import "time"
 
-// Repeat says when something that lasts is told again: at once, after a minute, and then at
-// intervals that double up to StallMost. The zero value has told nothing; setting it to that says
+// Repeat says when something that lasts is logged again: at once, after a minute, and then at
+// intervals that double up to StallMost. The zero value has logged nothing; setting it to that says
 // that what lasted is over. It has no clock: its callers pass the time.
 type Repeat struct {
 	next  time.Time
 	pause time.Duration
 }
 
-// Told says whether it was told at all.
-func (r *Repeat) Told() bool { return r.pause > 0 }
+// Reported returns whether it was logged at all.
+func (r *Repeat) Reported() bool { return r.pause > 0 }
 
-// Due says whether to tell it now. Then it counts as told.
+// Due returns whether to log it now; if so, it counts as logged.
 func (r *Repeat) Due(now time.Time) bool {
-	if r.Told() && now.Before(r.next) {
+	if r.Reported() && now.Before(r.next) {
 		return false
 	}
 	r.pause = min(2*max(r.pause, StallAfter), StallMost)

@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// StallAfter is how long nothing may move before it is told, and StallMost how
-	// long at the most until it is told again.
+	// StallAfter is how long nothing may move before it is logged, and StallMost how
+	// long at the most until it is logged again.
 	StallAfter = 30 * time.Second
 	StallMost  = 10 * time.Minute
 	// stallFresh is how old READ's knowledge may be to be judged by: READ polls
-	// several times a second unless it waits for something else, which is told
+	// several times a second unless it waits for something else, which is logged
 	// instead.
 	stallFresh = 5 * time.Second
 )
 
-// Partition is what READ knows of a partition, to tell why no turn closes.
+// Partition is what READ knows of a partition, to explain why no turn closes.
 type Partition struct {
 	ID int32
 	// Next is the next offset to read. High is the partition's end, LastStable the first
@@ -93,21 +93,21 @@ const (
 	stallUnclosed
 )
 
-// Stalls tells, by what READ knows and by what the client cannot get done, that
+// Stalls logs, from READ's progress and from calls that the client cannot complete, that
 // nothing moves, why, and what to do: after half a minute, again at growing
 // intervals, and when it is over. It has no clock: its callers pass the time. Safe for
-// concurrent use; Wants of a nil Stalls is false, so that nothing is told.
+// concurrent use; Due of a nil Stalls is false, so that nothing is logged.
 type Stalls struct {
 	rules Rules
 	log   *slog.Logger
 
-	mu     sync.Mutex
-	seen   Progress
-	seenAt time.Time
-	worked time.Time
-	held   map[int32]heldPartition
-	told   map[stallKind]*told
-	away   brokers
+	mu       sync.Mutex
+	seen     Progress
+	seenAt   time.Time
+	worked   time.Time
+	held     map[int32]heldPartition
+	reported map[stallKind]*reportedStall
+	away     brokers
 }
 
 // heldPartition is a partition that is waited for: why, where it stands, since when.
@@ -117,20 +117,20 @@ type heldPartition struct {
 	since time.Time
 }
 
-// told is a stall that was told, and since when it lasts.
-type told struct {
+// reportedStall is a stall that was logged, and since when it lasts.
+type reportedStall struct {
 	Repeat
 	since      time.Time
 	partitions []int32
 }
 
-// New returns Stalls that tell log. Start makes them look about once a second.
+// New returns Stalls that write to log. Start updates them about once a second.
 func New(rules Rules, log *slog.Logger) *Stalls {
-	return &Stalls{rules: rules, log: log, held: map[int32]heldPartition{}, told: map[stallKind]*told{}, away: newBrokers(log)}
+	return &Stalls{rules: rules, log: log, held: map[int32]heldPartition{}, reported: map[stallKind]*reportedStall{}, away: newBrokers(log)}
 }
 
-// Wants says whether See is due: a second has passed since the last call.
-func (s *Stalls) Wants(now time.Time) bool {
+// Due returns whether Observe is due: a second has passed since the last call.
+func (s *Stalls) Due(now time.Time) bool {
 	if s == nil {
 		return false
 	}
@@ -139,16 +139,16 @@ func (s *Stalls) Wants(now time.Time) bool {
 	return now.Sub(s.seenAt) >= time.Second
 }
 
-// See takes over what READ knows now.
-func (s *Stalls) See(now time.Time, p Progress) {
+// Observe takes over what READ knows now.
+func (s *Stalls) Observe(now time.Time, p Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seen, s.seenAt = p, now
 }
 
-// Work takes over that a stage was at work on the open turn: it decided, released or wrote a part
-// of it. A turn that is large takes long, and is not stuck.
-func (s *Stalls) Work(at time.Time) {
+// ObserveWork takes over that a stage was at work on the open turn: it decided, released or wrote a
+// part of it. A turn that is large takes long, and is not stuck.
+func (s *Stalls) ObserveWork(at time.Time) {
 	if s == nil {
 		return
 	}
@@ -159,8 +159,8 @@ func (s *Stalls) Work(at time.Time) {
 	}
 }
 
-// Seen returns what READ knew last, and when that was.
-func (s *Stalls) Seen() (Progress, time.Time) {
+// Observed returns what READ knew last, and when that was.
+func (s *Stalls) Observed() (Progress, time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.seen
@@ -168,61 +168,61 @@ func (s *Stalls) Seen() (Progress, time.Time) {
 	return p, s.seenAt
 }
 
-// Look tells what there is to tell now, but what others tell of the brokers.
-func (s *Stalls) Look(now time.Time) { s.tick(now, nil, nil) }
+// Check logs the stalls that are due now, except those of brokers, which only the client knows.
+func (s *Stalls) Check(now time.Time) { s.update(now, nil, nil) }
 
-// tick tells what there is to tell now. troubles are the client's, the longest first; away are the
-// brokers that it cannot connect to.
-func (s *Stalls) tick(now time.Time, troubles []kafkalog.Trouble, away []kafkalog.Away) {
+// update logs the stalls that are due now. troubles are the client's, the longest first; away are
+// the brokers that it cannot connect to.
+func (s *Stalls) update(now time.Time, troubles []kafkalog.Trouble, away []kafkalog.Away) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.away.tick(now, away, s.told[stallCluster] != nil) // else nothing moves, which is told again with the broker
+	s.away.update(now, away, s.reported[stallCluster] != nil) // else nothing moves, which is logged again with the broker
 	switch {
 	case len(troubles) > 0 && now.Sub(troubles[0].Since) >= StallAfter:
-		s.tell(now, stallCluster, troubles[0].Since, nil, s.clusterText(troubles))
+		s.report(now, stallCluster, troubles[0].Since, nil, s.clusterText(troubles))
 		return // nothing else can be known
-	case len(troubles) > 0 && s.told[stallCluster] != nil:
-		return // something is over, but Kafka has not answered all since that was told
+	case len(troubles) > 0 && s.reported[stallCluster] != nil:
+		return // something is over, but Kafka has not answered all since that was logged
 	}
-	s.over(now, stallCluster, "Kafka answers properly again")
+	s.reportEnd(now, stallCluster, "Kafka answers properly again")
 	if s.seenAt.IsZero() {
 		return
 	}
-	s.tickOpen(now)
-	s.tickUnclosed(now)
+	s.updateOpen(now)
+	s.updateUnclosed(now)
 	if now.Sub(s.seenAt) < stallFresh {
-		s.tickPartitions(now)
+		s.updatePartitions(now)
 	}
 }
 
-func (s *Stalls) tickOpen(now time.Time) {
+func (s *Stalls) updateOpen(now time.Time) {
 	if at := s.seen.OpenedAt; s.seen.Open > 0 && now.Sub(at) >= StallAfter+s.rules.publishEvery && now.Sub(s.worked) >= StallAfter {
-		s.tell(now, stallOpen, at, nil, fmt.Sprintf("turn %d was opened at %s and is not settled: check whether this machine, a worker or a broker is overloaded or full. If the turn is not settled within %s, the run starts a new epoch by itself and allows twice as long",
+		s.report(now, stallOpen, at, nil, fmt.Sprintf("turn %d was opened at %s and is not settled: check whether this machine, a worker or a broker is overloaded or full. If the turn is not settled within %s, the run starts a new epoch by itself and allows twice as long",
 			s.seen.Open, clockTime(at), s.rules.limit))
 		return
 	}
 	if s.seen.Open > 0 {
-		s.over(now, stallOpen, fmt.Sprintf("the run works on turn %d again", s.seen.Open))
+		s.reportEnd(now, stallOpen, fmt.Sprintf("the run works on turn %d again", s.seen.Open))
 		return
 	}
-	s.over(now, stallOpen, "turns are settled again")
+	s.reportEnd(now, stallOpen, "turns are settled again")
 }
 
-// tickUnclosed tells where no turn is closed although one is due: readers that have begun close it
+// updateUnclosed logs if no turn is closed although one is due: readers that have begun close it
 // when the clock lets them, whatever comes.
-func (s *Stalls) tickUnclosed(now time.Time) {
+func (s *Stalls) updateUnclosed(now time.Time) {
 	since := s.seen.Unclosed
 	if due := time.UnixMilli(s.seen.End).Add(s.seen.Delay); due.After(since) {
 		since = due // until then the turn may just be filling up
 	}
 	if !s.seen.Unclosed.IsZero() && s.seen.End < calendar.Forever && now.Sub(since) >= StallAfter+s.rules.lateness+s.rules.slack+s.rules.skew+s.rules.grace {
-		s.tell(now, stallUnclosed, since, nil, "no turn is closed although the next one is due: either reading its many records takes this long, or a worker hangs. If you end a hung worker, the cluster starts another one")
+		s.report(now, stallUnclosed, since, nil, "no turn is closed although the next one is due: either reading its many records takes this long, or a worker hangs. If you end a hung worker, the cluster starts another one")
 		return
 	}
-	s.over(now, stallUnclosed, "turns are closed again")
+	s.reportEnd(now, stallUnclosed, "turns are closed again")
 }
 
-func (s *Stalls) tickPartitions(now time.Time) {
+func (s *Stalls) updatePartitions(now time.Time) {
 	// Until then the turn may just be filling up.
 	overdue := s.seen.End < calendar.Forever && now.UnixMilli() >= s.seen.End+(s.rules.lateness+s.rules.slack).Milliseconds()
 	long := map[stallKind][]int32{}
@@ -253,9 +253,9 @@ func (s *Stalls) tickPartitions(now time.Time) {
 	}
 	for _, kind := range []stallKind{stallTransaction, stallSilent} {
 		if len(long[kind]) > 0 {
-			s.tell(now, kind, since[kind], long[kind], s.waitingText(kind, long[kind]))
-		} else if t := s.told[kind]; t != nil {
-			s.over(now, kind, partitionsText(t.partitions, s.rules.topic)+" no longer waited for")
+			s.report(now, kind, since[kind], long[kind], s.waitingText(kind, long[kind]))
+		} else if t := s.reported[kind]; t != nil {
+			s.reportEnd(now, kind, partitionsText(t.partitions, s.rules.topic)+" no longer waited for")
 		}
 	}
 }
@@ -274,14 +274,14 @@ func (p *Partition) why() (stallKind, int64) {
 	return stallNone, 0 // it is being read
 }
 
-// tell warns of a stall that is new, concerns more partitions than before, or was not
+// report warns of a stall that is new, concerns more partitions than before, or was not
 // told for long.
-func (s *Stalls) tell(now time.Time, kind stallKind, since time.Time, partitions []int32, text string) {
-	t := s.told[kind]
+func (s *Stalls) report(now time.Time, kind stallKind, since time.Time, partitions []int32, text string) {
+	t := s.reported[kind]
 	more := t != nil && slices.ContainsFunc(partitions, func(id int32) bool { return !slices.Contains(t.partitions, id) })
 	if t == nil {
-		t = &told{since: since}
-		s.told[kind] = t
+		t = &reportedStall{since: since}
+		s.reported[kind] = t
 	}
 	if !t.Due(now) && !more {
 		return
@@ -295,13 +295,13 @@ func (s *Stalls) tell(now time.Time, kind stallKind, since time.Time, partitions
 	s.log.Warn("no progress for " + now.Sub(since).Round(time.Second).String() + ": " + text)
 }
 
-// over tells the end of a stall that was told.
-func (s *Stalls) over(now time.Time, kind stallKind, text string) {
-	t := s.told[kind]
+// reportEnd logs the end of a stall that was logged.
+func (s *Stalls) reportEnd(now time.Time, kind stallKind, text string) {
+	t := s.reported[kind]
 	if t == nil {
 		return
 	}
-	delete(s.told, kind)
+	delete(s.reported, kind)
 	s.log.Warn(text + ", after " + now.Sub(t.since).Round(time.Second).String())
 }
 
@@ -331,7 +331,7 @@ func (s *Stalls) waitingText(kind stallKind, ids []int32) string {
 	}
 	until := "it has a record again"
 	if s.rules.idle {
-		until = clockTime(time.UnixMilli(s.rules.standsIn(&s.seen))) + ", when time.idle_grace is over and the clock counts instead"
+		until = clockTime(time.UnixMilli(s.rules.closesByClock(&s.seen))) + ", when time.idle_grace is over and the clock counts instead"
 	}
 	rule := "If silence is normal, lower time.idle_grace"
 	if s.rules.producer {
@@ -340,9 +340,9 @@ func (s *Stalls) waitingText(kind stallKind, ids []int32) string {
 	return fmt.Sprintf("%s silent, so the windows that ended at %s wait until %s: check that the producers are up. %s", who, end, until, rule)
 }
 
-// standsIn returns when the clock will have closed the next turn for all partitions that hold it
-// back, should they stay silent. Unix milliseconds.
-func (r *Rules) standsIn(seen *Progress) int64 {
+// closesByClock returns when the clock will have closed the next turn for all partitions that hold
+// it back, should they stay silent. Unix milliseconds.
+func (r *Rules) closesByClock(seen *Progress) int64 {
 	at := seen.End + (r.lateness + r.skew + r.grace).Milliseconds() + seen.Delay.Milliseconds()
 	for _, p := range seen.Partitions {
 		if p.HeldBack && p.SilentFrom != calendar.Never {

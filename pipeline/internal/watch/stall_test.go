@@ -44,9 +44,9 @@ func (s *stallScene) until(end time.Duration) []string {
 	for ; s.at <= end; s.at += time.Second {
 		now := stallNoon.Add(s.at)
 		if s.p != nil {
-			s.stalls.See(now, *s.p)
+			s.stalls.Observe(now, *s.p)
 		}
-		s.stalls.tick(now, s.down, s.away)
+		s.stalls.update(now, s.down, s.away)
 		for line := range strings.SplitSeq(strings.TrimSpace(s.out.String()), "\n") {
 			if line != "" {
 				lines = append(lines, fmt.Sprint(s.at, " ", line))
@@ -251,7 +251,7 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 		s := newStallScene(t, nil)
 		s.p = &Progress{End: windowEnd(0), Open: 17, OpenedAt: stallNoon}
 		for s.at < time.Minute {
-			s.stalls.Work(stallNoon.Add(s.at))
+			s.stalls.ObserveWork(stallNoon.Add(s.at))
 			s.says(s.until(s.at + 20*time.Second))
 		}
 		s.says(s.until(2*time.Minute), []string{"1m12s", "no progress for 1m12s: turn 17"})

@@ -19,17 +19,17 @@ const (
 	stuckAfter = 9 * time.Second
 )
 
-// Watch looks after a run from outside, because the run may wait for a broker in any of its
+// Watch monitors a run from outside, because the run may wait for a broker in any of its
 // stages. Safe for concurrent use.
 type Watch struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
-	mu   sync.Mutex
-	also []func(now time.Time)
+	mu          sync.Mutex
+	everySecond []func(now time.Time)
 }
 
-// Start tells stalls, about once a second. Once drain is closed, it calls end when no broker
+// Start updates stalls about once a second. Once drain is closed, it calls end when no broker
 // answers (deployment.ErrNoBroker) or a call is not done for long (deployment.ErrStuck).
 func Start(ctx context.Context, client *kafkalog.Client, s *Stalls, drain <-chan struct{}, end context.CancelCauseFunc) *Watch {
 	ctx, cancel := context.WithCancel(ctx)
@@ -43,8 +43,8 @@ func Start(ctx context.Context, client *kafkalog.Client, s *Stalls, drain <-chan
 				return
 			case <-ticker.C:
 				now := time.Now()
-				s.tick(now, client.Troubles(), client.Away())
-				w.look(now)
+				s.update(now, client.Troubles(), client.Away())
+				w.runEverySecond(now)
 			}
 		}
 	})
@@ -65,17 +65,17 @@ func Start(ctx context.Context, client *kafkalog.Client, s *Stalls, drain <-chan
 	return w
 }
 
-// Also has fn called about once a second from now on.
-func (w *Watch) Also(fn func(now time.Time)) {
+// EverySecond has fn called about once a second from now on.
+func (w *Watch) EverySecond(fn func(now time.Time)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.also = append(w.also, fn)
+	w.everySecond = append(w.everySecond, fn)
 }
 
-func (w *Watch) look(now time.Time) {
+func (w *Watch) runEverySecond(now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, fn := range w.also {
+	for _, fn := range w.everySecond {
 		fn(now)
 	}
 }

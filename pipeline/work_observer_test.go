@@ -16,11 +16,11 @@ func TestAStageIsSeenAtWork(t *testing.T) {
 	t.Parallel()
 	stalls := watch.New(watch.Rules{}, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	worked := func() time.Time {
-		p, _ := stalls.Seen()
+		p, _ := stalls.Observed()
 		return p.Worked
 	}
 	var inside time.Time
-	w := atWork{stalls, func(context.Context, int, [][]byte) (spend.Pending, error) {
+	w := workObserver{stalls, func(context.Context, int, [][]byte) (spend.Pending, error) {
 		if inside = worked(); inside.IsZero() {
 			t.Error("the beginning of a part was not seen")
 		}

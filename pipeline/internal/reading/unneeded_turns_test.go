@@ -25,16 +25,16 @@ func newFeeder(t *testing.T, opts Options) *feeder {
 	const shards = 16
 	hasher := schemas.NewHasher([32]byte{3})
 	s := &Source{
-		fates: *testFates(t, clock{noFuture: true}), opts: opts, hasher: hasher,
+		classifier: *testFates(t, clock{noFuture: true}), opts: opts, hasher: hasher,
 		dep:   &deployment.Deployment{Metrics: make([]deployment.CompiledMetric, 1)},
 		users: packing.NewUsers(hasher, shards, 64<<20), spare: packing.NewPool(shards),
 	}
 	s.session = session{partitions: []*partition{newPartition()}, buffers: map[uint64]*packing.Buffer{}, tallies: newTallies()}
 	if !opts.Bounded && !opts.Until.IsZero() {
-		s.owed = s.fates.turns.By(opts.Until.UnixMilli())
+		s.owed = s.classifier.turns.By(opts.Until.UnixMilli())
 	}
 	if !opts.Until.IsZero() {
-		s.findLast()
+		s.fixLastTurn()
 	}
 	s.needed = s.lastNeeded()
 	return &feeder{Source: s, t: t}
@@ -44,7 +44,7 @@ func (f *feeder) add(user string, turn int64) {
 	f.t.Helper()
 	value := fmt.Appendf(nil, `{"user":%q,"key":"k","time":%d}`, user, 1000*turn)
 	p := f.partitions[0]
-	if err := f.record(p, &kafkalog.Record{Offset: f.offset, Timestamp: 1000, Value: value}, 0); err != nil {
+	if err := f.readRecord(p, &kafkalog.Record{Offset: f.offset, Timestamp: 1000, Value: value}, 0); err != nil {
 		f.t.Fatal(err)
 	}
 	f.offset++

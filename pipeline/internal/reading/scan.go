@@ -13,43 +13,43 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// LookOptions say which events are looked at.
-type LookOptions struct {
+// ScanOptions select the events to scan.
+type ScanOptions struct {
 	From, To time.Time // of the events' own times, [From, To); zero: not limited there
 	Logger   *slog.Logger
-	Progress func(read uint64) // is told now and then how many records were read; nil: not
+	Progress func(read uint64) // called now and then with the number of records read; may be nil
 }
 
-// Looked is what became of the records that were read.
-type Looked struct{ Read, Broken, Late, Future, Taken uint64 }
+// ScanCounts counts the scanned records by outcome.
+type ScanCounts struct{ Read, Broken, Late, Future, Accepted uint64 }
 
-// Look reads the events topic up to where its partitions end now, and calls fn with every event
+// Scan reads the events topic up to where its partitions end now, and calls fn with every event
 // that READ would accept by the event's own times and the clock of the configuration, partition
 // by partition; the event is valid until fn returns. The times of other records do not matter: one
-// record with a timestamp far ahead hides no event of other users. Look stops at an error of fn and
+// record with a timestamp far ahead hides no event of other users. Scan stops at an error of fn and
 // returns it unchanged. It writes nothing, joins no group, and ignores deployments that have begun.
-func Look(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o LookOptions, fn func(*event.Event) error) (Looked, error) {
-	var seen Looked
+func Scan(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o ScanOptions, fn func(*event.Event) error) (ScanCounts, error) {
+	var seen ScanCounts
 	decoder, err := NewDecoder(ctx, d, o.Logger)
 	if err != nil {
 		return seen, err
 	}
-	f := fates{decoder: decoder, clock: clockOf(d)}
+	f := classifier{decoder: decoder, clock: clockOf(d)}
 	topic := d.Config.Events.Topic
 	partitions, err := client.Partitions(ctx, topic)
 	if err != nil {
-		return seen, fmt.Errorf("looking at topic %s: %w", topic, err)
+		return seen, fmt.Errorf("scanning topic %s: %w", topic, err)
 	}
 	for _, id := range partitions {
-		from, to, err := f.stretch(ctx, client, topic, id, o)
+		from, to, err := f.scanRange(ctx, client, topic, id, o)
 		if err != nil {
-			return seen, fmt.Errorf("looking at topic %s: %w", topic, err)
+			return seen, fmt.Errorf("scanning topic %s: %w", topic, err)
 		}
 		err = client.ReadRange(ctx, topic, id, from, to, func(r kafkalog.Record) error {
 			if seen.Read++; seen.Read%(1<<16) == 0 && o.Progress != nil {
 				o.Progress(seen.Read)
 			}
-			return f.look(&r, o, &seen, fn)
+			return f.scan(&r, o, &seen, fn)
 		})
 		if err != nil {
 			return seen, err
@@ -58,33 +58,33 @@ func Look(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client
 	return seen, nil
 }
 
-// look judges one record as if it were the only one on the topic.
-func (f *fates) look(r *kafkalog.Record, o LookOptions, seen *Looked, fn func(*event.Event) error) error {
-	v, err := f.judge(&partition{appendTime: calendar.Never}, r, time.Now().UnixMilli())
+// scan classifies one record as if it were the only one on the topic.
+func (f *classifier) scan(r *kafkalog.Record, o ScanOptions, seen *ScanCounts, fn func(*event.Event) error) error {
+	v, err := f.classify(&partition{appendTime: calendar.Never}, r, time.Now().UnixMilli())
 	if err != nil {
 		return err
 	}
 	at := f.event.Millis
 	inside := (o.From.IsZero() || at >= o.From.UnixMilli()) && (o.To.IsZero() || at < o.To.UnixMilli())
 	switch {
-	case v.Fate == watch.DeadLettered:
+	case v.Outcome == watch.DeadLettered:
 		seen.Broken++
 	case !inside:
-	case v.Fate == watch.Late:
+	case v.Outcome == watch.Late:
 		seen.Late++
-	case v.Fate == watch.Future:
+	case v.Outcome == watch.Future:
 		seen.Future++
 	default:
-		seen.Taken++
+		seen.Accepted++
 		return fn(&f.event)
 	}
 	return nil
 }
 
-// stretch returns offsets between which a partition has all events that look accepts. A record
+// scanRange returns offsets between which a partition has all events that scan accepts. A record
 // before the first append time of the range is of the future, or outside the range. The stretch
 // always ends with the partition: an append time that ran ahead may precede others that did not.
-func (f *fates) stretch(ctx context.Context, client *kafkalog.Client, topic string, id int32, o LookOptions) (from, to int64, err error) {
+func (f *classifier) scanRange(ctx context.Context, client *kafkalog.Client, topic string, id int32, o ScanOptions) (from, to int64, err error) {
 	bounds, err := client.Offsets(ctx, topic, id)
 	if err != nil {
 		return 0, 0, err

@@ -9,10 +9,10 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// notices hands settlements to OnSettled, in order, without any stage waiting for it.
-type notices struct {
-	tell func(Settlement)
-	done chan struct{}
+// settlementQueue hands settlements to OnSettled, in order, without any stage waiting for it.
+type settlementQueue struct {
+	notify func(Settlement)
+	done   chan struct{}
 
 	mu      sync.Mutex
 	waiting []Settlement
@@ -20,26 +20,26 @@ type notices struct {
 	more    chan struct{} // has an element when waiting or closed has changed
 }
 
-// tellSettled tells of every span that this run settles from now on, and has losses count what its
-// users could not pay for; where workers read, what they have read as well. tell may be nil. The
-// returned function ends that, when all that was settled is told.
-func tellSettled(s *stages, workers bool, tell func(Settlement)) func() {
-	if tell == nil {
-		tell = func(Settlement) {}
+// notifySettled calls notify with every span that this run settles from now on, and has losses
+// count what its users could not pay for; if workers read, also what they have read. notify may be
+// nil. The returned function waits until every settlement was passed on, and ends that.
+func notifySettled(s *stages, workers bool, notify func(Settlement)) func() {
+	if notify == nil {
+		notify = func(Settlement) {}
 	}
-	n := &notices{tell: tell, done: make(chan struct{}), more: make(chan struct{}, 1)}
+	n := &settlementQueue{notify: notify, done: make(chan struct{}), more: make(chan struct{}, 1)}
 	s.control.OnSettled(func(settled schemas.Settled, read schemas.ReadTallies, run int64) {
 		if run != s.terms.Run {
 			return
 		}
-		fates := watch.FatesOf(settled.Tallies)
+		outcomes := watch.OutcomesOf(settled.Tallies)
 		if workers {
-			fates.AddRead(read)
+			outcomes.AddRead(read)
 		}
-		s.losses.See(time.Now(), &fates)
+		s.losses.Observe(time.Now(), &outcomes)
 		n.put(Settlement{First: settled.First, Turn: settled.Turn, WindowEnd: time.UnixMilli(s.turns.End(settled.Turn)).UTC(), Keys: len(settled.Keys)})
 	})
-	go n.work()
+	go n.deliver()
 	return func() {
 		s.control.OnSettled(nil)
 		n.mu.Lock()
@@ -50,21 +50,21 @@ func tellSettled(s *stages, workers bool, tell func(Settlement)) func() {
 	}
 }
 
-func (n *notices) put(s Settlement) {
+func (n *settlementQueue) put(s Settlement) {
 	n.mu.Lock()
 	n.waiting = append(n.waiting, s)
 	n.mu.Unlock()
 	n.signal()
 }
 
-func (n *notices) signal() {
+func (n *settlementQueue) signal() {
 	select {
 	case n.more <- struct{}{}:
 	default:
 	}
 }
 
-func (n *notices) work() {
+func (n *settlementQueue) deliver() {
 	defer close(n.done)
 	for range n.more {
 		n.mu.Lock()
@@ -72,7 +72,7 @@ func (n *notices) work() {
 		n.waiting = nil
 		n.mu.Unlock()
 		for _, s := range batch {
-			n.tell(s)
+			n.notify(s)
 		}
 		if closed {
 			return
@@ -85,7 +85,7 @@ func (n *notices) work() {
 func (r *run) drainOn(ctx context.Context, drain <-chan struct{}) func() {
 	ctx, cancel := context.WithCancel(ctx)
 	ask := func() {
-		if err := r.say(ctx, &schemas.Drain{Run: r.terms.Run}); err != nil && ctx.Err() == nil {
+		if err := r.appendControl(ctx, &schemas.Drain{Run: r.terms.Run}); err != nil && ctx.Err() == nil {
 			r.log.Warn("cannot ask the run to end; a second signal stops it at once", "error", err)
 		}
 	}

@@ -6,16 +6,17 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// fates decides what becomes of records: dead letter, before the start, late,
+// classifier decides the outcome of records: dead letter, before the start, late,
 // of the future, overtaken by a CLOSE, or accepted for a turn. All but
 // "overtaken" and stamps ahead of this machine's clock depend only on the record, its
 // append time and the append times before it in its partition.
-type fates struct {
+type classifier struct {
 	decoder *event.Decoder
 	clock   clock
 	past    []pastClock     // those of earlier generations, oldest first
@@ -23,19 +24,19 @@ type fates struct {
 	event   event.Event     // of the last call
 }
 
-// verdict is what becomes of a record: its fate, the turn of one that is accepted, the
+// classification is a record's outcome, the turn of an accepted record, the
 // class of a dead letter, and by how many milliseconds its time breaks the rule.
-type verdict struct {
-	watch.Fate
+type classification struct {
+	watch.Outcome
 	turn  uint64
 	class string
 	off   uint64
 }
 
-// judge decodes one record and decides its fate. A record that is accepted is so by its
-// own times; the caller finds out whether a CLOSE has overtaken it. now is the time of
+// classify decodes one record and decides its outcome. It accepts a record by the record's
+// own times; the caller checks whether a CLOSE has overtaken it. now is the time of
 // this machine's clock in Unix milliseconds. The partition's append time moves.
-func (f *fates) judge(p *partition, r *kafkalog.Record, now int64) (verdict, error) {
+func (f *classifier) classify(p *partition, r *kafkalog.Record, now int64) (classification, error) {
 	by := f.clockOf(p.id, r.Offset)
 	ahead := p.stampAhead(r, by, now)
 	if !ahead {
@@ -44,38 +45,38 @@ func (f *fates) judge(p *partition, r *kafkalog.Record, now int64) (verdict, err
 	if err := f.decoder.Decode(r.Value, &f.event); err != nil {
 		var bad *event.Error
 		if !errors.As(err, &bad) {
-			return verdict{}, err
+			return classification{}, err
 		}
-		return verdict{Fate: watch.DeadLettered, class: bad.Class}, nil
+		return classification{Outcome: watch.DeadLettered, class: bad.Class}, nil
 	}
 	at := f.event.Millis
 	reached := max(r.Timestamp, minus(p.appendTime, by.slack))
 	switch {
 	case f.turns != nil && at < f.turns.Start:
-		return verdict{Fate: watch.BeforeStart, off: apart(f.turns.Start, at)}, nil
+		return classification{Outcome: watch.BeforeStart, off: distance(f.turns.Start, at)}, nil
 	case at < minus(r.Timestamp, by.lateness) && !ahead:
-		return verdict{Fate: watch.Late, off: apart(r.Timestamp, at)}, nil
+		return classification{Outcome: watch.Late, off: distance(r.Timestamp, at)}, nil
 	case at < minus(reached, by.lateness) && !ahead:
-		return verdict{Fate: watch.Disordered, off: apart(reached, at)}, nil
+		return classification{Outcome: watch.Disordered, off: distance(reached, at)}, nil
 	case ahead:
-		return verdict{Fate: watch.Future, off: apart(r.Timestamp, now)}, nil
+		return classification{Outcome: watch.Future, off: distance(r.Timestamp, now)}, nil
 	case !by.noFuture && at > plus(r.Timestamp, by.skew):
-		return verdict{Fate: watch.Future, off: apart(at, r.Timestamp)}, nil
+		return classification{Outcome: watch.Future, off: distance(at, r.Timestamp)}, nil
 	}
-	v := verdict{Fate: watch.Accepted}
+	v := classification{Outcome: watch.Accepted}
 	if f.turns != nil {
 		v.turn = f.turns.Of(at)
 	}
 	return v, nil
 }
 
-// apart returns later − earlier, also where an int64 cannot hold it.
-func apart(later, earlier int64) uint64 { return uint64(later) - uint64(earlier) }
+// distance returns later − earlier, also where an int64 cannot hold it.
+func distance(later, earlier int64) uint64 { return uint64(later) - uint64(earlier) }
 
-// tally counts a verdict in the tallies of a CLOSE.
-func (v *verdict) tally(t *schemas.ReadTallies) {
+// tally counts a classification in the tallies of a CLOSE.
+func (v *classification) tally(t *schemas.ReadTallies) {
 	t.Read++
-	switch v.Fate {
+	switch v.Outcome {
 	case watch.Accepted:
 		t.Accepted++
 	case watch.Late, watch.Disordered:
@@ -91,7 +92,7 @@ func (v *verdict) tally(t *schemas.ReadTallies) {
 	}
 }
 
-// pastClock is the clock that has judged, and judges again, the records below an offset
+// pastClock is the clock of an earlier generation: it classifies the records below an offset
 // of each partition.
 type pastClock struct {
 	clock
@@ -99,7 +100,7 @@ type pastClock struct {
 }
 
 // clockOf returns the clock of the generation that has read a record first.
-func (f *fates) clockOf(partition int32, offset int64) *clock {
+func (f *classifier) clockOf(partition int32, offset int64) *clock {
 	for i := range f.past {
 		if offset < f.past[i].below[partition] {
 			return &f.past[i].clock
@@ -129,4 +130,39 @@ func clockOf(d *deployment.Deployment) clock {
 		trustProducer: t.Trust == deployment.TrustProducer, noFuture: t.NoFuture,
 		lateness: t.Lateness.Milliseconds(), skew: t.Skew.Milliseconds(), slack: t.Slack.Milliseconds(),
 	}
+}
+
+// isOvertaken says whether a record comes after the cut of its turn's CLOSE. The CLOSE of
+// a settled turn may be forgotten: then records that are read again stand before that
+// cut, and new ones after it. A turn that this group has passed ends at the cut of that PASSED.
+func (s *Source) isOvertaken(id int32, offset int64, turn uint64) bool {
+	if turn > max(s.closed, s.lastPassed.turn) {
+		return false
+	}
+	over, known := false, false
+	s.control.WithView(func(v *controllog.View) {
+		if c := v.Closes[turn]; c != nil {
+			known = true
+			over = offset >= cutOf(c.Cuts, id)
+		}
+	})
+	if known {
+		return over
+	}
+	for _, p := range s.partitions {
+		if p.id == id {
+			return offset >= p.talliedTo
+		}
+	}
+	return true
+}
+
+// cutOf returns a partition's cut, 0 for one that the CLOSE does not know.
+func cutOf(cuts []schemas.Cut, id int32) int64 {
+	for _, c := range cuts {
+		if c.Partition == id {
+			return c.Cut
+		}
+	}
+	return 0
 }

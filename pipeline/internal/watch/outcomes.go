@@ -6,20 +6,20 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Fate is what becomes of a record.
-type Fate int
+// Outcome is what becomes of a record.
+type Outcome int
 
-// The fates of records. Disordered is late as well, but not by the record's own times: other
+// The outcomes of records. Disordered is late as well, but not by the record's own times: other
 // records of its partition have later ones, by more than time.slack.
 const (
-	Accepted Fate = iota
+	Accepted Outcome = iota
 	Late
 	Disordered
 	Future
 	BeforeStart
 	Overtaken
 	DeadLettered
-	fateCount
+	outcomeCount
 )
 
 // distances are the steps by which it is said how far a record's time breaks a rule.
@@ -33,19 +33,19 @@ var distances = [...]struct {
 	{uint64(time.Minute / time.Millisecond), "a minute"},
 }
 
-// Fates counts records by what became of them. The numbers are exact: they stay in this process,
+// Outcomes counts records by what became of them. The numbers are exact: they stay in this process,
 // and Losses says nothing finer of them than "some" and "more than half". The zero value is empty.
-type Fates struct {
-	n       [fateCount]uint64
-	far     [fateCount][len(distances)]uint64 // farther than distances[i].above
-	classes map[string]uint64                 // of dead letters
+type Outcomes struct {
+	n       [outcomeCount]uint64
+	far     [outcomeCount][len(distances)]uint64 // farther than distances[i].above
+	classes map[string]uint64                    // of dead letters
 	// Pairs of an accepted record and a window of a metric: of users who could not pay, and
 	// counted ones.
 	overBudget, counted uint64
 }
 
-// FatesOf returns what became of the accepted records of settled turns.
-func FatesOf(settled []schemas.MetricTally) (f Fates) {
+// OutcomesOf returns what became of the accepted records of settled turns.
+func OutcomesOf(settled []schemas.MetricTally) (f Outcomes) {
 	for _, t := range settled {
 		f.overBudget += t.OverBudget
 		f.counted += t.Counted
@@ -54,8 +54,8 @@ func FatesOf(settled []schemas.MetricTally) (f Fates) {
 }
 
 // AddRead adds what another process has read, as a CLOSE says it.
-func (f *Fates) AddRead(t schemas.ReadTallies) {
-	o := Fates{classes: t.DeadLettered}
+func (f *Outcomes) AddRead(t schemas.ReadTallies) {
+	o := Outcomes{classes: t.DeadLettered}
 	o.n[Accepted], o.n[Late], o.n[Future], o.n[BeforeStart], o.n[Overtaken] = t.Accepted, t.Late, t.Future, t.BeforeStart, t.Overtaken
 	for _, n := range t.DeadLettered {
 		o.n[DeadLettered] += n
@@ -64,18 +64,18 @@ func (f *Fates) AddRead(t schemas.ReadTallies) {
 }
 
 // empty says whether there is nothing in f.
-func (f *Fates) empty() bool { return f.read() == 0 && f.overBudget == 0 && f.counted == 0 }
+func (f *Outcomes) empty() bool { return f.read() == 0 && f.overBudget == 0 && f.counted == 0 }
 
 // Count counts a record: the class of a dead letter, and by how many milliseconds its time breaks
 // the rule.
-func (f *Fates) Count(fate Fate, class string, off uint64) {
-	f.n[fate]++
+func (f *Outcomes) Count(outcome Outcome, class string, off uint64) {
+	f.n[outcome]++
 	for i := range distances {
 		if off > distances[i].above {
-			f.far[fate][i]++
+			f.far[outcome][i]++
 		}
 	}
-	if fate == DeadLettered {
+	if outcome == DeadLettered {
 		if f.classes == nil {
 			f.classes = map[string]uint64{}
 		}
@@ -83,13 +83,13 @@ func (f *Fates) Count(fate Fate, class string, off uint64) {
 	}
 }
 
-func (f *Fates) add(o *Fates) {
+func (f *Outcomes) add(o *Outcomes) {
 	f.overBudget += o.overBudget
 	f.counted += o.counted
-	for fate := range f.n {
-		f.n[fate] += o.n[fate]
+	for outcome := range f.n {
+		f.n[outcome] += o.n[outcome]
 		for i := range distances {
-			f.far[fate][i] += o.far[fate][i]
+			f.far[outcome][i] += o.far[outcome][i]
 		}
 	}
 	for class, n := range o.classes {
@@ -101,7 +101,7 @@ func (f *Fates) add(o *Fates) {
 }
 
 // read is how many records were counted.
-func (f *Fates) read() (all uint64) {
+func (f *Outcomes) read() (all uint64) {
 	for _, n := range f.n {
 		all += n
 	}
@@ -109,33 +109,33 @@ func (f *Fates) read() (all uint64) {
 }
 
 // lost is how many of them were lost before counting.
-func (f *Fates) lost() uint64 { return f.read() - f.n[Accepted] }
+func (f *Outcomes) lost() uint64 { return f.read() - f.n[Accepted] }
 
-// recent holds the fates of a stretch of time that ends now, in slots.
+// recent holds the outcomes of a stretch of time that ends now, in slots.
 type recent struct {
 	slot  time.Duration
 	slots [12]struct {
-		number int64
-		fates  Fates
+		number   int64
+		outcomes Outcomes
 	}
 }
 
 func (r *recent) at(now time.Time) int64 { return now.UnixNano() / int64(r.slot) }
 
-func (r *recent) see(now time.Time, f *Fates) {
+func (r *recent) add(now time.Time, f *Outcomes) {
 	number := r.at(now)
 	s := &r.slots[number%int64(len(r.slots))]
 	if s.number != number {
-		s.number, s.fates = number, Fates{}
+		s.number, s.outcomes = number, Outcomes{}
 	}
-	s.fates.add(f)
+	s.outcomes.add(f)
 }
 
-func (r *recent) sum(now time.Time) (all Fates) {
+func (r *recent) sum(now time.Time) (all Outcomes) {
 	newest := r.at(now)
 	for i := range r.slots {
 		if s := &r.slots[i]; s.number > newest-int64(len(r.slots)) && s.number <= newest {
-			all.add(&s.fates)
+			all.add(&s.outcomes)
 		}
 	}
 	return all

@@ -17,7 +17,7 @@ import (
 // anew, can lose records and put others at the same offsets. The newest cut
 // speaks for the older ones: a log that holds the record of an epoch holds
 // everything that the leader of that epoch had before it. newest is that CLOSE; nil
-// compares nothing. Errors: deployment.ErrLogFault, or what the broker said.
+// compares nothing. Errors: deployment.ErrLogFault, or the broker's error.
 func SameRecords(ctx context.Context, client *kafkalog.Client, topic string, newest *controllog.Closing) error {
 	if newest == nil {
 		return nil
@@ -100,7 +100,7 @@ func (s *Source) sameOffsets(ctx context.Context, newest *controllog.Closing) er
 	if newest == nil {
 		return nil
 	}
-	topic, clock := s.dep.Config.Events.Topic, &s.fates.clock
+	topic, clock := s.dep.Config.Events.Topic, &s.classifier.clock
 	for i := range newest.Cuts {
 		c := &newest.Cuts[i]
 		bounds, err := s.client.Offsets(ctx, topic, c.Partition)

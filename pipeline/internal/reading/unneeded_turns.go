@@ -2,22 +2,22 @@ package reading
 
 import "github.com/tollgate-dp/tollgate/pipeline/internal/packing"
 
-// beyond is what READ keeps of the turns that this run does not need: no contributions, only the
+// unneededTurns is what READ keeps of turns that this run does not need: no contributions, only the
 // positions from which a later run reads them.
-type beyond struct {
+type unneededTurns struct {
 	first map[int32]packing.Mark // by partition: the position of its first event of such a turn
 	last  uint64                 // the last such turn that has an event; 0 for none
 }
 
-// pass notes an event of a turn that is not needed.
-func (s *Source) pass(partition int32, turn uint64, at packing.Mark) {
-	if s.beyond.first == nil {
-		s.beyond.first = map[int32]packing.Mark{}
+// skipEvent notes the position of an event whose turn this run does not need.
+func (s *Source) skipEvent(partition int32, turn uint64, at packing.Mark) {
+	if s.unneeded.first == nil {
+		s.unneeded.first = map[int32]packing.Mark{}
 	}
-	if _, seen := s.beyond.first[partition]; !seen {
-		s.beyond.first[partition] = at
+	if _, seen := s.unneeded.first[partition]; !seen {
+		s.unneeded.first[partition] = at
 	}
-	s.beyond.last = max(s.beyond.last, turn)
+	s.unneeded.last = max(s.unneeded.last, turn)
 }
 
 // lastNeeded returns the last turn of which this run may need contributions. A run ends once it has

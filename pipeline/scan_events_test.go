@@ -28,7 +28,7 @@ func TestRuleOneRecordHidesNoOtherEventFromAChoice(t *testing.T) {
 		"append times":                {Trust: deployment.TrustBroker},
 		"append times, a little late": {Trust: deployment.TrustBroker, Lateness: time.Second, Skew: time.Minute},
 	}
-	ranges := map[string]LookOptions{"closed": {From: start, To: end}, "open": {}, "from": {From: start}, "to": {To: end}}
+	ranges := map[string]ScanOptions{"closed": {From: start, To: end}, "open": {}, "from": {From: start}, "to": {To: end}}
 	for name, clock := range clocks {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -69,7 +69,7 @@ func TestRuleOneRecordHidesNoOtherEventFromAChoice(t *testing.T) {
 			}
 			for of, o := range ranges {
 				var got []string
-				seen, err := LookAtEvents(t.Context(), d, o, func(e *event.Event) error {
+				seen, err := ScanEvents(t.Context(), d, o, func(e *event.Event) error {
 					got = append(got, string(e.User))
 					return nil
 				})

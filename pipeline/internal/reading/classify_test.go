@@ -12,28 +12,28 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-func testFates(t *testing.T, c clock) *fates {
+func testFates(t *testing.T, c clock) *classifier {
 	t.Helper()
 	decoder, err := event.NewDecoder(event.Format{Format: "jsonl", User: "user", Key: "key", Time: "time", TimeUnit: "ms"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := &schemas.Header{StartMillis: 1000, FromTurn: 1, SliceStart: 1000, MetricStarts: []int64{1000}, Metrics: []schemas.MetricSpec{{WindowSize: 1000, WindowSlide: 1000}}}
-	return &fates{decoder: decoder, clock: c, turns: calendar.New(h, 0)}
+	return &classifier{decoder: decoder, clock: c, turns: calendar.New(h, 0)}
 }
 
 func newPartition() *partition {
 	return &partition{appendTime: calendar.Never, idleUntil: calendar.Never, end: calendar.Forever, replayed: map[int64]bool{}}
 }
 
-func judgeOne(t *testing.T, f *fates, p *partition, offset, stamp, event, now int64) string {
+func judgeOne(t *testing.T, f *classifier, p *partition, offset, stamp, event, now int64) string {
 	t.Helper()
 	rec := kafkalog.Record{Offset: offset, Timestamp: stamp, Value: fmt.Appendf(nil, `{"user":"u","key":"k","time":%d}`, event)}
-	v, err := f.judge(p, &rec, now)
+	v, err := f.classify(p, &rec, now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	switch v.Fate {
+	switch v.Outcome {
 	case watch.DeadLettered:
 		return v.class
 	case watch.BeforeStart:
@@ -119,7 +119,7 @@ func TestRuleAStampFromTheFutureClosesNothing(t *testing.T) {
 		t.Fatalf("its CLOSE does not keep the verdict: %+v", cut)
 	}
 	again := newPartition()
-	again.recall(&cut, 0)
+	again.restore(&cut, 0)
 	judgeOne(t, f, again, 0, 5000, 5000, 5e12)
 	if got := judgeOne(t, f, again, 1, 4102444800000, 4102444800000, 5e12); got != "future" || again.appendTime != 5000 {
 		t.Errorf("read again when its time has come: %s, append time %d", got, again.appendTime)
@@ -155,9 +155,9 @@ func TestRuleNoRecordStopsTheProcess(t *testing.T) {
 	for _, value := range []string{"", "x", "{}", `{"user":null}`, `{"user":"","key":"k","time":1}`, `{"user":"u","key":"k","time":"soon"}`,
 		`{"user":"u","key":"k","time":9e99}`, "\x00\xff", `[1,2]`, `{"user":{},"key":"k","time":1}`} {
 		tallies := newTallies()
-		v, err := f.judge(newPartition(), &kafkalog.Record{Value: []byte(value)}, 0)
+		v, err := f.classify(newPartition(), &kafkalog.Record{Value: []byte(value)}, 0)
 		v.tally(&tallies)
-		if err != nil || v.Fate != watch.DeadLettered || v.class == "" || v.turn != 0 || !tallies.Balanced() || tallies.Read != 1 {
+		if err != nil || v.Outcome != watch.DeadLettered || v.class == "" || v.turn != 0 || !tallies.Balanced() || tallies.Read != 1 {
 			t.Errorf("%q: %+v, error %v, tallies %+v", value, v, err, tallies)
 		}
 	}

@@ -1,0 +1,109 @@
+package reading
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/transforms"
+)
+
+// settleOverdue says that the open turn takes too long: it is believed not to settle in this epoch.
+// Group 0 sees to it. The limit doubles with every epoch that is given up for the same turn, so
+// that a large turn, or one on a slow machine, settles in the end instead of being begun again
+// for ever.
+func (s *Source) settleOverdue(settled uint64) bool {
+	limit := s.opts.StallLimit
+	if settled == s.stalledAfter && limit < mostStall {
+		if limit > mostStall>>s.stalledEpochs { // a shift of limit might wrap around
+			limit = mostStall
+		} else {
+			limit <<= s.stalledEpochs
+		}
+	}
+	return s.opts.Group == 0 && s.opened > settled && time.Since(s.openedAt) > limit
+}
+
+// open opens the span after the settled turn once control has its CLOSE and every
+// partition was read up to its cut; in group 0, every group's. A tick in Beam's time is the number
+// of the epoch and of the spans that were settled in it: the same for all groups, and later than
+// any of an earlier epoch, because every EPOCH and SETTLED is a record of its own.
+func (s *Source) open(settled uint64) (stepResult, error) {
+	turn := settled + 1
+	if s.opened >= turn || s.closed < turn {
+		return stepResult{}, nil
+	}
+	var c *controllog.Closing
+	settledAt, current := int64(-1), false
+	out := stepResult{opened: true}
+	s.control.WithView(func(v *controllog.View) {
+		c = v.Closes[turn]
+		if at, ok := v.SettledAt[settled]; ok {
+			settledAt = at
+		}
+		current = v.Epoch == s.epoch.Load() && v.Settled == settled
+		out.tick = v.Epoch + v.Spans
+	})
+	if !current {
+		return stepResult{}, nil // control has moved on meanwhile
+	}
+	if c == nil || c.First != turn {
+		return stepResult{}, fmt.Errorf("opening turn %d: control says that it is closed, and no CLOSE that begins with it was read: %w", turn, deployment.ErrLogFault)
+	}
+	open := schemas.Open{Epoch: s.epoch.Load(), First: c.First, Turn: c.Turn, Contributions: c.Contributions, SettledAt: settledAt, FromLedger: s.fromLedger == c.Turn,
+		Group: uint32(s.opts.Group), Groups: uint32(s.opts.Groups)}
+	if !open.FromLedger {
+		if !s.readTo(c.Cuts) || s.opts.Group > 0 && s.lastPassed.turn < c.Turn {
+			return stepResult{}, nil
+		}
+		if all, err := s.compareCounts(&c.Close); err != nil || !all {
+			return stepResult{}, err
+		}
+		if err := s.contributions(&out, open.Epoch, c); err != nil {
+			return stepResult{}, err
+		}
+	}
+	for n := range s.dep.Config.Shards {
+		open.Shard, open.Shards = uint32(n), uint32(s.dep.Config.Shards)
+		out.elements = append(out.elements, transforms.Element{Shard: n, Data: schemas.EncodeOpen(open)})
+	}
+	for turn := c.First; turn <= c.Turn; turn++ {
+		if b := s.buffers[turn]; b != nil {
+			s.buffered -= b.Records
+			delete(s.buffers, turn)
+			s.spare.Put(b)
+		}
+	}
+	s.opened, s.openedAt = c.Turn, time.Now()
+	s.underWay = max(s.underWay, c.Turn)
+	return out, nil
+}
+
+// contributions packs what this group has of a span's turns.
+func (s *Source) contributions(out *stepResult, epoch int64, c *controllog.Closing) error {
+	for turn := c.First; turn <= c.Turn; turn++ {
+		b := s.buffers[turn]
+		if b == nil {
+			continue
+		}
+		var err error
+		if out.elements, err = b.Contributions(out.elements, epoch, turn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readTo says whether every partition was read up to a CLOSE's cuts.
+func (s *Source) readTo(cuts []schemas.Cut) bool {
+	for _, c := range cuts {
+		for _, p := range s.partitions {
+			if p.id == c.Partition && p.next < c.Cut {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,116 @@
+package reading
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// Ends returns the last stable offsets of a topic by partition.
+func Ends(ctx context.Context, client *kafkalog.Client, topic string) (map[int32]int64, error) {
+	ids, err := client.Partitions(ctx, topic)
+	if err != nil {
+		return nil, fmt.Errorf("looking for the events topic: %w", err)
+	}
+	ends := make(map[int32]int64, len(ids))
+	for _, id := range ids {
+		bounds, err := client.Offsets(ctx, topic, id)
+		if err != nil {
+			return nil, fmt.Errorf("looking at partition %d of the events topic: %w", id, err)
+		}
+		ends[id] = bounds.LastStable
+	}
+	return ends, nil
+}
+
+// finished says whether all opened turns are settled and no more are to be
+// opened: a drain, or the end of a bounded run. Group 0 decides it; the others read END.
+func (s *Source) finished(settled uint64) bool {
+	drained, ended := false, false
+	s.control.WithView(func(v *controllog.View) {
+		drained, ended = v.Drained(s.run), v.Ended != nil && v.Run == s.run
+	})
+	if s.opts.Group > 0 || ended || s.epoch.Load() < 0 {
+		return ended // an END counts in an epoch of this run only
+	}
+	if settled < s.opened {
+		return false
+	}
+	switch {
+	case drained:
+		return settled >= s.underWay
+	case s.opts.UntilEnd:
+		all, owed := s.allAtEnd()
+		return all && settled >= owed
+	case !s.opts.Bounded && !s.opts.Until.IsZero():
+		return settled >= s.owed
+	}
+	all, _ := s.allAtEnd()
+	return s.lastKnown && settled >= s.last && all
+}
+
+// end writes the END of the run, once.
+func (s *Source) end(ctx context.Context) error {
+	e := &schemas.End{Epoch: s.epoch.Load()}
+	ended := false
+	s.control.WithView(func(v *controllog.View) { e.Drained, ended = v.Drained(s.run), v.Ended != nil })
+	if ended || s.opts.Group > 0 {
+		return nil
+	}
+	e.Owed = s.owed
+	if s.opts.UntilEnd {
+		all := false
+		if all, e.Owed = s.allAtEnd(); !all {
+			e.Owed = schemas.OwedUnknown
+		}
+	}
+	if _, err := s.writer.Append(ctx, e); err != nil {
+		return err
+	}
+	return s.control.Update(ctx)
+}
+
+// pastEnds says whether everything was read that stood on the topic at the
+// start.
+func (s *Source) pastEnds() bool {
+	for _, p := range s.partitions {
+		if p.next < s.opts.Ends[p.id] {
+			return false
+		}
+	}
+	return true
+}
+
+// atEnd says whether a bounded run has read everything.
+func (s *Source) atEnd() bool {
+	for _, p := range s.partitions {
+		if !p.readToEnd() {
+			return false
+		}
+	}
+	return true
+}
+
+// fixLastTurn fixes a bounded run's last turn: from the start where Until says it,
+// else once everything was read: the last one that has an event. Records that
+// belong to no turn are tallied in a CLOSE, too: at least one is written.
+func (s *Source) fixLastTurn() {
+	if !s.opts.Bounded || s.lastKnown {
+		return
+	}
+	if !s.opts.Until.IsZero() {
+		s.last, s.lastKnown = max(s.closed, s.classifier.turns.Of(s.opts.Until.UnixMilli()-1)), true
+		return
+	}
+	all, last := s.allAtEnd()
+	if !all {
+		return
+	}
+	s.last, s.lastKnown = last, true
+	if s.last == s.closed && s.allTallies().Read > 0 {
+		s.last++
+	}
+}
