@@ -211,7 +211,7 @@ func TestInvariant7ReadingChangesNothing(t *testing.T) {
 			_, err := pipeline.ReadStatus(ctx, d.compiled, time.Now())
 			return err
 		},
-		"LookAtEvents": func(ctx context.Context) error {
+		"ScanEvents": func(ctx context.Context) error {
 			_, err := pipeline.ScanEvents(ctx, d.compiled, pipeline.ScanOptions{}, func(*event.Event) error { return nil })
 			return err
 		},

@@ -16,7 +16,7 @@ import (
 )
 
 // Whatever one individual writes, with whatever stamp and wherever it stands, the events of all
-// others that LookAtEvents takes are the same: a protected choice of bounds pays for what one
+// others that ScanEvents accepts are the same: a protected choice of bounds pays for what one
 // individual moves, and for no more. An append time that runs ahead decides as little.
 func TestRuleOneRecordHidesNoOtherEventFromAChoice(t *testing.T) {
 	t.Parallel()

@@ -3,7 +3,7 @@
 //
 // A configuration file is read by internal/app/config (load.go) for configfile.go, the demo's flags
 // in demo_settings.go. SIGINT and SIGTERM are taken in signals.go: they drain the run, which ends
-// in pipeline/internal/reading (source.go, finished) once the open turn is settled, or by
+// in pipeline/internal/reading (run_end.go) once the open turn is settled, or by
 // pipeline/internal/watch where Kafka does not let it.
 //
 // Output for people is a table; with --format json, stdout has JSON and nothing

@@ -22,7 +22,7 @@ const (
 	joinWait    = 50 * time.Millisecond
 	// PollWait is how long a fetch waits for the first record.
 	PollWait = 250 * time.Millisecond
-	// unansweredLimit is for how long a partition may have had no answer to a fetch before its silence
+	// unansweredLimit is how long the fetches of a partition may go unanswered before its silence
 	// begins anew: while its broker is away, producers cannot write to it either.
 	unansweredLimit = 10 * time.Second
 	// mostStall is what the time that an open turn is given grows to while it is held up.

@@ -55,7 +55,7 @@ type Source struct {
 	// owed is the last turn that the run is to settle: with UntilEnd the last that owns an
 	// event of this group below the ends, as far as was read.
 	owed uint64
-	// stalledEpochs counts the epochs in a row that group 0 gave up after turn heldAfter was settled.
+	// stalledEpochs counts the epochs in a row that group 0 gave up since stalledAfter was settled.
 	stalledEpochs int
 	stalledAfter  uint64
 	// answered is when the last fetch that had an answer was sent, by partition and in any epoch,

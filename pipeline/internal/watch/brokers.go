@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// awayAfter is how long no connection to a broker can be made before that is logged: at once, but
-	// for a restart that nothing has to wait for.
+	// awayAfter is how long a broker must be unreachable before that is logged: at once, but for a
+	// restart that nothing has to wait for.
 	awayAfter = 2 * time.Second
-	// awayAsked is how old the last attempt may be: a broker that is not asked any more is not logged
-	// again. A dial that times out takes 10 s.
+	// awayAsked is how old the last attempt may be: a broker that the client has stopped asking is
+	// not logged again. A dial that times out takes 10 s.
 	awayAsked = 15 * time.Second
 )
 
