@@ -1,7 +1,8 @@
 // Package reading is READ: it takes an epoch, reads the events topic and the control log with one
-// poll, decides the outcome of every record (classify.go), closes turns (closing.go), and opens them for
-// the account shards (open_span.go). At every start it finds out where to continue (restart.go),
-// and after every step whether the run ends: a drain, or the end of the input (run_end.go).
+// poll, decides the outcome of every record (classify.go), closes turns (closing.go), and opens
+// them for the account shards (open_span.go). At every start it finds out where to continue
+// (restart.go), and after every step whether the run ends: a drain, or the end of the input
+// (run_end.go).
 //
 // Guarantees: which records belong to a turn is written in its CLOSE before anything of it is
 // decided, and reading again gives the same contributions or an error. Every record has exactly one

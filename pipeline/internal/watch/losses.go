@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// leastRecords is the least number of records that a line is written about: with fewer, it would
-	// say something about single ones. One user with many records can still cause a line: it is
-	// coarse, not protected, and for the trusted side only.
+	// leastRecords is the least number of records that a line is written about: with fewer, it
+	// would say something about single ones. One user with many records can still cause a line: it
+	// is coarse, not protected, and for the trusted side only.
 	leastRecords = 10
 	// someOf is the part of the records from which dead letters are "some".
 	someOf = 100
