@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/app/beginnings"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/realflink"
 )
@@ -228,7 +230,11 @@ func TestRuleFlinkSaysAtTheStartWhatIsWrong(t *testing.T) {
 	}{
 		{name: "missing-key", env: missing, code: 1, says: []string{"a worker could not begin", missing}},
 		{name: "other-key", env: other, code: 3, says: []string{"another configuration or other keys than the run", "the noise key"}},
-		{name: "other-file", during: func(s *subject) { s.rewrite("skew: 1m", "skew: 2m") },
+		// Workers do not look at the record: whatever is in it is not what ends the job.
+		{name: "other-file", during: func(s *subject) {
+			s.rewrite("skew: 1m", "skew: 2m")
+			f.must(os.WriteFile(beginnings.Of(filepath.Join(s.dir, "user-hash.key")), []byte("damaged"), 0o600))
+		},
 			code: 3, says: []string{"another configuration than the run", "Time"}},
 		{name: "no-broker", begun: func() { f.proxy.to("127.0.0.1:1") }, // new connections
 			code: 1, says: []string{"a worker could not begin"}},

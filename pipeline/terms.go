@@ -20,16 +20,17 @@ import (
 // terms are what is fixed when a run is announced, the same in every process that has a stage of
 // it. They travel in the pipeline, which engines store and show: no secret is in them.
 type terms struct {
-	Run        int64           // its number
-	ID         string          // its name, in hexadecimal digits
-	Bounded    bool            `json:",omitempty"`
-	Until      time.Time       `json:",omitzero"`
-	UntilEnd   bool            `json:",omitempty"`
-	Ends       map[int32]int64 `json:",omitempty"` // as in reading.Options
-	StallLimit time.Duration
-	Disposable bool `json:",omitempty"`
-	Readers    int
-	Crowded    bool `json:",omitempty"` // several readers may have one task
+	Run         int64           // its number
+	ID          string          // its name, in hexadecimal digits
+	Incarnation string          // of the deployment, in hexadecimal digits
+	Bounded     bool            `json:",omitempty"`
+	Until       time.Time       `json:",omitzero"`
+	UntilEnd    bool            `json:",omitempty"`
+	Ends        map[int32]int64 `json:",omitempty"` // as in reading.Options
+	StallLimit  time.Duration
+	Disposable  bool `json:",omitempty"`
+	Readers     int
+	Crowded     bool `json:",omitempty"` // several readers may have one task
 	// Config says where a worker finds the configuration. Digests has a digest of each of its
 	// parts, without secrets: a worker refuses a configuration with other ones.
 	Config  string            `json:",omitempty"`
@@ -38,7 +39,7 @@ type terms struct {
 
 // termsOf fixes the terms of a run that was announced.
 func termsOf(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log, o RunOptions) (*terms, error) {
-	t := &terms{Run: control.Run, ID: hex.EncodeToString(control.RunID[:]), Bounded: o.Bounded, Until: o.Until, UntilEnd: o.UntilEnd, StallLimit: o.StallLimit, Disposable: o.Disposable}
+	t := &terms{Run: control.Run, ID: hex.EncodeToString(control.RunID[:]), Incarnation: hex.EncodeToString(control.Header.Incarnation[:]), Bounded: o.Bounded, Until: o.Until, UntilEnd: o.UntilEnd, StallLimit: o.StallLimit, Disposable: o.Disposable}
 	if o.Bounded && !o.Until.IsZero() && o.Until.UnixMilli() <= control.Header.StartMillis {
 		return nil, fmt.Errorf("running until %s: the deployment starts at %s", o.Until.UTC().Format(time.RFC3339), time.UnixMilli(control.Header.StartMillis).UTC().Format(time.RFC3339))
 	}

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -122,8 +123,8 @@ func TestRuleNoPasswordCanBeGuessedFromTheTermsOfARun(t *testing.T) {
 	}
 }
 
-// A worker refuses a run with another configuration than the one that was submitted, and with other
-// keys than those in HEADER.
+// A worker refuses a run with another configuration than the one that was submitted, with other
+// keys than those in HEADER, and with another deployment on the brokers that it reaches.
 func TestRuleAWorkerHasTheKeysAndTheConfigurationThatWereSubmitted(t *testing.T) {
 	broker, err := embedded.Start(embedded.Options{})
 	if err != nil {
@@ -135,28 +136,31 @@ func TestRuleAWorkerHasTheKeysAndTheConfigurationThatWereSubmitted(t *testing.T)
 	if err != nil {
 		t.Fatal(err)
 	}
-	submitted := &terms{Run: 1, ID: strings.Repeat("01", 16), Config: "file", Digests: all}
-	text, err := submitted.encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ours := fmt.Sprintf("%x", [16]byte{1})
 	for name, c := range map[string]struct {
-		edit func(*deployment.Config)
-		says string // "": the run is opened
+		edit        func(*deployment.Config)
+		says        string // "": the run is opened
+		incarnation string // of the run; "": the one on the brokers
 	}{
-		"the same":     {func(*deployment.Config) {}, ""},
-		"another time": {func(c *deployment.Config) { c.Time.Skew += time.Second }, "Time"},
-		"another noise key": {func(c *deployment.Config) {
+		"the same":           {edit: func(*deployment.Config) {}},
+		"another deployment": {func(*deployment.Config) {}, "has incarnation " + ours, strings.Repeat("02", 16)},
+		"another time":       {edit: func(c *deployment.Config) { c.Time.Skew += time.Second }, says: "Time"},
+		"another noise key": {edit: func(c *deployment.Config) {
 			c.Keys.Noise = []noisereduction.NoiseKey{{ID: "k1", Secret: secret.New([32]byte{9})}}
-		}, "noise key"},
-		"another id of it": {func(c *deployment.Config) {
+		}, says: "noise key"},
+		"another id of it": {edit: func(c *deployment.Config) {
 			c.Keys.Noise = []noisereduction.NoiseKey{{ID: "k2", Secret: c.Keys.Noise[0].Secret}}
-		}, "Keys"},
-		"another user-hash":    {func(c *deployment.Config) { c.Keys.UserHash = secret.New([32]byte{9}) }, "the user-hash key"},
-		"another events topic": {func(c *deployment.Config) { c.Events.Topic = "other" }, "Events"},
+		}, says: "Keys"},
+		"another user-hash":    {edit: func(c *deployment.Config) { c.Keys.UserHash = secret.New([32]byte{9}) }, says: "the user-hash key"},
+		"another events topic": {edit: func(c *deployment.Config) { c.Events.Topic = "other" }, says: "Events"},
 	} {
 		cfg := deploytest.Config(broker.Addr())
 		c.edit(&cfg)
+		submitted := &terms{Run: 1, ID: strings.Repeat("01", 16), Incarnation: cmp.Or(c.incarnation, ours), Config: "file", Digests: all}
+		text, err := submitted.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
 		rt, err := openRun(transforms.Run{ID: submitted.ID, Terms: text}, func(string) (*Deployment, error) { return Compile(cfg) }, slog.New(slog.DiscardHandler))
 		if rt != nil {
 			if passed := rt.Fail(fmt.Errorf("a stage: %w", ErrLogFault)); !errors.Is(passed, ErrLogFault) || !strings.HasPrefix(passed.Error(), "[tollgate:log-fault] ") {

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -330,7 +331,7 @@ func openRun(run transforms.Run, load func(config string) (*Deployment, error), 
 			t.Config, strings.Join(parts, ", "), deployment.ErrHeaderMismatch)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	client, control, err := dialControl(ctx, d, log)
+	client, control, err := dialControl(ctx, d, t, log)
 	if err != nil {
 		cancel()
 		return nil, err
@@ -355,8 +356,9 @@ func openRun(run transforms.Run, load func(config string) (*Deployment, error), 
 	return rt, nil
 }
 
-// dialControl connects to Kafka and opens control.
-func dialControl(ctx context.Context, d *deployment.Deployment, log *slog.Logger) (*kafkalog.Client, *controllog.Log, error) {
+// dialControl connects to Kafka and opens control. It compares the incarnation with the run's, and
+// not with the record that lies with the keys: the process that submitted the run has done that.
+func dialControl(ctx context.Context, d *deployment.Deployment, t *terms, log *slog.Logger) (*kafkalog.Client, *controllog.Log, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, openLimit, fmt.Errorf("Kafka did not answer this worker within %v", openLimit))
 	defer cancel()
 	client, err := connect.Dial(ctx, d.Config.Kafka, log)
@@ -365,7 +367,10 @@ func dialControl(ctx context.Context, d *deployment.Deployment, log *slog.Logger
 	}
 	control, _, err := openControl(ctx, d, client, log)
 	if err == nil {
-		if err = generations.Agrees(d, control.Header); err != nil {
+		if have := hex.EncodeToString(control.Header.Incarnation[:]); have != t.Incarnation {
+			err = fmt.Errorf("this worker reaches another deployment than the run: topic %s has incarnation %s, and the run is of %s; let the names of kafka.brokers mean the same brokers on every machine: %w",
+				d.Config.Outputs.Control, have, t.Incarnation, deployment.ErrHeaderMismatch)
+		} else if err = generations.Agrees(d, control.Header); err != nil {
 			err = fmt.Errorf("this worker has another configuration or other keys than the run: put the same ones on every machine: %w", err)
 		}
 	}

@@ -65,7 +65,7 @@ TaskManager.`,
 				return cmd.Help()
 			}
 			pipeline.OpenRuns(func(path string) (*pipeline.Deployment, error) {
-				d, err := a.load(path, config.Options{})
+				d, err := a.load(path, config.Options{WithoutRecord: true})
 				if err != nil {
 					return nil, err
 				}

@@ -38,7 +38,7 @@ var otherRemedies = []remedy{
 	{texts: one("drain the run and let tollgate change register it here"), done: "pipeline.TestARegistryThatWasReplacedIsFoundAndRepaired"},
 	{texts: one("use that version, and drain it before you use this one"), not: "needs a program of a later version"},
 	{texts: one("starting a worker: --id and --provision_endpoint"), not: "no remedy: only Flink starts workers"},
-	{texts: []string{"put the same file on every machine", "put the same ones on every machine"}, done: "pipeline.TestRuleAWorkerHasTheKeysAndTheConfigurationThatWereSubmitted"},
+	{texts: []string{"put the same file on every machine", "put the same ones on every machine", "mean the same brokers on every machine"}, done: "pipeline.TestRuleAWorkerHasTheKeysAndTheConfigurationThatWereSubmitted"},
 	{texts: []string{
 		"their times are behind their append times", "their times are behind the times of their records", "silent for longer than time.idle_grace (%v); a clock",
 		"ahead by more than time.skew (%v); ", "tollgate init --start has set it to",

@@ -137,6 +137,30 @@ func TestKeysThatAreNotWantedAreNotRead(t *testing.T) {
 	}
 }
 
+// The record of deployments lies with the process that submits a run: a worker starts wherever it
+// is, or is not, and whatever is in it.
+func TestARecordThatIsNotWantedIsNotRead(t *testing.T) {
+	folder := t.TempDir()
+	for name, text := range map[string]string{"noise.key": strings.Repeat("ab", 32), "user-hash.key": strings.Repeat("cd", 32), "user-hash.key.deployments": "damaged"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for place, refused := range map[string]bool{"": true, "  record: {env: TOLLGATE_TEST_UNSET}\n": false} {
+		text := strings.Replace(config.Minimal(), "  noise:", place+"  noise:", 1)
+		f, err := config.Parse(filepath.Join(folder, "tollgate.yaml"), []byte(text), config.Process())
+		if err != nil {
+			t.Fatalf("%v in %s", err, text)
+		}
+		if err := f.Resolve(config.Options{}); (err != nil) != refused || err == nil && !f.Config().Record.Named {
+			t.Errorf("%q: the record was not looked at: %v", place, err)
+		}
+		if err := f.Resolve(config.Options{WithoutRecord: true}); err != nil || f.Config().Record != nil {
+			t.Errorf("%q: the record was looked at: %v", place, err)
+		}
+	}
+}
+
 func TestPathsAreRelativeToTheFile(t *testing.T) {
 	f, err := config.Load("testdata/list_file.good.yml", config.Options{}, variables)
 	if err != nil {

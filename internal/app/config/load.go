@@ -36,6 +36,9 @@ type Options struct {
 	WithoutKeys bool
 	// WithoutRegistries reads no password of a registry. It is for what asks none.
 	WithoutRegistries bool
+	// WithoutRecord does not look which deployments have begun under the keys. It is for workers
+	// of a run: the process that submitted it has looked, and the record lies with that process.
+	WithoutRecord bool
 }
 
 // Open reads a file, but none of the files that it names. Variables are those of e.
@@ -279,9 +282,12 @@ func (f *File) RecordPlace() (file, variable string) {
 	return beginnings.Of(d.userHash.file), ""
 }
 
-// record reads which deployments have begun; nil where that is recorded nowhere, or where this user
-// may not see the keys.
+// record reads which deployments have begun; nil where that is recorded nowhere, where this user
+// may not see the keys, or where the caller does not want it.
 func (f *File) record(o Options) (r *deployment.Record) {
+	if o.WithoutRecord {
+		return nil
+	}
 	file, variable := f.RecordPlace()
 	var err error
 	switch {

@@ -214,7 +214,8 @@ func jobFiles(t *testing.T) string {
 			t.Fatalf("%v: %v: %s", args, err, said)
 		}
 	}
-	// The user of the image reads them.
+	// The user of the image reads them, but not the record beside them: only the submitter needs
+	// it, which is root here.
 	keys, err := filepath.Glob(filepath.Join(to, "*.key"))
 	ok(t, err)
 	for _, name := range keys {
