@@ -51,7 +51,7 @@ func drawMixed(t *testing.T, random *rand.Rand, broker, name string, unit time.D
 		config := baseConfig(broker, name)
 		config.Shards, config.ReleaseShards, config.LedgerSlots = 1+random.IntN(20), 1+random.IntN(4), 4+random.IntN(30)
 		config.Privacy.Epsilon = []float64{1, 8, 40}[random.IntN(3)]
-		config.Privacy.Accountant = []string{"gdp", "zcdp", "rdp"}[random.IntN(3)]
+		config.Privacy.Accountant = []string{"gdp", "zcdp"}[random.IntN(2)]
 		if random.IntN(3) > 0 {
 			config.Privacy.Period = time.Duration(1+random.IntN(40))*time.Second + time.Duration(random.IntN(2))*137*time.Millisecond
 		}

@@ -68,7 +68,7 @@ func drawValid(t *testing.T, random *rand.Rand, c *pipeline.Config, window time.
 
 func drawConfig(random *rand.Rand, c *pipeline.Config, window time.Duration) {
 	c.Privacy.Epsilon = []float64{0.5, 4, 40}[random.IntN(3)]
-	c.Privacy.Accountant = []string{"gdp", "zcdp", "rdp"}[random.IntN(3)]
+	c.Privacy.Accountant = []string{"gdp", "zcdp"}[random.IntN(2)]
 	c.Time.Lateness = time.Duration(random.IntN(3000)) * time.Millisecond
 	c.Time.Skew = time.Duration(random.IntN(3000)) * time.Millisecond
 	c.Time.NoFuture = random.IntN(3) == 0

@@ -63,6 +63,11 @@ func CheckTopics(ctx context.Context, d *deployment.Deployment, o CheckOptions) 
 func checkDeployment(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o CheckOptions, sound bool) error {
 	control, _, err := openControl(ctx, d, client, o.Logger)
 	notYet := errors.Is(err, deployment.ErrNotInitialised) || errors.Is(err, kafkalog.ErrUnknownTopic)
+	if notYet {
+		if err := d.MayBegin(); err != nil {
+			return err
+		}
+	}
 	switch {
 	case notYet && o.Start:
 		_, err := admin.LookUpCounts(ctx, d) // init will register there

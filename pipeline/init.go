@@ -77,6 +77,7 @@ type InitOptions struct {
 // ErrLogFault when control holds other records, or is empty and ledger or counts are
 // not; ErrTopicSettings, or the broker's error. Where counts are written as
 // schemas.CountsAvro, Init first has their schema registered: then also the registry's error.
+// A *ConfigError where only a deployment that has begun can go on with the configuration.
 func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
@@ -93,6 +94,9 @@ func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
 	}
 	if already != nil {
 		return already // and it has lost none of its topics
+	}
+	if err := d.MayBegin(); err != nil {
+		return err
 	}
 	switch err := admin.Fresh(ctx, d, client); {
 	case errors.Is(err, deployment.ErrInitialised): // meanwhile

@@ -79,9 +79,9 @@ func Compile(cfg Config) (*Deployment, error) {
 // can add one only to a deployment that has reserved δ_keys from the start.
 func setBudget(d *Deployment) error {
 	p := &d.Config.Privacy
-	accountant, err := budgets.ParseAccountant(p.Accountant)
-	if err != nil {
-		return Invalid("privacy.accountant", "%v", err)
+	accountant := budgets.Accountant(p.Accountant)
+	if !accountant.Known() {
+		return Invalid("privacy.accountant", "%v", &budgets.UnknownAccountantError{Name: p.Accountant})
 	}
 	private := false
 	for i := range d.Config.Metrics {
@@ -96,12 +96,22 @@ func setBudget(d *Deployment) error {
 	if p.DeltaKeys > 0 && p.DeltaKeys < 0x1p-80 && p.Delta < 1 {
 		return Invalid("privacy.delta", "the part of it for private keys is %v, and must be at least 2^-80: raise delta, or delta_keys, for example delta: 1e-6", p.DeltaKeys)
 	}
+	var err error
 	d.Budget, err = budgets.NewBudget(p.Epsilon, p.Delta, accountant, p.DeltaKeys)
 	if err != nil {
 		return Invalid("privacy", "%v", err)
 	}
 	if d.Budget, err = d.Budget.Plan(p.Planned); err != nil {
 		return Invalid("privacy.planned", "%v", err)
+	}
+	return nil
+}
+
+// MayBegin returns why no deployment can begin with a configuration under which one that has begun
+// goes on; nil where one can.
+func (d *Deployment) MayBegin() error {
+	if _, err := budgets.ParseAccountant(d.Config.Privacy.Accountant); err != nil {
+		return Invalid("privacy.accountant", "%v", err)
 	}
 	return nil
 }

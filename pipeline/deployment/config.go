@@ -105,7 +105,7 @@ type Privacy struct {
 	// Delta/10 when a metric has private keys, else 0. It never rises: set it from
 	// the start where a change may add a metric with private keys.
 	DeltaKeys  float64
-	Accountant string // gdp (default), zcdp or rdp
+	Accountant string // gdp (default) or zcdp; rdp goes on where it was begun with
 	// Period, when set, makes the unit of privacy a user in one period of the
 	// events' time: every period has a budget of its own. Periods lie on
 	// multiples of it since the Unix epoch, UTC; whole milliseconds. 0: one budget

@@ -11,10 +11,7 @@ import (
 // Accountant names a way of turning (ε, δ) into B².
 type Accountant string
 
-// The accountants that can keep a deployment's budget. RDP is the Rényi filter
-// with one real order, the best, fixed when the budget is made ("any order that is
-// still within budget" is not a valid filter); for Gaussian releases it equals the
-// optimal ZCDP.
+// The accountants that can keep a deployment's budget.
 //
 // One more is a constant here, a row of curves, and a row of the table in
 // state/compose, which also has the accountants that only compose. Parsing,
@@ -22,8 +19,12 @@ type Accountant string
 const (
 	GDP  Accountant = "gdp"
 	ZCDP Accountant = "zcdp"
-	RDP  Accountant = "rdp"
 )
+
+// RDP is another name of ZCDP, kept for deployments that have begun with it: the Rényi filter with
+// the best order, fixed in advance, has the same budget for Gaussian releases. ParseAccountant and
+// Accountants do not have it; all other functions of this package do.
+const RDP Accountant = "rdp"
 
 // curve is an accountant's reading of μ²: the δ at ε, as exact as deltaUpper
 // wants it before it is rounded up.
@@ -39,12 +40,14 @@ func curves() []curve {
 			return bigmath.GaussianDelta(mu2, bigmath.New(epsilon))
 		}},
 		{ZCDP, zcdpDelta},
-		{RDP, zcdpDelta},
 	}
 }
 
 // curveOf returns the curve of an accountant; false for a name that is not one.
 func curveOf(a Accountant) (curve, bool) {
+	if a == RDP {
+		a = ZCDP
+	}
 	for _, c := range curves() {
 		if c.accountant == a {
 			return c, true
@@ -53,7 +56,7 @@ func curveOf(a Accountant) (curve, bool) {
 	return curve{}, false
 }
 
-// Accountants returns all of them, in the order in which texts name them.
+// Accountants returns all that a deployment can begin with, in the order in which texts name them.
 func Accountants() []Accountant {
 	var all []Accountant
 	for _, c := range curves() {
@@ -75,19 +78,30 @@ func AccountantNames() []string {
 type UnknownAccountantError struct{ Name string }
 
 func (e *UnknownAccountantError) Error() string {
+	if Accountant(e.Name) == RDP {
+		return "accountant rdp is only for deployments that have begun with it: zcdp gives the same guarantee"
+	}
 	return fmt.Sprintf("accountant is %q, but must be one of %s", e.Name, strings.Join(AccountantNames(), ", "))
 }
 
-// ParseAccountant returns the Accountant of that name, or an
+// ParseAccountant returns the Accountant of that name, one of Accountants, or an
 // *UnknownAccountantError.
 func ParseAccountant(name string) (Accountant, error) {
-	if !known(Accountant(name)) {
-		return "", &UnknownAccountantError{Name: name}
+	if a := Accountant(name); a != RDP && a.Known() {
+		return a, nil
 	}
-	return Accountant(name), nil
+	return "", &UnknownAccountantError{Name: name}
 }
 
-func known(a Accountant) bool {
+// Known reports whether a budget can be kept by an accountant: by one of Accountants, or by RDP.
+func (a Accountant) Known() bool {
 	_, ok := curveOf(a)
 	return ok
+}
+
+func (a Accountant) check() error {
+	if !a.Known() {
+		return &UnknownAccountantError{Name: string(a)}
+	}
+	return nil
 }

@@ -44,7 +44,7 @@ func NewBudget(epsilon, delta float64, a Accountant, deltaKeys float64) (Budget,
 	if err := checkDelta(delta); err != nil {
 		return Budget{}, err
 	}
-	if _, err := ParseAccountant(string(a)); err != nil {
+	if err := a.check(); err != nil {
 		return Budget{}, err
 	}
 	if !(deltaKeys >= 0 && deltaKeys < delta) {
@@ -87,7 +87,7 @@ func largestMu2(epsilon float64, target *big.Float, a Accountant) units.Mu2 {
 // which promises nothing, for an ε that is negative or NaN and for an unknown
 // accountant.
 func DeltaOf(m units.Mu2, epsilon float64, a Accountant) float64 {
-	if !(epsilon >= 0) || !known(a) {
+	if !(epsilon >= 0) || !a.Known() {
 		return 1
 	}
 	return bigmath.RoundUp(deltaUpper(bigFromMu2(m), epsilon, a))
@@ -97,7 +97,7 @@ func DeltaOf(m units.Mu2, epsilon float64, a Accountant) float64 {
 // that δ, rounded up. It returns +Inf, which promises nothing, for a δ outside
 // [MinDelta, 1) and for an unknown accountant.
 func EpsilonOf(m units.Mu2, delta float64, a Accountant) float64 {
-	if checkDelta(delta) != nil || !known(a) {
+	if checkDelta(delta) != nil || !a.Known() {
 		return math.Inf(1)
 	}
 	return epsilonUpper(bigFromMu2(m), delta, a)

@@ -16,7 +16,7 @@ const (
 )
 
 // Conversion is one guarantee stated in every way: a mechanism that is μ-GDP (by
-// the accountant gdp) or ρ-zCDP with ρ = μ²/2 (by zcdp and rdp) is (ε, δ)-DP.
+// the accountant gdp) or ρ-zCDP with ρ = μ²/2 (by zcdp) is (ε, δ)-DP.
 // Whatever was computed is rounded so that the statement stays true: ε and δ up,
 // the μ and ρ that an (ε, δ) allows down.
 type Conversion struct {
@@ -37,7 +37,7 @@ func ConvertEpsilonDelta(epsilon, delta float64, a Accountant) (Conversion, erro
 	if err := checkDelta(delta); err != nil {
 		return Conversion{}, err
 	}
-	if _, err := ParseAccountant(string(a)); err != nil {
+	if err := a.check(); err != nil {
 		return Conversion{}, err
 	}
 	target := bigmath.New(delta)
@@ -135,7 +135,7 @@ func (c Conversion) withDelta(mu2 *big.Float) (Conversion, error) {
 	if err := checkEpsilon(c.Epsilon); err != nil {
 		return Conversion{}, err
 	}
-	if _, err := ParseAccountant(string(c.Accountant)); err != nil {
+	if err := c.Accountant.check(); err != nil {
 		return Conversion{}, err
 	}
 	c.Delta = bigmath.RoundUp(deltaUpper(mu2, c.Epsilon, c.Accountant))
@@ -146,7 +146,7 @@ func (c Conversion) withEpsilon(mu2 *big.Float) (Conversion, error) {
 	if err := checkDelta(c.Delta); err != nil {
 		return Conversion{}, err
 	}
-	if _, err := ParseAccountant(string(c.Accountant)); err != nil {
+	if err := c.Accountant.check(); err != nil {
 		return Conversion{}, err
 	}
 	c.Epsilon = epsilonUpper(mu2, c.Delta, c.Accountant)

@@ -16,7 +16,7 @@ func TestConversionsNeverFlatterTheGuarantee(t *testing.T) {
 	if testing.Short() {
 		deltas = []float64{1e-1, 1e-17, 1e-300}
 	}
-	for _, a := range []Accountant{GDP, ZCDP, RDP} {
+	for _, a := range Accountants() {
 		for _, delta := range deltas {
 			for _, epsilon := range []float64{1e-4, 0.01, 1, 20, 200} {
 				forward, err := ConvertEpsilonDelta(epsilon, delta, a)
@@ -108,7 +108,7 @@ func TestConversionsOutOfRangeAreTypedErrors(t *testing.T) {
 		}
 	}
 	// The ends of the range of μ have answers.
-	for _, a := range []Accountant{GDP, ZCDP, RDP} {
+	for _, a := range Accountants() {
 		for _, mu := range []float64{MinMu, MaxMu} {
 			c, err := ConvertEpsilonMu(1e-6, mu, a)
 			if err != nil || !(c.Delta > 0 && c.Delta <= 1) {

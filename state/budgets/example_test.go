@@ -8,7 +8,7 @@ import (
 )
 
 func ExampleReleasesBeforeRefusal() {
-	for _, a := range []budgets.Accountant{budgets.GDP, budgets.ZCDP, budgets.RDP} {
+	for _, a := range budgets.Accountants() {
 		b, err := budgets.NewBudget(1, 1e-6, a, 0)
 		if err != nil {
 			log.Fatal(err)
@@ -22,7 +22,6 @@ func ExampleReleasesBeforeRefusal() {
 	// Output:
 	// gdp 61604497218 560
 	// zcdp 53559345232 487
-	// rdp 53559345232 487
 }
 
 // One turn of one user: the worst case is reserved before anything is drawn; once the

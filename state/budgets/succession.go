@@ -49,7 +49,7 @@ func (b Budget) CheckNext(next Budget) error {
 // probabilities with which private keys may show add up to at most the largest δ_keys. Without
 // budgets it is 0; for an invalid ε or an unknown accountant it is 1.
 func DeltaOver(epsilon float64, a Accountant, budgets ...Budget) float64 {
-	if !(epsilon >= 0) || !known(a) {
+	if !(epsilon >= 0) || !a.Known() {
 		return 1
 	}
 	var mu2 units.Mu2

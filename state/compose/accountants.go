@@ -34,7 +34,7 @@ func accountants() []Accountant {
 	return []Accountant{
 		{name: "gdp", budget: budgets.GDP, answer: byGDP, note: "exact for Gaussian noise"},
 		{name: "pld", answer: byPLD},
-		{name: "rdp", budget: budgets.RDP, answer: byRDP},
+		{name: "rdp", answer: byRDP},
 		{name: "zcdp", budget: budgets.ZCDP, answer: byZCDP},
 		{name: "advanced", answer: byAdvanced},
 		{name: "basic", answer: byBasic},

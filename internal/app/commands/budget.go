@@ -42,6 +42,9 @@ func (v *accountant) Type() string   { return strings.Join(budgets.AccountantNam
 func (v *accountant) Set(text string) error {
 	parsed, err := budgets.ParseAccountant(text)
 	if err != nil {
+		if budgets.Accountant(text) == budgets.RDP {
+			return err
+		}
 		return errors.New("it must be " + cli.Either(budgets.AccountantNames()))
 	}
 	*v = accountant(parsed)

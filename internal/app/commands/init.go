@@ -119,6 +119,9 @@ func (a *app) begin(ctx context.Context, f *initFlags, d *loaded, record *pipeli
 	if err := pipeline.Initialised(ctx, d.Deployment); err != nil {
 		return err // a topic that it has lost must not be made anew
 	}
+	if err := d.MayBegin(); err != nil {
+		return err
+	}
 	cluster, err := pipeline.ClusterID(ctx, d.Deployment)
 	if err != nil {
 		return err

@@ -125,7 +125,7 @@ func TestBadCommandLines(t *testing.T) {
 		{"releases of nothing", []string{"budget", "releases", "--sigma", "1", "--contribution", "0"}, 2, "--contribution is 0"},
 		{"negative contribution", []string{"budget", "releases", "--sigma", "1", "--contribution", "-1"}, 2, "contribution"},
 		{"releases at epsilon 0", []string{"budget", "releases", "--sigma", "1", "--epsilon", "0"}, 2, "--epsilon is 0"},
-		{"releases by an unknown accountant", []string{"budget", "releases", "--sigma", "1", "--accountant", "moments"}, 2, "must be gdp, zcdp or rdp"},
+		{"releases by an unknown accountant", []string{"budget", "releases", "--sigma", "1", "--accountant", "moments"}, 2, "must be gdp or zcdp"},
 		{"convert nothing", []string{"budget", "convert"}, 2, "exactly two"},
 		{"convert one", []string{"budget", "convert", "--mu", "1"}, 2, "exactly two"},
 		{"convert three", []string{"budget", "convert", "--epsilon", "1", "--delta", "1e-6", "--mu", "1"}, 2, "exactly two"},

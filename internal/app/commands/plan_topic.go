@@ -35,6 +35,9 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 	if err != nil {
 		return err
 	}
+	if err := a.doubtBeginning(d, false); err != nil {
+		return err
+	}
 	if err := d.spared(namedFile{"--report", f.report}); err != nil {
 		return err
 	}

@@ -91,8 +91,11 @@ func (a *app) runValidate(ctx context.Context, f *validateFlags) error {
 	if err := a.printPlan(p, f.exact, f.format); err != nil {
 		return err
 	}
-	if err := a.doubts(d, f.strict); err != nil || f.offline {
+	if err := a.doubts(d, f.strict); err != nil {
 		return err
+	}
+	if f.offline {
+		return a.doubtBeginning(d, f.strict)
 	}
 	return a.validateTopics(ctx, d, f.strict)
 }

@@ -36,6 +36,7 @@ type field struct {
 	needed          bool   // an error where absent
 	change          changing
 	oneOf           []string
+	begunWith       []string // further values: of deployments that have begun with them
 	in              *limits
 	goField         string  // the field of pipeline.Config that it sets; a test wants each of them once
 	fields          []field // of an object, or of every object of a list

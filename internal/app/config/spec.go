@@ -75,8 +75,8 @@ func privacyFields() []field {
 			to:      func(d *draft) any { return &d.cfg.Privacy.DeltaKeys },
 		},
 		{
-			name: "accountant", kind: text, initial: string(budgets.GDP), oneOf: budgets.AccountantNames(), change: never, goField: "Privacy.Accountant",
-			meaning: "how Tollgate turns (ε, δ) into a budget. `gdp` is exact for Gaussian noise",
+			name: "accountant", kind: text, initial: string(budgets.GDP), oneOf: budgets.AccountantNames(), begunWith: []string{string(budgets.RDP)}, change: never, goField: "Privacy.Accountant",
+			meaning: "how Tollgate turns (ε, δ) into a budget. `gdp` is exact for Gaussian noise. A deployment that began with `rdp` keeps it, which is the same as `zcdp`",
 			to:      func(d *draft) any { return &d.cfg.Privacy.Accountant },
 		},
 		{

@@ -160,7 +160,7 @@ func (doc *document) scalar(at string, f *field, node ast.Node, where position) 
 
 // set converts a value, checks it and puts it into the draft.
 func (doc *document) set(at string, f *field, written string, where position) {
-	if len(f.oneOf) > 0 && !slices.Contains(f.oneOf, written) {
+	if len(f.oneOf) > 0 && !slices.Contains(f.oneOf, written) && !slices.Contains(f.begunWith, written) {
 		hint := ""
 		if s := suggest(f.oneOf, written); s != "" {
 			hint = "; did you mean " + s + "?"

@@ -33,7 +33,7 @@ func steps(_ context.Context, o experiment.Options) (*experiment.Result, error) 
 		n, err := budgets.ReleasesBeforeRefusal(budget, stepSigma, 1)
 		return int(n), err //nolint:wrapcheck // constants
 	}
-	byRDP, byGDP := epsilonOf(rdpSteps, budgets.RDP), epsilonOf(rdpSteps, budgets.GDP)
+	byRDP, byGDP := epsilonOf(rdpSteps, budgets.ZCDP), epsilonOf(rdpSteps, budgets.GDP)
 	same, err := most(byRDP, budgets.GDP)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func steps(_ context.Context, o experiment.Options) (*experiment.Result, error) 
 	accountants := []struct {
 		name string
 		by   budgets.Accountant
-	}{{"GDP", budgets.GDP}, {"RDP", budgets.RDP}}
+	}{{"GDP", budgets.GDP}, {"RDP", budgets.ZCDP}}
 	curves := make([]experiment.Series, 2*len(accountants))
 	points, top := 40, uint64(1000)
 	if o.Size == experiment.Small {
