@@ -7,12 +7,14 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas"
 )
 
 const (
@@ -31,7 +33,7 @@ var restoredRemedies = []remedy{
 		w.remake(good, true)
 		w.works(untilFourth)
 	}},
-	{texts: one("or another program writes to %s. Restore control"), walk: func(w *walk) {
+	{texts: one("or copied with other offsets. Restore control"), walk: func(w *walk) {
 		w.settled()
 		older := w.copied("shop-control", "shop-ledger", "shop-counts")
 		w.must(untilFourth)
@@ -41,6 +43,26 @@ var restoredRemedies = []remedy{
 		w.aside()
 		w.remake(newer, true)
 		w.works(untilFifth)
+	}},
+	{texts: []string{"If none of them was restored or copied, another program wrote to", "if another program wrote that, turns up to it will not be shown"}, walk: func(w *walk) {
+		w.settled()
+		const day = 24 * time.Hour
+		end := schemas.TurnEnd{Turn: 1000, End: time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC).Add(1000 * day).UnixMilli(), Generation: 1, Counts: "shop-counts", CountsEnd: make([]int64, 4)}
+		value, err := schemas.EncodeTurnEnd(end)
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.write("shop-turns", kafkalog.Message{Key: schemas.TurnEndKey(), Value: value, Timestamp: kafkalog.At(end.End)})
+		stuck := w.begin(serves)
+		w.await(stuck)
+		w.refused(untilFourth)
+		w.refused("validate --config $C")
+		w.deleteRecords("shop-turns")
+		w.works(untilFourth)
+		stuck.stop()
+		w.served(serves, "2025-03-01T00:00:00Z")
+		w.served(serves, "2025-03-04T00:00:00Z")
+		w.works("validate --config $C")
 	}},
 	{texts: one("Restore it with its offsets and times"), walk: func(w *walk) {
 		w.settled()

@@ -75,8 +75,13 @@ func (f *feed) take(p published.Turn) error {
 	defer f.mu.Unlock()
 	f.kept.add(p.Releases)
 	f.turn = p.Turn
-	if end := f.endOf(&p, time.Now()); !end.IsZero() {
+	end := f.endOf(&p, time.Now())
+	if !end.IsZero() {
 		f.s.metrics.turn.Set(float64(end.Unix()))
+	}
+	if !end.Equal(p.End) {
+		f.s.options.Logger.Warn(fmt.Sprintf("topic %s says that turn %d is settled, which ends in the future (%s): if another program wrote that, turns up to it will not be shown; delete the records of that topic with kafka-delete-records.sh and start serve again (docs/runbook.md: A forged end of a turn)",
+			f.s.deployment.Config.Outputs.Turns, p.Turn, p.End.UTC().Format(time.RFC3339)))
 	}
 	f.change()
 	return nil

@@ -120,9 +120,9 @@ func controlIsNewest(ctx context.Context, client *kafkalog.Client, control *cont
 	var settled uint64
 	control.WithView(func(v *controllog.View) { settled = v.Settled })
 	if told > settled {
-		return fmt.Errorf("comparing topic %s with control: it says that turn %d is settled, but control has settled turn %d: control was restored from an older copy, or copied with other offsets, or another program writes to %s. "+
-			"Restore control, ledger and counts of one moment after turn %d, or begin a new deployment under other keys (docs/failover.md): %w",
-			topic, told, settled, topic, told, deployment.ErrLogFault)
+		return fmt.Errorf("comparing topic %s with control: it says that turn %d is settled, but control has settled turn %d: control was restored from an older copy, or copied with other offsets. "+
+			"Restore control, ledger and counts of one moment after turn %d, or begin a new deployment under other keys (docs/failover.md). If none of them was restored or copied, another program wrote to %s: delete its records with kafka-delete-records.sh (docs/runbook.md: A forged end of a turn): %w",
+			topic, told, settled, told, topic, deployment.ErrLogFault)
 	}
 	return nil
 }
