@@ -127,3 +127,32 @@ func TestShownCommandLinesAreOfThisProgram(t *testing.T) {
 		t.Errorf("%d command lines were found", len(lines))
 	}
 }
+
+// What the refusals of flags say works.
+func TestRefusedFlagsAreRepairedAsTheTextsSay(t *testing.T) {
+	t.Parallel()
+	dir, page := t.TempDir(), filepath.Join(t.TempDir(), "page.html")
+	const person = "39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, Male, 2174, 0, 40, United-States, "
+	records := strings.Repeat(person+"<=50K\n"+person+">50K\n", 2000)
+	for name, text := range map[string]string{"adult.data": records, "adult.test": strings.ReplaceAll(records, "K\n", "K.\n")} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ refused, says, works, found string }{
+		{"--report " + page, "--report and --data are for one experiment: name it", "odometers --size small --report " + page, ""},
+		{"odometers --size small --data " + dir, "which uses no real data: leave it out", "odometers --size small", ""},
+		{"descent-census --size small --data " + filepath.Join(dir, "adult.data"), "name one with the files that docs/experiments.md lists", "descent-census --size small --data " + dir, "Adult"},
+	} {
+		if code, _, stderr := run(t, strings.Fields(c.refused)...); code != exitUsage || !strings.Contains(stderr, c.says) {
+			t.Errorf("%s: exit %d, %q is not said: %s", c.refused, code, c.says, stderr)
+		}
+		code, stdout, stderr := run(t, strings.Fields(c.works)...)
+		if code != exitOK || !strings.Contains(stdout, c.found) || strings.Contains(stdout, "Adult is not reproduced") {
+			t.Errorf("%s: exit %d, %s%s", c.works, code, stdout, stderr)
+		}
+	}
+	if _, err := os.Stat(page); err != nil {
+		t.Errorf("--report with an experiment: %v", err)
+	}
+}

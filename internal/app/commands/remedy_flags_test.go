@@ -189,7 +189,7 @@ var flagRemedies = []remedy{
 		w.works("budget convert --epsilon 1 --rho 0.01")
 	}},
 	{texts: one("--print-dp-events: the budget has"), walk: lines("budget releases --epsilon 1 --delta 1e-6 --sigma 1e8 --contribution 1 --print-dp-events", "budget releases --epsilon 1 --delta 1e-6 --sigma 100 --contribution 1 --print-dp-events")},
-	{texts: []string{"--report and --data are for one experiment", "--data is not for experiment", "--data %s is not a directory"}, by: "cmd/experiments.TestExperimentsThatCannotRunSayWhy"},
+	{texts: []string{"--report and --data are for one experiment", "--data is not for experiment", "--data %s is not a directory"}, done: "cmd/experiments.TestRefusedFlagsAreRepairedAsTheTextsSay"},
 
 	{texts: []string{
 		"--%s goes with --input FILE", "--%s is for made-up events", "--repeat needs --noise-key-file", "--public-keys goes with --keys public",
