@@ -6,7 +6,7 @@
 // A Ladder rounds an individual noise level (σ over the individual's contribution)
 // down to one of a few. A Table has, for each level or for any other list of
 // dominating pairs, the discrete Fourier transform of the discretised privacy loss
-// distribution. How often each bucket was used is all that is kept of a user
+// distribution. Of a user, only the number of uses of each bucket is kept
 // (Counts). A Curve raises the transforms to these powers and answers δ(ε) by
 // Plancherel's theorem (Lemma D.1), without transforming back: the transform of
 // the weights has a closed form for every ε.
@@ -21,11 +21,10 @@
 //     logarithms, the sum over buckets, the exponentials and the final sum.
 //   - The bound of the rounding does not grow with the number of mechanisms as
 //     fast as that number: it is below 1e-11 after 10^6.
-//   - The bounds are absolute: there is nothing to be learnt about δ below about
-//     1e-14, and a *pld.FloorError says so. Package pld goes further down, for one
-//     composition at a time.
-//   - A Filter never accepts beyond its budget; what it promises under adaptive
-//     choice and what only for mechanisms fixed beforehand is said at Gate.
+//   - The bounds are absolute: below a δ of about 1e-14 the answer is a
+//     *pld.FloorError. Package pld goes further down, for one composition at a time.
+//   - A Filter never accepts beyond its budget. The comment of Gate says what it
+//     promises under adaptive choice, and what only for mechanisms fixed beforehand.
 //   - No exported function returns NaN. Floating-point bounds assume IEEE 754
 //     arithmetic and a math package exact to 2 units in the last place.
 //

@@ -5,15 +5,15 @@
 //	question, err := compose.EpsilonAt(1e-6)
 //	cost, err := compose.Tightest(list).Compose(list, question)
 //
-// Compare asks all of them, and Calibrate the other way round: for the noise with which
-// so many releases are within an (ε, δ). To add an accountant, begin in accountants.go:
-// the table there is what parsing, help texts and documentation follow.
+// Compare asks all accountants. Calibrate solves the inverse problem: it returns the noise
+// with which a number of releases stays within an (ε, δ). To add an accountant, start in
+// accountants.go: parsing, help texts and documentation follow the table there.
 //
 // # Guarantees
 //
-//   - An answer is never better than the truth: it is rounded up, and so is every sum
-//     on the way to it. A noise level over a sensitivity is rounded towards more loss.
-//     So a sum of decimals that is exact on paper may come out one digit higher in the
+//   - An answer is never better than the truth: it is rounded up, and so is every
+//     intermediate sum. A noise level over a sensitivity is rounded towards more loss.
+//     So a sum of decimals that is exact on paper may come out one unit higher in the
 //     last place.
 //   - An accountant that has no answer says why (NotApplicableError, ErrNotApplicable)
 //     and gives no number: no answer is NaN, infinite, or a δ of 1.
@@ -23,7 +23,7 @@
 // # What it does not do
 //
 // It is not a filter: the list is fixed beforehand. For mechanisms that are chosen from
-// the answers of earlier ones use packages filter and odometer; docs/accounting.md has
+// the answers of earlier ones use packages filter and odometer; docs/accounting.md says
 // which accountant has a filter. All mechanisms must be private for the same two
 // neighbouring inputs: SampledGaussian adds or removes one individual,
 // RandomizedResponse changes one. Neighbours and sensitivities are the caller's to know.

@@ -4,9 +4,9 @@
 // Fichtenberger, Henzinger and Upadhyay, 2023), with an account for every user.
 //
 // Both are one factorisation A = B·C of the matrix of prefix sums: Gaussian noise z is added to
-// C·x, and what is published is B·(C·x + z). A user whose contributions to the steps are Δ is told
-// apart by C·Δ alone: the loss is that of ‖C·Δ‖/σ-GDP. So a user pays for the steps with a
-// contribution, the first the most, and for how they add up: in one node of a tree, or
+// C·x, and B·(C·x + z) is published. A user whose contributions to the steps are Δ changes the
+// output by C·Δ alone, so the loss is that of ‖C·Δ‖/σ-GDP. A user pays for each step with a
+// contribution, the first the most, and for how the contributions add up: in one node of a tree, or
 // in one row of the root, contributions of several steps cost more together than one by one.
 //
 // # Why an account may be adaptive

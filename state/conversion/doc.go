@@ -1,4 +1,4 @@
-// Package conversion turns one statement of a privacy guarantee into another: (ε, δ),
+// Package conversion converts one kind of privacy guarantee into another: (ε, δ),
 // Rényi differential privacy at one or many orders, zero-concentrated differential
 // privacy and its δ-approximate form, Gaussian differential privacy, and f-differential
 // privacy by its trade-off curve.
@@ -41,8 +41,8 @@
 // # What it does not do
 //
 // It does not compose: sums of losses belong to package filter, whose arithmetic is
-// exact, and distributions of losses to package pld. It takes guarantees as they are
-// stated: whether a mechanism has them is the duty of the caller.
+// exact, and distributions of losses to package pld. It accepts guarantees as given: the
+// caller answers for whether a mechanism has them.
 //
 // # Concurrency
 //

@@ -1,10 +1,9 @@
-// Package loss has the ways in which a bound on privacy loss is stated, as plain
-// values: (ε, δ), Rényi, zero-concentrated and Gaussian differential privacy.
+// Package loss has the kinds of bounds on privacy loss as plain values: (ε, δ), Rényi,
+// zero-concentrated and Gaussian differential privacy.
 //
 // A value says what one mechanism, or several together, may leak about one
-// individual. Validate tells whether the numbers can be such a bound; everything
-// that takes a loss calls it, so that no NaN, infinity or negative number enters
-// a sum.
+// individual. Validate checks whether the numbers can be such a bound. Every function
+// that accepts a loss calls it, so that no NaN, infinity or negative number enters a sum.
 //
 // The values do not convert into each other here: see package conversion. They
 // may be copied and shared; an RDP shares its slice.

@@ -1,8 +1,8 @@
 // Package pld keeps privacy loss distributions: the distribution of the privacy
 // loss ln(P(o)/Q(o)) for o drawn from P, where (P, Q) is a dominating pair of a
 // mechanism. Composition adds losses, so it convolves distributions; the δ at any
-// ε follows from the result. It is the tightest accounting this project has: what
-// it loses is discretisation and rounding, not an inequality.
+// ε follows from the result. It is the tightest accounting in this module: it loses
+// only by discretisation and rounding, not by an inequality.
 //
 // # Guarantees
 //
@@ -18,23 +18,23 @@
 //     below which it is not asked, or errs towards more loss.
 //   - δ does not rise with ε, nor ε with δ: exactly on the grid, and between two
 //     grid points up to the last digit.
-//   - The transforms are taken of exponentially tilted distributions, so that the
-//     error is small relative to δ down to Options.MinDelta, not down to 1e-16 only.
-//     A question below what can be shown is answered by +Inf and a *FloorError.
+//   - Distributions are exponentially tilted before they are transformed, so that the
+//     error is small relative to δ down to Options.MinDelta, not only down to 1e-16.
+//     For a δ below what can be shown, the answer is +Inf and a *FloorError.
 //     Small compositions are convolved term by term, with no absolute error at all.
-//   - No grid has more than Options.MaxPoints points: a composition that would is
-//     computed on a coarser grid, which is still a bound, and is a *SizeError where
-//     the caller asked for the interval. A Distribution keeps one grid per distinct
-//     part and, once asked, its curve.
+//   - No grid has more than Options.MaxPoints points. A composition that would have
+//     more is computed on a coarser grid, which still gives a bound; if the caller has
+//     fixed the interval, it gives a *SizeError instead. A Distribution keeps one grid per
+//     distinct part and, once queried, its curve.
 //   - Mechanisms may be chosen adaptively, if their number and their dominating
 //     pairs are fixed beforehand (Zhu, Dong and Wang, 2022, Theorem 10).
 //
 // # What it does not do
 //
 // It is not a filter: with dominating pairs that depend on earlier answers the
-// composed curve guarantees nothing. It gives no lower bounds. It knows nothing of
-// how a mechanism is implemented: pricing floating-point noise as Gaussian is the
-// caller's claim.
+// composed curve guarantees nothing. It gives no lower bounds. It does not know
+// how a mechanism is implemented: if you price floating-point noise as Gaussian, that is
+// your claim.
 //
 // # Concurrency
 //

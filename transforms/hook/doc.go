@@ -1,11 +1,10 @@
-// Package hook carries what a pipeline's author plugs into a transform to
+// Package hook carries the parts that a pipeline's author plugs into a transform to
 // the worker on which the engine runs it.
 //
-// A DoFn is serialised, sent to a worker and made again there, so that nothing
-// live can travel in it: no connection, no lock, no closure. What travels is a
-// [Hook]: a struct whose exported fields say how to open the thing. It is
-// opened in the DoFn's Setup, once for every instance that the engine makes,
-// and closed in Teardown.
+// A DoFn is serialised, sent to a worker and decoded there. So it cannot carry
+// anything live: no connection, no lock, no closure. Instead it carries a [Hook]: a
+// struct whose exported fields say how to open such a thing. The DoFn opens it in
+// Setup, once for every instance that the engine makes, and closes it in Teardown.
 //
 //	type files struct{ Dir string }
 //

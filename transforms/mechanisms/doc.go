@@ -3,9 +3,8 @@
 // the Brownian noise reduction of transforms/noisereduction. Exponential and
 // PermuteAndFlip select a candidate, SparseVector finds values above a threshold.
 //
-// Each mechanism releases one number, an index or an answer, and tells its price in the types of
-// state/loss for a sensitivity that the caller names, which may be that of one
-// individual.
+// Each mechanism releases one number, an index or an answer. It prices that in the types of
+// state/loss, for a sensitivity that the caller gives, which may be that of one individual.
 //
 // # Guarantees
 //

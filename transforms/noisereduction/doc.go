@@ -1,6 +1,6 @@
 // Package noisereduction releases counts through Brownian noise reduction:
 // first with much noise, then with less and less, until the answer is as
-// accurate as was asked for, while only the last precision is paid.
+// accurate as requested. Users pay for the last precision only.
 //
 // Rung k of a ladder of precisions 0 = u₀ < u₁ < … (u = 1/variance) draws
 // y_k = f + N(0, 1/(u_k − u_{k−1})); the estimate is the precision-weighted
@@ -13,8 +13,8 @@
 // Gaussian release of the last precision: μ² = c²·u_T.
 //
 // Noise is drawn in sampler.go, from the keyed digits of stream.go, by the exact method of
-// normal.go; release.go goes along a ladder; threshold.go has the threshold of private keys, whose
-// δ per key comes from pipeline/deployment (split.go).
+// normal.go. release.go refines a count along a ladder. threshold.go has the threshold of private
+// keys; their δ per key comes from pipeline/deployment (split.go).
 //
 // # Guarantees
 //

@@ -9,9 +9,9 @@
 //
 // Every count is released with Gaussian noise of the metric's Sigma: a ladder
 // of one rung. A user who contributes c events of a key to a window pays c²/σ²
-// for it, known before anything is drawn, so that no settlement has to come
-// back; the packed form of package transforms pays what was really released and
-// needs a loop for it. At the same prices both decide the same.
+// for it. That price is known before anything is drawn, so no settlement has to come
+// back. In the packed form of package transforms a user pays for the precision that was
+// released, which needs a loop. At the same prices both forms decide the same.
 //
 // # Guarantees
 //

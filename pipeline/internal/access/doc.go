@@ -1,10 +1,10 @@
-// Package access says who may read and write the topics of a deployment, what a user lacks for a
-// role, and what others may do that only a run should.
+// Package access says who may read and write the topics of a deployment, which rights a user lacks
+// for a role, and which rights others have that only a run should have.
 //
-// Guarantees: what the user of the configuration lacks is the brokers' own answer, for that user
-// and from this machine, super users included. It changes nothing.
+// Guarantees: the rights that the configuration's user lacks are the brokers' own answer, for that
+// user and from this machine, super users included. The package changes nothing.
 //
-// Not guaranteed: that others are all named. The rules of the brokers' access control, from which
-// others are known, do not have super users; a user may be forbidden to look at them; and another
+// Not guaranteed: that it names all others. It knows them from the access rules of the brokers,
+// which do not contain super users. A user may not be allowed to read the rules, and another
 // authorizer may have no rules that can be listed.
 package access

@@ -1,4 +1,4 @@
-// Package calendar numbers turns: event time is cut at every end of a metric's window, and a turn
+// Package calendar numbers turns: it cuts event time at every end of a metric's window, and a turn
 // is the time between two cuts. It says which turn covers a time, when a turn ends, which windows
 // end with it, and from which turn on slices of open windows are still needed.
 //

@@ -1,7 +1,7 @@
-// Package countslog reads the counts topic: for a run, what was published after the settled turn,
-// and whether the topics are still those that control speaks of (intact.go); for other readers,
-// value after value.
+// Package countslog reads the counts topic. For a run it finds the values that were published after
+// the settled turn, and checks whether the topics are still those that control refers to
+// (intact.go). For other readers it returns value after value.
 //
-// Guarantees: a value that was published and is not settled is found, or its absence is an error. A
-// foreign record is passed over and told.
+// Guarantees: a published value whose turn is not settled is found, or its absence is an error. A
+// foreign record is skipped and logged.
 package countslog
