@@ -1,12 +1,16 @@
 package noisereduction
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
 	"fmt"
+	"hash"
 	"math"
 	"math/big"
 	"math/bits"
 
 	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
@@ -20,12 +24,15 @@ const (
 )
 
 // Sampler draws the noisy counts of single rungs. The zero value is ready
-// for use; it contains scratch space only. Not safe for concurrent use.
+// for use; it keeps scratch space and the last key. Not safe for concurrent use.
 type Sampler struct {
-	message, buffer []byte
-	prefix          int // length of the identity in message
-	random          stream
-	gauss           normal
+	message []byte
+	prefix  int // length of the identity in message
+	key     secret.Of[[32]byte]
+	mac     hash.Hash // HMAC-SHA-256 under key
+	sum     [sha256.Size]byte
+	random  stream
+	gauss   normal
 }
 
 // Draw returns round_L(count + σ·Z): the count with Gaussian noise of
@@ -67,13 +74,23 @@ func (s *Sampler) noise(k *NoiseKey, rung int, uPrev, u units.Precision, count i
 	}
 	exponent := latticeExponent(increment)
 	s.message = appendDraw(s.message[:s.prefix], draw{rung, uPrev, u, exponent, uint64(count)})
-	key := k.Secret.Reveal()
-	var seed [32]byte
-	seed, s.buffer = hmacSum(&key, s.message, s.buffer)
-	s.random.reset(seed)
+	s.random.reset(s.seed(k.Secret))
 	q, t := scaledDeviation(increment, exponent)
 	noise, err := s.gauss.rounded(q, t, &s.random)
 	return noise, exponent, err
+}
+
+// seed returns HMAC-SHA-256 of the message. The state of the last key is kept: the next draw nearly
+// always has the same.
+func (s *Sampler) seed(key secret.Of[[32]byte]) [32]byte {
+	if s.mac == nil || s.key.Reveal() != key.Reveal() {
+		secret := key.Reveal()
+		s.key, s.mac = key, hmac.New(sha256.New, secret[:])
+	}
+	s.mac.Reset()
+	s.mac.Write(s.message)
+	s.mac.Sum(s.sum[:0])
+	return s.sum
 }
 
 // latticeExponent returns the j of the lattice 2^-j for noise of precision u: at

@@ -256,16 +256,19 @@ func TestNoiseInputIsInjective(t *testing.T) {
 	}
 }
 
-func TestKeyedHashIsHMAC(t *testing.T) {
+// The seed of a draw is HMAC-SHA-256 under its own key, whichever keys were used before.
+func TestTheSeedIsOfTheKeyOfTheDraw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var secret [32]byte
-		copy(secret[:], rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "secret"))
-		message := rapid.SliceOf(rapid.Byte()).Draw(t, "message")
-		sum, _ := hmacSum(&secret, message, nil)
-		mac := hmac.New(sha256.New, secret[:])
-		mac.Write(message)
-		if !hmac.Equal(mac.Sum(nil), sum[:]) {
-			t.Fatal("differs from crypto/hmac")
+		var s Sampler
+		keys := rapid.SliceOfN(rapid.SliceOfN(rapid.Byte(), 32, 32), 2, 3).Draw(t, "keys")
+		for i := range 8 {
+			key := [32]byte(rapid.SampledFrom(keys).Draw(t, fmt.Sprint("key", i)))
+			s.message = append(s.message[:0], rapid.SliceOf(rapid.Byte()).Draw(t, fmt.Sprint("message", i))...)
+			mac := hmac.New(sha256.New, key[:])
+			mac.Write(s.message)
+			if sum := s.seed(secret.New(key)); !hmac.Equal(mac.Sum(nil), sum[:]) {
+				t.Fatalf("draw %d has the seed of another key or message", i)
+			}
 		}
 	})
 }

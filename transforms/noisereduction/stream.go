@@ -79,27 +79,6 @@ func appendDraw(dst []byte, d draw) []byte {
 	return appendUint(dst, d.exactCount)
 }
 
-// hmacSum returns HMAC-SHA-256 under a 32-byte key, written out because
-// crypto/hmac allocates a state per key. buffer is scratch.
-func hmacSum(secret *[32]byte, message, buffer []byte) (sum [32]byte, grown []byte) {
-	var pad [64]byte
-	for i := range pad {
-		pad[i] = 0x36
-	}
-	for i, b := range secret {
-		pad[i] ^= b
-	}
-	buffer = append(append(buffer[:0], pad[:]...), message...)
-	inner := sha256.Sum256(buffer)
-	for i := range pad {
-		pad[i] ^= 0x36 ^ 0x5c
-	}
-	buffer = append(append(buffer[:0], pad[:]...), inner[:]...)
-	sum = sha256.Sum256(buffer)
-	clear(buffer) // of the key
-	return sum, buffer
-}
-
 // stream is SHA-256 in counter mode over a seed: the random digits of one
 // draw. It never ends and is a pure function of the seed.
 type stream struct {
