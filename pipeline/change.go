@@ -114,10 +114,10 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 		if err := topicsFor(ctx, d, c); err != nil {
 			return result, err
 		}
-		c.Plan(&want)
+		c.MakeNext(&want)
 		return describe(c.Old, &c.Next, result), nil
 	}
-	if err := rehearse(ctx, d, c, &want, o); err != nil {
+	if err := tryChange(ctx, d, c, &want, o); err != nil {
 		return result, err
 	}
 	// What a change that ends here has registered is found by the next one.
@@ -129,7 +129,7 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 			return result, err
 		}
 	}
-	if err := perform(ctx, c, &want); err != nil {
+	if err := applyChange(ctx, c, &want); err != nil {
 		return result, err
 	}
 	return describe(c.Old, &c.Next, result), nil
@@ -138,7 +138,7 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 // sameMoment refuses topics of the deployment in force, d, that a run would refuse because they do
 // not belong together, in its words. It returns the last turn that is under way; 0 for none.
 func sameMoment(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log, log *slog.Logger) (underWay uint64, err error) {
-	if err := countslog.Intact(ctx, d, client, control); err != nil {
+	if err := countslog.CheckIntact(ctx, d, client, control); err != nil {
 		return 0, err
 	}
 	return reading.Compare(ctx, d, client, control, log)
@@ -146,7 +146,7 @@ func sameMoment(ctx context.Context, d *deployment.Deployment, client *kafkalog.
 
 // compare says how the generation old and the header want differ, and refuses what can never be.
 func compare(d *deployment.Deployment, old, want *schemas.Header) (result ChangeResult, err error) {
-	result.Differences = append(generations.Differences(old, want), generations.SchemaMoved(old, want)...)
+	result.Differences = append(generations.Differences(old, want), generations.SchemaDifferences(old, want)...)
 	if len(result.Differences) == 0 {
 		return result, nil
 	}
@@ -186,10 +186,10 @@ func topicsFor(ctx context.Context, d *deployment.Deployment, c *admin.Change) e
 	return c.CheckUnused(ctx)
 }
 
-// rehearse goes through the whole change without taking anything from a run that goes on, so that
+// tryChange goes through the whole change without taking anything from a run that goes on, so that
 // whatever can refuse the change refuses it here.
-func rehearse(ctx context.Context, d *deployment.Deployment, c *admin.Change, want *schemas.Header, o ChangeOptions) error {
-	c.Plan(want)
+func tryChange(ctx context.Context, d *deployment.Deployment, c *admin.Change, want *schemas.Header, o ChangeOptions) error {
+	c.MakeNext(want)
 	if err := c.CheckSize(); err != nil {
 		return err
 	}
@@ -205,26 +205,26 @@ func rehearse(ctx context.Context, d *deployment.Deployment, c *admin.Change, wa
 	if err := topicsFor(ctx, d, c); err != nil {
 		return err
 	}
-	if err := c.Store(ctx, snapshots); err != nil {
+	if err := c.WriteSnapshots(ctx, snapshots); err != nil {
 		return err
 	}
 	return c.CheckUnmoved(ctx)
 }
 
-// perform takes over and puts the generation of want in force.
-func perform(ctx context.Context, c *admin.Change, want *schemas.Header) error {
-	if err := c.Begin(ctx); err != nil {
+// applyChange takes over and puts the generation of want in force.
+func applyChange(ctx context.Context, c *admin.Change, want *schemas.Header) error {
+	if err := c.TakeEpoch(ctx); err != nil {
 		return err
 	}
-	c.Plan(want)
+	c.MakeNext(want)
 	snapshots, err := c.WindUp(ctx)
 	if err != nil {
 		return err
 	}
-	if err := c.Store(ctx, snapshots); err != nil {
+	if err := c.WriteSnapshots(ctx, snapshots); err != nil {
 		return err
 	}
-	return c.Write(ctx)
+	return c.WriteGeneration(ctx)
 }
 
 // describe adds to a result what the generation next means for users of old.

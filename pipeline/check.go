@@ -98,7 +98,7 @@ func checkDeployment(ctx context.Context, d *deployment.Deployment, client *kafk
 	}
 	d = generations.InForce(d, control.Header)
 	if !sound {
-		return countslog.Intact(ctx, d, client, control)
+		return countslog.CheckIntact(ctx, d, client, control)
 	}
 	_, err = sameMoment(ctx, d, client, control, o.Logger)
 	return err

@@ -98,7 +98,7 @@ func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
 	if err := d.MayBegin(); err != nil {
 		return err
 	}
-	switch err := admin.Fresh(ctx, d, client); {
+	switch err := admin.CheckEmpty(ctx, d, client); {
 	case errors.Is(err, deployment.ErrInitialised): // meanwhile
 		return cmp.Or(initialised(ctx, d, client, 0), err)
 	case err != nil:

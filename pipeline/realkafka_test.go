@@ -214,7 +214,7 @@ func testEpochsOf(t *testing.T, b *realkafka.Broker) {
 		cut   schemas.Cut
 		fault bool
 	}{{schemas.Cut{Cut: 5, LeaderEpoch: before}, false}, {schemas.Cut{Cut: 8, LeaderEpoch: after}, false}, {schemas.Cut{Cut: 7, LeaderEpoch: before}, true}, {schemas.Cut{Cut: 8, LeaderEpoch: after + 1}, true}} {
-		if err := reading.SameRecordsBelow(t.Context(), client, "elected", 1, &c.cut); errors.Is(err, deployment.ErrLogFault) != c.fault || (err != nil && !c.fault) {
+		if err := reading.CheckSameRecordsBelow(t.Context(), client, "elected", 1, &c.cut); errors.Is(err, deployment.ErrLogFault) != c.fault || (err != nil && !c.fault) {
 			t.Errorf("%+v: %v", c.cut, err)
 		}
 	}

@@ -141,8 +141,8 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 	defer client.Close()
 	defer func() { err = watch.Named(client, err) }()
 	stalls := watch.New(watch.RulesOf(d, opts.Bounded, opts.StallLimit), opts.Logger)
-	looks := watch.Start(ctx, client, stalls, opts.Drain, cancel)
-	defer looks.Stop()
+	monitor := watch.Start(ctx, client, stalls, opts.Drain, cancel)
+	defer monitor.Stop()
 	// Closing the connections makes every stage of a cancelled run return, whatever its
 	// engine does about ctx.
 	defer context.AfterFunc(ctx, client.Close)()
@@ -150,7 +150,7 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 	if err != nil {
 		return RunResult{}, watch.UnlessEnded(ctx, err)
 	}
-	if err := countslog.Intact(ctx, d, client, control); err != nil {
+	if err := countslog.CheckIntact(ctx, d, client, control); err != nil {
 		return RunResult{}, watch.UnlessEnded(ctx, err)
 	}
 	terms, err := termsOf(ctx, d, client, control, opts)
@@ -159,19 +159,19 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 	}
 	r := &run{stages: newStages(ctx, d, client, control, terms, opts.Logger)}
 	defer r.close() //nolint:errcheck // where it is the first call, there is an error already
-	r.stalls, r.looks = stalls, looks
-	looks.EverySecond(r.losses.Check)
-	looks.EverySecond(func(time.Time) {
+	r.stalls, r.monitor = stalls, monitor
+	monitor.EverySecond(r.losses.Check)
+	monitor.EverySecond(func(time.Time) {
 		for _, topic := range []string{d.Config.Outputs.Ledger, d.Config.Outputs.Counts} {
 			stalls.ObserveWork(client.Appended(topic))
 		}
 	})
 	defer func() { r.losses.Check(time.Now()) }() // a run may end before the first check
 	if opts.OnState != nil {
-		looks.EverySecond(r.reportState(opts, client))
+		monitor.EverySecond(r.reportState(opts, client))
 	}
 	if opts.OnProgress != nil && !opts.Bounded {
-		looks.EverySecond(func(now time.Time) {
+		monitor.EverySecond(func(now time.Time) {
 			if o, known := stalls.Outlook(now); known {
 				opts.OnProgress(o)
 			}
@@ -192,7 +192,7 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 		err = r.runLocally(ctx, opts.Engine)
 	}
 	if err != nil {
-		r.giveUp() // an end of a turn that waits for its instant is the next run's to tell
+		r.cancelEnds() // an end of a turn that waits for its instant is the next run's to tell
 	}
 	if closed := r.close(); err == nil {
 		err = closed
@@ -225,7 +225,7 @@ func (r *run) position(ctx context.Context) (Position, error) {
 	if err == nil {
 		err = r.control.Update(ctx)
 	}
-	return countslog.Settled(r.control, r.dep, ends), err
+	return countslog.SettledPosition(r.control, r.dep, ends), err
 }
 
 // pipeline builds the run's Beam pipeline, for workers where there are any.

@@ -35,14 +35,14 @@ type stages struct {
 	turns   *calendar.Turns
 	terms   *terms
 	log     *slog.Logger
-	looks   *watch.Watch
+	monitor *watch.Watch
 	stalls  *watch.Stalls // of group 0
 	losses  *watch.Losses // nil for a run whose caller has the input
 
-	telling context.Context    //nolint:containedctx // ends of turns are told until it is cancelled
-	giveUp  context.CancelFunc // ends of turns are not told any more
-	closing sync.Once
-	closed  error
+	endsContext context.Context    //nolint:containedctx // ends of turns are written until it is cancelled
+	cancelEnds  context.CancelFunc // ends of turns are not written any more
+	closing     sync.Once
+	closed      error
 
 	settling func() (transforms.Settler, error)
 
@@ -60,7 +60,7 @@ func newStages(ctx context.Context, d *deployment.Deployment, client *kafkalog.C
 	hooks := crashpoint.From(ctx)
 	control.At, control.Clock = hooks.At, hooks.Clock
 	s := &stages{ctx: ctx, dep: d, client: client, control: control, turns: calendar.New(control.Header, d.Config.Privacy.Period), terms: t, log: log, sources: map[int]transforms.Source{}}
-	s.telling, s.giveUp = context.WithCancel(ctx)
+	s.endsContext, s.cancelEnds = context.WithCancel(ctx)
 	s.settling = sync.OnceValues(s.openSettler)
 	if !t.Disposable {
 		s.losses = watch.NewLosses(watch.LossRulesOf(d, time.UnixMilli(control.Header.StartMillis)), log)
@@ -111,7 +111,7 @@ func (s *stages) reader(group int) (transforms.Source, error) {
 		Ends: s.terms.Ends, StallLimit: s.terms.StallLimit, Logger: s.log, Losses: s.losses}
 	if o.Stalls = s.stalls; group > 0 {
 		o.Stalls = watch.New(watch.RulesOf(s.dep, s.terms.Bounded, s.terms.StallLimit), s.log)
-		s.looks.EverySecond(o.Stalls.Check)
+		s.monitor.EverySecond(o.Stalls.Check)
 	}
 	r, err := reading.New(s.ctx, s.dep, s.client, s.control, o)
 	if err != nil {
@@ -157,7 +157,7 @@ func (s *stages) releaser(context.Context) (transforms.Releaser, error) {
 func (s *stages) settler(context.Context) (transforms.Settler, error) { return s.settling() }
 
 func (s *stages) openSettler() (transforms.Settler, error) {
-	r, err := publishing.NewSettler(s.telling, s.client, s.control, s.dep, s.turns)
+	r, err := publishing.NewSettler(s.endsContext, s.client, s.control, s.dep, s.turns)
 	if c, ok := r.(io.Closer); ok && err == nil {
 		s.closeWithRun(c)
 	}
@@ -224,7 +224,7 @@ func (s *stages) fail(err error) {
 }
 
 // close ends what the process has open of the run, once, and returns what prevented the ends of its
-// turns from being told.
+// turns from being written.
 func (s *stages) close() error {
 	s.closing.Do(func() {
 		s.opening.Lock()
@@ -232,7 +232,7 @@ func (s *stages) close() error {
 		for _, c := range s.open {
 			s.closed = errors.Join(s.closed, c.Close())
 		}
-		s.giveUp()
+		s.cancelEnds()
 	})
 	return s.closed
 }

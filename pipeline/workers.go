@@ -189,7 +189,7 @@ func (r *run) follow(ctx context.Context, cancel context.CancelCauseFunc) error 
 	fetcher := r.client.NewFetcher()
 	defer fetcher.Close()
 	var since time.Time
-	var moved moves
+	var moved lastMoves
 	asked, told := int64(-1), time.Time{}
 	for ctx.Err() == nil {
 		var from, epoch int64
@@ -232,8 +232,8 @@ func (r *run) follow(ctx context.Context, cancel context.CancelCauseFunc) error 
 	return nil
 }
 
-// moves says how far turns were closed and settled, and since when that has not changed.
-type moves struct {
+// lastMoves says how far turns were closed and settled, and since when that has not changed.
+type lastMoves struct {
 	closed, settled uint64
 	at              time.Time
 }
@@ -250,7 +250,7 @@ func delay(cuts []schemas.Cut, at time.Time) (most time.Duration) {
 
 // observeProgress passes the progress that control and the ends of the events topic show to the
 // stalls.
-func (r *run) observeProgress(ctx context.Context, moved *moves, now time.Time) error {
+func (r *run) observeProgress(ctx context.Context, moved *lastMoves, now time.Time) error {
 	p := watch.Progress{End: calendar.Forever, Behind: calendar.Forever}
 	cuts, times := map[int32]int64{}, map[int32]int64{}
 	r.control.WithView(func(v *controllog.View) {
@@ -258,7 +258,7 @@ func (r *run) observeProgress(ctx context.Context, moved *moves, now time.Time) 
 		p.End = r.turns.End(v.Closed + 1)
 		p.Closed = v.Closed > v.Settled && r.turns.End(v.Closed) >= p.Result
 		if moved.at.IsZero() || moved.closed != v.Closed || moved.settled != v.Settled {
-			*moved = moves{v.Closed, v.Settled, now}
+			*moved = lastMoves{v.Closed, v.Settled, now}
 		}
 		if v.Closed > v.Settled {
 			p.Open, p.OpenedAt = v.Settled+1, moved.at
@@ -339,8 +339,8 @@ func openRun(run transforms.Run, load func(config string) (*Deployment, error), 
 	control.Join(t.Run, id)
 	s := newStages(ctx, d, client, control, t, log)
 	s.stalls = watch.New(watch.RulesOf(d, t.Bounded, t.StallLimit), log)
-	s.looks = watch.Start(ctx, client, s.stalls, nil, func(error) {})
-	s.looks.EverySecond(s.losses.Check)
+	s.monitor = watch.Start(ctx, client, s.stalls, nil, func(error) {})
+	s.monitor.EverySecond(s.losses.Check)
 	rt := s.runtime()
 	rt.Fail = func(err error) error {
 		s.fail(err)
@@ -348,7 +348,7 @@ func openRun(run transforms.Run, load func(config string) (*Deployment, error), 
 	}
 	rt.Source, rt.Spender, rt.Releaser, rt.Settler = codedOpen(rt.Source), codedOpen(rt.Spender), codedOpen(rt.Releaser), codedOpen(rt.Settler)
 	rt.Close = func() {
-		s.looks.Stop()
+		s.monitor.Stop()
 		_ = s.close() // the ends of turns that were not told are told by the next run
 		client.Close()
 		cancel()

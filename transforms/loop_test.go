@@ -182,12 +182,12 @@ func TestARunIsRegisteredOnce(t *testing.T) {
 	if _, err := Register("once", &Runtime{}); err == nil {
 		t.Error("the id was taken twice")
 	}
-	if _, err := hold(Run{ID: "once"}); err != nil {
+	if _, err := acquireRun(Run{ID: "once"}); err != nil {
 		t.Error(err)
 	}
 	release("once")
 	forget()
-	if _, err := hold(Run{ID: "once"}); err == nil {
+	if _, err := acquireRun(Run{ID: "once"}); err == nil {
 		t.Error("a forgotten run was found")
 	}
 	if _, err := (runSpender{Run{ID: "once"}}).Open(t.Context()); err == nil {

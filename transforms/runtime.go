@@ -146,8 +146,8 @@ func OpenRuns(open Opener) {
 	runtimes.open = open
 }
 
-// hold finds a run, or opens it. release is called once for every call of it.
-func hold(run Run) (*opened, error) {
+// acquireRun finds a run, or opens it. release is called once for every call of it.
+func acquireRun(run Run) (*opened, error) {
 	runtimes.Lock()
 	defer runtimes.Unlock()
 	rt, known := runtimes.byRun[run.ID]
@@ -186,7 +186,7 @@ func release(run string) {
 // openStage opens a stage of a run, once in the process.
 func openStage[T any](ctx context.Context, run Run, of func(*opened) (*T, func(context.Context) (T, error))) (T, *stageOfRun, error) {
 	var none T
-	rt, err := hold(run)
+	rt, err := acquireRun(run)
 	if err != nil {
 		return none, nil, err
 	}

@@ -90,7 +90,7 @@ func follow(ctx context.Context, d *deployment.Deployment, o Options, fn func(Tu
 	defer watchBrokers(ctx, client, log)()
 	from := o.From
 	if from == nil {
-		now, err := countslog.Now(ctx, client, d)
+		now, err := countslog.CurrentPosition(ctx, client, d)
 		if err != nil {
 			return fmt.Errorf("following counts: %w", err)
 		}
@@ -268,7 +268,7 @@ func (f *follower) deliver(ctx context.Context, end schemas.TurnEnd) (handed boo
 // read adds the values of a partition up to an offset to those of a turn.
 func (f *follower) read(ctx context.Context, shard int, to int64, values map[string]schemas.Release) error {
 	for f.next[shard] < to {
-		err := countslog.Each(ctx, f.client, f.counts, int32(shard), f.next[shard], to, countslog.IgnoreForeign, func(r schemas.Release, key, _ []byte) error {
+		err := countslog.EachValue(ctx, f.client, f.counts, int32(shard), f.next[shard], to, countslog.IgnoreForeign, func(r schemas.Release, key, _ []byte) error {
 			if r.Turn > f.done {
 				values[string(key)] = r
 			}

@@ -21,8 +21,8 @@ type element struct {
 
 var global typex.Window = window.GlobalWindow{}
 
-// into assigns a window.
-func into(fn *window.Fn, at mtime.Time) typex.Window {
+// windowOf assigns a window.
+func windowOf(fn *window.Fn, at mtime.Time) typex.Window {
 	if fn.Kind == window.GlobalWindows {
 		return global
 	}

@@ -199,8 +199,8 @@ func (b *builder) pair(h *hooks, in beam.PCollection) beam.PCollection {
 	return beam.ParDo(b.Scope, &pairFn{b.name(h)}, in)
 }
 
-// each makes hooks of what happens to elements.
-func each(f func(at beam.EventTime, key string, values []int, emit emitter) error) *hooks {
+// iterate makes hooks of what happens to elements.
+func iterate(f func(at beam.EventTime, key string, values []int, emit emitter) error) *hooks {
 	return &hooks{element: func(_ context.Context, at beam.EventTime, key string, values []int, emit emitter) error {
 		return f(at, key, values, emit)
 	}}

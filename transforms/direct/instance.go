@@ -48,7 +48,7 @@ func (w *windower) startBundle(context.Context) error { return nil }
 
 func (w *windower) process(ctx context.Context, e *element) error {
 	moved := *e
-	moved.window = into(w.windows, e.at)
+	moved.window = windowOf(w.windows, e.at)
 	return w.next.process(ctx, &moved)
 }
 
@@ -192,7 +192,7 @@ func (in *instance) args(fn *funcx.Fn, e *element, more []any) ([]any, error) {
 		case funcx.FnIter:
 			args[i] = iterator(param.T, e.group)
 		case funcx.FnValue, funcx.FnRTracker, funcx.FnWatermarkEstimator:
-			if arg, ok := given(param, more); ok {
+			if arg, ok := argumentOf(param, more); ok {
 				args[i] = arg
 				continue
 			}
@@ -208,9 +208,9 @@ func (in *instance) args(fn *funcx.Fn, e *element, more []any) ([]any, error) {
 	return args, nil
 }
 
-// given returns the value that a parameter takes: of its very type, for an element may be
+// argumentOf returns the value that a parameter takes: of its very type, for an element may be
 // of any type.
-func given(param funcx.FnParam, values []any) (any, bool) {
+func argumentOf(param funcx.FnParam, values []any) (any, bool) {
 	for _, v := range values {
 		t := reflect.TypeOf(v)
 		if v != nil && (t == param.T || param.Kind != funcx.FnValue && t.AssignableTo(param.T)) {

@@ -51,7 +51,7 @@ func counted(n *notes, name string, h *hooks) *hooks {
 
 // passing passes elements on.
 func passing() *hooks {
-	return each(func(at beam.EventTime, key string, values []int, emit emitter) error {
+	return iterate(func(at beam.EventTime, key string, values []int, emit emitter) error {
 		for _, v := range values {
 			emit(at, key, v)
 		}
@@ -223,7 +223,7 @@ func TestBundlesEmitWhenTheyBeginAndEnd(t *testing.T) {
 			atEnds.start = func(_ context.Context, emit emitter) error { emit(at(3), "start", 1); return nil }
 			atEnds.finish = func(_ context.Context, emit emitter) error { emit(at(3), "finish", 1); return nil }
 			open := false
-			strict := each(func(at beam.EventTime, key string, values []int, emit emitter) error {
+			strict := iterate(func(at beam.EventTime, key string, values []int, emit emitter) error {
 				if !open {
 					t.Errorf("%s: an element came outside of a bundle", key)
 				}

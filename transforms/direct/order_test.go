@@ -19,7 +19,7 @@ import (
 
 // noting notes every group that it takes and passes its sum on.
 func noting(n *notes, name string) *hooks {
-	return each(func(at beam.EventTime, key string, values []int, emit emitter) error {
+	return iterate(func(at beam.EventTime, key string, values []int, emit emitter) error {
 		slices.Sort(values)
 		n.add("%s %s %v until %d", name, key, values, (at.Milliseconds()+1)/1000)
 		sum := 0
@@ -102,7 +102,7 @@ func TestWhatComesBehindTheWatermarkIsAnError(t *testing.T) {
 // A later stage emits before the window that fires.
 func TestAStageThatEmitsBehindTheWatermarkIsAnError(t *testing.T) {
 	b, n := newBuilder(t), &notes{}
-	back := each(func(_ beam.EventTime, key string, _ []int, emit emitter) error {
+	back := iterate(func(_ beam.EventTime, key string, _ []int, emit emitter) error {
 		emit(at(0), key, 1)
 		return nil
 	})
@@ -119,7 +119,7 @@ func TestTheSourceWaitsWhileAFiringIsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var begun atomic.Int64
 		first := make(chan struct{})
-		b.group(each(func(at beam.EventTime, _ string, _ []int, _ emitter) error {
+		b.group(iterate(func(at beam.EventTime, _ string, _ []int, _ emitter) error {
 			if at.Milliseconds() < 1000 {
 				<-first
 			}

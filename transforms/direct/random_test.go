@@ -208,7 +208,7 @@ func TestRandomChainsEqualTheModel(t *testing.T) {
 		for _, l := range chain {
 			out = w.put(b, l, out)
 		}
-		b.pair(each(func(at beam.EventTime, key string, values []int, _ emitter) error {
+		b.pair(iterate(func(at beam.EventTime, key string, values []int, _ emitter) error {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.out = append(w.out, item{at, key, values[0]})

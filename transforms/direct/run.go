@@ -105,7 +105,7 @@ func (r *run) run(ctx context.Context) error {
 		}
 		return nil
 	}
-	return together(ctx, 1+len(sources), func(ctx context.Context, i int) error {
+	return runParallel(ctx, 1+len(sources), func(ctx context.Context, i int) error {
 		if i == 0 {
 			return stages(ctx)
 		}
@@ -115,9 +115,9 @@ func (r *run) run(ctx context.Context) error {
 
 var errGone = errors.New("a DoFn has ended the goroutine that called it")
 
-// together calls f with 0 to n−1 at the same time and returns the first error, which cancels the
+// runParallel calls f with 0 to n−1 at the same time and returns the first error, which cancels the
 // others. To end the goroutine (runtime.Goexit) is an error as well: it would look like success.
-func together(ctx context.Context, n int, f func(context.Context, int) error) error {
+func runParallel(ctx context.Context, n int, f func(context.Context, int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var gone atomic.Bool
@@ -205,7 +205,7 @@ func (r *run) process(ctx context.Context, s *stage, parts [][]element) ([]eleme
 		s.chains = append(s.chains, c)
 	}
 	if len(parts) == 1 {
-		return s.chains[0].bundle(ctx, each(parts[0]))
+		return s.chains[0].bundle(ctx, iterate(parts[0]))
 	}
 	var taken atomic.Int64
 	next := func() ([]element, bool) {
@@ -216,7 +216,7 @@ func (r *run) process(ctx context.Context, s *stage, parts [][]element) ([]eleme
 		return parts[n], true
 	}
 	outs := make([][]element, min(len(parts), Parallelism))
-	err := together(ctx, len(outs), func(ctx context.Context, i int) (err error) {
+	err := runParallel(ctx, len(outs), func(ctx context.Context, i int) (err error) {
 		outs[i], err = s.chains[i].bundle(ctx, inTurn(next))
 		return err
 	})
@@ -227,8 +227,8 @@ func (r *run) process(ctx context.Context, s *stage, parts [][]element) ([]eleme
 	return all, err
 }
 
-// each goes through elements.
-func each(elements []element) func() (*element, bool) {
+// iterate goes through elements.
+func iterate(elements []element) func() (*element, bool) {
 	return inTurn(func() ([]element, bool) {
 		part := elements
 		elements = nil

@@ -29,7 +29,7 @@ func (r *run) sources(ctx context.Context) ([]element, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.bundle(ctx, each(start))
+	return c.bundle(ctx, iterate(start))
 }
 
 // read drives a source to its end. A step that emits nothing and moves no watermark is not
@@ -40,7 +40,7 @@ func (r *run) read(ctx context.Context, n int, start element, hand func(step) er
 		return err
 	}
 	if len(r.plan.source) == 0 || !r.plan.source[0].splittable() {
-		out, err := c.bundle(ctx, each([]element{start}))
+		out, err := c.bundle(ctx, iterate([]element{start}))
 		if err != nil {
 			return err
 		}

@@ -63,7 +63,7 @@ func (f *keepFn) ProcessElement(ctx context.Context, at beam.EventTime, p state.
 func TestStateIsOfAKeyAndInOrder(t *testing.T) {
 	b, n := newBuilder(t), &notes{}
 	last := map[string][]int{}
-	h := each(func(_ beam.EventTime, key string, seen []int, _ emitter) error {
+	h := iterate(func(_ beam.EventTime, key string, seen []int, _ emitter) error {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		last[key] = slices.Clone(seen)
@@ -95,7 +95,7 @@ func TestStateIsOfAKeyAndInOrder(t *testing.T) {
 func TestStatesBehindEachOther(t *testing.T) {
 	b, n := newBuilder(t), &notes{}
 	sum := func(name string) *hooks {
-		return each(func(at beam.EventTime, key string, seen []int, emit emitter) error {
+		return iterate(func(at beam.EventTime, key string, seen []int, emit emitter) error {
 			n.add("%s %s %v", name, key, seen)
 			emit(at, key, seen[len(seen)-1])
 			return nil
@@ -122,7 +122,7 @@ func TestKeysOfEveryType(t *testing.T) {
 			b := newBuilder(t)
 			in := beam.GroupByKey(b.Scope, beam.ParDo(b.Scope, fn, beam.Create(b.Scope, 0, 1, 2, 3, 4, 5)))
 			n := &notes{}
-			b.group(each(func(_ beam.EventTime, _ string, values []int, _ emitter) error {
+			b.group(iterate(func(_ beam.EventTime, _ string, values []int, _ emitter) error {
 				slices.Sort(values)
 				n.add("%v", values)
 				return nil

@@ -18,22 +18,23 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Change is one change of a deployment that is under way. Its steps, in order: Look, and without
-// writing WindUp, Unused, Plan and Store; then Still, Fits, Begin, and for good WindUp, Plan, Store
-// and Write. Not for concurrent use.
+// Change is one change of a deployment that is under way. Its steps, in order: ReadState; as a
+// rehearsal, without writing, WindUp, CheckUnused, MakeNext and WriteSnapshots; then CheckUnmoved,
+// CheckSize and TakeEpoch; and for good WindUp, MakeNext, WriteSnapshots and WriteGeneration. Not
+// for concurrent use.
 type Change struct {
 	dep     *deployment.Deployment // as it shall be
 	client  *kafkalog.Client
 	control *controllog.Log
 	Old     *schemas.Header     // of the generation in force
-	Next    schemas.Header      // of the generation that is to follow, after Plan
+	Next    schemas.Header      // of the generation that is to follow, after MakeNext
 	epoch   int64               // the offset of the change's own EPOCH, −1 before
-	settled uint64              // the last settled turn, after Look
+	settled uint64              // the last settled turn, after ReadState
 	last    *controllog.Closing // the CLOSE of that turn
-	at      position            // what Look found
+	at      position            // what ReadState found
 }
 
-// position is what a run moves on control.
+// position is the part of control that a run moves.
 type position struct {
 	announced, epoch int64
 	closed, settled  uint64
@@ -63,7 +64,7 @@ func (c *Change) ReadState() error {
 }
 
 // CheckUnmoved reads control and refuses to go on (deployment.ErrSuperseded) if a run has moved
-// anything there since Look: it goes on, or was started later than the change.
+// anything there since ReadState: it goes on, or was started later than the change.
 func (c *Change) CheckUnmoved(ctx context.Context) error {
 	if err := c.control.Update(ctx); err != nil {
 		return err
@@ -130,10 +131,10 @@ func foreignLedger(topic string, err error) error {
 	return &deployment.TopicError{Topic: topic, Got: "holds records that this deployment has never written", Fix: "name a ledger topic that is empty", Err: err}
 }
 
-// Begin announces the change and takes an epoch, so that no run goes on, and finds out where the
-// deployment stands then. Errors: deployment.ErrStopped, deployment.ErrSuperseded,
+// TakeEpoch announces the change and takes an epoch, so that no run goes on, and finds out where
+// the deployment stands then. Errors: deployment.ErrStopped, deployment.ErrSuperseded,
 // deployment.ErrLogFault, or the broker's error.
-func (c *Change) Begin(ctx context.Context) error {
+func (c *Change) TakeEpoch(ctx context.Context) error {
 	if err := c.control.Announce(ctx); err != nil {
 		return err
 	}
@@ -170,9 +171,9 @@ func (c *Change) superseded() error {
 	return fmt.Errorf("changing the deployment: %w, or another change: if a run goes on, drain it; then change it again", deployment.ErrSuperseded)
 }
 
-// Plan sets Next, the generation that begins after the settled turn: want is the header of the
+// MakeNext sets Next, the generation that begins after the settled turn: want is the header of the
 // new configuration, as generations.Header makes it.
-func (c *Change) Plan(want *schemas.Header) {
+func (c *Change) MakeNext(want *schemas.Header) {
 	start := calendar.New(c.Old, c.dep.Config.Privacy.Period).End(c.settled)
 	c.Next = generations.Succeed(c.Old, want, c.settled+1, start, c.last)
 }
@@ -194,7 +195,7 @@ func (c *Change) CheckSize() error {
 	return nil
 }
 
-// ledger opens a ledger topic: before Begin to read it only, so that no run is disturbed. The
+// ledger opens a ledger topic: before TakeEpoch to read it only, so that no run is disturbed. The
 // function that it returns closes it.
 func (c *Change) ledger(topic string) (accounts.LedgerStore, func()) {
 	if c.epoch < 0 {
@@ -252,10 +253,10 @@ func (c *Change) checkpoints(ctx context.Context) ([]schemas.Snapshot, error) {
 	return snapshots, nil
 }
 
-// Store writes what WindUp returned to the ledger that Next reads; before Begin it only looks
-// whether it could. Errors: deployment.ErrInterruptedTurn, *deployment.TopicError for a new ledger
-// that is not empty, or the broker's error.
-func (c *Change) Store(ctx context.Context, snapshots []schemas.Snapshot) (err error) {
+// WriteSnapshots writes what WindUp returned to the ledger that Next reads; before TakeEpoch it
+// only looks whether it could. Errors: deployment.ErrInterruptedTurn, *deployment.TopicError for a
+// new ledger that is not empty, or the broker's error.
+func (c *Change) WriteSnapshots(ctx context.Context, snapshots []schemas.Snapshot) (err error) {
 	if c.settled == 0 {
 		return nil // no user has an account yet
 	}
@@ -285,9 +286,9 @@ func (c *Change) interrupted(err error) error {
 	return fmt.Errorf("winding up generation %d: %w", c.Old.Generation, err)
 }
 
-// Write puts Next in force, if no run and no other change has taken over meanwhile
+// WriteGeneration puts Next in force, if no run and no other change has taken over meanwhile
 // (deployment.ErrSuperseded).
-func (c *Change) Write(ctx context.Context) error {
+func (c *Change) WriteGeneration(ctx context.Context) error {
 	if err := c.checkOwnEpoch(ctx); err != nil {
 		return err
 	}
@@ -324,7 +325,7 @@ func (c *Change) Write(ctx context.Context) error {
 // would publish something else, which no run compares with it.
 func (c *Change) unpublished(ctx context.Context) error {
 	old := generations.InForce(c.dep, c.Old)
-	if err := countslog.Intact(ctx, old, c.client, c.control); err != nil {
+	if err := countslog.CheckIntact(ctx, old, c.client, c.control); err != nil {
 		return err
 	}
 	for shard := range old.Config.ReleaseShards {

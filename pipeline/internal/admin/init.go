@@ -19,10 +19,10 @@ func StartAt(h *schemas.Header, millis int64) {
 	}
 }
 
-// Fresh refuses a control, ledger, counts or turns topic that holds anything, or that has another
-// number of partitions than the configuration says. Errors: deployment.ErrInitialised,
+// CheckEmpty refuses a control, ledger, counts or turns topic that holds anything, or that has
+// another number of partitions than the configuration says. Errors: deployment.ErrInitialised,
 // deployment.ErrLogFault, deployment.ErrHeaderMismatch, or the broker's error.
-func Fresh(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client) error {
+func CheckEmpty(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client) error {
 	control, err := client.Offsets(ctx, d.Config.Outputs.Control, controllog.Partition)
 	if err != nil {
 		return fmt.Errorf("looking at control: %w (has the topic been created?)", err)

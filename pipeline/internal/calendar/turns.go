@@ -165,8 +165,8 @@ func (t *Turns) Of(millis int64) uint64 {
 	return t.tables[at].first + uint64(t.tables[at].ends(millis))
 }
 
-// By returns the last turn that ends at or before a time; 0 for none.
-func (t *Turns) By(millis int64) uint64 {
+// LastEndedBy returns the last turn that ends at or before a time; 0 for none.
+func (t *Turns) LastEndedBy(millis int64) uint64 {
 	if millis < t.Start {
 		return 0
 	}

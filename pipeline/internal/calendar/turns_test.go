@@ -47,7 +47,7 @@ func TestTurnsOfAllYears(t *testing.T) {
 		}
 		w := testTurns(rapid.Int64Range(first, last).Draw(t, "start"), 0, metrics...)
 		at := rapid.OneOf(rapid.Int64Range(w.Start, last), rapid.Just(w.Start), rapid.Just(int64(last))).Draw(t, "time")
-		if turn := w.Of(at); w.End(turn-1) > at || w.End(turn) <= at || w.By(at) != turn-1 {
+		if turn := w.Of(at); w.End(turn-1) > at || w.End(turn) <= at || w.LastEndedBy(at) != turn-1 {
 			t.Fatalf("time %d is put to turn %d, from %d to %d", at, turn, w.End(turn-1), w.End(turn))
 		}
 	})
@@ -75,7 +75,7 @@ func TestTurnsAreTheUnionOfAllWindowEnds(t *testing.T) {
 			if got := w.Of(at); got != turn {
 				t.Fatalf("time %d is put to turn %d, not %d", at, got, turn)
 			}
-			if got := w.By(at); got != turn-1 {
+			if got := w.LastEndedBy(at); got != turn-1 {
 				t.Fatalf("by %d, %d turns have ended, not %d", at, got, turn-1)
 			}
 		}
@@ -193,7 +193,7 @@ func TestTurnsGoOnAfterAChange(t *testing.T) {
 			if got := w.Of(at); got != turn {
 				t.Fatalf("time %d is put to turn %d, not %d", at, got, turn)
 			}
-			if got := w.By(at); got != turn-1 {
+			if got := w.LastEndedBy(at); got != turn-1 {
 				t.Fatalf("by %d, %d turns have ended, not %d", at, got, turn-1)
 			}
 		}

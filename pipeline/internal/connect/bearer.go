@@ -29,16 +29,16 @@ type bearer struct {
 func newBearer(s *deployment.SASL, logger *slog.Logger) (sasl.Mechanism, error) {
 	b := &bearer{extensions: s.Extensions}
 	if s.TokenFile != "" {
-		current, err := newFresh(func() (string, error) { return readToken(s.TokenFile) }, logger)
+		current, err := newReloaded(func() (string, error) { return readToken(s.TokenFile) }, logger)
 		b.token = func(context.Context) (string, error) { return current.get(), nil }
 		return b, err
 	}
 	e := &endpoint{sasl: s, busy: make(chan struct{}, 1)}
 	var err error
-	if e.secret, err = newFresh(func() (string, error) { return passwordOf(s) }, logger); err != nil {
+	if e.secret, err = newReloaded(func() (string, error) { return passwordOf(s) }, logger); err != nil {
 		return nil, err
 	}
-	if e.trust, err = newFresh(func() (*tls.Config, error) { return trustOf(s) }, logger); err != nil {
+	if e.trust, err = newReloaded(func() (*tls.Config, error) { return trustOf(s) }, logger); err != nil {
 		return nil, err
 	}
 	b.token = e.token
@@ -79,8 +79,8 @@ const tokenTimeout = 5 * time.Second
 // concurrent use.
 type endpoint struct {
 	sasl   *deployment.SASL
-	secret *fresh[string]
-	trust  *fresh[*tls.Config]
+	secret *reloaded[string]
+	trust  *reloaded[*tls.Config]
 
 	busy chan struct{} // has an element while last is in use
 	last *oauth2.Token

@@ -33,7 +33,7 @@ func Config(k *deployment.Kafka, logger *slog.Logger) (kafkalog.Config, error) {
 		return cfg, err
 	}
 	if t := k.TLS; t != nil {
-		current, err := newFresh(func() (*tls.Config, error) { return loadTLS(t) }, logger)
+		current, err := newReloaded(func() (*tls.Config, error) { return loadTLS(t) }, logger)
 		if err != nil {
 			return cfg, err
 		}

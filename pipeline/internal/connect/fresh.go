@@ -12,10 +12,10 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// fresh is something that stands in files which may change. While they cannot be read, or do not
+// reloaded is something that stands in files which may change. While they cannot be read, or do not
 // fit together because they are just being replaced, what was read last stays in use. Safe for
 // concurrent use.
-type fresh[T any] struct {
+type reloaded[T any] struct {
 	read func() (T, error)
 	log  *slog.Logger
 
@@ -24,17 +24,17 @@ type fresh[T any] struct {
 	told string       // the failure that the log has, "" after a success
 }
 
-// newFresh reads for the first time; a nil logger discards.
-func newFresh[T any](read func() (T, error), logger *slog.Logger) (*fresh[T], error) {
+// newReloaded reads for the first time; a nil logger discards.
+func newReloaded[T any](read func() (T, error), logger *slog.Logger) (*reloaded[T], error) {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
 	last, err := read()
-	return &fresh[T]{read: read, log: logger, last: secret.New(last)}, err
+	return &reloaded[T]{read: read, log: logger, last: secret.New(last)}, err
 }
 
 // get reads again.
-func (f *fresh[T]) get() T {
+func (f *reloaded[T]) get() T {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now, err := f.read()

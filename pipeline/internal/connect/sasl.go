@@ -17,7 +17,7 @@ func mechanism(s *deployment.SASL, logger *slog.Logger) (sasl.Mechanism, error) 
 	if strings.EqualFold(s.Mechanism, deployment.SASLOAuthBearer) {
 		return newBearer(s, logger)
 	}
-	current, err := newFresh(func() (sasl.Mechanism, error) {
+	current, err := newReloaded(func() (sasl.Mechanism, error) {
 		password, err := passwordOf(s)
 		if err != nil {
 			return nil, err
@@ -56,7 +56,7 @@ func withPassword(s *deployment.SASL, password string) (sasl.Mechanism, error) {
 
 // passwordMechanism authenticates by the password of the moment.
 type passwordMechanism struct {
-	current    *fresh[sasl.Mechanism]
+	current    *reloaded[sasl.Mechanism]
 	name, user string
 }
 

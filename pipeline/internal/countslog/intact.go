@@ -12,12 +12,12 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Intact refuses topics of which control cannot speak: one was restored from an older copy than
-// another, made anew, or copied with other offsets. Every shard writes to the ledger in every turn,
-// SETTLED says how far counts went, and the turns topic names no turn that control does not call
-// settled. Errors: deployment.ErrLogFault, or the broker's error.
-func Intact(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log) error {
-	if err := controlIsNewest(ctx, client, control); err != nil {
+// CheckIntact refuses topics of which control cannot speak: one was restored from an older copy
+// than another, made anew, or copied with other offsets. Every shard writes to the ledger in every
+// turn, SETTLED says how far counts went, and the turns topic names no turn that control does not
+// call settled. Errors: deployment.ErrLogFault, or the broker's error.
+func CheckIntact(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log) error {
+	if err := checkControlIsNewest(ctx, client, control); err != nil {
 		return err
 	}
 	var settled uint64
@@ -27,26 +27,26 @@ func Intact(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clie
 		return nil
 	}
 	for shard := range d.Config.Shards {
-		if _, err := longer(ctx, client, d.Config.Outputs.Ledger, int32(shard), 1, settled); err != nil {
+		if _, err := checkLength(ctx, client, d.Config.Outputs.Ledger, int32(shard), 1, settled); err != nil {
 			return err
 		}
 	}
 	for shard, end := range ends {
-		start, err := longer(ctx, client, d.Config.Outputs.Counts, int32(shard), end, settled)
+		start, err := checkLength(ctx, client, d.Config.Outputs.Counts, int32(shard), end, settled)
 		if err != nil {
 			return err
 		}
-		if err := sameOffsets(ctx, client, d.Config.Outputs.Counts, int32(shard), start, end, settled); err != nil {
+		if err := checkSameOffsets(ctx, client, d.Config.Outputs.Counts, int32(shard), start, end, settled); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// longer refuses a partition that ends before the offset want, at which it ended, or
+// checkLength refuses a partition that ends before the offset want, at which it ended, or
 // later, when the turn settled was settled. Offsets only grow, also where compaction or
 // retention takes records away. It returns where the partition begins.
-func longer(ctx context.Context, client *kafkalog.Client, topic string, partition int32, want int64, settled uint64) (start int64, err error) {
+func checkLength(ctx context.Context, client *kafkalog.Client, topic string, partition int32, want int64, settled uint64) (start int64, err error) {
 	bounds, err := client.Offsets(ctx, topic, partition)
 	switch {
 	case err != nil:
@@ -59,14 +59,14 @@ func longer(ctx context.Context, client *kafkalog.Client, topic string, partitio
 	return bounds.Start, nil
 }
 
-// sameOffsets refuses a partition of counts, which begins at start, if a value of a later turn
+// checkSameOffsets refuses a partition of counts, which begins at start, if a value of a later turn
 // stands before the end of the settled one: what was published of the open turn would be looked for
 // after it, and published a second time.
-func sameOffsets(ctx context.Context, client *kafkalog.Client, topic string, partition int32, start, end int64, settled uint64) error {
+func checkSameOffsets(ctx context.Context, client *kafkalog.Client, topic string, partition int32, start, end int64, settled uint64) error {
 	const atOnce = 256
 	var newest uint64 // 0: retention has left no value
 	for to := end; to > start && newest == 0; to -= atOnce {
-		err := Each(ctx, client, topic, partition, max(start, to-atOnce), to, IgnoreForeign, func(r schemas.Release, _, _ []byte) error {
+		err := EachValue(ctx, client, topic, partition, max(start, to-atOnce), to, IgnoreForeign, func(r schemas.Release, _, _ []byte) error {
 			newest = max(newest, r.Turn)
 			return nil
 		})
@@ -86,11 +86,11 @@ func sameOffsets(ctx context.Context, client *kafkalog.Client, topic string, par
 // few, whatever foreign records stand there.
 const newestEnds = 64
 
-// controlIsNewest refuses a control topic that is older than the turns topic, to which a run writes
-// a turn once control calls it settled: turns that were published would be decided again, and
-// values that consumers have would be released a second time, with other noise. Ends that this
+// checkControlIsNewest refuses a control topic that is older than the turns topic, to which a run
+// writes a turn once control calls it settled: turns that were published would be decided again,
+// and values that consumers have would be released a second time, with other noise. Ends that this
 // deployment cannot have written are no evidence.
-func controlIsNewest(ctx context.Context, client *kafkalog.Client, control *controllog.Log) error {
+func checkControlIsNewest(ctx context.Context, client *kafkalog.Client, control *controllog.Log) error {
 	h := control.Header
 	topic := h.Topics.Turns
 	bounds, err := client.Offsets(ctx, topic, 0)

@@ -18,8 +18,8 @@ type Position struct {
 	Ends   int64   // an offset of the turns topic before which no later turn ends
 }
 
-// Now opens control for the Position after the turn that is settled now.
-func Now(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment) (Position, error) {
+// CurrentPosition opens control for the Position after the turn that is settled now.
+func CurrentPosition(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment) (Position, error) {
 	ends, err := EndsOfTurns(ctx, client, d)
 	if err != nil {
 		return Position{}, err
@@ -28,7 +28,7 @@ func Now(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment)
 	if err != nil {
 		return Position{}, err
 	}
-	return Settled(control, d, ends), nil
+	return SettledPosition(control, d, ends), nil
 }
 
 // EndsOfTurns returns where the turns topic ends. A turn that control, when it is read after that,
@@ -41,9 +41,9 @@ func EndsOfTurns(ctx context.Context, client *kafkalog.Client, d *deployment.Dep
 	return bounds.LastStable, nil
 }
 
-// Settled returns the Position after the turn that control calls settled; ends is what EndsOfTurns
-// returned before control was read.
-func Settled(control *controllog.Log, d *deployment.Deployment, ends int64) Position {
+// SettledPosition returns the Position after the turn that control calls settled; ends is what
+// EndsOfTurns returned before control was read.
+func SettledPosition(control *controllog.Log, d *deployment.Deployment, ends int64) Position {
 	p := Position{Counts: control.CountsFrom(d.Config.ReleaseShards), Ends: ends}
 	control.WithView(func(v *controllog.View) { p.Turn = v.Settled })
 	return p

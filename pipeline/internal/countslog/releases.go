@@ -11,11 +11,11 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// openTurn returns the offsets between which a counts partition may hold what turns after
+// readOpenTurn returns the offsets between which a counts partition may hold what turns after
 // the settled one have published. Values of settled turns may be gone; whatever stood
 // after them belongs to the open turn, and the values that are drawn again can be compared
 // only with what is still there. A topic of counts is empty when a deployment begins.
-func openTurn(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log, shard int, settled uint64) (from, end int64, err error) {
+func readOpenTurn(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log, shard int, settled uint64) (from, end int64, err error) {
 	topic := d.Config.Outputs.Counts
 	bounds, err := client.Offsets(ctx, topic, int32(shard))
 	if err != nil {
@@ -41,22 +41,22 @@ func openTurn(ctx context.Context, client *kafkalog.Client, d *deployment.Deploy
 // records. Errors: deployment.ErrLogFault where such values are gone, the error of fn, or
 // what the broker said.
 func ReadTo(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log, shard int, settled uint64, to int64, fn func(r schemas.Release, key, value []byte) error) error {
-	from, _, err := openTurn(ctx, client, d, control, shard, settled)
+	from, _, err := readOpenTurn(ctx, client, d, control, shard, settled)
 	if err != nil {
 		return err
 	}
-	return Each(ctx, client, d.Config.Outputs.Counts, int32(shard), from, to, control.ReportForeign, fn)
+	return EachValue(ctx, client, d.Config.Outputs.Counts, int32(shard), from, to, control.ReportForeign, fn)
 }
 
 // PublishedAfter says whether a counts partition holds a value of a turn after the settled one.
 // That is all there can be of such a turn: its end is told once it is settled. Errors are those
 // of ReadTo.
 func PublishedAfter(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log, shard int, settled uint64) (found bool, err error) {
-	from, to, err := openTurn(ctx, client, d, control, shard, settled)
+	from, to, err := readOpenTurn(ctx, client, d, control, shard, settled)
 	if err != nil {
 		return false, err
 	}
-	err = Each(ctx, client, d.Config.Outputs.Counts, int32(shard), from, to, control.ReportForeign, func(r schemas.Release, _, _ []byte) error {
+	err = EachValue(ctx, client, d.Config.Outputs.Counts, int32(shard), from, to, control.ReportForeign, func(r schemas.Release, _, _ []byte) error {
 		found = found || r.Turn > settled
 		return nil
 	})
@@ -66,11 +66,11 @@ func PublishedAfter(ctx context.Context, client *kafkalog.Client, d *deployment.
 // OnForeign is told of foreign records, as controllog.Log.ReportForeign is.
 type OnForeign func(topic string, partition int32, offset int64, what string)
 
-// Each calls fn for every value of a partition at or after the offset from and before the
+// EachValue calls fn for every value of a partition at or after the offset from and before the
 // offset to, with the record's key and value, and foreign for records that are passed
 // over. Errors: one for a value of another version of this program, the error of fn, or
 // what the broker said.
-func Each(ctx context.Context, client *kafkalog.Client, topic string, partition int32, from, to int64, foreign OnForeign, fn func(r schemas.Release, key, value []byte) error) error {
+func EachValue(ctx context.Context, client *kafkalog.Client, topic string, partition int32, from, to int64, foreign OnForeign, fn func(r schemas.Release, key, value []byte) error) error {
 	err := client.ReadRange(ctx, topic, partition, from, to, func(rec kafkalog.Record) error {
 		rel, ok, err := valueOf(topic, &rec, foreign)
 		if err != nil || !ok {
@@ -98,7 +98,7 @@ func CheckVersions(ctx context.Context, client *kafkalog.Client, topic string, p
 		if err != nil {
 			return fmt.Errorf("reading topic %s, partition %d: %w", topic, p, err)
 		}
-		err = Each(ctx, client, topic, p, max(bounds.Start, bounds.LastStable-newest), bounds.LastStable, IgnoreForeign, func(schemas.Release, []byte, []byte) error { return nil })
+		err = EachValue(ctx, client, topic, p, max(bounds.Start, bounds.LastStable-newest), bounds.LastStable, IgnoreForeign, func(schemas.Release, []byte, []byte) error { return nil })
 		if errors.Is(err, schemas.ErrVersion) {
 			err = fmt.Errorf("%w: %w", err, deployment.ErrLogFault)
 		}

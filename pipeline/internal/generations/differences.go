@@ -67,8 +67,8 @@ func Differences(h, want *schemas.Header) []Difference {
 		value("privacy.planned", h.Budget.Planned.Share, want.Budget.Planned.Share))
 	all = append(all, budgetDifferences(&h.Budget, &want.Budget)...)
 	ledger, counts := h.Topics.Ledger == want.Topics.Ledger, h.Topics.Counts == want.Topics.Counts
-	add(h.Shards != want.Shards, "the number of shards", when(ledger, "the ledger has a partition for each: name a new, empty ledger topic as well"), value("shards", h.Shards, want.Shards))
-	add(h.ReleaseShards != want.ReleaseShards, "the number of release shards", when(counts, "the counts topic has a partition for each: name a new, empty counts topic as well"), value("release_shards", h.ReleaseShards, want.ReleaseShards))
+	add(h.Shards != want.Shards, "the number of shards", textIf(ledger, "the ledger has a partition for each: name a new, empty ledger topic as well"), value("shards", h.Shards, want.Shards))
+	add(h.ReleaseShards != want.ReleaseShards, "the number of release shards", textIf(counts, "the counts topic has a partition for each: name a new, empty counts topic as well"), value("release_shards", h.ReleaseShards, want.ReleaseShards))
 	all = append(all, metricDifferences(h, want)...)
 	old, now := NewestKey(h), NewestKey(want)
 	add(old.ID != now.ID || old.Fingerprint != now.Fingerprint, "the noise key", keyNever(h, now),
@@ -77,7 +77,7 @@ func Differences(h, want *schemas.Header) []Difference {
 	add(was.Records != is.Records, "which records are events (columns, schema, max_record_bytes)", "", value("events", was.Records, is.Records))
 	add(was.Key != is.Key, "where the key stands in a record", "", value("events.fields.key", was.Key, is.Key))
 	add(was.Time != is.Time, "where the time stands in a record, or its unit",
-		when(periodOf(h) != "", "it decides which period of the budget an event belongs to, and one event could be counted against two; "+other), value("events.fields.time", was.Time, is.Time))
+		textIf(periodOf(h) != "", "it decides which period of the budget an event belongs to, and one event could be counted against two; "+other), value("events.fields.time", was.Time, is.Time))
 	add(was.Value != is.Value, "where the value stands in a record", "", value("events.fields.value", was.Value, is.Value))
 	add(!ledger, "the name of the ledger topic", "", value("outputs.ledger", h.Topics.Ledger, want.Topics.Ledger))
 	add(!counts, "the name of the counts topic", "", value("outputs.counts", h.Topics.Counts, want.Topics.Counts))
@@ -88,10 +88,10 @@ func Differences(h, want *schemas.Header) []Difference {
 	return all
 }
 
-// SchemaMoved returns the difference of a registry that has the schema of counts under another id
-// than the generation in force, h, writes, or has lost it; want.Counts.SchemaID is 0 where it does
-// not have it. Nothing else knows the id: Differences does not look at it.
-func SchemaMoved(h, want *schemas.Header) []Difference {
+// SchemaDifferences returns the difference of a registry that has the schema of counts under
+// another id than the generation in force, h, writes, or has lost it; want.Counts.SchemaID is 0
+// where it does not have it. Nothing else knows the id: Differences does not look at it.
+func SchemaDifferences(h, want *schemas.Header) []Difference {
 	if h.Counts.Format != want.Counts.Format || h.Topics.Counts != want.Topics.Counts || h.Counts == want.Counts {
 		return nil
 	}
@@ -107,7 +107,7 @@ func sameRegistry(was, is string) string {
 	const by = " of avro by the registry "
 	field, _, registry := strings.Cut(was, by)
 	now, _, still := strings.Cut(is, by)
-	return when(registry && still && field == now, "if it is the same registry, let its old name lead to the new address; else ")
+	return textIf(registry && still && field == now, "if it is the same registry, let its old name lead to the new address; else ")
 }
 
 func rank(d Difference) int {
@@ -117,7 +117,7 @@ func rank(d Difference) int {
 	return 1
 }
 
-func when(cond bool, text string) string {
+func textIf(cond bool, text string) string {
 	if cond {
 		return text
 	}

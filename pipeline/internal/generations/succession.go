@@ -30,17 +30,17 @@ func Succeed(h, want *schemas.Header, from uint64, sliceStart int64, last *contr
 	}
 	for i := range next.Metrics {
 		next.MetricStarts = append(next.MetricStarts, sliceStart)
-		if at, whole := carriedOn(h, &next, i); whole {
+		if at, whole := continuedMetric(h, &next, i); whole {
 			next.MetricStarts[i] = h.MetricStarts[at]
 		}
 	}
 	return next
 }
 
-// carriedOn says whether the open windows of a metric go on after a change, and which
+// continuedMetric says whether the open windows of a metric go on after a change, and which
 // metric of the old generation it is. They go on where the slices that are kept hold
 // whatever the metric looks at; they do not where its public keys were changed.
-func carriedOn(h, next *schemas.Header, i int) (int, bool) {
+func continuedMetric(h, next *schemas.Header, i int) (int, bool) {
 	m := &next.Metrics[i]
 	at := MetricNamed(h, m.Name)
 	if at < 0 {
@@ -50,7 +50,7 @@ func carriedOn(h, next *schemas.Header, i int) (int, bool) {
 	switch {
 	case m.KeyMode == schemas.KeysFrom:
 		if from := MetricNamed(next, m.KeysFrom); from >= 0 {
-			_, whole := carriedOn(h, next, from)
+			_, whole := continuedMetric(h, next, from)
 			return at, whole
 		}
 		return at, false

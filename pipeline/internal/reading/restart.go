@@ -267,10 +267,10 @@ func (s *Source) positions(ctx context.Context, base, closed uint64, closes map[
 	if s.opts.Group > 0 {
 		return out, nil // group 0 compares all partitions
 	}
-	if err := SameRecords(ctx, s.client, topic, closes[closed]); err != nil {
+	if err := CheckSameRecords(ctx, s.client, topic, closes[closed]); err != nil {
 		return nil, err
 	}
-	return out, s.sameOffsets(ctx, closes[closed])
+	return out, s.checkSameOffsets(ctx, closes[closed])
 }
 
 // restore applies, at now, a CLOSE's state of the records that are read again: older CLOSEs

@@ -12,26 +12,27 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// SameRecords refuses an events topic whose records below the last CLOSE's cuts
+// CheckSameRecords refuses an events topic whose records below the last CLOSE's cuts
 // are not the ones that were read: an unclean leader election, or a topic made
 // anew, can lose records and put others at the same offsets. The newest cut
 // speaks for the older ones: a log that holds the record of an epoch holds
 // everything that the leader of that epoch had before it. newest is that CLOSE; nil
 // compares nothing. Errors: deployment.ErrLogFault, or the broker's error.
-func SameRecords(ctx context.Context, client *kafkalog.Client, topic string, newest *controllog.Closing) error {
+func CheckSameRecords(ctx context.Context, client *kafkalog.Client, topic string, newest *controllog.Closing) error {
 	if newest == nil {
 		return nil
 	}
 	for i := range newest.Cuts {
-		if err := SameRecordsBelow(ctx, client, topic, newest.Turn, &newest.Cuts[i]); err != nil {
+		if err := CheckSameRecordsBelow(ctx, client, topic, newest.Turn, &newest.Cuts[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// SameRecordsBelow is SameRecords for one partition: turn is that of the CLOSE, c its cut.
-func SameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic string, turn uint64, c *schemas.Cut) error {
+// CheckSameRecordsBelow is CheckSameRecords for one partition: turn is that of the CLOSE, c its
+// cut.
+func CheckSameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic string, turn uint64, c *schemas.Cut) error {
 	if c.LeaderEpoch < 0 || c.Cut == 0 {
 		return nil // no record was read, or its epoch is not known
 	}
@@ -55,7 +56,7 @@ func SameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic string
 	}
 	switch {
 	case epoch < 0:
-		return knownEpoch(ctx, client, topic, c, fault)
+		return checkKnownEpoch(ctx, client, topic, c, fault)
 	case epoch != c.LeaderEpoch:
 		return fault(fmt.Sprintf("leader epoch %d wrote its records, but the partition has no record of that epoch", c.LeaderEpoch))
 	case end >= c.Cut:
@@ -74,10 +75,10 @@ func SameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic string
 	return nil
 }
 
-// knownEpoch judges the answer that the broker knows nothing after an epoch: right
+// checkKnownEpoch judges the answer that the broker knows nothing after an epoch: right
 // when it is the present leader's epoch or an older one without a successor that
 // wrote, wrong when the partition has never come that far.
-func knownEpoch(ctx context.Context, client *kafkalog.Client, topic string, c *schemas.Cut, fault func(string) error) error {
+func checkKnownEpoch(ctx context.Context, client *kafkalog.Client, topic string, c *schemas.Cut, fault func(string) error) error {
 	present, err := client.LeaderEpoch(ctx, topic, c.Partition)
 	switch {
 	case err != nil:
@@ -91,12 +92,12 @@ func knownEpoch(ctx context.Context, client *kafkalog.Client, topic string, c *s
 // nearRestart is how many records below a restart offset are compared with the times of the cut.
 const nearRestart = 64
 
-// sameOffsets refuses an events topic on which other records stand below the restart offsets of the
-// last CLOSE than those that were read: a copy with other offsets, such as a mirror makes, would
-// have records passed over. The cut has the latest time of all records below the restart offset.
-// Where producers' stamps may be ahead of the clock, those do not count there and nothing else
-// tells them apart: then it is a warning, and only if all records that are near are later.
-func (s *Source) sameOffsets(ctx context.Context, newest *controllog.Closing) error {
+// checkSameOffsets refuses an events topic on which other records stand below the restart offsets
+// of the last CLOSE than those that were read: a copy with other offsets, such as a mirror makes,
+// would have records passed over. The cut has the latest time of all records below the restart
+// offset. Where producers' stamps may be ahead of the clock, those do not count there and nothing
+// else tells them apart: then it is a warning, and only if all records that are near are later.
+func (s *Source) checkSameOffsets(ctx context.Context, newest *controllog.Closing) error {
 	if newest == nil {
 		return nil
 	}

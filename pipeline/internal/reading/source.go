@@ -136,7 +136,7 @@ func New(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	}
 	s.users = packing.NewUsers(s.hasher, d.Config.Shards, knownUsersBytes)
 	if !opts.Bounded && !opts.Until.IsZero() {
-		s.owed = s.classifier.turns.By(opts.Until.UnixMilli())
+		s.owed = s.classifier.turns.LastEndedBy(opts.Until.UnixMilli())
 	}
 	s.epoch.Store(-1)
 	if s.writer, err = controllog.NewWriter(ctx, control); err != nil {

@@ -31,7 +31,7 @@ func newFeeder(t *testing.T, opts Options) *feeder {
 	}
 	s.session = session{partitions: []*partition{newPartition()}, buffers: map[uint64]*packing.Buffer{}, tallies: newTallies()}
 	if !opts.Bounded && !opts.Until.IsZero() {
-		s.owed = s.classifier.turns.By(opts.Until.UnixMilli())
+		s.owed = s.classifier.turns.LastEndedBy(opts.Until.UnixMilli())
 	}
 	if !opts.Until.IsZero() {
 		s.fixLastTurn()

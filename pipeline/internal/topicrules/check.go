@@ -101,7 +101,7 @@ func describeTopics(ctx context.Context, d *deployment.Deployment, client *kafka
 		return s, nil
 	}
 	var err error
-	s.apart, err = belongTogether(ctx, d, client, missing)
+	s.apart, err = checkSameDeployment(ctx, d, client, missing)
 	return s, err
 }
 
@@ -138,10 +138,10 @@ func describeTopic(ctx context.Context, d *deployment.Deployment, client *kafkal
 	return t, nil
 }
 
-// belongTogether looks for topics that cannot stem from one deployment: one is
+// checkSameDeployment looks for topics that cannot stem from one deployment: one is
 // empty or missing while another holds what can only have been written after
 // it.
-func belongTogether(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, missing map[string]bool) ([]*deployment.TopicError, error) {
+func checkSameDeployment(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, missing map[string]bool) ([]*deployment.TopicError, error) {
 	out := &d.Config.Outputs
 	control, err := HoldsRecords(ctx, client, out.Control, missing)
 	if err != nil {
