@@ -25,8 +25,8 @@ func (a *app) doubts(d *loaded, strict bool) error {
 	return a.doubt(all, strict)
 }
 
-// doubtBeginning does the same of what only a deployment that has begun goes on with. Whether it has
-// begun, only the brokers know.
+// doubtBeginning does the same of what only a deployment that has begun goes on with. Whether it
+// has begun, only the brokers know.
 func (a *app) doubtBeginning(d *loaded, strict bool) error {
 	if err := d.MayBegin(); err != nil {
 		return a.doubt([]error{d.explained(err)}, strict)
