@@ -152,13 +152,13 @@ func checkFormat(d *Deployment) (err error) {
 		}
 		return Invalid("events", "%v", err)
 	}
-	switch avro := e.Format.Format == "avro"; {
-	case avro && e.Format.Schema == "" && e.Registry == nil:
-		return Invalid("events.schema", "avro events need their writer schema: name an .avsc file, or a registry")
-	case avro && e.Format.Schema != "" && e.Registry != nil:
-		return Invalid("events.registry", "avro events have their schema from a file or from a registry, not from both")
-	case !avro && e.Registry != nil:
-		return Invalid("events.registry", "only avro events have schemas")
+	switch format := event.EncodingOf(e.Format.Format); {
+	case format.Schemas() && e.Format.Schema == "" && e.Registry == nil:
+		return Invalid("events.schema", "%s events need their writer schema: name an %s file, or a registry", format.Name, format.SchemaFile)
+	case format.Schemas() && e.Format.Schema != "" && e.Registry != nil:
+		return Invalid("events.registry", "%s events have their schema from a file or from a registry, not from both", format.Name)
+	case !format.Schemas() && e.Registry != nil:
+		return Invalid("events.registry", "only %s events have schemas", event.Listed(event.Encoding.Schemas, " and "))
 	case e.Registry != nil:
 		return e.Registry.check("events.registry")
 	}

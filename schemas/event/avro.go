@@ -1,7 +1,6 @@
 package event
 
 import (
-	"context"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -14,10 +13,9 @@ import (
 
 // avroSource has the writer schemas that are known, and the scratch of reading a record.
 type avroSource struct {
+	d    *Decoder
 	bare *avroNode // nil: records begin with a schema's id
 
-	ctx     context.Context
-	from    SchemaSource
 	plans   map[uint32]*avroNode
 	unknown map[uint32]struct{}
 	unfit   map[uint32]struct{} // not more than the registry has schemas
@@ -39,23 +37,17 @@ type avroSpan struct {
 // maxUnknownSchemas bounds how many unknown ids are remembered: broken records can have any id.
 const maxUnknownSchemas = 1 << 14
 
-func newAvroSource(ctx context.Context, from SchemaSource) *avroSource {
-	return &avroSource{ctx: ctx, from: from, plans: make(map[uint32]*avroNode), unknown: make(map[uint32]struct{}),
-		unfit: make(map[uint32]struct{})}
-}
-
 // compileAvro compiles the local schema, or checks what can be checked without one.
-func (d *Decoder) compileAvro(schema string) (err error) {
-	if d.avro == nil || schema != "" {
-		d.avro = &avroSource{}
-	}
-	d.avro.values = make([]avroSpan, len(d.filter.Names()))
-	if schema == "" {
+func compileAvro(d *Decoder, f *Format) (records, error) {
+	a := &avroSource{d: d, values: make([]avroSpan, len(d.filter.Names())),
+		plans: make(map[uint32]*avroNode), unknown: make(map[uint32]struct{}), unfit: make(map[uint32]struct{})}
+	var err error
+	if f.Schema == "" {
 		_, err = d.paths()
-		return err
+	} else {
+		a.bare, err = d.planAvro(f.Schema)
 	}
-	d.avro.bare, err = d.planAvro(schema)
-	return err
+	return a, err
 }
 
 // WireBytes is the length of what stands before a record in the registries' wire format, in bytes.
@@ -68,13 +60,12 @@ func AppendWire(dst []byte, id uint32) []byte {
 }
 
 // plan returns how to read a record, and its bytes without the id of its schema.
-func (d *Decoder) plan(value []byte) (*avroNode, []byte, error) {
-	a := d.avro
+func (a *avroSource) plan(value []byte) (*avroNode, []byte, error) {
 	if a.bare != nil {
 		return a.bare, value, nil
 	}
 	if len(value) < WireBytes || value[0] != 0 {
-		return nil, nil, d.fail(ClassUndecodable, "")
+		return nil, nil, a.d.fail(ClassUndecodable, "")
 	}
 	id := binary.BigEndian.Uint32(value[1:WireBytes])
 	if a.newest != nil && id == a.last {
@@ -83,13 +74,13 @@ func (d *Decoder) plan(value []byte) (*avroNode, []byte, error) {
 	p := a.plans[id]
 	if p == nil {
 		if _, ok := a.unknown[id]; ok {
-			return nil, nil, d.fail(ClassUnknownSchema, "")
+			return nil, nil, a.d.fail(ClassUnknownSchema, "")
 		}
 		if _, ok := a.unfit[id]; ok {
-			return nil, nil, d.fail(ClassUnfitSchema, "")
+			return nil, nil, a.d.fail(ClassUnfitSchema, "")
 		}
 		var err error
-		if p, err = d.ask(id); err != nil {
+		if p, err = a.ask(id); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -100,9 +91,9 @@ func (d *Decoder) plan(value []byte) (*avroNode, []byte, error) {
 // ask gets a schema from the registry and compiles it. A producer can name any schema that is
 // registered: if no event can be read by it, its records are at fault. What an id means never
 // changes.
-func (d *Decoder) ask(id uint32) (*avroNode, error) {
-	a := d.avro
-	text, err := a.from.Schema(a.ctx, id)
+func (a *avroSource) ask(id uint32) (*avroNode, error) {
+	d := a.d
+	text, err := d.schemas.Schema(d.ctx, id)
 	switch {
 	case errors.Is(err, ErrUnknownSchema):
 		if len(a.unknown) >= maxUnknownSchemas {
@@ -111,41 +102,43 @@ func (d *Decoder) ask(id uint32) (*avroNode, error) {
 		a.unknown[id] = struct{}{}
 		return nil, d.fail(ClassUnknownSchema, "")
 	case errors.Is(err, ErrUnfitSchema):
-		return nil, d.failUnfit(id, err)
+		return nil, a.failUnfit(id, err)
 	case err != nil:
 		return nil, fmt.Errorf("reading events of schema %d: %w", id, err)
 	}
 	p, err := d.planAvro(text)
 	if err != nil {
-		return nil, d.failUnfit(id, err)
+		return nil, a.failUnfit(id, err)
 	}
 	a.plans[id] = p
 	return p, nil
 }
 
-func (d *Decoder) failUnfit(id uint32, reason error) error {
-	d.avro.unfit[id] = struct{}{}
+func (a *avroSource) failUnfit(id uint32, reason error) error {
+	d := a.d
+	a.unfit[id] = struct{}{}
 	if d.tellUnfit != nil {
 		d.tellUnfit(id, reason)
 	}
 	return d.fail(ClassUnfitSchema, "")
 }
 
-// decodeAvro finds the fields of one record. With bytes left over after it, a record is
+// find finds the fields of one record. With bytes left over after it, a record is
 // undecodable: it was written with another schema.
-func (d *Decoder) decodeAvro(value []byte) error {
-	p, body, err := d.plan(value)
+func (a *avroSource) find(record []byte) error {
+	d := a.d
+	p, body, err := a.plan(record)
 	if err != nil {
 		return err
 	}
-	r := &d.avro.r
+	r := &a.r
 	r.Open(body)
 	d.timed = false
 	d.raw[fieldKey] = nil
-	if !d.project(r, p, 0) || r.At != len(body) {
+	if !a.project(r, p, 0) || r.At != len(body) {
 		return d.fail(ClassUndecodable, "")
 	}
-	for i, class := range d.avro.class {
+	for i, class := range a.class {
 		if class != "" {
 			return d.fail(class, fieldNames[i])
 		}
@@ -154,53 +147,53 @@ func (d *Decoder) decodeAvro(value []byte) error {
 }
 
 // project reads a value in which something is looked for.
-func (d *Decoder) project(r *avro.Reader, n *avroNode, depth int) bool {
+func (a *avroSource) project(r *avro.Reader, n *avroNode, depth int) bool {
 	start := r.At
 	for _, l := range n.lost {
-		d.avro.class[l.number] = l.class
+		a.class[l.number] = l.class
 	}
 	ok := true
 	switch {
 	case n.typ.Kind == avro.Union && n.members != nil:
 		var i int
 		if i, ok = r.Index(len(n.members)); ok {
-			ok = d.project(r, n.members[i], depth+1)
+			ok = a.project(r, n.members[i], depth+1)
 		}
 	case n.typ.Kind == avro.Record && n.members != nil:
 		for i, m := range n.members {
 			if m == nil {
 				ok = r.Skip(n.typ.Fields[i].Type, depth+1)
 			} else {
-				ok = d.project(r, m, depth+1)
+				ok = a.project(r, m, depth+1)
 			}
 			if !ok {
 				return false
 			}
 		}
 	case len(n.numbers) > 0:
-		ok = d.takeAvro(r, n)
+		ok = a.takeAvro(r, n)
 	default:
 		ok = r.Skip(n.typ, depth)
 	}
 	if ok {
 		for _, i := range n.filters {
-			d.avro.values[i] = avroSpan{n.typ, r.Buf[start:r.At]}
+			a.values[i] = avroSpan{n.typ, r.Buf[start:r.At]}
 		}
 	}
 	return ok
 }
 
 // takeAvro reads a value that is one or more of the fields.
-func (d *Decoder) takeAvro(r *avro.Reader, n *avroNode) bool {
+func (a *avroSource) takeAvro(r *avro.Reader, n *avroNode) bool {
 	start := r.At
 	for _, number := range n.numbers {
 		r.At = start
-		d.avro.class[number] = ""
+		a.class[number] = ""
 		var ok bool
 		if number == fieldTime {
-			ok = d.takeAvroTime(r, n)
+			ok = a.d.takeAvroTime(r, n)
 		} else {
-			ok = d.takeAvroText(r, n.typ, number)
+			ok = a.d.takeAvroText(r, n.typ, number)
 		}
 		if !ok {
 			return false

@@ -7,11 +7,11 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/formats/avro"
 )
 
-// any returns what filters see of field i: nil, bool, int64, float64, string (also for an enum;
-// bytes and fixed as they are), []any and map[string]any; for a union the value of its branch.
-func (a *avroSource) any(i int, texts internedTexts) any {
+// seen returns nil, bool, int64, float64, string (also for an enum; bytes and fixed as they are),
+// []any and map[string]any; for a union the value of its branch.
+func (a *avroSource) seen(i int) (v any, present bool) {
 	a.spans.Open(a.values[i].b)
-	return texts.avroAny(&a.spans, a.values[i].typ)
+	return a.d.texts.avroAny(&a.spans, a.values[i].typ), true
 }
 
 // avroAny builds a value that Skip has accepted.

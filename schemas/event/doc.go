@@ -5,6 +5,10 @@
 // makes a Decoder, which returns an Event or an *Error with the class of the dead letter that the
 // record becomes.
 //
+// An Encoding has everything by which records of one format differ from those of another: the table
+// stands in encoding.go, each decoder in a file beside it. All other code that ships asks an entry
+// for a property and names no format; package internal/testing/doccheck tests it.
+//
 // Guarantees:
 //
 //   - Whether a record is accepted depends only on its bytes, the Format, and its schema in the

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"context"
 	"unicode/utf8"
 
 	"github.com/tollgate-dp/tollgate/internal/hooks/poison"
@@ -54,11 +55,9 @@ const DefaultMaxRecordBytes = 1 << 20
 // JSON form, from which fields that were added later are left out if they are empty, so that the
 // secrets stay the same.
 type Format struct {
-	// Format is "csv" (RFC 4180 as encoding/csv reads it), "tsv" (fields between tabs, nothing
-	// quoted, no tab or line break within a field), "jsonl" (one JSON object) or "avro" (one record
-	// in Avro's binary encoding).
+	// Format is the name of an Encoding.
 	Format string
-	// Columns has the names of a row's fields in order (csv and tsv).
+	// Columns has the names of a row's fields in order, for formats of rows.
 	Columns []string
 	// User, Key and Time name the fields: columns by their names, fields of JSON and Avro by paths
 	// ("user.id"; `\.` is a dot within a name). With Key "" every event has the empty key. In JSON
@@ -109,27 +108,22 @@ var fieldNames = [fieldCount]string{"user", "key", "time", "value"}
 
 // Decoder decodes events of one format. Not for concurrent use.
 type Decoder struct {
-	max    int
-	format string
-	unit   string
-	fields [fieldCount]string // their names in Format; "" is not looked for
-	filter *filter.Set        // nil without filters
-	texts  internedTexts      // of filters' values
+	max      int
+	encoding Encoding
+	unit     string
+	fields   [fieldCount]string // their names in Format; "" is not looked for
+	filter   *filter.Set        // nil without filters
+	texts    internedTexts      // of filters' values
+	records  records            // of the format
 
-	tree  *jsonNode   // jsonl: the members that are looked for
-	found []jsonValue // jsonl scratch: by field number
-
-	comma   byte
-	columns int
-	targets [][]int // csv and tsv: by column, the numbers of the fields that it is
-
-	avro      *avroSource
+	ctx       context.Context
+	schemas   SchemaSource                  // nil: of the records' schemas none is asked for
 	tellUnfit func(id uint32, reason error) // may be nil
 
 	raw     [][]byte           // scratch of Decode: the fields' bytes, by number
 	unquote [fieldCount][]byte // scratch: unescaped and rendered values
-	row     []byte             // scratch: unescaped fields of a row
-	timed   bool               // scratch: the time of an Avro record is a number, and stands in millis
+	row     []byte             // scratch: unescaped fields of a row, or names of members
+	timed   bool               // scratch: the time of a record is a number, and stands in millis
 	millis  int64
 	value   int64 // scratch
 	errs    map[Error]*Error
@@ -147,16 +141,7 @@ func (d *Decoder) Decode(value []byte, ev *Event) error {
 	}
 	d.value = 0
 	d.giveBack()
-	var err error
-	switch d.format {
-	case "jsonl":
-		err = d.decodeJSON(value)
-	case "avro":
-		err = d.decodeAvro(value)
-	default:
-		err = d.decodeRow(value)
-	}
-	if err != nil {
+	if err := d.records.find(value); err != nil {
 		return err
 	}
 	user, key := d.raw[fieldUser], d.raw[fieldKey]
@@ -195,16 +180,7 @@ func (d *Decoder) giveBack() {
 // passes evaluates all filters for the record that was decoded last.
 func (d *Decoder) passes() uint64 {
 	for i := range d.filter.Names() {
-		var v any
-		present := true
-		switch d.format {
-		case "jsonl":
-			v, present = d.texts.jsonAny(&d.found[fieldCount+i])
-		case "avro":
-			v = d.avro.any(i, d.texts)
-		default:
-			v = d.texts.columnAny(d.raw[fieldCount+i])
-		}
+		v, present := d.records.seen(i)
 		d.filter.Put(i, v, present)
 	}
 	return d.filter.Passes()

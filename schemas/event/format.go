@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/tollgate-dp/tollgate/schemas/event/filter"
 )
@@ -47,7 +46,7 @@ type Option func(*Decoder)
 // byte, the schema's id in four bytes big-endian, the record. Each schema is asked for once, within
 // ctx.
 func WithSchemas(ctx context.Context, source SchemaSource) Option {
-	return func(d *Decoder) { d.avro = newAvroSource(ctx, source) }
+	return func(d *Decoder) { d.ctx, d.schemas = ctx, source }
 }
 
 // OnUnfitSchema makes the decoder call fn once for each schema of a registry by which no event can
@@ -71,22 +70,22 @@ func NewDecoder(f Format, options ...Option) (*Decoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.avro != nil && d.avro.bare == nil && d.avro.from == nil {
-		return nil, badFormat("schema", "Avro records need a writer schema: give the contents of an .avsc file, or a schema registry")
+	if e := d.encoding; e.Schemas() && f.Schema == "" && d.schemas == nil {
+		return nil, badFormat("schema", "%s records need a writer schema: give the contents of an %s file, or a schema registry", e.Name, e.SchemaFile)
 	}
 	return d, nil
 }
 
 func (f Format) compile(options []Option) (*Decoder, error) {
-	d := &Decoder{max: f.MaxRecordBytes, format: f.Format, unit: f.TimeUnit,
+	d := &Decoder{max: f.MaxRecordBytes, encoding: EncodingOf(f.Format), unit: f.TimeUnit,
 		fields: [fieldCount]string{f.User, f.Key, f.Time, f.Value}, errs: make(map[Error]*Error)}
 	if d.max == 0 {
 		d.max = DefaultMaxRecordBytes
 	}
-	if err := f.checkNames(); err != nil {
+	err := f.checkNames(d.encoding)
+	if err != nil {
 		return nil, err
 	}
-	var err error
 	if err = d.compileFilters(f.Filters); err != nil {
 		return nil, err
 	}
@@ -94,19 +93,10 @@ func (f Format) compile(options []Option) (*Decoder, error) {
 	for _, o := range options {
 		o(d)
 	}
-	switch f.Format {
-	case "jsonl":
-		d.avro = nil
-		return d, d.plantTree()
-	case "avro":
-		return d, d.compileAvro(f.Schema)
-	case "csv":
-		d.comma = ','
-	default:
-		d.comma = '\t'
+	if d.records, err = d.encoding.compile(d, &f); err != nil {
+		return nil, err
 	}
-	d.avro = nil
-	return d, d.findColumns(f.Columns)
+	return d, nil
 }
 
 func (d *Decoder) compileFilters(texts []string) error {
@@ -131,11 +121,11 @@ func (d *Decoder) firstUse(name string) string {
 }
 
 // checkNames checks what does not depend on columns, paths and schemas.
-func (f Format) checkNames() error {
+func (f Format) checkNames(e Encoding) error {
 	switch {
-	case !slices.Contains([]string{"csv", "tsv", "jsonl", "avro"}, f.Format):
-		return badFormat("format", "%q: must be csv, tsv, jsonl or avro", f.Format)
-	case f.TimeUnit == "" && f.Format != "avro":
+	case !e.Known():
+		return badFormat("format", "%q: must be %s", f.Format, Listed(Encoding.Known, " or "))
+	case f.TimeUnit == "" && !e.Schemas():
 		return badFormat("time_unit", "it is missing: how are times written? s, ms or us (since 1970), or rfc3339")
 	case f.MaxRecordBytes < 0:
 		return badFormat("max_record_bytes", "%d: must be positive", f.MaxRecordBytes)
@@ -143,17 +133,15 @@ func (f Format) checkNames() error {
 		return badFormat("user", "no user field is named")
 	case f.Time == "":
 		return badFormat("time", "no time field is named")
-	case f.Schema != "" && f.Format != "avro":
-		return badFormat("schema", "a schema is for the format avro, this is %s", f.Format)
+	case f.Schema != "" && !e.Schemas():
+		return badFormat("schema", "a schema is for the format %s, this is %s", Listed(Encoding.Schemas, " or "), f.Format)
 	}
-	units := []string{"s", "ms", "us", "rfc3339"}
-	if f.Format == "avro" {
-		if units = append(units, ""); !slices.Contains(units, f.TimeUnit) {
-			return badFormat("time_unit", "%q: must be s, ms, us, rfc3339, or empty for that of the logical type", f.TimeUnit)
-		}
+	units, empty := []string{"s", "ms", "us", "rfc3339"}, ""
+	if e.Schemas() {
+		units, empty = append(units, ""), ", or empty for that of the logical type"
 	}
 	if !slices.Contains(units, f.TimeUnit) {
-		return badFormat("time_unit", "%q: must be s, ms, us or rfc3339", f.TimeUnit)
+		return badFormat("time_unit", "%q: must be s, ms, us or rfc3339%s", f.TimeUnit, empty)
 	}
 	return nil
 }
@@ -169,37 +157,4 @@ func (d *Decoder) paths() (paths [fieldCount][]string, err error) {
 		}
 	}
 	return paths, nil
-}
-
-func (d *Decoder) findColumns(columns []string) error {
-	d.columns = len(columns)
-	d.targets = make([][]int, len(columns))
-	if len(columns) == 0 {
-		return badFormat("columns", "%s needs the names of a row's fields, all of them and in order, for example columns: %s", d.format, "["+strings.Join(slices.DeleteFunc(slices.Clone(d.fields[:]), func(name string) bool { return name == "" }), ", ")+"]")
-	}
-	find := func(field, name string, number int) error {
-		at := slices.Index(columns, name)
-		if at < 0 {
-			return badFormat(field, "%q is not among the columns %q: correct one of the two", name, columns)
-		}
-		if slices.Contains(columns[at+1:], name) {
-			return badFormat("columns", "%q is named twice in %q", name, columns)
-		}
-		d.targets[at] = append(d.targets[at], number)
-		return nil
-	}
-	for i, name := range d.fields {
-		if name == "" {
-			continue
-		}
-		if err := find(fieldNames[i], name, i); err != nil {
-			return err
-		}
-	}
-	for i, name := range d.filter.Names() {
-		if err := find(d.firstUse(name), name, fieldCount+i); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -1,6 +1,11 @@
 package event
 
-import "unicode/utf8"
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
 
 // jsonNode is a member that is looked for, or the whole object.
 type jsonNode struct {
@@ -9,23 +14,29 @@ type jsonNode struct {
 	members []*jsonNode
 }
 
-// plantTree makes the tree of the members that are looked for.
-func (d *Decoder) plantTree() error {
+// objects finds the members of JSON objects.
+type objects struct {
+	d     *Decoder
+	tree  *jsonNode   // the members that are looked for
+	found []jsonValue // scratch: by field number
+}
+
+func compileObjects(d *Decoder, _ *Format) (records, error) {
 	paths, err := d.paths()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	d.tree = &jsonNode{}
+	names := d.filter.Names()
+	o := &objects{d: d, tree: &jsonNode{}, found: make([]jsonValue, fieldCount+len(names))}
 	for i, path := range paths {
 		if path != nil {
-			d.tree.plant(path, i)
+			o.tree.plant(path, i)
 		}
 	}
-	for i, name := range d.filter.Names() {
-		d.tree.plant([]string{name}, fieldCount+i)
+	for i, name := range names {
+		o.tree.plant([]string{name}, fieldCount+i)
 	}
-	d.found = make([]jsonValue, fieldCount+len(d.filter.Names()))
-	return nil
+	return o, nil
 }
 
 func (n *jsonNode) plant(path []string, number int) {
@@ -44,12 +55,13 @@ func (n *jsonNode) plant(path []string, number int) {
 	m.plant(path[1:], number)
 }
 
-// decodeJSON finds the fields of one JSON object, matched by exact name. If a member comes twice,
+// find finds the fields of one JSON object, matched by exact name. If a member comes twice,
 // the last one counts, with all that is in it. A record that is not valid UTF-8 is undecodable:
 // encoding/json would replace the bytes, and two users' ids would become one.
-func (d *Decoder) decodeJSON(value []byte) error {
-	clear(d.found)
-	if !utf8.Valid(value) || !d.scanRecord(value) {
+func (o *objects) find(record []byte) error {
+	clear(o.found)
+	d := o.d
+	if !utf8.Valid(record) || !o.scanRecord(record) {
 		return d.fail(ClassUndecodable, "")
 	}
 	for i := range fieldCount {
@@ -57,7 +69,7 @@ func (d *Decoder) decodeJSON(value []byte) error {
 		if d.fields[i] == "" {
 			continue
 		}
-		if class := d.take(i, &d.found[i]); class != "" {
+		if class := d.take(i, &o.found[i]); class != "" {
 			return d.fail(class, fieldNames[i])
 		}
 	}
@@ -139,10 +151,10 @@ func (d *Decoder) takeInteger(i int, raw []byte) string {
 }
 
 // scanRecord reads value, which must be one object with only space around it.
-func (d *Decoder) scanRecord(value []byte) bool {
+func (o *objects) scanRecord(value []byte) bool {
 	s := jsonScanner{b: value}
 	s.space()
-	if len(value) == s.at || value[s.at] != '{' || !d.scanMembers(&s, d.tree, 1) {
+	if len(value) == s.at || value[s.at] != '{' || !o.scanMembers(&s, o.tree, 1) {
 		return false
 	}
 	s.space()
@@ -151,7 +163,7 @@ func (d *Decoder) scanRecord(value []byte) bool {
 
 // scanMembers reads an object, the depth-th around its contents, and keeps the members that node
 // looks for.
-func (d *Decoder) scanMembers(s *jsonScanner, node *jsonNode, depth int) bool {
+func (o *objects) scanMembers(s *jsonScanner, node *jsonNode, depth int) bool {
 	if depth > maxJSONDepth {
 		return false
 	}
@@ -170,13 +182,13 @@ func (d *Decoder) scanMembers(s *jsonScanner, node *jsonNode, depth int) bool {
 			return false
 		}
 		if escaped {
-			d.row, _ = appendUnescaped(d.row[:0], name)
-			name = d.row
+			o.d.row, _ = appendUnescaped(o.d.row[:0], name)
+			name = o.d.row
 		}
 		if m := node.member(name); m == nil {
 			_, ok = s.value(depth)
 		} else {
-			ok = d.scanMember(s, m, depth)
+			ok = o.scanMember(s, m, depth)
 		}
 		if !ok {
 			return false
@@ -202,11 +214,11 @@ func (n *jsonNode) member(name []byte) *jsonNode {
 }
 
 // scanMember reads the value of a member that is looked for, or has members that are.
-func (d *Decoder) scanMember(s *jsonScanner, m *jsonNode, depth int) bool {
+func (o *objects) scanMember(s *jsonScanner, m *jsonNode, depth int) bool {
 	if len(m.members) == 0 {
 		v, ok := s.value(depth)
 		for _, number := range m.numbers {
-			d.found[number] = v
+			o.found[number] = v
 		}
 		return ok
 	}
@@ -214,8 +226,8 @@ func (d *Decoder) scanMember(s *jsonScanner, m *jsonNode, depth int) bool {
 	start := s.at
 	v, ok := jsonValue{kind: jsonNested}, false
 	if s.at < len(s.b) && s.b[s.at] == '{' {
-		m.spread(d.found, jsonValue{})
-		ok = d.scanMembers(s, m, depth+1)
+		m.spread(o.found, jsonValue{})
+		ok = o.scanMembers(s, m, depth+1)
 		v.raw = s.b[start:s.at]
 	} else if v, ok = s.value(depth); ok {
 		// A field below a value that is not an object is null if that is null, else of the wrong
@@ -224,10 +236,10 @@ func (d *Decoder) scanMember(s *jsonScanner, m *jsonNode, depth int) bool {
 		if v.kind == jsonNull {
 			below.kind = jsonNull
 		}
-		m.spread(d.found, below)
+		m.spread(o.found, below)
 	}
 	for _, number := range m.numbers {
-		d.found[number] = v
+		o.found[number] = v
 	}
 	return ok
 }
@@ -240,4 +252,43 @@ func (n *jsonNode) spread(found []jsonValue, v jsonValue) {
 		}
 		m.spread(found, v)
 	}
+}
+
+func (o *objects) seen(i int) (v any, present bool) {
+	return o.d.texts.jsonAny(&o.found[fieldCount+i])
+}
+
+func (o *objects) common() string { return "" }
+
+func (o *objects) place(field int, _ string) string {
+	return o.d.inUnit(field, fmt.Sprintf("path %q of %s", o.d.fields[field], o.d.encoding.Name))
+}
+
+// members needs no names: the filter's text has them.
+func (o *objects) members(string) string { return "members of " + o.d.encoding.Name }
+
+// memberPaths returns the names of an object's members as paths; nil for a record that is not an
+// object.
+func memberPaths(record []byte) (paths []string) {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(record, &object) != nil {
+		return nil
+	}
+	for name := range object {
+		paths = append(paths, strings.NewReplacer(`\`, `\\`, `.`, `\.`).Replace(name))
+	}
+	return paths
+}
+
+func isObject(line []byte) bool { return line[0] == '{' && json.Valid(line) }
+
+// insteadOfObjects knows what programs write as JSON that has no record in each line.
+func insteadOfObjects(lines [][]byte) string {
+	switch {
+	case len(lines) > 0 && lines[0][0] == '[':
+		return "an array of JSON: write one object in each line, for example with jq -c '.[]'"
+	case len(lines) > 1 && string(lines[0]) == "{":
+		return "an object of JSON that goes over several lines: write one object in each line, for example with jq -c ."
+	}
+	return ""
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
-	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
 	"github.com/tollgate-dp/tollgate/internal/app/generate"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
@@ -188,7 +187,7 @@ func (j *job) derive(id demo.RunID, own noisereduction.NoiseKey, records [32]byt
 // fileOptions say how the file is read.
 func (f *demoFlags) fileOptions() demo.FileOptions {
 	return demo.FileOptions{
-		Path: f.input, Format: eventfile.Format(f.inputFormat), Header: f.header, Columns: f.columns,
+		Path: f.input, Format: f.inputFormat, Header: f.header, Columns: f.columns,
 		UserField: f.userField, KeyField: f.keyField, TimeField: f.timeField, TimeUnit: string(f.timeUnit),
 		From: f.from.Time, To: f.to.Time, Window: f.window,
 	}

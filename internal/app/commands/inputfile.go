@@ -4,10 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // readable refuses a file that cannot be read, before any other work begins. A pipe is not
@@ -43,27 +42,21 @@ func readableAll(files ...[2]string) error {
 }
 
 // inputFormatOf returns the format that was given, else the format of the file's name.
-func inputFormatOf(name, given string) (eventfile.Format, error) {
+func inputFormatOf(name, given string) (e event.Encoding, err error) {
 	if given == "" {
-		switch strings.ToLower(filepath.Ext(name)) {
-		case ".csv":
-			given = "csv"
-		case ".tsv", ".tab":
-			given = "tsv"
-		case ".jsonl", ".ndjson", ".json":
-			given = "jsonl"
-		case ".avro":
-			given = "avro"
-		default:
-			return "", errors.New("--input-format is needed (csv, tsv, jsonl or avro): the file name does not show the format")
+		if e = event.EncodingOfFile(name); !e.Known() {
+			err = fmt.Errorf("--input-format is needed (%s): the file name does not show the format", anyFormat())
 		}
+	} else if e = event.EncodingOf(given); !e.Known() {
+		err = fmt.Errorf("--input-format %q: use %s", given, anyFormat())
 	}
-	format, err := eventfile.ParseFormat(given)
-	if err != nil {
-		return "", fmt.Errorf("--input-format: %w", err)
-	}
-	return format, nil
+	return e, err
 }
+
+// anyFormat, rowFormats and schemaFormats list formats in texts.
+func anyFormat() string               { return event.Listed(event.Encoding.Known, " or ") }
+func rowFormats(before string) string { return event.Listed(event.Encoding.Tabular, before) }
+func schemaFormats() string           { return event.Listed(event.Encoding.Schemas, " and ") }
 
 // explainFormat adds the flag that fits to the error of a file that is of another format than
 // was taken, by the flag or by its name.
@@ -72,8 +65,8 @@ func explainFormat(err error) error {
 	if !errors.As(err, &other) || other.Fits == "" {
 		return err
 	}
-	cure := "--input-format " + string(other.Fits)
-	if other.Fits.Tabular() && !other.Given.Tabular() {
+	cure := "--input-format " + other.Fits
+	if event.EncodingOf(other.Fits).Tabular() && !event.EncodingOf(other.Given).Tabular() {
 		cure += " with --header, or --columns a,b,c"
 	}
 	return usage(fmt.Errorf("%w: give %s", err, cure))

@@ -347,7 +347,7 @@ func (f *planFlags) read(ctx context.Context, fn func(*event.Event) error, progr
 	}
 	var records uint64
 	err = eventfile.Scan(f.input, eventfile.Options{
-		Format: eventfile.Format(f.inputFormat), Header: f.header, Columns: f.columns, Fields: fields, Limit: demo.MaxRecordBytes + 1,
+		Format: f.inputFormat, Header: f.header, Columns: f.columns, Fields: fields, Limit: demo.MaxRecordBytes + 1,
 	}, func(h eventfile.Head) (func(eventfile.Record) error, error) {
 		decoder, err := event.NewDecoder(event.Format{
 			Format: f.inputFormat, Columns: h.Columns, Schema: h.Schema, User: f.userField, Key: f.keyField, Time: f.timeField,

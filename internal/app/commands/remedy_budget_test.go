@@ -92,7 +92,7 @@ var budgetRemedies = []remedy{
 	{texts: one("with privacy.epsilon: %.3g it would"), walk: settings("with privacy.epsilon: ",
 		changes{keysField, privateKeys, asked, "target: {relative: 0.1}", promised, "epsilon: 1e-5, delta: 1e-6", lastsField, windows + "1\n"},
 		changes{keysField, privateKeys, asked, "target: {relative: 0.1}", promised, "epsilon: PROPOSED, delta: 1e-6", lastsField, windows + "1\n"})},
-	{texts: one("avro events need their writer schema: name an"), walk: func(w *walk) {
+	{texts: one("%s events need their writer schema: name an"), walk: func(w *walk) {
 		avro := func(more string) changes {
 			return changes{"format: csv\n  columns: [when, who, where]\n", "format: avro\n" + more, "who, key: where", "who.id, key: where", "  time_unit: rfc3339\n", ""}
 		}

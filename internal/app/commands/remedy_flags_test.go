@@ -182,7 +182,7 @@ var flagRemedies = []remedy{
 	{texts: one("--mechanism is needed, once for each kind"), walk: lines("budget compose --delta 1e-6", "budget compose --delta 1e-6 --mechanism gaussian:sigma=100:count=500")},
 	{texts: one("at most %d are composed"), walk: lines(compose1+" --mechanism gaussian:sigma=100:count=1000000000", compose1)},
 	{texts: one("leave --accountant out for the tightest that does"), walk: lines("budget compose --delta 1e-6 --mechanism gaussian:sigma=2:sampling=0.01 --accountant zcdp", "budget compose --delta 1e-6 --mechanism gaussian:sigma=2:sampling=0.01")},
-	{texts: one("A mechanism is a name, its parameters"), not: "no remedy: a part of the help"},
+	{texts: []string{"A mechanism is a name, its parameters", "replay writes the records of an Avro container"}, not: "no remedy: a part of the help"},
 	{texts: one("give exactly two of --epsilon, --delta and --mu"), walk: func(w *walk) {
 		w.refused("budget convert --epsilon 1")
 		w.works("budget convert --epsilon 1 --delta 1e-6")
@@ -227,8 +227,8 @@ var flagRemedies = []remedy{
 		w.must(run + " --relative 0.2")
 	}},
 	{texts: []string{
-		"--user-field is needed: the column", "--time-field is needed: the column", "--header and --columns are for csv and tsv: JSON",
-		"give either --header, when the first", "--input-format is needed (csv",
+		"--user-field is needed: the column", "--time-field is needed: the column", "--header and --columns are for %s: other formats",
+		"give either --header, when the first", "--input-format is needed (%s", "--input-format %q: use %s",
 	}, walk: func(w *walk) {
 		w.vars["F"] = write(w, "events.dat", fewEvents)
 		w.vars["J"] = write(w, "events.jsonl", `{"u":"a","k":"b","t":"2025-03-03T00:00:00Z"}`+"\n")
@@ -241,6 +241,7 @@ var flagRemedies = []remedy{
 			{onFile + " --columns user,page,when", onFile},
 			{"demo --input $E --user-field user --key-field page --time-field when --window 24h --public-keys a", onFile},
 			{dat, dat + " --input-format csv"},
+			{dat + " --input-format xml", dat + " --input-format csv"},
 		} {
 			w.refused(pair[0])
 			w.works(pair[1])

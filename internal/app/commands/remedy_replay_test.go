@@ -9,7 +9,7 @@ import (
 )
 
 var replayRemedies = []remedy{
-	{texts: []string{"--brokers is needed: host:port, or --config", "--topic is needed, or --config", "--user-field is needed: it decides", "--time-field is needed: it becomes", "are named: --header, or --columns a,b,c", "--header and --columns are for csv and tsv"}, walk: func(w *walk) {
+	{texts: []string{"--brokers is needed: host:port, or --config", "--topic is needed, or --config", "--user-field is needed: it decides", "--time-field is needed: it becomes", "are named: --header, or --columns a,b,c", "--header and --columns are for %s"}, walk: func(w *walk) {
 		w.vars["T"], w.vars["J"] = "visits", write(w, "events.jsonl", `{"user":"a","when":"2025-03-03T00:00:00Z"}`+"\n")
 		w.vars["G"] = write(w, "e.csv", "user,page,when\nu,a,2025-03-03T00:00:00Z\n")
 		w.begun()
@@ -41,7 +41,7 @@ var replayRemedies = []remedy{
 		w.edit("kafka: {brokers: [", "kafka: {sasl: {mechanism: oauthbearer, token_file: token}, tls: {}, brokers: [")
 		w.works("validate --offline --config $C")
 	}},
-	{texts: []string{"leave out --%s: the file of --config sets it", "--input-format is %s, but events.format", "--header is for csv and tsv, but events.format in", "a topic has records of one format: convert the file"}, walk: func(w *walk) {
+	{texts: []string{"leave out --%s: the file of --config sets it", "--input-format is %s, but events.format", "--header is for %s, but events.format in", "a topic has records of one format: convert the file"}, walk: func(w *walk) {
 		w.begun()
 		w.vars["J"] = write(w, "events.jsonl", `{"who":"a"}`+"\n")
 		const replay = "replay --config $C --input $CSV --header"

@@ -53,13 +53,7 @@ file first.
 With --config, replay takes the brokers, the topic and the fields from a deployment's
 configuration.
 
-replay writes the records of an Avro container file in the form in which a run reads
-them. If the topic is read with a schema file (events.schema, --schema), it writes
-them bare, and the file must have been written with that schema. If the topic is read
-with a schema registry (events.registry, --registry), each record begins with the id
-of the file's schema; replay registers the schema under the subject TOPIC-value if it
-is not there yet.
-
+` + avroHelp + `
 On a topic with append times (message.timestamp.type=LogAppendTime) the broker
 replaces the times, so old events are late and none of them is counted. replay refuses
 such a topic unless you give --accept-late.`,
@@ -76,12 +70,12 @@ such a topic unless you give --accept-late.`,
 	f.kafka.register(flags)
 	flags.StringVar(&f.topic, "topic", "", "the topic to write to; it must exist")
 	flags.StringVar(&f.input, "input", "", "file with the events")
-	flags.StringVar(&f.inputFormat, "input-format", "", "csv, tsv, jsonl or avro (default: by the name of the file)")
-	flags.BoolVar(&f.header, "header", false, "the first record of a csv or tsv file names the columns and is not written")
+	flags.StringVar(&f.inputFormat, "input-format", "", anyFormat()+" (default: by the name of the file)")
+	flags.BoolVar(&f.header, "header", false, "the first record of a "+rowFormats(" or ")+" file names the columns and is not written")
 	flags.StringSliceVar(&f.columns, "columns", nil, "names of the columns where there is no header: a,b,c")
-	flags.StringVar(&f.userField, "user-field", "", "column, JSON member or Avro field with the user's id")
-	flags.StringVar(&f.timeField, "time-field", "", "column, JSON member or Avro field with the time of the event")
-	flags.Var(&f.timeUnit, "time-unit", "how times are written: seconds, milliseconds or microseconds since 1970, or RFC 3339; default for Avro: the unit of the logical type")
+	flags.StringVar(&f.userField, "user-field", "", "column with the user's id, or path of a field: user.id")
+	flags.StringVar(&f.timeField, "time-field", "", "column or path of the time of the event")
+	flags.Var(&f.timeUnit, "time-unit", "how times are written: seconds, milliseconds or microseconds since 1970, or RFC 3339 (default for "+schemaFormats()+": as the schema says)")
 	f.avro.register(flags)
 	flags.Float64Var(&f.rate, "rate", 0, "write at most this many records a second (default: as fast as it goes)")
 	flags.BoolVar(&f.acceptLate, "accept-late", false, "write even to a topic with append times, where old events are late")
@@ -159,10 +153,10 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags, changed func(string
 // checkHeader refuses a header where the topic's format has no header, and says where the
 // format is given.
 func (f *replayFlags) checkHeader(format event.Format) error {
-	if !f.header || eventfile.Format(format.Format).Tabular() {
+	if !f.header || event.EncodingOf(format.Format).Tabular() {
 		return nil
 	}
-	return usage(fmt.Errorf("--header is for csv and tsv, but events.format in %s is %s: all records of a topic have one format, so give a file in that format", f.config, format.Format))
+	return usage(fmt.Errorf("--header is for %s, but events.format in %s is %s: all records of a topic have one format, so give a file in that format", rowFormats(" and "), f.config, format.Format))
 }
 
 // writeFile writes the file to the topic, and reports on stderr how far it is.
@@ -306,8 +300,8 @@ func (a *app) targetOfFile(f *replayFlags) (to replayTo, explain func(error) err
 	cfg := d.Config
 	to = replayTo{kafka: cfg.Kafka, topic: cfg.Events.Topic, format: cfg.Events.Format, deployed: d.Deployment}
 	given, err := inputFormatOf(f.input, f.inputFormat)
-	if err == nil && string(given) != to.format.Format && (f.inputFormat != "" || given == eventfile.Avro) {
-		return to, nil, usage(fmt.Errorf("--input-format is %s, but events.format in the configuration is %s", given, to.format.Format))
+	if err == nil && given.Name != to.format.Format && (f.inputFormat != "" || given.Schemas()) {
+		return to, nil, usage(fmt.Errorf("--input-format is %s, but events.format in the configuration is %s", given.Name, to.format.Format))
 	}
 	if to.registry, err = registryOf(cfg.Events.Registry); err != nil {
 		return to, nil, contents(fmt.Errorf("events.registry: %w", err))
@@ -325,17 +319,17 @@ func (a *app) targetOfFlags(f *replayFlags, changed func(string) bool) (to repla
 	}
 	to.topic = f.topic
 	to.format = event.Format{
-		Format: string(format), Columns: f.columns, User: f.userField, Time: f.timeField, TimeUnit: string(f.timeUnit),
+		Format: format.Name, Columns: f.columns, User: f.userField, Time: f.timeField, TimeUnit: string(f.timeUnit),
 	}
 	switch named := f.header || len(f.columns) > 0; {
 	case format.Tabular() && !named:
-		return to, usage(errors.New("say where the columns of a csv or tsv file are named: --header, or --columns a,b,c"))
+		return to, usage(fmt.Errorf("say where the columns of a %s file are named: --header, or --columns a,b,c", format.Name))
 	case !format.Tabular() && named:
-		return to, usage(errors.New("--header and --columns are for csv and tsv"))
+		return to, usage(fmt.Errorf("--header and --columns are for %s", rowFormats(" and ")))
 	}
-	if format != eventfile.Avro {
+	if !format.Schemas() {
 		if i := slices.IndexFunc(avroFlagNames(), changed); i >= 0 {
-			return to, usage(fmt.Errorf("--%s is for avro, the input is %s", avroFlagNames()[i], format))
+			return to, usage(fmt.Errorf("--%s is for %s, the input is %s", avroFlagNames()[i], schemaFormats(), format.Name))
 		}
 		return to, nil
 	}

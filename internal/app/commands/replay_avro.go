@@ -13,6 +13,14 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
+const avroHelp = `replay writes the records of an Avro container file in the form in which a run reads
+them. If the topic is read with a schema file (events.schema, --schema), it writes
+them bare, and the file must have been written with that schema. If the topic is read
+with a schema registry (events.registry, --registry), each record begins with the id
+of the file's schema; replay registers the schema under the subject TOPIC-value if it
+is not there yet.
+`
+
 // avroFlags say how the readers of a topic find the schema of its Avro records.
 type avroFlags struct {
 	schema                               string

@@ -13,6 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/beginnings"
 	"github.com/tollgate-dp/tollgate/internal/app/keyfile"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
@@ -105,8 +106,8 @@ func (doc *document) together() {
 	if d.cfg.Kafka.TLS != nil && (d.cfg.Kafka.TLS.CertFile == "") != (d.cfg.Kafka.TLS.KeyFile == "") {
 		doc.fail(doc.position("kafka.tls"), "kafka.tls", "give both cert and key, or neither")
 	}
-	if d.schemaFile != "" && d.cfg.Events.Format.Format != "avro" {
-		doc.fail(doc.position("events.schema"), "events.schema", "schema is only used with format: avro")
+	if d.schemaFile != "" && !event.EncodingOf(d.cfg.Events.Format.Format).Schemas() {
+		doc.fail(doc.position("events.schema"), "events.schema", "schema is only used with format: %s", event.Listed(event.Encoding.Schemas, " or "))
 	}
 }
 

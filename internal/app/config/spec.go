@@ -143,7 +143,7 @@ func outputFields() []field {
 		topic("dead_letter", "Outputs.DeadLetter", "topic of records that Tollgate cannot read as events: for the trusted side only", byChange, func(d *draft) any { return &d.cfg.Outputs.DeadLetter }),
 		topic("turns", "Outputs.Turns", "topic that says up to which time counts are complete: public", byChange, func(d *draft) any { return &d.cfg.Outputs.Turns }),
 		{
-			name: "counts_format", kind: text, absent: "avro where a registry is configured, else json", oneOf: schemas.CountsFormats(), change: byChange, goField: "Outputs.CountsFormat",
+			name: "counts_format", kind: text, absent: string(schemas.CountsAvro) + " where a registry is configured, else " + string(schemas.CountsJSON), oneOf: schemas.CountsFormats(), change: byChange, goField: "Outputs.CountsFormat",
 			meaning: "how counts are written. `avro`: with the id of a schema in the registry. `json`: one object in each record. `avro_object`: Avro's single-object encoding",
 			to:      func(d *draft) any { return (*string)(&d.cfg.Outputs.CountsFormat) },
 		},

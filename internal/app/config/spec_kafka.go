@@ -2,8 +2,10 @@ package config
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
@@ -70,6 +72,18 @@ func registryFields(change changing, address string, of func(d *draft) *deployme
 }
 
 func eventsFields() []field {
+	var records []string
+	var example, file string
+	for _, e := range event.Encodings() {
+		records = append(records, "`"+e.Name+"`: "+e.Record)
+		if e.Members != nil {
+			example = e.Name
+		}
+		if e.Schemas() {
+			file = e.SchemaFile
+		}
+	}
+	rows, schemas := event.Listed(event.Encoding.Tabular, " and "), event.Listed(event.Encoding.Schemas, " and ")
 	return []field{
 		{
 			name: "topic", kind: text, example: "visits", needed: true, change: never, goField: "Events.Topic",
@@ -77,18 +91,18 @@ func eventsFields() []field {
 			to:      func(d *draft) any { return &d.cfg.Events.Topic },
 		},
 		{
-			name: "format", kind: text, example: "jsonl", needed: true, oneOf: []string{"csv", "tsv", "jsonl", "avro"}, change: never, goField: "Events.Format.Format",
-			meaning: "format of the records. `csv` (RFC 4180) and `tsv` (no quotes): one row in each record. `jsonl`: one object in each record. `avro`: needs `schema` or `registry`",
+			name: "format", kind: text, example: example, needed: true, oneOf: event.Names(event.Encoding.Known), change: never, goField: "Events.Format.Format",
+			meaning: "format of the records. " + strings.Join(records, "; "),
 			to:      func(d *draft) any { return &d.cfg.Events.Format.Format },
 		},
 		{
 			name: "schema", kind: path, absent: "`registry`", change: byFields, goField: "Events.Format.Schema",
-			meaning: "for `avro`: `.avsc` file with the schema that producers write events with",
+			meaning: "for " + schemas + ": `" + file + "` file with the schema that producers write events with",
 			to:      func(d *draft) any { return &d.schemaFile },
 		},
 		{
 			name: "registry", kind: object, absent: "none", change: never, goField: "Events.Registry",
-			meaning: "for `avro`: schema registry with Confluent's API. Every record then begins with the id of a schema of this registry",
+			meaning: "for " + schemas + ": schema registry with Confluent's API. Every record then begins with the id of a schema of this registry",
 			begin:   func(d *draft, _, _ int) { d.cfg.Events.Registry = &deployment.Registry{} },
 			fields: registryFields(never, "address of the registry, `https://…`. Use a name that you can move to another machine. You may change http to https at the same port",
 				func(d *draft) *deployment.Registry { return d.cfg.Events.Registry }, func(d *draft) *source { return &d.registryPassword }),
@@ -99,8 +113,8 @@ func eventsFields() []field {
 			to:      func(d *draft) any { return &d.cfg.Events.AcceptSizeRetention },
 		},
 		{
-			name: "columns", kind: list, absent: "needed for csv and tsv", change: byFields, goField: "Events.Format.Columns",
-			meaning: "for `csv` and `tsv`: names of the columns, in order",
+			name: "columns", kind: list, absent: "needed for " + rows, change: byFields, goField: "Events.Format.Columns",
+			meaning: "for " + rows + ": names of the columns, in order",
 			to:      func(d *draft) any { return &d.cfg.Events.Format.Columns },
 		},
 		{name: "fields", kind: object, needed: true, meaning: "which field of a record holds what. Separate the parts of a path into nested records by dots", fields: []field{
@@ -126,7 +140,7 @@ func eventsFields() []field {
 			},
 		}},
 		{
-			name: "time_unit", kind: text, example: "rfc3339", absent: "needed, except for avro fields with a logical type", change: newName, oneOf: []string{"s", "ms", "us", "rfc3339"}, goField: "Events.Format.TimeUnit",
+			name: "time_unit", kind: text, example: "rfc3339", absent: "needed, except for " + schemas + " fields with a logical type", change: newName, oneOf: []string{"s", "ms", "us", "rfc3339"}, goField: "Events.Format.TimeUnit",
 			meaning: "unit of the time field: `s`, `ms` or `us` since 1970, or RFC 3339; years 1 to 9999. With `privacy.period` you can never change it",
 			to:      func(d *draft) any { return &d.cfg.Events.Format.TimeUnit },
 		},

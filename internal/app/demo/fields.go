@@ -1,11 +1,8 @@
 package demo
 
 import (
-	"encoding/json"
 	"errors"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/schemas/event"
@@ -38,17 +35,12 @@ func sample(source Source) ([][]byte, error) {
 // where they are not known.
 func fieldsOf(format event.Format, records [][]byte) []string {
 	names := format.Columns
-	if format.Format == "jsonl" {
-		members := map[string]bool{}
+	if members := event.EncodingOf(format.Format).Members; members != nil {
 		for _, value := range records {
-			var object map[string]json.RawMessage
-			if json.Unmarshal(value, &object) == nil {
-				for name := range object {
-					members[strings.NewReplacer(`\`, `\\`, `.`, `\.`).Replace(name)] = true
-				}
-			}
+			names = append(names, members(value)...)
 		}
-		names = slices.Sorted(maps.Keys(members))
+		slices.Sort(names)
+		names = slices.Compact(names)
 	}
 	return names[:min(len(names), maxFields)]
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/linkedin/goavro/v2"
 
-	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
@@ -42,7 +41,7 @@ func avroFile(t *testing.T) string {
 }
 
 func TestAvroFilesBecomeBareRecordsWithTheirSchema(t *testing.T) {
-	opt := FileOptions{Path: avroFile(t), Format: eventfile.Avro, UserField: "who.id", KeyField: "page", TimeField: "when", Window: time.Hour}
+	opt := FileOptions{Path: avroFile(t), Format: event.Avro, UserField: "who.id", KeyField: "page", TimeField: "when", Window: time.Hour}
 	f := open(t, opt)
 	d, err := event.NewDecoder(f.Traits().Format)
 	if err != nil {

@@ -22,7 +22,7 @@ const MaxRecordBytes = 900_000
 // FileOptions say how a user's file is read.
 type FileOptions struct {
 	Path                           string
-	Format                         eventfile.Format
+	Format                         string
 	Header                         bool
 	Columns                        []string
 	UserField, KeyField, TimeField string // KeyField "": all events have the empty key
@@ -83,10 +83,7 @@ func (f *File) Stretched(most int) string {
 	window := f.opt.Window.Milliseconds()
 	first, last := f.data.Core(int64(most) * window)
 	at := func(millis int64) string { return time.UnixMilli(millis).UTC().Format(time.RFC3339) }
-	unit := "line"
-	if f.opt.Format == eventfile.Avro {
-		unit = "record"
-	}
+	unit := eventfile.Unit(f.opt.Format)
 	var why, cure []string
 	if f.opt.From.IsZero() && first > f.data.First {
 		why = append(why, fmt.Sprintf("the event in %s %d is of %s, and most come after %s", unit, f.data.FirstLine, at(f.data.First), at(first-1)))
@@ -108,7 +105,7 @@ func (f *File) Close() error { return f.data.Close() }
 // clock decodes a record as the pipeline will, for its event time.
 func (f *File) clock(head eventfile.Head) (eventfile.Clock, error) {
 	f.format = event.Format{
-		Format: string(f.opt.Format), Columns: head.Columns, Schema: head.Schema, User: f.opt.UserField, Key: f.opt.KeyField, Time: f.opt.TimeField,
+		Format: f.opt.Format, Columns: head.Columns, Schema: head.Schema, User: f.opt.UserField, Key: f.opt.KeyField, Time: f.opt.TimeField,
 		TimeUnit: f.opt.TimeUnit, MaxRecordBytes: MaxRecordBytes,
 	}
 	decoder, err := event.NewDecoder(f.format)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 var march = time.Date(2025, 3, 3, 0, 0, 0, 0, time.UTC)
@@ -28,7 +29,7 @@ func write(t testing.TB, text string) string {
 
 func options(path string) FileOptions {
 	return FileOptions{
-		Path: path, Format: eventfile.CSV, Header: true, UserField: "user", KeyField: "page", TimeField: "when", TimeUnit: "rfc3339",
+		Path: path, Format: event.CSV, Header: true, UserField: "user", KeyField: "page", TimeField: "when", TimeUnit: "rfc3339",
 		Window: time.Hour,
 	}
 }

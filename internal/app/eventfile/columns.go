@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // ErrColumns is returned when column names cannot be used.
@@ -36,17 +38,17 @@ func (e *ColumnError) Error() string { return e.Reason }
 func (e *ColumnError) Is(target error) bool { return target == ErrColumns }
 
 // ParseHeader returns the column names in a header record.
-func ParseHeader(format Format, record []byte) ([]string, error) {
+func ParseHeader(format string, record []byte) ([]string, error) {
 	var names []string
-	switch format {
-	case CSV:
+	switch e := event.EncodingOf(format); {
+	case e.Quoted:
 		r := csv.NewReader(bytes.NewReader(record))
 		var err error
 		if names, err = r.Read(); err != nil {
-			return nil, fmt.Errorf("%w: the header line is not a CSV record: %w", ErrColumns, err)
+			return nil, fmt.Errorf("%w: the header line is not a %s record: %w", ErrColumns, e.Name, err)
 		}
-	case TSV:
-		names = strings.Split(string(record), "\t")
+	case e.Tabular():
+		names = strings.Split(string(record), string(rune(e.Separator)))
 	default:
 		return nil, fmt.Errorf("%w: %s has no header line", ErrColumns, format)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/tollgate-dp/tollgate/internal/formats/avro"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // ErrContainer is returned for a file that is not an Avro object container, or
@@ -52,11 +53,12 @@ func NewContainer(r io.Reader, limit int) (*Container, error) {
 		limit = 1 << 20
 	}
 	c := &Container{r: bufio.NewReaderSize(r, 1<<16), limit: limit, codec: "null"}
-	if err := mismatch(Avro, headOf(c.r)); err != nil {
+	container := event.EncodingOf(event.Avro)
+	if err := mismatch(container, headOf(c.r)); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrContainer, err)
 	}
 	var magic [4]byte
-	if _, err := io.ReadFull(c.r, magic[:]); err != nil || string(magic[:]) != "Obj\x01" {
+	if _, err := io.ReadFull(c.r, magic[:]); err != nil || string(magic[:]) != container.Mark {
 		return nil, fmt.Errorf("%w: it does not begin as one", ErrContainer)
 	}
 	if err := c.header(); err != nil {

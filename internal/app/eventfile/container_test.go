@@ -13,6 +13,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/linkedin/goavro/v2"
+
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 const visits = `{"type":"record","name":"V","fields":[{"name":"u","type":"string"},{"name":"t","type":"long"}]}`
@@ -149,7 +151,7 @@ func TestDatasetsOfContainersAreSorted(t *testing.T) {
 	if err := os.WriteFile(path, written(t, "deflate", 2, 50), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d, err := Open(path, Options{Format: Avro}, func(h Head) (Clock, error) {
+	d, err := Open(path, Options{Format: event.Avro}, func(h Head) (Clock, error) {
 		if h.Schema != visits {
 			t.Errorf("schema %q", h.Schema)
 		}

@@ -6,16 +6,18 @@ import (
 	"io"
 	"math"
 	"os"
+
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // Options say how a file is read.
 type Options struct {
-	Format Format
-	// Header: the first record names the columns (CSV and TSV).
+	Format string // the name of an event.Encoding
+	// Header: the first record of a file of rows names the columns.
 	Header bool
 	// Columns has the names of the columns if there is no header.
 	Columns []string
-	// Fields lists names that must be columns of a CSV or TSV file.
+	// Fields lists names that must be columns of a file of rows.
 	Fields []string
 	// Limit is the number of bytes kept of one record; 0 means 1 MiB.
 	Limit int
@@ -34,8 +36,16 @@ type Clock func(value []byte) (millis int64, ok bool)
 // Head is what a file says of its records.
 type Head struct {
 	Empty   bool     // there is not even a header
-	Columns []string // from the header or the options; CSV and TSV only
-	Schema  string   // with which the records were written; Avro only
+	Columns []string // from the header or the options; of rows only
+	Schema  string   // with which the records of a container were written
+}
+
+// Unit returns what Record.Line counts in a file of a format.
+func Unit(format string) string {
+	if event.EncodingOf(format).Contained() {
+		return "record"
+	}
+	return "line"
 }
 
 // Dataset is a file, sorted. Close it to free the disk.
@@ -120,7 +130,7 @@ type recordReader interface{ Next() (Record, error) }
 
 // open reads the head.
 func open(file io.Reader, opt Options) (recordReader, Head, error) {
-	if opt.Format == Avro {
+	if event.EncodingOf(opt.Format).Contained() {
 		c, err := NewContainer(file, opt.Limit)
 		if err != nil {
 			return nil, Head{}, err
@@ -134,7 +144,7 @@ func open(file io.Reader, opt Options) (recordReader, Head, error) {
 
 // readHead finds the column names.
 func readHead(split *Splitter, opt Options) (h Head, err error) {
-	if !opt.Format.Tabular() {
+	if !event.EncodingOf(opt.Format).Tabular() {
 		return h, nil
 	}
 	h.Columns = opt.Columns

@@ -3,15 +3,16 @@ package eventfile
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"strings"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // FormatError says that a file is not of the format that was given, by its first records.
 type FormatError struct {
-	Given Format
-	Fits  Format // "": none of those that can be read
+	Given string
+	Fits  string // "": none of those that can be read
 	Found string // what the file begins with, and what to do where no format fits; no data
 }
 
@@ -40,48 +41,45 @@ func headOf(r *bufio.Reader) []byte {
 // mismatch compares the beginning of a file with the format that was given. Broken records are no
 // reason: every one of the first lines must be of another format, and none of the one given.
 // Errors: *FormatError, ErrEncoding.
-func mismatch(given Format, head []byte) error {
+func mismatch(given event.Encoding, head []byte) error {
 	if err := encoded(head); err != nil {
 		return err
 	}
 	head = bytes.TrimPrefix(head, mark)
-	wrong := func(fits Format, found string) error {
-		if fits == given {
+	wrong := func(fits, found string) error {
+		if fits == given.Name {
 			return nil
 		}
-		return &FormatError{Given: given, Fits: fits, Found: found}
+		return &FormatError{Given: given.Name, Fits: fits, Found: found}
 	}
-	switch {
-	case bytes.HasPrefix(head, []byte("Obj\x01")):
-		return wrong(Avro, "the mark of an Avro container file")
-	case bytes.HasPrefix(head, []byte("PAR1")):
-		return wrong("", "the mark of a Parquet file: convert it, for example to csv")
-	case len(head) == 0:
-		return nil
-	}
-	lines := linesOf(head)
-	objects := 0
-	for _, line := range lines {
-		if line[0] == '{' && (json.Valid(line) || given == JSONL) {
-			objects++
+	formats := event.Encodings()
+	for _, e := range formats {
+		if e.Contained() && bytes.HasPrefix(head, []byte(e.Mark)) {
+			return wrong(e.Name, e.Begins)
 		}
 	}
-	switch {
-	case objects > 0 && objects == len(lines):
-		return wrong(JSONL, "a JSON object in each line")
-	case given == JSONL && len(lines) > 0 && lines[0][0] == '[':
-		return wrong("", "an array of JSON: write one object in each line, for example with jq -c '.[]'")
-	case given == JSONL && len(lines) > 1 && string(lines[0]) == "{":
-		return wrong("", "an object of JSON that goes over several lines: write one object in each line, for example with jq -c .")
-	case objects > 0 || len(lines) < 2 || bytes.ContainsAny(lines[0][:1], "{["): // too little to tell
+	if bytes.HasPrefix(head, []byte("PAR1")) {
+		return wrong("", "the mark of a Parquet file: convert it, for example to "+formats[0].Name)
+	}
+	lines := linesOf(head)
+	if given.Instead != nil {
+		if found := given.Instead(lines); found != "" {
+			return wrong("", found)
+		}
+	}
+	if slices.ContainsFunc(lines, given.Lines) {
 		return nil
-	case given.Tabular() && some(lines, given.separator()):
-		return nil
-	case every(lines, "\t"):
-		return wrong(TSV, "columns that are separated by tabs")
-	case every(lines, ","):
-		return wrong(CSV, "columns that are separated by commas")
-	case every(lines, ";"):
+	}
+	all := func(is func(line []byte) bool) bool {
+		return len(lines) > 0 && !slices.ContainsFunc(lines, func(line []byte) bool { return !is(line) })
+	}
+	// From the last entry on: rows with tabs may have commas in their texts.
+	for _, e := range slices.Backward(formats) {
+		if all(e.Lines) && (len(lines) > 1 || !e.Tabular()) { // one row is too little to tell
+			return wrong(e.Name, e.Begins)
+		}
+	}
+	if len(lines) > 1 && all(func(line []byte) bool { return bytes.IndexByte(line, ';') >= 0 && line[0] != '{' && line[0] != '[' }) {
 		return wrong("", "columns that are separated by semicolons: write them with commas")
 	}
 	return nil
@@ -100,22 +98,4 @@ func linesOf(head []byte) (lines [][]byte) {
 		}
 	}
 	return lines
-}
-
-func every(lines [][]byte, separator string) bool {
-	for _, line := range lines {
-		if !strings.Contains(string(line), separator) {
-			return false
-		}
-	}
-	return len(lines) > 0
-}
-
-func some(lines [][]byte, separator string) bool {
-	for _, line := range lines {
-		if strings.Contains(string(line), separator) {
-			return true
-		}
-	}
-	return false
 }

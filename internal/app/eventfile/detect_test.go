@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // A file of another format is told by its first records; a file of broken records is not.
@@ -21,46 +22,46 @@ func TestAFileOfAnotherFormatIsTold(t *testing.T) {
 	semicolons := strings.ReplaceAll(csv, ",", ";")
 	for _, tc := range []struct {
 		name  string
-		given Format
+		given string
 		text  string
 		want  string // of the error; "" for none
 	}{
-		{"csv as jsonl", JSONL, csv, "it is not jsonl but csv"},
-		{"tsv as jsonl", JSONL, tsv, "it is not jsonl but tsv"},
-		{"jsonl as csv", CSV, jsonl, "it is not csv but jsonl"},
-		{"cut jsonl as tsv", TSV, cut, "it is not tsv but jsonl"},
-		{"jsonl with a mark as csv", CSV, "\uFEFF" + jsonl, "it is not csv but jsonl"},
-		{"tsv as csv", CSV, tsv, "it is not csv but tsv"},
-		{"csv as tsv", TSV, csv, "it is not tsv but csv"},
-		{"avro as csv", CSV, "Obj\x01\x04\x16avro.schema", "it is not csv but avro"},
-		{"avro as jsonl", JSONL, "Obj\x01\x04\x16avro.schema", "it is not jsonl but avro"},
-		{"csv as avro", Avro, csv, "it is not avro but csv"},
-		{"jsonl as avro", Avro, jsonl, "it is not avro but jsonl"},
-		{"semicolons", CSV, semicolons, "separated by semicolons"},
-		{"semicolons as jsonl", JSONL, semicolons, "separated by semicolons"},
-		{"array", JSONL, `[{"who":"u1"},{"who":"u2"}]`, "jq -c '.[]'"},
-		{"object over lines", JSONL, "{\n  \"who\": \"u1\"\n}\n", "jq -c ."},
-		{"parquet", CSV, "PAR1\x15\x04", "Parquet"},
-		{"gzip as jsonl", JSONL, "\x1f\x8b\x08\x00", "gunzip"},
-		{"gzip as avro", Avro, "\x1f\x8b\x08\x00", "gunzip"},
+		{"csv as jsonl", event.JSONL, csv, "it is not jsonl but csv"},
+		{"tsv as jsonl", event.JSONL, tsv, "it is not jsonl but tsv"},
+		{"jsonl as csv", event.CSV, jsonl, "it is not csv but jsonl"},
+		{"cut jsonl as tsv", event.TSV, cut, "it is not tsv but jsonl"},
+		{"jsonl with a mark as csv", event.CSV, "\uFEFF" + jsonl, "it is not csv but jsonl"},
+		{"tsv as csv", event.CSV, tsv, "it is not csv but tsv"},
+		{"csv as tsv", event.TSV, csv, "it is not tsv but csv"},
+		{"avro as csv", event.CSV, "Obj\x01\x04\x16avro.schema", "it is not csv but avro"},
+		{"avro as jsonl", event.JSONL, "Obj\x01\x04\x16avro.schema", "it is not jsonl but avro"},
+		{"csv as avro", event.Avro, csv, "it is not avro but csv"},
+		{"jsonl as avro", event.Avro, jsonl, "it is not avro but jsonl"},
+		{"semicolons", event.CSV, semicolons, "separated by semicolons"},
+		{"semicolons as jsonl", event.JSONL, semicolons, "separated by semicolons"},
+		{"array", event.JSONL, `[{"who":"u1"},{"who":"u2"}]`, "jq -c '.[]'"},
+		{"object over lines", event.JSONL, "{\n  \"who\": \"u1\"\n}\n", "jq -c ."},
+		{"parquet", event.CSV, "PAR1\x15\x04", "Parquet"},
+		{"gzip as jsonl", event.JSONL, "\x1f\x8b\x08\x00", "gunzip"},
+		{"gzip as avro", event.Avro, "\x1f\x8b\x08\x00", "gunzip"},
 
-		{"csv", CSV, csv, ""},
-		{"tsv", TSV, tsv, ""},
-		{"jsonl", JSONL, jsonl, ""},
-		{"empty", JSONL, "", ""},
-		{"blank", CSV, "\n\n", ""},
-		{"a schema as avro", Avro, "{\"type\":\"record\",\n\"name\":\"A\",\n\"fields\":[]}\n", "it does not begin as one"},
-		{"broken jsonl", JSONL, broken, ""},
-		{"one broken line", JSONL, "user, page\n", ""},
-		{"jsonl with one good line", JSONL, csv + jsonl, ""},
-		{"csv with one JSON line", CSV, csv + jsonl, ""},
-		{"csv of one column", CSV, "who\nu1\nu2\n", ""},
-		{"csv with tabs in its texts", CSV, "who,page\nu1,a\tb\n", ""},
-		{"csv with semicolons in its texts", CSV, "who,page\nu1,a;b\n", ""},
+		{"csv", event.CSV, csv, ""},
+		{"tsv", event.TSV, tsv, ""},
+		{"jsonl", event.JSONL, jsonl, ""},
+		{"empty", event.JSONL, "", ""},
+		{"blank", event.CSV, "\n\n", ""},
+		{"a schema as avro", event.Avro, "{\"type\":\"record\",\n\"name\":\"A\",\n\"fields\":[]}\n", "it does not begin as one"},
+		{"broken jsonl", event.JSONL, broken, ""},
+		{"one broken line", event.JSONL, "user, page\n", ""},
+		{"jsonl with one good line", event.JSONL, csv + jsonl, ""},
+		{"csv with one JSON line", event.CSV, csv + jsonl, ""},
+		{"csv of one column", event.CSV, "who\nu1\nu2\n", ""},
+		{"csv with tabs in its texts", event.CSV, "who,page\nu1,a\tb\n", ""},
+		{"csv with semicolons in its texts", event.CSV, "who,page\nu1,a;b\n", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var err error
-			if tc.given == Avro {
+			if tc.given == event.Avro {
 				_, err = NewContainer(strings.NewReader(tc.text), 0)
 			} else {
 				err = NewSplitter(strings.NewReader(tc.text), tc.given, 0).Begin()

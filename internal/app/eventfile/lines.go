@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"hash"
 	"io"
+
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // line is one physical line.
@@ -22,7 +24,7 @@ type line struct {
 // lineReader reads physical lines of any length with bounded memory.
 type lineReader struct {
 	r      *bufio.Reader
-	format Format
+	format event.Encoding
 	limit  int // bytes kept of one line
 	number int64
 	peeled bool // whether peel was called
@@ -32,7 +34,7 @@ type lineReader struct {
 // what was found and how to convert the file.
 var ErrEncoding = errors.New("unsupported encoding")
 
-func newLineReader(r io.Reader, format Format, limit int) *lineReader {
+func newLineReader(r io.Reader, format event.Encoding, limit int) *lineReader {
 	return &lineReader{r: bufio.NewReaderSize(r, 1<<16), format: format, limit: limit}
 }
 

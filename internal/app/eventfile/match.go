@@ -48,7 +48,7 @@ func MatchSchemas(file, topic string) error {
 func parseSchema(text string) (*avro.Type, error) {
 	t, err := avro.Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("reading Avro schema: %w", err)
+		return nil, fmt.Errorf("reading schema: %w", err)
 	}
 	return t, nil
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/tollgate-dp/tollgate/internal/formats/csvrow"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // Record is one record of a file.
@@ -31,11 +32,12 @@ type Splitter struct {
 // NewSplitter reads records of format from r and keeps at most limit bytes of
 // each; limit < 1 means 1 MiB. A record over several lines that would pass the
 // limit is treated as a quote that is never closed.
-func NewSplitter(r io.Reader, format Format, limit int) *Splitter {
+func NewSplitter(r io.Reader, format string, limit int) *Splitter {
 	if limit < 1 {
 		limit = 1 << 20
 	}
-	return &Splitter{lines: newLineReader(r, format, limit), quoted: format.quoted(), limit: limit}
+	e := event.EncodingOf(format)
+	return &Splitter{lines: newLineReader(r, e, limit), quoted: e.Quoted, limit: limit}
 }
 
 // Begin looks at the first bytes, as Next does, without taking a record. Errors: ErrEncoding,

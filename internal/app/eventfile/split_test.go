@@ -12,9 +12,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-func records(t testing.TB, r io.Reader, format Format, limit int) []Record {
+func records(t testing.TB, r io.Reader, format string, limit int) []Record {
 	t.Helper()
 	s := NewSplitter(r, format, limit)
 	var out []Record
@@ -41,29 +43,29 @@ func values(rs []Record) []string {
 func TestSplitter(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
-		format Format
+		format string
 		in     string
 		want   []string
 	}{
-		{"empty file", CSV, "", nil},
-		{"only line breaks", CSV, "\n\r\n\n", nil},
-		{"last line without terminator", CSV, "a,b\nc,d", []string{"a,b", "c,d"}},
-		{"CRLF is no part of a record", CSV, "a,b\r\nc,d\r\n", []string{"a,b", "c,d"}},
-		{"empty lines are no records", CSV, "a\n\n\nb\n", []string{"a", "b"}},
-		{"quoted comma", CSV, "\"a,b\",c\nd\n", []string{"\"a,b\",c", "d"}},
-		{"quoted line break", CSV, "\"a\nb\",c\nd\n", []string{"\"a\nb\",c", "d"}},
-		{"quoted CRLF keeps its bytes", CSV, "\"a\r\nb\",c\r\nd\r\n", []string{"\"a\r\nb\",c", "d"}},
-		{"quoted empty lines", CSV, "x,\"a\n\n\nb\"\nd\n", []string{"x,\"a\n\n\nb\"", "d"}},
-		{"doubled quotes", CSV, "\"a\"\"\nb\",c\nd\n", []string{"\"a\"\"\nb\",c", "d"}},
-		{"two quoted fields over lines", CSV, "\"a\nb\",\"c\nd\"\ne\n", []string{"\"a\nb\",\"c\nd\"", "e"}},
-		{"quote inside a bare field breaks its line only", CSV, "a\"b\nc\n", []string{"a\"b", "c"}},
-		{"text after a closing quote breaks the first line only", CSV, "\"a\nb\"x\nc\n", []string{"\"a", "b\"x", "c"}},
-		{"quote that is never closed breaks the first line only", CSV, "1,\"a\n2,b\n3,c\n", []string{"1,\"a", "2,b", "3,c"}},
-		{"lines after an open quote may be records over lines", CSV, "1,\"a\n2,\"x\ny\"\n3,c\n", []string{"1,\"a", "2,\"x\ny\"", "3,c"}},
-		{"tsv has no quotes", TSV, "\"a\tb\nc\td\"\n", []string{"\"a\tb", "c\td\""}},
-		{"jsonl is one a line", JSONL, "{\"a\":1}\n\n{\"a\":\"\\n\"}\n", []string{"{\"a\":1}", "{\"a\":\"\\n\"}"}},
-		{"byte order mark is dropped", CSV, "\uFEFFa,b\n", []string{"a,b"}},
-		{"lone carriage returns stay", JSONL, "a\rb\nc\r", []string{"a\rb", "c"}},
+		{"empty file", event.CSV, "", nil},
+		{"only line breaks", event.CSV, "\n\r\n\n", nil},
+		{"last line without terminator", event.CSV, "a,b\nc,d", []string{"a,b", "c,d"}},
+		{"CRLF is no part of a record", event.CSV, "a,b\r\nc,d\r\n", []string{"a,b", "c,d"}},
+		{"empty lines are no records", event.CSV, "a\n\n\nb\n", []string{"a", "b"}},
+		{"quoted comma", event.CSV, "\"a,b\",c\nd\n", []string{"\"a,b\",c", "d"}},
+		{"quoted line break", event.CSV, "\"a\nb\",c\nd\n", []string{"\"a\nb\",c", "d"}},
+		{"quoted CRLF keeps its bytes", event.CSV, "\"a\r\nb\",c\r\nd\r\n", []string{"\"a\r\nb\",c", "d"}},
+		{"quoted empty lines", event.CSV, "x,\"a\n\n\nb\"\nd\n", []string{"x,\"a\n\n\nb\"", "d"}},
+		{"doubled quotes", event.CSV, "\"a\"\"\nb\",c\nd\n", []string{"\"a\"\"\nb\",c", "d"}},
+		{"two quoted fields over lines", event.CSV, "\"a\nb\",\"c\nd\"\ne\n", []string{"\"a\nb\",\"c\nd\"", "e"}},
+		{"quote inside a bare field breaks its line only", event.CSV, "a\"b\nc\n", []string{"a\"b", "c"}},
+		{"text after a closing quote breaks the first line only", event.CSV, "\"a\nb\"x\nc\n", []string{"\"a", "b\"x", "c"}},
+		{"quote that is never closed breaks the first line only", event.CSV, "1,\"a\n2,b\n3,c\n", []string{"1,\"a", "2,b", "3,c"}},
+		{"lines after an open quote may be records over lines", event.CSV, "1,\"a\n2,\"x\ny\"\n3,c\n", []string{"1,\"a", "2,\"x\ny\"", "3,c"}},
+		{"tsv has no quotes", event.TSV, "\"a\tb\nc\td\"\n", []string{"\"a\tb", "c\td\""}},
+		{"jsonl is one a line", event.JSONL, "{\"a\":1}\n\n{\"a\":\"\\n\"}\n", []string{"{\"a\":1}", "{\"a\":\"\\n\"}"}},
+		{"byte order mark is dropped", event.CSV, "\uFEFFa,b\n", []string{"a,b"}},
+		{"lone carriage returns stay", event.JSONL, "a\rb\nc\r", []string{"a\rb", "c"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, values(records(t, strings.NewReader(tc.in), tc.format, 0))); diff != "" {
@@ -74,7 +76,7 @@ func TestSplitter(t *testing.T) {
 }
 
 func TestSplitterNumbersLines(t *testing.T) {
-	got := records(t, strings.NewReader("a\n\n\"b\nc\"\nd\n"), CSV, 0)
+	got := records(t, strings.NewReader("a\n\n\"b\nc\"\nd\n"), event.CSV, 0)
 	var lines []int64
 	for _, r := range got {
 		lines = append(lines, r.Line)
@@ -87,7 +89,7 @@ func TestSplitterNumbersLines(t *testing.T) {
 func TestSplitterTruncatesOversizedRecords(t *testing.T) {
 	long := strings.Repeat("x", 200_000)
 	for _, in := range []string{long, long + "\n", long + "\r\n"} {
-		got := records(t, strings.NewReader("a\n"+in), JSONL, 100)
+		got := records(t, strings.NewReader("a\n"+in), event.JSONL, 100)
 		if len(got) != 2 {
 			t.Fatalf("got %d records, want 2", len(got))
 		}
@@ -98,7 +100,7 @@ func TestSplitterTruncatesOversizedRecords(t *testing.T) {
 	}
 	t.Run("a quoted record beyond the limit counts as an open quote", func(t *testing.T) {
 		in := "1,\"" + strings.Repeat("y\n", 100) + "\"\nz\n"
-		got := values(records(t, strings.NewReader(in), CSV, 50))
+		got := values(records(t, strings.NewReader(in), event.CSV, 50))
 		if got[0] != "1,\"y" || got[1] != "y" || got[len(got)-1] != "z" {
 			t.Errorf("got %q", got)
 		}
@@ -109,7 +111,7 @@ func TestSplitterRefusesWhatIsNotText(t *testing.T) {
 	for name, head := range map[string]string{
 		"UTF-16": "\xFF\xFEa\x00", "gzip": "\x1F\x8B\x08\x00", "zstd": "\x28\xB5\x2F\xFD",
 	} {
-		_, err := NewSplitter(strings.NewReader(head), CSV, 0).Next()
+		_, err := NewSplitter(strings.NewReader(head), event.CSV, 0).Next()
 		if !errors.Is(err, ErrEncoding) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: got error %v", name, err)
 		}
@@ -139,7 +141,7 @@ func agree(t interface {
 	Fatalf(string, ...any)
 }, file []byte) {
 	t.Helper()
-	s := NewSplitter(bytes.NewReader(file), CSV, 1<<20)
+	s := NewSplitter(bytes.NewReader(file), event.CSV, 1<<20)
 	var got []Record
 	for {
 		record, err := s.Next()
@@ -192,7 +194,7 @@ func FuzzSplitter(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
-		if newLineReader(bytes.NewReader(file), CSV, 1).peel() != nil || bytes.HasPrefix(file, []byte("\uFEFF")) {
+		if newLineReader(bytes.NewReader(file), event.EncodingOf(event.CSV), 1).peel() != nil || bytes.HasPrefix(file, []byte("\uFEFF")) {
 			t.Skip()
 		}
 		agree(t, file)
@@ -204,7 +206,7 @@ func TestLineReaderBoundaries(t *testing.T) {
 	for n := 1<<16 - 3; n < 1<<16+4; n++ {
 		for _, end := range []string{"\n", "\r\n", "\r\r\n", ""} {
 			text := strings.Repeat("x", n)
-			got := values(records(t, strings.NewReader(text+end+"b\n"), JSONL, 1<<20))
+			got := values(records(t, strings.NewReader(text+end+"b\n"), event.JSONL, 1<<20))
 			want := []string{text + strings.TrimSuffix(strings.TrimSuffix(end, "\n"), "\r"), "b"}
 			if end == "" {
 				want = []string{text + "b"}

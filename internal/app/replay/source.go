@@ -19,12 +19,13 @@ type source interface {
 
 // openSource finds the columns or the schema, and makes the decoder.
 func (r *Replay) openSource() error {
-	format, layout := r.options.Format, eventfile.Format(r.options.Format.Format)
-	if layout == eventfile.Avro {
-		return r.openAvro()
+	format := r.options.Format
+	r.result.Unit = eventfile.Unit(format.Format)
+	if event.EncodingOf(format.Format).Contained() {
+		return r.openContainer()
 	}
-	split := eventfile.NewSplitter(r.read, layout, demo.MaxRecordBytes)
-	r.source, r.result.Unit = split, "line"
+	split := eventfile.NewSplitter(r.read, format.Format, demo.MaxRecordBytes)
+	r.source = split
 	if err := split.Begin(); err != nil {
 		return err
 	}
@@ -36,7 +37,7 @@ func (r *Replay) openSource() error {
 		if err != nil {
 			return err
 		}
-		names, err := eventfile.ParseHeader(layout, first.Value)
+		names, err := eventfile.ParseHeader(format.Format, first.Value)
 		if err != nil {
 			return err
 		}
@@ -59,14 +60,14 @@ func (r *Replay) fields() []string {
 	return slices.DeleteFunc([]string{f.User, f.Key, f.Time, f.Value}, func(name string) bool { return name == "" })
 }
 
-// openAvro reads the head of a container file, and refuses one whose records the
+// openContainer reads the head of a container file, and refuses one whose records the
 // topic's readers would not take, or would take for other events.
-func (r *Replay) openAvro() error {
+func (r *Replay) openContainer() error {
 	file, err := eventfile.NewContainer(r.read, demo.MaxRecordBytes)
 	if err != nil {
 		return err
 	}
-	r.source, r.schema, r.result.Unit = file, file.Schema(), "record"
+	r.source, r.schema = file, file.Schema()
 	r.scratch = make([]byte, 0, event.WireBytes)
 	format := r.options.Format
 	if r.options.Registry == nil {

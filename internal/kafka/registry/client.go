@@ -141,7 +141,7 @@ func (c *Client) Latest(ctx context.Context, subject string) (string, error) {
 func (c *Client) avroOnly(s sr.Schema) error {
 	switch {
 	case s.Type != sr.TypeAvro:
-		return fmt.Errorf("%w: it is of type %s; events must be Avro", event.ErrUnfitSchema, s.Type)
+		return fmt.Errorf("%w: it is of type %s, not %s", event.ErrUnfitSchema, s.Type, sr.TypeAvro)
 	case len(s.References) > 0:
 		return fmt.Errorf("%w: it refers to %d other schemas of the registry; write it as one schema", event.ErrUnfitSchema, len(s.References))
 	case s.Schema == "":

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // Difference is a point in which a configuration differs from the generation in
@@ -104,10 +105,7 @@ func SchemaDifferences(h, want *schemas.Header) []Difference {
 
 // sameRegistry returns the cheaper remedy where nothing but the registry's address differs.
 func sameRegistry(was, is string) string {
-	const by = " of avro by the registry "
-	field, _, registry := strings.Cut(was, by)
-	now, _, still := strings.Cut(is, by)
-	return textIf(registry && still && field == now, "if it is the same registry, let its old name lead to the new address; else ")
+	return textIf(event.OtherRegistry(was, is), "if it is the same registry, let its old name lead to the new address; else ")
 }
 
 func rank(d Difference) int {

@@ -1,0 +1,171 @@
+package event
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tollgate-dp/tollgate/internal/formats/avro"
+)
+
+func (a *avroSource) common() string {
+	if a.bare == nil {
+		return ""
+	}
+	var l avroLayout
+	l.whole(a.bare.typ, true)
+	return l.digest()
+}
+
+// place returns the layout up to the field, which has its path, and the unit of a time; where the
+// registry has the schemas, it can name the path only.
+func (a *avroSource) place(field int, registry string) string {
+	switch at := field - fieldCount; {
+	case a.bare == nil:
+		return a.d.inUnit(field, fmt.Sprintf("path %q%s%q", a.d.fields[field], byRegistry, registry))
+	case at >= 0:
+		return a.bare.layoutUpTo(func(n *avroNode) bool { return slices.Contains(n.filters, at) }, false)
+	}
+	return a.bare.layoutUpTo(func(n *avroNode) bool { return slices.Contains(n.numbers, field) }, field == fieldTime)
+}
+
+func (a *avroSource) members(registry string) string {
+	if a.bare != nil {
+		return ""
+	}
+	return fmt.Sprintf("fields%s%q", byRegistry, registry)
+}
+
+// byRegistry stands between a field and the registry that has the schemas.
+const byRegistry = " of " + Avro + " by the registry "
+
+// OtherRegistry reports whether two identities of a field differ in the name of their registry, if
+// at all.
+func OtherRegistry(was, is string) bool {
+	field, _, registry := strings.Cut(was, byRegistry)
+	now, _, still := strings.Cut(is, byRegistry)
+	return registry && still && field == now
+}
+
+// avroLayout writes the parts of a writer schema that decide how bytes are read: neither
+// documentation nor defaults, aliases and the names of types.
+type avroLayout struct {
+	text  strings.Builder
+	named map[avroRecordUse]int
+}
+
+// avroRecordUse is a record that was written: a schema may name it again, and within itself.
+type avroRecordUse struct {
+	typ    *avro.Type
+	values bool
+}
+
+func (l *avroLayout) digest() string {
+	sum := sha256.Sum256([]byte(l.text.String()))
+	return "avro layout " + hex.EncodeToString(sum[:])
+}
+
+// layoutUpTo returns the digest of the layout of a record up to the field that is looked for. What
+// stands after the field does not move it, and what stands in another branch of a union is absent
+// when the field is present.
+func (n *avroNode) layoutUpTo(is func(*avroNode) bool, unit bool) string {
+	var l avroLayout
+	l.upTo(n, is, unit)
+	return l.digest()
+}
+
+func (l *avroLayout) upTo(n *avroNode, is func(*avroNode) bool, unit bool) {
+	switch {
+	case is(n):
+		l.text.WriteByte('@')
+		l.whole(n.typ, true)
+		if unit {
+			l.text.WriteString(" in " + n.unit)
+		}
+	case n.typ.Kind == avro.Union:
+		l.text.WriteString("union(")
+		for _, m := range n.members {
+			if m.contains(is) {
+				l.upTo(m, is, unit)
+			} else {
+				l.text.WriteByte('-')
+			}
+			l.text.WriteByte(',')
+		}
+		l.text.WriteByte(')')
+	default:
+		l.text.WriteString("record{")
+		for i, m := range n.members {
+			if m.contains(is) {
+				l.upTo(m, is, unit)
+				return
+			}
+			l.whole(n.typ.Fields[i].Type, false)
+			l.text.WriteByte(',')
+		}
+	}
+}
+
+// contains reports whether the field that is looked for stands in a node, which may be nil.
+func (n *avroNode) contains(is func(*avroNode) bool) bool {
+	return n != nil && (is(n) || slices.ContainsFunc(n.members, func(m *avroNode) bool { return m.contains(is) }))
+}
+
+// whole writes a type: what must be known to skip a value or, with values, also to understand it.
+func (l *avroLayout) whole(t *avro.Type, values bool) {
+	kind := t.Kind
+	if kind == avro.String && !values {
+		kind = avro.Bytes
+	}
+	l.text.WriteString(kind.String())
+	if values && t.Logical != "" {
+		l.text.WriteString(":" + t.Logical)
+	}
+	parts := t.Branches
+	switch {
+	case t.Kind == avro.Fixed:
+		fmt.Fprintf(&l.text, "(%d)", t.Size)
+	case t.Kind == avro.Enum && values:
+		fmt.Fprintf(&l.text, "(%q)", t.Symbols)
+	case t.Kind == avro.Enum:
+		fmt.Fprintf(&l.text, "(%d)", len(t.Symbols))
+	case t.Items != nil:
+		parts = []*avro.Type{t.Items}
+	}
+	if t.Kind == avro.Record {
+		l.record(t, values)
+		return
+	}
+	if len(parts) == 0 {
+		return
+	}
+	l.text.WriteByte('(')
+	for _, p := range parts {
+		l.whole(p, values)
+		l.text.WriteByte(',')
+	}
+	l.text.WriteByte(')')
+}
+
+func (l *avroLayout) record(t *avro.Type, values bool) {
+	use := avroRecordUse{t, values}
+	if number, again := l.named[use]; again {
+		fmt.Fprintf(&l.text, "#%d", number)
+		return
+	}
+	if l.named == nil {
+		l.named = make(map[avroRecordUse]int)
+	}
+	l.named[use] = len(l.named)
+	l.text.WriteByte('{')
+	for _, f := range t.Fields {
+		if values {
+			fmt.Fprintf(&l.text, "%q ", f.Name)
+		}
+		l.whole(f.Type, values)
+		l.text.WriteByte(',')
+	}
+	l.text.WriteByte('}')
+}

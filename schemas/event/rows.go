@@ -1,0 +1,138 @@
+package event
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// rows finds the fields of rows, by the names of the columns.
+type rows struct {
+	d       *Decoder
+	targets [][]int // by column, the numbers of the fields that it is
+}
+
+func compileRows(d *Decoder, f *Format) (records, error) {
+	columns := f.Columns
+	r := &rows{d: d, targets: make([][]int, len(columns))}
+	if len(columns) == 0 {
+		return nil, badFormat("columns", "%s needs the names of a row's fields, all of them and in order, for example columns: %s", f.Format, "["+strings.Join(slices.DeleteFunc(slices.Clone(d.fields[:]), func(name string) bool { return name == "" }), ", ")+"]")
+	}
+	find := func(field, name string, number int) error {
+		at := slices.Index(columns, name)
+		if at < 0 {
+			return badFormat(field, "%q is not among the columns %q: correct one of the two", name, columns)
+		}
+		if slices.Contains(columns[at+1:], name) {
+			return badFormat("columns", "%q is named twice in %q", name, columns)
+		}
+		r.targets[at] = append(r.targets[at], number)
+		return nil
+	}
+	for i, name := range d.fields {
+		if name == "" {
+			continue
+		}
+		if err := find(fieldNames[i], name, i); err != nil {
+			return nil, err
+		}
+	}
+	for i, name := range d.filter.Names() {
+		if err := find(d.firstUse(name), name, fieldCount+i); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// find finds the fields of one row. A line break at the end is not part of the row.
+func (r *rows) find(record []byte) error {
+	d := r.d
+	clear(d.raw)
+	var fields int
+	var ok bool
+	if line := trimLineBreak(record); d.encoding.Quoted {
+		fields, ok = r.splitQuoted(line)
+	} else {
+		fields, ok = r.splitPlain(line)
+	}
+	if !ok {
+		return d.fail(ClassUndecodable, "")
+	}
+	if fields == len(r.targets) {
+		return d.takeValueText()
+	}
+	for i := range fieldCount {
+		if d.fields[i] != "" && fields < len(r.targets) && d.raw[i] == nil {
+			return d.fail(ClassMissingField, fieldNames[i])
+		}
+	}
+	// A row with too many fields, or with too few after the last one that is looked for, is not
+	// what it seems to be.
+	return d.fail(ClassUndecodable, "")
+}
+
+// trimLineBreak removes one "\n" or "\r\n" from the end; like encoding/csv also a bare "\r".
+func trimLineBreak(b []byte) []byte {
+	if n := len(b); n > 0 && b[n-1] == '\n' {
+		b = b[:n-1]
+	}
+	if n := len(b); n > 0 && b[n-1] == '\r' {
+		b = b[:n-1]
+	}
+	return b
+}
+
+// keep notes the n-th field of the row if it is one that is looked for.
+func (r *rows) keep(n int, field []byte) {
+	if n >= len(r.targets) {
+		return
+	}
+	for _, number := range r.targets[n] {
+		r.d.raw[number] = field
+	}
+}
+
+// splitPlain splits at separators; quotes have no meaning. An empty line is not a row.
+func (r *rows) splitPlain(line []byte) (fields int, ok bool) {
+	if len(line) == 0 || bytes.IndexByte(line, '\n') >= 0 || bytes.IndexByte(line, '\r') >= 0 {
+		return 0, false
+	}
+	for separator := r.d.encoding.Separator; ; fields++ {
+		i := bytes.IndexByte(line, separator)
+		if i < 0 {
+			r.keep(fields, line)
+			return fields + 1, true
+		}
+		r.keep(fields, line[:i])
+		line = line[i+1:]
+	}
+}
+
+// takeValueText reads the value column: a decimal integer in JSON's grammar, without fraction and
+// exponent.
+func (d *Decoder) takeValueText() error {
+	if d.fields[fieldValue] == "" {
+		return nil
+	}
+	n, ok := parseInteger(d.raw[fieldValue])
+	if !ok {
+		return d.fail(ClassWrongType, "value")
+	}
+	d.value = n
+	return nil
+}
+
+func (r *rows) seen(i int) (v any, present bool) {
+	return r.d.texts.columnAny(r.d.raw[fieldCount+i]), true
+}
+
+func (r *rows) common() string { return fmt.Sprintf("%d columns", len(r.targets)) }
+
+func (r *rows) place(field int, _ string) string {
+	at := slices.IndexFunc(r.targets, func(numbers []int) bool { return slices.Contains(numbers, field) })
+	return r.d.inUnit(field, fmt.Sprintf("column %d of %s", at+1, r.d.encoding.Name))
+}
+
+func (r *rows) members(string) string { return "" }
