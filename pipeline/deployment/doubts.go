@@ -20,14 +20,18 @@ const (
 )
 
 // Doubts returns what is valid in a configuration, and under which next to nothing is promised to
-// users, nothing can be released, or nothing as exact as was asked for: each with a value that
-// would change it, where one was found. It looks at no data. Empty for nearly every deployment.
+// users, nothing can be released, or nothing as exact as was asked for, or a filter compares what
+// is never equal: each with a value that would change it, where one was found. It looks at
+// no data. Empty for nearly every deployment.
 func Doubts(d *Deployment) []*ConfigError {
 	all := append(weakPromise(&d.Config.Privacy), unreliableUser(&d.Config.Events.Format)...)
 	lifetimes := Lifetimes(d)
 	at := 0 // of the metric in d.Metrics, where its coverage follows it
 	for i := range d.Config.Metrics {
 		m, c := &d.Config.Metrics[i], &d.Metrics[at]
+		if reason := d.Config.Events.Format.NeverEqual(m.Filter); reason != "" {
+			all = append(all, &ConfigError{Field: "metrics." + m.Name + ".filter", Reason: reason})
+		}
 		if lifetimes[at].Windows == 0 {
 			all = append(all, neverAdmitted(d, m, at))
 		} else if u := judge(&d.Config, m, c); u != usable {

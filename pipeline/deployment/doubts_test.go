@@ -38,6 +38,9 @@ func TestSettingsThatReleaseNothingAreDoubted(t *testing.T) {
 		"a lifetime": {hourly(func(_ *deployment.Config, m *deployment.Metric) {
 			m.Window, m.Keys, m.LastAtLeast = 24*time.Hour, public, 100_000
 		}), "last_at_least", "274 years"},
+		"a filter": {hourly(func(c *deployment.Config, m *deployment.Metric) {
+			c.Events.Format.Format, c.Events.Format.Columns, m.Filter = "csv", []string{"user", "key", "time", "status"}, `status == "200"`
+		}), "filter", `"status" never equals "200"`},
 		"a dear cap": {hourly(func(_ *deployment.Config, m *deployment.Metric) {
 			m.Ladder.Sigma, m.Keys, m.MaxEventsPerKey, m.LastAtLeast = 5, public, 10, 0
 		}), "ladder.sigma", "never counted"},
@@ -92,6 +95,10 @@ func proposed(t *testing.T, cfg deployment.Config, reason string) deployment.Con
 	m := &cfg.Metrics[0]
 	if strings.Contains(reason, "without ladder.first_sigma") {
 		m.Ladder.FirstSigma = 0
+		return cfg
+	}
+	if strings.Contains(reason, "without quotes") {
+		m.Filter = strings.ReplaceAll(m.Filter, `"`, "")
 		return cfg
 	}
 	found := regexp.MustCompile(`(last_at_least|absolute|ladder\.sigma|privacy\.epsilon): ([0-9.e+-]+)`).FindStringSubmatch(reason)

@@ -3,6 +3,7 @@ package event
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/tollgate-dp/tollgate/internal/formats/avro"
 )
@@ -12,6 +13,38 @@ import (
 func (a *avroSource) seen(i int) (v any, present bool) {
 	a.spans.Open(a.values[i].b)
 	return a.d.texts.avroAny(&a.spans, a.values[i].typ), true
+}
+
+// never knows a local schema only.
+func (a *avroSource) never(i int, constant any) string {
+	if a.bare == nil {
+		return ""
+	}
+	at := slices.IndexFunc(a.bare.members, func(m *avroNode) bool { return m != nil && slices.Contains(m.filters, i) })
+	if t := a.bare.members[at].typ; !canEqual(t, constant) {
+		return "the schema's type there is " + t.String()
+	}
+	return ""
+}
+
+// canEqual reports whether avroAny of a value of type t can equal a constant.
+func canEqual(t *avro.Type, constant any) (can bool) {
+	switch t.Kind {
+	case avro.Union:
+		return slices.ContainsFunc(t.Branches, func(b *avro.Type) bool { return canEqual(b, constant) })
+	case avro.Null:
+		return constant == nil
+	case avro.Boolean:
+		_, can = constant.(bool)
+	case avro.Int, avro.Long, avro.Float, avro.Double:
+		_, can = constant.(float64)
+	case avro.Bytes, avro.String, avro.Fixed:
+		_, can = constant.(string)
+	case avro.Enum:
+		text, _ := constant.(string)
+		can = slices.ContainsFunc(t.Symbols, func(s []byte) bool { return string(s) == text })
+	}
+	return can
 }
 
 // avroAny builds a value that Skip has accepted.

@@ -60,6 +60,10 @@ type records interface {
 	// it.
 	seen(i int) (v any, present bool)
 
+	// never says why the i-th field that filters name never equals a constant, as in a
+	// filter.Comparison; "" if it may.
+	never(i int, constant any) string
+
 	// The parts of an Identity: what all fields have in common, or ""; where a field is found; and
 	// where those of filters are, or "" if place says it of each.
 	common() string

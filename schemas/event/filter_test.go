@@ -97,6 +97,52 @@ func TestFiltersSeeColumnsAsNumbersOrStrings(t *testing.T) {
 	}
 }
 
+// What is said never to equal is equal in no record, and a comparison of which nothing is said is
+// true of some record.
+func TestComparisonsThatAreNeverEqualAreFound(t *testing.T) {
+	columns := []string{"200", "2e2", "007", "-1", "-", "", "a", "true", "nil", "1.50"}
+	for constant, says := range map[string]string{
+		`"200"`: "without quotes", `"-1"`: "without quotes", `"2e2"`: "without quotes", "true": "numbers and strings", "nil": "numbers and strings",
+		`"007"`: "", "7": "", "200": "", "1.5": "", `"a"`: "", `"true"`: "", `""`: "", `"-"`: "",
+	} {
+		for _, text := range []string{"other == " + constant, constant + " == $env[\"other\"]", "other in [" + constant + "]", "not (other != " + constant + ")"} {
+			got := rowFormat("csv", "s").NeverEqual(text)
+			if (got == "") != (says == "") || !strings.Contains(got, says) {
+				t.Errorf("%s: %q, want %q", text, got, says)
+			}
+			equal := slices.ContainsFunc(columns, func(value string) bool { return passing(t, rowFormat("csv", "s"), text, "1,u,"+value+",p,y") })
+			if constant != "7" && equal != (says == "") {
+				t.Errorf("%s: equal in some record is %v", text, equal)
+			}
+		}
+	}
+	for text, says := range map[string]string{
+		`price == "200"`: "double", `page == 200`: "union", `"x" != price`: "double", `price == 200`: "", `page == "x"`: "", `nowhere == 1`: "",
+		`(page ?? 5) == 5`: "", `page == user`: "", `page < 5`: "", `page ==`: "",
+	} {
+		if got := visitFormat().NeverEqual(text); (got == "") != (says == "") || !strings.Contains(got, says) {
+			t.Errorf("avro, %s: %q, want %q", text, got, says)
+		}
+	}
+	types := visitFormat()
+	types.User, types.Key, types.Time, types.TimeUnit = "u", "", "t", "s"
+	types.Schema = `{"type":"record","name":"R","fields":[{"name":"u","type":"string"},{"name":"t","type":"long"},{"name":"e","type":{"type":"enum","name":"E","symbols":["a"]}},
+		{"name":"b","type":"boolean"},{"name":"n","type":["null","int"]},{"name":"l","type":{"type":"array","items":"int"}}]}`
+	for text, never := range map[string]bool{
+		`e == "a"`: false, `e == "b"`: true, `e == 0`: true, `b == true`: false, `b == "true"`: true, `n == nil`: false, `n == 1`: false, `n == "1"`: true,
+		`l == 1`: true, `u == nil`: true, `l[0] == "x"`: false,
+	} {
+		if got := types.NeverEqual(text); (got != "") != never {
+			t.Errorf("avro, %s: %q, want one: %v", text, got, never)
+		}
+	}
+	for _, f := range []Format{jsonFormat("s"), {Format: "avro", User: "user", Time: "at"}} {
+		if got := f.NeverEqual(`other == "200" or other == true`); got != "" {
+			t.Errorf("%s, of any type: %q", f.Format, got)
+		}
+	}
+}
+
 func TestFormatsNameTheInvalidFilter(t *testing.T) {
 	f := jsonFormat("s")
 	f.Filters = []string{"x", "x ="}

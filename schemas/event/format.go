@@ -76,6 +76,22 @@ func NewDecoder(f Format, options ...Option) (*Decoder, error) {
 	return d, nil
 }
 
+// NeverEqual says which comparison of a filter is the same for every record, because the field has
+// no value of the constant's type; "" if none is, as far as format and schema say it.
+func (f Format) NeverEqual(text string) string {
+	f.Filters = []string{text}
+	d, err := f.compile(nil)
+	if err != nil {
+		return ""
+	}
+	for _, c := range filter.Comparisons(text) {
+		if reason := d.records.never(slices.Index(d.filter.Names(), c.Field), c.With); reason != "" {
+			return fmt.Sprintf("%q never equals %s: %s", c.Field, c.Text, reason)
+		}
+	}
+	return ""
+}
+
 func (f Format) compile(options []Option) (*Decoder, error) {
 	d := &Decoder{max: f.MaxRecordBytes, encoding: EncodingOf(f.Format), unit: f.TimeUnit,
 		fields: [fieldCount]string{f.User, f.Key, f.Time, f.Value}, errs: make(map[Error]*Error)}

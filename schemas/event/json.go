@@ -258,6 +258,8 @@ func (o *objects) seen(i int) (v any, present bool) {
 	return o.d.texts.jsonAny(&o.found[fieldCount+i])
 }
 
+func (o *objects) never(int, any) string { return "" }
+
 func (o *objects) common() string { return "" }
 
 func (o *objects) place(field int, _ string) string {

@@ -128,6 +128,20 @@ func (r *rows) seen(i int) (v any, present bool) {
 	return r.d.texts.columnAny(r.d.raw[fieldCount+i]), true
 }
 
+func (r *rows) never(_ int, constant any) string {
+	text, is := constant.(string)
+	if _, number := constant.(float64); number {
+		return ""
+	}
+	if !is {
+		return "a column has numbers and strings"
+	}
+	if _, is = make(internedTexts).columnAny([]byte(text)).(string); !is {
+		return "a column with this text has the number, so write it without quotes"
+	}
+	return ""
+}
+
 func (r *rows) common() string { return fmt.Sprintf("%d columns", len(r.targets)) }
 
 func (r *rows) place(field int, _ string) string {
