@@ -31,7 +31,7 @@ type unreadable = opaque.State
 // a growing table in chunks that are never copied, and an open-addressing index
 // over it. In memory a user without private keys costs 32 bytes of entry and 5 to
 // 11 bytes of index. Accounts are never deleted, but for those of periods that are
-// over (DropBefore). Not for concurrent use, reading included (All and Range sort on
+// over (DropBefore). Not for concurrent use, reading included (All sorts on
 // demand).
 type Shard struct {
 	unreadable
@@ -40,7 +40,7 @@ type Shard struct {
 	count  int                     // entries, zero ones included
 	zero   int                     // entries whose account is zero: reservations that were returned in full
 	index  []uint32                // open addressing, a power of two long
-	order  []uint32                // the first len(order) entries in key order, as of the last Range
+	order  []uint32                // the first len(order) entries in key order, as of the last All
 	seed   maphash.Seed
 }
 
@@ -206,16 +206,6 @@ func (s *Shard) All() iter.Seq[Entry] {
 			if !yield(Entry{ID: e.id, Period: e.period, Account: a}) {
 				return
 			}
-		}
-	}
-}
-
-// Range calls fn for every account that is not zero, in the order of All, until
-// it returns false.
-func (s *Shard) Range(fn func(Entry) bool) {
-	for e := range s.All() {
-		if !fn(e) {
-			return
 		}
 	}
 }

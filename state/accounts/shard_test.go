@@ -82,7 +82,9 @@ func TestShardIsAMapOfAccounts(t *testing.T) {
 				delete(model, k)
 			}
 			if rapid.Bool().Draw(t, "sort now") {
-				s.Range(func(Entry) bool { return false })
+				for range s.All() {
+					break
+				}
 			}
 		}
 		want := sortedEntries(model)
@@ -299,7 +301,9 @@ func BenchmarkShardSort1e6(b *testing.B) {
 	s := manyAccounts(b, 1_000_000, false)
 	for b.Loop() {
 		s.order = nil
-		s.Range(func(Entry) bool { return false })
+		for range s.All() {
+			break
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/tollgate-dp/tollgate/state/filter"
+	"github.com/tollgate-dp/tollgate/state/internal/stored"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
@@ -47,8 +48,18 @@ func NoiseFor(sigma, c float64) (Noise, error) {
 // and else as much as setting a Curve and covering it: at most proportional to the points of the
 // table, whatever came before, and less the more there is to compose. Not safe for concurrent use,
 // nor are filters of one Gate.
+//
+// A state at rest has the budget, what table and ladder there are (of the table a digest), and
+// the counts. It is read into a filter that NewFilter made of a gate of the same budget and
+// table and the same ladder; counts that are to go on at another gate go through ResumeFilter,
+// which says what is promised then.
 type Filter struct {
-	unreadable
+	value[state, *state]
+}
+
+type value[S any, P stored.Layout[S]] = stored.Value[S, P]
+
+type state struct {
 	gate   *Gate
 	ladder Ladder
 	counts Counts
@@ -81,72 +92,78 @@ func ResumeFilter(g *Gate, l Ladder, c Counts) (*Filter, error) {
 	if len(c) != g.table.Len() {
 		return nil, &units.RangeError{Parameter: "buckets", Value: float64(len(c)), Range: "as many as the table has"}
 	}
-	return &Filter{gate: g, ladder: l, counts: append(Counts(nil), c...)}, nil
+	return newFilter(g, l, append(Counts(nil), c...)), nil
 }
+
+func newFilter(g *Gate, l Ladder, c Counts) *Filter { return &Filter{stored.New(state{g, l, c})} }
+
+func (f *Filter) state() *state { return stored.Of(&f.value) }
 
 // Fits reports whether n would be taken.
 func (f *Filter) Fits(n Noise) bool {
-	if n.Validate() != nil {
-		return false
-	}
-	if math.IsInf(n.Sigma, 1) {
-		return true
-	}
-	i, err := f.ladder.Bucket(n.Sigma)
-	if err != nil {
-		return false
-	}
-	ok, err := f.gate.Admits(f.counts, i)
-	return ok && err == nil
+	_, err := f.admits(n)
+	return err == nil
 }
 
 // Spend takes n, or returns filter.ErrExceeded or a *units.RangeError.
 func (f *Filter) Spend(n Noise) error {
-	if err := n.Validate(); err != nil {
+	i, err := f.admits(n)
+	if err != nil || i == free {
 		return err
+	}
+	return f.state().counts.Add(i)
+}
+
+// free is the bucket of what costs nothing.
+const free = -1
+
+// admits returns the bucket of n, or the error of Spend.
+func (f *Filter) admits(n Noise) (int, error) {
+	if err := n.Validate(); err != nil {
+		return 0, err
 	}
 	if math.IsInf(n.Sigma, 1) {
-		return nil
+		return free, nil
 	}
-	i, err := f.ladder.Bucket(n.Sigma)
+	own := f.state()
+	i, err := own.ladder.Bucket(n.Sigma)
 	if err != nil {
-		return filter.ErrExceeded
+		return 0, filter.ErrExceeded
 	}
-	ok, err := f.gate.Admits(f.counts, i)
-	if err != nil {
-		return err
+	ok, err := own.gate.Admits(own.counts, i)
+	if err == nil && !ok {
+		err = filter.ErrExceeded
 	}
-	if !ok {
-		return filter.ErrExceeded
-	}
-	return f.counts.Add(i)
+	return i, err
 }
 
 // Left returns the lowest level of the ladder that still fits, +Inf if no level does.
 func (f *Filter) Left() Noise {
-	i := sort.Search(f.ladder.Len(), func(i int) bool { return f.Fits(Noise{f.ladder.Sigma(i)}) })
-	if i == f.ladder.Len() {
+	own := f.state()
+	i := sort.Search(own.ladder.Len(), func(i int) bool { return f.Fits(Noise{own.ladder.Sigma(i)}) })
+	if i == own.ladder.Len() {
 		return Noise{Sigma: math.Inf(1)}
 	}
-	return Noise{Sigma: f.ladder.Sigma(i)}
+	return Noise{Sigma: own.ladder.Sigma(i)}
 }
 
 // Spent returns the noise level of one Gaussian release, not sampled, that covers everything
 // accepted up to the slack, rounded down; +Inf where nothing was accepted, 0 where nothing is
 // known to cover it. It takes as long as Curve.SmallestMu.
 func (f *Filter) Spent() Noise {
-	square := f.gate.ownSum(f.counts)
+	own := f.state()
+	square := own.gate.ownSum(own.counts)
 	if square == 0 {
 		return Noise{Sigma: math.Inf(1)}
 	}
 	mu := math.Nextafter(math.Sqrt(square), math.Inf(1))
-	if f.gate.curve.Set(f.counts) == nil {
-		if covered, err := f.gate.curve.SmallestMu(f.gate.budget.Slack); err == nil {
+	if own.gate.curve.Set(own.counts) == nil {
+		if covered, err := own.gate.curve.SmallestMu(own.gate.budget.Slack); err == nil {
 			mu = min(mu, covered)
 		}
 		// The values that SmallestMu can have lie apart, so that it may pass over the budget.
-		if covered, err := f.gate.curve.CoveredBy(f.gate.budget.Mu, f.gate.budget.Slack); err == nil && covered {
-			mu = min(mu, f.gate.budget.Mu)
+		if covered, err := own.gate.curve.CoveredBy(own.gate.budget.Mu, own.gate.budget.Slack); err == nil && covered {
+			mu = min(mu, own.gate.budget.Mu)
 		}
 	}
 	return noiseOf(mu)
@@ -154,7 +171,7 @@ func (f *Filter) Spent() Noise {
 
 // Budget returns the noise level of one Gaussian release of the gate's μ, rounded up.
 func (f *Filter) Budget() Noise {
-	return Noise{Sigma: math.Nextafter(1/f.gate.budget.Mu, math.Inf(1))}
+	return Noise{Sigma: math.Nextafter(1/f.state().gate.budget.Mu, math.Inf(1))}
 }
 
 // noiseOf returns 1/μ, rounded down.
@@ -162,8 +179,9 @@ func noiseOf(mu float64) Noise { return Noise{Sigma: math.Nextafter(1/mu, 0)} }
 
 // Fresh returns the filter of another user of the same gate and ladder, who has spent nothing.
 func (f *Filter) Fresh() filter.Filter[Noise] {
-	return &Filter{gate: f.gate, ladder: f.ladder, counts: f.gate.table.NewCounts()}
+	own := f.state()
+	return newFilter(own.gate, own.ladder, own.gate.table.NewCounts())
 }
 
 // Counts returns a copy of what has been accepted: all there is to keep.
-func (f *Filter) Counts() Counts { return append(Counts(nil), f.counts...) }
+func (f *Filter) Counts() Counts { return append(Counts(nil), f.state().counts...) }

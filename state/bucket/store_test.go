@@ -75,7 +75,7 @@ func TestAStateOfAnotherGateIsRefused(t *testing.T) {
 		"sampling": {restingFilter(t, 4, 0.125, restingOptions, restingBudget), "another table"},
 		"interval": {restingFilter(t, 4, 0.25, finer, restingBudget), "another table"},
 		"ladder":   {restingFilter(t, 5, 0.25, restingOptions, restingBudget), "another table"},
-		"nothing":  {new(bucket.Filter), "NewFilter"},
+		"nothing":  {new(bucket.Filter), "constructor made"},
 	} {
 		if err := c.into.UnmarshalBinary(b); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("another %s: %v, want %q", name, err, c.want)

@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
+	"github.com/tollgate-dp/tollgate/state/internal/stored"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -22,8 +23,14 @@ import (
 //
 // For pure ε_i-DP mechanisms of the same budget NewZCDP accepts whatever this filter
 // does, and more: ½·Σ ε_i² + √(2·Σ ε_i²·ln 1/δ) is less than the above, term by term.
+//
+// Spent is the left side, and Σδ_i, which may be half of δ; 0 where nothing was accepted, but a
+// first loss, however small, costs √(2β·ln 2/δ). Left evaluates the rule some sixty times.
 type Advanced struct {
-	unreadable
+	filterOf[loss.Approx, advanced, *advanced]
+}
+
+type advanced struct {
 	excess, squares fixed.Amount // Σ ε_i(e^ε_i − 1)/2, Σ ε_i²
 	deltas          fixed.Meter
 	epsilon, delta  float64 // of the budget
@@ -47,41 +54,38 @@ func NewAdvanced(budget loss.Approx) (*Advanced, error) {
 	if !(budget.Delta < 1/math.E) {
 		return nil, &units.RangeError{Parameter: "delta", Value: budget.Delta, Range: "at least 1e-300 and below 1/e (0.3678...)"}
 	}
+	return &Advanced{newFilter[loss.Approx](newAdvanced(budget))}, nil
+}
+
+func newAdvanced(budget loss.Approx) advanced {
 	l := -math.Log(budget.Delta)
-	return &Advanced{
+	return advanced{
 		deltas:  fixed.NewMeter(fixed.Down(budget.Delta / 2)),
 		epsilon: budget.Epsilon,
 		delta:   budget.Delta,
 		beta:    budget.Epsilon * budget.Epsilon / (betaFactor * l),
 		weight:  2 * (l + math.Ln2) / (betaFactor * l),
-	}, nil
-}
-
-// Fits reports whether l would be taken.
-func (a *Advanced) Fits(l loss.Approx) bool {
-	if l.Validate() != nil || !a.deltas.Admit(fixed.Ask, fixed.Up(l.Delta)) {
-		return false
 	}
-	excess, squares := a.with(l.Epsilon)
-	return a.allows(excess, squares)
 }
 
-// Spend takes l, or returns ErrExceeded or a *units.RangeError.
-func (a *Advanced) Spend(l loss.Approx) error {
+// Fresh returns a filter of the same budget of which nothing is spent.
+func (a *Advanced) Fresh() Filter[loss.Approx] { return &Advanced{a.fresh()} }
+
+func (a *advanced) admit(act fixed.Act, l loss.Approx) error {
 	if err := l.Validate(); err != nil {
 		return err
 	}
 	excess, squares := a.with(l.Epsilon)
-	if !a.allows(excess, squares) || !a.deltas.Admit(fixed.Spend, fixed.Up(l.Delta)) {
+	if !a.allows(excess, squares) || !a.deltas.Admit(act, fixed.Up(l.Delta)) {
 		return ErrExceeded
 	}
-	a.excess, a.squares = excess, squares
+	if act == fixed.Spend {
+		a.excess, a.squares = excess, squares
+	}
 	return nil
 }
 
-// Left returns the largest ε and the largest δ that still fit, which fit together.
-// It evaluates the halting rule some sixty times.
-func (a *Advanced) Left() loss.Approx {
+func (a *advanced) left() loss.Approx {
 	// ε_i above ε never fits: then Σ ε_i²/β ≥ 28.04·ln 1/δ, and the root alone is
 	// above √2·ε. Non-negative floats are ordered as their bit patterns.
 	patterns := int(math.Float64bits(a.epsilon)) + 1
@@ -95,9 +99,7 @@ func (a *Advanced) Left() loss.Approx {
 	return loss.Approx{Epsilon: epsilon, Delta: a.deltas.Left().FloatDown()}
 }
 
-// Spent returns the left side of the halting rule, rounded up, and Σδ_i, which may be half of δ.
-// It is 0 where nothing was accepted; a first loss, however small, costs √(2β·ln 2/δ).
-func (a *Advanced) Spent() loss.Approx {
+func (a *advanced) spent() loss.Approx {
 	spent := loss.Approx{Delta: a.deltas.Taken().FloatUp()}
 	if !a.squares.IsZero() {
 		spent.Epsilon = a.upTo(a.excess, a.squares)
@@ -105,16 +107,32 @@ func (a *Advanced) Spent() loss.Approx {
 	return spent
 }
 
-// Budget returns ε and δ.
-func (a *Advanced) Budget() loss.Approx { return loss.Approx{Epsilon: a.epsilon, Delta: a.delta} }
+func (a *advanced) budget() loss.Approx { return loss.Approx{Epsilon: a.epsilon, Delta: a.delta} }
+func (a *advanced) fresh() advanced     { return newAdvanced(a.budget()) }
 
-// Fresh returns a filter of the same budget of which nothing is spent.
-func (a *Advanced) Fresh() Filter[loss.Approx] {
-	return &Advanced{epsilon: a.epsilon, delta: a.delta, beta: a.beta, weight: a.weight, deltas: fixed.NewMeter(a.deltas.Limit())}
+func (*advanced) Kind() stored.Kind { return "filter.Advanced" }
+
+func (a *advanced) Layout(c *stored.Codec) {
+	c.Parameters.Float(&a.epsilon)
+	c.Parameters.Float(&a.delta)
+	fresh, err := NewAdvanced(a.budget())
+	if c.Fail(err); c.Failed() {
+		return
+	}
+	if c.Reading() {
+		*a = *fresh.rule()
+	}
+	c.Progress.Amount(&a.excess)
+	c.Progress.Amount(&a.squares)
+	c.Meter(&a.deltas, false)
+	c.Check(a.deltas.Limit() == fresh.rule().deltas.Limit(), "its budget for the δ of losses is not half of δ")
+	// Another machine's logarithm may differ in its last bits.
+	const tolerance = 1 + 0x1p-40
+	c.Check(a.upTo(a.excess, a.squares) <= a.epsilon*tolerance, "more is spent than the budget has")
 }
 
 // with returns the two sums after one more ε.
-func (a *Advanced) with(epsilon float64) (excess, squares fixed.Amount) {
+func (a *advanced) with(epsilon float64) (excess, squares fixed.Amount) {
 	return a.excess.Plus(fixed.Up(excessOf(epsilon))), a.squares.Plus(fixed.SquareUp(epsilon))
 }
 
@@ -147,14 +165,14 @@ func excessOf(epsilon float64) float64 {
 }
 
 // allows reports whether an upper bound of the halting rule's expression is at most ε.
-func (a *Advanced) allows(excess, squares fixed.Amount) bool {
+func (a *advanced) allows(excess, squares fixed.Amount) bool {
 	return a.upTo(excess, squares) <= a.epsilon
 }
 
 // upTo returns an upper bound of the halting rule's expression. Every step is monotone in both
 // sums: correctly rounded operations are, and float64() keeps them from being fused into others
 // on some machines only.
-func (a *Advanced) upTo(excess, squares fixed.Amount) float64 {
+func (a *advanced) upTo(excess, squares fixed.Amount) float64 {
 	ratio := 1 + float64(squares.FloatUp()/a.beta)
 	ratio = coarsen(float64(ratio * evaluationMargin))
 	spread := float64(ratio * (1 + float64(0.5*math.Log(ratio))))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
+	"github.com/tollgate-dp/tollgate/state/internal/stored"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -17,20 +18,23 @@ import (
 // their failures have ρ-zCDP by Feldman and Zrnic's Remark 4.4, and weigh at least
 // Π(1 − δ_i) ≥ 1 − δ.
 type ApproxZCDP struct {
-	unreadable
-	sums pair
+	filterOfSums[loss.ZCDP, approxZCDP]
 }
+
+type approxZCDP struct{ ofZCDP }
+
+func (approxZCDP) name() stored.Kind { return "filter.ApproxZCDP" }
 
 var _ Filter[loss.ZCDP] = (*ApproxZCDP)(nil)
 
 // NewApproxZCDP returns a filter of the budgets ρ, 2^-80 ≤ rho < 2^48, and δ, 0 or
 // 2^-80 ≤ delta < 1. The error is a *units.RangeError.
 func NewApproxZCDP(rho, delta float64) (*ApproxZCDP, error) {
-	sums, err := newPair("rho", rho, delta)
+	pair, err := newPair("rho", rho, delta)
 	if err != nil {
 		return nil, err
 	}
-	return &ApproxZCDP{sums: sums}, nil
+	return &ApproxZCDP{newFilter[loss.ZCDP](sums[loss.ZCDP, approxZCDP]{pair})}, nil
 }
 
 // NewApproxZCDPFor returns the filter whose accepted mechanisms are (ε, δ)-DP
@@ -60,39 +64,9 @@ func NewApproxZCDPFor(budget loss.Approx, approximate float64) (*ApproxZCDP, err
 	if err != nil {
 		return nil, fmt.Errorf("making an approximate zCDP filter for (%v, %v): %w", budget.Epsilon, budget.Delta, err)
 	}
-	return &ApproxZCDP{sums: pair{fixed.Pair{Loss: losses, Delta: deltas}}}, nil
-}
-
-// Fits reports whether l would be taken.
-func (z *ApproxZCDP) Fits(l loss.ZCDP) bool {
-	return l.Validate() == nil && z.sums.fits(l.Rho, l.Delta)
-}
-
-// Spend takes l, or returns ErrExceeded or a *units.RangeError.
-func (z *ApproxZCDP) Spend(l loss.ZCDP) error {
-	if err := l.Validate(); err != nil {
-		return err
-	}
-	return z.sums.spend(l.Rho, l.Delta)
-}
-
-// Left returns what is left of ρ and of δ, which fit together.
-func (z *ApproxZCDP) Left() loss.ZCDP {
-	rho, delta := z.sums.left()
-	return loss.ZCDP{Rho: rho, Delta: delta}
-}
-
-// Spent returns what was spent of ρ and of δ, rounded up.
-func (z *ApproxZCDP) Spent() loss.ZCDP {
-	rho, delta := z.sums.spent()
-	return loss.ZCDP{Rho: rho, Delta: delta}
-}
-
-// Budget returns ρ and δ of the budget, rounded down.
-func (z *ApproxZCDP) Budget() loss.ZCDP {
-	rho, delta := z.sums.budget()
-	return loss.ZCDP{Rho: rho, Delta: delta}
+	pair := fixed.Pair{Loss: losses, Delta: deltas}
+	return &ApproxZCDP{newFilter[loss.ZCDP](sums[loss.ZCDP, approxZCDP]{pair})}, nil
 }
 
 // Fresh returns a filter of the same budget of which nothing is spent.
-func (z *ApproxZCDP) Fresh() Filter[loss.ZCDP] { return &ApproxZCDP{sums: z.sums.fresh()} }
+func (z *ApproxZCDP) Fresh() Filter[loss.ZCDP] { return &ApproxZCDP{z.fresh()} }

@@ -1,6 +1,9 @@
 package filter
 
-import "github.com/tollgate-dp/tollgate/state/loss"
+import (
+	"github.com/tollgate-dp/tollgate/state/internal/stored"
+	"github.com/tollgate-dp/tollgate/state/loss"
+)
 
 // Basic is the filter of basic composition: ε and δ add (Rogers et al. 2016,
 // Theorem 3.3). Everything accepted together is (ε, δ)-DP with the ε and δ of the
@@ -13,52 +16,24 @@ import "github.com/tollgate-dp/tollgate/state/loss"
 // (ε, δ)-DP of the whole survives post-processing, a bound on the loss of each
 // outcome does not. The Gaussian mechanism, for one, violates it alone.
 type Basic struct {
-	unreadable
-	sums pair
+	filterOfSums[loss.Approx, basic]
 }
+
+type basic struct{ ofApprox }
+
+func (basic) name() stored.Kind { return "filter.Basic" }
 
 var _ Filter[loss.Approx] = (*Basic)(nil)
 
 // NewBasic returns a Basic filter: 2^-80 ≤ ε < 2^48, δ is 0 for pure differential
 // privacy or 2^-80 ≤ δ < 1. The error is a *units.RangeError.
 func NewBasic(budget loss.Approx) (*Basic, error) {
-	sums, err := newPair("epsilon", budget.Epsilon, budget.Delta)
+	pair, err := newPair("epsilon", budget.Epsilon, budget.Delta)
 	if err != nil {
 		return nil, err
 	}
-	return &Basic{sums: sums}, nil
-}
-
-// Fits reports whether l would be taken.
-func (b *Basic) Fits(l loss.Approx) bool {
-	return l.Validate() == nil && b.sums.fits(l.Epsilon, l.Delta)
-}
-
-// Spend takes l, or returns ErrExceeded or a *units.RangeError.
-func (b *Basic) Spend(l loss.Approx) error {
-	if err := l.Validate(); err != nil {
-		return err
-	}
-	return b.sums.spend(l.Epsilon, l.Delta)
-}
-
-// Left returns what is left of ε and of δ, which fit together.
-func (b *Basic) Left() loss.Approx {
-	epsilon, delta := b.sums.left()
-	return loss.Approx{Epsilon: epsilon, Delta: delta}
-}
-
-// Spent returns what was spent of ε and of δ, rounded up.
-func (b *Basic) Spent() loss.Approx {
-	epsilon, delta := b.sums.spent()
-	return loss.Approx{Epsilon: epsilon, Delta: delta}
-}
-
-// Budget returns ε and δ of the budget, rounded down.
-func (b *Basic) Budget() loss.Approx {
-	epsilon, delta := b.sums.budget()
-	return loss.Approx{Epsilon: epsilon, Delta: delta}
+	return &Basic{newFilter[loss.Approx](sums[loss.Approx, basic]{pair})}, nil
 }
 
 // Fresh returns a filter of the same budget of which nothing is spent.
-func (b *Basic) Fresh() Filter[loss.Approx] { return &Basic{sums: b.sums.fresh()} }
+func (b *Basic) Fresh() Filter[loss.Approx] { return &Basic{b.fresh()} }

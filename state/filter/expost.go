@@ -1,9 +1,7 @@
 package filter
 
 import (
-	"fmt"
-
-	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/internal/stored"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
@@ -29,10 +27,18 @@ import (
 // ex-post privacy is not kept by post-processing (Remark 1), so E of a rounded or
 // derived value means nothing. The realised bound is a function of the outcomes and
 // no more secret than they are.
+//
+// Spend charges a loss in full, without a reservation: for a mechanism whose bound does not depend
+// on its outcome, before it runs, or, where nothing else is open, for the realised bound of a
+// mechanism that ran because Fits had said yes to its worst case.
 type ExPost struct {
-	unreadable
-	sums pair
+	reserverOfSums[loss.Approx, exPost]
 }
+
+type exPost struct{ ofApprox }
+
+func (exPost) name() stored.Kind { return "filter.ExPost" }
+func (exPost) reserves() bool    { return true }
 
 var _ Reserver[loss.Approx] = (*ExPost)(nil)
 
@@ -47,76 +53,16 @@ func NewExPost(epsilon float64) (*ExPost, error) {
 // the boundaries of the Brownian mechanism. ε as for NewExPost, δ is 0 or 2^-80 ≤ δ
 // < 1; the error is a *units.RangeError.
 func NewExPostApprox(budget loss.Approx) (*ExPost, error) {
-	sums, err := newPair("epsilon", budget.Epsilon, budget.Delta)
+	pair, err := newPair("epsilon", budget.Epsilon, budget.Delta)
 	if err != nil {
 		return nil, err
 	}
-	return &ExPost{sums: sums}, nil
-}
-
-// Fits reports whether a mechanism of this worst case may run.
-func (e *ExPost) Fits(worst loss.Approx) bool {
-	return worst.Validate() == nil && e.sums.fits(worst.Epsilon, worst.Delta)
-}
-
-// Spend charges l in full, without a reservation: for a mechanism whose bound does not
-// depend on its outcome, before it runs, or, where nothing else is open, for the
-// realised bound of a mechanism that ran because Fits had said yes to its worst
-// case. The error is ErrExceeded or a *units.RangeError.
-func (e *ExPost) Spend(l loss.Approx) error {
-	if err := l.Validate(); err != nil {
-		return err
-	}
-	return e.sums.spend(l.Epsilon, l.Delta)
-}
-
-// Reserve sets the largest ε that the mechanism can realise aside and spends its δ at
-// once. The error is ErrExceeded or a *units.RangeError.
-func (e *ExPost) Reserve(worst loss.Approx) error {
-	if err := worst.Validate(); err != nil {
-		return err
-	}
-	return e.sums.reserve(worst.Epsilon, worst.Delta)
-}
-
-// Settle ends a reservation of worst: the realised ε is charged and the rest is given
-// back. The δ that Reserve spent stays spent; realised may not have a larger
-// one. The error is accounts.ErrSettle or a *units.RangeError.
-func (e *ExPost) Settle(worst, realised loss.Approx) error {
-	if err := worst.Validate(); err != nil {
-		return err
-	}
-	if err := realised.Validate(); err != nil {
-		return err
-	}
-	if realised.Delta > worst.Delta {
-		return fmt.Errorf("settling with a larger delta than was reserved: %w", accounts.ErrSettle)
-	}
-	return e.sums.settle(worst.Epsilon, realised.Epsilon)
-}
-
-// Left returns what is neither spent nor reserved of ε, and what is left of δ.
-func (e *ExPost) Left() loss.Approx {
-	epsilon, delta := e.sums.left()
-	return loss.Approx{Epsilon: epsilon, Delta: delta}
-}
-
-// Spent returns what was charged of ε and of δ, rounded up.
-func (e *ExPost) Spent() loss.Approx {
-	epsilon, delta := e.sums.spent()
-	return loss.Approx{Epsilon: epsilon, Delta: delta}
-}
-
-// Budget returns ε and δ of the budget, rounded down.
-func (e *ExPost) Budget() loss.Approx {
-	epsilon, delta := e.sums.budget()
-	return loss.Approx{Epsilon: epsilon, Delta: delta}
+	return newExPost(newFilter[loss.Approx](sums[loss.Approx, exPost]{pair})), nil
 }
 
 // Fresh returns a filter of the same budget of which nothing is spent.
-func (e *ExPost) Fresh() Filter[loss.Approx] { return &ExPost{sums: e.sums.fresh()} }
+func (e *ExPost) Fresh() Filter[loss.Approx] { return newExPost(e.fresh()) }
 
-// Reserved returns ε of the open reservations, rounded up. Their δ is spent.
-func (e *ExPost) Reserved() loss.Approx {
-	return loss.Approx{Epsilon: e.sums.Loss.Reserved().FloatUp()}
+func newExPost(f filterOfSums[loss.Approx, exPost]) *ExPost {
+	return &ExPost{reserverOfSums[loss.Approx, exPost]{f}}
 }

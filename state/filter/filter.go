@@ -7,6 +7,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
+	"github.com/tollgate-dp/tollgate/state/internal/stored"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -81,6 +82,14 @@ func limitOf(name string, budget *big.Float) (fixed.Meter, error) {
 		return fixed.Meter{}, err
 	}
 	return fixed.NewMeter(fixed.BigDown(budget)), nil
+}
+
+// layoutLoss is the Meter of a budget at rest: see limit.
+func layoutLoss(c *stored.Codec, m *fixed.Meter, reserves bool) {
+	c.Meter(m, reserves)
+	if budget := m.Limit().FloatDown(); budget < leastBudget {
+		c.Fail(&units.RangeError{Parameter: "budget", Value: budget, Range: limitRange})
+	}
 }
 
 // failure returns a Meter for a sum of δ: 0, or from 2^-80 to below 1.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
+	"github.com/tollgate-dp/tollgate/state/internal/stored"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -17,9 +18,10 @@ import (
 // one; that is Theorem 11 on the filtered mechanism: what is refused counts as a
 // mechanism that releases nothing, so that Σ μ² ≤ B² on every path.
 type GDP struct {
-	unreadable
-	squares fixed.Meter
+	filterOf[loss.GDP, gdp, *gdp]
 }
+
+type gdp struct{ squares fixed.Meter }
 
 var _ Filter[loss.GDP] = (*GDP)(nil)
 
@@ -30,7 +32,7 @@ func NewGDP(mu float64) (*GDP, error) {
 	if err := checkMu(mu); err != nil {
 		return nil, err
 	}
-	return &GDP{squares: fixed.NewMeter(fixed.SquareDown(mu))}, nil
+	return newGDP(fixed.NewMeter(fixed.SquareDown(mu))), nil
 }
 
 func checkMu(mu float64) error {
@@ -52,33 +54,25 @@ func NewGDPFor(budget loss.Approx) (*GDP, error) {
 	if err := checkMu(squares.Root()); err != nil {
 		return nil, fmt.Errorf("making a Gaussian filter for (%v, %v): %w", budget.Epsilon, budget.Delta, err)
 	}
-	return &GDP{squares: fixed.NewMeter(squares)}, nil
+	return newGDP(fixed.NewMeter(squares)), nil
 }
 
-// Fits reports whether l would be taken.
-func (g *GDP) Fits(l loss.GDP) bool {
-	return l.Validate() == nil && g.squares.Admit(fixed.Ask, fixed.SquareUp(l.Mu))
-}
+func newGDP(squares fixed.Meter) *GDP { return &GDP{newFilter[loss.GDP](gdp{squares})} }
 
-// Spend takes l, or returns ErrExceeded or a *units.RangeError.
-func (g *GDP) Spend(l loss.GDP) error {
+// Fresh returns a filter of the same budget of which nothing is spent.
+func (g *GDP) Fresh() Filter[loss.GDP] { return &GDP{g.fresh()} }
+
+func (g *gdp) admit(act fixed.Act, l loss.GDP) error {
 	if err := l.Validate(); err != nil {
 		return err
 	}
-	if !g.squares.Admit(fixed.Spend, fixed.SquareUp(l.Mu)) {
-		return ErrExceeded
-	}
-	return nil
+	return exceeded(g.squares.Admit(act, fixed.SquareUp(l.Mu)))
 }
 
-// Left returns the largest μ that still fits.
-func (g *GDP) Left() loss.GDP { return loss.GDP{Mu: g.squares.Left().Root()} }
+func (g *gdp) left() loss.GDP   { return loss.GDP{Mu: g.squares.Left().Root()} }
+func (g *gdp) spent() loss.GDP  { return loss.GDP{Mu: g.squares.Taken().RootUp()} }
+func (g *gdp) budget() loss.GDP { return loss.GDP{Mu: g.squares.Limit().Root()} }
+func (g *gdp) fresh() gdp       { return gdp{g.squares.Fresh()} }
 
-// Spent returns √Σμ² of everything accepted, rounded up.
-func (g *GDP) Spent() loss.GDP { return loss.GDP{Mu: g.squares.Taken().RootUp()} }
-
-// Budget returns μ of the budget, rounded down.
-func (g *GDP) Budget() loss.GDP { return loss.GDP{Mu: g.squares.Limit().Root()} }
-
-// Fresh returns a filter of the same budget of which nothing is spent.
-func (g *GDP) Fresh() Filter[loss.GDP] { return &GDP{squares: fixed.NewMeter(g.squares.Limit())} }
+func (*gdp) Kind() stored.Kind        { return "filter.GDP" }
+func (g *gdp) Layout(c *stored.Codec) { layoutLoss(c, &g.squares, false) }

@@ -1,6 +1,9 @@
 package filter
 
-import "github.com/tollgate-dp/tollgate/state/loss"
+import (
+	"github.com/tollgate-dp/tollgate/state/internal/stored"
+	"github.com/tollgate-dp/tollgate/state/loss"
+)
 
 // Mixed has zCDP and ex-post private mechanisms side by side (Rogers et al. 2023,
 // Theorem 3): at each step either kind may run, chosen and bounded from everything
@@ -14,8 +17,11 @@ import "github.com/tollgate-dp/tollgate/state/loss"
 // analyst use the answers of one to question the other. A part that is used up does
 // not stop the other, and nothing moves between the budgets: a ρ has no use for an ε
 // that was saved by stopping early.
-type Mixed struct {
-	unreadable
+//
+// What Concentrated and ExPost returned before a state is read goes on with what was read.
+type Mixed struct{ value[mixed, *mixed] }
+
+type mixed struct {
 	concentrated ApproxZCDP
 	exPost       ExPost
 	promise      loss.Approx
@@ -40,17 +46,29 @@ func NewMixed(concentrated loss.Approx, approximate float64, exPost loss.Approx)
 	if err := promise.Validate(); err != nil {
 		return nil, err
 	}
-	return &Mixed{concentrated: *z, exPost: *e, promise: promise}, nil
+	return &Mixed{stored.New(mixed{concentrated: *z, exPost: *e, promise: promise})}, nil
 }
 
 // Concentrated returns the filter for (approximate) zCDP mechanisms, the same one at
 // every call.
-func (m *Mixed) Concentrated() *ApproxZCDP { return &m.concentrated }
+func (m *Mixed) Concentrated() *ApproxZCDP { return &stored.Of(&m.value).concentrated }
 
 // ExPost returns the filter for ex-post private mechanisms, the same one at every
 // call.
-func (m *Mixed) ExPost() *ExPost { return &m.exPost }
+func (m *Mixed) ExPost() *ExPost { return &stored.Of(&m.value).exPost }
 
 // Promise returns the (ε, δ) that holds for everything accepted by both parts,
 // rounded up.
-func (m *Mixed) Promise() loss.Approx { return m.promise }
+func (m *Mixed) Promise() loss.Approx { return stored.Of(&m.value).promise }
+
+func (*mixed) Kind() stored.Kind { return "filter.Mixed" }
+
+func (m *mixed) Layout(c *stored.Codec) {
+	c.Parameters.Float(&m.promise.Epsilon)
+	c.Parameters.Float(&m.promise.Delta)
+	c.Fail(m.promise.Validate())
+	m.concentrated.rule().Layout(c)
+	m.exPost.rule().Layout(c)
+	exPost := m.exPost.Budget()
+	c.Check(exPost.Epsilon <= m.promise.Epsilon && exPost.Delta <= m.promise.Delta, "one of its parts has more than the promise of both")
+}

@@ -2,6 +2,7 @@ package filter
 
 import (
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
+	"github.com/tollgate-dp/tollgate/state/internal/stored"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -14,7 +15,10 @@ import (
 // divergence does not fall with its order. One that has no such order is a
 // *units.RangeError.
 type Renyi struct {
-	unreadable
+	filterOf[loss.RDP, renyi, *renyi]
+}
+
+type renyi struct {
 	order    float64
 	epsilons fixed.Meter
 }
@@ -31,62 +35,38 @@ func NewRenyi(order, epsilon float64) (*Renyi, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Renyi{order: order, epsilons: meter}, nil
-}
-
-// Fits reports whether l would be taken.
-func (r *Renyi) Fits(l loss.RDP) bool {
-	price, err := r.price(l)
-	return err == nil && r.epsilons.Admit(fixed.Ask, price)
-}
-
-// Spend takes l, or returns ErrExceeded or a *units.RangeError.
-func (r *Renyi) Spend(l loss.RDP) error {
-	price, err := r.price(l)
-	if err != nil {
-		return err
-	}
-	if !r.epsilons.Admit(fixed.Spend, price) {
-		return ErrExceeded
-	}
-	return nil
-}
-
-// Left returns the largest divergence of the filter's order that still fits, a
-// fresh slice.
-func (r *Renyi) Left() loss.RDP {
-	return loss.RDP{{Alpha: r.order, Epsilon: r.epsilons.Left().FloatDown()}}
-}
-
-// Spent returns the sum of the divergences of the filter's order, rounded up; a fresh
-// slice.
-func (r *Renyi) Spent() loss.RDP {
-	return loss.RDP{{Alpha: r.order, Epsilon: r.epsilons.Taken().FloatUp()}}
-}
-
-// Budget returns the divergence of the filter's order that the budget allows, rounded down; a
-// fresh slice.
-func (r *Renyi) Budget() loss.RDP {
-	return loss.RDP{{Alpha: r.order, Epsilon: r.epsilons.Limit().FloatDown()}}
+	return &Renyi{newFilter[loss.RDP](renyi{order, meter})}, nil
 }
 
 // Fresh returns a filter of the same budget of which nothing is spent.
-func (r *Renyi) Fresh() Filter[loss.RDP] {
-	return &Renyi{order: r.order, epsilons: fixed.NewMeter(r.epsilons.Limit())}
-}
+func (r *Renyi) Fresh() Filter[loss.RDP] { return &Renyi{r.fresh()} }
 
-func (r *Renyi) price(l loss.RDP) (fixed.Amount, error) {
+func (r *renyi) admit(act fixed.Act, l loss.RDP) error {
 	if err := l.Validate(); err != nil {
-		return fixed.Max, err
+		return err
 	}
 	if err := reaches(l, r.order); err != nil {
-		return fixed.Max, err
+		return err
 	}
 	i := 0
 	for l[i].Alpha < r.order {
 		i++
 	}
-	return fixed.Up(l[i].Epsilon), nil
+	return exceeded(r.epsilons.Admit(act, fixed.Up(l[i].Epsilon)))
+}
+
+func (r *renyi) at(epsilon float64) loss.RDP { return loss.RDP{{Alpha: r.order, Epsilon: epsilon}} }
+func (r *renyi) left() loss.RDP              { return r.at(r.epsilons.Left().FloatDown()) }
+func (r *renyi) spent() loss.RDP             { return r.at(r.epsilons.Taken().FloatUp()) }
+func (r *renyi) budget() loss.RDP            { return r.at(r.epsilons.Limit().FloatDown()) }
+func (r *renyi) fresh() renyi                { return renyi{r.order, r.epsilons.Fresh()} }
+
+func (*renyi) Kind() stored.Kind { return "filter.Renyi" }
+
+func (r *renyi) Layout(c *stored.Codec) {
+	c.Parameters.Float(&r.order)
+	c.Fail(loss.RDP{{Alpha: r.order}}.Validate())
+	layoutLoss(c, &r.epsilons, false)
 }
 
 // RenyiOrders is the Rényi filter of many orders: it accepts as long as every order
@@ -101,8 +81,11 @@ func (r *Renyi) price(l loss.RDP) (fixed.Amount, error) {
 // order of at least that. One that does not reach the highest order is a
 // *units.RangeError.
 type RenyiOrders struct {
-	unreadable
-	orders   []float64
+	filterOf[loss.RDP, renyiOrders, *renyiOrders]
+}
+
+type renyiOrders struct {
+	orders   []float64 // never changes
 	epsilons []fixed.Meter
 	prices   []fixed.Amount // of the loss at hand
 }
@@ -116,7 +99,7 @@ func NewRenyiOrders(budget loss.RDP) (*RenyiOrders, error) {
 	if err := budget.Validate(); err != nil {
 		return nil, err
 	}
-	r := &RenyiOrders{prices: make([]fixed.Amount, len(budget))}
+	r := renyiOrders{prices: make([]fixed.Amount, len(budget))}
 	for _, o := range budget {
 		meter, err := limit("epsilon", o.Epsilon)
 		if err != nil {
@@ -125,42 +108,40 @@ func NewRenyiOrders(budget loss.RDP) (*RenyiOrders, error) {
 		r.orders = append(r.orders, o.Alpha)
 		r.epsilons = append(r.epsilons, meter)
 	}
-	return r, nil
+	return &RenyiOrders{newFilter[loss.RDP](r)}, nil
 }
 
-// Fits reports whether l would be taken.
-func (r *RenyiOrders) Fits(l loss.RDP) bool { return r.price(l) == nil && r.fits() }
+// Fresh returns a filter of the same budget of which nothing is spent.
+func (r *RenyiOrders) Fresh() Filter[loss.RDP] { return &RenyiOrders{r.fresh()} }
 
-// Spend takes l, or returns ErrExceeded or a *units.RangeError.
-func (r *RenyiOrders) Spend(l loss.RDP) error {
+func (r *renyiOrders) admit(act fixed.Act, l loss.RDP) error {
 	if err := r.price(l); err != nil {
 		return err
 	}
-	if !r.fits() {
-		return ErrExceeded
+	for i, price := range r.prices {
+		if !r.epsilons[i].Admit(fixed.Ask, price) {
+			return ErrExceeded
+		}
 	}
 	for i, price := range r.prices {
-		r.epsilons[i].Admit(fixed.Spend, price)
+		r.epsilons[i].Admit(act, price)
 	}
 	return nil
 }
 
-// Left returns what is left at each order, a fresh slice.
-func (r *RenyiOrders) Left() loss.RDP {
+func (r *renyiOrders) left() loss.RDP {
 	return r.curve(func(m *fixed.Meter) float64 { return m.Left().FloatDown() })
 }
 
-// Spent returns the sum of the divergences at each order, rounded up; a fresh slice.
-func (r *RenyiOrders) Spent() loss.RDP {
+func (r *renyiOrders) spent() loss.RDP {
 	return r.curve(func(m *fixed.Meter) float64 { return m.Taken().FloatUp() })
 }
 
-// Budget returns the budget at each order, rounded down; a fresh slice.
-func (r *RenyiOrders) Budget() loss.RDP {
+func (r *renyiOrders) budget() loss.RDP {
 	return r.curve(func(m *fixed.Meter) float64 { return m.Limit().FloatDown() })
 }
 
-func (r *RenyiOrders) curve(at func(*fixed.Meter) float64) loss.RDP {
+func (r *renyiOrders) curve(at func(*fixed.Meter) float64) loss.RDP {
 	curve := make(loss.RDP, len(r.orders))
 	for i, alpha := range r.orders {
 		curve[i] = loss.Order{Alpha: alpha, Epsilon: at(&r.epsilons[i])}
@@ -168,21 +149,31 @@ func (r *RenyiOrders) curve(at func(*fixed.Meter) float64) loss.RDP {
 	return curve
 }
 
-// Fresh returns a filter of the same budget of which nothing is spent.
-func (r *RenyiOrders) Fresh() Filter[loss.RDP] {
-	fresh := &RenyiOrders{
-		orders:   r.orders, // never changes
-		epsilons: make([]fixed.Meter, len(r.epsilons)),
-		prices:   make([]fixed.Amount, len(r.prices)),
-	}
+func (r *renyiOrders) fresh() renyiOrders {
+	fresh := renyiOrders{r.orders, make([]fixed.Meter, len(r.epsilons)), make([]fixed.Amount, len(r.prices))}
 	for i := range r.epsilons {
-		fresh.epsilons[i] = fixed.NewMeter(r.epsilons[i].Limit())
+		fresh.epsilons[i] = r.epsilons[i].Fresh()
 	}
 	return fresh
 }
 
+func (*renyiOrders) Kind() stored.Kind { return "filter.RenyiOrders" }
+
+func (r *renyiOrders) Layout(c *stored.Codec) {
+	n := len(r.orders)
+	c.Parameters.Length(&n, 8+2*fixed.Size)
+	if c.Reading() {
+		*r = renyiOrders{make([]float64, n), make([]fixed.Meter, n), make([]fixed.Amount, n)}
+	}
+	for i := range r.orders {
+		c.Parameters.Float(&r.orders[i])
+		layoutLoss(c, &r.epsilons[i], false)
+	}
+	c.Fail(r.budget().Validate())
+}
+
 // price puts what l costs at each order into r.prices.
-func (r *RenyiOrders) price(l loss.RDP) error {
+func (r *renyiOrders) price(l loss.RDP) error {
 	if err := l.Validate(); err != nil {
 		return err
 	}
@@ -197,15 +188,6 @@ func (r *RenyiOrders) price(l loss.RDP) error {
 		r.prices[i] = fixed.Up(l[next].Epsilon)
 	}
 	return nil
-}
-
-func (r *RenyiOrders) fits() bool {
-	for i := range r.epsilons {
-		if !r.epsilons[i].Admit(fixed.Ask, r.prices[i]) {
-			return false
-		}
-	}
-	return true
 }
 
 // reaches returns a *units.RangeError unless l has an order of at least alpha. l is

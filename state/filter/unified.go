@@ -1,9 +1,7 @@
 package filter
 
 import (
-	"fmt"
-
-	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/internal/stored"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
@@ -13,7 +11,8 @@ import (
 // concurrent use.
 //
 // Reserve the ρ of the last rung before the first one is released, stop when the
-// released answers say so, then Settle with the ρ of the rung that was reached. A
+// released answers say so, then Settle with the ρ of the rung that was reached, or with the zero
+// loss if none was released. A
 // rung whose noise has variance T costs ρ = D²/(2T) at sensitivity D. Any number of
 // mechanisms may be open at once; Spend takes those whose loss is known before.
 //
@@ -27,9 +26,13 @@ import (
 // (see ExPost), nor for fresh noise at every rung, which costs the sum of all rungs,
 // nor for a stop that reads the data.
 type Unified struct {
-	unreadable
-	sums pair
+	reserverOfSums[loss.ZCDP, unified]
 }
+
+type unified struct{ ofZCDP }
+
+func (unified) name() stored.Kind { return "filter.Unified" }
+func (unified) reserves() bool    { return true }
 
 var _ Reserver[loss.ZCDP] = (*Unified)(nil)
 
@@ -40,7 +43,7 @@ func NewUnified(rho, delta float64) (*Unified, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Unified{sums: z.sums}, nil
+	return newUnified(newFilter[loss.ZCDP](sums[loss.ZCDP, unified]{z.rule().Pair})), nil
 }
 
 // NewUnifiedFor returns a filter with the budgets of NewApproxZCDPFor: everything
@@ -50,70 +53,12 @@ func NewUnifiedFor(budget loss.Approx, approximate float64) (*Unified, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Unified{sums: z.sums}, nil
-}
-
-// Fits reports whether l would be taken by Spend or Reserve.
-func (u *Unified) Fits(l loss.ZCDP) bool {
-	return l.Validate() == nil && u.sums.fits(l.Rho, l.Delta)
-}
-
-// Spend takes l, or returns ErrExceeded or a *units.RangeError.
-func (u *Unified) Spend(l loss.ZCDP) error {
-	if err := l.Validate(); err != nil {
-		return err
-	}
-	return u.sums.spend(l.Rho, l.Delta)
-}
-
-// Reserve sets the ρ of the worst rung aside and spends its δ at once. The error is
-// ErrExceeded or a *units.RangeError.
-func (u *Unified) Reserve(worst loss.ZCDP) error {
-	if err := worst.Validate(); err != nil {
-		return err
-	}
-	return u.sums.reserve(worst.Rho, worst.Delta)
-}
-
-// Settle ends a reservation of worst: the ρ of the rung that was reached is charged and the
-// rest is given back. The δ that Reserve spent stays spent; stopped may not have a
-// larger one. A mechanism that never released a rung is settled with the zero
-// loss. The error is accounts.ErrSettle or a *units.RangeError.
-func (u *Unified) Settle(worst, stopped loss.ZCDP) error {
-	if err := worst.Validate(); err != nil {
-		return err
-	}
-	if err := stopped.Validate(); err != nil {
-		return err
-	}
-	if stopped.Delta > worst.Delta {
-		return fmt.Errorf("settling with a larger delta than was reserved: %w", accounts.ErrSettle)
-	}
-	return u.sums.settle(worst.Rho, stopped.Rho)
-}
-
-// Left returns what is neither spent nor reserved of ρ, and what is left of δ.
-func (u *Unified) Left() loss.ZCDP {
-	rho, delta := u.sums.left()
-	return loss.ZCDP{Rho: rho, Delta: delta}
-}
-
-// Spent returns what was charged of ρ and of δ, rounded up.
-func (u *Unified) Spent() loss.ZCDP {
-	rho, delta := u.sums.spent()
-	return loss.ZCDP{Rho: rho, Delta: delta}
-}
-
-// Budget returns ρ and δ of the budget, rounded down.
-func (u *Unified) Budget() loss.ZCDP {
-	rho, delta := u.sums.budget()
-	return loss.ZCDP{Rho: rho, Delta: delta}
+	return newUnified(newFilter[loss.ZCDP](sums[loss.ZCDP, unified]{z.rule().Pair})), nil
 }
 
 // Fresh returns a filter of the same budget of which nothing is spent.
-func (u *Unified) Fresh() Filter[loss.ZCDP] { return &Unified{sums: u.sums.fresh()} }
+func (u *Unified) Fresh() Filter[loss.ZCDP] { return newUnified(u.fresh()) }
 
-// Reserved returns ρ of the open reservations, rounded up. Their δ is spent.
-func (u *Unified) Reserved() loss.ZCDP {
-	return loss.ZCDP{Rho: u.sums.Loss.Reserved().FloatUp()}
+func newUnified(f filterOfSums[loss.ZCDP, unified]) *Unified {
+	return &Unified{reserverOfSums[loss.ZCDP, unified]{f}}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
+	"github.com/tollgate-dp/tollgate/state/internal/stored"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -19,9 +20,10 @@ import (
 // It takes plain zCDP: a loss with a δ is a *units.RangeError here, see ApproxZCDP.
 // A pure ε-DP mechanism is ε²/2-zCDP, which is the theorem's ½·Σε².
 type ZCDP struct {
-	unreadable
-	rho fixed.Meter
+	filterOf[loss.ZCDP, zcdp, *zcdp]
 }
+
+type zcdp struct{ rho fixed.Meter }
 
 var _ Filter[loss.ZCDP] = (*ZCDP)(nil)
 
@@ -53,46 +55,29 @@ func newZCDP(budget loss.Approx, rho *big.Float) (*ZCDP, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a zCDP filter for (%v, %v): %w", budget.Epsilon, budget.Delta, err)
 	}
-	return &ZCDP{rho: meter}, nil
+	return &ZCDP{newFilter[loss.ZCDP](zcdp{meter})}, nil
 }
-
-// Fits reports whether l would be taken.
-func (z *ZCDP) Fits(l loss.ZCDP) bool {
-	return checkPlain(l) == nil && z.rho.Admit(fixed.Ask, fixed.Up(l.Rho))
-}
-
-// Spend takes l, or returns ErrExceeded or a *units.RangeError.
-func (z *ZCDP) Spend(l loss.ZCDP) error {
-	if err := checkPlain(l); err != nil {
-		return err
-	}
-	if !z.rho.Admit(fixed.Spend, fixed.Up(l.Rho)) {
-		return ErrExceeded
-	}
-	return nil
-}
-
-// Left returns the largest ρ that still fits, with a δ of 0.
-func (z *ZCDP) Left() loss.ZCDP { return loss.ZCDP{Rho: z.rho.Left().FloatDown()} }
-
-// Spent returns Σρ of everything accepted, rounded up.
-func (z *ZCDP) Spent() loss.ZCDP { return loss.ZCDP{Rho: z.rho.Taken().FloatUp()} }
-
-// Budget returns ρ of the budget, rounded down.
-func (z *ZCDP) Budget() loss.ZCDP { return loss.ZCDP{Rho: z.rho.Limit().FloatDown()} }
 
 // Fresh returns a filter of the same budget of which nothing is spent.
-func (z *ZCDP) Fresh() Filter[loss.ZCDP] { return &ZCDP{rho: fixed.NewMeter(z.rho.Limit())} }
+func (z *ZCDP) Fresh() Filter[loss.ZCDP] { return &ZCDP{z.fresh()} }
 
-func checkPlain(l loss.ZCDP) error {
+func (z *zcdp) admit(act fixed.Act, l loss.ZCDP) error {
 	if err := l.Validate(); err != nil {
 		return err
 	}
 	if l.Delta != 0 {
 		return &units.RangeError{Parameter: "delta", Value: l.Delta, Range: "0: this filter takes plain zCDP"}
 	}
-	return nil
+	return exceeded(z.rho.Admit(act, fixed.Up(l.Rho)))
 }
+
+func (z *zcdp) left() loss.ZCDP   { return loss.ZCDP{Rho: z.rho.Left().FloatDown()} }
+func (z *zcdp) spent() loss.ZCDP  { return loss.ZCDP{Rho: z.rho.Taken().FloatUp()} }
+func (z *zcdp) budget() loss.ZCDP { return loss.ZCDP{Rho: z.rho.Limit().FloatDown()} }
+func (z *zcdp) fresh() zcdp       { return zcdp{z.rho.Fresh()} }
+
+func (*zcdp) Kind() stored.Kind        { return "filter.ZCDP" }
+func (z *zcdp) Layout(c *stored.Codec) { layoutLoss(c, &z.rho, false) }
 
 // simpleRho returns the ρ of ε = ρ + 2·√(ρ·ln 1/δ), less a relative 2^-140, or a
 // *units.RangeError. With L = ln 1/δ it is (ε/(√(L+ε) + √L))², in which nothing

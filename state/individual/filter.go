@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/tollgate-dp/tollgate/state/filter"
+	"github.com/tollgate-dp/tollgate/state/internal/stored"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -32,7 +33,10 @@ const (
 // Filter keeps one filter of losses L for every user, named by a key K. Not safe
 // for concurrent use.
 type Filter[K comparable, L any] struct {
-	unreadable
+	value[users[K, L], *users[K, L]]
+}
+
+type users[K comparable, L any] struct {
 	policy   Policy
 	fresh    filter.Filter[L] // nothing is spent of it
 	accounts map[K]*account[L]
@@ -55,7 +59,7 @@ func New[K comparable, L any](policy Policy, budget filter.Filter[L]) (*Filter[K
 	if budget == nil {
 		return nil, ErrNoBudget
 	}
-	return &Filter[K, L]{policy: policy, fresh: budget.Fresh(), accounts: make(map[K]*account[L])}, nil
+	return &Filter[K, L]{stored.New(users[K, L]{policy: policy, fresh: budget.Fresh(), accounts: make(map[K]*account[L])})}, nil
 }
 
 // NewGDPFor is New for users who are named by strings, Gaussian losses, and the budget that
@@ -78,6 +82,8 @@ func NewZCDPFor(policy Policy, budget loss.Approx) (*Filter[string, loss.ZCDP], 
 	return New[string](policy, f)
 }
 
+func (f *Filter[K, L]) users() *users[K, L] { return stored.Of(&f.value) }
+
 // Active is who takes part in one round. It depends on private data.
 type Active[K comparable] struct {
 	Users   []K // in the order given
@@ -95,10 +101,11 @@ type Active[K comparable] struct {
 // Users that were charged before it stay charged, which does not harm privacy. The
 // time for one user does not depend on what was charged before.
 func (f *Filter[K, L]) Round(losses iter.Seq2[K, L]) (Active[K], error) {
-	f.round++
+	u := f.users()
+	u.round++
 	var active Active[K]
 	for user, l := range losses {
-		admitted, err := f.admit(user, l)
+		admitted, err := u.admit(user, l)
 		switch {
 		case err == nil && admitted:
 			active.Users = append(active.Users, user)
@@ -107,7 +114,7 @@ func (f *Filter[K, L]) Round(losses iter.Seq2[K, L]) (Active[K], error) {
 		case errors.Is(err, errInvalid):
 			active.Invalid++
 		default:
-			return Active[K]{}, fmt.Errorf("determining the active users of round %d: %w", f.round, err)
+			return Active[K]{}, fmt.Errorf("determining the active users of round %d: %w", u.round, err)
 		}
 	}
 	return active, nil
@@ -117,16 +124,16 @@ var errInvalid = errors.New("loss is invalid")
 
 // admit charges user for this round, or returns false or an error: ErrExceeded,
 // errInvalid, or one that ends the round.
-func (f *Filter[K, L]) admit(user K, l L) (bool, error) {
-	a, ok := f.accounts[user]
+func (u *users[K, L]) admit(user K, l L) (bool, error) {
+	a, ok := u.accounts[user]
 	if !ok {
-		a = &account[L]{filter: f.fresh.Fresh()}
-		f.accounts[user] = a
+		a = &account[L]{filter: u.fresh.Fresh()}
+		u.accounts[user] = a
 	}
-	if a.round == f.round {
+	if a.round == u.round {
 		return false, ErrTwice
 	}
-	a.round = f.round
+	a.round = u.round
 	if a.out {
 		return false, nil
 	}
@@ -134,7 +141,7 @@ func (f *Filter[K, L]) admit(user K, l L) (bool, error) {
 	if err == nil {
 		return true, nil
 	}
-	a.out = f.policy == ForGood
+	a.out = u.policy == ForGood
 	if errors.Is(err, filter.ErrExceeded) {
 		return false, filter.ErrExceeded
 	}
@@ -145,10 +152,10 @@ func (f *Filter[K, L]) admit(user K, l L) (bool, error) {
 // user who was never named, and the zero value, whatever is left, for one who is
 // out for good. It changes nothing.
 func (f *Filter[K, L]) Left(user K) L {
-	a, ok := f.accounts[user]
+	a, ok := f.users().accounts[user]
 	switch {
 	case !ok:
-		return f.fresh.Left()
+		return f.users().fresh.Left()
 	case a.out:
 		var none L
 		return none
@@ -159,14 +166,37 @@ func (f *Filter[K, L]) Left(user K) L {
 // Spent returns what was charged to the user, all together, as one loss, rounded up;
 // also to one who is out for good. It changes nothing, and depends on private data.
 func (f *Filter[K, L]) Spent(user K) L {
-	if a, ok := f.accounts[user]; ok {
+	if a, ok := f.users().accounts[user]; ok {
 		return a.filter.Spent()
 	}
-	return f.fresh.Spent()
+	return f.users().fresh.Spent()
 }
 
 // Budget returns every user's budget, rounded down.
-func (f *Filter[K, L]) Budget() L { return f.fresh.Budget() }
+func (f *Filter[K, L]) Budget() L { return f.users().fresh.Budget() }
 
 // Users returns how many users have an account. It depends on private data.
-func (f *Filter[K, L]) Users() int { return len(f.accounts) }
+func (f *Filter[K, L]) Users() int { return len(f.users().accounts) }
+
+func (*users[K, L]) Kind() stored.Kind { return "individual.Filter" }
+
+// Blank is of the same policy and budget: the type of users' filters is not stored.
+func (u *users[K, L]) Blank() (users[K, L], bool) {
+	return users[K, L]{policy: u.policy, fresh: u.fresh}, u.fresh != nil
+}
+
+func (u *users[K, L]) Layout(c *stored.Codec) {
+	policy := u.policy == ForGood
+	c.Parameters.Flag(&policy)
+	c.Check(policy == (u.policy == ForGood), "it has another policy than the value that it is read into")
+	same(c, u.fresh)
+	c.Progress.Uint(&u.round)
+	layoutUsers(c, &u.accounts, func(a **account[L]) {
+		if c.Reading() {
+			*a = &account[L]{filter: u.fresh.Fresh()}
+		}
+		c.Progress.Flag(&(*a).out)
+		c.Check(!(*a).out || u.policy == ForGood, "a user is out for good, which the policy does not know")
+		c.Progress.Value((*a).filter)
+	})
+}

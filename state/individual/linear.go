@@ -10,6 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/filter"
+	"github.com/tollgate-dp/tollgate/state/internal/stored"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
@@ -45,7 +46,10 @@ type Noise func(total int64, sigma float64) (float64, error)
 //
 // Not safe for concurrent use.
 type LinearQueries[K comparable] struct {
-	unreadable
+	value[queries[K], *queries[K]]
+}
+
+type queries[K comparable] struct {
 	users *Filter[K, SquaredNorm]
 	noise Noise
 	kappa float64
@@ -70,8 +74,10 @@ func NewLinearQueries[K comparable](norm SquaredNorm, kappa float64, policy Poli
 	if err != nil {
 		return nil, err
 	}
-	return &LinearQueries[K]{users: users, noise: noise, kappa: kappa, sigma: deviation(norm, kappa)}, nil
+	return &LinearQueries[K]{stored.New(queries[K]{users: users, noise: noise, kappa: kappa, sigma: deviation(norm, kappa)})}, nil
 }
+
+func (q *LinearQueries[K]) queries() *queries[K] { return stored.Of(&q.value) }
 
 // deviation returns √(norm/(2κ)), rounded up.
 func deviation(norm SquaredNorm, kappa float64) float64 {
@@ -84,10 +90,10 @@ func deviation(norm SquaredNorm, kappa float64) float64 {
 
 // Sigma returns the standard deviation of the noise of every coordinate, σ² =
 // norm budget/(2κ), rounded up.
-func (q *LinearQueries[K]) Sigma() float64 { return q.sigma }
+func (q *LinearQueries[K]) Sigma() float64 { return q.queries().sigma }
 
 // Kappa returns the zCDP parameter of all answers together.
-func (q *LinearQueries[K]) Kappa() float64 { return q.kappa }
+func (q *LinearQueries[K]) Kappa() float64 { return q.queries().kappa }
 
 // Answer returns the noisy sum of one query over the users that are active in it: d
 // coordinates, d ≥ 1. values yields every user once, with their own d integers,
@@ -104,13 +110,14 @@ func (q *LinearQueries[K]) Answer(d int, values iter.Seq2[K, []int64]) ([]float6
 	if d < 1 {
 		return nil, &units.RangeError{Parameter: "d", Value: float64(d), Range: "at least 1"}
 	}
-	totals, err := q.sum(d, values)
+	own := q.queries()
+	totals, err := own.sum(d, values)
 	if err != nil {
 		return nil, fmt.Errorf("answering a linear query: %w", err)
 	}
 	answers := make([]float64, d)
 	for j, total := range totals {
-		if answers[j], err = q.noise(total.Clamp(-greatestTotal, greatestTotal), q.sigma); err != nil {
+		if answers[j], err = own.noise(total.Clamp(-greatestTotal, greatestTotal), own.sigma); err != nil {
 			return nil, fmt.Errorf("drawing the noise of a linear query: %w", err)
 		}
 	}
@@ -119,15 +126,16 @@ func (q *LinearQueries[K]) Answer(d int, values iter.Seq2[K, []int64]) ([]float6
 
 // sum charges the users of a query and adds up the vectors of those that are
 // active.
-func (q *LinearQueries[K]) sum(d int, values iter.Seq2[K, []int64]) ([]int128.Int, error) {
-	q.users.round++
+func (q *queries[K]) sum(d int, values iter.Seq2[K, []int64]) ([]int128.Int, error) {
+	users := q.users.users()
+	users.round++
 	totals := make([]int128.Int, d)
 	for user, vector := range values {
 		norm := SquaredNorm(math.MaxUint64)
 		if len(vector) == d {
 			norm = squaredNorm(vector)
 		}
-		admitted, err := q.users.admit(user, norm)
+		admitted, err := users.admit(user, norm)
 		if err != nil && !errors.Is(err, filter.ErrExceeded) {
 			return nil, err
 		}
@@ -142,13 +150,13 @@ func (q *LinearQueries[K]) sum(d int, values iter.Seq2[K, []int64]) ([]int128.In
 }
 
 // Spent returns how much squared norm was charged to the user; see Filter.Spent.
-func (q *LinearQueries[K]) Spent(user K) SquaredNorm { return q.users.Spent(user) }
+func (q *LinearQueries[K]) Spent(user K) SquaredNorm { return q.queries().users.Spent(user) }
 
 // Budget returns the squared norm that every user has.
-func (q *LinearQueries[K]) Budget() SquaredNorm { return q.users.Budget() }
+func (q *LinearQueries[K]) Budget() SquaredNorm { return q.queries().users.Budget() }
 
 // Left returns how much squared norm the user has left; see Filter.Left.
-func (q *LinearQueries[K]) Left(user K) SquaredNorm { return q.users.Left(user) }
+func (q *LinearQueries[K]) Left(user K) SquaredNorm { return q.queries().users.Left(user) }
 
 // Radius returns an r such that all d coordinates of an answer lie within r of the
 // sum over the query's active users but for a probability of delta, if the noise has
@@ -167,5 +175,25 @@ func (q *LinearQueries[K]) Radius(d int, delta float64) (float64, error) {
 		return 0, &units.RangeError{Parameter: "delta", Value: delta, Range: "at least 1e-300 and below 1"}
 	}
 	const margin = 1 + 0x1p-40 // far above the error of the formula in float64
-	return q.sigma * math.Sqrt(2*(math.Log(2*float64(d))-math.Log(delta))) * margin, nil
+	return q.Sigma() * math.Sqrt(2*(math.Log(2*float64(d))-math.Log(delta))) * margin, nil
+}
+
+func (*queries[K]) Kind() stored.Kind { return "individual.LinearQueries" }
+
+// Blank is of the same norm, kappa, policy and noise.
+func (q *queries[K]) Blank() (queries[K], bool) {
+	if q.users == nil {
+		return *q, false
+	}
+	next := *q
+	none, ok := q.users.users().Blank()
+	next.users = &Filter[K, SquaredNorm]{stored.New(none)}
+	return next, ok
+}
+
+func (q *queries[K]) Layout(c *stored.Codec) {
+	kappa := q.kappa
+	c.Parameters.Float(&kappa)
+	c.Check(kappa == q.kappa, "it has another kappa than the value that it is read into")
+	q.users.users().Layout(c)
 }

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/tollgate-dp/tollgate/state/filter"
+	"github.com/tollgate-dp/tollgate/state/internal/stored"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
@@ -14,10 +15,9 @@ type SquaredNorm uint64
 
 // Norm is the filter of one user's norm budget: squared norms add up to at most the
 // budget, exactly. Not safe for concurrent use.
-type Norm struct {
-	unreadable
-	budget, spent SquaredNorm // spent ≤ budget
-}
+type Norm struct{ value[norm, *norm] }
+
+type norm struct{ budget, spent SquaredNorm } // spent ≤ budget
 
 var _ filter.Filter[SquaredNorm] = (*Norm)(nil)
 
@@ -27,8 +27,10 @@ func NewNorm(budget SquaredNorm) (*Norm, error) {
 	if budget == 0 || budget == math.MaxUint64 {
 		return nil, &units.RangeError{Parameter: "norm", Value: float64(budget), Range: "at least 1 and below 2^64 - 1"}
 	}
-	return &Norm{budget: budget}, nil
+	return newNorm(budget), nil
 }
+
+func newNorm(budget SquaredNorm) *Norm { return &Norm{stored.New(norm{budget: budget})} }
 
 // Fits reports whether s is at most what is left.
 func (n *Norm) Fits(s SquaredNorm) bool { return s <= n.Left() }
@@ -38,21 +40,31 @@ func (n *Norm) Spend(s SquaredNorm) error {
 	if !n.Fits(s) {
 		return filter.ErrExceeded
 	}
-	n.spent += s
+	stored.Of(&n.value).spent += s
 	return nil
 }
 
 // Left returns what is left.
-func (n *Norm) Left() SquaredNorm { return n.budget - n.spent }
+func (n *Norm) Left() SquaredNorm { return n.Budget() - n.Spent() }
 
 // Spent returns what was accepted.
-func (n *Norm) Spent() SquaredNorm { return n.spent }
+func (n *Norm) Spent() SquaredNorm { return stored.Of(&n.value).spent }
 
 // Budget returns the budget.
-func (n *Norm) Budget() SquaredNorm { return n.budget }
+func (n *Norm) Budget() SquaredNorm { return stored.Of(&n.value).budget }
 
 // Fresh returns a filter of the same budget of which nothing is spent.
-func (n *Norm) Fresh() filter.Filter[SquaredNorm] { return &Norm{budget: n.budget} }
+func (n *Norm) Fresh() filter.Filter[SquaredNorm] { return newNorm(n.Budget()) }
+
+func (*norm) Kind() stored.Kind { return "individual.Norm" }
+
+func (n *norm) Layout(c *stored.Codec) {
+	c.Parameters.Uint((*uint64)(&n.budget))
+	_, err := NewNorm(n.budget)
+	c.Fail(err)
+	c.Progress.Uint((*uint64)(&n.spent))
+	c.Check(n.spent <= n.budget, "more is spent than the budget has")
+}
 
 // squaredNorm returns Σ v_j², or 2^64 − 1 if it does not fit.
 func squaredNorm(vector []int64) SquaredNorm {

@@ -3,157 +3,23 @@ package individual
 import (
 	"bytes"
 	"encoding"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
 
-	"github.com/tollgate-dp/tollgate/state/accounts"
-	"github.com/tollgate-dp/tollgate/state/internal/opaque"
 	"github.com/tollgate-dp/tollgate/state/internal/stored"
 )
 
-// unreadable makes encoding/json an error: accounts have no JSON form.
-type unreadable = opaque.State
-
-// MarshalBinary returns budget and state; see "Storing and resuming" of package filter.
-func (n *Norm) MarshalBinary() ([]byte, error) {
-	return stored.Write(stored.IndividualNorm, n, (*Norm).layout)
-}
-
-// UnmarshalBinary resumes a stored state; see "Storing and resuming" of package filter.
-func (n *Norm) UnmarshalBinary(data []byte) error {
-	return stored.Read(stored.IndividualNorm, n, Norm{}, (*Norm).layout, data)
-}
-
-func (n *Norm) layout(c *stored.Codec) {
-	c.Parameters.Uint((*uint64)(&n.budget))
-	_, err := NewNorm(n.budget)
-	c.Fail(err)
-	c.Progress.Uint((*uint64)(&n.spent))
-	c.Check(n.spent <= n.budget, "more is spent than the budget has")
-}
-
-// MarshalBinary returns policy, budget and every user's account, between two rounds; see "Storing
-// and resuming" of the package. It depends on private data.
-func (f *Filter[K, L]) MarshalBinary() ([]byte, error) {
-	return stored.Write(stored.IndividualFilter, f, (*Filter[K, L]).layout)
-}
-
-// UnmarshalBinary resumes a stored state, into a Filter that New made of the same policy and
-// budget; see "Storing and resuming" of the package.
-func (f *Filter[K, L]) UnmarshalBinary(data []byte) error {
-	if f.fresh == nil {
-		return notMade(stored.IndividualFilter)
-	}
-	next := Filter[K, L]{policy: f.policy, fresh: f.fresh}
-	return stored.Read(stored.IndividualFilter, f, next, (*Filter[K, L]).layout, data)
-}
-
-func notMade(kind stored.Kind) error {
-	return &accounts.DecodeError{What: kind.String(), Reason: "a state is read into what its constructor made, with the same parameters"}
-}
-
-var (
-	errNotMade  = errors.New("it was not made by its constructor")
-	errOfOthers = errors.New("its users have another budget or other parameters than those of the value that it is read into; make that with the same ones")
-)
-
-func (f *Filter[K, L]) layout(c *stored.Codec) {
-	if f.fresh == nil {
-		c.Fail(errNotMade)
-		return
-	}
-	policy := f.policy == ForGood
-	c.Parameters.Flag(&policy)
-	c.Check(policy == (f.policy == ForGood), "it has another policy than the value that it is read into")
-	same(c, f.fresh)
-	c.Progress.Uint(&f.round)
-	layoutUsers(c, &f.accounts, func(a **account[L]) {
-		if c.Reading() {
-			*a = &account[L]{filter: f.fresh.Fresh()}
-		}
-		c.Progress.Flag(&(*a).out)
-		c.Check(!(*a).out || f.policy == ForGood, "a user is out for good, which the policy does not know")
-		c.Progress.Value((*a).filter)
-	})
-}
+type value[S any, P stored.Layout[S]] = stored.Value[S, P]
 
 // same moves the state of what every user begins with: the budget.
 func same(c *stored.Codec, fresh any) {
 	own := c.State(fresh)
 	begin := own
 	if c.Parameters.Bytes(&begin); !bytes.Equal(begin, own) {
-		c.Fail(errOfOthers)
+		c.Check(false, "its users have another budget or other parameters than those of the value that it is read into; make that with the same ones")
 	}
-}
-
-// MarshalBinary returns kappa, policy, norm budget and every user's account, between two answers;
-// see "Storing and resuming" of the package. It depends on private data.
-func (q *LinearQueries[K]) MarshalBinary() ([]byte, error) {
-	return stored.Write(stored.IndividualLinearQueries, q, (*LinearQueries[K]).layout)
-}
-
-// UnmarshalBinary resumes a stored state, into what NewLinearQueries made with the same norm, kappa
-// and policy; see "Storing and resuming" of the package.
-func (q *LinearQueries[K]) UnmarshalBinary(data []byte) error {
-	if q.users == nil {
-		return notMade(stored.IndividualLinearQueries)
-	}
-	next := *q
-	next.users = &Filter[K, SquaredNorm]{policy: q.users.policy, fresh: q.users.fresh}
-	return stored.Read(stored.IndividualLinearQueries, q, next, (*LinearQueries[K]).layout, data)
-}
-
-func (q *LinearQueries[K]) layout(c *stored.Codec) {
-	if q.users == nil {
-		c.Fail(errNotMade)
-		return
-	}
-	kappa := q.kappa
-	c.Parameters.Float(&kappa)
-	c.Check(kappa == q.kappa, "it has another kappa than the value that it is read into")
-	q.users.layout(c)
-}
-
-// MarshalBinary returns every user's odometer, between two rounds; see "Storing and resuming" of
-// the package. It depends on private data.
-func (o *Odometers[K, L, B]) MarshalBinary() ([]byte, error) {
-	return stored.Write(stored.IndividualOdometers, o, (*Odometers[K, L, B]).layout)
-}
-
-// UnmarshalBinary resumes a stored state, into Odometers that NewOdometers made of odometers with
-// the same parameters; see "Storing and resuming" of the package.
-func (o *Odometers[K, L, B]) UnmarshalBinary(data []byte) error {
-	if o.fresh == nil {
-		return notMade(stored.IndividualOdometers)
-	}
-	next := Odometers[K, L, B]{fresh: o.fresh, none: o.none}
-	return stored.Read(stored.IndividualOdometers, o, next, (*Odometers[K, L, B]).layout, data)
-}
-
-func (o *Odometers[K, L, B]) layout(c *stored.Codec) {
-	if o.fresh == nil {
-		c.Fail(errNotMade)
-		return
-	}
-	fresh, err := o.fresh()
-	if c.Fail(err); c.Failed() {
-		return
-	}
-	same(c, fresh)
-	c.Progress.Uint(&o.round)
-	layoutUsers(c, &o.users, func(r **reading[L, B]) {
-		if c.Reading() {
-			fresh, err := o.fresh()
-			if c.Fail(err); c.Failed() {
-				return
-			}
-			*r = &reading[L, B]{odometer: fresh}
-		}
-		c.Progress.Value((*r).odometer)
-	})
 }
 
 // layoutUsers moves a map of users, in the order of the bytes of their keys. In which round a user

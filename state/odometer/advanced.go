@@ -1,12 +1,12 @@
 package odometer
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
+	"github.com/tollgate-dp/tollgate/state/internal/stored"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -30,9 +30,15 @@ import (
 // Basic alone. Then a mechanism's mean loss is at most ε·tanh(ε/2) + δ, hence the
 // Σδ, at most δ/2 altogether.
 //
+// Epsilon of the bound is +Inf once Σδ exceeds half of the δ of the odometer, and stays so, and for
+// the zero value.
+//
 // Not safe for concurrent use.
 type Advanced struct {
-	unreadable
+	odometerOf[loss.Approx, loss.Approx, advanced, *advanced]
+}
+
+type advanced struct {
 	delta      float64
 	logTerm    float64 // ln(2k/δ)
 	n          uint64
@@ -57,12 +63,12 @@ func NewAdvanced(delta float64, n uint64) (*Advanced, error) {
 	if n < 2 {
 		return nil, &units.RangeError{Parameter: "n", Value: float64(n), Range: "at least 2"}
 	}
-	return &Advanced{
+	return &Advanced{newOdometer[loss.Approx, loss.Approx](advanced{
 		delta:   delta,
 		logTerm: enlarged(math.Log(float64(2*doublings(n))) - math.Log(delta)),
 		n:       n,
 		limit:   fixed.Down(delta / 2),
-	}, nil
+	})}, nil
 }
 
 // doublings returns ⌈2·log₂ n⌉, the number of doublings from 1/n² to 1, for n ≥ 2.
@@ -71,10 +77,16 @@ func doublings(n uint64) int {
 	return less.Len()
 }
 
-// Record adds l. The error is a *units.RangeError; nothing is recorded then.
-func (a *Advanced) Record(l loss.Approx) error {
+// Spent returns Σε and Σδ of what was recorded, rounded up: the sums, not a claim. +Inf
+// where a sum no longer fits.
+func (a *Advanced) Spent() loss.Approx {
+	own := a.ledger()
+	return loss.Approx{Epsilon: total(own.basic), Delta: total(own.deltaTotal)}
+}
+
+func (a *advanced) record(l loss.Approx) error {
 	if err := l.Validate(); err != nil {
-		return fmt.Errorf("recording a loss: %w", err)
+		return err
 	}
 	a.basic = a.basic.Plus(fixed.Up(l.Epsilon))
 	a.squares = a.squares.Plus(fixed.SquareUp(l.Epsilon))
@@ -92,9 +104,7 @@ func meanUp(epsilon float64) fixed.Amount {
 	return fixed.Up(math.Max(enlarged(epsilon*math.Expm1(epsilon)/2), math.SmallestNonzeroFloat64))
 }
 
-// Bound returns the bound of the theorem and the δ of the odometer. Epsilon is
-// +Inf once Σδ exceeds half of that δ, and stays so, and for the zero value.
-func (a *Advanced) Bound() loss.Approx {
+func (a *advanced) bound() loss.Approx {
 	if a.n == 0 || a.deltaTotal.Cmp(a.limit) > 0 {
 		return loss.Approx{Epsilon: math.Inf(1), Delta: a.delta}
 	}
@@ -103,14 +113,8 @@ func (a *Advanced) Bound() loss.Approx {
 	return loss.Approx{Epsilon: epsilon, Delta: a.delta}
 }
 
-// Spent returns Σε and Σδ of what was recorded, rounded up: the sums, not a claim. +Inf
-// where a sum no longer fits.
-func (a *Advanced) Spent() loss.Approx {
-	return loss.Approx{Epsilon: total(a.basic), Delta: total(a.deltaTotal)}
-}
-
 // deviation returns the second term of the bound at S = s, approximately.
-func (a *Advanced) deviation(s float64) float64 {
+func (a *advanced) deviation(s float64) float64 {
 	if s == 0 {
 		return 0
 	}
@@ -122,4 +126,15 @@ func (a *Advanced) deviation(s float64) float64 {
 	}
 	const sqrt3 = 0.5493061443340548 // ln √3 = 0.54930614433405484…
 	return math.Min(whole, 2*math.Sqrt(s*(1+sqrt3)*a.logTerm))
+}
+
+func (*advanced) Kind() stored.Kind { return "odometer.Advanced" }
+
+func (a *advanced) Layout(c *stored.Codec) {
+	c.Parameters.Float(&a.delta)
+	c.Parameters.Uint(&a.n)
+	made(c, a)(NewAdvanced(a.delta, a.n))
+	for _, sum := range []*fixed.Amount{&a.basic, &a.squares, &a.means, &a.deltaTotal} {
+		c.Progress.Amount(sum)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
+	"github.com/tollgate-dp/tollgate/state/internal/stored"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
@@ -22,9 +23,14 @@ import (
 // loss, may be recorded, and the sum is then a bound from above in the sense of
 // Lemma 5.1 of Rogers et al. (2023).
 //
+// Epsilon of the bound is +Inf once Σδ exceeds the δ of the odometer, and stays so.
+//
 // Not safe for concurrent use.
 type Basic struct {
-	unreadable
+	odometerOf[loss.Approx, loss.Approx, basic, *basic]
+}
+
+type basic struct {
 	delta       float64
 	limit       fixed.Amount
 	loss, taken fixed.Amount
@@ -39,30 +45,37 @@ func NewBasic(delta float64) (*Basic, error) {
 	if err := (loss.Approx{Delta: delta}).Validate(); err != nil {
 		return nil, fmt.Errorf("making a basic odometer: %w", err)
 	}
-	return &Basic{delta: delta, limit: fixed.Down(delta)}, nil
+	return &Basic{newOdometer[loss.Approx, loss.Approx](basic{delta: delta, limit: fixed.Down(delta)})}, nil
 }
 
-// Record adds l. The error is a *units.RangeError; nothing is recorded then.
-func (b *Basic) Record(l loss.Approx) error {
+// Spent returns Σε and Σδ of what was recorded, rounded up: the sums, not a claim. +Inf
+// where a sum no longer fits.
+func (b *Basic) Spent() loss.Approx {
+	own := b.ledger()
+	return loss.Approx{Epsilon: total(own.loss), Delta: total(own.taken)}
+}
+
+func (b *basic) record(l loss.Approx) error {
 	if err := l.Validate(); err != nil {
-		return fmt.Errorf("recording a loss: %w", err)
+		return err
 	}
 	b.loss = b.loss.Plus(fixed.Up(l.Epsilon))
 	b.taken = b.taken.Plus(fixed.Up(l.Delta))
 	return nil
 }
 
-// Bound returns Σε and the δ of the odometer. Epsilon is +Inf once Σδ exceeds
-// that δ, and stays so.
-func (b *Basic) Bound() loss.Approx {
+func (b *basic) bound() loss.Approx {
 	if b.taken.Cmp(b.limit) > 0 {
 		return loss.Approx{Epsilon: math.Inf(1), Delta: b.delta}
 	}
 	return loss.Approx{Epsilon: total(b.loss), Delta: b.delta}
 }
 
-// Spent returns Σε and Σδ of what was recorded, rounded up: the sums, not a claim. +Inf
-// where a sum no longer fits.
-func (b *Basic) Spent() loss.Approx {
-	return loss.Approx{Epsilon: total(b.loss), Delta: total(b.taken)}
+func (*basic) Kind() stored.Kind { return "odometer.Basic" }
+
+func (b *basic) Layout(c *stored.Codec) {
+	c.Parameters.Float(&b.delta)
+	made(c, b)(NewBasic(b.delta))
+	c.Progress.Amount(&b.loss)
+	c.Progress.Amount(&b.taken)
 }

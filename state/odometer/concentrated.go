@@ -1,10 +1,10 @@
 package odometer
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
+	"github.com/tollgate-dp/tollgate/state/internal/stored"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -28,9 +28,14 @@ import (
 // below by 1/2 for x ≥ 0 gives √(q/(2R + q))·e^((L − R)²/(2(2R + q))) as a lower bound
 // of a supermartingale that begins at 1; Ville's inequality does the rest.
 //
+// A loss with a δ is a *units.RangeError.
+//
 // Not safe for concurrent use.
 type Concentrated struct {
-	unreadable
+	odometerOf[loss.ZCDP, loss.Approx, concentrated, *concentrated]
+}
+
+type concentrated struct {
 	delta   float64
 	q       float64
 	logTerm float64 // ln(1/δ)
@@ -52,6 +57,10 @@ func NewConcentrated(delta, rho float64) (*Concentrated, error) {
 	return newConcentrated(delta, bestMixture(delta, 2*rho))
 }
 
+// Spent returns Σρ of what was recorded, rounded up: the sum, not a claim. +Inf where it
+// no longer fits.
+func (c *Concentrated) Spent() loss.ZCDP { return loss.ZCDP{Rho: total(c.ledger().rho)} }
+
 // newConcentrated takes q instead of the ρ where claims are least: any q is valid. NewConcentrated
 // has q from 2^-60 to 2^80.
 func newConcentrated(delta, q float64) (*Concentrated, error) {
@@ -61,24 +70,21 @@ func newConcentrated(delta, q float64) (*Concentrated, error) {
 	if !(q >= 0x1p-60 && q <= 0x1p80) {
 		return nil, &units.RangeError{Parameter: "q", Value: q, Range: "between 2^-60 and 2^80"}
 	}
-	return &Concentrated{delta: delta, q: q, logTerm: -math.Log(delta)}, nil
+	return &Concentrated{newOdometer[loss.ZCDP, loss.Approx](concentrated{delta: delta, q: q, logTerm: -math.Log(delta)})}, nil
 }
 
-// Record adds l, whose Delta must be 0. The error is a *units.RangeError; nothing
-// is recorded then.
-func (c *Concentrated) Record(l loss.ZCDP) error {
+func (c *concentrated) record(l loss.ZCDP) error {
 	if err := l.Validate(); err != nil {
-		return fmt.Errorf("recording a loss: %w", err)
+		return err
 	}
 	if l.Delta != 0 {
-		return fmt.Errorf("recording a loss: %w", &units.RangeError{Parameter: "delta", Value: l.Delta, Range: "0 for this odometer"})
+		return &units.RangeError{Parameter: "delta", Value: l.Delta, Range: "0 for this odometer"}
 	}
 	c.rho = c.rho.Plus(fixed.Up(l.Rho))
 	return nil
 }
 
-// Bound returns the bound on the realised loss and the δ of the odometer.
-func (c *Concentrated) Bound() loss.Approx {
+func (c *concentrated) bound() loss.Approx {
 	if c.rho.IsZero() {
 		return loss.Approx{Delta: c.delta}
 	}
@@ -89,6 +95,11 @@ func (c *Concentrated) Bound() loss.Approx {
 	return loss.Approx{Epsilon: enlarged(rho + mixtureHeight(2*rho, c.q, c.logTerm)), Delta: c.delta}
 }
 
-// Spent returns Σρ of what was recorded, rounded up: the sum, not a claim. +Inf where it
-// no longer fits.
-func (c *Concentrated) Spent() loss.ZCDP { return loss.ZCDP{Rho: total(c.rho)} }
+func (*concentrated) Kind() stored.Kind { return "odometer.Concentrated" }
+
+func (c *concentrated) Layout(codec *stored.Codec) {
+	codec.Parameters.Float(&c.delta)
+	codec.Parameters.Float(&c.q)
+	made(codec, c)(newConcentrated(c.delta, c.q))
+	codec.Progress.Amount(&c.rho)
+}

@@ -1,10 +1,12 @@
 package odometer
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
+	"github.com/tollgate-dp/tollgate/state/internal/stored"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
@@ -17,6 +19,44 @@ type Odometer[L, B any] interface {
 	// Bound returns the claim about everything recorded so far, rounded up. It
 	// changes nothing.
 	Bound() B
+}
+
+// A ledger is the sums of an odometer with its parameters: all of it that is stored.
+type ledger[L, B, S any] interface {
+	stored.Layout[S]
+	record(L) error
+	bound() B
+}
+
+type value[S any, P stored.Layout[S]] = stored.Value[S, P]
+
+// odometerOf is the odometer of a ledger.
+type odometerOf[L, B, S any, P ledger[L, B, S]] struct{ value[S, P] }
+
+func newOdometer[L, B, S any, P ledger[L, B, S]](s S) odometerOf[L, B, S, P] {
+	return odometerOf[L, B, S, P]{stored.New[S, P](s)}
+}
+
+func (o *odometerOf[L, B, S, P]) ledger() P { return stored.Of(&o.value) }
+
+// Record adds l. The error is a *units.RangeError; nothing is recorded then.
+func (o *odometerOf[L, B, S, P]) Record(l L) error {
+	if err := o.ledger().record(l); err != nil {
+		return fmt.Errorf("recording a loss: %w", err)
+	}
+	return nil
+}
+
+// Bound returns the claim about everything recorded so far, rounded up. It changes nothing.
+func (o *odometerOf[L, B, S, P]) Bound() B { return o.ledger().bound() }
+
+// made puts what a constructor made of the parameters into s where they were read.
+func made[S any](c *stored.Codec, s *S) func(interface{ ledger() *S }, error) {
+	return func(fresh interface{ ledger() *S }, err error) {
+		if c.Fail(err); c.Reading() && !c.Failed() {
+			*s = *fresh.ledger()
+		}
+	}
 }
 
 // margin is the relative amount by which a float64 computation is enlarged. All

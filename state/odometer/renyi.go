@@ -3,6 +3,7 @@ package odometer
 import (
 	"math"
 
+	"github.com/tollgate-dp/tollgate/state/internal/stored"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
@@ -20,10 +21,13 @@ import (
 //
 // Not safe for concurrent use.
 type Renyi struct {
-	unreadable
+	odometerOf[loss.RDP, loss.Approx, renyi, *renyi]
+}
+
+type renyi struct {
 	delta   float64
 	logTerm float64 // ln(k/δ)
-	sums    *RenyiTotal
+	renyiTotal
 }
 
 var _ Odometer[loss.RDP, loss.Approx] = (*Renyi)(nil)
@@ -39,18 +43,16 @@ func NewRenyi(delta float64, orders []float64) (*Renyi, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Renyi{delta: delta, logTerm: math.Log(float64(len(orders))) - math.Log(delta), sums: sums}, nil
+	return &Renyi{newOdometer[loss.RDP, loss.Approx](renyi{delta, math.Log(float64(len(orders))) - math.Log(delta), *sums.ledger()})}, nil
 }
 
-// Record adds l. The error is a *units.RangeError, also where l has no order as
-// high as the odometer's highest; nothing is recorded then.
-func (r *Renyi) Record(l loss.RDP) error { return r.sums.Record(l) }
+// Spent returns the sum of the divergences at each order, rounded up: the sums, not a claim.
+func (r *Renyi) Spent() loss.RDP { return r.ledger().renyiTotal.bound() }
 
-// Bound returns the bound on the realised loss and the δ of the odometer.
-func (r *Renyi) Bound() loss.Approx {
+func (r *renyi) bound() loss.Approx {
 	least := math.Inf(1)
-	for i, alpha := range r.sums.orders {
-		sum := r.sums.sums[i]
+	for i, alpha := range r.orders {
+		sum := r.sums[i]
 		if sum.IsZero() {
 			return loss.Approx{Delta: r.delta}
 		}
@@ -59,5 +61,12 @@ func (r *Renyi) Bound() loss.Approx {
 	return loss.Approx{Epsilon: least, Delta: r.delta}
 }
 
-// Spent returns the sum of the divergences at each order, rounded up: the sums, not a claim.
-func (r *Renyi) Spent() loss.RDP { return r.sums.Bound() }
+func (*renyi) Kind() stored.Kind { return "odometer.Renyi" }
+
+func (r *renyi) Layout(c *stored.Codec) {
+	c.Parameters.Float(&r.delta)
+	r.renyiTotal.Layout(c)
+	sums := r.renyiTotal
+	made(c, r)(NewRenyi(r.delta, r.orders))
+	r.renyiTotal = sums
+}

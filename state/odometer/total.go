@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
+	"github.com/tollgate-dp/tollgate/state/internal/stored"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -17,61 +18,68 @@ import (
 // as in Tracker. The claim is of the same kind, and never larger. Not safe for
 // concurrent use.
 type GDPTotal struct {
-	unreadable
-	squares fixed.Amount
+	odometerOf[loss.GDP, loss.GDP, gdpTotal, *gdpTotal]
 }
+
+type gdpTotal struct{ squares fixed.Amount }
 
 var _ Odometer[loss.GDP, loss.GDP] = (*GDPTotal)(nil)
 
-// Record adds l. The error is a *units.RangeError; nothing is recorded then.
-func (t *GDPTotal) Record(l loss.GDP) error {
+// Spent returns what Bound does: here the sum is the claim.
+func (t *GDPTotal) Spent() loss.GDP { return t.Bound() }
+
+func (t *gdpTotal) record(l loss.GDP) error {
 	if err := l.Validate(); err != nil {
-		return fmt.Errorf("recording a loss: %w", err)
+		return err
 	}
 	t.squares = t.squares.Plus(fixed.SquareUp(l.Mu))
 	return nil
 }
 
-// Bound returns √Σμ², rounded up; +Inf once the sum reaches 2^48.
-func (t *GDPTotal) Bound() loss.GDP {
+// bound is +Inf once the sum reaches 2^48.
+func (t *gdpTotal) bound() loss.GDP {
 	if t.squares == fixed.Max {
 		return loss.GDP{Mu: math.Inf(1)}
 	}
 	return loss.GDP{Mu: t.squares.RootUp()}
 }
 
-// Spent returns what Bound does: here the sum is the claim.
-func (t *GDPTotal) Spent() loss.GDP { return t.Bound() }
+func (*gdpTotal) Kind() stored.Kind        { return "odometer.GDPTotal" }
+func (t *gdpTotal) Layout(c *stored.Codec) { c.Progress.Amount(&t.squares) }
 
 // ZCDPTotal is Σρ and Σδ of everything recorded: for every (ρ, δ) fixed in advance,
 // what was released up to the last moment at which both were within it is
 // δ-approximate ρ-zCDP (the approximate-zCDP filter, Rogers et al., 2023, Theorem
-// 2, as a whole). Not safe for concurrent use.
+// 2, as a whole). A Delta of 1 or more and a Rho of +Inf promise nothing: Validate refuses them.
+// Not safe for concurrent use.
 type ZCDPTotal struct {
-	unreadable
-	rho, delta fixed.Amount
+	odometerOf[loss.ZCDP, loss.ZCDP, zcdpTotal, *zcdpTotal]
 }
+
+type zcdpTotal struct{ rho, delta fixed.Amount }
 
 var _ Odometer[loss.ZCDP, loss.ZCDP] = (*ZCDPTotal)(nil)
 
-// Record adds l. The error is a *units.RangeError; nothing is recorded then.
-func (t *ZCDPTotal) Record(l loss.ZCDP) error {
+// Spent returns what Bound does: here the sum is the claim.
+func (t *ZCDPTotal) Spent() loss.ZCDP { return t.Bound() }
+
+func (t *zcdpTotal) record(l loss.ZCDP) error {
 	if err := l.Validate(); err != nil {
-		return fmt.Errorf("recording a loss: %w", err)
+		return err
 	}
 	t.rho = t.rho.Plus(fixed.Up(l.Rho))
 	t.delta = t.delta.Plus(fixed.Up(l.Delta))
 	return nil
 }
 
-// Bound returns Σρ and Σδ, rounded up. A Delta of 1 or more and a Rho of +Inf
-// promise nothing: Validate refuses them.
-func (t *ZCDPTotal) Bound() loss.ZCDP {
-	return loss.ZCDP{Rho: total(t.rho), Delta: total(t.delta)}
-}
+func (t *zcdpTotal) bound() loss.ZCDP { return loss.ZCDP{Rho: total(t.rho), Delta: total(t.delta)} }
 
-// Spent returns what Bound does: here the sum is the claim.
-func (t *ZCDPTotal) Spent() loss.ZCDP { return t.Bound() }
+func (*zcdpTotal) Kind() stored.Kind { return "odometer.ZCDPTotal" }
+
+func (t *zcdpTotal) Layout(c *stored.Codec) {
+	c.Progress.Amount(&t.rho)
+	c.Progress.Amount(&t.delta)
+}
 
 // RenyiTotal is Σε_α of everything recorded, at orders fixed in advance: for every
 // budget at each order fixed in advance, what was released up to the last moment at
@@ -82,9 +90,15 @@ func (t *ZCDPTotal) Spent() loss.ZCDP { return t.Bound() }
 // least that, as in filter.RenyiOrders: Rényi divergence does not fall with the
 // order.
 //
+// A sum that no longer fits is +Inf, and a loss without an order as high as the highest of the
+// total a *units.RangeError.
+//
 // Not safe for concurrent use.
 type RenyiTotal struct {
-	unreadable
+	odometerOf[loss.RDP, loss.RDP, renyiTotal, *renyiTotal]
+}
+
+type renyiTotal struct {
 	orders []float64
 	sums   []fixed.Amount
 }
@@ -101,24 +115,22 @@ func NewRenyiTotal(orders []float64) (*RenyiTotal, error) {
 	if err := curve.Validate(); err != nil {
 		return nil, fmt.Errorf("fixing the orders of an odometer: %w", err)
 	}
-	return &RenyiTotal{
-		orders: append([]float64(nil), orders...),
-		sums:   make([]fixed.Amount, len(orders)),
-	}, nil
+	return &RenyiTotal{newOdometer[loss.RDP, loss.RDP](renyiTotal{append([]float64(nil), orders...), make([]fixed.Amount, len(orders))})}, nil
 }
 
-// Record adds l. The error is a *units.RangeError, also where l has no order as
-// high as the highest of the total; nothing is recorded then.
-func (t *RenyiTotal) Record(l loss.RDP) error {
+// Spent returns what Bound does: here the sum is the claim.
+func (t *RenyiTotal) Spent() loss.RDP { return t.Bound() }
+
+func (t *renyiTotal) record(l loss.RDP) error {
 	if err := l.Validate(); err != nil {
-		return fmt.Errorf("recording a loss: %w", err)
+		return err
 	}
 	highest := t.orders[len(t.orders)-1]
 	if last := l[len(l)-1].Alpha; last < highest {
-		return fmt.Errorf("recording a loss: %w", &units.RangeError{
+		return &units.RangeError{
 			Parameter: "alpha", Value: last,
 			Range: fmt.Sprintf("at least the highest order of the odometer (%v), for one of the orders", highest),
-		})
+		}
 	}
 	next := 0
 	for i, alpha := range t.orders {
@@ -130,15 +142,28 @@ func (t *RenyiTotal) Record(l loss.RDP) error {
 	return nil
 }
 
-// Spent returns what Bound does: here the sum is the claim.
-func (t *RenyiTotal) Spent() loss.RDP { return t.Bound() }
-
-// Bound returns the sum at each order, rounded up, a fresh slice; +Inf once a sum
-// no longer fits.
-func (t *RenyiTotal) Bound() loss.RDP {
+// bound returns a fresh slice.
+func (t *renyiTotal) bound() loss.RDP {
 	bound := make(loss.RDP, len(t.orders))
 	for i, alpha := range t.orders {
 		bound[i] = loss.Order{Alpha: alpha, Epsilon: total(t.sums[i])}
 	}
 	return bound
+}
+
+func (*renyiTotal) Kind() stored.Kind { return "odometer.RenyiTotal" }
+
+func (t *renyiTotal) Layout(c *stored.Codec) {
+	n := len(t.orders)
+	c.Parameters.Length(&n, 8+fixed.Size)
+	if c.Reading() {
+		t.orders = make([]float64, n)
+	}
+	for i := range t.orders {
+		c.Parameters.Float(&t.orders[i])
+	}
+	made(c, t)(NewRenyiTotal(t.orders))
+	for i := range t.sums {
+		c.Progress.Amount(&t.sums[i])
+	}
 }

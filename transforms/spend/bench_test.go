@@ -2,6 +2,7 @@ package spend
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -35,8 +36,7 @@ func benchWorld(b *testing.B, slots int) (*world, *audience) {
 				b.Fatal(err)
 			}
 		}
-		snapshot := schemas.Snapshot{Turn: benchSettled}
-		kept.Range(func(e accounts.Entry) bool { snapshot.Accounts = append(snapshot.Accounts, e); return true })
+		snapshot := schemas.Snapshot{Turn: benchSettled, Accounts: slices.Collect(kept.All())}
 		records, err := schemas.EncodeSnapshot(snapshot, 0, maxLedgerRecord)
 		if err != nil {
 			b.Fatal(err)

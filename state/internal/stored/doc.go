@@ -2,13 +2,15 @@
 // version, and then the fields of the type in the order in which its layout names them. Integers
 // are big-endian and of a fixed size, a float64 is its bits, a list begins with its length.
 //
-// One layout serves for writing and for reading, so that both cannot disagree. Its fields are of
-// two kinds: parameters, fixed when a value is made (a budget, orders), and progress (what is spent
-// and reserved), whose bytes are all 0 where nothing has happened.
+// A type that can be stored embeds a Value of its state, which has MarshalBinary and
+// UnmarshalBinary, once for all types; the state has a Layout. One layout serves for writing and
+// for reading, so that both cannot disagree. Its fields are of two kinds: parameters, fixed when
+// a value is made (a budget, orders), and progress (what is spent and reserved), whose bytes are
+// all 0 where nothing has happened.
 //
 // # Guarantees
 //
-//   - A value has one form only. Read refuses any other with an error that names the reason, and
+//   - A value has one form only. Any other is refused with an error that names the reason, and
 //     leaves the receiver as it was.
 //   - A state is read into a zero value, or into a value of the same parameters of which nothing is
 //     used: reading never forgets what was spent, and never changes a budget that was chosen.

@@ -1,72 +1,50 @@
 package stored
 
-import "fmt"
-
-// Kind is the first byte of a state: the type that it is of. Numbers are never used again.
-type Kind byte
-
-// The kinds, by package.
-const (
-	FilterBasic Kind = iota + 1
-	FilterAdvanced
-	FilterRenyi
-	FilterRenyiOrders
-	FilterZCDP
-	FilterApproxZCDP
-	FilterGDP
-	FilterExPost
-	FilterMixed
-	FilterUnified
-	OdometerBasic
-	OdometerAdvanced
-	OdometerRenyi
-	OdometerConcentrated
-	OdometerGDPTotal
-	OdometerZCDPTotal
-	OdometerRenyiTotal
-	OdometerTracker
-	OdometerRenyiTracker
-	OdometerZCDPTracker
-	OdometerGDPTracker
-	IndividualFilter
-	IndividualOdometers
-	IndividualLinearQueries
-	IndividualNorm
-	BucketFilter
+import (
+	"fmt"
+	"slices"
 )
 
-var names = [...]string{
-	FilterBasic:             "filter.Basic",
-	FilterAdvanced:          "filter.Advanced",
-	FilterRenyi:             "filter.Renyi",
-	FilterRenyiOrders:       "filter.RenyiOrders",
-	FilterZCDP:              "filter.ZCDP",
-	FilterApproxZCDP:        "filter.ApproxZCDP",
-	FilterGDP:               "filter.GDP",
-	FilterExPost:            "filter.ExPost",
-	FilterMixed:             "filter.Mixed",
-	FilterUnified:           "filter.Unified",
-	OdometerBasic:           "odometer.Basic",
-	OdometerAdvanced:        "odometer.Advanced",
-	OdometerRenyi:           "odometer.Renyi",
-	OdometerConcentrated:    "odometer.Concentrated",
-	OdometerGDPTotal:        "odometer.GDPTotal",
-	OdometerZCDPTotal:       "odometer.ZCDPTotal",
-	OdometerRenyiTotal:      "odometer.RenyiTotal",
-	OdometerTracker:         "odometer.Tracker",
-	OdometerRenyiTracker:    "odometer.RenyiTracker",
-	OdometerZCDPTracker:     "odometer.ZCDPTracker",
-	OdometerGDPTracker:      "odometer.GDPTracker",
-	IndividualFilter:        "individual.Filter",
-	IndividualOdometers:     "individual.Odometers",
-	IndividualLinearQueries: "individual.LinearQueries",
-	IndividualNorm:          "individual.Norm",
-	BucketFilter:            "bucket.Filter",
+// Kind names the type that a state is of. It is one of the table below.
+type Kind string
+
+// kinds has every kind at its number, with which its states begin. Numbers are never used again.
+var kinds = []Kind{
+	1:  "filter.Basic",
+	2:  "filter.Advanced",
+	3:  "filter.Renyi",
+	4:  "filter.RenyiOrders",
+	5:  "filter.ZCDP",
+	6:  "filter.ApproxZCDP",
+	7:  "filter.GDP",
+	8:  "filter.ExPost",
+	9:  "filter.Mixed",
+	10: "filter.Unified",
+	11: "odometer.Basic",
+	12: "odometer.Advanced",
+	13: "odometer.Renyi",
+	14: "odometer.Concentrated",
+	15: "odometer.GDPTotal",
+	16: "odometer.ZCDPTotal",
+	17: "odometer.RenyiTotal",
+	18: "odometer.Tracker",
+	19: "odometer.RenyiTracker",
+	20: "odometer.ZCDPTracker",
+	21: "odometer.GDPTracker",
+	22: "individual.Filter",
+	23: "individual.Odometers",
+	24: "individual.LinearQueries",
+	25: "individual.Norm",
+	26: "bucket.Filter",
 }
 
-func (k Kind) String() string {
-	if k == 0 || int(k) >= len(names) {
-		return fmt.Sprintf("unknown kind %d", byte(k))
+// number returns the number of a kind, 0 for what is not in the table: no state begins with it.
+func (k Kind) number() byte { return byte(max(0, slices.Index(kinds, k))) }
+
+// named returns the kind of a number.
+func named(number byte) Kind {
+	if number == 0 || int(number) >= len(kinds) {
+		return Kind(fmt.Sprintf("unknown kind %d", number))
 	}
-	return names[k]
+	return kinds[number]
 }

@@ -2,19 +2,19 @@ package stored
 
 import "testing"
 
-// Every kind has a name of its own: errors tell types apart by it.
-func TestKindsHaveNames(t *testing.T) {
-	seen := map[string]Kind{}
-	for k := FilterBasic; k <= BucketFilter; k++ {
-		name := k.String()
-		if other, ok := seen[name]; ok || name == "" {
-			t.Errorf("kinds %d and %d are both %q", other, k, name)
+// Every kind has a number and a name of its own: states and errors tell types apart by them.
+func TestKindsAreToldApart(t *testing.T) {
+	seen := map[Kind]bool{}
+	for number := byte(1); int(number) < len(kinds); number++ {
+		k := named(number)
+		if k == "" || seen[k] || k.number() != number {
+			t.Errorf("%d is %q, which is %d", number, k, k.number())
 		}
-		seen[name] = k
+		seen[k] = true
 	}
-	for _, k := range []Kind{0, BucketFilter + 1, 255} {
-		if _, ok := seen[k.String()]; ok || k.String() == "" {
-			t.Errorf("%d is %q", byte(k), k)
+	for _, number := range []byte{0, byte(len(kinds)), 255} {
+		if k := named(number); k == "" || k.number() != 0 {
+			t.Errorf("%d is %q, a kind", number, k)
 		}
 	}
 }
