@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/transforms"
+	"github.com/tollgate-dp/tollgate/transforms/direct"
 )
 
 // What ended a job is told, and not that following control was interrupted by its end.
@@ -106,5 +109,22 @@ func TestAJobThatIsLeftIsTold(t *testing.T) {
 	}}
 	if _, err := Run(ctx, d, RunOptions{Workers: w}); !errors.Is(err, ended) || !strings.Contains(err.Error(), "job 7 may still run") {
 		t.Errorf("Run = %v, want what ended it and the job that is left", err)
+	}
+}
+
+// A worker whose configuration cannot be read says so, with the run and the code that ends it.
+func TestAWorkerThatCannotOpenItsRunSaysWhy(t *testing.T) {
+	unreadable := fmt.Errorf("opening tollgate.yaml: %w", ErrHeaderMismatch)
+	OpenRuns(func(string) (*Deployment, error) { return nil, unreadable }, slog.New(slog.DiscardHandler))
+	defer transforms.OpenRuns(nil)
+	const id = "000102030405060708090a0b0c0d0e0f"
+	p, s := beam.NewPipelineWithRoot()
+	transforms.Build(s, transforms.Run{ID: id, Terms: `{"ID": "` + id + `"}`}, transforms.Layout{})
+	_, err := direct.Execute(t.Context(), p)
+	if err == nil {
+		t.Fatal("it ran")
+	}
+	if _, of := decoded(err.Error()); !errors.Is(of, ErrHeaderMismatch) || !strings.Contains(err.Error(), "opening run "+id) {
+		t.Errorf("the worker says %v", err)
 	}
 }
