@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"math"
+
+	"github.com/twmb/franz-go/pkg/kbin"
 )
 
 // batchHeader is the size of the header of a record batch, format version 2, up to and including
@@ -116,10 +118,10 @@ func appendNullable(dst, b []byte) []byte {
 
 // bodySize is the length of a record's body in bytes.
 func bodySize(m *Message, timeDelta int64, index int) int {
-	n := 1 + varintSize(timeDelta) + varintSize(int64(index)) + nullableSize(m.Key) + nullableSize(m.Value)
-	n += varintSize(int64(len(m.Headers)))
+	n := 1 + kbin.VarlongLen(timeDelta) + kbin.VarlongLen(int64(index)) + nullableSize(m.Key) + nullableSize(m.Value)
+	n += kbin.VarlongLen(int64(len(m.Headers)))
 	for _, h := range m.Headers {
-		n += varintSize(int64(len(h.Key))) + len(h.Key) + nullableSize(h.Value)
+		n += kbin.VarlongLen(int64(len(h.Key))) + len(h.Key) + nullableSize(h.Value)
 	}
 	return n
 }
@@ -133,18 +135,7 @@ func nullableSize(b []byte) int {
 	if b == nil {
 		return 1
 	}
-	return varintSize(int64(len(b))) + len(b)
-}
-
-// varintSize is the length of the zigzag varint of v: 1 to 10 bytes.
-func varintSize(v int64) int {
-	u := uint64(v<<1) ^ uint64(v>>63)
-	n := 1
-	for u >= 0x80 {
-		u >>= 7
-		n++
-	}
-	return n
+	return kbin.VarlongLen(int64(len(b))) + len(b)
 }
 
 // splitBatch returns how many of the leading msgs fit in a batch of limit bytes; 0 when the first
