@@ -4,7 +4,7 @@ import "strings"
 
 var otherRemedies = []remedy{
 	{texts: one("Restore both as they were at one moment"), done: "pipeline.TestRuleLedgerAndControlOfDifferentMomentsAreRefused"},
-	{texts: []string{"does not begin with the magic", "does not begin with the kind"}, not: "no remedy: what a stored account is like"},
+	{texts: one("does not begin with the kind"), not: "no remedy: what a stored account is like"},
 	{texts: one("to list all rights that this user lacks: tollgate validate"), walk: func(w *walk) {
 		w.vars["C"] = as(w.T, guardedBroker(w.T), "serves")
 		madeKeys(w.T, w.value("C"), 0o600)
