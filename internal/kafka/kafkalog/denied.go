@@ -38,6 +38,14 @@ type right struct {
 	name      string
 }
 
+// Expect takes a right to a topic for one that the client has had: what needs it for the first time
+// after days is as patient as anything else.
+func (c *Client) Expect(operation Operation, topic string) {
+	c.rightsMu.Lock()
+	defer c.rightsMu.Unlock()
+	c.rights[right{operation, ResourceTopic, topic}] = struct{}{}
+}
+
 // allowed takes the outcome of a request that needs an operation on a topic, and Write on a
 // transactional id where one is given. It remembers which rights the client has, and names the one
 // that is missing: a *DeniedError. Any other error it returns as it is.
