@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
@@ -54,6 +56,14 @@ type PartitionState struct {
 // brokerAway is how long a broker may leave a call without an answer before it counts as away.
 const brokerAway = 10 * time.Second
 
+// answering says whether no broker has left a call without an answer for long. One that refuses a
+// right has answered: the log and readiness say what is missing.
+func answering(troubles []kafkalog.Trouble, now time.Time) bool {
+	return !slices.ContainsFunc(troubles, func(t kafkalog.Trouble) bool {
+		return now.Sub(t.Since) >= brokerAway && !errors.Is(t.Cause, kafkalog.ErrForbidden)
+	})
+}
+
 // reportState returns a function to be called about once a second, which calls OnState.
 func (r *run) reportState(opts RunOptions, client *kafkalog.Client) func(now time.Time) {
 	ready := watch.NewReadiness(watch.RulesOf(r.dep, opts.Bounded, opts.StallLimit))
@@ -72,7 +82,7 @@ func (r *run) reportState(opts RunOptions, client *kafkalog.Client) func(now tim
 		seen, at := r.stalls.Observed()
 		troubles := client.Troubles()
 		s.NotReady = ready.Check(now, seen, at, s.Settled, troubles)
-		s.Broker = len(client.Away()) == 0 && (len(troubles) == 0 || now.Sub(troubles[0].Since) < brokerAway)
+		s.Broker = len(client.Away()) == 0 && answering(troubles, now)
 		if seen.Open > 0 {
 			s.OpenFor = now.Sub(seen.OpenedAt)
 		}
