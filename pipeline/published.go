@@ -36,8 +36,8 @@ func ReadReleases(ctx context.Context, d *deployment.Deployment) ([]schemas.Rele
 // started while its broker restarts. It says to log what it waits for, at once and again
 // at growing intervals.
 // Errors: ErrNoBroker when limit is over; at once what waiting does not mend, a wrong
-// password for example; ctx's cause. With limit 0 it does not wait, and returns the
-// client's own error.
+// password for example; ctx's cause. With limit 0 it tries once, and returns the client's own
+// error.
 func AwaitBroker(ctx context.Context, d *deployment.Deployment, limit time.Duration, log *slog.Logger) error {
 	return watch.AwaitBroker(ctx, &d.Config.Kafka, limit, log)
 }

@@ -92,6 +92,9 @@ func (a *app) runChange(ctx context.Context, f *changeFlags) error {
 			return a.createTopics(ctx, d, pipeline.TopicOptions{Replication: f.replication})
 		}
 	}
+	if err := a.awaitAnswer(ctx, d.Config.Kafka); err != nil {
+		return d.explained(err)
+	}
 	result, err := pipeline.Change(ctx, d.Deployment, o)
 	if err != nil {
 		return d.explained(err)

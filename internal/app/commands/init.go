@@ -103,7 +103,9 @@ func (a *app) runInit(ctx context.Context, f *initFlags) error {
 		return err
 	}
 	d, record := d.unrecorded()
-	err = a.begin(ctx, f, d, record)
+	if err = a.awaitAnswer(ctx, d.Config.Kafka); err == nil {
+		err = a.begin(ctx, f, d, record)
+	}
 	var already *pipeline.InitialisedError
 	if errors.As(err, &already) {
 		return a.initialisedAlready(ctx, f, d, record, already)

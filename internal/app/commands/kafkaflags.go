@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -40,6 +41,12 @@ func kafkaFlagNames() []string {
 		"brokers", "tls", "tls-ca", "tls-cert", "tls-key", "tls-server-name",
 		"sasl-mechanism", "sasl-user", "sasl-password-env", "sasl-password-file",
 	}
+}
+
+// awaitAnswer says within seconds that no broker answers yet: a frozen one accepts connections, and
+// each address takes ten seconds.
+func (a *app) awaitAnswer(ctx context.Context, kafka pipeline.Kafka) error {
+	return pipeline.AwaitBroker(ctx, &pipeline.Deployment{Config: pipeline.Config{Kafka: kafka}}, 0, a.checking(false).Logger)
 }
 
 // kafka returns how to reach the brokers that the flags name.

@@ -42,6 +42,9 @@ func (a *app) runRecover(ctx context.Context, path, by string) error {
 	if err != nil {
 		return err
 	}
+	if err := a.awaitAnswer(ctx, d.Config.Kafka); err != nil {
+		return d.explained(err)
+	}
 	if err := pipeline.Recover(ctx, d.Deployment, by); err != nil {
 		return d.explained(err)
 	}

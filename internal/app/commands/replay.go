@@ -142,6 +142,9 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags, changed func(string
 	if err := f.checkHeader(to.format); err != nil {
 		return err
 	}
+	if err := a.awaitAnswer(ctx, to.kafka); err != nil {
+		return explain(err)
+	}
 	client, err := pipeline.Dial(ctx, to.kafka, nil)
 	if err != nil {
 		return explain(err)

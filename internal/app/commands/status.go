@@ -59,6 +59,9 @@ func (a *app) runStatus(ctx context.Context, path string, maxLag time.Duration, 
 	if err != nil {
 		return err
 	}
+	if err := a.awaitAnswer(ctx, d.Config.Kafka); err != nil {
+		return d.explained(err)
+	}
 	now := time.Now()
 	s, err := pipeline.ReadStatus(ctx, d.Deployment, now)
 	if err != nil {

@@ -102,7 +102,11 @@ func (a *app) runValidate(ctx context.Context, f *validateFlags) error {
 
 // validateTopics looks at the topics as a run does before it reads.
 func (a *app) validateTopics(ctx context.Context, d *loaded, strict bool) error {
-	no, err := d.refusesInit(ctx)
+	var no *refusal
+	err := a.awaitAnswer(ctx, d.Config.Kafka)
+	if err == nil {
+		no, err = d.refusesInit(ctx)
+	}
 	if no != nil && !no.unrecorded {
 		return no.beforeInit()
 	}
@@ -132,11 +136,7 @@ func (a *app) validateTopics(ctx context.Context, d *loaded, strict bool) error 
 // refusesInit returns why a plain init would begin nothing, where control is empty or missing.
 func (d *loaded) refusesInit(ctx context.Context) (*refusal, error) {
 	without, record := d.unrecorded()
-	err := pipeline.Initialised(ctx, without.Deployment)
-	if errors.Is(err, kafkalog.ErrUnreachable) {
-		return nil, err
-	}
-	if err != nil {
+	if err := pipeline.Initialised(ctx, without.Deployment); err != nil {
 		return nil, nil //nolint:nilerr // CheckTopics says it again, with what else is wrong
 	}
 	cluster, err := pipeline.ClusterID(ctx, d.Deployment)

@@ -31,6 +31,9 @@ func (r *roleValue) Set(text string) error {
 // validateAccess says who may read and write the topics. What the user lacks is an error, what is
 // too much a warning.
 func (a *app) validateAccess(ctx context.Context, d *loaded, f *validateFlags) error {
+	if err := a.awaitAnswer(ctx, d.Config.Kafka); err != nil {
+		return d.explained(err)
+	}
 	report, err := pipeline.CheckAccess(ctx, d.Deployment, pipeline.AccessRole(f.role), f.principal)
 	if err != nil {
 		return d.explained(err)

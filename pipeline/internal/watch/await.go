@@ -26,17 +26,16 @@ const slowAfter = 2 * time.Second
 // started while its broker restarts. It says to log what it waits for, within seconds and again
 // at growing intervals. The first try ends by its own timeouts, also after limit.
 // Errors: ErrNoBroker when limit is over; at once what waiting does not mend, a wrong
-// password for example; ctx's cause. With limit 0 it does not wait, and returns the
-// client's own error.
+// password for example; ctx's cause. With limit 0 it tries once, and returns the client's own error.
 func AwaitBroker(ctx context.Context, kafka *deployment.Kafka, limit time.Duration, log *slog.Logger) error {
 	begin := time.Now()
 	upTo := func() string {
-		if limit == ForEver {
+		if limit == ForEver || limit == 0 {
 			return ""
 		}
 		return " for up to " + max(0, limit-time.Since(begin)).Round(100*time.Millisecond).String()
 	}
-	slow := limit == 0 // whether it was said, or is not to be said
+	slow := false // whether it was said that a broker takes long
 	attempt := func(ctx context.Context) error {
 		over := make(chan error, 1)
 		go func() {
@@ -60,7 +59,7 @@ func AwaitBroker(ctx context.Context, kafka *deployment.Kafka, limit time.Durati
 	err := attempt(ctx)
 	for told := (Repeat{}); ; {
 		if err == nil {
-			if told.Reported() || slow && limit > 0 {
+			if told.Reported() || slow {
 				log.Warn("a broker answers now, after " + time.Since(begin).Round(time.Second).String())
 			}
 			return nil
