@@ -10,6 +10,7 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
+	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
@@ -140,7 +141,7 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 	}
 	defer client.Close()
 	defer func() { err = watch.Named(client, err) }()
-	stalls := watch.New(watch.RulesOf(d, opts.Bounded, opts.StallLimit), opts.Logger)
+	stalls := watch.New(watch.RulesOf(d, opts.Bounded, opts.StallLimit).After(crashpoint.From(ctx).StallAfter), opts.Logger)
 	monitor := watch.Start(ctx, client, stalls, opts.Drain, cancel)
 	defer monitor.Stop()
 	// Closing the connections makes every stage of a cancelled run return, whatever its

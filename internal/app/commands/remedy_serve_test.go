@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/fakeregistry"
 )
@@ -70,7 +71,7 @@ type background struct {
 // begin runs a command beside the walk.
 func (w *walk) begin(line string) *background {
 	w.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(crashpoint.With(context.Background(), w.hooks))
 	b := beginUnder(ctx, w.environment, w.args(line)...)
 	stop := sync.OnceFunc(func() {
 		cancel()

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
 )
 
 // remedy is how texts of the program that name a remedy are tried. Exactly one of walk, done, by
@@ -27,6 +29,7 @@ type walk struct {
 	seen  []bool
 	// environment has the variables that commands see.
 	environment map[string]string
+	hooks       crashpoint.Hooks // of commands that run in the background
 }
 
 // TestEveryRemedyIsWalked finds every text of the program that names a remedy. A walk has it

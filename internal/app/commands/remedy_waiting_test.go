@@ -15,9 +15,10 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// Partitions that are waited for, and what comes too late because they are not. Texts of it come
-// after half a minute.
+// Partitions that are waited for, and what comes too late because they are not. Texts of that come
+// after half a minute, and here sooner.
 const (
+	soon          = 2 * time.Second
 	twoPartitions = "init --config $C --generate-keys --create-topics --event-partitions 2 --start 2025-03-01"
 	fourthIsOver  = "2025-03-04T00:00:00Z" // in what a run prints
 )
@@ -56,6 +57,7 @@ var waitingRemedies = []remedy{
 		}
 	}},
 	{texts: []string{"when time.idle_grace is over and the clock counts instead", "Keep time.idle_grace above the longest pause"}, walk: func(w *walk) {
+		w.hooks.StallAfter = soon
 		w.configured("idle_grace: 1s", "idle_grace: 10m")
 		w.must(twoPartitions)
 		run := w.tallied()
@@ -70,6 +72,7 @@ var waitingRemedies = []remedy{
 		}
 	}},
 	{texts: one("If silence is normal, lower time.idle_grace"), walk: func(w *walk) {
+		w.hooks.StallAfter = soon
 		w.configured("trust: producer, no_future: true, idle_grace: 1s", "trust: broker, idle_grace: 300d")
 		start := time.Now().UTC().AddDate(0, 0, -3).Format(time.DateOnly)
 		w.must(strings.Replace(twoPartitions, "2025-03-01", start, 1))
@@ -81,6 +84,7 @@ var waitingRemedies = []remedy{
 		says(w, &run.stdout, start)
 	}},
 	{texts: one("a producer has neither committed nor aborted"), walk: func(w *walk) {
+		w.hooks.StallAfter = soon
 		w.configured("idle_grace: 1s", "idle_grace: 10m")
 		w.must(twoPartitions)
 		run := w.tallied()

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -68,6 +69,13 @@ type Rules struct {
 	producer                     bool // times are the producers'
 	publishEvery                 time.Duration
 	limit                        time.Duration // RunOptions.StallLimit
+	after                        time.Duration // how long nothing may move before it is logged; 0: StallAfter
+}
+
+// After replaces StallAfter, unless it is 0.
+func (r Rules) After(d time.Duration) Rules {
+	r.after = d
+	return r
 }
 
 // RulesOf returns the rules of a deployment, for a run that is bounded or not. limit is
@@ -126,6 +134,7 @@ type reportedStall struct {
 
 // New returns Stalls that write to log. Start updates them about once a second.
 func New(rules Rules, log *slog.Logger) *Stalls {
+	rules.after = cmp.Or(rules.after, StallAfter)
 	return &Stalls{rules: rules, log: log, held: map[int32]heldPartition{}, reported: map[stallKind]*reportedStall{}, away: newBrokers(log)}
 }
 
@@ -178,7 +187,7 @@ func (s *Stalls) update(now time.Time, troubles []kafkalog.Trouble, away []kafka
 	defer s.mu.Unlock()
 	s.away.update(now, away, s.reported[stallCluster] != nil) // else nothing moves, which is logged again with the broker
 	switch {
-	case len(troubles) > 0 && now.Sub(troubles[0].Since) >= StallAfter:
+	case len(troubles) > 0 && now.Sub(troubles[0].Since) >= s.rules.after:
 		s.report(now, stallCluster, troubles[0].Since, nil, s.clusterText(troubles))
 		return // nothing else can be known
 	case len(troubles) > 0 && s.reported[stallCluster] != nil:
@@ -196,7 +205,7 @@ func (s *Stalls) update(now time.Time, troubles []kafkalog.Trouble, away []kafka
 }
 
 func (s *Stalls) updateOpen(now time.Time) {
-	if at := s.seen.OpenedAt; s.seen.Open > 0 && now.Sub(at) >= StallAfter+s.rules.publishEvery && now.Sub(s.worked) >= StallAfter {
+	if at := s.seen.OpenedAt; s.seen.Open > 0 && now.Sub(at) >= s.rules.after+s.rules.publishEvery && now.Sub(s.worked) >= s.rules.after {
 		s.report(now, stallOpen, at, nil, fmt.Sprintf("turn %d was opened at %s and is not settled: check whether this machine, a worker or a broker is overloaded or full. If the turn is not settled within %s, the run starts a new epoch by itself and allows twice as long",
 			s.seen.Open, clockTime(at), s.rules.limit))
 		return
@@ -215,7 +224,7 @@ func (s *Stalls) updateUnclosed(now time.Time) {
 	if due := time.UnixMilli(s.seen.End).Add(s.seen.Delay); due.After(since) {
 		since = due // until then the turn may just be filling up
 	}
-	if !s.seen.Unclosed.IsZero() && s.seen.End < calendar.Forever && now.Sub(since) >= StallAfter+s.rules.lateness+s.rules.slack+s.rules.skew+s.rules.grace {
+	if !s.seen.Unclosed.IsZero() && s.seen.End < calendar.Forever && now.Sub(since) >= s.rules.after+s.rules.lateness+s.rules.slack+s.rules.skew+s.rules.grace {
 		s.report(now, stallUnclosed, since, nil, "no turn is closed although the next one is due: either reading its many records takes this long, or a worker hangs. If you end a hung worker, the cluster starts another one")
 		return
 	}
@@ -239,7 +248,7 @@ func (s *Stalls) updatePartitions(now time.Time) {
 			was = heldPartition{kind: kind, mark: mark, since: now}
 			s.held[p.ID] = was
 		}
-		if now.Sub(was.since) >= StallAfter {
+		if now.Sub(was.since) >= s.rules.after {
 			long[kind] = append(long[kind], p.ID)
 			if at, ok := since[kind]; !ok || was.since.Before(at) {
 				since[kind] = was.since
