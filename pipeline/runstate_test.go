@@ -8,8 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 )
 
-// A broker that refuses a right is there; one that does not answer is away after a while, also while
-// another one refuses.
+// A broker that refuses a right is there; one that does not answer is away after a while, also
+// while another one refuses.
 func TestABrokerThatRefusesARightIsNotAway(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

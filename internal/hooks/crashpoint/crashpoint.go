@@ -64,7 +64,7 @@ type Hooks struct {
 	Restore func(step int) bool
 	// Clock times the publication of counts and of ends of turns; nil: the machine's clock.
 	Clock Clock
-	// StallAfter is how long nothing may move before a run says so; 0: as long as package watch has it.
+	// StallAfter is how long nothing may move before a run says so; 0: as package watch has it.
 	StallAfter time.Duration
 }
 

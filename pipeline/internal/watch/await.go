@@ -26,7 +26,8 @@ const slowAfter = 2 * time.Second
 // started while its broker restarts. It says to log what it waits for, within seconds and again
 // at growing intervals. The first try ends by its own timeouts, also after limit.
 // Errors: ErrNoBroker when limit is over; at once what waiting does not mend, a wrong
-// password for example; ctx's cause. With limit 0 it tries once, and returns the client's own error.
+// password for example; ctx's cause. With limit 0 it tries once, and returns the client's own
+// error.
 func AwaitBroker(ctx context.Context, kafka *deployment.Kafka, limit time.Duration, log *slog.Logger) error {
 	begin := time.Now()
 	upTo := func() string {
