@@ -24,7 +24,7 @@ import (
 type ChangeOptions struct {
 	// DryRun says what would change and writes nothing; a run may go on meanwhile.
 	DryRun bool
-	// Logger is told of foreign records on the deployment's topics; default: discards.
+	// Logger receives the foreign records on the deployment's topics; default: discards.
 	Logger *slog.Logger
 	// MakeTopics makes the topics that the configuration names and that do not exist. It is
 	// called once nothing but what those topics hold can refuse the change; nil makes none.

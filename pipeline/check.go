@@ -18,20 +18,20 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// CheckOptions say how topics are looked at.
+// CheckOptions say how topics are checked.
 type CheckOptions struct {
-	// Logger is told what could be better; default: discards.
+	// Logger receives what could be better; default: discards.
 	Logger *slog.Logger
 	// Strict refuses topics that can lose acknowledged records together with one
 	// broker; without it CheckTopics only warns of them.
 	Strict bool
 
-	// Start also looks at the deployment that control holds, if it holds one, as a
+	// Start also checks the deployment that control holds, if it holds one, as a
 	// run does before it starts.
 	Start bool
 }
 
-// CheckTopics looks at the deployment's topics, and at the newest schema of a
+// CheckTopics checks the deployment's topics, and the newest schema of a
 // registry, and returns everything that a run would refuse, joined: one
 // *TopicError for each topic's setting. It tells the logger what could be better. It
 // changes nothing. Other errors: ErrStrict beside ErrTopicSettings when there is
@@ -57,7 +57,7 @@ func CheckTopics(ctx context.Context, d *deployment.Deployment, o CheckOptions) 
 	return errors.Join(rules, unreadable, checkDeployment(ctx, d, client, o, rules == nil))
 }
 
-// checkDeployment looks at the deployment that control holds. Where control cannot
+// checkDeployment checks the deployment that control holds. Where control cannot
 // be opened, the rules of topics have said so, or init has not been run. sound says that no rule of
 // topics is broken: a broken one explains better why the topics cannot be compared.
 func checkDeployment(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o CheckOptions, sound bool) error {

@@ -54,9 +54,9 @@ func (e *InitialisedError) Error() string {
 // Unwrap makes every InitialisedError an ErrInitialised.
 func (e *InitialisedError) Unwrap() error { return deployment.ErrInitialised }
 
-// Initialised looks for a HEADER on the control topic, and changes nothing. Errors: nil where the
-// topic is empty or does not exist; *InitialisedError; schemas.ErrVersion, ErrLogFault; or what the
-// broker said.
+// Initialised checks whether the control topic has a HEADER, and changes nothing. Errors: nil where
+// the topic is empty or does not exist; *InitialisedError; schemas.ErrVersion, ErrLogFault; or what
+// the broker said.
 func Initialised(ctx context.Context, d *deployment.Deployment) error {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {

@@ -33,7 +33,7 @@ type RunOptions struct {
 	// than partitions. One takes all that a machine has to give; more are for workers on
 	// several machines.
 	Readers int
-	// Logger is told what an operator should know; default: discards. No record
+	// Logger receives what an operator should know; default: discards. No record
 	// holds a user id, a key or a raw count.
 	Logger *slog.Logger
 	// Bounded ends the run at the end of the events topic, as it is at the start:
@@ -81,7 +81,7 @@ type RunOptions struct {
 	StallLimit time.Duration
 }
 
-// Settlement tells of a settled turn, or of a span: the turns First to Turn,
+// Settlement describes a settled turn, or a span: the turns First to Turn,
 // settled together.
 type Settlement struct {
 	First, Turn uint64    // turns are numbered from 1
@@ -193,7 +193,7 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 		err = r.runLocally(ctx, opts.Engine)
 	}
 	if err != nil {
-		r.cancelEnds() // an end of a turn that waits for its instant is the next run's to tell
+		r.cancelEnds() // the next run writes an end of a turn that still waits for its instant
 	}
 	if closed := r.close(); err == nil {
 		err = closed

@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
 )
 
-// RunState is what a run knows of itself: seconds and states, but for what is said to be exact.
+// RunState is the state of a run: seconds and coarse states, except for fields documented as exact.
 // Times are UTC.
 type RunState struct {
 	Run, Epoch int64 // as in Status
@@ -39,7 +39,7 @@ type RunState struct {
 // hundred, and ten), 2 more than half.
 type LossLevel = watch.Level
 
-// Totals are exact numbers of records by what became of them.
+// Totals are exact numbers of records by their outcome.
 type Totals = watch.Totals
 
 // PartitionState is how far a run is on a partition of the events topic.

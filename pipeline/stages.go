@@ -76,13 +76,13 @@ func (s *stages) runtime() *transforms.Runtime {
 	}}
 }
 
-// source opens READ, and SETTLE beside it, which tells the end of the turn that is settled: who
+// source opens READ, and SETTLE beside it, which writes the end of the turn that is settled: who
 // settled it may have died before that, and an engine may open SETTLE at its first turn only.
 func (s *stages) source(ctx context.Context) (transforms.Source, error) {
 	if _, err := s.settler(ctx); err != nil {
 		return nil, err
 	}
-	if _, err := s.reader(0); s.terms.Readers == 1 && err != nil { // what prevents it is told at once
+	if _, err := s.reader(0); s.terms.Readers == 1 && err != nil { // report at once what prevents it
 		return nil, err
 	}
 	return readers{s}, nil

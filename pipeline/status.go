@@ -14,8 +14,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Status is what a deployment's control topic says: nothing of any event, user, key or count. Times
-// are UTC; when a record was written is told by the clock of its broker.
+// Status is the state on a deployment's control topic: nothing of any event, user, key or count.
+// Times are UTC; the time at which a record was written is that of its broker's clock.
 type Status struct {
 	Deployment  string `json:"deployment"`
 	Incarnation string `json:"incarnation"` // of the HEADER, in hexadecimal

@@ -24,9 +24,9 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms"
 )
 
-// Workers has the stages of a run in other processes, in which OpenRuns has told how runs are
-// opened. Run submits the pipeline, follows the control log, and tells what a run in one process
-// tells; what workers find out beside that is in their own logs.
+// Workers puts the stages of a run into other processes, in which OpenRuns has set how runs are
+// opened. Run submits the pipeline, follows the control log, and reports what a run in one process
+// reports; anything else that workers find out is in their own logs.
 type Workers struct {
 	// Engine submits the pipeline and returns when its job has ended. Where ctx is cancelled the
 	// job is.
@@ -59,7 +59,7 @@ func (w *Workers) layout(readers int) transforms.Layout {
 	return transforms.Layout{Readers: numbers(readers), Strands: numbers(w.Tasks)}
 }
 
-// Job is what an engine is told of a pipeline beside its stages.
+// Job describes a pipeline to an engine, apart from its stages.
 type Job struct {
 	// Name is that of every job of the deployment, and of no other deployment's. An engine ends
 	// another job of this name before it begins one: the run that it works for is superseded.
@@ -349,7 +349,7 @@ func openRun(run transforms.Run, load func(config string) (*Deployment, error), 
 	rt.Source, rt.Spender, rt.Releaser, rt.Settler = codedOpen(rt.Source), codedOpen(rt.Spender), codedOpen(rt.Releaser), codedOpen(rt.Settler)
 	rt.Close = func() {
 		s.monitor.Stop()
-		_ = s.close() // the ends of turns that were not told are told by the next run
+		_ = s.close() // the next run writes the ends of turns that were not written
 		client.Close()
 		cancel()
 	}

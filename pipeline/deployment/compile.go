@@ -35,7 +35,7 @@ type CompiledMetric struct {
 }
 
 // Compile checks a configuration, fills in its defaults, and computes the budget, its
-// division over the metrics, ladders and digests. It looks at no broker and no topic.
+// division over the metrics, ladders and digests. It asks no broker.
 // Errors: *ConfigError names the field.
 func Compile(cfg Config) (*Deployment, error) {
 	cfg = cfg.withDefaults()

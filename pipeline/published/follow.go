@@ -41,7 +41,7 @@ type Options struct {
 	// milliseconds while brokers are there. current says that every turn that was settled then has
 	// been handed out.
 	OnAnswer func(current bool)
-	// Logger, where given, is told that no broker answers, which broker cannot be reached, and when
+	// Logger, if given, receives that no broker answers, which broker cannot be reached, and when
 	// it can be again.
 	Logger *slog.Logger
 }
@@ -102,7 +102,7 @@ func follow(ctx context.Context, d *deployment.Deployment, o Options, fn func(Tu
 	return f.follow(ctx)
 }
 
-// watchBrokers begins to say which brokers cannot be reached; the function that it returns ends
+// watchBrokers logs which brokers cannot be reached; the function that it returns ends
 // that.
 func watchBrokers(ctx context.Context, client *kafkalog.Client, log *slog.Logger) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -117,7 +117,7 @@ func watchBrokers(ctx context.Context, client *kafkalog.Client, log *slog.Logger
 	}
 }
 
-// follower reads a turn from counts when its end is told.
+// follower reads a turn from counts once its end is on the turns topic.
 type follower struct {
 	client        *kafkalog.Client
 	counts, turns string // topics

@@ -14,18 +14,18 @@ func (l *Log) ReportForeign(topic string, partition int32, offset int64, what st
 	l.foreignMu.Lock()
 	defer l.foreignMu.Unlock()
 	partitionName := fmt.Sprintf("topic %s, partition %d", topic, partition)
-	told, again := l.foreign[partitionName]
-	if again && offset <= told.last {
+	reported, again := l.foreign[partitionName]
+	if again && offset <= reported.last {
 		return
 	}
-	told.last = offset
-	told.n++
-	l.foreign[partitionName] = told
+	reported.last = offset
+	reported.n++
+	l.foreign[partitionName] = reported
 	switch {
-	case told.n <= foreignNamed:
+	case reported.n <= foreignNamed:
 		l.log.Warn(fmt.Sprintf("%s: the record at offset %d %s", partitionName, offset, what))
-	case told.n%foreignCounted == 0:
-		l.log.Warn(fmt.Sprintf("%s: the record at offset %d is number %d of these; only one in %d is logged", partitionName, offset, told.n, foreignCounted))
+	case reported.n%foreignCounted == 0:
+		l.log.Warn(fmt.Sprintf("%s: the record at offset %d is number %d of these; only one in %d is logged", partitionName, offset, reported.n, foreignCounted))
 	}
 }
 
@@ -34,7 +34,7 @@ const (
 	foreignCounted = 1000
 )
 
-// reportedForeign is what was told of a partition: how many records, and the last one's offset.
+// reportedForeign is what was reported of a partition: how many records, and the last one's offset.
 type reportedForeign struct {
 	n    int
 	last int64

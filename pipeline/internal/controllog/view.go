@@ -17,7 +17,7 @@ type Closing struct {
 	lastEpoch int64 // the offset of the last EPOCH that counts before it
 }
 
-// View is what the control log says, as far as it was read. Every reader applies the
+// View is the state of the control log, as far as it was read. Every reader applies the
 // same rules, record after record (docs/design-notes.md has them as a table):
 //
 //   - A HEADER counts at offset 0 and nowhere else.
@@ -49,7 +49,7 @@ type View struct {
 	part      map[uint32]int64                // by group but 0: the reader that takes part in the epoch
 	drained   map[int64]struct{}              // the numbers of those runs that were asked to end
 	begun     int64                           // the first offset of control that was read
-	foreign   func(offset int64, what string) // told of records that are ignored
+	foreign   func(offset int64, what string) // called with records that are ignored
 
 	started bool                // some turn was closed
 	oldest  uint64              // the first turn that was closed
@@ -68,8 +68,8 @@ type View struct {
 	onSettled   OnSettled                    // may be nil
 }
 
-// OnSettled is told of a settled span, the tallies of its CLOSE, and the number of the run in whose
-// epoch it was settled.
+// OnSettled is called with a settled span, the tallies of its CLOSE, and the number of the run in
+// whose epoch it was settled.
 type OnSettled func(s schemas.Settled, read schemas.ReadTallies, run int64)
 
 // keepSettlements bounds how many decoded settlements are in memory: a restore charges

@@ -63,7 +63,7 @@ func PublishedAfter(ctx context.Context, client *kafkalog.Client, d *deployment.
 	return found, err
 }
 
-// OnForeign is told of foreign records, as controllog.Log.ReportForeign is.
+// OnForeign is called with foreign records, as controllog.Log.ReportForeign is.
 type OnForeign func(topic string, partition int32, offset int64, what string)
 
 // EachValue calls fn for every value of a partition at or after the offset from and before the
@@ -128,7 +128,7 @@ func valueOf(topic string, rec *kafkalog.Record, foreign OnForeign) (rel schemas
 	return rel, false, fmt.Errorf("offset %d: %w: another version of this program wrote it, or another program in its name: use that version, and drain it before you use this one", rec.Offset, err)
 }
 
-// IgnoreForeign is an OnForeign that tells nothing.
+// IgnoreForeign is an OnForeign that does nothing.
 func IgnoreForeign(string, int32, int64, string) {}
 
 // TypeOf returns what a record of counts says that it is, schemas.TypeRelease for

@@ -41,7 +41,7 @@ type turnEnds struct {
 const endsOnGrid = 16
 
 // newTurnEnds begins with the turn that is settled already: the run that settled it may have died
-// before it could tell.
+// before it could write the end.
 func newTurnEnds(ctx context.Context, client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment, turns *calendar.Turns) (*turnEnds, error) {
 	producer, err := client.NewProducer(ctx, d.Config.Outputs.Turns, 0, "")
 	if err != nil {
@@ -121,7 +121,7 @@ func (e *turnEnds) append(ctx context.Context, batch []schemas.TurnEnd) error {
 			return err
 		}
 		if !settled {
-			break // a newer run has taken over, and tells itself
+			break // a newer run has taken over, and writes the end itself
 		}
 		value, err := schemas.EncodeTurnEnd(end)
 		if err != nil {

@@ -50,7 +50,7 @@ func (s *settlements) WriteSettlement(ctx context.Context, settled schemas.Settl
 	return s.ends.add(settled.Turn, settled.CountsEnd)
 }
 
-// Close closes the connection to control, once the ends of turns are told.
+// Close closes the connection to control, once the ends of turns are written.
 func (s *settlements) Close() error {
 	s.control.Close()
 	return s.ends.close()

@@ -74,7 +74,7 @@ func (d *deadLetters) checkTopic(ctx context.Context, now time.Time) error {
 		d.gone = watch.Repeat{}
 		d.log.Warn(fmt.Sprintf("the dead-letter topic %s exists again", d.topic))
 	}
-	return nil // package watch tells of any other trouble with the brokers
+	return nil // package watch logs any other trouble with the brokers
 }
 
 // maxDeadLetter bounds the bytes that a dead letter keeps of its record.

@@ -50,11 +50,11 @@ func (s *Source) start(ctx context.Context) error {
 	return s.resume(ctx, epoch, func(settled, last uint64) (interruption, error) { return s.interrupted(ctx, settled, last) })
 }
 
-// checkMayRun returns why this run must not go on, by the state of control; it also calls look with
+// checkMayRun returns why this run must not go on, by the state of control; it also calls read with
 // that state.
-func (s *Source) checkMayRun(look func(*controllog.View)) (err error) {
+func (s *Source) checkMayRun(read func(*controllog.View)) (err error) {
 	s.control.WithView(func(v *controllog.View) {
-		look(v)
+		read(v)
 		switch {
 		case v.Run > s.run:
 			err = deployment.ErrSuperseded // a run that was taken over does not come back

@@ -12,8 +12,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// Check looks at all topics of a deployment and returns everything that is wrong, joined:
-// one *deployment.TopicError for each topic's setting. It tells o.Logger what could be
+// Check checks all topics of a deployment and returns everything that is wrong, joined:
+// one *deployment.TopicError for each topic's setting. It logs to o.Logger what could be
 // better. Other errors: deployment.ErrLogFault among them where topics do not belong
 // together, or the broker's error.
 func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o Options) error {
@@ -70,14 +70,14 @@ func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 	return fmt.Errorf("checking the topics: %w", errors.Join(found...))
 }
 
-// described is what the brokers say of all topics: of each its state, or what is wrong.
+// described is the brokers' answer on all topics: the state of each, or what is wrong.
 type described struct {
 	states []*state
 	wrong  []*deployment.TopicError
 	apart  []*deployment.TopicError // of topics that cannot stem from one deployment
 }
 
-// describeTopics looks at all topics at the same time: for one that does not exist the client
+// describeTopics asks for all topics at the same time: for one that does not exist the client
 // waits a little, because brokers learn of new topics late.
 func describeTopics(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, rules []rulesOfTopic) (*described, error) {
 	s := &described{make([]*state, len(rules)), make([]*deployment.TopicError, len(rules)), nil}

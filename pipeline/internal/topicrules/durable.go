@@ -12,9 +12,9 @@ import (
 // not one of Kafka's settings.
 const ReplicationFactor = "replication factor"
 
-// Options say how topics are looked at.
+// Options say how topics are checked.
 type Options struct {
-	Logger     *slog.Logger // told what could be better; default: discards
+	Logger     *slog.Logger // receives what could be better; default: discards
 	Strict     bool         // refuse what Check otherwise only warns of
 	Disposable bool         // the topics end with the process: say nothing about how durable they are
 

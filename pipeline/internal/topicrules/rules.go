@@ -56,7 +56,7 @@ type state struct {
 	warnings   []string
 }
 
-// topicRule looks at a topic and notes what it finds.
+// topicRule checks a topic and notes what it finds.
 type topicRule func(*state)
 
 type rulesOfTopic struct {
