@@ -228,7 +228,7 @@ func TestRuleFlinkSaysAtTheStartWhatIsWrong(t *testing.T) {
 		code   int
 		says   []string
 	}{
-		{name: "missing-key", env: missing, code: 1, says: []string{"a worker could not begin", missing}},
+		{name: "missing-key", env: missing, code: 1, says: []string{"a worker could not start", missing}},
 		{name: "other-key", env: other, code: 3, says: []string{"another configuration or other keys than the run", "the noise key"}},
 		// Workers do not look at the record: whatever is in it is not what ends the job.
 		{name: "other-file", during: func(s *subject) {
@@ -237,9 +237,9 @@ func TestRuleFlinkSaysAtTheStartWhatIsWrong(t *testing.T) {
 		},
 			code: 3, says: []string{"another configuration than the run", "Time"}},
 		{name: "no-broker", begun: func() { f.proxy.to("127.0.0.1:1") }, // new connections
-			code: 1, says: []string{"a worker could not begin"}},
+			code: 1, says: []string{"a worker could not start"}},
 		{name: "silent-broker", begun: func() { f.proxy.to(silent.Addr().String()) },
-			code: 1, says: []string{"a worker could not begin", "Kafka did not answer this worker"}},
+			code: 1, says: []string{"a worker could not start", "Kafka did not answer this worker"}},
 		{name: "shards", code: 3, says: []string{"shards"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

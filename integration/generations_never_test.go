@@ -24,19 +24,19 @@ func TestRuleWhatAPromiseRestsOnNeverChanges(t *testing.T) {
 		}
 	}
 	for what, change := range map[string]settings{
-		"never weaker":       func(c *pipeline.Config) { c.Privacy.Epsilon *= 2 },
-		"the accountant":     func(c *pipeline.Config) { c.Privacy.Accountant = "zcdp" },
-		"the period":         func(c *pipeline.Config) { c.Privacy.Period = time.Hour },
-		"where the user":     func(c *pipeline.Config) { c.Events.Format.User = "person" },
-		"the user-hash key":  func(c *pipeline.Config) { c.Keys.UserHash = secret.New([32]byte{9}) },
-		"the events topic":   func(c *pipeline.Config) { c.Events.Topic += "-other" },
-		"give it a new name": func(c *pipeline.Config) { c.Metrics[0].Filter = "true" },
-		"new, empty ledger":  func(c *pipeline.Config) { c.Shards++ },
-		"new, empty counts":  func(c *pipeline.Config) { c.ReleaseShards++ },
+		"never weaker":             func(c *pipeline.Config) { c.Privacy.Epsilon *= 2 },
+		"the accountant":           func(c *pipeline.Config) { c.Privacy.Accountant = "zcdp" },
+		"the budget period":        func(c *pipeline.Config) { c.Privacy.Period = time.Hour },
+		"the position of the user": func(c *pipeline.Config) { c.Events.Format.User = "person" },
+		"the user-hash key":        func(c *pipeline.Config) { c.Keys.UserHash = secret.New([32]byte{9}) },
+		"the events topic":         func(c *pipeline.Config) { c.Events.Topic += "-other" },
+		"give it a new name":       func(c *pipeline.Config) { c.Metrics[0].Filter = "true" },
+		"new, empty ledger":        func(c *pipeline.Config) { c.Shards++ },
+		"new, empty counts":        func(c *pipeline.Config) { c.ReleaseShards++ },
 		"this id belongs to": func(c *pipeline.Config) {
 			c.Keys.Noise = []noisereduction.NoiseKey{{ID: "k1", Secret: secret.New([32]byte{77})}}
 		},
-		"under another id": func(c *pipeline.Config) {
+		"with another id": func(c *pipeline.Config) {
 			c.Keys.Noise = []noisereduction.NoiseKey{{ID: "k7", Secret: secret.New([32]byte{1, 7, 9})}}
 		},
 		"the test for the future cannot be changed (time.no_future":    func(c *pipeline.Config) { c.Time.NoFuture = true },
@@ -47,7 +47,7 @@ func TestRuleWhatAPromiseRestsOnNeverChanges(t *testing.T) {
 	} {
 		never(d, what, change)
 	}
-	never(newDeployment(t, broker, "never-period", 1, periodOf(time.Hour)), "where the time stands in a record, or its unit cannot be changed",
+	never(newDeployment(t, broker, "never-period", 1, periodOf(time.Hour)), "the position of the time in a record, or its unit cannot be changed",
 		func(c *pipeline.Config) {
 			c.Events.Format.TimeUnit = "s"
 			for i := range c.Metrics {

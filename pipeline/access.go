@@ -55,7 +55,7 @@ func CheckAccess(ctx context.Context, d *deployment.Deployment, role AccessRole,
 	defer client.Close()
 	report, err := access.Check(ctx, d, client, role, principal)
 	if err != nil {
-		return nil, fmt.Errorf("looking at access to topics: %w", err)
+		return nil, fmt.Errorf("checking access to topics: %w", err)
 	}
 	return report, nil
 }

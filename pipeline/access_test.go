@@ -222,11 +222,11 @@ func testOthersOf(t *testing.T, c *controlled, runs, serves *deployment.Deployme
 		"User:begins may Write on topic tollgate-control (control)",
 		"User:mallory may Write on topic tollgate-control (control)",
 		"User:mallory may Write on topic tollgate-ledger (ledger)",
-		"every user may Read topic tollgate-ledger (ledger), which is for trusted people only",
+		"every user may Read topic tollgate-ledger (ledger), which is for the trusted side only",
 		"User:mallory may Write on topic tollgate-counts (counts)",
 		"User:mallory may Write on topic tollgate-turns (turns)",
-		"User:mallory may Write on transactional ids tollgate/ledger-*, by which a run is shut out",
-		"User:mallory may Write on transactional ids tollgate/counts-*, by which a run is shut out",
+		"User:mallory may Write on transactional ids tollgate/ledger-*, and so can shut a run out",
+		"User:mallory may Write on transactional ids tollgate/counts-*, and so can shut a run out",
 	}
 	c.look(t, runs, RoleRun, func(r *AccessReport) bool {
 		return slices.Equal(r.TooMuch, want) && slices.Equal(r.Administrators, []string{"User:root"})

@@ -51,7 +51,7 @@ func openRecorded(ctx context.Context, d *deployment.Deployment, client *kafkalo
 		return nil, nil, fmt.Errorf("opening topic %s: %w", topic, err)
 	}
 	if elsewhere != nil {
-		log.Warn(fmt.Sprintf("this is cluster %s, but %s has %s: this is right only after a failover or a restore; end every run on the other cluster, because runs on both would give every user two budgets", cluster, record.From, elsewhere))
+		log.Warn(fmt.Sprintf("the deployment is on cluster %s, but %s has %s: after a failover or a restore, end every run on the other cluster, because runs on both would give every user two budgets", cluster, record.From, elsewhere))
 	}
 	return control, elsewhere, nil
 }

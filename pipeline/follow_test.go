@@ -190,7 +190,7 @@ func TestRuleMissingValuesOfAnOpenTurnStopTheRun(t *testing.T) {
 	deleteCountsOf(t, d, last)
 	for range 2 {
 		_, err := Run(t.Context(), d, RunOptions{Bounded: true})
-		want := "what turn 5 published stood from offset "
+		want := "but turn 5, which is not settled, published from offset "
 		if !errors.Is(err, deployment.ErrLogFault) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "topic tollgate-counts: partition ") {
 			t.Fatalf("%v\ndoes not say\n%s", err, want)
 		}

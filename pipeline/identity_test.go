@@ -349,7 +349,7 @@ func TestRuleWhatDecidesWhoAUserIsNeverChanges(t *testing.T) {
 // Where nothing but the address of a registry differs there is a cheaper way than a new deployment.
 func TestAMovedRegistryIsToldFromAMovedUser(t *testing.T) {
 	t.Parallel()
-	const cheap = "let its old name lead to the new address"
+	const cheap = "make its old name point to the new address"
 	at := func(path, registry string) *schemas.Header {
 		h := schemas.Header{Metrics: []schemas.MetricSpec{{}}, NoiseKeys: []schemas.KeyFingerprint{{}}}
 		h.Events.User = fmt.Sprintf("path %q of avro by the registry %q", path, registry)

@@ -180,7 +180,7 @@ func Recover(ctx context.Context, d *deployment.Deployment, by string) error {
 	var at int64
 	control.WithView(func(v *controllog.View) { stop, at = v.Stop, v.StopAt })
 	if stop == nil {
-		return errors.New("recovering: the deployment has not stopped itself; there is nothing to recover from")
+		return errors.New("recovering: the deployment has not stopped itself, so there is nothing to recover from")
 	}
 	w, err := controllog.NewWriter(ctx, control)
 	if err != nil {

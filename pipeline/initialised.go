@@ -43,7 +43,7 @@ func (e *InitialisedError) Error() string {
 	}
 	fmt.Fprintf(&b, ": generation %d, incarnation %s, time begins at %s", e.Generation, hex.EncodeToString(e.Incarnation[:]), e.Start.Format(time.RFC3339))
 	if e.Late > 0 {
-		fmt.Fprintf(&b, " (another init was first; the HEADER of this one stands at offset %d and is ignored)", e.Late)
+		fmt.Fprintf(&b, " (another init was first, so the HEADER of this one, at offset %d, is ignored)", e.Late)
 	}
 	for _, d := range e.Differences {
 		fmt.Fprintf(&b, "; %s differs%s", d.What, d.Detail())
@@ -74,14 +74,14 @@ func initialised(ctx context.Context, d *deployment.Deployment, client *kafkalog
 	case errors.Is(err, kafkalog.ErrUnknownTopic):
 		return nil
 	case err != nil:
-		return fmt.Errorf("looking at control: %w", err)
+		return fmt.Errorf("reading control: %w", err)
 	case bounds.High == 0:
 		return nil
 	}
 	control, _, err := openControl(ctx, d, client, slog.New(slog.DiscardHandler))
 	if errors.Is(err, deployment.ErrNotInitialised) {
 		return &deployment.TopicError{Topic: topic, Got: "holds records, but no HEADER before them: another program has written to it", Err: deployment.ErrLogFault,
-			Fix: "name an empty topic under outputs.control, or delete this one if what is on it is not needed"}
+			Fix: "name an empty topic under outputs.control, or delete this one if you do not need its records"}
 	}
 	if err != nil {
 		return err

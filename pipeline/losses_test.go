@@ -136,7 +136,7 @@ func TestRuleABrokerThatGoesAwayIsNamedAtOnce(t *testing.T) {
 	if broker, err = embedded.Start(embedded.Options{Addr: addr, DataDir: dir}); err != nil {
 		t.Fatal(err)
 	}
-	await.That(t, time.Minute, "the broker is back", func() bool { return strings.Contains(out.String(), "broker "+addr+" is back, after ") })
+	await.That(t, time.Minute, "the broker is back", func() bool { return strings.Contains(out.String(), "broker "+addr+" answers again after ") })
 	close(drain)
 	if err := <-over; err != nil {
 		t.Fatal(err)

@@ -115,7 +115,7 @@ func testTokenFile(t *testing.T, b *realkafka.Broker) {
 	k := deployment.Kafka{Brokers: []string{b.AddrOf("TOKEN")}, SASL: &deployment.SASL{Mechanism: "oauthbearer", TokenFile: file, Extensions: []string{"logicalCluster=lkc"}}}
 	put(unsecured(-time.Minute))
 	_, err := connect.Dial(t.Context(), k, nil)
-	if !errors.Is(err, kafkalog.ErrRefused) || !strings.Contains(err.Error(), "does the broker accept this token, and has it not expired?") || strings.Contains(err.Error(), "eyJ") {
+	if !errors.Is(err, kafkalog.ErrRefused) || !strings.Contains(err.Error(), "check that the broker accepts this token, and that it has not expired") || strings.Contains(err.Error(), "eyJ") {
 		t.Errorf("an expired token: %v", err)
 	}
 	put(unsecured(time.Hour))

@@ -12,8 +12,8 @@ import (
 func TestARunRefusesOptionsThatItCannotObey(t *testing.T) {
 	t.Parallel()
 	for want, opts := range map[string]RunOptions{
-		"choose one":                            {Bounded: true, UntilEnd: true},
-		"Until at a time of its own":            {UntilEnd: true, Until: time.Unix(1, 0)},
+		"set either":                            {Bounded: true, UntilEnd: true},
+		"the end, or Until, a time":             {UntilEnd: true, Until: time.Unix(1, 0)},
 		"Workers.Engine is missing":             {Workers: &Workers{}},
 		"StallLimit of -1s: it must not be neg": {StallLimit: -time.Second},
 	} {
@@ -21,7 +21,7 @@ func TestARunRefusesOptionsThatItCannotObey(t *testing.T) {
 			t.Errorf("%v does not say %q", err, want)
 		}
 	}
-	if _, err := Run(t.Context(), nil, RunOptions{}); err == nil || !strings.Contains(err.Error(), "no deployment") {
-		t.Errorf("%v does not say that there is no deployment", err)
+	if _, err := Run(t.Context(), nil, RunOptions{}); err == nil || !strings.Contains(err.Error(), "the deployment is nil") {
+		t.Errorf("%v does not say that the deployment is missing", err)
 	}
 }

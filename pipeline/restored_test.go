@@ -238,7 +238,7 @@ func TestRuleCountsWithOtherOffsetsAreRefused(t *testing.T) {
 	left := m.first[countsTopic][0]
 	m.again(countsTopic, false, func(int32, kafkalog.Record) bool { left--; return left >= 0 })
 	m.restore(controlTopic, ledgerTopic, turnsTopic)
-	m.refused("comparing topic tollgate-counts with control: values of turn 2 stand in partition 0 before offset 4, where turn 1 ended: a copy gave its records other offsets")
+	m.refused("comparing topic tollgate-counts with control: values of turn 2 are in partition 0 before offset 4, where turn 1 ended: a copy changed the offsets")
 }
 
 // A copy of the events without what retention has taken has other records at the offsets of the

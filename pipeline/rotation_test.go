@@ -198,7 +198,7 @@ func TestARunTakesUpNewCertificatesAndPasswords(t *testing.T) {
 	await.That(t, time.Minute, "the old secrets are refused", refusedTwice)
 	put("cert.pem", must(os.ReadFile(second.Cert)))
 	await.That(t, time.Minute, "a certificate without its key is seen", func() bool {
-		return refusedTwice() && strings.Contains(said.String(), "do not make a pair")
+		return refusedTwice() && strings.Contains(said.String(), "do not belong together")
 	})
 	put("key.pem", must(os.ReadFile(second.Key)))
 	put("ca.pem", must(os.ReadFile(second.Cert)))

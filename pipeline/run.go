@@ -117,18 +117,18 @@ const defaultStallLimit = 2 * time.Minute
 // Recover.
 func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result RunResult, err error) {
 	if d == nil {
-		return RunResult{}, errors.New("running: there is no deployment: Compile makes one")
+		return RunResult{}, errors.New("running: the deployment is nil: make one with Compile")
 	}
 	opts = opts.withDefaults()
 	opts.StallLimit += d.Config.Outputs.PublishEvery
 	if opts.Bounded && opts.UntilEnd {
-		return RunResult{}, errors.New("running: Bounded closes every window at the end of the topic, UntilEnd closes none early: choose one")
+		return RunResult{}, errors.New("running: set either Bounded, which closes every window at the end of the topic, or UntilEnd, which closes no window early")
 	}
 	if opts.UntilEnd && !opts.Until.IsZero() {
-		return RunResult{}, errors.New("running: UntilEnd ends where the records say, Until at a time of its own: choose one")
+		return RunResult{}, errors.New("running: set either UntilEnd, for which the records decide the end, or Until, a time")
 	}
 	if opts.StallLimit < 0 {
-		return RunResult{}, fmt.Errorf("running with a StallLimit of %v: it must not be negative; 0 stands for %v", opts.StallLimit, defaultStallLimit)
+		return RunResult{}, fmt.Errorf("running with a StallLimit of %v: it must not be negative (0 means %v)", opts.StallLimit, defaultStallLimit)
 	}
 	if err := opts.Workers.check(d); err != nil {
 		return RunResult{}, err

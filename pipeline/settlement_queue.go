@@ -86,7 +86,7 @@ func (r *run) drainOn(ctx context.Context, drain <-chan struct{}) func() {
 	ctx, cancel := context.WithCancel(ctx)
 	ask := func() {
 		if err := r.appendControl(ctx, &schemas.Drain{Run: r.terms.Run}); err != nil && ctx.Err() == nil {
-			r.log.Warn("cannot ask the run to end; a second signal stops it at once", "error", err)
+			r.log.Warn("cannot ask the run to end: a second signal stops it at once", "error", err)
 		}
 	}
 	select {

@@ -180,7 +180,7 @@ func (s *stages) closeWithRun(c io.Closer) {
 // the stall limit has the same effect.
 func (s *stages) reportLost(epoch int64) {
 	if err := s.appendControl(s.ctx, &schemas.Lost{Epoch: epoch}); err != nil && s.ctx.Err() == nil {
-		s.log.Warn("another writer has taken a partition, and this could not be recorded on control: the turn waits until the stall limit", "error", err)
+		s.log.Warn("another writer has taken a partition, and writing that to control failed: the turn waits for the stall limit", "error", err)
 	}
 }
 

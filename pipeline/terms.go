@@ -41,11 +41,11 @@ type terms struct {
 func termsOf(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log, o RunOptions) (*terms, error) {
 	t := &terms{Run: control.Run, ID: hex.EncodeToString(control.RunID[:]), Incarnation: hex.EncodeToString(control.Header.Incarnation[:]), Bounded: o.Bounded, Until: o.Until, UntilEnd: o.UntilEnd, StallLimit: o.StallLimit, Disposable: o.Disposable}
 	if o.Bounded && !o.Until.IsZero() && o.Until.UnixMilli() <= control.Header.StartMillis {
-		return nil, fmt.Errorf("running until %s: the deployment starts at %s", o.Until.UTC().Format(time.RFC3339), time.UnixMilli(control.Header.StartMillis).UTC().Format(time.RFC3339))
+		return nil, fmt.Errorf("running until %s: the deployment starts only at %s", o.Until.UTC().Format(time.RFC3339), time.UnixMilli(control.Header.StartMillis).UTC().Format(time.RFC3339))
 	}
 	ids, err := client.Partitions(ctx, d.Config.Events.Topic)
 	if err != nil {
-		return nil, fmt.Errorf("looking for the events topic: %w", err)
+		return nil, fmt.Errorf("finding the events topic: %w", err)
 	}
 	if o.Readers < 0 {
 		return nil, fmt.Errorf("running with %d readers: their number must not be negative", o.Readers)
@@ -76,7 +76,7 @@ func (t *terms) encode() (string, error) {
 func decodeTerms(text string) (*terms, error) {
 	t := &terms{}
 	if err := json.Unmarshal([]byte(text), t); err != nil {
-		return nil, fmt.Errorf("decoding the terms of a run: were they written by another version of this program? %w", err)
+		return nil, fmt.Errorf("decoding the terms of a run: check that all processes have the same version: %w", err)
 	}
 	return t, nil
 }

@@ -85,17 +85,17 @@ var refusals = []struct {
 		config: func(c *deployment.Config) { c.Time = deployment.Time{Trust: deployment.TrustBroker} },
 		says: []string{"topic events: message.timestamp.type is CreateTime, it must be LogAppendTime with time.trust: broker: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name events --add-config message.timestamp.type=LogAppendTime " +
-			"(records that are there already keep their times: start after them); before init, you can set time.trust: producer instead, which is a weaker promise"},
+			"(existing records keep their times: start after them); before init, you can set time.trust: producer instead, which is a weaker promise"},
 	},
 	{name: "broker times with append times", config: func(c *deployment.Config) { c.Time = deployment.Time{Trust: deployment.TrustBroker} }},
 	{
 		name: "compacted events", change: set("events", topicrules.CleanupPolicy, "compact,delete"),
-		says: []string{"topic events: cleanup.policy is compact,delete, it must be delete: compaction could remove events that a restart counts again, and events that it has removed are not counted: " +
+		says: []string{"topic events: cleanup.policy is compact,delete, it must be delete: compaction removes events, which then do not count, also if a restart needs them again: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name events --add-config cleanup.policy=delete"},
 	},
 	{
 		name: "short retention of events", change: set("events", topicrules.Retention, "3599999"),
-		says: []string{"topic events: retention.ms is 3599999, it must be 3600000 (1h0m0s) or more, or -1: a restart could find that records it needs are gone: " +
+		says: []string{"topic events: retention.ms is 3599999, it must be 3600000 (1h0m0s) or more, or -1: a restart could miss records that it needs: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name events --add-config retention.ms=3600000"},
 	},
 	{name: "just enough retention of events", change: set("events", topicrules.Retention, "3600000")},
@@ -104,29 +104,29 @@ var refusals = []struct {
 		config: func(c *deployment.Config) {
 			c.Time = deployment.Time{Trust: deployment.TrustProducer, Lateness: 12 * time.Hour}
 		},
-		says: []string{"topic events: retention.ms is 86400000, it must be 129960000 (36h6m0s) or more, or -1: a restart could find that records it needs are gone: " +
+		says: []string{"topic events: retention.ms is 86400000, it must be 129960000 (36h6m0s) or more, or -1: a restart could miss records that it needs: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name events --add-config retention.ms=129960000"},
 	},
 	{
 		name: "events may be forgotten by size", change: set("events", topicrules.RetentionBytes, "1000000"),
-		says: []string{"topic events: retention.bytes is 1000000, it must be -1: a restart could find that records it needs are gone: " +
+		says: []string{"topic events: retention.bytes is 1000000, it must be -1: a restart could miss records that it needs: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name events --add-config retention.bytes=-1, " +
 			"or set events.accept_size_retention: true and make sure that records last for days"},
 	},
 	{
 		name: "counts may be forgotten by size", change: set("counts", topicrules.RetentionBytes, "1000000"),
-		says: []string{"topic tollgate-counts: retention.bytes is 1000000, it must be -1: a restart could find that records it needs are gone: " +
+		says: []string{"topic tollgate-counts: retention.bytes is 1000000, it must be -1: a restart could miss records that it needs: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-counts --add-config retention.bytes=-1"},
 	},
 	{name: "unclean elections of events", change: set("events", topicrules.UncleanElections, "true")}, // a warning
 	{
 		name: "control may forget by age", change: set("control", topicrules.Retention, "604800000"),
-		says: []string{"topic tollgate-control: retention.ms is 604800000, it must be -1: control must be kept for ever: " +
+		says: []string{"topic tollgate-control: retention.ms is 604800000, it must be -1: control must keep its records for ever: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-control --add-config retention.ms=-1"},
 	},
 	{
 		name: "control may forget by size", change: set("control", topicrules.RetentionBytes, "1000"),
-		says: []string{"topic tollgate-control: retention.bytes is 1000, it must be -1: control must be kept for ever: " +
+		says: []string{"topic tollgate-control: retention.bytes is 1000, it must be -1: control must keep its records for ever: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-control --add-config retention.bytes=-1"},
 	},
 	{
@@ -140,7 +140,7 @@ var refusals = []struct {
 	},
 	{
 		name: "unclean elections of control", change: set("control", topicrules.UncleanElections, "true"),
-		says: []string{"topic tollgate-control: unclean.leader.election.enable is true, it must be false: an unclean election could lose records of what was published: " +
+		says: []string{"topic tollgate-control: unclean.leader.election.enable is true, it must be false: an unclean election could lose records of published values: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-control --add-config unclean.leader.election.enable=false"},
 	},
 	{
@@ -164,7 +164,7 @@ var refusals = []struct {
 			s["ledger"].Config[topicrules.UncleanElections] = "true"
 		},
 		says: []string{
-			"topic tollgate-ledger: unclean.leader.election.enable is true, it must be false: an unclean election could lose records of what was published: " +
+			"topic tollgate-ledger: unclean.leader.election.enable is true, it must be false: an unclean election could lose records of published values: " +
 				"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-ledger --add-config unclean.leader.election.enable=false",
 			"topic tollgate-ledger: max.message.bytes is 999999, it must be 1000000 or more: a large turn could not be written: " +
 				"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-ledger --add-config max.message.bytes=1000000",
@@ -179,7 +179,7 @@ var refusals = []struct {
 	{name: "short retention of ends of turns", change: set("turns", topicrules.Retention, "1000")},
 	{
 		name: "short retention of counts", change: set("counts", topicrules.Retention, "1000"),
-		says: []string{"topic tollgate-counts: retention.ms is 1000, it must be 3600000 (1h0m0s) or more, or -1: a restart could find that records it needs are gone: " +
+		says: []string{"topic tollgate-counts: retention.ms is 1000, it must be 3600000 (1h0m0s) or more, or -1: a restart could miss records that it needs: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-counts --add-config retention.ms=3600000"},
 	},
 	{
@@ -188,7 +188,7 @@ var refusals = []struct {
 	},
 	{
 		name: "compacted dead letters", change: set("dead-letter", topicrules.CleanupPolicy, "compact"),
-		says: []string{"topic tollgate-dead-letter: cleanup.policy is compact, it must be delete: a compacted topic takes no records without a key: " +
+		says: []string{"topic tollgate-dead-letter: cleanup.policy is compact, it must be delete: a compacted topic refuses records without a key: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-dead-letter --add-config cleanup.policy=delete"},
 	},
 }
@@ -262,7 +262,7 @@ func TestAcceptedLimitsInBytesAndUncleanElectionsOfEventsAreWarnedOf(t *testing.
 
 func TestAForbiddenLookAtSettingsIsRefusedWithTheFix(t *testing.T) {
 	t.Parallel()
-	err := &deployment.TopicError{Topic: "events", Got: "does not let this user see its settings", Fix: "allow the user DescribeConfigs on the topic", Err: kafkalog.ErrForbidden}
+	err := &deployment.TopicError{Topic: "events", Got: "does not allow this user to read its settings", Fix: "allow the user DescribeConfigs on the topic", Err: kafkalog.ErrForbidden}
 	if !errors.Is(err, kafkalog.ErrForbidden) || !errors.Is(err, deployment.ErrTopicSettings) {
 		t.Error("its reasons are lost")
 	}
@@ -280,7 +280,7 @@ func TestAnUnreachableBrokerIsNamedByItsAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	for call, err := range map[string]error{"CheckTopics": CheckTopics(t.Context(), d, CheckOptions{}), "Init": Init(t.Context(), d, InitOptions{})} {
-		if !errors.Is(err, kafkalog.ErrUnreachable) || !strings.Contains(err.Error(), "broker "+free.Addr().String()+": nothing listens there: is the broker running, and is the port right?") {
+		if !errors.Is(err, kafkalog.ErrUnreachable) || !strings.Contains(err.Error(), "broker "+free.Addr().String()+": nothing listens there: check that the broker is running and the port is right") {
 			t.Errorf("%s: %v", call, err)
 		}
 	}

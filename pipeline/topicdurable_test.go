@@ -42,7 +42,7 @@ var durabilities = []struct {
 	{name: "two replicas, two in sync", brokers: 3, change: replicated(2)},
 	{
 		name: "one in sync is enough for control", brokers: 3, change: replicated(3, func(s specs) { delete(s["control"].Config, topicrules.MinInSync) }),
-		says: []string{"topic tollgate-control: min.insync.replicas is 1, it should be 2 or more: Kafka acknowledges writes that only one broker has, and they are lost if it loses them: " +
+		says: []string{"topic tollgate-control: min.insync.replicas is 1, it should be 2 or more: Kafka acknowledges writes that only one broker has, and if it loses them they are gone: " +
 			strings.Replace(alterMinInSync, "%s", "control", 1) + "2"},
 	},
 	{
@@ -55,7 +55,7 @@ var durabilities = []struct {
 			s["ledger"].Replication = 1
 			delete(s["ledger"].Config, topicrules.MinInSync)
 		}),
-		says: []string{"topic tollgate-ledger: replication factor is 1, it should be 3: its records are lost if its one broker loses them: kafka-reassign-partitions.sh gives an existing topic more replicas, and tollgate init --create-topics --replication 3 creates topics with three"},
+		says: []string{"topic tollgate-ledger: replication factor is 1, it should be 3: its records are lost if its only broker loses them: kafka-reassign-partitions.sh gives an existing topic more replicas, and tollgate init --create-topics --replication 3 creates topics with three"},
 	},
 	{
 		name: "more in sync than there are", brokers: 3, change: replicated(2, set("counts", topicrules.MinInSync, "3")),

@@ -38,8 +38,8 @@ func write(t *testing.T, d *deployment.Deployment, topic string, partition int32
 // A run before init, and on a control topic that is something else, says so.
 func TestAMissingHeaderIsRefused(t *testing.T) {
 	t.Parallel()
-	const fix = ": the deployment is not initialised; begin it with tollgate init"
-	const other = "topic tollgate-control does not begin with a HEADER; is it this deployment's control topic?"
+	const fix = ": the deployment is not initialised: begin the deployment with tollgate init"
+	const other = "topic tollgate-control does not begin with a HEADER: check that it is this deployment's control topic"
 	for name, tt := range map[string]struct {
 		after func(t *testing.T, d *deployment.Deployment)
 		says  string
@@ -69,8 +69,8 @@ func TestAMissingHeaderIsRefused(t *testing.T) {
 // HEADER, control, ledger and counts are of one deployment or nothing runs.
 func TestTopicsThatDoNotBelongTogetherAreRefused(t *testing.T) {
 	t.Parallel()
-	const lost = ": control was lost, or the two do not belong together: restore control, or begin a new deployment under other keys with topics of other names"
-	const missing = "if this is a new name, tollgate change --create-topics makes it; if it was lost, restore it, or begin a new deployment under other keys: a new topic has nothing of what was published or decided"
+	const lost = ": control was lost, or they belong to different deployments: restore control, or begin a new deployment with new keys with topics of other names"
+	const missing = "if the name is new, create the topic with tollgate change --create-topics; if the topic was lost, restore it, or begin a new deployment with new keys, because an empty topic does not have what was published or decided"
 	for _, tt := range []struct {
 		name   string
 		change func(specs)
@@ -104,7 +104,7 @@ func TestTopicsThatDoNotBelongTogetherAreRefused(t *testing.T) {
 		{
 			name: "a HEADER and no events", change: func(s specs) { delete(s, "events") },
 			after: func(t *testing.T, d *deployment.Deployment) { write(t, d, "tollgate-control", 0, header(t, d)) },
-			says:  "topic events does not exist, but topic tollgate-control holds records: if it was lost, restore it: once a turn is settled, runs refuse a new one. Otherwise correct events.topic",
+			says:  "topic events does not exist, but topic tollgate-control holds records: if it was lost, restore it, because runs refuse a new one once a turn is settled; otherwise correct events.topic",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 )
 
 // errOpening marks what keeps a worker from a run.
-var errOpening = errors.New("a worker could not begin")
+var errOpening = errors.New("a worker could not start")
 
 // workerCodes are the errors after which beginning again does not help. An engine passes a worker's
 // errors on as text, with words of its own around them, so that the code goes into the text.

@@ -82,7 +82,7 @@ func (w *Workers) check(d *deployment.Deployment) error {
 		return errors.New("running with workers: Workers.Engine is missing: package pipeline/flink makes one")
 	}
 	if every := d.Config.Outputs.PublishEvery; every > WorkerPublishEvery {
-		return deployment.Invalid("outputs.publish_every", "%v is above %v, for which a task of the engine would wait: lower it, or run in one process", every, WorkerPublishEvery)
+		return deployment.Invalid("outputs.publish_every", "%v is above %v, the longest that a task of the engine can wait: lower it, or run in one process", every, WorkerPublishEvery)
 	}
 	return nil
 }
@@ -174,7 +174,7 @@ func (r *run) runOnWorkers(ctx context.Context, w *Workers) error {
 	case stop != nil:
 		return stop
 	case err == nil || over:
-		return errors.New("running: the job ended before the run did: was it cancelled? Run again to go on")
+		return errors.New("running: the job ended before the run, perhaps because it was cancelled. Run again to continue")
 	case later:
 		r.superseded = true
 		return nil
@@ -327,7 +327,7 @@ func openRun(run transforms.Run, load func(config string) (*Deployment, error), 
 	case err != nil:
 		return nil, err
 	case len(parts) > 0:
-		return nil, fmt.Errorf("this worker has another configuration than the run: these parts of %s differ: %s; put the same file on every machine: %w",
+		return nil, fmt.Errorf("this worker has another configuration than the run: %[2]s differ in %[1]s: put the same file on every machine: %[3]w",
 			t.Config, strings.Join(parts, ", "), deployment.ErrHeaderMismatch)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -42,7 +42,7 @@ func (e *MalformedError) Error() string {
 // Remedy says, where errors.Is finds ErrVersion, which version of tollgate wrote the record, as far
 // as it says, and what to do; "" for other errors.
 func (e *MalformedError) Remedy() string {
-	const begin = "use that version; or drain the deployment with it and begin another one under other keys, with tollgate init (every user's budget begins anew there)"
+	const begin = "use that version, or drain the deployment with it and begin a new deployment with new keys (tollgate init), in which every user has a whole budget again"
 	format := e.Kind.String()
 	if e.Kind <= KindEnd {
 		format = "control log"

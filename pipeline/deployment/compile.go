@@ -62,7 +62,7 @@ func Compile(cfg Config) (*Deployment, error) {
 		}
 	}
 	if d.Config.Events.Format.Filters = schemas.Filters(specs); len(d.Config.Events.Format.Filters) > maxFilters {
-		return nil, Invalid("metrics", "they have %d different filters; at most %d: let several metrics have one filter, or count in two deployments", len(d.Config.Events.Format.Filters), maxFilters)
+		return nil, Invalid("metrics", "they have %d different filters, and at most %d are possible: use one filter for several metrics, or two deployments", len(d.Config.Events.Format.Filters), maxFilters)
 	}
 	if err := checkFormat(d); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func setBudget(d *Deployment) error {
 		p.DeltaKeys = p.Delta / 10
 	}
 	if p.DeltaKeys >= p.Delta && p.Delta > 0 {
-		return Invalid("privacy.delta_keys", "%v is not below delta, %v, of which it is a part: leave it out for a tenth, or give for example %v", p.DeltaKeys, p.Delta, p.Delta/10)
+		return Invalid("privacy.delta_keys", "%v is not below delta, %v, of which it is a part: leave it out (a tenth of delta), or write for example %v", p.DeltaKeys, p.Delta, p.Delta/10)
 	}
 	if p.DeltaKeys > 0 && p.DeltaKeys < 0x1p-80 && p.Delta < 1 {
 		return Invalid("privacy.delta", "the part of it for private keys is %v, and must be at least 2^-80: raise delta, or delta_keys, for example delta: 1e-6", p.DeltaKeys)
@@ -154,11 +154,11 @@ func checkFormat(d *Deployment) (err error) {
 	}
 	switch format := event.EncodingOf(e.Format.Format); {
 	case format.Schemas() && e.Format.Schema == "" && e.Registry == nil:
-		return Invalid("events.schema", "%s events need their writer schema: name an %s file, or a registry", format.Name, format.SchemaFile)
+		return Invalid("events.schema", "%s events need the schema that they were written with: name an %s file, or a registry", format.Name, format.SchemaFile)
 	case format.Schemas() && e.Format.Schema != "" && e.Registry != nil:
-		return Invalid("events.registry", "%s events have their schema from a file or from a registry, not from both", format.Name)
+		return Invalid("events.registry", "%s events have their schema from a file or from a registry: remove one of the two", format.Name)
 	case !format.Schemas() && e.Registry != nil:
-		return Invalid("events.registry", "only %s events have schemas", event.Listed(event.Encoding.Schemas, " and "))
+		return Invalid("events.registry", "only %s events have a schema: remove it", event.Listed(event.Encoding.Schemas, " and "))
 	case e.Registry != nil:
 		return e.Registry.check("events.registry")
 	}

@@ -52,7 +52,7 @@ func unreliableUser(f *event.Format) []*ConfigError {
 	for _, other := range []struct{ name, field string }{{"time", f.Time}, {"value", f.Value}} {
 		if f.User == other.field {
 			return []*ConfigError{{Field: "events.user", Reason: fmt.Sprintf(
-				"%q is the %s as well, so that the events of one person are those of many users, and nothing protects the person: name the field that holds the person's id", f.User, other.name)}}
+				"%q is also the %s, so that the events of one person look like those of many users and nothing protects the person: name the field with the person's id", f.User, other.name)}}
 		}
 	}
 	return nil
@@ -64,7 +64,7 @@ func neverAdmitted(d *Deployment, m *Metric, at int) *ConfigError {
 	worst, _ := worstOf(d, m, at).Float64()
 	budget, _ := accountUnits(d.Budget.Mu2).Float64()
 	return &ConfigError{Field: "metrics." + m.Name + ".ladder.sigma", Reason: fmt.Sprintf(
-		"a user who uses the bounds to the full costs %.3g times the whole budget in one window, and is never counted; ladder.sigma: %s pays for one window, or lower the bounds",
+		"a user who contributes as much as the bounds allow costs %.3g times the whole budget in one window, and never counts: set ladder.sigma: %s, which pays for one window, or lower the bounds",
 		worst/budget, atLeastText(m.Ladder.Sigma*math.Sqrt(worst/budget)))}
 }
 
@@ -108,15 +108,15 @@ func describe(u useless, m *Metric, c *CompiledMetric) (field, reason string) {
 	within := c.Plan.Within()
 	switch u {
 	case hidden:
-		return field, fmt.Sprintf("%sa key is released only with a count above %.0f: more than a million users who all contribute as much as they may", said, c.Plan.Threshold())
+		return field, fmt.Sprintf("%sa key is only released with a count above %.0f: more than a million users who contribute as much as the bounds allow", said, c.Plan.Threshold())
 	case vague:
-		return field, fmt.Sprintf("%sthe most exact count is known to ± %.0f: the contributions of more than a million users", said, within)
+		return field, fmt.Sprintf("%sthe most exact count has an error of ± %.0f: the contributions of more than a million users", said, within)
 	case beyondTarget:
-		return "target.absolute", fmt.Sprintf("no count can meet it: the most exact one is known to ± %s at %v %%, and ± %v is asked for; absolute: %s can be met",
+		return "target.absolute", fmt.Sprintf("no count can meet it: the most exact one has an error of ± %s at %v %%, more than ± %v; absolute: %s can be met",
 			atLeastText(within), 100*m.Target.Confidence, m.Target.Absolute, atLeastText(within))
 	}
 	years := float64(m.LastAtLeast) * float64(m.Slide) / float64(year)
-	return field, fmt.Sprintf("%d windows last %.0f years, and each of them has that small a part of the budget: no user contributes for so long", m.LastAtLeast, years)
+	return field, fmt.Sprintf("%d windows last %.0f years, in which no user contributes, and divide the budget into as many parts", m.LastAtLeast, years)
 }
 
 // remedy returns what would end a doubt about metric i, as the end of a sentence: the first of
@@ -148,14 +148,14 @@ func remedy(d *Deployment, i int, u useless) string {
 	case most > yearly && m.LastAtLeast > yearly:
 		return fmt.Sprintf("; last_at_least: %d is a year of windows", yearly)
 	case most > 0 && most < m.LastAtLeast:
-		return fmt.Sprintf("; with last_at_least: %d or less it would be otherwise", most)
+		return fmt.Sprintf("; last_at_least: %d or less avoids this", most)
 	case m.Ladder.FirstSigma > 0 && works(func(m *Metric) { m.Ladder.FirstSigma = 0 }):
-		return "; without ladder.first_sigma it would be otherwise"
+		return "; leaving ladder.first_sigma out avoids this"
 	}
 	if m.Ladder.Sigma > 0 {
 		for sigma := m.Ladder.Sigma; sigma > 1e-3; sigma /= 2 {
 			if works(func(m *Metric) { m.Ladder.Sigma = sigma }) {
-				return fmt.Sprintf("; with ladder.sigma: %.3g it would be otherwise", sigma)
+				return fmt.Sprintf("; ladder.sigma: %.3g avoids this", sigma)
 			}
 		}
 	}
@@ -175,7 +175,7 @@ func remedyByEpsilon(d *Deployment, works func(func(*Metric)) bool, budget *budg
 			return ""
 		}
 		if *budget = more; works(func(*Metric) {}) {
-			return fmt.Sprintf("; with privacy.epsilon: %.3g it would be otherwise", p.Epsilon*times)
+			return fmt.Sprintf("; privacy.epsilon: %.3g avoids this", p.Epsilon*times)
 		}
 	}
 	return ""

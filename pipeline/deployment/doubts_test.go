@@ -27,11 +27,11 @@ func TestSettingsThatReleaseNothingAreDoubted(t *testing.T) {
 		cfg         deployment.Config
 		field, says string
 	}{
-		"threshold":  {hourly(func(_ *deployment.Config, m *deployment.Metric) { m.LastAtLeast = 1e9 }), "last_at_least", "released only with a count above"},
-		"vague":      {hourly(func(_ *deployment.Config, m *deployment.Metric) { m.LastAtLeast, m.Keys = 6e10, public }), "last_at_least", "known to ±"},
+		"threshold":  {hourly(func(_ *deployment.Config, m *deployment.Metric) { m.LastAtLeast = 1e9 }), "last_at_least", "released with a count above"},
+		"vague":      {hourly(func(_ *deployment.Config, m *deployment.Metric) { m.LastAtLeast, m.Keys = 6e10, public }), "last_at_least", "an error of ±"},
 		"epsilon":    {hourly(func(c *deployment.Config, m *deployment.Metric) { c.Privacy.Epsilon, m.LastAtLeast = 1e-5, 1 }), "last_at_least", "privacy.epsilon: "},
-		"first rung": {hourly(func(_ *deployment.Config, m *deployment.Metric) { m.Ladder.FirstSigma = 1e6 }), "ladder.first_sigma", "without ladder.first_sigma"},
-		"cap":        {hourly(func(_ *deployment.Config, m *deployment.Metric) { m.Ladder.Sigma, m.Keys = 1e6, public }), "ladder.sigma", "known to ±"},
+		"first rung": {hourly(func(_ *deployment.Config, m *deployment.Metric) { m.Ladder.FirstSigma = 1e6 }), "ladder.first_sigma", "leaving ladder.first_sigma"},
+		"cap":        {hourly(func(_ *deployment.Config, m *deployment.Metric) { m.Ladder.Sigma, m.Keys = 1e6, public }), "ladder.sigma", "an error of ±"},
 		"target": {hourly(func(_ *deployment.Config, m *deployment.Metric) {
 			m.Target, m.Keys = noisereduction.Target{Absolute: 5, Confidence: 0.95}, public
 		}), "target.absolute", "no count can meet it"},
@@ -43,7 +43,7 @@ func TestSettingsThatReleaseNothingAreDoubted(t *testing.T) {
 		}), "filter", `"status" never equals "200"`},
 		"a dear cap": {hourly(func(_ *deployment.Config, m *deployment.Metric) {
 			m.Ladder.Sigma, m.Keys, m.MaxEventsPerKey, m.LastAtLeast = 5, public, 10, 0
-		}), "ladder.sigma", "never counted"},
+		}), "ladder.sigma", "never counts: set"},
 	} {
 		d, err := deployment.Compile(test.cfg)
 		if err != nil {
@@ -83,7 +83,7 @@ func TestAUserFieldThatChangesWithTheEventIsDoubted(t *testing.T) {
 			t.Fatal(err)
 		}
 		all := deployment.Doubts(d)
-		if (len(all) > 0) != test.doubt || test.doubt && (all[0].Field != "events.user" || !strings.Contains(all[0].Reason, "name the field that holds the person's id")) {
+		if (len(all) > 0) != test.doubt || test.doubt && (all[0].Field != "events.user" || !strings.Contains(all[0].Reason, "name the field with the person's id")) {
 			t.Errorf("user %s: doubts %v", test.user, all)
 		}
 	}
@@ -93,7 +93,7 @@ func TestAUserFieldThatChangesWithTheEventIsDoubted(t *testing.T) {
 func proposed(t *testing.T, cfg deployment.Config, reason string) deployment.Config {
 	t.Helper()
 	m := &cfg.Metrics[0]
-	if strings.Contains(reason, "without ladder.first_sigma") {
+	if strings.Contains(reason, "leaving ladder.first_sigma") {
 		m.Ladder.FirstSigma = 0
 		return cfg
 	}

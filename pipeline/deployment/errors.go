@@ -85,7 +85,7 @@ func (e *TopicError) Unwrap() []error {
 
 // ErrStrict says that the topics would do, and are refused because strictness was asked for:
 // acknowledged records could be lost together with one broker. It comes with ErrTopicSettings.
-var ErrStrict = errors.New("refused because of strictness")
+var ErrStrict = errors.New("refused in strict mode")
 
 // ErrNoBroker says that a run was to be drained, or a wait was over, and no broker
 // answered. Nothing is lost: the next run redoes what was under way.
@@ -94,4 +94,4 @@ var ErrNoBroker = errors.New("no broker answers")
 // ErrStuck says that a run was to be drained, and that Kafka answers but does not let
 // the run finish the open turn: a partition has no leader, for example. Nothing is lost,
 // as with ErrNoBroker.
-var ErrStuck = errors.New("Kafka does not let the open turn be finished")
+var ErrStuck = errors.New("Kafka does not allow the open turn to finish")

@@ -9,7 +9,7 @@ import (
 
 // ErrOtherPromise says that the deployment on the brokers is not one that is recorded with the
 // keys.
-var ErrOtherPromise = errors.New("the deployment on these brokers is not the one that is recorded with its keys")
+var ErrOtherPromise = errors.New("the record beside the keys has another deployment than these brokers")
 
 // Record says which deployments have begun under the keys of a configuration.
 type Record struct {
@@ -59,7 +59,7 @@ func (r *Record) Refuses(incarnation [16]byte, cluster string) (elsewhere *Begin
 	case r == nil:
 		return nil, nil
 	case r.Named:
-		return nil, fmt.Errorf("%s, which keys.record names, is empty: put the line there that tollgate init printed (tollgate init prints it again): %w", r.From, ErrOtherPromise)
+		return nil, fmt.Errorf("%s, which keys.record names, is empty: set it to the line that tollgate init prints, also if you run it again: %w", r.From, ErrOtherPromise)
 	case len(r.Begun) == 0 && len(r.Unfinished) == 0:
 		return nil, nil
 	}
@@ -68,7 +68,7 @@ func (r *Record) Refuses(incarnation [16]byte, cluster string) (elsewhere *Begin
 	case !found && len(r.Begun) == 0:
 		return nil, fmt.Errorf("an init of the deployment was interrupted (%s): complete it with tollgate init, with the same flags: %w", r.From, ErrOtherPromise)
 	case !found:
-		return nil, fmt.Errorf("cluster %s has incarnation %x, but %s has %s: correct kafka.brokers, or use the keys of that incarnation and their record: %w", cluster, incarnation, r.From, r.all(), ErrOtherPromise)
+		return nil, fmt.Errorf("cluster %s has incarnation %x, but %s has %s: correct kafka.brokers, or use the keys and the record of that incarnation: %w", cluster, incarnation, r.From, r.all(), ErrOtherPromise)
 	case b.Cluster != cluster:
 		return &b, nil
 	}

@@ -45,7 +45,7 @@ func (k *Kafka) checkBrokers() error {
 // noAddress says what is missing in the address of a broker.
 func noAddress(address string) string {
 	if address != "" && !strings.ContainsAny(address, ":/[] ") {
-		return fmt.Sprintf("%q has no port: write host:port, with the port of the brokers' listener, for example %s:9092", address, address)
+		return fmt.Sprintf("%q has no port: write host:port with the port of the broker's listener, for example %s:9092", address, address)
 	}
 	return fmt.Sprintf("%q is not host:port, for example localhost:9092", address)
 }
@@ -79,7 +79,7 @@ func (s *SASL) check() error {
 		return Invalid("kafka.sasl.mechanism", "%q is not %s", s.Mechanism, all)
 	}
 	if s.TokenFile+s.TokenURL+s.TokenCAFile != "" || len(s.Scopes)+len(s.Extensions) > 0 {
-		return Invalid("kafka.sasl", "tokens, scopes and extensions go with mechanism %s", SASLOAuthBearer)
+		return Invalid("kafka.sasl", "tokens, scopes and extensions are only used with mechanism %s", SASLOAuthBearer)
 	}
 	return s.checkUser()
 }
@@ -97,7 +97,7 @@ func (s *SASL) checkUser() error {
 // checkToken refuses invalid settings of oauthbearer.
 func (s *SASL) checkToken() error {
 	if (s.TokenFile == "") == (s.TokenURL == "") {
-		return Invalid("kafka.sasl", "where does the token come from? Give token_file, a file that something keeps up to date, or token_url with user and password, the client's id and secret")
+		return Invalid("kafka.sasl", "the source of the token is missing: give token_file, a file that another program keeps valid, or token_url with user and password as client id and secret")
 	}
 	for _, one := range s.Extensions {
 		name, value, ok := strings.Cut(one, "=")
@@ -108,7 +108,7 @@ func (s *SASL) checkToken() error {
 	}
 	if s.TokenFile != "" {
 		if s.User+s.Password.Reveal()+s.PasswordFile+s.TokenCAFile != "" || len(s.Scopes) > 0 {
-			return Invalid("kafka.sasl", "user, password, token_ca and scopes go with token_url: with token_file the token says all of it")
+			return Invalid("kafka.sasl", "user, password, token_ca and scopes are only used with token_url: the token of token_file already has them")
 		}
 		return nil
 	}

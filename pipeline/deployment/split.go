@@ -44,7 +44,7 @@ func split(metrics []Metric, b budgets.Budget) ([]allotment, error) {
 			continue
 		}
 		if byShare > 0 && m.LastAtLeast == 0 {
-			return nil, Invalid("metrics."+m.Name+".last_at_least", "an explicit ladder.sigma beside metrics that share the rest of the budget needs it, to know how much is left")
+			return nil, Invalid("metrics."+m.Name+".last_at_least", "it is missing: it says how much of the budget a metric with ladder.sigma leaves to the metrics without")
 		}
 		top, err := units.PrecisionFromSigma(m.Ladder.Sigma)
 		if err != nil {
@@ -145,7 +145,7 @@ func shares(metrics []Metric, byShare, private int) ([]share, error) {
 		if keys, _ := sumKeys.Float64(); keys > worst {
 			worst = keys
 		}
-		return nil, Invalid("metrics", "their shares add up to %.3g, and may add up to 1 (a metric without a share takes an equal part, 1 by the number of metrics: give all of them one, for example share: %.3g)", worst, math.Floor(1000/float64(len(metrics)))/1000)
+		return nil, Invalid("metrics", "their shares add up to %.3g, more than 1: give each metric one, for example share: %.3g (a metric without a share has 1 divided by the number of metrics)", worst, math.Floor(1000/float64(len(metrics)))/1000)
 	}
 	return out, nil
 }
@@ -179,7 +179,7 @@ func capsTakeAll(metrics []Metric, rest *big.Rat, b budgets.Budget) error {
 	m := &metrics[at]
 	have := new(big.Rat).SetInt(accountUnits(b.Mu2))
 	times, _ := new(big.Rat).Quo(new(big.Rat).Sub(have, rest), have).Float64()
-	return Invalid("metrics."+m.Name+".ladder.sigma", "the last_at_least windows of all metrics with a ladder.sigma cost %.3g times the whole budget, and nothing is left for the others to share: here for example ladder.sigma: %s, or fewer windows",
+	return Invalid("metrics."+m.Name+".ladder.sigma", "the last_at_least windows of all metrics with ladder.sigma cost %.3g times the whole budget and leave nothing for the others: set for example ladder.sigma: %s here, or fewer windows",
 		times, atLeastText(m.Ladder.Sigma*math.Sqrt(2*times)))
 }
 
@@ -227,7 +227,7 @@ func allotted(m *Metric, rest *big.Rat, s share, b budgets.Budget) (allotment, e
 		over := new(big.Int).Mul(big.NewInt(int64(m.LastAtLeast)), big.NewInt(int64(m.MaxKeysPerUser)))
 		a.deltaKey, err = units.DeltaFromBig(floorDiv(keys, over))
 		if err != nil || a.deltaKey.IsZero() {
-			return a, Invalid("metrics."+m.Name+".keys", "δ is too small to divide over %d windows and %d keys of a user in each: raise privacy.delta or privacy.delta_keys", m.LastAtLeast, m.MaxKeysPerUser)
+			return a, Invalid("metrics."+m.Name+".keys", "δ is too small for %d windows and %d keys of a user in each: raise privacy.delta or privacy.delta_keys", m.LastAtLeast, m.MaxKeysPerUser)
 		}
 	}
 	return a, nil

@@ -36,7 +36,7 @@ func (c *Config) check() error {
 	case c.Time.Trust != TrustBroker && c.Time.Trust != TrustProducer:
 		return Invalid("time.trust", "%q must be broker or producer", c.Time.Trust)
 	case c.Time.Trust == TrustProducer && c.Time.Slack != 0:
-		return Invalid("time.slack", "producer times have no slack: leave it out")
+		return Invalid("time.slack", "it is only used with trust: broker: leave it out")
 	case c.Shards < 1 || c.Shards > maxShards:
 		return Invalid("shards", outside, c.Shards, 1, maxShards)
 	case c.ReleaseShards < 1 || c.ReleaseShards > maxShards:
@@ -48,13 +48,13 @@ func (c *Config) check() error {
 	case c.CatchUp > 1 && c.CatchUp > c.LedgerSlots/4:
 		return Invalid("catch_up", "%d is above a quarter of ledger_slots, %d, of which a restore needs the rest: make it at most %d, or ledger_slots at least %d", c.CatchUp, c.LedgerSlots, c.LedgerSlots/4, 4*c.CatchUp)
 	case len(c.Keys.Noise) != 1:
-		return Invalid("keys.noise", "%d keys; exactly one is needed", len(c.Keys.Noise))
+		return Invalid("keys.noise", "there are %d keys: give exactly one", len(c.Keys.Noise))
 	case c.Keys.Noise[0].Secret.Reveal() == [32]byte{}:
 		return Invalid("keys.noise", zeros)
 	case c.Keys.UserHash.Reveal() == [32]byte{}:
 		return Invalid("keys.user_hash", zeros)
 	case c.Keys.UserHash.Equal(c.Keys.Noise[0].Secret):
-		return Invalid("keys.user_hash", "it is the noise key; the two must be independent: make another one with openssl rand -hex 32")
+		return Invalid("keys.user_hash", "it is the same as the noise key: make another one with openssl rand -hex 32")
 	case len(c.Metrics) == 0:
 		return Invalid("metrics", "no metric is configured")
 	}
@@ -71,7 +71,7 @@ func (c *Config) check() error {
 	for i := range c.Metrics { // before anything else, which could not say which of two metrics is meant
 		name := c.Metrics[i].Name
 		if names[name] {
-			return Invalid("metrics."+name, "the name %q is that of a metric before it: give each a name of its own", name)
+			return Invalid("metrics."+name, "the name %q is used twice: give each metric its own", name)
 		}
 		names[name] = true
 	}
@@ -121,9 +121,9 @@ func (c *Config) checkTopics() error {
 		}
 		switch other, twice := used[own.topic]; {
 		case twice && unset:
-			return Invalid(other, "topic %s is that of %s, whose name follows from the deployment's: name another topic here, or there", own.topic, own.field)
+			return Invalid(other, "topic %s is also %s, whose name follows from the deployment's name: name another topic here or there", own.topic, own.field)
 		case twice:
-			return Invalid(own.field, "topic %s is that of %s already: give each a topic of its own, for example %s-%s", own.topic, other, c.Deployment, own.name)
+			return Invalid(own.field, "topic %s is also %s: give each its own, for example %s-%s", own.topic, other, c.Deployment, own.name)
 		}
 		used[own.topic] = own.field
 	}
@@ -218,9 +218,9 @@ func (m *Metric) check() error {
 	case m.LastAtLeast < 0:
 		return Invalid(at("last_at_least"), "%d is out of range: it must be at least 1, for example 168", m.LastAtLeast)
 	case m.LastAtLeast == 0 && m.Ladder.Sigma == 0:
-		return Invalid(at("last_at_least"), "it is missing: in how many windows must every user be able to take part? For example 168, a week of hours (or give an explicit ladder.sigma)")
+		return Invalid(at("last_at_least"), "it is missing: give the number of windows that every user's budget must pay for, for example 168, a week of hours, or give ladder.sigma")
 	case m.LastAtLeast == 0 && m.Keys.Mode == KeysPrivate:
-		return Invalid(at("last_at_least"), "it is missing: private keys need it to divide δ, also beside an explicit ladder.sigma; for example 168")
+		return Invalid(at("last_at_least"), "it is missing: private keys need it to divide δ, even with ladder.sigma; for example 168")
 	case !(m.Ladder.Sigma >= 0) || math.IsInf(m.Ladder.Sigma, 0):
 		return Invalid(at("ladder.sigma"), positive, m.Ladder.Sigma, 50)
 	case !(m.Ladder.FirstSigma >= 0) || math.IsInf(m.Ladder.FirstSigma, 0):
@@ -245,7 +245,7 @@ func (m *Metric) checkValues() error {
 	kind := metrickind.Of(m.Kind)
 	switch most := int64(maxSum / m.MaxEventsPerKey); {
 	case !kind.Values && (m.Min != 0 || m.Max != 0):
-		return Invalid(at("bounds"), "min and max are for %s", metrickind.Plural(metrickind.Valued()))
+		return Invalid(at("bounds"), "min and max are only used with %s", metrickind.Plural(metrickind.Valued()))
 	case m.Min > m.Max:
 		return Invalid(at("bounds.min"), "%d is greater than max, %d: exchange them, or correct one", m.Min, m.Max)
 	case kind.Values && m.Min == 0 && m.Max == 0:
@@ -273,7 +273,7 @@ func (c *Config) checkTogether() error {
 		m := &c.Metrics[i]
 		slides = append(slides, m.Slide.Milliseconds())
 		if m.Coverage != nil && byName[coverageName(m.Name)] != nil {
-			return Invalid("metrics."+m.Name+".coverage", "it is released as %q, and a metric has that name", coverageName(m.Name))
+			return Invalid("metrics."+m.Name+".coverage", "it is released as %q, which is the name of another metric: rename one of them", coverageName(m.Name))
 		}
 		if kind := metrickind.Of(m.Kind); kind.Values && c.Events.Format.Value == "" {
 			return Invalid("events.fields.value", "metric %s %s values: name the field that holds them", m.Name, kind.Texts.Verb)
@@ -288,7 +288,7 @@ func (c *Config) checkTogether() error {
 		case from.Keys.Mode != KeysPrivate || metrickind.Of(from.Kind).NotPrivate != "":
 			return Invalid(at, "%s has no private keys of its own%s", m.Keys.From, c.privateMetrics())
 		case from.Window != m.Window || from.Slide != m.Slide:
-			return Invalid(at, "the windows of %s are others, %s every %s: give this metric the same window.size and window.slide", m.Keys.From, short(from.Window), short(from.Slide))
+			return Invalid(at, "%s has other windows, %s every %s: give this metric the same window.size and window.slide", m.Keys.From, short(from.Window), short(from.Slide))
 		}
 	}
 	if n := len(calendar.Coarse(slides)); n > calendar.MaxSlides {
@@ -316,11 +316,11 @@ func (m *Metric) checkKeys() error {
 	switch m.Keys.Mode {
 	case KeysPrivate:
 		if len(m.Keys.List) > 0 || m.Keys.From != "" {
-			return Invalid(at, "private keys take no list, and no other metric's keys")
+			return Invalid(at, "private keys need neither a list nor another metric's keys: remove these")
 		}
 	case KeysPublic:
 		if m.Keys.From != "" {
-			return Invalid(at, "public keys are listed, not taken from another metric")
+			return Invalid(at, "public keys come from a list: remove keys_from")
 		}
 		if len(m.Keys.List) == 0 {
 			return Invalid(at, "mode public needs the keys: list: [a, b], or list_file with a key in each line")
@@ -332,7 +332,7 @@ func (m *Metric) checkKeys() error {
 		}
 	case KeysFrom:
 		if m.Keys.From == "" || len(m.Keys.List) > 0 {
-			return Invalid(at, "keys that are taken from another metric need its name, and no list")
+			return Invalid(at, "mode from needs keys_from, the name of the other metric, and no list")
 		}
 	default:
 		return Invalid(at, "mode %q must be public, private or from", m.Keys.Mode)
@@ -353,7 +353,7 @@ func (m *Metric) publicKeys() [][]byte {
 // payable refuses a ladder whose top a single event cannot pay for.
 func payable(m *Metric, top units.Precision, b budgets.Budget) error {
 	if charge, ok := units.Charge(1, top); !ok || charge > b.Mu2 {
-		return Invalid("metrics."+m.Name+".ladder", "no user can pay for its top: one event costs more than the whole budget; give ladder.sigma: %s or more, or raise privacy.epsilon", atLeastText(1/b.Mu2.Mu()))
+		return Invalid("metrics."+m.Name+".ladder", "one event costs more than the whole budget of a user: give ladder.sigma: %s or more, or raise privacy.epsilon", atLeastText(1/b.Mu2.Mu()))
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func (f *failure) cause() string {
 		text = f.Name
 	}
 	if cutOff.MatchString(text) {
-		text = "a worker's process has ended, or was cut off, without a word (killed? out of memory?): the log of its TaskManager and that of its machine may say why (" + text + ")"
+		text = "a worker's process ended or lost its connection without an error, perhaps because it was killed or ran out of memory: read the logs of its TaskManager and its machine (" + text + ")"
 	}
 	return shorten(text)
 }

@@ -74,12 +74,12 @@ func Check(ctx context.Context, o Options) error {
 		case err != nil && limited.Err() != nil && ctx.Err() == nil:
 			return fmt.Errorf("%w within %v", ErrUnreachable, answerLimit)
 		case err == nil && found.Slots < o.Parallelism:
-			return fmt.Errorf("%w: parallelism %d needs as many, and the cluster has %d: add a TaskManager, or lower the parallelism", ErrSlots, o.Parallelism, found.Slots)
+			return fmt.Errorf("%w: parallelism %d needs as many slots, and the cluster has %d: add a TaskManager, or lower the parallelism", ErrSlots, o.Parallelism, found.Slots)
 		}
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("looking at the cluster of %s: %w", o.URL, err)
+		return fmt.Errorf("checking the cluster at %s: %w", o.URL, err)
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func Engine(o Options) func(ctx context.Context, p *beam.Pipeline, job pipeline.
 			if !errors.Is(err, ErrJobLost) {
 				return err
 			}
-			o.Logger.Warn("the JobManager has come back without the job, which is submitted again", "job", s.job)
+			o.Logger.Warn("the JobManager restarted without the job: submitting it again", "job", s.job)
 		}
 	}
 }
@@ -157,7 +157,7 @@ func (s *submission) once(ctx context.Context) error {
 		return err
 	}
 	if cerr := s.end(context.WithoutCancel(ctx), s.job); cerr != nil {
-		return fmt.Errorf("%w (and job %s may still run, because cancelling it failed: %w)", err, s.job, cerr)
+		return fmt.Errorf("%w (job %s may still run, because cancelling it failed: %w)", err, s.job, cerr)
 	}
 	return err
 }
@@ -206,7 +206,7 @@ func waitForSlots(ctx context.Context, logger *slog.Logger, look func() error) e
 		}
 		if !told && time.Since(began) > slotsTold {
 			told = true
-			logger.Warn(fmt.Sprintf("%v; waiting for them for up to %v", err, slotsLimit))
+			logger.Warn(fmt.Sprintf("%v; waiting for slots for up to %v", err, slotsLimit))
 		}
 		if perr := pause(ctx, pollEvery); perr != nil {
 			return perr
@@ -217,7 +217,7 @@ func waitForSlots(ctx context.Context, logger *slog.Logger, look func() error) e
 func (s *submission) free(ctx context.Context) error {
 	found, err := s.cluster(ctx)
 	if err == nil && found.Free < s.o.Parallelism {
-		err = fmt.Errorf("%w: parallelism %d needs as many, and %d of %d are free: cancel another job, add a TaskManager, or lower the parallelism", ErrSlots, s.o.Parallelism, found.Free, found.Slots)
+		err = fmt.Errorf("%w: parallelism %d needs as many slots, and %d of %d are free: cancel another job, add a TaskManager, or lower the parallelism", ErrSlots, s.o.Parallelism, found.Free, found.Slots)
 	}
 	return err
 }
@@ -233,7 +233,7 @@ func (s *submission) replace(ctx context.Context) error {
 		if j.Name != s.name || terminal(j.State) {
 			continue
 		}
-		s.o.Logger.Warn("an older job of this deployment is cancelled: this run takes over", "job", j.ID)
+		s.o.Logger.Warn("this run takes over: cancelling an older job of the deployment", "job", j.ID)
 		if err := s.end(ctx, j.ID); err != nil {
 			return fmt.Errorf("cancelling the older job %s: %w", j.ID, err)
 		}
@@ -254,7 +254,7 @@ func (s *submission) submit(ctx context.Context) error {
 	// A request that is interrupted begins the job all the same, and it would not be known which.
 	s.job, err = s.run(context.WithoutCancel(ctx), jar, s.o.Parallelism)
 	if rerr := s.remove(context.WithoutCancel(ctx), jar); rerr != nil {
-		s.o.Logger.Warn("the uploaded jar stays on the JobManager", "error", rerr)
+		s.o.Logger.Warn("cannot delete the uploaded jar from the JobManager", "error", rerr)
 	}
 	return err
 }
@@ -314,7 +314,7 @@ func (s *submission) reportFailures(ctx context.Context) error {
 
 // end cancels a job and waits until it has ended.
 func (s *submission) end(ctx context.Context, job string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, cancelLimit, fmt.Errorf("it has not ended within %v", cancelLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, cancelLimit, fmt.Errorf("it did not end within %v", cancelLimit))
 	defer cancel()
 	for asked := false; ; {
 		var err error

@@ -21,17 +21,17 @@ import (
 
 var (
 	// ErrAddress says that Options.URL cannot be called.
-	ErrAddress = errors.New("this is not the address of a JobManager's REST interface: for example http://localhost:8081")
+	ErrAddress = errors.New("this is not the address of a JobManager's REST interface, such as http://localhost:8081")
 	// ErrUnreachable says that no JobManager answers, or not in time.
 	ErrUnreachable = errors.New("the JobManager does not answer")
 	// ErrNotFlink says that something else than a JobManager answers.
-	ErrNotFlink = errors.New("what answers is not the REST interface of a JobManager of Flink")
+	ErrNotFlink = errors.New("the address is not that of a Flink JobManager's REST interface")
 	// ErrSlots says that the cluster has fewer slots, or fewer free ones, than the job needs.
 	ErrSlots = errors.New("too few slots")
 	// ErrJobLost says that a JobManager does not know the job any more.
 	ErrJobLost = errors.New("the JobManager has lost the job")
 	// ErrClasses says that the cluster lacks classes of Beam, or this program's own.
-	ErrClasses = errors.New("the cluster's class path lacks what deploy/flink brings: start it with deploy/flink/cluster, or copy the jars of its export into lib/")
+	ErrClasses = errors.New("the cluster's class path lacks the classes of deploy/flink: start the cluster with deploy/flink/cluster, or copy the jars that its command export writes into lib/")
 )
 
 // refusal is an answer of Flink with an error in it.

@@ -39,7 +39,7 @@ func workerArgs(args []string) (id, provision string) {
 func Worker(ctx context.Context, args []string) error {
 	id, provision := workerArgs(args)
 	if id == "" || provision == "" {
-		return errors.New("starting a worker: --id and --provision_endpoint are missing: Flink gives them to the programs that it starts, and no user calls this")
+		return errors.New("starting a worker: --id and --provision_endpoint are missing: do not start workers yourself, a TaskManager of Flink does")
 	}
 	beamOnce.Do(beam.Init)
 	ctx = grpcx.WriteWorkerID(ctx, id)

@@ -29,7 +29,7 @@ func TestAWorkerIsKnownByWhatFlinkGivesIt(t *testing.T) {
 		if IsWorker(args) {
 			t.Errorf("%v are those of a worker", args)
 		}
-		if err := Worker(t.Context(), args); err == nil || !strings.Contains(err.Error(), "no user calls this") {
+		if err := Worker(t.Context(), args); err == nil || !strings.Contains(err.Error(), "a TaskManager of Flink does") {
 			t.Errorf("Worker(%v) = %v", args, err)
 		}
 	}

@@ -61,7 +61,7 @@ func Follow(ctx context.Context, d *deployment.Deployment, o Options, fn func(Tu
 		return nil
 	}
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
-		err = fmt.Errorf("%w: check deployment and outputs, and that tollgate init has made this deployment's topics", err)
+		err = fmt.Errorf("%w: check deployment and outputs, and that tollgate init has created the topics", err)
 	}
 	return err
 }
@@ -212,7 +212,7 @@ func (f *follower) unreadBefore(end schemas.TurnEnd) (n int64) {
 
 // errBeyond says that an end of a turn is foreign: it names values that counts does not have, and
 // values stand there before their end is told.
-var errBeyond = errors.New("the end of a turn is beyond what counts has")
+var errBeyond = errors.New("ignoring the end of a turn that is beyond the records of counts")
 
 // beyondPatience is how long a log may be shorter than the end of a turn says: a broker that has
 // just become the leader needs a moment to know how far its log goes.

@@ -72,7 +72,7 @@ func (a *app) runChange(ctx context.Context, f *changeFlags) error {
 	case f.dryRun && (f.createTopics || f.generateKeys):
 		return usage(errors.New("--dry-run makes nothing: leave --create-topics and --generate-keys out"))
 	case f.replication != 0 && !f.createTopics:
-		return usage(errors.New("--replication goes with --create-topics"))
+		return usage(errors.New("--replication is only used with --create-topics"))
 	case f.replication < 0 || f.replication > 1<<15-1:
 		return must("replication", "from 1 to %d", 1<<15-1)
 	}

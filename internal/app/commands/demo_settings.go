@@ -36,7 +36,7 @@ func (f *demoFlags) check(changed func(string) bool) error {
 	if f.input == "" {
 		for _, name := range fileFlags {
 			if changed(name) {
-				return usage(fmt.Errorf("--%s goes with --input FILE: made-up events have their own layout", name))
+				return usage(fmt.Errorf("--%s is only used with --input FILE: made-up events have their own layout", name))
 			}
 		}
 		if changed("input") {
@@ -60,7 +60,7 @@ func (f *demoFlags) check(changed func(string) bool) error {
 	}
 	f.chooses = f.input != "" && !changed("max-keys-per-user") && !changed("max-events-per-key") && !changed("last-at-least")
 	if f.keys == keysPrivate && f.publicKeys != "" {
-		return usage(errors.New("--public-keys goes with --keys public"))
+		return usage(errors.New("--public-keys is only used with --keys public"))
 	}
 	if f.keys == keysPublic && f.publicKeys == "" && f.input != "" && f.keyField != "" {
 		return usage(errors.New("--keys public needs the keys: --public-keys FILE or --public-keys a,b,c. A list that was made by looking at the data is not protected"))

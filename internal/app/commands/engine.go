@@ -65,7 +65,7 @@ func (f *runFlags) checkCluster(changed func(string) bool) error {
 	cluster := f.engine.name == "flink"
 	for _, name := range []string{"flink", "parallelism", "readers"} {
 		if changed(name) && !cluster {
-			return usage(fmt.Errorf("--%s goes with --engine flink", name))
+			return usage(fmt.Errorf("--%s is only used with --engine flink", name))
 		}
 	}
 	switch {

@@ -79,7 +79,7 @@ owner.`,
 func (f *initFlags) check() error {
 	switch {
 	case !f.createTopics && (f.eventPartitions != 0 || f.replication != 0):
-		return usage(fmt.Errorf("--event-partitions and --replication go with --create-topics"))
+		return usage(fmt.Errorf("--event-partitions and --replication are only used with --create-topics"))
 	case f.first && f.second:
 		return usage(fmt.Errorf("--begin-first-promise and --begin-second-promise contradict each other: give one"))
 	case f.eventPartitions < 0:

@@ -53,7 +53,7 @@ func differsFrom(f *initFlags, d *loaded, e *pipeline.InitialisedError) error {
 		}
 	}
 	if never {
-		b.WriteString("put the old values back; or begin another deployment with other keys, another name (deployment: NAME) and its own topics under outputs")
+		b.WriteString("put the old values back, or begin a new deployment with new keys, another name (deployment: NAME) and its own topics under outputs")
 	} else {
 		fmt.Fprintf(&b, "put it in force with: tollgate change --config %s (--dry-run shows what would change); or put the old values back", f.config)
 	}

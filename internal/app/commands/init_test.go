@@ -72,7 +72,7 @@ func TestInitCanBeRepeated(t *testing.T) {
 	}
 	edit(t, cfg, "shards: 4", "shards: 8", "epsilon: 4", "epsilon: 9")
 	code, _, stderr = run(t, again...)
-	for _, want := range []string{"privacy.epsilon: 4 → 9\n    this cannot be changed: epsilon would rise", "shards: 4 → 8", "begin another deployment"} {
+	for _, want := range []string{"privacy.epsilon: 4 → 9\n    this cannot be changed: epsilon would rise", "shards: 4 → 8", "begin a new deployment"} {
 		if code != exitConfig || !strings.Contains(stderr, want) {
 			t.Errorf("what can never change: exit %d, %q is not said: %s", code, want, stderr)
 		}

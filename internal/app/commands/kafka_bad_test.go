@@ -31,7 +31,7 @@ func TestBadKafkaCommandLines(t *testing.T) {
 		{"init in the year 1", []string{"init", "--config", wrong, "--start", "0001-01-01"}, 2, "before 1970"},
 		{"until the year 1", []string{"run", "--config", wrong, "--until", "0001-01-01T00:00:00Z"}, 2, "before 1970"},
 		{"init before 1970", []string{"init", "--config", wrong, "--start", "1969-01-01"}, 2, "before 1970"},
-		{"replication without topics", []string{"init", "--config", wrong, "--replication", "3"}, 2, "go with --create-topics"},
+		{"replication without topics", []string{"init", "--config", wrong, "--replication", "3"}, 2, "are only used with --create-topics"},
 		{"negative partitions", []string{"init", "--config", wrong, "--create-topics", "--event-partitions", "-1"}, 2, "--event-partitions is -1"},
 		{"keys from the environment", []string{"init", "--config", environment, "--generate-keys"}, 2, "names an environment variable"},
 		{"init of a wrong file", []string{"init", "--config", wrong}, 3, "did you mean window?"},
@@ -39,7 +39,7 @@ func TestBadKafkaCommandLines(t *testing.T) {
 		{"init of no file", []string{"init", "--config", "/nowhere/tollgate.yaml"}, 1, "/nowhere/tollgate.yaml"},
 
 		{"run without a file", []string{"run"}, 2, "--config is needed"},
-		{"wait without an end", []string{"run", "--config", wrong, "--wait", "1m"}, 2, "--wait goes with --until-end"},
+		{"wait without an end", []string{"run", "--config", wrong, "--wait", "1m"}, 2, "--wait is only used with --until-end"},
 		{"two ends", []string{"run", "--config", wrong, "--until-end", "--until", "now"}, 2, "choose one"},
 		{"until a strange time", []string{"run", "--config", wrong, "--until", "earliest"}, 2, "must be now or a time"},
 		{"wait for nothing", []string{"run", "--config", wrong, "--until-end", "--wait", "0s"}, 2, "--wait is 0: it must be above 0"},
@@ -136,7 +136,7 @@ func TestInitSaysWhatToDo(t *testing.T) {
 	}
 	edit(t, cfg, "shards: 4", "shards: 4\noutputs: {ledger: shop-ledger-2}")
 	code, _, stderr = run(t, "change", "--config", cfg, "--dry-run")
-	if code != exitError || !strings.Contains(stderr, "if this is a new name, tollgate change --create-topics makes it") {
+	if code != exitError || !strings.Contains(stderr, "if the name is new, create the topic with tollgate change --create-topics") {
 		t.Errorf("a new ledger: exit %d, stderr %q", code, stderr)
 	}
 	mustRun(t, "change", "--config", cfg, "--create-topics")

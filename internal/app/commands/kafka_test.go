@@ -39,7 +39,7 @@ func TestMissingTopicsAreNamedWithTheCure(t *testing.T) {
 	file := deploymentFile(t, addr)
 	run(t, "init", "--config", file, "--generate-keys") // makes the keys, and finds no topics
 	code, _, stderr = run(t, "change", "--config", file, "--dry-run")
-	if code != exitError || !strings.Contains(stderr, "begin it with tollgate init --create-topics, or correct deployment or outputs.control") {
+	if code != exitError || !strings.Contains(stderr, "begin the deployment with tollgate init --create-topics, or correct deployment or outputs.control") {
 		t.Errorf("change: exit %d, stderr %s", code, stderr)
 	}
 }

@@ -27,9 +27,9 @@ func (f *monitorFlags) checkMonitor(changed func(string) bool) error {
 	case changed("listen") && f.listen == "":
 		return usage(errors.New("--listen is empty: give an address like localhost:9464"))
 	case f.listen == "" && f.trusted:
-		return usage(errors.New("--metrics-trusted goes with --listen"))
+		return usage(errors.New("--metrics-trusted is only used with --listen"))
 	case f.listen == "" && f.profiles:
-		return usage(errors.New("--pprof goes with --listen"))
+		return usage(errors.New("--pprof is only used with --listen"))
 	}
 	return nil
 }

@@ -116,8 +116,8 @@ func TestListenIsCheckedFirst(t *testing.T) {
 		{[]string{"--listen", ""}, exitUsage, "--listen is empty"},
 		{[]string{"--listen", "nonsense"}, exitUsage, "it must be host:port"},
 		{[]string{"--listen", "localhost:99999"}, exitUsage, "a port up to 65535"},
-		{[]string{"--metrics-trusted"}, exitUsage, "--metrics-trusted goes with --listen"},
-		{[]string{"--pprof"}, exitUsage, "--pprof goes with --listen"},
+		{[]string{"--metrics-trusted"}, exitUsage, "--metrics-trusted is only used with --listen"},
+		{[]string{"--pprof"}, exitUsage, "--pprof is only used with --listen"},
 	} {
 		if code, stdout, stderr := run(t, append([]string{"run", "--config", cfg}, c.args...)...); code != c.code || stdout != "" || !strings.Contains(stderr, c.want) {
 			t.Errorf("%v: exit %d, %s%s", c.args, code, stdout, stderr)

@@ -119,7 +119,7 @@ func (f *planFlags) check(changed func(string) bool) error {
 		return usage(errors.New("--input is missing: name a file with events, or give --config to plan by the events on a topic"))
 	}
 	if f.metric != "" {
-		return usage(errors.New("--metric goes with --config"))
+		return usage(errors.New("--metric is only used with --config"))
 	}
 	if err := f.spares(); err != nil {
 		return err

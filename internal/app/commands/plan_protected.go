@@ -25,9 +25,9 @@ func (f *planFlags) checkSpending(changed func(string) bool) error {
 	if !changed("spend-share") {
 		switch {
 		case f.noiseKeyFile != "":
-			return errors.New("--noise-key-file goes with --spend-share")
+			return errors.New("--noise-key-file is only used with --spend-share")
 		case f.chooseAgain:
-			return errors.New("--choose-again goes with --spend-share")
+			return errors.New("--choose-again is only used with --spend-share")
 		}
 		return nil
 	}

@@ -86,7 +86,7 @@ func TestAProtectedPlanThatIsMadeAgainIsPaidAgain(t *testing.T) {
 	if code, stdout, stderr := run(t, append(args, "--choose-again")...); code != exitError || stdout != "" || !strings.Contains(stderr, "have spent 80 % of it") {
 		t.Errorf("120 %% of the promise: exit %d, %s%s", code, stdout, stderr)
 	}
-	if code, _, stderr := run(t, append([]string{"plan", "--input", input, "--choose-again"}, planColumns...)...); code != exitUsage || !strings.Contains(stderr, "goes with --spend-share") {
+	if code, _, stderr := run(t, append([]string{"plan", "--input", input, "--choose-again"}, planColumns...)...); code != exitUsage || !strings.Contains(stderr, "is only used with --spend-share") {
 		t.Errorf("exit %d, %s", code, stderr)
 	}
 }
@@ -113,7 +113,7 @@ func TestAProtectedPlanNeedsWhatItCannotChoose(t *testing.T) {
 		{[]string{"--spend-share", "0.1"}, "--noise-key-file"},
 		{[]string{"--spend-share", "1.5", "--noise-key-file", key}, "above 0 and below 1"},
 		{[]string{"--spend-share", "0.1", "--noise-key-file", key, "--window", "2h"}, "exactly one --window"},
-		{[]string{"--noise-key-file", key}, "goes with --spend-share"},
+		{[]string{"--noise-key-file", key}, "is only used with --spend-share"},
 	} {
 		code, stdout, stderr := run(t, append(append([]string{"plan", "--input", input}, planColumns...), tc.args...)...)
 		if code != exitUsage || stdout != "" || !strings.Contains(stderr, tc.want) {
@@ -258,7 +258,7 @@ func TestAProtectedPlanWithoutABrokerSaysSo(t *testing.T) {
 	cfg := deploymentFile(t, "127.0.0.1:1")
 	madeKeys(t, cfg, 0o600)
 	code, stdout, stderr := run(t, "plan", "--config", cfg, "--spend-share", "0.2")
-	if code != exitError || stdout != "" || strings.Contains(stderr, "has begun") || !strings.Contains(stderr, "is the broker running") {
+	if code != exitError || stdout != "" || strings.Contains(stderr, "has begun") || !strings.Contains(stderr, "check that the broker is running") {
 		t.Errorf("exit %d, %s%s", code, stdout, stderr)
 	}
 }

@@ -79,20 +79,20 @@ var budgetRemedies = []remedy{
 	{texts: one("give ladder.sigma: %s or more, or raise"), walk: settings("give ladder.sigma: ",
 		changes{lastsField, "    ladder: {sigma: 1}\n"}, changes{lastsField, "    ladder: {sigma: PROPOSED}\n"},
 		changes{promised, "epsilon: 8, delta: 1e-6", lastsField, "    ladder: {sigma: 1}\n"})},
-	{texts: one("ladder.sigma: %s pays for one window"), walk: func(w *walk) {
+	{texts: one("ladder.sigma: %s, which pays for one window"), walk: func(w *walk) {
 		dear := func(sigma, events string) changes {
 			return changes{lastsField, "    ladder: {sigma: " + sigma + "}\n    bounds: {max_keys_per_user: 2, max_events_per_key: " + events + "}\n"}
 		}
-		settings("never counted; ladder.sigma: ", dear("5", "10"), dear("PROPOSED", "10"), dear("5", "2"))(w)
+		settings("never counts: set ladder.sigma: ", dear("5", "10"), dear("PROPOSED", "10"), dear("5", "2"))(w)
 	}},
-	{texts: one("without ladder.first_sigma it would"), walk: settings("",
+	{texts: one("leaving ladder.first_sigma out avoids"), walk: settings("",
 		changes{keysField, privateKeys, lastsField, windows + "168\n    ladder: {first_sigma: 1e6}\n"}, changes{keysField, privateKeys, lastsField, windows + "168\n"})},
-	{texts: one("with ladder.sigma: %.3g it would"), walk: settings("with ladder.sigma: ",
+	{texts: one("ladder.sigma: %.3g avoids this"), walk: settings("ladder.sigma: ",
 		changes{asked, "target: {relative: 0.1}", lastsField, "    ladder: {sigma: 1e6}\n"}, changes{asked, "target: {relative: 0.1}", lastsField, "    ladder: {sigma: PROPOSED}\n"})},
-	{texts: one("with privacy.epsilon: %.3g it would"), walk: settings("with privacy.epsilon: ",
+	{texts: one("privacy.epsilon: %.3g avoids this"), walk: settings("privacy.epsilon: ",
 		changes{keysField, privateKeys, asked, "target: {relative: 0.1}", promised, "epsilon: 1e-5, delta: 1e-6", lastsField, windows + "1\n"},
 		changes{keysField, privateKeys, asked, "target: {relative: 0.1}", promised, "epsilon: PROPOSED, delta: 1e-6", lastsField, windows + "1\n"})},
-	{texts: one("%s events need their writer schema: name an"), walk: func(w *walk) {
+	{texts: one("%s events need the schema that they were written with: name an"), walk: func(w *walk) {
 		avro := func(more string) changes {
 			return changes{"format: csv\n  columns: [when, who, where]\n", "format: avro\n" + more, "who, key: where", "who.id, key: where", "  time_unit: rfc3339\n", ""}
 		}

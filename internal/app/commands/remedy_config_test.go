@@ -21,18 +21,18 @@ const (
 )
 
 var configRemedies = []remedy{
-	{texts: one("needs it, to know how much is left"), walk: func(w *walk) {
+	{texts: one("a metric with ladder.sigma leaves to the metrics without"), walk: func(w *walk) {
 		two := lastsField + "    ladder: {sigma: 60}\n  - {name: more, window: {size: 1d}, keys: {list: [a]}, target: {absolute: 90}, last_at_least: 4}\n"
 		offline(lastsField, strings.Replace(two, lastsField, "", 1), two)(w)
 	}},
-	{texts: one("and nothing is left for the others to share: here for example"), walk: func(w *walk) {
+	{texts: one("and leave nothing for the others: set for example"), walk: func(w *walk) {
 		more := lastsField + "  - {name: more, window: {size: 1d}, keys: {list: [a]}, target: {absolute: 90}, last_at_least: 4, ladder: {sigma: SIGMA}}\n"
 		w.vars["C"] = deploymentFile(w, "127.0.0.1:1", lastsField, strings.Replace(more, "SIGMA", "2", 1))
 		sigma := w.proposed(w.refused("validate --offline --config $C"), "for example ladder.sigma: ")
 		w.edit("SIGMA", sigma, "sigma: 2}", "sigma: "+sigma+"}")
 		w.works("validate --offline --config $C")
 	}},
-	{texts: one("give all of them one, for example share:"), walk: func(w *walk) {
+	{texts: one("give each metric one, for example share:"), walk: func(w *walk) {
 		for _, n := range []int{2, 3, 6, 7, 13, 19} {
 			more := lastsField
 			for i := range n - 1 {
@@ -45,12 +45,12 @@ var configRemedies = []remedy{
 		}
 	}},
 	{texts: one("raise delta, or delta_keys, for example delta: 1e-6"), walk: offline("epsilon: 4, delta: 1e-6", "epsilon: 4, delta: 1e-6, delta_keys: 1e-30", "epsilon: 4, delta: 1e-6")},
-	{texts: one("name another topic here, or there"), walk: offline("topic: visits", "topic: shop-counts", "topic: visits")},
+	{texts: one("name another topic here or there"), walk: offline("topic: visits", "topic: shop-counts", "topic: visits")},
 	{texts: []string{"name it (outputs.registry), or choose", "leave one of the two out"}, walk: func(w *walk) {
 		offline("shards: 4", "shards: 4\noutputs: {counts_format: avro}", "shards: 4\noutputs: {counts_format: avro, registry: {url: 'http://localhost:8081'}}", "shards: 4\noutputs: {counts_format: json}")(w)
 		offline("shards: 4", "shards: 4\noutputs: {counts_format: json, registry: {url: 'http://localhost:8081'}}", "shards: 4\noutputs: {counts_format: json}")(w)
 	}},
-	{texts: one("a week of hours (or give an explicit ladder.sigma)"), walk: offline(lastsField, "", "    last_at_least: 168\n", "    ladder: {sigma: 60}\n")},
+	{texts: one("a week of hours, or give ladder.sigma"), walk: offline(lastsField, "", "    last_at_least: 168\n", "    ladder: {sigma: 60}\n")},
 	{texts: one("private keys need it to divide"), walk: offline(keysField+"\n    target: {absolute: 30}\n"+lastsField, "keys: {mode: private}\n    target: {absolute: 30}\n    ladder: {sigma: 60}\n", "keys: {mode: private}\n    target: {absolute: 30}\n    last_at_least: 168\n")},
 	{texts: one("give one keys.mode private, or list keys here"), walk: offline(keysField, "keys: {keys_from: other}", "keys: {mode: private}", keysField)},
 	{texts: one("for example min: 0, max: 100"), walk: func(w *walk) {

@@ -27,7 +27,7 @@ var deploymentRemedies = []remedy{
 		w.stop()
 		next("recover --config $C --by Ada")
 	}},
-	{texts: one("look into it, then: tollgate recover --by NAME"), walk: func(w *walk) {
+	{texts: one("find the cause, then run tollgate recover --by NAME"), walk: func(w *walk) {
 		w.settled()
 		w.vars["NAME"] = "Ada"
 		for _, line := range []string{"run --config $C --until 2025-03-04 --wait 1m", "validate --config $C", "status --config $C"} {
@@ -36,7 +36,7 @@ var deploymentRemedies = []remedy{
 			w.works(line)
 		}
 	}},
-	{texts: []string{"put it in force with: tollgate change --config", "or begin another deployment with other keys, another name (deployment: NAME)"}, walk: func(w *walk) {
+	{texts: []string{"put it in force with: tollgate change --config", "or begin a new deployment with new keys, another name (deployment: NAME)"}, walk: func(w *walk) {
 		w.begun()
 		w.edit("absolute: 30", "absolute: 40")
 		w.paste(w.refused("init --config $C"), "tollgate change --config")
@@ -80,7 +80,7 @@ var deploymentRemedies = []remedy{
 		w.paste(output, "tollgate change")
 		w.works(run)
 	}},
-	{texts: one("; or put the value in force back"), walk: func(w *walk) {
+	{texts: one("; or restore the value in force"), walk: func(w *walk) {
 		w.begun()
 		w.edit("noise: {file: secrets/noise.key}", "noise: {id: next, file: secrets/next.key}")
 		w.must("change --config $C --generate-keys")
@@ -89,7 +89,7 @@ var deploymentRemedies = []remedy{
 		w.edit("noise: {file: secrets/noise.key}", "noise: {id: next, file: secrets/next.key}")
 		w.works("run --config $C --until 2025-03-01 --wait 1m")
 	}},
-	{texts: []string{"begin a new deployment under other keys for it", "name a new, empty ledger topic as well", "name a new, empty counts topic as well", "name a ledger topic that is empty", "name a counts topic that is empty"}, walk: func(w *walk) {
+	{texts: []string{"begin a new deployment with new keys for it", "name a new, empty ledger topic", "name a new, empty counts topic", "name a ledger topic that is empty", "name a counts topic that is empty"}, walk: func(w *walk) {
 		w.settled("shards: 4", "shards: 4\nrelease_shards: 1\n# topics")
 		w.edit("shards: 4\nrelease_shards: 1", "shards: 8\nrelease_shards: 2")
 		w.refused("change --config $C --create-topics")
@@ -114,14 +114,14 @@ var deploymentRemedies = []remedy{
 		w.ownKeys()
 		w.must("init --config $C --create-topics --event-partitions 1")
 	}},
-	{texts: one("name the new key otherwise (keys.noise.id)"), walk: func(w *walk) {
+	{texts: one("give the new key another id (keys.noise.id)"), walk: func(w *walk) {
 		w.begun()
 		w.edit("noise: {file: secrets/noise.key}", "noise: {file: secrets/spring.key}")
 		w.refused("change --config $C --generate-keys")
 		w.edit("noise: {file", "noise: {id: spring, file")
 		w.works("change --config $C --generate-keys")
 	}},
-	{texts: []string{"the deployment has reserved none, so that no metric with private keys", "which never rises: write privacy.delta_keys:", "would rise with it, which weakens the promise: write privacy.delta_keys:"}, walk: func(w *walk) {
+	{texts: []string{"the deployment has reserved nothing, so that you cannot add metrics with private keys", "which never rises: write privacy.delta_keys:", "would rise with it, which weakens the promise: write privacy.delta_keys:"}, walk: func(w *walk) {
 		const more = "\n  - {name: private, window: {size: 1d}, keys: {mode: private}, bounds: {max_keys_per_user: 1, max_events_per_key: 1}, target: {absolute: 400}, last_at_least: 2}\n"
 		private := func(add bool) {
 			if add {
@@ -166,7 +166,7 @@ var deploymentRemedies = []remedy{
 			w.works("init --config $C --create-topics --event-partitions 1")
 		}
 	}},
-	{texts: []string{"begin it with tollgate init --create-topics, or correct", "is empty: %w; begin it with tollgate init"}, walk: func(w *walk) {
+	{texts: []string{"begin the deployment with tollgate init --create-topics, or correct", "is empty: %w: begin the deployment with tollgate init"}, walk: func(w *walk) {
 		w.configured()
 		madeKeys(w.T, w.value("C"), 0o600)
 		output := w.refused("change --config $C --dry-run")
@@ -196,10 +196,10 @@ var deploymentRemedies = []remedy{
 		w.must("run --config $C --wait 1m --until " + now.Format(time.DateOnly))
 		w.works("status --config $C --max-lag 1d")
 	}},
-	{texts: one("if a run goes on, drain it; then change it again"), done: "pipeline.TestRuleARefusedChangeWritesNothing"},
-	{texts: one("drain that run, then change it again"), done: "integration.TestRuleATurnUnderWayIsFinishedBeforeAChange"},
-	{texts: []string{"run the old configuration and drain it, then change it", "run the old configuration and drain it first"}, done: "integration.TestRuleATurnUnderWayIsFinishedBeforeAChange"},
-	{texts: one("Restore the topic if it lost records"), not: "change compares the topics before it, and prints what run prints; this text is for what is published in between"},
+	{texts: one("if there is one, then repeat the change"), done: "pipeline.TestRuleARefusedChangeWritesNothing"},
+	{texts: one("drain that run, then repeat the change"), done: "integration.TestRuleATurnUnderWayIsFinishedBeforeAChange"},
+	{texts: []string{"run with the old configuration, drain it, then repeat the change", "run the old configuration and drain it first"}, done: "integration.TestRuleATurnUnderWayIsFinishedBeforeAChange"},
+	{texts: one("Restore that topic if it lost records"), not: "change compares the topics before it, and prints what run prints; this text is for what is published in between"},
 	{texts: one("or another program wrote to counts. "), walk: func(w *walk) {
 		w.settled()
 		w.forge()
@@ -209,7 +209,7 @@ var deploymentRemedies = []remedy{
 		w.edit("absolute: 40", "absolute: 30")
 		w.anew()
 	}},
-	{texts: one("its records rest on a HEADER at offset"), walk: func(w *walk) {
+	{texts: one("its records use a HEADER at offset"), walk: func(w *walk) {
 		w.begun()
 		var header []byte
 		next := int64(0)
@@ -230,7 +230,7 @@ var deploymentRemedies = []remedy{
 		w.anew()
 	}},
 	{texts: one("comparing the %d generations on topic"), done: "pipeline.TestRuleAWeakenedPromiseIsNoticed"},
-	{texts: one("start it again with the configuration of the new generation"), walk: func(w *walk) {
+	{texts: one("start the run again with the configuration of the new generation"), walk: func(w *walk) {
 		w.settled()
 		w.put(w.beside("old.yaml"), contentsOf(w.T, w.value("C")))
 		w.vars["OLD"] = w.beside("old.yaml")
@@ -267,7 +267,7 @@ var deploymentRemedies = []remedy{
 		w.works(untilFourth)
 	}},
 	{texts: one("restore its old records, or begin"), done: "pipeline.TestARunOverReplacedRecordsStopsAtItsStart"},
-	{texts: one("batches carry producer times and the deployment trusts"), walk: func(w *walk) {
+	{texts: one("batches have producers' times, and the deployment trusts"), walk: func(w *walk) {
 		w.configured("trust: producer, no_future: true", "trust: broker")
 		w.must("init --config $C --generate-keys --create-topics --event-partitions 1")
 		over := begin("run", "--config", w.value("C"))

@@ -31,7 +31,7 @@ var flagRemedies = []remedy{
 		w.works("change --config $C --dry-run")
 		w.works("change --config $C --create-topics --generate-keys")
 	}},
-	{texts: []string{"--replication goes with --create-topics", "--event-partitions and --replication go with"}, walk: func(w *walk) {
+	{texts: []string{"--replication is only used with --create-topics", "--event-partitions and --replication are only used with"}, walk: func(w *walk) {
 		w.configured()
 		w.refused("init --config $C --generate-keys --event-partitions 1 --replication 1")
 		w.works("init --config $C --generate-keys --event-partitions 1 --replication 1 --create-topics")
@@ -45,7 +45,7 @@ var flagRemedies = []remedy{
 		w.works("validate --offline --config $C")
 	}},
 	{texts: one("this engine was removed"), walk: lines(madeUp+" --engine prism", madeUp+" --engine direct")},
-	{texts: []string{"--%s goes with --engine flink", "--engine flink needs --flink"}, not: "needs Flink: a binary built with -tags flink, which runs on a cluster of it, has tests of its own (pipeline/flink, internal/testing/realflink)"},
+	{texts: []string{"--%s is only used with --engine flink", "--engine flink needs --flink"}, not: "needs Flink: a binary built with -tags flink, which runs on a cluster of it, has tests of its own (pipeline/flink, internal/testing/realflink)"},
 	{texts: one("the topic is empty: give --start now"), walk: func(w *walk) {
 		w.configured()
 		w.refused("init --config $C --generate-keys --create-topics --event-partitions 1 --start earliest")
@@ -82,7 +82,7 @@ var flagRemedies = []remedy{
 	}},
 	{texts: one("; with --until or --until-end also if more than half"), not: "no remedy: a part of the help"},
 	{texts: one("--dir is empty"), walk: lines("man --dir=", "man --dir $D")},
-	{texts: []string{"--listen is empty", "--metrics-trusted goes with", "--pprof goes with"}, walk: func(w *walk) {
+	{texts: []string{"--listen is empty", "--metrics-trusted is only used with", "--pprof is only used with"}, walk: func(w *walk) {
 		w.settled()
 		const run = "run --config $C --until 2025-03-03 --wait 1m"
 		w.refused(run + " --listen=")
@@ -116,7 +116,7 @@ var flagRemedies = []remedy{
 			w.Error(output)
 		}
 	}},
-	{texts: []string{"--until and --until-end both say", "--wait goes with --until-end", "some of the windows that the run was to settle", "--wait %v is over", "before it had read every event"}, walk: func(w *walk) {
+	{texts: []string{"--until and --until-end both say", "--wait is only used with --until-end", "some of the windows that the run was to settle", "--wait %v is over", "before it had read every event"}, walk: func(w *walk) {
 		w.begun()
 		w.must("replay --config $C --input $CSV --header")
 		w.refused("run --config $C --until 2025-03-03 --until-end")
@@ -154,7 +154,7 @@ var flagRemedies = []remedy{
 		w.works(run + " --listen 0.0.0.0:0")
 	}},
 	{texts: one("this user may not have this port"), not: "tests run as root in containers, who may have every port"},
-	{texts: one("--role and --principal go with --acls"), walk: lines("validate --config $C --role run", "validate --config $C --offline")},
+	{texts: one("--role and --principal are only used with --acls"), walk: lines("validate --config $C --role run", "validate --config $C --offline")},
 	{texts: one("--acls asks the brokers: leave out --offline"), walk: func(w *walk) {
 		w.begun()
 		w.refused("validate --config $C --acls --offline")
@@ -192,7 +192,7 @@ var flagRemedies = []remedy{
 	{texts: []string{"--report and --data are for one experiment", "--data is not for experiment", "--data %s is not a directory"}, done: "cmd/experiments.TestRefusedFlagsAreRepairedAsTheTextsSay"},
 
 	{texts: []string{
-		"--%s goes with --input FILE", "--%s is for made-up events", "--repeat needs --noise-key-file", "--public-keys goes with --keys public",
+		"--%s is only used with --input FILE", "--%s is for made-up events", "--repeat needs --noise-key-file", "--public-keys is only used with --keys public",
 		"--keys public needs the keys", "must be before --to",
 	}, walk: func(w *walk) {
 		w.vars["K"] = write(w, "noise.key", strings.Repeat("5a", 32))

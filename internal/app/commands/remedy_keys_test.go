@@ -100,7 +100,7 @@ var keyRemedies = []remedy{
 		w.shell("openssl rand -hex 32 > " + w.beside("noise.key"))
 		w.works("validate --offline --config $C")
 	}},
-	{texts: []string{"the two must be independent: make another one with openssl", "the key is all zeros; it must be"}, walk: func(w *walk) {
+	{texts: []string{"the noise key: make another one with openssl", "the key is all zeros; it must be"}, walk: func(w *walk) {
 		madeKeys(w.T, w.value("C"), 0o600)
 		for _, bad := range []string{strings.Repeat("5a", 32), strings.Repeat("00", 32)} {
 			w.put(w.beside("secrets/user-hash.key"), bad)

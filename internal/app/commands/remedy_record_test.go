@@ -106,7 +106,7 @@ var recordRemedies = []remedy{
 		w.works("status --config $C")
 		w.works("run --config $C --until 2025-03-01 --wait 1m")
 	}},
-	{texts: one("it was damaged on its way: restore the topic"), walk: func(w *walk) {
+	{texts: one("it is damaged: restore the topic"), walk: func(w *walk) {
 		w.configured()
 		madeKeys(w.T, w.value("C"), 0o600)
 		w.must(firstInit)
@@ -196,7 +196,7 @@ var recordRemedies = []remedy{
 			w.Errorf("the line refuses no second promise: exit %d: %s", code, output)
 		}
 	}},
-	{texts: one("put the line there that tollgate init printed"), walk: func(w *walk) {
+	{texts: one("set it to the line that tollgate init prints"), walk: func(w *walk) {
 		w.environment = map[string]string{"NOISE": strings.Repeat("5a", 32), "HASH": strings.Repeat("a5", 32)}
 		w.configured("{file: secrets/noise.key}", "{env: NOISE}", "{file: secrets/user-hash.key}", "{env: HASH}\n  record: {env: RECORD}")
 		w.must("init --config $C --create-topics --event-partitions 1 --begin-first-promise")
@@ -208,7 +208,7 @@ var recordRemedies = []remedy{
 		w.environment["RECORD"] = line
 		w.works("validate --config $C")
 	}},
-	{texts: one("drain the deployment with it and begin another one under other keys"), walk: func(w *walk) {
+	{texts: one("drain the deployment with it and begin a new deployment with new keys"), walk: func(w *walk) {
 		w.configured()
 		madeKeys(w.T, w.value("C"), 0o600)
 		text, err := os.ReadFile(filepath.Join("../../../pipeline/internal/controllog/testdata", "header_v3.golden"))

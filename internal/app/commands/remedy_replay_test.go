@@ -52,7 +52,7 @@ var replayRemedies = []remedy{
 		w.edit("format: csv\n  columns: [when, who, where]", "format: jsonl")
 		w.refused(replay)
 	}},
-	{texts: []string{"looking at topic %s: %w: correct its name, or create it"}, walk: func(w *walk) {
+	{texts: []string{"reading topic %s: %w: correct its name, or create it"}, walk: func(w *walk) {
 		w.vars["T"], w.vars["N"] = "visits", "1"
 		w.configured()
 		w.refused(strings.Replace(toTopic, "$T", "visit", 1))
@@ -114,7 +114,7 @@ var replayRemedies = []remedy{
 		w.works(toTopic)
 		w.works("replay --config $C --input $CSV --header")
 	}},
-	{texts: []string{"say how the topic's Avro records are read", "give --schema or --registry: records", "the --registry- flags go with", "give --registry-password-env or", "--registry-user needs --registry-password", "bare records must be written with the topic's schema"}, walk: func(w *walk) {
+	{texts: []string{"say how the topic's Avro records are read", "give --schema or --registry: records", "the --registry- flags are only used with", "give --registry-password-env or", "--registry-user needs --registry-password", "bare records must be written with the topic's schema"}, walk: func(w *walk) {
 		create(w, w.value("B"), visitsTopic)
 		w.environment = map[string]string{"P": "secret"}
 		w.vars["F"], w.vars["P"], w.vars["R"] = container(w, visitSchema, 3), write(w, "password", "secret"), fakeregistry.Start(w.T).URL

@@ -23,7 +23,7 @@ const (
 )
 
 var restoredRemedies = []remedy{
-	{texts: one("values of turn %d stand in partition %d before offset"), walk: func(w *walk) {
+	{texts: one("values of turn %d are in partition %d before offset"), walk: func(w *walk) {
 		w.settled()
 		w.dies(crashpoint.CountsWritten, untilFourth)
 		good := w.copied("shop-counts")
@@ -75,7 +75,7 @@ var restoredRemedies = []remedy{
 		w.remake(good, true)
 		w.works(untilFourth)
 	}},
-	{texts: one("restore them, or begin a new deployment"), walk: func(w *walk) {
+	{texts: one("Restore them, or begin a new deployment"), walk: func(w *walk) {
 		w.settled()
 		w.dies(crashpoint.CountsWritten, untilFourth)
 		good := w.copied("shop-counts")

@@ -16,7 +16,7 @@ import (
 const serves = "serve --config $C --listen 127.0.0.1:0"
 
 var serveRemedies = []remedy{
-	{texts: one("check deployment and outputs, and that tollgate init has made"), walk: func(w *walk) {
+	{texts: one("check deployment and outputs, and that tollgate init has created"), walk: func(w *walk) {
 		w.configured()
 		waits := w.begin(serves)
 		w.await(waits)
@@ -44,7 +44,7 @@ var serveRemedies = []remedy{
 		first.stop()
 		w.served(serves, "2025-03-04T00:00:00Z")
 	}},
-	{texts: one("name a counts topic of its own (outputs.counts)"), walk: func(w *walk) {
+	{texts: one("name another counts topic (outputs.counts)"), walk: func(w *walk) {
 		strict := fakeregistry.Start(w)
 		strict.Add("shop-counts-value", `{"type":"string"}`)
 		strict.Compatible(false)

@@ -79,7 +79,7 @@ var topicRemedies = []remedy{
 		w.edit("topic: visit\n", "topic: visits\n")
 		w.works("init --config $C --create-topics")
 	}},
-	{texts: one("make it again with tollgate change --create-topics"), walk: func(w *walk) {
+	{texts: one("recreate it with tollgate change --create-topics"), walk: func(w *walk) {
 		w.settled()
 		for _, lost := range [][]string{{"shop-turns"}, {"shop-dead-letter"}, {"shop-turns", "shop-dead-letter"}} {
 			w.lose(lost...)
@@ -93,7 +93,7 @@ var topicRemedies = []remedy{
 		}
 		w.works("run --config $C --until-end --wait 1m")
 	}},
-	{texts: one("if it was lost, restore it: once a turn is settled, runs refuse a new one"), walk: func(w *walk) {
+	{texts: one("if it was lost, restore it, because runs refuse a new one once a turn is settled; otherwise"), walk: func(w *walk) {
 		w.settled()
 		w.edit("topic: visits", "topic: visit")
 		w.refused("validate --config $C")
@@ -106,7 +106,7 @@ var topicRemedies = []remedy{
 			w.Errorf("events that were made anew: exit %d: %s", code, output)
 		}
 	}},
-	{texts: one("if this is a new name, tollgate change --create-topics makes it"), walk: func(w *walk) {
+	{texts: one("if the name is new, create the topic with tollgate change --create-topics"), walk: func(w *walk) {
 		w.settled()
 		w.edit("shards: 4", "shards: 4\noutputs: {ledger: ledger-2, counts: counts-2}")
 		w.paste(w.refused("change --config $C --dry-run"), "tollgate change --create-topics")
@@ -115,7 +115,7 @@ var topicRemedies = []remedy{
 		w.refused("run --config $C --until-end --wait 1m")
 		w.anew()
 	}},
-	{texts: one("control was lost, or the two do not belong together"), walk: func(w *walk) {
+	{texts: one("control was lost, or they belong to different deployments"), walk: func(w *walk) {
 		w.settled()
 		w.unrecorded()
 		w.lose("shop-control")
@@ -129,7 +129,7 @@ var topicRemedies = []remedy{
 		w.refused("run --config $C --until-end --wait 1m")
 		w.anew()
 	}},
-	{texts: one("make it again: kafka-topics.sh"), walk: func(w *walk) {
+	{texts: one("recreate it: kafka-topics.sh"), walk: func(w *walk) {
 		w.settled()
 		over := begin("run", "--config", w.value("C"), "--format", "json")
 		says(w, &over.stdout, "2025-03-04T00:00:00Z") // it reads

@@ -24,7 +24,7 @@ const (
 )
 
 var waitingRemedies = []remedy{
-	{texts: []string{"set it above the longest silence", "; exact tallies: --trusted-report"}, walk: func(w *walk) {
+	{texts: []string{"set it above the longest pause", "; exact tallies: --trusted-report"}, walk: func(w *walk) {
 		const late = 100
 		w.configured("size: 1d", "size: 10s", "idle_grace: 1s", "lateness: 1s, skew: 1s, idle_grace: 1s")
 		start := time.Now().UTC().Truncate(time.Minute).Add(-2 * time.Minute)
@@ -56,7 +56,7 @@ var waitingRemedies = []remedy{
 			w.Errorf("the tallies are %+v", got)
 		}
 	}},
-	{texts: []string{"when time.idle_grace is over and the clock counts instead", "Keep time.idle_grace above the longest pause"}, walk: func(w *walk) {
+	{texts: []string{"when time.idle_grace ends and the clock decides", "Keep time.idle_grace above the longest pause"}, walk: func(w *walk) {
 		w.hooks.StallAfter = soon
 		w.configured("idle_grace: 1s", "idle_grace: 10m")
 		w.must(twoPartitions)
@@ -83,7 +83,7 @@ var waitingRemedies = []remedy{
 		run = w.begin("run --config $C --format json") // no change is needed
 		says(w, &run.stdout, start)
 	}},
-	{texts: one("a producer has neither committed nor aborted"), walk: func(w *walk) {
+	{texts: one("which its producer has neither committed nor aborted"), walk: func(w *walk) {
 		w.hooks.StallAfter = soon
 		w.configured("idle_grace: 1s", "idle_grace: 10m")
 		w.must(twoPartitions)

@@ -51,7 +51,7 @@ func (f *avroFlags) target(to *replayTo, getenv func(string) string) error {
 	case f.schema != "" && f.registry != "":
 		return usage(errors.New("give --schema or --registry: records are either bare or have the id of their schema"))
 	case f.schema != "" && f.user+f.passwordEnv+f.passwordIn+f.caCrt != "":
-		return usage(errors.New("the --registry- flags go with --registry, not with --schema"))
+		return usage(errors.New("the --registry- flags are only used with --registry, not with --schema"))
 	case f.schema != "":
 		text, err := os.ReadFile(f.schema)
 		if err != nil {

@@ -229,7 +229,7 @@ func TestAvroFilesThatATopicCannotTake(t *testing.T) {
 	}{
 		{"neither schema nor registry", with(), 2, "--registry URL if each begins with the id of its schema, --schema FILE.avsc if they are bare"},
 		{"schema and registry", with("--schema", avsc, "--registry", reg.URL), 2, "give --schema or --registry"},
-		{"user of no registry", with("--schema", avsc, "--registry-user", "ann"), 2, "go with --registry"},
+		{"user of no registry", with("--schema", avsc, "--registry-user", "ann"), 2, "are only used with --registry"},
 		{"registry without an address", with("--registry", "registry"), 2, "must be http://host:port"},
 		{"registry user without a password", with("--registry", reg.URL, "--registry-user", "ann"), 2, "--registry-user needs"},
 		{"password that is not set", with("--registry", reg.URL, "--registry-user", "ann", "--registry-password-env", "P"), 2, "P is not set"},

@@ -100,7 +100,7 @@ func (f *runFlags) check(changed func(string) bool) error {
 	case changed("until") && f.untilEnd:
 		return usage(errors.New("--until and --until-end both say where the run ends: choose one"))
 	case changed("wait") && !f.ends():
-		return usage(errors.New("--wait goes with --until-end or --until"))
+		return usage(errors.New("--wait is only used with --until-end or --until"))
 	case changed("wait") && f.wait <= 0:
 		return must("wait", "above 0")
 	case changed("report") && f.report == "":

@@ -84,7 +84,7 @@ func TestStatusIsWhatControlSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, stdout, stderr := run(t, "status", "--config", cfg)
-	if code != exitError || !strings.Contains(stdout, "STOPPED     at turn") || !strings.Contains(stdout, "ledger and control differ") || !strings.Contains(stderr, "then: tollgate recover") {
+	if code != exitError || !strings.Contains(stdout, "STOPPED     at turn") || !strings.Contains(stdout, "ledger and control differ") || !strings.Contains(stderr, "then run tollgate recover") {
 		t.Errorf("exit %d, %s%s", code, stdout, stderr)
 	}
 }

@@ -12,7 +12,7 @@ func TestRuleEveryLookAtTheTopicsSaysWhatOneBrokerCanLose(t *testing.T) {
 	cfg := deploymentFile(t, broker(t))
 	initialise := []string{"init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1"}
 	code, _, stderr := run(t, append(initialise, "--strict")...)
-	if code != exitConfig || !strings.Contains(stderr, "topic shop-ledger: replication factor is 1, it must be 3: its records are lost if its one broker loses them: three replicas need three brokers, and the cluster has one broker: add brokers first; then kafka-reassign-partitions.sh") {
+	if code != exitConfig || !strings.Contains(stderr, "topic shop-ledger: replication factor is 1, it must be 3: its records are lost if its only broker loses them: three replicas need three brokers, and the cluster has one broker: add brokers first; then kafka-reassign-partitions.sh") {
 		t.Errorf("init --strict: exit %d, stderr %s", code, stderr)
 	}
 	const line = "the cluster has one broker"

@@ -268,7 +268,7 @@ func TestRuleADeploymentOfALaterFormatIsRefusedAndNothingIsWritten(t *testing.T)
 		"a part of a snapshot": {"shop-ledger", snapshot, reads{ledger: true}, wrote},
 		"a snapshot":           {"shop-ledger", bodyOf(schemas.KindSnapshotPart, version), reads{ledger: true}, wrote},
 		"accounts":             {"shop-ledger", bodyOf(schemas.KindSnapshotPart, accounts), reads{ledger: true}, wrote},
-		"counts":               {"shop-counts", field, reads{counts: true}, "another version of this program wrote it"},
+		"counts":               {"shop-counts", field, reads{counts: true}, "another version of Tollgate wrote it"},
 		"the ends of turns":    {"shop-turns", field, noneOfIt, ""}, // a field that is added there is passed over
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -61,7 +61,7 @@ to users allows.`,
 	cli.FormatFlag(cmd, &f.format)
 	cmd.RunE = a.run(func(cmd *cobra.Command) error {
 		if !f.acls && (cmd.Flags().Changed("role") || f.principal != "") {
-			return usage(errors.New("--role and --principal go with --acls"))
+			return usage(errors.New("--role and --principal are only used with --acls"))
 		}
 		if f.acls && f.offline {
 			return usage(errors.New("--acls asks the brokers: leave out --offline"))

@@ -99,7 +99,7 @@ func TestValidateSaysWhoMayDoWhat(t *testing.T) {
 			[]string{"this user (User:s2; give --principal if the brokers have another name) lacks these rights, which run needs:\n    Read, DescribeConfigs on topic visits\n"},
 			[]string{"error: this user may not Read, DescribeConfigs on topic visits, which run needs: kafka-acls.sh --bootstrap-server " + addr + " --add --allow-principal 'User:s2' --topic visits --operation Read --operation DescribeConfigs\n", "transactional ids tollgate/counts-*"},
 		},
-		{"a role without --acls", nil, exitUsage, nil, []string{"--role and --principal go with --acls"}},
+		{"a role without --acls", nil, exitUsage, nil, []string{"--role and --principal are only used with --acls"}},
 		{"another role", []string{"--role", "root", "--config", "x"}, exitUsage, nil, []string{"it must be run, init or serve"}},
 		{"offline", []string{"--offline", "--config", "x"}, exitUsage, nil, []string{"--acls asks the brokers"}},
 	} {

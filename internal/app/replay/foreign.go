@@ -29,7 +29,7 @@ func (r *Replay) refuseOutputs(ctx context.Context, partitions []int32) error {
 			return nil // a user who may only write cannot look
 		}
 		if err != nil {
-			return fmt.Errorf("looking at topic %s: %w", r.options.Topic, err)
+			return fmt.Errorf("reading topic %s: %w", r.options.Topic, err)
 		}
 		if what != "" {
 			return fmt.Errorf("topic %s holds %s of a deployment, so nothing was written to it. Write to the topic that events.topic of the deployment's configuration names: "+

@@ -125,7 +125,7 @@ func (r *Replay) prepare(ctx context.Context) error {
 	}
 	partitions, err := r.client.Partitions(ctx, r.options.Topic)
 	if err != nil {
-		return fmt.Errorf("looking at topic %s: %w", r.options.Topic, err)
+		return fmt.Errorf("reading topic %s: %w", r.options.Topic, err)
 	}
 	if err := r.refuseOutputs(ctx, partitions); err != nil {
 		return err
@@ -151,10 +151,10 @@ func (r *Replay) lookAtTopic(ctx context.Context) error {
 	topic := r.options.Topic
 	settings, err := r.client.TopicConfig(ctx, topic)
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
-		return fmt.Errorf("looking at topic %s: %w: correct its name, or create it; tollgate init --create-topics --event-partitions N creates that of a deployment", topic, err)
+		return fmt.Errorf("reading topic %s: %w: correct its name, or create it; tollgate init --create-topics --event-partitions N creates that of a deployment", topic, err)
 	}
 	if err != nil {
-		return fmt.Errorf("looking at topic %s: %w", topic, err)
+		return fmt.Errorf("reading topic %s: %w", topic, err)
 	}
 	appended := settings["message.timestamp.type"] == "LogAppendTime"
 	if appended && !r.options.AcceptLate {

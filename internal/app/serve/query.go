@@ -55,7 +55,7 @@ func parseQuery(raw string) (*query, error) {
 		}
 	}
 	if q.key != nil && q.metric == nil {
-		return nil, bad("metric", "key goes with metric: say of which metric the key is")
+		return nil, bad("metric", "key is only used with metric: say of which metric the key is")
 	}
 	return q, nil
 }

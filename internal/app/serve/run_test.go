@@ -197,7 +197,7 @@ func TestRunServesWhatIsPublished(t *testing.T) {
 		t.Errorf("the page: %d", code)
 	}
 	await.That(t, patienceOfTests, "the missing topic is named, and what to look at", func() bool {
-		return strings.Contains(r.log.String(), d.Config.Outputs.Turns) && strings.Contains(r.log.String(), "that tollgate init has made")
+		return strings.Contains(r.log.String(), d.Config.Outputs.Turns) && strings.Contains(r.log.String(), "that tollgate init has created")
 	})
 	begin(t, d, 10, 30)
 	await.That(t, patienceOfTests, "that is ready", func() bool {

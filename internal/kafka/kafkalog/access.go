@@ -157,7 +157,7 @@ func operationsOf(res *kmsg.MetadataResponse) (may map[string]Operations, missin
 		case err != nil && !retriable(err):
 			return nil, err
 		case t.AuthorizedOperations == math.MinInt32:
-			return nil, &finalError{errors.New("the brokers do not tell: they are older than Kafka 2.3")}
+			return nil, &finalError{errors.New("brokers older than Kafka 2.3 do not say")}
 		default:
 			may[*t.Topic] = Operations(uint32(t.AuthorizedOperations))
 		}

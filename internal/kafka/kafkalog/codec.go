@@ -60,7 +60,7 @@ func readFrame(r io.Reader, correlation int32, memory func(n int) []byte) ([]byt
 		return nil, fmt.Errorf("%w: this is not a Kafka broker", ErrCorrupt)
 	}
 	if int32(binary.BigEndian.Uint32(head[4:])) != correlation {
-		return nil, fmt.Errorf("%w: it answers another request", ErrCorrupt)
+		return nil, fmt.Errorf("%w: it is the answer to another request", ErrCorrupt)
 	}
 	frame, err := readBody(r, int(size)+4, memory)
 	if err != nil {

@@ -83,19 +83,19 @@ func (e *stageError) hint() string {
 	}
 	switch {
 	case errors.Is(e.err, errExpectsTLS):
-		return "the listener expects TLS: is tls set in the configuration?"
+		return "the listener expects TLS: set tls in the configuration"
 	case alert(e.err):
 		return e.certificateHint()
 	case errors.Is(e.err, ErrCorrupt):
-		return "the answer is not Kafka's protocol: is this the port of a Kafka listener?"
+		return "the answer is not Kafka's protocol: check that this is the port of a Kafka listener"
 	case hungUp(e.err) && e.mechanism == "" && e.cfg.TLS == nil:
-		return "the broker closed the connection right after the request: if it is not just starting or stopping, is SASL or TLS missing in the configuration?"
+		return "the broker closed the connection right after the request: unless it is starting or stopping, check whether the configuration needs SASL or TLS"
 	case hungUp(e.err) && e.mechanism == "":
-		return "the broker closed the connection right after the request: if it is not just starting or stopping, is SASL missing in the configuration?"
+		return "the broker closed the connection right after the request: unless it is starting or stopping, check whether the configuration needs SASL"
 	case hungUp(e.err):
-		return "the broker closed the connection right after the request: is it starting or stopping?"
+		return "the broker closed the connection right after the request: check whether it is starting or stopping"
 	case e.silent():
-		return "the broker accepted the connection but did not answer: is it overloaded, or is this another service?"
+		return "the broker accepted the connection but did not answer: check whether it is overloaded, or another service"
 	}
 	return "the broker did not accept the request"
 }
@@ -104,11 +104,11 @@ func (e *stageError) connectHint() string {
 	var dns *net.DNSError
 	switch {
 	case errors.As(e.err, &dns):
-		return "the host name does not resolve: is it written right, and known on this machine?"
+		return "the host name does not resolve: check its spelling, and this machine's DNS"
 	case errors.Is(e.err, syscall.ECONNREFUSED):
-		return "nothing listens there: is the broker running, and is the port right?"
+		return "nothing listens there: check that the broker is running and the port is right"
 	}
-	return "no connection: is the broker running, and is there a route to it?"
+	return "no connection: check that the broker is running, and the route to it"
 }
 
 func (e *stageError) tlsHint() string {
@@ -123,35 +123,35 @@ func (e *stageError) tlsHint() string {
 	case errors.As(e.err, &unknown):
 		return "the broker's certificate is signed by an unknown authority: " + e.authorityHint()
 	case errors.As(e.err, &host):
-		return "the broker's certificate is for another host name: is the address the one in the certificate?"
+		return "the broker's certificate is for another host name: use the address in the certificate"
 	case errors.As(e.err, &invalid):
-		return "the broker's certificate is not valid: is it expired, or is a clock wrong?"
+		return "the broker's certificate is not valid: check whether it has expired or a clock is wrong"
 	case errors.As(e.err, &verified):
 		return "the broker's certificate was not accepted: " + e.authorityHint()
 	case alert(e.err):
 		return e.certificateHint()
 	case errors.As(e.err, &notTLS):
-		return "the TLS handshake failed: does this listener speak TLS?"
+		return "the TLS handshake failed: check that this listener speaks TLS"
 	case hungUp(e.err):
-		return "the broker closed the connection during the TLS handshake: if it is not just starting or stopping, does this listener speak TLS?"
+		return "the broker closed the connection during the TLS handshake: unless it is starting or stopping, check that this listener speaks TLS"
 	case e.silent():
-		return "no answer to the TLS handshake: does this listener speak TLS?"
+		return "no answer to the TLS handshake: check that this listener speaks TLS"
 	}
 	return "the TLS handshake failed"
 }
 
 func (e *stageError) authorityHint() string {
 	if e.cfg.TLS.RootCAs == nil {
-		return "no CA file is set, is one needed?"
+		return "no CA file is set: set one if an authority of your own signed it"
 	}
-	return fmt.Sprintf("is the CA file%s the right one?", named(e.cfg.CAFile))
+	return fmt.Sprintf("check that the CA file%s is the right one", named(e.cfg.CAFile))
 }
 
 func (e *stageError) certificateHint() string {
 	if e.cfg.TLS == nil || len(e.cfg.TLS.Certificates) == 0 {
-		return "the broker wants a client certificate, and none is set"
+		return "the broker wants a client certificate: set one"
 	}
-	return fmt.Sprintf("the broker refused the client certificate%s: is it signed by a CA the broker knows?", named(e.cfg.CertFile))
+	return fmt.Sprintf("the broker refused the client certificate%s: check that the broker trusts the CA that signed it", named(e.cfg.CertFile))
 }
 
 func named(file string) string {
@@ -168,15 +168,15 @@ func (e *stageError) saslHint() string {
 	}
 	switch {
 	case e.mechanism == "OAUTHBEARER" && isCode(e.err, kafka.SASLAuthenticationFailed):
-		return "authentication with " + who + " failed: does the broker accept this token, and has it not expired?"
+		return "authentication with " + who + " failed: check that the broker accepts this token, and that it has not expired"
 	case hungUp(e.err):
-		return "authentication of " + who + " failed: are user and password right? The broker just closed the connection, as one does that is starting or stopping"
+		return "authentication of " + who + " failed: check user and password. The broker closed the connection without a reason, as one that is starting or stopping does"
 	case isCode(e.err, kafka.SASLAuthenticationFailed):
-		return "authentication of " + who + " failed: are user and password right?"
+		return "authentication of " + who + " failed: check user and password"
 	case isCode(e.err, kafka.UnsupportedSASLMechanism):
 		return fmt.Sprintf("the listener does not offer %s; it offers: %s", e.mechanism, quoteAll(e.offered))
 	case isCode(e.err, kafka.IllegalSASLState):
-		return "this listener takes no SASL: remove it from the configuration or use another port"
+		return "this listener has no SASL: remove sasl from the configuration or use another port"
 	case e.silent():
 		return "no answer during authentication of " + who
 	}

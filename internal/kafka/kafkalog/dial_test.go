@@ -129,20 +129,20 @@ func TestDialExplainsWhatIsWrong(t *testing.T) {
 		"wrong password":    {Config{Brokers: []string{l.withSASL}, SASL: plain.Mechanism{Username: "alice", Password: "guess"}}, ErrRefused, []string{`user "alice"`, "PLAIN", "password"}},
 		"wrong SCRAM":       {Config{Brokers: []string{l.withSASL}, SASL: scramOf(t, scram.SHA256, "bob", "guess")}, ErrRefused, []string{"SCRAM-SHA-256", "password"}},
 		"unknown user":      {Config{Brokers: []string{l.withSASL}, SASL: plain.Mechanism{Username: "mallory", Password: "guess"}}, ErrRefused, []string{`user "mallory"`}},
-		"SASL missing":      {Config{Brokers: []string{l.withSASL}}, ErrRefused, []string{"is SASL or TLS missing"}},
+		"SASL missing":      {Config{Brokers: []string{l.withSASL}}, ErrRefused, []string{"check whether the configuration needs SASL or TLS"}},
 		"TLS missing":       {Config{Brokers: []string{l.withTLS}}, ErrRefused, []string{"TLS"}},
-		"TLS not spoken":    {Config{Brokers: []string{l.open}, TLS: &tls.Config{RootCAs: l.pool}}, ErrRefused, []string{"does this listener speak TLS"}},
-		"unknown CA":        {Config{Brokers: []string{l.withTLS}, TLS: &tls.Config{RootCAs: l.otherPool}, CAFile: "other.pem"}, ErrRefused, []string{"unknown authority", "is the CA file other.pem the right one"}},
+		"TLS not spoken":    {Config{Brokers: []string{l.open}, TLS: &tls.Config{RootCAs: l.pool}}, ErrRefused, []string{"check that this listener speaks TLS"}},
+		"unknown CA":        {Config{Brokers: []string{l.withTLS}, TLS: &tls.Config{RootCAs: l.otherPool}, CAFile: "other.pem"}, ErrRefused, []string{"unknown authority", "check that the CA file other.pem is the right one"}},
 		"host name":         {Config{Brokers: []string{l.elsewhere}, TLS: &tls.Config{RootCAs: l.otherPool}}, ErrRefused, []string{"another host name"}},
 		"no CA file":        {Config{Brokers: []string{l.withTLS}, TLS: &tls.Config{}}, ErrRefused, []string{"no CA file is set"}},
 		"other client cert": {Config{Brokers: []string{l.mutual}, TLS: &tls.Config{RootCAs: l.pool, Certificates: []tls.Certificate{l.otherCert}}, CertFile: "me.pem"}, ErrRefused, []string{"refused the client certificate me.pem"}},
-		"no client cert":    {Config{Brokers: []string{l.mutual}, TLS: &tls.Config{RootCAs: l.pool}}, ErrRefused, []string{"wants a client certificate, and none is set"}},
-		"hangs up":          {Config{Brokers: []string{l.hangsUp}}, ErrRefused, []string{"is SASL or TLS missing"}},
+		"no client cert":    {Config{Brokers: []string{l.mutual}, TLS: &tls.Config{RootCAs: l.pool}}, ErrRefused, []string{"wants a client certificate: set"}},
+		"hangs up":          {Config{Brokers: []string{l.hangsUp}}, ErrRefused, []string{"check whether the configuration needs SASL or TLS"}},
 		"closes at once":    {Config{Brokers: []string{l.closed}}, ErrRefused, []string{"closed the connection"}},
-		"another protocol":  {Config{Brokers: []string{l.http}}, ErrRefused, []string{"is this the port of a Kafka listener"}},
+		"another protocol":  {Config{Brokers: []string{l.http}}, ErrRefused, []string{"check that this is the port of a Kafka listener"}},
 		"no broker":         {Config{}, nil, []string{"no broker address"}},
 		"address":           {Config{Brokers: []string{"localhost"}}, nil, []string{`"localhost" is not host:port`}},
-		"refusals go first": {Config{Brokers: []string{l.free, l.withSASL}}, ErrRefused, []string{"is SASL"}},
+		"refusals go first": {Config{Brokers: []string{l.free, l.withSASL}}, ErrRefused, []string{"needs SASL"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			// A plaintext broker waits for the rest of what it takes for a long request: do not
@@ -241,7 +241,7 @@ func TestWrongMechanismNamesThoseOffered(t *testing.T) {
 		t.Error(s)
 	}
 	unsupported := &stageError{stage: stageSASL, addr: "b:1", mechanism: "PLAIN", err: codeError(34)}
-	if s := unsupported.Error(); !strings.Contains(s, "takes no SASL") {
+	if s := unsupported.Error(); !strings.Contains(s, "has no SASL") {
 		t.Error(s)
 	}
 }

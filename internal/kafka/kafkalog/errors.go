@@ -36,7 +36,7 @@ var (
 	// ErrSequence is returned when the partition does not continue where this producer's
 	// acknowledged records end, and the batch is not in the log: acknowledged records were lost, or
 	// the broker forgot the producer. Read the log again before writing more.
-	ErrSequence = errors.New("log does not continue this producer's records")
+	ErrSequence = errors.New("the the log does not continue this producer's records")
 	// ErrTooLarge is returned for a message that does not fit in one batch. The limits are
 	// Config.MaxBatchBytes here and max.message.bytes of the topic.
 	ErrTooLarge = errors.New("message too large")
@@ -56,7 +56,7 @@ func codeError(code int16) error {
 		return nil
 	}
 	if kafka.Error(code) == kafka.OffsetNotAvailable {
-		return fmt.Errorf("error %d from the broker: %w (if this lasts, fewer replicas are in sync than min.insync.replicas demands)", code, kafka.Error(code))
+		return fmt.Errorf("error %d from the broker: %w (if this lasts, fewer replicas are in sync than min.insync.replicas)", code, kafka.Error(code))
 	}
 	return fmt.Errorf("error %d from the broker: %w", code, kafka.Error(code))
 }

@@ -143,7 +143,7 @@ func (p *Producer) marker(ctx context.Context, from int64) (at int64, found bool
 			raw, at = rest, max(at, b.last()+1)
 		}
 		if at == before {
-			return from, false, fmt.Errorf("looking for a marker at offset %d: %w", at, kafka.OffsetNotAvailable)
+			return from, false, fmt.Errorf("finding a marker at offset %d: %w", at, kafka.OffsetNotAvailable)
 		}
 	}
 	return at, false, nil

@@ -109,7 +109,7 @@ func (f *Fetched) fail(err error) error {
 }
 
 // errVoid is the error for an answer that says nothing about a wanted partition.
-var errVoid = errors.New("answer without the wanted partition")
+var errVoid = errors.New("the answer lacks the partition")
 
 // decodeAnswer matches a response with the fetches that were sent. all has one entry per fetch that
 // was answered; news says that one of them has records, an error or a greater next offset; again

@@ -112,7 +112,7 @@ func (f *Fetcher) Close() {
 // ends.
 func (f *Fetcher) Poll(ctx context.Context, fetches []Fetch, minBytes int32, maxWait time.Duration) ([]Fetched, error) {
 	if len(fetches) == 0 {
-		return nil, errors.New("polling: no partition is wanted")
+		return nil, errors.New("polling: no partition is given")
 	}
 	select {
 	case <-f.quit:

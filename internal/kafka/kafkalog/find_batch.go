@@ -22,7 +22,7 @@ func (p *Producer) find(ctx context.Context, count int32) (base int64, found boo
 		}
 		batches := scanBatches(raw)
 		if len(batches) == 0 {
-			return -1, false, fmt.Errorf("looking for a batch at offset %d: %w", at, kafka.OffsetNotAvailable)
+			return -1, false, fmt.Errorf("finding a batch at offset %d: %w", at, kafka.OffsetNotAvailable)
 		}
 		for _, b := range batches {
 			// Compaction may lower a batch's count, but keeps its offsets and sequence.

@@ -166,7 +166,7 @@ func (h *health) silences() map[string]time.Time {
 	return all
 }
 
-var errSilent = errors.New("it has not answered a request: is it stopped, overloaded, or is the network gone?")
+var errSilent = errors.New("it has not answered a request: check whether it is stopped or overloaded, and the network")
 
 // Away is a broker to which no connection can be made, or that does not answer.
 type Away struct {
@@ -270,7 +270,7 @@ func (c *Client) Ping(ctx context.Context) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("looking for a broker that answers: %w", last)
+	return fmt.Errorf("finding a broker that answers: %w", last)
 }
 
 const (

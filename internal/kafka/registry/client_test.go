@@ -102,7 +102,7 @@ func TestOnlyTheRegistryItselfSaysThatThereIsNoSchema(t *testing.T) {
 	if _, err := c.Schema(t.Context(), 1<<31); !errors.Is(err, event.ErrUnknownSchema) {
 		t.Errorf("id beyond 31 bits: %v", err)
 	}
-	if _, err := c.Schema(t.Context(), 2); !errors.Is(err, ErrUnreachable) || errors.Is(err, event.ErrUnknownSchema) || !strings.Contains(err.Error(), "address complete") {
+	if _, err := c.Schema(t.Context(), 2); !errors.Is(err, ErrUnreachable) || errors.Is(err, event.ErrUnknownSchema) || !strings.Contains(err.Error(), "whole address") {
 		t.Errorf("page that is not the registry's: %v", err)
 	}
 	if _, err := c.Latest(t.Context(), "visits-value"); !errors.Is(err, event.ErrUnknownSchema) {

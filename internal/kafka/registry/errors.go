@@ -58,7 +58,7 @@ func (c *Client) explain(ctx context.Context, err error) (explained error, again
 	}
 	var busy *busyError
 	if errors.As(err, &busy) {
-		return fmt.Errorf("%w: %s answers with status %d, too many requests: allow more of them, or see whether records name made-up schemas",
+		return fmt.Errorf("%w: %s answers with status %d, too many requests: allow more, or check whether records name made-up schemas",
 			ErrUnreachable, at, http.StatusTooManyRequests), true
 	}
 	var answer *sr.ResponseError
@@ -77,11 +77,11 @@ func (c *Client) explain(ctx context.Context, err error) (explained error, again
 		// A password in a file may be changed there and at the registry one after the other.
 		return fmt.Errorf("%w: %s does not accept the password of user %q", ErrUnauthorized, at, c.cfg.User), c.cfg.PasswordFile != ""
 	case code == http.StatusForbidden:
-		return fmt.Errorf("%w: %s does not let user %q read a schema: grant read access to every subject, records may name any", ErrUnauthorized, at, c.cfg.User), false
+		return fmt.Errorf("%w: %s does not allow user %q to read a schema: grant read access to every subject, because records may name any", ErrUnauthorized, at, c.cfg.User), false
 	case code >= 500:
-		return fmt.Errorf("%w: %s answers with status %d: see the registry's own log", ErrUnreachable, at, code), true
+		return fmt.Errorf("%w: %s answers with status %d: read the registry's log", ErrUnreachable, at, code), true
 	}
-	return fmt.Errorf("%w: %s answers with status %d, not as a registry does: is the address complete, with the path before /schemas?",
+	return fmt.Errorf("%w: %s answers with status %d, so it is not a registry: check the whole address, with the path before /schemas",
 		ErrUnreachable, at, answer.StatusCode), false
 }
 
@@ -102,7 +102,7 @@ func hint(err error) string {
 	case errors.As(err, &host):
 		return "its certificate is for another host name: check the address"
 	case errors.As(err, &record):
-		return "it does not speak TLS: is the address http, not https?"
+		return "it does not speak TLS: try http instead of https"
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return "no answer in time: check address, port and firewall"
 	}

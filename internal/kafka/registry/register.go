@@ -26,7 +26,7 @@ func (c *Client) Register(ctx context.Context, subject, schema string) (uint32, 
 		id, err = c.sr.RegisterSchema(ctx, subject, sr.Schema{Schema: schema, Type: sr.TypeAvro}, -1, -1)
 		return err
 	})
-	return c.checked(id, err, "registering a schema under", subject)
+	return c.checked(id, err, "registering the schema of", subject)
 }
 
 // Lookup returns the id that an Avro schema has under a subject, and registers nothing. Errors:
@@ -38,7 +38,7 @@ func (c *Client) Lookup(ctx context.Context, subject, schema string) (uint32, er
 		id = found.ID
 		return err
 	})
-	return c.checked(id, err, "looking for a schema under", subject)
+	return c.checked(id, err, "looking up the schema of", subject)
 }
 
 // checked refuses an id that no registry gives: ids are 1 to 2^31−1, and an answer without one is
@@ -61,7 +61,7 @@ func (c *Client) explainRefusal(answer *sr.ResponseError) error {
 	}
 	switch answer.StatusCode {
 	case http.StatusForbidden:
-		return fmt.Errorf("%w: %s does not let user %q register schemas: grant write access to the subject, or have the schema registered first",
+		return fmt.Errorf("%w: %s does not allow user %q to register schemas: grant write access to the subject, or register the schema yourself",
 			ErrUnauthorized, c.cfg.URL, c.cfg.User)
 	case http.StatusConflict:
 		return fmt.Errorf("%w: %s", ErrIncompatible, shortened(answer.Message))

@@ -58,7 +58,7 @@ func TestRefusalsOfASchemaSayWhy(t *testing.T) {
 		"read only":    {403, `{"error_code":40301,"message":"no"}`, ErrUnauthorized, "grant write access"},
 		"no password":  {401, `{"error_code":40101,"message":"no"}`, ErrUnauthorized, "wants a user"},
 		"strange id":   {200, `{"id":-7}`, ErrUnsupported, "id -7"},
-		"another page": {404, `<html>`, ErrUnreachable, "address complete"},
+		"another page": {404, `<html>`, ErrUnreachable, "whole address"},
 	} {
 		s, n := fake(t, false, func(w http.ResponseWriter, r *http.Request, _ int64) {
 			if !strings.HasSuffix(r.URL.Path, "/versions") && c.status != 404 {

@@ -46,7 +46,7 @@ func newTrust(cfg Config) (*trust, error) {
 }
 
 // errElsewhere says that a registry redirects to another server, which must not get the password.
-var errElsewhere = errors.New("the registry redirects to this address, and Tollgate does not send the password there: if you trust the address, configure it in place of the registry's")
+var errElsewhere = errors.New("the registry redirects to this address, to which Tollgate does not send the password: if you trust it, configure this address instead")
 
 // RoundTrip implements http.RoundTripper.
 func (t *trust) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -64,7 +64,7 @@ type Lack struct {
 // Check asks the brokers. principal is what they call the client's user; "" where it is not known.
 func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, role Role, principal string) (*Report, error) {
 	if !slices.Contains(Roles(), role) {
-		return nil, fmt.Errorf("looking at access: %q is not a role: run, init or serve", role)
+		return nil, fmt.Errorf("checking access: %q is not a role: use run, init or serve", role)
 	}
 	c := &check{d: d, client: client, topics: topics(d), report: &Report{Role: role, Principal: principal, Rules: RulesRead}}
 	var err error
@@ -80,7 +80,7 @@ func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 		return nil, err
 	}
 	if c.report.Rules == RulesNone {
-		c.report.TooMuch = []string{"the brokers have no access control: every client may write to control and ledger, and read what only trusted people should (authorizer.class.name of the brokers)"}
+		c.report.TooMuch = []string{"the brokers have no access control: every client may write to control and ledger, and read topics of the trusted side. Set authorizer.class.name on the brokers"}
 		return c.report, nil
 	}
 	if c.report.Rules == RulesRead {
@@ -166,18 +166,18 @@ func (c *check) checkOthers() {
 	for i := range c.topics {
 		t := &c.topics[i]
 		if !named(c.rules, kafkalog.ResourceTopic, t.name) {
-			c.tooMuch("no rule is about topic %s (%s): with allow.everyone.if.no.acl.found=true on the brokers every user may do everything there", t.name, t.is)
+			c.tooMuch("no rule covers topic %s (%s): if the brokers have allow.everyone.if.no.acl.found=true, every user may do everything there", t.name, t.is)
 			continue
 		}
 		if t.writes {
 			c.foreign(kafkalog.ResourceTopic, t.name, fmt.Sprintf("topic %s (%s)", t.name, t.is), powers()...)
 		}
 		if t.reads && slices.Contains(c.report.Topics[i].Readers, everyone) {
-			c.tooMuch("every user may Read topic %s (%s), which is for trusted people only", t.name, t.is)
+			c.tooMuch("every user may Read topic %s (%s), which is for the trusted side only", t.name, t.is)
 		}
 	}
 	for _, id := range transactionalIDs(c.d) {
-		c.foreign(kafkalog.ResourceTransactionalID, id+"0", "transactional ids "+id+"*, by which a run is shut out", kafkalog.Write)
+		c.foreign(kafkalog.ResourceTransactionalID, id+"0", "transactional ids "+id+"*, and so can shut a run out", kafkalog.Write)
 	}
 }
 

@@ -106,12 +106,12 @@ func (c *Change) CheckUnused(ctx context.Context) error {
 func (c *Change) unusedLedger(ctx context.Context, topic string) error {
 	ids, err := c.client.Partitions(ctx, topic)
 	if err != nil {
-		return fmt.Errorf("looking at the new ledger: %w", err)
+		return fmt.Errorf("reading the new ledger: %w", err)
 	}
 	for _, id := range ids {
 		bounds, err := c.client.Offsets(ctx, topic, id)
 		if err != nil {
-			return fmt.Errorf("looking at the new ledger: %w", err)
+			return fmt.Errorf("reading the new ledger: %w", err)
 		}
 		err = c.client.ReadRange(ctx, topic, id, bounds.Start, bounds.High, func(r kafkalog.Record) error {
 			part, err := schemas.DecodeLedgerPart(r.Key, r.Value)
@@ -121,7 +121,7 @@ func (c *Change) unusedLedger(ctx context.Context, topic string) error {
 			return foreignLedger(topic, err)
 		})
 		if err != nil {
-			return fmt.Errorf("looking at partition %d of the new ledger: %w", id, err)
+			return fmt.Errorf("reading partition %d of the new ledger: %w", id, err)
 		}
 	}
 	return nil
@@ -168,7 +168,7 @@ func (c *Change) checkOwnEpoch(ctx context.Context) error {
 // superseded returns the deployment.ErrSuperseded of a change that was overtaken by a run
 // or another change.
 func (c *Change) superseded() error {
-	return fmt.Errorf("changing the deployment: %w, or another change: if a run goes on, drain it; then change it again", deployment.ErrSuperseded)
+	return fmt.Errorf("changing the deployment: %w, or another change has: drain the run if there is one, then repeat the change", deployment.ErrSuperseded)
 }
 
 // MakeNext sets Next, the generation that begins after the settled turn: want is the header of the
@@ -190,7 +190,7 @@ func (c *Change) CheckSize() error {
 	}
 	const room = kafkalog.DefaultBatchBytes - 1<<10 // the rest is for framing and back references
 	if len(value) > room {
-		return fmt.Errorf("changing the deployment: the configuration needs a record of %d bytes on topic %s, which has room for %d: give metrics fewer public keys: %w", len(value), c.control.Topic, room, kafkalog.ErrTooLarge)
+		return fmt.Errorf("changing the deployment: the configuration needs a record of %d bytes, and topic %s takes %d: give metrics fewer public keys: %w", len(value), c.control.Topic, room, kafkalog.ErrTooLarge)
 	}
 	return nil
 }
@@ -278,12 +278,12 @@ func (c *Change) WriteSnapshots(ctx context.Context, snapshots []schemas.Snapsho
 // interrupted says what to do about a turn that is under way.
 func (c *Change) interrupted(err error) error {
 	if errors.Is(err, spend.ErrInterrupted) {
-		return fmt.Errorf("changing the deployment after turn %d: the next turn was interrupted and may be published in part: run the old configuration and drain it, then change it: %w", c.settled, deployment.ErrInterruptedTurn)
+		return fmt.Errorf("changing the deployment after turn %d: the next turn was interrupted and may be published in part: start a run with the old configuration, drain it, then repeat the change: %w", c.settled, deployment.ErrInterruptedTurn)
 	}
 	if errors.Is(err, spend.ErrForeignLedger) && c.Next.Topics.Ledger != c.Old.Topics.Ledger {
 		return foreignLedger(c.Next.Topics.Ledger, err)
 	}
-	return fmt.Errorf("winding up generation %d: %w", c.Old.Generation, err)
+	return fmt.Errorf("ending generation %d: %w", c.Old.Generation, err)
 }
 
 // WriteGeneration puts Next in force, if no run and no other change has taken over meanwhile
@@ -296,7 +296,7 @@ func (c *Change) WriteGeneration(ctx context.Context) error {
 	for shard := range counts {
 		bounds, err := c.client.Offsets(ctx, c.Next.Topics.Counts, int32(shard))
 		if err != nil {
-			return fmt.Errorf("looking at counts: %w", err)
+			return fmt.Errorf("reading counts: %w", err)
 		}
 		counts[shard] = bounds.High
 	}
@@ -315,7 +315,7 @@ func (c *Change) WriteGeneration(ctx context.Context) error {
 	inForce := false
 	c.control.WithView(func(v *controllog.View) { inForce = v.HeaderAt == offsets[0] })
 	if !inForce {
-		return fmt.Errorf("changing the deployment: %w before the change was written: drain that run, then change it again", deployment.ErrSuperseded)
+		return fmt.Errorf("changing the deployment: %w before the change was written: drain that run, then repeat the change", deployment.ErrSuperseded)
 	}
 	return nil
 }
@@ -334,7 +334,7 @@ func (c *Change) unpublished(ctx context.Context) error {
 			return err
 		}
 		if found {
-			return fmt.Errorf("changing the deployment after turn %d: topic %s holds what a later turn has published, and topic %s does not have the decisions that it rests on. Restore the topic if it lost records; if another program wrote to counts, begin a new deployment under other keys: %w",
+			return fmt.Errorf("changing the deployment after turn %d: topic %s has values of a later turn, and topic %s does not have the decisions about them. Restore that topic if it lost records; if another program wrote to counts, begin a new deployment with new keys: %w",
 				c.settled, old.Config.Outputs.Counts, old.Config.Outputs.Ledger, deployment.ErrLogFault)
 		}
 	}

@@ -22,7 +22,7 @@ func RegisterCounts(ctx context.Context, d *deployment.Deployment) (schemas.Coun
 	return countsEncoding(d, func(client *registry.Client, subject string) (uint32, error) {
 		id, err := client.Register(ctx, subject, schemas.ReleaseSchema())
 		if errors.Is(err, registry.ErrIncompatible) {
-			err = fmt.Errorf("%w; the subject holds another schema than that of counts: name a counts topic of its own (outputs.counts), or have the registry accept this one there (compatibility NONE)", err)
+			err = fmt.Errorf("%w: the subject has another schema than the one of counts: name another counts topic (outputs.counts), or let the registry accept this schema there (compatibility NONE)", err)
 		}
 		return id, err
 	})
@@ -56,7 +56,7 @@ func CheckCounts(ctx context.Context, d *deployment.Deployment, h *schemas.Heade
 		case err == nil || !errors.Is(err, event.ErrUnknownSchema):
 			return h.Counts.SchemaID, err
 		}
-		return 0, fmt.Errorf("generation %d writes values with the schema id %d, and the registry %s %s: %w: correct outputs.registry; if this registry has taken the place of the one where tollgate init registered the schema, drain the run and let tollgate change register it here",
+		return 0, fmt.Errorf("generation %d writes values with the schema id %d, and the registry %s %s: %w: correct outputs.registry. If this registry replaces the one where tollgate init registered the schema, drain the run and run tollgate change, which registers it here",
 			h.Generation, h.Counts.SchemaID, d.Config.Outputs.Registry.URL, is, deployment.ErrCountsSchema)
 	})
 	return err

@@ -25,7 +25,7 @@ func StartAt(h *schemas.Header, millis int64) {
 func CheckEmpty(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client) error {
 	control, err := client.Offsets(ctx, d.Config.Outputs.Control, controllog.Partition)
 	if err != nil {
-		return fmt.Errorf("looking at control: %w (has the topic been created?)", err)
+		return fmt.Errorf("reading control: %w (has the topic been created?)", err)
 	}
 	if control.High > 0 {
 		return fmt.Errorf("initialising: topic %s is not empty: %w", d.Config.Outputs.Control, deployment.ErrInitialised)
@@ -36,18 +36,18 @@ func CheckEmpty(ctx context.Context, d *deployment.Deployment, client *kafkalog.
 	}{{d.Config.Outputs.Ledger, d.Config.Shards}, {d.Config.Outputs.Counts, d.Config.ReleaseShards}, {d.Config.Outputs.Turns, 1}} {
 		ids, err := client.Partitions(ctx, t.topic)
 		if err != nil {
-			return fmt.Errorf("looking at topic %s: %w", t.topic, err)
+			return fmt.Errorf("reading topic %s: %w", t.topic, err)
 		}
 		if len(ids) != t.want {
-			return fmt.Errorf("initialising: topic %s has %d partitions and the configuration says %d: %w", t.topic, len(ids), t.want, deployment.ErrHeaderMismatch)
+			return fmt.Errorf("initialising: topic %s has %d partitions, and the configuration needs %d: %w", t.topic, len(ids), t.want, deployment.ErrHeaderMismatch)
 		}
 		for _, id := range ids {
 			bounds, err := client.Offsets(ctx, t.topic, id)
 			if err != nil {
-				return fmt.Errorf("looking at topic %s: %w", t.topic, err)
+				return fmt.Errorf("reading topic %s: %w", t.topic, err)
 			}
 			if bounds.High > 0 {
-				return fmt.Errorf("initialising: control is empty and topic %s is not: they do not belong together, or control was lost: %w", t.topic, deployment.ErrLogFault)
+				return fmt.Errorf("initialising: control is empty and topic %s is not: control was lost, or they belong to different deployments: %w", t.topic, deployment.ErrLogFault)
 			}
 		}
 	}

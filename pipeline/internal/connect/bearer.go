@@ -50,7 +50,7 @@ func readToken(file string) (string, error) {
 	const field = "kafka.sasl.token_file"
 	token, err := readSecret(field, file)
 	if err == nil && strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		err = deployment.Invalid(field, "the file %s must hold a token and nothing else", file)
+		err = deployment.Invalid(field, "the file %s must have a token and nothing else", file)
 	}
 	return token, err
 }
@@ -67,7 +67,7 @@ func trustOf(s *deployment.SASL) (*tls.Config, error) {
 	}
 	cfg.RootCAs = x509.NewCertPool()
 	if !cfg.RootCAs.AppendCertsFromPEM(data) {
-		return nil, deployment.Invalid("kafka.sasl.token_ca", "%s holds no certificate that can be read", s.TokenCAFile)
+		return nil, deployment.Invalid("kafka.sasl.token_ca", "%s has no certificate that Tollgate can read", s.TokenCAFile)
 	}
 	return cfg, nil
 }

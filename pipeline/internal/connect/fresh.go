@@ -44,7 +44,7 @@ func (f *reloaded[T]) get() T {
 	}
 	if text := err.Error(); text != f.told {
 		f.told = text
-		f.log.Warn("cannot use a file for connections; the run keeps using what it read from it before", "cause", err)
+		f.log.Warn("cannot use a file for connections: using what was read from it before", "cause", err)
 	}
 	return f.last.Reveal()
 }

@@ -19,7 +19,7 @@ func loadTLS(t *deployment.TLS) (*tls.Config, error) {
 		}
 		cfg.RootCAs = x509.NewCertPool()
 		if !cfg.RootCAs.AppendCertsFromPEM(data) {
-			return nil, deployment.Invalid("kafka.tls.ca", "%s holds no certificate that can be read", t.CAFile)
+			return nil, deployment.Invalid("kafka.tls.ca", "%s has no certificate that Tollgate can read", t.CAFile)
 		}
 	}
 	if t.CertFile != "" {
@@ -45,7 +45,7 @@ func certificate(t *deployment.TLS) (tls.Certificate, error) {
 	}
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
-		return tls.Certificate{}, deployment.Invalid("kafka.tls.key", "%s and the certificate %s do not make a pair: %v", t.KeyFile, t.CertFile, err)
+		return tls.Certificate{}, deployment.Invalid("kafka.tls.key", "%s and the certificate %s do not belong together: %v", t.KeyFile, t.CertFile, err)
 	}
 	return pair, nil
 }
@@ -61,9 +61,9 @@ func readPEM(field, file, kind string) ([]byte, error) {
 		block, rest = pem.Decode(rest)
 		switch {
 		case block == nil:
-			return nil, deployment.Invalid(field, "%s holds no PEM block %q", file, kind)
+			return nil, deployment.Invalid(field, "%s has no PEM block %q", file, kind)
 		case block.Type == "ENCRYPTED PRIVATE KEY" || strings.Contains(block.Headers["Proc-Type"], "ENCRYPTED"):
-			return nil, deployment.Invalid(field, "the private key in %s is encrypted: give it without a passphrase, readable by this program alone", file)
+			return nil, deployment.Invalid(field, "the private key in %s is encrypted: remove its passphrase, and let only this program read the file", file)
 		case strings.HasSuffix(block.Type, kind):
 			return data, nil
 		}

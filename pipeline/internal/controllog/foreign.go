@@ -6,7 +6,7 @@ import (
 
 // NotOurs is the text about a record that no version of this program has written, for
 // TellForeign.
-const NotOurs = "was not written by this program and is ignored; other programs can write to the topic: check its access control"
+const NotOurs = "was not written by Tollgate and is ignored: check who may write to the topic"
 
 // ReportForeign warns the logger of a record that is ignored, once: what says why. Of many
 // in one partition it names the first ten, and then one in a thousand.

@@ -108,7 +108,7 @@ func (v *View) observeReader(offset int64, b *schemas.Reader) {
 		v.readers[b.Run] = r
 	}
 	if b.Groups != r.groups {
-		v.foreign(offset, "is a READER of a run that has another number of readers; it is ignored")
+		v.foreign(offset, "is a READER of a run with another number of readers, and is ignored")
 		return
 	}
 	r.last[b.Group], r.newest = offset, offset

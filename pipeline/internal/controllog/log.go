@@ -62,23 +62,23 @@ func Open(ctx context.Context, client *kafkalog.Client, topic string, ledgerSlot
 	l.view.foreign = func(offset int64, what string) { l.ReportForeign(l.Topic, Partition, offset, what) }
 	bounds, err := client.Offsets(ctx, l.Topic, Partition)
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
-		return nil, fmt.Errorf("reading control: %w: begin it with tollgate init --create-topics, or correct deployment or outputs.control", err)
+		return nil, fmt.Errorf("reading control: %w: begin the deployment with tollgate init --create-topics, or correct deployment or outputs.control", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading control: %w", err)
 	}
 	if bounds.LastStable == 0 {
-		return nil, fmt.Errorf("reading control: topic %s is empty: %w; begin it with tollgate init", l.Topic, deployment.ErrNotInitialised)
+		return nil, fmt.Errorf("reading control: topic %s is empty: %w: begin the deployment with tollgate init", l.Topic, deployment.ErrNotInitialised)
 	}
 	if bounds.Start != 0 {
-		return nil, fmt.Errorf("reading control: topic %s begins at offset %d: it has lost its HEADER; it must have no retention: %w", l.Topic, bounds.Start, deployment.ErrLogFault)
+		return nil, fmt.Errorf("reading control: topic %s begins at offset %d, so its HEADER is lost: the topic must have no retention: %w", l.Topic, bounds.Start, deployment.ErrLogFault)
 	}
 	first, err := l.last(ctx, 0, 1)
 	if err != nil {
 		return nil, err
 	}
 	if _, ok := first.Body.(*schemas.Header); !ok {
-		return nil, fmt.Errorf("reading control: topic %s does not begin with a HEADER; is it this deployment's control topic? %w", l.Topic, deployment.ErrNotInitialised)
+		return nil, fmt.Errorf("reading control: topic %s does not begin with a HEADER: check that it is this deployment's control topic: %w", l.Topic, deployment.ErrNotInitialised)
 	}
 	last, err := l.newest(ctx, bounds.LastStable)
 	if err != nil {
@@ -109,7 +109,7 @@ func (l *Log) generation(ctx context.Context, offset int64) error {
 	switch b := c.Body.(type) {
 	case *schemas.Header:
 		if offset != 0 {
-			return fmt.Errorf("reading control: its records rest on a HEADER at offset %d, but only the one at offset 0 counts; an earlier version of this program accepted the HEADER of an init that came too late, so windows may have two values: begin a new deployment under other keys: %w", offset, deployment.ErrLogFault)
+			return fmt.Errorf("reading control: its records use a HEADER at offset %d that an earlier version accepted, but only the one at offset 0 counts, so windows may have two values: begin a new deployment with new keys: %w", offset, deployment.ErrLogFault)
 		}
 		l.view.Header = b
 	case *schemas.Generation:
@@ -134,7 +134,7 @@ func (l *Log) runOf(ctx context.Context, epoch int64) (int64, error) {
 	}
 	e, ok := c.Body.(*schemas.Epoch)
 	if !ok {
-		return 0, fmt.Errorf("reading control at offset %d: a later record says that this is an EPOCH, but it is another record: %w", epoch, deployment.ErrLogFault)
+		return 0, fmt.Errorf("reading control at offset %d: a later record calls this an EPOCH, but it is another record: %w", epoch, deployment.ErrLogFault)
 	}
 	return e.Run, nil
 }
@@ -143,7 +143,7 @@ func (l *Log) runOf(ctx context.Context, epoch int64) (int64, error) {
 func (l *Log) record(ctx context.Context, offset int64) (schemas.Control, error) {
 	c, err := l.last(ctx, offset, offset+1)
 	if err == nil && c.Body == nil {
-		err = fmt.Errorf("reading control at offset %d: there is no record of this program: check whether the topic was compacted: %w", offset, deployment.ErrLogFault)
+		err = fmt.Errorf("reading control at offset %d: no record of Tollgate is there: check that the topic was not compacted: %w", offset, deployment.ErrLogFault)
 	}
 	return c, err
 }

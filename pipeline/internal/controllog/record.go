@@ -41,7 +41,7 @@ func Decode(r *kafkalog.Record) (c schemas.Control, ours bool, err error) {
 	if c, err = schemas.DecodeControl(r.Value); err == nil {
 		return c, true, nil
 	}
-	cure := "it was damaged on its way: restore the topic from a copy, or begin a new deployment under other keys"
+	cure := "it is damaged: restore the topic from a copy, or begin a new deployment with new keys"
 	var other *schemas.MalformedError
 	if errors.As(err, &other) && other.Remedy() != "" {
 		cure = other.Remedy()

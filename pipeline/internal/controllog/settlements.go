@@ -38,7 +38,7 @@ func (l *Log) Settlement(ctx context.Context, turn uint64) (*spend.Settlement, e
 			return nil, err
 		}
 	}
-	err := fmt.Errorf("looking for the settlement of turn %d: control does not hold it as far back as it was read: %w", turn, deployment.ErrLogFault)
+	err := fmt.Errorf("finding the settlement of turn %d: the records of control that were read do not have it: %w", turn, deployment.ErrLogFault)
 	if turn <= l.view.Settled {
 		err = fmt.Errorf("%w: %w", err, spend.ErrForgotten)
 	}

@@ -143,7 +143,7 @@ func (v *View) Observe(offset int64, c schemas.Control) error {
 		}
 	case *schemas.Header:
 		if offset != 0 {
-			v.foreign(offset, "is a HEADER; only the one at offset 0 counts, and this one, of an init that came too late, is ignored")
+			v.foreign(offset, "is a HEADER of an init that came too late, and is ignored: only the one at offset 0 counts")
 			return nil
 		}
 		v.Header, v.HeaderAt = b, offset
@@ -296,5 +296,5 @@ func (v *View) back() (offset, lastEpoch int64) {
 
 // Stopped returns the deployment.ErrStopped of a run that finds a STOP.
 func Stopped(s *schemas.Stop) error {
-	return fmt.Errorf("%w at turn %d: %s; look into it, then: tollgate recover --by NAME", deployment.ErrStopped, s.Turn, s.Reason)
+	return fmt.Errorf("%w at turn %d: %s: find the cause, then run tollgate recover --by NAME", deployment.ErrStopped, s.Turn, s.Reason)
 }

@@ -53,7 +53,7 @@ func checkLength(ctx context.Context, client *kafkalog.Client, topic string, par
 		return 0, fmt.Errorf("comparing topic %s with control: %w", topic, err)
 	case bounds.High < want:
 		return 0, fmt.Errorf("comparing topic %s with control: partition %d ends at offset %d, but when turn %d was settled it ended at %d or later: "+
-			"records were lost, the topic was made anew, or a copy gave its records other offsets; restore it with its offsets, or begin a new deployment under other keys: %w",
+			"records were lost, the topic was recreated, or a copy changed the offsets: restore it with its offsets, or begin a new deployment with new keys: %w",
 			topic, partition, bounds.High, settled, want, deployment.ErrLogFault)
 	}
 	return bounds.Start, nil
@@ -75,8 +75,8 @@ func checkSameOffsets(ctx context.Context, client *kafkalog.Client, topic string
 		}
 	}
 	if newest > settled {
-		return fmt.Errorf("comparing topic %s with control: values of turn %d stand in partition %d before offset %d, where turn %d ended: "+
-			"a copy gave its records other offsets; restore it with its offsets, or begin a new deployment under other keys: %w",
+		return fmt.Errorf("comparing topic %s with control: values of turn %d are in partition %d before offset %d, where turn %d ended: "+
+			"a copy changed the offsets: restore it with its offsets, or begin a new deployment with new keys: %w",
 			topic, newest, partition, end, settled, deployment.ErrLogFault)
 	}
 	return nil
@@ -121,7 +121,7 @@ func checkControlIsNewest(ctx context.Context, client *kafkalog.Client, control 
 	control.WithView(func(v *controllog.View) { settled = v.Settled })
 	if told > settled {
 		return fmt.Errorf("comparing topic %s with control: it says that turn %d is settled, but control has settled turn %d: control was restored from an older copy, or copied with other offsets. "+
-			"Restore control, ledger and counts of one moment after turn %d, or begin a new deployment under other keys (docs/failover.md). If none of them was restored or copied, another program wrote to %s: delete its records with kafka-delete-records.sh (docs/runbook.md: A forged end of a turn): %w",
+			"Restore control, ledger and counts from one moment after turn %d, or begin a new deployment with new keys (docs/failover.md). If none of them was restored or copied, another program wrote to %s: delete its records with kafka-delete-records.sh (docs/runbook.md: A forged end of a turn): %w",
 			topic, told, settled, told, topic, deployment.ErrLogFault)
 	}
 	return nil

@@ -30,7 +30,7 @@ func readOpenTurn(ctx context.Context, client *kafkalog.Client, d *deployment.De
 		}
 	})
 	if from < bounds.Start {
-		return 0, 0, fmt.Errorf("reading topic %s: partition %d begins at offset %d, and what turn %d published stood from offset %d on: records of a turn that is not settled are gone (by retention, or deleted), so that its values cannot be compared with those that are drawn again; restore them, or begin a new deployment under other keys: %w",
+		return 0, 0, fmt.Errorf("reading topic %s: partition %d begins at offset %d, but turn %d, which is not settled, published from offset %d on: retention or a deletion has removed these records. Restore them, or begin a new deployment with new keys: %w",
 			topic, shard, bounds.Start, settled+1, from, deployment.ErrLogFault)
 	}
 	return from, bounds.LastStable, nil
@@ -125,7 +125,7 @@ func valueOf(topic string, rec *kafkalog.Record, foreign OnForeign) (rel schemas
 		foreign(topic, rec.Partition, rec.Offset, controllog.NotOurs)
 		return rel, false, nil
 	}
-	return rel, false, fmt.Errorf("offset %d: %w: another version of this program wrote it, or another program in its name: use that version, and drain it before you use this one", rec.Offset, err)
+	return rel, false, fmt.Errorf("offset %d: %w: another version of Tollgate wrote it, or another program in its name: use that version, and drain it before you use this one", rec.Offset, err)
 }
 
 // IgnoreForeign is an OnForeign that does nothing.

@@ -52,34 +52,34 @@ func Differences(h, want *schemas.Header) []Difference {
 			all = append(all, Difference{What: what, Values: differing(values), Never: never})
 		}
 	}
-	const other = "begin a new deployment under other keys for it"
+	const other = "begin a new deployment with new keys for it"
 	add(h.UserHash != want.UserHash, "the user-hash key", "the accounts of all users would be lost", value("keys.user_hash", fingerprint(h.UserHash), fingerprint(want.UserHash)))
-	add(h.Deployment != want.Deployment, "the deployment's name", "the broker knows older runs by it and keeps them from writing", value("deployment", h.Deployment, want.Deployment))
+	add(h.Deployment != want.Deployment, "the deployment's name", "brokers use it to keep older runs from writing", value("deployment", h.Deployment, want.Deployment))
 	add(h.EventsTopic != want.EventsTopic, "the events topic", other, value("events.topic", h.EventsTopic, want.EventsTopic))
 	was, is := &h.Events, &want.Events
-	add(was.User != is.User, "where the user stands in a record",
+	add(was.User != is.User, "the position of the user in a record",
 		"accounts could belong to other users; "+sameRegistry(was.User, is.User)+other, value("events.fields.user", was.User, is.User))
-	add(periodOf(h) != periodOf(want), "the period of the budget", "it is the unit of privacy; "+other, value("privacy.period", cmp.Or(periodOf(h), "for life"), cmp.Or(periodOf(want), "for life")))
-	add(h.Trust != want.Trust || h.NoFuture != want.NoFuture, "whose times are trusted, or the test for the future", other,
+	add(periodOf(h) != periodOf(want), "the budget period", "it is the unit of privacy; "+other, value("privacy.period", cmp.Or(periodOf(h), "for life"), cmp.Or(periodOf(want), "for life")))
+	add(h.Trust != want.Trust || h.NoFuture != want.NoFuture, "whose times are trusted, or whether events of the future count", other,
 		value("time.trust", h.Trust, want.Trust), value("time.no_future", h.NoFuture, want.NoFuture))
-	add(h.Topics.Control != want.Topics.Control, "the control topic", "the deployment's history is on it", value("outputs.control", h.Topics.Control, want.Topics.Control))
+	add(h.Topics.Control != want.Topics.Control, "the control topic", "it has the deployment's history", value("outputs.control", h.Topics.Control, want.Topics.Control))
 	add(h.Budget.Accountant != want.Budget.Accountant, "the accountant", "what was spent was promised under it", value("privacy.accountant", h.Budget.Accountant, want.Budget.Accountant))
 	add(h.Budget.Planned.Share != want.Budget.Planned.Share, "what was spent on choosing bounds", "it was spent before the deployment began",
 		value("privacy.planned", h.Budget.Planned.Share, want.Budget.Planned.Share))
 	all = append(all, budgetDifferences(&h.Budget, &want.Budget)...)
 	ledger, counts := h.Topics.Ledger == want.Topics.Ledger, h.Topics.Counts == want.Topics.Counts
-	add(h.Shards != want.Shards, "the number of shards", textIf(ledger, "the ledger has a partition for each: name a new, empty ledger topic as well"), value("shards", h.Shards, want.Shards))
-	add(h.ReleaseShards != want.ReleaseShards, "the number of release shards", textIf(counts, "the counts topic has a partition for each: name a new, empty counts topic as well"), value("release_shards", h.ReleaseShards, want.ReleaseShards))
+	add(h.Shards != want.Shards, "the number of shards", textIf(ledger, "the ledger has a partition for each shard: also name a new, empty ledger topic"), value("shards", h.Shards, want.Shards))
+	add(h.ReleaseShards != want.ReleaseShards, "the number of release shards", textIf(counts, "the counts topic has a partition for each release shard: also name a new, empty counts topic"), value("release_shards", h.ReleaseShards, want.ReleaseShards))
 	all = append(all, metricDifferences(h, want)...)
 	old, now := NewestKey(h), NewestKey(want)
 	add(old.ID != now.ID || old.Fingerprint != now.Fingerprint, "the noise key", keyNever(h, now),
 		value("keys.noise.id", old.ID, now.ID), value("keys.noise", fingerprint(old.Fingerprint), fingerprint(now.Fingerprint)))
 	add(h.LedgerSlots != want.LedgerSlots, "the number of ledger slots", "", value("ledger_slots", h.LedgerSlots, want.LedgerSlots))
 	add(was.Records != is.Records, "which records are events (columns, schema, max_record_bytes)", "", value("events", was.Records, is.Records))
-	add(was.Key != is.Key, "where the key stands in a record", "", value("events.fields.key", was.Key, is.Key))
-	add(was.Time != is.Time, "where the time stands in a record, or its unit",
-		textIf(periodOf(h) != "", "it decides which period of the budget an event belongs to, and one event could be counted against two; "+other), value("events.fields.time", was.Time, is.Time))
-	add(was.Value != is.Value, "where the value stands in a record", "", value("events.fields.value", was.Value, is.Value))
+	add(was.Key != is.Key, "the position of the key in a record", "", value("events.fields.key", was.Key, is.Key))
+	add(was.Time != is.Time, "the position of the time in a record, or its unit",
+		textIf(periodOf(h) != "", "it decides which budget period an event belongs to, and one event could be charged to two; "+other), value("events.fields.time", was.Time, is.Time))
+	add(was.Value != is.Value, "the position of the value in a record", "", value("events.fields.value", was.Value, is.Value))
 	add(!ledger, "the name of the ledger topic", "", value("outputs.ledger", h.Topics.Ledger, want.Topics.Ledger))
 	add(!counts, "the name of the counts topic", "", value("outputs.counts", h.Topics.Counts, want.Topics.Counts))
 	add(h.Topics.Turns != want.Topics.Turns, "the name of the topic of the ends of turns", "", value("outputs.turns", h.Topics.Turns, want.Topics.Turns))
@@ -105,7 +105,7 @@ func SchemaDifferences(h, want *schemas.Header) []Difference {
 
 // sameRegistry returns the cheaper remedy where nothing but the registry's address differs.
 func sameRegistry(was, is string) string {
-	return textIf(event.OtherRegistry(was, is), "if it is the same registry, let its old name lead to the new address; else ")
+	return textIf(event.OtherRegistry(was, is), "if it is the same registry, make its old name point to the new address; otherwise ")
 }
 
 func rank(d Difference) int {
@@ -135,9 +135,9 @@ func keyNever(h *schemas.Header, now schemas.KeyFingerprint) string {
 		case k.ID == now.ID && k.Fingerprint == now.Fingerprint:
 			return "it served earlier turns: make a new key"
 		case k.ID == now.ID:
-			return "this id belongs to another key: name the new key otherwise (keys.noise.id)"
+			return "this id belongs to another key: give the new key another id (keys.noise.id)"
 		case k.Fingerprint == now.Fingerprint:
-			return "the same key was used under another id: make a new one"
+			return "the same key was used with another id: make a new key"
 		}
 	}
 	return ""
@@ -180,7 +180,7 @@ func metricDifferences(h, want *schemas.Header) []Difference {
 	}
 	all = append(all, others...)
 	if len(all) == 0 && !slices.EqualFunc(h.Metrics, want.Metrics, func(a, b schemas.MetricSpec) bool { return a.Name == b.Name }) {
-		all = append(all, Difference{What: "the order of the metrics, which is that of admission"})
+		all = append(all, Difference{What: "the order of the metrics, in which users are admitted"})
 	}
 	return all
 }
@@ -198,10 +198,10 @@ func Agrees(d *deployment.Deployment, h *schemas.Header) error {
 	if len(all) == 0 {
 		return nil
 	}
-	what, remedy := all[0].What+" differs"+all[0].Detail(), "put the value in force back, or make the change with: tollgate change"
+	what, remedy := all[0].What+" differs"+all[0].Detail(), "restore the value in force, or make the change with: tollgate change"
 	switch {
 	case all[0].Never != "":
-		remedy = all[0].Never + "; or put the value in force back"
+		remedy = all[0].Never + "; or restore the value in force"
 	case len(all[0].Values) == 0: // a metric, or their order
 		what, remedy = all[0].What, "undo that in the configuration, or make the change with: tollgate change"
 	}

@@ -38,16 +38,16 @@ func pointsOfBudget(h, want *budgets.Budget) []Difference {
 	case raised == nil:
 		return []Difference{{What: whole}}
 	case raised.Parameter == "delta_keys" && h.Keys.IsZero():
-		return []Difference{{What: "delta_keys", Never: fmt.Sprintf("it would be %s and the deployment has reserved none, so that no metric with private keys can be added: "+
-			"what a user may spend was computed without it, and both together would come to more than delta. Leave such metrics out, "+
-			"or begin a new deployment under other keys that reserves privacy.delta_keys from the start", keysText(want))}}
+		return []Difference{{What: "delta_keys", Never: fmt.Sprintf("it would be %s and the deployment has reserved nothing, so that you cannot add metrics with private keys: "+
+			"both together would be more than delta. Leave such metrics out, "+
+			"or begin a new deployment with new keys that reserves privacy.delta_keys from the start", keysText(want))}}
 	case raised.Parameter == "delta_keys":
 		return []Difference{{What: "delta_keys", Never: fmt.Sprintf("it would be %s and the deployment has reserved %s, which never rises: "+
-			"write privacy.delta_keys: %s (left out, it is a tenth of delta where a metric has private keys), or begin a new deployment under other keys",
+			"write privacy.delta_keys: %s (without it: a tenth of delta if a metric has private keys), or begin a new deployment with new keys",
 			keysText(want), keysText(h), keysText(h))}}
 	case raised.Parameter == "mu2":
 		return []Difference{{What: "delta_keys", Never: fmt.Sprintf("it would fall from %s to %s, and what a user may spend would rise with it, "+
-			"which weakens the promise: write privacy.delta_keys: %s (left out, it is a tenth of delta where a metric has private keys, else 0)",
+			"which weakens the promise: write privacy.delta_keys: %s (without it: a tenth of delta if a metric has private keys, else 0)",
 			keysText(h), keysText(want), keysText(h))}}
 	}
 	return []Difference{{What: whole, Never: fmt.Sprintf("%s would rise from %v to %v; a promise can be made stronger, never weaker", raised.Parameter, raised.From, raised.To)}}
@@ -103,6 +103,6 @@ func PromiseKept(ctx context.Context, d *deployment.Deployment, control *control
 	}
 	b := &budgets[at]
 	return fmt.Errorf("comparing the %d generations on topic %s: generation %d promised (%v, %v) and a later one has raised delta_keys or what users may spend: "+
-		"together they come to (%v, %v) for every user who took part since: %w; begin a new deployment under other keys, and tell those who rely on the promise",
+		"together they promise only (%v, %v) to every user who took part since: %w: begin a new deployment with new keys, and inform the people who rely on the promise",
 		len(budgets), d.Config.Outputs.Control, at+1, b.Epsilon, b.Delta, b.Epsilon, delta, deployment.ErrPromiseWeakened)
 }

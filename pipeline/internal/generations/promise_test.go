@@ -44,14 +44,14 @@ func TestRuleOnlyWhatWasReservedGoesToPrivateKeys(t *testing.T) {
 		what     string
 	}{
 		// The three of which the generations together came to 1.1, 1.895 and 1.69 times δ.
-		{promise{1, 1e-6, 0, false}, promise{1, 1e-6, 1e-7, true}, []string{"it would be 1e-07", "reserved none", "new deployment", "privacy.delta_keys"}, "delta_keys"},
-		{promise{1, 1e-6, 0, false}, promise{1, 1e-6, 9e-7, true}, []string{"it would be 9e-07", "reserved none"}, "delta_keys"},
+		{promise{1, 1e-6, 0, false}, promise{1, 1e-6, 1e-7, true}, []string{"it would be 1e-07", "reserved nothing", "new deployment", "privacy.delta_keys"}, "delta_keys"},
+		{promise{1, 1e-6, 0, false}, promise{1, 1e-6, 9e-7, true}, []string{"it would be 9e-07", "reserved nothing"}, "delta_keys"},
 		{promise{1, 1e-3, 1e-4, true}, promise{1, 1e-3, 9e-4, true}, []string{"it would be 0.0009", "reserved 0.0001", "write privacy.delta_keys: 0.0001", "new deployment"}, "delta_keys"},
 		// The first private metric, with the default of a tenth, where nothing is reserved, where
 		// less is, and where more is: then what users may spend would rise.
-		{promise{1, 1e-6, 0, false}, promise{1, 1e-6, 0, true}, []string{"it would be 1e-07", "reserved none"}, "delta_keys"},
-		{promise{1, 1e-6, 3e-8, false}, promise{1, 1e-6, 0, true}, []string{"it would be 1e-07", "write privacy.delta_keys: 3e-08 (left out, it is a tenth"}, "delta_keys"},
-		{promise{1, 1e-6, 3e-7, false}, promise{1, 1e-6, 0, true}, []string{"fall from 3e-07 to 1e-07", "write privacy.delta_keys: 3e-07 (left out, it is a tenth"}, "delta_keys"},
+		{promise{1, 1e-6, 0, false}, promise{1, 1e-6, 0, true}, []string{"it would be 1e-07", "reserved nothing"}, "delta_keys"},
+		{promise{1, 1e-6, 3e-8, false}, promise{1, 1e-6, 0, true}, []string{"it would be 1e-07", "write privacy.delta_keys: 3e-08 (without it: a tenth"}, "delta_keys"},
+		{promise{1, 1e-6, 3e-7, false}, promise{1, 1e-6, 0, true}, []string{"fall from 3e-07 to 1e-07", "write privacy.delta_keys: 3e-07 (without it: a tenth"}, "delta_keys"},
 		{promise{1, 1e-6, 3e-7, false}, promise{1, 1e-6, 3e-7, true}, nil, "the metric private"},
 		// Its removal, when δ_keys is left out.
 		{promise{1, 1e-6, 0, true}, promise{1, 1e-6, 0, false}, []string{"fall from 1e-07 to 0", "write privacy.delta_keys: 1e-07", "else 0"}, "delta_keys"},

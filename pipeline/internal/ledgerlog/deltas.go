@@ -59,5 +59,5 @@ func sameMoment(l *schemas.LedgerReader, deltas []uint64, topic string, shard in
 		return nil
 	}
 	return fmt.Errorf("comparing topic %s with control: partition %d has decided turn %d, but control has settled turn %d: %s was restored from an older copy than %s, or has lost records. "+
-		"Restore both as they were at one moment, or begin a new deployment under other keys (docs/failover.md): %w", topic, shard, newest, settled, behind, ahead, deployment.ErrLogFault)
+		"Restore both as they were at one moment, or begin a new deployment with new keys (docs/failover.md): %w", topic, shard, newest, settled, behind, ahead, deployment.ErrLogFault)
 }

@@ -64,7 +64,7 @@ func (d *deadLetters) checkTopic(ctx context.Context, now time.Time) error {
 		if !d.gone.Due(now) {
 			return nil
 		}
-		d.log.Warn(fmt.Sprintf("the dead-letter topic %s does not exist any more, and its records are gone: the run will stop at the next broken record; %s", d.topic, d.fix))
+		d.log.Warn(fmt.Sprintf("the dead-letter topic %s does not exist any more and its records are gone: the run will stop at the next broken record. %s", d.topic, d.fix))
 	case err == nil && d.gone.Reported():
 		// Another topic of that name: it does not know the old producer.
 		d.producer.Close()
@@ -103,7 +103,7 @@ func (d *deadLetters) flush(ctx context.Context) error {
 	}
 	_, err := d.producer.Append(ctx, d.waiting)
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
-		return fmt.Errorf("writing dead letters: topic %s does not exist any more (no record is dropped: the next start reads it again); %s: %w", d.topic, d.fix, err)
+		return fmt.Errorf("writing dead letters: topic %s does not exist any more (the next start reads the record again): %s: %w", d.topic, d.fix, err)
 	}
 	if err != nil {
 		return fmt.Errorf("writing dead letters: %w", err)

@@ -22,7 +22,7 @@ func NewDecoder(ctx context.Context, d *deployment.Deployment, log *slog.Logger)
 		return event.NewDecoder(d.Config.Events.Format)
 	}
 	client, err := connect.Registry(g, func(why error) {
-		log.Warn("reading waits for the schema registry and will go on by itself", "cause", why)
+		log.Warn("waiting for the schema registry: reading continues by itself", "cause", why)
 	})
 	if err != nil {
 		return nil, err
@@ -31,8 +31,8 @@ func NewDecoder(ctx context.Context, d *deployment.Deployment, log *slog.Logger)
 		return nil, err
 	}
 	unfit := func(id uint32, reason error) {
-		log.Warn("no event can be read with this schema: its records go to the dead-letter topic. "+
-			"Do they belong here? Then correct the producer, or change the configuration, and send them again",
+		log.Warn("no event can be read with this schema: its records become dead letters. "+
+			"If they belong here, correct the producer or the configuration, and send them again",
 			"schema", id, "topic", d.Config.Events.Topic, "class", event.ClassUnfitSchema, "cause", reason)
 	}
 	return event.NewDecoder(d.Config.Events.Format, event.WithSchemas(ctx, client), event.OnUnfitSchema(unfit))
@@ -55,7 +55,7 @@ func checkNewest(ctx context.Context, d *deployment.Deployment, client *registry
 	f := d.Config.Events.Format
 	f.Schema = text
 	if err := f.Check(); err != nil {
-		return fmt.Errorf("looking at the newest schema of %s in the registry: %w; name fields that it has, or register a schema that has them", subject, err)
+		return fmt.Errorf("checking the newest schema of %s in the registry: %w: name fields that it has, or register a schema that has them", subject, err)
 	}
 	return nil
 }

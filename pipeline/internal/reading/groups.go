@@ -293,7 +293,7 @@ func (s *Source) compareCounts(c *schemas.Close) (all bool, err error) {
 			own = b.Records
 		}
 		if own+s.otherRecords(turn) != c.Of(turn) {
-			return false, fmt.Errorf("opening turn %d: the events topic gives another number of contributions than its CLOSE says: records were changed or lost, or the configuration was changed: %w", turn, deployment.ErrLogFault)
+			return false, fmt.Errorf("opening turn %d: the events topic gives another number of contributions than its CLOSE: records were changed or lost, or the configuration was changed: %w", turn, deployment.ErrLogFault)
 		}
 	}
 	return true, nil

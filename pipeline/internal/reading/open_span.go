@@ -50,7 +50,7 @@ func (s *Source) open(settled uint64) (stepResult, error) {
 		return stepResult{}, nil // control has moved on meanwhile
 	}
 	if c == nil || c.First != turn {
-		return stepResult{}, fmt.Errorf("opening turn %d: control says that it is closed, and no CLOSE that begins with it was read: %w", turn, deployment.ErrLogFault)
+		return stepResult{}, fmt.Errorf("opening turn %d: control calls it closed, but has no CLOSE that begins with it: %w", turn, deployment.ErrLogFault)
 	}
 	open := schemas.Open{Epoch: s.epoch.Load(), First: c.First, Turn: c.Turn, Contributions: c.Contributions, SettledAt: settledAt, FromLedger: s.fromLedger == c.Turn,
 		Group: uint32(s.opts.Group), Groups: uint32(s.opts.Groups)}

@@ -61,7 +61,7 @@ func (s *Source) checkMayRun(read func(*controllog.View)) (err error) {
 		case v.Stop != nil:
 			err = controllog.Stopped(v.Stop)
 		case v.HeaderAt != s.control.HeaderAt:
-			err = fmt.Errorf("starting: the deployment was changed while this run began: start it again with the configuration of the new generation: %w", deployment.ErrHeaderMismatch)
+			err = fmt.Errorf("starting: the deployment was changed meanwhile: start the run again with the configuration of the new generation: %w", deployment.ErrHeaderMismatch)
 		}
 	})
 	return err
@@ -127,7 +127,7 @@ func baseOf(before interruption, settled, next uint64, closes map[uint64]*contro
 	}
 	if closes[next] == nil {
 		return 0, fmt.Errorf("starting at turn %d: the ledger has decided it, but control has no CLOSE for it: control was restored from an older copy than the ledger, or has lost records. "+
-			"Restore both as they were at one moment, or begin a new deployment under other keys (docs/failover.md): %w", next, deployment.ErrLogFault)
+			"Restore both as they were at one moment, or begin a new deployment with new keys (docs/failover.md): %w", next, deployment.ErrLogFault)
 	}
 	return next, nil
 }
@@ -207,7 +207,7 @@ func (s *Source) interrupted(ctx context.Context, settled, last uint64) (interru
 	}
 	if published {
 		return interruption{}, fmt.Errorf("starting at turn %d: counts holds values of it, but %d of %d shards have no ledger record of it: the ledger was restored from an older copy than counts or has lost records, or another program wrote to counts. "+
-			"Restore control, ledger and counts as they were at one moment, or begin a new deployment under other keys (docs/failover.md): %w",
+			"Restore control, ledger and counts as they were at one moment, or begin a new deployment with new keys (docs/failover.md): %w",
 			settled+1, s.dep.Config.Shards-have, s.dep.Config.Shards, deployment.ErrLogFault)
 	}
 	return interruption{begun: begun}, nil
@@ -229,7 +229,7 @@ func (s *Source) positions(ctx context.Context, base, closed uint64, closes map[
 	topic := s.dep.Config.Events.Topic
 	ids, err := s.client.Partitions(ctx, topic)
 	if err != nil {
-		return nil, fmt.Errorf("looking for the events topic: %w", err)
+		return nil, fmt.Errorf("finding the events topic: %w", err)
 	}
 	ids = s.ownPartitions(ids)
 	if base > 0 && closes[base] == nil {
@@ -255,7 +255,7 @@ func (s *Source) positions(ctx context.Context, base, closed uint64, closes map[
 				continue
 			}
 			if p == nil {
-				return nil, fmt.Errorf("starting after turn %d: partition %d of %s is gone; a topic's partitions must not be taken away: %w", base, c.Cuts[i].Partition, topic, deployment.ErrLogFault)
+				return nil, fmt.Errorf("starting after turn %d: partition %d of %s is gone: a topic must keep all its partitions: %w", base, c.Cuts[i].Partition, topic, deployment.ErrLogFault)
 			}
 			p.restore(&c.Cuts[i], now)
 		}
@@ -301,7 +301,7 @@ func (s *Source) position(ctx context.Context, id int32, base uint64, closes map
 	p := s.fresh(id, time.Now().UnixMilli())
 	bounds, err := s.client.Offsets(ctx, s.dep.Config.Events.Topic, id)
 	if err != nil {
-		return nil, fmt.Errorf("looking at partition %d of the events topic: %w", id, err)
+		return nil, fmt.Errorf("reading partition %d of the events topic: %w", id, err)
 	}
 	p.next = bounds.Start
 	if c := closes[base]; c != nil {
@@ -313,7 +313,7 @@ func (s *Source) position(ctx context.Context, id int32, base uint64, closes map
 		}
 	}
 	if p.next < bounds.Start || p.next > bounds.High {
-		return nil, fmt.Errorf("starting at offset %d of partition %d of %s: the topic holds %d to %d; records that a turn needs are gone, or the topic was made anew: %w",
+		return nil, fmt.Errorf("starting at offset %d of partition %d of %s: the topic has offsets %d to %d only: records that a turn needs are gone, or the topic was recreated: %w",
 			p.next, id, s.dep.Config.Events.Topic, bounds.Start, bounds.High, deployment.ErrLogFault)
 	}
 	if s.opts.Bounded {
@@ -331,10 +331,10 @@ func (s *Source) refreshPartitions(ctx context.Context) error {
 	s.refreshed = time.Now()
 	ids, err := s.client.Partitions(ctx, s.dep.Config.Events.Topic)
 	if err != nil {
-		return fmt.Errorf("looking for new partitions: %w", err)
+		return fmt.Errorf("finding new partitions: %w", err)
 	}
 	if ids = s.ownPartitions(ids); len(ids) < len(s.partitions) {
-		return fmt.Errorf("looking for new partitions: %s had %d partitions and has %d; was it made anew? %w", s.dep.Config.Events.Topic, len(s.partitions), len(ids), deployment.ErrLogFault)
+		return fmt.Errorf("finding new partitions: %s had %d partitions and has %d, so it was recreated: %w", s.dep.Config.Events.Topic, len(s.partitions), len(ids), deployment.ErrLogFault)
 	}
 	have := map[int32]bool{}
 	for _, p := range s.partitions {

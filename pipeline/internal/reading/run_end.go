@@ -13,13 +13,13 @@ import (
 func Ends(ctx context.Context, client *kafkalog.Client, topic string) (map[int32]int64, error) {
 	ids, err := client.Partitions(ctx, topic)
 	if err != nil {
-		return nil, fmt.Errorf("looking for the events topic: %w", err)
+		return nil, fmt.Errorf("finding the events topic: %w", err)
 	}
 	ends := make(map[int32]int64, len(ids))
 	for _, id := range ids {
 		bounds, err := client.Offsets(ctx, topic, id)
 		if err != nil {
-			return nil, fmt.Errorf("looking at partition %d of the events topic: %w", id, err)
+			return nil, fmt.Errorf("reading partition %d of the events topic: %w", id, err)
 		}
 		ends[id] = bounds.LastStable
 	}

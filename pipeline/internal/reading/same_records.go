@@ -37,12 +37,12 @@ func CheckSameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic s
 		return nil // no record was read, or its epoch is not known
 	}
 	fault := func(what string) error {
-		return fmt.Errorf("comparing partition %d of %s with the CLOSE of turn %d: %s; records that were read before are gone (an unclean leader election, a restored broker, or the topic was made anew): "+
-			"restore its old records, or begin a new deployment under other keys: %w", c.Partition, topic, turn, what, deployment.ErrLogFault)
+		return fmt.Errorf("comparing partition %d of %s with the CLOSE of turn %d: %s; records that were read before are gone (an unclean leader election, a restored broker, or a recreated topic): "+
+			"restore its old records, or begin a new deployment with new keys: %w", c.Partition, topic, turn, what, deployment.ErrLogFault)
 	}
 	bounds, err := client.Offsets(ctx, topic, c.Partition)
 	if err != nil {
-		return fmt.Errorf("looking at partition %d of the events topic: %w", c.Partition, err)
+		return fmt.Errorf("reading partition %d of the events topic: %w", c.Partition, err)
 	}
 	if c.Cut <= bounds.Start {
 		return nil // no record below the cut is left to compare, and a restart needs none of them
@@ -52,7 +52,7 @@ func CheckSameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic s
 	}
 	end, epoch, err := client.EpochEnd(ctx, topic, c.Partition, c.LeaderEpoch)
 	if err != nil {
-		return fmt.Errorf("looking at the leaders of partition %d of the events topic: %w", c.Partition, err)
+		return fmt.Errorf("reading the leader epochs of partition %d of the events topic: %w", c.Partition, err)
 	}
 	switch {
 	case epoch < 0:
@@ -70,7 +70,7 @@ func CheckSameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic s
 	case errors.Is(err, controllog.ErrFound):
 		return fault(fmt.Sprintf("leader epoch %d ended at offset %d, but its records were read up to %d", c.LeaderEpoch, end, c.Cut))
 	case err != nil:
-		return fmt.Errorf("looking at partition %d of the events topic: %w", c.Partition, err)
+		return fmt.Errorf("reading partition %d of the events topic: %w", c.Partition, err)
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func checkKnownEpoch(ctx context.Context, client *kafkalog.Client, topic string,
 	present, err := client.LeaderEpoch(ctx, topic, c.Partition)
 	switch {
 	case err != nil:
-		return fmt.Errorf("looking at the leaders of partition %d of the events topic: %w", c.Partition, err)
+		return fmt.Errorf("reading the leader epochs of partition %d of the events topic: %w", c.Partition, err)
 	case present >= 0 && c.LeaderEpoch > present:
 		return fault(fmt.Sprintf("its records were read from leader epoch %d, but the partition is at epoch %d", c.LeaderEpoch, present))
 	}
@@ -106,7 +106,7 @@ func (s *Source) checkSameOffsets(ctx context.Context, newest *controllog.Closin
 		c := &newest.Cuts[i]
 		bounds, err := s.client.Offsets(ctx, topic, c.Partition)
 		if err != nil {
-			return fmt.Errorf("looking at partition %d of the events topic: %w", c.Partition, err)
+			return fmt.Errorf("reading partition %d of the events topic: %w", c.Partition, err)
 		}
 		if c.Restart <= bounds.Start || c.AppendTime == calendar.Never {
 			continue // nothing is left to compare, or no record has a time that counts
@@ -120,15 +120,15 @@ func (s *Source) checkSameOffsets(ctx context.Context, newest *controllog.Closin
 			return nil
 		})
 		if err != nil {
-			return fmt.Errorf("looking at partition %d of the events topic: %w", c.Partition, err)
+			return fmt.Errorf("reading partition %d of the events topic: %w", c.Partition, err)
 		}
 		exact := !clock.trustProducer || clock.noFuture
 		switch {
 		case exact && later > 0:
-			return fmt.Errorf("comparing partition %d of %s with the CLOSE of turn %d: records before offset %d are later than all that were read there: the topic was copied with other offsets or times, or made anew. "+
-				"Restore it with its offsets and times, or begin a new deployment under other keys (docs/failover.md): %w", c.Partition, topic, newest.Turn, c.Restart, deployment.ErrLogFault)
+			return fmt.Errorf("comparing partition %d of %s with the CLOSE of turn %d: records before offset %d are later than all that were read there: the topic was recreated, or copied with other offsets or times. "+
+				"Restore it with its offsets and times, or begin a new deployment with new keys (docs/failover.md): %w", c.Partition, topic, newest.Turn, c.Restart, deployment.ErrLogFault)
 		case later > 0 && later == near:
-			s.log.Warn(fmt.Sprintf("records before offset %d of partition %d of %s are later than all records that counted there: if the topic was restored or copied, its offsets have changed and the run skips records (docs/failover.md)", c.Restart, c.Partition, topic))
+			s.log.Warn(fmt.Sprintf("records before offset %d of partition %d of %s are later than all records that counted there: if you restored or copied the topic, its offsets have changed and the run skips records (docs/failover.md)", c.Restart, c.Partition, topic))
 		}
 	}
 	return nil

@@ -194,7 +194,7 @@ func (s *Source) beginStep(ctx context.Context, at transforms.Position) (context
 
 // errReplaced says that another process of this run reads the group now: this one is what an
 // engine has given up, or the engine has to begin anew.
-var errReplaced = errors.New("another process of this run has begun to read the same partitions")
+var errReplaced = errors.New("another process of this run has started to read the same partitions")
 
 // endStep ends reading without an error if another run has taken over, or if control says
 // what stopped the deployment.
@@ -225,7 +225,7 @@ func (s *Source) advance(ctx context.Context) (stepResult, error) {
 			return stepResult{done: true}, s.end(ctx)
 		case anew || s.settleOverdue(settled):
 			if !anew {
-				s.log.Warn("a turn is not settled in time; starting a new epoch", "turn", s.opened)
+				s.log.Warn("a turn has not settled in time: starting a new epoch", "turn", s.opened)
 				if settled != s.stalledAfter {
 					s.stalledEpochs, s.stalledAfter = 0, settled
 				}

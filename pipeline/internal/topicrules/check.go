@@ -130,7 +130,7 @@ func describeTopic(ctx context.Context, d *deployment.Deployment, client *kafkal
 		if denied.Operation == kafkalog.DescribeConfigs {
 			what = "its settings"
 		}
-		return nil, &deployment.TopicError{Topic: name, Got: "does not let this user see " + what, Fix: fmt.Sprintf("allow the user %s on the topic", denied.Operation), Err: err}
+		return nil, &deployment.TopicError{Topic: name, Got: "does not allow this user to read " + what, Fix: fmt.Sprintf("allow the user %s on the topic", denied.Operation), Err: err}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("checking the topics: %w", err)
@@ -156,12 +156,12 @@ func checkSameDeployment(ctx context.Context, d *deployment.Deployment, client *
 		apart = append(apart, &deployment.TopicError{Topic: topic, Got: fmt.Sprintf("does not exist, but topic %s holds records", out.Control), Err: deployment.ErrLogFault, Fix: fix})
 	}
 	if topic := d.Config.Events.Topic; control && missing[topic] {
-		gone(topic, "if it was lost, restore it: once a turn is settled, runs refuse a new one. Otherwise correct events.topic")
+		gone(topic, "if it was lost, restore it, because runs refuse a new one once a turn is settled; otherwise correct events.topic")
 	}
 	for _, topic := range []string{out.Turns, out.DeadLetter} { // what these held, no run needs
 		if control && missing[topic] {
 			apart = append(apart, &deployment.TopicError{Topic: topic, Got: "does not exist any more", Err: kafkalog.ErrUnknownTopic,
-				Fix: "make it again with tollgate change --create-topics; its records are gone, but no run needs them"})
+				Fix: "recreate it with tollgate change --create-topics; no run needs the lost records"})
 		}
 	}
 	for _, topic := range []string{out.Ledger, out.Counts, out.Turns} {
@@ -171,9 +171,9 @@ func checkSameDeployment(ctx context.Context, d *deployment.Deployment, client *
 			return nil, err
 		case held && !control:
 			return []*deployment.TopicError{{Topic: out.Control, Got: fmt.Sprintf("%s, but topic %s holds records", state, topic), Err: deployment.ErrLogFault,
-				Fix: "control was lost, or the two do not belong together: restore control, or begin a new deployment under other keys with topics of other names"}}, nil
+				Fix: "control was lost, or they belong to different deployments: restore control, or begin a new deployment with new keys with topics of other names"}}, nil
 		case control && missing[topic] && topic != out.Turns:
-			gone(topic, "if this is a new name, tollgate change --create-topics makes it; if it was lost, restore it, or begin a new deployment under other keys: a new topic has nothing of what was published or decided")
+			gone(topic, "if the name is new, create the topic with tollgate change --create-topics; if the topic was lost, restore it, or begin a new deployment with new keys, because an empty topic does not have what was published or decided")
 		}
 	}
 	return apart, nil

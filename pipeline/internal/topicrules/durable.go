@@ -30,7 +30,7 @@ func durable(t *state) {
 		return // the broker does not say
 	}
 	if t.replicas == 1 {
-		t.weak(ReplicationFactor, "1", "3", "its records are lost if its one broker loses them: "+t.moreReplicas())
+		t.weak(ReplicationFactor, "1", "3", "its records are lost if its only broker loses them: "+t.moreReplicas())
 	}
 	enough := strconv.Itoa(min(2, t.replicas))
 	switch {
@@ -39,7 +39,7 @@ func durable(t *state) {
 			"brokers before Kafka 4 refuse every write: "+t.alter(MinInSync, enough))
 	case least < 2 && t.replicas > 1:
 		t.weak(MinInSync, strconv.Itoa(least), "2 or more",
-			"Kafka acknowledges writes that only one broker has, and they are lost if it loses them: "+t.alter(MinInSync, enough))
+			"Kafka acknowledges writes that only one broker has, and if it loses them they are gone: "+t.alter(MinInSync, enough))
 	}
 }
 
@@ -86,7 +86,7 @@ func weaknesses(states []*state, o Options) []*deployment.TopicError {
 				o.Logger.Warn(fmt.Sprintf("topic %s: %s is %s, it should be %s: %s", w.Topic, w.Setting, w.Got, w.Want, w.Fix))
 			case !said:
 				said = true
-				o.Logger.Warn("the cluster has one broker: if it loses control or ledger, the deployment is lost. In production use three brokers, and three replicas of every topic")
+				o.Logger.Warn("the cluster has one broker: if it loses control or ledger, the deployment is lost. In production, use three brokers and three replicas of every topic")
 			}
 		}
 	}

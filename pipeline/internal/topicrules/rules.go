@@ -70,7 +70,7 @@ func rulesOfTopics(d *deployment.Deployment) []rulesOfTopic {
 	out, need := &d.Config.Outputs, neededRetention(d)
 	return []rulesOfTopic{
 		{d.Config.Events.Topic, []topicRule{
-			timestampRule(d), notCompacted("compaction could remove events that a restart counts again, and events that it has removed are not counted"),
+			timestampRule(d), notCompacted("compaction removes events, which then do not count, also if a restart needs them again"),
 			retentionRule(need), eventBytesRule(d), warnUnclean,
 		}},
 		{out.Control, []topicRule{
@@ -91,7 +91,7 @@ func rulesOfTopics(d *deployment.Deployment) []rulesOfTopic {
 			notCompacted("compaction would keep the end of only one turn"), roomRule, durable,
 		}},
 		{out.DeadLetter, []topicRule{
-			notCompacted("a compacted topic takes no records without a key"), roomRule, durable,
+			notCompacted("a compacted topic refuses records without a key"), roomRule, durable,
 		}},
 	}
 }
@@ -142,7 +142,7 @@ func timestampRule(d *deployment.Deployment) topicRule {
 	return func(t *state) {
 		if d.Config.Time.Trust == deployment.TrustBroker && t.setting(TimestampType) != appendTimes {
 			t.wrong(TimestampType, appendTimes+" with time.trust: broker",
-				t.alter(TimestampType, appendTimes)+" (records that are there already keep their times: start after them); before init, you can set time.trust: producer instead, which is a weaker promise")
+				t.alter(TimestampType, appendTimes)+" (existing records keep their times: start after them); before init, you can set time.trust: producer instead, which is a weaker promise")
 		}
 	}
 }
@@ -172,7 +172,7 @@ func keptForEver(t *state) {
 	}
 	for _, s := range []string{Retention, RetentionBytes} {
 		if v := t.setting(s); v != forEver {
-			t.wrong(s, forEver, "control must be kept for ever: "+t.alter(s, forEver))
+			t.wrong(s, forEver, "control must keep its records for ever: "+t.alter(s, forEver))
 		}
 	}
 }
@@ -185,7 +185,7 @@ func retentionRule(need time.Duration) topicRule {
 			return
 		}
 		want := strconv.FormatInt(need.Milliseconds(), 10)
-		t.wrong(Retention, fmt.Sprintf("%s (%s) or more, or %s", want, need, forEver), "a restart could find that records it needs are gone: "+t.alter(Retention, want))
+		t.wrong(Retention, fmt.Sprintf("%s (%s) or more, or %s", want, need, forEver), "a restart could miss records that it needs: "+t.alter(Retention, want))
 	}
 }
 
@@ -201,7 +201,7 @@ func partitionsRule(want int, fix string) topicRule {
 // published, and no user is charged for it.
 func safeElections(t *state) {
 	if t.setting(UncleanElections) == "true" {
-		t.wrong(UncleanElections, "false", "an unclean election could lose records of what was published: "+t.alter(UncleanElections, "false"))
+		t.wrong(UncleanElections, "false", "an unclean election could lose records of published values: "+t.alter(UncleanElections, "false"))
 	}
 }
 
@@ -217,7 +217,7 @@ func roomRule(t *state) {
 func bytesRule(instead string) topicRule {
 	return func(t *state) {
 		if t.limitedInBytes() {
-			t.wrong(RetentionBytes, forEver, "a restart could find that records it needs are gone: "+t.alter(RetentionBytes, forEver)+instead)
+			t.wrong(RetentionBytes, forEver, "a restart could miss records that it needs: "+t.alter(RetentionBytes, forEver)+instead)
 		}
 	}
 }
@@ -230,7 +230,7 @@ func eventBytesRule(d *deployment.Deployment) topicRule {
 		case !d.Config.Events.AcceptSizeRetention:
 			bytesRule(", or set events.accept_size_retention: true and make sure that records last for days")(t)
 		case t.limitedInBytes():
-			t.warnings = append(t.warnings, fmt.Sprintf("topic %s: %s is %s, which the configuration accepts; a restart stops if records that it needs are gone", t.name, RetentionBytes, t.setting(RetentionBytes)))
+			t.warnings = append(t.warnings, fmt.Sprintf("topic %s: %s is %s, which the configuration accepts: a restart fails if records that it needs are gone", t.name, RetentionBytes, t.setting(RetentionBytes)))
 		}
 	}
 }
@@ -241,6 +241,6 @@ func (t *state) limitedInBytes() bool {
 
 func warnUnclean(t *state) {
 	if t.setting(UncleanElections) == "true" {
-		t.warnings = append(t.warnings, fmt.Sprintf("topic %s: %s is true, so an unclean election can replace records by others; a restart that notices stops", t.name, UncleanElections))
+		t.warnings = append(t.warnings, fmt.Sprintf("topic %s: %s is true, so an unclean election can replace records: a restart that notices this fails", t.name, UncleanElections))
 	}
 }

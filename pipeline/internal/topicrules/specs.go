@@ -63,6 +63,6 @@ func Specs(d *deployment.Deployment, eventPartitions, replication int) []kafkalo
 // RemakeDeadLetter returns the remedy for a dead-letter topic that was deleted: the command that
 // makes it again.
 func RemakeDeadLetter(d *deployment.Deployment) string {
-	return fmt.Sprintf("make it again: kafka-topics.sh --bootstrap-server %s --create --topic %s --partitions 1 --config %s=%s --config %s=%s --config %s=%s",
+	return fmt.Sprintf("recreate it: kafka-topics.sh --bootstrap-server %s --create --topic %s --partitions 1 --config %s=%s --config %s=%s --config %s=%s",
 		d.Config.Kafka.Brokers[0], d.Config.Outputs.DeadLetter, Retention, forEver, RetentionBytes, forEver, MaxMessageBytes, roomForMessages)
 }

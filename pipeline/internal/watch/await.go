@@ -53,7 +53,7 @@ func AwaitBroker(ctx context.Context, kafka *deployment.Kafka, limit time.Durati
 		}
 		if !slow && ctx.Err() == nil {
 			slow = true
-			log.Warn("no broker has answered yet, waiting for one" + upTo())
+			log.Warn("waiting for a broker: none has answered yet" + upTo())
 		}
 		return <-over
 	}
@@ -61,7 +61,7 @@ func AwaitBroker(ctx context.Context, kafka *deployment.Kafka, limit time.Durati
 	for told := (Repeat{}); ; {
 		if err == nil {
 			if told.Reported() || slow {
-				log.Warn("a broker answers now, after " + time.Since(begin).Round(time.Second).String())
+				log.Warn("a broker answers after " + time.Since(begin).Round(time.Second).String())
 			}
 			return nil
 		}
@@ -76,7 +76,7 @@ func AwaitBroker(ctx context.Context, kafka *deployment.Kafka, limit time.Durati
 		case waited >= limit:
 			return err
 		case told.Due(time.Now()):
-			log.Warn(fmt.Sprintf("no broker answers, waiting for one%s: %v", upTo(), err))
+			log.Warn(fmt.Sprintf("waiting for a broker%s, because none answers: %v", upTo(), err))
 		}
 		select {
 		case <-ctx.Done():

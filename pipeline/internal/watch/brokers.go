@@ -52,7 +52,7 @@ func (b *brokers) update(now time.Time, away []kafkalog.Away, quiet bool) {
 			continue
 		}
 		if delete(b.away, broker); t.Reported() {
-			b.log.Warn(fmt.Sprintf("broker %s is back, after %v", broker, now.Sub(t.since).Round(time.Second)))
+			b.log.Warn(fmt.Sprintf("broker %s answers again after %v", broker, now.Sub(t.since).Round(time.Second)))
 		}
 	}
 }

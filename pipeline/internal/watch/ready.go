@@ -41,7 +41,7 @@ func (r *Readiness) Check(now time.Time, seen Progress, seenAt time.Time, settle
 	case len(troubles) > 0 && now.Sub(troubles[0].Since) >= notReadyAfter:
 		return "Kafka has not answered properly since " + clockTime(troubles[0].Since)
 	case seenAt.IsZero():
-		return "starting: nothing was read yet"
+		return "starting: nothing has been read yet"
 	case now.Sub(seenAt) >= notReadyAfter:
 		return "reading has made no progress since " + clockTime(seenAt)
 	case seen.Open > 0 && now.Sub(seen.OpenedAt) >= notReadyAfter+r.rules.publishEvery && now.Sub(r.since) >= notReadyAfter && now.Sub(seen.Worked) >= notReadyAfter:

@@ -211,7 +211,7 @@ func (s *Stalls) updateOpen(now time.Time) {
 		return
 	}
 	if s.seen.Open > 0 {
-		s.reportEnd(now, stallOpen, fmt.Sprintf("the run works on turn %d again", s.seen.Open))
+		s.reportEnd(now, stallOpen, fmt.Sprintf("the run is working on turn %d again", s.seen.Open))
 		return
 	}
 	s.reportEnd(now, stallOpen, "turns are settled again")
@@ -326,7 +326,7 @@ func (s *Stalls) clusterText(troubles []kafkalog.Trouble) string {
 		}
 	}
 	if len(troubles) > len(said) {
-		text += "; other calls are waiting, too"
+		text += "; other calls are also waiting"
 	}
 	return text
 }
@@ -334,13 +334,13 @@ func (s *Stalls) clusterText(troubles []kafkalog.Trouble) string {
 func (s *Stalls) waitingText(kind stallKind, ids []int32) string {
 	who, end := partitionsText(ids, s.rules.topic), clockTime(time.UnixMilli(s.seen.End))
 	if kind == stallTransaction {
-		return fmt.Sprintf("%s held back by an open transaction, so the windows that ended at %s wait: a producer has neither committed nor aborted it. "+
-			"If the producer does not come back, kafka-transactions.sh --bootstrap-server %s describe-producers --topic %s --partition %d shows its CurrentTransactionStartOffset N; "+
+		return fmt.Sprintf("%s blocked by an open transaction, which its producer has neither committed nor aborted, so the windows that ended at %s wait. "+
+			"If the producer does not return, kafka-transactions.sh --bootstrap-server %s describe-producers --topic %s --partition %d shows its CurrentTransactionStartOffset N; "+
 			"the same command with abort in place of describe-producers, and --start-offset N, ends it", who, end, s.rules.broker, s.rules.topic, ids[0])
 	}
-	until := "it has a record again"
+	until := "it has records again"
 	if s.rules.idle {
-		until = clockTime(time.UnixMilli(s.rules.closesByClock(&s.seen))) + ", when time.idle_grace is over and the clock counts instead"
+		until = clockTime(time.UnixMilli(s.rules.closesByClock(&s.seen))) + ", when time.idle_grace ends and the clock decides"
 	}
 	rule := "If silence is normal, lower time.idle_grace"
 	if s.rules.producer {

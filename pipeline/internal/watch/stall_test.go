@@ -92,7 +92,7 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 		s.p = &Progress{End: windowEnd(0), Partitions: []Partition{stuck(3), {ID: 4, Next: 7775, LastStable: 7780, High: 7790, HeldBack: true}}}
 		// The window is due at 15 s; intervals of 1, 2, 4, 8 and 10 minutes.
 		s.says(s.until(40*time.Minute),
-			[]string{"45s", "no progress for 30s: partition 3 of topic visits is held back by an open transaction, so the windows that ended at 2026-03-01T12:00:00Z wait", "kafka-transactions.sh --bootstrap-server b:9092 describe-producers --topic visits --partition 3 "},
+			[]string{"45s", "no progress for 30s: partition 3 of topic visits is blocked by an open transaction, which its producer has neither committed nor aborted, so the windows that ended at 2026-03-01T12:00:00Z wait", "kafka-transactions.sh --bootstrap-server b:9092 describe-producers --topic visits --partition 3 "},
 			[]string{"1m45s", "no progress for 1m30s: partition 3"}, []string{"3m45s"}, []string{"7m45s"}, []string{"15m45s"}, []string{"25m45s"}, []string{"35m45s"})
 		s.p = &Progress{End: windowEnd(time.Minute), Partitions: []Partition{{ID: 3, Next: 7779, LastStable: 7779, High: 7779}}}
 		s.says(s.until(41*time.Minute), []string{"40m1s", "partition 3 of topic visits is no longer waited for, after 39m46s"})
@@ -108,7 +108,7 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 		s := newStallScene(t, nil)
 		s.p = &Progress{End: windowEnd(0), Partitions: []Partition{quiet1(0), quiet1(7), {ID: 5, Next: 7772, LastStable: 7772, High: 7772}}}
 		s.says(s.until(time.Minute),
-			[]string{"45s", "partitions 0, 7 of topic visits are silent, so the windows that ended at 2026-03-01T12:00:00Z wait until 2026-03-01T12:03:10Z, when time.idle_grace is over and the clock counts instead"})
+			[]string{"45s", "partitions 0, 7 of topic visits are silent, so the windows that ended at 2026-03-01T12:00:00Z wait until 2026-03-01T12:03:10Z, when time.idle_grace ends and the clock decides"})
 		s.p.Partitions[0].HeldBack = false // it has a record
 		s.says(s.until(2*time.Minute), []string{"1m45s", "partition 7 of topic visits is silent"})
 		s.p.Partitions[1].HeldBack = false
@@ -119,7 +119,7 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 		silent := quiet1(0)
 		silent.SilentFrom = windowEnd(5 * time.Minute)
 		s.p = &Progress{End: windowEnd(0), Partitions: []Partition{silent}}
-		s.says(s.until(time.Minute), []string{"45s", "wait until 2026-03-01T12:07:00Z, when time.idle_grace is over and the clock counts instead"})
+		s.says(s.until(time.Minute), []string{"45s", "wait until 2026-03-01T12:07:00Z, when time.idle_grace ends and the clock decides"})
 	})
 	// A lower idle_grace would lose what such a partition brings after its pause.
 	for producer, rule := range map[bool]string{false: "lower time.idle_grace", true: "Keep time.idle_grace above the longest pause"} {
@@ -132,7 +132,7 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 	t.Run("silent for ever", func(t *testing.T) {
 		s := newStallScene(t, func(r *Rules) { r.idle = false })
 		s.p = &Progress{End: windowEnd(0), Partitions: []Partition{quiet1(2)}}
-		s.says(s.until(time.Minute), []string{"45s", "partition 2 of topic visits is silent", "wait until it has a record again"})
+		s.says(s.until(time.Minute), []string{"45s", "partition 2 of topic visits is silent", "wait until it has records again"})
 	})
 	t.Run("another partition falls silent", func(t *testing.T) {
 		s := newStallScene(t, nil)
@@ -158,7 +158,7 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 			{Doing: `asking for offsets of topic "ledger" partition 0`, Since: stallNoon.Add(21 * time.Second), Cause: errors.New("fewer replicas are in sync")},
 			{Doing: "another one", Since: stallNoon.Add(22 * time.Second), Cause: errors.New("fewer replicas are in sync")}}
 		s.says(s.until(time.Minute),
-			[]string{"50s", `appending to topic \"ledger\" partition 0: nothing listens there; asking for offsets of topic \"ledger\" partition 0: fewer replicas are in sync; other calls are waiting, too`})
+			[]string{"50s", `appending to topic \"ledger\" partition 0: nothing listens there; asking for offsets of topic \"ledger\" partition 0: fewer replicas are in sync; other calls are also waiting`})
 	})
 	t.Run("no broker", func(t *testing.T) {
 		s := newStallScene(t, nil)
@@ -167,7 +167,7 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 		s.down = []kafkalog.Trouble{{Doing: `reading topic "visits" partition 0`, Since: stallNoon.Add(20 * time.Second), Cause: errors.New("nothing listens there")}, {Since: stallNoon.Add(30 * time.Second)}}
 		s.p = nil // READ waits
 		s.says(s.until(2*time.Minute),
-			[]string{"50s", `no progress for 30s: Kafka has not answered properly since 2026-03-01T12:00:20Z: reading topic \"visits\" partition 0: nothing listens there; other calls are waiting, too`},
+			[]string{"50s", `no progress for 30s: Kafka has not answered properly since 2026-03-01T12:00:20Z: reading topic \"visits\" partition 0: nothing listens there; other calls are also waiting`},
 			[]string{"1m50s", "no progress for 1m30s"})
 		s.down = nil
 		s.says(s.until(3*time.Minute), []string{"2m1s", "Kafka answers properly again, after 1m41s"})
@@ -184,7 +184,7 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 		s.says(s.until(10*time.Minute),
 			[]string{"2s", "broker b:9092 unreachable since 2026-03-01T12:00:00Z: nothing listens there"}, []string{"1m2s", "since 2026-03-01T12:00:00Z"}, []string{"3m2s"}, []string{"7m2s"})
 		s.away = nil
-		s.says(s.until(11*time.Minute), []string{"10m1s", "broker b:9092 is back, after 10m1s"})
+		s.says(s.until(11*time.Minute), []string{"10m1s", "broker b:9092 answers again after 10m1s"})
 		s.away = away(11 * time.Minute) // its restart: nothing has to wait
 		s.says(s.until(11*time.Minute + time.Second))
 		s.away = nil

@@ -54,11 +54,11 @@ func Start(ctx context.Context, client *kafkalog.Client, s *Stalls, drain <-chan
 		case <-drain:
 			w.running.Go(func() {
 				if why := stuckCall(ctx, client.Troubles, stuckAfter); why != nil {
-					end(fmt.Errorf("draining: %w: the run ended without it, and the next run repeats the unfinished work (%s: %w)", deployment.ErrStuck, why.Doing, why.Cause))
+					end(fmt.Errorf("draining: %w: the run ended with unfinished work, which the next run repeats (%s: %w)", deployment.ErrStuck, why.Doing, why.Cause))
 				}
 			})
 			if err := client.Gone(ctx); err != nil {
-				end(fmt.Errorf("draining: %w: the run ended without one, and the next run repeats the unfinished work (%w)", deployment.ErrNoBroker, err))
+				end(fmt.Errorf("draining: %w: the run ended with unfinished work, which the next run repeats (%w)", deployment.ErrNoBroker, err))
 			}
 		}
 	})
