@@ -99,7 +99,7 @@ func TestWhatAKindOfMetricCannotHaveIsRefused(t *testing.T) {
 			edits[k.Texts.Label+" needs min and max"] = []string{"{min: 2, max: 10}", "{}"}
 			edits[k.Texts.Label+" that can be negative"] = []string{"min: 2", "min: -2", "absolute: 100", "relative: 0.1"}
 		} else {
-			edits["are for "+metrickind.Plural(metrickind.Valued())] = []string{"keys:", "bounds: {min: 2, max: 10}\n    keys:"}
+			edits["are only used with "+metrickind.Plural(metrickind.Valued())] = []string{"keys:", "bounds: {min: 2, max: 10}\n    keys:"}
 			delete(edits, "m "+k.Texts.Verb+" value")
 		}
 		if k.NotPrivate == "" {
