@@ -26,7 +26,7 @@ func TestRuleThePageSaysTheBiasOfPrivateKeys(t *testing.T) {
 	} {
 		html := render(t, test.sample, MaxPoints, written)
 		_, how, _ := strings.Cut(html, "How to read it")
-		if got := strings.Contains(how, "biased up"); got != test.want {
+		if got := strings.Contains(how, "are too high on average"); got != test.want {
 			t.Errorf("%s: the page says it: %t, want %t", name, got, test.want)
 		}
 	}
@@ -47,7 +47,7 @@ func TestRuleThePageSaysWhatTheBudgetPays(t *testing.T) {
 		"every user can take part in at least 89 windows</bdi>":                                        {views},
 		"every user can take part in at least 44 windows</bdi>":                                        {covered},
 		"every user can take part in up to 89 windows, as far as the other metrics leave budget</bdi>": {views, other},
-		"not enough for one window of a user who uses the bounds to the full</bdi>":                    {never},
+		"not enough for one window of a user who contributes as much as the bounds allow</bdi>":                    {never},
 	} {
 		d, err := compiled(metrics...)
 		if err != nil {

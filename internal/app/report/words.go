@@ -61,7 +61,7 @@ func (p promise) factor() string {
 func (p promise) uncovered(notes []string) []string {
 	out := append([]string(nil), notes...)
 	if p.trust == deployment.TrustProducer {
-		out = append(out, "The times in the records are believed: someone who can forge them can decide which records count.")
+		out = append(out, "Tollgate believes the times in the records: someone who can forge them can decide which records count.")
 	} else {
 		out = append(out, "Records that become visible after their window was closed are left out. Which ones these are depends on the brokers and their clock, and one person's traffic can influence it.")
 	}
@@ -100,7 +100,7 @@ func (f metricFacts) facts(valueField string) []fact {
 func (f metricFacts) lasts() string {
 	switch n := f.lifetime.Windows; {
 	case n == 0:
-		return "not enough for one window of a user who uses the bounds to the full"
+		return "not enough for one window of a user who contributes as much as the bounds allow"
 	case f.lifetime.UpTo:
 		return "every user can take part in up to " + plural(n, "window") + ", as far as the other metrics leave budget"
 	default:
@@ -116,13 +116,13 @@ func (f metricFacts) counted(valueField string) string {
 func (f metricFacts) keys() string {
 	switch {
 	case f.KeyMode == deployment.KeysFrom:
-		return "those that " + f.KeysFrom + " released for the same window"
+		return "the keys that " + f.KeysFrom + " released for the same window"
 	case f.KeyMode == deployment.KeysPrivate:
 		return "private: a key is released from a value of about " + terminal.Number(math.Ceil(f.threshold), 0) + " on. A key that is not released is absent, which does not mean zero"
 	case len(f.PublicKeys) == 1 && len(f.PublicKeys[0]) == 0:
 		return "no keys: everything is counted together"
 	}
-	return plural(uint64(len(f.PublicKeys)), "public key") + ", released in every window, also at zero"
+	return plural(uint64(len(f.PublicKeys)), "public key") + ", released in every window, even at zero"
 }
 
 func (f metricFacts) bounds() string {

@@ -37,7 +37,7 @@ func bad(parameter, format string, args ...any) error {
 func parseQuery(raw string) (*query, error) {
 	given, err := url.ParseQuery(raw)
 	if err != nil {
-		return nil, bad("", "the query cannot be read: write name=value with & between them, and percent-encode names and values")
+		return nil, bad("", "the query is not valid: write name=value with & between them, and percent-encode names and values")
 	}
 	q := &query{from: math.MinInt64, to: math.MaxInt64, limit: defaultLimit}
 	for name, values := range given {
@@ -81,14 +81,14 @@ var parameters = map[string]func(q *query, text string) error{
 	"limit": func(q *query, text string) (err error) {
 		q.limit, err = strconv.Atoi(text)
 		if err != nil || q.limit < 1 || q.limit > maxLimit {
-			return bad("limit", "limit must be a whole number from 1 to %d: to have more values, ask again with after", maxLimit)
+			return bad("limit", "limit must be a whole number from 1 to %d: for more values, ask again with after", maxLimit)
 		}
 		return nil
 	},
 	"after": func(q *query, text string) error {
 		after, ok := parseCursor(text)
 		if !ok {
-			return bad("after", "after must be the next of an earlier answer, as it was there")
+			return bad("after", "after must be the field next of an earlier answer, unchanged")
 		}
 		q.after = &after
 		return nil

@@ -44,7 +44,7 @@ func newServer(d *deployment.Deployment, o Options) (*server, error) {
 func (s *server) show(rows []schemas.Release, complete bool) error {
 	text := "Values are still being read."
 	if complete {
-		text = fmt.Sprintf("Live: of each metric the newest windows, %s at most.", terminal.Number(float64(s.options.Keep), 0))
+		text = fmt.Sprintf("Live: the newest windows of each metric, at most %s.", terminal.Number(float64(s.options.Keep), 0))
 	}
 	title := s.options.Title
 	if title == "" {
@@ -54,7 +54,7 @@ func (s *server) show(rows []schemas.Release, complete bool) error {
 	if complete {
 		all, behind := s.otherwise(rows)
 		if len(all) > 0 {
-			mark = "The newest values were released under another configuration than the one that is described here."
+			mark = "The newest values were released under another configuration than the one described here."
 		}
 		if len(behind) > 0 && !s.warned {
 			s.options.Logger.Warn("the newest values were released under another configuration: start tollgate serve again with the configuration in force", "metrics", behind)
@@ -194,7 +194,7 @@ func (s *server) handler() (http.Handler, error) {
 		routes[path] = s.metrics.counted(path, h)
 	}
 	unknown := s.metrics.counted("other", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fail(w, http.StatusNotFound, errorAnswer{Error: "there is nothing at this address: /openapi.yaml says what there is"})
+		fail(w, http.StatusNotFound, errorAnswer{Error: "nothing is at this address: /openapi.yaml lists all addresses"})
 	}))
 	refused := func(code int, text string) http.Handler {
 		return s.metrics.counted("other", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -204,7 +204,7 @@ func (s *server) handler() (http.Handler, error) {
 	}
 	method := refused(http.StatusMethodNotAllowed, "only GET and HEAD are answered")
 	long := refused(http.StatusRequestURITooLong, fmt.Sprintf("the address is longer than %d bytes", maxURL))
-	withBody := refused(http.StatusBadRequest, "a request has no body here: put parameters into the query")
+	withBody := refused(http.StatusBadRequest, "a request must not have a body: put parameters into the query")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		secure(w.Header())
 		h := routes[r.URL.Path]

@@ -154,7 +154,7 @@ func TestBadQueriesSayWhatToDo(t *testing.T) {
 		"limit=1001":                     "ask again with after",
 		"limit=ten":                      "limit must be",
 		"limit=":                         "limit must be",
-		"after=xyz":                      "after must be the next of an earlier answer",
+		"after=xyz":                      "after must be the field next of an earlier answer",
 		"after=":                         "after must be",
 		"after=W10":                      "after must be",
 		"metric=views&metric=views":      "metric is given more than once",
@@ -187,7 +187,7 @@ func TestNothingElseIsAnswered(t *testing.T) {
 	for _, path := range []string{
 		"/index.html", "//", "/v1", "/v1/", "/v1/releases/", "/v1/../metrics", "/..", "/%2e%2e/etc/passwd", "/debug/pprof/", "/favicon.ico", "/robots.txt", "/-/", "/v2/releases", "/V1/metrics",
 	} {
-		if answer := s.get(path); answer.code != http.StatusNotFound || !strings.Contains(answer.body, "/openapi.yaml says what there is") {
+		if answer := s.get(path); answer.code != http.StatusNotFound || !strings.Contains(answer.body, "/openapi.yaml lists all addresses") {
 			t.Errorf("%s: %+v", path, answer)
 		}
 	}

@@ -142,8 +142,8 @@ class Chart {
     }));
     const said = ["Values of the last window, " + windowText(m.start(newest), m.end(newest)) + ". Strips: full where " + (m.aims ? "as exact as asked, thin where less" : "released") + ", empty where not released."];
     if (m.asked) said.push(m.asked + ".");
-    if (wide < 2) said.push("There are more windows than room: each pixel spans the least and the greatest of about " + Math.max(2, Math.round(1 / wide)) + ". Zoom in to see single windows.");
-    if (m.sliding) said.push("Windows overlap; each stands at its end.");
+    if (wide < 2) said.push("There are more windows than pixels: each pixel shows the least and the greatest of about " + Math.max(2, Math.round(1 / wide)) + ". Zoom in to see single windows.");
+    if (m.sliding) said.push("Windows overlap; each is drawn at its end.");
     this.said.textContent = said.join(" ");
   }
 
