@@ -26,7 +26,7 @@ func TestRuleThePageSaysTheBiasOfPrivateKeys(t *testing.T) {
 	} {
 		html := render(t, test.sample, MaxPoints, written)
 		_, how, _ := strings.Cut(html, "How to read it")
-		if got := strings.Contains(how, "are too high on average"); got != test.want {
+		if got := strings.Contains(how, "biased up"); got != test.want {
 			t.Errorf("%s: the page says it: %t, want %t", name, got, test.want)
 		}
 	}

@@ -53,7 +53,7 @@ func AwaitBroker(ctx context.Context, kafka *deployment.Kafka, limit time.Durati
 		}
 		if !slow && ctx.Err() == nil {
 			slow = true
-			log.Warn("waiting for a broker: none has answered yet" + upTo())
+			log.Warn("no broker has answered yet, waiting for one" + upTo())
 		}
 		return <-over
 	}
@@ -76,7 +76,7 @@ func AwaitBroker(ctx context.Context, kafka *deployment.Kafka, limit time.Durati
 		case waited >= limit:
 			return err
 		case told.Due(time.Now()):
-			log.Warn(fmt.Sprintf("waiting for a broker%s, because none answers: %v", upTo(), err))
+			log.Warn(fmt.Sprintf("no broker answers, waiting for one%s: %v", upTo(), err))
 		}
 		select {
 		case <-ctx.Done():
