@@ -47,7 +47,7 @@ func TestRuleThePageSaysWhatTheBudgetPays(t *testing.T) {
 		"every user can take part in at least 89 windows</bdi>":                                        {views},
 		"every user can take part in at least 44 windows</bdi>":                                        {covered},
 		"every user can take part in up to 89 windows, as far as the other metrics leave budget</bdi>": {views, other},
-		"not enough for one window of a user who contributes as much as the bounds allow</bdi>":                    {never},
+		"not enough for one window of a user who contributes as much as the bounds allow</bdi>":        {never},
 	} {
 		d, err := compiled(metrics...)
 		if err != nil {
