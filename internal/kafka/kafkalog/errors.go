@@ -36,7 +36,7 @@ var (
 	// ErrSequence is returned when the partition does not continue where this producer's
 	// acknowledged records end, and the batch is not in the log: acknowledged records were lost, or
 	// the broker forgot the producer. Read the log again before writing more.
-	ErrSequence = errors.New("the the log does not continue this producer's records")
+	ErrSequence = errors.New("log does not continue this producer's records")
 	// ErrTooLarge is returned for a message that does not fit in one batch. The limits are
 	// Config.MaxBatchBytes here and max.message.bytes of the topic.
 	ErrTooLarge = errors.New("message too large")
