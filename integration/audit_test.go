@@ -182,13 +182,13 @@ func (a *auditor) compare(s schemas.Snapshot, turn uint64) error {
 }
 
 // brings returns what an individual contributes to a window, from the slices that lie in it.
-func (a *auditor) brings(turn uint64, window schemas.MetricWindow, owner reference.Owner) map[string]int64 {
+func (a *auditor) brings(turn uint64, window schemas.MetricWindow, owner reference.Owner) reference.Contribution {
 	spec := a.config.Metrics[window.Metric]
 	bit := slices.Index(a.config.Format.Filters, spec.Filter)
 	var visits []reference.Visit
 	for t := turn; t > 0 && a.ends[t-1] > window.WindowStart; t-- {
 		list := a.slices[t][owner].events
-		if spec.Kind == "sum" {
+		if spec.Kind == "sum" || spec.Kind == "mean" {
 			list = a.slices[t][owner].values
 		}
 		for _, l := range list {
@@ -197,7 +197,7 @@ func (a *auditor) brings(turn uint64, window schemas.MetricWindow, owner referen
 			}
 		}
 	}
-	return reference.Contribute(a.hasher, spec, owner, visits).Counts
+	return reference.Contribute(a.hasher, spec, owner, visits)
 }
 
 // reserve reserves the worst case of a turn beside those of the turns before it in its span.
@@ -216,16 +216,22 @@ func (a *auditor) reserve(turn uint64, delta schemas.Delta, user schemas.DeltaUs
 			continue
 		}
 		brings := a.brings(turn, window, owner)
-		if len(brings) == 0 {
+		if len(brings.Counts) == 0 {
 			return fmt.Errorf("a user was admitted to metric %d with nothing", window.Metric)
 		}
 		spec := a.config.Metrics[window.Metric]
-		for key, c := range brings {
+		for key, c := range brings.Counts {
 			reserved.Add(reserved, reference.Charge(c, spec.Top.Big()))
 			actual.Add(actual, reference.Charge(c, a.paid(turn, window, key)))
 			if spec.KeyMode == "private" {
 				account.Keys.Add(account.Keys, spec.DeltaKey.Big())
 			}
+		}
+		for key, c := range brings.Offsets {
+			second := window
+			second.Metric = uint32(slices.IndexFunc(a.config.Metrics, func(m schemas.MetricSpec) bool { return m.Kind == "mean_offset" && m.Of == spec.Name }))
+			reserved.Add(reserved, reference.Charge(c, a.config.Metrics[second.Metric].Top.Big()))
+			actual.Add(actual, reference.Charge(c, a.paid(turn, second, key)))
 		}
 		if next := int(window.Metric) + 1; next < len(a.config.Metrics) && a.config.Metrics[next].Kind == "coverage" {
 			reserved.Add(reserved, reference.Charge(1, a.config.Metrics[next].Top.Big()))

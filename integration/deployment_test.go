@@ -317,10 +317,7 @@ func (d *deployment) referenceConfig() reference.Config {
 
 // referenceOf returns one generation's configuration.
 func (d *deployment) referenceOf(config pipeline.Config, compiled *pipeline.Deployment) reference.Config {
-	var metrics []schemas.MetricSpec
-	for _, m := range compiled.Metrics {
-		metrics = append(metrics, m.Spec)
-	}
+	metrics := compiled.Specs()
 	budget := compiled.Budget
 	slide := time.Duration(0) // the smallest
 	format := config.Events.Format

@@ -82,7 +82,7 @@ func drawMixed(t *testing.T, random *rand.Rand, broker, name string, unit time.D
 func drawMetric(random *rand.Rand, c *pipeline.Config, name string, unit time.Duration) pipeline.Metric {
 	slide := unit * time.Duration(1+random.IntN(3))
 	m := pipeline.Metric{
-		Name: name, Kind: []string{"events", "distinct_users", "sum"}[random.IntN(3)],
+		Name: name, Kind: []string{"events", "distinct_users", "sum", "mean"}[random.IntN(4)],
 		Window: slide * time.Duration(1+random.IntN(6)), Slide: slide,
 		Keys:           pipeline.Keys{Mode: pipeline.KeysPublic, List: []string{"p00", "p01", "p02", "nobody"}},
 		MaxKeysPerUser: 1 + random.IntN(4), MaxEventsPerKey: 1 + random.IntN(3),
@@ -112,6 +112,10 @@ func drawMetric(random *rand.Rand, c *pipeline.Config, name string, unit time.Du
 		if m.Min < 0 {
 			m.Target.Relative = 0
 		}
+	}
+	if m.Kind == "mean" {
+		m.Min = int64(random.IntN(8) - 6)
+		m.Max = m.Min + int64(1+random.IntN(20))
 	}
 	if random.IntN(3) == 0 {
 		m.Coverage = &pipeline.Coverage{Share: []float64{0, 0.01, 0.3}[random.IntN(3)]}

@@ -65,6 +65,11 @@ func (m *MetricSpec) Route() string {
 	return m.Name
 }
 
+// IsCovered reports whether the metric after metric i is its coverage.
+func IsCovered(metrics []MetricSpec, i int) bool {
+	return i+1 < len(metrics) && metrics[i+1].Of == metrics[i].Name && !metrickind.Of(metrics[i+1].Kind).Component
+}
+
 // HasTarget reports whether the metric has a target; without one every count is as precise as the
 // budget allows, and Release.Met is always false.
 func (m *MetricSpec) HasTarget() bool { return m.Relative > 0 || m.Absolute > 0 }

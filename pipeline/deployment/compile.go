@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -32,6 +33,7 @@ type CompiledMetric struct {
 	Spec   schemas.MetricSpec   // its definition
 	Digest [32]byte             // of Spec
 	Plan   *noisereduction.Plan // its ladder, stop rule and threshold
+	Second *schemas.MetricSpec  // the second component of its counts; nil: none
 }
 
 // Compile checks a configuration, fills in its defaults, and computes the budget, its
@@ -50,17 +52,14 @@ func Compile(cfg Config) (*Deployment, error) {
 	if err != nil {
 		return nil, err
 	}
-	var specs []schemas.MetricSpec
 	for i := range cfg.Metrics {
 		compiled, err := compileMetric(d, &cfg.Metrics[i], parts[i])
 		if err != nil {
 			return nil, err
 		}
 		d.Metrics = append(d.Metrics, compiled...)
-		for _, m := range compiled {
-			specs = append(specs, m.Spec)
-		}
 	}
+	specs := d.Specs()
 	if d.Config.Events.Format.Filters = schemas.Filters(specs); len(d.Config.Events.Format.Filters) > maxFilters {
 		return nil, Invalid("metrics", "they have %d different filters, and at most %d are possible: use one filter for several metrics, or two deployments", len(d.Config.Events.Format.Filters), maxFilters)
 	}
@@ -183,12 +182,15 @@ func compileMetric(d *Deployment, m *Metric, a allotment) ([]CompiledMetric, err
 		spec.Period = d.Config.Privacy.Period.String()
 	}
 	counted, err := compileSpec(spec)
+	if pair := metrickind.Of(m.Kind).Pair; err == nil && pair != nil {
+		counted.Second, err = secondSpec(spec, pair)
+	}
 	if err != nil || m.Coverage == nil {
 		return []CompiledMetric{counted}, err
 	}
 	target := m.Coverage.Target
 	cover := spec
-	cover.Name, cover.Kind, cover.Filter, cover.Of = coverageName(m.Name), metrickind.Derived().Name, "", m.Name
+	cover.Name, cover.Kind, cover.Filter, cover.Of = coverageName(m.Name), metrickind.Covering().Name, "", m.Name
 	cover.MaxKeysPerUser, cover.MaxEventsPerKey, cover.Min, cover.Max = 1, 1, 0, 0
 	cover.LadderKind, cover.LadderFactor, cover.First, cover.Top = "adaptive", 2, a.coverageFirst, a.coverageTop
 	cover.Relative, cover.Absolute, cover.Confidence = target.Relative, target.Absolute, target.Confidence
@@ -197,8 +199,30 @@ func compileMetric(d *Deployment, m *Metric, a allotment) ([]CompiledMetric, err
 	return []CompiledMetric{counted, covering}, err
 }
 
+// secondSpec returns the definition of the second components of a metric's counts.
+func secondSpec(of schemas.MetricSpec, pair *metrickind.Pair) (*schemas.MetricSpec, error) {
+	kind := metrickind.Of(pair.Component)
+	second := of
+	second.Name, second.Kind, second.Of = kind.Beside(of.Name), kind.Name, of.Name
+	second.LadderKind, second.LadderFactor = "geometric", 2
+	second.Relative, second.Absolute = 0, 0
+	second.KeyMode, second.KeysFrom, second.PublicKeys, second.DeltaKey = KeysFrom, of.Route(), nil, units.Delta{}
+	top, err := units.PrecisionFromBig(pair.SecondTop(of.Bounds(), of.Top.Big()))
+	if err != nil {
+		return nil, fmt.Errorf("computing the precision of metric %s: %w", second.Name, err)
+	}
+	second.First, second.Top = top, top
+	if least, err := release.SecondPrecision(&of, &second, of.First); err != nil || least.Cmp(leastSecond) < 0 {
+		return nil, Invalid("metrics."+of.Name+".bounds", "from min to max is too far for the noise that the budget allows: give values in a coarser unit, or min and max that are nearer to each other")
+	}
+	return &second, nil
+}
+
+// leastSecond is the least precision that can be drawn, with room to spare.
+var leastSecond = units.Precision{Lo: 1 << 10}
+
 // coverageName returns the name under which a metric's coverage is released.
-func coverageName(metric string) string { return metrickind.Derived().Beside(metric) }
+func coverageName(metric string) string { return metrickind.Covering().Beside(metric) }
 
 func compileSpec(spec schemas.MetricSpec) (CompiledMetric, error) {
 	plan, err := release.PlanOf(&spec)
@@ -209,11 +233,16 @@ func compileSpec(spec schemas.MetricSpec) (CompiledMetric, error) {
 }
 
 // Specs returns the definitions of the deployment's metrics, in the order of
-// Deployment.Metrics.
-func Specs(d *Deployment) []schemas.MetricSpec {
+// Deployment.Metrics, and after them those of second components.
+func (d *Deployment) Specs() []schemas.MetricSpec {
 	specs := make([]schemas.MetricSpec, len(d.Metrics))
 	for i := range d.Metrics {
 		specs[i] = d.Metrics[i].Spec
+	}
+	for i := range d.Metrics {
+		if second := d.Metrics[i].Second; second != nil {
+			specs = append(specs, *second)
+		}
 	}
 	return specs
 }

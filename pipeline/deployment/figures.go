@@ -33,6 +33,9 @@ func FiguresOf(b budgets.Budget, metrics []schemas.MetricSpec) ([]Figures, error
 	var all []Figures
 	for i := range metrics {
 		m := &metrics[i]
+		if metrickind.Of(m.Kind).Component {
+			continue // a part of its metric's value
+		}
 		plan, err := release.PlanOf(m)
 		if err != nil {
 			return nil, err
@@ -46,7 +49,7 @@ func FiguresOf(b budgets.Budget, metrics []schemas.MetricSpec) ([]Figures, error
 		}
 		if !metrickind.Of(m.Kind).Derived {
 			coverage := new(big.Int)
-			if i+1 < len(metrics) && metrics[i+1].Of == m.Name {
+			if schemas.IsCovered(metrics, i) {
 				coverage = charge(big.NewInt(1), metrics[i+1].Top)
 			}
 			f.Windows = windowsAlone(b, m, coverage)
@@ -59,8 +62,7 @@ func FiguresOf(b budgets.Budget, metrics []schemas.MetricSpec) ([]Figures, error
 // windowsAlone divides a whole budget, in B² and in δ, by what a window costs a user. coverage is
 // the part of that which goes to the metric's coverage, in account units.
 func windowsAlone(b budgets.Budget, m *schemas.MetricSpec, coverage *big.Int) uint64 {
-	c := big.NewInt(metrickind.Of(m.Kind).Sensitivity(metrickind.Bounds{Events: int64(m.MaxEventsPerKey), Min: m.Min, Max: m.Max}))
-	worst := charge(c.Mul(c, c), m.Top)
+	worst := worstOfKey(metrickind.Of(m.Kind), m.Bounds(), m.Top)
 	worst.Mul(worst, big.NewInt(int64(m.MaxKeysPerUser))).Add(worst, coverage)
 	windows := worst.Div(accountUnits(b.Mu2), worst)
 	if !m.DeltaKey.IsZero() {

@@ -72,16 +72,31 @@ func split(metrics []Metric, b budgets.Budget) ([]allotment, error) {
 var twoTo40 = new(big.Int).Lsh(big.NewInt(1), 40)
 
 // worst returns what one window costs a user at most, in account units: K counts at
-// the top, each charged in whole units, and what coverage takes beside them.
+// the top, each component charged in whole units, and what coverage takes beside them.
 func (m *Metric) worst(top units.Precision, coverage *big.Int) *big.Int {
-	w := charge(m.square(), top)
+	w := worstOfKey(metrickind.Of(m.Kind), m.bounds(), top)
 	return w.Mul(w, big.NewInt(int64(m.MaxKeysPerUser))).Add(w, coverage)
 }
 
+// worstOfKey returns what one count costs a user at most, in account units, with all its
+// components.
+func worstOfKey(kind metrickind.Kind, b metrickind.Bounds, top units.Precision) *big.Int {
+	w := charge(squareOf(kind.Sensitivity(b)), top)
+	if kind.Pair != nil {
+		second := metrickind.Of(kind.Pair.Component)
+		w.Add(w, chargeBig(squareOf(second.Sensitivity(b)), kind.Pair.SecondTop(b, top.Big())))
+	}
+	return w
+}
+
+func squareOf(c int64) *big.Int { return new(big.Int).Mul(big.NewInt(c), big.NewInt(c)) }
+
 // charge is units.Charge of a squared contribution, where it need not fit an
 // account: ⌈c²·u·2^-40⌉.
-func charge(square *big.Int, u units.Precision) *big.Int {
-	w := new(big.Int).Mul(u.Big(), square)
+func charge(square *big.Int, u units.Precision) *big.Int { return chargeBig(square, u.Big()) }
+
+func chargeBig(square, u *big.Int) *big.Int {
+	w := new(big.Int).Mul(u, square)
 	return w.Add(w, new(big.Int).Sub(twoTo40, big.NewInt(1))).Rsh(w, 40)
 }
 
@@ -94,10 +109,7 @@ func (m *Metric) bounds() metrickind.Bounds {
 	return metrickind.Bounds{Events: int64(m.MaxEventsPerKey), Min: m.Min, Max: m.Max}
 }
 
-func (m *Metric) square() *big.Int {
-	c := big.NewInt(m.contribution())
-	return c.Mul(c, c)
-}
+func (m *Metric) square() *big.Int { return squareOf(m.contribution()) }
 
 // besideCap is what coverage costs in one window beside an explicit cap, in
 // account units: the coverage's share of both.
@@ -236,8 +248,8 @@ func allotted(m *Metric, rest *big.Rat, s share, b budgets.Budget) (allotment, e
 // sharedTop returns u_top from a metric's part of B², with the account units of its
 // coverage in one window. Each of the K charges of a window is rounded up on its
 // own, so the part is divided into whole account units first:
-// ⌈C²·u_top·2^-40⌉ ≤ ⌊rest/K⌋. Dividing once by N·K·C² would leave the last
-// window short of some units.
+// ⌈C²·u_top·2^-40⌉ ≤ ⌊rest/K⌋, where K counts each component. Dividing once by N·K·C² would leave
+// the last window short of some units.
 func sharedTop(m *Metric, part *big.Rat) (top, coverage *big.Int) {
 	window := floorDiv(part, big.NewInt(int64(m.LastAtLeast)))
 	coverage = new(big.Int)
@@ -246,9 +258,17 @@ func sharedTop(m *Metric, part *big.Rat) (top, coverage *big.Int) {
 		coverage = floorDiv(share.Mul(share, new(big.Rat).SetInt(window)), big.NewInt(1))
 	}
 	window.Sub(window, coverage)
-	window.Div(window, big.NewInt(int64(m.MaxKeysPerUser)))
+	window.Div(window, big.NewInt(int64(m.MaxKeysPerUser)*components(m.Kind)))
 	window.Mul(window, twoTo40)
 	return window.Div(window, m.square()), coverage
+}
+
+// components returns how many components a count of a kind has. All cost a user the same at most.
+func components(kind string) int64 {
+	if metrickind.Of(kind).Pair != nil {
+		return 2
+	}
+	return 1
 }
 
 // cover sets the ladder of a metric's coverage, to which a user contributes 1.
@@ -295,7 +315,7 @@ func firstRung(m *Metric, top units.Precision) (units.Precision, error) {
 		}
 		first, err = units.PrecisionFromSigma(sigma)
 	default:
-		first, err = units.PrecisionFromBig(new(big.Int).Rsh(top.Big(), 24))
+		first, err = units.PrecisionFromBig(defaultFirst(m, top.Big()))
 	}
 	if err != nil || first.IsZero() {
 		return first, Invalid(field, "the first rung has no precision left: %s", refineFirst(m))
@@ -304,6 +324,23 @@ func firstRung(m *Metric, top units.Precision) (units.Precision, error) {
 		return first, Invalid(field, "the first rung would be finer than the top, whose σ is %s: give ladder.first_sigma: %s or more%s", atLeastText(1/math.Sqrt(top.Float())), atLeastText(1/math.Sqrt(top.Float())), insteadOf(m))
 	}
 	return first, nil
+}
+
+// defaultFirst is the top less 24 binary places, or as much more as a second component needs to be
+// drawn, but at most the top.
+func defaultFirst(m *Metric, top *big.Int) *big.Int {
+	first := new(big.Int).Rsh(top, 24)
+	if components(m.Kind) > 1 {
+		least := new(big.Int).Mul(leastSecond.Big(), squareOf(m.Max-m.Min))
+		least.Lsh(least, 1)
+		switch {
+		case least.Cmp(top) > 0:
+			return top
+		case least.Cmp(first) > 0:
+			return least
+		}
+	}
+	return first
 }
 
 // refineFirst says which field makes the first rung too coarse, as a remedy.

@@ -12,6 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/units"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
 const (
@@ -253,11 +254,36 @@ func (m *Metric) checkValues() error {
 	case m.Max > most || m.Min < -most:
 		return Invalid(at("bounds"), "max_events_per_key (%d) times the greatest value is above 2^36, which no account can be charged for: with this max_events_per_key values can go from %d to %d; choose a coarser unit, or a max_events_per_key of 1", m.MaxEventsPerKey, -most, most)
 	}
+	if kind.Pair != nil {
+		return m.checkPair(kind)
+	}
 	if least, _ := kind.Range(m.bounds()); least < 0 && m.Target.Relative != 0 {
 		return Invalid(at("target.relative"), "a %s that can be negative has no relative error; give an absolute target, or a min of 0 or more", kind.Texts.Label)
 	}
+	return m.checkPrivate(kind)
+}
+
+// checkPair looks at the bounds and the target of a kind with two components.
+func (m *Metric) checkPair(kind metrickind.Kind) error {
+	at := func(field string) string { return "metrics." + m.Name + "." + field }
+	most := int64(maxSum / 2 / m.MaxEventsPerKey)
+	aim, wanted := kind.Pair.Aim(m.bounds(), m.Target.Relative, m.Target.Absolute), m.Target.Relative != 0 || m.Target.Absolute != 0
+	switch twentieth := float64(m.Max-m.Min) / 20; {
+	case m.Min == m.Max:
+		return Invalid(at("bounds.max"), "a %s needs a min below max, to which every value is clamped, for example min: 0, max: 100", kind.Texts.Label)
+	case m.Max-m.Min > most:
+		return Invalid(at("bounds"), "max_events_per_key (%d) times max − min is above 2^35, which no account can be charged for: max may be %d above min; choose a coarser unit, or a max_events_per_key of 1", m.MaxEventsPerKey, most)
+	case wanted && aim == 0:
+		return Invalid(at("target.relative"), "a %s that can be 0 has no relative error: give an absolute target, in the unit of the values, for example absolute: %v, or a min above 0", kind.Texts.Label, twentieth)
+	case wanted && (noisereduction.Target{Relative: aim, Confidence: 0.95}).Check() != nil:
+		return Invalid(at("target"), "it is too fine for values from %d to %d: give for example absolute: %v", m.Min, m.Max, twentieth)
+	}
+	return m.checkPrivate(kind)
+}
+
+func (m *Metric) checkPrivate(kind metrickind.Kind) error {
 	if m.Keys.Mode == KeysPrivate && kind.NotPrivate != "" {
-		return Invalid(at("keys"), "%s: take the keys of a metric that counts (keys_from), or list public ones", kind.NotPrivate)
+		return Invalid("metrics."+m.Name+".keys", "%s: take the keys of a metric that counts (keys_from), or list public ones", kind.NotPrivate)
 	}
 	return nil
 }
@@ -274,6 +300,11 @@ func (c *Config) checkTogether() error {
 		slides = append(slides, m.Slide.Milliseconds())
 		if m.Coverage != nil && byName[coverageName(m.Name)] != nil {
 			return Invalid("metrics."+m.Name+".coverage", "it is released as %q, which is the name of another metric: rename one of them", coverageName(m.Name))
+		}
+		if pair := metrickind.Of(m.Kind).Pair; pair != nil {
+			if name := metrickind.Of(pair.Component).Beside(m.Name); byName[name] != nil {
+				return Invalid("metrics."+name, "metric %s needs this name for a part of its values: give this metric another one", m.Name)
+			}
 		}
 		if kind := metrickind.Of(m.Kind); kind.Values && c.Events.Format.Value == "" {
 			return Invalid("events.fields.value", "metric %s %s values: name the field that holds them", m.Name, kind.Texts.Verb)

@@ -4,9 +4,9 @@ import "strings"
 
 // Find returns the entry of a kind; ok is false if the table has no kind of that name.
 func Find(name string) (k Kind, ok bool) {
-	for i := range kinds {
-		if kinds[i].Name == name {
-			return kinds[i], true
+	for _, k := range kinds() {
+		if k.Name == name {
+			return k, true
 		}
 	}
 	return Kind{}, false
@@ -35,9 +35,9 @@ func Counting() []Kind { return where(func(k *Kind) bool { return !k.Derived && 
 // Valued returns the kinds that take values, and so need a value field, min and max.
 func Valued() []Kind { return where(func(k *Kind) bool { return k.Values }) }
 
-// Derived returns the kind of the metric that is released beside another one whose configuration
+// Covering returns the kind of the metric that is released beside another one whose configuration
 // asks for its coverage.
-func Derived() Kind { return where(func(k *Kind) bool { return k.Derived })[0] }
+func Covering() Kind { return where(func(k *Kind) bool { return k.Derived && !k.Component })[0] }
 
 // Beside returns the name of the metric of a derived kind beside metric: metric's name, a dot and
 // the name of the kind.
@@ -64,9 +64,9 @@ func Listed(list []string, before string) string {
 }
 
 func where(keep func(*Kind) bool) (out []Kind) {
-	for i := range kinds {
-		if keep(&kinds[i]) {
-			out = append(out, kinds[i])
+	for _, k := range kinds() {
+		if keep(&k) {
+			out = append(out, k)
 		}
 	}
 	return out

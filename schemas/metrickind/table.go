@@ -1,128 +1,14 @@
 package metrickind
 
-import "math"
-
-// The kinds of metrics, for tests and for users of the library. Other code that ships looks up the
-// entry with the name that a metric's definition has.
-const (
-	Events        = "events"         // how many events
-	DistinctUsers = "distinct_users" // how many users
-	Sum           = "sum"            // the sum of a value
-	Coverage      = "coverage"       // how many users were admitted to a window of another metric
-)
-
-// Kind is everything by which metrics of one kind differ from those of another. A count is what a
-// metric has for one window and key.
-type Kind struct {
-	// Name stands in configurations, definitions and releases.
-	Name string
-
-	// Range is what one user can add to one count: from least ≤ 0 to greatest ≥ 0, in units of the
-	// count. The bounds must fit together, see Bounds.
-	Range func(b Bounds) (least, greatest int64)
-	// Contribution returns what a user with so many events (at least 1) of a key in a window adds
-	// to the count, and how many of these events are counted; the others are clipped. It is nil for
-	// kinds with Values and for derived kinds.
-	Contribution func(events uint64, b Bounds) (counted uint64, total int64)
-	// Values says that the values of events are summed: of a user's events of a key the
-	// Bounds.Events with the least ranks are kept, each value is clamped to Bounds.Min and
-	// Bounds.Max, and the clamped values are added up. Such a metric needs a value field, min and
-	// max, and contributions have the values of its events one by one.
-	Values bool
-	// EventBound says that Bounds.Events limits a contribution.
-	EventBound bool
-	// OncePerUser says that a user whose events of a window lie in several budget periods is
-	// counted once, though charged once for each period.
-	OncePerUser bool
-	// NotPrivate says why keys cannot be private; "" if they can. The threshold of private keys has
-	// to hide Sensitivity.
-	NotPrivate string
-	// Derived says that no configuration names the kind: such a metric stands after the metric that
-	// it is derived from, takes no events, and counts the users who were admitted to that metric's
-	// windows. It has one public key, the empty one, and shares the admission of that metric.
-	Derived bool
-
-	Texts Texts
+// kinds returns the table: a line for each kind, whose file has everything else. Those that a
+// configuration can name stand in the order in which texts list them; the first is the default.
+func kinds() []Kind {
+	return []Kind{
+		events(),
+		distinctUsers(),
+		sum(),
+		mean(),
+		meanOffset(),
+		coverage(),
+	}
 }
-
-// Texts are what people read of a kind.
-type Texts struct {
-	// Counted is what is counted, in the reference of the configuration; "" for derived kinds.
-	Counted string
-	// Label is the kind in a heading; for kinds with Values also the name of one count, as in "a
-	// sum needs min and max".
-	Label string
-	// Value says what a count is. {value} stands for the value field, {min} and {max} for the
-	// bounds of values, {of} for the metric that a derived one is derived from.
-	Value string
-	// NoKey is shown instead of the empty key.
-	NoKey string
-	// Verb is what a metric does to its values, as in "metric m sums values"; "" for kinds without
-	// Values.
-	Verb string
-}
-
-// Bounds are a metric's limits on what one user adds to one count: Events ≥ 1 events of a key in a
-// window, and for kinds with Values Min ≤ Max for each value. Events times the greatest absolute
-// value must fit an int64.
-type Bounds struct{ Events, Min, Max int64 }
-
-// Sensitivity returns by how much one user changes one count at most, in units of the count. With
-// sensitivity c, a release costs the user c² times its precision (units.Charge), and the threshold
-// of a private key has to hide c.
-func (k Kind) Sensitivity(b Bounds) int64 {
-	least, greatest := k.Range(b)
-	return max(-least, greatest)
-}
-
-// together is shown instead of the empty key by kinds that have no text of their own for it.
-const together = "all together"
-
-// kinds is the table. The kinds that a configuration can name stand in the order in which texts
-// list them; the first is the default.
-var kinds = [...]Kind{
-	{
-		Name:  Events,
-		Range: func(b Bounds) (least, greatest int64) { return 0, b.Events },
-		Contribution: func(events uint64, b Bounds) (counted uint64, total int64) {
-			counted = min(events, uint64(b.Events))
-			return counted, int64(counted)
-		},
-		EventBound: true,
-		Texts:      Texts{Counted: "events", Label: "events", Value: "number of events", NoKey: together},
-	},
-	{
-		Name:         DistinctUsers,
-		Range:        func(Bounds) (least, greatest int64) { return 0, 1 },
-		Contribution: func(events uint64, _ Bounds) (counted uint64, total int64) { return events, 1 },
-		OncePerUser:  true,
-		Texts:        Texts{Counted: "users", Label: "distinct users", Value: "number of different users", NoKey: together},
-	},
-	{
-		Name: Sum,
-		Range: func(b Bounds) (least, greatest int64) {
-			return b.Events * min(b.Min, 0), b.Events * max(b.Max, 0)
-		},
-		Values:     true,
-		EventBound: true,
-		NotPrivate: "the size of a sum says nothing about how many users have a key",
-		Texts: Texts{
-			Counted: "the value field's total", Label: "sum", NoKey: together, Verb: "sums",
-			Value: "sum of {value}, each value clamped to {min} to {max}",
-		},
-	},
-	{
-		Name:        Coverage,
-		Range:       func(Bounds) (least, greatest int64) { return 0, 1 },
-		OncePerUser: true,
-		NotPrivate:  "users are counted all together",
-		Derived:     true,
-		Texts: Texts{
-			Label: "coverage", NoKey: "admitted users",
-			Value: "number of users who were admitted to {of}: the others have spent their budget and are missing there",
-		},
-	},
-}
-
-// unlimited is the Range of a kind that is not in the table: no account pays for it.
-func unlimited(Bounds) (least, greatest int64) { return -math.MaxInt64, math.MaxInt64 }

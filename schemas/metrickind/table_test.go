@@ -43,7 +43,7 @@ func TestEveryEntryIsWhole(t *testing.T) {
 
 // Definitions and headers of deployments that run have these names.
 func TestNamesAreThoseOfRunningDeployments(t *testing.T) {
-	for i, name := range []string{"events", "distinct_users", "sum", "coverage"} {
+	for i, name := range []string{"events", "distinct_users", "sum", "mean", "mean_offset", "coverage"} {
 		if all := All(); len(all) <= i || !slices.Contains(Names(all), name) {
 			t.Errorf("no kind %q", name)
 		}
@@ -51,8 +51,17 @@ func TestNamesAreThoseOfRunningDeployments(t *testing.T) {
 	if Offered()[0].Name != "events" {
 		t.Errorf("the default is %q: configurations without a kind would change their meaning", Offered()[0].Name)
 	}
-	if n := len(All()) - len(Offered()); n != 1 {
-		t.Errorf("%d derived kinds: the coverage of a configuration takes Derived, so there must be one", n)
+	n := 0
+	for _, k := range All() {
+		if k.Derived && !k.Component {
+			n++
+		}
+		if k.Pair != nil && !Of(k.Pair.Component).Component {
+			t.Errorf("%s: its second component is no component", k.Name)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d derived kinds: the coverage of a configuration takes Covering, so there must be one", n)
 	}
 }
 
@@ -87,20 +96,31 @@ func TestContributionsStayInTheirRange(t *testing.T) {
 	})
 }
 
-// Values are clamped and added up: the ends of the range are so many values at one end.
+// Values are clamped and added up: the ends of a range are so many values at one end, for each
+// component, and no choice of values leads out of it.
 func TestRangeOfValues(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := rapid.SampledFrom(Valued()).Draw(t, "kind")
 		b := Bounds{Events: rapid.Int64Range(1, 5).Draw(t, "events")}
 		b.Min = rapid.Int64Range(-20, 20).Draw(t, "min")
 		b.Max = rapid.Int64Range(b.Min, 20).Draw(t, "max")
-		least, greatest := k.Range(b)
-		var low, high int64
-		for range b.Events {
-			low, high = min(low, low+b.Min), max(high, high+b.Max)
+		var least, greatest [2]int64
+		for n := uint64(1); n <= uint64(b.Events); n++ {
+			for _, value := range []int64{b.Min, b.Max, rapid.Int64Range(b.Min, b.Max).Draw(t, "value")} {
+				first, second := k.Valued(n, int64(n)*value, b)
+				for i, c := range []int64{first, second} {
+					least[i], greatest[i] = min(least[i], c), max(greatest[i], c)
+				}
+			}
 		}
-		if least != low || greatest != high || k.Sensitivity(b) != max(-low, high) {
-			t.Fatalf("%s: %d to %d, sensitivity %d; want %d to %d", k.Name, least, greatest, k.Sensitivity(b), low, high)
+		components := []Kind{k}
+		if k.Pair != nil {
+			components = append(components, Of(k.Pair.Component))
+		}
+		for i, c := range components {
+			if low, high := c.Range(b); low != least[i] || high != greatest[i] || c.Sensitivity(b) != max(-low, high) {
+				t.Fatalf("%s: %d to %d, sensitivity %d; want %d to %d", c.Name, low, high, c.Sensitivity(b), least[i], greatest[i])
+			}
 		}
 	})
 }

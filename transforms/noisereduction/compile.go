@@ -21,6 +21,7 @@ type Plan struct {
 	limit     float64  // the threshold, for Imitate
 	z         *big.Int // two-sided quantile of the confidence, units of 2^-40
 	kappa     float64  // for MeetableFrom
+	width     *big.Rat // half of the printed interval, in standard deviations
 	scratch   sync.Pool
 }
 
@@ -51,6 +52,7 @@ func Compile(s Spec) (*Plan, error) {
 		kappa = big.NewRat(f.floor, 1000)
 	}
 	p.kappa, _ = kappa.Float64()
+	p.width = width
 	p.setBarrier(z, kappa)
 	if err := p.setRungs(z, kappa, width); err != nil {
 		return nil, err
@@ -122,6 +124,10 @@ func (p *Plan) setRungs(z, kappa, width *big.Rat) error {
 	}
 	return nil
 }
+
+// Width returns half of the width of printed intervals, in standard deviations of the estimate
+// within. A fresh number.
+func (p *Plan) Width() *big.Rat { return new(big.Rat).Set(p.width) }
 
 // First returns the precision of the first rung.
 func (p *Plan) First() units.Precision { return p.spec.First }

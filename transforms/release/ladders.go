@@ -9,6 +9,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
@@ -18,6 +19,7 @@ import (
 type ladders struct {
 	metrics []schemas.MetricSpec
 	plans   []*noisereduction.Plan // by metric
+	second  []int                  // by metric: that of its second components; −1: none
 	digests [][32]byte             // by metric
 
 	windows     func(turn uint64) []schemas.MetricWindow
@@ -34,6 +36,9 @@ func PlanOf(m *schemas.MetricSpec) (*noisereduction.Plan, error) {
 		Kind: noisereduction.Kind(m.LadderKind), Factor: m.LadderFactor, First: m.First, Top: m.Top,
 		Target: noisereduction.Target{Relative: m.Relative, Absolute: m.Absolute, Confidence: m.Confidence},
 	}
+	if pair := metrickind.Of(m.Kind).Pair; pair != nil && m.HasTarget() {
+		s.Target.Relative, s.Target.Absolute = pair.Aim(m.Bounds(), m.Relative, m.Absolute), 0
+	}
 	if m.KeyMode == schemas.KeysPrivate {
 		s.Private = &noisereduction.Private{Contribution: uint64(metrickind.Of(m.Kind).Sensitivity(m.Bounds())), DeltaKey: m.DeltaKey}
 	}
@@ -46,6 +51,7 @@ type task struct {
 	turn   uint64 // with which the window ends
 	count  int64
 	result noisereduction.Result
+	joined *metrickind.Estimate // of both components, where there are two
 }
 
 // releaseShard releases along the ladder of every key of a release shard: public keys also
@@ -72,12 +78,16 @@ func (l *ladders) releaseShard(shard int, partials spend.Partials) ([]schemas.Re
 	}
 	passed := slices.DeleteFunc(tasks, func(t task) bool { return !t.result.Passed })
 	releases, settled := make([]schemas.Release, len(passed)), make([]schemas.SettledKey, len(passed))
+	second, err := l.join(passed, counts)
+	if err != nil {
+		return nil, nil, err
+	}
 	for i := range passed {
 		t := &passed[i]
 		releases[i] = l.release(t)
-		settled[i] = schemas.SettledKey{Metric: t.Metric, WindowStart: t.Start, WindowEnd: t.End, Key: []byte(t.Key), Precision: t.result.Precision}
+		settled[i] = settledKey(t.Cell, t.result.Precision)
 	}
-	return releases, settled, nil
+	return releases, append(settled, second...), nil
 }
 
 func (l *ladders) refineAll(tasks []task) error {
@@ -155,8 +165,8 @@ func (l *ladders) public(cells []spend.Cell, w schemas.MetricWindow, shard, shar
 // asked returns the metrics that a window of a metric is released for: the metric itself, and
 // its coverage.
 func (l *ladders) asked(metric uint32) []uint32 {
-	if next := metric + 1; int(next) < len(l.metrics) && l.metrics[next].Of == l.metrics[metric].Name {
-		return []uint32{metric, next}
+	if schemas.IsCovered(l.metrics, int(metric)) {
+		return []uint32{metric, metric + 1}
 	}
 	return []uint32{metric}
 }
@@ -171,18 +181,26 @@ func (l *ladders) following(released []task, counts []spend.Count) []task {
 			continue
 		}
 		for m := range l.metrics {
-			if spec := &l.metrics[m]; spec.KeyMode == schemas.KeysFrom && spec.KeysFrom == l.metrics[t.Metric].Name {
+			if spec := &l.metrics[m]; spec.KeyMode == schemas.KeysFrom && spec.KeysFrom == l.metrics[t.Metric].Name && !metrickind.Of(spec.Kind).Component {
 				at := t.Cell
 				at.Metric = uint32(m)
-				next := task{Cell: at, turn: t.turn}
-				if c, found := slices.BinarySearchFunc(counts, at, func(c spend.Count, at spend.Cell) int { return c.Compare(at) }); found {
-					next.count = counts[c].Sum
-				}
-				tasks = append(tasks, next)
+				tasks = append(tasks, task{Cell: at, turn: t.turn, count: countOf(counts, at)})
 			}
 		}
 	}
 	return tasks
+}
+
+// countOf returns the count of a cell; 0 where no user contributed.
+func countOf(counts []spend.Count, at spend.Cell) int64 {
+	if c, found := slices.BinarySearchFunc(counts, at, func(c spend.Count, at spend.Cell) int { return c.Compare(at) }); found {
+		return counts[c].Sum
+	}
+	return 0
+}
+
+func settledKey(c spend.Cell, u units.Precision) schemas.SettledKey {
+	return schemas.SettledKey{Metric: c.Metric, WindowStart: c.Start, WindowEnd: c.End, Key: []byte(c.Key), Precision: u}
 }
 
 // refine releases one count. No release goes beyond the top precision that was
@@ -201,6 +219,10 @@ func (l *ladders) refine(t *task) error {
 // release returns what is published of a count that has passed.
 func (l *ladders) release(t *task) schemas.Release {
 	m, r := &l.metrics[t.Metric], &t.result
+	if e := t.joined; e != nil {
+		r.Value, r.StdDev, r.Low, r.High = e.Value, e.StdDev, e.Low, e.High
+		r.Met = meets(m, e)
+	}
 	return schemas.Release{
 		Turn: t.turn, Generation: l.generation, Metric: m.Name, MetricDigest: l.digests[t.Metric],
 		WindowStart: t.Start, WindowEnd: t.End, Key: t.Key,

@@ -67,7 +67,7 @@ func (a *admission) admit(u *member) error {
 			a.tallies[i].Add(of)
 			continue
 		}
-		worst, delta, ok := a.rules.price(m, kept)
+		worst, delta, ok := a.rules.price(m, kept, a.clip.second)
 		if !ok || !account.Fits(a.rules.Budget, worst, delta) {
 			of.OverBudget, of.Counted = of.Counted, 0
 			a.tallies[i].Add(of)
@@ -78,7 +78,7 @@ func (a *admission) admit(u *member) error {
 		}
 		admitted.Set(i)
 		a.tallies[i].Add(of)
-		a.reservations.add(u, i, worst, kept)
+		a.reservations.add(u, i, worst, kept, a.clip.second)
 		own.mark(i, m, kept)
 	}
 	slice, records := own.rest(a.scratch)
@@ -156,14 +156,14 @@ func (a *shardAccounts) reserve(ended *endedWindows, u *member, admitted schemas
 		case len(kept) == 0:
 			return errNothingKept
 		}
-		worst, delta, ok := a.rules.price(m, kept)
+		worst, delta, ok := a.rules.price(m, kept, a.clip.second)
 		if !ok {
 			return errOverBudget
 		}
 		if err := account.Reserve(a.rules.Budget, worst, delta); err != nil {
 			return fmt.Errorf("%w: %w", errOverBudget, err)
 		}
-		to.add(u, i, worst, kept)
+		to.add(u, i, worst, kept, a.clip.second)
 	}
 	if len(to.list) == from {
 		return nil

@@ -16,6 +16,7 @@ type clipper struct {
 	hasher *schemas.Hasher
 	own    []ownKey
 	kept   []kept
+	second []int64 // of kinds with two components, by kept
 	sums   []rankedRecord
 }
 
@@ -26,11 +27,14 @@ type kept struct {
 }
 
 // contribution returns the sensitivity: by how much the user changes the count.
-func (k kept) contribution() uint64 {
-	if k.total < 0 {
-		return -uint64(k.total)
+func (k kept) contribution() uint64 { return size(k.total) }
+
+// size is |n|, for −2⁶³ as well.
+func size(n int64) uint64 {
+	if n < 0 {
+		return -uint64(n)
 	}
-	return uint64(k.total)
+	return uint64(n)
 }
 
 // ownKey is one of the user's keys, with its number of events.
@@ -52,8 +56,9 @@ var errRecords = errors.New("a user's records do not add up to the number of the
 func newClipper(r *Rules) *clipper { return &clipper{hasher: schemas.NewHasher(r.UserHash.Reveal())} }
 
 // keep returns what the metric counts of a user's contributions, ascending by
-// key, and the tally of the user's records: all of them are clipped by one bound or counted. The
-// list is valid until the next call.
+// key, and the tally of the user's records: all of them are clipped by one bound or counted. What
+// the user adds to second components is in c.second, for the same keys. Both lists are valid until
+// the next call.
 func (c *clipper) keep(m *metric, w *contributions, taken []bool, u *schemas.ContribUser) (out []kept, tally schemas.WindowTally, err error) {
 	c.own = c.own[:0]
 	for _, e := range u.Entries {
@@ -75,15 +80,21 @@ func (c *clipper) keep(m *metric, w *contributions, taken []bool, u *schemas.Con
 		c.own = c.own[:limit]
 		slices.SortFunc(c.own, func(a, b ownKey) int { return cmp.Compare(a.key, b.key) })
 	}
-	c.kept = c.kept[:0]
+	c.kept, c.second = c.kept[:0], c.second[:0]
 	bounds := m.spec.Bounds()
 	for _, k := range c.own {
 		var stays uint64
 		var total int64
 		if m.kind.Values {
 			stays = min(k.n, uint64(bounds.Events))
-			if total, err = c.sum(m, w, taken, u, k); err != nil {
+			sum, err := c.sum(m, w, taken, u, k)
+			if err != nil {
 				return nil, tally, err
+			}
+			var second int64
+			total, second = m.kind.Valued(stays, sum, bounds)
+			if m.kind.Pair != nil {
+				c.second = append(c.second, second)
 			}
 		} else {
 			stays, total = m.kind.Contribution(k.n, bounds)

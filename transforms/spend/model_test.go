@@ -60,7 +60,7 @@ func (s settings) windows(turn uint64) []schemas.MetricWindow {
 	end := int64(turn) * testTurn
 	for i, m := range s.metrics {
 		size, slide := cmp.Or(m.WindowSize, testTurn), cmp.Or(m.WindowSlide, testTurn)
-		if m.Kind != metrickind.Coverage && end%slide == 0 && end >= size {
+		if m.Of == "" && end%slide == 0 && end >= size {
 			windows = append(windows, schemas.MetricWindow{Metric: uint32(i), WindowStart: end - size, WindowEnd: end})
 		}
 	}
@@ -125,6 +125,7 @@ type modelReservation struct {
 	account account
 	window  schemas.MetricWindow
 	kept    map[string]int64
+	second  map[string]int64 // of a mean: Σ(2v − min − max)
 	worst   *big.Int
 }
 
@@ -186,7 +187,7 @@ func (m *model) admit(w schemas.MetricWindow, at account, events []contribution)
 			tally.Filtered += uint64(c.n)
 		}
 	}
-	r := modelReservation{at, w, map[string]int64{}, new(big.Int)}
+	r := modelReservation{at, w, map[string]int64{}, map[string]int64{}, new(big.Int)}
 	delta := new(big.Int)
 	var kept uint64
 	for i, key := range m.keysByRank(spec, at, byKey) {
@@ -196,6 +197,11 @@ func (m *model) admit(w schemas.MetricWindow, at account, events []contribution)
 			continue
 		}
 		c, stays := m.bring(spec, at, byKey[key])
+		if offset := m.offsetOf(w.Metric); offset >= 0 {
+			r.second[key] = 2*c - int64(stays)*(spec.Min+spec.Max)
+			c = int64(stays)
+			r.worst.Add(r.worst, modelCharge(r.second[key], m.metrics[offset].Top))
+		}
 		tally.ClippedEvents += n - stays
 		kept += stays
 		r.kept[key] = c
@@ -273,6 +279,13 @@ func (m *model) bring(spec *schemas.MetricSpec, at account, cs []contribution) (
 	return total, stays
 }
 
+// offsetOf returns the second component of a metric; −1 for one that is no mean.
+func (m *model) offsetOf(metric uint32) int {
+	return slices.IndexFunc(m.metrics, func(s schemas.MetricSpec) bool {
+		return s.Kind == "mean_offset" && s.Of == m.metrics[metric].Name
+	})
+}
+
 func (m *model) coverageOf(metric uint32) *schemas.MetricSpec {
 	for i := range m.metrics {
 		if m.metrics[i].Kind == metrickind.Coverage && m.metrics[i].Of == m.metrics[metric].Name {
@@ -291,6 +304,9 @@ func (m *model) count(w schemas.MetricWindow) {
 		}
 		if users[r.account.id] == nil {
 			users[r.account.id] = map[string]bool{}
+		}
+		for key, c := range r.second {
+			m.counts[Cell{uint32(m.offsetOf(w.Metric)), w.WindowStart, w.WindowEnd, key}] += c
 		}
 		for key, c := range r.kept {
 			again := users[r.account.id][key]
@@ -334,6 +350,10 @@ func (m *model) charge(s schemas.Settled) {
 			}
 			a.spent.Add(a.spent, modelCharge(c, u))
 		}
+		for key, c := range r.second { // nothing where the key was not released
+			u := released[Cell{uint32(m.offsetOf(r.window.Metric)), r.window.WindowStart, r.window.WindowEnd, key}]
+			a.spent.Add(a.spent, modelCharge(c, u))
+		}
 		if m.coverageOf(r.window.Metric) != nil {
 			a.spent.Add(a.spent, modelCharge(1, released[Cell{r.window.Metric + 1, r.window.WindowStart, r.window.WindowEnd, ""}]))
 		}
@@ -343,7 +363,7 @@ func (m *model) charge(s schemas.Settled) {
 
 // recordsOf reports whether the settings want records one by one.
 func (s settings) recordsOf() bool {
-	return slices.ContainsFunc(s.metrics, func(m schemas.MetricSpec) bool { return m.Kind == metrickind.Sum })
+	return slices.ContainsFunc(s.metrics, func(m schemas.MetricSpec) bool { return m.Kind == metrickind.Sum || m.Kind == metrickind.Mean })
 }
 
 func labelKey(l schemas.Label) string {

@@ -53,6 +53,13 @@ func (a *shardAccounts) cells(d *decision, add func(w schemas.MetricWindow, key 
 				sums.keys[i][k].Parts(func(n int64) { add(w, d.ended.contributions[i].keys[k], n) })
 			}
 		}
+		for k, sum := range sums.second[i] {
+			if sums.there[i][k] {
+				second := w
+				second.Metric = uint32(a.rules.metrics[w.Metric].second)
+				sum.Parts(func(n int64) { add(second, d.ended.contributions[i].keys[k], n) })
+			}
+		}
 		if m := &a.rules.metrics[w.Metric]; m.coverage >= 0 && sums.users[i] > 0 {
 			add(schemas.MetricWindow{Metric: uint32(m.coverage), WindowStart: w.WindowStart, WindowEnd: w.WindowEnd}, nil, sums.users[i])
 		}
@@ -61,19 +68,23 @@ func (a *shardAccounts) cells(d *decision, add func(w schemas.MetricWindow, key 
 
 // counts is the admitted counts of a shard in one turn.
 type counts struct {
-	keys  [][]int128.Int // by window and key of its contributions
-	there [][]bool       // an admitted user has the key
-	users []int64        // by window: admitted users
+	keys   [][]int128.Int // by window and key of its contributions
+	second [][]int128.Int // the same of second components; nil where there are none
+	there  [][]bool       // an admitted user has the key
+	users  []int64        // by window: admitted users
 }
 
 // counts adds up the reservations. A user with two budget periods in one window is
 // two individuals who are charged apart, and one user where users are counted.
 func (a *shardAccounts) counts(d *decision) counts {
 	n := len(d.delta.Windows)
-	c := counts{keys: make([][]int128.Int, n), there: make([][]bool, n), users: make([]int64, n)}
+	c := counts{keys: make([][]int128.Int, n), second: make([][]int128.Int, n), there: make([][]bool, n), users: make([]int64, n)}
 	for i := range n {
 		c.keys[i] = make([]int128.Int, len(d.ended.contributions[i].keys))
 		c.there[i] = make([]bool, len(d.ended.contributions[i].keys))
+		if a.rules.metrics[d.delta.Windows[i].Metric].second > 0 {
+			c.second[i] = make([]int128.Int, len(d.ended.contributions[i].keys))
+		}
 	}
 	last := newLastUsers(a, d)
 	for i := range d.reservations.list {
@@ -83,7 +94,11 @@ func (a *shardAccounts) counts(d *decision) counts {
 			c.users[r.window]++
 		}
 		of := last.ofKey[r.window]
-		for _, k := range d.reservations.of(r) {
+		second := c.second[r.window]
+		for i, k := range d.reservations.of(r) {
+			if second != nil {
+				second[k.key] = second[k.key].Add(d.reservations.secondOf(r)[i])
+			}
 			c.there[r.window][k.key] = true
 			if of != nil {
 				if of[k.key] == r.user {

@@ -25,6 +25,7 @@ func drawSettings(t *rapid.T) settings {
 		releaseShards: rapid.IntRange(1, 3).Draw(t, "release shards"),
 		slots:         rapid.SampledFrom([]int{minLedgerSlots, 5, 6, 7, 8, 9, 12, 17}).Draw(t, "slots"),
 	}
+	var second []schemas.MetricSpec
 	base := -1 // a metric whose keys another one may take
 	for i := range rapid.IntRange(1, 4).Draw(t, "metrics") {
 		m := drawMetric(t, fmt.Sprintf("m%d", i))
@@ -38,16 +39,26 @@ func drawSettings(t *rapid.T) settings {
 			base = len(s.metrics)
 		}
 		s.metrics = append(s.metrics, m)
+		if m.Kind == metrickind.Mean {
+			second = append(second, offsetOf(&m))
+		}
 		if rapid.IntRange(0, 2).Draw(t, "coverage") == 0 {
 			s.metrics = append(s.metrics, schemas.MetricSpec{Name: m.Name + ".coverage", Kind: metrickind.Coverage, Of: m.Name, KeyMode: schemas.KeysPublic,
 				PublicKeys: [][]byte{{}}, WindowSize: m.WindowSize, WindowSlide: m.WindowSlide, First: m.First, Top: m.First})
 		}
 	}
+	s.metrics = append(s.metrics, second...)
 	s.budget = budgets.Budget{
 		Mu2:  units.Mu2(rapid.Uint64Range(1, 1<<12).Draw(t, "B²")),
 		Keys: units.Delta{Lo: rapid.Uint64Range(0, 60).Draw(t, "δ keys")},
 	}
 	return s
+}
+
+// offsetOf returns the second component of a mean.
+func offsetOf(m *schemas.MetricSpec) schemas.MetricSpec {
+	return schemas.MetricSpec{Name: m.Name + ".mean_offset", Kind: "mean_offset", Of: m.Name, KeyMode: schemas.KeysFrom, KeysFrom: m.Route(),
+		Min: m.Min, Max: m.Max, MaxEventsPerKey: m.MaxEventsPerKey, WindowSize: m.WindowSize, WindowSlide: m.WindowSlide, First: m.First, Top: m.Top}
 }
 
 func drawMetric(t *rapid.T, name string) schemas.MetricSpec {
@@ -63,7 +74,7 @@ func drawMetric(t *rapid.T, name string) schemas.MetricSpec {
 	m.WindowSlide = testTurn * rapid.SampledFrom([]int64{1, 1, 2, 3, 6}).Draw(t, "slide")
 	m.WindowSize = m.WindowSlide * rapid.SampledFrom([]int64{1, 1, 2, 3}).Draw(t, "slides")
 	m.Top, _ = m.First.Add(units.Precision{Lo: rapid.Uint64Range(0, 1<<44).Draw(t, "top")})
-	if m.Kind == metrickind.Sum {
+	if metrickind.Of(m.Kind).Values {
 		m.Min, m.Max = rapid.Int64Range(-3, 0).Draw(t, "min"), rapid.Int64Range(0, 9).Draw(t, "max")
 	}
 	if rapid.Bool().Draw(t, "public") {

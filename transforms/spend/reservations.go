@@ -23,6 +23,7 @@ type reservation struct {
 	user     uint32 // numbered from 1; the same for all budget periods of a user
 	window   uint32
 	from, to uint32 // what counts there, among the kept of the turn
+	second   uint32 // where what it adds to second components begins
 	worst    units.Mu2
 }
 
@@ -30,6 +31,8 @@ type reservation struct {
 type reservations struct {
 	list []reservation
 	kept []kept
+	// second is what the kept add to second components, where metrics have them.
+	second []int64
 
 	users uint32
 	last  accounts.ID
@@ -38,15 +41,20 @@ type reservations struct {
 // of returns what counts in a reservation's window.
 func (r *reservations) of(one *reservation) []kept { return r.kept[one.from:one.to] }
 
+// secondOf returns what counts in a reservation's window adds to second components.
+func (r *reservations) secondOf(one *reservation) []int64 {
+	return r.second[one.second : one.second+one.to-one.from]
+}
+
 // add appends a reservation of a user, who comes after those before. The index of the account
 // is not known yet.
-func (r *reservations) add(u *member, window int, worst units.Mu2, k []kept) {
+func (r *reservations) add(u *member, window int, worst units.Mu2, k []kept, second []int64) {
 	if r.users == 0 || r.last != u.ID {
 		r.users, r.last = r.users+1, u.ID
 	}
-	from := uint32(len(r.kept))
-	r.kept = append(r.kept, k...)
-	r.list = append(r.list, reservation{id: u.ID, period: u.Period, user: r.users, window: uint32(window), from: from, to: uint32(len(r.kept)), worst: worst})
+	from, at := uint32(len(r.kept)), uint32(len(r.second))
+	r.kept, r.second = append(r.kept, k...), append(r.second, second...)
+	r.list = append(r.list, reservation{id: u.ID, period: u.Period, user: r.users, window: uint32(window), from: from, to: uint32(len(r.kept)), second: at, worst: worst})
 }
 
 // standsAt says where the account of the reservations since from is; −1 for one that is zero.
@@ -61,7 +69,8 @@ func (r *reservations) standsAt(account, from int) {
 func (r *reservations) reused(users int) reservations {
 	poison.Fill(r.list, reservation{period: -1, account: noAccount})
 	poison.Fill(r.kept, kept{})
-	return reservations{list: slices.Grow(r.list[:0], users), kept: slices.Grow(r.kept[:0], users)}
+	poison.Fill(r.second, math.MinInt64)
+	return reservations{list: slices.Grow(r.list[:0], users), kept: slices.Grow(r.kept[:0], users), second: r.second[:0]}
 }
 
 // scratch is memory that one decision takes over from another. What is in it is valid until then;

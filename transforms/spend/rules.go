@@ -33,6 +33,7 @@ type metric struct {
 	public   map[string]struct{} // nil unless keys are public
 	rank     string              // names the order in which keys are clipped
 	coverage int                 // the metric that counts this one's admitted users; −1: no metric
+	second   int                 // the metric of the second components of its counts; 0: no metric
 }
 
 // NewRules checks the counts and prepares the metrics. Their order is the order
@@ -67,20 +68,49 @@ func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 			}
 		}
 		if kind.Derived {
-			of := len(r.metrics) - 1
-			if of < 0 || r.metrics[of].spec.Name != spec.Of {
-				return nil, fmt.Errorf("preparing admission: metric %s covers %s and does not come right after it", spec.Name, spec.Of)
+			if err := r.derive(&m); err != nil {
+				return nil, err
 			}
-			r.metrics[of].coverage = len(r.metrics)
 		}
 		r.metrics = append(r.metrics, m)
+	}
+	for i := range r.metrics {
+		if m := &r.metrics[i]; (m.kind.Pair != nil) != (m.second > 0) {
+			return nil, fmt.Errorf("preparing admission: metric %s has not the components of its kind", m.spec.Name)
+		}
 	}
 	return r, nil
 }
 
+// derive notes with the last metric that takes events that m is derived from it.
+func (r *Rules) derive(m *metric) error {
+	of := slices.IndexFunc(r.metrics, func(o metric) bool { return o.spec.Name == m.spec.Of && !o.kind.Derived })
+	if of < 0 {
+		return fmt.Errorf("preparing admission: metric %s is derived from %s and does not come after it", m.spec.Name, m.spec.Of)
+	}
+	at := &r.metrics[of].coverage
+	if m.kind.Component {
+		at = &r.metrics[of].second
+		if pair := r.metrics[of].kind.Pair; pair == nil || pair.Component != m.kind.Name || m.spec.Route() != r.metrics[of].spec.Route() {
+			return fmt.Errorf("preparing admission: metric %s is no component of %s", m.spec.Name, m.spec.Of)
+		}
+	}
+	if *at > 0 {
+		return fmt.Errorf("preparing admission: metric %s is there twice for %s", m.spec.Name, m.spec.Of)
+	}
+	*at = len(r.metrics)
+	return nil
+}
+
 // summable reports whether the sum of one user's clamped values stays in range.
 func summable(m *schemas.MetricSpec) bool {
-	greatest := max(m.Max, -m.Min) // −2⁶³ is its own negative
+	greatest := max(m.Max, -m.Min)         // −2⁶³ is its own negative
+	if metrickind.Of(m.Kind).Pair != nil { // which adds 2v − min − max
+		if greatest > math.MaxInt64>>2 {
+			return false
+		}
+		greatest *= 4
+	}
 	high, low := bits.Mul64(uint64(max(greatest, 0)), uint64(m.MaxEventsPerKey))
 	return m.Min != math.MinInt64 && high == 0 && low <= math.MaxInt64
 }
@@ -100,9 +130,16 @@ func (m *metric) takes(l schemas.Label) bool {
 // private reports whether the metric's keys are private ones of its own: each costs δ.
 func (m *metric) private() bool { return m.spec.KeyMode == schemas.KeysPrivate }
 
-// price returns the worst case of what a user contributes to a window of the metric and to its
-// coverage, with the δ of private keys; ok is false if it does not fit an account.
-func (r *Rules) price(m *metric, kept []kept) (worst units.Mu2, d units.Delta, ok bool) {
+// price returns the worst case of what a user contributes to a window of the metric, to the second
+// components of its counts and to its coverage, with the δ of private keys; ok is false if it does
+// not fit an account.
+func (r *Rules) price(m *metric, kept []kept, second []int64) (worst units.Mu2, d units.Delta, ok bool) {
+	for _, n := range second {
+		charge, fits := units.Charge(size(n), r.metrics[m.second].spec.Top)
+		if worst, ok = worst.Add(charge); !fits || !ok {
+			return 0, units.Delta{}, false
+		}
+	}
 	for _, k := range kept {
 		charge, fits := units.Charge(k.contribution(), m.spec.Top)
 		if worst, ok = worst.Add(charge); !fits || !ok {

@@ -117,7 +117,7 @@ func (a *shardAccounts) chargeTurn(d *decision, s *Settlement) error {
 			}
 		}
 		for ; i < len(list) && list[i].id == first.id && list[i].period == first.period; i++ {
-			actual, err := prices.of(int(list[i].window), d.reservations.of(&list[i]))
+			actual, err := prices.of(&d.reservations, &list[i])
 			if err != nil {
 				return err
 			}
@@ -149,24 +149,32 @@ func (a *shardAccounts) dropPeriods() error {
 	return nil
 }
 
-// prices says what a contribution to a decided turn costs: a precision by window and key, and one
-// by window for coverage.
+// prices says what a contribution to a decided turn costs: a precision by window and key, one more
+// for second components, and one by window for coverage.
 type prices struct {
 	rules    *Rules
 	windows  []schemas.MetricWindow
 	keys     [][]units.Precision
+	released [][]units.Precision // as keys, 0 for private ones that were not released
+	second   [][]units.Precision
 	coverage []units.Precision
 }
 
 func (a *shardAccounts) prices(d *decision, s *Settlement) (*prices, error) {
 	n := len(d.delta.Windows)
-	p := &prices{rules: a.rules, windows: d.delta.Windows, keys: make([][]units.Precision, n), coverage: make([]units.Precision, n)}
+	p := &prices{rules: a.rules, windows: d.delta.Windows, keys: make([][]units.Precision, n), released: make([][]units.Precision, n), second: make([][]units.Precision, n), coverage: make([]units.Precision, n)}
 	for i, window := range d.delta.Windows {
 		m, err := a.metric(window)
 		if err != nil {
 			return nil, err
 		}
 		p.keys[i] = s.precisions(window, d.ended.contributions[i].keys, m.private())
+		if m.second > 0 {
+			p.released[i] = s.precisions(window, d.ended.contributions[i].keys, false)
+			of := window
+			of.Metric = uint32(m.second)
+			p.second[i] = s.precisions(of, d.ended.contributions[i].keys, false)
+		}
 		if m.coverage >= 0 {
 			window.Metric = uint32(m.coverage)
 			p.coverage[i] = s.precisions(window, [][]byte{nil}, false)[0]
@@ -177,11 +185,20 @@ func (a *shardAccounts) prices(d *decision, s *Settlement) (*prices, error) {
 
 // of returns what counts in a window costs now that the turn is settled. A key that its metric
 // takes from another one, and that was not released, costs nothing: nothing was
-// drawn for it.
-func (p *prices) of(window int, counting []kept) (units.Mu2, error) {
+// drawn for it. Second components are there for released keys and for no other.
+func (p *prices) of(all *reservations, r *reservation) (units.Mu2, error) {
+	window := int(r.window)
 	m := &p.rules.metrics[p.windows[window].Metric]
 	var actual units.Mu2
-	for _, k := range counting {
+	for i, k := range all.of(r) {
+		if m.second > 0 {
+			u := p.second[window][k.key]
+			if u.IsZero() != p.released[window][k.key].IsZero() {
+				return 0, errNoPrice
+			}
+			charge, _ := units.Charge(size(all.secondOf(r)[i]), u)
+			actual, _ = actual.Add(charge)
+		}
 		u := p.keys[window][k.key]
 		if u.IsZero() && m.spec.KeyMode != schemas.KeysFrom {
 			return 0, errNoPrice
@@ -199,6 +216,6 @@ func (p *prices) of(window int, counting []kept) (units.Mu2, error) {
 	return actual, nil
 }
 
-// errNoPrice says that a public key is missing from a settlement. For a
-// private key the first rung is the price; a public one is always released.
+// errNoPrice says that a public key is missing from a settlement, or the second component of a
+// released one. For a private key the first rung is the price; a public one is always released.
 var errNoPrice = errors.New("a public key that was counted is missing from the settlement")

@@ -10,6 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 // writePromise writes what users are promised; with the exact terms where they are asked for.
@@ -126,7 +127,7 @@ func meetableFrom(m *plan.Metric) string {
 	case *m.MeetableFrom == 0:
 		return "all"
 	}
-	return "from " + ceiling(*m.MeetableFrom)
+	return strings.TrimSpace("from " + ceiling(*m.MeetableFrom) + " " + metrickind.Of(m.Kind).Texts.Size)
 }
 
 func ceiling(v float64) string { return terminal.Number(math.Ceil(v), 0) }
@@ -143,9 +144,13 @@ func rounded(v float64) string {
 func writeCounts(b *strings.Builder, p *plan.Plan) {
 	for i := range p.Metrics {
 		m := &p.Metrics[i]
+		size := "count"
+		if s := metrickind.Of(m.Kind).Texts.Size; s != "" {
+			size = s
+		}
 		fmt.Fprintf(b, "\n%s: what becomes of a count\n", terminal.Key(m.Name, 40))
 		w := tabwriter.NewWriter(b, 0, 4, 2, ' ', 0)
-		fmt.Fprintln(w, "count\treleased\t± at "+number(100*m.Confidence)+" %\tmeets the target")
+		fmt.Fprintln(w, size+"\treleased\t± at "+number(100*m.Confidence)+" %\tmeets the target")
 		for _, c := range m.Expected {
 			half, met := "–", "–"
 			if c.Shown > 0 {

@@ -53,6 +53,19 @@ var configRemedies = []remedy{
 	{texts: one("a week of hours, or give ladder.sigma"), walk: offline(lastsField, "", "    last_at_least: 168\n", "    ladder: {sigma: 60}\n")},
 	{texts: one("private keys need it to divide"), walk: offline(keysField+"\n    target: {absolute: 30}\n"+lastsField, "keys: {mode: private}\n    target: {absolute: 30}\n    ladder: {sigma: 60}\n", "keys: {mode: private}\n    target: {absolute: 30}\n    last_at_least: 168\n")},
 	{texts: one("give one keys.mode private, or list keys here"), walk: offline(keysField, "keys: {keys_from: other}", "keys: {mode: private}", keysField)},
+	{texts: []string{"that can be 0 has no relative error: give an absolute target", "it is too fine for values from"}, walk: func(w *walk) {
+		wrong := "target: {relative: 0.1}"
+		w.vars["C"] = deploymentFile(w, "127.0.0.1:1", "columns: [when, who, where]", "columns: [when, who, where, what]", "key: where, time: when}", "key: where, time: when, value: what}", "target: {absolute: 30}", "kind: mean\n    bounds: {min: 0, max: 100}\n    "+wrong)
+		for _, next := range []string{"target: {absolute: 0.00001}", "target: {relative: 0.1}"} {
+			right := "target: {absolute: " + w.proposed(w.refused("validate --offline --config $C"), "for example absolute: ") + "}"
+			w.edit(wrong, right)
+			w.works("validate --offline --config $C")
+			w.edit(right, next)
+			wrong = next
+		}
+		w.edit("min: 0", "min: 5")
+		w.works("validate --offline --config $C")
+	}},
 	{texts: one("for example min: 0, max: 100"), walk: func(w *walk) {
 		w.vars["C"] = deploymentFile(w, "127.0.0.1:1", "columns: [when, who, where]", "columns: [when, who, where, what]", "key: where, time: when}", "key: where, time: when, value: what}", "target: {absolute: 30}", "kind: sum\n    target: {absolute: 3000}")
 		w.refused("validate --offline --config $C")

@@ -56,7 +56,7 @@ func metricFields() []field {
 		},
 		{
 			name: "coverage", kind: object, absent: "none", change: byChange, goField: "Metrics.Coverage", plain: true,
-			meaning: "also releases how many users were admitted to each window, as metric `" + metrickind.Derived().Beside("<name>") + "`. `coverage: true` uses the defaults",
+			meaning: "also releases how many users were admitted to each window, as metric `" + metrickind.Covering().Beside("<name>") + "`. `coverage: true` uses the defaults",
 			begin:   func(d *draft, _, _ int) { d.metric.Coverage = &deployment.Coverage{} },
 			fields: []field{
 				{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 // Count is what is to be expected of a count of a size, by the law of its noise.
@@ -29,6 +30,9 @@ type Need struct {
 // value: the noise does.
 func sizes(m *schemas.MetricSpec) []float64 {
 	value := 1.0
+	if metrickind.Of(m.Kind).Pair != nil {
+		m = &schemas.MetricSpec{} // its sizes are numbers of events
+	}
 	for most := float64(max(m.Max, -m.Min)); 10*value <= most; {
 		value *= 10
 	}
@@ -47,6 +51,7 @@ func (p *Plan) AddCounts(d *deployment.Deployment) {
 // are right to 0.03, and means to 3 %, at 99 %.
 func countsOf(m *deployment.CompiledMetric) (out []Count) {
 	const draws = 2000
+	pair := metrickind.Of(m.Spec.Kind).Pair
 	for _, size := range sizes(&m.Spec) {
 		random := rand.New(rand.NewPCG(uint64(size), 1))
 		c := Count{Count: size}
@@ -56,6 +61,9 @@ func countsOf(m *deployment.CompiledMetric) (out []Count) {
 				continue
 			}
 			c.Shown++
+			if pair != nil {
+				o.Half = pair.Half(m.Spec.Bounds(), size, o.Half)
+			}
 			c.Error += o.Half
 			if o.Met {
 				c.Met++

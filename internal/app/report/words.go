@@ -167,7 +167,8 @@ func (f metricFacts) reached() string {
 	case math.IsInf(f.meetableFrom, 1):
 		return "the budget does not reach it"
 	}
-	return "it is reached from about " + terminal.Number(math.Ceil(f.meetableFrom), 0) + " on"
+	from := strings.TrimSpace(terminal.Number(math.Ceil(f.meetableFrom), 0) + " " + metrickind.Of(f.Kind).Texts.Size)
+	return "it is reached from about " + from + " on"
 }
 
 // digits writes a number to six digits, powers of ten as 10⁻⁶.

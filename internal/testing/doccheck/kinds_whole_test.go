@@ -12,7 +12,6 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/report"
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
-	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
@@ -61,15 +60,11 @@ func TestEveryKindOfMetricIsKnownEverywhere(t *testing.T) {
 			continue
 		}
 		metrics := d.Metrics
-		derived := metrickind.Derived()
+		derived := metrickind.Covering()
 		if len(metrics) != 2 || metrics[0].Spec.Kind != k.Name || metrics[1].Spec.Kind != derived.Name || metrics[1].Spec.Name != derived.Beside("m") {
 			t.Errorf("%s: compiled to %+v", k.Name, metrics)
 		}
-		var specs []schemas.MetricSpec
-		for _, m := range metrics {
-			specs = append(specs, m.Spec)
-		}
-		if _, err := reference.Compile(reference.Config{Metrics: specs}); err != nil {
+		if _, err := reference.Compile(reference.Config{Metrics: d.Specs()}); err != nil {
 			t.Errorf("internal/testing/reference does not know %s: add it in check.go, clip.go and release.go: %v", k.Name, err)
 		}
 		var page strings.Builder
@@ -81,6 +76,9 @@ func TestEveryKindOfMetricIsKnownEverywhere(t *testing.T) {
 			if !strings.Contains(page.String(), shown.Texts.Label) || !strings.Contains(page.String(), value) {
 				t.Errorf("the page does not say what %s is", shown.Name)
 			}
+		}
+		if k.Pair != nil && (len(d.Specs()) != 3 || d.Specs()[2].Kind != k.Pair.Component) {
+			t.Errorf("%s: its second component is not among %+v", k.Name, d.Specs())
 		}
 		if found := regexp.MustCompile(`\{(value|min|max|of)\}`).FindString(page.String()); found != "" {
 			t.Errorf("%s: the page says %s", k.Name, found)
@@ -97,7 +95,11 @@ func TestWhatAKindOfMetricCannotHaveIsRefused(t *testing.T) {
 		}
 		if k.Values {
 			edits[k.Texts.Label+" needs min and max"] = []string{"{min: 2, max: 10}", "{}"}
-			edits[k.Texts.Label+" that can be negative"] = []string{"min: 2", "min: -2", "absolute: 100", "relative: 0.1"}
+			be := "negative"
+			if k.Pair != nil {
+				be = "0"
+			}
+			edits[k.Texts.Label+" that can be "+be] = []string{"min: 2", "min: -2", "absolute: 100", "relative: 0.1"}
 		} else {
 			edits["are only used with "+metrickind.Plural(metrickind.Valued())] = []string{"keys:", "bounds: {min: 2, max: 10}\n    keys:"}
 			delete(edits, "m "+k.Texts.Verb+" value")

@@ -49,6 +49,7 @@ type member struct {
 type windowPart struct {
 	metric   int
 	counts   map[string]int64 // key → contribution
+	offsets  map[string]int64 // of a mean
 	records  uint64           // that they come from
 	admitted bool
 	refusal  Refusal // why not
@@ -60,6 +61,9 @@ func (c Config) worst(p windowPart) *big.Int {
 	sum := new(big.Int)
 	for _, n := range p.counts {
 		sum.Add(sum, Charge(n, c.Metrics[p.metric].Top.Big()))
+	}
+	for _, n := range p.offsets {
+		sum.Add(sum, Charge(n, c.Metrics[c.offsetOf(p.metric)].Top.Big()))
 	}
 	if coverage, ok := c.coverageOf(p.metric); ok {
 		sum.Add(sum, Charge(1, c.Metrics[coverage].Top.Big()))
@@ -111,6 +115,11 @@ func (c Config) settle(account *Account, m *member, stopped map[metricKey]*big.I
 				return fmt.Errorf("metric %q drew nothing for a key with contributions", c.Metrics[part.metric].Name)
 			}
 			if drawn {
+				account.Spent.Add(account.Spent, Charge(n, u))
+			}
+		}
+		for key, n := range part.offsets {
+			if u, drawn := stopped[metricKey{c.offsetOf(part.metric), key}]; drawn {
 				account.Spent.Add(account.Spent, Charge(n, u))
 			}
 		}

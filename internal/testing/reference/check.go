@@ -27,7 +27,7 @@ func (c Config) check() error {
 // problem looks at one metric alone.
 func problem(m schemas.MetricSpec) string {
 	switch {
-	case !slices.Contains([]string{"events", "distinct_users", "sum", "coverage"}, m.Kind):
+	case !slices.Contains([]string{"events", "distinct_users", "sum", "mean", "mean_offset", "coverage"}, m.Kind):
 		return fmt.Sprintf("kind is %q", m.Kind)
 	case !slices.Contains([]string{"public", "private", "from"}, m.KeyMode):
 		return fmt.Sprintf("key mode is %q", m.KeyMode)
@@ -39,6 +39,8 @@ func problem(m schemas.MetricSpec) string {
 		return "public keys are not sorted"
 	case m.Kind == "sum":
 		return problemOfSum(m)
+	case m.Kind == "mean" && m.Min >= m.Max:
+		return "a mean lies between two different bounds"
 	case m.Kind == "coverage" && (m.KeyMode != "public" || !slices.EqualFunc(m.PublicKeys, [][]byte{{}}, bytes.Equal)):
 		return "coverage has one public key, the empty one"
 	case m.Kind == "coverage" && (m.MaxKeysPerUser != 1 || m.MaxEventsPerKey != 1):
@@ -81,7 +83,10 @@ func (c Config) problemBeside(i int, m schemas.MetricSpec) string {
 			return "coverage does not stand right after its metric"
 		}
 	}
-	if m.KeyMode == "from" {
+	if m.Kind == "mean" && c.offsetOf(i) < 0 {
+		return "the second component is missing"
+	}
+	if m.KeyMode == "from" && m.Kind != "mean_offset" {
 		base, ok := c.metric(m.KeysFrom)
 		if !ok || !sameWindows(base) || c.Metrics[base].KeyMode != "private" {
 			return "keys can be taken from a metric with private keys and the same windows only"

@@ -21,6 +21,8 @@ type Contribution struct {
 	// Counts are the kept keys with what they get: a number of events, 1 for a user, a signed
 	// total.
 	Counts map[string]int64
+	// Offsets are, for a mean, Σ(2v − min − max) over the clamped values of each kept key.
+	Offsets map[string]int64
 	// Kept counts the records that they come from; ClippedKeys those of keys beyond
 	// MaxKeysPerUser, and ClippedEvents those beyond MaxEventsPerKey of a key that stays.
 	Kept, ClippedKeys, ClippedEvents uint64
@@ -40,7 +42,7 @@ func Contribute(h *schemas.Hasher, spec schemas.MetricSpec, of Owner, visits []V
 	keys := leastFirst(slices.Sorted(maps.Keys(byKey)), func(key string) [16]byte {
 		return h.ClipRank(name, of.ID, of.Period, []byte(key))
 	})
-	c := Contribution{Counts: map[string]int64{}}
+	c := Contribution{Counts: map[string]int64{}, Offsets: map[string]int64{}}
 	for i, key := range keys {
 		n := uint64(len(byKey[key]))
 		if i >= int(spec.MaxKeysPerUser) {
@@ -48,6 +50,10 @@ func Contribute(h *schemas.Hasher, spec schemas.MetricSpec, of Owner, visits []V
 			continue
 		}
 		count, kept := ofKey(h, spec, of, byKey[key])
+		if spec.Kind == "mean" {
+			c.Offsets[key] = 2*count - int64(kept)*(spec.Min+spec.Max)
+			count = int64(kept)
+		}
 		c.Counts[key] = count
 		c.Kept += kept
 		c.ClippedEvents += n - kept
@@ -61,7 +67,7 @@ func ofKey(h *schemas.Hasher, spec schemas.MetricSpec, of Owner, visits []Visit)
 	switch spec.Kind {
 	case "distinct_users":
 		return 1, n
-	case "sum":
+	case "sum", "mean": // of a mean, too, the total of its values
 		visits = leastFirst(visits, func(v Visit) [16]byte { return h.RecordRank(spec.Name, of.ID, of.Period, v.Record) })
 		visits = visits[:min(n, uint64(spec.MaxEventsPerKey))]
 		for _, v := range visits {
@@ -117,8 +123,10 @@ func greatestTotal(m schemas.MetricSpec) *big.Int {
 			high = low
 		}
 		return high.Mul(high, big.NewInt(int64(m.MaxEventsPerKey)))
-	case "events":
+	case "events", "mean":
 		return big.NewInt(int64(m.MaxEventsPerKey))
+	case "mean_offset":
+		return new(big.Int).Mul(new(big.Int).Sub(big.NewInt(m.Max), big.NewInt(m.Min)), big.NewInt(int64(m.MaxEventsPerKey)))
 	}
 	return new(big.Int) // as in ofKey
 }

@@ -101,6 +101,16 @@ func (c Config) metric(name string) (int, bool) {
 	return 0, false
 }
 
+// offsetOf returns the metric of the second components of a mean; −1 for any other metric.
+func (c Config) offsetOf(metric int) int {
+	for i, m := range c.Metrics {
+		if m.Kind == "mean_offset" && m.Of == c.Metrics[metric].Name {
+			return i
+		}
+	}
+	return -1
+}
+
 // coverageOf returns the metric that counts the admitted users of another one. It stands right
 // after it.
 func (c Config) coverageOf(metric int) (int, bool) {

@@ -32,6 +32,9 @@ type stop struct {
 }
 
 func newLadder(spec schemas.MetricSpec) (*ladder, error) {
+	if spec.Kind == "mean" && (spec.Relative != 0 || spec.Absolute != 0) {
+		spec.Relative, spec.Absolute = aimOfMean(spec), 0
+	}
 	f, err := fittedFactors(spec)
 	if err != nil {
 		return nil, err

@@ -35,6 +35,9 @@ func (c Config) count(members []*member) map[metricKey]int64 {
 			if coverage, ok := c.coverageOf(part.metric); ok {
 				once(metricKey{coverage, ""}, m.owner.ID)
 			}
+			for key, n := range part.offsets {
+				counts[metricKey{c.offsetOf(part.metric), key}] += n
+			}
 			for key, n := range part.counts {
 				if c.Metrics[part.metric].Kind == "distinct_users" {
 					once(metricKey{part.metric, key}, m.owner.ID)
@@ -73,6 +76,15 @@ func (c Config) release(out *Output, counts map[metricKey]int64, turn uint64, en
 			if !stop.passed {
 				continue
 			}
+			if offset := c.offsetOf(i); offset >= 0 {
+				of := metricKey{offset, key}
+				u := secondPrecision(spec, c.Metrics[offset], stop.precision)
+				stopped[of] = u
+				out.Draws = append(out.Draws, Draw{turn, offset, key, counts[of], u, true})
+				if stop, err = c.average(i, w, key, counts[of], stop, u); err != nil {
+					return nil, err
+				}
+			}
 			published, err := c.publish(spec, w, turn, key, counts[at], stop)
 			if err != nil {
 				return nil, err
@@ -88,6 +100,9 @@ func (c Config) release(out *Output, counts map[metricKey]int64, turn uint64, en
 func (c Config) basesFirst() []int {
 	var own, taken []int
 	for i, spec := range c.Metrics {
+		if spec.Kind == "mean_offset" {
+			continue // drawn with its mean
+		}
 		if spec.KeyMode == "from" {
 			taken = append(taken, i)
 		} else {

@@ -183,7 +183,7 @@ func (c round) members(events []accepted, end int64) []*member {
 	byOwner := map[Owner]*member{}
 	for i, spec := range c.Metrics {
 		w, ends := c.windowEnding(spec, end)
-		if !ends || spec.Kind == "coverage" {
+		if !ends || spec.Of != "" {
 			continue
 		}
 		visits := map[Owner][]Visit{}
@@ -202,7 +202,7 @@ func (c round) members(events []accepted, end int64) []*member {
 			if byOwner[owner] == nil {
 				byOwner[owner] = &member{owner: owner}
 			}
-			byOwner[owner].parts = append(byOwner[owner].parts, windowPart{metric: i, counts: brings.Counts, records: brings.Kept})
+			byOwner[owner].parts = append(byOwner[owner].parts, windowPart{metric: i, counts: brings.Counts, offsets: brings.Offsets, records: brings.Kept})
 		}
 	}
 	return slices.SortedFunc(maps.Values(byOwner), func(a, b *member) int { return compareOwners(a.owner, b.owner) })

@@ -62,7 +62,7 @@ func tallyWindows(all []Config, t *Tallies, events []accepted, ends []int64) {
 		turn, _ := turnOf(e.millis, ends)
 		from := decides(all, turn)
 		for _, m := range all[from].Metrics {
-			if m.Kind == "coverage" {
+			if m.Of != "" {
 				continue
 			}
 			i := slices.Index(known, m.Name)

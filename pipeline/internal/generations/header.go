@@ -31,7 +31,7 @@ func Header(d *deployment.Deployment) schemas.Header {
 	for _, k := range d.Config.Keys.Noise {
 		h.NoiseKeys = append(h.NoiseKeys, schemas.KeyFingerprint{ID: k.ID, FromTurn: 1, Fingerprint: schemas.KeyFingerprintOf("noise", k.Secret.Reveal())})
 	}
-	h.Metrics = deployment.Specs(d)
+	h.Metrics = d.Specs()
 	return h
 }
 

@@ -31,7 +31,7 @@ func NewSettler(ctx context.Context, client *kafkalog.Client, control *controllo
 		writer.Close()
 		return nil, err
 	}
-	return release.NewSettler(deployment.Specs(d), &settlements{control: writer, ends: ends})
+	return release.NewSettler(d.Specs(), &settlements{control: writer, ends: ends})
 }
 
 // WriteSettlement implements release.SettlementWriter.

@@ -51,6 +51,8 @@ func newModel(w *sample.Windows, d *deployment.Deployment, o Options) (*model, e
 	}
 	m.least, m.greatest = float64(m.bounds.Min), float64(m.bounds.Max)
 	switch {
+	case m.kind.Pair != nil:
+		return nil, fmt.Errorf("forecasting %s, a %s: %w", s.Name, m.kind.Texts.Label, ErrUnsupported)
 	case m.kind.Values && !w.Values && w.Len() > 0:
 		return nil, fmt.Errorf("forecasting %s, which adds up values, from events without: %w", s.Name, ErrUnsupported)
 	case s.WindowSize != s.WindowSlide:

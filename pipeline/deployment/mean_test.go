@@ -1,0 +1,95 @@
+package deployment_test
+
+import (
+	"errors"
+	"math"
+	"math/big"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/state/units"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+	"github.com/tollgate-dp/tollgate/transforms/release"
+)
+
+// averaging compiles metrics of which one is a mean.
+func averaging(metrics ...deployment.Metric) (*deployment.Deployment, error) {
+	cfg := deploytest.Config("localhost:1")
+	cfg.Metrics = metrics
+	cfg.Events.Format.Value = "value"
+	return deployment.Compile(cfg)
+}
+
+func meanFrom(low, high int64, events int) deployment.Metric {
+	m := capAt("m", 0, 24)
+	m.Kind, m.Min, m.Max, m.MaxEventsPerKey = metrickind.Mean, low, high, events
+	m.Target = noisereduction.Target{Absolute: float64(high-low) / 20, Confidence: 0.95}
+	return m
+}
+
+// The last_at_least windows of a mean fit the budget with both components at their bounds, and
+// nearly nothing is left over; whatever N's ladder stops at, S is drawn at no more than its top.
+func TestRuleAMeanDividesItsBudgetOverBothComponents(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		low := rapid.Int64Range(-1000, 1000).Draw(rt, "min")
+		m := meanFrom(low, low+rapid.Int64Range(1, 5000).Draw(rt, "range"), rapid.IntRange(1, 20).Draw(rt, "events"))
+		m.MaxKeysPerUser, m.LastAtLeast = rapid.IntRange(1, 5).Draw(rt, "keys"), rapid.IntRange(1, 200).Draw(rt, "windows")
+		d, err := averaging(m)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		specs := d.Specs()
+		bounds := specs[0].Bounds()
+		first, _ := units.Charge(uint64(bounds.Events), specs[0].Top)
+		second, _ := units.Charge(uint64(bounds.Events*(bounds.Max-bounds.Min)), specs[1].Top)
+		worst := (uint64(first) + uint64(second)) * uint64(m.MaxKeysPerUser*m.LastAtLeast)
+		if left := int64(d.Budget.Mu2) - int64(worst); left < 0 || float64(left) > 0.001*float64(d.Budget.Mu2) {
+			rt.Fatalf("%d windows cost %d of %d", m.LastAtLeast, worst, d.Budget.Mu2)
+		}
+		if n := deployment.Lifetimes(d)[0].Windows; n != uint64(m.LastAtLeast) {
+			rt.Fatalf("lasts for %d windows of %d", n, m.LastAtLeast)
+		}
+		for _, u := range d.Metrics[0].Plan.Ladder() {
+			at, err := release.SecondPrecision(&specs[0], &specs[1], u)
+			want := new(big.Int).Mul(u.Big(), specs[1].Top.Big())
+			if err != nil || at.Cmp(specs[1].Top) > 0 || at.Big().Cmp(want.Quo(want, specs[0].Top.Big())) != 0 {
+				rt.Fatalf("at %v the second component is drawn at %v, %v", u, at, err)
+			}
+		}
+	})
+}
+
+func TestWhatAMeanCannotBe(t *testing.T) {
+	relative := noisereduction.Target{Relative: 0.1, Confidence: 0.95}
+	for says, change := range map[string]func(m *deployment.Metric){
+		"bounds.max: a mean needs a min below max": func(m *deployment.Metric) { m.Min, m.Max = 5, 5 },
+		"target.relative: a mean that can be 0":    func(m *deployment.Metric) { m.Target = relative },
+		"max may be 34359738 above min":            func(m *deployment.Metric) { m.Max, m.MaxEventsPerKey = 35_000_000, 1000 },
+		"bounds: from min to max is too far for the noise": func(m *deployment.Metric) {
+			m.Max, m.LastAtLeast, m.Target.Absolute = 1<<34, 100_000_000, 1<<30
+		},
+		"target: it is too fine for values from 0 to 100": func(m *deployment.Metric) { m.Target.Absolute = 1e-5 },
+	} {
+		m := meanFrom(0, 100, 1)
+		change(&m)
+		_, err := averaging(m)
+		if bad := (*deployment.ConfigError)(nil); !errors.As(err, &bad) || !strings.Contains(err.Error(), says) {
+			t.Errorf("error is %v, want one that says %q", err, says)
+		}
+	}
+	m := meanFrom(10, 100, 1)
+	m.Target = relative
+	if d, err := averaging(m); err != nil || math.IsInf(d.Metrics[0].Plan.MeetableFrom(), 1) {
+		t.Errorf("a mean of values from 10 on has no relative error: %v", err)
+	}
+	other := capAt("m."+metrickind.Of(metrickind.Mean).Pair.Component, 0, 24)
+	if _, err := averaging(m, other); err == nil || !strings.Contains(err.Error(), "needs this name") {
+		t.Errorf("error is %v: two metrics have one name", err)
+	}
+}

@@ -1,0 +1,87 @@
+package metrickind
+
+import "math"
+
+// Kind is everything by which metrics of one kind differ from those of another. A count is what a
+// metric has for one window and key.
+type Kind struct {
+	// Name stands in configurations, definitions and releases.
+	Name string
+
+	// Range is what one user can add to one count: from least ≤ 0 to greatest ≥ 0, in units of the
+	// count. The bounds must fit together, see Bounds.
+	Range func(b Bounds) (least, greatest int64)
+	// Contribution returns what a user with so many events (at least 1) of a key in a window adds
+	// to the count, and how many of these events are counted; the others are clipped. It is nil for
+	// kinds with Values and for derived kinds.
+	Contribution func(events uint64, b Bounds) (counted uint64, total int64)
+	// Values says that the metric looks at the values of events: of a user's events of a key the
+	// Bounds.Events with the least ranks are kept, each value is clamped to Bounds.Min and
+	// Bounds.Max, and the clamped values are added up. Such a metric needs a value field, min and
+	// max, and contributions have the values of its events one by one.
+	Values bool
+	// Valued returns what a user adds to the count, and to its second component where the kind has
+	// one: from the number of the events that are kept, at least 1, and the sum of their clamped
+	// values. It is nil for kinds without Values.
+	Valued func(events uint64, sum int64, b Bounds) (first, second int64)
+	// EventBound says that Bounds.Events limits a contribution.
+	EventBound bool
+	// OncePerUser says that a user whose events of a window lie in several budget periods is
+	// counted once, though charged once for each period.
+	OncePerUser bool
+	// NotPrivate says why keys cannot be private; "" if they can. The threshold of private keys has
+	// to hide Sensitivity.
+	NotPrivate string
+	// Derived says that no configuration names the kind: such a metric stands after the metric that
+	// it is derived from, takes no events, and shares the admission of that metric. If it is no
+	// Component, it counts the users who were admitted to that metric's windows and has one public
+	// key, the empty one.
+	Derived bool
+	// Component says that a derived metric is the second component of the counts of the metric that
+	// it is derived from: it has the same keys, is drawn once the first component has stopped, and
+	// is published as a part of that metric only.
+	Component bool
+	// Pair is set for kinds whose counts have two components.
+	Pair *Pair
+
+	Texts Texts
+}
+
+// Texts are what people read of a kind.
+type Texts struct {
+	// Counted is what is counted, in the reference of the configuration; "" for derived kinds.
+	Counted string
+	// Label is the kind in a heading; for kinds with Values also the name of one count, as in "a
+	// sum needs min and max".
+	Label string
+	// Value says what a count is. {value} stands for the value field, {min} and {max} for the
+	// bounds of values, {of} for the metric that a derived one is derived from.
+	Value string
+	// Size is what noise and target are compared with, as in "from 1,000 events on"; "" for
+	// kinds of which a count is that itself.
+	Size string
+	// NoKey is shown instead of the empty key.
+	NoKey string
+	// Verb is what a metric does to its values, as in "metric m sums values"; "" for kinds without
+	// Values.
+	Verb string
+}
+
+// Bounds are a metric's limits on what one user adds to one count: Events ≥ 1 events of a key in a
+// window, and for kinds with Values Min ≤ Max for each value. Events times the greatest absolute
+// value must fit an int64.
+type Bounds struct{ Events, Min, Max int64 }
+
+// Sensitivity returns by how much one user changes one count at most, in units of the count. With
+// sensitivity c, a release costs the user c² times its precision (units.Charge), and the threshold
+// of a private key has to hide c.
+func (k Kind) Sensitivity(b Bounds) int64 {
+	least, greatest := k.Range(b)
+	return max(-least, greatest)
+}
+
+// together is shown instead of the empty key by kinds that have no text of their own for it.
+const together = "all together"
+
+// unlimited is the Range of a kind that is not in the table: no account pays for it.
+func unlimited(Bounds) (least, greatest int64) { return -math.MaxInt64, math.MaxInt64 }

@@ -1,0 +1,176 @@
+package metrickind
+
+import (
+	"math"
+	"math/big"
+)
+
+// Mean is the mean of the values of a key's events.
+const Mean = "mean"
+
+// Its two components are N, the number of events that are kept, and S = Σ(2v − min − max) over
+// their clamped values v: the mean is (min + max)/2 + S/2N. A user adds at most Events to N, and
+// at most Events·(max − min) to S, whose noise is max − min times that of N: both cost a user the
+// same at most (docs/guarantee.md, "Two components").
+func mean() Kind {
+	return Kind{
+		Name:       Mean,
+		Range:      func(b Bounds) (least, greatest int64) { return 0, b.Events },
+		Values:     true,
+		EventBound: true,
+		Valued: func(events uint64, sum int64, b Bounds) (first, second int64) {
+			return int64(events), 2*sum - int64(events)*(b.Min+b.Max)
+		},
+		Pair: &Pair{Component: meanOffset().Name, SecondTop: perSquareOfRange, Aim: aimOfMean, Half: halfOfMean, Join: joinMean},
+		Texts: Texts{
+			Counted: "the value field's mean", Label: "mean", Size: "events", NoKey: together, Verb: "averages",
+			Value: "mean of {value}, each value clamped to {min} to {max}",
+		},
+	}
+}
+
+// meanOffset is the kind of a mean's second component.
+func meanOffset() Kind {
+	return Kind{
+		Name: "mean_offset",
+		Range: func(b Bounds) (least, greatest int64) {
+			return -b.Events * (b.Max - b.Min), b.Events * (b.Max - b.Min)
+		},
+		NotPrivate: "it has the keys of the mean",
+		Derived:    true,
+		Component:  true,
+		Texts:      Texts{Label: "offset", NoKey: together, Value: "how far the values of {of} lie from the middle of {min} and {max}"},
+	}
+}
+
+func perSquareOfRange(b Bounds, top *big.Int) *big.Int {
+	square := big.NewInt(b.Max - b.Min)
+	return new(big.Int).Quo(top, square.Mul(square, square))
+}
+
+// aimOfMean returns the relative error r of N with which the value has an error of at most T,
+// wherever the mean lies. With h = (max − min)/2 and δ the distance of the mean from the middle,
+// the interval of joinMean is within T of the value if T²·N² ≥ k·(v_S/4 + (|δ| + T)²·v_N). As
+// v_S/4 is h²·v_N and |δ| ≤ h, it suffices that r² = k·v_N/N² is at most T²/(h² + (h + T)²). The
+// factor 0.98 makes up for printed intervals that are wider than the stop rule's. Conversions
+// keep products from being fused, so that every machine has the same ladder.
+func aimOfMean(b Bounds, relative, absolute float64) float64 {
+	least := 0.0 // absolute value of a mean
+	if b.Min > 0 || b.Max < 0 {
+		least = math.Min(math.Abs(float64(b.Min)), math.Abs(float64(b.Max)))
+	}
+	t, half := math.Max(absolute, float64(relative*least)), float64(b.Max-b.Min)/2
+	if t == 0 || half == 0 {
+		return 0
+	}
+	from, to := float64(half*half), float64((half+t)*(half+t))
+	return math.Min(0.5, 0.98*(t/math.Sqrt(from+to)))
+}
+
+// halfOfMean is half of the width of the interval at so many events where half is that of N: in the
+// worst case, of a mean at an end of its range.
+func halfOfMean(b Bounds, events, half float64) float64 {
+	return math.Min(half/events*math.Sqrt2*float64(b.Max-b.Min)/2, float64(b.Max-b.Min))
+}
+
+// joinMean returns the mean and its interval by Fieller (1954): every δ with
+// (S − 2δN)² ≤ k·(v_S + 4δ²·v_N), cut to what a mean of clamped values can be. If N is not
+// significantly above 0, or S may have been clamped, the interval is all of [min, max].
+func joinMean(b Bounds, c Components) Estimate {
+	middle := new(big.Rat).SetFrac(new(big.Int).Add(big.NewInt(b.Min), big.NewInt(b.Max)), big.NewInt(2))
+	low, high := new(big.Rat).SetInt64(b.Min), new(big.Rat).SetInt64(b.Max)
+	k := square(c.Width)
+	a := new(big.Rat).Sub(square(c.First), product(k, c.FirstVariance)) // N² − k·v_N
+	half := new(big.Rat).Quo(new(big.Rat).Sub(high, low), big.NewRat(2, 1))
+	if c.Beyond || c.First.Sign() <= 0 || a.Sign() <= 0 {
+		value := new(big.Rat).Set(middle)
+		if c.First.Sign() > 0 {
+			value = clamp(offsetFrom(middle, c), low, high)
+		}
+		return Estimate{Value: nearest(value), StdDev: rootFloat(square(half)), Low: down(low), High: up(high)}
+	}
+	value := clamp(offsetFrom(middle, c), low, high)
+	// δ = (S·N ± √(k·v_S·N² + k·v_N·S² − k²·v_N·v_S))/(2·(N² − k·v_N)); the radicand is positive
+	// where N² > k·v_N.
+	radicand := product(k, c.SecondVariance, square(c.First))
+	radicand.Add(radicand, product(k, c.FirstVariance, square(c.Second)))
+	radicand.Sub(radicand, product(square(k), c.FirstVariance, c.SecondVariance))
+	root := rootUp(radicand)
+	twice := product(big.NewRat(2, 1), a)
+	centre := product(c.First, c.Second)
+	end := func(r *big.Rat) *big.Rat {
+		at := new(big.Rat).Add(centre, r)
+		return clamp(at.Add(at.Quo(at, twice), middle), low, high)
+	}
+	// σ of the value: √(v_S/4 + δ²·v_N)/N, with δ = S/2N.
+	delta := new(big.Rat).Quo(c.Second, product(big.NewRat(2, 1), c.First))
+	variance := new(big.Rat).Quo(c.SecondVariance, big.NewRat(4, 1))
+	variance.Add(variance, product(square(delta), c.FirstVariance))
+	variance.Quo(variance, square(c.First))
+	return Estimate{
+		Value: nearest(value), StdDev: rootFloat(variance),
+		Low: min(down(end(new(big.Rat).Neg(root))), float64(nearest(value))/valueUnits), High: max(up(end(root)), float64(nearest(value))/valueUnits),
+	}
+}
+
+// valueUnits is how many units of a released value there are in 1.
+const valueUnits = 1 << 10
+
+func offsetFrom(middle *big.Rat, c Components) *big.Rat {
+	at := new(big.Rat).Quo(c.Second, product(big.NewRat(2, 1), c.First))
+	return at.Add(at, middle)
+}
+
+func product(of ...*big.Rat) *big.Rat {
+	p := big.NewRat(1, 1)
+	for _, x := range of {
+		p.Mul(p, x)
+	}
+	return p
+}
+
+func square(x *big.Rat) *big.Rat { return new(big.Rat).Mul(x, x) }
+
+func clamp(x, low, high *big.Rat) *big.Rat {
+	switch {
+	case x.Cmp(low) < 0:
+		return low
+	case x.Cmp(high) > 0:
+		return high
+	}
+	return x
+}
+
+// nearest rounds half up to units of a value.
+func nearest(x *big.Rat) int64 {
+	scaled := new(big.Rat).Mul(x, big.NewRat(valueUnits, 1))
+	return floor(scaled.Add(scaled, big.NewRat(1, 2)))
+}
+
+func down(x *big.Rat) float64 {
+	return float64(floor(new(big.Rat).Mul(x, big.NewRat(valueUnits, 1)))) / valueUnits
+}
+
+func up(x *big.Rat) float64 { return -down(new(big.Rat).Neg(x)) }
+
+func floor(x *big.Rat) int64 {
+	quotient := new(big.Int)
+	quotient.DivMod(x.Num(), x.Denom(), new(big.Int))
+	return quotient.Int64()
+}
+
+// rootUp returns √x, in excess by less than a part in 2^100.
+func rootUp(x *big.Rat) *big.Rat {
+	const bits = 256
+	root := new(big.Float).SetPrec(bits).SetMode(big.ToPositiveInf).SetRat(x)
+	root.Sqrt(root)
+	root.Mul(root, new(big.Float).SetPrec(bits).SetMode(big.ToPositiveInf).SetRat(new(big.Rat).Add(big.NewRat(1, 1), new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Lsh(big.NewInt(1), 128)))))
+	out, _ := root.Rat(nil)
+	return out
+}
+
+func rootFloat(x *big.Rat) float64 {
+	root := new(big.Float).SetPrec(128).SetRat(x)
+	f, _ := root.Sqrt(root).Float64()
+	return f
+}

@@ -1,0 +1,21 @@
+package metrickind
+
+// Sum is the sum of the values of a key's events.
+const Sum = "sum"
+
+func sum() Kind {
+	return Kind{
+		Name: Sum,
+		Range: func(b Bounds) (least, greatest int64) {
+			return b.Events * min(b.Min, 0), b.Events * max(b.Max, 0)
+		},
+		Values:     true,
+		Valued:     func(_ uint64, sum int64, _ Bounds) (first, second int64) { return sum, 0 },
+		EventBound: true,
+		NotPrivate: "the size of a sum says nothing about how many users have a key",
+		Texts: Texts{
+			Counted: "the value field's total", Label: "sum", NoKey: together, Verb: "sums",
+			Value: "sum of {value}, each value clamped to {min} to {max}",
+		},
+	}
+}

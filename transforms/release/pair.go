@@ -1,0 +1,106 @@
+package release
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/state/units"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+// secondOf returns, by metric, the metric of its second components; −1 where it has none.
+func secondOf(metrics []schemas.MetricSpec) []int {
+	second := make([]int, len(metrics))
+	for i := range metrics {
+		second[i] = slices.IndexFunc(metrics, func(m schemas.MetricSpec) bool {
+			return m.Of == metrics[i].Name && metrickind.Of(m.Kind).Component
+		})
+	}
+	return second
+}
+
+// join draws the second components of those released counts that have two, in their order, and
+// returns what they cost. Its precision follows from that at which the first component stopped,
+// which was released: the two are Gaussian releases one after the other (docs/guarantee.md).
+func (l *ladders) join(passed []task, counts []spend.Count) (settled []schemas.SettledKey, err error) {
+	for i := range passed {
+		t := &passed[i]
+		at := l.second[t.Metric]
+		if at < 0 {
+			continue
+		}
+		cell := t.Cell
+		cell.Metric = uint32(at)
+		u, err := SecondPrecision(&l.metrics[t.Metric], &l.metrics[at], t.result.Precision)
+		if err != nil {
+			return nil, fmt.Errorf("releasing turn %d: %w", t.turn, err)
+		}
+		estimate, err := l.drawSecond(t, at, u, countOf(counts, cell))
+		if err != nil {
+			return nil, fmt.Errorf("releasing turn %d: %w", t.turn, err)
+		}
+		spec := &l.metrics[t.Metric]
+		joined := metrickind.Of(spec.Kind).Pair.Join(spec.Bounds(), metrickind.Components{
+			First:         new(big.Rat).SetFrac(big.NewInt(t.result.Value), big.NewInt(1<<10)),
+			Second:        estimate,
+			FirstVariance: variance(t.result.Precision), SecondVariance: variance(u),
+			Width: l.plans[t.Metric].Width(), Beyond: beyond(estimate, variance(u), l.plans[t.Metric].Width()),
+		})
+		t.joined = &joined
+		settled = append(settled, settledKey(cell, u))
+	}
+	return settled, nil
+}
+
+// drawSecond draws the second component of a count, of metric at, with precision u.
+func (l *ladders) drawSecond(t *task, at int, u units.Precision, count int64) (*big.Rat, error) {
+	var sampler noisereduction.Sampler
+	y, exponent, err := sampler.Draw(l.noise, noisereduction.Identity{
+		Incarnation: l.incarnation, MetricDigest: l.digests[at], WindowStart: t.Start, WindowEnd: t.End, Key: []byte(t.Key),
+	}, 1, units.Precision{}, u, count)
+	if err != nil {
+		return nil, err
+	}
+	return new(big.Rat).SetFrac(y, new(big.Int).Lsh(big.NewInt(1), exponent)), nil
+}
+
+// SecondPrecision returns the precision of a second component: to its top as that of the first to
+// its own, rounded down, and never above the top.
+func SecondPrecision(first, second *schemas.MetricSpec, u units.Precision) (units.Precision, error) {
+	at := new(big.Int).Mul(u.Big(), second.Top.Big())
+	p, err := units.PrecisionFromBig(at.Quo(at, first.Top.Big()))
+	switch {
+	case err != nil:
+		return p, fmt.Errorf("computing the precision of %s: %w", second.Name, err)
+	case p.IsZero(), p.Cmp(second.Top) > 0: // pipeline/deployment sees to it that neither can be
+		return p, noisereduction.ErrPrecision
+	}
+	return p, nil
+}
+
+// beyond reports whether an estimate may be that of a sum that was clamped to what can be released
+// (spend.Partials.Counts): whether MaxCount is within its interval, or below it. It looks at what
+// was drawn, not at the sum.
+func beyond(estimate, variance, width *big.Rat) bool {
+	room := new(big.Rat).SetInt64(noisereduction.MaxCount)
+	room.Sub(room, new(big.Rat).Abs(estimate))
+	half := new(big.Rat).Mul(width, width)
+	return room.Sign() <= 0 || new(big.Rat).Mul(room, room).Cmp(half.Mul(half, variance)) <= 0
+}
+
+// variance returns 1/u.
+func variance(u units.Precision) *big.Rat {
+	return new(big.Rat).SetFrac(new(big.Int).Lsh(big.NewInt(1), units.FinestBits), u.Big())
+}
+
+// meets reports whether every value within the interval is as near as the target asks for.
+func meets(m *schemas.MetricSpec, e *metrickind.Estimate) bool {
+	value := math.Ldexp(float64(e.Value), -10)
+	within := max(m.Absolute, float64(m.Relative*math.Abs(value)))
+	return m.HasTarget() && max(e.High-value, value-e.Low) <= within
+}

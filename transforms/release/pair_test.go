@@ -1,0 +1,189 @@
+package release
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+// meanOf returns a mean of values from min to max, and its second component. Its noise has a
+// standard deviation of at least sigma.
+func meanOf(t testing.TB, low, high int64, absolute, sigma float64) []schemas.MetricSpec {
+	t.Helper()
+	top, err := units.PrecisionFromSigma(sigma)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := units.PrecisionFromSigma(1 << 12 * sigma)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := schemas.MetricSpec{Name: "m", Kind: metrickind.Mean, WindowSize: 1000, WindowSlide: 1000, MaxKeysPerUser: 1, MaxEventsPerKey: 1, Min: low, Max: high,
+		LadderKind: "adaptive", First: first, Top: top, Absolute: absolute, Confidence: 0.95, KeyMode: schemas.KeysPublic}
+	pair := metrickind.Of(m.Kind).Pair
+	second := m
+	second.Name, second.Kind, second.Of, second.KeyMode, second.KeysFrom, second.Absolute = "m.second", pair.Component, "m", schemas.KeysFrom, "m", 0
+	if second.Top, err = units.PrecisionFromBig(pair.SecondTop(m.Bounds(), top.Big())); err != nil {
+		t.Fatal(err)
+	}
+	second.First, second.LadderKind, second.LadderFactor = second.Top, "geometric", 2
+	return []schemas.MetricSpec{m, second}
+}
+
+// Of 1,000 cells each (TOLLGATE_CELLS=10000 for more), intervals at 95 % hold the mean in 95 %,
+// and values that say that they met the target miss it in no more than 5 % of all: wherever the
+// mean lies, and however many events there are. A rate of exactly 5 % would fail with a
+// probability below 1e-6.
+func TestIntervalsOfMeansHold(t *testing.T) {
+	cells := 1000
+	if n, err := strconv.Atoi(os.Getenv("TOLLGATE_CELLS")); err == nil {
+		cells = n
+	}
+	allowed := float64(cells)*0.05 + 5*math.Sqrt(float64(cells)*0.05*0.95)
+	rng := rand.New(runseed.PCG(t, 3, 1954))
+	for _, absolute := range []float64{1, 5, 20} {
+		for _, events := range []int64{30, 300, 30_000} {
+			for _, at := range []float64{0, 0.5, 0.97} {
+				specs := meanOf(t, 0, 100, absolute, 2)
+				r := releaserOf(t, specs, rng)
+				sum := int64(math.Round(at * 100 * float64(events)))
+				first, second := metrickind.Of(metrickind.Mean).Valued(uint64(events), sum, specs[0].Bounds())
+				truth := float64(sum) / float64(events)
+				tasks, counts := make([]task, cells), make([]spend.Count, cells)
+				for i := range tasks {
+					c := spend.Cell{End: 1000, Key: fmt.Sprintf("%06d", i)}
+					tasks[i] = task{Cell: c, turn: 1, count: first}
+					c.Metric = 1
+					counts[i] = spend.Count{Cell: c, Sum: second}
+				}
+				if err := r.ladders.refineAll(tasks); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := r.ladders.join(tasks, counts); err != nil {
+					t.Fatal(err)
+				}
+				missed, lied, met := 0, 0, 0
+				for i := range tasks {
+					v := r.ladders.release(&tasks[i])
+					if v.Low > truth || v.High < truth {
+						missed++
+					}
+					if v.Met {
+						met++
+						if math.Abs(v.Count()-truth) > absolute {
+							lied++
+						}
+					}
+				}
+				t.Logf("±%v, %5d events, mean %3.0f: %4.1f %% of intervals miss, %5.1f %% met, %4.2f %% met and missed", absolute, events, truth,
+					100*float64(missed)/float64(cells), 100*float64(met)/float64(cells), 100*float64(lied)/float64(cells))
+				if float64(missed) > allowed || float64(lied) > allowed {
+					t.Errorf("±%v, %d events, mean %v: %d of %d intervals miss it, %d values say that they met the target and did not", absolute, events, truth, missed, cells, lied)
+				}
+			}
+		}
+	}
+}
+
+func releaserOf(t testing.TB, specs []schemas.MetricSpec, rng *rand.Rand) *Releaser {
+	t.Helper()
+	var key [32]byte
+	for i := range key {
+		key[i] = byte(rng.Uint32())
+	}
+	r, err := New(Options{
+		Metrics: specs, Ending: func(uint64) []schemas.MetricWindow { return nil }, Publisher: noPublisher{}, Incarnation: [16]byte{1},
+		Noise: noisereduction.NoiseKey{ID: "k", Secret: secret.New(key)}, Counts: schemas.CountsEncoding{Format: schemas.CountsJSON},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// An attacker who sees both components, and knows everything but whether one user's only event is
+// there, is told apart no better than the charge says: with the value at the end of its range,
+// where it costs most. Without the charge for the second component the claim would be wrong.
+func TestAttackOnAMean(t *testing.T) {
+	const trials, epsilon = 40_000, 1
+	rng := rand.New(runseed.PCG(t, 3, 2022))
+	specs := meanOf(t, 0, 100, 0, 1)
+	r := releaserOf(t, specs, rng)
+	bounds := specs[0].Bounds()
+	n, s := metrickind.Of(metrickind.Mean).Valued(1, bounds.Max, bounds)
+	first, _ := units.Charge(uint64(n), specs[0].Top)
+	second, _ := units.Charge(uint64(s), specs[1].Top)
+	both, _ := first.Add(second)
+	// The logarithm of the likelihood ratio of what is seen, with the event against without it.
+	seen := func(key string, there int64) float64 {
+		cell := spend.Cell{End: 1000, Key: key}
+		tasks := []task{{Cell: cell, turn: 1, count: there * n}}
+		cell.Metric = 1
+		if err := r.ladders.refineAll(tasks); err != nil {
+			t.Fatal(err)
+		}
+		u, err := SecondPrecision(&specs[0], &specs[1], tasks[0].result.Precision)
+		if err != nil {
+			t.Fatal(err)
+		}
+		y, err := r.ladders.drawSecond(&tasks[0], 1, u, there*s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, _ := y.Float64()
+		count := float64(tasks[0].result.Value) / 1024
+		return tasks[0].result.Precision.Float()*float64(n)*(count-float64(n)/2) + u.Float()*float64(s)*(at-float64(s)/2)
+	}
+	var with, without float64
+	for i := range trials {
+		if seen(fmt.Sprint("a", i), 1) > epsilon {
+			with++
+		}
+		if seen(fmt.Sprint("b", i), 0) > epsilon {
+			without++
+		}
+	}
+	got := with/trials - math.Exp(epsilon)*without/trials
+	deviation := math.Sqrt((with/trials+math.Exp(2*epsilon)*without/trials)/trials) + 1e-9
+	claimed, half := budgets.DeltaOf(both, epsilon, budgets.GDP), budgets.DeltaOf(first, epsilon, budgets.GDP)
+	t.Logf("δ(1) shown %.4f ± %.4f, claimed %.4f, %.4f without the second component", got, deviation, claimed, half)
+	if got > claimed+5*deviation {
+		t.Errorf("δ(1) of %v is shown, %v was charged for", got, claimed)
+	}
+	if got < half+5*deviation || got < claimed-5*deviation {
+		t.Errorf("the attack shows δ(1) of %v only: it would not see that a component is not charged (%v)", got, half)
+	}
+}
+
+type noPublisher struct{ Publisher }
+
+// A second component that is clamped, because it is beyond what can be released, makes no value
+// that says it met its target.
+func TestAMeanOfAClampedSumSaysNothing(t *testing.T) {
+	specs := meanOf(t, 0, 1_000_000, 50_000, 3)
+	r := releaserOf(t, specs, rand.New(runseed.PCG(t, 3, 52)))
+	c := spend.Cell{End: 1000}
+	tasks := []task{{Cell: c, turn: 1, count: 10_000_000_000}} // of 1,000 each: 0.001 of the range
+	c.Metric = 1
+	if err := r.ladders.refineAll(tasks); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.ladders.join(tasks, []spend.Count{{Cell: c, Sum: -noisereduction.MaxCount}}); err != nil {
+		t.Fatal(err)
+	}
+	if v := r.ladders.release(&tasks[0]); v.Met || v.Low > 1000 {
+		t.Errorf("%v to %v, met: %v; it is 1000", v.Low, v.High, v.Met)
+	}
+}
