@@ -87,9 +87,9 @@ var budgetRemedies = []remedy{
 	}},
 	{texts: one("leaving ladder.first_sigma out avoids"), walk: settings("",
 		changes{keysField, privateKeys, lastsField, windows + "168\n    ladder: {first_sigma: 1e6}\n"}, changes{keysField, privateKeys, lastsField, windows + "168\n"})},
-	{texts: one("ladder.sigma: %.3g avoids this"), walk: settings("ladder.sigma: ",
+	{texts: one("ladder.sigma: %.3g avoids this"), walk: settings("; ladder.sigma: ",
 		changes{asked, "target: {relative: 0.1}", lastsField, "    ladder: {sigma: 1e6}\n"}, changes{asked, "target: {relative: 0.1}", lastsField, "    ladder: {sigma: PROPOSED}\n"})},
-	{texts: one("privacy.epsilon: %.3g avoids this"), walk: settings("privacy.epsilon: ",
+	{texts: one("privacy.epsilon: %.3g avoids this"), walk: settings("; privacy.epsilon: ",
 		changes{keysField, privateKeys, asked, "target: {relative: 0.1}", promised, "epsilon: 1e-5, delta: 1e-6", lastsField, windows + "1\n"},
 		changes{keysField, privateKeys, asked, "target: {relative: 0.1}", promised, "epsilon: PROPOSED, delta: 1e-6", lastsField, windows + "1\n"})},
 	{texts: one("%s events need the schema that they were written with: name an"), walk: func(w *walk) {
