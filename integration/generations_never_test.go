@@ -39,8 +39,8 @@ func TestRuleWhatAPromiseRestsOnNeverChanges(t *testing.T) {
 		"with another id": func(c *pipeline.Config) {
 			c.Keys.Noise = []noisereduction.NoiseKey{{ID: "k7", Secret: secret.New([32]byte{1, 7, 9})}}
 		},
-		"the test for the future cannot be changed (time.no_future":    func(c *pipeline.Config) { c.Time.NoFuture = true },
-		"the test for the future cannot be changed (time.trust":        func(c *pipeline.Config) { c.Time.Trust = pipeline.TrustBroker },
+		"or whether events of the future count cannot be changed (time.no_future": func(c *pipeline.Config) { c.Time.NoFuture = true },
+		"or whether events of the future count cannot be changed (time.trust":     func(c *pipeline.Config) { c.Time.Trust = pipeline.TrustBroker },
 		"the deployment's name":                                        func(c *pipeline.Config) { c.Deployment += "-more" },
 		"what was spent on choosing bounds":                            func(c *pipeline.Config) { c.Privacy.Planned = 0.1 },
 		"cannot be changed (window.size: in force 10s, configured 20s": func(c *pipeline.Config) { c.Metrics[1].Window *= 2 },

@@ -316,9 +316,9 @@ func TestRulePrivateKeysComeOnlyWhereTheyWereReserved(t *testing.T) {
 	none.load(spread(crowds, 1))
 	none.runTurns(3)
 	for what, change := range map[string]settings{
-		"it would be 1e-05 and the deployment has reserved none": added,
-		"it would be 3e-05 and the deployment has reserved none": func(c *pipeline.Config) { added(c); c.Privacy.DeltaKeys = 3e-5 },
-		"it would be 1e-06 and the deployment has reserved none": func(c *pipeline.Config) { c.Privacy.DeltaKeys = 1e-6 },
+		"it would be 1e-05 and the deployment has reserved nothing": added,
+		"it would be 3e-05 and the deployment has reserved nothing": func(c *pipeline.Config) { added(c); c.Privacy.DeltaKeys = 3e-5 },
+		"it would be 1e-06 and the deployment has reserved nothing": func(c *pipeline.Config) { c.Privacy.DeltaKeys = 1e-6 },
 	} {
 		if _, err := none.tryChange(crashpoint.Hooks{}, change); !errors.Is(err, pipeline.ErrHeaderMismatch) || !strings.Contains(err.Error(), what) {
 			t.Errorf("want an error that says %q: %v", what, err)

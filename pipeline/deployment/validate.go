@@ -383,8 +383,13 @@ func (m *Metric) publicKeys() [][]byte {
 
 // payable refuses a ladder whose top a single event cannot pay for.
 func payable(m *Metric, top units.Precision, b budgets.Budget) error {
-	if charge, ok := units.Charge(1, top); !ok || charge > b.Mu2 {
-		return Invalid("metrics."+m.Name+".ladder", "one event costs more than the whole budget of a user: give ladder.sigma: %s or more, or raise privacy.epsilon", atLeastText(1/b.Mu2.Mu()))
+	charge, ok := units.Charge(1, top)
+	if kind, one := metrickind.Of(m.Kind), m.bounds(); kind.Pair != nil { // of any value, lest admission depend on it
+		one.Events = 1
+		ok = ok && worstOfKey(kind, one, top).Cmp(accountUnits(b.Mu2)) <= 0
+	}
+	if !ok || charge > b.Mu2 {
+		return Invalid("metrics."+m.Name+".ladder", "one event costs more than the whole budget of a user: give ladder.sigma: %s or more, or raise privacy.epsilon", atLeastText(math.Sqrt(float64(components(m.Kind)))/b.Mu2.Mu()))
 	}
 	return nil
 }

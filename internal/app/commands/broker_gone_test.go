@@ -46,7 +46,7 @@ func TestRuleARunOutlivesARestartOfItsBrokerAndEndsWithoutOne(t *testing.T) {
 	b.Close()
 	begin := time.Now()
 	terminate(t)
-	if code := <-r.over; code != exitError || !strings.Contains(r.stderr.String(), "no broker answers: the run ended without one, and the next run repeats the unfinished work") || time.Since(begin) > 20*time.Second {
+	if code := <-r.over; code != exitError || !strings.Contains(r.stderr.String(), "no broker answers: the run ended with unfinished work, which the next run repeats") || time.Since(begin) > 20*time.Second {
 		t.Errorf("a signal without a broker, after %v: exit %d, stderr %s", time.Since(begin), code, &r.stderr)
 	}
 

@@ -68,7 +68,7 @@ func TestADeploymentIsChangedAndItsKeyRotated(t *testing.T) {
 	private := "\n  - {name: pages, window: {size: 1d}, bounds: {max_keys_per_user: 1}, target: {absolute: 30}, last_at_least: 4}\nkeys:"
 	edit(t, cfg, "\nkeys:", private)
 	code, _, stderr := run(t, "change", "--config", cfg, "--dry-run")
-	if code == exitOK || !strings.Contains(stderr, "delta_keys cannot be changed (privacy.delta_keys: in force 0, configured 1e-07): it would be 1e-07 and the deployment has reserved none") {
+	if code == exitOK || !strings.Contains(stderr, "delta_keys cannot be changed (privacy.delta_keys: in force 0, configured 1e-07): it would be 1e-07 and the deployment has reserved nothing") {
 		t.Errorf("private keys without a reserve: exit %d, %s", code, stderr)
 	}
 	edit(t, cfg, private, "\nkeys:", "epsilon: 4", "epsilon: 9")

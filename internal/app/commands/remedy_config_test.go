@@ -71,6 +71,10 @@ var configRemedies = []remedy{
 		w.refused("validate --offline --config $C")
 		w.edit("kind: sum", "kind: sum\n    bounds: {min: 0, max: 100}")
 		w.works("validate --offline --config $C")
+		w.edit("kind: sum", "kind: mean", "{min: 0, max: 100}", "{min: 100, max: 100}")
+		w.refused("validate --offline --config $C")
+		w.edit("{min: 100, max: 100}", "{min: 0, max: 100}")
+		w.works("validate --offline --config $C")
 	}},
 	{texts: one("all of them and in order, for example columns:"), walk: offline("  columns: [when, who, where]\n", "", "  columns: [when, who, where]\n")},
 	{texts: one("needed without `ladder.sigma`"), not: "no remedy: a line of the reference; what validate says in its place is walked"},

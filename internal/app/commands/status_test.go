@@ -22,7 +22,7 @@ func TestStatusIsWhatControlSays(t *testing.T) {
 	}
 	addr := broker(t)
 	cfg := deploymentFile(t, addr)
-	if code, stdout, stderr := run(t, "status", "--config", cfg); code != exitError || stdout != "" || !strings.Contains(stderr, "begin it with tollgate init") {
+	if code, stdout, stderr := run(t, "status", "--config", cfg); code != exitError || stdout != "" || !strings.Contains(stderr, "begin the deployment with tollgate init") {
 		t.Errorf("before init: exit %d, %s%s", code, stdout, stderr)
 	}
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "2", "--start", "2025-03-01T00:00:00Z")

@@ -9,6 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 // Difference is a point in which a configuration differs from the generation in
@@ -169,12 +170,12 @@ func metricDifferences(h, want *schemas.Header) []Difference {
 				}
 			}
 			others = append(others, d)
-		case at < 0:
+		case at < 0 && !metrickind.Of(m.Kind).Component: // which is new with its metric
 			all = append(all, Difference{What: "the metric " + m.Name + ", which is new"})
 		}
 	}
 	for i := range h.Metrics {
-		if MetricNamed(want, h.Metrics[i].Name) < 0 {
+		if !metrickind.Of(h.Metrics[i].Kind).Component && MetricNamed(want, h.Metrics[i].Name) < 0 {
 			all = append(all, Difference{What: "the metric " + h.Metrics[i].Name + ", which is gone"})
 		}
 	}
