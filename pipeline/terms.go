@@ -30,7 +30,8 @@ type terms struct {
 	StallLimit  time.Duration
 	Disposable  bool `json:",omitempty"`
 	Readers     int
-	Crowded     bool `json:",omitempty"` // several readers may have one task
+	Crowded     bool   `json:",omitempty"` // several readers may have one task
+	Cluster     string // of Kafka, as it calls itself
 	// Config says where a worker finds the configuration. Digests has a digest of each of its
 	// parts, without secrets: a worker refuses a configuration with other ones.
 	Config  string            `json:",omitempty"`
@@ -55,6 +56,9 @@ func termsOf(ctx context.Context, d *deployment.Deployment, client *kafkalog.Cli
 		if t.Ends, err = reading.Ends(ctx, client, d.Config.Events.Topic); err != nil {
 			return nil, err
 		}
+	}
+	if t.Cluster, err = client.ClusterID(ctx); err != nil {
+		return nil, fmt.Errorf("asking for the cluster's id: %w", err)
 	}
 	if w := o.Workers; w != nil {
 		t.Config, t.Crowded = w.Config, t.Readers > max(1, w.Tasks)

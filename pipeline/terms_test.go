@@ -137,13 +137,19 @@ func TestRuleAWorkerHasTheKeysAndTheConfigurationThatWereSubmitted(t *testing.T)
 		t.Fatal(err)
 	}
 	ours := fmt.Sprintf("%x", [16]byte{1})
+	cluster, err := ClusterID(t.Context(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		edit        func(*deployment.Config)
 		says        string // "": the run is opened
 		incarnation string // of the run; "": the one on the brokers
+		cluster     string // as well
 	}{
 		"the same":           {edit: func(*deployment.Config) {}},
-		"another deployment": {func(*deployment.Config) {}, "has incarnation " + ours, strings.Repeat("02", 16)},
+		"another deployment": {func(*deployment.Config) {}, "has incarnation " + ours, strings.Repeat("02", 16), ""},
+		"another cluster":    {edit: func(*deployment.Config) {}, says: "the run is on elsewhere", cluster: "elsewhere"},
 		"another time":       {edit: func(c *deployment.Config) { c.Time.Skew += time.Second }, says: "Time"},
 		"another noise key": {edit: func(c *deployment.Config) {
 			c.Keys.Noise = []noisereduction.NoiseKey{{ID: "k1", Secret: secret.New([32]byte{9})}}
@@ -156,7 +162,7 @@ func TestRuleAWorkerHasTheKeysAndTheConfigurationThatWereSubmitted(t *testing.T)
 	} {
 		cfg := deploytest.Config(broker.Addr())
 		c.edit(&cfg)
-		submitted := &terms{Run: 1, ID: strings.Repeat("01", 16), Incarnation: cmp.Or(c.incarnation, ours), Config: "file", Digests: all}
+		submitted := &terms{Run: 1, ID: strings.Repeat("01", 16), Incarnation: cmp.Or(c.incarnation, ours), Cluster: cmp.Or(c.cluster, cluster), Config: "file", Digests: all}
 		text, err := submitted.encode()
 		if err != nil {
 			t.Fatal(err)

@@ -135,7 +135,7 @@ func TestAStartSaysThatItWaitsForAFrozenBroker(t *testing.T) {
 	if !errors.Is(err, deployment.ErrNoBroker) || !strings.Contains(err.Error(), "accepted the connection but did not answer") {
 		t.Errorf("it ends with %v", err)
 	}
-	if !strings.Contains(out.String(), "waiting for a broker: none has answered yet for up to ") {
+	if !strings.Contains(out.String(), "no broker has answered yet, waiting for one for up to ") {
 		t.Errorf("it says %s", out)
 	}
 }

@@ -370,6 +370,10 @@ func dialControl(ctx context.Context, d *deployment.Deployment, t *terms, log *s
 		if have := hex.EncodeToString(control.Header.Incarnation[:]); have != t.Incarnation {
 			err = fmt.Errorf("this worker reaches another deployment than the run: topic %s has incarnation %s, and the run is of %s; let the names of kafka.brokers mean the same brokers on every machine: %w",
 				d.Config.Outputs.Control, have, t.Incarnation, deployment.ErrHeaderMismatch)
+		} else if cluster, idErr := client.ClusterID(ctx); idErr != nil {
+			err = fmt.Errorf("asking for the cluster's id: %w", idErr)
+		} else if cluster != t.Cluster { // after a failover both have the incarnation
+			err = fmt.Errorf("this worker reaches Kafka cluster %s, and the run is on %s; let the names of kafka.brokers mean the same brokers on every machine: %w", cluster, t.Cluster, deployment.ErrHeaderMismatch)
 		} else if err = generations.Agrees(d, control.Header); err != nil {
 			err = fmt.Errorf("this worker has another configuration or other keys than the run: put the same ones on every machine: %w", err)
 		}

@@ -110,7 +110,7 @@ func setBudget(d *Deployment) error {
 // goes on; nil where one can.
 func (d *Deployment) MayBegin() error {
 	if _, err := budgets.ParseAccountant(d.Config.Privacy.Accountant); err != nil {
-		return Invalid("privacy.accountant", "%v", err)
+		return Invalid("privacy.accountant", "%v. If this one has begun, correct kafka.brokers and outputs.control", err)
 	}
 	return nil
 }

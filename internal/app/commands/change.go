@@ -80,7 +80,7 @@ func (a *app) runChange(ctx context.Context, f *changeFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := a.doubts(d, false); err != nil {
+	if err := a.doubts(d, false, true); err != nil {
 		return err
 	}
 	o := pipeline.ChangeOptions{

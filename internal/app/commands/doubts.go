@@ -16,11 +16,19 @@ var errDoubts = errors.New("refused because of --strict")
 
 // doubts says on stderr what is valid in a configuration file and should be otherwise: secrets
 // that others can read, and settings under which nothing can be released. strict makes an error
-// of it.
-func (a *app) doubts(d *loaded, strict bool) error {
-	var all []error
+// of it; but for a command that goes on with what has begun, not of a filter that is never true: an
+// upgrade must not stop a deployment.
+func (a *app) doubts(d *loaded, strict, begun bool) error {
+	var all, filters []error
 	for _, one := range d.file.Doubts(d.Deployment) {
+		if begun && strings.HasSuffix(one.Field, ".filter") {
+			filters = append(filters, one)
+			continue
+		}
 		all = append(all, one)
+	}
+	if err := a.doubt(filters, false); err != nil {
+		return err
 	}
 	return a.doubt(all, strict)
 }

@@ -122,3 +122,17 @@ func TestValidateSaysHowAMissingKeyIsMade(t *testing.T) {
 		}
 	}
 }
+
+// A filter that is never true is refused by --strict where a deployment may begin. One that has
+// begun with it goes on: the warning came with an upgrade.
+func TestAFilterThatIsNeverTrueStopsNoDeployment(t *testing.T) {
+	t.Parallel()
+	cfg := deploymentFile(t, "127.0.0.1:1", lastsField, lastsField+"    filter: 'who == \"3\"'\n")
+	madeKeys(t, cfg, 0o600)
+	for command, want := range map[string]int{"validate --offline": exitConfig, "run --wait-for-broker 0s": exitError} {
+		code, _, stderr := run(t, append(strings.Fields(command), "--strict", "--config", cfg)...)
+		if code != want || !strings.Contains(stderr, "filter") || strings.Contains(stderr, "refused because of --strict") != (want == exitConfig) {
+			t.Errorf("%s: exit %d, %s", command, code, stderr)
+		}
+	}
+}

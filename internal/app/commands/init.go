@@ -99,7 +99,7 @@ func (a *app) runInit(ctx context.Context, f *initFlags) error {
 		return err
 	}
 	d.role = pipeline.RoleInit
-	if err := a.doubts(d, f.strict); err != nil {
+	if err := a.doubts(d, f.strict, false); err != nil {
 		return err
 	}
 	d, record := d.unrecorded()
@@ -121,9 +121,6 @@ func (a *app) begin(ctx context.Context, f *initFlags, d *loaded, record *pipeli
 	if err := pipeline.Initialised(ctx, d.Deployment); err != nil {
 		return err // a topic that it has lost must not be made anew
 	}
-	if err := d.MayBegin(); err != nil {
-		return err
-	}
 	cluster, err := pipeline.ClusterID(ctx, d.Deployment)
 	if err != nil {
 		return err
@@ -133,6 +130,9 @@ func (a *app) begin(ctx context.Context, f *initFlags, d *loaded, record *pipeli
 		return err
 	case no != nil:
 		return no.ofInit(d)
+	}
+	if err := d.MayBegin(); err != nil { // last: with other brokers the deployment may have begun
+		return err
 	}
 	if f.createTopics {
 		o := pipeline.TopicOptions{EventPartitions: f.eventPartitions, Replication: f.replication}

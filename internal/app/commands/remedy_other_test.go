@@ -4,6 +4,7 @@ import "strings"
 
 var otherRemedies = []remedy{
 	{texts: one("Restore both as they were at one moment"), done: "pipeline.TestRuleLedgerAndControlOfDifferentMomentsAreRefused"},
+	{texts: one("If this one has begun, correct kafka.brokers and outputs.control"), done: "internal/app/commands.TestRuleADeploymentBegunWithRDPGoesOnAsWithZCDP"},
 	{texts: one("does not begin with the kind"), not: "no remedy: what a stored account is like"},
 	{texts: one("to list all rights that this user lacks: tollgate validate"), walk: func(w *walk) {
 		w.vars["C"] = as(w.T, guardedBroker(w.T), "serves")

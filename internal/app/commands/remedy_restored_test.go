@@ -44,7 +44,7 @@ var restoredRemedies = []remedy{
 		w.remake(newer, true)
 		w.works(untilFifth)
 	}},
-	{texts: []string{"If none of them was restored or copied, another program wrote to", "if another program wrote that, turns up to it will not be shown"}, walk: func(w *walk) {
+	{texts: []string{"or a later one, another program wrote to", "if another program wrote that, turns up to it will not be shown"}, walk: func(w *walk) {
 		w.settled()
 		const day = 24 * time.Hour
 		end := schemas.TurnEnd{Turn: 1000, End: time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC).Add(1000 * day).UnixMilli(), Generation: 1, Counts: "shop-counts", CountsEnd: make([]int64, 4)}

@@ -131,7 +131,7 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 	if err := d.spared(namedFile{"--report", f.report}, namedFile{"--trusted-report", f.trustedReport}); err != nil {
 		return err
 	}
-	if err := a.doubts(d, f.strict); err != nil {
+	if err := a.doubts(d, f.strict, true); err != nil {
 		return err
 	}
 	var trusted *report

@@ -91,7 +91,7 @@ func (a *app) runValidate(ctx context.Context, f *validateFlags) error {
 	if err := a.printPlan(p, f.exact, f.format); err != nil {
 		return err
 	}
-	if err := a.doubts(d, f.strict); err != nil {
+	if err := a.doubts(d, f.strict, false); err != nil {
 		return err
 	}
 	if f.offline {

@@ -121,7 +121,7 @@ func checkControlIsNewest(ctx context.Context, client *kafkalog.Client, control 
 	control.WithView(func(v *controllog.View) { settled = v.Settled })
 	if told > settled {
 		return fmt.Errorf("comparing topic %s with control: it says that turn %d is settled, but control has settled turn %d: control was restored from an older copy, or copied with other offsets. "+
-			"Restore control, ledger and counts from one moment after turn %d, or begin a new deployment with new keys (docs/failover.md). If none of them was restored or copied, another program wrote to %s: delete its records with kafka-delete-records.sh (docs/runbook.md: A forged end of a turn): %w",
+			"Restore control, ledger and counts from one moment after turn %d, or begin a new deployment with new keys (docs/failover.md). If none of them was restored, was copied or has lost records, and tollgate status names the last window that anyone has seen, or a later one, another program wrote to %s: delete its records with kafka-delete-records.sh (docs/runbook.md: A forged end of a turn): %w",
 			topic, told, settled, told, topic, deployment.ErrLogFault)
 	}
 	return nil

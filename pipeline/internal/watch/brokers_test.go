@@ -82,5 +82,5 @@ func TestAFrozenBrokerIsToldSinceItStoppedAnswering(t *testing.T) {
 		t.Errorf("frozen at %v, and told since %v (%v)", at, told, err)
 	}
 	melt()
-	await.That(t, 25*time.Second, "its return is told", func() bool { return regexp.MustCompile(`broker \S+ is back`).MatchString(said.String()) })
+	await.That(t, 25*time.Second, "its return is told", func() bool { return regexp.MustCompile(`broker \S+ answers again`).MatchString(said.String()) })
 }
