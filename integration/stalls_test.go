@@ -85,7 +85,7 @@ func TestRuleAnOpenTransactionIsTold(t *testing.T) {
 		d.append(p, []arrival{at("a", "p00", 5*time.Second), at("b", "p00", 45*time.Second)})
 	}
 	c := d.talkative()
-	c.tells(t, "partition 1 of topic told-events is held back by an open transaction")
+	c.tells(t, "partition 1 of topic told-events is blocked by an open transaction")
 	u.end(kgo.TryCommit)
 	c.tells(t, "partition 1 of topic told-events is no longer waited for")
 	c.settled(t, 3)
