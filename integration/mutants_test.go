@@ -134,8 +134,13 @@ func TestMutantsOfTheProtocolAreCaught(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			out, err := run(t, m.name, m.caught, "15s")
+			for range 5 { // what several READs do in one run depends on who is first
+				if err == nil {
+					out, err = run(t, m.name, m.caught, "15s")
+				}
+			}
 			if err == nil {
-				t.Fatalf("%s did not catch it:\n%s", m.caught, out)
+				t.Fatalf("%s did not catch it in six runs:\n%s", m.caught, out)
 			}
 			t.Logf("caught by %s: %s", m.caught, firstFinding(string(out)))
 		})
