@@ -128,7 +128,7 @@ func TestShownCommandLinesAreOfThisProgram(t *testing.T) {
 	}
 }
 
-// What the refusals of flags say works.
+// The remedies that refused flags name work.
 func TestRefusedFlagsAreRepairedAsTheTextsSay(t *testing.T) {
 	t.Parallel()
 	dir, page := t.TempDir(), filepath.Join(t.TempDir(), "page.html")

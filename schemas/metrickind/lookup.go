@@ -4,9 +4,9 @@ import "strings"
 
 // Find returns the entry of a kind; ok is false if the table has no kind of that name.
 func Find(name string) (k Kind, ok bool) {
-	for _, k := range kinds() {
-		if k.Name == name {
-			return k, true
+	for i := range kinds {
+		if kinds[i].Name == name {
+			return kinds[i], true
 		}
 	}
 	return Kind{}, false
@@ -64,9 +64,9 @@ func Listed(list []string, before string) string {
 }
 
 func where(keep func(*Kind) bool) (out []Kind) {
-	for _, k := range kinds() {
-		if keep(&k) {
-			out = append(out, k)
+	for i := range kinds {
+		if keep(&kinds[i]) {
+			out = append(out, kinds[i])
 		}
 	}
 	return out

@@ -81,13 +81,13 @@ func joinMean(b Bounds, c Components) Estimate {
 	low, high := new(big.Rat).SetInt64(b.Min), new(big.Rat).SetInt64(b.Max)
 	k := square(c.Width)
 	a := new(big.Rat).Sub(square(c.First), product(k, c.FirstVariance)) // N² − k·v_N
-	half := new(big.Rat).Quo(new(big.Rat).Sub(high, low), big.NewRat(2, 1))
+	half := float64(b.Max-b.Min) / 2
 	if c.Beyond || c.First.Sign() <= 0 || a.Sign() <= 0 {
 		value := new(big.Rat).Set(middle)
 		if c.First.Sign() > 0 {
 			value = clamp(offsetFrom(middle, c), low, high)
 		}
-		return Estimate{Value: nearest(value), StdDev: rootFloat(square(half)), Low: down(low), High: up(high)}
+		return Estimate{Value: nearest(value), StdDev: half, Low: down(low), High: up(high)}
 	}
 	value := clamp(offsetFrom(middle, c), low, high)
 	// δ = (S·N ± √(k·v_S·N² + k·v_N·S² − k²·v_N·v_S))/(2·(N² − k·v_N)); the radicand is positive
@@ -108,7 +108,7 @@ func joinMean(b Bounds, c Components) Estimate {
 	variance.Add(variance, product(square(delta), c.FirstVariance))
 	variance.Quo(variance, square(c.First))
 	return Estimate{
-		Value: nearest(value), StdDev: rootFloat(variance),
+		Value: nearest(value), StdDev: min(rootFloat(variance), half),
 		Low: min(down(end(new(big.Rat).Neg(root))), float64(nearest(value))/valueUnits), High: max(up(end(root)), float64(nearest(value))/valueUnits),
 	}
 }

@@ -91,15 +91,24 @@ func (l *ladders) releaseShard(shard int, partials spend.Partials) ([]schemas.Re
 }
 
 func (l *ladders) refineAll(tasks []task) error {
+	return inChunks(len(tasks), func(i int) error {
+		if err := l.refine(&tasks[i]); err != nil {
+			return fmt.Errorf("releasing turn %d: %w", tasks[i].turn, err)
+		}
+		return nil
+	})
+}
+
+// inChunks calls fn for 0 to n−1, on all processors.
+func inChunks(n int, fn func(i int) error) error {
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	const chunk = 64
-	for from := 0; from < len(tasks); from += chunk {
-		part := tasks[from:min(from+chunk, len(tasks))]
+	for from := 0; from < n; from += chunk {
 		group.Go(func() error {
-			for i := range part {
-				if err := l.refine(&part[i]); err != nil {
-					return fmt.Errorf("releasing turn %d: %w", part[i].turn, err)
+			for i := from; i < min(from+chunk, n); i++ {
+				if err := fn(i); err != nil {
+					return err
 				}
 			}
 			return nil

@@ -24,37 +24,48 @@ func secondOf(metrics []schemas.MetricSpec) []int {
 	return second
 }
 
-// join draws the second components of those released counts that have two, in their order, and
-// returns what they cost. Its precision follows from that at which the first component stopped,
-// which was released: the two are Gaussian releases one after the other (docs/guarantee.md).
-func (l *ladders) join(passed []task, counts []spend.Count) (settled []schemas.SettledKey, err error) {
+// join draws the second components of those released counts that have two, and returns what they
+// cost, in their order.
+func (l *ladders) join(passed []task, counts []spend.Count) ([]schemas.SettledKey, error) {
+	var pairs []*task
 	for i := range passed {
-		t := &passed[i]
-		at := l.second[t.Metric]
-		if at < 0 {
-			continue
+		if l.second[passed[i].Metric] >= 0 {
+			pairs = append(pairs, &passed[i])
 		}
-		cell := t.Cell
-		cell.Metric = uint32(at)
-		u, err := SecondPrecision(&l.metrics[t.Metric], &l.metrics[at], t.result.Precision)
-		if err != nil {
-			return nil, fmt.Errorf("releasing turn %d: %w", t.turn, err)
-		}
-		estimate, err := l.drawSecond(t, at, u, countOf(counts, cell))
-		if err != nil {
-			return nil, fmt.Errorf("releasing turn %d: %w", t.turn, err)
-		}
-		spec := &l.metrics[t.Metric]
-		joined := metrickind.Of(spec.Kind).Pair.Join(spec.Bounds(), metrickind.Components{
-			First:         new(big.Rat).SetFrac(big.NewInt(t.result.Value), big.NewInt(1<<10)),
-			Second:        estimate,
-			FirstVariance: variance(t.result.Precision), SecondVariance: variance(u),
-			Width: l.plans[t.Metric].Width(), Beyond: beyond(estimate, variance(u), l.plans[t.Metric].Width()),
-		})
-		t.joined = &joined
-		settled = append(settled, settledKey(cell, u))
 	}
-	return settled, nil
+	settled := make([]schemas.SettledKey, len(pairs))
+	return settled, inChunks(len(pairs), func(i int) (err error) {
+		if settled[i], err = l.joinOne(pairs[i], counts); err != nil {
+			return fmt.Errorf("releasing turn %d: %w", pairs[i].turn, err)
+		}
+		return nil
+	})
+}
+
+// joinOne draws the second component of a count and makes its value. The precision follows from
+// that at which the first component stopped, which was released: the two are Gaussian releases one
+// after the other (docs/guarantee.md, "Two components").
+func (l *ladders) joinOne(t *task, counts []spend.Count) (schemas.SettledKey, error) {
+	at, spec := l.second[t.Metric], &l.metrics[t.Metric]
+	cell := t.Cell
+	cell.Metric = uint32(at)
+	u, err := SecondPrecision(spec, &l.metrics[at], t.result.Precision)
+	if err != nil {
+		return schemas.SettledKey{}, err
+	}
+	estimate, err := l.drawSecond(t, at, u, countOf(counts, cell))
+	if err != nil {
+		return schemas.SettledKey{}, err
+	}
+	width, second := l.plans[t.Metric].Width(), variance(u)
+	joined := metrickind.Of(spec.Kind).Pair.Join(spec.Bounds(), metrickind.Components{
+		First:         new(big.Rat).SetFrac(big.NewInt(t.result.Value), big.NewInt(1<<10)),
+		Second:        estimate,
+		FirstVariance: variance(t.result.Precision), SecondVariance: second,
+		Width: width, Beyond: beyond(estimate, second, width),
+	})
+	t.joined = &joined
+	return settledKey(cell, u), nil
 }
 
 // drawSecond draws the second component of a count, of metric at, with precision u.

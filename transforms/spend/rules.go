@@ -82,7 +82,7 @@ func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 	return r, nil
 }
 
-// derive notes with the last metric that takes events that m is derived from it.
+// derive notes m with the metric that it is derived from.
 func (r *Rules) derive(m *metric) error {
 	of := slices.IndexFunc(r.metrics, func(o metric) bool { return o.spec.Name == m.spec.Of && !o.kind.Derived })
 	if of < 0 {

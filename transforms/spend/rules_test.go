@@ -400,3 +400,28 @@ func TestRulePublicKeyMissingFromASettlementStops(t *testing.T) {
 		t.Errorf("coverage, missing: charged %d (%v)", a.of(1).Spent, err)
 	}
 }
+
+// TestRuleAReleasedMeanPaysForBothComponents: the second one is in a settlement exactly where the
+// first one is; anything else stops, and no user pays for less than was drawn.
+func TestRuleAReleasedMeanPaysForBothComponents(t *testing.T) {
+	m := metric1("m")
+	m.Kind, m.Min, m.Max = metrickind.Mean, 0, 3
+	second := offsetOf(&m)
+	second.Kind = metrickind.Of(m.Kind).Pair.Component
+	first, price := schemas.SettledKey{WindowEnd: 1000, Key: []byte("a"), Precision: unit(1)}, schemas.SettledKey{Metric: 1, WindowEnd: 1000, Key: []byte("a"), Precision: unit(1)}
+	for name, c := range map[string]struct {
+		keys []schemas.SettledKey
+		paid units.Mu2 // 0: stops
+	}{
+		"both":              {[]schemas.SettledKey{first, price}, 1 + 3*3}, // one event of value 3: N by 1, S by 3
+		"the first alone":   {[]schemas.SettledKey{first}, 0},
+		"the second alone":  {[]schemas.SettledKey{price}, 0},
+		"below a threshold": {nil, 1},
+	} {
+		a := mustAccounts(t, deployment(1<<40, 100, m, second), []contribution{{user: 1, key: "a", n: 1, value: 3}})
+		err := a.charge(NewSettlement(schemas.Settled{Turn: 1, FirstRungs: []units.Precision{unit(1), unit(1)}, Keys: c.keys}))
+		if c.paid == 0 && !errors.Is(err, errNoPrice) || c.paid != 0 && (err != nil || a.of(1).Spent != c.paid) {
+			t.Errorf("%s: charged %d, want %d (%v)", name, a.of(1).Spent, c.paid, err)
+		}
+	}
+}

@@ -87,6 +87,7 @@ func (c Config) average(metric int, w window, key string, count int64, n stop, u
 		variance := new(big.Rat).Mul(slope, slope)
 		variance.Mul(variance, vn).Add(variance, new(big.Rat).Quo(vs, big.NewRat(4, 1)))
 		n.stddev, _ = new(big.Float).SetPrec(128).Sqrt(new(big.Float).SetPrec(128).SetRat(variance.Quo(variance, square))).Float64()
+		n.stddev = min(n.stddev, float64(spec.Max-spec.Min)/2)
 	}
 	n.low, n.high = float64(low)/1024, float64(high)/1024
 	within := math.Max(spec.Absolute, spec.Relative*math.Abs(float64(n.value)/1024))
