@@ -64,7 +64,7 @@ func (a *auditor) audit(l ledger, shard, shards int) error {
 			if got := schemas.ShardOf(user.ID, shards); got != shard {
 				return fmt.Errorf("turn %d: a user of shard %d stands in shard %d", turn, got, shard)
 			}
-			a.slices[turn][reference.Owner{ID: user.ID, Period: user.Period}] = sliceOf(delta.Labels, user.Slice, user.Records)
+			a.slices[turn][reference.Owner{ID: user.ID, Period: user.Period}] = sliceOf(delta.Labels, user.Entries, user.Records)
 			if err := a.reserve(turn, delta, user); err != nil {
 				return fmt.Errorf("turn %d: %w", turn, err)
 			}
@@ -184,6 +184,27 @@ func (a *auditor) compare(s schemas.Snapshot, turn uint64) error {
 // brings returns what an individual contributes to a window, from the slices that lie in it.
 func (a *auditor) brings(turn uint64, window schemas.MetricWindow, owner reference.Owner) reference.Contribution {
 	spec := a.config.Metrics[window.Metric]
+	return reference.Contribute(a.hasher, spec, owner, a.visits(turn, window, spec, owner))
+}
+
+// shares returns what an individual contributes to a window of a share, given the decisions about
+// the windows before it.
+func (a *auditor) shares(turn uint64, delta schemas.Delta, window schemas.MetricWindow, user schemas.DeltaUser) reference.Contribution {
+	share, owner := a.config.Metrics[window.Metric], reference.Owner{ID: user.ID, Period: user.Period}
+	of := window
+	of.Metric = uint32(slices.IndexFunc(a.config.Metrics, func(m schemas.MetricSpec) bool { return m.Name == share.Of }))
+	in := uint64(0)
+	if user.Admitted.Get(slices.Index(delta.Windows, of)) {
+		in = a.brings(turn, of, owner).Kept
+	}
+	base := a.config.Metrics[of.Metric]
+	base.Kind = "events" // every event, whatever its value
+	all := uint64(len(a.visits(turn, of, base, owner)))
+	return reference.Contribution{Counts: reference.Divide(all, in, min(all, uint64(share.MaxEventsPerKey)))}
+}
+
+// visits returns an individual's events of a metric in a window.
+func (a *auditor) visits(turn uint64, window schemas.MetricWindow, spec schemas.MetricSpec, owner reference.Owner) []reference.Visit {
 	bit := slices.Index(a.config.Format.Filters, spec.Filter)
 	var visits []reference.Visit
 	for t := turn; t > 0 && a.ends[t-1] > window.WindowStart; t-- {
@@ -197,7 +218,7 @@ func (a *auditor) brings(turn uint64, window schemas.MetricWindow, owner referen
 			}
 		}
 	}
-	return reference.Contribute(a.hasher, spec, owner, visits)
+	return visits
 }
 
 // reserve reserves the worst case of a turn beside those of the turns before it in its span.
@@ -215,7 +236,12 @@ func (a *auditor) reserve(turn uint64, delta schemas.Delta, user schemas.DeltaUs
 		if !user.Admitted.Get(i) {
 			continue
 		}
-		brings := a.brings(turn, window, owner)
+		var brings reference.Contribution
+		if a.config.Metrics[window.Metric].Kind == "counted" {
+			brings = a.shares(turn, delta, window, user)
+		} else {
+			brings = a.brings(turn, window, owner)
+		}
 		if len(brings.Counts) == 0 {
 			return fmt.Errorf("a user was admitted to metric %d with nothing", window.Metric)
 		}

@@ -18,14 +18,12 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/fakeregistry"
+	"github.com/tollgate-dp/tollgate/internal/testing/python"
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 )
 
 // What consumers read that no test of the product wrote, compared row by row with what the run
 // printed.
-
-// pythonVariable names a Python with fastavro and kafka-python; default: python3.
-const pythonVariable = "TOLLGATE_PYTHON"
 
 // row is a released count as it is printed; a number that is read must be the same float64.
 type row struct {
@@ -113,26 +111,9 @@ func outputOf(t *testing.T, name string, args ...string) []byte {
 	return out
 }
 
-// python returns an interpreter with the modules of docs/consumer.py, or skips the test.
-func python(t *testing.T) string {
-	t.Helper()
-	name := os.Getenv(pythonVariable)
-	if name == "" {
-		name = "python3"
-	}
-	path, err := exec.LookPath(name)
-	if err == nil {
-		err = exec.Command(path, "-c", "import fastavro, kafka").Run()
-	}
-	if err != nil {
-		t.Skipf("needs a Python with fastavro and kafka-python (%v): pip install them, or name one with %s; `.ci/run kafka` makes one", err, pythonVariable)
-	}
-	return path
-}
-
 // The consumer of docs/consumer.py knows nothing of this program but the schema and the formats.
 func TestAPythonConsumerReadsTheCountsThatWerePrinted(t *testing.T) {
-	interpreter, broker := python(t), startBrokerProcess(t)
+	interpreter, broker := python.With(t, "fastavro", "kafka"), startBrokerProcess(t)
 	for _, format := range []string{"json", "avro"} {
 		t.Run(format, func(t *testing.T) {
 			outputs, args := "counts_format: "+format, []string{"../docs/consumer.py", broker, "python-" + format + "-counts"}

@@ -70,12 +70,12 @@ func (d *deployment) expectedDeadLetters(sent map[int32][]kafkalog.Message) map[
 	d.t.Helper()
 	want := map[string]kafkalog.Message{}
 	keys, headers := map[string]int{}, map[int]int{}
-	for p, judged := range d.fates(d.eventLog()) {
+	for p, judged := range d.outcomesOf(d.eventLog()) {
 		if len(judged) != len(sent[p]) {
 			d.t.Fatalf("partition %d has %d records, sent were %d", p, len(judged), len(sent[p]))
 		}
 		for offset, j := range judged {
-			if j.Fate != reference.DeadLettered {
+			if j.Outcome != reference.DeadLettered {
 				continue
 			}
 			m := sent[p][offset]

@@ -13,7 +13,7 @@
 // container; kafka_*_test.go holds those that only a real one can pass.
 //
 // The stages run on the engine for one process. TestEnginesReleaseTheSameBytes compares it byte for
-// byte with Beam's local runner (internal/testing/prism).
+// byte with Beam's local runner, prism.
 //
 // Not covered: clusters of several brokers, engines of several machines, TLS and SASL.
 package integration

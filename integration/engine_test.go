@@ -1,14 +1,20 @@
 package integration
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"strconv"
+	"sync"
 	"testing"
 
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	beamlog "github.com/apache/beam/sdks/v2/go/pkg/beam/log"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tollgate-dp/tollgate/internal/testing/prism"
+	"github.com/tollgate-dp/tollgate/internal/hooks/localrunner"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -39,7 +45,7 @@ func TestEnginesReleaseTheSameBytes(t *testing.T) {
 	broker := startBroker(t)
 	arrivals := scatter(calm(60).arrivals(), 2, 1)
 	written := map[string]map[string][]string{}
-	for name, engine := range map[string]pipeline.Engine{"direct": pipeline.Direct, "prism": prism.Execute} {
+	for name, engine := range map[string]pipeline.Engine{"direct": pipeline.Direct, "prism": onPrism} {
 		d := newDeployment(t, broker, "engine-"+name, 2, sharded(3, 2), tight)
 		d.load(arrivals)
 		d.run(func(o *runOptions) { o.Engine = engine })
@@ -57,6 +63,28 @@ func TestEnginesReleaseTheSameBytes(t *testing.T) {
 	if diff := cmp.Diff(written["direct"], written["prism"]); diff != "" {
 		t.Errorf("(-direct +prism):\n%s", diff)
 	}
+}
+
+// silenceBeam drops what Beam logs of every job, through the process's default logger and its own.
+var silenceBeam = sync.OnceFunc(func() {
+	beam.Init() // makes Beam's logger the process's
+	beamlog.SetLogger(noBeamLog{})
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+})
+
+type noBeamLog struct{}
+
+func (noBeamLog) Log(context.Context, beamlog.Severity, int, string) {}
+
+// onPrism runs the stages on prism, Beam's local runner, for one pipeline of the process at a time:
+// prism's job options are global. ctx does not cancel a job that has begun: pipeline.Run closes its
+// connections. Jobs ask for bundles without splits (package localrunner). An error of a stage does
+// not keep its type, because prism passes errors on as text.
+func onPrism(ctx context.Context, p *beam.Pipeline) error {
+	silenceBeam()
+	localrunner.Keep()
+	_, err := prism.Execute(context.WithoutCancel(ctx), p)
+	return err
 }
 
 // written returns all bytes on counts and ledger, and of the settlements on control, by partition.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/app/beginnings"
+	"github.com/tollgate-dp/tollgate/internal/app/startrecord"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/realflink"
 )
@@ -233,7 +233,7 @@ func TestRuleFlinkSaysAtTheStartWhatIsWrong(t *testing.T) {
 		// Workers do not look at the record: whatever is in it is not what ends the job.
 		{name: "other-file", during: func(s *subject) {
 			s.rewrite("skew: 1m", "skew: 2m")
-			f.must(os.WriteFile(beginnings.Of(filepath.Join(s.dir, "user-hash.key")), []byte("damaged"), 0o600))
+			f.must(os.WriteFile(startrecord.Of(filepath.Join(s.dir, "user-hash.key")), []byte("damaged"), 0o600))
 		},
 			code: 3, says: []string{"another configuration than the run", "Time"}},
 		{name: "no-broker", begun: func() { f.proxy.to("127.0.0.1:1") }, // new connections

@@ -68,6 +68,7 @@ func manyChanges(name string) settings {
 		m[3].Target.Relative = 0.5
 		m[4].Ladder.Factor = 2
 		m[5].Max = 9
+		m[1].Counted, m[3].Counted, m[4].Counted = nil, &pipeline.Counted{MaxEvents: 4}, &pipeline.Counted{Share: 0.2, MaxEvents: 20}
 		m[6].Keys.List = []string{"p00", "p02"}
 		c.Metrics = []pipeline.Metric{added, m[5], m[1], m[2], m[4], m[3], m[6]} // without visits
 		c.Time.Lateness = 3 * time.Second

@@ -26,15 +26,15 @@ const (
 // hostileRecord is a record with what may become of it.
 type hostileRecord struct {
 	kafkalog.Message
-	fate string // a class of dead letters, "before start", "future", "late" or "accepted"
+	outcome string // a class of dead letters, "before start", "future", "late" or "accepted"
 }
 
 // hostileValues returns what records can hold: event times from one end to the other, every class
-// of dead letters that JSON has, nothing. fate is that of a record with a sound time.
+// of dead letters that JSON has, nothing. outcome is that of a record with a sound time.
 func hostileValues() []hostileRecord {
 	var all []hostileRecord
-	add := func(fate, format string, args ...any) {
-		all = append(all, hostileRecord{kafkalog.Message{Value: fmt.Appendf(nil, format, args...)}, fate})
+	add := func(outcome, format string, args ...any) {
+		all = append(all, hostileRecord{kafkalog.Message{Value: fmt.Appendf(nil, format, args...)}, outcome})
 	}
 	good := base.UnixMilli()
 	for _, millis := range []int64{-62135596800000, -1, 0, 1, good - 1} {
@@ -91,11 +91,11 @@ func hostileProducer(near int64) []hostileRecord {
 		all[i].Timestamp = kafkalog.At(at)
 	}
 	for _, at := range stamps { // an event like any other, but for its record's time
-		fate := "future"
+		outcome := "future"
 		if at < near && near > base.Add(20*time.Second).UnixMilli() {
-			fate = "late" // after records that have moved the watermark
+			outcome = "late" // after records that have moved the watermark
 		}
-		all = append(all, hostileRecord{kafkalog.Message{Value: goodEvent(evil, "p00", at, base.UnixMilli()).value, Timestamp: kafkalog.At(at)}, fate})
+		all = append(all, hostileRecord{kafkalog.Message{Value: goodEvent(evil, "p00", at, base.UnixMilli()).value, Timestamp: kafkalog.At(at)}, outcome})
 	}
 	return append(all, hostileRecord{kafkalog.Message{Value: goodEvent(evil, evilPage, near, near).value, Timestamp: kafkalog.At(near)}, "accepted"})
 }
@@ -112,7 +112,7 @@ func messagesOf(arrivals []arrival) []kafkalog.Message {
 type outcome struct {
 	values   map[string][]byte
 	accounts map[reference.Owner]reference.Account
-	fates    map[string]uint64
+	tallies  map[string]uint64
 }
 
 func (d *deployment) outcome() outcome {
@@ -133,12 +133,12 @@ func (d *deployment) outcome() outcome {
 	id := schemas.NewHasher(d.config.Keys.UserHash.Reveal()).Account([]byte(evil))
 	maps.DeleteFunc(accounts, func(o reference.Owner, _ reference.Account) bool { return o.ID == id })
 	r := d.report()
-	fates := map[string]uint64{"before start": r.BeforeStart, "late": r.Late, "future": r.Future, "overtaken": r.Overtaken, "accepted": r.Accepted}
-	maps.Copy(fates, r.DeadLettered)
-	return outcome{counts.values, accounts, fates}
+	tallies := map[string]uint64{"before start": r.BeforeStart, "late": r.Late, "future": r.Future, "overtaken": r.Overtaken, "accepted": r.Accepted}
+	maps.Copy(tallies, r.DeadLettered)
+	return outcome{counts.values, accounts, tallies}
 }
 
-// sameFor fails the test unless nothing but the fates of the hostile records came of them.
+// sameFor fails the test unless nothing but the tallies of the hostile records came of them.
 func (o outcome) sameFor(t *testing.T, what string, with outcome, added []hostileRecord) {
 	t.Helper()
 	for key, value := range o.values {
@@ -156,12 +156,12 @@ func (o outcome) sameFor(t *testing.T, what string, with outcome, added []hostil
 	}) {
 		t.Errorf("%s: somebody else has paid another amount", what)
 	}
-	want := maps.Clone(o.fates)
+	want := maps.Clone(o.tallies)
 	for _, h := range added {
-		want[h.fate]++
+		want[h.outcome]++
 	}
-	if !maps.Equal(want, with.fates) {
-		t.Errorf("%s: fates %v, want %v", what, with.fates, want)
+	if !maps.Equal(want, with.tallies) {
+		t.Errorf("%s: tallies %v, want %v", what, with.tallies, want)
 	}
 }
 
@@ -176,9 +176,9 @@ func insert(others []kafkalog.Message, index int, hostile []hostileRecord) []kaf
 	return slices.Insert(slices.Clone(others), index, own...)
 }
 
-// Whatever one user writes to a topic with producers' times, wherever it stands there: as long as
-// its record's time moves no watermark, no other record's fate, no other user's admission, charge
-// or count changes.
+// Whatever one user writes to a topic with producers' times, and wherever it is on the topic: as
+// long as the record's time moves no watermark, no other record's outcome and no other user's
+// admission, charge or count changes.
 func TestRuleOneHostileRecordOnATopicChangesNoOtherUser(t *testing.T) {
 	broker := startBroker(t)
 	w := usualWorkload(811)
@@ -193,8 +193,8 @@ func TestRuleOneHostileRecordOnATopicChangesNoOtherUser(t *testing.T) {
 	plain.produce(0, others)
 	plain.run()
 	want := plain.outcome()
-	if len(want.values) < 50 || want.fates["accepted"] < 500 || want.fates["late"] == 0 {
-		t.Fatalf("%d values, fates %v: the case is not what it should be", len(want.values), want.fates)
+	if len(want.values) < 50 || want.tallies["accepted"] < 500 || want.tallies["late"] == 0 {
+		t.Fatalf("%d values, tallies %v: the case is not what it should be", len(want.values), want.tallies)
 	}
 	number := 0
 	check := func(index int, hostile ...hostileRecord) {

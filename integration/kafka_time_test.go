@@ -48,8 +48,8 @@ func TestRuleAppendTimesDecideAndProducersStampsDoNot(t *testing.T) {
 }
 
 // A run that follows the topic closes turns by append times alone: records whose event times
-// scatter around the lateness get the same fate live as in the reference, which knows the log and
-// no clock.
+// scatter around the lateness get the same outcome live as in the reference, which knows the log
+// and no clock.
 func TestInvariant5AppendTimesCloseTurnsLive(t *testing.T) {
 	needReal(t)
 	d := appended(t, startBroker(t), "appendlive", 2)

@@ -123,5 +123,8 @@ func drawMetric(random *rand.Rand, c *pipeline.Config, name string, unit time.Du
 			m.Coverage.Target = noisereduction.Target{Relative: 0.2, Confidence: 0.9}
 		}
 	}
+	if m.LastAtLeast > 0 && random.IntN(3) == 0 {
+		m.Counted = &pipeline.Counted{Share: []float64{0, 0.1, 0.4}[random.IntN(3)], MaxEvents: []int{0, 1, 5, 50}[random.IntN(4)]}
+	}
 	return m
 }

@@ -3,6 +3,7 @@ package integration
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -90,6 +91,33 @@ func TestRuleAnInterruptedTurnIsRedoneFromTheLedger(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The last turn is redone from the ledger, and its events are not read again: a run that ends with
+// the topic settles it first.
+func TestRuleARunUntilTheEndSettlesAnInterruptedLastTurn(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, startBrokerProcess(t), "last-turn", 1, tight, func(c *pipeline.Config) { c.Time.IdleGrace = time.Second })
+	d.load([][]arrival{{at("u1", "p00", time.Second), at("u2", "p00", 2*time.Second)}})
+	untilEnd := func(o *runOptions) { o.Bounded, o.UntilEnd = false, true }
+	died := errors.New("the process dies")
+	if _, err := d.tryRun(untilEnd, func(o *runOptions) {
+		o.Hooks.At = func(point string, _ int) error {
+			if point == crashpoint.SettledWriting {
+				return died
+			}
+			return nil
+		}
+	}); !errors.Is(err, died) {
+		t.Fatalf("the first run: %v", err)
+	}
+	if tr, err := d.readTrusted(); err != nil || !tr.completeTurn(1) {
+		t.Fatalf("turn 1 is not complete on the ledger: %v", err)
+	}
+	if result := d.run(untilEnd); result.Settled != 1 || result.OpenTurns != 0 {
+		t.Errorf("%+v", result)
+	}
+	d.verify()
 }
 
 // A delta is missing, and so are the events: the run must stop and say so instead of counting what

@@ -243,14 +243,14 @@ func TestAnEmptyTopicGivesAnEmptyResult(t *testing.T) {
 	d.verify()
 }
 
-// fates asks the reference what became of every record.
-func (d *deployment) fates(log reference.Log) map[int32][]reference.Judged {
+// outcomesOf asks the reference what became of every record.
+func (d *deployment) outcomesOf(log reference.Log) map[int32][]reference.Judged {
 	d.t.Helper()
 	out, err := reference.Run(d.referenceConfig(), log, nil, 0)
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	return out.Fates
+	return out.Outcomes
 }
 
 func TestAnotherConfigurationIsRefused(t *testing.T) {

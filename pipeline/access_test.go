@@ -106,7 +106,7 @@ func (c *controlled) look(t *testing.T, d *deployment.Deployment, role AccessRol
 		if fits(r) {
 			return r
 		}
-		if time.Since(began) > 20*time.Second {
+		if time.Since(began) > time.Minute {
 			t.Fatalf("%+v", r)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/changes"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
 )
 
 // The parts of a deployment, under the names that most programs need. Package
@@ -40,6 +40,8 @@ type (
 	Keys = deployment.Keys
 	// Coverage asks for the count of admitted users of a metric's windows.
 	Coverage = deployment.Coverage
+	// Counted asks for the share of a metric's events that is counted in each window.
+	Counted = deployment.Counted
 	// Ladder is the sequence of precisions that a release goes through.
 	Ladder = deployment.Ladder
 	// Outputs names the deployment's own topics, and says when counts appear.
@@ -57,9 +59,9 @@ type (
 	Beginning = deployment.Beginning
 
 	// Difference is a point in which a configuration differs from the one in force.
-	Difference = generations.Difference
+	Difference = changes.Difference
 	// Value is a field with its value in force and in the configuration.
-	Value = generations.Value
+	Value = changes.Value
 
 	// ConfigError says which field of a configuration is invalid, and why.
 	ConfigError = deployment.ConfigError

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,10 +12,10 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/admin"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/changes"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/countslog"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/reading"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -81,19 +82,17 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 		return ChangeResult{}, err
 	}
 	defer client.Close()
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	control, _, err := openControl(ctx, d, client, o.Logger)
 	if err != nil {
 		return ChangeResult{}, err
 	}
-	if err := generations.PromiseKept(ctx, d, control); err != nil {
+	if err := changes.PromiseKept(ctx, d, control); err != nil {
 		return ChangeResult{}, err
 	}
 	control.At = crashpoint.From(ctx).At
 	c := admin.NewChange(d, client, control)
-	want := generations.Header(d)
+	want := changes.Header(d)
 	if want.Counts, err = admin.LookUpCounts(ctx, d); err != nil {
 		return ChangeResult{}, err
 	}
@@ -107,7 +106,7 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 	if err := c.ReadState(); err != nil {
 		return result, err
 	}
-	if result.UnderWay, err = sameMoment(ctx, generations.InForce(d, c.Old), client, control, o.Logger); err != nil {
+	if result.UnderWay, err = sameMoment(ctx, changes.InForce(d, c.Old), client, control, o.Logger); err != nil {
 		return result, err
 	}
 	if o.DryRun {
@@ -146,7 +145,7 @@ func sameMoment(ctx context.Context, d *deployment.Deployment, client *kafkalog.
 
 // compare says how the generation old and the header want differ, and refuses what can never be.
 func compare(d *deployment.Deployment, old, want *schemas.Header) (result ChangeResult, err error) {
-	result.Differences = append(generations.Differences(old, want), generations.SchemaDifferences(old, want)...)
+	result.Differences = append(changes.Differences(old, want), changes.SchemaDifferences(old, want)...)
 	if len(result.Differences) == 0 {
 		return result, nil
 	}
@@ -235,13 +234,13 @@ func describe(old, next *schemas.Header, r ChangeResult) ChangeResult {
 		if metrickind.Of(old.Metrics[i].Kind).Derived {
 			continue
 		}
-		if at := generations.MetricNamed(next, name); at >= 0 && next.MetricStarts[at] == old.MetricStarts[i] {
+		if at := changes.MetricNamed(next, name); at >= 0 && next.MetricStarts[at] == old.MetricStarts[i] {
 			r.CarriedOn = append(r.CarriedOn, name)
 		} else {
 			r.GivenUp = append(r.GivenUp, name)
 		}
 	}
-	if key := generations.NewestKey(old); key.ID != generations.NewestKey(next).ID {
+	if key := changes.NewestKey(old); key.ID != changes.NewestKey(next).ID {
 		r.RetiredKey = key.ID
 	}
 	if old.Topics.Ledger != next.Topics.Ledger {

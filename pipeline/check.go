@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,10 +10,10 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/admin"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/changes"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/countslog"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/reading"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -29,6 +30,8 @@ type CheckOptions struct {
 	// Start also checks the deployment that control holds, if it holds one, as a
 	// run does before it starts.
 	Start bool
+	// Existing checks the topics that exist only: init is to make the others.
+	Existing bool
 }
 
 // CheckTopics checks the deployment's topics, and the newest schema of a
@@ -44,16 +47,18 @@ type CheckOptions struct {
 // consumers of counts in avro would not find the schema; of a configuration that a change
 // could put in force it warns the logger.
 func CheckTopics(ctx context.Context, d *deployment.Deployment, o CheckOptions) error {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
 	_, unreadable := reading.NewDecoder(ctx, d, o.Logger)
-	rules := topicrules.Check(ctx, d, client, topicrules.Options{Logger: o.Logger, Strict: o.Strict})
+	options := topicrules.Options{Logger: o.Logger, Strict: o.Strict}
+	if o.Existing {
+		options.Made = func(string) bool { return true }
+	}
+	rules := topicrules.Check(ctx, d, client, options)
 	return errors.Join(rules, unreadable, checkDeployment(ctx, d, client, o, rules == nil))
 }
 
@@ -77,12 +82,12 @@ func checkDeployment(ctx context.Context, d *deployment.Deployment, client *kafk
 	case err != nil:
 		return err
 	}
-	if err := generations.PromiseKept(ctx, d, control); err != nil || !o.Start {
+	if err := changes.PromiseKept(ctx, d, control); err != nil || !o.Start {
 		return err
 	}
-	want := generations.Header(d)
-	if all := generations.Differences(control.Header, &want); len(all) > 0 {
-		err := generations.Agrees(d, control.Header)
+	want := changes.Header(d)
+	if all := changes.Differences(control.Header, &want); len(all) > 0 {
+		err := changes.Agrees(d, control.Header)
 		if all[0].Never != "" {
 			return err
 		}
@@ -96,7 +101,7 @@ func checkDeployment(ctx context.Context, d *deployment.Deployment, client *kafk
 	if err := admin.CheckCounts(ctx, d, control.Header); err != nil {
 		return err
 	}
-	d = generations.InForce(d, control.Header)
+	d = changes.InForce(d, control.Header)
 	if !sound {
 		return countslog.CheckIntact(ctx, d, client, control)
 	}

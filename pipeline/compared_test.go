@@ -8,7 +8,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/changes"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -85,10 +85,19 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 			c.Metrics[2].Name, c.Metrics[3].Name = "third", "fourth"
 		}
 	}
+	textTimes := func(c *deployment.Config) { c.Events.Format.TimeUnit = event.TimeText }
 	metric := func(edit func(m *deployment.Metric)) func(*deployment.Config) {
 		return func(c *deployment.Config) { edit(&c.Metrics[0]) }
 	}
+	daily := metric(func(m *deployment.Metric) { m.Window = 24 * time.Hour })
 	capped := func(m *deployment.Metric) { m.Ladder.Sigma = 100 } // no bound changes the ladder
+	shared := metric(func(m *deployment.Metric) { m.Counted = &deployment.Counted{} })
+	counted := func(edit func(*noisereduction.Target)) func(*deployment.Config) {
+		return metric(func(m *deployment.Metric) {
+			m.Counted = &deployment.Counted{Target: noisereduction.Target{Relative: 0.05, Confidence: m.Target.Confidence}}
+			edit(&m.Counted.Target)
+		})
+	}
 	covered := metric(func(m *deployment.Metric) { m.Coverage = &deployment.Coverage{} })
 	target := func(edit func(g *noisereduction.Target)) func(*deployment.Config) {
 		return metric(func(m *deployment.Metric) {
@@ -98,13 +107,19 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 	}
 	for path, c := range map[string]struct{ before, after func(*deployment.Config) }{
 		"Deployment":                         {nil, func(c *deployment.Config) { c.Deployment = "other" }},
+		"Events.Format.WallZone":             {nil, func(c *deployment.Config) { c.Events.Format.WallZone = "Europe/Zurich" }},
+		"Time.WindowZone":                    {daily, func(c *deployment.Config) { daily(c); c.Time.WindowZone = "Europe/Zurich" }},
 		"Events.Topic":                       {nil, func(c *deployment.Config) { c.Events.Topic = "other" }},
 		"Events.Format.Format":               {rows, func(c *deployment.Config) { rows(c); c.Events.Format.Format = "tsv" }},
 		"Events.Format.Columns":              {rows, func(c *deployment.Config) { rows(c); slices.Reverse(c.Events.Format.Columns) }},
 		"Events.Format.User":                 {nil, func(c *deployment.Config) { c.Events.Format.User = "x" }},
+		"Events.Format.NoUser":               {nil, func(c *deployment.Config) { c.Events.Format.NoUser = event.NoUserEach }},
 		"Events.Format.Key":                  {nil, func(c *deployment.Config) { c.Events.Format.Key = "x" }},
+		"Events.Format.MoreKeys":             {nil, func(c *deployment.Config) { c.Events.Format.MoreKeys = []string{"x"} }},
 		"Events.Format.Time":                 {nil, func(c *deployment.Config) { c.Events.Format.Time = "x" }},
 		"Events.Format.TimeUnit":             {nil, func(c *deployment.Config) { c.Events.Format.TimeUnit = "s" }},
+		"Events.Format.TimeLayout":           {textTimes, func(c *deployment.Config) { textTimes(c); c.Events.Format.TimeLayout = "%d.%m.%Y" }},
+		"Events.Format.TimeZone":             {textTimes, func(c *deployment.Config) { textTimes(c); c.Events.Format.TimeZone = "Europe/Zurich" }},
 		"Events.Format.MaxRecordBytes":       {nil, func(c *deployment.Config) { c.Events.Format.MaxRecordBytes = 99 }},
 		"Events.Format.Value":                {nil, func(c *deployment.Config) { c.Events.Format.Value = "x" }},
 		"Events.Format.Schema":               {local("string"), local("int")},
@@ -130,6 +145,11 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 		"Metrics.Keys.From":                  {second(func(m *deployment.Metric) { m.Keys = deployment.Keys{From: "private"} }), second(func(m *deployment.Metric) { m.Keys = deployment.Keys{From: "fourth"} })},
 		"Metrics.Min":                        {deploytest.AsSum(func(*deployment.Metric) {}), deploytest.AsSum(func(m *deployment.Metric) { m.Min = 1 })},
 		"Metrics.Max":                        {deploytest.AsSum(func(*deployment.Metric) {}), deploytest.AsSum(func(m *deployment.Metric) { m.Max = 9 })},
+		"Metrics.Counted.Share":              {shared, metric(func(m *deployment.Metric) { m.Counted = &deployment.Counted{Share: 0.2} })},
+		"Metrics.Counted.MaxEvents":          {shared, metric(func(m *deployment.Metric) { m.Counted = &deployment.Counted{MaxEvents: 7} })},
+		"Metrics.Counted.Target.Relative":    {shared, counted(func(g *noisereduction.Target) { g.Relative = 0.2 })},
+		"Metrics.Counted.Target.Absolute":    {shared, counted(func(g *noisereduction.Target) { g.Absolute = 3 })},
+		"Metrics.Counted.Target.Confidence":  {shared, counted(func(g *noisereduction.Target) { g.Confidence = 0.9 })},
 		"Metrics.Coverage.Share":             {covered, metric(func(m *deployment.Metric) { m.Coverage = &deployment.Coverage{Share: 0.2} })},
 		"Metrics.Coverage.Target.Relative":   {covered, target(func(g *noisereduction.Target) { g.Relative = 0.2 })},
 		"Metrics.Coverage.Target.Absolute":   {covered, target(func(g *noisereduction.Target) { g.Absolute = 3 })},
@@ -170,10 +190,10 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", path, err)
 			}
-			return generations.Header(d)
+			return changes.Header(d)
 		}
 		h, want := compiled(c.before), compiled(c.after)
-		if all := generations.Differences(&h, &want); len(all) == 0 {
+		if all := changes.Differences(&h, &want); len(all) == 0 {
 			t.Errorf("another %s is the same to HEADER", path)
 		}
 		free[path] = "compared"

@@ -7,7 +7,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/changes"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -24,13 +24,13 @@ func TestRuleAKeyOfCountsNamesOneWindow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return generations.Header(d)
+		return changes.Header(d)
 	}
 	same := func(*deployment.Config) {}
 	first := compiled(same)
 	first.FromTurn, first.MetricStarts = 1, []int64{0}
 	other := compiled(func(c *deployment.Config) { c.Metrics[0].Name = "other" })
-	without := generations.Succeed(&first, &other, 11, 600_000, nil)
+	without := changes.Succeed(&first, &other, 11, 600_000, nil)
 	for name, change := range map[string]func(*deployment.Config){
 		"a longer window": func(c *deployment.Config) { c.Metrics[0].Window *= 2 },
 		"a coverage's window": func(c *deployment.Config) {
@@ -39,7 +39,7 @@ func TestRuleAKeyOfCountsNamesOneWindow(t *testing.T) {
 	} {
 		for _, h := range []*schemas.Header{&first, &without} {
 			want := compiled(change)
-			all := generations.Differences(h, &want)
+			all := changes.Differences(h, &want)
 			if len(all) == 0 || !strings.Contains(all[0].Never, "new name") {
 				t.Errorf("%s in generation %d: %+v", name, h.Generation, all)
 			}
@@ -51,17 +51,17 @@ func TestRuleAKeyOfCountsNamesOneWindow(t *testing.T) {
 		"from a list": func(c *deployment.Config) { c.Metrics[0].Keys.List = []string{"a"} },
 	} {
 		want := compiled(change)
-		if all := generations.Differences(&without, &want); len(all) == 0 || all[0].Never != "" {
+		if all := changes.Differences(&without, &want); len(all) == 0 || all[0].Never != "" {
 			t.Fatalf("%s: %+v", name, all)
 		}
-		if next := generations.Succeed(&without, &want, 21, 1_200_000, nil); next.MetricStarts[0] != 1_200_000 {
+		if next := changes.Succeed(&without, &want, 21, 1_200_000, nil); next.MetricStarts[0] != 1_200_000 {
 			t.Errorf("%s: windows from %d on", name, next.MetricStarts[0])
 		}
 		from := int64(600_000) // where the metric was there all the time, its public keys decide
 		if name == "back again" {
 			from = 0
 		}
-		if next := generations.Succeed(&first, &want, 11, 600_000, nil); next.MetricStarts[0] != from {
+		if next := changes.Succeed(&first, &want, 11, 600_000, nil); next.MetricStarts[0] != from {
 			t.Errorf("%s, from generation to generation: windows from %d on, want %d", name, next.MetricStarts[0], from)
 		}
 	}

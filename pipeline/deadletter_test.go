@@ -73,7 +73,7 @@ func TestRuleADeadLetterHoldsItsOwnRecordAfterAnEpochEnds(t *testing.T) {
 	defer source.Close()
 
 	appendEvents(t, e.ListenAddrs()[0], append(eventsAt(start, 60), eventsAt(start.Add(30*time.Minute), 60)...)...)
-	step, err := source.Step(ctx, transforms.Position{Epoch: -1, Tick: 1})
+	step, err := source.Step(ctx, transforms.Restriction{Epoch: -1, Tick: 1})
 	if err != nil || !step.Opened {
 		t.Fatalf("the first step has opened a turn: %v, %v", step.Opened, err)
 	}

@@ -7,7 +7,7 @@
 //   - [CreateTopics] creates the topics; [CheckTopics] says what is wrong with them.
 //   - [Init] writes the HEADER, once. It fixes what must never change.
 //   - [Run] reads until it is drained or superseded, or until a bounded input ends. [AwaitBroker]
-//     waits for a broker before that.
+//     waits for a broker before that, and connects to it.
 //   - [FollowReleases] hands out published values turn by turn; [ReadReleases] reads all that are
 //     there.
 //   - [Change] puts another configuration in force, [Recover] lets a deployment continue that has

@@ -19,7 +19,7 @@ import (
 func TestABoundedRunReadsToTheCutsOfWhatIsClosed(t *testing.T) {
 	t.Parallel()
 	d := tenTurns(t, func(*deployment.Config) {})
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
@@ -50,7 +50,7 @@ func TestABoundedRunReadsToTheCutsOfWhatIsClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	at := transforms.Position{Epoch: -1, Tick: 1}
+	at := transforms.Restriction{Epoch: -1, Tick: 1}
 	for range 5 {
 		step, err := s.Step(ctx, at)
 		if err != nil {

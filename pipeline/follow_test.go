@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -374,6 +376,34 @@ func TestFollowingSaysWhenItIsCurrent(t *testing.T) {
 	}
 	if want := time.Date(2026, 1, 1, 0, 0, 10, 0, time.UTC); !end.Equal(want) {
 		t.Errorf("the last turn ends at %v, want %v", end, want)
+	}
+}
+
+// A reader of another counts topic than the run's has nothing to show, and says why.
+func TestFollowingSaysThatValuesAreOnAnotherTopic(t *testing.T) {
+	t.Parallel()
+	d := tenTurns(t, func(*deployment.Config) {})
+	if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); err != nil {
+		t.Fatal(err)
+	}
+	for counts, want := range map[string]string{
+		d.Config.Outputs.Counts: "",
+		"other-counts":          "the newest values are on topic " + d.Config.Outputs.Counts + ", and outputs.counts names other-counts",
+	} {
+		edited := *d
+		edited.Config.Outputs.Counts = counts
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		var log bytes.Buffer
+		turns, answers := 0, 0
+		err := FollowReleases(ctx, &edited, FollowOptions{From: &Position{}, Logger: deploytest.Logger(&log), OnAnswer: func(current bool) {
+			if answers++; current && answers > 2 {
+				stop()
+			}
+		}}, func(Published) error { turns++; return nil })
+		if err != nil || ctx.Err() != context.Canceled || (turns > 0) != (want == "") || strings.Count(log.String(), "newest values") != min(1, len(want)) || !strings.Contains(log.String(), want) {
+			t.Errorf("%s: %d turns (%v), logged %s", counts, turns, err, &log)
+		}
 	}
 }
 

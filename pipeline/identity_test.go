@@ -14,7 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/changes"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -239,8 +239,8 @@ func decodeBoth(t rapid.TB, from, to deployment.Events, others bool, records [][
 	before, after := compiled(t, from, false), compiled(t, to, others)
 	was, wasFault := decodeAll(before, t, records)
 	is, isFault := decodeAll(after, t, records)
-	h, want := generations.Header(before), generations.Header(after)
-	all := generations.Differences(&h, &want)
+	h, want := changes.Header(before), changes.Header(after)
+	all := changes.Differences(&h, &want)
 	mayRestart, mayChange := len(all) == 0, len(all) == 0 || all[0].Never == ""
 	for i := range records {
 		switch {
@@ -328,11 +328,11 @@ func TestRuleWhatDecidesWhoAUserIsNeverChanges(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			return generations.Header(d)
+			return changes.Header(d)
 		}
 		h, kept, other := deploy(c.from, "views"), deploy(c.to, "views"), deploy(c.to, "views-2")
 		got := never
-		switch all, anew := generations.Differences(&h, &kept), generations.Differences(&h, &other); {
+		switch all, anew := changes.Differences(&h, &kept), changes.Differences(&h, &other); {
 		case len(all) == 0:
 			got = restart
 		case all[0].Never == "":
@@ -341,7 +341,7 @@ func TestRuleWhatDecidesWhoAUserIsNeverChanges(t *testing.T) {
 			got = rename
 		}
 		if got != c.want {
-			t.Errorf("%s takes effect by %q (%v), want %q", name, got, generations.Differences(&h, &kept), c.want)
+			t.Errorf("%s takes effect by %q (%v), want %q", name, got, changes.Differences(&h, &kept), c.want)
 		}
 	}
 }
@@ -360,7 +360,7 @@ func TestAMovedRegistryIsToldFromAMovedUser(t *testing.T) {
 		want  *schemas.Header
 		cheap bool
 	}{{at("user", "other:8081"), true}, {at("name", "registry:8081"), false}, {at("name", "other:8081"), false}} {
-		all := generations.Differences(old, tc.want)
+		all := changes.Differences(old, tc.want)
 		if len(all) == 0 || strings.Contains(all[0].Never, cheap) != tc.cheap || !strings.Contains(all[0].Never, "could belong to other users") {
 			t.Errorf("%q: %v", tc.want.Events.User, all)
 		}

@@ -14,10 +14,9 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/admin"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/changes"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -63,7 +62,7 @@ type InitOptions struct {
 	// Incarnation enters every noise draw, so that no two deployments draw the same
 	// noise under one key; zero: 128 random bits.
 	Incarnation [16]byte
-	// Start is truncated to a multiple of the least slide; earlier events belong
+	// Start is moved back to where deployment.FirstWindow says; earlier events belong
 	// to no window, and windows that began earlier are not released. Zero: now.
 	Start time.Time
 	// Commit is called once nothing else can refuse the deployment, before its HEADER is written.
@@ -104,7 +103,7 @@ func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
 	case err != nil:
 		return err
 	}
-	h := generations.Header(d)
+	h := changes.Header(d)
 	// A schema that is registered by an init that ends here is found by the next one.
 	if h.Counts, err = admin.RegisterCounts(ctx, d); err != nil {
 		return err
@@ -118,7 +117,7 @@ func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
 	if o.Start.IsZero() {
 		o.Start = time.Now()
 	}
-	admin.StartAt(&h, calendar.Align(o.Start.UnixMilli(), deployment.LeastSlide(d)))
+	admin.StartAt(&h, deployment.FirstWindow(d, o.Start).UnixMilli())
 	value, err := schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &h})
 	if err != nil {
 		return fmt.Errorf("encoding the HEADER: %w", err)

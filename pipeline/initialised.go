@@ -11,9 +11,9 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/changes"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
 )
 
 // InitialisedError says that the control topic holds a HEADER already, and how the configuration
@@ -90,10 +90,10 @@ func initialised(ctx context.Context, d *deployment.Deployment, client *kafkalog
 	if err != nil {
 		return err
 	}
-	want := generations.Header(d)
+	want := changes.Header(d)
 	h := control.Header
 	return &InitialisedError{
 		Topic: topic, Generation: h.Generation, Incarnation: h.Incarnation, Start: time.UnixMilli(h.StartMillis).UTC(),
-		Cluster: cluster, Differences: generations.Differences(h, &want), Late: late,
+		Cluster: cluster, Differences: changes.Differences(h, &want), Late: late,
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/kafka/embedded"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/changes"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state/budgets"
@@ -94,7 +94,7 @@ func writeGeneration(t *testing.T, d *deployment.Deployment, b budgets.Budget) {
 	}
 	want := *control.Header
 	want.Budget = b
-	next := generations.Succeed(control.Header, &want, 1, control.Header.SliceStart, nil)
+	next := changes.Succeed(control.Header, &want, 1, control.Header.SliceStart, nil)
 	if _, err := w.Append(ctx, &schemas.Generation{Epoch: epoch[0], CountsEnd: make([]int64, next.ReleaseShards), Header: next}); err != nil {
 		t.Fatal(err)
 	}

@@ -98,7 +98,7 @@ func readAll(ctx context.Context, b *testing.B, d *deployment.Deployment) (recor
 		b.Fatal(err)
 	}
 	defer writer.Close()
-	at := transforms.Position{Epoch: -1, Tick: 1}
+	at := transforms.Restriction{Epoch: -1, Tick: 1}
 	for !at.Done {
 		step, err := source.Step(ctx, at)
 		if err != nil {

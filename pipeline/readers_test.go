@@ -70,7 +70,7 @@ func TestRuleNothingIsReadOutsideOfAnEpoch(t *testing.T) {
 	}
 	older := appendControl(t, d, &schemas.Run{})[0]
 	control, readers := readersOf(t, d, 2)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for _, c := range []struct {
 		when string
@@ -80,7 +80,7 @@ func TestRuleNothingIsReadOutsideOfAnEpoch(t *testing.T) {
 			epoch := appendControl(t, d, &schemas.Epoch{Run: c.run})[0]
 			appendControl(t, d, &schemas.Passed{Epoch: epoch})
 		}
-		step, err := readers[1].Step(ctx, transforms.Position{Group: 1, Epoch: -1, Tick: 1}) // it begins anew
+		step, err := readers[1].Step(ctx, transforms.Restriction{Group: 1, Epoch: -1, Tick: 1}) // it begins anew
 		if err != nil || step.Opened || len(step.Elements) > 0 || step.Next.Epoch >= 0 {
 			t.Errorf("%s: %+v, %v", c.when, step, err)
 		}
@@ -117,7 +117,7 @@ func TestRuleAReaderThatWasReplacedFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer again.Close()
-	begin := transforms.Position{Group: 1, Epoch: -1, Tick: 1}
+	begin := transforms.Restriction{Group: 1, Epoch: -1, Tick: 1}
 	first, err := readers[1].Step(t.Context(), begin)
 	if err != nil {
 		t.Fatal(err)

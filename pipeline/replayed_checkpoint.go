@@ -16,13 +16,13 @@ type restoring struct {
 
 	steps    int
 	opened   bool // the last step opened a turn
-	earlier  transforms.Position
+	earlier  transforms.Restriction
 	elements []transforms.Element // of the last step that had some
 	buffered []transforms.Element // of an earlier step, which come again with the next ones
 }
 
 // Step implements transforms.Source.
-func (r *restoring) Step(ctx context.Context, at transforms.Position) (transforms.Step, error) {
+func (r *restoring) Step(ctx context.Context, at transforms.Restriction) (transforms.Step, error) {
 	again := false
 	if r.opened || r.steps == 0 {
 		r.steps++

@@ -9,10 +9,11 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/changes"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 // Tallies account for every record: exact numbers for the trusted side only, never
@@ -101,6 +102,7 @@ type adding struct {
 	header  *schemas.Header // of the generation that is added up; nil before the first
 	turns   *calendar.Turns
 	metrics []MetricTallies // of all metrics so far, each at its own index
+	parts   []bool          // by index: a second component, whose records are those of its metric
 	windows []uint64        // of accepted records, once for each window that holds one; by index
 	indexes []int           // of the metrics of the generation
 
@@ -129,11 +131,12 @@ func (a *adding) begin(h *schemas.Header) {
 			index = len(a.metrics)
 			a.metrics = append(a.metrics, MetricTallies{Metric: name})
 			a.windows = append(a.windows, 0)
+			a.parts = append(a.parts, metrickind.Of(h.Metrics[i].Kind).Component)
 		}
 		a.indexes = append(a.indexes, index)
 	}
 	for i, index := range old {
-		if at := generations.MetricNamed(h, before.Metrics[i].Name); at < 0 || h.MetricStarts[at] >= h.SliceStart {
+		if at := changes.MetricNamed(h, before.Metrics[i].Name); at < 0 || h.MetricStarts[at] >= h.SliceStart {
 			a.metrics[index].GivenUp = a.windows[index] - a.metrics[index].done()
 		}
 	}
@@ -186,15 +189,16 @@ func (a *adding) tallies() Tallies {
 	}
 	out := Tallies{
 		Read: a.read.Read, DeadLettered: a.read.DeadLettered, BeforeStart: a.read.BeforeStart, Late: a.read.Late,
-		Future: a.read.Future, Overtaken: a.read.Overtaken, Accepted: a.read.Accepted, Metrics: a.metrics,
+		Future: a.read.Future, Overtaken: a.read.Overtaken, Accepted: a.read.Accepted,
 	}
 	for i, index := range a.indexes {
 		// A change of what an event is can accept a record that was no event when it was tallied.
 		a.windows[index] += (max(out.Accepted, a.closed) - a.closed) * a.turns.MostWindows(i)
 	}
-	for i := range out.Metrics {
-		m := &out.Metrics[i]
-		m.Open = a.windows[i] - m.done() - m.GivenUp
+	for i, m := range a.metrics {
+		if m.Open = a.windows[i] - m.done() - m.GivenUp; !a.parts[i] {
+			out.Metrics = append(out.Metrics, m)
+		}
 	}
 	return out
 }

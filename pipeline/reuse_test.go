@@ -68,7 +68,7 @@ func TestRuleREADKeepsNothingThatANextPollOverwrites(t *testing.T) {
 	}
 	minute(0, 300)
 	minute(30, 300)
-	at := transforms.Position{Epoch: -1, Tick: 1}
+	at := transforms.Restriction{Epoch: -1, Tick: 1}
 	step, err := source.Step(ctx, at)
 	if err != nil {
 		t.Fatal(err)

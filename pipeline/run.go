@@ -33,6 +33,9 @@ type RunOptions struct {
 	// than partitions. One takes all that a machine has to give; more are for workers on
 	// several machines.
 	Readers int
+	// Client, where given, is what AwaitBroker returned, so that a run does not connect a second
+	// time; Run closes it. Default: Run connects, and does not wait for a broker.
+	Client *kafkalog.Client
 	// Logger receives what an operator should know; default: discards. No record
 	// holds a user id, a key or a raw count.
 	Logger *slog.Logger
@@ -86,7 +89,7 @@ type RunOptions struct {
 type Settlement struct {
 	First, Turn uint64    // turns are numbered from 1
 	WindowEnd   time.Time // where Turn ends, UTC
-	Keys        int       // how many cells were released in all of these turns
+	Keys        int       // how many values were released in all of these turns
 }
 
 // Progress says how far a run has read, and when its next counts can appear.
@@ -116,6 +119,10 @@ const defaultStallLimit = 2 * time.Minute
 // After ErrConflict and *spend.StopError every later run ends with ErrStopped, until
 // Recover.
 func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result RunResult, err error) {
+	client := opts.Client
+	if client != nil {
+		defer client.Close()
+	}
 	if d == nil {
 		return RunResult{}, errors.New("running: the deployment is nil: make one with Compile")
 	}
@@ -135,11 +142,12 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	client, err := connect.Dial(ctx, d.Config.Kafka, opts.Logger)
-	if err != nil {
-		return RunResult{}, err
+	if client == nil {
+		if client, err = connect.Dial(ctx, d.Config.Kafka, opts.Logger); err != nil {
+			return RunResult{}, err
+		}
+		defer client.Close()
 	}
-	defer client.Close()
 	defer func() { err = watch.Named(client, err) }()
 	stalls := watch.New(watch.RulesOf(d, opts.Bounded, opts.StallLimit).After(crashpoint.From(ctx).StallAfter), opts.Logger)
 	monitor := watch.Start(ctx, client, stalls, opts.Drain, cancel)

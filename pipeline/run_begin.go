@@ -7,8 +7,8 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/changes"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -29,10 +29,10 @@ func begin(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 	}
 	var stop *schemas.Stop
 	if failed == nil {
-		if err := generations.PromiseKept(ctx, d, control); err != nil {
+		if err := changes.PromiseKept(ctx, d, control); err != nil {
 			return nil, err
 		}
-		if err := generations.Agrees(d, control.Header); err != nil {
+		if err := changes.Agrees(d, control.Header); err != nil {
 			return nil, err
 		}
 		control.WithView(func(v *controllog.View) { stop = v.Stop })

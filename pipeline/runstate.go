@@ -30,6 +30,9 @@ type RunState struct {
 	// Losses are how many of the records of the last minute or hour are lost, by the reason: late,
 	// future, before_start, overtaken, dead_lettered and over_budget. Coarse, for the trusted side.
 	Losses map[string]LossLevel
+	// DeadLetters is how many of the records of the last hour are dead letters, also where they are
+	// too few for a level of Losses. Coarse, for the trusted side.
+	DeadLetters DeadLetterLevel
 	// Totals are exact numbers of the records that this process has read first: for the trusted
 	// side only. Where workers read, those of the turns that were settled meanwhile.
 	Totals Totals
@@ -38,6 +41,10 @@ type RunState struct {
 // LossLevel is how many of the records are lost for a reason: 0 none, 1 some (at least one in a
 // hundred, and ten), 2 more than half.
 type LossLevel = watch.Level
+
+// DeadLetterLevel is how many of the records are dead letters: "none" (fewer than ten), "few"
+// (fewer than one in a hundred), "some", or "most" (more than half).
+type DeadLetterLevel = watch.DeadLevel
 
 // Totals are exact numbers of records by their outcome.
 type Totals = watch.Totals
@@ -91,7 +98,7 @@ func (r *run) reportState(opts RunOptions, client *kafkalog.Client) func(now tim
 			of.Lag, of.LagKnown = p.Lag(now)
 			s.Partitions = append(s.Partitions, of)
 		}
-		s.Losses, s.Totals = r.losses.Levels(now), r.losses.Totals()
+		s.Losses, s.DeadLetters, s.Totals = r.losses.Levels(now), r.losses.DeadLetters(now), r.losses.Totals()
 		opts.OnState(s)
 	}
 }

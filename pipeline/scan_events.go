@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 
@@ -24,9 +25,7 @@ type (
 // data. It changes nothing, and no deployment need have begun. It stops at an error of fn and
 // returns it unchanged; other errors come from broker and registry.
 func ScanEvents(ctx context.Context, d *deployment.Deployment, o ScanOptions, fn func(*event.Event) error) (ScanCounts, error) {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
 		return ScanCounts{}, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 // settlementQueue hands settlements to OnSettled, in order, without any stage waiting for it.
@@ -28,16 +29,17 @@ func notifySettled(s *stages, workers bool, notify func(Settlement)) func() {
 		notify = func(Settlement) {}
 	}
 	n := &settlementQueue{notify: notify, done: make(chan struct{}), more: make(chan struct{}, 1)}
+	metrics := s.dep.Specs() // this run has settled with them
 	s.control.OnSettled(func(settled schemas.Settled, read schemas.ReadTallies, run int64) {
 		if run != s.terms.Run {
 			return
 		}
-		outcomes := watch.OutcomesOf(settled.Tallies)
+		outcomes := watch.OutcomesOf(metrics, settled.Tallies)
 		if workers {
 			outcomes.AddRead(read)
 		}
 		s.losses.Observe(time.Now(), &outcomes)
-		n.put(Settlement{First: settled.First, Turn: settled.Turn, WindowEnd: time.UnixMilli(s.turns.End(settled.Turn)).UTC(), Keys: len(settled.Keys)})
+		n.put(Settlement{First: settled.First, Turn: settled.Turn, WindowEnd: time.UnixMilli(s.turns.End(settled.Turn)).UTC(), Keys: valuesOf(metrics, settled.Keys)})
 	})
 	go n.deliver()
 	return func() {
@@ -48,6 +50,18 @@ func notifySettled(s *stages, workers bool, notify func(Settlement)) func() {
 		n.signal()
 		<-n.done
 	}
+}
+
+// valuesOf returns how many values are published for settled keys. A mean settles two keys, one for
+// each of its components, and is one value.
+func valuesOf(metrics []schemas.MetricSpec, keys []schemas.SettledKey) (values int) {
+	for i := range keys {
+		at := int(keys[i].Metric)
+		if at >= len(metrics) || !metrickind.Of(metrics[at].Kind).Component {
+			values++
+		}
+	}
+	return values
 }
 
 func (n *settlementQueue) put(s Settlement) {

@@ -14,8 +14,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/changes"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/ledgerlog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/publishing"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/reading"
@@ -48,7 +48,7 @@ type stages struct {
 
 	opening sync.Mutex
 	sources map[int]transforms.Source // those of package reading, or around them
-	open    []io.Closer               // in the order in which they are closed
+	open    []func() error            // close what is open, in this order
 
 	mu         sync.Mutex
 	first      error // of any stage, with its type
@@ -92,7 +92,7 @@ func (s *stages) source(ctx context.Context) (transforms.Source, error) {
 type readers struct{ *stages }
 
 // Step implements transforms.Source.
-func (r readers) Step(ctx context.Context, at transforms.Position) (transforms.Step, error) {
+func (r readers) Step(ctx context.Context, at transforms.Restriction) (transforms.Step, error) {
 	source, err := r.reader(at.Group)
 	if err != nil {
 		return transforms.Step{}, err
@@ -117,7 +117,7 @@ func (s *stages) reader(group int) (transforms.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.open = slices.Insert(s.open, 0, io.Closer(closer(func() error { r.Close(); return nil })))
+	s.open = slices.Insert(s.open, 0, func() error { r.Close(); return nil })
 	s.sources[group] = r
 	if restore := crashpoint.From(s.ctx).Restore; restore != nil {
 		s.sources[group] = &restoring{source: r, restore: restore}
@@ -126,12 +126,12 @@ func (s *stages) reader(group int) (transforms.Source, error) {
 }
 
 func (s *stages) spender(context.Context) (transforms.Spender, error) {
-	rules, err := generations.Rules(s.dep, s.control.Header)
+	rules, err := changes.Rules(s.dep, s.control.Header)
 	if err != nil {
 		return nil, err
 	}
 	ledger := ledgerlog.New(s.client, s.control, s.dep)
-	s.closeWithRun(closer(func() error { ledger.Close(); return nil }))
+	s.closeWithRun(func() error { ledger.Close(); return nil })
 	engine, err := spend.NewEngine(spend.Options{
 		Rules: rules, Ledger: ledger, Settlements: s.control,
 		Ending: s.turns.Ending, Windows: s.turns, Forget: crashpoint.From(s.ctx).Forget,
@@ -146,7 +146,7 @@ func (s *stages) spender(context.Context) (transforms.Spender, error) {
 func (s *stages) releaser(context.Context) (transforms.Releaser, error) {
 	r, err := publishing.NewReleaser(s.client, s.control, s.dep, s.turns, s.reportLost)
 	if c, ok := r.(io.Closer); ok && err == nil {
-		s.closeWithRun(closer(func() error { _ = c.Close(); return nil })) // connections to Kafka: closing them does not fail
+		s.closeWithRun(func() error { _ = c.Close(); return nil }) // connections to Kafka: closing them does not fail
 	}
 	if err != nil {
 		return nil, err
@@ -159,20 +159,15 @@ func (s *stages) settler(context.Context) (transforms.Settler, error) { return s
 func (s *stages) openSettler() (transforms.Settler, error) {
 	r, err := publishing.NewSettler(s.endsContext, s.client, s.control, s.dep, s.turns)
 	if c, ok := r.(io.Closer); ok && err == nil {
-		s.closeWithRun(c)
+		s.closeWithRun(c.Close)
 	}
 	return r, err
 }
 
-type closer func() error
-
-// Close implements io.Closer.
-func (c closer) Close() error { return c() }
-
-func (s *stages) closeWithRun(c io.Closer) {
+func (s *stages) closeWithRun(end func() error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
-	s.open = append(s.open, c)
+	s.open = append(s.open, end)
 }
 
 // reportLost writes to control that a stage has lost a partition to another writer in an epoch.
@@ -184,7 +179,6 @@ func (s *stages) reportLost(epoch int64) {
 	}
 }
 
-// appendControl appends one record to control.
 func (s *stages) appendControl(ctx context.Context, body schemas.ControlBody) error {
 	w, err := controllog.NewWriter(ctx, s.control)
 	if err != nil {
@@ -229,8 +223,8 @@ func (s *stages) close() error {
 	s.closing.Do(func() {
 		s.opening.Lock()
 		defer s.opening.Unlock()
-		for _, c := range s.open {
-			s.closed = errors.Join(s.closed, c.Close())
+		for _, end := range s.open {
+			s.closed = errors.Join(s.closed, end())
 		}
 		s.cancelEnds()
 	})

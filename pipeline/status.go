@@ -14,8 +14,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Status is the state on a deployment's control topic: nothing of any event, user, key or count.
-// Times are UTC; the time at which a record was written is that of its broker's clock.
+// Status is the state on a deployment's control topic: nothing of any event, user, key or count,
+// and of records no more than whether dead letters are few or many. Times are UTC; the time at
+// which a record was written is that of its broker's clock.
 type Status struct {
 	Deployment  string `json:"deployment"`
 	Incarnation string `json:"incarnation"` // of the HEADER, in hexadecimal
@@ -32,9 +33,12 @@ type Status struct {
 	Start         time.Time `json:"start"` // where time begins
 
 	// Run is the number of the run that took the last epoch, and Epoch the number of that: offsets
-	// of control; −1 where no run has begun. Whether that run lives, control does not say.
+	// of control; −1 where no run has begun. Whether a run that has not Ended lives, control does
+	// not say.
 	Run   int64 `json:"run"`
 	Epoch int64 `json:"epoch"`
+	// Ended says that this run has ended as it was to: drained, or at the end that it was given.
+	Ended bool `json:"run_ended"`
 	// Closed is the last turn of which it is decided which records belong to it; Settled the last
 	// one whose counts are published, complete and charged. 0 for none. SettledTo is where its
 	// windows end, SettledAt when that was written.
@@ -49,6 +53,11 @@ type Status struct {
 	// Lag is by how much they are later than that; 0 where nothing is due.
 	Due time.Time     `json:"due"`
 	Lag time.Duration `json:"-"`
+
+	// DeadLetters is how many of the records of the last turns are dead letters, and
+	// DeadLetterTurns how many turns that looks back. Coarse, for the trusted side.
+	DeadLetters     DeadLetterLevel `json:"dead_letters"`
+	DeadLetterTurns uint64          `json:"dead_letter_turns"`
 
 	Stop *StopStatus `json:"stop,omitempty"` // nil for none
 }
@@ -91,10 +100,11 @@ func ReadStatus(ctx context.Context, d *deployment.Deployment, now time.Time) (*
 	}
 	settledAt, stopAt := int64(-1), int64(-1)
 	control.WithView(func(v *controllog.View) {
-		s.Run, s.Epoch, s.Closed, s.Settled = v.Run, v.Epoch, v.Closed, v.Settled
+		s.Run, s.Epoch, s.Ended, s.Closed, s.Settled = v.Run, v.Epoch, v.Ended != nil, v.Closed, v.Settled
 		if at, known := v.SettledAt[v.Settled]; known {
 			settledAt = at
 		}
+		s.DeadLetters, s.DeadLetterTurns = deadLettersOf(v)
 		if v.Stop != nil {
 			s.Stop, stopAt = &StopStatus{Turn: v.Stop.Turn, Reason: v.Stop.Reason}, v.StopAt
 		}
@@ -123,4 +133,20 @@ func ReadStatus(ctx context.Context, d *deployment.Deployment, now time.Time) (*
 		}
 	}
 	return s, nil
+}
+
+// deadLettersOf returns how many of the records of the turns that control remembers are dead
+// letters, and the number of these turns.
+func deadLettersOf(v *controllog.View) (level DeadLetterLevel, turns uint64) {
+	var sum schemas.ReadTallies
+	for turn, c := range v.Closes {
+		if turns++; turn == c.Turn { // a span has one CLOSE for all of its turns
+			sum.Add(c.Tallies)
+		}
+	}
+	var dead uint64
+	for _, n := range sum.DeadLettered {
+		dead += n
+	}
+	return watch.DeadLetterLevel(dead, sum.Read), turns
 }

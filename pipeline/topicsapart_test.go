@@ -11,8 +11,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/admin"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/changes"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -123,7 +123,7 @@ func TestTopicsThatDoNotBelongTogetherAreRefused(t *testing.T) {
 
 func header(t *testing.T, d *deployment.Deployment) string {
 	t.Helper()
-	h := generations.Header(d)
+	h := changes.Header(d)
 	admin.StartAt(&h, 0)
 	value, err := schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &h})
 	if err != nil {

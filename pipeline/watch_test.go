@@ -131,7 +131,7 @@ func TestAStartSaysThatItWaitsForAFrozenBroker(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := &lockedBuffer{}
-	err = AwaitBroker(t.Context(), d, 3*time.Second, slog.New(slog.NewTextHandler(out, nil)))
+	_, err = AwaitBroker(t.Context(), d, 3*time.Second, slog.New(slog.NewTextHandler(out, nil)))
 	if !errors.Is(err, deployment.ErrNoBroker) || !strings.Contains(err.Error(), "accepted the connection but did not answer") {
 		t.Errorf("it ends with %v", err)
 	}
@@ -159,11 +159,11 @@ func TestRuleAStartWaitsForItsBroker(t *testing.T) {
 	out := &lockedBuffer{}
 	log := slog.New(slog.NewTextHandler(out, nil))
 
-	if err := AwaitBroker(t.Context(), d, 0, log); !errors.Is(err, kafkalog.ErrUnreachable) || out.String() != "" {
+	if _, err := AwaitBroker(t.Context(), d, 0, log); !errors.Is(err, kafkalog.ErrUnreachable) || out.String() != "" {
 		t.Errorf("without waiting: %v, %s", err, out)
 	}
 	began := time.Now()
-	err = AwaitBroker(t.Context(), d, 3*time.Second, log)
+	_, err = AwaitBroker(t.Context(), d, 3*time.Second, log)
 	if took := time.Since(began); took < 3*time.Second || took > time.Minute { // dials take some time, too
 		t.Errorf("it waited for %v", took)
 	}
@@ -173,7 +173,13 @@ func TestRuleAStartWaitsForItsBroker(t *testing.T) {
 
 	out = &lockedBuffer{}
 	over := make(chan error, 1)
-	go func() { over <- AwaitBroker(t.Context(), d, time.Minute, slog.New(slog.NewTextHandler(out, nil))) }()
+	go func() {
+		client, err := AwaitBroker(t.Context(), d, time.Minute, slog.New(slog.NewTextHandler(out, nil)))
+		if err == nil {
+			client.Close()
+		}
+		over <- err
+	}()
 	await.That(t, time.Minute, "the wait for a broker is logged", func() bool { return strings.Contains(out.String(), "no broker answers") })
 	broker, err := embedded.Start(embedded.Options{Addr: addr})
 	if err != nil {
@@ -190,7 +196,7 @@ func TestRuleAStartWaitsForItsBroker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := AwaitBroker(t.Context(), refused, time.Hour, slog.New(slog.DiscardHandler)); !errors.Is(err, kafkalog.ErrRefused) {
+	if _, err := AwaitBroker(t.Context(), refused, time.Hour, slog.New(slog.DiscardHandler)); !errors.Is(err, kafkalog.ErrRefused) {
 		t.Errorf("what is no matter of waiting: %v", err)
 	}
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/changes"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/reading"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -122,7 +122,7 @@ const overLimit = time.Second
 
 // runOnWorkers submits the pipeline to workers and follows control meanwhile.
 func (r *run) runOnWorkers(ctx context.Context, w *Workers) error {
-	if _, err := generations.Rules(r.dep, r.control.Header); err != nil {
+	if _, err := changes.Rules(r.dep, r.control.Header); err != nil {
 		return err
 	}
 	if _, err := reading.NewDecoder(ctx, r.dep, r.log); err != nil {
@@ -374,7 +374,7 @@ func dialControl(ctx context.Context, d *deployment.Deployment, t *terms, log *s
 			err = fmt.Errorf("asking for the cluster's id: %w", idErr)
 		} else if cluster != t.Cluster { // after a failover both have the incarnation
 			err = fmt.Errorf("this worker reaches Kafka cluster %s, and the run is on %s; let the names of kafka.brokers mean the same brokers on every machine: %w", cluster, t.Cluster, deployment.ErrHeaderMismatch)
-		} else if err = generations.Agrees(d, control.Header); err != nil {
+		} else if err = changes.Agrees(d, control.Header); err != nil {
 			err = fmt.Errorf("this worker has another configuration or other keys than the run: put the same ones on every machine: %w", err)
 		}
 	}

@@ -44,65 +44,6 @@ func CompareUsers(a, b *ContribUser) int {
 	return cmp.Compare(a.Period, b.Period)
 }
 
-// checkUsers returns what is wrong with users, or "": entries and records beyond a dictionary of so
-// many labels and, if sorted, users, entries and records out of order.
-func checkUsers(users []ContribUser, labels int, sorted bool) string {
-	for i := range users {
-		u := &users[i]
-		if sorted && i > 0 && CompareUsers(&users[i-1], u) >= 0 {
-			return "users out of order"
-		}
-		if what := checkEntries(u.Entries, u.Records, labels, sorted); what != "" {
-			return what
-		}
-	}
-	return ""
-}
-
-func checkEntries(entries []KeyCount, records []RecordValue, labels int, sorted bool) string {
-	for i, e := range entries {
-		if int64(e.Key) >= int64(labels) || sorted && i > 0 && entries[i-1].Key >= e.Key {
-			return "entries out of order or beyond the dictionary"
-		}
-	}
-	for i := range records {
-		if int64(records[i].Key) >= int64(labels) || sorted && i > 0 && records[i-1].compare(&records[i]) >= 0 {
-			return "records out of order or beyond the dictionary"
-		}
-	}
-	return ""
-}
-
-// appendUsers writes users with one head each: the number of entries, whether records follow, and
-// whether the period differs from that of the user before.
-func appendUsers(dst []byte, users []ContribUser) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(users)))
-	entries := 0
-	for i := range users {
-		entries += len(users[i].Entries)
-	}
-	dst = binary.AppendUvarint(dst, uint64(entries))
-	var period int64
-	for i := range users {
-		u := &users[i]
-		dst = append(dst, u.ID[:]...)
-		head := uint64(len(u.Entries)) << 2
-		if len(u.Records) > 0 {
-			head |= 2
-		}
-		if u.Period != period {
-			dst = binary.AppendUvarint(dst, head|1)
-			dst = binary.AppendVarint(dst, u.Period-period)
-			period = u.Period
-		} else {
-			dst = binary.AppendUvarint(dst, head)
-		}
-		dst = appendEntries(dst, u.Entries)
-		dst = appendRecords(dst, u.Records)
-	}
-	return dst
-}
-
 // UserMemory is memory for the users of batches, to be used again once they are not needed any
 // more. The zero value is ready for use. Not for concurrent use.
 type UserMemory struct {
@@ -128,87 +69,75 @@ func piece[T any](s *[]T, n int) []T {
 	return (*s)[from : from+n : from+n]
 }
 
-// users reads what appendUsers wrote.
-func (d *wireDecoder) users(m *UserMemory, labels int) []ContribUser {
-	n := d.count("users", 17)
-	arena := entryArena{free: piece(&m.entries, d.count("entries", 2))}
-	users := piece(&m.users, n)
-	var period int64
-	for i := range users {
-		if d.err != nil {
-			return nil
+// users moves the users of a batch; sorted demands that they, their entries and their records are
+// strictly ascending.
+func (w *wire) users(users *[]ContribUser, m *UserMemory, labels int, sorted bool) {
+	entries := 0
+	for i := range *users {
+		entries += len((*users)[i].Entries)
+	}
+	n := w.length(len(*users), 17, "users")
+	entries = w.length(entries, 2, "entries")
+	row := userRow{labels: labels, sorted: sorted}
+	if w.reading {
+		*users, row.free = piece(&m.users, n), piece(&m.entries, entries)
+		clear(*users)
+	}
+	dst := w.out
+	var before *ContribUser
+	for i := range *users {
+		u := &(*users)[i]
+		if w.reading {
+			row.readHead(w, u)
+			row.readEvents(w, u)
+		} else {
+			dst = row.append(dst, u, 0, nil)
 		}
-		u := &users[i]
-		*u = ContribUser{ID: d.id("user")}
-		head := d.uvarint("user head")
-		period = d.period(period, head&1 != 0)
-		u.Period = period
-		u.Entries = d.entries(&arena, head>>2, labels, "entries")
-		if head&2 != 0 {
-			u.Records = d.records(labels)
-		}
+		row.check(w, before, u)
+		before = u
 	}
-	if len(arena.free) != 0 {
-		d.fail("fewer entries than announced")
-	}
-	return users
+	w.out = dst
+	row.end(w)
 }
 
-// period returns the period of a user, which differs from that of the user before by a step that is
-// read if other is true.
-func (d *wireDecoder) period(before int64, other bool) int64 {
-	if !other {
-		return before
-	}
-	step := d.varint("period")
-	if step == 0 {
-		d.fail("period: a step of 0")
-	}
-	return before + step
+// userRow moves users one after the other. A user has an id, a head, a period where it differs from
+// that of the user before, what belongs to the form in the head, entries and records.
+type userRow struct {
+	labels   int  // of the dictionary: entries and records name labels below
+	sorted   bool // users, entries and records are strictly ascending
+	formBits int  // bits of a head to which the record gives a meaning
+	period   int64
+	free     []KeyCount // reading: for the entries of all users that follow
+	records  bool       // reading: the user has records
 }
 
-func appendEntries(dst []byte, entries []KeyCount) []byte {
-	for _, kc := range entries {
-		dst = binary.AppendUvarint(dst, uint64(kc.Key))
-		dst = binary.AppendUvarint(dst, uint64(kc.N))
+// append writes a user. Without records nothing stands in their place: the head says so.
+func (r *userRow) append(dst []byte, u *ContribUser, form uint64, ofForm []byte) []byte {
+	head := uint64(len(u.Entries)) << 1
+	if len(u.Records) > 0 {
+		head |= 1
 	}
-	return dst
-}
-
-// entryArena hands out slices of one allocation. The encoding states its size, and the bytes that
-// are left bound it.
-type entryArena struct{ free []KeyCount }
-
-func (d *wireDecoder) arena(what string) entryArena {
-	return entryArena{free: make([]KeyCount, d.count(what, 2))}
-}
-
-// entries reads n entries with keys below limit.
-func (d *wireDecoder) entries(a *entryArena, n uint64, limit int, what string) []KeyCount {
-	if n > uint64(len(a.free)) {
-		d.fail(what + ": more than announced")
-		return nil
+	head = (head<<r.formBits | form) << 1
+	dst = append(dst, u.ID[:]...)
+	if u.Period != r.period {
+		dst = binary.AppendUvarint(dst, head|1)
+		dst = binary.AppendVarint(dst, u.Period-r.period)
+		r.period = u.Period
+	} else {
+		dst = binary.AppendUvarint(dst, head)
 	}
-	out := a.free[:n:n]
-	a.free = a.free[n:]
-	for i := range out {
-		out[i] = KeyCount{Key: d.uint32(what), N: d.uint32(what)}
-		if int64(out[i].Key) >= int64(limit) {
-			d.fail(what + ": a label beyond the dictionary")
-		}
+	if len(ofForm) > 0 {
+		dst = append(dst, ofForm...)
 	}
-	return out
-}
-
-// appendRecords writes a user's records. Without records it writes nothing: the user's head says
-// so.
-func appendRecords(dst []byte, records []RecordValue) []byte {
-	if len(records) == 0 {
-		return dst
+	for _, e := range u.Entries {
+		dst = binary.AppendUvarint(dst, uint64(e.Key))
+		dst = binary.AppendUvarint(dst, uint64(e.N))
 	}
-	dst = binary.AppendUvarint(dst, uint64(len(records)))
-	for i := range records {
-		v := &records[i]
+	if len(u.Records) > 0 {
+		dst = binary.AppendUvarint(dst, uint64(len(u.Records)))
+	}
+	for i := range u.Records {
+		v := &u.Records[i]
 		dst = binary.AppendUvarint(dst, uint64(v.Key))
 		dst = binary.AppendUvarint(dst, uint64(v.N))
 		dst = binary.AppendVarint(dst, v.Value)
@@ -217,19 +146,61 @@ func appendRecords(dst []byte, records []RecordValue) []byte {
 	return dst
 }
 
-// records reads what appendRecords wrote: at least one record, with keys below limit.
-func (d *wireDecoder) records(limit int) []RecordValue {
-	n := d.count("records", 19)
-	if n == 0 {
-		d.fail("records announced, but there are none")
-		return nil
+// readHead reads what stands before a user's entries, but for what belongs to the form.
+func (r *userRow) readHead(w *wire, u *ContribUser) (form uint64) {
+	copy(u.ID[:], w.take(len(u.ID), "user"))
+	head := w.readUint(math.MaxUint64, "user head")
+	if head&1 != 0 {
+		step := unzigzag(w.readUint(math.MaxUint64, "period"))
+		w.check(step != 0, "period: a step of 0")
+		r.period += step
 	}
-	out := make([]RecordValue, n)
-	for i := range out {
-		out[i] = RecordValue{Key: d.uint32("record"), N: d.uint32("record"), Value: d.varint("record"), ID: d.id("record")}
-		if int64(out[i].Key) >= int64(limit) {
-			d.fail("record: a label beyond the dictionary")
+	u.Period = r.period
+	form, head = head>>1&(1<<r.formBits-1), head>>(1+r.formBits)
+	r.records = head&1 != 0
+	if n := head >> 1; n <= uint64(len(r.free)) {
+		u.Entries, r.free = r.free[:n:n], r.free[n:]
+	} else {
+		w.fail("entries: more than announced")
+	}
+	return form
+}
+
+// readEvents reads a user's entries and records.
+func (r *userRow) readEvents(w *wire, u *ContribUser) {
+	for i := range u.Entries {
+		u.Entries[i] = KeyCount{Key: uint32(w.readUint(math.MaxUint32, "entries")), N: uint32(w.readUint(math.MaxUint32, "entries"))}
+	}
+	if !r.records {
+		return
+	}
+	u.Records = make([]RecordValue, w.length(0, 19, "records"))
+	w.check(len(u.Records) > 0, "records announced, but there are none")
+	for i := range u.Records {
+		v := &u.Records[i]
+		w.uint32(&v.Key, "record")
+		w.uint32(&v.N, "record")
+		w.int(&v.Value, "record")
+		w.fixed(v.ID[:], "record")
+	}
+}
+
+// check demands the order of a user after the one before, if any, and of what the user has.
+func (r *userRow) check(w *wire, before, u *ContribUser) {
+	if r.sorted && before != nil && CompareUsers(before, u) >= 0 {
+		w.fail("users out of order")
+	}
+	for i, e := range u.Entries {
+		if int64(e.Key) >= int64(r.labels) || r.sorted && i > 0 && u.Entries[i-1].Key >= e.Key {
+			w.fail("entries out of order or beyond the dictionary")
 		}
 	}
-	return out
+	for i := range u.Records {
+		if int64(u.Records[i].Key) >= int64(r.labels) || r.sorted && i > 0 && u.Records[i-1].compare(&u.Records[i]) >= 0 {
+			w.fail("records out of order or beyond the dictionary")
+		}
+	}
 }
+
+// end is called after the last user.
+func (r *userRow) end(w *wire) { w.check(len(r.free) == 0, "fewer entries than announced") }

@@ -1,9 +1,6 @@
 package schemas
 
-import (
-	"encoding/binary"
-	"fmt"
-)
+import "fmt"
 
 // Control is a record of the control log. A record counts only if its epoch is the last EPOCH
 // before it; readers apply that rule, the codec does not.
@@ -22,9 +19,7 @@ type Control struct {
 // *Drain, *End, *Stop or *Recover.
 type ControlBody interface {
 	controlKind() Kind
-	check() string                // what makes the value impossible to encode, or ""
-	appendBody(dst []byte) []byte // the fields after Back, BackEpoch and Generation
-	readBody(d *wireDecoder)
+	layout(w *wire) // moves the fields after Back, BackEpoch and Generation
 }
 
 // Run announces a run, or a change, before it looks at anything. The run's number is the record's
@@ -61,123 +56,57 @@ func EncodeControl(c Control) ([]byte, error) {
 	if c.Body == nil {
 		return nil, fmt.Errorf("encoding control record: %w: no body", ErrInvalid)
 	}
-	if what := c.Body.check(); what != "" {
-		return nil, invalid(c.Body.controlKind(), what)
-	}
-	dst := appendPreamble(nil, c.Body.controlKind())
-	dst = binary.AppendVarint(dst, c.Back)
-	dst = binary.AppendVarint(dst, c.BackEpoch)
-	dst = binary.AppendVarint(dst, c.Generation)
-	return c.Body.appendBody(dst), nil
+	return encode(c.Body.controlKind(), &c, (*Control).layout)
 }
 
 // DecodeControl is the inverse of EncodeControl. Errors: ErrMalformed, ErrVersion.
 func DecodeControl(b []byte) (Control, error) {
-	body, err := controlBodyOf(b)
-	if err != nil {
-		return Control{}, err
-	}
-	d := newWireDecoder(b, body.controlKind())
-	c := Control{Back: d.varint("back"), BackEpoch: d.varint("back epoch"), Generation: d.varint("generation"), Body: body}
-	body.readBody(d)
-	if err := d.finish(); err != nil {
-		return Control{}, err
-	}
-	return c, nil
-}
-
-func controlBodyOf(b []byte) (ControlBody, error) {
 	if len(b) < preambleBytes {
-		return nil, malformed(0, "shorter than its preamble")
+		return Control{}, malformed(0, "shorter than its preamble")
 	}
-	switch k := Kind(b[2]); k {
-	case KindHeader:
-		return new(Header), nil
-	case KindGeneration:
-		return new(Generation), nil
-	case KindRun:
-		return new(Run), nil
-	case KindEpoch:
-		return new(Epoch), nil
-	case KindClose:
-		return new(Close), nil
-	case KindSettled:
-		return new(Settled), nil
-	case KindStop:
-		return new(Stop), nil
-	case KindRecover:
-		return new(Recover), nil
-	case KindReader:
-		return new(Reader), nil
-	case KindPassed:
-		return new(Passed), nil
-	case KindLost:
-		return new(Lost), nil
-	case KindDrain:
-		return new(Drain), nil
-	case KindEnd:
-		return new(End), nil
-	default:
-		if err := unknownKind(b); err != nil {
-			return nil, err
+	bodies := [...]ControlBody{new(Header), new(Generation), new(Run), new(Reader), new(Epoch), new(Passed), new(Close),
+		new(Settled), new(Lost), new(Drain), new(End), new(Stop), new(Recover)}
+	for _, body := range bodies {
+		if k := body.controlKind(); k == Kind(b[2]) {
+			return decode(b, k, func(c *Control, w *wire) {
+				c.Body = body
+				c.layout(w)
+			})
 		}
-		return nil, malformed(k, "no record of the control topic is of this kind")
 	}
-}
-
-func (*Run) controlKind() Kind              { return KindRun }
-func (*Run) check() string                  { return "" }
-func (b *Run) appendBody(dst []byte) []byte { return append(dst, b.ID[:]...) }
-func (b *Run) readBody(d *wireDecoder)      { b.ID = d.id("run id") }
-
-func (*Epoch) controlKind() Kind { return KindEpoch }
-func (*Epoch) check() string     { return "" }
-
-func (e *Epoch) appendBody(dst []byte) []byte {
-	return binary.AppendUvarint(binary.AppendVarint(append(dst, e.RunID[:]...), e.Run), e.Settled)
-}
-
-func (e *Epoch) readBody(d *wireDecoder) {
-	e.RunID = d.id("run id")
-	e.Run = d.varint("run")
-	e.Settled = d.uvarint("settled")
-}
-
-func (*Stop) controlKind() Kind { return KindStop }
-
-func (s *Stop) check() string {
-	if len(s.Reason) > maxTextBytes {
-		return "reason too long"
+	if err := unknownKind(b); err != nil {
+		return Control{}, err
 	}
-	return ""
+	return Control{}, malformed(Kind(b[2]), "no record of the control topic is of this kind")
 }
 
-func (s *Stop) appendBody(dst []byte) []byte {
-	dst = binary.AppendVarint(dst, s.Epoch)
-	dst = binary.AppendUvarint(dst, s.Turn)
-	return appendString(dst, s.Reason)
+func (c *Control) layout(w *wire) {
+	w.int(&c.Back, "back")
+	w.int(&c.BackEpoch, "back epoch")
+	w.int(&c.Generation, "generation")
+	c.Body.layout(w)
 }
 
-func (s *Stop) readBody(d *wireDecoder) {
-	s.Epoch = d.varint("epoch")
-	s.Turn = d.uvarint("turn")
-	s.Reason = d.text("reason")
-}
-
+func (*Run) controlKind() Kind     { return KindRun }
+func (*Epoch) controlKind() Kind   { return KindEpoch }
+func (*Stop) controlKind() Kind    { return KindStop }
 func (*Recover) controlKind() Kind { return KindRecover }
 
-func (c *Recover) check() string {
-	if len(c.By) > maxTextBytes {
-		return "name too long"
-	}
-	return ""
+func (b *Run) layout(w *wire) { w.fixed(b.ID[:], "run id") }
+
+func (e *Epoch) layout(w *wire) {
+	w.fixed(e.RunID[:], "run id")
+	w.int(&e.Run, "run")
+	w.uint(&e.Settled, "settled")
 }
 
-func (c *Recover) appendBody(dst []byte) []byte {
-	return binary.AppendVarint(appendString(dst, c.By), c.Stop)
+func (s *Stop) layout(w *wire) {
+	w.int(&s.Epoch, "epoch")
+	w.uint(&s.Turn, "turn")
+	w.text(&s.Reason, "reason")
 }
 
-func (c *Recover) readBody(d *wireDecoder) {
-	c.By = d.text("by")
-	c.Stop = d.varint("stop")
+func (c *Recover) layout(w *wire) {
+	w.text(&c.By, "by")
+	w.int(&c.Stop, "stop")
 }

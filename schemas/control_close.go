@@ -1,7 +1,7 @@
 package schemas
 
 import (
-	"encoding/binary"
+	"cmp"
 	"maps"
 	"slices"
 )
@@ -47,12 +47,10 @@ type ReadTallies struct {
 
 // Add adds o to t.
 func (t *ReadTallies) Add(o ReadTallies) {
-	t.Read += o.Read
-	t.BeforeStart += o.BeforeStart
-	t.Late += o.Late
-	t.Future += o.Future
-	t.Overtaken += o.Overtaken
-	t.Accepted += o.Accepted
+	of := o.numbers()
+	for i, n := range t.numbers() {
+		*n += *of[i]
+	}
 	if len(o.DeadLettered) > 0 && t.DeadLettered == nil {
 		t.DeadLettered = make(map[string]uint64, len(o.DeadLettered))
 	}
@@ -72,24 +70,19 @@ func (t ReadTallies) Balanced() bool {
 
 func (*Close) controlKind() Kind { return KindClose }
 
-func (c *Close) check() string {
-	if what := checkSpan(c.First, c.Turn); what != "" {
-		return what
+func (c *Close) layout(w *wire) {
+	w.int(&c.Epoch, "epoch")
+	w.uint(&c.Turn, "turn")
+	w.uint(&c.Contributions, "contributions")
+	list(w, &c.Cuts, 7, "cuts", (*Cut).layout)
+	c.Tallies.layout(w)
+	w.span(&c.First, c.Turn)
+	if before := span(c.First, c.Turn); before > 0 {
+		elements(w, &c.Each, int(before)+1, "contributions of turns", func(n *uint64, w *wire) { w.uint(n, "contributions of a turn") })
 	}
-	if !c.addsUp() {
-		return "the turns' contributions do not add up to the span's"
-	}
-	for i, cut := range c.Cuts {
-		if cut.Partition < 0 || i > 0 && c.Cuts[i-1].Partition >= cut.Partition {
-			return "partitions out of order"
-		}
-	}
-	for class := range c.Tallies.DeadLettered {
-		if len(class) > maxTextBytes {
-			return "class too long"
-		}
-	}
-	return ""
+	w.check(c.addsUp(), "the turns' contributions do not add up to the span's")
+	ascend(w, c.Cuts, "partitions", func(a, b *Cut) int { return cmp.Compare(a.Partition, b.Partition) })
+	w.check(len(c.Cuts) == 0 || c.Cuts[0].Partition >= 0, "partitions out of order")
 }
 
 // addsUp reports whether a span of several turns has a number of contributions for each turn, and
@@ -108,98 +101,44 @@ func (c *Close) addsUp() bool {
 	return rest == 0 && uint64(len(c.Each)) == span(c.First, c.Turn)+1
 }
 
-func (c *Close) appendBody(dst []byte) []byte {
-	dst = binary.AppendVarint(dst, c.Epoch)
-	dst = binary.AppendUvarint(dst, c.Turn)
-	dst = binary.AppendUvarint(dst, c.Contributions)
-	dst = binary.AppendUvarint(dst, uint64(len(c.Cuts)))
-	for i := range c.Cuts {
-		dst = appendCut(dst, &c.Cuts[i])
-	}
-	dst = appendSpan(appendReadTallies(dst, c.Tallies), c.First, c.Turn)
-	for _, n := range c.Each {
-		dst = binary.AppendUvarint(dst, n)
-	}
-	return dst
-}
-
-func (c *Close) readBody(d *wireDecoder) {
-	c.Epoch = d.varint("epoch")
-	c.Turn = d.uvarint("turn")
-	c.Contributions = d.uvarint("contributions")
-	n := d.count("cuts", 7)
-	c.Cuts = make([]Cut, n)
-	for i := range c.Cuts {
-		c.Cuts[i] = d.cut()
-	}
-	c.Tallies = d.readTallies()
-	if c.First = d.span(c.Turn); c.First < c.Turn && d.err == nil {
-		c.Each = make([]uint64, c.Turn-c.First+1)
-		for i := range c.Each {
-			c.Each[i] = d.uvarint("contributions of a turn")
+func (c *Cut) layout(w *wire) {
+	w.int32(&c.Partition, "partition")
+	w.int(&c.Cut, "cut")
+	w.int(&c.Restart, "restart")
+	w.int(&c.AppendTime, "append time")
+	w.int32(&c.LeaderEpoch, "leader epoch")
+	w.bool(&c.Idle, "idle")
+	last := c.Restart
+	list(w, &c.Ahead, 1, "offsets ahead", func(offset *int64, w *wire) {
+		step := *offset - last // a byte for each, if there are many
+		w.int(&step, "offset ahead")
+		last += step
+		if w.reading {
+			*offset = last
 		}
-	}
-	d.checked(c)
+	})
 }
 
-func appendCut(dst []byte, cut *Cut) []byte {
-	dst = binary.AppendVarint(dst, int64(cut.Partition))
-	dst = binary.AppendVarint(dst, cut.Cut)
-	dst = binary.AppendVarint(dst, cut.Restart)
-	dst = binary.AppendVarint(dst, cut.AppendTime)
-	dst = binary.AppendVarint(dst, int64(cut.LeaderEpoch))
-	dst = appendBool(dst, cut.Idle)
-	dst = binary.AppendUvarint(dst, uint64(len(cut.Ahead)))
-	last := cut.Restart
-	for _, o := range cut.Ahead {
-		dst = binary.AppendVarint(dst, o-last) // a byte for each, if there are many
-		last = o
-	}
-	return dst
+// numbers lists the tallies that every record has, in the order of the encoding.
+func (t *ReadTallies) numbers() [6]*uint64 {
+	return [...]*uint64{&t.Read, &t.BeforeStart, &t.Late, &t.Future, &t.Overtaken, &t.Accepted}
 }
 
-func (d *wireDecoder) cut() Cut {
-	c := Cut{Partition: d.int32("partition"), Cut: d.varint("cut"), Restart: d.varint("restart"),
-		AppendTime: d.varint("append time"), LeaderEpoch: d.int32("leader epoch"), Idle: d.bool("idle")}
-	if ahead := d.count("offsets ahead", 1); ahead > 0 {
-		c.Ahead = make([]int64, ahead)
-		last := c.Restart
-		for j := range c.Ahead {
-			last += d.varint("offset ahead")
-			c.Ahead[j] = last
+func (t *ReadTallies) layout(w *wire) {
+	for _, n := range t.numbers() {
+		w.uint(n, "tallies")
+	}
+	classes := slices.Sorted(maps.Keys(t.DeadLettered))
+	list(w, &classes, 2, "dead-letter classes", func(class *string, w *wire) {
+		w.text(class, "dead-letter class")
+		n := t.DeadLettered[*class]
+		w.uint(&n, "dead-letter tally")
+		if w.reading {
+			if t.DeadLettered == nil {
+				t.DeadLettered = make(map[string]uint64)
+			}
+			t.DeadLettered[*class] = n
 		}
-	}
-	return c
-}
-
-func appendReadTallies(dst []byte, t ReadTallies) []byte {
-	for _, n := range [...]uint64{t.Read, t.BeforeStart, t.Late, t.Future, t.Overtaken, t.Accepted} {
-		dst = binary.AppendUvarint(dst, n)
-	}
-	dst = binary.AppendUvarint(dst, uint64(len(t.DeadLettered)))
-	for _, class := range slices.Sorted(maps.Keys(t.DeadLettered)) {
-		dst = appendString(dst, class)
-		dst = binary.AppendUvarint(dst, t.DeadLettered[class])
-	}
-	return dst
-}
-
-func (d *wireDecoder) readTallies() (t ReadTallies) {
-	for _, n := range [...]*uint64{&t.Read, &t.BeforeStart, &t.Late, &t.Future, &t.Overtaken, &t.Accepted} {
-		*n = d.uvarint("tallies")
-	}
-	n := d.count("dead-letter classes", 2)
-	if n > 0 {
-		t.DeadLettered = make(map[string]uint64, n)
-	}
-	last := ""
-	for i := 0; i < n && d.err == nil; i++ {
-		class := d.text("dead-letter class")
-		if i > 0 && class <= last {
-			d.fail("dead-letter classes out of order")
-		}
-		t.DeadLettered[class] = d.uvarint("dead-letter tally")
-		last = class
-	}
-	return t
+	})
+	ascend(w, classes, "dead-letter classes", func(a, b *string) int { return cmp.Compare(*a, *b) })
 }

@@ -1,7 +1,6 @@
 package schemas
 
 import (
-	"encoding/binary"
 	"slices"
 	"strings"
 
@@ -63,7 +62,7 @@ func (h *Header) AsPast() PastGeneration {
 	}
 	for i := range h.Metrics {
 		p.Metrics = append(p.Metrics, h.Identity(i))
-		if !metrickind.Of(h.Metrics[i].Kind).Derived {
+		if metrickind.Of(h.Metrics[i].Kind).Admits() {
 			p.Slides = append(p.Slides, h.Metrics[i].WindowSlide)
 		}
 	}
@@ -83,146 +82,47 @@ type Generation struct {
 
 func (*Generation) controlKind() Kind { return KindGeneration }
 
-func (g *Generation) check() string {
-	if g.Header.Generation < 2 || g.Header.FromTurn < 1 || len(g.Header.Past) == 0 {
-		return "a generation without one before it"
-	}
-	return g.Header.check()
+func (g *Generation) layout(w *wire) {
+	w.int(&g.Epoch, "epoch")
+	w.ints(&g.CountsEnd, "ends of counts")
+	g.Header.layout(w)
+	w.check(g.Header.Generation >= 2 && g.Header.FromTurn >= 1 && len(g.Header.Past) > 0, "a generation without one before it")
 }
 
-func (g *Generation) appendBody(dst []byte) []byte {
-	dst = binary.AppendVarint(dst, g.Epoch)
-	dst = binary.AppendUvarint(dst, uint64(len(g.CountsEnd)))
-	for _, o := range g.CountsEnd {
-		dst = binary.AppendVarint(dst, o)
-	}
-	return g.Header.appendBody(dst)
-}
-
-func (g *Generation) readBody(d *wireDecoder) {
-	g.Epoch = d.varint("epoch")
-	g.CountsEnd = make([]int64, d.count("ends of counts", 1))
-	for i := range g.CountsEnd {
-		g.CountsEnd[i] = d.varint("end of counts")
-	}
-	g.Header.readBody(d)
-	d.checked(g)
-}
-
-func (h *Header) checkPast() string {
-	if len(h.MetricStarts) != len(h.Metrics) {
-		return "metrics and their starts differ in number"
-	}
+// layoutPast moves what a header says of the generations before it.
+func (h *Header) layoutPast(w *wire) {
+	w.uint(&h.FromTurn, "first turn")
+	w.int(&h.SliceStart, "start of the first turn")
+	elements(w, &h.MetricStarts, len(h.Metrics), "starts of metrics", func(n *int64, w *wire) { w.int(n, "start of a metric") })
+	list(w, &h.Past, 9, "past generations", (*PastGeneration).layout)
 	for i := range h.Past {
 		p := &h.Past[i]
-		if p.FromTurn < 1 || p.FromTurn > h.FromTurn || i > 0 && h.Past[i-1].FromTurn > p.FromTurn {
-			return "generations out of order"
-		}
-		for _, s := range p.Slides {
-			if s <= 0 {
-				return "a slide that is not positive"
-			}
-		}
-		for _, m := range p.Metrics {
-			for _, text := range [...]string{m.Name, m.Kind, m.Filter, m.Of, m.KeyMode, m.KeysFrom, m.Fields} {
-				if len(text) > maxTextBytes {
-					return "a name is too long"
-				}
-			}
-		}
-		for _, f := range p.Filters {
-			if len(f) > maxTextBytes {
-				return "a filter is too long"
-			}
-		}
-	}
-	return ""
-}
-
-func (h *Header) appendPast(dst []byte) []byte {
-	dst = binary.AppendUvarint(dst, h.FromTurn)
-	dst = binary.AppendVarint(dst, h.SliceStart)
-	for _, s := range h.MetricStarts {
-		dst = binary.AppendVarint(dst, s)
-	}
-	dst = binary.AppendUvarint(dst, uint64(len(h.Past)))
-	for i := range h.Past {
-		dst = h.Past[i].append(dst)
-	}
-	return dst
-}
-
-func (h *Header) readPast(d *wireDecoder) {
-	h.FromTurn = d.uvarint("first turn")
-	h.SliceStart = d.varint("start of the first turn")
-	h.MetricStarts = make([]int64, len(h.Metrics))
-	for i := range h.MetricStarts {
-		h.MetricStarts[i] = d.varint("start of a metric")
-	}
-	n := d.count("past generations", 9)
-	for i := 0; i < n && d.err == nil; i++ {
-		h.Past = append(h.Past, d.pastGeneration())
-	}
-	if d.err == nil && h.checkPast() != "" {
-		d.fail(h.checkPast())
+		w.check(p.FromTurn >= 1 && p.FromTurn <= h.FromTurn && (i == 0 || h.Past[i-1].FromTurn <= p.FromTurn), "generations out of order")
 	}
 }
 
-func (p *PastGeneration) append(dst []byte) []byte {
-	dst = binary.AppendUvarint(dst, p.FromTurn)
-	dst = binary.AppendVarint(dst, p.SliceStart)
-	dst = binary.AppendUvarint(dst, uint64(len(p.Slides)))
-	for _, s := range p.Slides {
-		dst = binary.AppendVarint(dst, s)
-	}
-	dst = binary.AppendUvarint(dst, uint64(len(p.Metrics)))
-	for _, m := range p.Metrics {
-		for _, text := range [...]string{m.Name, m.Kind, m.Filter, m.Of, m.KeyMode, m.KeysFrom, m.Fields} {
-			dst = appendString(dst, text)
-		}
-		dst = binary.AppendVarint(dst, m.WindowSize)
-		dst = binary.AppendVarint(dst, m.WindowSlide)
-	}
-	dst = binary.AppendUvarint(dst, uint64(len(p.Filters)))
-	for _, f := range p.Filters {
-		dst = appendString(dst, f)
-	}
-	for _, ms := range [...]int64{p.Lateness, p.Skew, p.Slack} {
-		dst = binary.AppendVarint(dst, ms)
-	}
-	dst = binary.AppendUvarint(dst, uint64(len(p.Below)))
-	for _, b := range p.Below {
-		dst = binary.AppendVarint(dst, int64(b.Partition))
-		dst = binary.AppendVarint(dst, b.Offset)
-	}
-	return dst
-}
-
-func (d *wireDecoder) pastGeneration() PastGeneration {
-	p := PastGeneration{FromTurn: d.uvarint("first turn"), SliceStart: d.varint("start of the first turn")}
-	n := d.count("slides", 1)
-	for i := 0; i < n && d.err == nil; i++ {
-		p.Slides = append(p.Slides, d.varint("slide"))
-	}
-	n = d.count("metrics", 9)
-	for i := 0; i < n && d.err == nil; i++ {
-		var m MetricIdentity
-		for _, text := range [...]*string{&m.Name, &m.Kind, &m.Filter, &m.Of, &m.KeyMode, &m.KeysFrom, &m.Fields} {
-			*text = d.text("metric")
-		}
-		m.WindowSize, m.WindowSlide = d.varint("window"), d.varint("slide")
-		p.Metrics = append(p.Metrics, m)
-	}
-	n = d.count("filters", 1)
-	for i := 0; i < n && d.err == nil; i++ {
-		p.Filters = append(p.Filters, d.text("filter"))
-	}
+func (p *PastGeneration) layout(w *wire) {
+	w.uint(&p.FromTurn, "first turn")
+	w.int(&p.SliceStart, "start of the first turn")
+	list(w, &p.Slides, 1, "slides", func(slide *int64, w *wire) {
+		w.int(slide, "slide")
+		w.check(*slide > 0, "a slide that is not positive")
+	})
+	list(w, &p.Metrics, 9, "metrics", (*MetricIdentity).layout)
+	w.texts(&p.Filters, "filters")
 	for _, ms := range [...]*int64{&p.Lateness, &p.Skew, &p.Slack} {
-		*ms = d.varint("lateness")
+		w.int(ms, "lateness")
 	}
-	n = d.count("boundaries", 2)
-	for i := 0; i < n && d.err == nil; i++ {
-		p.Below = append(p.Below, Boundary{d.int32("partition"), d.varint("boundary")})
+	list(w, &p.Below, 2, "boundaries", func(b *Boundary, w *wire) {
+		w.int32(&b.Partition, "partition")
+		w.int(&b.Offset, "boundary")
+	})
+}
+
+func (m *MetricIdentity) layout(w *wire) {
+	for _, text := range [...]*string{&m.Name, &m.Kind, &m.Filter, &m.Of, &m.KeyMode, &m.KeysFrom, &m.Fields} {
+		w.text(text, "metric")
 	}
-	return p
+	w.int(&m.WindowSize, "window")
+	w.int(&m.WindowSlide, "slide")
 }

@@ -1,11 +1,8 @@
 package schemas
 
 import (
-	"cmp"
-	"encoding/binary"
-
+	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/state/budgets"
-	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Header is the first record of the control log, and the body of every later generation: what a
@@ -29,6 +26,9 @@ type Header struct {
 	// Trust and NoFuture say how far the times of events are believed.
 	Trust    string
 	NoFuture bool
+	// Zone is the time zone by whose clock windows and budget periods begin: see package wallclock.
+	// "" is UTC. The times in a header are moments, of no zone.
+	Zone string
 
 	Metrics []MetricSpec
 	Topics  Topics
@@ -75,136 +75,49 @@ type Topics struct {
 
 func (*Header) controlKind() Kind { return KindHeader }
 
-func (h *Header) check() string {
-	texts := append(h.names(), string(h.Budget.Accountant))
-	texts = append(texts, h.Events.Filters...)
-	for _, k := range h.NoiseKeys {
-		texts = append(texts, k.ID)
+func (h *Header) layout(w *wire) {
+	w.fixed(h.Incarnation[:], "incarnation")
+	w.uint32(&h.Generation, "generation")
+	list(w, &h.NoiseKeys, 34, "noise keys", func(k *KeyFingerprint, w *wire) {
+		w.text(&k.ID, "noise key id")
+		w.uint(&k.FromTurn, "noise key turn")
+		w.fixed(k.Fingerprint[:], "noise key fingerprint")
+	})
+	w.fixed(h.UserHash[:], "user hash fingerprint")
+	w.float(&h.Budget.Epsilon, "epsilon")
+	w.float(&h.Budget.Delta, "delta")
+	w.text((*string)(&h.Budget.Accountant), "accountant")
+	w.uint((*uint64)(&h.Budget.Mu2), "budget")
+	w.delta(&h.Budget.Keys, "key budget")
+	for _, n := range [...]*uint32{&h.Shards, &h.ReleaseShards, &h.LedgerSlots} {
+		w.uint32(n, "shards")
 	}
-	for _, s := range texts {
-		if len(s) > maxTextBytes {
-			return "a name is too long"
-		}
-	}
-	if !finite(h.Budget.Epsilon) || !finite(h.Budget.Delta) {
-		return "the budget is not finite"
-	}
-	if p := h.Budget.Planned; p != (budgets.Planned{}) && !(p.Share > 0 && p.Share < 1) {
-		return "the planned share is not between 0 and 1"
-	}
-	for i := range h.Metrics {
-		if what := h.Metrics[i].check(); what != "" {
-			return what
-		}
-	}
-	return cmp.Or(h.Counts.check(), h.checkEvents(), h.checkPast())
-}
-
-func (h *Header) checkEvents() string {
-	if len(h.Events.Filters) != len(Filters(h.Metrics)) {
-		return "filters and their fields differ in number"
-	}
-	return ""
-}
-
-// names returns the texts that every header has once.
-func (h *Header) names() []string {
-	e := &h.Events
-	return []string{h.Deployment, h.EventsTopic, e.Records, e.User, e.Key, e.Time, e.Value, h.Trust,
-		h.Topics.Counts, h.Topics.Control, h.Topics.Ledger, h.Topics.DeadLetter,
-		h.Topics.Turns, string(h.Counts.Format)}
-}
-
-func (h *Header) appendBody(dst []byte) []byte {
-	dst = append(dst, h.Incarnation[:]...)
-	dst = binary.AppendUvarint(dst, uint64(h.Generation))
-	dst = binary.AppendUvarint(dst, uint64(len(h.NoiseKeys)))
-	for _, k := range h.NoiseKeys {
-		dst = appendString(dst, k.ID)
-		dst = binary.AppendUvarint(dst, k.FromTurn)
-		dst = append(dst, k.Fingerprint[:]...)
-	}
-	dst = append(dst, h.UserHash[:]...)
-	dst = appendFloat(dst, h.Budget.Epsilon)
-	dst = appendFloat(dst, h.Budget.Delta)
-	dst = appendString(dst, string(h.Budget.Accountant))
-	dst = binary.AppendUvarint(dst, uint64(h.Budget.Mu2))
-	dst = appendDelta(dst, h.Budget.Keys)
-	for _, n := range [...]uint32{h.Shards, h.ReleaseShards, h.LedgerSlots} {
-		dst = binary.AppendUvarint(dst, uint64(n))
-	}
-	dst = binary.AppendVarint(dst, h.StartMillis)
-	for _, s := range h.names() {
-		dst = appendString(dst, s)
-	}
-	dst = binary.AppendUvarint(dst, uint64(h.Counts.SchemaID))
-	dst = appendBool(dst, h.NoFuture)
-	dst = binary.AppendUvarint(dst, uint64(len(h.Metrics)))
-	for _, m := range h.Metrics {
-		dst = appendMetricSpec(dst, m)
-	}
-	for _, f := range h.Events.Filters { // as many as the metrics have different filters
-		dst = appendString(dst, f)
-	}
-	dst = h.appendPast(dst)
-	if p := h.Budget.Planned; p.Share != 0 { // a deployment that planned nothing has nothing here
-		dst = appendFloat(dst, p.Share)
-		dst = binary.AppendUvarint(dst, uint64(p.Mu2))
-		dst = appendDelta(dst, p.Keys)
-	}
-	return dst
-}
-
-func (h *Header) readBody(d *wireDecoder) {
-	h.Incarnation = d.id("incarnation")
-	h.Generation = d.uint32("generation")
-	n := d.count("noise keys", 34)
-	h.NoiseKeys = make([]KeyFingerprint, n)
-	for i := range h.NoiseKeys {
-		h.NoiseKeys[i] = KeyFingerprint{ID: d.text("noise key id"), FromTurn: d.uvarint("noise key turn"),
-			Fingerprint: d.digest("noise key fingerprint")}
-	}
-	h.UserHash = d.digest("user hash fingerprint")
-	h.Budget.Epsilon = d.float("epsilon")
-	h.Budget.Delta = d.float("delta")
-	h.Budget.Accountant = budgets.Accountant(d.text("accountant"))
-	h.Budget.Mu2 = units.Mu2(d.uvarint("budget"))
-	h.Budget.Keys = d.delta("key budget")
-	for _, v := range [...]*uint32{&h.Shards, &h.ReleaseShards, &h.LedgerSlots} {
-		*v = d.uint32("shards")
-	}
-	h.StartMillis = d.varint("start")
-	e := &h.Events
+	w.int(&h.StartMillis, "start")
+	e, t := &h.Events, &h.Topics
 	for _, s := range [...]*string{&h.Deployment, &h.EventsTopic, &e.Records, &e.User, &e.Key, &e.Time, &e.Value, &h.Trust,
-		&h.Topics.Counts, &h.Topics.Control, &h.Topics.Ledger, &h.Topics.DeadLetter,
-		&h.Topics.Turns, (*string)(&h.Counts.Format)} {
-		*s = d.text("names")
+		&t.Counts, &t.Control, &t.Ledger, &t.DeadLetter, &t.Turns, (*string)(&h.Counts.Format)} {
+		w.text(s, "names")
 	}
-	h.Counts.SchemaID = d.uint32("schema of counts")
-	if what := h.Counts.check(); d.err == nil && what != "" {
-		d.fail(what)
+	w.uint32(&h.Counts.SchemaID, "schema of counts")
+	if what := h.Counts.check(); what != "" {
+		w.fail(what)
 	}
-	h.NoFuture = d.bool("future test")
+	w.bool(&h.NoFuture, "future test")
 	// The shortest metric has more than 48 bytes: four floats, eight texts, numbers.
-	n = d.count("metrics", 48)
-	h.Metrics = make([]MetricSpec, 0, n)
-	for i := 0; i < n && d.err == nil; i++ {
-		h.Metrics = append(h.Metrics, d.metricSpec())
-	}
-	if d.err == nil {
-		e.Filters = make([]string, len(Filters(h.Metrics)))
-		for i := range e.Filters {
-			e.Filters[i] = d.text("fields of a filter")
-		}
-	}
-	h.readPast(d)
-	if d.err == nil && len(d.rest) > 0 {
-		p := &h.Budget.Planned
-		p.Share = d.float("planned share")
-		p.Mu2 = units.Mu2(d.uvarint("planned part of the budget"))
-		p.Keys = d.delta("planned part of the key budget")
-		if d.err == nil && !(p.Share > 0 && p.Share < 1) {
-			d.fail("the planned share is not between 0 and 1")
+	list(w, &h.Metrics, 48, "metrics", (*MetricSpec).layout)
+	elements(w, &e.Filters, len(Filters(h.Metrics)), "fields of filters", func(f *string, w *wire) { w.text(f, "fields of a filter") })
+	h.layoutPast(w)
+	// A deployment that planned nothing and counts in UTC has nothing more, and one in UTC no zone.
+	if p := &h.Budget.Planned; w.more(*p != budgets.Planned{} || h.Zone != "") {
+		w.float(&p.Share, "planned share")
+		w.uint((*uint64)(&p.Mu2), "planned part of the budget")
+		w.delta(&p.Keys, "planned part of the key budget")
+		zone := w.more(h.Zone != "")
+		w.check(p.Share > 0 && p.Share < 1 || zone && *p == budgets.Planned{}, "the planned share is not between 0 and 1")
+		if zone {
+			w.text(&h.Zone, "time zone")
+			zone, err := wallclock.Load(h.Zone)
+			w.check(zone != nil && err == nil, "this machine does not know the time zone")
 		}
 	}
 }

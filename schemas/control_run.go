@@ -2,7 +2,7 @@ package schemas
 
 import (
 	"bytes"
-	"encoding/binary"
+	"cmp"
 	"math"
 )
 
@@ -87,144 +87,67 @@ type End struct {
 const OwedUnknown = math.MaxUint64
 
 func (*Reader) controlKind() Kind { return KindReader }
-
-func (r *Reader) check() string {
-	if r.Group == 0 || r.Group >= r.Groups || r.Groups > MaxGroups {
-		return "no such group"
-	}
-	return ""
-}
-
-func (r *Reader) appendBody(dst []byte) []byte {
-	return binary.AppendUvarint(binary.AppendUvarint(binary.AppendVarint(dst, r.Run), uint64(r.Group)), uint64(r.Groups))
-}
-
-func (r *Reader) readBody(d *wireDecoder) {
-	r.Run, r.Group, r.Groups = d.varint("run"), d.uint32("group"), d.uint32("groups")
-	d.checked(r)
-}
-
 func (*Passed) controlKind() Kind { return KindPassed }
+func (*Lost) controlKind() Kind   { return KindLost }
+func (*Drain) controlKind() Kind  { return KindDrain }
+func (*End) controlKind() Kind    { return KindEnd }
 
-func (p *Passed) check() string {
-	switch {
-	case p.Group >= MaxGroups:
-		return "no such group"
-	case p.Group == 0 && !bytes.Equal(p.appendBody(nil), (&Passed{Epoch: p.Epoch, Redo: p.Redo}).appendBody(nil)):
-		return "of the reader that takes the epochs, and more than what is done again"
-	case p.Group > 0 && p.Redo != 0:
-		return "what is done again, and not of the reader that takes the epochs"
-	}
-	for i, e := range p.Each {
-		if e.Turn == 0 || e.Turn > p.Turn || i > 0 && p.Each[i-1].Turn >= e.Turn {
-			return "turns out of order, or one that was not passed"
-		}
-	}
-	for i := range p.Cuts {
-		if i > 0 && p.Cuts[i-1].Partition >= p.Cuts[i].Partition {
-			return "partitions out of order"
-		}
-		if what := p.Cuts[i].check(p.Turn); what != "" {
-			return what
-		}
-	}
-	for class := range p.Tallies.DeadLettered {
-		if len(class) > maxTextBytes {
-			return "class too long"
-		}
-	}
-	return ""
+func (r *Reader) layout(w *wire) {
+	w.int(&r.Run, "run")
+	w.uint32(&r.Group, "group")
+	w.uint32(&r.Groups, "groups")
+	w.check(r.Group > 0 && r.Group < r.Groups && r.Groups <= MaxGroups, "no such group")
 }
 
-func (g *GroupCut) check(passed uint64) string {
-	if g.Partition < 0 || g.Restart < 0 || g.Restart > g.Cut.Cut {
-		return "a cut of no partition, or one that stands before its restart"
+func (p *Passed) layout(w *wire) {
+	p.fields(w)
+	w.check(p.Group < MaxGroups, "no such group")
+	w.check(p.Group == 0 || p.Redo == 0, "what is done again, and not of the reader that takes the epochs")
+	if p.Group == 0 {
+		all, redo := newWriter(nil, KindPassed), newWriter(nil, KindPassed)
+		p.fields(all)
+		(&Passed{Epoch: p.Epoch, Redo: p.Redo}).fields(redo)
+		w.check(bytes.Equal(all.out, redo.out), "of the reader that takes the epochs, and more than what is done again")
 	}
-	for i, m := range g.Marks {
-		if m.Turn > passed || i > 0 && g.Marks[i-1].Turn >= m.Turn {
-			return "marks out of order, or of a turn that was not passed"
-		}
-		if m.Offset < 0 || m.Offset >= g.Cut.Cut {
-			return "a mark that does not stand before the cut"
-		}
-	}
-	return ""
 }
 
-func (p *Passed) appendBody(dst []byte) []byte {
-	dst = binary.AppendVarint(dst, p.Epoch)
-	dst = binary.AppendUvarint(dst, uint64(p.Group))
-	dst = binary.AppendVarint(dst, p.Reader)
-	dst = binary.AppendUvarint(dst, p.Turn)
-	dst = binary.AppendUvarint(dst, uint64(len(p.Each)))
-	for _, e := range p.Each {
-		dst = binary.AppendUvarint(binary.AppendUvarint(dst, e.Turn), e.Records)
-	}
-	dst = binary.AppendUvarint(dst, uint64(len(p.Cuts)))
-	for i := range p.Cuts {
-		dst = appendCut(dst, &p.Cuts[i].Cut)
-		dst = binary.AppendUvarint(dst, uint64(len(p.Cuts[i].Marks)))
-		for _, m := range p.Cuts[i].Marks {
-			dst = binary.AppendUvarint(dst, m.Turn)
-			dst = binary.AppendVarint(dst, m.Offset)
-			dst = binary.AppendVarint(dst, m.AppendTime)
-		}
-	}
-	dst = appendReadTallies(dst, p.Tallies)
-	dst = appendBool(dst, p.AtEnd)
-	return binary.AppendUvarint(binary.AppendUvarint(dst, p.Last), p.Redo)
+func (p *Passed) fields(w *wire) {
+	w.int(&p.Epoch, "epoch")
+	w.uint32(&p.Group, "group")
+	w.int(&p.Reader, "reader")
+	w.uint(&p.Turn, "turn")
+	list(w, &p.Each, 2, "turns", func(e *TurnRecords, w *wire) {
+		w.uint(&e.Turn, "turn")
+		w.uint(&e.Records, "contributions of a turn")
+		w.check(e.Turn > 0 && e.Turn <= p.Turn, "a turn that was not passed")
+	})
+	ascend(w, p.Each, "turns", func(a, b *TurnRecords) int { return cmp.Compare(a.Turn, b.Turn) })
+	list(w, &p.Cuts, 8, "cuts", func(g *GroupCut, w *wire) { g.layout(w, p.Turn) })
+	ascend(w, p.Cuts, "partitions", func(a, b *GroupCut) int { return cmp.Compare(a.Partition, b.Partition) })
+	p.Tallies.layout(w)
+	w.bool(&p.AtEnd, "at the end")
+	w.uint(&p.Last, "last turn")
+	w.uint(&p.Redo, "turn done again")
 }
 
-func (p *Passed) readBody(d *wireDecoder) {
-	p.Epoch, p.Group, p.Reader = d.varint("epoch"), d.uint32("group"), d.varint("reader")
-	p.Turn = d.uvarint("turn")
-	if n := d.count("turns", 2); n > 0 {
-		p.Each = make([]TurnRecords, n)
-		for i := range p.Each {
-			p.Each[i] = TurnRecords{Turn: d.uvarint("turn"), Records: d.uvarint("contributions of a turn")}
-		}
-	}
-	if n := d.count("cuts", 8); n > 0 {
-		p.Cuts = make([]GroupCut, n)
-	}
-	for i := range p.Cuts {
-		p.Cuts[i].Cut = d.cut()
-		if n := d.count("marks", 3); n > 0 {
-			p.Cuts[i].Marks = make([]TurnMark, n)
-			for j := range p.Cuts[i].Marks {
-				p.Cuts[i].Marks[j] = TurnMark{Turn: d.uvarint("turn"), Offset: d.varint("offset"), AppendTime: d.varint("append time")}
-			}
-		}
-	}
-	p.Tallies = d.readTallies()
-	p.AtEnd, p.Last, p.Redo = d.bool("at the end"), d.uvarint("last turn"), d.uvarint("turn done again")
-	d.checked(p)
+func (g *GroupCut) layout(w *wire, passed uint64) {
+	g.Cut.layout(w)
+	w.check(g.Partition >= 0 && g.Restart >= 0 && g.Restart <= g.Cut.Cut, "a cut of no partition, or one that stands before its restart")
+	list(w, &g.Marks, 3, "marks", func(m *TurnMark, w *wire) {
+		w.uint(&m.Turn, "turn")
+		w.int(&m.Offset, "offset")
+		w.int(&m.AppendTime, "append time")
+		w.check(m.Turn <= passed, "a mark of a turn that was not passed")
+		w.check(m.Offset >= 0 && m.Offset < g.Cut.Cut, "a mark that does not stand before the cut")
+	})
+	ascend(w, g.Marks, "marks", func(a, b *TurnMark) int { return cmp.Compare(a.Turn, b.Turn) })
 }
 
-func (*Lost) controlKind() Kind              { return KindLost }
-func (*Lost) check() string                  { return "" }
-func (l *Lost) appendBody(dst []byte) []byte { return binary.AppendVarint(dst, l.Epoch) }
-func (l *Lost) readBody(d *wireDecoder)      { l.Epoch = d.varint("epoch") }
+func (l *Lost) layout(w *wire)  { w.int(&l.Epoch, "epoch") }
+func (r *Drain) layout(w *wire) { w.int(&r.Run, "run") }
 
-func (*Drain) controlKind() Kind              { return KindDrain }
-func (*Drain) check() string                  { return "" }
-func (r *Drain) appendBody(dst []byte) []byte { return binary.AppendVarint(dst, r.Run) }
-func (r *Drain) readBody(d *wireDecoder)      { r.Run = d.varint("run") }
-
-func (*End) controlKind() Kind { return KindEnd }
-func (*End) check() string     { return "" }
-
-func (e *End) appendBody(dst []byte) []byte {
-	return binary.AppendUvarint(appendBool(binary.AppendVarint(dst, e.Epoch), e.Drained), e.Owed)
-}
-
-func (e *End) readBody(d *wireDecoder) {
-	e.Epoch, e.Drained, e.Owed = d.varint("epoch"), d.bool("drained"), d.uvarint("last turn")
-}
-
-// checked fails on a value that could not be encoded.
-func (d *wireDecoder) checked(b ControlBody) {
-	if what := b.check(); what != "" && d.err == nil {
-		d.fail(what)
-	}
+func (e *End) layout(w *wire) {
+	w.int(&e.Epoch, "epoch")
+	w.bool(&e.Drained, "drained")
+	w.uint(&e.Owed, "last turn")
 }

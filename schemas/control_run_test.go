@@ -129,8 +129,9 @@ func TestRecordsOfARunThatContradictThemselvesAreRefused(t *testing.T) {
 		if _, err := EncodeControl(Control{Body: b}); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: encoding: %v", name, err)
 		}
-		raw := b.appendBody(append(appendPreamble(nil, b.controlKind()), 0, 0, 0))
-		if _, err := DecodeControl(raw); !errors.Is(err, ErrMalformed) {
+		w := newWriter(nil, b.controlKind())
+		(&Control{Body: b}).layout(w)
+		if _, err := DecodeControl(w.out); !errors.Is(err, ErrMalformed) {
 			t.Errorf("%s: decoding: %v", name, err)
 		}
 	}
@@ -140,8 +141,8 @@ func TestRecordsOfARunThatContradictThemselvesAreRefused(t *testing.T) {
 // does one of as many of the smallest elements as fit.
 func TestAHostilePassedAllocatesInProportionToItsLength(t *testing.T) {
 	const length, most = 1 << 20, 24
-	head := append(appendPreamble(nil, KindPassed), 0, 0, 0) // back, back epoch, generation
-	head = append(head, 34, 3, 30, 5)                        // epoch, group, reader, turn
+	head := append(newWriter(nil, KindPassed).out, 0, 0, 0) // back, back epoch, generation
+	head = append(head, 34, 3, 30, 5)                       // epoch, group, reader, turn
 	cut := append(append([]byte{}, head...), 0, 1, 6, 0, 0, 0, 0, 0)
 	tallies := append(append([]byte{}, head...), 0, 0, 0, 0, 0, 0, 0, 0)
 	for name, before := range map[string][]byte{

@@ -2,7 +2,6 @@ package schemas
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
 
 	"github.com/tollgate-dp/tollgate/state/units"
@@ -36,114 +35,56 @@ type SettledKey struct {
 
 func (*Settled) controlKind() Kind { return KindSettled }
 
-func (s *Settled) check() string {
-	if what := checkSpan(s.First, s.Turn); what != "" {
-		return what
-	}
-	if s.Part >= s.Parts {
-		return "part number: split the record first"
-	}
-	for i := range s.Keys {
-		if len(s.Keys[i].Key) > MaxKeyBytes {
-			return "key too long"
-		}
-	}
-	return ""
+func (s *Settled) layout(w *wire) {
+	s.fields(w)
+	w.check(s.Part < s.Parts, "part number: not below the number of parts, or the record was not split")
 }
 
-func (s *Settled) appendBody(dst []byte) []byte {
-	dst = binary.AppendVarint(dst, s.Epoch)
-	dst = binary.AppendUvarint(dst, s.Turn)
-	dst = binary.AppendUvarint(dst, uint64(s.Part))
-	dst = binary.AppendUvarint(dst, uint64(s.Parts))
-	dst = append(dst, s.Digest[:]...)
-	dst = binary.AppendUvarint(dst, uint64(len(s.FirstRungs)))
-	for _, p := range s.FirstRungs {
-		dst = appendPrecision(dst, p)
-	}
-	dst = binary.AppendUvarint(dst, uint64(len(s.CountsEnd)))
-	for _, o := range s.CountsEnd {
-		dst = binary.AppendVarint(dst, o)
-	}
-	dst = appendMetricTallies(dst, s.Tallies)
-	return appendSpan(appendSettledKeys(dst, s.Keys), s.First, s.Turn)
+func (s *Settled) fields(w *wire) {
+	w.int(&s.Epoch, "epoch")
+	w.uint(&s.Turn, "turn")
+	w.uint32(&s.Part, "part")
+	w.uint32(&s.Parts, "parts")
+	w.fixed(s.Digest[:], "digest")
+	list(w, &s.FirstRungs, 1, "first rungs", func(p *units.Precision, w *wire) { w.precision(p, "first rung") })
+	w.ints(&s.CountsEnd, "ends of counts")
+	w.metricTallies(&s.Tallies)
+	w.settledKeys(&s.Keys)
+	w.span(&s.First, s.Turn)
 }
 
-func (s *Settled) readBody(d *wireDecoder) {
-	s.Epoch = d.varint("epoch")
-	s.Turn = d.uvarint("turn")
-	s.Part = d.uint32("part")
-	s.Parts = d.uint32("parts")
-	s.Digest = d.digest("digest")
-	n := d.count("first rungs", 1)
-	s.FirstRungs = make([]units.Precision, n)
-	for i := range s.FirstRungs {
-		s.FirstRungs[i] = d.precision("first rung")
-	}
-	n = d.count("ends of counts", 1)
-	s.CountsEnd = make([]int64, n)
-	for i := range s.CountsEnd {
-		s.CountsEnd[i] = d.varint("end of counts")
-	}
-	s.Tallies = d.metricTallies()
-	s.Keys = d.settledKeys()
-	s.First = d.span(s.Turn)
-	if d.err == nil && s.Part >= s.Parts {
-		d.fail("part number: not below the number of parts")
+// windows moves each window of a list as its difference from the one before: a turn has few windows
+// and many keys, so that a key costs three bytes beside its text and its precision. The differences
+// may wrap around; reading wraps them back.
+type windows struct{ start, length int64 }
+
+func (before *windows) layout(from, to *int64, w *wire) {
+	start, length := *from-before.start, *to-*from-before.length
+	w.int(&start, "window start")
+	w.int(&length, "window length")
+	before.start, before.length = before.start+start, before.length+length
+	if w.reading {
+		*from, *to = before.start, before.start+before.length
 	}
 }
 
-// appendSettledKeys writes each window as its difference from that of the key before: a turn has
-// few windows and many keys, so that a key costs three bytes beside its text and its precision.
-func appendSettledKeys(dst []byte, keys []SettledKey) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(keys)))
-	var start, length int64
-	for i := range keys {
-		dst = appendSettledKey(dst, &keys[i], &start, &length)
-	}
-	return dst
+func (w *wire) settledKeys(keys *[]SettledKey) {
+	var before windows
+	list(w, keys, 5, "settled keys", func(k *SettledKey, w *wire) { k.layout(&before, w) })
 }
 
-func appendSettledKey(dst []byte, k *SettledKey, start, length *int64) []byte {
-	dst = binary.AppendUvarint(dst, uint64(k.Metric))
-	dst = appendWindow(dst, k.WindowStart, k.WindowEnd, start, length)
-	dst = appendBytes(dst, k.Key)
-	return appendPrecision(dst, k.Precision)
+func (k *SettledKey) layout(before *windows, w *wire) {
+	w.uint32(&k.Metric, "metric")
+	before.layout(&k.WindowStart, &k.WindowEnd, w)
+	w.bytes(&k.Key, MaxKeyBytes, "key")
+	w.precision(&k.Precision, "precision")
 }
 
-// appendWindow writes a window as its difference from the one before, whose start and length it
-// updates. The differences may wrap around; reading wraps them back.
-func appendWindow(dst []byte, from, to int64, start, length *int64) []byte {
-	dst = binary.AppendVarint(dst, from-*start)
-	dst = binary.AppendVarint(dst, to-from-*length)
-	*start, *length = from, to-from
-	return dst
-}
-
-func (d *wireDecoder) window(start, length *int64) (from, to int64) {
-	*start += d.varint("window start")
-	*length += d.varint("window length")
-	return *start, *start + *length
-}
-
-func (d *wireDecoder) settledKeys() []SettledKey {
-	n := d.count("settled keys", 5)
-	keys := make([]SettledKey, n)
-	var start, length int64
-	for i := range keys {
-		k := &keys[i]
-		k.Metric = d.uint32("metric")
-		k.WindowStart, k.WindowEnd = d.window(&start, &length)
-		k.Key = d.bytes("key", MaxKeyBytes)
-		k.Precision = d.precision("precision")
-	}
-	return keys
-}
-
-// settledDigest returns the SHA-256 of everything but Part, Parts and Digest.
-func settledDigest(s Settled) [32]byte {
+// settledDigest returns the SHA-256 of everything but Part, Parts and Digest. Errors: ErrInvalid.
+func settledDigest(s Settled) ([32]byte, error) {
 	s.Part, s.Parts, s.Digest = 0, 0, [32]byte{}
-	return sha256.Sum256(s.appendBody(appendPreamble(nil, KindSettled)))
+	all, err := encode(KindSettled, &s, (*Settled).fields)
+	return sha256.Sum256(all), err
 }
 
 // settledOverhead is more than a part takes beside FirstRungs, CountsEnd and Keys: the preamble,
@@ -153,29 +94,30 @@ const settledOverhead = 4 + 4*10 + 2*5 + 4*10 + 32 + 1
 // SplitSettled splits a settled turn into records whose EncodeControl is at most maxBytes long,
 // whatever their Back and BackEpoch. They share memory with s. Errors: ErrTooLarge, ErrInvalid.
 func SplitSettled(s Settled, maxBytes int) ([]Settled, error) {
-	s.Part, s.Parts, s.Digest = 0, 1, [32]byte{}
-	if what := s.check(); what != "" {
-		return nil, invalid(KindSettled, what)
+	digest, err := settledDigest(s)
+	if err != nil {
+		return nil, err
 	}
 	head := s
 	head.Keys = nil
-	digest := settledDigest(s)
 	fixed := settledOverhead + 17*len(s.FirstRungs) + 10*len(s.CountsEnd) + 45*len(s.Tallies)
 	used := fixed
 	var parts []Settled
-	var scratch []byte
+	scratch := new(wire)
 	first := 0
-	var start, length int64
+	var before windows
 	for i := range s.Keys {
-		scratch = appendSettledKey(scratch[:0], &s.Keys[i], &start, &length)
-		if used+len(scratch) > maxBytes && (i > first || len(parts) == 0) {
+		scratch.out = scratch.out[:0]
+		s.Keys[i].layout(&before, scratch)
+		if used+len(scratch.out) > maxBytes && (i > first || len(parts) == 0) {
 			head.Keys = s.Keys[first:i]
 			parts = append(parts, head)
 			head = Settled{Epoch: s.Epoch, First: s.First, Turn: s.Turn}
-			first, used, start, length = i, settledOverhead, 0, 0
-			scratch = appendSettledKey(scratch[:0], &s.Keys[i], &start, &length)
+			first, used, before = i, settledOverhead, windows{}
+			scratch.out = scratch.out[:0]
+			s.Keys[i].layout(&before, scratch)
 		}
-		used += len(scratch)
+		used += len(scratch.out)
 		if used > maxBytes {
 			return nil, fmt.Errorf("splitting settled turn at %d bytes: %w", maxBytes, ErrTooLarge)
 		}
@@ -223,7 +165,7 @@ func JoinSettled(parts []Settled) (Settled, error) {
 	for i := range id.Parts {
 		out.Keys = append(out.Keys, byPart[i].Keys...)
 	}
-	if settledDigest(out) != id.Digest {
+	if digest, err := settledDigest(out); err != nil || digest != id.Digest {
 		return Settled{}, malformed(KindSettled, "the contents do not have the record's digest")
 	}
 	return out, nil

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -48,12 +49,8 @@ func codecs() []codec {
 	return []codec{
 		codecOf("control", genControl, EncodeControl, DecodeControl),
 		codecOf("delta-body", func(t *rapid.T) Delta { d := genDelta(t); d.Epoch = 0; return d },
-			func(d Delta) ([]byte, error) {
-				if what := d.check(); what != "" {
-					return nil, errors.New(what)
-				}
-				return d.body(), nil
-			}, decodeDeltaBody),
+			func(d Delta) ([]byte, error) { return d.body() },
+			func(b []byte) (Delta, error) { return decode(b, KindDeltaBody, (*Delta).layout) }),
 		codecOf("snapshot", func(t *rapid.T) Snapshot { s := genSnapshot(t); s.Epoch = 0; return s },
 			func(s Snapshot) ([]byte, error) {
 				records, err := EncodeSnapshot(s, 0, 1<<30)
@@ -151,7 +148,7 @@ func TestEveryFormatRefusesWhatIsNotExactlyAnEncoding(t *testing.T) {
 					if other, is := v.(Control); is && err == nil && other.Body.controlKind() == Kind(bad[2]) && bad[2] != b[2] {
 						return // some kinds of control records have the same fields
 					}
-					if err == nil && withoutItsPlan(b, bad) {
+					if err == nil && withoutItsEnd(b, bad) {
 						return
 					}
 					if !errors.Is(err, ErrMalformed) && !errors.Is(err, ErrVersion) {
@@ -173,31 +170,40 @@ func TestEveryFormatRefusesWhatIsNotExactlyAnEncoding(t *testing.T) {
 	}
 }
 
-// withoutItsPlan reports whether cut is exactly the header b without the part of the budget that a
-// plan spent: the part is last, and a deployment that planned nothing has nothing there.
-func withoutItsPlan(b, cut []byte) bool {
-	c, err := DecodeControl(b)
-	if err != nil {
-		return false
+// withoutItsEnd reports whether cut is exactly the header b without the time zone, or without that
+// and the part of the budget that a plan spent: they are last, and a deployment without them has
+// nothing there.
+func withoutItsEnd(b, cut []byte) bool {
+	for _, planned := range []bool{true, false} {
+		c, err := DecodeControl(b)
+		if err != nil {
+			return false
+		}
+		var h *Header
+		switch body := c.Body.(type) {
+		case *Header:
+			h = body
+		case *Generation:
+			h = &body.Header
+		default:
+			return false
+		}
+		if h.Zone = ""; !planned {
+			h.Budget.Planned = budgets.Planned{}
+		}
+		if want, err := EncodeControl(c); err == nil && bytes.Equal(want, cut) && !bytes.Equal(b, cut) {
+			return true
+		}
 	}
-	switch body := c.Body.(type) {
-	case *Header:
-		body.Budget.Planned = budgets.Planned{}
-	case *Generation:
-		body.Header.Budget.Planned = budgets.Planned{}
-	default:
-		return false
-	}
-	want, err := EncodeControl(c)
-	return err == nil && bytes.Equal(want, cut) && !bytes.Equal(b, cut)
+	return false
 }
 
-// A header that is cut short is refused, whatever length is left. The one exception is the length
-// at which it is the header of a deployment that planned nothing.
-func TestOnlyTheCutBeforeThePlanIsAHeader(t *testing.T) {
+// A header that is cut short is refused, whatever length is left. The exceptions are the lengths
+// at which it is the header of a deployment in UTC, and of one that planned nothing either.
+func TestOnlyTheCutsBeforeTheEndAreHeaders(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := genHeader(t)
-		h.Budget.Planned = budgets.Planned{Share: 0.5, Mu2: 1 << 40}
+		h.Budget.Planned, h.Zone = budgets.Planned{Share: 0.5, Mu2: 1 << 40}, "Europe/Zurich"
 		b, err := EncodeControl(Control{Generation: 1, Body: h})
 		if err != nil {
 			t.Fatal(err)
@@ -206,12 +212,12 @@ func TestOnlyTheCutBeforeThePlanIsAHeader(t *testing.T) {
 		for cut := range b {
 			if _, err := DecodeControl(b[:cut]); err == nil {
 				read++
-				if !withoutItsPlan(b, b[:cut]) {
+				if !withoutItsEnd(b, b[:cut]) {
 					t.Fatalf("%d of %d bytes are a record", cut, len(b))
 				}
 			}
 		}
-		if read != 1 {
+		if read != 2 {
 			t.Fatalf("%d cuts are records", read)
 		}
 	})
@@ -334,6 +340,52 @@ func TestFormatsAreWhatTheyWere(t *testing.T) {
 					t.Errorf("%s %d: %v", name, i, err)
 				}
 			}
+		}
+	}
+}
+
+// Encodings that differ from an encoder's in what no field shows are refused: BodyDigest and the
+// comparison of records rest on there being one encoding of a value.
+func TestRuleNoValueHasASecondEncoding(t *testing.T) {
+	decodeDelta := func(b []byte) error { _, err := decode(b, KindDeltaBody, (*Delta).layout); return err }
+	decodeBatch := func(b []byte) error { _, err := DecodeContributions(b); return err }
+	body := func(admitted byte) []byte {
+		d := Delta{Turn: 5, Windows: []MetricWindow{{0, 1, 2}}, Tallies: make([]WindowTally, 1), Users: []DeltaUser{{ContribUser{Period: 3}, Bits{admitted}}}}
+		b, err := d.body()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	none, all := body(0), body(1)
+	batch, err := EncodeContributions(Contributions{Labels: []Label{{Key: []byte("k"), Passes: 1}}, Users: []ContribUser{{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A body ends with the user's head and period; a batch with its labels, the numbers of users
+	// and of entries, the id and the head.
+	end, users := len(none)-2, len(batch)-19
+	with := func(b []byte, at int, bytes ...byte) []byte {
+		return append(append(slices.Clone(b[:at]), bytes...), b[at+len(bytes):]...)
+	}
+	for name, c := range map[string]struct {
+		decode    func([]byte) error
+		good, bad []byte
+	}{
+		"nobody admitted, as bits":     {decodeDelta, none, append(with(none, end, none[end]|admittedSome<<1), 0)},
+		"everybody admitted, as bits":  {decodeDelta, all, append(with(all, end, all[end]&^(admittedAll<<1)|admittedSome<<1), 1)},
+		"an unknown form, with bits":   {decodeDelta, none, append(with(none, end, none[end]|3<<1), 0)},
+		"a bit beyond the windows":     {decodeDelta, none, append(with(none, end, none[end]|admittedSome<<1), 2)},
+		"a step to the same period":    {decodeDelta, none, with(none, end+1, 0)},
+		"entries that nobody has":      {decodeBatch, batch, with(batch, users+1, 1)},
+		"filters that no label passes": {decodeBatch, batch, with(batch, users-1, 0)},
+		"a number in two bytes":        {decodeBatch, batch, append(with(batch, len(batch)-1, 0x80), 0)},
+	} {
+		if err := c.decode(c.good); err != nil {
+			t.Errorf("%s: what was encoded is refused: %v", name, err)
+		}
+		if err := c.decode(c.bad); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%s: %v, want ErrMalformed", name, err)
 		}
 	}
 }

@@ -198,6 +198,7 @@ func genHeader(t *rapid.T) *Header {
 	if rapid.Bool().Draw(t, "planned") {
 		h.Budget.Planned = budgets.Planned{Share: rapid.Float64Range(1e-9, 0.999).Draw(t, "share"), Mu2: units.Mu2(rapid.Uint64().Draw(t, "planned mu2")), Keys: genDelta128(t)}
 	}
+	h.Zone = rapid.SampledFrom([]string{"", "", "Europe/Zurich", "America/Havana"}).Draw(t, "zone")
 	return h
 }
 
@@ -311,7 +312,7 @@ func genDelta(t *rapid.T) Delta {
 		d.Tallies[i] = WindowTally{Filtered: rapid.Uint64().Draw(t, "f"), ClippedKeys: 1, ClippedEvents: 4, OverBudget: 2, Counted: rapid.Uint64().Draw(t, "c")}
 	}
 	for _, u := range genContribUsers(t, len(d.Labels), true) {
-		du := DeltaUser{ID: u.ID, Period: u.Period, Slice: u.Entries, Records: u.Records, Admitted: NewBits(len(d.Windows))}
+		du := DeltaUser{u, NewBits(len(d.Windows))}
 		mode := rapid.IntRange(0, 2).Draw(t, "admitted")
 		for i := range d.Windows {
 			if mode == 1 || mode == 2 && rapid.Bool().Draw(t, "bit") {

@@ -32,7 +32,7 @@ func goldenValue(c codec, i int) any {
 			for k := range j {
 				admitted.Set(k)
 			}
-			d.Users = append(d.Users, DeltaUser{ID: cu.ID, Period: cu.Period, Slice: cu.Entries, Records: cu.Records, Admitted: admitted})
+			d.Users = append(d.Users, DeltaUser{cu, admitted})
 		}
 		return d
 	case "snapshot":

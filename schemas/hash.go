@@ -19,6 +19,7 @@ const (
 	domainFingerprint = 3
 	domainRecord      = 4
 	domainRecordRank  = 5
+	domainUnnamed     = 6
 )
 
 // Hasher derives account ids, record ids and clipping ranks from the user-hash key by HMAC-SHA-256.
@@ -44,6 +45,15 @@ func (h *Hasher) Clone() *Hasher { return NewHasher(h.key.Reveal()) }
 func (h *Hasher) Account(user []byte) accounts.ID {
 	h.scratch = append(h.scratch[:0], domainAccount)
 	h.scratch = append(h.scratch, user...)
+	return accounts.ID(h.finish())
+}
+
+// Unnamed returns the account id of the user of one record, which has no user id: a function of the
+// record's position on the events topic. No user id and no other position has it.
+func (h *Hasher) Unnamed(partition int32, offset int64) accounts.ID {
+	b := append(h.scratch[:0], domainUnnamed)
+	b = binary.BigEndian.AppendUint32(b, uint32(partition))
+	h.scratch = binary.BigEndian.AppendUint64(b, uint64(offset))
 	return accounts.ID(h.finish())
 }
 
@@ -137,6 +147,10 @@ const (
 	fnvOffset uint64 = 14695981039346656037
 	fnvPrime  uint64 = 1099511628211
 )
+
+func appendString(dst []byte, s string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
+}
 
 func fnvWord(h, w uint64) uint64 {
 	for i := 0; i < 8; i++ {

@@ -35,6 +35,29 @@ func TestAccountIDsAreWhatTheyWere(t *testing.T) {
 	}
 }
 
+// A record without a user has the account of its position, cut from HMAC-SHA-256: it never changes,
+// and no user id and no other position has it.
+func TestRuleNoUserHasTheAccountOfAPosition(t *testing.T) {
+	h := NewHasher([32]byte{1, 2, 3})
+	const partition, offset = 7, 1 << 40
+	where := []byte{0, 0, 0, 7, 0, 0, 1, 0, 0, 0, 0, 0}
+	id := h.Unnamed(partition, offset)
+	mac := hmac.New(sha256.New, append([]byte{1, 2, 3}, make([]byte, 29)...))
+	mac.Write(append([]byte{6}, where...))
+	if want := mac.Sum(nil)[:16]; !bytes.Equal(id[:], want) {
+		t.Errorf("%x, want %x", id, want)
+	}
+	for name, other := range map[string]accounts.ID{
+		"of the user with these bytes": h.Account(where), "of the user with the domain": h.Account(append([]byte{6}, where...)),
+		"of another partition": h.Unnamed(partition+1, offset), "of another offset": h.Unnamed(partition, offset+1),
+		"of another key": NewHasher([32]byte{1}).Unnamed(partition, offset),
+	} {
+		if other == id {
+			t.Errorf("the account %s is the same", name)
+		}
+	}
+}
+
 // Uses of the key never meet, and different arguments never give one input.
 func TestHashesAreSeparated(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"math"
 )
 
 // Label is what an event says besides its user, time and value: its key, and which of the
@@ -18,56 +19,57 @@ func (l Label) Compare(o Label) int {
 	return cmp.Or(bytes.Compare(l.Key, o.Key), cmp.Compare(l.Passes, o.Passes))
 }
 
-// appendLabels writes a dictionary. In deployments without filters, Passes takes one byte for all
-// labels together.
-func appendLabels(dst []byte, labels []Label) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(labels)))
-	filtered := false
-	for _, l := range labels {
-		filtered = filtered || l.Passes != 0
+// labels moves a dictionary; sorted demands strictly ascending order. In deployments without
+// filters, Passes takes one byte for all labels together.
+func (w *wire) labels(labels *[]Label, sorted bool) {
+	if w.reading {
+		*labels = w.readLabels()
+	} else {
+		filtered := anyPasses(*labels)
+		w.length(len(*labels), 1, "labels")
+		w.bool(&filtered, "labels")
+		dst := w.out
+		for _, l := range *labels {
+			dst = append(binary.AppendUvarint(dst, uint64(len(l.Key))), l.Key...)
+			if filtered {
+				dst = binary.AppendUvarint(dst, l.Passes)
+			}
+		}
+		w.out = dst
 	}
-	dst = appendBool(dst, filtered)
-	for _, l := range labels {
-		dst = appendBytes(dst, l.Key)
-		if filtered {
-			dst = binary.AppendUvarint(dst, l.Passes)
+	for i, l := range *labels {
+		if len(l.Key) > MaxKeyBytes || sorted && i > 0 && (*labels)[i-1].Compare(l) >= 0 {
+			w.fail("labels too long or out of order")
 		}
 	}
-	return dst
 }
 
-// labels reads a dictionary; sorted demands strictly ascending order.
-func (d *wireDecoder) labels(what string, sorted bool) []Label {
-	n := d.uvarint(what)
-	filtered := d.bool(what)
-	if n > uint64(len(d.rest)) {
-		d.fail(what + ": longer than the rest of the record")
+func (w *wire) readLabels() []Label {
+	const what = "labels"
+	var filtered bool
+	n := w.readUint(math.MaxUint64, what)
+	if w.bool(&filtered, what); n > uint64(len(w.rest)) {
+		w.fail("labels: longer than the rest of the record")
 		return nil
 	}
-	labels := make([]Label, 0, n)
-	some := false
-	for i := uint64(0); i < n && d.err == nil; i++ {
-		l := Label{Key: d.bytes(what, MaxKeyBytes)}
+	labels := make([]Label, n)
+	for i := range labels {
+		w.bytes(&labels[i].Key, MaxKeyBytes, what)
 		if filtered {
-			l.Passes = d.uvarint(what)
-			some = some || l.Passes != 0
+			w.uint(&labels[i].Passes, what)
 		}
-		if sorted && i > 0 && d.err == nil && labels[i-1].Compare(l) >= 0 {
-			d.fail(what + " out of order")
-		}
-		labels = append(labels, l)
 	}
-	if filtered && !some {
-		d.fail(what + ": no label passes a filter, but filters are announced")
+	if filtered && !anyPasses(labels) {
+		w.fail("labels: no label passes a filter, but filters are announced")
 	}
 	return labels
 }
 
-func labelsValid(labels []Label, sorted bool) bool {
-	for i, l := range labels {
-		if len(l.Key) > MaxKeyBytes || sorted && i > 0 && labels[i-1].Compare(l) >= 0 {
-			return false
+func anyPasses(labels []Label) bool {
+	for i := range labels {
+		if labels[i].Passes != 0 {
+			return true
 		}
 	}
-	return true
+	return false
 }

@@ -3,9 +3,9 @@ package schemas
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/tollgate-dp/tollgate/state/accounts"
@@ -73,6 +73,7 @@ type LedgerPart struct {
 	Tombstone bool
 	Set       PartSet
 	Chunk     []byte // part Key.Part of the body
+	place     string // LedgerRecord.Place
 }
 
 // PartSet identifies the record that a part belongs to: parts are joined only with parts of the
@@ -98,23 +99,27 @@ func DecodeLedgerPart(key, value []byte) (LedgerPart, error) {
 		p.Tombstone = true
 		return p, nil
 	}
-	d := newWireDecoder(value, k.Kind)
-	p.Set.Turn = d.uvarint("turn")
-	p.Set.Epoch = d.varint("epoch")
-	part := d.uint32("part")
-	p.Set.Parts = d.uint32("parts")
-	p.Set.Digest = d.digest("digest")
-	p.Chunk = d.take(len(d.rest), "chunk")
-	if d.err == nil && (part != k.Part || part >= p.Set.Parts) {
-		d.fail("part number: not that of the key, or not below the number of parts")
-	}
-	if d.err == nil && len(p.Chunk) == 0 {
-		d.fail("empty part")
-	}
-	if d.err != nil {
-		return LedgerPart{}, d.err
+	r := newReader(value, k.Kind)
+	if p.layout(r); r.err != nil {
+		return LedgerPart{}, r.err
 	}
 	return p, nil
+}
+
+func (p *LedgerPart) layout(w *wire) {
+	part := p.Key.Part
+	w.uint(&p.Set.Turn, "turn")
+	w.int(&p.Set.Epoch, "epoch")
+	w.uint32(&part, "part")
+	w.uint32(&p.Set.Parts, "parts")
+	w.fixed(p.Set.Digest[:], "digest")
+	if w.reading {
+		p.Chunk = w.take(len(w.rest), "chunk")
+	} else {
+		w.out = append(w.out, p.Chunk...)
+	}
+	w.check(part == p.Key.Part && part < p.Set.Parts, "part number: not that of the key, or not below the number of parts")
+	w.check(len(p.Chunk) > 0, "empty part")
 }
 
 // CheckLedgerVersion returns an ErrVersion where another version of this program wrote a ledger
@@ -133,7 +138,7 @@ func CheckLedgerVersion(key, value []byte) (LedgerKey, error) {
 		return p.Key, nil
 	}
 	if p.Key.Kind == KindDeltaPart {
-		err = newWireDecoder(p.Chunk, KindDeltaBody).err
+		err = newReader(p.Chunk, KindDeltaBody).err
 	} else {
 		_, err = decodeSnapshotBody(p.Chunk) // or its beginning, if there are more parts
 	}
@@ -152,20 +157,13 @@ func splitBody(kind Kind, slot, turn uint64, epoch int64, body []byte, maxBytes 
 	if chunk < 1 {
 		return nil, fmt.Errorf("splitting %s at %d bytes, the least is %d: %w", kind, maxBytes, partOverhead+1, ErrTooLarge)
 	}
-	n := (len(body) + chunk - 1) / chunk
-	digest := sha256.Sum256(body)
-	out := make([]LedgerRecord, 0, n)
-	for i := range n {
-		piece := body[i*chunk : min((i+1)*chunk, len(body))]
-		value := make([]byte, 0, partOverhead+len(piece))
-		value = appendPreamble(value, kind)
-		value = binary.AppendUvarint(value, turn)
-		value = binary.AppendVarint(value, epoch)
-		value = binary.AppendUvarint(value, uint64(i))
-		value = binary.AppendUvarint(value, uint64(n))
-		value = append(value, digest[:]...)
-		value = append(value, piece...)
-		out = append(out, LedgerRecord{Key: LedgerKey{Kind: kind, Slot: slot, Part: uint32(i)}.Bytes(), Value: value})
+	set := PartSet{Turn: turn, Epoch: epoch, Parts: uint32((len(body) + chunk - 1) / chunk), Digest: sha256.Sum256(body)}
+	out := make([]LedgerRecord, 0, set.Parts)
+	for piece := range slices.Chunk(body, chunk) {
+		p := LedgerPart{Key: LedgerKey{Kind: kind, Slot: slot, Part: uint32(len(out))}, Set: set, Chunk: piece}
+		w := newWriter(make([]byte, 0, partOverhead+len(piece)), kind)
+		p.layout(w)
+		out = append(out, LedgerRecord{Key: p.Key.Bytes(), Value: w.out})
 	}
 	return out, nil
 }
@@ -201,4 +199,22 @@ func joinBody(kind Kind, parts []LedgerPart) ([]byte, PartSet, error) {
 		return nil, PartSet{}, malformed(kind, "the contents do not have the record's digest")
 	}
 	return body, set, nil
+}
+
+// joinRecord puts the record together whose parts are given in ascending order, and returns the set
+// that they are of. turn returns the record's own turn.
+func joinRecord[T any](part, body Kind, parts []LedgerPart, layout func(*T, *wire), turn func(*T) uint64) (T, PartSet, error) {
+	var none T
+	joined, set, err := joinBody(part, parts)
+	if err != nil {
+		return none, PartSet{}, err
+	}
+	v, err := decode(joined, body, layout)
+	if err != nil {
+		return none, PartSet{}, fmt.Errorf("joining %s of turn %d: %w", body, set.Turn, err)
+	}
+	if turn(&v) != set.Turn {
+		return none, PartSet{}, malformed(part, "its turn is not that of the "+body.String())
+	}
+	return v, set, nil
 }

@@ -2,12 +2,7 @@ package schemas
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
-	"encoding/binary"
-	"fmt"
-
-	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
 // Delta is what one shard did in one turn: what each user contributed to the turn's slice, and to
@@ -33,11 +28,8 @@ type MetricWindow struct {
 
 // DeltaUser is one (user, period) of a delta.
 type DeltaUser struct {
-	ID       accounts.ID
-	Period   int64
-	Slice    []KeyCount    // strictly ascending by label
-	Records  []RecordValue // strictly ascending by (label, ID)
-	Admitted Bits          // over Delta.Windows
+	ContribUser      // Entries strictly ascending by label, Records by (label, ID)
+	Admitted    Bits // over Delta.Windows
 }
 
 // Bits is a set of small integers: bit i is in byte i/8. A nil Bits is the empty set of capacity 0.
@@ -67,115 +59,107 @@ func EncodeDelta(d Delta, slots uint64, maxBytes int) ([]LedgerRecord, error) {
 	if slots == 0 {
 		return nil, invalid(KindDeltaBody, "no slots")
 	}
-	if what := d.check(); what != "" {
-		return nil, invalid(KindDeltaBody, what)
+	body, err := d.body()
+	if err != nil {
+		return nil, err
 	}
-	return splitBody(KindDeltaPart, d.Turn%slots, d.Turn, d.Epoch, d.body(), maxBytes)
+	return splitBody(KindDeltaPart, d.Turn%slots, d.Turn, d.Epoch, body, maxBytes)
 }
 
 // JoinDelta puts a delta together from its parts in ascending order. Errors: ErrIncomplete,
 // ErrMalformed, ErrVersion.
 func JoinDelta(parts ...LedgerPart) (Delta, error) {
-	body, set, err := joinBody(KindDeltaPart, parts)
-	if err != nil {
-		return Delta{}, err
-	}
-	d, err := decodeDeltaBody(body)
-	if err != nil {
-		return Delta{}, fmt.Errorf("joining ledger delta of turn %d: %w", set.Turn, err)
-	}
-	if d.Turn != set.Turn {
-		return Delta{}, malformed(KindDeltaPart, "its turn is not that of the delta")
-	}
+	d, set, err := joinRecord(KindDeltaPart, KindDeltaBody, parts, (*Delta).layout, func(d *Delta) uint64 { return d.Turn })
 	d.Epoch = set.Epoch
-	return d, nil
+	return d, err
 }
 
 // BodyDigest returns the SHA-256 of everything but Epoch: equal digests mean equal contributions
 // and equal decisions.
-func (d Delta) BodyDigest() [32]byte { return sha256.Sum256(d.body()) }
+func (d Delta) BodyDigest() [32]byte {
+	w := d.write()
+	return sha256.Sum256(w.out)
+}
 
-// check returns which rule of the encoding the delta breaks, or "".
-func (d *Delta) check() string {
-	if len(d.Tallies) != len(d.Windows) {
-		return "tallies and metric windows differ in number"
+// body is everything but Epoch. Errors: ErrInvalid.
+func (d *Delta) body() ([]byte, error) { return d.write().written() }
+
+func (d *Delta) write() *wire {
+	// What most users need, in one allocation.
+	w := newWriter(make([]byte, 0, 256+24*len(d.Users)+24*len(d.Labels)), KindDeltaBody)
+	d.layout(w)
+	return w
+}
+
+func (d *Delta) layout(w *wire) {
+	w.uint(&d.Turn, "turn")
+	w.uint(&d.Records, "records")
+	n := w.length(len(d.Windows), 3+tallyBytes, "metric windows")
+	if w.reading {
+		d.Windows, d.Tallies = make([]MetricWindow, n), make([]WindowTally, n)
 	}
-	if !labelsValid(d.Labels, true) {
-		return "labels too long or out of order"
+	if len(d.Tallies) != n {
+		w.fail("tallies and metric windows differ in number")
+		return
 	}
+	var before windows
+	for i := range d.Windows {
+		p := &d.Windows[i]
+		w.uint32(&p.Metric, "metric")
+		before.layout(&p.WindowStart, &p.WindowEnd, w)
+		d.Tallies[i].layout(w)
+	}
+	w.uints(&d.Filtered, "filtered")
+	w.labels(&d.Labels, true)
+	d.layoutUsers(w)
+}
+
+func (d *Delta) layoutUsers(w *wire) {
+	entries := 0
+	for i := range d.Users {
+		entries += len(d.Users[i].Entries)
+	}
+	n := w.length(len(d.Users), 17, "users")
+	entries = w.length(entries, 2, "entries")
+	row := userRow{labels: len(d.Labels), sorted: true, formBits: 2}
+	if w.reading {
+		d.Users, row.free = make([]DeltaUser, n), make([]KeyCount, entries)
+	}
+	// All users of the delta share the two common sets.
+	none, all := NewBits(len(d.Windows)), allBits(len(d.Windows))
+	var before *ContribUser
 	for i := range d.Users {
 		u := &d.Users[i]
-		if i > 0 && compareUsers(&d.Users[i-1], u) >= 0 {
-			return "users out of order"
+		if w.reading {
+			form := row.readHead(w, &u.ContribUser)
+			switch form {
+			case admittedNone:
+				u.Admitted = none
+			case admittedAll:
+				u.Admitted = all
+			default:
+				u.Admitted = Bits(w.take(len(all), "admissions"))
+			}
+			w.check(admittedForm(u.Admitted, all) == form, "admissions: not in the shortest form")
+			row.readEvents(w, &u.ContribUser)
+		} else {
+			form, bits := admittedForm(u.Admitted, all), Bits(nil)
+			if form == admittedSome {
+				bits = u.Admitted
+			}
+			w.out = row.append(w.out, &u.ContribUser, form, bits)
 		}
-		if what := checkEntries(u.Slice, u.Records, len(d.Labels), true); what != "" {
-			return what
-		}
-		if len(u.Admitted) != (len(d.Windows)+7)/8 || !u.Admitted.within(len(d.Windows)) {
-			return "admissions and metric windows differ in number"
+		row.check(w, before, &u.ContribUser)
+		before = &u.ContribUser
+		if len(u.Admitted) != len(all) || !u.Admitted.within(len(d.Windows)) {
+			w.fail("admissions and metric windows differ in number")
 		}
 	}
-	return ""
+	row.end(w)
 }
 
 // within reports whether the last byte of a set for 0 to n−1 has no bit set at n or beyond.
 func (b Bits) within(n int) bool { return n&7 == 0 || b[len(b)-1]>>(n&7) == 0 }
-
-func compareUsers(a, b *DeltaUser) int {
-	if c := bytes.Compare(a.ID[:], b.ID[:]); c != 0 {
-		return c
-	}
-	return cmp.Compare(a.Period, b.Period)
-}
-
-// body is everything but Epoch, in one allocation of what most users need.
-func (d *Delta) body() []byte {
-	entries := 0
-	for i := range d.Users {
-		entries += len(d.Users[i].Slice)
-	}
-	const user, entry, label = 18, 3, 24
-	dst := make([]byte, 0, 256+user*len(d.Users)+entry*entries+label*len(d.Labels))
-	dst = appendPreamble(dst, KindDeltaBody)
-	dst = binary.AppendUvarint(dst, d.Turn)
-	dst = binary.AppendUvarint(dst, d.Records)
-	dst = binary.AppendUvarint(dst, uint64(len(d.Windows)))
-	var start, length int64
-	for i, p := range d.Windows {
-		dst = binary.AppendUvarint(dst, uint64(p.Metric))
-		dst = appendWindow(dst, p.WindowStart, p.WindowEnd, &start, &length)
-		dst = d.Tallies[i].append(dst)
-	}
-	dst = appendCounts(dst, d.Filtered)
-	dst = appendLabels(dst, d.Labels)
-	dst = binary.AppendUvarint(dst, uint64(len(d.Users)))
-	dst = binary.AppendUvarint(dst, uint64(entries))
-	all := allBits(len(d.Windows))
-	var period int64
-	for i := range d.Users {
-		u := &d.Users[i]
-		mode := admittedMode(u.Admitted, all)
-		dst = append(dst, u.ID[:]...)
-		head := uint64(len(u.Slice))<<4 | uint64(mode)<<1
-		if len(u.Records) > 0 {
-			head |= 8
-		}
-		if u.Period != period {
-			head |= 1
-		}
-		dst = binary.AppendUvarint(dst, head)
-		if u.Period != period {
-			dst = binary.AppendVarint(dst, u.Period-period)
-			period = u.Period
-		}
-		if mode == admittedSome {
-			dst = append(dst, u.Admitted...)
-		}
-		dst = appendEntries(dst, u.Slice)
-		dst = appendRecords(dst, u.Records)
-	}
-	return dst
-}
 
 func allBits(n int) Bits {
 	b := NewBits(n)
@@ -185,7 +169,7 @@ func allBits(n int) Bits {
 	return b
 }
 
-func admittedMode(b, all Bits) int {
+func admittedForm(b, all Bits) uint64 {
 	for _, c := range b {
 		if c != 0 {
 			if bytes.Equal(b, all) {
@@ -195,68 +179,4 @@ func admittedMode(b, all Bits) int {
 		}
 	}
 	return admittedNone
-}
-
-func decodeDeltaBody(b []byte) (Delta, error) {
-	dec := newWireDecoder(b, KindDeltaBody)
-	d := Delta{Turn: dec.uvarint("turn"), Records: dec.uvarint("records")}
-	n := dec.count("metric windows", 3+tallyBytes)
-	d.Windows, d.Tallies = make([]MetricWindow, n), make([]WindowTally, n)
-	var start, length int64
-	for i := range d.Windows {
-		p := &d.Windows[i]
-		p.Metric = dec.uint32("metric")
-		p.WindowStart, p.WindowEnd = dec.window(&start, &length)
-		d.Tallies[i].read(dec)
-	}
-	d.Filtered = dec.counts("filtered")
-	d.Labels = dec.labels("labels", true)
-	d.readUsers(dec)
-	if err := dec.finish(); err != nil {
-		return Delta{}, err
-	}
-	if what := d.check(); what != "" {
-		return Delta{}, malformed(KindDeltaBody, what)
-	}
-	return d, nil
-}
-
-func (d *Delta) readUsers(dec *wireDecoder) {
-	n := dec.count("users", 17)
-	arena := dec.arena("entries")
-	d.Users = make([]DeltaUser, n)
-	all := allBits(len(d.Windows))
-	none := NewBits(len(d.Windows))
-	var period int64
-	for i := range d.Users {
-		if dec.err != nil {
-			return
-		}
-		u := &d.Users[i]
-		u.ID = dec.id("user")
-		head := dec.uvarint("user head")
-		period = dec.period(period, head&1 != 0)
-		u.Period = period
-		// All users of the delta share the two common sets.
-		switch head >> 1 & 3 {
-		case admittedNone:
-			u.Admitted = none
-		case admittedAll:
-			u.Admitted = all
-		case admittedSome:
-			u.Admitted = Bits(dec.take(len(all), "admissions"))
-		default:
-			dec.fail("admissions: unknown form")
-		}
-		if mode := int(head >> 1 & 3); dec.err == nil && admittedMode(u.Admitted, all) != mode {
-			dec.fail("admissions: not in the shortest form")
-		}
-		u.Slice = dec.entries(&arena, head>>4, len(d.Labels), "slice")
-		if head&8 != 0 {
-			u.Records = dec.records(len(d.Labels))
-		}
-	}
-	if len(arena.free) != 0 {
-		dec.fail("fewer entries than announced")
-	}
 }

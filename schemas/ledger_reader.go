@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -21,16 +22,16 @@ type LedgerReader struct {
 // Errors: ErrMalformed, ErrVersion. A malformed record under a key of the ledger's replaces the
 // earlier record with this key, as any later record does: the caller may go on, and finds that part
 // missing if it is needed. A malformed record under another key changes nothing.
-func (l *LedgerReader) Add(key, value []byte) error {
-	p, err := DecodeLedgerPart(key, value)
+func (l *LedgerReader) Add(r LedgerRecord) error {
+	p, err := DecodeLedgerPart(r.Key, r.Value)
 	if err != nil {
-		if k, keyErr := DecodeLedgerKey(key); keyErr == nil && errors.Is(err, ErrMalformed) {
+		if k, keyErr := DecodeLedgerKey(r.Key); keyErr == nil && errors.Is(err, ErrMalformed) {
 			l.put(LedgerPart{Key: k, Tombstone: true})
 		}
 		return fmt.Errorf("reading ledger: %w", err)
 	}
 	// A slice of a fetched batch would keep the whole batch alive.
-	p.Chunk = slices.Clone(p.Chunk)
+	p.Chunk, p.place = slices.Clone(p.Chunk), r.Place
 	l.put(p)
 	return nil
 }
@@ -111,11 +112,21 @@ func (l *LedgerReader) DeltasAfter(turn uint64) (map[uint64]Delta, error) {
 		}
 		d, err := JoinDelta(parts...)
 		if err != nil {
-			return nil, err
+			return nil, damaged(parts, err)
 		}
 		out[t] = d
 	}
 	return out, nil
+}
+
+// damaged adds to the error of joining parts where the first of them stands, and what to do.
+func damaged(parts []LedgerPart, err error) error {
+	cure := "it is damaged: restore the topic from a copy, or begin a new deployment with new keys"
+	var other *MalformedError
+	if errors.As(err, &other) && other.Remedy() != "" {
+		cure = other.Remedy()
+	}
+	return fmt.Errorf("%s: %w; %s", cmp.Or(parts[0].place, string(parts[0].Key.Bytes())), err, cure)
 }
 
 // SnapshotInfo says which snapshot a slot has.
@@ -153,5 +164,8 @@ func (l *LedgerReader) NewestSnapshot(maxTurn uint64) (Snapshot, bool, error) {
 		return Snapshot{}, false, nil
 	}
 	s, err := JoinSnapshot(best...)
-	return s, err == nil, err
+	if err != nil {
+		return Snapshot{}, false, damaged(best, err)
+	}
+	return s, true, nil
 }

@@ -16,7 +16,7 @@ import (
 func smallDelta(turn uint64, epoch int64, n int) Delta {
 	d := Delta{Turn: turn, Epoch: epoch, Records: uint64(n)}
 	for i := range n {
-		d.Users = append(d.Users, DeltaUser{ID: accounts.ID{byte(i)}})
+		d.Users = append(d.Users, DeltaUser{ContribUser: ContribUser{ID: accounts.ID{byte(i)}}})
 	}
 	return d
 }
@@ -31,7 +31,7 @@ func mustEncode(t interface{ Fatal(...any) }, d Delta, slots uint64) []LedgerRec
 
 func addAll(t interface{ Fatal(...any) }, l *LedgerReader, records []LedgerRecord) {
 	for _, r := range records {
-		if err := l.Add(r.Key, r.Value); err != nil {
+		if err := l.Add(r); err != nil {
 			t.Fatal(err)
 		}
 	}

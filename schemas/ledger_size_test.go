@@ -26,14 +26,14 @@ func benchDelta(n int) Delta {
 		u := &d.Users[i]
 		binary.BigEndian.PutUint64(u.ID[:], rng.Uint64())
 		binary.BigEndian.PutUint64(u.ID[8:], rng.Uint64())
-		u.Slice = []KeyCount{{uint32(rng.IntN(keys)), 1 + uint32(rng.IntN(10))}}
+		u.Entries = []KeyCount{{uint32(rng.IntN(keys)), 1 + uint32(rng.IntN(10))}}
 		u.Admitted = NewBits(2)
 		u.Admitted.Set(0)
 		if i%4 != 0 {
 			u.Admitted.Set(1)
 		}
 	}
-	slices.SortFunc(d.Users, func(a, b DeltaUser) int { return compareUsers(&a, &b) })
+	slices.SortFunc(d.Users, func(a, b DeltaUser) int { return CompareUsers(&a.ContribUser, &b.ContribUser) })
 	return d
 }
 
@@ -94,7 +94,7 @@ func BenchmarkEncodeDelta(b *testing.B) {
 
 func readLedger(b *testing.B, records []LedgerRecord) (l LedgerReader) {
 	for _, r := range records {
-		if err := l.Add(r.Key, r.Value); err != nil {
+		if err := l.Add(r); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -142,12 +142,12 @@ func TestLimitsTooSmallForAPartAreRefused(t *testing.T) {
 }
 
 func TestDeltasOutOfOrderHaveNoEncoding(t *testing.T) {
-	id := accounts.ID{1}
+	user := ContribUser{ID: accounts.ID{1}, Period: 1}
 	for name, d := range map[string]Delta{
-		"users":      {Users: []DeltaUser{{ID: id, Period: 1}, {ID: id, Period: 1}}},
+		"users":      {Users: []DeltaUser{{ContribUser: user}, {ContribUser: user}}},
 		"keys":       {Labels: []Label{{Key: []byte{2}}, {Key: []byte{1}}}},
-		"slice":      {Labels: []Label{{Key: []byte{1}}, {Key: []byte{2}}}, Users: []DeltaUser{{Slice: []KeyCount{{1, 1}, {0, 1}}}}},
-		"dictionary": {Users: []DeltaUser{{Slice: []KeyCount{{0, 1}}}}},
+		"slice":      {Labels: []Label{{Key: []byte{1}}, {Key: []byte{2}}}, Users: []DeltaUser{{ContribUser: ContribUser{Entries: []KeyCount{{1, 1}, {0, 1}}}}}},
+		"dictionary": {Users: []DeltaUser{{ContribUser: ContribUser{Entries: []KeyCount{{0, 1}}}}}},
 		"tallies":    {Tallies: make([]WindowTally, 1)},
 		"admissions": {Users: []DeltaUser{{Admitted: Bits{0}}}},
 		"spare bit":  {Windows: make([]MetricWindow, 1), Tallies: make([]WindowTally, 1), Users: []DeltaUser{{Admitted: Bits{2}}}},
@@ -240,7 +240,7 @@ func TestLedgerKeysAreUnique(t *testing.T) {
 }
 
 func FuzzDecodeLedgerPart(f *testing.F) {
-	d := Delta{Turn: 9, Epoch: 3, Labels: []Label{{Key: []byte{1}}}, Users: []DeltaUser{{Slice: []KeyCount{{0, 2}}}}}
+	d := Delta{Turn: 9, Epoch: 3, Labels: []Label{{Key: []byte{1}}}, Users: []DeltaUser{{ContribUser: ContribUser{Entries: []KeyCount{{0, 2}}}}}}
 	records, err := EncodeDelta(d, 4, 120)
 	if err != nil {
 		f.Fatal(err)
@@ -252,7 +252,7 @@ func FuzzDecodeLedgerPart(f *testing.F) {
 	f.Fuzz(func(t *testing.T, key, value []byte) {
 		p, err := DecodeLedgerPart(key, value)
 		var l LedgerReader
-		if addErr := l.Add(key, value); (addErr == nil) != (err == nil) {
+		if addErr := l.Add(LedgerRecord{Key: key, Value: value}); (addErr == nil) != (err == nil) {
 			t.Fatal("the reader and the decoder disagree")
 		}
 		if err != nil {

@@ -1,8 +1,6 @@
 package schemas
 
 import (
-	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
@@ -61,36 +59,4 @@ func ValidateMetricName(name string) error {
 		return ErrMetricName
 	}
 	return nil
-}
-
-// appendKeys writes a dictionary of keys.
-func appendKeys(dst []byte, keys [][]byte) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(keys)))
-	for _, k := range keys {
-		dst = appendBytes(dst, k)
-	}
-	return dst
-}
-
-// keys reads a dictionary of keys; sorted demands strictly ascending byte order.
-func (d *wireDecoder) keys(what string, sorted bool) [][]byte {
-	n := d.count(what, 1)
-	keys := make([][]byte, 0, n)
-	for i := 0; i < n && d.err == nil; i++ {
-		k := d.bytes(what, MaxKeyBytes)
-		if sorted && i > 0 && d.err == nil && bytes.Compare(keys[i-1], k) >= 0 {
-			d.fail(what + " out of order")
-		}
-		keys = append(keys, k)
-	}
-	return keys
-}
-
-func keysValid(keys [][]byte, sorted bool) bool {
-	for i, k := range keys {
-		if len(k) > MaxKeyBytes || sorted && i > 0 && bytes.Compare(keys[i-1], k) >= 0 {
-			return false
-		}
-	}
-	return true
 }

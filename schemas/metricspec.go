@@ -1,8 +1,8 @@
 package schemas
 
 import (
+	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -22,7 +22,7 @@ type MetricSpec struct {
 	WindowSize, WindowSlide, Lateness, Skew, Slack int64
 
 	MaxKeysPerUser, MaxEventsPerKey uint32
-	Min, Max                        int64 // for kinds with values: every value is clamped to them
+	Min, Max                        int64 // for kinds with values: every value is clamped to them; Max also as metrickind.Counted says
 
 	LadderKind   string // "adaptive" or "geometric"
 	LadderFactor float64
@@ -67,7 +67,7 @@ func (m *MetricSpec) Route() string {
 
 // IsCovered reports whether the metric after metric i is its coverage.
 func IsCovered(metrics []MetricSpec, i int) bool {
-	return i+1 < len(metrics) && metrics[i+1].Of == metrics[i].Name && !metrickind.Of(metrics[i+1].Kind).Component
+	return i+1 < len(metrics) && metrics[i+1].Of == metrics[i].Name && metrickind.Of(metrics[i+1].Kind).Covers()
 }
 
 // HasTarget reports whether the metric has a target; without one every count is as precise as the
@@ -81,76 +81,34 @@ func (m *MetricSpec) Bounds() metrickind.Bounds {
 
 // Digest returns the SHA-256 of an injective encoding of every field.
 func (m MetricSpec) Digest() [32]byte {
-	return sha256.Sum256(appendMetricSpec(appendPreamble(nil, KindMetricSpec), m))
+	w := newWriter(nil, KindMetricSpec)
+	m.layout(w)
+	return sha256.Sum256(w.out)
 }
 
-func appendMetricSpec(dst []byte, m MetricSpec) []byte {
-	dst = appendString(dst, m.Name)
-	dst = appendString(dst, m.Kind)
-	dst = appendString(dst, m.Filter)
-	dst = appendString(dst, m.Of)
-	for _, ms := range [...]int64{m.WindowSize, m.WindowSlide, m.Lateness, m.Skew, m.Slack} {
-		dst = binary.AppendVarint(dst, ms)
-	}
-	dst = binary.AppendUvarint(dst, uint64(m.MaxKeysPerUser))
-	dst = binary.AppendUvarint(dst, uint64(m.MaxEventsPerKey))
-	dst = binary.AppendVarint(dst, m.Min)
-	dst = binary.AppendVarint(dst, m.Max)
-	dst = appendString(dst, m.LadderKind)
-	dst = appendFloat(dst, m.LadderFactor)
-	dst = appendPrecision(dst, m.First)
-	dst = appendPrecision(dst, m.Top)
-	dst = appendFloat(dst, m.Relative)
-	dst = appendFloat(dst, m.Absolute)
-	dst = appendFloat(dst, m.Confidence)
-	dst = appendString(dst, m.KeyMode)
-	dst = appendString(dst, m.KeysFrom)
-	dst = appendKeys(dst, m.PublicKeys)
-	dst = appendDelta(dst, m.DeltaKey)
-	return appendString(dst, m.Period)
-}
-
-func (d *wireDecoder) metricSpec() (m MetricSpec) {
-	m.Name = d.text("metric name")
-	m.Kind = d.text("metric kind")
-	m.Filter = d.text("metric filter")
-	m.Of = d.text("covered metric")
+func (m *MetricSpec) layout(w *wire) {
+	w.text(&m.Name, "metric name")
+	w.text(&m.Kind, "metric kind")
+	w.text(&m.Filter, "metric filter")
+	w.text(&m.Of, "covered metric")
 	for _, ms := range [...]*int64{&m.WindowSize, &m.WindowSlide, &m.Lateness, &m.Skew, &m.Slack} {
-		*ms = d.varint("metric times")
+		w.int(ms, "metric times")
 	}
-	m.MaxKeysPerUser = d.uint32("keys per user")
-	m.MaxEventsPerKey = d.uint32("events per key")
-	m.Min = d.varint("least value")
-	m.Max = d.varint("greatest value")
-	m.LadderKind = d.text("ladder kind")
-	m.LadderFactor = d.float("ladder factor")
-	m.First = d.precision("first precision")
-	m.Top = d.precision("top precision")
-	m.Relative = d.float("relative target")
-	m.Absolute = d.float("absolute target")
-	m.Confidence = d.float("confidence")
-	m.KeyMode = d.text("key mode")
-	m.KeysFrom = d.text("source of keys")
-	m.PublicKeys = d.keys("public keys", true)
-	m.DeltaKey = d.delta("key delta")
-	m.Period = d.text("period")
-	return m
-}
-
-// check returns what metricSpec would refuse in the encoding, or "".
-func (m MetricSpec) check() string {
-	for _, s := range [...]string{m.Name, m.Kind, m.Filter, m.Of, m.LadderKind, m.KeyMode, m.KeysFrom, m.Period} {
-		if len(s) > maxTextBytes {
-			return "a text of the metric is too long"
-		}
-	}
-	for _, f := range [...]float64{m.LadderFactor, m.Relative, m.Absolute, m.Confidence} {
-		if !finite(f) {
-			return "a number of the metric is not finite"
-		}
-	}
-	if !keysValid(m.PublicKeys, true) {
-		return "public keys too long or out of order"
-	}
-	return ""
+	w.uint32(&m.MaxKeysPerUser, "keys per user")
+	w.uint32(&m.MaxEventsPerKey, "events per key")
+	w.int(&m.Min, "least value")
+	w.int(&m.Max, "greatest value")
+	w.text(&m.LadderKind, "ladder kind")
+	w.float(&m.LadderFactor, "ladder factor")
+	w.precision(&m.First, "first precision")
+	w.precision(&m.Top, "top precision")
+	w.float(&m.Relative, "relative target")
+	w.float(&m.Absolute, "absolute target")
+	w.float(&m.Confidence, "confidence")
+	w.text(&m.KeyMode, "key mode")
+	w.text(&m.KeysFrom, "source of keys")
+	list(w, &m.PublicKeys, 1, "public keys", func(key *[]byte, w *wire) { w.bytes(key, MaxKeyBytes, "public keys") })
+	ascend(w, m.PublicKeys, "public keys", func(a, b *[]byte) int { return bytes.Compare(*a, *b) })
+	w.delta(&m.DeltaKey, "key delta")
+	w.text(&m.Period, "period")
 }

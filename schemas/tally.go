@@ -1,7 +1,5 @@
 package schemas
 
-import "encoding/binary"
-
 // WindowTally says what became of the accepted records of a metric window: how many the metric does
 // not take, how many were clipped by max_keys_per_user and how many by max_events_per_key, how many
 // are of users whose accounts could not pay, and how many were counted. Like every tally it is for
@@ -35,36 +33,15 @@ func (t *WindowTally) numbers() [5]*uint64 {
 // tallyBytes is the least length of an encoded WindowTally.
 const tallyBytes = 5
 
-func (t WindowTally) append(dst []byte) []byte {
+func (t *WindowTally) layout(w *wire) {
 	for _, n := range t.numbers() {
-		dst = binary.AppendUvarint(dst, *n)
-	}
-	return dst
-}
-
-func (t *WindowTally) read(d *wireDecoder) {
-	for _, to := range t.numbers() {
-		*to = d.uvarint("tally")
+		w.uint(n, "tally")
 	}
 }
 
-func appendMetricTallies(dst []byte, tallies []MetricTally) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(tallies)))
-	for _, t := range tallies {
-		dst = t.append(binary.AppendUvarint(dst, uint64(t.Metric)))
-	}
-	return dst
-}
-
-func (d *wireDecoder) metricTallies() []MetricTally {
-	n := d.count("tallies", 1+tallyBytes)
-	if n == 0 {
-		return nil
-	}
-	tallies := make([]MetricTally, n)
-	for i := range tallies {
-		tallies[i].Metric = d.uint32("tally's metric")
-		tallies[i].read(d)
-	}
-	return tallies
+func (w *wire) metricTallies(tallies *[]MetricTally) {
+	list(w, tallies, 1+tallyBytes, "tallies", func(t *MetricTally, w *wire) {
+		w.uint32(&t.Metric, "tally's metric")
+		t.layout(w)
+	})
 }

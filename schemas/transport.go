@@ -1,9 +1,5 @@
 package schemas
 
-import (
-	"encoding/binary"
-)
-
 // Open tells a shard that the turns First to Turn may be spent: every turn before them is settled.
 type Open struct {
 	Epoch         int64
@@ -47,11 +43,10 @@ type Ack struct {
 	Keys                        []SettledKey
 }
 
-// appendTurn begins every transport encoding, so that PeekEpoch can read it.
-func appendTurn(dst []byte, k Kind, epoch int64, turn uint64) []byte {
-	dst = appendPreamble(dst, k)
-	dst = binary.AppendVarint(dst, epoch)
-	return binary.AppendUvarint(dst, turn)
+// turn begins every transport encoding, so that PeekEpoch can read it.
+func (w *wire) turn(epoch *int64, turn *uint64) {
+	w.int(epoch, "epoch")
+	w.uint(turn, "turn")
 }
 
 // PeekEpoch returns what kind of transport element b is, its epoch and its turn, without decoding
@@ -66,9 +61,9 @@ func PeekEpoch(b []byte) (kind Kind, epoch int64, turn uint64, err error) {
 	default:
 		return 0, 0, 0, malformed(kind, "it does not travel between stages")
 	}
-	d := newWireDecoder(b, kind)
-	epoch, turn = d.varint("epoch"), d.uvarint("turn")
-	return kind, epoch, turn, d.err
+	r := newReader(b, kind)
+	r.turn(&epoch, &turn)
+	return kind, epoch, turn, r.err
 }
 
 // PeekShard returns the shard that a transport element of SPEND is for, or the release shard of one
@@ -78,21 +73,22 @@ func PeekShard(b []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	d := newWireDecoder(b, kind)
-	d.varint("epoch")
-	d.uvarint("turn")
+	var before uint64
+	var shard uint32
+	r := newReader(b, kind)
+	r.turn(new(int64), &before)
 	switch kind {
 	case KindContributions:
 	case KindOpen:
-		d.uvarint("contributions")
+		r.uint(&before, "contributions")
 	case KindPartial:
-		d.uint32("shard")
-		d.uint32("shards")
+		r.uint32(&shard, "shard")
+		r.uint32(&shard, "shards")
 	default:
 		return 0, malformed(kind, "it is for no shard")
 	}
-	shard := d.uint32("shard")
-	return int(shard), d.err
+	r.uint32(&shard, "shard")
+	return int(shard), r.err
 }
 
 // Holds reports whether a turn is one of those that are opened.
@@ -102,106 +98,63 @@ func (o *Open) Holds(turn uint64) bool {
 
 // EncodeOpen encodes an Open.
 func EncodeOpen(o Open) []byte {
-	dst := appendTurn(nil, KindOpen, o.Epoch, o.Turn)
-	dst = binary.AppendUvarint(dst, o.Contributions)
-	dst = binary.AppendUvarint(dst, uint64(o.Shard))
-	dst = binary.AppendUvarint(dst, uint64(o.Shards))
-	dst = binary.AppendVarint(dst, o.SettledAt)
-	dst = appendBool(dst, o.FromLedger)
-	dst = binary.AppendUvarint(dst, uint64(o.Group))
-	dst = binary.AppendUvarint(dst, uint64(o.Groups))
-	return appendSpan(dst, o.First, o.Turn)
+	w := newWriter(nil, KindOpen)
+	o.layout(w)
+	return w.out
 }
 
 // DecodeOpen is the inverse of EncodeOpen. Errors: ErrMalformed, ErrVersion.
-func DecodeOpen(b []byte) (Open, error) {
-	d := newWireDecoder(b, KindOpen)
-	o := Open{Epoch: d.varint("epoch"), Turn: d.uvarint("turn"), Contributions: d.uvarint("contributions"),
-		Shard: d.uint32("shard"), Shards: d.uint32("shards"), SettledAt: d.varint("settled at"),
-		FromLedger: d.bool("from ledger"), Group: d.uint32("group"), Groups: d.uint32("groups")}
-	o.First = d.span(o.Turn)
-	if err := d.finish(); err != nil {
-		return Open{}, err
-	}
-	return o, nil
+func DecodeOpen(b []byte) (Open, error) { return decode(b, KindOpen, (*Open).layout) }
+
+func (o *Open) layout(w *wire) {
+	w.turn(&o.Epoch, &o.Turn)
+	w.uint(&o.Contributions, "contributions")
+	w.uint32(&o.Shard, "shard")
+	w.uint32(&o.Shards, "shards")
+	w.int(&o.SettledAt, "settled at")
+	w.bool(&o.FromLedger, "from ledger")
+	w.uint32(&o.Group, "group")
+	w.uint32(&o.Groups, "groups")
+	w.span(&o.First, o.Turn)
 }
 
 // EncodePartial encodes partial counts. Errors: ErrInvalid (a key too long, too many turns).
-func EncodePartial(p Partial) ([]byte, error) {
-	if what := checkSpan(p.First, p.Turn); what != "" {
-		return nil, invalid(KindPartial, what)
-	}
-	dst := appendTurn(nil, KindPartial, p.Epoch, p.Turn)
-	for _, n := range [...]uint32{p.Shard, p.Shards, p.ReleaseShard, p.ReleaseShards} {
-		dst = binary.AppendUvarint(dst, uint64(n))
-	}
-	dst = binary.AppendUvarint(dst, p.Records)
-	dst = binary.AppendUvarint(dst, p.Total)
-	dst = appendMetricTallies(dst, p.Tallies)
-	dst = binary.AppendUvarint(dst, uint64(len(p.Cells)))
-	var start, length int64
-	for i := range p.Cells {
-		c := &p.Cells[i]
-		if len(c.Key) > MaxKeyBytes {
-			return nil, invalid(KindPartial, "key too long")
-		}
-		dst = binary.AppendUvarint(dst, uint64(c.Metric))
-		dst = appendWindow(dst, c.WindowStart, c.WindowEnd, &start, &length)
-		dst = appendBytes(dst, c.Key)
-		dst = binary.AppendVarint(dst, c.Count)
-	}
-	return appendSpan(dst, p.First, p.Turn), nil
-}
+func EncodePartial(p Partial) ([]byte, error) { return encode(KindPartial, &p, (*Partial).layout) }
 
 // DecodePartial is the inverse of EncodePartial. Errors: ErrMalformed, ErrVersion.
-func DecodePartial(b []byte) (Partial, error) {
-	d := newWireDecoder(b, KindPartial)
-	p := Partial{Epoch: d.varint("epoch"), Turn: d.uvarint("turn"), Shard: d.uint32("shard"),
-		Shards: d.uint32("shards"), ReleaseShard: d.uint32("release shard"), ReleaseShards: d.uint32("release shards"),
-		Records: d.uvarint("records"), Total: d.uvarint("total"), Tallies: d.metricTallies()}
-	p.Cells = make([]Cell, d.count("cells", 5))
-	var start, length int64
-	for i := range p.Cells {
-		c := &p.Cells[i]
-		c.Metric = d.uint32("metric")
-		c.WindowStart, c.WindowEnd = d.window(&start, &length)
-		c.Key = d.bytes("key", MaxKeyBytes)
-		c.Count = d.varint("count")
-	}
-	p.First = d.span(p.Turn)
-	if err := d.finish(); err != nil {
-		return Partial{}, err
-	}
-	return p, nil
+func DecodePartial(b []byte) (Partial, error) { return decode(b, KindPartial, (*Partial).layout) }
+
+func (p *Partial) layout(w *wire) {
+	w.turn(&p.Epoch, &p.Turn)
+	w.uint32(&p.Shard, "shard")
+	w.uint32(&p.Shards, "shards")
+	w.uint32(&p.ReleaseShard, "release shard")
+	w.uint32(&p.ReleaseShards, "release shards")
+	w.uint(&p.Records, "records")
+	w.uint(&p.Total, "total")
+	w.metricTallies(&p.Tallies)
+	var before windows
+	list(w, &p.Cells, 5, "cells", func(c *Cell, w *wire) {
+		w.uint32(&c.Metric, "metric")
+		before.layout(&c.WindowStart, &c.WindowEnd, w)
+		w.bytes(&c.Key, MaxKeyBytes, "key")
+		w.int(&c.Count, "count")
+	})
+	w.span(&p.First, p.Turn)
 }
 
 // EncodeAck encodes an acknowledgement. Errors: ErrInvalid (a key too long, too many turns).
-func EncodeAck(a Ack) ([]byte, error) {
-	if what := checkSpan(a.First, a.Turn); what != "" {
-		return nil, invalid(KindAck, what)
-	}
-	for i := range a.Keys {
-		if len(a.Keys[i].Key) > MaxKeyBytes {
-			return nil, invalid(KindAck, "key too long")
-		}
-	}
-	dst := appendTurn(nil, KindAck, a.Epoch, a.Turn)
-	dst = binary.AppendUvarint(dst, uint64(a.ReleaseShard))
-	dst = binary.AppendUvarint(dst, uint64(a.ReleaseShards))
-	dst = binary.AppendVarint(dst, a.CountsEnd)
-	dst = appendMetricTallies(dst, a.Tallies)
-	return appendSpan(appendSettledKeys(dst, a.Keys), a.First, a.Turn), nil
-}
+func EncodeAck(a Ack) ([]byte, error) { return encode(KindAck, &a, (*Ack).layout) }
 
 // DecodeAck is the inverse of EncodeAck. Errors: ErrMalformed, ErrVersion.
-func DecodeAck(b []byte) (Ack, error) {
-	d := newWireDecoder(b, KindAck)
-	a := Ack{Epoch: d.varint("epoch"), Turn: d.uvarint("turn"), ReleaseShard: d.uint32("release shard"),
-		ReleaseShards: d.uint32("release shards"), CountsEnd: d.varint("end of counts"),
-		Tallies: d.metricTallies(), Keys: d.settledKeys()}
-	a.First = d.span(a.Turn)
-	if err := d.finish(); err != nil {
-		return Ack{}, err
-	}
-	return a, nil
+func DecodeAck(b []byte) (Ack, error) { return decode(b, KindAck, (*Ack).layout) }
+
+func (a *Ack) layout(w *wire) {
+	w.turn(&a.Epoch, &a.Turn)
+	w.uint32(&a.ReleaseShard, "release shard")
+	w.uint32(&a.ReleaseShards, "release shards")
+	w.int(&a.CountsEnd, "end of counts")
+	w.metricTallies(&a.Tallies)
+	w.settledKeys(&a.Keys)
+	w.span(&a.First, a.Turn)
 }

@@ -1,7 +1,5 @@
 package schemas
 
-import "encoding/binary"
-
 // Contributions is a batch of what users of one shard contributed to the slice of one turn. A user
 // may be in several batches, and in one batch more than once.
 type Contributions struct {
@@ -16,17 +14,9 @@ type Contributions struct {
 // EncodeContributions encodes a batch. Errors: ErrInvalid (a key too long, an index beyond the
 // dictionary).
 func EncodeContributions(c Contributions) ([]byte, error) {
-	if !labelsValid(c.Labels, false) {
-		return nil, invalid(KindContributions, "key too long")
-	}
-	if what := checkUsers(c.Users, len(c.Labels), false); what != "" {
-		return nil, invalid(KindContributions, what)
-	}
-	dst := appendTurn(make([]byte, 0, 64+24*len(c.Users)+16*len(c.Labels)), KindContributions, c.Epoch, c.Turn)
-	dst = binary.AppendUvarint(dst, uint64(c.Shard))
-	dst = binary.AppendUvarint(dst, c.Records)
-	dst = appendLabels(dst, c.Labels)
-	return appendUsers(dst, c.Users), nil
+	w := newWriter(make([]byte, 0, 64+24*len(c.Users)+16*len(c.Labels)), KindContributions)
+	c.layout(w, nil)
+	return w.written()
 }
 
 // DecodeContributions is the inverse of EncodeContributions. Errors: ErrMalformed, ErrVersion.
@@ -37,12 +27,13 @@ func DecodeContributions(b []byte) (Contributions, error) {
 // DecodeContributionsIn is DecodeContributions with the users and their entries in m: they are
 // valid until its next Reset.
 func DecodeContributionsIn(m *UserMemory, b []byte) (Contributions, error) {
-	d := newWireDecoder(b, KindContributions)
-	c := Contributions{Epoch: d.varint("epoch"), Turn: d.uvarint("turn"), Shard: d.uint32("shard"),
-		Records: d.uvarint("records"), Labels: d.labels("labels", false)}
-	c.Users = d.users(m, len(c.Labels))
-	if err := d.finish(); err != nil {
-		return Contributions{}, err
-	}
-	return c, nil
+	return decode(b, KindContributions, func(c *Contributions, w *wire) { c.layout(w, m) })
+}
+
+func (c *Contributions) layout(w *wire, m *UserMemory) {
+	w.turn(&c.Epoch, &c.Turn)
+	w.uint32(&c.Shard, "shard")
+	w.uint(&c.Records, "records")
+	w.labels(&c.Labels, false)
+	w.users(&c.Users, m, len(c.Labels), false)
 }

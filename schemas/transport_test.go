@@ -73,7 +73,7 @@ func BenchmarkContributions(b *testing.B) {
 	d := benchDelta(1000)
 	c := Contributions{Epoch: 1, Turn: 2, Records: 1000, Labels: d.Labels}
 	for _, u := range d.Users {
-		c.Users = append(c.Users, ContribUser{ID: u.ID, Entries: u.Slice})
+		c.Users = append(c.Users, ContribUser{ID: u.ID, Entries: u.Entries})
 	}
 	enc, err := EncodeContributions(c)
 	if err != nil {

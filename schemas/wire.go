@@ -116,12 +116,8 @@ func FormatVersions() []FormatVersion {
 	}
 }
 
-// countsVersion is the version of release.avsc.
+// countsVersion is the version of counts.avsc.
 const countsVersion = 2
-
-func appendPreamble(dst []byte, k Kind) []byte {
-	return append(dst, magic0, magic1, byte(k), k.version())
-}
 
 // unknownKind returns an ErrVersion for a record of ours whose kind this program does not know:
 // kinds are added, and a number is never used again.
@@ -140,202 +136,312 @@ func unknownKind(b []byte) error {
 // but the Avro ones begin with the same two bytes.
 func Ours(b []byte) bool { return len(b) >= 2 && b[0] == magic0 && b[1] == magic1 }
 
-func appendBytes(dst, b []byte) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(b)))
-	return append(dst, b...)
+// wire moves the fields of one record in the order of its format: it writes them, or it reads
+// them. A record's layout is one function for both directions, so that they cannot
+// disagree, and states the bounds and the order of the fields once.
+//
+// In writing, a fault is noted and changes nothing else. In reading, every call after the first
+// fault gives zero values, and a list no elements: a layout needs no branch for each field.
+type wire struct {
+	kind    Kind
+	reading bool
+	rest    []byte // reading: what is still to be read
+	out     []byte // writing: what was written
+	err     error
 }
 
-func appendString(dst []byte, s string) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(s)))
-	return append(dst, s...)
+// newWriter makes a wire that writes a record of kind k, which begins with its preamble, into dst.
+func newWriter(dst []byte, k Kind) *wire {
+	return &wire{kind: k, out: append(dst, magic0, magic1, byte(k), k.version())}
 }
 
-func appendBool(dst []byte, v bool) []byte {
-	if v {
-		return append(dst, 1)
-	}
-	return append(dst, 0)
-}
-
-func appendFloat(dst []byte, f float64) []byte {
-	return binary.BigEndian.AppendUint64(dst, math.Float64bits(f))
-}
-
-// appendWide writes a 128-bit number as a length byte (0 to 16) and its big-endian bytes without
-// leading zeros.
-func appendWide(dst []byte, u int128.Uint) []byte {
-	return u.AppendMinimal(append(dst, byte(u.ByteLen())))
-}
-
-func appendPrecision(dst []byte, p units.Precision) []byte { return appendWide(dst, int128.Uint(p)) }
-func appendDelta(dst []byte, d units.Delta) []byte         { return appendWide(dst, int128.Uint(d)) }
-
-// wireDecoder decodes one encoding, field after field. After the first fault every call returns
-// zero values, and finish reports the fault, so that callers need no branch for each field. Loops
-// end because count returns 0 after a fault.
-type wireDecoder struct {
-	rest []byte
-	kind Kind
-	err  error
-}
-
-// newWireDecoder makes a decoder for b, which must begin with the preamble of kind k.
-func newWireDecoder(b []byte, k Kind) *wireDecoder {
-	d := &wireDecoder{rest: b, kind: k}
+// newReader makes a wire that reads b, which must begin with the preamble of kind k.
+func newReader(b []byte, k Kind) *wire {
+	w := &wire{kind: k, reading: true, rest: b}
 	switch {
 	case len(b) < preambleBytes || b[0] != magic0 || b[1] != magic1:
-		d.fail("it does not begin as a record of this program")
+		w.fail("it does not begin as a record of this program")
 	case Kind(b[2]) != k:
-		d.fail("it is of another kind")
+		w.fail("it is of another kind")
 	case b[3] != k.version():
-		d.err = &MalformedError{Kind: k, What: fmt.Sprintf("it is of version %d, this program knows version %d", b[3], k.version()), cause: ErrVersion, Version: b[3], Known: k.version()}
+		w.note(&MalformedError{Kind: k, What: fmt.Sprintf("it is of version %d, this program knows version %d", b[3], k.version()), cause: ErrVersion, Version: b[3], Known: k.version()})
 	default:
-		d.rest = b[preambleBytes:]
+		w.rest = b[preambleBytes:]
 	}
-	return d
+	return w
 }
 
-// fail records a fault, if it is the first. what says what is wrong, in the record's terms.
-func (d *wireDecoder) fail(what string) {
-	if d.err == nil {
-		d.err = malformed(d.kind, what)
+// encode returns the encoding of v. Errors: ErrInvalid.
+func encode[T any](k Kind, v *T, layout func(*T, *wire)) ([]byte, error) {
+	w := newWriter(nil, k)
+	layout(v, w)
+	return w.written()
+}
+
+// decode is the inverse of encode. Errors: ErrMalformed, ErrVersion.
+func decode[T any](b []byte, k Kind, layout func(*T, *wire)) (T, error) {
+	r := newReader(b, k)
+	var v, none T
+	if layout(&v, r); r.finish() != nil {
+		return none, r.err
 	}
-	d.rest = nil
+	return v, nil
+}
+
+// fail notes a fault, if it is the first. what says what is wrong, in the record's terms.
+func (w *wire) fail(what string) {
+	switch {
+	case w.err != nil:
+	case w.reading:
+		w.note(malformed(w.kind, what))
+	default:
+		w.note(invalid(w.kind, what))
+	}
+}
+
+// note is fail with an error of its own, unless that is nil.
+func (w *wire) note(err error) {
+	if err != nil && w.err == nil {
+		w.err, w.rest = err, nil
+	}
+}
+
+// check notes a fault unless ok.
+func (w *wire) check(ok bool, what string) {
+	if !ok {
+		w.fail(what)
+	}
+}
+
+// written returns what was written, unless it broke a rule of the format.
+func (w *wire) written() ([]byte, error) {
+	if w.err != nil {
+		return nil, w.err
+	}
+	return w.out, nil
 }
 
 // finish returns the first fault, or one for bytes left over.
-func (d *wireDecoder) finish() error {
-	if d.err == nil && len(d.rest) != 0 {
-		d.fail("bytes left over")
-	}
-	return d.err
+func (w *wire) finish() error {
+	w.check(len(w.rest) == 0, "bytes left over")
+	return w.err
 }
 
-func (d *wireDecoder) uvarint(what string) uint64 {
-	b := d.rest
+func (w *wire) uint(v *uint64, what string) {
+	if w.reading {
+		*v = w.readUint(math.MaxUint64, what)
+	} else {
+		w.out = binary.AppendUvarint(w.out, *v)
+	}
+}
+
+func (w *wire) uint32(v *uint32, what string) {
+	if w.reading {
+		*v = uint32(w.readUint(math.MaxUint32, what))
+	} else {
+		w.out = binary.AppendUvarint(w.out, uint64(*v))
+	}
+}
+
+func (w *wire) int(v *int64, what string) {
+	if w.reading {
+		*v = unzigzag(w.readUint(math.MaxUint64, what))
+	} else {
+		w.out = binary.AppendVarint(w.out, *v)
+	}
+}
+
+func (w *wire) int32(v *int32, what string) {
+	if w.reading {
+		*v = int32(unzigzag(w.readUint(math.MaxUint32, what)))
+	} else {
+		w.out = binary.AppendVarint(w.out, int64(*v))
+	}
+}
+
+// unzigzag is the inverse of the mapping by which binary.AppendVarint writes a signed number as an
+// unsigned one.
+func unzigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }
+
+func (w *wire) readUint(most uint64, what string) uint64 {
+	b := w.rest
 	if len(b) > 0 && b[0] < 0x80 {
-		d.rest = b[1:]
+		w.rest = b[1:]
 		return uint64(b[0])
 	}
 	v, n := binary.Uvarint(b)
+	switch {
 	// A number whose last byte is zero has a shorter form: it is refused, so that an encoding is
 	// unique.
-	if n <= 0 || b[n-1] == 0 {
-		d.fail(what + ": not a number in its shortest form")
-		return 0
+	case n <= 0 || b[n-1] == 0:
+		w.fail(what + ": not a number in its shortest form")
+	case v > most:
+		w.fail(what + ": out of range")
+	default:
+		w.rest = b[n:]
+		return v
 	}
-	d.rest = b[n:]
-	return v
+	return 0
 }
 
-func (d *wireDecoder) varint(what string) int64 {
-	u := d.uvarint(what)
-	return int64(u>>1) ^ -int64(u&1)
-}
-
-func (d *wireDecoder) uint32(what string) uint32 {
-	v := d.uvarint(what)
-	if v > math.MaxUint32 {
-		d.fail(what + ": out of range")
+// length moves the length of a list whose elements take at least size bytes each. In reading they
+// must fit in the bytes that are left.
+func (w *wire) length(n, size int, what string) int {
+	if !w.reading {
+		w.out = binary.AppendUvarint(w.out, uint64(n))
+		return n
+	}
+	long := w.readUint(math.MaxUint64, what)
+	if long > uint64(len(w.rest)/size) {
+		w.fail(what + ": longer than the rest of the record")
 		return 0
 	}
-	return uint32(v)
-}
-
-func (d *wireDecoder) int32(what string) int32 {
-	v := d.varint(what)
-	if v < math.MinInt32 || v > math.MaxInt32 {
-		d.fail(what + ": out of range")
-		return 0
-	}
-	return int32(v)
-}
-
-// count reads a number of elements of at least size bytes each. They must fit in the bytes that are
-// left.
-func (d *wireDecoder) count(what string, size int) int {
-	n := d.uvarint(what)
-	if n > uint64(len(d.rest)/size) {
-		d.fail(what + ": longer than the rest of the record")
-		return 0
-	}
-	return int(n)
+	return int(long)
 }
 
 // take returns the next n bytes, which share memory with the encoding.
-func (d *wireDecoder) take(n int, what string) []byte {
-	if n > len(d.rest) {
-		d.fail(what + ": cut off")
+func (w *wire) take(n int, what string) []byte {
+	if n > len(w.rest) {
+		w.fail(what + ": cut off")
 		return nil
 	}
-	b := d.rest[:n:n]
-	d.rest = d.rest[n:]
+	b := w.rest[:n:n]
+	w.rest = w.rest[n:]
 	return b
 }
 
-func (d *wireDecoder) bytes(what string, limit int) []byte {
-	n := d.count(what, 1)
+// fixed moves as many bytes as v has.
+func (w *wire) fixed(v []byte, what string) {
+	if !w.reading {
+		w.out = append(w.out, v...)
+		return
+	}
+	if b := w.take(len(v), what); b != nil {
+		copy(v, b)
+		return
+	}
+	clear(v)
+}
+
+// bytes moves a length, at most limit, and so many bytes. What is read shares memory with the
+// encoding.
+func (w *wire) bytes(v *[]byte, limit int, what string) {
+	n := w.length(len(*v), 1, what)
 	if n > limit {
-		d.fail(what + ": too long")
-		return nil
+		w.fail(what + ": too long")
 	}
-	return d.take(n, what)
+	if w.reading {
+		*v = w.take(n, what)
+	} else {
+		w.out = append(w.out, *v...)
+	}
 }
 
-func (d *wireDecoder) text(what string) string { return string(d.bytes(what, maxTextBytes)) }
-
-func (d *wireDecoder) bool(what string) bool {
-	b := d.take(1, what)
-	if len(b) == 0 {
-		return false
+func (w *wire) text(v *string, what string) {
+	b := []byte(*v)
+	w.bytes(&b, maxTextBytes, what)
+	if w.reading {
+		*v = string(b)
 	}
+}
+
+func (w *wire) bool(v *bool, what string) {
+	var b [1]byte
+	if *v {
+		b[0] = 1
+	}
+	w.fixed(b[:], what)
 	if b[0] > 1 {
-		d.fail(what + ": neither yes nor no")
+		w.fail(what + ": neither yes nor no")
 	}
-	return b[0] == 1
-}
-
-func (d *wireDecoder) digest(what string) (out [32]byte) {
-	copy(out[:], d.take(len(out), what))
-	return out
-}
-
-func (d *wireDecoder) id(what string) (out [16]byte) {
-	copy(out[:], d.take(len(out), what))
-	return out
-}
-
-func (d *wireDecoder) float(what string) float64 {
-	b := d.take(8, what)
-	if len(b) == 0 {
-		return 0
+	if w.reading {
+		*v = b[0] == 1
 	}
-	f := math.Float64frombits(binary.BigEndian.Uint64(b))
+}
+
+func (w *wire) float(v *float64, what string) {
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], math.Float64bits(*v))
+	w.fixed(b[:], what)
+	f := math.Float64frombits(binary.BigEndian.Uint64(b[:]))
 	if !finite(f) {
-		d.fail(what + ": not finite")
-		return 0
+		w.fail(what + ": not finite")
+	} else if w.reading {
+		*v = f
 	}
-	return f
 }
 
-func (d *wireDecoder) wide(what string) int128.Uint {
-	head := d.take(1, what)
-	if len(head) == 0 {
-		return int128.Uint{}
+// wide moves a 128-bit number: a length byte (0 to 16) and its big-endian bytes without leading
+// zeros.
+func (w *wire) wide(v *int128.Uint, what string) {
+	if !w.reading {
+		w.out = v.AppendMinimal(append(w.out, byte(v.ByteLen())))
+		return
 	}
-	n := int(head[0])
-	if n > int128.Size {
-		d.fail(what + ": out of range")
-		return int128.Uint{}
-	}
-	u, ok := int128.FromMinimal(d.take(n, what))
+	var n [1]byte
+	w.fixed(n[:], what)
+	u, ok := int128.FromMinimal(w.take(int(n[0]), what))
 	if !ok {
-		d.fail(what + ": not a number in its shortest form")
+		w.fail(what + ": not a number of 128 bits in its shortest form")
 	}
-	return u
+	*v = u
 }
 
-func (d *wireDecoder) precision(what string) units.Precision { return units.Precision(d.wide(what)) }
-func (d *wireDecoder) delta(what string) units.Delta         { return units.Delta(d.wide(what)) }
+func (w *wire) precision(v *units.Precision, what string) { w.wide((*int128.Uint)(v), what) }
+func (w *wire) delta(v *units.Delta, what string)         { w.wide((*int128.Uint)(v), what) }
+
+// more reports whether the record goes on: it was written with further fields, or it is written
+// with them.
+func (w *wire) more(further bool) bool {
+	if w.reading {
+		return len(w.rest) > 0
+	}
+	return further
+}
+
+// list moves a length and so many elements of at least size bytes each.
+func list[T any](w *wire, v *[]T, size int, what string, element func(*T, *wire)) {
+	elements(w, v, w.length(len(*v), size, what), what, element)
+}
+
+// elements moves n elements, where n follows from fields before.
+func elements[T any](w *wire, v *[]T, n int, what string, element func(*T, *wire)) {
+	if w.reading {
+		if *v = nil; n > 0 {
+			*v = make([]T, n)
+		}
+	}
+	if len(*v) != n {
+		w.fail(what + ": not as many as belong to the record")
+	}
+	for i := range *v {
+		if w.reading && w.err != nil {
+			return
+		}
+		element(&(*v)[i], w)
+	}
+}
+
+func (w *wire) ints(v *[]int64, what string) {
+	list(w, v, 1, what, func(n *int64, w *wire) { w.int(n, what) })
+}
+
+func (w *wire) uints(v *[]uint64, what string) {
+	list(w, v, 1, what, func(n *uint64, w *wire) { w.uint(n, what) })
+}
+
+func (w *wire) texts(v *[]string, what string) {
+	list(w, v, 1, what, func(s *string, w *wire) { w.text(s, what) })
+}
+
+// ascend demands that no element stands before, or where, the one before it stands.
+func ascend[T any](w *wire, v []T, what string, compare func(a, b *T) int) {
+	for i := 1; i < len(v); i++ {
+		if compare(&v[i-1], &v[i]) >= 0 {
+			w.fail(what + " out of order")
+			return
+		}
+	}
+}
 
 func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }

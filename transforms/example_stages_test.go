@@ -96,7 +96,7 @@ type hours struct {
 func (h hours) Open(context.Context) (transforms.Source, error) { return h, nil }
 
 // Step implements transforms.Source: a turn opens once the one before is settled.
-func (h hours) Step(_ context.Context, at transforms.Position) (transforms.Step, error) {
+func (h hours) Step(_ context.Context, at transforms.Restriction) (transforms.Step, error) {
 	turn, next := uint64(at.Tick), at
 	next.Calls++
 	if turn > 1 {
@@ -165,9 +165,9 @@ func (h ladders) Open(context.Context) (transforms.Releaser, error) {
 	})
 }
 
-// Take implements release.Publisher. What was printed before cannot be read back,
+// Acquire implements release.Publisher. What was printed before cannot be read back,
 // so that each is told of nothing.
-func (h ladders) Take(_ context.Context, _ int, _ int64, _ uint64, _ func(turn uint64, key, value []byte) error) (release.CountsWriter, error) {
+func (h ladders) Acquire(_ context.Context, _ int, _ int64, _ uint64, _ func(turn uint64, key, value []byte) error) (release.CountsWriter, error) {
 	return h, nil
 }
 

@@ -102,7 +102,7 @@ func (l *loop) fault(format string, args ...any) {
 }
 
 // Step implements Source.
-func (l *loop) Step(ctx context.Context, at Position) (Step, error) {
+func (l *loop) Step(ctx context.Context, at Restriction) (Step, error) {
 	l.mu.Lock()
 	if at.Calls != l.calls || at.Tick != int64(l.turn)+1 {
 		l.fault("step %d was handed %+v after %d openings", l.calls, at, l.turn)
@@ -254,7 +254,7 @@ func (b *broken) runtime() *Runtime {
 	return &Runtime{Source: Ready[Source](b), Spender: Ready[Spender](b), Releaser: Ready[Releaser](b), Settler: Ready[Settler](b)}
 }
 
-func (b *broken) Step(ctx context.Context, at Position) (Step, error) {
+func (b *broken) Step(ctx context.Context, at Restriction) (Step, error) {
 	if b.stage == "read" {
 		return Step{}, b.err
 	}

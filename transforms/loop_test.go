@@ -84,7 +84,7 @@ func aGroupWithoutOpenEmitsNothing(t *testing.T, execute Engine) {
 	}
 	l := newLoop(1, 1, 1)
 	rt := l.runtime()
-	rt.Source = Ready[Source](script{func(at Position) Step {
+	rt.Source = Ready[Source](script{func(at Restriction) Step {
 		next := at
 		next.Calls++
 		next.Done = at.Calls == 1
@@ -102,9 +102,9 @@ func aGroupWithoutOpenEmitsNothing(t *testing.T, execute Engine) {
 }
 
 // script is a Source without a loop.
-type script struct{ step func(Position) Step }
+type script struct{ step func(Restriction) Step }
 
-func (s script) Step(_ context.Context, at Position) (Step, error) { return s.step(at), nil }
+func (s script) Step(_ context.Context, at Restriction) (Step, error) { return s.step(at), nil }
 
 // TestContributionsWaitForTheirOpen: elements of several steps meet in one
 // envelope, and only an opening lets it go.
@@ -119,7 +119,7 @@ func contributionsWaitForTheirOpen(t *testing.T, execute Engine) {
 	rt := l.runtime()
 	const before = 5
 	early := 0
-	rt.Source = Ready[Source](script{func(at Position) Step {
+	rt.Source = Ready[Source](script{func(at Restriction) Step {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		next := at

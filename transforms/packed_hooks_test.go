@@ -125,7 +125,7 @@ func (h shopSource) Open(context.Context) (transforms.Source, error) {
 }
 
 // Step implements transforms.Source.
-func (h *shopSource) Step(_ context.Context, at transforms.Position) (transforms.Step, error) {
+func (h *shopSource) Step(_ context.Context, at transforms.Restriction) (transforms.Step, error) {
 	turn, next := uint64(at.Tick), at
 	next.Calls++
 	first, rest, err := shopElements(turn)
@@ -254,8 +254,8 @@ func (h shopReleaser) Open(context.Context) (transforms.Releaser, error) {
 	})
 }
 
-// Take implements release.Publisher: put itself compares with what is there.
-func (h shopReleaser) Take(_ context.Context, shard int, _ int64, _ uint64, _ func(uint64, []byte, []byte) error) (release.CountsWriter, error) {
+// Acquire implements release.Publisher: put itself compares with what is there.
+func (h shopReleaser) Acquire(_ context.Context, shard int, _ int64, _ uint64, _ func(uint64, []byte, []byte) error) (release.CountsWriter, error) {
 	return shopCounts{h.folder, shard}, nil
 }
 

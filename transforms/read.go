@@ -22,7 +22,7 @@ func init() {
 	beam.RegisterDoFn(&groupsFn{})
 	register.Emitter1[int]()
 	register.Emitter3[beam.EventTime, int, []byte]()
-	beam.RegisterType(reflect.TypeOf((*Position)(nil)).Elem())
+	beam.RegisterType(reflect.TypeOf((*Restriction)(nil)).Elem())
 }
 
 // Read drives a Source until it is done: one restriction for each group of partitions, and one
@@ -31,7 +31,7 @@ func init() {
 // has.
 //
 // An engine that fails downstream of it hands back an older restriction and replays what it had:
-// Position tells a Source. One element is one restriction: an engine may confuse the parts of a
+// Restriction tells a Source. One element is one restriction: an engine may confuse the parts of a
 // restriction that was split, and its watermark is the least of all elements'.
 func Read(s beam.Scope, h hook.Hook[Source], groups int) beam.PCollection {
 	l := Layout{}
@@ -63,25 +63,25 @@ type readFn struct {
 	Layout Layout
 }
 
-func (f *readFn) CreateInitialRestriction(key int) Position {
-	return Position{Group: slices.Index(f.Layout.readers(), key), Epoch: -1, Tick: 1}
+func (f *readFn) CreateInitialRestriction(key int) Restriction {
+	return Restriction{Group: slices.Index(f.Layout.readers(), key), Epoch: -1, Tick: 1}
 }
 
-func (f *readFn) SplitRestriction(_ int, rest Position) []Position { return []Position{rest} }
+func (f *readFn) SplitRestriction(_ int, rest Restriction) []Restriction { return []Restriction{rest} }
 
-func (f *readFn) RestrictionSize(_ int, _ Position) float64 { return 1 }
+func (f *readFn) RestrictionSize(_ int, _ Restriction) float64 { return 1 }
 
-func (f *readFn) CreateTracker(rest Position) *sdf.LockRTracker {
-	return sdf.NewLockRTracker(&positionTracker{rest: rest})
+func (f *readFn) CreateTracker(rest Restriction) *sdf.LockRTracker {
+	return sdf.NewLockRTracker(&restrictionTracker{rest: rest})
 }
 
 // TruncateRestriction ends reading at once: a drain by the engine publishes
 // nothing more.
-func (f *readFn) TruncateRestriction(_ *sdf.LockRTracker, _ int) Position {
-	return Position{Done: true}
+func (f *readFn) TruncateRestriction(_ *sdf.LockRTracker, _ int) Restriction {
+	return Restriction{Done: true}
 }
 
-func (f *readFn) InitialWatermarkEstimatorState(_ beam.EventTime, rest Position, _ int) int64 {
+func (f *readFn) InitialWatermarkEstimatorState(_ beam.EventTime, rest Restriction, _ int) int64 {
 	return int64(tickStart(rest.Tick))
 }
 
@@ -96,7 +96,7 @@ func (f *readFn) WatermarkEstimatorState(w *tickWatermark) int64 { return w.mill
 // ProcessElement makes one step and checkpoints itself, so that the runner
 // hands the step's elements on.
 func (f *readFn) ProcessElement(ctx context.Context, w *tickWatermark, rt *sdf.LockRTracker, _ int, emit func(beam.EventTime, int, []byte)) (sdf.ProcessContinuation, error) {
-	at, ok := rt.GetRestriction().(Position)
+	at, ok := rt.GetRestriction().(Restriction)
 	if !ok {
 		return sdf.StopProcessing(), f.fail(errors.New("reading READ's restriction: not a position of this program"))
 	}
@@ -135,21 +135,21 @@ func (w *tickWatermark) CurrentWatermark() time.Time {
 	return beam.EventTime(w.millis.Load()).ToTime()
 }
 
-// positionTracker tracks a restriction that has no end: a claim replaces it by
+// restrictionTracker tracks a restriction that has no end: a claim replaces it by
 // the position to go on from; only self-checkpoints split it.
-type positionTracker struct {
+type restrictionTracker struct {
 	mu      sync.Mutex
-	rest    Position
-	next    Position
+	rest    Restriction
+	next    Restriction
 	claimed bool
 	split   bool
 }
 
-// TryClaim accepts a Position: where the next call goes on.
-func (t *positionTracker) TryClaim(pos any) bool {
+// TryClaim accepts a Restriction: where the next call goes on.
+func (t *restrictionTracker) TryClaim(pos any) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	next, ok := pos.(Position)
+	next, ok := pos.(Restriction)
 	if !ok || t.split {
 		return false
 	}
@@ -158,36 +158,36 @@ func (t *positionTracker) TryClaim(pos any) bool {
 }
 
 // GetError implements sdf.RTracker.
-func (t *positionTracker) GetError() error { return nil }
+func (t *restrictionTracker) GetError() error { return nil }
 
 // TrySplit checkpoints at fraction 0 and refuses everything else: the
 // restriction is one reader over all partitions.
-func (t *positionTracker) TrySplit(fraction float64) (any, any, error) {
+func (t *restrictionTracker) TrySplit(fraction float64) (any, any, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if fraction > 0 || t.split || !t.claimed || t.next.Done {
 		return t.rest, nil, nil
 	}
 	t.split = true
-	return Position{Done: true}, t.next, nil
+	return Restriction{Done: true}, t.next, nil
 }
 
 // GetProgress reports a constant: the work has no end.
-func (t *positionTracker) GetProgress() (float64, float64) { return 0, 1 }
+func (t *restrictionTracker) GetProgress() (float64, float64) { return 0, 1 }
 
 // IsDone reports true after a checkpoint and after the last step.
-func (t *positionTracker) IsDone() bool {
+func (t *restrictionTracker) IsDone() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.split || t.rest.Done || (t.claimed && t.next.Done)
 }
 
 // GetRestriction returns the position that the call started from.
-func (t *positionTracker) GetRestriction() any {
+func (t *restrictionTracker) GetRestriction() any {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.rest
 }
 
 // IsBounded tells runners that the restriction is unbounded.
-func (t *positionTracker) IsBounded() bool { return false }
+func (t *restrictionTracker) IsBounded() bool { return false }

@@ -19,11 +19,11 @@ func init() {
 	beam.RegisterType(reflect.TypeFor[runSettler]())
 }
 
-// Position is READ's whole restriction. It has no offsets: where reading
+// Restriction is how far READ has come, as Beam keeps it. It has no offsets: where reading
 // goes on is decided from the control log. Epoch and Calls let a Source see
 // that an engine handed back an older restriction; Tick is where Beam's
 // watermark stands: nothing of an earlier tick follows.
-type Position struct {
+type Restriction struct {
 	Group int // of partitions; 0 for the one that takes the epochs
 	Epoch int64
 	Calls int64
@@ -40,7 +40,7 @@ type Element struct {
 // Step is what one call of a Source yields: the elements of at most one tick
 // (Next.Tick−1 when Opened), and the position to go on from.
 type Step struct {
-	Next     Position
+	Next     Restriction
 	Elements []Element
 	// Opened says that the elements include the OPENs of a turn: Beam's
 	// watermark moves past their tick.
@@ -54,7 +54,7 @@ type Step struct {
 // a turn is open it returns within 20 ms: some engines hand a watermark on only
 // then.
 type Source interface {
-	Step(ctx context.Context, at Position) (Step, error)
+	Step(ctx context.Context, at Restriction) (Step, error)
 }
 
 // Spender admits and charges: one envelope of one shard and turn. A nil
@@ -230,46 +230,38 @@ func (t *stageOfRun) Close() error {
 	return nil
 }
 
-type runningSource struct {
-	Source
-	*stageOfRun
-}
-
-type runningSpender struct {
-	Spender
-	*stageOfRun
-}
-
-type runningReleaser struct {
-	Releaser
-	*stageOfRun
-}
-
-type runningSettler struct {
-	Settler
-	*stageOfRun
-}
-
 // Open implements hook.Hook.
 func (r runSource) Open(ctx context.Context) (Source, error) {
 	s, t, err := openStage(ctx, r.Run, func(o *opened) (*Source, func(context.Context) (Source, error)) { return &o.source, o.Source })
-	return runningSource{s, t}, err
+	return struct {
+		Source
+		*stageOfRun
+	}{s, t}, err
 }
 
 // Open implements hook.Hook.
 func (r runSpender) Open(ctx context.Context) (Spender, error) {
 	s, t, err := openStage(ctx, r.Run, func(o *opened) (*Spender, func(context.Context) (Spender, error)) { return &o.spender, o.Spender })
-	return runningSpender{s, t}, err
+	return struct {
+		Spender
+		*stageOfRun
+	}{s, t}, err
 }
 
 // Open implements hook.Hook.
 func (r runReleaser) Open(ctx context.Context) (Releaser, error) {
 	s, t, err := openStage(ctx, r.Run, func(o *opened) (*Releaser, func(context.Context) (Releaser, error)) { return &o.releaser, o.Releaser })
-	return runningReleaser{s, t}, err
+	return struct {
+		Releaser
+		*stageOfRun
+	}{s, t}, err
 }
 
 // Open implements hook.Hook.
 func (r runSettler) Open(ctx context.Context) (Settler, error) {
 	s, t, err := openStage(ctx, r.Run, func(o *opened) (*Settler, func(context.Context) (Settler, error)) { return &o.settler, o.Settler })
-	return runningSettler{s, t}, err
+	return struct {
+		Settler
+		*stageOfRun
+	}{s, t}, err
 }

@@ -130,7 +130,6 @@ func (f *releaseFn) FinishBundle(ctx context.Context, emit func(beam.EventTime, 
 	return f.fail(f.pending.wait(ctx, Layout{}, emit)) // all under one key
 }
 
-// settleFn settles a turn.
 type settleFn struct {
 	stage[Settler]
 }

@@ -20,7 +20,9 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/experiment/odometers"
 	"github.com/tollgate-dp/tollgate/internal/app/experiment/page"
 	"github.com/tollgate-dp/tollgate/internal/app/experiment/year"
+	"github.com/tollgate-dp/tollgate/internal/app/report"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/formats/spelling"
 )
 
 // The exit codes of doc.go.
@@ -39,7 +41,7 @@ func main() {
 
 // execute runs one command line and returns the exit code.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	c := command{stdout: stdout, stderr: stderr}
+	c := command{stdout: stdout, stderr: stderr, size: experiment.Default}
 	root := c.root()
 	root.SetArgs(args)
 	root.SetOut(stdout)
@@ -67,21 +69,9 @@ type command struct {
 	stdout, stderr io.Writer
 	seed           uint64
 	data, report   string
-	size           size
+	size           experiment.Size
 	format         cli.Format
 	accepted       bool // other flags would not avoid the error
-}
-
-// size is the value of --size.
-type size experiment.Size
-
-func (s *size) String() string { return experiment.Size(*s).String() }
-func (s *size) Type() string   { return "small|default" }
-
-func (s *size) Set(text string) error {
-	parsed, err := experiment.ParseSize(text)
-	*s = size(parsed)
-	return err //nolint:wrapcheck // the flag's own words
 }
 
 func (c *command) root() *cobra.Command {
@@ -120,7 +110,7 @@ An experiment draws its noise from the seed, so its results protect no user.`,
 	flags := root.Flags()
 	flags.Uint64Var(&c.seed, "seed", 1, "seed of all random numbers")
 	flags.StringVar(&c.data, "data", "", "`directory` with the paper's data, for an experiment that uses them")
-	flags.Var(&c.size, "size", "default: the paper's size, up to ten minutes; small: seconds")
+	flags.Var(cli.OneOf(&c.size, experiment.Small, experiment.Default), "size", "default: the paper's size, up to ten minutes; small: seconds")
 	flags.StringVar(&c.report, "report", "", "`file` for a page with figures and tables (HTML)")
 	cli.FormatFlag(root, &c.format)
 	cli.Prepare(root)
@@ -160,22 +150,22 @@ func (c *command) repeat(ctx context.Context, name string) error {
 	all := experiments()
 	at := slices.IndexFunc(all, func(e experiment.Experiment) bool { return e.Name == name })
 	if at < 0 {
-		return fmt.Errorf("there is no experiment %q: it must be %s", name, cli.Either(names()))
+		return fmt.Errorf("there is no experiment %q: it must be %s", name, spelling.List(names(), " or "))
 	}
 	e := &all[at]
 	if err := c.checkData(e); err != nil {
 		return err
 	}
 	c.accepted = true
-	if err := cli.CheckReport(c.report, 0o644); err != nil {
+	if err := cli.CheckOutput("--report", c.report, 0o644, report.Public); err != nil {
 		return err
 	}
-	o := experiment.Options{Seed: c.seed, Data: c.data, Size: experiment.Size(c.size)}
+	o := experiment.Options{Seed: c.seed, Data: c.data, Size: c.size}
 	found, err := c.find(ctx, e, o)
 	if err != nil {
 		return err
 	}
-	if err := cli.SaveReport(c.report, 0o644, func(w io.Writer) error { return page.Write(w, e, o, found) }); err != nil {
+	if err := cli.SaveOutput("--report", c.report, 0o644, func(w io.Writer) error { return page.Write(w, e, o, found) }); err != nil {
 		return err
 	}
 	if c.format == cli.JSON {

@@ -5,10 +5,9 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
-	"path"
-	"slices"
+	"testing/fstest"
 	"time"
 
 	"github.com/opencontainers/go-digest"
@@ -39,39 +38,13 @@ func (a archive) addJSON(media string, v any) (ocispec.Descriptor, error) {
 // pack returns the files, by name, as a tar archive: root's, readable and executable for all,
 // written in 1970. Directories that lead to them come first.
 func pack(files archive) ([]byte, error) {
+	tree := fstest.MapFS{}
+	for name, data := range files {
+		tree[name] = &fstest.MapFile{Data: data, Mode: 0o555, ModTime: time.Unix(0, 0)}
+	}
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
-	write := func(h *tar.Header, data []byte) error {
-		h.Format, h.ModTime = tar.FormatUSTAR, time.Unix(0, 0)
-		if err := w.WriteHeader(h); err != nil {
-			return fmt.Errorf("packing %s: %w", h.Name, err)
-		}
-		if _, err := w.Write(data); err != nil {
-			return fmt.Errorf("packing %s: %w", h.Name, err)
-		}
-		return nil
-	}
-	made := map[string]bool{".": true}
-	var lead func(dir string) error
-	lead = func(dir string) error {
-		if made[dir] {
-			return nil
-		}
-		made[dir] = true
-		if err := lead(path.Dir(dir)); err != nil {
-			return err
-		}
-		return write(&tar.Header{Typeflag: tar.TypeDir, Name: dir + "/", Mode: 0o755}, nil)
-	}
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := lead(path.Dir(name)); err != nil {
-			return nil, err
-		}
-		if err := write(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o555, Size: int64(len(files[name]))}, files[name]); err != nil {
-			return nil, err
-		}
-	}
-	if err := w.Close(); err != nil {
+	if err := errors.Join(w.AddFS(tree), w.Close()); err != nil {
 		return nil, fmt.Errorf("packing: %w", err)
 	}
 	return b.Bytes(), nil

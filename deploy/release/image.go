@@ -100,14 +100,14 @@ func follow(dockerfile []byte, files fs.FS, args map[string]string, c *dockerspe
 				return nil, fmt.Errorf("line %d: %w", line, err)
 			}
 		}
-		if err := obey(command, files, layer, c); err != nil {
+		if err := apply(command, files, layer, c); err != nil {
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
 	}
 	return pack(layer)
 }
 
-func obey(command instructions.Command, files fs.FS, layer archive, c *dockerspec.DockerOCIImageConfig) error {
+func apply(command instructions.Command, files fs.FS, layer archive, c *dockerspec.DockerOCIImageConfig) error {
 	switch v := command.(type) {
 	case *instructions.CopyCommand:
 		if v.From != "" || v.Chmod != "" || v.Link || v.Chown != "" && v.Chown != "0:0" || len(v.SourcePaths) != 1 || len(v.SourceContents) != 0 || !strings.HasPrefix(v.DestPath, "/") || strings.HasSuffix(v.DestPath, "/") {

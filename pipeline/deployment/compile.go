@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -22,13 +24,13 @@ import (
 type Deployment struct {
 	Config  Config                // with its defaults filled in
 	Budget  budgets.Budget        // that every user has
-	Metrics []CompiledMetric      // in the order of the configuration, each before its coverage
+	Metrics []CompiledMetric      // in the order of the configuration, each before its coverage and its share of counted events
 	Events  schemas.EventIdentity // what records are taken for
 	Sums    Sums                  // the events whose values must be kept one by one
 }
 
-// CompiledMetric is a metric, or a metric's coverage, with everything that was
-// computed for it.
+// CompiledMetric is a metric, a metric's coverage, or its share of counted events, with everything
+// that was computed for it.
 type CompiledMetric struct {
 	Spec   schemas.MetricSpec   // its definition
 	Digest [32]byte             // of Spec
@@ -59,6 +61,9 @@ func Compile(cfg Config) (*Deployment, error) {
 		}
 		d.Metrics = append(d.Metrics, compiled...)
 	}
+	if err := checkKept(d); err != nil {
+		return nil, err
+	}
 	specs := d.Specs()
 	if d.Config.Events.Format.Filters = schemas.Filters(specs); len(d.Config.Events.Format.Filters) > maxFilters {
 		return nil, Invalid("metrics", "they have %d different filters, and at most %d are possible: use one filter for several metrics, or two deployments", len(d.Config.Events.Format.Filters), maxFilters)
@@ -72,6 +77,20 @@ func Compile(cfg Config) (*Deployment, error) {
 	d.Sums = sumsOf(specs)
 	_, err = spend.NewRules(d.Budget, cfg.Keys.UserHash.Reveal(), specs, cfg.Shards, cfg.ReleaseShards, cfg.LedgerSlots)
 	return d, err
+}
+
+// checkKept refuses shares of counted events that keep whole budgets: with explicit caps, nothing
+// else divides them.
+func checkKept(d *Deployment) error {
+	if keptOf(d).Cmp(accountUnits(d.Budget.Mu2)) < 0 {
+		return nil
+	}
+	for i := range d.Config.Metrics {
+		if m := &d.Config.Metrics[i]; m.Counted != nil {
+			return Invalid("metrics."+m.Name+".counted", "the last_at_least windows of all metrics keep more for it than a user's whole budget: lower counted.share, %v, or last_at_least, %d, or raise ladder.sigma", m.Counted.Share, m.LastAtLeast)
+		}
+	}
+	return nil
 }
 
 // setBudget takes δ_keys from δ, also where no metric has private keys yet: a change
@@ -164,7 +183,7 @@ func checkFormat(d *Deployment) (err error) {
 	return nil
 }
 
-// compileMetric computes a metric and, after it, its coverage.
+// compileMetric computes a metric and, after it, its coverage and its share of counted events.
 func compileMetric(d *Deployment, m *Metric, a allotment) ([]CompiledMetric, error) {
 	t := d.Config.Time
 	spec := schemas.MetricSpec{
@@ -185,18 +204,44 @@ func compileMetric(d *Deployment, m *Metric, a allotment) ([]CompiledMetric, err
 	if pair := metrickind.Of(m.Kind).Pair; err == nil && pair != nil {
 		counted.Second, err = secondSpec(spec, pair)
 	}
-	if err != nil || m.Coverage == nil {
-		return []CompiledMetric{counted}, err
+	if err != nil {
+		return nil, err
 	}
-	target := m.Coverage.Target
-	cover := spec
-	cover.Name, cover.Kind, cover.Filter, cover.Of = coverageName(m.Name), metrickind.Covering().Name, "", m.Name
-	cover.MaxKeysPerUser, cover.MaxEventsPerKey, cover.Min, cover.Max = 1, 1, 0, 0
-	cover.LadderKind, cover.LadderFactor, cover.First, cover.Top = "adaptive", 2, a.coverageFirst, a.coverageTop
-	cover.Relative, cover.Absolute, cover.Confidence = target.Relative, target.Absolute, target.Confidence
-	cover.KeyMode, cover.KeysFrom, cover.PublicKeys, cover.DeltaKey = KeysPublic, "", [][]byte{{}}, units.Delta{}
-	covering, err := compileSpec(cover)
-	return []CompiledMetric{counted, covering}, err
+	all := []CompiledMetric{counted}
+	for _, beside := range besideMetric(m, spec, a) {
+		compiled, err := compileSpec(beside)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, compiled)
+	}
+	return all, nil
+}
+
+// besideMetric returns the definitions of a metric's coverage and of its share of counted events,
+// as far as it has them.
+func besideMetric(m *Metric, spec schemas.MetricSpec, a allotment) (all []schemas.MetricSpec) {
+	derived := spec
+	derived.Of, derived.MaxKeysPerUser, derived.MaxEventsPerKey, derived.Min, derived.Max = m.Name, 1, 1, 0, 0
+	derived.LadderKind, derived.LadderFactor = "adaptive", 2
+	derived.KeyMode, derived.KeysFrom, derived.DeltaKey = KeysPublic, "", units.Delta{}
+	if m.Coverage != nil {
+		cover, target := derived, m.Coverage.Target
+		cover.Name, cover.Kind, cover.Filter, cover.PublicKeys = coverageName(m.Name), metrickind.Covering().Name, "", [][]byte{{}}
+		cover.First, cover.Top = a.coverageFirst, a.coverageTop
+		cover.Relative, cover.Absolute, cover.Confidence = target.Relative, target.Absolute, target.Confidence
+		all = append(all, cover)
+	}
+	if m.Counted != nil {
+		share, target := derived, m.Counted.Target
+		share.Name, share.Kind, share.MaxKeysPerUser, share.MaxEventsPerKey = countedName(m.Name), metrickind.Sharing().Name, 2, uint32(m.Counted.MaxEvents)
+		share.Max = int64(m.LastAtLeast)
+		share.PublicKeys = [][]byte{[]byte(metrickind.EventsCounted), []byte(metrickind.EventsLeftOut)}
+		share.First, share.Top = a.countedFirst, a.countedTop
+		share.Relative, share.Absolute, share.Confidence = target.Relative, target.Absolute, target.Confidence
+		all = append(all, share)
+	}
+	return all
 }
 
 // secondSpec returns the definition of the second components of a metric's counts.
@@ -224,6 +269,9 @@ var leastSecond = units.Precision{Lo: 1 << 10}
 // coverageName returns the name under which a metric's coverage is released.
 func coverageName(metric string) string { return metrickind.Covering().Beside(metric) }
 
+// countedName returns the name under which a metric's share of counted events is released.
+func countedName(metric string) string { return metrickind.Sharing().Beside(metric) }
+
 func compileSpec(spec schemas.MetricSpec) (CompiledMetric, error) {
 	plan, err := release.PlanOf(&spec)
 	if err != nil {
@@ -245,6 +293,12 @@ func (d *Deployment) Specs() []schemas.MetricSpec {
 		}
 	}
 	return specs
+}
+
+// FirstWindow returns when a deployment begins that is to begin at a time: where the window of the
+// least slide begins that holds it. UTC.
+func FirstWindow(d *Deployment, start time.Time) time.Time {
+	return time.UnixMilli(wallclock.Of(d.Config.Time.WindowZone).Truncate(start.UnixMilli(), LeastSlide(d))).UTC()
 }
 
 // LeastSlide returns the least slide of all metrics, in milliseconds.

@@ -3,6 +3,7 @@ package deployment
 import (
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -130,6 +131,9 @@ type Time struct {
 	Lateness, Skew, Slack, IdleGrace time.Duration
 	// NoFuture turns the test for events of the future off: for files.
 	NoFuture bool
+	// WindowZone is the time zone by whose clock windows and budget periods begin, such as
+	// Europe/Zurich: see package wallclock. "" is UTC.
+	WindowZone string
 }
 
 // Values of Time.Trust.
@@ -145,7 +149,8 @@ type Metric struct {
 	Filter string        // takes the events for which it is true; "": all
 	Window time.Duration // size, whole milliseconds
 	// Slide is the distance between the starts of windows, which lie on multiples of
-	// it since the Unix epoch: Window is a multiple of it, at most 100 times.
+	// it since the Unix epoch, by the clock of Time.WindowZone: Window is a multiple of it, at
+	// most 100 times.
 	// Default: Window.
 	Slide time.Duration
 	Keys  Keys
@@ -155,6 +160,9 @@ type Metric struct {
 	// Coverage, when set, releases beside the metric how many users were
 	// admitted to each window.
 	Coverage *Coverage
+	// Counted, when set, releases beside the metric which share of its events is counted in each
+	// window.
+	Counted *Counted
 	// MaxKeysPerUser and MaxEventsPerKey bound what one user can contribute to
 	// one window; defaults 1 and 1. Noise does not depend on them.
 	MaxKeysPerUser, MaxEventsPerKey int
@@ -184,6 +192,21 @@ type Coverage struct {
 	// Share is the part of the metric's budget for a window that coverage
 	// takes; default 0.05.
 	Share float64
+}
+
+// Counted is how many events of a metric's window are counted, and how many are left out,
+// also those of users whose budget is spent: a metric of its own that is called
+// <metric>.counted, with the keys counted and left_out. It has admissions of its own. Half of its
+// part of the budget is for the windows of LastAtLeast. The other half is kept in every account
+// for after the user can pay for no other metric.
+type Counted struct {
+	Target noisereduction.Target // default: a relative error of 0.05
+	// Share is the part of the metric's budget that it takes; default 0.05.
+	Share float64
+	// MaxEvents bounds how many events of a user in a window it looks at, over all keys;
+	// default: MaxKeysPerUser times MaxEventsPerKey, at most 2³⁰. A user who has more counts with
+	// MaxEvents events, in the same ratio.
+	MaxEvents int
 }
 
 // Values of Keys.Mode.
@@ -233,6 +256,9 @@ type SecretKeys struct {
 }
 
 func (c Config) withDefaults() Config {
+	if zone, err := wallclock.Load(c.Time.WindowZone); zone == nil && err == nil {
+		c.Time.WindowZone = "" // one name of UTC
+	}
 	def(&c.Deployment, "tollgate")
 	def(&c.Privacy.Accountant, "gdp")
 	def(&c.Time.Trust, TrustBroker)
@@ -273,6 +299,13 @@ func (c Config) withDefaults() Config {
 			}
 			def(&c.Target, m.Target)
 			m.Coverage = &c
+		}
+		if m.Counted != nil {
+			c := *m.Counted
+			def(&c.Share, 0.05)
+			def(&c.MaxEvents, min(m.MaxEventsPerKey, maxBound/max(m.MaxKeysPerUser, 1))*m.MaxKeysPerUser)
+			def(&c.Target, noisereduction.Target{Relative: 0.05, Confidence: m.Target.Confidence})
+			m.Counted = &c
 		}
 		if m.LastAtLeast == 0 && m.Ladder.Sigma == 0 && c.Privacy.Period > 0 && m.Slide > 0 {
 			m.LastAtLeast = overlapping(c.Privacy.Period, m.Window, m.Slide)

@@ -24,7 +24,8 @@ type Figures struct {
 	MeetableFrom, Threshold float64
 	// Windows is how many windows a whole budget pays for at most, for a user who uses the bounds
 	// to the full and contributes to no other metric: last_at_least, where the metric is the only
-	// one and has no ladder.sigma. 0 for a coverage, which lasts as long as its metric.
+	// one and has no ladder.sigma. 0 for a coverage and a share of counted events, which
+	// last as long as their metric.
 	Windows uint64
 }
 
@@ -48,23 +49,34 @@ func FiguresOf(b budgets.Budget, metrics []schemas.MetricSpec) ([]Figures, error
 			f.MeetableFrom = math.NaN()
 		}
 		if !metrickind.Of(m.Kind).Derived {
-			coverage := new(big.Int)
+			beside, kept := new(big.Int), new(big.Int)
 			if schemas.IsCovered(metrics, i) {
-				coverage = charge(big.NewInt(1), metrics[i+1].Top)
+				beside = charge(big.NewInt(1), metrics[i+1].Top)
 			}
-			f.Windows = windowsAlone(b, m, coverage)
+			for j := range metrics {
+				kept.Add(kept, KeptFor(&metrics[j]))
+				if metrickind.Of(metrics[j].Kind).Share && metrics[j].Of == m.Name {
+					beside.Add(beside, worstOfShare(&metrics[j]))
+				}
+			}
+			f.Windows = windowsAlone(b, m, beside, kept)
 		}
 		all = append(all, f)
 	}
 	return all, nil
 }
 
-// windowsAlone divides a whole budget, in B² and in δ, by what a window costs a user. coverage is
-// the part of that which goes to the metric's coverage, in account units.
-func windowsAlone(b budgets.Budget, m *schemas.MetricSpec, coverage *big.Int) uint64 {
+// windowsAlone divides a whole budget, in B² and in δ, by what a window costs a user. beside is the
+// part of that which goes to the metric's coverage and to its share of counted events, and kept is
+// what all shares keep of the budget, in account units.
+func windowsAlone(b budgets.Budget, m *schemas.MetricSpec, beside, kept *big.Int) uint64 {
 	worst := worstOfKey(metrickind.Of(m.Kind), m.Bounds(), m.Top)
-	worst.Mul(worst, big.NewInt(int64(m.MaxKeysPerUser))).Add(worst, coverage)
-	windows := worst.Div(accountUnits(b.Mu2), worst)
+	worst.Mul(worst, big.NewInt(int64(m.MaxKeysPerUser))).Add(worst, beside)
+	have := accountUnits(b.Mu2)
+	if have.Sub(have, kept); have.Sign() < 0 {
+		return 0
+	}
+	windows := worst.Div(have, worst)
 	if !m.DeltaKey.IsZero() {
 		perWindow := new(big.Int).Mul(m.DeltaKey.Big(), big.NewInt(int64(m.MaxKeysPerUser)))
 		windows = least(windows, perWindow.Div(b.Keys.Big(), perWindow))

@@ -3,6 +3,8 @@ package deployment
 import (
 	"math/big"
 
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
@@ -19,16 +21,23 @@ type Lifetime struct {
 }
 
 // Lifetimes returns a Lifetime for each of Deployment.Metrics. Coverage is admitted
-// together with the metric that it covers, and lasts as long.
+// together with the metric that it covers, and lasts as long. What is kept of every account for a
+// share of counted events pays for last_at_least windows.
 func Lifetimes(d *Deployment) []Lifetime {
 	out := make([]Lifetime, 0, len(d.Metrics))
 	for i := range d.Config.Metrics {
 		m := &d.Config.Metrics[i]
 		top := len(out)
-		l := Lifetime{Windows: affordable(d, m, worstOf(d, m, top), &d.Metrics[top]), UpTo: m.Ladder.Sigma > 0 && len(d.Config.Metrics) > 1}
+		l := Lifetime{Windows: windowsAlone(d.Budget, &d.Metrics[top].Spec, besideOf(d, m, top), keptOf(d)), UpTo: m.Ladder.Sigma > 0 && len(d.Config.Metrics) > 1}
+		if m.LastAtLeast > 0 {
+			l.Windows = min(l.Windows, uint64(m.LastAtLeast))
+		}
 		out = append(out, l)
 		if m.Coverage != nil {
 			out = append(out, l)
+		}
+		if m.Counted != nil {
+			out = append(out, Lifetime{Windows: uint64(m.LastAtLeast)})
 		}
 	}
 	return out
@@ -41,38 +50,52 @@ func LastAtLeastFits(d *Deployment) bool {
 	sum, at := new(big.Int), 0
 	for i := range d.Config.Metrics {
 		m := &d.Config.Metrics[i]
-		windows := worstOf(d, m, at)
+		windows := m.worst(d.Metrics[at].Spec.Top, besideOf(d, m, at))
 		sum.Add(sum, windows.Mul(windows, big.NewInt(int64(m.LastAtLeast))))
-		at++
-		if m.Coverage != nil {
-			at++
-		}
+		at += 1 + len(besideMetric(m, d.Metrics[at].Spec, allotment{}))
 	}
+	sum.Add(sum, keptOf(d))
 	return sum.Cmp(accountUnits(d.Budget.Mu2)) <= 0
 }
 
-// worstOf returns the most that a window of the metric, with its coverage, can cost a
-// user, in account units. at is the index of the metric in d.Metrics.
-func worstOf(d *Deployment, m *Metric, at int) *big.Int {
-	coverage := new(big.Int)
+// besideOf returns the most that the coverage and the share of counted events of a metric take in
+// a window, in account units. at is the index of the metric in d.Metrics.
+func besideOf(d *Deployment, m *Metric, at int) *big.Int {
+	sum := new(big.Int)
 	if m.Coverage != nil {
-		coverage = charge(big.NewInt(1), d.Metrics[at+1].Spec.Top)
+		at++
+		sum.Add(sum, charge(big.NewInt(1), d.Metrics[at].Spec.Top))
 	}
-	return m.worst(d.Metrics[at].Spec.Top, coverage)
+	if m.Counted != nil {
+		sum.Add(sum, worstOfShare(&d.Metrics[at+1].Spec))
+	}
+	return sum
 }
 
-// affordable returns how many windows that cost worst an account pays for, in B² and in
-// δ, and no more than were asked for.
-func affordable(d *Deployment, m *Metric, worst *big.Int, compiled *CompiledMetric) uint64 {
-	windows := new(big.Int).Div(accountUnits(d.Budget.Mu2), worst)
-	if m.Keys.Mode == KeysPrivate {
-		perWindow := new(big.Int).Mul(compiled.Spec.DeltaKey.Big(), big.NewInt(int64(m.MaxKeysPerUser)))
-		windows = least(windows, perWindow.Div(d.Budget.Keys.Big(), perWindow))
+// keptOf returns the part of every account that shares of counted events keep, in account units.
+func keptOf(d *Deployment) *big.Int {
+	kept := new(big.Int)
+	for i := range d.Metrics {
+		kept.Add(kept, KeptFor(&d.Metrics[i].Spec))
 	}
-	if m.LastAtLeast > 0 {
-		windows = least(windows, big.NewInt(int64(m.LastAtLeast)))
+	return kept
+}
+
+// KeptFor returns the part of every account that is kept for a metric, in account units: 0 for all
+// but shares of counted events.
+func KeptFor(m *schemas.MetricSpec) *big.Int {
+	if !metrickind.Of(m.Kind).Share {
+		return new(big.Int)
 	}
-	return windows.Uint64()
+	worst := worstOfShare(m)
+	return worst.Mul(worst, big.NewInt(m.Max))
+}
+
+// worstOfShare returns what one window costs a user at most. The user's two contributions add up to
+// the bound at most, and each of the two charges is rounded up.
+func worstOfShare(m *schemas.MetricSpec) *big.Int {
+	worst := charge(squareOf(int64(m.MaxEventsPerKey)), m.Top)
+	return worst.Add(worst, big.NewInt(1))
 }
 
 func accountUnits(m units.Mu2) *big.Int { return new(big.Int).SetUint64(uint64(m)) }

@@ -22,6 +22,8 @@ type allotment struct {
 	deltaKey   units.Delta
 	// of the metric's coverage; zero without one
 	coverageFirst, coverageTop units.Precision
+	// of the metric's share of counted events; zero without one
+	countedFirst, countedTop units.Precision
 }
 
 // split divides B² and δ_keys over the metrics: what explicit caps take for their own
@@ -50,7 +52,9 @@ func split(metrics []Metric, b budgets.Budget) ([]allotment, error) {
 		if err != nil {
 			return nil, Invalid("metrics."+m.Name+".ladder.sigma", "%v", err)
 		}
-		taken := m.worst(top, besideCap(m, top))
+		coverage, counted := besideCap(m, top)
+		taken := m.worst(top, coverage)
+		taken.Add(taken, counted)
 		rest.Sub(rest, new(big.Rat).SetInt(taken.Mul(taken, big.NewInt(int64(m.LastAtLeast)))))
 	}
 	if byShare > 0 && rest.Sign() <= 0 {
@@ -111,16 +115,19 @@ func (m *Metric) bounds() metrickind.Bounds {
 
 func (m *Metric) square() *big.Int { return squareOf(m.contribution()) }
 
-// besideCap is what coverage costs in one window beside an explicit cap, in
-// account units: the coverage's share of both.
-func besideCap(m *Metric, top units.Precision) *big.Int {
-	if m.Coverage == nil {
-		return new(big.Int)
+// besideCap is what coverage, and the share of counted events, cost for each window of
+// last_at_least beside an explicit cap, in account units: their shares of all three.
+func besideCap(m *Metric, top units.Precision) (coverage, counted *big.Int) {
+	covers, counts := new(big.Rat), new(big.Rat)
+	if m.Coverage != nil {
+		covers.SetFloat64(m.Coverage.Share)
 	}
-	worst := new(big.Rat).SetInt(m.worst(top, new(big.Int)))
-	share := new(big.Rat).SetFloat64(m.Coverage.Share)
-	worst.Mul(worst, share)
-	return floorDiv(worst.Quo(worst, share.Sub(big.NewRat(1, 1), share)), big.NewInt(1))
+	if m.Counted != nil {
+		counts.SetFloat64(m.Counted.Share)
+	}
+	all := new(big.Rat).SetInt(m.worst(top, new(big.Int)))
+	all.Quo(all, new(big.Rat).Sub(big.NewRat(1, 1), new(big.Rat).Add(covers, counts)))
+	return floorDiv(covers.Mul(covers, all), big.NewInt(1)), floorDiv(counts.Mul(counts, all), big.NewInt(1))
 }
 
 // share is a metric's part of B² and of δ_keys.
@@ -178,6 +185,7 @@ func allot(m *Metric, rest *big.Rat, s share, b budgets.Budget) (allotment, erro
 	switch {
 	case most > 0:
 		return a, Invalid(bad.Field, "%s. With last_at_least: %d or less it works", bad.Reason, most)
+	case bad.Field == "metrics."+m.Name+".counted": // which names a remedy of its own
 	case m.Ladder.Sigma == 0 && m.Ladder.FirstSigma == 0 && m.Ladder.ExpectedMax == 0:
 		return a, Invalid("metrics."+m.Name+".max_events_per_key", "even one window would have no precision left: lower max_keys_per_user and max_events_per_key, or raise privacy.epsilon")
 	}
@@ -207,14 +215,14 @@ func atLeastText(v float64) string {
 func allotted(m *Metric, rest *big.Rat, s share, b budgets.Budget) (allotment, error) {
 	var a allotment
 	var err error
-	var coverage *big.Int // account units
+	var coverage, counted *big.Int // account units
 	if m.Ladder.Sigma > 0 {
 		if a.top, err = units.PrecisionFromSigma(m.Ladder.Sigma); err == nil {
-			coverage = besideCap(m, a.top)
+			coverage, counted = besideCap(m, a.top)
 		}
 	} else {
 		var top *big.Int
-		top, coverage = sharedTop(m, new(big.Rat).Mul(rest, s.budget))
+		top, coverage, counted = sharedTop(m, new(big.Rat).Mul(rest, s.budget))
 		a.top, err = units.PrecisionFromBig(top)
 	}
 	if err != nil || a.top.IsZero() {
@@ -234,6 +242,11 @@ func allotted(m *Metric, rest *big.Rat, s share, b budgets.Budget) (allotment, e
 			return a, err
 		}
 	}
+	if m.Counted != nil {
+		if err := a.count(m, counted); err != nil {
+			return a, err
+		}
+	}
 	if m.Keys.Mode == KeysPrivate {
 		keys := new(big.Rat).Mul(new(big.Rat).SetInt(b.Keys.Big()), s.keys)
 		over := new(big.Int).Mul(big.NewInt(int64(m.LastAtLeast)), big.NewInt(int64(m.MaxKeysPerUser)))
@@ -246,21 +259,27 @@ func allotted(m *Metric, rest *big.Rat, s share, b budgets.Budget) (allotment, e
 }
 
 // sharedTop returns u_top from a metric's part of B², with the account units of its
-// coverage in one window. Each of the K charges of a window is rounded up on its
-// own, so the part is divided into whole account units first:
+// coverage and of its share of counted events for one window. Each of the K charges of a window is
+// rounded up on its own, so the part is divided into whole account units first:
 // ⌈C²·u_top·2^-40⌉ ≤ ⌊rest/K⌋, where K counts each component. Dividing once by N·K·C² would leave
 // the last window short of some units.
-func sharedTop(m *Metric, part *big.Rat) (top, coverage *big.Int) {
+func sharedTop(m *Metric, part *big.Rat) (top, coverage, counted *big.Int) {
 	window := floorDiv(part, big.NewInt(int64(m.LastAtLeast)))
-	coverage = new(big.Int)
-	if m.Coverage != nil {
-		share := new(big.Rat).SetFloat64(m.Coverage.Share)
-		coverage = floorDiv(share.Mul(share, new(big.Rat).SetInt(window)), big.NewInt(1))
+	of := func(share float64) *big.Int {
+		r := new(big.Rat).SetFloat64(share)
+		return floorDiv(r.Mul(r, new(big.Rat).SetInt(window)), big.NewInt(1))
 	}
-	window.Sub(window, coverage)
+	coverage, counted = new(big.Int), new(big.Int)
+	if m.Coverage != nil {
+		coverage = of(m.Coverage.Share)
+	}
+	if m.Counted != nil {
+		counted = of(m.Counted.Share)
+	}
+	window.Sub(window, coverage).Sub(window, counted)
 	window.Div(window, big.NewInt(int64(m.MaxKeysPerUser)*components(m.Kind)))
 	window.Mul(window, twoTo40)
-	return window.Div(window, m.square()), coverage
+	return window.Div(window, m.square()), coverage, counted
 }
 
 // components returns how many components a count of a kind has. All cost a user the same at most.
@@ -292,6 +311,29 @@ func (a *allotment) cover(m *Metric, part *big.Int, b budgets.Budget) error {
 	}
 	return nil
 }
+
+// count sets the ladder of a metric's share of counted events. Half of part is for the window, the
+// other half is kept, so that the worst case of a window, ⌈C²·u_top·2^-40⌉ + 1, is at most half of
+// it.
+func (a *allotment) count(m *Metric, part *big.Int) error {
+	field := "metrics." + m.Name + ".counted"
+	top := new(big.Int).Rsh(part, 1)
+	top.Sub(top, big.NewInt(1)).Lsh(top, 40)
+	top.Quo(top, squareOf(int64(m.Counted.MaxEvents)))
+	err := errNoPrecision
+	if top.BitLen() > 24 && top.Sign() > 0 {
+		a.countedTop, err = units.PrecisionFromBig(top)
+	}
+	if err == nil {
+		a.countedFirst, err = units.PrecisionFromBig(new(big.Int).Rsh(top, 24))
+	}
+	if err != nil {
+		return Invalid(field, "its share, %v, leaves no precision for %d events of a user in a window: lower counted.max_events, raise counted.share (the default is 0.05), or raise privacy.epsilon", m.Counted.Share, m.Counted.MaxEvents)
+	}
+	return nil
+}
+
+var errNoPrecision = errors.New("no precision is left")
 
 func floorDiv(r *big.Rat, by *big.Int) *big.Int {
 	return new(big.Int).Div(r.Num(), new(big.Int).Mul(r.Denom(), by))

@@ -2,11 +2,14 @@ package deployment
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/formats/spelling"
+	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -59,13 +62,7 @@ func (c *Config) check() error {
 	case len(c.Metrics) == 0:
 		return Invalid("metrics", "no metric is configured")
 	}
-	if err := c.checkTimes(); err != nil {
-		return err
-	}
-	if err := c.Kafka.Check(); err != nil {
-		return err
-	}
-	if err := c.checkTopics(); err != nil {
+	if err := cmp.Or(c.checkTimes(), c.Kafka.Check(), c.checkTopics()); err != nil {
 		return err
 	}
 	names := map[string]bool{}
@@ -93,11 +90,35 @@ func (c *Config) checkTimes() error {
 			return Invalid(t.field, "%s is out of range: it must be whole milliseconds from 0s to 366d, for example 1m", short(t.d))
 		}
 	}
+	if _, err := wallclock.Load(c.Time.WindowZone); err != nil {
+		return Invalid("time.window_zone", "%q: %v", c.Time.WindowZone, err)
+	}
+	if err := c.checkDays(); err != nil {
+		return err
+	}
 	if g := c.Outputs.PublishEvery; g < 0 || g%time.Millisecond != 0 || g > time.Hour {
 		return Invalid("outputs.publish_every", "%s is out of range: it must be whole milliseconds up to 1h, for example 1m; leave it out for at once", short(g))
 	}
 	if p := c.Privacy.Period; p < 0 || p%time.Millisecond != 0 {
 		return Invalid("privacy.period", "%s is out of range: it must be whole milliseconds, for example 720h (30 days); leave it out for a budget for life", short(p))
+	}
+	return nil
+}
+
+// checkDays refuses windows and periods in a time zone that are not of whole days: an hour of the
+// night in which clocks are set may have two hours, or none.
+func (c *Config) checkDays() error {
+	const day = 24 * time.Hour
+	if c.Time.WindowZone == "" {
+		return nil
+	}
+	if c.Privacy.Period%day != 0 {
+		return Invalid("privacy.period", "%s is no number of days, and with time.window_zone it must be: take a multiple of 24h, or leave out time.window_zone", short(c.Privacy.Period))
+	}
+	for i := range c.Metrics {
+		if m := &c.Metrics[i]; m.Window%day != 0 || m.Slide%day != 0 {
+			return Invalid("metrics."+m.Name+".window", "windows of %s with a slide of %s are not of whole days, and with time.window_zone they must be: take multiples of 24h, or leave out time.window_zone", short(m.Window), short(m.Slide))
+		}
 	}
 	return nil
 }
@@ -145,7 +166,7 @@ func topicName(name string) bool {
 func (c *Config) checkCounts() error {
 	o := &c.Outputs
 	if formats := schemas.CountsFormats(); !slices.Contains(formats, string(o.CountsFormat)) {
-		return Invalid("outputs.counts_format", "%q must be %s", o.CountsFormat, metrickind.Listed(formats, " or "))
+		return Invalid("outputs.counts_format", "%q must be %s", o.CountsFormat, spelling.List(formats, " or "))
 	}
 	switch avro := o.CountsFormat == schemas.CountsAvro; {
 	case avro && o.Registry == nil:
@@ -207,7 +228,7 @@ func (m *Metric) check() error {
 	case schemas.ValidateMetricName(m.Name) != nil:
 		return Invalid("metrics.name", "%q: %v, for example views", m.Name, schemas.ErrMetricName)
 	case !slices.Contains(kinds, m.Kind):
-		return Invalid(at("kind"), "%q must be %s", m.Kind, metrickind.Listed(kinds, " or "))
+		return Invalid(at("kind"), "%q must be %s", m.Kind, spelling.List(kinds, " or "))
 	case m.Window < time.Millisecond || m.Window%time.Millisecond != 0:
 		return Invalid(at("window.size"), "%s is out of range: it must be whole milliseconds, at least 1ms, for example 1h", short(m.Window))
 	case m.Slide < time.Millisecond || m.Slide%time.Millisecond != 0 || m.Window%m.Slide != 0 || m.Window/m.Slide > maxPerSize:
@@ -237,7 +258,36 @@ func (m *Metric) check() error {
 	if c := m.Coverage; c != nil && !(c.Share > 0 && c.Share < 1) {
 		return Invalid(at("coverage.share"), "%v is out of range: it must be above 0 and below 1, for example 0.05", c.Share)
 	}
+	if err := m.checkCounted(); err != nil {
+		return err
+	}
 	return m.checkKeys()
+}
+
+// checkCounted looks at the share of counted events.
+func (m *Metric) checkCounted() error {
+	c := m.Counted
+	if c == nil {
+		return nil
+	}
+	at := func(field string) string { return "metrics." + m.Name + ".counted" + field }
+	beside := 0.0
+	if m.Coverage != nil {
+		beside = m.Coverage.Share
+	}
+	switch {
+	case !(c.Share > 0 && c.Share < 1):
+		return Invalid(at(".share"), "%v is out of range: it must be above 0 and below 1, for example 0.05", c.Share)
+	case !(c.Share+beside < 1):
+		return Invalid(at(".share"), "%v and coverage.share, %v, leave nothing of the metric's budget: they must add up to less than 1, for example 0.05 each", c.Share, beside)
+	case c.MaxEvents < 1 || c.MaxEvents > maxBound:
+		return Invalid(at(".max_events"), outside, c.MaxEvents, 1, maxBound)
+	case m.LastAtLeast == 0:
+		return Invalid("metrics."+m.Name+".last_at_least", "it is missing: counted needs it, to keep a part of every budget; for example 168")
+	case m.LastAtLeast > maxBound:
+		return Invalid("metrics."+m.Name+".last_at_least", "%d is out of range: with counted it must be at most %d", m.LastAtLeast, maxBound)
+	}
+	return nil
 }
 
 // checkValues looks at the bounds of values, and at what they and the kind rule out.
@@ -252,7 +302,7 @@ func (m *Metric) checkValues() error {
 	case kind.Values && m.Min == 0 && m.Max == 0:
 		return Invalid(at("bounds.max"), "a %s needs min and max, to which every value is clamped, for example min: 0, max: 100", kind.Texts.Label)
 	case m.Max > most || m.Min < -most:
-		return Invalid(at("bounds"), "max_events_per_key (%d) times the greatest value is above 2^36, which no account can be charged for: with this max_events_per_key values can go from %d to %d; choose a coarser unit, or a max_events_per_key of 1", m.MaxEventsPerKey, -most, most)
+		return Invalid(at("bounds"), "max_events_per_key (%d) times the greatest value is above 2^36, which no account can be charged for: with this max_events_per_key values can go from %d to %d; %s", m.MaxEventsPerKey, -most, most, m.coarser())
 	}
 	if kind.Pair != nil {
 		return m.checkPair(kind)
@@ -261,6 +311,14 @@ func (m *Metric) checkValues() error {
 		return Invalid(at("target.relative"), "a %s that can be negative has no relative error; give an absolute target, or a min of 0 or more", kind.Texts.Label)
 	}
 	return m.checkPrivate(kind)
+}
+
+// coarser says what makes the contribution of a user and key smaller.
+func (m *Metric) coarser() string {
+	if m.MaxEventsPerKey == 1 {
+		return "choose a coarser unit"
+	}
+	return "choose a coarser unit, or a max_events_per_key of 1"
 }
 
 // checkPair looks at the bounds and the target of a kind with two components.
@@ -272,7 +330,7 @@ func (m *Metric) checkPair(kind metrickind.Kind) error {
 	case m.Min == m.Max:
 		return Invalid(at("bounds.max"), "a %s needs a min below max, to which every value is clamped, for example min: 0, max: 100", kind.Texts.Label)
 	case m.Max-m.Min > most:
-		return Invalid(at("bounds"), "max_events_per_key (%d) times max − min is above 2^35, which no account can be charged for: max may be %d above min; choose a coarser unit, or a max_events_per_key of 1", m.MaxEventsPerKey, most)
+		return Invalid(at("bounds"), "max_events_per_key (%d) times max − min is above 2^35, which no account can be charged for: max may be %d above min; %s", m.MaxEventsPerKey, most, m.coarser())
 	case wanted && aim == 0:
 		return Invalid(at("target.relative"), "a %s that can be 0 has no relative error: give an absolute target, in the unit of the values, for example absolute: %v, or a min above 0", kind.Texts.Label, twentieth)
 	case wanted && (noisereduction.Target{Relative: aim, Confidence: 0.95}).Check() != nil:
@@ -300,6 +358,9 @@ func (c *Config) checkTogether() error {
 		slides = append(slides, m.Slide.Milliseconds())
 		if m.Coverage != nil && byName[coverageName(m.Name)] != nil {
 			return Invalid("metrics."+m.Name+".coverage", "it is released as %q, which is the name of another metric: rename one of them", coverageName(m.Name))
+		}
+		if m.Counted != nil && byName[countedName(m.Name)] != nil {
+			return Invalid("metrics."+m.Name+".counted", "it is released as %q, which is the name of another metric: rename one of them", countedName(m.Name))
 		}
 		if pair := metrickind.Of(m.Kind).Pair; pair != nil {
 			if name := metrickind.Of(pair.Component).Beside(m.Name); byName[name] != nil {

@@ -1,6 +1,7 @@
 package flink
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 )
@@ -25,9 +26,7 @@ func (f *failure) cause() string {
 		text = text[at+len("\nCaused by: "):]
 	}
 	text, _, _ = strings.Cut(text, "\n")
-	if text == "" {
-		text = f.Name
-	}
+	text = cmp.Or(text, f.Name)
 	if cutOff.MatchString(text) {
 		text = "a worker's process ended or lost its connection without an error, perhaps because it was killed or ran out of memory: read the logs of its TaskManager and its machine (" + text + ")"
 	}

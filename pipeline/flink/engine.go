@@ -63,9 +63,7 @@ func Check(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	err = waitForSlots(ctx, o.Logger, func() error {
 		limited, cancel := context.WithTimeout(ctx, answerLimit)
 		defer cancel()
@@ -88,9 +86,7 @@ func Check(ctx context.Context, o Options) error {
 // ended. A job that its JobManager has lost is submitted again. Errors: those of Check, ErrSlots,
 // ErrClasses, *JobError, what job.Failing returns, or the cause of ctx.
 func Engine(o Options) func(ctx context.Context, p *beam.Pipeline, job pipeline.Job) error {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.Away = cmp.Or(o.Away, time.Minute)
 	return func(ctx context.Context, p *beam.Pipeline, job pipeline.Job) error {
 		c, err := newClient(o.URL)

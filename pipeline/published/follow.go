@@ -42,7 +42,7 @@ type Options struct {
 	// been handed out.
 	OnAnswer func(current bool)
 	// Logger, if given, receives that no broker answers, which broker cannot be reached, and when
-	// it can be again.
+	// it can be again; and that the newest values are on another topic than the configured one.
 	Logger *slog.Logger
 }
 
@@ -71,20 +71,15 @@ const pollWait = 250 * time.Millisecond
 
 func follow(ctx context.Context, d *deployment.Deployment, o Options, fn func(Turn) error) error {
 	log := o.Logger
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	if err := watch.AwaitBroker(ctx, &d.Config.Kafka, watch.ForEver, log); err != nil {
-		return err
-	}
+	log = cmp.Or(log, slog.New(slog.DiscardHandler))
 	cfg, err := connect.Config(&d.Config.Kafka, nil)
 	if err != nil {
 		return err
 	}
 	cfg.RetryFor = watch.ForEver // reading what a run has published does not decide when the run ends
-	client, err := kafkalog.Dial(ctx, cfg)
+	client, err := watch.AwaitBroker(ctx, cfg, watch.ForEver, log)
 	if err != nil {
-		return fmt.Errorf("connecting to Kafka: %w", err)
+		return err
 	}
 	defer client.Close()
 	defer watchBrokers(ctx, client, log)()
@@ -96,7 +91,7 @@ func follow(ctx context.Context, d *deployment.Deployment, o Options, fn func(Tu
 		}
 		from = &now
 	}
-	f := follower{client: client, counts: d.Config.Outputs.Counts, turns: d.Config.Outputs.Turns, fn: fn, onAnswer: o.OnAnswer, together: int64(o.Together),
+	f := follower{client: client, counts: d.Config.Outputs.Counts, turns: d.Config.Outputs.Turns, fn: fn, onAnswer: o.OnAnswer, together: int64(o.Together), log: log,
 		done: from.Turn, ends: from.Ends, next: make([]int64, d.Config.ReleaseShards)}
 	copy(f.next, from.Counts)
 	return f.follow(ctx)
@@ -117,6 +112,18 @@ func watchBrokers(ctx context.Context, client *kafkalog.Client, log *slog.Logger
 	}
 }
 
+// answered reports that the turns topic has answered, and says once that it speaks of values on
+// another topic.
+func (f *follower) answered(current bool) {
+	if current && f.elsewhere != "" && !f.warned {
+		f.warned = true
+		f.log.Warn(fmt.Sprintf("topic %s says that the newest values are on topic %s, and outputs.counts names %s, whose values appear once a run writes there: if that is the wrong topic, correct outputs.counts", f.turns, f.elsewhere, f.counts))
+	}
+	if f.onAnswer != nil {
+		f.onAnswer(current)
+	}
+}
+
 // follower reads a turn from counts once its end is on the turns topic.
 type follower struct {
 	client        *kafkalog.Client
@@ -124,6 +131,9 @@ type follower struct {
 	fn            func(Turn) error
 	onAnswer      func(current bool)
 	together      int64
+	log           *slog.Logger
+	elsewhere     string  // the topic that the newest end names, where that is not counts
+	warned        bool    // of elsewhere
 	done          uint64  // the last turn that was handed out
 	ends          int64   // offset of the next end of a turn
 	next          []int64 // offset of the next value, by partition of counts
@@ -141,8 +151,8 @@ func (f *follower) follow(ctx context.Context) error {
 			if err := f.readEnds(ctx, &fetched[i]); err != nil {
 				return err
 			}
-			if f.onAnswer != nil && fetched[i].Err == nil {
-				f.onAnswer(f.ends >= fetched[i].LastStable)
+			if fetched[i].Err == nil {
+				f.answered(f.ends >= fetched[i].LastStable)
 			}
 		}
 	}
@@ -165,8 +175,14 @@ func (f *follower) readEnds(ctx context.Context, g *kafkalog.Fetched) error {
 		if r.Offset < f.ends {
 			continue
 		}
-		if end, err := schemas.DecodeTurnEnd(r.Value); err == nil && end.Counts == f.counts {
-			ends = append(ends, end) // neither foreign nor of values on another topic
+		end, err := schemas.DecodeTurnEnd(r.Value)
+		switch {
+		case err != nil: // foreign
+		case end.Counts != f.counts:
+			f.elsewhere = end.Counts
+		default:
+			f.elsewhere = ""
+			ends = append(ends, end)
 		}
 	}
 	for {

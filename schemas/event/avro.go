@@ -134,12 +134,12 @@ func (a *avroSource) find(record []byte) error {
 	r := &a.r
 	r.Open(body)
 	d.timed = false
-	d.raw[fieldKey] = nil
+	clear(d.raw)
 	if !a.project(r, p, 0) || r.At != len(body) {
 		return d.fail(ClassUndecodable, "")
 	}
 	for i, class := range a.class {
-		if class != "" {
+		if class != "" && !d.lacksUser(i, class) {
 			return d.fail(class, fieldNames[i])
 		}
 	}

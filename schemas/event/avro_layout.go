@@ -26,9 +26,9 @@ func (a *avroSource) place(field int, registry string) string {
 	case a.bare == nil:
 		return a.d.inUnit(field, fmt.Sprintf("path %q%s%q", a.d.fields[field], byRegistry, registry))
 	case at >= 0:
-		return a.bare.layoutUpTo(func(n *avroNode) bool { return slices.Contains(n.filters, at) }, false)
+		return a.bare.layoutUpTo(func(n *avroNode) bool { return slices.Contains(n.filters, at) }, "", false)
 	}
-	return a.bare.layoutUpTo(func(n *avroNode) bool { return slices.Contains(n.numbers, field) }, field == fieldTime)
+	return a.bare.layoutUpTo(func(n *avroNode) bool { return slices.Contains(n.numbers, field) }, a.d.textTimes(), field == fieldTime)
 }
 
 func (a *avroSource) members(registry string) string {
@@ -53,6 +53,7 @@ func OtherRegistry(was, is string) bool {
 // documentation nor defaults, aliases and the names of types.
 type avroLayout struct {
 	text  strings.Builder
+	texts string // how texts are read as times
 	named map[avroRecordUse]int
 }
 
@@ -70,8 +71,8 @@ func (l *avroLayout) digest() string {
 // layoutUpTo returns the digest of the layout of a record up to the field that is looked for. What
 // stands after the field does not move it, and what stands in another branch of a union is absent
 // when the field is present.
-func (n *avroNode) layoutUpTo(is func(*avroNode) bool, unit bool) string {
-	var l avroLayout
+func (n *avroNode) layoutUpTo(is func(*avroNode) bool, texts string, unit bool) string {
+	l := avroLayout{texts: texts}
 	l.upTo(n, is, unit)
 	return l.digest()
 }
@@ -82,7 +83,7 @@ func (l *avroLayout) upTo(n *avroNode, is func(*avroNode) bool, unit bool) {
 		l.text.WriteByte('@')
 		l.whole(n.typ, true)
 		if unit {
-			l.text.WriteString(" in " + n.unit)
+			l.text.WriteString(" in " + n.unit + l.texts)
 		}
 	case n.typ.Kind == avro.Union:
 		l.text.WriteString("union(")

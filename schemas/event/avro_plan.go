@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tollgate-dp/tollgate/internal/formats/avro"
+	"github.com/tollgate-dp/tollgate/internal/formats/spelling"
 )
 
 // avroNode is a part of a writer schema in which a field is looked for. Parts without a node are
@@ -28,7 +29,7 @@ type avroLoss struct {
 // avroTarget is a field that is looked for below a type.
 type avroTarget struct {
 	number int
-	path   []string
+	path   []step
 }
 
 // planner compiles the fields that are looked for against a writer schema.
@@ -71,6 +72,13 @@ const mostListed = 20
 // lacks says that a record has no such field, and which fields it has.
 func lacks(record *avro.Type, name string) string {
 	text := fmt.Sprintf("the schema's %s has no field %q", record, name)
+	var names []string
+	for _, f := range record.Fields {
+		names = append(names, f.Name)
+	}
+	if meant := spelling.Nearest(names, name); meant != "" {
+		text += fmt.Sprintf(" (did you mean %q?)", meant)
+	}
 	for i, f := range record.Fields {
 		switch {
 		case i == mostListed:
@@ -129,7 +137,7 @@ func (p *planner) build(t *avro.Type, targets []avroTarget) *avroNode {
 		case t.Kind == avro.Null:
 			p.lose(n, w.number, ClassNullField, "it is always null")
 		case len(w.path) > 0:
-			p.lose(n, w.number, ClassWrongType, fmt.Sprintf("the schema has no %q within a value of type %s", w.path[0], t))
+			p.lose(n, w.number, ClassWrongType, fmt.Sprintf("the schema has no %v within a value of type %s", w.path[0], t))
 		default:
 			p.leaf(n, w.number)
 		}
@@ -145,7 +153,11 @@ func (p *planner) buildRecord(n *avroNode, targets []avroTarget) {
 			p.lose(n, w.number, ClassWrongType, fmt.Sprintf("the schema has a %s there, which has fields of its own", n.typ))
 			continue
 		}
-		below[w.path[0]] = append(below[w.path[0]], avroTarget{number: w.number, path: w.path[1:]})
+		if w.path[0].item >= 0 {
+			p.lose(n, w.number, ClassWrongType, fmt.Sprintf("the schema has a %s there, and an item of a list is asked for", n.typ))
+			continue
+		}
+		below[w.path[0].name] = append(below[w.path[0].name], avroTarget{number: w.number, path: w.path[1:]})
 	}
 	for i, f := range n.typ.Fields {
 		if below[f.Name] != nil {
@@ -154,8 +166,8 @@ func (p *planner) buildRecord(n *avroNode, targets []avroTarget) {
 		}
 	}
 	for _, w := range targets {
-		if len(w.path) > 0 && below[w.path[0]] != nil {
-			p.lose(n, w.number, ClassMissingField, lacks(n.typ, w.path[0]))
+		if len(w.path) > 0 && w.path[0].item < 0 && below[w.path[0].name] != nil {
+			p.lose(n, w.number, ClassMissingField, lacks(n.typ, w.path[0].name))
 		}
 	}
 }
@@ -186,7 +198,7 @@ func suits(t *avro.Type, number int) error {
 		fieldUser:  {avro.String, avro.Bytes, avro.Int, avro.Long, avro.Fixed},
 		fieldKey:   {avro.String, avro.Int, avro.Long, avro.Boolean, avro.Enum},
 		fieldValue: {avro.Int, avro.Long},
-	}[number]
+	}[kindOf(number)]
 	names := ""
 	for _, k := range may {
 		if k == t.Kind {
@@ -221,16 +233,16 @@ func timeUnit(t *avro.Type, unit string) (string, error) {
 	}
 	switch t.Kind {
 	case avro.String:
-		if unit != "rfc3339" {
-			return "", fmt.Errorf("it is a string: set the time unit to rfc3339 (--time-unit, or events.time_unit)")
+		if unit != "rfc3339" && unit != TimeText {
+			return "", fmt.Errorf("it is a string: set the time unit to rfc3339 or text (--time-unit, or events.time_unit)")
 		}
 		return unit, nil
 	case avro.Int, avro.Long, avro.Double:
 		if unit == "" {
 			return "", errNoUnit
 		}
-		if unit == "rfc3339" {
-			return "", fmt.Errorf("it is a %s, but RFC 3339 is text: set the time unit to s, ms or us", t)
+		if unit == "rfc3339" || unit == TimeText {
+			return "", fmt.Errorf("it is a %s, but the time unit is of texts: set the time unit to s, ms or us", t)
 		}
 		return unit, nil
 	}

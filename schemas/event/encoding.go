@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/internal/formats/spelling"
 )
 
 // The names of the formats, for tests and for code that writes events itself. Other code that ships
@@ -45,9 +45,9 @@ type Encoding struct {
 	Begins string
 	// line reports whether a line can be a record; nil for rows and in containers.
 	line func(line []byte) bool
-	// Instead says what lines are that were meant to be of this format and are not, and what to do;
-	// "", or a nil func, if nothing can be said.
-	Instead func(lines [][]byte) string
+	// Spread reports whether the records of a file that begins with head do not have a line each;
+	// nil where all files have a record in each line, or are containers.
+	Spread func(head []byte) bool
 
 	compile func(d *Decoder, f *Format) (records, error)
 }
@@ -83,8 +83,8 @@ var encodings = [...]Encoding{
 	},
 	{
 		Name: JSONL, Record: "one object", Members: memberPaths,
-		Endings: []string{".jsonl", ".ndjson", ".json"}, Begins: "a JSON object in each line",
-		line: isObject, Instead: insteadOfObjects, compile: compileObjects,
+		Endings: []string{".jsonl", ".ndjson", ".json"}, Begins: "a JSON object",
+		line: isObject, Spread: spreadObjects, compile: compileObjects,
 	},
 	{
 		Name: Avro, Record: "one record, by `schema` or `registry`", SchemaFile: ".avsc",
@@ -126,7 +126,7 @@ func Names(is func(Encoding) bool) (names []string) {
 
 // Listed returns Names as text: "a, b or c" where before is " or ".
 func Listed(is func(Encoding) bool, before string) string {
-	return metrickind.Listed(Names(is), before)
+	return spelling.List(Names(is), before)
 }
 
 // Known reports whether it is an entry of the table.

@@ -37,10 +37,10 @@ func TestEveryFormatHasAnEntryOfItsOwn(t *testing.T) {
 }
 
 func TestNamesOfMembersArePaths(t *testing.T) {
-	const record = `{"a.b":1,"c\\d":{"e":2}}`
+	const record = `{"a.b":1,"c\\d":{"e":2},"f[":[{"g":1},2]}`
 	names := EncodingOf(JSONL).Members([]byte(record))
 	slices.Sort(names)
-	if want := []string{`a\.b`, `c\\d`}; !slices.Equal(names, want) {
+	if want := []string{`a\.b`, `c\\d.e`, `f\[[0].g`}; !slices.Equal(names, want) {
 		t.Fatalf("got %q, want %q", names, want)
 	}
 	f := Format{Format: JSONL, User: names[0], Time: names[0], TimeUnit: "s"}

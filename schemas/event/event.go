@@ -2,9 +2,11 @@ package event
 
 import (
 	"context"
+	"time"
 	"unicode/utf8"
 
 	"github.com/tollgate-dp/tollgate/internal/hooks/poison"
+	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event/filter"
 )
@@ -66,8 +68,8 @@ type Format struct {
 	// string, an int, a long, a boolean or an enum.
 	User, Key, Time string
 	// TimeUnit is "s", "ms", "us" (numbers since 1970 in JSON's grammar, fractions allowed, or
-	// strings of such; in Avro an int, a long or a double) or "rfc3339" (as time.Time.UnmarshalText
-	// reads it). In Avro "" takes the unit from the logical type: timestamp-millis or
+	// strings of such; in Avro an int, a long or a double), "rfc3339" (as time.Time.UnmarshalText
+	// reads it) or "text". In Avro "" takes the unit from the logical type: timestamp-millis or
 	// timestamp-micros.
 	TimeUnit string
 	// MaxRecordBytes bounds a record; 0 is DefaultMaxRecordBytes.
@@ -81,12 +83,28 @@ type Format struct {
 	// record. Without it a record begins with the id of a schema in the registry that WithSchemas
 	// names.
 	Schema string `json:",omitempty"`
+	// MoreKeys names further fields of the key, at most MaxKeyParts with Key: an event's key is
+	// then JoinKey of all of them.
+	MoreKeys []string `json:",omitempty"`
+	// TimeLayout is how times of the unit "text" are written, in the language of strptime; ""
+	// stands for the usual layouts. TimeZone is the zone of times of this unit that do not say
+	// their own, by its name in the IANA database; "" is UTC.
+	TimeLayout string `json:",omitempty"`
+	TimeZone   string `json:",omitempty"`
+	// WallZone is a zone: an event's time is then what its clock shows, as if that were UTC (see
+	// package wallclock). "" is UTC. It is for files that are counted in local days; a deployment
+	// has Time.WindowZone instead.
+	WallZone string `json:",omitempty"`
+	// NoUser is NoUserEach if a record whose user field is absent, null or empty is an event of a
+	// user of its own; "" if it is a broken record.
+	NoUser string `json:",omitempty"`
 }
 
 // Event is a decoded event.
 type Event struct {
 	// User and Key are valid until the next Decode with the same decoder, and no longer than the
-	// record's bytes are.
+	// record's bytes are. User is empty only if Format.NoUser is NoUserEach and the record has no
+	// user: the user of the event is then its position.
 	User, Key []byte
 	Millis    int64 // event time, floor of milliseconds since 1970
 	Value     int64 // 0 if Format names no value field
@@ -101,20 +119,36 @@ const (
 	fieldKey
 	fieldTime
 	fieldValue
-	fieldCount
+	fieldMoreKeys
+	fieldCount = fieldMoreKeys + MaxKeyParts - 1
 )
 
-var fieldNames = [fieldCount]string{"user", "key", "time", "value"}
+var fieldNames = [fieldCount]string{"user", "key", "time", "value", "key", "key", "key"}
+
+// kindOf returns the number of the first field that holds what a field holds.
+func kindOf(number int) int {
+	if number >= fieldMoreKeys {
+		return fieldKey
+	}
+	return number
+}
 
 // Decoder decodes events of one format. Not for concurrent use.
 type Decoder struct {
 	max      int
 	encoding Encoding
 	unit     string
-	fields   [fieldCount]string // their names in Format; "" is not looked for
-	filter   *filter.Set        // nil without filters
-	texts    internedTexts      // of filters' values
-	records  records            // of the format
+	layout   timeLayout     // of the unit "text"; nil: the usual ones
+	zone     *time.Location // of such times; nil: UTC
+	clock    *wallclock.Clock
+	// writtenAs is the text of layout.
+	writtenAs string
+	fields    [fieldCount]string // their names in Format; "" is not looked for
+	keys      int                // how many of them the key has
+	unnamed   bool               // records without a user are events
+	filter    *filter.Set        // nil without filters
+	texts     internedTexts      // of filters' values
+	records   records            // of the format
 
 	ctx       context.Context
 	schemas   SchemaSource                  // nil: of the records' schemas none is asked for
@@ -122,6 +156,8 @@ type Decoder struct {
 
 	raw     [][]byte           // scratch of Decode: the fields' bytes, by number
 	unquote [fieldCount][]byte // scratch: unescaped and rendered values
+	wall    wallClock          // scratch
+	label   []byte             // scratch: a key of several parts
 	row     []byte             // scratch: unescaped fields of a row, or names of members
 	timed   bool               // scratch: the time of a record is a number, and stands in millis
 	millis  int64
@@ -144,9 +180,9 @@ func (d *Decoder) Decode(value []byte, ev *Event) error {
 	if err := d.records.find(value); err != nil {
 		return err
 	}
-	user, key := d.raw[fieldUser], d.raw[fieldKey]
+	user, key := d.raw[fieldUser], d.joinedKey()
 	switch {
-	case len(user) == 0:
+	case len(user) == 0 && !d.unnamed:
 		return d.fail(ClassEmptyUser, "user")
 	case len(user) > schemas.MaxUserBytes:
 		return d.fail(ClassUserTooLong, "user")
@@ -157,7 +193,7 @@ func (d *Decoder) Decode(value []byte, ev *Event) error {
 	}
 	ms, ok := d.millis, true
 	if !d.timed {
-		ms, ok = parseTime(d.raw[fieldTime], d.unit)
+		ms, ok = d.parseTime(d.raw[fieldTime])
 	}
 	if !ok || ms < minMillis || ms > maxMillis {
 		return d.fail(ClassBadTimestamp, "time")
@@ -175,6 +211,7 @@ func (d *Decoder) giveBack() {
 		poison.Bytes(d.unquote[i])
 	}
 	poison.Bytes(d.row)
+	poison.Bytes(d.label)
 }
 
 // passes evaluates all filters for the record that was decoded last.

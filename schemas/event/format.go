@@ -1,18 +1,22 @@
 package event
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/formats/spelling"
+	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/schemas/event/filter"
 )
 
 // FormatError says what is impossible in a Format.
 type FormatError struct {
-	// Field says where: "format", "columns", "user", "key", "time", "time_unit", "value",
-	// "max_record_bytes", "filters[2]" or "schema".
+	// Field says where: "format", "columns", "user", "no_user", "key", "time", "time_unit",
+	// "value", "max_record_bytes", "filters[2]" or "schema".
 	Field  string
 	Reason string
 }
@@ -92,16 +96,34 @@ func (f Format) NeverEqual(text string) string {
 	return ""
 }
 
+// Fields returns the names of the fields that hold user, key, time and value.
+func (f Format) Fields() []string {
+	all := append([]string{f.User, f.Key, f.Time, f.Value}, f.MoreKeys...)
+	return slices.DeleteFunc(all, func(name string) bool { return name == "" })
+}
+
+// FieldsOf returns the names of the fields that hold what Error.Field names.
+func (f Format) FieldsOf(field string) []string {
+	names := map[string][]string{"user": {f.User}, "key": append([]string{f.Key}, f.MoreKeys...), "time": {f.Time}, "value": {f.Value}}[field]
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
+}
+
 func (f Format) compile(options []Option) (*Decoder, error) {
-	d := &Decoder{max: f.MaxRecordBytes, encoding: EncodingOf(f.Format), unit: f.TimeUnit,
-		fields: [fieldCount]string{f.User, f.Key, f.Time, f.Value}, errs: make(map[Error]*Error)}
-	if d.max == 0 {
-		d.max = DefaultMaxRecordBytes
-	}
+	d := &Decoder{max: f.MaxRecordBytes, encoding: EncodingOf(f.Format), unit: f.TimeUnit, writtenAs: f.TimeLayout,
+		fields: [fieldCount]string{f.User, f.Key, f.Time, f.Value}, keys: 1 + len(f.MoreKeys), unnamed: f.NoUser == NoUserEach, errs: make(map[Error]*Error)}
+	d.max = cmp.Or(d.max, DefaultMaxRecordBytes)
 	err := f.checkNames(d.encoding)
 	if err != nil {
 		return nil, err
 	}
+	if _, err := wallclock.Load(f.WallZone); err != nil {
+		return nil, badFormat("wall_zone", "%q: %v", f.WallZone, err)
+	}
+	d.clock = wallclock.Of(f.WallZone)
+	if d.layout, d.zone, err = f.compileTimes(); err != nil {
+		return nil, err
+	}
+	copy(d.fields[fieldMoreKeys:], f.MoreKeys)
 	if err = d.compileFilters(f.Filters); err != nil {
 		return nil, err
 	}
@@ -113,6 +135,24 @@ func (f Format) compile(options []Option) (*Decoder, error) {
 		return nil, err
 	}
 	return d, nil
+}
+
+// compileTimes returns how texts are read as times.
+func (f *Format) compileTimes() (layout timeLayout, zone *time.Location, err error) {
+	for _, only := range [...]struct{ field, value string }{{"time_layout", f.TimeLayout}, {"time_zone", f.TimeZone}} {
+		if only.value != "" && f.TimeUnit != TimeText {
+			return nil, nil, badFormat(only.field, "it is only used with time unit %s, and the time unit is %q", TimeText, f.TimeUnit)
+		}
+	}
+	if f.TimeLayout != "" {
+		if layout, err = parseLayout(f.TimeLayout); err != nil {
+			return nil, nil, badFormat("time_layout", "%q: %v", f.TimeLayout, err)
+		}
+	}
+	if zone, err = wallclock.Load(f.TimeZone); err != nil {
+		return nil, nil, badFormat("time_zone", "%q: %v", f.TimeZone, err)
+	}
+	return layout, zone, nil
 }
 
 func (d *Decoder) compileFilters(texts []string) error {
@@ -142,28 +182,33 @@ func (f Format) checkNames(e Encoding) error {
 	case !e.Known():
 		return badFormat("format", "%q: must be %s", f.Format, Listed(Encoding.Known, " or "))
 	case f.TimeUnit == "" && !e.Schemas():
-		return badFormat("time_unit", "it is missing: how are times written? s, ms or us (since 1970), or rfc3339")
+		return badFormat("time_unit", "it is missing: how are times written? s, ms or us (since 1970), rfc3339, or text in another layout")
 	case f.MaxRecordBytes < 0:
 		return badFormat("max_record_bytes", "%d: must be positive", f.MaxRecordBytes)
 	case f.User == "":
 		return badFormat("user", "no user field is named")
+	case f.NoUser != "" && f.NoUser != NoUserEach:
+		return badFormat("no_user", "%q: must be %s, or empty for broken records", f.NoUser, NoUserEach)
 	case f.Time == "":
 		return badFormat("time", "no time field is named")
 	case f.Schema != "" && !e.Schemas():
 		return badFormat("schema", "a schema is for the format %s, this is %s", Listed(Encoding.Schemas, " or "), f.Format)
 	}
-	units, empty := []string{"s", "ms", "us", "rfc3339"}, ""
+	if err := f.checkKeys(); err != nil {
+		return err
+	}
+	units, empty := TimeUnits(), ""
 	if e.Schemas() {
 		units, empty = append(units, ""), ", or empty for that of the logical type"
 	}
 	if !slices.Contains(units, f.TimeUnit) {
-		return badFormat("time_unit", "%q: must be s, ms, us or rfc3339%s", f.TimeUnit, empty)
+		return badFormat("time_unit", "%q: must be %s%s", f.TimeUnit, spelling.List(TimeUnits(), " or "), empty)
 	}
 	return nil
 }
 
 // paths parses the names of the fields.
-func (d *Decoder) paths() (paths [fieldCount][]string, err error) {
+func (d *Decoder) paths() (paths [fieldCount][]step, err error) {
 	for i, text := range d.fields {
 		if text == "" {
 			continue

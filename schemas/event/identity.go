@@ -18,13 +18,16 @@ func (f Format) Identity(registry string) (schemas.EventIdentity, error) {
 		return schemas.EventIdentity{}, err
 	}
 	var id schemas.EventIdentity
-	for i, to := range [fieldCount]*string{&id.User, &id.Key, &id.Time, &id.Value} {
+	for i, to := range [...]*string{&id.User, &id.Key, &id.Time, &id.Value} {
 		if d.fields[i] != "" {
 			*to = d.records.place(i, registry)
 		}
 	}
-	if f.Key == "" {
-		id.Key = "no key"
+	if d.unnamed {
+		id.User += unnamedPlace
+	}
+	if id.Key = "no key"; f.Key != "" {
+		id.Key = d.placeOfKey(registry)
 	}
 	for _, text := range f.Filters {
 		id.Filters = append(id.Filters, d.identityOfFilter(text, registry))
@@ -39,9 +42,23 @@ func (f Format) Identity(registry string) (schemas.EventIdentity, error) {
 // inUnit adds the unit of the time to where it is found.
 func (d *Decoder) inUnit(field int, found string) string {
 	if field == fieldTime {
-		found += fmt.Sprintf(" in %q", d.unit)
+		found += fmt.Sprintf(" in %q", d.unit) + d.textTimes()
 	}
 	return found
+}
+
+// textTimes says how texts are read as times, beside the unit.
+func (d *Decoder) textTimes() (how string) {
+	if d.writtenAs != "" {
+		how += fmt.Sprintf(" as %q", d.writtenAs)
+	}
+	if d.clock != nil {
+		how += fmt.Sprintf(" by the clock of %q", d.clock)
+	}
+	if d.zone != nil {
+		how += fmt.Sprintf(" at %q", d.zone)
+	}
+	return how
 }
 
 // identityOfFilter returns how the fields that a filter names are found.

@@ -1,15 +1,18 @@
 package event
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
 // jsonNode is a member that is looked for, or the whole object.
 type jsonNode struct {
-	name    string
+	step
 	numbers []int // the fields that it is, by number
 	members []*jsonNode
 }
@@ -34,23 +37,23 @@ func compileObjects(d *Decoder, _ *Format) (records, error) {
 		}
 	}
 	for i, name := range names {
-		o.tree.plant([]string{name}, fieldCount+i)
+		o.tree.plant([]step{member(name)}, fieldCount+i)
 	}
 	return o, nil
 }
 
-func (n *jsonNode) plant(path []string, number int) {
+func (n *jsonNode) plant(path []step, number int) {
 	if len(path) == 0 {
 		n.numbers = append(n.numbers, number)
 		return
 	}
 	for _, m := range n.members {
-		if m.name == path[0] {
+		if m.step == path[0] {
 			m.plant(path[1:], number)
 			return
 		}
 	}
-	m := &jsonNode{name: path[0]}
+	m := &jsonNode{step: path[0]}
 	n.members = append(n.members, m)
 	m.plant(path[1:], number)
 }
@@ -69,7 +72,7 @@ func (o *objects) find(record []byte) error {
 		if d.fields[i] == "" {
 			continue
 		}
-		if class := d.take(i, &o.found[i]); class != "" {
+		if class := d.take(i, &o.found[i]); class != "" && !d.lacksUser(i, class) {
 			return d.fail(class, fieldNames[i])
 		}
 	}
@@ -108,7 +111,7 @@ func (d *Decoder) take(i int, v *jsonValue) (class string) {
 			return ""
 		}
 		if i == fieldTime {
-			if d.unit == "rfc3339" {
+			if d.unit == "rfc3339" || d.unit == TimeText {
 				return ClassWrongType
 			}
 			d.raw[i] = v.raw
@@ -116,7 +119,7 @@ func (d *Decoder) take(i int, v *jsonValue) (class string) {
 		}
 		return d.takeInteger(i, v.raw)
 	case jsonTrue, jsonFalse:
-		if i == fieldKey {
+		if kindOf(i) == fieldKey {
 			d.raw[i] = v.raw
 			return ""
 		}
@@ -125,7 +128,7 @@ func (d *Decoder) take(i int, v *jsonValue) (class string) {
 }
 
 func loneSurrogateClass(field int) string {
-	switch field {
+	switch kindOf(field) {
 	case fieldKey:
 		return ClassBadKey
 	case fieldTime:
@@ -204,9 +207,48 @@ func (o *objects) scanMembers(s *jsonScanner, node *jsonNode, depth int) bool {
 	}
 }
 
+// scanItems reads a list as scanMembers reads an object.
+func (o *objects) scanItems(s *jsonScanner, node *jsonNode, depth int) bool {
+	if depth > maxJSONDepth {
+		return false
+	}
+	s.at++
+	s.space()
+	if s.byte(']') {
+		return true
+	}
+	for item := 0; ; item++ {
+		ok := false
+		if m := node.itemOf(item); m == nil {
+			_, ok = s.value(depth)
+		} else {
+			ok = o.scanMember(s, m, depth)
+		}
+		if !ok {
+			return false
+		}
+		s.space()
+		if s.byte(']') {
+			return true
+		}
+		if !s.byte(',') {
+			return false
+		}
+	}
+}
+
 func (n *jsonNode) member(name []byte) *jsonNode {
 	for _, m := range n.members {
-		if m.name == string(name) {
+		if m.item < 0 && m.name == string(name) {
+			return m
+		}
+	}
+	return nil
+}
+
+func (n *jsonNode) itemOf(item int) *jsonNode {
+	for _, m := range n.members {
+		if m.item == item {
 			return m
 		}
 	}
@@ -225,12 +267,16 @@ func (o *objects) scanMember(s *jsonScanner, m *jsonNode, depth int) bool {
 	s.space()
 	start := s.at
 	v, ok := jsonValue{kind: jsonNested}, false
-	if s.at < len(s.b) && s.b[s.at] == '{' {
-		m.spread(o.found, jsonValue{})
-		ok = o.scanMembers(s, m, depth+1)
+	if c := s.peek(); c == '{' || c == '[' {
+		m.begin(o.found, c == '[')
+		if c == '{' {
+			ok = o.scanMembers(s, m, depth+1)
+		} else {
+			ok = o.scanItems(s, m, depth+1)
+		}
 		v.raw = s.b[start:s.at]
 	} else if v, ok = s.value(depth); ok {
-		// A field below a value that is not an object is null if that is null, else of the wrong
+		// A field below a value that has no parts is null if that is null, else of the wrong
 		// type.
 		below := jsonValue{kind: jsonNested}
 		if v.kind == jsonNull {
@@ -242,6 +288,21 @@ func (o *objects) scanMember(s *jsonScanner, m *jsonNode, depth int) bool {
 		o.found[number] = v
 	}
 	return ok
+}
+
+// begin sets every field below a value, an object or a list: until they are found, those in such a
+// value are absent, and those in the other are of the wrong type.
+func (n *jsonNode) begin(found []jsonValue, list bool) {
+	for _, m := range n.members {
+		v := jsonValue{}
+		if (m.item >= 0) != list {
+			v.kind = jsonNested
+		}
+		for _, number := range m.numbers {
+			found[number] = v
+		}
+		m.spread(found, v)
+	}
 }
 
 // spread sets every field below a member.
@@ -263,34 +324,68 @@ func (o *objects) never(int, any) string { return "" }
 func (o *objects) common() string { return "" }
 
 func (o *objects) place(field int, _ string) string {
-	return o.d.inUnit(field, fmt.Sprintf("path %q of %s", o.d.fields[field], o.d.encoding.Name))
+	// An earlier version had no lists in paths, and so no escape for a bracket: a[0] was the name
+	// that is written a\[0] now. Such a path has the text that it had there, and one with items
+	// another one.
+	path, suffix := strings.ReplaceAll(o.d.fields[field], `\[`, `[`), ""
+	if hasItems(o.d.fields[field]) {
+		path, suffix = o.d.fields[field], " with items of lists"
+	}
+	return o.d.inUnit(field, fmt.Sprintf("path %q of %s%s", path, o.d.encoding.Name, suffix))
 }
 
 // members needs no names: the filter's text has them.
 func (o *objects) members(string) string { return "members of " + o.d.encoding.Name }
 
-// memberPaths returns the names of an object's members as paths; nil for a record that is not an
-// object.
+// Bounds of memberPaths.
+const (
+	maxPathDepth = 3
+	maxPaths     = 64
+)
+
+// memberPaths returns the paths to the values in an object, and in its objects and the first
+// items of its lists; nil for a record that is not an object.
 func memberPaths(record []byte) (paths []string) {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(record, &object) != nil {
 		return nil
 	}
-	for name := range object {
-		paths = append(paths, strings.NewReplacer(`\`, `\\`, `.`, `\.`).Replace(name))
+	var below func(path string, value json.RawMessage, depth int)
+	members := func(prefix string, object map[string]json.RawMessage, depth int) {
+		for _, name := range slices.Sorted(maps.Keys(object)) {
+			below(prefix+pathName.Replace(name), object[name], depth)
+		}
 	}
+	below = func(path string, value json.RawMessage, depth int) {
+		var object map[string]json.RawMessage
+		var list []json.RawMessage
+		switch {
+		case len(paths) == maxPaths:
+		case depth < maxPathDepth && value[0] == '{' && json.Unmarshal(value, &object) == nil:
+			members(path+".", object, depth+1)
+		case depth < maxPathDepth && value[0] == '[' && json.Unmarshal(value, &list) == nil:
+			if len(list) > 0 {
+				below(path+"[0]", list[0], depth+1)
+			}
+		default:
+			paths = append(paths, path)
+		}
+	}
+	members("", object, 1)
 	return paths
 }
 
 func isObject(line []byte) bool { return line[0] == '{' && json.Valid(line) }
 
-// insteadOfObjects knows what programs write as JSON that has no record in each line.
-func insteadOfObjects(lines [][]byte) string {
-	switch {
-	case len(lines) > 0 && lines[0][0] == '[':
-		return "an array of JSON: write one object in each line, for example with jq -c '.[]'"
-	case len(lines) > 1 && string(lines[0]) == "{":
-		return "an object of JSON that goes over several lines: write one object in each line, for example with jq -c ."
+// spreadObjects reports whether a text begins with an array of objects, or with an object that goes
+// over several lines, as programs that indent write it.
+func spreadObjects(head []byte) bool {
+	const space = " \t\r\n"
+	head = bytes.TrimLeft(head, space)
+	if rest, array := bytes.CutPrefix(head, []byte("[")); array {
+		rest = bytes.TrimLeft(rest, space)
+		return len(rest) == 0 || rest[0] == '{' || rest[0] == ']'
 	}
-	return ""
+	first, _, whole := bytes.Cut(head, []byte("\n"))
+	return whole && string(bytes.TrimRight(first, space)) == "{"
 }

@@ -48,6 +48,14 @@ func (s *jsonScanner) space() {
 	}
 }
 
+// peek returns the next byte; 0 at the end.
+func (s *jsonScanner) peek() byte {
+	if s.at < len(s.b) {
+		return s.b[s.at]
+	}
+	return 0
+}
+
 func (s *jsonScanner) byte(c byte) bool {
 	if s.at < len(s.b) && s.b[s.at] == c {
 		s.at++

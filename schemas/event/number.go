@@ -12,10 +12,6 @@ func parseInteger(b []byte) (int64, bool) {
 	if len(digits) == 0 || len(digits) > 1 && digits[0] == '0' {
 		return 0, false
 	}
-	limit := uint64(math.MaxInt64)
-	if negative {
-		limit++
-	}
 	var n uint64
 	for _, c := range digits {
 		if c < '0' || c > '9' || n > math.MaxUint64/10-1 {
@@ -23,13 +19,15 @@ func parseInteger(b []byte) (int64, bool) {
 		}
 		n = n*10 + uint64(c-'0')
 	}
-	if n > limit {
-		return 0, false
-	}
+	return signed(n, negative)
+}
+
+// signed returns n or −n, and whether it fits.
+func signed(n uint64, negative bool) (int64, bool) {
 	if negative {
-		return int64(-n), true
+		return int64(-n), n <= 1<<63
 	}
-	return int64(n), true
+	return int64(n), n <= math.MaxInt64
 }
 
 // parseWhole reads a number in JSON's grammar whose value is an integer, however it is written: 5,
@@ -38,46 +36,43 @@ func parseWhole(b []byte) (int64, bool) {
 	if n, ok := parseInteger(b); ok {
 		return n, true
 	}
+	n, negative, exact, ok := scaled(b, 0)
+	whole, fits := signed(n, negative)
+	return whole, ok && exact && fits
+}
+
+// scaled returns ⌊|x|·10^shift⌋ for a number x in JSON's grammar, and whether that is exact; ok is
+// false for another text, and for a result that does not fit.
+func scaled(b []byte, shift int) (n uint64, negative, exact, ok bool) {
 	whole, fraction, exponent, negative, ok := splitNumber(b)
 	if !ok {
-		return 0, false
+		return 0, false, false, false
 	}
-	// The digits are whole followed by fraction; the decimal point stands after the first point of
-	// them.
-	point := len(whole) + exponent
+	const most = math.MaxUint64/10 - 1
 	digits := len(whole) + len(fraction)
-	digit := func(i int) byte {
-		if i < len(whole) {
-			return whole[i] - '0'
-		}
-		return fraction[i-len(whole)] - '0'
-	}
-	limit := uint64(math.MaxInt64)
-	if negative {
-		limit++
-	}
-	var n uint64
+	point := len(whole) + exponent + shift // how many of the digits stand before the decimal point
+	exact = true
 	for i := range digits {
-		c := uint64(digit(i))
-		if i >= point {
-			if c != 0 {
-				return 0, false
-			}
-			continue
+		c := byte('0')
+		if i < len(whole) {
+			c = whole[i]
+		} else {
+			c = fraction[i-len(whole)]
 		}
-		if n > (limit-c)/10 {
-			return 0, false
+		switch {
+		case i >= point:
+			exact = exact && c == '0'
+		case n > most:
+			return 0, false, false, false
+		default:
+			n = n*10 + uint64(c-'0')
 		}
-		n = n*10 + c
 	}
 	for i := digits; i < point && n != 0; i++ {
-		if n > limit/10 {
-			return 0, false
+		if n > most {
+			return 0, false, false, false
 		}
 		n *= 10
 	}
-	if negative {
-		return int64(-n), true
-	}
-	return int64(n), true
+	return n, negative, exact, true
 }

@@ -2,38 +2,73 @@ package event
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 )
 
 // Errors of a field path.
 var (
 	errPathSegment = errors.New(`a name between its dots is empty (\. is a dot in a name)`)
-	errPathEscape  = errors.New("a backslash must stand before a dot or another backslash")
+	errPathEscape  = errors.New("a backslash must stand before a dot, a bracket or another backslash")
+	errPathItem    = errors.New(`a bracket begins the number of an item after a name, as in items[0].id (\[ is a bracket in a name)`)
 )
 
-// parsePath splits a field path at its dots: "user.id" is the member id of the record user. `\.` is
-// a dot within a name, `\\` a backslash.
-func parsePath(text string) ([]string, error) {
-	var path []string
+// step leads from a value to a part of it.
+type step struct {
+	name string // of a member
+	item int    // of a list, from 0; −1 for a member
+}
+
+func member(name string) step { return step{name, -1} }
+
+func (s step) String() string {
+	if s.item >= 0 {
+		return "[" + strconv.Itoa(s.item) + "]"
+	}
+	return strconv.Quote(s.name)
+}
+
+// parsePath splits a field path at its dots: "user.id" is the member id of the record user, and
+// "items[0]" the first item of the list items. `\.` is a dot within a name, `\[` a bracket, `\\` a
+// backslash.
+func parsePath(text string) ([]step, error) {
+	var path []step
 	var name strings.Builder
+	named := true // a name may begin or go on here
 	flush := func() bool {
-		path = append(path, name.String())
-		empty := name.Len() == 0
+		if named {
+			path = append(path, member(name.String()))
+		}
+		empty := named && name.Len() == 0
 		name.Reset()
 		return !empty
 	}
 	for i := 0; i < len(text); i++ {
-		switch c := text[i]; c {
-		case '\\':
-			i++
-			if i == len(text) || text[i] != '.' && text[i] != '\\' {
-				return nil, errPathEscape
-			}
-			name.WriteByte(text[i])
-		case '.':
+		switch c := text[i]; {
+		case c == '.':
 			if !flush() {
 				return nil, errPathSegment
 			}
+			named = true
+		case c == '[':
+			if !flush() {
+				return nil, errPathItem
+			}
+			digits := digitsAt([]byte(text[i+1:]))
+			end := i + 1 + digits
+			item, err := strconv.Atoi(text[i+1 : end])
+			if err != nil || end == len(text) || text[end] != ']' {
+				return nil, errPathItem
+			}
+			path, named, i = append(path, step{item: item}), false, end
+		case !named:
+			return nil, errPathItem
+		case c == '\\':
+			i++
+			if i == len(text) || strings.IndexByte(`.[\`, text[i]) < 0 {
+				return nil, errPathEscape
+			}
+			name.WriteByte(text[i])
 		default:
 			name.WriteByte(c)
 		}
@@ -43,3 +78,17 @@ func parsePath(text string) ([]string, error) {
 	}
 	return path, nil
 }
+
+// hasItems reports whether a path, which is one, leads into a list.
+func hasItems(text string) bool {
+	path, err := parsePath(text)
+	for _, s := range path {
+		if s.item >= 0 {
+			return err == nil
+		}
+	}
+	return false
+}
+
+// pathName writes the name of a member as it stands in a path.
+var pathName = strings.NewReplacer(`\`, `\\`, `.`, `\.`, `[`, `\[`)

@@ -15,14 +15,17 @@ import (
 )
 
 func TestPathsAreSplitAtDots(t *testing.T) {
-	for text, want := range map[string][]string{
-		"a": {"a"}, "a.b.c": {"a", "b", "c"}, `a\.b.c`: {"a.b", "c"}, `a\\.b`: {`a\`, "b"}, "a b": {"a b"}, "é.é": {"é", "é"},
+	item := func(n int) step { return step{item: n} }
+	for text, want := range map[string][]step{
+		"a": {member("a")}, "a.b.c": {member("a"), member("b"), member("c")}, `a\.b.c`: {member("a.b"), member("c")}, `a\\.b`: {member(`a\`), member("b")},
+		"a b": {member("a b")}, "é.é": {member("é"), member("é")}, "a[0]": {member("a"), item(0)}, "a[12][3].b": {member("a"), item(12), item(3), member("b")},
+		`a\[0]`: {member("a[0]")}, "a]": {member("a]")},
 	} {
 		if got, err := parsePath(text); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %q, %v, want %q", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", ".", "a.", ".a", "a..b", `a\`, `a\b`} {
+	for _, text := range []string{"", ".", "a.", ".a", "a..b", `a\`, `a\b`, "[0]", "a[", "a[]", "a[0", "a[0]b", "a[-1]", "a[x]", "a.[0]", "a[0].", "a[0]..b", "a[99999999999999999999]"} {
 		if got, err := parsePath(text); err == nil {
 			t.Errorf("%q: %q", text, got)
 		}
@@ -31,6 +34,32 @@ func TestPathsAreSplitAtDots(t *testing.T) {
 		var bad *FormatError
 		if err := f.Check(); text != "" && (!errors.As(err, &bad) || bad.Field != "key") {
 			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// A name with a bracket is the field that it was when paths had no lists, and so no escape for it:
+// a deployment that began with a[0] goes on with a\[0], and not with the item that a[0] is now.
+func TestRuleANameWithABracketIsTheFieldThatItWas(t *testing.T) {
+	place := func(path string) string {
+		f := jsonFormat("s")
+		f.User = path
+		id, err := f.Identity("")
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		return id.User
+	}
+	for path, want := range map[string]string{
+		`a.b`: `path "a.b" of jsonl`, `a\[0]`: `path "a[0]" of jsonl`, `a\.b.c\[x`: `path "a\\.b.c[x" of jsonl`, `a\\\[0]`: `path "a\\\\[0]" of jsonl`,
+	} {
+		if got := place(path); got != want {
+			t.Errorf("%s is %s, and was %s", path, got, want)
+		}
+	}
+	for item, name := range map[string]string{`a[0]`: `a\[0]`, `a\\[0]`: `a\\\[0]`, `a\[1][0]`: `a\[1]\[0]`} {
+		if place(item) == place(name) {
+			t.Errorf("%s and %s are both %s", item, name, place(name))
 		}
 	}
 }
@@ -163,5 +192,43 @@ func TestRandomPathsAreReadAsByEncodingJSON(t *testing.T) {
 	t.Log(counts)
 	if counts[""] < n/10 || counts[ClassWrongType] < n/500 || counts[ClassMissingField] < n/500 {
 		t.Error("too few of a kind for the comparison to say much")
+	}
+}
+
+func TestItemsOfListsAreFields(t *testing.T) {
+	d := newDecoder(t, Format{Format: "jsonl", User: "u[1].id", Key: "items[0][0]", Time: "t", TimeUnit: "s"})
+	for value, class := range map[string]string{
+		`{"u":[{"id":"x"},{"id":"u"}],"items":[["k",2],3],"t":1}`:                     "",
+		`{"items":[["k"]],"t":1,"u":[1,2],"u":[[],{"id":"u"},{}]}`:                    "",
+		`{"u":[{"id":"x"}],"items":[["k"]],"t":1}`:                                    ClassMissingField,
+		`{"u":[{"id":"x"},{}],"items":[["k"]],"t":1}`:                                 ClassMissingField,
+		`{"u":[],"items":[["k"]],"t":1}`:                                              ClassMissingField,
+		`{"u":{"id":"u"},"items":[["k"]],"t":1}`:                                      ClassWrongType,
+		`{"u":[1,[{"id":"u"}]],"items":[["k"]],"t":1}`:                                ClassWrongType,
+		`{"u":[1,null],"items":[["k"]],"t":1}`:                                        ClassNullField,
+		`{"u":null,"items":[["k"]],"t":1}`:                                            ClassNullField,
+		`{"u":[1,{"id":"u"}],"items":[{"":"k"}],"t":1}`:                               ClassWrongType,
+		`{"u":[1,{"id":"u"}],"items":[["k"],"t":1}`:                                   ClassUndecodable,
+		`{"u":[1,{"id":"u"},],"items":[["k"]],"t":1}`:                                 ClassUndecodable,
+		`{"u":` + strings.Repeat("[", 10001) + strings.Repeat("]", 10001) + `,"t":1}`: ClassUndecodable,
+	} {
+		var e Event
+		err := d.Decode([]byte(value), &e)
+		if got := classOf(t, err); got != class || err == nil && (string(e.User) != "u" || string(e.Key) != "k") {
+			t.Errorf("%.80s: %+v, %v, want %q", value, e, err, class)
+		}
+	}
+	literal, list := jsonFormat("s"), jsonFormat("s")
+	literal.Key, list.Key = `items\[0]`, "items[0]"
+	a, err := literal.Identity("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := list.Identity(""); err != nil || strings.HasSuffix(a.Key, "lists") || !strings.HasSuffix(b.Key, "lists") {
+		t.Errorf("%q and %q, %v", a.Key, b.Key, err)
+	}
+	avro := Format{Format: Avro, Schema: `{"type":"record","name":"V","fields":[{"name":"u","type":{"type":"array","items":"string"}},{"name":"t","type":"long"}]}`, User: "u[0]", Time: "t", TimeUnit: "s"}
+	if err := avro.Check(); err == nil || !strings.Contains(err.Error(), "[0] within a value of type") {
+		t.Errorf("a list of Avro: %v", err)
 	}
 }

@@ -11,14 +11,25 @@ const (
 // parseTime reads a time in the given unit and returns the floor of milliseconds since 1970. It is
 // exact: no float is involved. ok is false for a text that is not a time, and for a time outside
 // years 1 to 9999.
-func parseTime(b []byte, unit string) (ms int64, ok bool) {
-	switch unit {
+func (d *Decoder) parseTime(b []byte) (ms int64, ok bool) {
+	switch d.unit {
 	case "s":
 		ms, ok = parseDecimal(b, 3)
 	case "ms":
 		ms, ok = parseDecimal(b, 0)
 	case "us":
 		ms, ok = parseDecimal(b, -3)
+	case TimeText:
+		c := &d.wall
+		c.start(b)
+		if d.layout != nil {
+			ok = d.layout.read(c)
+		} else {
+			ok = c.usual()
+		}
+		if ok {
+			ms, ok = c.time(d.zone)
+		}
 	default:
 		var t time.Time
 		if t.UnmarshalText(b) != nil {
@@ -26,7 +37,10 @@ func parseTime(b []byte, unit string) (ms int64, ok bool) {
 		}
 		ms, ok = t.UnixMilli(), true
 	}
-	return ms, ok && ms >= minMillis && ms <= maxMillis
+	if ok = ok && ms >= minMillis && ms <= maxMillis; ok {
+		ms = d.clock.Reading(ms)
+	}
+	return ms, ok
 }
 
 // maxExponent bounds how much of an exponent is read: beyond it, a number of at most 1 MiB of
@@ -36,45 +50,14 @@ const maxExponent = 1 << 40
 // parseDecimal returns floor(x·10^shift) for a number x in JSON's grammar; ok is false for another
 // text, or a result of more than 18 digits.
 func parseDecimal(b []byte, shift int) (n int64, ok bool) {
-	whole, fraction, exponent, negative, ok := splitNumber(b)
-	if !ok {
+	most, negative, exact, ok := scaled(b, shift)
+	if !ok || most >= 1e18 {
 		return 0, false
 	}
-	// The digits are whole followed by fraction; point is how many of them stand before the decimal
-	// point.
-	point := len(whole) + exponent + shift
-	digits := 0 // significant digits taken
-	inexact := false
-	for i := range len(whole) + len(fraction) {
-		c := byte('0')
-		if i < len(whole) {
-			c = whole[i]
-		} else {
-			c = fraction[i-len(whole)]
-		}
-		if i >= point {
-			inexact = inexact || c != '0'
-			continue
-		}
-		if digits > 0 || c != '0' {
-			digits++
-		}
-		if digits > 18 {
-			return 0, false
-		}
-		n = n*10 + int64(c-'0')
-	}
-	if n != 0 {
-		for i := len(whole) + len(fraction); i < point; i++ {
-			if digits++; digits > 18 {
-				return 0, false
-			}
-			n *= 10
-		}
-	}
+	n = int64(most)
 	if negative {
 		n = -n
-		if inexact {
+		if !exact {
 			n--
 		}
 	}

@@ -33,10 +33,15 @@ type Kind struct {
 	// to hide Sensitivity.
 	NotPrivate string
 	// Derived says that no configuration names the kind: such a metric stands after the metric that
-	// it is derived from, takes no events, and shares the admission of that metric. If it is no
-	// Component, it counts the users who were admitted to that metric's windows and has one public
-	// key, the empty one.
+	// it is derived from. But for a Share, it takes no events and shares the admission of that
+	// metric. If it is neither a Share nor a Component, it counts the users who were admitted to
+	// that metric's windows and has one public key, the empty one.
 	Derived bool
+	// Share says that a derived metric has windows and admissions of its own: it counts the events
+	// of the metric that it is derived from, those that are counted there and those that are left
+	// out, also of users whom that metric does not admit. Its keys are EventsCounted and
+	// EventsLeftOut.
+	Share bool
 	// Component says that a derived metric is the second component of the counts of the metric that
 	// it is derived from: it has the same keys, is drawn once the first component has stopped, and
 	// is published as a part of that metric only.

@@ -1,6 +1,6 @@
 package metrickind
 
-import "strings"
+import "github.com/tollgate-dp/tollgate/internal/formats/spelling"
 
 // Find returns the entry of a kind; ok is false if the table has no kind of that name.
 func Find(name string) (k Kind, ok bool) {
@@ -37,11 +37,31 @@ func Valued() []Kind { return where(func(k *Kind) bool { return k.Values }) }
 
 // Covering returns the kind of the metric that is released beside another one whose configuration
 // asks for its coverage.
-func Covering() Kind { return where(func(k *Kind) bool { return k.Derived && !k.Component })[0] }
+func Covering() Kind { return where((*Kind).covers)[0] }
+
+func (k *Kind) covers() bool { return k.Derived && !k.Component && !k.Share }
+
+// Covers reports whether a metric of the kind is the coverage of the one that it is derived from.
+func (k Kind) Covers() bool { return k.covers() }
+
+// Sharing returns the kind of the metric that is released beside another one whose configuration
+// asks for the share of its events that is counted.
+func Sharing() Kind { return where(func(k *Kind) bool { return k.Share })[0] }
+
+// Admits reports whether metrics of the kind have windows and admissions of their own.
+func (k Kind) Admits() bool { return !k.Derived || k.Share }
 
 // Beside returns the name of the metric of a derived kind beside metric: metric's name, a dot and
 // the name of the kind.
 func (k Kind) Beside(metric string) string { return metric + "." + k.Name }
+
+// One returns what one value of the kind is called.
+func (k Kind) One() string {
+	if k.Values {
+		return k.Texts.Label
+	}
+	return "count"
+}
 
 // Names returns the names of kinds.
 func Names(of []Kind) []string { return each(of, func(k *Kind) string { return k.Name }) }
@@ -51,16 +71,7 @@ func Meanings(of []Kind) []string { return each(of, func(k *Kind) string { retur
 
 // Plural returns what metrics of the kinds are called, as in "sums and means".
 func Plural(of []Kind) string {
-	return Listed(each(of, func(k *Kind) string { return k.Texts.Label + "s" }), " and ")
-}
-
-// Listed returns a list as text: "a, b or c" where before is " or ".
-func Listed(list []string, before string) string {
-	if len(list) < 2 {
-		return strings.Join(list, "")
-	}
-	last := len(list) - 1
-	return strings.Join(list[:last], ", ") + before + list[last]
+	return spelling.List(each(of, func(k *Kind) string { return k.Texts.Label + "s" }), " and ")
 }
 
 func where(keep func(*Kind) bool) (out []Kind) {

@@ -21,7 +21,10 @@ func mean() Kind {
 		Valued: func(events uint64, sum int64, b Bounds) (first, second int64) {
 			return int64(events), 2*sum - int64(events)*(b.Min+b.Max)
 		},
-		Pair: &Pair{Component: meanOffset().Name, SecondTop: perSquareOfRange, Aim: aimOfMean, Half: halfOfMean, Join: joinMean},
+		Pair: &Pair{
+			Component: meanOffset().Name, SecondTop: perSquareOfRange, Aim: aimOfMean, Half: halfOfMean,
+			Join: joinMean, Imitate: imitateMean, Truth: func(events, sum float64) float64 { return sum / events },
+		},
 		Texts: Texts{
 			Counted: "the value field's mean", Label: "mean", Size: "events", NoKey: together, Verb: "averages",
 			Value: "mean of {value}, each value clamped to {min} to {max}",
@@ -113,6 +116,23 @@ func joinMean(b Bounds, c Components) Estimate {
 	}
 }
 
+// imitateMean is joinMean in floating point.
+func imitateMean(b Bounds, d Drawn) Imitated {
+	low, high := float64(b.Min), float64(b.Max)
+	middle, k := (low+high)/2, d.Width*d.Width
+	within := func(offset float64) float64 { return math.Max(low, math.Min(high, middle+offset)) }
+	a := d.First*d.First - k*d.FirstVariance
+	switch {
+	case d.First <= 0:
+		return Imitated{middle, low, high}
+	case a <= 0:
+		return Imitated{within(d.Second / (2 * d.First)), low, high}
+	}
+	root := math.Sqrt(k * (d.SecondVariance*a + d.FirstVariance*d.Second*d.Second))
+	centre := d.Second * d.First
+	return Imitated{within(d.Second / (2 * d.First)), within((centre - root) / (2 * a)), within((centre + root) / (2 * a))}
+}
+
 // valueUnits is how many units of a released value there are in 1.
 const valueUnits = 1 << 10
 
@@ -147,11 +167,15 @@ func nearest(x *big.Rat) int64 {
 	return floor(scaled.Add(scaled, big.NewRat(1, 2)))
 }
 
+// down and up round to units of a value. Whole numbers are negated, not floating-point ones: a
+// published end that is zero has no sign.
 func down(x *big.Rat) float64 {
 	return float64(floor(new(big.Rat).Mul(x, big.NewRat(valueUnits, 1)))) / valueUnits
 }
 
-func up(x *big.Rat) float64 { return -down(new(big.Rat).Neg(x)) }
+func up(x *big.Rat) float64 {
+	return float64(-floor(new(big.Rat).Mul(x, big.NewRat(-valueUnits, 1)))) / valueUnits
+}
 
 func floor(x *big.Rat) int64 {
 	quotient := new(big.Int)

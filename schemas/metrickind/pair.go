@@ -19,6 +19,11 @@ type Pair struct {
 	Half func(b Bounds, size, half float64) float64
 	// Join returns the value that is released.
 	Join func(b Bounds, c Components) Estimate
+	// Imitate is Join in floating point, for forecasts.
+	Imitate func(b Bounds, d Drawn) Imitated
+	// Truth returns what the value would be without bounds and noise: of so many events, at least
+	// 1, whose values add up to sum.
+	Truth func(events, sum float64) float64
 }
 
 // Components are what is known of a count with two components.
@@ -38,3 +43,9 @@ type Estimate struct {
 	Value             int64 // in units of 2^-10
 	StdDev, Low, High float64
 }
+
+// Drawn is Components in floating point, none of them clamped.
+type Drawn struct{ First, Second, FirstVariance, SecondVariance, Width float64 }
+
+// Imitated is an Estimate in floating point, but for the standard deviation.
+type Imitated struct{ Value, Low, High float64 }

@@ -9,4 +9,5 @@ var kinds = [...]Kind{
 	mean(),
 	meanOffset(),
 	coverage(),
+	counted(),
 }

@@ -1,6 +1,8 @@
 package metrickind
 
 import (
+	"math"
+	"math/big"
 	"slices"
 	"strings"
 	"testing"
@@ -43,7 +45,7 @@ func TestEveryEntryIsWhole(t *testing.T) {
 
 // Definitions and headers of deployments that run have these names.
 func TestNamesAreThoseOfRunningDeployments(t *testing.T) {
-	for i, name := range []string{"events", "distinct_users", "sum", "mean", "mean_offset", "coverage"} {
+	for i, name := range []string{"events", "distinct_users", "sum", "mean", "mean_offset", "coverage", "counted"} {
 		if all := All(); len(all) <= i || !slices.Contains(Names(all), name) {
 			t.Errorf("no kind %q", name)
 		}
@@ -51,17 +53,20 @@ func TestNamesAreThoseOfRunningDeployments(t *testing.T) {
 	if Offered()[0].Name != "events" {
 		t.Errorf("the default is %q: configurations without a kind would change their meaning", Offered()[0].Name)
 	}
-	n := 0
+	n, shares := 0, 0
 	for _, k := range All() {
-		if k.Derived && !k.Component {
+		if k.Covers() {
 			n++
+		}
+		if k.Share {
+			shares++
 		}
 		if k.Pair != nil && !Of(k.Pair.Component).Component {
 			t.Errorf("%s: its second component is no component", k.Name)
 		}
 	}
-	if n != 1 {
-		t.Errorf("%d derived kinds: the coverage of a configuration takes Covering, so there must be one", n)
+	if n != 1 || shares != 1 {
+		t.Errorf("%d kinds of coverage and %d of shares: a configuration takes Covering and Sharing, so there must be one of each", n, shares)
 	}
 }
 
@@ -125,10 +130,53 @@ func TestRangeOfValues(t *testing.T) {
 	})
 }
 
-func TestListed(t *testing.T) {
-	for want, list := range map[string][]string{"": nil, "a": {"a"}, "a or b": {"a", "b"}, "a, b or c": {"a", "b", "c"}} {
-		if got := Listed(list, " or "); got != want {
-			t.Errorf("got %q, want %q", got, want)
+// What forecasts take for a value of two components and its interval is what is released, but for
+// rounding to units of a value.
+func TestAnImitatedPairIsTheReleasedOne(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		for _, k := range All() {
+			if k.Pair == nil {
+				continue
+			}
+			b := Bounds{Events: 1, Min: rapid.Int64Range(-1000, 1000).Draw(t, "min")}
+			b.Max = b.Min + rapid.Int64Range(1, 2000).Draw(t, "range")
+			d := Drawn{
+				First: rapid.Float64Range(-100, 1000).Draw(t, "first"), Second: rapid.Float64Range(-1e6, 1e6).Draw(t, "second"),
+				FirstVariance: rapid.Float64Range(0.1, 1e4).Draw(t, "variance"), SecondVariance: rapid.Float64Range(1, 1e9).Draw(t, "second variance"),
+				Width: rapid.Float64Range(0.5, 3).Draw(t, "width"),
+			}
+			if a := d.First*d.First - d.Width*d.Width*d.FirstVariance; math.Abs(a) < 1e-6*d.First*d.First {
+				t.Skip("floating point cannot tell whether the interval is bounded")
+			}
+			exact := func(v float64) *big.Rat { return new(big.Rat).SetFloat64(v) }
+			want := k.Pair.Join(b, Components{
+				First: exact(d.First), Second: exact(d.Second), FirstVariance: exact(d.FirstVariance), SecondVariance: exact(d.SecondVariance), Width: exact(d.Width),
+			})
+			got := k.Pair.Imitate(b, d)
+			for i, diff := range []float64{got.Value - float64(want.Value)/valueUnits, got.Low - want.Low, got.High - want.High} {
+				if math.Abs(diff) > 2.0/valueUnits {
+					t.Fatalf("%s: %+v, released is %+v: number %d differs by %v", k.Name, got, want, i, diff)
+				}
+			}
+		}
+	})
+}
+
+// An end of an interval that is zero is published as 0, never as −0: its bytes are compared with
+// those that another program computes.
+func TestAnEndThatIsZeroHasNoSign(t *testing.T) {
+	join := Of("mean").Pair.Join
+	for _, bounds := range []Bounds{{Min: -5, Max: 0}, {Min: 0, Max: 5}, {Min: -5, Max: 5}} {
+		for _, first := range []int64{-3, 0, 1, 1000, 1 << 40} {
+			for _, second := range []int64{-10_000, -1, 0, 1, 10_000} {
+				e := join(bounds, Components{
+					First: big.NewRat(first, 1), Second: big.NewRat(second*max(first, 1), 1), FirstVariance: big.NewRat(4, 1),
+					SecondVariance: big.NewRat(100, 1), Width: big.NewRat(2, 1),
+				})
+				if (e.Low == 0 && math.Signbit(e.Low)) || (e.High == 0 && math.Signbit(e.High)) {
+					t.Errorf("%+v, components %d and %d: from %v to %v", bounds, first, second, e.Low, e.High)
+				}
+			}
 		}
 	}
 }

@@ -6,6 +6,8 @@
 //     logger of package slog logs it, even if it is in an unexported field of another value.
 //   - Only Reveal returns the secret.
 //
+// [Keyed] derives further keys, and digests that only the holder of a key can compute.
+//
 // The package does not wipe secrets from memory.
 //
 // Values are immutable and safe for concurrent use.

@@ -3,7 +3,6 @@ package accounts
 import (
 	"encoding/binary"
 	"fmt"
-	"math/bits"
 
 	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
 )
@@ -99,14 +98,13 @@ func (enc *accountEncoder) append(dst []byte, e *Entry) ([]byte, error) {
 	}
 	high, low := binary.BigEndian.Uint64(e.ID[:8]), binary.BigEndian.Uint64(e.ID[8:])
 	sameID := enc.started && high == enc.high && low == enc.low
-	gap := high - enc.high
+	gap, spent, keys := int128.Uint{Lo: high - enc.high}, int128.Uint{Lo: uint64(a.Spent)}, int128.Uint(a.Keys)
 	lead := byte(gapSameID)
 	if !sameID {
-		lead = byte(byteLen(gap))
+		lead = byte(gap.ByteLen())
 	}
-	keys := int128.Uint(a.Keys)
 	ext := byte(keys.ByteLen())
-	if n := byteLen(uint64(a.Spent)); n > maxSpentShort {
+	if n := spent.ByteLen(); n > maxSpentShort {
 		ext |= extLongSpent
 	} else {
 		lead |= byte(n) << 4
@@ -120,28 +118,16 @@ func (enc *accountEncoder) append(dst []byte, e *Entry) ([]byte, error) {
 		dst = append(dst, lead)
 	}
 	if !sameID {
-		dst = appendMinimal(dst, gap)
+		dst = gap.AppendMinimal(dst)
 		dst = binary.BigEndian.AppendUint64(dst, low)
 	}
 	if e.Period != enc.period {
-		dst = binary.AppendUvarint(dst, zigzag(e.Period-enc.period))
+		dst = binary.AppendVarint(dst, e.Period-enc.period) // wraps around 2^64; so does the sum that undoes it
 	}
-	dst = appendMinimal(dst, uint64(a.Spent))
-	dst = keys.AppendMinimal(dst)
+	dst = keys.AppendMinimal(spent.AppendMinimal(dst))
 	enc.high, enc.low, enc.period, enc.started = high, low, e.Period, true
 	return dst, nil
 }
 
-// zigzag maps small differences of either sign to small numbers. The difference
-// of two periods wraps around 2^64; so does the sum that undoes it.
-func zigzag(v int64) uint64 { return uint64(v)<<1 ^ uint64(v>>63) }
-
+// unzigzag is the inverse of the mapping by which binary.AppendVarint writes a signed number.
 func unzigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }
-
-func byteLen(v uint64) int { return (bits.Len64(v) + 7) / 8 }
-
-func appendMinimal(dst []byte, v uint64) []byte {
-	var b [maxHalf]byte
-	binary.BigEndian.PutUint64(b[:], v)
-	return append(dst, b[maxHalf-byteLen(v):]...)
-}

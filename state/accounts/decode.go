@@ -40,7 +40,6 @@ func (d *accountDecoder) fail(reason string) error {
 	return &DecodeError{What: "accounts", Reason: fmt.Sprintf("account %d of %d: %s", d.total-d.left, d.total, reason)}
 }
 
-// next reads one account.
 func (d *accountDecoder) next() (Entry, error) {
 	var e Entry
 	if len(d.b) == 0 {

@@ -101,14 +101,13 @@ func (s *Shard) Find(id ID, period int64) (index int, a Account) {
 // At returns the account at the index that it has. It returns ErrMoved where another account
 // stands there, or none: an index from before a DropBefore.
 func (s *Shard) At(index int, id ID, period int64) (Account, error) {
-	if !s.stands(index, id, period) {
+	if !s.holds(index, id, period) {
 		return Account{}, fmt.Errorf("reading an account: %w", ErrMoved)
 	}
 	return s.account(index), nil
 }
 
-// stands reports whether an account stands at an index.
-func (s *Shard) stands(index int, id ID, period int64) bool {
+func (s *Shard) holds(index int, id ID, period int64) bool {
 	if index < 0 || index >= s.count {
 		return false
 	}
@@ -120,7 +119,7 @@ func (s *Shard) stands(index int, id ID, period int64) bool {
 // the index, −1 for a zero account that is not there. Errors: those of Put, and ErrMoved as At.
 func (s *Shard) PutAt(index int, id ID, period int64, a Account) (int, error) {
 	if index >= 0 {
-		if !s.stands(index, id, period) {
+		if !s.holds(index, id, period) {
 			return -1, fmt.Errorf("storing an account: %w", ErrMoved)
 		}
 		return index, s.replace(index, a)

@@ -121,10 +121,7 @@ func (c *Curve) highest() float64 {
 }
 
 func checkEpsilon(epsilon float64) error {
-	if !(epsilon >= 0 && epsilon <= math.MaxFloat64) {
-		return &units.RangeError{Parameter: "epsilon", Value: epsilon, Range: "finite and at least 0"}
-	}
-	return nil
+	return units.Require(epsilon >= 0 && epsilon <= math.MaxFloat64, "epsilon", epsilon, "finite and at least 0")
 }
 
 func belowLadder(sigma, lowest float64) error {

@@ -1,6 +1,7 @@
 package bucket
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"sort"
@@ -19,21 +20,18 @@ type Noise struct {
 
 // Validate returns a *units.RangeError that names sigma unless it is above 0.
 func (n Noise) Validate() error {
-	if !(n.Sigma > 0) {
-		return &units.RangeError{Parameter: "sigma", Value: n.Sigma, Range: "above 0; +Inf where nothing is contributed"}
-	}
-	return nil
+	return units.Require(n.Sigma > 0, "sigma", n.Sigma, "above 0; +Inf where nothing is contributed")
 }
 
 // NoiseFor returns the individual noise level of a contribution of L2 norm c to a
 // release with noise of standard deviation sigma, rounded down. The error is a
 // *units.RangeError unless sigma is above 0 and finite and c at least 0 and finite.
 func NoiseFor(sigma, c float64) (Noise, error) {
-	if !(sigma > 0 && sigma <= math.MaxFloat64) {
-		return Noise{}, &units.RangeError{Parameter: "sigma", Value: sigma, Range: "above 0 and finite"}
-	}
-	if !(c >= 0 && c <= math.MaxFloat64) {
-		return Noise{}, &units.RangeError{Parameter: "contribution", Value: c, Range: "finite and at least 0"}
+	if err := cmp.Or(
+		units.Require(sigma > 0 && sigma <= math.MaxFloat64, "sigma", sigma, "above 0 and finite"),
+		units.Require(c >= 0 && c <= math.MaxFloat64, "contribution", c, "finite and at least 0"),
+	); err != nil {
+		return Noise{}, err
 	}
 	if c == 0 {
 		return Noise{Sigma: math.Inf(1)}, nil
@@ -86,11 +84,11 @@ func ResumeFilter(g *Gate, l Ladder, c Counts) (*Filter, error) {
 	if g == nil {
 		return nil, &units.RangeError{Parameter: "gate", Value: 0, Range: "made by NewGate"}
 	}
-	if l.Len() != g.table.Len() {
-		return nil, &units.RangeError{Parameter: "levels", Value: float64(l.Len()), Range: fmt.Sprintf("%d, one for each bucket of the table", g.table.Len())}
-	}
-	if len(c) != g.table.Len() {
-		return nil, &units.RangeError{Parameter: "buckets", Value: float64(len(c)), Range: "as many as the table has"}
+	if err := cmp.Or(
+		units.Require(l.Len() == g.table.Len(), "levels", float64(l.Len()), fmt.Sprintf("%d, one for each bucket of the table", g.table.Len())),
+		units.Require(len(c) == g.table.Len(), "buckets", float64(len(c)), "as many as the table has"),
+	); err != nil {
+		return nil, err
 	}
 	return newFilter(g, l, append(Counts(nil), c...)), nil
 }

@@ -1,6 +1,7 @@
 package bucket
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -17,13 +18,10 @@ type Budget struct {
 }
 
 func (b Budget) validate() error {
-	if !(b.Mu >= MinMu && b.Mu <= MaxMu) {
-		return &units.RangeError{Parameter: "mu", Value: b.Mu, Range: "between 2^-20 and 128"}
-	}
-	if !(b.Slack >= MinSlack && b.Slack <= 0.1) {
-		return &units.RangeError{Parameter: "slack", Value: b.Slack, Range: "between 1e-15 and 0.1"}
-	}
-	return nil
+	return cmp.Or(
+		units.Require(b.Mu >= MinMu && b.Mu <= MaxMu, "mu", b.Mu, "between 2^-20 and 128"),
+		units.Require(b.Slack >= MinSlack && b.Slack <= 0.1, "slack", b.Slack, "between 1e-15 and 0.1"),
+	)
 }
 
 // Gate decides which compositions fit a budget. It is the part of a Filter that
@@ -98,11 +96,11 @@ func NewGate(t *Table, b Budget) (*Gate, error) {
 // *units.RangeError for counts that are not of the gate's table or a bucket that
 // does not exist; a count that is full is refused.
 func (g *Gate) Admits(counts Counts, bucket int) (bool, error) {
-	if len(counts) != len(g.trial) {
-		return false, &units.RangeError{Parameter: "buckets", Value: float64(len(counts)), Range: "as many as the table has"}
-	}
-	if bucket < 0 || bucket >= len(counts) {
-		return false, &units.RangeError{Parameter: "bucket", Value: float64(bucket), Range: fmt.Sprintf("between 0 and %d", len(counts)-1)}
+	if err := cmp.Or(
+		units.Require(len(counts) == len(g.trial), "buckets", float64(len(counts)), "as many as the table has"),
+		units.Require(bucket >= 0 && bucket < len(counts), "bucket", float64(bucket), fmt.Sprintf("between 0 and %d", len(counts)-1)),
+	); err != nil {
+		return false, err
 	}
 	copy(g.trial, counts)
 	if g.trial.Add(bucket) != nil || !g.bounded(g.trial) {

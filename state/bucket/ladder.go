@@ -1,6 +1,7 @@
 package bucket
 
 import (
+	"cmp"
 	"math"
 	"sort"
 
@@ -36,14 +37,12 @@ func NewGeometricLadder(lowest, highest float64, levels int) (Ladder, error) {
 // newLadder checks: 0 < lowest < highest < ∞, at least 2 levels and at most
 // MaxSteps, all different.
 func newLadder(lowest, highest float64, levels int, at func(float64) float64) (Ladder, error) {
-	if !(lowest > 0 && lowest <= math.MaxFloat64) {
-		return Ladder{}, &units.RangeError{Parameter: "lowest sigma", Value: lowest, Range: "above 0 and finite"}
-	}
-	if !(highest > lowest && highest <= math.MaxFloat64 && highest/lowest <= math.MaxFloat64) {
-		return Ladder{}, &units.RangeError{Parameter: "highest sigma", Value: highest, Range: "above the lowest and finite"}
-	}
-	if levels < 2 || levels > MaxSteps {
-		return Ladder{}, &units.RangeError{Parameter: "levels", Value: float64(levels), Range: "between 2 and 4096"}
+	if err := cmp.Or(
+		units.Require(lowest > 0 && lowest <= math.MaxFloat64, "lowest sigma", lowest, "above 0 and finite"),
+		units.Require(highest > lowest && highest <= math.MaxFloat64 && highest/lowest <= math.MaxFloat64, "highest sigma", highest, "above the lowest and finite"),
+		units.Require(levels >= 2 && levels <= MaxSteps, "levels", float64(levels), "between 2 and 4096"),
+	); err != nil {
+		return Ladder{}, err
 	}
 	l := Ladder{sigmas: make([]float64, levels)}
 	for i := range l.sigmas {

@@ -175,8 +175,5 @@ func (c *Curve) CoveredBy(mu, slack float64) (bool, error) {
 }
 
 func checkSlack(slack float64) error {
-	if !(slack >= MinSlack && slack < 1) {
-		return &units.RangeError{Parameter: "slack", Value: slack, Range: "at least 1e-15 and below 1"}
-	}
-	return nil
+	return units.Require(slack >= MinSlack && slack < 1, "slack", slack, "at least 1e-15 and below 1")
 }

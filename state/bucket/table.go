@@ -1,6 +1,7 @@
 package bucket
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"math"
@@ -52,9 +53,7 @@ const (
 
 // withDefaults fills in what is 0 and checks all of it.
 func (o Options) withDefaults(pairs []pld.Pair) (Options, error) {
-	if o.Tail == 0 {
-		o.Tail = 1e-18
-	}
+	o.Tail = cmp.Or(o.Tail, 1e-18)
 	chosen := o.Interval == 0
 	if chosen {
 		o.Interval = intervalFor(pairs)
@@ -111,13 +110,10 @@ func (o Options) validate() error {
 	if err := (pld.Grid{Interval: o.Interval, Size: 2}).Validate(); err != nil {
 		return err
 	}
-	if o.Points < MinPoints || o.Points > MaxPoints || bits.OnesCount(uint(o.Points)) != 1 {
-		return &units.RangeError{Parameter: "points", Value: float64(o.Points), Range: "0 for the default, or a power of two between 64 and 2^20"}
-	}
-	if !(o.Tail >= 1e-300 && o.Tail <= 0.1) {
-		return &units.RangeError{Parameter: "tail", Value: o.Tail, Range: "0 for the default, or between 1e-300 and 0.1"}
-	}
-	return nil
+	return cmp.Or(
+		units.Require(o.Points >= MinPoints && o.Points <= MaxPoints && bits.OnesCount(uint(o.Points)) == 1, "points", float64(o.Points), "0 for the default, or a power of two between 64 and 2^20"),
+		units.Require(o.Tail >= 1e-300 && o.Tail <= 0.1, "tail", o.Tail, "0 for the default, or between 1e-300 and 0.1"),
+	)
 }
 
 // Table has the transforms of a list of dominating pairs, the buckets. It never

@@ -1,6 +1,7 @@
 package budgets
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/big"
@@ -38,13 +39,7 @@ type Budget struct {
 //
 // The error is a *units.RangeError or an *UnknownAccountantError.
 func NewBudget(epsilon, delta float64, a Accountant, deltaKeys float64) (Budget, error) {
-	if err := checkEpsilon(epsilon); err != nil {
-		return Budget{}, err
-	}
-	if err := checkDelta(delta); err != nil {
-		return Budget{}, err
-	}
-	if err := a.check(); err != nil {
+	if err := cmp.Or(checkEpsilon(epsilon), CheckDelta(delta), a.check()); err != nil {
 		return Budget{}, err
 	}
 	if !(deltaKeys >= 0 && deltaKeys < delta) {
@@ -97,7 +92,7 @@ func DeltaOf(m units.Mu2, epsilon float64, a Accountant) float64 {
 // that δ, rounded up. It returns +Inf, which promises nothing, for a δ outside
 // [MinDelta, 1) and for an unknown accountant.
 func EpsilonOf(m units.Mu2, delta float64, a Accountant) float64 {
-	if checkDelta(delta) != nil || !a.Known() {
+	if CheckDelta(delta) != nil || !a.Known() {
 		return math.Inf(1)
 	}
 	return epsilonUpper(bigFromMu2(m), delta, a)
@@ -148,15 +143,10 @@ func ReleasesBeforeRefusal(b Budget, sigma float64, contribution uint64) (uint64
 }
 
 func checkEpsilon(epsilon float64) error {
-	if !(epsilon > 0 && epsilon <= MaxEpsilon) {
-		return &units.RangeError{Parameter: "epsilon", Value: epsilon, Range: "above 0 and at most 1e6"}
-	}
-	return nil
+	return units.Require(epsilon > 0 && epsilon <= MaxEpsilon, "epsilon", epsilon, "above 0 and at most 1e6")
 }
 
-func checkDelta(delta float64) error {
-	if !(delta >= MinDelta && delta < 1) {
-		return &units.RangeError{Parameter: "delta", Value: delta, Range: "at least 1e-300 and below 1"}
-	}
-	return nil
+// CheckDelta returns a *units.RangeError unless MinDelta ≤ delta < 1.
+func CheckDelta(delta float64) error {
+	return units.Require(delta >= MinDelta && delta < 1, "delta", delta, "at least 1e-300 and below 1")
 }

@@ -1,6 +1,7 @@
 package budgets
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/big"
@@ -31,13 +32,7 @@ type Conversion struct {
 // down. 0 < ε ≤ MaxEpsilon and MinDelta ≤ δ < 1; the error is a *units.RangeError, also
 // where μ would fall outside [MinMu, MaxMu], or an *UnknownAccountantError.
 func ConvertEpsilonDelta(epsilon, delta float64, a Accountant) (Conversion, error) {
-	if err := checkEpsilon(epsilon); err != nil {
-		return Conversion{}, err
-	}
-	if err := checkDelta(delta); err != nil {
-		return Conversion{}, err
-	}
-	if err := a.check(); err != nil {
+	if err := cmp.Or(checkEpsilon(epsilon), CheckDelta(delta), a.check()); err != nil {
 		return Conversion{}, err
 	}
 	target := bigmath.New(delta)
@@ -132,10 +127,7 @@ func ConvertDeltaRho(delta, rho float64, a Accountant) (Conversion, error) {
 }
 
 func (c Conversion) withDelta(mu2 *big.Float) (Conversion, error) {
-	if err := checkEpsilon(c.Epsilon); err != nil {
-		return Conversion{}, err
-	}
-	if err := c.Accountant.check(); err != nil {
+	if err := cmp.Or(checkEpsilon(c.Epsilon), c.Accountant.check()); err != nil {
 		return Conversion{}, err
 	}
 	c.Delta = bigmath.RoundUp(deltaUpper(mu2, c.Epsilon, c.Accountant))
@@ -143,10 +135,7 @@ func (c Conversion) withDelta(mu2 *big.Float) (Conversion, error) {
 }
 
 func (c Conversion) withEpsilon(mu2 *big.Float) (Conversion, error) {
-	if err := checkDelta(c.Delta); err != nil {
-		return Conversion{}, err
-	}
-	if err := c.Accountant.check(); err != nil {
+	if err := cmp.Or(CheckDelta(c.Delta), c.Accountant.check()); err != nil {
 		return Conversion{}, err
 	}
 	c.Epsilon = epsilonUpper(mu2, c.Delta, c.Accountant)
@@ -161,8 +150,5 @@ func fromRho(rho float64) (*big.Float, error) {
 }
 
 func checkMu(mu float64) error {
-	if !(mu >= MinMu && mu <= MaxMu) {
-		return &units.RangeError{Parameter: "mu", Value: mu, Range: "between 1e-15 and 4096"}
-	}
-	return nil
+	return units.Require(mu >= MinMu && mu <= MaxMu, "mu", mu, "between 1e-15 and 4096")
 }

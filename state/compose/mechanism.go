@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -38,12 +39,12 @@ type Mechanism struct {
 // sensitivity/σ (Dong, Roth and Su, 2022, Theorem 2.7). Both are finite and above 0, and
 // σ/sensitivity is in the range of pld.Gaussian. The error is a *units.RangeError.
 func Gaussian(sigma, sensitivity float64) (Mechanism, error) {
-	noise, err := scaled("sigma", sigma, sensitivity)
+	m, err := gaussian("gaussian", sigma, sensitivity, func(noise pld.Gaussian) pld.Pair { return noise })
 	if err != nil {
 		return Mechanism{}, err
 	}
-	m := Mechanism{name: "gaussian", pair: pld.Gaussian{Sigma: noise}, mu: rounding.QuotientUp(sensitivity, sigma)}
-	return m.scaled("sigma", sigma)
+	m.mu = rounding.QuotientUp(sensitivity, sigma)
+	return m, nil
 }
 
 // SampledGaussian returns the mechanism of Gaussian on a Poisson sample: every individual is in it
@@ -53,12 +54,9 @@ func SampledGaussian(sigma, sensitivity, sampling float64) (Mechanism, error) {
 	if sampling == 1 {
 		return Gaussian(sigma, sensitivity)
 	}
-	noise, err := scaled("sigma", sigma, sensitivity)
-	if err != nil {
-		return Mechanism{}, err
-	}
-	m := Mechanism{name: "gaussian", pair: pld.SubsampledGaussian{Sigma: noise, Sampling: sampling}}
-	return m.scaled("sigma", sigma)
+	return gaussian("gaussian", sigma, sensitivity, func(noise pld.Gaussian) pld.Pair {
+		return pld.SubsampledGaussian{Sigma: noise.Sigma, Sampling: sampling}
+	})
 }
 
 // GaussianWithoutReplacement returns the mechanism of Gaussian on a sample of fixed size without
@@ -70,12 +68,18 @@ func GaussianWithoutReplacement(sigma, sensitivity, sampling float64) (Mechanism
 	if sampling == 1 {
 		return Gaussian(sigma, sensitivity)
 	}
+	return gaussian("gaussian-without-replacement", sigma, sensitivity, func(noise pld.Gaussian) pld.Pair {
+		return pld.WithoutReplacement{Pair: noise, Sampling: sampling}
+	})
+}
+
+// gaussian returns a mechanism of Gaussian noise, with the pair of what sees the data.
+func gaussian(name string, sigma, sensitivity float64, pair func(pld.Gaussian) pld.Pair) (Mechanism, error) {
 	noise, err := scaled("sigma", sigma, sensitivity)
 	if err != nil {
 		return Mechanism{}, err
 	}
-	pair := pld.WithoutReplacement{Pair: pld.Gaussian{Sigma: noise}, Sampling: sampling}
-	return Mechanism{name: "gaussian-without-replacement", pair: pair}.scaled("sigma", sigma)
+	return Mechanism{name: name, pair: pair(pld.Gaussian{Sigma: noise})}.scaled("sigma", sigma)
 }
 
 // SampledDiscreteGaussian returns the mechanism of DiscreteGaussian on a Poisson sample: what
@@ -187,19 +191,14 @@ func (m Mechanism) scaled(parameter string, given float64) (Mechanism, error) {
 
 // scaled returns the noise for a sensitivity of 1, rounded down.
 func scaled(parameter string, noise, sensitivity float64) (float64, error) {
-	for _, err := range []error{positive(parameter, noise), positive("sensitivity", sensitivity)} {
-		if err != nil {
-			return 0, err
-		}
+	if err := cmp.Or(positive(parameter, noise), positive("sensitivity", sensitivity)); err != nil {
+		return 0, err
 	}
 	return rounding.QuotientDown(noise, sensitivity), nil
 }
 
 func positive(name string, v float64) error {
-	if !(v > 0 && v <= math.MaxFloat64) {
-		return outOfRange(name, v, "finite and above 0")
-	}
-	return nil
+	return units.Require(v > 0 && v <= math.MaxFloat64, name, v, "finite and above 0")
 }
 
 func outOfRange(name string, v float64, want string) error {
@@ -207,10 +206,7 @@ func outOfRange(name string, v float64, want string) error {
 }
 
 func integer(name string, v, least, most int) error {
-	if v < least || v > most {
-		return &units.RangeError{Parameter: name, Value: float64(v), Range: fmt.Sprintf("an integer from %d to %d", least, most)}
-	}
-	return nil
+	return units.Require(v >= least && v <= most, name, float64(v), fmt.Sprintf("an integer from %d to %d", least, most))
 }
 
 func countError(v float64) error {

@@ -32,13 +32,10 @@ func DeltaAt(epsilon float64) (Question, error) {
 }
 
 func (q Question) validate() error {
-	switch {
-	case q.forDelta && !(q.epsilon >= 0 && q.epsilon <= budgets.MaxEpsilon):
-		return &units.RangeError{Parameter: "epsilon", Value: q.epsilon, Range: "at least 0 and at most 1e6"}
-	case !q.forDelta && !(q.delta >= budgets.MinDelta && q.delta < 1):
-		return &units.RangeError{Parameter: "delta", Value: q.delta, Range: "at least 1e-300 and below 1"}
+	if q.forDelta {
+		return units.Require(q.epsilon >= 0 && q.epsilon <= budgets.MaxEpsilon, "epsilon", q.epsilon, "at least 0 and at most 1e6")
 	}
-	return nil
+	return budgets.CheckDelta(q.delta)
 }
 
 // with returns the question's two numbers, with the answer filled in.

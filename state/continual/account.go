@@ -48,10 +48,7 @@ func NewAccount(m Matrix, sigma float64, budget loss.GDP) (*Account, error) {
 }
 
 func checkSigma(sigma float64) error {
-	if !(sigma >= 0x1p-20 && sigma <= 0x1p20) {
-		return &units.RangeError{Parameter: "sigma", Value: sigma, Range: "from 2^-20 to 2^20"}
-	}
-	return nil
+	return units.Require(sigma >= 0x1p-20 && sigma <= 0x1p20, "sigma", sigma, "from 2^-20 to 2^20")
 }
 
 // Spend admits a contribution and charges it, or returns filter.ErrExceeded where it does not fit:

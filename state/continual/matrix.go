@@ -42,10 +42,7 @@ type Matrix interface {
 }
 
 func checkSteps(steps int) error {
-	if steps < 1 || steps > MaxSteps {
-		return &units.RangeError{Parameter: "steps", Value: float64(steps), Range: "an integer from 1 to 2^16"}
-	}
-	return nil
+	return units.Require(steps >= 1 && steps <= MaxSteps, "steps", float64(steps), "an integer from 1 to 2^16")
 }
 
 // squares adds a·(2·y + a) for rows y that become y + a. Every term is below 2^83: a and y are

@@ -14,17 +14,7 @@ const (
 )
 
 func checkEpsilon(epsilon float64) error {
-	if !(epsilon >= 0 && epsilon <= budgets.MaxEpsilon) {
-		return &units.RangeError{Parameter: "epsilon", Value: epsilon, Range: "at least 0 and at most 1e6"}
-	}
-	return nil
-}
-
-func checkDelta(delta float64) error {
-	if !(delta >= budgets.MinDelta && delta < 1) {
-		return &units.RangeError{Parameter: "delta", Value: delta, Range: "at least 1e-300 and below 1"}
-	}
-	return nil
+	return units.Require(epsilon >= 0 && epsilon <= budgets.MaxEpsilon, "epsilon", epsilon, "at least 0 and at most 1e6")
 }
 
 // positive returns ε for package budgets, which converts positive ones only: the

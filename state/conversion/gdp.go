@@ -1,6 +1,7 @@
 package conversion
 
 import (
+	"cmp"
 	"math/big"
 
 	"github.com/tollgate-dp/tollgate/state/budgets"
@@ -14,10 +15,7 @@ import (
 // below budgets.MinMu is taken as that; budgets.MinDelta ≤ δ < 1. The error is a
 // *units.RangeError.
 func GDPToEpsilon(g loss.GDP, delta float64) (epsilon float64, err error) {
-	if err := g.Validate(); err != nil {
-		return 0, err
-	}
-	if err := checkDelta(delta); err != nil {
+	if err := cmp.Or(g.Validate(), budgets.CheckDelta(delta)); err != nil {
 		return 0, err
 	}
 	if g.Mu == 0 {
@@ -33,10 +31,7 @@ func GDPToEpsilon(g loss.GDP, delta float64) (epsilon float64, err error) {
 // 0 ≤ ε ≤ budgets.MaxEpsilon and 0 ≤ μ ≤ budgets.MaxMu, a positive μ below budgets.MinMu
 // is taken as that. The error is a *units.RangeError.
 func GDPToDelta(g loss.GDP, epsilon float64) (delta float64, err error) {
-	if err := g.Validate(); err != nil {
-		return 0, err
-	}
-	if err := checkEpsilon(epsilon); err != nil {
+	if err := cmp.Or(g.Validate(), checkEpsilon(epsilon)); err != nil {
 		return 0, err
 	}
 	if g.Mu == 0 {

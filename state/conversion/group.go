@@ -1,6 +1,7 @@
 package conversion
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 
@@ -15,20 +16,14 @@ import (
 const MaxGroup = 1 << 20
 
 func checkGroup(k int) error {
-	if k < 1 || k > MaxGroup {
-		return &units.RangeError{Parameter: "group", Value: float64(k), Range: "an integer from 1 to 1048576"}
-	}
-	return nil
+	return units.Require(k >= 1 && k <= MaxGroup, "group", float64(k), "an integer from 1 to 1048576")
 }
 
 // GDPForGroup returns what μ-GDP of one individual is for any k of them together, rounded up:
 // k·μ (Dong, Roth and Su, 2022, Theorem 2.14 with Section 2.5), exact for Gaussian noise, of which
 // the sensitivity is k times as great. k is from 1 to MaxGroup; the error is a *units.RangeError.
 func GDPForGroup(g loss.GDP, k int) (loss.GDP, error) {
-	if err := g.Validate(); err != nil {
-		return loss.GDP{}, err
-	}
-	if err := checkGroup(k); err != nil {
+	if err := cmp.Or(g.Validate(), checkGroup(k)); err != nil {
 		return loss.GDP{}, err
 	}
 	group := loss.GDP{Mu: rounding.ProductUp(g.Mu, float64(k))}
@@ -39,10 +34,7 @@ func GDPForGroup(g loss.GDP, k int) (loss.GDP, error) {
 // k²·ρ (Bun and Steinke, 2016, Proposition 1.9), exact for Gaussian noise. The δ of z must be 0.
 // k is from 1 to MaxGroup; the error is a *units.RangeError.
 func ZCDPForGroup(z loss.ZCDP, k int) (loss.ZCDP, error) {
-	if err := z.Validate(); err != nil {
-		return loss.ZCDP{}, err
-	}
-	if err := checkGroup(k); err != nil {
+	if err := cmp.Or(z.Validate(), checkGroup(k)); err != nil {
 		return loss.ZCDP{}, err
 	}
 	if z.Delta != 0 {
@@ -59,10 +51,7 @@ func ZCDPForGroup(z loss.ZCDP, k int) (loss.ZCDP, error) {
 //
 // k is from 1 to MaxGroup; the error is a *units.RangeError, also where no order is great enough.
 func RDPForGroup(r loss.RDP, k int) (loss.RDP, error) {
-	if err := r.Validate(); err != nil {
-		return nil, err
-	}
-	if err := checkGroup(k); err != nil {
+	if err := cmp.Or(r.Validate(), checkGroup(k)); err != nil {
 		return nil, err
 	}
 	c := bits.Len(uint(k - 1))
@@ -90,10 +79,7 @@ func RDPForGroup(r loss.RDP, k int) (loss.RDP, error) {
 // k is from 1 to MaxGroup and k·ε at most budgets.MaxEpsilon; the error is a *units.RangeError,
 // which names group where that is exceeded or the δ of the group is not below 1.
 func ApproxForGroup(a loss.Approx, k int) (loss.Approx, error) {
-	if err := a.Validate(); err != nil {
-		return loss.Approx{}, err
-	}
-	if err := checkGroup(k); err != nil {
+	if err := cmp.Or(a.Validate(), checkGroup(k)); err != nil {
 		return loss.Approx{}, err
 	}
 	group := loss.Approx{Epsilon: rounding.ProductUp(a.Epsilon, float64(k)), Delta: rounding.ProductUp(a.Delta, float64(k))}

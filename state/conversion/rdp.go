@@ -1,9 +1,11 @@
 package conversion
 
 import (
+	"cmp"
 	"math"
 	"math/big"
 
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
@@ -24,10 +26,7 @@ const maxOrder = 0x1p64
 //
 // OptimalRDPToEpsilon is less still, by what this formula gives away.
 func RDPToEpsilon(r loss.RDP, delta float64) (epsilon float64, err error) {
-	if err := r.Validate(); err != nil {
-		return 0, err
-	}
-	if err := checkDelta(delta); err != nil {
+	if err := cmp.Or(r.Validate(), budgets.CheckDelta(delta)); err != nil {
 		return 0, err
 	}
 	if divergesNowhere(r) {
@@ -77,10 +76,7 @@ func epsilonAtOrder(o loss.Order, logDelta *big.Float) float64 {
 // sources are those of RDPToEpsilon). 0 ≤ ε ≤ budgets.MaxEpsilon; the error is a
 // *units.RangeError.
 func RDPToDelta(r loss.RDP, epsilon float64) (delta float64, err error) {
-	if err := r.Validate(); err != nil {
-		return 0, err
-	}
-	if err := checkEpsilon(epsilon); err != nil {
+	if err := cmp.Or(r.Validate(), checkEpsilon(epsilon)); err != nil {
 		return 0, err
 	}
 	if divergesNowhere(r) {

@@ -1,6 +1,7 @@
 package conversion
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
@@ -81,10 +82,7 @@ func replacedDivergence(sigma, sampling float64, alpha int) float64 {
 // is in the sample with probability sampling, above 0 and at most 1, and neighbouring inputs add
 // or remove one. 0 ≤ ε ≤ budgets.MaxEpsilon; the error is a *units.RangeError.
 func SampledPure(epsilon, sampling float64) (float64, error) {
-	if err := checkEpsilon(epsilon); err != nil {
-		return 0, err
-	}
-	if err := checkSampling(sampling); err != nil {
+	if err := cmp.Or(checkEpsilon(epsilon), checkSampling(sampling)); err != nil {
 		return 0, err
 	}
 	if epsilon == 0 || sampling == 1 {
@@ -99,15 +97,12 @@ func SampledPure(epsilon, sampling float64) (float64, error) {
 }
 
 func checkSampled(sigma, sampling float64) error {
-	if !(sigma >= 0x1p-20 && sigma <= 0x1p60) {
-		return &units.RangeError{Parameter: "sigma", Value: sigma, Range: "between 2^-20 and 2^60"}
-	}
-	return checkSampling(sampling)
+	return cmp.Or(
+		units.Require(sigma >= 0x1p-20 && sigma <= 0x1p60, "sigma", sigma, "between 2^-20 and 2^60"),
+		checkSampling(sampling),
+	)
 }
 
 func checkSampling(sampling float64) error {
-	if !(sampling > 0 && sampling <= 1) {
-		return &units.RangeError{Parameter: "sampling", Value: sampling, Range: "above 0 and at most 1"}
-	}
-	return nil
+	return units.Require(sampling > 0 && sampling <= 1, "sampling", sampling, "above 0 and at most 1")
 }

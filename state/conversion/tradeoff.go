@@ -1,6 +1,7 @@
 package conversion
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/tollgate-dp/tollgate/state/budgets"
@@ -105,10 +106,7 @@ func FromApprox(guarantees ...loss.Approx) (TradeOff, error) {
 		return TradeOff{}, &units.RangeError{Parameter: "guarantees", Value: 0, Range: "at least one"}
 	}
 	for _, a := range guarantees {
-		if err := a.Validate(); err != nil {
-			return TradeOff{}, err
-		}
-		if err := checkEpsilon(a.Epsilon); err != nil {
+		if err := cmp.Or(a.Validate(), checkEpsilon(a.Epsilon)); err != nil {
 			return TradeOff{}, err
 		}
 	}
@@ -154,11 +152,8 @@ func FromCorners(points []Point) (TradeOff, error) {
 }
 
 func checkPoint(p Point) error {
-	if !(p.Alpha >= 0 && p.Alpha <= 1) {
-		return &units.RangeError{Parameter: "alpha", Value: p.Alpha, Range: "at least 0 and at most 1"}
-	}
-	if !(p.Beta >= 0 && p.Beta <= 1-p.Alpha) {
-		return &units.RangeError{Parameter: "beta", Value: p.Beta, Range: fmt.Sprintf("at least 0 and at most 1 - alpha (%v)", 1-p.Alpha)}
-	}
-	return nil
+	return cmp.Or(
+		units.Require(p.Alpha >= 0 && p.Alpha <= 1, "alpha", p.Alpha, "at least 0 and at most 1"),
+		units.Require(p.Beta >= 0 && p.Beta <= 1-p.Alpha, "beta", p.Beta, fmt.Sprintf("at least 0 and at most 1 - alpha (%v)", 1-p.Alpha)),
+	)
 }

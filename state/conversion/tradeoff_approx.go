@@ -1,6 +1,7 @@
 package conversion
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/big"
@@ -32,13 +33,7 @@ type knot struct {
 func newProfile(guarantees []loss.Approx) profile {
 	sorted := slices.Clone(guarantees)
 	slices.SortFunc(sorted, func(a, b loss.Approx) int {
-		switch {
-		case a.Epsilon != b.Epsilon && a.Epsilon < b.Epsilon, a.Epsilon == b.Epsilon && a.Delta < b.Delta:
-			return -1
-		case a == b:
-			return 0
-		}
-		return 1
+		return cmp.Or(cmp.Compare(a.Epsilon, b.Epsilon), cmp.Compare(a.Delta, b.Delta))
 	})
 	var forward []knot
 	for _, a := range sorted {
@@ -126,15 +121,7 @@ func (p profile) typeII(alpha float64) float64 {
 }
 
 func (p profile) delta(epsilon float64) (float64, error) {
-	i, exact := slices.BinarySearchFunc(p.knots, epsilon, func(k knot, e float64) int {
-		switch {
-		case k.epsilon < e:
-			return -1
-		case k.epsilon > e:
-			return 1
-		}
-		return 0
-	})
+	i, exact := slices.BinarySearchFunc(p.knots, epsilon, func(k knot, e float64) int { return cmp.Compare(k.epsilon, e) })
 	switch {
 	case exact:
 		return bigmath.RoundUp(p.knots[i].delta), nil

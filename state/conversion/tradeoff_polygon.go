@@ -1,6 +1,7 @@
 package conversion
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"slices"
@@ -40,10 +41,7 @@ func exactPoints(points []Point) ([]corner, error) {
 		corners[i] = c
 	}
 	slices.SortFunc(corners, func(a, b corner) int {
-		if c := a.alpha.Cmp(b.alpha); c != 0 {
-			return c
-		}
-		return a.beta.Cmp(b.beta)
+		return cmp.Or(a.alpha.Cmp(b.alpha), a.beta.Cmp(b.beta))
 	})
 	return corners, nil
 }

@@ -1,6 +1,7 @@
 package conversion
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -29,10 +30,7 @@ import (
 // budgets.MinDelta ≤ δ < 1, and above δ₀ by so much that (δ − δ₀)/(1 − δ₀) is at least
 // budgets.MinDelta, or ρ = 0 and δ ≥ δ₀. The error is a *units.RangeError.
 func ApproxZCDPToEpsilon(z loss.ZCDP, delta float64) (epsilon float64, err error) {
-	if err := checkZCDP(z); err != nil {
-		return 0, err
-	}
-	if err := checkDelta(delta); err != nil {
+	if err := cmp.Or(checkZCDP(z), budgets.CheckDelta(delta)); err != nil {
 		return 0, err
 	}
 	if z.Rho == 0 && delta >= z.Delta {
@@ -61,10 +59,7 @@ func remainder(delta, failed float64) float64 {
 // up: δ₀ + (1 − δ₀)·δ_ρ(ε), see ApproxZCDPToEpsilon. The ranges of ρ are those there;
 // 0 ≤ ε ≤ budgets.MaxEpsilon. The error is a *units.RangeError.
 func ApproxZCDPToDelta(z loss.ZCDP, epsilon float64) (delta float64, err error) {
-	if err := checkZCDP(z); err != nil {
-		return 0, err
-	}
-	if err := checkEpsilon(epsilon); err != nil {
+	if err := cmp.Or(checkZCDP(z), checkEpsilon(epsilon)); err != nil {
 		return 0, err
 	}
 	if z.Rho == 0 {

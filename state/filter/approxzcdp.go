@@ -3,6 +3,7 @@ package filter
 import (
 	"fmt"
 
+	"github.com/tollgate-dp/tollgate/internal/numbers/rounding"
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
 	"github.com/tollgate-dp/tollgate/state/internal/stored"
 	"github.com/tollgate-dp/tollgate/state/loss"
@@ -51,7 +52,8 @@ func NewApproxZCDPFor(budget loss.Approx, approximate float64) (*ApproxZCDP, err
 			Range: fmt.Sprintf("at least 0 and below delta (%v)", budget.Delta),
 		}
 	}
-	rest := loss.Approx{Epsilon: budget.Epsilon, Delta: differenceDown(budget.Delta, approximate)}
+	left := -rounding.SumUp(approximate, -budget.Delta) // rounded down
+	rest := loss.Approx{Epsilon: budget.Epsilon, Delta: left}
 	rho, err := simpleRho(rest)
 	if err != nil {
 		return nil, fmt.Errorf("converting what approximate leaves of delta: %w", err)

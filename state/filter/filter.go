@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"cmp"
 	"errors"
 	"math/big"
 
@@ -103,21 +104,8 @@ func failure(name string, delta float64) (fixed.Meter, error) {
 // checkPromise returns a *units.RangeError unless a formula of ε and ln 1/δ can be
 // evaluated: 2^-80 ≤ ε ≤ budgets.MaxEpsilon and budgets.MinDelta ≤ δ < 1.
 func checkPromise(p loss.Approx) error {
-	if !(p.Epsilon >= 0x1p-80 && p.Epsilon <= budgets.MaxEpsilon) {
-		return &units.RangeError{Parameter: "epsilon", Value: p.Epsilon, Range: "at least 2^-80 (8.3e-25) and at most 1e6"}
-	}
-	if !(p.Delta >= budgets.MinDelta && p.Delta < 1) {
-		return &units.RangeError{Parameter: "delta", Value: p.Delta, Range: "at least 1e-300 and below 1"}
-	}
-	return nil
-}
-
-// sumUp returns a + b, rounded up.
-func sumUp(a, b float64) float64 {
-	return bigmath.RoundUp(bigmath.Up().Add(bigmath.New(a), bigmath.New(b)))
-}
-
-// differenceDown returns a − b, rounded down.
-func differenceDown(a, b float64) float64 {
-	return bigmath.RoundDown(bigmath.Down().Sub(bigmath.New(a), bigmath.New(b)))
+	return cmp.Or(
+		units.Require(p.Epsilon >= 0x1p-80 && p.Epsilon <= budgets.MaxEpsilon, "epsilon", p.Epsilon, "at least 2^-80 (8.3e-25) and at most 1e6"),
+		budgets.CheckDelta(p.Delta),
+	)
 }

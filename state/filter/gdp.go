@@ -36,10 +36,7 @@ func NewGDP(mu float64) (*GDP, error) {
 }
 
 func checkMu(mu float64) error {
-	if !(mu >= 0x1p-40 && mu < 0x1p24) {
-		return &units.RangeError{Parameter: "mu", Value: mu, Range: "at least 2^-40 (9.1e-13) and below 2^24"}
-	}
-	return nil
+	return units.Require(mu >= 0x1p-40 && mu < 0x1p24, "mu", mu, "at least 2^-40 (9.1e-13) and below 2^24")
 }
 
 // NewGDPFor returns a GDP filter with the greatest μ² that (ε, δ) allows

@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"github.com/tollgate-dp/tollgate/internal/numbers/rounding"
 	"github.com/tollgate-dp/tollgate/state/internal/stored"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
@@ -40,8 +41,8 @@ func NewMixed(concentrated loss.Approx, approximate float64, exPost loss.Approx)
 		return nil, err
 	}
 	promise := loss.Approx{
-		Epsilon: sumUp(concentrated.Epsilon, exPost.Epsilon),
-		Delta:   sumUp(concentrated.Delta, exPost.Delta),
+		Epsilon: rounding.SumUp(concentrated.Epsilon, exPost.Epsilon),
+		Delta:   rounding.SumUp(concentrated.Delta, exPost.Delta),
 	}
 	if err := promise.Validate(); err != nil {
 		return nil, err

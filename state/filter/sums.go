@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/tollgate-dp/tollgate/state/accounts"
@@ -108,10 +109,7 @@ func (r *reserverOfSums[L, K]) Reserve(worst L) error { return r.rule().admit(fi
 // δ that Reserve spent stays spent; realised may not have a larger one. The error is
 // accounts.ErrSettle or a *units.RangeError.
 func (r *reserverOfSums[L, K]) Settle(worst, realised L) error {
-	if err := worst.Validate(); err != nil {
-		return err
-	}
-	if err := realised.Validate(); err != nil {
+	if err := cmp.Or(worst.Validate(), realised.Validate()); err != nil {
 		return err
 	}
 	var k K

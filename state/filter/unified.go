@@ -39,17 +39,17 @@ var _ Reserver[loss.ZCDP] = (*Unified)(nil)
 // NewUnified returns a filter with the budgets of NewApproxZCDP. The error is a
 // *units.RangeError.
 func NewUnified(rho, delta float64) (*Unified, error) {
-	z, err := NewApproxZCDP(rho, delta)
-	if err != nil {
-		return nil, err
-	}
-	return newUnified(newFilter[loss.ZCDP](sums[loss.ZCDP, unified]{z.rule().Pair})), nil
+	return unifiedOf(NewApproxZCDP(rho, delta))
 }
 
 // NewUnifiedFor returns a filter with the budgets of NewApproxZCDPFor: everything
 // accepted together is (ε, δ)-DP. The error is a *units.RangeError.
 func NewUnifiedFor(budget loss.Approx, approximate float64) (*Unified, error) {
-	z, err := NewApproxZCDPFor(budget, approximate)
+	return unifiedOf(NewApproxZCDPFor(budget, approximate))
+}
+
+// unifiedOf makes a filter with the budgets of another, if there is one.
+func unifiedOf(z *ApproxZCDP, err error) (*Unified, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package individual
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -168,11 +169,8 @@ func (q *LinearQueries[K]) Left(user K) SquaredNorm { return q.queries().users.L
 // holds for the discrete one, too. d ≥ 1, 1e-300 ≤ delta < 1; the error is a
 // *units.RangeError.
 func (q *LinearQueries[K]) Radius(d int, delta float64) (float64, error) {
-	if d < 1 {
-		return 0, &units.RangeError{Parameter: "d", Value: float64(d), Range: "at least 1"}
-	}
-	if !(delta >= budgets.MinDelta && delta < 1) {
-		return 0, &units.RangeError{Parameter: "delta", Value: delta, Range: "at least 1e-300 and below 1"}
+	if err := cmp.Or(units.Require(d >= 1, "d", float64(d), "at least 1"), budgets.CheckDelta(delta)); err != nil {
+		return 0, err
 	}
 	const margin = 1 + 0x1p-40 // far above the error of the formula in float64
 	return q.Sigma() * math.Sqrt(2*(math.Log(2*float64(d))-math.Log(delta))) * margin, nil

@@ -1,10 +1,12 @@
 package loss
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 
+	"github.com/tollgate-dp/tollgate/internal/numbers/rounding"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -20,10 +22,7 @@ type Approx struct {
 // Validate returns a *units.RangeError that names epsilon or delta where it is
 // out of its range.
 func (a Approx) Validate() error {
-	if err := atLeastZero("epsilon", a.Epsilon); err != nil {
-		return err
-	}
-	return probability("delta", a.Delta)
+	return cmp.Or(atLeastZero("epsilon", a.Epsilon), probability("delta", a.Delta))
 }
 
 // Split returns the greatest loss of which k together are a, by basic composition: ε/k
@@ -32,7 +31,8 @@ func (a Approx) Split(k int) (Approx, error) {
 	if err := errors.Join(a.Validate(), atLeastOne(k)); err != nil {
 		return Approx{}, err
 	}
-	return Approx{Epsilon: quotientDown(a.Epsilon, k), Delta: quotientDown(a.Delta, k)}, nil
+	parts := rounding.IntegerUp(uint64(k))
+	return Approx{Epsilon: rounding.QuotientDown(a.Epsilon, parts), Delta: rounding.QuotientDown(a.Delta, parts)}, nil
 }
 
 // ZCDP is δ-approximate ρ-zero-concentrated differential privacy (Bun and
@@ -47,10 +47,7 @@ type ZCDP struct {
 // Validate returns a *units.RangeError that names rho or delta where it is out of
 // its range.
 func (z ZCDP) Validate() error {
-	if err := atLeastZero("rho", z.Rho); err != nil {
-		return err
-	}
-	return probability("delta", z.Delta)
+	return cmp.Or(atLeastZero("rho", z.Rho), probability("delta", z.Delta))
 }
 
 // Split returns the greatest loss of which k together are z: ρ/k and δ/k, rounded down.
@@ -59,7 +56,8 @@ func (z ZCDP) Split(k int) (ZCDP, error) {
 	if err := errors.Join(z.Validate(), atLeastOne(k)); err != nil {
 		return ZCDP{}, err
 	}
-	return ZCDP{Rho: quotientDown(z.Rho, k), Delta: quotientDown(z.Delta, k)}, nil
+	parts := rounding.IntegerUp(uint64(k))
+	return ZCDP{Rho: rounding.QuotientDown(z.Rho, parts), Delta: rounding.QuotientDown(z.Delta, parts)}, nil
 }
 
 // GDP is μ-Gaussian differential privacy (Dong, Roth and Su, 2022, Definition
@@ -121,27 +119,13 @@ func (r RDP) Validate() error {
 }
 
 func atLeastOne(k int) error {
-	if k < 1 {
-		return &units.RangeError{Parameter: "k", Value: float64(k), Range: "at least 1"}
-	}
-	return nil
-}
-
-// quotientDown returns x/k, rounded down.
-func quotientDown(x float64, k int) float64 {
-	return bigmath.RoundDown(bigmath.Down().Quo(bigmath.New(x), bigmath.Zero().SetInt64(int64(k))))
+	return units.Require(k >= 1, "k", float64(k), "at least 1")
 }
 
 func atLeastZero(name string, v float64) error {
-	if !(v >= 0 && v <= math.MaxFloat64) {
-		return &units.RangeError{Parameter: name, Value: v, Range: "finite and at least 0"}
-	}
-	return nil
+	return units.Require(v >= 0 && v <= math.MaxFloat64, name, v, "finite and at least 0")
 }
 
 func probability(name string, v float64) error {
-	if !(v >= 0 && v < 1) {
-		return &units.RangeError{Parameter: name, Value: v, Range: "at least 0 and below 1"}
-	}
-	return nil
+	return units.Require(v >= 0 && v < 1, name, v, "at least 0 and below 1")
 }

@@ -85,9 +85,6 @@ func (a *Advanced) Spent() loss.Approx {
 }
 
 func (a *advanced) record(l loss.Approx) error {
-	if err := l.Validate(); err != nil {
-		return err
-	}
 	a.basic = a.basic.Plus(fixed.Up(l.Epsilon))
 	a.squares = a.squares.Plus(fixed.SquareUp(l.Epsilon))
 	a.means = a.means.Plus(meanUp(l.Epsilon))

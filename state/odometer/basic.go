@@ -56,9 +56,6 @@ func (b *Basic) Spent() loss.Approx {
 }
 
 func (b *basic) record(l loss.Approx) error {
-	if err := l.Validate(); err != nil {
-		return err
-	}
 	b.loss = b.loss.Plus(fixed.Up(l.Epsilon))
 	b.taken = b.taken.Plus(fixed.Up(l.Delta))
 	return nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -68,7 +69,7 @@ const (
 // NewLinear returns the linear boundary of slope a, in units of 1/D, between 2^-120
 // and 2^120. 1e-300 ≤ delta < 1. The error is a *units.RangeError.
 func NewLinear(delta, slope float64) (Linear, error) {
-	if err := checkDelta(delta); err != nil {
+	if err := budgets.CheckDelta(delta); err != nil {
 		return Linear{}, err
 	}
 	if !(slope >= 0x1p-120 && slope <= 0x1p120) {
@@ -89,7 +90,7 @@ func NewLinearFor(delta, variance float64) (Linear, error) {
 // NewMixture returns the mixture boundary of parameter p, a variance between 2^-200
 // and 2^200. 1e-300 ≤ delta < 1. The error is a *units.RangeError.
 func NewMixture(delta, p float64) (Mixture, error) {
-	if err := checkDelta(delta); err != nil {
+	if err := budgets.CheckDelta(delta); err != nil {
 		return Mixture{}, err
 	}
 	if err := checkVariance("p", p); err != nil {
@@ -146,7 +147,7 @@ func bestMixture(delta, t float64) float64 {
 
 // checkStop also refuses the zero value of a boundary, which has no δ.
 func checkStop(delta, sensitivity, variance float64) error {
-	if err := checkDelta(delta); err != nil {
+	if err := budgets.CheckDelta(delta); err != nil {
 		return err
 	}
 	if sensitivity != 0 && !(sensitivity >= leastSensitivity && sensitivity <= greatestSensitivity) {
@@ -156,18 +157,12 @@ func checkStop(delta, sensitivity, variance float64) error {
 }
 
 func checkVariance(name string, v float64) error {
-	if !(v >= leastVariance && v <= greatestVariance) {
-		return &units.RangeError{Parameter: name, Value: v, Range: "between 2^-200 and 2^200"}
-	}
-	return nil
+	return units.Require(v >= leastVariance && v <= greatestVariance, name, v, "between 2^-200 and 2^200")
 }
 
 func checkTarget(delta, variance float64) error {
-	if err := checkDelta(delta); err != nil {
+	if err := budgets.CheckDelta(delta); err != nil {
 		return err
 	}
-	if !(variance >= 0x1p-150 && variance <= 0x1p150) {
-		return &units.RangeError{Parameter: "variance", Value: variance, Range: "between 2^-150 and 2^150"}
-	}
-	return nil
+	return units.Require(variance >= 0x1p-150 && variance <= 0x1p150, "variance", variance, "between 2^-150 and 2^150")
 }

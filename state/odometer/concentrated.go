@@ -3,6 +3,7 @@ package odometer
 import (
 	"math"
 
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
 	"github.com/tollgate-dp/tollgate/state/internal/stored"
 	"github.com/tollgate-dp/tollgate/state/loss"
@@ -48,7 +49,7 @@ var _ Odometer[loss.ZCDP, loss.Approx] = (*Concentrated)(nil)
 // delta, 1e-300 ≤ delta < 1. They are least where Σρ is near rho, between 2^-40
 // and 2^40, and valid everywhere. The error is a *units.RangeError.
 func NewConcentrated(delta, rho float64) (*Concentrated, error) {
-	if err := checkDelta(delta); err != nil {
+	if err := budgets.CheckDelta(delta); err != nil {
 		return nil, err
 	}
 	if !(rho >= 0x1p-40 && rho <= 0x1p40) {
@@ -64,7 +65,7 @@ func (c *Concentrated) Spent() loss.ZCDP { return loss.ZCDP{Rho: total(c.ledger(
 // newConcentrated takes q instead of the ρ where claims are least: any q is valid. NewConcentrated
 // has q from 2^-60 to 2^80.
 func newConcentrated(delta, q float64) (*Concentrated, error) {
-	if err := checkDelta(delta); err != nil {
+	if err := budgets.CheckDelta(delta); err != nil {
 		return nil, err
 	}
 	if !(q >= 0x1p-60 && q <= 0x1p80) {
@@ -74,9 +75,6 @@ func newConcentrated(delta, q float64) (*Concentrated, error) {
 }
 
 func (c *concentrated) record(l loss.ZCDP) error {
-	if err := l.Validate(); err != nil {
-		return err
-	}
 	if l.Delta != 0 {
 		return &units.RangeError{Parameter: "delta", Value: l.Delta, Range: "0 for this odometer"}
 	}

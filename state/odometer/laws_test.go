@@ -211,6 +211,18 @@ func TestNoInputMakesABoundThatIsNoNumber(t *testing.T) {
 	})
 }
 
+// A loss below 0 would otherwise count as 0, and take nothing from what may still be spent.
+func TestNoOdometerRecordsAnInvalidLoss(t *testing.T) {
+	for name, m := range machines() {
+		for _, v := range []float64{-1, math.NaN()} {
+			var out *units.RangeError
+			if err := m.record(v, 0); !errors.As(err, &out) {
+				t.Errorf("%s: a loss of %v is answered with %v, want a *units.RangeError", name, v, err)
+			}
+		}
+	}
+}
+
 func TestSumsThatNoLongerFitPromiseNothing(t *testing.T) {
 	for name, m := range machines() {
 		if name == "GDPTracker" || name == "ZCDPTracker" || name == "RenyiTracker" {

@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
 	"github.com/tollgate-dp/tollgate/state/internal/stored"
-	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Odometer adds up losses of kind L and states a bound of kind B on all of them
@@ -24,16 +22,18 @@ type Odometer[L, B any] interface {
 // A ledger is the sums of an odometer with its parameters: all of it that is stored.
 type ledger[L, B, S any] interface {
 	stored.Layout[S]
-	record(L) error
+	record(L) error // of a valid loss
 	bound() B
 }
 
 type value[S any, P stored.Layout[S]] = stored.Value[S, P]
 
 // odometerOf is the odometer of a ledger.
-type odometerOf[L, B, S any, P ledger[L, B, S]] struct{ value[S, P] }
+type odometerOf[L checked, B, S any, P ledger[L, B, S]] struct{ value[S, P] }
 
-func newOdometer[L, B, S any, P ledger[L, B, S]](s S) odometerOf[L, B, S, P] {
+type checked interface{ Validate() error }
+
+func newOdometer[L checked, B, S any, P ledger[L, B, S]](s S) odometerOf[L, B, S, P] {
 	return odometerOf[L, B, S, P]{stored.New[S, P](s)}
 }
 
@@ -41,7 +41,11 @@ func (o *odometerOf[L, B, S, P]) ledger() P { return stored.Of(&o.value) }
 
 // Record adds l. The error is a *units.RangeError; nothing is recorded then.
 func (o *odometerOf[L, B, S, P]) Record(l L) error {
-	if err := o.ledger().record(l); err != nil {
+	err := l.Validate()
+	if err == nil {
+		err = o.ledger().record(l)
+	}
+	if err != nil {
 		return fmt.Errorf("recording a loss: %w", err)
 	}
 	return nil
@@ -80,11 +84,4 @@ func total(a fixed.Amount) float64 {
 		return math.Inf(1)
 	}
 	return a.FloatUp()
-}
-
-func checkDelta(delta float64) error {
-	if !(delta >= budgets.MinDelta && delta < 1) {
-		return &units.RangeError{Parameter: "delta", Value: delta, Range: "at least 1e-300 and below 1"}
-	}
-	return nil
 }

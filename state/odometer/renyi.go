@@ -3,6 +3,7 @@ package odometer
 import (
 	"math"
 
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/internal/stored"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
@@ -36,7 +37,7 @@ var _ Odometer[loss.RDP, loss.Approx] = (*Renyi)(nil)
 // 1e-300 ≤ delta < 1, over the orders given, above 1, finite and rising. The error
 // is a *units.RangeError. The slice is not kept.
 func NewRenyi(delta float64, orders []float64) (*Renyi, error) {
-	if err := checkDelta(delta); err != nil {
+	if err := budgets.CheckDelta(delta); err != nil {
 		return nil, err
 	}
 	sums, err := NewRenyiTotal(orders)

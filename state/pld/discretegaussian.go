@@ -25,10 +25,7 @@ func (g DiscreteGaussian) Validate() error {
 	if err := positive("sigma", g.Sigma, 0x1p-3, MaxDiscreteSigma); err != nil {
 		return err
 	}
-	if g.Sensitivity < 1 || g.Sensitivity > 1<<20 {
-		return &units.RangeError{Parameter: "sensitivity", Value: float64(g.Sensitivity), Range: "an integer from 1 to 2^20"}
-	}
-	return nil
+	return units.Require(g.Sensitivity >= 1 && g.Sensitivity <= 1<<20, "sensitivity", float64(g.Sensitivity), "an integer from 1 to 2^20")
 }
 
 func (g DiscreteGaussian) symmetric() bool { return true }

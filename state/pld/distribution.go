@@ -1,6 +1,7 @@
 package pld
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"sync"
@@ -41,15 +42,11 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Interval != 0 && !(o.Interval >= MinInterval && o.Interval <= MaxInterval) {
 		return o, &units.RangeError{Parameter: "interval", Value: o.Interval, Range: "0 for the default, or between 2^-40 and 1"}
 	}
-	if o.MinDelta == 0 {
-		o.MinDelta = defaultMinDelta
-	}
+	o.MinDelta = cmp.Or(o.MinDelta, defaultMinDelta)
 	if !(o.MinDelta >= 1e-280 && o.MinDelta <= 0.1) {
 		return o, &units.RangeError{Parameter: "min_delta", Value: o.MinDelta, Range: "0 for the default, or between 1e-280 and 0.1"}
 	}
-	if o.MaxPoints == 0 {
-		o.MaxPoints = defaultMaxPoints
-	}
+	o.MaxPoints = cmp.Or(o.MaxPoints, defaultMaxPoints)
 	if o.MaxPoints < 16 || o.MaxPoints > MaxSize {
 		return o, &units.RangeError{Parameter: "max_points", Value: float64(o.MaxPoints), Range: "0 for the default, or between 16 and 2^26"}
 	}

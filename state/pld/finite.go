@@ -1,6 +1,7 @@
 package pld
 
 import (
+	"cmp"
 	"math"
 	"math/big"
 
@@ -52,10 +53,10 @@ type RandomizedResponse struct {
 // Validate returns a *units.RangeError that names epsilon or values where it is out
 // of its range.
 func (r RandomizedResponse) Validate() error {
-	if r.Values < 2 || r.Values > 1<<30 {
-		return &units.RangeError{Parameter: "values", Value: float64(r.Values), Range: "an integer from 2 to 2^30"}
-	}
-	return positive("epsilon", r.Epsilon, 0, MaxPureEpsilon)
+	return cmp.Or(
+		units.Require(r.Values >= 2 && r.Values <= 1<<30, "values", float64(r.Values), "an integer from 2 to 2^30"),
+		positive("epsilon", r.Epsilon, 0, MaxPureEpsilon),
+	)
 }
 
 func (r RandomizedResponse) symmetric() bool { return true }
@@ -88,11 +89,11 @@ type Finite struct {
 // no outputs, the lengths differ, a probability is not one, or they do not add up
 // to 1 within 1e-9.
 func (f Finite) Validate() error {
-	if len(f.With) == 0 || len(f.With) > MaxSize {
-		return &units.RangeError{Parameter: "with", Value: float64(len(f.With)), Range: "1 to 2^26 probabilities"}
-	}
-	if len(f.Without) != len(f.With) {
-		return &units.RangeError{Parameter: "without", Value: float64(len(f.Without)), Range: "as many probabilities as with"}
+	if err := cmp.Or(
+		units.Require(len(f.With) != 0 && len(f.With) <= MaxSize, "with", float64(len(f.With)), "1 to 2^26 probabilities"),
+		units.Require(len(f.Without) == len(f.With), "without", float64(len(f.Without)), "as many probabilities as with"),
+	); err != nil {
+		return err
 	}
 	if err := distribution("with", f.With); err != nil {
 		return err
@@ -108,10 +109,7 @@ func distribution(name string, p []float64) error {
 		}
 		sum += v
 	}
-	if !(math.Abs(sum-1) <= 1e-9) {
-		return &units.RangeError{Parameter: name, Value: sum, Range: "probabilities that add up to 1"}
-	}
-	return nil
+	return units.Require(math.Abs(sum-1) <= 1e-9, name, sum, "probabilities that add up to 1")
 }
 
 func (f Finite) symmetric() bool { return false }

@@ -1,6 +1,7 @@
 package pld
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/tollgate-dp/tollgate/state/units"
@@ -30,13 +31,10 @@ func (g Grid) Validate() error {
 	if fraction, _ := math.Frexp(g.Interval); fraction != 0.5 || g.Interval < MinInterval || g.Interval > MaxInterval {
 		return &units.RangeError{Parameter: "interval", Value: g.Interval, Range: "a power of two between 2^-40 and 1"}
 	}
-	if g.Lowest < -maxIndex || g.Lowest > maxIndex {
-		return &units.RangeError{Parameter: "lowest", Value: float64(g.Lowest), Range: "between -2^50 and 2^50"}
-	}
-	if g.Size < 2 || g.Size > MaxSize {
-		return &units.RangeError{Parameter: "size", Value: float64(g.Size), Range: "between 2 and 2^26"}
-	}
-	return nil
+	return cmp.Or(
+		units.Require(g.Lowest >= -maxIndex && g.Lowest <= maxIndex, "lowest", float64(g.Lowest), "between -2^50 and 2^50"),
+		units.Require(g.Size >= 2 && g.Size <= MaxSize, "size", float64(g.Size), "between 2 and 2^26"),
+	)
 }
 
 // Loss returns the loss at position i of a Vector on the grid.

@@ -48,10 +48,7 @@ func (d Direction) validate() error {
 }
 
 func positive(name string, v, least, most float64) error {
-	if !(v >= least && v <= most) {
-		return &units.RangeError{Parameter: name, Value: v, Range: fmt.Sprintf("between %v and %v", least, most)}
-	}
-	return nil
+	return units.Require(v >= least && v <= most, name, v, fmt.Sprintf("between %v and %v", least, most))
 }
 
 // tailPoint returns a z with 1 − Φ(z) ≤ tail, from 1 − Φ(z) ≤ e^(−z²/2)/2.

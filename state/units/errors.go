@@ -12,3 +12,11 @@ type RangeError struct {
 func (e *RangeError) Error() string {
 	return fmt.Sprintf("%s is %v, but must be %s", e.Parameter, e.Value, e.Range)
 }
+
+// Require returns a *RangeError unless ok. Several, the first one wins: cmp.Or.
+func Require(ok bool, parameter string, value float64, allowed string) error {
+	if ok {
+		return nil
+	}
+	return &RangeError{Parameter: parameter, Value: value, Range: allowed}
+}

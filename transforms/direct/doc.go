@@ -8,13 +8,13 @@
 // bundles end. Groups are slices of what was emitted: nothing is encoded on the way.
 //
 // It runs the pipelines that this module builds: one chain of Impulse, ParDo (the first may be
-// splittable), WindowInto (fixed or global) and GroupByKey, with Value and Bag state. It refuses
-// anything else rather than run it in another way: side inputs, several outputs or
-// consumers, Flatten, combiners, timers, triggers, sliding windows and sessions, keyed state in
-// windows, and keys that their encoding alone could tell apart ([ErrUnsupported]). It has no
-// checkpoints. A pipeline with keyed state is refused ([ErrStateWouldBeLost]), unless each such
-// DoFn says by a method EphemeralState() bool that its state may end with the job: accounts that
-// stand in keyed state alone would be forgotten by a restart, and all charges with them.
+// splittable), WindowInto (fixed or global), GroupByKey and Combine of groups. Of several outputs
+// one goes on, and the others are dropped. Chains without groups may join by a Flatten: what they
+// make waits for its window from the start. It refuses anything else rather than run it in another
+// way: side inputs, several consumers, combiners with Setup or Teardown, timers, triggers, sliding
+// windows and sessions, and keys that their encoding alone could tell apart ([ErrUnsupported]). So
+// it runs the bounded form of package plain. It has no checkpoints, and so it refuses keyed state
+// ([ErrStateWouldBeLost]): a restart would forget the accounts in it, and all charges with them.
 //
 // # Guarantees
 //
@@ -27,7 +27,6 @@
 //     element without a window in a windowed collection (emitted when a bundle began or ended).
 //   - Back-pressure: while a firing is under way, the source makes at most one more step that
 //     emits. Elements whose window is still open wait in memory.
-//   - A key's state is seen by one instance at a time, and by the next one as it was left.
 //   - The end of the source is a drain: everything emitted passes through all stages. If a stage
 //     waits for an element that was never emitted, it sees its group without it.
 //   - The first error of any DoFn ends the run and is returned with its type, wrapped in the name
@@ -41,7 +40,7 @@
 //
 // # Not guaranteed
 //
-// Copies: emitted elements and written state are passed on without a copy, also through a group. A
+// Copies: emitted elements are passed on without a copy, also through a group. A
 // DoFn that reuses their memory changes them for the receiver.
 //
 // Panics in goroutines that a DoFn has started: they end the process. The value of a panic is part

@@ -21,7 +21,6 @@ type element struct {
 
 var global typex.Window = window.GlobalWindow{}
 
-// windowOf assigns a window.
 func windowOf(fn *window.Fn, at mtime.Time) typex.Window {
 	if fn.Kind == window.GlobalWindows {
 		return global
@@ -98,21 +97,4 @@ func (g *grouping) fire(w typex.Window) []element {
 	all := g.windows[w].all
 	delete(g.windows, w)
 	return all
-}
-
-// byKey puts elements of a key together, as the parts of a stage with keyed state.
-func byKey(elements []element) [][]element {
-	index := map[any]int{}
-	var parts [][]element
-	for _, e := range elements {
-		id := identity(e.key)
-		n, known := index[id]
-		if !known {
-			n = len(parts)
-			index[id] = n
-			parts = append(parts, nil)
-		}
-		parts[n] = append(parts[n], e)
-	}
-	return parts
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/mtime"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/graphx"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/sdf"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/state"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/typex"
 )
 
@@ -57,20 +56,25 @@ func (w *windower) finishBundle(context.Context) error { return nil }
 // instance is an instance of a DoFn.
 type instance struct {
 	operation
-	fn    *graph.DoFn
-	cells *cells
-	next  node
+	fn   *graph.DoFn
+	next node
 
-	emits map[*funcx.Fn]any
+	emits map[emitterID]any
 	// What the emitter of the method that is called now refers to; nil between calls.
 	ctx     context.Context
 	current *element
 	failed  error // the first one of an element that was emitted: nothing goes on after it
 }
 
+// emitterID is an emitter of a method, by the output that it is for.
+type emitterID struct {
+	fn     *funcx.Fn
+	output int
+}
+
 // newInstance decodes the DoFn from what an engine would be sent, and sets it up.
-func newInstance(ctx context.Context, op operation, cells *cells, next node) (*instance, error) {
-	in := &instance{operation: op, cells: cells, next: next, emits: map[*funcx.Fn]any{}}
+func newInstance(ctx context.Context, op operation, next node) (*instance, error) {
+	in := &instance{operation: op, next: next, emits: map[emitterID]any{}}
 	encoded, err := graphx.EncodeMultiEdge(op.edge)
 	if err != nil {
 		return nil, fmt.Errorf("encoding %s: %w", op.edge.Name(), err)
@@ -126,7 +130,7 @@ func (in *instance) call(ctx context.Context, fn *funcx.Fn, e *element, more ...
 	defer func() {
 		in.ctx, in.current = nil, nil
 		if p := recover(); p != nil {
-			err = in.panicked(p)
+			err = panicked(in.edge, p)
 		}
 		if in.failed != nil { // before what the method made of it
 			err = in.failed
@@ -149,12 +153,12 @@ func (in *instance) call(ctx context.Context, fn *funcx.Fn, e *element, more ...
 }
 
 // panicked makes an error of a panic; an error that was its value keeps its type.
-func (in *instance) panicked(p any) error {
+func panicked(edge *graph.MultiEdge, p any) error {
 	cause, ok := p.(error)
 	if !ok {
 		cause = fmt.Errorf("%v", p)
 	}
-	return fmt.Errorf("%s: panic: %w\n%s", in.edge.Name(), cause, callers())
+	return fmt.Errorf("%s: panic: %w\n%s", edge.Name(), cause, callers())
 }
 
 // deepest bounds the calls that the error of a panic names.
@@ -178,7 +182,10 @@ func callers() string {
 // args collects a method's parameters; more are those of a splittable DoFn, found by their type.
 func (in *instance) args(fn *funcx.Fn, e *element, more []any) ([]any, error) {
 	args := make([]any, len(fn.Param))
-	value := 0
+	value, output := 0, 0
+	if len(fn.Returns(funcx.RetValue)) > 0 && fn == in.fn.ProcessElementFn() {
+		output = 1 // what it returns is the first
+	}
 	for i, param := range fn.Param {
 		switch param.Kind {
 		case funcx.FnContext:
@@ -186,9 +193,8 @@ func (in *instance) args(fn *funcx.Fn, e *element, more []any) ([]any, error) {
 		case funcx.FnEventTime:
 			args[i] = e.at
 		case funcx.FnEmit:
-			args[i] = in.emitter(fn, param.T)
-		case funcx.FnStateProvider:
-			args[i] = state.Provider(in.cells.of(e.key))
+			args[i] = in.emitter(emitterID{fn, output}, param.T)
+			output++
 		case funcx.FnIter:
 			args[i] = iterator(param.T, e.group)
 		case funcx.FnValue, funcx.FnRTracker, funcx.FnWatermarkEstimator:
@@ -220,10 +226,10 @@ func argumentOf(param funcx.FnParam, values []any) (any, bool) {
 	return nil, false
 }
 
-// emitter returns the emitter of a method: a function of one or two values, after an event time
-// where it takes one.
-func (in *instance) emitter(fn *funcx.Fn, t reflect.Type) any {
-	if known, ok := in.emits[fn]; ok {
+// emitter returns the emitter of a method for an output: a function of one or two values, after an
+// event time where it takes one.
+func (in *instance) emitter(id emitterID, t reflect.Type) any {
+	if known, ok := in.emits[id]; ok {
 		return known
 	}
 	timed := t.In(0) == typex.EventTimeType
@@ -231,6 +237,9 @@ func (in *instance) emitter(fn *funcx.Fn, t reflect.Type) any {
 		if in.current == nil {
 			in.failed = cmp.Or(in.failed, fmt.Errorf("%s: %w", in.edge.Name(), errKeptEmitter))
 			return nil
+		}
+		if id.output != in.output {
+			return nil // nothing consumes it
 		}
 		out := element{at: in.current.at, window: in.current.window}
 		if timed {
@@ -244,7 +253,7 @@ func (in *instance) emitter(fn *funcx.Fn, t reflect.Type) any {
 		in.emit(&out)
 		return nil
 	}).Interface()
-	in.emits[fn] = emit
+	in.emits[id] = emit
 	return emit
 }
 
@@ -260,7 +269,7 @@ func (in *instance) emit(e *element) {
 // handOn emits what a method has returned.
 func (in *instance) handOn(fn *funcx.Fn, e *element, returned []any) error {
 	values := fn.Returns(funcx.RetValue)
-	if len(values) == 0 || e == nil || fn != in.fn.ProcessElementFn() {
+	if len(values) == 0 || e == nil || fn != in.fn.ProcessElementFn() || in.output != 0 {
 		return nil
 	}
 	out := element{at: e.at, window: e.window, value: returned[values[len(values)-1]]}

@@ -20,15 +20,30 @@ import (
 )
 
 func init() {
-	for _, fn := range []any{&setFn{}, &mapFn{}, &orderedFn{}, &combiningFn{}, &timerFn{}, &plainStateFn{}, &observingFn{}, &splitFn{}} {
+	beam.RegisterType(reflect.TypeFor[setUpFn]())
+	for _, fn := range []any{&timerFn{}, &stateFn{}, &observingFn{}, &splitFn{}} {
 		beam.RegisterDoFn(fn)
 	}
-	for _, fn := range []any{sideFn, twoOutputs, pairKey, namedKey, addInts, windowFn, paneFn, reiterated, joined, floatKey} {
+	for _, fn := range []any{sideFn, letters, sideKeys, summed, twoOutputs, pairKey, namedKey, addInts, windowFn, paneFn, reiterated, joined, floatKey} {
 		beam.RegisterFunction(fn)
 	}
 	beam.RegisterType(reflect.TypeFor[custom]())
 	beam.RegisterCoder(reflect.TypeFor[custom](), func(c custom) []byte { return []byte(c) }, func(b []byte) custom { return custom(b) })
 }
+
+func summed(key string, next func(*int) bool) (string, int) {
+	sum := 0
+	for v := 0; next(&v); {
+		sum += v
+	}
+	return key, sum
+}
+
+// setUpFn adds, and wants to be set up.
+type setUpFn struct{}
+
+func (*setUpFn) Setup()                         {}
+func (*setUpFn) MergeAccumulators(a, b int) int { return a + b }
 
 // custom has a coder of its own, which may say that values are the same.
 type custom string
@@ -37,6 +52,8 @@ type pairOf struct{ A, B int }
 
 func sideFn(key string, _ int, _ int, emit func(string, int))               { emit(key, 1) }
 func twoOutputs(key string, n int, one func(string, int), two func(string)) { one(key, n); two(key) }
+func letters(key string) int                                                { return len(key) }
+func sideKeys(_ []byte) (string, int)                                       { return "a", 1 }
 func pairKey(_ string, n int) (pairOf, int)                                 { return pairOf{n, n}, n }
 func namedKey(s string, n int) (custom, int)                                { return custom(s), n }
 func floatKey(_ string, n int) (float64, int)                               { return float64(n), n }
@@ -46,51 +63,16 @@ func paneFn(_ beam.PaneInfo, key string, n int) (string, int)               { re
 func reiterated(key string, _ func() func(*int) bool) string                { return key }
 func joined(key string, _, _ func(*int) bool) string                        { return key }
 
-// ephemeralFn says that its state may end with the job.
-type ephemeralFn struct{}
-
-func (ephemeralFn) EphemeralState() bool { return true }
-
-type setFn struct {
-	ephemeralFn
-	Set state.Set[int]
-}
-
-func (f *setFn) ProcessElement(p state.Provider, key string, n int) (string, int) { return key, n }
-
-type mapFn struct {
-	ephemeralFn
-	Map state.Map[int, int]
-}
-
-func (f *mapFn) ProcessElement(p state.Provider, key string, n int) (string, int) { return key, n }
-
-type orderedFn struct {
-	ephemeralFn
-	List state.OrderedList[int]
-}
-
-func (f *orderedFn) ProcessElement(p state.Provider, key string, n int) (string, int) { return key, n }
-
-type combiningFn struct {
-	ephemeralFn
-	Sum state.Combining[int, int, int]
-}
-
-func (f *combiningFn) ProcessElement(p state.Provider, key string, n int) (string, int) {
-	return key, n
-}
-
 type timerFn struct{ At timers.EventTime }
 
 func (f *timerFn) ProcessElement(_ timers.Provider, key string, n int, emit func(string, int)) {}
 func (f *timerFn) OnTimer(context.Context, beam.EventTime, timers.Provider, string, timers.Context, func(string, int)) {
 }
 
-// plainStateFn does not say how long its state lives.
-type plainStateFn struct{ Total state.Value[int] }
+// stateFn keeps a total of each key.
+type stateFn struct{ Total state.Value[int] }
 
-func (f *plainStateFn) ProcessElement(p state.Provider, key string, n int) (string, int) {
+func (f *stateFn) ProcessElement(p state.Provider, key string, n int) (string, int) {
 	return key, n
 }
 
@@ -123,13 +105,21 @@ func TestWhatIsNotKnownIsRefused(t *testing.T) {
 	}{
 		"side input": {func(s scope, in beam.PCollection) {
 			beam.ParDo(s, sideFn, in, beam.SideInput{Input: beam.Create(s, 1)})
-		}, "Impulse", nil},
-		"two consumers":   {func(s scope, in beam.PCollection) { beam.DropKey(s, in); beam.DropValue(s, in) }, "dropKeyFn", nil},
-		"two impulses":    {func(s scope, _ beam.PCollection) { beam.Impulse(s) }, "Impulse", nil},
-		"flatten":         {func(s scope, in beam.PCollection) { beam.Flatten(s, in, in) }, "Flatten", nil},
-		"combine":         {func(s scope, in beam.PCollection) { beam.CombinePerKey(s, addInts, in) }, "Combine", nil},
-		"reshuffle":       {func(s scope, in beam.PCollection) { beam.Reshuffle(s, in) }, "Reshuffle", nil},
-		"two outputs":     {func(s scope, in beam.PCollection) { beam.ParDo2(s, twoOutputs, in) }, "twoOutputs", nil},
+		}, "sideFn", nil},
+		"two consumers": {func(s scope, in beam.PCollection) { beam.DropKey(s, in); beam.DropValue(s, in) }, "dropKeyFn", nil},
+		"two impulses":  {func(s scope, _ beam.PCollection) { beam.Impulse(s) }, "Impulse", nil},
+		"flatten":       {func(s scope, in beam.PCollection) { beam.Flatten(s, in, in) }, "Flatten", nil},
+		"two chains with groups": {func(s scope, in beam.PCollection) {
+			grouped := beam.ParDo(s, summed, beam.GroupByKey(s, in))
+			beam.GroupByKey(s, beam.Flatten(s, grouped, beam.ParDo(s, summed, beam.GroupByKey(s, beam.ParDo(s, sideKeys, beam.Impulse(s))))))
+		}, "Flatten", nil},
+		"a combiner of everything": {func(s scope, in beam.PCollection) { beam.Combine(s, &setUpFn{}, beam.DropKey(s, in)) }, "Combine", nil},
+		"reshuffle":                {func(s scope, in beam.PCollection) { beam.Reshuffle(s, in) }, "Reshuffle", nil},
+		"two outputs": {func(s scope, in beam.PCollection) {
+			one, two := beam.ParDo2(s, twoOutputs, in)
+			beam.DropKey(s, one)
+			beam.ParDo(s, letters, two)
+		}, "twoOutputs", nil},
 		"sliding windows": {func(s scope, in beam.PCollection) { beam.WindowInto(s, window.NewSlidingWindows(1, 2), in) }, "WindowInto", nil},
 		"sessions":        {func(s scope, in beam.PCollection) { beam.WindowInto(s, window.NewSessions(1), in) }, "WindowInto", nil},
 		"trigger": {func(s scope, in beam.PCollection) {
@@ -144,27 +134,9 @@ func TestWhatIsNotKnownIsRefused(t *testing.T) {
 		"window":                             {func(s scope, in beam.PCollection) { beam.ParDo(s, windowFn, in) }, "windowFn", nil},
 		"pane":                               {func(s scope, in beam.PCollection) { beam.ParDo(s, paneFn, in) }, "paneFn", nil},
 		"timers":                             {func(s scope, in beam.PCollection) { beam.ParDo(s, &timerFn{timers.InEventTime("at")}, in) }, "timerFn", nil},
-		"a set":                              {func(s scope, in beam.PCollection) { beam.ParDo(s, &setFn{Set: state.MakeSetState[int]("s")}, in) }, "setFn", nil},
-		"a map":                              {func(s scope, in beam.PCollection) { beam.ParDo(s, &mapFn{Map: state.MakeMapState[int, int]("s")}, in) }, "mapFn", nil},
-		"an ordered list": {func(s scope, in beam.PCollection) {
-			beam.ParDo(s, &orderedFn{List: state.MakeOrderedListState[int]("s")}, in)
-		}, "orderedFn", nil},
-		"combining state": {func(s scope, in beam.PCollection) {
-			beam.ParDo(s, &combiningFn{Sum: state.MakeCombiningState[int, int, int]("s", addInts)}, in)
-		}, "combiningFn", nil},
-		"state in windows": {func(s scope, in beam.PCollection) {
-			in = beam.WindowInto(s, window.NewFixedWindows(time.Second), in)
-			beam.ParDo(s, &keepFn{Total: state.MakeValueState[int]("t"), Seen: state.MakeBagState[int]("s"), Job: true}, in)
-		}, "keepFn", nil},
-		"state of keys that are structs": {func(s scope, in beam.PCollection) {
-			beam.ParDo(s, &structStateFn{Total: state.MakeValueState[int]("t")}, beam.ParDo(s, pairKey, in))
-		}, "structStateFn", nil},
-		"state that says nothing of its life": {func(s scope, in beam.PCollection) {
-			beam.ParDo(s, &plainStateFn{state.MakeValueState[int]("t")}, in)
-		}, "plainStateFn", direct.ErrStateWouldBeLost},
-		"state that outlives the job": {func(s scope, in beam.PCollection) {
-			beam.ParDo(s, &keepFn{Total: state.MakeValueState[int]("t"), Seen: state.MakeBagState[int]("s")}, in)
-		}, "keepFn", direct.ErrStateWouldBeLost},
+		"keyed state": {func(s scope, in beam.PCollection) {
+			beam.ParDo(s, &stateFn{state.MakeValueState[int]("t")}, in)
+		}, "stateFn", direct.ErrStateWouldBeLost},
 		"splittable in the middle": {func(s scope, in beam.PCollection) { beam.ParDo(s, &middleFn{}, beam.DropKey(s, in)) }, "middleFn", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -183,17 +155,7 @@ func TestWhatIsNotKnownIsRefused(t *testing.T) {
 }
 
 func init() {
-	beam.RegisterDoFn(&structStateFn{})
 	beam.RegisterDoFn(&middleFn{})
-}
-
-type structStateFn struct {
-	ephemeralFn
-	Total state.Value[int]
-}
-
-func (f *structStateFn) ProcessElement(p state.Provider, key pairOf, n int) (pairOf, int) {
-	return key, n
 }
 
 // middleFn is splittable, over integers.

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/mtime"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/metrics"
 	"golang.org/x/sync/errgroup"
@@ -31,7 +32,7 @@ func Execute(ctx context.Context, p *beam.Pipeline) (beam.PipelineResult, error)
 	}
 	r := &run{plan: plan, stages: make([]stage, len(plan.stages))}
 	for i := range r.stages {
-		r.stages[i] = stage{plan: &plan.stages[i], grouping: newGrouping(plan.stages[i].windows), cells: make([]cells, len(plan.stages[i].operations))}
+		r.stages[i] = stage{plan: &plan.stages[i], grouping: newGrouping(plan.stages[i].windows)}
 	}
 	err = r.run(ctx)
 	if cause := context.Cause(ctx); cause != nil && errors.Is(err, ctx.Err()) && !errors.Is(err, cause) {
@@ -59,11 +60,10 @@ type run struct {
 	instances []*instance // all whose Setup was called
 }
 
-// stage is a stage under way: its grouping, its state, and the chains that take its groups.
+// stage is a stage under way: its grouping, and the chains that take its groups.
 type stage struct {
 	plan     *stagePlan
 	grouping grouping
-	cells    []cells // by operation
 	chains   []*chain
 }
 
@@ -96,6 +96,9 @@ func (r *run) run(ctx context.Context) error {
 		})
 	}
 	stages := func(ctx context.Context) error {
+		if err := r.deliverSides(ctx); err != nil {
+			return err
+		}
 		watermarks := slices.Repeat([]mtime.Time{mtime.MinTimestamp}, len(sources))
 		for s := range steps {
 			watermarks[s.source] = s.watermark
@@ -111,6 +114,28 @@ func (r *run) run(ctx context.Context) error {
 		}
 		return read(ctx, i-1)
 	})
+}
+
+// deliverSides takes what the sides make to their stages, where it waits for its window.
+func (r *run) deliverSides(ctx context.Context) error {
+	for i := range r.plan.sides {
+		side := &r.plan.sides[i]
+		c, err := r.newChain(ctx, side.operations)
+		if err != nil {
+			return err
+		}
+		out, err := c.bundle(ctx, iterate([]element{{value: side.impulse, at: mtime.MinTimestamp, window: global}}))
+		if err != nil {
+			return err
+		}
+		if side.stage < 0 {
+			continue // nothing consumes them
+		}
+		if err := r.deliver(ctx, side.stage, out, mtime.MinTimestamp); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 var errGone = errors.New("a DoFn has ended the goroutine that called it")
@@ -150,13 +175,6 @@ func (r *run) deliver(ctx context.Context, n int, elements []element, watermark 
 		return nil // nothing consumes them
 	}
 	s := &r.stages[n]
-	if s.plan.windows == nil {
-		out, err := r.process(ctx, s, byKey(elements))
-		if err != nil {
-			return err
-		}
-		return r.deliver(ctx, n+1, out, watermark)
-	}
 	for i := range elements {
 		if err := s.grouping.add(&elements[i]); err != nil {
 			return fmt.Errorf("grouping for %s: %w", s.name(), err)
@@ -167,13 +185,8 @@ func (r *run) deliver(ctx context.Context, n int, elements []element, watermark 
 		if err := r.deliver(ctx, n+1, out, w.MaxTimestamp()); err != nil {
 			return err
 		}
-		groups := s.grouping.fire(w)
-		parts := make([][]element, len(groups))
-		for k := range groups {
-			parts[k] = groups[k : k+1]
-		}
 		var err error
-		if out, err = r.process(ctx, s, parts); err != nil {
+		if out, err = r.process(ctx, s, s.grouping.fire(w)); err != nil {
 			return err
 		}
 	}
@@ -191,33 +204,24 @@ func (s *stage) name() string {
 	return "no DoFn"
 }
 
-// process hands parts to the stage's instances, each of which takes the next one that is left,
+// process hands groups to the stage's instances, each of which takes the next one that is left,
 // and returns what they emit.
-func (r *run) process(ctx context.Context, s *stage, parts [][]element) ([]element, error) {
-	if len(parts) == 0 {
-		return nil, nil
-	}
-	for len(s.chains) < min(len(parts), Parallelism) {
-		c, err := r.newChain(ctx, s.plan.operations, s.cells)
+func (r *run) process(ctx context.Context, s *stage, groups []element) ([]element, error) {
+	instances := min(len(groups), Parallelism)
+	for len(s.chains) < instances {
+		c, err := r.newChain(ctx, s.plan.operations)
 		if err != nil {
 			return nil, err
 		}
 		s.chains = append(s.chains, c)
 	}
-	if len(parts) == 1 {
-		return s.chains[0].bundle(ctx, iterate(parts[0]))
+	next := iterate(groups)
+	if instances == 1 {
+		return s.chains[0].bundle(ctx, next)
 	}
-	var taken atomic.Int64
-	next := func() ([]element, bool) {
-		n := int(taken.Add(1)) - 1
-		if n >= len(parts) {
-			return nil, false
-		}
-		return parts[n], true
-	}
-	outs := make([][]element, min(len(parts), Parallelism))
-	err := runParallel(ctx, len(outs), func(ctx context.Context, i int) (err error) {
-		outs[i], err = s.chains[i].bundle(ctx, inTurn(next))
+	outs := make([][]element, instances)
+	err := runParallel(ctx, instances, func(ctx context.Context, i int) (err error) {
+		outs[i], err = s.chains[i].bundle(ctx, next)
 		return err
 	})
 	var all []element
@@ -227,28 +231,15 @@ func (r *run) process(ctx context.Context, s *stage, parts [][]element) ([]eleme
 	return all, err
 }
 
-// iterate goes through elements.
+// iterate goes through elements; several goroutines may share them out.
 func iterate(elements []element) func() (*element, bool) {
-	return inTurn(func() ([]element, bool) {
-		part := elements
-		elements = nil
-		return part, len(part) > 0
-	})
-}
-
-// inTurn goes through the elements of one part after the other.
-func inTurn(next func() ([]element, bool)) func() (*element, bool) {
-	var part []element
+	var taken atomic.Int64
 	return func() (*element, bool) {
-		for len(part) == 0 {
-			var more bool
-			if part, more = next(); !more {
-				return nil, false
-			}
+		n := int(taken.Add(1)) - 1
+		if n >= len(elements) {
+			return nil, false
 		}
-		e := &part[0]
-		part = part[1:]
-		return e, true
+		return &elements[n], true
 	}
 }
 
@@ -259,8 +250,8 @@ type chain struct {
 	end       *collector
 }
 
-// newChain sets up a chain. cells are the states of its operations.
-func (r *run) newChain(ctx context.Context, operations []operation, states []cells) (*chain, error) {
+// newChain sets up a chain.
+func (r *run) newChain(ctx context.Context, operations []operation) (*chain, error) {
 	c := &chain{end: &collector{}}
 	next := node(c.end)
 	for i := len(operations) - 1; i >= 0; i-- {
@@ -269,11 +260,16 @@ func (r *run) newChain(ctx context.Context, operations []operation, states []cel
 			c.nodes = append(c.nodes, next)
 			continue
 		}
-		var own *cells
-		if states != nil {
-			own = &states[i]
+		if operations[i].edge.Op == graph.Combine {
+			combiner, err := newCombiner(operations[i], next)
+			if err != nil {
+				return nil, err
+			}
+			next = combiner
+			c.nodes = append(c.nodes, next)
+			continue
 		}
-		in, err := newInstance(ctx, operations[i], own, next)
+		in, err := newInstance(ctx, operations[i], next)
 		if in != nil {
 			r.keep(in)
 		}

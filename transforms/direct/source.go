@@ -25,7 +25,7 @@ func (r *run) sources(ctx context.Context) ([]element, error) {
 	if len(r.plan.spread) == 0 {
 		return start, nil
 	}
-	c, err := r.newChain(ctx, r.plan.spread, nil)
+	c, err := r.newChain(ctx, r.plan.spread)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (r *run) sources(ctx context.Context) ([]element, error) {
 // read drives a source to its end. A step that emits nothing and moves no watermark is not
 // handed on.
 func (r *run) read(ctx context.Context, n int, start element, hand func(step) error) error {
-	c, err := r.newChain(ctx, r.plan.source, nil)
+	c, err := r.newChain(ctx, r.plan.source)
 	if err != nil {
 		return err
 	}
@@ -96,12 +96,10 @@ func pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return context.Cause(ctx)
 	}
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-t.C:
+	case <-time.After(d):
 		return nil
 	}
 }

@@ -1,7 +1,10 @@
-// Package mechanisms has the noise that the filters of state/filter price: Gaussian,
-// Laplace, discrete Gaussian, and Laplace noise reduction (gradual release), beside
-// the Brownian noise reduction of transforms/noisereduction. Exponential and
-// PermuteAndFlip select a candidate, SparseVector finds values above a threshold.
+// Package mechanisms is for programs of your own that account with package state/filter: it
+// has the noise that those filters price. A tollgate deployment draws nothing from it: the noise
+// of its counts is in transforms/noisereduction.
+//
+// There is Gaussian, Laplace and discrete Gaussian noise, and Laplace noise reduction (gradual
+// release). Exponential and PermuteAndFlip select a candidate, SparseVector finds values above a
+// threshold.
 //
 // Each mechanism releases one number, an index or an answer. It prices that in the types of
 // state/loss, for a sensitivity that the caller gives, which may be that of one individual.

@@ -28,7 +28,7 @@ func NewLaplace(scale float64) (*Laplace, error) {
 		return nil, err
 	}
 	l := latticeFor(scale, 40)
-	return &Laplace{lattice: l, scale: uint64(math.Ceil(math.Ldexp(scale, int(l.exponent))))}, nil
+	return &Laplace{lattice: l, scale: l.spacings(scale)}, nil
 }
 
 // Release returns the value with noise. The error is a *units.RangeError for a
@@ -104,7 +104,12 @@ func pureOf(l lattice, scale uint64, sensitivity float64) (loss.Approx, error) {
 	if err != nil {
 		return loss.Approx{}, err
 	}
-	price := loss.Approx{Epsilon: rounding.QuotientUp(steps, float64(scale))}
+	return finite(sensitivity, rounding.QuotientUp(steps, float64(scale)))
+}
+
+// finite returns the price ε of a sensitivity, which must be finite.
+func finite(sensitivity, epsilon float64) (loss.Approx, error) {
+	price := loss.Approx{Epsilon: epsilon}
 	if price.Validate() != nil {
 		return loss.Approx{}, &units.RangeError{Parameter: "sensitivity", Value: sensitivity, Range: "such that its price is finite"}
 	}

@@ -59,6 +59,11 @@ func (l lattice) steps(sensitivity float64) (float64, error) {
 	return math.Ceil(math.Ldexp(sensitivity, int(l.exponent))), nil
 }
 
+// spacings returns a scale of noise in multiples of the spacing, rounded up.
+func (l lattice) spacings(scale float64) uint64 {
+	return uint64(math.Ceil(math.Ldexp(scale, int(l.exponent))))
+}
+
 func checkScale(name string, scale, greatest float64) error {
 	if !(scale >= leastScale && scale <= greatest) {
 		allowed := "between 2^-23 and 2^40"

@@ -1,8 +1,6 @@
 package mechanisms
 
 import (
-	"math"
-
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -58,12 +56,8 @@ func NewLaplaceReduction(coarsest, finest float64) (*LaplaceReduction, error) {
 		}
 	}
 	m := &LaplaceReduction{lattice: latticeFor(coarsest, 30)}
-	m.coarsest, m.finest = m.spacings(coarsest), m.spacings(finest)
+	m.coarsest, m.finest = m.lattice.spacings(coarsest), m.lattice.spacings(finest)
 	return m, nil
-}
-
-func (m *LaplaceReduction) spacings(scale float64) uint64 {
-	return uint64(math.Ceil(math.Ldexp(scale, int(m.lattice.exponent))))
 }
 
 // Worst returns the price of a refinement to the finest scale, for an individual who
@@ -117,7 +111,7 @@ func (c *Refinement) Next(scale float64, src Source) (float64, error) {
 func (c *Refinement) admissible(scale float64) (uint64, error) {
 	m := c.mechanism
 	if scale >= leastScale && scale <= greatestCoarsest {
-		t, most := m.spacings(scale), m.coarsest
+		t, most := m.lattice.spacings(scale), m.coarsest
 		if c.scale != 0 {
 			most = c.scale * shrinkNum / shrinkDen
 		}

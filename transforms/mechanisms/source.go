@@ -1,11 +1,11 @@
 package mechanisms
 
 import (
-	"crypto/hmac"
 	crand "crypto/rand"
-	"crypto/sha256"
 	"encoding/binary"
 	"math/rand/v2"
+
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
 // Source is where random digits come from: independent and uniform over all
@@ -50,15 +50,8 @@ type Keyed struct{ generator *rand.ChaCha8 }
 // A label must name everything that tells one release from another, the exact
 // value and the scale of the noise among it: two releases that share noise give
 // away the values under them.
-func NewKeyed(secret [32]byte, label ...[]byte) *Keyed {
-	mac := hmac.New(sha256.New, secret[:])
-	for _, field := range append([][]byte{[]byte(keyedFormat)}, label...) {
-		var length [8]byte
-		binary.BigEndian.PutUint64(length[:], uint64(len(field)))
-		mac.Write(length[:])
-		mac.Write(field)
-	}
-	return &Keyed{rand.NewChaCha8([32]byte(mac.Sum(nil)))}
+func NewKeyed(key [32]byte, label ...[]byte) *Keyed {
+	return &Keyed{rand.NewChaCha8(secret.Keyed(key, keyedFormat, label...))}
 }
 
 // Word returns the next 64 bits. They never end.

@@ -2,7 +2,6 @@ package mechanisms
 
 import (
 	"errors"
-	"math"
 
 	"github.com/tollgate-dp/tollgate/internal/numbers/rounding"
 	"github.com/tollgate-dp/tollgate/state/loss"
@@ -81,12 +80,8 @@ func NewSparseVector(threshold, value float64, positives int) (*SparseVector, er
 		return nil, &units.RangeError{Parameter: "positives", Value: float64(positives), Range: "between 1 and 2^30"}
 	}
 	s := &SparseVector{lattice: latticeFor(lesser, sparsePoints), positives: positives}
-	s.threshold, s.value = s.spacings(threshold), s.spacings(value)
+	s.threshold, s.value = s.lattice.spacings(threshold), s.lattice.spacings(value)
 	return s, nil
-}
-
-func (s *SparseVector) spacings(scale float64) uint64 {
-	return uint64(math.Ceil(math.Ldexp(scale, int(s.lattice.exponent))))
 }
 
 // Worst returns the price of a search that finds all it may, for an individual who changes
@@ -107,12 +102,8 @@ func (s *SparseVector) price(sensitivity, moves float64, k int) (loss.Approx, er
 		return loss.Approx{}, err
 	}
 	found := rounding.ProductUp(steps, moves*float64(k))
-	total := loss.Approx{Epsilon: rounding.SumUp(
-		rounding.QuotientUp(steps, float64(s.threshold)), rounding.QuotientUp(found, float64(s.value)))}
-	if total.Validate() != nil {
-		return loss.Approx{}, &units.RangeError{Parameter: "sensitivity", Value: sensitivity, Range: "such that its price is finite"}
-	}
-	return total, nil
+	return finite(sensitivity, rounding.SumUp(
+		rounding.QuotientUp(steps, float64(s.threshold)), rounding.QuotientUp(found, float64(s.value))))
 }
 
 // Begin draws the threshold's noise. The threshold is public, or chosen from what was

@@ -125,10 +125,6 @@ func (p *Plan) setRungs(z, kappa, width *big.Rat) error {
 	return nil
 }
 
-// Width returns half of the width of printed intervals, in standard deviations of the estimate
-// within. A fresh number.
-func (p *Plan) Width() *big.Rat { return new(big.Rat).Set(p.width) }
-
 // First returns the precision of the first rung.
 func (p *Plan) First() units.Precision { return p.spec.First }
 
@@ -143,24 +139,4 @@ func (p *Plan) Ladder() []units.Precision {
 		all[i] = r.precision
 	}
 	return all
-}
-
-// MeetableFrom returns the least count whose target can be met within Top, in
-// the middle of the noise: 0 where the absolute target is within reach,
-// +Inf where there is no target. For display.
-func (p *Plan) MeetableFrom() float64 {
-	switch {
-	case p.floorMet:
-		return 0
-	case p.spec.Target.Relative == 0:
-		return math.Inf(1)
-	}
-	return p.Within() / p.spec.Target.Relative
-}
-
-// Within returns the least absolute error, at the confidence of the target, that a release at Top
-// can meet, in the unit of the count. For display.
-func (p *Plan) Within() float64 {
-	z, _ := new(big.Float).SetInt(p.z).Float64()
-	return math.Ldexp(z, -quantileBits) * deviationOf(p.spec.Top.Big()) / p.kappa
 }

@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/chance"
 	"github.com/tollgate-dp/tollgate/state/units"
-	"github.com/tollgate-dp/tollgate/transforms/noisereduction/simulate"
 )
 
 // TestAdaptiveLadderIsNearClairvoyant measures the aim: at 5 %/95 %, averaged
@@ -65,8 +66,8 @@ func TestDoublingCost(t *testing.T) {
 	}
 }
 
-func ruleOf(relative, confidence, step float64, f factors) simulate.Rule {
-	return simulate.Rule{
+func ruleOf(relative, confidence, step float64, f factors) sweptRule {
+	return sweptRule{
 		Relative: relative, Confidence: confidence, Step: step, Margin: margin, Shrink: 1,
 		Kappa: float64(f.kappa) / 1000, Widen: float64(f.widen) / 1000,
 	}
@@ -76,7 +77,7 @@ func ruleOf(relative, confidence, step float64, f factors) simulate.Rule {
 // ladders at their table factors, and checks that the order is the expected
 // one.
 func TestTableOfLadders(t *testing.T) {
-	sweeper := simulate.NewSweeper()
+	sweeper := newSweeper()
 	var out strings.Builder
 	for _, cell := range []struct{ r, confidence float64 }{{.05, .95}, {.1, .95}, {.2, .8}, {.2, .95}, {.5, .95}} {
 		fmt.Fprintf(&out, "\n| %g %%, %g %% ", 100*cell.r, 100*cell.confidence)
@@ -111,7 +112,7 @@ func TestTableOfTargets(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a table for the documentation")
 	}
-	sweeper := simulate.NewSweeper()
+	sweeper := newSweeper()
 	var out strings.Builder
 	for row, r := range tableTargets() {
 		fmt.Fprintf(&out, "\n| %.3g %% ", 100*r)
@@ -131,6 +132,30 @@ func TestTableOfTargets(t *testing.T) {
 	t.Log(out.String())
 }
 
+// TestTheDocumentedFactorsAreInForce compares every factor that docs/accuracy.md has: an outsider
+// recomputes stops and intervals from them.
+func TestTheDocumentedFactorsAreInForce(t *testing.T) {
+	raw, err := os.ReadFile("../../docs/accuracy.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(raw)
+	for _, r := range tableTargets() {
+		first, both := fmt.Sprintf("\n| %.3g %% ", 100*r), fmt.Sprintf("\n| %.3g %% ", 100*r)
+		for _, confidence := range tableConfidences() {
+			f := factorsFor(Spec{Kind: Adaptive, Target: Target{Relative: r, Confidence: confidence}})
+			first += fmt.Sprintf(`\| %.3f [0-9.]+ [0-9.]+ `, float64(f.kappa)/1000)
+			both += fmt.Sprintf("| %.3f %.3f ", float64(f.floor)/1000, float64(f.widen)/1000)
+		}
+		if !strings.Contains(page, both+"|\n") {
+			t.Errorf("docs/accuracy.md lacks the row of κ beside an absolute target, and λ: %s|", both)
+		}
+		if ok, err := regexp.MatchString(strings.Replace(first, "\n| ", `\n\| `, 1)+`\|\n`, page); err != nil || !ok {
+			t.Errorf("docs/accuracy.md lacks the row of κ (%v): %s|", err, first)
+		}
+	}
+}
+
 // TestTableOfCorrections prints what publishing (1 − r²)·mean instead of the
 // mean would save, and wants it to save something: the factor refitted, the
 // adaptive ladder. Without -v it takes one target.
@@ -138,7 +163,7 @@ func TestTableOfCorrections(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a table for the documentation")
 	}
-	sweeper := simulate.NewSweeper()
+	sweeper := newSweeper()
 	var out strings.Builder
 	for _, cell := range []struct{ r, confidence float64 }{{.05, .95}, {.1, .95}, {.2, .95}, {.5, .95}} {
 		if !testing.Verbose() && cell.r != .2 {

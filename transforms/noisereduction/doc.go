@@ -1,6 +1,7 @@
-// Package noisereduction releases counts through Brownian noise reduction:
-// first with much noise, then with less and less, until the answer is as
-// accurate as requested. Users pay for the last precision only.
+// Package noisereduction draws all noise of a tollgate deployment. It releases counts through
+// Brownian noise reduction: first with much noise, then with less and less, until the answer is as
+// accurate as requested. Users pay for the last precision only. Noise for programs of your own,
+// Laplace and others, is in transforms/mechanisms.
 //
 // Rung k of a ladder of precisions 0 = u₀ < u₁ < … (u = 1/variance) draws
 // y_k = f + N(0, 1/(u_k − u_{k−1})); the estimate is the precision-weighted

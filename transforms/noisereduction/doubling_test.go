@@ -2,8 +2,6 @@ package noisereduction
 
 import (
 	"math"
-
-	"github.com/tollgate-dp/tollgate/transforms/noisereduction/simulate"
 )
 
 // doublingRatio returns what a ladder of fresh noise pays for n rungs, all of them, relative to the
@@ -17,7 +15,7 @@ func doublingRatio(step float64, n int) float64 {
 // noise of the rung's whole precision, applies the same stop rule to that draw alone, and pays all
 // rungs. Step must be set. The baseline's own errors are not fitted: it gets the factor of noise
 // reduction.
-func doublingCost(r simulate.Rule) float64 {
+func doublingCost(r sweptRule) float64 {
 	const phases = 32
 	a2 := r.Barrier() * r.Barrier()
 	cost := 0.0

@@ -1,6 +1,6 @@
 package noisereduction
 
-//go:generate go run ./internal/fitstop stoptable.go
+//go:generate go test -run ^TestFitFindsTheFactors$ -fit stoptable.go .
 
 const (
 	confidenceCount = 7

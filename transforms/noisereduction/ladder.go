@@ -86,11 +86,7 @@ func newRung(inUnits *big.Int, finest uint, width *big.Rat) (rung, error) {
 	scaled := new(big.Int).Lsh(inUnits, 2*(precisionBits/2-scoreBits+finest))
 	r := rung{precision: u, units: inUnits, root: rootCeil(new(big.Rat).SetInt(scaled))}
 	r.deviation = deviationOf(inUnits)
-	// half = ⌈width·σ·2^10⌉ with σ = 2^40/√units, plus one for the rounding of
-	// the value and of its noise.
-	square := new(big.Rat).Mul(width, width)
-	square.Quo(shifted(square, precisionBits+2*valueBits), new(big.Rat).SetInt(inUnits))
-	r.half = rootCeil(square).Int64() + 1
+	r.half = halfWidth(width, inUnits)
 	return r, nil
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/testing/chance"
 	"github.com/tollgate-dp/tollgate/state/units"
-	"github.com/tollgate-dp/tollgate/transforms/noisereduction/simulate"
 )
 
 // optimum returns the clairvoyant precision (z/(r·f))².
@@ -173,15 +172,15 @@ func TestFactorsKeepThePromise(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a minute of sweeps")
 	}
-	sweeper := simulate.NewSweeper()
+	sweeper := newSweeper()
 	for c, confidence := range tableConfidences() {
 		for r, relative := range tableTargets() {
 			if (c+3*r)%7 != 0 {
 				continue
 			}
-			for class, step := range simulate.Ladders() {
+			for class, step := range ladders() {
 				f := fitted()[c][r][class]
-				rule := simulate.Rule{
+				rule := sweptRule{
 					Relative: relative, Confidence: confidence, Step: step, Margin: margin, Shrink: 1,
 					Kappa: float64(f.kappa) / 1000, Widen: float64(f.widen) / 1000,
 				}
@@ -202,7 +201,7 @@ func TestFactorsKeepThePromise(t *testing.T) {
 // errors, false-reject rate 6e-7 each; the cost's deviation is below 0.5).
 func TestPlanAgreesWithSweep(t *testing.T) {
 	n := chance.Trials(40_000)
-	sweeper := simulate.NewSweeper()
+	sweeper := newSweeper()
 	for i, target := range []Target{
 		{Relative: .05, Confidence: .95}, {Relative: .2, Confidence: .8}, {Relative: .5, Confidence: .95},
 	} {
@@ -212,8 +211,8 @@ func TestPlanAgreesWithSweep(t *testing.T) {
 		a := math.Ldexp(float64(p.barrier), -scoreBits)
 		first := p.First().Float() * count * count
 		points := math.Round(octave * math.Log2(16*a*a/first))
-		rule := simulate.Rule{Relative: target.Relative, Confidence: target.Confidence, Kappa: p.kappa, Margin: margin, Shrink: 1, Widen: 1}
-		starts := sweeper.Sweep(rule, simulate.Cap{At: first * math.Exp2(points/octave)}, first*1.01)
+		rule := sweptRule{Relative: target.Relative, Confidence: target.Confidence, Kappa: p.kappa, Margin: margin, Shrink: 1, Widen: 1}
+		starts := sweeper.Sweep(rule, sweptEnd{At: first * math.Exp2(points/octave)}, first*1.01)
 		want := starts[len(starts)-1]
 		got := run(t, p, count, n, byte(200+i))
 		chance.CheckRate(t, "wrong", got.wrong, n, want.Wrong)

@@ -1,4 +1,4 @@
-// The table was fitted by internal/fitstop on a coarse grid of counts; entries
+// The table was fitted by TestFitFindsTheFactors on a coarse grid of counts; entries
 // whose worst count, computed on a fine grid, was beyond what is allowed were
 // then lowered, and the row of adaptive ladders at 5 % was fitted again. It is
 // TestFactorsKeepThePromise and TestRuleAccuracyPromise that vouch for it, not

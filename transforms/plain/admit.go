@@ -2,6 +2,7 @@ package plain
 
 import (
 	"bytes"
+	"context"
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -30,6 +31,31 @@ func newAdmitter(s *Settings, secrets *Secrets) (*admitter, error) {
 		return nil, err
 	}
 	return &admitter{budget: s.Budget, size: s.span().size, metrics: metrics, hasher: schemas.NewHasher(secrets.UserHash.Reveal())}, nil
+}
+
+// admitting is what DoFns have that decide who is counted.
+type admitting struct {
+	part
+
+	admitter *admitter
+}
+
+// Setup opens the secrets and compiles the settings.
+func (f *admitting) Setup(ctx context.Context) error {
+	secrets, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	f.admitter, err = newAdmitter(&f.Settings, secrets)
+	return err
+}
+
+// idOf reads the key of a user's elements.
+func idOf(key []byte) (id accounts.ID, err error) {
+	if len(key) != len(id) {
+		return id, ErrMalformed
+	}
+	return accounts.ID(key), nil
 }
 
 // decide walks the metrics for one window of one user, charges the account for

@@ -1,22 +1,25 @@
 package plain
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/mtime"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
-	//lint:ignore SA1019 what has no state must run on the older runner as well
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/direct"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/testing/passert"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/testing/ptest"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/testing/teststream"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/transforms/direct"
 )
 
 // someEvents returns events of users of all sorts: some within their budgets, some
@@ -71,19 +74,61 @@ func TestStreamAndBoundedReleaseTheSame(t *testing.T) {
 	})
 }
 
-// TestBoundedRunsOnTheOlderDirectRunner, which knows no state and no timers.
-func TestBoundedRunsOnTheOlderDirectRunner(t *testing.T) {
+// TestBoundedRunsOnTheEngineForOneProcess, which has no state and no timers.
+func TestBoundedRunsOnTheEngineForOneProcess(t *testing.T) {
 	s := testSettings(t, 3)
 	events := someEvents(t, 2, 30, 3)
 	_, want := model(t, s, events)
 	dp := mustTransforms(t, s)
 	p, scope := beam.NewPipelineWithRoot()
 	admitted, _ := dp.FilterBounded(scope, source(scope, events))
-	passert.Equals(scope, inGlobal(scope, dp.Release(scope, dp.Count(scope, admitted))), anys(want)...)
+	into := &collectFn{t.Name()}
+	defer collected.Delete(into.Name)
+	beam.ParDo0(scope, into, dp.Release(scope, dp.Count(scope, admitted)))
 	if _, err := direct.Execute(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
+	all, _ := collected.Load(into.Name)
+	got, _ := all.(*releases)
+	if got == nil || len(want) == 0 {
+		t.Fatalf("nothing was released of %d values", len(want))
+	}
+	for _, values := range [][]Released{got.all, want} {
+		slices.SortFunc(values, func(a, b Released) int {
+			return cmp.Or(cmp.Compare(a.Metric, b.Metric), cmp.Compare(a.WindowStart, b.WindowStart), cmp.Compare(a.Key, b.Key))
+		})
+	}
+	if !slices.Equal(got.all, want) {
+		t.Errorf("%d values were released, want %d: %v\n%v", len(got.all), len(want), got.all, want)
+	}
+
+	streaming, scope := beam.NewPipelineWithRoot()
+	dp.Filter(scope, source(scope, events))
+	if _, err := direct.Execute(t.Context(), streaming); !errors.Is(err, direct.ErrStateWouldBeLost) && !errors.Is(err, direct.ErrUnsupported) {
+		t.Errorf("the form with keyed state: %v", err)
+	}
 }
+
+// collectFn keeps what was released in this process, by its name.
+type collectFn struct{ Name string }
+
+// releases are collected by several goroutines.
+type releases struct {
+	sync.Mutex
+	all []Released
+}
+
+var collected sync.Map // *releases by name
+
+func (f *collectFn) ProcessElement(r Released) {
+	all, _ := collected.LoadOrStore(f.Name, &releases{})
+	into := all.(*releases)
+	into.Lock()
+	defer into.Unlock()
+	into.all = append(into.all, r)
+}
+
+func init() { beam.RegisterDoFn(&collectFn{}) }
 
 func init() {
 	register.Function2x2(parseEvent)

@@ -27,7 +27,7 @@ func init() {
 func (t *Transforms) FilterBounded(s beam.Scope, events beam.PCollection) (admitted, rejected beam.PCollection) {
 	s = s.Scope("plain.FilterBounded")
 	identified, rejected := t.identify(s, events)
-	admitted = beam.ParDo(s, &admitAllFn{part: t.part()}, beam.GroupByKey(s, identified))
+	admitted = beam.ParDo(s, &admitAllFn{admitting{part: t.part()}}, beam.GroupByKey(s, identified))
 	if zeros, any := t.zerosAtOnce(s); any {
 		admitted = beam.Flatten(s, admitted, zeros)
 	}
@@ -35,29 +35,14 @@ func (t *Transforms) FilterBounded(s beam.Scope, events beam.PCollection) (admit
 }
 
 // admitAllFn decides all windows of a user.
-type admitAllFn struct {
-	part
-
-	admitter *admitter
-}
-
-// Setup opens the secrets and compiles the settings.
-func (f *admitAllFn) Setup(ctx context.Context) error {
-	secrets, err := f.open(ctx)
-	if err != nil {
-		return err
-	}
-	f.admitter, err = newAdmitter(&f.Settings, secrets)
-	return err
-}
+type admitAllFn struct{ admitting }
 
 // ProcessElement decides one user's windows.
 func (f *admitAllFn) ProcessElement(_ context.Context, key []byte, parts func(*[]byte) bool, emit func([]byte, int64)) error {
-	var id accounts.ID
-	if len(key) != len(id) {
-		return fmt.Errorf("deciding a user's windows: %w", ErrMalformed)
+	id, err := idOf(key)
+	if err != nil {
+		return fmt.Errorf("deciding a user's windows: %w", err)
 	}
-	copy(id[:], key)
 	windows, err := collect(parts)
 	if err != nil {
 		return err

@@ -91,25 +91,13 @@ var ErrStateLost = errors.New("the engine has lost a user's state")
 
 // admitFn keeps a user's account and decides their windows in order.
 type admitFn struct {
-	part
+	admitting
 	User state.Value[[]byte]
 	Due  timers.EventTime
-
-	admitter *admitter
 }
 
 func newAdmitFn(p part) *admitFn {
-	return &admitFn{part: p, User: state.MakeValueState[[]byte]("user"), Due: timers.InEventTime("due")}
-}
-
-// Setup opens the secrets and compiles the settings.
-func (f *admitFn) Setup(ctx context.Context) error {
-	secrets, err := f.open(ctx)
-	if err != nil {
-		return err
-	}
-	f.admitter, err = newAdmitter(&f.Settings, secrets)
-	return err
+	return &admitFn{admitting: admitting{part: p}, User: state.MakeValueState[[]byte]("user"), Due: timers.InEventTime("due")}
 }
 
 // ProcessElement lets a slice wait for the end of its window.
@@ -148,11 +136,10 @@ func (f *admitFn) OnTimer(_ context.Context, at beam.EventTime, p state.Provider
 }
 
 func (f *admitFn) read(p state.Provider, key []byte) (accounts.ID, user, error) {
-	var id accounts.ID
-	if len(key) != len(id) {
-		return id, user{}, fmt.Errorf("reading a user's state: %w", ErrMalformed)
+	id, err := idOf(key)
+	if err != nil {
+		return id, user{}, fmt.Errorf("reading a user's state: %w", err)
 	}
-	copy(id[:], key)
 	b, _, err := f.User.Read(p)
 	if err != nil {
 		return id, user{}, fmt.Errorf("reading a user's state: %w", err)

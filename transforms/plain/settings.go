@@ -1,6 +1,7 @@
 package plain
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -141,9 +142,7 @@ func (m *Metric) compile(s *Settings) (metric, error) {
 		LadderKind: string(noisereduction.Geometric), LadderFactor: 2, First: top, Top: top,
 		Confidence: m.Confidence, KeyMode: keysPrivate,
 	}
-	if spec.Confidence == 0 {
-		spec.Confidence = 0.95
-	}
+	spec.Confidence = cmp.Or(spec.Confidence, 0.95)
 	kind := metrickind.Of(m.Kind)
 	if !kind.EventBound {
 		spec.MaxEventsPerKey = 1

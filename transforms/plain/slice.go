@@ -133,18 +133,11 @@ type windowReader struct {
 	bad bool
 }
 
-func (r *windowReader) varint() int64 {
-	v, n := binary.Varint(r.b)
-	if n <= 0 {
-		r.bad, r.b = true, nil
-		return 0
-	}
-	r.b = r.b[n:]
-	return v
-}
+func (r *windowReader) varint() int64   { return numberOf(r, binary.Varint) }
+func (r *windowReader) uvarint() uint64 { return numberOf(r, binary.Uvarint) }
 
-func (r *windowReader) uvarint() uint64 {
-	v, n := binary.Uvarint(r.b)
+func numberOf[T int64 | uint64](r *windowReader, read func([]byte) (T, int)) T {
+	v, n := read(r.b)
 	if n <= 0 {
 		r.bad, r.b = true, nil
 		return 0

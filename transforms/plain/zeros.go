@@ -45,7 +45,6 @@ func emitZeros(metrics []PublicKeys, size, end int64, emit func([]byte, int64)) 
 	}
 }
 
-// zerosAtOnce returns the zeros of all windows.
 func (t *Transforms) zerosAtOnce(s beam.Scope) (beam.PCollection, bool) {
 	metrics := t.publicKeys()
 	if len(metrics) == 0 {

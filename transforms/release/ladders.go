@@ -14,15 +14,16 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// ladders releases the counts of a turn, or of all turns of a span: what there is to release, in
-// which order, and with which noise. It is read-only and safe for concurrent use.
+// ladders releases the counts of a turn, or of all turns of a span: it decides which cells to
+// release, in which order, and with which noise. It is read-only and safe for concurrent use.
 type ladders struct {
 	metrics []schemas.MetricSpec
 	plans   []*noisereduction.Plan // by metric
-	second  []int                  // by metric: that of its second components; −1: none
+	second  []int                  // by metric: the metric of its second components; −1: none
 	digests [][32]byte             // by metric
 
 	windows     func(turn uint64) []schemas.MetricWindow
+	bounds      func(start, end int64) (from, to int64)
 	incarnation [16]byte
 	generation  uint32
 	noise       noisereduction.NoiseKey
@@ -54,12 +55,11 @@ type task struct {
 	joined *metrickind.Estimate // of both components, where there are two
 }
 
-// releaseShard releases along the ladder of every key of a release shard: public keys also
-// where no user contributed; private ones pass their threshold or stay unseen;
-// keys that a metric takes from another one are those which that one has just
-// released. The releases are in order of window, metric and key, and with them
-// goes what their contributors pay for. The turns of a span have no window in
-// common: each is released as it would be alone.
+// releaseShard refines the count of every key of a release shard: of public keys also without any
+// contribution; of private keys only if they pass their threshold; and of keys from another metric
+// if that metric has just released them. It returns the releases in the order of window, metric and
+// key, and for each the precision that its contributors pay for. The turns of a span have no window
+// in common, so each is released as it would be alone.
 func (l *ladders) releaseShard(shard int, partials spend.Partials) ([]schemas.Release, []schemas.SettledKey, error) {
 	counts := partials.Counts()
 	tasks, err := l.tasks(shard, &partials[0], counts)
@@ -117,97 +117,6 @@ func inChunks(n int, fn func(i int) error) error {
 	return group.Wait()
 }
 
-// tasks lists every cell that the shard must release, each
-// once and in order, but for keys that are taken from another metric.
-func (l *ladders) tasks(shard int, head *schemas.Partial, counts []spend.Count) ([]task, error) {
-	turns := map[int64]uint64{} // by end of their windows
-	var public []spend.Cell
-	for turn := head.First; turn <= head.Turn; turn++ {
-		for _, w := range l.windows(turn) {
-			turns[w.WindowEnd] = turn
-			public = l.public(public, w, shard, int(head.ReleaseShards))
-		}
-	}
-	slices.SortFunc(public, spend.Cell.Compare)
-	public = slices.Compact(public)
-	tasks := make([]task, 0, len(public)+len(counts))
-	for _, c := range counts {
-		turn, ends := turns[c.End]
-		switch {
-		case int(c.Metric) >= len(l.metrics):
-			return nil, fmt.Errorf("releasing turn %d: a partial count names metric %d of %d", head.Turn, c.Metric, len(l.metrics))
-		case l.metrics[c.Metric].KeyMode == schemas.KeysFrom:
-			continue
-		case !ends:
-			return nil, fmt.Errorf("releasing turns %d to %d: a partial count names a window that ends with none of them", head.First, head.Turn)
-		}
-		order := -1
-		for len(public) > 0 && order < 0 {
-			if order = public[0].Compare(c.Cell); order < 0 {
-				tasks = append(tasks, task{Cell: public[0], turn: turns[public[0].End]})
-			}
-			if order <= 0 {
-				public = public[1:]
-			}
-		}
-		tasks = append(tasks, task{Cell: c.Cell, turn: turn, count: c.Sum})
-	}
-	for _, at := range public {
-		tasks = append(tasks, task{Cell: at, turn: turns[at.End]})
-	}
-	return tasks, nil
-}
-
-// public appends the public keys of a window that the shard releases.
-func (l *ladders) public(cells []spend.Cell, w schemas.MetricWindow, shard, shards int) []spend.Cell {
-	for _, m := range l.asked(w.Metric) {
-		spec := &l.metrics[m]
-		for _, key := range spec.PublicKeys {
-			if schemas.ReleaseShardOf(spec.Route(), w.WindowStart, w.WindowEnd, key, shards) == shard {
-				cells = append(cells, spend.Cell{Metric: m, Start: w.WindowStart, End: w.WindowEnd, Key: string(key)})
-			}
-		}
-	}
-	return cells
-}
-
-// asked returns the metrics that a window of a metric is released for: the metric itself, and
-// its coverage.
-func (l *ladders) asked(metric uint32) []uint32 {
-	if schemas.IsCovered(l.metrics, int(metric)) {
-		return []uint32{metric, metric + 1}
-	}
-	return []uint32{metric}
-}
-
-// following lists the keys that metrics take from what was just released: all
-// of them, also where no user contributed, because the keys are known now.
-func (l *ladders) following(released []task, counts []spend.Count) []task {
-	var tasks []task
-	for i := range released {
-		t := &released[i]
-		if !t.result.Passed {
-			continue
-		}
-		for m := range l.metrics {
-			if spec := &l.metrics[m]; spec.KeyMode == schemas.KeysFrom && spec.KeysFrom == l.metrics[t.Metric].Name && !metrickind.Of(spec.Kind).Component {
-				at := t.Cell
-				at.Metric = uint32(m)
-				tasks = append(tasks, task{Cell: at, turn: t.turn, count: countOf(counts, at)})
-			}
-		}
-	}
-	return tasks
-}
-
-// countOf returns the count of a cell; 0 where no user contributed.
-func countOf(counts []spend.Count, at spend.Cell) int64 {
-	if c, found := slices.BinarySearchFunc(counts, at, func(c spend.Count, at spend.Cell) int { return c.Compare(at) }); found {
-		return counts[c].Sum
-	}
-	return 0
-}
-
 func settledKey(c spend.Cell, u units.Precision) schemas.SettledKey {
 	return schemas.SettledKey{Metric: c.Metric, WindowStart: c.Start, WindowEnd: c.End, Key: []byte(c.Key), Precision: u}
 }
@@ -232,9 +141,10 @@ func (l *ladders) release(t *task) schemas.Release {
 		r.Value, r.StdDev, r.Low, r.High = e.Value, e.StdDev, e.Low, e.High
 		r.Met = meets(m, e)
 	}
+	from, to := l.bounds(t.Start, t.End)
 	return schemas.Release{
 		Turn: t.turn, Generation: l.generation, Metric: m.Name, MetricDigest: l.digests[t.Metric],
-		WindowStart: t.Start, WindowEnd: t.End, Key: t.Key,
+		WindowStart: from, WindowEnd: to, Key: t.Key,
 		Value: r.Value, StdDev: r.StdDev, Low: r.Low, High: r.High,
 		Precision: r.Precision, Confidence: m.Confidence, Met: r.Met,
 		Rungs: uint32(r.Rungs), NoiseKeyID: l.noise.ID,

@@ -24,8 +24,8 @@ func secondOf(metrics []schemas.MetricSpec) []int {
 	return second
 }
 
-// join draws the second components of those released counts that have two, and returns what they
-// cost, in their order.
+// join draws the second components of the released counts that have two, and returns what they
+// cost, in the order of the counts.
 func (l *ladders) join(passed []task, counts []spend.Count) ([]schemas.SettledKey, error) {
 	var pairs []*task
 	for i := range passed {
@@ -42,9 +42,9 @@ func (l *ladders) join(passed []task, counts []spend.Count) ([]schemas.SettledKe
 	})
 }
 
-// joinOne draws the second component of a count and makes its value. The precision follows from
-// that at which the first component stopped, which was released: the two are Gaussian releases one
-// after the other (docs/guarantee.md, "Two components").
+// joinOne draws the second component of a count and computes the value from both. The precision of
+// the second follows from that of the first, which is public: the two are successive Gaussian
+// releases (docs/guarantee.md, "Two components").
 func (l *ladders) joinOne(t *task, counts []spend.Count) (schemas.SettledKey, error) {
 	at, spec := l.second[t.Metric], &l.metrics[t.Metric]
 	cell := t.Cell
@@ -80,23 +80,23 @@ func (l *ladders) drawSecond(t *task, at int, u units.Precision, count int64) (*
 	return new(big.Rat).SetFrac(y, new(big.Int).Lsh(big.NewInt(1), exponent)), nil
 }
 
-// SecondPrecision returns the precision of a second component: to its top as that of the first to
-// its own, rounded down, and never above the top.
+// SecondPrecision returns the precision of a second component: the same part of its top as the
+// first component has reached of its own, rounded down, and never above the top.
 func SecondPrecision(first, second *schemas.MetricSpec, u units.Precision) (units.Precision, error) {
 	at := new(big.Int).Mul(u.Big(), second.Top.Big())
 	p, err := units.PrecisionFromBig(at.Quo(at, first.Top.Big()))
 	switch {
 	case err != nil:
 		return p, fmt.Errorf("computing the precision of %s: %w", second.Name, err)
-	case p.IsZero(), p.Cmp(second.Top) > 0: // pipeline/deployment sees to it that neither can be
+	case p.IsZero(), p.Cmp(second.Top) > 0: // pipeline/deployment excludes both
 		return p, noisereduction.ErrPrecision
 	}
 	return p, nil
 }
 
-// beyond reports whether an estimate may be that of a sum that was clamped to what can be released
-// (spend.Partials.Counts): whether MaxCount is within its interval, or below it. It looks at what
-// was drawn, not at the sum.
+// beyond reports whether the estimated sum may have been clamped to what can be released
+// (spend.Partials.Counts): MaxCount is within the estimate's interval, or below it. It uses only
+// the drawn estimate, not the sum.
 func beyond(estimate, variance, width *big.Rat) bool {
 	room := new(big.Rat).SetInt64(noisereduction.MaxCount)
 	room.Sub(room, new(big.Rat).Abs(estimate))
@@ -109,9 +109,10 @@ func variance(u units.Precision) *big.Rat {
 	return new(big.Rat).SetFrac(new(big.Int).Lsh(big.NewInt(1), units.FinestBits), u.Big())
 }
 
-// meets reports whether every value within the interval is as near as the target asks for.
+// meets reports whether the value is within the target of every mean in the interval. The ends are
+// the strictest: a relative target is relative to the mean, not to the value.
 func meets(m *schemas.MetricSpec, e *metrickind.Estimate) bool {
 	value := math.Ldexp(float64(e.Value), -10)
-	within := max(m.Absolute, float64(m.Relative*math.Abs(value)))
-	return m.HasTarget() && max(e.High-value, value-e.Low) <= within
+	within := func(mean float64) float64 { return max(m.Absolute, float64(m.Relative*math.Abs(mean))) }
+	return m.HasTarget() && e.High-value <= within(e.High) && value-e.Low <= within(e.Low)
 }

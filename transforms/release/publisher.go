@@ -15,15 +15,15 @@ var ErrConflict = errors.New("published values and the log differ")
 // one writer at a time. Safe for concurrent use, by one goroutine a release shard.
 // If it is an io.Closer, its Releaser closes it.
 type Publisher interface {
-	// Take makes the caller the only writer of a release shard's counts for epoch: a
-	// writer of an older epoch can append nothing any more once Take returns. It then
-	// hands every value to each that a turn after the settled one has published there,
-	// by whichever writer: the Releaser compares them with what it would publish.
-	// Values of earlier turns, and values handed over twice, are harmless; the bytes are
-	// kept. An error of each ends Take and is wrapped in its own. accounts.ErrSuperseded
-	// says that epoch is not the newest. An engine may run several Releasers, each of
-	// which takes the counts, also twice in one epoch.
-	Take(ctx context.Context, releaseShard int, epoch int64, settled uint64, each func(turn uint64, key, value []byte) error) (CountsWriter, error)
+	// Acquire makes the caller the only writer of a release shard's counts for epoch: a
+	// writer of an older epoch can append nothing any more once Acquire returns. Acquire then
+	// calls each with every value that a turn after the settled one has published there, by any
+	// writer: the Releaser compares them with what it would publish. It may pass values of
+	// earlier turns, and a value twice; it must not change the bytes afterwards. An error of each
+	// ends Acquire, whose error wraps it. accounts.ErrSuperseded: epoch is not the newest. An
+	// engine may run several Releasers, and each of them calls Acquire, possibly twice in one
+	// epoch.
+	Acquire(ctx context.Context, releaseShard int, epoch int64, settled uint64, each func(turn uint64, key, value []byte) error) (CountsWriter, error)
 }
 
 // CountsWriter appends to the counts of one release shard. Append is called once
@@ -33,9 +33,9 @@ type Publisher interface {
 // values are durable in the order of Append; wait returns once they are, as often
 // as it is called, with the offset after them, by which consumers skip what is
 // settled (schemas.Settled.CountsEnd; 0 where counts have no offsets).
-// accounts.ErrSuperseded says that the counts were taken by a newer epoch. After any
-// error they are taken again. Not for concurrent use. If it is an io.Closer, its
-// Releaser closes it once it is not needed any more.
+// accounts.ErrSuperseded: a newer epoch has acquired the counts. After any error the
+// Releaser acquires them again. Not for concurrent use. If it is an io.Closer, its
+// Releaser closes it when it is not needed any more.
 type CountsWriter interface {
 	Append(ctx context.Context, turn uint64, records []Record) (wait func(context.Context) (end int64, err error))
 }

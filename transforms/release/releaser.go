@@ -21,6 +21,8 @@ type Options struct {
 	Metrics []schemas.MetricSpec
 	// Ending as in spend.Options.
 	Ending func(turn uint64) []schemas.MetricWindow
+	// Bounds returns the times that are published for a window's start and end. nil: these.
+	Bounds func(start, end int64) (from, to int64)
 	// Incarnation and Generation name the deployment in noise and releases.
 	Incarnation [16]byte
 	Generation  uint32
@@ -33,15 +35,15 @@ type Options struct {
 }
 
 // New makes a Releaser that adds up the partial counts of a turn, releases along the
-// ladder of every key, and publishes what is not there yet. Public keys are released
-// in every window, at zero, too. A group in which a shard is missing releases
-// nothing, and so does one of an older epoch than the counts were taken for. A turn
+// ladder of every key, and publishes the values that are not published yet. Public keys are
+// released in every window, even at zero. It releases nothing for a group in which a shard is
+// missing, or whose epoch is older than the one for which the counts were acquired. A turn
 // that is redone publishes the same bytes or nothing.
 //
-// Release and the Pending that it returns fail with *spend.StopError when record
-// counts do not add up or, of ErrConflict, when what the release shard has published
-// of the turn is not what it would publish now. Where a newer epoch has taken the
-// counts over, nothing is acknowledged and Lost is told. A Releaser is safe for concurrent use.
+// Release and the Pending that it returns fail with *spend.StopError if the numbers of records
+// do not add up or, with ErrConflict, if the release shard has already published other values
+// of the turn. If a newer epoch has acquired the counts, nothing is acknowledged and Lost is
+// called. A Releaser is safe for concurrent use.
 func New(o Options) (*Releaser, error) {
 	if o.Ending == nil || o.Publisher == nil {
 		return nil, errors.New("making a releaser: windows and a publisher are needed")
@@ -50,8 +52,11 @@ func New(o Options) (*Releaser, error) {
 		return nil, fmt.Errorf("making a releaser: Counts: %w", err)
 	}
 	r := &Releaser{publisher: o.Publisher, encoding: o.Counts, lost: o.Lost, counts: map[int]*counts{}, ladders: ladders{
-		metrics: o.Metrics, windows: o.Ending, incarnation: o.Incarnation, generation: o.Generation, noise: o.Noise,
+		metrics: o.Metrics, windows: o.Ending, bounds: o.Bounds, incarnation: o.Incarnation, generation: o.Generation, noise: o.Noise,
 	}}
+	if r.ladders.bounds == nil {
+		r.ladders.bounds = func(start, end int64) (int64, int64) { return start, end }
+	}
 	if r.lost == nil {
 		r.lost = func(int64) {}
 	}
@@ -82,9 +87,9 @@ type Releaser struct {
 type counts struct {
 	mu      sync.Mutex
 	epoch   int64
-	writer  CountsWriter                               // nil: to be taken
+	writer  CountsWriter                               // nil: to be acquired
 	turn    uint64                                     // the last one of the span that is written
-	found   map[string][]byte                          // values after the settled turn, found when the counts were taken
+	found   map[string][]byte                          // values after the settled turn, found by Acquire
 	written map[string][]byte                          // values of the span, in this epoch
 	wait    func(context.Context) (end int64, e error) // for the appends of the span
 }
@@ -142,7 +147,7 @@ func (r *Releaser) countsOf(shard int) *counts {
 // earlier epoch may have published of the open turn.
 func (r *Releaser) prepare(ctx context.Context, shard int, c *counts, head *schemas.Partial) error {
 	if c.epoch != head.Epoch || c.writer == nil {
-		if err := r.take(ctx, shard, c, head); err != nil {
+		if err := r.acquire(ctx, shard, c, head); err != nil {
 			return err
 		}
 	}
@@ -152,13 +157,13 @@ func (r *Releaser) prepare(ctx context.Context, shard int, c *counts, head *sche
 	return nil
 }
 
-func (r *Releaser) take(ctx context.Context, shard int, c *counts, head *schemas.Partial) error {
+func (r *Releaser) acquire(ctx context.Context, shard int, c *counts, head *schemas.Partial) error {
 	if err := c.close(); err != nil {
 		return fmt.Errorf("closing the counts of an earlier epoch: %w", err)
 	}
 	c.epoch, c.found, c.turn = head.Epoch, map[string][]byte{}, 0
 	settled := head.First - 1
-	writer, err := r.publisher.Take(ctx, shard, head.Epoch, settled, func(turn uint64, key, value []byte) error {
+	writer, err := r.publisher.Acquire(ctx, shard, head.Epoch, settled, func(turn uint64, key, value []byte) error {
 		if turn <= settled {
 			return nil
 		}
@@ -175,8 +180,8 @@ func (r *Releaser) take(ctx context.Context, shard int, c *counts, head *schemas
 	return nil
 }
 
-// publish writes what is not there yet. A value that is there and differs, or that
-// would not be released now, stops the deployment: nothing is ever released twice
+// publish writes the values that are not published yet. If a published value differs, or would
+// not be released now, it stops the deployment: nothing is ever released twice
 // with different values.
 func (c *counts) publish(ctx context.Context, shard int, turn uint64, records []Record) error {
 	conflict := &spend.StopError{Shard: shard, Turn: turn, Reason: "a value that was published differs from what the log gives now", Err: ErrConflict}
@@ -207,7 +212,7 @@ func (c *counts) publish(ctx context.Context, shard int, turn uint64, records []
 	// They belong to this span; the next one starts without them.
 	maps.Copy(c.written, c.found)
 	c.found = nil
-	// The same turn again finds everything written and waits all the same: the
+	// If the same turn is redone, everything is written, but it still has to wait: the
 	// bundle before may have failed without ever waiting.
 	if c.wait == nil || len(missing) > 0 {
 		c.wait = c.writer.Append(ctx, turn, missing)
@@ -230,7 +235,7 @@ func (c *counts) close() error {
 	return closeIfCloser(writer)
 }
 
-// Close closes what is taken of the Publisher, and then the Publisher.
+// Close closes the writers that were acquired, and then the Publisher.
 func (r *Releaser) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,16 +10,15 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// SettlementWriter keeps settled turns where SPEND's Settlements and the Source
-// find them. A Settler calls it once for a turn and epoch; it may be told of the same
-// turn again by another Settler or in a later epoch. Calls do not overlap. If it is
-// an io.Closer, its Settler closes it.
+// SettlementWriter stores settled turns where SPEND's Settlements and the Source
+// find them. A Settler calls it once for a turn and epoch; another Settler, or a later epoch, may
+// pass the same turn again. Calls do not overlap. If it is an io.Closer, its Settler closes it.
 type SettlementWriter interface {
 	WriteSettlement(ctx context.Context, s schemas.Settled) error
 }
 
 // NewSettler makes a Settler that collects what the release shards of a
-// turn have released and hands it on once all of them have acknowledged it, which
+// turn have released, and writes it once all of them have acknowledged the turn, which
 // implies that all its ledger deltas are durable. Acknowledgements of older epochs,
 // and a group in which one is missing, settle nothing. metrics are those of the
 // Releaser. A Settler is safe for concurrent use.

@@ -33,7 +33,7 @@ func testWindows(turn uint64) []schemas.MetricWindow {
 // published keeps what a Publisher was given.
 type published struct {
 	values []schemas.Release
-	there  []Record // what Take finds
+	there  []Record // what Acquire finds
 	takes  []int64  // their epochs
 	taking error
 	err    error
@@ -42,7 +42,7 @@ type published struct {
 	let    int // writers that were closed
 }
 
-func (p *published) Take(_ context.Context, _ int, epoch int64, settled uint64, each func(turn uint64, key, value []byte) error) (CountsWriter, error) {
+func (p *published) Acquire(_ context.Context, _ int, epoch int64, settled uint64, each func(turn uint64, key, value []byte) error) (CountsWriter, error) {
 	p.takes = append(p.takes, epoch)
 	for _, r := range p.there {
 		if err := each(r.Release.Turn, r.Key, r.Value); err != nil {

@@ -18,8 +18,8 @@ func (a *shardAccounts) decide(first, turn uint64, windows []schemas.MetricWindo
 	if err != nil {
 		return nil, err
 	}
-	a.scratch.again(len(own.users))
-	admitted := admission{shardAccounts: a, ended: ended, need: a.needOf(turn, ended), tallies: make([]schemas.WindowTally, len(windows)), reservations: a.charged.reused(len(own.users))}
+	a.scratch.reset(len(own.users))
+	admitted := admission{shardAccounts: a, ended: ended, retention: a.newRetention(turn, ended), tallies: make([]schemas.WindowTally, len(windows)), reservations: a.charged.reused(len(own.users))}
 	a.charged = reservations{}
 	if err := ended.members(admitted.admit); err != nil {
 		return nil, err
@@ -42,24 +42,26 @@ func (a *shardAccounts) add(d *schemas.Delta, ended *endedWindows, r reservation
 type admission struct {
 	*shardAccounts
 	ended        *endedWindows
-	need         need
+	retention    retention
 	reservations reservations
 	tallies      []schemas.WindowTally
 }
 
-// admit walks the windows in admission order. A window that does not fit is
-// skipped, costs nothing, and the walk goes on.
+// admit decides about a user's contributions to every window that ends, in admission order. If the
+// account cannot reserve the worst case of a window, the user is left out of it and pays nothing
+// for it; later windows are still tried.
 func (a *admission) admit(u *member) error {
 	place, account := a.store.Find(u.ID, u.Period)
 	admitted := a.scratch.bitsFor(len(a.ended.windows))
-	own := a.need.begin(u.own)
+	own := a.retention.forUser(u.own)
+	a.clip.begin(len(a.ended.windows))
 	from := len(a.reservations.list)
 	for i, w := range a.ended.windows {
 		if u.of[i] == nil {
 			continue
 		}
 		m := &a.rules.metrics[w.Metric]
-		kept, of, err := a.clip.keep(m, a.ended.contributions[i], a.ended.taken[i], u.of[i])
+		kept, of, err := a.clip.window(m, a.ended, i, u)
 		if err != nil {
 			return err
 		}
@@ -68,20 +70,21 @@ func (a *admission) admit(u *member) error {
 			continue
 		}
 		worst, delta, ok := a.rules.price(m, kept, a.clip.second)
-		if !ok || !account.Fits(a.rules.Budget, worst, delta) {
+		if !ok || !account.Fits(a.rules.limit(m), worst, delta) {
 			of.OverBudget, of.Counted = of.Counted, 0
 			a.tallies[i].Add(of)
 			continue
 		}
-		if err := account.Reserve(a.rules.Budget, worst, delta); err != nil {
+		if err := account.Reserve(a.rules.limit(m), worst, delta); err != nil {
 			return err
 		}
 		admitted.Set(i)
+		a.clip.counted[i] = of.Counted
 		a.tallies[i].Add(of)
 		a.reservations.add(u, i, worst, kept, a.clip.second)
 		own.mark(i, m, kept)
 	}
-	slice, records := own.rest(a.scratch)
+	slice, records := own.retained(a.scratch)
 	some := len(a.reservations.list) > from
 	if some {
 		if err := a.put(place, u, account, &a.reservations, from); err != nil {
@@ -89,25 +92,25 @@ func (a *admission) admit(u *member) error {
 		}
 	}
 	if some || len(slice) > 0 {
-		a.scratch.users = append(a.scratch.users, schemas.DeltaUser{ID: u.ID, Period: u.Period, Slice: slice, Records: records, Admitted: admitted})
+		a.scratch.users = append(a.scratch.users, schemas.DeltaUser{
+			ContribUser: schemas.ContribUser{ID: u.ID, Period: u.Period, Entries: slice, Records: records}, Admitted: admitted})
 	}
 	return nil
 }
 
-// obey reserves what a delta from the ledger decided, as decide does, for the
-// windows that end with the turn: all of it, or it is an error. A reservation that was left out
-// would be a charge that is never made.
-func (a *shardAccounts) obey(first uint64, d *schemas.Delta, windows []schemas.MetricWindow) error {
+// applyDelta reserves what a delta from the ledger decided, as decide does, for the
+// windows that end with the turn. It is an error if it cannot reserve all of them: without its
+// reservation, an admission would never be charged.
+func (a *shardAccounts) applyDelta(first uint64, d *schemas.Delta, windows []schemas.MetricWindow) error {
 	switch {
 	case !a.follows(first, d.Turn):
-		return fmt.Errorf("obeying turn %d of a span from turn %d where turns %d to %d are decided: out of order", d.Turn, first, a.first(), a.turn)
+		return fmt.Errorf("applying the decisions of turn %d of a span from turn %d where turns %d to %d are decided: out of order", d.Turn, first, a.first(), a.turn)
 	case !slices.Equal(d.Windows, windows):
 		return errOtherWindows
 	}
 	own := &contributions{labels: d.Labels, filtered: d.Filtered, users: make([]schemas.ContribUser, len(d.Users))}
 	for i := range d.Users {
-		u := &d.Users[i]
-		own.users[i] = schemas.ContribUser{ID: u.ID, Period: u.Period, Entries: u.Slice, Records: u.Records}
+		own.users[i] = d.Users[i].ContribUser
 		if i > 0 && schemas.CompareUsers(&own.users[i-1], &own.users[i]) >= 0 {
 			return errUserMissed
 		}
@@ -137,10 +140,11 @@ func (a *shardAccounts) obey(first uint64, d *schemas.Delta, windows []schemas.M
 	return a.keep(d)
 }
 
-// reserve takes a user's admissions as they are, and makes the reservations for them.
+// reserve makes the reservations for a user's admissions, as the ledger has them.
 func (a *shardAccounts) reserve(ended *endedWindows, u *member, admitted schemas.Bits, to *reservations) error {
 	place, account := a.store.Find(u.ID, u.Period)
 	from := len(to.list)
+	a.clip.begin(len(ended.windows))
 	for i, w := range ended.windows {
 		if !admitted.Get(i) {
 			continue
@@ -149,7 +153,7 @@ func (a *shardAccounts) reserve(ended *endedWindows, u *member, admitted schemas
 			return errNothingKept
 		}
 		m := &a.rules.metrics[w.Metric]
-		kept, _, err := a.clip.keep(m, ended.contributions[i], ended.taken[i], u.of[i])
+		kept, of, err := a.clip.window(m, ended, i, u)
 		switch {
 		case err != nil:
 			return err
@@ -160,9 +164,10 @@ func (a *shardAccounts) reserve(ended *endedWindows, u *member, admitted schemas
 		if !ok {
 			return errOverBudget
 		}
-		if err := account.Reserve(a.rules.Budget, worst, delta); err != nil {
+		if err := account.Reserve(a.rules.limit(m), worst, delta); err != nil {
 			return fmt.Errorf("%w: %w", errOverBudget, err)
 		}
+		a.clip.counted[i] = of.Counted
 		to.add(u, i, worst, kept, a.clip.second)
 	}
 	if len(to.list) == from {
@@ -171,21 +176,21 @@ func (a *shardAccounts) reserve(ended *endedWindows, u *member, admitted schemas
 	return a.put(place, u, account, to, from)
 }
 
-// need says which part of a turn's slice must be kept: what the admitted users contributed, until
-// it is charged, and everything that a window takes which is still open.
-type need struct {
+// retention decides which part of a turn's slice must be kept: what the admitted users contributed,
+// until it is charged, and everything that belongs to a window which is still open.
+type retention struct {
 	ended *endedWindows
 	toOwn [][]int32 // by window: the index of each of its keys among the slice's own; −1: not there
-	open  []bool    // by label of the slice: an open window takes it
-	sums  []bool    // by label: an open window takes its records one by one
+	open  []bool    // by label of the slice: it belongs to an open window
+	sums  []bool    // by label: an open window needs its records one by one
 
 	user    *schemas.ContribUser
 	entries []bool // by entry of the user
 	records []bool // by entry: with its records
 }
 
-func (a *shardAccounts) needOf(turn uint64, ended *endedWindows) need {
-	n := need{ended: ended, toOwn: make([][]int32, len(ended.windows)), open: make([]bool, len(ended.own.labels)), sums: make([]bool, len(ended.own.labels))}
+func (a *shardAccounts) newRetention(turn uint64, ended *endedWindows) retention {
+	n := retention{ended: ended, toOwn: make([][]int32, len(ended.windows)), open: make([]bool, len(ended.own.labels)), sums: make([]bool, len(ended.own.labels))}
 	for i, c := range ended.contributions {
 		if c == ended.own {
 			continue
@@ -204,7 +209,7 @@ func (a *shardAccounts) needOf(turn uint64, ended *endedWindows) need {
 			continue
 		}
 		for l, label := range ended.own.labels {
-			if m.takes(label) {
+			if m.counts(label) {
 				n.open[l] = true
 				n.sums[l] = n.sums[l] || m.kind.Values
 			}
@@ -213,8 +218,8 @@ func (a *shardAccounts) needOf(turn uint64, ended *endedWindows) need {
 	return n
 }
 
-// begin turns to a user's part of the slice, which may be nil.
-func (n *need) begin(u *schemas.ContribUser) *need {
+// forUser turns to a user's part of the slice, which may be nil.
+func (n *retention) forUser(u *schemas.ContribUser) *retention {
 	n.user, n.entries, n.records = u, n.entries[:0], n.records[:0]
 	if u == nil {
 		return n
@@ -226,16 +231,21 @@ func (n *need) begin(u *schemas.ContribUser) *need {
 	return n
 }
 
-// mark notes what an admission rests on. The user's entries and what was kept are
+// mark notes what an admission rests on: of a share, all of the user's events of its metric, also
+// those that are left out. The user's entries and what was kept are
 // both in order of keys, so that one pass over the two is enough however many keys
 // a user has.
-func (n *need) mark(window int, m *metric, kept []kept) {
+func (n *retention) mark(window int, m *metric, kept []kept) {
 	if n.user == nil {
 		return
 	}
 	own, to := n.ended.own, n.toOwn[window]
 	for i, e := range n.user.Entries {
-		if !m.takes(own.labels[e.Key]) {
+		if !m.counts(own.labels[e.Key]) {
+			continue
+		}
+		if m.kind.Share {
+			n.entries[i] = true
 			continue
 		}
 		key := int64(own.keyOf[e.Key])
@@ -258,8 +268,8 @@ func ownKeyOf(to []int32, key uint32) int64 {
 	return int64(to[key])
 }
 
-// rest returns the part of the user's slice that must be kept.
-func (n *need) rest(s *scratch) ([]schemas.KeyCount, []schemas.RecordValue) {
+// retained returns the part of the user's slice that must be kept.
+func (n *retention) retained(s *scratch) ([]schemas.KeyCount, []schemas.RecordValue) {
 	if n.user == nil {
 		return nil, nil
 	}
@@ -282,7 +292,7 @@ func (n *need) rest(s *scratch) ([]schemas.KeyCount, []schemas.RecordValue) {
 func compactLabels(labels []schemas.Label, users []schemas.DeltaUser) []schemas.Label {
 	used := make([]bool, len(labels))
 	for i := range users {
-		for _, e := range users[i].Slice {
+		for _, e := range users[i].Entries {
 			used[e.Key] = true
 		}
 	}
@@ -295,8 +305,8 @@ func compactLabels(labels []schemas.Label, users []schemas.DeltaUser) []schemas.
 		}
 	}
 	for i := range users {
-		for j := range users[i].Slice {
-			users[i].Slice[j].Key = renumbered[users[i].Slice[j].Key]
+		for j := range users[i].Entries {
+			users[i].Entries[j].Key = renumbered[users[i].Entries[j].Key]
 		}
 		for j := range users[i].Records {
 			users[i].Records[j].Key = renumbered[users[i].Records[j].Key]

@@ -13,7 +13,7 @@ import (
 
 // markCase returns a user with two labels for each of the slice's keys, of which the
 // metric takes one, in a window that has other keys as well.
-func markCase(keys int, step uint32) (*need, *metric, []kept) {
+func markCase(keys int, step uint32) (*retention, *metric, []kept) {
 	own := &contributions{}
 	u := &schemas.ContribUser{}
 	for k := range keys {
@@ -34,8 +34,8 @@ func markCase(keys int, step uint32) (*need, *metric, []kept) {
 			to[k] = int32(k / 2)
 		}
 	}
-	n := &need{ended: &endedWindows{own: own}, toOwn: [][]int32{to}, open: make([]bool, len(own.labels)), sums: make([]bool, len(own.labels))}
-	return n.begin(u), &metric{filter: 1, coverage: -1}, stays
+	n := &retention{ended: &endedWindows{own: own}, toOwn: [][]int32{to}, open: make([]bool, len(own.labels)), sums: make([]bool, len(own.labels))}
+	return n.forUser(u), &metric{filter: 1, coverage: -1, second: -1}, stays
 }
 
 // An admission rests on the user's entries of the keys that stay, whichever of

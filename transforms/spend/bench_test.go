@@ -219,7 +219,7 @@ func BenchmarkRestore(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					if err := w.engine.take(b.Context(), shard, s, open); err != nil {
+					if err := w.engine.acquire(b.Context(), shard, s, open); err != nil {
 						b.Fatal(err)
 					}
 				}

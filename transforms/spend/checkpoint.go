@@ -12,23 +12,22 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// ErrInterrupted says that the turn after the settled one has decisions on the
-// ledger already: it must be finished under the rules that they were made by.
+// ErrInterrupted says that the turn after the settled one has decisions on the ledger already, so
+// that it must be finished under the rules by which they were made.
 var ErrInterrupted = errors.New("a turn was interrupted")
 
-// ErrForeignLedger says that a ledger holds accounts that this deployment did not
-// leave there.
+// ErrForeignLedger says that the ledger has accounts that this deployment did not write.
 var ErrForeignLedger = errors.New("the ledger holds accounts that this deployment did not leave there")
 
-// Checkpoint takes a shard for an epoch and returns its accounts and open slices
+// Checkpoint acquires a shard for an epoch and returns its accounts and open slices
 // as of a settled turn, charged. Errors: ErrInterrupted, accounts.ErrSuperseded,
 // *StopError.
 func (e *Engine) Checkpoint(ctx context.Context, n int, epoch int64, settled uint64) (schemas.Snapshot, error) {
 	s := e.shard(n)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// Whatever is decided after the settled turn is found, however long its span.
-	if err := e.take(ctx, n, s, &schemas.Open{Epoch: epoch, First: settled + 1, Turn: settled + 1<<20}); err != nil {
+	// An OPEN this long finds every decision after the settled turn, however long its span.
+	if err := e.acquire(ctx, n, s, &schemas.Open{Epoch: epoch, First: settled + 1, Turn: settled + 1<<20}); err != nil {
 		return schemas.Snapshot{}, err
 	}
 	if len(s.found) > 0 {
@@ -50,12 +49,12 @@ func (a *shardAccounts) snapshot(turn uint64, epoch int64) schemas.Snapshot {
 }
 
 // Store writes a snapshot to a shard's ledger and waits until it is durable. It
-// goes to the slot that does not have the newest one; the same one of an earlier
-// attempt is left as it is. Errors: ErrInterrupted for a turn after it,
-// ErrForeignLedger for other accounts as of its turn or any as of a later one.
+// goes to the slot that does not have the newest one; if an earlier attempt has written the same
+// snapshot, Store writes nothing. Errors: ErrInterrupted if the ledger has a later turn's
+// decisions, ErrForeignLedger if it has other accounts as of this turn or any as of a later one.
 func Store(ctx context.Context, to accounts.LedgerStore, n int, snapshot schemas.Snapshot) error {
 	var ledger schemas.LedgerReader
-	writer, err := to.Take(ctx, n, snapshot.Epoch, func(r accounts.LedgerRecord) error { return ledger.Add(r.Key, r.Value) })
+	writer, err := to.Acquire(ctx, n, snapshot.Epoch, ledger.Add)
 	if err != nil {
 		return fmt.Errorf("taking shard %d: %w", n, err)
 	}
@@ -94,8 +93,8 @@ func sameState(a, b *schemas.Snapshot) bool {
 	return slices.Equal(a.Accounts, b.Accounts) && slices.EqualFunc(a.Open, b.Open, bytes.Equal)
 }
 
-// Reshard puts the accounts and open slices of all shards, as of one turn, into
-// another number of them.
+// Reshard distributes the accounts and open slices of all shards, as of one turn, over another
+// number of shards.
 func Reshard(old []schemas.Snapshot, shards int) ([]schemas.Snapshot, error) {
 	fresh := make([]schemas.Snapshot, shards)
 	slicesOf := map[uint64][]schemas.OpenSlice{}
@@ -136,8 +135,8 @@ func Reshard(old []schemas.Snapshot, shards int) ([]schemas.Snapshot, error) {
 	return fresh, nil
 }
 
-// sliceOf returns a shard's part of one turn's slice. The records that metrics did not take no
-// longer belong to a user: shard 0 keeps their counts.
+// sliceOf returns a shard's part of one turn's slice. The numbers of filtered records belong to no
+// user, so shard 0 keeps them.
 func sliceOf(n, shards int, from []schemas.OpenSlice) ([]byte, error) {
 	parts := make([]*contributions, len(from))
 	for i := range from {

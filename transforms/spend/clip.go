@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 // clipper applies a metric's bounds to one user's contributions. What stays is
@@ -18,6 +19,9 @@ type clipper struct {
 	kept   []kept
 	second []int64 // of kinds with two components, by kept
 	sums   []rankedRecord
+	// counted is, by window, how many of the user's events count there; 0 where the user is not
+	// admitted.
+	counted []uint64
 }
 
 // kept is what a metric counts of one user and key.
@@ -54,6 +58,47 @@ type rankedRecord struct {
 var errRecords = errors.New("a user's records do not add up to the number of the user's events")
 
 func newClipper(r *Rules) *clipper { return &clipper{hasher: schemas.NewHasher(r.UserHash.Reveal())} }
+
+// begin turns to a user of so many windows, who is admitted to none of them yet.
+func (c *clipper) begin(windows int) {
+	c.counted = append(c.counted[:0], make([]uint64, windows)...)
+}
+
+// window returns what window i's metric counts of a user's contributions, as keep does. The user's
+// admissions to the windows before it must be known.
+func (c *clipper) window(m *metric, e *endedWindows, i int, u *member) ([]kept, schemas.WindowTally, error) {
+	if m.kind.Share {
+		kept, tally := c.divide(m, e.taken[i], u.of[i], c.counted[e.of[i]])
+		return kept, tally, nil
+	}
+	return c.keep(m, e.contributions[i], e.taken[i], u.of[i])
+}
+
+// divide returns what a share counts of a user's contributions: the events that its metric has
+// counted, and the others, together at most the share's own bound. Keys are indexes into the
+// public keys of the share.
+func (c *clipper) divide(m *metric, taken []bool, u *schemas.ContribUser, counted uint64) ([]kept, schemas.WindowTally) {
+	var tally schemas.WindowTally
+	c.kept, c.second = c.kept[:0], c.second[:0]
+	var all uint64
+	for _, e := range u.Entries {
+		if taken[e.Key] {
+			all += uint64(e.N)
+		}
+	}
+	if all == 0 {
+		return nil, tally
+	}
+	in, out := metrickind.Divide(counted, all-counted, uint64(m.spec.MaxEventsPerKey))
+	for key, n := range [...]uint64{in, out} { // in the order of the public keys
+		if n > 0 {
+			c.kept = append(c.kept, kept{uint32(key), int64(n)})
+			tally.Counted += n
+		}
+	}
+	tally.ClippedEvents = all - tally.Counted
+	return c.kept, tally
+}
 
 // keep returns what the metric counts of a user's contributions, ascending by
 // key, and the tally of the user's records: all of them are clipped by one bound or counted. What

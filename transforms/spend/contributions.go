@@ -11,14 +11,13 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// contributions is what the users of a shard contributed to a stretch of event time: a
-// sorted dictionary of labels and, per user and period, how many events of
-// each. It does not depend on the order or the packing in which the
-// contributions came.
+// contributions are what the users of a shard contributed to a stretch of event time: a
+// sorted dictionary of labels and, per user and period, the number of events of
+// each label. They do not depend on the order or the packing in which they arrived.
 type contributions struct {
 	labels   []schemas.Label
 	users    []schemas.ContribUser // ascending by (ID, Period), entries and records ascending
-	filtered []uint64              // by metric: records that it does not take
+	filtered []uint64              // by metric: records that do not belong to it
 	keys     [][]byte              // the labels' distinct keys, ascending
 	keyOf    []uint32              // by label: its key
 }
@@ -30,8 +29,8 @@ type merged struct {
 	entries     []schemas.KeyCount
 }
 
-// gather merges the batches of one shard and turn. The users stand in the memory of m, until it
-// is used again.
+// gather merges the batches of one shard and turn. The users use the memory of m, and are valid
+// until m is used again.
 func gather(r *Rules, m *merged, batches []schemas.Contributions) (*contributions, uint64, error) {
 	parts := make([]*contributions, len(batches))
 	var records uint64
@@ -47,8 +46,8 @@ func gather(r *Rules, m *merged, batches []schemas.Contributions) (*contribution
 	return c, records, nil
 }
 
-// merge makes one set of contributions of several, whatever their order. The counts of records that
-// metrics do not take are added up.
+// merge makes one set of contributions of several, whatever their order. It adds up the numbers of
+// filtered records.
 func (m *merged) merge(parts []*contributions) (*contributions, error) {
 	c := &contributions{}
 	for _, p := range parts {
@@ -233,7 +232,7 @@ func (c *contributions) index() {
 	}
 }
 
-// countFiltered counts, for every metric, the records that it does not take.
+// countFiltered counts, for every metric, the records that do not belong to it.
 func (c *contributions) countFiltered(r *Rules) []uint64 {
 	totals := make([]uint64, len(c.labels))
 	for i := range c.users {
@@ -243,11 +242,11 @@ func (c *contributions) countFiltered(r *Rules) []uint64 {
 	}
 	filtered := make([]uint64, len(r.metrics))
 	for i := range r.metrics {
-		if r.metrics[i].kind.Derived {
-			continue // it looks at no records
+		if !r.metrics[i].kind.Admits() {
+			continue // it has no records of its own
 		}
 		for l, n := range totals {
-			if !r.metrics[i].takes(c.labels[l]) {
+			if !r.metrics[i].counts(c.labels[l]) {
 				filtered[i] += n
 			}
 		}
@@ -255,11 +254,11 @@ func (c *contributions) countFiltered(r *Rules) []uint64 {
 	return filtered
 }
 
-// taken returns for every label whether a metric takes it.
+// taken returns for every label whether it belongs to a metric.
 func (c *contributions) taken(m *metric) []bool {
 	out := make([]bool, len(c.labels))
 	for i, l := range c.labels {
-		out[i] = m.takes(l)
+		out[i] = m.counts(l)
 	}
 	return out
 }

@@ -1,18 +1,23 @@
 // Package spend decides which users are counted and what each of them pays: clipping, admission,
 // charging, and the ledger that makes both repeatable. It knows neither Beam nor Kafka; it works on
-// one shard and one turn at a time. Who is left out for budget is decided in admit.go, by
-// accounts.Account.Fits; what is written to the ledger, and when, in ledger.go.
+// one shard and one turn at a time. admit.go decides who is left out for lack of budget
+// (accounts.Account.Fits), charge.go what the others pay, and ledger.go what is written to the
+// ledger, and when.
 //
-// A turn takes five steps: charge the turn before for what was released; assemble the windows that
-// end with this turn, from the slices that were kept and the turn's own; clip and admit each of
-// their users, and reserve the whole worst case; make the slice and the decisions durable in the
-// ledger; hand on the counts of the admitted users.
+// For each turn, a shard does this:
 //
-// Guarantees: spent plus reserved never exceeds the budget; a user's admission and
-// charge depend on that user's own records and on released facts only; the same
-// records give the same delta, byte for byte, in any order of arrival; a delta
-// in the ledger holds and is never rewritten, and one that differs from what the
-// records give stops the run; nothing is handed on before the delta is durable.
+//  1. charge the turn before for what was released (charge.go);
+//  2. assemble the windows that end with this turn, from the kept slices and the turn's own
+//     (windows.go);
+//  3. clip and admit each of their users, and reserve the whole worst case (clip.go, admit.go);
+//  4. make the slice and the decisions durable in the ledger (ledger.go);
+//  5. hand on the counts of the admitted users (partials.go).
+//
+// Guarantees: spent plus reserved never exceeds the budget. A user's admission and charge depend
+// only on that user's own records and on released facts. The same records give the same delta, byte
+// for byte, in any order of arrival. A delta in the ledger is final: it is never rewritten, and if
+// the records give another one, the deployment stops. Nothing is handed on before the delta is
+// durable.
 //
 // Not guaranteed: that a counted key is released at all; see package
 // noisereduction for thresholds.

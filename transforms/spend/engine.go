@@ -39,18 +39,18 @@ type Options struct {
 	// Windows says how windows lie over turns; default: every window is one
 	// turn's slice, and budgets are for life.
 	Windows Windows
-	// Lost, when set, is told the epoch whenever a shard was found in another
-	// writer's hands. The caller finds out whether that writer belongs to a newer run; if
-	// not, the turn must be opened again in a new epoch.
+	// Lost, if set, is called with the epoch whenever another writer has acquired a shard.
+	// The caller finds out whether that writer belongs to a newer run; if not, the turn must
+	// be opened again in a new epoch.
 	Lost func(epoch int64)
-	// Forget, when set, is asked before every turn whether to forget the shard, so that
-	// tests can force the way through the ledger.
+	// Forget, if set, is called before every turn and says whether to forget the shard, so that
+	// tests can force a restore from the ledger.
 	Forget func(shard int, turn uint64) bool
 }
 
 // Engine is SPEND without Beam: it decides the turns of all shards that this process is
-// given. The ledger is the truth and the process's memory the working copy: an engine's keyed state
-// has no part in it. Safe for concurrent use; a shard's turns are serialised.
+// given. The ledger is the truth and the process's memory a working copy; keyed state of an engine
+// is not used. Safe for concurrent use; a shard's turns are serialised.
 type Engine struct {
 	opts      Options
 	maxRecord int // bytes of a ledger record
@@ -62,7 +62,7 @@ type Engine struct {
 }
 
 // shard is what the process knows of one shard: the decoded accounts, the writer of its ledger, and
-// what the ledger said when it was taken. A failed turn drops it.
+// what the ledger had when the shard was acquired. A failed turn drops it.
 type shard struct {
 	mu    sync.Mutex
 	epoch int64
@@ -78,7 +78,7 @@ type known struct {
 
 	found    map[uint64]*schemas.Delta // the complete deltas of the open span, from the ledger
 	snapshot uint64                    // turn of the newest snapshot
-	slot     int                       // where it stands
+	slot     int                       // of that snapshot
 }
 
 // NewEngine checks its options.
@@ -109,7 +109,7 @@ func (e *Engine) shard(n int) *shard {
 
 // Spend decides one shard's turn, or its span of several turns, from an envelope's blobs. A nil
 // Pending means that nothing is to be handed on: there is no OPEN, or a newer epoch owns the shard.
-// Errors: *StopError when the run must not go on.
+// A *StopError means that the deployment must stop.
 func (e *Engine) Spend(ctx context.Context, n int, blobs [][]byte) (Pending, error) {
 	open, batches, err := readEnvelope(n, blobs)
 	if err != nil || open == nil {
@@ -143,7 +143,7 @@ func (e *Engine) Spend(ctx context.Context, n int, blobs [][]byte) (Pending, err
 	return pending, nil
 }
 
-// lost tells the caller that a shard was found in another writer's hands.
+// lost reports to the caller that another writer has acquired a shard.
 func (e *Engine) lost(epoch int64) {
 	if e.opts.Lost != nil {
 		e.opts.Lost(epoch)
@@ -153,7 +153,7 @@ func (e *Engine) lost(epoch int64) {
 func (s *shard) forget() { s.known = known{} }
 
 func (e *Engine) spend(ctx context.Context, n int, s *shard, open *schemas.Open, batches [][]byte) (Pending, error) {
-	if err := e.prepare(ctx, n, s, open); err != nil {
+	if err := e.restore(ctx, n, s, open); err != nil {
 		return nil, err
 	}
 	if s.decided(open) { // the same span again within the epoch
@@ -179,7 +179,7 @@ func (e *Engine) spend(ctx context.Context, n int, s *shard, open *schemas.Open,
 func (e *Engine) decideSpan(n int, s *shard, open *schemas.Open, batches [][]byte) ([]schemas.LedgerRecord, error) {
 	s.accounts.scratch = cmp.Or(<-e.scratch, new(scratch))
 	defer func() {
-		s.accounts.scratch.giveBack()
+		s.accounts.scratch.invalidate()
 		e.scratch <- s.accounts.scratch
 	}()
 	contributions, err := s.accounts.scratch.decode(n, open, batches)
@@ -197,7 +197,7 @@ func (e *Engine) decideSpan(n int, s *shard, open *schemas.Open, batches [][]byt
 			return nil, err
 		}
 		records = append(records, delta...)
-		d.Users = nil // they stand in the scratch, or in the ledger
+		d.Users = nil // their memory is the scratch's, or the ledger has them
 	}
 	return records, nil
 }
@@ -211,8 +211,8 @@ func (e *Engine) decide(n int, s *shard, open *schemas.Open, turn uint64, batche
 		if found == nil {
 			return nil, &StopError{Shard: n, Turn: turn, Reason: "the turn is to be redone from the ledger, which does not hold it"}
 		}
-		if err := s.accounts.obey(open.First, found, e.opts.Ending(turn)); err != nil {
-			return nil, &StopError{Shard: n, Turn: turn, Reason: "the ledger's decisions cannot be obeyed", Err: err}
+		if err := s.accounts.applyDelta(open.First, found, e.opts.Ending(turn)); err != nil {
+			return nil, &StopError{Shard: n, Turn: turn, Reason: "the ledger's decisions cannot be applied", Err: err}
 		}
 		return found, nil
 	}
@@ -236,7 +236,6 @@ func (e *Engine) decide(n int, s *shard, open *schemas.Open, turn uint64, batche
 	return d, nil
 }
 
-// ofTurn returns the batches of one turn.
 func ofTurn(batches []schemas.Contributions, turn uint64) []schemas.Contributions {
 	var of []schemas.Contributions
 	for i := range batches {
@@ -273,8 +272,8 @@ func (e *Engine) handOn(n int, s *shard, open *schemas.Open) (Pending, error) {
 	return &handover{shard: s, epoch: open.Epoch, wait: s.wait, lost: e.lost, blobs: blobs}, nil
 }
 
-// handover waits for the delta and then hands on the counts. A shard that was
-// taken by a newer epoch hands on nothing.
+// handover waits for the delta and then hands on the counts. If a newer epoch has acquired the
+// shard, it hands on nothing.
 type handover struct {
 	shard *shard
 	epoch int64
@@ -305,9 +304,9 @@ func (h *handover) Wait(ctx context.Context) ([]Blob, error) {
 }
 
 // readEnvelope finds the OPEN of the newest epoch among a shard's blobs, and the batches of
-// contributions of that epoch. Blobs of older epochs are what an engine's restore brought back. It
-// finds none unless the reader of every group says the same: a reader that has ended, or has gone
-// on to a newer epoch, lets the tick pass without what it has of the turns.
+// contributions of that epoch. Blobs of older epochs come from an engine's restore and are ignored.
+// It finds none unless the readers of all groups opened the same turns: a reader that has ended, or
+// is in a newer epoch, lets the tick pass without its contributions.
 func readEnvelope(n int, blobs [][]byte) (*schemas.Open, [][]byte, error) {
 	newest := int64(-1)
 	for _, b := range blobs {
@@ -375,6 +374,6 @@ func (s *scratch) decode(n int, open *schemas.Open, batches [][]byte) ([]schemas
 	return all, nil
 }
 
-// errMisrouted is the reason for a stop: a user has one account, in one shard; a blob that another
-// shard took would open a second one.
+// errMisrouted is the reason for a stop: a user has one account, in one shard; if another shard
+// decided about the blob, the user would have a second one.
 const errMisrouted = "the engine handed over elements of another shard"

@@ -149,7 +149,7 @@ func TestASupersededWriterHandsOnNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.ledger.Take(t.Context(), 0, w.ledger.nextEpoch(), func(accounts.LedgerRecord) error { return nil }); err != nil {
+	if _, err := w.ledger.Acquire(t.Context(), 0, w.ledger.nextEpoch(), func(accounts.LedgerRecord) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	before := len(w.ledger.logs[0])

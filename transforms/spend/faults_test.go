@@ -161,9 +161,12 @@ func TestForgedDecisionsStop(t *testing.T) {
 	earlier := schemas.MetricWindow{WindowStart: -testTurn}
 	admitted, nothing := schemas.NewBits(1), schemas.NewBits(1)
 	admitted.Set(0)
-	poor := schemas.DeltaUser{ID: testID(1), Slice: []schemas.KeyCount{{Key: 0, N: 1}}, Admitted: admitted}
-	unadmitted := schemas.DeltaUser{ID: testID(1), Slice: poor.Slice, Admitted: nothing}
-	rich := schemas.DeltaUser{ID: testID(1), Slice: []schemas.KeyCount{{Key: 0, N: 4}}, Admitted: admitted}
+	user := func(id int, entries []schemas.KeyCount, admitted schemas.Bits) schemas.DeltaUser {
+		return schemas.DeltaUser{ContribUser: schemas.ContribUser{ID: testID(id), Entries: entries}, Admitted: admitted}
+	}
+	poor := user(1, []schemas.KeyCount{{Key: 0, N: 1}}, admitted)
+	unadmitted := user(1, poor.Entries, nothing)
+	rich := user(1, []schemas.KeyCount{{Key: 0, N: 4}}, admitted)
 	for name, d := range map[string]schemas.Delta{
 		"a worst case above the budget": {Windows: []schemas.MetricWindow{window(0)}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{rich}},
 		"an unknown metric, admitted":   {Windows: []schemas.MetricWindow{window(7)}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{rich}},
@@ -171,9 +174,9 @@ func TestForgedDecisionsStop(t *testing.T) {
 		"another window":                {Windows: []schemas.MetricWindow{earlier}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{poor}},
 		"a window too many":             {Windows: []schemas.MetricWindow{earlier, window(0)}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{poor}},
 		"a window twice":                {Windows: []schemas.MetricWindow{window(0), window(0)}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{poor}},
-		"no window":                     {Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{{ID: testID(1), Slice: poor.Slice, Admitted: schemas.NewBits(0)}}},
+		"no window":                     {Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{user(1, poor.Entries, schemas.NewBits(0))}},
 		"no window and no user":         {},
-		"nothing kept, and admitted":    {Windows: []schemas.MetricWindow{window(0)}, Users: []schemas.DeltaUser{{ID: testID(1), Admitted: admitted}}},
+		"nothing kept, and admitted":    {Windows: []schemas.MetricWindow{window(0)}, Users: []schemas.DeltaUser{user(1, nil, admitted)}},
 		"another window, no user in it": {Windows: []schemas.MetricWindow{earlier}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{unadmitted}},
 	} {
 		s := oneMetric()
@@ -182,7 +185,7 @@ func TestForgedDecisionsStop(t *testing.T) {
 		d.Turn, d.Epoch, d.Tallies = 1, w.epoch, make([]schemas.WindowTally, len(d.Windows))
 		w.forge(t, d)
 		_, err := w.open(1, nil, true)
-		stopReason(t, err, "cannot be obeyed")
+		stopReason(t, err, "cannot be applied")
 		if len(w.accounts()) != 0 {
 			t.Errorf("%s: accounts were kept", name)
 		}
@@ -192,7 +195,7 @@ func TestForgedDecisionsStop(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = w.open(2, nil, false)
-		stopReason(t, err, "cannot be obeyed")
+		stopReason(t, err, "cannot be applied")
 	}
 }
 
@@ -204,7 +207,10 @@ func TestRuleNoDecisionOfADeltaIsLeftOut(t *testing.T) {
 	admitted := schemas.NewBits(1)
 	admitted.Set(0)
 	slice := []schemas.KeyCount{{Key: 0, N: 1}}
-	users := []schemas.DeltaUser{{ID: testID(1), Slice: slice, Admitted: admitted}, {ID: testID(2), Slice: slice, Admitted: admitted}}
+	users := make([]schemas.DeltaUser, 2)
+	for i := range users {
+		users[i] = schemas.DeltaUser{ContribUser: schemas.ContribUser{ID: testID(i + 1), Entries: slice}, Admitted: admitted}
+	}
 	slices.SortFunc(users, func(a, b schemas.DeltaUser) int { return slices.Compare(a.ID[:], b.ID[:]) })
 	backwards := []schemas.DeltaUser{users[1], users[0]}
 	twice := []schemas.DeltaUser{users[0], users[0], users[1]}
@@ -214,7 +220,7 @@ func TestRuleNoDecisionOfADeltaIsLeftOut(t *testing.T) {
 	}{"in order": {users, nil}, "backwards": {backwards, errUserMissed}, "twice": {twice, errUserMissed}} {
 		accounts := newShardAccounts(mustWorld(t, s).rules, oneSlice{})
 		d := schemas.Delta{Turn: 1, Windows: s.windows(1), Tallies: make([]schemas.WindowTally, 1), Labels: []schemas.Label{{Key: []byte("a")}}, Users: c.users}
-		if err := accounts.obey(1, &d, s.windows(1)); !errors.Is(err, c.err) || len(accounts.decided) != 0 && err != nil {
+		if err := accounts.applyDelta(1, &d, s.windows(1)); !errors.Is(err, c.err) || len(accounts.decided) != 0 && err != nil {
 			t.Errorf("users %s: %v with %d decisions, want %v", name, err, len(accounts.decided), c.err)
 		}
 	}
@@ -255,7 +261,7 @@ func TestErrorTextsCarryNoData(t *testing.T) {
 	admitted := schemas.NewBits(1)
 	admitted.Set(0)
 	forged := schemas.Delta{Turn: 1, Windows: []schemas.MetricWindow{{WindowEnd: testTurn}}, Labels: []schemas.Label{{Key: []byte("top secret")}}, Tallies: make([]schemas.WindowTally, 1),
-		Users: []schemas.DeltaUser{{ID: testID(1), Slice: []schemas.KeyCount{{Key: 0, N: 31337}}, Admitted: admitted}}}
+		Users: []schemas.DeltaUser{{ContribUser: schemas.ContribUser{ID: testID(1), Entries: []schemas.KeyCount{{Key: 0, N: 31337}}}, Admitted: admitted}}}
 	for want, fail := range map[string]func() error{
 		"other decisions than the ledger": func() error {
 			w := mustWorld(t, oneMetric())
@@ -268,7 +274,7 @@ func TestErrorTextsCarryNoData(t *testing.T) {
 			_, err := w.open(1, []contribution{{user: 1, key: "top secret", n: 3}}, false)
 			return err
 		},
-		"cannot be obeyed": func() error {
+		"cannot be applied": func() error {
 			s := oneMetric()
 			s.budget.Mu2 = 63
 			w := mustWorld(t, s)

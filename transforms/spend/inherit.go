@@ -6,8 +6,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Inherit tells the rules about the generations before them: slices of windows that are still open
-// may come from an earlier generation, which numbered filters and metrics differently. from is the
+// Inherit gives the rules the generations before them: slices of windows that are still open
+// may be from an earlier generation, which numbered filters and metrics differently. from is the
 // first turn of the generation whose rules these are. It must be called before the rules are used.
 func (r *Rules) Inherit(past []schemas.PastGeneration, from uint64) {
 	r.from, r.past = from, nil

@@ -233,7 +233,7 @@ func TestRuleAShardIsNeverStoredBesideForeignAccounts(t *testing.T) {
 		"a later turn":                 {schemas.Snapshot{Turn: 8, Epoch: 3, Accounts: ours.Accounts, Open: ours.Open}, ErrForeignLedger},
 	} {
 		ledger := newMemLedger()
-		writer, err := ledger.Take(t.Context(), 0, 3, func(accounts.LedgerRecord) error { return nil })
+		writer, err := ledger.Acquire(t.Context(), 0, 3, func(accounts.LedgerRecord) error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -249,7 +249,7 @@ func TestRuleAShardIsNeverStoredBesideForeignAccounts(t *testing.T) {
 		}
 	}
 	ledger := newMemLedger()
-	writer, err := ledger.Take(t.Context(), 0, 3, func(accounts.LedgerRecord) error { return nil })
+	writer, err := ledger.Acquire(t.Context(), 0, 3, func(accounts.LedgerRecord) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,9 +7,10 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// This file is what a shard writes to the ledger, and when: for every span, before any count of it
-// is handed on, the delta of each turn that the ledger does not have yet, and after some turns a
-// snapshot before them. A change of the deployment stores snapshots of its own: checkpoint.go.
+// This file decides what a shard writes to the ledger, and when. For every span, before any of its
+// counts leaves the shard: the delta of each turn that the ledger does not have yet, and from time
+// to time a snapshot before these deltas. A change of the deployment stores snapshots of its own:
+// checkpoint.go.
 
 // write starts to append the records of a span. Nothing of the span may leave the shard before
 // s.wait has returned without an error.
@@ -34,8 +35,8 @@ func (e *Engine) deltaRecords(s *shard, d *schemas.Delta) ([]schemas.LedgerRecor
 }
 
 // snapshotRecords returns the records of a snapshot as of the turn before the
-// open span, when one is due, for the slot that does not have the newest. They
-// go before the deltas in one append.
+// open span, if one is due, for the slot that does not have the newest. They
+// precede the deltas in one append.
 //
 // A delta's slot is used again after N = LedgerSlots turns: the deltas of a span
 // F … W overwrite those of F−N … W−N. A restore finds no gap, whatever part of
@@ -44,10 +45,10 @@ func (e *Engine) deltaRecords(s *shard, d *schemas.Delta) ([]schemas.LedgerRecor
 // F' … W', W' = F−1, be the span before, and S the newest snapshot once it is written. If
 // S = F'−1, because it was written with F' or was there already, then W−S ≤ 2K ≤
 // N/2. Else no snapshot was due with F': W'−S ≤ N/2, so that W−S ≤ N/2 + K < N. Up to the
-// first snapshot S = 0 stands for the empty one. ∎
+// first snapshot, S is 0: the empty one. ∎
 //
-// Shards take turns, so that no turn carries all snapshots: shard n writes one
-// where F−1 … W−1 have a turn of its own.
+// So that no turn carries the snapshots of all shards, each shard has turns of its own: shard n
+// writes a snapshot if one of its turns is among F−1 … W−1.
 func (e *Engine) snapshotRecords(n int, s *shard, open *schemas.Open) ([]schemas.LedgerRecord, error) {
 	period := e.opts.Rules.LedgerSlots / 2
 	turn := open.First - 1

@@ -44,7 +44,7 @@ func (l *memLedger) nextEpoch() int64 {
 	return l.newest
 }
 
-func (l *memLedger) Take(_ context.Context, shard int, epoch int64, each func(accounts.LedgerRecord) error) (accounts.LedgerWriter, error) {
+func (l *memLedger) Acquire(_ context.Context, shard int, epoch int64, each func(accounts.LedgerRecord) error) (accounts.LedgerWriter, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if epoch < l.newest {
@@ -87,7 +87,7 @@ func (l *memLedger) reader(shard int) (*schemas.LedgerReader, error) {
 	defer l.mu.Unlock()
 	var r schemas.LedgerReader
 	for _, rec := range l.logs[shard] {
-		if err := r.Add(rec.Key, rec.Value); err != nil {
+		if err := r.Add(rec); err != nil {
 			return nil, err
 		}
 	}

@@ -60,7 +60,7 @@ func (s settings) windows(turn uint64) []schemas.MetricWindow {
 	end := int64(turn) * testTurn
 	for i, m := range s.metrics {
 		size, slide := cmp.Or(m.WindowSize, testTurn), cmp.Or(m.WindowSlide, testTurn)
-		if m.Of == "" && end%slide == 0 && end >= size {
+		if (m.Of == "" || m.Kind == metrickind.Counted) && end%slide == 0 && end >= size {
 			windows = append(windows, schemas.MetricWindow{Metric: uint32(i), WindowStart: end - size, WindowEnd: end})
 		}
 	}
@@ -111,7 +111,13 @@ type model struct {
 	past         map[uint64][]contribution
 	counts       map[Cell]int64 // admitted, of the span that is open
 	tallies      []schemas.WindowTally
-	reservations []modelReservation // of the span that is open
+	reservations []modelReservation  // of the span that is open
+	counted      map[inWindow]uint64 // events of admitted users
+}
+
+type inWindow struct {
+	account
+	window schemas.MetricWindow
 }
 
 type account struct {
@@ -130,7 +136,7 @@ type modelReservation struct {
 }
 
 func newModel(s settings) *model {
-	return &model{settings: s, hasher: schemas.NewHasher(testHashKey), accounts: map[account]*modelAccount{}, past: map[uint64][]contribution{}}
+	return &model{settings: s, hasher: schemas.NewHasher(testHashKey), accounts: map[account]*modelAccount{}, past: map[uint64][]contribution{}, counted: map[inWindow]uint64{}}
 }
 
 // modelCharge returns ⌈c²·u/2^40⌉.
@@ -168,8 +174,8 @@ func (m *model) turn(turn uint64, cs []contribution) {
 	}
 }
 
-// takes reports whether a metric wants a contribution.
-func (m *model) takes(spec *schemas.MetricSpec, c contribution) bool {
+// wants reports whether a metric wants a contribution.
+func (m *model) wants(spec *schemas.MetricSpec, c contribution) bool {
 	if spec.Filter != "" && c.passes>>slices.Index(schemas.Filters(m.metrics), spec.Filter)&1 == 0 {
 		return false
 	}
@@ -178,10 +184,14 @@ func (m *model) takes(spec *schemas.MetricSpec, c contribution) bool {
 
 func (m *model) admit(w schemas.MetricWindow, at account, events []contribution) {
 	spec := &m.metrics[w.Metric]
+	if spec.Kind == metrickind.Counted {
+		m.divide(w, at, events)
+		return
+	}
 	tally := &m.tallies[w.Metric]
 	byKey := map[string][]contribution{}
 	for _, c := range events {
-		if m.takes(spec, c) {
+		if m.wants(spec, c) {
 			byKey[c.key] = append(byKey[c.key], c)
 		} else {
 			tally.Filtered += uint64(c.n)
@@ -216,18 +226,79 @@ func (m *model) admit(w schemas.MetricWindow, at account, events []contribution)
 	if cover := m.coverageOf(w.Metric); cover != nil {
 		r.worst.Add(r.worst, modelCharge(1, cover.Top))
 	}
-	a := m.account(at)
+	limit := new(big.Int).SetUint64(uint64(m.budget.Mu2))
+	if limit.Sub(limit, m.keptForShares()); m.reserve(r, delta, limit) {
+		tally.Counted += kept
+		m.counted[inWindow{at, w}] = kept
+		return
+	}
+	tally.OverBudget += kept
+}
+
+// reserve admits if spent, reserved and the worst case are within the limit.
+func (m *model) reserve(r modelReservation, delta, limit *big.Int) bool {
+	a := m.account(r.account)
 	mu := new(big.Int).Add(a.spent, a.reserved)
 	mu.Add(mu, r.worst)
 	keys := new(big.Int).Add(a.keys, delta)
-	if mu.Cmp(new(big.Int).SetUint64(uint64(m.budget.Mu2))) > 0 || keys.Cmp(m.budget.Keys.Big()) > 0 {
-		tally.OverBudget += kept
-		return
+	if mu.Cmp(limit) > 0 || keys.Cmp(m.budget.Keys.Big()) > 0 {
+		return false
 	}
 	a.reserved.Add(a.reserved, r.worst)
 	a.keys = keys
-	tally.Counted += kept
 	m.reservations = append(m.reservations, r)
+	return true
+}
+
+// keptForShares is what all other metrics leave of an account.
+func (m *model) keptForShares() *big.Int {
+	sum := new(big.Int)
+	for i := range m.metrics {
+		if spec := &m.metrics[i]; spec.Kind == metrickind.Counted {
+			worst := modelCharge(int64(spec.MaxEventsPerKey), spec.Top)
+			worst.Add(worst, big.NewInt(1))
+			sum.Add(sum, worst.Mul(worst, big.NewInt(spec.Max)))
+		}
+	}
+	return sum
+}
+
+// divide admits to a share: what its metric has counted of a user, and what it has left out.
+func (m *model) divide(w schemas.MetricWindow, at account, events []contribution) {
+	spec, tally := &m.metrics[w.Metric], &m.tallies[w.Metric]
+	of := slices.IndexFunc(m.metrics, func(o schemas.MetricSpec) bool { return o.Name == spec.Of })
+	var all int64
+	for _, c := range events {
+		if m.wants(&m.metrics[of], c) {
+			all += int64(c.n)
+		} else {
+			tally.Filtered += uint64(c.n)
+		}
+	}
+	if all == 0 {
+		return
+	}
+	base := w
+	base.Metric = uint32(of)
+	in := int64(m.counted[inWindow{at, base}])
+	kept, bound := all, int64(spec.MaxEventsPerKey)
+	if all > bound { // the nearest whole number to in·bound/all, halves up
+		kept = bound
+		in = new(big.Int).Div(big.NewInt(2*in*bound+all), big.NewInt(2*all)).Int64()
+	}
+	r := modelReservation{at, w, map[string]int64{}, map[string]int64{}, new(big.Int)}
+	for key, n := range map[string]int64{"counted": in, "left_out": kept - in} {
+		if n > 0 {
+			r.kept[key] = n
+			r.worst.Add(r.worst, modelCharge(n, spec.Top))
+		}
+	}
+	tally.ClippedEvents += uint64(all - kept)
+	if m.reserve(r, new(big.Int), new(big.Int).SetUint64(uint64(m.budget.Mu2))) {
+		tally.Counted += uint64(kept)
+	} else {
+		tally.OverBudget += uint64(kept)
+	}
 }
 
 func (m *model) keysByRank(spec *schemas.MetricSpec, at account, byKey map[string][]contribution) []string {

@@ -16,8 +16,8 @@ import (
 type Partials []schemas.Partial
 
 // NewestPartials decodes what an engine has grouped: the blobs of the largest
-// epoch, one per shard. The same turn again within one epoch gives the same blob
-// again. nil if there are no blobs.
+// epoch, one per shard; nil if there are no blobs. If an engine repeats a turn within
+// one epoch, the blobs are the same.
 func NewestPartials(blobs [][]byte) (Partials, error) {
 	newest := int64(-1)
 	for _, b := range blobs {
@@ -104,9 +104,9 @@ type Count struct {
 }
 
 // Counts adds up the shards' partial counts, of which a cell may have several, and clamps the sums
-// to what can be released: the clamped exact sum moves no further than the sum does, so that no
-// user's sensitivity grows. Clamping before the last addition would make the sum depend on which
-// shard a user is in. The counts are in order of their cells, each of which is there once.
+// to what can be released. Clamping the exact sum never increases a user's influence on it.
+// Clamping before the last addition would make the sum depend on which
+// shard a user is in. The counts are in the order of their cells, one for each.
 func (p Partials) Counts() []Count {
 	cells := 0
 	for i := range p {
@@ -185,7 +185,7 @@ func Settle(metrics []schemas.MetricSpec, acks []schemas.Ack) schemas.Settled {
 	for i, a := range acks {
 		settled.CountsEnd[i] = a.CountsEnd
 		settled.Keys = append(settled.Keys, a.Keys...)
-		// Every shard's tallies came along with release shard 0.
+		// The partial counts of release shard 0 carry the tallies of every account shard.
 		for _, t := range a.Tallies {
 			if int(t.Metric) < len(settled.Tallies) {
 				settled.Tallies[t.Metric] = t

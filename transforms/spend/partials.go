@@ -7,9 +7,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// partials adds up what the users who were admitted in the open span
-// contributed, one blob per release shard, also when it is empty: a release shard
-// counts its blobs. The order of cells is that of turns, windows and keys.
+// partials adds up the contributions of the users who were admitted in the open span. It returns
+// one blob for each release shard, even an empty one, because a release shard
+// counts its blobs. Cells are in the order of turns, windows and keys.
 func (a *shardAccounts) partials(n int, open *schemas.Open) ([]Blob, error) {
 	shards := a.rules.ReleaseShards
 	cells := make([][]schemas.Cell, shards)
@@ -43,30 +43,32 @@ func (a *shardAccounts) partials(n int, open *schemas.Open) ([]Blob, error) {
 	return blobs, nil
 }
 
-// cells calls add for every count of a decided turn, more than once for a count
+// cells calls add for every count of a decided turn; several times for a count
 // that does not fit 64 bits.
 func (a *shardAccounts) cells(d *decision, add func(w schemas.MetricWindow, key []byte, count int64)) {
 	sums := a.counts(d)
 	for i, w := range d.delta.Windows {
+		m := &a.rules.metrics[w.Metric]
+		keys := d.ended.keysOf(i, m)
 		for k, there := range sums.there[i] {
 			if there {
-				sums.keys[i][k].Parts(func(n int64) { add(w, d.ended.contributions[i].keys[k], n) })
+				sums.keys[i][k].Parts(func(n int64) { add(w, keys[k], n) })
 			}
 		}
 		for k, sum := range sums.second[i] {
 			if sums.there[i][k] {
 				second := w
-				second.Metric = uint32(a.rules.metrics[w.Metric].second)
-				sum.Parts(func(n int64) { add(second, d.ended.contributions[i].keys[k], n) })
+				second.Metric = uint32(m.second)
+				sum.Parts(func(n int64) { add(second, keys[k], n) })
 			}
 		}
-		if m := &a.rules.metrics[w.Metric]; m.coverage >= 0 && sums.users[i] > 0 {
+		if m.coverage >= 0 && sums.users[i] > 0 {
 			add(schemas.MetricWindow{Metric: uint32(m.coverage), WindowStart: w.WindowStart, WindowEnd: w.WindowEnd}, nil, sums.users[i])
 		}
 	}
 }
 
-// counts is the admitted counts of a shard in one turn.
+// counts are the admitted counts of a shard in one turn.
 type counts struct {
 	keys   [][]int128.Int // by window and key of its contributions
 	second [][]int128.Int // the same of second components; nil where there are none
@@ -74,16 +76,17 @@ type counts struct {
 	users  []int64        // by window: admitted users
 }
 
-// counts adds up the reservations. A user with two budget periods in one window is
-// two individuals who are charged apart, and one user where users are counted.
+// counts adds up the reservations. A user with two budget periods in one window has two accounts,
+// which are charged separately, but counts once where users are counted.
 func (a *shardAccounts) counts(d *decision) counts {
 	n := len(d.delta.Windows)
 	c := counts{keys: make([][]int128.Int, n), second: make([][]int128.Int, n), there: make([][]bool, n), users: make([]int64, n)}
 	for i := range n {
-		c.keys[i] = make([]int128.Int, len(d.ended.contributions[i].keys))
-		c.there[i] = make([]bool, len(d.ended.contributions[i].keys))
-		if a.rules.metrics[d.delta.Windows[i].Metric].second > 0 {
-			c.second[i] = make([]int128.Int, len(d.ended.contributions[i].keys))
+		m := &a.rules.metrics[d.delta.Windows[i].Metric]
+		keys := len(d.ended.keysOf(i, m))
+		c.keys[i], c.there[i] = make([]int128.Int, keys), make([]bool, keys)
+		if m.second >= 0 {
+			c.second[i] = make([]int128.Int, keys)
 		}
 	}
 	last := newLastUsers(a, d)
@@ -113,9 +116,9 @@ func (a *shardAccounts) counts(d *decision) counts {
 	return c
 }
 
-// lastUsers is the users who were counted last, by window and, where users are counted, by key: the
-// reservations of one user follow each other, so that this tells which users were counted already,
-// however many keys a user has.
+// lastUsers has the user who was counted last, by window and, where users are counted, by key. The
+// reservations of one user follow each other, so this is enough to know whether a user was counted
+// already, however many keys a user has.
 type lastUsers struct {
 	inWindow []uint32
 	ofKey    [][]uint32
@@ -125,8 +128,8 @@ func newLastUsers(a *shardAccounts, d *decision) lastUsers {
 	n := len(d.delta.Windows)
 	l := lastUsers{inWindow: make([]uint32, n), ofKey: make([][]uint32, n)}
 	for i, w := range d.delta.Windows {
-		if a.rules.metrics[w.Metric].kind.OncePerUser {
-			l.ofKey[i] = make([]uint32, len(d.ended.contributions[i].keys))
+		if m := &a.rules.metrics[w.Metric]; m.kind.OncePerUser {
+			l.ofKey[i] = make([]uint32, len(d.ended.keysOf(i, m)))
 		}
 	}
 	return l

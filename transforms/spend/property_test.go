@@ -46,13 +46,28 @@ func drawSettings(t *rapid.T) settings {
 			s.metrics = append(s.metrics, schemas.MetricSpec{Name: m.Name + ".coverage", Kind: metrickind.Coverage, Of: m.Name, KeyMode: schemas.KeysPublic,
 				PublicKeys: [][]byte{{}}, WindowSize: m.WindowSize, WindowSlide: m.WindowSlide, First: m.First, Top: m.First})
 		}
+		if rapid.IntRange(0, 2).Draw(t, "counted") == 0 {
+			share := shareOf(&m, rapid.Uint32Range(1, 12).Draw(t, "events of a share"), rapid.Int64Range(0, 2).Draw(t, "windows kept"))
+			share.Top = units.Precision{Lo: rapid.Uint64Range(1, 1<<42).Draw(t, "top of a share")}
+			share.First = share.Top
+			s.metrics = append(s.metrics, share)
+		}
 	}
 	s.metrics = append(s.metrics, second...)
+	kept := newModel(s).keptForShares().Uint64()
 	s.budget = budgets.Budget{
-		Mu2:  units.Mu2(rapid.Uint64Range(1, 1<<12).Draw(t, "B²")),
+		Mu2:  units.Mu2(kept + rapid.Uint64Range(1, 1<<12).Draw(t, "B²")),
 		Keys: units.Delta{Lo: rapid.Uint64Range(0, 60).Draw(t, "δ keys")},
 	}
 	return s
+}
+
+// shareOf returns the share of a metric's events that is counted, which keeps a part of accounts
+// for so many windows.
+func shareOf(m *schemas.MetricSpec, events uint32, windows int64) schemas.MetricSpec {
+	return schemas.MetricSpec{Name: m.Name + ".counted", Kind: metrickind.Counted, Of: m.Name, Filter: m.Filter, KeyMode: schemas.KeysPublic,
+		PublicKeys: [][]byte{[]byte("counted"), []byte("left_out")}, MaxKeysPerUser: 2, MaxEventsPerKey: events, Max: windows,
+		WindowSize: m.WindowSize, WindowSlide: m.WindowSlide, First: m.First, Top: m.Top}
 }
 
 // offsetOf returns the second component of a mean.
@@ -220,7 +235,7 @@ func watchSlots(t *rapid.T, w *world) {
 		}
 		var before schemas.LedgerReader
 		for _, old := range log {
-			if err := before.Add(old.Key, old.Value); err != nil {
+			if err := before.Add(old); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -10,12 +10,12 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// noAccount stands for the index of an account that is zero: what a user contributes to a sum may
-// cost nothing, and then nothing is stored.
+// noAccount is the index of an account that is not stored, because it is zero: a contribution to a
+// sum may cost nothing.
 const noAccount = math.MaxUint32
 
 // reservation is the worst case that an admitted user's account sets aside for one metric window.
-// It holds no pointer: a turn has one for every user and window.
+// It contains no pointer, to spare the garbage collector: a turn has one for every user and window.
 type reservation struct {
 	id       accounts.ID
 	period   int64
@@ -23,7 +23,7 @@ type reservation struct {
 	user     uint32 // numbered from 1; the same for all budget periods of a user
 	window   uint32
 	from, to uint32 // what counts there, among the kept of the turn
-	second   uint32 // where what it adds to second components begins
+	second   uint32 // index of its first contribution to second components
 	worst    units.Mu2
 }
 
@@ -46,8 +46,8 @@ func (r *reservations) secondOf(one *reservation) []int64 {
 	return r.second[one.second : one.second+one.to-one.from]
 }
 
-// add appends a reservation of a user, who comes after those before. The index of the account
-// is not known yet.
+// add appends a reservation. Users ascend from call to call. The index of the account is not known
+// yet: see setAccount.
 func (r *reservations) add(u *member, window int, worst units.Mu2, k []kept, second []int64) {
 	if r.users == 0 || r.last != u.ID {
 		r.users, r.last = r.users+1, u.ID
@@ -57,8 +57,8 @@ func (r *reservations) add(u *member, window int, worst units.Mu2, k []kept, sec
 	r.list = append(r.list, reservation{id: u.ID, period: u.Period, user: r.users, window: uint32(window), from: from, to: uint32(len(r.kept)), second: at, worst: worst})
 }
 
-// standsAt says where the account of the reservations since from is; −1 for one that is zero.
-func (r *reservations) standsAt(account, from int) {
+// setAccount sets the index of the account of the reservations since from; −1 for one that is zero.
+func (r *reservations) setAccount(account, from int) {
 	for i := range r.list[from:] {
 		r.list[from+i].account = uint32(account)
 	}
@@ -73,8 +73,8 @@ func (r *reservations) reused(users int) reservations {
 	return reservations{list: slices.Grow(r.list[:0], users), kept: slices.Grow(r.kept[:0], users), second: r.second[:0]}
 }
 
-// scratch is memory that one decision takes over from another. What is in it is valid until then;
-// by then it is encoded.
+// scratch is memory that decisions use one after the other. Its contents are valid until the next
+// decision; by then they are encoded.
 type scratch struct {
 	users   []schemas.DeltaUser
 	entries []schemas.KeyCount
@@ -84,9 +84,9 @@ type scratch struct {
 	merged  merged
 }
 
-// giveBack ends the validity of everything in the scratch.
-func (s *scratch) giveBack() {
-	poison.Fill(s.users, schemas.DeltaUser{Period: -1})
+// invalidate ends the validity of everything in the scratch.
+func (s *scratch) invalidate() {
+	poison.Fill(s.users, schemas.DeltaUser{ContribUser: schemas.ContribUser{Period: -1}})
 	poison.Fill(s.entries, schemas.KeyCount{Key: math.MaxUint32})
 	poison.Fill(s.records, schemas.RecordValue{Key: math.MaxUint32})
 	poison.Bytes(s.bits)
@@ -104,9 +104,9 @@ func (s *scratch) bitsFor(n int) schemas.Bits {
 	return s.bits[from:len(s.bits):len(s.bits)]
 }
 
-// again empties all but what was decoded and merged, which belongs to the turn that is decided, and
+// reset empties all but what was decoded and merged, which belongs to the turn that is decided, and
 // makes room for so many users.
-func (s *scratch) again(users int) {
+func (s *scratch) reset(users int) {
 	s.users, s.entries = slices.Grow(s.users[:0], users), slices.Grow(s.entries[:0], users)
 	s.records, s.bits = s.records[:0], s.bits[:0]
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Rules is what the configuration says about admission. It is read-only and
+// Rules are the settings that decide admission. They are read-only and
 // safe for concurrent use.
 type Rules struct {
 	Budget        budgets.Budget
@@ -22,6 +22,7 @@ type Rules struct {
 	ReleaseShards int
 	LedgerSlots   uint64
 	metrics       []metric
+	kept          units.Mu2  // of Budget.Mu2, for shares alone
 	from          uint64     // the first turn of these rules, see Inherit
 	past          []heritage // oldest first
 }
@@ -33,13 +34,14 @@ type metric struct {
 	public   map[string]struct{} // nil unless keys are public
 	rank     string              // names the order in which keys are clipped
 	coverage int                 // the metric that counts this one's admitted users; −1: no metric
-	second   int                 // the metric of the second components of its counts; 0: no metric
+	second   int                 // the metric of the second components of its counts; −1: no metric
+	of       int                 // the metric whose events this one counts, if it is a share
 }
 
 // NewRules checks the counts and prepares the metrics. Their order is the order
-// of admission; a coverage metric comes right after the metric that it covers. Rules that
-// take over the accounts of others may only keep or lower their budget, by
-// budgets.Budget.CheckNext: accounts do not know it.
+// of admission; a coverage metric follows the metric that it covers. Rules that
+// continue the accounts of earlier rules may keep or lower the budget, never raise it: the caller
+// checks that with budgets.Budget.CheckNext, because accounts do not know their budget.
 func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec, shards, releaseShards, ledgerSlots int) (*Rules, error) {
 	if shards < 1 || releaseShards < 1 || ledgerSlots < minLedgerSlots {
 		return nil, fmt.Errorf("preparing admission: %d shards, %d release shards and %d ledger slots: at least 1, 1 and %d are needed", shards, releaseShards, ledgerSlots, minLedgerSlots)
@@ -57,7 +59,7 @@ func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 		if !known {
 			return nil, fmt.Errorf("preparing admission: metric %s: this version knows no kind %q: use the one that wrote the definition, or a later one", spec.Name, spec.Kind)
 		}
-		m := metric{spec: spec, kind: kind, rank: spec.Route(), coverage: -1}
+		m := metric{spec: spec, kind: kind, rank: spec.Route(), coverage: -1, second: -1}
 		if spec.Filter != "" {
 			m.filter = 1 << slices.Index(filters, spec.Filter)
 		}
@@ -74,19 +76,25 @@ func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 		}
 		r.metrics = append(r.metrics, m)
 	}
+	if r.kept > b.Mu2 {
+		return nil, fmt.Errorf("preparing admission: shares of counted events keep %d of a budget of %d: ask for fewer windows", r.kept, b.Mu2)
+	}
 	for i := range r.metrics {
-		if m := &r.metrics[i]; (m.kind.Pair != nil) != (m.second > 0) {
+		if m := &r.metrics[i]; (m.kind.Pair != nil) != (m.second >= 0) {
 			return nil, fmt.Errorf("preparing admission: metric %s has not the components of its kind", m.spec.Name)
 		}
 	}
 	return r, nil
 }
 
-// derive notes m with the metric that it is derived from.
+// derive records the index of m in the metric from which it is derived.
 func (r *Rules) derive(m *metric) error {
 	of := slices.IndexFunc(r.metrics, func(o metric) bool { return o.spec.Name == m.spec.Of && !o.kind.Derived })
 	if of < 0 {
 		return fmt.Errorf("preparing admission: metric %s is derived from %s and does not come after it", m.spec.Name, m.spec.Of)
+	}
+	if m.kind.Share {
+		return r.share(m, of)
 	}
 	at := &r.metrics[of].coverage
 	if m.kind.Component {
@@ -95,11 +103,51 @@ func (r *Rules) derive(m *metric) error {
 			return fmt.Errorf("preparing admission: metric %s is no component of %s", m.spec.Name, m.spec.Of)
 		}
 	}
-	if *at > 0 {
+	if *at >= 0 {
 		return fmt.Errorf("preparing admission: metric %s is there twice for %s", m.spec.Name, m.spec.Of)
 	}
 	*at = len(r.metrics)
 	return nil
+}
+
+// share makes m the share of a metric: it takes the same events, and keeps a part of every account
+// for itself.
+func (r *Rules) share(m *metric, of int) error {
+	twice := slices.ContainsFunc(r.metrics, func(o metric) bool { return o.kind.Share && o.of == of })
+	fits := m.spec.WindowSize == r.metrics[of].spec.WindowSize && m.spec.WindowSlide == r.metrics[of].spec.WindowSlide
+	if keys := m.spec.PublicKeys; twice || !fits || len(keys) != 2 || string(keys[0]) != metrickind.EventsCounted || string(keys[1]) != metrickind.EventsLeftOut {
+		return fmt.Errorf("preparing admission: metric %s is no share of %s", m.spec.Name, m.spec.Of)
+	}
+	m.of, m.filter, m.public = of, r.metrics[of].filter, r.metrics[of].public
+	kept, ok := keptFor(&m.spec)
+	if ok {
+		r.kept, ok = r.kept.Add(kept)
+	}
+	if !ok {
+		return fmt.Errorf("preparing admission: metric %s keeps more than an account can have: ask for fewer windows", m.spec.Name)
+	}
+	return nil
+}
+
+// keptFor returns the part of an account that is kept for a share: its worst case, for as many
+// windows as the definition says. A user's two contributions c and d add up to C at most, so that
+// c² + d² ≤ C²; each charge is rounded up by itself.
+func keptFor(m *schemas.MetricSpec) (units.Mu2, bool) {
+	worst, fits := units.Charge(uint64(m.MaxEventsPerKey), m.Top)
+	worst, ok := worst.Add(1)
+	high, low := bits.Mul64(uint64(worst), uint64(max(m.Max, 0)))
+	return units.Mu2(low), fits && ok && high == 0
+}
+
+// limit returns what an account may have spent and reserved when it is admitted to a window of the
+// metric: shares may use it up, all other metrics leave them what is kept for them. All of them are
+// charged to one account, so that spent plus reserved is at most the whole budget.
+func (r *Rules) limit(m *metric) budgets.Budget {
+	b := r.Budget
+	if !m.kind.Share {
+		b.Mu2 -= r.kept
+	}
+	return b
 }
 
 // summable reports whether the sum of one user's clamped values stays in range.
@@ -115,9 +163,9 @@ func summable(m *schemas.MetricSpec) bool {
 	return m.Min != math.MinInt64 && high == 0 && low <= math.MaxInt64
 }
 
-// takes reports whether an event with the label belongs to the metric.
-func (m *metric) takes(l schemas.Label) bool {
-	if m.filter != 0 && l.Passes&m.filter == 0 || m.kind.Derived {
+// counts reports whether an event with the label belongs to the metric.
+func (m *metric) counts(l schemas.Label) bool {
+	if m.filter != 0 && l.Passes&m.filter == 0 || !m.kind.Admits() {
 		return false
 	}
 	if m.public == nil {
@@ -127,7 +175,7 @@ func (m *metric) takes(l schemas.Label) bool {
 	return ok
 }
 
-// private reports whether the metric's keys are private ones of its own: each costs δ.
+// private reports whether the metric releases private keys itself: each of them costs δ.
 func (m *metric) private() bool { return m.spec.KeyMode == schemas.KeysPrivate }
 
 // price returns the worst case of what a user contributes to a window of the metric, to the second

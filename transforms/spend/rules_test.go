@@ -107,7 +107,7 @@ func TestRuleAdmissionDependsOnOwnRecordsOnly(t *testing.T) {
 			if _, err := without.play(turn, others, nil); err != nil {
 				t.Fatal(err)
 			}
-			a, b := fates(t, with, turn, gone), fates(t, without, turn, gone)
+			a, b := decisionsOn(t, with, turn, gone), decisionsOn(t, without, turn, gone)
 			if !slices.Equal(a, b) {
 				t.Fatalf("turn %d: with the user the others are decided %s, without %s", turn, a, b)
 			}
@@ -130,16 +130,16 @@ func TestRuleAdmissionDependsOnOwnRecordsOnly(t *testing.T) {
 	}
 }
 
-// fates says what a turn decided for every user but one, by the ledger, and what their accounts
-// are.
-func fates(t *rapid.T, w *world, turn uint64, but int) []string {
+// decisionsOn returns what a turn decided for every user but one, by the ledger, with their
+// accounts.
+func decisionsOn(t *rapid.T, w *world, turn uint64, but int) []string {
 	t.Helper()
 	var lines []string
 	for shard := range w.shards {
 		d := decidedDelta(t, w, shard, turn)
 		for _, u := range d.Users {
 			line := fmt.Sprintf("%x %d %v", u.ID, u.Period, u.Admitted)
-			for _, e := range u.Slice {
+			for _, e := range u.Entries {
 				line += fmt.Sprintf(" %q:%d", d.Labels[e.Key].Key, e.N)
 			}
 			if u.ID != testID(but) {

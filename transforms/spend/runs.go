@@ -6,10 +6,10 @@ import "slices"
 // it, sorting anew is faster.
 const fewInRun = 16
 
-// sortRuns sorts items that mostly come as a few ascending runs, one after the other, by merging
-// the runs in pairs: O(n) where there is one, O(n·log k) for k. Items in any other order are sorted
-// all the same. It is not stable. spare is memory for the merges and may be nil; what is returned
-// are the sorted items and the memory that they do not stand in.
+// sortRuns sorts items that usually consist of a few ascending runs, one after the other, by
+// merging the runs in pairs: O(n) for one run, O(n·log k) for k. It sorts any other order, too.
+// It is not stable. spare is memory for the merges and may be nil. It returns the sorted items, and
+// the memory that they do not use.
 func sortRuns[T any](items, spare []T, compare func(a, b T) int) (sorted, rest []T) {
 	var ends []int
 	for i := 1; i < len(items); i++ {

@@ -20,13 +20,13 @@ type Settlement struct {
 	released   []*schemas.SettledKey // in order of windows, metrics and keys
 }
 
-// NewSettlement indexes a complete SETTLED record, whose keys it takes over.
+// NewSettlement indexes a complete SETTLED record, and keeps its keys.
 func NewSettlement(s schemas.Settled) *Settlement {
 	n := &Settlement{First: cmp.Or(s.First, s.Turn), Turn: s.Turn, firstRungs: s.FirstRungs, released: make([]*schemas.SettledKey, len(s.Keys))}
 	for i := range s.Keys {
 		n.released[i] = &s.Keys[i]
 	}
-	// Every release shard has told its keys in order.
+	// The keys of each release shard are in order.
 	n.released, _ = sortRuns(n.released, nil, func(a, b *schemas.SettledKey) int {
 		if order := compareWindows(a, windowOf(b)); order != 0 {
 			return order
@@ -53,9 +53,9 @@ func compareWindows(k *schemas.SettledKey, w schemas.MetricWindow) int {
 // Keys returns the number of released keys.
 func (s *Settlement) Keys() int { return len(s.released) }
 
-// precisions returns what the contributors of a window's keys pay for, which ascend: the precision
-// at which each key's release stopped, or that of the first rung for a private key that was not
-// released. Zero means unknown.
+// precisions returns the precision that the contributors of each key of a window pay for: that at
+// which the key's release stopped, or that of the first rung for a private key that was not
+// released. Zero means unknown. keys ascend.
 func (s *Settlement) precisions(w schemas.MetricWindow, keys [][]byte, private bool) []units.Precision {
 	out := make([]units.Precision, len(keys))
 	first, _ := slices.BinarySearchFunc(s.released, w, compareWindows)
@@ -64,8 +64,8 @@ func (s *Settlement) precisions(w schemas.MetricWindow, keys [][]byte, private b
 		compare := func(k *schemas.SettledKey, key []byte) int {
 			return cmp.Or(compareWindows(k, w), bytes.Compare(k.Key, key))
 		}
-		// The key is probably near: it is searched for in steps that double, and then between two
-		// of them, so that few keys among many cost little, and many no more than one walk.
+		// The key is probably near: search in steps that double, and then between the last two.
+		// So a few keys among many are found quickly, and many keys cost no more than one pass.
 		step := 1
 		for step <= len(rest) && compare(rest[step-1], key) < 0 {
 			step *= 2
@@ -83,7 +83,7 @@ func (s *Settlement) precisions(w schemas.MetricWindow, keys [][]byte, private b
 }
 
 // ErrForgotten is returned for a turn that was settled so long ago that its
-// settlement is no longer at hand.
+// settlement is no longer available.
 var ErrForgotten = errors.New("the turn was settled long ago")
 
 // Settlements finds settled turns; every turn of a span has the settlement of the span.

@@ -212,8 +212,8 @@ func TestADecidedTurnIsChargedBeforeTheNextSpan(t *testing.T) {
 		if _, err := accounts.decide(c.first, c.turn, s.windows(c.turn), &contributions{}, 0); err == nil {
 			t.Errorf("turn %d of a span from %d was decided after turn 1, which is not charged", c.turn, c.first)
 		}
-		if err := accounts.obey(c.first, &schemas.Delta{Turn: c.turn}, nil); err == nil {
-			t.Errorf("turn %d of a span from %d was obeyed after turn 1, which is not charged", c.turn, c.first)
+		if err := accounts.applyDelta(c.first, &schemas.Delta{Turn: c.turn}, nil); err == nil {
+			t.Errorf("turn %d of a span from %d was applied after turn 1, which is not charged", c.turn, c.first)
 		}
 	}
 	for _, bad := range []schemas.Settled{{First: 2, Turn: 3}, {Turn: 2}} {

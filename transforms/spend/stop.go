@@ -2,7 +2,7 @@ package spend
 
 import "fmt"
 
-// StopError says that the run must not go on until an operator has looked: log
+// StopError means that the deployment must stop until an operator has examined it: log
 // and ledger differ, a budget would be exceeded, or records were lost. Its text
 // carries no data.
 type StopError struct {

@@ -8,10 +8,10 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Windows says how windows lie over turns, which are slices of event time: pure
+// Windows maps metric windows to turns, which are slices of event time. Its methods are pure
 // functions of the configuration.
 type Windows interface {
-	// First returns the turn with whose slice a metric window begins.
+	// First returns the first turn of a metric window.
 	First(w schemas.MetricWindow) uint64
 	// Open reports whether a window of the metric that contains the turn's slice ends
 	// after the turn.
@@ -20,14 +20,14 @@ type Windows interface {
 	// given turn; turn+1 when there is no such window.
 	Needed(turn uint64) uint64
 	// LeastPeriod returns the least budget period that windows which end after the
-	// turn can charge; math.MinInt64 where budgets are for life.
+	// turn can charge; math.MinInt64 if budgets are for life.
 	LeastPeriod(turn uint64) int64
 }
 
 // oneSlice is the Windows of metrics whose windows have one turn each.
 type oneSlice struct{}
 
-// First implements Windows; the caller asks for windows of the turn at hand only.
+// First implements Windows; the caller asks only for windows of the turn that it decides.
 func (oneSlice) First(schemas.MetricWindow) uint64 { return math.MaxUint64 }
 func (oneSlice) Open(uint32, uint64) bool          { return false }
 func (oneSlice) Needed(turn uint64) uint64         { return turn + 1 }
@@ -40,11 +40,12 @@ type openSlice struct {
 	data []byte
 }
 
-// endedWindows is the windows that end with a turn, and what each user contributed to them.
+// endedWindows are the windows that end with a turn, and what each user contributed to them.
 type endedWindows struct {
 	windows       []schemas.MetricWindow
 	contributions []*contributions // by window; windows over the same slices share one
-	taken         [][]bool         // by window: the labels that its metric takes
+	taken         [][]bool         // by window: the labels that belong to its metric
+	of            []int            // by window of a share: the window of its metric
 	each          []*contributions // each set of contributions once, the turn's own first
 	own           *contributions
 }
@@ -52,7 +53,7 @@ type endedWindows struct {
 // assemble assembles the windows that end with a turn, from the slices that are kept and the turn's
 // own.
 func (a *shardAccounts) assemble(turn uint64, windows []schemas.MetricWindow, own *contributions) (*endedWindows, error) {
-	e := &endedWindows{windows: windows, contributions: make([]*contributions, len(windows)), taken: make([][]bool, len(windows)), own: own, each: []*contributions{own}}
+	e := &endedWindows{windows: windows, contributions: make([]*contributions, len(windows)), taken: make([][]bool, len(windows)), of: make([]int, len(windows)), own: own, each: []*contributions{own}}
 	byFirst := map[uint64]*contributions{}
 	for i, w := range windows {
 		m, err := a.metric(w)
@@ -72,6 +73,13 @@ func (a *shardAccounts) assemble(turn uint64, windows []schemas.MetricWindow, ow
 		}
 		e.contributions[i] = c
 		e.taken[i] = c.taken(m)
+		if m.kind.Share {
+			of := w
+			of.Metric = uint32(m.of)
+			if e.of[i] = slices.Index(windows[:i], of); e.of[i] < 0 {
+				return nil, fmt.Errorf("assembling a window of metric %s: %s, of which it is a share, has no such window", m.spec.Name, m.spec.Of)
+			}
+		}
 	}
 	return e, nil
 }
@@ -96,6 +104,13 @@ func (a *shardAccounts) since(first uint64, own *contributions) (*contributions,
 	return new(merged).merge(append(parts, own))
 }
 
+func (e *endedWindows) keysOf(window int, m *metric) [][]byte {
+	if m.kind.Share {
+		return m.spec.PublicKeys
+	}
+	return e.contributions[window].keys
+}
+
 // member is one user of the windows that end, with what the user contributed to the turn's own
 // slice and to each window; nil for nothing.
 type member struct {
@@ -104,7 +119,7 @@ type member struct {
 	of  []*schemas.ContribUser
 }
 
-// forgetUsers drops what no charge needs: the users, once they are admitted.
+// forgetUsers drops the users once they are admitted: charging does not need them.
 func (e *endedWindows) forgetUsers() {
 	for _, c := range e.each {
 		c.users = nil
@@ -115,7 +130,7 @@ func (e *endedWindows) forgetUsers() {
 // ascending. Its argument is valid until fn returns.
 func (e *endedWindows) members(fn func(m *member) error) error {
 	next := make([]int, len(e.each))
-	least := make([]*schemas.ContribUser, len(e.each)) // of each set the least user's part, if it has one
+	least := make([]*schemas.ContribUser, len(e.each)) // by set: the part of its least user
 	at := make([]int, len(e.contributions))
 	for i, c := range e.contributions {
 		at[i] = slices.Index(e.each, c)
@@ -175,9 +190,8 @@ func (a *shardAccounts) keep(d *schemas.Delta) error {
 	}
 	o := schemas.OpenSlice{Turn: d.Turn, Filtered: d.Filtered, Labels: d.Labels}
 	for i := range d.Users {
-		u := &d.Users[i]
-		if len(u.Slice) > 0 {
-			o.Users = append(o.Users, schemas.ContribUser{ID: u.ID, Period: u.Period, Entries: u.Slice, Records: u.Records})
+		if u := &d.Users[i]; len(u.Entries) > 0 {
+			o.Users = append(o.Users, u.ContribUser)
 		}
 	}
 	data, err := schemas.EncodeOpenSlice(o)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/tollgate-dp/tollgate/internal/formats/spelling"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
@@ -16,14 +18,27 @@ import (
 // explained, help is wrapped at 100 columns, and shells complete the values of flags.
 func Prepare(root *cobra.Command) {
 	root.SilenceErrors, root.SilenceUsage = true, true
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return explained(err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return explained(cmd.Flags(), err) })
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 100"))
 	completeValues(root)
 }
 
-// explained says what a flag takes if its value cannot be parsed: pflag's own error would show what
-// Go says of it.
-func explained(err error) error {
+// explained says which flag was probably meant if there is none of that name, and what a flag takes
+// if its value cannot be parsed: pflag's own error would show what Go says of it.
+func explained(flags *pflag.FlagSet, err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		var names []string
+		flags.VisitAll(func(flag *pflag.Flag) {
+			if !flag.Hidden {
+				names = append(names, flag.Name)
+			}
+		})
+		if meant := spelling.Nearest(names, cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName())); meant != "" {
+			return fmt.Errorf("%w: is --%s meant?", err, meant)
+		}
+		return err
+	}
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
 		return err
@@ -33,7 +48,7 @@ func explained(err error) error {
 	switch flag.Value.Type() {
 	case "float64":
 		reason = "it must be a number"
-	case "int", "uint64":
+	case "int", "int64", "uint64":
 		reason = "it must be a whole number"
 		if flag.Value.Type() == "uint64" {
 			reason += ", at least 0"
@@ -62,7 +77,7 @@ func Example(flag *pflag.Flag, given string) string {
 	}
 	value := flag.DefValue
 	switch flag.Value.Type() {
-	case "float64", "int", "uint64", "duration":
+	case "float64", "int", "int64", "uint64", "duration":
 		if value == "" || value == "0" {
 			value = examples()[flag.Name]
 		}
@@ -94,10 +109,4 @@ func completeValues(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		completeValues(sub)
 	}
-}
-
-// Either writes two or more names as "a, b or c".
-func Either(names []string) string {
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
 }

@@ -2,8 +2,13 @@ package cli
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/tollgate-dp/tollgate/internal/formats/spelling"
 )
 
 // Format is the value of --format.
@@ -19,21 +24,36 @@ const (
 // FormatFlag adds --format to a command.
 func FormatFlag(cmd *cobra.Command, f *Format) {
 	*f = Table
-	cmd.Flags().Var(f, "format", "table for people, json for programs")
+	cmd.Flags().Var(OneOf(f, Table, JSON), "format", "table for people, json for programs")
 }
 
-// String returns the format, as --format takes it.
-func (f *Format) String() string { return string(*f) }
+// OneOf returns the value of a flag that takes one of several words. What value holds before is the
+// default.
+func OneOf[T ~string](value *T, words ...T) pflag.Value { return oneOf[T]{value, words} }
 
-// Type lists what --format takes.
-func (f *Format) Type() string { return "table|json" }
+type oneOf[T ~string] struct {
+	value *T
+	words []T
+}
 
-// Set parses table and json. Errors: anything else.
-func (f *Format) Set(text string) error {
-	switch v := Format(text); v {
-	case Table, JSON:
-		*f = v
-		return nil
+// String implements pflag.Value.
+func (v oneOf[T]) String() string { return string(*v.value) }
+
+// Type implements pflag.Value.
+func (v oneOf[T]) Type() string { return strings.Join(v.names(), "|") }
+
+// Set implements pflag.Value.
+func (v oneOf[T]) Set(text string) error {
+	if !slices.Contains(v.words, T(text)) {
+		return errors.New("it must be " + spelling.List(v.names(), " or "))
 	}
-	return errors.New("it must be table or json")
+	*v.value = T(text)
+	return nil
+}
+
+func (v oneOf[T]) names() (all []string) {
+	for _, word := range v.words {
+		all = append(all, string(word))
+	}
+	return all
 }

@@ -8,25 +8,21 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/outfile"
 )
 
-// CheckReport refuses a page of --report that cannot be written, before anything is read or
-// charged. An empty path is no page.
-func CheckReport(path string, perm os.FileMode) error {
-	info, err := os.Stat(path)
-	if path == "" || err == nil && !info.IsDir() && !info.Mode().IsRegular() {
-		return nil // to open a pipe is to wait for its reader
+// CheckOutput refuses a file of a flag like --report that cannot be written, and an existing file
+// of another kind, before anything is read or charged. An empty path is no file.
+func CheckOutput(flag, path string, perm os.FileMode, kind outfile.Kind) error {
+	if path == "" {
+		return nil
 	}
-	file, err := outfile.Create(path, perm)
-	if err == nil {
-		err = file.Discard()
-	}
-	if err != nil {
-		return fmt.Errorf("opening --report: %w", err)
+	if err := outfile.Check(path, perm, kind); err != nil {
+		return fmt.Errorf("opening %s: %w", flag, err)
 	}
 	return nil
 }
 
-// SaveReport writes the page of --report, whole or not at all. An empty path is no page.
-func SaveReport(path string, perm os.FileMode, write func(io.Writer) error) error {
+// SaveOutput writes the file of a flag like --report, whole or not at all. An empty path is no
+// file.
+func SaveOutput(flag, path string, perm os.FileMode, write func(io.Writer) error) error {
 	if path == "" {
 		return nil
 	}
@@ -39,7 +35,7 @@ func SaveReport(path string, perm os.FileMode, write func(io.Writer) error) erro
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("writing --report %s: %w", path, err)
+		return fmt.Errorf("writing %s %s: %w", flag, path, err)
 	}
 	return nil
 }

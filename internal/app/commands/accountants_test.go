@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/formats/spelling"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/compose"
 )
@@ -21,7 +21,7 @@ func TestFlagsAndDocumentationNameTheSameAccountants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	flag := strings.ReplaceAll(strings.ReplaceAll(cli.Either(keepers), ", ", "`, `"), " or ", "` or `")
+	flag := strings.ReplaceAll(strings.ReplaceAll(spelling.List(keepers, " or "), ", ", "`, `"), " or ", "` or `")
 	for _, row := range []string{"| `--accountant` | `" + flag + "` | `gdp` |", "| `privacy.accountant` | " + quoted + " | `gdp` |"} {
 		if !strings.Contains(string(page), row) {
 			t.Errorf("docs/configuration.md does not say %q", row)
@@ -40,8 +40,8 @@ func TestFlagsAndDocumentationNameTheSameAccountants(t *testing.T) {
 			}
 		}
 		code, _, stderr := run(t, append(strings.Fields(command), "--accountant", "moments")...)
-		if code != exitUsage || !strings.Contains(stderr, "must be "+cli.Either(names)) {
-			t.Errorf("%s: exit %d, %q does not say %q", command, code, stderr, cli.Either(names))
+		if code != exitUsage || !strings.Contains(stderr, "must be "+spelling.List(names, " or ")) {
+			t.Errorf("%s: exit %d, %q does not say %q", command, code, stderr, spelling.List(names, " or "))
 		}
 	}
 	_, err = budgets.ParseAccountant("moments")

@@ -114,7 +114,7 @@ func checkTop(top int, f cli.Format, changed func(string) bool) error {
 }
 
 // noArguments refuses arguments without a flag: nearly always a file whose flag was left out, or
-// what another flag takes; "" for none.
+// what another flag accepts; "" for none.
 func noArguments(flag string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {

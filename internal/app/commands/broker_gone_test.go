@@ -1,9 +1,13 @@
 package commands
 
 import (
+	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
 
 	"github.com/tollgate-dp/tollgate/internal/kafka/embedded"
 )
@@ -59,7 +63,57 @@ func TestRuleARunOutlivesARestartOfItsBrokerAndEndsWithoutOne(t *testing.T) {
 	}
 }
 
-// So does a replay.
+// hangUps is how many connections a hangsUp cuts: to connect anew takes two attempts.
+const hangUps = 4
+
+// hangsUp is a listener that hangs up on some connections, from one on.
+type hangsUp struct {
+	net.Listener
+	accepted, first atomic.Int32 // first: 0 for none
+}
+
+func (l *hangsUp) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		n, first := l.accepted.Add(1), l.first.Load()
+		if err != nil || first == 0 || n < first || n >= first+hangUps {
+			return c, err
+		}
+		c.Close()
+	}
+}
+
+// A run outlives a cut of the network right after a broker has answered: it keeps the client that
+// reached the broker, and that client asks again.
+func TestARunOutlivesACutAfterItsBrokerAnswered(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("runs pipelines")
+	}
+	l := &hangsUp{}
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.BrokerConfigs(map[string]string{"log.retention.ms": "-1"}),
+		kfake.ListenFn(func(network, _ string) (net.Listener, error) {
+			real, err := net.Listen(network, "127.0.0.1:0")
+			l.Listener = real
+			return l, err
+		}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Close()
+	cfg := deploymentFile(t, cluster.ListenAddrs()[0])
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01")
+	mustRun(t, "replay", "--config", cfg, "--input", visits(t, true), "--header")
+	l.first.Store(l.accepted.Load() + 2) // the wait for a broker makes the connection before it
+	if stdout, _ := mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "2m"); !strings.Contains(stdout, "north") {
+		t.Errorf("stdout %s", stdout)
+	}
+	if n := l.accepted.Load() - l.first.Load() + 1; n <= hangUps {
+		t.Errorf("the run made %d connections after the first, which are too few for this test", n)
+	}
+}
+
+// A replay whose broker is gone ends soon at a signal.
 func TestAReplayEndsWithoutABroker(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for seconds")

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/formats/spelling"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/compose"
 )
@@ -33,7 +33,7 @@ func accountantFlag(cmd *cobra.Command, to *accountant) {
 			names[i] += " (" + a.Note() + ")"
 		}
 	}
-	cmd.Flags().Var(to, "accountant", "how (epsilon, delta) becomes a budget: "+cli.Either(names))
+	cmd.Flags().Var(to, "accountant", "how (epsilon, delta) becomes a budget: "+spelling.List(names, " or "))
 }
 
 func (v *accountant) String() string { return string(*v) }
@@ -45,7 +45,7 @@ func (v *accountant) Set(text string) error {
 		if budgets.Accountant(text) == budgets.RDP {
 			return err
 		}
-		return errors.New("it must be " + cli.Either(budgets.AccountantNames()))
+		return errors.New("it must be " + spelling.List(budgets.AccountantNames(), " or "))
 	}
 	*v = accountant(parsed)
 	return nil

@@ -19,19 +19,20 @@ func (a *app) budgetCalibrate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "calibrate",
 		Short: "Compute the noise with which so many releases fit a budget",
-		Long: `Print the least standard deviation of Gaussian noise, of four digits, with which
+		Long: `Print the least standard deviation of Gaussian noise, with four digits, with which
 --releases releases together are within --epsilon at --delta, and the epsilon that
-they cost with it: what "budget compose" says of
+they then cost. This epsilon is the answer of "budget compose" to
 
   --mechanism gaussian:sigma=…:sensitivity=CONTRIBUTION:sampling=SAMPLING:count=RELEASES
 
 by the tightest accountant that has an answer. Every accountant rounds up, so that all
-of them fit. With a --contribution of 1 it is the noise multiplier.
+of them fit. With a --contribution of 1 the deviation is the noise multiplier.
 
-Without --sampling the releases also fit a Gaussian filter of the budget one by one,
-however they are chosen. With it, releases and sampling are fixed beforehand, and no
-user's presence in a sample may be published. A deployment does not sample; its
-accounts count in whole units, and "budget releases" has what they take.`,
+Without --sampling, a Gaussian filter of the budget also accepts these releases one by
+one, even if each is chosen by the results of earlier ones. With --sampling, releases
+and sampling must be fixed beforehand, and no one may learn which users are in a
+sample. A deployment does not sample, and its accounts count in whole units: use
+"budget releases" for it.`,
 		Example: `  tollgate budget calibrate --epsilon 1 --delta 1e-6 --releases 560
   tollgate budget calibrate --epsilon 1 --delta 1e-6 --releases 365 --contribution 20
   tollgate budget calibrate --epsilon 1 --delta 1e-5 --releases 10000 --sampling 0.01 --format json`,
@@ -41,7 +42,7 @@ accounts count in whole units, and "budget releases" has what they take.`,
 	flags.Float64Var(&budget.Epsilon, "epsilon", 1, "privacy loss ε of a user, above 0")
 	flags.Float64Var(&budget.Delta, "delta", 1e-6, "failure probability δ, between 0 and 1")
 	flags.IntVar(&r.Count, "releases", 0, "how many releases a user takes part in")
-	flags.Float64Var(&r.Contribution, "contribution", 1, "what a user adds to a release at most, in the unit of the noise")
+	flags.Float64Var(&r.Contribution, "contribution", 1, "the most that a user adds to a release, in the unit of the noise")
 	flags.Float64Var(&r.Sampling, "sampling", 1, "probability with which a user is in the Poisson sample of a release; 1 is no sampling")
 	cli.FormatFlag(cmd, &f)
 	cmd.MarkFlagRequired("releases") //nolint:errcheck // the flag exists
@@ -53,7 +54,7 @@ accounts count in whole units, and "budget releases" has what they take.`,
 		if err != nil {
 			return flagError(err)
 		}
-		return printFields(a.stdout, f, []field{
+		return a.printFields(f, []field{
 			{"sigma", sigma}, {"releases", r.Count}, {"contribution", r.Contribution}, {"sampling", r.Sampling},
 			{"epsilon", budget.Epsilon}, {"delta", budget.Delta},
 			{"composed_epsilon", cost.Loss.Epsilon}, {"accountant", cost.Accountant.Name()},

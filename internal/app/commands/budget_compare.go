@@ -1,9 +1,10 @@
 package commands
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -47,15 +48,12 @@ the tightest first, and why the other accountants do not apply.
 		if err != nil {
 			return err
 		}
-		if f == cli.JSON {
-			return a.printVerdictsJSON(verdicts)
-		}
-		return a.printVerdicts(verdicts)
+		return a.printVerdicts(f, verdicts)
 	})
 	return cmd
 }
 
-// verdictRows returns verdicts as they stand in JSON.
+// verdictRows returns verdicts as JSON has them.
 func verdictRows(list []compose.Verdict) (rows []verdict) {
 	for _, v := range list {
 		row := verdict{Accountant: v.Accountant.Name()}
@@ -69,51 +67,33 @@ func verdictRows(list []compose.Verdict) (rows []verdict) {
 	return rows
 }
 
-func (a *app) printVerdictsJSON(list []compose.Verdict) error {
-	text, err := json.Marshal(verdictRows(list))
-	if err != nil {
-		return fmt.Errorf("encoding accountants: %w", err)
-	}
-	if _, err := fmt.Fprintf(a.stdout, "%s\n", text); err != nil {
-		return fmt.Errorf("writing output: %w", err)
-	}
-	return nil
+func (a *app) printVerdicts(f cli.Format, list []compose.Verdict) error {
+	return a.printAs(f, verdictRows(list), func(b *strings.Builder) { writeVerdicts(b, list) })
 }
 
-func (a *app) printVerdicts(list []compose.Verdict) error {
+func writeVerdicts(b *strings.Builder, list []compose.Verdict) {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	rows := [][3]string{{"accountant", "epsilon", "delta"}}
-	width := [2]int{}
+	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "accountant\tepsilon\tdelta")
 	for i, v := range list {
 		if v.NotApplicable != nil {
 			continue
 		}
-		row := [3]string{v.Accountant.Name(), number(v.Loss.Epsilon), number(v.Loss.Delta)}
+		fmt.Fprintf(w, "%s\t%s\t%s", v.Accountant.Name(), number(v.Loss.Epsilon), number(v.Loss.Delta))
 		if i == 0 {
-			row[2] += "  tightest"
+			fmt.Fprint(w, "  tightest")
 		}
-		rows = append(rows, row)
+		fmt.Fprintln(w)
 	}
-	for _, row := range rows {
-		width = [2]int{max(width[0], len(row[0])), max(width[1], len(row[1]))}
-	}
-	for _, row := range rows {
-		if _, err := fmt.Fprintf(a.stdout, "%-*s  %-*s  %s\n", width[0], row[0], width[1], row[1], row[2]); err != nil {
-			return fmt.Errorf("writing output: %w", err)
-		}
-	}
-	return a.printNotApplicable(list, width[0])
+	writeNotApplicable(w, list)
 }
 
-// printNotApplicable prints why accountants do not apply, of those that do not.
-func (a *app) printNotApplicable(list []compose.Verdict, width int) error {
+// writeNotApplicable writes why accountants do not apply, of those that do not, and flushes w.
+func writeNotApplicable(w *tabwriter.Writer, list []compose.Verdict) {
 	for _, v := range list {
-		if v.NotApplicable == nil {
-			continue
-		}
-		if _, err := fmt.Fprintf(a.stdout, "%-*s  does not apply: %s\n", width, v.Accountant.Name(), v.NotApplicable.Reason); err != nil {
-			return fmt.Errorf("writing output: %w", err)
+		if v.NotApplicable != nil {
+			fmt.Fprintf(w, "%s\tdoes not apply: %s\n", v.Accountant.Name(), v.NotApplicable.Reason)
 		}
 	}
-	return nil
+	w.Flush() //nolint:errcheck // a strings.Builder takes everything
 }

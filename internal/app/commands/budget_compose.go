@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/formats/spelling"
 	"github.com/tollgate-dp/tollgate/state/compose"
 )
 
@@ -39,7 +41,7 @@ gaussian-without-replacement for one user replaced by another (and D for what th
 changes in a sample), and randomized-response changes one. The list must be fixed
 beforehand; for mechanisms that are chosen by earlier results see docs/accounting.md.
 
-With --group K the answer is for any K users together. Samples have none.
+With --group K the answer is for any K users together. It does not work with sampling.
 
 Give --delta or --epsilon; the answer is the other one, rounded up.`
 
@@ -49,7 +51,7 @@ func (c *composition) register(cmd *cobra.Command) {
 	flags.StringVar(&c.events, "dp-events", "", "a `file` with an event of dp_accounting as JSON, in place of --mechanism; - reads stdin")
 	flags.Float64Var(&c.epsilon, "epsilon", 0, "privacy loss ε, at least 0: computes δ")
 	flags.Float64Var(&c.delta, "delta", 0, "failure probability δ, between 0 and 1: computes ε")
-	flags.IntVar(&c.group, "group", 1, "how many users together the answer is for")
+	flags.IntVar(&c.group, "group", 1, "number of users whom the answer covers together")
 }
 
 // read parses and checks the flags.
@@ -148,11 +150,11 @@ func (a *app) budgetCompose() *cobra.Command {
 
 ` + mechanismHelp + `
 
-Accountants: pld convolves privacy loss distributions and takes every mechanism;
+Accountants: pld convolves privacy loss distributions and accepts every mechanism;
 gdp is exact for gaussian without sampling; rdp, zcdp, advanced and basic are
-looser. Without --accountant it is the tightest that has an answer, and those that
-have none are named with the reason. One that is asked for by name and cannot
-price a mechanism is an error; compare shows all of them.
+looser. Without --accountant, compose uses the tightest one that has an answer, and
+says why others have none. It is an error to name an accountant that cannot price a
+mechanism; compare shows all accountants.
 
 --dp-events reads what python's dp_accounting calls a DpEvent, and --print-dp-events
 writes the mechanisms in that form; docs/accounting.md has the script for python.`,
@@ -192,10 +194,12 @@ writes the mechanisms in that form; docs/accounting.md has the script for python
 		if f == cli.JSON && len(others) > 0 {
 			fields = append(fields, field{"not_applicable", verdictRows(others)})
 		}
-		if err := printFields(a.stdout, f, fields); err != nil || f == cli.JSON {
+		if err := a.printFields(f, fields); err != nil || f == cli.JSON {
 			return err
 		}
-		return a.printNotApplicable(others, len("accountant"))
+		var b strings.Builder
+		writeNotApplicable(tabwriter.NewWriter(&b, len("accountant")+2, 0, 2, ' ', 0), others)
+		return a.print(b.String())
 	})
 	return cmd
 }
@@ -227,7 +231,7 @@ func (v *composer) Type() string   { return strings.Join(compose.Names(), "|") }
 func (v *composer) Set(text string) error {
 	named, ok := compose.Named(text)
 	if !ok {
-		return errors.New("it must be " + cli.Either(compose.Names()))
+		return errors.New("it must be " + spelling.List(compose.Names(), " or "))
 	}
 	v.Accountant = named
 	return nil

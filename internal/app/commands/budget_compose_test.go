@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/testing/golden"
 	"github.com/tollgate-dp/tollgate/state/compose"
 )
@@ -84,8 +85,8 @@ func TestBudgetCompareGolden(t *testing.T) {
 		*epsilon = math.Ceil(*epsilon*1e6) / 1e6
 	}
 	for name, print := range map[string]func(*app) error{
-		"budget_compare.golden":      func(a *app) error { return a.printVerdicts(verdicts) },
-		"budget_compare_json.golden": func(a *app) error { return a.printVerdictsJSON(verdicts) },
+		"budget_compare.golden":      func(a *app) error { return a.printVerdicts(cli.Table, verdicts) },
+		"budget_compare_json.golden": func(a *app) error { return a.printVerdicts(cli.JSON, verdicts) },
 	} {
 		var out strings.Builder
 		if err := print(&app{stdout: &out}); err != nil {

@@ -45,7 +45,7 @@ statement stays true: epsilon and delta up, mu and rho down.`,
 		if err != nil {
 			return flagError(err)
 		}
-		return printFields(a.stdout, f, []field{
+		return a.printFields(f, []field{
 			{"epsilon", c.Epsilon}, {"delta", c.Delta}, {"mu", c.Mu}, {"rho", c.Rho}, {"accountant", string(c.Accountant)},
 		})
 	})

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/formats/spelling"
 	"github.com/tollgate-dp/tollgate/state/compose"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/units"
@@ -48,7 +48,7 @@ func parseMechanism(text string) (compose.Mechanism, error) {
 		for _, k := range all {
 			names = append(names, k.name)
 		}
-		return compose.Mechanism{}, fmt.Errorf("unknown mechanism %q: it must be %s", parts[0], cli.Either(names))
+		return compose.Mechanism{}, fmt.Errorf("unknown mechanism %q: it must be %s", parts[0], spelling.List(names, " or "))
 	}
 	k := all[at]
 	values, err := parseParameters(parts, append(append([]string{"count"}, k.needs...), k.may...))

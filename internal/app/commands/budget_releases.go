@@ -25,8 +25,8 @@ func (a *app) budgetReleases() *cobra.Command {
 		Long: `Print how many releases with noise of standard deviation --sigma a user can take
 part in, with --contribution events in each, before the budget is spent. Exactly:
 ⌊B² / ⌈C²·u(σ)⌉⌋ in the integers of the accounts, where B² is the budget, C the
-contribution and u(σ) the precision of the noise. --print-dp-events prints them, all that a
-user can pay, as an event of dp_accounting, which then tells its own epsilon.`,
+contribution and u(σ) the precision of the noise. --print-dp-events prints these
+releases as an event of dp_accounting, which can compute an epsilon of its own.`,
 		Example: "  tollgate budget releases --epsilon 1 --delta 1e-6 --accountant gdp --sigma 100 --contribution 1",
 		Args:    noArguments("--sigma"),
 	}
@@ -51,7 +51,7 @@ user can pay, as an event of dp_accounting, which then tells its own epsilon.`,
 		if print {
 			return a.printReleases(sigma, contribution, n)
 		}
-		return printFields(a.stdout, f, []field{
+		return a.printFields(f, []field{
 			{"releases", n}, {"epsilon", epsilon}, {"delta", delta}, {"accountant", string(by)},
 			{"sigma", sigma}, {"contribution", contribution},
 		})

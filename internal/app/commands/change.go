@@ -49,8 +49,8 @@ change no turn needs the old key any more, and you can destroy it.
 
 --dry-run shows what would change, also during a run: every field that differs, with
 its value in force and in the file. For every metric that this affects, it shows how
-exact the counts were and would be, and how many windows a whole budget pays for. It
-names a turn that is under way, over which no change can go.`,
+exact the counts were and would be, and how many windows a whole budget pays for. If a
+turn is unfinished, it names the turn: the change must wait until a run has settled it.`,
 		Example: `  tollgate change --config tollgate.yaml --dry-run
   tollgate change --config tollgate.yaml --generate-keys --create-topics`,
 		Args: noArguments("--config"),
@@ -80,7 +80,7 @@ func (a *app) runChange(ctx context.Context, f *changeFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := a.doubts(d, false, true); err != nil {
+	if err := a.warnAbout(d, false, true); err != nil {
 		return err
 	}
 	o := pipeline.ChangeOptions{
@@ -102,7 +102,7 @@ func (a *app) runChange(ctx context.Context, f *changeFlags) error {
 	return a.printChange(f, d, result)
 }
 
-// rotates records that the deployment goes on with a new noise key, where it has one, and refuses a
+// rotates records that the deployment continues with a new noise key, if it has one, and refuses a
 // key under which choosing bounds has spent something.
 func rotates(d *loaded, all []pipeline.Difference) error {
 	noise, _ := d.file.KeyFiles()

@@ -161,14 +161,11 @@ func (a *app) printChange(f *changeFlags, d *loaded, r pipeline.ChangeResult) er
 	if f.format == cli.JSON {
 		encoded, err := json.MarshalIndent(out, "", "  ")
 		if err != nil {
-			return fmt.Errorf("writing output: %w", err)
+			return fmt.Errorf("encoding the change: %w", err)
 		}
 		text = string(encoded) + "\n"
 	}
-	if _, err := a.stdout.Write([]byte(text)); err != nil {
-		return fmt.Errorf("writing output: %w", err)
-	}
-	return nil
+	return a.print(text)
 }
 
 func (c *changed) text(path string, file *config.File) string {

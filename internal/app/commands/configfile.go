@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,7 +15,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// usualConfig is the configuration of commands that are told of none.
+// usualConfig is the configuration file of commands without --config.
 const usualConfig = "tollgate.yaml"
 
 // configPath adds --config to a command that cannot do without a configuration.
@@ -24,14 +25,29 @@ func (a *app) configPath(cmd *cobra.Command, to *string) {
 		if cmd.Flags().Changed("config") {
 			return nil
 		}
-		if *to = a.getenv("TOLLGATE_CONFIG"); *to != "" {
-			return nil
-		}
-		if *to = usualConfig; !exists(*to) {
+		if *to = a.usualPath(); *to == "" {
 			return usage(errors.New("--config is needed: TOLLGATE_CONFIG is not set, and there is no " + usualConfig + " here"))
 		}
 		return nil
 	}
+}
+
+// usualPath returns the configuration of a command that is told of none: that of TOLLGATE_CONFIG,
+// else usualConfig if it exists; "" for none.
+func (a *app) usualPath() string {
+	if path := a.getenv("TOLLGATE_CONFIG"); path != "" || !exists(usualConfig) {
+		return path
+	}
+	return usualConfig
+}
+
+// orUsual is for a command that can do without a configuration: unless flags replace it, the usual
+// one counts if --config names none.
+func (a *app) orUsual(config string, changed func(string) bool, replace []string) string {
+	if config != "" || changed("config") || slices.ContainsFunc(replace, changed) {
+		return config
+	}
+	return a.usualPath()
 }
 
 func exists(path string) bool {

@@ -4,9 +4,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/generate"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
 )
 
 // demoFlags are the flags of demo as they were given.
@@ -23,7 +25,11 @@ type demoFlags struct {
 	maxKeysPerUser, maxEventsPerKey int
 	lastAtLeast                     int
 	planned                         float64 // what choosing bounds has spent
-	chooses                         bool    // no bound was given
+	chooses                         bool    // a bound was not given
+	openValues                      bool    // nor was the range of values
+	given                           func(flag string) bool
+	flags                           *pflag.FlagSet
+	command                         func(advice.Setting) string // of a demo that keeps what was given
 	keys                            keyMode
 	publicKeys                      string
 	noiseKeyFile                    string
@@ -38,7 +44,8 @@ type demoFlags struct {
 var (
 	generatorFlags = [...]string{"seed", "events", "users", "keys-count", "windows"}
 	fileFlags      = [...]string{
-		"input-format", "header", "columns", "user-field", "key-field", "time-field", "time-unit", "from", "to", "all-windows", "repeat",
+		"input-format", "header", "columns", "user-field", "no-user", "key-field", "time-field", "time-unit", "time-layout", "time-zone", "from", "to", "kind", "value-field", "min",
+		"max", "all-windows", "repeat",
 	}
 )
 
@@ -64,14 +71,22 @@ The promise is (epsilon, delta)-differential privacy for each user with all of t
 events, if the times in the file are right. Without --from and --to, the data decide
 how many windows there are, and this number is not protected: it can reveal a single
 record with a time far away from the others. Without --public-keys, demo releases a
-key only if enough users have contributed to it.`,
+key only if enough users have contributed to it.
+
+--kind says what is counted of a file: events, users, or the sum or the mean of a field
+of integers. One user changes a sum by at most --max-events-per-key times the larger of
+--min and --max, without their signs. demo chooses --min and --max within the promise if you
+do not give them.`,
 		Example: `  tollgate demo
   tollgate demo --relative 0.05 --events 2000000
   tollgate demo --input visits.csv --header --user-field user --key-field page \
-    --time-field when --time-unit rfc3339 --window 24h`,
+    --time-field when --time-unit rfc3339 --window 24h
+  tollgate demo --input orders.csv --header --user-field user --key-field country \
+    --time-field when --kind mean --value-field amount --min 0 --max 200`,
 		Args: noArguments("--input"),
 	}
 	f.register(cmd)
+	f.flags, f.command = cmd.Flags(), demoCommand(f, cmd.Flags(), "repeat")
 	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runDemo(cmd.Context(), f, cmd.Flags().Changed) })
 	return cmd
 }
@@ -87,13 +102,14 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 	flags.IntVar(&s.Windows, "windows", s.Windows, "made-up events: how many windows")
 
 	f.inputFlags.register(flags)
-	flags.BoolVar(&f.allWindows, "all-windows", false, "go on even if the data make more than 20,000 windows")
-	durationFlag(flags, &f.window, "window", time.Hour, "size of a window, like 15m, 1h30m or 1d")
+	f.kindFlags.register(flags, "default: demo chooses")
+	flags.BoolVar(&f.allWindows, "all-windows", false, "continue even if the data make more than 20,000 windows")
+	durationFlag(flags, &f.window, "window", 0, "size of a window, like 15m, 1h30m or 1d (default 1h for made-up events; demo chooses one for a file)")
 	f.registerPromise(cmd)
-	flags.IntVar(&f.maxKeysPerUser, "max-keys-per-user", 2, "how many keys a user can contribute to in a window")
-	flags.IntVar(&f.maxEventsPerKey, "max-events-per-key", 2, "how many events a user can contribute to a key in a window")
-	flags.IntVar(&f.lastAtLeast, "last-at-least", 24, "in how many windows every user can take part before the budget is spent")
-	flags.Var(&f.keys, "keys", "public: release every key of --public-keys, even with a count of zero; private: protect which keys exist (default public for made-up events and with --public-keys, else private)")
+	flags.IntVar(&f.maxKeysPerUser, "max-keys-per-user", 2, "how many keys a user can contribute to in a window; for a file, demo chooses it if you do not")
+	flags.IntVar(&f.maxEventsPerKey, "max-events-per-key", 2, "how many events a user can contribute to a key in a window; for a file, demo chooses it if you do not")
+	flags.IntVar(&f.lastAtLeast, "last-at-least", 24, "in how many windows every user can take part before the budget is spent; for a file, demo chooses it if you do not")
+	flags.Var(cli.OneOf(&f.keys, keysPublic, keysPrivate), "keys", "public: release every key of --public-keys, even with a count of zero; private: protect which keys exist (default public for made-up events and with --public-keys, else private)")
 	flags.StringVar(&f.publicKeys, "public-keys", "", "file with one key per line, or a,b,c")
 	flags.StringVar(&f.noiseKeyFile, "noise-key-file", "", "file with 64 hex digits; keep it secret. Every run on a file derives new noise from it, unless you give --repeat")
 	flags.Var(&f.repeat, "repeat", "repeat the output of an earlier run on a file: the name that it printed on stderr; needs the same --noise-key-file, records and settings")
@@ -111,7 +127,7 @@ func (f *demoFlags) registerPromise(cmd *cobra.Command) {
 	flags.Float64Var(&f.epsilon, "epsilon", 1, "privacy loss ε of a user over all released counts")
 	flags.Float64Var(&f.delta, "delta", 1e-6, "probability δ that the promise fails")
 	accountantFlag(cmd, &f.accountant)
-	flags.Float64Var(&f.relative, "relative", 0.1, "target: relative error, 0 for none")
+	flags.Float64Var(&f.relative, "relative", 0.1, "target: relative error, 0 for none; if you do not give it, plan chooses one, and a demo that chooses bounds has none")
 	flags.Float64Var(&f.absolute, "absolute", 0, "target: absolute error that is always good enough, 0 for none")
-	flags.Float64Var(&f.confidence, "confidence", 0.95, "target: probability that the error is not larger")
+	flags.Float64Var(&f.confidence, "confidence", 0.95, "target: probability that the error is no larger than the target")
 }

@@ -5,15 +5,22 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
+	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/forecast"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/protected"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
 	html "github.com/tollgate-dp/tollgate/internal/app/report"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -26,6 +33,7 @@ func (f *demoFlags) compile(keys []string) func(advice.Setting) (*pipeline.Deplo
 		tried := *f
 		tried.window, tried.epsilon, tried.relative = s.Window, s.Epsilon, s.Relative
 		tried.maxKeysPerUser, tried.maxEventsPerKey, tried.lastAtLeast = s.KeysPerUser, s.EventsPerKey, s.LastAtLeast
+		tried.apply(s)
 		if s.Together {
 			_, d, err := tried.settings([]string{""})
 			return d, err
@@ -35,9 +43,10 @@ func (f *demoFlags) compile(keys []string) func(advice.Setting) (*pipeline.Deplo
 	}
 }
 
-// chooseBounds chooses the bounds of a file for which none was given, by noisy tables of what its
-// users do: the choice is a part of what is promised. Where these show too few users the defaults
-// stay, which do not depend on the data. The key must belong to this run only.
+// chooseBounds chooses those bounds of a file that were not given, and its window, by noisy tables
+// of what its users do and by noisy trials of settings: the choice is a part of what is promised.
+// Where these show too few users the defaults stay, which do not depend on the data. The key must
+// belong to this run only.
 func (j *job) chooseBounds(ctx context.Context, key noisereduction.NoiseKey) error {
 	f := j.flags
 	if from, _ := j.source.Range(); !f.chooses || from.IsZero() {
@@ -46,10 +55,16 @@ func (j *job) chooseBounds(ctx context.Context, key noisereduction.NoiseKey) err
 	f.planned = choiceShare
 	keys := j.settings.PublicKeys
 	compile := f.compile(keys)
-	setting := advice.Setting{Window: f.window, KeysPerUser: f.maxKeysPerUser, EventsPerKey: f.maxEventsPerKey, LastAtLeast: f.lastAtLeast, Epsilon: f.epsilon, Relative: f.relative}
+	setting, counts := f.current(), f.countsEvents()
+	if counts && !f.given("relative") && !f.given("absolute") {
+		setting.Relative = 0 // an unasked-for target doubles the threshold of private keys
+	}
 	d, err := compile(setting)
+	if err != nil && f.openValues {
+		return errNoRange
+	}
 	if err != nil {
-		f.planned = 0 // a promise of which nothing can be taken
+		f.planned = 0 // nothing can be spent of such a promise
 		return nil    //nolint:nilerr // without a choice the settings are as they were
 	}
 	format := j.source.Traits().Format
@@ -57,9 +72,16 @@ func (j *job) chooseBounds(ctx context.Context, key noisereduction.NoiseKey) err
 	if err != nil {
 		return fmt.Errorf("naming a choice of bounds: %w", err)
 	}
-	o := protected.Options{Window: f.window, Budget: d.Budget, PublicKeys: keys, Read: string(read), Key: key}
+	sizes := f.sizes()
+	o := protected.Options{Window: f.window, Budget: d.Budget, PublicKeys: keys, Read: string(read) + f.skips(), Key: key, Values: f.kindOf().Values}
+	if counts {
+		o.Window = sizes[0]
+	}
 	o.From, o.To = f.millis() // not the range of the data: one record can change that
 	c, err := protected.New(o)
+	if errors.Is(err, protected.ErrTooLittle) && f.openValues {
+		return errNoRange
+	}
 	if errors.Is(err, protected.ErrTooLittle) {
 		f.planned = 0
 		return nil
@@ -68,29 +90,16 @@ func (j *job) chooseBounds(ctx context.Context, key noisereduction.NoiseKey) err
 		return err
 	}
 	defer c.Close() //nolint:errcheck // what it sorted is gone
-	if err := j.events(func(e *event.Event) error { return c.Add(e.User, e.Key, e.Millis, 0) }); err != nil {
+	if err := j.events(func(e *event.Event) error { return c.Add(e.User, e.Key, e.Millis, e.Value) }); err != nil {
 		return err
 	}
 	// The key serves this choice only. HEADER states its cost before any count is released.
-	r, err := c.Release(protected.Nonce{})
-	if err != nil {
-		return err
+	choose := j.search
+	if !counts {
+		choose = j.chooseByTables
 	}
-	n, deviation := r.Individuals()
-	if !r.Suffices() {
-		j.chosen = fmt.Sprintf("the defaults, which look at nothing: about %.0f ± %.0f users are too few to choose by; finding that out took %s of the budget; any bound that you give ends this", max(0, n), 2*deviation, percent(choiceShare))
-	} else {
-		made, err := r.Sample()
-		if err != nil {
-			return err
-		}
-		answer, err := advice.Answer(ctx, advice.Question{Sample: made, Sizes: durationList{f.window}, Terms: f.terms(keys, ""), Given: advice.Setting{Epsilon: f.epsilon}, Compile: compile})
-		if err != nil {
-			return fmt.Errorf("choosing bounds: %w", err)
-		}
-		best := answer.Blocks[0].Point.Setting
-		f.maxKeysPerUser, f.maxEventsPerKey, f.lastAtLeast = best.KeysPerUser, best.EventsPerKey, best.LastAtLeast
-		j.chosen = fmt.Sprintf("chosen by noisy tables of what about %.0f users do, which took %s of the budget; to change it: --max-keys-per-user, --max-events-per-key, --last-at-least; tollgate plan says what each would give", n, percent(choiceShare))
+	if err := choose(ctx, c, setting, compile); err != nil {
+		return err
 	}
 	if j.settings, j.deployment, err = f.settings(keys); err != nil {
 		return err
@@ -101,14 +110,141 @@ func (j *job) chooseBounds(ctx context.Context, key noisereduction.NoiseKey) err
 	return nil
 }
 
+// countsEvents says that a trial, which counts each event as one, counts what the metric does.
+func (f *demoFlags) countsEvents() bool {
+	kind := f.kindOf()
+	if kind.Values {
+		return false
+	}
+	_, n := kind.Contribution(2, metrickind.Bounds{Events: 2})
+	return n == 2
+}
+
+// search chooses by trials of settings, which are of events.
+func (j *job) search(_ context.Context, c *protected.Choice, setting advice.Setting, compile func(advice.Setting) (*pipeline.Deployment, error)) error {
+	f := j.flags
+	given := f.givenSetting()
+	found, err := c.Search(protected.Nonce{}, protected.Search{
+		Sizes: f.sizes(), Given: protected.Bounds{Keys: given.KeysPerUser, Events: given.EventsPerKey, Last: given.LastAtLeast},
+		Sigma: func(b protected.Bounds) (float64, bool) {
+			s := setting
+			s.Window, s.KeysPerUser, s.EventsPerKey, s.LastAtLeast = b.Window, b.Keys, b.Events, b.Last
+			d, err := compile(s)
+			if err != nil {
+				return 0, false
+			}
+			const usual = 6 // deviations to the threshold of private keys; it is higher with a target
+			return max(1/math.Sqrt(d.Metrics[0].Spec.Top.Float()), d.Metrics[0].Plan.Threshold()/usual), true
+		},
+	})
+	if err != nil {
+		return err
+	}
+	j.chosen = f.chosen(found)
+	if found.Window != 0 {
+		f.maxKeysPerUser, f.maxEventsPerKey, f.lastAtLeast, f.relative = found.Keys, found.Bounds.Events, found.Last, setting.Relative
+		j.resize(found.Window)
+	}
+	return nil
+}
+
+// chooseByTables chooses for other kinds: by events that are made up from noisy tables.
+func (j *job) chooseByTables(ctx context.Context, c *protected.Choice, _ advice.Setting, compile func(advice.Setting) (*pipeline.Deployment, error)) error {
+	f := j.flags
+	r, err := c.Release(protected.Nonce{})
+	if err != nil {
+		return err
+	}
+	n, deviation := r.Individuals()
+	if !r.Suffices() && f.openValues {
+		return fmt.Errorf("choosing the range of values: about %.0f ± %.0f users are too few for it: give --min and --max, without looking at the values", max(0, n), 2*deviation)
+	}
+	if !r.Suffices() {
+		j.chosen = f.chosen(&protected.Found{Users: n, UsersDeviation: deviation})
+		return nil
+	}
+	made, err := r.Sample()
+	if err != nil {
+		return err
+	}
+	given, also := f.givenSetting(), ""
+	if f.openValues && f.kindOf().Pair != nil {
+		given.Min, given.Max = r.Range()
+	}
+	answer, err := advice.Answer(ctx, advice.Question{Sample: made, Sizes: f.windowSizes(), Terms: f.terms(j.settings.PublicKeys, nil), Given: given, KeepTarget: f.given("relative") || f.given("absolute"), Compile: compile})
+	if err != nil {
+		return fmt.Errorf("choosing bounds: %w", err)
+	}
+	best := answer.Block.Point.Setting
+	f.maxKeysPerUser, f.maxEventsPerKey, f.lastAtLeast, f.relative = best.KeysPerUser, best.EventsPerKey, best.LastAtLeast, best.Relative
+	if f.apply(best); f.openValues {
+		also = ", --min, --max"
+	}
+	j.resize(best.Window)
+	j.chosen = fmt.Sprintf("chosen by noisy tables of what about %.0f users do, which took %s of the budget; the end says how far values are from the real counts; to change it: --window, --max-keys-per-user, --max-events-per-key, --last-at-least, --relative%s; tollgate plan says what each would give", n, percent(choiceShare), also)
+	return nil
+}
+
+// resize changes the size of windows to one that was chosen.
+func (j *job) resize(size time.Duration) {
+	if file, ok := j.source.(*demo.File); ok && size != j.flags.window {
+		j.flags.window = size
+		file.SetWindow(size)
+	}
+}
+
+// chosen says how bounds were chosen: by nothing but protected numbers.
+func (f *demoFlags) chosen(found *protected.Found) string {
+	spent := percent(choiceShare)
+	if found.Window == 0 {
+		return fmt.Sprintf("the defaults, which look at nothing: about %.0f ± %.0f users are too few to choose by; finding that out took %s of the budget; give all three bounds to end this", max(0, found.Users), 2*found.UsersDeviation, spent)
+	}
+	text := fmt.Sprintf("chosen by noisy tables of what about %.0f users do and by noisy trials, which took %s of the budget", found.Users, spent)
+	if found.Hopeless() {
+		shown := max(0, found.Shown+2*found.ShownDeviation) / found.Events
+		text += fmt.Sprintf("; little of use can be shown at ε = %v, because with no setting that was tried more than about %s of the events are in counts above the noise", f.epsilon, percent(min(1, shown)))
+	}
+	return text + "; the end says how far values are from the real counts; to change it: --window, --max-keys-per-user, --max-events-per-key, --last-at-least; tollgate plan says what each would give"
+}
+
+// sizes are the windows that can be chosen: those that were given, or all that begin where the
+// given range begins and ends.
+func (f *demoFlags) sizes() (sizes []time.Duration) {
+	if sizes = f.windowSizes(); sizes != nil {
+		return sizes
+	}
+	from, to := f.millis()
+	for _, size := range advice.Usual {
+		if ms := size.Milliseconds(); from%ms == 0 && to%ms == 0 {
+			sizes = append(sizes, size)
+		}
+	}
+	if sizes == nil {
+		sizes = []time.Duration{f.window}
+	}
+	return sizes
+}
+
+// skips names a choice in which records without a user are left out: a format does not say so.
+func (f *demoFlags) skips() string {
+	if f.noUser == demo.SkipNoUser {
+		return f.noUser
+	}
+	return ""
+}
+
 // events calls fn with every event of the source.
 func (j *job) events(fn func(*event.Event) error) error {
-	decoder, err := event.NewDecoder(j.source.Traits().Format)
+	format := j.source.Traits().Format
+	decoder, err := event.NewDecoder(format)
 	if err != nil {
 		return err
 	}
 	var e event.Event
+	var namer event.Namer
+	var position uint64
 	return j.source.Each(func(m kafkalog.Message) error {
+		position++
 		err := decoder.Decode(m.Value, &e)
 		var broken *event.Error
 		switch {
@@ -117,6 +253,7 @@ func (j *job) events(fn func(*event.Event) error) error {
 		case err != nil:
 			return err
 		}
+		namer.Name(&e, &format, position)
 		return fn(&e)
 	})
 }
@@ -136,28 +273,127 @@ func linesOf(text string, width int) (lines []string) {
 	return lines
 }
 
-// tellImprovement tells the holder of a file which one change of the settings would help most. It
-// looks at the file once more.
-func (j *job) tellImprovement(ctx context.Context, empty bool) error {
-	f := j.flags
-	if f.input == "" || empty {
-		return nil
+// windowSizes returns the size that was given; nil where one is to be chosen.
+func (f *demoFlags) windowSizes() []time.Duration {
+	if f.given("window") {
+		return []time.Duration{f.window}
 	}
+	return nil
+}
+
+// givenSetting has what was given of a setting, zero for what was not.
+func (f *demoFlags) givenSetting() advice.Setting {
+	s := advice.Setting{Epsilon: f.epsilon, Relative: f.relative, Absolute: f.absolute, Min: f.min, Max: f.max}
+	if f.openValues {
+		s.Min, s.Max = 0, 0
+	}
+	for name, bound := range map[string]struct{ to, from *int }{
+		"max-keys-per-user": {&s.KeysPerUser, &f.maxKeysPerUser}, "max-events-per-key": {&s.EventsPerKey, &f.maxEventsPerKey}, "last-at-least": {&s.LastAtLeast, &f.lastAtLeast},
+	} {
+		if f.given(name) {
+			*bound.to = *bound.from
+		}
+	}
+	return s
+}
+
+// closeEnough is the typical error up to which no advice is looked for.
+const closeEnough = 0.1
+
+// worthwhile is by which part an advice must lessen the typical error to be told.
+const worthwhile = 0.2
+
+// comparison is how far the released values are from the real counts, beside a forecast.
+type comparison struct {
+	question advice.Question
+	now      *advice.Point // what the settings were forecast to give
+	measured advice.Point  // with the typical error of the values that were released
+	cells    int           // that hold half of the events
+}
+
+// compare looks at the source once more; nil where it has nothing that can be counted, and of a run
+// that a signal has ended.
+func (j *job) compare(ctx context.Context, result demo.Result, values map[cell]float64) (*comparison, error) {
+	if from, _ := j.source.Range(); result.Drained || from.IsZero() {
+		return nil, nil //nolint:nilnil // there is nothing to compare
+	}
+	f := j.flags
+	o := sample.Options{Step: f.window, Values: f.kindOf().Values}
+	if !f.given("window") && f.window%advice.Usual[0] == 0 {
+		o.Step = advice.Usual[0]
+	}
+	o.From, o.To = f.millis()
+	c, real, size := sample.NewCollector(o), forecast.NewTally[cell](f.kindOf()), f.window.Milliseconds()
 	from, to := j.source.Range()
-	c := sample.NewCollector(sample.Options{Step: f.window, From: from.UnixMilli(), To: to.UnixMilli()})
-	if err := j.events(func(e *event.Event) error { c.Add(e.User, e.Key, e.Millis); return nil }); err != nil {
-		return err
+	if err := j.events(func(e *event.Event) error {
+		if e.Millis < from.UnixMilli() || e.Millis >= to.UnixMilli() {
+			return nil
+		}
+		c.AddN(e.User, e.Key, e.Millis, e.Value, 1)
+		if keys := j.settings.PublicKeys; keys == nil || slices.Contains(keys, string(e.Key)) {
+			real.Add(cell{e.Millis - e.Millis%size, string(e.Key)}, string(e.User), e.Value)
+		}
+		return nil
+	}); err != nil {
+		return nil, err
 	}
 	s := c.Sample()
-	if s.Events == 0 {
+	if s.Events == 0 || s.Kept == 0 || real.Len() == 0 {
+		return nil, nil //nolint:nilnil // there is nothing to compare
+	}
+	q := advice.Question{Sample: s, Terms: f.terms(j.settings.PublicKeys, f.command), Compile: f.compile(j.settings.PublicKeys), Given: f.givenSetting(),
+		KeepTarget: f.given("relative") || f.given("absolute"), Sizes: f.windowSizes()}
+	now, err := q.Forecast(ctx, f.current())
+	if err != nil {
+		return nil, err
+	}
+	out := &comparison{question: q, now: now, measured: *now}
+	out.measured.Typical, out.cells = forecast.TypicalError(real.Real(), values)
+	out.measured.Shown = float64(len(values))
+	return out, nil
+}
+
+// advise says to the holder of a file how far the released values are from the real counts, and the
+// whole commands that would help most.
+func (j *job) advise(ctx context.Context, c *comparison) error {
+	f, now, typical := j.flags, c.now, c.measured.Typical
+	if typical > advice.Useful {
+		few := ""
+		if j.settings.Private() && 2*now.Shown < now.Counts && now.ShownTruth < 0.5 {
+			few = fmt.Sprintf("only %s of %s (a key in a window) can be expected to come out: ", terminal.Number(now.Shown, 0), terminal.Count(int(now.Counts), "count"))
+		}
+		j.progress.Note("why: %s%s", few, now.Cause())
+	}
+	if f.input == "" {
+		return nil // made-up events need no advice
+	}
+	j.progress.Note("compared with the file: %s (the median of %s that hold half of the events)", c.measured.TypicalText(), terminal.Count(c.cells, "count"))
+	if typical <= closeEnough {
 		return nil
 	}
-	now := advice.Setting{Window: f.window, KeysPerUser: f.maxKeysPerUser, EventsPerKey: f.maxEventsPerKey, LastAtLeast: f.lastAtLeast, Epsilon: f.epsilon, Relative: f.relative}
-	best, err := advice.Improve(ctx, advice.Question{Sample: s, Terms: f.terms(j.settings.PublicKeys, ""), Compile: f.compile(j.settings.PublicKeys)}, now)
-	if err != nil || best == nil {
+	answer, err := advice.Answer(ctx, c.question)
+	if err != nil {
 		return err
 	}
-	j.progress.Note("what would help most (chosen by looking at the file): %s: %s of the events in what comes out, now %s; error %s, now %s", best.What,
-		percent(best.New.ShownTruth), percent(best.Now.ShownTruth), percent(best.New.Relative), percent(best.Now.Relative))
+	if answer.Nothing != "" {
+		j.progress.Note("nothing of use can be shown %s", answer.Nothing)
+	}
+	if best := &answer.Block.Point; best.Shown >= 0.5 && best.Typical < (1-worthwhile)*now.Typical {
+		j.progress.Note("what would help most (chosen by looking at the file): %s, with\n%s", best.TypicalText(), folded(answer.Block.Demo, "  "))
+	}
+	if answer.Need != nil {
+		for _, c := range answer.Need.Changes {
+			j.progress.Note("%s: %s, with\n%s", c.What, c.Point.TypicalText(), folded(c.Demo, "  "))
+		}
+		if len(answer.Need.Changes) == 0 {
+			j.progress.Note("none of the settings that were tried (larger windows, other bounds, ε up to 20) brings values typically within %s of %s", percent(answer.Need.Within), answer.Need.Of)
+		}
+	}
 	return nil
+}
+
+// cell is a key in a window.
+type cell struct {
+	start int64 // Unix milliseconds
+	key   string
 }

@@ -4,11 +4,15 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -28,13 +32,14 @@ func manyUsers(t *testing.T, users int) string {
 }
 
 // choosing returns the bounds that a demo chooses for a file of manyUsers with the noise of a
-// constant key: keys per user and events per key.
-func choosing(t *testing.T, path string) (keys, events int) {
+// constant key: keys per user and events per key, and the window.
+func choosing(t *testing.T, path string) (keys, events int, window time.Duration) {
 	t.Helper()
 	f := &demoFlags{
-		inputFlags: inputFlags{input: path, inputFormat: "csv", header: true, userField: "who", keyField: "what", timeField: "when", timeUnit: "rfc3339"},
-		window:     time.Hour, epsilon: 1, delta: 1e-6, accountant: "gdp", relative: .1, confidence: .95,
-		maxKeysPerUser: 2, maxEventsPerKey: 2, lastAtLeast: 24, chooses: true,
+		inputFlags: inputFlags{input: path, inputFormat: "csv", header: true, userField: "who", keyField: "what", timeField: "when", times: timeFlags{unit: "rfc3339"},
+			kindFlags: kindFlags{kind: "events"}},
+		window: 24 * time.Hour, epsilon: 1, delta: 1e-6, accountant: "gdp", relative: .1, confidence: .95,
+		maxKeysPerUser: 2, maxEventsPerKey: 2, lastAtLeast: 24, chooses: true, given: func(string) bool { return false },
 	}
 	j := &job{flags: f}
 	var err error
@@ -50,11 +55,12 @@ func choosing(t *testing.T, path string) (keys, events int) {
 	if err := j.chooseBounds(t.Context(), noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{3})}); err != nil {
 		t.Fatal(err)
 	}
-	return j.settings.MaxKeysPerUser, j.settings.MaxEventsPerKey
+	return j.settings.MaxKeysPerUser, j.settings.MaxEventsPerKey, j.settings.Window
 }
 
 // Without --from and --to the range of windows follows from the data, and one record can stretch
-// it. The bounds, which decide what becomes of everybody's records, do not follow from that range.
+// it. Bounds and windows, which decide what becomes of everybody's records, do not follow from that
+// range.
 func TestRuleOneRecordFarAwayChangesNoBoundOfADemo(t *testing.T) {
 	t.Parallel()
 	near := manyUsers(t, 4000)
@@ -62,13 +68,14 @@ func TestRuleOneRecordFarAwayChangesNoBoundOfADemo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if keys, events := choosing(t, near); keys != 5 || events != 1 {
-		t.Errorf("%d keys and %d events, want 5 and 1", keys, events)
+	keys, events, window := choosing(t, near)
+	if keys < 5 || keys > 20 || events > 3 { // by a noisy choice
+		t.Errorf("%d keys and %d events, want 5 to 20 and 1 to 3", keys, events)
 	}
 	for _, day := range []string{"2027-03-03", "2023-03-03"} { // 17,500 windows
 		far := write(t, "far.csv", string(text)+"far,page1,"+day+"T00:00:00Z\n")
-		if keys, _ := choosing(t, far); keys < 5 { // where 4,000 users spread over the range, 1 or 2
-			t.Errorf("with a record of %s: %d keys, want 5 or more", day, keys)
+		if keys, _, size := choosing(t, far); keys < 5 || size != window { // where 4,000 users spread over the range, 1 or 2
+			t.Errorf("with a record of %s: %d keys and windows of %s, want 5 or more and %s", day, keys, size, window)
 		}
 	}
 }
@@ -81,19 +88,23 @@ func TestRuleADemoWithoutBoundsPaysForChoosingThem(t *testing.T) {
 		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
 	}
 	threshold := func(text string) string {
-		_, rest, _ := strings.Cut(text, "released from about ")
+		_, rest, _ := strings.Cut(text, "more than about ")
 		number, _, _ := strings.Cut(rest, " ")
 		return number
 	}
-	number := func(after string) (n int) {
-		_, rest, _ := strings.Cut(stdout, after)
-		if _, err := fmt.Sscan(rest, &n); err != nil {
-			t.Fatalf("%v\n%s", err, stdout)
+	number := func(pattern string) int {
+		found := regexp.MustCompile(pattern).FindStringSubmatch(stdout)
+		if found == nil {
+			t.Fatalf("no %s in\n%s", pattern, stdout)
+		}
+		n, err := strconv.Atoi(found[1])
+		if err != nil {
+			t.Fatal(err)
 		}
 		return n
 	}
-	keys, events, windows := number("at most "), number("per window and "), number("can take part in at least ")
-	if got, want := threshold(stdout), thresholdOf(t, keys, events, windows, choiceShare); got != want {
+	keys, events, windows := number(`at most (\d+) keys?`), number(`per window and (\d+) events?`), number(`can take part in at least (\d+)`)
+	if got, want := threshold(stdout), thresholdOf(t, keys, events, windows, choiceShare, 0); got != want {
 		t.Errorf("with a choice a key is released from %s on, and from %s with what it leaves", got, want)
 	}
 	if promise, _, _ := strings.Cut(stdout, "window (UTC)"); strings.Contains(promise, "4000") || strings.Contains(promise, "4,000 ") {
@@ -101,24 +112,24 @@ func TestRuleADemoWithoutBoundsPaysForChoosingThem(t *testing.T) {
 	}
 	few := manyUsers(t, 30) // that they look like 650 has a probability of 1e-6
 	code, stdout, _ = run(t, append(args, "--input", few)...)
-	if code != exitOK || !strings.Contains(stdout, "at most 2 keys per window and 2 events per key") || !strings.Contains(stdout, "users are too few") {
+	if code != exitOK || !strings.Contains(stdout, "at most 2 keys per window and 2 events per key count") || !strings.Contains(stdout, "users are too few") {
 		t.Errorf("exit %d\n%s", code, stdout)
 	}
-	code, given, _ := run(t, append(args, "--input", few, "--max-keys-per-user", "2")...)
+	code, given, _ := run(t, append(args, "--input", few, "--max-keys-per-user", "2", "--max-events-per-key", "2", "--last-at-least", "24")...)
 	if code != exitOK || strings.Contains(given, "chosen") || strings.Contains(given, "too few") {
 		t.Errorf("exit %d\n%s", code, given)
 	}
 	// Looking took a part of the budget, also where it led to nothing.
-	if looked, without := threshold(stdout), threshold(given); looked != thresholdOf(t, 2, 2, 24, choiceShare) || without != thresholdOf(t, 2, 2, 24, 0) || looked == without {
+	if looked, without := threshold(stdout), threshold(given); looked != thresholdOf(t, 2, 2, 24, choiceShare, 0.1) || without != thresholdOf(t, 2, 2, 24, 0, 0.1) || looked == without {
 		t.Errorf("a key is released from %s on after looking, from %s without", looked, without)
 	}
 }
 
 // thresholdOf is what a demo prints of a key's release where a share of the promise was spent.
-func thresholdOf(t *testing.T, keys, events, windows int, spent float64) string {
+func thresholdOf(t *testing.T, keys, events, windows int, spent, relative float64) string {
 	t.Helper()
 	d, err := demo.Settings{
-		Epsilon: 1, Delta: 1e-6, Accountant: "gdp", Window: time.Hour, Target: noisereduction.Target{Relative: 0.1, Confidence: 0.95},
+		Epsilon: 1, Delta: 1e-6, Accountant: "gdp", Window: time.Hour, Target: noisereduction.Target{Relative: relative, Confidence: 0.95},
 		MaxKeysPerUser: keys, MaxEventsPerKey: events, LastAtLeast: windows, Planned: spent,
 	}.Compile()
 	if err != nil {
@@ -127,14 +138,56 @@ func thresholdOf(t *testing.T, keys, events, windows int, spent float64) string 
 	return terminal.Number(math.Ceil(d.Metrics[0].Plan.Threshold()), 0)
 }
 
-func TestADemoEndsWithTheChangeThatWouldHelpMost(t *testing.T) {
+// A demo ends with how far its values are from the real counts, and with the whole command that
+// would help most: that keeps what was given, and says apart what other bounds would do.
+func TestADemoEndsWithTheCommandThatWouldHelpMost(t *testing.T) {
 	t.Parallel()
 	args := []string{"demo", "--header", "--user-field", "who", "--key-field", "what", "--time-field", "when", "--input", manyUsers(t, 4000), "--max-events-per-key", "1", "--last-at-least", "1"}
 	_, _, stderr := run(t, append(args, "--max-keys-per-user", "1")...)
-	if !strings.Contains(stderr, "what would help most") || !strings.Contains(stderr, "--max-keys-per-user 5: 100 % of the events in what comes out, now 100 %; error ") {
+	// Which of a user's five keys is counted is drawn: of a key 800 of 4,000, give or take 25.
+	if !regexp.MustCompile(`compared with the file: typically (7[89]|8[0-2]) % from the real count: noise `).MatchString(stderr) || !strings.Contains(stderr, "bounds of 5 × 1, and a budget that lasts for ") || !strings.Contains(stderr, "--max-keys-per-user 5 ") {
 		t.Errorf("stderr:\n%s", stderr)
 	}
-	if _, _, stderr = run(t, append(args, "--max-keys-per-user", "5")...); strings.Contains(stderr, "what would help most") {
+	if _, _, stderr = run(t, append(args, "--max-keys-per-user", "5")...); strings.Contains(stderr, "what would help most") || strings.Contains(stderr, "tollgate demo") {
 		t.Errorf("nothing more is needed, and stderr is:\n%s", stderr)
+	}
+	// A bound that is given leaves the others to be chosen.
+	stdout, _ := mustRun(t, append(args[:len(args)-4:len(args)-4], "--max-events-per-key", "1")...)
+	if !strings.Contains(stdout, "chosen by noisy tables") || !regexp.MustCompile(`at most \d+ keys per window and 1 event per key`).MatchString(stdout) {
+		t.Error(stdout)
+	}
+}
+
+// Windows of a size that is chosen do not reach beyond an end of the range that was given: they
+// would count events that the holder left out, and that the choice does not know.
+func TestRuleChosenWindowsDoNotReachBeyondAGivenEnd(t *testing.T) {
+	at := func(text string) (v timeValue) {
+		if err := v.Set(text); err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	const day = 24 * time.Hour
+	for name, c := range map[string]struct {
+		from, to string
+		want     []time.Duration
+	}{
+		"a Thursday":        {"2025-01-02", "", []time.Duration{time.Hour, 6 * time.Hour, day, 7 * day}},
+		"a Friday":          {"2025-01-03", "", []time.Duration{time.Hour, 6 * time.Hour, day}},
+		"up to a noon":      {"", "2025-01-02T12:00:00Z", []time.Duration{time.Hour, 6 * time.Hour}},
+		"within an hour":    {"2025-01-02T12:30:00Z", "", []time.Duration{time.Hour}}, // which --from refuses
+		"the whole of time": {"", "", advice.Usual},
+	} {
+		f := &demoFlags{inputFlags: inputFlags{input: "some.csv"}, given: func(string) bool { return false }}
+		if c.from != "" {
+			f.from = at(c.from)
+		}
+		if c.to != "" {
+			f.to = at(c.to)
+		}
+		f.window = f.baseWindow()
+		if got := f.sizes(); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
 	}
 }

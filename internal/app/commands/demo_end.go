@@ -2,25 +2,27 @@ package commands
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
-	"github.com/tollgate-dp/tollgate/internal/app/funnel"
+	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
+	"github.com/tollgate-dp/tollgate/internal/app/outcomes"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// sumUp tells the holder of the input, on stderr, what became of the records, and why little or
+// sumUp prints for the owner of the input, on stderr, what became of the records, and why little or
 // nothing was released. What it writes is exact, and must not be published. With --strict it
 // returns an error if most records were lost. Of a run that was ended by a signal it says only what
 // became of the records.
-func (j *job) sumUp(ctx context.Context, result demo.Result, released int) error {
-	j.progress.Note("%s", strings.TrimRight(funnel.Table(result.Tallies), "\n"))
-	if result.Drained {
-		return nil
+func (j *job) sumUp(ctx context.Context, result demo.Result, released int, compared *comparison) error {
+	j.progress.Note("%s", strings.TrimRight(outcomes.Table(result.Tallies), "\n"))
+	if file, ok := j.source.(*demo.File); ok {
+		noteFaults(j.progress, file.Faults())
+		noteUnnamed(j.progress, j.flags.noUser, file.Unnamed())
 	}
-	if file, ok := j.source.(*demo.File); ok && file.NoRecords() != nil {
-		j.progress.Note("nothing to release: %v", file.NoRecords())
+	if result.Drained {
 		return nil
 	}
 	causes, err := demo.Causes(j.settings, j.source, result, released)
@@ -29,21 +31,28 @@ func (j *job) sumUp(ctx context.Context, result demo.Result, released int) error
 	}
 	from, _ := j.source.Range()
 	switch {
-	case from.IsZero():
-		j.progress.Note("nothing to release: no record has a user, a key and a time that can be used")
+	case from.IsZero(): // it is the error below
 	case released == 0 && causes == nil:
 		j.progress.Note("nothing was released, and no single cause stands out")
 	case released == 0:
 		j.progress.Note("nothing was released")
 	}
-	for _, text := range causes {
-		j.progress.Note("why: %s", text)
+	for _, c := range causes {
+		if j.progress.Note("why: %s", c.Text); c.Set != nil && j.flags.flags != nil {
+			j.progress.Note("to change that:\n%s", folded(rerun(j.flags.flags, c.Set, "repeat"), "  "))
+		}
 	}
-	if err := j.tellImprovement(ctx, from.IsZero()); err != nil {
-		return err
+	if compared != nil {
+		if err := j.advise(ctx, compared); err != nil {
+			return err
+		}
 	}
-	loss := funnel.Lost(pipeline.Tallies{}, result.Tallies)
-	return refuseLosses(loss, j.flags.strict, func() {
-		j.progress.Note("WARNING: %s of %s (%s) were lost before counting", terminal.Number(loss.Lost, 0), plural(int(loss.Of), "record"), funnel.Share(loss.Lost, loss.Of))
+	loss := outcomes.Lost(pipeline.Tallies{}, result.Tallies)
+	err = refuseLosses(loss, j.flags.strict, func() {
+		j.progress.Note("WARNING: %s of %s (%s) were lost before counting", terminal.Number(loss.Lost, 0), terminal.Count(int(loss.Of), "record"), outcomes.Share(loss.Lost, loss.Of))
 	})
+	if err == nil && from.IsZero() {
+		err = fmt.Errorf("nothing to release: no record of %s has a user, a key and a time that can be used", eventfile.Name(j.flags.input))
+	}
+	return err
 }

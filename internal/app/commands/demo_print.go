@@ -4,17 +4,18 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// printer writes releases as they come, and the chart after the last.
+// printer writes releases as they are published, and the chart after the last.
 type printer struct {
 	a     *app
 	j     *job
@@ -23,14 +24,15 @@ type printer struct {
 	rows  []terminal.Row
 	met   int
 	first string // time to the first release
-	seen  int
+	// values are those that were released.
+	values map[cell]float64
 }
 
 func newPrinter(a *app, j *job) *printer {
 	_, width := terminal.Terminal(a.stdout)
-	p := &printer{a: a, j: j, width: min(width, 120)}
+	p := &printer{a: a, j: j, width: min(width, 120), values: map[cell]float64{}}
 	p.table = terminal.NewTable(a.stdout, terminal.TableOptions{
-		Width: p.width, Window: j.settings.Window, Confidence: j.settings.Target.Confidence, Target: p.hasTarget(), Keys: j.settings.PublicKeys, Top: j.flags.top,
+		Width: p.width, Window: j.settings.Window, Zone: string(j.flags.times.zone), Confidence: j.settings.Target.Confidence, Target: p.hasTarget(), Keys: j.settings.PublicKeys, Top: j.flags.top,
 	})
 	return p
 }
@@ -49,25 +51,27 @@ func (p *printer) begin() error {
 
 // print writes to stdout while no progress is on the screen.
 func (p *printer) print(text string) error {
-	return p.j.progress.Interrupt(p.a.stdout, func() error {
-		if _, err := io.WriteString(p.a.stdout, text); err != nil {
-			return fmt.Errorf("writing output: %w", err)
-		}
-		return nil
-	})
+	return p.j.progress.Interrupt(p.a.stdout, func() error { return p.a.print(text) })
 }
 
 // turn prints the releases of a turn.
 func (p *printer) turn(t demo.Turn) error {
+	clock := wallclock.Of(string(p.j.flags.times.zone))
+	// An hour that the zone's clocks have jumped over never was.
+	t.Releases = slices.DeleteFunc(t.Releases, func(r schemas.Release) bool { return clock.Time(r.WindowStart) == clock.Time(r.WindowEnd) })
 	if len(t.Releases) > 0 && p.first == "" {
 		p.first = p.j.progress.Elapsed()
 	}
-	p.seen += len(t.Releases)
+	for i := range t.Releases {
+		r := &t.Releases[i]
+		p.values[cell{r.WindowStart, r.Key}] = r.Count()
+	}
 	p.j.collect(t)
 	defer p.j.progress.Settled(int(t.Number), len(t.Releases))
 	if p.j.flags.format == cli.JSON {
 		var b bytes.Buffer
 		for _, r := range t.Releases {
+			r.WindowStart, r.WindowEnd = clock.Time(r.WindowStart), clock.Time(r.WindowEnd)
 			line, err := r.MarshalJSON()
 			if err != nil {
 				return err
@@ -127,7 +131,7 @@ func (p *printer) end(result demo.Result) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(&b, "\n%s, %s released", plural(int(result.Turns), "window"), values(len(p.rows)))
+	fmt.Fprintf(&b, "\n%s, %s released", terminal.Count(int(result.Turns), "window"), terminal.Count(len(p.rows), "value"))
 	if p.hasTarget() {
 		fmt.Fprintf(&b, ", %s of them as exact as asked", terminal.Number(float64(p.met), 0))
 	}

@@ -8,38 +8,51 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // promise says in a few lines what is promised to users and to readers: first what it means,
 // then the exact terms.
 func (j *job) promise() string {
-	s := j.settings
+	s, f := j.settings, j.flags
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-9s %s\n", name, fmt.Sprintf(format, args...))
 	}
-	line("privacy", "what is released %s and all of", deployment.Meaning(s.Epsilon, s.Delta))
+	line("privacy", "released counts %s and all of", deployment.Meaning(s.Epsilon, s.Delta))
 	line("", "their events: (%s, %s)-differential privacy, accountant %s,", number(s.Epsilon), number(s.Delta), s.Accountant)
 	line("", "if the times in the events are right (producer-time promise)")
-	if j.flags.input == "" {
-		line("", "but: made-up events and noise that can be repeated protect no user")
+	if s.NoUser == event.NoUserEach {
+		for _, text := range linesOf(deployment.UnnamedUnit, 70) {
+			line("", "%s", text)
+		}
 	}
-	keys := plural(len(s.PublicKeys), "public key") + ", released in every window"
+	if j.flags.input == "" {
+		line("", "but these events are made up and the noise is repeatable: no user is protected")
+	}
+	keys := terminal.Count(len(s.PublicKeys), "public key") + ", released in every window"
 	switch {
 	case s.Private():
-		keys = "private: a key is released from about " + terminal.Number(math.Ceil(j.deployment.Metrics[0].Plan.Threshold()), 0) + " events (of users whose budget lasts) on"
+		keys = "private: a key is released if it has more than about " + terminal.Number(math.Ceil(j.deployment.Metrics[0].Plan.Threshold()), 0) + " " + f.size() + " (of users with budget left)"
 	}
 	line("keys", "%s", keys)
 	if s.Private() {
-		line("", "a key near that threshold is released only when its noise is high: such counts are biased up")
+		line("", "near that threshold it is released only if its noise is high: such counts are too high on average")
 	}
 	line("accuracy", "%s", j.accuracy())
-	line("bounds", "each user counts with at most %s per window and %s per key", plural(s.MaxKeysPerUser, "key"), plural(s.MaxEventsPerKey, "event"))
+	if kind := f.kindOf(); kind.EventBound {
+		line("bounds", "of each user, at most %s per window and %s per key count", terminal.Count(s.MaxKeysPerUser, "key"), terminal.Count(s.MaxEventsPerKey, "event"))
+	} else {
+		line("bounds", "of each user, at most %s per window count", terminal.Count(s.MaxKeysPerUser, "key"))
+	}
+	if f.kindOf().Values {
+		line("", "values below %s or above %s count as these", terminal.Number(float64(s.Min), 0), terminal.Number(float64(s.Max), 0))
+	}
 	for _, text := range linesOf(j.chosen, 70) {
 		line("", "%s", text)
 	}
 	windows := int(deployment.Lifetimes(j.deployment)[0].Windows)
-	line("budget", "every user can take part in at least %s (%s) before", plural(windows, "window"), plural(windows*s.MaxKeysPerUser, "count"))
+	line("budget", "every user can take part in at least %s (%s) before", terminal.Count(windows, "window"), terminal.Count(windows*s.MaxKeysPerUser, "count"))
 	line("", "their budget is spent and they are left out")
 	line("range", "%s", j.rangeText())
 	return b.String()
@@ -48,24 +61,18 @@ func (j *job) promise() string {
 // accuracy says what the target is, and which counts can meet it.
 func (j *job) accuracy() string {
 	t := j.settings.Target
-	var targets []string
-	if t.Relative > 0 {
-		targets = append(targets, "± "+number(t.Relative*100)+" %")
-	}
-	if t.Absolute > 0 {
-		targets = append(targets, "± "+number(t.Absolute))
-	}
-	if len(targets) == 0 {
+	targets := terminal.Target(t.Relative, t.Absolute, number)
+	if targets == "" {
 		return "no target: every count is as precise as the budget allows"
 	}
-	text := strings.Join(targets, " or ") + " at " + number(t.Confidence*100) + " % confidence"
+	text := targets + " at " + number(t.Confidence*100) + " % confidence"
 	switch from := j.deployment.Metrics[0].Plan.MeetableFrom(); {
 	case from == 0:
-		return text + ", which every count can meet"
+		return text + "; every count can meet this"
 	case math.IsInf(from, 1):
-		return text + ", which no count can meet"
+		return text + "; no count can meet this"
 	default:
-		return text + ", which counts from " + terminal.Number(math.Ceil(from), 0) + " on can meet"
+		return text + "; counts of " + terminal.Number(math.Ceil(from), 0) + " or more can meet this"
 	}
 }
 
@@ -87,5 +94,3 @@ func (j *job) rangeText() string {
 }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
-
-func plural(n int, what string) string { return counted(uint64(n), what) }

@@ -97,3 +97,26 @@ func TestRuleADemoChoosesBoundsWithNoiseOfItsOwn(t *testing.T) {
 		t.Errorf("a choice in another range under the same name: exit %d, %s", code, stdout)
 	}
 }
+
+// --repeat shows nothing of a choice for other records, which no budget has paid for: not even in
+// a refusal of very many windows, whose number says which window was chosen.
+func TestRuleARepeatedDemoSaysNothingOfAnotherChoice(t *testing.T) {
+	t.Parallel()
+	path := manyUsers(t, 4000)
+	args := []string{"demo", "--header", "--user-field", "who", "--key-field", "what", "--time-field", "when", "--format", "json",
+		"--noise-key-file", write(t, "noise.key", strings.Repeat("3c", 32)+"\n")}
+	_, stderr := mustRun(t, append(args, "--input", path)...)
+	name := runName.FindStringSubmatch(stderr)
+	text, err := os.ReadFile(path)
+	if name == nil || err != nil {
+		t.Fatal(stderr, err)
+	}
+	far := write(t, "far.csv", string(text)+"far,page1,9000-03-03T00:00:00Z\n")
+	code, stdout, stderr := run(t, append(args, "--input", far, "--repeat", name[1])...)
+	if code != exitUsage || stdout != "" || !strings.Contains(stderr, "that run had other records") || strings.Contains(stderr, "its events are in") || strings.Contains(stderr, "chosen by") {
+		t.Errorf("exit %d, %s%s", code, stdout, stderr)
+	}
+	if code, _, stderr = run(t, append(args, "--input", far)...); code == exitOK || !strings.Contains(stderr, "its events are in") {
+		t.Errorf("without --repeat: exit %d, %s", code, stderr)
+	}
+}

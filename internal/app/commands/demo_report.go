@@ -1,6 +1,10 @@
 package commands
 
-import "github.com/tollgate-dp/tollgate/internal/app/demo"
+import (
+	"strings"
+
+	"github.com/tollgate-dp/tollgate/internal/app/demo"
+)
 
 // openPage makes the page of --report, if one was asked for.
 func (j *job) openPage() error {
@@ -26,7 +30,18 @@ func (j *job) describePage() {
 			notes = append(notes, "The range of windows, or one end of it, comes from the data: one record far away in time shows in it.")
 		}
 	}
+	j.page.options.Zone = string(j.flags.times.zone)
 	j.page.describe("Tollgate demo", source, notes...)
+}
+
+// addError adds to the page how far its values are from the real counts, where the events are made
+// up: of a file that is as secret as its records, and the page is public.
+func (j *job) addError(c *comparison) {
+	if j.page == nil || c == nil || j.flags.input != "" {
+		return
+	}
+	text := c.measured.TypicalText()
+	j.page.options.Error = strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
 // collect keeps the releases of a turn for the page.

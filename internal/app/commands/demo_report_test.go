@@ -29,7 +29,7 @@ func left(t *testing.T, path string) (names []string) {
 func TestDemoWritesAReport(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "page.html")
-	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	code, stdout, stderr := run(t, small("--report", path, "--format", "json")...)
@@ -47,6 +47,10 @@ func TestDemoWritesAReport(t *testing.T) {
 			t.Errorf("the page lacks %q", part)
 		}
 	}
+	error, chart := bytes.Index(text, []byte(`<strong class="error">Typically `)), bytes.Index(text, []byte(`<div class="chart"`))
+	if error < 0 || error > chart || !bytes.Contains(text[error:chart], []byte("from the real count: noise ")) {
+		t.Errorf("above the chart at %d there is no error of made-up events: %d", chart, error)
+	}
 	if n := strings.Count(stdout, "\n"); n != 8 {
 		t.Errorf("%d lines on stdout, want 8", n)
 	}
@@ -55,10 +59,26 @@ func TestDemoWritesAReport(t *testing.T) {
 	}
 }
 
+// The page of a file may be published: it says how large noise is, which released values show, and
+// not how far they are from the real counts.
+func TestRuleThePageOfAFileComparesNothingWithTheFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "page.html")
+	_, fields := fileOf(t)
+	_, stderr := mustRun(t, append([]string{"demo", "--window", "1d", "--max-keys-per-user", "2", "--max-events-per-key", "1", "--last-at-least", "3", "--report", path}, fields...)...)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(text, []byte("real count")) || !bytes.Contains(text, []byte(`<strong class="error">Noise is typically `)) || !strings.Contains(stderr, "from the real count") {
+		t.Errorf("stderr %s, page %s", stderr, regexp.MustCompile(`<strong class="error">.*|.*real count.*`).FindAll(text, -1))
+	}
+}
+
 func TestAReportOfNothingSaysSo(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "page.html")
-	code, _, stderr := run(t, fileArgs(write(t, "empty.csv", "when,who,where\n"), "--report", path)...)
+	code, _, stderr := run(t, fileArgs(write(t, "one.csv", "when,who,where\n2025-03-01T00:00:00Z,a,b\n"), "--report", path)...)
 	text, err := os.ReadFile(path)
 	if code != exitOK || err != nil {
 		t.Fatalf("exit %d, stderr %q (%v)", code, stderr, err)
@@ -93,6 +113,48 @@ func (s *signaller) Write(text []byte) (int, error) {
 		}
 	}
 	return s.text.Write(text)
+}
+
+// early sends the process an interrupt with the first line of a demo's output, and waits until the
+// demo has noticed it.
+type early struct {
+	sent    bool
+	noticed chan struct{}
+}
+
+func (e *early) Write(text []byte) (int, error) {
+	if !e.sent {
+		e.sent = true
+		if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+			return 0, err
+		}
+		<-e.noticed
+	}
+	return len(text), nil
+}
+
+// notices closes a channel with the text that answers the signal.
+type notices struct {
+	bytes.Buffer
+	noticed chan struct{}
+}
+
+func (n *notices) Write(text []byte) (int, error) {
+	if bytes.Contains(text, []byte("a second signal stops at once")) {
+		close(n.noticed)
+	}
+	return n.Buffer.Write(text)
+}
+
+func TestADemoThatIsInterruptedBeforeItsFirstWindowFailsAndWritesNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "page.html")
+	noticed := make(chan struct{})
+	errs := notices{noticed: noticed}
+	a := app{stdout: &early{noticed: noticed}, stderr: &errs, getenv: func(string) string { return "" }}
+	code := a.execute(context.Background(), []string{"demo", "--events", "60000", "--windows", "400", "--report", path})
+	if _, err := os.Stat(path); code != exitError || !strings.Contains(errs.String(), "before its first window was released") || !os.IsNotExist(err) {
+		t.Errorf("exit %d, report %v, stderr %s", code, err, errs.String())
+	}
 }
 
 func TestAnInterruptedDemoWritesItsReport(t *testing.T) {

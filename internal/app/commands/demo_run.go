@@ -11,6 +11,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
+	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
 	"github.com/tollgate-dp/tollgate/internal/app/generate"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
@@ -45,15 +46,11 @@ func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bo
 	if j.settings, j.deployment, err = f.settings(keys); err != nil {
 		return err
 	}
-	if err := f.doubts(a, j.deployment, f.strict); err != nil {
+	if err := f.warnAbout(a, j.deployment, f.strict); err != nil {
 		return err
 	}
-	var trusted *report
-	if f.trustedReport != "" {
-		if trusted, err = openReport(f.trustedReport); err != nil {
-			return err
-		}
-		defer trusted.discard()
+	if err := checkTrusted(f.trustedReport); err != nil {
+		return err
 	}
 	if err := j.openPage(); err != nil {
 		return err
@@ -65,22 +62,28 @@ func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bo
 	if file, ok := j.source.(*demo.File); ok {
 		defer file.Close() //nolint:errcheck // it was only read
 	}
-	result, released, err := a.present(ctx, j)
+	result, values, err := a.present(ctx, j)
 	if err != nil {
 		return err
 	}
+	if result.Drained && result.Turns == 0 {
+		return errors.New("a signal ended the demo before its first window was released: nothing was written; run it again")
+	}
+	compared, failed := j.compare(ctx, result, values)
+	j.addError(compared)
 	if err := j.savePage(); err != nil {
 		return err
 	}
-	if trusted != nil {
-		if err := trusted.write(result.Tallies); err != nil {
-			return err
-		}
+	if err := saveTrusted(f.trustedReport, result.Tallies); err != nil {
+		return err
 	}
 	if err := j.verify(result); err != nil {
 		return err
 	}
-	return j.sumUp(ctx, result, released)
+	if failed != nil {
+		return failed
+	}
+	return j.sumUp(ctx, result, len(values), compared)
 }
 
 // publicKeyList returns the public keys; nil where keys are private.
@@ -150,17 +153,23 @@ func (j *job) openFile(ctx context.Context, key *noisereduction.NoiseKey) (err e
 		own = id.Key(*key)
 		opt.Digest = demo.NewMultiset(own.Secret.Reveal())
 	}
-	j.progress.Note("reading and sorting %s", f.input)
+	j.progress.Note("reading and sorting %s", eventfile.Name(f.input))
 	source, err := demo.OpenFile(opt)
 	if err != nil {
 		return f.explainFile(err)
 	}
 	j.source = source
-	if err = j.refuseLong(source); err == nil {
+	if err = source.NoRecords(); err == nil && source.NoUsers() {
+		err = f.noUsers()
+	}
+	if err == nil {
 		err = j.chooseBounds(ctx, own)
 	}
 	if err == nil && key != nil {
-		err = j.derive(id, own, opt.Digest.Sum())
+		err = j.derive(id, own, opt.Digest.Sum()) // before anything is said of the choice: --repeat pays for none of other records
+	}
+	if err == nil {
+		err = j.refuseLong(source)
 	}
 	if err != nil {
 		return errors.Join(err, source.Close())
@@ -187,18 +196,17 @@ func (j *job) derive(id demo.RunID, own noisereduction.NoiseKey, records [32]byt
 // fileOptions say how the file is read.
 func (f *demoFlags) fileOptions() demo.FileOptions {
 	return demo.FileOptions{
-		Path: f.input, Format: f.inputFormat, Header: f.header, Columns: f.columns,
-		UserField: f.userField, KeyField: f.keyField, TimeField: f.timeField, TimeUnit: string(f.timeUnit),
+		Path: f.input, Format: f.layout(), NoUser: f.noUser, Header: f.header,
 		From: f.from.Time, To: f.to.Time, Window: f.window,
 	}
 }
 
-// present runs the job and prints what it releases; it returns how many values these were.
-func (a *app) present(ctx context.Context, j *job) (demo.Result, int, error) {
+// present runs the job and prints what it releases; it returns the values.
+func (a *app) present(ctx context.Context, j *job) (demo.Result, map[cell]float64, error) {
 	turns := j.turns()
 	j.progress.Expect(turns)
 	if turns > manyTurns {
-		j.progress.Note("%s: this takes about %s; a larger --window, or --from and --to, make it shorter", plural(turns, "window"), j.takes())
+		j.progress.Note("%s: this takes about %s; a larger --window, or --from and --to, make it shorter", terminal.Count(turns, "window"), j.takes())
 	}
 	var loaded atomic.Bool
 	drain, stop := a.drainOnSignal(j.progress, func() string {
@@ -210,7 +218,7 @@ func (a *app) present(ctx context.Context, j *job) (demo.Result, int, error) {
 	defer stop()
 	p := newPrinter(a, j)
 	if err := p.begin(); err != nil {
-		return demo.Result{}, 0, err
+		return demo.Result{}, nil, err
 	}
 	result, err := demo.Run(ctx, j.settings, j.source, j.secrets, demo.Options{
 		Logger: a.logger(j.progress, slog.LevelWarn),
@@ -223,26 +231,26 @@ func (a *app) present(ctx context.Context, j *job) (demo.Result, int, error) {
 	})
 	if err != nil {
 		j.progress.Done("")
-		return demo.Result{}, 0, err
+		return demo.Result{}, nil, err
 	}
-	return result, p.seen, p.end(result)
+	return result, p.values, p.end(result)
 }
 
 // manyTurns is more than a user waits for without having asked for it.
 const manyTurns = 20_000
 
-// takes says how long the run takes.
+// takes says how long the run will take.
 func (j *job) takes() string {
 	events := int64(j.flags.stream.Events)
 	if file, ok := j.source.(*demo.File); ok {
 		events = file.Records()
 	}
-	return forecast(j.turns(), events)
+	return duration(j.turns(), events)
 }
 
-// forecast says how long a run takes, by what a turn without events and an event took on two
+// duration says how long a run takes, by what a turn without events and an event took on two
 // cores. It may be wrong by a factor of some: the progress says what is measured.
-func forecast(turns int, events int64) string {
+func duration(turns int, events int64) string {
 	const perTurn, perEvent = 15e-3, 15e-6 // seconds
 	needed := float64(turns)*perTurn + float64(events)*perEvent
 	if century := 100 * 365 * 86400.; needed > century {
@@ -260,7 +268,7 @@ func (j *job) refuseLong(file *demo.File) error {
 		return nil
 	}
 	return fmt.Errorf("reading input file %s: its events are in %s of %s, which takes about %s: %s; or go on with --all-windows",
-		f.input, plural(turns, "window"), config.Duration(f.window), j.takes(), file.Stretched(manyTurns))
+		eventfile.Name(f.input), terminal.Count(turns, "window"), config.Duration(f.window), j.takes(), file.Stretched(manyTurns))
 }
 
 // turns returns how many windows are to be settled.

@@ -1,11 +1,14 @@
 package commands
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/protected"
 	"github.com/tollgate-dp/tollgate/pipeline"
@@ -20,6 +23,10 @@ func (f *demoFlags) check(changed func(string) bool) error {
 		if changed(name) && value == "" {
 			return usage(fmt.Errorf("--%s is empty: give it a value, or leave it out", name))
 		}
+	}
+	f.given = changed
+	if !changed("window") {
+		f.window = f.baseWindow()
 	}
 	if f.window < time.Millisecond {
 		return must("window", "at least 1ms")
@@ -51,14 +58,17 @@ func (f *demoFlags) check(changed func(string) bool) error {
 		if err := f.checkInput(changed); err != nil {
 			return usage(err)
 		}
-		if err := f.checkRange(); err != nil {
+		if err := errors.Join(f.checkRange(), f.checkKind(changed)); err != nil {
 			return usage(err)
+		}
+		if f.openValues = f.kindOf().Values && !f.ranged(); f.openValues {
+			f.max = 1 // until a range is chosen
 		}
 	}
 	if changed("repeat") && f.noiseKeyFile == "" {
 		return usage(errors.New("--repeat needs --noise-key-file: give the file that the earlier run had"))
 	}
-	f.chooses = f.input != "" && !changed("max-keys-per-user") && !changed("max-events-per-key") && !changed("last-at-least")
+	f.chooses = f.input != "" && (f.openValues || !(changed("max-keys-per-user") && changed("max-events-per-key") && changed("last-at-least")))
 	if f.keys == keysPrivate && f.publicKeys != "" {
 		return usage(errors.New("--public-keys is only used with --keys public"))
 	}
@@ -66,6 +76,17 @@ func (f *demoFlags) check(changed func(string) bool) error {
 		return usage(errors.New("--keys public needs the keys: --public-keys FILE or --public-keys a,b,c. A list that was made by looking at the data is not protected"))
 	}
 	return readableAll([2]string{"input", f.input}, [2]string{"noise-key-file", f.noiseKeyFile})
+}
+
+// baseWindow is the size of windows where none is given, by what is public: an hour for made-up
+// events and for a range of at most four days, or one that no days make up; else a day.
+func (f *demoFlags) baseWindow() time.Duration {
+	const day = 24 * time.Hour
+	from, to := f.millis()
+	if f.input == "" || from%day.Milliseconds() != 0 || to%day.Milliseconds() != 0 || from != 0 && to != 0 && to-from <= 4*day.Milliseconds() {
+		return time.Hour
+	}
+	return day
 }
 
 // checkRange refuses a range that does not begin and end where windows do, in UTC.
@@ -80,6 +101,8 @@ func (f *demoFlags) spares() error {
 
 func (f *demoFlags) checkRange() error {
 	size := f.window.Milliseconds()
+	f.from.in(string(f.times.zone))
+	f.to.in(string(f.times.zone))
 	for _, border := range []struct {
 		name string
 		at   timeValue
@@ -88,8 +111,9 @@ func (f *demoFlags) checkRange() error {
 		case border.at.IsZero():
 		case millis%size != 0 || border.at.Nanosecond()%1e6 != 0:
 			before := time.UnixMilli(millis - millis%size).UTC()
-			return fmt.Errorf("--%s is %v: it must be where a window of %v begins in UTC, for example %s or %s", border.name, &border.at,
-				f.window, before.Format(time.RFC3339), before.Add(f.window).Format(time.RFC3339))
+			example := func(at time.Time) *timeValue { return &timeValue{Time: at, local: border.at.local} }
+			return fmt.Errorf("--%s is %v: it must be where a window of %v begins in %s, for example %v or %v", border.name, &border.at,
+				config.Duration(f.window), cmp.Or(string(f.times.zone), "UTC"), example(before), example(before.Add(f.window)))
 		}
 	}
 	if !f.from.IsZero() && !f.to.IsZero() && !f.from.Before(f.to.Time) {
@@ -104,7 +128,7 @@ func (f *demoFlags) settings(publicKeys []string) (demo.Settings, *pipeline.Depl
 		Epsilon: f.epsilon, Delta: f.delta, Accountant: string(f.accountant), Window: f.window,
 		Target:         noisereduction.Target{Relative: f.relative, Absolute: f.absolute, Confidence: f.confidence},
 		MaxKeysPerUser: f.maxKeysPerUser, MaxEventsPerKey: f.maxEventsPerKey, LastAtLeast: f.lastAtLeast,
-		PublicKeys: publicKeys, Planned: f.planned,
+		PublicKeys: publicKeys, NoUser: f.noUser, Planned: f.planned, Kind: f.configured(), Min: f.min, Max: f.max,
 	}
 	if _, err := budgets.NewBudget(f.epsilon, f.delta, budgets.Accountant(f.accountant), 0); err != nil {
 		return s, nil, flagError(err)
@@ -124,7 +148,7 @@ func (f *demoFlags) settings(publicKeys []string) (demo.Settings, *pipeline.Depl
 	}
 	d, err := s.Compile()
 	if err != nil {
-		return s, nil, configFlag(err)
+		return s, nil, f.configFlag(err)
 	}
 	return s, d, nil
 }
@@ -134,8 +158,9 @@ func flagWords() *strings.Replacer {
 	return strings.NewReplacer("last_at_least: ", "--last-at-least ", "privacy.epsilon: ", "--epsilon ", "privacy.epsilon", "--epsilon", "max_keys_per_user", "--max-keys-per-user", "max_events_per_key", "--max-events-per-key", "; absolute: ", "; --absolute ")
 }
 
-// configFlag names the flag that sets a field of the pipeline's configuration.
-func configFlag(err error) error {
+// configFlag names those flags that were given, of the ones that set a field of the pipeline's
+// configuration. The reason names what can be added.
+func (f *demoFlags) configFlag(err error) error {
 	var bad *pipeline.ConfigError
 	if !errors.As(err, &bad) {
 		return err
@@ -148,6 +173,8 @@ func configFlag(err error) error {
 		"max_events_per_key":         "--max-events-per-key",
 		"last_at_least":              "--last-at-least",
 		"target.absolute":            "--absolute",
+		"target.relative":            "--relative",
+		"bounds":                     "--min, --max",
 		"ladder":                     "--last-at-least, --epsilon",
 		"keys":                       "--public-keys",
 		"metrics." + demo.MetricName: "--relative, --absolute, --confidence, --last-at-least",
@@ -161,5 +188,11 @@ func configFlag(err error) error {
 	if !ok {
 		flags = field
 	}
-	return usage(fmt.Errorf("%s: %s", flags, flagWords().Replace(bad.Reason)))
+	all := strings.Split(flags, ", ")
+	given := slices.DeleteFunc(slices.Clone(all), func(flag string) bool { return ok && !f.given(strings.TrimPrefix(flag, "--")) })
+	reason := flagWords().Replace(bad.Reason)
+	if len(given) == 0 {
+		return usage(errors.New(reason))
+	}
+	return usage(fmt.Errorf("%s: %s", strings.Join(given, ", "), reason))
 }

@@ -1,15 +1,14 @@
 // Package commands is the command line of the program tollgate: it parses flags, calls the packages
 // that do the work, and prints.
 //
-// A configuration file is read by internal/app/config (load.go) for configfile.go, the demo's flags
-// in demo_settings.go. SIGINT and SIGTERM are taken in signals.go: they drain the run, which ends
-// in pipeline/internal/reading (run_end.go) once the open turn is settled, or by
-// pipeline/internal/watch where Kafka does not let it.
+// configfile.go reads a configuration file through internal/app/config (load.go), and
+// demo_settings.go reads the demo's flags. signals.go handles SIGINT and SIGTERM: they drain the
+// run, which ends in pipeline/internal/reading (run_end.go) once the open turn is settled.
+// If Kafka prevents that, pipeline/internal/watch ends the run.
 //
 // Output for people is a table; with --format json, stdout has JSON and nothing
-// else. Progress and logs go to stderr. Neither has a user id, a key or a raw
-// count in it: released values only, but for the demo's summary on stderr, which is exact, for the
-// holder of the input.
+// else. Progress and logs go to stderr. Both contain released values only: no user id, key or raw
+// count. The exception is the demo's summary on stderr: it is exact, for the owner of the input.
 //
 // Exit codes:
 //

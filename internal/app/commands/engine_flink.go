@@ -50,15 +50,15 @@ func flinkWorkers(a *app, f *runFlags, progress *terminal.Progress) (*pipeline.W
 func (a *app) worker() *cobra.Command {
 	return &cobra.Command{
 		Use:   "worker",
-		Short: "Run stages for a TaskManager of Flink, which starts this",
+		Short: "Run stages for a TaskManager of Flink, which starts this command",
 		Long: `Run the stages that a TaskManager of Flink gives this process, until the
 TaskManager ends it. TaskManagers start it themselves when "tollgate run --engine flink"
 has submitted a job: with the arguments of Beam's PROCESS environment, and without
 naming this command. It reads the configuration file that the job names, and the keys
 and passwords that the file names, on its own machine and in the environment of its
-TaskManager: nothing secret is in the job. Where file or keys are not those that were
-submitted it says which part differs, and the job ends. Its log is that of the
-TaskManager.`,
+TaskManager: the job contains no secret. If file or keys are not those that were
+submitted, the worker says which part differs, and the job ends. It logs to the
+TaskManager's log.`,
 		DisableFlagParsing: true,
 		RunE: a.run(func(cmd *cobra.Command) error {
 			if !flink.IsWorker(os.Args[1:]) {

@@ -42,7 +42,7 @@ func (e *badValue) explain(flag *pflag.Flag) string {
 	return fmt.Sprintf("--%s is %s: it must be %s%s", e.flag, given, e.must, cli.Example(flag, given))
 }
 
-// durationValue is the value of a flag that takes a duration, written as in a configuration.
+// durationValue is the value of a flag for a duration, written as in a configuration.
 type durationValue struct{ to *time.Duration }
 
 // durationFlag adds a flag with a duration to flags.

@@ -145,6 +145,25 @@ func TestUnknownCommandsAreRefused(t *testing.T) {
 	}
 }
 
+// A misspelt flag is answered with the one that was probably meant.
+func TestAMisspeltFlagIsAnsweredWithTheOneThatWasMeant(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"demo --epsilonn 1":            "unknown flag: --epsilonn: is --epsilon meant?\n",
+		"demo --Relative=0.1":          "unknown flag: --Relative: is --relative meant?\n",
+		"demo -input x":                "in -input: is --input meant?\n",
+		"plan --max-key-per-user 3":    "is --max-keys-per-user meant?\n",
+		"budget convert --epsilo 1":    "is --epsilon meant?\n",
+		"demo --engin direct":          "unknown flag: --engin\n", // a hidden one
+		"run --frobnicate":             "unknown flag: --frobnicate\n",
+		"status --formt json --config": "is --format meant?\n",
+	} {
+		if code, stdout, stderr := run(t, strings.Fields(args)...); code != exitUsage || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit %d, stdout %q, stderr %q", args, code, stdout, stderr)
+		}
+	}
+}
+
 // What Go has written down of a build is told, whichever way it was built.
 func TestVersionTellsWhatGoKnows(t *testing.T) {
 	t.Parallel()

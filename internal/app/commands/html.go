@@ -24,7 +24,7 @@ type page struct {
 
 // openPage refuses a path that cannot be written.
 func openPage(path string, d *pipeline.Deployment) (*page, error) {
-	if err := cli.CheckReport(path, 0o644); err != nil {
+	if err := cli.CheckOutput("--report", path, 0o644, html.Public); err != nil {
 		return nil, err
 	}
 	return &page{path: path, values: html.NewCollector(d), saved: time.Now()}, nil
@@ -36,7 +36,7 @@ func (p *page) describe(title, source string, notes ...string) {
 	p.options.Title, p.options.Source, p.options.Notes = title, source, notes
 }
 
-// add takes a release, in any order, any number of times.
+// add adds a release. Order does not matter, and a release may be added again.
 func (p *page) add(r schemas.Release) { p.values.Add(r) }
 
 // due reports whether the page is to be written again before the end.
@@ -46,5 +46,5 @@ func (p *page) due(now time.Time) bool { return now.Sub(p.saved) >= htmlEvery }
 func (p *page) save() error {
 	p.saved = time.Now()
 	p.options.Generated = p.saved
-	return cli.SaveReport(p.path, 0o644, func(w io.Writer) error { return p.values.Write(w, p.options) })
+	return cli.SaveOutput("--report", p.path, 0o644, func(w io.Writer) error { return p.values.Write(w, p.options) })
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/plan"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/protected"
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
 // initFlags are the flags of init as they were given.
@@ -42,7 +43,8 @@ and exits with 3.
 Tollgate does not count events before --start. "earliest" starts at the timestamp of
 the first record of the events topic, the lowest of all partitions. With producer
 times, a later record may hold an older event, which is not counted either. init
-rounds the start down to the beginning of a window.
+rounds the start down to the beginning of a window. With time.window_zone, a time
+without an offset is that of the zone: --start 2026-01-01.
 
 Two deployments with the same keys make two promises to the same people, and what both
 reveal about a person adds up. So init records on which cluster a deployment has
@@ -99,7 +101,7 @@ func (a *app) runInit(ctx context.Context, f *initFlags) error {
 		return err
 	}
 	d.role = pipeline.RoleInit
-	if err := a.doubts(d, f.strict, false); err != nil {
+	if err := a.warnAbout(d, f.strict, false); err != nil {
 		return err
 	}
 	d, record := d.unrecorded()
@@ -130,6 +132,9 @@ func (a *app) begin(ctx context.Context, f *initFlags, d *loaded, record *pipeli
 		return err
 	case no != nil:
 		return no.ofInit(d)
+	}
+	if err := coversSpent(d); err != nil {
+		return err
 	}
 	if err := d.MayBegin(); err != nil { // last: with other brokers the deployment may have begun
 		return err
@@ -172,11 +177,22 @@ func (a *app) begin(ctx context.Context, f *initFlags, d *loaded, record *pipeli
 // knowsWhatWasSpent records that the deployment begins, and refuses one whose promise does not know
 // of what choosing bounds has spent under its noise key.
 func knowsWhatWasSpent(d *loaded) error {
+	return spentCheck(d, func(record string) error {
+		return protected.Begin(record, d.Config.Deployment, d.Config.Privacy.Period, d.Budget)
+	})
+}
+
+// coversSpent refuses what knowsWhatWasSpent will, before anything is made.
+func coversSpent(d *loaded) error {
+	return spentCheck(d, func(record string) error { return protected.Covered(record, d.Config.Privacy.Period, d.Budget) })
+}
+
+func spentCheck(d *loaded, check func(record string) error) error {
 	noise, _ := d.file.KeyFiles()
 	if noise == "" {
 		return nil // in an environment variable: plan records beside a file
 	}
-	err := protected.Begin(protected.RecordOf(noise), d.Config.Deployment, d.Config.Privacy.Period, d.Budget)
+	err := check(protected.RecordOf(noise))
 	if errors.Is(err, protected.ErrNotPlanned) {
 		return contents(err)
 	}
@@ -186,14 +202,11 @@ func knowsWhatWasSpent(d *loaded) error {
 // printInit prints what was promised, and what to do next.
 func (a *app) printInit(f *initFlags, d *loaded, start time.Time) error {
 	cfg := d.Config
-	first := firstWindow(&cfg, start)
+	first := deployment.FirstWindow(d.Deployment, start)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s is initialised on topic %s; time begins at %s\n\n", cfg.Deployment, cfg.Outputs.Control, first.Format(time.RFC3339))
 	writePromise(&b, plan.New(d.Deployment), false)
 	writeBackups(&b, d.file)
 	fmt.Fprintf(&b, "\nnext: tollgate run --config %s\n", f.config)
-	if _, err := a.stdout.Write([]byte(b.String())); err != nil {
-		return fmt.Errorf("writing output: %w", err)
-	}
-	return nil
+	return a.print(b.String())
 }

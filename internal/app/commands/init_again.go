@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
 // initialisedAlready ends an init that found a HEADER: without an error where it is that of this
@@ -27,15 +28,12 @@ func (a *app) initialisedAlready(ctx context.Context, f *initFlags, d *loaded, r
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s is initialised already on topic %s, with this configuration; nothing was changed%s\n", d.Config.Deployment, e.Topic, d.butMade())
 	fmt.Fprintf(&b, "incarnation %s, generation %d; time begins at %s\n", hex.EncodeToString(e.Incarnation[:]), e.Generation, e.Start.Format(time.RFC3339))
-	if at := f.start.at; f.start.text == "" && !firstWindow(&d.Config, at).Equal(e.Start) {
+	if at := f.start.moment(d.Config.Time.WindowZone); f.start.text == "" && !deployment.FirstWindow(d.Deployment, at).Equal(e.Start) {
 		fmt.Fprintf(&b, "--start %s is ignored: the first init has fixed where time begins\n", &f.start)
 	}
 	writeBackups(&b, d.file)
 	fmt.Fprintf(&b, "\nnext: tollgate run --config %s\n", f.config)
-	if _, err := a.stdout.Write([]byte(b.String())); err != nil {
-		return fmt.Errorf("writing output: %w", err)
-	}
-	return nil
+	return a.print(b.String())
 }
 
 // differsFrom says how a configuration differs from the one in force, and what to do.
@@ -58,26 +56,4 @@ func differsFrom(f *initFlags, d *loaded, e *pipeline.InitialisedError) error {
 		fmt.Fprintf(&b, "put it in force with: tollgate change --config %s (--dry-run shows what would change); or put the old values back", f.config)
 	}
 	return errors.New(b.String())
-}
-
-// firstWindow returns where a deployment's time begins: start, rounded down to a multiple of
-// the smallest slide.
-func firstWindow(cfg *pipeline.Config, start time.Time) time.Time {
-	slide := slideOf(&cfg.Metrics[0])
-	for i := range cfg.Metrics {
-		slide = min(slide, slideOf(&cfg.Metrics[i]))
-	}
-	millis, size := start.UnixMilli(), slide.Milliseconds()
-	rest := millis % size
-	if rest < 0 {
-		rest += size
-	}
-	return time.UnixMilli(millis - rest).UTC()
-}
-
-func slideOf(m *pipeline.Metric) time.Duration {
-	if m.Slide > 0 {
-		return m.Slide
-	}
-	return m.Window
 }

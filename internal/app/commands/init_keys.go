@@ -5,10 +5,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/internal/app/beginnings"
 	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/app/keyfile"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/protected"
+	"github.com/tollgate-dp/tollgate/internal/app/startrecord"
 )
 
 // generateKeys makes the key files that do not exist, and returns their names.
@@ -19,7 +19,7 @@ func (a *app) generateKeys(file *config.File) (all []string, err error) {
 			return nil, usage(fmt.Errorf("--generate-keys creates files, but %s names an environment variable: leave the flag out", key.field))
 		}
 		if record, _ := file.RecordPlace(); key.path == userHash && !exists(userHash) {
-			if r, err := beginnings.Read(record); err != nil {
+			if r, err := startrecord.Read(record); err != nil {
 				return nil, err
 			} else if len(r.Begun) > 0 {
 				return nil, contents(fmt.Errorf("there is no file %s, but %s has %s: put the copy of the key there; for a new deployment, name another file", userHash, record, r.Begun[0]))
@@ -48,7 +48,7 @@ func (d *loaded) butMade() string {
 	return " but " + strings.Join(d.made, " and ")
 }
 
-// writeBackups says which secrets a deployment cannot go on without, and where they are.
+// writeBackups lists the secrets without which a deployment cannot continue, and where they are.
 func writeBackups(b *strings.Builder, file *config.File) {
 	noise, userHash := file.KeyFiles()
 	noiseVariable, userHashVariable := file.KeyVariables()

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/app/beginnings"
 	"github.com/tollgate-dp/tollgate/internal/app/keyrecord"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/protected"
+	"github.com/tollgate-dp/tollgate/internal/app/startrecord"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -38,7 +38,7 @@ func (r *refusal) ofInit(d *loaded) error {
 	return contents(fmt.Errorf("%w. Nothing was written%s; %s", r.why, d.butMade(), fmt.Sprintf(r.unless, "add")))
 }
 
-// beforeInit is the error of a command that looks at what init will find.
+// beforeInit is the error of a command that checks what init will find.
 func (r *refusal) beforeInit() error {
 	return contents(fmt.Errorf("%w; %s", r.why, fmt.Sprintf(r.unless, "use tollgate init --create-topics")))
 }
@@ -52,7 +52,7 @@ func mayBegin(f *initFlags, d *loaded, record *pipeline.Record, cluster string) 
 	noise, userHash := d.file.KeyFiles()
 	records := []*pipeline.Record{record}
 	if userHash != "" { // whatever keys.record names
-		beside, err := beginnings.Read(beginnings.Of(userHash))
+		beside, err := startrecord.Read(startrecord.Of(userHash))
 		if err != nil {
 			return nil, contents(err)
 		}
@@ -67,7 +67,7 @@ func mayBegin(f *initFlags, d *loaded, record *pipeline.Record, cluster string) 
 	if record != nil && len(record.Unfinished) > 0 {
 		interrupted = &record.Unfinished[len(record.Unfinished)-1]
 		if !f.first && (interrupted.Cluster != cluster || interrupted.Control != d.Config.Outputs.Control) {
-			// A record that was cut, or restored from an early copy, looks the same.
+			// A record that was cut, or restored from an early copy, has the same lines.
 			why := fmt.Errorf("%s says that an init was interrupted (%s), but this is topic %s of cluster %s: correct kafka.brokers and outputs.control",
 				record.From, *interrupted, d.Config.Outputs.Control, cluster)
 			return &refusal{why: why, unless: asFirst}, nil
@@ -101,7 +101,7 @@ func (d *loaded) newBeginning(cluster string) (pipeline.Beginning, error) {
 // willBegin records that a deployment is about to begin.
 func (d *loaded) willBegin(b pipeline.Beginning) error {
 	if file, _ := d.file.RecordPlace(); file != "" {
-		return beginnings.Add(file, b, false, false)
+		return startrecord.Add(file, b, false, false)
 	}
 	return nil
 }
@@ -110,14 +110,14 @@ func (d *loaded) willBegin(b pipeline.Beginning) error {
 // another one meanwhile under the same keys, this one does not count.
 func (a *app) hasBegun(f *initFlags, d *loaded, b pipeline.Beginning) error {
 	file, variable := d.file.RecordPlace()
-	if _, userHash := d.file.KeyFiles(); userHash != "" && file != beginnings.Of(userHash) {
-		// A configuration that does not say where the record is looks beside the key.
-		if err := beginnings.Add(beginnings.Of(userHash), b, true, f.second); err != nil && !keyrecord.Unwritable(err) {
+	if _, userHash := d.file.KeyFiles(); userHash != "" && file != startrecord.Of(userHash) {
+		// If a configuration does not name the record, it is beside the key.
+		if err := startrecord.Add(startrecord.Of(userHash), b, true, f.second); err != nil && !keyrecord.Unwritable(err) {
 			return err
 		}
 	}
 	if file == "" {
-		line, err := beginnings.Line(b, true, f.second)
+		line, err := startrecord.Line(b, true, f.second)
 		if err != nil {
 			return err
 		}
@@ -128,10 +128,10 @@ func (a *app) hasBegun(f *initFlags, d *loaded, b pipeline.Beginning) error {
 		fmt.Fprintf(a.stderr, "%s, so that no second promise is begun by mistake:\n%s\n", where, line)
 		return nil
 	}
-	if err := beginnings.Add(file, b, true, f.second); err != nil {
+	if err := startrecord.Add(file, b, true, f.second); err != nil {
 		return err
 	}
-	record, err := beginnings.Read(file)
+	record, err := startrecord.Read(file)
 	if err == nil && !record.Has(b.Incarnation) {
 		_, err = record.Refuses(b.Incarnation, b.Cluster)
 		err = contents(fmt.Errorf("another init has begun a deployment with these keys first: %w. Runs refuse the one that this init has begun; %s", err, fmt.Sprintf(asSecond, "add")))

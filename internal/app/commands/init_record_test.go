@@ -12,8 +12,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/internal/app/beginnings"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/protected"
+	"github.com/tollgate-dp/tollgate/internal/app/startrecord"
 	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline"
@@ -33,7 +33,7 @@ func beginning(cfg string, more ...string) []string {
 }
 
 func recordOf(cfg string) string {
-	return beginnings.Of(filepath.Join(filepath.Dir(cfg), "secrets", "user-hash.key"))
+	return startrecord.Of(filepath.Join(filepath.Dir(cfg), "secrets", "user-hash.key"))
 }
 
 // nothingOn fails where a broker has a topic of the deployment.
@@ -510,6 +510,10 @@ func TestRuleValidateSaysWhatInitWillSay(t *testing.T) {
 	fourth := broker(t)
 	variables := deploymentFile(t, fourth, "{file: secrets/noise.key}", "{env: NOISE}", "{file: secrets/user-hash.key}", "{env: HASH}")
 	says(environment, variables, "if one has, correct kafka.brokers or keys.record", "use tollgate init --create-topics --begin-first-promise")
+	// What else is wrong is said beside it.
+	create(t, fourth, kafkalog.TopicSpec{Name: "visits", Partitions: 1, Config: map[string]string{"retention.ms": "1000"}}, kafkalog.TopicSpec{Name: "shop-dead-letter", Partitions: 1, Config: map[string]string{"cleanup.policy": "compact"}})
+	says(environment, variables, "use tollgate init --create-topics --begin-first-promise", "topic visits", "topic shop-dead-letter")
+	deleteTopics(t, fourth, "visits", "shop-dead-letter")
 	create(t, fourth, kafkalog.TopicSpec{Name: "visits", Partitions: 1, Config: map[string]string{"retention.ms": "-1"}})
 	if code, _, stderr := runWith(t.Context(), environment, "init", "--config", variables, "--create-topics", "--begin-first-promise"); code != exitOK {
 		t.Errorf("what validate says: exit %d, %s", code, stderr)

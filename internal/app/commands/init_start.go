@@ -6,20 +6,21 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
 // startValue is the value of --start.
 type startValue struct {
 	text string // "now", "earliest" or ""
-	at   time.Time
+	at   timeValue
 }
 
 func (v *startValue) String() string {
 	if v.text != "" {
 		return v.text
 	}
-	return v.at.Format(time.RFC3339)
+	return v.at.String()
 }
 
 func (v *startValue) Type() string { return "now|earliest|time" }
@@ -29,15 +30,9 @@ func (v *startValue) Set(text string) error {
 		*v = startValue{text: text}
 		return nil
 	}
-	var at timeValue
-	switch err := at.Set(text); {
-	case errors.Is(err, errBefore1970):
-		return err
-	case err != nil:
-		return errors.New("it must be now, earliest or a time like 2026-01-01T00:00:00Z")
-	}
-	*v = startValue{at: at.Time}
-	return nil
+	at, err := parseMoment(text, "now, earliest")
+	*v = startValue{at: at}
+	return err
 }
 
 // resolve turns the flag into a time.
@@ -48,7 +43,15 @@ func (v *startValue) resolve(ctx context.Context, cfg pipeline.Config, now func(
 	case "earliest":
 		return earliest(ctx, cfg)
 	}
-	return v.at, nil
+	return v.moment(cfg.Time.WindowZone), nil
+}
+
+// moment returns the given time. A text without an offset is what the clock of the zone shows.
+func (v *startValue) moment(zone string) time.Time {
+	if v.at.in(zone); v.at.local {
+		return time.UnixMilli(wallclock.Of(zone).Time(v.at.UnixMilli())).UTC()
+	}
+	return v.at.Time
 }
 
 // earliest returns the least timestamp of the first records of the events topic's partitions.

@@ -38,7 +38,7 @@ func (a *app) createTopics(ctx context.Context, d *loaded, o pipeline.TopicOptio
 // existing returns the topics that an error of CreateTopics says were there already, and whether
 // it says nothing else.
 func existing(err error) (topics []string, nothingElse bool) {
-	switch e := err.(type) { //nolint:errorlint // every branch of the tree is looked at
+	switch e := err.(type) { //nolint:errorlint // it visits every branch of the tree
 	case *kafkalog.CreateError:
 		return e.Topics, errors.Is(e.Err, kafkalog.ErrTopicExists)
 	case interface{ Unwrap() []error }:

@@ -1,12 +1,17 @@
 package commands
 
 import (
+	"encoding/csv"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/pflag"
 
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // inputFlags say which file is read, and how.
@@ -16,22 +21,30 @@ type inputFlags struct {
 	header                         bool
 	columns                        []string
 	userField, keyField, timeField string
-	timeUnit                       timeUnit
+	noUser                         string
+	times                          timeFlags
 	from, to                       timeValue
+	kindFlags
 }
 
 func (f *inputFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.input, "input", "", "file with your own events")
+	flags.StringVar(&f.input, "input", "", "file with your own events, also one that is compressed with gzip or zstd; - reads the standard input")
 	flags.StringVar(&f.inputFormat, "input-format", "", anyFormat()+" (default: by the name of the file)")
 	flags.BoolVar(&f.header, "header", false, "the first record of a "+rowFormats(" or ")+" file names the columns")
 	flags.StringSliceVar(&f.columns, "columns", nil, "names of the columns if the file has no header: a,b,c")
 	flags.StringVar(&f.userField, "user-field", "", "column with the user's id, or path of a field: user.id")
-	flags.StringVar(&f.keyField, "key-field", "", "column or path of the key; without it all events are counted together")
+	noUserFlag(flags, &f.noUser)
+	flags.StringVar(&f.keyField, "key-field", "", "column or path of the key, or up to four with commas between them: country,page; without it all events are counted together")
 	flags.StringVar(&f.timeField, "time-field", "", "column or path of the time of the event")
-	f.timeUnit = "rfc3339"
-	flags.Var(&f.timeUnit, "time-unit", "how times are written: seconds, milliseconds or microseconds since 1970, or RFC 3339 (default for "+schemaFormats()+": as the schema says)")
-	flags.Var(&f.from, "from", "start of the first window, RFC 3339 or 2006-01-02 in UTC; without it a single early record can add windows")
+	f.times.days = true
+	f.times.register(flags)
+	flags.Var(&f.from, "from", "start of the first window, RFC 3339 or 2006-01-02 in --time-zone; without it a single early record can add windows")
 	flags.Var(&f.to, "to", "end of the last window; without it a single late record can add windows")
+}
+
+// noUserFlag adds the flag that says what happens to records without a user.
+func noUserFlag(flags *pflag.FlagSet, noUser *string) {
+	flags.Var(cli.OneOf(noUser, demo.SkipNoUser, event.NoUserEach), "no-user", "records whose user field is empty or missing: skip leaves them out; each makes every such record a user of its own, so that a person with several of them is protected for each event only (default: they are broken records)")
 }
 
 // checkInput decides the layout of the file.
@@ -41,8 +54,8 @@ func (f *inputFlags) checkInput(changed func(string) bool) error {
 		return err
 	}
 	f.inputFormat = format.Name
-	if format.Schemas() && !changed("time-unit") {
-		f.timeUnit = "" // the unit of the logical type
+	if err := f.times.check(format, changed); err != nil {
+		return err
 	}
 	switch {
 	case f.userField == "":
@@ -55,13 +68,74 @@ func (f *inputFlags) checkInput(changed func(string) bool) error {
 		return errors.New("give either --header, when the first record names the columns, or --columns a,b,c")
 	}
 	if len(f.columns) > 0 {
-		fields := []string{f.userField, f.timeField}
-		if f.keyField != "" {
-			fields = append(fields, f.keyField)
-		}
-		if err := eventfile.CheckColumns(f.columns, fields...); err != nil {
+		if err := eventfile.CheckColumns(f.columns, f.layout().Fields()...); err != nil {
 			return fmt.Errorf("--columns: %w", err)
 		}
 	}
 	return nil
+}
+
+// layout returns how the records of the file are read, but for what the file says of them.
+func (f *inputFlags) layout() event.Format {
+	layout := event.Format{
+		Format: f.inputFormat, Columns: f.columns, User: f.userField, Time: f.timeField, Value: f.valueField, MaxRecordBytes: demo.MaxRecordBytes,
+	}
+	layout.Key, layout.MoreKeys = keyFields(f.keyField)
+	f.times.of(&layout)
+	if f.noUser == event.NoUserEach {
+		layout.NoUser = f.noUser
+	}
+	return layout
+}
+
+// keyFields returns the fields that --key-field names.
+func keyFields(text string) (first string, more []string) {
+	all, err := csv.NewReader(strings.NewReader(text)).Read()
+	if err != nil || len(all) == 0 {
+		return text, nil
+	}
+	return all[0], all[1:]
+}
+
+// timeFlags say how times are written.
+type timeFlags struct {
+	unit   string
+	layout timeLayout
+	zone   timeZone
+	days   bool // the zone is also that in which days begin
+}
+
+func (f *timeFlags) register(flags *pflag.FlagSet) {
+	f.unit = event.TimeText
+	flags.Var(cli.OneOf(&f.unit, event.TimeUnits()...), "time-unit", "how times are written: seconds, milliseconds or microseconds since 1970, RFC 3339, or text in a usual layout like 2025-03-03 00:00:01, 2025-03-03, 03 Mar 2025 00:00:01 +0100, 03/Mar/2025:00:00:01 +0100 (default for "+schemaFormats()+": as the schema says)")
+	flags.Var(&f.layout, "time-layout", "another layout of times, as strptime has it: %d.%m.%Y %H:%M:%S, or %m/%d/%Y %I:%M %p")
+	begins := ""
+	if f.days {
+		begins = "where days begin, and "
+	}
+	flags.Var(&f.zone, "time-zone", "zone "+begins+"of times that do not say their own, like Europe/Zurich (default UTC)")
+}
+
+// check sets what follows from the format of the file.
+func (f *timeFlags) check(format event.Encoding, changed func(string) bool) error {
+	texts := f.layout != "" || f.zone != "" && !f.days
+	switch {
+	case texts && changed("time-unit") && f.unit != event.TimeText && f.days:
+		return fmt.Errorf("--time-layout is for texts: leave out --time-unit %s", f.unit)
+	case texts && changed("time-unit") && f.unit != event.TimeText:
+		return fmt.Errorf("--time-layout and --time-zone are for texts: leave out --time-unit %s", f.unit)
+	case format.Schemas() && !changed("time-unit") && !texts:
+		f.unit = "" // that of the logical type
+	}
+	return nil
+}
+
+func (f *timeFlags) of(layout *event.Format) {
+	layout.TimeUnit, layout.TimeLayout = f.unit, string(f.layout)
+	if f.unit == event.TimeText {
+		layout.TimeZone = string(f.zone)
+	}
+	if f.days {
+		layout.WallZone = string(f.zone)
+	}
 }

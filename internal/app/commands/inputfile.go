@@ -4,14 +4,21 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
+	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // readable refuses a file that cannot be read, before any other work begins. A pipe is not
 // opened: it could be read only once.
 func readable(flag, path string) error {
+	if flag == "input" && path == eventfile.Stdin {
+		return nil
+	}
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
@@ -44,7 +51,7 @@ func readableAll(files ...[2]string) error {
 // inputFormatOf returns the format that was given, else the format of the file's name.
 func inputFormatOf(name, given string) (e event.Encoding, err error) {
 	if given == "" {
-		if e = event.EncodingOfFile(name); !e.Known() {
+		if e = eventfile.EncodingOfFile(name); !e.Known() {
 			err = fmt.Errorf("--input-format is needed (%s): the file name does not show the format", anyFormat())
 		}
 	} else if e = event.EncodingOf(given); !e.Known() {
@@ -59,7 +66,7 @@ func rowFormats(before string) string { return event.Listed(event.Encoding.Tabul
 func schemaFormats() string           { return event.Listed(event.Encoding.Schemas, " and ") }
 
 // explainFormat adds the flag that fits to the error of a file that is of another format than
-// was taken, by the flag or by its name.
+// was chosen, by the flag or by the file's name.
 func explainFormat(err error) error {
 	var other *eventfile.FormatError
 	if !errors.As(err, &other) || other.Fits == "" {
@@ -70,6 +77,32 @@ func explainFormat(err error) error {
 		cure += " with --header, or --columns a,b,c"
 	}
 	return usage(fmt.Errorf("%w: give %s", err, cure))
+}
+
+// noteFaults says what is wrong with the broken records of a file.
+func noteFaults(progress *terminal.Progress, faults []string) {
+	for _, text := range faults {
+		progress.Note("broken: %s", text)
+	}
+}
+
+// noteUnnamed says how many records have no user, and what became of them.
+func noteUnnamed(progress *terminal.Progress, noUser string, unnamed uint64) {
+	if unnamed == 0 {
+		return
+	}
+	became := map[string]string{
+		"":               "they are broken records: --no-user skip leaves them out, and --no-user each makes every such record a user of its own",
+		demo.SkipNoUser:  "left out",
+		event.NoUserEach: "each counts as a user of its own, so that a person with several of them is protected for each event only",
+	}
+	progress.Note("without a user: %s; %s", terminal.Count(int(unnamed), "record"), became[noUser])
+}
+
+// noUsers refuses a file in which no record has a user, although records without one need not be
+// broken: with a misspelt field, each would be a user of its own.
+func (f *inputFlags) noUsers() error {
+	return fmt.Errorf("reading input file %s: no record has a user in %s: correct --user-field", eventfile.Name(f.input), f.userField)
 }
 
 // explainFile names the flags in an error of the input.
@@ -84,7 +117,7 @@ func explainColumns(err error, flags ...[2]string) error {
 		return err
 	}
 	for _, flag := range flags {
-		if flag[1] == wrong.Column {
+		if flag[1] == wrong.Column || flag[0] == "key-field" && slices.Contains(strings.Split(flag[1], ","), wrong.Column) {
 			return fmt.Errorf("looking for --%s: %w", flag[0], err)
 		}
 	}

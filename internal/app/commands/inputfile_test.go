@@ -1,9 +1,13 @@
 package commands
 
 import (
+	"bytes"
+	"compress/gzip"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,13 +32,13 @@ func TestAFileOfAnotherFormatNamesTheOneThatFits(t *testing.T) {
 		name, text, flags, want string
 		fits                    string // "": no format does
 	}{
-		{"jsonl.csv", visitsJSONL, "--header", "it is not csv but jsonl: it begins with a JSON object in each line", "--input-format jsonl"},
+		{"jsonl.csv", visitsJSONL, "--header", "it is not csv but jsonl: it begins with a JSON object", "--input-format jsonl"},
 		{"jsonl.tsv", visitsJSONL, "--header", "it is not tsv but jsonl", "--input-format jsonl"},
 		{"csv.jsonl", visitsCSV, "", "it is not jsonl but csv", "--input-format csv with --header, or --columns a,b,c"},
 		{"tsv.csv", strings.ReplaceAll(visitsCSV, ",", "\t"), "--header", "it is not csv but tsv", "--input-format tsv"},
 		{"csv.avro", visitsCSV, "--schema " + write(t, "visit.avsc", visitSchema), "it is not avro but csv", "--input-format csv"},
 		{"semicolon.csv", strings.ReplaceAll(visitsCSV, ",", ";"), "--header", "separated by semicolons", ""},
-		{"array.jsonl", "[" + visitsJSONL + "]", "", "jq -c", ""},
+		{"array.csv", "[" + visitsJSONL + "]", "--header", "it is not csv but jsonl", "--input-format jsonl"},
 		{"avro.csv", avroFile, "--header", "it is not csv but avro", "--input-format avro"},
 		{"avro.jsonl", avroFile, "", "it is not jsonl but avro", "--input-format avro"},
 	} {
@@ -66,7 +70,7 @@ func TestAFileOfAnotherFormatNamesTheOneThatFits(t *testing.T) {
 	}
 }
 
-// A column that is not there names the flag, without a word of the file.
+// A column that is not there names the flag, and the columns that are.
 func TestAMissingColumnNamesTheFlag(t *testing.T) {
 	t.Parallel()
 	file := write(t, "visits.csv", visitsCSV)
@@ -74,7 +78,7 @@ func TestAMissingColumnNamesTheFlag(t *testing.T) {
 	create(t, addr, kafkalog.TopicSpec{Name: "visits", Partitions: 1})
 	for _, command := range []string{"demo", "replay --brokers " + addr + " --topic visits"} {
 		code, _, stderr := run(t, append(strings.Fields(command), "--input", file, "--header", "--user-field", "Who", "--time-field", "when")...)
-		if code != exitError || !strings.Contains(stderr, `--user-field`) || !strings.Contains(stderr, `there is no column "Who" among the 3 columns: column 2 is called "who"`) {
+		if code != exitError || !strings.Contains(stderr, `--user-field`) || !strings.Contains(stderr, `there is no column "Who": did you mean "who"? The columns are when, who, where`) {
 			t.Errorf("%s: exit %d, stderr %q", command, code, stderr)
 		}
 	}
@@ -208,5 +212,70 @@ func TestOneRecordFarAwayIsNamedBeforeALongRun(t *testing.T) {
 	code, _, stderr := run(t, fileArgs(write(t, "spread.csv", spread), "--window", "1h")...)
 	if code != exitError || !strings.Contains(stderr, "take larger windows (--window)") || strings.Contains(stderr, "line ") {
 		t.Errorf("spread: exit %d, stderr %q", code, stderr)
+	}
+}
+
+// The standard input is a file: demo and plan read it, whatever it is compressed with.
+func TestTheStandardInputIsAFile(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(people(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if _, err := w.Write(text); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	flags := []string{"--input", "-", "--input-format", "csv", "--header", "--user-field", "who", "--key-field", "where", "--time-field", "when", "--window", "24h"}
+	for name, want := range map[string]string{"demo": "every record of the file is accounted for", "plan": "users"} {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestProcess$")
+		cmd.Env = append(os.Environ(), processVariable+"="+strings.Join(append([]string{name}, flags...), "\n"))
+		cmd.Stdin = bytes.NewReader(packed.Bytes())
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%s: %v, %s", name, err, out)
+		}
+	}
+}
+
+// A file is what is in it: compressed, as one array, over lines, with times in a usual layout.
+func TestADemoReadsFilesAsPeopleHaveThem(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ text, flags string }{
+		"array.json":   {`[{"u": {"id": 7}, "at": "2025-03-03 01:00:00"}, {"u": {"id": "x"}, "at": "03/Mar/2025:02:00:00 +0100"}]`, "--user-field u.id"},
+		"over.json":    {"{\n \"u\": \"a\",\n \"at\": \"2025-03-03\"\n}\n{\n \"u\": \"b\",\n \"at\": \"Mon, 03 Mar 2025 00:00:01 GMT\"}", "--user-field u"},
+		"american.csv": {"u,at\na,3/3/2025 12:05 AM\nb,3/3/2025 11:59 PM\n", "--header --user-field u --time-zone UTC --time-layout '%m/%d/%Y %I:%M %p'"},
+	} {
+		args := append([]string{"demo", "--input", write(t, name, tc.text), "--time-field", "at", "--window", "24h", "--format", "json"}, strings.Fields(strings.ReplaceAll(tc.flags, "'%m/%d/%Y %I:%M %p'", ""))...)
+		if strings.Contains(tc.flags, "layout") {
+			args = append(args, "%m/%d/%Y %I:%M %p")
+		}
+		stdout, stderr := mustRun(t, args...)
+		if got := parse(t, stdout); len(got) != 1 || strings.Contains(stderr, "broken") {
+			t.Errorf("%s: %s%s", name, stdout, stderr)
+		}
+	}
+}
+
+// Two fields are one key, which a configuration and --key-field make alike.
+func TestADemoCountsPairsOfFields(t *testing.T) {
+	t.Parallel()
+	file := write(t, "visits.csv", "who,country,page,when\nu1,CH,/a|b,2025-03-03\nu2,DE,/,2025-03-03\n")
+	stdout, stderr := mustRun(t, "demo", "--input", file, "--header", "--user-field", "who", "--key-field", "country,page", "--time-field", "when", "--window", "24h",
+		"--public-keys", `CH|/a\|b,DE|/,DE|/a`, "--format", "json", "--last-at-least", "1", "--strict")
+	var keys []string
+	for _, r := range parse(t, stdout) {
+		keys = append(keys, r.Key)
+	}
+	if slices.Sort(keys); !slices.Equal(keys, []string{`CH|/a\|b`, "DE|/", "DE|/a"}) || strings.Contains(stderr, "does not list") {
+		t.Errorf("%q, %s", keys, stderr)
+	}
+	code, _, stderr := run(t, "demo", "--input", file, "--header", "--user-field", "who", "--key-field", "country,pages", "--time-field", "when")
+	if code != exitError || !strings.Contains(stderr, "looking for --key-field") || !strings.Contains(stderr, `there is no column "pages": did you mean "page"?`) {
+		t.Errorf("exit %d, %s", code, stderr)
 	}
 }

@@ -98,6 +98,26 @@ func mustRun(t testing.TB, args ...string) (stdout, stderr string) {
 	return stdout, stderr
 }
 
+// A mean has two components, and is one value: a run that has printed all values ends with 0.
+func TestRunPrintsEveryMean(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("runs pipelines")
+	}
+	cfg := deploymentFile(t, broker(t), "columns: [when, who, where]", "columns: [when, who, where, paid]", "time: when}", "time: when, value: paid}",
+		"    target: {absolute: 30}", "    kind: mean\n    bounds: {min: 0, max: 10}\n    target: {absolute: 3}")
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01T00:00:00Z")
+	var b strings.Builder
+	for i := range 400 {
+		fmt.Fprintf(&b, "2025-03-01T12:00:00Z,person-%d,north,5\n", i)
+	}
+	mustRun(t, "replay", "--config", cfg, "--input", write(t, "paid.csv", b.String()))
+	stdout, stderr := mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "1m", "--format", "json")
+	if n := len(parse(t, stdout)); n != 3 || !strings.Contains(stderr, "3 values released") {
+		t.Errorf("%d values printed, want 3; stderr %s", n, stderr)
+	}
+}
+
 // The way of a deployment, as a user types it.
 func TestFromAFileToCountsOnKafka(t *testing.T) {
 	t.Parallel()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
@@ -35,17 +36,26 @@ func (f *kafkaFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.passwordIn, "sasl-password-file", "", "file with the password")
 }
 
-// kafkaFlagNames returns the names of the flags that register adds.
-func kafkaFlagNames() []string {
-	return []string{
-		"brokers", "tls", "tls-ca", "tls-cert", "tls-key", "tls-server-name",
-		"sasl-mechanism", "sasl-user", "sasl-password-env", "sasl-password-file",
-	}
+// flagNames returns the names of the flags that register adds.
+func flagNames(register func(*pflag.FlagSet)) (names []string) {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	register(flags)
+	flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return names
 }
 
-// awaitAnswer says within seconds that no broker answers yet: a frozen one accepts connections, and
-// each address takes ten seconds.
+// awaitAnswer returns an error unless a broker answers.
 func (a *app) awaitAnswer(ctx context.Context, kafka pipeline.Kafka) error {
+	client, err := a.connect(ctx, kafka)
+	if err == nil {
+		client.Close()
+	}
+	return err
+}
+
+// connect connects to a broker. It says within seconds that none answers yet: a frozen one accepts
+// connections, and each address takes ten seconds.
+func (a *app) connect(ctx context.Context, kafka pipeline.Kafka) (*kafkalog.Client, error) {
 	return pipeline.AwaitBroker(ctx, &pipeline.Deployment{Config: pipeline.Config{Kafka: kafka}}, 0, a.checking(false).Logger)
 }
 

@@ -3,7 +3,6 @@ package commands
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 	"log/slog"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 )
 
@@ -24,23 +24,11 @@ const (
 	logJSON logFormat = "json"
 )
 
-func (f *logFormat) String() string { return string(*f) }
-func (f *logFormat) Type() string   { return "auto|text|json" }
-
-func (f *logFormat) Set(text string) error {
-	switch v := logFormat(text); v {
-	case logAuto, logText, logJSON:
-		*f = v
-		return nil
-	}
-	return errors.New("it must be auto, text or json")
-}
-
-// logFlag adds --log-format to a command that goes on for long. Everything that the command writes
+// logFlag adds --log-format to a command that runs for long. Everything that the command writes
 // to stderr from then on has that format, its last error included.
 func (a *app) logFlag(cmd *cobra.Command) {
 	f := logAuto
-	cmd.Flags().Var(&f, "log-format", "what goes to stderr: text for people, json with one object a line; auto is text on a terminal, else json")
+	cmd.Flags().Var(cli.OneOf(&f, logAuto, logText, logJSON), "log-format", "what goes to stderr: text for people, json with one object a line; auto is text on a terminal, else json")
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		tty, _ := terminal.Terminal(a.stderr)
@@ -109,7 +97,7 @@ func (j *jsonLines) line(out *bytes.Buffer, text string) {
 func (j *jsonLines) record(out io.Writer, level slog.Level, msg string) {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
-	encoder.Encode(struct { //nolint:errcheck // what cannot be logged cannot be told anywhere
+	encoder.Encode(struct { //nolint:errcheck // if stderr fails, nothing can be logged
 		Time  time.Time  `json:"time"`
 		Level slog.Level `json:"level"`
 		Msg   string     `json:"msg"`

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/internal/app/funnel"
+	"github.com/tollgate-dp/tollgate/internal/app/outcomes"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
@@ -15,7 +15,7 @@ var errLost = errors.New("more than half of the records were lost before countin
 
 // refuseLosses is loud about records that were lost before counting: where more than half of them
 // were, it calls warn, or returns an error of exit code 4 with strict.
-func refuseLosses(l funnel.Loss, strict bool, warn func()) error {
+func refuseLosses(l outcomes.Loss, strict bool, warn func()) error {
 	switch {
 	case !l.Most():
 	case strict:
@@ -40,7 +40,7 @@ func lossesUnknown(err error) error {
 	return fmt.Errorf("could not check whether most records were lost before counting: %w", err)
 }
 
-// begin takes the tallies before the run.
+// begin reads the tallies before the run.
 func (l *losses) begin(ctx context.Context) {
 	if l.wanted {
 		l.before, l.failed = pipeline.TrustedReport(ctx, l.d)
@@ -58,7 +58,7 @@ func (l *losses) end(f *runFlags, now pipeline.Tallies, progress *terminal.Progr
 		progress.Note("%v", lossesUnknown(l.failed))
 		return nil
 	}
-	return refuseLosses(funnel.Lost(l.before, now), f.strict, func() {
+	return refuseLosses(outcomes.Lost(l.before, now), f.strict, func() {
 		progress.Note("WARNING: more than half of the records of this run were lost before counting; --trusted-report FILE says where")
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// monitorFlags say what a run tells over HTTP.
+// monitorFlags say what a run serves over HTTP.
 type monitorFlags struct {
 	listen            string
 	trusted, profiles bool

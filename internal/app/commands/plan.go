@@ -2,10 +2,9 @@ package commands
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,8 +16,10 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
+	html "github.com/tollgate-dp/tollgate/internal/app/report"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -26,6 +27,7 @@ import (
 type planFlags struct {
 	demoFlags
 	windows durationList
+	aim     aimFlag
 	key     string
 	within  float64
 	exact   bool
@@ -33,10 +35,13 @@ type planFlags struct {
 	spendShare  float64
 	chooseAgain bool
 	chosenAt    time.Time
+	rangeMin    int64 // of values, by the tables of --spend-share
+	rangeMax    int64
+
+	unnamed uint64 // records of the file that have no user, and are not broken
+	named   bool   // a record has one
 
 	config, metric string // a stretch of the events topic in place of a file
-
-	demoCommand string // that takes the same events and the same promise
 }
 
 func (a *app) plan() *cobra.Command {
@@ -44,23 +49,28 @@ func (a *app) plan() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Recommend windows and bounds for your events, and show how exact the counts would be",
-		Long: `Read a file of events once, and show what its users do, which share of their events
-would count with which bounds, how wrong the counts would be, and when users could no
-longer take part. plan recommends three settings, ready for a configuration file and
-for "tollgate demo": the most accurate one, the one that lasts longest, and the one that
-shows most keys.
+		Long: `Read a file of events once, search for the window, the bounds, the target and the
+lifetime of budgets that fit it, and say how far counts would typically be from the
+real ones: by noise, and by events that are left out. The recommended setting is ready
+for a configuration file and for "tollgate demo".
+
+The typical error is the median over the cells (a key in a window) that hold half of
+the events, the largest first; a cell that does not come out counts as 100 %.
+--aim says what the setting is to be best at: the least typical error, the most keys
+that come out, or the longest time in which every user can take part.
 
 plan changes and releases nothing. Its output is made from raw data and is for you
-alone. Only the recommended settings hold no figure and no key of the data, just round
-numbers; but you choose among them by looking at raw data, and that choice is not
-protected.
+alone. Only the recommended setting holds no figure and no key of the data, just round
+numbers; but it was chosen by looking at raw data, and that choice is not protected.
 
-plan keeps the bounds that you give and chooses the others. Without --window it takes
-the smallest of 1h, 6h, 1d, 7d, 30d, 90d and 365d that shows half of what there is to
-see.
+plan keeps what you give and chooses the rest. Without --window it takes the smallest
+of 1h, 6h, 1d, 7d, 30d, 90d and 365d that is useful: typically within 25 % of the real
+count, or within --relative where you give it. If none is, it takes the one with the
+least error and says what would be enough. With several --window it takes the best of them.
 
-With --config, plan reads the events topic of a configuration in place of a file and
-plans one of its metrics, in windows of the metric's size unless you give others.`,
+With --config, or without flags that describe a file, plan reads the events topic of a
+configuration in place of a file and plans one of its metrics, in windows of the
+metric's size unless you give others.`,
 		Example: `  tollgate plan --input visits.csv --header --user-field user --key-field page \
     --time-field when
   tollgate plan --input visits.csv --header --user-field user --key-field page \
@@ -71,28 +81,31 @@ plans one of its metrics, in windows of the metric's size unless you give others
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	f.inputFlags.register(flags)
+	f.kindFlags.register(flags, "default: plan chooses")
 	flags.Var(&f.windows, "window", "size of windows, like 15m, 1h30m or 1d; give it more than once to compare sizes (default: plan chooses)")
 	f.registerPromise(cmd)
 	flags.IntVar(&f.maxKeysPerUser, "max-keys-per-user", 0, "how many keys a user can contribute to in a window (default: plan chooses)")
 	flags.IntVar(&f.maxEventsPerKey, "max-events-per-key", 0, "how many events a user can contribute to a key in a window (default: plan chooses)")
 	flags.IntVar(&f.lastAtLeast, "last-at-least", 0, "in how many windows every user can take part (default: plan chooses)")
 	flags.StringVar(&f.publicKeys, "public-keys", "", "the keys to release in every window: a file with one key per line, or a,b,c (default: which keys exist is protected)")
-	flags.StringVar(&f.key, "key", "", "the key to report on (default: the largest key, and the median one of those that are shown)")
-	flags.Float64Var(&f.within, "within", 0, "report what --key needs to be within this relative error (default: --relative)")
+	f.aim = aimFlag(advice.LeastError)
+	flags.Var(&f.aim, "aim", "what the setting is to be best at: error, keys (that come out) or lifetime")
+	flags.StringVar(&f.key, "key", "", "a key: report what it needs to be within --within in nine of ten windows")
+	flags.Float64Var(&f.within, "within", 0, "with --key: the relative error (default: --relative)")
 	flags.Float64Var(&f.spendShare, "spend-share", 0, "protect the users in the file: choose by noisy tables and spend this part of their privacy budget on them; the deployment then has less (privacy.planned)")
 	flags.StringVar(&f.noiseKeyFile, "noise-key-file", "", "with --spend-share: the noise key of the deployment that you plan; Tollgate records beside it what plan spends")
 	flags.BoolVar(&f.chooseAgain, "choose-again", false, "with --spend-share: choose again and spend that part once more (default: the same arguments show the earlier choice)")
-	flags.StringVar(&f.config, "config", "", "configuration file (YAML): plan one of its metrics by the events on its topic between --from and --to, in place of --input")
+	flags.StringVar(&f.config, "config", "", "configuration file (YAML): plan one of its metrics by the events on its topic between --from and --to, in place of --input (default without --input: $TOLLGATE_CONFIG, else "+usualConfig+")")
 	flags.StringVar(&f.metric, "metric", "", "with --config: the metric to plan (default: the only one)")
 	cmd.RegisterFlagCompletionFunc("metric", a.completeMetrics) //nolint:errcheck // the flag exists
-	flags.BoolVar(&f.exact, "exact", false, "also print exact terms: deviations of the noise, thresholds, the whole grid")
+	flags.BoolVar(&f.exact, "exact", false, "also print exact terms: deviations of the noise, thresholds, everything that was tried")
 	flags.StringVar(&f.report, "report", "", "file for an HTML page of the answer, with sliders over what plan computed; made from raw data, for you alone")
 	cli.FormatFlag(cmd, &f.format)
 	cmd.RunE = a.run(func(cmd *cobra.Command) error {
-		if cmd.Flags().Changed("config") {
+		if f.config = a.orUsual(f.config, cmd.Flags().Changed, ofFiles); f.config != "" || cmd.Flags().Changed("config") {
 			return a.runPlanTopic(cmd.Context(), f, cmd.Flags().Changed)
 		}
-		f.demoCommand = demoCommand(cmd.Flags())
+		f.command = demoCommand(&f.demoFlags, cmd.Flags(), planOnly...)
 		return a.runPlan(cmd.Context(), f, cmd.Flags().Changed)
 	})
 	return cmd
@@ -114,6 +127,19 @@ func (l *durationList) Set(text string) error {
 	return err
 }
 
+// aimFlag is the value of --aim.
+type aimFlag advice.Aim
+
+func (a *aimFlag) String() string { return string(*a) }
+func (a *aimFlag) Type() string   { return "aim" }
+func (a *aimFlag) Set(text string) error {
+	if !slices.Contains(advice.Aims(), advice.Aim(text)) {
+		return errors.New("it must be error, keys or lifetime")
+	}
+	*a = aimFlag(text)
+	return nil
+}
+
 func (f *planFlags) check(changed func(string) bool) error {
 	if f.input == "" {
 		return usage(errors.New("--input is missing: name a file with events, or give --config to plan by the events on a topic"))
@@ -124,7 +150,8 @@ func (f *planFlags) check(changed func(string) bool) error {
 	if err := f.spares(); err != nil {
 		return err
 	}
-	if err := f.checkInput(changed); err != nil {
+	f.given = changed
+	if err := errors.Join(f.checkInput(changed), f.checkKind(changed)); err != nil {
 		return usage(err)
 	}
 	if changed("public-keys") && f.publicKeys == "" {
@@ -140,11 +167,12 @@ func (f *planFlags) check(changed func(string) bool) error {
 	if err := readable("input", f.input); err != nil {
 		return err
 	}
-	return cli.CheckReport(f.report, 0o600)
+	return cli.CheckOutput("--report", f.report, 0o600, html.Trusted)
 }
 
 // checkChoices checks what can be given of what is chosen otherwise.
 func (f *planFlags) checkChoices(changed func(string) bool) error {
+	f.given = changed
 	for name, v := range map[string]int{"max-keys-per-user": f.maxKeysPerUser, "max-events-per-key": f.maxEventsPerKey, "last-at-least": f.lastAtLeast} {
 		if changed(name) && v < 1 {
 			return must(name, "at least 1")
@@ -195,10 +223,10 @@ func (a *app) runPlan(ctx context.Context, f *planFlags, changed func(string) bo
 		return f.explainFile(err)
 	}
 	answer, err := f.advise(ctx, progress, advice.Question{
-		Sample: s, Sizes: f.windows, Terms: f.terms(keys, f.demoCommand), Compile: f.compile(keys), Given: advice.Setting{Epsilon: f.epsilon},
+		Sample: s, Sizes: f.windows, Terms: f.terms(keys, f.command), Compile: f.compile(keys), Given: advice.Setting{Epsilon: f.epsilon, Relative: f.relative, Absolute: f.absolute, Min: f.min, Max: f.max},
 	})
 	if errors.Is(err, advice.ErrNothing) {
-		return f.whyNothing(ctx, s, broken, err)
+		return f.whyNothing(ctx, s, keys, broken, err)
 	}
 	if err != nil {
 		return err
@@ -210,22 +238,24 @@ func (a *app) runPlan(ctx context.Context, f *planFlags, changed func(string) bo
 }
 
 // whyNothing says why a file has no events: nothing is err.
-func (f *planFlags) whyNothing(ctx context.Context, s *sample.Sample, broken uint64, nothing error) error {
+func (f *planFlags) whyNothing(ctx context.Context, s *sample.Sample, keys []string, broken uint64, nothing error) error {
+	input := eventfile.Name(f.input)
 	switch {
 	case s.Outside > 0:
-		return fmt.Errorf("%w: every event of %s lies outside of --from and --to", nothing, f.input)
+		return fmt.Errorf("%w: every event of %s lies outside of --from and --to", nothing, input)
 	case s.Events > 0:
-		return fmt.Errorf("%w: one user in %s has more keys and windows than plan can hold: leave this user out, or give --from and --to", nothing, f.input)
+		return fmt.Errorf("%w: one user in %s has more keys and windows than plan can hold: leave this user out, or give --from and --to", nothing, input)
 	case broken == 0:
-		return fmt.Errorf("%w: %s has no records", nothing, f.input)
+		return fmt.Errorf("%w: %s has no records", nothing, input)
 	}
-	unusable := fmt.Errorf("%w: no record of %s has a user, a key and a time that can be used", nothing, f.input)
-	if info, err := os.Stat(f.input); err == nil && !info.Mode().IsRegular() {
+	unusable := fmt.Errorf("%w: no record of %s has a user, a key and a time that can be used", nothing, input)
+	if !eventfile.Repeatable(f.input) {
 		return unusable // a pipe cannot be read again to see why
 	}
 	bounded := f.demoFlags
 	bounded.maxKeysPerUser, bounded.maxEventsPerKey, bounded.lastAtLeast = 1, 1, 1 // they do not matter
-	settings, _, err := bounded.settings(nil)
+	bounded.apply(f.placed(bounded.current()))
+	settings, _, err := bounded.settings(keys)
 	if err != nil {
 		return err
 	}
@@ -236,9 +266,13 @@ func (f *planFlags) whyNothing(ctx context.Context, s *sample.Sample, broken uin
 	defer source.Close()                                                           //nolint:errcheck // it was only read
 	result, err := demo.Run(ctx, settings, source, demo.Secrets{}, demo.Options{}) // ends at once: there is no window
 	if err == nil {
-		var causes []string
+		var causes []demo.Cause
 		if causes, err = demo.Causes(settings, source, result, 0); err == nil && len(causes) > 0 {
-			return fmt.Errorf("%w: %s", nothing, strings.Join(causes, "; "))
+			texts := make([]string, len(causes))
+			for i, c := range causes {
+				texts[i] = c.Text
+			}
+			return fmt.Errorf("%w: %s", nothing, strings.Join(texts, "; "))
 		}
 	}
 	if err != nil {
@@ -253,14 +287,20 @@ func (f *planFlags) advise(ctx context.Context, progress *terminal.Progress, q a
 		progress.Note("one of %.0f users is looked at: what follows is for all of them, as far as these tell", 1/q.Sample.Rate)
 	}
 	if q.Sample.Left > 0 {
-		progress.Note("%s alone fill a quarter of what is remembered, and are left out", plural(q.Sample.Left, "user"))
+		progress.Note("%s alone fill a quarter of what is remembered, and are left out", terminal.Count(q.Sample.Left, "user"))
 	}
-	q.Key, q.Within = f.key, f.within
+	q.Key, q.Within, q.Aim = f.key, f.within, advice.Aim(f.aim)
+	if f.given("relative") || f.given("absolute") {
+		q.KeepTarget, q.Useful = true, f.relative
+	}
 	q.Given.KeysPerUser, q.Given.EventsPerKey, q.Given.LastAtLeast = f.maxKeysPerUser, f.maxEventsPerKey, f.lastAtLeast
-	now := often()
-	q.Progress = func(done, of int) {
-		if now() {
-			progress.Note("%d of %s tried", done, plural(of, "setting"))
+	if f.spendShare > 0 && metrickind.Of(q.Kind).Pair != nil && q.Given.Min == 0 && q.Given.Max == 0 {
+		q.Given.Min, q.Given.Max = f.rangeMin, f.rangeMax
+	}
+	now, tried := often(), 0
+	q.Progress = func(done int) {
+		if tried += done; now() {
+			progress.Note("%s tried", terminal.Count(tried, "setting"))
 		}
 	}
 	answer, err := advice.Answer(ctx, q)
@@ -277,21 +317,22 @@ func (f *planFlags) advise(ctx context.Context, progress *terminal.Progress, q a
 
 // often returns what says whether two seconds have passed since it said so.
 func often() func() bool {
-	told := time.Now()
+	last := time.Now()
 	return func() bool {
 		now := time.Now()
-		if now.Sub(told) <= 2*time.Second {
+		if now.Sub(last) <= 2*time.Second {
 			return false
 		}
-		told = now
+		last = now
 		return true
 	}
 }
 
 // terms are what all settings have in common.
-func (f *demoFlags) terms(keys []string, command string) advice.Terms {
+func (f *demoFlags) terms(keys []string, command func(advice.Setting) string) advice.Terms {
 	t := advice.Terms{
-		Delta: f.delta, Accountant: string(f.accountant), Planned: f.planned, Demo: command,
+		Kind:  f.kind,
+		Delta: f.delta, Accountant: string(f.accountant), Planned: f.planned, Command: command,
 		Target: noisereduction.Target{Relative: f.relative, Absolute: f.absolute, Confidence: f.confidence},
 	}
 	switch {
@@ -310,21 +351,26 @@ func (f *planFlags) inRange() string {
 	return ""
 }
 
-// sample takes the events of the file, and counts the records that are no events.
+// sample reads the events of the file, and counts the records that are no events.
 func (f *planFlags) sample(ctx context.Context, progress *terminal.Progress) (*sample.Sample, uint64, error) {
-	o := sample.Options{Step: f.demoFlags.window}
+	o := sample.Options{Step: f.demoFlags.window, Values: f.kindOf().Values}
 	o.From, o.To = f.millis()
 	c := sample.NewCollector(o)
 	now := often()
-	broken, err := f.read(ctx, func(e *event.Event) error { c.Add(e.User, e.Key, e.Millis); return nil }, func(records uint64) {
+	faults, err := f.read(ctx, func(e *event.Event) error { c.AddN(e.User, e.Key, e.Millis, e.Value, 1); return nil }, func(records uint64) {
 		if now() {
-			progress.Note("%s read", plural(int(records), "record"))
+			progress.Note("%s read", terminal.Count(int(records), "record"))
 		}
 	})
 	if err != nil {
 		return nil, 0, err
 	}
-	return c.Sample(), broken, nil
+	noteFaults(progress, faults.Texts())
+	if f.unnamed > 0 && !f.named {
+		return nil, 0, f.noUsers()
+	}
+	noteUnnamed(progress, f.noUser, f.unnamed+faults.Unnamed())
+	return c.Sample(), faults.Total(), nil
 }
 
 // millis returns the range of times; 0 where there is no limit.
@@ -338,21 +384,19 @@ func (f *inputFlags) millis() (from, to int64) {
 	return from, to
 }
 
-// read calls fn with every event of the file, and counts the records that are no events. progress
-// is called now and then.
-func (f *planFlags) read(ctx context.Context, fn func(*event.Event) error, progress func(records uint64)) (broken uint64, err error) {
-	fields := []string{f.userField, f.timeField}
-	if f.keyField != "" {
-		fields = append(fields, f.keyField)
-	}
+// read calls fn with every event of the file, and collects the records that are not events.
+// progress is called now and then.
+func (f *planFlags) read(ctx context.Context, fn func(*event.Event) error, progress func(records uint64)) (*eventfile.Faults, error) {
 	var records uint64
-	err = eventfile.Scan(f.input, eventfile.Options{
-		Format: f.inputFormat, Header: f.header, Columns: f.columns, Fields: fields, Limit: demo.MaxRecordBytes + 1,
-	}, func(h eventfile.Head) (func(eventfile.Record) error, error) {
-		decoder, err := event.NewDecoder(event.Format{
-			Format: f.inputFormat, Columns: h.Columns, Schema: h.Schema, User: f.userField, Key: f.keyField, Time: f.timeField,
-			TimeUnit: string(f.timeUnit), MaxRecordBytes: demo.MaxRecordBytes,
-		})
+	layout := f.layout()
+	faults := eventfile.NewFaults(layout)
+	if f.noUser != "" {
+		layout.NoUser = event.NoUserEach // else such a record is broken
+	}
+	var namer event.Namer
+	err := eventfile.Scan(f.input, eventfile.OptionsOf(layout, f.header), func(h eventfile.Head) (func(eventfile.Record) error, error) {
+		faults.Unit = h.Unit
+		decoder, err := event.NewDecoder(h.Of(layout))
 		var e event.Event
 		return func(r eventfile.Record) error {
 			if records++; records%(1<<16) == 0 {
@@ -361,35 +405,29 @@ func (f *planFlags) read(ctx context.Context, fn func(*event.Event) error, progr
 				}
 				progress(records)
 			}
-			err := decoder.Decode(r.Value, &e)
-			var bad *event.Error
-			switch {
-			case r.Digest != nil || errors.As(err, &bad):
-				broken++
+			switch err := decoder.Decode(r.Value, &e); {
+			case err == nil:
+				if len(e.User) == 0 {
+					if f.unnamed++; f.noUser == demo.SkipNoUser {
+						return nil
+					}
+				}
+				f.named = f.named || len(e.User) > 0
+				namer.Name(&e, &layout, records)
+				return fn(&e)
+			case faults.Add(err, r):
 				return nil
-			case err != nil:
+			default:
 				return err
 			}
-			return fn(&e)
 		}, err
 	})
-	return broken, err
+	return faults, err
 }
 
 func (a *app) printAdvice(answer *advice.Advice, f *planFlags, broken uint64) error {
 	if err := f.savePlan(answer); err != nil {
 		return err
 	}
-	if f.format == cli.JSON {
-		encoder := json.NewEncoder(a.stdout)
-		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(answer); err != nil {
-			return fmt.Errorf("writing output: %w", err)
-		}
-		return nil
-	}
-	if _, err := a.stdout.Write([]byte(adviceText(answer, f, broken))); err != nil {
-		return fmt.Errorf("writing output: %w", err)
-	}
-	return nil
+	return a.printAs(f.format, answer, func(b *strings.Builder) { b.WriteString(adviceText(answer, f, broken)) })
 }

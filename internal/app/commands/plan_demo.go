@@ -4,31 +4,65 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/pflag"
+
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
 )
 
 // width of text for people, in columns.
 const width = 80
 
-// demoCommand returns the command of the demo with those of plan's flags that were given and that
-// it has, but for what a recommended setting decides.
-func demoCommand(flags *pflag.FlagSet) string {
-	decided := []string{"window", "max-keys-per-user", "max-events-per-key", "last-at-least", "key", "within", "exact", "format", "report", "spend-share", "choose-again", "noise-key-file"}
+// planOnly are flags of plan that its demo does not have, or that name a file of its own.
+var planOnly = []string{"aim", "key", "within", "exact", "format", "report", "spend-share", "choose-again", "noise-key-file"}
+
+// demoCommand returns what writes the command of a demo that keeps the flags that were given, but
+// for those without, and for what a setting decides.
+func demoCommand(of *demoFlags, flags *pflag.FlagSet, without ...string) func(advice.Setting) string {
+	return func(s advice.Setting) string {
+		set := map[string]string{
+			"window": config.Duration(s.Window), "max-keys-per-user": strconv.Itoa(s.KeysPerUser), "max-events-per-key": strconv.Itoa(s.EventsPerKey),
+			"last-at-least": strconv.Itoa(s.LastAtLeast), "relative": number(s.Relative), "epsilon": number(s.Epsilon),
+		}
+		of.chosenOf(s, set)
+		if f := flags.Lookup("epsilon"); !f.Changed && f.DefValue == number(s.Epsilon) {
+			delete(set, "epsilon")
+		}
+		if flags.Changed("public-keys") {
+			set["keys"] = string(keysPublic)
+		}
+		if s.Together {
+			set["key-field"], set["keys"], set["public-keys"] = "", "", ""
+		}
+		return rerun(flags, set, without...)
+	}
+}
+
+// rerun returns the command of a demo with the flags that were given, but for those without, and
+// with others set: "" leaves one out.
+func rerun(flags *pflag.FlagSet, set map[string]string, without ...string) string {
 	command := []string{"tollgate demo"}
 	flags.Visit(func(f *pflag.Flag) {
+		_, decided := set[f.Name]
 		switch {
-		case slices.Contains(decided, f.Name):
+		case decided || slices.Contains(without, f.Name):
 		case f.Value.Type() == "bool":
 			command = append(command, "--"+f.Name)
 		default:
 			command = append(command, "--"+f.Name+" "+shellWord(flagText(f)))
 		}
 	})
-	if slices.ContainsFunc(command, func(c string) bool { return strings.HasPrefix(c, "--public-keys ") }) {
-		command = append(command, "--keys public")
+	for _, name := range []string{
+		"user-field", "no-user", "key-field", "time-field", "time-unit", "from", "to", "keys", "public-keys", "epsilon", "window", "max-keys-per-user", "max-events-per-key", "last-at-least", "min", "max", "relative",
+		"absolute",
+	} {
+		if value := set[name]; value != "" {
+			command = append(command, "--"+name+" "+shellWord(value))
+		}
 	}
 	return strings.Join(command, " ")
 }
@@ -41,7 +75,7 @@ func flagText(f *pflag.Flag) string {
 	return f.Value.String()
 }
 
-// shellWord quotes what a shell would take apart.
+// shellWord quotes a word that a shell would split or expand.
 func shellWord(text string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:,+@%=", r)
@@ -64,7 +98,7 @@ func publicKeysYAML(value string, keys []string) string {
 	return fmt.Sprintf("{mode: public, list: [%s]}", strings.Join(quoted, ", "))
 }
 
-// yamlText quotes a text as JSON does, which YAML takes.
+// yamlText quotes a text as JSON does, which is valid YAML.
 func yamlText(text string) string {
 	quoted, _ := json.Marshal(text) //nolint:errchkjson // a string is always written
 	return string(quoted)
@@ -95,16 +129,18 @@ func indented(yaml string) string {
 	return "  " + strings.Join(lines, "\n  ") + "\n"
 }
 
-// folded breaks a command before flags, so that it can be pasted into a shell.
-func folded(command string) string {
+// folded writes a command with an indent and breaks it before flags, with a deeper indent, so that
+// it can be pasted into a shell.
+func folded(command, indent string) string {
 	var b strings.Builder
-	column := 2 // of the indent
+	b.WriteString(indent)
+	column := len(indent)
 	for i, part := range strings.Split(command, " --") {
 		if i > 0 {
 			part = "--" + part
 			if column += 1 + utf8.RuneCountInString(part); column+2 > width {
-				b.WriteString(" \\\n    ")
-				column = 4 + utf8.RuneCountInString(part)
+				b.WriteString(" \\\n  " + indent)
+				column = len(indent) + 2 + utf8.RuneCountInString(part)
 			} else {
 				b.WriteString(" ")
 			}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/protected"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
@@ -34,6 +35,8 @@ func (f *planFlags) checkSpending(changed func(string) bool) error {
 	switch {
 	case !(f.spendShare > 0 && f.spendShare < 1):
 		return &badValue{"spend-share", "above 0 and below 1: 0.05 spends 5 %"}
+	case f.input == eventfile.Stdin:
+		return errors.New("--spend-share needs a file: plan recognises an earlier choice by the name of its file. Write the standard input to a file first")
 	case len(f.windows) != 1:
 		return errors.New("--spend-share needs exactly one --window: a size chosen by looking at the data is not protected")
 	case f.noiseKeyFile == "":
@@ -50,7 +53,7 @@ func (f *planFlags) protected(ctx context.Context, keys []string) (*sample.Sampl
 	if err != nil {
 		return nil, err
 	}
-	d, err := f.compile(keys)(advice.Setting{Window: f.windows[0], KeysPerUser: 1, EventsPerKey: 1, LastAtLeast: 1, Epsilon: f.epsilon, Relative: f.relative})
+	d, err := f.compile(keys)(f.placed(advice.Setting{Window: f.windows[0], KeysPerUser: 1, EventsPerKey: 1, LastAtLeast: 1, Epsilon: f.epsilon, Relative: f.relative}))
 	if err != nil {
 		return nil, err
 	}
@@ -58,16 +61,36 @@ func (f *planFlags) protected(ctx context.Context, keys []string) (*sample.Sampl
 	if err != nil {
 		return nil, fmt.Errorf("naming a choice of bounds: %w", err)
 	}
-	layout, err := json.Marshal([]any{path, f.inputFormat, f.header, f.columns, f.userField, f.keyField, f.timeField, f.timeUnit})
+	layout, err := json.Marshal(f.readAs(path))
 	if err != nil {
 		return nil, fmt.Errorf("naming a choice of bounds: %w", err)
 	}
-	o := protected.Options{Window: f.windows[0], Budget: d.Budget, PublicKeys: keys, Read: string(layout), Key: key}
+	o := protected.Options{Window: f.windows[0], Budget: d.Budget, PublicKeys: keys, Read: string(layout), Key: key, Values: f.kindOf().Values}
 	o.From, o.To = f.millis()
 	return f.choose(o, func(add func(*event.Event) error) error {
 		_, err := f.read(ctx, add, func(uint64) {})
 		return err
 	})
+}
+
+// readAs names a file and how it is read. An earlier version had no usual layouts and took RFC 3339
+// for the default, and its choices keep their names.
+func (f *planFlags) readAs(path string) []any {
+	unit := f.times.unit
+	if unit == event.TimeText {
+		unit = "rfc3339"
+	}
+	as := []any{path, f.inputFormat, f.header, f.columns, f.userField, f.keyField, f.timeField, unit}
+	if f.times.layout != "" || f.times.zone != "" || f.noUser != "" {
+		as = append(as, f.times.layout, f.times.zone)
+	}
+	if f.noUser != "" {
+		as = append(as, f.noUser)
+	}
+	if f.valueField != "" {
+		as = append(as, map[string]string{"value": f.valueField})
+	}
+	return as
 }
 
 // protectedTopic is protected for the events of a metric on a topic, before the deployment begins.
@@ -139,15 +162,10 @@ func (f *planFlags) choose(o protected.Options, each func(add func(*event.Event)
 		return nil, fmt.Errorf("planning with a share of %v: about %.0f ± %.0f users are too few to choose by: spend more, or choose bounds without looking at the data. The share is spent anyway (%s records it): set privacy.planned in the deployment",
 			f.spendShare, max(0, n), 2*deviation, protected.RecordOf(f.noiseKeyFile))
 	}
-	s, err := r.Sample()
-	if err != nil {
-		return nil, err
+	if o.Values {
+		f.rangeMin, f.rangeMax = r.Range()
 	}
-	w, err := s.Windows(o.Window)
-	if err == nil && f.key == "" {
-		f.key = w.Names[w.Largest(1)[0]] // not one that is made up below the threshold
-	}
-	return s, err
+	return r.Sample()
 }
 
 // protection returns what an operator must know of a protected answer. It is the same when a choice

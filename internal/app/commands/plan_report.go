@@ -10,5 +10,5 @@ import (
 
 // savePlan writes the page of an answer, where one is wanted.
 func (f *planFlags) savePlan(answer *advice.Advice) error {
-	return cli.SaveReport(f.report, 0o600, func(w io.Writer) error { return html.WritePlan(w, answer) })
+	return cli.SaveOutput("--report", f.report, 0o600, func(w io.Writer) error { return html.WritePlan(w, answer) })
 }

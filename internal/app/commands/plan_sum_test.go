@@ -69,15 +69,19 @@ func TestPlanOfASumGivesWhatItSays(t *testing.T) {
 	if err := errors.Join(os.Mkdir(filepath.Dir(secret), 0o700), os.WriteFile(secret, []byte(strings.Repeat("ab", 32)), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if p := plan(unbegun, "--spend-share", "0.1").Blocks[0].Point; p.Min != -p.Max || p.Max < 500 || p.Max > 10_000 {
+	if p := plan(unbegun, "--spend-share", "0.1").Block.Point; p.Min != -p.Max || p.Max < 500 || p.Max > 10_000 {
 		t.Errorf("a protected block of %+v", p)
 	}
+	averaged := plan(file("averaged", metric+"    kind: mean\n    bounds: {min: -10, max: 10}\n")).Block
+	if p := averaged.Point; p.Typical > 0.3 || p.Max <= p.Min || !strings.Contains(averaged.Sentence, "from the real mean") || !strings.Contains(averaged.YAML, fmt.Sprintf("max: %d}", p.Max)) {
+		t.Errorf("of a mean: %+v\n%s", p, averaged.YAML)
+	}
 	a := plan(first)
-	p := a.Blocks[0].Point
+	p := a.Block.Point
 	if p.Max == 0 || p.Min >= 0 || p.Counted < 0.8 || p.ShownTruth != 1 {
 		t.Errorf("a block of %+v", p)
 	}
-	block := strings.Replace(a.Blocks[0].YAML, "  - name: views\n", "  - name: views\n    kind: sum\n", 1)
+	block := strings.Replace(a.Block.YAML, "  - name: views\n", "  - name: views\n    kind: sum\n", 1)
 	block = strings.Replace(block, "    last_at_least: 4\n", "", 1)
 	block = block[:strings.Index(block, "    target:")]
 	var wrong, squares float64

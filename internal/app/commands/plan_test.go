@@ -3,14 +3,20 @@ package commands
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
 	"github.com/tollgate-dp/tollgate/internal/testing/shapes"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
 // fileOf writes a file whose users do two things each in an hour, and whose last line is broken.
@@ -32,10 +38,9 @@ func TestPlanIsReadWithoutTheTheory(t *testing.T) {
 	_, fields := fileOf(t)
 	stdout, stderr := mustRun(t, append([]string{"plan", "--window", "1d"}, fields...)...)
 	for _, want := range []string{
-		"TRUSTED: made from raw data: not for publication.", "6,000 events of 3,000 users, 4 keys, 2025-03-03 00:00 to 2025-03-05 00:00", "1 × 1          3d     100 %", "1 record: no user, key or time",
-		"WINDOWS OF 1d (3 windows)", "keys of a user in a window", "keys × events", "counted", "users lost",
-		"ACCURATE: shows /page-0 within ± 10 % in 3 of 3 windows; 4 of 4 keys are\nreleased; 100 % of the events", "LONG-LIVED: ", "MOST KEYS: the same as ACCURATE",
-		"TO SHOW /page-0 within ± 10 % in nine of ten windows of 1d\nnothing more is needed",
+		"TRUSTED: made from raw data: not for publication.", "6,000 events of 3,000 users, 4 keys, 2025-03-03 00:00 to 2025-03-05 00:00", "1 record: no user, key or time",
+		"WINDOWS OF 1d (3 windows)", "keys of a user in a window", "keys × events", "left out", "lost",
+		"LEAST ERROR IN WINDOWS OF 1d: typically ", "from the real count: noise ", "4 of 4 keys are released",
 	} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("%q is not in:\n%s", want, stdout)
@@ -46,10 +51,11 @@ func TestPlanIsReadWithoutTheTheory(t *testing.T) {
 			t.Errorf("%q is in:\n%s", theory, stdout)
 		}
 	}
-	if stderr != "" {
+	// progress comes from a slow machine only
+	if !regexp.MustCompile(`^broken: 1 bad_timestamp time: line 6,002; line 6,002 is like xxxxxx-xxxxxx,/xxxx-9,xxxxx\n([0-9,]+ settings? tried\n)*$`).MatchString(stderr) {
 		t.Errorf("stderr %s", stderr)
 	}
-	if exact, _ := mustRun(t, append([]string{"plan", "--window", "1d", "--exact"}, fields...)...); !strings.Contains(exact, "users lost by window 1, 3  first σ  least σ  threshold") {
+	if exact, _ := mustRun(t, append([]string{"plan", "--window", "1d", "--exact"}, fields...)...); !strings.Contains(exact, "first σ  least σ  threshold") {
 		t.Errorf("%s", exact)
 	}
 	for _, line := range strings.Split(stdout, "\n") {
@@ -73,9 +79,9 @@ func planJSON(t *testing.T, args ...string) *advice.Advice {
 	return &a
 }
 
-// A block takes the place of two sections of the example, and validate accepts it; the demo takes
-// the command that stands below it, and shows what was said.
-func TestBlocksOfPlanAreTaken(t *testing.T) {
+// The recommended setting takes the place of two sections of the example, and validate accepts it;
+// the demo takes the command that stands below it, and shows what was said.
+func TestTheSettingOfPlanIsTaken(t *testing.T) {
 	t.Parallel()
 	example, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "example.yaml"))
 	if err != nil {
@@ -94,21 +100,76 @@ func TestBlocksOfPlanAreTaken(t *testing.T) {
 		"file":    {"--window", "1d", "--public-keys", write(t, "pages.txt", "/page-0\n/page-2\n")},
 	} {
 		a := planJSON(t, append(more, fields...)...)
-		for _, b := range a.Blocks {
-			stdout, stderr := mustRun(t, "validate", "--offline", "--config", write(t, "tollgate.yaml", rest+"\n"+b.YAML))
-			if !strings.Contains(stdout, "1d") || !strings.Contains(stdout, fmt.Sprintf("(%v, 1e-06)", b.Point.Epsilon)) || strings.Contains(stderr, "warning") {
-				t.Errorf("%s, %s: %s%s", name, b.Goal, stdout, stderr)
-			}
-			if b.Goal != advice.Accurate {
-				continue
-			}
-			args := shellWords(t, b.Demo)
-			stdout, stderr = mustRun(t, append(args, "--format", "json")...)
-			shown := strings.Count(stdout, "\n")
-			if said := b.Point.Shown; float64(shown) < said-2 || float64(shown) > said+2 {
-				t.Errorf("%s: %s: %d values, said %.1f\n%s", name, b.Demo, shown, said, stderr)
-			}
+		b := a.Block
+		stdout, stderr := mustRun(t, "validate", "--offline", "--config", write(t, "tollgate.yaml", rest+"\n"+b.YAML))
+		if !strings.Contains(stdout, "1d") || !strings.Contains(stdout, fmt.Sprintf("(%v, 1e-06)", b.Point.Epsilon)) || strings.Contains(stderr, "warning") {
+			t.Errorf("%s: %s%s", name, stdout, stderr)
 		}
+		stdout, stderr = mustRun(t, append(shellWords(t, b.Demo), "--format", "json")...)
+		shown := strings.Count(stdout, "\n")
+		if said := b.Point.Shown; float64(shown) < said-2 || float64(shown) > said+2 {
+			t.Errorf("%s: %s: %d values, said %.1f\n%s", name, b.Demo, shown, said, stderr)
+		}
+	}
+}
+
+// Of two made-up files of values, orders with a long tail and temperatures on both sides of 0, the
+// command that plan prints works, and means are as far from the real ones as plan says, within a
+// quarter: over noise keys that are the same in every run.
+func TestPlanOfAMeanGivesTheErrorThatItForecasts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const keys = 8
+	for _, s := range shapes.Valued() {
+		events := s.Events()
+		source, err := shapes.Source(dir, s, events, "value")
+		if err == nil {
+			err = source.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := planJSON(t, "--input", filepath.Join(dir, s.Name+".csv"), "--header", "--user-field", "user", "--key-field", "key", "--time-field", "time",
+			"--window", config.Duration(s.Window), "--kind", "mean", "--value-field", "value")
+		p := a.Block.Point
+		of := demo.Settings{Epsilon: p.Epsilon, Delta: 1e-6, Accountant: "gdp", Window: s.Window, Target: noisereduction.Target{Absolute: p.Absolute, Confidence: 0.95},
+			MaxKeysPerUser: p.KeysPerUser, MaxEventsPerKey: p.EventsPerKey, LastAtLeast: p.LastAtLeast, Kind: metrickind.Mean, Min: p.Min, Max: p.Max}
+		typical := 0.0
+		for key := range keys {
+			m, err := shapes.Measure(t.Context(), dir, s, events, of, uint64(key))
+			if err != nil {
+				t.Fatal(err)
+			}
+			typical += m.Typical / keys
+		}
+		t.Logf("%s: %s, target ± %v: typically %.4f, forecast %.4f", s.Name, advice.BoundsText(p.Setting), p.Absolute, typical, p.Typical)
+		if p.Typical > advice.Useful || math.Abs(typical-p.Typical) > 0.25*p.Typical {
+			t.Errorf("%s: typically %.4f from the real means, forecast %.4f", s.Name, typical, p.Typical)
+		}
+		stdout, stderr := mustRun(t, append(shellWords(t, a.Block.Demo), "--format", "json")...)
+		if shown := float64(strings.Count(stdout, "\n")); math.Abs(shown-p.Shown) > 2 || !strings.Contains(stderr, "from the real mean") {
+			t.Errorf("%s: %.0f values, said %.1f\n%s", a.Block.Demo, shown, p.Shown, stderr)
+		}
+	}
+}
+
+// What demo measures with the whole command that plan prints is what plan forecast, within a
+// quarter: 3,000 users in 12 cells, of which noise alone moves the median by far less.
+func TestTheCommandOfPlanGivesTheErrorThatItForecasts(t *testing.T) {
+	t.Parallel()
+	_, fields := fileOf(t)
+	a := planJSON(t, append([]string{"--window", "1d", "--max-events-per-key", "1"}, fields...)...)
+	if a.Block.Point.EventsPerKey != 1 || !strings.Contains(a.Block.Demo, "--max-events-per-key 1 ") {
+		t.Errorf("what is given is not kept: %s", a.Block.Demo)
+	}
+	_, stderr := mustRun(t, shellWords(t, a.Block.Demo)...)
+	found := regexp.MustCompile(`compared with the file: typically ([0-9.]+) % from the real count`).FindStringSubmatch(stderr)
+	if found == nil {
+		t.Fatalf("%s", stderr)
+	}
+	got, err := strconv.ParseFloat(found[1], 64)
+	if said := 100 * a.Block.Point.Typical; err != nil || math.Abs(got-said) > 0.25*said+1 {
+		t.Errorf("typically %v %% from the real count, forecast %v %%", got, said)
 	}
 }
 
@@ -138,7 +199,7 @@ func TestShellWords(t *testing.T) {
 	if got, want := publicKeysYAML(`a: b,"c"`, []string{`"c"`, "a: b"}), `{mode: public, list: ["\"c\"", "a: b"]}`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got := folded("tollgate demo --input " + strings.Repeat("x", 50) + " --header --window 1h"); got != "tollgate demo --input "+strings.Repeat("x", 50)+" \\\n    --header --window 1h" {
+	if got := folded("tollgate demo --input "+strings.Repeat("x", 50)+" --header --window 1h", "    "); got != "    tollgate demo --input "+strings.Repeat("x", 50)+" \\\n      --header --window 1h" {
 		t.Errorf("%s", got)
 	}
 }
@@ -148,8 +209,8 @@ func TestPlanAsksAboutAKey(t *testing.T) {
 	t.Parallel()
 	_, fields := fileOf(t)
 	a := planJSON(t, append([]string{"--window", "1d", "--key", "/page-3", "--within", "0.01"}, fields...)...)
-	if len(a.Reverse) != 1 || a.Reverse[0].Key != "/page-3" || a.Reverse[0].Within != 0.01 || a.Reverse[0].Enough() {
-		t.Errorf("%+v", a.Reverse)
+	if a.Need == nil || a.Need.Key != "/page-3" || a.Need.Within != 0.01 || a.Need.Enough() {
+		t.Errorf("%+v", a.Need)
 	}
 	code, stdout, stderr := run(t, append([]string{"plan", "--window", "1d", "--key", "/pag"}, fields...)...)
 	if code != exitUsage || stdout != "" || !strings.Contains(stderr, "--key is /pag") {
@@ -173,6 +234,7 @@ func TestPlanRefuses(t *testing.T) {
 		{with("--window", "0s"), exitUsage, "--window"},
 		{with("--window", "soon"), exitUsage, "--window"},
 		{with("--within", "2"), exitUsage, "--within"},
+		{with("--aim", "all"), exitUsage, "error, keys or lifetime"},
 		{with("--last-at-least", "0"), exitUsage, "--last-at-least"},
 		{with("--max-keys-per-user", "-1"), exitUsage, "--max-keys-per-user"},
 		{with("--max-events-per-key", "0"), exitUsage, "--max-events-per-key"},
@@ -182,7 +244,7 @@ func TestPlanRefuses(t *testing.T) {
 		{with("--key-field", "whree"), exitError, `"whree"`},
 		{with("--public-keys", ""), exitUsage, "--public-keys"},
 		{with("--format", "xml"), exitUsage, "--format"},
-		{[]string{"plan", "--input", broken, "--header", "--user-field", "who", "--key-field", "where", "--time-field", "when"}, exitError, "1 of 1 record (100 %) are broken (1 bad_timestamp time): check --time-field when and --time-unit rfc3339"},
+		{[]string{"plan", "--input", broken, "--header", "--user-field", "who", "--key-field", "where", "--time-field", "when"}, exitError, "1 of 1 record (100 %) are broken (1 bad_timestamp time): check --time-field when and --time-unit text"},
 		{[]string{"plan", "--input", write(t, "none.csv", "who,where,when\n"), "--header", "--user-field", "who", "--key-field", "where", "--time-field", "when"}, exitError, "none.csv has no records"},
 		{with("--from", "2030-01-01", "--to", "2030-01-02"), exitError, "lies outside of --from and --to"},
 		{[]string{"plan", "--input", "nowhere.csv", "--header", "--user-field", "who", "--time-field", "when"}, exitError, "nowhere.csv"},
@@ -190,6 +252,83 @@ func TestPlanRefuses(t *testing.T) {
 		code, stdout, stderr := run(t, c.args...)
 		if code != c.code || stdout != "" || !strings.Contains(stderr, c.want) {
 			t.Errorf("%v: exit %d, stdout %q, stderr %s", c.args[1:], code, stdout, stderr)
+		}
+	}
+}
+
+// A row below the recommended one with a smaller error is explained: it is not the better choice.
+func TestARowWithASmallerErrorThanTheFirstIsExplained(t *testing.T) {
+	t.Parallel()
+	at := func(typical float64) advice.Point {
+		return advice.Point{Setting: advice.Setting{KeysPerUser: 1, EventsPerKey: 1, LastAtLeast: 1}, Typical: typical, Lost: []advice.Lost{{}}}
+	}
+	for _, c := range []struct {
+		second float64
+		want   bool
+	}{{0.2, true}, {0.3, false}, {0.4, false}} {
+		var b strings.Builder
+		writeSize(&b, &advice.SizeAdvice{Window: "1h", Tried: []advice.Point{at(0.3), at(c.second)}}, false)
+		if strings.Contains(b.String(), "in every run") != c.want {
+			t.Errorf("%v:\n%s", c.second, b.String())
+		}
+	}
+}
+
+// Where nothing of use can be shown, that and why comes before any command; where nothing comes out
+// there is no setting to copy.
+func TestPlanSaysThatNothingOfUseCanBeShown(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("who,where,when\n")
+	for i := range 2000 {
+		fmt.Fprintf(&b, "person-%d,/page-%d,2025-03-03T00:00:00Z\n", i, i)
+	}
+	plan := []string{"plan", "--window", "1d", "--header", "--user-field", "who", "--key-field", "where", "--time-field", "when", "--input"}
+	stdout, _ := mustRun(t, append(plan, write(t, "many.csv", b.String()))...)
+	text := strings.Join(strings.Fields(stdout), " ")
+	lead := strings.Index(text, "NOTHING OF USE CAN BE SHOWN at ε = 1 in windows of 1d: a private key is released from about ")
+	what := strings.Index(text, "What could be shown, typically within 25 % of the real count: - all events together, without keys: then typically ")
+	if command := strings.Index(text, "tollgate demo"); lead < 0 || what < lead || command < what || strings.Contains(text, "privacy:") || strings.Count(text, "tollgate demo") != 1 {
+		t.Errorf("%s", stdout)
+	}
+	stdout, _ = mustRun(t, append(plan, write(t, "two.csv", "who,where,when\na,x,2025-03-03T00:00:00Z\nb,y,2025-03-03T00:00:00Z\n"))...)
+	text = strings.Join(strings.Fields(stdout), " ")
+	if !strings.Contains(text, "NOTHING OF USE") || !strings.Contains(text, "None of the settings that were tried (larger windows, other bounds, ε up to 20) brings values typically within 25 % of the real count.") || strings.Contains(text, "tollgate demo") {
+		t.Errorf("%s", stdout)
+	}
+}
+
+// A change that helps and is not enough is not told as one that is.
+func TestAChangeThatGivesLessThanAskedSaysSo(t *testing.T) {
+	t.Parallel()
+	enough, less := advice.Change{What: "ε of 4", Then: 0.05}, advice.Change{What: "windows of 7d", Then: 0.4, Less: true}
+	for _, c := range []struct {
+		need *advice.Need
+		want string
+	}{
+		{&advice.Need{Key: "/a", Within: 0.1, Now: 0.9, Limit: 0.1, Changes: []advice.Change{less, enough}}, "- windows of 7d: then in 60 % of windows, which is less than asked - ε of 4: then in 95 % of windows"},
+		{&advice.Need{Key: "/a", Within: 0.1, Now: 0.9, Limit: 0.1, Changes: []advice.Change{less}}, "No single change does that. What comes closer: - windows of 7d: then in 60 % of windows, which is less than asked"},
+		{&advice.Need{Of: "the real count", Within: 0.25, Now: 0.9, Limit: 0.25, Changes: []advice.Change{less}}, "No single change brings values typically within 25 % of the real count. What comes closer: - windows of 7d: then typically 40 % from the real count, which is not enough"},
+	} {
+		var b strings.Builder
+		writeNeed(&b, c.need, "1d")
+		if text := strings.Join(strings.Fields(b.String()), " "); !strings.HasSuffix(text, c.want) {
+			t.Errorf("%s", text)
+		}
+	}
+}
+
+// Rows that differ in nothing but their target are one row, unless everything is asked for.
+func TestRowsThatDifferOnlyInTheirTargetAreOne(t *testing.T) {
+	t.Parallel()
+	at := func(relative, noise float64) advice.Point {
+		return advice.Point{Setting: advice.Setting{KeysPerUser: 1, EventsPerKey: 1, LastAtLeast: 1, Relative: relative}, Typical: 0.3, Noise: noise, Lost: []advice.Lost{{}}}
+	}
+	for exact, want := range map[bool]int{false: 2, true: 3} {
+		var b strings.Builder
+		writeSize(&b, &advice.SizeAdvice{Window: "1h", Tried: []advice.Point{at(0, 0.1), at(0.02, 0.1), at(0.3, 0.2)}}, exact)
+		if n := strings.Count(b.String(), "1 × 1"); n != want || strings.Contains(b.String(), "in nothing but their target") == exact {
+			t.Errorf("exact %v: %d rows in\n%s", exact, n, b.String())
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -29,55 +28,62 @@ func adviceText(a *advice.Advice, f *planFlags, broken uint64) string {
 	if users += " user"; a.Users != 1 {
 		users += "s"
 	}
-	fmt.Fprintf(&b, "%s of %s, %s, %s to %s\n", counted(a.Events, "event"), users, plural(a.Keys, "key"),
+	fmt.Fprintf(&b, "%s of %s, %s, %s to %s\n", terminal.Count(a.Events, "event"), users, terminal.Count(a.Keys, "key"),
 		a.From.Format("2006-01-02 15:04"), a.To.Format("2006-01-02 15:04"))
 	if broken > 0 {
-		fmt.Fprintf(&b, "%s: no user, key or time that can be used\n", plural(int(broken), "record"))
+		fmt.Fprintf(&b, "%s: no %s that can be used\n", terminal.Count(int(broken), "record"), f.needed())
 	}
 	if a.Outside > 0 {
-		fmt.Fprintf(&b, "%s outside of --from and --to\n", plural(int(a.Outside), "event"))
+		fmt.Fprintf(&b, "%s outside of --from and --to\n", terminal.Count(int(a.Outside), "event"))
 	}
 	for i := range a.Sizes {
-		if s := &a.Sizes[i]; s.Window == a.Chosen || len(f.windows) > 0 || f.exact {
+		if s := &a.Sizes[i]; s.Window == a.Chosen || f.exact {
 			writeSize(&b, s, f.exact)
 		} else {
-			fmt.Fprintf(&b, "\nwindows of %s show %s\n", s.Window, percent(most(s.Grid)))
+			fmt.Fprintf(&b, "\nwindows of %s: %s\n", s.Window, s.Best().TypicalText())
 		}
 	}
-	for i := range a.Blocks {
-		writeBlock(&b, a.Blocks, i)
+	if a.Nothing != "" {
+		b.WriteString("\n")
+		wrapped(&b, "NOTHING OF USE CAN BE SHOWN "+a.Nothing+".", "")
+		if a.Need != nil {
+			writeNeed(&b, a.Need, a.Chosen)
+		}
 	}
-	for i := range a.Reverse {
-		writeReverse(&b, &a.Reverse[i], f.config == "")
+	if a.Nothing != "" && a.Block.Point.Shown < 0.5 {
+		return b.String()
+	}
+	writeBlock(&b, &a.Block, a.Chosen)
+	if a.Nothing == "" && a.Need != nil {
+		writeNeed(&b, a.Need, a.Chosen)
 	}
 	place := "takes the place of the sections privacy and metrics of a configuration"
 	if f.config != "" {
 		place = "goes into the metric of that name in " + f.config
 	}
 	b.WriteString("\n")
-	wrapped(&b, "A block "+place+": it names nothing of the data. See docs/guarantee.md for what may be published.", "")
+	wrapped(&b, "The recommended setting "+place+": it names nothing of the data. See docs/guarantee.md for what may be published.", "")
+	if f.config == "" && f.times.zone != "" {
+		wrapped(&b, "For local days, also set time.window_zone: "+string(f.times.zone)+"; it needs windows of whole days.", "")
+	}
 	return b.String()
 }
 
-// writeBlock writes a recommended setting, unless one before it is the same.
-func writeBlock(b *strings.Builder, blocks []advice.Block, i int) {
-	block := &blocks[i]
+// writeBlock writes the recommended setting, which is the best one in windows of one size: larger
+// windows may have a smaller error.
+func writeBlock(b *strings.Builder, block *advice.Block, window string) {
+	aim := map[advice.Aim]string{advice.LeastError: "LEAST ERROR", advice.MostKeys: "MOST KEYS", advice.LongestLife: "LONGEST LIFE"}[block.Aim]
 	b.WriteString("\n")
-	goal := strings.ToUpper(block.Goal) + ": "
-	if same := slices.IndexFunc(blocks, func(o advice.Block) bool { return o.YAML == block.YAML }); same < i {
-		fmt.Fprintf(b, "%sthe same as %s\n", goal, strings.ToUpper(blocks[same].Goal))
-		return
-	}
-	wrapped(b, goal+terminal.Key(block.Sentence, 400), "")
+	wrapped(b, fmt.Sprintf("%s IN WINDOWS OF %s: %s", aim, window, block.Sentence), "")
 	fmt.Fprintf(b, "\n%s", indented(block.YAML))
 	if block.Demo != "" {
-		fmt.Fprintf(b, "\n  %s\n", folded(block.Demo))
+		fmt.Fprintf(b, "\n%s\n", folded(block.Demo, "  "))
 	}
 }
 
 // writeSize writes what users do in windows of a size, and what settings give.
 func writeSize(b *strings.Builder, s *advice.SizeAdvice, exact bool) {
-	fmt.Fprintf(b, "\nWINDOWS OF %s (%s)\n\n", s.Window, plural(s.Stats.Windows, "window"))
+	fmt.Fprintf(b, "\nWINDOWS OF %s (%s)\n\n", s.Window, terminal.Count(s.Stats.Windows, "window"))
 	w := tabwriter.NewWriter(b, 0, 4, 2, ' ', 0)
 	row := func(name string, q sample.Quantiles) {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", name, terminal.Number(q.P50, 0), terminal.Number(q.P90, 0), terminal.Number(q.P99, 0), terminal.Number(q.Max, 0))
@@ -87,7 +93,12 @@ func writeSize(b *strings.Builder, s *advice.SizeAdvice, exact bool) {
 	row("events of a user and key in a window", s.Stats.PerKey)
 	row("windows in which a user takes part", s.Stats.Active)
 	row("events of a key in a window", s.Stats.Counts)
-	if s.Stats.Above != nil {
+	pairs := s.Best().Pairs()
+	switch v := s.Stats.Spread; {
+	case pairs:
+		row("values", sample.Quantiles{P50: v.P50, P90: v.P90, P99: v.P99, Max: v.Max})
+		row("values, from the greatest down", sample.Quantiles{P50: v.P50, P90: v.P10, P99: v.P1, Max: v.Min})
+	case s.Stats.Above != nil:
 		row("values above 0", *s.Stats.Above)
 		if s.Stats.Below.Max > 0 {
 			row("values below 0, without sign", *s.Stats.Below)
@@ -95,68 +106,79 @@ func writeSize(b *strings.Builder, s *advice.SizeAdvice, exact bool) {
 	}
 	w.Flush() //nolint:errcheck // a strings.Builder takes everything
 	fmt.Fprintln(b)
-	grid := s.Grid
-	if !exact {
-		grid = s.ByBounds()
-	}
-	head := "keys × events\tlasts\tcounted\tkeys shown\tevents\terror\tusers lost"
+	head := "keys × events\tlasts\ttarget\terror\tnoise\tleft out\tkeys shown\tevents\tlost"
 	if s.Stats.Above != nil {
-		head = "keys × events, values\tlasts\tadded up\tkeys shown\tof the sums\terror\tusers lost"
+		head = strings.Replace(head, "events\tlasts", "events, values\tlasts", 1)
+		if !pairs {
+			head = strings.Replace(head, "\tevents", "\tof the sums", 1)
+		}
 	}
 	if exact {
-		head += " by window " + lostBy(&grid[0], func(l advice.Lost) string { return strconv.Itoa(l.Window) }) + "\tfirst σ\tleast σ\tthreshold"
+		head += "\tfirst σ\tleast σ\tthreshold"
 	}
 	fmt.Fprintln(w, head)
-	for _, p := range grid {
-		lost := lostBy(&p, func(l advice.Lost) string { return percent(l.Share) })
-		if !exact {
-			lost = percent(p.Lost[len(p.Lost)-1].Share)
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s of %s\t%s\t%s\t%s", advice.BoundsText(p.Setting), advice.Lasts(p.Setting), percent(p.Counted),
-			terminal.Number(p.KeysShown, 0), terminal.Number(p.Keys, 0), percent(p.ShownTruth), errorText(&p), lost)
+	shown, before, alike := []advice.Point{}, map[string]bool{}, false
+	for _, p := range s.Tried {
+		setting := advice.BoundsText(p.Setting) + "\t" + advice.Lasts(p.Setting)
+		figures := fmt.Sprintf("%s\t%s\t%s\t%s of %s\t%s\t%s", percent(p.Typical), percent(p.Noise), percent(p.LeftOut),
+			terminal.Number(p.KeysShown, 0), terminal.Number(p.Keys, 0), percent(p.ShownTruth), percent(p.Lost[len(p.Lost)-1].Share))
 		if exact {
-			fmt.Fprintf(w, "\t%s\t%s\t%s", rounded(p.FirstSigma), rounded(p.TopSigma), rounded(p.Threshold))
+			figures += fmt.Sprintf("\t%s\t%s\t%s", rounded(p.FirstSigma), rounded(p.TopSigma), rounded(p.Threshold))
+		} else if before[setting+figures] {
+			alike = true
+			continue
+		} else if len(shown) == 8 {
+			break
 		}
-		fmt.Fprintln(w)
+		target := "none"
+		switch {
+		case p.Relative > 0:
+			target = "± " + percent(p.Relative)
+		case p.Absolute > 0:
+			target = "± " + number(p.Absolute)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", setting, target, figures)
+		shown, before[setting+figures] = append(shown, p), true
 	}
 	w.Flush() //nolint:errcheck // a strings.Builder takes everything
-	if len(s.Keys) > 0 && most(s.Grid) > 0 {
+	if pairs {
+		wrapped(b, wholeOf(s.Stats.Spread), "")
+	}
+	if slices.ContainsFunc(shown, func(p advice.Point) bool { return p.Typical < 0.95*s.Best().Typical }) {
+		wrapped(b, "The first row is the best over many draws of the noise. A row with a smaller error does not reach it in every run.", "")
+	}
+	if alike {
+		wrapped(b, "Settings that differ from a row in nothing but their target are left out.", "")
+	}
+	if len(s.Keys) > 0 && s.Best().Shown >= 0.5 {
 		fmt.Fprintln(b)
-		what := "events"
-		if s.Stats.Above != nil {
-			what = "value"
+		what := "events\tnot counted"
+		switch {
+		case pairs:
+			what = "value\tmissed without noise"
+		case s.Stats.Above != nil:
+			what = "value\tnot counted"
 		}
-		fmt.Fprintln(w, "largest keys, most accurate\t"+what+"\tnot counted\tnoise ±\tshown\twithin target")
+		fmt.Fprintln(w, "largest keys, least error\t"+what+"\tnoise ±\tshown\twithin target")
 		for _, k := range s.Keys {
+			noise := "–"
+			if k.Shown >= 0.5 {
+				noise = rounded(k.Noise95)
+			}
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.0f of %.0f\t%.0f\n", terminal.Key(orAll(k.Key), 40), terminal.Number(k.Truth, 0), terminal.Number(k.Bias, 0),
-				rounded(k.Noise95), math.Round(k.Shown), k.Windows, math.Round(k.Within))
+				noise, math.Round(k.Shown), k.Windows, math.Round(k.Within))
 		}
 		w.Flush() //nolint:errcheck // a strings.Builder takes everything
 	}
 }
 
-// most returns the greatest share of events that a setting shows.
-func most(grid []advice.Point) (share float64) {
-	for i := range grid {
-		share = max(share, grid[i].ShownTruth)
+// wholeOf says what 100 % of an error is, of values that lie in a range.
+func wholeOf(v *sample.Spread) string {
+	text := "100 % is the real value, but no more than " + terminal.Number(v.P95-v.P5, 0) + ", the range in which nine of ten values lie"
+	if v.P5 < 0 && v.P95 > 0 {
+		text += ", and no less than a quarter of it, because 0 is inside"
 	}
-	return share
-}
-
-// lostBy writes something of the numbers of windows by which lost users are told.
-func lostBy(p *advice.Point, of func(advice.Lost) string) string {
-	texts := make([]string, len(p.Lost))
-	for i, l := range p.Lost {
-		texts[i] = of(l)
-	}
-	return strings.Join(texts, ", ")
-}
-
-func errorText(p *advice.Point) string {
-	if p.Shown < 0.5 {
-		return "–"
-	}
-	return "± " + rounded(p.Error) + " (" + percent(p.Relative) + ")"
+	return text + "."
 }
 
 func percent(v float64) string {
@@ -173,25 +195,38 @@ func orAll(key string) string {
 	return key
 }
 
-// writeReverse writes what a key needs.
-func writeReverse(b *strings.Builder, r *advice.Reverse, file bool) {
-	fmt.Fprintf(b, "\nTO SHOW %s within ± %s in nine of ten windows of %s\n", terminal.Key(orAll(r.Key), 40), percent(r.Within), r.Window)
-	switch {
-	case r.Enough():
-		fmt.Fprintf(b, "nothing more is needed than the accurate block: it does in %s of them\n", percent(r.Share))
-	case len(r.Answers) == 0:
-		fmt.Fprintf(b, "no single change is enough (it is so in %s of them)\n", percent(r.Share))
-	default:
-		b.WriteString("change one thing of the accurate block:\n")
-		for _, c := range r.Answers {
-			wrapped(b, fmt.Sprintf("- %s: then in %s of windows", c.What, percent(c.Share)), "  ")
-		}
+// writeNeed writes what would be enough where the recommended setting does not.
+func writeNeed(b *strings.Builder, n *advice.Need, window string) {
+	b.WriteString("\n")
+	then, less := func(v float64) string { return "then typically " + percent(v) + " from " + n.Of }, ", which is not enough"
+	if n.Key != "" {
+		fmt.Fprintf(b, "TO SHOW %s within ± %s in nine of ten windows of %s\n", terminal.Key(advice.Named(n.Key), 40), percent(n.Within), window)
+		then, less = func(v float64) string { return "then in " + percent(1-v) + " of windows" }, ", which is less than asked"
 	}
-	if r.Together != "" {
-		how := "- in a metric of its own: "
-		if file {
-			how = "- without --key-field: "
+	of := "typically within " + percent(n.Within) + " of " + n.Of
+	switch enough := slices.ContainsFunc(n.Changes, func(c advice.Change) bool { return !c.Less }); {
+	case n.Enough():
+		fmt.Fprintf(b, "nothing more is needed: it is so in %s of them\n", percent(1-n.Now))
+	case n.Key != "" && len(n.Changes) == 0:
+		wrapped(b, "None of the settings that were tried (larger windows, other bounds, ε up to 20) does that.", "")
+	case n.Key != "" && !enough:
+		wrapped(b, "No single change does that. What comes closer:", "")
+	case n.Key != "":
+	case len(n.Changes) == 0:
+		wrapped(b, "None of the settings that were tried (larger windows, other bounds, ε up to 20) brings values "+of+".", "")
+	case !enough:
+		wrapped(b, "No single change brings values "+of+". What comes closer:", "")
+	default:
+		wrapped(b, "What could be shown, "+of+":", "")
+	}
+	for _, c := range n.Changes {
+		text := fmt.Sprintf("- %s: %s", c.What, then(c.Then))
+		if c.Less {
+			text += less
 		}
-		wrapped(b, how+r.Together, "  ")
+		wrapped(b, text, "  ")
+		if c.Demo != "" {
+			fmt.Fprintf(b, "%s\n", folded(c.Demo, "    "))
+		}
 	}
 }

@@ -12,7 +12,9 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
+	html "github.com/tollgate-dp/tollgate/internal/app/report"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -20,8 +22,8 @@ import (
 
 // ofFiles are flags that say what a configuration says.
 var ofFiles = []string{
-	"input", "input-format", "header", "columns", "user-field", "key-field", "time-field", "time-unit", "epsilon", "delta", "accountant",
-	"relative", "absolute", "confidence", "public-keys", "noise-key-file",
+	"input", "input-format", "header", "columns", "user-field", "no-user", "key-field", "time-field", "time-unit", "time-layout", "time-zone", "epsilon", "delta", "accountant",
+	"relative", "absolute", "confidence", "public-keys", "noise-key-file", "kind", "value-field", "min", "max",
 }
 
 // runPlanTopic plans a metric of a configuration by the events on its topic.
@@ -35,7 +37,7 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 	if err != nil {
 		return err
 	}
-	if err := a.doubtBeginning(d, false); err != nil {
+	if err := a.warnAboutBeginning(d, false); err != nil {
 		return err
 	}
 	if err := d.spared(namedFile{"--report", f.report}); err != nil {
@@ -45,11 +47,11 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 	if err != nil {
 		return err
 	}
-	f.demoFlags.window = f.step(m.Window)
+	f.demoFlags.window, f.times.zone = f.step(m.Window), timeZone(d.Config.Time.WindowZone)
 	if err := f.checkChoices(changed); err != nil {
 		return err
 	}
-	if err := cli.CheckReport(f.report, 0o600); err != nil {
+	if err := cli.CheckOutput("--report", f.report, 0o600, html.Trusted); err != nil {
 		return err
 	}
 	tty, _ := terminal.Terminal(a.stderr)
@@ -68,18 +70,19 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 		return d.explained(err)
 	}
 	if lost := seen.Late + seen.Future; lost > 0 {
-		progress.Note("%s late or of the future, as a run would find them: left out", plural(int(lost), "event"))
+		progress.Note("%s late or of the future, as a run would find them: left out", terminal.Count(int(lost), "event"))
 	}
 	sizes := f.windows
 	if len(sizes) == 0 {
 		sizes = durationList{m.Window}
 	}
 	answer, err := f.advise(ctx, progress, advice.Question{
-		Sample: s, Sizes: sizes, Terms: advice.Terms{Metric: m.Name, Target: m.Target},
-		Compile: advice.OfMetric(cfg, m.Name), Given: advice.Setting{Epsilon: d.Config.Privacy.Epsilon},
+		Sample: s, Sizes: sizes, Terms: advice.Terms{Metric: m.Name, Kind: m.Kind, Target: m.Target},
+		Compile: advice.OfMetric(cfg, m.Name), Given: advice.Setting{Epsilon: d.Config.Privacy.Epsilon, Relative: m.Target.Relative, Absolute: m.Target.Absolute},
+		KeepTarget: m.Target.Absolute > 0 || metrickind.Of(m.Kind).Values,
 	})
 	if errors.Is(err, advice.ErrNothing) {
-		return fmt.Errorf("%w: none of the %s on topic %s is one%s that %s counts", err, plural(int(seen.Read), "record"), d.Config.Events.Topic, f.inRange(), m.Name)
+		return fmt.Errorf("%w: none of the %s on topic %s is one%s that %s counts", err, terminal.Count(int(seen.Read), "record"), d.Config.Events.Topic, f.inRange(), m.Name)
 	}
 	if err != nil {
 		return err
@@ -116,7 +119,7 @@ func (f *planFlags) metricOf(d *loaded) (*pipeline.Metric, error) {
 	return m, nil
 }
 
-// look takes the events of the topic that the metric counts.
+// look reads the events of the topic that the metric counts.
 func (f *planFlags) look(ctx context.Context, d *loaded, m *pipeline.Metric, progress *terminal.Progress) (*sample.Sample, pipeline.ScanCounts, error) {
 	o := sample.Options{Step: f.demoFlags.window, Values: metrickind.Of(m.Kind).Values}
 	o.From, o.To = f.millis()
@@ -124,7 +127,7 @@ func (f *planFlags) look(ctx context.Context, d *loaded, m *pipeline.Metric, pro
 	now := often()
 	seen, err := f.lookAt(ctx, d, m, func(read uint64) {
 		if now() {
-			progress.Note("%s read", plural(int(read), "record"))
+			progress.Note("%s read", terminal.Count(int(read), "record"))
 		}
 	}, func(e *event.Event) error { c.AddN(e.User, e.Key, e.Millis, e.Value, 1); return nil })
 	return c.Sample(), seen, err
@@ -139,7 +142,15 @@ func (f *planFlags) lookAt(ctx context.Context, d *loaded, m *pipeline.Metric, p
 	if progress == nil {
 		progress = func(uint64) {}
 	}
-	return pipeline.ScanEvents(ctx, d.Deployment, pipeline.ScanOptions{From: f.from.Time, To: f.to.Time, Progress: progress}, func(e *event.Event) error {
+	clock := wallclock.Of(d.Config.Time.WindowZone)
+	at := func(v timeValue) time.Time {
+		if v.local {
+			return time.UnixMilli(clock.Time(v.UnixMilli()))
+		}
+		return v.Time
+	}
+	return pipeline.ScanEvents(ctx, d.Deployment, pipeline.ScanOptions{From: at(f.from), To: at(f.to), Progress: progress}, func(e *event.Event) error {
+		e.Millis = clock.Reading(e.Millis)
 		if m.Filter == "" || e.Passes&passes != 0 {
 			return fn(e)
 		}

@@ -31,8 +31,8 @@ func TestPlanOfATopicIsThatOfAFile(t *testing.T) {
 	if topic.Events == 0 || topic.Events != file.Events || topic.Users != file.Users || !reflect.DeepEqual(topic.Sizes, file.Sizes) {
 		t.Errorf("%+v\n%+v", topic.Sizes, file.Sizes)
 	}
-	want := file.Blocks[0].YAML[strings.Index(file.Blocks[0].YAML, "    window:"):]
-	if got := topic.Blocks[0].YAML; got != "  - name: views\n"+want {
+	want := file.Block.YAML[strings.Index(file.Block.YAML, "    window:"):]
+	if got := topic.Block.YAML; got != "  - name: views\n"+want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if after := ends(t, addr); !reflect.DeepEqual(before, after) {

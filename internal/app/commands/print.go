@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"unicode/utf8"
+	"strings"
+	"text/tabwriter"
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
 )
@@ -17,29 +18,50 @@ type field struct {
 	value any // string, float64, integer or names
 }
 
-// printFields writes fields as a table for people or as one JSON object with
-// the members in the same order.
-func printFields(w io.Writer, f cli.Format, fields []field) error {
-	if f == cli.JSON {
-		return printObject(w, fields)
-	}
-	width := 0
-	for _, f := range fields {
-		width = max(width, utf8.RuneCountInString(f.name))
-	}
-	for _, f := range fields {
-		text := fmt.Sprint(f.value)
-		if v, ok := f.value.(float64); ok {
-			text = strconv.FormatFloat(v, 'g', -1, 64)
-		}
-		if _, err := fmt.Fprintf(w, "%-*s  %s\n", width, f.name, text); err != nil {
-			return fmt.Errorf("writing output: %w", err)
-		}
+// print writes text to stdout.
+func (a *app) print(text string) error {
+	if _, err := io.WriteString(a.stdout, text); err != nil {
+		return fmt.Errorf("writing output: %w", err)
 	}
 	return nil
 }
 
-func printObject(w io.Writer, fields []field) error {
+// printAs writes a value as a line of JSON, or what text writes for people.
+func (a *app) printAs(f cli.Format, value any, text func(b *strings.Builder)) error {
+	var b strings.Builder
+	if f != cli.JSON {
+		text(&b)
+		return a.print(b.String())
+	}
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return fmt.Errorf("encoding output: %w", err)
+	}
+	return a.print(b.String())
+}
+
+// printFields writes fields as a table for people or as one JSON object with
+// the members in the same order.
+func (a *app) printFields(f cli.Format, fields []field) error {
+	return a.printAs(f, object(fields), func(b *strings.Builder) {
+		w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+		for _, f := range fields {
+			text := fmt.Sprint(f.value)
+			if v, ok := f.value.(float64); ok {
+				text = strconv.FormatFloat(v, 'g', -1, 64)
+			}
+			fmt.Fprintf(w, "%s\t%s\n", f.name, text)
+		}
+		w.Flush() //nolint:errcheck // a strings.Builder takes everything
+	})
+}
+
+// object is an object of JSON whose members are in this order.
+type object []field
+
+// MarshalJSON implements json.Marshaler.
+func (fields object) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
 	for i, f := range fields {
@@ -48,13 +70,10 @@ func printObject(w io.Writer, fields []field) error {
 		}
 		value, err := json.Marshal(f.value)
 		if err != nil {
-			return fmt.Errorf("encoding %s: %w", f.name, err)
+			return nil, fmt.Errorf("encoding %s: %w", f.name, err)
 		}
 		fmt.Fprintf(&b, "%q:%s", f.name, value)
 	}
-	b.WriteString("}\n")
-	if _, err := w.Write(b.Bytes()); err != nil {
-		return fmt.Errorf("writing output: %w", err)
-	}
-	return nil
+	b.WriteByte('}')
+	return b.Bytes(), nil
 }

@@ -24,9 +24,9 @@ func (a *app) probe() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "probe",
 		Short: "Ask a run or a page that listens whether it is ready",
-		Long: `Ask one address of a process that was started with --listen, and end with exit code 0
-where it answers 200, else 1. An image that has nothing but this program has its health
-check in it.`,
+		Long: `Ask an address of a process that was started with --listen. The exit code is 0 if the
+answer is 200, otherwise 1. Use this command as the health check in an image that
+contains only this program.`,
 		Example: `  tollgate probe
   tollgate probe --url http://localhost:8080/-/healthy`,
 		Args: noArguments("--url"),
@@ -52,10 +52,7 @@ check in it.`,
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintln(a.stdout, said); err != nil {
-			return fmt.Errorf("writing output: %w", err)
-		}
-		return nil
+		return a.print(said + "\n")
 	})
 	return cmd
 }

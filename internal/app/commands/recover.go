@@ -48,8 +48,5 @@ func (a *app) runRecover(ctx context.Context, path, by string) error {
 	if err := pipeline.Recover(ctx, d.Deployment, by); err != nil {
 		return d.explained(err)
 	}
-	if _, err := fmt.Fprintf(a.stdout, "the next run may start\n\nnext: tollgate run --config %s\n", path); err != nil {
-		return fmt.Errorf("writing output: %w", err)
-	}
-	return nil
+	return a.print(fmt.Sprintf("the next run may start\n\nnext: tollgate run --config %s\n", path))
 }

@@ -71,6 +71,14 @@ var budgetRemedies = []remedy{
 	}},
 	{texts: one("no user can pay for it: lower coverage.share"), walk: settings("",
 		changes{lastsField, "    ladder: {sigma: 10}\n    coverage: {share: 0.999999}\n"}, changes{lastsField, "    ladder: {sigma: 10}\n    coverage: {share: 0.05}\n"})},
+	{texts: one("lower counted.share, %v, or last_at_least, %d, or raise ladder.sigma"), walk: settings("",
+		changes{lastsField, windows + "1000000\n    ladder: {sigma: 100}\n    counted: true\n"}, changes{lastsField, windows + "1000000\n    ladder: {sigma: 100}\n    counted: {share: 1e-7}\n"},
+		changes{lastsField, windows + "100\n    ladder: {sigma: 100}\n    counted: true\n"}, changes{lastsField, windows + "1000000\n    ladder: {sigma: 10000}\n    counted: true\n"})},
+	{texts: one("lower counted.max_events, raise counted.share"), walk: settings("",
+		changes{lastsField, lastsField + "    counted: {max_events: 1000000000}\n"}, changes{lastsField, lastsField + "    counted: {max_events: 20}\n"},
+		changes{lastsField, lastsField + "    counted: {max_events: 1000000000, share: 0.9}\n", promised, "epsilon: 1000, delta: 1e-6"})},
+	{texts: one("leave nothing of the metric's budget"), walk: settings("",
+		changes{lastsField, lastsField + "    coverage: {share: 0.5}\n    counted: {share: 0.5}\n"}, changes{lastsField, lastsField + "    coverage: {share: 0.05}\n    counted: {share: 0.05}\n"})},
 	{texts: one("give ladder.first_sigma: %s or more"), walk: settings("give ladder.first_sigma: ",
 		changes{lastsField, lastsField + "    ladder: {first_sigma: 0.5}\n"}, changes{lastsField, lastsField + "    ladder: {first_sigma: PROPOSED}\n"})},
 	{texts: one("in place of ladder.expected_max"), walk: settings("give ladder.first_sigma: ",
@@ -99,8 +107,8 @@ var budgetRemedies = []remedy{
 		schema := "  schema: " + write(w, "visit.avsc", `{"type":"record","name":"visit","fields":[{"name":"who","type":{"type":"record","name":"user","fields":[{"name":"id","type":"string"}]}},{"name":"where","type":"string"},{"name":"when","type":{"type":"long","logicalType":"timestamp-millis"}}]}`) + "\n"
 		settings("", avro(""), avro(schema), avro("  registry: {url: 'http://127.0.0.1:1'}\n"))(w)
 	}},
-	{texts: []string{"set the time unit to s, ms or us (--time-unit", "it is a string: set the time unit to rfc3339"}, walk: func(w *walk) {
-		for kind, units := range map[string][]string{"long": {"s", "ms", "us"}, "string": {"rfc3339"}} {
+	{texts: []string{"set the time unit to s, ms or us (--time-unit", "it is a string: set the time unit to rfc3339 or text"}, walk: func(w *walk) {
+		for kind, units := range map[string][]string{"long": {"s", "ms", "us"}, "string": {"rfc3339", "text"}} {
 			avro := func(unit string) changes {
 				schema := write(w, "visit.avsc", `{"type":"record","name":"visit","fields":[{"name":"who","type":"string"},{"name":"where","type":"string"},{"name":"when","type":"`+kind+`"}]}`)
 				return changes{"format: csv\n  columns: [when, who, where]\n", "format: avro\n  schema: " + schema + "\n", "  time_unit: rfc3339\n", unit}

@@ -45,6 +45,19 @@ var configRemedies = []remedy{
 		}
 	}},
 	{texts: one("raise delta, or delta_keys, for example delta: 1e-6"), walk: offline("epsilon: 4, delta: 1e-6", "epsilon: 4, delta: 1e-6, delta_keys: 1e-30", "epsilon: 4, delta: 1e-6")},
+	{texts: []string{"is no number of days, and with time.window_zone", "are not of whole days, and with time.window_zone"}, walk: func(w *walk) {
+		for _, change := range [][4]string{{"1e-6}", "1e-6, period: 36h}", "1e-6}", "1e-6, period: 48h}"}, {"size: 1d", "size: 12h", "size: 1d", "size: 2d"}} {
+			zone := []string{"idle_grace: 1s}", "idle_grace: 1s, window_zone: Europe/Zurich}"}
+			w.vars["C"] = deploymentFile(w, "127.0.0.1:1", append(zone, change[0], change[1])...)
+			w.refused("validate --offline --config $C")
+			for _, right := range change[2:] {
+				w.vars["C"] = deploymentFile(w, "127.0.0.1:1", append(zone, change[0], right)...)
+				w.works("validate --offline --config $C")
+			}
+			w.vars["C"] = deploymentFile(w, "127.0.0.1:1", change[0], change[1])
+			w.works("validate --offline --config $C")
+		}
+	}},
 	{texts: one("name another topic here or there"), walk: offline("topic: visits", "topic: shop-counts", "topic: visits")},
 	{texts: []string{"name it (outputs.registry), or choose", "leave one of the two out"}, walk: func(w *walk) {
 		offline("shards: 4", "shards: 4\noutputs: {counts_format: avro}", "shards: 4\noutputs: {counts_format: avro, registry: {url: 'http://localhost:8081'}}", "shards: 4\noutputs: {counts_format: json}")(w)

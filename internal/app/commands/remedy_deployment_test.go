@@ -266,6 +266,8 @@ var deploymentRemedies = []remedy{
 		}
 		w.works(untilFourth)
 	}},
+	{texts: one("this user may not write to the dead-letter topic %s"), done: "pipeline/internal/reading.TestTheFirstDeadLetterWaitsForItsRight"},
+	{texts: one("topic %s says that the newest values are on topic %s"), done: "pipeline.TestFollowingSaysThatValuesAreOnAnotherTopic"},
 	{texts: one("restore its old records, or begin"), done: "pipeline.TestARunOverReplacedRecordsStopsAtItsStart"},
 	{texts: one("batches have producers' times, and the deployment trusts"), walk: func(w *walk) {
 		w.configured("trust: producer, no_future: true", "trust: broker")

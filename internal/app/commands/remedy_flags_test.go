@@ -2,6 +2,8 @@ package commands
 
 import (
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -23,7 +25,42 @@ var flagRemedies = []remedy{
 		}
 		w.works("demo --help")
 	}},
+	{texts: one("%s is a socket: name a file or a pipe"), walk: func(w *walk) {
+		dir, err := os.MkdirTemp("", "") // a socket's path is short
+		if err != nil {
+			w.Fatal(err)
+		}
+		defer os.RemoveAll(dir) //nolint:errcheck // it is for the system to clear away
+		socket, err := net.Listen("unix", filepath.Join(dir, "s"))
+		if err != nil {
+			w.Fatal(err)
+		}
+		defer socket.Close()
+		w.vars["S"], w.vars["F"] = socket.Addr().String(), filepath.Join(w.TempDir(), "tallies.json")
+		w.refused(onFile + " --trusted-report $S")
+		w.works(onFile + " --trusted-report $F")
+	}},
+	{texts: one("exists and is not %s: name another file, or remove"), walk: func(w *walk) {
+		w.vars["F"] = write(w, "page.html", "<p>mine</p>")
+		w.refused(madeUp + " --report $F")
+		w.works(madeUp + " --report $F.html")
+		if err := os.Remove(w.vars["F"]); err != nil {
+			w.Fatal(err)
+		}
+		w.works(madeUp + " --report $F")
+	}},
 	{texts: one("--top is for the table"), walk: lines(onFile+" --top 3 --format json", onFile+" --format json")},
+	{texts: one("--%s is only used with --kind %s"), walk: lines(onFile+" --max 9", onFile)},
+	{texts: []string{"--kind %s needs --value-field", "--max must be greater", "give --max, too", "give --min, too"}, walk: func(w *walk) {
+		w.vars["E"] = write(w, "values.csv", "user,page,when,took\nu1,a,2025-03-01T10:00:00Z,5\nu2,b,2025-03-01T11:00:00Z,7\n")
+		const averaged = onFile + " --kind mean --max-keys-per-user 1 --max-events-per-key 1 --last-at-least 1"
+		w.refused(averaged + " --min 1 --max 9")
+		w.refused(averaged + " --value-field took --min 9 --max 1")
+		w.refused(averaged + " --value-field took --min 1")
+		w.refused(averaged + " --value-field took --max -9")
+		w.works("plan --input $E --header --user-field user --key-field page --time-field when --window 1d --kind mean --value-field took")
+		w.works(averaged + " --value-field took --min 1 --max 9")
+	}},
 	{texts: one("--dry-run makes nothing"), walk: func(w *walk) {
 		w.begun()
 		w.edit("absolute: 30", "absolute: 40")
@@ -100,10 +137,10 @@ var flagRemedies = []remedy{
 		l.Close()
 		w.refused("probe --url http://ada:secret@$A/-/healthy")
 		w.refused("probe --url http://$A/-/healthy")
-		over := begin("run", "--config", w.value("C"), "--listen", w.value("A"))
-		says(w, &over.stderr, "metrics and readiness at")
+		run := w.begin("run --config $C --listen $A")
+		says(w, &run.stderr, "metrics and readiness at")
 		w.works("probe --url http://$A/-/healthy")
-		w.supersede(over)
+		run.stop()
 	}},
 	{texts: one("write it into a file with one key per line"), walk: func(w *walk) {
 		w.vars["F"] = write(w, "keys.txt", "a\nb\n")
@@ -193,12 +230,13 @@ var flagRemedies = []remedy{
 
 	{texts: []string{
 		"--%s is only used with --input FILE", "--%s is for made-up events", "--repeat needs --noise-key-file", "--public-keys is only used with --keys public",
-		"--keys public needs the keys", "must be before --to",
+		"--keys public needs the keys", "must be before --to", "--time-layout is for texts: leave out --time-unit",
 	}, walk: func(w *walk) {
 		w.vars["K"] = write(w, "noise.key", strings.Repeat("5a", 32))
 		for _, pair := range [][2]string{
 			{madeUp + " --time-unit rfc3339", onFile + " --time-unit rfc3339"},
 			{onFile + " --events 3", onFile},
+			{onFile + " --time-layout %Y-%m-%dT%H:%M:%SZ --time-unit rfc3339", onFile + " --time-layout %Y-%m-%dT%H:%M:%SZ"},
 			{onFile + " --repeat 0123456789abcdef0123456789abcdef", onFile + " --noise-key-file $K"},
 			{onFile + " --keys private", onFile + " --keys public"},
 			{withoutKeys + " --keys public", onFile + " --keys public"},
@@ -207,6 +245,12 @@ var flagRemedies = []remedy{
 			w.refused(pair[0])
 			w.works(pair[1])
 		}
+	}},
+	{texts: one("--time-layout and --time-zone are for texts"), walk: func(w *walk) {
+		w.vars["T"] = "visits"
+		create(w, w.value("B"), visitsTopic)
+		w.refused(toTopic + " --time-zone Europe/Zurich --time-unit rfc3339")
+		w.works(toTopic + " --time-zone Europe/Zurich")
 	}},
 	{texts: one("--input is empty: name a file"), walk: func(w *walk) {
 		w.vars["T"] = "visits"
@@ -253,12 +297,14 @@ var flagRemedies = []remedy{
 		w.refused(demo)
 		w.works(demo + " --input-format csv --header")
 	}},
-	{texts: []string{"the header is all there is", "the file is empty; name a file", "they must be named as in the first line of the file"}, walk: func(w *walk) {
+	{texts: []string{"the header is all there is", "the file is empty; name a file", "The first line may be data, so it is not shown"}, walk: func(w *walk) {
 		w.vars["F"], w.vars["H"] = write(w, "empty.csv", ""), write(w, "header.csv", "user,page,when\n")
 		w.says(strings.Replace(onFile, "$E", "$F", 1))
 		w.says(strings.Replace(onFile, "$E", "$H", 1))
-		w.refused(strings.Replace(onFile, "--user-field user", "--user-field person", 1))
 		w.works(onFile)
+		w.vars["F"] = write(w, "headless.csv", strings.SplitAfterN(fewEvents, "\n", 2)[1])
+		w.refused(strings.Replace(onFile, "$E", "$F", 1))
+		w.works(strings.Replace(strings.Replace(onFile, "$E", "$F", 1), "--header", "--columns "+strings.SplitN(fewEvents, "\n", 2)[0], 1))
 	}},
 	{texts: one("UTF-16 text; convert it first"), walk: func(w *walk) {
 		text := "\xff\xfe"

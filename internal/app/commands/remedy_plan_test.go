@@ -7,19 +7,25 @@ import (
 )
 
 var planRemedies = []remedy{
-	{texts: []string{"--input is missing: name a file with events, or give --config", "--metric is only used with --config", "--public-keys is empty", "lies outside of --from and --to", "outside of --from and --to\n", " between --from and --to", "- without --key-field: "}, walk: func(w *walk) {
+	{texts: []string{"--input is missing: name a file with events, or give --config", "--metric is only used with --config", "--public-keys is empty", "lies outside of --from and --to", "outside of --from and --to\n", " between --from and --to"}, walk: func(w *walk) {
 		w.vars["P"] = w.manyVisits()
 		const plan = "plan --input $P --header --user-field who --key-field where --time-field when --window 24h"
 		for _, wrong := range []string{"plan", plan + " --metric views", plan + " --public-keys=", plan + " --from 2030-01-01 --to 2030-01-02"} {
 			w.refused(wrong)
 		}
 		w.says(plan + " --from 2025-03-02 --to 2025-03-04")
-		w.says(strings.Replace(plan, "--key-field where ", "", 1) + " --public-keys a")
+		w.must(strings.Replace(plan, "--key-field where ", "", 1) + " --public-keys a")
 		w.must(plan + " --from 2025-03-01 --to 2025-03-05 --public-keys north,south")
 		w.begun()
 		w.must("replay --config $C --input $CSV --header")
 		w.must("plan --config $C --metric views")
 		w.refused("plan --config $C --from 2030-01-01 --to 2030-01-02")
+	}},
+	{texts: one("For local days, also set time.window_zone: "), walk: func(w *walk) {
+		w.vars["P"] = w.manyVisits()
+		zone := w.proposed(w.says("plan --input $P --header --user-field who --key-field where --time-field when --window 24h --time-zone Europe/Zurich"), "also set time.window_zone: ")
+		w.vars["C"] = deploymentFile(w, "127.0.0.1:1", "idle_grace: 1s}", "idle_grace: 1s, window_zone: "+zone+"}")
+		w.works("validate --offline --config $C")
 	}},
 	{texts: []string{"--config already sets what --%s sets", "--metric is needed: ", "--metric is %s: %s has", "plan that metric"}, walk: func(w *walk) {
 		const day = "\n    window: {size: 1d}\n    last_at_least: 4\n"
@@ -33,7 +39,7 @@ var planRemedies = []remedy{
 	}},
 	{texts: one("plan cannot forecast those yet"), not: "no remedy: what plan cannot do"},
 	{texts: []string{"leave this user out, or give --from", "--key is %s: what was spent does not show", "--key is %s: %w", "%w: give --from and --to"}, not: "needs 10⁶ windows, or a key that noise hides; internal/app/plan/sample and internal/app/plan/protected test these limits"},
-	{texts: []string{"--noise-key-file is only used with --spend-share", "--choose-again is only used with --spend-share", "--spend-share needs exactly one --window", "--spend-share needs --noise-key-file: the noise key", "about %.0f ± %.0f users are too few to choose by", "tollgate plan shows this choice again", "--choose-again makes another choice", "--spend-share needs a noise key in an ordinary file"}, walk: func(w *walk) {
+	{texts: []string{"--noise-key-file is only used with --spend-share", "--choose-again is only used with --spend-share", "--spend-share needs exactly one --window", "--spend-share needs --noise-key-file: the noise key", "about %.0f ± %.0f users are too few to choose by", "tollgate plan shows this choice again", "--choose-again makes another choice", "--spend-share needs a noise key in an ordinary file", "--spend-share needs a file: plan recognises"}, walk: func(w *walk) {
 		w.vars["P"] = w.manyVisits()
 		const plan = "plan --input $P --header --user-field who --key-field where --time-field when --from 2025-03-01 --to 2025-03-05"
 		w.refused(plan + " --noise-key-file $P")
@@ -45,8 +51,9 @@ var planRemedies = []remedy{
 		w.vars["K"] = fifo(w.T, strings.Repeat("7a", 32)+"\n")
 		w.says(plan + " --spend-share 0.2 --window 24h --noise-key-file $K") // which can be read once
 		w.vars["K"] = w.vars["D2"] + "/noise.key"
+		w.refused("plan --input - --input-format csv --header --user-field who --time-field when --spend-share 0.1 --window 24h --noise-key-file $K")
 		first := w.says(plan + " --spend-share 0.2 --window 24h --noise-key-file $K")
-		if again := w.says(plan + " --spend-share 0.2 --window 24h --noise-key-file $K"); again != first {
+		if again := w.says(plan + " --spend-share 0.2 --window 24h --noise-key-file $K"); untried(again) != untried(first) {
 			w.Error("the same arguments show another choice")
 		}
 		if again := w.says(plan + " --spend-share 0.2 --window 24h --noise-key-file $K --choose-again"); again == first {
@@ -108,7 +115,7 @@ var planRemedies = []remedy{
 		w.must(plan)
 		damaged(protected.RecordOf(w.vars["K"]), plan)
 	}},
-	{texts: []string{"tollgate demo", "--keys public"}, done: "internal/app/commands.TestBlocksOfPlanAreTaken"},
+	{texts: []string{"tollgate demo", "--keys public"}, done: "internal/app/commands.TestTheSettingOfPlanIsTaken"},
 }
 
 // manyVisits writes a file of four days with enough users to plan by.

@@ -29,7 +29,7 @@ var serveRemedies = []remedy{
 			w.await(waits)
 			waits.stop()
 			w.edit(wrong, "deployment: shop")
-			w.served(serves, "Nothing was released")
+			w.served(serves, "No value is published yet")
 		}
 	}},
 	{texts: one("start tollgate serve again with the configuration in force"), walk: func(w *walk) {

@@ -38,7 +38,7 @@ type walk struct {
 func TestEveryRemedyIsWalked(t *testing.T) {
 	t.Parallel()
 	texts := sourceTexts(t)
-	all := slices.Concat(topicRemedies, deploymentRemedies, keyRemedies, recordRemedies, replayRemedies, flagRemedies, demoRemedies, planRemedies, configRemedies, budgetRemedies, restoredRemedies, serveRemedies, waitingRemedies, otherRemedies)
+	all := slices.Concat(topicRemedies, deploymentRemedies, keyRemedies, recordRemedies, replayRemedies, flagRemedies, demoRemedies, planRemedies, configRemedies, budgetRemedies, restoredRemedies, serveRemedies, waitingRemedies, noUserRemedies, kindRemedies, otherRemedies)
 	kinds := []string{"by nobody", "not here", "only printed", "done by another test", "walked"}
 	covered := make([]int, len(texts)) // the greatest index of kinds
 	for _, r := range all {

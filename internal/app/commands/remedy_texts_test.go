@@ -28,7 +28,7 @@ var (
 		`|\b(kafka|events|privacy|time|metrics|keys|outputs|coverage|ladder)\.[a-z_]+|[a-z]+(\.[a-z]+)+=` +
 		`|\brestore (it|them|the)\b|for example [a-z_]+: |\bbegin (it with|a new|another deployment|with the|again with)\b|\bstart (it )?again\b|\brun (again|init|recover|the old)\b|\bdrain (it|the|that)\b|\bname (a|an|another) |\bput the\b`)
 	// places are texts of which a flag is where something is wrong, and no remedy.
-	places = regexp.MustCompile(`^tollgate plan (order|arguments|choice|table|noise)[a-z ]*( %s| v[0-9])?$|^((reading|opening|writing|looking for( fields in)?|answering without) )?--[a-z-]+( %[a-z])?:? (%[a-z]|is %[a-z])$`)
+	places = regexp.MustCompile(`^tollgate plan (order|arguments|choice|table|trial|noise)[a-z ]*( %s| v[0-9])?$|^((reading|opening|writing|looking for( fields in)?|answering without) )?--[a-z-]+( %[a-z])?:? (%[a-z]|is %[a-z])$`)
 	// A text has a word beside the flags and fields that it names; else it is a part of one.
 	tokens = regexp.MustCompile(`--?[a-z][a-z-]*|[a-z_]+(\.[a-z_]+)+|%[-+.0-9]*[a-z]`)
 	words  = regexp.MustCompile(`[a-z]{2,}`)

@@ -131,15 +131,15 @@ var topicRemedies = []remedy{
 	}},
 	{texts: one("recreate it: kafka-topics.sh"), walk: func(w *walk) {
 		w.settled()
-		over := begin("run", "--config", w.value("C"), "--format", "json")
-		says(w, &over.stdout, "2025-03-04T00:00:00Z") // it reads
+		run := w.begin("run --config $C --format json")
+		says(w, &run.stdout, "2025-03-04T00:00:00Z") // it reads
 		w.lose("shop-dead-letter")
-		says(w, &over.stderr, "kafka-topics.sh --bootstrap-server")
-		w.missing(over.stderr.String())
-		w.paste(over.stderr.String(), "kafka-topics.sh --bootstrap-server")
-		says(w, &over.stderr, "exists again")
+		says(w, &run.stderr, "kafka-topics.sh --bootstrap-server")
+		w.missing(run.stderr.String())
+		w.paste(run.stderr.String(), "kafka-topics.sh --bootstrap-server")
+		says(w, &run.stderr, "exists again")
 		w.works("validate --config $C")
-		w.supersede(over)
+		run.stop()
 	}},
 }
 
@@ -205,11 +205,4 @@ func (w *walk) anew() {
 	w.ownKeys()
 	w.must("init --config $C --create-topics --start 2025-03-01")
 	w.works("run --config $C --until 2025-03-03 --wait 1m")
-}
-
-// supersede ends a run of this process by a later one.
-func (w *walk) supersede(over *begun) {
-	w.Helper()
-	w.must("run --config $C --until 2025-03-01 --wait 1m")
-	<-over.over
 }

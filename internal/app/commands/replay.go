@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,14 +30,15 @@ type replayFlags struct {
 	header               bool
 	columns              []string
 	userField, timeField string
-	timeUnit             timeUnit
+	noUser               string
+	times                timeFlags
 	avro                 avroFlags
 	rate                 float64
 	acceptLate           bool
 }
 
 func (a *app) replay() *cobra.Command {
-	f := &replayFlags{timeUnit: "rfc3339"}
+	f := &replayFlags{}
 	cmd := &cobra.Command{
 		Use:   "replay",
 		Short: "Write a file to an events topic",
@@ -50,8 +52,8 @@ replay does not sort. With time.trust: producer, a record with a later time make
 records that follow it in its partition late, unless time.lateness covers them: sort the
 file first.
 
-With --config, replay takes the brokers, the topic and the fields from a deployment's
-configuration.
+Unless flags name them, replay takes the brokers, the topic and the fields from a
+deployment's configuration: --config, $TOLLGATE_CONFIG or tollgate.yaml.
 
 ` + avroHelp + `
 On a topic with append times (message.timestamp.type=LogAppendTime) the broker
@@ -66,18 +68,19 @@ such a topic unless you give --accept-late.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.config, "config", "", "configuration file to take brokers, topic and fields from")
+	flags.StringVar(&f.config, "config", "", "configuration file to take brokers, topic and fields from (default without flags for these: $TOLLGATE_CONFIG, else "+usualConfig+")")
 	f.kafka.register(flags)
 	flags.StringVar(&f.topic, "topic", "", "the topic to write to; it must exist")
-	flags.StringVar(&f.input, "input", "", "file with the events")
+	flags.StringVar(&f.input, "input", "", "file with the events, also one that is compressed with gzip or zstd; - reads the standard input")
 	flags.StringVar(&f.inputFormat, "input-format", "", anyFormat()+" (default: by the name of the file)")
 	flags.BoolVar(&f.header, "header", false, "the first record of a "+rowFormats(" or ")+" file names the columns and is not written")
 	flags.StringSliceVar(&f.columns, "columns", nil, "names of the columns where there is no header: a,b,c")
 	flags.StringVar(&f.userField, "user-field", "", "column with the user's id, or path of a field: user.id")
+	noUserFlag(flags, &f.noUser)
 	flags.StringVar(&f.timeField, "time-field", "", "column or path of the time of the event")
-	flags.Var(&f.timeUnit, "time-unit", "how times are written: seconds, milliseconds or microseconds since 1970, or RFC 3339 (default for "+schemaFormats()+": as the schema says)")
+	f.times.register(flags)
 	f.avro.register(flags)
-	flags.Float64Var(&f.rate, "rate", 0, "write at most this many records a second (default: as fast as it goes)")
+	flags.Float64Var(&f.rate, "rate", 0, "write at most this many records a second (default: as fast as possible)")
 	flags.BoolVar(&f.acceptLate, "accept-late", false, "write even to a topic with append times, where old events are late")
 	cmd.MarkFlagRequired("input") //nolint:errcheck // the flag exists
 	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runReplay(cmd.Context(), f, cmd.Flags().Changed) })
@@ -131,6 +134,7 @@ func (to replayTo) close() {
 }
 
 func (a *app) runReplay(ctx context.Context, f *replayFlags, changed func(string) bool) error {
+	f.config = a.orUsual(f.config, changed, ofTopics())
 	if err := f.check(changed); err != nil {
 		return err
 	}
@@ -142,10 +146,7 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags, changed func(string
 	if err := f.checkHeader(to.format); err != nil {
 		return err
 	}
-	if err := a.awaitAnswer(ctx, to.kafka); err != nil {
-		return explain(err)
-	}
-	client, err := pipeline.Dial(ctx, to.kafka, nil)
+	client, err := a.connect(ctx, to.kafka)
 	if err != nil {
 		return explain(err)
 	}
@@ -170,6 +171,7 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Cl
 	from := to.countedFrom(ctx)
 	r, err := replay.Open(ctx, client, replay.Options{
 		Path: f.input, Topic: to.topic, Format: to.format, Header: f.header, Registry: to.registry,
+		SkipNoUser: f.noUser == demo.SkipNoUser, UserSetting: f.userSetting(),
 		PerSecond: f.rate, AcceptLate: f.acceptLate, CountedFrom: from, Skew: to.skew(), Lateness: to.lateness(),
 		OnSchema:   func(id uint32) { progress.Note("the schema of the file has the id %d in the registry", id) },
 		OnProgress: func(percent int64) { progress.Note("%d %% of the file after %s", percent, progress.Elapsed()) },
@@ -181,10 +183,13 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Cl
 	drain, stop := a.drainOnSignal(progress, func() string { return "ending once the records that were read are written" }, a.exit)
 	defer stop()
 	result, err := r.Run(ctx, drain)
+	noteFaults(progress, r.Faults())
+	noteUnnamed(progress, "", r.BrokenWithoutUser())
 	if err != nil {
 		return f.explainFile(err, to.format)
 	}
-	tellReplayed(progress, f.input, to.topic, from, result)
+	noteUnnamed(progress, cmp.Or(f.noUser, to.format.NoUser), uint64(result.Unnamed))
+	tellReplayed(progress, eventfile.Name(f.input), to.topic, from, result)
 	return nil
 }
 
@@ -232,9 +237,22 @@ func share(some, all int64) string {
 	return "some"
 }
 
+// userSetting is where the field with the user is set.
+func (f *replayFlags) userSetting() string {
+	if f.config != "" {
+		return "events.fields.user in " + f.config
+	}
+	return "--user-field"
+}
+
+// ofTopics returns the flags that say what a configuration says.
+func ofTopics() []string {
+	return slices.Concat(flagNames(new(kafkaFlags).register), []string{"topic", "columns", "user-field", "time-field"}, flagNames(new(timeFlags).register), flagNames(new(avroFlags).register))
+}
+
 func (f *replayFlags) check(changed func(string) bool) error {
 	if f.config != "" {
-		own := slices.Concat(kafkaFlagNames(), []string{"topic", "columns", "user-field", "time-field", "time-unit"}, avroFlagNames())
+		own := ofTopics()
 		if i := slices.IndexFunc(own, changed); i >= 0 {
 			return usage(fmt.Errorf("leave out --%s: the file of --config sets it already", own[i]))
 		}
@@ -259,7 +277,7 @@ func (f *replayFlags) check(changed func(string) bool) error {
 	return f.checkFiles()
 }
 
-// checkFiles looks at the files of all flags, before anything is connected to.
+// checkFiles checks the files of all flags before it connects to anything.
 func (f *replayFlags) checkFiles() error {
 	return readableAll([][2]string{
 		{"input", f.input}, {"schema", f.avro.schema}, {"tls-ca", f.kafka.ca}, {"tls-cert", f.kafka.cert}, {"tls-key", f.kafka.key},
@@ -306,6 +324,9 @@ func (a *app) targetOfFile(f *replayFlags) (to replayTo, explain func(error) err
 	if err == nil && given.Name != to.format.Format && (f.inputFormat != "" || given.Schemas()) {
 		return to, nil, usage(fmt.Errorf("--input-format is %s, but events.format in the configuration is %s", given.Name, to.format.Format))
 	}
+	if f.noUser == event.NoUserEach && to.format.NoUser != f.noUser {
+		return to, nil, usage(fmt.Errorf("--no-user each needs events.no_user: each in %s: a run would take such records for broken ones", f.config))
+	}
 	if to.registry, err = registryOf(cfg.Events.Registry); err != nil {
 		return to, nil, contents(fmt.Errorf("events.registry: %w", err))
 	}
@@ -322,7 +343,14 @@ func (a *app) targetOfFlags(f *replayFlags, changed func(string) bool) (to repla
 	}
 	to.topic = f.topic
 	to.format = event.Format{
-		Format: format.Name, Columns: f.columns, User: f.userField, Time: f.timeField, TimeUnit: string(f.timeUnit),
+		Format: format.Name, Columns: f.columns, User: f.userField, Time: f.timeField,
+	}
+	if err := f.times.check(format, changed); err != nil {
+		return to, usage(err)
+	}
+	f.times.of(&to.format)
+	if f.noUser == event.NoUserEach {
+		to.format.NoUser = f.noUser
 	}
 	switch named := f.header || len(f.columns) > 0; {
 	case format.Tabular() && !named:
@@ -331,13 +359,11 @@ func (a *app) targetOfFlags(f *replayFlags, changed func(string) bool) (to repla
 		return to, usage(fmt.Errorf("--header and --columns are for %s", rowFormats(" and ")))
 	}
 	if !format.Schemas() {
-		if i := slices.IndexFunc(avroFlagNames(), changed); i >= 0 {
-			return to, usage(fmt.Errorf("--%s is for %s, the input is %s", avroFlagNames()[i], schemaFormats(), format.Name))
+		of := flagNames(new(avroFlags).register)
+		if i := slices.IndexFunc(of, changed); i >= 0 {
+			return to, usage(fmt.Errorf("--%s is for %s, the input is %s", of[i], schemaFormats(), format.Name))
 		}
 		return to, nil
-	}
-	if !changed("time-unit") {
-		to.format.TimeUnit = "" // the unit of the logical type
 	}
 	return to, f.avro.target(&to, a.getenv)
 }

@@ -37,11 +37,6 @@ func (f *avroFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.caCrt, "registry-ca", "", "PEM file of the authority that signed the registry's certificate")
 }
 
-// avroFlagNames returns the names of the flags that register adds.
-func avroFlagNames() []string {
-	return []string{"schema", "registry", "registry-user", "registry-password-env", "registry-password-file", "registry-ca"}
-}
-
 // target sets in to how records are to be written.
 func (f *avroFlags) target(to *replayTo, getenv func(string) string) error {
 	switch {

@@ -17,6 +17,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -45,8 +46,8 @@ func (a *app) runCommand() *cobra.Command {
 		Use:   "run",
 		Short: "Read events from Kafka, publish counts, and print them as they are published",
 		Long: `Run a deployment that "tollgate init" has begun: read its events topic, publish to its
-counts topic, and print every value that this run publishes. The run goes on until you
-stop it, and continues where it was when you start it again. SIGINT or SIGTERM drains
+counts topic, and print every value that this run publishes. You can stop it at any
+time; when you start it again, it continues where it was. SIGINT or SIGTERM drains
 it: it finishes the open turn (the time between two ends of windows) and ends. A
 second signal ends it at once, which is as safe as any crash. If no broker answers,
 the first signal ends the run within ten seconds with exit code 1; the next run
@@ -131,15 +132,11 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 	if err := d.spared(namedFile{"--report", f.report}, namedFile{"--trusted-report", f.trustedReport}); err != nil {
 		return err
 	}
-	if err := a.doubts(d, f.strict, true); err != nil {
+	if err := a.warnAbout(d, f.strict, true); err != nil {
 		return err
 	}
-	var trusted *report
-	if f.trustedReport != "" {
-		if trusted, err = openReport(f.trustedReport); err != nil {
-			return err
-		}
-		defer trusted.discard()
+	if err := checkTrusted(f.trustedReport); err != nil {
+		return err
 	}
 	page, err := openPageFor(f, d)
 	if err != nil {
@@ -156,15 +153,15 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 	losses := losses{d: d.Deployment, wanted: f.ends()}
 	result, signalled, err := a.publish(ctx, f, d, newRunOutput(a, f.format, f.top, d.Deployment, progress, page), losses.begin, watched.set)
 	var tallies pipeline.Tallies
-	if err == nil && (trusted != nil || losses.wanted) {
+	if err == nil && (f.trustedReport != "" || losses.wanted) {
 		tallies, err = pipeline.TrustedReport(ctx, d.Deployment)
 		switch {
-		case err != nil && trusted == nil && !f.strict: // what was asked for is done
+		case err != nil && f.trustedReport == "" && !f.strict: // what was asked for is done
 			losses.wanted = false
 			progress.Note("%v", lossesUnknown(err))
 			err = nil
-		case err == nil && trusted != nil:
-			err = trusted.write(tallies)
+		case err == nil:
+			err = saveTrusted(f.trustedReport, tallies)
 		}
 	}
 	progress.Done(summary(f, result, signalled, err))
@@ -215,7 +212,8 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutpu
 	signal.Ignore(syscall.SIGPIPE)
 	defer signal.Reset(syscall.SIGPIPE)
 	log := a.logger(out.progress, slog.LevelWarn)
-	if err := awaitBroker(ctx, f, d, log, signalled); err != nil {
+	client, err := awaitBroker(ctx, f, d, log, signalled)
+	if err != nil {
 		return result, false, err
 	}
 	begun.Store(true)
@@ -243,7 +241,7 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutpu
 		}
 	}()
 	result, err = pipeline.Run(ctx, d.Deployment, pipeline.RunOptions{
-		Workers: workers, Readers: cmp.Or(f.readers, f.parallelism), Logger: log,
+		Client: client, Workers: workers, Readers: cmp.Or(f.readers, f.parallelism), Logger: log,
 		Until: f.until.at, UntilEnd: f.untilEnd, Drain: drain, OnSettled: out.settle, Strict: f.strict,
 		OnStart: func(from pipeline.Position) {
 			begin(ctx)
@@ -313,14 +311,14 @@ func were(n int) string {
 	if n == 1 {
 		return "1 value was"
 	}
-	return values(n) + " were"
+	return terminal.Count(n, "value") + " were"
 }
 
 // defaultWaitForBroker is what brokers need for a restart on a healthy machine.
 const defaultWaitForBroker = 30 * time.Second
 
-// awaitBroker waits for a broker that is not there yet, or for a signal.
-func awaitBroker(ctx context.Context, f *runFlags, d *loaded, log *slog.Logger, signalled <-chan struct{}) error {
+// awaitBroker connects to a broker; it waits for one that is not there yet, or for a signal.
+func awaitBroker(ctx context.Context, f *runFlags, d *loaded, log *slog.Logger, signalled <-chan struct{}) (*kafkalog.Client, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	go func() {

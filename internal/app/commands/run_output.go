@@ -12,13 +12,15 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 // runOutput prints the turns that this run settles. Two sides meet in it: settlements
 // are noted as they happen, and the printing follows the counts topic, as quickly as
-// stdout takes what is printed. The topic is the queue between them: no lock is held
+// stdout accepts what is printed. The topic is the queue between them: no lock is held
 // while stdout is written to, and only the printing ever waits. Safe for
 // concurrent use; print is for one goroutine.
 type runOutput struct {
@@ -28,6 +30,7 @@ type runOutput struct {
 	topic    string // counts
 	turns    string // the topic of the ends of turns
 	certain  bool   // some keys are public: every window has a result
+	clock    *wallclock.Clock
 	table    bytes.Buffer
 	tables   map[string]*terminal.Table // by metric; they write to table
 	shown    string                     // metric of the last line of the table
@@ -55,7 +58,7 @@ type runOutput struct {
 func newRunOutput(a *app, f cli.Format, top int, d *pipeline.Deployment, progress *terminal.Progress, page *page) *runOutput {
 	now := time.Now()
 	o := &runOutput{
-		a: a, format: f, progress: progress, page: page, topic: d.Config.Outputs.Counts, turns: d.Config.Outputs.Turns, tables: map[string]*terminal.Table{},
+		a: a, format: f, progress: progress, page: page, topic: d.Config.Outputs.Counts, turns: d.Config.Outputs.Turns, clock: wallclock.Of(d.Config.Time.WindowZone), tables: map[string]*terminal.Table{},
 		failed: make(chan struct{}), changed: make(chan struct{}), moved: now, warned: now,
 	}
 	_, width := terminal.Terminal(a.stdout)
@@ -68,6 +71,7 @@ func newRunOutput(a *app, f cli.Format, top int, d *pipeline.Deployment, progres
 		o.certain = o.certain || m.Spec.KeyMode == schemas.KeysPublic
 		o.tables[m.Spec.Name] = terminal.NewTable(&o.table, terminal.TableOptions{
 			Width: min(width, 120), Window: size, Confidence: m.Spec.Confidence, Target: m.Spec.HasTarget(), Keys: keys, Top: top,
+			Fine: metrickind.Of(m.Spec.Kind).Pair != nil, Zone: d.Config.Time.WindowZone,
 		})
 	}
 	return o
@@ -82,7 +86,7 @@ func (o *runOutput) update(fn func()) {
 	o.changed = make(chan struct{})
 }
 
-// settle takes one settlement. It never waits for the printing.
+// settle records a settlement. It never waits for the printing.
 func (o *runOutput) settle(s pipeline.Settlement) {
 	now := time.Now()
 	stuck, begun := 0, uint64(0)
@@ -102,19 +106,12 @@ func (o *runOutput) settle(s pipeline.Settlement) {
 	})
 	o.progress.Settled(int(s.Turn-begun+1), s.Keys)
 	if stuck > 0 {
-		o.progress.Mention("nothing was printed for %v: check that something reads stdout. Not printed yet: %s, which topic %s has; the run goes on", stuckEvery, values(stuck), o.topic)
+		o.progress.Mention("nothing was printed for %v: check that something reads stdout. Not printed yet: %s, which topic %s has; the run goes on", stuckEvery, terminal.Count(stuck, "value"), o.topic)
 	}
 }
 
-// stuckEvery is how long stdout may take nothing until that is said, and said again.
+// stuckEvery is how long stdout may accept nothing before a warning, and between two warnings.
 const stuckEvery = 30 * time.Second
-
-func values(n int) string {
-	if n == 1 {
-		return "1 value"
-	}
-	return terminal.Number(float64(n), 0) + " values"
-}
 
 // print prints a turn, or a span, once this run has settled it. What earlier runs have
 // settled is not printed, and nothing is printed twice: following that began anew hands out all
@@ -263,6 +260,7 @@ func (o *runOutput) text(releases []schemas.Release) ([]byte, error) {
 		}
 		rows := make([]terminal.Row, end)
 		for i, r := range releases[:end] {
+			r.WindowStart, r.WindowEnd = o.clock.Begins(r.WindowStart), o.clock.Begins(r.WindowEnd) // people see local days
 			rows[i] = row(r)
 		}
 		releases = releases[end:]
@@ -284,7 +282,7 @@ func (o *runOutput) text(releases []schemas.Release) ([]byte, error) {
 }
 
 // wait returns true when every settled turn is printed or printing has failed, and false
-// when stdout takes nothing for followLimit. Once hurry is closed it waits for hurryLimit
+// when stdout accepts nothing for followLimit. Once hurry is closed it waits for hurryLimit
 // only, and for followLimit altogether.
 func (o *runOutput) wait(hurry <-chan struct{}) bool {
 	limit := followLimit
@@ -318,9 +316,9 @@ func (o *runOutput) wait(hurry <-chan struct{}) bool {
 func never() <-chan time.Time { return nil }
 
 const (
-	// followLimit is how long stdout may take nothing when the run has ended.
+	// followLimit is how long stdout may accept nothing when the run has ended.
 	followLimit = 30 * time.Second
-	// hurryLimit is the same where the run was told to end, or failed.
+	// hurryLimit is the same if a signal ended the run, or if it failed.
 	hurryLimit = 3 * time.Second
 )
 
@@ -331,7 +329,7 @@ func (o *runOutput) unprinted() int {
 	return o.published - o.printed
 }
 
-// errUnprinted says that stdout took nothing, or took values so late that the topic had
+// errUnprinted: stdout accepted nothing, or accepted values so late that the topic had
 // dropped them.
 var errUnprinted = errors.New("printing the published values: stdout did not take all of them in time. The counts topic has all of them")
 

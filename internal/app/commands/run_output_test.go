@@ -110,6 +110,26 @@ func TestRunPrintsTheTurnsOfASpanTogether(t *testing.T) {
 	}
 }
 
+// With time.window_zone, people read local days; programs get the moments.
+func TestRunPrintsTheDaysOfItsZone(t *testing.T) {
+	t.Parallel()
+	a := &app{stdout: &bytes.Buffer{}, getenv: func(string) string { return "" }}
+	zoned := strings.ReplaceAll(planned, "1h", "24h") + "time: {window_zone: America/New_York}\n"
+	d, err := a.load(write(t, "tollgate.yaml", zoned), config.Options{MissingKeys: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := released(1, "private", "a")
+	r.WindowStart = time.Date(2025, 11, 2, 4, 0, 0, 0, time.UTC).UnixMilli()
+	r.WindowEnd = r.WindowStart + 25*time.Hour.Milliseconds()
+	for format, want := range map[cli.Format]string{cli.Table: "\n2025-11-02 ", cli.JSON: "2025-11-02T04:00:00Z"} {
+		text, err := newRunOutput(a, format, 0, d.Deployment, nil, nil).text([]schemas.Release{r})
+		if err != nil || !strings.Contains(string(text), want) || format == cli.Table && !strings.Contains(string(text), "window (America/New_York)") {
+			t.Errorf("%s: %v\n%s", want, err, text)
+		}
+	}
+}
+
 func TestTablesOfSeveralMetricsAreNamed(t *testing.T) {
 	t.Parallel()
 	o, out := newOutput(t, cli.Table)

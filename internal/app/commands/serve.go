@@ -31,8 +31,8 @@ func (a *app) serve() *cobra.Command {
 		Short: "Show released values to the public: a live page and a JSON API",
 		Long: `Serve the published values of a deployment over HTTP, in a process of its own. The
 page has charts and tables, and shows new values as they are published. The JSON API
-has /v1/releases and /v1/metrics; /openapi.yaml describes it. For operators there are
-/-/healthy, /-/ready and /metrics.
+has /v1/releases, /v1/shares and /v1/metrics; /openapi.yaml describes it. For operators
+there are /-/healthy, /-/ready and /metrics.
 
 serve reads only the counts topic and the topic with the ends of turns, so its Kafka
 user needs to read only these two. It needs no keys: it reads neither key files nor

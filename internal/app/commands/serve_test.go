@@ -49,7 +49,7 @@ func TestServeShowsWhatARunPublishes(t *testing.T) {
 		}
 		return answer.StatusCode, string(body)
 	}
-	if _, page := get("/"); !strings.Contains(page, "<h1>Visits &lt;of our shop&gt;</h1>") || !strings.Contains(page, "Nothing was released.") {
+	if _, page := get("/"); !strings.Contains(page, "<h1>Visits &lt;of our shop&gt;</h1>") || !strings.Contains(page, "No value is published yet.") {
 		t.Error("the page before anything was published")
 	}
 	stdout, _ := mustRun(t, "run", "--config", cfg, "--until", "2025-03-05", "--wait", "1m", "--format", "json")

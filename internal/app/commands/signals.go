@@ -8,7 +8,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 )
 
-// finishingTurn says what a run does after it was told to end.
+// finishingTurn says what a run does after the first signal.
 const finishingTurn = "ending once the turn that is being released is finished"
 
 // drainOnSignal closes drain at the first SIGINT or SIGTERM, saying what is done

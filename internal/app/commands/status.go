@@ -2,7 +2,6 @@ package commands
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -27,15 +26,16 @@ func (a *app) status() *cobra.Command {
 		Short: "Show how far a deployment is, and whether it has stopped itself",
 		Long: `Show how far a deployment is: up to when counts are published, since when the next
 ones are due, which run is in force, and whether the deployment has stopped itself.
+If at least ten of the last records are dead letters, it says coarsely how many.
 status reads only the control topic; it needs no key and changes nothing. The control
-topic does not show whether a process is alive, but a live run moves the published
-time on.
+topic shows when a run has ended, but not whether a process is alive; while a run is
+alive, the published time advances.
 
 status exits with 1 if the deployment has stopped itself, and with --max-lag also if
 the next counts have been due for longer than that. Counts are due when the clock
 closes the next window. With trust: producer, events may be older than the clock: then
-the next counts are due no sooner than one turn after the last ones. How far reading
-is behind is another question: see tollgate_lag_seconds of a run.`,
+the next counts are due no sooner than one turn after the last ones. To see how far
+reading lags, use the metric tollgate_lag_seconds of the run.`,
 		Example: `  tollgate status --config tollgate.yaml
   tollgate status --config tollgate.yaml --max-lag 5m --format json`,
 		Args: noArguments("--config"),
@@ -67,22 +67,12 @@ func (a *app) runStatus(ctx context.Context, path string, maxLag time.Duration, 
 	if err != nil {
 		return d.explained(err)
 	}
-	var b strings.Builder
-	if f == cli.JSON {
-		encoder := json.NewEncoder(&b)
-		encoder.SetEscapeHTML(false)
-		err = encoder.Encode(struct {
-			*pipeline.Status
-			Lag float64 `json:"lag_seconds"`
-		}{s, s.Lag.Seconds()})
-		if err != nil {
-			return fmt.Errorf("encoding the status: %w", err)
-		}
-	} else {
-		writeStatus(&b, s, now)
-	}
-	if _, err := a.stdout.Write([]byte(b.String())); err != nil {
-		return fmt.Errorf("writing output: %w", err)
+	withLag := struct {
+		*pipeline.Status
+		Lag float64 `json:"lag_seconds"`
+	}{s, s.Lag.Seconds()}
+	if err := a.printAs(f, withLag, func(b *strings.Builder) { writeStatus(b, s, d.Config.Outputs.DeadLetter, now) }); err != nil {
+		return err
 	}
 	if maxLag > 0 && s.Lag > maxLag {
 		err = fmt.Errorf("the next counts have been due since %s, longer than --max-lag %s: check that a run is alive, and what it says it waits for", moment(s.Due, now), config.Duration(maxLag))
@@ -91,7 +81,7 @@ func (a *app) runStatus(ctx context.Context, path string, maxLag time.Duration, 
 }
 
 // writeStatus writes a status for people.
-func writeStatus(b *strings.Builder, s *pipeline.Status, now time.Time) {
+func writeStatus(b *strings.Builder, s *pipeline.Status, deadLetters string, now time.Time) {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(b, "%-11s %s\n", name, fmt.Sprintf(format, args...))
 	}
@@ -111,12 +101,21 @@ func writeStatus(b *strings.Builder, s *pipeline.Status, now time.Time) {
 	switch {
 	case s.Stop != nil:
 		line("STOPPED", "at turn %s, at %s: %s", terminal.Number(float64(s.Stop.Turn), 0), moment(s.Stop.At, now), terminal.Key(s.Stop.Reason, 2000))
+	case s.Closed > s.Settled && s.Ended:
+		line("next", "closed up to turn %s: the last run has ended, and the next one will release these turns", terminal.Number(float64(s.Closed), 0))
 	case s.Closed > s.Settled:
 		line("next", "closed up to turn %s: a run is releasing these turns, or the next run will release them", terminal.Number(float64(s.Closed), 0))
+	case s.Lag > 0 && s.Ended:
+		line("next", "due since %s, %s ago: the last run has ended", moment(s.Due, now), ago(s.Lag))
 	case s.Lag > 0:
 		line("next", "due since %s, %s ago: no run is working, or a run is waiting", moment(s.Due, now), ago(s.Lag))
+	case s.Ended:
+		line("next", "by %s, if a run has begun by then: the last one has ended", moment(s.Due, now))
 	default:
 		line("next", "by %s", moment(s.Due, now))
+	}
+	if share := deadShare(s.DeadLetters); share != "" {
+		line("broken", "%s of the records of the last %s: topic %s has them, with the reason in the header tollgate-class", share, terminal.Count(s.DeadLetterTurns, "turn"), deadLetters)
 	}
 	line("format", "control log %d (tollgate version says what this binary writes and reads)", s.ControlFormat)
 	if s.BeganOnCluster != "" {
@@ -126,8 +125,17 @@ func writeStatus(b *strings.Builder, s *pipeline.Status, now time.Time) {
 		line("run", "none has begun yet: start one with tollgate run")
 		return
 	}
-	line("run", "%d, epoch %d (both grow with every start)", s.Run, s.Epoch)
+	ended := ""
+	if s.Ended {
+		ended = "; it has ended"
+	}
+	line("run", "%d, epoch %d (both grow with every start)%s", s.Run, s.Epoch, ended)
 }
 
 // ago writes how long something was ago.
 func ago(d time.Duration) string { return config.Duration(max(0, d).Round(time.Second)) }
+
+// deadShare says coarsely how many records are dead letters; "" for none that is spoken of.
+func deadShare(level pipeline.DeadLetterLevel) string {
+	return map[pipeline.DeadLetterLevel]string{"few": "a few, fewer than one in a hundred,", "some": "some, at least one in a hundred,", "most": "more than half"}[level]
+}

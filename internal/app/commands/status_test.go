@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline"
@@ -58,8 +59,15 @@ func TestStatusIsWhatControlSays(t *testing.T) {
 		t.Errorf("%s%s", stdout, stderr)
 	}
 	stdout, _ = mustRun(t, "status", "--config", cfg)
+	if strings.Contains(stdout, "broken") || s.DeadLetters != "none" || s.DeadLetterTurns == 0 { // two dead letters: fewer than ten
+		t.Errorf("%s, %+v", stdout, s)
+	}
 	if !strings.Contains(stdout, "published   up to 2025-03-0") || strings.Contains(stdout, "person-") || strings.Contains(stdout, "north") {
 		t.Errorf("%s", stdout)
+	}
+	// Nothing is promised of a run that has ended.
+	if !s.Ended || !strings.Contains(stdout, "the last one has ended\n") && !strings.Contains(stdout, "the last run has ended, and the next one will release these turns\n") || !strings.HasSuffix(stdout, "; it has ended\n") {
+		t.Errorf("ended: %v, %s", s.Ended, stdout)
 	}
 	// The events are of long ago, and their counts came just now.
 	if code, stdout, stderr := run(t, "status", "--config", cfg, "--max-lag", "1h"); code != exitOK || strings.Contains(stdout, "due since") {
@@ -86,6 +94,36 @@ func TestStatusIsWhatControlSays(t *testing.T) {
 	code, stdout, stderr := run(t, "status", "--config", cfg)
 	if code != exitError || !strings.Contains(stdout, "STOPPED     at turn") || !strings.Contains(stdout, "ledger and control differ") || !strings.Contains(stderr, "then run tollgate recover") {
 		t.Errorf("exit %d, %s%s", code, stdout, stderr)
+	}
+}
+
+// Of a run that has ended it is not said that it may be at work.
+func TestStatusSaysThatTheLastRunHasEnded(t *testing.T) {
+	t.Parallel()
+	for _, s := range []pipeline.Status{{Settled: 3, Closed: 4}, {Settled: 3, Closed: 3, Lag: time.Hour}, {Settled: 3, Closed: 3}} {
+		for _, s.Ended = range []bool{false, true} {
+			var b strings.Builder
+			writeStatus(&b, &s, "letters", time.Now())
+			text := b.String()
+			if said := strings.Count(text, "has ended"); said != map[bool]int{false: 0, true: 2}[s.Ended] || s.Ended && (strings.Contains(text, "a run is") || strings.Contains(text, "no run is working")) {
+				t.Errorf("%+v: %s", s, text)
+			}
+		}
+	}
+}
+
+// Dead letters are said coarsely, from ten on.
+func TestStatusSaysCoarselyHowManyRecordsAreDeadLetters(t *testing.T) {
+	t.Parallel()
+	for level, want := range map[pipeline.DeadLetterLevel]string{
+		"none": "", "few": "broken      a few, fewer than one in a hundred, of the records of the last 8 turns: topic letters has them",
+		"some": "broken      some, at least one in a hundred, of the records", "most": "broken      more than half of the records",
+	} {
+		var b strings.Builder
+		writeStatus(&b, &pipeline.Status{DeadLetters: level, DeadLetterTurns: 8}, "letters", time.Now())
+		if got := b.String(); !strings.Contains(got, want) || (want == "") == strings.Contains(got, "broken") {
+			t.Errorf("%s: %s", level, got)
+		}
 	}
 }
 

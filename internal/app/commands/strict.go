@@ -11,12 +11,12 @@ import (
 // strictLosses is what --strict of run refuses beside what strictFlag says.
 const strictLosses = "; with --until or --until-end also if more than half of the records were lost before counting (exit code 4)"
 
-// strictFlag adds --strict to a command that looks at the topics.
+// strictFlag adds --strict to a command that checks the topics.
 func strictFlag(cmd *cobra.Command, to *bool) {
 	cmd.Flags().BoolVar(to, "strict", false, "fail (exit code 3) where this command only warns otherwise: topics that lose records if one broker is lost, secrets that others can read, settings with which nothing can be released")
 }
 
-// checking looks at topics and says on stderr what could be better about them.
+// checking returns the options of a check of the topics, which logs weaknesses on stderr.
 func (a *app) checking(strict bool) pipeline.CheckOptions {
 	return pipeline.CheckOptions{Logger: a.logger(a.stderr, slog.LevelWarn), Strict: strict}
 }

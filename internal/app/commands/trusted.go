@@ -4,18 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"regexp"
 
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/outfile"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
-
-// report is the file of --trusted-report. It is opened before anything runs: a path that
-// cannot be written is refused at once.
-type report struct {
-	path string
-	file *outfile.File
-}
 
 // apart refuses one file for both reports: the exact tallies would replace the page that is
 // made for publication.
@@ -41,40 +37,33 @@ func spared(outputs []namedFile, inputs ...namedFile) error {
 	return nil
 }
 
-// openReport refuses a path that cannot be written, also a file that is there and
-// protected. The file is readable by its owner only: its contents are not for publication.
-func openReport(path string) (*report, error) {
-	fail := func(err error) (*report, error) {
-		return nil, fmt.Errorf("opening --trusted-report: %w", err)
-	}
+// tallies are the kind of file that a trusted report is.
+type tallies struct{}
+
+var talliesHead = regexp.MustCompile(`^\{\s*"read":\s*\d+,\s*"dead_lettered":`)
+
+func (tallies) String() string         { return "a trusted report of tollgate" }
+func (tallies) Wrote(head []byte) bool { return talliesHead.Match(head) }
+
+// checkTrusted refuses a path of --trusted-report that cannot be written, also a file that is there
+// and protected, before anything runs.
+func checkTrusted(path string) error {
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 		file, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
-			return fail(err)
+			return fmt.Errorf("opening --trusted-report: %w", err)
 		}
 		file.Close()
 	}
-	file, err := outfile.Create(path, 0o600)
-	if err != nil {
-		return fail(err)
-	}
-	return &report{path: path, file: file}, nil
+	return cli.CheckOutput("--trusted-report", path, 0o600, tallies{})
 }
 
-func (r *report) write(t pipeline.Tallies) error {
-	encoder := json.NewEncoder(r.file)
-	encoder.SetIndent("", "  ")
-	err := encoder.Encode(t)
-	if err == nil {
-		err = r.file.Commit()
-	}
-	if err != nil {
-		return fmt.Errorf("writing --trusted-report %s: %w", r.path, err)
-	}
-	return nil
-}
-
-// discard removes what was not written to the end.
-func (r *report) discard() {
-	r.file.Discard() //nolint:errcheck // nothing more can be done
+// saveTrusted writes the file of --trusted-report, readable by its owner only: it is not for
+// publication. An empty path is no file.
+func saveTrusted(path string, t pipeline.Tallies) error {
+	return cli.SaveOutput("--trusted-report", path, 0o600, func(w io.Writer) error {
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(t)
+	})
 }

@@ -2,8 +2,10 @@ package commands
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -89,6 +91,50 @@ func TestNoReportReplacesWhatIsRead(t *testing.T) {
 		}
 		if after, _ := os.ReadFile(c.spared); string(after) != string(before) { //nolint:errcheck // it may not be there
 			t.Errorf("%s: %s has become %q", c.args, c.spared, after)
+		}
+	}
+}
+
+// A report replaces an earlier report of its kind, and an empty file, and nothing else.
+func TestNoReportReplacesAFileOfSomebodyElse(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	page, tallies := filepath.Join(dir, "page.html"), filepath.Join(dir, "tallies.json")
+	for range 2 { // the second run replaces what the first one wrote
+		mustRun(t, small("--report", page, "--trusted-report", tallies)...)
+	}
+	plan := filepath.Join(dir, "plan.html")
+	input := write(t, "few.csv", "user,page,when\nu,a,2025-03-01T00:00:00Z\nv,a,2025-03-01T01:00:00Z\n")
+	planning := []string{"plan", "--input", input, "--header", "--user-field", "user", "--key-field", "page", "--time-field", "when", "--window", "1d"}
+	for range 2 {
+		mustRun(t, append(planning, "--report", plan)...)
+	}
+	mustRun(t, small("--report", write(t, "empty.html", ""), "--trusted-report", write(t, "empty.json", ""))...)
+
+	own := write(t, "thesis.html", "<!DOCTYPE html>\n<p>mine</p>\n")
+	config := deploymentFile(t, "127.0.0.1:1")
+	for i, name := range []string{"noise.key", "user-hash.key"} {
+		key := filepath.Join(filepath.Dir(config), "secrets", name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(key), 0o700), os.WriteFile(key, []byte(strings.Repeat(fmt.Sprintf("%02x", i+1), 32)), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tc := range []struct{ args, files []string }{
+		{small("--report"), []string{own, plan, tallies}},
+		{small("--trusted-report"), []string{own, page}},
+		{append(planning, "--report"), []string{own, page}},
+		{[]string{"run", "--config", config, "--wait-for-broker", "0", "--report"}, []string{own, plan}},
+		{[]string{"run", "--config", config, "--wait-for-broker", "0", "--trusted-report"}, []string{own, page}},
+	} {
+		for _, file := range tc.files {
+			before := contentsOf(t, file)
+			code, stdout, stderr := run(t, append(slices.Clone(tc.args), file)...)
+			if code != exitError || stdout != "" || !strings.Contains(stderr, file+" exists and is not a") || !strings.Contains(stderr, "name another file, or remove this one") {
+				t.Errorf("%s %s: exit %d, stderr %q", tc.args, file, code, stderr)
+			}
+			if contentsOf(t, file) != before {
+				t.Errorf("%s: %s has changed", tc.args, file)
+			}
 		}
 	}
 }

@@ -22,7 +22,7 @@ func known(root *cobra.Command, args []string) (*cobra.Command, error) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(args...)
 	// The error of Find, and flags that do not exist, are left to cobra. Its own commands for the
-	// completion of a shell take anything.
+	// completion of a shell accept anything.
 	cmd, rest, err := root.Find(args)
 	if err != nil || !cmd.HasAvailableSubCommands() {
 		return cmd, nil

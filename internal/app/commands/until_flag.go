@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"errors"
 	"time"
 )
 
@@ -22,15 +21,9 @@ func (v *untilValue) Set(text string) error {
 		v.at = time.Now().UTC()
 		return nil
 	}
-	var at timeValue
-	switch err := at.Set(text); {
-	case errors.Is(err, errBefore1970):
-		return err
-	case err != nil:
-		return errors.New("it must be now or a time like 2026-01-01T00:00:00Z")
-	}
+	at, err := parseMoment(text, "now")
 	v.at = at.Time
-	return nil
+	return err
 }
 
 // ends reports whether the run is to end by itself.

@@ -2,7 +2,6 @@ package commands
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -21,19 +20,19 @@ type validateFlags struct {
 	config                 string
 	offline, exact, strict bool
 	acls                   bool
-	role                   roleValue
+	role                   pipeline.AccessRole
 	principal              string
 	format                 cli.Format
 }
 
 func (a *app) validate() *cobra.Command {
-	f := &validateFlags{role: roleValue(pipeline.RoleRun)}
+	f := &validateFlags{role: pipeline.RoleRun}
 	cmd := &cobra.Command{
 		Use:   "validate",
 		Short: "Check a configuration, and show what it promises and how long its budget lasts",
 		Long: `Check a configuration file and show what follows from it: the promise to users and,
 for every metric, which counts are released, how exact they are, and in how many
-windows every user can take part. --exact adds the terms of the theory.
+windows every user can take part. --exact adds the figures of the theory.
 
 validate then checks the topics on the brokers and the deployment on them, as "tollgate
 run" does before it reads. It reports a difference that "tollgate change" can put in
@@ -55,7 +54,7 @@ to users allows.`,
 	flags.BoolVar(&f.offline, "offline", false, "check only the file, not the brokers")
 	flags.BoolVar(&f.exact, "exact", false, "also print exact terms: accountant, privacy loss, parts of δ, deviations of the noise")
 	flags.BoolVar(&f.acls, "acls", false, "check only who may read and write the topics")
-	flags.Var(&f.role, "role", "with --acls: the command that this Kafka user is meant for")
+	flags.Var(cli.OneOf(&f.role, pipeline.RoleRun, pipeline.RoleInit, pipeline.RoleServe), "role", "with --acls: the command that this Kafka user is meant for")
 	flags.StringVar(&f.principal, "principal", "", "with --acls: the principal of this user on the brokers, like User:tollgate (default: by Kafka's rules)")
 	strictFlag(cmd, &f.strict)
 	cli.FormatFlag(cmd, &f.format)
@@ -91,18 +90,20 @@ func (a *app) runValidate(ctx context.Context, f *validateFlags) error {
 	if err := a.printPlan(p, f.exact, f.format); err != nil {
 		return err
 	}
-	if err := a.doubts(d, f.strict, false); err != nil {
+	if err := a.warnAbout(d, f.strict, false); err != nil {
 		return err
 	}
 	if f.offline {
-		return a.doubtBeginning(d, f.strict)
+		return a.warnAboutBeginning(d, f.strict)
 	}
 	return a.validateTopics(ctx, d, f.strict)
 }
 
-// validateTopics looks at the topics as a run does before it reads.
+// validateTopics checks the topics as a run does before it reads.
 func (a *app) validateTopics(ctx context.Context, d *loaded, strict bool) error {
 	var no *refusal
+	look := a.checking(strict)
+	look.Start = true
 	err := a.awaitAnswer(ctx, d.Config.Kafka)
 	if err == nil {
 		no, err = d.refusesInit(ctx)
@@ -111,12 +112,15 @@ func (a *app) validateTopics(ctx context.Context, d *loaded, strict bool) error 
 		return no.beforeInit()
 	}
 	if err == nil {
-		look := a.checking(strict)
-		look.Start = true
 		err = pipeline.CheckTopics(ctx, d.Deployment, look)
 	}
 	switch {
 	case no != nil && errors.Is(err, kafkalog.ErrUnknownTopic):
+		// Of a topic that is missing, the error names an init that is refused.
+		look.Existing, look.Logger = true, nil
+		if err := pipeline.CheckTopics(ctx, d.Deployment, look); err != nil {
+			return fmt.Errorf("%w\n%w", d.explained(err), no.beforeInit())
+		}
 		return no.beforeInit()
 	case no != nil && err == nil:
 		fmt.Fprintln(a.stderr, no.beforeInit())
@@ -133,7 +137,8 @@ func (a *app) validateTopics(ctx context.Context, d *loaded, strict bool) error 
 	return nil
 }
 
-// refusesInit returns why a plain init would begin nothing, where control is empty or missing.
+// refusesInit returns why a plain init would begin nothing, where control is empty or missing. It
+// is an error if the promise does not know of what was spent under its noise key.
 func (d *loaded) refusesInit(ctx context.Context) (*refusal, error) {
 	without, record := d.unrecorded()
 	if err := pipeline.Initialised(ctx, without.Deployment); err != nil {
@@ -143,25 +148,18 @@ func (d *loaded) refusesInit(ctx context.Context) (*refusal, error) {
 	if err != nil {
 		return nil, err
 	}
-	return mayBegin(&initFlags{}, without, record, cluster)
+	no, err := mayBegin(&initFlags{}, without, record, cluster)
+	if no == nil && err == nil {
+		err = coversSpent(d)
+	}
+	return no, err
 }
 
 func (a *app) printPlan(p *plan.Plan, exact bool, f cli.Format) error {
-	var b strings.Builder
-	if f == cli.JSON {
-		encoder := json.NewEncoder(&b)
-		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(p); err != nil {
-			return fmt.Errorf("encoding the plan: %w", err)
-		}
-	} else {
-		writePromise(&b, p, exact)
-		writeMetrics(&b, p, exact)
-		writeCounts(&b, p)
-		writeLimits(&b, p)
-	}
-	if _, err := a.stdout.Write([]byte(b.String())); err != nil {
-		return fmt.Errorf("writing output: %w", err)
-	}
-	return nil
+	return a.printAs(f, p, func(b *strings.Builder) {
+		writePromise(b, p, exact)
+		writeMetrics(b, p, exact)
+		writeCounts(b, p)
+		writeLimits(b, p)
+	})
 }

@@ -2,31 +2,14 @@ package commands
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
 
-	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
-
-// roleValue is the value of --role.
-type roleValue pipeline.AccessRole
-
-func (r *roleValue) String() string { return string(*r) }
-func (r *roleValue) Type() string   { return "run|init|serve" }
-
-func (r *roleValue) Set(text string) error {
-	switch v := pipeline.AccessRole(text); v {
-	case pipeline.RoleRun, pipeline.RoleInit, pipeline.RoleServe:
-		*r = roleValue(v)
-		return nil
-	}
-	return errors.New("it must be run, init or serve")
-}
 
 // validateAccess says who may read and write the topics. What the user lacks is an error, what is
 // too much a warning.
@@ -34,20 +17,12 @@ func (a *app) validateAccess(ctx context.Context, d *loaded, f *validateFlags) e
 	if err := a.awaitAnswer(ctx, d.Config.Kafka); err != nil {
 		return d.explained(err)
 	}
-	report, err := pipeline.CheckAccess(ctx, d.Deployment, pipeline.AccessRole(f.role), f.principal)
+	report, err := pipeline.CheckAccess(ctx, d.Deployment, f.role, f.principal)
 	if err != nil {
 		return d.explained(err)
 	}
-	var b strings.Builder
-	if f.format == cli.JSON {
-		if err := json.NewEncoder(&b).Encode(report); err != nil {
-			return fmt.Errorf("encoding who may do what: %w", err)
-		}
-	} else {
-		writeAccess(&b, report)
-	}
-	if _, err := a.stdout.Write([]byte(b.String())); err != nil {
-		return fmt.Errorf("writing output: %w", err)
+	if err := a.printAs(f.format, report, func(b *strings.Builder) { writeAccess(b, report) }); err != nil {
+		return err
 	}
 	var missing []error
 	for _, one := range report.Missing {
@@ -58,10 +33,10 @@ func (a *app) validateAccess(ctx context.Context, d *loaded, f *validateFlags) e
 		excess = append(excess, errors.New(one))
 	}
 	err = errors.Join(missing...)
-	if doubt := a.doubt(excess, f.strict); doubt != nil && err == nil {
-		return doubt
-	} else if doubt != nil {
-		return fmt.Errorf("%w\n%w", err, doubt)
+	if refused := a.warn(excess, f.strict); refused != nil && err == nil {
+		return refused
+	} else if refused != nil {
+		return fmt.Errorf("%w\n%w", err, refused)
 	}
 	return err
 }

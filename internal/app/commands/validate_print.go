@@ -22,7 +22,7 @@ func writePromise(b *strings.Builder, p *plan.Plan, exact bool) {
 	if p.Period != "" {
 		what = "all of their events in one period of " + p.Period
 	}
-	line("privacy", "what is released %s and", deployment.Meaning(p.Epsilon, p.Delta))
+	line("privacy", "released counts %s and", deployment.Meaning(p.Epsilon, p.Delta))
 	line("", "%s: (%s, %s)-differential privacy", what, number(p.Epsilon), number(p.Delta))
 	if p.Trust == pipeline.TrustProducer {
 		line("", "if the times in the records are right (producer-time promise)")
@@ -82,7 +82,7 @@ func writeMetrics(b *strings.Builder, p *plan.Plan, exact bool) {
 		}
 		windows := "no window"
 		if m.Windows > 0 {
-			windows = fmt.Sprintf("%s (%s)", counted(m.Windows, "window"), m.Lasts)
+			windows = fmt.Sprintf("%s (%s)", terminal.Count(m.Windows, "window"), m.Lasts)
 		}
 		if m.Alone && m.Windows > 0 {
 			windows = "up to " + windows
@@ -96,26 +96,12 @@ func writeMetrics(b *strings.Builder, p *plan.Plan, exact bool) {
 	w.Flush() //nolint:errcheck // a strings.Builder takes everything
 }
 
-// counted writes how many there are of something.
-func counted(n uint64, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return terminal.Number(float64(n), 0) + " " + what
-}
-
 func targetOf(m *plan.Metric) string {
-	var parts []string
-	if m.Relative > 0 {
-		parts = append(parts, "± "+number(m.Relative*100)+" %")
-	}
-	if m.Absolute > 0 {
-		parts = append(parts, "± "+number(m.Absolute))
-	}
-	if len(parts) == 0 {
+	target := terminal.Target(m.Relative, m.Absolute, number)
+	if target == "" {
 		return "as exact as the budget allows"
 	}
-	return strings.Join(parts, " or ") + " at " + number(m.Confidence*100) + " %"
+	return target + " at " + number(m.Confidence*100) + " %"
 }
 
 func meetableFrom(m *plan.Metric) string {
@@ -142,6 +128,7 @@ func rounded(v float64) string {
 
 // writeCounts writes what is to be expected of counts by their size.
 func writeCounts(b *strings.Builder, p *plan.Plan) {
+	stated := false
 	for i := range p.Metrics {
 		m := &p.Metrics[i]
 		size := "count"
@@ -150,16 +137,21 @@ func writeCounts(b *strings.Builder, p *plan.Plan) {
 		}
 		fmt.Fprintf(b, "\n%s: what becomes of a count\n", terminal.Key(m.Name, 40))
 		w := tabwriter.NewWriter(b, 0, 4, 2, ' ', 0)
-		fmt.Fprintln(w, size+"\treleased\t± at "+number(100*m.Confidence)+" %\tmeets the target")
+		fmt.Fprintln(w, size+"\ttypical noise\treleased\tnoise at "+number(100*m.Confidence)+" %\tmeets the target")
 		for _, c := range m.Expected {
-			half, met := "–", "–"
+			half, met, typical := "–", "–", "–"
+			if c.Typical != nil && c.Shown > 0 {
+				if typical, stated = percent(*c.Typical), true; *c.Typical > 1 {
+					typical = "> 100 %"
+				}
+			}
 			if c.Shown > 0 {
 				half, met = rounded(c.Error), chance(c.Met)
 				if m.Relative == 0 && m.Absolute == 0 {
 					met = "no target"
 				}
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", terminal.Number(c.Count, 0), chance(c.Shown), half, met)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", terminal.Number(c.Count, 0), typical, chance(c.Shown), half, met)
 		}
 		w.Flush() //nolint:errcheck // a strings.Builder takes everything
 		for _, n := range m.Needs {
@@ -175,6 +167,10 @@ func writeCounts(b *strings.Builder, p *plan.Plan) {
 			}
 			fmt.Fprintf(b, "counts of %s would meet the target with %s\n", terminal.Number(n.Count, 0), strings.Join(ways, ", or "))
 		}
+	}
+	if stated {
+		b.WriteString("\n")
+		wrapped(b, "Typical noise is how far values typically are from counts of that size, a missing one counting as 100 %. Events that bounds and budgets leave out come on top; from your events, the command plan forecasts both.", "")
 	}
 }
 

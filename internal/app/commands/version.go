@@ -25,7 +25,7 @@ func (a *app) version() *cobra.Command {
 	cli.FormatFlag(cmd, &f)
 	cmd.RunE = a.run(func(*cobra.Command) error {
 		b := a.build()
-		return printFields(a.stdout, f, []field{
+		return a.printFields(f, []field{
 			{"module", b.module}, {"version", b.version}, {"revision", b.revision},
 			{"go", runtime.Version()}, {"platform", runtime.GOOS + "/" + runtime.GOARCH},
 			{"formats", names(formats())},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -129,7 +130,7 @@ func TestKeysThatAreNotWantedAreNotRead(t *testing.T) {
 	if err := f.Resolve(config.Options{WithoutKeys: true, WithoutRegistries: true}); err != nil {
 		t.Fatal(err)
 	}
-	if d, err := f.Compile(); err != nil || d.Config.Keys.UserHash.Reveal() == ([32]byte(bytes.Repeat([]byte{0xab}, 32))) || d.Config.Keys.Noise[0].Secret.Reveal()[0] == 0xab || len(f.Doubts(d)) > 0 {
+	if d, err := f.Compile(); err != nil || d.Config.Keys.UserHash.Reveal() == ([32]byte(bytes.Repeat([]byte{0xab}, 32))) || d.Config.Keys.Noise[0].Secret.Reveal()[0] == 0xab || len(f.Warnings(d)) > 0 {
 		t.Errorf("a key was read (%v)", err)
 	}
 	if err := f.Resolve(config.Options{}); err == nil {
@@ -240,6 +241,28 @@ func TestRuleAMisplacedPasswordIsNotShown(t *testing.T) {
 		}
 		if err == nil || !strings.Contains(err.Error(), "file.yaml:") || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
+
+// A key may be one field or a list of them.
+func TestAKeyIsAFieldOrAList(t *testing.T) {
+	text, err := os.ReadFile("testdata/small.good.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for with, want := range map[string][]string{"key: page": {"page"}, "key: [page]": {"page"}, "key: [country, page]": {"country", "page"}} {
+		file := filepath.Join(t.TempDir(), "tollgate.yml")
+		changed := strings.Replace(string(text), "key: page", with, 1)
+		if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := config.Load(file, config.Options{WithoutKeys: true}, config.Environment{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.Config().Events.Format.FieldsOf("key"); !slices.Equal(got, want) {
+			t.Errorf("%s: %q", with, got)
 		}
 	}
 }

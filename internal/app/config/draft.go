@@ -15,6 +15,7 @@ type draft struct {
 	saslPassword, registryPassword source
 	countsPassword                 source // of outputs.registry
 	schemaFile                     string
+	keyFields                      []string
 	metric                         *deployment.Metric // the metric that is being read
 	at                             int                // its index
 	listFiles                      []string           // by metric
@@ -24,5 +25,4 @@ type draft struct {
 // environment variable.
 type source struct{ file, env string }
 
-// metricPath returns the path of a metric.
 func metricPath(i int) string { return "metrics[" + strconv.Itoa(i) + "]" }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -45,6 +44,8 @@ type field struct {
 	begin func(d *draft, index, count int)
 	// plain lets true stand for an object with all defaults and false for none.
 	plain bool
+	// single lets a text stand for a list of one.
+	single bool
 	// to is where the value goes: *string, *int, *int64, *float64,
 	// *time.Duration, *bool, *[]string or *secret.Of[string].
 	to func(d *draft) any
@@ -94,7 +95,6 @@ func (l *limits) text(k kind) string {
 	return fmt.Sprintf("from %s to %s", show(l.low), show(l.high))
 }
 
-// find returns the field of a name.
 func find(fields []field, name string) *field {
 	for i := range fields {
 		if fields[i].name == name {
@@ -123,47 +123,6 @@ func (f *field) orLeaveOut() string {
 		return ""
 	}
 	return "leave the field out, or "
-}
-
-// suggest returns the name that was probably meant, or "".
-func suggest(names []string, name string) string {
-	best, least := "", 3
-	for _, one := range names {
-		if d := distance(strings.ToLower(name), one); d < least && d < len(one) {
-			best, least = one, d
-		}
-	}
-	return best
-}
-
-// distance returns how many letters have to be inserted, deleted, replaced or swapped with
-// a neighbour to turn a into b (optimal string alignment).
-func distance(a, b string) int {
-	x, y := []rune(a), []rune(b)
-	if len(x) > 64 || len(y) > 64 {
-		return 64
-	}
-	d := make([][]int, len(x)+1)
-	for i := range d {
-		d[i] = make([]int, len(y)+1)
-		d[i][0] = i
-	}
-	for j := range y {
-		d[0][j+1] = j + 1
-	}
-	for i := range x {
-		for j := range y {
-			cost := 1
-			if x[i] == y[j] {
-				cost = 0
-			}
-			d[i+1][j+1] = min(d[i][j+1]+1, d[i+1][j]+1, d[i][j]+cost)
-			if i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j] {
-				d[i+1][j+1] = min(d[i+1][j+1], d[i-1][j-1]+1)
-			}
-		}
-	}
-	return d[len(x)][len(y)]
 }
 
 // changing says how the value of a field changes in a deployment that has begun: "" by starting

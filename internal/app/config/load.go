@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/internal/app/beginnings"
 	"github.com/tollgate-dp/tollgate/internal/app/keyfile"
+	"github.com/tollgate-dp/tollgate/internal/app/startrecord"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
@@ -198,6 +198,12 @@ func (f *File) Resolve(o Options) error {
 	}
 	cfg.Events.Registry = f.withPassword("events.registry", cfg.Events.Registry, d.registryPassword, o)
 	cfg.Outputs.Registry = f.withPassword("outputs.registry", cfg.Outputs.Registry, d.countsPassword, o)
+	if len(d.keyFields) > 0 {
+		cfg.Events.Format.Key = d.keyFields[0]
+		if more := d.keyFields[1:]; len(more) > 0 {
+			cfg.Events.Format.MoreKeys = more
+		}
+	}
 	if d.schemaFile != "" {
 		cfg.Events.Format.Schema = f.read("events.schema", d.schemaFile, maxSchema)
 	}
@@ -280,7 +286,7 @@ func (f *File) RecordPlace() (file, variable string) {
 	case d.record.file != "" || d.record.env != "" || d.userHash.file == "":
 		return d.record.file, d.record.env
 	}
-	return beginnings.Of(d.userHash.file), ""
+	return startrecord.Of(d.userHash.file), ""
 }
 
 // record reads which deployments have begun; nil where that is recorded nowhere, where this user
@@ -293,9 +299,9 @@ func (f *File) record(o Options) (r *deployment.Record) {
 	var err error
 	switch {
 	case variable != "":
-		r, err = beginnings.Parse("$"+variable, []byte(f.document.environment.get(variable)))
+		r, err = startrecord.Parse("$"+variable, []byte(f.document.environment.get(variable)))
 	case file != "":
-		r, err = beginnings.Read(file)
+		r, err = startrecord.Read(file)
 	}
 	if r != nil && len(r.Begun) == 0 && len(r.Unfinished) == 0 {
 		if r.Named = variable != "" && !o.WithoutKeys; !r.Named {

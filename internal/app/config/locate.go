@@ -19,12 +19,12 @@ func (f *File) Compile() (*deployment.Deployment, error) {
 	return nil, f.Locate(err)
 }
 
-// Doubts are what is valid in a file and its secrets and should be otherwise, with its position:
+// Warnings are what is valid in a file and its secrets and should be otherwise, with its position:
 // secrets that others can read, and settings under which nothing can be released
-// (deployment.Doubts). d is what Compile has returned. Empty for nearly every file.
-func (f *File) Doubts(d *deployment.Deployment) Errors {
+// (deployment.Warnings). d is what Compile has returned. Empty for nearly every file.
+func (f *File) Warnings(d *deployment.Deployment) Errors {
 	all := slices.Clone(f.exposed)
-	for _, one := range deployment.Doubts(d) {
+	for _, one := range deployment.Warnings(d) {
 		var located Errors
 		if errors.As(f.Locate(one), &located) {
 			all = append(all, located...)

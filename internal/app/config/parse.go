@@ -12,6 +12,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/tollgate-dp/tollgate/internal/formats/spelling"
 )
 
 // maxBytes is the largest size of a file: keys by the thousand belong into a list_file.
@@ -93,6 +95,10 @@ func (doc *document) read(body []byte) {
 	var shape *shapeError
 	switch {
 	case errors.As(err, &broken):
+		if where, open := doc.openQuote(); open {
+			doc.fail(where, "", "this is not YAML: the quote that opens here is not closed in this line")
+			return
+		}
 		at := positionOf(broken.GetToken())
 		if where, name, found := doc.variable(at.line); found {
 			doc.fail(where, "", "a variable within braces or brackets needs quotes: \"${%s}\"", name)
@@ -238,7 +244,7 @@ func (doc *document) entry(at string, fields []field, entry *ast.MappingValueNod
 	f := find(fields, name)
 	if f == nil {
 		hint := "; the fields are " + strings.Join(names(fields), ", ")
-		if s := suggest(names(fields), name); s != "" {
+		if s := spelling.Nearest(names(fields), name); s != "" {
 			hint = "; did you mean " + s + "?"
 			if _, there := seen[s]; !there {
 				seen[s] = where.line // one error is enough

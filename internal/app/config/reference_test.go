@@ -95,6 +95,10 @@ func TestReferenceCoversTheGoConfiguration(t *testing.T) {
 	}
 	// Made by the pipeline, from the metrics.
 	named["Events.Format.Filters"] = true
+	// The list of events.fields.key, after the first.
+	named["Events.Format.MoreKeys"] = true
+	// Of files without a deployment, which has Time.WindowZone.
+	named["Events.Format.WallZone"] = true
 	want := leaves(reflect.TypeFor[pipeline.Config](), "")
 	for _, leaf := range want {
 		if !named[leaf] {
@@ -185,6 +189,9 @@ func escape(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 // typeText is the type with its unit and what a value may be.
 func (f *field) typeText() string {
 	text := string(f.kind)
+	if f.single {
+		text = "text or " + text
+	}
 	if f.plain {
 		text += ", true or false"
 	}

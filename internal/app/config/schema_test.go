@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,6 +52,9 @@ func fieldSchema(f *field) map[string]any {
 		out = map[string]any{"type": "array", "minItems": 1, "items": objectSchema(f.fields)}
 	case list:
 		out = map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string"}}
+		if f.single {
+			out = map[string]any{"anyOf": []any{out, map[string]any{"type": "string"}}}
+		}
 	case integer, number:
 		one := map[string]any{"type": "integer"}
 		if f.kind == number {
@@ -66,7 +70,7 @@ func fieldSchema(f *field) map[string]any {
 	default:
 		out = map[string]any{"type": "string"}
 		if len(f.oneOf) > 0 {
-			out = map[string]any{"anyOf": []any{map[string]any{"enum": f.oneOf}, variable}}
+			out = map[string]any{"anyOf": []any{map[string]any{"enum": slices.Concat(f.oneOf, f.begunWith)}, variable}}
 		}
 	}
 	out["description"] = strings.ToUpper(f.meaning[:1]) + f.meaning[1:]

@@ -81,7 +81,7 @@ func privacyFields() []field {
 		},
 		{
 			name: "period", kind: duration, example: "30d", absent: "one budget for life", in: atLeast(float64(time.Millisecond)), change: never, goField: "Privacy.Period",
-			meaning: "length of a budget period in event time. Each period has a budget of its own, so the promise covers a user in one period; over several periods it is weaker, and `tollgate validate` says by how much. Periods begin at multiples of this length since 1970, UTC",
+			meaning: "length of a budget period in event time. Each period has a budget of its own, so the promise covers a user in one period; over several periods it is weaker, and `tollgate validate` says by how much. Periods begin at multiples of this length since 1970, by the clock of `time.window_zone`",
 			to:      func(d *draft) any { return &d.cfg.Privacy.Period },
 		},
 		{
@@ -118,12 +118,17 @@ func timeFields() []field {
 		},
 		{
 			name: "idle_grace", kind: duration, initial: "1m", in: within(milli, year), goField: "Time.IdleGrace",
-			meaning: "how long a partition must be silent before the clock closes windows for it, at the present time minus `lateness`, `skew` and this. If the times of producers are behind the clock (delayed or replayed streams), set it above the longest pause of a partition. Not 0, because records on their way to the broker would then be late",
+			meaning: "how long a partition must be silent before Tollgate closes its windows by the clock, as soon as they ended `lateness`, `skew` and `idle_grace` ago. If the times of producers are behind the clock (delayed or replayed streams), set it above the longest pause of a partition. Not 0, because records on their way to the broker would then be late",
 			to:      func(d *draft) any { return &d.cfg.Time.IdleGrace },
 		},
 		{
+			name: "window_zone", kind: text, example: "Europe/Zurich", absent: "UTC", change: never, goField: "Time.WindowZone",
+			meaning: "time zone by whose clock windows and budget periods begin: with Europe/Zurich, a window of `24h` is a day there, which has 23 or 25 hours when clocks change. How the times of events are written is another matter: see `events.time_zone`",
+			to:      func(d *draft) any { return &d.cfg.Time.WindowZone },
+		},
+		{
 			name: "no_future", kind: boolean, initial: "false", change: never, goField: "Time.NoFuture",
-			meaning: "`true` accepts events of the future: only for files of the past. On a live topic, one record far ahead can then close every window (`trust: producer`), make every restart read from its offset (once retention has deleted it, no run starts any more), and make `run --until-end` wait",
+			meaning: "`true` counts events whatever their time is, also a time in the future. Use it only for files of the past: on a live topic, one record far ahead can then close every window (`trust: producer`), make every restart read from its offset (and once retention has deleted that record, no run starts), and make `run --until-end` wait",
 			to:      func(d *draft) any { return &d.cfg.Time.NoFuture },
 		},
 	}

@@ -124,9 +124,9 @@ func eventsFields() []field {
 				to:      func(d *draft) any { return &d.cfg.Events.Format.User },
 			},
 			{
-				name: "key", kind: text, absent: "all events have the empty key", change: byFields, goField: "Events.Format.Key",
-				meaning: "field with the key: at most 512 bytes of UTF-8",
-				to:      func(d *draft) any { return &d.cfg.Events.Format.Key },
+				name: "key", kind: list, single: true, absent: "all events have the empty key", change: byFields, goField: "Events.Format.Key",
+				meaning: "the field that is the key, at most 512 bytes of UTF-8; or up to four fields, `[country, page]`, whose values become [one key](events.md#keys-of-several-fields); in Go, `Events.Format.MoreKeys` has the fields after the first",
+				to:      func(d *draft) any { return &d.keyFields },
 			},
 			{
 				name: "time", kind: text, example: "at", needed: true, change: byFields, goField: "Events.Format.Time",
@@ -140,9 +140,24 @@ func eventsFields() []field {
 			},
 		}},
 		{
-			name: "time_unit", kind: text, example: "rfc3339", absent: "needed, except for " + schemas + " fields with a logical type", change: newName, oneOf: []string{"s", "ms", "us", "rfc3339"}, goField: "Events.Format.TimeUnit",
-			meaning: "unit of the time field: `s`, `ms` or `us` since 1970, or RFC 3339; years 1 to 9999. With `privacy.period` you can never change it",
+			name: "no_user", kind: text, example: event.NoUserEach, absent: "such a record becomes a dead letter", change: never, oneOf: []string{event.NoUserEach}, goField: "Events.Format.NoUser",
+			meaning: "`each` makes every record whose user field is absent, null or empty a user of its own: a person with several such records is protected [for each of them only](events.md#records-without-a-user)",
+			to:      func(d *draft) any { return &d.cfg.Events.Format.NoUser },
+		},
+		{
+			name: "time_unit", kind: text, example: "rfc3339", absent: "needed, except for " + schemas + " fields with a logical type", change: newName, oneOf: event.TimeUnits(), goField: "Events.Format.TimeUnit",
+			meaning: "unit of the time field: `s`, `ms` or `us` since 1970, RFC 3339, or `text` in one of the [usual layouts](events.md#times) or in `time_layout`; years 1 to 9999. With `privacy.period` you can never change it",
 			to:      func(d *draft) any { return &d.cfg.Events.Format.TimeUnit },
+		},
+		{
+			name: "time_layout", kind: text, example: `"%d.%m.%Y %H:%M:%S"`, absent: "the usual layouts", change: newName, goField: "Events.Format.TimeLayout",
+			meaning: "for `time_unit: text`: layout of times, as strptime has it. With `privacy.period` you can never change it",
+			to:      func(d *draft) any { return &d.cfg.Events.Format.TimeLayout },
+		},
+		{
+			name: "time_zone", kind: text, example: "Europe/Zurich", absent: "UTC", change: newName, goField: "Events.Format.TimeZone",
+			meaning: "for `time_unit: text`: zone of times that do not say their own. With `privacy.period` you can never change it",
+			to:      func(d *draft) any { return &d.cfg.Events.Format.TimeZone },
 		},
 		{
 			name: "max_record_bytes", kind: integer, unit: "bytes", initial: "1048576", in: within(1, 1<<30), change: byChange, goField: "Events.Format.MaxRecordBytes",

@@ -3,6 +3,7 @@ package config
 import (
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/formats/spelling"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -18,7 +19,7 @@ func metricFields() []field {
 		},
 		{
 			name: "kind", kind: text, initial: offered[0].Name, oneOf: metrickind.Names(offered), change: newName, goField: "Metrics.Kind",
-			meaning: "what is counted: " + metrickind.Listed(metrickind.Meanings(offered), ", or "),
+			meaning: "what is counted: " + spelling.List(metrickind.Meanings(offered), ", or "),
 			to:      func(d *draft) any { return &d.metric.Kind },
 		},
 		{
@@ -26,7 +27,7 @@ func metricFields() []field {
 			meaning: "counts only events for which this expression over their fields is true, for example `status == 200 and country in [\"de\", \"fr\"]`",
 			to:      func(d *draft) any { return &d.metric.Filter },
 		},
-		{name: "window", kind: object, needed: true, meaning: "the windows. They begin at multiples of `slide` since 1970, UTC", fields: []field{
+		{name: "window", kind: object, needed: true, meaning: "the windows. They begin at multiples of `slide` since 1970, by the clock of `time.window_zone`", fields: []field{
 			{
 				name: "size", kind: duration, example: "1h", needed: true, in: atLeast(milli), change: newName, goField: "Metrics.Window", meaning: "length of a window",
 				to: func(d *draft) any { return &d.metric.Window },
@@ -67,6 +68,27 @@ func metricFields() []field {
 					name: "target", kind: object, absent: "the metric's", change: byChange, meaning: "accuracy of coverage",
 					begin:  func(*draft, int, int) {},
 					fields: targetFields("", func(d *draft) *noisereduction.Target { return &d.metric.Coverage.Target }),
+				},
+			},
+		},
+		{
+			name: "counted", kind: object, absent: "none", change: byChange, goField: "Metrics.Counted", plain: true,
+			meaning: "also releases how many events of each window are counted and how many are left out (of users whose budget is spent, and beyond the bounds), over all keys, as metric `" + metrickind.Sharing().Beside("<name>") + "` with the keys `" + metrickind.EventsCounted + "` and `" + metrickind.EventsLeftOut + "`. `counted: true` uses the defaults",
+			begin:   func(d *draft, _, _ int) { d.metric.Counted = &deployment.Counted{} },
+			fields: []field{
+				{
+					name: "share", kind: number, initial: "0.05", in: between(0, 1), change: byChange, meaning: "part of the metric's budget that this uses. Half of it is kept in every account for windows in which the user can pay for no other metric",
+					to: func(d *draft) any { return &d.metric.Counted.Share },
+				},
+				{
+					name: "max_events", kind: integer, example: "20", unit: "events", absent: "`max_keys_per_user` times `max_events_per_key`", in: within(1, 1<<30), change: byChange,
+					meaning: "most events of one user in a window, over all keys. A user who has more counts with this many, in the same ratio of counted to left out. If some users have far more, the share is too high: choose a number that few users exceed. The noise is in proportion to it",
+					to:      func(d *draft) any { return &d.metric.Counted.MaxEvents },
+				},
+				{
+					name: "target", kind: object, absent: "a relative error of 0.05", change: byChange, meaning: "accuracy of the two numbers",
+					begin:  func(*draft, int, int) {},
+					fields: targetFields("", func(d *draft) *noisereduction.Target { return &d.metric.Counted.Target }),
 				},
 			},
 		},
@@ -170,7 +192,7 @@ func targetFields(goField string, of func(d *draft) *noisereduction.Target) []fi
 			to: func(d *draft) any { return &of(d).Absolute },
 		},
 		{
-			name: "confidence", kind: number, initial: "0.95", in: within(0.8, 0.999), change: byChange, goField: name("Confidence"), meaning: "probability that the error is not larger. Printed intervals have it, too",
+			name: "confidence", kind: number, initial: "0.95", in: within(0.8, 0.999), change: byChange, goField: name("Confidence"), meaning: "probability that the error is no larger than the target. The confidence of printed intervals is the same",
 			to: func(d *draft) any { return &of(d).Confidence },
 		},
 	}

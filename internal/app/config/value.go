@@ -12,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
+	"github.com/tollgate-dp/tollgate/internal/formats/spelling"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
@@ -82,6 +83,12 @@ func (doc *document) elements(at string, f *field, node ast.Node, where position
 // texts reads a list of texts.
 func (doc *document) texts(at string, f *field, node ast.Node, where position) {
 	seq, ok := node.(*ast.SequenceNode)
+	if !ok && f.single {
+		if one, ok := doc.scalar(at, &field{kind: text}, node, where); ok {
+			*f.to(doc.draft).(*[]string) = []string{one}
+		}
+		return
+	}
 	if !ok {
 		doc.fail(where, at, "a list like [a, b] is needed here, not %s", describe(node))
 		return
@@ -162,7 +169,7 @@ func (doc *document) scalar(at string, f *field, node ast.Node, where position) 
 func (doc *document) set(at string, f *field, written string, where position) {
 	if len(f.oneOf) > 0 && !slices.Contains(f.oneOf, written) && !slices.Contains(f.begunWith, written) {
 		hint := ""
-		if s := suggest(f.oneOf, written); s != "" {
+		if s := spelling.Nearest(f.oneOf, written); s != "" {
 			hint = "; did you mean " + s + "?"
 		}
 		if f.name == "time_unit" && written == "ns" { // ms is near as a word, and wrong

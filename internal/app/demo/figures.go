@@ -2,6 +2,7 @@ package demo
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,7 +43,9 @@ type reading struct {
 
 // newReading returns nil where the format cannot be read so.
 func newReading(format event.Format, field, unit string) *reading {
-	format.Time, format.TimeUnit = field, unit
+	if format.Time = field; unit != format.TimeUnit {
+		format.TimeUnit, format.TimeLayout, format.TimeZone = unit, "", "" // days begin where they did
+	}
 	decoder, err := event.NewDecoder(format)
 	if err != nil {
 		return nil
@@ -66,8 +69,8 @@ func (r *reading) read(value []byte, ev *event.Event) error {
 	return nil
 }
 
-// units are the units of time that a field can be read in.
-var units = [...]string{"s", "ms", "us", "rfc3339"}
+// units are the units of time that a field can be read in: "text" reads what "rfc3339" reads.
+var units = slices.DeleteFunc(event.TimeUnits(), func(unit string) bool { return unit == "rfc3339" })
 
 // figures are what a source holds, as far as it can say why little was released. They are exact,
 // for the holder of the source only.
@@ -76,37 +79,28 @@ type figures struct {
 	broken   map[event.Error]uint64
 	now      *reading   // the field and unit that are set
 	others   []*reading // the same field in other units
-	sizes    []*cells   // by size of windows: that of the settings, then larger ones
 	stray    uint64     // records of keys that are not on the list
 	foldable uint64     // of them, those of keys that are on it but for case and spaces
 	users    int        // distinct ones, of events that count
 	keys     int        // distinct ones, of private keys
 }
 
-// look reads the source once more. It holds the users and keys of the source in memory, and the
-// records of open windows by user and key. With other settings that are tried it looks at these
-// only, for windows of the settings.
-func (s Settings) look(source Source, own limits, tried []trial) (*figures, error) {
-	format, lateness := source.Traits().Format, source.Traits().Lateness
+// look reads the source once more. It holds the users and keys of the source in memory.
+func (s Settings) look(source Source) (*figures, error) {
+	format := source.Traits().Format
 	f := &figures{broken: map[event.Error]uint64{}, now: newReading(format, format.Time, format.TimeUnit)}
 	if f.now == nil {
 		return f, nil // a file without records has no schema and no columns
 	}
-	sizes, others := s.windowSizes(), units[:]
-	if tried != nil {
-		sizes, others = sizes[:1], nil
-	}
-	for _, unit := range others {
+	for _, unit := range units {
 		if r := newReading(format, format.Time, unit); r != nil && unit != format.TimeUnit {
 			f.others = append(f.others, r)
 		}
 	}
-	for _, size := range sizes {
-		f.sizes = append(f.sizes, newCells(size, lateness, trial{boundsOf(s), own}, tried))
-	}
 	from, to := source.Range()
-	users, keys := numbers{}, newKeyList(s.PublicKeys)
+	users, keys := set{}, newKeyList(s.PublicKeys)
 	var ev event.Event
+	var namer event.Namer
 	err := source.Each(func(m kafkalog.Message) error {
 		f.records++
 		for _, r := range f.others {
@@ -123,7 +117,7 @@ func (s Settings) look(source Source, own limits, tried []trial) (*figures, erro
 		case ev.Millis < from.UnixMilli() || ev.Millis >= to.UnixMilli():
 			return nil
 		}
-		key, known, near := keys.of(ev.Key)
+		known, near := keys.has(ev.Key)
 		if !known {
 			f.stray++
 			if near {
@@ -131,69 +125,51 @@ func (s Settings) look(source Source, own limits, tried []trial) (*figures, erro
 			}
 			return nil
 		}
-		at := cell{users.of(ev.User), key}
-		for _, c := range f.sizes {
-			c.add(ev.Millis, at)
-		}
+		namer.Name(&ev, &format, f.records)
+		users.add(ev.User)
 		return nil
 	})
-	for _, c := range f.sizes {
-		c.finish()
-	}
 	f.users = len(users)
 	if keys.open {
-		f.keys = len(keys.numbers)
+		f.keys = len(keys.set)
 	}
 	return f, err
 }
 
-// windowSizes returns the size of windows, and larger ones that people use.
-func (s Settings) windowSizes() []time.Duration {
-	out := []time.Duration{s.Window}
-	for _, hours := range []int{1, 6, 24, 7 * 24, 30 * 24} {
-		if size := time.Duration(hours) * time.Hour; size > s.Window {
-			out = append(out, size)
-		}
+// set has texts, each once.
+type set map[string]struct{}
+
+func (s set) add(text []byte) {
+	if _, known := s[string(text)]; !known {
+		s[string(text)] = struct{}{}
 	}
-	return out
 }
 
-// numbers gives texts numbers from 0 on.
-type numbers map[string]uint32
-
-func (n numbers) of(text []byte) uint32 {
-	number, ok := n[string(text)]
-	if !ok {
-		number = uint32(len(n))
-		n[string(text)] = number
-	}
-	return number
-}
-
-// keyList numbers the keys that count: all of them, or those of a list.
+// keyList has the keys that count: all that come, or those of a list.
 type keyList struct {
-	numbers
+	set
 	open   bool
 	folded map[string]bool // keys of the list without case and spaces around them
 }
 
 func newKeyList(public []string) keyList {
-	l := keyList{numbers: numbers{}, open: public == nil, folded: map[string]bool{}}
+	l := keyList{set: set{}, open: public == nil, folded: map[string]bool{}}
 	for _, key := range public {
-		l.numbers.of([]byte(key))
+		l.add([]byte(key))
 		l.folded[fold(key)] = true
 	}
 	return l
 }
 
-func (l keyList) of(key []byte) (number uint32, known, near bool) {
+func (l keyList) has(key []byte) (known, near bool) {
 	if l.open {
-		return l.numbers.of(key), true, false
+		l.add(key)
+		return true, false
 	}
-	if number, known = l.numbers[string(key)]; known {
-		return number, true, false
+	if _, known = l.set[string(key)]; known {
+		return true, false
 	}
-	return 0, false, l.folded[fold(string(key))]
+	return false, l.folded[fold(string(key))]
 }
 
 func fold(key string) string { return strings.ToLower(strings.TrimSpace(key)) }

@@ -20,8 +20,8 @@ import (
 // hostile are records of one user, with what may become of them: none touches a
 // window and key that others have. Times at the borders of int64 are no event times:
 // package schemas refuses them, and they are here for that.
-func hostile() []struct{ line, fate string } {
-	return []struct{ line, fate string }{
+func hostile() []struct{ line, outcome string } {
+	return []struct{ line, outcome string }{
 		{"evil,a,1970-01-01T00:00:00Z", "before start"},
 		{"evil,a,1969-12-31T23:59:59.999Z", "before start"},
 		{"evil,a,1970-01-01T00:00:00.001Z", "before start"},
@@ -45,8 +45,8 @@ func hostile() []struct{ line, fate string } {
 	}
 }
 
-// fates are the tallies of records by what became of them.
-func fates(t pipeline.Tallies) map[string]uint64 {
+// talliesOf returns the tallies of records by what became of them.
+func talliesOf(t pipeline.Tallies) map[string]uint64 {
 	m := map[string]uint64{
 		"before start": t.BeforeStart, "late": t.Late, "future": t.Future, "overtaken": t.Overtaken,
 		"accepted": t.Accepted - t.Metrics[0].Open, "open": t.Metrics[0].Open,
@@ -62,8 +62,8 @@ func testSecrets() Secrets {
 }
 
 // A record that one user has written, whatever is in it and wherever in the file it
-// stands, changes no other user's fate, admission or count: every value that is
-// published is the same, and the tallies differ by that record's own fate.
+// stands, changes no other user's outcome, admission or count: every value that is
+// published is the same, and the tallies differ by that record's own outcome.
 func TestRuleOneHostileRecordChangesNoOtherUser(t *testing.T) {
 	lines := visits(400)
 	file := func(lines []string) FileOptions {
@@ -87,20 +87,20 @@ func TestRuleOneHostileRecordChangesNoOtherUser(t *testing.T) {
 				if got != want {
 					t.Errorf("%s: other values are published:\n%s", what, cmp.Diff(want, got))
 				}
-				expected := fates(before.Tallies)
-				for _, fate := range added {
-					expected[fate]++
+				expected := talliesOf(before.Tallies)
+				for _, outcome := range added {
+					expected[outcome]++
 				}
-				if diff := cmp.Diff(expected, fates(after.Tallies)); diff != "" {
-					t.Errorf("%s: other fates (-want +got):\n%s", what, diff)
+				if diff := cmp.Diff(expected, talliesOf(after.Tallies)); diff != "" {
+					t.Errorf("%s: other tallies (-want +got):\n%s", what, diff)
 				}
 			}
 			for at, place := range []int{0, len(lines) / 2, len(lines)} {
 				var evil, added []string
 				for i, h := range all {
-					evil, added = append(evil, h.line), append(added, h.fate)
+					evil, added = append(evil, h.line), append(added, h.outcome)
 					if !testing.Short() && i%3 == at {
-						check(fmt.Sprintf("record %d at line %d", i, place), slices.Insert(slices.Clone(lines), place, h.line), h.fate)
+						check(fmt.Sprintf("record %d at line %d", i, place), slices.Insert(slices.Clone(lines), place, h.line), h.outcome)
 					}
 				}
 				check(fmt.Sprintf("all at line %d", place), slices.Insert(slices.Clone(lines), place, evil...), added...)
@@ -109,9 +109,9 @@ func TestRuleOneHostileRecordChangesNoOtherUser(t *testing.T) {
 	}
 }
 
-// The same where the range of windows comes from the data: one record may add windows
-// (guarantee.md, section 8). The values and the fates of all others stay as they are, and what the
-// added windows publish are values of public keys.
+// The same if the range of windows comes from the data: one record may add windows
+// (guarantee.md, section 8). The values and the outcomes of all others stay as they are, and the
+// added windows publish values of public keys only.
 func TestRuleOneRecordOf1970MayAddWindowsAndNothingElse(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	keys := []string{"a", "b"}
@@ -129,7 +129,7 @@ func TestRuleOneRecordOf1970MayAddWindowsAndNothingElse(t *testing.T) {
 				t.Fatalf("%d turns, with the values\n%s", before.Turns, want)
 			}
 			first := march.UnixMilli() / year.Milliseconds() // the year of the others' events
-			for day, fate := range map[string]string{"1970-01-01T00:00:00Z": "accepted", "1969-12-31T23:59:59.999Z": "before start", "0001-01-01T00:00:00Z": "before start"} {
+			for day, outcome := range map[string]string{"1970-01-01T00:00:00Z": "accepted", "1969-12-31T23:59:59.999Z": "before start", "0001-01-01T00:00:00Z": "before start"} {
 				after, got := run("evil,of one user," + day)
 				added, same := strings.CutSuffix(got, want)
 				if !same || after.Turns != uint64(first)+1 {
@@ -146,10 +146,10 @@ func TestRuleOneRecordOf1970MayAddWindowsAndNothingElse(t *testing.T) {
 				if diff := cmp.Diff(expected, windowsOf(t, added)); diff != "" {
 					t.Errorf("%s: other windows and keys were added (-want +got):\n%s", day, diff)
 				}
-				tallies := fates(before.Tallies)
-				tallies[fate]++
-				if diff := cmp.Diff(tallies, fates(after.Tallies)); diff != "" {
-					t.Errorf("%s: other fates (-want +got):\n%s", day, diff)
+				tallies := talliesOf(before.Tallies)
+				tallies[outcome]++
+				if diff := cmp.Diff(tallies, talliesOf(after.Tallies)); diff != "" {
+					t.Errorf("%s: other tallies (-want +got):\n%s", day, diff)
 				}
 				if counted := after.Tallies.Metrics[0].Counted; !s.Private() && counted != before.Tallies.Metrics[0].Counted {
 					t.Errorf("%s: %d records are counted, and %d without it", day, counted, before.Tallies.Metrics[0].Counted)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -75,7 +76,7 @@ func TestMadeUpRecordsAreAllAccountedFor(t *testing.T) {
 		t.Errorf("%v: tallies %+v, truth %+v", err, result.Tallies, truth)
 	}
 	if truth.Late == 0 || truth.Future == 0 || truth.BeforeStart == 0 || len(truth.DeadLettered) != 10 {
-		t.Errorf("not every fate was generated: %+v", truth)
+		t.Errorf("not every outcome was generated: %+v", truth)
 	}
 	if result.Turns != 6 || strings.Count(out, "\n") != 18 {
 		t.Errorf("%d turns, %d releases, want 6 and 18", result.Turns, strings.Count(out, "\n"))
@@ -270,6 +271,25 @@ func TestSettingsAreChecked(t *testing.T) {
 	}
 }
 
+// The threshold of private keys follows from the first rung. Where no target can stop a ladder
+// before its top, the first rung has the noise of the top, up to the digits that plan prints.
+func TestWithoutATargetTheFirstRungIsTheTop(t *testing.T) {
+	s := settings()
+	s.PublicKeys = nil
+	for _, target := range []float64{0, 0.1} {
+		s.Target.Relative = target
+		d, err := s.Compile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec := d.Metrics[0].Spec
+		noise := math.Sqrt(spec.Top.Float() / spec.First.Float())
+		if want := map[bool]float64{true: 1, false: 2}[target == 0]; noise < want-1e-9 || noise > want*1.002 {
+			t.Errorf("target %v: the first rung has %v times the noise of the top, want %v", target, noise, want)
+		}
+	}
+}
+
 // A run is not stopped by a reader that hangs: told to end, it ends.
 func TestRuleAReaderThatHangsDoesNotStopADemo(t *testing.T) {
 	secrets, err := RandomSecrets()
@@ -306,12 +326,25 @@ func TestDerivedSecretsAreFixed(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := RunID{1, 15: 1}.Key(noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{1})})
+	zoned, err := Derive(noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{1})}, settings("a"), inZurich{source}, [32]byte{2})
+	if err != nil || zoned.Incarnation == s.Incarnation {
+		t.Errorf("days of another zone have the same noise, %v", err)
+	}
 	// Changing these changes the output of every run that is repeated: only with a new version in
 	// the domain strings.
 	users, noise := s.UserHash.Reveal(), own.Secret.Reveal()
 	if got := fmt.Sprintf("%x %x %x", s.Incarnation, users[:8], noise[:8]); got != wantSecrets {
 		t.Errorf("got %q, want %q", got, wantSecrets)
 	}
+}
+
+// inZurich is a source whose days begin in Zurich.
+type inZurich struct{ Source }
+
+func (z inZurich) Traits() Traits {
+	t := z.Source.Traits()
+	t.Format.WallZone = "Europe/Zurich"
+	return t
 }
 
 const wantSecrets = "f891c9d826212656eb1f4cf0822784cf 0ed6cf9f12f09a5d 5fbb3dff1dfb980a"

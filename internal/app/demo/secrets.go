@@ -1,9 +1,7 @@
 package demo
 
 import (
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
@@ -68,7 +66,7 @@ func (id RunID) String() string { return hex.EncodeToString(id[:]) }
 // Key returns the noise key that only this run has. Two runs never share noise, even on the same
 // file: if they did, equal values in two outputs would show whose data have not changed.
 func (id RunID) Key(key noisereduction.NoiseKey) noisereduction.NoiseKey {
-	return noisereduction.NoiseKey{ID: key.ID, Secret: secret.New(keyed(key.Secret.Reveal(), "tollgate demo run v1", id[:nonceBytes]))}
+	return noisereduction.NoiseKey{ID: key.ID, Secret: secret.New(secret.Keyed(key.Secret.Reveal(), "tollgate demo run v1", id[:nonceBytes]))}
 }
 
 // Of returns the name of the run with this nonce and the secrets that Derive made from its Key.
@@ -96,29 +94,16 @@ func Derive(key noisereduction.NoiseKey, s Settings, source Source, records [32]
 		return Secrets{}, fmt.Errorf("describing the configuration: %w", err)
 	}
 	root := key.Secret.Reveal()
-	out := Secrets{Noise: noisereduction.NoiseKey{ID: key.ID, Secret: secret.New(keyed(root, "tollgate demo noise key v1"))}}
-	out.UserHash = secret.New(keyed(root, "tollgate demo user-hash key v1"))
-	id := keyed(root, "tollgate demo incarnation v1", described, records[:])
+	out := Secrets{Noise: noisereduction.NoiseKey{ID: key.ID, Secret: secret.New(secret.Keyed(root, "tollgate demo noise key v1"))}}
+	out.UserHash = secret.New(secret.Keyed(root, "tollgate demo user-hash key v1"))
+	id := secret.Keyed(root, "tollgate demo incarnation v1", described, records[:])
 	copy(out.Incarnation[:], id[:])
 	return out, nil
 }
 
 // NewMultiset returns a digest of no records under a noise key, for Derive.
 func NewMultiset(key [32]byte) *eventfile.Multiset {
-	return eventfile.NewMultiset(keyed(key, "tollgate demo multiset key v1"))
-}
-
-// keyed is HMAC-SHA-256 over an injective encoding: every part is preceded by
-// its length.
-func keyed(key [32]byte, domain string, parts ...[]byte) [32]byte {
-	h := hmac.New(sha256.New, key[:])
-	for _, part := range append([][]byte{[]byte(domain)}, parts...) {
-		var size [8]byte
-		binary.BigEndian.PutUint64(size[:], uint64(len(part)))
-		h.Write(size[:])
-		h.Write(part)
-	}
-	return [32]byte(h.Sum(nil))
+	return eventfile.NewMultiset(secret.Keyed(key, "tollgate demo multiset key v1"))
 }
 
 // SeedKey returns the noise key of made-up events. It is not a secret: a seed repeats a run
@@ -126,5 +111,5 @@ func keyed(key [32]byte, domain string, parts ...[]byte) [32]byte {
 func SeedKey(seed uint64) noisereduction.NoiseKey {
 	var b [8]byte
 	binary.BigEndian.PutUint64(b[:], seed)
-	return noisereduction.NoiseKey{ID: noiseKeyID, Secret: secret.New(keyed([32]byte{}, "tollgate demo seed v1", b[:]))}
+	return noisereduction.NoiseKey{ID: noiseKeyID, Secret: secret.New(secret.Keyed([32]byte{}, "tollgate demo seed v1", b[:]))}
 }

@@ -1,9 +1,12 @@
 package demo
 
 import (
+	"math"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
@@ -19,9 +22,19 @@ type Settings struct {
 	MaxEventsPerKey int
 	LastAtLeast     int
 	PublicKeys      []string // nil: keys are private
+	// Kind is that of the metric; "" is the usual one. Kinds with values need a source whose format
+	// names the field of values; Min and Max are what these are clamped to.
+	Kind     string `json:",omitempty"`
+	Min, Max int64  `json:",omitempty"`
+	// NoUser says what happens to records of a file without a user: SkipNoUser, event.NoUserEach,
+	// or "" if they are broken.
+	NoUser string `json:",omitempty"`
 	// Planned is the part of the promise that choosing bounds has spent.
 	Planned float64 `json:",omitempty"`
 }
+
+// SkipNoUser is the Settings.NoUser with which records without a user are left out.
+const SkipNoUser = "skip"
 
 // MetricName is the name of the one metric of a demo.
 const MetricName = "events"
@@ -41,7 +54,7 @@ func (s Settings) config(broker string, source Source, secrets Secrets) pipeline
 		keys = pipeline.Keys{Mode: "public", List: s.PublicKeys}
 	}
 	traits := source.Traits()
-	return pipeline.Config{
+	return oneRung(pipeline.Config{
 		Deployment: "tollgate-demo",
 		Kafka:      pipeline.Kafka{Brokers: []string{broker}},
 		Events:     pipeline.Events{Topic: eventsTopic, Format: traits.Format},
@@ -50,7 +63,7 @@ func (s Settings) config(broker string, source Source, secrets Secrets) pipeline
 			Trust: "producer", Lateness: traits.Lateness, Skew: traits.Skew, NoFuture: traits.NoFuture,
 		},
 		Metrics: []pipeline.Metric{{
-			Name: MetricName, Window: s.Window, Keys: keys,
+			Name: MetricName, Kind: s.Kind, Min: s.Min, Max: s.Max, Window: s.Window, Keys: keys,
 			MaxKeysPerUser: s.MaxKeysPerUser, MaxEventsPerKey: s.MaxEventsPerKey,
 			Ladder: pipeline.Ladder{Kind: string(noisereduction.Adaptive)},
 			Target: s.Target, Share: 1, LastAtLeast: s.LastAtLeast,
@@ -58,7 +71,23 @@ func (s Settings) config(broker string, source Source, secrets Secrets) pipeline
 		Outputs: pipeline.Outputs{Counts: "counts", Control: "control", Ledger: "ledger", DeadLetter: "dead-letter", Turns: "turns"},
 		Keys:    pipeline.SecretKeys{Noise: []noisereduction.NoiseKey{secrets.Noise}, UserHash: secrets.UserHash},
 		Shards:  shards, ReleaseShards: 1,
+	})
+}
+
+// oneRung lets the ladder of private keys begin at its top where no target can stop it earlier. The
+// threshold follows from the first rung, which else has twice the noise of the top.
+func oneRung(c pipeline.Config) pipeline.Config {
+	m := &c.Metrics[0]
+	if m.Keys.Mode != pipeline.KeysPrivate || m.Target.Relative != 0 || m.Target.Absolute != 0 {
+		return c
 	}
+	if d, err := pipeline.Compile(c); err == nil { // else the caller gets the same error
+		// Four digits, as plan prints it: not below the noise of the top.
+		sigma := 1 / math.Sqrt(d.Metrics[0].Spec.Top.Float())
+		unit := math.Pow(10, math.Floor(math.Log10(sigma))-3)
+		m.Ladder.FirstSigma = math.Ceil(sigma/unit) * unit
+	}
+	return c
 }
 
 // Compile checks the settings before anything is read or started. The deployment that it
@@ -67,5 +96,11 @@ func (s Settings) config(broker string, source Source, secrets Secrets) pipeline
 func (s Settings) Compile() (*pipeline.Deployment, error) {
 	stand := Secrets{Noise: noisereduction.NoiseKey{ID: noiseKeyID, Secret: secret.New([32]byte{1})}, UserHash: secret.New([32]byte{2})}
 	config := s.config("127.0.0.1:1", &Generated{}, stand)
+	if metrickind.Of(s.Kind).Values {
+		config.Events.Format.Value = "value" // of the file, which is not known yet
+	}
+	if s.NoUser == event.NoUserEach {
+		config.Events.Format.NoUser = s.NoUser
+	}
 	return pipeline.Compile(config)
 }

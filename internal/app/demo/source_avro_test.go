@@ -41,7 +41,7 @@ func avroFile(t *testing.T) string {
 }
 
 func TestAvroFilesBecomeBareRecordsWithTheirSchema(t *testing.T) {
-	opt := FileOptions{Path: avroFile(t), Format: event.Avro, UserField: "who.id", KeyField: "page", TimeField: "when", Window: time.Hour}
+	opt := FileOptions{Path: avroFile(t), Format: event.Format{Format: event.Avro, User: "who.id", Key: "page", Time: "when"}, Window: time.Hour}
 	f := open(t, opt)
 	d, err := event.NewDecoder(f.Traits().Format)
 	if err != nil {
@@ -64,7 +64,7 @@ func TestAvroFilesBecomeBareRecordsWithTheirSchema(t *testing.T) {
 	if from, to := f.Range(); !from.Equal(march) || !to.Equal(march.Add(3*time.Hour)) {
 		t.Errorf("from %s to %s", from, to)
 	}
-	opt.UserField = "who.name"
+	opt.Format.User = "who.name"
 	var bad *event.FormatError
 	if _, err := OpenFile(opt); !errors.As(err, &bad) || bad.Field != "user" || !strings.Contains(err.Error(), opt.Path) {
 		t.Errorf("field that the schema lacks: %v", err)

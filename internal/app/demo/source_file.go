@@ -2,7 +2,6 @@ package demo
 
 import (
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -21,49 +20,58 @@ const MaxRecordBytes = 900_000
 
 // FileOptions say how a user's file is read.
 type FileOptions struct {
-	Path                           string
-	Format                         string
-	Header                         bool
-	Columns                        []string
-	UserField, KeyField, TimeField string // KeyField "": all events have the empty key
-	TimeUnit                       string
-	From, To                       time.Time // zero: from the data
-	Window                         time.Duration
-	Digest                         *eventfile.Multiset // nil: no digest is needed
-	TempDir                        string
-	SortMemory                     int // bytes; 0: the default of package eventfile
+	Path       string
+	Format     event.Format // without what the head of the file says
+	NoUser     string       // as Settings.NoUser
+	Header     bool
+	From, To   time.Time // zero: from the data
+	Window     time.Duration
+	Digest     *eventfile.Multiset // nil: no digest is needed
+	TempDir    string
+	SortMemory int // bytes; 0: the default of package eventfile
 }
 
 // File is a user's file as a source. Close it.
 type File struct {
-	opt        FileOptions
-	data       *eventfile.Dataset
-	format     event.Format
-	from, to   time.Time
-	unreadable map[string]uint64
+	opt      FileOptions
+	data     *eventfile.Dataset
+	format   event.Format
+	from, to time.Time
+	faults   *eventfile.Faults
+	unnamed  uint64
 }
 
 // OpenFile reads the whole file once and sorts it. Errors name the path.
 func OpenFile(opt FileOptions) (*File, error) {
-	f := &File{opt: opt, unreadable: map[string]uint64{}}
-	fields := []string{opt.UserField, opt.TimeField}
-	if opt.KeyField != "" {
-		fields = append(fields, opt.KeyField)
+	f := &File{opt: opt, faults: eventfile.NewFaults(opt.Format)}
+	f.opt.Format.MaxRecordBytes = MaxRecordBytes
+	if opt.NoUser == event.NoUserEach {
+		f.opt.Format.NoUser = opt.NoUser
 	}
-	var observe func(eventfile.Record)
+	read := eventfile.OptionsOf(f.opt.Format, opt.Header)
+	read.TempDir, read.Memory = opt.TempDir, opt.SortMemory
 	if opt.Digest != nil {
-		observe = opt.Digest.Add
+		read.Observe = opt.Digest.Add
 	}
-	data, err := eventfile.Open(opt.Path, eventfile.Options{
-		Format: opt.Format, Header: opt.Header, Columns: opt.Columns, Fields: fields,
-		Limit: MaxRecordBytes + 1, TempDir: opt.TempDir, Memory: opt.SortMemory, Observe: observe,
-	}, f.clock)
+	data, err := eventfile.Open(opt.Path, read, f.clock)
 	if err != nil {
 		return nil, err
 	}
 	f.data = data
 	f.setRange()
 	return f, nil
+}
+
+// Unnamed returns how many records have no user, whether they are broken, left out, or users of
+// their own.
+func (f *File) Unnamed() uint64 { return f.unnamed + f.faults.Unnamed() }
+
+// NoUsers reports whether no record has a user, although such records need not be broken.
+func (f *File) NoUsers() bool {
+	if f.opt.NoUser == SkipNoUser {
+		return f.unnamed > 0 && f.data.Timed == 0
+	}
+	return f.unnamed > 0 && f.data.Timed == int64(f.unnamed)
 }
 
 // Records returns how many records the file has, broken ones included.
@@ -74,7 +82,7 @@ func (f *File) NoRecords() error {
 	if f.data.Records > 0 {
 		return nil
 	}
-	return fmt.Errorf("reading input file %s: %w", f.opt.Path, eventfile.NoRecords(f.opt.Header && !f.data.Empty))
+	return fmt.Errorf("reading input file %s: %w", eventfile.Name(f.opt.Path), eventfile.NoRecords(f.opt.Header && !f.data.Empty))
 }
 
 // Stretched says which records make the range longer than most windows, and the flags that leave
@@ -82,8 +90,8 @@ func (f *File) NoRecords() error {
 func (f *File) Stretched(most int) string {
 	window := f.opt.Window.Milliseconds()
 	first, last := f.data.Core(int64(most) * window)
-	at := func(millis int64) string { return time.UnixMilli(millis).UTC().Format(time.RFC3339) }
-	unit := eventfile.Unit(f.opt.Format)
+	at := func(millis int64) string { return stamp(f, millis) }
+	unit := f.data.Unit
 	var why, cure []string
 	if f.opt.From.IsZero() && first > f.data.First {
 		why = append(why, fmt.Sprintf("the event in %s %d is of %s, and most come after %s", unit, f.data.FirstLine, at(f.data.First), at(first-1)))
@@ -104,26 +112,34 @@ func (f *File) Close() error { return f.data.Close() }
 
 // clock decodes a record as the pipeline will, for its event time.
 func (f *File) clock(head eventfile.Head) (eventfile.Clock, error) {
-	f.format = event.Format{
-		Format: f.opt.Format, Columns: head.Columns, Schema: head.Schema, User: f.opt.UserField, Key: f.opt.KeyField, Time: f.opt.TimeField,
-		TimeUnit: f.opt.TimeUnit, MaxRecordBytes: MaxRecordBytes,
+	f.format, f.faults.Unit = head.Of(f.opt.Format), head.Unit
+	read := f.format
+	if f.opt.NoUser != "" {
+		read.NoUser = event.NoUserEach // else such a record is broken
 	}
-	decoder, err := event.NewDecoder(f.format)
+	decoder, err := event.NewDecoder(read)
 	if err != nil {
 		return nil, err
 	}
 	var decoded event.Event
-	return func(value []byte) (int64, bool) {
-		err := decoder.Decode(value, &decoded)
-		if err == nil {
-			return decoded.Millis, true
+	return func(r eventfile.Record) (int64, bool) {
+		if err := decoder.Decode(r.Value, &decoded); err != nil {
+			f.faults.Add(err, r)
+			return 0, false
 		}
-		var broken *event.Error
-		if errors.As(err, &broken) {
-			f.unreadable[broken.Class]++
+		if len(decoded.User) == 0 {
+			if f.unnamed++; f.opt.NoUser == SkipNoUser {
+				return eventfile.LeftOut, false
+			}
 		}
-		return 0, false
+		return decoded.Millis, true
 	}, nil
+}
+
+// SetWindow changes the size of windows, and with it the range that contains the data.
+func (f *File) SetWindow(size time.Duration) {
+	f.opt.Window = size
+	f.setRange()
 }
 
 // setRange takes the windows that contain the data where none were given. They begin
@@ -182,7 +198,7 @@ func (f *File) Each(fn func(kafkalog.Message) error) error {
 		return fn(m)
 	})
 	if err != nil {
-		return fmt.Errorf("loading input file %s: %w", f.opt.Path, err)
+		return fmt.Errorf("loading input file %s: %w", eventfile.Name(f.opt.Path), err)
 	}
 	return nil
 }
@@ -191,4 +207,7 @@ func (f *File) Each(fn func(kafkalog.Message) error) error {
 func (f *File) Truth() (generate.Truth, bool) { return generate.Truth{}, false }
 
 // Unreadable counts the broken records by class.
-func (f *File) Unreadable() map[string]uint64 { return f.unreadable }
+func (f *File) Unreadable() map[string]uint64 { return f.faults.ByClass() }
+
+// Faults says where the broken records are, and what the first ones are like.
+func (f *File) Faults() []string { return f.faults.Texts() }

@@ -29,7 +29,7 @@ func write(t testing.TB, text string) string {
 
 func options(path string) FileOptions {
 	return FileOptions{
-		Path: path, Format: event.CSV, Header: true, UserField: "user", KeyField: "page", TimeField: "when", TimeUnit: "rfc3339",
+		Path: path, Format: event.Format{Format: event.CSV, User: "user", Key: "page", Time: "when", TimeUnit: "rfc3339"}, Header: true,
 		Window: time.Hour,
 	}
 }

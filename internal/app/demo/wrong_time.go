@@ -3,20 +3,19 @@ package demo
 import (
 	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/app/funnel"
+	"github.com/tollgate-dp/tollgate/internal/app/outcomes"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 )
 
 // wrongTime says that the times of a file are read from the wrong field or in the wrong unit: if
 // most records lie in no year in which events lie, and most of them would in another unit, or by
-// another field. It returns "" where the file does not prove it.
-func (e *explaining) wrongTime() (string, error) {
+// another field. It returns nil where the file does not prove it.
+func (e *explaining) wrongTime() ([]Cause, error) {
 	if e.records == 0 || 2*e.now.believed.n >= e.records {
-		return "", nil
+		return nil, nil
 	}
 	var better []*reading
 	for _, r := range e.others {
@@ -28,43 +27,41 @@ func (e *explaining) wrongTime() (string, error) {
 	if better == nil {
 		records, err := sample(e.source)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		format := e.source.Traits().Format
 		better = timeFields(format, fieldsOf(format, records), records)
 		checked = "records that were tried"
 	}
 	if better == nil {
-		return "", nil
+		return nil, nil
 	}
 	lie := "none of them is such a time"
 	if at := e.now.all; at.n > 0 {
-		lie = fmt.Sprintf("%s are times, from %s to %s", number(at.n), stamp(at.first), stamp(at.last))
+		lie = fmt.Sprintf("%s are times, from %s to %s", number(at.n), stamp(e.source, at.first), stamp(e.source, at.last))
 	}
 	var cures []string
 	for _, r := range better[:min(len(better), MaxCauses)] {
 		p := r.recent
-		cures = append(cures, fmt.Sprintf("--time-field %s --time-unit %s gives %s times from %s to %s", r.field, r.unit, number(p.n), stamp(p.first), stamp(p.last)))
+		cures = append(cures, fmt.Sprintf("--time-field %s --time-unit %s gives %s times from %s to %s", r.field, r.unit, number(p.n), stamp(e.source, p.first), stamp(e.source, p.last)))
 	}
-	return fmt.Sprintf("%s have no time of the years %d to %d by --time-field %s --time-unit %s (%s); of the %s, %s", of(e.records-e.now.believed.n, e.records, "record"),
-		believedFrom.Year(), believedTo.Year()-1, e.now.field, cmp.Or(e.now.unit, "(of the schema)"), lie, checked, strings.Join(cures, ", or ")), nil
+	text := fmt.Sprintf("%s have no time of the years %d to %d by --time-field %s --time-unit %s (%s); of the %s, %s", of(e.records-e.now.believed.n, e.records, "record"),
+		believedFrom.Year(), believedTo.Year()-1, e.now.field, cmp.Or(e.now.unit, "(of the schema)"), lie, checked, strings.Join(cures, ", or "))
+	return []Cause{{Text: text, Set: map[string]string{"time-field": better[0].field, "time-unit": better[0].unit, "time-layout": ""}}}, nil
 }
 
 // of writes a part of a whole with its share.
 func of(part, whole uint64, noun string) string {
-	return fmt.Sprintf("%s of %s (%s)", number(part), plural(whole, noun), funnel.Share(float64(part), float64(whole)))
+	return fmt.Sprintf("%s of %s (%s)", number(part), terminal.Count(whole, noun), outcomes.Share(float64(part), float64(whole)))
 }
 
 func number(n uint64) string { return terminal.Number(float64(n), 0) }
 
-func plural(n uint64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
+// stamp writes a time of a source's events.
+func stamp(source Source, millis int64) string {
+	layout := time.RFC3339
+	if source.Traits().Format.WallZone != "" {
+		layout = "2006-01-02T15:04:05"
 	}
-	return number(n) + " " + noun + "s"
+	return time.UnixMilli(millis).UTC().Format(layout)
 }
-
-func stamp(millis int64) string { return time.UnixMilli(millis).UTC().Format(time.RFC3339) }
-
-// hours writes a size of whole hours as flags take it.
-func hours(millis int64) string { return strconv.FormatInt(millis/time.Hour.Milliseconds(), 10) + "h" }

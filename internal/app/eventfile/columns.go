@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/tollgate-dp/tollgate/internal/formats/spelling"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
@@ -58,19 +59,52 @@ func ParseHeader(format string, record []byte) ([]string, error) {
 	return names, nil
 }
 
-// missing says that there is no such column, and which one may have been meant. It does not list
-// the columns: a file without a header has data there.
+// missing says that there is no such column, which ones there are, and which may have been meant.
 func missing(names []string, field string) string {
-	text := fmt.Sprintf("there is no column %q among the %d columns", field, len(names))
-	if at := slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, field) }); at >= 0 {
-		return text + fmt.Sprintf(": column %d is called %q", at+1, names[at])
+	found := "."
+	if meant := spelling.Nearest(names, field); meant != "" {
+		found = fmt.Sprintf(": did you mean %q?", meant)
 	}
-	return text + ": they must be named as in the first line of the file, or in --columns"
+	return fmt.Sprintf("there is no column %q%s The columns are %s", field, found, listed(names))
+}
+
+// isHeader reports whether a line certainly has names and not values: one of the fields that are
+// looked for is among them, and no time and no number, one of which every event has.
+func isHeader(names, fields []string, timeLayout string) bool {
+	isField := func(name string) bool {
+		return slices.ContainsFunc(fields, func(field string) bool { return strings.EqualFold(field, name) })
+	}
+	isValue := func(name string) bool {
+		return name != "" && (name[0] >= '0' && name[0] <= '9' || name[0] == '-') || event.IsTime(name, timeLayout)
+	}
+	return slices.ContainsFunc(names, isField) && !slices.ContainsFunc(names, isValue)
+}
+
+// mostListed bounds the names that a text lists.
+const mostListed = 20
+
+func listed(names []string) string {
+	if len(names) > mostListed {
+		return strings.Join(names[:mostListed], ", ") + fmt.Sprintf(" and %d more", len(names)-mostListed)
+	}
+	return strings.Join(names, ", ")
+}
+
+// CheckHeader is CheckColumns for the first line of a file. Its error shows nothing of a line that
+// may be data, as the first one of a file without a header is. timeLayout is the format's, or "".
+func CheckHeader(names []string, timeLayout string, fields ...string) error {
+	err := CheckColumns(names, fields...)
+	var wrong *ColumnError
+	if errors.As(err, &wrong) && !slices.Contains(names, wrong.Column) && !isHeader(names, fields, timeLayout) {
+		wrong.Reason = fmt.Sprintf("there is no column %q among the %d columns. The first line may be data, so it is not shown: "+
+			"correct the names of the fields, or if it is data, give --columns with a name for each column in place of --header", wrong.Column, len(names))
+	}
+	return err
 }
 
 // CheckColumns checks that all names are UTF-8, and that each of fields is exactly once among them.
-// Its error has nothing of a file but what fields has, in any case. Errors: ErrColumns, and a
-// *ColumnError where one of fields is the reason.
+// Its error lists the names. Errors: ErrColumns, and a *ColumnError where one of fields is the
+// reason.
 func CheckColumns(names []string, fields ...string) error {
 	for i, name := range names {
 		if !utf8.ValidString(name) {

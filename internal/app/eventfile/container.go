@@ -47,14 +47,19 @@ type Container struct {
 
 // NewContainer reads the head of a container, and later keeps at most limit bytes
 // of each record; limit < 1 means 1 MiB. Errors: ErrContainer, also with an
-// ErrEncoding or a *FormatError that says what the file is, or those of r.
+// ErrEncoding, ErrDamaged or a *FormatError that says what the file is, or those of r.
 func NewContainer(r io.Reader, limit int) (*Container, error) {
 	if limit < 1 {
 		limit = 1 << 20
 	}
-	c := &Container{r: bufio.NewReaderSize(r, 1<<16), limit: limit, codec: "null"}
+	c := &Container{limit: limit, codec: "null"}
 	container := event.EncodingOf(event.Avro)
-	if err := mismatch(container, headOf(c.r)); err != nil {
+	var head []byte
+	var err error
+	if c.r, head, err = unpacked(bufio.NewReaderSize(r, bufferBytes)); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrContainer, err)
+	}
+	if err := mismatch(container, head); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrContainer, err)
 	}
 	var magic [4]byte
@@ -64,7 +69,6 @@ func NewContainer(r io.Reader, limit int) (*Container, error) {
 	if err := c.header(); err != nil {
 		return nil, err
 	}
-	var err error
 	if c.typ, err = avro.Parse(c.schema); err != nil {
 		return nil, fmt.Errorf("%w: reading Avro schema: %w", ErrContainer, err)
 	}

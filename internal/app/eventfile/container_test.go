@@ -155,8 +155,8 @@ func TestDatasetsOfContainersAreSorted(t *testing.T) {
 		if h.Schema != visits {
 			t.Errorf("schema %q", h.Schema)
 		}
-		return func(value []byte) (int64, bool) {
-			n, used := binary.Varint(value[1+value[0]/2:])
+		return func(r Record) (int64, bool) {
+			n, used := binary.Varint(r.Value[1+r.Value[0]/2:])
 			return n, used > 0
 		}, nil
 	})

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
@@ -19,6 +18,8 @@ type Options struct {
 	Columns []string
 	// Fields lists names that must be columns of a file of rows.
 	Fields []string
+	// TimeLayout is that of the format: a first line with such a time has data, not names.
+	TimeLayout string
 	// Limit is the number of bytes kept of one record; 0 means 1 MiB.
 	Limit int
 	// Memory is the number of bytes sorted in memory; 0 means 64 MiB.
@@ -30,22 +31,33 @@ type Options struct {
 }
 
 // Clock returns the event time of a record in Unix milliseconds; false for a broken record, which
-// has no event time.
-type Clock func(value []byte) (millis int64, ok bool)
+// has no event time, and LeftOut and false for one that is not kept.
+type Clock func(r Record) (millis int64, ok bool)
+
+// LeftOut is what a Clock returns for a record that Each is not to hand out.
+const LeftOut = math.MinInt64
 
 // Head is what a file says of its records.
 type Head struct {
 	Empty   bool     // there is not even a header
 	Columns []string // from the header or the options; of rows only
 	Schema  string   // with which the records of a container were written
+	Unit    string   // what Record.Line counts: "line" or "record"
 }
 
-// Unit returns what Record.Line counts in a file of a format.
-func Unit(format string) string {
-	if event.EncodingOf(format).Contained() {
-		return "record"
+// OptionsOf returns how a file with records of a format is read.
+func OptionsOf(f event.Format, header bool) Options {
+	o := Options{Format: f.Format, Header: header, Columns: f.Columns, Fields: f.Fields(), TimeLayout: f.TimeLayout}
+	if f.MaxRecordBytes > 0 {
+		o.Limit = f.MaxRecordBytes + 1 // so that a decoder sees that a record is longer
 	}
-	return "line"
+	return o
+}
+
+// Of returns a format with what the file says of its records.
+func (h Head) Of(f event.Format) event.Format {
+	f.Columns, f.Schema = h.Columns, h.Schema
+	return f
 }
 
 // Dataset is a file, sorted. Close it to free the disk.
@@ -87,17 +99,14 @@ func Open(path string, opt Options, clock func(Head) (Clock, error)) (*Dataset, 
 // returns what is called with each record; a record's bytes are then its own. Errors as Open's; an
 // error of begin or of what it returns ends the reading.
 func Scan(path string, opt Options, begin func(Head) (func(Record) error, error)) (err error) {
-	file, err := os.Open(path)
+	file, err := OpenFile(path)
 	if err != nil {
-		return fmt.Errorf("opening input file: %w", err)
+		return err
 	}
 	defer file.Close() //nolint:errcheck // it was only read
-	if info, err := file.Stat(); err == nil && info.IsDir() {
-		return fmt.Errorf("opening input file: %s is a directory: name one file", path)
-	}
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("reading input file %s: %w", path, err)
+			err = fmt.Errorf("reading input file %s: %w", Name(path), err)
 		}
 	}()
 	from, head, err := open(file, opt)
@@ -135,10 +144,14 @@ func open(file io.Reader, opt Options) (recordReader, Head, error) {
 		if err != nil {
 			return nil, Head{}, err
 		}
-		return c, Head{Schema: c.schema}, nil
+		return c, Head{Schema: c.schema, Unit: "record"}, nil
 	}
 	split := NewSplitter(file, opt.Format, opt.Limit)
+	if err := split.Begin(); err != nil {
+		return nil, Head{}, err
+	}
 	head, err := readHead(split, opt)
+	head.Unit = split.Unit()
 	return split, head, err
 }
 
@@ -161,6 +174,7 @@ func readHead(split *Splitter, opt Options) (h Head, err error) {
 		if h.Columns, err = ParseHeader(opt.Format, first.Value); err != nil {
 			return h, err
 		}
+		return h, CheckHeader(h.Columns, opt.TimeLayout, opt.Fields...)
 	}
 	return h, CheckColumns(h.Columns, opt.Fields...)
 }
@@ -168,7 +182,11 @@ func readHead(split *Splitter, opt Options) (h Head, err error) {
 // take adds a record; last is the time of the last one before it that has one.
 func (d *Dataset) take(record Record, at Clock, last *int64) error {
 	d.Records++
-	if millis, ok := at(record.Value); ok && record.Digest == nil {
+	millis, ok := at(record)
+	if !ok && millis == LeftOut {
+		return nil
+	}
+	if ok && record.Digest == nil {
 		d.Timed++
 		if millis < d.First {
 			d.First, d.FirstLine = millis, record.Line

@@ -28,8 +28,8 @@ func file(t *testing.T, text string) string {
 
 // second reads the time from the last column.
 func second(Head) (Clock, error) {
-	return func(value []byte) (int64, bool) {
-		fields := strings.Split(string(value), ",")
+	return func(r Record) (int64, bool) {
+		fields := strings.Split(string(r.Value), ",")
 		n, err := strconv.ParseInt(fields[len(fields)-1], 10, 64)
 		return n, err == nil
 	}, nil
@@ -116,11 +116,11 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		opt        Options
 		want       []string
 	}{
-		{"missing column", "user,when\n", Options{Format: event.CSV, Header: true, Fields: []string{"time"}}, []string{`no column "time"`, "2 columns"}},
+		{"missing column", "user,when\n", Options{Format: event.CSV, Header: true, Fields: []string{"user", "time"}}, []string{`no column "time". The columns are user, when`}},
 		{"doubled column", "user,x,user\n", Options{Format: event.CSV, Header: true, Fields: []string{"user"}}, []string{"columns 1 and 3 are both called"}},
 		{"header is broken", "us\"er,time\n", Options{Format: event.CSV, Header: true}, []string{"header line is not a csv record"}},
 		{"column name not UTF-8", "user\t\xff\n", Options{Format: event.TSV, Header: true}, []string{"column 2 is not UTF-8"}},
-		{"gzip", "\x1f\x8b\x08\x00", Options{Format: event.CSV}, []string{"gunzip"}},
+		{"cut gzip", "\x1f\x8b\x08\x00", Options{Format: event.CSV}, []string{"gzip data end early"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			path := file(t, tc.text)

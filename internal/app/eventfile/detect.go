@@ -61,12 +61,12 @@ func mismatch(given event.Encoding, head []byte) error {
 	if bytes.HasPrefix(head, []byte("PAR1")) {
 		return wrong("", "the mark of a Parquet file: convert it, for example to "+formats[0].Name)
 	}
-	lines := linesOf(head)
-	if given.Instead != nil {
-		if found := given.Instead(lines); found != "" {
-			return wrong("", found)
+	for _, e := range formats {
+		if spread(e, head) {
+			return wrong(e.Name, e.Begins)
 		}
 	}
+	lines := linesOf(head)
 	if slices.ContainsFunc(lines, given.Lines) {
 		return nil
 	}

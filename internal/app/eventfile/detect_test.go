@@ -39,11 +39,15 @@ func TestAFileOfAnotherFormatIsTold(t *testing.T) {
 		{"jsonl as avro", event.Avro, jsonl, "it is not avro but jsonl"},
 		{"semicolons", event.CSV, semicolons, "separated by semicolons"},
 		{"semicolons as jsonl", event.JSONL, semicolons, "separated by semicolons"},
-		{"array", event.JSONL, `[{"who":"u1"},{"who":"u2"}]`, "jq -c '.[]'"},
-		{"object over lines", event.JSONL, "{\n  \"who\": \"u1\"\n}\n", "jq -c ."},
+		{"array as csv", event.CSV, `[{"who":"u1"},{"who":"u2"}]`, "it is not csv but jsonl"},
+		{"object over lines as tsv", event.TSV, "{\n  \"who\": \"u1\"\n}\n", "it is not tsv but jsonl"},
 		{"parquet", event.CSV, "PAR1\x15\x04", "Parquet"},
-		{"gzip as jsonl", event.JSONL, "\x1f\x8b\x08\x00", "gunzip"},
-		{"gzip as avro", event.Avro, "\x1f\x8b\x08\x00", "gunzip"},
+		{"cut gzip as jsonl", event.JSONL, "\x1f\x8b\x08\x00", "gzip data end early after 0 unpacked bytes"},
+		{"cut gzip as avro", event.Avro, "\x1f\x8b\x08\x00", "gzip data end early after 0 unpacked bytes"},
+		{"array", event.JSONL, `[{"who":"u1"},{"who":"u2"}]`, ""},
+		{"array over lines", event.JSONL, " [\n  {\n", ""},
+		{"object over lines", event.JSONL, "{\n  \"who\": \"u1\"\n}\n", ""},
+		{"csv with brackets", event.CSV, "[10/Oct/2000:13:55:36 -0700],u1\n[10/Oct/2000:13:55:37 -0700],u2\n", ""},
 
 		{"csv", event.CSV, csv, ""},
 		{"tsv", event.TSV, tsv, ""},
@@ -80,11 +84,24 @@ func TestAFileOfAnotherFormatIsTold(t *testing.T) {
 	}
 }
 
-// Columns are named as they were asked for, never as they stand in a file, which may have data
-// where its header should be.
+// Columns are listed where the first line certainly names them, and not where it may have data.
 func TestMissingColumnsAreNamedWithoutData(t *testing.T) {
-	err := CheckColumns([]string{"alice", "When"}, "when")
-	if !errors.Is(err, ErrColumns) || !strings.Contains(err.Error(), `column 2 is called "When"`) || strings.Contains(err.Error(), "alice") {
+	for _, row := range [][]string{
+		{"alice", "north"}, {"alice", "2025-03-01"}, {"alice", "1740974706"}, {"alice", "-5"}, {"alice", ""},
+		{"alice", "who", "2025-03-01"}, {"alice", "who", "17"}, {"alice", "who", "[03/Mar/2025:00:00:00 +0100]"},
+		{"alice", "who", "Mon Mar  3 04:05:06 2025"}, {"alice", "who", "Mar 3, 2025"},
+	} {
+		err := CheckHeader(row, "%b %d, %Y", "who", "when")
+		if !errors.Is(err, ErrColumns) || strings.Contains(err.Error(), "alice") || !strings.Contains(err.Error(), "may be data") {
+			t.Errorf("%q: got %v", row, err)
+		}
+	}
+	err := CheckHeader([]string{"", "who", "When"}, "", "who", "when")
+	if !errors.Is(err, ErrColumns) || !strings.Contains(err.Error(), `did you mean "When"? The columns are , who, When`) {
+		t.Errorf("got %v", err)
+	}
+	err = CheckColumns([]string{"who", "When"}, "when") // of a flag
+	if !errors.Is(err, ErrColumns) || !strings.Contains(err.Error(), `did you mean "When"? The columns are who, When`) {
 		t.Errorf("got %v", err)
 	}
 	var wrong *ColumnError

@@ -1,6 +1,6 @@
-// Package eventfile reads a file of events: it finds the records of a CSV, TSV, JSON-lines or Avro
-// container file, reads the header, and returns the records in order of event time, however the
-// file was ordered.
+// Package eventfile reads a file of events: it unpacks the file, finds the records of CSV, TSV,
+// JSON or an Avro container, reads the header, and returns the records in order of event time,
+// however the file was ordered.
 //
 // Guarantees:
 //   - Every record of the file, also a broken one, is returned exactly once, as its original bytes

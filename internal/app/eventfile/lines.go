@@ -3,10 +3,8 @@ package eventfile
 import (
 	"bufio"
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 
 	"github.com/tollgate-dp/tollgate/schemas/event"
@@ -28,14 +26,22 @@ type lineReader struct {
 	limit  int // bytes kept of one line
 	number int64
 	peeled bool // whether peel was called
+	spread bool // the records do not have a line each: object reads them
 }
 
-// ErrEncoding is returned for a file that is compressed or in UTF-16: it names
-// what was found and how to convert the file.
-var ErrEncoding = errors.New("unsupported encoding")
+// bufferBytes is how much of a file is read at once.
+const bufferBytes = 1 << 16
+
+var (
+	// ErrEncoding is returned for a file in UTF-16 or in a compression that cannot be read; it says
+	// how to convert it.
+	ErrEncoding = errors.New("unsupported encoding")
+	// ErrDamaged is returned for a compressed file that ends early or was changed.
+	ErrDamaged = errors.New("the file is not whole")
+)
 
 func newLineReader(r io.Reader, format event.Encoding, limit int) *lineReader {
-	return &lineReader{r: bufio.NewReaderSize(r, 1<<16), format: format, limit: limit}
+	return &lineReader{r: bufio.NewReaderSize(r, bufferBytes), format: format, limit: limit}
 }
 
 // next returns the next line, or io.EOF. The bytes belong to the caller.
@@ -45,22 +51,10 @@ func (l *lineReader) next() (line, error) {
 	}
 	var (
 		out       line
-		whole     hash.Hash // of the text; made when the limit is passed
-		pendingCR bool      // a '\r' ended a full buffer, and may belong to the terminator
+		text      = kept{limit: l.limit}
+		pendingCR bool // a '\r' ended a full buffer, and may belong to the terminator
 		any       bool
 	)
-	keep := func(b []byte) {
-		out.length += int64(len(b))
-		if whole == nil && len(out.text)+len(b) > l.limit {
-			whole = sha256.New()
-			whole.Write(out.text)
-		}
-		if whole != nil {
-			whole.Write(b)
-		}
-		room := min(l.limit-len(out.text), len(b))
-		out.text = append(out.text, b[:room]...)
-	}
 	for {
 		part, err := l.r.ReadSlice('\n')
 		if len(part) > 0 {
@@ -72,71 +66,69 @@ func (l *lineReader) next() (line, error) {
 			out.end = []byte("\n")
 		}
 		if pendingCR && (len(part) > 0 || errors.Is(err, io.EOF)) {
-			keep([]byte{'\r'})
+			text.addByte('\r')
 			pendingCR = false
 		}
 		if n := len(part); n > 0 && part[n-1] == '\r' && (ended || errors.Is(err, bufio.ErrBufferFull)) {
 			part, pendingCR = part[:n-1], true
 		}
-		keep(part)
+		text.add(part)
 		switch {
 		case ended && pendingCR:
 			out.end = []byte("\r\n")
 			fallthrough
 		case ended:
-			return l.finish(out, whole), nil
+			return l.finish(out, &text), nil
 		case errors.Is(err, bufio.ErrBufferFull):
 		case errors.Is(err, io.EOF):
 			if !any {
 				return line{}, io.EOF
 			}
-			return l.finish(out, whole), nil
+			return l.finish(out, &text), nil
 		default:
 			return line{}, err
 		}
 	}
 }
 
-func (l *lineReader) finish(out line, whole hash.Hash) line {
+func (l *lineReader) finish(out line, text *kept) line {
 	l.number++
-	out.number = l.number
-	if whole != nil {
-		out.digest = whole.Sum(nil)
-	}
+	out.number, out.text, out.length, out.digest = l.number, text.text, text.length, text.digest()
 	// A last line may end in a single '\r': encoding/csv reads it as a terminator.
-	if n := len(out.text); len(out.end) == 0 && n > 0 && out.text[n-1] == '\r' && whole == nil {
+	if n := len(out.text); len(out.end) == 0 && n > 0 && out.text[n-1] == '\r' && out.digest == nil {
 		out.text, out.end, out.length = out.text[:n-1], []byte("\r"), out.length-1
 	}
 	return out
 }
 
-// peel, once, drops a UTF-8 byte order mark and refuses what is certainly not text in
-// UTF-8, or not of the file's format, which would otherwise become a file of broken records.
+// peel, once, unpacks the file, drops a UTF-8 byte order mark and refuses what is certainly not
+// text in UTF-8, or not of the file's format, which would otherwise become a file of broken
+// records.
 func (l *lineReader) peel() error {
 	if l.peeled {
 		return nil
 	}
 	l.peeled = true
-	head := headOf(l.r)
+	r, head, err := unpacked(l.r)
+	if err != nil {
+		return err
+	}
+	l.r = r
 	if err := mismatch(l.format, head); err != nil {
 		return err
 	}
+	l.spread = spread(l.format, head)
 	if !bytes.HasPrefix(head, mark) {
 		return nil
 	}
-	_, err := l.r.Discard(len(mark))
+	_, err = l.r.Discard(len(mark))
 	return err
 }
 
 // encoded refuses a file that is not text, by its first bytes.
 func encoded(head []byte) error {
-	switch {
-	case bytes.HasPrefix(head, []byte{0xFF, 0xFE}), bytes.HasPrefix(head, []byte{0xFE, 0xFF}):
+	if bytes.HasPrefix(head, []byte{0xFF, 0xFE}) || bytes.HasPrefix(head, []byte{0xFE, 0xFF}) {
 		return fmt.Errorf("%w: UTF-16 text; convert it first, for example with iconv -f utf-16 -t utf-8", ErrEncoding)
-	case bytes.HasPrefix(head, []byte{0x1F, 0x8B}):
-		return fmt.Errorf("%w: gzip data; unpack it first with gunzip", ErrEncoding)
-	case bytes.HasPrefix(head, []byte{0x28, 0xB5, 0x2F, 0xFD}):
-		return fmt.Errorf("%w: zstd data; unpack it first with unzstd", ErrEncoding)
 	}
 	return nil
 }

@@ -155,9 +155,7 @@ type run struct {
 }
 
 func writeRun(dir string, m *Merge) (_ *run, err error) {
-	if dir == "" {
-		dir = os.TempDir()
-	}
+	dir = cmp.Or(dir, os.TempDir())
 	file, err := os.CreateTemp(dir, "tollgate-sort-*")
 	if err != nil {
 		return nil, fmt.Errorf("creating a temporary file for sorting in %s (set TMPDIR to another directory): %w", dir, err)

@@ -12,7 +12,7 @@ import (
 // Record is one record of a file.
 type Record struct {
 	Value  []byte // original bytes without the last line terminator; at most the limit
-	Line   int64  // number of its first line, from 1
+	Line   int64  // number of its first line from 1, or its own: Unit says which
 	Length int64  // bytes of the whole record
 	Digest []byte // SHA-256 of the whole record if Value is truncated, else nil
 }
@@ -41,12 +41,26 @@ func NewSplitter(r io.Reader, format string, limit int) *Splitter {
 }
 
 // Begin looks at the first bytes, as Next does, without taking a record. Errors: ErrEncoding,
-// *FormatError.
+// ErrDamaged, *FormatError.
 func (s *Splitter) Begin() error { return s.lines.peel() }
+
+// Unit returns what Record.Line counts, once Begin or Next was called.
+func (s *Splitter) Unit() string {
+	if s.lines.spread {
+		return "record"
+	}
+	return "line"
+}
 
 // Next returns the next record, or io.EOF after the last one. The record's bytes belong to the
 // caller.
 func (s *Splitter) Next() (Record, error) {
+	if err := s.lines.peel(); err != nil {
+		return Record{}, err
+	}
+	if s.lines.spread {
+		return s.lines.object()
+	}
 	first, err := s.line()
 	for err == nil && len(first.text) == 0 {
 		first, err = s.line()

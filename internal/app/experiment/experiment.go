@@ -3,7 +3,6 @@ package experiment
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -11,33 +10,14 @@ import (
 )
 
 // Size says how large an experiment is.
-type Size int
+type Size string
 
 const (
 	// Default is the paper's size where ten minutes on two cores are enough for it.
-	Default Size = iota
+	Default Size = "default"
 	// Small takes seconds: the same tables with fewer repetitions or rows.
-	Small
+	Small Size = "small"
 )
-
-// String returns the name, as --size takes it.
-func (s Size) String() string {
-	if s == Small {
-		return "small"
-	}
-	return "default"
-}
-
-// ParseSize takes small and default. Errors: any other name.
-func ParseSize(name string) (Size, error) {
-	switch name {
-	case "small":
-		return Small, nil
-	case "default":
-		return Default, nil
-	}
-	return Default, errors.New("it must be small or default")
-}
 
 // Options are what a result depends on.
 type Options struct {
@@ -46,7 +26,7 @@ type Options struct {
 	// Data is the directory of real data, "" for none. A file that is not there is no error: what
 	// needs it is not reproduced, and says so.
 	Data string
-	Size Size
+	Size Size // Default or Small
 	// Progress is told how far the experiment is, from one goroutine at a time. May be nil.
 	Progress func(done, of int, what string)
 }

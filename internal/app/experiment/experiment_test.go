@@ -62,14 +62,3 @@ func TestWhatCannotBeWrittenIsAnError(t *testing.T) {
 		}
 	}
 }
-
-func TestSizesAreNamedAsTheyAreParsed(t *testing.T) {
-	for _, size := range []Size{Default, Small} {
-		if got, err := ParseSize(size.String()); err != nil || got != size {
-			t.Errorf("%s: %v, %v", size, got, err)
-		}
-	}
-	if _, err := ParseSize("huge"); err == nil {
-		t.Error("any name is a size")
-	}
-}

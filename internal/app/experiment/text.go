@@ -122,9 +122,9 @@ func (e *Experiment) WriteJSON(w io.Writer, o Options, r *Result) error {
 		Title  string `json:"title"`
 		Source string `json:"source"`
 		Seed   uint64 `json:"seed"`
-		Size   string `json:"size"`
+		Size   Size   `json:"size"`
 		*Result
-	}{e.Name, e.Title, e.Source, o.Seed, o.Size.String(), r})
+	}{e.Name, e.Title, e.Source, o.Seed, o.Size, r})
 	if err != nil {
 		return fmt.Errorf("encoding experiment %s: %w", e.Name, err)
 	}

@@ -4,7 +4,7 @@
 //
 // Guarantees: the stream is a function of its Config alone (same seed, same
 // bytes, for one Go version and processor architecture); events come in order of arrival;
-// Truth counts every one of them under exactly one fate; memory does not grow
+// Truth counts every one of them under exactly one outcome; memory does not grow
 // with the number of events.
 //
 // Not guaranteed: that it resembles real traffic. It is for trying and

@@ -25,8 +25,8 @@ const (
 type Generator struct {
 	c        Config
 	r        *rand.Rand
-	users    zipf
-	keys     zipf
+	users    Zipf
+	keys     Zipf
 	names    []string
 	plan     arrivals
 	slice    int
@@ -42,7 +42,7 @@ func New(c Config) (*Generator, error) {
 	}
 	return &Generator{
 		c: c, r: rand.New(rand.NewPCG(c.Seed, 0x746f6c6c67617465)),
-		users: newZipf(c.Users, 0.5), keys: newZipf(c.Keys, 0.6), names: Names(c.Keys),
+		users: NewZipf(c.Users, 0.5), keys: NewZipf(c.Keys, 0.6), names: Names(c.Keys),
 		plan: newArrivals(c), slice: -1,
 		truth: Truth{DeadLettered: map[string]uint64{}},
 	}, nil
@@ -94,12 +94,12 @@ func (g *Generator) open() {
 	})
 }
 
-// value draws user, page, time and fate of an event, and returns its record.
+// value draws user, page, time and outcome of an event, and returns its record.
 func (g *Generator) value(arrival int64) []byte {
-	user := fmt.Sprintf("u%07d", g.users.draw(g.r)+1)
+	user := fmt.Sprintf("u%07d", g.users.Draw(g.r)+1)
 	page := g.names[g.page(arrival)]
-	fate := g.r.Float64()
-	if fate < g.c.Broken {
+	draw := g.r.Float64()
+	if draw < g.c.Broken {
 		kind := kinds[g.r.IntN(len(kinds))]
 		if kind.rare && g.r.IntN(20) != 0 {
 			kind = kinds[0]
@@ -107,8 +107,8 @@ func (g *Generator) value(arrival int64) []byte {
 		g.truth.DeadLettered[kind.class]++
 		return kind.make(g.c, user, page, arrival)
 	}
-	fate -= g.c.Broken
-	at := g.happened(arrival, fate)
+	draw -= g.c.Broken
+	at := g.happened(arrival, draw)
 	switch {
 	case at < g.c.Start.UnixMilli():
 		g.truth.BeforeStart++
@@ -123,15 +123,15 @@ func (g *Generator) value(arrival int64) []byte {
 }
 
 // happened draws the event time. What would be late and before the start at
-// once is on time instead, so that no fate depends on which rule comes first.
-func (g *Generator) happened(arrival int64, fate float64) int64 {
+// once is on time instead, so that no outcome depends on which rule comes first.
+func (g *Generator) happened(arrival int64, draw float64) int64 {
 	lateness, skew := g.c.Lateness.Milliseconds(), g.c.Skew.Milliseconds()
-	if fate < g.c.Late {
+	if draw < g.c.Late {
 		at := arrival - lateness - 1 - int64(g.r.ExpFloat64()*600_000)
 		if at >= g.c.Start.UnixMilli() {
 			return at
 		}
-	} else if fate < g.c.Late+g.c.Future {
+	} else if draw < g.c.Late+g.c.Future {
 		return arrival + skew + 1 + int64(g.r.ExpFloat64()*3_600_000)
 	}
 	delay := int64(g.r.ExpFloat64() * 800)
@@ -144,7 +144,7 @@ func (g *Generator) happened(arrival int64, fate float64) int64 {
 // page draws a key: Zipf's law, and each page has its own hour of the day.
 func (g *Generator) page(arrival int64) int {
 	for {
-		rank := g.keys.draw(g.r)
+		rank := g.keys.Draw(g.r)
 		peak := time.Duration(rank*5%24) * time.Hour
 		if g.r.Float64() < 0.6+0.4*daily(time.UnixMilli(arrival).Add(peak))/2 {
 			return rank

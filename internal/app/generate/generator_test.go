@@ -49,7 +49,7 @@ func TestSameSeedSameBytes(t *testing.T) {
 	}
 }
 
-// Every record has one fate, arrivals never fall, and the fate that Truth
+// Every record has one outcome, arrivals never fall, and the outcome that Truth
 // states follows from the record itself.
 func TestTruthFollowsFromTheRecords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -81,7 +81,7 @@ func TestTruthFollowsFromTheRecords(t *testing.T) {
 	})
 }
 
-// count decides a record's fate as the pipeline's decoder and rules do.
+// count decides a record's outcome as the pipeline's decoder and rules do.
 func count(sum *Truth, c Config, e Event) {
 	decoder, err := event.NewDecoder(event.Format{
 		Format: "jsonl", User: UserField, Key: KeyField, Time: TimeField, TimeUnit: "ms", MaxRecordBytes: c.MaxRecordBytes,
@@ -109,7 +109,7 @@ func count(sum *Truth, c Config, e Event) {
 	}
 }
 
-// Shares of fates, users and keys lie within six standard deviations of what
+// Shares of outcomes, users and keys lie within six standard deviations of what
 // the Config asks for: a false reject has probability below 1e-7 in all, and
 // with the fixed seed the test is deterministic.
 func TestShares(t *testing.T) {
@@ -146,7 +146,7 @@ func TestShares(t *testing.T) {
 	near("broken", float64(broken), c.Broken)
 	near("late", float64(truth.Late), c.Late)
 	near("future", float64(truth.Future), c.Future)
-	near("first user", float64(first), newZipf(c.Users, 0.5).share(0)*(1-c.Broken))
+	near("first user", float64(first), NewZipf(c.Users, 0.5).share(0)*(1-c.Broken))
 	if night, evening := byHour[4], byHour[19]; 2*night > evening {
 		t.Errorf("no daily rhythm: %d events at four, %d at seven in the evening", night, evening)
 	}
@@ -169,7 +169,7 @@ func TestEveryClassCanBeGenerated(t *testing.T) {
 }
 
 func TestZipfShares(t *testing.T) {
-	z := newZipf(10, 1)
+	z := NewZipf(10, 1)
 	sum := 0.0
 	for rank := range 10 {
 		if ratio := z.share(0) / z.share(rank); math.Abs(ratio-float64(rank+1)) > 1e-9 {
@@ -221,7 +221,7 @@ func BenchmarkGenerator(b *testing.B) {
 }
 
 // share is the probability of a rank.
-func (z zipf) share(rank int) float64 {
+func (z Zipf) share(rank int) float64 {
 	before := 0.0
 	if rank > 0 {
 		before = z.cumulated[rank-1]

@@ -6,12 +6,13 @@ import (
 	"sort"
 )
 
-// zipf draws ranks 0 to n−1 with weights (rank+1)^−exponent, for any exponent
+// Zipf draws ranks 0 to n−1 with weights (rank+1)^−exponent, for any exponent
 // ≥ 0 (the standard library's needs one above 1, steeper than people are).
-type zipf struct{ cumulated []float64 }
+type Zipf struct{ cumulated []float64 }
 
-func newZipf(n int, exponent float64) zipf {
-	z := zipf{cumulated: make([]float64, n)}
+// NewZipf returns what draws from n ranks.
+func NewZipf(n int, exponent float64) Zipf {
+	z := Zipf{cumulated: make([]float64, n)}
 	sum := 0.0
 	for i := range z.cumulated {
 		sum += math.Pow(float64(i+1), -exponent)
@@ -20,7 +21,8 @@ func newZipf(n int, exponent float64) zipf {
 	return z
 }
 
-func (z zipf) draw(r *rand.Rand) int {
+// Draw draws a rank.
+func (z Zipf) Draw(r *rand.Rand) int {
 	n := len(z.cumulated)
 	at := r.Float64() * z.cumulated[n-1]
 	return min(sort.SearchFloat64s(z.cumulated, at), n-1)

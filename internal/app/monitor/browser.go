@@ -14,12 +14,13 @@ import (
 func guarded(h http.Handler, local bool) http.Handler {
 	own, _ := os.Hostname() //nolint:errcheck // without a name there is one host less
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
 		site := r.Header.Get("Sec-Fetch-Site")
 		switch {
 		case r.Header.Get("Origin") != "" || site != "" && site != "none" && site != "same-origin":
-			say(w, http.StatusForbidden, "not for other web pages: type the address into the browser")
+			http.Error(w, "not for other web pages: type the address into the browser", http.StatusForbidden)
 		case local && !ofThisMachine(r.Host, own):
-			say(w, http.StatusForbidden, "not under this name: only this machine is listened to; ask localhost, or listen on another address")
+			http.Error(w, "not under this name: only this machine is listened to; ask localhost, or listen on another address", http.StatusForbidden)
 		default:
 			h.ServeHTTP(w, r)
 		}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -64,18 +65,19 @@ func (m *Monitor) last() (s *pipeline.RunState, notReady string) {
 	return m.state, m.state.NotReady
 }
 
-// Handler serves /metrics, /-/healthy and /-/ready, and with Options.Profiles /debug/pprof/.
+// Handler serves /metrics, /-/healthy and /-/ready, and with Options.Profiles /debug/pprof/. Texts
+// are a line each, which http.Error writes under any status.
 func (m *Monitor) Handler() http.Handler {
 	mux := http.NewServeMux()
 	metrics := promhttp.HandlerFor(process.Gatherer(m.registry), promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 5 * time.Second})
 	mux.Handle("GET /metrics", metrics)
-	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "alive") })
+	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "alive", http.StatusOK) })
 	mux.HandleFunc("GET /-/ready", func(w http.ResponseWriter, _ *http.Request) {
 		if _, why := m.last(); why != "" {
-			say(w, http.StatusServiceUnavailable, "not ready: "+why)
+			http.Error(w, "not ready: "+why, http.StatusServiceUnavailable)
 			return
 		}
-		say(w, http.StatusOK, "ready")
+		http.Error(w, "ready", http.StatusOK)
 	})
 	if m.o.Profiles {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
@@ -84,14 +86,6 @@ func (m *Monitor) Handler() http.Handler {
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	}
 	return mux
-}
-
-func say(w http.ResponseWriter, code int, text string) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(code)
-	fmt.Fprintln(w, text) //nolint:errcheck // the client has gone away
 }
 
 // exporter makes metrics of the last state.
@@ -115,12 +109,13 @@ var (
 	recordsTotal = prometheus.NewDesc("tollgate_records_total", "Records that this process was the first to read, without dead letters. Exact: for the trusted side only.", nil, nil)
 	lostTotal    = prometheus.NewDesc("tollgate_lost_records_total", "Records that are not counted, by reason; over_budget: once for each window of a metric. Exact: for the trusted side only.", []string{"reason"}, nil)
 	lossLevel    = prometheus.NewDesc("tollgate_loss_level", "How many of the newest records are not counted, by reason: 0 none, 1 some, 2 more than half.", []string{"reason"}, nil)
+	deadLevel    = prometheus.NewDesc("tollgate_dead_letter_level", "How many of the records of the last hour are dead letters: 0 fewer than ten, 1 fewer than one in a hundred, 2 at least one in a hundred, 3 more than half.", nil, nil)
 	deadLetters  = prometheus.NewDesc("tollgate_dead_letters_total", "Records that this process was the first to read and that are no events, by class. Exact: for the trusted side only.", []string{"class"}, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (e *exporter) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{build, lag, openTurn, watermark, settledTo, turns, restarts, epoch, generation, ready, brokerUp, lossLevel} {
+	for _, d := range []*prometheus.Desc{build, lag, openTurn, watermark, settledTo, turns, restarts, epoch, generation, ready, brokerUp, lossLevel, deadLevel} {
 		to <- d
 	}
 	if e.m.o.Trusted {
@@ -164,6 +159,7 @@ func (e *exporter) Collect(to chan<- prometheus.Metric) {
 	for reason, level := range s.Losses {
 		gauge(lossLevel, float64(level), reason)
 	}
+	gauge(deadLevel, float64(slices.Index([]pipeline.DeadLetterLevel{"none", "few", "some", "most"}, s.DeadLetters)))
 	if e.m.o.Trusted {
 		counter(recordsTotal, float64(s.Totals.Read))
 		for reason, n := range s.Totals.Lost {

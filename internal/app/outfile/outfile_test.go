@@ -1,9 +1,11 @@
 package outfile
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -126,4 +128,34 @@ func TestErrorsNameThePath(t *testing.T) {
 		t.Errorf("write: %v", err)
 	}
 	full.Discard() //nolint:errcheck // nothing was written
+}
+
+// What cannot be written is refused before there is anything to write; a pipe is not waited for.
+func TestCheckRefusesWhatCannotBeWritten(t *testing.T) {
+	dir := t.TempDir()
+	pipe, socket, protected := filepath.Join(dir, "pipe"), filepath.Join(dir, "s"), filepath.Join(dir, "protected")
+	for path, mode := range map[string]uint32{pipe: 0o600, protected: 0o400} {
+		if err := syscall.Mkfifo(path, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for path, want := range map[string]string{
+		pipe: "", os.DevNull: "", filepath.Join(dir, "new"): "", socket: socket + " is a socket: name a file or a pipe",
+		dir: "is a directory", filepath.Join(dir, "no", "file"): "there is no directory", protected: "permission denied",
+	} {
+		if path == protected && os.Geteuid() == 0 {
+			continue // root may write everything
+		}
+		if err := Check(path, 0o600, nil); (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", path, err, want)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 3 {
+		t.Errorf("the check left %v (%v)", entries, err)
+	}
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sort"
 	"strconv"
 
@@ -14,9 +15,12 @@ import (
 // Count is what is to be expected of a count of a size, by the law of its noise.
 type Count struct {
 	Count float64 `json:"count"`
-	Shown float64 `json:"shown"` // probability that it comes out: 1 for public keys
-	Error float64 `json:"error"` // half of the interval that is printed with it: a mean, where it comes out
-	Met   float64 `json:"met"`   // probability that it meets the target, where it comes out
+	// Typical is how far the value is from the count, by the count: a median over noise alone, in
+	// which one that does not come out counts as 1. Nil for a mean.
+	Typical *float64 `json:"typical_noise,omitempty"`
+	Shown   float64  `json:"shown"` // probability that it comes out: 1 for public keys
+	Error   float64  `json:"error"` // half of the interval that is printed with it: a mean, where it comes out
+	Met     float64  `json:"met"`   // probability that it meets the target, where it comes out
 }
 
 // Need is what a count needs to meet the target, each alone; 0 where that does not do.
@@ -54,12 +58,13 @@ func countsOf(m *deployment.CompiledMetric) (out []Count) {
 	pair := metrickind.Of(m.Spec.Kind).Pair
 	for _, size := range sizes(&m.Spec) {
 		random := rand.New(rand.NewPCG(uint64(size), 1))
-		c := Count{Count: size}
-		for range draws {
+		c, errors := Count{Count: size}, make([]float64, draws)
+		for i := range errors {
 			o := m.Plan.Imitate(size, random.NormFloat64)
-			if !o.Passed {
+			if errors[i] = 1; !o.Passed {
 				continue
 			}
+			errors[i] = math.Abs(o.Error) / size
 			c.Shown++
 			if pair != nil {
 				o.Half = pair.Half(m.Spec.Bounds(), size, o.Half)
@@ -73,11 +78,20 @@ func countsOf(m *deployment.CompiledMetric) (out []Count) {
 			c.Error /= c.Shown
 			c.Met /= c.Shown
 		}
+		if slices.Sort(errors); pair == nil {
+			typical := threeDigits(errors[draws/2])
+			c.Typical = &typical
+		}
 		c.Shown /= draws
-		c.Error, _ = strconv.ParseFloat(strconv.FormatFloat(c.Error, 'g', 3, 64), 64)
+		c.Error = threeDigits(c.Error)
 		out = append(out, c)
 	}
 	return out
+}
+
+func threeDigits(v float64) float64 {
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
+	return rounded
 }
 
 // needsOf says what the sizes that cannot meet a metric's target would need: another budget, or one

@@ -33,12 +33,27 @@ func TestCountsAreTheLawOfTheNoise(t *testing.T) {
 	all := countsOf(m)
 	for _, c := range all {
 		z := (c.Count - m.Plan.Threshold()) * math.Sqrt(m.Spec.First.Float())
+		if c.Typical == nil || *c.Typical > 1 || c.Shown < 0.45 && *c.Typical < 1 {
+			t.Errorf("a count of %v: %+v", c.Count, c)
+		} else if c.Shown == 1 && c.Met == 1 && *c.Typical > 0.1 {
+			t.Errorf("a count of %v meets ± 10 %% and is typically %v away", c.Count, *c.Typical)
+		}
 		if want := math.Erfc(-z/math.Sqrt2) / 2; math.Abs(c.Shown-want) > 0.05 { // 4.5 standard errors
 			t.Errorf("a count of %v comes out with %v, by the normal law with %v", c.Count, c.Shown, want)
 		}
 	}
 	if last := all[len(all)-1]; last.Met != 1 || last.Error > 0.1*last.Count {
 		t.Errorf("a count beyond all noise: %+v", last)
+	}
+	// Of public keys without a target, the noise is normal: its median is 0.6745 σ.
+	d = private(t, func(c *pipeline.Config) {
+		c.Metrics[0].Keys, c.Metrics[0].Target = pipeline.Keys{Mode: "public", List: []string{"a"}}, noisereduction.Target{Confidence: .95}
+	})
+	for _, c := range countsOf(&d.Metrics[0]) {
+		sigma := 1 / math.Sqrt(d.Metrics[0].Spec.Top.Float())
+		if got := *c.Typical * c.Count / sigma; math.Abs(got-0.6745) > 0.09 { // 5 standard errors
+			t.Errorf("a count of %v is typically %v σ away", c.Count, got)
+		}
 	}
 }
 

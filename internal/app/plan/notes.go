@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
@@ -13,13 +14,20 @@ import (
 func notes(d *deployment.Deployment) []string {
 	var out []string
 	if slices.ContainsFunc(d.Metrics, func(m deployment.CompiledMetric) bool { return m.Spec.KeyMode == deployment.KeysPrivate }) {
-		out = append(out, "a private key near its threshold is released only when its noise is high: such counts are biased up")
+		out = append(out, "a private key near its threshold is released only if its noise is high: such counts are too high on average, and their intervals miss more often")
 	}
 	if most := deployment.PeriodsInAWindow(d); most > 1 {
 		out = append(out, fmt.Sprintf("a window reaches into up to %d periods and depends on what a user did in all of them: over several periods the privacy loss is then more than the sum of their budgets, as said above. It is not more where the period is a multiple of the size of every window and no window slides", most))
 	}
 	if b := d.Budget; b.Keys.IsZero() {
 		out = append(out, noReserve(b))
+	}
+	if c := &d.Config; c.Events.Format.NoUser == event.NoUserEach {
+		text := "each event without a user has an account of its own, in memory and on the ledger"
+		if c.Privacy.Period == 0 {
+			text += ", for ever; with privacy.period those of past periods are dropped"
+		}
+		out = append(out, text)
 	}
 	if !deployment.LastAtLeastFits(d) {
 		out = append(out, "last_at_least asks for more windows, over all metrics, than the budget pays for at the given ladder.sigma: users who use the bounds to the full are left out earlier")
@@ -49,6 +57,9 @@ func limits(cfg *deployment.Config) []string {
 		"targets, bounds and filters that were chosen by looking at the data can reveal some of it",
 		"the promise does not hold against anyone who has the noise key, or can write to the deployment's own topics",
 		"users who have spent their budget are missing from the counts: only admitted events are counted",
+	}
+	if cfg.Events.Format.NoUser == event.NoUserEach {
+		out = append(out, deployment.UnnamedUnit)
 	}
 	for i := range cfg.Metrics {
 		if cfg.Metrics[i].Keys.Mode == deployment.KeysPublic {

@@ -13,21 +13,83 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// copy writes record after record.
-func (r *Replay) copy(ctx context.Context, drain <-chan struct{}) error {
-	var decoded event.Event
+// longestWait is how long a record waits for others with which it is written: a slow pipe may bring
+// no more for hours.
+const longestWait = 200 * time.Millisecond
+
+// readAhead is how many records are read before they are written.
+const readAhead = 1024
+
+// read is what the source returned.
+type read struct {
+	record eventfile.Record
+	err    error // of the last one
+}
+
+// ahead reads the source in a goroutine of its own, until done is closed.
+func (r *Replay) ahead(done <-chan struct{}) <-chan read {
+	out := make(chan read, readAhead)
+	go func() {
+		for {
+			record, err := r.source.Next()
+			select {
+			case out <- read{record, err}:
+			case <-done:
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return out
+}
+
+// errDrained ends the copying early.
+var errDrained = errors.New("drained")
+
+// next returns the next record. While there is none, it writes those that have waited.
+func (r *Replay) next(ctx context.Context, drain <-chan struct{}, records <-chan read) (eventfile.Record, error) {
 	for {
 		select {
 		case <-drain:
-			r.result.Drained = true
-			return r.partitions.flush(ctx)
-		case <-ctx.Done():
-			return ctx.Err()
+			return eventfile.Record{}, errDrained
 		default:
 		}
-		record, err := r.source.Next()
+		switch waiting := r.partitions.records > 0; {
+		case !waiting:
+			r.due = nil
+		case r.due == nil:
+			r.due = time.After(longestWait)
+		}
+		select {
+		case <-drain:
+		case <-ctx.Done():
+			return eventfile.Record{}, ctx.Err()
+		case <-r.due:
+			if err := r.partitions.flush(ctx); err != nil {
+				return eventfile.Record{}, err
+			}
+		case next := <-records:
+			return next.record, next.err
+		}
+	}
+}
+
+// copy writes record after record.
+func (r *Replay) copy(ctx context.Context, drain <-chan struct{}) error {
+	done := make(chan struct{})
+	defer close(done)
+	records := r.ahead(done)
+	var decoded event.Event
+	for {
+		record, err := r.next(ctx, drain, records)
 		if errors.Is(err, io.EOF) {
 			break
+		}
+		if errors.Is(err, errDrained) {
+			r.result.Drained = true
+			return r.partitions.flush(ctx)
 		}
 		if errors.Is(err, eventfile.ErrContainer) {
 			return r.damaged(ctx, err)
@@ -49,10 +111,25 @@ func (r *Replay) copy(ctx context.Context, drain <-chan struct{}) error {
 	switch {
 	case !r.timed && len(r.waiting) > 0:
 		return errNoTime
+	case r.result.Unnamed > 0 && !r.named:
+		return r.noUsers(ctx)
 	case r.result.Written == 0 && r.result.FirstLeftOut == 0:
 		return eventfile.NoRecords(r.options.Header)
 	}
 	return r.partitions.flush(ctx)
+}
+
+// noUsers ends a replay of records that all have no user: the field is probably misspelt, and each
+// record would be a user of its own.
+func (r *Replay) noUsers(ctx context.Context) error {
+	err := fmt.Errorf("no record has a user in %s: correct %s", r.options.Format.User, r.options.UserSetting)
+	if r.result.Written == 0 {
+		return err
+	}
+	if flushed := r.partitions.flush(ctx); flushed != nil {
+		return errors.Join(err, flushed)
+	}
+	return fmt.Errorf("%w; the records (%s) are on the topic, and a run would count each as a user of its own", err, terminal.Number(float64(r.result.Written), 0))
 }
 
 // damaged writes what was read before a container broke off.
@@ -68,6 +145,16 @@ func (r *Replay) take(ctx context.Context, record eventfile.Record, decoded *eve
 	user := record.Value // a broken record has no user: any partition will do
 	err := r.decoder.Decode(record.Value, decoded)
 	broken := err != nil
+	ofRecord := broken && r.faults.Add(err, record)
+	if err == nil && len(decoded.User) == 0 {
+		r.result.Unnamed++
+		if r.options.SkipNoUser {
+			return nil
+		}
+		decoded.User = record.Value // for the partition
+	} else if err == nil {
+		r.named = true
+	}
 	switch {
 	case err == nil:
 		// A broker that compresses itself refuses times before 1970, with an error that names no
@@ -82,7 +169,7 @@ func (r *Replay) take(ctx context.Context, record eventfile.Record, decoded *eve
 			}
 			r.waiting = nil
 		}
-	case !errors.As(err, new(*event.Error)):
+	case !ofRecord:
 		return err
 	case !r.timed:
 		if len(r.waiting) == maxWaiting {
@@ -129,8 +216,8 @@ func (r *Replay) write(ctx context.Context, user, value []byte, broken bool) err
 
 // tell reports every two seconds how much of the file was read.
 func (r *Replay) tell() {
-	if now := time.Now(); r.options.OnProgress != nil && r.size > 0 && now.Sub(r.told) >= 2*time.Second {
-		r.told = now
-		r.options.OnProgress(100 * r.read.n / r.size)
+	if now := time.Now(); r.options.OnProgress != nil && r.size > 0 && now.Sub(r.reported) >= 2*time.Second {
+		r.reported = now
+		r.options.OnProgress(100 * r.read.n.Load() / r.size)
 	}
 }

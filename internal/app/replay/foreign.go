@@ -17,9 +17,6 @@ const lastOffsets = 8
 // versionAt is where the version is in a record of this program: after two letters and a kind.
 const versionAt = 3
 
-// errEnough ends the reading of a partition.
-var errEnough = errors.New("enough was read")
-
 // refuseOutputs refuses a topic whose first or last record in a partition this program has written:
 // no deployment has its events there, and what a run reads there it could not make out.
 func (r *Replay) refuseOutputs(ctx context.Context, partitions []int32) error {
@@ -49,11 +46,8 @@ func (r *Replay) outputIn(ctx context.Context, partition int32) (what string, er
 	}
 	err = r.client.ReadRange(ctx, topic, partition, bounds.Start, bounds.LastStable, func(one kafkalog.Record) error {
 		what = outputOf(one)
-		return errEnough
+		return kafkalog.StopReading
 	})
-	if errors.Is(err, errEnough) {
-		err = nil
-	}
 	if what != "" || err != nil {
 		return what, err
 	}

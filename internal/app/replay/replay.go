@@ -26,6 +26,10 @@ type Options struct {
 	// Header says that the first record of a csv or tsv file names the columns and is
 	// not written. Only for these two.
 	Header bool
+	// UserSetting is where Format.User was set, for errors.
+	UserSetting string
+	// SkipNoUser leaves out records without a user.
+	SkipNoUser bool
 	// Registry has the schemas of Avro records that begin with an id; nil where Format has
 	// the schema of bare records, and for other formats.
 	Registry *registry.Client
@@ -45,8 +49,8 @@ type Options struct {
 	// goes by the producers' times; nil where it is not known, or a run goes by the broker's.
 	Lateness *time.Duration
 
-	// OnSchema is told the id of the file's schema in the registry, before anything is
-	// written. OnProgress is told every two seconds how much of a regular file was read, in
+	// OnSchema is called with the id of the file's schema in the registry, before anything is
+	// written. OnProgress is called every two seconds with how much of a regular file was read, in
 	// percent. Both are called by the goroutine that runs the replay, and may be nil.
 	OnSchema   func(id uint32)
 	OnProgress func(percent int64)
@@ -55,6 +59,7 @@ type Options struct {
 // Result is what a replay that did not fail has done.
 type Result struct {
 	Written      int64         // records
+	Unnamed      int64         // records without a user that were left out, or that Format takes for events
 	FirstLeftOut int64         // number of the first record that was too long; 0: no record was
 	Unit         string        // what that number counts: "line" or "record"
 	Drained      bool          // the caller ended it: the rest of the file is not on the topic
@@ -75,13 +80,16 @@ type Replay struct {
 	size       int64 // of the file; 0 where it has no size
 	source     source
 	decoder    *event.Decoder
+	faults     *eventfile.Faults
 	partitions *partitionWriters
 	pace       pace
-	told       time.Time // when OnProgress was called last
+	due        <-chan time.Time // when what waits in partitions is written at the latest
+	reported   time.Time        // when OnProgress was called last
 
 	keptFrom int64              // Unix milliseconds: what is older, brokers delete; 0 where nothing is
 	last     int64              // time of the last record that had a time
 	timed    bool               // a record had a time
+	named    bool               // a record had a user
 	newest   map[int]int64      // by partition, the newest time so far
 	waiting  []eventfile.Record // records before the first time
 	result   Result
@@ -98,13 +106,13 @@ const maxWaiting = 100_000
 // the partitions; nothing is written yet. A topic with a deployment's outputs is refused.
 // The client is the caller's, and stays open. Close the Replay.
 func Open(ctx context.Context, client *kafkalog.Client, o Options) (*Replay, error) {
-	file, err := os.Open(o.Path)
+	file, err := eventfile.OpenFile(o.Path)
 	if err != nil {
-		return nil, fmt.Errorf("opening input file: %w", err)
+		return nil, err //nolint:wrapcheck // a whole sentence
 	}
 	r := &Replay{
 		client: client, options: o, file: file, read: &countingReader{r: file},
-		newest: map[int]int64{}, told: time.Now(), pace: pace{perSecond: o.PerSecond},
+		faults: eventfile.NewFaults(o.Format), newest: map[int]int64{}, reported: time.Now(), pace: pace{perSecond: o.PerSecond},
 	}
 	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
 		r.size = info.Size()
@@ -118,7 +126,7 @@ func Open(ctx context.Context, client *kafkalog.Client, o Options) (*Replay, err
 
 func (r *Replay) prepare(ctx context.Context) error {
 	if err := r.openSource(); err != nil {
-		return fmt.Errorf("reading input file %s: %w", r.options.Path, err)
+		return fmt.Errorf("reading input file %s: %w", eventfile.Name(r.options.Path), err)
 	}
 	if err := r.lookAtTopic(ctx); err != nil {
 		return err
@@ -136,6 +144,16 @@ func (r *Replay) prepare(ctx context.Context) error {
 	r.partitions, err = newPartitionWriters(ctx, r.client, r.options.Topic, partitions)
 	return err
 }
+
+// Faults says where the broken records are that were read so far, and what the first ones are like.
+// They are on the topic, and a run will put them with the dead letters.
+func (r *Replay) Faults() []string {
+	r.faults.Unit = r.result.Unit
+	return r.faults.Texts()
+}
+
+// BrokenWithoutUser returns how many of them have no user.
+func (r *Replay) BrokenWithoutUser() uint64 { return r.faults.Unnamed() }
 
 // Close releases the file and the partitions.
 func (r *Replay) Close() {
@@ -186,7 +204,7 @@ func (r *Replay) Run(ctx context.Context, drain <-chan struct{}) (Result, error)
 		}
 	}()
 	if err := r.copy(ctx, drain); err != nil {
-		return Result{}, fmt.Errorf("replaying %s: %w", r.options.Path, err)
+		return Result{}, fmt.Errorf("replaying %s: %w", eventfile.Name(r.options.Path), err)
 	}
 	return r.result, nil
 }

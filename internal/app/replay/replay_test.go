@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/kafka/embedded"
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
@@ -218,5 +220,52 @@ func TestATopicWithOutputsIsRefused(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// What a slow pipe brings is on the topic before more of it comes, and the end of the pipe ends the
+// replay.
+func TestRecordsOfASlowPipeAreWrittenAsTheyCome(t *testing.T) {
+	client := broker(t)
+	o := options(t)
+	o.Path = filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(o.Path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pipe, err := os.OpenFile(o.Path, os.O_RDWR, 0) // so that neither end waits for the other
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pipe.Close()
+	put := func(text string) {
+		t.Helper()
+		if _, err := pipe.WriteString(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("1700000000,a\n17000")
+	r, err := Open(t.Context(), client, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	result, ended := Result{}, make(chan error, 1)
+	go func() {
+		var err error
+		result, err = r.Run(t.Context(), nil)
+		ended <- err
+	}()
+	on := func(n int) func() bool {
+		return func() bool {
+			values := written(t, client)
+			return len(values[0])+len(values[1]) == n
+		}
+	}
+	await.That(t, time.Minute, "the first record on the topic", on(1))
+	put("00001,b\n1700000002,c\n1700000003,d")
+	await.That(t, time.Minute, "three records on the topic", on(3))
+	pipe.Close()
+	if err := <-ended; err != nil || result.Written != 4 || !on(4)() {
+		t.Errorf("%+v, %v", result, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync/atomic"
 
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
@@ -20,7 +21,6 @@ type source interface {
 // openSource finds the columns or the schema, and makes the decoder.
 func (r *Replay) openSource() error {
 	format := r.options.Format
-	r.result.Unit = eventfile.Unit(format.Format)
 	if event.EncodingOf(format.Format).Contained() {
 		return r.openContainer()
 	}
@@ -29,6 +29,7 @@ func (r *Replay) openSource() error {
 	if err := split.Begin(); err != nil {
 		return err
 	}
+	r.result.Unit = split.Unit()
 	if r.options.Header {
 		first, err := split.Next()
 		if errors.Is(err, io.EOF) {
@@ -44,20 +45,20 @@ func (r *Replay) openSource() error {
 		if len(format.Columns) > 0 && !slices.Equal(names, format.Columns) {
 			return fmt.Errorf("its header does not have the configured columns in their order (%d in the file, %d configured)", len(names), len(format.Columns))
 		}
-		if err := eventfile.CheckColumns(names, r.fields()...); err != nil {
+		if err := eventfile.CheckHeader(names, format.TimeLayout, format.Fields()...); err != nil {
 			return err
 		}
 		format.Columns = names
 	}
-	var err error
-	r.decoder, err = event.NewDecoder(format)
-	return err
+	return r.decodeBy(format)
 }
 
-// fields returns the columns that are read.
-func (r *Replay) fields() []string {
-	f := r.options.Format
-	return slices.DeleteFunc([]string{f.User, f.Key, f.Time, f.Value}, func(name string) bool { return name == "" })
+func (r *Replay) decodeBy(format event.Format) (err error) {
+	if r.options.SkipNoUser {
+		format.NoUser = event.NoUserEach // else such a record is broken
+	}
+	r.decoder, err = event.NewDecoder(format)
+	return err
 }
 
 // openContainer reads the head of a container file, and refuses one whose records the
@@ -67,7 +68,7 @@ func (r *Replay) openContainer() error {
 	if err != nil {
 		return err
 	}
-	r.source, r.schema = file, file.Schema()
+	r.source, r.schema, r.result.Unit = file, file.Schema(), "record"
 	r.scratch = make([]byte, 0, event.WireBytes)
 	format := r.options.Format
 	if r.options.Registry == nil {
@@ -77,8 +78,7 @@ func (r *Replay) openContainer() error {
 	} else {
 		format.Schema = r.schema
 	}
-	r.decoder, err = event.NewDecoder(format)
-	return err
+	return r.decodeBy(format)
 }
 
 // register learns the id that every record begins with.
@@ -110,11 +110,11 @@ func (r *Replay) framed(value []byte) []byte {
 // countingReader counts the bytes that were read.
 type countingReader struct {
 	r io.Reader
-	n int64
+	n atomic.Int64
 }
 
 func (c *countingReader) Read(b []byte) (int, error) {
 	read, err := c.r.Read(b)
-	c.n += int64(read)
+	c.n.Add(int64(read))
 	return read, err
 }

@@ -152,7 +152,7 @@ func TestUsingAPage(t *testing.T) {
 }
 
 func checkReading(t *testing.T, d driven) {
-	for _, part := range []string{"2025-03-04", "UTC", "± at 95 %", "weather", "not released in this window"} {
+	for _, part := range []string{"2025-03-04", "UTC", "noise at 95 %", "weather", "not released in this window"} {
 		if !strings.Contains(d.Hover, part) {
 			t.Errorf("the tooltip says %q, without %q", d.Hover, part)
 		}
@@ -171,7 +171,7 @@ func checkControls(t *testing.T, d driven, releases int) {
 	if d.Zoomed <= 0 || d.Unzoomed != 0 {
 		t.Errorf("zooming in hides %d points, all shows all but %d", d.Zoomed, d.Unzoomed)
 	}
-	if d.Unticked != 1 || strings.Join(d.Found, ",") != "train times" || len(d.Largest) != 1 || !regexp.MustCompile(`^weather[\d,]+± \d+$`).MatchString(d.Largest[0]) {
+	if d.Unticked != 1 || strings.Join(d.Found, ",") != "train times" || len(d.Largest) != 1 || !regexp.MustCompile(`^weather[\d,]+noise ± \d+$`).MatchString(d.Largest[0]) {
 		t.Errorf("a key unticked: %d fewer; found %q; largest %q", d.Unticked, d.Found, d.Largest)
 	}
 	if d.Rows != pageRowsOfTable || !d.Sorted || d.Direction != "descending" {

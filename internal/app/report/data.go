@@ -18,6 +18,7 @@ type metricData struct {
 	Name  string    `json:"name"`
 	NoKey string    `json:"nokey"` // what the empty key is called
 	Gaps  bool      `json:"gaps"`  // a key may be absent from a window
+	Fine  bool      `json:"fine"`  // values are no counts, so that decimals say something
 	Aims  bool      `json:"aims"`  // there is a target, as far as is known
 	Asked string    `json:"asked"` // the target, and which values reach it; "": not known
 	Size  int64     `json:"size"`
@@ -43,15 +44,14 @@ type keyData struct {
 func dataOf(s *series, f metricFacts) metricData {
 	m := metricData{
 		Name: f.Name, NoKey: metrickind.Of(f.Kind).Texts.NoKey, Gaps: f.KeyMode != deployment.KeysPublic, Aims: f.aims(),
+		Fine: !f.known || metrickind.Of(f.Kind).Pair != nil,
 		Size: s.id.size, Slide: f.WindowSlide, Keys: []keyData{},
 	}
 	if text := f.reached(); text != "" {
 		m.Asked = f.wanted() + " is asked for: " + text
 	}
 	m.First, m.Step = s.grid(f.WindowSlide)
-	if m.Slide == 0 {
-		m.Slide = m.Step
-	}
+	m.Slide = cmp.Or(m.Slide, m.Step)
 	for i := 0; i < len(s.points); {
 		end := i + 1
 		for end < len(s.points) && s.points[end].key == s.points[i].key {
@@ -123,15 +123,7 @@ type ints []int64
 
 // MarshalJSON implements json.Marshaler.
 func (c ints) MarshalJSON() ([]byte, error) {
-	b := make([]byte, 1, 2+8*len(c))
-	b[0] = '['
-	for i, v := range c {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendInt(b, v, 10)
-	}
-	return append(b, ']'), nil
+	return array(c, func(b []byte, v int64) []byte { return strconv.AppendInt(b, v, 10) }), nil
 }
 
 // floats is a column of numbers to six digits.
@@ -139,16 +131,22 @@ type floats []float64
 
 // MarshalJSON implements json.Marshaler.
 func (c floats) MarshalJSON() ([]byte, error) {
-	b := make([]byte, 1, 2+8*len(c))
-	b[0] = '['
-	for i, v := range c {
+	for _, v := range c {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil, &json.UnsupportedValueError{Str: strconv.FormatFloat(v, 'g', -1, 64)}
 		}
+	}
+	return array(c, func(b []byte, v float64) []byte { return strconv.AppendFloat(b, v, 'g', 6, 64) }), nil
+}
+
+func array[T any](values []T, write func([]byte, T) []byte) []byte {
+	b := make([]byte, 1, 2+8*len(values))
+	b[0] = '['
+	for i, v := range values {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = strconv.AppendFloat(b, v, 'g', 6, 64)
+		b = write(b, v)
 	}
-	return append(b, ']'), nil
+	return append(b, ']')
 }

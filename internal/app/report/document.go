@@ -30,27 +30,32 @@ type DocumentTable struct {
 
 // Write writes the page, one file that loads nothing. Errors: those of w.
 func (d *Document) Write(w io.Writer) error {
-	fail := func(err error) error { return fmt.Errorf("writing the page: %w", err) }
 	assets, err := readAssets(documentScripts[:]...)
+	if err == nil {
+		assets.style += d.FigureStyle
+		err = execute(w, "document.tmpl", struct {
+			*Document
+			Style  template.CSS
+			Script template.JS
+			Policy string
+		}{d, template.CSS(assets.style), template.JS(assets.script), assets.policy()})
+	}
 	if err != nil {
-		return fail(err)
-	}
-	assets.style += d.FigureStyle
-	page, err := template.ParseFS(files, "page/document.tmpl")
-	if err != nil {
-		return fail(err)
-	}
-	var b bytes.Buffer
-	if err := page.Execute(&b, struct {
-		*Document
-		Style  template.CSS
-		Script template.JS
-		Policy string
-	}{d, template.CSS(assets.style), template.JS(assets.script), assets.policy()}); err != nil {
-		return fail(err)
-	}
-	if _, err := w.Write(b.Bytes()); err != nil {
-		return fail(err)
+		return fmt.Errorf("writing the page: %w", err)
 	}
 	return nil
+}
+
+// execute writes a page by one of the templates: all of it, or nothing.
+func execute(w io.Writer, name string, view any) error {
+	page, err := template.ParseFS(files, "page/"+name)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := page.Execute(&b, view); err != nil {
+		return err
+	}
+	_, err = w.Write(b.Bytes())
+	return err
 }

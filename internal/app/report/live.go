@@ -8,12 +8,35 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
 // Live says how a page that is served keeps up with what is published.
 type Live struct {
 	Every time.Duration // how often a page that is open asks for a newer one, about
 	Kept  string        // a sentence that says how much of what was published is on the page
+	Due   *Due          // when values are due, of a page without any; nil: the page does not say it
+}
+
+// Due says when values are due: the window that ends at a multiple of Slide, by a clock that is
+// Shift ahead of UTC, is published Wait later, at a multiple of Grid.
+type Due struct{ Slide, Wait, Grid, Shift time.Duration }
+
+// DueOf returns when the clock has the values of a deployment's shortest windows published, as seen
+// at a time.
+func DueOf(d *deployment.Deployment, now time.Time) *Due {
+	c := &d.Config
+	due := &Due{Wait: c.Time.Lateness + c.Time.Skew + c.Time.IdleGrace, Grid: max(c.Outputs.PublishEvery, time.Second)}
+	for i, m := range d.Metrics {
+		if slide := time.Duration(m.Spec.WindowSlide) * time.Millisecond; i == 0 || slide < due.Slide {
+			due.Slide = slide
+		}
+	}
+	at := now.UnixMilli()
+	due.Shift = time.Duration(wallclock.Of(c.Time.WindowZone).Reading(at)-at) * time.Millisecond
+	return due
 }
 
 // Served has what a server says of a page beside the page.
@@ -28,7 +51,11 @@ type Served struct {
 type live struct {
 	Every         int64 // in milliseconds
 	Version, Kept string
+	Due           *due
 }
+
+// due is a Due in milliseconds.
+type due struct{ Slide, Wait, Grid, Shift int64 }
 
 var liveAssets = sync.OnceValues(func() (*assets, error) {
 	a, err := pageAssets(append(scripts[:], "live.js")...)
@@ -45,11 +72,15 @@ func (c *Collector) WriteLive(w io.Writer, o Options, l Live) (Served, error) {
 	if err != nil {
 		return Served{}, fmt.Errorf("writing live page: %w", err)
 	}
+	o.nothing = "No value is published yet."
 	view, err := c.page(o, a)
 	if err != nil {
 		return Served{}, fmt.Errorf("writing live page: %w", err)
 	}
 	view.Live = &live{Every: l.Every.Milliseconds(), Kept: l.Kept}
+	if l.Due != nil {
+		view.Live.Due = &due{l.Due.Slide.Milliseconds(), l.Due.Wait.Milliseconds(), l.Due.Grid.Milliseconds(), l.Due.Shift.Milliseconds()}
+	}
 	sum := sha256.New()
 	if err = json.NewEncoder(sum).Encode(view); err == nil {
 		view.Live.Version = base64.RawURLEncoding.EncodeToString(sum.Sum(nil)[:16])

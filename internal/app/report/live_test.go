@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -35,7 +36,11 @@ func (l *liveServer) publish(releases ...schemas.Release) {
 		c.Add(r)
 	}
 	var b bytes.Buffer
-	served, err := c.WriteLive(&b, Options{Title: "Page views"}, Live{Every: 50 * time.Millisecond, Kept: "All of it."})
+	live := Live{Every: 50 * time.Millisecond, Kept: fmt.Sprintf("All %d.", len(l.sample.releases))}
+	if len(l.sample.releases) == 0 {
+		live.Due = &Due{Slide: 24 * time.Hour, Wait: 3 * time.Minute, Grid: time.Second}
+	}
+	served, err := c.WriteLive(&b, Options{Title: "Page views"}, live)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -125,12 +130,28 @@ func TestALivePageTakesInWhatIsPublished(t *testing.T) {
 	server := httptest.NewServer(l)
 	defer server.Close()
 	b := visit(t, server.URL+"/", desktop, "light")
-	if s := look(b); s.Charts != 0 || !strings.Contains(s.Text, "Nothing was released.") {
-		t.Errorf("an empty page: %+v", s)
+	empty := look(b)
+	if empty.Charts != 0 || !strings.Contains(empty.Text, "No value is published yet.") {
+		t.Errorf("an empty page: %+v", empty)
+	}
+	var by, of time.Time
+	for _, now := range []time.Time{time.Now().Add(-time.Minute), time.Now()} { // a day may begin meanwhile
+		end := now.Add(-3 * time.Minute).UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
+		by, of = end.Add(3*time.Minute), end
+		if empty.Live == "The first values are due by "+by.Format("2006-01-02 15:04")+" UTC, for the window that ends at "+of.Format("2006-01-02 15:04")+"." {
+			by = time.Time{}
+			break
+		}
+	}
+	if !by.IsZero() {
+		t.Errorf("the first values are due by %s: %q", by, empty.Live)
 	}
 
 	l.publish(window(0)[0])
 	s := l.await(b, "a chart appears", func(s seen) bool { return s.Charts == 1 })
+	if !strings.Contains(s.Text, "All 1.") {
+		t.Errorf("the page still says how much the first one had: %q", s.Text)
+	}
 	if s.Legend != "/home" || s.Tile != "1" || s.Live != "The last one ends at 2025-03-03 01:00 UTC." {
 		t.Errorf("the first value: %+v", s)
 	}

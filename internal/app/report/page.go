@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -81,6 +82,7 @@ func (a *assets) policy() string {
 // page has what the template shows.
 type page struct {
 	Title, Generated, Source string
+	Zone                     string // by whose clock windows begin; "": UTC
 	Mark                     string
 	Meaning                  string // what the promise means, after "What these values show"
 	Promised                 []fact
@@ -94,11 +96,15 @@ type page struct {
 	Live                     *live // nil: a file, which never changes
 }
 
-// section is a metric, with its coverage.
+// section is a metric, with its coverage and its share of counted events.
 type section struct {
 	ID, Name, Tag string
 	Facts         []fact
 	Tiles         []fact
+	Error         string // how far the values are from the real counts, or what noise alone does
+	Bounds        string // how much of each user counts; "" where that is not known
+	Share         string // which share of the newest window's events is counted; "" where that is not known
+	Nothing       string // said in place of a chart
 	Partial       string // says what is left out of the page; "" where nothing is
 	Gaps          bool
 	Chart         int // index in the data block; -1: nothing was released
@@ -106,10 +112,8 @@ type section struct {
 }
 
 func newPage(p promise, released []*series, o Options) (*page, error) {
-	out := &page{Title: o.Title, Source: o.Source, Mark: o.Mark}
-	if out.Title == "" {
-		out.Title = "Tollgate report"
-	}
+	p.zone = cmp.Or(o.Zone, p.zone)
+	out := &page{Title: cmp.Or(o.Title, "Tollgate report"), Source: o.Source, Mark: o.Mark, Zone: p.zone}
 	if !o.Generated.IsZero() {
 		out.Generated = o.Generated.UTC().Format("2006-01-02 15:04")
 	}
@@ -120,14 +124,20 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 	for i, m := range p.everyMetric(released) {
 		out.Biased = out.Biased || !m.known || m.KeyMode == deployment.KeysPrivate
 		s := section{
-			ID: fmt.Sprintf("metric-%d", i+1), Name: m.Name, Tag: m.tag(), Facts: m.facts(p.valueField), Chart: -1, Gaps: m.known && m.KeyMode != "public",
+			ID: fmt.Sprintf("metric-%d", i+1), Name: m.Name, Tag: m.tag(), Facts: m.facts(p.valueField, p.zoneName()), Chart: -1, Gaps: m.known && m.KeyMode != "public",
+			Bounds: m.bounds(), Nothing: cmp.Or(o.nothing, "Nothing was released."),
 		}
-		if at := slices.IndexFunc(released, func(h *series) bool { return h.id == m.id() }); at >= 0 {
+		at := slices.IndexFunc(released, func(h *series) bool { return h.id == m.id() })
+		if at >= 0 {
 			sum := released[at].summary()
 			s.Chart, s.Tiles, s.Partial = len(data), sum.tiles(m.aims()), released[at].partial(sum)
+			s.Error = cmp.Or(o.Error, released[at].typicalNoise(m))
 			data = append(data, dataOf(released[at], m))
 		}
 		if parent := slices.IndexFunc(out.Sections, func(s section) bool { return metrickind.Of(m.Kind).Derived && s.Name == m.Of }); parent >= 0 {
+			if metrickind.Of(m.Kind).Share && s.Chart >= 0 {
+				out.Sections[parent].Share = released[at].newestShare(m, out.Sections[parent].Gaps)
+			}
 			out.Sections[parent].Coverage = append(out.Sections[parent].Coverage, s)
 			continue
 		}

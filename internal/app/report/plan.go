@@ -1,13 +1,11 @@
 package report
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"html/template"
 	"io"
 	"math"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -22,8 +20,9 @@ var planScripts = [...]string{"format.js", "shell.js", "sort.js", "plan.js"}
 // planPage has what plan.tmpl shows.
 type planPage struct {
 	Title, Summary, Mark string
-	Blocks               []planBlock
-	Reverse              []planReverse
+	Block                *planBlock // nil: it would release nothing
+	Nothing              string     // why no setting is of use
+	Need                 *planNeed
 	Sizes                []planSize
 	Data                 json.RawMessage
 	Style                template.CSS
@@ -31,17 +30,15 @@ type planPage struct {
 	Policy               string
 }
 
-// planBlock is a recommended setting, or says which one before it is the same.
+// planBlock is the recommended setting.
 type planBlock struct {
-	advice.Block
-	Same    string
-	Setting string   // as JSON
-	Command []string // of the demo: its name, then each flag with its value
+	Goal, Sentence, YAML string
+	Command              []string // of the demo: its name, then each flag with its value
 }
 
-type planReverse struct {
-	Key, Within, Often, Window, Now string
-	Changes                         []string
+type planNeed struct {
+	What    string
+	Changes []planBlock
 }
 
 type planSize struct {
@@ -58,9 +55,10 @@ type planRow struct {
 type planGrid struct {
 	Window string           `json:"window"`
 	Chosen bool             `json:"chosen"`
-	Best   int              `json:"best"`
-	Grid   []planPoint      `json:"grid"`
+	Grid   []planPoint      `json:"grid"` // the best first
 	Keys   []advice.KeyLine `json:"keys"`
+	Of     string           `json:"of"`   // what the typical error is measured from
+	Sums   bool             `json:"sums"` // what there is to count is sizes of values
 }
 
 type planPoint struct {
@@ -72,18 +70,10 @@ type planPoint struct {
 // whom the answer is for. Errors: those of w.
 func WritePlan(w io.Writer, a *advice.Advice) error {
 	view, err := newPlanPage(a)
+	if err == nil {
+		err = execute(w, "plan.tmpl", view)
+	}
 	if err != nil {
-		return fmt.Errorf("writing the page of a plan: %w", err)
-	}
-	page, err := template.ParseFS(files, "page/plan.tmpl")
-	if err != nil {
-		return fmt.Errorf("writing the page of a plan: %w", err)
-	}
-	var b bytes.Buffer
-	if err := page.Execute(&b, view); err != nil {
-		return fmt.Errorf("writing the page of a plan: %w", err)
-	}
-	if _, err := w.Write(b.Bytes()); err != nil {
 		return fmt.Errorf("writing the page of a plan: %w", err)
 	}
 	return nil
@@ -102,49 +92,43 @@ func newPlanPage(a *advice.Advice) (*planPage, error) {
 	var grids []planGrid
 	for i := range a.Sizes {
 		s := &a.Sizes[i]
-		grid := planGrid{Window: s.Window, Chosen: s.Window == a.Chosen, Best: s.Best(), Keys: s.Keys}
-		for _, p := range s.Grid {
+		grid := planGrid{Window: s.Window, Chosen: s.Window == a.Chosen, Keys: s.Keys, Of: s.Best().Of(), Sums: s.Stats.Above != nil && !s.Best().Pairs()}
+		for _, p := range s.Tried {
 			grid.Grid = append(grid.Grid, planPoint{p, advice.Lasts(p.Setting)})
 		}
 		grids = append(grids, grid)
 		out.Sizes = append(out.Sizes, sizeOf(s))
 	}
-	for i := range a.Blocks {
-		block, err := blockOf(a.Blocks, i)
-		if err != nil {
-			return nil, err
-		}
-		out.Blocks = append(out.Blocks, block)
+	block := &planBlock{Goal: map[advice.Aim]string{advice.LeastError: "Least error", advice.MostKeys: "Most keys", advice.LongestLife: "Longest life"}[a.Block.Aim] + " in windows of " + a.Chosen,
+		Sentence: upper(a.Block.Sentence) + ".", YAML: a.Block.YAML, Command: commandOf(a.Block.Demo)}
+	if out.Nothing = upper(a.Nothing); a.Nothing == "" || a.Block.Point.Shown >= 0.5 {
+		out.Block = block
 	}
-	for i := range a.Reverse {
-		out.Reverse = append(out.Reverse, reverseOf(&a.Reverse[i]))
-	}
+	out.Need = needOf(a.Need, a.Chosen)
 	out.Data, err = json.Marshal(grids)
 	return out, err
 }
 
 func upper(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
+	if size == 0 {
+		return ""
+	}
 	return string(unicode.ToUpper(first)) + text[size:]
 }
 
-func blockOf(blocks []advice.Block, i int) (planBlock, error) {
-	out := planBlock{Block: blocks[i]}
-	if same := slices.IndexFunc(blocks, func(o advice.Block) bool { return o.YAML == out.YAML }); same < i {
-		out.Same = blocks[same].Goal
+// commandOf takes a command apart before its flags.
+func commandOf(command string) (parts []string) {
+	if command == "" {
+		return nil
 	}
-	out.Goal, out.Sentence = upper(out.Goal), upper(out.Sentence)+"."
-	if out.Demo != "" {
-		for i, part := range strings.Split(out.Demo, " --") {
-			if i > 0 {
-				part = "--" + part
-			}
-			out.Command = append(out.Command, part)
+	for i, part := range strings.Split(command, " --") {
+		if i > 0 {
+			part = "--" + part
 		}
+		parts = append(parts, part)
 	}
-	setting, err := json.Marshal(out.Point.Setting)
-	out.Setting = string(setting)
-	return out, err
+	return parts
 }
 
 func sizeOf(s *advice.SizeAdvice) planSize {
@@ -169,27 +153,29 @@ func sizeOf(s *advice.SizeAdvice) planSize {
 	return out
 }
 
-func named(key string) string {
-	if key == "" {
-		return "(all events)"
+func needOf(n *advice.Need, window string) *planNeed {
+	if n == nil {
+		return nil
 	}
-	return key
-}
-
-func reverseOf(r *advice.Reverse) planReverse {
 	percent := func(v float64) string { return fmt.Sprintf("%.3g %%", 100*v) }
-	out := planReverse{Key: named(r.Key), Within: percent(r.Within), Often: percent(r.Often), Window: r.Window, Now: "one of"}
+	out := &planNeed{What: "Values are of use up to " + percent(n.Within) + " from " + n.Of + ". What would be enough:"}
+	then, less := func(v float64) string { return "typically " + percent(v) + " from " + n.Of }, ", which is not enough"
+	if n.Key != "" {
+		out.What = fmt.Sprintf("To show %s within ± %s in nine of ten windows of %s:", advice.Named(n.Key), percent(n.Within), window)
+		then, less = func(v float64) string { return "in " + percent(1-v) + " of windows" }, ", which is less than asked"
+	}
 	switch {
-	case r.Enough():
-		out.Now = "nothing has to change"
-	case len(r.Answers) == 0:
-		out.Now = "no single change does"
+	case n.Enough():
+		out.What += " nothing has to change."
+	case len(n.Changes) == 0:
+		out.What += " nothing does, not even an ε of 20."
 	}
-	for _, c := range r.Answers {
-		out.Changes = append(out.Changes, fmt.Sprintf("%s: then in %s of windows", c.What, percent(c.Share)))
-	}
-	if r.Together != "" {
-		out.Changes = append(out.Changes, "without keys: "+r.Together)
+	for _, c := range n.Changes {
+		sentence := c.What + ": then " + then(c.Then)
+		if c.Less {
+			sentence += less
+		}
+		out.Changes = append(out.Changes, planBlock{Sentence: sentence, Command: commandOf(c.Demo)})
 	}
 	return out
 }

@@ -32,7 +32,7 @@ func planned(t *testing.T) *advice.Advice {
 			cfg := deploytest.Config("localhost:1")
 			cfg.Metrics = []pipeline.Metric{{
 				Name: "events", Window: s.Window, Keys: pipeline.Keys{Mode: "private"}, MaxKeysPerUser: s.KeysPerUser, MaxEventsPerKey: s.EventsPerKey,
-				LastAtLeast: s.LastAtLeast, Target: target,
+				LastAtLeast: s.LastAtLeast, Target: noisereduction.Target{Relative: s.Relative, Confidence: .95},
 			}}
 			return pipeline.Compile(cfg)
 		},
@@ -49,7 +49,7 @@ func TestAPlanIsOnePageOfText(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := b.String()
-	for _, want := range []string{"Made from raw data: not for publication", "default-src &#39;none&#39;", "max_keys_per_user", "What keys need", "&lt;/script&gt;&lt;img", `<p class="mark">Made from raw data`} {
+	for _, want := range []string{"Made from raw data: not for publication", "default-src &#39;none&#39;", "max_keys_per_user", `<p class="mark">Made from raw data`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)
 		}
@@ -59,7 +59,31 @@ func TestAPlanIsOnePageOfText(t *testing.T) {
 	}
 }
 
-// The sliders stand at the most accurate setting, and the figures are those that were computed for
+// Where nothing of use can be shown, the page says so first, with what could be; and it has no
+// setting to copy that would release nothing.
+func TestAPlanOfNothingOfUseSaysSoFirst(t *testing.T) {
+	a := planned(t)
+	for _, c := range []struct {
+		nothing string
+		shown   float64
+	}{{"", 2}, {"at ε = 1: because", 2}, {"at ε = 1: because", 0}} {
+		a.Nothing, a.Block.Point.Shown = c.nothing, c.shown
+		a.Need = &advice.Need{Of: "the real count", Within: 0.25, Now: 1, Limit: 0.25, Changes: []advice.Change{{What: "windows of 7d", Then: 0.4, Less: true}}}
+		var b strings.Builder
+		if err := WritePlan(&b, a); err != nil {
+			t.Fatal(err)
+		}
+		page := b.String()
+		said, need, sliders := strings.Index(page, "At ε = 1: because."), strings.Index(page, "windows of 7d: then typically 40 % from the real count, which is not enough"), strings.Index(page, `id="sliders"`)
+		if first := said >= 0 && said < need && need < sliders; first != (c.nothing != "") || need < 0 || strings.Count(page, `id="need"`) != 1 {
+			t.Errorf("%+v: said at %d, what would be enough at %d, sliders at %d", c, said, need, sliders)
+		}
+		if copied := strings.Contains(page, "Setting to copy"); copied != (c.shown > 0) {
+			t.Errorf("%+v: a setting to copy: %v", c, copied)
+		}
+	}
+}
+
 // The sliders stand at the most accurate setting, every position of theirs is a setting that was
 // tried, and the figures are what the grid has of it.
 func TestAPlanInABrowser(t *testing.T) {
@@ -70,9 +94,9 @@ func TestAPlanInABrowser(t *testing.T) {
 	}
 	b := browse(t, text.String(), phone, "light")
 	size := &a.Sizes[0]
-	checkFigures(t, b, size.Grid, &size.Grid[size.Best()])
+	checkFigures(t, b, size.Tried, size.Best())
 	tried := 0
-	for dial := range 3 {
+	for dial := range 4 {
 		var positions int
 		b.eval(fmt.Sprintf(`+document.querySelectorAll("#sliders input")[%d].max + 1`, 1+dial), &positions)
 		for at := range positions {
@@ -83,7 +107,7 @@ func TestAPlanInABrowser(t *testing.T) {
 				dial.dispatchEvent(new Event("input"));
 				return document.querySelectorAll("#sliders output")[%d].textContent;
 			})()`, 1+dial, at, 1+dial), &value)
-			checkFigures(t, b, size.Grid, nil)
+			checkFigures(t, b, size.Tried, nil)
 			tried++
 		}
 	}
@@ -98,15 +122,15 @@ func TestAPlanInABrowser(t *testing.T) {
 		const seen = (e) => getComputedStyle(e).display !== "none", rows = (id) => document.querySelectorAll("#" + id + " tbody tr").length;
 		return {
 			wide: document.documentElement.scrollWidth, plain: [...document.querySelectorAll(".exact")].filter(seen).length,
-			settings: rows("tried"), keys: rows("keys"), blocks: [...document.querySelectorAll("[data-block] button")].filter((e) => e.textContent.startsWith("Show")).length,
+			settings: rows("tried"), keys: rows("keys"), blocks: document.querySelectorAll("[data-block] button").length,
 			errors: document.documentElement.dataset.errors, title: document.title,
 		};
 	})()`, &page)
 	if page.Wide > phone.Width || page.Plain != 0 || page.Errors != "0" || page.Title != "Tollgate plan" {
 		t.Errorf("%d pixels wide, %d exact terms at once, %s errors, title %q", page.Wide, page.Plain, page.Errors, page.Title)
 	}
-	if page.Settings != min(20, len(size.Grid)) || page.Keys != len(size.Keys) || page.Blocks == 0 {
-		t.Errorf("%d settings of %d, %d keys of %d, %d blocks that go to the sliders", page.Settings, len(size.Grid), page.Keys, len(size.Keys), page.Blocks)
+	if page.Settings != min(20, len(size.Tried)) || page.Keys != len(size.Keys) || page.Blocks == 0 {
+		t.Errorf("%d settings of %d, %d keys of %d, %d settings to copy", page.Settings, len(size.Tried), page.Keys, len(size.Keys), page.Blocks)
 	}
 }
 
@@ -123,7 +147,8 @@ func checkFigures(t *testing.T, b *tab, grid []advice.Point, want *advice.Point)
 		figures: Object.fromEntries([...document.querySelectorAll("#figures .line")].map((e) => [e.querySelector("dt").textContent, e.querySelector(".text").textContent])),
 	})`, &seen)
 	at := slices.IndexFunc(grid, func(p advice.Point) bool {
-		return seen.Sliders[1] == fmt.Sprint(p.KeysPerUser) && seen.Sliders[2] == fmt.Sprint(p.EventsPerKey) && seen.Sliders[3] == fmt.Sprintf("%d (%s)", p.LastAtLeast, advice.Lasts(p.Setting))
+		return seen.Sliders[1] == fmt.Sprint(p.KeysPerUser) && seen.Sliders[2] == fmt.Sprint(p.EventsPerKey) && seen.Sliders[3] == fmt.Sprintf("%d (%s)", p.LastAtLeast, advice.Lasts(p.Setting)) &&
+			seen.Sliders[4] == map[bool]string{true: "none", false: fmt.Sprintf("± %.3g %%", 100*p.Relative)}[p.Relative == 0]
 	})
 	if at < 0 {
 		t.Fatalf("the sliders stand at %q, which was not tried", seen.Sliders)
@@ -132,7 +157,7 @@ func checkFigures(t *testing.T, b *tab, grid []advice.Point, want *advice.Point)
 	if want != nil && p != want {
 		t.Errorf("the sliders stand at %+v, want %+v", p.Setting, want.Setting)
 	}
-	for name, v := range map[string]float64{"events counted": p.Counted, "events in what is shown": p.ShownTruth, "hidden or wrong": p.Wrong} {
+	for name, v := range map[string]float64{"events counted": p.Counted, "events in what is shown": p.ShownTruth, "typically from the real count": p.Typical} {
 		var got float64
 		if _, err := fmt.Sscanf(strings.TrimPrefix(seen.Figures[name], "<"), "%g %%", &got); err != nil || math.Abs(got/100-v) > 0.0011 {
 			t.Errorf("%s is %q, want %g (%v)", name, seen.Figures[name], v, err)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -15,7 +16,7 @@ const unit = 1024
 // point is a released value of a series without the names that all of them
 // share. Numbers of counts are in 1/1024.
 type point struct {
-	start, end   int64
+	start, end   int64 // of the window, by the clock of the deployment's zone
 	key          int32 // index into series.keys
 	rungs        uint32
 	value        int64
@@ -48,15 +49,19 @@ type series struct {
 // points keeps releases, at most 2·limit of them at a time.
 type points struct {
 	limit int
+	clock *wallclock.Clock
 	kept  int
 	byID  map[seriesID]*series
 	err   error // the first conflict
 }
 
-func newPoints(limit int) *points { return &points{limit: limit, byID: map[seriesID]*series{}} }
+func newPoints(limit int, clock *wallclock.Clock) *points {
+	return &points{limit: limit, clock: clock, byID: map[seriesID]*series{}}
+}
 
 func (p *points) add(r schemas.Release) {
-	id := seriesID{r.Metric, r.WindowEnd - r.WindowStart}
+	start, end := p.clock.Begins(r.WindowStart), p.clock.Begins(r.WindowEnd)
+	id := seriesID{r.Metric, end - start}
 	s := p.byID[id]
 	if s == nil {
 		s = &series{id: id, index: map[string]int32{}, horizon: math.MinInt64, noise: map[string]struct{}{}}
@@ -64,7 +69,7 @@ func (p *points) add(r schemas.Release) {
 	}
 	s.noise[r.NoiseKeyID] = struct{}{}
 	pt := point{
-		start: r.WindowStart, end: r.WindowEnd, rungs: r.Rungs, value: r.Value, sigma: r.StdDev, confidence: r.Confidence, met: r.Met,
+		start: start, end: end, rungs: r.Rungs, value: r.Value, sigma: r.StdDev, confidence: r.Confidence, met: r.Met,
 		below: margin(r.Value, r.Low, -1), above: margin(r.Value, r.High, 1),
 	}
 	if pt.end < s.horizon {

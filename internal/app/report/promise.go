@@ -6,6 +6,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // promise has what a deployment promises: public configuration, and numbers that were
@@ -16,7 +17,9 @@ type promise struct {
 	accountant                string
 	period                    time.Duration // 0: for life
 	trust                     string
+	zone                      string // by whose clock windows begin; "": UTC
 	valueField                string // of sums
+	unnamed                   bool   // events without a user count
 	noiseKeys                 []string
 	metrics                   []metricFacts
 }
@@ -36,7 +39,7 @@ func promiseOf(d *deployment.Deployment) promise {
 	p := promise{
 		epsilon: budget.Epsilon, delta: budget.Delta, deltaKeys: cfg.Privacy.DeltaKeys, mu: budget.Mu2.Mu(),
 		accountant: string(budget.Accountant), period: cfg.Privacy.Period,
-		trust: cfg.Time.Trust, valueField: cfg.Events.Format.Value,
+		trust: cfg.Time.Trust, zone: cfg.Time.WindowZone, valueField: cfg.Events.Format.Value, unnamed: cfg.Events.Format.NoUser == event.NoUserEach,
 	}
 	for _, k := range cfg.Keys.Noise {
 		p.noiseKeys = append(p.noiseKeys, k.ID)

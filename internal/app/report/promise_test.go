@@ -13,7 +13,7 @@ import (
 )
 
 // Readers of a page with private keys, of this or of an earlier configuration,
-// are told that their values may be biased up.
+// are told that their values may be too high.
 func TestRuleThePageSaysTheBiasOfPrivateKeys(t *testing.T) {
 	for name, test := range map[string]struct {
 		sample sample
@@ -26,7 +26,7 @@ func TestRuleThePageSaysTheBiasOfPrivateKeys(t *testing.T) {
 	} {
 		html := render(t, test.sample, MaxPoints, written)
 		_, how, _ := strings.Cut(html, "How to read it")
-		if got := strings.Contains(how, "biased up"); got != test.want {
+		if got := strings.Contains(how, "too high on average"); got != test.want {
 			t.Errorf("%s: the page says it: %t, want %t", name, got, test.want)
 		}
 	}

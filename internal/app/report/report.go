@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -23,8 +24,11 @@ type Options struct {
 	Title     string    // default "Tollgate report"
 	Generated time.Time // when the page was made; zero: the page does not say it
 	Source    string    // where the releases come from; "": the page does not say it
+	Zone      string    // by whose clock the times of releases are, where these do not tell; "": the deployment's
 	Mark      string    // what has to be known before any value is read, as that all is made up
+	Error     string    // how far values typically are from the real counts, of a page whose events are no secret
 	Notes     []string  // what else is not covered, beside what follows from the deployment
+	nothing   string    // said of a metric without values; default "Nothing was released."
 }
 
 // Collector gathers releases for one page or for many, as they come. Not safe
@@ -38,7 +42,7 @@ type Collector struct {
 func NewCollector(d *deployment.Deployment) *Collector { return newCollector(promiseOf(d), MaxPoints) }
 
 func newCollector(p promise, limit int) *Collector {
-	return &Collector{promise: p, points: newPoints(limit)}
+	return &Collector{promise: p, points: newPoints(limit, wallclock.Of(p.zone))}
 }
 
 // Add takes a release, in any order. A release that was there before changes

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -25,7 +26,7 @@ func exactly(name, text string) fact { return fact{name, text, true} }
 func (p promise) promised() []fact {
 	unit := "every user, with all of their events, for ever"
 	if p.period > 0 {
-		unit = "every user within every period of " + duration(p.period) + " (UTC); a user who is active in several periods has this promise for each, and the privacy losses add up"
+		unit = "every user within every period of " + duration(p.period) + " (" + p.zoneName() + "); a user who is active in several periods has this promise for each, and the privacy losses add up"
 	}
 	out := []fact{
 		plain("How far", p.factor()),
@@ -65,6 +66,9 @@ func (p promise) uncovered(notes []string) []string {
 	} else {
 		out = append(out, "Records that become visible after their window was closed are left out. Which ones these are depends on the brokers and their clock, and one person's traffic can influence it.")
 	}
+	if p.unnamed {
+		out = append(out, "An"+strings.TrimPrefix(deployment.UnnamedUnit, "an")+".")
+	}
 	return append(out,
 		"A person with several user ids counts as several users; people who share an id count as one.",
 		"Targets, bounds and lists of public keys that were chosen by looking at the data can reveal some of it.",
@@ -74,8 +78,11 @@ func (p promise) uncovered(notes []string) []string {
 	)
 }
 
+// zoneName names the zone by whose clock windows begin.
+func (p promise) zoneName() string { return cmp.Or(p.zone, "UTC") }
+
 // facts returns what is known of a metric.
-func (f metricFacts) facts(valueField string) []fact {
+func (f metricFacts) facts(valueField, zone string) []fact {
 	if !f.known {
 		return []fact{plain("Definition", "not in this configuration: released under an earlier one")}
 	}
@@ -84,13 +91,13 @@ func (f metricFacts) facts(valueField string) []fact {
 		out = append(out, plain("Filter", f.Filter))
 	}
 	size, slide := millis(f.WindowSize), millis(f.WindowSlide)
-	window := size + ", one after the other, UTC"
+	window := size + ", one after the other, " + zone
 	if f.WindowSlide != f.WindowSize {
-		window = size + ", a new one every " + slide + ", UTC"
+		window = size + ", a new one every " + slide + ", " + zone
 	}
 	out = append(out, plain("Windows", window))
 	if !metrickind.Of(f.Kind).Derived {
-		out = append(out, plain("Keys", f.keys()), plain("Bounds", f.bounds()))
+		out = append(out, plain("Keys", f.keys()))
 	}
 	return append(out, plain("Exactness", f.target()), plain("Budget", f.lasts()),
 		exactly("Least noise", "standard deviation σ of "+terminal.Number(f.sigmaTop, decimals(f.sigmaTop))))
@@ -102,9 +109,9 @@ func (f metricFacts) lasts() string {
 	case n == 0:
 		return "not enough for one window of a user who contributes as much as the bounds allow"
 	case f.lifetime.UpTo:
-		return "every user can take part in up to " + plural(n, "window") + ", as far as the other metrics leave budget"
+		return "every user can take part in up to " + terminal.Count(n, "window") + ", as far as the other metrics leave budget"
 	default:
-		return "every user can take part in at least " + plural(n, "window")
+		return "every user can take part in at least " + terminal.Count(n, "window")
 	}
 }
 
@@ -122,31 +129,27 @@ func (f metricFacts) keys() string {
 	case len(f.PublicKeys) == 1 && len(f.PublicKeys[0]) == 0:
 		return "no keys: everything is counted together"
 	}
-	return plural(uint64(len(f.PublicKeys)), "public key") + ", released in every window, even at zero"
+	return terminal.Count(len(f.PublicKeys), "public key") + ", released in every window, even at zero"
 }
 
+// bounds says how much of each user counts; "" where that is not known, or said of another metric.
 func (f metricFacts) bounds() string {
-	text := "each user counts with at most " + plural(uint64(f.MaxKeysPerUser), "key") + " per window"
-	if !metrickind.Of(f.Kind).EventBound {
-		return text
+	kind := metrickind.Of(f.Kind)
+	if !f.known || kind.Derived {
+		return ""
 	}
-	return text + " and " + plural(uint64(f.MaxEventsPerKey), "event") + " per key"
+	text := "Of each user, at most " + terminal.Count(uint64(f.MaxKeysPerUser), "key") + " per window"
+	if kind.EventBound {
+		text += " and " + terminal.Count(uint64(f.MaxEventsPerKey), "event") + " per key"
+	}
+	return text + " count."
 }
 
 // aims reports whether the page says what met the target: not where the configuration has none.
 func (f metricFacts) aims() bool { return !f.known || f.HasTarget() }
 
 // wanted writes the error that is asked for; "" where none is.
-func (f metricFacts) wanted() string {
-	var parts []string
-	if f.Relative > 0 {
-		parts = append(parts, "± "+digits(f.Relative*100)+" %")
-	}
-	if f.Absolute > 0 {
-		parts = append(parts, "± "+digits(f.Absolute))
-	}
-	return strings.Join(parts, " or ")
-}
+func (f metricFacts) wanted() string { return terminal.Target(f.Relative, f.Absolute, digits) }
 
 func (f metricFacts) target() string {
 	confidence := digits(f.Confidence*100) + " % confidence"
@@ -197,13 +200,6 @@ func decimals(v float64) int {
 		return 1
 	}
 	return 2
-}
-
-func plural(n uint64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return terminal.Number(float64(n), 0) + " " + what + "s"
 }
 
 func millis(ms int64) string { return duration(time.Duration(ms) * time.Millisecond) }

@@ -49,14 +49,14 @@ func fresh(w http.ResponseWriter, r *http.Request, tag string) bool {
 	return false
 }
 
-// write answers with a body, packed if the client takes that.
+// write answers with a body, compressed if the client accepts that.
 func (b body) write(w http.ResponseWriter, r *http.Request, contentType, tag string) {
 	w.Header().Set("Vary", "Accept-Encoding")
 	if fresh(w, r, tag) {
 		return
 	}
 	text := b.plain
-	if takesGzip(r) {
+	if acceptsGzip(r) {
 		w.Header().Set("Content-Encoding", "gzip")
 		text = b.packed
 	}
@@ -64,8 +64,8 @@ func (b body) write(w http.ResponseWriter, r *http.Request, contentType, tag str
 	w.Write(text) //nolint:errcheck // a client that has gone away misses it
 }
 
-// takesGzip reports whether a client takes an answer packed by gzip.
-func takesGzip(r *http.Request) bool {
+// acceptsGzip reports whether a client accepts an answer compressed with gzip.
+func acceptsGzip(r *http.Request) bool {
 	for coding := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
 		name, weight, _ := strings.Cut(coding, ";")
 		if strings.EqualFold(strings.TrimSpace(name), "gzip") {

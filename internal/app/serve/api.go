@@ -3,10 +3,12 @@ package serve
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/app/report"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -58,6 +60,40 @@ func (s *server) releases(w http.ResponseWriter, r *http.Request) {
 	}
 	text, err := releasesAnswer(v.find(q))
 	writeJSON(w, http.StatusOK, text, err)
+}
+
+// shareAnswer is which share of the events of a metric's window is counted.
+type shareAnswer struct {
+	Metric      string    `json:"metric"`
+	WindowStart time.Time `json:"window_start"`
+	WindowEnd   time.Time `json:"window_end"`
+	Share       float64   `json:"share"`
+	Low         float64   `json:"low"`
+	High        float64   `json:"high"`
+	Confidence  float64   `json:"confidence"`
+}
+
+func sharesAnswer(all []report.CountedShare) ([]byte, error) {
+	out := make([]shareAnswer, 0, len(all))
+	for _, s := range all {
+		out = append(out, shareAnswer{s.Metric, time.UnixMilli(s.WindowStart).UTC(), time.UnixMilli(s.WindowEnd).UTC(), s.Share.Value, s.Share.Low, s.Share.High, s.Confidence})
+	}
+	text, err := json.Marshal(map[string][]shareAnswer{"shares": out})
+	if err != nil {
+		return nil, fmt.Errorf("writing shares of counted events: %w", err)
+	}
+	return text, nil
+}
+
+func (s *server) shares(w http.ResponseWriter, r *http.Request) {
+	v := s.view.Load()
+	if !s.complete.Load() {
+		fail(w, http.StatusServiceUnavailable, errorAnswer{Error: "values are still being read: ask again in some seconds"})
+		return
+	}
+	if !fresh(w, r, v.tag) {
+		writeJSON(w, http.StatusOK, v.shares, nil)
+	}
 }
 
 // metricsAnswer is the answer of /v1/metrics: public configuration.

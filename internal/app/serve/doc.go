@@ -1,5 +1,5 @@
 // Package serve shows a deployment's released values to the public over HTTP: the live page
-// (package report's, which takes in values as they are published), a small JSON API that
+// (package report's, which shows new values as they are published), a small JSON API that
 // docs/openapi.yaml describes, and what operators ask: health, readiness, metrics.
 //
 // Guarantees: the process reads the counts topic and the topic of the ends of turns, and nothing

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/published"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -32,7 +33,7 @@ type feed struct {
 const together = 10_000
 
 func newFeed(s *server, limit int) *feed {
-	return &feed{s: s, pause: time.Second, changed: make(chan struct{}, 1), after: time.After, read: published.Follow, kept: values{keep: s.options.Keep, limit: limit}}
+	return &feed{s: s, pause: time.Second, changed: make(chan struct{}, 1), after: time.After, read: published.Follow, kept: values{keep: s.options.Keep, limit: limit, clock: wallclock.Of(s.deployment.Config.Time.WindowZone)}}
 }
 
 // follow reads what is published until ctx ends. While that cannot be read it says so once, and
@@ -43,7 +44,7 @@ func (f *feed) follow(ctx context.Context) error {
 		f.answers.Store(false)
 		err := f.read(ctx, f.s.deployment, published.Options{
 			From: &published.Position{Turn: f.turn}, Together: together, OnAnswer: f.answered, Logger: f.s.options.Logger,
-		}, f.take)
+		}, f.add)
 		var wrong *deployment.ConfigError
 		if ctx.Err() != nil || errors.As(err, &wrong) {
 			return err
@@ -70,7 +71,7 @@ const (
 	mostPause  = time.Minute
 )
 
-func (f *feed) take(p published.Turn) error {
+func (f *feed) add(p published.Turn) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.kept.add(p.Releases)
@@ -133,7 +134,7 @@ func (f *feed) rows() ([]schemas.Release, bool) {
 	return f.kept.rows(), f.current
 }
 
-// show makes another page whenever there is something new, and takes no more than a fifth of a core
+// show makes another page whenever there is something new, and uses no more than a fifth of a core
 // for that.
 func (f *feed) show(ctx context.Context) error {
 	for {

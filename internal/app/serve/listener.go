@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// bounded is a listener that has a number of connections at most. One more is told so, and closed.
+// bounded is a listener with a greatest number of connections. It answers and closes any more.
 type bounded struct {
 	net.Listener
 	room    chan struct{}
@@ -38,7 +38,7 @@ func (b *bounded) Accept() (net.Conn, error) {
 		select {
 		case b.room <- struct{}{}:
 			if tcp, ok := c.(*net.TCPConn); ok {
-				tcp.SetWriteBuffer(sendBytes) //nolint:errcheck // without it the system's own limit holds
+				tcp.SetWriteBuffer(sendBytes) //nolint:errcheck // without it the system's own limit applies
 			}
 			return &client{Conn: c, leave: sync.OnceFunc(func() { <-b.room })}, nil
 		default:
@@ -56,7 +56,7 @@ func refuse(c net.Conn) {
 	if c.SetDeadline(time.Now().Add(patience)) != nil {
 		return
 	}
-	// What has come is read first: a connection that is closed with unread bytes loses the answer.
+	// Received bytes are read first: closing a connection with unread bytes drops the answer.
 	c.Read(make([]byte, 4096)) //nolint:errcheck // whatever it was, the answer is the same
 	c.Write(fullAnswer())      //nolint:errcheck // there is nothing else to be done for it
 	if half, ok := c.(interface{ CloseWrite() error }); ok {

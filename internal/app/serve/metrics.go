@@ -2,8 +2,6 @@ package serve
 
 import (
 	"net/http"
-	"strconv"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -55,25 +53,6 @@ func (m *metrics) handler() http.Handler {
 
 // counted counts what a route answers.
 func (m *metrics) counted(route string, h http.Handler) http.Handler {
-	duration := m.duration.WithLabelValues(route)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		began, answer := time.Now(), &answer{ResponseWriter: w, code: http.StatusOK}
-		defer func() {
-			duration.Observe(time.Since(began).Seconds())
-			m.requests.WithLabelValues(route, strconv.Itoa(answer.code)).Inc()
-		}()
-		h.ServeHTTP(answer, r)
-	})
-}
-
-// answer notes the status code.
-type answer struct {
-	http.ResponseWriter
-	code int
-}
-
-// WriteHeader implements http.ResponseWriter.
-func (a *answer) WriteHeader(code int) {
-	a.code = code
-	a.ResponseWriter.WriteHeader(code)
+	labels := prometheus.Labels{"route": route}
+	return promhttp.InstrumentHandlerDuration(m.duration.MustCurryWith(labels), promhttp.InstrumentHandlerCounter(m.requests.MustCurryWith(labels), h))
 }

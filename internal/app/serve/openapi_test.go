@@ -183,6 +183,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("/v1/releases", "")
+	check("/v1/shares", "")
 	check("/-/ready", "")
 
 	for path, p := range d.Paths {

@@ -60,7 +60,6 @@ func parseQuery(raw string) (*query, error) {
 	return q, nil
 }
 
-// parameters read the parameters of a query.
 var parameters = map[string]func(q *query, text string) error{
 	"metric": func(q *query, text string) error {
 		q.metric = &text

@@ -337,7 +337,7 @@ func TestSlowAndLongRequestsAreCutOff(t *testing.T) {
 		defer c.Close()
 		fmt.Fprint(c, text)
 		go then(c)
-		c.SetReadDeadline(time.Now().Add(3 * headerTime)) //nolint:errcheck // a test without it fails later
+		c.SetReadDeadline(time.Now().Add(patienceOfTests)) //nolint:errcheck // a test without it fails later
 		answer, err := io.ReadAll(c)
 		if e := net.Error(nil); errors.As(err, &e) && e.Timeout() {
 			t.Errorf("%.20q: %v", text, err)
@@ -348,7 +348,7 @@ func TestSlowAndLongRequestsAreCutOff(t *testing.T) {
 	for range 20 {
 		all.Go(func() {
 			endless("GET / HTTP/1.1\r\nHost: x\r\n", func(c net.Conn) {
-				for range 100 {
+				for { // it never ends by itself
 					if _, err := fmt.Fprint(c, "X: y\r\n"); err != nil {
 						return
 					}
@@ -358,11 +358,11 @@ func TestSlowAndLongRequestsAreCutOff(t *testing.T) {
 		})
 	}
 	began := time.Now()
-	if code, _ := r.get(t, "/-/healthy"); code != http.StatusOK || time.Since(began) > time.Second {
+	if code, _ := r.get(t, "/-/healthy"); code != http.StatusOK || time.Since(began) >= headerTime {
 		t.Errorf("beside slow clients: %d after %v", code, time.Since(began))
 	}
 	all.Wait()
-	if took := time.Since(began); took < headerTime || took > 2*headerTime {
+	if took := time.Since(began); took < headerTime {
 		t.Errorf("slow clients were cut off after %v", took)
 	}
 	long := endless("GET / HTTP/1.1\r\nHost: x\r\nX: "+strings.Repeat("x", 64<<10)+"\r\n\r\n", func(net.Conn) {})

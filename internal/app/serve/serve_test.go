@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
@@ -209,5 +210,19 @@ func TestRowsNeverChange(t *testing.T) {
 	v.rows()
 	if !slices.Equal(rows, want) {
 		t.Error("rows have changed")
+	}
+}
+
+// A day of 23 hours is one of the days that are kept, and goes when it is the oldest.
+func TestDaysOfAZoneAreOneSeries(t *testing.T) {
+	v := &values{keep: 2, limit: 1000, clock: wallclock.Of("Europe/Zurich")}
+	begin := []time.Time{
+		time.Date(2025, 3, 29, 23, 0, 0, 0, time.UTC), time.Date(2025, 3, 30, 22, 0, 0, 0, time.UTC), time.Date(2025, 3, 31, 22, 0, 0, 0, time.UTC), time.Date(2025, 4, 1, 22, 0, 0, 0, time.UTC),
+	}
+	for i, from := range begin[:3] {
+		v.add([]schemas.Release{{Metric: "views", WindowStart: from.UnixMilli(), WindowEnd: begin[i+1].UnixMilli(), Key: "a"}})
+	}
+	if kept := v.rows(); len(kept) != 2 || kept[0].WindowStart != begin[1].UnixMilli() {
+		t.Errorf("kept: %v", kept)
 	}
 }

@@ -1,13 +1,13 @@
 package serve
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/docs"
 	"github.com/tollgate-dp/tollgate/internal/app/report"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
@@ -39,17 +39,14 @@ func newServer(d *deployment.Deployment, o Options) (*server, error) {
 	return s, s.show(nil, false)
 }
 
-// show serves other values from now on: those that are kept, and whether all that was settled once
-// is among what was read. Calls come one after the other.
+// show replaces the served values by rows. complete says whether everything that was settled at the
+// start has been read. Not for concurrent use.
 func (s *server) show(rows []schemas.Release, complete bool) error {
 	text := "Values are still being read."
 	if complete {
 		text = fmt.Sprintf("Live: the newest windows of each metric, at most %s.", terminal.Number(float64(s.options.Keep), 0))
 	}
-	title := s.options.Title
-	if title == "" {
-		title = s.deployment.Config.Deployment
-	}
+	title := cmp.Or(s.options.Title, s.deployment.Config.Deployment)
 	mark := ""
 	if complete {
 		all, behind := s.otherwise(rows)
@@ -61,7 +58,11 @@ func (s *server) show(rows []schemas.Release, complete bool) error {
 		}
 		s.warned = len(behind) > 0
 	}
-	v, err := newView(s.deployment, rows, report.Options{Title: title, Mark: mark}, report.Live{Every: s.options.Refresh, Kept: text})
+	live := report.Live{Every: s.options.Refresh, Kept: text}
+	if complete && len(rows) == 0 {
+		live.Due = report.DueOf(s.deployment, time.Now())
+	}
+	v, err := newView(s.deployment, rows, report.Options{Title: title, Mark: mark}, live)
 	if err != nil {
 		return err
 	}
@@ -125,121 +126,18 @@ func (s *server) unready(now time.Time) string {
 	return "values are still being read"
 }
 
+// ready answers with a line of text, which http.Error writes under any status.
 func (s *server) ready(w http.ResponseWriter, _ *http.Request) {
 	now := time.Now()
 	why, silent := s.unready(now), s.silent(now)
 	switch {
 	case why != "":
-		writeLine(w, http.StatusServiceUnavailable, why)
+		http.Error(w, why, http.StatusServiceUnavailable)
 	case silent > 0:
-		writeLine(w, http.StatusOK, fmt.Sprintf("ready; Kafka has not answered for %v, newer values may be missing", silent))
+		http.Error(w, fmt.Sprintf("ready; Kafka has not answered for %v, newer values may be missing", silent), http.StatusOK)
 	default:
-		writeLine(w, http.StatusOK, "ready")
+		http.Error(w, "ready", http.StatusOK)
 	}
-}
-
-func writeLine(w http.ResponseWriter, code int, text string) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(code)
-	w.Write([]byte(text + "\n")) //nolint:errcheck // a client that has gone away misses it
-}
-
-// page answers with the live page.
-func (s *server) page(w http.ResponseWriter, r *http.Request) {
-	v := s.view.Load()
-	h := w.Header()
-	h.Set("Content-Security-Policy", v.policy+"; frame-ancestors 'none'")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
-	v.page.write(w, r, "text/html; charset=utf-8", v.tag)
-}
-
-// fixed answers with what stays the same while the process lives.
-func fixed(text []byte, contentType string) (http.HandlerFunc, error) {
-	b, err := newBody(text)
-	tag := tagOf(versionOf(text))
-	return func(w http.ResponseWriter, r *http.Request) { b.write(w, r, contentType, tag) }, err
-}
-
-// maxURL is how long the path and the query of a request may be: a metric and a key, encoded, and
-// a cursor with both.
-const maxURL = 8 << 10
-
-// handler routes requests. Every path that it knows is in docs/openapi.yaml.
-func (s *server) handler() (http.Handler, error) {
-	described, err := describe(s.deployment)
-	if err != nil {
-		return nil, fmt.Errorf("describing the metrics: %w", err)
-	}
-	names, err := fixed(described, "application/json")
-	if err != nil {
-		return nil, err
-	}
-	api, err := fixed(docs.OpenAPI, "application/yaml")
-	if err != nil {
-		return nil, err
-	}
-	metrics := s.metrics.handler()
-	routes := map[string]http.Handler{
-		"/": http.HandlerFunc(s.page), "/v1/releases": public(s.releases), "/v1/metrics": public(names), "/openapi.yaml": public(api),
-		"/-/healthy": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeLine(w, http.StatusOK, "healthy") }),
-		"/-/ready":   http.HandlerFunc(s.ready),
-		"/metrics": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Cache-Control", "no-store")
-			metrics.ServeHTTP(w, r)
-		}),
-	}
-	for path, h := range routes {
-		routes[path] = s.metrics.counted(path, h)
-	}
-	unknown := s.metrics.counted("other", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fail(w, http.StatusNotFound, errorAnswer{Error: "nothing is at this address: /openapi.yaml lists all addresses"})
-	}))
-	refused := func(code int, text string) http.Handler {
-		return s.metrics.counted("other", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Connection", "close") // with what is left of the request
-			fail(w, code, errorAnswer{Error: text})
-		}))
-	}
-	method := refused(http.StatusMethodNotAllowed, "only GET and HEAD are answered")
-	long := refused(http.StatusRequestURITooLong, fmt.Sprintf("the address is longer than %d bytes", maxURL))
-	withBody := refused(http.StatusBadRequest, "a request must not have a body: put parameters into the query")
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		secure(w.Header())
-		h := routes[r.URL.Path]
-		switch {
-		case r.Method != http.MethodGet && r.Method != http.MethodHead:
-			w.Header().Set("Allow", "GET, HEAD")
-			h = method
-		case len(r.RequestURI) > maxURL:
-			h = long
-		case r.ContentLength != 0:
-			h = withBody
-		case h == nil:
-			h = unknown
-		}
-		h.ServeHTTP(w, r)
-	}), nil
-}
-
-// secure sets what every answer has. The page has a policy of its own.
-func secure(h http.Header) {
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("X-Frame-Options", "DENY")
-	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-}
-
-// public lets the scripts of any page read an answer: it is the same for all.
-func public(h http.HandlerFunc) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Access-Control-Allow-Origin", "*")
-		w.Header().Set("Access-Control-Expose-Headers", "ETag")
-		w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin")
-		h(w, r)
-	})
 }
 
 // quiet drops what net/http has to say of clients, who could fill a log with it, and passes on

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -13,9 +14,12 @@ type seriesID struct {
 	size   int64
 }
 
-func seriesOf(r *schemas.Release) seriesID { return seriesID{r.Metric, r.WindowEnd - r.WindowStart} }
+// seriesOf returns the series of a value: the days of a time zone have one size by its clock.
+func (v *values) seriesOf(r *schemas.Release) seriesID {
+	return seriesID{r.Metric, v.clock.Begins(r.WindowEnd) - v.clock.Begins(r.WindowStart)}
+}
 
-// position is where a value stands in the order of all values.
+// position is the rank of a value in the order of all values.
 type position struct {
 	windowEnd   int64 // Unix milliseconds
 	metric      string
@@ -36,6 +40,7 @@ func (a position) compare(b position) int {
 type values struct {
 	keep  int // windows of a series
 	limit int // values, of series that have more than one window
+	clock *wallclock.Clock
 	all   []schemas.Release
 }
 
@@ -65,7 +70,7 @@ func (v *values) rows() []schemas.Release {
 func (v *values) trim() {
 	series := map[seriesID]*windowCounts{}
 	for i := range v.all {
-		id, end := seriesOf(&v.all[i]), v.all[i].WindowEnd
+		id, end := v.seriesOf(&v.all[i]), v.all[i].WindowEnd
 		s := series[id]
 		if s == nil {
 			s = &windowCounts{}
@@ -97,7 +102,7 @@ func (v *values) trim() {
 	}
 	kept := make([]schemas.Release, 0, left)
 	for i := range v.all {
-		if r := &v.all[i]; r.WindowEnd >= series[seriesOf(r)].ends[0] {
+		if r := &v.all[i]; r.WindowEnd >= series[v.seriesOf(r)].ends[0] {
 			kept = append(kept, *r)
 		}
 	}

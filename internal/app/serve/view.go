@@ -21,6 +21,7 @@ type view struct {
 	rows     []schemas.Release // in the order of position
 	byMetric map[string][]int32
 	byKey    map[label][]int32
+	shares   []byte // the answer of /v1/shares
 }
 
 // label is a key of a metric.
@@ -58,6 +59,10 @@ func newView(d *deployment.Deployment, rows []schemas.Release, o report.Options,
 		v.byMetric[r.Metric] = append(v.byMetric[r.Metric], int32(i))
 		at := label{r.Metric, r.Key}
 		v.byKey[at] = append(v.byKey[at], int32(i))
+	}
+	var err error
+	if v.shares, err = sharesAnswer(report.CountedShares(d, rows)); err != nil {
+		return nil, err
 	}
 	var page bytes.Buffer
 	served, err := collector.WriteLive(&page, o, l)

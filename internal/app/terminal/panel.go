@@ -61,7 +61,7 @@ func newPanel(key string, rows []Row, g grid, opt ChartOptions) panel {
 }
 
 func (p panel) draw(b *bufio.Writer) {
-	margins := "± " + short(p.min)
+	margins := "noise ± " + short(p.min)
 	if high := short(p.max); high != short(p.min) {
 		margins += " to " + high
 	}

@@ -247,7 +247,7 @@ func (p *Progress) text() string {
 		of = p.total
 		fmt.Fprintf(&b, " of %s", Number(float64(p.total), 0))
 	}
-	fmt.Fprintf(&b, " %s settled, %s %s released, ", plural(of, "turn"), Number(float64(p.released), 0), plural(p.released, "value"))
+	fmt.Fprintf(&b, " %s settled, %s released, ", plural(of, "turn"), Count(p.released, "value"))
 	if p.status != "" {
 		b.WriteString(p.status + ", ")
 	}
@@ -258,8 +258,13 @@ func (p *Progress) text() string {
 	return b.String()
 }
 
+// Count writes how many there are of something: "1 value", "2,000 values".
+func Count[N int | uint64](n N, noun string) string {
+	return Number(float64(n), 0) + " " + plural(n, noun)
+}
+
 // plural returns the form of a noun that goes with n.
-func plural(n int, noun string) string {
+func plural[N int | uint64](n N, noun string) string {
 	if n == 1 {
 		return noun
 	}

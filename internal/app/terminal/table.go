@@ -18,8 +18,10 @@ import (
 type TableOptions struct {
 	Width      int           // columns
 	Window     time.Duration // about the size of a window
+	Zone       string        // of the windows' times, for the head; "": UTC
 	Confidence float64       // in (0, 1)
 	Target     bool          // there is one; else nothing is said of whether it was met
+	Fine       bool          // values are no counts, so that decimals say something
 	Keys       []string      // all that can come; nil: not known
 	Top        int           // the largest values of a window that are written; 0: all, in order
 }
@@ -34,13 +36,13 @@ type Table struct {
 	begun     bool
 }
 
-const valueWidth, marginWidth, targetWidth = 12, 11, 10
+const valueWidth, marginWidth, targetWidth = 12, 14, 10
 
 // NewTable returns a table on w.
 func NewTable(w io.Writer, o TableOptions) *Table {
 	sample := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 	t := &Table{TableOptions: o, w: w, timeWidth: utf8.RuneCountInString(windowText(sample, sample.Add(o.Window))), keyWidth: 8}
-	t.timeWidth = max(t.timeWidth, len("window (UTC)"))
+	t.timeWidth = max(t.timeWidth, len(t.windowHead()))
 	for _, key := range o.Keys {
 		t.fit(key)
 	}
@@ -98,7 +100,7 @@ func (t *Table) rows(b *bufio.Writer, rows []Row) {
 		if !r.Met {
 			exactness = "less exact"
 		}
-		digits := decimals(r.margin())
+		digits := decimals(r.margin(), t.Fine)
 		t.line(b, name, Key(r.Key, t.keyWidth), Number(r.Value, digits), "± "+Number(r.margin(), digits), exactness)
 	}
 	if left > 0 {
@@ -115,8 +117,10 @@ func (t *Table) line(b *bufio.Writer, window, key, value, margin, exactness stri
 	fmt.Fprintln(b)
 }
 
+func (t *Table) windowHead() string { return "window (" + cmp.Or(t.Zone, "UTC") + ")" }
+
 func (t *Table) head(b *bufio.Writer) {
-	t.line(b, "window (UTC)", "key", "value", "± at "+percent(t.Confidence), "exactness")
+	t.line(b, t.windowHead(), "key", "value", "noise at "+percent(t.Confidence), "exactness")
 	width := t.timeWidth + t.keyWidth + valueWidth + marginWidth + 4
 	if t.Target {
 		width += targetWidth + 2

@@ -237,7 +237,7 @@ func TestAColumnOfUnknownKeysGrows(t *testing.T) {
 	for line := range strings.Lines(b.String()) {
 		widths = append(widths, uniseg.StringWidth(strings.TrimSuffix(line, "\n")))
 	}
-	if want := []int{57, 57, 57, 62, 80}; !slices.Equal(widths, want) {
+	if want := []int{60, 60, 60, 65, 80}; !slices.Equal(widths, want) {
 		t.Errorf("lines of %v columns, want %v\n%s", widths, want, &b)
 	}
 }

@@ -33,16 +33,29 @@ func Number(v float64, decimals int) string {
 	return b.String()
 }
 
-// decimals returns how many decimals are worth showing for a value with an error of margin.
-func decimals(margin float64) int {
-	switch {
-	case margin >= 10:
-		return 0
-	case margin >= 1:
-		return 1
-	default:
-		return 2
+// Target writes the errors that are asked for: "± 5 % or ± 50"; "" for none.
+func Target(relative, absolute float64, number func(float64) string) string {
+	var parts []string
+	if relative > 0 {
+		parts = append(parts, "± "+number(relative*100)+" %")
 	}
+	if absolute > 0 {
+		parts = append(parts, "± "+number(absolute))
+	}
+	return strings.Join(parts, " or ")
+}
+
+// decimals returns how many decimals are worth showing for a value with an error of margin. Fine
+// values are no counts: they have one more.
+func decimals(margin float64, fine bool) int {
+	least, digits := 1., 0
+	if fine {
+		least = 10
+	}
+	for margin < least && digits < 2 {
+		least, digits = least/10, digits+1
+	}
+	return digits
 }
 
 // short writes an axis label in at most six columns.
@@ -59,7 +72,7 @@ func short(v float64) string {
 		}
 	}
 	if v < 10 {
-		return strconv.FormatFloat(v, 'g', 3, 64)
+		return strconv.FormatFloat(v, 'g', 2, 64)
 	}
 	return Number(v, 0)
 }

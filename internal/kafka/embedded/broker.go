@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -33,10 +34,7 @@ type Broker struct {
 func Start(o Options) (*Broker, error) { return start(o) }
 
 func start(o Options, extra ...kfake.Opt) (*Broker, error) {
-	addr := o.Addr
-	if addr == "" {
-		addr = "127.0.0.1:0"
-	}
+	addr := cmp.Or(o.Addr, "127.0.0.1:0")
 	if _, _, err := net.SplitHostPort(addr); err != nil {
 		return nil, fmt.Errorf("starting the embedded broker: address %q is not host:port: %w", addr, err)
 	}

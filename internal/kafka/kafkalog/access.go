@@ -28,27 +28,14 @@ const (
 
 // String returns the name that kafka-acls.sh has for an operation.
 func (o Operation) String() string {
-	switch o {
-	case All:
-		return "All"
-	case Read:
-		return "Read"
-	case Write:
-		return "Write"
-	case Create:
-		return "Create"
-	case Delete:
-		return "Delete"
-	case Alter:
-		return "Alter"
-	case Describe:
-		return "Describe"
-	case DescribeConfigs:
-		return "DescribeConfigs"
-	case AlterConfigs:
-		return "AlterConfigs"
+	names := [...]string{
+		All: "All", Read: "Read", Write: "Write", Create: "Create", Delete: "Delete", Alter: "Alter", Describe: "Describe",
+		DescribeConfigs: "DescribeConfigs", AlterConfigs: "AlterConfigs",
 	}
-	return fmt.Sprintf("operation %d", int8(o))
+	if o < 0 || int(o) >= len(names) || names[o] == "" {
+		return fmt.Sprintf("operation %d", int8(o))
+	}
+	return names[o]
 }
 
 // Operations is a set of operations.
@@ -121,11 +108,8 @@ func (c *Client) AccessRules(ctx context.Context) ([]AccessRule, error) {
 // one that the user may not even see, whether it exists or not. A topic that the cluster does not
 // have is not in the map. Brokers older than Kafka 2.3 do not tell, which is an error.
 func (c *Client) MayOn(ctx context.Context, topics ...string) (map[string]Operations, error) {
-	req := kmsg.NewPtrMetadataRequest()
+	req := metadataRequest(topics)
 	req.IncludeTopicAuthorizedOperations = true
-	for _, name := range topics {
-		req.Topics = append(req.Topics, kmsg.MetadataRequestTopic{Topic: &name})
-	}
 	var may map[string]Operations
 	var missing absence
 	err := c.persist(ctx, "asking what this user may do", func() error {

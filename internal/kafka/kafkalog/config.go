@@ -1,6 +1,7 @@
 package kafkalog
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -59,12 +60,8 @@ func (cfg Config) withDefaults() (Config, error) {
 			return cfg, fmt.Errorf("dialing Kafka: broker address %q is not host:port: %w", addr, err)
 		}
 	}
-	if cfg.ClientID == "" {
-		cfg.ClientID = "tollgate"
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+	cfg.ClientID = cmp.Or(cfg.ClientID, "tollgate")
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	if cfg.MaxBatchBytes <= 0 {
 		cfg.MaxBatchBytes = DefaultBatchBytes
 	}

@@ -37,15 +37,7 @@ const secondLook = 300 * time.Millisecond
 // MayComeUp reports whether an error of Dial may come from a broker that is down, or just starting
 // or stopping: then it is worth waiting. It is not worth waiting for a broker that refuses.
 func MayComeUp(err error) bool {
-	switch e := err.(type) { //nolint:errorlint // every branch of the tree is looked at
-	case *stageError:
-		return e.transient()
-	case interface{ Unwrap() []error }:
-		return slices.ContainsFunc(e.Unwrap(), MayComeUp)
-	case interface{ Unwrap() error }:
-		return MayComeUp(e.Unwrap())
-	}
-	return false
+	return slices.ContainsFunc(Causes[*stageError](err), (*stageError).transient)
 }
 
 // probeAll tries the bootstrap addresses in order.

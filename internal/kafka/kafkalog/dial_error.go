@@ -1,6 +1,7 @@
 package kafkalog
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -13,7 +14,6 @@ import (
 
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/sasl"
-	"github.com/segmentio/kafka-go/sasl/plain"
 )
 
 type stage int
@@ -174,7 +174,7 @@ func (e *stageError) saslHint() string {
 	case isCode(e.err, kafka.SASLAuthenticationFailed):
 		return "authentication of " + who + " failed: check user and password"
 	case isCode(e.err, kafka.UnsupportedSASLMechanism):
-		return fmt.Sprintf("the listener does not offer %s; it offers: %s", e.mechanism, quoteAll(e.offered))
+		return fmt.Sprintf("the listener does not offer %s; it offers: %s", e.mechanism, cmp.Or(strings.Join(e.offered, ", "), "none"))
 	case isCode(e.err, kafka.IllegalSASLState):
 		return "this listener has no SASL: remove sasl from the configuration or use another port"
 	case e.silent():
@@ -195,14 +195,4 @@ func mechanismName(m sasl.Mechanism) string {
 		return ""
 	}
 	return m.Name()
-}
-
-func plainUser(m sasl.Mechanism) string {
-	switch p := m.(type) {
-	case plain.Mechanism:
-		return p.Username
-	case *plain.Mechanism:
-		return p.Username
-	}
-	return ""
 }

@@ -6,15 +6,14 @@
 // A request reaches a broker in one way: a conn writes its frame and reads that of the response,
 // and codec.go encodes and decodes both with github.com/twmb/franz-go/pkg/kmsg. Record batches are
 // encoded and decoded here (record_batch.go, record_set.go). From github.com/segmentio/kafka-go
-// come the SASL mechanisms of a Config, and what the brokers' error codes mean and which of them
-// pass.
+// come the interface of SASL mechanisms, and the brokers' error codes.
 //
-// Requests do not go through kafka-go's Client and Transport, because they lose what this package
-// promises: the cause of a failed dial, the end of a call with its context or with Close, and fresh
-// metadata when a leader moves. Fetches would need a connection of their own beside them, because
-// kafka-go's fetch response drops the timestamp type of a batch, the fate of aborted records, and
-// the next offset after markers, holes and emptied batches. kgo.ProcessFetchPartition keeps those,
-// but not record times after April 2262. docs/dependencies.md has what was measured.
+// Requests go neither through kafka-go's Client and Transport nor through franz-go's kgo.Client,
+// because both lose what this package promises: kafka-go the cause of a failed dial, the end of a
+// call with its context or with Close, and fresh metadata when a leader moves; kgo the cause of a
+// failed authentication, the end of a call while a connection is made, and reads that do not wait
+// for each other. kgo.ProcessFetchPartition, which decodes records, loses record times after April
+// 2262. docs/dependencies.md has what was measured.
 //
 // # Guarantees
 //
@@ -26,7 +25,7 @@
 //     is used for no other. (One kept record keeps its response of about MaxBytes in memory: copy
 //     what is kept for long.) Those of a Fetcher with Reuse are valid until its next Poll.
 //   - Producer.Append returns without an error only when every in-sync replica has the records,
-//     once. A batch whose fate is unknown is looked for in the log and sent again byte for byte;
+//     once. A batch whose outcome is unknown is looked for in the log and sent again byte for byte;
 //     the broker recognises it by producer id, epoch and sequence. One batch is in flight at a
 //     time.
 //   - A Producer with a transactional id is fenced (ErrFenced) once another one has taken the same

@@ -49,6 +49,21 @@ var (
 	ErrClosed = errors.New("client closed")
 )
 
+// Causes returns every error of a type in the tree of err, where errors.As finds the first only.
+func Causes[T error](err error) (all []T) {
+	switch e := err.(type) { //nolint:errorlint // every branch of the tree is looked at
+	case T:
+		return []T{e}
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			all = append(all, Causes[T](one)...)
+		}
+	case interface{ Unwrap() error }:
+		return Causes[T](e.Unwrap())
+	}
+	return all
+}
+
 // codeError turns an error code of a response into an error, nil for 0. The error has only the code
 // and its name, because a broker's free text may quote what was sent.
 func codeError(code int16) error {

@@ -116,48 +116,35 @@ func transactionError(code int16) error {
 // marker looks for the marker of the producer's transaction from an offset on, and returns where it
 // stands, or where to look again.
 func (p *Producer) marker(ctx context.Context, from int64) (at int64, found bool, err error) {
-	end, err := p.c.listOffset(ctx, p.topic, p.partition, latestTime, readUncommitted)
-	if err != nil {
+	next, err := p.eachBatch(ctx, from, func(b *batch) (err error) {
+		if b.ProducerID != p.id || b.FirstOffset < from {
+			return nil
+		}
+		if found, err = p.isMarker(b); found {
+			at, err = b.FirstOffset, StopReading
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, ErrSequence):
+		return from, false, &finalError{err}
+	case err != nil:
 		return from, false, err
+	case found:
+		return at, true, nil
 	}
-	for at = from; at < end; {
-		raw, err := p.batches(ctx, at)
-		if errors.Is(err, ErrSequence) {
-			err = &finalError{err}
-		}
-		if err != nil {
-			return from, false, err
-		}
-		before := at
-		for {
-			b, rest, ok := nextBatch(raw)
-			if !ok {
-				break
-			}
-			if b.producer == p.id && b.base >= from {
-				mine, err := p.isMarker(b, raw[batchHeader:len(raw)-len(rest)])
-				if mine || err != nil {
-					return b.base, mine, err
-				}
-			}
-			raw, at = rest, max(at, b.last()+1)
-		}
-		if at == before {
-			return from, false, fmt.Errorf("finding a marker at offset %d: %w", at, kafka.OffsetNotAvailable)
-		}
-	}
-	return at, false, nil
+	return next, false, nil
 }
 
 // isMarker says whether a batch with this producer's id is the marker of its commit. Errors:
 // ErrFenced if a newer producer has written it, or has ended this one's transaction.
-func (p *Producer) isMarker(b batchInfo, body []byte) (bool, error) {
+func (p *Producer) isMarker(b *batch) (bool, error) {
 	kind := noMarker
-	if b.attributes&attrControl != 0 {
-		kind, _ = markerKind(b, body)
+	if b.Attributes&attrControl != 0 {
+		kind, _ = markerKind(b, b.Records)
 	}
-	if b.epoch > p.epoch || b.epoch == p.epoch && kind == abortMarker {
+	if b.ProducerEpoch > p.epoch || b.ProducerEpoch == p.epoch && kind == abortMarker {
 		return false, &finalError{ErrFenced}
 	}
-	return b.epoch == p.epoch && kind == commitMarker, nil
+	return b.ProducerEpoch == p.epoch && kind == commitMarker, nil
 }

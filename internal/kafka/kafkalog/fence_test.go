@@ -270,3 +270,38 @@ func TestAProducerThatTheCoordinatorHasForgottenDoesNotWrite(t *testing.T) {
 	}
 	equal(t, readAll(t, c, 0), []string{"a"})
 }
+
+// Of the batches with its producer id, the marker of its own commit ends the search of a Fence, and
+// a newer epoch or the end of its transaction by another one says that it is fenced.
+func TestWhatABatchSaysOfAFence(t *testing.T) {
+	t.Parallel()
+	p := &Producer{id: 7, epoch: 3}
+	marker := func(kind byte) []byte {
+		return appendBatch(nil, []Message{{Key: []byte{0, 0, 0, kind}, Value: make([]byte, 6)}}, 7, 0, 0, 1)
+	}
+	for name, tt := range map[string]struct {
+		raw     []byte
+		control bool
+		epoch   int16
+		mine    bool
+		fenced  bool
+	}{
+		"its commit":              {marker(commitMarker), true, 3, true, false},
+		"its abort":               {marker(abortMarker), true, 3, false, true},
+		"its records":             {appendBatch(nil, messages("a"), 7, 0, 0, 1), false, 3, false, false},
+		"an older one's commit":   {marker(commitMarker), true, 2, false, false},
+		"an older one's abort":    {marker(abortMarker), true, 2, false, false},
+		"a newer one's commit":    {marker(commitMarker), true, 4, false, true},
+		"records of a newer one":  {appendBatch(nil, messages("a"), 7, 0, 0, 1), false, 4, false, true},
+		"another kind of control": {marker(5), true, 3, false, false},
+	} {
+		b, _, ok := nextBatch(tt.raw)
+		if b.ProducerEpoch = tt.epoch; tt.control {
+			b.Attributes |= attrControl
+		}
+		mine, err := p.isMarker(&b)
+		if !ok || mine != tt.mine || errors.Is(err, ErrFenced) != tt.fenced {
+			t.Errorf("%s: %v, %v", name, mine, err)
+		}
+	}
+}

@@ -43,7 +43,6 @@ type Fetched struct {
 	Err        error // why the partition cannot be read further: ErrOffsetOutOfRange, ErrUnknownTopic, ErrCorrupt or a kafka.Error
 }
 
-// topicPartition is a partition of a topic.
 type topicPartition struct {
 	topic     string
 	partition int32

@@ -2,6 +2,7 @@ package kafkalog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,28 +12,45 @@ import (
 // find looks for the producer's current batch in the log, from the last acknowledged offset on, and
 // returns its base offset. Open transactions of other producers do not hide it.
 func (p *Producer) find(ctx context.Context, count int32) (base int64, found bool, err error) {
+	base = -1
+	_, err = p.eachBatch(ctx, p.next, func(b *batch) error {
+		// Compaction may lower a batch's count, but keeps its offsets and sequence.
+		if b.ProducerID == p.id && b.ProducerEpoch == p.epoch && b.FirstSequence == p.sequence && b.LastOffsetDelta == count-1 && b.FirstOffset >= p.next {
+			base, found = b.FirstOffset, true
+			return StopReading
+		}
+		return nil
+	})
+	return base, found, err
+}
+
+// eachBatch calls fn with every batch from an offset to the end of the log, also of open
+// transactions, and returns the offset at which the next call goes on. An error of fn ends it, and
+// is returned unless it is StopReading.
+func (p *Producer) eachBatch(ctx context.Context, at int64, fn func(b *batch) error) (next int64, err error) {
 	end, err := p.c.listOffset(ctx, p.topic, p.partition, latestTime, readUncommitted)
 	if err != nil {
-		return -1, false, err
+		return at, err
 	}
-	for at := p.next; at < end; {
+	for at < end {
 		raw, err := p.batches(ctx, at)
 		if err != nil {
-			return -1, false, err
+			return at, err
 		}
-		batches := scanBatches(raw)
-		if len(batches) == 0 {
-			return -1, false, fmt.Errorf("finding a batch at offset %d: %w", at, kafka.OffsetNotAvailable)
-		}
-		for _, b := range batches {
-			// Compaction may lower a batch's count, but keeps its offsets and sequence.
-			if b.producer == p.id && b.epoch == p.epoch && b.sequence == p.sequence && b.lastDelta == count-1 && b.base >= p.next {
-				return b.base, true, nil
+		before := at
+		for b, rest, ok := nextBatch(raw); ok; b, rest, ok = nextBatch(raw) {
+			if err := fn(&b); errors.Is(err, StopReading) {
+				return at, nil
+			} else if err != nil {
+				return at, err
 			}
-			at = max(at, b.last()+1)
+			raw, at = rest, max(at, b.last()+1)
+		}
+		if at == before {
+			return at, fmt.Errorf("looking for a batch at offset %d: %w", at, kafka.OffsetNotAvailable)
 		}
 	}
-	return -1, false, nil
+	return at, nil
 }
 
 // batches fetches from offset at, also what belongs to open transactions. ErrSequence says that the
@@ -61,17 +79,4 @@ func (p *Producer) batches(ctx context.Context, at int64) ([]byte, error) {
 		return nil, err
 	}
 	return part.RecordBatches, nil
-}
-
-// scanBatches reads the headers of the whole batches in raw.
-func scanBatches(raw []byte) []batchInfo {
-	var list []batchInfo
-	for {
-		b, rest, ok := nextBatch(raw)
-		if !ok {
-			return list
-		}
-		list = append(list, b)
-		raw = rest
-	}
 }

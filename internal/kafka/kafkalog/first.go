@@ -1,12 +1,6 @@
 package kafkalog
 
-import (
-	"context"
-	"errors"
-)
-
-// errFound ends the reading after the first record.
-var errFound = errors.New("found")
+import "context"
 
 // FirstTime returns the least timestamp (unix ms) of the first records of a topic's partitions; a
 // timestamp before 1970 counts as 0. found is false if no partition has a committed record. Later
@@ -25,9 +19,9 @@ func (c *Client) FirstTime(ctx context.Context, topic string) (millis int64, fou
 			if at := max(r.Timestamp, 0); !found || at < millis {
 				millis, found = at, true
 			}
-			return errFound
+			return StopReading
 		})
-		if err != nil && !errors.Is(err, errFound) {
+		if err != nil {
 			return 0, false, err
 		}
 	}

@@ -191,8 +191,8 @@ func FuzzBatchHeaders(f *testing.F) {
 	f.Add(batch)
 	f.Add(append(bytes.Clone(batch), batch[:70]...))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		for _, b := range scanBatches(raw) {
-			if b.lastDelta < 0 {
+		for b, rest, ok := nextBatch(raw); ok; b, rest, ok = nextBatch(rest) {
+			if b.LastOffsetDelta < 0 {
 				t.Fatalf("batch ends before it begins: %+v", b)
 			}
 		}
@@ -292,8 +292,10 @@ func TestBatchesReadBack(t *testing.T) {
 			t.Fatalf("batch of %d bytes, bound %d", len(raw), limit)
 		}
 		b, rest, ok := nextBatch(raw)
-		want := batchInfo{leaderEpoch: -1, firstTime: b.firstTime, maxTime: b.maxTime, lastDelta: int32(len(msgs) - 1), producer: id, epoch: epoch, sequence: seq, count: int32(len(msgs))}
-		if !ok || len(rest) != 0 || b != want {
+		want := b
+		want.PartitionLeaderEpoch, want.LastOffsetDelta, want.NumRecords = -1, int32(len(msgs)-1), int32(len(msgs))
+		want.ProducerID, want.ProducerEpoch, want.FirstSequence = id, epoch, seq
+		if !ok || len(rest) != 0 || b.FirstOffset != 0 || b.Attributes != 0 || !cmp.Equal(b, want) {
 			t.Fatalf("header %+v, want %+v", b, want)
 		}
 		p := kmsg.NewFetchResponseTopicPartition()

@@ -204,7 +204,7 @@ func TestPollReturnsEveryPartitionOnTimeout(t *testing.T) {
 	if err != nil || len(fetched) != 2 {
 		t.Fatalf("Poll = %+v, %v", fetched, err)
 	}
-	if waited := time.Since(start); waited < 90*time.Millisecond || waited > 2*time.Second {
+	if waited := time.Since(start); waited < 90*time.Millisecond || waited > 30*time.Second {
 		t.Errorf("waited %s", waited)
 	}
 	if fetched[0].High != 1 || fetched[0].Next != 1 || fetched[1].Next != 0 || fetched[0].Asked < start.UnixMilli() {
@@ -230,11 +230,11 @@ func TestLongPollIsWokenByAnyPartition(t *testing.T) {
 		_, _ = p.Append(context.Background(), messages("wake"))
 	}()
 	start := time.Now()
-	fetched, err := f.Poll(t.Context(), []Fetch{{Topic: "t", Partition: 1}, {Topic: "control", Offset: 1}}, 1, 30*time.Second)
+	fetched, err := f.Poll(t.Context(), []Fetch{{Topic: "t", Partition: 1}, {Topic: "control", Offset: 1}}, 1, 2*time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if waited := time.Since(start); waited > 5*time.Second {
+	if waited := time.Since(start); waited > time.Minute {
 		t.Errorf("woken after %s", waited)
 	}
 	var seen bool
@@ -253,8 +253,8 @@ func TestLongPollEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
 	start := time.Now()
-	_, err := f.Poll(ctx, []Fetch{{Topic: "t"}}, 1, 30*time.Second)
-	if !errors.Is(err, context.Canceled) || time.Since(start) > 5*time.Second {
+	_, err := f.Poll(ctx, []Fetch{{Topic: "t"}}, 1, 2*time.Minute)
+	if !errors.Is(err, context.Canceled) || time.Since(start) > time.Minute {
 		t.Fatalf("Poll = %v after %s", err, time.Since(start))
 	}
 	// The request that is still outstanding is taken up: data wakes it, and other fetches replace

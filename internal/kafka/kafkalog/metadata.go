@@ -66,22 +66,17 @@ func (c *Client) ClusterID(ctx context.Context) (id string, err error) {
 // describe asks for the state of a topic that exists.
 func (c *Client) describe(ctx context.Context, topic string) (map[int32]leader, error) {
 	doing := fmt.Sprintf("asking for the partitions of topic %q", topic)
-	var missing absence
 	var all map[int32]leader
-	err := c.persist(ctx, doing, func() error {
-		err := c.refresh(ctx, topic)
-		if err == nil {
-			c.mu.Lock()
-			all = c.topics[topic]
-			c.mu.Unlock()
-			if len(all) == 0 {
-				err = kafka.UnknownTopicOrPartition
-			}
+	err := c.persistKnown(ctx, doing, func() error {
+		if err := c.refresh(ctx, topic); err != nil {
+			return err
 		}
-		if missing.lasts(err, topicGrace) {
-			return ErrUnknownTopic
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if all = c.topics[topic]; len(all) == 0 {
+			return kafka.UnknownTopicOrPartition
 		}
-		return err
+		return nil
 	})
 	return all, err
 }
@@ -94,16 +89,20 @@ func (c *Client) refresh(ctx context.Context, topics ...string) error {
 
 // refreshOn does what refresh does, but asks a given broker.
 func (c *Client) refreshOn(ctx context.Context, at requestor, topics []string) error {
+	res, err := metadataRequest(topics).RequestWith(ctx, at)
+	if err != nil {
+		return err
+	}
+	return c.learn(res, topics)
+}
+
+func metadataRequest(topics []string) *kmsg.MetadataRequest {
 	req := kmsg.NewPtrMetadataRequest()
 	req.Topics = []kmsg.MetadataRequestTopic{} // nil would ask for every topic
 	for _, name := range topics {
 		req.Topics = append(req.Topics, kmsg.MetadataRequestTopic{Topic: &name})
 	}
-	res, err := req.RequestWith(ctx, at)
-	if err != nil {
-		return err
-	}
-	return c.learn(res, topics)
+	return req
 }
 
 // learn remembers what a broker says about the cluster and about topics.
@@ -183,17 +182,13 @@ func (c *Client) forget(topic string) {
 // atLeader calls ask with the leader of a partition, again and again with fresh metadata while the
 // failure is retriable. For an unknown partition it fails after topicGrace.
 func (c *Client) atLeader(ctx context.Context, doing, topic string, partition int32, ask func(leader requestor) error) error {
-	var missing absence
-	return c.persist(ctx, doing, func() error {
+	return c.persistKnown(ctx, doing, func() error {
 		_, addr, err := c.leaderOf(ctx, topic, partition)
 		if err == nil {
 			err = ask(c.broker(addr))
 		}
 		if err != nil {
 			c.forget(topic)
-		}
-		if missing.lasts(err, topicGrace) {
-			return ErrUnknownTopic
 		}
 		return err
 	})

@@ -19,7 +19,7 @@ type refusal struct{ err error }
 func (e *refusal) Error() string { return e.err.Error() }
 func (e *refusal) Unwrap() error { return e.err }
 
-// appendBatch writes one batch, with the same bytes as often as needed until its fate is known.
+// appendBatch writes one batch, with the same bytes as often as needed until its outcome is known.
 func (p *Producer) appendBatch(ctx context.Context, msgs []Message) (int64, error) {
 	p.buf = appendBatch(p.buf[:0], msgs, p.id, p.epoch, p.sequence, time.Now().UnixMilli())
 	count := int32(len(msgs))

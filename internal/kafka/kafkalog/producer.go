@@ -20,7 +20,7 @@ type Producer struct {
 	epoch    int16
 	sequence int32     // of the next record
 	next     int64     // no unacknowledged batch of this producer can stand below this offset
-	failed   error     // set once the fate of a batch is unknown, or the identity is lost
+	failed   error     // set once the outcome of a batch is unknown, or the identity is lost
 	fenced   time.Time // when the last Fence was, by the wall clock; zero before the first
 	buf      []byte
 
@@ -89,7 +89,7 @@ func (p *Producer) Append(ctx context.Context, msgs []Message) (base int64, err 
 // ErrTooLarge because of MaxBatchBytes is returned before anything is written. After any other
 // refusal the log has nothing after the acknowledged messages. ErrFenced and ErrSequence are final:
 // make a new Producer, or leave the partition to the producer that took it. After any other error
-// (the end of ctx, RetryFor) the fate of one batch is unknown and further appends return
+// (the end of ctx, RetryFor) the outcome of one batch is unknown and further appends return
 // ErrUnknownOutcome.
 func (p *Producer) AppendOffsets(ctx context.Context, msgs []Message) ([]int64, error) {
 	if p.failed != nil {

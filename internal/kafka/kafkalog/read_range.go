@@ -2,14 +2,21 @@ package kafkalog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
 
+// StopReading is what a callback of ReadRange returns to end the reading without an error.
+//
+//lint:ignore ST1012 it is not an error, as fs.SkipAll is not
+var StopReading = errors.New("stop reading")
+
 // ReadRange calls fn for every committed record with from ≤ offset < to, in log order, and returns
 // when the log has been read up to to. It waits for records that are not there yet; a caller who
 // does not want that gives a to of at most Offsets.LastStable. An error of fn ends the reading and
-// is returned as it is. Errors: ErrOffsetOutOfRange if from is outside the log.
+// is returned as it is, unless it is StopReading. Errors: ErrOffsetOutOfRange if from is outside
+// the log.
 func (c *Client) ReadRange(ctx context.Context, topic string, partition int32, from, to int64, fn func(Record) error) error {
 	if from >= to {
 		return nil
@@ -30,7 +37,9 @@ func (c *Client) ReadRange(ctx context.Context, topic string, partition int32, f
 				if r.Offset >= to {
 					return nil
 				}
-				if err := fn(r); err != nil {
+				if err := fn(r); errors.Is(err, StopReading) {
+					return nil
+				} else if err != nil {
 					return err
 				}
 			}

@@ -16,18 +16,13 @@ const (
 
 // pause returns the time to wait before try n (0, 1, …): 5 ms, doubled each time up to 250 ms.
 func pause(n int) time.Duration {
-	if n > 5 {
-		return maxPause
-	}
-	return min(firstPause<<n, maxPause)
+	return min(firstPause<<min(n, 6), maxPause)
 }
 
 // sleep waits for d, or until ctx ends: then it returns the error of ctx.
 func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -58,6 +53,19 @@ func (c *Client) persist(ctx context.Context, doing string, try func() error) er
 			return fmt.Errorf("%s: %w", doing, err)
 		}
 	}
+}
+
+// persistKnown is persist for what asks about a topic: it fails with ErrUnknownTopic once the
+// cluster has not known the topic for topicGrace.
+func (c *Client) persistKnown(ctx context.Context, doing string, try func() error) error {
+	var missing absence
+	return c.persist(ctx, doing, func() error {
+		err := try()
+		if missing.lasts(err, topicGrace) {
+			return ErrUnknownTopic
+		}
+		return err
+	})
 }
 
 // retriableDial reports what retriable reports, for errors that may come from dialing: a broker

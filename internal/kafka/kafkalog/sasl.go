@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -17,8 +16,12 @@ import (
 
 // authenticate runs the SASL exchange of mechanism. Errors are stageErrors that name the mechanism.
 func (c *conn) authenticate(ctx context.Context, mechanism sasl.Mechanism) error {
+	user := ""
+	if n, ok := mechanism.(Named); ok {
+		user = n.User()
+	}
 	fail := func(err error, offered []string) error {
-		return &stageError{stage: stageSASL, addr: c.addr, mechanism: mechanism.Name(), user: userOf(mechanism), offered: offered, err: err}
+		return &stageError{stage: stageSASL, addr: c.addr, mechanism: mechanism.Name(), user: user, offered: offered, err: err}
 	}
 	// Version 0 of the handshake is followed by bare tokens; every broker since 1.0 has version 1.
 	hello := kmsg.NewPtrSASLHandshakeRequest()
@@ -72,21 +75,5 @@ func (c *conn) saslStep(ctx context.Context, token []byte) ([]byte, time.Duratio
 	return res.SASLAuthBytes, time.Duration(res.SessionLifetimeMillis) * time.Millisecond, codeError(res.ErrorCode)
 }
 
-// Named may be implemented by a SASL mechanism of the caller, so that error texts have its user
-// name.
+// Named may be implemented by a SASL mechanism, so that error texts have its user name.
 type Named interface{ User() string }
-
-func userOf(m sasl.Mechanism) string {
-	if n, ok := m.(Named); ok {
-		return n.User()
-	}
-	return plainUser(m)
-}
-
-// quoteAll renders a list for an error text.
-func quoteAll(names []string) string {
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ", ")
-}

@@ -70,7 +70,7 @@ func (s *space) begin(res *kmsg.FetchResponse) {
 			raw := res.Topics[i].Partitions[j].RecordBatches
 			n, limit := 0, len(raw)/smallest
 			for b, rest, ok := nextBatch(raw); ok; b, rest, ok = nextBatch(rest) {
-				n += int(max(b.count, 0))
+				n += int(max(b.NumRecords, 0))
 			}
 			total += min(n, limit)
 		}

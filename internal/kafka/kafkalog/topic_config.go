@@ -17,22 +17,15 @@ func (c *Client) TopicConfig(ctx context.Context, topic string) (map[string]stri
 	of.ResourceType, of.ResourceName = kmsg.ConfigResourceTypeTopic, topic
 	req := kmsg.NewPtrDescribeConfigsRequest()
 	req.Resources = append(req.Resources, of)
-	var missing absence
 	var settings map[string]string
-	err := c.persist(ctx, doing, func() error {
+	err := c.persistKnown(ctx, doing, func() error {
 		res, err := req.RequestWith(ctx, c.anyBroker())
 		if err == nil {
 			settings, err = settingsOf(res, topic)
 		}
-		if missing.lasts(err, topicGrace) {
-			return ErrUnknownTopic
-		}
 		return c.allowed(err, DescribeConfigs, topic, "")
 	})
-	if err != nil {
-		return nil, err
-	}
-	return settings, nil
+	return settings, err
 }
 
 func settingsOf(res *kmsg.DescribeConfigsResponse, topic string) (map[string]string, error) {

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -52,18 +53,10 @@ const maxKnown = 16 << 20
 
 // New checks the configuration; it does not connect. Errors: *ConfigError.
 func New(cfg Config) (*Client, error) {
-	if cfg.Timeout == 0 {
-		cfg.Timeout = 10 * time.Second
-	}
-	if cfg.Attempts == 0 {
-		cfg.Attempts = 5
-	}
-	if cfg.Pause == 0 {
-		cfg.Pause = 200 * time.Millisecond
-	}
-	if cfg.Patience == 0 {
-		cfg.Patience = 15 * time.Minute
-	}
+	cfg.Timeout = cmp.Or(cfg.Timeout, 10*time.Second)
+	cfg.Attempts = cmp.Or(cfg.Attempts, 5)
+	cfg.Pause = cmp.Or(cfg.Pause, 200*time.Millisecond)
+	cfg.Patience = cmp.Or(cfg.Patience, 15*time.Minute)
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}

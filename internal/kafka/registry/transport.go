@@ -168,12 +168,10 @@ func (c *Client) try(ctx context.Context, ask func(context.Context) error) error
 // sleep waits for the time given, or up to half as long again, so that many readers do not ask at
 // once.
 func sleep(ctx context.Context, d time.Duration) error {
-	wait := time.NewTimer(d + rand.N(d/2+1))
-	defer wait.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-wait.C:
+	case <-time.After(d + rand.N(d/2+1)):
 		return nil
 	}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // kindOf returns a configuration with one metric of a kind, with what the kind needs, and with
-// coverage.
+// coverage and the share of counted events.
 func kindOf(k metrickind.Kind, edit ...string) (*deployment.Deployment, error) {
 	bounds := ""
 	if k.Values {
@@ -36,6 +36,7 @@ metrics:
     target: {absolute: 100}
     last_at_least: 10
     coverage: true
+    counted: true
 keys: {noise: {id: "1", file: noise.key}, user_hash: {file: user.key}}
 `, k.Name, bounds)
 	for i := 0; i < len(edit); i += 2 {
@@ -60,8 +61,8 @@ func TestEveryKindOfMetricIsKnownEverywhere(t *testing.T) {
 			continue
 		}
 		metrics := d.Metrics
-		derived := metrickind.Covering()
-		if len(metrics) != 2 || metrics[0].Spec.Kind != k.Name || metrics[1].Spec.Kind != derived.Name || metrics[1].Spec.Name != derived.Beside("m") {
+		derived, share := metrickind.Covering(), metrickind.Sharing()
+		if len(metrics) != 3 || metrics[0].Spec.Kind != k.Name || metrics[1].Spec.Kind != derived.Name || metrics[1].Spec.Name != derived.Beside("m") || metrics[2].Spec.Kind != share.Name || metrics[2].Spec.Name != share.Beside("m") {
 			t.Errorf("%s: compiled to %+v", k.Name, metrics)
 		}
 		if _, err := reference.Compile(reference.Config{Metrics: d.Specs()}); err != nil {
@@ -71,13 +72,13 @@ func TestEveryKindOfMetricIsKnownEverywhere(t *testing.T) {
 		if err := report.NewCollector(d).Write(&page, report.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		for _, shown := range []metrickind.Kind{k, derived} {
+		for _, shown := range []metrickind.Kind{k, derived, share} {
 			value, _, _ := strings.Cut(shown.Texts.Value, "{")
 			if !strings.Contains(page.String(), shown.Texts.Label) || !strings.Contains(page.String(), value) {
 				t.Errorf("the page does not say what %s is", shown.Name)
 			}
 		}
-		if k.Pair != nil && (len(d.Specs()) != 3 || d.Specs()[2].Kind != k.Pair.Component) {
+		if k.Pair != nil && (len(d.Specs()) != 4 || d.Specs()[3].Kind != k.Pair.Component) {
 			t.Errorf("%s: its second component is not among %+v", k.Name, d.Specs())
 		}
 		if found := regexp.MustCompile(`\{(value|min|max|of)\}`).FindString(page.String()); found != "" {

@@ -14,14 +14,18 @@ import (
 
 // foreign lists names that pages use and that only look like ours, with their owners.
 var foreign = map[string]string{
-	"CloseIdleConnections": "kafka-go",
-	"CreateTime":           "Kafka",
-	"LogAppendTime":        "Kafka",
-	"MetadataTTL":          "kafka-go",
-	"Transport":            "kafka-go",
-	"endsWith":             "expr",
-	"startsWith":           "expr",
-	"tollgate":             "the program, where the reader has built it",
+	"Broker.RetriableRequest": "franz-go",
+	"CloseIdleConnections":    "kafka-go",
+	"CreateTime":              "Kafka",
+	"LogAppendTime":           "Kafka",
+	"MetadataTTL":             "kafka-go",
+	"OnBrokerE2E":             "franz-go",
+	"OnBrokerWrite":           "franz-go",
+	"PartitionLeader":         "franz-go",
+	"Transport":               "kafka-go",
+	"endsWith":                "expr",
+	"startsWith":              "expr",
+	"tollgate":                "the program, where the reader has built it",
 }
 
 // Every path, package and identifier that a page names in back quotes or in a block of code, and

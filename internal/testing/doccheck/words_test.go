@@ -60,7 +60,7 @@ var wordsGivenUp = []givenUp{
 	{words: `wholebundles?`, instead: "localrunner"},
 	{words: `internal/(directed|show|input)`, instead: "internal/numbers/rounding, internal/app/terminal, internal/app/eventfile"},
 	{words: `(definitions|privacy|design)\.md`, instead: "a page that is in docs/"},
-	{words: `fate by fate`, instead: "what is compared"},
+	{words: `fates?`, instead: "outcome of a record"},
 }
 
 // compiled are the expressions of a givenUp word.

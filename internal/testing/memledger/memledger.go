@@ -15,15 +15,14 @@ type Ledger struct {
 	logs map[int][]accounts.LedgerRecord // by shard
 }
 
-// records returns what a shard has.
 func (l *Ledger) records(shard int) []accounts.LedgerRecord {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.logs[shard])
 }
 
-// Take implements accounts.LedgerStore.
-func (l *Ledger) Take(_ context.Context, shard int, _ int64, each func(accounts.LedgerRecord) error) (accounts.LedgerWriter, error) {
+// Acquire implements accounts.LedgerStore.
+func (l *Ledger) Acquire(_ context.Context, shard int, _ int64, each func(accounts.LedgerRecord) error) (accounts.LedgerWriter, error) {
 	for _, r := range l.records(shard) {
 		if err := each(r); err != nil {
 			return nil, err
@@ -42,7 +41,7 @@ func (l *Ledger) Read(shard, first int) (*schemas.LedgerReader, int, error) {
 	}
 	reader := &schemas.LedgerReader{}
 	for _, r := range all {
-		if err := reader.Add(r.Key, r.Value); err != nil {
+		if err := reader.Add(r); err != nil {
 			return nil, n, err
 		}
 	}

@@ -5,6 +5,10 @@
 //	go run . [flags]          Privacy on Beam, Beam's count, a plain loop and the product on the same events
 //	go run . growth [flags]   the product alone, one size of the load varied at a time
 //	go run . soak [flags]     the product alone on live events
+//	go run . errors           errors beside those of Privacy on Beam, on made-up shapes of data
+//	go run . year             Privacy on Beam on days of the experiment year
+//	go run . realdata DIR TOLLGATE [NAME ...]
+//	                          a tollgate binary and Privacy on Beam on the files of ../realdata
 //
 // # Guarantees
 //

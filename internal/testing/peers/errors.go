@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"os"
-	"text/tabwriter"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
@@ -44,20 +42,23 @@ func partitionOf(e shapes.Event) string {
 }
 
 // compareErrors sets the errors of this product beside those of Privacy on Beam on ten shapes of
-// data: the same (ε, δ) for each user over all windows, the same bounds (those of plan's accurate
-// block), private keys. Privacy on Beam counts pairs of window and key as partitions in one
-// pipeline, so that one budget pays for all of them; a user contributes to as many as here to keys
-// in the windows that the budget lasts for; half of the budget selects the partitions.
-func compareErrors(ctx context.Context, out io.Writer) error {
+// data: the same (ε, δ) for each user over all windows, the same bounds (those of the setting
+// that plan recommends), private keys. Privacy on Beam counts pairs of window and key as
+// partitions in one pipeline, so that one budget pays for all of them; a user contributes to as
+// many as here to keys in the windows that the budget lasts for; half of the budget selects the
+// partitions.
+func compareErrors(ctx context.Context) (table, error) {
 	silence()
 	beam.Init()
 	dir, err := os.MkdirTemp("", "peers-*")
 	if err != nil {
-		return fmt.Errorf("comparing errors: %w", err)
+		return table{}, fmt.Errorf("comparing errors: %w", err)
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // temporary
-	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "shape\tbounds, windows\ttollgate: shown\terror\thidden or wrong\tPrivacy on Beam: shown\terror\thidden or wrong") //nolint:errcheck // Flush tells
+	t := table{
+		title:   "Errors of private keys, the same privacy and bounds for both",
+		columns: []string{"shape", "bounds, windows", "tollgate: shown", "error", "hidden or wrong", "Privacy on Beam: shown", "error", "hidden or wrong"},
+	}
 	for _, s := range shapes.All() {
 		if s.Name == "windows" {
 			continue // neither shows anything in 10,000 minutes
@@ -65,14 +66,14 @@ func compareErrors(ctx context.Context, out io.Writer) error {
 		shaped.events, shaped.window = s.Events(), s.Window.Milliseconds()
 		setting, err := accurate(ctx, s)
 		if err != nil {
-			return fmt.Errorf("planning %s: %w", s.Name, err)
+			return table{}, fmt.Errorf("planning %s: %w", s.Name, err)
 		}
 		const keys = 3
 		var ours shapes.Measured
 		for key := range keys {
 			m, err := shapes.Measure(ctx, dir, s, shaped.events, settingsOf(setting), uint64(key))
 			if err != nil {
-				return err
+				return table{}, err
 			}
 			ours.Truth, ours.Counts = m.Truth, m.Counts
 			ours.Shown += m.Shown / keys
@@ -81,24 +82,24 @@ func compareErrors(ctx context.Context, out io.Writer) error {
 		}
 		theirs, err := privateErrors(ctx, setting)
 		if err != nil {
-			return fmt.Errorf("running Privacy on Beam on %s: %w", s.Name, err)
+			return table{}, fmt.Errorf("running Privacy on Beam on %s: %w", s.Name, err)
 		}
-		fmt.Fprintf(w, "%s\t%d × %d, %d", s.Name, setting.KeysPerUser, setting.EventsPerKey, setting.LastAtLeast) //nolint:errcheck // Flush tells
+		row := []any{s.Name, fmt.Sprintf("%d × %d, %d", setting.KeysPerUser, setting.EventsPerKey, setting.LastAtLeast)}
 		for _, m := range []*shapes.Measured{&ours, theirs} {
 			wrong := 1 - m.ShownTruth/m.Truth + min(1, m.RelativeError)*m.ShownTruth/m.Truth
-			fmt.Fprintf(w, "\t%.0f of %.0f\t%.1f %%\t%.1f %%", m.Shown, m.Counts, 100*m.RelativeError, 100*wrong) //nolint:errcheck // Flush tells
+			row = append(row, fmt.Sprintf("%.0f of %.0f", m.Shown, m.Counts), tenths(m.RelativeError), tenths(wrong))
 		}
-		fmt.Fprintln(w) //nolint:errcheck // Flush tells
+		t.rows = append(t.rows, row)
 	}
-	return w.Flush()
+	return t, nil
 }
 
 func settingsOf(s advice.Setting) demo.Settings {
-	return demo.Settings{Epsilon: epsilon, Delta: delta, Accountant: "gdp", Window: s.Window, Target: noisereduction.Target{Relative: .1, Confidence: .95},
+	return demo.Settings{Epsilon: epsilon, Delta: delta, Accountant: "gdp", Window: s.Window, Target: noisereduction.Target{Relative: s.Relative, Confidence: .95},
 		MaxKeysPerUser: s.KeysPerUser, MaxEventsPerKey: s.EventsPerKey, LastAtLeast: s.LastAtLeast}
 }
 
-// accurate returns the setting of plan's accurate block.
+// accurate returns the setting that plan recommends.
 func accurate(ctx context.Context, s shapes.Shape) (advice.Setting, error) {
 	c := sample.NewCollector(sample.Options{Step: s.Window})
 	for _, e := range shaped.events {
@@ -110,7 +111,7 @@ func accurate(ctx context.Context, s shapes.Shape) (advice.Setting, error) {
 	if err != nil {
 		return advice.Setting{}, err
 	}
-	return a.Blocks[0].Point.Setting, nil
+	return a.Block.Point.Setting, nil
 }
 
 // privateErrors counts the shape with Privacy on Beam.

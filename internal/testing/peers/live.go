@@ -58,7 +58,6 @@ func live(ctx context.Context, in io.Reader) error {
 	return err
 }
 
-// A liveProcess is a process of liveMode.
 type liveProcess struct {
 	pid   int
 	input io.Closer

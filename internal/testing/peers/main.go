@@ -36,7 +36,7 @@ func main() {
 // A usageError is a mistake in the arguments.
 type usageError struct{ error }
 
-// run does what the arguments say. The first five modes are for people, the others are the
+// run does what the arguments say. The first six modes are for people, the others are the
 // processes that these start.
 func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	mode := ""
@@ -54,16 +54,17 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 			return err
 		}
 		return t.write(out, o.format)
-	case "errors":
+	case "errors", "year":
 		if len(args) > 0 {
-			return usageError{fmt.Errorf("errors takes no argument, and %q was given", args[0])}
+			return usageError{fmt.Errorf("%s takes no argument, and %q was given", mode, args[0])}
 		}
-		return compareErrors(ctx, out)
-	case "year":
-		if len(args) > 0 {
-			return usageError{fmt.Errorf("year takes no argument, and %q was given", args[0])}
+		t, err := map[string]func(context.Context) (table, error){"errors": compareErrors, "year": divideYear}[mode](ctx)
+		if err != nil {
+			return err
 		}
-		return divideYear(ctx, out)
+		return t.write(out, "text")
+	case "realdata":
+		return measureReal(ctx, args, out)
 	case childMode:
 		return child(ctx, in, out)
 	case brokerMode:
@@ -71,7 +72,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	case liveMode:
 		return live(ctx, in)
 	}
-	return usageError{fmt.Errorf("there is no mode %q: growth, soak, errors, year, or none", mode)}
+	return usageError{fmt.Errorf("there is no mode %q: growth, soak, errors, year, realdata, or none", mode)}
 }
 
 // options are the flags of all modes.

@@ -39,7 +39,6 @@ type interval struct {
 	latencies []time.Duration
 }
 
-// A soaking is one run of soak.
 type soaking struct {
 	options
 	deployment *pipeline.Deployment
@@ -90,7 +89,6 @@ func (s soakOptions) windows() int { return int(s.lasts/s.window) + 2 }
 
 func (s soakOptions) rows() int { return int((s.lasts + s.report - 1) / s.report) }
 
-// row returns the row that a time belongs to.
 func (s *soaking) row(at time.Time) *interval {
 	i := int(at.Sub(s.began) / s.soak.report)
 	return &s.rows[min(max(i, 0), len(s.rows)-1)]

@@ -50,6 +50,9 @@ func (t table) write(out io.Writer, format string) error {
 	}
 }
 
+// tenths writes a share in percent to one decimal.
+func tenths(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
+
 func shown(row []any) []string {
 	out := make([]string, len(row))
 	for i, cell := range row {

@@ -1,6 +1,7 @@
 package realflink
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,10 +73,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{script: script, dir: o.Dir, rest: addrs[0], slots: max(o.Slots, 0)}
-	if c.slots == 0 {
-		c.slots = 4
-	}
+	c := &Cluster{script: script, dir: o.Dir, rest: addrs[0], slots: cmp.Or(max(o.Slots, 0), 4)}
 	if c.dir == "" {
 		if c.dir, err = os.MkdirTemp("", "tollgate-flink-"); err != nil {
 			return nil, fmt.Errorf("making a directory for a cluster: %w", err)

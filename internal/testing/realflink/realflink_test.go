@@ -151,11 +151,11 @@ func TestWorkersAreFoundFrozenAndKilled(t *testing.T) {
 		return strings.Fields(string(said))[2]
 	}
 	ok(t, c.FreezeTaskManager(1))
-	await.That(t, 5*time.Second, "the workers of TaskManager 1 are stopped", func() bool {
+	await.That(t, time.Minute, "the workers of TaskManager 1 are stopped", func() bool {
 		return state(b) == "T" && state(left) == "T" && state(a) == "S"
 	})
 	ok(t, c.ThawTaskManager(1))
-	await.That(t, 5*time.Second, "they go on", func() bool { return state(b) == "S" && state(left) == "S" })
+	await.That(t, time.Minute, "they go on", func() bool { return state(b) == "S" && state(left) == "S" })
 
 	ok(t, c.KillWorker(a.Pid()))
 	<-a.Gone()
@@ -174,7 +174,7 @@ func TestATemporaryDirectoryIsRemoved(t *testing.T) {
 	t.Setenv("TMPDIR", temp)
 	c := start(t, realflink.Options{})
 	ok(t, c.Close())
-	await.That(t, 5*time.Second, "no file is left", func() bool {
+	await.That(t, time.Minute, "no file is left", func() bool {
 		left, err := os.ReadDir(temp)
 		return err == nil && len(left) == 0
 	})

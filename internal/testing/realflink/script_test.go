@@ -36,7 +36,7 @@ func TestAKilledFetchLeavesNothingThatLooksWhole(t *testing.T) {
 		ok(t, err)
 		return len(found)
 	}
-	await.That(t, 20*time.Second, "a jar is there", func() bool { return entries(".half.*/half.jar") == 1 })
+	await.That(t, time.Minute, "a jar is there", func() bool { return entries(".half.*/half.jar") == 1 })
 	ok(t, syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL))
 	_ = cmd.Wait() // killed
 	if entries(".half.*") != 1 || entries("[^.]*") != 0 {

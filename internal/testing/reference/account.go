@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 	"math/big"
 
 	"github.com/tollgate-dp/tollgate/state/accounts"
@@ -51,6 +52,7 @@ type windowPart struct {
 	counts   map[string]int64 // key → contribution
 	offsets  map[string]int64 // of a mean
 	records  uint64           // that they come from
+	all      uint64           // of a share: the records of its metric
 	admitted bool
 	refusal  Refusal // why not
 }
@@ -88,11 +90,17 @@ func (c Config) delta(p windowPart) *big.Int {
 func (c Config) admit(account *Account, reserved *big.Int, m *member) {
 	for i := range m.parts {
 		part := &m.parts[i]
+		limit := c.Budget.Mu2
+		if c.Metrics[part.metric].Kind == "counted" {
+			c.divide(m, part)
+		} else {
+			limit = new(big.Int).Sub(limit, c.keptForShares())
+		}
 		worst := c.worst(*part)
 		total := new(big.Int).Add(account.Spent, reserved)
 		total.Add(total, worst)
 		keys := new(big.Int).Add(account.Keys, c.delta(*part))
-		part.refusal = Refusal{total.Cmp(c.Budget.Mu2) > 0, keys.Cmp(c.Budget.Keys) > 0}
+		part.refusal = Refusal{total.Cmp(limit) > 0, keys.Cmp(c.Budget.Keys) > 0}
 		if part.refusal != (Refusal{}) {
 			continue
 		}
@@ -100,6 +108,35 @@ func (c Config) admit(account *Account, reserved *big.Int, m *member) {
 		reserved.Add(reserved, worst)
 		account.Keys = keys
 	}
+}
+
+// divide sets what an individual brings to a share, now that it is decided about its metric.
+func (c Config) divide(m *member, share *windowPart) {
+	in := uint64(0)
+	for _, part := range m.parts {
+		if part.metric == c.countedIn(c.Metrics[share.metric]) && part.admitted {
+			in = part.records
+		}
+	}
+	maps.Copy(share.counts, Divide(share.all, in, share.records))
+}
+
+// Divide returns what an individual brings to the two keys of a share: of all events, in of which
+// are counted, so many as are kept, in the same ratio, rounded to the nearest event: ⌊in·kept/all +
+// ½⌋.
+func Divide(all, in, kept uint64) map[string]int64 {
+	counts := map[string]int64{}
+	if kept == 0 {
+		return counts
+	}
+	ratio := new(big.Rat).Mul(whole(in), whole(kept))
+	counted := floor(ratio.Quo(ratio, whole(all)).Add(ratio, big.NewRat(1, 2))).Int64()
+	for key, n := range map[string]int64{"counted": counted, "left_out": int64(kept) - counted} {
+		if n > 0 {
+			counts[key] = n
+		}
+	}
+	return counts
 }
 
 // settle charges what was drawn: the precision at which each (metric, key) stopped. A key that

@@ -27,7 +27,7 @@ func mixed() Config {
 	users.WindowSlide, users.Filter = 30, tagged
 	spent := sum(testMetric("spent", "public", 100), -5, 10)
 	taken := from(sum(testMetric("taken", "public", 40), 0, 6), "pages")
-	metrics := []schemas.MetricSpec{visits, coverage(visits), pages, users, coverage(users), spent, taken, coverage(taken)}
+	metrics := []schemas.MetricSpec{visits, coverage(visits), share(visits, 4, 1), pages, share(pages, 50, 0), users, coverage(users), spent, taken, coverage(taken), share(taken, 2, 2)}
 	for i := range metrics {
 		metrics[i].Top = costing(int64(5 + i%3))
 	}

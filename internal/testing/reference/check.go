@@ -27,7 +27,7 @@ func (c Config) check() error {
 // problem looks at one metric alone.
 func problem(m schemas.MetricSpec) string {
 	switch {
-	case !slices.Contains([]string{"events", "distinct_users", "sum", "mean", "mean_offset", "coverage"}, m.Kind):
+	case !slices.Contains([]string{"events", "distinct_users", "sum", "mean", "mean_offset", "coverage", "counted"}, m.Kind):
 		return fmt.Sprintf("kind is %q", m.Kind)
 	case !slices.Contains([]string{"public", "private", "from"}, m.KeyMode):
 		return fmt.Sprintf("key mode is %q", m.KeyMode)
@@ -43,6 +43,10 @@ func problem(m schemas.MetricSpec) string {
 		return "a mean lies between two different bounds"
 	case m.Kind == "coverage" && (m.KeyMode != "public" || !slices.EqualFunc(m.PublicKeys, [][]byte{{}}, bytes.Equal)):
 		return "coverage has one public key, the empty one"
+	case m.Kind == "counted" && (m.KeyMode != "public" || !slices.EqualFunc(m.PublicKeys, [][]byte{[]byte("counted"), []byte("left_out")}, bytes.Equal)):
+		return "a share has the keys counted and left_out"
+	case m.Kind == "counted" && m.Max < 0:
+		return "a share is kept for fewer than no windows"
 	case m.Kind == "coverage" && (m.MaxKeysPerUser != 1 || m.MaxEventsPerKey != 1):
 		return "coverage counts a user once"
 	}
@@ -81,6 +85,11 @@ func (c Config) problemBeside(i int, m schemas.MetricSpec) string {
 	if m.Kind == "coverage" {
 		if of, ok := c.coverageOf(i - 1); i == 0 || !ok || of != i || !sameWindows(i-1) {
 			return "coverage does not stand right after its metric"
+		}
+	}
+	if m.Kind == "counted" {
+		if of, ok := c.metric(m.Of); !ok || of >= i || c.Metrics[of].Of != "" || !sameWindows(of) || c.Metrics[of].Filter != m.Filter {
+			return "a share does not stand after a metric with its windows and filter"
 		}
 	}
 	if m.Kind == "mean" && c.offsetOf(i) < 0 {

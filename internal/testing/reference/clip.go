@@ -123,7 +123,7 @@ func greatestTotal(m schemas.MetricSpec) *big.Int {
 			high = low
 		}
 		return high.Mul(high, big.NewInt(int64(m.MaxEventsPerKey)))
-	case "events", "mean":
+	case "events", "mean", "counted":
 		return big.NewInt(int64(m.MaxEventsPerKey))
 	case "mean_offset":
 		return new(big.Int).Mul(new(big.Int).Sub(big.NewInt(m.Max), big.NewInt(m.Min)), big.NewInt(int64(m.MaxEventsPerKey)))

@@ -91,7 +91,6 @@ func Compile(c Config) (Config, error) {
 	return c, nil
 }
 
-// metric finds a metric by its name.
 func (c Config) metric(name string) (int, bool) {
 	for i, m := range c.Metrics {
 		if m.Name == name {
@@ -116,4 +115,28 @@ func (c Config) offsetOf(metric int) int {
 func (c Config) coverageOf(metric int) (int, bool) {
 	next := metric + 1
 	return next, next < len(c.Metrics) && c.Metrics[next].Kind == "coverage" && c.Metrics[next].Of == c.Metrics[metric].Name
+}
+
+// admits tells whether a metric has windows of its own, to which individuals are admitted.
+func admits(m schemas.MetricSpec) bool { return m.Of == "" || m.Kind == "counted" }
+
+// countedIn returns the metric of whose events a share counts the counted ones.
+func (c Config) countedIn(share schemas.MetricSpec) int {
+	of, _ := c.metric(share.Of)
+	return of
+}
+
+// keptForShares is the part of an account that all metrics but shares leave: for each share so many
+// windows, as its definition says, at the cost of one individual who has all events of one key,
+// rounded up, and a unit more, because two charges are rounded up where the events have both keys.
+func (c Config) keptForShares() *big.Int {
+	sum := new(big.Int)
+	for _, m := range c.Metrics {
+		if m.Kind == "counted" {
+			window := Charge(int64(m.MaxEventsPerKey), m.Top.Big())
+			window.Add(window, big.NewInt(1))
+			sum.Add(sum, window.Mul(window, big.NewInt(m.Max)))
+		}
+	}
+	return sum
 }

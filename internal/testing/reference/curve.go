@@ -58,17 +58,6 @@ func GaussianDelta(mu2 *big.Int, epsilon float64) *big.Float {
 
 // GaussianBudget returns the largest B² in units of 2^-40 whose curve passes at or below (ε, δ).
 func GaussianBudget(epsilon, delta float64) *big.Int {
-	low, high := big.NewInt(1), new(big.Int).Lsh(big.NewInt(1), 47) // B² ≤ 128
-	for {
-		middle := new(big.Int).Add(low, high)
-		middle.Rsh(middle, 1)
-		if middle.Cmp(low) == 0 {
-			return low
-		}
-		if GaussianDelta(middle, epsilon).Cmp(real64(delta)) <= 0 {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
+	above := new(big.Int).Lsh(big.NewInt(1), 47) // B² ≤ 128
+	return greatest(big.NewInt(1), above, func(mu2 *big.Int) bool { return GaussianDelta(mu2, epsilon).Cmp(real64(delta)) <= 0 })
 }

@@ -1,5 +1,5 @@
 // Package reference computes, one record after the other and in one goroutine, what the pipeline
-// must release: the fate of every record, clipping, admission, charges, noise and tallies. It is
+// must release: the outcome of every record, clipping, admission, charges, noise and tallies. It is
 // the second opinion that the tests compare the pipeline with, byte for byte; nothing but tests
 // imports it.
 //

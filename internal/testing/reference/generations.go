@@ -12,15 +12,18 @@ func (c Config) generations() []Config {
 
 // Succeed makes c the generation after another one, from a turn on. A metric's windows reach back
 // before the change where the other generation had the metric, with the same public keys or with
-// the keys of a metric of which that is true. below are the offsets up to which the other
-// generation had read.
+// the keys of a metric of which that is true; a share goes on with its metric. below are the
+// offsets up to which the other generation had read.
 func Succeed(before, c Config, from uint64, below map[int32]int64) Config {
 	c.Before, c.From, c.Below, c.Start = &before, from, below, before.Start
 	start := c.sliceStart()
 	for _, m := range c.Metrics {
 		base := m
-		if m.KeyMode == "from" {
-			at, _ := c.metric(m.KeysFrom)
+		if m.Kind == "counted" {
+			base = c.Metrics[c.countedIn(m)]
+		}
+		if base.KeyMode == "from" {
+			at, _ := c.metric(base.KeysFrom)
 			base = c.Metrics[at]
 		}
 		same := func(name string) bool {

@@ -114,7 +114,6 @@ func threshold(spec schemas.MetricSpec) *big.Rat {
 	return new(big.Rat).Add(new(big.Rat).SetInt(greatestTotal(spec)), scale(steps, -exponent))
 }
 
-// refine releases one count.
 func (l *ladder) refine(key noisereduction.NoiseKey, id noisereduction.Identity, count int64) (stop, error) {
 	var sampler noisereduction.Sampler
 	sum := new(big.Rat) // Σ (u_k − u_{k−1})·y_k

@@ -90,8 +90,8 @@ func (c Config) average(metric int, w window, key string, count int64, n stop, u
 		n.stddev = min(n.stddev, float64(spec.Max-spec.Min)/2)
 	}
 	n.low, n.high = float64(low)/1024, float64(high)/1024
-	within := math.Max(spec.Absolute, spec.Relative*math.Abs(float64(n.value)/1024))
-	n.met = (spec.Absolute != 0 || spec.Relative != 0) && n.high-float64(n.value)/1024 <= within && float64(n.value)/1024-n.low <= within
+	aimed := func(mean float64) float64 { return math.Max(spec.Absolute, spec.Relative*math.Abs(mean)) }
+	n.met = (spec.Absolute != 0 || spec.Relative != 0) && n.high-float64(n.value)/1024 <= aimed(n.high) && float64(n.value)/1024-n.low <= aimed(n.low)
 	return n, nil
 }
 

@@ -37,21 +37,27 @@ func roundHalfEven(r *big.Rat) int64 {
 	return below.Int64()
 }
 
-// integerRoot returns the greatest integer r ≥ 0 with r^n ≤ v.
-func integerRoot(v *big.Int, n int) *big.Int {
-	low, high := new(big.Int), new(big.Int).Lsh(big.NewInt(1), uint(v.BitLen()/n+1))
-	for { // low^n ≤ v < high^n
+// greatest returns the greatest integer that fits, by bisection: low fits, high does not, and every
+// integer below one that fits, fits as well.
+func greatest(low, high *big.Int, fits func(*big.Int) bool) *big.Int {
+	for {
 		middle := new(big.Int).Add(low, high)
 		middle.Rsh(middle, 1)
 		if middle.Cmp(low) == 0 {
 			return low
 		}
-		if new(big.Int).Exp(middle, big.NewInt(int64(n)), nil).Cmp(v) <= 0 {
+		if fits(middle) {
 			low = middle
 		} else {
 			high = middle
 		}
 	}
+}
+
+// integerRoot returns the greatest integer r ≥ 0 with r^n ≤ v.
+func integerRoot(v *big.Int, n int) *big.Int {
+	above := new(big.Int).Lsh(big.NewInt(1), uint(v.BitLen()/n+1))
+	return greatest(new(big.Int), above, func(r *big.Int) bool { return new(big.Int).Exp(r, big.NewInt(int64(n)), nil).Cmp(v) <= 0 })
 }
 
 // rootOfTwo returns ⌊2^(i/n)·2^places⌋.
@@ -62,21 +68,9 @@ func rootOfTwo(i, n, places int) *big.Int {
 // quantile returns the least multiple z of 2^-40 with 1 − Φ(z) ≤ p, for 0 < p ≤ 1/2.
 func quantile(p *big.Rat) *big.Rat {
 	limit := newReal().SetRat(p)
-	fits := func(z *big.Int) bool {
+	below := greatest(big.NewInt(-1), new(big.Int).Lsh(big.NewInt(16), 40), func(z *big.Int) bool {
 		tail := newReal().SetMantExp(newReal().SetInt(z), -40)
-		return normal(tail.Neg(tail)).Cmp(limit) <= 0
-	}
-	low, high := big.NewInt(-1), new(big.Int).Lsh(big.NewInt(16), 40)
-	for { // low does not fit, high does
-		middle := new(big.Int).Add(low, high)
-		middle.Rsh(middle, 1)
-		if middle.Cmp(low) == 0 {
-			return scale(new(big.Rat).SetInt(high), -40)
-		}
-		if fits(middle) {
-			high = middle
-		} else {
-			low = middle
-		}
-	}
+		return normal(tail.Neg(tail)).Cmp(limit) > 0
+	})
+	return scale(new(big.Rat).SetInt(below.Add(below, big.NewInt(1))), -40)
 }

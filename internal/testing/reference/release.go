@@ -141,7 +141,6 @@ func (c Config) releaseKeys(metric int, counts map[metricKey]int64, released map
 	return keys
 }
 
-// refine releases one count.
 func (c Config) refine(metric int, w window, key string, count int64) (stop, error) {
 	if c.path != nil {
 		return c.path(metric, w, key), nil

@@ -23,7 +23,7 @@ type Output struct {
 	Accounts  map[Owner]Account    // accounts that are not zero
 	Admitted  map[Owner][]Decision // what was decided about each individual, in order
 	Draws     []Draw               // every refinement, the published ones and the others
-	Fates     map[int32][]Judged
+	Outcomes  map[int32][]Judged
 	Tallies   Tallies
 }
 
@@ -58,7 +58,7 @@ func Run(c Config, log Log, cuts Cuts, turns uint64) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
-	out := Output{Accounts: map[Owner]Account{}, Admitted: map[Owner][]Decision{}, Fates: map[int32][]Judged{}}
+	out := Output{Accounts: map[Owner]Account{}, Admitted: map[Owner][]Decision{}, Outcomes: map[int32][]Judged{}}
 	all := c.generations()
 	known := names(all)
 	out.Tallies = newTallies(len(known))
@@ -66,13 +66,13 @@ func Run(c Config, log Log, cuts Cuts, turns uint64) (Output, error) {
 
 	var events []accepted
 	for _, partition := range slices.Sorted(maps.Keys(log)) {
-		fates, accepted, err := judge(all, partition, log[partition], cuts, ends)
+		outcomes, accepted, err := judge(all, partition, log[partition], cuts, ends)
 		if err != nil {
 			return Output{}, err
 		}
-		out.Fates[partition] = fates
-		for _, fate := range fates {
-			out.Tallies.Records.add(fate)
+		out.Outcomes[partition] = outcomes
+		for _, outcome := range outcomes {
+			out.Tallies.Records.add(outcome)
 		}
 		events = append(events, accepted...)
 	}
@@ -183,7 +183,7 @@ func (c round) members(events []accepted, end int64) []*member {
 	byOwner := map[Owner]*member{}
 	for i, spec := range c.Metrics {
 		w, ends := c.windowEnding(spec, end)
-		if !ends || spec.Of != "" {
+		if !ends || !admits(spec) {
 			continue
 		}
 		visits := map[Owner][]Visit{}
@@ -195,6 +195,10 @@ func (c round) members(events []accepted, end int64) []*member {
 			visits[e.owner] = append(visits[e.owner], e.visit)
 		}
 		for owner, list := range visits {
+			if spec.Kind == "counted" {
+				byOwner[owner].parts = append(byOwner[owner].parts, c.shareOf(i, uint64(len(list)), out))
+				continue
+			}
 			brings := Contribute(hasher, spec, owner, list)
 			tally := &out.Tallies.Metrics[c.indices[i]]
 			tally.ClippedKeys += brings.ClippedKeys
@@ -206,6 +210,15 @@ func (c round) members(events []accepted, end int64) []*member {
 		}
 	}
 	return slices.SortedFunc(maps.Values(byOwner), func(a, b *member) int { return compareOwners(a.owner, b.owner) })
+}
+
+// shareOf returns what an individual with so many events of a metric brings to its share, but for
+// their keys: those depend on the admission to the metric. The individual has a part in the metric
+// already.
+func (c round) shareOf(share int, events uint64, out *Output) windowPart {
+	kept := min(events, uint64(c.Metrics[share].MaxEventsPerKey))
+	out.Tallies.Metrics[c.indices[share]].ClippedEvents += events - kept
+	return windowPart{metric: share, counts: map[string]int64{}, records: kept, all: events}
 }
 
 // within returns the part of the events, which are in the order of their times, that lies in a
@@ -223,6 +236,9 @@ func (c round) takes(spec schemas.MetricSpec, e accepted) bool {
 		if i := slices.Index(c.Format.Filters, spec.Filter); e.passes[c.generation]>>i&1 == 0 {
 			return false
 		}
+	}
+	if spec.Kind == "counted" {
+		spec = c.Metrics[c.countedIn(spec)]
 	}
 	return Takes(spec, e.visit.Key)
 }

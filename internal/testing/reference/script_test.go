@@ -60,6 +60,17 @@ func coverage(of schemas.MetricSpec) schemas.MetricSpec {
 	return m
 }
 
+// share returns the share of another metric's events that is counted: of so many events of a user
+// at most, and kept for so many windows.
+func share(of schemas.MetricSpec, events uint32, windows int64) schemas.MetricSpec {
+	m := testMetric(of.Name+".counted", "public", of.WindowSize)
+	m.Kind, m.Of, m.Filter, m.WindowSlide, m.Period = "counted", of.Name, of.Filter, of.WindowSlide, of.Period
+	m.MaxKeysPerUser, m.MaxEventsPerKey, m.Max = 2, events, windows
+	m.PublicKeys = [][]byte{[]byte("counted"), []byte("left_out")}
+	m.First, m.Top = costing(1), costing(1)
+	return m
+}
+
 // inPeriods gives a configuration budget periods of so many milliseconds.
 func inPeriods(c Config, millis int64, name string) Config {
 	c.Period = millis

@@ -132,3 +132,23 @@ func TestNegativeTotalsAreReleased(t *testing.T) {
 		}
 	}
 }
+
+// What is left out is counted, too: of users whose budget is spent, and beyond the bounds. All
+// other metrics leave a share what is kept for it, and what it costs is charged to the same
+// account.
+func TestRuleAShareCountsWhatItsMetricLeavesOut(t *testing.T) {
+	m := testMetric("m", "public", 10)
+	m.PublicKeys, m.MaxKeysPerUser, m.MaxEventsPerKey, m.First, m.Top = [][]byte{[]byte("a"), []byte("b")}, 1, 2, costing(10), costing(10)
+	c := testConfig(m, share(m, 4, 2))
+	c.Budget.Mu2 = big.NewInt(40 + 2*17 + 16) // one window of m, what is kept, and the share's first window
+	out := mustRun(t, c, onePartition(
+		seen("u", "a", 1), seen("u", "a", 2), seen("u", "a", 3), // 2 counted, 1 beyond the bound
+		seen("u", "a", 11), seen("u", "a", 12), // not within the budget any more
+		seen("u", "a", 21), seen("u", "a", 22), seen("u", "a", 23), seen("u", "a", 24), seen("u", "b", 25), // the share's bound is 4
+		seen("u", "x", 26), // no event of m
+	), 3)
+	wantCounts(t, out, 1, 1, map[string]int64{"counted": 2, "left_out": 1})
+	wantCounts(t, out, 2, 1, map[string]int64{"counted": 0, "left_out": 2})
+	wantCounts(t, out, 3, 1, map[string]int64{"counted": 0, "left_out": 4})
+	wantSpent(t, c, out, map[string]int64{"u0": 4*10 + (2*2 + 1) + 2*2 + 4*4}, nil)
+}

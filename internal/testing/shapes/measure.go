@@ -1,16 +1,21 @@
 package shapes
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
 
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/forecast"
+	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
@@ -26,10 +31,12 @@ type Measured struct {
 	Met                       float64
 	Error                     float64 // of a count that came out
 	RelativeError             float64 // the sum of errors by the sum of truths, of what came out
+	Typical                   float64 // forecast.TypicalError
 }
 
 // Source writes the events into a file and opens it as the source of a demo. Close it.
-func Source(dir string, s Shape, events []Event) (*demo.File, error) {
+// value names the field of values, "" for none.
+func Source(dir string, s Shape, events []Event, value string) (*demo.File, error) {
 	path := filepath.Join(dir, s.Name+".csv")
 	if _, err := os.Stat(path); err != nil {
 		file, err := os.Create(path)
@@ -44,14 +51,19 @@ func Source(dir string, s Shape, events []Event) (*demo.File, error) {
 		}
 	}
 	return demo.OpenFile(demo.FileOptions{
-		Path: path, Format: "csv", Header: true, UserField: "user", KeyField: "key", TimeField: "time", TimeUnit: "rfc3339",
+		Path: path, Format: event.Format{Format: "csv", User: "user", Key: "key", Time: "time", TimeUnit: "rfc3339", Value: value}, Header: true,
 		Window: s.Window,
 	})
 }
 
 // Measure runs a demo with a noise key of a number. dir is for the file of events.
 func Measure(ctx context.Context, dir string, s Shape, events []Event, settings demo.Settings, key uint64) (*Measured, error) {
-	source, err := Source(dir, s, events)
+	value := ""
+	kind := metrickind.Of(cmp.Or(settings.Kind, metrickind.Offered()[0].Name))
+	if kind.Values {
+		value = "value"
+	}
+	source, err := Source(dir, s, events, value)
 	if err != nil {
 		return nil, fmt.Errorf("measuring %s: %w", s.Name, err)
 	}
@@ -63,12 +75,12 @@ func Measure(ctx context.Context, dir string, s Shape, events []Event, settings 
 		return nil, err
 	}
 	m := &Measured{}
-	truth := truths(events, settings)
-	for _, n := range truth {
-		m.Truth += n
+	truth := truths(events, settings, kind)
+	for _, of := range truth {
+		m.Truth += of.Size
 		m.Counts++
 	}
-	seen, wrong := map[string]bool{}, 0.0
+	seen, values, wrong, compared := map[string]bool{}, map[count]float64{}, 0.0, 0.0
 	result, err := demo.Run(ctx, settings, source, secrets, demo.Options{OnTurn: func(t demo.Turn) error {
 		for i := range t.Releases {
 			r := &t.Releases[i]
@@ -77,9 +89,13 @@ func Measure(ctx context.Context, dir string, s Shape, events []Event, settings 
 				return errors.New("comparing releases with the truth: a value for a window and key without events")
 			}
 			m.Shown++
-			m.ShownTruth += f
-			wrong += math.Abs(r.Count() - f)
+			m.ShownTruth += f.Size
+			if f.Size > 0 || kind.Pair == nil { // else there is no real value
+				compared++
+				wrong += math.Abs(r.Count() - f.Value)
+			}
 			seen[r.Key] = true
+			values[count{r.WindowStart, r.Key}] = r.Count()
 			if r.Met {
 				m.Met++
 			}
@@ -92,7 +108,8 @@ func Measure(ctx context.Context, dir string, s Shape, events []Event, settings 
 	tallies := result.Tallies.Metrics[0]
 	m.Counted = float64(tallies.Counted)
 	m.Kept = float64(tallies.Counted + tallies.OverBudget)
-	m.Error, m.RelativeError = wrong/max(1, m.Shown), wrong/max(1, m.ShownTruth)
+	m.Error, m.RelativeError = wrong/max(1, compared), wrong/max(1, m.ShownTruth)
+	m.Typical, _ = forecast.TypicalError(truth, values)
 	m.KeysShown, m.KeysEver = float64(len(seen)), float64(keysOf(truth))
 	return m, nil
 }
@@ -102,30 +119,32 @@ type count struct {
 	key   string
 }
 
-// truths returns how many events each window and key has; public keys may have none.
-func truths(events []Event, s demo.Settings) map[count]float64 {
+// truths returns what each window and key has, of counts and of means; public keys may have
+// nothing.
+func truths(events []Event, s demo.Settings, kind metrickind.Kind) map[count]forecast.Real {
 	public := map[string]bool{}
 	for _, k := range s.PublicKeys {
 		public[k] = true
 	}
-	out := map[count]float64{}
+	tally, none := forecast.NewTally[count](kind), map[count]forecast.Real{}
 	size := s.Window.Milliseconds()
 	first, last := events[0].At.UnixMilli(), events[len(events)-1].At.UnixMilli()
 	for start := first - first%size; start <= last; start += size {
 		for k := range public {
-			out[count{start, k}] = 0
+			none[count{start, k}] = forecast.Real{}
 		}
 	}
 	for _, e := range events {
 		if s.Private() || public[e.Key] {
 			millis := e.At.UnixMilli()
-			out[count{millis - millis%size, e.Key}]++
+			tally.Add(count{millis - millis%size, e.Key}, e.User, e.Value)
 		}
 	}
-	return out
+	maps.Copy(none, tally.Real())
+	return none
 }
 
-func keysOf(truth map[count]float64) int {
+func keysOf(truth map[count]forecast.Real) int {
 	keys := map[string]bool{}
 	for c := range truth {
 		keys[c.key] = true

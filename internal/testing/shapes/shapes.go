@@ -15,6 +15,7 @@ import (
 type Event struct {
 	User, Key string
 	At        time.Time
+	Value     int64 // of shapes with values
 }
 
 // Shape is a data set.
@@ -45,6 +46,14 @@ func All() []Shape {
 	}
 }
 
+// Valued returns shapes whose events have values.
+func Valued() []Shape {
+	return []Shape{
+		{"orders", "what 5,000 customers pay, most little and a few very much, in four regions", 6 * time.Hour, orders},
+		{"sensors", "temperatures around 0 in tenths of a degree, of 900 sensors in five places, every hour", 12 * time.Hour, sensors},
+	}
+}
+
 // Events returns the events of a shape in the order of time.
 func (s Shape) Events() []Event {
 	m := &maker{Rand: rand.New(rand.NewPCG(0x5ba9e, uint64(len(s.Name))<<32|uint64(s.Name[0])))}
@@ -53,12 +62,12 @@ func (s Shape) Events() []Event {
 	return m.events
 }
 
-// WriteCSV writes events with a header: user, key, time in RFC 3339.
+// WriteCSV writes events with a header: user, key, time in RFC 3339, value.
 func WriteCSV(w io.Writer, events []Event) error {
 	b := bufio.NewWriter(w)
-	fmt.Fprintln(b, "user,key,time") //nolint:errcheck // Flush tells
+	fmt.Fprintln(b, "user,key,time,value") //nolint:errcheck // Flush tells
 	for _, e := range events {
-		fmt.Fprintf(b, "%s,%s,%s\n", e.User, e.Key, e.At.UTC().Format("2006-01-02T15:04:05.000Z")) //nolint:errcheck // Flush tells
+		fmt.Fprintf(b, "%s,%s,%s,%d\n", e.User, e.Key, e.At.UTC().Format("2006-01-02T15:04:05.000Z"), e.Value) //nolint:errcheck // Flush tells
 	}
 	return b.Flush()
 }
@@ -70,7 +79,12 @@ type maker struct {
 }
 
 func (m *maker) add(user, key int, after time.Duration) {
-	m.events = append(m.events, Event{fmt.Sprintf("u%05d", user), fmt.Sprintf("k%04d", key), Start.Add(after)})
+	m.events = append(m.events, Event{User: fmt.Sprintf("u%05d", user), Key: fmt.Sprintf("k%04d", key), At: Start.Add(after)})
+}
+
+func (m *maker) addValue(user, key int, after time.Duration, value float64) {
+	m.add(user, key, after)
+	m.events[len(m.events)-1].Value = int64(math.Round(value))
 }
 
 // upTo returns a duration below d.
@@ -191,6 +205,25 @@ func ratings(m *maker) {
 				at = min(began+m.upTo(30*24*time.Hour), 214*24*time.Hour)
 			}
 			m.add(u, film, at)
+		}
+	}
+}
+
+func orders(m *maker) {
+	for u := range 5000 {
+		region := m.IntN(4)
+		for range 1 + m.zipf(12, 2) {
+			m.addValue(u, region, m.upTo(36*time.Hour), math.Exp(4+0.3*float64(region)+1.2*m.NormFloat64()))
+		}
+	}
+}
+
+func sensors(m *maker) {
+	for u := range 900 {
+		place, own := m.IntN(5), 10*m.NormFloat64()
+		for hour := range 36 {
+			night := -40 * math.Cos(2*math.Pi*float64(hour)/24)
+			m.addValue(u, place, time.Duration(hour)*time.Hour+m.upTo(time.Hour), night+own+15*float64(place-2)+10*m.NormFloat64())
 		}
 	}
 }

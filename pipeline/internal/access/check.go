@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -213,10 +214,7 @@ func (c *check) lacks(on, flags string, all ...kafkalog.Operation) {
 	if len(all) == 0 {
 		return
 	}
-	who := c.report.Principal
-	if who == "" {
-		who = "User:NAME"
-	}
+	who := cmp.Or(c.report.Principal, "User:NAME")
 	lack := Lack{On: on, Fix: fmt.Sprintf("kafka-acls.sh --bootstrap-server %s --add --allow-principal '%s' %s", c.d.Config.Kafka.Brokers[0], who, flags)}
 	for _, o := range all {
 		lack.Operations = append(lack.Operations, o.String())
@@ -230,37 +228,23 @@ func (c *check) lacks(on, flags string, all ...kafkalog.Operation) {
 func Denied(d *deployment.Deployment, principal string, err error) []Lack {
 	c := &check{d: d, report: &Report{Principal: principal}}
 	var told []kafkalog.DeniedError
-	each(err, func(e *kafkalog.DeniedError) {
+	for _, e := range kafkalog.Causes[*kafkalog.DeniedError](err) {
 		one := kafkalog.DeniedError{Operation: e.Operation, Resource: e.Resource, Name: e.Name}
 		if slices.Contains(told, one) {
-			return
+			continue
 		}
 		told = append(told, one)
 		if e.Resource == kafkalog.ResourceTopic {
 			c.lacks("topic "+e.Name, "--topic "+e.Name, e.Operation)
-			return
+			continue
 		}
 		for _, id := range transactionalIDs(d) {
 			if strings.HasPrefix(e.Name, id) {
 				c.lacks("transactional ids "+id+"*", "--transactional-id "+id+" --resource-pattern-type prefixed", e.Operation)
 			}
 		}
-	})
-	return c.report.Missing
-}
-
-// each calls fn for every DeniedError in the tree of err.
-func each(err error, fn func(*kafkalog.DeniedError)) {
-	switch e := err.(type) { //nolint:errorlint // every branch of the tree is looked at
-	case *kafkalog.DeniedError:
-		fn(e)
-	case interface{ Unwrap() []error }:
-		for _, one := range e.Unwrap() {
-			each(one, fn)
-		}
-	case interface{ Unwrap() error }:
-		each(e.Unwrap(), fn)
 	}
+	return c.report.Missing
 }
 
 // transactionalIDs returns how the transactional ids of a run begin, which a partition's number

@@ -8,9 +8,9 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/changes"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/countslog"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/ledgerlog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -31,17 +31,7 @@ type Change struct {
 	epoch   int64               // the offset of the change's own EPOCH, −1 before
 	settled uint64              // the last settled turn, after ReadState
 	last    *controllog.Closing // the CLOSE of that turn
-	at      position            // what ReadState found
-}
-
-// position is the part of control that a run moves.
-type position struct {
-	announced, epoch int64
-	closed, settled  uint64
-}
-
-func positionOf(v *controllog.View) position {
-	return position{announced: v.Announced, epoch: v.Epoch, closed: v.Closed, settled: v.Settled}
+	at      controllog.Standing // what ReadState found
 }
 
 // NewChange prepares the change from the generation that was in force when the control log
@@ -55,7 +45,7 @@ func NewChange(d *deployment.Deployment, client *kafkalog.Client, control *contr
 func (c *Change) ReadState() error {
 	var stop *schemas.Stop
 	c.control.WithView(func(v *controllog.View) {
-		stop, c.at, c.settled, c.last = v.Stop, positionOf(v), v.Settled, v.Closes[v.Settled]
+		stop, c.at, c.settled, c.last = v.Stop, v.Standing, v.Settled, v.Closes[v.Settled]
 	})
 	if stop != nil {
 		return controllog.Stopped(stop)
@@ -69,8 +59,8 @@ func (c *Change) CheckUnmoved(ctx context.Context) error {
 	if err := c.control.Update(ctx); err != nil {
 		return err
 	}
-	var now position
-	c.control.WithView(func(v *controllog.View) { now = positionOf(v) })
+	var now controllog.Standing
+	c.control.WithView(func(v *controllog.View) { now = v.Standing })
 	if now != c.at {
 		return c.superseded()
 	}
@@ -159,7 +149,7 @@ func (c *Change) checkOwnEpoch(ctx context.Context) error {
 	stopped := c.ReadState()
 	var headerAt int64
 	c.control.WithView(func(v *controllog.View) { headerAt = v.HeaderAt })
-	if c.at.epoch != c.epoch || headerAt != c.control.HeaderAt {
+	if c.at.Epoch != c.epoch || headerAt != c.control.HeaderAt {
 		return c.superseded()
 	}
 	return stopped
@@ -172,10 +162,10 @@ func (c *Change) superseded() error {
 }
 
 // MakeNext sets Next, the generation that begins after the settled turn: want is the header of the
-// new configuration, as generations.Header makes it.
+// new configuration, as changes.Header makes it.
 func (c *Change) MakeNext(want *schemas.Header) {
 	start := calendar.New(c.Old, c.dep.Config.Privacy.Period).End(c.settled)
-	c.Next = generations.Succeed(c.Old, want, c.settled+1, start, c.last)
+	c.Next = changes.Succeed(c.Old, want, c.settled+1, start, c.last)
 }
 
 // CheckSize refuses a generation that no record of control has room for (kafkalog.ErrTooLarge).
@@ -233,7 +223,7 @@ func (c *Change) checkpoints(ctx context.Context) ([]schemas.Snapshot, error) {
 	if c.settled > 0 && c.last == nil {
 		return nil, fmt.Errorf("changing the deployment after turn %d: control does not hold its CLOSE: %w", c.settled, deployment.ErrLogFault)
 	}
-	rules, err := generations.Rules(c.dep, c.Old)
+	rules, err := changes.Rules(c.dep, c.Old)
 	if err != nil {
 		return nil, err
 	}
@@ -324,19 +314,17 @@ func (c *Change) WriteGeneration(ctx context.Context) error {
 // settled: the ledger has lost the decisions that it rests on, and the next generation
 // would publish something else, which no run compares with it.
 func (c *Change) unpublished(ctx context.Context) error {
-	old := generations.InForce(c.dep, c.Old)
+	old := changes.InForce(c.dep, c.Old)
 	if err := countslog.CheckIntact(ctx, old, c.client, c.control); err != nil {
 		return err
 	}
-	for shard := range old.Config.ReleaseShards {
-		found, err := countslog.PublishedAfter(ctx, c.client, old, c.control, shard, c.settled)
-		if err != nil {
-			return err
-		}
-		if found {
-			return fmt.Errorf("changing the deployment after turn %d: topic %s has values of a later turn, and topic %s does not have the decisions about them. Restore that topic if it lost records; if another program wrote to counts, begin a new deployment with new keys: %w",
-				c.settled, old.Config.Outputs.Counts, old.Config.Outputs.Ledger, deployment.ErrLogFault)
-		}
+	found, err := countslog.PublishedAfter(ctx, c.client, old, c.control, c.settled)
+	if err != nil {
+		return err
+	}
+	if found {
+		return fmt.Errorf("changing the deployment after turn %d: topic %s has values of a later turn, and topic %s does not have the decisions about them. Restore that topic if it lost records; if another program wrote to counts, begin a new deployment with new keys: %w",
+			c.settled, old.Config.Outputs.Counts, old.Config.Outputs.Ledger, deployment.ErrLogFault)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
@@ -27,8 +28,14 @@ const MaxSlides = 6
 // slides after the start. All times are Unix milliseconds; turns are numbered from 1,
 // metrics by their indexes in the header. It implements spend.Windows. Read-only, and
 // safe for concurrent use.
+//
+// Windows, slides and periods have one length by the clock of the deployment's time zone, and
+// so that the numbers do not depend on when clocks are set, everything is computed in its readings:
+// metric windows begin and end at readings. Only the methods that say so take or give times.
 type Turns struct {
-	Start   int64   // of the deployment; earlier events belong to no turn
+	Start   int64 // of the deployment, a time; earlier events belong to no turn
+	clock   *wallclock.Clock
+	start   int64   // its reading
 	tables  []table // by generation, ascending; the last one is in force
 	metrics []windowed
 	period  int64 // of the budget, milliseconds; 0 for life
@@ -53,21 +60,36 @@ type windowed struct{ size, slide, start int64 }
 // New returns the turns of a generation and of those before it, with the windows of the
 // generation's metrics. h is its header, period that of the budget, 0 for life.
 func New(h *schemas.Header, period time.Duration) *Turns {
-	t := &Turns{Start: h.StartMillis, period: period.Milliseconds()}
+	clock := wallclock.Of(h.Zone)
+	t := &Turns{Start: h.StartMillis, clock: clock, start: clock.Begins(h.StartMillis), period: period.Milliseconds()}
 	for i := range h.Past {
 		p := &h.Past[i]
-		t.tables = append(t.tables, table{p.FromTurn, p.SliceStart, terms(Coarse(p.Slides))})
+		t.follow(p.FromTurn, p.SliceStart, p.Slides)
 	}
-	t.tables = append(t.tables, table{h.FromTurn, h.SliceStart, terms(Coarse(h.AsPast().Slides))})
+	t.follow(h.FromTurn, h.SliceStart, h.AsPast().Slides)
 	for i := range h.Metrics {
 		spec := &h.Metrics[i]
-		if metrickind.Of(spec.Kind).Derived {
+		if !metrickind.Of(spec.Kind).Admits() {
 			t.metrics = append(t.metrics, windowed{})
 			continue
 		}
-		t.metrics = append(t.metrics, windowed{spec.WindowSize, spec.WindowSlide, h.MetricStarts[i]})
+		t.metrics = append(t.metrics, windowed{spec.WindowSize, spec.WindowSlide, clock.Begins(h.MetricStarts[i])})
 	}
 	return t
+}
+
+// follow adds the turns of a generation, the first of which begins at a time. Where the clock
+// jumps over whole turns, these and the next one begin at one time, and only the numbers of the
+// generation before say which of them is the first.
+func (t *Turns) follow(first uint64, sliceStart int64, slides []int64) {
+	start := t.clock.Begins(sliceStart)
+	if t.clock != nil && len(t.tables) > 0 {
+		before := &t.tables[len(t.tables)-1]
+		if start = before.start; first > before.first {
+			start = before.end(first - 1)
+		}
+	}
+	t.tables = append(t.tables, table{first, start, terms(Coarse(slides))})
 }
 
 // Coarse returns the slides that are not multiples of another one, ascending and each
@@ -112,7 +134,7 @@ func lcm(a, b int64) int64 {
 	return math.MaxInt64
 }
 
-// Align truncates a time to a multiple of size since the Unix epoch, downwards also
+// Align truncates a reading to a multiple of size since the Unix epoch, downwards also
 // before it. size must be above 0.
 func Align(millis, size int64) int64 { return floorDivide(millis, size) * size }
 
@@ -146,23 +168,28 @@ func (t *table) end(turn uint64) int64 {
 	return t.start + int64(after)
 }
 
-// End returns the end of a turn in Unix milliseconds; End(0) is the start.
-func (t *Turns) End(turn uint64) int64 {
+// End returns the time at which a turn ends; End(0) is the start.
+func (t *Turns) End(turn uint64) int64 { return t.clock.Time(t.end(turn)) }
+
+// end returns the reading at which a turn ends.
+func (t *Turns) end(turn uint64) int64 {
 	for i := len(t.tables) - 1; i >= 0; i-- {
 		if t.tables[i].first <= turn {
 			return t.tables[i].end(turn)
 		}
 	}
-	return t.Start
+	return t.start
 }
 
 // Of returns the turn that covers a time, which must not be before the start.
-func (t *Turns) Of(millis int64) uint64 {
+func (t *Turns) Of(millis int64) uint64 { return t.of(t.clock.Reading(millis)) }
+
+func (t *Turns) of(reading int64) uint64 {
 	at := len(t.tables) - 1
-	for at > 0 && t.tables[at].start > millis {
+	for at > 0 && t.tables[at].start > reading {
 		at--
 	}
-	return t.tables[at].first + uint64(t.tables[at].ends(millis))
+	return t.tables[at].first + uint64(t.tables[at].ends(reading))
 }
 
 // LastEndedBy returns the last turn that ends at or before a time; 0 for none.
@@ -173,33 +200,47 @@ func (t *Turns) LastEndedBy(millis int64) uint64 {
 	return t.Of(millis) - 1
 }
 
+// Bounds returns the times at which a window begins and ends, of its readings.
+func (t *Turns) Bounds(start, end int64) (from, to int64) {
+	return t.clock.Time(start), t.clock.Time(end)
+}
+
 // Ending returns the metric windows that end with a turn, in the order of admission.
-// Windows that began before the start are not among them.
+// Windows that began before the start are not among them, nor those that do not begin.
 func (t *Turns) Ending(turn uint64) []schemas.MetricWindow {
-	end := t.End(turn)
+	end := t.end(turn)
 	var windows []schemas.MetricWindow
 	for i, m := range t.metrics {
-		if m.size > 0 && Align(end, m.slide) == end && end-m.size >= m.start {
+		if m.size > 0 && Align(end, m.slide) == end && end-m.size >= m.start && t.begins(end-m.size, m.slide) {
 			windows = append(windows, schemas.MetricWindow{Metric: uint32(i), WindowStart: end - m.size, WindowEnd: end})
 		}
 	}
 	return windows
 }
 
-// NextEnd returns the end of the first metric window that ends after a turn. Windows that began
-// before the start do not count.
+// begins reports whether a window that begins at a reading is one: where the clock jumps to the
+// next window of its metric, only that begins. So no two windows of a metric begin at one time.
+func (t *Turns) begins(start, slide int64) bool {
+	return t.clock == nil || t.clock.Time(start) < t.clock.Time(start+slide)
+}
+
+// NextEnd returns the time at which the first metric window ends that ends after a turn. Windows
+// that began before the start do not count.
 func (t *Turns) NextEnd(turn uint64) int64 {
-	end, next := t.End(turn), int64(Forever)
+	end, next := t.end(turn), int64(Forever)
 	for _, m := range t.metrics {
 		if m.size > 0 {
 			next = min(next, max(Align(end, m.slide)+m.slide, m.earliest()+m.size))
 		}
 	}
-	return next
+	if next == Forever {
+		return next
+	}
+	return t.clock.Time(next)
 }
 
 // First implements spend.Windows: it returns the turn with which a metric window begins.
-func (t *Turns) First(p schemas.MetricWindow) uint64 { return t.Of(p.WindowStart) }
+func (t *Turns) First(p schemas.MetricWindow) uint64 { return t.of(p.WindowStart) }
 
 // Open implements spend.Windows: it says whether some window of a metric holds a turn's
 // slice and ends after the turn.
@@ -218,7 +259,7 @@ func (t *Turns) open(metric int, turn uint64) (int64, bool) {
 	if m.size == 0 {
 		return 0, false
 	}
-	begin, end := t.End(turn-1), t.End(turn)
+	begin, end := t.end(turn-1), t.end(turn)
 	// The earliest start whose window ends after the turn's end.
 	first := Align(end-m.size, m.slide) + m.slide
 	if earliest := m.earliest(); first < earliest {
@@ -233,28 +274,10 @@ func (t *Turns) Needed(turn uint64) uint64 {
 	needed := turn + 1
 	for i := range t.metrics {
 		if first, open := t.open(i, turn); open {
-			needed = min(needed, t.Of(first))
+			needed = min(needed, t.of(first))
 		}
 	}
 	return needed
-}
-
-// LeastPeriod implements spend.Windows: it returns the earliest budget period of a time in
-// some window that ends after a turn; math.MinInt64 with one budget for life.
-func (t *Turns) LeastPeriod(turn uint64) int64 {
-	if t.period == 0 {
-		return math.MinInt64
-	}
-	return t.PeriodOf(t.End(t.Needed(turn) - 1))
-}
-
-// PeriodOf returns the number of the budget period of a time: periods are counted from the
-// Unix epoch, those before it have negative numbers. 0 with one budget for life.
-func (t *Turns) PeriodOf(millis int64) int64 {
-	if t.period == 0 {
-		return 0
-	}
-	return floorDivide(millis, t.period)
 }
 
 // WindowsOf counts the windows of a metric that hold a turn's slice.
@@ -263,13 +286,19 @@ func (t *Turns) WindowsOf(metric int, turn uint64) uint64 {
 	if m.size == 0 {
 		return 0
 	}
-	begin := t.End(turn - 1)
+	begin := t.end(turn - 1)
 	last := Align(begin, m.slide)
 	first := max(Align(begin-m.size, m.slide)+m.slide, m.earliest())
 	if first > last {
 		return 0
 	}
-	return uint64((last-first)/m.slide) + 1
+	n := uint64((last-first)/m.slide) + 1
+	for start := first; t.clock != nil && start <= last; start += m.slide {
+		if !t.begins(start, m.slide) {
+			n--
+		}
+	}
+	return n
 }
 
 // MostWindows is the greatest number of windows of a metric that hold one slice; 0 for a coverage

@@ -3,9 +3,11 @@ package calendar
 import (
 	"math"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -18,7 +20,14 @@ func testTurns(start, period int64, metrics ...windowed) *Turns {
 			metrics[i].start = start
 		}
 	}
-	return &Turns{Start: start, tables: []table{{1, start, terms(Coarse(slides))}}, period: period, metrics: metrics}
+	return &Turns{Start: start, start: start, tables: []table{{1, start, terms(Coarse(slides))}}, period: period, metrics: metrics}
+}
+
+// inZone moves turns to a zone: what was the time at which they start is the reading.
+func (t *Turns) inZone(name string) *Turns {
+	t.clock = wallclock.Of(name)
+	t.Start = t.clock.Time(t.start)
+	return t
 }
 
 // byHand lists the ends of all turns up to a time: the multiples of any slide.
@@ -35,6 +44,8 @@ func byHand(t *Turns, until int64) []int64 {
 	return ends
 }
 
+var zones = []string{"", "Europe/Zurich", "America/Havana", "Australia/Lord_Howe", "Pacific/Apia"}
+
 // Event times are of the years 1 to 9999: no number of a turn, and no end of one,
 // leaves the range of its type there, whatever the slides.
 func TestTurnsOfAllYears(t *testing.T) {
@@ -45,7 +56,8 @@ func TestTurnsOfAllYears(t *testing.T) {
 			slide := rapid.Int64Range(1, 366*86_400_000).Draw(t, "slide")
 			metrics = append(metrics, windowed{size: slide, slide: slide})
 		}
-		w := testTurns(rapid.Int64Range(first, last).Draw(t, "start"), 0, metrics...)
+		w := testTurns(rapid.Int64Range(first, last-2*86_400_000).Draw(t, "start"), 0, metrics...)
+		w.inZone(rapid.SampledFrom(zones).Draw(t, "zone"))
 		at := rapid.OneOf(rapid.Int64Range(w.Start, last), rapid.Just(w.Start), rapid.Just(int64(last))).Draw(t, "time")
 		if turn := w.Of(at); w.End(turn-1) > at || w.End(turn) <= at || w.LastEndedBy(at) != turn-1 {
 			t.Fatalf("time %d is put to turn %d, from %d to %d", at, turn, w.End(turn-1), w.End(turn))
@@ -223,4 +235,104 @@ func TestTheNextWindowToEnd(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Days of a zone by the clock of people, as Python's zoneinfo has them: one turn for each, which
+// covers what happens on it; windows and periods begin with them; and a change of the configuration
+// at the end of any of them numbers the later ones as before.
+func TestRuleTurnsAreDaysOfTheZone(t *testing.T) {
+	const day = 86_400_000
+	for zone, midnights := range map[string][]string{
+		"Europe/Zurich":  {"2025-03-28T23:00:00Z", "2025-03-29T23:00:00Z", "2025-03-30T22:00:00Z", "2025-03-31T22:00:00Z"},
+		"America/Havana": {"2025-11-01T04:00:00Z", "2025-11-02T04:00:00Z", "2025-11-03T05:00:00Z", "2025-11-04T05:00:00Z"}, // 01:00 → 00:00
+		"Asia/Beirut":    {"2024-03-29T22:00:00Z", "2024-03-30T22:00:00Z", "2024-03-31T21:00:00Z", "2024-04-01T21:00:00Z"}, // no 00:00
+		"Pacific/Apia":   {"2011-12-28T10:00:00Z", "2011-12-29T10:00:00Z", "2011-12-30T10:00:00Z", "2011-12-31T10:00:00Z"}, // no 30 December
+	} {
+		var begin []int64
+		for _, text := range midnights {
+			at, err := time.Parse(time.RFC3339, text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			begin = append(begin, at.UnixMilli())
+		}
+		h := &schemas.Header{FromTurn: 1, SliceStart: begin[0], StartMillis: begin[0], Zone: zone,
+			Metrics: []schemas.MetricSpec{{WindowSize: day, WindowSlide: day}}, MetricStarts: []int64{begin[0]}}
+		turns := New(h, 24*time.Hour)
+		turn := uint64(0)
+		for i, at := range begin[:len(begin)-1] {
+			first, last := turns.Of(at), turns.Of(begin[i+1]-1)
+			if first != last || i > 0 && first <= turn {
+				t.Errorf("%s, day %d: turns %d to %d, and %d is that of the day before", zone, i, first, last, turn)
+			}
+			turn = first
+			if turns.End(turn) != begin[i+1] || turns.PeriodOf(at) != turns.PeriodOf(begin[i+1]-1) || turns.PeriodOf(at) == turns.PeriodOf(begin[i+1]) {
+				t.Errorf("%s, day %d: its turn ends at %d, and its periods are %d to %d", zone, i, turns.End(turn), turns.PeriodOf(at), turns.PeriodOf(begin[i+1]))
+			}
+			ending := turns.Ending(turn)
+			if len(ending) != 1 {
+				t.Fatalf("%s, day %d: windows %v", zone, i, ending)
+			}
+			if from, to := turns.Bounds(ending[0].WindowStart, ending[0].WindowEnd); from != at || to != begin[i+1] {
+				t.Errorf("%s, day %d: its window is from %d to %d", zone, i, from, to)
+			}
+			next := *h
+			next.Past, next.FromTurn, next.SliceStart = []schemas.PastGeneration{h.AsPast()}, turn+1, turns.End(turn)
+			changed := New(&next, 24*time.Hour)
+			for _, later := range begin[i+1:] {
+				if changed.Of(later-1) != turns.Of(later-1) || changed.Of(later) != turns.Of(later) {
+					t.Errorf("%s: after a change on day %d, turn %d is turn %d", zone, i, turns.Of(later), changed.Of(later))
+				}
+			}
+		}
+	}
+}
+
+// In Beirut, 31 March 2024 began at 01:00: a deployment that begins then has the whole day.
+func TestADayThatBeginsAtOneIsWhole(t *testing.T) {
+	const day = 86_400_000
+	start := time.Date(2024, 3, 30, 22, 0, 0, 0, time.UTC).UnixMilli()
+	turns := New(&schemas.Header{FromTurn: 1, SliceStart: start, StartMillis: start, Zone: "Asia/Beirut",
+		Metrics: []schemas.MetricSpec{{WindowSize: day, WindowSlide: day}}, MetricStarts: []int64{start}}, 0)
+	if ending := turns.Ending(1); len(ending) != 1 || turns.End(1)-start != 23*3_600_000 || turns.WindowsOf(0, 1) != 1 || turns.NextEnd(0) != turns.End(1) {
+		t.Errorf("turn 1 ends %v, after %d ms", ending, turns.End(1)-start)
+	}
+}
+
+// Apia had no 30 December 2011: no two windows of two days begin at one time, none is released
+// twice, also after a change at any turn, and each event is tallied for those that end.
+func TestWindowsOfSeveralDaysWhereADayIsMissing(t *testing.T) {
+	const day = 86_400_000
+	start := time.Date(2011, 12, 26, 10, 0, 0, 0, time.UTC).UnixMilli()
+	h := &schemas.Header{FromTurn: 1, SliceStart: start, StartMillis: start, Zone: "Pacific/Apia",
+		Metrics: []schemas.MetricSpec{{WindowSize: 2 * day, WindowSlide: day}}, MetricStarts: []int64{start}}
+	for change := range uint64(8) {
+		before, after, ended, begun, holding := New(h, 0), New(h, 0), map[int64]bool{}, map[int64]bool{}, map[uint64]uint64{}
+		if change > 0 {
+			next := *h
+			next.Past, next.FromTurn, next.SliceStart = []schemas.PastGeneration{h.AsPast()}, change+1, before.End(change)
+			after = New(&next, 0)
+		}
+		for turn := uint64(1); turn < 10; turn++ {
+			turns := before
+			if turn > change {
+				turns = after
+			}
+			for _, w := range turns.Ending(turn) {
+				from, _ := turns.Bounds(w.WindowStart, w.WindowEnd)
+				if ended[w.WindowEnd] || begun[from] {
+					t.Errorf("change after turn %d: a second window that begins at %d or ends at the reading %d", change, from, w.WindowEnd)
+				}
+				ended[w.WindowEnd], begun[from] = true, true
+				for in := turns.First(w); in <= turn; in++ {
+					holding[in]++
+				}
+			}
+		}
+		for turn := uint64(1); turn < 9; turn++ {
+			if from, to := after.End(turn-1), after.End(turn); from < to && after.WindowsOf(0, turn) != holding[turn] {
+				t.Errorf("change after turn %d: turn %d is in %d windows, and %d end", change, turn, after.WindowsOf(0, turn), holding[turn])
+			}
+		}
+	}
 }

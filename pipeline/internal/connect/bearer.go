@@ -3,7 +3,6 @@ package connect
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -57,19 +56,8 @@ func readToken(file string) (string, error) {
 
 // trustOf returns the TLS of requests for tokens.
 func trustOf(s *deployment.SASL) (*tls.Config, error) {
-	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
-	if s.TokenCAFile == "" {
-		return cfg, nil
-	}
-	data, err := readPEM("kafka.sasl.token_ca", s.TokenCAFile, "CERTIFICATE")
-	if err != nil {
-		return nil, err
-	}
-	cfg.RootCAs = x509.NewCertPool()
-	if !cfg.RootCAs.AppendCertsFromPEM(data) {
-		return nil, deployment.Invalid("kafka.sasl.token_ca", "%s has no certificate that Tollgate can read", s.TokenCAFile)
-	}
-	return cfg, nil
+	roots, err := authorities("kafka.sasl.token_ca", s.TokenCAFile)
+	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}, err
 }
 
 // tokenTimeout bounds a request for a token: a connection waits for it.

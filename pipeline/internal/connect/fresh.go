@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -26,9 +27,7 @@ type reloaded[T any] struct {
 
 // newReloaded reads for the first time; a nil logger discards.
 func newReloaded[T any](read func() (T, error), logger *slog.Logger) (*reloaded[T], error) {
-	if logger == nil {
-		logger = slog.New(slog.DiscardHandler)
-	}
+	logger = cmp.Or(logger, slog.New(slog.DiscardHandler))
 	last, err := read()
 	return &reloaded[T]{read: read, log: logger, last: secret.New(last)}, err
 }

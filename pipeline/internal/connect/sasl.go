@@ -38,7 +38,6 @@ func passwordOf(s *deployment.SASL) (string, error) {
 	return readSecret("kafka.sasl.password_file", s.PasswordFile)
 }
 
-// withPassword returns the mechanism for one password.
 func withPassword(s *deployment.SASL, password string) (sasl.Mechanism, error) {
 	algorithm := scram.SHA256
 	switch strings.ToLower(s.Mechanism) {

@@ -12,15 +12,9 @@ import (
 // loadTLS reads the files.
 func loadTLS(t *deployment.TLS) (*tls.Config, error) {
 	cfg := &tls.Config{ServerName: t.ServerName, MinVersion: tls.VersionTLS12}
-	if t.CAFile != "" {
-		data, err := readPEM("kafka.tls.ca", t.CAFile, "CERTIFICATE")
-		if err != nil {
-			return nil, err
-		}
-		cfg.RootCAs = x509.NewCertPool()
-		if !cfg.RootCAs.AppendCertsFromPEM(data) {
-			return nil, deployment.Invalid("kafka.tls.ca", "%s has no certificate that Tollgate can read", t.CAFile)
-		}
+	var err error
+	if cfg.RootCAs, err = authorities("kafka.tls.ca", t.CAFile); err != nil {
+		return nil, err
 	}
 	if t.CertFile != "" {
 		cert, err := certificate(t)
@@ -30,6 +24,23 @@ func loadTLS(t *deployment.TLS) (*tls.Config, error) {
 		cfg.Certificates = []tls.Certificate{cert}
 	}
 	return cfg, nil
+}
+
+// authorities reads the certificates that sign others' from a file; nil, which stands for the
+// system's, without a file.
+func authorities(field, file string) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil
+	}
+	data, err := readPEM(field, file, "CERTIFICATE")
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(data) {
+		return nil, deployment.Invalid(field, "%s has no certificate that Tollgate can read", file)
+	}
+	return pool, nil
 }
 
 // certificate reads the client's certificate and key. Error texts never quote the key's file:

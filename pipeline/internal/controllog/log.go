@@ -102,24 +102,30 @@ func Open(ctx context.Context, client *kafkalog.Client, topic string, ledgerSlot
 // generation takes over the generation that a record of control names: its record may
 // lie before the offset at which reading begins.
 func (l *Log) generation(ctx context.Context, offset int64) error {
-	c, err := l.record(ctx, offset)
+	c, h, err := l.headerOf(ctx, offset)
 	if err != nil {
 		return err
 	}
+	if _, first := c.Body.(*schemas.Header); first && offset != 0 {
+		return fmt.Errorf("reading control: its records use a HEADER at offset %d that an earlier version accepted, but only the one at offset 0 counts, so windows may have two values: begin a new deployment with new keys: %w", offset, deployment.ErrLogFault)
+	}
+	l.view.Header, l.view.HeaderAt, l.view.history = h, offset, 2*uint64(h.LedgerSlots)
+	return nil
+}
+
+// headerOf returns the record at an offset, and the header that it puts in force.
+func (l *Log) headerOf(ctx context.Context, offset int64) (schemas.Control, *schemas.Header, error) {
+	c, err := l.record(ctx, offset)
+	if err != nil {
+		return c, nil, err
+	}
 	switch b := c.Body.(type) {
 	case *schemas.Header:
-		if offset != 0 {
-			return fmt.Errorf("reading control: its records use a HEADER at offset %d that an earlier version accepted, but only the one at offset 0 counts, so windows may have two values: begin a new deployment with new keys: %w", offset, deployment.ErrLogFault)
-		}
-		l.view.Header = b
+		return c, b, nil
 	case *schemas.Generation:
-		l.view.Header = &b.Header
-	default:
-		return fmt.Errorf("reading control at offset %d: a HEADER or GENERATION was expected there: %w", offset, deployment.ErrLogFault)
+		return c, &b.Header, nil
 	}
-	l.view.HeaderAt = offset
-	l.view.history = 2 * uint64(l.view.Header.LedgerSlots)
-	return nil
+	return c, nil, fmt.Errorf("reading control at offset %d: a HEADER or GENERATION was expected there: %w", offset, deployment.ErrLogFault)
 }
 
 // runOf returns the number of the run that took an epoch; −1 for the epoch −1, which is
@@ -260,7 +266,7 @@ func (l *Log) readTo(ctx context.Context, end int64) error {
 	}
 	err := l.client.ReadRange(ctx, l.Topic, Partition, l.view.Next, end, l.apply)
 	if err != nil {
-		return fmt.Errorf("reading control: %w", err)
+		return fmt.Errorf("reading control, topic %s: %w", l.Topic, err)
 	}
 	return nil
 }
@@ -379,18 +385,11 @@ func (l *Log) CountsFrom(shards int) []int64 {
 func (l *Log) Budgets(ctx context.Context) ([]budgets.Budget, error) {
 	var all []budgets.Budget
 	for at := l.HeaderAt; ; {
-		c, err := l.record(ctx, at)
+		c, h, err := l.headerOf(ctx, at)
 		if err != nil {
 			return nil, err
 		}
-		switch b := c.Body.(type) {
-		case *schemas.Header:
-			all = append(all, b.Budget)
-		case *schemas.Generation:
-			all = append(all, b.Header.Budget)
-		default:
-			return nil, fmt.Errorf("reading control at offset %d: a HEADER or GENERATION was expected there: %w", at, deployment.ErrLogFault)
-		}
+		all = append(all, h.Budget)
 		if at == 0 {
 			slices.Reverse(all)
 			return all, nil

@@ -41,10 +41,16 @@ func Decode(r *kafkalog.Record) (c schemas.Control, ours bool, err error) {
 	if c, err = schemas.DecodeControl(r.Value); err == nil {
 		return c, true, nil
 	}
+	return c, true, unreadable(r.Offset, err)
+}
+
+// unreadable returns the deployment.ErrLogFault for records of control, the last one at an offset,
+// that cannot be decoded or put together. It names a remedy.
+func unreadable(offset int64, err error) error {
 	cure := "it is damaged: restore the topic from a copy, or begin a new deployment with new keys"
 	var other *schemas.MalformedError
 	if errors.As(err, &other) && other.Remedy() != "" {
 		cure = other.Remedy()
 	}
-	return c, true, fmt.Errorf("at offset %d of partition %d: %w; %s: %w", r.Offset, r.Partition, err, cure, deployment.ErrLogFault)
+	return fmt.Errorf("at offset %d of partition %d: %w; %s: %w", offset, Partition, err, cure, deployment.ErrLogFault)
 }

@@ -2,7 +2,6 @@ package controllog
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
@@ -45,10 +44,6 @@ func (l *Log) Settlement(ctx context.Context, turn uint64) (*spend.Settlement, e
 	return nil, err
 }
 
-// ErrFound is what a callback of ReadRange returns to end reading, at the record that it
-// looks for.
-var ErrFound = errors.New("found")
-
 // settledFrom reads the settlement of a turn, whose first part is at an offset.
 func (l *Log) settledFrom(ctx context.Context, turn uint64, at int64) (*spend.Settlement, error) {
 	var parts []schemas.Settled
@@ -63,11 +58,11 @@ func (l *Log) settledFrom(ctx context.Context, turn uint64, at int64) (*spend.Se
 		}
 		parts = append(parts, *s)
 		if s.Part+1 == s.Parts {
-			return ErrFound
+			return kafkalog.StopReading
 		}
 		return nil
 	})
-	if err != nil && !errors.Is(err, ErrFound) {
+	if err != nil {
 		return nil, fmt.Errorf("reading control for turn %d: %w", turn, err)
 	}
 	whole, err := schemas.JoinSettled(parts)

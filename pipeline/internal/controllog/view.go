@@ -33,29 +33,26 @@ type Closing struct {
 // What is kept by turn is kept for every turn of a span. Its exported fields are for
 // reading. Not for concurrent use: Log.WithView locks it.
 type View struct {
-	Next      int64                           // the first offset of control that was not read yet
-	anchored  bool                            // read from the beginning: turn 0 is known to be the start
-	Epoch     int64                           // the offset of the last EPOCH that counts; −1 before the first
-	Run       int64                           // the number of the run that took that epoch; −1 before the first
-	Announced int64                           // the number of the run that was announced last; without meaning before the first
-	Stop      *schemas.Stop                   // the STOP that holds; nil for none
-	StopAt    int64                           // its offset; without meaning where Stop is nil
-	Lost      bool                            // a stage has lost a partition to another writer in the epoch
-	Ended     *schemas.End                    // the END of the epoch; nil before
-	Spans     int64                           // how many spans were settled in the epoch
-	Epochs    int64                           // how many epochs have begun since reading began
-	Groups    map[uint32]*Group               // what was passed in the epoch, by group of partitions
-	readers   map[int64]*readers              // by number of the run in force, and of those that may follow it
-	part      map[uint32]int64                // by group but 0: the reader that takes part in the epoch
-	drained   map[int64]struct{}              // the numbers of those runs that were asked to end
-	begun     int64                           // the first offset of control that was read
-	foreign   func(offset int64, what string) // called with records that are ignored
+	Standing
+	Next     int64                           // the first offset of control that was not read yet
+	anchored bool                            // read from the beginning: turn 0 is known to be the start
+	Run      int64                           // the number of the run that took the epoch; −1 before the first
+	Stop     *schemas.Stop                   // the STOP that holds; nil for none
+	StopAt   int64                           // its offset; without meaning where Stop is nil
+	Lost     bool                            // a stage has lost a partition to another writer in the epoch
+	Ended    *schemas.End                    // the END of the epoch; nil before
+	Spans    int64                           // how many spans were settled in the epoch
+	Epochs   int64                           // how many epochs have begun since reading began
+	Groups   map[uint32]*Group               // what was passed in the epoch, by group of partitions
+	readers  map[int64]*readers              // by number of the run in force, and of those that may follow it
+	part     map[uint32]int64                // by group but 0: the reader that takes part in the epoch
+	drained  map[int64]struct{}              // the numbers of those runs that were asked to end
+	begun    int64                           // the first offset of control that was read
+	foreign  func(offset int64, what string) // called with records that are ignored
 
 	started bool                // some turn was closed
 	oldest  uint64              // the first turn that was closed
-	Closed  uint64              // the last turn that is closed; 0 before the first
 	Closes  map[uint64]*Closing // the CLOSE of each turn that is remembered
-	Settled uint64              // the last turn that is settled; 0 before the first
 	Parts   []schemas.Settled   // of the SETTLED of the next span, as far as they have come
 	partsAt int64               // the offset of the first of these
 
@@ -66,6 +63,14 @@ type View struct {
 	settlements map[uint64]*spend.Settlement // of the newest few turns
 	history     uint64                       // how many turns up to the settled one are remembered
 	onSettled   OnSettled                    // may be nil
+}
+
+// Standing is the part of control that a run moves: as long as it is the same, no run goes on.
+type Standing struct {
+	Announced int64  // the number of the run that was announced last; without meaning before the first
+	Epoch     int64  // the offset of the last EPOCH that counts; −1 before the first
+	Closed    uint64 // the last turn that is closed; 0 before the first
+	Settled   uint64 // the last turn that is settled; 0 before the first
 }
 
 // OnSettled is called with a settled span, the tallies of its CLOSE, and the number of the run in
@@ -80,7 +85,7 @@ const keepSettlements = 4
 // until a generation says otherwise.
 func NewView(ledgerSlots int) *View {
 	return &View{
-		Epoch: -1, Run: -1, Groups: map[uint32]*Group{}, readers: map[int64]*readers{}, part: map[uint32]int64{},
+		Standing: Standing{Epoch: -1}, Run: -1, Groups: map[uint32]*Group{}, readers: map[int64]*readers{}, part: map[uint32]int64{},
 		drained: map[int64]struct{}{}, foreign: func(int64, string) {}, history: 2 * uint64(ledgerSlots),
 		Closes: map[uint64]*Closing{}, SettledAt: map[uint64]int64{},
 		CountsEnd: map[uint64][]int64{}, settlements: map[uint64]*spend.Settlement{},
@@ -237,7 +242,7 @@ func (v *View) observeSettled(offset int64, s *schemas.Settled) error {
 	case errors.Is(err, schemas.ErrIncomplete) && !known:
 		return nil // its first parts lie before the offset at which reading began
 	case err != nil:
-		return fmt.Errorf("reading control at offset %d: %w", offset, err)
+		return unreadable(offset, err)
 	}
 	v.Spans++
 	v.settle(whole)

@@ -1,8 +1,11 @@
 package controllog
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -95,6 +98,20 @@ func TestRuleSettledCountsWithItsLastPart(t *testing.T) {
 	feedView(t, v, settledParts(t, v.Epoch, 1, 20)...)
 	if v.Settled != 1 || v.settlements[1].Keys() != 20 {
 		t.Fatalf("settled %d", v.Settled)
+	}
+}
+
+// A SETTLED whose contents are not those that its digest was made of is refused with its offset and
+// a remedy, as any damaged record.
+func TestADamagedSettledIsNamed(t *testing.T) {
+	v := NewView(64)
+	v.BeginAt(0, -1, -1)
+	feedView(t, v, &schemas.Header{Counts: inJSON}, &schemas.Epoch{}, &schemas.Close{Epoch: 1, Turn: 1})
+	parts := settledParts(t, 1, 1, 1)
+	parts[0].(*schemas.Settled).CountsEnd[0]++
+	err := v.Observe(v.Next, decoded(t, parts[0]))
+	if want := "at offset 3 of partition 0: "; !errors.Is(err, deployment.ErrLogFault) || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "it is damaged: restore the topic") {
+		t.Errorf("refused with %v, want %s and a remedy", err, want)
 	}
 }
 

@@ -48,18 +48,19 @@ func ReadTo(ctx context.Context, client *kafkalog.Client, d *deployment.Deployme
 	return EachValue(ctx, client, d.Config.Outputs.Counts, int32(shard), from, to, control.ReportForeign, fn)
 }
 
-// PublishedAfter says whether a counts partition holds a value of a turn after the settled one.
-// That is all there can be of such a turn: its end is told once it is settled. Errors are those
-// of ReadTo.
-func PublishedAfter(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log, shard int, settled uint64) (found bool, err error) {
-	from, to, err := readOpenTurn(ctx, client, d, control, shard, settled)
-	if err != nil {
-		return false, err
+// PublishedAfter says whether counts holds a value of a turn after the settled one. That is all
+// there can be of such a turn: its end is told once it is settled. Errors are those of ReadTo.
+func PublishedAfter(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log, settled uint64) (found bool, err error) {
+	for shard := 0; shard < d.Config.ReleaseShards && !found && err == nil; shard++ {
+		var from, to int64
+		if from, to, err = readOpenTurn(ctx, client, d, control, shard, settled); err != nil {
+			return false, err
+		}
+		err = EachValue(ctx, client, d.Config.Outputs.Counts, int32(shard), from, to, control.ReportForeign, func(r schemas.Release, _, _ []byte) error {
+			found = found || r.Turn > settled
+			return nil
+		})
 	}
-	err = EachValue(ctx, client, d.Config.Outputs.Counts, int32(shard), from, to, control.ReportForeign, func(r schemas.Release, _, _ []byte) error {
-		found = found || r.Turn > settled
-		return nil
-	})
 	return found, err
 }
 

@@ -18,16 +18,9 @@ import (
 // first−1 to last: SPEND writes every turn to every shard, and decides a span once the one before
 // it is settled.
 func Deltas(ctx context.Context, client *kafkalog.Client, control *controllog.Log, topic string, shard int32, first, last uint64) (some, all bool, err error) {
-	bounds, err := client.Offsets(ctx, topic, shard)
-	if err != nil {
-		return false, false, fmt.Errorf("reading the ledger: %w", err)
-	}
 	var ledger schemas.LedgerReader
-	err = client.ReadRange(ctx, topic, shard, bounds.Start, bounds.LastStable, func(rec kafkalog.Record) error {
-		return Record(control, topic, &rec, ledger.Add(rec.Key, rec.Value))
-	})
-	if err != nil {
-		return false, false, fmt.Errorf("reading the ledger's partition %d: %w", shard, err)
+	if _, err := ReadOn(client, control, topic).Acquire(ctx, int(shard), 0, ledger.Add); err != nil {
+		return false, false, err
 	}
 	there := ledger.DeltaTurns()
 	if err := sameMoment(&ledger, there, topic, shard, first-1, last); err != nil {

@@ -36,8 +36,8 @@ func NewOn(client *kafkalog.Client, control *controllog.Log, d *deployment.Deplo
 	}
 }
 
-// Take implements accounts.LedgerStore.
-func (s *Store) Take(ctx context.Context, shard int, epoch int64, each func(accounts.LedgerRecord) error) (accounts.LedgerWriter, error) {
+// Acquire implements accounts.LedgerStore.
+func (s *Store) Acquire(ctx context.Context, shard int, epoch int64, each func(accounts.LedgerRecord) error) (accounts.LedgerWriter, error) {
 	p, fence, err := s.AcquirePartition(ctx, shard, epoch)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (s *Store) Take(ctx context.Context, shard int, epoch int64, each func(acco
 	s.mu.Unlock()
 	bounds, err := s.Client.Offsets(ctx, s.Topic, int32(shard))
 	if err != nil {
-		return nil, fmt.Errorf("reading partition %d of the ledger: %w", shard, err)
+		return nil, fmt.Errorf("reading the ledger, topic %s, partition %d: %w", s.Topic, shard, err)
 	}
 	if err := read(ctx, &s.Fence, shard, bounds.Start, fence+1, each); err != nil {
 		return nil, err
@@ -61,10 +61,11 @@ func (s *Store) Take(ctx context.Context, shard int, epoch int64, each func(acco
 // read passes on the records of a ledger partition from one offset to before another.
 func read(ctx context.Context, f *fencing.Fence, shard int, from, to int64, each func(accounts.LedgerRecord) error) error {
 	err := f.Client.ReadRange(ctx, f.Topic, int32(shard), from, to, func(r kafkalog.Record) error {
-		return Record(f.Control, f.Topic, &r, each(accounts.LedgerRecord{Key: r.Key, Value: r.Value}))
+		place := fmt.Sprintf("topic %s, partition %d, offset %d", f.Topic, shard, r.Offset)
+		return Record(f.Control, f.Topic, &r, each(accounts.LedgerRecord{Key: r.Key, Value: r.Value, Place: place}))
 	})
 	if err != nil {
-		return fmt.Errorf("reading partition %d of the ledger: %w", shard, err)
+		return fmt.Errorf("reading the ledger, topic %s, partition %d: %w", f.Topic, shard, err)
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func (p *packer) batches(out []transforms.Element, s *shardBuffer, batch schemas
 		}
 		out = append(out, transforms.Element{Shard: int(batch.Shard), Data: data})
 		batch.Records = 0 // counted once, with the first batch
-		p.giveBack()
+		p.releaseMemory()
 	}
 	return out, nil
 }
@@ -82,8 +82,8 @@ func (p *packer) collect(s *shardBuffer, order []rowAt) {
 	}
 }
 
-// giveBack ends the validity of the users, contributions and labels that were collected.
-func (p *packer) giveBack() {
+// releaseMemory ends the validity of the users, contributions and labels that were collected.
+func (p *packer) releaseMemory() {
 	poison.Fill(p.users, schemas.ContribUser{Period: -1})
 	poison.Fill(p.entries, schemas.KeyCount{Key: math.MaxUint32})
 	poison.Fill(p.values, schemas.RecordValue{Key: math.MaxUint32})

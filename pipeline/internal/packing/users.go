@@ -31,6 +31,7 @@ type Users struct {
 	full   int // chunks that hold memory
 	open   int // the chunk that takes new users
 	vacant []int
+	once   [userName]byte // the user that Unnamed returned
 }
 
 const (
@@ -45,7 +46,7 @@ type chunk struct {
 	used  int
 }
 
-// User is a known user's record in Users, valid until the next call of Users.Of:
+// User is a user's record in Users, valid until the next call of Of or Unnamed:
 //
 //	0  account id
 //	16 the use of a buffer for which the user's row was written last, and the shard (16 bits)
@@ -85,6 +86,15 @@ func (t *Users) Of(id []byte) User {
 		}
 	}
 	return t.add(h, id)
+}
+
+// Unnamed returns the user of one record, which has no user id. It is not kept: no other record has
+// this user.
+func (t *Users) Unnamed(partition int32, offset int64) User {
+	account := t.hasher.Unnamed(partition, offset)
+	copy(t.once[:], account[:])
+	binary.LittleEndian.PutUint64(t.once[userUse:], uint64(schemas.ShardOf(account, t.shards)))
+	return t.once[:]
 }
 
 func (t *Users) part(h uint64) *index { return &t.parts[h>>58] }

@@ -28,8 +28,8 @@ func newPublisher(client *kafkalog.Client, control *controllog.Log, d *deploymen
 	}
 }
 
-// Take implements release.Publisher.
-func (p *publisher) Take(ctx context.Context, shard int, epoch int64, settled uint64, each func(turn uint64, key, value []byte) error) (release.CountsWriter, error) {
+// Acquire implements release.Publisher.
+func (p *publisher) Acquire(ctx context.Context, shard int, epoch int64, settled uint64, each func(turn uint64, key, value []byte) error) (release.CountsWriter, error) {
 	producer, fence, err := p.AcquirePartition(ctx, shard, epoch)
 	if err != nil {
 		return nil, err

@@ -9,25 +9,25 @@ const (
 	// closeAhead is how many turns may be closed ahead of settlement, or two
 	// spans, if that is more: never more than lookahead.
 	closeAhead = 16
-	// maxBuffered bounds the events read ahead; the partition that holds the
-	// turn back is read all the same.
+	// maxBuffered bounds the events that are read ahead. The partition for which the
+	// turn waits is read even beyond it.
 	maxBuffered = 1 << 20
-	// openStep is how long a step takes at most while a turn is open: an engine may hand the
-	// watermark on only when it is over. idleStep is the same while none is.
+	// openStep limits a step while a turn is open, because an engine may propagate the watermark
+	// only between steps. idleStep limits a step while no turn is open.
 	openStep = 20 * time.Millisecond
 	idleStep = time.Second
-	// readersWait is how long group 0 waits for the readers of the other groups, and joinWait how
-	// long for more of them when one has come, before it takes an epoch.
+	// readersWait is how long group 0 waits for the readers of the other groups before it starts
+	// an epoch. joinWait is how long it waits for more of them after the first.
 	readersWait = 2 * time.Second
 	joinWait    = 50 * time.Millisecond
 	// PollWait is how long a fetch waits for the first record.
 	PollWait = 250 * time.Millisecond
-	// unansweredLimit is how long the fetches of a partition may go unanswered before its silence
-	// begins anew: while its broker is away, producers cannot write to it either.
+	// unansweredLimit: if the fetches of a partition had no answer for longer than this, its
+	// silence counts from the next answer: producers could not write to an absent broker either.
 	unansweredLimit = 10 * time.Second
-	// mostStall is what the time that an open turn is given grows to while it is held up.
+	// mostStall bounds the stall limit, which doubles while the same turn does not settle.
 	mostStall = 24 * time.Hour
-	// fetchBytes bounds what a fetch brings from one partition.
+	// fetchBytes bounds the bytes of one partition in a fetch.
 	fetchBytes = 1 << 20
 	// knownUsersBytes bounds the memory of the users whose account ids are kept: some five
 	// million with short ids.

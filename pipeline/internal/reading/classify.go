@@ -35,7 +35,7 @@ type classification struct {
 
 // classify decodes one record and decides its outcome. It accepts a record by the record's
 // own times; the caller checks whether a CLOSE has overtaken it. now is the time of
-// this machine's clock in Unix milliseconds. The partition's append time moves.
+// this machine's clock in Unix milliseconds. It also advances the partition's append time.
 func (f *classifier) classify(p *partition, r *kafkalog.Record, now int64) (classification, error) {
 	by := f.clockOf(p.id, r.Offset)
 	ahead := p.stampAhead(r, by, now)
@@ -70,7 +70,7 @@ func (f *classifier) classify(p *partition, r *kafkalog.Record, now int64) (clas
 	return v, nil
 }
 
-// distance returns later − earlier, also where an int64 cannot hold it.
+// distance returns later − earlier, which may exceed an int64.
 func distance(later, earlier int64) uint64 { return uint64(later) - uint64(earlier) }
 
 // tally counts a classification in the tallies of a CLOSE.
@@ -132,9 +132,10 @@ func clockOf(d *deployment.Deployment) clock {
 	}
 }
 
-// isOvertaken says whether a record comes after the cut of its turn's CLOSE. The CLOSE of
-// a settled turn may be forgotten: then records that are read again stand before that
-// cut, and new ones after it. A turn that this group has passed ends at the cut of that PASSED.
+// isOvertaken reports whether a record is at or after the cut of its turn's CLOSE. If the CLOSE of
+// a settled turn is no longer in memory, records below talliedTo are before its cut, because they
+// were read before, and new records are after it. A turn that this group has passed ends at the
+// cut of its PASSED.
 func (s *Source) isOvertaken(id int32, offset int64, turn uint64) bool {
 	if turn > max(s.closed, s.lastPassed.turn) {
 		return false

@@ -128,7 +128,7 @@ func TestRuleAStampFromTheFutureClosesNothing(t *testing.T) {
 
 // TestRuleNoTimeOfARecordWrapsAround: a producer may write any int64 as a
 // record's time. One at the end of its range closes no window, and the next
-// record has the fate that it would have without it.
+// record has the outcome that it would have without it.
 func TestRuleNoTimeOfARecordWrapsAround(t *testing.T) {
 	const now = 6000
 	c := clock{trustProducer: true, lateness: 100, skew: 50}
@@ -149,7 +149,7 @@ func TestRuleNoTimeOfARecordWrapsAround(t *testing.T) {
 	}
 }
 
-// TestRuleNoRecordStopsTheProcess: whatever a record holds, it has a fate.
+// TestRuleNoRecordStopsTheProcess: whatever a record holds, it has an outcome.
 func TestRuleNoRecordStopsTheProcess(t *testing.T) {
 	f := testFates(t, clock{})
 	for _, value := range []string{"", "x", "{}", `{"user":null}`, `{"user":"","key":"k","time":1}`, `{"user":"u","key":"k","time":"soon"}`,

@@ -15,7 +15,7 @@ import (
 // is closed ahead of settlement. It reports whether it wrote any.
 func (s *Source) closeTurns(ctx context.Context, settled uint64) (bool, error) {
 	if s.closeWritten > s.closed || !s.caughtUp() {
-		return false, nil // wait for our own to come back, and until all closed turns are read
+		return false, nil // our own CLOSE is not read back yet, or a closed turn is not read to its cut
 	}
 	s.fixLastTurn()
 	var bodies []schemas.ControlBody
@@ -44,9 +44,8 @@ func (s *Source) closeTurns(ctx context.Context, settled uint64) (bool, error) {
 }
 
 // nextSpan returns the last turn of the span after closed that is to be closed now, or
-// closed when there is no such span. A turn waits for no later one: a span takes in the
-// turns that have passed meanwhile, where its first turn would have to wait for
-// settlement anyway.
+// closed if there is no such span. No turn waits for a later one: only if the first turn
+// must wait for settlement anyway does the span include turns that have passed meanwhile.
 func (s *Source) nextSpan(closed, settled uint64) uint64 {
 	most := uint64(s.dep.Config.CatchUp)
 	last := closed
@@ -85,20 +84,14 @@ func (s *Source) closeOf(first, last uint64) *schemas.Close {
 	return c
 }
 
-// caughtUp says whether everything before the last CLOSE's cuts was read: a
-// new cut may not stand before an old one.
+// caughtUp reports whether everything before the cuts of the last CLOSE was read. Otherwise a
+// new cut would be lower than an old one.
 func (s *Source) caughtUp() bool {
-	for _, p := range s.partitions {
-		if p.next < p.talliedTo {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s.partitions, func(p *partition) bool { return p.next < p.talliedTo })
 }
 
-// hasPassed says whether a turn can be closed: the watermark of every partition has
-// reached its end.
-// A bounded run closes every turn up to the last one once all is read.
+// hasPassed reports whether a turn can be closed: the watermark of every partition has reached
+// its end. A bounded run closes every turn up to the last one once it has read everything.
 func (s *Source) hasPassed(turn uint64) bool {
 	if s.lastKnown && turn >= s.last {
 		if all, _ := s.allAtEnd(); turn > s.last || !all {

@@ -20,19 +20,31 @@ import (
 type deadLetters struct {
 	client   *kafkalog.Client
 	topic    string
-	fix      string // how the topic is made again
+	fix      string // the command that creates the topic again
 	log      *slog.Logger
 	producer *kafkalog.Producer
 	waiting  []kafkalog.Message
 
 	checkedAt time.Time    // when the topic was checked last
-	gone      watch.Repeat // says so while it is gone
+	gone      watch.Repeat // when to log again that it is gone
 }
 
 func newDeadLetters(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, log *slog.Logger) (*deadLetters, error) {
 	client.Expect(kafkalog.Write, d.Config.Outputs.DeadLetter) // the first broken record may come after days
 	letters := &deadLetters{client: client, topic: d.Config.Outputs.DeadLetter, fix: topicrules.RemakeDeadLetter(d), log: log, checkedAt: time.Now()}
+	letters.checkRight(ctx)
 	return letters, letters.prepare(ctx)
+}
+
+// checkRight warns of a missing right to write, which only the first broken record would need.
+// Brokers that do not say who may write give no warning.
+func (d *deadLetters) checkRight(ctx context.Context) {
+	patient, cancel := context.WithTimeout(ctx, topicCheckLimit)
+	defer cancel()
+	may, err := d.client.MayOn(patient, d.topic)
+	if rights, there := may[d.topic]; err == nil && there && !rights.Has(kafkalog.Write) {
+		d.log.Warn(fmt.Sprintf("this user may not write to the dead-letter topic %s: the first broken record would end the run. Grant the right: tollgate validate --acls prints the command", d.topic))
+	}
 }
 
 func (d *deadLetters) prepare(ctx context.Context) error {
@@ -44,13 +56,12 @@ func (d *deadLetters) prepare(ctx context.Context) error {
 	return nil
 }
 
-// topicCheckLimit bounds how long a check of the topic may take: it is not worth more time.
+// topicCheckLimit bounds the duration of a check of the topic: it is not worth more time.
 const topicCheckLimit = 2 * time.Second
 
-// checkTopic notices, from time to time, that the topic was deleted, before the next
-// broken record ends the run: days may lie between. The run goes on meanwhile,
-// because nothing is lost: it stops at a record that it cannot write there, which
-// no CLOSE has counted then.
+// checkTopic checks from time to time whether the topic was deleted, so that the operator knows
+// before the next broken record ends the run, which may be days later. Until then the run
+// continues, because nothing is lost: the record that it cannot write is in no CLOSE.
 func (d *deadLetters) checkTopic(ctx context.Context, now time.Time) error {
 	if now.Sub(d.checkedAt) < partitionsRefresh {
 		return nil
@@ -66,7 +77,7 @@ func (d *deadLetters) checkTopic(ctx context.Context, now time.Time) error {
 		}
 		d.log.Warn(fmt.Sprintf("the dead-letter topic %s does not exist any more and its records are gone: the run will stop at the next broken record. %s", d.topic, d.fix))
 	case err == nil && d.gone.Reported():
-		// Another topic of that name: it does not know the old producer.
+		// The topic was created again, and does not know the old producer.
 		d.producer.Close()
 		if err := d.prepare(ctx); err != nil {
 			return err

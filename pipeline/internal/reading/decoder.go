@@ -13,8 +13,8 @@ import (
 )
 
 // NewDecoder returns the decoder of the deployment's events, which asks a registry when a
-// schema appears for the first time, as long as ctx lasts. It warns log of what an
-// operator should know about schemas. Errors: *event.FormatError where the newest schema
+// schema appears for the first time, as long as ctx lasts. It logs warnings about schemas to
+// log. Errors: *event.FormatError if the newest schema
 // of the registry lacks a configured field, or the registry's error.
 func NewDecoder(ctx context.Context, d *deployment.Deployment, log *slog.Logger) (*event.Decoder, error) {
 	g := d.Config.Events.Registry
@@ -40,8 +40,8 @@ func NewDecoder(ctx context.Context, d *deployment.Deployment, log *slog.Logger)
 
 // checkNewest refuses, before anything is read, a registry that does not answer,
 // and a schema that lacks a configured field or has a time of another type. The
-// subject is the one that producers use unless they are told otherwise; where it
-// is unknown, checkNewest looks at nothing: a record's own schema decides about that
+// subject is the one that producers use by default. If the registry does not have it,
+// checkNewest checks nothing: a record's own schema decides about that
 // record only, because a producer can name any schema.
 func checkNewest(ctx context.Context, d *deployment.Deployment, client *registry.Client) error {
 	subject := d.Config.Events.Topic + "-value"

@@ -1,4 +1,4 @@
-// Package reading is READ: it takes an epoch, reads the events topic and the control log with one
+// Package reading is READ: it starts an epoch, reads the events topic and the control log with one
 // poll, decides the outcome of every record (classify.go), closes turns (closing.go), and opens
 // them for the account shards (open_span.go). At every start it finds out where to continue
 // (restart.go), and after every step whether the run ends: a drain, or the end of the input

@@ -15,8 +15,8 @@ import (
 )
 
 // Several readers share a topic by groups of partitions (docs/design-notes.md, "Readers"). The
-// reader of group 0 does what a single reader does, with one difference: of the partitions of the
-// other groups it knows what their readers have written to control.
+// reader of group 0 does what a single reader does, with one difference: it knows the partitions of
+// other groups only by what their readers have written to control.
 
 // passedState is the content of a reader's newest PASSED.
 type passedState struct {
@@ -26,7 +26,7 @@ type passedState struct {
 	last  uint64
 }
 
-// allTurns is what a reader has passed that has nothing left to read.
+// allTurns is the turn that a reader has passed when it has nothing left to read.
 const allTurns = math.MaxUint64
 
 // ownsPartition says whether a partition is of this group.
@@ -39,8 +39,8 @@ func (s *Source) ownPartitions(ids []int32) []int32 {
 	return ids
 }
 
-// beginReading begins to read in this process, or again: group 0 needs an epoch, and a reader of
-// another group announces itself and takes part in the epochs after that.
+// beginReading starts reading in this process, for the first time or again. Group 0 then needs an
+// epoch; a reader of another group announces itself and joins the epochs that follow.
 func (s *Source) beginReading(ctx context.Context) error {
 	if err := s.control.Update(ctx); err != nil {
 		return err
@@ -62,8 +62,8 @@ func (s *Source) beginReading(ctx context.Context) error {
 	return s.control.Update(ctx)
 }
 
-// join takes part in the epoch of group 0, once that has one for this reader and has said whether a
-// span is done again from the ledger. Until then it waits for control to go on.
+// join joins the epoch of group 0, once there is one that includes this reader and group 0 has
+// announced whether a span is redone from the ledger. Until then it waits for records on control.
 func (s *Source) join(ctx context.Context) error {
 	ready, epoch, again := false, int64(-1), uint64(0)
 	err := s.checkMayRun(func(v *controllog.View) {
@@ -86,9 +86,9 @@ func (s *Source) join(ctx context.Context) error {
 	return s.control.Await(ctx, openStep/4)
 }
 
-// readersAssembled says whether the readers of the other groups have begun, so that they need no
-// epoch of their own: since the last EPOCH of the run, or since the run. Group 0 waits for them,
-// for a time.
+// readersAssembled reports whether the readers of all other groups have announced themselves since
+// the run's last EPOCH, or since its RUN, so that one epoch serves them all. Group 0 waits for them
+// for a limited time.
 func (s *Source) readersAssembled() bool {
 	limit := readersWait
 	if s.epoch.Load() >= 0 {
@@ -108,7 +108,7 @@ func (s *Source) readersAssembled() bool {
 	return come == s.opts.Groups-1
 }
 
-// stepLimits returns how long a step takes at most, while a turn is open and while none is.
+// stepLimits returns the limits of a step, while a turn is open and while none is.
 func (s *Source) stepLimits() (open, idle time.Duration) {
 	if s.opts.Crowded {
 		return openStep / 4, PollWait / 5
@@ -128,16 +128,16 @@ func (s *Source) announceRedo(ctx context.Context) error {
 	return s.control.Update(ctx)
 }
 
-// writePassed writes a PASSED where there is something new: the first one of the epoch, once
-// everything before the last CLOSE's cuts was read; turns that were passed, once all that was said
-// before is closed, so that every turn has one cut in the group; and the end of what is to be read,
-// in a bounded run with the tallies of all of it.
+// writePassed writes a PASSED if there is something new: the first one of the epoch, once
+// everything before the last CLOSE's cuts was read; passed turns, once all turns of earlier PASSED
+// records are closed, so that every turn has one cut in the group; and the end of the input, in a
+// bounded run with the tallies of all of it.
 func (s *Source) writePassed(ctx context.Context, settled uint64) (bool, error) {
 	if !s.caughtUp() {
 		return false, nil
 	}
 	if !s.opts.Until.IsZero() {
-		s.fixLastTurn() // what is read up to the end belongs to the tallies with the last turn
+		s.fixLastTurn() // the tallies of the last turn include everything up to the end
 	}
 	now := passedState{any: true, turn: s.lastPassed.turn}
 	now.atEnd, now.last = s.ownEnd()
@@ -145,7 +145,7 @@ func (s *Source) writePassed(ctx context.Context, settled uint64) (bool, error) 
 	switch {
 	case fresh:
 		now.turn = s.passedUpTo()
-	case s.opts.Bounded && s.tallies.Read > 0: // the run would end without them
+	case s.opts.Bounded && s.tallies.Read > 0: // otherwise the run would end without these tallies
 		now.atEnd, now.last = s.lastPassed.atEnd, s.lastPassed.last
 	}
 	if now == s.lastPassed {
@@ -177,8 +177,8 @@ func (s *Source) passedUpTo() uint64 {
 	return turn
 }
 
-// lastBuffered returns the last turn of which READ has seen records but which it has not opened,
-// also if it keeps only their position; 0 for none.
+// lastBuffered returns the last turn that is not opened and of which READ has seen records, even if
+// it keeps only their position; 0 for none.
 func (s *Source) lastBuffered() (last uint64) {
 	last = s.unneeded.last
 	for turn := range s.buffers {
@@ -187,8 +187,8 @@ func (s *Source) lastBuffered() (last uint64) {
 	return last
 }
 
-// describe adds what the group has of the turns up to p.Turn, and where they end unless all of them
-// are closed.
+// describe adds the numbers of records that the group has of the turns up to p.Turn, and their cuts
+// unless all of these turns are closed.
 func (s *Source) describe(p *schemas.Passed, settled uint64) {
 	done := max(settled, s.opened, s.fromLedger)
 	for _, turn := range slices.Sorted(maps.Keys(s.buffers)) {
@@ -205,8 +205,8 @@ func (s *Source) describe(p *schemas.Passed, settled uint64) {
 	}
 }
 
-// groupCut returns where a partition ends the turns up to one that was passed. There are marks of
-// those only: few, however far the partition was read.
+// groupCut returns the cut of a partition for the turns up to one that was passed. It has marks of
+// these turns only, so it is short however far the partition was read.
 func (s *Source) groupCut(p *partition, passed uint64) schemas.GroupCut {
 	g := schemas.GroupCut{Cut: p.cut(s.restartMark(p, s.opened))} // with what was ahead from the lowest restart on
 	g.Restart, g.AppendTime = g.Cut.Cut, p.appendTime
@@ -221,7 +221,7 @@ func (s *Source) groupCut(p *partition, passed uint64) schemas.GroupCut {
 	return g
 }
 
-// markTallied notes that everything that was read is in tallies that stand on control.
+// markTallied records that everything that was read is in tallies on control.
 func (s *Source) markTallied() {
 	s.tallies = newTallies()
 	for _, p := range s.partitions {
@@ -230,8 +230,8 @@ func (s *Source) markTallied() {
 	}
 }
 
-// ownEnd says whether the group has read what the run is to read, and the last turn that owns an
-// event of that: of a bounded run only then.
+// ownEnd reports whether the group has read all of the run's input, and the last turn that has an
+// event of it; in a bounded run that turn is known only at the end.
 func (s *Source) ownEnd() (atEnd bool, last uint64) {
 	switch {
 	case s.opts.UntilEnd:
@@ -262,7 +262,7 @@ func (s *Source) allAtEnd() (all bool, last uint64) {
 	return all, last
 }
 
-// allTallies returns the tallies of all groups that no CLOSE holds yet.
+// allTallies returns the tallies of all groups that are in no CLOSE yet.
 func (s *Source) allTallies() schemas.ReadTallies {
 	all := newTallies()
 	all.Add(s.tallies)
@@ -276,8 +276,8 @@ func (s *Source) otherRecords(turn uint64) (records uint64) {
 	return records
 }
 
-// compareCounts says whether every group has read the turns of a CLOSE; group 0 compares what all
-// of them have with what it says. A reader of another group leaves that to it.
+// compareCounts reports whether every group has read the turns of a CLOSE. Group 0 also compares
+// the sum of their records with the CLOSE; readers of other groups do not.
 func (s *Source) compareCounts(c *schemas.Close) (all bool, err error) {
 	if s.opts.Group > 0 {
 		return true, nil

@@ -6,11 +6,11 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 )
 
-// applyIdleRule applies the idle rule: a partition that was read to its end, with
-// nothing held back by transactions, moves on with the wall clock as it was
-// before the fetch was sent. Producers' times may be far behind that clock: with
-// them, the rule applies only to a partition that has been silent for the grace. An
-// append time is at most the skew behind the clock, and needs no such silence.
+// applyIdleRule sets the watermark of a partition that was read to its end, and in which
+// no transaction is open, by the wall clock as it was before the fetch was sent. The times of
+// producers may be far behind that clock; with them, the rule applies only to a partition that has
+// been silent for the grace. The next append time is at most the skew behind the clock, so with
+// append times no silence is needed.
 func (s *Source) applyIdleRule(p *partition, g *kafkalog.Fetched) {
 	p.idleUntil = calendar.Never
 	if p.asked > 0 && g.Asked-p.asked > unansweredLimit.Milliseconds() {

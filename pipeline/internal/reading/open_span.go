@@ -2,6 +2,7 @@ package reading
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
@@ -10,10 +11,9 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms"
 )
 
-// settleOverdue says that the open turn takes too long: it is believed not to settle in this epoch.
-// Group 0 sees to it. The limit doubles with every epoch that is given up for the same turn, so
-// that a large turn, or one on a slow machine, settles in the end instead of being begun again
-// for ever.
+// settleOverdue reports whether the open turn has exceeded its limit, so that group 0 starts a new
+// epoch. The limit doubles with every epoch that was given up for the same turn. So a large turn,
+// or one on a slow machine, settles in the end instead of being started again for ever.
 func (s *Source) settleOverdue(settled uint64) bool {
 	limit := s.opts.StallLimit
 	if settled == s.stalledAfter && limit < mostStall {
@@ -47,7 +47,7 @@ func (s *Source) open(settled uint64) (stepResult, error) {
 		out.tick = v.Epoch + v.Spans
 	})
 	if !current {
-		return stepResult{}, nil // control has moved on meanwhile
+		return stepResult{}, nil // the epoch or the settled turn has changed meanwhile
 	}
 	if c == nil || c.First != turn {
 		return stepResult{}, fmt.Errorf("opening turn %d: control calls it closed, but has no CLOSE that begins with it: %w", turn, deployment.ErrLogFault)
@@ -81,7 +81,7 @@ func (s *Source) open(settled uint64) (stepResult, error) {
 	return out, nil
 }
 
-// contributions packs what this group has of a span's turns.
+// contributions packs the contributions that this group has read for the turns of a span.
 func (s *Source) contributions(out *stepResult, epoch int64, c *controllog.Closing) error {
 	for turn := c.First; turn <= c.Turn; turn++ {
 		b := s.buffers[turn]
@@ -98,12 +98,5 @@ func (s *Source) contributions(out *stepResult, epoch int64, c *controllog.Closi
 
 // readTo says whether every partition was read up to a CLOSE's cuts.
 func (s *Source) readTo(cuts []schemas.Cut) bool {
-	for _, c := range cuts {
-		for _, p := range s.partitions {
-			if p.id == c.Partition && p.next < c.Cut {
-				return false
-			}
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s.partitions, func(p *partition) bool { return p.next < cutOf(cuts, p.id) })
 }

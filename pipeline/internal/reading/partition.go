@@ -18,7 +18,7 @@ type partition struct {
 	end         int64          // bounded runs: the last stable offset at the start; else calendar.Forever
 	talliedTo   int64          // records below are in the tallies of a CLOSE that counts
 	idleUntil   int64          // the idle rule's watermark; calendar.Never when the rule does not apply
-	arrived     int64          // when the last record came that keeps the partition from being silent, by this machine's clock; calendar.Never: before this session
+	arrived     int64          // when the last record was read that ends a silence, by this machine's clock; calendar.Never: before this session
 	ahead       []int64        // offsets of records whose stamps are ahead of the clock, ascending
 	replayed    map[int64]bool // those below talliedTo that were classified so before
 	// As of the last fetch, for the texts about stalls.
@@ -56,7 +56,7 @@ func plus(time, d int64) int64 {
 	return time + d
 }
 
-// clock holds the time rules of a generation: in milliseconds, and whether stamps of
+// clock has the time rules of a generation, in milliseconds, and whether stamps of
 // producers are compared with this machine's clock.
 type clock struct {
 	trustProducer bool
@@ -83,8 +83,8 @@ func (p *partition) stampAhead(r *kafkalog.Record, c *clock, now int64) bool {
 }
 
 // advance moves the partition's time up to a record that is read at now. A record whose time is
-// before the partition's watermark does not end a silence: one device with a slow clock holds back
-// no windows among others. Nor does a record that was read before.
+// before the partition's watermark does not end a silence, so that one device with a slow clock
+// cannot delay the windows of others. Neither does a record that was read in an earlier session.
 func (p *partition) advance(r *kafkalog.Record, c *clock, now int64) {
 	if r.Offset >= p.talliedTo && r.Timestamp >= minus(p.appendTime, c.slack+c.lateness) {
 		p.arrived = now
@@ -92,8 +92,8 @@ func (p *partition) advance(r *kafkalog.Record, c *clock, now int64) {
 	p.appendTime = max(p.appendTime, r.Timestamp)
 }
 
-// cut describes the partition for a CLOSE. restart is where a later run must begin to
-// see every contribution to later turns; nil for the cut itself.
+// cut describes the partition for a CLOSE. restart is the mark from which a later run must read
+// to find every contribution to later turns; nil for the cut itself.
 func (p *partition) cut(restart *packing.Mark) schemas.Cut {
 	c := schemas.Cut{
 		Partition: p.id, Cut: p.next, Restart: p.next, AppendTime: p.appendTime,

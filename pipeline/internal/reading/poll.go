@@ -58,9 +58,9 @@ func (s *Source) poll(ctx context.Context, settled uint64, wait time.Duration) e
 }
 
 // nextFetches returns the next fetches: control from an offset on, then the partitions to read,
-// which are returned by their numbers as well. Brokers serve what stands first until an answer is
-// full, so the partition of the lowest watermark, which holds the turn back, comes first: one that
-// gets nothing keeps its watermark while the others move on, until it is the first.
+// and these also by number. Brokers fill an answer in the order of the request, so the partition
+// with the lowest watermark, for which the turn waits, is first. No partition starves: one that
+// gets nothing keeps its watermark while those of the others advance, until it is the first.
 func (s *Source) nextFetches(control int64, settled uint64) ([]kafkalog.Fetch, map[int32]*partition) {
 	byID := map[int32]*partition{}
 	var wanted []*partition
@@ -79,8 +79,8 @@ func (s *Source) nextFetches(control int64, settled uint64) ([]kafkalog.Fetch, m
 	return fetches, byID
 }
 
-// cloneRecords returns records whose bytes stay: control's are kept, and the next poll overwrites
-// what it finds in the fetcher's memory.
+// cloneRecords copies records, because control's are kept and the next poll overwrites the
+// fetcher's memory.
 func cloneRecords(records []kafkalog.Record) []kafkalog.Record {
 	out := slices.Clone(records)
 	for i := range out {
@@ -96,13 +96,13 @@ func (s *Source) shouldRead(p *partition, settled uint64) bool {
 		return false
 	}
 	if p.next < p.talliedTo {
-		return true // turns that are closed wait for it
+		return true // closed turns wait for this partition
 	}
 	if s.lastKnown && s.closed+1 >= s.last {
-		return true // only the end of the input is waited for
+		return true // the run waits only for the end of the input
 	}
 	if p.idleUntil != calendar.Never && s.dep.Config.Time.Trust == deployment.TrustProducer {
-		return true // silent only as long as an answer says so: it may go on far behind the clock
+		return true // only another answer shows that it is still silent; its times may lag
 	}
 	spec := s.dep.Metrics[0].Spec
 	w := p.watermark(spec)
@@ -166,7 +166,7 @@ func (s *Source) readRecord(p *partition, rec *kafkalog.Record, now int64) error
 	if v.Outcome == watch.Accepted && s.isOvertaken(p.id, rec.Offset, v.turn) {
 		v.Outcome = watch.Overtaken
 	}
-	if rec.Offset >= p.talliedTo { // it is read for the first time
+	if rec.Offset >= p.talliedTo { // no run has read it before
 		v.tally(&s.tallies)
 		s.read.Count(v.Outcome, v.class, v.off)
 		if v.Outcome == watch.DeadLettered {
@@ -181,7 +181,7 @@ func (s *Source) readRecord(p *partition, rec *kafkalog.Record, now int64) error
 		s.owed = max(s.owed, turn)
 	}
 	if turn <= s.opened || turn <= s.fromLedger {
-		return nil // of a turn that is settled, or is redone without its events
+		return nil // the turn is settled, or is redone from the ledger
 	}
 	if turn > s.needed {
 		s.skipEvent(p.id, turn, before)
@@ -197,8 +197,14 @@ func (s *Source) readRecord(p *partition, rec *kafkalog.Record, now int64) error
 		s.buffers[turn] = b
 	}
 	e := &s.classifier.event
+	user := packing.User(nil)
+	if len(e.User) > 0 {
+		user = s.users.Of(e.User)
+	} else {
+		user = s.users.Unnamed(p.id, rec.Offset)
+	}
 	c := packing.Contribution{
-		User:   s.users.Of(e.User),
+		User:   user,
 		Period: s.classifier.turns.PeriodOf(e.Millis),
 		Label:  schemas.Label{Key: e.Key, Passes: e.Passes},
 		Value:  e.Value,

@@ -27,7 +27,7 @@ func (s *Source) reportProgress(settled uint64) {
 	for _, of := range s.partitions {
 		if of.fetched {
 			state := watch.Partition{ID: of.id, Next: of.next, High: of.high, LastStable: of.lastStable, Asked: of.asked, HeldBack: of.watermark(spec) < p.End, AppendTime: of.appendTime, SilentFrom: calendar.Never}
-			delayed := false // the clock would have closed the turn, but for records that are behind it
+			delayed := false // records behind the clock keep the clock from closing the turn
 			if t := &s.dep.Config.Time; t.Trust == deployment.TrustProducer {
 				state.SilentFrom = of.arrived
 				delayed = state.HeldBack && p.End < minus(now.UnixMilli(), (t.Lateness+t.Skew+t.IdleGrace).Milliseconds())

@@ -18,12 +18,12 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// partitionsRefresh is how often READ looks for new partitions of the events topic.
+// partitionsRefresh is how often READ asks for new partitions of the events topic.
 const partitionsRefresh = 10 * time.Second
 
-// start takes a new epoch and finds out, from control, ledger and counts alone,
-// where to go on: the same path after a crash, an upgrade and an engine's
-// restore. deployment.ErrSuperseded says that another run has taken over.
+// start begins a new epoch and finds out, from control, ledger and counts alone, where to
+// continue. Crash, upgrade and an engine's restore all take this path.
+// deployment.ErrSuperseded: a newer run has started.
 func (s *Source) start(ctx context.Context) error {
 	if err := s.control.Update(ctx); err != nil {
 		return err
@@ -50,14 +50,14 @@ func (s *Source) start(ctx context.Context) error {
 	return s.resume(ctx, epoch, func(settled, last uint64) (interruption, error) { return s.interrupted(ctx, settled, last) })
 }
 
-// checkMayRun returns why this run must not go on, by the state of control; it also calls read with
-// that state.
+// checkMayRun calls read with the state of control, and returns an error if by that state this run
+// must end.
 func (s *Source) checkMayRun(read func(*controllog.View)) (err error) {
 	s.control.WithView(func(v *controllog.View) {
 		read(v)
 		switch {
 		case v.Run > s.run:
-			err = deployment.ErrSuperseded // a run that was taken over does not come back
+			err = deployment.ErrSuperseded // for good: a superseded run never gets another epoch
 		case v.Stop != nil:
 			err = controllog.Stopped(v.Stop)
 		case v.HeaderAt != s.control.HeaderAt:
@@ -93,6 +93,9 @@ func (s *Source) resume(ctx context.Context, epoch int64, interrupted func(settl
 	}
 	if before.redo {
 		fresh.fromLedger = base
+		if s.opts.UntilEnd { // its events are not read again, and may be the last below the ends
+			s.owed = max(s.owed, base)
+		}
 	}
 	fresh.partitions, err = s.positions(ctx, base, fresh.closed, closes)
 	if err != nil {
@@ -132,29 +135,23 @@ func baseOf(before interruption, settled, next uint64, closes map[uint64]*contro
 	return next, nil
 }
 
-// Compare looks at ledger, counts and events as a run does when it begins, without writing, and
-// refuses what such a run would refuse: topics that were restored as they were at different
-// moments, or whose records are gone. underWay is the last turn of a span that is not settled and
-// has decisions on the ledger; 0 for none. If control has moved meanwhile, a run goes on, which has
-// compared the topics itself: then the result is 0 and nil. Errors: deployment.ErrLogFault, or what
-// the broker said.
+// Compare checks ledger, counts and events against control as a run does when it starts, without
+// writing. It refuses what such a run would refuse: topics that were restored as they were at
+// different moments, or that have lost records. underWay is the last turn of a span that is not
+// settled and has decisions on the ledger; 0 for none. If control changes during the comparison, a
+// run is active and has compared the topics itself; the result is then 0 and nil. Errors:
+// deployment.ErrLogFault, or the broker's.
 func Compare(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log, log *slog.Logger) (underWay uint64, err error) {
 	s := &Source{dep: d, client: client, control: control, log: log, opts: Options{Groups: 1}, classifier: classifier{clock: clockOf(d)}}
-	type standing struct {
-		announced, epoch int64
-		closed, settled  uint64
-	}
-	var at, now standing
+	var at, now controllog.Standing
 	var closes map[uint64]*controllog.Closing
-	control.WithView(func(v *controllog.View) {
-		at, closes = standing{v.Announced, v.Epoch, v.Closed, v.Settled}, maps.Clone(v.Closes)
-	})
-	underWay, err = s.compare(ctx, at.settled, at.closed, closes)
+	control.WithView(func(v *controllog.View) { at, closes = v.Standing, maps.Clone(v.Closes) })
+	underWay, err = s.compare(ctx, at.Settled, at.Closed, closes)
 	if err != nil || underWay > 0 {
 		if failed := control.Update(ctx); failed != nil {
 			return 0, failed
 		}
-		control.WithView(func(v *controllog.View) { now = standing{v.Announced, v.Epoch, v.Closed, v.Settled} })
+		control.WithView(func(v *controllog.View) { now = v.Standing })
 		if now != at {
 			return 0, nil
 		}
@@ -185,9 +182,9 @@ func (s *Source) compare(ctx context.Context, settled, closed uint64, closes map
 // a delta of any of its turns, a promise was broken: a span is released once all
 // of its deltas are durable.
 func (s *Source) interrupted(ctx context.Context, settled, last uint64) (interruption, error) {
-	// counts first: an older run may be writing still, and what it has
-	// published by now has its deltas on the ledger from now on.
-	published, err := s.published(ctx, settled)
+	// Counts must be read before the ledger: an older run may still be writing, and the deltas of
+	// whatever it has published by now are on the ledger already.
+	published, err := countslog.PublishedAfter(ctx, s.client, s.dep, s.control, settled)
 	if err != nil {
 		return interruption{}, err
 	}
@@ -213,18 +210,8 @@ func (s *Source) interrupted(ctx context.Context, settled, last uint64) (interru
 	return interruption{begun: begun}, nil
 }
 
-// published says whether counts holds anything of a turn after the settled one.
-func (s *Source) published(ctx context.Context, settled uint64) (bool, error) {
-	for shard := range s.dep.Config.ReleaseShards {
-		if found, err := countslog.PublishedAfter(ctx, s.client, s.dep, s.control, shard, settled); err != nil || found {
-			return found, err
-		}
-	}
-	return false, nil
-}
-
-// positions returns the partitions, where reading begins: at the restart offsets of the
-// CLOSE of turn base, or at the beginning of the topic when no turn is closed yet.
+// positions returns the partitions with the offsets from which to read: the restart offsets of the
+// CLOSE of turn base, or the start of the topic if no turn is closed yet.
 func (s *Source) positions(ctx context.Context, base, closed uint64, closes map[uint64]*controllog.Closing) ([]*partition, error) {
 	topic := s.dep.Config.Events.Topic
 	ids, err := s.client.Partitions(ctx, topic)
@@ -273,9 +260,9 @@ func (s *Source) positions(ctx context.Context, base, closed uint64, closes map[
 	return out, s.checkSameOffsets(ctx, closes[closed])
 }
 
-// restore applies, at now, a CLOSE's state of the records that are read again: older CLOSEs
-// first, because the newest one says whether the partition is silent. A bounded run reads to its
-// cuts as well: the run before may have written it after the ends of the topic were noted.
+// restore applies the state that a CLOSE has of a partition, at now. Call it for older CLOSEs
+// first: the newest one decides whether the partition is silent. A bounded run reads at least up to
+// the cuts, because the run before may have written the CLOSE after the ends were determined.
 func (p *partition) restore(c *schemas.Cut, now int64) {
 	p.talliedTo, p.end = max(p.talliedTo, c.Cut), max(p.end, c.Cut)
 	if p.arrived = now; c.Idle {
@@ -290,13 +277,13 @@ func (p *partition) restore(c *schemas.Cut, now int64) {
 	slices.Sort(p.ahead)
 }
 
-// fresh returns a partition of which nothing was read in this epoch, at now. A fetch that had its
-// answer in an earlier epoch counts: the new epoch may begin after a long outage.
+// fresh returns a partition of which nothing was read in this epoch, at now. It keeps the time of
+// the last answered fetch of earlier epochs, because the new epoch may begin after a long outage.
 func (s *Source) fresh(id int32, now int64) *partition {
 	return &partition{id: id, appendTime: calendar.Never, leaderEpoch: -1, idleUntil: calendar.Never, arrived: now, asked: s.answered[id], end: calendar.Forever, replayed: map[int64]bool{}}
 }
 
-// position returns a partition, where reading of it begins.
+// position returns a partition with the offset from which to read it.
 func (s *Source) position(ctx context.Context, id int32, base uint64, closes map[uint64]*controllog.Closing) (*partition, error) {
 	p := s.fresh(id, time.Now().UnixMilli())
 	bounds, err := s.client.Offsets(ctx, s.dep.Config.Events.Topic, id)
@@ -322,8 +309,8 @@ func (s *Source) position(ctx context.Context, id int32, base uint64, closes map
 	return p, nil
 }
 
-// refreshPartitions takes in partitions that were added to the events topic:
-// they join at the next CLOSE, from their beginning.
+// refreshPartitions adds partitions that the events topic has got meanwhile. They are read from
+// their beginning, and are part of the next CLOSE.
 func (s *Source) refreshPartitions(ctx context.Context) error {
 	if s.opts.Bounded || time.Since(s.refreshed) < partitionsRefresh {
 		return nil
@@ -336,12 +323,8 @@ func (s *Source) refreshPartitions(ctx context.Context) error {
 	if ids = s.ownPartitions(ids); len(ids) < len(s.partitions) {
 		return fmt.Errorf("finding new partitions: %s had %d partitions and has %d, so it was recreated: %w", s.dep.Config.Events.Topic, len(s.partitions), len(ids), deployment.ErrLogFault)
 	}
-	have := map[int32]bool{}
-	for _, p := range s.partitions {
-		have[p.id] = true
-	}
 	for _, id := range ids {
-		if have[id] {
+		if slices.ContainsFunc(s.partitions, func(p *partition) bool { return p.id == id }) {
 			continue
 		}
 		p, err := s.position(ctx, id, 0, nil)

@@ -3,6 +3,7 @@ package reading
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
@@ -26,8 +27,8 @@ func Ends(ctx context.Context, client *kafkalog.Client, topic string) (map[int32
 	return ends, nil
 }
 
-// finished says whether all opened turns are settled and no more are to be
-// opened: a drain, or the end of a bounded run. Group 0 decides it; the others read END.
+// finished reports whether the run can end: all opened turns are settled, and no more will be
+// opened, because of a drain or the end of a bounded run. Group 0 decides it; the others read END.
 func (s *Source) finished(settled uint64) bool {
 	drained, ended := false, false
 	s.control.WithView(func(v *controllog.View) {
@@ -73,30 +74,19 @@ func (s *Source) end(ctx context.Context) error {
 	return s.control.Update(ctx)
 }
 
-// pastEnds says whether everything was read that stood on the topic at the
-// start.
+// pastEnds reports whether everything was read that was on the topic at the start.
 func (s *Source) pastEnds() bool {
-	for _, p := range s.partitions {
-		if p.next < s.opts.Ends[p.id] {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s.partitions, func(p *partition) bool { return p.next < s.opts.Ends[p.id] })
 }
 
 // atEnd says whether a bounded run has read everything.
 func (s *Source) atEnd() bool {
-	for _, p := range s.partitions {
-		if !p.readToEnd() {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s.partitions, func(p *partition) bool { return !p.readToEnd() })
 }
 
-// fixLastTurn fixes a bounded run's last turn: from the start where Until says it,
-// else once everything was read: the last one that has an event. Records that
-// belong to no turn are tallied in a CLOSE, too: at least one is written.
+// fixLastTurn fixes the last turn of a bounded run: with Until at once, otherwise when everything
+// was read, as the last turn with an event. It is at least one turn, because records that
+// belong to no turn must be tallied in a CLOSE, too.
 func (s *Source) fixLastTurn() {
 	if !s.opts.Bounded || s.lastKnown {
 		return

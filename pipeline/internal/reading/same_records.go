@@ -2,7 +2,6 @@ package reading
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
@@ -13,11 +12,11 @@ import (
 )
 
 // CheckSameRecords refuses an events topic whose records below the last CLOSE's cuts
-// are not the ones that were read: an unclean leader election, or a topic made
-// anew, can lose records and put others at the same offsets. The newest cut
-// speaks for the older ones: a log that holds the record of an epoch holds
-// everything that the leader of that epoch had before it. newest is that CLOSE; nil
-// compares nothing. Errors: deployment.ErrLogFault, or the broker's error.
+// are not the ones that were read: after an unclean leader election, or if the topic was created
+// again, other records can have the same offsets. It is enough to check the newest cut: a log that
+// has a record of a leader epoch also has everything that the leader of that epoch had before it.
+// newest is the last CLOSE; with nil there is nothing to compare. Errors: deployment.ErrLogFault,
+// or the broker's error.
 func CheckSameRecords(ctx context.Context, client *kafkalog.Client, topic string, newest *controllog.Closing) error {
 	if newest == nil {
 		return nil
@@ -62,22 +61,26 @@ func CheckSameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic s
 	case end >= c.Cut:
 		return nil
 	}
-	// A later leader has written below the cut. READ saw no record there: only what it
-	// does not see may stand there (markers, aborted records, emptied batches).
+	// A later leader has written below the cut, where READ saw no record. That is right if there
+	// are only markers, aborted records or emptied batches, which READ does not see.
 	from := max(end, bounds.Start)
-	err = client.ReadRange(ctx, topic, c.Partition, from, c.Cut, func(kafkalog.Record) error { return controllog.ErrFound })
+	other := false
+	err = client.ReadRange(ctx, topic, c.Partition, from, c.Cut, func(kafkalog.Record) error {
+		other = true
+		return kafkalog.StopReading
+	})
 	switch {
-	case errors.Is(err, controllog.ErrFound):
-		return fault(fmt.Sprintf("leader epoch %d ended at offset %d, but its records were read up to %d", c.LeaderEpoch, end, c.Cut))
 	case err != nil:
 		return fmt.Errorf("reading partition %d of the events topic: %w", c.Partition, err)
+	case other:
+		return fault(fmt.Sprintf("leader epoch %d ended at offset %d, but its records were read up to %d", c.LeaderEpoch, end, c.Cut))
 	}
 	return nil
 }
 
-// checkKnownEpoch judges the answer that the broker knows nothing after an epoch: right
-// when it is the present leader's epoch or an older one without a successor that
-// wrote, wrong when the partition has never come that far.
+// checkKnownEpoch checks the answer that the broker knows no epoch after the cut's. That is right
+// if it is the present leader's epoch, or if no later leader has written, and wrong if the
+// partition has never reached that epoch.
 func checkKnownEpoch(ctx context.Context, client *kafkalog.Client, topic string, c *schemas.Cut, fault func(string) error) error {
 	present, err := client.LeaderEpoch(ctx, topic, c.Partition)
 	switch {
@@ -92,11 +95,12 @@ func checkKnownEpoch(ctx context.Context, client *kafkalog.Client, topic string,
 // nearRestart is how many records below a restart offset are compared with the times of the cut.
 const nearRestart = 64
 
-// checkSameOffsets refuses an events topic on which other records stand below the restart offsets
-// of the last CLOSE than those that were read: a copy with other offsets, such as a mirror makes,
-// would have records passed over. The cut has the latest time of all records below the restart
-// offset. Where producers' stamps may be ahead of the clock, those do not count there and nothing
-// else tells them apart: then it is a warning, and only if all records that are near are later.
+// checkSameOffsets refuses an events topic that has other records below the restart offsets of the
+// last CLOSE than those that were read. On a copy with other offsets, such as a mirror makes, the
+// run would skip records. The cut has the latest time of all records below the restart offset, so a
+// later time proves another record. If the stamps of producers may be ahead of the clock, these are
+// not in the cut's time, and a later time proves nothing: then it only warns, and only if all
+// records near the offset are later.
 func (s *Source) checkSameOffsets(ctx context.Context, newest *controllog.Closing) error {
 	if newest == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 
 // ScanOptions select the events to scan.
 type ScanOptions struct {
-	From, To time.Time // of the events' own times, [From, To); zero: not limited there
+	From, To time.Time // the range of event times, [From, To); zero: no limit on that side
 	Logger   *slog.Logger
 	Progress func(read uint64) // called now and then with the number of records read; may be nil
 }
@@ -25,9 +25,10 @@ type ScanCounts struct{ Read, Broken, Late, Future, Accepted uint64 }
 
 // Scan reads the events topic up to where its partitions end now, and calls fn with every event
 // that READ would accept by the event's own times and the clock of the configuration, partition
-// by partition; the event is valid until fn returns. The times of other records do not matter: one
-// record with a timestamp far ahead hides no event of other users. Scan stops at an error of fn and
-// returns it unchanged. It writes nothing, joins no group, and ignores deployments that have begun.
+// by partition; the event is valid until fn returns, and an event.Namer has named its user. The
+// times of other records do not matter: a record with a timestamp far ahead hides no event of other
+// users. If fn returns an error, Scan stops and returns it unchanged. It writes nothing, joins no
+// group, and ignores whether a deployment has begun.
 func Scan(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o ScanOptions, fn func(*event.Event) error) (ScanCounts, error) {
 	var seen ScanCounts
 	decoder, err := NewDecoder(ctx, d, o.Logger)
@@ -35,6 +36,7 @@ func Scan(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client
 		return seen, err
 	}
 	f := classifier{decoder: decoder, clock: clockOf(d)}
+	named := naming(&d.Config.Events.Format, &seen.Read, fn)
 	topic := d.Config.Events.Topic
 	partitions, err := client.Partitions(ctx, topic)
 	if err != nil {
@@ -49,13 +51,23 @@ func Scan(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client
 			if seen.Read++; seen.Read%(1<<16) == 0 && o.Progress != nil {
 				o.Progress(seen.Read)
 			}
-			return f.scan(&r, o, &seen, fn)
+			return f.scan(&r, o, &seen, named)
 		})
 		if err != nil {
 			return seen, err
 		}
 	}
 	return seen, nil
+}
+
+// naming returns fn for events that have no user of their own: their number among all records is
+// their position.
+func naming(format *event.Format, position *uint64, fn func(*event.Event) error) func(*event.Event) error {
+	var namer event.Namer
+	return func(e *event.Event) error {
+		namer.Name(e, format, *position)
+		return fn(e)
+	}
 }
 
 // scan classifies one record as if it were the only one on the topic.

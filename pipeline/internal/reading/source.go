@@ -20,9 +20,9 @@ import (
 )
 
 // Source is READ of one group of partitions: it reads events and control, decides every
-// record's outcome, and hands on the contributions of turns that open. That of group 0 takes the
-// epochs and closes turns; those of other groups take part in its epochs (groups.go).
-// It implements transforms.Source. Safe for concurrent use; of several Steps one runs at a time.
+// record's outcome, and emits the contributions of turns that open. The Source of group 0 starts
+// epochs and closes turns; those of other groups join its epochs (groups.go).
+// It implements transforms.Source. Safe for concurrent use; only one Step runs at a time.
 type Source struct {
 	dep        *deployment.Deployment
 	client     *kafkalog.Client
@@ -87,10 +87,10 @@ type session struct {
 // Options say where reading ends, and what READ reports to whom: pipeline.RunOptions has
 // fields of the same names and meanings.
 type Options struct {
-	// Group is which of Groups groups of partitions is read: every Groups-th partition from
-	// number Group on. Groups 0 stands for 1.
+	// Group is the number of this group: it reads every Groups-th partition, from number Group on.
+	// Groups 0 means 1.
 	Group, Groups int
-	// Crowded says that the engine may take the steps of several groups one after the other.
+	// Crowded: the engine may run the steps of several groups one after the other.
 	Crowded  bool
 	Bounded  bool
 	Until    time.Time
@@ -151,9 +151,9 @@ func New(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	return s, nil
 }
 
-// Step implements transforms.Source. A position other than that of the last Step is a
-// restore by the engine: READ takes a new epoch.
-func (s *Source) Step(ctx context.Context, at transforms.Position) (transforms.Step, error) {
+// Step implements transforms.Source. A position other than that of the last Step means that the
+// engine has restored an earlier state: READ then starts a new epoch.
+func (s *Source) Step(ctx context.Context, at transforms.Restriction) (transforms.Step, error) {
 	ctx, calls, own := s.beginStep(ctx, at)
 	s.step.Lock()
 	defer s.step.Unlock()
@@ -165,7 +165,7 @@ func (s *Source) Step(ctx context.Context, at transforms.Position) (transforms.S
 			return s.endStep(at, err)
 		}
 	}
-	next := transforms.Position{Group: at.Group, Calls: calls, Tick: at.Tick}
+	next := transforms.Restriction{Group: at.Group, Calls: calls, Tick: at.Tick}
 	out, err := s.advance(ctx)
 	if err != nil {
 		return s.endStep(at, err)
@@ -180,7 +180,7 @@ func (s *Source) Step(ctx context.Context, at transforms.Position) (transforms.S
 
 // beginStep counts a call at its start and interrupts one that an engine has given
 // up but that still runs. own says that the position is that of the last call.
-func (s *Source) beginStep(ctx context.Context, at transforms.Position) (context.Context, int64, bool) {
+func (s *Source) beginStep(ctx context.Context, at transforms.Restriction) (context.Context, int64, bool) {
 	s.callMu.Lock()
 	defer s.callMu.Unlock()
 	if s.stopIt != nil {
@@ -192,13 +192,13 @@ func (s *Source) beginStep(ctx context.Context, at transforms.Position) (context
 	return ctx, s.calls, own
 }
 
-// errReplaced says that another process of this run reads the group now: this one is what an
-// engine has given up, or the engine has to begin anew.
+// errReplaced: another process of this run reads the group now. Either the engine has given this
+// process up, or it must start the job again.
 var errReplaced = errors.New("another process of this run has started to read the same partitions")
 
 // endStep ends reading without an error if another run has taken over, or if control says
 // what stopped the deployment.
-func (s *Source) endStep(at transforms.Position, err error) (transforms.Step, error) {
+func (s *Source) endStep(at transforms.Restriction, err error) (transforms.Step, error) {
 	if errors.Is(err, deployment.ErrSuperseded) || errors.Is(err, deployment.ErrStopped) {
 		at.Done = true
 		return transforms.Step{Next: at}, nil
@@ -206,14 +206,15 @@ func (s *Source) endStep(at transforms.Position, err error) (transforms.Step, er
 	return transforms.Step{}, err
 }
 
-// stepResult is what a step comes to: a span was opened, reading is over, or neither.
+// stepResult is the result of a step: a span was opened, reading is over, or neither.
 type stepResult struct {
 	elements     []transforms.Element
 	tick         int64 // of the span that was opened
 	opened, done bool
 }
 
-// advance goes on until a span can be opened, reading is over, or it is time to hand back.
+// advance reads and closes turns until a span can be opened, reading is over, or the step's time
+// is up.
 func (s *Source) advance(ctx context.Context) (stepResult, error) {
 	openStep, idleStep := s.stepLimits()
 	for began := time.Now(); ; {
@@ -263,8 +264,8 @@ func (s *Source) advance(ctx context.Context) (stepResult, error) {
 	}
 }
 
-// writeCloseOrPassed writes what this reader has passed: a CLOSE, or for the one that closes turns
-// to see, a PASSED.
+// writeCloseOrPassed writes which turns this reader has passed: group 0 as CLOSEs, the others as a
+// PASSED for group 0.
 func (s *Source) writeCloseOrPassed(ctx context.Context, settled uint64) (wrote bool, err error) {
 	if s.opts.Group > 0 {
 		return s.writePassed(ctx, settled)
@@ -301,7 +302,7 @@ func (s *Source) catchUp() (settled uint64, anew bool, err error) {
 	return settled, anew, err
 }
 
-// renew takes a new epoch, or takes part in that of group 0.
+// renew starts a new epoch in group 0; in other groups it joins the epoch of group 0.
 func (s *Source) renew(ctx context.Context) error {
 	switch {
 	case s.opts.Group > 0:

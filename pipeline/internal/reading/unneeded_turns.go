@@ -2,14 +2,14 @@ package reading
 
 import "github.com/tollgate-dp/tollgate/pipeline/internal/packing"
 
-// unneededTurns is what READ keeps of turns that this run does not need: no contributions, only the
-// positions from which a later run reads them.
+// unneededTurns is what READ keeps of turns that this run does not settle: no contributions, only
+// the positions from which a later run must read them.
 type unneededTurns struct {
 	first map[int32]packing.Mark // by partition: the position of its first event of such a turn
 	last  uint64                 // the last such turn that has an event; 0 for none
 }
 
-// skipEvent notes the position of an event whose turn this run does not need.
+// skipEvent records the position of an event whose turn this run does not settle.
 func (s *Source) skipEvent(partition int32, turn uint64, at packing.Mark) {
 	if s.unneeded.first == nil {
 		s.unneeded.first = map[int32]packing.Mark{}

@@ -1,6 +1,7 @@
 package topicrules
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,9 +18,7 @@ import (
 // better. Other errors: deployment.ErrLogFault among them where topics do not belong
 // together, or the broker's error.
 func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o Options) error {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	var found []error
 	rules := rulesOfTopics(d)
 	seen, err := describeTopics(ctx, d, client, rules)

@@ -1,6 +1,7 @@
 package topicrules
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -24,23 +25,10 @@ const (
 
 // kafkaDefault returns Kafka's default of a setting, for brokers that do not report it.
 func kafkaDefault(setting string) string {
-	switch setting {
-	case CleanupPolicy:
-		return "delete"
-	case Retention:
-		return "604800000"
-	case RetentionBytes:
-		return forEver
-	case TimestampType:
-		return "CreateTime"
-	case MaxMessageBytes:
-		return roomForMessages
-	case UncleanElections:
-		return "false"
-	case MinInSync:
-		return "1"
-	}
-	return ""
+	return map[string]string{
+		CleanupPolicy: "delete", Retention: "604800000", RetentionBytes: forEver, TimestampType: "CreateTime",
+		MaxMessageBytes: roomForMessages, UncleanElections: "false", MinInSync: "1",
+	}[setting]
 }
 
 // state is a topic as the broker describes it, and what the rules found.
@@ -131,10 +119,7 @@ func (t *state) alter(setting, value string) string {
 }
 
 func (t *state) wrong(setting, want, fix string) {
-	got := t.setting(setting)
-	if got == "" {
-		got = "empty"
-	}
+	got := cmp.Or(t.setting(setting), "empty")
 	t.found = append(t.found, &deployment.TopicError{Topic: t.name, Setting: setting, Got: got, Want: want, Fix: fix})
 }
 

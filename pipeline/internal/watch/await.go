@@ -9,7 +9,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 )
 
 // ForEver is no limit.
@@ -22,13 +21,14 @@ const awaitEvery = time.Second
 // connections, and a try at it ends only after ten seconds.
 const slowAfter = 2 * time.Second
 
-// AwaitBroker waits until a broker answers, for at most limit, so that a run can be
-// started while its broker restarts. It says to log what it waits for, within seconds and again
-// at growing intervals. The first try ends by its own timeouts, also after limit.
+// AwaitBroker connects to a broker and waits for one that does not answer yet, for at most
+// limit, so that a run can be started while its broker restarts. The caller closes the client.
+// AwaitBroker says to log what it waits for, within seconds and again at growing intervals. The
+// first try ends by its own timeouts, also after limit.
 // Errors: ErrNoBroker when limit is over; at once what waiting does not mend, a wrong
 // password for example; ctx's cause. With limit 0 it tries once, and returns the client's own
 // error.
-func AwaitBroker(ctx context.Context, kafka *deployment.Kafka, limit time.Duration, log *slog.Logger) error {
+func AwaitBroker(ctx context.Context, cfg kafkalog.Config, limit time.Duration, log *slog.Logger) (*kafkalog.Client, error) {
 	begin := time.Now()
 	upTo := func() string {
 		if limit == ForEver || limit == 0 {
@@ -37,44 +37,44 @@ func AwaitBroker(ctx context.Context, kafka *deployment.Kafka, limit time.Durati
 		return " for up to " + max(0, limit-time.Since(begin)).Round(100*time.Millisecond).String()
 	}
 	slow := false // whether it was said that a broker takes long
-	attempt := func(ctx context.Context) error {
-		over := make(chan error, 1)
+	attempt := func(ctx context.Context) (client *kafkalog.Client, err error) {
+		over := make(chan struct{})
 		go func() {
-			client, err := connect.Dial(ctx, *kafka, nil)
-			if err == nil {
-				client.Close()
+			defer close(over)
+			if client, err = kafkalog.Dial(ctx, cfg); err != nil {
+				err = fmt.Errorf("connecting to Kafka: %w", err)
 			}
-			over <- err
 		}()
 		select {
-		case err := <-over:
-			return err
+		case <-over:
+			return client, err
 		case <-time.After(slowAfter):
 		}
 		if !slow && ctx.Err() == nil {
 			slow = true
 			log.Warn("no broker has answered yet, waiting for one" + upTo())
 		}
-		return <-over
+		<-over
+		return client, err
 	}
-	err := attempt(ctx)
+	client, err := attempt(ctx)
 	for told := (Repeat{}); ; {
 		if err == nil {
 			if told.Reported() || slow {
 				log.Warn("a broker answers after " + time.Since(begin).Round(time.Second).String())
 			}
-			return nil
+			return client, nil
 		}
 		waited := time.Since(begin)
 		switch {
 		case ctx.Err() != nil:
-			return fmt.Errorf("waiting for a broker: %w", context.Cause(ctx))
+			return nil, fmt.Errorf("waiting for a broker: %w", context.Cause(ctx))
 		case !kafkalog.MayComeUp(err):
-			return err
+			return nil, err
 		case waited >= limit && limit > 0:
-			return fmt.Errorf("waiting for a broker: %w after %s: %w", deployment.ErrNoBroker, waited.Round(time.Second), err)
+			return nil, fmt.Errorf("waiting for a broker: %w after %s: %w", deployment.ErrNoBroker, waited.Round(time.Second), err)
 		case waited >= limit:
-			return err
+			return nil, err
 		case told.Due(time.Now()):
 			log.Warn(fmt.Sprintf("no broker answers, waiting for one%s: %v", upTo(), err))
 		}
@@ -83,7 +83,8 @@ func AwaitBroker(ctx context.Context, kafka *deployment.Kafka, limit time.Durati
 		case <-time.After(min(awaitEvery, limit-waited)):
 		}
 		within, cancel := context.WithDeadline(ctx, begin.Add(limit))
-		again := attempt(within)
+		var again error
+		client, again = attempt(within)
 		if within.Err() == nil || again == nil || ctx.Err() != nil { // else its error is that of the deadline
 			err = again
 		}

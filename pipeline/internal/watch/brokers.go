@@ -24,11 +24,11 @@ const (
 // brokers names the brokers that cannot be reached, and those that can be again.
 type brokers struct {
 	log  *slog.Logger
-	away map[string]*reportedStall // by address
+	away map[string]*lasting // by address
 }
 
 func newBrokers(log *slog.Logger) brokers {
-	return brokers{log: log, away: map[string]*reportedStall{}}
+	return brokers{log: log, away: map[string]*lasting{}}
 }
 
 // update is called every second. Where quiet, nothing is logged again.
@@ -37,7 +37,7 @@ func (b *brokers) update(now time.Time, away []kafkalog.Away, quiet bool) {
 		a := &away[i]
 		t := b.away[a.Broker]
 		if t == nil {
-			t = &reportedStall{since: a.Since}
+			t = &lasting{since: a.Since}
 			b.away[a.Broker] = t
 		}
 		if now.Sub(a.Since) < awayAfter || now.Sub(a.Asked) >= awayAsked || t.Reported() && quiet {

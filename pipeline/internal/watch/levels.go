@@ -16,6 +16,42 @@ const (
 	LostMost
 )
 
+// DeadLevel is how many of the records are dead letters: coarse, and for the trusted side.
+type DeadLevel string
+
+// DeadNone is fewer than ten dead letters. A few are fewer than one in a hundred records, most are
+// more than half.
+const (
+	DeadNone DeadLevel = "none"
+	DeadFew  DeadLevel = "few"
+	DeadSome DeadLevel = "some"
+	DeadMost DeadLevel = "most"
+)
+
+// DeadLetterLevel returns the level of n dead letters among all records.
+func DeadLetterLevel(n, all uint64) DeadLevel {
+	switch {
+	case n < leastRecords:
+		return DeadNone
+	case 2*n > all:
+		return DeadMost
+	case n*someOf >= all:
+		return DeadSome
+	}
+	return DeadFew
+}
+
+// DeadLetters returns the level of dead letters in the last hour.
+func (l *Losses) DeadLetters(now time.Time) DeadLevel {
+	if l == nil {
+		return DeadNone
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	hour := l.hour.sum(now)
+	return DeadLetterLevel(hour.n[DeadLettered], hour.read())
+}
+
 // reasons are the names of the ways to lose records, in metrics and alerts.
 var reasons = [...]struct {
 	name string

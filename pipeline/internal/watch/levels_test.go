@@ -25,7 +25,7 @@ func TestRuleEveryLossHasALevel(t *testing.T) {
 			f.AddRead(schemas.ReadTallies{DeadLettered: map[string]uint64{"a": n / 2, "b": n - n/2}})
 		},
 		"over_budget": func(f *Outcomes, n uint64) {
-			f.add(new(OutcomesOf([]schemas.MetricTally{{WindowTally: schemas.WindowTally{OverBudget: n}}})))
+			f.add(new(OutcomesOf(nil, []schemas.MetricTally{{WindowTally: schemas.WindowTally{OverBudget: n}}})))
 		},
 	} {
 		for _, c := range []struct {
@@ -33,7 +33,7 @@ func TestRuleEveryLossHasALevel(t *testing.T) {
 			want       Level
 		}{{0, 9, LostNone}, {2000, 15, LostNone}, {1000, 9, LostNone}, {1000, 11, LostSome}, {30, 30, LostSome}, {30, 31, LostMost}} {
 			l := NewLosses(LossRulesOf(&deployment.Deployment{}, noon), slog.New(slog.NewTextHandler(io.Discard, nil)))
-			f := OutcomesOf([]schemas.MetricTally{{WindowTally: schemas.WindowTally{Counted: c.good}}})
+			f := OutcomesOf(nil, []schemas.MetricTally{{WindowTally: schemas.WindowTally{Counted: c.good}}})
 			f.AddRead(read(c.good))
 			lose(&f, c.lost)
 			l.Observe(noon, &f)
@@ -45,12 +45,32 @@ func TestRuleEveryLossHasALevel(t *testing.T) {
 			if got := l.Totals(); got.Lost[name] != c.lost {
 				t.Errorf("%s: the totals are %+v, want %d", name, got, c.lost)
 			}
-			good := OutcomesOf([]schemas.MetricTally{{WindowTally: schemas.WindowTally{Counted: 100}}})
+			good := OutcomesOf(nil, []schemas.MetricTally{{WindowTally: schemas.WindowTally{Counted: 100}}})
 			good.AddRead(read(100))
 			l.Observe(noon.Add(2*time.Hour), &good)
 			if got := l.Levels(noon.Add(2 * time.Hour)); got[name] != LostNone {
 				t.Errorf("%s: the level does not fall: %v", name, got)
 			}
+		}
+	}
+}
+
+// Dead letters have a level also where they are fewer than one in a hundred records: from ten on.
+func TestRuleALevelOfDeadLettersIsOfTenRecords(t *testing.T) {
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		good, dead uint64
+		want       DeadLevel
+	}{{0, 0, DeadNone}, {0, 9, DeadNone}, {5000, 9, DeadNone}, {5000, 10, DeadFew}, {991, 10, DeadFew}, {990, 10, DeadSome}, {10, 10, DeadSome}, {10, 11, DeadMost}} {
+		l := NewLosses(LossRulesOf(&deployment.Deployment{}, noon), slog.New(slog.NewTextHandler(io.Discard, nil)))
+		f := Outcomes{}
+		f.AddRead(schemas.ReadTallies{Accepted: c.good, DeadLettered: map[string]uint64{"a": c.dead}})
+		l.Observe(noon, &f)
+		if got := l.DeadLetters(noon.Add(time.Minute)); got != c.want {
+			t.Errorf("%d of %d: %s, want %s", c.dead, c.good+c.dead, got, c.want)
+		}
+		if got := l.DeadLetters(noon.Add(2 * time.Hour)); got != DeadNone {
+			t.Errorf("two hours later: %s", got)
 		}
 	}
 }
@@ -62,7 +82,7 @@ func TestRuleALevelIsOfTenRecordsHoweverManyWindowsTheyAreIn(t *testing.T) {
 	metrics := []deployment.Metric{{Window: 10 * time.Minute, Slide: time.Minute}, {Window: time.Hour, Slide: time.Hour}}
 	for records, want := range map[uint64]Level{1: LostNone, 9: LostNone, 10: LostMost} {
 		l := NewLosses(LossRulesOf(&deployment.Deployment{Config: deployment.Config{Metrics: metrics}}, noon), slog.New(slog.NewTextHandler(io.Discard, nil)))
-		f := OutcomesOf([]schemas.MetricTally{{WindowTally: schemas.WindowTally{OverBudget: 10 * records}}, {WindowTally: schemas.WindowTally{OverBudget: records}}})
+		f := OutcomesOf(nil, []schemas.MetricTally{{WindowTally: schemas.WindowTally{OverBudget: 10 * records}}, {WindowTally: schemas.WindowTally{OverBudget: records}}})
 		l.Observe(noon, &f)
 		if got := l.Levels(noon)["over_budget"]; got != want {
 			t.Errorf("%d records in 11 windows each are over budget: level %d, want %d", records, got, want)
@@ -76,7 +96,7 @@ func TestABudgetsLevelStaysUntilTheNextTurn(t *testing.T) {
 	l := NewLosses(LossRulesOf(&deployment.Deployment{}, noon), slog.New(slog.NewTextHandler(io.Discard, nil)))
 	for i, counted := range []uint64{0, 1000} {
 		settled := noon.Add(time.Duration(i) * 24 * time.Hour)
-		f := OutcomesOf([]schemas.MetricTally{{WindowTally: schemas.WindowTally{OverBudget: 10, Counted: counted}}})
+		f := OutcomesOf(nil, []schemas.MetricTally{{WindowTally: schemas.WindowTally{OverBudget: 10, Counted: counted}}})
 		l.Observe(settled, &f)
 		for at := settled; at.Before(settled.Add(23 * time.Hour)); at = at.Add(10 * time.Minute) {
 			f := Outcomes{}

@@ -62,18 +62,12 @@ type Losses struct {
 	pairs        recent    // the last hour before settled
 	settled      time.Time // when a turn was settled last
 	all          Outcomes
-	reported     map[string]*reportedLoss // by the words of the finding
-}
-
-// reportedLoss is a finding that was logged.
-type reportedLoss struct {
-	Repeat
-	since time.Time
+	reported     map[string]*lasting // by the words of the finding
 }
 
 // NewLosses returns Losses that write to log. Check is to be called about once a second.
 func NewLosses(rules LossRules, log *slog.Logger) *Losses {
-	l := &Losses{rules: rules, log: log, reported: map[string]*reportedLoss{}}
+	l := &Losses{rules: rules, log: log, reported: map[string]*lasting{}}
 	l.minute.slot, l.hour.slot, l.pairs.slot = time.Minute/12, time.Hour/12, time.Hour/12
 	return l
 }
@@ -240,25 +234,37 @@ func (l *Losses) shares(f *Outcomes) string {
 	return strings.Join(parts, "; ")
 }
 
-// some logs dead letters if they are few. fresh says that some were read
-// lately, more that more was said of them.
+// some logs dead letters that are not more than half of the records: some again and again, a few
+// once. fresh says that some were read lately, more that more was said of them.
 func (l *Losses) some(now time.Time, f *Outcomes, fresh, more bool) {
-	const words = "some are dead-lettered"
+	const some, few = "some are dead-lettered", "a few are dead-lettered"
 	n := f.n[DeadLettered]
-	switch {
-	case more:
-		delete(l.reported, words)
-	case fresh && n >= leastRecords && n*someOf >= f.read():
-		l.report(now, words, "some records are dead-lettered"+l.classes(f))
-	case 2*n*someOf < f.read():
-		l.reportEnd(now, words, "hardly any record is dead-lettered now")
+	if more {
+		delete(l.reported, some)
+		delete(l.reported, few)
+		return
+	}
+	switch level := DeadLetterLevel(n, f.read()); {
+	case fresh && level == DeadSome:
+		delete(l.reported, few)
+		l.report(now, some, "some records are dead-lettered"+l.classes(f))
+	case l.reported[some] != nil && 2*n*someOf >= f.read():
+	case l.reported[some] != nil && level == DeadFew:
+		l.reportEnd(now, some, "a few records are dead-lettered now, fewer than one in a hundred")
+		l.reported[few] = &lasting{since: now}
+	case l.reported[some] != nil:
+		l.reportEnd(now, some, "hardly any record is dead-lettered now")
+	case fresh && level == DeadFew && l.reported[few] == nil:
+		l.report(now, few, "a few records are dead-lettered, fewer than one in a hundred"+l.classes(f))
+	case 4*n < leastRecords:
+		l.reportEnd(now, few, "hardly any record is dead-lettered now")
 	}
 }
 
 func (l *Losses) report(now time.Time, words, text string) {
 	t := l.reported[words]
 	if t == nil {
-		t = &reportedLoss{since: now}
+		t = &lasting{since: now}
 		l.reported[words] = t
 	}
 	if t.Due(now) {

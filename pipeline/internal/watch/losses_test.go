@@ -126,7 +126,16 @@ func TestRuleLossesAreSaidCoarsely(t *testing.T) {
 	})
 	t.Run("few among many", func(t *testing.T) {
 		s := newLossScene(t, deployment.TrustBroker)
-		s.says(s.until(10*time.Minute, good(200), met{n: 1, outcome: DeadLettered, class: "missing_field"}, met{n: 60, outcome: Late}))
+		bad := met{n: 1, outcome: DeadLettered, class: "missing_field"}
+		s.says(s.until(10*time.Minute, good(200), bad, met{n: 60, outcome: Late}),
+			[]string{"9s", "a few records are dead-lettered, fewer than one in a hundred: missing_field (topic shop-dead-letter has them"}) // once
+		s.says(s.until(2*time.Hour, good(200)), []string{"1h5m0s", "resolved after 1h4m51s: hardly any record is dead-lettered now"})
+	})
+	t.Run("some, and then few", func(t *testing.T) {
+		s := newLossScene(t, deployment.TrustBroker)
+		s.says(s.until(20*time.Second, good(60), met{n: 1, outcome: DeadLettered, class: "missing_field"}), []string{"9s", "some records are dead-lettered"})
+		lines := s.until(40*time.Minute, good(60))
+		s.says(lines, []string{"1m9s", "resolved after 1m0s: a few records are dead-lettered now, fewer than one in a hundred"})
 	})
 	t.Run("several together", func(t *testing.T) {
 		s := newLossScene(t, deployment.TrustBroker)

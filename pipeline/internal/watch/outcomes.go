@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 // Outcome is what becomes of a record.
@@ -44,9 +45,13 @@ type Outcomes struct {
 	overBudget, counted uint64
 }
 
-// OutcomesOf returns what became of the accepted records of settled turns.
-func OutcomesOf(settled []schemas.MetricTally) (f Outcomes) {
+// OutcomesOf returns what became of the accepted records of settled turns, in the metrics that
+// publish values of them: shares of counted events look at the same records again.
+func OutcomesOf(metrics []schemas.MetricSpec, settled []schemas.MetricTally) (f Outcomes) {
 	for _, t := range settled {
+		if int(t.Metric) < len(metrics) && metrickind.Of(metrics[t.Metric].Kind).Share {
+			continue
+		}
 		f.overBudget += t.OverBudget
 		f.counted += t.Counted
 	}

@@ -114,7 +114,7 @@ type Stalls struct {
 	seenAt   time.Time
 	worked   time.Time
 	held     map[int32]heldPartition
-	reported map[stallKind]*reportedStall
+	reported map[stallKind]*lasting
 	away     brokers
 }
 
@@ -125,17 +125,17 @@ type heldPartition struct {
 	since time.Time
 }
 
-// reportedStall is a stall that was logged, and since when it lasts.
-type reportedStall struct {
+// lasting is a stall or loss that was logged, and since when it lasts.
+type lasting struct {
 	Repeat
 	since      time.Time
-	partitions []int32
+	partitions []int32 // of a stall
 }
 
 // New returns Stalls that write to log. Start updates them about once a second.
 func New(rules Rules, log *slog.Logger) *Stalls {
 	rules.after = cmp.Or(rules.after, StallAfter)
-	return &Stalls{rules: rules, log: log, held: map[int32]heldPartition{}, reported: map[stallKind]*reportedStall{}, away: newBrokers(log)}
+	return &Stalls{rules: rules, log: log, held: map[int32]heldPartition{}, reported: map[stallKind]*lasting{}, away: newBrokers(log)}
 }
 
 // Due returns whether Observe is due: a second has passed since the last call.
@@ -289,7 +289,7 @@ func (s *Stalls) report(now time.Time, kind stallKind, since time.Time, partitio
 	t := s.reported[kind]
 	more := t != nil && slices.ContainsFunc(partitions, func(id int32) bool { return !slices.Contains(t.partitions, id) })
 	if t == nil {
-		t = &reportedStall{since: since}
+		t = &lasting{since: since}
 		s.reported[kind] = t
 	}
 	if !t.Due(now) && !more {

@@ -41,7 +41,6 @@ var kinds = []Kind{
 // number returns the number of a kind, 0 for what is not in the table: no state begins with it.
 func (k Kind) number() byte { return byte(max(0, slices.Index(kinds, k))) }
 
-// named returns the kind of a number.
 func named(number byte) Kind {
 	if number == 0 || int(number) >= len(kinds) {
 		return Kind(fmt.Sprintf("unknown kind %d", number))

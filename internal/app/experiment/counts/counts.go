@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sort"
 
 	"github.com/tollgate-dp/tollgate/internal/app/experiment"
 	"github.com/tollgate-dp/tollgate/state/loss"
@@ -135,22 +136,15 @@ func exact(noisy, sigma, target float64) bool {
 // zipf draws records from the law of the experiment; the counts are in the order of their values,
 // which is known without looking at the data.
 func zipf(random *rand.Rand) []float64 {
-	sums := make([]float64, values+1)
-	for i := range values {
-		sums[i+1] = sums[i] + math.Pow(float64(i+1), -exponent)
+	sums := make([]float64, values)
+	total := 0.0
+	for i := range sums {
+		total += math.Pow(float64(i+1), -exponent)
+		sums[i] = total
 	}
 	counts := make([]float64, values)
 	for range records {
-		at := random.Float64() * sums[values]
-		low, high := 0, values
-		for high-low > 1 {
-			if mid := (low + high) / 2; sums[mid] <= at {
-				low = mid
-			} else {
-				high = mid
-			}
-		}
-		counts[low]++
+		counts[min(sort.SearchFloat64s(sums, random.Float64()*total), values-1)]++
 	}
 	return counts
 }

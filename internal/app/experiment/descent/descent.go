@@ -3,7 +3,8 @@ package descent
 import (
 	"context"
 	"fmt"
-	"math"
+
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/tollgate-dp/tollgate/internal/app/experiment"
 	"github.com/tollgate-dp/tollgate/state/continual"
@@ -93,23 +94,15 @@ type measured struct {
 // sample gathers values for their mean and deviation.
 type sample []float64
 
-func (s sample) mean() (sum float64) {
-	for _, v := range s {
-		sum += v
-	}
-	return sum / float64(len(s))
-}
+func (s sample) mean() float64 { return stat.Mean(s, nil) }
 
 // cells are the mean and the standard deviation of one trial, nil where there is only one.
 func (s sample) cells() []any {
 	if len(s) < 2 {
 		return []any{s.mean(), nil}
 	}
-	var squares float64
-	for _, v := range s {
-		squares += (v - s.mean()) * (v - s.mean())
-	}
-	return []any{s.mean(), math.Sqrt(squares / float64(len(s)-1))}
+	mean, deviation := stat.MeanStdDev(s, nil)
+	return []any{mean, deviation}
 }
 
 func (s study) run(ctx context.Context, o experiment.Options) (*experiment.Result, error) {

@@ -33,43 +33,29 @@ var (
 	}
 )
 
-// greatest is what a file may hold at most, uncompressed.
-const greatest = 256 << 20
-
 // readFile returns the content of a file of --data, or of the same with .gz; nil where there is
 // neither.
 func readFile(o experiment.Options, name string) ([]byte, error) {
-	for _, ending := range []string{"", ".gz"} {
-		path := filepath.Join(o.Data, name+ending)
-		f, err := os.Open(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, err //nolint:wrapcheck // names the file
-		}
-		content, err := readAll(f, ending != "")
-		if err = errors.Join(err, f.Close()); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		return content, nil
+	path := filepath.Join(o.Data, name)
+	content, err := os.ReadFile(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return content, err //nolint:wrapcheck // names the file
 	}
-	return nil, nil
-}
-
-func readAll(r io.Reader, compressed bool) ([]byte, error) {
-	if compressed {
-		z, err := gzip.NewReader(r)
-		if err != nil {
-			return nil, fmt.Errorf("decompressing: %w", err)
-		}
-		r = z
+	packed, err := os.ReadFile(path + ".gz")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
-	content, err := io.ReadAll(io.LimitReader(r, greatest+1))
-	if err == nil && len(content) > greatest {
-		err = fmt.Errorf("more than %d bytes", greatest)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // names the file
 	}
-	return content, err //nolint:wrapcheck // named by readFile
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err == nil {
+		content, err = io.ReadAll(z)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s.gz: decompressing: %w", path, err)
+	}
+	return content, nil
 }
 
 // all reads the files of a data set: nil where --data has none of them, an error where it has some.

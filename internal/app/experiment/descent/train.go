@@ -108,7 +108,6 @@ func (d *descent) active() (n int) {
 	return n
 }
 
-// step takes one step.
 func (d *descent) step() {
 	chunks(d.model, len(d.examples.classes), func(w *work, k, a, b int) {
 		clear(d.partial[k])

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"sort"
 	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/app/generate"
 )
 
 // Keys that events have, the promise, and the bounds of one user in a window.
@@ -33,18 +34,23 @@ func KeyName(key int) string { return fmt.Sprintf("key-%02d", key) }
 type Population struct {
 	Name  string
 	Users int
+	law   float64                         // the exponent of Zipf's law of their keys
 	often func(random *rand.Rand) float64 // the probability that a user comes on a day
 }
 
-// Populations are two that have about the same events in a day.
+// Populations are three that have about the same events in a day.
 func Populations() []Population {
+	visitors := func(r *rand.Rand) float64 { return min(0.01*math.Exp(1.2*r.NormFloat64()), 1) }
 	return []Population{
 		// As customers, riders of taxis, patients, readers: half of them on 4 days of a year
 		// or fewer, one in a hundred on more than 58.
-		{"visitors", 400_000, func(r *rand.Rand) float64 { return min(0.01*math.Exp(1.2*r.NormFloat64()), 1) }},
+		{"visitors", 400_000, 1, visitors},
 		// As users of a tool: half of them on 6 days of 100 or fewer, one in twenty on over 80;
 		// most events are of those who come every other day or more often.
-		{"regulars", 40_000, func(r *rand.Rand) float64 { return math.Pow(r.Float64(), 4) }},
+		{"regulars", 40_000, 1, func(r *rand.Rand) float64 { return math.Pow(r.Float64(), 4) }},
+		// The visitors, but keys differ more: the largest has 400 times as many events as the
+		// least, not 20 times.
+		{"one large key", 400_000, 2, visitors},
 	}
 }
 
@@ -52,25 +58,17 @@ func Populations() []Population {
 // in a row. Each user has a key of its own, of a Zipf law, and on three days of ten has an event of
 // another key, too.
 func (p Population) Events(random *rand.Rand, users, days int) []Event {
-	var sums [Keys]float64
-	total := 0.0
-	for i := range sums {
-		total += 1 / float64(i+1)
-		sums[i] = total
-	}
-	draw := func() int {
-		return min(sort.SearchFloat64s(sums[:], random.Float64()*total), Keys-1)
-	}
+	keys := generate.NewZipf(Keys, p.law)
 	var all []Event
 	for user := range users {
-		often, own := p.often(random), draw()
+		often, own := p.often(random), keys.Draw(random)
 		for day := range days {
 			if random.Float64() >= often {
 				continue
 			}
 			all = append(all, Event{user, day, own})
 			if random.IntN(10) < 3 {
-				if other := draw(); other != own {
+				if other := keys.Draw(random); other != own {
 					all = append(all, Event{user, day, other})
 				}
 			}

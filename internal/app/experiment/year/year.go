@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"math"
+	"slices"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
@@ -15,45 +15,14 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// The accuracy that is asked for: within 10 % of the count, or 50 events where that is more.
-const (
-	relative, absolute = 0.1, 50
-	lastAtLeast        = 10
-)
-
 // Experiments returns the experiment.
 func Experiments() []experiment.Experiment {
 	return []experiment.Experiment{{
 		Name:   "year",
 		Title:  "A year of daily counts under one promise",
-		Source: "this product; the divided budget is that of Privacy on Beam",
+		Source: "this product, and what people do without it",
 		Run:    run,
 	}}
-}
-
-// Divided is noise under a promise that is divided evenly among windows beforehand.
-type Divided struct {
-	Name string
-	// Error is the mean size of a count's error, Sigma its standard deviation.
-	Error, Sigma float64
-}
-
-// Divide returns the noise of counts to which a user adds at most 1 in each of KeysPerUser keys, in
-// each of so many windows: every window with ε/windows and Laplace noise, as separate jobs have it
-// (basic composition), and with Gaussian noise composed exactly over all windows. Errors: none but
-// of the constants.
-func Divide(windows int) ([]Divided, error) {
-	square, err := budgets.LargestSquare(Epsilon, Delta, budgets.GDP)
-	if err != nil {
-		return nil, err //nolint:wrapcheck // constants
-	}
-	budget, _ := square.Float64()
-	scale := KeysPerUser * float64(windows) / Epsilon
-	sigma := math.Sqrt(KeysPerUser * float64(windows) / budget)
-	return []Divided{
-		{"divided by windows, Laplace noise", scale, math.Sqrt2 * scale},
-		{"divided by windows, Gaussian noise, composed exactly", sigma * math.Sqrt(2/math.Pi), sigma},
-	}, nil
 }
 
 func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) {
@@ -62,13 +31,12 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 		days, paths, part = 120, 2, 20
 	}
 	out := &experiment.Result{Notes: []string{
-		fmt.Sprintf("Asked was an error of at most %.0f %% or %d events, whichever is more, in 95 of 100 counts. With the same noise for all counts it has to be that of the smallest ones; noise reduction stops large counts early, and their users pay less.", 100*relative, absolute/part),
-		"A divided budget has to be divided among all windows, as if every user came in each: who comes twice a year has paid for all of them. With accounts the budget of those who come seldom lasts for years, and that of the few who come often ends.",
-		"Where most events are those of users who come nearly every day there is little to gain: their budget, spent on exact counts, ends early, and what is divided beforehand is right for them. For them ask for less exact counts, or promise for a period (privacy.period) in place of life.",
+		"Each method has the setting with the least mean error that the same search found: how many keys of a user count in a day, for how many days a budget pays in the worst case, and with noise reduction the target.",
+		"A promise that is divided pays for all days of all users: who comes twice a year has paid for 365. With the noise of a divided promise, an account leaves no user out. So a tuned account is never worse.",
 	}}
 	all := Populations()
 	for i, p := range all {
-		y := &year{Population: p, users: p.Users / part, days: days, paths: paths, absolute: float64(absolute / part), options: o}
+		y := &year{Population: p, users: p.Users / part, days: days, paths: paths, options: o}
 		y.options.Progress = func(done, of int, what string) { o.Tell(i*of+done, len(all)*of, p.Name+": "+what) }
 		if err := y.run(ctx, out); err != nil {
 			return nil, err
@@ -81,84 +49,88 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 type year struct {
 	Population
 	users, days, paths int
-	absolute           float64
 	options            experiment.Options
 }
 
+// method is a way to keep the promise. Its parameters are how many keys of a user count in a day,
+// how many days a budget pays for in the worst case, and the relative error that noise reduction is
+// asked for, in %; 0 for the same noise for all counts.
+type method struct {
+	name   string
+	grid   grid
+	errors func(ctx context.Context, point []float64, paths int) (errors, out []float64, err error)
+}
+
+func (y *year) methods(events []Event, w *sample.Windows) []method {
+	capped := func(_ context.Context, p []float64, _ int) ([]float64, []float64, error) {
+		return y.capped(events, int(p[1]), int(p[0]))
+	}
+	account := func(ctx context.Context, p []float64, paths int) ([]float64, []float64, error) {
+		return y.account(ctx, w, p, paths)
+	}
+	keys, all, same := []float64{1, 2}, float64(y.days), []float64{0}
+	lives := []float64{5, 10, 20, 30, 40, 60, 80, 120, 160, 200, 250}
+	lives = append(slices.DeleteFunc(lives, func(n float64) bool { return n >= all }), all)
+	return []method{
+		{"promise divided by days (Privacy on Beam, a job a day)", grid{keys, {all}, same}, capped},
+		{"cap on the paid days of a user", grid{keys, lives, same}, capped},
+		{"account for every user, same noise for all counts", grid{keys, lives, same}, account},
+		{"account for every user, noise reduction (Tollgate)", grid{keys, lives, {3, 5, 7, 10, 15, 20, 30, 50}}, account},
+	}
+}
+
 func (y *year) run(ctx context.Context, to *experiment.Result) error {
-	y.options.Tell(0, 3, "making up events")
 	events := y.Events(y.options.Random(y.Name), y.users, y.days)
 	w, err := windowsOf(events, y.users)
 	if err != nil {
 		return err
 	}
 	told := []int{1, 10, 100, y.days}
-	columns := []experiment.Column{{Name: "budget"}}
+	columns := append([]experiment.Column{{Name: "method"}}, experiment.Columns(0, "keys", "days", "within %")...)
 	for _, day := range told {
 		columns = append(columns, experiment.Column{Name: fmt.Sprintf("day %d", day), Digits: 1})
 	}
 	table := experiment.Table{
 		Title: fmt.Sprintf("%s: error of a day's counts in %% of its events, and who is left out (%d users, %d events, %d keys; ε = %d and δ = %v for all %d days together)",
 			y.Name, y.users, len(events), Keys, Epsilon, Delta, y.days),
-		Columns: append(columns, experiment.Columns(1, "mean", "% of users out at the end", "half of users out")...),
-		Note:    "The error is against all events, so that it has those of users who can no longer pay. A divided budget leaves no user out until its last day, and all after it.",
+		Columns: append(columns, experiment.Columns(1, "mean", "% of users out at the end")...),
+		Note:    "The error is against all events, so that it has those of users who can no longer pay, and those beyond the bounds. keys, days and within %: the setting that the search found.",
 	}
 	wrong := experiment.Figure{Title: y.Name + ": error of a day's counts", X: "day", Y: "% of the day's events", LogY: true}
-	out := experiment.Figure{Title: y.Name + ": users whose budget is spent", X: "day", Y: "% of users"}
-	add := func(name string, errors, lost []float64) {
-		half := fmt.Sprintf("after day %d", y.days)
-		row := []any{name}
-		for _, day := range told {
-			row = append(row, errors[day-1])
-		}
-		off, gone := experiment.Series{Name: name}, experiment.Series{Name: name}
-		mean := 0.0
-		for i := range errors {
-			mean += errors[i] / float64(y.days)
-			off.X, off.Y = append(off.X, float64(i+1)), append(off.Y, errors[i])
-			gone.X, gone.Y = append(gone.X, float64(i+1)), append(gone.Y, lost[i])
-			if lost[i] >= 50 && lost[max(i, 1)-1] < 50 {
-				half = fmt.Sprintf("day %d", i+1)
-			}
-		}
-		table.Rows = append(table.Rows, append(row, mean, lost[y.days-1], half))
-		wrong.Series, out.Series = append(wrong.Series, off), append(out.Series, gone)
-	}
-	divided, err := Divide(y.days)
-	if err != nil {
-		return err
-	}
-	perDay := make([]float64, y.days) // events
-	for _, e := range events {
-		perDay[e.Day]++
-	}
-	for _, d := range divided {
-		errors := make([]float64, y.days)
-		for day, n := range perDay {
-			errors[day] = 100 * Keys * d.Error / n
-		}
-		add(d.Name, errors, make([]float64, y.days))
-	}
-	for i, method := range []struct {
-		name   string
-		target noisereduction.Target
-	}{
-		{"account for every user, same noise for all counts", noisereduction.Target{Absolute: y.absolute, Confidence: 0.95}},
-		{"account for every user, noise reduction (this product)", noisereduction.Target{Relative: relative, Absolute: y.absolute, Confidence: 0.95}},
-	} {
-		y.options.Tell(i+1, 3, method.name)
-		f, err := y.forecast(ctx, w, method.target)
+	methods := y.methods(events, w)
+	for i, m := range methods {
+		y.options.Tell(i, len(methods), m.name)
+		best, err := m.grid.search(func(p []float64) (float64, error) {
+			errors, _, err := m.errors(ctx, p, 1)
+			return mean(errors), err
+		})
 		if err != nil {
 			return err
 		}
-		var errors, lost []float64
-		for _, l := range f.Lost {
-			errors, lost = append(errors, 100*l.RelativeError), append(lost, 100*l.Users/float64(y.users))
+		errors, out, err := m.errors(ctx, best, y.paths)
+		if err != nil {
+			return err
 		}
-		add(method.name, errors, lost)
+		row := []any{m.name, int(best[0]), int(best[1]), int(best[2])}
+		for _, day := range told {
+			row = append(row, errors[day-1])
+		}
+		table.Rows = append(table.Rows, append(row, mean(errors), out[y.days-1]))
+		curve := experiment.Series{Name: m.name, Y: errors}
+		for day := range errors {
+			curve.X = append(curve.X, float64(day+1))
+		}
+		wrong.Series = append(wrong.Series, curve)
 	}
-	to.Tables, to.Figures = append(to.Tables, table), append(to.Figures, wrong, out)
+	to.Tables, to.Figures = append(to.Tables, table), append(to.Figures, wrong)
 	return nil
+}
+
+func mean(values []float64) (mean float64) {
+	for _, v := range values {
+		mean += v / float64(len(values))
+	}
+	return mean
 }
 
 // windowsOf takes all events, of users by number.
@@ -172,23 +144,30 @@ func windowsOf(events []Event, users int) (*sample.Windows, error) {
 	return w, err //nolint:wrapcheck // named
 }
 
-// forecast forecasts a deployment of these windows, day by day.
-func (y *year) forecast(ctx context.Context, w *sample.Windows, target noisereduction.Target) (*forecast.Forecast, error) {
+// account forecasts a deployment of these windows, day by day.
+func (y *year) account(ctx context.Context, w *sample.Windows, point []float64, paths int) (errors, out []float64, err error) {
 	settings := demo.Settings{
-		Epsilon: Epsilon, Delta: Delta, Accountant: string(budgets.GDP), Window: 24 * time.Hour, Target: target,
-		MaxKeysPerUser: KeysPerUser, MaxEventsPerKey: 1, LastAtLeast: lastAtLeast,
+		Epsilon: Epsilon, Delta: Delta, Accountant: string(budgets.GDP), Window: 24 * time.Hour,
+		Target:         noisereduction.Target{Relative: point[2] / 100, Confidence: 0.95},
+		MaxKeysPerUser: int(point[0]), MaxEventsPerKey: 1, LastAtLeast: int(point[1]),
 	}
 	for key := range Keys {
 		settings.PublicKeys = append(settings.PublicKeys, KeyName(key))
 	}
 	d, err := settings.Compile()
 	if err != nil {
-		return nil, err //nolint:wrapcheck // constants
+		return nil, nil, err //nolint:wrapcheck // constants
 	}
 	every := make([]int, y.days)
 	for i := range every {
 		every[i] = i + 1
 	}
-	f, err := forecast.Of(ctx, w, d, forecast.Options{Paths: y.paths, Seed: y.options.Seed, Lost: every})
-	return f, err //nolint:wrapcheck // named
+	f, err := forecast.Of(ctx, w, d, forecast.Options{Paths: paths, Seed: y.options.Seed, Lost: every})
+	if err != nil {
+		return nil, nil, err //nolint:wrapcheck // named
+	}
+	for _, l := range f.Lost {
+		errors, out = append(errors, 100*l.RelativeError), append(out, 100*l.Users/float64(y.users))
+	}
+	return errors, out, nil
 }

@@ -1,11 +1,16 @@
 package year
 
 import (
+	"encoding/json"
 	"math"
+	"os/exec"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/app/experiment"
 	"github.com/tollgate-dp/tollgate/internal/testing/golden"
+	"github.com/tollgate-dp/tollgate/internal/testing/python"
 	"github.com/tollgate-dp/tollgate/internal/testing/repeated"
 )
 
@@ -18,8 +23,25 @@ func TestReadmeShowsWhatIsFound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes up 7 million events: leave out -short")
 	}
-	found := repeated.File(t, "testdata/year-default.golden", Experiments()[0], experiment.Options{Seed: 1})
+	found := repeated.File(t, "testdata/year-default.golden", Experiments()[0], experiment.Options{Seed: 1, Size: experiment.Default})
 	golden.File(t, "../../../../docs/year.svg", found.Figures[0].SVG(true)+"\n")
+	recomputed(t, found)
+}
+
+// recomputed demands that docs/year.py, which shares no code with the experiment, comes to the same
+// means.
+func recomputed(t *testing.T, found *experiment.Result) {
+	interpreter := python.With(t, "numpy")
+	text, err := json.Marshal(found)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := exec.CommandContext(t.Context(), interpreter, "../../../../docs/year.py")
+	check.Stdin = strings.NewReader(string(text))
+	out, err := check.CombinedOutput()
+	if t.Logf("%s", out); err != nil {
+		t.Errorf("docs/year.py: %v", err)
+	}
 }
 
 // Populations come as often as is said of them: shares of 100,000 users, whose deviation is below
@@ -45,23 +67,73 @@ func TestPopulationsComeAsOftenAsIsSaid(t *testing.T) {
 	}
 }
 
-// Noise that is divided beforehand has the size that its budget buys: k windows of Laplace noise of
-// scale b cost k·2/b, and of Gaussian noise √(2k)/σ in μ.
-func TestDividedBudgetsAreSpentInTheLastWindow(t *testing.T) {
-	for _, windows := range []int{1, 365} {
-		got, err := Divide(windows)
+// The noise of a divided promise has the size that its budget buys: √(2·days)/σ in μ, whose δ(ε)
+// is that of Balle and Wang 2018, Theorem 8.
+func TestDividedBudgetsAreSpentOnTheLastDay(t *testing.T) {
+	for _, days := range []int{1, 365} {
+		sigma, err := Sigma(KeysPerUser, days)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if cost := float64(windows) * KeysPerUser / (got[0].Sigma / math.Sqrt2); math.Abs(cost-Epsilon) > 1e-12 {
-			t.Errorf("%d windows of Laplace noise cost %v", windows, cost)
-		}
-		mu := math.Sqrt(KeysPerUser*float64(windows)) / got[1].Sigma
-		// δ(ε) of μ-GDP (Balle and Wang 2018, Theorem 8).
+		mu := math.Sqrt(KeysPerUser*float64(days)) / sigma
 		phi := func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 		spent := phi(-Epsilon/mu+mu/2) - math.Exp(Epsilon)*phi(-Epsilon/mu-mu/2)
 		if math.Abs(spent/Delta-1) > 1e-6 {
-			t.Errorf("%d windows of Gaussian noise have δ = %v", windows, spent)
+			t.Errorf("%d days have δ = %v", days, spent)
+		}
+	}
+}
+
+// A user with two keys on each of three days and a cap of two days and one key: half of each key's
+// event is lost on two days, all of it on the third, on which the user is out.
+func TestACapLosesWhatComesLater(t *testing.T) {
+	y := &year{users: 1, days: 3}
+	var events []Event
+	for day := range 3 {
+		events = append(events, Event{0, day, 4}, Event{0, day, 7})
+	}
+	errors, out, err := y.capped(events, 2, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sigma, err := Sigma(1, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for day, lost := range []float64{0.5, 0.5, 1} {
+		want := 100 * ((Keys-2)*sigma*math.Sqrt(2/math.Pi) + 2*folded(lost, sigma)) / 2
+		if math.Abs(errors[day]/want-1) > 1e-12 {
+			t.Errorf("day %d: %v, want %v", day, errors[day], want)
+		}
+	}
+	if !slices.Equal(out, []float64{0, 0, 100}) {
+		t.Errorf("out: %v", out)
+	}
+}
+
+// folded agrees with its own integral, far from 0 and near.
+func TestTheMeanSizeOfNoiseWithABias(t *testing.T) {
+	for _, mean := range []float64{0, 0.3, 2, 30} {
+		want, step := 0.0, 1e-3
+		for x := -12.0; x < 12; x += step {
+			want += step * math.Abs(mean+2*x) * math.Exp(-x*x/2) / math.Sqrt(2*math.Pi)
+		}
+		if got := folded(mean, 2); math.Abs(got/want-1) > 1e-5 {
+			t.Errorf("mean %v: %v, want %v", mean, got, want)
+		}
+	}
+}
+
+// The search finds the least point of a valley that lies across its parameters.
+func TestTheSearchFindsTheLeastPoint(t *testing.T) {
+	g := grid{{1, 2, 3, 4, 5, 6, 7, 8}, {0, 1, 2, 3, 4, 5, 6, 7}}
+	for _, want := range [][]float64{{1, 0}, {8, 7}, {3, 5}, {7, 1}} {
+		got, err := g.search(func(p []float64) (float64, error) {
+			a, b := p[0]-want[0], p[1]-want[1]
+			return a*a + b*b + a*b/2, nil
+		})
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("found %v and %v, want %v", got, err, want)
 		}
 	}
 }

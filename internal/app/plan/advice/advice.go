@@ -1,38 +1,56 @@
 package advice
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/forecast"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 // Question is what is asked.
 type Question struct {
 	Terms
 	Sample *sample.Sample
-	// Sizes of windows; multiples of the sample's step. Empty: the first of Usual that the step and
-	// the range of the events allow and that shows something.
+	// Sizes of windows; multiples of the step of the sample. Empty:
+	// the smallest of Usual that is of use.
 	Sizes []time.Duration
-	// Given settings are not varied: zero for those that are.
-	Given  Setting
-	Key    string  // that reverse questions are about; "": the largest and the median one shown
-	Within float64 // relative error that they ask for; 0 is that of the target
+	// Given settings are not varied: zero for those that are. Epsilon is always given, and Relative
+	// where KeepTarget says so.
+	Given      Setting
+	KeepTarget bool
+	Aim        Aim
+	// Useful is the typical error up to which values are of use; 0 is a quarter.
+	Useful float64
+	Key    string  // asks what this key needs; ""
+	Within float64 // relative error that Key is to be within; 0 is that of the target
 	// Compile makes a deployment of a setting whose first metric is forecast. An error says that
 	// the setting cannot be.
 	Compile func(Setting) (*deployment.Deployment, error)
-	// Progress is told how many forecasts are made of how many; nil: not.
-	Progress func(done, of int)
+	// Progress is told how many forecasts were made; nil: not.
+	Progress func(done int)
 }
+
+// Aim is what a recommended setting is best at.
+type Aim string
+
+// Aims.
+const (
+	LeastError  Aim = "error"
+	MostKeys    Aim = "keys"
+	LongestLife Aim = "lifetime"
+)
+
+// Aims are all of them.
+func Aims() []Aim { return []Aim{LeastError, MostKeys, LongestLife} }
 
 // Usual are sizes of windows that people ask for.
 var Usual = []time.Duration{time.Hour, 6 * time.Hour, day, 7 * day, 30 * day, 90 * day, 365 * day}
@@ -42,16 +60,18 @@ const day = 24 * time.Hour
 // Point is a setting with what it gives.
 type Point struct {
 	Setting
+	Typical    float64 `json:"typical_error"` // from the real count: forecast.Means has the definition
+	Noise      float64 `json:"typical_noise"`
+	LeftOut    float64 `json:"typical_left_out"`
 	Kept       float64 `json:"kept"`        // share of the truth within the bounds
 	Counted    float64 `json:"counted"`     // and of users who could pay
 	Counts     float64 `json:"counts"`      // pairs of window and key with a truth
 	Shown      float64 `json:"shown"`       // of them, those that come out
+	Met        float64 `json:"met"`         // of those, the share that meets the target; 0 without one
 	ShownTruth float64 `json:"shown_truth"` // share of the truth of what comes out
 	Keys       float64 `json:"keys"`
 	KeysShown  float64 `json:"keys_shown"`
-	Error      float64 `json:"error"`          // of a count that comes out, in events
-	Relative   float64 `json:"relative_error"` // the same by the truth of what comes out
-	Wrong      float64 `json:"wrong"`          // share of the truth that is hidden or wrong
+	Error      float64 `json:"error"` // of a count that comes out, in events
 	FirstSigma float64 `json:"first_sigma"`
 	TopSigma   float64 `json:"top_sigma"`
 	Threshold  float64 `json:"threshold,omitempty"`
@@ -59,7 +79,10 @@ type Point struct {
 	// Reach is the largest count by the threshold of private keys: below 1 nothing comes out but by
 	// chance.
 	Reach float64 `json:"reach,omitempty"`
-	keys  []forecast.Key
+
+	kind   metrickind.Kind
+	smooth float64
+	keys   []forecast.Key
 }
 
 // Lost is the share of users who were left out for their budget by the end of a window.
@@ -90,27 +113,39 @@ type Advice struct {
 	Keys       int          `json:"keys"`
 	From       time.Time    `json:"first_event"`
 	To         time.Time    `json:"last_event"`
-	Sizes      []SizeAdvice `json:"windows"`
-	Chosen     string       `json:"chosen_window"` // that the blocks are for
-	Blocks     []Block      `json:"blocks"`
-	Reverse    []Reverse    `json:"reverse"`
+	Sizes      []SizeAdvice `json:"windows"` // the smallest first
+	Chosen     string       `json:"chosen_window"`
+	// Nothing says, where no setting is of use, that nothing of use can be shown, and why. What
+	// could be shown is in Need.
+	Nothing string `json:"nothing_of_use,omitempty"`
+	Block   Block  `json:"recommended"`
+	Need    *Need  `json:"need,omitempty"`
 }
 
-// SizeAdvice is the grid of one size of windows, and the largest keys under its most accurate
-// setting.
+// Block is the recommended setting. Its YAML carries no figure and no key of the data.
+type Block struct {
+	Aim      Aim    `json:"aim"`
+	Sentence string `json:"sentence"`       // what it gives, for the trusted side
+	YAML     string `json:"yaml"`           // the sections privacy and metrics of a configuration
+	Demo     string `json:"demo,omitempty"` // the command that does the same with the file
+	Point    Point  `json:"point"`
+}
+
+// SizeAdvice is one size of windows: what was tried, and the largest keys under the best of it.
 type SizeAdvice struct {
 	Window string       `json:"window"`
 	Stats  sample.Stats `json:"stats"`
-	Grid   []Point      `json:"grid"`
-	Keys   []KeyLine    `json:"keys"`
+	// Tried are the settings that were tried. The first is the best; it and the next few were
+	// forecast again, over all events and with more noise.
+	Tried []Point   `json:"tried"`
+	Keys  []KeyLine `json:"keys"` // the largest, under the best of them
 
-	size    time.Duration
+	search  *search
 	windows *sample.Windows
-	best    int // the most accurate point of the grid
 }
 
-// Best returns which point of the grid is the most accurate one.
-func (s *SizeAdvice) Best() int { return s.best }
+// Best returns the best of what was tried.
+func (s *SizeAdvice) Best() *Point { return &s.Tried[0] }
 
 var (
 	// ErrNothing says that there is nothing to give advice on.
@@ -119,10 +154,23 @@ var (
 	ErrUnknownKey = errors.New("no event has this key")
 )
 
-const trusted = "made from raw data: not for publication. Settings that were chosen by looking at it are not protected"
+const (
+	trusted = "made from raw data: not for publication. Settings that were chosen by looking at it are not protected"
+	// Useful is the typical error up to which values are of use, where nothing else is asked for.
+	Useful = 0.25
+	// searched is how many cells a search looks at, of the sample's first users.
+	searched = 300_000
+	// mostWindows is how many windows are asked for at most where the size is free: more are slow,
+	// and can be given.
+	mostWindows = 1000
+	// mostMeet is the share of values that a target of our own is to be met by.
+	mostMeet = 0.5
+	// little is by how much scores may differ that count as the same.
+	little = 0.005
+)
 
-// Answer forecasts the grid and chooses. Errors: ErrNothing, ErrUnknownKey, that of a sample that
-// cannot be cut, that of Compile where no setting can be, or ctx's.
+// Answer searches and chooses. Errors: ErrNothing, ErrUnknownKey, that of a sample that cannot be
+// cut, that of Compile where no setting can be, or ctx's.
 func Answer(ctx context.Context, q Question) (*Advice, error) {
 	s := q.Sample
 	if s.Events == 0 || s.Kept == 0 {
@@ -131,163 +179,206 @@ func Answer(ctx context.Context, q Question) (*Advice, error) {
 	if q.Key != "" && !slices.Contains(s.Names, q.Key) {
 		return nil, ErrUnknownKey
 	}
+	q.Useful, q.Aim = cmp.Or(q.Useful, Useful), cmp.Or(q.Aim, LeastError)
 	a := &Advice{Trusted: trusted, Users: s.Users, UsersError: s.UsersError, Rate: s.Rate, Events: s.Events, Outside: s.Outside, Keys: len(s.Names),
 		From: time.UnixMilli(s.First).UTC(), To: time.UnixMilli(s.Last).UTC()}
-	sizes, open := q.Sizes, len(q.Sizes) == 0
-	if open {
-		sizes = usual(s)
+	if err := q.sizes(ctx, a); err != nil {
+		return nil, err
 	}
-	for _, size := range sizes {
-		w, err := s.Windows(size)
-		if err != nil {
+	chosen := &a.Sizes[q.choose(a.Sizes)]
+	a.Nothing = q.nothing(a.Sizes, chosen.Best())
+	if q.Aim != LeastError {
+		if err := q.aim(ctx, chosen); err != nil {
 			return nil, err
-		}
-		of, err := q.grid(ctx, w)
-		if err != nil {
-			return nil, err
-		}
-		a.Sizes = append(a.Sizes, *of)
-		if open && of.Grid[of.best].Wrong < 0.5 {
-			break // larger windows show more, and say less about time
-		}
-	}
-	chosen := a.Sizes[0]
-	for _, of := range a.Sizes[1:] {
-		if open && better(&of.Grid[of.best], &chosen.Grid[chosen.best]) {
-			chosen = of
 		}
 	}
 	a.Chosen = chosen.Window
-	var err error
-	if a.Blocks, err = q.blocks(ctx, &chosen); err != nil {
-		return nil, err
+	p := *chosen.Best()
+	a.Block = Block{Aim: q.Aim, Sentence: q.sentence(&p), YAML: q.yaml(&p), Point: p}
+	if q.Command != nil {
+		a.Block.Demo = q.Command(p.Setting)
 	}
-	a.Reverse, err = q.reverse(ctx, &chosen)
+	var err error
+	a.Need, err = q.need(ctx, chosen)
 	return a, err
 }
 
-// usual returns the sizes to try where none is given: those with at least two windows, and one
-// more.
+// Forecast says what a setting gives.
+func (q *Question) Forecast(ctx context.Context, s Setting) (*Point, error) {
+	w, err := q.Sample.Windows(s.Window)
+	if err != nil {
+		return nil, err
+	}
+	return q.verified(ctx, w, s, nil)
+}
+
+// sizes answers for every size of windows; where the size is free from the largest on, as long as
+// smaller windows may be of use.
+func (q *Question) sizes(ctx context.Context, a *Advice) error {
+	sizes, open := slices.Clone(q.Sizes), len(q.Sizes) == 0
+	if open {
+		sizes = usual(q.Sample)
+	}
+	slices.Sort(sizes)
+	sizes = slices.Compact(sizes)
+	thin := q.Sample.Thin(searched)
+	least := math.Inf(1)
+	for _, size := range slices.Backward(sizes) {
+		of, err := q.size(ctx, thin, size)
+		if err != nil {
+			return err
+		}
+		a.Sizes = append([]SizeAdvice{*of}, a.Sizes...)
+		if least = min(least, of.Best().Typical); open && of.Best().Typical > max(q.Useful, 1.5*least) {
+			break // smaller ones have more noise
+		}
+	}
+	return nil
+}
+
+// usual returns the sizes to try where none is given: those with at least two windows, one more,
+// and none with very many.
 func usual(s *sample.Sample) (sizes []time.Duration) {
 	span := time.Duration(s.Last-s.First) * time.Millisecond
 	for _, size := range Usual {
 		if !s.Aligned(size) {
 			continue
 		}
-		sizes = append(sizes, size)
+		if span/size < mostWindows {
+			sizes = append(sizes, size)
+		}
 		if size > span/2 {
 			break
 		}
 	}
+	if sizes == nil {
+		sizes = []time.Duration{s.Step}
+	}
 	return sizes
 }
 
-// grid forecasts every candidate of a size.
-func (q *Question) grid(ctx context.Context, w *sample.Windows) (*SizeAdvice, error) {
-	out := &SizeAdvice{Window: config.Duration(w.Size), Stats: w.Stats(), size: w.Size, windows: w}
-	largest := w.Largest(10)
-	if k := slices.Index(w.Names, q.Key); q.Key != "" && k >= 0 && !slices.Contains(largest, uint32(k)) {
-		largest = append(largest, uint32(k))
-	}
-	candidates := q.candidates(w, &out.Stats)
-	points, errs := make([]*Point, len(candidates)), make([]error, len(candidates))
-	var wait sync.WaitGroup
-	var mu sync.Mutex
-	done, slots := 0, make(chan struct{}, runtime.GOMAXPROCS(0))
-	for i, c := range candidates {
-		wait.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			points[i], errs[i] = q.point(ctx, w, c, largest, 1)
-			mu.Lock()
-			defer mu.Unlock()
-			if done++; q.Progress != nil {
-				q.Progress(done, len(candidates))
-			}
-		})
-	}
-	wait.Wait()
-	if err := ctx.Err(); err != nil {
+// size searches for the best setting of a size.
+func (q *Question) size(ctx context.Context, thin *sample.Sample, size time.Duration) (*SizeAdvice, error) {
+	few, err := thin.Windows(size)
+	if err != nil {
 		return nil, err
 	}
-	for _, p := range points {
-		if p != nil {
-			out.Grid = append(out.Grid, *p)
+	w := few
+	if thin != q.Sample {
+		if w, err = q.Sample.Windows(size); err != nil {
+			return nil, err
 		}
 	}
-	if len(out.Grid) == 0 {
-		return nil, fmt.Errorf("planning windows of %s: no setting can be: %w", out.Window, errors.Join(errs[:1]...))
+	out := &SizeAdvice{Window: config.Duration(size), Stats: w.Stats(), windows: w}
+	out.search = newSearch(q, few, &out.Stats)
+	if err := out.search.run(ctx, byError, 4); err != nil {
+		return nil, err
 	}
-	for i := range out.Grid {
-		if better(&out.Grid[i], &out.Grid[out.best]) {
-			out.best = i
-		}
-	}
-	for _, k := range out.Grid[out.best].keys {
-		out.Keys = append(out.Keys, line(w, k))
-	}
-	return out, nil
+	return out, q.settle(ctx, out, byError)
 }
 
-// ByBounds returns the most accurate point of each pair of bounds, in the order of the grid.
-func (s *SizeAdvice) ByBounds() (out []Point) {
-	at := map[bounds]int{}
-	for i := range s.Grid {
-		p := &s.Grid[i]
-		switch known, ok := at[p.bounds()]; {
-		case !ok:
-			at[p.bounds()] = len(out)
-			out = append(out, *p)
-		case better(p, &out[known]):
-			out[known] = *p
+// settle takes the best of what was tried, after another look at the few best of it: over the whole
+// sample, and noise that the search did not see.
+func (q *Question) settle(ctx context.Context, s *SizeAdvice, score score) error {
+	s.Tried = s.search.points(score)
+	k := q.kind()
+	largest := s.windows.Largest(10, k.Values && k.Pair == nil)
+	if k := slices.Index(s.windows.Names, q.Key); q.Key != "" && k >= 0 && !slices.Contains(largest, uint32(k)) {
+		largest = append(largest, uint32(k))
+	}
+	for i := range s.Tried[:min(len(s.Tried), finalists)] {
+		p, err := q.verified(ctx, s.windows, s.Tried[i].Setting, largest)
+		if err != nil {
+			return err
+		}
+		if s.Tried[i] = *p; i > 0 && better(p, s.Best(), score) {
+			s.Tried[0], s.Tried[i] = s.Tried[i], s.Tried[0]
 		}
 	}
-	return out
+	if err := q.freeTarget(ctx, s, score, largest); err != nil {
+		return err
+	}
+	s.Keys = nil
+	for _, k := range s.Best().keys {
+		s.Keys = append(s.Keys, line(s.windows, k))
+	}
+	return nil
 }
 
-// hidden is what Wrong is at least where next to nothing comes out.
-const hidden = 0.99
+// freeTarget leaves out a target that was not asked for and that few values meet, where that makes
+// no value less exact: without it no value is said to be less exact than asked.
+func (q *Question) freeTarget(ctx context.Context, s *SizeAdvice, score score, keys []uint32) error {
+	best := s.Best()
+	if q.KeepTarget || best.Relative == 0 && best.Absolute == 0 || best.Shown < 0.5 || best.Met >= mostMeet {
+		return nil
+	}
+	free := best.Setting
+	free.Relative, free.Absolute = 0, 0
+	p, err := q.verified(ctx, s.windows, free, keys)
+	if err != nil || score(p) > score(best)+little {
+		return err
+	}
+	s.Tried = slices.DeleteFunc(s.Tried, func(t Point) bool { return t.Setting == p.Setting })
+	s.Tried = append([]Point{*p}, s.Tried...)
+	return nil
+}
 
-// better says whether a point hides and errs less, or as little with less asked of users.
-func better(a, b *Point) bool {
-	if a.Wrong > hidden && b.Wrong > hidden && a.Reach != b.Reach {
-		return a.Reach > b.Reach // the one that comes closest
+// choose returns the smallest size whose values are of use, or else that with the least error; of
+// sizes that were given, that with the least error. Where nothing comes out, it is the size that
+// comes closest.
+func (q *Question) choose(sizes []SizeAdvice) (best int) {
+	for i := range sizes {
+		if len(q.Sizes) == 0 && sizes[i].Best().Typical <= q.Useful {
+			return i
+		}
+		if byError(sizes[i].Best()) < byError(sizes[best].Best()) {
+			best = i
+		}
 	}
-	if math.Abs(a.Wrong-b.Wrong) > 0.005 {
-		return a.Wrong < b.Wrong
+	return best
+}
+
+// aim goes on from the least error of a size to another aim.
+func (q *Question) aim(ctx context.Context, s *SizeAdvice) error {
+	score := byKeys
+	if q.Aim == LongestLife {
+		score = byLife(max(q.Useful, 1.25*s.Best().Typical))
 	}
-	if a.LastAtLeast != b.LastAtLeast {
-		return a.LastAtLeast > b.LastAtLeast
+	if err := s.search.run(ctx, score, 2); err != nil {
+		return err
 	}
-	return a.bounds().price() < b.bounds().price()
+	return q.settle(ctx, s, score)
 }
 
 func line(w *sample.Windows, k forecast.Key) KeyLine {
 	return KeyLine{Key: w.Names[k.Key], Windows: k.Windows, Truth: k.Truth, Bias: k.Bias, Noise95: k.Noise, Shown: k.Shown, Within: k.Within}
 }
 
-// point forecasts a setting.
-func (q *Question) point(ctx context.Context, w *sample.Windows, s Setting, keys []uint32, paths int) (*Point, error) {
-	s.WindowText = config.Duration(s.Window)
-	d, err := q.Compile(s)
-	if err != nil {
-		return nil, err
+// TypicalText writes the typical error and its parts.
+func (p *Point) TypicalText() string {
+	if p.Shown < 0.5 {
+		return "nothing comes out"
 	}
-	f, err := forecast.Of(ctx, w, d, forecast.Options{Paths: paths, Seed: 1, Keys: keys, Lost: []int{1, 10, 100}})
-	if err != nil {
-		return nil, err
+	return fmt.Sprintf("typically %s from %s: noise %s, %s %s", percent(p.Typical), p.Of(), percent(p.Noise), p.leftOut(), percent(p.LeftOut))
+}
+
+// Of names what the typical error of a point is measured from.
+func (p *Point) Of() string { return "the real " + p.kind.One() }
+
+// Pairs says that values have two components: their sizes are numbers of events.
+func (p *Point) Pairs() bool { return p.kind.Pair != nil }
+
+// leftOut names what the bounds and the budget take from values.
+func (p *Point) leftOut() string {
+	if p.kind.Values {
+		return "events left out or clamped"
 	}
-	p := &Point{Setting: s, Kept: f.Kept / f.Truth, Counted: f.Counted / f.Truth, Counts: f.Counts, Shown: f.Shown, ShownTruth: f.ShownTruth / f.Truth,
-		Keys: f.KeysEver, KeysShown: f.KeysShown, Error: f.Error, Reach: f.Reach, Relative: f.RelativeError, FirstSigma: f.FirstSigma, TopSigma: f.TopSigma, keys: f.Keys}
-	if f.Truth == 0 { // no event has a key of the list
-		p.Kept, p.Counted, p.ShownTruth = 0, 0, 0
+	return "events left out"
+}
+
+func percent(v float64) string {
+	if v >= 0.1 {
+		return fmt.Sprintf("%.0f %%", 100*v)
 	}
-	p.Wrong = 1 - p.ShownTruth + min(1, p.Relative)*p.ShownTruth
-	if !math.IsInf(f.Threshold, 0) {
-		p.Threshold = f.Threshold
-	}
-	for _, l := range f.Lost {
-		p.Lost = append(p.Lost, Lost{l.Window, l.Users / q.Sample.Users})
-	}
-	return p, nil
+	return fmt.Sprintf("%.2g %%", 100*v)
 }

@@ -48,6 +48,11 @@ func alone(d *deployment.Deployment, name string, s Setting) {
 	spec := &d.Metrics[0].Spec
 	pairs := uint64(s.KeysPerUser) * uint64(s.LastAtLeast)
 	worst, fits := units.Charge(uint64(metrickind.Of(spec.Kind).Sensitivity(spec.Bounds())), spec.Top)
+	if second := d.Metrics[0].Second; second != nil {
+		other, ok := units.Charge(uint64(metrickind.Of(second.Kind).Sensitivity(second.Bounds())), second.Top)
+		sum, both := worst.Add(other)
+		worst, fits = sum, fits && ok && both
+	}
 	if fits && uint64(worst) <= math.MaxUint64/max(1, pairs) {
 		d.Budget.Mu2 = min(d.Budget.Mu2, units.Mu2(uint64(worst)*pairs))
 	}

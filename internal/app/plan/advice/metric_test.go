@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 // A metric that shares a budget is forecast with what its lifetime can take of it, and one that
@@ -37,6 +38,19 @@ func TestAMetricIsForecastWithItsPartOfTheBudget(t *testing.T) {
 		if got := d.Budget.Keys.Float() / whole.Budget.Keys.Float(); math.Abs(got-want) > 1e-3 {
 			t.Errorf("share %v: %.4f of δ for keys, want %v", share, got, want)
 		}
+	}
+	// The part of a mean is as large, though it pays for two components.
+	cfg.Metrics = append(whole.Config.Metrics[:1:1], whole.Config.Metrics[0])
+	cfg.Events.Format.Value, cfg.Metrics[0].Name, cfg.Metrics[0].Share = "value", "first", 0
+	mean, of := &cfg.Metrics[1], s
+	mean.Kind, mean.Share, mean.Target.Relative, mean.Target.Absolute = metrickind.Mean, 0, 0, 5
+	of.Relative, of.Max = 0, 100
+	halved, err := advice.OfMetric(cfg, mean.Name)(of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := float64(halved.Budget.Mu2) / float64(whole.Budget.Mu2); math.Abs(got-0.5) > 1e-3 {
+		t.Errorf("a mean has %.4f of the budget, want 0.5", got)
 	}
 	d, err := advice.OfMetric(whole.Config, whole.Config.Metrics[0].Name)(s)
 	if err != nil || d.Budget != whole.Budget {

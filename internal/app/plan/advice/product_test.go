@@ -54,7 +54,7 @@ func measure(t *testing.T, dir string, s shapes.Shape, events []shapes.Event, of
 		}
 		runs = append(runs, map[string]float64{
 			"counted": got.Counted / got.Truth, "kept": got.Kept / got.Truth, "shown": got.Shown, "keys": got.KeysShown, "share": got.ShownTruth / got.Truth,
-			"error": got.Error, "relative": got.RelativeError, "wrong": 1 - got.ShownTruth/got.Truth + min(1, got.RelativeError)*got.ShownTruth/got.Truth,
+			"error": got.Error, "typical": got.Typical,
 		})
 	}
 	for what := range runs[0] {
@@ -69,33 +69,86 @@ func measure(t *testing.T, dir string, s shapes.Shape, events []shapes.Event, of
 	return m
 }
 
-// A newcomer's two commands on ten shapes of data: what plan says of the block that it recommends
-// is what the product gives with it, over 8 noise keys (20 for the table): within 10 % or two
-// standard errors, and numbers of keys within one; and it shows more of the truth, or errs less,
-// than the defaults of demo. With -v the table of both.
-func TestBlocksGiveWhatPlanSays(t *testing.T) {
-	keys, all := 8, shapes.All()
+// gridOfBefore has the settings that plan once chose from, which knew no target: the search must
+// find one that is as good.
+func gridOfBefore(s *sample.Stats, windows int) (out []advice.Setting) {
+	round := func(atLeast float64) int {
+		for power := 1; ; power *= 10 {
+			for _, digit := range []int{1, 2, 3, 5, 8} {
+				if n := digit * power; float64(n) >= atLeast {
+					return n
+				}
+			}
+		}
+	}
+	for _, last := range []int{round(s.Active.P50), round(s.Active.P90), round(float64(windows)), 24} {
+		for i := range 5 {
+			for j := range 5 {
+				out = append(out, advice.Setting{KeysPerUser: round(math.Pow(s.Keys.P99, float64(i)/4) - 1e-9), EventsPerKey: round(math.Pow(s.PerKey.P99, float64(j)/4) - 1e-9),
+					LastAtLeast: last, Epsilon: 1, Relative: target.Relative})
+			}
+		}
+	}
+	return out
+}
+
+// The search never is worse than the grid of before, by the least of whose errors it is judged.
+func TestTheSearchIsNoWorseThanAGrid(t *testing.T) {
+	all := shapes.All()
 	switch {
-	case os.Getenv("TOLLGATE_PLAN_TABLE") != "":
-		keys = 20
+	case testing.Short():
+		all = all[1:3]
+	case os.Getenv("TOLLGATE_PLAN_TABLE") == "":
+		all = all[:3] // all ten take two minutes
+	}
+	for _, s := range all {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			q := question(s.Events(), s.Window)
+			a, err := advice.Answer(t.Context(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, best := a.Block.Point, advice.Point{Typical: math.Inf(1)}
+			for _, g := range gridOfBefore(&a.Sizes[0].Stats, a.Sizes[0].Stats.Windows) {
+				g.Window = s.Window
+				p, err := q.Forecast(t.Context(), g)
+				if err == nil && p.Typical < best.Typical {
+					best = *p
+				}
+			}
+			t.Logf("typically %.3g with %+v, of a grid %.3g with %+v", found.Typical, found.Setting, best.Typical, best.Setting)
+			if found.Typical > 1.03*best.Typical+0.005 {
+				t.Errorf("typically %.3g from the real count, of a grid %.3g with %+v", found.Typical, best.Typical, best.Setting)
+			}
+		})
+	}
+}
+
+// A newcomer's two commands on ten shapes of data: what plan says of the setting that it recommends
+// is what the product gives with it, over 6 noise keys (20 for the table): within 10 % or three
+// standard errors, and numbers of keys within one; and values are closer to the real counts than
+// with the defaults of demo. With -v the table of both.
+func TestTheRecommendedSettingGivesWhatPlanSays(t *testing.T) {
+	keys, all := 20, shapes.All()
+	switch {
 	case testing.Short():
 		keys, all = 4, all[1:3]
+	case os.Getenv("TOLLGATE_PLAN_TABLE") == "":
+		keys, all = 6, all[:6] // all ten take minutes
 	}
 	dir := t.TempDir()
 	var table strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "shape\tsettings\tkept\tkeys shown\tevents shown\terror\thidden or wrong")
+	fmt.Fprintln(w, "shape\tsettings\tkept\tkeys shown\tevents shown\terror\ttypical error")
 	row := func(name, with string, m measured, of float64) {
-		fmt.Fprintf(w, "%s\t%s\t%.0f %%\t%.1f of %.0f\t%.1f %%\t± %.1f (%.1f %%)\t%.1f %%\n", name, with, 100*m.mean["kept"], m.mean["keys"], of, 100*m.mean["share"],
-			m.mean["error"], 100*m.mean["relative"], 100*m.mean["wrong"])
+		fmt.Fprintf(w, "%s\t%s\t%.0f %%\t%.1f of %.0f\t%.1f %%\t± %.1f\t%.1f %%\n", name, with, 100*m.mean["kept"], m.mean["keys"], of, 100*m.mean["share"],
+			m.mean["error"], 100*m.mean["typical"])
 	}
 	for _, s := range all {
 		t.Run(s.Name, func(t *testing.T) {
 			keys := keys
 			if s.Name == "windows" { // 10,000 turns a run
-				if keys < 20 {
-					t.Skip("takes two minutes: set TOLLGATE_PLAN_TABLE")
-				}
 				keys = 2
 			}
 			events := s.Events()
@@ -103,7 +156,7 @@ func TestBlocksGiveWhatPlanSays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := &a.Blocks[0].Point
+			p := &a.Block.Point
 			before := measure(t, dir, s, events, settings(advice.Setting{Window: s.Window, KeysPerUser: 2, EventsPerKey: 2, LastAtLeast: 24, Epsilon: 1, Relative: target.Relative}), min(keys, 4))
 			after := measure(t, dir, s, events, settings(p.Setting), keys)
 			row(s.Name, "2 × 2, 24 windows", before, p.Keys)
@@ -112,18 +165,18 @@ func TestBlocksGiveWhatPlanSays(t *testing.T) {
 				what string
 				said float64
 				unit float64 // that is always allowed
-			}{{"counted", p.Counted, 0}, {"shown", p.Shown, 1}, {"keys", p.KeysShown, 1}, {"share", p.ShownTruth, 0.005}, {"error", p.Error, 0}} {
-				if c.what == "error" && p.Shown < 5 {
+			}{{"counted", p.Counted, 0}, {"shown", p.Shown, 1}, {"keys", p.KeysShown, 1}, {"share", p.ShownTruth, 0.005}, {"error", p.Error, 0}, {"typical", p.Typical, 0.01}} {
+				if (c.what == "error" || c.what == "typical") && p.Shown < 5 {
 					continue // of too few counts
 				}
 				// The forecast is a mean over 20 paths, of the same deviation.
-				allowed := max(0.1*c.said, 2*after.deviation[c.what]*math.Sqrt(1/float64(keys)+1./20), c.unit)
+				allowed := max(0.1*c.said, 3*after.deviation[c.what]*math.Sqrt(1/float64(keys)+1./20), c.unit)
 				if math.Abs(after.mean[c.what]-c.said) > allowed {
 					t.Errorf("%s is %.4g, forecast %.4g ± %.2g", c.what, after.mean[c.what], c.said, allowed)
 				}
 			}
-			if after.mean["wrong"] > before.mean["wrong"]+0.01 {
-				t.Errorf("%.3g of the truth is hidden or wrong, with the defaults %.3g", after.mean["wrong"], before.mean["wrong"])
+			if after.mean["typical"] > before.mean["typical"]+0.01 {
+				t.Errorf("typically %.3g from the real count, with the defaults %.3g", after.mean["typical"], before.mean["typical"])
 			}
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -21,6 +22,8 @@ type Setting struct {
 	Epsilon      float64       `json:"epsilon"`
 	// Relative is the relative error of the target; 0 for none.
 	Relative float64 `json:"relative"`
+	// Absolute is the absolute error of the target; 0 for none.
+	Absolute float64 `json:"absolute,omitempty"`
 	Together bool    `json:"all_events_together,omitempty"` // without keys
 	// Min and Max are what values are clamped to; both 0 for what has no values.
 	Min int64 `json:"min,omitempty"`
@@ -34,10 +37,6 @@ type bounds struct {
 }
 
 func (s *Setting) bounds() bounds { return bounds{s.KeysPerUser, s.EventsPerKey, s.Min, s.Max} }
-
-func (s *Setting) set(b bounds) {
-	s.KeysPerUser, s.EventsPerKey, s.Min, s.Max = b.keys, b.events, b.least, b.most
-}
 
 // price is what bounds cost by those of another setting: keys times the square of what one event
 // or value can add.
@@ -65,16 +64,26 @@ type Terms struct {
 	// Metric is the one of a configuration that is planned, of which a block has what is chosen; ""
 	// is one of its own.
 	Metric string
+	// Kind is that of the metric; "" is the usual one.
+	Kind string
 	// Keys is what a configuration has under keys:, in one line; "" is private keys.
 	Keys string
-	// Demo is the command that runs on the same events, to which the flags of a setting are added;
-	// "" for none.
-	Demo string
+	// Command writes the whole command that does the same with the events; nil: there is none.
+	Command func(Setting) string
+}
+
+// kind is that of the metric.
+func (t *Terms) kind() metrickind.Kind {
+	if t.Kind == "" {
+		return metrickind.Offered()[0]
+	}
+	return metrickind.Of(t.Kind)
 }
 
 // yaml returns a setting as the sections privacy and metrics of a configuration file, or as what is
 // chosen of a metric of one.
-func (t *Terms) yaml(s *Setting) string {
+func (t *Terms) yaml(p *Point) string {
+	s := &p.Setting
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	if t.Metric == "" {
@@ -89,7 +98,7 @@ func (t *Terms) yaml(s *Setting) string {
 		}
 		line("metrics:")
 		line("  - name: events")
-		line("    kind: events")
+		line("    kind: %s", t.kind().Name)
 		line("    keys: %s", or(t.Keys, "{mode: private}"))
 	} else {
 		line("  - name: %s", t.Metric)
@@ -104,22 +113,18 @@ func (t *Terms) yaml(s *Setting) string {
 	if s.Relative > 0 {
 		target = append(target, "relative: "+number(s.Relative))
 	}
-	if t.Target.Absolute > 0 {
-		target = append(target, "absolute: "+number(t.Target.Absolute))
+	if s.Absolute > 0 {
+		target = append(target, "absolute: "+number(s.Absolute))
 	}
 	if len(target) > 0 {
 		line("    target: {%s, confidence: %s}", strings.Join(target, ", "), number(t.Target.Confidence))
 	}
+	if t.Metric == "" && t.Keys == "" && p.FirstSigma < 1.5*p.TopSigma { // not the default, which is twice the top's
+		first, _ := strconv.ParseFloat(strconv.FormatFloat(p.FirstSigma, 'g', 4, 64), 64)
+		line("    ladder: {first_sigma: %s}", number(first))
+	}
 	line("    last_at_least: %d", s.LastAtLeast)
 	return b.String()
-}
-
-// demo returns the command that does the same with a file; "" where there is none.
-func (t *Terms) demo(s *Setting) string {
-	if t.Demo == "" {
-		return ""
-	}
-	return fmt.Sprintf("%s --window %s --max-keys-per-user %d --max-events-per-key %d --last-at-least %d", t.Demo, config.Duration(s.Window), s.KeysPerUser, s.EventsPerKey, s.LastAtLeast)
 }
 
 // Lasts says how long every user can take part, at the least.
@@ -128,6 +133,12 @@ func Lasts(s Setting) string {
 		return "more than 200 years"
 	}
 	return config.Duration(time.Duration(s.LastAtLeast) * s.Window)
+}
+
+// twoDigits rounds to two digits.
+func twoDigits(v float64) float64 {
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 2, 64), 64)
+	return rounded
 }
 
 // number writes a number as people do: 1e-6.

@@ -21,6 +21,11 @@ type Options struct {
 	// Lost are numbers of windows after which users are counted that were left out, and whose own
 	// error is told; the last window is always told.
 	Lost []int
+	// Within is the relative error that Keys are to be within; 0 is the target.
+	Within float64
+	// Cells is what Measure returns of the windows and the deployment, where it is known; nil: it
+	// is computed.
+	Cells *Cells
 }
 
 // Forecast is what is to be expected, as means over the paths. Numbers of events, users and counts
@@ -38,17 +43,27 @@ type Forecast struct {
 
 // Means are what is said of all windows together.
 type Means struct {
-	// Truth is how much there is to count: events, or for distinct users pairs of user and key, or
-	// for sums the sizes of what every user adds to a count. Kept is the part of it within the
-	// bounds, Counted that of users who could pay, too.
+	// Truth is how much there is to count: events (of means, too), or for distinct users pairs of
+	// user and key, or for sums the sizes of what every user adds to a count. Kept is the part of
+	// it within the bounds, Counted that of users who could pay, too.
 	Truth, Kept, Counted float64
 	// Counts are the pairs of window and key with a truth, or where keys are public all pairs of
 	// the list; Shown are those of them that come out, and ShownTruth is the truth of these.
 	Counts, Shown, ShownTruth float64
 	KeysEver, KeysShown       float64 // the keys of Counts, and those of them that come out at all
 	Met                       float64 // of the counts that come out, those that meet the target
-	Error                     float64 // of a count that comes out: mean of |value − truth|
-	RelativeError             float64 // the sum of |value − truth| by that of the truth, of what comes out
+	Error                     float64 // of a value that comes out: mean of |value − real value|
+	RelativeError             float64 // sum of |value − real value| by that of scales, where they come out
+	// Typical is the error that people mean, the median of |value − real value| / scale over
+	// the cells that hold half of what there is to count (Cells); a cell without a value counts
+	// as 1. The scale of a count or a sum is its truth, that of a mean is spread's. Noise is
+	// the part of it that noise alone has, in those of them that come out, and Left that of events
+	// that are not counted: beyond the bounds, of spent budgets, and all of those that do not come
+	// out.
+	Typical, Noise, Left float64
+	// Smooth is the mean of log(1 + |value − truth| / truth) over the same cells: it changes where
+	// the median does not yet. Cells is how many they are.
+	Smooth, Cells float64
 	// Reach is the greatest count of a private key by the threshold: below 1 a key comes out only
 	// when its noise is high. 0 for public keys.
 	Reach float64
@@ -72,8 +87,8 @@ type Key struct {
 // KeyMeans are what is said of one key.
 type KeyMeans struct {
 	Windows float64 // with a truth
-	Truth   float64
-	Bias    float64 // how much of the truth is not counted
+	Truth   float64 // the real value
+	Bias    float64 // how far the value would be below it without noise: how much is not counted
 	Noise   float64 // half of the interval that is printed, of the counts that come out
 	Shown   float64 // windows in which it comes out
 	Met     float64 // windows in which it comes out and meets the target

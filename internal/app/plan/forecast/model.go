@@ -23,6 +23,8 @@ type model struct {
 	metric   *deployment.CompiledMetric
 	coverage *deployment.CompiledMetric // nil: none
 	kind     metrickind.Kind
+	pair     *pair           // nil: counts have one component
+	top      units.Precision // of the second component
 	bounds   metrickind.Bounds
 	least    float64 // for kinds with values: what each is clamped to
 	greatest float64
@@ -32,12 +34,14 @@ type model struct {
 	taken    []bool   // by key: whether it is public; nil where keys are private
 	worst    []uint64 // by contribution, as far as it goes: what it costs at the top, account units
 	beside   uint64   // what the coverage costs at the top
+	shared   []uint64 // by number of events in a window: what the share of counted events costs; nil without one
 	pays     int      // how many pairs of window and key a user's δ pays for; −1: no limit
 	period   int64    // milliseconds; 0 for life
 	after    []int    // Options.Lost, with the last window
 	told     []int32  // by key: its index in Options.Keys plus one; 0: not told
 	// threshold is that of the plan.
 	threshold float64
+	half      float64 // the least truth of the cells that hold half
 	options   Options
 }
 
@@ -51,10 +55,8 @@ func newModel(w *sample.Windows, d *deployment.Deployment, o Options) (*model, e
 	}
 	m.least, m.greatest = float64(m.bounds.Min), float64(m.bounds.Max)
 	switch {
-	case m.kind.Pair != nil:
-		return nil, fmt.Errorf("forecasting %s, a %s: %w", s.Name, m.kind.Texts.Label, ErrUnsupported)
 	case m.kind.Values && !w.Values && w.Len() > 0:
-		return nil, fmt.Errorf("forecasting %s, which adds up values, from events without: %w", s.Name, ErrUnsupported)
+		return nil, fmt.Errorf("forecasting %s, which %s values, from events without: %w", s.Name, m.kind.Texts.Verb, ErrUnsupported)
 	case s.WindowSize != s.WindowSlide:
 		return nil, fmt.Errorf("forecasting %s, whose windows slide: %w", s.Name, ErrUnsupported)
 	case s.WindowSize != w.Size.Milliseconds():
@@ -73,6 +75,14 @@ func newModel(w *sample.Windows, d *deployment.Deployment, o Options) (*model, e
 		m.coverage = &d.Metrics[1]
 		m.beside = costInUnits(1, m.coverage.Spec.Top)
 	}
+	if d.Config.Metrics[0].Counted != nil {
+		share := &d.Metrics[len(d.Metrics)-1].Spec
+		kept := deployment.KeptFor(share).Uint64() // of which Compile has seen that it fits a budget
+		m.budget.Mu2 -= units.Mu2(kept)
+		for n := range min(int(share.MaxEventsPerKey), 1<<16) + 1 {
+			m.shared = append(m.shared, costInUnits(uint64(n), share.Top))
+		}
+	}
 	m.pays = -1
 	if !s.DeltaKey.IsZero() {
 		n := d.Budget.Keys.Big()
@@ -88,6 +98,16 @@ func newModel(w *sample.Windows, d *deployment.Deployment, o Options) (*model, e
 	m.after = append(m.after, w.Len())
 	slices.Sort(m.after)
 	m.after = slices.Compact(m.after)
+	if m.kind.Pair != nil {
+		width, _ := metric.Plan.Width().Float64()
+		m.pair, m.top = &pair{Pair: m.kind.Pair, first: s, second: metric.Second, width: width}, metric.Second.Top
+	}
+	if o.Cells == nil {
+		o.Cells = m.measure()
+	}
+	if m.half = o.Cells.Half; m.pair != nil {
+		m.pair.spread = o.Cells.spread
+	}
 	m.told = make([]int32, m.keys)
 	for i, k := range o.Keys {
 		if int(k) >= w.Keys {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
 	"github.com/tollgate-dp/tollgate/state/units"
-	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
 // path is one walk along the windows, with noise of its own.
@@ -25,11 +24,13 @@ type path struct {
 	outs    int
 	ever    []bool // by key: had a count
 	came    []bool // by key: came out
-	truth   []float64
+	truth   []amount
 	gross   []float64 // as truth, but of sizes: of what users add, whatever its sign
-	counted []float64
-	paid    []units.Precision
-	seen    []uint32 // keys of the window, each once
+	counted []amount
+	paid    [][2]units.Precision // for both components
+	seen    []uint32             // keys of the window, each once
+
+	errors, noise, left []float64 // of the cells that hold half
 
 	admitted []contribution // of the window
 	users    int            // admitted to the window
@@ -38,7 +39,7 @@ type path struct {
 
 type contribution struct {
 	user, key uint32
-	c         float64 // of the count
+	c         amount
 }
 
 // ranked is what a user did with a key: one cell for each value.
@@ -50,11 +51,11 @@ type ranked struct {
 // walk goes along all windows; it ends early where ctx is done.
 func (m *model) walk(ctx context.Context, seed uint64) *totals {
 	p := &path{
-		model: m, normal: rand.New(rand.NewPCG(seed, 0x70_1a_70)).NormFloat64, picks: rand.New(rand.NewPCG(seed, 0x70_1a_71)), scale: 1 / m.w.Rate, order: mix(seed + golden),
+		model: m, normal: rand.New(rand.NewPCG(seed, 0x70_1a_70)).NormFloat64, picks: rand.New(rand.NewPCG(seed, 0x70_1a_71)), scale: 1 / m.w.Rate, order: sample.Mix(seed + golden),
 		totals: totals{lost: make([]float64, 0, len(m.after)), key: make([]keySums, len(m.options.Keys))},
 		spent:  make([]uint64, m.w.Users), named: make([]int32, m.w.Users), out: make([]bool, m.w.Users),
-		ever: make([]bool, m.keys), came: make([]bool, m.keys), truth: make([]float64, m.keys), gross: make([]float64, m.keys), counted: make([]float64, m.keys),
-		paid: make([]units.Precision, m.keys), own: make([]ranked, 0, 64),
+		ever: make([]bool, m.keys), came: make([]bool, m.keys), truth: make([]amount, m.keys), gross: make([]float64, m.keys), counted: make([]amount, m.keys),
+		paid: make([][2]units.Precision, m.keys), own: make([]ranked, 0, 64),
 	}
 	period := int64(math.MinInt64)
 	for window := range m.w.Len() {
@@ -62,18 +63,18 @@ func (m *model) walk(ctx context.Context, seed uint64) *totals {
 			return &p.totals
 		}
 		if m.period > 0 {
-			if now := floor(m.w.Start+int64(window)*m.w.Size.Milliseconds(), m.period); now != period {
+			if now := sample.Floor(m.w.Start+int64(window)*m.w.Size.Milliseconds(), m.period); now != period {
 				period = now
-				p.order = mix(mix(seed+golden) ^ uint64(now)*golden)
+				p.order = sample.Mix(sample.Mix(seed+golden) ^ uint64(now)*golden)
 				clear(p.spent)
 				clear(p.named)
 			}
 		}
-		before := sums{p.wrong, p.sum.ShownTruth}
+		before := sums{p.wrong, p.of}
 		p.window(window)
 		if m.after[len(p.lost)] == window+1 {
 			p.lost = append(p.lost, float64(p.outs)*p.scale)
-			p.ends = append(p.ends, sums{p.wrong - before.wrong, p.sum.ShownTruth - before.shown})
+			p.ends = append(p.ends, sums{p.wrong - before.wrong, p.of - before.of})
 		}
 	}
 	if m.w.Len() == 0 {
@@ -86,6 +87,10 @@ func (m *model) walk(ctx context.Context, seed uint64) *totals {
 		if p.came[k] {
 			p.sum.KeysShown++
 		}
+	}
+	p.sum.Typical, p.sum.Noise, p.sum.Left, p.sum.Cells = Median(p.errors), Median(p.noise), Median(p.left), float64(len(p.errors))
+	for _, e := range p.errors {
+		p.sum.Smooth += math.Log1p(e) / p.sum.Cells
 	}
 	return &p.totals
 }
@@ -107,13 +112,14 @@ func (p *path) window(window int) {
 		p.release(k)
 	}
 	for _, c := range p.admitted {
-		p.spent[c.user] += costInUnits(uint64(math.Abs(c.c)), p.paid[c.key])
+		charge, _ := c.c.price(p.paid[c.key][0], p.paid[c.key][1])
+		p.spent[c.user] += uint64(charge)
 	}
 	if p.coverage != nil {
 		p.cover()
 	}
 	for _, k := range p.seen {
-		p.truth[k], p.gross[k], p.counted[k] = 0, 0, 0
+		p.truth[k], p.gross[k], p.counted[k] = amount{}, 0, amount{}
 	}
 }
 
@@ -137,18 +143,15 @@ func (p *path) user(cells []sample.Cell) {
 	worst, fits := units.Mu2(p.beside), true
 	from, kept := len(p.admitted), 0.0
 	for _, o := range own {
-		total := p.within(o.cells)
-		c, price := uint64(math.Abs(total)), uint64(0)
-		if c < uint64(len(p.worst)) {
-			price = p.worst[c]
-		} else {
-			price = costInUnits(c, p.metric.Spec.Top)
-		}
+		c := p.within(o.cells)
 		if fits {
-			worst, fits = worst.Add(units.Mu2(price))
+			var price units.Mu2
+			if price, fits = p.worstOf(c); fits {
+				worst, fits = worst.Add(price)
+			}
 		}
-		kept += float64(c) * p.scale
-		p.admitted = append(p.admitted, contribution{user, o.cells[0].Key, total})
+		kept += math.Abs(c.first) * p.scale
+		p.admitted = append(p.admitted, contribution{user, o.cells[0].Key, c})
 	}
 	p.sum.Kept += kept
 	if fits {
@@ -163,11 +166,36 @@ func (p *path) user(cells []sample.Cell) {
 		return
 	}
 	p.users++
+	p.share(cells)
 	p.sum.Counted += kept
 	p.named[user] = int32(min(int64(p.named[user])+int64(len(own)), math.MaxInt32))
 	for _, c := range p.admitted[from:] {
-		p.counted[c.key] += c.c * p.scale
+		p.counted[c.key].add(c.c, p.scale)
 	}
+}
+
+// worstOf is the price of a contribution at the top of both components.
+func (p *path) worstOf(c amount) (units.Mu2, bool) {
+	if n := math.Abs(c.first); p.pair == nil && n < float64(len(p.worst)) {
+		return units.Mu2(p.worst[int(n)]), true
+	}
+	return c.price(p.metric.Spec.Top, p.top)
+}
+
+// share charges an admitted user for the share of counted events: all of the user's events, as if
+// none were left out and the ladder went to its top, which is the most.
+func (p *path) share(cells []sample.Cell) {
+	if p.shared == nil {
+		return
+	}
+	n := uint64(0)
+	for rest := cells; len(rest) > 0; {
+		var of []sample.Cell
+		if of, rest = sample.ByKey(rest); p.taken == nil || p.taken[of[0].Key] {
+			n += events(of)
+		}
+	}
+	p.spent[cells[0].User] += p.shared[min(n, uint64(len(p.shared)-1))]
 }
 
 // clip adds to the truth and returns the cells whose keys stay. As in the product a hash of user,
@@ -182,54 +210,45 @@ func (p *path) clip(cells []sample.Cell) []ranked {
 		if p.taken != nil && !p.taken[key] {
 			continue
 		}
-		n := p.whole(of) * p.scale
+		n := p.whole(of)
+		size := math.Abs(n.first) * p.scale
 		if p.gross[key] == 0 && p.taken == nil {
 			p.seen = append(p.seen, key)
 		}
-		p.truth[key] += n
-		p.gross[key] += math.Abs(n)
-		p.sum.Truth += math.Abs(n)
+		p.truth[key].add(n, p.scale)
+		p.gross[key] += size
+		p.sum.Truth += size
 		own = append(own, ranked{cells: of})
 	}
 	p.own = own
 	if len(own) <= p.most {
 		return own
 	}
-	order := mix(p.order ^ uint64(cells[0].User)*golden)
+	order := sample.Mix(p.order ^ uint64(cells[0].User)*golden)
 	for i := range own {
-		own[i].hash = mix(order ^ uint64(own[i].cells[0].Key)*golden)
+		own[i].hash = sample.Mix(order ^ uint64(own[i].cells[0].Key)*golden)
 	}
 	least(own, p.most)
 	return own[:p.most]
 }
 
-// whole is what a user's events of a key add up to without bounds.
-func (p *path) whole(cells []sample.Cell) (total float64) {
-	if !p.kind.Values {
-		_, n := p.kind.Contribution(events(cells), unbounded)
-		return float64(n)
-	}
-	for _, c := range cells {
-		total += float64(c.Events) * float64(c.Value)
-	}
-	return total
-}
-
-// within is what a user's events of a key add up to within the bounds. Where values are added,
+// within is what a user's events of a key contribute within the bounds. Where values are added,
 // those of the events with the least ranks are: of any that many, as likely as of others.
-func (p *path) within(cells []sample.Cell) (total float64) {
+func (p *path) within(cells []sample.Cell) amount {
 	n := events(cells)
 	if !p.kind.Values {
 		_, c := p.kind.Contribution(n, p.bounds)
-		return float64(c)
+		return amount{first: float64(c)}
 	}
-	stay := min(n, uint64(p.bounds.Events))
+	stay, total := min(n, uint64(p.bounds.Events)), 0.0
+	stays := stay
 	for _, c := range cells {
 		of := p.some(stay, uint64(c.Events), n)
 		total += float64(of) * min(max(float64(c.Value), p.least), p.greatest)
 		stay, n = stay-of, n-uint64(c.Events)
 	}
-	return math.Round(total)
+	first, second := p.kind.Valued(stays, int64(math.Round(total)), p.bounds)
+	return amount{float64(first), float64(second)}
 }
 
 // some draws how many of stay events, chosen out of n, are among certain m: the hypergeometric law,
@@ -287,47 +306,47 @@ func least(own []ranked, n int) {
 
 const golden = 0x9e3779b97f4a7c15
 
-// mix spreads a number over 64 bits: the finisher of SplitMix64 (Steele, Lea, Flood 2014).
-func mix(x uint64) uint64 {
-	x ^= x >> 30
-	x *= 0xbf58476d1ce4e5b9
-	x ^= x >> 27
-	x *= 0x94d049bb133111eb
-	return x ^ x>>31
-}
-
-func floor(millis, size int64) int64 {
-	n := millis / size
-	if millis%size < 0 {
-		n--
-	}
-	return n
-}
-
 // release draws one count's value.
 func (p *path) release(k uint32) {
 	truth, counted := p.truth[k], p.counted[k]
 	p.ever[k] = true
 	p.sum.Counts++
-	var out noisereduction.Outcome
-	if counted != 0 || p.taken != nil { // a private key of which nothing is counted exists nowhere
-		out = p.metric.Plan.Imitate(math.Round(counted), p.normal)
-		p.paid[k] = out.Precision
+	real, is := p.real(truth)
+	var out drawn
+	if p.pair != nil {
+		out.exact = real // of nothing counted there is no mean
+	}
+	if counted.first != 0 || p.taken != nil { // a private key of which nothing is counted exists nowhere
+		out = p.draw(counted)
+		p.paid[k] = [2]units.Precision{out.Precision, out.second}
 	}
 	if p.taken == nil {
-		p.sum.Reach = max(p.sum.Reach, counted/p.threshold)
+		p.sum.Reach = max(p.sum.Reach, counted.first/p.threshold)
 	}
-	wrong := math.Abs(counted + out.Error - truth)
+	wrong := math.Abs(out.value - real)
+	p.typical(&out, truth)
 	if out.Passed {
 		p.came[k] = true
 		p.sum.Shown++
 		p.sum.ShownTruth += p.gross[k]
-		p.wrong += wrong
 		if out.Met {
 			p.sum.Met++
 		}
 	}
+	if out.Passed && is {
+		p.compared++
+		p.wrong += wrong
+		if p.pair != nil {
+			p.of += p.yardstick(truth)
+		} else {
+			p.of += p.gross[k]
+		}
+	}
 	if told := p.told[k]; told > 0 && p.gross[k] > 0 {
-		p.key[told-1].add(out, truth, counted, max(p.metric.Spec.Relative*math.Abs(truth), p.metric.Spec.Absolute) >= wrong)
+		limit := max(p.metric.Spec.Relative*math.Abs(real), p.metric.Spec.Absolute)
+		if p.options.Within > 0 {
+			limit = p.options.Within * p.yardstick(truth)
+		}
+		p.key[told-1].add(&out, real, limit >= wrong)
 	}
 }

@@ -2,29 +2,29 @@ package forecast
 
 import (
 	"math"
-
-	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
 // totals are the sums of one path, or of several.
 type totals struct {
-	sum   Means // Error and RelativeError are left 0
-	wrong float64
-	lost  []float64 // by model.after
-	ends  []sums    // by model.after: of that window alone
-	key   []keySums // by Options.Keys
+	sum      Means // Error and RelativeError are left 0
+	wrong    float64
+	of       float64   // what wrong is compared with
+	compared float64   // how many values come out that have a real one
+	lost     []float64 // by model.after
+	ends     []sums    // by model.after: of that window alone
+	key      []keySums // by Options.Keys
 }
 
 // sums are what a relative error is made of.
-type sums struct{ wrong, shown float64 }
+type sums struct{ wrong, of float64 }
 
 // keySums are sums over the windows of one key in which it has a truth.
 type keySums struct{ KeyMeans }
 
-func (k *keySums) add(out noisereduction.Outcome, truth, counted float64, within bool) {
+func (k *keySums) add(out *drawn, real float64, within bool) {
 	k.Windows++
-	k.Truth += truth
-	k.Bias += truth - counted
+	k.Truth += real
+	k.Bias += real - out.exact
 	if !out.Passed {
 		return
 	}
@@ -41,9 +41,9 @@ func (k *keySums) add(out noisereduction.Outcome, truth, counted float64, within
 // numbers lists all sums, so that paths are added up without naming each.
 func (t *totals) numbers() []*float64 {
 	s := &t.sum
-	all := []*float64{&s.Truth, &s.Kept, &s.Counted, &s.Counts, &s.Shown, &s.ShownTruth, &s.KeysEver, &s.KeysShown, &s.Met, &s.Reach, &t.wrong}
+	all := []*float64{&s.Truth, &s.Kept, &s.Counted, &s.Counts, &s.Shown, &s.ShownTruth, &s.KeysEver, &s.KeysShown, &s.Met, &s.Reach, &s.Typical, &s.Noise, &s.Left, &s.Smooth, &s.Cells, &t.wrong, &t.of, &t.compared}
 	for i := range t.lost {
-		all = append(all, &t.lost[i], &t.ends[i].wrong, &t.ends[i].shown)
+		all = append(all, &t.lost[i], &t.ends[i].wrong, &t.ends[i].of)
 	}
 	for i := range t.key {
 		all = append(all, t.key[i].numbers()...)
@@ -58,6 +58,7 @@ func (k *KeyMeans) numbers() []*float64 {
 func (m *Means) numbers() []*float64 {
 	return []*float64{
 		&m.Truth, &m.Kept, &m.Counted, &m.Counts, &m.Shown, &m.ShownTruth, &m.KeysEver, &m.KeysShown, &m.Met, &m.Error, &m.RelativeError, &m.Reach,
+		&m.Typical, &m.Noise, &m.Left, &m.Smooth, &m.Cells,
 	}
 }
 
@@ -75,9 +76,9 @@ func (m *model) estimate(t *totals, paths float64) *Forecast {
 	for _, n := range f.Means.numbers() {
 		*n /= paths
 	}
-	f.Error, f.RelativeError = ratio(t.wrong, t.sum.Shown), ratio(t.wrong, t.sum.ShownTruth)
+	f.Error, f.RelativeError = ratio(t.wrong, t.compared), ratio(t.wrong, t.of)
 	for i, n := range t.lost {
-		f.Lost = append(f.Lost, Lost{Window: m.after[i], Users: n / paths, RelativeError: ratio(t.ends[i].wrong, t.ends[i].shown)})
+		f.Lost = append(f.Lost, Lost{Window: m.after[i], Users: n / paths, RelativeError: ratio(t.ends[i].wrong, t.ends[i].of)})
 	}
 	for i := range t.key {
 		sums := t.key[i].KeyMeans

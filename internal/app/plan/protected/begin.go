@@ -30,6 +30,15 @@ func Begin(path, deployment string, period time.Duration, budget budgets.Budget)
 	return h.coveredBy(path, period, budget)
 }
 
+// Covered is the check of Begin, which records nothing.
+func Covered(path string, period time.Duration, budget budgets.Budget) error {
+	h, err := open(path)
+	if err != nil {
+		return err
+	}
+	return h.coveredBy(path, period, budget)
+}
+
 // Begun returns the name of the last deployment that has begun with the noise key of a record; ""
 // for none.
 func Begun(path string) (deployment string, err error) {

@@ -76,7 +76,7 @@ func New(o Options) (*Choice, error) {
 	if o.Period > 0 && (o.From == 0 || o.To <= o.From) {
 		return nil, fmt.Errorf("choosing bounds for budgets per %s: %w", o.Period, ErrOpenRange)
 	}
-	c := &Choice{o: o, sorter: eventfile.NewSorter(o.TempDir, o.Memory), hashKey: secret.New(keyed(o.Key.Secret.Reveal(), "tollgate plan order of users v1"))}
+	c := &Choice{o: o, sorter: eventfile.NewSorter(o.TempDir, o.Memory), hashKey: secret.New(secret.Keyed(o.Key.Secret.Reveal(), "tollgate plan order of users v1"))}
 	var err error
 	if c.prices, err = o.prices(); err != nil {
 		return nil, err
@@ -145,14 +145,14 @@ func (c *Choice) Add(user, key []byte, millis, value int64) error {
 	hash := h.Sum(nil)
 	if first, n := c.o.periods(); n > 1 {
 		counted := first + int64(binary.BigEndian.Uint64(hash[8:])%uint64(n))
-		if floor(millis, c.o.Period.Milliseconds()) != counted {
+		if sample.Floor(millis, c.o.Period.Milliseconds()) != counted {
 			return nil
 		}
 	}
 	if !c.o.Values {
 		value = 0
 	}
-	c.buffer = encode(c.buffer, user, key, floor(millis, c.o.Window.Milliseconds()), value)
+	c.buffer = encode(c.buffer, user, key, sample.Floor(millis, c.o.Window.Milliseconds()), value)
 	return c.sorter.Add(eventfile.Entry{Millis: int64(binary.BigEndian.Uint64(hash) >> 1), Value: slices.Clone(c.buffer)})
 }
 
@@ -162,8 +162,8 @@ func (o *Options) periods() (first, n int64) {
 	if o.Period == 0 {
 		return 0, 0
 	}
-	first = floor(o.From, o.Period.Milliseconds())
-	return first, floor(o.To-1, o.Period.Milliseconds()) - first + 1
+	first = sample.Floor(o.From, o.Period.Milliseconds())
+	return first, sample.Floor(o.To-1, o.Period.Milliseconds()) - first + 1
 }
 
 // Close frees what sorting took.
@@ -184,27 +184,7 @@ func (c *Choice) arguments() ([32]byte, error) {
 	if err != nil {
 		return [32]byte{}, fmt.Errorf("naming a choice of bounds: %w", err)
 	}
-	return keyed(c.o.Key.Secret.Reveal(), "tollgate plan arguments v2", encoded), nil
-}
-
-// keyed is HMAC-SHA-256 over an injective encoding: every part is preceded by its length.
-func keyed(key [32]byte, domain string, parts ...[]byte) [32]byte {
-	h := hmac.New(sha256.New, key[:])
-	for _, part := range append([][]byte{[]byte(domain)}, parts...) {
-		var size [8]byte
-		binary.BigEndian.PutUint64(size[:], uint64(len(part)))
-		h.Write(size[:])
-		h.Write(part)
-	}
-	return [32]byte(h.Sum(nil))
-}
-
-func floor(millis, step int64) int64 {
-	n := millis / step
-	if millis%step < 0 {
-		n--
-	}
-	return n
+	return secret.Keyed(c.o.Key.Secret.Reveal(), "tollgate plan arguments v2", encoded), nil
 }
 
 // tables are exact: they never leave this package.
@@ -227,7 +207,8 @@ func (c *Choice) tables() (*tables, error) {
 	if err != nil {
 		return nil, fmt.Errorf("choosing bounds: %w", err)
 	}
-	return t, individuals(sorted, cmp.Or(c.o.mostCells, mostCells), func(u usual) error {
+	return t, individuals(sorted, cmp.Or(c.o.mostCells, mostCells), c.o.Values, func(did *done, _ int64) error {
+		u := usualOf(did)
 		t.shape[row(keyRows, u.keys)][row(eventRows, u.events)]++
 		t.windows[row(windowRows, float64(u.windows))]++
 		if t.values != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state/budgets"
@@ -81,7 +82,7 @@ func TestRuleAChoiceCostsAnIndividualWhatIsPlanned(t *testing.T) {
 			kept[i] = random.IntN(2) == 0
 		}
 		rest := slices.DeleteFunc(slices.Clone(records), func(r record) bool {
-			return r.user == target.user && (o.Period == 0 || !kept[floor(r.millis, o.Period.Milliseconds())+3])
+			return r.user == target.user && (o.Period == 0 || !kept[sample.Floor(r.millis, o.Period.Milliseconds())+3])
 		})
 		c := choice(t, o, records)
 		with, err := c.tables()

@@ -58,7 +58,7 @@ func (c *Choice) empty(nonce Nonce) (*Release, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Release{ID: keyed(c.o.Key.Secret.Reveal(), "tollgate plan choice v2", arguments[:], nonce[:]), o: c.o,
+	r := &Release{ID: secret.Keyed(c.o.Key.Secret.Reveal(), "tollgate plan choice v2", arguments[:], nonce[:]), o: c.o,
 		ShapeSigma: sigma(c.prices.shape), WindowsSigma: sigma(c.prices.windows)}
 	if c.o.Values {
 		r.ValuesSigma = sigma(c.prices.values)
@@ -91,7 +91,7 @@ func (c *Choice) Release(nonce Nonce) (*Release, error) {
 	noise := t.identity(c.o.Key.Secret.Reveal(), r.ID)
 	draw := func(plan *noisereduction.Plan, table, cell string, count int64) (noisereduction.Result, error) {
 		digest := sha256.Sum256([]byte("tollgate plan table " + table))
-		return plan.Release(noisereduction.NoiseKey{ID: c.o.Key.ID, Secret: secret.New(keyed(c.o.Key.Secret.Reveal(), "tollgate plan noise key v1"))},
+		return plan.Release(noisereduction.NoiseKey{ID: c.o.Key.ID, Secret: secret.New(secret.Keyed(c.o.Key.Secret.Reveal(), "tollgate plan noise key v1"))},
 			noisereduction.Identity{Incarnation: noise, MetricDigest: digest, Key: []byte(cell)}, count)
 	}
 	shape, err := once(c.prices.shape, nil)
@@ -163,7 +163,7 @@ func (t *tables) identity(key, id [32]byte) [16]byte {
 	for _, name := range slices.Sorted(maps.Keys(t.keys)) {
 		parts = append(parts, []byte(name), fmt.Append(nil, t.keys[name]))
 	}
-	sum := keyed(key, "tollgate plan noise v2", parts...)
+	sum := secret.Keyed(key, "tollgate plan noise v2", parts...)
 	return [16]byte(sum[:16])
 }
 

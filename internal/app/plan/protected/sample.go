@@ -112,7 +112,16 @@ func (r *Release) Sample() (*sample.Sample, error) {
 	random := rand.New(rand.NewPCG(binary.BigEndian.Uint64(r.ID[:]), binary.BigEndian.Uint64(r.ID[8:])))
 	keys := r.popular(n, shape, windows)
 	size := r.o.Window.Milliseconds()
-	c := sample.NewCollector(sample.Options{Step: r.o.Window, Values: r.o.Values, From: first * size, To: (first + count) * size})
+	// Larger windows may begin before the events and end after them, but not outside of an end that
+	// was given: they would count events that the choice does not know.
+	o := sample.Options{Step: r.o.Window, Values: r.o.Values}
+	if r.o.From != 0 {
+		o.From = sample.Floor(r.o.From, size) * size
+	}
+	if r.o.To != 0 {
+		o.To = (sample.Floor(r.o.To-1, size) + 1) * size
+	}
+	c := sample.NewCollector(o)
 	for u := range made {
 		id := fmt.Append(nil, u)
 		does, takes, value := pick(random, shape), pick(random, windows), int64(0)
@@ -132,23 +141,25 @@ func (r *Release) Sample() (*sample.Sample, error) {
 }
 
 // span returns the first window, and how many there are: by the range where both of its ends are
-// given, else as many as individuals take part in, from its beginning or up to its end.
+// given, else as many as individuals take part in, from its beginning or
+// up to its end.
 func (r *Release) span(windows []likely) (first, count int64) {
 	if count = r.o.windows(); count > 0 {
-		return floor(r.o.From, r.o.Window.Milliseconds()), count
+		return sample.Floor(r.o.From, r.o.Window.Milliseconds()), count
 	}
+	size := r.o.Window.Milliseconds()
 	most := 1.0
 	for _, w := range windows {
 		most = max(most, w.windows)
 	}
-	size, count := r.o.Window.Milliseconds(), int64(most)
+	count = int64(most)
 	switch {
 	case r.o.From != 0:
-		return floor(r.o.From, size), count
+		return sample.Floor(r.o.From, size), count
 	case r.o.To != 0:
-		return floor(r.o.To-1, size) - count + 1, count
+		return sample.Floor(r.o.To-1, size) - count + 1, count
 	}
-	return floor(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli(), size), count
+	return sample.Floor(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli(), size), count
 }
 
 // windows returns how many windows an individual can take part in: those of the range of times, and
@@ -158,7 +169,7 @@ func (o *Options) windows() int64 {
 		return 0
 	}
 	size := o.Window.Milliseconds()
-	n := max(1, floor(o.To-1, size)-floor(o.From, size)+1)
+	n := max(1, sample.Floor(o.To-1, size)-sample.Floor(o.From, size)+1)
 	if o.Period > 0 {
 		n = min(n, o.Period.Milliseconds()/size)
 	}

@@ -71,7 +71,7 @@ type usual struct {
 // done is what an individual did.
 type done struct {
 	cells  map[cell]uint64
-	values map[int]uint64 // events by the row of their value
+	values map[int]uint64 // events by the row of their value; nil: not asked for
 	over   bool           // there are too many cells
 }
 
@@ -82,7 +82,9 @@ func (d *done) add(c cell, value int64, most int) {
 		return
 	}
 	d.cells[c]++
-	d.values[valueRow(value)]++
+	if d.values != nil {
+		d.values[valueRow(value)]++
+	}
 }
 
 // value returns the row of the least size that nine in ten values do not exceed; of the two signs
@@ -173,9 +175,9 @@ func decode(entry []byte) (who string, c cell, value int64, err error) {
 	return string(entry[n : n+int(size)]), c, value, nil
 }
 
-// individuals calls fn with the usual behaviour of each individual that has at most so many cells.
-// The entries must be sorted by a hash of the user id.
-func individuals(sorted *eventfile.Merge, most int, fn func(usual) error) error {
+// individuals calls fn with what each individual did that has at most so many cells, and with the
+// hash of its id, by which the entries must be sorted.
+func individuals(sorted *eventfile.Merge, most int, values bool, fn func(did *done, hash int64) error) error {
 	group := map[string]*done{}
 	hash := int64(math.MinInt64)
 	flush := func() error {
@@ -183,7 +185,7 @@ func individuals(sorted *eventfile.Merge, most int, fn func(usual) error) error 
 			if did.over {
 				continue
 			}
-			if err := fn(usualOf(did)); err != nil {
+			if err := fn(did, hash); err != nil {
 				return err
 			}
 		}
@@ -210,7 +212,10 @@ func individuals(sorted *eventfile.Merge, most int, fn func(usual) error) error 
 		}
 		did := group[who]
 		if did == nil {
-			did = &done{cells: map[cell]uint64{}, values: map[int]uint64{}}
+			did = &done{cells: map[cell]uint64{}}
+			if values {
+				did.values = map[int]uint64{}
+			}
 			group[who] = did
 		}
 		did.add(c, value, most)

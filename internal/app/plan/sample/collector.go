@@ -108,7 +108,7 @@ func (c *Collector) AddN(user, key []byte, millis, value int64, n uint32) {
 		c.names = append(c.names, string(key))
 		c.keys[c.names[k]] = k
 	}
-	at := where{step: floor(millis, c.o.Step.Milliseconds()), user: u, key: k}
+	at := where{step: Floor(millis, c.o.Step.Milliseconds()), user: u, key: k}
 	if c.o.Values {
 		at.value = coarse(value)
 	}
@@ -150,7 +150,11 @@ func (c *Collector) hash(user []byte) uint64 {
 	h := fnv.New64a()
 	h.Write(c.hashKey)
 	h.Write(user)
-	x := h.Sum64()
+	return Mix(h.Sum64())
+}
+
+// Mix spreads a number over 64 bits: the finisher of SplitMix64 (Steele, Lea, Flood 2014).
+func Mix(x uint64) uint64 {
 	x ^= x >> 30
 	x *= 0xbf58476d1ce4e5b9
 	x ^= x >> 27
@@ -202,7 +206,8 @@ func (c *Collector) rename(moved []uint32) {
 	c.keys, c.names, c.cells = keys, names, cells
 }
 
-func floor(millis, step int64) int64 {
+// Floor returns millis / step, rounded down.
+func Floor(millis, step int64) int64 {
 	n := millis / step
 	if millis%step < 0 {
 		n--
@@ -292,11 +297,11 @@ func (s *Sample) Windows(size time.Duration) (*Windows, error) {
 	if s.to != 0 {
 		last = s.to - 1
 	}
-	w := &Windows{Size: size, Start: floor(first, ms) * ms, Rate: s.Rate, Users: s.Kept, Keys: len(s.Names), Names: s.Names, Values: s.Values}
+	w := &Windows{Size: size, Start: Floor(first, ms) * ms, Rate: s.Rate, Users: s.Kept, Keys: len(s.Names), Names: s.Names, Values: s.Values}
 	if s.Events == 0 {
 		return w, nil
 	}
-	n := floor(last, ms) - floor(first, ms) + 1
+	n := Floor(last, ms) - Floor(first, ms) + 1
 	if n > MostWindows {
 		return nil, fmt.Errorf("cutting the events from %s to %s into windows of %s: %d windows: %w", stamp(first), stamp(last), size, n, ErrTooManyWindows)
 	}
@@ -304,9 +309,9 @@ func (s *Sample) Windows(size time.Duration) (*Windows, error) {
 	steps := ms / s.Step.Milliseconds()
 	w.cells = make([]Cell, 0, len(s.cells))
 	for at := 0; at < len(s.cells); {
-		window := floor(s.cells[at].step, steps)
+		window := Floor(s.cells[at].step, steps)
 		from, end := len(w.cells), at
-		for ; end < len(s.cells) && floor(s.cells[end].step, steps) == window; end++ {
+		for ; end < len(s.cells) && Floor(s.cells[end].step, steps) == window; end++ {
 			w.cells = append(w.cells, s.cells[end].Cell)
 		}
 		if steps > 1 {

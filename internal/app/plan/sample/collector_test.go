@@ -92,7 +92,7 @@ func TestASampleIsWhatTheUsersDid(t *testing.T) {
 			want := map[string]uint32{}
 			for _, e := range events {
 				if slices.Contains(kept, e.user) {
-					want[fmt.Sprint(floor(e.millis, size.Milliseconds())*size.Milliseconds(), e.user, e.key)]++
+					want[fmt.Sprint(Floor(e.millis, size.Milliseconds())*size.Milliseconds(), e.user, e.key)]++
 				}
 			}
 			if diff := cmp.Diff(want, told(t, s, size, users)); diff != "" {

@@ -26,11 +26,28 @@ type Stats struct {
 	// Above and Below are how far values of events go to either side of 0; nil without values.
 	Above *Quantiles `json:"values_above_0,omitempty"`
 	Below *Quantiles `json:"values_below_0,omitempty"`
+	// Spread is where values lie; nil without values.
+	Spread *Spread `json:"values,omitempty"`
+}
+
+// Spread are quantiles of values of events, from the least to the greatest.
+type Spread struct {
+	Min float64 `json:"min"`
+	P1  float64 `json:"p1"`
+	P5  float64 `json:"p5"`
+	P10 float64 `json:"p10"`
+	P25 float64 `json:"p25"`
+	P50 float64 `json:"p50"`
+	P75 float64 `json:"p75"`
+	P90 float64 `json:"p90"`
+	P95 float64 `json:"p95"`
+	P99 float64 `json:"p99"`
+	Max float64 `json:"max"`
 }
 
 // Stats looks at all cells once.
 func (w *Windows) Stats() Stats {
-	var perUser, keys, perKey, inWindow, counts, above, below histogram
+	var perUser, keys, perKey, inWindow, counts, above, below, signed histogram
 	active := make([]uint32, w.Users)
 	ofKey := map[uint32]float64{}
 	for i := range w.Len() {
@@ -43,6 +60,7 @@ func (w *Windows) Stats() Stats {
 					v, n := float64(cells[end].Value), int(cells[end].Events)
 					above.addN(max(v, 0), n)
 					below.addN(max(-v, 0), n)
+					signed.addN(v, n)
 				}
 			}
 			events, different := 0.0, 0
@@ -79,17 +97,19 @@ func (w *Windows) Stats() Stats {
 	if w.Values {
 		a, b := above.quantiles(), below.quantiles()
 		s.Above, s.Below = &a, &b
+		at := signed.quantile()
+		s.Spread = &Spread{at(0), at(.01), at(.05), at(.1), at(.25), at(.5), at(.75), at(.9), at(.95), at(.99), at(1)}
 	}
 	return s
 }
 
-// Largest returns the keys with the most events over all windows, or with the greatest sums of
-// sizes of values, at most n of them, the largest first.
-func (w *Windows) Largest(n int) []uint32 {
+// Largest returns the keys with the most events over all windows, or bySize with the greatest sums
+// of sizes of values, at most n of them, the largest first.
+func (w *Windows) Largest(n int, bySize bool) []uint32 {
 	total := make([]float64, w.Keys)
 	for i := range w.Len() {
 		for _, c := range w.At(i) {
-			if w.Values {
+			if bySize {
 				total[c.Key] += float64(c.Events) * math.Abs(float64(c.Value))
 			} else {
 				total[c.Key] += float64(c.Events)
@@ -127,23 +147,25 @@ func (h *histogram) addN(v float64, n int) {
 }
 
 func (h histogram) quantiles() Quantiles {
+	at := h.quantile()
+	return Quantiles{at(.5), at(.75), at(.9), at(.99), at(1)}
+}
+
+// quantile returns what gives the least value that a share of q does not exceed; 0 of nothing.
+func (h histogram) quantile() func(q float64) float64 {
 	values, all := make([]float64, 0, len(h)), 0
 	for v, n := range h {
 		values = append(values, v)
 		all += n
 	}
-	if all == 0 {
-		return Quantiles{}
-	}
 	slices.Sort(values)
-	at := func(q float64) float64 { // the least value that a share of q does not exceed
+	return func(q float64) float64 {
 		sum := 0
 		for _, v := range values {
 			if sum += h[v]; float64(sum) >= q*float64(all) {
 				return v
 			}
 		}
-		return values[len(values)-1]
+		return 0
 	}
-	return Quantiles{at(.5), at(.75), at(.9), at(.99), values[len(values)-1]}
 }

@@ -79,3 +79,29 @@ func (w *Windows) At(window int) []Cell {
 	}
 	return w.cells[from:w.ends[window]]
 }
+
+// Thin returns the first users of a sample, at least one, who have at most so many cells, and with
+// them what the sample says of all of them. It is the sample itself where that has no more.
+func (s *Sample) Thin(cells int) *Sample {
+	if len(s.cells) <= cells {
+		return s
+	}
+	of := make([]int, s.Kept)
+	for i := range s.cells {
+		of[s.cells[i].User]++
+	}
+	users, sum := 0, 0
+	for users < s.Kept && (users == 0 || sum+of[users] <= cells) {
+		sum += of[users]
+		users++
+	}
+	out := *s
+	out.Kept, out.Rate = users, s.Rate*float64(users)/float64(s.Kept)
+	out.cells = make([]stepCell, 0, sum)
+	for _, c := range s.cells {
+		if int(c.User) < users {
+			out.cells = append(out.cells, c)
+		}
+	}
+	return &out
+}

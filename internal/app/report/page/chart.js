@@ -28,8 +28,7 @@ class Chart {
       choice("scale", [["zero", "from zero"], ["fit", "fit to values"], ["log", "logarithmic"]], (v) => { this.scale = v; }),
       choice("keys", [["", "in one chart"], ["split", "a chart each"]], (v) => { this.split = v !== ""; }, "several"));
     this.canvas = el("canvas", {
-      tabindex: "0", role: "application", "aria-roledescription": "chart", "aria-labelledby": heading,
-      "aria-description": "Arrow keys move from window to window, Home and End to the ends, plus and minus zoom. The table below has the same values.",
+      tabindex: "0", role: "application", "aria-roledescription": "chart", "aria-labelledby": heading, "aria-describedby": heading + "-said chart-keys",
       onpointermove: (e) => this.point(e), onpointerdown: (e) => this.press(e), onpointerup: () => this.release(),
       onpointerleave: () => this.drag || this.leave(), ondblclick: () => this.all(), onkeydown: (e) => this.key(e), onblur: () => this.leave(),
     });
@@ -37,7 +36,7 @@ class Chart {
     this.tip = el("div", { class: "tip", hidden: true, "aria-hidden": "true" });
     this.live = el("p", { class: "quiet", "aria-live": "polite" });
     this.legend = el("ul", { class: "legend", "aria-label": "Keys shown" });
-    this.said = el("p", { class: "said" });
+    this.said = el("p", { class: "said", id: heading + "-said" });
     this.plot = el("div", { class: "plot" }, this.canvas, this.over, this.tip);
     this.side = el("div", null, this.plot, this.legend, this.said, this.live);
   }
@@ -106,7 +105,7 @@ class Chart {
     let top = 14;
     for (const list of this.split ? this.chosen.map((s) => [s]) : [this.chosen]) {
       if (this.split) top += 16;
-      const bottom = top + (this.split ? 96 : 280);
+      const bottom = top + (this.split ? 96 : this.plot.clientWidth < 500 ? 230 : 280); // a phone shows a whole chart at once
       panels.push({ series: list, colors: this.colors, top, bottom, title: this.split ? list[0].label : "" });
       top = bottom + 8 + list.length * strip + 8;
     }
@@ -138,7 +137,7 @@ class Chart {
     this.legend.replaceChildren(...this.chosen.map((s) => {
       const i = indexAt(s, newest);
       return el("li", null, swatch(colors.series[this.colors.get(s.key)]), el("bdi", null, s.label),
-        ...i < 0 ? [el("span", { class: "soft" }, "not released")] : [el("b", null, number(s.value[i], margin(s, i))), el("span", { class: "soft" }, marginText(s, i))]);
+        ...i < 0 ? [el("span", { class: "soft" }, "not released")] : [el("b", null, valueText(s, i)), el("span", { class: "soft" }, "noise " + marginText(s, i))]);
     }));
     const said = ["Values of the last window, " + windowText(m.start(newest), m.end(newest)) + ". Strips: full where " + (m.aims ? "as exact as asked, thin where less" : "released") + ", empty where not released."];
     if (m.asked) said.push(m.asked + ".");

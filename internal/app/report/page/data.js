@@ -20,7 +20,7 @@ function repeat(runs, into) {
 function series(metric, k, rank) {
   const n = k.value.length;
   const s = {
-    rank, key: k.key, label: k.key === "" ? metric.nokey : shown(k.key), n,
+    rank, key: k.key, fine: metric.fine, label: k.key === "" ? metric.nokey : shown(k.key), n,
     at: spread(k.at, new Int32Array(n)), value: new Float64Array(n), low: new Float64Array(n), high: new Float64Array(n),
     sigma: Float64Array.from(k.sigma), rungs: Int32Array.from(k.rungs), met: new Uint8Array(n).fill(1),
     confidence: repeat(k.confidence, new Float64Array(n)), total: 0,

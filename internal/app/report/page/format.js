@@ -22,14 +22,19 @@ function grouped(v, digits) {
   return formats.get(digits).format(v).replace(/^-(?=[0.,]*$)/, "");
 }
 
-// number writes v with as many digits as an error of margin leaves sense in.
-const number = (v, margin) => grouped(v, margin >= 10 ? 0 : margin >= 1 ? 1 : margin >= 0.1 ? 2 : 3);
+// number writes v with as many digits as an error of margin leaves sense in: none after the point
+// from an error of 1 on, and of fine values, which are no counts, one more.
+const number = (v, margin, fine) => grouped(v, [1, 0.1, 0.01].filter((least) => margin < (fine ? 10 : 1) * least).length);
 
-// margin is how far a released value may be off.
+// margin is how far the noise may have moved a released value.
 const margin = (s, i) => Math.max(s.high[i] - s.value[i], s.value[i] - s.low[i]);
-const marginText = (s, i) => "\u00b1 " + number(margin(s, i), margin(s, i));
+const marginText = (s, i) => "\u00b1 " + number(margin(s, i), margin(s, i), s.fine);
+const valueText = (s, i) => number(s.value[i], margin(s, i), s.fine);
 
-const sigmaText = (v) => number(v, v / 10);
+const sigmaText = (v) => number(v, v / 10, true);
+
+// named is what a sentence calls a key: in quotes if it reads as a number.
+const named = (label) => /^[\d\s.,:/+%-]+$/.test(label) ? '"' + label + '"' : label;
 
 // short writes the label of an axis.
 function short(v) {

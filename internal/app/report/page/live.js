@@ -32,19 +32,29 @@ function takeIn(page) {
   };
   const same = outline(page) === outline(document), metrics = metricsOf(page);
   if (same) {
-    [".figures", ".promise", "footer"].forEach(now);
+    [".kept", ".error", ".figures", ".promise", "footer"].forEach(now);
     parts(document, ".chart[data-metric]").forEach((box, i) => renew(charts[i], metrics[+box.dataset.metric]));
   } else {
-    ["main", "footer"].forEach(now);
+    [".kept", "main", "footer"].forEach(now);
     assemble(metrics);
     charts.forEach((c) => c.draw());
   }
-  state.version = page.documentElement.dataset.version;
+  Object.assign(root.dataset, page.documentElement.dataset);
+  state.version = root.dataset.version;
+}
+
+// due says when the next values come, as long as there are none: of the first window that ends so
+// late that its values are not due yet. "" where that is not known.
+function due() {
+  const { slide, wait, grid, shift = 0 } = root.dataset;
+  if (!slide) return "";
+  const end = Math.ceil((Date.now() - wait + +shift) / slide) * slide, by = Math.ceil((end - shift + +wait) / grid) * grid;
+  return "The first values are due by " + moment(by) + " UTC, for the window that ends at " + moment(end) + (root.dataset.zone ? " in " + zone() : "") + ".";
 }
 
 function say() {
   const ends = charts.map((c) => c.metric.end(c.metric.windows - 1));
-  const text = state.since ? "No answer since " + clock(state.since) + " UTC: trying again." : ends.length ? "The last one ends at " + moment(Math.max(...ends)) + " UTC." : "";
+  const text = state.since ? "No answer since " + clock(state.since) + " UTC: trying again." : ends.length ? "The last one ends at " + moment(Math.max(...ends)) + " " + zone() + "." : due();
   const e = document.getElementById("live");
   if (e.textContent !== text) e.textContent = text;
 }

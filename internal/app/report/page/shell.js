@@ -1,6 +1,8 @@
 // What every page has around its contents: the count of errors, colours, exact terms.
 
 const root = document.documentElement;
+// The zone by whose clock windows begin and end.
+const zone = () => root.dataset.zone || "UTC";
 root.dataset.errors = 0;
 for (const kind of ["error", "securitypolicyviolation"]) window.addEventListener(kind, () => root.dataset.errors++);
 root.dataset.plain = "";

@@ -1,5 +1,5 @@
 // A table that is sorted by its heads and shows some rows at a time. A column has a name, a number
-// of a row to sort by, what stands in it, and whether only exact terms have it.
+// of a row to sort by, what stands in it, whether it names the row, and whether only exact terms have it.
 
 const pageRows = 20;
 
@@ -23,7 +23,7 @@ class SortedTable {
     this.heads = columns.map((c, i) => el("th", { scope: "col", class: c.exact && "exact" }, press(c.name, () => this.order(i, this.column === i && !this.down))));
     this.bar = el("div", { class: "bar pages" }, ...more, this.said, this.back, this.on);
     this.scroll = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
-      el("table", { class: "values" }, el("thead", null, el("tr", null, ...this.heads)), this.body));
+      el("table", { class: "values" }, el("caption", { class: "quiet" }, label), el("thead", null, el("tr", null, ...this.heads)), this.body));
   }
 
   // show shows rows, from one of them on, in the order that was chosen.
@@ -41,7 +41,7 @@ class SortedTable {
   fill() {
     const { rows, first } = this, shown = rows.slice(first, first + pageRows);
     this.heads.forEach((h, i) => h.setAttribute("aria-sort", i === this.column ? (this.down ? "descending" : "ascending") : "none"));
-    this.body.replaceChildren(...shown.map((r) => el("tr", null, ...this.columns.map((c) => el("td", { class: c.exact ? "exact" : c.soft && c.soft(r) && "soft" }, c.cell(r))))));
+    this.body.replaceChildren(...shown.map((r) => el("tr", null, ...this.columns.map((c) => el(c.row ? "th" : "td", { scope: c.row && "row", class: c.exact ? "exact" : c.soft && c.soft(r) && "soft" }, c.cell(r))))));
     this.back.disabled = first === 0;
     this.on.disabled = first + pageRows >= rows.length;
     this.back.hidden = this.on.hidden = rows.length <= pageRows;

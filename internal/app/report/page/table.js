@@ -1,12 +1,12 @@
 // The same values as a table, and as CSV. A row is a value of a key: { s, i }.
 
 const columnsOf = (chart) => [
-  { name: "window (UTC)", by: (r) => r.s.at[r.i], cell: ({ s, i }) => windowText(chart.metric.start(s.at[i]), chart.metric.end(s.at[i])) },
-  { name: "key", by: (r) => r.s.rank, cell: ({ s }) => el("bdi", null, s.label) },
-  { name: "value", by: (r) => r.s.value[r.i], cell: ({ s, i }) => number(s.value[i], margin(s, i)) },
-  { name: "\u00b1", by: (r) => margin(r.s, r.i), cell: ({ s, i }) => marginText(s, i) },
+  { name: "window (" + zone() + ")", by: (r) => r.s.at[r.i], cell: ({ s, i }) => windowText(chart.metric.start(s.at[i]), chart.metric.end(s.at[i])) },
+  { name: "key", row: true, by: (r) => r.s.rank, cell: ({ s }) => el("bdi", null, s.label) },
+  { name: "value", by: (r) => r.s.value[r.i], cell: ({ s, i }) => valueText(s, i) },
+  { name: "noise \u00b1", by: (r) => margin(r.s, r.i), cell: ({ s, i }) => marginText(s, i) },
   chart.metric.aims && { name: "exactness", by: (r) => r.s.met[r.i], soft: ({ s, i }) => !s.met[i], cell: ({ s, i }) => s.met[i] ? "as asked" : "less exact" },
-  ...["low", "high"].map((name) => ({ name, exact: true, by: (r) => r.s[name][r.i], cell: ({ s, i }) => number(s[name][i], margin(s, i)) })),
+  ...["low", "high"].map((name) => ({ name, exact: true, by: (r) => r.s[name][r.i], cell: ({ s, i }) => number(s[name][i], margin(s, i), s.fine) })),
   { name: "noise \u03c3", exact: true, by: (r) => r.s.sigma[r.i], cell: ({ s, i }) => sigmaText(s.sigma[i]) },
   { name: "rungs", exact: true, by: (r) => r.s.rungs[r.i], cell: ({ s, i }) => String(s.rungs[i]) },
 ].filter(Boolean);
@@ -37,7 +37,7 @@ function tableOf(chart) {
     Object.assign(table, { column: last ? 2 : 0, down: last });
     fill();
   } }, ...scopes.map(([value, name]) => el("option", { value }, name)));
-  const table = new SortedTable("Values", columnsOf(chart), inOrder,
+  const table = new SortedTable("Values of " + chart.metric.name, columnsOf(chart), inOrder,
     [choice, press("CSV of this table", () => download(chart.metric, rows())), press("CSV of all", () => download(chart.metric, tableRows(chart.metric.series, null)))], "No value in this range.");
   const fill = (first) => box.open && table.show(rows(), first);
   const box = el("details", { open: true, ontoggle: () => fill() }, el("summary", null, "Values"), table.bar, table.scroll);
@@ -59,10 +59,13 @@ function quoted(text) {
   return /[",\r\n]/.test(safe) ? '"' + safe.replaceAll('"', '""') + '"' : safe;
 }
 
+// written is a time of a window: with Z only where it is that of UTC.
+const written = (ms) => root.dataset.zone ? iso(ms).slice(0, -1) : iso(ms);
+
 function csv(m, rows) {
   const lines = ["metric,window_start,window_end,key,value,stddev,low,high,confidence,met,rungs"];
   for (const { s, i } of rows) {
-    lines.push([quoted(m.name), iso(m.start(s.at[i])), iso(m.end(s.at[i])), quoted(s.key), s.value[i], s.sigma[i], s.low[i], s.high[i],
+    lines.push([quoted(m.name), written(m.start(s.at[i])), written(m.end(s.at[i])), quoted(s.key), s.value[i], s.sigma[i], s.low[i], s.high[i],
       s.confidence[i], s.met[i] === 1, s.rungs[i]].join(","));
   }
   return lines.join("\r\n") + "\r\n";

@@ -1,0 +1,150 @@
+package commands
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+)
+
+// orders writes a file of users with two orders each, of 30 and of 50, for the key home; every
+// tenth user has one of 7 for the key other as well.
+func orders(t testing.TB, users int) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("user,page,when,amount\n")
+	for u := range users {
+		fmt.Fprintf(&b, "u%d,home,2025-03-03T00:%02d:00Z,30\nu%d,home,2025-03-03T01:%02d:00Z,50\n", u, u%60, u, u%60)
+		if u%10 == 0 {
+			fmt.Fprintf(&b, "u%d,other,2025-03-03T02:%02d:00Z,7\n", u, u%60)
+		}
+	}
+	return write(t, "orders.csv", b.String())
+}
+
+const ofOrders = "--header --user-field user --time-field when --window 1d"
+
+func TestDemoCountsEveryKind(t *testing.T) {
+	t.Parallel()
+	path := orders(t, 500)
+	bounds := " --max-keys-per-user 2 --last-at-least 1 --relative 0 --epsilon 50 --public-keys home,other --key-field page --format json"
+	for _, c := range []struct {
+		args        string
+		home, other float64
+		within      float64 // more than 20 standard deviations of the noise
+	}{
+		{"--kind events --max-events-per-key 2", 1000, 50, 10},
+		{"--kind distinct_users", 500, 50, 10},
+		{"--kind sum --value-field amount --max-events-per-key 2 --min 0 --max 60", 40_000, 350, 600},
+		{"--kind sum --value-field amount --max-events-per-key 2 --min 0 --max 40", 35_000, 350, 400}, // 50 counts as 40
+		{"--kind mean --value-field amount --max-events-per-key 2 --min 0 --max 60", 40, 7, 15},
+	} {
+		stdout, stderr := mustRun(t, append([]string{"demo", "--input", path}, strings.Fields(ofOrders+bounds+" "+c.args)...)...)
+		for key, want := range map[string]float64{"home": c.home, "other": c.other} {
+			got := math.NaN()
+			for line := range strings.Lines(stdout) {
+				if _, after, found := strings.Cut(line, `"key":"`+key+`","value":`); found {
+					fmt.Sscan(strings.SplitN(after, ",", 2)[0], &got) //nolint:errcheck // NaN is wrong
+				}
+			}
+			if !(math.Abs(got-want) <= c.within) {
+				t.Errorf("%s: %s is %v, want %v: %s", c.args, key, got, want, stdout)
+			}
+		}
+		if !strings.Contains(stderr, "compared with the file: typically") {
+			t.Errorf("%s: %s", c.args, stderr)
+		}
+	}
+}
+
+// No user of 4,000 has a value above 63, which the noisy table of values shows with certainty: the
+// noise of one row is less than a tenth of them.
+func TestDemoChoosesTheRangeOfValues(t *testing.T) {
+	t.Parallel()
+	path := orders(t, 4000)
+	_, stderr := mustRun(t, append([]string{"demo", "--input", path, "--kind", "mean", "--value-field", "amount", "--format", "json"}, strings.Fields(ofOrders)...)...)
+	if !strings.Contains(stderr, "values below 0 or above 64 count as these") {
+		t.Error(stderr)
+	}
+	_, stderr = mustRun(t, append([]string{"demo", "--input", path, "--kind", "sum", "--value-field", "amount", "--format", "json"}, strings.Fields(ofOrders)...)...)
+	if !strings.Contains(stderr, "values below 0 or above ") || strings.Contains(stderr, "above 1 count") || !strings.Contains(stderr, "from the real sum") {
+		t.Error(stderr)
+	}
+}
+
+var kindRemedies = []remedy{
+	{texts: one("needs --public-keys: %s, so keys cannot be private"), walk: func(w *walk) {
+		w.vars["F"] = orders(w, 40)
+		const sum = "demo --input $F --public-keys home,other --key-field page --kind sum --value-field amount --min 0 --max 60 " + ofOrders
+		private := strings.Replace(sum, " --public-keys home,other", "", 1)
+		w.refused(private)
+		w.works(sum)
+		w.works(strings.Replace(private, " --key-field page", "", 1))
+		w.refused(strings.Replace(private, "demo ", "plan ", 1))
+		w.works(strings.Replace(sum, "demo ", "plan ", 1))
+	}},
+	{texts: []string{"the promise is too small to choose the range of values by", "users are too few for it: give --min and --max"}, walk: func(w *walk) {
+		w.vars["F"] = orders(w, 40)
+		const demo = "demo --input $F --kind sum --value-field amount --last-at-least 1 --max-keys-per-user 1 --max-events-per-key 1 " + ofOrders
+		for _, line := range []string{demo, demo + " --epsilon 1e-5 --delta 1e-9"} {
+			w.refused(line)
+			w.works(line + " --min 0 --max 60")
+		}
+		w.vars["F"] = orders(w, 4000)
+		w.works(demo)
+	}},
+	{texts: one("check --value-field %s: values are integers"), walk: func(w *walk) {
+		w.vars["F"] = write(w, "cents.csv", "user,when,amount,cents\n"+strings.Repeat("u,2025-03-03T00:00:00Z,1.50,150\n", 20))
+		const demo = "demo --input $F --kind sum --min 0 --max 999 --value-field amount " + ofOrders
+		w.refused(demo)
+		w.works(strings.Replace(demo, "amount", "cents", 1))
+	}},
+}
+
+// Errors name the flags that were given, or the one to add; broken records come before all else.
+func TestErrorsOfValuesNameWhatWasGiven(t *testing.T) {
+	t.Parallel()
+	path := orders(t, 20)
+	for _, c := range []struct{ args, want string }{
+		{"--min 5", "--min is 5: give --max, too"},
+		{"--max 0", "--max is 0: give --min, too"},
+		{"--min 0 --max 0", "--max must be greater"},
+		{"--max 1000000000000", "--max: --max-events-per-key ("},
+		{"--min 10000000000 --max 10000000001", "error: planning: even one window would have no precision left"},
+		{"--min -9 --max 9 --relative 0.1", "--relative: a sum that can be negative"},
+		{"--time-field page --key-field page --public-keys home,other", "42 of 42 records (100 %) have no time"},
+	} {
+		args := strings.Fields("plan --kind sum --value-field amount --input " + path + " " + ofOrders + " " + c.args)
+		if code, _, stderr := run(t, args...); code == exitOK || !strings.Contains(stderr, c.want) {
+			t.Errorf("%s: exit code %d, %s", c.args, code, stderr)
+		}
+	}
+}
+
+// Where every value is below 0, plan and demo choose a range below 0.
+func TestARangeBelowZeroIsChosen(t *testing.T) {
+	t.Parallel()
+	path := orders(t, 4000)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = write(t, "refunds.csv", strings.NewReplacer("Z,", "Z,-").Replace(string(text)))
+	args := strings.Fields("--kind sum --value-field amount --input " + path + " " + ofOrders)
+	if stdout, _ := mustRun(t, append([]string{"plan"}, args...)...); !strings.Contains(stdout, "max: 0}") || !strings.Contains(stdout, "min: -") {
+		t.Error(stdout)
+	}
+	if _, stderr := mustRun(t, append([]string{"demo", "--format", "json"}, args...)...); !strings.Contains(stderr, "values below -") || !strings.Contains(stderr, "or above 0 count as these") {
+		t.Error(stderr)
+	}
+}
+
+// For kinds that a user's events do not change, plan lists no setting twice.
+func TestPlanListsEachSettingOfUsersOnce(t *testing.T) {
+	t.Parallel()
+	stdout, _ := mustRun(t, strings.Fields("plan --format json --kind distinct_users --input "+orders(t, 500)+" "+ofOrders)...)
+	if strings.Count(stdout, `"max_events_per_key":`) == 0 || strings.Count(stdout, `"max_events_per_key":`) != strings.Count(stdout, `"max_events_per_key":1,`) {
+		t.Error(stdout)
+	}
+}

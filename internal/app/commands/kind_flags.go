@@ -1,0 +1,137 @@
+package commands
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/pflag"
+
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
+	"github.com/tollgate-dp/tollgate/internal/formats/spelling"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+)
+
+// kindFlags say what is counted in a file.
+type kindFlags struct {
+	kind       string
+	valueField string
+	min, max   int64
+}
+
+// register adds the flags. without says what happens where no range of values is given.
+func (f *kindFlags) register(flags *pflag.FlagSet, without string) {
+	f.kind = metrickind.Offered()[0].Name
+	labels := spelling.List(metrickind.Names(metrickind.Valued()), " and ")
+	flags.Var(cli.OneOf(&f.kind, metrickind.Names(metrickind.Offered())...), "kind", "what is counted in a file: the kind of metric, as in a configuration")
+	flags.StringVar(&f.valueField, "value-field", "", "for "+labels+": column or path of the value of an event, a whole number")
+	flags.Int64Var(&f.min, "min", 0, "for "+labels+": smaller values count as this one ("+without+")")
+	flags.Int64Var(&f.max, "max", 0, "for "+labels+": greater values count as this one ("+without+")")
+}
+
+// kindOf is the kind that is counted.
+func (f *kindFlags) kindOf() metrickind.Kind { return metrickind.Of(f.kind) }
+
+// ranged says whether the range of values was given.
+func (f *kindFlags) ranged() bool { return f.min != 0 || f.max != 0 }
+
+// configured is the kind as settings name it: "" for the usual one.
+func (f *kindFlags) configured() string {
+	if f.kind == metrickind.Offered()[0].Name {
+		return ""
+	}
+	return f.kind
+}
+
+// checkKind refuses flags that do not fit the kind. Of values that can be 0 a target is relative
+// only where it was given.
+func (f *demoFlags) checkKind(changed func(string) bool) error {
+	k := f.kindOf()
+	if k.NotPrivate != "" && f.keyField != "" && f.publicKeys == "" {
+		return fmt.Errorf("--kind %s needs --public-keys: %s, so keys cannot be private. Or leave --key-field out", f.kind, k.NotPrivate)
+	}
+	if !k.Values {
+		for _, name := range []string{"value-field", "min", "max"} {
+			if changed(name) {
+				return fmt.Errorf("--%s is only used with --kind %s", name, spelling.List(metrickind.Names(metrickind.Valued()), " or "))
+			}
+		}
+		return nil
+	}
+	if f.valueField == "" {
+		return fmt.Errorf("--kind %s needs --value-field: the column or path of the values", f.kind)
+	}
+	if least, most := changed("min"), changed("max"); (least || most) && f.min >= f.max {
+		switch {
+		case !most:
+			return fmt.Errorf("--min is %d: give --max, too, and make it greater", f.min)
+		case !least:
+			return fmt.Errorf("--max is %d: give --min, too, and make it smaller", f.max)
+		}
+		return fmt.Errorf("--min is %d and --max %d: --max must be greater", f.min, f.max)
+	}
+	if least, _ := k.Range(metrickind.Bounds{Events: 1, Min: f.min, Max: f.max}); !changed("relative") && (k.Pair != nil || least < 0) {
+		f.relative = 0
+	}
+	if f.ranged() && f.choosesAbsolute() {
+		f.absolute = float64(f.max-f.min) / 20
+	}
+	return nil
+}
+
+// errNoRange says that nothing can be spent on choosing the range of values.
+var errNoRange = usage(errors.New("the promise is too small to choose the range of values by: give --min and --max, or raise --epsilon"))
+
+// current is the setting that the flags say.
+func (f *demoFlags) current() advice.Setting {
+	return advice.Setting{Window: f.window, KeysPerUser: f.maxKeysPerUser, EventsPerKey: f.maxEventsPerKey, LastAtLeast: f.lastAtLeast,
+		Epsilon: f.epsilon, Relative: f.relative, Absolute: f.absolute, Min: f.min, Max: f.max}
+}
+
+// placed is the setting with some range of values, where what it is for does not depend on one.
+func (f *kindFlags) placed(s advice.Setting) advice.Setting {
+	if s.Min, s.Max = f.min, f.max; f.kindOf().Values && !f.ranged() {
+		s.Max = 1
+	}
+	return s
+}
+
+// apply sets what a setting says of values and of their target.
+func (f *demoFlags) apply(s advice.Setting) {
+	if f.min, f.max = s.Min, s.Max; f.choosesAbsolute() {
+		f.absolute = s.Absolute
+	}
+}
+
+// choosesAbsolute says that the target is an absolute one, and not given.
+func (f *demoFlags) choosesAbsolute() bool {
+	return f.kindOf().Pair != nil && !f.given("relative") && !f.given("absolute")
+}
+
+// chosenOf adds what a setting says of values and of their target to the flags of a command.
+func (f *demoFlags) chosenOf(s advice.Setting, set map[string]string) {
+	if !f.kindOf().Values {
+		return
+	}
+	set["min"], set["max"] = strconv.FormatInt(s.Min, 10), strconv.FormatInt(s.Max, 10)
+	if f.choosesAbsolute() && s.Absolute > 0 {
+		set["absolute"], set["relative"] = number(s.Absolute), ""
+	}
+}
+
+// size is what the threshold of private keys counts.
+func (f *kindFlags) size() string {
+	if f.kindOf().OncePerUser {
+		return "users"
+	}
+	return "events"
+}
+
+// needed names what a record must have.
+func (f *kindFlags) needed() string {
+	if f.kindOf().Values {
+		return "user, key, time or value"
+	}
+	return "user, key or time"
+}

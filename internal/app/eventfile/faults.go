@@ -1,0 +1,186 @@
+package eventfile
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/formats/spelling"
+	"github.com/tollgate-dp/tollgate/schemas/event"
+)
+
+const (
+	firstFaults = 3   // records of a kind that are named
+	compared    = 100 // records of a kind whose fields are compared
+	mostKinds   = 3   // kinds that are named
+	mostMasked  = 120 // characters of an example
+)
+
+// Faults collects the records of a file that are not events: what is wrong with them, and where
+// they are. What it says has no value of the file.
+type Faults struct {
+	Unit   string // what Record.Line counts
+	format event.Format
+	kinds  map[event.Error]*fault
+	total  uint64
+}
+
+// fault is one way in which records are broken.
+type fault struct {
+	records uint64
+	lines   []string
+	example string   // masked; "" if it is not text
+	fields  []string // that all such records have, where records name their fields
+}
+
+// NewFaults returns the faults of no records of a format.
+func NewFaults(format event.Format) *Faults {
+	return &Faults{format: format, kinds: map[event.Error]*fault{}}
+}
+
+// Add notes a record for which a decoder returned err, and reports whether err is of the record.
+func (f *Faults) Add(err error, r Record) bool {
+	var broken *event.Error
+	if !errors.As(err, &broken) {
+		return false
+	}
+	f.total++
+	kind := f.kinds[*broken]
+	if kind == nil {
+		kind = &fault{}
+		f.kinds[*broken] = kind
+		e := event.EncodingOf(f.format.Format)
+		if !e.Contained() {
+			kind.example = masked(r.Value)
+		}
+	}
+	if broken.Class == event.ClassMissingField && kind.records < compared {
+		kind.compare(event.EncodingOf(f.format.Format), r.Value)
+	}
+	if kind.records++; len(kind.lines) < firstFaults {
+		kind.lines = append(kind.lines, terminal.Number(float64(r.Line), 0))
+	}
+	return true
+}
+
+// compare keeps the names that this record has, too: names that only some records have may be data,
+// like a user's id that is the name of a member.
+func (one *fault) compare(e event.Encoding, record []byte) {
+	if e.Members == nil {
+		return
+	}
+	names := e.Members(record)
+	if one.records == 0 {
+		one.fields = names
+		return
+	}
+	one.fields = slices.DeleteFunc(one.fields, func(name string) bool { return !slices.Contains(names, name) })
+}
+
+// Total returns how many records there are.
+func (f *Faults) Total() uint64 { return f.total }
+
+// Unnamed returns how many of them have no user.
+func (f *Faults) Unnamed() (n uint64) {
+	rows := event.EncodingOf(f.format.Format).Tabular() // a row that is too short has a fault of its own
+	for kind, one := range f.kinds {
+		switch {
+		case kind.Field != "user":
+		case kind.Class == event.ClassEmptyUser, kind.Class == event.ClassNullField, kind.Class == event.ClassMissingField && !rows:
+			n += one.records
+		}
+	}
+	return n
+}
+
+// ByClass returns how many records there are of each class of dead letters.
+func (f *Faults) ByClass() map[string]uint64 {
+	out := map[string]uint64{}
+	for kind, one := range f.kinds {
+		out[kind.Class] += one.records
+	}
+	return out
+}
+
+// Texts says where the broken records are and what the first ones are like, most frequent kinds
+// first.
+func (f *Faults) Texts() (out []string) {
+	kinds := slices.SortedFunc(maps.Keys(f.kinds), func(a, b event.Error) int {
+		return cmp.Or(cmp.Compare(f.kinds[b].records, f.kinds[a].records), strings.Compare(a.Class+a.Field, b.Class+b.Field))
+	})
+	for _, kind := range kinds[:min(len(kinds), mostKinds)] {
+		one := f.kinds[kind]
+		text := fmt.Sprintf("%s %s: %s", terminal.Number(float64(one.records), 0), strings.TrimSpace(kind.Class+" "+kind.Field), places(f.Unit, one))
+		if one.example != "" {
+			text += fmt.Sprintf("; %s %s is like %s", f.Unit, one.lines[0], one.example)
+		}
+		out = append(out, text+f.meant(kind, one))
+	}
+	return out
+}
+
+// places names the first records of a kind.
+func places(unit string, one *fault) string {
+	switch {
+	case len(one.lines) == 1:
+		return unit + " " + one.lines[0]
+	case one.records > uint64(len(one.lines)):
+		return unit + "s " + strings.Join(one.lines, ", ") + " and more"
+	}
+	return unit + "s " + spelling.List(one.lines, " and ")
+}
+
+// meant says which fields records have that lack one. Those of a single record may be data.
+func (f *Faults) meant(kind event.Error, one *fault) (text string) {
+	if len(one.fields) == 0 {
+		return ""
+	}
+	slices.Sort(one.fields)
+	for _, name := range f.format.FieldsOf(kind.Field) {
+		if slices.Contains(one.fields, name) {
+			continue
+		}
+		text += fmt.Sprintf("; it has no field %s", name)
+		if meant := spelling.Nearest(one.fields, name); meant != "" {
+			text += fmt.Sprintf(", did you mean %s?", meant)
+		}
+	}
+	if one.records == 1 {
+		return text
+	}
+	return text + "; its fields are " + listed(one.fields)
+}
+
+// masked returns the beginning of a record with 9 for every digit and x for every letter, so that
+// it shows how the record is written, and nothing of what it says.
+func masked(record []byte) string {
+	var b strings.Builder
+	n := 0
+	for len(record) > 0 {
+		if n++; n > mostMasked {
+			b.WriteString("…")
+			break
+		}
+		r, size := utf8.DecodeRune(record)
+		record = record[size:]
+		switch {
+		case r == utf8.RuneError && size == 1:
+			b.WriteByte('?')
+		case unicode.IsDigit(r):
+			b.WriteByte('9')
+		case r >= ' ' && r <= '~' && !unicode.IsLetter(r):
+			b.WriteRune(r)
+		case r < utf8.RuneSelf && !unicode.IsLetter(r): // a control character, or a tab
+			b.WriteByte(' ')
+		default:
+			b.WriteByte('x')
+		}
+	}
+	return b.String()
+}

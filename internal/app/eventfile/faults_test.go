@@ -1,0 +1,85 @@
+package eventfile
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"pgregory.net/rapid"
+
+	"github.com/tollgate-dp/tollgate/schemas/event"
+)
+
+// faultsOf decodes a file and collects what is broken.
+func faultsOf(t *testing.T, format event.Format, text string) *Faults {
+	t.Helper()
+	faults := NewFaults(format)
+	err := Scan(file(t, text), OptionsOf(format, format.Columns == nil && format.Format == event.CSV), func(h Head) (func(Record) error, error) {
+		faults.Unit = h.Unit
+		d, err := event.NewDecoder(h.Of(format))
+		return func(r Record) error {
+			var e event.Event
+			if err := d.Decode(r.Value, &e); err != nil && !faults.Add(err, r) {
+				return err
+			}
+			return nil
+		}, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return faults
+}
+
+func TestBrokenRecordsAreNamedByTheirLines(t *testing.T) {
+	f := event.Format{Format: event.CSV, User: "who", Time: "at", TimeUnit: event.TimeText, MaxRecordBytes: 60}
+	faults := faultsOf(t, f, "who,at\nann,2025-03-03\nBob-7,soon\n,2025-03-03\neve,later\nzoé,12/31/2024\nmallory,x\n"+strings.Repeat("y", 70)+"\n")
+	want := []string{
+		"4 bad_timestamp time: lines 3, 5, 6 and more; line 3 is like xxx-9,xxxx",
+		"1 empty_user user: line 4; line 4 is like ,9999-99-99",
+		"1 oversized: line 8; line 8 is like " + strings.Repeat("x", 61),
+	}
+	if got := faults.Texts(); !slices.Equal(got, want) || faults.Total() != 6 || faults.ByClass()[event.ClassBadTimestamp] != 4 {
+		t.Errorf("got %q", got)
+	}
+	f = event.Format{Format: event.JSONL, User: "usr", Time: "at", TimeUnit: event.TimeText}
+	faults = faultsOf(t, f, `[{"user":"ann","at":1,"page":2},{"at":"2025-03-03","user":"bob"}]`)
+	want = []string{`2 missing_field user: records 1 and 2; record 1 is like {"xxxx":"xxx","xx":9,"xxxx":9}; it has no field usr, did you mean user?; its fields are at, user`}
+	if got := faults.Texts(); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// What is shown of a record has the signs between its values, and none of their letters and digits.
+func TestRuleAMaskedRecordShowsNoValue(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		record := rapid.OneOf(rapid.SliceOf(rapid.Byte()), rapid.Map(rapid.String(), func(s string) []byte { return []byte(s) })).Draw(t, "record")
+		for _, r := range masked(record) {
+			if r != 'x' && r != '9' && r != '…' && (unicode.IsLetter(r) || unicode.IsDigit(r) || r < ' ' || r > '~') {
+				t.Fatalf("%q is in %q", r, masked(record))
+			}
+		}
+	})
+}
+
+// A name that is not in every record may be data: it is not shown.
+func TestRuleNamesThatOnlySomeRecordsHaveAreNotShown(t *testing.T) {
+	f := event.Format{Format: event.JSONL, User: "usr", Time: "at", TimeUnit: event.TimeText}
+	one, other := `{"user":1,"at":2,"seen":{"alice@example.com":{"n":1}}}`, `{"user":1,"at":2,"seen":{"bob":{"n":1}},"carol":4}`
+	for text, want := range map[string]string{
+		one:                      "it has no field usr, did you mean user?",
+		one + "\n" + other:       "it has no field usr, did you mean user?; its fields are at, user",
+		other + "\n{\"dave\":1}": "",
+	} {
+		got := strings.Join(faultsOf(t, f, text).Texts(), "\n")
+		if want != "" && !strings.HasSuffix(got, "; "+want) {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+		for _, name := range []string{"alice", "bob", "carol", "dave", "seen"} {
+			if strings.Contains(got, name) {
+				t.Errorf("%s: %s is in %s", text, name, got)
+			}
+		}
+	}
+}

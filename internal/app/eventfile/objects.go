@@ -1,0 +1,57 @@
+package eventfile
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/tollgate-dp/tollgate/schemas/event"
+)
+
+// spread reports whether the records of a file that begins with head do not have a line each: they
+// stand in one array, or go over several lines.
+func spread(format event.Encoding, head []byte) bool {
+	return format.Spread != nil && format.Spread(bytes.TrimPrefix(head, mark))
+}
+
+// object returns the next object of a spread file, or io.EOF. Commas, brackets and white space
+// between objects are skipped. An object ends where its braces and quotes are closed; what is no
+// object ends before the next comma, bracket or line break. Line is the record's number.
+func (l *lineReader) object() (Record, error) {
+	out := kept{limit: l.limit}
+	var depth int
+	var quoted, escaped bool
+	for {
+		c, err := l.r.ReadByte()
+		switch {
+		case errors.Is(err, io.EOF) && out.length > 0:
+			return l.record(&out), nil
+		case err != nil:
+			return Record{}, err
+		case quoted:
+			quoted, escaped = escaped || c != '"', !escaped && c == '\\'
+		case c == '"':
+			quoted = true
+		case c == '{' || c == '[' && depth > 0:
+			depth++
+		case depth > 0 && (c == '}' || c == ']'):
+			if depth--; depth == 0 {
+				out.addByte(c)
+				return l.record(&out), nil
+			}
+		case depth == 0 && bytes.IndexByte([]byte(",[]\n"), c) >= 0:
+			if out.length > 0 {
+				return l.record(&out), nil
+			}
+			continue
+		case out.length == 0 && (c == ' ' || c == '\t' || c == '\r'):
+			continue
+		}
+		out.addByte(c)
+	}
+}
+
+func (l *lineReader) record(k *kept) Record {
+	l.number++
+	return Record{Value: k.text, Line: l.number, Length: k.length, Digest: k.digest()}
+}

@@ -1,0 +1,39 @@
+package eventfile
+
+import (
+	"fmt"
+	"os"
+)
+
+// Stdin is the path that stands for the standard input.
+const Stdin = "-"
+
+// OpenFile opens the file at path, or returns the standard input.
+func OpenFile(path string) (*os.File, error) {
+	if path == Stdin {
+		return os.Stdin, nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening input file: %w", err)
+	}
+	if info, err := file.Stat(); err == nil && info.IsDir() {
+		file.Close() //nolint:errcheck // nothing was read
+		return nil, fmt.Errorf("opening input file: %s is a directory: name one file", path)
+	}
+	return file, nil
+}
+
+// Repeatable reports whether the file at path can be read more than once: a pipe cannot.
+func Repeatable(path string) bool {
+	info, err := os.Stat(path)
+	return path != Stdin && err == nil && info.Mode().IsRegular()
+}
+
+// Name returns what texts call the file at path.
+func Name(path string) string {
+	if path == Stdin {
+		return "standard input"
+	}
+	return path
+}

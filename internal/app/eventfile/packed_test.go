@@ -1,0 +1,183 @@
+package eventfile
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/tollgate-dp/tollgate/schemas/event"
+)
+
+// packs are the ways to compress a text, by the ending of the file.
+func packs(t testing.TB, text []byte) map[string][]byte {
+	t.Helper()
+	var gz, two, zst bytes.Buffer
+	half := len(text) / 2
+	w, err := zstd.NewWriter(&zst)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []func() error{
+		func() error { return pack(gzip.NewWriter(&gz), text) },
+		func() error { return pack(gzip.NewWriter(&two), text[:half]) },
+		func() error { return pack(gzip.NewWriter(&two), text[half:]) }, // as cat a.gz b.gz has it
+		func() error { return pack(w, text) },
+	} {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return map[string][]byte{"": text, ".gz": gz.Bytes(), ".two.gz": two.Bytes(), ".ZST": zst.Bytes()}
+}
+
+func pack(w io.WriteCloser, text []byte) error {
+	_, err := w.Write(text)
+	return errors.Join(err, w.Close())
+}
+
+// A compressed file is the file that was compressed, by whatever name; one that is cut off is an
+// error at the cut and no shorter file.
+func TestCompressedFilesAreReadAsWhatIsInThem(t *testing.T) {
+	text := []byte("\uFEFFwho,at\n" + strings.Repeat("u1,17\n\"u,2\",19\n", 5000))
+	for ending, packed := range packs(t, text) {
+		if e := EncodingOfFile("visits.csv" + ending); e.Name != event.CSV && ending != ".two.gz" {
+			t.Errorf("%q is taken for %q", ending, e.Name)
+		}
+		got := values(records(t, bytes.NewReader(packed), event.CSV, 0))
+		if len(got) != 10_001 || got[0] != "who,at" || got[1] != "u1,17" || got[10_000] != `"u,2",19` {
+			t.Errorf("%q: %d records, the first is %q", ending, len(got), got[:min(1, len(got))])
+		}
+		if ending == "" {
+			continue
+		}
+		s := NewSplitter(bytes.NewReader(packed[:len(packed)-9]), event.CSV, 0)
+		var err error
+		for err == nil {
+			_, err = s.Next()
+		}
+		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "data end early after ") {
+			t.Errorf("%q without its end: %v", ending, err)
+		}
+		packed[len(packed)-6] ^= 1 // in the checksum
+		for s, err = NewSplitter(bytes.NewReader(packed), event.CSV, 0), nil; err == nil; {
+			_, err = s.Next()
+		}
+		if ending != ".ZST" && (!errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "data are damaged after ")) {
+			t.Errorf("%q, damaged: %v", ending, err)
+		}
+	}
+	for mark, want := range map[string]string{"PK\x03\x04": "unzip -p", "\xfd7zXZ\x00": "xz -dc", "BZh91AY&SY": "bzip2 -dc", "\x78\x9c": "pigz -dcz"} {
+		if err := NewSplitter(strings.NewReader(mark+"abcdef"), event.CSV, 0).Begin(); !errors.Is(err, ErrEncoding) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", mark, err)
+		}
+	}
+}
+
+func TestACompressedContainerIsReadAsWhatIsInIt(t *testing.T) {
+	plain := written(t, "null", 1, 3)
+	for ending, packed := range packs(t, plain) {
+		c, err := NewContainer(bytes.NewReader(packed), 0)
+		if err != nil {
+			t.Fatalf("%q: %v", ending, err)
+		}
+		n := 0
+		for _, err = c.Next(); err == nil; _, err = c.Next() {
+			n++
+		}
+		if n != 3 || !errors.Is(err, io.EOF) {
+			t.Errorf("%q: %d records, then %v", ending, n, err)
+		}
+	}
+}
+
+// What a program writes as one array, or with indentation, has the same records as with one object
+// in each line.
+func TestObjectsInAnArrayAreRecords(t *testing.T) {
+	want := []string{`{"a":"},]\"{","b":[1,{"c":[]}]}`, `{}`, `{"a":"\\"}`, "7", `"x, y"`, `{"a":`}
+	for name, text := range map[string]string{
+		"in one line":   "[" + strings.Join(want, ",") + "",
+		"in lines":      "\uFEFF\n[\r\n\t" + strings.Join(want[:3], ",\r\n\t") + ",\r\n 7,\n\"x, y\"\n,{\"a\":",
+		"in two arrays": "[" + strings.Join(want[:3], " , ") + "]\n[7, \"x, y\"]" + want[5],
+	} {
+		s := NewSplitter(strings.NewReader(text), event.JSONL, 0)
+		var got []string
+		var lines []int64
+		var err error
+		var r Record
+		for r, err = s.Next(); err == nil; r, err = s.Next() {
+			got, lines = append(got, string(r.Value)), append(lines, r.Line)
+		}
+		if !errors.Is(err, io.EOF) || !slices.Equal(got, want) || !slices.Equal(lines, []int64{1, 2, 3, 4, 5, 6}) || s.Unit() != "record" {
+			t.Errorf("%s: %q in %s %v, then %v", name, got, s.Unit(), lines, err)
+		}
+	}
+	over := records(t, strings.NewReader("{\n  \"a\": 1,\n  \"b\": {}\n}\n{\n  \"a\": 2\n}\n"), event.JSONL, 0)
+	if got := values(over); !slices.Equal(got, []string{"{\n  \"a\": 1,\n  \"b\": {}\n}", "{\n  \"a\": 2\n}"}) {
+		t.Errorf("over lines: %q", got)
+	}
+	if got := records(t, strings.NewReader("[]"), event.JSONL, 0); len(got) > 0 {
+		t.Errorf("an empty array: %q", values(got))
+	}
+	long := records(t, strings.NewReader(`[{"a":"`+strings.Repeat("x", 100)+`"},{}]`), event.JSONL, 50)
+	if len(long) != 2 || long[0].Length != 108 || len(long[0].Value) != 50 || len(long[0].Digest) != 32 || long[1].Digest != nil {
+		t.Errorf("beyond the limit: %+v", long)
+	}
+}
+
+// No text makes the reader of objects panic, loop, or lose a byte that is in no space between
+// records.
+func FuzzObjects(f *testing.F) {
+	for _, seed := range []string{"[]", `[{"a":1},{"b":"]}\""}]`, "{\n\"a\":1}\n{}", `[[[`, `[{"a"]}`, "[{", `["\`, "\uFEFF[{}", "[{}]x{}\n"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, file []byte) {
+		s := NewSplitter(bytes.NewReader(file), event.JSONL, 0)
+		if s.Begin() != nil || !s.lines.spread || bytes.HasPrefix(file, []byte("\x1f\x8b")) || bytes.HasPrefix(file, []byte("\x28\xb5")) {
+			t.Skip()
+		}
+		rest := bytes.TrimPrefix(file, mark)
+		for number := int64(1); ; number++ {
+			r, err := s.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			rest = bytes.TrimLeft(rest, " \t\r\n,[]")
+			if err != nil || r.Line != number || len(r.Value) == 0 || !bytes.HasPrefix(rest, bytes.TrimLeft(r.Value, " \t\r\n,[]")) {
+				t.Fatalf("record %d is %q (%v), and %q is left", number, r.Value, err, rest)
+			}
+			rest = rest[len(r.Value):]
+		}
+		if left := bytes.Trim(rest, " \t\r\n,[]"); len(left) > 0 {
+			t.Errorf("%q is in no record", left)
+		}
+	})
+}
+
+// Unpacking ends for every text, with its contents or with an error.
+func FuzzUnpacked(f *testing.F) {
+	for _, packed := range packs(f, []byte("a,b\nc,d\n")) {
+		f.Add(packed)
+	}
+	f.Fuzz(func(t *testing.T, file []byte) {
+		s := NewSplitter(io.LimitReader(bytes.NewReader(file), 1<<12), event.TSV, 1<<10)
+		for n := 0; n < 1<<12; n++ {
+			if _, err := s.Next(); err != nil {
+				return
+			}
+		}
+	})
+}
+
+func TestStandardInputIsReadOnce(t *testing.T) {
+	file, err := OpenFile(Stdin)
+	if err != nil || file != os.Stdin || Repeatable(Stdin) || Name(Stdin) != "standard input" {
+		t.Errorf("%v, %v", file, err)
+	}
+}

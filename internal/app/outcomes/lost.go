@@ -1,0 +1,51 @@
+package outcomes
+
+import "github.com/tollgate-dp/tollgate/pipeline"
+
+// Loss says how many records were lost before counting, of how many.
+type Loss struct{ Lost, Of float64 }
+
+// Lost returns what was lost between two reports of the same deployment; before is empty for
+// everything since its beginning. A record is lost if it was dead-lettered, lies before the start,
+// is late, of the future or overtaken, or if it was accepted and then clipped or over budget. A
+// record that a filter or a list of keys leaves out is not lost, nor one whose window is open.
+//
+// With one metric over windows that do not overlap the numbers are exact. A metric over sliding
+// windows loses a record in parts, by the number of its windows. Of several metrics the tallies do
+// not say which records they have in common: what they lose is estimated as the greatest number of
+// records that one of them takes, times the share that all of them lose of what they take. A record
+// that one of two metrics counts and the other one clips is so lost by half.
+func Lost(before, now pipeline.Tallies) Loss {
+	refused := func(t pipeline.Tallies) uint64 { return t.Broken() + t.BeforeStart + t.Late + t.Future + t.Overtaken }
+	since := func(old, now uint64) float64 { return float64(now) - float64(old) } // a change takes CLOSEs back
+	var lost, took, most, decided float64
+	for _, m := range now.Metrics {
+		windows := 1.0 // of a record
+		if now.Accepted > 0 {
+			windows = max(1, float64(m.Pairs())/float64(now.Accepted))
+		}
+		old := named(before.Metrics, m.Metric)
+		gone := since(old.Clipped+old.OverBudget, m.Clipped+m.OverBudget) / windows
+		counted := since(old.Counted, m.Counted) / windows
+		lost, took, most = lost+gone, took+gone+counted, max(most, gone+counted)
+		decided = max(decided, gone+counted+since(old.Filtered, m.Filtered)/windows)
+	}
+	out := Loss{Lost: since(refused(before), refused(now))}
+	out.Of = out.Lost + max(since(before.Accepted, now.Accepted), decided)
+	if took > 0 {
+		out.Lost += most * lost / took
+	}
+	return out
+}
+
+func named(metrics []pipeline.MetricTallies, name string) pipeline.MetricTallies {
+	for _, m := range metrics {
+		if m.Metric == name {
+			return m
+		}
+	}
+	return pipeline.MetricTallies{}
+}
+
+// Most reports whether more than half of the records were lost: what --strict refuses.
+func (l Loss) Most() bool { return 2*l.Lost > l.Of }

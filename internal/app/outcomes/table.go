@@ -1,0 +1,93 @@
+package outcomes
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// row is one line: how many records had an outcome, of how many.
+type row struct {
+	indent  int
+	name    string
+	records uint64
+	of      uint64
+}
+
+// Table writes the tallies as aligned lines with shares, from the records that were read to those
+// that were counted. Shares of a metric's rows are of its own records, once for each window that
+// holds one. The text is exact, for the holder of the data only: its first line says so.
+func Table(t pipeline.Tallies) string {
+	rows := rowsOf(t)
+	name, number := 0, 0
+	for _, r := range rows {
+		name = max(name, 2*r.indent+len(r.name))
+		number = max(number, len(count(r.records)))
+	}
+	var b strings.Builder
+	b.WriteString("what became of the records (exact, for the holder of the data only):\n")
+	for _, r := range rows {
+		fmt.Fprintf(&b, "  %-*s  %*s  %8s\n", name, strings.Repeat("  ", r.indent)+r.name, number, count(r.records), Share(float64(r.records), float64(r.of)))
+	}
+	return b.String()
+}
+
+func rowsOf(t pipeline.Tallies) []row {
+	rows := []row{{0, "read", t.Read, t.Read}}
+	add := func(indent int, name string, n, of uint64) {
+		if n > 0 {
+			rows = append(rows, row{indent, name, n, of})
+		}
+	}
+	for _, class := range slices.Sorted(maps.Keys(t.DeadLettered)) {
+		add(1, "broken: "+class, t.DeadLettered[class], t.Read)
+	}
+	add(1, "before the start", t.BeforeStart, t.Read)
+	add(1, "late", t.Late, t.Read)
+	add(1, "of the future", t.Future, t.Read)
+	add(1, "overtaken", t.Overtaken, t.Read)
+	add(0, "accepted", t.Accepted, t.Read)
+	for _, m := range t.Metrics {
+		all := m.Pairs()
+		if all == 0 {
+			continue
+		}
+		if len(t.Metrics) > 1 || all != t.Accepted {
+			add(0, "metric "+m.Metric+", by window", all, all)
+		}
+		add(1, "filtered, or of a key that is not on the list", m.Filtered, all)
+		add(1, "clipped by max_keys_per_user", m.ClippedKeys, all)
+		add(1, "clipped by max_events_per_key", m.ClippedEvents, all)
+		add(1, "over budget", m.OverBudget, all)
+		add(1, "in windows that are not released", m.Open, all)
+		add(1, "in windows that a change gave up", m.GivenUp, all)
+		add(0, "counted", m.Counted, all)
+	}
+	return rows
+}
+
+func count(n uint64) string { return terminal.Number(float64(n), 0) }
+
+// Share writes a part of a whole as a percentage with two digits; parts that are not 0 and not all
+// are never written as if they were.
+func Share(part, whole float64) string {
+	switch percent := 100 * part / whole; {
+	case part == 0 || whole == 0:
+		return "0 %"
+	case percent < 0.1:
+		return "< 0.1 %"
+	case percent > 99.9 && part < whole:
+		return "> 99.9 %"
+	case percent < 10:
+		return strconv.FormatFloat(percent, 'f', 1, 64) + " %"
+	case percent > 99 && part < whole:
+		return strconv.FormatFloat(percent, 'f', 1, 64) + " %"
+	default:
+		return strconv.FormatFloat(percent, 'f', 0, 64) + " %"
+	}
+}

@@ -1,0 +1,109 @@
+package serve
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/tollgate-dp/tollgate/docs"
+)
+
+// page answers with the live page.
+func (s *server) page(w http.ResponseWriter, r *http.Request) {
+	v := s.view.Load()
+	h := w.Header()
+	h.Set("Content-Security-Policy", v.policy+"; frame-ancestors 'none'")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+	v.page.write(w, r, "text/html; charset=utf-8", v.tag)
+}
+
+// fixed answers with what stays the same while the process lives.
+func fixed(text []byte, contentType string) (http.HandlerFunc, error) {
+	b, err := newBody(text)
+	tag := tagOf(versionOf(text))
+	return func(w http.ResponseWriter, r *http.Request) { b.write(w, r, contentType, tag) }, err
+}
+
+// maxURL is how long the path and the query of a request may be: a metric and a key, encoded, and
+// a cursor with both.
+const maxURL = 8 << 10
+
+// handler routes requests. Every path that it knows is in docs/openapi.yaml.
+func (s *server) handler() (http.Handler, error) {
+	described, err := describe(s.deployment)
+	if err != nil {
+		return nil, fmt.Errorf("describing the metrics: %w", err)
+	}
+	names, err := fixed(described, "application/json")
+	if err != nil {
+		return nil, err
+	}
+	api, err := fixed(docs.OpenAPI, "application/yaml")
+	if err != nil {
+		return nil, err
+	}
+	routes := map[string]http.Handler{
+		"/": http.HandlerFunc(s.page), "/v1/releases": public(s.releases), "/v1/shares": public(s.shares), "/v1/metrics": public(names), "/openapi.yaml": public(api),
+		"/-/healthy": ofNow(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "healthy", http.StatusOK) }),
+		"/-/ready":   ofNow(s.ready),
+		"/metrics":   ofNow(s.metrics.handler().ServeHTTP),
+	}
+	for path, h := range routes {
+		routes[path] = s.metrics.counted(path, h)
+	}
+	unknown := s.metrics.counted("other", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fail(w, http.StatusNotFound, errorAnswer{Error: "nothing is at this address: /openapi.yaml lists all addresses"})
+	}))
+	refused := func(code int, text string) http.Handler {
+		return s.metrics.counted("other", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Connection", "close") // with what is left of the request
+			fail(w, code, errorAnswer{Error: text})
+		}))
+	}
+	method := refused(http.StatusMethodNotAllowed, "only GET and HEAD are answered")
+	long := refused(http.StatusRequestURITooLong, fmt.Sprintf("the address is longer than %d bytes", maxURL))
+	withBody := refused(http.StatusBadRequest, "a request must not have a body: put parameters into the query")
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		secure(w.Header())
+		h := routes[r.URL.Path]
+		switch {
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			w.Header().Set("Allow", "GET, HEAD")
+			h = method
+		case len(r.RequestURI) > maxURL:
+			h = long
+		case r.ContentLength != 0:
+			h = withBody
+		case h == nil:
+			h = unknown
+		}
+		h.ServeHTTP(w, r)
+	}), nil
+}
+
+// secure sets what every answer has. The page has a policy of its own.
+func secure(h http.Header) {
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+}
+
+// ofNow lets no cache keep an answer.
+func ofNow(h http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		h(w, r)
+	})
+}
+
+// public lets the scripts of any page read an answer: it is the same for all.
+func public(h http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+		w.Header().Set("Access-Control-Expose-Headers", "ETag")
+		w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin")
+		h(w, r)
+	})
+}

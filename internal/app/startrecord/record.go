@@ -1,0 +1,104 @@
+package startrecord
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/app/keyrecord"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+)
+
+// ErrRecord says that a record cannot be read.
+var ErrRecord = errors.New("the record of the deployments that have begun is damaged, or a later version wrote it: restore it, or use that version. If only its last line is incomplete, delete that line")
+
+// Of returns where a user-hash key has its record: that key never changes under a deployment, while
+// the noise key may.
+func Of(userHashFile string) string { return keyrecord.Of(userHashFile, ".deployments") }
+
+// line is a line of the record: a deployment that is about to begin, or one that has begun.
+type line struct {
+	Cluster     string    `json:"cluster"`
+	Deployment  string    `json:"deployment"`
+	Control     string    `json:"control"`
+	Incarnation string    `json:"incarnation"` // in hex
+	At          time.Time `json:"at"`
+	// Begun says that control has the HEADER; before that nothing is released.
+	Begun bool `json:"begun"`
+	// Asked says that the operator has asked for a promise beside an earlier one.
+	Asked bool `json:"second_promise_asked_for,omitempty"`
+}
+
+// ErrEmpty says that the file of a record is there and empty: no command leaves it so.
+var ErrEmpty = errors.New("the record of which deployments have begun is there, and empty: restore it; if no deployment has begun under these keys, delete the file")
+
+// Read reads the record in a file; it is empty where there is no file.
+func Read(path string) (*deployment.Record, error) {
+	text, err := keyrecord.Read(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading which deployments have begun: %w", err)
+	}
+	if text != nil && len(text) == 0 {
+		return nil, fmt.Errorf("reading %s: %w", path, ErrEmpty)
+	}
+	return Parse(path, text)
+}
+
+// Parse reads the record in a text; from says where that comes from.
+func Parse(from string, text []byte) (*deployment.Record, error) {
+	r := &deployment.Record{From: from}
+	if n := len(text); n > 0 && text[n-1] != '\n' && json.Valid(text[lastLine(text):]) {
+		text = append(text[:n:n], '\n') // a variable of the environment ends without one
+	}
+	err := keyrecord.Decode(from, text, ErrRecord, func(l line) bool {
+		b := deployment.Beginning{Cluster: l.Cluster, Deployment: l.Deployment, Control: l.Control, At: l.At}
+		id, err := hex.DecodeString(l.Incarnation)
+		if err != nil || len(id) != len(b.Incarnation) || b.Cluster == "" {
+			return false
+		}
+		b.Incarnation = [16]byte(id)
+		switch {
+		case !l.Begun:
+			r.Unfinished = append(r.Unfinished, b)
+		case len(r.Begun) == 0 || l.Asked || r.Has(b.Incarnation):
+			r.Begun = append(r.Begun, b)
+		}
+		return true
+	})
+	return r, err
+}
+
+// lastLine returns where the last line of a text begins.
+func lastLine(text []byte) int {
+	for i := len(text) - 1; i > 0; i-- {
+		if text[i-1] == '\n' {
+			return i
+		}
+	}
+	return 0
+}
+
+// Line returns a line of the record without its end: asked says that the operator has asked for a
+// promise beside an earlier one.
+func Line(b deployment.Beginning, begun, asked bool) (string, error) {
+	text, err := json.Marshal(lineOf(b, begun, asked))
+	return string(text), err
+}
+
+// Add appends a line to the record in a file, and returns when it is on the disk.
+func Add(path string, b deployment.Beginning, begun, asked bool) error {
+	if err := keyrecord.Append(path, lineOf(b, begun, asked), (*os.File).Sync); err != nil {
+		return fmt.Errorf("%w (it records which deployments have begun under these keys)", err)
+	}
+	return nil
+}
+
+func lineOf(b deployment.Beginning, begun, asked bool) line {
+	return line{
+		Cluster: b.Cluster, Deployment: b.Deployment, Control: b.Control, Incarnation: hex.EncodeToString(b.Incarnation[:]),
+		At: b.At.UTC().Truncate(time.Second), Begun: begun, Asked: asked,
+	}
+}

@@ -1,0 +1,16 @@
+// Package wallclock reads a clock on the wall of a time zone that is never set back, so that local
+// days, hours and weeks are windows of one length on it: when the zone's clock goes back, this one
+// stops until the zone's clock has caught up, and when that goes forward, this one jumps with it.
+//
+// A day on the clock is a day of the zone's calendar, of 23 or 25 hours where clocks are set. Where
+// they are set back across midnight, the day that has begun goes on.
+//
+// Times are Unix milliseconds. Readings are milliseconds as well: those since 1970-01-01 00:00
+// that the clock would count if all its days had 24 hours. A reading r is 09:00 of a day
+// if r is 9 hours after a multiple of 24 hours.
+//
+// Guarantees: readings do not decrease in time, and every reading begins at one time. Windows of
+// readings of one length, side by side, are a partition of time.
+//
+// Not guaranteed: the same readings on two machines with different data of zones.
+package wallclock

@@ -1,0 +1,72 @@
+package deployment
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+const (
+	// doubtfulEpsilon is the ε above which a promise is one in name only: at 10 a result may be
+	// e^10, some 22,000, times as likely with a user as without.
+	doubtfulEpsilon = 10
+	// doubtfulDelta is the δ from which on the exception is no exception: at 1/1000 one result in
+	// a thousand may tell everything about a user.
+	doubtfulDelta = 1e-3
+	// almost is the factor e^ε up to which "almost as likely" is said of results.
+	almost = 10
+	// Countless is the factor from which on Factor says no number.
+	Countless = 1e6
+)
+
+// Meaning says in words what (epsilon, delta)-differential privacy promises to one user, as what
+// follows "released counts", with the user as its last word: whether they "would be almost as
+// likely without any one user", or else how many times as likely they can be.
+func Meaning(epsilon, delta float64) string {
+	but := ""
+	if delta >= doubtfulDelta {
+		but = fmt.Sprintf(", but for a probability of %.3g,", delta)
+	}
+	if math.Exp(epsilon) <= almost {
+		return "would" + but + " be almost as likely without any one user"
+	}
+	return "can" + but + " be " + Factor(epsilon) + " times as likely with as without any one user"
+}
+
+// UnnamedUnit says what the promise covers of an event without a user, where Format.NoUser is
+// event.NoUserEach.
+const UnnamedUnit = "an event without a user counts as a user of its own: a person with several of them is protected for each event only"
+
+// Factor writes e^epsilon, rounded up: how many times as likely a result can be with a user as
+// without. Above a million it says that it is more.
+func Factor(epsilon float64) string {
+	f, decimals := math.Exp(epsilon), 2
+	switch {
+	case f >= Countless:
+		return "more than a million"
+	case f >= 100:
+		decimals = 0
+	case f >= 10:
+		decimals = 1
+	}
+	unit := math.Pow10(decimals)
+	return strconv.FormatFloat(math.Ceil(f*unit)/unit, 'f', decimals, 64)
+}
+
+// Recommended reports whether a budget is one that Warnings says nothing about.
+func Recommended(epsilon, delta float64) bool {
+	return epsilon <= doubtfulEpsilon && delta < doubtfulDelta
+}
+
+// weakPromise returns the warnings about the promise itself.
+func weakPromise(p *Privacy) (all []*ConfigError) {
+	if p.Epsilon > doubtfulEpsilon {
+		all = append(all, &ConfigError{Field: "privacy.epsilon", Reason: fmt.Sprintf(
+			"a result can be %s times as likely with a user as without, which protects hardly anyone: 0.1 to 3 are usual", Factor(p.Epsilon))})
+	}
+	if p.Delta >= doubtfulDelta {
+		all = append(all, &ConfigError{Field: "privacy.delta", Reason: fmt.Sprintf(
+			"with a probability of up to %.3g everything about a user may be revealed: choose it well below 1 divided by the number of users, for example 1e-6", p.Delta)})
+	}
+	return all
+}

@@ -1,0 +1,46 @@
+package changes
+
+import (
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// Header returns what a configuration says of the header of a deployment that begins with
+// it. Incarnation, start and metric starts are empty: admin.StartAt or Succeed fill them in; so is
+// Counts.SchemaID, which the registry gives.
+func Header(d *deployment.Deployment) schemas.Header {
+	h := schemas.Header{
+		Generation:    1,
+		UserHash:      schemas.KeyFingerprintOf("user-hash", d.Config.Keys.UserHash.Reveal()),
+		Budget:        d.Budget,
+		Shards:        uint32(d.Config.Shards),
+		ReleaseShards: uint32(d.Config.ReleaseShards),
+		LedgerSlots:   uint32(d.Config.LedgerSlots),
+		Deployment:    d.Config.Deployment,
+		EventsTopic:   d.Config.Events.Topic,
+		Events:        d.Events,
+		Trust:         d.Config.Time.Trust,
+		NoFuture:      d.Config.Time.NoFuture,
+		Zone:          d.Config.Time.WindowZone,
+		Topics: schemas.Topics{
+			Counts: d.Config.Outputs.Counts, Control: d.Config.Outputs.Control,
+			Ledger: d.Config.Outputs.Ledger, DeadLetter: d.Config.Outputs.DeadLetter,
+			Turns: d.Config.Outputs.Turns,
+		},
+		Counts: schemas.CountsEncoding{Format: d.Config.Outputs.CountsFormat},
+	}
+	for _, k := range d.Config.Keys.Noise {
+		h.NoiseKeys = append(h.NoiseKeys, schemas.KeyFingerprint{ID: k.ID, FromTurn: 1, Fingerprint: schemas.KeyFingerprintOf("noise", k.Secret.Reveal())})
+	}
+	h.Metrics = d.Specs()
+	return h
+}
+
+// InForce returns the configuration d with what the generation h says of its topics: where they
+// are, and how many partitions they have.
+func InForce(d *deployment.Deployment, h *schemas.Header) *deployment.Deployment {
+	old := *d
+	old.Config.Outputs.Ledger, old.Config.Outputs.Counts = h.Topics.Ledger, h.Topics.Counts
+	old.Config.Shards, old.Config.ReleaseShards = int(h.Shards), int(h.ReleaseShards)
+	return &old
+}

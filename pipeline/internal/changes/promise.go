@@ -1,0 +1,108 @@
+package changes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
+)
+
+// budgetDifferences compares the budget in force with another one. No part of it ever
+// rises: docs/guarantee.md, "Changes", has the proof, and what a rise would cost.
+func budgetDifferences(h, want *budgets.Budget) []Difference {
+	all := pointsOfBudget(h, want)
+	for i := range all {
+		all[i].Values = differing([]Value{
+			value("privacy.epsilon", h.Epsilon, want.Epsilon), value("privacy.delta", h.Delta, want.Delta), value("privacy.delta_keys", keysText(h), keysText(want)),
+		})
+	}
+	return all
+}
+
+func pointsOfBudget(h, want *budgets.Budget) []Difference {
+	if h.Accountant != want.Accountant || h.Whole() == want.Whole() {
+		return nil
+	}
+	const whole = "the budget (epsilon, delta, delta_keys)"
+	var raised *budgets.RaisedError
+	errors.As(h.CheckNext(*want), &raised)
+	switch {
+	case raised == nil && h.Keys != want.Keys:
+		return []Difference{{What: fmt.Sprintf("%s, of which delta_keys falls from %s to %s and can never rise again", whole, keysText(h), keysText(want))}}
+	case raised == nil:
+		return []Difference{{What: whole}}
+	case raised.Parameter == "delta_keys" && h.Keys.IsZero():
+		return []Difference{{What: "delta_keys", Never: fmt.Sprintf("it would be %s and the deployment has reserved nothing, so that you cannot add metrics with private keys: "+
+			"both together would be more than delta. Leave such metrics out, "+
+			"or begin a new deployment with new keys that reserves privacy.delta_keys from the start", keysText(want))}}
+	case raised.Parameter == "delta_keys":
+		return []Difference{{What: "delta_keys", Never: fmt.Sprintf("it would be %s and the deployment has reserved %s, which never rises: "+
+			"write privacy.delta_keys: %s (without it: a tenth of delta if a metric has private keys), or begin a new deployment with new keys",
+			keysText(want), keysText(h), keysText(h))}}
+	case raised.Parameter == "mu2":
+		return []Difference{{What: "delta_keys", Never: fmt.Sprintf("it would fall from %s to %s, and what a user may spend would rise with it, "+
+			"which weakens the promise: write privacy.delta_keys: %s (without it: a tenth of delta if a metric has private keys, else 0)",
+			keysText(h), keysText(want), keysText(h))}}
+	}
+	return []Difference{{What: whole, Never: fmt.Sprintf("%s would rise from %v to %v; a promise can be made stronger, never weaker", raised.Parameter, raised.From, raised.To)}}
+}
+
+// keysText returns δ_keys as it is written in a configuration: the shortest number that
+// gives this budget.
+func keysText(b *budgets.Budget) string {
+	whole := b.Whole() // a configuration names all that is promised
+	b = &whole
+	for digits := 1; digits < 17; digits++ {
+		text := strconv.FormatFloat(b.Keys.Float(), 'g', digits, 64)
+		value, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			continue
+		}
+		if keys, err := units.DeltaFromFloat(value); err != nil || keys != b.Keys {
+			continue
+		}
+		if again, err := budgets.NewBudget(b.Epsilon, b.Delta, b.Accountant, value); err == nil && again == *b {
+			return text
+		}
+	}
+	return strconv.FormatFloat(b.Keys.Float(), 'g', -1, 64)
+}
+
+// weakened finds the first of a deployment's budgets, oldest first, whose promise does
+// not hold together with those after it, and the δ that they come to; −1 where all hold.
+func weakened(inOrder []budgets.Budget) (int, float64) {
+	found, delta := -1, 0.0
+	for i := len(inOrder) - 1; i >= 0; i-- {
+		b := &inOrder[i]
+		if slices.ContainsFunc(inOrder[i:], func(later budgets.Budget) bool { return later.Mu2 > b.Mu2 || later.Keys.Cmp(b.Keys) > 0 }) {
+			if d := budgets.DeltaOver(b.Epsilon, b.Accountant, inOrder[i:]...); d > b.Delta {
+				found, delta = i, d
+			}
+		}
+	}
+	return found, delta
+}
+
+// PromiseKept refuses a deployment in which some change has weakened what was promised
+// before it, with deployment.ErrPromiseWeakened. This version allows no such change;
+// earlier versions did.
+func PromiseKept(ctx context.Context, d *deployment.Deployment, control *controllog.Log) error {
+	budgets, err := control.Budgets(ctx)
+	if err != nil {
+		return err
+	}
+	at, delta := weakened(budgets)
+	if at < 0 {
+		return nil
+	}
+	b := &budgets[at]
+	return fmt.Errorf("comparing the %d generations on topic %s: generation %d promised (%v, %v) and a later one has raised delta_keys or what users may spend: "+
+		"together they promise only (%v, %v) to every user who took part since: %w: begin a new deployment with new keys, and inform the people who rely on the promise",
+		len(budgets), d.Config.Outputs.Control, at+1, b.Epsilon, b.Delta, b.Epsilon, delta, deployment.ErrPromiseWeakened)
+}

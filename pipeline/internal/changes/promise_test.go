@@ -1,0 +1,172 @@
+package changes
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+)
+
+// headerWith is the header of a deployment with this promise, and with private keys or
+// public ones.
+func headerWith(t *testing.T, epsilon, delta, keys float64, private bool) *schemas.Header {
+	t.Helper()
+	cfg := deploytest.Config("localhost:1")
+	cfg.Privacy = deployment.Privacy{Epsilon: epsilon, Delta: delta, DeltaKeys: keys}
+	if private {
+		m := cfg.Metrics[0]
+		m.Name, m.Keys = "private", deployment.Keys{Mode: deployment.KeysPrivate}
+		cfg.Metrics = append(cfg.Metrics, m)
+	}
+	d, err := deployment.Compile(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := Header(d)
+	return &h
+}
+
+func TestRuleOnlyWhatWasReservedGoesToPrivateKeys(t *testing.T) {
+	type promise struct {
+		epsilon, delta, keys float64
+		private              bool
+	}
+	for _, tc := range []struct {
+		from, to promise
+		never    []string // what is said; none: it is allowed
+		what     string
+	}{
+		// The three of which the generations together came to 1.1, 1.895 and 1.69 times δ.
+		{promise{1, 1e-6, 0, false}, promise{1, 1e-6, 1e-7, true}, []string{"it would be 1e-07", "reserved nothing", "new deployment", "privacy.delta_keys"}, "delta_keys"},
+		{promise{1, 1e-6, 0, false}, promise{1, 1e-6, 9e-7, true}, []string{"it would be 9e-07", "reserved nothing"}, "delta_keys"},
+		{promise{1, 1e-3, 1e-4, true}, promise{1, 1e-3, 9e-4, true}, []string{"it would be 0.0009", "reserved 0.0001", "write privacy.delta_keys: 0.0001", "new deployment"}, "delta_keys"},
+		// The first private metric, with the default of a tenth, where nothing is reserved, where
+		// less is, and where more is: then what users may spend would rise.
+		{promise{1, 1e-6, 0, false}, promise{1, 1e-6, 0, true}, []string{"it would be 1e-07", "reserved nothing"}, "delta_keys"},
+		{promise{1, 1e-6, 3e-8, false}, promise{1, 1e-6, 0, true}, []string{"it would be 1e-07", "write privacy.delta_keys: 3e-08 (without it: a tenth"}, "delta_keys"},
+		{promise{1, 1e-6, 3e-7, false}, promise{1, 1e-6, 0, true}, []string{"fall from 3e-07 to 1e-07", "write privacy.delta_keys: 3e-07 (without it: a tenth"}, "delta_keys"},
+		{promise{1, 1e-6, 3e-7, false}, promise{1, 1e-6, 3e-7, true}, nil, "the metric private"},
+		// Its removal, when δ_keys is left out.
+		{promise{1, 1e-6, 0, true}, promise{1, 1e-6, 0, false}, []string{"fall from 1e-07 to 0", "write privacy.delta_keys: 1e-07", "else 0"}, "delta_keys"},
+		{promise{1, 1e-6, 0, true}, promise{1, 1e-6, 1e-7, false}, nil, "the metric private"},
+		// A stronger promise, with the same reserve and without.
+		{promise{1, 1e-6, 1e-7, true}, promise{0.5, 1e-6, 1e-7, true}, nil, "the budget (epsilon, delta, delta_keys)"},
+		{promise{1, 1e-6, 1e-7, true}, promise{0.5, 1e-6, 0, false}, nil, "of which delta_keys falls from 1e-07 to 0 and can never rise again"},
+		{promise{1, 1e-6, 1e-7, true}, promise{0.5, 1e-6, 2e-7, true}, []string{"it would be 2e-07", "reserved 1e-07"}, "delta_keys"},
+		{promise{1, 1e-6, 0, false}, promise{1.5, 1e-6, 0, false}, []string{"never weaker", "epsilon would rise from 1 to 1.5"}, "the budget"},
+		{promise{1, 1e-6, 0, false}, promise{0.5, 2e-6, 0, false}, []string{"never weaker", "delta would rise from 1e-06 to 2e-06"}, "the budget"},
+		// An amount that is no whole number of units: what is said gives the same budget.
+		{promise{1, 1e-20, 1e-21, false}, promise{1, 1e-20, 2e-21, true}, []string{"write privacy.delta_keys: 1e-21 ("}, "delta_keys"},
+	} {
+		all := Differences(headerWith(t, tc.from.epsilon, tc.from.delta, tc.from.keys, tc.from.private), headerWith(t, tc.to.epsilon, tc.to.delta, tc.to.keys, tc.to.private))
+		if len(all) == 0 || (all[0].Never == "") != (tc.never == nil) {
+			t.Errorf("from %v to %v: %+v", tc.from, tc.to, all)
+			continue
+		}
+		said := false
+		for _, d := range all {
+			said = said || strings.Contains(d.What, tc.what)
+		}
+		if !said {
+			t.Errorf("from %v to %v: nothing says %q: %+v", tc.from, tc.to, tc.what, all)
+		}
+		for _, want := range tc.never {
+			if !strings.Contains(all[0].Never, want) {
+				t.Errorf("from %v to %v: want a text with %q: %+v", tc.from, tc.to, want, all[0])
+			}
+		}
+	}
+}
+
+// Sequences of changes: whatever is let pass keeps the promise of every generation, and
+// so HEADER's: δ of the largest B² and the largest δ_keys are at most δ.
+func TestRuleGenerationsTogetherKeepThePromise(t *testing.T) {
+	base := headerWith(t, 1, 1e-6, 0, false)
+	known := map[[3]float64]budgets.Budget{}
+	rapid.Check(t, func(t *rapid.T) {
+		budget := func(epsilon, delta, keys float64) budgets.Budget {
+			of := [3]float64{epsilon, delta, keys}
+			if _, ok := known[of]; !ok {
+				b, err := budgets.NewBudget(epsilon, delta, budgets.GDP, keys*delta)
+				if err != nil {
+					t.Fatal(err)
+				}
+				known[of] = b
+			}
+			return known[of]
+		}
+		draw := func() budgets.Budget {
+			return budget(rapid.SampledFrom([]float64{1, 0.999, 0.7}).Draw(t, "ε"), rapid.SampledFrom([]float64{1e-6, 0.99e-6, 1e-9}).Draw(t, "δ"),
+				rapid.SampledFrom([]float64{0, 0, 0.1, 0.5, 0.9}).Draw(t, "δ_keys/δ"))
+		}
+		planned := func() budgets.Budget {
+			b, err := draw().Plan(rapid.SampledFrom([]float64{0, 0, 0.05, 0.4}).Draw(t, "planned"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return b
+		}
+		h := *base
+		h.Budget = planned()
+		inOrder := []budgets.Budget{h.Budget}
+		for range rapid.IntRange(1, 12).Draw(t, "changes") {
+			want := h
+			want.Budget = planned()
+			if all := Differences(&h, &want); len(all) == 0 || all[0].Never == "" {
+				h = want
+				inOrder = append(inOrder, h.Budget)
+			}
+		}
+		first := inOrder[0]
+		for _, b := range inOrder[1:] { // what was planned was spent under the first one
+			if b.Planned.Share != first.Planned.Share {
+				t.Fatalf("the planned share changed from %v to %v", first.Planned.Share, b.Planned.Share)
+			}
+			if b.Planned = first.Planned; b.Whole().Mu2 > first.Whole().Mu2 || b.Whole().Keys.Cmp(first.Whole().Keys) > 0 {
+				t.Fatalf("with what was planned under %v, %v is more than was promised", first, b)
+			}
+		}
+		if got := budgets.DeltaOver(first.Epsilon, budgets.GDP, inOrder...); got > first.Delta {
+			t.Fatalf("%v come to δ = %v", inOrder, got)
+		}
+		if at, got := weakened(inOrder); at >= 0 {
+			t.Fatalf("generation %d of %v comes to δ = %v", at+1, inOrder, got)
+		}
+	})
+}
+
+func TestGenerationsThatDoNotKeepThePromiseAreFound(t *testing.T) {
+	budget := func(epsilon, delta, keys float64) budgets.Budget {
+		b, err := budgets.NewBudget(epsilon, delta, budgets.GDP, keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	for _, tc := range []struct {
+		inOrder []budgets.Budget
+		at      int
+		delta   float64
+	}{
+		{[]budgets.Budget{budget(1, 1e-6, 0)}, -1, 0},
+		{[]budgets.Budget{budget(1, 1e-6, 1e-7), budget(1, 1e-6, 1e-7), budget(0.5, 1e-6, 0)}, -1, 0},
+		{[]budgets.Budget{budget(1, 1e-6, 0), budget(1, 1e-6, 9e-7)}, 0, 1.9e-6},
+		{[]budgets.Budget{budget(1, 1e-6, 0), budget(1, 1e-6, 9e-7), budget(1, 1e-6, 9e-7)}, 0, 1.9e-6},
+		// Put back: whatever was published in between stays published.
+		{[]budgets.Budget{budget(1, 1e-6, 0), budget(1, 1e-6, 9e-7), budget(0.5, 1e-6, 0)}, 0, 1.9e-6},
+		// The first promise holds, and the one in between does not.
+		{[]budgets.Budget{budget(1, 1e-6, 5e-7), budget(0.9, 1e-6, 0), budget(0.9, 1e-6, 5e-7)}, 1, 1.5e-6},
+	} {
+		at, delta := weakened(tc.inOrder)
+		if at != tc.at || math.Abs(delta-tc.delta) > 1e-15 {
+			t.Errorf("%v: generation %d comes to %v, want %d and %v", tc.inOrder, at+1, delta, tc.at+1, tc.delta)
+		}
+	}
+}

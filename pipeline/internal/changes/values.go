@@ -1,0 +1,110 @@
+package changes
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/state/units"
+)
+
+// value returns a field with its old and new value as people read them.
+func value[T any](field string, was, is T) Value {
+	return Value{Field: field, Was: shown(was), Is: shown(is)}
+}
+
+func shown(v any) string {
+	text := fmt.Sprint(v)
+	if text == "" {
+		return "none"
+	}
+	return text
+}
+
+// differing keeps the values that differ.
+func differing(values []Value) []Value {
+	return slices.DeleteFunc(values, func(v Value) bool { return v.Was == v.Is })
+}
+
+// fingerprint names a key by the beginning of the hash that HEADER has of it, which tells nothing
+// of the key.
+func fingerprint(of [32]byte) string { return "the key of fingerprint " + hex.EncodeToString(of[:4]) }
+
+// metricValues lists the fields in which two definitions of a metric differ: every field of
+// schemas.MetricSpec but the name.
+func metricValues(was, is *schemas.MetricSpec) []Value {
+	millis := func(field string, was, is int64) Value {
+		return value(field, time.Duration(was)*time.Millisecond, time.Duration(is)*time.Millisecond)
+	}
+	events, most := "bounds.max_events_per_key", "bounds.max"
+	if metrickind.Of(is.Kind).Share {
+		events, most = "counted.max_events", "windows for which a part of budgets is kept"
+	}
+	return differing([]Value{
+		value("kind", was.Kind, is.Kind), value("filter", was.Filter, is.Filter), value("coverage of", was.Of, is.Of),
+		millis("window.size", was.WindowSize, is.WindowSize), millis("window.slide", was.WindowSlide, is.WindowSlide),
+		millis("time.lateness", was.Lateness, is.Lateness), millis("time.skew", was.Skew, is.Skew), millis("time.slack", was.Slack, is.Slack),
+		value("bounds.max_keys_per_user", was.MaxKeysPerUser, is.MaxKeysPerUser), value(events, was.MaxEventsPerKey, is.MaxEventsPerKey),
+		value("bounds.min", was.Min, is.Min), value(most, was.Max, is.Max),
+		value("ladder.kind", was.LadderKind, is.LadderKind), value("ladder.factor", was.LadderFactor, is.LadderFactor),
+		deviations("σ of the first rung", was.First, is.First), deviations("σ of the top", was.Top, is.Top),
+		value("target.relative", was.Relative, is.Relative), value("target.absolute", was.Absolute, is.Absolute), value("target.confidence", was.Confidence, is.Confidence),
+		value("keys.mode", was.KeyMode, is.KeyMode), value("keys.keys_from", was.KeysFrom, is.KeysFrom), lists(was.PublicKeys, is.PublicKeys),
+		shares("δ of a key in one window", was.DeltaKey, is.DeltaKey), value("privacy.period", was.Period, is.Period),
+	})
+}
+
+// placeValues lists where the fields that a metric reads stood and stand.
+func placeValues(m *schemas.MetricSpec, was, is *schemas.Header) []Value {
+	places := []Value{value("events.fields.key", was.Events.Key, is.Events.Key), value("events.fields.time, events.time_unit", was.Events.Time, is.Events.Time)}
+	if metrickind.Of(m.Kind).Values {
+		places = append(places, value("events.fields.value", was.Events.Value, is.Events.Value))
+	}
+	return differing(places)
+}
+
+// deviations compares precisions, as standard deviations with as many digits as tell them apart.
+func deviations(field string, was, is units.Precision) Value {
+	return apart(field, was != is, 1/math.Sqrt(was.Float()), 1/math.Sqrt(is.Float()))
+}
+
+func shares(field string, was, is units.Delta) Value {
+	return apart(field, was != is, was.Float(), is.Float())
+}
+
+func apart(field string, differ bool, was, is float64) Value {
+	v := Value{Field: field}
+	for digits := 3; digits <= 17; digits++ {
+		v.Was, v.Is = strconv.FormatFloat(was, 'g', digits, 64), strconv.FormatFloat(is, 'g', digits, 64)
+		if v.Was != v.Is {
+			return v
+		}
+	}
+	if differ {
+		v.Is += " (another in the last bits)"
+	}
+	return v
+}
+
+// lists compares lists of public keys by how many they have and how many were added and taken
+// away. Keys themselves are in no log.
+func lists(was, is [][]byte) Value {
+	only := func(in, notIn [][]byte) (n int) {
+		for _, k := range in {
+			if _, found := slices.BinarySearchFunc(notIn, k, slices.Compare[[]byte]); !found {
+				n++
+			}
+		}
+		return n
+	}
+	v := Value{Field: "keys.list", Was: fmt.Sprintf("%d keys", len(was)), Is: fmt.Sprintf("%d keys", len(is))}
+	if gone, added := only(was, is), only(is, was); gone+added > 0 {
+		v.Is += fmt.Sprintf(" (%d added, %d gone)", added, gone)
+	}
+	return v
+}

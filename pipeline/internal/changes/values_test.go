@@ -1,0 +1,115 @@
+package changes
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/state/units"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// No field of a metric can change without being told, with its old and its new value.
+func TestEveryFieldOfAMetricIsComparedByValue(t *testing.T) {
+	precision, err := units.PrecisionFromSigma(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	delta, err := units.DeltaFromFloat(1e-9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	coarse, err := units.PrecisionFromSigma(50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := schemas.MetricSpec{Name: "views", First: coarse, Top: coarse}
+	for i := range reflect.TypeFor[schemas.MetricSpec]().NumField() {
+		name := reflect.TypeFor[schemas.MetricSpec]().Field(i).Name
+		if name == "Name" {
+			continue // another name is another metric
+		}
+		is := was
+		switch f := reflect.ValueOf(&is).Elem().Field(i); f.Interface().(type) {
+		case string:
+			f.SetString("other")
+		case int64:
+			f.SetInt(5)
+		case uint32:
+			f.SetUint(5)
+		case float64:
+			f.SetFloat(0.5)
+		case [][]byte:
+			f.Set(reflect.ValueOf([][]byte{[]byte("a")}))
+		case units.Precision:
+			f.Set(reflect.ValueOf(precision))
+		case units.Delta:
+			f.Set(reflect.ValueOf(delta))
+		default:
+			t.Fatalf("%s has a type that this test does not know", name)
+		}
+		if all := metricValues(&was, &is); len(all) != 1 || all[0].Was == all[0].Is || all[0].Field == "" {
+			t.Errorf("%s differs, and is told as %v", name, all)
+		}
+	}
+	if all := metricValues(&was, &was); len(all) != 0 {
+		t.Errorf("nothing differs, and is told as %v", all)
+	}
+}
+
+// A list that keeps its length differs, too; no key is told, for a run logs the difference.
+func TestListsOfKeysAreComparedWithoutKeys(t *testing.T) {
+	keys := func(texts ...string) (list [][]byte) {
+		for _, text := range texts {
+			list = append(list, []byte(text))
+		}
+		return list
+	}
+	got := fmt.Sprint(lists(keys("a", "b", "c"), keys("a", "b", "f")))
+	if want := `{keys.list 3 keys 3 keys (1 added, 1 gone)}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// The two components of a mean differ together, and are told as the one metric that they are; a
+// difference of the second one alone is told as well.
+func TestAMeanDiffersOnce(t *testing.T) {
+	mean := func(events int) *schemas.Header {
+		cfg := deploytest.Config("localhost:1")
+		cfg.Events.Format.Value = "value"
+		m := &cfg.Metrics[0]
+		m.Name, m.Kind, m.Min, m.Max, m.MaxEventsPerKey = "score", metrickind.Mean, 0, 10, events
+		m.Target = noisereduction.Target{Absolute: 1, Confidence: 0.95}
+		d, err := deployment.Compile(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := Header(d)
+		return &h
+	}
+	was, is := mean(2), mean(3)
+	if all := metricDifferences(was, is); len(is.Metrics) < 2 || len(all) != 1 || all[0].What != "the metric score" || len(all[0].Values) == 0 {
+		t.Errorf("%d metrics, told as %+v", len(is.Metrics), all)
+	}
+	is = mean(2)
+	is.Metrics[1].Top = was.Metrics[0].Top
+	if all := metricDifferences(was, is); len(all) != 1 || all[0].What != "the metric score.mean_offset" {
+		t.Errorf("told as %+v", all)
+	}
+}
+
+// A metric that reads another field, or another unit, is told where the field stood and stands.
+func TestPlacesOfFieldsAreComparedByValue(t *testing.T) {
+	was := &schemas.Header{Metrics: []schemas.MetricSpec{{Name: "views", Kind: "events"}}}
+	was.Events.Key, was.Events.Time = "column 1", "column 2, ms"
+	is := &schemas.Header{Metrics: was.Metrics, Events: was.Events}
+	is.Events.Time = "column 2, s"
+	all := metricDifferences(was, is)
+	if len(all) != 1 || len(all[0].Values) != 1 || all[0].Values[0].Was != "column 2, ms" || all[0].Values[0].Is != "column 2, s" {
+		t.Errorf("told as %+v", all)
+	}
+}

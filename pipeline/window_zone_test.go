@@ -1,0 +1,107 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
+)
+
+// Days of Zurich around the end of March 2025, one of which has 23 hours, with an event in every
+// half hour: each day has its own events, and its window the moments at which people there saw it
+// begin and end, also after a restart and a change. Another zone is refused ever after.
+func TestRuleWindowsAreDaysOfTheirZone(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2025, 3, 27, 23, 0, 0, 0, time.UTC)
+	config := deploytest.Config(deploytest.Start(t).Addr())
+	config.Privacy.Epsilon, config.Time.WindowZone = 1e5, "Europe/Zurich" // noise far below 1
+	m := &config.Metrics[0]
+	m.Window, m.Keys.List, m.Target.Relative, m.LastAtLeast = 24*time.Hour, []string{"a"}, 0, 1
+	two := *m
+	two.Name, two.Window, two.Slide = "two days", 48*time.Hour, 24*time.Hour
+	config.Metrics = append(config.Metrics, two)
+	d := deploy(t, config, start.Add(5*time.Hour), 1) // init moves it back to midnight
+	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	producer, err := client.NewProducer(t.Context(), "events", 0, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer producer.Close()
+	var events []kafkalog.Message
+	for at := start; at.Before(time.Date(2025, 3, 31, 22, 0, 0, 0, time.UTC)); at = at.Add(30 * time.Minute) {
+		value := fmt.Sprintf(`{"user":"u%d","key":"a","time":%d}`, at.Unix(), at.UnixMilli())
+		events = append(events, kafkalog.Message{Value: []byte(value), Timestamp: kafkalog.At(at.UnixMilli())})
+	}
+	if _, err := producer.Append(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	drain := make(chan struct{})
+	if _, err := Run(t.Context(), d, RunOptions{Bounded: true, Drain: drain, OnSettled: func(s Settlement) {
+		if s.Turn == 1 {
+			close(drain)
+		}
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	changed := d.Config
+	changed.Metrics = slices.Clone(changed.Metrics)
+	changed.Metrics[0].MaxKeysPerUser = 1 // the numbers of later turns begin anew
+	d = mustCompile(t, changed)
+	if _, err := Change(t.Context(), d, ChangeOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); err != nil {
+		t.Fatal(err)
+	}
+	all, err := ReadReleases(t.Context(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, r := range all {
+		at := func(millis int64) string { return time.UnixMilli(millis).UTC().Format("2006-01-02 15h") }
+		got[r.Metric+" "+at(r.WindowStart)+" "+at(r.WindowEnd)] = math.Round(r.Count())
+	}
+	want := map[string]float64{
+		"views 2025-03-27 23h 2025-03-28 23h":    48,
+		"views 2025-03-28 23h 2025-03-29 23h":    48,
+		"views 2025-03-29 23h 2025-03-30 22h":    46,
+		"views 2025-03-30 22h 2025-03-31 22h":    48,
+		"two days 2025-03-27 23h 2025-03-29 23h": 96,
+		"two days 2025-03-28 23h 2025-03-30 22h": 94,
+		"two days 2025-03-29 23h 2025-03-31 22h": 94,
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("released:\n%v\nwant:\n%v", got, want)
+	}
+	for _, zone := range []string{"", "UTC", "Europe/Berlin"} {
+		other := d.Config
+		other.Time.WindowZone = zone
+		if _, err := Run(t.Context(), mustCompile(t, other), RunOptions{Bounded: true}); !errors.Is(err, deployment.ErrHeaderMismatch) {
+			t.Errorf("a run with the zone %q: %v", zone, err)
+		}
+		if _, err := Change(t.Context(), mustCompile(t, other), ChangeOptions{}); err == nil {
+			t.Errorf("a change to the zone %q was made", zone)
+		}
+	}
+	if _, err := deployment.Compile(withZone(d.Config, "Mars/Olympus")); err == nil || !strings.Contains(err.Error(), "time.window_zone") {
+		t.Errorf("a zone that does not exist: %v", err)
+	}
+}
+
+func withZone(c deployment.Config, zone string) deployment.Config {
+	c.Time.WindowZone = zone
+	return c
+}

@@ -1,0 +1,121 @@
+package event
+
+import (
+	"bytes"
+	"encoding/csv"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+func TestKeysOfSeveralFieldsAreReadable(t *testing.T) {
+	for want, parts := range map[string][]string{
+		"CH|/cart": {"CH", "/cart"}, "|": {"", ""}, `a\|b|c`: {"a|b", "c"}, `a\\|b`: {`a\`, "b"}, "x|y|z": {"x", "y", "z"}, "é|": {"é", ""},
+	} {
+		if got := JoinKey(parts...); got != want {
+			t.Errorf("%q: %q, want %q", parts, got, want)
+		}
+	}
+	for _, key := range []string{`a\`, `a\b|c`, `\`} {
+		if parts, err := SplitKey(key); err == nil {
+			t.Errorf("%q is split into %q", key, parts)
+		}
+	}
+}
+
+// Different parts give different keys, whatever is in them, and the key gives the parts again: two
+// groups of events never share a count.
+func TestRuleDifferentPartsAreDifferentKeys(t *testing.T) {
+	part := rapid.StringOf(rapid.SampledFrom([]rune(`|\ab,"é` + "\n")))
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, MaxKeyParts).Draw(t, "n")
+		parts := rapid.SliceOfN(part, n, n).Draw(t, "parts")
+		f := Format{Format: CSV, Columns: []string{"a", "b", "c", "d", "user", "t"}, User: "user", Time: "t", TimeUnit: "s", Key: "a", MoreKeys: []string{"b", "c", "d"}[:n-1]}
+		var row bytes.Buffer
+		w := csv.NewWriter(&row)
+		if err := w.Write(append(append(slices.Clone(parts), make([]string, 4-n)...), "u", "1")); err != nil {
+			t.Fatal(err)
+		}
+		w.Flush()
+		d, err := NewDecoder(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e Event
+		if err := d.Decode(row.Bytes(), &e); err != nil {
+			t.Fatal(err)
+		}
+		key := string(e.Key)
+		if joined := JoinKey(parts...); key != joined {
+			t.Fatalf("the decoder says %q, JoinKey %q", key, joined)
+		}
+		if back, err := SplitKey(key); err != nil || !slices.Equal(back, parts) {
+			t.Fatalf("%q of %q gives %q, %v", key, parts, back, err)
+		}
+		other := rapid.SliceOfN(part, n, n).Draw(t, "other")
+		if same := JoinKey(other...) == key; same != slices.Equal(other, parts) {
+			t.Fatalf("%q and %q are both %q", parts, other, key)
+		}
+	})
+}
+
+func FuzzSplitKey(f *testing.F) {
+	f.Add(`a\|b|c`)
+	f.Add(`\\|`)
+	f.Fuzz(func(t *testing.T, key string) {
+		if parts, err := SplitKey(key); err == nil && JoinKey(parts...) != key {
+			t.Errorf("%q is %q, which is %q", key, parts, JoinKey(parts...))
+		}
+	})
+}
+
+// A broken part is a dead letter, in every format, and the key as a whole has the bound of a key.
+func TestABrokenPartOfAKeyHasItsClass(t *testing.T) {
+	long := strings.Repeat("x", schemas.MaxKeyBytes/2)
+	rows := Format{Format: TSV, Columns: []string{"t", "user", "a", "b"}, User: "user", Time: "t", TimeUnit: "s", Key: "a", MoreKeys: []string{"b"}}
+	objects := Format{Format: JSONL, User: "user", Time: "t", TimeUnit: "s", Key: "a", MoreKeys: []string{"b.c"}}
+	for _, c := range []struct {
+		f           Format
+		text, class string
+		key         string
+	}{
+		{rows, "1\tu\tx\ty", "", "x|y"}, {rows, "1\tu\tx\t\xff", ClassBadKey, ""}, {rows, "1\tu\tx", ClassMissingField, ""},
+		{rows, "1\tu\t" + long + "\t" + long[1:], "", long + "|" + long[1:]}, {rows, "1\tu\t" + long + "\t" + long, ClassKeyTooLong, ""},
+		{rows, "1\tu\t" + strings.Repeat("|", 257) + "\t", ClassKeyTooLong, ""},
+		{objects, `{"user":"u","t":1,"a":7,"b":{"c":true}}`, "", "7|true"}, {objects, `{"user":"u","t":1,"a":"x\u007c","b":{"c":"\u00e9"}}`, "", `x\||é`},
+		{objects, `{"user":"u","t":1,"a":"x"}`, ClassMissingField, ""}, {objects, `{"user":"u","t":1,"a":"x","b":{"c":null}}`, ClassNullField, ""},
+		{objects, `{"user":"u","t":1,"a":"x","b":{"c":[]}}`, ClassWrongType, ""}, {objects, `{"user":"u","t":1,"a":"x","b":{"c":"\ud800"}}`, ClassBadKey, ""},
+	} {
+		var e Event
+		err := newDecoder(t, c.f).Decode([]byte(c.text), &e)
+		if got := classOf(t, err); got != c.class || string(e.Key) != c.key {
+			t.Errorf("%.60s: %.40q, %v, want %q", c.text, e.Key, err, c.class)
+		}
+	}
+	avro := Format{Format: Avro, Schema: `{"type":"record","name":"V","fields":[{"name":"u","type":"string"},{"name":"b","type":{"type":"enum","name":"E","symbols":["X"]}},{"name":"a","type":["null","int"]},{"name":"t","type":"long"}]}`,
+		User: "u", Key: "a", MoreKeys: []string{"b"}, Time: "t", TimeUnit: "s"}
+	d := newDecoder(t, avro)
+	var e Event
+	if err := d.Decode([]byte("\x02u\x00\x02\x0e\x02"), &e); err != nil || string(e.Key) != "7|X" {
+		t.Errorf("avro: %q, %v", e.Key, err)
+	}
+	if err := d.Decode([]byte("\x02u\x00\x00\x02"), &e); classOf(t, err) != ClassNullField {
+		t.Errorf("avro: %v", err)
+	}
+	one, two := rows, rows
+	one.MoreKeys = nil
+	a, _ := one.Identity("")
+	if b, err := two.Identity(""); err != nil || a.Key == b.Key || b.Key != "key of column 3 of tsv and column 4 of tsv" {
+		t.Errorf("identities %q and %q, %v", a.Key, b.Key, err)
+	}
+	for _, wrong := range [][]string{{"a"}, {""}, {"b", "b"}, {"b", "t", "user", "a"}, {"nowhere"}} {
+		rows.MoreKeys = wrong
+		if err := rows.Check(); err == nil || !strings.Contains(err.Error(), "key: ") {
+			t.Errorf("%q: %v", wrong, err)
+		}
+	}
+}

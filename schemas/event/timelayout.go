@@ -1,0 +1,140 @@
+package event
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
+)
+
+// TimeText is the unit of times that are texts in one of the usual layouts, or in
+// Format.TimeLayout.
+const TimeText = "text"
+
+// TimeUnits returns the units of time that a format can have.
+func TimeUnits() []string { return []string{"s", "ms", "us", "rfc3339", TimeText} }
+
+// directives are what may follow % in a layout, as strptime has it.
+var directives = map[byte]func(*wallClock) bool{
+	'Y': func(c *wallClock) bool { return c.number(&c.year, 4, 4) },
+	'y': func(c *wallClock) bool { c.pivot = true; return c.number(&c.year, 2, 2) },
+	'm': func(c *wallClock) bool { return c.number(&c.month, 1, 2) },
+	'd': (*wallClock).dayOfMonth,
+	'e': (*wallClock).dayOfMonth,
+	'b': (*wallClock).monthName,
+	'B': (*wallClock).monthName,
+	'a': (*wallClock).weekday,
+	'A': (*wallClock).weekday,
+	'H': func(c *wallClock) bool { return c.number(&c.hour, 1, 2) },
+	'I': func(c *wallClock) bool { return c.number(&c.hour, 1, 2) },
+	'M': func(c *wallClock) bool { return c.number(&c.minute, 1, 2) },
+	'S': func(c *wallClock) bool { return c.number(&c.second, 1, 2) },
+	'f': (*wallClock).fraction,
+	'p': (*wallClock).halfOfDay,
+	'z': (*wallClock).zone,
+	'Z': (*wallClock).zone,
+	'%': func(c *wallClock) bool { return c.byte('%') },
+}
+
+// abbreviations stand for several directives.
+var abbreviations = strings.NewReplacer("%%", "%%", "%F", "%Y-%m-%d", "%T", "%H:%M:%S", "%R", "%H:%M", "%D", "%m/%d/%y")
+
+func (c *wallClock) dayOfMonth() bool { c.spaces(); return c.number(&c.day, 1, 2) }
+func (c *wallClock) weekday() bool    { return c.name(weekdays[:], new(int)) }
+
+func (c *wallClock) halfOfDay() bool {
+	if len(c.b)-c.at < 2 || c.b[c.at+1]|0x20 != 'm' {
+		return false
+	}
+	c.half = c.b[c.at] | 0x20
+	c.at += 2
+	return c.half == 'a' || c.half == 'p'
+}
+
+// timeLayout reads a time, part by part.
+type timeLayout []func(*wallClock) bool
+
+// parseLayout compiles a layout. A space stands for one or more, or at a directive that can begin
+// with one for none.
+func parseLayout(text string) (layout timeLayout, err error) {
+	const years, months, days = "Yy", "mbB", "de"
+	text = abbreviations.Replace(strings.TrimSpace(text))
+	used := map[byte]bool{}
+	for i := 0; i < len(text); i++ {
+		literal := text[i]
+		switch {
+		case literal == ' ':
+			layout = append(layout, (*wallClock).spaces)
+			continue
+		case literal != '%':
+			layout = append(layout, func(c *wallClock) bool { return c.byte(literal) })
+			continue
+		}
+		if i++; i == len(text) {
+			return nil, errors.New("it ends with a %; write %% for the sign itself")
+		}
+		read := directives[text[i]]
+		switch name := text[i]; {
+		case read == nil:
+			return nil, fmt.Errorf("%%%c is not one of its parts: %s", name, layoutParts)
+		case used[name] && name != '%':
+			return nil, fmt.Errorf("%%%c is in it twice", name)
+		default:
+			used[name] = true
+		}
+		layout = append(layout, read)
+	}
+	has := func(any string) bool {
+		for name := range used {
+			if strings.IndexByte(any, name) >= 0 {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case !has(years) || !has(months) || !has(days):
+		return nil, errors.New("it must be a layout with a year (%Y), a month (%m or %b) and a day (%d), for example %d.%m.%Y %H:%M:%S")
+	case used['I'] != used['p']:
+		return nil, errors.New("%I, an hour of 12, and %p, AM or PM, go together; an hour of 24 is %H")
+	}
+	return layout, nil
+}
+
+// layoutParts lists the directives in texts.
+const layoutParts = "%Y %y %m %b %B %d %e %a %A %H %I %p %M %S %f %z %Z, %F for %Y-%m-%d, %T for %H:%M:%S, %% for the sign itself"
+
+// read reads a text, all of it.
+func (l timeLayout) read(c *wallClock) bool {
+	for _, part := range l {
+		if !part(c) {
+			return false
+		}
+	}
+	return c.end()
+}
+
+// IsTime reports whether a text is a time in one of the usual layouts, or in the given one, which
+// may be "".
+func IsTime(text, layout string) bool {
+	var c wallClock
+	if c.start([]byte(text)); c.usual() {
+		return true
+	}
+	own, err := parseLayout(layout)
+	c.start([]byte(text))
+	return err == nil && own.read(&c)
+}
+
+// CheckLayout says what is wrong with a Format.TimeLayout.
+func CheckLayout(text string) error {
+	_, err := parseLayout(text)
+	return err
+}
+
+// CheckZone says what is wrong with a Format.TimeZone.
+func CheckZone(name string) error {
+	_, err := wallclock.Load(name)
+	return err //nolint:wrapcheck // a whole sentence
+}

@@ -1,0 +1,244 @@
+package event
+
+import (
+	"bytes"
+	"strings"
+	"time"
+)
+
+// wallClock reads a text that says a time, and keeps what it says.
+type wallClock struct {
+	b  []byte
+	at int
+
+	year, month, day     int
+	hour, minute, second int
+	millis               int
+	half                 byte // 'a' or 'p' of am and pm; 0: the hour is one of 24
+	zoned                bool // the text says its offset from UTC
+	offset               int  // seconds east
+	pivot                bool // the year has two digits
+}
+
+// start begins to read a text, without the white space around it.
+func (c *wallClock) start(b []byte) {
+	*c = wallClock{b: bytes.TrimSpace(b), month: 1, day: 1}
+}
+
+// usual reads a time in one of the layouts that programs usually write. No two of them read one
+// text as different times; day and month in digits come after the year only.
+func (c *wallClock) usual() bool {
+	if n := len(c.b); n > 1 && c.b[0] == '[' && c.b[n-1] == ']' {
+		c.b = c.b[1 : n-1]
+	}
+	switch n := digitsAt(c.b); {
+	case n == 4 || n == 8:
+		return c.iso()
+	case n > 0 && n <= 2 && len(c.b) > n && c.b[n] == '/':
+		return c.number(&c.day, 1, 2) && c.byte('/') && c.monthName() && c.byte('/') && c.number(&c.year, 4, 4) && c.byte(':') && c.clock() && c.zoneAfterSpace()
+	case n > 0:
+		return c.mail()
+	}
+	// A weekday comes before the dates of mail and of C's ctime.
+	if !c.name(weekdays[:], new(int)) {
+		return false
+	}
+	if c.byte(',') {
+		return c.spaces() && c.mail()
+	}
+	return c.spaces() && c.monthName() && c.spaces() && c.number(&c.day, 1, 2) && c.spaces() && c.clock() && c.spaces() &&
+		(c.number(&c.year, 4, 4) || c.zone() && c.spaces() && c.number(&c.year, 4, 4)) && c.end()
+}
+
+// iso reads 2025-03-03, 2025/03/03 or 20250303, perhaps with a time of day, perhaps with an offset.
+func (c *wallClock) iso() bool {
+	c.number(&c.year, 4, 4)
+	separator := byte(0)
+	if !c.end() && (c.b[c.at] == '-' || c.b[c.at] == '/') {
+		separator = c.b[c.at]
+		c.at++
+	}
+	least := 2
+	if separator != 0 {
+		least = 1
+	}
+	if !c.number(&c.month, least, 2) || separator != 0 && !c.byte(separator) || !c.number(&c.day, least, 2) {
+		return false
+	}
+	if c.end() {
+		return true
+	}
+	if !c.byte('T') && !c.byte('t') && !c.spaces() {
+		return false
+	}
+	return c.clock() && c.zoneAfterSpace()
+}
+
+// mail reads 03 Mar 2025 00:00:01, perhaps with an offset.
+func (c *wallClock) mail() bool {
+	return c.number(&c.day, 1, 2) && (c.byte('-') || c.spaces()) && c.monthName() && (c.byte('-') || c.spaces()) && c.number(&c.year, 4, 4) &&
+		(c.end() || c.spaces() && c.clock() && c.zoneAfterSpace())
+}
+
+// clock reads 00:00, 00:00:01 or 00:00:01.5.
+func (c *wallClock) clock() bool {
+	if !c.number(&c.hour, 1, 2) || !c.byte(':') || !c.number(&c.minute, 2, 2) {
+		return false
+	}
+	if !c.byte(':') {
+		return true
+	}
+	return c.number(&c.second, 2, 2) && (!c.byte('.') && !c.byte(',') || c.fraction())
+}
+
+// zoneAfterSpace reads an offset, if there is one, up to the end.
+func (c *wallClock) zoneAfterSpace() bool {
+	c.spaces()
+	return c.end() || c.zone() && c.end()
+}
+
+func (c *wallClock) end() bool { return c.at == len(c.b) }
+
+func (c *wallClock) byte(want byte) bool {
+	if c.end() || c.b[c.at] != want {
+		return false
+	}
+	c.at++
+	return true
+}
+
+// spaces reads one space or more.
+func (c *wallClock) spaces() bool {
+	from := c.at
+	for c.byte(' ') || c.byte('\t') {
+	}
+	return c.at > from
+}
+
+// number reads at least so many and at most so many digits.
+func (c *wallClock) number(to *int, least, most int) bool {
+	n := min(digitsAt(c.b[c.at:]), most)
+	if n < least {
+		return false
+	}
+	*to = 0
+	for _, digit := range c.b[c.at : c.at+n] {
+		*to = *to*10 + int(digit-'0')
+	}
+	c.at += n
+	return true
+}
+
+// fraction reads the digits of a fraction of a second, rounded down to milliseconds.
+func (c *wallClock) fraction() bool {
+	n := digitsAt(c.b[c.at:])
+	for i, unit := 0, 100; i < n; i, unit = i+1, unit/10 {
+		c.millis += unit * int(c.b[c.at+i]-'0')
+	}
+	c.at += n
+	return n > 0
+}
+
+var (
+	monthNames = [12]string{"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"}
+	weekdays   = [7]string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
+)
+
+func (c *wallClock) monthName() bool { return c.name(monthNames[:], &c.month) }
+
+// name reads a name, or its first three letters, in any case, and sets to to its number from 1.
+func (c *wallClock) name(names []string, to *int) bool {
+	n := 0
+	for c.at+n < len(c.b) && (c.b[c.at+n]|0x20 >= 'a' && c.b[c.at+n]|0x20 <= 'z') {
+		n++
+	}
+	word := c.b[c.at : c.at+n]
+	for i, name := range names {
+		if (n == 3 || n == len(name)) && strings.EqualFold(string(word), name[:n]) {
+			*to = i + 1
+			c.at += n
+			return true
+		}
+	}
+	return false
+}
+
+// zone reads an offset from UTC: Z, UTC, GMT, +01:00, +0100 or +01. The letters of other zones mean
+// several of them.
+func (c *wallClock) zone() bool {
+	c.zoned = true
+	for _, name := range [...]string{"UTC", "GMT", "UT", "Z"} {
+		if n := len(name); len(c.b)-c.at >= n && strings.EqualFold(string(c.b[c.at:c.at+n]), name) {
+			c.at += n
+			return true
+		}
+	}
+	sign := 1
+	switch {
+	case c.byte('+'):
+	case c.byte('-'):
+		sign = -1
+	default:
+		return false
+	}
+	var hours, minutes int
+	if !c.number(&hours, 2, 2) {
+		return false
+	}
+	if c.byte(':') && !c.number(&minutes, 2, 2) {
+		return false
+	}
+	c.number(&minutes, 2, 2)
+	c.offset = sign * (hours*60 + minutes) * 60
+	return hours < 24 && minutes < 60
+}
+
+// time returns the milliseconds since 1970 of what was read; zone is that of times that do not say
+// their own, nil for UTC.
+func (c *wallClock) time(zone *time.Location) (millis int64, ok bool) {
+	if c.pivot { // as POSIX has it
+		if c.year += 1900; c.year < 1969 {
+			c.year += 100
+		}
+	}
+	if c.half != 0 {
+		if c.hour < 1 || c.hour > 12 {
+			return 0, false
+		}
+		c.hour %= 12
+		if c.half == 'p' {
+			c.hour += 12
+		}
+	}
+	if c.year < 1 || c.month < 1 || c.month > 12 || c.day < 1 || c.day > daysIn(c.year, c.month) || c.hour > 23 || c.minute > 59 || c.second > 59 {
+		return 0, false
+	}
+	seconds := time.Date(c.year, time.Month(c.month), c.day, c.hour, c.minute, c.second, 0, time.UTC).Unix()
+	switch {
+	case c.zoned:
+		seconds -= int64(c.offset)
+	case zone != nil:
+		seconds = secondsIn(zone, seconds)
+	}
+	return seconds*1000 + int64(c.millis), true
+}
+
+func daysIn(year, month int) int {
+	return time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day()
+}
+
+// secondsIn returns the seconds since 1970 at which clocks of a zone show what they show at wall in
+// UTC. What they show twice is the first of the two; what they skip is as if they had not been set
+// yet.
+func secondsIn(zone *time.Location, wall int64) int64 {
+	const day = 24 * 60 * 60
+	offset := func(at int64) int64 {
+		_, seconds := time.Unix(at, 0).In(zone).Zone()
+		return int64(seconds)
+	}
+	before, after := offset(wall-day), offset(wall+day)
+	if before != after && offset(wall-before) != before && offset(wall-after) == after {
+		return wall - after
+	}
+	return wall - before
+}

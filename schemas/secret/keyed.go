@@ -1,0 +1,20 @@
+package secret
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+)
+
+// Keyed is HMAC-SHA-256 over an injective encoding: every part is preceded by its length. What keys
+// are used for differs in the domain.
+func Keyed(key [32]byte, domain string, parts ...[]byte) [32]byte {
+	h := hmac.New(sha256.New, key[:])
+	for _, part := range append([][]byte{[]byte(domain)}, parts...) {
+		var size [8]byte
+		binary.BigEndian.PutUint64(size[:], uint64(len(part)))
+		h.Write(size[:])
+		h.Write(part)
+	}
+	return [32]byte(h.Sum(nil))
+}

@@ -1,0 +1,31 @@
+package secret_test
+
+import (
+	"encoding/hex"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/schemas/secret"
+)
+
+func TestKeyedTellsEveryDivisionApart(t *testing.T) {
+	seen := map[[32]byte]int{}
+	for i, of := range [][32]byte{
+		secret.Keyed([32]byte{1}, "ab"), secret.Keyed([32]byte{2}, "ab"), secret.Keyed([32]byte{1}, "a", []byte("b")), secret.Keyed([32]byte{1}, "", []byte("ab")),
+		secret.Keyed([32]byte{1}, "a", []byte("b"), nil), secret.Keyed([32]byte{1}, "a", nil, []byte("b")), secret.Keyed([32]byte{1}, "a", []byte("b\x00")),
+		secret.Keyed([32]byte{1}, "c", []byte("b")),
+	} {
+		if other, twice := seen[of]; twice {
+			t.Errorf("inputs %d and %d have one digest", other, i)
+		}
+		seen[of] = i
+	}
+}
+
+// Names of choices, repeated runs and noise rest on these bytes: the value is that of Python's
+// hmac.
+func TestKeyedKeepsItsBytes(t *testing.T) {
+	const want = "bfed6ab121831df2d39d872f165a2b4e00ffafffdcc4c3618ca03ff63611ab55"
+	if got := secret.Keyed([32]byte{1}, "domain", []byte("part"), nil); hex.EncodeToString(got[:]) != want {
+		t.Errorf("got %x, want %s", got, want)
+	}
+}

@@ -1,0 +1,101 @@
+package release
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+// tasks lists every cell that the shard must release, each once and in order. Keys that a metric
+// has from another metric are not among them: see following.
+func (l *ladders) tasks(shard int, head *schemas.Partial, counts []spend.Count) ([]task, error) {
+	turns := map[int64]uint64{} // by end of their windows
+	var public []spend.Cell
+	for turn := head.First; turn <= head.Turn; turn++ {
+		for _, w := range l.windows(turn) {
+			turns[w.WindowEnd] = turn
+			public = l.public(public, w, shard, int(head.ReleaseShards))
+		}
+	}
+	slices.SortFunc(public, spend.Cell.Compare)
+	public = slices.Compact(public)
+	tasks := make([]task, 0, len(public)+len(counts))
+	for _, c := range counts {
+		turn, ends := turns[c.End]
+		switch {
+		case int(c.Metric) >= len(l.metrics):
+			return nil, fmt.Errorf("releasing turn %d: a partial count names metric %d of %d", head.Turn, c.Metric, len(l.metrics))
+		case l.metrics[c.Metric].KeyMode == schemas.KeysFrom:
+			continue
+		case !ends:
+			return nil, fmt.Errorf("releasing turns %d to %d: a partial count names a window that ends with none of them", head.First, head.Turn)
+		}
+		order := -1
+		for len(public) > 0 && order < 0 {
+			if order = public[0].Compare(c.Cell); order < 0 {
+				tasks = append(tasks, task{Cell: public[0], turn: turns[public[0].End]})
+			}
+			if order <= 0 {
+				public = public[1:]
+			}
+		}
+		tasks = append(tasks, task{Cell: c.Cell, turn: turn, count: c.Sum})
+	}
+	for _, at := range public {
+		tasks = append(tasks, task{Cell: at, turn: turns[at.End]})
+	}
+	return tasks, nil
+}
+
+// public appends the public keys of a window that the shard releases.
+func (l *ladders) public(cells []spend.Cell, w schemas.MetricWindow, shard, shards int) []spend.Cell {
+	for _, m := range l.asked(w.Metric) {
+		spec := &l.metrics[m]
+		for _, key := range spec.PublicKeys {
+			if schemas.ReleaseShardOf(spec.Route(), w.WindowStart, w.WindowEnd, key, shards) == shard {
+				cells = append(cells, spend.Cell{Metric: m, Start: w.WindowStart, End: w.WindowEnd, Key: string(key)})
+			}
+		}
+	}
+	return cells
+}
+
+// asked returns the metrics to release for a window of a metric: the metric itself, and
+// its coverage.
+func (l *ladders) asked(metric uint32) []uint32 {
+	if schemas.IsCovered(l.metrics, int(metric)) {
+		return []uint32{metric, metric + 1}
+	}
+	return []uint32{metric}
+}
+
+// following lists the cells of metrics whose keys are those that another metric has just
+// released: all of them, also without any contribution, because the keys are public now.
+func (l *ladders) following(released []task, counts []spend.Count) []task {
+	var tasks []task
+	for i := range released {
+		t := &released[i]
+		if !t.result.Passed {
+			continue
+		}
+		for m := range l.metrics {
+			if spec := &l.metrics[m]; spec.KeyMode == schemas.KeysFrom && spec.KeysFrom == l.metrics[t.Metric].Name && !metrickind.Of(spec.Kind).Component {
+				at := t.Cell
+				at.Metric = uint32(m)
+				tasks = append(tasks, task{Cell: at, turn: t.turn, count: countOf(counts, at)})
+			}
+		}
+	}
+	return tasks
+}
+
+// countOf returns the count of a cell; 0 where no user contributed.
+func countOf(counts []spend.Count, at spend.Cell) int64 {
+	if c, found := slices.BinarySearchFunc(counts, at, func(c spend.Count, at spend.Cell) int { return c.Compare(at) }); found {
+		return counts[c].Sum
+	}
+	return 0
+}

@@ -1,0 +1,151 @@
+package spend
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/units"
+)
+
+// charge settles the decided turns that a settlement covers, from the first
+// one on: every admitted user pays for what was released, and the rest of the
+// reservation is free again.
+func (a *shardAccounts) charge(s *Settlement) error {
+	if len(a.decided) == 0 || a.first() < s.First || a.first() > s.Turn {
+		return fmt.Errorf("charging turns %d to %d where turns %d to %d are decided: out of order", s.First, s.Turn, a.first(), a.turn)
+	}
+	for len(a.decided) > 0 && a.first() <= s.Turn {
+		if err := a.chargeTurn(&a.decided[0], s); err != nil {
+			return err
+		}
+		a.charged = a.decided[0].reservations
+		a.decided[0] = decision{} // its windows may be large
+		a.decided = a.decided[1:]
+	}
+	if len(a.decided) > 0 {
+		return nil
+	}
+	a.decided = nil
+	return a.dropPeriods()
+}
+
+func (a *shardAccounts) chargeTurn(d *decision, s *Settlement) error {
+	prices, err := a.prices(d, s)
+	if err != nil {
+		return err
+	}
+	list := d.reservations.list
+	for i := 0; i < len(list); {
+		first := &list[i]
+		account, kept := accounts.Account{}, first.account != noAccount
+		if kept {
+			var err error
+			if account, err = a.store.At(int(first.account), first.id, first.period); err != nil {
+				return err
+			}
+		}
+		for ; i < len(list) && list[i].id == first.id && list[i].period == first.period; i++ {
+			actual, err := prices.of(&d.reservations, &list[i])
+			if err != nil {
+				return err
+			}
+			if err := account.Settle(list[i].worst, actual); err != nil {
+				return err
+			}
+		}
+		if !kept {
+			continue
+		}
+		if _, err := a.store.PutAt(int(first.account), first.id, first.period, account); err != nil {
+			return fmt.Errorf("keeping an account: %w", err)
+		}
+	}
+	return nil
+}
+
+// dropPeriods drops the accounts of budget periods that no window can charge any more, once no
+// decided turn is left that charges them.
+func (a *shardAccounts) dropPeriods() error {
+	least := a.windows.LeastPeriod(a.turn)
+	if least <= a.period {
+		return nil
+	}
+	a.period = least
+	if err := a.store.DropBefore(least); err != nil {
+		return fmt.Errorf("settling turn %d: %w", a.turn, err)
+	}
+	return nil
+}
+
+// prices says what a contribution to a decided turn costs: a precision by window and key, one more
+// for second components, and one by window for coverage.
+type prices struct {
+	rules    *Rules
+	windows  []schemas.MetricWindow
+	keys     [][]units.Precision
+	released [][]units.Precision // as keys, 0 for private ones that were not released
+	second   [][]units.Precision
+	coverage []units.Precision
+}
+
+func (a *shardAccounts) prices(d *decision, s *Settlement) (*prices, error) {
+	n := len(d.delta.Windows)
+	p := &prices{rules: a.rules, windows: d.delta.Windows, keys: make([][]units.Precision, n), released: make([][]units.Precision, n), second: make([][]units.Precision, n), coverage: make([]units.Precision, n)}
+	for i, window := range d.delta.Windows {
+		m, err := a.metric(window)
+		if err != nil {
+			return nil, err
+		}
+		p.keys[i] = s.precisions(window, d.ended.keysOf(i, m), m.private())
+		if m.second >= 0 {
+			p.released[i] = s.precisions(window, d.ended.keysOf(i, m), false)
+			of := window
+			of.Metric = uint32(m.second)
+			p.second[i] = s.precisions(of, d.ended.keysOf(i, m), false)
+		}
+		if m.coverage >= 0 {
+			window.Metric = uint32(m.coverage)
+			p.coverage[i] = s.precisions(window, [][]byte{nil}, false)[0]
+		}
+	}
+	return p, nil
+}
+
+// of returns the cost of a user's contributions to a window, now that the turn is settled. If a
+// metric has the keys of another one, a key that was not released costs nothing, because no noise
+// was drawn for it. Released keys, and no others, have second components.
+func (p *prices) of(all *reservations, r *reservation) (units.Mu2, error) {
+	window := int(r.window)
+	m := &p.rules.metrics[p.windows[window].Metric]
+	var actual units.Mu2
+	for i, k := range all.of(r) {
+		if m.second >= 0 {
+			u := p.second[window][k.key]
+			if u.IsZero() != p.released[window][k.key].IsZero() {
+				return 0, errNoPrice
+			}
+			charge, _ := units.Charge(size(all.secondOf(r)[i]), u)
+			actual, _ = actual.Add(charge)
+		}
+		u := p.keys[window][k.key]
+		if u.IsZero() && m.spec.KeyMode != schemas.KeysFrom {
+			return 0, errNoPrice
+		}
+		charge, _ := units.Charge(k.contribution(), u)
+		actual, _ = actual.Add(charge)
+	}
+	if m.coverage >= 0 {
+		if p.coverage[window].IsZero() {
+			return 0, errNoPrice
+		}
+		charge, _ := units.Charge(1, p.coverage[window])
+		actual, _ = actual.Add(charge)
+	}
+	return actual, nil
+}
+
+// errNoPrice: a public key is missing from a settlement, or the second component of a released
+// key. A private key costs the first rung even if it is not released; a public one always is.
+var errNoPrice = errors.New("a public key that was counted is missing from the settlement")

@@ -1,0 +1,159 @@
+package spend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state/accounts"
+)
+
+// restore brings a shard to the state before the open span, or to the open span
+// itself where it was decided in this epoch: from the process's own memory, or from
+// the ledger.
+func (e *Engine) restore(ctx context.Context, n int, s *shard, open *schemas.Open) error {
+	if e.opts.Forget != nil && e.opts.Forget(n, open.Turn) {
+		s.forget()
+	}
+	if s.writer != nil && s.epoch == open.Epoch && (s.accounts.turn+1 == open.First || s.decided(open)) {
+		return nil
+	}
+	return e.acquire(ctx, n, s, open)
+}
+
+// decided reports whether exactly the open span is decided and not charged yet.
+func (s *shard) decided(open *schemas.Open) bool {
+	return s.accounts.turn == open.Turn && s.accounts.first() == open.First
+}
+
+// replay applies the next delta of the past, with everything before it charged; of
+// the span that begins with open nothing is charged. Earlier spans are replayed turn by turn:
+// that reserves no more than was reserved then, and the settlement of its span charges every turn.
+func (e *Engine) replay(ctx context.Context, n int, a *shardAccounts, d *schemas.Delta, open uint64) error {
+	first := open
+	if d.Turn <= open {
+		first = d.Turn
+		if err := e.charge(ctx, n, a); err != nil {
+			return err
+		}
+	}
+	if err := a.applyDelta(first, d, e.opts.Ending(d.Turn)); err != nil {
+		return &StopError{Shard: n, Turn: d.Turn, Reason: "decisions of the past cannot be applied", Err: err}
+	}
+	return nil
+}
+
+// acquire makes this process the shard's only writer and restores the shard from
+// the ledger as of the turn before the open span.
+func (e *Engine) acquire(ctx context.Context, n int, s *shard, open *schemas.Open) error {
+	s.forget()
+	if s.epoch != open.Epoch {
+		s.epoch, s.last = open.Epoch, 0
+	}
+	var ledger schemas.LedgerReader
+	writer, err := e.opts.Ledger.Acquire(ctx, n, open.Epoch, func(r accounts.LedgerRecord) error {
+		return unreadable(n, open, ledger.Add(r))
+	})
+	if err != nil {
+		return fmt.Errorf("taking shard %d: %w", n, err)
+	}
+	settled := open.First - 1
+	snapshot, slot, err := newestSnapshot(&ledger, settled)
+	if err != nil {
+		return unreadable(n, open, err)
+	}
+	if snapshot.Turn+1 < e.opts.Rules.from {
+		return e.unfit(ctx, n, open, e.opts.Rules.from-1, "the snapshot with which this generation began is missing, and decisions before it were made under other rules (has the ledger topic lost records?)")
+	}
+	deltas, err := ledger.DeltasAfter(snapshot.Turn)
+	if err != nil {
+		return unreadable(n, open, err)
+	}
+	a := newShardAccounts(e.opts.Rules, e.opts.Windows)
+	for _, entry := range snapshot.Accounts {
+		if err := a.store.Put(entry.ID, entry.Period, entry.Account); err != nil {
+			return fmt.Errorf("restoring shard %d: %w", n, err)
+		}
+	}
+	a.turn = snapshot.Turn
+	if err := a.reopen(snapshot.Open); err != nil {
+		return unreadable(n, open, err)
+	}
+	for turn := snapshot.Turn + 1; turn <= settled; turn++ {
+		d, ok := deltas[turn]
+		if !ok {
+			return e.unfit(ctx, n, open, turn, "the ledger has a gap: this turn is settled and its decisions are missing (has the ledger topic lost records? Restore them: without them accounts are not known, and recover does not help)")
+		}
+		if err := e.replay(ctx, n, a, &d, open.First); err != nil {
+			return err
+		}
+	}
+	s.found = map[uint64]*schemas.Delta{}
+	for turn, d := range deltas {
+		if open.Holds(turn) {
+			s.found[turn] = &d
+		}
+		if turn > open.Turn {
+			return e.unfit(ctx, n, open, turn, "the ledger is ahead of the control log (has control lost records?)")
+		}
+	}
+	s.writer, s.accounts = writer, a
+	s.snapshot, s.slot = snapshot.Turn, slot
+	return nil
+}
+
+// reopen replaces the slices of open windows by the given encoded ones.
+func (a *shardAccounts) reopen(slices [][]byte) error {
+	a.open = nil
+	for _, data := range slices {
+		turn, err := schemas.PeekOpenSlice(data)
+		if err != nil {
+			return fmt.Errorf("reading a slice of an open window: %w", err)
+		}
+		a.open = append(a.open, openSlice{turn, data})
+	}
+	return nil
+}
+
+// errPast says that an OPEN's turn is settled: an engine's restore has brought
+// the OPEN back, and a new one is on its way.
+var errPast = errors.New("the turn is settled already")
+
+// unfit returns the error for a ledger that does not end with the turn before the open span: a
+// stop, unless the OPEN is of a past turn. Nothing may be written for a past turn, because later
+// turns use its slots.
+func (e *Engine) unfit(ctx context.Context, n int, open *schemas.Open, turn uint64, reason string) error {
+	if _, err := e.opts.Settlements.Settlement(ctx, open.Turn); err == nil || errors.Is(err, ErrForgotten) {
+		return errPast
+	}
+	return &StopError{Shard: n, Turn: turn, Reason: reason}
+}
+
+// unreadable turns an error in reading the ledger's records into a stop, because reading them again
+// would fail again. Records of another version of this program cause no stop: that version
+// can read them, and a STOP would lock it out.
+func unreadable(n int, open *schemas.Open, err error) error {
+	if err == nil || errors.Is(err, schemas.ErrVersion) {
+		return err
+	}
+	return &StopError{Shard: n, Turn: open.Turn, Reason: "the ledger holds a record that cannot be read", Err: err}
+}
+
+// newestSnapshot finds the newest complete snapshot as of a turn, and its slot. Without any it is
+// the empty one of turn 0, "in" slot 1.
+func newestSnapshot(l *schemas.LedgerReader, settled uint64) (schemas.Snapshot, int, error) {
+	found, ok, err := l.NewestSnapshot(settled)
+	if err != nil {
+		return schemas.Snapshot{}, 0, fmt.Errorf("reading the newest snapshot: %w", err)
+	}
+	if !ok {
+		return schemas.Snapshot{}, 1, nil
+	}
+	for i, info := range l.Snapshots() {
+		if info.Complete && info.Turn == found.Turn {
+			return found, i, nil
+		}
+	}
+	return found, 1, nil
+}
