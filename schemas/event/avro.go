@@ -171,7 +171,7 @@ func (a *avroSource) project(r *avro.Reader, n *avroNode, depth int) bool {
 			}
 		}
 	case len(n.numbers) > 0:
-		ok = a.takeAvro(r, n)
+		ok = a.decodeFields(r, n)
 	default:
 		ok = r.Skip(n.typ, depth)
 	}
@@ -183,17 +183,17 @@ func (a *avroSource) project(r *avro.Reader, n *avroNode, depth int) bool {
 	return ok
 }
 
-// takeAvro reads a value that is one or more of the fields.
-func (a *avroSource) takeAvro(r *avro.Reader, n *avroNode) bool {
+// decodeFields reads a value that is one or more of the fields.
+func (a *avroSource) decodeFields(r *avro.Reader, n *avroNode) bool {
 	start := r.At
 	for _, number := range n.numbers {
 		r.At = start
 		a.class[number] = ""
 		var ok bool
 		if number == fieldTime {
-			ok = a.d.takeAvroTime(r, n)
+			ok = a.d.decodeAvroTime(r, n)
 		} else {
-			ok = a.d.takeAvroText(r, n.typ, number)
+			ok = a.d.decodeAvroText(r, n.typ, number)
 		}
 		if !ok {
 			return false
@@ -202,8 +202,8 @@ func (a *avroSource) takeAvro(r *avro.Reader, n *avroNode) bool {
 	return true
 }
 
-// takeAvroText reads a user, a key or a value.
-func (d *Decoder) takeAvroText(r *avro.Reader, t *avro.Type, number int) (ok bool) {
+// decodeAvroText reads a user, a key or a value.
+func (d *Decoder) decodeAvroText(r *avro.Reader, t *avro.Type, number int) (ok bool) {
 	text := d.unquote[number][:0]
 	switch t.Kind {
 	case avro.String, avro.Bytes:
@@ -259,8 +259,8 @@ func appendUUID(dst, b []byte) []byte {
 // noTime stands for a time out of range.
 const noTime = math.MaxInt64
 
-// takeAvroTime reads a time: text is kept to be parsed later, a number is converted now.
-func (d *Decoder) takeAvroTime(r *avro.Reader, n *avroNode) (ok bool) {
+// decodeAvroTime reads a time: text is kept to be parsed later, a number is converted now.
+func (d *Decoder) decodeAvroTime(r *avro.Reader, n *avroNode) (ok bool) {
 	switch n.typ.Kind {
 	case avro.String:
 		d.timed = false

@@ -72,15 +72,15 @@ func (o *objects) find(record []byte) error {
 		if d.fields[i] == "" {
 			continue
 		}
-		if class := d.take(i, &o.found[i]); class != "" && !d.lacksUser(i, class) {
+		if class := d.decodeField(i, &o.found[i]); class != "" && !d.lacksUser(i, class) {
 			return d.fail(class, fieldNames[i])
 		}
 	}
 	return nil
 }
 
-// take turns a field's value into the bytes that the event has, or names the class of its fault.
-func (d *Decoder) take(i int, v *jsonValue) (class string) {
+// decodeField turns a field's value into the bytes of the event, or names the class of its fault.
+func (d *Decoder) decodeField(i int, v *jsonValue) (class string) {
 	switch v.kind {
 	case jsonAbsent:
 		return ClassMissingField
@@ -117,7 +117,7 @@ func (d *Decoder) take(i int, v *jsonValue) (class string) {
 			d.raw[i] = v.raw
 			return ""
 		}
-		return d.takeInteger(i, v.raw)
+		return d.decodeInteger(i, v.raw)
 	case jsonTrue, jsonFalse:
 		if kindOf(i) == fieldKey {
 			d.raw[i] = v.raw
@@ -137,8 +137,8 @@ func loneSurrogateClass(field int) string {
 	return ClassUndecodable
 }
 
-// takeInteger takes an integer without fraction or exponent as its decimal; −0 is 0.
-func (d *Decoder) takeInteger(i int, raw []byte) string {
+// decodeInteger reads an integer without fraction or exponent as its decimal; −0 is 0.
+func (d *Decoder) decodeInteger(i int, raw []byte) string {
 	digits := raw
 	if digits[0] == '-' {
 		digits = digits[1:]

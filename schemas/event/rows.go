@@ -61,7 +61,7 @@ func (r *rows) find(record []byte) error {
 		return d.fail(ClassUndecodable, "")
 	}
 	if fields == len(r.targets) {
-		return d.takeValueText()
+		return d.decodeValueText()
 	}
 	for i := range fieldCount {
 		if d.fields[i] != "" && fields < len(r.targets) && d.raw[i] == nil {
@@ -110,9 +110,9 @@ func (r *rows) splitPlain(line []byte) (fields int, ok bool) {
 	}
 }
 
-// takeValueText reads the value column: a decimal integer in JSON's grammar, without fraction and
+// decodeValueText reads the value column: a decimal integer in JSON's grammar, without fraction and
 // exponent.
-func (d *Decoder) takeValueText() error {
+func (d *Decoder) decodeValueText() error {
 	if d.fields[fieldValue] == "" {
 		return nil
 	}

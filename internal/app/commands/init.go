@@ -43,8 +43,8 @@ and exits with 3.
 Tollgate does not count events before --start. "earliest" starts at the timestamp of
 the first record of the events topic, the lowest of all partitions. With producer
 times, a later record may hold an older event, which is not counted either. init
-rounds the start down to the beginning of a window. With time.window_zone, a time
-without an offset is that of the zone: --start 2026-01-01.
+rounds the start down to the beginning of a window. With time.window_zone,
+Tollgate reads a time without an offset in that zone: --start 2026-01-01.
 
 Two deployments with the same keys make two promises to the same people, and what both
 reveal about a person adds up. So init records on which cluster a deployment has

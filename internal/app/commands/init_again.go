@@ -28,7 +28,7 @@ func (a *app) initialisedAlready(ctx context.Context, f *initFlags, d *loaded, r
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s is initialised already on topic %s, with this configuration; nothing was changed%s\n", d.Config.Deployment, e.Topic, d.butMade())
 	fmt.Fprintf(&b, "incarnation %s, generation %d; time begins at %s\n", hex.EncodeToString(e.Incarnation[:]), e.Generation, e.Start.Format(time.RFC3339))
-	if at := f.start.moment(d.Config.Time.WindowZone); f.start.text == "" && !deployment.FirstWindow(d.Deployment, at).Equal(e.Start) {
+	if at := f.start.at.moment(d.Config.Time.WindowZone); f.start.text == "" && !deployment.FirstWindow(d.Deployment, at).Equal(e.Start) {
 		fmt.Fprintf(&b, "--start %s is ignored: the first init has fixed where time begins\n", &f.start)
 	}
 	writeBackups(&b, d.file)

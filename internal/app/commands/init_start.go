@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -43,15 +42,7 @@ func (v *startValue) resolve(ctx context.Context, cfg pipeline.Config, now func(
 	case "earliest":
 		return earliest(ctx, cfg)
 	}
-	return v.moment(cfg.Time.WindowZone), nil
-}
-
-// moment returns the given time. A text without an offset is what the clock of the zone shows.
-func (v *startValue) moment(zone string) time.Time {
-	if v.at.in(zone); v.at.local {
-		return time.UnixMilli(wallclock.Of(zone).Time(v.at.UnixMilli())).UTC()
-	}
-	return v.at.Time
+	return v.at.moment(cfg.Time.WindowZone), nil
 }
 
 // earliest returns the least timestamp of the first records of the events topic's partitions.

@@ -15,7 +15,7 @@ func TestStartIsInTheZoneOfWindows(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 { // also when it is asked for again
-			if got := v.moment(c.zone).Format("2006-01-02T15:04:05Z"); got != c.want {
+			if got := v.at.moment(c.zone).Format("2006-01-02T15:04:05Z"); got != c.want {
 				t.Errorf("%s in %q: %s, want %s", c.text, c.zone, got, c.want)
 			}
 		}

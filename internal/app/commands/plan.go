@@ -157,7 +157,11 @@ func (f *planFlags) check(changed func(string) bool) error {
 	if changed("public-keys") && f.publicKeys == "" {
 		return usage(errors.New("--public-keys is empty: give a file with one key per line, or a,b,c"))
 	}
-	f.demoFlags.window = f.step(advice.Usual[0])
+	least := advice.Usual[0]
+	if f.times.zone != "" {
+		least = 24 * time.Hour // a configuration has only whole days in a zone
+	}
+	f.demoFlags.window = f.step(least)
 	if err := f.checkChoices(changed); err != nil {
 		return err
 	}

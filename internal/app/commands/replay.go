@@ -189,12 +189,12 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Cl
 		return f.explainFile(err, to.format)
 	}
 	noteUnnamed(progress, cmp.Or(f.noUser, to.format.NoUser), uint64(result.Unnamed))
-	tellReplayed(progress, eventfile.Name(f.input), to.topic, from, result)
+	printReplayed(progress, eventfile.Name(f.input), to.topic, from, result)
 	return nil
 }
 
-// tellReplayed says what was written, and what of it will not be counted.
-func tellReplayed(progress *terminal.Progress, input, topic string, from time.Time, result replay.Result) {
+// printReplayed says what was written, and what of it will not be counted.
+func printReplayed(progress *terminal.Progress, input, topic string, from time.Time, result replay.Result) {
 	if some := share(result.BeforeStart, result.Written); some != "" {
 		progress.Note("warning: %s of the records are from before %s, where the deployment's time begins, and will not be counted. If they are newer, correct events.fields.time or events.time_unit; to count them, begin a new deployment with new keys: another name under deployment and other files under keys in the configuration, and tollgate init --generate-keys --create-topics --start TIME",
 			some, from.Format(time.RFC3339))

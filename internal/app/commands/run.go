@@ -129,6 +129,7 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 	if err != nil {
 		return err
 	}
+	f.until.Time, f.until.local = f.until.moment(d.Config.Time.WindowZone), false
 	if err := d.spared(namedFile{"--report", f.report}, namedFile{"--trusted-report", f.trustedReport}); err != nil {
 		return err
 	}
@@ -242,7 +243,7 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutpu
 	}()
 	result, err = pipeline.Run(ctx, d.Deployment, pipeline.RunOptions{
 		Client: client, Workers: workers, Readers: cmp.Or(f.readers, f.parallelism), Logger: log,
-		Until: f.until.at, UntilEnd: f.untilEnd, Drain: drain, OnSettled: out.settle, Strict: f.strict,
+		Until: f.until.Time, UntilEnd: f.untilEnd, Drain: drain, OnSettled: out.settle, Strict: f.strict,
 		OnStart: func(from pipeline.Position) {
 			begin(ctx)
 			started <- from
@@ -346,7 +347,7 @@ func summary(f *runFlags, result pipeline.RunResult, signalled bool, err error) 
 		return drained(result)
 	case err != nil || result.Superseded || result.OpenTurns > 0 || result.Unread:
 		return ""
-	case !f.until.at.IsZero():
+	case !f.until.IsZero():
 		return fmt.Sprintf("every window that ends by %s is settled", &f.until)
 	case f.untilEnd:
 		return "every window with an event that was on the topic is settled"

@@ -70,7 +70,7 @@ func TestARunIsSummedUpOnce(t *testing.T) {
 		{result: pipeline.RunResult{Drained: true, Settled: 7}, err: errors.New("full"), want: "drained: everything up to turn 7 is published; run again to go on"},
 		{f: runFlags{untilEnd: true}, result: pipeline.RunResult{Drained: true, OpenTurns: 1}, want: ""}, // the error says it
 		{f: runFlags{untilEnd: true}, result: pipeline.RunResult{Settled: 3}, want: "every window with an event that was on the topic is settled"},
-		{f: runFlags{until: untilValue{twoOClock}}, result: pipeline.RunResult{Settled: 3}, want: "every window that ends by 2026-03-01T14:00:00Z is settled"},
+		{f: runFlags{until: untilValue{timeValue{Time: twoOClock}}}, result: pipeline.RunResult{Settled: 3}, want: "every window that ends by 2026-03-01T14:00:00Z is settled"},
 		{f: runFlags{untilEnd: true}, err: errors.New("no topic"), want: ""},
 		{f: runFlags{untilEnd: true}, result: pipeline.RunResult{Settled: 3, Drained: true, OpenTurns: 2}, want: ""},
 		{f: runFlags{untilEnd: true}, result: pipeline.RunResult{Settled: 3, Drained: true, OpenTurns: 2}, signalled: true, want: "drained: everything up to turn 3 is published; run again to go on"},

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -71,5 +72,34 @@ func TestAnHourThatNeverWasIsNotShown(t *testing.T) {
 	stdout, _ := mustRun(t, append([]string{"demo", "--input", write(t, "spring.csv", b.String())}, args...)...)
 	if strings.Contains(stdout, `"window_start":"2025-03-30T01:00:00Z","window_end":"2025-03-30T01:00:00Z"`) || strings.Count(stdout, "\n") != 4 {
 		t.Errorf("released:\n%s", stdout)
+	}
+}
+
+// What plan recommends can be configured: in a zone, windows are whole days.
+func TestPlanRecommendsWholeDaysOfAZone(t *testing.T) {
+	t.Parallel()
+	args := strings.Fields(strings.Replace(ofZone, "--window 1d", "--format json", 1))
+	stdout, _ := mustRun(t, append([]string{"plan", "--input", zonedFile(t)}, args...)...)
+	var got struct {
+		Sizes []struct {
+			Window string `json:"window"`
+		} `json:"windows"`
+	}
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil || len(got.Sizes) == 0 {
+		t.Fatalf("%v: %s", err, stdout)
+	}
+	for _, size := range got.Sizes {
+		if !strings.HasSuffix(size.Window, "d") {
+			t.Errorf("a window of %s is tried", size.Window)
+		}
+	}
+}
+
+func TestValidateNamesTheZoneOfWindows(t *testing.T) {
+	t.Parallel()
+	zoned := strings.ReplaceAll(planned, "{size: 1h}", "{size: 1d}") + "time: {window_zone: Europe/Zurich}\n"
+	stdout, _ := mustRun(t, "validate", "--offline", "--config", write(t, "tollgate.yaml", zoned))
+	if !strings.Contains(stdout, "windows   begin at midnight in Europe/Zurich\n") {
+		t.Error(stdout)
 	}
 }

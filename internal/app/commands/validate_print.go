@@ -29,6 +29,9 @@ func writePromise(b *strings.Builder, p *plan.Plan, exact bool) {
 	} else {
 		line("", "the brokers' clocks decide about times, whatever producers write (append-time promise)")
 	}
+	if p.Zone != "" {
+		line("windows", "begin at midnight in %s", p.Zone)
+	}
 	for i, n := range p.Periods {
 		if n.Periods > 1 {
 			name := ""

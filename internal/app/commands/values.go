@@ -58,6 +58,14 @@ func (v *timeValue) in(zone string) {
 	}
 }
 
+// moment returns the given time. A text without an offset is what the clock of the zone shows.
+func (v *timeValue) moment(zone string) time.Time {
+	if v.in(zone); v.local {
+		return time.UnixMilli(wallclock.Of(zone).Time(v.UnixMilli())).UTC()
+	}
+	return v.Time
+}
+
 // localTime is how times without an offset are written.
 const localTime = "2006-01-02T15:04:05"
 

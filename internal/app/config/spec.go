@@ -81,7 +81,7 @@ func privacyFields() []field {
 		},
 		{
 			name: "period", kind: duration, example: "30d", absent: "one budget for life", in: atLeast(float64(time.Millisecond)), change: never, goField: "Privacy.Period",
-			meaning: "length of a budget period in event time. Each period has a budget of its own, so the promise covers a user in one period; over several periods it is weaker, and `tollgate validate` says by how much. Periods begin at multiples of this length since 1970, by the clock of `time.window_zone`",
+			meaning: "length of a budget period in event time. Each period has a budget of its own, so the promise covers a user in one period; over several periods it is weaker, and `tollgate validate` says by how much. Periods begin at multiples of this length since 1970-01-01 00:00 in the zone of `time.window_zone`",
 			to:      func(d *draft) any { return &d.cfg.Privacy.Period },
 		},
 		{
@@ -123,7 +123,7 @@ func timeFields() []field {
 		},
 		{
 			name: "window_zone", kind: text, example: "Europe/Zurich", absent: "UTC", change: never, goField: "Time.WindowZone",
-			meaning: "time zone by whose clock windows and budget periods begin: with Europe/Zurich, a window of `24h` is a day there, which has 23 or 25 hours when clocks change. How the times of events are written is another matter: see `events.time_zone`",
+			meaning: "time zone in which windows and budget periods begin. With Europe/Zurich, a window of `24h` is a day there, which has 23 or 25 hours when clocks change. `events.time_zone` is the zone in which the times of events are written",
 			to:      func(d *draft) any { return &d.cfg.Time.WindowZone },
 		},
 		{

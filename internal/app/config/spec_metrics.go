@@ -27,7 +27,7 @@ func metricFields() []field {
 			meaning: "counts only events for which this expression over their fields is true, for example `status == 200 and country in [\"de\", \"fr\"]`",
 			to:      func(d *draft) any { return &d.metric.Filter },
 		},
-		{name: "window", kind: object, needed: true, meaning: "the windows. They begin at multiples of `slide` since 1970, by the clock of `time.window_zone`", fields: []field{
+		{name: "window", kind: object, needed: true, meaning: "the windows. They begin at multiples of `slide` since 1970-01-01 00:00 in the zone of `time.window_zone`", fields: []field{
 			{
 				name: "size", kind: duration, example: "1h", needed: true, in: atLeast(milli), change: newName, goField: "Metrics.Window", meaning: "length of a window",
 				to: func(d *draft) any { return &d.metric.Window },

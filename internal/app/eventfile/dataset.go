@@ -86,7 +86,7 @@ func Open(path string, opt Options, clock func(Head) (Clock, error)) (*Dataset, 
 		d.Head = h
 		at, err := clock(h)
 		last := int64(math.MinInt64)
-		return func(r Record) error { return d.take(r, at, &last) }, err
+		return func(r Record) error { return d.add(r, at, &last) }, err
 	})
 	if err != nil {
 		d.Close() //nolint:errcheck // the first error counts
@@ -179,8 +179,8 @@ func readHead(split *Splitter, opt Options) (h Head, err error) {
 	return h, CheckColumns(h.Columns, opt.Fields...)
 }
 
-// take adds a record; last is the time of the last one before it that has one.
-func (d *Dataset) take(record Record, at Clock, last *int64) error {
+// add adds a record; last is the time of the last one before it that has one.
+func (d *Dataset) add(record Record, at Clock, last *int64) error {
 	d.Records++
 	millis, ok := at(record)
 	if !ok && millis == LeftOut {

@@ -22,6 +22,7 @@ type Plan struct {
 	// what is left.
 	Planned float64  `json:"planned,omitempty"`
 	Trust   string   `json:"trust"`
+	Zone    string   `json:"window_zone,omitempty"` // in which windows and periods begin; absent: UTC
 	Period  string   `json:"period,omitempty"`
 	Periods []Period `json:"periods,omitempty"`
 	Metrics []Metric `json:"metrics"`
@@ -74,7 +75,7 @@ func New(d *deployment.Deployment) *Plan {
 	cfg, budget := d.Config, d.Budget
 	p := &Plan{
 		Deployment: cfg.Deployment, Epsilon: budget.Epsilon, Delta: budget.Delta, Accountant: string(budget.Accountant),
-		Mu: budget.Mu2.Mu(), DeltaKeys: budget.Keys.Float(), Planned: budget.Planned.Share, Trust: cfg.Time.Trust,
+		Mu: budget.Mu2.Mu(), DeltaKeys: budget.Keys.Float(), Planned: budget.Planned.Share, Trust: cfg.Time.Trust, Zone: cfg.Time.WindowZone,
 	}
 	if cfg.Privacy.Period > 0 {
 		p.Period = config.Duration(cfg.Privacy.Period)

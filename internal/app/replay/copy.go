@@ -103,10 +103,10 @@ func (r *Replay) copy(ctx context.Context, drain <-chan struct{}) error {
 			}
 			continue
 		}
-		if err := r.take(ctx, record, &decoded); err != nil {
+		if err := r.copyRecord(ctx, record, &decoded); err != nil {
 			return err
 		}
-		r.tell()
+		r.reportProgress()
 	}
 	switch {
 	case !r.timed && len(r.waiting) > 0:
@@ -140,8 +140,8 @@ func (r *Replay) damaged(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: the records before that (%s) are on the topic", err, terminal.Number(float64(r.result.Written), 0))
 }
 
-// take writes one record, or keeps it until there is a time for it.
-func (r *Replay) take(ctx context.Context, record eventfile.Record, decoded *event.Event) error {
+// copyRecord writes one record, or keeps it until there is a time for it.
+func (r *Replay) copyRecord(ctx context.Context, record eventfile.Record, decoded *event.Event) error {
 	user := record.Value // a broken record has no user: any partition will do
 	err := r.decoder.Decode(record.Value, decoded)
 	broken := err != nil
@@ -214,8 +214,8 @@ func (r *Replay) write(ctx context.Context, user, value []byte, broken bool) err
 	return r.partitions.add(ctx, user, kafkalog.Message{Value: r.framed(value), Timestamp: kafkalog.At(r.last)})
 }
 
-// tell reports every two seconds how much of the file was read.
-func (r *Replay) tell() {
+// reportProgress reports every two seconds how much of the file was read.
+func (r *Replay) reportProgress() {
 	if now := time.Now(); r.options.OnProgress != nil && r.size > 0 && now.Sub(r.reported) >= 2*time.Second {
 		r.reported = now
 		r.options.OnProgress(100 * r.read.n.Load() / r.size)

@@ -128,7 +128,7 @@ func (r *Replay) prepare(ctx context.Context) error {
 	if err := r.openSource(); err != nil {
 		return fmt.Errorf("reading input file %s: %w", eventfile.Name(r.options.Path), err)
 	}
-	if err := r.lookAtTopic(ctx); err != nil {
+	if err := r.checkTopic(ctx); err != nil {
 		return err
 	}
 	partitions, err := r.client.Partitions(ctx, r.options.Topic)
@@ -163,9 +163,9 @@ func (r *Replay) Close() {
 	r.file.Close()
 }
 
-// lookAtTopic refuses a topic on which every event of the past would be late, and notes how
+// checkTopic refuses a topic on which every event of the past would be late, and notes how
 // long it keeps events.
-func (r *Replay) lookAtTopic(ctx context.Context) error {
+func (r *Replay) checkTopic(ctx context.Context) error {
 	topic := r.options.Topic
 	settings, err := r.client.TopicConfig(ctx, topic)
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {

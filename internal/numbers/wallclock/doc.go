@@ -3,7 +3,7 @@
 // stops until the zone's clock has caught up, and when that goes forward, this one jumps with it.
 //
 // A day on the clock is a day of the zone's calendar, of 23 or 25 hours where clocks are set. Where
-// they are set back across midnight, the day that has begun goes on.
+// they are set back across midnight, the repeated time belongs to the new day.
 //
 // Times are Unix milliseconds. Readings are milliseconds as well: those since 1970-01-01 00:00
 // that the clock would count if all its days had 24 hours. A reading r is 09:00 of a day
