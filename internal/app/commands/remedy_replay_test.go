@@ -41,11 +41,12 @@ var replayRemedies = []remedy{
 		w.edit("kafka: {brokers: [", "kafka: {sasl: {mechanism: oauthbearer, token_file: token}, tls: {}, brokers: [")
 		w.works("validate --offline --config $C")
 	}},
-	{texts: []string{"leave out --%s: the file of --config sets it", "--input-format is %s, but events.format", "--header is for %s, but events.format in", "a topic has records of one format: convert the file"}, walk: func(w *walk) {
+	{texts: []string{"leave out --%s: the file of --config sets it", "--input-format is %s, but events.format", "--header is for %s, but events.format in", "a topic has records of one format: convert the file", "so nothing was written: repeat with --header"}, walk: func(w *walk) {
 		w.begun()
 		w.vars["J"] = write(w, "events.jsonl", `{"who":"a"}`+"\n")
 		const replay = "replay --config $C --input $CSV --header"
 		w.refused(replay + " --topic visits")
+		w.refused("replay --config $C --input $CSV")
 		w.refused(replay + " --input-format jsonl")
 		w.refused("replay --config $C --input $J")
 		w.works(replay)

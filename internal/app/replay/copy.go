@@ -103,6 +103,9 @@ func (r *Replay) copy(ctx context.Context, drain <-chan struct{}) error {
 			}
 			continue
 		}
+		if record.Line == 1 && r.isHeader(record.Value) {
+			return errHeader
+		}
 		if err := r.copyRecord(ctx, record, &decoded); err != nil {
 			return err
 		}

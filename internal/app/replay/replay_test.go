@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -267,5 +268,21 @@ func TestRecordsOfASlowPipeAreWrittenAsTheyCome(t *testing.T) {
 	pipe.Close()
 	if err := <-ended; err != nil || result.Written != 4 || !on(4)() {
 		t.Errorf("%+v, %v", result, err)
+	}
+}
+
+// A header that was not announced would be written as a record.
+func TestAHeaderThatIsNotAnnouncedIsRefused(t *testing.T) {
+	client := broker(t)
+	r, err := Open(t.Context(), client, options(t, "when,who", "1700000000,ann"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if _, err := r.Run(t.Context(), nil); !errors.Is(err, errHeader) {
+		t.Errorf("error %v", err)
+	}
+	if values := written(t, client); len(values[0])+len(values[1]) != 0 {
+		t.Errorf("%q was written", values)
 	}
 }

@@ -61,6 +61,18 @@ func (r *Replay) decodeBy(format event.Format) (err error) {
 	return err
 }
 
+var errHeader = errors.New("its first line names the columns and would be a dead letter, so nothing was written: repeat with --header")
+
+// isHeader reports whether the first record is a header that nobody said was there.
+func (r *Replay) isHeader(first []byte) bool {
+	format := r.options.Format
+	if r.options.Header || !event.EncodingOf(format.Format).Tabular() {
+		return false
+	}
+	names, err := eventfile.ParseHeader(format.Format, first)
+	return err == nil && slices.Equal(names, format.Columns)
+}
+
 // openContainer reads the head of a container file, and refuses one whose records the
 // topic's readers would not take, or would take for other events.
 func (r *Replay) openContainer() error {
