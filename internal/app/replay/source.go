@@ -63,7 +63,7 @@ func (r *Replay) decodeBy(format event.Format) (err error) {
 
 var errHeader = errors.New("its first line names the columns and would be a dead letter, so nothing was written: repeat with --header")
 
-// isHeader reports whether the first record is a header that nobody said was there.
+// isHeader reports whether the first record is a header although Options.Header is not set.
 func (r *Replay) isHeader(first []byte) bool {
 	format := r.options.Format
 	if r.options.Header || !event.EncodingOf(format.Format).Tabular() {
