@@ -253,11 +253,13 @@ func (a *auditor) reserve(turn uint64, delta schemas.Delta, user schemas.DeltaUs
 				account.Keys.Add(account.Keys, spec.DeltaKey.Big())
 			}
 		}
-		for key, c := range brings.Offsets {
-			second := window
-			second.Metric = uint32(slices.IndexFunc(a.config.Metrics, func(m schemas.MetricSpec) bool { return m.Kind == "mean_offset" && m.Of == spec.Name }))
-			reserved.Add(reserved, reference.Charge(c, a.config.Metrics[second.Metric].Top.Big()))
-			actual.Add(actual, reference.Charge(c, a.paid(turn, second, key)))
+		for j, at := range a.config.FurtherOf(int(window.Metric)) {
+			of := window
+			of.Metric = uint32(at)
+			for key, c := range brings.Further[j] {
+				reserved.Add(reserved, reference.Charge(c, a.config.Metrics[at].Top.Big()))
+				actual.Add(actual, reference.Charge(c, a.paid(turn, of, key)))
+			}
 		}
 		if next := int(window.Metric) + 1; next < len(a.config.Metrics) && a.config.Metrics[next].Kind == "coverage" {
 			reserved.Add(reserved, reference.Charge(1, a.config.Metrics[next].Top.Big()))

@@ -36,7 +36,7 @@ func protocolMutants() []mutant {
 		{"unreleased-keys-taken", "ladders.following", never("Passed"), everyMixedRecord},
 		{"span-unreserved", "Engine.decideSpan", both(insertBefore("e.decide(", earlierReservations("-")), insertAfter("e.decide(", earlierReservations("+"))), "TestRuleASpanHoldsTheWorstCaseOfAllItsTurns"},
 		{"span-charged-as-one-turn", "shardAccounts.charge", insertBefore("a.first() <= s.Turn", onlyTheLast), "TestInvariant5MixedSpansEqualTheReference"},
-		{"values-unclamped", "clipper.sum", replace("min(max(v.Value, m.spec.Min), m.spec.Max)", "v.Value"), everyMixedRecord},
+		{"values-unclamped", "clipper.add", replace("min(max(v.Value, m.spec.Min), m.spec.Max)", "v.Value"), everyMixedRecord},
 		{"closed-without-the-others", "Source.hasPassed", never("!others"), readersTest},
 		{"opened-without-the-others", "Source.compareCounts", never("!all"), readersTest},
 		{"others-not-counted", "Source.closeOf", drop("records += s.otherRecords(turn)"), readersTest},

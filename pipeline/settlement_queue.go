@@ -52,7 +52,7 @@ func notifySettled(s *stages, workers bool, notify func(Settlement)) func() {
 	}
 }
 
-// valuesOf returns how many values are published for settled keys. A mean settles two keys, one for
+// valuesOf returns how many values are published for settled keys. A mean settles a key for
 // each of its components, and is one value.
 func valuesOf(metrics []schemas.MetricSpec, keys []schemas.SettledKey) (values int) {
 	for i := range keys {

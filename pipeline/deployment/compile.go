@@ -32,10 +32,10 @@ type Deployment struct {
 // CompiledMetric is a metric, a metric's coverage, or its share of counted events, with everything
 // that was computed for it.
 type CompiledMetric struct {
-	Spec   schemas.MetricSpec   // its definition
-	Digest [32]byte             // of Spec
-	Plan   *noisereduction.Plan // its ladder, stop rule and threshold
-	Second *schemas.MetricSpec  // the second component of its counts; nil: none
+	Spec    schemas.MetricSpec   // its definition
+	Digest  [32]byte             // of Spec
+	Plan    *noisereduction.Plan // its ladder, stop rule and threshold
+	Further []schemas.MetricSpec // the further components of its counts
 }
 
 // Compile checks a configuration, fills in its defaults, and computes the budget, its
@@ -201,8 +201,8 @@ func compileMetric(d *Deployment, m *Metric, a allotment) ([]CompiledMetric, err
 		spec.Period = d.Config.Privacy.Period.String()
 	}
 	counted, err := compileSpec(spec)
-	if pair := metrickind.Of(m.Kind).Pair; err == nil && pair != nil {
-		counted.Second, err = secondSpec(spec, pair)
+	if err == nil {
+		counted.Further, err = furtherSpecs(spec)
 	}
 	if err != nil {
 		return nil, err
@@ -244,27 +244,28 @@ func besideMetric(m *Metric, spec schemas.MetricSpec, a allotment) (all []schema
 	return all
 }
 
-// secondSpec returns the definition of the second components of a metric's counts.
-func secondSpec(of schemas.MetricSpec, pair *metrickind.Pair) (*schemas.MetricSpec, error) {
-	kind := metrickind.Of(pair.Component)
-	second := of
-	second.Name, second.Kind, second.Of = kind.Beside(of.Name), kind.Name, of.Name
-	second.LadderKind, second.LadderFactor = "geometric", 2
-	second.Relative, second.Absolute = 0, 0
-	second.KeyMode, second.KeysFrom, second.PublicKeys, second.DeltaKey = KeysFrom, of.Route(), nil, units.Delta{}
-	top, err := units.PrecisionFromBig(pair.SecondTop(of.Bounds(), of.Top.Big()))
-	if err != nil {
-		return nil, fmt.Errorf("computing the precision of metric %s: %w", second.Name, err)
+// furtherSpecs returns the definitions of the further components of a metric's counts.
+func furtherSpecs(of schemas.MetricSpec) (all []schemas.MetricSpec, err error) {
+	for _, kind := range metrickind.Of(of.Kind).Further() {
+		further := of
+		further.Name, further.Kind, further.Of = kind.Beside(of.Name), kind.Name, of.Name
+		further.LadderKind, further.LadderFactor = "geometric", 2
+		further.Relative, further.Absolute = 0, 0
+		further.KeyMode, further.KeysFrom, further.PublicKeys, further.DeltaKey = KeysFrom, of.Route(), nil, units.Delta{}
+		if further.Top, err = units.PrecisionFromBig(topOf(kind, of.Bounds(), of.Top)); err != nil {
+			return nil, fmt.Errorf("computing the precision of metric %s: %w", further.Name, err)
+		}
+		further.First = further.Top
+		if least, err := release.FurtherPrecision(&of, &further, of.First); err != nil || least.Cmp(leastFurther) < 0 {
+			return nil, Invalid("metrics."+of.Name+".bounds", "from min to max is too far for the noise that the budget allows: give values in a coarser unit, or min and max that are nearer to each other")
+		}
+		all = append(all, further)
 	}
-	second.First, second.Top = top, top
-	if least, err := release.SecondPrecision(&of, &second, of.First); err != nil || least.Cmp(leastSecond) < 0 {
-		return nil, Invalid("metrics."+of.Name+".bounds", "from min to max is too far for the noise that the budget allows: give values in a coarser unit, or min and max that are nearer to each other")
-	}
-	return &second, nil
+	return all, nil
 }
 
-// leastSecond is the least precision that can be drawn, with room to spare.
-var leastSecond = units.Precision{Lo: 1 << 10}
+// leastFurther is the least precision that can be drawn, with room to spare.
+var leastFurther = units.Precision{Lo: 1 << 10}
 
 // coverageName returns the name under which a metric's coverage is released.
 func coverageName(metric string) string { return metrickind.Covering().Beside(metric) }
@@ -281,16 +282,14 @@ func compileSpec(spec schemas.MetricSpec) (CompiledMetric, error) {
 }
 
 // Specs returns the definitions of the deployment's metrics, in the order of
-// Deployment.Metrics, and after them those of second components.
+// Deployment.Metrics, and after them those of further components.
 func (d *Deployment) Specs() []schemas.MetricSpec {
 	specs := make([]schemas.MetricSpec, len(d.Metrics))
 	for i := range d.Metrics {
 		specs[i] = d.Metrics[i].Spec
 	}
 	for i := range d.Metrics {
-		if second := d.Metrics[i].Second; second != nil {
-			specs = append(specs, *second)
-		}
+		specs = append(specs, d.Metrics[i].Further...)
 	}
 	return specs
 }

@@ -294,7 +294,7 @@ func (c Config) withDefaults() Config {
 		if m.Coverage != nil {
 			c := *m.Coverage
 			def(&c.Share, 0.05)
-			if metrickind.Of(m.Kind).Pair != nil { // whose target is no error of a count
+			if metrickind.Of(m.Kind).Vector != nil { // whose target is no error of a count
 				def(&c.Target, noisereduction.Target{Relative: 0.05, Confidence: m.Target.Confidence})
 			}
 			def(&c.Target, m.Target)

@@ -56,7 +56,7 @@ func TestRuleAMeanDividesItsBudgetOverBothComponents(t *testing.T) {
 			rt.Fatalf("lasts for %d windows of %d", n, m.LastAtLeast)
 		}
 		for _, u := range d.Metrics[0].Plan.Ladder() {
-			at, err := release.SecondPrecision(&specs[0], &specs[1], u)
+			at, err := release.FurtherPrecision(&specs[0], &specs[1], u)
 			want := new(big.Int).Mul(u.Big(), specs[1].Top.Big())
 			if err != nil || at.Cmp(specs[1].Top) > 0 || at.Big().Cmp(want.Quo(want, specs[0].Top.Big())) != 0 {
 				rt.Fatalf("at %v the second component is drawn at %v, %v", u, at, err)
@@ -88,7 +88,7 @@ func TestWhatAMeanCannotBe(t *testing.T) {
 	if d, err := averaging(m); err != nil || math.IsInf(d.Metrics[0].Plan.MeetableFrom(), 1) {
 		t.Errorf("a mean of values from 10 on has no relative error: %v", err)
 	}
-	other := capAt("m."+metrickind.Of(metrickind.Mean).Pair.Component, 0, 24)
+	other := capAt(metrickind.Of(metrickind.Mean).Further()[0].Beside("m"), 0, 24)
 	if _, err := averaging(m, other); err == nil || !strings.Contains(err.Error(), "needs this name") {
 		t.Errorf("error is %v: two metrics have one name", err)
 	}

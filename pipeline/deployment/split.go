@@ -86,11 +86,15 @@ func (m *Metric) worst(top units.Precision, coverage *big.Int) *big.Int {
 // components.
 func worstOfKey(kind metrickind.Kind, b metrickind.Bounds, top units.Precision) *big.Int {
 	w := charge(squareOf(kind.Sensitivity(b)), top)
-	if kind.Pair != nil {
-		second := metrickind.Of(kind.Pair.Component)
-		w.Add(w, chargeBig(squareOf(second.Sensitivity(b)), kind.Pair.SecondTop(b, top.Big())))
+	for _, further := range kind.Further() {
+		w.Add(w, chargeBig(squareOf(further.Sensitivity(b)), topOf(further, b, top)))
 	}
 	return w
+}
+
+// topOf returns the top precision of a further component where that of the first one is top.
+func topOf(further metrickind.Kind, b metrickind.Bounds, top units.Precision) *big.Int {
+	return new(big.Int).Quo(top.Big(), further.Square(b))
 }
 
 func squareOf(c int64) *big.Int { return new(big.Int).Mul(big.NewInt(c), big.NewInt(c)) }
@@ -283,12 +287,7 @@ func sharedTop(m *Metric, part *big.Rat) (top, coverage, counted *big.Int) {
 }
 
 // components returns how many components a count of a kind has. All cost a user the same at most.
-func components(kind string) int64 {
-	if metrickind.Of(kind).Pair != nil {
-		return 2
-	}
-	return 1
-}
+func components(kind string) int64 { return int64(1 + len(metrickind.Of(kind).Further())) }
 
 // cover sets the ladder of a metric's coverage, to which a user contributes 1.
 func (a *allotment) cover(m *Metric, part *big.Int, b budgets.Budget) error {
@@ -368,21 +367,22 @@ func firstRung(m *Metric, top units.Precision) (units.Precision, error) {
 	return first, nil
 }
 
-// defaultFirst is the top less 24 binary places, or as much more as a second component needs to be
+// defaultFirst is the top less 24 binary places, or as much more as further components need to be
 // drawn, but at most the top.
 func defaultFirst(m *Metric, top *big.Int) *big.Int {
 	first := new(big.Int).Rsh(top, 24)
-	if components(m.Kind) > 1 {
-		least := new(big.Int).Mul(leastSecond.Big(), squareOf(m.Max-m.Min))
-		least.Lsh(least, 1)
-		switch {
-		case least.Cmp(top) > 0:
-			return top
-		case least.Cmp(first) > 0:
-			return least
-		}
+	for _, further := range metrickind.Of(m.Kind).Further() {
+		enough := new(big.Int).Mul(leastFurther.Big(), further.Square(m.bounds()))
+		first = greatest(first, enough.Lsh(enough, 1))
 	}
-	return first
+	return least(first, top)
+}
+
+func greatest(a, b *big.Int) *big.Int {
+	if a.Cmp(b) > 0 {
+		return a
+	}
+	return b
 }
 
 // refineFirst says which field makes the first rung too coarse, as a remedy.

@@ -304,8 +304,8 @@ func (m *Metric) checkValues() error {
 	case m.Max > most || m.Min < -most:
 		return Invalid(at("bounds"), "max_events_per_key (%d) times the greatest value is above 2^36, which no account can be charged for: with this max_events_per_key values can go from %d to %d; %s", m.MaxEventsPerKey, -most, most, m.coarser())
 	}
-	if kind.Pair != nil {
-		return m.checkPair(kind)
+	if kind.Vector != nil {
+		return m.checkVector(kind)
 	}
 	if least, _ := kind.Range(m.bounds()); least < 0 && m.Target.Relative != 0 {
 		return Invalid(at("target.relative"), "a %s that can be negative has no relative error; give an absolute target, or a min of 0 or more", kind.Texts.Label)
@@ -321,11 +321,11 @@ func (m *Metric) coarser() string {
 	return "choose a coarser unit, or a max_events_per_key of 1"
 }
 
-// checkPair looks at the bounds and the target of a kind with two components.
-func (m *Metric) checkPair(kind metrickind.Kind) error {
+// checkVector looks at the bounds and the target of a kind with several components.
+func (m *Metric) checkVector(kind metrickind.Kind) error {
 	at := func(field string) string { return "metrics." + m.Name + "." + field }
 	most := int64(maxSum / 2 / m.MaxEventsPerKey)
-	aim, wanted := kind.Pair.Aim(m.bounds(), m.Target.Relative, m.Target.Absolute), m.Target.Relative != 0 || m.Target.Absolute != 0
+	aim, wanted := kind.Vector.Aim(m.bounds(), m.Target.Relative, m.Target.Absolute), m.Target.Relative != 0 || m.Target.Absolute != 0
 	switch twentieth := float64(m.Max-m.Min) / 20; {
 	case m.Min == m.Max:
 		return Invalid(at("bounds.max"), "a %s needs a min below max, to which every value is clamped, for example min: 0, max: 100", kind.Texts.Label)
@@ -362,8 +362,8 @@ func (c *Config) checkTogether() error {
 		if m.Counted != nil && byName[countedName(m.Name)] != nil {
 			return Invalid("metrics."+m.Name+".counted", "it is released as %q, which is the name of another metric: rename one of them", countedName(m.Name))
 		}
-		if pair := metrickind.Of(m.Kind).Pair; pair != nil {
-			if name := metrickind.Of(pair.Component).Beside(m.Name); byName[name] != nil {
+		for _, further := range metrickind.Of(m.Kind).Further() {
+			if name := further.Beside(m.Name); byName[name] != nil {
 				return Invalid("metrics."+name, "metric %s needs this name for a part of its values: give this metric another one", m.Name)
 			}
 		}
@@ -445,7 +445,7 @@ func (m *Metric) publicKeys() [][]byte {
 // payable refuses a ladder whose top a single event cannot pay for.
 func payable(m *Metric, top units.Precision, b budgets.Budget) error {
 	charge, ok := units.Charge(1, top)
-	if kind, one := metrickind.Of(m.Kind), m.bounds(); kind.Pair != nil { // of any value, lest admission depend on it
+	if kind, one := metrickind.Of(m.Kind), m.bounds(); kind.Vector != nil { // of any value, lest admission depend on it
 		one.Events = 1
 		ok = ok && worstOfKey(kind, one, top).Cmp(accountUnits(b.Mu2)) <= 0
 	}

@@ -20,10 +20,9 @@ type Kind struct {
 	// Bounds.Max, and the clamped values are added up. Such a metric needs a value field, min and
 	// max, and contributions have the values of its events one by one.
 	Values bool
-	// Valued returns what a user adds to the count, and to its second component where the kind has
-	// one: from the number of the events that are kept, at least 1, and the sum of their clamped
-	// values. It is nil for kinds without Values.
-	Valued func(events uint64, sum int64, b Bounds) (first, second int64)
+	// Value returns what an event that is kept adds to the count, by its clamped value. It is nil
+	// for kinds that neither have Values nor are a Component.
+	Value func(value int64, b Bounds) int64
 	// EventBound says that Bounds.Events limits a contribution.
 	EventBound bool
 	// OncePerUser says that a user whose events of a window lie in several budget periods is
@@ -42,12 +41,12 @@ type Kind struct {
 	// out, also of users whom that metric does not admit. Its keys are EventsCounted and
 	// EventsLeftOut.
 	Share bool
-	// Component says that a derived metric is the second component of the counts of the metric that
+	// Component says that a derived metric is a further component of the counts of the metric that
 	// it is derived from: it has the same keys, is drawn once the first component has stopped, and
 	// is published as a part of that metric only.
 	Component bool
-	// Pair is set for kinds whose counts have two components.
-	Pair *Pair
+	// Vector is set for kinds whose counts have several components.
+	Vector *Vector
 
 	Texts Texts
 }

@@ -11,19 +11,17 @@ const Mean = "mean"
 // Its two components are N, the number of events that are kept, and S = Σ(2v − min − max) over
 // their clamped values v: the mean is (min + max)/2 + S/2N. A user adds at most Events to N, and
 // at most Events·(max − min) to S, whose noise is max − min times that of N: both cost a user the
-// same at most (docs/guarantee.md, "Two components").
+// same at most (docs/guarantee.md, "Several components").
 func mean() Kind {
 	return Kind{
 		Name:       Mean,
 		Range:      func(b Bounds) (least, greatest int64) { return 0, b.Events },
 		Values:     true,
 		EventBound: true,
-		Valued: func(events uint64, sum int64, b Bounds) (first, second int64) {
-			return int64(events), 2*sum - int64(events)*(b.Min+b.Max)
-		},
-		Pair: &Pair{
-			Component: meanOffset().Name, SecondTop: perSquareOfRange, Aim: aimOfMean, Half: halfOfMean,
-			Join: joinMean, Imitate: imitateMean, Truth: func(events, sum float64) float64 { return sum / events },
+		Value:      one,
+		Vector: &Vector{
+			Further: []string{meanOffset().Name}, Aim: aimOfMean, Half: halfOfMean, Join: joinMean, Imitate: imitateMean,
+			Truth: func(powers [MaxComponents]float64) float64 { return powers[1] / powers[0] },
 		},
 		Texts: Texts{
 			Counted: "the value field's mean", Label: "mean", Size: "events", NoKey: together, Verb: "averages",
@@ -32,6 +30,9 @@ func mean() Kind {
 	}
 }
 
+// one is the Value of a kind whose first component counts events.
+func one(int64, Bounds) int64 { return 1 }
+
 // meanOffset is the kind of a mean's second component.
 func meanOffset() Kind {
 	return Kind{
@@ -39,16 +40,12 @@ func meanOffset() Kind {
 		Range: func(b Bounds) (least, greatest int64) {
 			return -b.Events * (b.Max - b.Min), b.Events * (b.Max - b.Min)
 		},
+		Value:      func(value int64, b Bounds) int64 { return 2*value - b.Min - b.Max },
 		NotPrivate: "it has the keys of the mean",
 		Derived:    true,
 		Component:  true,
 		Texts:      Texts{Label: "offset", NoKey: together, Value: "how far the values of {of} lie from the middle of {min} and {max}"},
 	}
-}
-
-func perSquareOfRange(b Bounds, top *big.Int) *big.Int {
-	square := big.NewInt(b.Max - b.Min)
-	return new(big.Int).Quo(top, square.Mul(square, square))
 }
 
 // aimOfMean returns the relative error r of N with which the value has an error of at most T,
@@ -80,36 +77,37 @@ func halfOfMean(b Bounds, events, half float64) float64 {
 // (S − 2δN)² ≤ k·(v_S + 4δ²·v_N), cut to what a mean of clamped values can be. If N is not
 // significantly above 0, or S may have been clamped, the interval is all of [min, max].
 func joinMean(b Bounds, c Components) Estimate {
+	n, s := c.Of[0], c.Of[1]
 	middle := new(big.Rat).SetFrac(new(big.Int).Add(big.NewInt(b.Min), big.NewInt(b.Max)), big.NewInt(2))
 	low, high := new(big.Rat).SetInt64(b.Min), new(big.Rat).SetInt64(b.Max)
 	k := square(c.Width)
-	a := new(big.Rat).Sub(square(c.First), product(k, c.FirstVariance)) // N² − k·v_N
+	a := new(big.Rat).Sub(square(n.Value), product(k, n.Variance)) // N² − k·v_N
 	half := float64(b.Max-b.Min) / 2
-	if c.Beyond || c.First.Sign() <= 0 || a.Sign() <= 0 {
+	if c.Beyond || n.Value.Sign() <= 0 || a.Sign() <= 0 {
 		value := new(big.Rat).Set(middle)
-		if c.First.Sign() > 0 {
-			value = clamp(offsetFrom(middle, c), low, high)
+		if n.Value.Sign() > 0 {
+			value = clamp(offsetFrom(middle, n, s), low, high)
 		}
 		return Estimate{Value: nearest(value), StdDev: half, Low: down(low), High: up(high)}
 	}
-	value := clamp(offsetFrom(middle, c), low, high)
+	value := clamp(offsetFrom(middle, n, s), low, high)
 	// δ = (S·N ± √(k·v_S·N² + k·v_N·S² − k²·v_N·v_S))/(2·(N² − k·v_N)); the radicand is positive
 	// where N² > k·v_N.
-	radicand := product(k, c.SecondVariance, square(c.First))
-	radicand.Add(radicand, product(k, c.FirstVariance, square(c.Second)))
-	radicand.Sub(radicand, product(square(k), c.FirstVariance, c.SecondVariance))
+	radicand := product(k, s.Variance, square(n.Value))
+	radicand.Add(radicand, product(k, n.Variance, square(s.Value)))
+	radicand.Sub(radicand, product(square(k), n.Variance, s.Variance))
 	root := rootUp(radicand)
 	twice := product(big.NewRat(2, 1), a)
-	centre := product(c.First, c.Second)
+	centre := product(n.Value, s.Value)
 	end := func(r *big.Rat) *big.Rat {
 		at := new(big.Rat).Add(centre, r)
 		return clamp(at.Add(at.Quo(at, twice), middle), low, high)
 	}
 	// σ of the value: √(v_S/4 + δ²·v_N)/N, with δ = S/2N.
-	delta := new(big.Rat).Quo(c.Second, product(big.NewRat(2, 1), c.First))
-	variance := new(big.Rat).Quo(c.SecondVariance, big.NewRat(4, 1))
-	variance.Add(variance, product(square(delta), c.FirstVariance))
-	variance.Quo(variance, square(c.First))
+	delta := new(big.Rat).Quo(s.Value, product(big.NewRat(2, 1), n.Value))
+	variance := new(big.Rat).Quo(s.Variance, big.NewRat(4, 1))
+	variance.Add(variance, product(square(delta), n.Variance))
+	variance.Quo(variance, square(n.Value))
 	return Estimate{
 		Value: nearest(value), StdDev: min(rootFloat(variance), half),
 		Low: min(down(end(new(big.Rat).Neg(root))), float64(nearest(value))/valueUnits), High: max(up(end(root)), float64(nearest(value))/valueUnits),
@@ -121,23 +119,23 @@ func imitateMean(b Bounds, d Drawn) Imitated {
 	low, high := float64(b.Min), float64(b.Max)
 	middle, k := (low+high)/2, d.Width*d.Width
 	within := func(offset float64) float64 { return math.Max(low, math.Min(high, middle+offset)) }
-	a := d.First*d.First - k*d.FirstVariance
+	a := d.Values[0]*d.Values[0] - k*d.Variances[0]
 	switch {
-	case d.First <= 0:
+	case d.Values[0] <= 0:
 		return Imitated{middle, low, high}
 	case a <= 0:
-		return Imitated{within(d.Second / (2 * d.First)), low, high}
+		return Imitated{within(d.Values[1] / (2 * d.Values[0])), low, high}
 	}
-	root := math.Sqrt(k * (d.SecondVariance*a + d.FirstVariance*d.Second*d.Second))
-	centre := d.Second * d.First
-	return Imitated{within(d.Second / (2 * d.First)), within((centre - root) / (2 * a)), within((centre + root) / (2 * a))}
+	root := math.Sqrt(k * (d.Variances[1]*a + d.Variances[0]*d.Values[1]*d.Values[1]))
+	centre := d.Values[1] * d.Values[0]
+	return Imitated{within(d.Values[1] / (2 * d.Values[0])), within((centre - root) / (2 * a)), within((centre + root) / (2 * a))}
 }
 
 // valueUnits is how many units of a released value there are in 1.
 const valueUnits = 1 << 10
 
-func offsetFrom(middle *big.Rat, c Components) *big.Rat {
-	at := new(big.Rat).Quo(c.Second, product(big.NewRat(2, 1), c.First))
+func offsetFrom(middle *big.Rat, n, s Component) *big.Rat {
+	at := new(big.Rat).Quo(s.Value, product(big.NewRat(2, 1), n.Value))
 	return at.Add(at, middle)
 }
 

@@ -10,7 +10,7 @@ func sum() Kind {
 			return b.Events * min(b.Min, 0), b.Events * max(b.Max, 0)
 		},
 		Values:     true,
-		Valued:     func(_ uint64, sum int64, _ Bounds) (first, second int64) { return sum, 0 },
+		Value:      func(value int64, _ Bounds) int64 { return value },
 		EventBound: true,
 		NotPrivate: "the size of a sum says nothing about how many users have a key",
 		Texts: Texts{

@@ -61,8 +61,13 @@ func TestNamesAreThoseOfRunningDeployments(t *testing.T) {
 		if k.Share {
 			shares++
 		}
-		if k.Pair != nil && !Of(k.Pair.Component).Component {
-			t.Errorf("%s: its second component is no component", k.Name)
+		for _, further := range k.Further() {
+			if !further.Component || further.Value == nil {
+				t.Errorf("%s: %s is no component", k.Name, further.Name)
+			}
+		}
+		if further := k.Further(); len(further) >= MaxComponents || k.Vector != nil && len(further) == 0 {
+			t.Errorf("%s: %d further components", k.Name, len(further))
 		}
 	}
 	if n != 1 || shares != 1 {
@@ -109,50 +114,51 @@ func TestRangeOfValues(t *testing.T) {
 		b := Bounds{Events: rapid.Int64Range(1, 5).Draw(t, "events")}
 		b.Min = rapid.Int64Range(-20, 20).Draw(t, "min")
 		b.Max = rapid.Int64Range(b.Min, 20).Draw(t, "max")
-		var least, greatest [2]int64
-		for n := uint64(1); n <= uint64(b.Events); n++ {
-			for _, value := range []int64{b.Min, b.Max, rapid.Int64Range(b.Min, b.Max).Draw(t, "value")} {
-				first, second := k.Valued(n, int64(n)*value, b)
-				for i, c := range []int64{first, second} {
-					least[i], greatest[i] = min(least[i], c), max(greatest[i], c)
+		for _, c := range append([]Kind{k}, k.Further()...) {
+			var least, greatest, most int64
+			for n := range b.Events {
+				for value := b.Min; value <= b.Max; value++ {
+					adds := (n + 1) * c.Value(value, b)
+					least, greatest = min(least, adds), max(greatest, adds)
 				}
 			}
-		}
-		components := []Kind{k}
-		if k.Pair != nil {
-			components = append(components, Of(k.Pair.Component))
-		}
-		for i, c := range components {
-			if low, high := c.Range(b); low != least[i] || high != greatest[i] || c.Sensitivity(b) != max(-low, high) {
-				t.Fatalf("%s: %d to %d, sensitivity %d; want %d to %d", c.Name, low, high, c.Sensitivity(b), least[i], greatest[i])
+			most = max(-least, greatest)
+			if low, high := c.Range(b); low > least || high < greatest || c.Sensitivity(b) != most {
+				t.Fatalf("%s: %d to %d, sensitivity %d; want %d to %d", c.Name, low, high, c.Sensitivity(b), least, greatest)
+			}
+			if k.Vector != nil && c.Name != k.Name && c.Square(b).Int64() != (most/b.Events)*(most/b.Events) {
+				t.Fatalf("%s: one event adds at most the root of %v, want %d", c.Name, c.Square(b), most/b.Events)
 			}
 		}
 	})
 }
 
-// What forecasts take for a value of two components and its interval is what is released, but for
-// rounding to units of a value.
-func TestAnImitatedPairIsTheReleasedOne(t *testing.T) {
+// What forecasts take for a value of several components and its interval is what is released, but
+// for rounding to units of a value.
+func TestAnImitatedVectorIsTheReleasedOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		for _, k := range All() {
-			if k.Pair == nil {
+			if k.Vector == nil {
 				continue
 			}
 			b := Bounds{Events: 1, Min: rapid.Int64Range(-1000, 1000).Draw(t, "min")}
 			b.Max = b.Min + rapid.Int64Range(1, 2000).Draw(t, "range")
-			d := Drawn{
-				First: rapid.Float64Range(-100, 1000).Draw(t, "first"), Second: rapid.Float64Range(-1e6, 1e6).Draw(t, "second"),
-				FirstVariance: rapid.Float64Range(0.1, 1e4).Draw(t, "variance"), SecondVariance: rapid.Float64Range(1, 1e9).Draw(t, "second variance"),
-				Width: rapid.Float64Range(0.5, 3).Draw(t, "width"),
+			d := Drawn{Width: rapid.Float64Range(0.5, 3).Draw(t, "width")}
+			exact := func(v float64) *big.Rat { return new(big.Rat).SetFloat64(v) }
+			c := Components{Width: exact(d.Width)}
+			for i, kind := range append([]Kind{k}, k.Further()...) {
+				most := float64(kind.Sensitivity(b))
+				d.Values[i] = rapid.Float64Range(-1000*most, 1000*most).Draw(t, "value")
+				if d.Variances[i] = rapid.Float64Range(0.1, 1e4).Draw(t, "variance") * most * most; i == 0 {
+					d.Values[i] = max(d.Values[i], -d.Values[i]/8) // mostly above 0
+				}
+				c.Of = append(c.Of, Component{exact(d.Values[i]), exact(d.Variances[i])})
 			}
-			if a := d.First*d.First - d.Width*d.Width*d.FirstVariance; math.Abs(a) < 1e-6*d.First*d.First {
+			if a := d.Values[0]*d.Values[0] - d.Width*d.Width*d.Variances[0]; math.Abs(a) < 1e-6*d.Values[0]*d.Values[0] {
 				t.Skip("floating point cannot tell whether the interval is bounded")
 			}
-			exact := func(v float64) *big.Rat { return new(big.Rat).SetFloat64(v) }
-			want := k.Pair.Join(b, Components{
-				First: exact(d.First), Second: exact(d.Second), FirstVariance: exact(d.FirstVariance), SecondVariance: exact(d.SecondVariance), Width: exact(d.Width),
-			})
-			got := k.Pair.Imitate(b, d)
+			want := k.Vector.Join(b, c)
+			got := k.Vector.Imitate(b, d)
 			for i, diff := range []float64{got.Value - float64(want.Value)/valueUnits, got.Low - want.Low, got.High - want.High} {
 				if math.Abs(diff) > 2.0/valueUnits {
 					t.Fatalf("%s: %+v, released is %+v: number %d differs by %v", k.Name, got, want, i, diff)
@@ -165,14 +171,13 @@ func TestAnImitatedPairIsTheReleasedOne(t *testing.T) {
 // An end of an interval that is zero is published as 0, never as −0: its bytes are compared with
 // those that another program computes.
 func TestAnEndThatIsZeroHasNoSign(t *testing.T) {
-	join := Of("mean").Pair.Join
+	join := Of("mean").Vector.Join
 	for _, bounds := range []Bounds{{Min: -5, Max: 0}, {Min: 0, Max: 5}, {Min: -5, Max: 5}} {
 		for _, first := range []int64{-3, 0, 1, 1000, 1 << 40} {
 			for _, second := range []int64{-10_000, -1, 0, 1, 10_000} {
-				e := join(bounds, Components{
-					First: big.NewRat(first, 1), Second: big.NewRat(second*max(first, 1), 1), FirstVariance: big.NewRat(4, 1),
-					SecondVariance: big.NewRat(100, 1), Width: big.NewRat(2, 1),
-				})
+				e := join(bounds, Components{Width: big.NewRat(2, 1), Of: []Component{
+					{big.NewRat(first, 1), big.NewRat(4, 1)}, {big.NewRat(second*max(first, 1), 1), big.NewRat(100, 1)},
+				}})
 				if (e.Low == 0 && math.Signbit(e.Low)) || (e.High == 0 && math.Signbit(e.High)) {
 					t.Errorf("%+v, components %d and %d: from %v to %v", bounds, first, second, e.Low, e.High)
 				}

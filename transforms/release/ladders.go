@@ -19,7 +19,7 @@ import (
 type ladders struct {
 	metrics []schemas.MetricSpec
 	plans   []*noisereduction.Plan // by metric
-	second  []int                  // by metric: the metric of its second components; −1: none
+	further [][]int                // by metric: the metrics of its further components
 	digests [][32]byte             // by metric
 
 	windows     func(turn uint64) []schemas.MetricWindow
@@ -37,8 +37,8 @@ func PlanOf(m *schemas.MetricSpec) (*noisereduction.Plan, error) {
 		Kind: noisereduction.Kind(m.LadderKind), Factor: m.LadderFactor, First: m.First, Top: m.Top,
 		Target: noisereduction.Target{Relative: m.Relative, Absolute: m.Absolute, Confidence: m.Confidence},
 	}
-	if pair := metrickind.Of(m.Kind).Pair; pair != nil && m.HasTarget() {
-		s.Target.Relative, s.Target.Absolute = pair.Aim(m.Bounds(), m.Relative, m.Absolute), 0
+	if vector := metrickind.Of(m.Kind).Vector; vector != nil && m.HasTarget() {
+		s.Target.Relative, s.Target.Absolute = vector.Aim(m.Bounds(), m.Relative, m.Absolute), 0
 	}
 	if m.KeyMode == schemas.KeysPrivate {
 		s.Private = &noisereduction.Private{Contribution: uint64(metrickind.Of(m.Kind).Sensitivity(m.Bounds())), DeltaKey: m.DeltaKey}
@@ -52,7 +52,7 @@ type task struct {
 	turn   uint64 // with which the window ends
 	count  int64
 	result noisereduction.Result
-	joined *metrickind.Estimate // of both components, where there are two
+	joined *metrickind.Estimate // of all components, where there are several
 }
 
 // releaseShard refines the count of every key of a release shard: of public keys also without any
@@ -78,7 +78,7 @@ func (l *ladders) releaseShard(shard int, partials spend.Partials) ([]schemas.Re
 	}
 	passed := slices.DeleteFunc(tasks, func(t task) bool { return !t.result.Passed })
 	releases, settled := make([]schemas.Release, len(passed)), make([]schemas.SettledKey, len(passed))
-	second, err := l.join(passed, counts)
+	further, err := l.join(passed, counts)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -87,7 +87,7 @@ func (l *ladders) releaseShard(shard int, partials spend.Partials) ([]schemas.Re
 		releases[i] = l.release(t)
 		settled[i] = settledKey(t.Cell, t.result.Precision)
 	}
-	return releases, append(settled, second...), nil
+	return releases, append(settled, further...), nil
 }
 
 func (l *ladders) refineAll(tasks []task) error {

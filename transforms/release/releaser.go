@@ -60,7 +60,7 @@ func New(o Options) (*Releaser, error) {
 	if r.lost == nil {
 		r.lost = func(int64) {}
 	}
-	r.ladders.second = secondOf(o.Metrics)
+	r.ladders.further = furtherOf(o.Metrics)
 	for i := range o.Metrics {
 		m := &o.Metrics[i]
 		plan, err := PlanOf(m)

@@ -80,30 +80,32 @@ func (a *shardAccounts) dropPeriods() error {
 }
 
 // prices says what a contribution to a decided turn costs: a precision by window and key, one more
-// for second components, and one by window for coverage.
+// for each further component, and one by window for coverage.
 type prices struct {
 	rules    *Rules
 	windows  []schemas.MetricWindow
 	keys     [][]units.Precision
-	released [][]units.Precision // as keys, 0 for private ones that were not released
-	second   [][]units.Precision
+	released [][]units.Precision   // as keys, 0 for private ones that were not released
+	further  [][][]units.Precision // by window and component, as keys
 	coverage []units.Precision
 }
 
 func (a *shardAccounts) prices(d *decision, s *Settlement) (*prices, error) {
 	n := len(d.delta.Windows)
-	p := &prices{rules: a.rules, windows: d.delta.Windows, keys: make([][]units.Precision, n), released: make([][]units.Precision, n), second: make([][]units.Precision, n), coverage: make([]units.Precision, n)}
+	p := &prices{rules: a.rules, windows: d.delta.Windows, keys: make([][]units.Precision, n), released: make([][]units.Precision, n), further: make([][][]units.Precision, n), coverage: make([]units.Precision, n)}
 	for i, window := range d.delta.Windows {
 		m, err := a.metric(window)
 		if err != nil {
 			return nil, err
 		}
 		p.keys[i] = s.precisions(window, d.ended.keysOf(i, m), m.private())
-		if m.second >= 0 {
+		if len(m.further) > 0 {
 			p.released[i] = s.precisions(window, d.ended.keysOf(i, m), false)
+		}
+		for _, component := range m.further {
 			of := window
-			of.Metric = uint32(m.second)
-			p.second[i] = s.precisions(of, d.ended.keysOf(i, m), false)
+			of.Metric = uint32(component)
+			p.further[i] = append(p.further[i], s.precisions(of, d.ended.keysOf(i, m), false))
 		}
 		if m.coverage >= 0 {
 			window.Metric = uint32(m.coverage)
@@ -115,18 +117,18 @@ func (a *shardAccounts) prices(d *decision, s *Settlement) (*prices, error) {
 
 // of returns the cost of a user's contributions to a window, now that the turn is settled. If a
 // metric has the keys of another one, a key that was not released costs nothing, because no noise
-// was drawn for it. Released keys, and no others, have second components.
+// was drawn for it. Released keys, and no others, have further components.
 func (p *prices) of(all *reservations, r *reservation) (units.Mu2, error) {
 	window := int(r.window)
 	m := &p.rules.metrics[p.windows[window].Metric]
 	var actual units.Mu2
 	for i, k := range all.of(r) {
-		if m.second >= 0 {
-			u := p.second[window][k.key]
+		for j, n := range all.furtherOf(r, i, len(m.further)) {
+			u := p.further[window][j][k.key]
 			if u.IsZero() != p.released[window][k.key].IsZero() {
 				return 0, errNoPrice
 			}
-			charge, _ := units.Charge(size(all.secondOf(r)[i]), u)
+			charge, _ := units.Charge(size(n), u)
 			actual, _ = actual.Add(charge)
 		}
 		u := p.keys[window][k.key]
@@ -146,6 +148,6 @@ func (p *prices) of(all *reservations, r *reservation) (units.Mu2, error) {
 	return actual, nil
 }
 
-// errNoPrice: a public key is missing from a settlement, or the second component of a released
+// errNoPrice: a public key is missing from a settlement, or a further component of a released
 // key. A private key costs the first rung even if it is not released; a public one always is.
 var errNoPrice = errors.New("a public key that was counted is missing from the settlement")

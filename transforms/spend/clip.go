@@ -17,8 +17,10 @@ type clipper struct {
 	hasher *schemas.Hasher
 	own    []ownKey
 	kept   []kept
-	second []int64 // of kinds with two components, by kept
-	sums   []rankedRecord
+	// further is what the user adds to the further components of counts: of each of kept, one after
+	// the other.
+	further []int64
+	sums    []rankedRecord
 	// counted is, by window, how many of the user's events count there; 0 where the user is not
 	// admitted.
 	counted []uint64
@@ -79,7 +81,7 @@ func (c *clipper) window(m *metric, e *endedWindows, i int, u *member) ([]kept, 
 // public keys of the share.
 func (c *clipper) divide(m *metric, taken []bool, u *schemas.ContribUser, counted uint64) ([]kept, schemas.WindowTally) {
 	var tally schemas.WindowTally
-	c.kept, c.second = c.kept[:0], c.second[:0]
+	c.kept, c.further = c.kept[:0], c.further[:0]
 	var all uint64
 	for _, e := range u.Entries {
 		if taken[e.Key] {
@@ -102,8 +104,8 @@ func (c *clipper) divide(m *metric, taken []bool, u *schemas.ContribUser, counte
 
 // keep returns what the metric counts of a user's contributions, ascending by
 // key, and the tally of the user's records: all of them are clipped by one bound or counted. What
-// the user adds to second components is in c.second, for the same keys. Both lists are valid until
-// the next call.
+// the user adds to further components is in c.further, for the same keys. Both lists are valid
+// until the next call.
 func (c *clipper) keep(m *metric, w *contributions, taken []bool, u *schemas.ContribUser) (out []kept, tally schemas.WindowTally, err error) {
 	c.own = c.own[:0]
 	for _, e := range u.Entries {
@@ -125,22 +127,19 @@ func (c *clipper) keep(m *metric, w *contributions, taken []bool, u *schemas.Con
 		c.own = c.own[:limit]
 		slices.SortFunc(c.own, func(a, b ownKey) int { return cmp.Compare(a.key, b.key) })
 	}
-	c.kept, c.second = c.kept[:0], c.second[:0]
+	c.kept, c.further = c.kept[:0], c.further[:0]
 	bounds := m.spec.Bounds()
 	for _, k := range c.own {
 		var stays uint64
 		var total int64
 		if m.kind.Values {
 			stays = min(k.n, uint64(bounds.Events))
-			sum, err := c.sum(m, w, taken, u, k)
+			sums, err := c.add(m, w, taken, u, k)
 			if err != nil {
 				return nil, tally, err
 			}
-			var second int64
-			total, second = m.kind.Valued(stays, sum, bounds)
-			if m.kind.Pair != nil {
-				c.second = append(c.second, second)
-			}
+			total = sums[0]
+			c.further = append(c.further, sums[1:1+len(m.further)]...)
 		} else {
 			stays, total = m.kind.Contribution(k.n, bounds)
 		}
@@ -158,9 +157,9 @@ func (c *clipper) leastRanks(m *metric, w *contributions, u *schemas.ContribUser
 	slices.SortFunc(c.own, func(a, b ownKey) int { return bytes.Compare(a.rank[:], b.rank[:]) })
 }
 
-// sum adds up the clamped values of the records of a key that stay: those with
-// the least ranks.
-func (c *clipper) sum(m *metric, w *contributions, taken []bool, u *schemas.ContribUser, k ownKey) (int64, error) {
+// add adds up what the records of a key that stay, those with the least ranks, add to each
+// component by their clamped values.
+func (c *clipper) add(m *metric, w *contributions, taken []bool, u *schemas.ContribUser, k ownKey) (sums [metrickind.MaxComponents]int64, err error) {
 	c.sums = c.sums[:0]
 	var n uint64
 	first, _ := slices.BinarySearchFunc(u.Records, k.key, func(v schemas.RecordValue, key uint32) int { return cmp.Compare(w.keyOf[v.Key], key) })
@@ -176,17 +175,19 @@ func (c *clipper) sum(m *metric, w *contributions, taken []bool, u *schemas.Cont
 		}
 	}
 	if n != k.n {
-		return 0, errRecords
+		return sums, errRecords
 	}
 	room := uint64(m.spec.MaxEventsPerKey)
 	if n > room {
 		slices.SortFunc(c.sums, func(a, b rankedRecord) int { return bytes.Compare(a.rank[:], b.rank[:]) })
 	}
-	var total int64
+	bounds := m.spec.Bounds()
 	for _, r := range c.sums {
 		take := min(uint64(r.n), room)
-		total += int64(take) * r.val
+		for i, value := range m.values {
+			sums[i] += int64(take) * value(r.val, bounds)
+		}
 		room -= take
 	}
-	return total, nil
+	return sums, nil
 }

@@ -131,12 +131,17 @@ type modelReservation struct {
 	account account
 	window  schemas.MetricWindow
 	kept    map[string]int64
-	second  map[string]int64 // of a mean: Σ(2v − min − max)
+	further map[inComponent]int64
 	worst   *big.Int
 }
 
 func newModel(s settings) *model {
 	return &model{settings: s, hasher: schemas.NewHasher(testHashKey), accounts: map[account]*modelAccount{}, past: map[uint64][]contribution{}, counted: map[inWindow]uint64{}}
+}
+
+type inComponent struct {
+	metric uint32
+	key    string
 }
 
 // modelCharge returns ⌈c²·u/2^40⌉.
@@ -197,7 +202,7 @@ func (m *model) admit(w schemas.MetricWindow, at account, events []contribution)
 			tally.Filtered += uint64(c.n)
 		}
 	}
-	r := modelReservation{at, w, map[string]int64{}, map[string]int64{}, new(big.Int)}
+	r := modelReservation{at, w, map[string]int64{}, map[inComponent]int64{}, new(big.Int)}
 	delta := new(big.Int)
 	var kept uint64
 	for i, key := range m.keysByRank(spec, at, byKey) {
@@ -206,11 +211,18 @@ func (m *model) admit(w schemas.MetricWindow, at account, events []contribution)
 			tally.ClippedKeys += n
 			continue
 		}
-		c, stays := m.bring(spec, at, byKey[key])
-		if offset := m.offsetOf(w.Metric); offset >= 0 {
-			r.second[key] = 2*c - int64(stays)*(spec.Min+spec.Max)
+		c, stays, values := m.bring(spec, at, byKey[key])
+		for i, of := range m.metrics {
+			if of.Of != spec.Name || !slices.Contains([]string{"mean_offset"}, of.Kind) {
+				continue
+			}
 			c = int64(stays)
-			r.worst.Add(r.worst, modelCharge(r.second[key], m.metrics[offset].Top))
+			sum := int64(0)
+			for _, v := range values {
+				sum += 2*v - spec.Min - spec.Max
+			}
+			r.further[inComponent{uint32(i), key}] = sum
+			r.worst.Add(r.worst, modelCharge(sum, of.Top))
 		}
 		tally.ClippedEvents += n - stays
 		kept += stays
@@ -286,7 +298,7 @@ func (m *model) divide(w schemas.MetricWindow, at account, events []contribution
 		kept = bound
 		in = new(big.Int).Div(big.NewInt(2*in*bound+all), big.NewInt(2*all)).Int64()
 	}
-	r := modelReservation{at, w, map[string]int64{}, map[string]int64{}, new(big.Int)}
+	r := modelReservation{at, w, map[string]int64{}, map[inComponent]int64{}, new(big.Int)}
 	for key, n := range map[string]int64{"counted": in, "left_out": kept - in} {
 		if n > 0 {
 			r.kept[key] = n
@@ -321,15 +333,16 @@ func sumOf(cs []contribution) (n uint64) {
 	return n
 }
 
-// bring returns what a user brings to one key, and how many records make it up.
-func (m *model) bring(spec *schemas.MetricSpec, at account, cs []contribution) (int64, uint64) {
+// bring returns what a user brings to one key, how many records make it up, and of kinds with
+// values what each is clamped to.
+func (m *model) bring(spec *schemas.MetricSpec, at account, cs []contribution) (total int64, stays uint64, values []int64) {
 	n := sumOf(cs)
-	stays := min(n, uint64(spec.MaxEventsPerKey))
+	stays = min(n, uint64(spec.MaxEventsPerKey))
 	switch spec.Kind {
 	case metrickind.DistinctUsers:
-		return 1, n
+		return 1, n, nil
 	case metrickind.Events:
-		return int64(stays), stays
+		return int64(stays), stays, nil
 	}
 	type one struct {
 		rank  [16]byte
@@ -343,18 +356,10 @@ func (m *model) bring(spec *schemas.MetricSpec, at account, cs []contribution) (
 		}
 	}
 	slices.SortFunc(all, func(a, b one) int { return bytes.Compare(a.rank[:], b.rank[:]) })
-	total := int64(0)
 	for _, o := range all[:stays] {
-		total += o.value
+		total, values = total+o.value, append(values, o.value)
 	}
-	return total, stays
-}
-
-// offsetOf returns the second component of a metric; −1 for one that is no mean.
-func (m *model) offsetOf(metric uint32) int {
-	return slices.IndexFunc(m.metrics, func(s schemas.MetricSpec) bool {
-		return s.Kind == "mean_offset" && s.Of == m.metrics[metric].Name
-	})
+	return total, stays, values
 }
 
 func (m *model) coverageOf(metric uint32) *schemas.MetricSpec {
@@ -376,8 +381,8 @@ func (m *model) count(w schemas.MetricWindow) {
 		if users[r.account.id] == nil {
 			users[r.account.id] = map[string]bool{}
 		}
-		for key, c := range r.second {
-			m.counts[Cell{uint32(m.offsetOf(w.Metric)), w.WindowStart, w.WindowEnd, key}] += c
+		for at, c := range r.further {
+			m.counts[Cell{at.metric, w.WindowStart, w.WindowEnd, at.key}] += c
 		}
 		for key, c := range r.kept {
 			again := users[r.account.id][key]
@@ -421,8 +426,8 @@ func (m *model) charge(s schemas.Settled) {
 			}
 			a.spent.Add(a.spent, modelCharge(c, u))
 		}
-		for key, c := range r.second { // nothing where the key was not released
-			u := released[Cell{uint32(m.offsetOf(r.window.Metric)), r.window.WindowStart, r.window.WindowEnd, key}]
+		for at, c := range r.further { // nothing where the key was not released
+			u := released[Cell{at.metric, r.window.WindowStart, r.window.WindowEnd, at.key}]
 			a.spent.Add(a.spent, modelCharge(c, u))
 		}
 		if m.coverageOf(r.window.Metric) != nil {
@@ -434,7 +439,7 @@ func (m *model) charge(s schemas.Settled) {
 
 // recordsOf reports whether the settings want records one by one.
 func (s settings) recordsOf() bool {
-	return slices.ContainsFunc(s.metrics, func(m schemas.MetricSpec) bool { return m.Kind == metrickind.Sum || m.Kind == metrickind.Mean })
+	return slices.ContainsFunc(s.metrics, func(m schemas.MetricSpec) bool { return metrickind.Of(m.Kind).Values })
 }
 
 func labelKey(l schemas.Label) string {

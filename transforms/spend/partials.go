@@ -55,11 +55,13 @@ func (a *shardAccounts) cells(d *decision, add func(w schemas.MetricWindow, key 
 				sums.keys[i][k].Parts(func(n int64) { add(w, keys[k], n) })
 			}
 		}
-		for k, sum := range sums.second[i] {
-			if sums.there[i][k] {
-				second := w
-				second.Metric = uint32(m.second)
-				sum.Parts(func(n int64) { add(second, keys[k], n) })
+		for j, component := range m.further {
+			of := w
+			of.Metric = uint32(component)
+			for k, there := range sums.there[i] {
+				if there {
+					sums.further[i][k*len(m.further)+j].Parts(func(n int64) { add(of, keys[k], n) })
+				}
 			}
 		}
 		if m.coverage >= 0 && sums.users[i] > 0 {
@@ -70,24 +72,22 @@ func (a *shardAccounts) cells(d *decision, add func(w schemas.MetricWindow, key 
 
 // counts are the admitted counts of a shard in one turn.
 type counts struct {
-	keys   [][]int128.Int // by window and key of its contributions
-	second [][]int128.Int // the same of second components; nil where there are none
-	there  [][]bool       // an admitted user has the key
-	users  []int64        // by window: admitted users
+	keys    [][]int128.Int // by window and key of its contributions
+	further [][]int128.Int // by window, key and further component
+	there   [][]bool       // an admitted user has the key
+	users   []int64        // by window: admitted users
 }
 
 // counts adds up the reservations. A user with two budget periods in one window has two accounts,
 // which are charged separately, but counts once where users are counted.
 func (a *shardAccounts) counts(d *decision) counts {
 	n := len(d.delta.Windows)
-	c := counts{keys: make([][]int128.Int, n), second: make([][]int128.Int, n), there: make([][]bool, n), users: make([]int64, n)}
+	c := counts{keys: make([][]int128.Int, n), further: make([][]int128.Int, n), there: make([][]bool, n), users: make([]int64, n)}
 	for i := range n {
 		m := &a.rules.metrics[d.delta.Windows[i].Metric]
 		keys := len(d.ended.keysOf(i, m))
 		c.keys[i], c.there[i] = make([]int128.Int, keys), make([]bool, keys)
-		if m.second >= 0 {
-			c.second[i] = make([]int128.Int, keys)
-		}
+		c.further[i] = make([]int128.Int, keys*len(m.further))
 	}
 	last := newLastUsers(a, d)
 	for i := range d.reservations.list {
@@ -97,10 +97,11 @@ func (a *shardAccounts) counts(d *decision) counts {
 			c.users[r.window]++
 		}
 		of := last.ofKey[r.window]
-		second := c.second[r.window]
+		components := len(a.rules.metrics[d.delta.Windows[r.window].Metric].further)
 		for i, k := range d.reservations.of(r) {
-			if second != nil {
-				second[k.key] = second[k.key].Add(d.reservations.secondOf(r)[i])
+			for j, n := range d.reservations.furtherOf(r, i, components) {
+				sum := &c.further[r.window][int(k.key)*components+j]
+				*sum = sum.Add(n)
 			}
 			c.there[r.window][k.key] = true
 			if of != nil {

@@ -15,8 +15,8 @@ import (
 // two windows: of a metric that counts users and of one that counts events; and whose they are.
 func decided(users, keys int, keeps func() bool) (a *shardAccounts, d *decision, owners []int) {
 	a = &shardAccounts{rules: &Rules{metrics: []metric{
-		{kind: metrickind.Of(metrickind.DistinctUsers), coverage: -1, second: -1},
-		{kind: metrickind.Of(metrickind.Events), coverage: -1, second: -1},
+		{kind: metrickind.Of(metrickind.DistinctUsers), coverage: -1},
+		{kind: metrickind.Of(metrickind.Events), coverage: -1},
 	}}}
 	c := &contributions{keys: make([][]byte, keys)}
 	d = &decision{delta: &schemas.Delta{Windows: []schemas.MetricWindow{{Metric: 0}, {Metric: 1}}}, ended: &endedWindows{contributions: []*contributions{c, c}}}

@@ -25,7 +25,7 @@ func drawSettings(t *rapid.T) settings {
 		releaseShards: rapid.IntRange(1, 3).Draw(t, "release shards"),
 		slots:         rapid.SampledFrom([]int{minLedgerSlots, 5, 6, 7, 8, 9, 12, 17}).Draw(t, "slots"),
 	}
-	var second []schemas.MetricSpec
+	var further []schemas.MetricSpec
 	base := -1 // a metric whose keys another one may take
 	for i := range rapid.IntRange(1, 4).Draw(t, "metrics") {
 		m := drawMetric(t, fmt.Sprintf("m%d", i))
@@ -39,9 +39,7 @@ func drawSettings(t *rapid.T) settings {
 			base = len(s.metrics)
 		}
 		s.metrics = append(s.metrics, m)
-		if m.Kind == metrickind.Mean {
-			second = append(second, offsetOf(&m))
-		}
+		further = append(further, furtherOf(&m)...)
 		if rapid.IntRange(0, 2).Draw(t, "coverage") == 0 {
 			s.metrics = append(s.metrics, schemas.MetricSpec{Name: m.Name + ".coverage", Kind: metrickind.Coverage, Of: m.Name, KeyMode: schemas.KeysPublic,
 				PublicKeys: [][]byte{{}}, WindowSize: m.WindowSize, WindowSlide: m.WindowSlide, First: m.First, Top: m.First})
@@ -53,7 +51,7 @@ func drawSettings(t *rapid.T) settings {
 			s.metrics = append(s.metrics, share)
 		}
 	}
-	s.metrics = append(s.metrics, second...)
+	s.metrics = append(s.metrics, further...)
 	kept := newModel(s).keptForShares().Uint64()
 	s.budget = budgets.Budget{
 		Mu2:  units.Mu2(kept + rapid.Uint64Range(1, 1<<12).Draw(t, "B²")),
@@ -70,10 +68,14 @@ func shareOf(m *schemas.MetricSpec, events uint32, windows int64) schemas.Metric
 		WindowSize: m.WindowSize, WindowSlide: m.WindowSlide, First: m.First, Top: m.Top}
 }
 
-// offsetOf returns the second component of a mean.
-func offsetOf(m *schemas.MetricSpec) schemas.MetricSpec {
-	return schemas.MetricSpec{Name: m.Name + ".mean_offset", Kind: "mean_offset", Of: m.Name, KeyMode: schemas.KeysFrom, KeysFrom: m.Route(),
-		Min: m.Min, Max: m.Max, MaxEventsPerKey: m.MaxEventsPerKey, WindowSize: m.WindowSize, WindowSlide: m.WindowSlide, First: m.First, Top: m.Top}
+// furtherOf returns the further components of a metric, each with a top of its own.
+func furtherOf(m *schemas.MetricSpec) (all []schemas.MetricSpec) {
+	for i, kind := range metrickind.Of(m.Kind).Further() {
+		top := units.Precision{Hi: m.Top.Hi, Lo: m.Top.Lo >> i}
+		all = append(all, schemas.MetricSpec{Name: kind.Beside(m.Name), Kind: kind.Name, Of: m.Name, KeyMode: schemas.KeysFrom, KeysFrom: m.Route(),
+			Min: m.Min, Max: m.Max, MaxEventsPerKey: m.MaxEventsPerKey, WindowSize: m.WindowSize, WindowSlide: m.WindowSlide, First: top, Top: top})
+	}
+	return all
 }
 
 func drawMetric(t *rapid.T, name string) schemas.MetricSpec {

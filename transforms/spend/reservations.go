@@ -23,7 +23,7 @@ type reservation struct {
 	user     uint32 // numbered from 1; the same for all budget periods of a user
 	window   uint32
 	from, to uint32 // what counts there, among the kept of the turn
-	second   uint32 // index of its first contribution to second components
+	further  uint32 // index of its first contribution to further components
 	worst    units.Mu2
 }
 
@@ -31,8 +31,8 @@ type reservation struct {
 type reservations struct {
 	list []reservation
 	kept []kept
-	// second is what the kept add to second components, where metrics have them.
-	second []int64
+	// further is what the kept add to further components, where metrics have them.
+	further []int64
 
 	users uint32
 	last  accounts.ID
@@ -41,20 +41,21 @@ type reservations struct {
 // of returns what counts in a reservation's window.
 func (r *reservations) of(one *reservation) []kept { return r.kept[one.from:one.to] }
 
-// secondOf returns what counts in a reservation's window adds to second components.
-func (r *reservations) secondOf(one *reservation) []int64 {
-	return r.second[one.second : one.second+one.to-one.from]
+// furtherOf returns what the i-th of what counts in a reservation's window adds to n further
+// components.
+func (r *reservations) furtherOf(one *reservation, i, n int) []int64 {
+	return r.further[int(one.further)+i*n:][:n]
 }
 
 // add appends a reservation. Users ascend from call to call. The index of the account is not known
 // yet: see setAccount.
-func (r *reservations) add(u *member, window int, worst units.Mu2, k []kept, second []int64) {
+func (r *reservations) add(u *member, window int, worst units.Mu2, k []kept, further []int64) {
 	if r.users == 0 || r.last != u.ID {
 		r.users, r.last = r.users+1, u.ID
 	}
-	from, at := uint32(len(r.kept)), uint32(len(r.second))
-	r.kept, r.second = append(r.kept, k...), append(r.second, second...)
-	r.list = append(r.list, reservation{id: u.ID, period: u.Period, user: r.users, window: uint32(window), from: from, to: uint32(len(r.kept)), second: at, worst: worst})
+	from, at := uint32(len(r.kept)), uint32(len(r.further))
+	r.kept, r.further = append(r.kept, k...), append(r.further, further...)
+	r.list = append(r.list, reservation{id: u.ID, period: u.Period, user: r.users, window: uint32(window), from: from, to: uint32(len(r.kept)), further: at, worst: worst})
 }
 
 // setAccount sets the index of the account of the reservations since from; −1 for one that is zero.
@@ -69,8 +70,8 @@ func (r *reservations) setAccount(account, from int) {
 func (r *reservations) reused(users int) reservations {
 	poison.Fill(r.list, reservation{period: -1, account: noAccount})
 	poison.Fill(r.kept, kept{})
-	poison.Fill(r.second, math.MinInt64)
-	return reservations{list: slices.Grow(r.list[:0], users), kept: slices.Grow(r.kept[:0], users), second: r.second[:0]}
+	poison.Fill(r.further, math.MinInt64)
+	return reservations{list: slices.Grow(r.list[:0], users), kept: slices.Grow(r.kept[:0], users), further: r.further[:0]}
 }
 
 // scratch is memory that decisions use one after the other. Its contents are valid until the next

@@ -34,8 +34,10 @@ type metric struct {
 	public   map[string]struct{} // nil unless keys are public
 	rank     string              // names the order in which keys are clipped
 	coverage int                 // the metric that counts this one's admitted users; −1: no metric
-	second   int                 // the metric of the second components of its counts; −1: no metric
+	further  []int               // the metrics of the further components of its counts
 	of       int                 // the metric whose events this one counts, if it is a share
+	// values are what an event adds to each component, of kinds with values
+	values []func(value int64, b metrickind.Bounds) int64
 }
 
 // NewRules checks the counts and prepares the metrics. Their order is the order
@@ -59,7 +61,10 @@ func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 		if !known {
 			return nil, fmt.Errorf("preparing admission: metric %s: this version knows no kind %q: use the one that wrote the definition, or a later one", spec.Name, spec.Kind)
 		}
-		m := metric{spec: spec, kind: kind, rank: spec.Route(), coverage: -1, second: -1}
+		m := metric{spec: spec, kind: kind, rank: spec.Route(), coverage: -1}
+		if kind.Values {
+			m.values = append(m.values, kind.Value)
+		}
 		if spec.Filter != "" {
 			m.filter = 1 << slices.Index(filters, spec.Filter)
 		}
@@ -80,7 +85,7 @@ func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 		return nil, fmt.Errorf("preparing admission: shares of counted events keep %d of a budget of %d: ask for fewer windows", r.kept, b.Mu2)
 	}
 	for i := range r.metrics {
-		if m := &r.metrics[i]; (m.kind.Pair != nil) != (m.second >= 0) {
+		if m := &r.metrics[i]; len(m.further) != len(m.kind.Further()) {
 			return nil, fmt.Errorf("preparing admission: metric %s has not the components of its kind", m.spec.Name)
 		}
 	}
@@ -96,17 +101,18 @@ func (r *Rules) derive(m *metric) error {
 	if m.kind.Share {
 		return r.share(m, of)
 	}
-	at := &r.metrics[of].coverage
-	if m.kind.Component {
-		at = &r.metrics[of].second
-		if pair := r.metrics[of].kind.Pair; pair == nil || pair.Component != m.kind.Name || m.spec.Route() != r.metrics[of].spec.Route() {
-			return fmt.Errorf("preparing admission: metric %s is no component of %s", m.spec.Name, m.spec.Of)
+	to := &r.metrics[of]
+	switch {
+	case m.kind.Component:
+		if at, further := len(to.further), to.kind.Further(); at == len(further) || further[at].Name != m.kind.Name || m.spec.Route() != to.spec.Route() {
+			return fmt.Errorf("preparing admission: metric %s is not the next component of %s", m.spec.Name, m.spec.Of)
 		}
-	}
-	if *at >= 0 {
+		to.further, to.values = append(to.further, len(r.metrics)), append(to.values, m.kind.Value)
+	case to.coverage >= 0:
 		return fmt.Errorf("preparing admission: metric %s is there twice for %s", m.spec.Name, m.spec.Of)
+	default:
+		to.coverage = len(r.metrics)
 	}
-	*at = len(r.metrics)
 	return nil
 }
 
@@ -152,8 +158,8 @@ func (r *Rules) limit(m *metric) budgets.Budget {
 
 // summable reports whether the sum of one user's clamped values stays in range.
 func summable(m *schemas.MetricSpec) bool {
-	greatest := max(m.Max, -m.Min)         // −2⁶³ is its own negative
-	if metrickind.Of(m.Kind).Pair != nil { // which adds 2v − min − max
+	greatest := max(m.Max, -m.Min)           // −2⁶³ is its own negative
+	if metrickind.Of(m.Kind).Vector != nil { // which adds 2v − min − max
 		if greatest > math.MaxInt64>>2 {
 			return false
 		}
@@ -178,12 +184,12 @@ func (m *metric) counts(l schemas.Label) bool {
 // private reports whether the metric releases private keys itself: each of them costs δ.
 func (m *metric) private() bool { return m.spec.KeyMode == schemas.KeysPrivate }
 
-// price returns the worst case of what a user contributes to a window of the metric, to the second
+// price returns the worst case of what a user contributes to a window of the metric, to the further
 // components of its counts and to its coverage, with the δ of private keys; ok is false if it does
 // not fit an account.
-func (r *Rules) price(m *metric, kept []kept, second []int64) (worst units.Mu2, d units.Delta, ok bool) {
-	for _, n := range second {
-		charge, fits := units.Charge(size(n), r.metrics[m.second].spec.Top)
+func (r *Rules) price(m *metric, kept []kept, further []int64) (worst units.Mu2, d units.Delta, ok bool) {
+	for i, n := range further {
+		charge, fits := units.Charge(size(n), r.metrics[m.further[i%len(m.further)]].spec.Top)
 		if worst, ok = worst.Add(charge); !fits || !ok {
 			return 0, units.Delta{}, false
 		}

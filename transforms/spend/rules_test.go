@@ -406,8 +406,7 @@ func TestRulePublicKeyMissingFromASettlementStops(t *testing.T) {
 func TestRuleAReleasedMeanPaysForBothComponents(t *testing.T) {
 	m := metric1("m")
 	m.Kind, m.Min, m.Max = metrickind.Mean, 0, 3
-	second := offsetOf(&m)
-	second.Kind = metrickind.Of(m.Kind).Pair.Component
+	second := furtherOf(&m)[0]
 	first, price := schemas.SettledKey{WindowEnd: 1000, Key: []byte("a"), Precision: unit(1)}, schemas.SettledKey{Metric: 1, WindowEnd: 1000, Key: []byte("a"), Precision: unit(1)}
 	for name, c := range map[string]struct {
 		keys []schemas.SettledKey

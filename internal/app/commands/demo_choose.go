@@ -168,7 +168,7 @@ func (j *job) chooseByTables(ctx context.Context, c *protected.Choice, _ advice.
 		return err
 	}
 	given, also := f.givenSetting(), ""
-	if f.openValues && f.kindOf().Pair != nil {
+	if f.openValues && f.kindOf().Vector != nil {
 		given.Min, given.Max = r.Range()
 	}
 	answer, err := advice.Answer(ctx, advice.Question{Sample: made, Sizes: f.windowSizes(), Terms: f.terms(j.settings.PublicKeys, nil), Given: given, KeepTarget: f.given("relative") || f.given("absolute"), Compile: compile})

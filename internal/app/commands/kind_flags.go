@@ -71,7 +71,7 @@ func (f *demoFlags) checkKind(changed func(string) bool) error {
 		}
 		return fmt.Errorf("--min is %d and --max %d: --max must be greater", f.min, f.max)
 	}
-	if least, _ := k.Range(metrickind.Bounds{Events: 1, Min: f.min, Max: f.max}); !changed("relative") && (k.Pair != nil || least < 0) {
+	if least, _ := k.Range(metrickind.Bounds{Events: 1, Min: f.min, Max: f.max}); !changed("relative") && (k.Vector != nil || least < 0) {
 		f.relative = 0
 	}
 	if f.ranged() && f.choosesAbsolute() {
@@ -106,7 +106,7 @@ func (f *demoFlags) apply(s advice.Setting) {
 
 // choosesAbsolute says that the target is an absolute one, and not given.
 func (f *demoFlags) choosesAbsolute() bool {
-	return f.kindOf().Pair != nil && !f.given("relative") && !f.given("absolute")
+	return f.kindOf().Vector != nil && !f.given("relative") && !f.given("absolute")
 }
 
 // chosenOf adds what a setting says of values and of their target to the flags of a command.

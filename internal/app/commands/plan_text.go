@@ -93,9 +93,9 @@ func writeSize(b *strings.Builder, s *advice.SizeAdvice, exact bool) {
 	row("events of a user and key in a window", s.Stats.PerKey)
 	row("windows in which a user takes part", s.Stats.Active)
 	row("events of a key in a window", s.Stats.Counts)
-	pairs := s.Best().Pairs()
+	vectors := s.Best().Vectors()
 	switch v := s.Stats.Spread; {
-	case pairs:
+	case vectors:
 		row("values", sample.Quantiles{P50: v.P50, P90: v.P90, P99: v.P99, Max: v.Max})
 		row("values, from the greatest down", sample.Quantiles{P50: v.P50, P90: v.P10, P99: v.P1, Max: v.Min})
 	case s.Stats.Above != nil:
@@ -109,7 +109,7 @@ func writeSize(b *strings.Builder, s *advice.SizeAdvice, exact bool) {
 	head := "keys × events\tlasts\ttarget\terror\tnoise\tleft out\tkeys shown\tevents\tlost"
 	if s.Stats.Above != nil {
 		head = strings.Replace(head, "events\tlasts", "events, values\tlasts", 1)
-		if !pairs {
+		if !vectors {
 			head = strings.Replace(head, "\tevents", "\tof the sums", 1)
 		}
 	}
@@ -141,7 +141,7 @@ func writeSize(b *strings.Builder, s *advice.SizeAdvice, exact bool) {
 		shown, before[setting+figures] = append(shown, p), true
 	}
 	w.Flush() //nolint:errcheck // a strings.Builder takes everything
-	if pairs {
+	if vectors {
 		wrapped(b, wholeOf(s.Stats.Spread), "")
 	}
 	if slices.ContainsFunc(shown, func(p advice.Point) bool { return p.Typical < 0.95*s.Best().Typical }) {
@@ -154,7 +154,7 @@ func writeSize(b *strings.Builder, s *advice.SizeAdvice, exact bool) {
 		fmt.Fprintln(b)
 		what := "events\tnot counted"
 		switch {
-		case pairs:
+		case vectors:
 			what = "value\tmissed without noise"
 		case s.Stats.Above != nil:
 			what = "value\tnot counted"

@@ -34,7 +34,7 @@ type Need struct {
 // value: the noise does.
 func sizes(m *schemas.MetricSpec) []float64 {
 	value := 1.0
-	if metrickind.Of(m.Kind).Pair != nil {
+	if metrickind.Of(m.Kind).Vector != nil {
 		m = &schemas.MetricSpec{} // its sizes are numbers of events
 	}
 	for most := float64(max(m.Max, -m.Min)); 10*value <= most; {
@@ -55,7 +55,7 @@ func (p *Plan) AddCounts(d *deployment.Deployment) {
 // are right to 0.03, and means to 3 %, at 99 %.
 func countsOf(m *deployment.CompiledMetric) (out []Count) {
 	const draws = 2000
-	pair := metrickind.Of(m.Spec.Kind).Pair
+	vector := metrickind.Of(m.Spec.Kind).Vector
 	for _, size := range sizes(&m.Spec) {
 		random := rand.New(rand.NewPCG(uint64(size), 1))
 		c, errors := Count{Count: size}, make([]float64, draws)
@@ -66,8 +66,8 @@ func countsOf(m *deployment.CompiledMetric) (out []Count) {
 			}
 			errors[i] = math.Abs(o.Error) / size
 			c.Shown++
-			if pair != nil {
-				o.Half = pair.Half(m.Spec.Bounds(), size, o.Half)
+			if vector != nil {
+				o.Half = vector.Half(m.Spec.Bounds(), size, o.Half)
 			}
 			c.Error += o.Half
 			if o.Met {
@@ -78,7 +78,7 @@ func countsOf(m *deployment.CompiledMetric) (out []Count) {
 			c.Error /= c.Shown
 			c.Met /= c.Shown
 		}
-		if slices.Sort(errors); pair == nil {
+		if slices.Sort(errors); vector == nil {
 			typical := threeDigits(errors[draws/2])
 			c.Typical = &typical
 		}

@@ -44,7 +44,7 @@ type keyData struct {
 func dataOf(s *series, f metricFacts) metricData {
 	m := metricData{
 		Name: f.Name, NoKey: metrickind.Of(f.Kind).Texts.NoKey, Gaps: f.KeyMode != deployment.KeysPublic, Aims: f.aims(),
-		Fine: !f.known || metrickind.Of(f.Kind).Pair != nil,
+		Fine: !f.known || metrickind.Of(f.Kind).Vector != nil,
 		Size: s.id.size, Slide: f.WindowSlide, Keys: []keyData{},
 	}
 	if text := f.reached(); text != "" {

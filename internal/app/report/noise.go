@@ -16,7 +16,7 @@ const middle = 0.6745
 // that it may stand on a public page; they do not say how much is left out. "" where there is no
 // total: of means, and where every value is 0; and of a coverage.
 func (s *series) typicalNoise(f metricFacts) string {
-	if kind := metrickind.Of(f.Kind); !f.known || kind.Derived || kind.Pair != nil {
+	if kind := metrickind.Of(f.Kind); !f.known || kind.Derived || kind.Vector != nil {
 		return ""
 	}
 	size := func(p point) float64 { return math.Abs(float64(p.value)) / unit }

@@ -12,6 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/report"
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
@@ -78,8 +79,11 @@ func TestEveryKindOfMetricIsKnownEverywhere(t *testing.T) {
 				t.Errorf("the page does not say what %s is", shown.Name)
 			}
 		}
-		if k.Pair != nil && (len(d.Specs()) != 4 || d.Specs()[3].Kind != k.Pair.Component) {
-			t.Errorf("%s: its second component is not among %+v", k.Name, d.Specs())
+		further := d.Specs()[3:]
+		if !slices.EqualFunc(further, k.Further(), func(m schemas.MetricSpec, of metrickind.Kind) bool {
+			return m.Kind == of.Name && m.Name == of.Beside("m")
+		}) {
+			t.Errorf("%s: its further components are %+v", k.Name, further)
 		}
 		if found := regexp.MustCompile(`\{(value|min|max|of)\}`).FindString(page.String()); found != "" {
 			t.Errorf("%s: the page says %s", k.Name, found)
@@ -97,7 +101,7 @@ func TestWhatAKindOfMetricCannotHaveIsRefused(t *testing.T) {
 		if k.Values {
 			edits[k.Texts.Label+" needs min and max"] = []string{"{min: 2, max: 10}", "{}"}
 			be := "negative"
-			if k.Pair != nil {
+			if k.Vector != nil {
 				be = "0"
 			}
 			edits[k.Texts.Label+" that can be "+be] = []string{"min: 2", "min: -2", "absolute: 100", "relative: 0.1"}

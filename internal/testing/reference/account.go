@@ -49,10 +49,10 @@ type member struct {
 // key.
 type windowPart struct {
 	metric   int
-	counts   map[string]int64 // key → contribution
-	offsets  map[string]int64 // of a mean
-	records  uint64           // that they come from
-	all      uint64           // of a share: the records of its metric
+	counts   map[string]int64   // key → contribution
+	further  []map[string]int64 // by further component
+	records  uint64             // that they come from
+	all      uint64             // of a share: the records of its metric
 	admitted bool
 	refusal  Refusal // why not
 }
@@ -64,8 +64,10 @@ func (c Config) worst(p windowPart) *big.Int {
 	for _, n := range p.counts {
 		sum.Add(sum, Charge(n, c.Metrics[p.metric].Top.Big()))
 	}
-	for _, n := range p.offsets {
-		sum.Add(sum, Charge(n, c.Metrics[c.offsetOf(p.metric)].Top.Big()))
+	for j, at := range c.FurtherOf(p.metric) {
+		for _, n := range p.further[j] {
+			sum.Add(sum, Charge(n, c.Metrics[at].Top.Big()))
+		}
 	}
 	if coverage, ok := c.coverageOf(p.metric); ok {
 		sum.Add(sum, Charge(1, c.Metrics[coverage].Top.Big()))
@@ -155,9 +157,11 @@ func (c Config) settle(account *Account, m *member, stopped map[metricKey]*big.I
 				account.Spent.Add(account.Spent, Charge(n, u))
 			}
 		}
-		for key, n := range part.offsets {
-			if u, drawn := stopped[metricKey{c.offsetOf(part.metric), key}]; drawn {
-				account.Spent.Add(account.Spent, Charge(n, u))
+		for j, at := range c.FurtherOf(part.metric) {
+			for key, n := range part.further[j] {
+				if u, drawn := stopped[metricKey{at, key}]; drawn {
+					account.Spent.Add(account.Spent, Charge(n, u))
+				}
 			}
 		}
 		if coverage, ok := c.coverageOf(part.metric); ok {

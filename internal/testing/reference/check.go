@@ -92,10 +92,14 @@ func (c Config) problemBeside(i int, m schemas.MetricSpec) string {
 			return "a share does not stand after a metric with its windows and filter"
 		}
 	}
-	if m.Kind == "mean" && c.offsetOf(i) < 0 {
-		return "the second component is missing"
+	var further []string
+	for _, at := range c.FurtherOf(i) {
+		further = append(further, c.Metrics[at].Kind)
 	}
-	if m.KeyMode == "from" && m.Kind != "mean_offset" {
+	if !slices.Equal(further, components(m.Kind)) {
+		return "its components are not those of its kind"
+	}
+	if m.KeyMode == "from" && !isComponent(m) {
 		base, ok := c.metric(m.KeysFrom)
 		if !ok || !sameWindows(base) || c.Metrics[base].KeyMode != "private" {
 			return "keys can be taken from a metric with private keys and the same windows only"

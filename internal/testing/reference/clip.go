@@ -21,8 +21,8 @@ type Contribution struct {
 	// Counts are the kept keys with what they get: a number of events, 1 for a user, a signed
 	// total.
 	Counts map[string]int64
-	// Offsets are, for a mean, Σ(2v − min − max) over the clamped values of each kept key.
-	Offsets map[string]int64
+	// Further are, by further component, what the clamped values of each kept key come to.
+	Further []map[string]int64
 	// Kept counts the records that they come from; ClippedKeys those of keys beyond
 	// MaxKeysPerUser, and ClippedEvents those beyond MaxEventsPerKey of a key that stays.
 	Kept, ClippedKeys, ClippedEvents uint64
@@ -42,17 +42,19 @@ func Contribute(h *schemas.Hasher, spec schemas.MetricSpec, of Owner, visits []V
 	keys := leastFirst(slices.Sorted(maps.Keys(byKey)), func(key string) [16]byte {
 		return h.ClipRank(name, of.ID, of.Period, []byte(key))
 	})
-	c := Contribution{Counts: map[string]int64{}, Offsets: map[string]int64{}}
+	c := Contribution{Counts: map[string]int64{}}
+	for range components(spec.Kind) {
+		c.Further = append(c.Further, map[string]int64{})
+	}
 	for i, key := range keys {
 		n := uint64(len(byKey[key]))
 		if i >= int(spec.MaxKeysPerUser) {
 			c.ClippedKeys += n
 			continue
 		}
-		count, kept := ofKey(h, spec, of, byKey[key])
-		if spec.Kind == "mean" {
-			c.Offsets[key] = 2*count - int64(kept)*(spec.Min+spec.Max)
-			count = int64(kept)
+		count, kept, values := ofKey(h, spec, of, byKey[key])
+		for j, kind := range components(spec.Kind) {
+			c.Further[j][key] = component(kind, spec, values)
 		}
 		c.Counts[key] = count
 		c.Kept += kept
@@ -61,24 +63,40 @@ func Contribute(h *schemas.Hasher, spec schemas.MetricSpec, of Owner, visits []V
 	return c
 }
 
-// ofKey returns what the records of one kept key come to, and how many of them are in it.
-func ofKey(h *schemas.Hasher, spec schemas.MetricSpec, of Owner, visits []Visit) (count int64, kept uint64) {
+// component is what clamped values come to in a further component.
+func component(kind string, spec schemas.MetricSpec, values []int64) (sum int64) {
+	for _, v := range values {
+		switch kind {
+		case "mean_offset":
+			sum += 2*v - spec.Min - spec.Max
+		}
+	}
+	return sum
+}
+
+// ofKey returns what the records of one kept key come to, how many of them are in it, and to what
+// the values that count are clamped.
+func ofKey(h *schemas.Hasher, spec schemas.MetricSpec, of Owner, visits []Visit) (count int64, kept uint64, values []int64) {
 	n := uint64(len(visits))
 	switch spec.Kind {
 	case "distinct_users":
-		return 1, n
-	case "sum", "mean": // of a mean, too, the total of its values
+		return 1, n, nil
+	case "sum", "mean":
 		visits = leastFirst(visits, func(v Visit) [16]byte { return h.RecordRank(spec.Name, of.ID, of.Period, v.Record) })
 		visits = visits[:min(n, uint64(spec.MaxEventsPerKey))]
 		for _, v := range visits {
-			count += min(max(v.Value, spec.Min), spec.Max)
+			values = append(values, min(max(v.Value, spec.Min), spec.Max))
+			count += values[len(values)-1]
 		}
-		return count, uint64(len(visits))
+		if spec.Kind != "sum" { // whose first component is the number of values
+			count = int64(len(values))
+		}
+		return count, uint64(len(visits)), values
 	case "events":
 		kept = min(n, uint64(spec.MaxEventsPerKey))
-		return int64(kept), kept
+		return int64(kept), kept, nil
 	}
-	return 0, 0 // of a kind that is not computed here: TestEveryKindIsComputedASecondTime
+	return 0, 0, nil // of a kind that is not computed here: TestEveryKindIsComputedASecondTime
 }
 
 // leastFirst orders by rank; among equal ranks the order stays.

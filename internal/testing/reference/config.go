@@ -100,14 +100,26 @@ func (c Config) metric(name string) (int, bool) {
 	return 0, false
 }
 
-// offsetOf returns the metric of the second components of a mean; −1 for any other metric.
-func (c Config) offsetOf(metric int) int {
+// components are the kinds of a kind's further components, in the order in which they are drawn.
+func components(kind string) []string {
+	switch kind {
+	case "mean":
+		return []string{"mean_offset"}
+	}
+	return nil
+}
+
+// isComponent tells whether a metric is a further component of another one.
+func isComponent(m schemas.MetricSpec) bool { return m.Kind == "mean_offset" }
+
+// FurtherOf returns the metrics of the further components of a metric.
+func (c Config) FurtherOf(metric int) (all []int) {
 	for i, m := range c.Metrics {
-		if m.Kind == "mean_offset" && m.Of == c.Metrics[metric].Name {
-			return i
+		if isComponent(m) && m.Of == c.Metrics[metric].Name {
+			all = append(all, i)
 		}
 	}
-	return -1
+	return all
 }
 
 // coverageOf returns the metric that counts the admitted users of another one. It stands right

@@ -28,7 +28,7 @@ func TestEveryKindIsComputedASecondTime(t *testing.T) {
 			return // which values count is clipping's to say: the property tests of the pipeline compare it
 		}
 		visits := make([]Visit, rapid.IntRange(1, 20).Draw(t, "events"))
-		total, counted := ofKey(hasher, m, Owner{}, visits)
+		total, counted, _ := ofKey(hasher, m, Owner{}, visits)
 		wantCounted, want := kind.Contribution(uint64(len(visits)), bounds)
 		if total != want || counted != wantCounted {
 			t.Fatalf("%s: %d events of a key come to %d (%d of them), and to %d (%d) in the table", kind.Name, len(visits), total, counted, want, wantCounted)

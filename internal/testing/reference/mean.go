@@ -32,30 +32,62 @@ func aimOfMean(m schemas.MetricSpec) float64 {
 	return 0.5
 }
 
-// secondPrecision is ⌊u·top₂/top₁⌋, u that at which the first component stopped.
-func secondPrecision(first, second schemas.MetricSpec, u *big.Int) *big.Int {
-	return floor(new(big.Rat).SetFrac(new(big.Int).Mul(u, second.Top.Big()), first.Top.Big()))
+// furtherPrecision is ⌊u·top/top₁⌋, u that at which the first component stopped.
+func furtherPrecision(first, further schemas.MetricSpec, u *big.Int) *big.Int {
+	return floor(new(big.Rat).SetFrac(new(big.Int).Mul(u, further.Top.Big()), first.Top.Big()))
 }
 
-// average draws the second component of a mean and makes the value of both. The interval is found
-// by trying: an end is the last multiple of 2^-10 at which Fieller's inequality fails.
-func (c Config) average(metric int, w window, key string, count int64, n stop, u *big.Int) (stop, error) {
+// estimate is a component as it was drawn, and with which precision.
+type estimate struct {
+	value     *big.Rat
+	precision *big.Int
+}
+
+// variance is 1/u.
+func (e estimate) variance() *big.Rat {
+	one := new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), 80))
+	return one.Quo(one, new(big.Rat).SetInt(e.precision))
+}
+
+// clamped tells whether an estimate is as near as its interval to where sums are clamped.
+func (e estimate) clamped(width *big.Rat) bool {
+	room := new(big.Rat).Sub(new(big.Rat).Abs(e.value), new(big.Rat).SetInt64(1<<52-1))
+	half := new(big.Rat).Mul(new(big.Rat).Mul(width, width), e.variance())
+	return room.Sign() >= 0 || room.Mul(room, room).Cmp(half) <= 0
+}
+
+// drawOnce draws a further component, of a metric of its own.
+func (c Config) drawOnce(metric int, w window, key string, count int64, u *big.Int) (estimate, error) {
 	if c.path != nil {
-		return n, nil // nothing is published along a path
+		return estimate{}, nil // nothing is published along a path
 	}
-	spec, of := c.Metrics[metric], c.Metrics[c.offsetOf(metric)]
 	var sampler noisereduction.Sampler
-	s, err := draw(&sampler, c.Noise, noisereduction.Identity{
-		Incarnation: c.Incarnation, MetricDigest: of.Digest(), WindowStart: w.start, WindowEnd: w.end, Key: []byte(key),
+	y, err := draw(&sampler, c.Noise, noisereduction.Identity{
+		Incarnation: c.Incarnation, MetricDigest: c.Metrics[metric].Digest(), WindowStart: w.start, WindowEnd: w.end, Key: []byte(key),
 	}, 1, new(big.Int), u, count)
 	if err != nil {
-		return stop{}, fmt.Errorf("drawing the second component of metric %q: %w", spec.Name, err)
+		return estimate{}, fmt.Errorf("drawing a component of metric %q: %w", c.Metrics[metric].Of, err)
 	}
-	number := big.NewRat(n.value, 1024)
+	return estimate{y, u}, nil
+}
+
+// join makes the value of a metric of all its components.
+func (c Config) join(metric int, n stop, of []estimate) stop {
+	spec, width := c.Metrics[metric], c.ladders[metric].width
+	n = average(spec, width, n, of[0], of[1])
+	aimed := func(truth float64) float64 { return math.Max(spec.Absolute, spec.Relative*math.Abs(truth)) }
+	value := float64(n.value) / 1024
+	n.met = (spec.Absolute != 0 || spec.Relative != 0) && n.high-value <= aimed(n.high) && value-n.low <= aimed(n.low)
+	return n
+}
+
+// average makes a mean of its two components. The interval is found by trying: an end is the last
+// multiple of 2^-10 at which Fieller's inequality fails.
+func average(spec schemas.MetricSpec, width *big.Rat, n stop, first, second estimate) stop {
+	number, s := first.value, second.value
 	middle := big.NewRat(spec.Min+spec.Max, 2)
-	k := new(big.Rat).Mul(c.ladders[metric].width, c.ladders[metric].width)
-	one := new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), 80))
-	vn, vs := new(big.Rat).Quo(one, new(big.Rat).SetInt(n.precision)), new(big.Rat).Quo(one, new(big.Rat).SetInt(u))
+	k := new(big.Rat).Mul(width, width)
+	vn, vs := first.variance(), second.variance()
 	least, greatest := 1024*spec.Min, 1024*spec.Max
 	value, low, high := big.NewRat(spec.Min+spec.Max, 2), least, greatest
 	if number.Sign() > 0 {
@@ -65,9 +97,7 @@ func (c Config) average(metric int, w window, key string, count int64, n stop, u
 	rounded := below(new(big.Rat).Add(scale(value, 10), big.NewRat(1, 2)))
 	n.value = min(max(rounded, least), greatest)
 	n.stddev = float64(spec.Max-spec.Min) / 2
-	spread := new(big.Rat).Sub(new(big.Rat).Abs(s), new(big.Rat).SetInt64(1<<52-1)) // from where S is clamped
-	clamped := spread.Sign() >= 0 || spread.Mul(spread, spread).Cmp(new(big.Rat).Mul(k, vs)) <= 0
-	if square := new(big.Rat).Mul(number, number); !clamped && number.Sign() > 0 && square.Cmp(new(big.Rat).Mul(k, vn)) > 0 {
+	if square := new(big.Rat).Mul(number, number); !second.clamped(width) && number.Sign() > 0 && square.Cmp(new(big.Rat).Mul(k, vn)) > 0 {
 		inside := func(at int64) bool { // (S − 2δN)² ≤ k·(v_S + 4δ²·v_N)
 			delta := new(big.Rat).Sub(big.NewRat(at, 1024), middle)
 			delta.Mul(delta, big.NewRat(2, 1))
@@ -90,9 +120,7 @@ func (c Config) average(metric int, w window, key string, count int64, n stop, u
 		n.stddev = min(n.stddev, float64(spec.Max-spec.Min)/2)
 	}
 	n.low, n.high = float64(low)/1024, float64(high)/1024
-	aimed := func(mean float64) float64 { return math.Max(spec.Absolute, spec.Relative*math.Abs(mean)) }
-	n.met = (spec.Absolute != 0 || spec.Relative != 0) && n.high-float64(n.value)/1024 <= aimed(n.high) && float64(n.value)/1024-n.low <= aimed(n.low)
-	return n, nil
+	return n
 }
 
 // below is ⌊x⌋, also of negative numbers.

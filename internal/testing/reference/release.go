@@ -35,8 +35,10 @@ func (c Config) count(members []*member) map[metricKey]int64 {
 			if coverage, ok := c.coverageOf(part.metric); ok {
 				once(metricKey{coverage, ""}, m.owner.ID)
 			}
-			for key, n := range part.offsets {
-				counts[metricKey{c.offsetOf(part.metric), key}] += n
+			for j, at := range c.FurtherOf(part.metric) {
+				for key, n := range part.further[j] {
+					counts[metricKey{at, key}] += n
+				}
 			}
 			for key, n := range part.counts {
 				if c.Metrics[part.metric].Kind == "distinct_users" {
@@ -76,13 +78,21 @@ func (c Config) release(out *Output, counts map[metricKey]int64, turn uint64, en
 			if !stop.passed {
 				continue
 			}
-			if offset := c.offsetOf(i); offset >= 0 {
-				of := metricKey{offset, key}
-				u := secondPrecision(spec, c.Metrics[offset], stop.precision)
-				stopped[of] = u
-				out.Draws = append(out.Draws, Draw{turn, offset, key, counts[of], u, true})
-				if stop, err = c.average(i, w, key, counts[of], stop, u); err != nil {
-					return nil, err
+			if further := c.FurtherOf(i); len(further) > 0 {
+				drawn := []estimate{{big.NewRat(stop.value, 1024), stop.precision}}
+				for _, at := range further {
+					of := metricKey{at, key}
+					u := furtherPrecision(spec, c.Metrics[at], stop.precision)
+					stopped[of] = u
+					out.Draws = append(out.Draws, Draw{turn, at, key, counts[of], u, true})
+					one, err := c.drawOnce(at, w, key, counts[of], u)
+					if err != nil {
+						return nil, err
+					}
+					drawn = append(drawn, one)
+				}
+				if c.path == nil { // else nothing is published
+					stop = c.join(i, stop, drawn)
 				}
 			}
 			published, err := c.publish(spec, w, turn, key, counts[at], stop)
@@ -100,8 +110,8 @@ func (c Config) release(out *Output, counts map[metricKey]int64, turn uint64, en
 func (c Config) basesFirst() []int {
 	var own, taken []int
 	for i, spec := range c.Metrics {
-		if spec.Kind == "mean_offset" {
-			continue // drawn with its mean
+		if isComponent(spec) {
+			continue // drawn with its metric
 		}
 		if spec.KeyMode == "from" {
 			taken = append(taken, i)

@@ -90,7 +90,7 @@ func Measure(ctx context.Context, dir string, s Shape, events []Event, settings 
 			}
 			m.Shown++
 			m.ShownTruth += f.Size
-			if f.Size > 0 || kind.Pair == nil { // else there is no real value
+			if f.Size > 0 || kind.Vector == nil { // else there is no real value
 				compared++
 				wrong += math.Abs(r.Count() - f.Value)
 			}

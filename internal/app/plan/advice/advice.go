@@ -282,7 +282,7 @@ func (q *Question) size(ctx context.Context, thin *sample.Sample, size time.Dura
 func (q *Question) settle(ctx context.Context, s *SizeAdvice, score score) error {
 	s.Tried = s.search.points(score)
 	k := q.kind()
-	largest := s.windows.Largest(10, k.Values && k.Pair == nil)
+	largest := s.windows.Largest(10, k.Values && k.Vector == nil)
 	if k := slices.Index(s.windows.Names, q.Key); q.Key != "" && k >= 0 && !slices.Contains(largest, uint32(k)) {
 		largest = append(largest, uint32(k))
 	}
@@ -365,8 +365,8 @@ func (p *Point) TypicalText() string {
 // Of names what the typical error of a point is measured from.
 func (p *Point) Of() string { return "the real " + p.kind.One() }
 
-// Pairs says that values have two components: their sizes are numbers of events.
-func (p *Point) Pairs() bool { return p.kind.Pair != nil }
+// Vectors says that values have several components: their sizes are numbers of events.
+func (p *Point) Vectors() bool { return p.kind.Vector != nil }
 
 // leftOut names what the bounds and the budget take from values.
 func (p *Point) leftOut() string {

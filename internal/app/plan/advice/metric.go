@@ -48,8 +48,9 @@ func alone(d *deployment.Deployment, name string, s Setting) {
 	spec := &d.Metrics[0].Spec
 	pairs := uint64(s.KeysPerUser) * uint64(s.LastAtLeast)
 	worst, fits := units.Charge(uint64(metrickind.Of(spec.Kind).Sensitivity(spec.Bounds())), spec.Top)
-	if second := d.Metrics[0].Second; second != nil {
-		other, ok := units.Charge(uint64(metrickind.Of(second.Kind).Sensitivity(second.Bounds())), second.Top)
+	for i := range d.Metrics[0].Further {
+		further := &d.Metrics[0].Further[i]
+		other, ok := units.Charge(uint64(metrickind.Of(further.Kind).Sensitivity(further.Bounds())), further.Top)
 		sum, both := worst.Add(other)
 		worst, fits = sum, fits && ok && both
 	}

@@ -124,7 +124,7 @@ func byKey(p *Point) float64 {
 
 // asked is a setting with the target that the question has of a key.
 func (a *asking) asked(s Setting) Setting {
-	if a.key != nil && a.kind().Pair == nil {
+	if a.key != nil && a.kind().Vector == nil {
 		s.Relative = a.Need.Within
 	}
 	return s
@@ -283,7 +283,7 @@ func (q *Question) sentence(p *Point) string {
 		return "nothing would be released"
 	}
 	what := "the events are"
-	if q.Sample.Values && q.kind().Pair == nil {
+	if q.Sample.Values && q.kind().Vector == nil {
 		what = "what there is to add up is"
 	}
 	verb := "are"

@@ -74,7 +74,7 @@ type search struct {
 	keys   []int
 	events []int
 	lasts  []int
-	target []float64 // relative; for kinds of two components, which lie in a range, parts of it
+	target []float64 // relative; for kinds of several components, which lie in a range, parts of it
 	values [][2]int64
 
 	base  Setting
@@ -96,11 +96,11 @@ func newSearch(q *Question, w *sample.Windows, s *sample.Stats) *search {
 	negative := slices.ContainsFunc(f.values, func(r [2]int64) bool { return r[0] < 0 })
 	switch {
 	case q.KeepTarget:
-	case negative && q.kind().Pair == nil:
+	case negative && q.kind().Vector == nil:
 		f.target = []float64{0} // what may be negative has no relative target
 	default:
 		f.target = []float64{0, 0.02, 0.05, 0.1, 0.2, 0.3}
-		if q.kind().Pair != nil {
+		if q.kind().Vector != nil {
 			f.target = []float64{0, 0.005, 0.01, 0.02, 0.05, 0.1}
 		}
 	}
@@ -131,7 +131,7 @@ func (q *Question) ranges(s *sample.Stats) (out [][2]int64) {
 		return [][2]int64{{q.Given.Min, q.Given.Max}}
 	case s.Above == nil:
 		return make([][2]int64, 1)
-	case q.kind().Pair != nil:
+	case q.kind().Vector != nil:
 		v := s.Spread
 		for _, ends := range [][2]float64{{v.P25, v.P75}, {v.P5, v.P95}, {v.P1, v.P99}, {v.Min, v.Max}} {
 			out = append(out, around(ends[0], ends[1]))
@@ -178,7 +178,7 @@ func (f *search) setting(at place) Setting {
 	s := f.base
 	s.KeysPerUser, s.EventsPerKey, s.LastAtLeast, s.Relative = f.keys[at[0]], f.events[at[1]], f.lasts[at[2]], f.target[at[3]]
 	s.Min, s.Max = f.values[at[4]][0], f.values[at[4]][1]
-	if f.kind().Pair != nil && !f.KeepTarget {
+	if f.kind().Vector != nil && !f.KeepTarget {
 		s.Relative, s.Absolute = 0, twoDigits(s.Relative*float64(s.Max-s.Min))
 	}
 	return s
@@ -371,7 +371,7 @@ func (q *Question) verified(ctx context.Context, w *sample.Windows, s Setting, k
 // point forecasts a setting.
 func (q *Question) point(ctx context.Context, w *sample.Windows, s Setting, o forecast.Options) (*Point, error) {
 	s.WindowText = config.Duration(s.Window)
-	if q.Key != "" && q.kind().Pair != nil {
+	if q.Key != "" && q.kind().Vector != nil {
 		o.Within = q.Within // which is no relative target
 	}
 	d, err := q.Compile(s)

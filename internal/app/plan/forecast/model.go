@@ -23,10 +23,11 @@ type model struct {
 	metric   *deployment.CompiledMetric
 	coverage *deployment.CompiledMetric // nil: none
 	kind     metrickind.Kind
-	pair     *pair           // nil: counts have one component
-	top      units.Precision // of the second component
+	vector   *vector    // nil: counts have one component
+	tops     precisions // of all components
 	bounds   metrickind.Bounds
-	least    float64 // for kinds with values: what each is clamped to
+	values   []func(value int64, b metrickind.Bounds) int64 // by component, of kinds with values
+	least    float64                                        // for kinds with values: what each is clamped to
 	greatest float64
 	most     int      // keys of a user in a window
 	keys     int      // numbers of keys are below it: public keys without events come after the others
@@ -53,6 +54,7 @@ func newModel(w *sample.Windows, d *deployment.Deployment, o Options) (*model, e
 		keys: w.Keys, period: d.Config.Privacy.Period.Milliseconds(), options: o,
 		threshold: metric.Plan.Threshold(),
 	}
+	m.values = append(m.values, m.kind.Value)
 	m.least, m.greatest = float64(m.bounds.Min), float64(m.bounds.Max)
 	switch {
 	case m.kind.Values && !w.Values && w.Len() > 0:
@@ -98,15 +100,20 @@ func newModel(w *sample.Windows, d *deployment.Deployment, o Options) (*model, e
 	m.after = append(m.after, w.Len())
 	slices.Sort(m.after)
 	m.after = slices.Compact(m.after)
-	if m.kind.Pair != nil {
+	m.tops[0] = s.Top
+	for i := range metric.Further {
+		m.tops[1+i] = metric.Further[i].Top
+		m.values = append(m.values, metrickind.Of(metric.Further[i].Kind).Value)
+	}
+	if m.kind.Vector != nil {
 		width, _ := metric.Plan.Width().Float64()
-		m.pair, m.top = &pair{Pair: m.kind.Pair, first: s, second: metric.Second, width: width}, metric.Second.Top
+		m.vector = &vector{Vector: m.kind.Vector, first: s, further: metric.Further, width: width}
 	}
 	if o.Cells == nil {
 		o.Cells = m.measure()
 	}
-	if m.half = o.Cells.Half; m.pair != nil {
-		m.pair.spread = o.Cells.spread
+	if m.half = o.Cells.Half; m.vector != nil {
+		m.vector.spread = o.Cells.spread
 	}
 	m.told = make([]int32, m.keys)
 	for i, k := range o.Keys {

@@ -27,8 +27,8 @@ type path struct {
 	truth   []amount
 	gross   []float64 // as truth, but of sizes: of what users add, whatever its sign
 	counted []amount
-	paid    [][2]units.Precision // for both components
-	seen    []uint32             // keys of the window, each once
+	paid    []precisions // for all components
+	seen    []uint32     // keys of the window, each once
 
 	errors, noise, left []float64 // of the cells that hold half
 
@@ -55,7 +55,7 @@ func (m *model) walk(ctx context.Context, seed uint64) *totals {
 		totals: totals{lost: make([]float64, 0, len(m.after)), key: make([]keySums, len(m.options.Keys))},
 		spent:  make([]uint64, m.w.Users), named: make([]int32, m.w.Users), out: make([]bool, m.w.Users),
 		ever: make([]bool, m.keys), came: make([]bool, m.keys), truth: make([]amount, m.keys), gross: make([]float64, m.keys), counted: make([]amount, m.keys),
-		paid: make([][2]units.Precision, m.keys), own: make([]ranked, 0, 64),
+		paid: make([]precisions, m.keys), own: make([]ranked, 0, 64),
 	}
 	period := int64(math.MinInt64)
 	for window := range m.w.Len() {
@@ -112,7 +112,7 @@ func (p *path) window(window int) {
 		p.release(k)
 	}
 	for _, c := range p.admitted {
-		charge, _ := c.c.price(p.paid[c.key][0], p.paid[c.key][1])
+		charge, _ := c.c.price(p.paid[c.key])
 		p.spent[c.user] += uint64(charge)
 	}
 	if p.coverage != nil {
@@ -150,7 +150,7 @@ func (p *path) user(cells []sample.Cell) {
 				worst, fits = worst.Add(price)
 			}
 		}
-		kept += math.Abs(c.first) * p.scale
+		kept += math.Abs(c[0]) * p.scale
 		p.admitted = append(p.admitted, contribution{user, o.cells[0].Key, c})
 	}
 	p.sum.Kept += kept
@@ -174,12 +174,12 @@ func (p *path) user(cells []sample.Cell) {
 	}
 }
 
-// worstOf is the price of a contribution at the top of both components.
+// worstOf is the price of a contribution at the top of all components.
 func (p *path) worstOf(c amount) (units.Mu2, bool) {
-	if n := math.Abs(c.first); p.pair == nil && n < float64(len(p.worst)) {
+	if n := math.Abs(c[0]); p.vector == nil && n < float64(len(p.worst)) {
 		return units.Mu2(p.worst[int(n)]), true
 	}
-	return c.price(p.metric.Spec.Top, p.top)
+	return c.price(p.tops)
 }
 
 // share charges an admitted user for the share of counted events: all of the user's events, as if
@@ -211,7 +211,7 @@ func (p *path) clip(cells []sample.Cell) []ranked {
 			continue
 		}
 		n := p.whole(of)
-		size := math.Abs(n.first) * p.scale
+		size := math.Abs(n[0]) * p.scale
 		if p.gross[key] == 0 && p.taken == nil {
 			p.seen = append(p.seen, key)
 		}
@@ -238,17 +238,18 @@ func (p *path) within(cells []sample.Cell) amount {
 	n := events(cells)
 	if !p.kind.Values {
 		_, c := p.kind.Contribution(n, p.bounds)
-		return amount{first: float64(c)}
+		return amount{float64(c)}
 	}
-	stay, total := min(n, uint64(p.bounds.Events)), 0.0
-	stays := stay
+	stay, total := min(n, uint64(p.bounds.Events)), amount{}
 	for _, c := range cells {
 		of := p.some(stay, uint64(c.Events), n)
-		total += float64(of) * min(max(float64(c.Value), p.least), p.greatest)
+		value := int64(math.Round(min(max(float64(c.Value), p.least), p.greatest)))
+		for i, adds := range p.values {
+			total[i] += float64(of) * float64(adds(value, p.bounds))
+		}
 		stay, n = stay-of, n-uint64(c.Events)
 	}
-	first, second := p.kind.Valued(stays, int64(math.Round(total)), p.bounds)
-	return amount{float64(first), float64(second)}
+	return total
 }
 
 // some draws how many of stay events, chosen out of n, are among certain m: the hypergeometric law,
@@ -313,15 +314,15 @@ func (p *path) release(k uint32) {
 	p.sum.Counts++
 	real, is := p.real(truth)
 	var out drawn
-	if p.pair != nil {
+	if p.vector != nil {
 		out.exact = real // of nothing counted there is no mean
 	}
-	if counted.first != 0 || p.taken != nil { // a private key of which nothing is counted exists nowhere
+	if counted[0] != 0 || p.taken != nil { // a private key of which nothing is counted exists nowhere
 		out = p.draw(counted)
-		p.paid[k] = [2]units.Precision{out.Precision, out.second}
+		p.paid[k] = out.paid
 	}
 	if p.taken == nil {
-		p.sum.Reach = max(p.sum.Reach, counted.first/p.threshold)
+		p.sum.Reach = max(p.sum.Reach, counted[0]/p.threshold)
 	}
 	wrong := math.Abs(out.value - real)
 	p.typical(&out, truth)
@@ -336,7 +337,7 @@ func (p *path) release(k uint32) {
 	if out.Passed && is {
 		p.compared++
 		p.wrong += wrong
-		if p.pair != nil {
+		if p.vector != nil {
 			p.of += p.yardstick(truth)
 		} else {
 			p.of += p.gross[k]

@@ -16,7 +16,7 @@ type Tally[K comparable] struct {
 	kind   metrickind.Kind
 	cells  map[K]amount
 	users  map[userOf[K]]struct{} // of kinds that count a user once
-	values map[float32]uint32     // of kinds of two components
+	values map[float32]uint32     // of kinds of several components
 }
 
 type userOf[K comparable] struct {
@@ -33,19 +33,19 @@ func NewTally[K comparable](kind metrickind.Kind) *Tally[K] {
 func (t *Tally[K]) Add(at K, user string, value int64) {
 	of := t.cells[at]
 	switch {
-	case t.kind.Pair != nil:
-		of.add(amount{1, float64(value)}, 1)
+	case t.kind.Vector != nil:
+		of.add(powers(1, float64(value)), 1)
 		t.values[float32(value)]++
 	case t.kind.Values:
-		of.first += float64(value)
+		of[0] += float64(value)
 	case t.kind.OncePerUser:
 		if _, seen := t.users[userOf[K]{at, user}]; seen {
 			return
 		}
 		t.users[userOf[K]{at, user}] = struct{}{}
-		of.first++
+		of[0]++
 	default:
-		of.first++
+		of[0]++
 	}
 	t.cells[at] = of
 }
@@ -57,10 +57,10 @@ func (t *Tally[K]) Len() int { return len(t.cells) }
 func (t *Tally[K]) Real() map[K]Real {
 	out, spread := make(map[K]Real, len(t.cells)), t.spread()
 	for at, of := range t.cells {
-		size := math.Abs(of.first)
-		out[at] = Real{Size: size, Value: of.first, Scale: size}
-		if t.kind.Pair != nil {
-			value := t.kind.Pair.Truth(of.first, of.second)
+		size := math.Abs(of[0])
+		out[at] = Real{Size: size, Value: of[0], Scale: size}
+		if t.kind.Vector != nil {
+			value := t.kind.Vector.Truth(of)
 			out[at] = Real{Size: size, Value: value, Scale: spread.scale(value)}
 		}
 	}

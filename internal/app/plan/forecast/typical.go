@@ -15,7 +15,7 @@ type Cells struct {
 	// ones count until they hold half, with all that are as large as the last of them. +Inf where
 	// there is nothing to count.
 	Half   float64
-	spread spread // of the values; zero where no value has two components
+	spread spread // of the values; zero where no value has several components
 }
 
 // Measure returns the Cells of windows. Errors: those of Of.
@@ -42,8 +42,8 @@ func (m *model) measure() *Cells {
 				if truth[key] == 0 {
 					seen = append(seen, key)
 				}
-				truth[key] += m.whole(rest[:n]).first
-				if m.pair != nil {
+				truth[key] += m.whole(rest[:n])[0]
+				if m.vector != nil {
 					values = append(values, rest[:n]...)
 				}
 			}
@@ -79,7 +79,7 @@ func (p *path) typical(out *drawn, truth amount) {
 	value, _ := p.real(truth)
 	scale := p.yardstick(truth)
 	switch {
-	case math.Abs(truth.first) < p.half*(1-1e-9):
+	case math.Abs(truth[0]) < p.half*(1-1e-9):
 	case out.Passed:
 		p.errors = append(p.errors, math.Abs(out.value-value)/scale)
 		p.noise = append(p.noise, math.Abs(out.value-out.exact)/scale)

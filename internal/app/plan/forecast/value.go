@@ -13,21 +13,35 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/release"
 )
 
-// amount is what events add to a count: to its first component and, where the kind has two, to its
-// second one. Without bounds it is what there is to count: the second is then the sum of values.
-type amount struct{ first, second float64 }
+// amount is what events add to each component of a count. Without bounds it is what there is to
+// count, and of kinds with several components the powers of their values.
+type amount [metrickind.MaxComponents]float64
+
+// precisions are those of components; 0 where none was drawn.
+type precisions [metrickind.MaxComponents]units.Precision
 
 func (c *amount) add(b amount, times float64) {
-	c.first += b.first * times
-	c.second += b.second * times
+	for i := range c {
+		c[i] += b[i] * times
+	}
 }
 
-// pair is what a model needs of a kind whose counts have two components.
-type pair struct {
-	*metrickind.Pair
-	first, second *schemas.MetricSpec
-	width         float64 // of Components
-	spread        spread
+// powers are so many events of a value: their number, and the sums of the powers of their values.
+func powers(events, value float64) (c amount) {
+	for i := range c {
+		c[i] = events
+		events *= value
+	}
+	return c
+}
+
+// vector is what a model needs of a kind whose counts have several components.
+type vector struct {
+	*metrickind.Vector
+	first   *schemas.MetricSpec
+	further []schemas.MetricSpec
+	width   float64 // of Components
+	spread  spread
 }
 
 // spread is the range in which nine of ten values of events lie.
@@ -48,92 +62,96 @@ func (s spread) scale(value float64) float64 {
 	return max(least, min(size, math.Abs(value)))
 }
 
-// price returns what a contribution costs at precisions of its two components, in account units;
-// fits is false where no account can pay for it.
-func (c amount) price(first, second units.Precision) (sum units.Mu2, fits bool) {
-	sum, fits = units.Charge(uint64(math.Abs(c.first)), first)
-	if !fits || second.IsZero() {
-		return sum, fits
+// price returns what a contribution costs at precisions of its components, in account units; fits
+// is false where no account can pay for it.
+func (c amount) price(at precisions) (sum units.Mu2, fits bool) {
+	for i, u := range at {
+		if u.IsZero() {
+			break
+		}
+		charge, ok := units.Charge(uint64(math.Abs(c[i])), u)
+		if sum, fits = sum.Add(charge); !ok || !fits {
+			return sum, false
+		}
 	}
-	other, ok := units.Charge(uint64(math.Abs(c.second)), second)
-	sum, fits = sum.Add(other)
-	return sum, fits && ok
+	return sum, true
 }
 
-// real returns the value without bounds and noise; there is none of a pair without events.
+// real returns the value without bounds and noise; there is none of a mean without events.
 func (m *model) real(of amount) (value float64, is bool) {
-	if m.pair == nil {
-		return of.first, true
+	if m.vector == nil {
+		return of[0], true
 	}
-	if of.first == 0 {
+	if of[0] == 0 {
 		return 0, false
 	}
-	return m.pair.Truth(of.first, of.second), true
+	return m.vector.Truth(of), true
 }
 
 // yardstick returns what an error of a value of so much is compared with.
 func (m *model) yardstick(of amount) float64 {
-	if m.pair == nil {
-		return math.Abs(of.first)
+	if m.vector == nil {
+		return math.Abs(of[0])
 	}
 	value, _ := m.real(of)
-	return m.pair.spread.scale(value)
+	return m.vector.spread.scale(value)
 }
 
 // whole is what a user's events of a key add up to without bounds.
 func (m *model) whole(cells []sample.Cell) (of amount) {
 	if !m.kind.Values {
 		_, n := m.kind.Contribution(events(cells), unbounded)
-		return amount{first: float64(n)}
+		return amount{float64(n)}
 	}
-	sum := 0.0
 	for _, c := range cells {
-		sum += float64(c.Events) * float64(c.Value)
+		of.add(powers(float64(c.Events), float64(c.Value)), 1)
 	}
-	if m.pair != nil {
-		return amount{float64(events(cells)), sum}
+	if m.vector == nil {
+		return amount{of[1]}
 	}
-	return amount{first: sum}
+	return of
 }
 
 // drawn is what might be released of a count.
 type drawn struct {
 	noisereduction.Outcome
-	second units.Precision // of the second component; 0 where none was drawn
-	value  float64
-	exact  float64 // the value without noise
+	paid  precisions
+	value float64
+	exact float64 // the value without noise
 }
 
 // draw imitates a release.
 func (p *path) draw(counted amount) drawn {
-	out := drawn{Outcome: p.metric.Plan.Imitate(math.Round(counted.first), p.normal), exact: counted.first}
-	out.value = counted.first + out.Error
-	if p.pair == nil {
+	out := drawn{Outcome: p.metric.Plan.Imitate(math.Round(counted[0]), p.normal), exact: counted[0]}
+	out.value, out.paid[0] = counted[0]+out.Error, out.Precision
+	if p.vector == nil {
 		return out
 	}
-	out.exact = p.pair.Imitate(p.bounds, metrickind.Drawn{First: counted.first, Second: counted.second}).Value
+	out.exact = p.vector.Imitate(p.bounds, metrickind.Drawn{Values: counted}).Value
 	if !out.Passed {
 		return out
 	}
-	p.pair.join(&out, counted, p.bounds, p.normal)
+	p.vector.join(&out, counted, p.bounds, p.normal)
 	return out
 }
 
-// join draws the second component, with the precision that the product gives it, and makes the
-// value of both.
-func (p *pair) join(out *drawn, counted amount, b metrickind.Bounds, normal func() float64) {
-	var err error
-	if out.second, err = release.SecondPrecision(p.first, p.second, out.Precision); err != nil {
-		return // pipeline/deployment excludes it
+// join draws the further components, with the precisions that the product gives them, and makes the
+// value of all.
+func (v *vector) join(out *drawn, counted amount, b metrickind.Bounds, normal func() float64) {
+	d := metrickind.Drawn{Width: v.width}
+	d.Values[0], d.Variances[0] = out.value, 1/out.Precision.Float()
+	for i := range v.further {
+		u, err := release.FurtherPrecision(v.first, &v.further[i], out.Precision)
+		if err != nil {
+			return // pipeline/deployment excludes it
+		}
+		variance := 1 / u.Float()
+		out.paid[1+i], d.Variances[1+i], d.Values[1+i] = u, variance, math.Round(counted[1+i])+math.Sqrt(variance)*normal()
 	}
-	variance := 1 / out.second.Float()
-	e := p.Imitate(b, metrickind.Drawn{
-		First: out.value, Second: math.Round(counted.second) + math.Sqrt(variance)*normal(),
-		FirstVariance: 1 / out.Precision.Float(), SecondVariance: variance, Width: p.width,
-	})
-	within := func(mean float64) float64 { return max(p.first.Absolute, p.first.Relative*math.Abs(mean)) }
+	e := v.Imitate(b, d)
+	within := func(truth float64) float64 { return max(v.first.Absolute, v.first.Relative*math.Abs(truth)) }
 	out.value, out.Half = e.Value, (e.High-e.Low)/2
-	out.Met = p.first.HasTarget() && e.High-e.Value <= within(e.High) && e.Value-e.Low <= within(e.Low)
+	out.Met = v.first.HasTarget() && e.High-e.Value <= within(e.High) && e.Value-e.Low <= within(e.Low)
 }
 
 // spreadOf returns the spread of events, which it sorts.

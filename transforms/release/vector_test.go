@@ -3,6 +3,7 @@ package release
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -22,6 +23,12 @@ import (
 // standard deviation of at least sigma.
 func meanOf(t testing.TB, low, high int64, absolute, sigma float64) []schemas.MetricSpec {
 	t.Helper()
+	return vectorOf(t, metrickind.Mean, low, high, absolute, sigma)
+}
+
+// vectorOf does so for any kind with several components.
+func vectorOf(t testing.TB, kind string, low, high int64, absolute, sigma float64) []schemas.MetricSpec {
+	t.Helper()
 	top, err := units.PrecisionFromSigma(sigma)
 	if err != nil {
 		t.Fatal(err)
@@ -30,16 +37,19 @@ func meanOf(t testing.TB, low, high int64, absolute, sigma float64) []schemas.Me
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := schemas.MetricSpec{Name: "m", Kind: metrickind.Mean, WindowSize: 1000, WindowSlide: 1000, MaxKeysPerUser: 1, MaxEventsPerKey: 1, Min: low, Max: high,
+	m := schemas.MetricSpec{Name: "m", Kind: kind, WindowSize: 1000, WindowSlide: 1000, MaxKeysPerUser: 1, MaxEventsPerKey: 1, Min: low, Max: high,
 		LadderKind: "adaptive", First: first, Top: top, Absolute: absolute, Confidence: 0.95, KeyMode: schemas.KeysPublic}
-	pair := metrickind.Of(m.Kind).Pair
-	second := m
-	second.Name, second.Kind, second.Of, second.KeyMode, second.KeysFrom, second.Absolute = "m.second", pair.Component, "m", schemas.KeysFrom, "m", 0
-	if second.Top, err = units.PrecisionFromBig(pair.SecondTop(m.Bounds(), top.Big())); err != nil {
-		t.Fatal(err)
+	specs := []schemas.MetricSpec{m}
+	for _, of := range metrickind.Of(m.Kind).Further() {
+		further := m
+		further.Name, further.Kind, further.Of, further.KeyMode, further.KeysFrom, further.Absolute = of.Beside("m"), of.Name, "m", schemas.KeysFrom, "m", 0
+		if further.Top, err = units.PrecisionFromBig(new(big.Int).Quo(top.Big(), of.Square(m.Bounds()))); err != nil {
+			t.Fatal(err)
+		}
+		further.First, further.LadderKind, further.LadderFactor = further.Top, "geometric", 2
+		specs = append(specs, further)
 	}
-	second.First, second.LadderKind, second.LadderFactor = second.Top, "geometric", 2
-	return []schemas.MetricSpec{m, second}
+	return specs
 }
 
 // Of 1,000 cells each (TOLLGATE_CELLS=10000 for more), intervals at 95 % hold the mean in 95 %,
@@ -115,13 +125,23 @@ func TestAMeanThatMeetsARelativeTargetIsWithinIt(t *testing.T) {
 // means releases the mean of so many events with this sum in each of some cells.
 func means(t testing.TB, r *Releaser, bounds metrickind.Bounds, events, sum int64, cells int) []schemas.Release {
 	t.Helper()
-	first, second := metrickind.Of(metrickind.Mean).Valued(uint64(events), sum, bounds)
-	tasks, counts, all := make([]task, cells), make([]spend.Count, cells), make([]schemas.Release, cells)
+	return released(t, r, []int64{events, 2*sum - events*(bounds.Min+bounds.Max)}, cells)
+}
+
+// released releases a value of these components in each of some cells.
+func released(t testing.TB, r *Releaser, of []int64, cells int) []schemas.Release {
+	t.Helper()
+	tasks, counts, all := make([]task, cells), []spend.Count(nil), make([]schemas.Release, cells)
 	for i := range tasks {
 		c := spend.Cell{End: 1000, Key: fmt.Sprintf("%06d", i)}
-		tasks[i] = task{Cell: c, turn: 1, count: first}
-		c.Metric = 1
-		counts[i] = spend.Count{Cell: c, Sum: second}
+		tasks[i] = task{Cell: c, turn: 1, count: of[0]}
+	}
+	for j, n := range of[1:] {
+		for i := range tasks {
+			c := tasks[i].Cell
+			c.Metric = uint32(1 + j)
+			counts = append(counts, spend.Count{Cell: c, Sum: n})
+		}
 	}
 	if err := r.ladders.refineAll(tasks); err != nil {
 		t.Fatal(err)
@@ -151,38 +171,49 @@ func releaserOf(t testing.TB, specs []schemas.MetricSpec, rng *rand.Rand) *Relea
 	return r
 }
 
-// An attacker who sees both components, and knows everything but whether one user's only event is
+// An attacker who sees every component, and knows everything but whether one user's only event is
 // there, is told apart no better than the charge says: with the value at the end of its range,
-// where it costs most. Without the charge for the second component the claim would be wrong.
-func TestAttackOnAMean(t *testing.T) {
+// where it costs most. Without the charge for one of the further components the claim would be
+// wrong.
+func TestAttackOnAMean(t *testing.T) { attackOn(t, metrickind.Mean) }
+
+func attackOn(t *testing.T, kind string) {
 	const trials, epsilon = 40_000, 1
 	rng := rand.New(runseed.PCG(t, 3, 2022))
-	specs := meanOf(t, 0, 100, 0, 1)
+	specs := vectorOf(t, kind, 0, 100, 0, 1)
 	r := releaserOf(t, specs, rng)
 	bounds := specs[0].Bounds()
-	n, s := metrickind.Of(metrickind.Mean).Valued(1, bounds.Max, bounds)
-	first, _ := units.Charge(uint64(n), specs[0].Top)
-	second, _ := units.Charge(uint64(s), specs[1].Top)
-	both, _ := first.Add(second)
+	event, charges, all := make([]int64, len(specs)), make([]units.Mu2, len(specs)), units.Mu2(0)
+	for i, spec := range specs {
+		event[i] = metrickind.Of(spec.Kind).Value(bounds.Max, bounds)
+		charges[i], _ = units.Charge(uint64(event[i]), spec.Top)
+		all += charges[i]
+	}
 	// The logarithm of the likelihood ratio of what is seen, with the event against without it.
 	seen := func(key string, there int64) float64 {
 		cell := spend.Cell{End: 1000, Key: key}
-		tasks := []task{{Cell: cell, turn: 1, count: there * n}}
-		cell.Metric = 1
+		tasks := []task{{Cell: cell, turn: 1, count: there * event[0]}}
 		if err := r.ladders.refineAll(tasks); err != nil {
 			t.Fatal(err)
 		}
-		u, err := SecondPrecision(&specs[0], &specs[1], tasks[0].result.Precision)
-		if err != nil {
-			t.Fatal(err)
+		ratio := func(u units.Precision, of int64, at float64) float64 {
+			return u.Float() * float64(of) * (at - float64(of)/2)
 		}
-		y, err := r.ladders.drawSecond(&tasks[0], 1, u, there*s)
-		if err != nil {
-			t.Fatal(err)
+		sum := ratio(tasks[0].result.Precision, event[0], float64(tasks[0].result.Value)/1024)
+		for i := 1; i < len(specs); i++ {
+			u, err := FurtherPrecision(&specs[0], &specs[i], tasks[0].result.Precision)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cell.Metric = uint32(i)
+			y, err := r.ladders.draw(cell, u, there*event[i])
+			if err != nil {
+				t.Fatal(err)
+			}
+			at, _ := y.Float64()
+			sum += ratio(u, event[i], at)
 		}
-		at, _ := y.Float64()
-		count := float64(tasks[0].result.Value) / 1024
-		return tasks[0].result.Precision.Float()*float64(n)*(count-float64(n)/2) + u.Float()*float64(s)*(at-float64(s)/2)
+		return sum
 	}
 	var with, without float64
 	for i := range trials {
@@ -195,13 +226,15 @@ func TestAttackOnAMean(t *testing.T) {
 	}
 	got := with/trials - math.Exp(epsilon)*without/trials
 	deviation := math.Sqrt((with/trials+math.Exp(2*epsilon)*without/trials)/trials) + 1e-9
-	claimed, half := budgets.DeltaOf(both, epsilon, budgets.GDP), budgets.DeltaOf(first, epsilon, budgets.GDP)
-	t.Logf("δ(1) shown %.4f ± %.4f, claimed %.4f, %.4f without the second component", got, deviation, claimed, half)
-	if got > claimed+5*deviation {
+	claimed := budgets.DeltaOf(all, epsilon, budgets.GDP)
+	t.Logf("δ(1) shown %.4f ± %.4f, claimed %.4f", got, deviation, claimed)
+	if got > claimed+5*deviation || got < claimed-5*deviation {
 		t.Errorf("δ(1) of %v is shown, %v was charged for", got, claimed)
 	}
-	if got < half+5*deviation || got < claimed-5*deviation {
-		t.Errorf("the attack shows δ(1) of %v only: it would not see that a component is not charged (%v)", got, half)
+	for i := 1; i < len(specs); i++ {
+		if less := budgets.DeltaOf(all-charges[i], epsilon, budgets.GDP); got < less+5*deviation {
+			t.Errorf("the attack shows δ(1) of %v only: it would not see that %s is not charged (%v)", got, specs[i].Kind, less)
+		}
 	}
 }
 

@@ -1,0 +1,75 @@
+package metrickind
+
+import "math/big"
+
+// MaxComponents is how many components a count can have.
+const MaxComponents = 3
+
+// Vector says how the noisy components of a count become one released value. The first component,
+// that of the kind itself, counts events; it goes along its ladder and stops. Each further one is a
+// single draw at a precision that is to its top as the first one's precision is to its own, and all
+// cost a user the same at most: see Kind.Square.
+type Vector struct {
+	// Further are the names of the kinds of the further components, in order.
+	Further []string
+	// Aim returns the relative target of the first component's ladder for a target of the value; 0
+	// if no ladder can aim at it.
+	Aim func(b Bounds, relative, absolute float64) float64
+	// Half returns half of the width of a value's interval where the first component is size and
+	// half is that of its own: an upper bound, for display.
+	Half func(b Bounds, size, half float64) float64
+	// Join returns the value that is released.
+	Join func(b Bounds, c Components) Estimate
+	// Imitate is Join in floating point, for forecasts.
+	Imitate func(b Bounds, d Drawn) Imitated
+	// Truth returns what the value would be without bounds and noise, by the sums of the powers 0,
+	// 1, … of the values of its events, of which there is at least one.
+	Truth func(powers [MaxComponents]float64) float64
+}
+
+// Further returns the kinds of the further components of a kind's counts, in order.
+func (k Kind) Further() (kinds []Kind) {
+	if k.Vector != nil {
+		for _, name := range k.Vector.Further {
+			kinds = append(kinds, Of(name))
+		}
+	}
+	return kinds
+}
+
+// Square returns the square of what one event adds to a component at most. A further component's
+// top precision is that of the first one, to which an event adds 1, divided by it and rounded down.
+func (k Kind) Square(b Bounds) *big.Int {
+	b.Events = 1
+	most := big.NewInt(k.Sensitivity(b))
+	return most.Mul(most, most)
+}
+
+// Component is an estimate of a component, with its variance.
+type Component struct{ Value, Variance *big.Rat }
+
+// Components are what is known of a count with several components.
+type Components struct {
+	Of []Component // the first one, and the further ones in their order
+	// Width is half of the width of the first component's printed interval, in its standard
+	// deviations.
+	Width *big.Rat
+	// Beyond says that a further component may have been clamped to what can be released: then it
+	// says nothing of the value.
+	Beyond bool
+}
+
+// Estimate is a value of several components. All numbers are multiples of 2^-10, but for StdDev.
+type Estimate struct {
+	Value             int64 // in units of 2^-10
+	StdDev, Low, High float64
+}
+
+// Drawn is Components in floating point, none of them clamped.
+type Drawn struct {
+	Values, Variances [MaxComponents]float64
+	Width             float64
+}
+
+// Imitated is an Estimate in floating point, but for the standard deviation.
+type Imitated struct{ Value, Low, High float64 }

@@ -1,0 +1,122 @@
+package release
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/state/units"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+// furtherOf returns, by metric, the metrics of its further components in their order.
+func furtherOf(metrics []schemas.MetricSpec) [][]int {
+	further := make([][]int, len(metrics))
+	for i := range metrics {
+		for j := range metrics {
+			if metrics[j].Of == metrics[i].Name && metrickind.Of(metrics[j].Kind).Component {
+				further[i] = append(further[i], j)
+			}
+		}
+	}
+	return further
+}
+
+// join draws the further components of the released counts that have several, and returns what they
+// cost, in the order of the counts.
+func (l *ladders) join(passed []task, counts []spend.Count) ([]schemas.SettledKey, error) {
+	var vectors []*task
+	for i := range passed {
+		if len(l.further[passed[i].Metric]) > 0 {
+			vectors = append(vectors, &passed[i])
+		}
+	}
+	settled := make([][]schemas.SettledKey, len(vectors))
+	err := inChunks(len(vectors), func(i int) (err error) {
+		if settled[i], err = l.joinOne(vectors[i], counts); err != nil {
+			return fmt.Errorf("releasing turn %d: %w", vectors[i].turn, err)
+		}
+		return nil
+	})
+	return slices.Concat(settled...), err
+}
+
+// joinOne draws the further components of a count and computes the value from all. Their precisions
+// follow from that of the first one, which is public: they are successive Gaussian releases
+// (docs/guarantee.md, "Several components").
+func (l *ladders) joinOne(t *task, counts []spend.Count) (settled []schemas.SettledKey, err error) {
+	spec := &l.metrics[t.Metric]
+	c := metrickind.Components{Width: l.plans[t.Metric].Width()}
+	c.Of = append(c.Of, metrickind.Component{Value: new(big.Rat).SetFrac(big.NewInt(t.result.Value), big.NewInt(1<<10)), Variance: variance(t.result.Precision)})
+	for _, at := range l.further[t.Metric] {
+		cell := t.Cell
+		cell.Metric = uint32(at)
+		u, err := FurtherPrecision(spec, &l.metrics[at], t.result.Precision)
+		if err != nil {
+			return nil, err
+		}
+		estimate, err := l.draw(cell, u, countOf(counts, cell))
+		if err != nil {
+			return nil, err
+		}
+		of := metrickind.Component{Value: estimate, Variance: variance(u)}
+		c.Of, c.Beyond = append(c.Of, of), c.Beyond || beyond(of, c.Width)
+		settled = append(settled, settledKey(cell, u))
+	}
+	joined := metrickind.Of(spec.Kind).Vector.Join(spec.Bounds(), c)
+	t.joined = &joined
+	return settled, nil
+}
+
+// draw draws a further component of a count with precision u.
+func (l *ladders) draw(c spend.Cell, u units.Precision, count int64) (*big.Rat, error) {
+	var sampler noisereduction.Sampler
+	y, exponent, err := sampler.Draw(l.noise, noisereduction.Identity{
+		Incarnation: l.incarnation, MetricDigest: l.digests[c.Metric], WindowStart: c.Start, WindowEnd: c.End, Key: []byte(c.Key),
+	}, 1, units.Precision{}, u, count)
+	if err != nil {
+		return nil, err
+	}
+	return new(big.Rat).SetFrac(y, new(big.Int).Lsh(big.NewInt(1), exponent)), nil
+}
+
+// FurtherPrecision returns the precision of a further component: the same part of its top as the
+// first component has reached of its own, rounded down, and never above the top.
+func FurtherPrecision(first, further *schemas.MetricSpec, u units.Precision) (units.Precision, error) {
+	at := new(big.Int).Mul(u.Big(), further.Top.Big())
+	p, err := units.PrecisionFromBig(at.Quo(at, first.Top.Big()))
+	switch {
+	case err != nil:
+		return p, fmt.Errorf("computing the precision of %s: %w", further.Name, err)
+	case p.IsZero(), p.Cmp(further.Top) > 0: // pipeline/deployment excludes both
+		return p, noisereduction.ErrPrecision
+	}
+	return p, nil
+}
+
+// beyond reports whether the estimated sum may have been clamped to what can be released
+// (spend.Partials.Counts): MaxCount is within the estimate's interval, or below it. It uses only
+// the drawn estimate, not the sum.
+func beyond(c metrickind.Component, width *big.Rat) bool {
+	room := new(big.Rat).SetInt64(noisereduction.MaxCount)
+	room.Sub(room, new(big.Rat).Abs(c.Value))
+	half := new(big.Rat).Mul(width, width)
+	return room.Sign() <= 0 || new(big.Rat).Mul(room, room).Cmp(half.Mul(half, c.Variance)) <= 0
+}
+
+// variance returns 1/u.
+func variance(u units.Precision) *big.Rat {
+	return new(big.Rat).SetFrac(new(big.Int).Lsh(big.NewInt(1), units.FinestBits), u.Big())
+}
+
+// meets reports whether the value is within the target of every true value in the interval. The
+// ends are the strictest: a relative target is relative to the true value, not to the released one.
+func meets(m *schemas.MetricSpec, e *metrickind.Estimate) bool {
+	value := math.Ldexp(float64(e.Value), -10)
+	within := func(truth float64) float64 { return max(m.Absolute, float64(m.Relative*math.Abs(truth))) }
+	return m.HasTarget() && e.High-value <= within(e.High) && value-e.Low <= within(e.Low)
+}
