@@ -8,6 +8,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 // accounts charges what ledger and control say, turn by turn, and checks at every turn that no
@@ -209,7 +210,7 @@ func (a *auditor) visits(turn uint64, window schemas.MetricWindow, spec schemas.
 	var visits []reference.Visit
 	for t := turn; t > 0 && a.ends[t-1] > window.WindowStart; t-- {
 		list := a.slices[t][owner].events
-		if spec.Kind == "sum" || spec.Kind == "mean" {
+		if metrickind.Of(spec.Kind).Values {
 			list = a.slices[t][owner].values
 		}
 		for _, l := range list {

@@ -30,6 +30,7 @@ func mixed(c *pipeline.Config) {
 		privately(usersOf("people", 30*time.Second)),
 		sumOf("balance", 40*time.Second),
 		countOf("day", 120*time.Second),
+		varianceOf("scatter", "pages", 10*time.Second),
 	}
 	for i, precise := range map[int]float64{0: 0.05, 3: 0.1} { // these two go to their tops, and use B² up
 		m := &c.Metrics[i]
@@ -76,6 +77,14 @@ func sumOf(name string, window time.Duration) pipeline.Metric {
 	m := countOf(name, window)
 	m.Kind, m.Min, m.Max = "sum", -5, 15
 	m.Target = noisereduction.Target{Absolute: 30, Confidence: 0.95}
+	return m
+}
+
+// varianceOf returns a variance, for the keys of another metric.
+func varianceOf(name, base string, window time.Duration) pipeline.Metric {
+	m := keysFrom(name, base, window)
+	m.Kind, m.Max, m.MaxEventsPerKey = "variance", 6, 2
+	m.Target = noisereduction.Target{Absolute: 4, Confidence: 0.9}
 	return m
 }
 

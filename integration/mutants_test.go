@@ -66,6 +66,9 @@ func protocolMutants() []mutant {
 		{"left-out-forgotten", "retention.mark", never("m.kind.Share"), "TestInvariant5MixedForcedCacheMisses"},
 		{"counted-forgotten-on-restore", "shardAccounts.reserve", drop("a.clip.counted[i] ="), "TestInvariant5MixedForcedCacheMisses"},
 		{"refused-yet-counted", "admission.admit", insertBefore("of.OverBudget, of.Counted =", "a.clip.counted[i] = of.Counted"), everyMixedRecord},
+		{"third-component-free", "prices.of", insertBefore("u := p.further[window][j][k.key]", "if j == 1 { continue }"), everyMixedRecord},
+		{"third-component-not-reserved", "Rules.price", insertBefore("units.Charge(size(n)", "if i%len(m.further) == 1 { continue }"), everyMixedRecord},
+		{"components-drawn-with-one-noise", "ladders.draw", replace("l.digests[c.Metric]", "l.digests[0]"), everyMixedRecord},
 		{"noise-of-another-metric", "ladders.refine", replace("l.digests[t.Metric]", "l.digests[0]"), everyMixedRecord},
 	}
 }

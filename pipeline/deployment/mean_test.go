@@ -33,12 +33,16 @@ func meanFrom(low, high int64, events int) deployment.Metric {
 	return m
 }
 
-// The last_at_least windows of a mean fit the budget with both components at their bounds, and
-// nearly nothing is left over; whatever N's ladder stops at, S is drawn at no more than its top.
-func TestRuleAMeanDividesItsBudgetOverBothComponents(t *testing.T) {
+// The last_at_least windows of a mean or a variance fit the budget with all components at their
+// bounds, and nearly nothing is left over; whatever N's ladder stops at, the others are drawn at no
+// more than their tops.
+func TestRuleAValueDividesItsBudgetOverAllComponents(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		low := rapid.Int64Range(-1000, 1000).Draw(rt, "min")
 		m := meanFrom(low, low+rapid.Int64Range(1, 5000).Draw(rt, "range"), rapid.IntRange(1, 20).Draw(rt, "events"))
+		m.Kind = rapid.SampledFrom([]string{metrickind.Mean, metrickind.Variance, metrickind.StandardDeviation}).Draw(rt, "kind")
+		from, to := metrickind.Of(m.Kind).Vector.Span(float64(m.Min), float64(m.Max))
+		m.Target.Absolute = (to - from) / 20
 		m.MaxKeysPerUser, m.LastAtLeast = rapid.IntRange(1, 5).Draw(rt, "keys"), rapid.IntRange(1, 200).Draw(rt, "windows")
 		d, err := averaging(m)
 		if err != nil {
@@ -46,9 +50,12 @@ func TestRuleAMeanDividesItsBudgetOverBothComponents(t *testing.T) {
 		}
 		specs := d.Specs()
 		bounds := specs[0].Bounds()
-		first, _ := units.Charge(uint64(bounds.Events), specs[0].Top)
-		second, _ := units.Charge(uint64(bounds.Events*(bounds.Max-bounds.Min)), specs[1].Top)
-		worst := (uint64(first) + uint64(second)) * uint64(m.MaxKeysPerUser*m.LastAtLeast)
+		worst, most := uint64(0), uint64(bounds.Events)
+		for i := range specs {
+			charge, _ := units.Charge(most, specs[i].Top)
+			worst += uint64(charge) * uint64(m.MaxKeysPerUser*m.LastAtLeast)
+			most *= uint64(bounds.Max - bounds.Min)
+		}
 		if left := int64(d.Budget.Mu2) - int64(worst); left < 0 || float64(left) > 0.001*float64(d.Budget.Mu2) {
 			rt.Fatalf("%d windows cost %d of %d", m.LastAtLeast, worst, d.Budget.Mu2)
 		}
@@ -56,10 +63,12 @@ func TestRuleAMeanDividesItsBudgetOverBothComponents(t *testing.T) {
 			rt.Fatalf("lasts for %d windows of %d", n, m.LastAtLeast)
 		}
 		for _, u := range d.Metrics[0].Plan.Ladder() {
-			at, err := release.FurtherPrecision(&specs[0], &specs[1], u)
-			want := new(big.Int).Mul(u.Big(), specs[1].Top.Big())
-			if err != nil || at.Cmp(specs[1].Top) > 0 || at.Big().Cmp(want.Quo(want, specs[0].Top.Big())) != 0 {
-				rt.Fatalf("at %v the second component is drawn at %v, %v", u, at, err)
+			for i := 1; i < len(specs); i++ {
+				at, err := release.FurtherPrecision(&specs[0], &specs[i], u)
+				want := new(big.Int).Mul(u.Big(), specs[i].Top.Big())
+				if err != nil || at.Cmp(specs[i].Top) > 0 || at.Big().Cmp(want.Quo(want, specs[0].Top.Big())) != 0 {
+					rt.Fatalf("at %v component %d is drawn at %v, %v", u, i, at, err)
+				}
 			}
 		}
 	})
@@ -75,6 +84,12 @@ func TestWhatAMeanCannotBe(t *testing.T) {
 			m.Max, m.LastAtLeast, m.Target.Absolute = 1<<34, 100_000_000, 1<<30
 		},
 		"target: it is too fine for values from 0 to 100": func(m *deployment.Metric) { m.Target.Absolute = 1e-5 },
+		"a variance that can be 0 has no relative error: give an absolute target, in the unit of the variance, for example absolute: 101.25": func(m *deployment.Metric) {
+			m.Kind, m.Min, m.Target = metrickind.Variance, 10, relative
+		},
+		"times (max − min)² is above 2^35, which no account can be charged for: max may be 5861 above min": func(m *deployment.Metric) {
+			m.Kind, m.Max, m.MaxEventsPerKey = metrickind.StandardDeviation, 5862, 1000
+		},
 	} {
 		m := meanFrom(0, 100, 1)
 		change(&m)

@@ -324,19 +324,37 @@ func (m *Metric) coarser() string {
 // checkVector looks at the bounds and the target of a kind with several components.
 func (m *Metric) checkVector(kind metrickind.Kind) error {
 	at := func(field string) string { return "metrics." + m.Name + "." + field }
-	most := int64(maxSum / 2 / m.MaxEventsPerKey)
-	aim, wanted := kind.Vector.Aim(m.bounds(), m.Target.Relative, m.Target.Absolute), m.Target.Relative != 0 || m.Target.Absolute != 0
-	switch twentieth := float64(m.Max-m.Min) / 20; {
+	power, most := m.farthest(kind)
+	aim, wanted := kind.Vector.Aim(m.bounds(), m.Target.Relative, m.Target.Absolute, m.Target.Confidence), m.Target.Relative != 0 || m.Target.Absolute != 0
+	from, to := kind.Vector.Span(float64(m.Min), float64(m.Max))
+	switch twentieth := (to - from) / 20; {
 	case m.Min == m.Max:
 		return Invalid(at("bounds.max"), "a %s needs a min below max, to which every value is clamped, for example min: 0, max: 100", kind.Texts.Label)
 	case m.Max-m.Min > most:
-		return Invalid(at("bounds"), "max_events_per_key (%d) times max − min is above 2^35, which no account can be charged for: max may be %d above min; %s", m.MaxEventsPerKey, most, m.coarser())
+		return Invalid(at("bounds"), "max_events_per_key (%d) times %s is above 2^35, which no account can be charged for: max may be %d above min; %s", m.MaxEventsPerKey, power, most, m.coarser())
 	case wanted && aim == 0:
-		return Invalid(at("target.relative"), "a %s that can be 0 has no relative error: give an absolute target, in the unit of the values, for example absolute: %v, or a min above 0", kind.Texts.Label, twentieth)
+		return Invalid(at("target.relative"), "a %s that can be 0 has no relative error: give an absolute target, in the unit of the %s, for example absolute: %v%s", kind.Texts.Label, kind.Texts.Label, twentieth, aboveZero(kind))
 	case wanted && (noisereduction.Target{Relative: aim, Confidence: 0.95}).Check() != nil:
 		return Invalid(at("target"), "it is too fine for values from %d to %d: give for example absolute: %v", m.Min, m.Max, twentieth)
 	}
 	return m.checkPrivate(kind)
+}
+
+// farthest returns how far max may be above min at most, and to which power of that an event adds.
+func (m *Metric) farthest(kind metrickind.Kind) (power string, most int64) {
+	room := maxSum / 2 / int64(m.MaxEventsPerKey)
+	if len(kind.Vector.Further) == 1 {
+		return "max − min", room
+	}
+	return "(max − min)²", int64(math.Sqrt(float64(room)))
+}
+
+// aboveZero is another remedy, for kinds whose value cannot be 0 where no value of an event can.
+func aboveZero(kind metrickind.Kind) string {
+	if from, _ := kind.Vector.Span(1, 2); from > 0 {
+		return ", or a min above 0"
+	}
+	return ""
 }
 
 func (m *Metric) checkPrivate(kind metrickind.Kind) error {

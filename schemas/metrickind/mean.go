@@ -20,7 +20,8 @@ func mean() Kind {
 		EventBound: true,
 		Value:      one,
 		Vector: &Vector{
-			Further: []string{meanOffset().Name}, Aim: aimOfMean, Half: halfOfMean, Join: joinMean, Imitate: imitateMean,
+			Further: []string{meanOffset().Name}, Ratios: 1, Aim: aimOfMean, Half: halfOfMean, Join: joinMean, Imitate: imitateMean,
+			Span:  func(low, high float64) (from, to float64) { return low, high },
 			Truth: func(powers [MaxComponents]float64) float64 { return powers[1] / powers[0] },
 		},
 		Texts: Texts{
@@ -41,7 +42,7 @@ func meanOffset() Kind {
 			return -b.Events * (b.Max - b.Min), b.Events * (b.Max - b.Min)
 		},
 		Value:      func(value int64, b Bounds) int64 { return 2*value - b.Min - b.Max },
-		NotPrivate: "it has the keys of the mean",
+		NotPrivate: "it has the keys of its metric",
 		Derived:    true,
 		Component:  true,
 		Texts:      Texts{Label: "offset", NoKey: together, Value: "how far the values of {of} lie from the middle of {min} and {max}"},
@@ -54,7 +55,7 @@ func meanOffset() Kind {
 // v_S/4 is h²·v_N and |δ| ≤ h, it suffices that r² = k·v_N/N² is at most T²/(h² + (h + T)²). The
 // factor 0.98 makes up for printed intervals that are wider than the stop rule's. Conversions
 // keep products from being fused, so that every machine has the same ladder.
-func aimOfMean(b Bounds, relative, absolute float64) float64 {
+func aimOfMean(b Bounds, relative, absolute, _ float64) float64 {
 	least := 0.0 // absolute value of a mean
 	if b.Min > 0 || b.Max < 0 {
 		least = math.Min(math.Abs(float64(b.Min)), math.Abs(float64(b.Max)))
@@ -69,75 +70,40 @@ func aimOfMean(b Bounds, relative, absolute float64) float64 {
 
 // halfOfMean is half of the width of the interval at so many events where half is that of N: in the
 // worst case, of a mean at an end of its range.
-func halfOfMean(b Bounds, events, half float64) float64 {
+func halfOfMean(b Bounds, events, half, _ float64) float64 {
 	return math.Min(half/events*math.Sqrt2*float64(b.Max-b.Min)/2, float64(b.Max-b.Min))
 }
 
-// joinMean returns the mean and its interval by Fieller (1954): every δ with
-// (S − 2δN)² ≤ k·(v_S + 4δ²·v_N), cut to what a mean of clamped values can be. If N is not
-// significantly above 0, or S may have been clamped, the interval is all of [min, max].
+// joinMean returns the mean, the middle of min and max plus half of S/N, and its interval.
 func joinMean(b Bounds, c Components) Estimate {
-	n, s := c.Of[0], c.Of[1]
 	middle := new(big.Rat).SetFrac(new(big.Int).Add(big.NewInt(b.Min), big.NewInt(b.Max)), big.NewInt(2))
-	low, high := new(big.Rat).SetInt64(b.Min), new(big.Rat).SetInt64(b.Max)
-	k := square(c.Width)
-	a := new(big.Rat).Sub(square(n.Value), product(k, n.Variance)) // N² − k·v_N
-	half := float64(b.Max-b.Min) / 2
-	if c.Beyond || n.Value.Sign() <= 0 || a.Sign() <= 0 {
-		value := new(big.Rat).Set(middle)
-		if n.Value.Sign() > 0 {
-			value = clamp(offsetFrom(middle, n, s), low, high)
-		}
-		return Estimate{Value: nearest(value), StdDev: half, Low: down(low), High: up(high)}
+	of := ratioOf(c, 1, big.NewRat(b.Max-b.Min, 1))
+	at := func(ratio *big.Rat) *big.Rat {
+		half := new(big.Rat).Quo(ratio, big.NewRat(2, 1))
+		return half.Add(half, middle)
 	}
-	value := clamp(offsetFrom(middle, n, s), low, high)
-	// δ = (S·N ± √(k·v_S·N² + k·v_N·S² − k²·v_N·v_S))/(2·(N² − k·v_N)); the radicand is positive
-	// where N² > k·v_N.
-	radicand := product(k, s.Variance, square(n.Value))
-	radicand.Add(radicand, product(k, n.Variance, square(s.Value)))
-	radicand.Sub(radicand, product(square(k), n.Variance, s.Variance))
-	root := rootUp(radicand)
-	twice := product(big.NewRat(2, 1), a)
-	centre := product(n.Value, s.Value)
-	end := func(r *big.Rat) *big.Rat {
-		at := new(big.Rat).Add(centre, r)
-		return clamp(at.Add(at.Quo(at, twice), middle), low, high)
+	e := Estimate{Value: nearest(at(of.value)), StdDev: float64(b.Max-b.Min) / 2}
+	value := float64(e.Value) / valueUnits
+	e.Low, e.High = min(down(at(of.low)), value), max(up(at(of.high)), value)
+	if of.bounded {
+		// √(v_S/4 + δ²·v_N)/N, with δ = S/2N
+		delta := new(big.Rat).Quo(c.Of[1].Value, product(big.NewRat(2, 1), c.Of[0].Value))
+		variance := new(big.Rat).Quo(c.Of[1].Variance, big.NewRat(4, 1))
+		variance.Add(variance, product(square(delta), c.Of[0].Variance))
+		variance.Quo(variance, square(c.Of[0].Value))
+		e.StdDev = min(rootFloat(variance), e.StdDev)
 	}
-	// σ of the value: √(v_S/4 + δ²·v_N)/N, with δ = S/2N.
-	delta := new(big.Rat).Quo(s.Value, product(big.NewRat(2, 1), n.Value))
-	variance := new(big.Rat).Quo(s.Variance, big.NewRat(4, 1))
-	variance.Add(variance, product(square(delta), n.Variance))
-	variance.Quo(variance, square(n.Value))
-	return Estimate{
-		Value: nearest(value), StdDev: min(rootFloat(variance), half),
-		Low: min(down(end(new(big.Rat).Neg(root))), float64(nearest(value))/valueUnits), High: max(up(end(root)), float64(nearest(value))/valueUnits),
-	}
+	return e
 }
 
 // imitateMean is joinMean in floating point.
 func imitateMean(b Bounds, d Drawn) Imitated {
-	low, high := float64(b.Min), float64(b.Max)
-	middle, k := (low+high)/2, d.Width*d.Width
-	within := func(offset float64) float64 { return math.Max(low, math.Min(high, middle+offset)) }
-	a := d.Values[0]*d.Values[0] - k*d.Variances[0]
-	switch {
-	case d.Values[0] <= 0:
-		return Imitated{middle, low, high}
-	case a <= 0:
-		return Imitated{within(d.Values[1] / (2 * d.Values[0])), low, high}
-	}
-	root := math.Sqrt(k * (d.Variances[1]*a + d.Variances[0]*d.Values[1]*d.Values[1]))
-	centre := d.Values[1] * d.Values[0]
-	return Imitated{within(d.Values[1] / (2 * d.Values[0])), within((centre - root) / (2 * a)), within((centre + root) / (2 * a))}
+	middle, of := float64(b.Min+b.Max)/2, imitateRatio(d, 1, float64(b.Max-b.Min))
+	return Imitated{middle + of.Value/2, middle + of.Low/2, middle + of.High/2}
 }
 
 // valueUnits is how many units of a released value there are in 1.
 const valueUnits = 1 << 10
-
-func offsetFrom(middle *big.Rat, n, s Component) *big.Rat {
-	at := new(big.Rat).Quo(s.Value, product(big.NewRat(2, 1), n.Value))
-	return at.Add(at, middle)
-}
 
 func product(of ...*big.Rat) *big.Rat {
 	p := big.NewRat(1, 1)

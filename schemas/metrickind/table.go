@@ -7,7 +7,10 @@ var kinds = [...]Kind{
 	distinctUsers(),
 	sum(),
 	mean(),
+	variance(),
+	standardDeviation(),
 	meanOffset(),
+	meanSquare(),
 	coverage(),
 	counted(),
 }

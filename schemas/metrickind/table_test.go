@@ -45,7 +45,7 @@ func TestEveryEntryIsWhole(t *testing.T) {
 
 // Definitions and headers of deployments that run have these names.
 func TestNamesAreThoseOfRunningDeployments(t *testing.T) {
-	for i, name := range []string{"events", "distinct_users", "sum", "mean", "mean_offset", "coverage", "counted"} {
+	for i, name := range []string{"events", "distinct_users", "sum", "mean", "mean_offset", "coverage", "counted", "variance", "standard_deviation", "mean_square"} {
 		if all := All(); len(all) <= i || !slices.Contains(Names(all), name) {
 			t.Errorf("no kind %q", name)
 		}

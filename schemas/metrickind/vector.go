@@ -10,14 +10,20 @@ const MaxComponents = 3
 // single draw at a precision that is to its top as the first one's precision is to its own, and all
 // cost a user the same at most: see Kind.Square.
 type Vector struct {
-	// Further are the names of the kinds of the further components, in order.
+	// Further are the names of the kinds of the further components, in order. To the j-th of them
+	// an event adds at most the j-th power of max − min, counted from 1.
 	Further []string
+	// Ratios is how many ratios of components have intervals that must hold together.
+	Ratios int
+	// Span returns from what to what values of the kind go where those of events go from low to
+	// high.
+	Span func(low, high float64) (from, to float64)
 	// Aim returns the relative target of the first component's ladder for a target of the value; 0
 	// if no ladder can aim at it.
-	Aim func(b Bounds, relative, absolute float64) float64
+	Aim func(b Bounds, relative, absolute, confidence float64) float64
 	// Half returns half of the width of a value's interval where the first component is size and
-	// half is that of its own: an upper bound, for display.
-	Half func(b Bounds, size, half float64) float64
+	// half is that of its own, with a confidence: an upper bound, for display.
+	Half func(b Bounds, size, half, confidence float64) float64
 	// Join returns the value that is released.
 	Join func(b Bounds, c Components) Estimate
 	// Imitate is Join in floating point, for forecasts.
@@ -51,8 +57,9 @@ type Component struct{ Value, Variance *big.Rat }
 // Components are what is known of a count with several components.
 type Components struct {
 	Of []Component // the first one, and the further ones in their order
-	// Width is half of the width of the first component's printed interval, in its standard
-	// deviations.
+	// Width is half of the width, in standard deviations of the first component, of such an
+	// interval of it that intervals of as many ratios as the kind has hold together with the
+	// confidence.
 	Width *big.Rat
 	// Beyond says that a further component may have been clamped to what can be released: then it
 	// says nothing of the value.

@@ -19,9 +19,9 @@ type Plan struct {
 	floorMet  bool    // the last rung meets the absolute target
 	threshold *threshold
 	limit     float64  // the threshold, for Imitate
-	z         *big.Int // two-sided quantile of the confidence, units of 2^-40
+	z         *big.Rat // two-sided quantile of the confidence
 	kappa     float64  // for MeetableFrom
-	width     *big.Rat // half of the printed interval, in standard deviations
+	widen     *big.Rat // by which an interval is wider than that of a Gaussian
 	scratch   sync.Pool
 }
 
@@ -37,24 +37,21 @@ func Compile(s Spec) (*Plan, error) {
 	}
 	p := &Plan{spec: s, barrier: math.MaxInt64, kappa: 1}
 	p.scratch.New = func() any { return new(refinement) }
-	tail := new(big.Rat).SetFloat64(s.Target.Confidence)
-	tail.Sub(big.NewRat(1, 1), tail)
-	p.z = upperQuantile(tail.Quo(tail, big.NewRat(2, 1)))
-	z := new(big.Rat).SetFrac(p.z, new(big.Int).Lsh(big.NewInt(1), quantileBits))
+	z := quantileOf(s.Target.Confidence, 1)
+	p.z = z
 
 	f := factorsFor(s)
 	kappa := big.NewRat(f.kappa, 1000)
-	width := new(big.Rat).Mul(z, big.NewRat(f.widen, 1000))
+	p.widen = big.NewRat(f.widen, 1000)
 	switch {
 	case s.Target.Relative == 0:
-		kappa, width = big.NewRat(1, 1), z
+		kappa, p.widen = big.NewRat(1, 1), big.NewRat(1, 1)
 	case s.Target.Absolute != 0:
 		kappa = big.NewRat(f.floor, 1000)
 	}
 	p.kappa, _ = kappa.Float64()
-	p.width = width
 	p.setBarrier(z, kappa)
-	if err := p.setRungs(z, kappa, width); err != nil {
+	if err := p.setRungs(z, kappa, new(big.Rat).Mul(z, p.widen)); err != nil {
 		return nil, err
 	}
 	if s.Private != nil {

@@ -14,9 +14,21 @@ func halfWidth(width *big.Rat, inUnits *big.Int) int64 {
 	return rootCeil(square).Int64() + 1
 }
 
-// Width returns half of the width of printed intervals, in standard deviations of the estimate
-// within. A fresh number.
-func (p *Plan) Width() *big.Rat { return new(big.Rat).Set(p.width) }
+// Width returns half of the width of intervals, in standard deviations of the estimate within, of
+// which so many hold together with the confidence of the target (union bound). One of them is
+// printed with a value. It takes about a millisecond.
+func (p *Plan) Width(together int) *big.Rat {
+	return new(big.Rat).Mul(quantileOf(p.spec.Target.Confidence, together), p.widen)
+}
+
+// quantileOf returns the two-sided quantile of a confidence with which so many intervals hold
+// together.
+func quantileOf(confidence float64, together int) *big.Rat {
+	tail := new(big.Rat).SetFloat64(confidence)
+	tail.Sub(big.NewRat(1, 1), tail)
+	z := upperQuantile(tail.Quo(tail, big.NewRat(int64(2*together), 1)))
+	return new(big.Rat).SetFrac(z, new(big.Int).Lsh(big.NewInt(1), quantileBits))
+}
 
 // MeetableFrom returns the least count whose target can be met within Top, in
 // the middle of the noise: 0 where the absolute target is within reach,
@@ -34,6 +46,6 @@ func (p *Plan) MeetableFrom() float64 {
 // Within returns the least absolute error, at the confidence of the target, that a release at Top
 // can meet, in the unit of the count. For display.
 func (p *Plan) Within() float64 {
-	z, _ := new(big.Float).SetInt(p.z).Float64()
-	return math.Ldexp(z, -quantileBits) * deviationOf(p.spec.Top.Big()) / p.kappa
+	z, _ := p.z.Float64()
+	return z * deviationOf(p.spec.Top.Big()) / p.kappa
 }

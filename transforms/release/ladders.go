@@ -2,6 +2,7 @@ package release
 
 import (
 	"fmt"
+	"math/big"
 	"runtime"
 	"slices"
 
@@ -20,6 +21,7 @@ type ladders struct {
 	metrics []schemas.MetricSpec
 	plans   []*noisereduction.Plan // by metric
 	further [][]int                // by metric: the metrics of its further components
+	widths  []*big.Rat             // by metric: of metrickind.Components; nil where there are none
 	digests [][32]byte             // by metric
 
 	windows     func(turn uint64) []schemas.MetricWindow
@@ -38,7 +40,7 @@ func PlanOf(m *schemas.MetricSpec) (*noisereduction.Plan, error) {
 		Target: noisereduction.Target{Relative: m.Relative, Absolute: m.Absolute, Confidence: m.Confidence},
 	}
 	if vector := metrickind.Of(m.Kind).Vector; vector != nil && m.HasTarget() {
-		s.Target.Relative, s.Target.Absolute = vector.Aim(m.Bounds(), m.Relative, m.Absolute), 0
+		s.Target.Relative, s.Target.Absolute = vector.Aim(m.Bounds(), m.Relative, m.Absolute, m.Confidence), 0
 	}
 	if m.KeyMode == schemas.KeysPrivate {
 		s.Private = &noisereduction.Private{Contribution: uint64(metrickind.Of(m.Kind).Sensitivity(m.Bounds())), DeltaKey: m.DeltaKey}

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math/big"
 	"sync"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
@@ -68,6 +70,11 @@ func New(o Options) (*Releaser, error) {
 			return nil, fmt.Errorf("making a releaser: metric %q: %w", m.Name, err)
 		}
 		r.ladders.plans, r.ladders.digests = append(r.ladders.plans, plan), append(r.ladders.digests, m.Digest())
+		var width *big.Rat
+		if vector := metrickind.Of(m.Kind).Vector; vector != nil {
+			width = plan.Width(vector.Ratios)
+		}
+		r.ladders.widths = append(r.ladders.widths, width)
 	}
 	return r, nil
 }

@@ -50,7 +50,7 @@ func (l *ladders) join(passed []task, counts []spend.Count) ([]schemas.SettledKe
 // (docs/guarantee.md, "Several components").
 func (l *ladders) joinOne(t *task, counts []spend.Count) (settled []schemas.SettledKey, err error) {
 	spec := &l.metrics[t.Metric]
-	c := metrickind.Components{Width: l.plans[t.Metric].Width()}
+	c := metrickind.Components{Width: l.widths[t.Metric]}
 	c.Of = append(c.Of, metrickind.Component{Value: new(big.Rat).SetFrac(big.NewInt(t.result.Value), big.NewInt(1<<10)), Variance: variance(t.result.Precision)})
 	for _, at := range l.further[t.Metric] {
 		cell := t.Cell

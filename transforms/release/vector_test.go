@@ -92,6 +92,66 @@ func TestIntervalsOfMeansHold(t *testing.T) {
 	}
 }
 
+// As TestIntervalsOfMeansHold, for variances and standard deviations: of values that are all alike,
+// that lie at both ends, in between, or nearly all at one end. Over all cells of a kind, more than
+// 10,000, intervals miss in no more than 5 %.
+func TestIntervalsOfVariancesHold(t *testing.T) {
+	cells := 500
+	if n, err := strconv.Atoi(os.Getenv("TOLLGATE_CELLS")); err == nil {
+		cells = n
+	}
+	allowed := func(n int) float64 { return float64(n)*0.05 + 5*math.Sqrt(float64(n)*0.05*0.95) }
+	rng := rand.New(runseed.PCG(t, 3, 2026))
+	for kind, targets := range map[string][]float64{metrickind.Variance: {0, 50, 400}, metrickind.StandardDeviation: {0, 8, 25}} {
+		missedOfAll, ofAll, metOfAll := 0, 0, 0
+		for _, absolute := range targets {
+			for _, events := range []int64{40, 600, 60_000} {
+				for _, at := range [][2]int64{{0, 0}, {50, 50}, {0, 100}, {20, 70}, {97, 99}} {
+					specs := vectorOf(t, kind, 0, 100, absolute, 2)
+					half := float64(at[1]-at[0]) / 2 // half of the events have one value, half the other
+					truth := half * half
+					if kind == metrickind.StandardDeviation {
+						truth = half
+					}
+					missed, lied, met := 0, 0, 0
+					for _, v := range released(t, releaserOf(t, specs, rng), addedBy(specs, events, at[:]), cells) {
+						if v.Low > truth || v.High < truth {
+							missed++
+						}
+						if v.Met {
+							met++
+							if math.Abs(v.Count()-truth) > absolute {
+								lied++
+							}
+						}
+					}
+					missedOfAll, ofAll, metOfAll = missedOfAll+missed, ofAll+cells, metOfAll+met
+					t.Logf("%s ±%v, %5d events of %v: %4.1f %% of intervals miss %v, %5.1f %% met", kind, absolute, events, at, 100*float64(missed)/float64(cells), truth, 100*float64(met)/float64(cells))
+					if float64(missed) > allowed(cells) || float64(lied) > allowed(cells) {
+						t.Errorf("%s ±%v, %d events of %v: %d of %d intervals miss %v, %d values say that they met the target and did not", kind, absolute, events, at, missed, cells, truth, lied)
+					}
+				}
+			}
+		}
+		t.Logf("%s: %d of %d intervals miss", kind, missedOfAll, ofAll)
+		if 20*missedOfAll > ofAll || metOfAll == 0 || metOfAll == ofAll {
+			t.Errorf("%s: %d of %d intervals miss, and %d met the target", kind, missedOfAll, ofAll, metOfAll)
+		}
+	}
+}
+
+// addedBy returns what so many events add to each component, of which equally many have each value.
+func addedBy(specs []schemas.MetricSpec, events int64, values []int64) (of []int64) {
+	for _, spec := range specs {
+		sum := int64(0)
+		for _, v := range values {
+			sum += events / int64(len(values)) * metrickind.Of(spec.Kind).Value(v, specs[0].Bounds())
+		}
+		of = append(of, sum)
+	}
+	return of
+}
+
 // A relative target is relative to the mean, not to the value: values that are too large, where the
 // top of the ladder is hardly exact enough, are marked no more often either.
 func TestAMeanThatMeetsARelativeTargetIsWithinIt(t *testing.T) {
@@ -176,6 +236,8 @@ func releaserOf(t testing.TB, specs []schemas.MetricSpec, rng *rand.Rand) *Relea
 // where it costs most. Without the charge for one of the further components the claim would be
 // wrong.
 func TestAttackOnAMean(t *testing.T) { attackOn(t, metrickind.Mean) }
+
+func TestAttackOnAVariance(t *testing.T) { attackOn(t, metrickind.Variance) }
 
 func attackOn(t *testing.T, kind string) {
 	const trials, epsilon = 40_000, 1

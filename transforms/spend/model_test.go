@@ -213,13 +213,17 @@ func (m *model) admit(w schemas.MetricWindow, at account, events []contribution)
 		}
 		c, stays, values := m.bring(spec, at, byKey[key])
 		for i, of := range m.metrics {
-			if of.Of != spec.Name || !slices.Contains([]string{"mean_offset"}, of.Kind) {
+			if of.Of != spec.Name || !slices.Contains([]string{"mean_offset", "mean_square"}, of.Kind) {
 				continue
 			}
 			c = int64(stays)
 			sum := int64(0)
 			for _, v := range values {
-				sum += 2*v - spec.Min - spec.Max
+				d := 2*v - spec.Min - spec.Max
+				if of.Kind == "mean_square" {
+					d = 2*d*d - (spec.Max-spec.Min)*(spec.Max-spec.Min)
+				}
+				sum += d
 			}
 			r.further[inComponent{uint32(i), key}] = sum
 			r.worst.Add(r.worst, modelCharge(sum, of.Top))

@@ -71,7 +71,7 @@ func shareOf(m *schemas.MetricSpec, events uint32, windows int64) schemas.Metric
 // furtherOf returns the further components of a metric, each with a top of its own.
 func furtherOf(m *schemas.MetricSpec) (all []schemas.MetricSpec) {
 	for i, kind := range metrickind.Of(m.Kind).Further() {
-		top := units.Precision{Hi: m.Top.Hi, Lo: m.Top.Lo >> i}
+		top := units.Precision{Hi: m.Top.Hi, Lo: max(m.Top.Lo>>i, 1)}
 		all = append(all, schemas.MetricSpec{Name: kind.Beside(m.Name), Kind: kind.Name, Of: m.Name, KeyMode: schemas.KeysFrom, KeysFrom: m.Route(),
 			Min: m.Min, Max: m.Max, MaxEventsPerKey: m.MaxEventsPerKey, WindowSize: m.WindowSize, WindowSlide: m.WindowSlide, First: top, Top: top})
 	}

@@ -164,6 +164,13 @@ func summable(m *schemas.MetricSpec) bool {
 			return false
 		}
 		greatest *= 4
+		for range metrickind.Of(m.Kind).Further()[1:] { // which add powers of max − min
+			high, low := bits.Mul64(uint64(greatest), uint64(m.Max-m.Min))
+			if high != 0 || low > math.MaxInt64 || m.Max < m.Min {
+				return false
+			}
+			greatest = int64(low)
+		}
 	}
 	high, low := bits.Mul64(uint64(max(greatest, 0)), uint64(m.MaxEventsPerKey))
 	return m.Min != math.MinInt64 && high == 0 && low <= math.MaxInt64

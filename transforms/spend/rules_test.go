@@ -234,6 +234,8 @@ func TestRuleOneRecordMovesCountsByOne(t *testing.T) {
 					limit = m.Max - m.Min
 				case "mean_offset": // another event may take the place of one
 					limit = 2 * (m.Max - m.Min)
+				case "mean_square":
+					limit = 2 * (m.Max - m.Min) * (m.Max - m.Min)
 				}
 				// A key that is gone lets another, clipped one in: own records decide.
 				if gone {
@@ -401,24 +403,29 @@ func TestRulePublicKeyMissingFromASettlementStops(t *testing.T) {
 	}
 }
 
-// TestRuleAReleasedMeanPaysForBothComponents: the second one is in a settlement exactly where the
-// first one is; anything else stops, and no user pays for less than was drawn.
-func TestRuleAReleasedMeanPaysForBothComponents(t *testing.T) {
+// TestRuleAReleasedValuePaysForAllComponents: the further ones are in a settlement exactly where
+// the first one is; anything else stops, and no user pays for less than was drawn.
+func TestRuleAReleasedValuePaysForAllComponents(t *testing.T) {
 	m := metric1("m")
-	m.Kind, m.Min, m.Max = metrickind.Mean, 0, 3
-	second := furtherOf(&m)[0]
-	first, price := schemas.SettledKey{WindowEnd: 1000, Key: []byte("a"), Precision: unit(1)}, schemas.SettledKey{Metric: 1, WindowEnd: 1000, Key: []byte("a"), Precision: unit(1)}
+	m.Kind, m.Min, m.Max = metrickind.Variance, 0, 3
+	metrics := append([]schemas.MetricSpec{m}, furtherOf(&m)...)
+	var of []schemas.SettledKey
+	for i := range metrics {
+		of = append(of, schemas.SettledKey{Metric: uint32(i), WindowEnd: 1000, Key: []byte("a"), Precision: unit(1)})
+	}
 	for name, c := range map[string]struct {
 		keys []schemas.SettledKey
 		paid units.Mu2 // 0: stops
 	}{
-		"both":              {[]schemas.SettledKey{first, price}, 1 + 3*3}, // one event of value 3: N by 1, S by 3
-		"the first alone":   {[]schemas.SettledKey{first}, 0},
-		"the second alone":  {[]schemas.SettledKey{price}, 0},
-		"below a threshold": {nil, 1},
+		"all":                {of, 1 + 3*3 + 9*9}, // one event of value 3: N by 1, S by 3, Q by 9
+		"the first alone":    {of[:1], 0},
+		"without the third":  {of[:2], 0},
+		"without the second": {[]schemas.SettledKey{of[0], of[2]}, 0},
+		"without the first":  {of[1:], 0},
+		"below a threshold":  {nil, 1},
 	} {
-		a := mustAccounts(t, deployment(1<<40, 100, m, second), []contribution{{user: 1, key: "a", n: 1, value: 3}})
-		err := a.charge(NewSettlement(schemas.Settled{Turn: 1, FirstRungs: []units.Precision{unit(1), unit(1)}, Keys: c.keys}))
+		a := mustAccounts(t, deployment(1<<40, 100, metrics...), []contribution{{user: 1, key: "a", n: 1, value: 3}})
+		err := a.charge(NewSettlement(schemas.Settled{Turn: 1, FirstRungs: []units.Precision{unit(1), unit(1), unit(1)}, Keys: c.keys}))
 		if c.paid == 0 && !errors.Is(err, errNoPrice) || c.paid != 0 && (err != nil || a.of(1).Spent != c.paid) {
 			t.Errorf("%s: charged %d, want %d (%v)", name, a.of(1).Spent, c.paid, err)
 		}

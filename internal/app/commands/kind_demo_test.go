@@ -39,6 +39,8 @@ func TestDemoCountsEveryKind(t *testing.T) {
 		{"--kind sum --value-field amount --max-events-per-key 2 --min 0 --max 60", 40_000, 350, 600},
 		{"--kind sum --value-field amount --max-events-per-key 2 --min 0 --max 40", 35_000, 350, 400}, // 50 counts as 40
 		{"--kind mean --value-field amount --max-events-per-key 2 --min 0 --max 60", 40, 7, 15},
+		{"--kind variance --value-field amount --max-events-per-key 2 --min 0 --max 60 --epsilon 500", 100, 0, 60},
+		{"--kind standard_deviation --value-field amount --max-events-per-key 2 --min 0 --max 60 --epsilon 500", 10, 0, 8},
 	} {
 		stdout, stderr := mustRun(t, append([]string{"demo", "--input", path}, strings.Fields(ofOrders+bounds+" "+c.args)...)...)
 		for key, want := range map[string]float64{"home": c.home, "other": c.other} {

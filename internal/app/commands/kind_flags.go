@@ -24,7 +24,7 @@ type kindFlags struct {
 func (f *kindFlags) register(flags *pflag.FlagSet, without string) {
 	f.kind = metrickind.Offered()[0].Name
 	labels := spelling.List(metrickind.Names(metrickind.Valued()), " and ")
-	flags.Var(cli.OneOf(&f.kind, metrickind.Names(metrickind.Offered())...), "kind", "what is counted in a file: the kind of metric, as in a configuration")
+	flags.Var(cli.OneOf(&f.kind, metrickind.Names(metrickind.Offered())...), "kind", "`kind` of metric that is counted in a file, as in a configuration: "+spelling.List(metrickind.Names(metrickind.Offered()), " or "))
 	flags.StringVar(&f.valueField, "value-field", "", "for "+labels+": column or path of the value of an event, a whole number")
 	flags.Int64Var(&f.min, "min", 0, "for "+labels+": smaller values count as this one ("+without+")")
 	flags.Int64Var(&f.max, "max", 0, "for "+labels+": greater values count as this one ("+without+")")
@@ -75,7 +75,8 @@ func (f *demoFlags) checkKind(changed func(string) bool) error {
 		f.relative = 0
 	}
 	if f.ranged() && f.choosesAbsolute() {
-		f.absolute = float64(f.max-f.min) / 20
+		from, to := k.Vector.Span(float64(f.min), float64(f.max))
+		f.absolute = (to - from) / 20
 	}
 	return nil
 }

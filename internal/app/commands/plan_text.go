@@ -142,7 +142,7 @@ func writeSize(b *strings.Builder, s *advice.SizeAdvice, exact bool) {
 	}
 	w.Flush() //nolint:errcheck // a strings.Builder takes everything
 	if vectors {
-		wrapped(b, wholeOf(s.Stats.Spread), "")
+		wrapped(b, wholeOf(s.Best(), s.Stats.Spread), "")
 	}
 	if slices.ContainsFunc(shown, func(p advice.Point) bool { return p.Typical < 0.95*s.Best().Typical }) {
 		wrapped(b, "The first row is the best over many draws of the noise. A row with a smaller error does not reach it in every run.", "")
@@ -173,9 +173,15 @@ func writeSize(b *strings.Builder, s *advice.SizeAdvice, exact bool) {
 }
 
 // wholeOf says what 100 % of an error is, of values that lie in a range.
-func wholeOf(v *sample.Spread) string {
-	text := "100 % is the real value, but no more than " + terminal.Number(v.P95-v.P5, 0) + ", the range in which nine of ten values lie"
-	if v.P5 < 0 && v.P95 > 0 {
+func wholeOf(p *advice.Point, v *sample.Spread) string {
+	low, high := p.Span(v.P5, v.P95)
+	text := "100 % is the real value, but no more than " + terminal.Number(high-low, 0)
+	if low == v.P5 && high == v.P95 {
+		text += ", the range in which nine of ten values lie"
+	} else {
+		text += ", that of values half of which lie at either end of the range of nine in ten"
+	}
+	if low < 0 && high > 0 {
 		text += ", and no less than a quarter of it, because 0 is inside"
 	}
 	return text + "."

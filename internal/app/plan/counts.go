@@ -67,7 +67,7 @@ func countsOf(m *deployment.CompiledMetric) (out []Count) {
 			errors[i] = math.Abs(o.Error) / size
 			c.Shown++
 			if vector != nil {
-				o.Half = vector.Half(m.Spec.Bounds(), size, o.Half)
+				o.Half = vector.Half(m.Spec.Bounds(), size, o.Half, m.Spec.Confidence)
 			}
 			c.Error += o.Half
 			if o.Met {

@@ -56,7 +56,7 @@ func f(m struct{ Kind, Name string }) {
 // words are names of kinds that are also those of topics, flags and fields: they are meant as kinds
 // where something that is called a kind stands beside them. The other names are always meant as
 // kinds.
-var words = []string{metrickind.Events, metrickind.Mean, metrickind.Coverage, metrickind.Counted}
+var words = []string{metrickind.Events, metrickind.Mean, metrickind.Variance, metrickind.Coverage, metrickind.Counted}
 
 // kindsNamed lists the constants of metrickind and the names of kinds in a file.
 func kindsNamed(file *ast.File) (found []string) {

@@ -27,7 +27,9 @@ func mixed() Config {
 	users.WindowSlide, users.Filter = 30, tagged
 	spent := sum(testMetric("spent", "public", 100), -5, 10)
 	taken := from(sum(testMetric("taken", "public", 40), 0, 6), "pages")
-	metrics := []schemas.MetricSpec{visits, coverage(visits), share(visits, 4, 1), pages, share(pages, 50, 0), users, coverage(users), spent, taken, coverage(taken), share(taken, 2, 2)}
+	scatter := kind(sum(testMetric("scatter", "private", 40), 0, 3), "variance")
+	metrics := []schemas.MetricSpec{visits, coverage(visits), share(visits, 4, 1), pages, share(pages, 50, 0), users, coverage(users), spent, taken, coverage(taken), share(taken, 2, 2), scatter}
+	metrics = append(metrics, further(scatter)...)
 	for i := range metrics {
 		metrics[i].Top = costing(int64(5 + i%3))
 	}
@@ -94,6 +96,14 @@ func checkOften(t *testing.T, one func(*rapid.T)) {
 func drawUnits(t *rapid.T) *big.Int {
 	most := rapid.SampledFrom([]int64{50, 500, 5000, 50_000}).Draw(t, "most units")
 	return big.NewInt(rapid.Int64Range(0, most).Draw(t, "budget"))
+}
+
+// checkComponent checks that one individual adds to a further component no more than the price is
+// made for.
+func (c Config) checkComponent(t *rapid.T, metric int, added int64) {
+	if size := new(big.Int).Abs(big.NewInt(added)); size.Cmp(greatestTotal(c.Metrics[metric])) > 0 {
+		t.Fatalf("metric %d: the individual adds %d to a component", metric, added)
+	}
 }
 
 func attack(t *rapid.T, c Config) {
@@ -166,7 +176,9 @@ func compareDraws(t *rapid.T, c Config, all, rest Output, gone Owner) {
 		}
 		added := d.Count - b.Count
 		once := c.Metrics[d.Metric].Kind == "distinct_users" || c.Metrics[d.Metric].Kind == "coverage"
-		if added != brings[at] && !(once && added == 0) {
+		if isComponent(c.Metrics[d.Metric]) {
+			c.checkComponent(t, d.Metric, added)
+		} else if added != brings[at] && !(once && added == 0) {
 			t.Fatalf("metric %d: the individual adds %d to a count and was admitted with %d", d.Metric, added, brings[at])
 		}
 		square := new(big.Int).Mul(big.NewInt(added), big.NewInt(added))

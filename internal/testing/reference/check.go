@@ -27,7 +27,7 @@ func (c Config) check() error {
 // problem looks at one metric alone.
 func problem(m schemas.MetricSpec) string {
 	switch {
-	case !slices.Contains([]string{"events", "distinct_users", "sum", "mean", "mean_offset", "coverage", "counted"}, m.Kind):
+	case !slices.Contains([]string{"events", "distinct_users", "sum", "mean", "variance", "standard_deviation", "mean_offset", "mean_square", "coverage", "counted"}, m.Kind):
 		return fmt.Sprintf("kind is %q", m.Kind)
 	case !slices.Contains([]string{"public", "private", "from"}, m.KeyMode):
 		return fmt.Sprintf("key mode is %q", m.KeyMode)
@@ -39,8 +39,10 @@ func problem(m schemas.MetricSpec) string {
 		return "public keys are not sorted"
 	case m.Kind == "sum":
 		return problemOfSum(m)
-	case m.Kind == "mean" && m.Min >= m.Max:
-		return "a mean lies between two different bounds"
+	case components(m.Kind) != nil && m.Min >= m.Max:
+		return "its values lie between two different bounds"
+	case m.Kind != "mean" && components(m.Kind) != nil && m.Relative != 0:
+		return "a variance can be 0 and has no relative target"
 	case m.Kind == "coverage" && (m.KeyMode != "public" || !slices.EqualFunc(m.PublicKeys, [][]byte{{}}, bytes.Equal)):
 		return "coverage has one public key, the empty one"
 	case m.Kind == "counted" && (m.KeyMode != "public" || !slices.EqualFunc(m.PublicKeys, [][]byte{[]byte("counted"), []byte("left_out")}, bytes.Equal)):

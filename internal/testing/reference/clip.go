@@ -69,6 +69,8 @@ func component(kind string, spec schemas.MetricSpec, values []int64) (sum int64)
 		switch kind {
 		case "mean_offset":
 			sum += 2*v - spec.Min - spec.Max
+		case "mean_square": // in quarters, twice the squared distance from the middle, less its greatest
+			sum += 8*v*v - 8*v*(spec.Min+spec.Max) + 2*(spec.Min+spec.Max)*(spec.Min+spec.Max) - (spec.Max-spec.Min)*(spec.Max-spec.Min)
 		}
 	}
 	return sum
@@ -81,7 +83,7 @@ func ofKey(h *schemas.Hasher, spec schemas.MetricSpec, of Owner, visits []Visit)
 	switch spec.Kind {
 	case "distinct_users":
 		return 1, n, nil
-	case "sum", "mean":
+	case "sum", "mean", "variance", "standard_deviation":
 		visits = leastFirst(visits, func(v Visit) [16]byte { return h.RecordRank(spec.Name, of.ID, of.Period, v.Record) })
 		visits = visits[:min(n, uint64(spec.MaxEventsPerKey))]
 		for _, v := range visits {
@@ -141,10 +143,14 @@ func greatestTotal(m schemas.MetricSpec) *big.Int {
 			high = low
 		}
 		return high.Mul(high, big.NewInt(int64(m.MaxEventsPerKey)))
-	case "events", "mean", "counted":
+	case "events", "mean", "variance", "standard_deviation", "counted":
 		return big.NewInt(int64(m.MaxEventsPerKey))
 	case "mean_offset":
 		return new(big.Int).Mul(new(big.Int).Sub(big.NewInt(m.Max), big.NewInt(m.Min)), big.NewInt(int64(m.MaxEventsPerKey)))
+	}
+	if m.Kind == "mean_square" {
+		far := new(big.Int).Sub(big.NewInt(m.Max), big.NewInt(m.Min))
+		return far.Mul(far, far).Mul(far, big.NewInt(int64(m.MaxEventsPerKey)))
 	}
 	return new(big.Int) // as in ofKey
 }

@@ -105,12 +105,16 @@ func components(kind string) []string {
 	switch kind {
 	case "mean":
 		return []string{"mean_offset"}
+	case "variance", "standard_deviation":
+		return []string{"mean_offset", "mean_square"}
 	}
 	return nil
 }
 
 // isComponent tells whether a metric is a further component of another one.
-func isComponent(m schemas.MetricSpec) bool { return m.Kind == "mean_offset" }
+func isComponent(m schemas.MetricSpec) bool {
+	return m.Kind == "mean_offset" || m.Kind == "mean_square"
+}
 
 // FurtherOf returns the metrics of the further components of a metric.
 func (c Config) FurtherOf(metric int) (all []int) {

@@ -18,6 +18,7 @@ type ladder struct {
 	steps    []*big.Int // the barrier divided by 2^(m/28), by m, as far as they were asked for
 	floorMet bool       // the last point meets the absolute target
 	width    *big.Rat   // half-width of the interval in standard deviations
+	both     *big.Rat   // the same, of two intervals that hold together
 	limit    *big.Rat   // a private key passes iff its first noisy count exceeds it; nil for public keys
 }
 
@@ -32,8 +33,8 @@ type stop struct {
 }
 
 func newLadder(spec schemas.MetricSpec) (*ladder, error) {
-	if spec.Kind == "mean" && (spec.Relative != 0 || spec.Absolute != 0) {
-		spec.Relative, spec.Absolute = aimOfMean(spec), 0
+	if components(spec.Kind) != nil && (spec.Relative != 0 || spec.Absolute != 0) {
+		spec.Relative, spec.Absolute = aim(spec), 0
 	}
 	f, err := fittedFactors(spec)
 	if err != nil {
@@ -42,11 +43,11 @@ func newLadder(spec schemas.MetricSpec) (*ladder, error) {
 	confidence := new(big.Rat).SetFloat64(spec.Confidence)
 	tail := new(big.Rat).Sub(big.NewRat(1, 1), confidence)
 	z := quantile(tail.Quo(tail, big.NewRat(2, 1)))
-	l := &ladder{spec: spec, width: z}
+	l := &ladder{spec: spec, width: z, both: quantile(new(big.Rat).Quo(tail, big.NewRat(2, 1)))}
 	kappa := big.NewRat(1, 1)
 	if spec.Relative != 0 {
 		kappa = f.kappa
-		l.width = new(big.Rat).Mul(z, f.widen)
+		l.width, l.both = new(big.Rat).Mul(z, f.widen), new(big.Rat).Mul(l.both, f.widen)
 		// z·σ ≤ κ·r·est, that is est·√u ≥ z/(κ·r).
 		a := new(big.Rat).Mul(kappa, new(big.Rat).SetFloat64(spec.Relative))
 		l.barrier = ceilRat(scale(a.Quo(z, a), 24))

@@ -9,8 +9,15 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// aimOfMean returns the relative error of the number of events at which a mean's ladder stops, in
-// the float64 operations that docs/guarantee.md gives.
+// aim returns the relative error of the number of events at which a ladder stops, in the float64
+// operations that docs/guarantee.md gives.
+func aim(m schemas.MetricSpec) float64 {
+	if m.Kind != "mean" {
+		return aimOfSpread(m)
+	}
+	return aimOfMean(m)
+}
+
 func aimOfMean(m schemas.MetricSpec) float64 {
 	nearest := 0.0 // to 0 that a mean can be
 	switch {
@@ -73,8 +80,12 @@ func (c Config) drawOnce(metric int, w window, key string, count int64, u *big.I
 
 // join makes the value of a metric of all its components.
 func (c Config) join(metric int, n stop, of []estimate) stop {
-	spec, width := c.Metrics[metric], c.ladders[metric].width
-	n = average(spec, width, n, of[0], of[1])
+	spec := c.Metrics[metric]
+	if spec.Kind == "mean" {
+		n = average(spec, c.ladders[metric].width, n, of[0], of[1])
+	} else {
+		n = spread(spec, c.ladders[metric].both, n, of)
+	}
 	aimed := func(truth float64) float64 { return math.Max(spec.Absolute, spec.Relative*math.Abs(truth)) }
 	value := float64(n.value) / 1024
 	n.met = (spec.Absolute != 0 || spec.Relative != 0) && n.high-value <= aimed(n.high) && value-n.low <= aimed(n.low)

@@ -51,6 +51,16 @@ func from(m schemas.MetricSpec, base string) schemas.MetricSpec {
 	return m
 }
 
+// further returns the further components of a metric.
+func further(of schemas.MetricSpec) (all []schemas.MetricSpec) {
+	for _, kind := range components(of.Kind) {
+		m := from(of, of.Name)
+		m.Name, m.Kind, m.Of, m.Absolute = of.Name+"."+kind, kind, of.Name, 0
+		all = append(all, m)
+	}
+	return all
+}
+
 // coverage returns the metric that stands after another one.
 func coverage(of schemas.MetricSpec) schemas.MetricSpec {
 	m := testMetric(of.Name+".coverage", "public", of.WindowSize)

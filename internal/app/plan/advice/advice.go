@@ -368,6 +368,10 @@ func (p *Point) Of() string { return "the real " + p.kind.One() }
 // Vectors says that values have several components: their sizes are numbers of events.
 func (p *Point) Vectors() bool { return p.kind.Vector != nil }
 
+// Span returns from what to what values of the kind, which has several components, go where those
+// of events go from low to high.
+func (p *Point) Span(low, high float64) (from, to float64) { return p.kind.Vector.Span(low, high) }
+
 // leftOut names what the bounds and the budget take from values.
 func (p *Point) leftOut() string {
 	if p.kind.Values {

@@ -179,7 +179,8 @@ func (f *search) setting(at place) Setting {
 	s.KeysPerUser, s.EventsPerKey, s.LastAtLeast, s.Relative = f.keys[at[0]], f.events[at[1]], f.lasts[at[2]], f.target[at[3]]
 	s.Min, s.Max = f.values[at[4]][0], f.values[at[4]][1]
 	if f.kind().Vector != nil && !f.KeepTarget {
-		s.Relative, s.Absolute = 0, twoDigits(s.Relative*float64(s.Max-s.Min))
+		from, to := f.kind().Vector.Span(float64(s.Min), float64(s.Max))
+		s.Relative, s.Absolute = 0, twoDigits(s.Relative*(to-from))
 	}
 	return s
 }

@@ -106,14 +106,14 @@ func newModel(w *sample.Windows, d *deployment.Deployment, o Options) (*model, e
 		m.values = append(m.values, metrickind.Of(metric.Further[i].Kind).Value)
 	}
 	if m.kind.Vector != nil {
-		width, _ := metric.Plan.Width().Float64()
+		width, _ := metric.Plan.Width(m.kind.Vector.Ratios).Float64()
 		m.vector = &vector{Vector: m.kind.Vector, first: s, further: metric.Further, width: width}
 	}
 	if o.Cells == nil {
 		o.Cells = m.measure()
 	}
 	if m.half = o.Cells.Half; m.vector != nil {
-		m.vector.spread = o.Cells.spread
+		m.vector.spread = o.Cells.spread.of(m.kind)
 	}
 	m.told = make([]int32, m.keys)
 	for i, k := range o.Keys {

@@ -151,8 +151,9 @@ func (s *score) judge(t *testing.T) {
 	}
 }
 
-// So it is of means, whose values are all positive with a long tail, or on both sides of 0: both
-// components have noise, cost and clipping of their own, and users spend all that they have.
+// So it is of means and standard deviations, of values that are all positive with a long tail, or
+// on both sides of 0: all components have noise, cost and clipping of their own, and users spend
+// all that they have.
 func TestForecastsOfMeansAreWhatTheProductReleases(t *testing.T) {
 	dir := t.TempDir()
 	var score score
@@ -169,6 +170,8 @@ func TestForecastsOfMeansAreWhatTheProductReleases(t *testing.T) {
 				settings.Min, settings.Max, settings.Target.Absolute = -80, 60, 10
 			}
 			t.Run(s.Name+" "+name, func(t *testing.T) { score.product(t, dir, s, events, w, settings, 3) })
+			settings.Kind, settings.Target.Absolute = metrickind.StandardDeviation, 3*settings.Target.Absolute
+			t.Run(s.Name+" "+name+" deviations", func(t *testing.T) { score.product(t, dir, s, events, w, settings, 3) })
 		}
 	}
 	score.judge(t)

@@ -61,7 +61,7 @@ func (t *Tally[K]) Real() map[K]Real {
 		out[at] = Real{Size: size, Value: of[0], Scale: size}
 		if t.kind.Vector != nil {
 			value := t.kind.Vector.Truth(of)
-			out[at] = Real{Size: size, Value: value, Scale: spread.scale(value)}
+			out[at] = Real{Size: size, Value: value, Scale: spread.of(t.kind).scale(value)}
 		}
 	}
 	return out

@@ -47,6 +47,12 @@ type vector struct {
 // spread is the range in which nine of ten values of events lie.
 type spread struct{ Low, High float64 }
 
+// of returns the range in which values of a kind lie where those of events have this spread.
+func (s spread) of(k metrickind.Kind) spread {
+	s.Low, s.High = k.Vector.Span(s.Low, s.High)
+	return s
+}
+
 // scale returns what an error of a value is compared with: the value's own size, but no more than
 // the range, and no less than a quarter of it where 0 is inside. Elsewhere a hundredth of the range
 // stands for values next to 0.

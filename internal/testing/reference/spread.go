@@ -1,0 +1,151 @@
+package reference
+
+import (
+	"math"
+	"math/big"
+	"sort"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// aimOfSpread is aim of a variance; that of a standard deviation is the aim of its square.
+func aimOfSpread(m schemas.MetricSpec) float64 {
+	t := m.Absolute
+	if m.Kind == "standard_deviation" {
+		t = m.Absolute * m.Absolute
+	}
+	factor := 0.884 * 1.284
+	if m.Confidence >= 0.95 {
+		factor = 0.884 * 1.144
+	}
+	far := float64(m.Max - m.Min)
+	square := far * far
+	if r := 0.98 * (t / (factor * square)); r < 0.5 {
+		return r
+	}
+	return 0.5
+}
+
+// quotient is what the events of a cell add to a component on average, with an interval: in units
+// of 2^-20, rounded to the outside.
+type quotient struct {
+	value     *big.Rat
+	low, high *big.Rat
+	known     bool
+}
+
+// quotientOf finds the interval by trying, between −far and far.
+func quotientOf(n, s estimate, width *big.Rat, far int64, clamped bool) quotient {
+	least, most := big.NewRat(-far, 1), big.NewRat(far, 1)
+	out := quotient{value: new(big.Rat), low: least, high: most}
+	if n.value.Sign() <= 0 {
+		return out
+	}
+	exact := new(big.Rat).Quo(s.value, n.value)
+	out.value = exact
+	if exact.Cmp(least) < 0 {
+		out.value = least
+	}
+	if exact.Cmp(most) > 0 {
+		out.value = most
+	}
+	k := new(big.Rat).Mul(width, width)
+	squared := new(big.Rat).Mul(n.value, n.value)
+	if clamped || squared.Cmp(new(big.Rat).Mul(k, n.variance())) <= 0 {
+		return out
+	}
+	const unit = 1 << 20
+	outside := func(x *big.Rat) bool { // (S − xN)² ≥ k·(v_S + x²·v_N)
+		left := new(big.Rat).Sub(s.value, new(big.Rat).Mul(x, n.value))
+		right := new(big.Rat).Mul(x, x)
+		right.Mul(right, n.variance()).Add(right, s.variance()).Mul(right, k)
+		return left.Mul(left, left).Cmp(right) >= 0
+	}
+	points := int(2 * far * unit)
+	at := func(i int) *big.Rat { return big.NewRat(int64(i)-far*unit, unit) }
+	// The last point at or below the interval, and the first at or above it.
+	i := sort.Search(points+1, func(i int) bool { x := at(i); return x.Cmp(exact) >= 0 || !outside(x) })
+	out.low = at(max(i-1, 0))
+	i = sort.Search(points+1, func(i int) bool { x := at(i); return x.Cmp(exact) > 0 && outside(x) })
+	out.high = at(min(i, points))
+	out.known = true
+	return out
+}
+
+// spread makes a variance or a standard deviation of three components: N, the sum of the distances
+// d = 2v − min − max, and that of 2d² − (max − min)².
+func spread(spec schemas.MetricSpec, width *big.Rat, n stop, of []estimate) stop {
+	far := spec.Max - spec.Min
+	clamped := of[1].clamped(width) || of[2].clamped(width)
+	first, second := quotientOf(of[0], of[1], width, far, clamped), quotientOf(of[0], of[2], width, far*far, clamped)
+	// The mean of d² is half of second + far², and the variance a quarter of that less first².
+	variance := func(second, first *big.Rat) *big.Rat {
+		v := new(big.Rat).Add(second, big.NewRat(far*far, 1))
+		v.Quo(v, big.NewRat(2, 1)).Sub(v, new(big.Rat).Mul(first, first)).Quo(v, big.NewRat(4, 1))
+		if v.Sign() < 0 {
+			return new(big.Rat)
+		}
+		if most := big.NewRat(far*far, 4); v.Cmp(most) > 0 {
+			return most
+		}
+		return v
+	}
+	least := first.low // of the absolute values of first
+	greatest := first.high
+	if new(big.Rat).Abs(least).Cmp(new(big.Rat).Abs(greatest)) > 0 {
+		least, greatest = greatest, least
+	}
+	if first.low.Sign() < 0 && first.high.Sign() > 0 {
+		least = new(big.Rat)
+	}
+	v, root := variance(second.value, first.value), spec.Kind == "standard_deviation"
+	n.value = (unitsOf(v, 2, root) + 1) / 2
+	low, high := unitsOf(variance(second.low, greatest), 1, root), unitsOf(variance(second.high, least), 1, root)+1
+	top := float64(far) / 2
+	if !root {
+		top *= top
+	}
+	n.low, n.high = float64(min(low, n.value))/1024, math.Min(float64(max(high, n.value))/1024, top)
+	n.stddev = top / 2
+	if first.known {
+		n.stddev = math.Min(n.stddev, deviationOf(v, first.value, second.value, root, of))
+	}
+	return n
+}
+
+// unitsOf is the greatest number of parts of 2^-10 that is not above a variance, or above its root.
+func unitsOf(v *big.Rat, parts int64, root bool) int64 {
+	return int64(sort.Search(1<<50, func(i int) bool {
+		x := big.NewRat(int64(i)+1, 1024*parts)
+		if root {
+			x.Mul(x, x)
+		}
+		return x.Cmp(v) > 0
+	}))
+}
+
+// deviationOf adds up the noise of the components times the derivatives by them.
+func deviationOf(v, first, second *big.Rat, root bool, of []estimate) float64 {
+	by := []*big.Rat{ // N, S and Q, times 8N
+		new(big.Rat).Sub(new(big.Rat).Mul(big.NewRat(4, 1), new(big.Rat).Mul(first, first)), second),
+		new(big.Rat).Mul(big.NewRat(-4, 1), first),
+		big.NewRat(1, 1),
+	}
+	sum := new(big.Rat)
+	for i, slope := range by {
+		slope.Quo(slope, new(big.Rat).Mul(big.NewRat(8, 1), of[0].value))
+		sum.Add(sum, slope.Mul(slope, slope).Mul(slope, of[i].variance()))
+	}
+	sqrt := func(x *big.Rat) float64 {
+		f, _ := new(big.Float).SetPrec(128).Sqrt(new(big.Float).SetPrec(128).SetRat(x)).Float64()
+		return f
+	}
+	if !root {
+		return sqrt(sum)
+	}
+	deviation := math.Sqrt(sqrt(sum))
+	if v.Sign() > 0 { // the derivative of the root is 1/2√v
+		deviation = math.Min(deviation, sqrt(new(big.Rat).Quo(sum, new(big.Rat).Mul(big.NewRat(4, 1), v))))
+	}
+	return deviation
+}

@@ -1,0 +1,77 @@
+package metrickind
+
+import (
+	"math"
+	"math/big"
+)
+
+// ratio is how much the events of a count add to a further component on average, with the ends of
+// its interval. bounded is false if the interval is all that events can add.
+type ratio struct {
+	value, low, high *big.Rat
+	bounded          bool
+}
+
+// ratioOf returns the ratio of a further component S to the first one, N, with its interval by
+// Fieller (1954): every θ with (S − θN)² ≤ k·(v_S + θ²·v_N). All are cut to what one event can add,
+// −most to most. If N is not significantly above 0, or a component may have been clamped, the
+// interval is all of that.
+func ratioOf(c Components, further int, most *big.Rat) ratio {
+	n, s := c.Of[0], c.Of[further]
+	least := new(big.Rat).Neg(most)
+	within := func(x *big.Rat) *big.Rat { return clamp(x, least, most) }
+	out := ratio{value: new(big.Rat), low: least, high: most}
+	if n.Value.Sign() <= 0 {
+		return out
+	}
+	out.value = within(new(big.Rat).Quo(s.Value, n.Value))
+	k := square(c.Width)
+	a := new(big.Rat).Sub(square(n.Value), product(k, n.Variance)) // N² − k·v_N
+	if c.Beyond || a.Sign() <= 0 {
+		return out
+	}
+	// θ = (S·N ± √(k·v_S·N² + k·v_N·S² − k²·v_N·v_S))/(N² − k·v_N); the radicand is positive where
+	// N² > k·v_N.
+	radicand := product(k, s.Variance, square(n.Value))
+	radicand.Add(radicand, product(k, n.Variance, square(s.Value)))
+	radicand.Sub(radicand, product(square(k), n.Variance, s.Variance))
+	root := rootUp(radicand)
+	centre := product(n.Value, s.Value)
+	out.low = within(new(big.Rat).Quo(new(big.Rat).Sub(centre, root), a))
+	out.high = within(new(big.Rat).Quo(new(big.Rat).Add(centre, root), a))
+	out.bounded = true
+	return out
+}
+
+// imitateRatio is ratioOf in floating point.
+func imitateRatio(d Drawn, further int, most float64) Imitated {
+	n, s := d.Values[0], d.Values[further]
+	within := func(x float64) float64 { return math.Max(-most, math.Min(most, x)) }
+	k := d.Width * d.Width
+	a := n*n - k*d.Variances[0]
+	switch {
+	case n <= 0:
+		return Imitated{0, -most, most}
+	case a <= 0:
+		return Imitated{within(s / n), -most, most}
+	}
+	root := math.Sqrt(k * (d.Variances[further]*a + d.Variances[0]*s*s))
+	return Imitated{within(s / n), within((s*n - root) / a), within((s*n + root) / a)}
+}
+
+// outward rounds an end of a ratio up or down to a multiple of 2^-20.
+func outward(x *big.Rat, above bool) *big.Rat {
+	const parts = 1 << 20
+	if above {
+		return new(big.Rat).Neg(outward(new(big.Rat).Neg(x), false))
+	}
+	scaled := product(x, big.NewRat(parts, 1))
+	return big.NewRat(floor(scaled), parts)
+}
+
+func greater(x, y *big.Rat) *big.Rat {
+	if x.Cmp(y) > 0 {
+		return x
+	}
+	return y
+}

@@ -1,0 +1,184 @@
+package metrickind
+
+import (
+	"math"
+	"math/big"
+)
+
+// Variance is the variance of the values of a key's events, StandardDeviation its root: those of
+// the values themselves, not estimates for a population that they are a sample of.
+const (
+	Variance          = "variance"
+	StandardDeviation = "standard_deviation"
+)
+
+// Their components are N and S of a mean, and Q = Σ(2d² − R²) over the clamped values v, with
+// d = 2v − min − max and R = max − min: the variance is (Q/N + R² − 2(S/N)²)/8. Both d/R and
+// 2(d/R)² − 1 lie between −1 and 1: without the −1 the noise of Q would be twice as large for the
+// same charge (docs/guarantee.md, "Variance").
+func variance() Kind {
+	return spread(Variance, "variance", false)
+}
+
+func standardDeviation() Kind {
+	return spread(StandardDeviation, "standard deviation", true)
+}
+
+// spread is the kind of a variance, or where root is set of its root.
+func spread(name, label string, root bool) Kind {
+	f := spreadOf{root}
+	return Kind{
+		Name:       name,
+		Range:      func(b Bounds) (least, greatest int64) { return 0, b.Events },
+		Values:     true,
+		EventBound: true,
+		Value:      one,
+		Vector: &Vector{
+			Further: []string{meanOffset().Name, meanSquare().Name}, Ratios: 2,
+			Span: f.span, Aim: f.aim, Half: f.half, Join: f.join, Imitate: f.imitate, Truth: f.truth,
+		},
+		Texts: Texts{
+			Counted: "the value field's " + label, Label: label, Size: "events", NoKey: together, Verb: "takes the " + label + " of",
+			Value: label + " of {value}, each value clamped to {min} to {max}",
+		},
+	}
+}
+
+// meanSquare is the kind of the third component of a variance.
+func meanSquare() Kind {
+	return Kind{
+		Name: "mean_square",
+		Range: func(b Bounds) (least, greatest int64) {
+			most := b.Events * (b.Max - b.Min) * (b.Max - b.Min)
+			return -most, most
+		},
+		Value: func(value int64, b Bounds) int64 {
+			d, r := 2*value-b.Min-b.Max, b.Max-b.Min
+			return 2*d*d - r*r
+		},
+		NotPrivate: "it has the keys of its metric",
+		Derived:    true,
+		Component:  true,
+		Texts:      Texts{Label: "square", NoKey: together, Value: "squared distances of the values of {of} from the middle of {min} and {max}"},
+	}
+}
+
+// spreadOf has the functions of a variance, or of its root.
+type spreadOf struct{ root bool }
+
+// of returns a variance in the unit of the kind.
+func (f spreadOf) of(variance float64) float64 {
+	if variance = max(variance, 0); f.root {
+		return math.Sqrt(variance)
+	}
+	return variance
+}
+
+func (f spreadOf) span(low, high float64) (from, to float64) {
+	half := float64(high-low) / 2
+	return 0, f.of(float64(half * half))
+}
+
+func (f spreadOf) truth(powers [MaxComponents]float64) float64 {
+	mean := powers[1] / powers[0]
+	return f.of(powers[2]/powers[0] - mean*mean)
+}
+
+// perSquare bounds the error of a variance, by R² and the relative error of N at the confidence of
+// the value: 5√2/8 for two ratios whose errors are at most √2 of that of N, times how much wider
+// the intervals of two ratios are than one of N.
+func perSquare(confidence float64) float64 {
+	if confidence < 0.95 {
+		return 0.884 * 1.284 // z(0.95)/z(0.9)
+	}
+	return 0.884 * 1.144 // z(0.9875)/z(0.975)
+}
+
+// aim returns the relative error r of N with which a variance has an error of at most T, wherever
+// the values lie: perSquare·r·R² ≤ T. A standard deviation has an error of at most T if its
+// variance has one of T²: |√a − √b| ≤ √|a − b|. No relative target: both can be 0.
+func (f spreadOf) aim(b Bounds, _, absolute, confidence float64) float64 {
+	if f.root {
+		absolute *= absolute
+	}
+	r := float64(b.Max - b.Min)
+	if r == 0 {
+		return 0
+	}
+	return math.Min(0.5, 0.98*(absolute/(perSquare(confidence)*float64(r*r))))
+}
+
+func (f spreadOf) half(b Bounds, events, half, confidence float64) float64 {
+	r := float64(b.Max - b.Min)
+	_, most := f.span(0, r)
+	return min(f.of(perSquare(confidence)*half/events*r*r), most)
+}
+
+// join returns the value and its interval: that of all variances that the intervals of S/N and Q/N
+// allow for together, which both hold with the confidence of the value.
+func (f spreadOf) join(b Bounds, c Components) Estimate {
+	r := big.NewRat(b.Max-b.Min, 1)
+	centre, squares := ratioOf(c, 1, r), ratioOf(c, 2, square(r))
+	variance := func(squares, centre *big.Rat) *big.Rat { // (Q/N + R² − 2(S/N)²)/8
+		v := new(big.Rat).Add(squares, square(r))
+		v.Sub(v, product(big.NewRat(2, 1), square(centre)))
+		return clamp(v.Quo(v, big.NewRat(8, 1)), new(big.Rat), new(big.Rat).Quo(square(r), big.NewRat(4, 1)))
+	}
+	nearest, farthest := outward(centre.low, false), outward(centre.high, true) // to and from the middle
+	if nearest.Sign() < 0 && farthest.Sign() > 0 {
+		nearest, farthest = new(big.Rat), greater(new(big.Rat).Neg(nearest), farthest)
+	} else if farthest.Sign() <= 0 {
+		nearest, farthest = farthest, nearest
+	}
+	value := variance(squares.value, centre.value)
+	low, high := variance(outward(squares.low, false), farthest), variance(outward(squares.high, true), nearest)
+	_, top := f.span(float64(b.Min), float64(b.Max))
+	e := Estimate{Value: (f.floor(value, 2) + 1) / 2, StdDev: top / 2}
+	if centre.bounded {
+		e.StdDev = min(e.StdDev, f.deviation(c, value, centre.value, squares.value))
+	}
+	e.Low = float64(min(f.floor(low, 1), e.Value)) / valueUnits
+	e.High = min(float64(max(f.floor(high, 1)+1, e.Value))/valueUnits, top)
+	return e
+}
+
+// floor returns the value of a variance of at least 0, in parts of a unit of a value, rounded down.
+func (f spreadOf) floor(variance *big.Rat, parts int64) int64 {
+	scale := big.NewRat(parts*valueUnits, 1)
+	if !f.root {
+		return floor(product(variance, scale))
+	}
+	x := product(variance, scale, scale)
+	n := new(big.Int).Quo(x.Num(), x.Denom())
+	return n.Sqrt(n).Int64()
+}
+
+// deviation returns the standard deviation of a value, of first order in the noise of components:
+// of a variance it is √(v_Q + 16θ²·v_S + (4θ² − Q/N)²·v_N)/8N with θ = S/N.
+func (f spreadOf) deviation(c Components, value, centre, squares *big.Rat) float64 {
+	of := product(big.NewRat(4, 1), square(centre))
+	sum := product(big.NewRat(4, 1), of, c.Of[1].Variance)
+	sum.Add(sum, c.Of[2].Variance)
+	sum.Add(sum, product(square(of.Sub(of, squares)), c.Of[0].Variance))
+	sum.Quo(sum, product(big.NewRat(64, 1), square(c.Of[0].Value)))
+	if !f.root {
+		return rootFloat(sum)
+	}
+	deviation := math.Sqrt(rootFloat(sum)) // of the root of a variance that is nearly 0
+	if value.Sign() > 0 {
+		deviation = min(deviation, rootFloat(new(big.Rat).Quo(sum, product(big.NewRat(4, 1), value))))
+	}
+	return deviation
+}
+
+// imitate is join in floating point.
+func (f spreadOf) imitate(b Bounds, d Drawn) Imitated {
+	r := float64(b.Max - b.Min)
+	variance := func(squares, centre float64) float64 {
+		return min(f.of((squares+r*r-2*centre*centre)/8), f.of(r*r/4))
+	}
+	centre, squares := imitateRatio(d, 1, r), imitateRatio(d, 2, r*r)
+	nearest := max(0, centre.Low, -centre.High)
+	farthest := max(-centre.Low, centre.High)
+	return Imitated{variance(squares.Value, centre.Value), variance(squares.Low, farthest), variance(squares.High, nearest)}
+}
