@@ -26,7 +26,8 @@ func (c *wallClock) start(b []byte) {
 }
 
 // usual reads a time in one of the layouts that programs usually write. No two of them read one
-// text as different times; day and month in digits come after the year only.
+// text as different times. Where all are digits, the day comes before the month only in dates with
+// dots: no country that writes the month first puts dots between them.
 func (c *wallClock) usual() bool {
 	if n := len(c.b); n > 1 && c.b[0] == '[' && c.b[n-1] == ']' {
 		c.b = c.b[1 : n-1]
@@ -36,6 +37,8 @@ func (c *wallClock) usual() bool {
 		return c.iso()
 	case n > 0 && n <= 2 && len(c.b) > n && c.b[n] == '/':
 		return c.number(&c.day, 1, 2) && c.byte('/') && c.monthName() && c.byte('/') && c.number(&c.year, 4, 4) && c.byte(':') && c.clock() && c.zoneAfterSpace()
+	case n > 0 && n <= 2 && len(c.b) > n && c.b[n] == '.':
+		return c.number(&c.day, 1, 2) && c.byte('.') && c.number(&c.month, 1, 2) && c.byte('.') && c.number(&c.year, 4, 4) && c.timeOfDay()
 	case n > 0:
 		return c.mail()
 	}
@@ -65,13 +68,12 @@ func (c *wallClock) iso() bool {
 	if !c.number(&c.month, least, 2) || separator != 0 && !c.byte(separator) || !c.number(&c.day, least, 2) {
 		return false
 	}
-	if c.end() {
-		return true
-	}
-	if !c.byte('T') && !c.byte('t') && !c.spaces() {
-		return false
-	}
-	return c.clock() && c.zoneAfterSpace()
+	return c.timeOfDay()
+}
+
+// timeOfDay reads a time of day, if there is one, up to the end.
+func (c *wallClock) timeOfDay() bool {
+	return c.end() || (c.byte('T') || c.byte('t') || c.spaces()) && c.clock() && c.zoneAfterSpace()
 }
 
 // mail reads 03 Mar 2025 00:00:01, perhaps with an offset.
