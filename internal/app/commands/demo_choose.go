@@ -201,7 +201,8 @@ func (f *demoFlags) chosen(found *protected.Found) string {
 	}
 	text := fmt.Sprintf("chosen by noisy tables of what about %.0f users do and by noisy trials, which took %s of the budget", found.Users, spent)
 	if found.Hopeless() {
-		text += fmt.Sprintf("; little of use may come out at ε = %v: the noisy trial of the chosen setting counted few of the events well", f.epsilon)
+		shown := max(0, found.Shown+2*found.ShownDeviation) / found.Events
+		text += fmt.Sprintf("; little of use can be shown at ε = %v, because with no setting that was tried more than about %s of the events are in counts above the noise", f.epsilon, percent(min(1, shown)))
 	}
 	return text + "; the end says how far values are from the real counts; to change it: --window, --max-keys-per-user, --max-events-per-key, --last-at-least; tollgate plan says what each would give"
 }
@@ -213,7 +214,7 @@ func (f *demoFlags) sizes() (sizes []time.Duration) {
 		return sizes
 	}
 	from, to := f.millis()
-	for _, size := range advice.Usual[1:] { // hours are too many windows for a first look
+	for _, size := range advice.Usual {
 		if ms := size.Milliseconds(); from%ms == 0 && to%ms == 0 {
 			sizes = append(sizes, size)
 		}

@@ -2,15 +2,18 @@ package protected
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"hash/fnv"
 	"math"
-	"runtime"
+	"math/big"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
+	"github.com/tollgate-dp/tollgate/state/units"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
 // Bounds are what a trial is of: of each user so many keys in a window, so many events with each
@@ -23,251 +26,243 @@ type Bounds struct {
 // worst is the most that one user adds to all counts.
 func (b Bounds) worst() float64 { return float64(b.Keys) * float64(b.Events) * float64(b.Last) }
 
-// fine events are fractions: a user with more events than the limit counts for the limit, each
-// event for a part.
-const fine = 1 << 10
-
-// trial asks what is counted well with some bounds.
+// trial asks how many events a setting would show: over all counts, what lies above the noise.
 type trial struct {
 	Bounds
+	limit int64 // the most that one user adds to the answer, in fine events
 	noise int64 // what is taken from each count, in fine events
 }
 
-// part is what one user did with a key in a window: its cell.
+const (
+	// fine events are fractions: a user with more events than the limit counts for the limit, each
+	// event for a part.
+	fine = 1 << 10
+	// steps are in how many an answer counts the most of one user.
+	steps = 64
+)
+
+// answer is the exact answer to a trial, by count. It never leaves this package.
+type answer struct {
+	trial
+	counts []int64 // fine events, by the number of a cell
+}
+
+// value is Σ max(0, count − noise) in units of limit/steps. A user adds at most limit to all counts
+// together, and so moves the sum by at most limit, and its rounded quotient by at most steps.
+func (a *answer) value() int64 {
+	sum := new(big.Int)
+	for _, n := range a.counts {
+		if n > a.noise {
+			sum.Add(sum, big.NewInt(n-a.noise))
+		}
+	}
+	sum.Mul(sum, big.NewInt(steps))
+	return sum.Div(sum, big.NewInt(a.limit)).Int64()
+}
+
+// part is what one user did with a key in a window of some size.
 type part struct {
-	cell   int32
-	events int32
-}
-
-// turn is a window of a user: where its parts end, those with the least ranks first.
-type turn struct{ end int32 }
-
-// grouped is what users did in windows of one size.
-type grouped struct {
-	parts []part
-	turns []turn
-	users []member
-	cells int
-}
-
-// member is a user: where its turns end, and how many events it has in all.
-type member struct {
-	end    int32
+	window int64
+	rank   uint64 // the least ones of a window are counted
+	key    string
 	events int64
 }
 
-// act is what one user did with a key in one of the smallest windows. A rank depends on nothing but
-// user and key: no user's contributions depend on another user.
-type act struct {
-	window int64
-	rank   uint64
-	key    int32
-	events int32
+// parts are what one user did in windows of a size that is so many steps, by window and rank. A
+// rank depends on nothing but user and key: no user's contributions depend on another user.
+func (d *done) parts(hash int64, many int64) []part {
+	out := make([]part, 0, len(d.cells))
+	for c, n := range d.cells {
+		h := fnv.New64a()
+		h.Write([]byte(c.key))
+		out = append(out, part{sample.Floor(c.window, many), sample.Mix(uint64(hash) ^ h.Sum64()), c.key, int64(min(n, 1<<20))})
+	}
+	slices.SortFunc(out, func(a, b part) int {
+		return cmp.Or(cmp.Compare(a.window, b.window), cmp.Compare(a.rank, b.rank), cmp.Compare(a.key, b.key))
+	})
+	n := 0
+	for _, p := range out {
+		if n > 0 && out[n-1].window == p.window && out[n-1].key == p.key {
+			out[n-1].events += p.events
+			continue
+		}
+		out[n] = p
+		n++
+	}
+	return out[:n]
 }
 
-// people holds the acts of users, one after the other.
-type people struct {
-	acts []act
-	ends []int
+// clip calls add with what counts of a user's parts, as the product would count it at its least
+// noise: of each window the keys of the least rank, and windows in their order as long as the
+// user's budget pays for them. Fine events; together at most the limit.
+func (t *trial) clip(parts []part, add func(at int, fine int64)) {
+	kept := make([]int64, len(parts))
+	most, pairs := float64(t.Keys)*float64(t.Events)*float64(t.Events)*float64(t.Last), float64(t.Keys)*float64(t.Last)
+	spent, named, all := 0.0, 0.0, int64(0)
+	for from := 0; from < len(parts); {
+		end, cost, sum := from, 0.0, int64(0)
+		for ; end < len(parts) && parts[end].window == parts[from].window; end++ {
+			if end-from < t.Keys {
+				kept[end] = min(parts[end].events, int64(t.Events))
+				cost += float64(kept[end]) * float64(kept[end])
+				sum += kept[end]
+			}
+		}
+		keys := float64(min(end-from, t.Keys))
+		if spent+cost > most || named+keys > pairs {
+			clear(kept[from:end])
+		} else {
+			spent, named, all = spent+cost, named+keys, all+sum
+		}
+		from = end
+	}
+	for at, n := range kept {
+		if n *= fine; all*fine > t.limit {
+			n = int64(float64(n) * (float64(t.limit) / float64(all*fine)) * (1 - 1e-9)) // never above it together
+		}
+		if n > 0 {
+			add(at, n)
+		}
+	}
 }
 
-// gather reads the users whose hashes are among the first part of all.
-func (c *Choice) gather(rate float64) (*people, error) {
+// try answers trials exactly, in one pass over the events.
+func (c *Choice) try(trials []trial) ([]int64, error) {
 	sorted, err := c.sorter.Sorted()
 	if err != nil {
 		return nil, fmt.Errorf("trying settings: %w", err)
 	}
-	p, keys := &people{}, map[string]int32{}
-	names := []uint64{} // hashes of keys
-	err = individuals(sorted, cmp.Or(c.o.mostCells, mostCells), c.o.Values, func(did *done, hash int64) error {
-		if rate < 1 && float64(hash) >= rate*math.MaxInt64 {
-			return nil
-		}
-		for c, n := range did.cells {
-			key, known := keys[c.key]
-			if !known {
-				h := fnv.New64a()
-				h.Write([]byte(c.key))
-				key = int32(len(names))
-				keys[c.key], names = key, append(names, h.Sum64())
-			}
-			p.acts = append(p.acts, act{c.window, sample.Mix(uint64(hash) ^ names[key]), key, int32(min(n, 1<<20))})
-		}
-		p.ends = append(p.ends, len(p.acts))
-		return nil
-	})
-	return p, err
-}
-
-// group adds the acts of each user up to windows that are so many of the smallest.
-func (p *people) group(many int64) *grouped {
-	c := &grouped{}
 	type where struct {
 		window int64
-		key    int32
+		key    string
 	}
-	numbers := map[where]int32{}
-	var own []act
-	from := 0
-	for _, end := range p.ends {
-		own = append(own[:0], p.acts[from:end]...)
-		from = end
-		for i := range own {
-			own[i].window = sample.Floor(own[i].window, many)
-		}
-		slices.SortFunc(own, func(a, b act) int {
-			return cmp.Or(cmp.Compare(a.window, b.window), cmp.Compare(a.rank, b.rank), cmp.Compare(a.key, b.key))
-		})
-		all := int64(0)
-		for i, a := range own {
-			all += int64(a.events)
-			if i > 0 && own[i-1].window == a.window && own[i-1].key == a.key {
-				last := &c.parts[len(c.parts)-1].events
-				*last = int32(min(int64(*last)+int64(a.events), math.MaxInt32))
-				continue
-			}
-			if i > 0 && own[i-1].window != a.window {
-				c.turns = append(c.turns, turn{int32(len(c.parts))})
-			}
-			w := where{a.window, a.key}
-			number, known := numbers[w]
-			if !known {
-				number = int32(len(numbers))
-				numbers[w] = number
-			}
-			c.parts = append(c.parts, part{number, a.events})
-		}
-		c.turns = append(c.turns, turn{int32(len(c.parts))})
-		c.users = append(c.users, member{int32(len(c.turns)), all})
-	}
-	c.cells = len(numbers)
-	return c
-}
-
-// scaled is a number of events of a user with so many, in fine events: together at most the limit.
-func scaled(n, all, limit int64) int64 {
-	if all*fine <= limit {
-		return n * fine
-	}
-	return int64(float64(n) / float64(all) * float64(limit) * (1 - 1e-9)) // rounded down: never above it together
-}
-
-// real is what there is to count in each cell, in fine events.
-func (c *grouped) real(limit int64) []int64 {
-	out := make([]int64, c.cells)
-	from := int32(0)
-	for i, u := range c.users {
-		end := c.turns[u.end-1].end
-		for _, p := range c.parts[from:end] {
-			out[p.cell] += scaled(int64(p.events), c.users[i].events, limit)
-		}
-		from = end
-	}
-	return out
-}
-
-// counted adds what counts with some bounds to each cell, as the product would count it at its
-// least
-// noise: of each window the keys of the least rank, and windows in their order as long as the
-// user's budget pays for them. For each user and cell it is at most what real has.
-func (c *grouped) counted(t *trial, limit int64, out []int64) {
-	most, pairs := float64(t.Keys)*float64(t.Events)*float64(t.Events)*float64(t.Last), float64(t.Keys)*float64(t.Last)
-	at, w := int32(0), int32(0)
-	for _, u := range c.users {
-		spent, named := 0.0, 0.0
-		for ; w < u.end; w++ {
-			end := c.turns[w].end
-			stay := min(end, at+int32(min(t.Keys, math.MaxInt32/2)))
-			cost := 0.0
-			for _, p := range c.parts[at:stay] {
-				n := float64(min(int64(p.events), int64(t.Events)))
-				cost += n * n
-			}
-			if keys := float64(stay - at); spent+cost <= most && named+keys <= pairs {
-				spent, named = spent+cost, named+keys
-				for _, p := range c.parts[at:stay] {
-					out[p.cell] += scaled(min(int64(p.events), int64(t.Events)), u.events, limit)
-				}
-			}
-			at = end
-		}
-	}
-}
-
-// scale is in how many parts a score divides a fine event.
-const scale = 20
-
-// score is Σ max(0, scale·(counted − noise) − none·real) over all cells: a cell adds to it as
-// far as
-// more than the part none/scale of it is counted, beyond the noise. One user adds r to what is real
-// of a cell, and between 0 and r to what is counted, where the sum of all r is at most the limit.
-// So a term moves by −none·r to (scale − none)·r, the score by −none·limit to (scale − none)·limit,
-// and the difference of two scores by at most scale·limit.
-func score(t *trial, real, counted []int64, none int64) (sum int64) {
-	for cell, n := range counted {
-		if v := scale*(n-t.noise) - none*real[cell]; v > 0 {
-			sum += v
-		}
-	}
-	return sum
-}
-
-// apart is the most by which a user who counts for so many events moves the difference of two
-// scores.
-func apart(limit int64) float64 { return float64(scale * limit * fine) }
-
-// try returns the exact scores of trials: no user moves any of them by more than the limit.
-func (p *people) try(step time.Duration, trials []trial, limit, none int64) []int64 {
-	of := map[time.Duration][]int{}
+	answers, cells := make([]answer, len(trials)), map[time.Duration]map[where]int{}
 	for i, t := range trials {
-		of[t.Window] = append(of[t.Window], i)
-	}
-	scores := make([]int64, len(trials))
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for size, which := range of {
-		wait.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			c := p.group(int64(size / step))
-			real, counted := c.real(limit), make([]int64, c.cells)
-			for _, i := range which {
-				clear(counted)
-				c.counted(&trials[i], limit, counted)
-				scores[i] = score(&trials[i], real, counted, none)
-			}
-		})
-	}
-	wait.Wait()
-	return scores
-}
-
-// rowsOfID are the borders of the rows of a user's events in all.
-var rowsOfID = []int{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536}
-
-// habits counts users by their events in all: every user is in one row.
-func (c *Choice) habits() ([]int64, error) {
-	table := make([]int64, len(rowsOfID))
-	return table, c.totals(func(all int64) { table[row(rowsOfID, float64(all))]++ })
-}
-
-// extent is Σ min(events of a user, most), in units of most/steps; a user adds at most steps.
-func (c *Choice) extent(most int64) (sum int64, err error) {
-	return sum, c.totals(func(all int64) { sum += min(all, most) * steps / most })
-}
-
-// totals calls fn with the number of each user's events.
-func (c *Choice) totals(fn func(all int64)) error {
-	sorted, err := c.sorter.Sorted()
-	if err != nil {
-		return fmt.Errorf("looking at users one by one: %w", err)
-	}
-	return individuals(sorted, cmp.Or(c.o.mostCells, mostCells), c.o.Values, func(did *done, _ int64) error {
-		all := int64(0)
-		for _, n := range did.cells {
-			all += int64(min(n, 1<<20))
+		answers[i].trial = t
+		if cells[t.Window] == nil {
+			cells[t.Window] = map[where]int{}
 		}
-		fn(all)
+	}
+	err = individuals(sorted, cmp.Or(c.o.mostCells, mostCells), c.o.Values, func(did *done, hash int64) error {
+		for size, known := range cells {
+			parts := did.parts(hash, int64(size/c.o.Window))
+			for i := range answers {
+				a := &answers[i]
+				if a.Window != size {
+					continue
+				}
+				a.clip(parts, func(at int, n int64) {
+					w := where{parts[at].window, parts[at].key}
+					cell, some := known[w]
+					if !some {
+						cell = len(known)
+						known[w] = cell
+					}
+					for len(a.counts) <= cell {
+						a.counts = append(a.counts, 0)
+					}
+					a.counts[cell] += n
+				})
+			}
+		}
 		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]int64, len(trials))
+	for i := range answers {
+		out[i] = answers[i].value()
+	}
+	return out, nil
+}
+
+// rowsOf are the borders of the rows of numbers, and of a user's events in all.
+var (
+	rowsOf   = []int{1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 1000}
+	rowsOfID = []int{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536}
+)
+
+// habits counts users by their events in all, and for each size by their usual keys in a window,
+// events of a key, and windows. Every user is in one row of each table.
+func (c *Choice) habits(sizes []time.Duration) ([][]int64, error) {
+	tables := [][]int64{make([]int64, len(rowsOfID))}
+	for range 3 * len(sizes) {
+		tables = append(tables, make([]int64, len(rowsOf)))
+	}
+	sorted, err := c.sorter.Sorted()
+	if err != nil {
+		return nil, fmt.Errorf("looking at users one by one: %w", err)
+	}
+	return tables, individuals(sorted, cmp.Or(c.o.mostCells, mostCells), c.o.Values, func(did *done, hash int64) error {
+		all := 0.0
+		for _, n := range did.cells {
+			all += float64(min(n, 1<<20))
+		}
+		tables[0][row(rowsOfID, all)]++
+		for i, size := range sizes {
+			for j, v := range habit(did.parts(hash, int64(size/c.o.Window))) {
+				tables[1+3*i+j][row(rowsOf, v)]++
+			}
+		}
+		return nil
+	})
+}
+
+// habit is how many keys a user has in a window, and events of each key in a window, as means over
+// the user's events, and in how many windows.
+func habit(parts []part) [3]float64 {
+	all, squares, products, windows := 0.0, 0.0, 0.0, 0.0
+	for from := 0; from < len(parts); {
+		end, sum := from, 0.0
+		for ; end < len(parts) && parts[end].window == parts[from].window; end++ {
+			n := float64(parts[end].events)
+			sum += n
+			squares += n * n
+		}
+		all, products, windows = all+sum, products+sum*float64(end-from), windows+1
+		from = end
+	}
+	return [3]float64{products / all, squares / all, windows}
+}
+
+// asker releases exact numbers, each batch with noise of its own.
+type asker struct {
+	c  *Choice
+	id [32]byte
+	n  int // batches so far
+}
+
+// ask adds noise of a precision to numbers: exactly Gaussian, from the noise key, the nonce, the
+// batch and the numbers themselves.
+func (a *asker) ask(u units.Precision, numbers []int64) ([]float64, error) {
+	plan, err := once(u, nil)
+	if err != nil {
+		return nil, err
+	}
+	a.n++
+	batch := secret.Keyed(a.c.o.Key.Secret.Reveal(), "tollgate plan trial v1", a.id[:], fmt.Append(nil, a.n, u), fmt.Append(nil, numbers))
+	noise := noisereduction.NoiseKey{ID: a.c.o.Key.ID, Secret: secret.New(secret.Keyed(a.c.o.Key.Secret.Reveal(), "tollgate plan noise key v1"))}
+	out := make([]float64, len(numbers))
+	for i, n := range numbers {
+		got, err := plan.Release(noise, noisereduction.Identity{Incarnation: [16]byte(batch[:16]), MetricDigest: sha256.Sum256([]byte("tollgate plan trial")), Key: fmt.Append(nil, i)}, n)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = math.Ldexp(float64(got.Value), -10)
+	}
+	return out, nil
+}
+
+// paid returns the precision of a number that one user moves by at most so much, where the part
+// that pays for it is so many of all shares.
+func (o *Options) paid(shares, all, by uint64) (units.Precision, error) {
+	cost := new(big.Int).Lsh(new(big.Int).SetUint64(uint64(o.Budget.Planned.Mu2)), 40)
+	cost.Mul(cost, new(big.Int).SetUint64(shares))
+	cost.Div(cost, new(big.Int).SetUint64(all*by*by))
+	u, err := units.PrecisionFromBig(cost)
+	if err == nil && u.IsZero() {
+		err = fmt.Errorf("choosing bounds with %v of the budget: %w", o.Budget.Planned.Share, ErrTooLittle)
+	}
+	return u, err
 }
