@@ -332,8 +332,10 @@ func (m *Metric) checkVector(kind metrickind.Kind) error {
 		return Invalid(at("bounds.max"), "a %s needs a min below max, to which every value is clamped, for example min: 0, max: 100", kind.Texts.Label)
 	case m.Max-m.Min > most:
 		return Invalid(at("bounds"), "max_events_per_key (%d) times %s is above 2^35, which no account can be charged for: max may be %d above min; %s", m.MaxEventsPerKey, power, most, m.coarser())
-	case wanted && aim == 0:
+	case wanted && (aim == 0 || m.Target.Relative != 0 && aboveZero(kind) == ""):
 		return Invalid(at("target.relative"), "a %s that can be 0 has no relative error: give an absolute target, in the unit of the %s, for example absolute: %v%s", kind.Texts.Label, kind.Texts.Label, twentieth, aboveZero(kind))
+	case wanted && (noisereduction.Target{Relative: m.Target.Relative, Absolute: m.Target.Absolute, Confidence: 0.95}).Check() != nil:
+		return Invalid(at("target"), "relative must be 0 or from 1e-6 to 0.5, and absolute 0 or from 2^-20 to 2^52")
 	case wanted && (noisereduction.Target{Relative: aim, Confidence: 0.95}).Check() != nil:
 		return Invalid(at("target"), "it is too fine for values from %d to %d: give for example absolute: %v", m.Min, m.Max, twentieth)
 	}

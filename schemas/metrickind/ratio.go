@@ -14,8 +14,9 @@ type ratio struct {
 
 // ratioOf returns the ratio of a further component S to the first one, N, with its interval by
 // Fieller (1954): every θ with (S − θN)² ≤ k·(v_S + θ²·v_N). All are cut to what one event can add,
-// −most to most. If N is not significantly above 0, or a component may have been clamped, the
-// interval is all of that.
+// −most to most. If N is not significantly above 0, if a component may have been clamped, or if no
+// ratio that can be is in the interval, the interval is all of that: cut to nothing it would seem
+// exact.
 func ratioOf(c Components, further int, most *big.Rat) ratio {
 	n, s := c.Of[0], c.Of[further]
 	least := new(big.Rat).Neg(most)
@@ -37,9 +38,10 @@ func ratioOf(c Components, further int, most *big.Rat) ratio {
 	radicand.Sub(radicand, product(square(k), n.Variance, s.Variance))
 	root := rootUp(radicand)
 	centre := product(n.Value, s.Value)
-	out.low = within(new(big.Rat).Quo(new(big.Rat).Sub(centre, root), a))
-	out.high = within(new(big.Rat).Quo(new(big.Rat).Add(centre, root), a))
-	out.bounded = true
+	low, high := new(big.Rat).Quo(new(big.Rat).Sub(centre, root), a), new(big.Rat).Quo(new(big.Rat).Add(centre, root), a)
+	if high.Cmp(least) >= 0 && low.Cmp(most) <= 0 {
+		out.low, out.high, out.bounded = within(low), within(high), true
+	}
 	return out
 }
 
@@ -56,7 +58,11 @@ func imitateRatio(d Drawn, further int, most float64) Imitated {
 		return Imitated{within(s / n), -most, most}
 	}
 	root := math.Sqrt(k * (d.Variances[further]*a + d.Variances[0]*s*s))
-	return Imitated{within(s / n), within((s*n - root) / a), within((s*n + root) / a)}
+	low, high := (s*n-root)/a, (s*n+root)/a
+	if high < -most || low > most {
+		return Imitated{within(s / n), -most, most}
+	}
+	return Imitated{within(s / n), within(low), within(high)}
 }
 
 // outward rounds an end of a ratio up or down to a multiple of 2^-20.

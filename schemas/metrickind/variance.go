@@ -119,10 +119,11 @@ func (f spreadOf) half(b Bounds, events, half, confidence float64) float64 {
 func (f spreadOf) join(b Bounds, c Components) Estimate {
 	r := big.NewRat(b.Max-b.Min, 1)
 	centre, squares := ratioOf(c, 1, r), ratioOf(c, 2, square(r))
+	least, most := new(big.Rat), new(big.Rat).Quo(square(r), big.NewRat(4, 1))
 	variance := func(squares, centre *big.Rat) *big.Rat { // (Q/N + R² − 2(S/N)²)/8
 		v := new(big.Rat).Add(squares, square(r))
 		v.Sub(v, product(big.NewRat(2, 1), square(centre)))
-		return clamp(v.Quo(v, big.NewRat(8, 1)), new(big.Rat), new(big.Rat).Quo(square(r), big.NewRat(4, 1)))
+		return v.Quo(v, big.NewRat(8, 1))
 	}
 	nearest, farthest := outward(centre.low, false), outward(centre.high, true) // to and from the middle
 	if nearest.Sign() < 0 && farthest.Sign() > 0 {
@@ -130,11 +131,15 @@ func (f spreadOf) join(b Bounds, c Components) Estimate {
 	} else if farthest.Sign() <= 0 {
 		nearest, farthest = farthest, nearest
 	}
-	value := variance(squares.value, centre.value)
+	value := clamp(variance(squares.value, centre.value), least, most)
 	low, high := variance(outward(squares.low, false), farthest), variance(outward(squares.high, true), nearest)
+	possible := high.Sign() >= 0 && low.Cmp(most) <= 0 // else it is not known: cut to nothing, the interval would seem exact
+	if low, high = clamp(low, least, most), clamp(high, least, most); !possible {
+		low, high = least, most
+	}
 	_, top := f.span(float64(b.Min), float64(b.Max))
 	e := Estimate{Value: (f.floor(value, 2) + 1) / 2, StdDev: top / 2}
-	if centre.bounded {
+	if possible && centre.bounded && squares.bounded {
 		e.StdDev = min(e.StdDev, f.deviation(c, value, centre.value, squares.value))
 	}
 	e.Low = float64(min(f.floor(low, 1), e.Value)) / valueUnits
@@ -174,11 +179,14 @@ func (f spreadOf) deviation(c Components, value, centre, squares *big.Rat) float
 // imitate is join in floating point.
 func (f spreadOf) imitate(b Bounds, d Drawn) Imitated {
 	r := float64(b.Max - b.Min)
-	variance := func(squares, centre float64) float64 {
-		return min(f.of((squares+r*r-2*centre*centre)/8), f.of(r*r/4))
-	}
+	variance := func(squares, centre float64) float64 { return (squares + r*r - 2*centre*centre) / 8 }
+	within := func(v float64) float64 { return f.of(min(v, r*r/4)) }
 	centre, squares := imitateRatio(d, 1, r), imitateRatio(d, 2, r*r)
 	nearest := max(0, centre.Low, -centre.High)
 	farthest := max(-centre.Low, centre.High)
-	return Imitated{variance(squares.Value, centre.Value), variance(squares.Low, farthest), variance(squares.High, nearest)}
+	low, high := variance(squares.Low, farthest), variance(squares.High, nearest)
+	if high < 0 || low > r*r/4 {
+		low, high = 0, r*r/4
+	}
+	return Imitated{within(variance(squares.Value, centre.Value)), within(low), within(high)}
 }

@@ -119,6 +119,12 @@ func average(spec schemas.MetricSpec, width *big.Rat, n stop, first, second esti
 			return left.Cmp(right.Mul(right, k)) <= 0
 		}
 		// The unclamped value is inside; outwards from it the inequality fails once and for all.
+		// If no mean that can be is inside, nothing is known.
+		tooLow, tooHigh := value.Cmp(new(big.Rat).SetInt64(spec.Min)) < 0, value.Cmp(new(big.Rat).SetInt64(spec.Max)) > 0
+		if tooLow && !inside(least) || tooHigh && !inside(greatest) {
+			n.low, n.high = float64(least)/1024, float64(greatest)/1024
+			return n
+		}
 		middleOut := below(scale(value, 10))
 		low = end(middleOut, -1, inside)
 		high = end(middleOut+1, 1, inside)

@@ -61,6 +61,9 @@ func quotientOf(n, s estimate, width *big.Rat, far int64, clamped bool) quotient
 		right.Mul(right, n.variance()).Add(right, s.variance()).Mul(right, k)
 		return left.Mul(left, left).Cmp(right) >= 0
 	}
+	if exact.Cmp(least) < 0 && outside(least) || exact.Cmp(most) > 0 && outside(most) {
+		return out // nothing that can be is inside
+	}
 	points := int(2 * far * unit)
 	at := func(i int) *big.Rat { return big.NewRat(int64(i)-far*unit, unit) }
 	// The last point at or below the interval, and the first at or above it.
@@ -81,11 +84,14 @@ func spread(spec schemas.MetricSpec, width *big.Rat, n stop, of []estimate) stop
 	// The mean of d² is half of second + far², and the variance a quarter of that less first².
 	variance := func(second, first *big.Rat) *big.Rat {
 		v := new(big.Rat).Add(second, big.NewRat(far*far, 1))
-		v.Quo(v, big.NewRat(2, 1)).Sub(v, new(big.Rat).Mul(first, first)).Quo(v, big.NewRat(4, 1))
-		if v.Sign() < 0 {
+		return v.Quo(v, big.NewRat(2, 1)).Sub(v, new(big.Rat).Mul(first, first)).Quo(v, big.NewRat(4, 1))
+	}
+	most := big.NewRat(far*far, 4)
+	cut := func(v *big.Rat) *big.Rat {
+		switch {
+		case v.Sign() < 0:
 			return new(big.Rat)
-		}
-		if most := big.NewRat(far*far, 4); v.Cmp(most) > 0 {
+		case v.Cmp(most) > 0:
 			return most
 		}
 		return v
@@ -98,16 +104,20 @@ func spread(spec schemas.MetricSpec, width *big.Rat, n stop, of []estimate) stop
 	if first.low.Sign() < 0 && first.high.Sign() > 0 {
 		least = new(big.Rat)
 	}
-	v, root := variance(second.value, first.value), spec.Kind == "standard_deviation"
+	v, root := cut(variance(second.value, first.value)), spec.Kind == "standard_deviation"
 	n.value = (unitsOf(v, 2, root) + 1) / 2
-	low, high := unitsOf(variance(second.low, greatest), 1, root), unitsOf(variance(second.high, least), 1, root)+1
+	from, to := variance(second.low, greatest), variance(second.high, least)
+	if to.Sign() < 0 || from.Cmp(most) > 0 { // there is no such variance
+		from, to, first.known = new(big.Rat), most, false
+	}
+	low, high := unitsOf(cut(from), 1, root), unitsOf(cut(to), 1, root)+1
 	top := float64(far) / 2
 	if !root {
 		top *= top
 	}
 	n.low, n.high = float64(min(low, n.value))/1024, math.Min(float64(max(high, n.value))/1024, top)
 	n.stddev = top / 2
-	if first.known {
+	if first.known && second.known {
 		n.stddev = math.Min(n.stddev, deviationOf(v, first.value, second.value, root, of))
 	}
 	return n
