@@ -1,12 +1,15 @@
 package integration
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
 // protocolMutants are found by function: where one is renamed, its line here is what changes.
@@ -123,21 +126,22 @@ func TestMutantsOfTheProtocolAreCaught(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building the mutants: %v\n%s", err, out)
 	}
-	run := func(t *testing.T, name, test, patience string) ([]byte, error) {
+	run := func(t *testing.T, name, test, patience string, try int) ([]byte, error) {
 		t.Helper()
 		cmd := exec.Command(binary, "-test.short", "-test.timeout", "3m", "-test.run", "^"+test+"$")
 		cmd.Env = append(os.Environ(), mutantVariable+"="+name, patienceVariable+"="+patience)
+		if try > 0 { // with the same seed, a tame case would be drawn again
+			cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%s/%d", runseed.Variable, os.Getenv(runseed.Variable), try))
+		}
 		cmd.WaitDelay = time.Second
 		return cmd.CombinedOutput()
 	}
 	for _, m := range protocolMutants() {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			out, err := run(t, m.name, m.caught, "15s")
-			for range 11 { // what several READs do in one run depends on who is first
-				if err == nil {
-					out, err = run(t, m.name, m.caught, "15s")
-				}
+			out, err := run(t, m.name, m.caught, "15s", 0)
+			for try := 1; err == nil && try < 12; try++ { // what several READs do in one run depends on who is first
+				out, err = run(t, m.name, m.caught, "15s", try)
 			}
 			if err == nil {
 				t.Fatalf("%s did not catch it in twelve runs:\n%s", m.caught, out)
@@ -152,7 +156,7 @@ func TestMutantsOfTheProtocolAreCaught(t *testing.T) {
 	for test := range tests {
 		t.Run("none of them in "+test, func(t *testing.T) {
 			t.Parallel()
-			if out, err := run(t, "", test, "1m"); err != nil {
+			if out, err := run(t, "", test, "1m", 0); err != nil {
 				t.Errorf("%s fails with every mutant switched off: %v\n%s", test, err, out)
 			}
 		})

@@ -102,7 +102,7 @@ type adding struct {
 	header  *schemas.Header // of the generation that is added up; nil before the first
 	turns   *calendar.Turns
 	metrics []MetricTallies // of all metrics so far, each at its own index
-	parts   []bool          // by index: a second component, whose records are those of its metric
+	parts   []bool          // by index: a further component, whose records are those of its metric
 	windows []uint64        // of accepted records, once for each window that holds one; by index
 	indexes []int           // of the metrics of the generation
 

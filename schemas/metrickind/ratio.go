@@ -5,8 +5,8 @@ import (
 	"math/big"
 )
 
-// ratio is how much the events of a count add to a further component on average, with the ends of
-// its interval. bounded is false if the interval is all that events can add.
+// ratio is the mean of what one event adds to a further component, with the ends of its interval.
+// bounded is false if the interval is all that events can add.
 type ratio struct {
 	value, low, high *big.Rat
 	bounded          bool

@@ -5,8 +5,8 @@ import (
 	"math/big"
 )
 
-// Variance is the variance of the values of a key's events, StandardDeviation its root: those of
-// the values themselves, not estimates for a population that they are a sample of.
+// Variance is the variance of the values of a key's events, StandardDeviation its root. Both are of
+// the clamped values themselves, divided by their number; neither estimates a population.
 const (
 	Variance          = "variance"
 	StandardDeviation = "standard_deviation"
@@ -15,7 +15,7 @@ const (
 // Their components are N and S of a mean, and Q = Σ(2d² − R²) over the clamped values v, with
 // d = 2v − min − max and R = max − min: the variance is (Q/N + R² − 2(S/N)²)/8. Both d/R and
 // 2(d/R)² − 1 lie between −1 and 1: without the −1 the noise of Q would be twice as large for the
-// same charge (docs/guarantee.md, "Variance").
+// same charge (docs/guarantee.md, "Variance and standard deviation").
 func variance() Kind {
 	return spread(Variance, "variance", false)
 }
@@ -24,7 +24,7 @@ func standardDeviation() Kind {
 	return spread(StandardDeviation, "standard deviation", true)
 }
 
-// spread is the kind of a variance, or where root is set of its root.
+// spread is the kind of a variance or, if root is set, of a standard deviation.
 func spread(name, label string, root bool) Kind {
 	f := spreadOf{root}
 	return Kind{
@@ -66,7 +66,7 @@ func meanSquare() Kind {
 // spreadOf has the functions of a variance, or of its root.
 type spreadOf struct{ root bool }
 
-// of returns a variance in the unit of the kind.
+// of returns the variance, or its root for a standard deviation.
 func (f spreadOf) of(variance float64) float64 {
 	if variance = max(variance, 0); f.root {
 		return math.Sqrt(variance)
@@ -114,8 +114,8 @@ func (f spreadOf) half(b Bounds, events, half, confidence float64) float64 {
 	return min(f.of(perSquare(confidence)*half/events*r*r), most)
 }
 
-// join returns the value and its interval: that of all variances that the intervals of S/N and Q/N
-// allow for together, which both hold with the confidence of the value.
+// join returns the value and its interval: every variance that is consistent with the intervals of
+// S/N and Q/N. Both intervals hold together with the confidence.
 func (f spreadOf) join(b Bounds, c Components) Estimate {
 	r := big.NewRat(b.Max-b.Min, 1)
 	centre, squares := ratioOf(c, 1, r), ratioOf(c, 2, square(r))
@@ -133,7 +133,7 @@ func (f spreadOf) join(b Bounds, c Components) Estimate {
 	}
 	value := clamp(variance(squares.value, centre.value), least, most)
 	low, high := variance(outward(squares.low, false), farthest), variance(outward(squares.high, true), nearest)
-	possible := high.Sign() >= 0 && low.Cmp(most) <= 0 // else it is not known: cut to nothing, the interval would seem exact
+	possible := high.Sign() >= 0 && low.Cmp(most) <= 0 // else clamping would leave an interval without width, which would seem exact
 	if low, high = clamp(low, least, most), clamp(high, least, most); !possible {
 		low, high = least, most
 	}

@@ -6,23 +6,22 @@ import "math/big"
 const MaxComponents = 3
 
 // Vector says how the noisy components of a count become one released value. The first component,
-// that of the kind itself, counts events; it goes along its ladder and stops. Each further one is a
-// single draw at a precision that is to its top as the first one's precision is to its own, and all
-// cost a user the same at most: see Kind.Square.
+// that of the kind itself, counts events; it goes along its ladder and stops. Each further one is
+// a single draw at the same fraction of its top precision as the first one has reached of its own.
+// All cost a user the same at most: see Kind.Square.
 type Vector struct {
 	// Further are the names of the kinds of the further components, in order. To the j-th of them
 	// an event adds at most the j-th power of max − min, counted from 1.
 	Further []string
 	// Ratios is how many ratios of components have intervals that must hold together.
 	Ratios int
-	// Span returns from what to what values of the kind go where those of events go from low to
-	// high.
+	// Span returns the range of the kind's value if the values of events lie between low and high.
 	Span func(low, high float64) (from, to float64)
 	// Aim returns the relative target of the first component's ladder for a target of the value; 0
 	// if no ladder can aim at it.
 	Aim func(b Bounds, relative, absolute, confidence float64) float64
-	// Half returns half of the width of a value's interval where the first component is size and
-	// half is that of its own, with a confidence: an upper bound, for display.
+	// Half returns half of the width of a value's interval with a confidence, for a first component
+	// of the given size, half of whose own interval is half: an upper bound, for display.
 	Half func(b Bounds, size, half, confidence float64) float64
 	// Join returns the value that is released.
 	Join func(b Bounds, c Components) Estimate
@@ -57,12 +56,11 @@ type Component struct{ Value, Variance *big.Rat }
 // Components are what is known of a count with several components.
 type Components struct {
 	Of []Component // the first one, and the further ones in their order
-	// Width is half of the width, in standard deviations of the first component, of such an
-	// interval of it that intervals of as many ratios as the kind has hold together with the
-	// confidence.
+	// Width is half of the width of an interval, in standard deviations, at which intervals of
+	// all the kind's ratios hold together with the confidence.
 	Width *big.Rat
 	// Beyond says that a further component may have been clamped to what can be released: then it
-	// says nothing of the value.
+	// says nothing about the value.
 	Beyond bool
 }
 

@@ -14,9 +14,9 @@ func halfWidth(width *big.Rat, inUnits *big.Int) int64 {
 	return rootCeil(square).Int64() + 1
 }
 
-// Width returns half of the width of intervals, in standard deviations of the estimate within, of
-// which so many hold together with the confidence of the target (union bound). One of them is
-// printed with a value. It takes about a millisecond.
+// Width returns half of the width of an interval, in standard deviations of the estimate, at
+// which so many intervals hold at once with the target's confidence (union bound). One interval
+// is printed with a value. It takes about a millisecond.
 func (p *Plan) Width(together int) *big.Rat {
 	return new(big.Rat).Mul(quantileOf(p.spec.Target.Confidence, together), p.widen)
 }

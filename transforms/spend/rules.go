@@ -86,7 +86,7 @@ func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 	}
 	for i := range r.metrics {
 		if m := &r.metrics[i]; len(m.further) != len(m.kind.Further()) {
-			return nil, fmt.Errorf("preparing admission: metric %s has not the components of its kind", m.spec.Name)
+			return nil, fmt.Errorf("preparing admission: metric %s does not have the components of its kind", m.spec.Name)
 		}
 	}
 	return r, nil

@@ -10,6 +10,7 @@ func TestUntilIsATimeInTheZoneOfWindows(t *testing.T) {
 		{"2025-10-27T00:00:00Z", "Europe/Zurich", "2025-10-27T00:00:00Z"},
 		{"2025-10-27T00:00:00+02:00", "Europe/Zurich", "2025-10-26T22:00:00Z"},
 		{"2025-10-27", "", "2025-10-27T00:00:00Z"},
+		{"2025-10-26T01:30:00Z", "Europe/Zurich", "2025-10-26T01:30:00Z"}, // clocks there have been set back
 	} {
 		var v untilValue
 		if err := v.Set(c.text); err != nil {

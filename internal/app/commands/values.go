@@ -58,8 +58,11 @@ func (v *timeValue) in(zone string) {
 	}
 }
 
-// moment returns the given time. A text without an offset is what the clock of the zone shows.
+// moment returns the given time. A time without an offset is local time in the zone.
 func (v *timeValue) moment(zone string) time.Time {
+	if v.offset && !v.local {
+		return v.Time
+	}
 	if v.in(zone); v.local {
 		return time.UnixMilli(wallclock.Of(zone).Time(v.UnixMilli())).UTC()
 	}

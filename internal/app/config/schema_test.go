@@ -73,7 +73,10 @@ func fieldSchema(f *field) map[string]any {
 			out = map[string]any{"anyOf": []any{map[string]any{"enum": slices.Concat(f.oneOf, f.begunWith)}, variable}}
 		}
 	}
-	out["description"] = strings.ToUpper(f.meaning[:1]) + f.meaning[1:]
+	out["description"] = f.meaning
+	if first := f.meaning[0]; first >= 'a' && first <= 'z' { // not the sign ε
+		out["description"] = strings.ToUpper(f.meaning[:1]) + f.meaning[1:]
+	}
 	if f.initial != "" {
 		out["description"] = out["description"].(string) + ". Default: " + f.initial
 	}

@@ -134,8 +134,8 @@ func eventsFields() []field {
 				to:      func(d *draft) any { return &d.cfg.Events.Format.Time },
 			},
 			{
-				name: "value", kind: text, absent: "none; needed for sums", change: byFields, goField: "Events.Format.Value",
-				meaning: "integer field that sums add up. Every record must have it",
+				name: "value", kind: text, absent: "none; needed for sums, means, variances and standard deviations", change: byFields, goField: "Events.Format.Value",
+				meaning: "integer field that these kinds read. Every record must have it",
 				to:      func(d *draft) any { return &d.cfg.Events.Format.Value },
 			},
 		}},
