@@ -3,6 +3,7 @@ package event
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
@@ -125,6 +126,13 @@ func IsTime(text, layout string) bool {
 	own, err := parseLayout(layout)
 	c.start([]byte(text))
 	return err == nil && own.read(&c)
+}
+
+// OnlyDates reports whether times of a layout have neither an hour nor an offset from UTC, so that
+// each is the start of a day. It is false for "", which stands for several layouts.
+func OnlyDates(layout string) bool {
+	layout = strings.ReplaceAll(abbreviations.Replace(layout), "%%", "")
+	return layout != "" && !slices.ContainsFunc([]string{"%H", "%I", "%z", "%Z"}, func(part string) bool { return strings.Contains(layout, part) })
 }
 
 // CheckLayout says what is wrong with a Format.TimeLayout.

@@ -237,3 +237,14 @@ func BenchmarkTimeText(b *testing.B) {
 		}
 	}
 }
+
+func TestLayoutsOfDatesHaveNeitherHourNorOffset(t *testing.T) {
+	for layout, want := range map[string]bool{
+		"": false, "%Y-%m-%d": true, "%F": true, "%D": true, "%a, %d %b %Y": true, "%Y-%m-%dT00:00:00Z": true, "%d.%m.%Y %%H": true,
+		"%F %T": false, "%F %R": false, "%m/%d/%Y %I %p": false, "%F %H": false, "%F %z": false, "%F%Z": false, "%F %%%H": false,
+	} {
+		if got := OnlyDates(layout); got != want {
+			t.Errorf("%q: %v", layout, got)
+		}
+	}
+}

@@ -208,14 +208,17 @@ func (f *demoFlags) chosen(found *protected.Found) string {
 }
 
 // sizes are the windows that can be chosen: those that were given, or all that begin where the
-// given range begins and ends.
+// given range begins and ends. They must not depend on the data. Where --time-layout has no hour,
+// none is below a day: the layout is public, because the user states it and demo never takes it
+// from the records. (Without the flag each record may have another layout; a single one with an
+// hour would change the sizes.)
 func (f *demoFlags) sizes() (sizes []time.Duration) {
 	if sizes = f.windowSizes(); sizes != nil {
 		return sizes
 	}
 	from, to := f.millis()
 	for _, size := range advice.Usual {
-		if ms := size.Milliseconds(); from%ms == 0 && to%ms == 0 {
+		if ms := size.Milliseconds(); size >= f.leastWindow() && from%ms == 0 && to%ms == 0 {
 			sizes = append(sizes, size)
 		}
 	}

@@ -170,13 +170,19 @@ func TestRuleChosenWindowsDoNotReachBeyondAGivenEnd(t *testing.T) {
 	const day = 24 * time.Hour
 	for name, c := range map[string]struct {
 		from, to string
+		layout   timeLayout
 		want     []time.Duration
 	}{
-		"a Thursday":        {"2025-01-02", "", []time.Duration{time.Hour, 6 * time.Hour, day, 7 * day}},
-		"a Friday":          {"2025-01-03", "", []time.Duration{time.Hour, 6 * time.Hour, day}},
-		"up to a noon":      {"", "2025-01-02T12:00:00Z", []time.Duration{time.Hour, 6 * time.Hour}},
-		"within an hour":    {"2025-01-02T12:30:00Z", "", []time.Duration{time.Hour}}, // which --from refuses
-		"the whole of time": {"", "", advice.Usual},
+		"a Thursday":               {from: "2025-01-02", want: []time.Duration{time.Hour, 6 * time.Hour, day, 7 * day}},
+		"a Friday":                 {from: "2025-01-03", want: []time.Duration{time.Hour, 6 * time.Hour, day}},
+		"up to a noon":             {to: "2025-01-02T12:00:00Z", want: []time.Duration{time.Hour, 6 * time.Hour}},
+		"within an hour":           {from: "2025-01-02T12:30:00Z", want: []time.Duration{time.Hour}}, // which --from refuses
+		"the whole of time":        {want: advice.Usual},
+		"dates":                    {layout: "%d.%m.%Y", want: advice.Usual[2:]},
+		"dates of three days":      {from: "2025-01-03", to: "2025-01-06", layout: "%d.%m.%Y", want: []time.Duration{day}},
+		"dates from a noon on":     {from: "2025-01-02T12:00:00Z", layout: "%d.%m.%Y", want: []time.Duration{time.Hour}},
+		"dates with hours":         {layout: "%d.%m.%Y %H h", want: advice.Usual},
+		"dates of different zones": {layout: "%d.%m.%Y %z", want: advice.Usual},
 	} {
 		f := &demoFlags{inputFlags: inputFlags{input: "some.csv"}, given: func(string) bool { return false }}
 		if c.from != "" {
@@ -185,9 +191,44 @@ func TestRuleChosenWindowsDoNotReachBeyondAGivenEnd(t *testing.T) {
 		if c.to != "" {
 			f.to = at(c.to)
 		}
+		f.times.layout = c.layout
 		f.window = f.baseWindow()
 		if got := f.sizes(); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
+	}
+}
+
+// Whether the records have hours is not public: without --time-layout, the sizes that demo can
+// choose are the same for a file of dates, whose holder is told how to leave windows of hours out.
+func TestAFileOfDatesIsCountedInDays(t *testing.T) {
+	t.Parallel()
+	file := func(last string) string {
+		var b strings.Builder
+		b.WriteString("who,when\n")
+		for i := range 4000 {
+			fmt.Fprintf(&b, "u%d,2025-03-%02d\n", i, 1+i%28)
+		}
+		fmt.Fprintf(&b, "u4000,2025-03-28%s\n", last)
+		return write(t, "dates.csv", b.String())
+	}
+	dates, mixed := file(""), file(" 10:00")
+	args := []string{"--header", "--user-field", "who", "--time-field", "when", "--input"}
+	const told = "every time in "
+	if _, _, stderr := run(t, append(append([]string{"demo"}, args...), dates)...); !strings.Contains(stderr, told) || !strings.Contains(stderr, "--window 1d") {
+		t.Errorf("not told to leave windows of hours out:\n%s", stderr)
+	}
+	if _, _, stderr := run(t, append(append([]string{"demo"}, args...), mixed)...); strings.Contains(stderr, told) {
+		t.Errorf("told of a file with an hour:\n%s", stderr)
+	}
+	stdout, stderr := mustRun(t, append(append([]string{"demo"}, args...), dates, "--time-layout", "%Y-%m-%d")...)
+	if strings.Contains(stderr, told) || strings.Contains(stdout, "01:00") {
+		t.Errorf("windows of hours:\n%s%s", stdout, stderr)
+	}
+	if stdout, _ := mustRun(t, append(append([]string{"plan"}, args...), dates)...); strings.Contains(stdout, "size: 1h") || strings.Contains(stdout, "size: 6h") || strings.Contains(stdout, "WINDOWS OF 1h") {
+		t.Errorf("plan for dates:\n%s", stdout)
+	}
+	if stdout, _ := mustRun(t, append(append([]string{"plan"}, args...), mixed)...); !strings.Contains(stdout, "indows of 1h") && !strings.Contains(stdout, "WINDOWS OF 1h") {
+		t.Errorf("plan for dates and an hour:\n%s", stdout)
 	}
 }

@@ -163,6 +163,7 @@ func (j *job) openFile(ctx context.Context, key *noisereduction.NoiseKey) (err e
 		err = f.noUsers()
 	}
 	if err == nil {
+		j.suggestDates(source)
 		err = j.chooseBounds(ctx, own)
 	}
 	if err == nil && key != nil {
@@ -175,6 +176,14 @@ func (j *job) openFile(ctx context.Context, key *noisereduction.NoiseKey) (err e
 		return errors.Join(err, source.Close())
 	}
 	return nil
+}
+
+// suggestDates tells the holder of a file of dates how to keep demo from windows of hours. Demo
+// does not do that by itself: a single record with an hour would change what is chosen.
+func (j *job) suggestDates(file *demo.File) {
+	if f := j.flags; f.chooses && file.Dates() && f.sizes()[0] < 24*time.Hour && !f.given("window") {
+		j.progress.Note("every time in %s is the start of a day, and demo may choose windows of hours: give --window 1d, or say that times are dates, for example with --time-layout %%Y-%%m-%%d", eventfile.Name(f.input))
+	}
 }
 
 // derive derives the secrets of a run from its own key. It refuses to repeat a run with other

@@ -79,17 +79,17 @@ func (f *demoFlags) check(changed func(string) bool) error {
 }
 
 // baseWindow is the size of windows where none is given, by what is public: an hour for made-up
-// events and for a range of at most four days, or one that no days make up; else a day.
+// events, for a range that no days make up and, if times have hours, for one of at most four days;
+// else a day.
 func (f *demoFlags) baseWindow() time.Duration {
 	const day = 24 * time.Hour
 	from, to := f.millis()
-	if f.input == "" || from%day.Milliseconds() != 0 || to%day.Milliseconds() != 0 || from != 0 && to != 0 && to-from <= 4*day.Milliseconds() {
+	if f.input == "" || from%day.Milliseconds() != 0 || to%day.Milliseconds() != 0 || f.leastWindow() < day && from != 0 && to != 0 && to-from <= 4*day.Milliseconds() {
 		return time.Hour
 	}
 	return day
 }
 
-// checkRange refuses a range that does not begin and end where windows do, in UTC.
 // spares refuses reports that would overwrite what is read.
 func (f *demoFlags) spares() error {
 	inputs := []namedFile{{"--input", f.input}, {"--public-keys", f.publicKeys}, {"--noise-key-file", f.noiseKeyFile}}
@@ -99,6 +99,7 @@ func (f *demoFlags) spares() error {
 	return spared([]namedFile{{"--report", f.report}, {"--trusted-report", f.trustedReport}}, inputs...)
 }
 
+// checkRange refuses a range that does not begin and end where windows do, in UTC.
 func (f *demoFlags) checkRange() error {
 	size := f.window.Milliseconds()
 	f.from.in(string(f.times.zone))

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
@@ -86,6 +88,15 @@ func (f *inputFlags) layout() event.Format {
 		layout.NoUser = f.noUser
 	}
 	return layout
+}
+
+// leastWindow is the smallest size of windows that is chosen: a day where --time-layout says that
+// times are dates.
+func (f *inputFlags) leastWindow() time.Duration {
+	if event.OnlyDates(string(f.times.layout)) {
+		return 24 * time.Hour
+	}
+	return advice.Usual[0]
 }
 
 // keyFields returns the fields that --key-field names.

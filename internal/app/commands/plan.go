@@ -64,9 +64,10 @@ alone. Only the recommended setting holds no figure and no key of the data, just
 numbers; but it was chosen by looking at raw data, and that choice is not protected.
 
 plan keeps what you give and chooses the rest. Without --window it takes the smallest
-of 1h, 6h, 1d, 7d, 30d, 90d and 365d that is useful: typically within 25 % of the real
-count, or within --relative where you give it. If none is, it takes the one with the
-least error and says what would be enough. With several --window it takes the best of them.
+of 1h, 6h, 1d, 7d, 30d, 90d and 365d that is useful (for dates without a time of day,
+of 1d and more): typically within 25 % of the real count, or within --relative where you
+give it. If none is, it takes the one with the least error and says what would be enough.
+With several --window it takes the best of them.
 
 With --config, or without flags that describe a file, plan reads the events topic of a
 configuration in place of a file and plans one of its metrics, in windows of the
@@ -157,7 +158,7 @@ func (f *planFlags) check(changed func(string) bool) error {
 	if changed("public-keys") && f.publicKeys == "" {
 		return usage(errors.New("--public-keys is empty: give a file with one key per line, or a,b,c"))
 	}
-	least := advice.Usual[0]
+	least := f.leastWindow()
 	if f.times.zone != "" {
 		least = 24 * time.Hour // a configuration has only whole days in a zone
 	}

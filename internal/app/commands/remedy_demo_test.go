@@ -14,6 +14,7 @@ import (
 var commandOf = regexp.MustCompile(`(?m)(.*)\n  (tollgate demo (?:.*\\\n)*.*)`)
 
 var demoRemedies = []remedy{
+	{texts: []string{"is the start of a day, and demo may choose windows of hours"}, done: "internal/app/commands.TestAFileOfDatesIsCountedInDays"},
 	{texts: []string{
 		"gives %s times from %s to %s", "have no time of the years", "the earliest is of", "the latest is of",
 		"allows a user for a key in a window", "are of users whose budget was spent", "allows a user in a window",

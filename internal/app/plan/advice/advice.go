@@ -237,11 +237,12 @@ func (q *Question) sizes(ctx context.Context, a *Advice) error {
 }
 
 // usual returns the sizes to try where none is given: those with at least two windows, one more,
-// and none with very many.
+// and none with very many. Where the times of the sample are dates, each window of hours would be
+// empty or have a whole day.
 func usual(s *sample.Sample) (sizes []time.Duration) {
 	span := time.Duration(s.Last-s.First) * time.Millisecond
 	for _, size := range Usual {
-		if !s.Aligned(size) {
+		if !s.Aligned(size) || s.Dates && size < day {
 			continue
 		}
 		if span/size < mostWindows {

@@ -34,6 +34,8 @@ const (
 	MostWindows = 5_000_000
 )
 
+const day = 24 * 60 * 60 * 1000 // milliseconds
+
 // ErrTooManyWindows says that the range of events is cut into more windows than can be looked at.
 var ErrTooManyWindows = errors.New("too many windows")
 
@@ -52,7 +54,8 @@ type Collector struct {
 	cells  map[where]uint32
 
 	events, outside uint64
-	left            int // users that were left out
+	left            int  // users that were left out
+	hours           bool // an event in the range is not at the start of a day
 	first, last     int64
 }
 
@@ -89,6 +92,7 @@ func (c *Collector) AddN(user, key []byte, millis, value int64, n uint32) {
 		c.last = millis
 	}
 	c.events += uint64(n)
+	c.hours = c.hours || millis%day != 0
 	u, known := c.users[string(user)]
 	if !known {
 		hash := c.hash(user)
@@ -226,6 +230,7 @@ type Sample struct {
 	Names           []string
 	First, Last     int64 // of the events in the range, Unix milliseconds
 	Values          bool  // as in the options
+	Dates           bool  // every event in the range is at the start of a day
 	// Left is how many users are left out, because one alone took a quarter of the room.
 	Left int
 
@@ -244,7 +249,7 @@ func (c *Collector) Sample() *Sample {
 	rate := math.Ldexp(1, -c.halved)
 	kept := float64(len(c.hashes))
 	s := &Sample{Step: c.o.Step, Rate: rate, Kept: len(c.hashes), Users: kept / rate, UsersError: 1.96 * math.Sqrt(kept*(1-rate)) / rate,
-		Events: c.events, Outside: c.outside, First: c.first, Last: c.last, Values: c.o.Values, Left: c.left, from: c.o.From, to: c.o.To}
+		Events: c.events, Outside: c.outside, First: c.first, Last: c.last, Values: c.o.Values, Dates: !c.hours, Left: c.left, from: c.o.From, to: c.o.To}
 	users := ranks(c.users, func(a, b string) int {
 		return cmp.Or(cmp.Compare(c.hashes[c.users[a]], c.hashes[c.users[b]]), cmp.Compare(a, b))
 	})
