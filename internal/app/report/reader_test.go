@@ -33,6 +33,8 @@ func TestValuesReadAsPeopleWriteThem(t *testing.T) {
 		{"events", "/home", -3.2, 0.4, "/home-3.2noise ± 0.4", "/home -3.2, noise ± 0.4"},
 		{"sum", "2024-05", 1e6, 1e4, "2024-051,000,000noise ± 10,000", `"2024-05" 1,000,000, noise ± 10,000`},
 		{"mean", "a1", 4.234, 1.21, "a14.2noise ± 1.2", "a1 4.2, noise ± 1.2"},
+		{"standard_deviation", "a1", 12.343, 0.312, "a112.34noise ± 0.31", "a1 12.34, noise ± 0.31"},
+		{"variance", "a1", 15234.4, 812.7, "a115,234noise ± 813", "a1 15,234, noise ± 813"},
 	} {
 		t.Run(tc.kind+" "+tc.key, func(t *testing.T) {
 			b := browse(t, render(t, noisy(tc.kind, tc.key, tc.value, tc.margin), MaxPoints, written), desktop, "light")

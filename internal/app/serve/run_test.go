@@ -96,7 +96,8 @@ func (r *running) get(t testing.TB, path string) (int, string) {
 	return answer.StatusCode, string(body)
 }
 
-// begin makes the topics of a deployment with events of some windows of a second.
+// begin makes the topics of a deployment with events of some windows of a second. Event i has the
+// price 7i mod 50.
 func begin(t testing.TB, d *pipeline.Deployment, seconds, perSecond int) {
 	t.Helper()
 	ctx := t.Context()
@@ -120,7 +121,7 @@ func begin(t testing.TB, d *pipeline.Deployment, seconds, perSecond int) {
 	var events []kafkalog.Message
 	for i := range seconds * perSecond {
 		at := start.Add(time.Duration(i) * time.Second / time.Duration(perSecond)).UnixMilli()
-		events = append(events, kafkalog.Message{Value: fmt.Appendf(nil, `{"user":"person-%d","key":"%c","time":%d}`, i%997, 'a'+rune(i%3), at), Timestamp: kafkalog.At(at)})
+		events = append(events, kafkalog.Message{Value: fmt.Appendf(nil, `{"user":"person-%d","key":"%c","time":%d,"price":%d}`, i%997, 'a'+rune(i%3), at, 7*i%50), Timestamp: kafkalog.At(at)})
 	}
 	if _, err := producer.Append(ctx, events); err != nil {
 		t.Fatal(err)
