@@ -61,36 +61,36 @@ func (j *job) chooseBounds(ctx context.Context, key noisereduction.NoiseKey) err
 	}
 	d, err := compile(setting)
 	if err != nil && f.openValues {
-		return errNoRange
+		return f.noRange("choosing the range of values: the promise is too small for it")
 	}
 	if err != nil {
 		f.planned = 0 // nothing can be spent of such a promise
 		return nil    //nolint:nilerr // without a choice the settings are as they were
 	}
 	format := j.source.Traits().Format
-	read, err := json.Marshal(format)
+	named, err := json.Marshal(format)
 	if err != nil {
 		return fmt.Errorf("naming a choice of bounds: %w", err)
 	}
 	sizes := f.sizes()
-	o := protected.Options{Window: f.window, Budget: d.Budget, PublicKeys: keys, Read: string(read) + f.skips(), Key: key, Values: f.kindOf().Values}
+	o := protected.Options{Window: f.window, Budget: d.Budget, PublicKeys: keys, Read: string(named) + f.skips(), Key: key, Values: f.kindOf().Values}
 	if counts {
 		o.Window = sizes[0]
 	}
 	o.From, o.To = f.millis() // not the range of the data: one record can change that
 	c, err := protected.New(o)
-	if errors.Is(err, protected.ErrTooLittle) && f.openValues {
-		return errNoRange
-	}
-	if errors.Is(err, protected.ErrTooLittle) {
-		f.planned = 0
-		return nil
-	}
 	if err != nil {
-		return err
+		return f.explainChoice(err)
 	}
 	defer c.Close() //nolint:errcheck // what it sorted is gone
-	if err := j.events(func(e *event.Event) error { return c.Add(e.User, e.Key, e.Millis, e.Value) }); err != nil {
+	j.progress.Note("choosing windows and bounds")
+	read, now := 0, often()
+	if err := j.events(func(e *event.Event) error {
+		if read++; read%(1<<16) == 0 && now() {
+			j.progress.Note("%s read", terminal.Count(read, "event"))
+		}
+		return c.Add(e.User, e.Key, e.Millis, e.Value)
+	}); err != nil {
 		return err
 	}
 	// The key serves this choice only. HEADER states its cost before any count is released.
@@ -99,7 +99,7 @@ func (j *job) chooseBounds(ctx context.Context, key noisereduction.NoiseKey) err
 		choose = j.chooseByTables
 	}
 	if err := choose(ctx, c, setting, compile); err != nil {
-		return err
+		return f.explainChoice(err)
 	}
 	if j.settings, j.deployment, err = f.settings(keys); err != nil {
 		return err
@@ -108,6 +108,26 @@ func (j *job) chooseBounds(ctx context.Context, key noisereduction.NoiseKey) err
 		j.page.values = html.NewCollector(j.deployment)
 	}
 	return nil
+}
+
+// explainChoice says what to do where a choice cannot be paid for.
+func (f *demoFlags) explainChoice(err error) error {
+	switch {
+	case !errors.Is(err, protected.ErrTooLittle):
+		return err
+	case f.openValues:
+		return f.noRange("choosing the range of values: the promise is too small for it")
+	}
+	return usage(fmt.Errorf("choosing windows and bounds: %s of the promise is too little for it: raise --epsilon, or give --max-keys-per-user, --max-events-per-key and --last-at-least", percent(choiceShare)))
+}
+
+// noRange says that no range of values can be chosen, and why, with the command that gives one.
+func (f *demoFlags) noRange(why string) error {
+	text := why + ": give --min and --max"
+	if f.flags != nil {
+		text += ", which you know without looking at the file, for example\n" + folded(rerun(f.flags, map[string]string{"min": "0", "max": "100"}, "repeat"), "  ")
+	}
+	return usage(errors.New(text))
 }
 
 // countsEvents says that a trial, which counts each event as one, counts what the metric does.
@@ -136,6 +156,7 @@ func (j *job) search(_ context.Context, c *protected.Choice, setting advice.Sett
 			const usual = 6 // deviations to the threshold of private keys; it is higher with a target
 			return max(1/math.Sqrt(d.Metrics[0].Spec.Top.Float()), d.Metrics[0].Plan.Threshold()/usual), true
 		},
+		Progress: tries(j.progress),
 	})
 	if err != nil {
 		return err
@@ -157,7 +178,7 @@ func (j *job) chooseByTables(ctx context.Context, c *protected.Choice, _ advice.
 	}
 	n, deviation := r.Individuals()
 	if !r.Suffices() && f.openValues {
-		return fmt.Errorf("choosing the range of values: about %.0f ± %.0f users are too few for it: give --min and --max, without looking at the values", max(0, n), 2*deviation)
+		return f.noRange(fmt.Sprintf("choosing the range of values: %s are too few for it", about(n, deviation)))
 	}
 	if !r.Suffices() {
 		j.chosen = f.chosen(&protected.Found{Users: n, UsersDeviation: deviation})
@@ -171,7 +192,7 @@ func (j *job) chooseByTables(ctx context.Context, c *protected.Choice, _ advice.
 	if f.openValues && f.kindOf().Vector != nil {
 		given.Min, given.Max = r.Range()
 	}
-	answer, err := advice.Answer(ctx, advice.Question{Sample: made, Sizes: f.windowSizes(), Terms: f.terms(j.settings.PublicKeys, nil), Given: given, KeepTarget: f.given("relative") || f.given("absolute"), Compile: compile})
+	answer, err := advice.Answer(ctx, advice.Question{Sample: made, Sizes: f.windowSizes(), Terms: f.terms(j.settings.PublicKeys, nil), Given: given, KeepTarget: f.given("relative") || f.given("absolute"), Compile: compile, Progress: tries(j.progress)})
 	if err != nil {
 		return fmt.Errorf("choosing bounds: %w", err)
 	}
@@ -181,7 +202,7 @@ func (j *job) chooseByTables(ctx context.Context, c *protected.Choice, _ advice.
 		also = ", --min, --max"
 	}
 	j.resize(best.Window)
-	j.chosen = fmt.Sprintf("chosen by noisy tables of what about %.0f users do, which took %s of the budget; the end says how far values are from the real counts; to change it: --window, --max-keys-per-user, --max-events-per-key, --last-at-least, --relative%s; tollgate plan says what each would give", n, percent(choiceShare), also)
+	j.chosen = fmt.Sprintf("chosen by noisy tables of what about %s users do, which took %s of the budget; the end says how far values are from the real counts; to change it: --window, --max-keys-per-user, --max-events-per-key, --last-at-least, --relative%s; tollgate plan says what each would give", terminal.Number(n, 0), percent(choiceShare), also)
 	return nil
 }
 
@@ -197,14 +218,19 @@ func (j *job) resize(size time.Duration) {
 func (f *demoFlags) chosen(found *protected.Found) string {
 	spent := percent(choiceShare)
 	if found.Window == 0 {
-		return fmt.Sprintf("the defaults, which look at nothing: about %.0f ± %.0f users are too few to choose by; finding that out took %s of the budget; give all three bounds to end this", max(0, found.Users), 2*found.UsersDeviation, spent)
+		return fmt.Sprintf("the defaults, which look at nothing: %s are too few to choose by; finding that out took %s of the budget; give all three bounds to end this", about(found.Users, found.UsersDeviation), spent)
 	}
-	text := fmt.Sprintf("chosen by noisy tables of what about %.0f users do and by noisy trials, which took %s of the budget", found.Users, spent)
+	text := fmt.Sprintf("chosen by noisy tables of what about %s users do and by noisy trials, which took %s of the budget", terminal.Number(found.Users, 0), spent)
 	if found.Hopeless() {
 		shown := max(0, found.Shown+2*found.ShownDeviation) / found.Events
 		text += fmt.Sprintf("; little of use can be shown at ε = %v, because with no setting that was tried more than about %s of the events are in counts above the noise", f.epsilon, percent(min(1, shown)))
 	}
 	return text + "; the end says how far values are from the real counts; to change it: --window, --max-keys-per-user, --max-events-per-key, --last-at-least; tollgate plan says what each would give"
+}
+
+// about writes a noisy number of users, with two standard deviations.
+func about(users, deviation float64) string {
+	return fmt.Sprintf("about %s ± %s users", terminal.Number(max(0, users), 0), terminal.Number(2*deviation, 0))
 }
 
 // sizes are the windows that can be chosen: those that were given, or all that begin where the

@@ -86,12 +86,15 @@ var kindRemedies = []remedy{
 		w.refused(strings.Replace(private, "demo ", "plan ", 1))
 		w.works(strings.Replace(sum, "demo ", "plan ", 1))
 	}},
-	{texts: []string{"the promise is too small to choose the range of values by", "users are too few for it: give --min and --max"}, walk: func(w *walk) {
+	{texts: one("%s: give --min and --max"), walk: func(w *walk) {
 		w.vars["F"] = orders(w, 40)
 		const demo = "demo --input $F --kind sum --value-field amount --last-at-least 1 --max-keys-per-user 1 --max-events-per-key 1 " + ofOrders
 		for _, line := range []string{demo, demo + " --epsilon 1e-5 --delta 1e-9"} {
-			w.refused(line)
-			w.works(line + " --min 0 --max 60")
+			found := commandOf.FindStringSubmatch(w.refused(line))
+			if found == nil {
+				w.Fatal(line)
+			}
+			w.works(strings.TrimPrefix(strings.ReplaceAll(found[2], "\\\n", ""), "tollgate "))
 		}
 		w.vars["F"] = orders(w, 4000)
 		w.works(demo)

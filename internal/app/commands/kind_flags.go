@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -80,9 +79,6 @@ func (f *demoFlags) checkKind(changed func(string) bool) error {
 	}
 	return nil
 }
-
-// errNoRange says that nothing can be spent on choosing the range of values.
-var errNoRange = usage(errors.New("the promise is too small to choose the range of values by: give --min and --max, or raise --epsilon"))
 
 // current is the setting that the flags say.
 func (f *demoFlags) current() advice.Setting {

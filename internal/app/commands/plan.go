@@ -302,12 +302,7 @@ func (f *planFlags) advise(ctx context.Context, progress *terminal.Progress, q a
 	if f.spendShare > 0 && metrickind.Of(q.Kind).Vector != nil && q.Given.Min == 0 && q.Given.Max == 0 {
 		q.Given.Min, q.Given.Max = f.rangeMin, f.rangeMax
 	}
-	now, tried := often(), 0
-	q.Progress = func(done int) {
-		if tried += done; now() {
-			progress.Note("%s tried", terminal.Count(tried, "setting"))
-		}
-	}
+	q.Progress = tries(progress)
 	answer, err := advice.Answer(ctx, q)
 	switch {
 	case errors.Is(err, advice.ErrUnknownKey) && f.spendShare > 0:
@@ -318,6 +313,16 @@ func (f *planFlags) advise(ctx context.Context, progress *terminal.Progress, q a
 		return nil, fmt.Errorf("planning: %w", err)
 	}
 	return answer, nil
+}
+
+// tries returns what says now and then how many settings were tried.
+func tries(progress *terminal.Progress) func(done int) {
+	now, tried := often(), 0
+	return func(done int) {
+		if tried += done; now() {
+			progress.Note("%s tried", terminal.Count(tried, "setting"))
+		}
+	}
 }
 
 // often returns what says whether two seconds have passed since it said so.

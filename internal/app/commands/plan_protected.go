@@ -159,8 +159,8 @@ func (f *planFlags) choose(o protected.Options, each func(add func(*event.Event)
 	f.chosenAt, f.planned = r.At, r.Planned
 	n, deviation := r.Individuals()
 	if !r.Suffices() {
-		return nil, fmt.Errorf("planning with a share of %v: about %.0f ± %.0f users are too few to choose by: spend more, or choose bounds without looking at the data. The share is spent anyway (%s records it): set privacy.planned in the deployment",
-			f.spendShare, max(0, n), 2*deviation, protected.RecordOf(f.noiseKeyFile))
+		return nil, fmt.Errorf("planning with a share of %v: %s are too few to choose by: spend more, or choose bounds without looking at the data. The share is spent anyway (%s records it): set privacy.planned in the deployment",
+			f.spendShare, about(n, deviation), protected.RecordOf(f.noiseKeyFile))
 	}
 	if o.Values {
 		f.rangeMin, f.rangeMax = r.Range()

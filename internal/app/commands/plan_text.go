@@ -165,8 +165,8 @@ func writeSize(b *strings.Builder, s *advice.SizeAdvice, exact bool) {
 			if k.Shown >= 0.5 {
 				noise = rounded(k.Noise95)
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.0f of %.0f\t%.0f\n", terminal.Key(orAll(k.Key), 40), terminal.Number(k.Truth, 0), terminal.Number(k.Bias, 0),
-				noise, math.Round(k.Shown), k.Windows, math.Round(k.Within))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s of %s\t%s\n", terminal.Key(orAll(k.Key), 40), terminal.Number(k.Truth, 0), terminal.Number(k.Bias, 0),
+				noise, terminal.Number(k.Shown, 0), terminal.Number(k.Windows, 0), terminal.Number(k.Within, 0))
 		}
 		w.Flush() //nolint:errcheck // a strings.Builder takes everything
 	}

@@ -68,6 +68,13 @@ var demoRemedies = []remedy{
 		w.says(strings.Replace(demo, "$F", "$G", 1))
 		w.works(demo)
 	}},
+	{texts: one("of the promise is too little for it: raise --epsilon"), walk: func(w *walk) {
+		w.vars["F"] = manyUsers(w.T, 40)
+		const demo = "demo --input $F --header --user-field who --time-field when --delta 1e-9 --max-keys-per-user 1 --last-at-least 1"
+		w.refused(demo + " --epsilon 2e-5")
+		w.works(demo + " --epsilon 1")
+		w.works(demo + " --epsilon 2e-5 --max-events-per-key 1")
+	}},
 	{texts: []string{"(--from and --to protect it)", "(--from protects it)", "(--to protects it)", "so that it is protected"}, walk: func(w *walk) {
 		for _, line := range []string{onFile, onFile + " --to 2025-03-05", onFile + " --from 2025-03-03"} {
 			w.says(line)

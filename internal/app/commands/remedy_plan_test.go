@@ -39,7 +39,7 @@ var planRemedies = []remedy{
 	}},
 	{texts: one("plan cannot forecast those yet"), not: "no remedy: what plan cannot do"},
 	{texts: []string{"leave this user out, or give --from", "--key is %s: what was spent does not show", "--key is %s: %w", "%w: give --from and --to"}, not: "needs 10⁶ windows, or a key that noise hides; internal/app/plan/sample and internal/app/plan/protected test these limits"},
-	{texts: []string{"--noise-key-file is only used with --spend-share", "--choose-again is only used with --spend-share", "--spend-share needs exactly one --window", "--spend-share needs --noise-key-file: the noise key", "about %.0f ± %.0f users are too few to choose by", "tollgate plan shows this choice again", "--choose-again makes another choice", "--spend-share needs a noise key in an ordinary file", "--spend-share needs a file: plan recognises"}, walk: func(w *walk) {
+	{texts: []string{"--noise-key-file is only used with --spend-share", "--choose-again is only used with --spend-share", "--spend-share needs exactly one --window", "--spend-share needs --noise-key-file: the noise key", "%s are too few to choose by: spend more", "tollgate plan shows this choice again", "--choose-again makes another choice", "--spend-share needs a noise key in an ordinary file", "--spend-share needs a file: plan recognises"}, walk: func(w *walk) {
 		w.vars["P"] = w.manyVisits()
 		const plan = "plan --input $P --header --user-field who --key-field where --time-field when --from 2025-03-01 --to 2025-03-05"
 		w.refused(plan + " --noise-key-file $P")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/outcomes"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/formats/spelling"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
@@ -198,7 +199,8 @@ func (e *explaining) brokenRecords() error {
 	format := e.source.Traits().Format
 	var set map[string]string
 	var notes []string
-	if names := fieldsOf(format, records); len(names) > 0 {
+	names := fieldsOf(format, records)
+	if len(names) > 0 {
 		notes = append(notes, "the fields are "+strings.Join(names, ", "))
 	}
 	remedy := map[string]string{
@@ -209,6 +211,12 @@ func (e *explaining) brokenRecords() error {
 		"":      fmt.Sprintf("check --input-format %s, --header and --columns", format.Format),
 	}[most.Field]
 	switch most.Class {
+	case event.ClassMissingField:
+		for _, name := range format.FieldsOf(most.Field) {
+			if meant := spelling.Nearest(names, name); meant != "" && !slices.Contains(names, name) {
+				remedy += fmt.Sprintf(", did you mean %s?", meant)
+			}
+		}
 	case event.ClassOversized:
 		remedy, notes = "a record may have at most "+number(MaxRecordBytes)+" bytes", nil
 	case event.ClassEmptyUser:

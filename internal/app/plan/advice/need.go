@@ -290,7 +290,7 @@ func (q *Question) sentence(p *Point) string {
 	if math.Round(p.Keys) == 1 {
 		verb = "is"
 	}
-	text := fmt.Sprintf("%s; %.0f of %s %s released; %.3g %% of %s in what comes out; every user can take part for %s", p.TypicalText(), math.Round(p.KeysShown),
+	text := fmt.Sprintf("%s; %s of %s %s released; %.3g %% of %s in what comes out; every user can take part for %s", p.TypicalText(), terminal.Number(p.KeysShown, 0),
 		terminal.Count(uint64(math.Round(p.Keys)), "key"), verb, 100*p.ShownTruth, what, Lasts(p.Setting))
 	if lost := p.Lost[len(p.Lost)-1].Share; lost > 0.0005 {
 		text += fmt.Sprintf("; %.2g %% of these users are left out before the end", 100*lost)

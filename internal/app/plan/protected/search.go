@@ -18,6 +18,8 @@ type Search struct {
 	// Sigma is the deviation of a count's noise under some bounds, or more where a high threshold
 	// asks for more; false where these bounds cannot be. It must not depend on the data.
 	Sigma func(Bounds) (sigma float64, ok bool)
+	// Progress is told how many bounds were tried, after each pass over the events; nil: not.
+	Progress func(done int)
 }
 
 // Found is the protected result of a search.
@@ -327,6 +329,9 @@ func (f *searcher) try(all []Bounds) error {
 	for i, n := range answers {
 		limit := float64(trials[i].limit) / fine
 		f.tried = append(f.tried, tried{trials[i].Bounds, n * limit / steps, each * limit})
+	}
+	if f.Progress != nil {
+		f.Progress(len(answers))
 	}
 	return err
 }
