@@ -108,13 +108,16 @@ func TestFieldsWithinRecordsAndValues(t *testing.T) {
 
 func TestValuesInColumns(t *testing.T) {
 	for value, want := range map[string]string{"5": "", "-5": "", "0": "", "-0": "", "9223372036854775807": "", "-9223372036854775808": "",
-		"9223372036854775808": ClassWrongType, "5.0": ClassWrongType, "5e0": ClassWrongType, "": ClassWrongType, "-": ClassWrongType,
+		"5.0": "", "-5.00": "", "5e0": "", "5.5": ClassWrongType, "5.": ClassWrongType, "NaN": ClassWrongType,
+		"9223372036854775808": ClassWrongType, "": ClassWrongType, "-": ClassWrongType,
 		"+5": ClassWrongType, "05": ClassWrongType, " 5": ClassWrongType, "x": ClassWrongType, "99999999999999999999999": ClassWrongType} {
 		f := rowFormat("tsv", "s")
 		f.Value = "other"
 		var ev Event
 		if got := classOf(t, newDecoder(t, f).Decode([]byte("1\tu\t"+value+"\tp\ty"), &ev)); got != want {
 			t.Errorf("%q: class %q, want %q", value, got, want)
+		} else if exact, _ := new(big.Rat).SetString(value); want == "" && ev.Value != exact.Num().Int64() {
+			t.Errorf("%q: value %d", value, ev.Value)
 		}
 	}
 	f := rowFormat("csv", "s")

@@ -110,13 +110,13 @@ func (r *rows) splitPlain(line []byte) (fields int, ok bool) {
 	}
 }
 
-// decodeValueText reads the value column: a decimal integer in JSON's grammar, without fraction and
-// exponent.
+// decodeValueText reads the value column: an integer, however it is written. Many programs write
+// 5.0 if another row of the column is empty.
 func (d *Decoder) decodeValueText() error {
 	if d.fields[fieldValue] == "" {
 		return nil
 	}
-	n, ok := parseInteger(d.raw[fieldValue])
+	n, ok := parseWhole(d.raw[fieldValue])
 	if !ok {
 		return d.fail(ClassWrongType, "value")
 	}
