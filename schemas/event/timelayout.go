@@ -56,10 +56,11 @@ func (c *wallClock) halfOfDay() bool {
 // timeLayout reads a time, part by part.
 type timeLayout []func(*wallClock) bool
 
-// parseLayout compiles a layout. A space stands for one or more, or at a directive that can begin
+// parseLayout compiles a layout. Without a day it reads the first of the month, and without a month
+// the first of January. A space stands for one or more, or at a directive that can begin
 // with one for none.
 func parseLayout(text string) (layout timeLayout, err error) {
-	const years, months, days = "Yy", "mbB", "de"
+	const years, months, days, hours = "Yy", "mbB", "de", "HI"
 	text = abbreviations.Replace(strings.TrimSpace(text))
 	used := map[byte]bool{}
 	for i := 0; i < len(text); i++ {
@@ -95,8 +96,12 @@ func parseLayout(text string) (layout timeLayout, err error) {
 		return false
 	}
 	switch {
-	case !has(years) || !has(months) || !has(days):
-		return nil, errors.New("it must be a layout with a year (%Y), a month (%m or %b) and a day (%d), for example %d.%m.%Y %H:%M:%S")
+	case !has(years):
+		return nil, errors.New("it must be a layout with a year (%Y), for example %d.%m.%Y %H:%M:%S, or %Y-%m for months, or %Y for years")
+	case has(days) && !has(months):
+		return nil, errors.New("it has a day, but no month (%m or %b)")
+	case has(hours) && !has(days):
+		return nil, errors.New("it has an hour, but no day (%d)")
 	case used['I'] != used['p']:
 		return nil, errors.New("%I, an hour of 12, and %p, AM or PM, go together; an hour of 24 is %H")
 	}

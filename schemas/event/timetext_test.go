@@ -76,13 +76,14 @@ func TestTimesAreReadByTheirLayout(t *testing.T) {
 		{"%A, %e %B %Y %R %z", "Monday,  3 March 2025 04:05 -0030", "2025-03-03T04:35:00Z"},
 		{"day %d of %m %% %Y", "day 3 of  3 % 2025", "2025-03-03T00:00:00Z"},
 		{"%Y-%m-%d", "2025-03-03 ", "2025-03-03T00:00:00Z"}, {"%Y-%m-%d", "2025-03-03x", ""}, {"%Y-%m-%d", "25-03-03", ""},
+		{"%Y", "2025", "2025-01-01T00:00:00Z"}, {"%Y", "2025-03", ""}, {"%y", "88", "1988-01-01T00:00:00Z"}, {"%Y-%m", "2025-03", "2025-03-01T00:00:00Z"}, {"%b %Y", "Mar 2025", "2025-03-01T00:00:00Z"},
 	} {
 		if got := readTime(t, timeFormat(c.layout, ""), c.text); got != c.want {
 			t.Errorf("%q by %q: got %q, want %q", c.text, c.layout, got, c.want)
 		}
 	}
 	for layout, want := range map[string]string{
-		"%Y-%m": "and a day", "%d.%m": "a year", "%Y-%m-%d %I": "go together", "%Y-%m-%d %p": "go together", "%Y-%m-%d%": "ends with a %", "%Y-%m-%d %Q": "%Q is not one", "%Y-%m-%d %Y": "in it twice",
+		"%Y-%d": "no month", "%Y-%m %H": "no day", "%d.%m": "a year", "%Y-%m-%d %I": "go together", "%Y-%m-%d %p": "go together", "%Y-%m-%d%": "ends with a %", "%Y-%m-%d %Q": "%Q is not one", "%Y-%m-%d %Y": "in it twice",
 	} {
 		if err := timeFormat(layout, "").Check(); err == nil || !strings.Contains(err.Error(), want) || CheckLayout(layout) == nil {
 			t.Errorf("%q: %v, want %q", layout, err, want)

@@ -72,7 +72,7 @@ func causeCases() []causeCase {
 		},
 		{
 			name: "times of another layout", header: header, record: ordinary(func(t time.Time) string { return t.Format("01/02/2006 15:04") }), lost: true,
-			want: []string{"--time-unit text (like 2025-03-03 00:00:01; the help has more layouts, and --time-layout reads others, like %m/%d/%Y; the fields are when, who, where)"},
+			want: []string{"--time-unit text (like 2025-03-03 00:00:01; the help has more layouts, and --time-layout reads others, like %m/%d/%Y or %Y; the fields are when, who, where)"},
 		},
 		{
 			name: "soon, by RFC 3339", header: header, record: func(i int) string { return fmt.Sprintf("soon,u%d,north", i) }, lost: true,
