@@ -83,7 +83,7 @@ func (p *printer) turn(t demo.Turn) error {
 	}
 	rows := make([]terminal.Row, len(t.Releases))
 	for i, r := range t.Releases {
-		rows[i] = row(r)
+		rows[i] = row(r, p.j.source.Traits().Format.Key != "")
 		if r.Met {
 			p.met++
 		}
@@ -100,7 +100,11 @@ func (p *printer) turn(t demo.Turn) error {
 	})
 }
 
-func row(r schemas.Release) terminal.Row {
+// row returns a row of the table; keyed says that events have keys.
+func row(r schemas.Release, keyed bool) terminal.Row {
+	if keyed {
+		r.Key = cmp.Or(r.Key, terminal.EmptyKey)
+	}
 	return terminal.Row{
 		Start: time.UnixMilli(r.WindowStart), End: time.UnixMilli(r.WindowEnd), Key: r.Key,
 		Value: r.Count(), Low: r.Low, High: r.High, Met: r.Met,

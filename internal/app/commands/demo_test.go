@@ -208,6 +208,23 @@ func TestDemoWithoutAKeyFieldCountsEverything(t *testing.T) {
 	}
 }
 
+// A row without a key looks like the sum of all keys.
+func TestDemoNamesTheEmptyKey(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for i := range 800 {
+		fmt.Fprintf(&b, "2025-03-01,u%d,%s\n", i, []string{"", "north"}[i%2])
+	}
+	path := write(t, "some.csv", b.String())
+	args := []string{"demo", "--input", path, "--columns", "when,who,where", "--user-field", "who", "--key-field", "where", "--time-field", "when", "--window", "1d", "--max-keys-per-user", "1", "--max-events-per-key", "1", "--last-at-least", "1"}
+	if code, stdout, stderr := run(t, args...); code != exitOK || strings.Count(stdout, terminal.EmptyKey) != 2 {
+		t.Errorf("exit %d, %q, stderr %q", code, stdout, stderr)
+	}
+	if code, stdout, stderr := run(t, append(args, "--format", "json")...); code != exitOK || !strings.Contains(stdout, `"key":""`) {
+		t.Errorf("exit %d, %q, stderr %q", code, stdout, stderr)
+	}
+}
+
 func TestDemoOnAnEmptyFile(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{"empty": "", "header only": "when,who,where\n", "nothing usable": "when,who,where\nx,y,z\n"} {

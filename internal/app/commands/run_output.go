@@ -33,6 +33,7 @@ type runOutput struct {
 	clock    *wallclock.Clock
 	table    bytes.Buffer
 	tables   map[string]*terminal.Table // by metric; they write to table
+	keyed    map[string]bool            // metrics whose values are of keys
 	shown    string                     // metric of the last line of the table
 	// closed at the first error of printing; an error of reading what is to be printed does not
 	// close it
@@ -58,7 +59,7 @@ type runOutput struct {
 func newRunOutput(a *app, f cli.Format, top int, d *pipeline.Deployment, progress *terminal.Progress, page *page) *runOutput {
 	now := time.Now()
 	o := &runOutput{
-		a: a, format: f, progress: progress, page: page, topic: d.Config.Outputs.Counts, turns: d.Config.Outputs.Turns, clock: wallclock.Of(d.Config.Time.WindowZone), tables: map[string]*terminal.Table{},
+		a: a, format: f, progress: progress, page: page, topic: d.Config.Outputs.Counts, turns: d.Config.Outputs.Turns, clock: wallclock.Of(d.Config.Time.WindowZone), tables: map[string]*terminal.Table{}, keyed: map[string]bool{},
 		failed: make(chan struct{}), changed: make(chan struct{}), moved: now, warned: now,
 	}
 	_, width := terminal.Terminal(a.stdout)
@@ -67,6 +68,7 @@ func newRunOutput(a *app, f cli.Format, top int, d *pipeline.Deployment, progres
 		for _, k := range m.Spec.PublicKeys {
 			keys = append(keys, string(k))
 		}
+		o.keyed[m.Spec.Name] = d.Config.Events.Format.Key != "" && !metrickind.Of(m.Spec.Kind).Derived
 		size := time.Duration(m.Spec.WindowSize) * time.Millisecond
 		o.certain = o.certain || m.Spec.KeyMode == schemas.KeysPublic
 		o.tables[m.Spec.Name] = terminal.NewTable(&o.table, terminal.TableOptions{
@@ -261,7 +263,7 @@ func (o *runOutput) text(releases []schemas.Release) ([]byte, error) {
 		rows := make([]terminal.Row, end)
 		for i, r := range releases[:end] {
 			r.WindowStart, r.WindowEnd = o.clock.Begins(r.WindowStart), o.clock.Begins(r.WindowEnd) // people see local days
-			rows[i] = row(r)
+			rows[i] = row(r, o.keyed[metric])
 		}
 		releases = releases[end:]
 		table := o.tables[metric]

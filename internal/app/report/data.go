@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
@@ -46,6 +47,9 @@ func dataOf(s *series, f metricFacts) metricData {
 		Name: f.Name, NoKey: metrickind.Of(f.Kind).Texts.NoKey, Gaps: f.KeyMode != deployment.KeysPublic, Aims: f.aims(),
 		Fine: !f.known || metrickind.Of(f.Kind).Vector != nil,
 		Size: s.id.size, Slide: f.WindowSlide, Keys: []keyData{},
+	}
+	if f.keyed {
+		m.NoKey = terminal.EmptyKey
 	}
 	if text := f.reached(); text != "" {
 		m.Asked = f.wanted() + " is asked for: " + text

@@ -7,6 +7,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 // promise has what a deployment promises: public configuration, and numbers that were
@@ -28,6 +29,7 @@ type promise struct {
 type metricFacts struct {
 	schemas.MetricSpec
 	known        bool // the configuration has it
+	keyed        bool // its events have keys
 	lifetime     deployment.Lifetime
 	threshold    float64 // private keys of its own: the count from which a key is released; else 0
 	meetableFrom float64 // the least count that can meet the target; +Inf: no count can
@@ -47,7 +49,7 @@ func promiseOf(d *deployment.Deployment) promise {
 	lifetimes := deployment.Lifetimes(d)
 	for i, m := range d.Metrics {
 		f := metricFacts{
-			MetricSpec: m.Spec, known: true, lifetime: lifetimes[i],
+			MetricSpec: m.Spec, known: true, keyed: cfg.Events.Format.Key != "" && !metrickind.Of(m.Spec.Kind).Derived, lifetime: lifetimes[i],
 			meetableFrom: m.Plan.MeetableFrom(), sigmaTop: 1 / math.Sqrt(m.Spec.Top.Float()),
 		}
 		if m.Spec.KeyMode == deployment.KeysPrivate {

@@ -55,6 +55,28 @@ func TestValuesReadAsPeopleWriteThem(t *testing.T) {
 	}
 }
 
+// The list of keys has the mean of a key's means, and the sum of its counts. Where events have
+// keys, the empty one is not called all together.
+func TestTheListOfKeysSaysWhatItsFiguresAre(t *testing.T) {
+	browser(t)
+	for kind, want := range map[string]string{"mean": "2 keys, mean of values|(empty)|4|b|3", "sum": "2 keys, sum of values|(empty)|8|b|6"} {
+		s := noisy(kind, "", 3, 1)
+		s.promise.metrics[0].keyed = true
+		for _, more := range []schemas.Release{noisy(kind, "b", 3, 1).releases[0], noisy(kind, "", 5, 1).releases[0], noisy(kind, "b", 3, 1).releases[0]} {
+			if len(s.releases) > 1 {
+				more.WindowStart, more.WindowEnd, more.Turn = more.WindowStart+hour, more.WindowEnd+hour, 2
+			}
+			s.releases = append(s.releases, more)
+		}
+		var said string
+		browse(t, render(t, s, MaxPoints, written), desktop, "light").eval(
+			`[...document.querySelectorAll("fieldset.several legend, .keys .name, .keys .size")].map((e) => e.textContent).join("|")`, &said)
+		if said != want {
+			t.Errorf("%s: the list says %q, want %q", kind, said, want)
+		}
+	}
+}
+
 // An axis from zero reaches below zero only as far as the values do.
 func TestAxesAreNotStretchedBySmallNegativeValues(t *testing.T) {
 	script, err := os.ReadFile(filepath.Join("page", "scale.js"))

@@ -17,6 +17,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/internal/testing/golden"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
@@ -261,6 +262,24 @@ func TestWriteOfADeployment(t *testing.T) {
 }
 
 // A million releases, made as they are read, stay within a few hundred MB.
+// A reader takes the value of "all together" for that of all events.
+func TestTheEmptyKeyIsAllTogetherOnlyWithoutKeys(t *testing.T) {
+	for _, tc := range []struct{ field, want string }{{"key", terminal.EmptyKey}, {"", "all together"}} {
+		d, err := compiled()
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Config.Events.Format.Key = tc.field
+		var b bytes.Buffer
+		if err := writePage(&b, d, slices.Values([]schemas.Release{noisy("events", "", 300, 1).releases[0]}), written); err != nil {
+			t.Fatal(err)
+		}
+		if got := block(t, b.String()).Metrics[0].NoKey; got != tc.want {
+			t.Errorf("key field %q: the empty key is called %q", tc.field, got)
+		}
+	}
+}
+
 func TestManyReleasesNeedLittleMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("seconds of work: run without -short")

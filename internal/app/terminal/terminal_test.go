@@ -187,6 +187,7 @@ func TestWindowText(t *testing.T) {
 		{0, time.Hour, "2025-03-03 00:00–01:00"},
 		{0, 24 * time.Hour, "2025-03-03"},
 		{0, 48 * time.Hour, "2025-03-03 to 03-05"},
+		{0, 365 * 24 * time.Hour, "2025-03-03 to 2026-03-03"},
 		{time.Hour, 24 * time.Hour, "2025-03-03 01:00–01:00"},
 		{0, 36 * time.Hour, "2025-03-03 00:00 to 03-04 12:00"},
 		{15 * time.Second, 15 * time.Second, "2025-03-03 00:00:15–00:00:30"},

@@ -129,6 +129,10 @@ func right(text string, width int) string {
 	return strings.Repeat(" ", max(0, width-uniseg.StringWidth(text))) + text
 }
 
+// EmptyKey is shown in place of the empty key where events have keys. Without it, a row of the
+// events whose key is empty looks like one of all events.
+const EmptyKey = "(empty)"
+
 // windowText names a window in UTC as briefly as its size allows.
 func windowText(start, end time.Time) string {
 	start, end = start.UTC(), end.UTC()
@@ -137,6 +141,8 @@ func windowText(start, end time.Time) string {
 	switch {
 	case midnight && size == 24*time.Hour:
 		return start.Format("2006-01-02")
+	case midnight && size >= 365*24*time.Hour:
+		return start.Format("2006-01-02") + " to " + end.Format("2006-01-02")
 	case midnight:
 		return start.Format("2006-01-02") + " to " + end.Format("01-02")
 	}

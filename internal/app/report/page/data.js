@@ -23,14 +23,15 @@ function series(metric, k, rank) {
     rank, key: k.key, fine: metric.fine, label: k.key === "" ? metric.nokey : shown(k.key), n,
     at: spread(k.at, new Int32Array(n)), value: new Float64Array(n), low: new Float64Array(n), high: new Float64Array(n),
     sigma: Float64Array.from(k.sigma), rungs: Int32Array.from(k.rungs), met: new Uint8Array(n).fill(1),
-    confidence: repeat(k.confidence, new Float64Array(n)), total: 0,
+    confidence: repeat(k.confidence, new Float64Array(n)), size: 0,
   };
   for (let i = 0; i < n; i++) {
     s.value[i] = k.value[i] / unit;
     s.low[i] = (k.value[i] - k.below[i]) / unit;
     s.high[i] = (k.value[i] + k.above[i]) / unit;
-    s.total += s.value[i];
+    s.size += s.value[i];
   }
+  if (metric.fine && n) s.size /= n; // a sum of means says nothing
   if (!metric.aims) s.met.fill(2); // neither met nor missed
   else for (let r = 0; r < k.missed.length; r += 2) s.met.fill(0, k.missed[r], k.missed[r] + k.missed[r + 1]);
   return s;
@@ -39,7 +40,7 @@ function series(metric, k, rank) {
 function load(metric) {
   const m = { ...metric, keys: null };
   m.series = metric.keys.map((k, i) => series(metric, k, i));
-  m.largest = [...m.series].sort((a, b) => b.total - a.total || a.rank - b.rank);
+  m.largest = [...m.series].sort((a, b) => b.size - a.size || a.rank - b.rank);
   m.windows = 1 + m.series.reduce((last, s) => Math.max(last, s.n ? s.at[s.n - 1] : 0), 0);
   m.points = m.series.reduce((sum, s) => sum + s.n, 0);
   m.sliding = m.slide < m.size;

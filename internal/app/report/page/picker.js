@@ -16,7 +16,7 @@ function picker(chart) {
   function take() {
     m = chart.metric;
     lower = m.largest.map((s) => s.label.toLowerCase());
-    legend.textContent = grouped(m.series.length, 0) + " keys, sum of values";
+    legend.textContent = grouped(m.series.length, 0) + " keys, " + (m.fine ? "mean" : "sum") + " of values";
     largest.replaceChildren("largest", ...[1, 5, most].filter((n, i, all) => i === 0 || m.series.length > all[i - 1]).map((n) =>
       el("button", { type: "button", onclick: () => chart.choose(m.largest.slice(0, n)) }, String(n))));
   }
@@ -32,7 +32,7 @@ function picker(chart) {
       const box = el("input", {
         type: "checkbox", "data-key": s.key, checked: chosen.has(s), disabled: full && !chosen.has(s), onchange: (e) => toggle(s, e.target.checked),
       });
-      return el("li", null, el("label", { title: s.label }, box, el("bdi", { class: "name" }, s.label), el("span", { class: "size" }, short(s.total))));
+      return el("li", null, el("label", { title: s.label }, box, el("bdi", { class: "name" }, s.label), el("span", { class: "size" }, short(s.size))));
     }));
     if (focused !== null) {
       const again = [...list.querySelectorAll("input")].find((box) => box.dataset.key === focused);
