@@ -21,6 +21,9 @@ func (j *job) sumUp(ctx context.Context, result demo.Result, released int, compa
 	if file, ok := j.source.(*demo.File); ok {
 		noteFaults(j.progress, file.Faults())
 		noteUnnamed(j.progress, j.flags.noUser, file.Unnamed())
+		if n := result.Tallies.BeforeStart; n > 0 && j.flags.from.IsZero() {
+			j.progress.Note("before the start: %s before 1970, where no event counts", terminal.Count(int(n), "record"))
+		}
 	}
 	if result.Drained {
 		return nil

@@ -225,6 +225,29 @@ func TestDemoNamesTheEmptyKey(t *testing.T) {
 	}
 }
 
+// Neither demo nor plan counts an event before 1970, and both say so.
+func TestEventsBefore1970AreNamed(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for i := range 900 {
+		fmt.Fprintf(&b, "%d-01-01,u%d,north\n", 1968+i%3, i)
+	}
+	file := []string{"--input", write(t, "old.csv", b.String()), "--columns", "when,who,where", "--user-field", "who", "--key-field", "where", "--time-field", "when", "--window", "1d"}
+	bounds := []string{"--max-keys-per-user", "1", "--max-events-per-key", "1", "--last-at-least", "1"}
+	code, stdout, stderr := run(t, slices.Concat([]string{"demo"}, file, bounds, []string{"--format", "json"})...)
+	if code != exitOK || len(parse(t, stdout)) != 1 || !strings.Contains(stderr, "before the start: 600 records before 1970, where no event counts") {
+		t.Errorf("demo: exit %d, %q, stderr %q", code, stdout, stderr)
+	}
+	code, stdout, stderr = run(t, slices.Concat([]string{"plan"}, file, bounds)...)
+	if code != exitOK || !strings.Contains(stdout, "300 events of 300 users, 1 key, 1970-01-01") || !strings.Contains(stdout, "600 events before 1970, where no event counts") {
+		t.Errorf("plan: exit %d, %q, stderr %q", code, stdout, stderr)
+	}
+	file[1] = write(t, "old.csv", strings.ReplaceAll(b.String(), "1970-", "1967-"))
+	if code, stdout, stderr = run(t, slices.Concat([]string{"plan"}, file)...); code != exitError || !strings.Contains(stderr, "is before 1970, where no event counts") {
+		t.Errorf("plan of nothing else: exit %d, %q, stderr %q", code, stdout, stderr)
+	}
+}
+
 func TestDemoOnAnEmptyFile(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{"empty": "", "header only": "when,who,where\n", "nothing usable": "when,who,where\nx,y,z\n"} {

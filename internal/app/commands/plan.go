@@ -246,6 +246,8 @@ func (a *app) runPlan(ctx context.Context, f *planFlags, changed func(string) bo
 func (f *planFlags) whyNothing(ctx context.Context, s *sample.Sample, keys []string, broken uint64, nothing error) error {
 	input := eventfile.Name(f.input)
 	switch {
+	case s.Outside > 0 && f.from.IsZero() && f.to.IsZero():
+		return fmt.Errorf("%w: every event of %s is before 1970, where no event counts", nothing, input)
 	case s.Outside > 0:
 		return fmt.Errorf("%w: every event of %s lies outside of --from and --to", nothing, input)
 	case s.Events > 0:

@@ -33,8 +33,12 @@ func adviceText(a *advice.Advice, f *planFlags, broken uint64) string {
 	if broken > 0 {
 		fmt.Fprintf(&b, "%s: no %s that can be used\n", terminal.Count(int(broken), "record"), f.needed())
 	}
-	if a.Outside > 0 {
-		fmt.Fprintf(&b, "%s outside of --from and --to\n", terminal.Count(int(a.Outside), "event"))
+	switch outside := terminal.Count(int(a.Outside), "event"); {
+	case a.Outside == 0:
+	case f.from.IsZero() && f.to.IsZero():
+		fmt.Fprintf(&b, "%s before 1970, where no event counts\n", outside)
+	default:
+		fmt.Fprintf(&b, "%s outside of --from and --to\n", outside)
 	}
 	for i := range a.Sizes {
 		if s := &a.Sizes[i]; s.Window == a.Chosen || f.exact {

@@ -157,7 +157,7 @@ func (r *Release) span(windows []likely) (first, count int64) {
 	case r.o.From != 0:
 		return sample.Floor(r.o.From, size), count
 	case r.o.To != 0:
-		return sample.Floor(r.o.To-1, size) - count + 1, count
+		return max(0, sample.Floor(r.o.To-1, size)-count+1), count // no event counts before 1970
 	}
 	return sample.Floor(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli(), size), count
 }

@@ -16,7 +16,7 @@ type Options struct {
 	// Step is what the sizes of windows are multiples of; whole milliseconds.
 	Step time.Duration
 	// From and To are the range of times, [From, To), Unix milliseconds: events outside are counted
-	// only. Zero: not limited there.
+	// only. A From of zero is 1970, before which no event counts; a To of zero is no limit.
 	From, To int64
 	// Users and Cells are how many are kept at most; defaults 200,000 and 4,000,000. A cell takes
 	// some 60 bytes while events come, and 28 afterwards.
@@ -81,7 +81,7 @@ func (c *Collector) AddN(user, key []byte, millis, value int64, n uint32) {
 	if n == 0 {
 		return
 	}
-	if millis < c.o.From && c.o.From != 0 || millis >= c.o.To && c.o.To != 0 {
+	if millis < c.o.From || millis >= c.o.To && c.o.To != 0 {
 		c.outside += uint64(n)
 		return
 	}

@@ -23,7 +23,7 @@ type record struct {
 
 func draw(t *rapid.T) []record {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) record {
-		return record{fmt.Sprint("u", rapid.IntRange(0, 12).Draw(t, "user")), fmt.Sprint("k", rapid.IntRange(0, 5).Draw(t, "key")), rapid.Int64Range(-5000, 20_000).Draw(t, "time")}
+		return record{fmt.Sprint("u", rapid.IntRange(0, 12).Draw(t, "user")), fmt.Sprint("k", rapid.IntRange(0, 5).Draw(t, "key")), rapid.Int64Range(0, 25_000).Draw(t, "time")}
 	}), 1, 60).Draw(t, "events")
 }
 
@@ -111,6 +111,10 @@ func TestARangeLeavesEventsOut(t *testing.T) {
 	w, err := s.Windows(time.Second)
 	if err != nil || w.Len() != 1 || w.Start != 1000 {
 		t.Errorf("%+v, %v", w, err)
+	}
+	// No deployment counts an event before 1970.
+	if s = collect(Options{Step: time.Second}, append(events, record{"a", "k", -1})); s.Events != 4 || s.Outside != 1 || s.First != 0 {
+		t.Errorf("%d events, %d outside, from %d", s.Events, s.Outside, s.First)
 	}
 }
 
