@@ -223,7 +223,7 @@ func (f *demoFlags) chosen(found *protected.Found) string {
 	text := fmt.Sprintf("chosen by noisy tables of what about %s users do and by noisy trials, which took %s of the budget", terminal.Number(found.Users, 0), spent)
 	if found.Hopeless() {
 		shown := max(0, found.Shown+2*found.ShownDeviation) / found.Events
-		text += fmt.Sprintf("; little of use can be shown at ε = %v, because with no setting that was tried more than about %s of the events are in counts above the noise", f.epsilon, percent(min(1, shown)))
+		text += fmt.Sprintf("; the trials found little of use at ε = %v (at best about %s of the events are in counts above the noise), but they are rough", f.epsilon, percent(min(1, shown)))
 	}
 	return text + "; the end says how far values are from the real counts; to change it: --window, --max-keys-per-user, --max-events-per-key, --last-at-least; tollgate plan says what each would give"
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/protected"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -230,5 +231,19 @@ func TestAFileOfDatesIsCountedInDays(t *testing.T) {
 	}
 	if stdout, _ := mustRun(t, append(append([]string{"plan"}, args...), mixed)...); !strings.Contains(stdout, "indows of 1h") && !strings.Contains(stdout, "WINDOWS OF 1h") {
 		t.Errorf("plan for dates and an hour:\n%s", stdout)
+	}
+}
+
+// Trials miss settings that are of use: what they find is said as theirs, and not as what the data
+// allow.
+func TestWhatTrialsFindIsNotSaidOfTheData(t *testing.T) {
+	t.Parallel()
+	found := protected.Found{Users: 774, Events: 1000, Shown: 100, ShownDeviation: 50, Bounds: protected.Bounds{Window: 24 * time.Hour}}
+	f := demoFlags{epsilon: 1}
+	if text := f.chosen(&found); !strings.Contains(text, "; the trials found little of use at ε = 1 (at best about 20 % of the events are in counts above the noise), but they are rough; the end says") {
+		t.Error(text)
+	}
+	if found.Shown = 900; strings.Contains(f.chosen(&found), "little of use") {
+		t.Error("settings that show much are called of little use")
 	}
 }
