@@ -329,8 +329,15 @@ func (f *demoFlags) givenSetting() advice.Setting {
 // closeEnough is the typical error up to which no advice is looked for.
 const closeEnough = 0.1
 
-// worthwhile is by which part an advice must lessen the typical error to be told.
+// worthwhile is by which part an advice must lessen the typical error to be told, unless it makes
+// values useful that are not.
 const worthwhile = 0.2
+
+// helps reports whether a setting is worth an advice, by its forecast, the forecast of this run's
+// setting, and the error that came out.
+func helps(best, now, came float64) bool {
+	return best < (1-worthwhile)*now || best < now && best <= advice.Useful && came > advice.Useful
+}
 
 // comparison is how far the released values are from the real counts, beside a forecast.
 type comparison struct {
@@ -407,7 +414,7 @@ func (j *job) advise(ctx context.Context, c *comparison) error {
 	if answer.Nothing != "" {
 		j.progress.Note("nothing of use can be shown %s", answer.Nothing)
 	}
-	if best := &answer.Block.Point; best.Shown >= 0.5 && best.Typical < (1-worthwhile)*now.Typical {
+	if best := &answer.Block.Point; best.Shown >= 0.5 && helps(best.Typical, now.Typical, typical) {
 		j.progress.Note("what would help most (chosen by looking at the file): %s, with\n%s", best.TypicalText(), folded(answer.Block.Demo, "  "))
 	}
 	if answer.Need != nil {

@@ -247,3 +247,19 @@ func TestWhatTrialsFindIsNotSaidOfTheData(t *testing.T) {
 		t.Error("settings that show much are called of little use")
 	}
 }
+
+func TestAnAdviceHelps(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		best, now, came float64
+		want            bool
+	}{
+		{0.2, 0.3, 0.3, true}, {0.29, 0.3, 0.3, false}, // much better, and hardly
+		{0.24, 0.28, 0.3, true}, {0.24, 0.28, 0.2, false}, {0.24, 0.25, 0.26, true}, {0.24, 0.24, 0.26, false}, // it makes values useful that are not
+		{0.08, 0.12, 0.12, true}, {0.11, 0.12, 0.12, false},
+	} {
+		if helps(c.best, c.now, c.came) != c.want {
+			t.Errorf("%+v", c)
+		}
+	}
+}
