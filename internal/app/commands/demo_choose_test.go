@@ -2,6 +2,7 @@ package commands
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"regexp"
@@ -42,7 +43,7 @@ func choosing(t *testing.T, path string) (keys, events int, window time.Duration
 		window: 24 * time.Hour, epsilon: 1, delta: 1e-6, accountant: "gdp", relative: .1, confidence: .95,
 		maxKeysPerUser: 2, maxEventsPerKey: 2, lastAtLeast: 24, chooses: true, given: func(string) bool { return false },
 	}
-	j := &job{flags: f}
+	j := &job{flags: f, progress: terminal.NewProgress(io.Discard, false, time.Now)}
 	var err error
 	if j.settings, j.deployment, err = f.settings(nil); err != nil {
 		t.Fatal(err)
