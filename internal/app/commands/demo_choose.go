@@ -49,7 +49,7 @@ func (f *demoFlags) compile(keys []string) func(advice.Setting) (*pipeline.Deplo
 // belong to this run only.
 func (j *job) chooseBounds(ctx context.Context, key noisereduction.NoiseKey) error {
 	f := j.flags
-	if from, _ := j.source.Range(); !f.chooses || from.IsZero() {
+	if !f.chooses {
 		return nil
 	}
 	f.planned = choiceShare
@@ -350,7 +350,7 @@ type comparison struct {
 // compare looks at the source once more; nil where it has nothing that can be counted, and of a run
 // that a signal has ended.
 func (j *job) compare(ctx context.Context, result demo.Result, values map[cell]float64) (*comparison, error) {
-	if from, _ := j.source.Range(); result.Drained || from.IsZero() {
+	if result.Drained {
 		return nil, nil //nolint:nilnil // there is nothing to compare
 	}
 	f := j.flags

@@ -2,11 +2,9 @@ package commands
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
-	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
 	"github.com/tollgate-dp/tollgate/internal/app/outcomes"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
@@ -19,7 +17,7 @@ import (
 func (j *job) sumUp(ctx context.Context, result demo.Result, released int, compared *comparison) error {
 	j.progress.Note("%s", strings.TrimRight(outcomes.Table(result.Tallies), "\n"))
 	if file, ok := j.source.(*demo.File); ok {
-		noteFaults(j.progress, file.Faults())
+		noteFaults(j.progress, file.Faults().Texts())
 		noteUnnamed(j.progress, j.flags.noUser, file.Unnamed())
 		if n := result.Tallies.BeforeStart; n > 0 && j.flags.from.IsZero() {
 			j.progress.Note("before the start: %s before 1970, where no event counts", terminal.Count(int(n), "record"))
@@ -32,9 +30,7 @@ func (j *job) sumUp(ctx context.Context, result demo.Result, released int, compa
 	if err != nil {
 		return err
 	}
-	from, _ := j.source.Range()
 	switch {
-	case from.IsZero(): // it is the error below
 	case released == 0 && causes == nil:
 		j.progress.Note("nothing was released, and no single cause stands out")
 	case released == 0:
@@ -51,11 +47,7 @@ func (j *job) sumUp(ctx context.Context, result demo.Result, released int, compa
 		}
 	}
 	loss := outcomes.Lost(pipeline.Tallies{}, result.Tallies)
-	err = refuseLosses(loss, j.flags.strict, func() {
+	return refuseLosses(loss, j.flags.strict, func() {
 		j.progress.Note("WARNING: %s of %s (%s) were lost before counting", terminal.Number(loss.Lost, 0), terminal.Count(int(loss.Of), "record"), outcomes.Share(loss.Lost, loss.Of))
 	})
-	if err == nil && from.IsZero() {
-		err = fmt.Errorf("nothing to release: no record of %s has a user, a key and a time that can be used", eventfile.Name(j.flags.input))
-	}
-	return err
 }

@@ -77,10 +77,7 @@ func (j *job) accuracy() string {
 }
 
 func (j *job) rangeText() string {
-	from, to := j.source.Range()
 	switch {
-	case from.IsZero() || to.IsZero():
-		return "no window: there is no event"
 	case j.flags.input == "":
 		return "the windows of the made-up events"
 	case j.flags.from.IsZero() && j.flags.to.IsZero():

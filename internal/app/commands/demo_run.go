@@ -163,6 +163,9 @@ func (j *job) openFile(ctx context.Context, key *noisereduction.NoiseKey) (err e
 		err = f.noUsers()
 	}
 	if err == nil {
+		err = j.refuseUnreadable(source)
+	}
+	if err == nil {
 		j.suggestDates(source)
 		err = j.chooseBounds(ctx, own)
 	}
@@ -283,9 +286,6 @@ func (j *job) refuseLong(file *demo.File) error {
 // turns returns how many windows are to be settled.
 func (j *job) turns() int {
 	from, to := j.source.Range()
-	if from.IsZero() && to.IsZero() {
-		return 0 // nothing to release
-	}
 	return int((to.UnixMilli() - from.UnixMilli()) / j.settings.Window.Milliseconds()) // Time.Sub is limited to 292 years
 }
 

@@ -231,7 +231,7 @@ func (a *app) runPlan(ctx context.Context, f *planFlags, changed func(string) bo
 		Sample: s, Sizes: f.windows, Terms: f.terms(keys, f.command), Compile: f.compile(keys), Given: advice.Setting{Epsilon: f.epsilon, Relative: f.relative, Absolute: f.absolute, Min: f.min, Max: f.max},
 	})
 	if errors.Is(err, advice.ErrNothing) {
-		return f.whyNothing(ctx, s, keys, broken, err)
+		return f.whyNothing(s, keys, broken, err)
 	}
 	if err != nil {
 		return err
@@ -243,7 +243,7 @@ func (a *app) runPlan(ctx context.Context, f *planFlags, changed func(string) bo
 }
 
 // whyNothing says why a file has no events: nothing is err.
-func (f *planFlags) whyNothing(ctx context.Context, s *sample.Sample, keys []string, broken uint64, nothing error) error {
+func (f *planFlags) whyNothing(s *sample.Sample, keys []string, broken uint64, nothing error) error {
 	input := eventfile.Name(f.input)
 	switch {
 	case s.Outside > 0 && f.from.IsZero() && f.to.IsZero():
@@ -270,22 +270,15 @@ func (f *planFlags) whyNothing(ctx context.Context, s *sample.Sample, keys []str
 	if err != nil {
 		return f.explainFile(err)
 	}
-	defer source.Close()                                                           //nolint:errcheck // it was only read
-	result, err := demo.Run(ctx, settings, source, demo.Secrets{}, demo.Options{}) // ends at once: there is no window
-	if err == nil {
-		var causes []demo.Cause
-		if causes, err = demo.Causes(settings, source, result, 0); err == nil && len(causes) > 0 {
-			texts := make([]string, len(causes))
-			for i, c := range causes {
-				texts[i] = c.Text
-			}
-			return fmt.Errorf("%w: %s", nothing, strings.Join(texts, "; "))
-		}
-	}
-	if err != nil {
+	defer source.Close() //nolint:errcheck // it was only read
+	causes, err := demo.NoEvents(settings, source)
+	switch {
+	case err != nil:
 		return err
+	case causes == nil:
+		return unusable
 	}
-	return unusable
+	return fmt.Errorf("%w: %s", nothing, causeTexts(causes))
 }
 
 // advise answers a question, to which the flags are added.
@@ -378,6 +371,11 @@ func (f *planFlags) sample(ctx context.Context, progress *terminal.Progress) (*s
 		return nil, 0, err
 	}
 	noteFaults(progress, faults.Texts())
+	if c.Seen() > 0 {
+		if err := f.refuseTimes(faults, c.Seen()+faults.Total()); err != nil {
+			return nil, 0, err
+		}
+	}
 	if f.unnamed > 0 && !f.named {
 		return nil, 0, f.noUsers()
 	}
@@ -407,7 +405,7 @@ func (f *planFlags) read(ctx context.Context, fn func(*event.Event) error, progr
 	}
 	var namer event.Namer
 	err := eventfile.Scan(f.input, eventfile.OptionsOf(layout, f.header), func(h eventfile.Head) (func(eventfile.Record) error, error) {
-		faults.Unit = h.Unit
+		faults.Begin(h)
 		decoder, err := event.NewDecoder(h.Of(layout))
 		var e event.Event
 		return func(r eventfile.Record) error {

@@ -68,6 +68,7 @@ var demoRemedies = []remedy{
 		w.says(strings.Replace(demo, "$F", "$G", 1))
 		w.works(demo)
 	}},
+	{texts: []string{"add --skip-bad-times", "correct --time-field, --time-unit or --time-layout", "give --time-layout '"}, done: "internal/app/commands.TestAFileOfWhichManyTimesCannotBeReadIsRefused"},
 	{texts: one("of the promise is too little for it: raise --epsilon"), walk: func(w *walk) {
 		w.vars["F"] = manyUsers(w.T, 40)
 		const demo = "demo --input $F --header --user-field who --time-field when --delta 1e-9 --max-keys-per-user 1 --last-at-least 1"

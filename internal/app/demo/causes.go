@@ -72,6 +72,12 @@ func Causes(s Settings, source Source, result Result, released int) ([]Cause, er
 	return e.most(), nil
 }
 
+// NoEvents says why a file has records, but no event.
+func NoEvents(s Settings, f *File) ([]Cause, error) {
+	t := unreadable(f.Unreadable())
+	return Causes(s, f, Result{Loaded: t.Read, Tallies: t}, 0)
+}
+
 // little reports whether so little was released, or counted, that a reader asks why.
 func (s Settings) little(result Result, released int) bool {
 	t := result.Tallies
@@ -225,6 +231,15 @@ func (e *explaining) brokenRecords() error {
 	case event.ClassBadKey:
 		remedy = fmt.Sprintf("keys must be UTF-8: correct --key-field %s, or convert the file, for example with iconv -f latin1 -t utf-8", keyFields(format))
 	case event.ClassBadTimestamp:
+		if file, ok := e.source.(*File); ok {
+			if layouts := file.faults.Layouts(); layouts != nil {
+				remedy = "times of another layout: give --time-layout '" + strings.Join(layouts, "' or '") + "'"
+				if notes = nil; len(layouts) == 1 {
+					set = map[string]string{"time-layout": layouts[0]}
+				}
+				break
+			}
+		}
 		if like := timesOf(format.TimeUnit); like != "" {
 			notes = slices.Insert(notes, 0, like)
 		}

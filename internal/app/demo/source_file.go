@@ -117,7 +117,8 @@ func (f *File) Close() error { return f.data.Close() }
 
 // clock decodes a record as the pipeline will, for its event time.
 func (f *File) clock(head eventfile.Head) (eventfile.Clock, error) {
-	f.format, f.faults.Unit = head.Of(f.opt.Format), head.Unit
+	f.format = head.Of(f.opt.Format)
+	f.faults.Begin(head)
 	read := f.format
 	if f.opt.NoUser != "" {
 		read.NoUser = event.NoUserEach // else such a record is broken
@@ -215,5 +216,8 @@ func (f *File) Truth() (generate.Truth, bool) { return generate.Truth{}, false }
 // Unreadable counts the broken records by class.
 func (f *File) Unreadable() map[string]uint64 { return f.faults.ByClass() }
 
-// Faults says where the broken records are, and what the first ones are like.
-func (f *File) Faults() []string { return f.faults.Texts() }
+// Faults are the broken records.
+func (f *File) Faults() *eventfile.Faults { return f.faults }
+
+// NoEvents reports whether no record can be used.
+func (f *File) NoEvents() bool { return f.data.Timed == 0 }

@@ -29,6 +29,7 @@ type Faults struct {
 	format event.Format
 	kinds  map[event.Error]*fault
 	total  uint64
+	others *otherLayouts // nil before a head was read
 }
 
 // fault is one way in which records are broken.
@@ -42,6 +43,31 @@ type fault struct {
 // NewFaults returns the faults of no records of a format.
 func NewFaults(format event.Format) *Faults {
 	return &Faults{format: format, kinds: map[event.Error]*fault{}}
+}
+
+// Begin takes what a file says of its records.
+func (f *Faults) Begin(h Head) {
+	f.Unit, f.others = h.Unit, newOtherLayouts(h.Of(f.format))
+}
+
+// badTime is the kind of records whose time cannot be read.
+var badTime = event.Error{Class: event.ClassBadTimestamp, Field: "time"}
+
+// BadTimes returns how many records have a time that cannot be read, and where the first ones are.
+func (f *Faults) BadTimes() (n uint64, where string) {
+	one := f.kinds[badTime]
+	if one == nil {
+		return 0, ""
+	}
+	return one.records, f.where(one)
+}
+
+// Layouts returns other layouts that read the times of these records; nil where none reads most.
+func (f *Faults) Layouts() []string {
+	if f.others == nil {
+		return nil
+	}
+	return f.others.best()
 }
 
 // Add notes a record for which a decoder returned err, and reports whether err is of the record.
@@ -59,6 +85,9 @@ func (f *Faults) Add(err error, r Record) bool {
 		if !e.Contained() {
 			kind.example = masked(r.Value)
 		}
+	}
+	if *broken == badTime && f.others != nil {
+		f.others.try(r.Value)
 	}
 	if broken.Class == event.ClassMissingField && kind.records < compared {
 		kind.compare(event.EncodingOf(f.format.Format), r.Value)
@@ -116,13 +145,19 @@ func (f *Faults) Texts() (out []string) {
 	})
 	for _, kind := range kinds[:min(len(kinds), mostKinds)] {
 		one := f.kinds[kind]
-		text := fmt.Sprintf("%s %s: %s", terminal.Number(float64(one.records), 0), strings.TrimSpace(kind.Class+" "+kind.Field), places(f.Unit, one))
-		if one.example != "" {
-			text += fmt.Sprintf("; %s %s is like %s", f.Unit, one.lines[0], one.example)
-		}
+		text := fmt.Sprintf("%s %s: %s", terminal.Number(float64(one.records), 0), strings.TrimSpace(kind.Class+" "+kind.Field), f.where(one))
 		out = append(out, text+f.meant(kind, one))
 	}
 	return out
+}
+
+// where names the first records of a kind, and says what the first one is like.
+func (f *Faults) where(one *fault) string {
+	text := places(f.Unit, one)
+	if one.example != "" {
+		text += fmt.Sprintf("; %s %s is like %s", f.Unit, one.lines[0], one.example)
+	}
+	return text
 }
 
 // places names the first records of a kind.

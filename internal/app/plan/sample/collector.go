@@ -130,6 +130,9 @@ func (c *Collector) AddN(user, key []byte, millis, value int64, n uint32) {
 	}
 }
 
+// Seen returns how many events were added, inside of the range and outside.
+func (c *Collector) Seen() uint64 { return c.events + c.outside }
+
 // quarter is how many cells one user may have.
 func (c *Collector) quarter() int { return max(64, c.o.Cells/4) }
 
