@@ -52,8 +52,8 @@ func notifySettled(s *stages, workers bool, notify func(Settlement)) func() {
 	}
 }
 
-// valuesOf returns how many values are published for settled keys. A mean settles a key for
-// each of its components, and is one value.
+// valuesOf returns how many values are published for settled keys. A mean settles a key once for
+// each component, but publishes one value.
 func valuesOf(metrics []schemas.MetricSpec, keys []schemas.SettledKey) (values int) {
 	for i := range keys {
 		at := int(keys[i].Metric)

@@ -257,7 +257,7 @@ func furtherSpecs(of schemas.MetricSpec) (all []schemas.MetricSpec, err error) {
 		}
 		further.First = further.Top
 		if least, err := release.FurtherPrecision(&of, &further, of.First); err != nil || least.Cmp(leastFurther) < 0 {
-			return nil, Invalid("metrics."+of.Name+".bounds", "from min to max is too far for the noise that the budget allows: give values in a coarser unit, or min and max that are nearer to each other")
+			return nil, Invalid("metrics."+of.Name+".bounds", "the range from min to max is too wide for the budget: give values in a coarser unit, or move min and max closer together")
 		}
 		all = append(all, further)
 	}
@@ -294,8 +294,8 @@ func (d *Deployment) Specs() []schemas.MetricSpec {
 	return specs
 }
 
-// FirstWindow returns when a deployment begins that is to begin at a time: where the window of the
-// least slide begins that holds it. UTC.
+// FirstWindow returns the start of a deployment that is asked to start at a time: the start of the
+// window of the least slide that holds this time, in UTC.
 func FirstWindow(d *Deployment, start time.Time) time.Time {
 	return time.UnixMilli(wallclock.Of(d.Config.Time.WindowZone).Truncate(start.UnixMilli(), LeastSlide(d))).UTC()
 }

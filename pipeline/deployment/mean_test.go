@@ -45,7 +45,7 @@ func TestRuleAValueDividesItsBudgetOverAllComponents(t *testing.T) {
 		m.Target.Absolute = (to - from) / 20
 		m.MaxKeysPerUser, m.LastAtLeast = rapid.IntRange(1, 5).Draw(rt, "keys"), rapid.IntRange(1, 200).Draw(rt, "windows")
 		d, err := averaging(m)
-		if err != nil && strings.Contains(err.Error(), "too far for the noise") {
+		if err != nil && strings.Contains(err.Error(), "too wide for the budget") {
 			rt.Skip("a range that is refused")
 		}
 		if err != nil {
@@ -82,12 +82,12 @@ func TestWhatAMeanCannotBe(t *testing.T) {
 	for says, change := range map[string]func(m *deployment.Metric){
 		"bounds.max: a mean needs a min below max": func(m *deployment.Metric) { m.Min, m.Max = 5, 5 },
 		"target.relative: a mean that can be 0":    func(m *deployment.Metric) { m.Target = relative },
-		"max may be 34359738 above min":            func(m *deployment.Metric) { m.Max, m.MaxEventsPerKey = 35_000_000, 1000 },
-		"bounds: from min to max is too far for the noise": func(m *deployment.Metric) {
+		"let max be at most 34359738 above min":    func(m *deployment.Metric) { m.Max, m.MaxEventsPerKey = 35_000_000, 1000 },
+		"bounds: the range from min to max is too wide": func(m *deployment.Metric) {
 			m.Max, m.LastAtLeast, m.Target.Absolute = 1<<34, 100_000_000, 1<<30
 		},
 		"target: it is too fine for values from 0 to 100": func(m *deployment.Metric) { m.Target.Absolute = 1e-5 },
-		"a variance that can be 0 has no relative error: give an absolute target, in the unit of the variance, for example absolute: 101.25": func(m *deployment.Metric) {
+		"a variance that can be 0 has no relative error: give an absolute target in the unit of the variance, for example absolute: 101.25": func(m *deployment.Metric) {
 			m.Kind, m.Min, m.Target = metrickind.Variance, 10, relative
 		},
 		"a standard deviation that can be 0 has no relative error": func(m *deployment.Metric) {
@@ -96,8 +96,8 @@ func TestWhatAMeanCannotBe(t *testing.T) {
 		"relative must be 0 or from 1e-6 to 0.5": func(m *deployment.Metric) {
 			m.Min, m.Target = 10, noisereduction.Target{Relative: 2, Absolute: 5, Confidence: 0.95}
 		},
-		"absolute 0 or from 2^-20 to 2^52": func(m *deployment.Metric) { m.Target.Absolute = math.Inf(1) },
-		"times (max − min)² is above 2^35, which no account can be charged for: max may be 5861 above min": func(m *deployment.Metric) {
+		"absolute must be 0 or from 2^-20 to 2^52": func(m *deployment.Metric) { m.Target.Absolute = math.Inf(1) },
+		"times (max − min)² is above 2^35, and no budget pays for that: let max be at most 5861 above min": func(m *deployment.Metric) {
 			m.Kind, m.Max, m.MaxEventsPerKey = metrickind.StandardDeviation, 5862, 1000
 		},
 	} {
@@ -116,5 +116,24 @@ func TestWhatAMeanCannotBe(t *testing.T) {
 	other := capAt(metrickind.Of(metrickind.Mean).Further()[0].Beside("m"), 0, 24)
 	if _, err := averaging(m, other); err == nil || !strings.Contains(err.Error(), "needs this name") {
 		t.Errorf("error is %v: two metrics have one name", err)
+	}
+}
+
+// A ladder can stop early for the target that is proposed: of counts that are some 200 times the
+// noise of its top, and not of millions of events only.
+func TestTheProposedTargetLetsALadderStop(t *testing.T) {
+	for name, parts := range map[string]float64{metrickind.Mean: 20, metrickind.Variance: 20, metrickind.StandardDeviation: 4} {
+		for _, b := range []metrickind.Bounds{{Events: 1, Max: 100}, {Events: 20, Min: -7, Max: 5}, {Events: 3, Min: 1_000_000, Max: 1_000_001}} {
+			for _, confidence := range []float64{0.8, 0.95, 0.999} {
+				v := metrickind.Of(name).Vector
+				got := deployment.CoarseTarget(metrickind.Of(name), b, confidence)
+				if from, to := v.Span(float64(b.Min), float64(b.Max)); math.Abs(got-(to-from)/parts) > 1e-9 {
+					t.Errorf("%s of %+v: %v of %v to %v", name, b, got, from, to)
+				}
+				if r := v.Aim(b, 0, got, confidence); r < 0.01 {
+					t.Errorf("%s of %+v: a relative error of %v of the number of events", name, b, r)
+				}
+			}
+		}
 	}
 }

@@ -367,8 +367,8 @@ func firstRung(m *Metric, top units.Precision) (units.Precision, error) {
 	return first, nil
 }
 
-// defaultFirst is the top less 24 binary places, or as much more as further components need to be
-// drawn, but at most the top.
+// defaultFirst is the top divided by 2^24. If further components cannot be drawn with so little
+// precision, it is the least that they need, but at most the top.
 func defaultFirst(m *Metric, top *big.Int) *big.Int {
 	first := new(big.Int).Rsh(top, 24)
 	for _, further := range metrickind.Of(m.Kind).Further() {

@@ -73,10 +73,10 @@ how many windows there are, and this number is not protected: it can reveal a si
 record with a time far away from the others. Without --public-keys, demo releases a
 key only if enough users have contributed to it.
 
---kind says what is counted of a file: events, users, or the sum, the mean, the variance
-or the standard deviation of a field of integers. One user changes a sum by at most
---max-events-per-key times the larger of --min and --max, without their signs. demo
-chooses --min and --max within the promise if you do not give them.`,
+--kind says what demo computes from a file: the number of events or users, or the sum,
+mean, variance or standard deviation of a field of integers. Values outside --min and
+--max count as the nearer of the two. Without them, demo chooses a range and pays for it
+from the promise.`,
 		Example: `  tollgate demo
   tollgate demo --relative 0.05 --events 2000000
   tollgate demo --input visits.csv --header --user-field user --key-field page \

@@ -124,9 +124,9 @@ func (f *timeFlags) register(flags *pflag.FlagSet) {
 	flags.Var(&f.layout, "time-layout", "another layout of times, as strptime has it: %d.%m.%Y %H:%M:%S, or %m/%d/%Y %I:%M %p, or %Y for years")
 	begins := ""
 	if f.days {
-		begins = "where days begin, and "
+		begins = "of days, and "
 	}
-	flags.Var(&f.zone, "time-zone", "zone "+begins+"of times that do not say their own, like Europe/Zurich (default UTC)")
+	flags.Var(&f.zone, "time-zone", "time zone "+begins+"of times that have none, like Europe/Zurich (default UTC)")
 }
 
 // check sets what follows from the format of the file.

@@ -9,6 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
 	"github.com/tollgate-dp/tollgate/internal/formats/spelling"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
@@ -23,10 +24,10 @@ type kindFlags struct {
 func (f *kindFlags) register(flags *pflag.FlagSet, without string) {
 	f.kind = metrickind.Offered()[0].Name
 	labels := spelling.List(metrickind.Names(metrickind.Valued()), " and ")
-	flags.Var(cli.OneOf(&f.kind, metrickind.Names(metrickind.Offered())...), "kind", "`kind` of metric that is counted in a file, as in a configuration: "+spelling.List(metrickind.Names(metrickind.Offered()), " or "))
+	flags.Var(cli.OneOf(&f.kind, metrickind.Names(metrickind.Offered())...), "kind", "what to compute from a file, a `kind` of metric as in a configuration: "+spelling.List(metrickind.Names(metrickind.Offered()), " or "))
 	flags.StringVar(&f.valueField, "value-field", "", "for "+labels+": column or path of the value of an event, a whole number")
-	flags.Int64Var(&f.min, "min", 0, "for "+labels+": smaller values count as this one ("+without+")")
-	flags.Int64Var(&f.max, "max", 0, "for "+labels+": greater values count as this one ("+without+")")
+	flags.Int64Var(&f.min, "min", 0, "for "+labels+": the least value; smaller ones count as this ("+without+")")
+	flags.Int64Var(&f.max, "max", 0, "for "+labels+": the greatest value; greater ones count as this ("+without+")")
 }
 
 // kindOf is the kind that is counted.
@@ -74,8 +75,7 @@ func (f *demoFlags) checkKind(changed func(string) bool) error {
 		f.relative = 0
 	}
 	if f.ranged() && f.choosesAbsolute() {
-		from, to := k.Vector.Span(float64(f.min), float64(f.max))
-		f.absolute = (to - from) / 20
+		f.absolute = deployment.CoarseTarget(k, metrickind.Bounds{Events: 1, Min: f.min, Max: f.max}, f.confidence)
 	}
 	return nil
 }

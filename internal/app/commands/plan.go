@@ -59,9 +59,9 @@ the events, the largest first; a cell that does not come out counts as 100 %.
 --aim says what the setting is to be best at: the least typical error, the most keys
 that come out, or the longest time in which every user can take part.
 
-plan changes and releases nothing. Its output is made from raw data and is for you
-alone. Only the recommended setting holds no figure and no key of the data, just round
-numbers; but it was chosen by looking at raw data, and that choice is not protected.
+plan changes and releases nothing. Its output comes from raw data and is for you alone.
+The recommended setting has round numbers and no key of the data, but plan chose it by
+looking at raw data, and that choice is not protected.
 
 plan keeps what you give and chooses the rest. Without --window it takes the smallest
 of 1h, 6h, 1d, 7d, 30d, 90d and 365d that is useful (for dates without a time of day,
@@ -90,7 +90,7 @@ metric's size unless you give others.`,
 	flags.IntVar(&f.lastAtLeast, "last-at-least", 0, "in how many windows every user can take part (default: plan chooses)")
 	flags.StringVar(&f.publicKeys, "public-keys", "", "the keys to release in every window: a file with one key per line, or a,b,c (default: which keys exist is protected)")
 	f.aim = aimFlag(advice.LeastError)
-	flags.Var(&f.aim, "aim", "what the setting is to be best at: error, keys (that come out) or lifetime")
+	flags.Var(&f.aim, "aim", "what to optimise: error (the least typical error), keys (the most released keys) or lifetime (the longest)")
 	flags.StringVar(&f.key, "key", "", "a key: report what it needs to be within --within in nine of ten windows")
 	flags.Float64Var(&f.within, "within", 0, "with --key: the relative error (default: --relative)")
 	flags.Float64Var(&f.spendShare, "spend-share", 0, "protect the users in the file: choose by noisy tables and spend this part of their privacy budget on them; the deployment then has less (privacy.planned)")

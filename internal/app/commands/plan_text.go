@@ -176,17 +176,17 @@ func writeSize(b *strings.Builder, s *advice.SizeAdvice, exact bool) {
 	}
 }
 
-// wholeOf says what 100 % of an error is, of values that lie in a range.
+// wholeOf says what errors are compared with if values have a range.
 func wholeOf(p *advice.Point, v *sample.Spread) string {
 	low, high := p.Span(v.P5, v.P95)
-	text := "100 % is the real value, but no more than " + terminal.Number(high-low, 0)
+	text := "Errors are in percent of the real value, or of " + terminal.Number(high-low, 0)
 	if low == v.P5 && high == v.P95 {
-		text += ", the range in which nine of ten values lie"
+		text += " if that is less: the width of the range of nine in ten values"
 	} else {
-		text += ", that of values half of which lie at either end of the range of nine in ten"
+		text += " if that is less: the value if half of the events were at each end of the range of nine in ten values"
 	}
 	if low < 0 && high > 0 {
-		text += ", and no less than a quarter of it, because 0 is inside"
+		text += ". A quarter of it is the least, because the range contains 0"
 	}
 	return text + "."
 }

@@ -61,7 +61,7 @@ func (r *Replay) decodeBy(format event.Format) (err error) {
 	return err
 }
 
-var errHeader = errors.New("its first line names the columns and would be a dead letter, so nothing was written: repeat with --header")
+var errHeader = errors.New("its first line has the names of the columns, so nothing was written: repeat with --header")
 
 // isHeader reports whether the first record is a header although Options.Header is not set.
 func (r *Replay) isHeader(first []byte) bool {

@@ -47,7 +47,7 @@ type vector struct {
 // spread is the range in which nine of ten values of events lie.
 type spread struct{ Low, High float64 }
 
-// of returns the range in which values of a kind lie where those of events have this spread.
+// of returns the range of a kind's value if the values of events lie in this range.
 func (s spread) of(k metrickind.Kind) spread {
 	s.Low, s.High = k.Vector.Span(s.Low, s.High)
 	return s
