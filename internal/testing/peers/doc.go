@@ -7,6 +7,7 @@
 //	go run . soak [flags]     the product alone on live events
 //	go run . errors           errors beside those of Privacy on Beam, on made-up shapes of data
 //	go run . year             Privacy on Beam on days of the experiment year
+//	go run . values           means, variances and quantiles by key beside those of Privacy on Beam
 //	go run . realdata DIR TOLLGATE [NAME ...]
 //	                          a tollgate binary and Privacy on Beam on the files of ../realdata
 //

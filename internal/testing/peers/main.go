@@ -36,7 +36,7 @@ func main() {
 // A usageError is a mistake in the arguments.
 type usageError struct{ error }
 
-// run does what the arguments say. The first six modes are for people, the others are the
+// run does what the arguments say. The first seven modes are for people, the others are the
 // processes that these start.
 func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	mode := ""
@@ -54,11 +54,11 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 			return err
 		}
 		return t.write(out, o.format)
-	case "errors", "year":
+	case "errors", "year", "values":
 		if len(args) > 0 {
 			return usageError{fmt.Errorf("%s takes no argument, and %q was given", mode, args[0])}
 		}
-		t, err := map[string]func(context.Context) (table, error){"errors": compareErrors, "year": divideYear}[mode](ctx)
+		t, err := map[string]func(context.Context) (table, error){"errors": compareErrors, "year": divideYear, "values": compareValues}[mode](ctx)
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	case liveMode:
 		return live(ctx, in)
 	}
-	return usageError{fmt.Errorf("there is no mode %q: growth, soak, errors, year, realdata, or none", mode)}
+	return usageError{fmt.Errorf("there is no mode %q: growth, soak, errors, year, values, realdata, or none", mode)}
 }
 
 // options are the flags of all modes.
