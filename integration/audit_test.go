@@ -262,6 +262,13 @@ func (a *auditor) reserve(turn uint64, delta schemas.Delta, user schemas.DeltaUs
 				actual.Add(actual, reference.Charge(c, a.paid(turn, of, key)))
 			}
 		}
+		top := func(at int, _ string) *big.Int { return a.config.Metrics[at].Top.Big() }
+		reserved.Add(reserved, a.config.ChargeTrees(int(window.Metric), brings.Values, top))
+		actual.Add(actual, a.config.ChargeTrees(int(window.Metric), brings.Values, func(at int, cell string) *big.Int {
+			of := window
+			of.Metric = uint32(at)
+			return a.paid(turn, of, cell)
+		}))
 		if next := int(window.Metric) + 1; next < len(a.config.Metrics) && a.config.Metrics[next].Kind == "coverage" {
 			reserved.Add(reserved, reference.Charge(1, a.config.Metrics[next].Top.Big()))
 			window.Metric++

@@ -83,7 +83,7 @@ func drawMixed(t *testing.T, random *rand.Rand, broker, name string, unit time.D
 func drawMetric(random *rand.Rand, c *pipeline.Config, name string, unit time.Duration) pipeline.Metric {
 	slide := unit * time.Duration(1+random.IntN(3))
 	m := pipeline.Metric{
-		Name: name, Kind: []string{"events", "distinct_users", "sum", "mean", "variance", "standard_deviation"}[random.IntN(6)],
+		Name: name, Kind: []string{"events", "distinct_users", "sum", "mean", "variance", "standard_deviation", "quantiles"}[random.IntN(7)],
 		Window: slide * time.Duration(1+random.IntN(6)), Slide: slide,
 		Keys:           pipeline.Keys{Mode: pipeline.KeysPublic, List: []string{"p00", "p01", "p02", "nobody"}},
 		MaxKeysPerUser: 1 + random.IntN(4), MaxEventsPerKey: 1 + random.IntN(3),
@@ -120,6 +120,12 @@ func drawMetric(random *rand.Rand, c *pipeline.Config, name string, unit time.Du
 		if m.Kind != "mean" {
 			m.Target.Relative = 0
 		}
+	}
+	if metrickind.Of(m.Kind).Tree != nil {
+		m.Min = int64(random.IntN(8) - 6)
+		m.Max = m.Min + []int64{1, 20, 1000, 1 << 20}[random.IntN(4)]
+		m.Ranks = [][]float64{{0.5}, {0.9, 0.25}, {0.5, 0.95, 0.001}}[random.IntN(3)]
+		m.Target.Relative, m.Target.Absolute = 0, []float64{0, 0.01, 0.2, 0.49}[random.IntN(4)]
 	}
 	if random.IntN(3) == 0 {
 		m.Coverage = &pipeline.Coverage{Share: []float64{0, 0.01, 0.3}[random.IntN(3)]}

@@ -91,6 +91,11 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 	}
 	daily := metric(func(m *deployment.Metric) { m.Window = 24 * time.Hour })
 	capped := func(m *deployment.Metric) { m.Ladder.Sigma = 100 } // no bound changes the ladder
+	ranked := func(ranks ...float64) func(*deployment.Config) {
+		return deploytest.AsSum(func(m *deployment.Metric) {
+			m.Kind, m.Ranks, m.Target = metrickind.Quantiles, ranks, noisereduction.Target{Absolute: 0.02, Confidence: 0.95}
+		})
+	}
 	shared := metric(func(m *deployment.Metric) { m.Counted = &deployment.Counted{} })
 	counted := func(edit func(*noisereduction.Target)) func(*deployment.Config) {
 		return metric(func(m *deployment.Metric) {
@@ -145,6 +150,7 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 		"Metrics.Keys.From":                  {second(func(m *deployment.Metric) { m.Keys = deployment.Keys{From: "private"} }), second(func(m *deployment.Metric) { m.Keys = deployment.Keys{From: "fourth"} })},
 		"Metrics.Min":                        {deploytest.AsSum(func(*deployment.Metric) {}), deploytest.AsSum(func(m *deployment.Metric) { m.Min = 1 })},
 		"Metrics.Max":                        {deploytest.AsSum(func(*deployment.Metric) {}), deploytest.AsSum(func(m *deployment.Metric) { m.Max = 9 })},
+		"Metrics.Ranks":                      {ranked(0.5, 0.95), ranked(0.5, 0.9)},
 		"Metrics.Counted.Share":              {shared, metric(func(m *deployment.Metric) { m.Counted = &deployment.Counted{Share: 0.2} })},
 		"Metrics.Counted.MaxEvents":          {shared, metric(func(m *deployment.Metric) { m.Counted = &deployment.Counted{MaxEvents: 7} })},
 		"Metrics.Counted.Target.Relative":    {shared, counted(func(g *noisereduction.Target) { g.Relative = 0.2 })},

@@ -131,7 +131,8 @@ func (a *adding) begin(h *schemas.Header) {
 			index = len(a.metrics)
 			a.metrics = append(a.metrics, MetricTallies{Metric: name})
 			a.windows = append(a.windows, 0)
-			a.parts = append(a.parts, metrickind.Of(h.Metrics[i].Kind).Component)
+			kind := metrickind.Of(h.Metrics[i].Kind)
+			a.parts = append(a.parts, kind.Component || kind.Statistic)
 		}
 		a.indexes = append(a.indexes, index)
 	}

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -55,10 +56,22 @@ func notifySettled(s *stages, workers bool, notify func(Settlement)) func() {
 // valuesOf returns how many values are published for settled keys. A mean settles a key once for
 // each component, but publishes one value.
 func valuesOf(metrics []schemas.MetricSpec, keys []schemas.SettledKey) (values int) {
+	each := make([]int, len(metrics))
+	for i := range metrics {
+		switch kind := metrickind.Of(metrics[i].Kind); {
+		case kind.Statistic:
+			if of := slices.IndexFunc(metrics, func(m schemas.MetricSpec) bool { return m.Name == metrics[i].Of }); of >= 0 {
+				each[of]++
+			}
+		case !kind.Component:
+			each[i]++
+		}
+	}
 	for i := range keys {
-		at := int(keys[i].Metric)
-		if at >= len(metrics) || !metrickind.Of(metrics[at].Kind).Component {
+		if at := int(keys[i].Metric); at >= len(metrics) {
 			values++
+		} else {
+			values += each[at]
 		}
 	}
 	return values

@@ -76,7 +76,7 @@ func (w *wire) settledKeys(keys *[]SettledKey) {
 func (k *SettledKey) layout(before *windows, w *wire) {
 	w.uint32(&k.Metric, "metric")
 	before.layout(&k.WindowStart, &k.WindowEnd, w)
-	w.bytes(&k.Key, MaxKeyBytes, "key")
+	w.bytes(&k.Key, maxCellKeyBytes, "key")
 	w.precision(&k.Precision, "precision")
 }
 

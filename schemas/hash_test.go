@@ -209,7 +209,7 @@ func TestEveryFieldOfAMetricEntersItsDigest(t *testing.T) {
 }
 
 func TestValuesWithoutAnEncodingAreRefused(t *testing.T) {
-	long := make([]byte, MaxKeyBytes+1)
+	long, longCell := make([]byte, MaxKeyBytes+1), make([]byte, maxCellKeyBytes+1)
 	text := strings.Repeat("x", maxTextBytes+1)
 	for name, body := range map[string]ControlBody{
 		"no body": nil, "stop": &Stop{Reason: text}, "recover": &Recover{By: text},
@@ -218,16 +218,16 @@ func TestValuesWithoutAnEncodingAreRefused(t *testing.T) {
 		"keys":    &Header{Metrics: []MetricSpec{{PublicKeys: [][]byte{{2}, {1}}}}},
 		"cuts":    &Close{Cuts: []Cut{{Partition: 1}, {Partition: 1}}},
 		"class":   &Close{Tallies: ReadTallies{DeadLettered: map[string]uint64{text: 1}}},
-		"settled": &Settled{Parts: 1, Keys: []SettledKey{{Key: long}}},
+		"settled": &Settled{Parts: 1, Keys: []SettledKey{{Key: longCell}}},
 	} {
 		if _, err := EncodeControl(Control{Body: body}); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := EncodePartial(Partial{Cells: []Cell{{Key: long}}}); !errors.Is(err, ErrInvalid) {
+	if _, err := EncodePartial(Partial{Cells: []Cell{{Key: longCell}}}); !errors.Is(err, ErrInvalid) {
 		t.Error(err)
 	}
-	if _, err := EncodeAck(Ack{Keys: []SettledKey{{Key: long}}}); !errors.Is(err, ErrInvalid) {
+	if _, err := EncodeAck(Ack{Keys: []SettledKey{{Key: longCell}}}); !errors.Is(err, ErrInvalid) {
 		t.Error(err)
 	}
 	if _, err := EncodeContributions(Contributions{Labels: []Label{{Key: long}}}); !errors.Is(err, ErrInvalid) {

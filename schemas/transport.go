@@ -137,7 +137,7 @@ func (p *Partial) layout(w *wire) {
 	list(w, &p.Cells, 5, "cells", func(c *Cell, w *wire) {
 		w.uint32(&c.Metric, "metric")
 		before.layout(&c.WindowStart, &c.WindowEnd, w)
-		w.bytes(&c.Key, MaxKeyBytes, "key")
+		w.bytes(&c.Key, maxCellKeyBytes, "key")
 		w.int(&c.Count, "count")
 	})
 	w.span(&p.First, p.Turn)

@@ -197,6 +197,9 @@ func compileMetric(d *Deployment, m *Metric, a allotment) ([]CompiledMetric, err
 		Relative: m.Target.Relative, Absolute: m.Target.Absolute, Confidence: m.Target.Confidence,
 		KeyMode: m.Keys.Mode, KeysFrom: m.Keys.From, PublicKeys: m.publicKeys(), DeltaKey: a.deltaKey,
 	}
+	if kind := metrickind.Of(m.Kind); kind.Tree != nil && m.Target.Absolute > 0 {
+		spec.Relative, spec.Absolute = metrickind.RankAim(m.bounds(), m.ranks(), m.Target.Absolute, m.Target.Confidence), 0
+	}
 	if d.Config.Privacy.Period > 0 {
 		spec.Period = d.Config.Privacy.Period.String()
 	}
@@ -241,17 +244,13 @@ func besideMetric(m *Metric, spec schemas.MetricSpec, a allotment) (all []schema
 		share.Relative, share.Absolute, share.Confidence = target.Relative, target.Absolute, target.Confidence
 		all = append(all, share)
 	}
-	return all
+	return append(all, m.statistics(spec)...)
 }
 
 // furtherSpecs returns the definitions of the further components of a metric's counts.
 func furtherSpecs(of schemas.MetricSpec) (all []schemas.MetricSpec, err error) {
 	for _, kind := range metrickind.Of(of.Kind).Further() {
-		further := of
-		further.Name, further.Kind, further.Of = kind.Beside(of.Name), kind.Name, of.Name
-		further.LadderKind, further.LadderFactor = "geometric", 2
-		further.Relative, further.Absolute = 0, 0
-		further.KeyMode, further.KeysFrom, further.PublicKeys, further.DeltaKey = KeysFrom, of.Route(), nil, units.Delta{}
+		further := partOf(of, kind)
 		if further.Top, err = units.PrecisionFromBig(topOf(kind, of.Bounds(), of.Top)); err != nil {
 			return nil, fmt.Errorf("computing the precision of metric %s: %w", further.Name, err)
 		}
@@ -261,7 +260,25 @@ func furtherSpecs(of schemas.MetricSpec) (all []schemas.MetricSpec, err error) {
 		}
 		all = append(all, further)
 	}
+	if tree := metrickind.Of(of.Kind).Tree; tree != nil {
+		nodes := partOf(of, metrickind.Of(tree.Nodes))
+		if nodes.Top, err = units.PrecisionFromBig(topOfNodes(of.Top)); err != nil {
+			return nil, fmt.Errorf("computing the precision of metric %s: %w", nodes.Name, err)
+		}
+		nodes.First = nodes.Top
+		all = append(all, nodes)
+	}
 	return all, nil
+}
+
+// partOf returns the definition of a component of a metric's counts, but for its precisions.
+func partOf(of schemas.MetricSpec, kind metrickind.Kind) schemas.MetricSpec {
+	part := of
+	part.Name, part.Kind, part.Of = kind.Beside(of.Name), kind.Name, of.Name
+	part.LadderKind, part.LadderFactor = "geometric", 2
+	part.Relative, part.Absolute = 0, 0
+	part.KeyMode, part.KeysFrom, part.PublicKeys, part.DeltaKey = KeysFrom, of.Route(), nil, units.Delta{}
+	return part
 }
 
 // leastFurther is the least precision that can be drawn, with room to spare.

@@ -34,8 +34,8 @@ func FiguresOf(b budgets.Budget, metrics []schemas.MetricSpec) ([]Figures, error
 	var all []Figures
 	for i := range metrics {
 		m := &metrics[i]
-		if metrickind.Of(m.Kind).Component {
-			continue // a part of its metric's value
+		if kind := metrickind.Of(m.Kind); kind.Component || kind.Statistic {
+			continue // a part of its metric's value, or computed from it
 		}
 		plan, err := release.PlanOf(m)
 		if err != nil {

@@ -39,6 +39,9 @@ func Lifetimes(d *Deployment) []Lifetime {
 		if m.Counted != nil {
 			out = append(out, Lifetime{Windows: uint64(m.LastAtLeast)})
 		}
+		for range m.statistics(d.Metrics[top].Spec) {
+			out = append(out, l)
+		}
 	}
 	return out
 }

@@ -89,12 +89,22 @@ func worstOfKey(kind metrickind.Kind, b metrickind.Bounds, top units.Precision) 
 	for _, further := range kind.Further() {
 		w.Add(w, chargeBig(squareOf(further.Sensitivity(b)), topOf(further, b, top)))
 	}
+	if kind.Tree != nil { // at each level, the squares of a contribution's parts add up to at most its own
+		levels := big.NewInt(int64(b.Levels()))
+		w.Add(w, chargeBig(levels.Mul(levels, squareOf(kind.Sensitivity(b))), topOfNodes(top)))
+	}
 	return w
 }
 
 // topOf returns the top precision of a further component where that of the first one is top.
 func topOf(further metrickind.Kind, b metrickind.Bounds, top units.Precision) *big.Int {
 	return new(big.Int).Quo(top.Big(), further.Square(b))
+}
+
+// topOfNodes returns the top precision of the nodes of trees of values where that of the number of
+// events is top.
+func topOfNodes(top units.Precision) *big.Int {
+	return new(big.Int).Mul(top.Big(), big.NewInt(metrickind.NodesFiner))
 }
 
 func squareOf(c int64) *big.Int { return new(big.Int).Mul(big.NewInt(c), big.NewInt(c)) }
@@ -281,13 +291,20 @@ func sharedTop(m *Metric, part *big.Rat) (top, coverage, counted *big.Int) {
 		counted = of(m.Counted.Share)
 	}
 	window.Sub(window, coverage).Sub(window, counted)
-	window.Div(window, big.NewInt(int64(m.MaxKeysPerUser)*components(m.Kind)))
+	window.Div(window, big.NewInt(int64(m.MaxKeysPerUser)*m.components()))
 	window.Mul(window, twoTo40)
 	return window.Div(window, m.square()), coverage, counted
 }
 
-// components returns how many components a count of a kind has. All cost a user the same at most.
-func components(kind string) int64 { return int64(1 + len(metrickind.Of(kind).Further())) }
+// components returns what a count costs a user at most, as a multiple of what its first component
+// costs: all components of a vector cost the same, and so do all levels of a tree.
+func (m *Metric) components() int64 {
+	kind := metrickind.Of(m.Kind)
+	if kind.Tree != nil {
+		return 1 + metrickind.NodesFiner*int64(m.bounds().Levels())
+	}
+	return int64(1 + len(kind.Further()))
+}
 
 // cover sets the ladder of a metric's coverage, to which a user contributes 1.
 func (a *allotment) cover(m *Metric, part *big.Int, b budgets.Budget) error {

@@ -304,8 +304,13 @@ func (m *Metric) checkValues() error {
 	case m.Max > most || m.Min < -most:
 		return Invalid(at("bounds"), "max_events_per_key (%d) times the greatest value is above 2^36, and no budget pays for that: keep min and max between %d and %d, or %s", m.MaxEventsPerKey, -most, most, m.coarser())
 	}
-	if kind.Vector != nil {
+	switch {
+	case kind.Vector != nil:
 		return m.checkVector(kind)
+	case kind.Tree != nil:
+		return m.checkTree(kind)
+	case len(m.Ranks) > 0:
+		return Invalid(at("ranks"), "only quantiles have ranks: remove them, or choose another kind")
 	}
 	if least, _ := kind.Range(m.bounds()); least < 0 && m.Target.Relative != 0 {
 		return Invalid(at("target.relative"), "a %s that can be negative has no relative error; give an absolute target, or a min of 0 or more", kind.Texts.Label)
@@ -398,8 +403,8 @@ func (c *Config) checkTogether() error {
 		if m.Counted != nil && byName[countedName(m.Name)] != nil {
 			return Invalid("metrics."+m.Name+".counted", "it is released as %q, which is the name of another metric: rename one of them", countedName(m.Name))
 		}
-		for _, further := range metrickind.Of(m.Kind).Further() {
-			if name := further.Beside(m.Name); byName[name] != nil {
+		for _, name := range m.partNames() {
+			if byName[name] != nil {
 				return Invalid("metrics."+name, "metric %s needs this name for a part of its values: give this metric another one", m.Name)
 			}
 		}
@@ -481,12 +486,12 @@ func (m *Metric) publicKeys() [][]byte {
 // payable refuses a ladder whose top a single event cannot pay for.
 func payable(m *Metric, top units.Precision, b budgets.Budget) error {
 	charge, ok := units.Charge(1, top)
-	if kind, one := metrickind.Of(m.Kind), m.bounds(); kind.Vector != nil { // of any value, lest admission depend on it
+	if kind, one := metrickind.Of(m.Kind), m.bounds(); kind.Vector != nil || kind.Tree != nil { // of any value, lest admission depend on it
 		one.Events = 1
 		ok = ok && worstOfKey(kind, one, top).Cmp(accountUnits(b.Mu2)) <= 0
 	}
 	if !ok || charge > b.Mu2 {
-		return Invalid("metrics."+m.Name+".ladder", "one event costs more than the whole budget of a user: give ladder.sigma: %s or more, or raise privacy.epsilon", atLeastText(math.Sqrt(float64(components(m.Kind)))/b.Mu2.Mu()))
+		return Invalid("metrics."+m.Name+".ladder", "one event costs more than the whole budget of a user: give ladder.sigma: %s or more, or raise privacy.epsilon", atLeastText(math.Sqrt(float64(m.components()))/b.Mu2.Mu()))
 	}
 	return nil
 }

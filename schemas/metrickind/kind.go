@@ -45,8 +45,15 @@ type Kind struct {
 	// it is derived from: it has the same keys, is drawn once the first component has stopped, and
 	// is published as a part of that metric only.
 	Component bool
-	// Vector is set for kinds whose counts have several components.
+	// Nodes says that a Component has a cell for each node of a tree of values, see Tree.
+	Nodes bool
+	// Statistic says that a derived metric is computed from what is drawn for the metric that it is
+	// derived from, and released beside it, with the same keys: it has no draws of its own.
+	Statistic bool
+	// Vector is set for kinds whose counts have several components that become one value.
 	Vector *Vector
+	// Tree is set for kinds that also count the values of each count in a tree.
+	Tree *Tree
 
 	Texts Texts
 }

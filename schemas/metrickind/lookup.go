@@ -39,10 +39,16 @@ func Valued() []Kind { return where(func(k *Kind) bool { return k.Values }) }
 // asks for its coverage.
 func Covering() Kind { return where((*Kind).covers)[0] }
 
-func (k *Kind) covers() bool { return k.Derived && !k.Component && !k.Share }
+func (k *Kind) covers() bool { return k.Derived && !k.Component && !k.Share && !k.Statistic }
 
 // Covers reports whether a metric of the kind is the coverage of the one that it is derived from.
 func (k Kind) Covers() bool { return k.covers() }
+
+// Fine reports whether values of the kind are no counts, so that decimals say something about them.
+func (k Kind) Fine() bool { return k.Vector != nil || k.Statistic }
+
+// CountTarget reports whether the target of a metric of the kind is an error of its counts.
+func (k Kind) CountTarget() bool { return k.Vector == nil && k.Tree == nil }
 
 // Sharing returns the kind of the metric that is released beside another one whose configuration
 // asks for the share of its events that is counted.

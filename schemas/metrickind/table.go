@@ -9,8 +9,11 @@ var kinds = [...]Kind{
 	mean(),
 	variance(),
 	standardDeviation(),
+	quantiles(),
 	meanOffset(),
 	meanSquare(),
+	quantileNodes(),
+	quantile(),
 	coverage(),
 	counted(),
 }

@@ -173,8 +173,15 @@ func DeltaFromFloat(f float64) (Delta, error) {
 // bits. If the charge does not fit 64 bits the result is MaxMu2 and false, which
 // a caller must treat as "cannot be paid"; wrapping would turn it into a refund.
 func Charge(c uint64, u Precision) (Mu2, bool) {
-	sqHi, sqLo := bits.Mul64(c, c)
+	high, low := bits.Mul64(c, c)
+	return chargeSquare(high, low, u)
+}
 
+// ChargeSquares returns what a user pays for several releases of one precision, whose squared
+// contributions add up to sum: as Charge, rounded up once.
+func ChargeSquares(sum uint64, u Precision) (Mu2, bool) { return chargeSquare(0, sum, u) }
+
+func chargeSquare(sqHi, sqLo uint64, u Precision) (Mu2, bool) {
 	p1, p0 := bits.Mul64(sqLo, u.Lo)
 	a1, a0 := bits.Mul64(sqLo, u.Hi)
 	b1, b0 := bits.Mul64(sqHi, u.Lo)

@@ -82,7 +82,8 @@ func (l *ladders) following(released []task, counts []spend.Count) []task {
 			continue
 		}
 		for m := range l.metrics {
-			if spec := &l.metrics[m]; spec.KeyMode == schemas.KeysFrom && spec.KeysFrom == l.metrics[t.Metric].Name && !metrickind.Of(spec.Kind).Component {
+			kind := metrickind.Of(l.metrics[m].Kind)
+			if spec := &l.metrics[m]; spec.KeyMode == schemas.KeysFrom && spec.KeysFrom == l.metrics[t.Metric].Name && !kind.Component && !kind.Statistic {
 				at := t.Cell
 				at.Metric = uint32(m)
 				tasks = append(tasks, task{Cell: at, turn: t.turn, count: countOf(counts, at)})

@@ -22,6 +22,7 @@ type ladders struct {
 	plans   []*noisereduction.Plan // by metric
 	further [][]int                // by metric: the metrics of its further components
 	widths  []*big.Rat             // by metric: of metrickind.Components; nil where there are none
+	trees   []tree                 // by metric
 	digests [][32]byte             // by metric
 
 	windows     func(turn uint64) []schemas.MetricWindow
@@ -39,6 +40,9 @@ func PlanOf(m *schemas.MetricSpec) (*noisereduction.Plan, error) {
 		Kind: noisereduction.Kind(m.LadderKind), Factor: m.LadderFactor, First: m.First, Top: m.Top,
 		Target: noisereduction.Target{Relative: m.Relative, Absolute: m.Absolute, Confidence: m.Confidence},
 	}
+	if metrickind.Of(m.Kind).Statistic { // whose target is no error of a count
+		s.Target.Absolute = 0
+	}
 	if vector := metrickind.Of(m.Kind).Vector; vector != nil && m.HasTarget() {
 		s.Target.Relative, s.Target.Absolute = vector.Aim(m.Bounds(), m.Relative, m.Absolute, m.Confidence), 0
 	}
@@ -55,13 +59,15 @@ type task struct {
 	count  int64
 	result noisereduction.Result
 	joined *metrickind.Estimate // of all components, where there are several
+	// statistics are what is released beside the count, in the order of their metrics.
+	statistics []statistic
 }
 
 // releaseShard refines the count of every key of a release shard: of public keys also without any
 // contribution; of private keys only if they pass their threshold; and of keys from another metric
 // if that metric has just released them. It returns the releases in the order of window, metric and
-// key, and for each the precision that its contributors pay for. The turns of a span have no window
-// in common, so each is released as it would be alone.
+// key, each followed by its statistics, and the precisions that contributors pay for. The turns of
+// a span have no window in common, so each is released as it would be alone.
 func (l *ladders) releaseShard(shard int, partials spend.Partials) ([]schemas.Release, []schemas.SettledKey, error) {
 	counts := partials.Counts()
 	tasks, err := l.tasks(shard, &partials[0], counts)
@@ -79,17 +85,24 @@ func (l *ladders) releaseShard(shard int, partials spend.Partials) ([]schemas.Re
 		slices.SortFunc(tasks, func(a, b task) int { return a.Compare(b.Cell) })
 	}
 	passed := slices.DeleteFunc(tasks, func(t task) bool { return !t.result.Passed })
-	releases, settled := make([]schemas.Release, len(passed)), make([]schemas.SettledKey, len(passed))
+	releases, settled := make([]schemas.Release, 0, len(passed)), make([]schemas.SettledKey, len(passed))
 	further, err := l.join(passed, counts)
+	if err != nil {
+		return nil, nil, err
+	}
+	nodes, err := l.search(passed, counts)
 	if err != nil {
 		return nil, nil, err
 	}
 	for i := range passed {
 		t := &passed[i]
-		releases[i] = l.release(t)
+		releases = append(releases, l.release(t))
+		for j := range t.statistics {
+			releases = append(releases, l.statistic(t, &t.statistics[j]))
+		}
 		settled[i] = settledKey(t.Cell, t.result.Precision)
 	}
-	return releases, append(settled, further...), nil
+	return releases, slices.Concat(settled, further, nodes), nil
 }
 
 func (l *ladders) refineAll(tasks []task) error {
@@ -134,6 +147,14 @@ func (l *ladders) refine(t *task) error {
 		err = noisereduction.ErrPrecision
 	}
 	return err
+}
+
+// statistic returns what is published beside a count.
+func (l *ladders) statistic(t *task, s *statistic) schemas.Release {
+	m, r := &l.metrics[s.metric], l.release(t)
+	r.Metric, r.MetricDigest, r.Confidence = m.Name, l.digests[s.metric], m.Confidence
+	r.Value, r.StdDev, r.Low, r.High, r.Met = s.value.Value, s.value.StdDev, s.value.Low, s.value.High, s.met
+	return r
 }
 
 // release returns what is published of a count that has passed.

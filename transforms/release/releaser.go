@@ -75,6 +75,7 @@ func New(o Options) (*Releaser, error) {
 			width = plan.Width(vector.Ratios)
 		}
 		r.ladders.widths = append(r.ladders.widths, width)
+		r.ladders.trees = append(r.ladders.trees, treeOf(o.Metrics, i, plan))
 	}
 	return r, nil
 }

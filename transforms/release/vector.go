@@ -18,12 +18,18 @@ func furtherOf(metrics []schemas.MetricSpec) [][]int {
 	further := make([][]int, len(metrics))
 	for i := range metrics {
 		for j := range metrics {
-			if metrics[j].Of == metrics[i].Name && metrickind.Of(metrics[j].Kind).Component {
+			if metrics[j].Of == metrics[i].Name && isSum(&metrics[j]) {
 				further[i] = append(further[i], j)
 			}
 		}
 	}
 	return further
+}
+
+// isSum reports whether a metric is a component of a vector.
+func isSum(m *schemas.MetricSpec) bool {
+	kind := metrickind.Of(m.Kind)
+	return kind.Component && !kind.Nodes
 }
 
 // join draws the further components of the released counts that have several, and returns what they

@@ -69,7 +69,7 @@ func (a *admission) admit(u *member) error {
 			a.tallies[i].Add(of)
 			continue
 		}
-		worst, delta, ok := a.rules.price(m, kept, a.clip.further)
+		worst, delta, ok := a.rules.price(m, kept, a.clip.further, a.clip.leaves)
 		if !ok || !account.Fits(a.rules.limit(m), worst, delta) {
 			of.OverBudget, of.Counted = of.Counted, 0
 			a.tallies[i].Add(of)
@@ -81,7 +81,7 @@ func (a *admission) admit(u *member) error {
 		admitted.Set(i)
 		a.clip.counted[i] = of.Counted
 		a.tallies[i].Add(of)
-		a.reservations.add(u, i, worst, kept, a.clip.further)
+		a.reservations.add(u, i, worst, a.clip)
 		own.mark(i, m, kept)
 	}
 	slice, records := own.retained(a.scratch)
@@ -160,7 +160,7 @@ func (a *shardAccounts) reserve(ended *endedWindows, u *member, admitted schemas
 		case len(kept) == 0:
 			return errNothingKept
 		}
-		worst, delta, ok := a.rules.price(m, kept, a.clip.further)
+		worst, delta, ok := a.rules.price(m, kept, a.clip.further, a.clip.leaves)
 		if !ok {
 			return errOverBudget
 		}
@@ -168,7 +168,7 @@ func (a *shardAccounts) reserve(ended *endedWindows, u *member, admitted schemas
 			return fmt.Errorf("%w: %w", errOverBudget, err)
 		}
 		a.clip.counted[i] = of.Counted
-		to.add(u, i, worst, kept, a.clip.further)
+		to.add(u, i, worst, a.clip)
 	}
 	if len(to.list) == from {
 		return nil

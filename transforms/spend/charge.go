@@ -87,25 +87,33 @@ type prices struct {
 	keys     [][]units.Precision
 	released [][]units.Precision   // as keys, 0 for private ones that were not released
 	further  [][][]units.Precision // by window and component, as keys
+	nodes    [][]drawnNodes        // as keys, of metrics with trees
 	coverage []units.Precision
 }
 
 func (a *shardAccounts) prices(d *decision, s *Settlement) (*prices, error) {
 	n := len(d.delta.Windows)
-	p := &prices{rules: a.rules, windows: d.delta.Windows, keys: make([][]units.Precision, n), released: make([][]units.Precision, n), further: make([][][]units.Precision, n), coverage: make([]units.Precision, n)}
+	p := &prices{rules: a.rules, windows: d.delta.Windows, keys: make([][]units.Precision, n), released: make([][]units.Precision, n), further: make([][][]units.Precision, n), nodes: make([][]drawnNodes, n), coverage: make([]units.Precision, n)}
 	for i, window := range d.delta.Windows {
 		m, err := a.metric(window)
 		if err != nil {
 			return nil, err
 		}
 		p.keys[i] = s.precisions(window, d.ended.keysOf(i, m), m.private())
-		if len(m.further) > 0 {
+		if len(m.further) > 0 || m.nodes >= 0 {
 			p.released[i] = s.precisions(window, d.ended.keysOf(i, m), false)
 		}
 		for _, component := range m.further {
 			of := window
 			of.Metric = uint32(component)
 			p.further[i] = append(p.further[i], s.precisions(of, d.ended.keysOf(i, m), false))
+		}
+		if m.nodes >= 0 {
+			of := window
+			of.Metric = uint32(m.nodes)
+			if p.nodes[i], err = s.drawnNodes(of, d.ended.keysOf(i, m)); err != nil {
+				return nil, err
+			}
 		}
 		if m.coverage >= 0 {
 			window.Metric = uint32(m.coverage)
@@ -122,6 +130,16 @@ func (p *prices) of(all *reservations, r *reservation) (units.Mu2, error) {
 	window := int(r.window)
 	m := &p.rules.metrics[p.windows[window].Metric]
 	var actual units.Mu2
+	for leaves := all.leavesOf(r); len(leaves) > 0; {
+		var of []leafCount
+		of, leaves = firstTree(leaves)
+		key := of[0].key
+		charge, err := p.nodes[window][key].charge(of, m.levels, !p.released[window][key].IsZero())
+		if err != nil {
+			return 0, err
+		}
+		actual, _ = actual.Add(charge)
+	}
 	for i, k := range all.of(r) {
 		for j, n := range all.furtherOf(r, i, len(m.further)) {
 			u := p.further[window][j][k.key]

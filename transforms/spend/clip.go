@@ -20,6 +20,7 @@ type clipper struct {
 	// further is what the user adds to the further components of counts: of each of kept, one after
 	// the other.
 	further []int64
+	leaves  []leafCount // of the trees of kept, in their order and by leaf
 	sums    []rankedRecord
 	// counted is, by window, how many of the user's events count there; 0 where the user is not
 	// admitted.
@@ -81,7 +82,7 @@ func (c *clipper) window(m *metric, e *endedWindows, i int, u *member) ([]kept, 
 // public keys of the share.
 func (c *clipper) divide(m *metric, taken []bool, u *schemas.ContribUser, counted uint64) ([]kept, schemas.WindowTally) {
 	var tally schemas.WindowTally
-	c.kept, c.further = c.kept[:0], c.further[:0]
+	c.kept, c.further, c.leaves = c.kept[:0], c.further[:0], c.leaves[:0]
 	var all uint64
 	for _, e := range u.Entries {
 		if taken[e.Key] {
@@ -104,8 +105,8 @@ func (c *clipper) divide(m *metric, taken []bool, u *schemas.ContribUser, counte
 
 // keep returns what the metric counts of a user's contributions, ascending by
 // key, and the tally of the user's records: all of them are clipped by one bound or counted. What
-// the user adds to further components is in c.further, for the same keys. Both lists are valid
-// until the next call.
+// the user adds to further components is in c.further, for the same keys, and to their trees in
+// c.leaves. The lists are valid until the next call.
 func (c *clipper) keep(m *metric, w *contributions, taken []bool, u *schemas.ContribUser) (out []kept, tally schemas.WindowTally, err error) {
 	c.own = c.own[:0]
 	for _, e := range u.Entries {
@@ -127,7 +128,7 @@ func (c *clipper) keep(m *metric, w *contributions, taken []bool, u *schemas.Con
 		c.own = c.own[:limit]
 		slices.SortFunc(c.own, func(a, b ownKey) int { return cmp.Compare(a.key, b.key) })
 	}
-	c.kept, c.further = c.kept[:0], c.further[:0]
+	c.kept, c.further, c.leaves = c.kept[:0], c.further[:0], c.leaves[:0]
 	bounds := m.spec.Bounds()
 	for _, k := range c.own {
 		var stays uint64
@@ -181,9 +182,12 @@ func (c *clipper) add(m *metric, w *contributions, taken []bool, u *schemas.Cont
 	if n > room {
 		slices.SortFunc(c.sums, func(a, b rankedRecord) int { return bytes.Compare(a.rank[:], b.rank[:]) })
 	}
-	bounds := m.spec.Bounds()
+	bounds, tree := m.spec.Bounds(), len(c.leaves)
 	for _, r := range c.sums {
 		take := min(uint64(r.n), room)
+		if m.nodes >= 0 && take > 0 {
+			c.leaves = addLeaf(c.leaves, tree, k.key, bounds.Leaf(r.val), uint32(take))
+		}
 		for i, value := range m.values {
 			sums[i] += int64(take) * value(r.val, bounds)
 		}

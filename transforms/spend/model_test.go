@@ -132,6 +132,7 @@ type modelReservation struct {
 	window  schemas.MetricWindow
 	kept    map[string]int64
 	further map[inComponent]int64
+	leaves  map[inComponent]int64 // by the key of the leaf's cell
 	worst   *big.Int
 }
 
@@ -202,7 +203,7 @@ func (m *model) admit(w schemas.MetricWindow, at account, events []contribution)
 			tally.Filtered += uint64(c.n)
 		}
 	}
-	r := modelReservation{at, w, map[string]int64{}, map[inComponent]int64{}, new(big.Int)}
+	r := modelReservation{at, w, map[string]int64{}, map[inComponent]int64{}, map[inComponent]int64{}, new(big.Int)}
 	delta := new(big.Int)
 	var kept uint64
 	for i, key := range m.keysByRank(spec, at, byKey) {
@@ -227,6 +228,14 @@ func (m *model) admit(w schemas.MetricWindow, at account, events []contribution)
 			}
 			r.further[inComponent{uint32(i), key}] = sum
 			r.worst.Add(r.worst, modelCharge(sum, of.Top))
+		}
+		if at := m.nodesOf(spec); at != nil {
+			c = int64(stays)
+			for _, v := range values {
+				leaf := string(schemas.NodeKey([]byte(key), spec.Bounds().Leaf(v)))
+				r.leaves[inComponent{uint32(slices.IndexFunc(m.metrics, func(o schemas.MetricSpec) bool { return o.Name == at.Name })), leaf}]++
+			}
+			r.worst.Add(r.worst, chargeOfTree(r.leaves, key, at.Top, func(metrickind.Node) bool { return true }))
 		}
 		tally.ClippedEvents += n - stays
 		kept += stays
@@ -302,7 +311,7 @@ func (m *model) divide(w schemas.MetricWindow, at account, events []contribution
 		kept = bound
 		in = new(big.Int).Div(big.NewInt(2*in*bound+all), big.NewInt(2*all)).Int64()
 	}
-	r := modelReservation{at, w, map[string]int64{}, map[inComponent]int64{}, new(big.Int)}
+	r := modelReservation{at, w, map[string]int64{}, map[inComponent]int64{}, map[inComponent]int64{}, new(big.Int)}
 	for key, n := range map[string]int64{"counted": in, "left_out": kept - in} {
 		if n > 0 {
 			r.kept[key] = n
@@ -385,6 +394,9 @@ func (m *model) count(w schemas.MetricWindow) {
 		if users[r.account.id] == nil {
 			users[r.account.id] = map[string]bool{}
 		}
+		for at, c := range r.leaves {
+			m.counts[Cell{at.metric, w.WindowStart, w.WindowEnd, at.key}] += c
+		}
 		for at, c := range r.further {
 			m.counts[Cell{at.metric, w.WindowStart, w.WindowEnd, at.key}] += c
 		}
@@ -434,11 +446,56 @@ func (m *model) charge(s schemas.Settled) {
 			u := released[Cell{at.metric, r.window.WindowStart, r.window.WindowEnd, at.key}]
 			a.spent.Add(a.spent, modelCharge(c, u))
 		}
+		if at := m.nodesOf(spec); at != nil {
+			metric := uint32(slices.IndexFunc(m.metrics, func(o schemas.MetricSpec) bool { return o.Name == at.Name }))
+			for key := range r.kept {
+				var u units.Precision
+				drawn := func(n metrickind.Node) bool {
+					p, ok := released[Cell{metric, r.window.WindowStart, r.window.WindowEnd, string(schemas.NodeKey([]byte(key), n))}]
+					if ok {
+						u = p
+					}
+					return ok
+				}
+				if drawn(metrickind.Root) {
+					a.spent.Add(a.spent, chargeOfTree(r.leaves, key, u, drawn))
+				}
+			}
+		}
 		if m.coverageOf(r.window.Metric) != nil {
 			a.spent.Add(a.spent, modelCharge(1, released[Cell{r.window.Metric + 1, r.window.WindowStart, r.window.WindowEnd, ""}]))
 		}
 	}
 	m.reservations = nil
+}
+
+// nodesOf returns the metric of the nodes of a metric's trees; nil for none.
+func (m *model) nodesOf(spec *schemas.MetricSpec) *schemas.MetricSpec {
+	for i := range m.metrics {
+		if m.metrics[i].Of == spec.Name && m.metrics[i].Kind == "quantile_nodes" {
+			return &m.metrics[i]
+		}
+	}
+	return nil
+}
+
+// chargeOfTree returns what the leaves of a key cost in those nodes whose parents are drawn.
+func chargeOfTree(leaves map[inComponent]int64, key string, u units.Precision, drawn func(parent metrickind.Node) bool) *big.Int {
+	nodes := map[metrickind.Node]int64{}
+	for at, n := range leaves {
+		of, leaf, _ := schemas.SplitNodeKey([]byte(at.key))
+		for node := leaf; string(of) == key && node > 1; node /= 8 {
+			nodes[node] += n
+		}
+	}
+	sum := new(big.Int)
+	for node, n := range nodes {
+		if drawn(node / 8) {
+			sum.Add(sum, new(big.Int).Mul(big.NewInt(n), big.NewInt(n)))
+		}
+	}
+	sum.Mul(sum, u.Big()).Add(sum, new(big.Int).SetUint64(1<<40-1))
+	return sum.Rsh(sum, 40)
 }
 
 // recordsOf reports whether the settings want records one by one.

@@ -2,6 +2,8 @@ package spend
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -13,8 +15,8 @@ import (
 func (a *shardAccounts) partials(n int, open *schemas.Open) ([]Blob, error) {
 	shards := a.rules.ReleaseShards
 	cells := make([][]schemas.Cell, shards)
-	add := func(w schemas.MetricWindow, key []byte, count int64) {
-		to := schemas.ReleaseShardOf(a.rules.metrics[w.Metric].spec.Route(), w.WindowStart, w.WindowEnd, key, shards)
+	add := func(w schemas.MetricWindow, of, key []byte, count int64) {
+		to := schemas.ReleaseShardOf(a.rules.metrics[w.Metric].spec.Route(), w.WindowStart, w.WindowEnd, of, shards)
 		cells[to] = append(cells[to], schemas.Cell{Metric: w.Metric, WindowStart: w.WindowStart, WindowEnd: w.WindowEnd, Key: key, Count: count})
 	}
 	var records uint64
@@ -43,16 +45,16 @@ func (a *shardAccounts) partials(n int, open *schemas.Open) ([]Blob, error) {
 	return blobs, nil
 }
 
-// cells calls add for every count of a decided turn; several times for a count
-// that does not fit 64 bits.
-func (a *shardAccounts) cells(d *decision, add func(w schemas.MetricWindow, key []byte, count int64)) {
+// cells calls add for every count of a decided turn, with the key that decides where it is
+// released; several times for a count that does not fit 64 bits.
+func (a *shardAccounts) cells(d *decision, add func(w schemas.MetricWindow, of, key []byte, count int64)) {
 	sums := a.counts(d)
 	for i, w := range d.delta.Windows {
 		m := &a.rules.metrics[w.Metric]
 		keys := d.ended.keysOf(i, m)
 		for k, there := range sums.there[i] {
 			if there {
-				sums.keys[i][k].Parts(func(n int64) { add(w, keys[k], n) })
+				sums.keys[i][k].Parts(func(n int64) { add(w, keys[k], keys[k], n) })
 			}
 		}
 		for j, component := range m.further {
@@ -60,29 +62,36 @@ func (a *shardAccounts) cells(d *decision, add func(w schemas.MetricWindow, key 
 			of.Metric = uint32(component)
 			for k, there := range sums.there[i] {
 				if there {
-					sums.further[i][k*len(m.further)+j].Parts(func(n int64) { add(of, keys[k], n) })
+					sums.further[i][k*len(m.further)+j].Parts(func(n int64) { add(of, keys[k], keys[k], n) })
 				}
 			}
 		}
+		for _, l := range slices.SortedFunc(maps.Keys(sums.leaves[i]), compareLeaves) {
+			of := w
+			of.Metric = uint32(m.nodes)
+			key := schemas.NodeKey(keys[l.key], l.leaf)
+			sums.leaves[i][l].Parts(func(n int64) { add(of, keys[l.key], key, n) })
+		}
 		if m.coverage >= 0 && sums.users[i] > 0 {
-			add(schemas.MetricWindow{Metric: uint32(m.coverage), WindowStart: w.WindowStart, WindowEnd: w.WindowEnd}, nil, sums.users[i])
+			add(schemas.MetricWindow{Metric: uint32(m.coverage), WindowStart: w.WindowStart, WindowEnd: w.WindowEnd}, nil, nil, sums.users[i])
 		}
 	}
 }
 
 // counts are the admitted counts of a shard in one turn.
 type counts struct {
-	keys    [][]int128.Int // by window and key of its contributions
-	further [][]int128.Int // by window, key and further component
-	there   [][]bool       // an admitted user has the key
-	users   []int64        // by window: admitted users
+	keys    [][]int128.Int             // by window and key of its contributions
+	further [][]int128.Int             // by window, key and further component
+	there   [][]bool                   // an admitted user has the key
+	leaves  []map[leafCount]int128.Int // by window, and by key and leaf, with n = 0
+	users   []int64                    // by window: admitted users
 }
 
 // counts adds up the reservations. A user with two budget periods in one window has two accounts,
 // which are charged separately, but counts once where users are counted.
 func (a *shardAccounts) counts(d *decision) counts {
 	n := len(d.delta.Windows)
-	c := counts{keys: make([][]int128.Int, n), further: make([][]int128.Int, n), there: make([][]bool, n), users: make([]int64, n)}
+	c := counts{keys: make([][]int128.Int, n), further: make([][]int128.Int, n), there: make([][]bool, n), leaves: make([]map[leafCount]int128.Int, n), users: make([]int64, n)}
 	for i := range n {
 		m := &a.rules.metrics[d.delta.Windows[i].Metric]
 		keys := len(d.ended.keysOf(i, m))
@@ -98,6 +107,13 @@ func (a *shardAccounts) counts(d *decision) counts {
 		}
 		of := last.ofKey[r.window]
 		components := len(a.rules.metrics[d.delta.Windows[r.window].Metric].further)
+		for _, l := range d.reservations.leavesOf(r) {
+			if c.leaves[r.window] == nil {
+				c.leaves[r.window] = map[leafCount]int128.Int{}
+			}
+			at := leafCount{key: l.key, leaf: l.leaf}
+			c.leaves[r.window][at] = c.leaves[r.window][at].Add(int64(l.n))
+		}
 		for i, k := range d.reservations.of(r) {
 			for j, n := range d.reservations.furtherOf(r, i, components) {
 				sum := &c.further[r.window][int(k.key)*components+j]

@@ -30,7 +30,7 @@ func decided(users, keys int, keeps func() bool) (a *shardAccounts, d *decision,
 					}
 				}
 				if len(some) > 0 {
-					d.reservations.add(&member{ContribUser: schemas.ContribUser{ID: accounts.ID{1: byte(u)}, Period: period}}, window, 0, some, nil)
+					d.reservations.add(&member{ContribUser: schemas.ContribUser{ID: accounts.ID{1: byte(u)}, Period: period}}, window, 0, &clipper{kept: some})
 					owners = append(owners, u)
 				}
 			}

@@ -75,6 +75,12 @@ func furtherOf(m *schemas.MetricSpec) (all []schemas.MetricSpec) {
 		all = append(all, schemas.MetricSpec{Name: kind.Beside(m.Name), Kind: kind.Name, Of: m.Name, KeyMode: schemas.KeysFrom, KeysFrom: m.Route(),
 			Min: m.Min, Max: m.Max, MaxEventsPerKey: m.MaxEventsPerKey, WindowSize: m.WindowSize, WindowSlide: m.WindowSlide, First: top, Top: top})
 	}
+	if tree := metrickind.Of(m.Kind).Tree; tree != nil {
+		nodes := *m
+		nodes.Name, nodes.Kind, nodes.Of, nodes.KeyMode, nodes.KeysFrom = m.Name+"."+tree.Nodes, tree.Nodes, m.Name, schemas.KeysFrom, m.Route()
+		nodes.Filter, nodes.PublicKeys, nodes.DeltaKey, nodes.First = "", nil, units.Delta{}, m.Top
+		all = append(all, nodes)
+	}
 	return all
 }
 

@@ -22,8 +22,9 @@ type reservation struct {
 	account  uint32 // the account's index in the store, or noAccount
 	user     uint32 // numbered from 1; the same for all budget periods of a user
 	window   uint32
-	from, to uint32 // what counts there, among the kept of the turn
-	further  uint32 // index of its first contribution to further components
+	from, to uint32    // what counts there, among the kept of the turn
+	further  uint32    // index of its first contribution to further components
+	leaves   [2]uint32 // from and to: its leaves, among those of the turn
 	worst    units.Mu2
 }
 
@@ -33,6 +34,7 @@ type reservations struct {
 	kept []kept
 	// further is what the kept add to further components, where metrics have them.
 	further []int64
+	leaves  []leafCount
 
 	users uint32
 	last  accounts.ID
@@ -47,15 +49,20 @@ func (r *reservations) furtherOf(one *reservation, i, n int) []int64 {
 	return r.further[int(one.further)+i*n:][:n]
 }
 
-// add appends a reservation. Users ascend from call to call. The index of the account is not known
-// yet: see setAccount.
-func (r *reservations) add(u *member, window int, worst units.Mu2, k []kept, further []int64) {
+// leavesOf returns the leaves of the trees of what counts in a reservation's window.
+func (r *reservations) leavesOf(one *reservation) []leafCount {
+	return r.leaves[one.leaves[0]:one.leaves[1]]
+}
+
+// add appends a reservation for what the clipper has kept. Users ascend from call to call. The
+// index of the account is not known yet: see setAccount.
+func (r *reservations) add(u *member, window int, worst units.Mu2, c *clipper) {
 	if r.users == 0 || r.last != u.ID {
 		r.users, r.last = r.users+1, u.ID
 	}
-	from, at := uint32(len(r.kept)), uint32(len(r.further))
-	r.kept, r.further = append(r.kept, k...), append(r.further, further...)
-	r.list = append(r.list, reservation{id: u.ID, period: u.Period, user: r.users, window: uint32(window), from: from, to: uint32(len(r.kept)), further: at, worst: worst})
+	from, at, leaf := uint32(len(r.kept)), uint32(len(r.further)), uint32(len(r.leaves))
+	r.kept, r.further, r.leaves = append(r.kept, c.kept...), append(r.further, c.further...), append(r.leaves, c.leaves...)
+	r.list = append(r.list, reservation{id: u.ID, period: u.Period, user: r.users, window: uint32(window), from: from, to: uint32(len(r.kept)), further: at, leaves: [2]uint32{leaf, uint32(len(r.leaves))}, worst: worst})
 }
 
 // setAccount sets the index of the account of the reservations since from; −1 for one that is zero.
@@ -71,7 +78,8 @@ func (r *reservations) reused(users int) reservations {
 	poison.Fill(r.list, reservation{period: -1, account: noAccount})
 	poison.Fill(r.kept, kept{})
 	poison.Fill(r.further, math.MinInt64)
-	return reservations{list: slices.Grow(r.list[:0], users), kept: slices.Grow(r.kept[:0], users), further: r.further[:0]}
+	poison.Fill(r.leaves, leafCount{key: math.MaxUint32})
+	return reservations{list: slices.Grow(r.list[:0], users), kept: slices.Grow(r.kept[:0], users), further: r.further[:0], leaves: r.leaves[:0]}
 }
 
 // scratch is memory that decisions use one after the other. Its contents are valid until the next

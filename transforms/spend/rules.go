@@ -35,6 +35,8 @@ type metric struct {
 	rank     string              // names the order in which keys are clipped
 	coverage int                 // the metric that counts this one's admitted users; −1: no metric
 	further  []int               // the metrics of the further components of its counts
+	nodes    int                 // the metric of the nodes of its trees; −1: none
+	levels   int                 // of its trees
 	of       int                 // the metric whose events this one counts, if it is a share
 	// values are what an event adds to each component, of kinds with values
 	values []func(value int64, b metrickind.Bounds) int64
@@ -61,7 +63,7 @@ func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 		if !known {
 			return nil, fmt.Errorf("preparing admission: metric %s: this version knows no kind %q: use the one that wrote the definition, or a later one", spec.Name, spec.Kind)
 		}
-		m := metric{spec: spec, kind: kind, rank: spec.Route(), coverage: -1}
+		m := metric{spec: spec, kind: kind, rank: spec.Route(), coverage: -1, nodes: -1}
 		if kind.Values {
 			m.values = append(m.values, kind.Value)
 		}
@@ -85,7 +87,7 @@ func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 		return nil, fmt.Errorf("preparing admission: shares of counted events keep %d of a budget of %d: ask for fewer windows", r.kept, b.Mu2)
 	}
 	for i := range r.metrics {
-		if m := &r.metrics[i]; len(m.further) != len(m.kind.Further()) {
+		if m := &r.metrics[i]; len(m.further) != len(m.kind.Further()) || (m.kind.Tree != nil) != (m.nodes >= 0) {
 			return nil, fmt.Errorf("preparing admission: metric %s does not have the components of its kind", m.spec.Name)
 		}
 	}
@@ -103,6 +105,15 @@ func (r *Rules) derive(m *metric) error {
 	}
 	to := &r.metrics[of]
 	switch {
+	case m.kind.Statistic:
+		if to.kind.Tree == nil || to.kind.Tree.Statistic != m.kind.Name || m.spec.Route() != to.spec.Route() {
+			return fmt.Errorf("preparing admission: metric %s is no statistic of %s", m.spec.Name, m.spec.Of)
+		}
+	case m.kind.Nodes:
+		if to.kind.Tree == nil || to.kind.Tree.Nodes != m.kind.Name || to.nodes >= 0 || m.spec.Bounds() != to.spec.Bounds() || m.spec.Route() != to.spec.Route() {
+			return fmt.Errorf("preparing admission: metric %s does not have the nodes of %s", m.spec.Name, m.spec.Of)
+		}
+		to.nodes, to.levels = len(r.metrics), to.spec.Bounds().Levels()
 	case m.kind.Component:
 		if at, further := len(to.further), to.kind.Further(); at == len(further) || further[at].Name != m.kind.Name || m.spec.Route() != to.spec.Route() {
 			return fmt.Errorf("preparing admission: metric %s is not the next component of %s", m.spec.Name, m.spec.Of)
@@ -172,9 +183,16 @@ func summable(m *schemas.MetricSpec) bool {
 			greatest = int64(low)
 		}
 	}
+	if metrickind.Of(m.Kind).Tree != nil && (m.MaxEventsPerKey > mostOfTree || m.Min > m.Max) {
+		return false
+	}
 	high, low := bits.Mul64(uint64(max(greatest, 0)), uint64(m.MaxEventsPerKey))
 	return m.Min != math.MinInt64 && high == 0 && low <= math.MaxInt64
 }
+
+// mostOfTree is the most events of a key with which the squares of a user's contributions to all
+// nodes of a tree add up to less than 2^64.
+const mostOfTree = 1 << 30
 
 // counts reports whether an event with the label belongs to the metric.
 func (m *metric) counts(l schemas.Label) bool {
@@ -192,9 +210,17 @@ func (m *metric) counts(l schemas.Label) bool {
 func (m *metric) private() bool { return m.spec.KeyMode == schemas.KeysPrivate }
 
 // price returns the worst case of what a user contributes to a window of the metric, to the further
-// components of its counts and to its coverage, with the δ of private keys; ok is false if it does
-// not fit an account.
-func (r *Rules) price(m *metric, kept []kept, further []int64) (worst units.Mu2, d units.Delta, ok bool) {
+// components of its counts, to all nodes of their trees and to its coverage, with the δ of private
+// keys; ok is false if it does not fit an account.
+func (r *Rules) price(m *metric, kept []kept, further []int64, leaves []leafCount) (worst units.Mu2, d units.Delta, ok bool) {
+	for len(leaves) > 0 {
+		var of []leafCount
+		of, leaves = firstTree(leaves)
+		charge, fits := units.ChargeSquares(squaresOf(of, m.levels, nil), r.metrics[m.nodes].spec.Top)
+		if worst, ok = worst.Add(charge); !fits || !ok {
+			return 0, units.Delta{}, false
+		}
+	}
 	for i, n := range further {
 		charge, fits := units.Charge(size(n), r.metrics[m.further[i%len(m.further)]].spec.Top)
 		if worst, ok = worst.Add(charge); !fits || !ok {

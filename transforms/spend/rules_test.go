@@ -431,3 +431,40 @@ func TestRuleAReleasedValuePaysForAllComponents(t *testing.T) {
 		}
 	}
 }
+
+// TestRuleAReleasedTreePaysForItsDrawnNodes: a settlement names drawn nodes of exactly those keys
+// that were released, the root of each among them; anything else stops, and a user pays for the
+// squares of the events in the children of those nodes, and for no other.
+func TestRuleAReleasedTreePaysForItsDrawnNodes(t *testing.T) {
+	m := metric1("m")
+	m.Kind, m.Min, m.Max, m.MaxEventsPerKey = metrickind.Quantiles, 0, 63, 3 // two levels
+	metrics := append([]schemas.MetricSpec{m}, furtherOf(&m)...)
+	first := schemas.SettledKey{WindowEnd: 1000, Key: []byte("a"), Precision: unit(1)}
+	node := func(n metrickind.Node, u uint64) schemas.SettledKey {
+		return schemas.SettledKey{Metric: 1, WindowEnd: 1000, Key: schemas.NodeKey([]byte("a"), n), Precision: unit(u)}
+	}
+	for name, c := range map[string]struct {
+		keys []schemas.SettledKey
+		paid units.Mu2 // 0: stops
+	}{
+		// Of three events, two have values in the first eighth, one of them beside the other, and
+		// the third is in the last eighth: 3² for N, 2² + 1 for the first level.
+		"root":                    {[]schemas.SettledKey{first, node(1, 4)}, 9 + 4*(4+1)},
+		"root and first child":    {[]schemas.SettledKey{first, node(1, 4), node(8, 4)}, 9 + 4*(4+1) + 4*(1+1)},
+		"root and a child of no":  {[]schemas.SettledKey{first, node(1, 4), node(10, 4)}, 9 + 4*(4+1)},
+		"all":                     {[]schemas.SettledKey{first, node(1, 4), node(8, 4), node(15, 4)}, 9 + 4*(4+1) + 4*(1+1+1)},
+		"no root":                 {[]schemas.SettledKey{first, node(8, 4)}, 0},
+		"no node":                 {[]schemas.SettledKey{first}, 0},
+		"a node of no release":    {[]schemas.SettledKey{node(1, 4)}, 0},
+		"two precisions":          {[]schemas.SettledKey{first, node(1, 4), node(8, 3)}, 0},
+		"twice":                   {[]schemas.SettledKey{first, node(1, 4), node(1, 4)}, 0},
+		"a key that is no node's": {[]schemas.SettledKey{first, {Metric: 1, WindowEnd: 1000, Key: []byte("a"), Precision: unit(4)}}, 0},
+		"below a threshold":       {nil, 9},
+	} {
+		a := mustAccounts(t, deployment(1<<40, 100, metrics...), []contribution{{user: 1, key: "a", n: 1, value: 3}, {user: 1, key: "a", n: 1, value: 4}, {user: 1, key: "a", n: 1, value: 60}})
+		err := a.charge(NewSettlement(schemas.Settled{Turn: 1, FirstRungs: []units.Precision{unit(1), unit(4)}, Keys: c.keys}))
+		if c.paid == 0 && !errors.Is(err, errNoPrice) || c.paid != 0 && (err != nil || a.of(1).Spent != c.paid) {
+			t.Errorf("%s: charged %d, want %d (%v)", name, a.of(1).Spent, c.paid, err)
+		}
+	}
+}

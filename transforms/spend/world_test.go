@@ -12,6 +12,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -300,17 +301,28 @@ func (w *world) settleSpan(first, last uint64, partials []schemas.Partial) schem
 		}
 		released = append(released, c)
 	}
+	var trees []Cell
 	for _, c := range slices.Clone(released) {
 		for i := range w.metrics {
-			if w.metrics[i].KeysFrom == w.metrics[c.Metric].Name {
-				released = append(released, Cell{uint32(i), c.Start, c.End, c.Key})
+			at := Cell{uint32(i), c.Start, c.End, c.Key}
+			switch {
+			case w.metrics[i].KeysFrom != w.metrics[c.Metric].Name && w.metrics[i].Of != w.metrics[c.Metric].Name:
+			case metrickind.Of(w.metrics[i].Kind).Nodes:
+				trees = append(trees, at)
+			case w.metrics[i].KeysFrom == w.metrics[c.Metric].Name:
+				released = append(released, at)
 			}
 		}
 	}
+	released = append(released, drawnTrees(trees, w.metrics)...)
 	for _, c := range released {
 		m := &w.metrics[c.Metric]
 		span := new(big.Int).Sub(m.Top.Big(), m.First.Big())
-		at := new(big.Int).Mul(span, new(big.Int).SetUint64(hashOf(c)>>8%5))
+		of := c
+		if key, _, ok := schemas.SplitNodeKey([]byte(c.Key)); ok && metrickind.Of(m.Kind).Nodes { // one precision for a tree
+			of.Key = string(key)
+		}
+		at := new(big.Int).Mul(span, new(big.Int).SetUint64(hashOf(of)>>8%5))
 		u, err := units.PrecisionFromBig(at.Div(at, big.NewInt(4)).Add(at, m.First.Big()))
 		if err != nil {
 			panic(err) // a mistake of the test's
@@ -319,6 +331,29 @@ func (w *world) settleSpan(first, last uint64, partials []schemas.Partial) schem
 	}
 	w.settlements.settle(s)
 	return s
+}
+
+// drawnTrees returns the nodes whose children are drawn of keys' trees: the root, and below it
+// those that a hash says.
+func drawnTrees(trees []Cell, metrics []schemas.MetricSpec) (drawn []Cell) {
+	for _, c := range trees {
+		level := []metrickind.Node{metrickind.Root}
+		for range metrics[c.Metric].Bounds().Levels() {
+			var next []metrickind.Node
+			for _, n := range level {
+				at := c
+				at.Key = string(schemas.NodeKey([]byte(c.Key), n))
+				drawn = append(drawn, at)
+				for i := range metrickind.Branching {
+					if at.Key = string(schemas.NodeKey([]byte(c.Key), n.Child(i))); hashOf(at)%3 == 0 {
+						next = append(next, n.Child(i))
+					}
+				}
+			}
+			level = next
+		}
+	}
+	return drawn
 }
 
 func hashOf(c Cell) uint64 {

@@ -350,7 +350,7 @@ type comparison struct {
 // compare looks at the source once more; nil where it has nothing that can be counted, and of a run
 // that a signal has ended.
 func (j *job) compare(ctx context.Context, result demo.Result, values map[cell]float64) (*comparison, error) {
-	if result.Drained {
+	if result.Drained || j.flags.kindOf().Tree != nil {
 		return nil, nil //nolint:nilnil // there is nothing to compare
 	}
 	f := j.flags

@@ -24,12 +24,15 @@ type printer struct {
 	rows  []terminal.Row
 	met   int
 	first string // time to the first release
-	// values are those that were released.
+	// values are those that were released, but for statistics.
 	values map[cell]float64
 }
 
 func newPrinter(a *app, j *job) *printer {
 	_, width := terminal.Terminal(a.stdout)
+	for _, m := range j.deployment.Metrics[1:] {
+		j.statistics[m.Spec.Name] = map[cell]float64{}
+	}
 	p := &printer{a: a, j: j, width: min(width, 120), values: map[cell]float64{}}
 	p.table = terminal.NewTable(a.stdout, terminal.TableOptions{
 		Width: p.width, Window: j.settings.Window, Zone: string(j.flags.times.zone), Confidence: j.settings.Target.Confidence, Target: p.hasTarget(), Keys: j.settings.PublicKeys, Top: j.flags.top,
@@ -64,7 +67,11 @@ func (p *printer) turn(t demo.Turn) error {
 	}
 	for i := range t.Releases {
 		r := &t.Releases[i]
-		p.values[cell{r.WindowStart, r.Key}] = r.Count()
+		to := p.values
+		if r.Metric != demo.MetricName {
+			to = p.j.statistics[r.Metric]
+		}
+		to[cell{r.WindowStart, r.Key}] = r.Count()
 	}
 	p.j.collect(t)
 	defer p.j.progress.Settled(int(t.Number), len(t.Releases))
@@ -106,7 +113,7 @@ func row(r schemas.Release, keyed bool) terminal.Row {
 		r.Key = cmp.Or(r.Key, terminal.EmptyKey)
 	}
 	return terminal.Row{
-		Start: time.UnixMilli(r.WindowStart), End: time.UnixMilli(r.WindowEnd), Key: r.Key,
+		Start: time.UnixMilli(r.WindowStart), End: time.UnixMilli(r.WindowEnd), Key: labelOf(&r),
 		Value: r.Count(), Low: r.Low, High: r.High, Met: r.Met,
 	}
 }

@@ -28,13 +28,14 @@ type job struct {
 	source     demo.Source
 	secrets    demo.Secrets
 	progress   *terminal.Progress
-	page       *page  // nil: no --report
-	chosen     string // how bounds were chosen; "" where they were given
+	page       *page                       // nil: no --report
+	chosen     string                      // how bounds were chosen; "" where they were given
+	statistics map[string]map[cell]float64 // by metric: what was released beside the values
 }
 
 func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bool) (err error) {
 	tty, _ := terminal.Terminal(a.stderr)
-	j := &job{flags: f, progress: terminal.NewProgress(a.stderr, tty, time.Now)}
+	j := &job{flags: f, progress: terminal.NewProgress(a.stderr, tty, time.Now), statistics: map[string]map[cell]float64{}}
 	defer j.progress.Flush()
 	if err := f.check(changed); err != nil {
 		return err

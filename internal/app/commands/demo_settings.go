@@ -68,7 +68,7 @@ func (f *demoFlags) check(changed func(string) bool) error {
 	if changed("repeat") && f.noiseKeyFile == "" {
 		return usage(errors.New("--repeat needs --noise-key-file: give the file that the earlier run had"))
 	}
-	f.chooses = f.input != "" && (f.openValues || !(changed("max-keys-per-user") && changed("max-events-per-key") && changed("last-at-least")))
+	f.chooses = f.input != "" && f.kindOf().Tree == nil && (f.openValues || !(changed("max-keys-per-user") && changed("max-events-per-key") && changed("last-at-least")))
 	if f.keys == keysPrivate && f.publicKeys != "" {
 		return usage(errors.New("--public-keys is only used with --keys public"))
 	}
@@ -129,7 +129,7 @@ func (f *demoFlags) settings(publicKeys []string) (demo.Settings, *pipeline.Depl
 		Epsilon: f.epsilon, Delta: f.delta, Accountant: string(f.accountant), Window: f.window,
 		Target:         noisereduction.Target{Relative: f.relative, Absolute: f.absolute, Confidence: f.confidence},
 		MaxKeysPerUser: f.maxKeysPerUser, MaxEventsPerKey: f.maxEventsPerKey, LastAtLeast: f.lastAtLeast,
-		PublicKeys: publicKeys, NoUser: f.noUser, Planned: f.planned, Kind: f.configured(), Min: f.min, Max: f.max,
+		PublicKeys: publicKeys, NoUser: f.noUser, Planned: f.planned, Kind: f.configured(), Min: f.min, Max: f.max, Ranks: f.ranks,
 	}
 	if _, err := budgets.NewBudget(f.epsilon, f.delta, budgets.Accountant(f.accountant), 0); err != nil {
 		return s, nil, flagError(err)

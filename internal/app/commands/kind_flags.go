@@ -18,6 +18,7 @@ type kindFlags struct {
 	kind       string
 	valueField string
 	min, max   int64
+	ranks      ranksValue
 }
 
 // register adds the flags. without says what happens where no range of values is given.
@@ -28,6 +29,7 @@ func (f *kindFlags) register(flags *pflag.FlagSet, without string) {
 	flags.StringVar(&f.valueField, "value-field", "", "for "+labels+": column or path of the value of an event, a whole number")
 	flags.Int64Var(&f.min, "min", 0, "for "+labels+": the least value; smaller ones count as this ("+without+")")
 	flags.Int64Var(&f.max, "max", 0, "for "+labels+": the greatest value; greater ones count as this ("+without+")")
+	flags.Var(&f.ranks, "ranks", "for quantiles: which ones, as in 0.5,0.95 (default 0.5,0.95,0.99)")
 }
 
 // kindOf is the kind that is counted.
@@ -48,6 +50,9 @@ func (f *kindFlags) configured() string {
 // only where it was given.
 func (f *demoFlags) checkKind(changed func(string) bool) error {
 	k := f.kindOf()
+	if err := f.checkRanks(changed); err != nil {
+		return err
+	}
 	if k.NotPrivate != "" && f.keyField != "" && f.publicKeys == "" {
 		return fmt.Errorf("--kind %s needs --public-keys: %s, so keys cannot be private. Or leave --key-field out", f.kind, k.NotPrivate)
 	}

@@ -125,16 +125,14 @@ func (doc *document) override(full string, f *field, where position) bool {
 		default:
 			doc.fail(where, full, "%s is neither true nor false", clip(o.value))
 		}
-	case list:
+	case list, numbers:
 		var out []string
 		for _, one := range strings.Split(o.value, ",") {
 			if one = strings.TrimSpace(one); one != "" {
 				out = append(out, one)
 			}
 		}
-		if to, ok := f.to(doc.draft).(*[]string); ok {
-			*to = out
-		}
+		doc.setList(full, f, out, where)
 		if len(out) == 0 {
 			doc.fail(where, full, "the list is empty: write its entries with commas between them")
 		}

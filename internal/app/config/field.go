@@ -18,6 +18,7 @@ const (
 	duration kind = "duration"
 	boolean  kind = "true or false"
 	list     kind = "list of texts"
+	numbers  kind = "list of numbers"
 	object   kind = "object"
 	objects  kind = "list of objects"
 )
@@ -47,7 +48,7 @@ type field struct {
 	// single lets a text stand for a list of one.
 	single bool
 	// to is where the value goes: *string, *int, *int64, *float64,
-	// *time.Duration, *bool, *[]string or *secret.Of[string].
+	// *time.Duration, *bool, *[]string, *[]float64 or *secret.Of[string].
 	to func(d *draft) any
 }
 

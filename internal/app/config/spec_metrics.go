@@ -23,6 +23,11 @@ func metricFields() []field {
 			to:      func(d *draft) any { return &d.metric.Kind },
 		},
 		{
+			name: "ranks", kind: numbers, example: "[0.5, 0.95]", absent: "`[0.5, 0.95, 0.99]` for quantiles", in: between(0, 1), change: byChange, goField: "Metrics.Ranks",
+			meaning: "for quantiles: which ones are released, each as a metric of its own such as `<name>.p95`. 0.5 is the median. They share the same noise, so that a further one costs little",
+			to:      func(d *draft) any { return &d.metric.Ranks },
+		},
+		{
 			name: "filter", kind: text, absent: "all events", change: newName, goField: "Metrics.Filter",
 			meaning: "counts only events for which this expression over their fields is true, for example `status == 200 and country in [\"de\", \"fr\"]`",
 			to:      func(d *draft) any { return &d.metric.Filter },

@@ -32,8 +32,8 @@ func (doc *document) value(at string, f *field, node ast.Node, key position) {
 		doc.nested(at, f, node, key)
 	case objects:
 		doc.elements(at, f, node, where)
-	case list:
-		doc.texts(at, f, node, where)
+	case list, numbers:
+		doc.entries(at, f, node, where)
 	default:
 		if written, ok := doc.scalar(at, f, node, where); ok {
 			doc.set(at, f, written, where)
@@ -80,8 +80,8 @@ func (doc *document) elements(at string, f *field, node ast.Node, where position
 	}
 }
 
-// texts reads a list of texts.
-func (doc *document) texts(at string, f *field, node ast.Node, where position) {
+// entries reads a list of texts or numbers.
+func (doc *document) entries(at string, f *field, node ast.Node, where position) {
 	seq, ok := node.(*ast.SequenceNode)
 	if !ok && f.single {
 		if one, ok := doc.scalar(at, &field{kind: text}, node, where); ok {
@@ -97,16 +97,34 @@ func (doc *document) texts(at string, f *field, node ast.Node, where position) {
 		doc.fail(where, at, "the list is empty: %sgive it an entry", f.orLeaveOut())
 		return
 	}
+	of := field{kind: text}
+	if f.kind == numbers {
+		of.kind = number
+	}
 	var out []string
 	for i, element := range seq.Values {
 		one, here := at+"["+strconv.Itoa(i)+"]", start(element, where)
 		doc.positions[one], doc.valuePositions[one] = here, here
-		if written, ok := doc.scalar(one, &field{kind: text}, element, here); ok {
+		if written, ok := doc.scalar(one, &of, element, here); ok {
 			out = append(out, written)
 		}
 	}
-	if to, ok := f.to(doc.draft).(*[]string); ok {
-		*to = out
+	doc.setList(at, f, out, where)
+}
+
+// setList puts the entries of a list into the draft.
+func (doc *document) setList(at string, f *field, entries []string, where position) {
+	switch to := f.to(doc.draft).(type) {
+	case *[]string:
+		*to = entries
+	case *[]float64:
+		for i, written := range entries {
+			*to = append(*to, 0)
+			last := &(*to)[i]
+			example, _, _ := strings.Cut(strings.Trim(f.example, "[]"), ",")
+			one := field{kind: number, in: f.in, example: example, to: func(*draft) any { return last }}
+			doc.set(at+"["+strconv.Itoa(i)+"]", &one, written, where)
+		}
 	}
 }
 

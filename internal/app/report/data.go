@@ -45,7 +45,7 @@ type keyData struct {
 func dataOf(s *series, f metricFacts) metricData {
 	m := metricData{
 		Name: f.Name, NoKey: metrickind.Of(f.Kind).Texts.NoKey, Gaps: f.KeyMode != deployment.KeysPublic, Aims: f.aims(),
-		Fine: !f.known || metrickind.Of(f.Kind).Vector != nil,
+		Fine: !f.known || metrickind.Of(f.Kind).Fine(),
 		Size: s.id.size, Slide: f.WindowSlide, Keys: []keyData{},
 	}
 	if f.keyed {

@@ -99,6 +99,9 @@ func (f metricFacts) facts(valueField, zone string) []fact {
 	if !metrickind.Of(f.Kind).Derived {
 		out = append(out, plain("Keys", f.keys()))
 	}
+	if metrickind.Of(f.Kind).Statistic {
+		return append(out, plain("Exactness", f.rankTarget()))
+	}
 	return append(out, plain("Exactness", f.target()), plain("Budget", f.lasts()),
 		exactly("Least noise", "standard deviation σ of "+terminal.Number(f.sigmaTop, decimals(f.sigmaTop))))
 }
@@ -116,7 +119,7 @@ func (f metricFacts) lasts() string {
 }
 
 func (f metricFacts) counted(valueField string) string {
-	r := strings.NewReplacer("{value}", valueField, "{min}", terminal.Number(float64(f.Min), 0), "{max}", terminal.Number(float64(f.Max), 0), "{of}", f.Of)
+	r := strings.NewReplacer("{value}", valueField, "{min}", terminal.Number(float64(f.Min), 0), "{max}", terminal.Number(float64(f.Max), 0), "{of}", f.Of, "{rank}", rank(f.Max))
 	return r.Replace(metrickind.Of(f.Kind).Texts.Value)
 }
 
@@ -172,6 +175,21 @@ func (f metricFacts) reached() string {
 	}
 	from := strings.TrimSpace(terminal.Number(math.Ceil(f.meetableFrom), 0) + " " + metrickind.Of(f.Kind).Texts.Size)
 	return "it is reached from about " + from + " on"
+}
+
+// rank writes a rank, given in millionths.
+func rank(millionths int64) string {
+	return digits(float64(millionths)/(metrickind.RankUnit/100)) + " %"
+}
+
+// rankTarget says which error of its rank a quantile may have.
+func (f metricFacts) rankTarget() string {
+	confidence := digits(f.Confidence*100) + " % confidence"
+	if !f.HasTarget() {
+		return "as exact as the budget allows; intervals at " + confidence
+	}
+	off := int64(f.Absolute * metrickind.RankUnit)
+	return fmt.Sprintf("a value between the quantiles of %s and %s is asked for, at %s", rank(max(f.Max-off, 0)), rank(min(f.Max+off, metrickind.RankUnit)), confidence)
 }
 
 // digits writes a number to six digits, powers of ten as 10⁻⁶.

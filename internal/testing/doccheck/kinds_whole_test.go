@@ -19,9 +19,12 @@ import (
 // kindOf returns a configuration with one metric of a kind, with what the kind needs, and with
 // coverage and the share of counted events.
 func kindOf(k metrickind.Kind, edit ...string) (*deployment.Deployment, error) {
-	bounds := ""
+	bounds, target := "", "100"
 	if k.Values {
 		bounds = "bounds: {min: 2, max: 10}"
+	}
+	if k.Tree != nil { // an error of a rank
+		target = "0.1"
 	}
 	text := fmt.Sprintf(`
 deployment: d
@@ -34,12 +37,12 @@ metrics:
     window: {size: 1h}
     keys: {list: [a]}
     %s
-    target: {absolute: 100}
+    target: {absolute: %s}
     last_at_least: 10
     coverage: true
     counted: true
 keys: {noise: {id: "1", file: noise.key}, user_hash: {file: user.key}}
-`, k.Name, bounds)
+`, k.Name, bounds, target)
 	for i := 0; i < len(edit); i += 2 {
 		text = strings.Replace(text, edit[i], edit[i+1], 1)
 	}
@@ -63,7 +66,11 @@ func TestEveryKindOfMetricIsKnownEverywhere(t *testing.T) {
 		}
 		metrics := d.Metrics
 		derived, share := metrickind.Covering(), metrickind.Sharing()
-		if len(metrics) != 3 || metrics[0].Spec.Kind != k.Name || metrics[1].Spec.Kind != derived.Name || metrics[1].Spec.Name != derived.Beside("m") || metrics[2].Spec.Kind != share.Name || metrics[2].Spec.Name != share.Beside("m") {
+		var statistics []metrickind.Kind
+		if k.Tree != nil {
+			statistics = slices.Repeat([]metrickind.Kind{metrickind.Of(k.Tree.Statistic)}, 3)
+		}
+		if len(metrics) != 3+len(statistics) || metrics[0].Spec.Kind != k.Name || metrics[1].Spec.Kind != derived.Name || metrics[1].Spec.Name != derived.Beside("m") || metrics[2].Spec.Kind != share.Name || metrics[2].Spec.Name != share.Beside("m") {
 			t.Errorf("%s: compiled to %+v", k.Name, metrics)
 		}
 		if _, err := reference.Compile(reference.Config{Metrics: d.Specs()}); err != nil {
@@ -73,14 +80,17 @@ func TestEveryKindOfMetricIsKnownEverywhere(t *testing.T) {
 		if err := report.NewCollector(d).Write(&page, report.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		for _, shown := range []metrickind.Kind{k, derived, share} {
+		for _, shown := range append([]metrickind.Kind{k, derived, share}, statistics...) {
 			value, _, _ := strings.Cut(shown.Texts.Value, "{")
 			if !strings.Contains(page.String(), shown.Texts.Label) || !strings.Contains(page.String(), value) {
 				t.Errorf("the page does not say what %s is", shown.Name)
 			}
 		}
-		further := d.Specs()[3:]
-		if !slices.EqualFunc(further, k.Further(), func(m schemas.MetricSpec, of metrickind.Kind) bool {
+		further, parts := d.Specs()[len(metrics):], k.Further()
+		if k.Tree != nil {
+			parts = append(parts, metrickind.Of(k.Tree.Nodes))
+		}
+		if !slices.EqualFunc(further, parts, func(m schemas.MetricSpec, of metrickind.Kind) bool {
 			return m.Kind == of.Name && m.Name == of.Beside("m")
 		}) {
 			t.Errorf("%s: its further components are %+v", k.Name, further)
@@ -100,11 +110,14 @@ func TestWhatAKindOfMetricCannotHaveIsRefused(t *testing.T) {
 		}
 		if k.Values {
 			edits[k.Texts.Label+" needs min and max"] = []string{"{min: 2, max: 10}", "{}"}
-			be := "negative"
-			if k.Vector != nil {
-				be = "0"
+			switch {
+			case k.Tree != nil:
+				edits["error of its rank"] = []string{"absolute: 0.1", "relative: 0.1"}
+			case k.Vector != nil:
+				edits[k.Texts.Label+" that can be 0"] = []string{"min: 2", "min: -2", "absolute: 100", "relative: 0.1"}
+			default:
+				edits[k.Texts.Label+" that can be negative"] = []string{"min: 2", "min: -2", "absolute: 100", "relative: 0.1"}
 			}
-			edits[k.Texts.Label+" that can be "+be] = []string{"min: 2", "min: -2", "absolute: 100", "relative: 0.1"}
 		} else {
 			edits["are only used with "+metrickind.Plural(metrickind.Valued())] = []string{"keys:", "bounds: {min: 2, max: 10}\n    keys:"}
 			delete(edits, "m "+k.Texts.Verb+" value")

@@ -51,6 +51,7 @@ type windowPart struct {
 	metric   int
 	counts   map[string]int64   // key → contribution
 	further  []map[string]int64 // by further component
+	values   map[string][]int64 // of quantiles: key → clamped values
 	records  uint64             // that they come from
 	all      uint64             // of a share: the records of its metric
 	admitted bool
@@ -69,6 +70,8 @@ func (c Config) worst(p windowPart) *big.Int {
 			sum.Add(sum, Charge(n, c.Metrics[at].Top.Big()))
 		}
 	}
+	top := func(at int, _ string) *big.Int { return c.Metrics[at].Top.Big() }
+	sum.Add(sum, c.ChargeTrees(p.metric, p.values, top))
 	if coverage, ok := c.coverageOf(p.metric); ok {
 		sum.Add(sum, Charge(1, c.Metrics[coverage].Top.Big()))
 	}
@@ -164,6 +167,8 @@ func (c Config) settle(account *Account, m *member, stopped map[metricKey]*big.I
 				}
 			}
 		}
+		drawn := func(at int, cell string) *big.Int { return stopped[metricKey{at, cell}] }
+		account.Spent.Add(account.Spent, c.ChargeTrees(part.metric, part.values, drawn))
 		if coverage, ok := c.coverageOf(part.metric); ok {
 			account.Spent.Add(account.Spent, Charge(1, stopped[metricKey{coverage, ""}]))
 		}

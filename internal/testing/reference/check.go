@@ -27,7 +27,7 @@ func (c Config) check() error {
 // problem looks at one metric alone.
 func problem(m schemas.MetricSpec) string {
 	switch {
-	case !slices.Contains([]string{"events", "distinct_users", "sum", "mean", "variance", "standard_deviation", "mean_offset", "mean_square", "coverage", "counted"}, m.Kind):
+	case !slices.Contains([]string{"events", "distinct_users", "sum", "mean", "variance", "standard_deviation", "mean_offset", "mean_square", "quantiles", "quantile_nodes", "quantile", "coverage", "counted"}, m.Kind):
 		return fmt.Sprintf("kind is %q", m.Kind)
 	case !slices.Contains([]string{"public", "private", "from"}, m.KeyMode):
 		return fmt.Sprintf("key mode is %q", m.KeyMode)
@@ -43,6 +43,8 @@ func problem(m schemas.MetricSpec) string {
 		return "its values lie between two different bounds"
 	case m.Kind != "mean" && components(m.Kind) != nil && m.Relative != 0:
 		return "a variance can be 0 and has no relative target"
+	case m.Kind == "quantiles" && (m.Min >= m.Max || m.Absolute != 0):
+		return "its values lie between two different bounds, and its target is that of the number of events"
 	case m.Kind == "coverage" && (m.KeyMode != "public" || !slices.EqualFunc(m.PublicKeys, [][]byte{{}}, bytes.Equal)):
 		return "coverage has one public key, the empty one"
 	case m.Kind == "counted" && (m.KeyMode != "public" || !slices.EqualFunc(m.PublicKeys, [][]byte{[]byte("counted"), []byte("left_out")}, bytes.Equal)):
@@ -101,7 +103,7 @@ func (c Config) problemBeside(i int, m schemas.MetricSpec) string {
 	if !slices.Equal(further, components(m.Kind)) {
 		return "its components are not those of its kind"
 	}
-	if m.KeyMode == "from" && !isComponent(m) {
+	if m.KeyMode == "from" && !isComponent(m) && m.Kind != "quantile" {
 		base, ok := c.metric(m.KeysFrom)
 		if !ok || !sameWindows(base) || c.Metrics[base].KeyMode != "private" {
 			return "keys can be taken from a metric with private keys and the same windows only"

@@ -113,13 +113,13 @@ func components(kind string) []string {
 
 // isComponent tells whether a metric is a further component of another one.
 func isComponent(m schemas.MetricSpec) bool {
-	return m.Kind == "mean_offset" || m.Kind == "mean_square"
+	return m.Kind == "mean_offset" || m.Kind == "mean_square" || m.Kind == "quantile_nodes"
 }
 
 // FurtherOf returns the metrics of the further components of a metric.
 func (c Config) FurtherOf(metric int) (all []int) {
 	for i, m := range c.Metrics {
-		if isComponent(m) && m.Of == c.Metrics[metric].Name {
+		if isComponent(m) && m.Kind != "quantile_nodes" && m.Of == c.Metrics[metric].Name {
 			all = append(all, i)
 		}
 	}

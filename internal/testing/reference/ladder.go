@@ -19,6 +19,7 @@ type ladder struct {
 	floorMet bool       // the last point meets the absolute target
 	width    *big.Rat   // half-width of the interval in standard deviations
 	both     *big.Rat   // the same, of two intervals that hold together
+	widen    *big.Rat   // by which widths are multiplied
 	limit    *big.Rat   // a private key passes iff its first noisy count exceeds it; nil for public keys
 }
 
@@ -36,6 +37,9 @@ func newLadder(spec schemas.MetricSpec) (*ladder, error) {
 	if components(spec.Kind) != nil && (spec.Relative != 0 || spec.Absolute != 0) {
 		spec.Relative, spec.Absolute = aim(spec), 0
 	}
+	if spec.Kind == "quantile" {
+		spec.Absolute = 0 // an error of a rank
+	}
 	f, err := fittedFactors(spec)
 	if err != nil {
 		return nil, err
@@ -44,9 +48,10 @@ func newLadder(spec schemas.MetricSpec) (*ladder, error) {
 	tail := new(big.Rat).Sub(big.NewRat(1, 1), confidence)
 	z := quantile(tail.Quo(tail, big.NewRat(2, 1)))
 	l := &ladder{spec: spec, width: z, both: quantile(new(big.Rat).Quo(tail, big.NewRat(2, 1)))}
+	l.widen = big.NewRat(1, 1)
 	kappa := big.NewRat(1, 1)
 	if spec.Relative != 0 {
-		kappa = f.kappa
+		kappa, l.widen = f.kappa, f.widen
 		l.width, l.both = new(big.Rat).Mul(z, f.widen), new(big.Rat).Mul(l.both, f.widen)
 		// z·σ ≤ κ·r·est, that is est·√u ≥ z/(κ·r).
 		a := new(big.Rat).Mul(kappa, new(big.Rat).SetFloat64(spec.Relative))
@@ -66,6 +71,12 @@ func newLadder(spec schemas.MetricSpec) (*ladder, error) {
 		l.limit = threshold(spec)
 	}
 	return l, nil
+}
+
+// together returns the half-width of intervals of which so many hold together.
+func (l *ladder) together(n int) *big.Rat {
+	tail := new(big.Rat).Sub(big.NewRat(1, 1), new(big.Rat).SetFloat64(l.spec.Confidence))
+	return new(big.Rat).Mul(quantile(tail.Quo(tail, big.NewRat(int64(2*n), 1))), l.widen)
 }
 
 // ladderPoints returns the precisions from first to last: steps of a fixed factor, or of 2^(1/14)

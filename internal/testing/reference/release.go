@@ -40,6 +40,15 @@ func (c Config) count(members []*member) map[metricKey]int64 {
 					counts[metricKey{at, key}] += n
 				}
 			}
+			if at, some := c.nodesOf(part.metric); some {
+				for key, values := range part.values {
+					for _, v := range values {
+						for _, p := range pathsTo(c.Metrics[part.metric], v) {
+							counts[metricKey{at, p.cell(key)}]++
+						}
+					}
+				}
+			}
 			for key, n := range part.counts {
 				if c.Metrics[part.metric].Kind == "distinct_users" {
 					once(metricKey{part.metric, key}, m.owner.ID)
@@ -100,6 +109,21 @@ func (c Config) release(out *Output, counts map[metricKey]int64, turn uint64, en
 				return nil, err
 			}
 			out.Published = append(out.Published, published)
+			quantiles, drawn, err := c.quantiles(i, w, key, stop, counts)
+			if err != nil {
+				return nil, err
+			}
+			for of, u := range drawn {
+				stopped[of] = u
+				out.Draws = append(out.Draws, Draw{turn, of.metric, of.key, 0, u, true})
+			}
+			for of, quantile := range quantiles {
+				published, err := c.publish(c.Metrics[of], w, turn, key, counts[at], quantile)
+				if err != nil {
+					return nil, err
+				}
+				out.Published = append(out.Published, published)
+			}
 		}
 	}
 	return stopped, nil
@@ -110,8 +134,8 @@ func (c Config) release(out *Output, counts map[metricKey]int64, turn uint64, en
 func (c Config) basesFirst() []int {
 	var own, taken []int
 	for i, spec := range c.Metrics {
-		if isComponent(spec) {
-			continue // drawn with its metric
+		if isComponent(spec) || spec.Kind == "quantile" {
+			continue // drawn with its metric, or computed from it
 		}
 		if spec.KeyMode == "from" {
 			taken = append(taken, i)

@@ -206,7 +206,7 @@ func (c round) members(events []accepted, end int64) []*member {
 			if byOwner[owner] == nil {
 				byOwner[owner] = &member{owner: owner}
 			}
-			byOwner[owner].parts = append(byOwner[owner].parts, windowPart{metric: i, counts: brings.Counts, further: brings.Further, records: brings.Kept})
+			byOwner[owner].parts = append(byOwner[owner].parts, windowPart{metric: i, counts: brings.Counts, further: brings.Further, values: brings.Values, records: brings.Kept})
 		}
 	}
 	return slices.SortedFunc(maps.Values(byOwner), func(a, b *member) int { return compareOwners(a.owner, b.owner) })

@@ -162,9 +162,9 @@ func metricDifferences(h, want *schemas.Header) []Difference {
 				}
 			}
 		}
-		at := MetricNamed(h, m.Name)
+		at, kind := MetricNamed(h, m.Name), metrickind.Of(m.Kind)
 		switch {
-		case metrickind.Of(m.Kind).Component && slices.ContainsFunc(others, func(o Difference) bool { return o.What == "the metric "+m.Of }):
+		case (kind.Component || kind.Statistic) && slices.ContainsFunc(others, func(o Difference) bool { return o.What == "the metric "+m.Of }):
 			// It differs with its metric, of whose value it is a part.
 		case d.Never != "" || at >= 0 && h.Metrics[at].Digest() != m.Digest():
 			if at >= 0 {
@@ -174,7 +174,7 @@ func metricDifferences(h, want *schemas.Header) []Difference {
 				}
 			}
 			others = append(others, d)
-		case at < 0 && !metrickind.Of(m.Kind).Component: // which is new with its metric
+		case at < 0 && !kind.Component: // which is new with its metric
 			all = append(all, Difference{What: "the metric " + m.Name + ", which is new"})
 		}
 	}

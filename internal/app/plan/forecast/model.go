@@ -59,6 +59,8 @@ func newModel(w *sample.Windows, d *deployment.Deployment, o Options) (*model, e
 	switch {
 	case m.kind.Values && !w.Values && w.Len() > 0:
 		return nil, fmt.Errorf("forecasting %s, which %s values, from events without: %w", s.Name, m.kind.Texts.Verb, ErrUnsupported)
+	case m.kind.Tree != nil:
+		return nil, fmt.Errorf("forecasting %s, a metric of quantiles: %w", s.Name, ErrUnsupported)
 	case s.WindowSize != s.WindowSlide:
 		return nil, fmt.Errorf("forecasting %s, whose windows slide: %w", s.Name, ErrUnsupported)
 	case s.WindowSize != w.Size.Milliseconds():

@@ -1,0 +1,60 @@
+package commands
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// ranksValue is a flag with numbers between 0 and 1.
+type ranksValue []float64
+
+// String implements pflag.Value.
+func (r ranksValue) String() string {
+	var texts []string
+	for _, rank := range r {
+		texts = append(texts, strconv.FormatFloat(rank, 'g', -1, 64))
+	}
+	return strings.Join(texts, ",")
+}
+
+// Set implements pflag.Value.
+func (r *ranksValue) Set(text string) error {
+	*r = nil
+	for _, one := range strings.Split(text, ",") {
+		rank, err := strconv.ParseFloat(strings.TrimSpace(one), 64)
+		if err != nil || !(rank > 0 && rank < 1) {
+			return fmt.Errorf("%q is not a number between 0 and 1: write for example 0.5,0.95", one)
+		}
+		*r = append(*r, rank)
+	}
+	return nil
+}
+
+// Type implements pflag.Value.
+func (*ranksValue) Type() string { return "numbers" }
+
+// rankError is the error of a rank that is asked for where none is given.
+const rankError = 0.02
+
+// checkRanks refuses flags that do not fit quantiles, or fit quantiles only.
+func (f *demoFlags) checkRanks(changed func(string) bool) error {
+	switch {
+	case f.kindOf().Tree == nil && changed("ranks"):
+		return errors.New("--ranks is only used with --kind quantiles")
+	case f.kindOf().Tree == nil:
+		return nil
+	case changed("relative"):
+		return errors.New("--relative is not used with --kind quantiles: their target is an error of the rank. Give for example --absolute 0.02")
+	case !f.ranged():
+		return errors.New("--kind quantiles needs --min and --max: the range of the values, by what you know without looking at them")
+	}
+	if f.relative = 0; !changed("absolute") {
+		f.absolute = rankError
+	}
+	return nil
+}
+
+// errQuantiles says that quantiles have no forecast.
+var errQuantiles = usage(errors.New("plan does not forecast quantiles: plan with --kind events, and give the bounds and the window that it recommends to demo, or configure them"))

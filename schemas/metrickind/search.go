@@ -1,0 +1,260 @@
+package metrickind
+
+import (
+	"math/big"
+	"slices"
+)
+
+// Search finds quantiles by noisy counts of nodes, which are drawn where it needs them, each once.
+// It uses drawn counts alone. Not for concurrent use.
+type Search struct {
+	Bounds Bounds
+	// Draw returns noisy counts of the children of a node. Their errors are independent and normal,
+	// all with the same variance.
+	Draw func(parent Node) ([Branching]*big.Int, error)
+	// Square is (z·σ)² in the square of the unit of Draw: σ² is the variance of a drawn count, and
+	// z the width, in deviations, at which as many intervals as the tree has levels hold together.
+	Square *big.Rat
+	// Beyond says that counts may have been clamped to what can be released: then no interval is
+	// known.
+	Beyond bool
+
+	drawn map[Node]*[Branching]*big.Int
+}
+
+// Begin draws the children of the root, and returns them. Square and Beyond may be set after it.
+func (s *Search) Begin() (*[Branching]*big.Int, error) { return s.children(Root) }
+
+// Quantile returns the quantile of a rank, in millionths, with its interval, and whether its rank
+// error is at most within, in millionths.
+//
+// For a value x let D(x) be how many events have smaller values, less the rank times the number of
+// events: the quantile is at least x where D(x) < 0. D(x) is (1 − rank) times the events to the
+// left of x less rank times those to its right, both sums of nodes. At the edges of a node's
+// children it is drawn with a known variance, and each edge has one such sum, whichever nodes are
+// drawn.
+func (s *Search) Quantile(rank, within int64) (e Estimate, met bool, err error) {
+	value, err := s.estimate(rank)
+	if err != nil {
+		return e, false, err
+	}
+	low, high := s.Bounds.Min, s.Bounds.Max
+	if !s.Beyond {
+		if err := s.narrow(rank); err != nil {
+			return e, false, err
+		}
+		low, high = s.least(rank), s.greatest(rank)
+		met = within > 0 && (rank <= within || value >= s.greatest(rank-within)<<10) && (rank+within >= RankUnit || value <= s.least(rank+within)<<10)
+	}
+	if low > high { // contradictory: it would seem exact
+		low, high, met = s.Bounds.Min, s.Bounds.Max, false
+	}
+	e.Value = min(max(value, low<<10), high<<10)
+	if e.Value != value {
+		met = false
+	}
+	e.Low, e.High = float64(low), float64(high)
+	e.StdDev = (e.High - e.Low) / (2 * confidentWidth)
+	return e, met, nil
+}
+
+// confidentWidth is the width of an interval at 95 % in deviations, for display.
+const confidentWidth = 1.96
+
+// Drawn returns the nodes whose children are drawn, in ascending order.
+func (s *Search) Drawn() (parents []Node) {
+	for n := range s.drawn {
+		parents = append(parents, n)
+	}
+	slices.Sort(parents)
+	return parents
+}
+
+// place is a node with what the nodes beside it on the way from the root add up to.
+type place struct {
+	node        Node
+	left, right *big.Int // noisy counts
+	lefts       int64    // how many nodes left has
+	rights      int64
+}
+
+func (p place) level() int { return p.node.level() }
+
+func (p place) child(of *[Branching]*big.Int, i int) place {
+	to := place{p.node.Child(i), new(big.Int).Set(p.left), new(big.Int).Set(p.right), p.lefts + int64(i), p.rights + int64(Branching-1-i)}
+	for j, count := range of {
+		switch {
+		case j < i:
+			to.left.Add(to.left, count)
+		case j > i:
+			to.right.Add(to.right, count)
+		}
+	}
+	return to
+}
+
+// difference returns RankUnit·D at the left edge of the i-th child of a way, or after the last
+// one, and its variance in units of that of one node.
+func (p place) difference(of *[Branching]*big.Int, i int, rank int64) (d *big.Int, variance int64) {
+	left, right := new(big.Int).Set(p.left), new(big.Int).Set(p.right)
+	for j, count := range of {
+		if j < i {
+			left.Add(left, count)
+		} else {
+			right.Add(right, count)
+		}
+	}
+	left.Mul(left, big.NewInt(RankUnit-rank))
+	right.Mul(right, big.NewInt(rank))
+	n, m := p.lefts+int64(i), p.rights+int64(Branching-i)
+	return left.Sub(left, right), n*(RankUnit-rank)*(RankUnit-rank) + m*rank*rank
+}
+
+// side is −1 if D at an edge is below 0 with confidence, 1 if it is above 0, and 0 if neither.
+func (s *Search) side(p place, of *[Branching]*big.Int, i int, rank int64) int {
+	d, variance := p.difference(of, i, rank)
+	most := new(big.Int).Mul(s.Square.Num(), big.NewInt(variance))
+	if square := new(big.Int).Mul(d, d); square.Mul(square, s.Square.Denom()).Cmp(most) <= 0 {
+		return 0
+	}
+	return d.Sign()
+}
+
+func (s *Search) root() place { return place{Root, new(big.Int), new(big.Int), 0, 0} }
+
+func (s *Search) children(n Node) (*[Branching]*big.Int, error) {
+	if of := s.drawn[n]; of != nil {
+		return of, nil
+	}
+	of, err := s.Draw(n)
+	if err != nil {
+		return nil, err
+	}
+	if s.drawn == nil {
+		s.drawn = map[Node]*[Branching]*big.Int{}
+	}
+	s.drawn[n] = &of
+	return &of, nil
+}
+
+// estimate returns the quantile in units of a value. At each level it goes on in the child that has
+// as many edges with D < 0 to its left as there are among all: where noise makes D cross 0 more
+// than once, that is in the middle of the crossings.
+func (s *Search) estimate(rank int64) (int64, error) {
+	p, level := s.root(), 1
+	for ; ; level++ {
+		of, err := s.children(p.node)
+		if err != nil {
+			return 0, err
+		}
+		i := 0
+		for edge := 1; edge < Branching; edge++ {
+			if d, _ := p.difference(of, edge, rank); d.Sign() < 0 {
+				i++
+			}
+		}
+		if level == s.Bounds.Levels() {
+			left, _ := p.difference(of, i, rank)
+			right, _ := p.difference(of, i+1, rank)
+			return s.between(p.node.Child(i), left, right), nil
+		}
+		p = p.child(of, i)
+	}
+}
+
+// between returns the value inside a leaf where D is 0 if its values are spread evenly.
+func (s *Search) between(leaf Node, left, right *big.Int) int64 {
+	least, greatest := s.Bounds.Values(leaf)
+	least, greatest = min(max(least, s.Bounds.Min), s.Bounds.Max), min(greatest, s.Bounds.Max)
+	if greatest <= least {
+		return least << 10
+	}
+	part := big.NewRat(1, 2)
+	if left.Sign() < 0 && right.Sign() > 0 {
+		part.SetFrac(new(big.Int).Neg(left), new(big.Int).Sub(right, left))
+	}
+	return least<<10 + nearest(part.Mul(part, big.NewRat(greatest-least, 1)))
+}
+
+// narrow draws the nodes in which the ends of a rank's interval lie, where that makes the interval
+// much narrower: at each level as long as the interval has at most two children. Where an edge lies
+// in the interval, its ends are on different ways, and at most one of them is that of the estimate.
+func (s *Search) narrow(rank int64) error {
+	for p := s.root(); p.level() < s.Bounds.Levels(); {
+		of, err := s.children(p.node)
+		if err != nil {
+			return err
+		}
+		low, high := s.lowest(p, of, rank), s.highest(p, of, rank)
+		switch high - low {
+		case 0:
+			p = p.child(of, low)
+			continue
+		case 1:
+			if err := s.narrowEnd(p.child(of, low), Branching-1, func(p place, of *[Branching]*big.Int) int { return s.lowest(p, of, rank) }); err != nil {
+				return err
+			}
+			return s.narrowEnd(p.child(of, high), 0, func(p place, of *[Branching]*big.Int) int { return s.highest(p, of, rank) })
+		}
+		return nil
+	}
+	return nil
+}
+
+// narrowEnd draws the nodes on the way of one end of an interval, as long as that leads along the
+// outermost child: towards the edge that lies in the interval.
+func (s *Search) narrowEnd(p place, outermost int, end func(place, *[Branching]*big.Int) int) error {
+	for p.level() < s.Bounds.Levels() {
+		of, err := s.children(p.node)
+		if err != nil {
+			return err
+		}
+		if end(p, of) != outermost {
+			return nil
+		}
+		p = p.child(of, outermost)
+	}
+	return nil
+}
+
+// lowest returns the child in which the lower end of a rank's interval lies: it passes
+// edges from the left as long as D is below 0 there with confidence.
+func (s *Search) lowest(p place, of *[Branching]*big.Int, rank int64) int {
+	i := 0
+	for i+1 < Branching && s.side(p, of, i+1, rank) < 0 {
+		i++
+	}
+	return i
+}
+
+// highest is the counterpart of lowest.
+func (s *Search) highest(p place, of *[Branching]*big.Int, rank int64) int {
+	i := Branching - 1
+	for i > 0 && s.side(p, of, i, rank) > 0 {
+		i--
+	}
+	return i
+}
+
+// least returns a value that is at most the quantile of a rank, with the confidence that one end of
+// an interval has.
+func (s *Search) least(rank int64) int64 {
+	p := s.root()
+	for s.drawn[p.node] != nil {
+		of := s.drawn[p.node]
+		p = p.child(of, s.lowest(p, of, rank))
+	}
+	least, _ := s.Bounds.Values(p.node)
+	return min(least, s.Bounds.Max)
+}
+
+// greatest is the counterpart of least: a value that is at least the quantile of a rank.
+func (s *Search) greatest(rank int64) int64 {
+	p := s.root()
+	for s.drawn[p.node] != nil {
+		of := s.drawn[p.node]
+		p = p.child(of, s.highest(p, of, rank))
+	}
+	_, greatest := s.Bounds.Values(p.node)
+	return max(greatest, s.Bounds.Min)
+}

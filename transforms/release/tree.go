@@ -1,0 +1,185 @@
+package release
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/state/units"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+// tree is what the ladders know of a metric whose counts have trees of values.
+type tree struct {
+	nodes      int      // the metric of the nodes; −1: the counts have no trees
+	statistics []int    // the metrics that are computed from them
+	width      *big.Rat // of metrickind.Search.Square
+}
+
+func treeOf(metrics []schemas.MetricSpec, i int, plan *noisereduction.Plan) tree {
+	t := tree{nodes: -1}
+	for j := range metrics {
+		if metrics[j].Of != metrics[i].Name {
+			continue
+		}
+		switch kind := metrickind.Of(metrics[j].Kind); {
+		case kind.Nodes:
+			t.nodes = j
+		case kind.Statistic:
+			t.statistics = append(t.statistics, j)
+		}
+	}
+	if t.nodes >= 0 {
+		t.width = plan.Width(metrics[i].Bounds().Levels())
+	}
+	return t
+}
+
+// statistic is a quantile that is released beside a count.
+type statistic struct {
+	metric int
+	value  metrickind.Estimate
+	met    bool
+}
+
+// search draws the nodes of the trees of released counts and computes the statistics of each. It
+// returns what the draws cost, in the order of the counts.
+func (l *ladders) search(passed []task, counts []spend.Count) ([]schemas.SettledKey, error) {
+	var trees []*task
+	for i := range passed {
+		if l.trees[passed[i].Metric].nodes >= 0 {
+			trees = append(trees, &passed[i])
+		}
+	}
+	settled := make([][]schemas.SettledKey, len(trees))
+	err := inChunks(len(trees), func(i int) (err error) {
+		if settled[i], err = l.searchOne(trees[i], counts); err != nil {
+			return fmt.Errorf("releasing turn %d: %w", trees[i].turn, err)
+		}
+		return nil
+	})
+	return slices.Concat(settled...), err
+}
+
+// searchOne computes the statistics of one count. Which nodes are drawn follows from released
+// numbers alone: from the precision at which the count has stopped, and from nodes drawn before
+// (docs/guarantee.md, "Quantiles").
+func (l *ladders) searchOne(t *task, counts []spend.Count) (settled []schemas.SettledKey, err error) {
+	spec, of := &l.metrics[t.Metric], &l.trees[t.Metric]
+	u, err := FurtherPrecision(spec, &l.metrics[of.nodes], t.result.Precision)
+	if err != nil {
+		return nil, err
+	}
+	cell := t.Cell
+	cell.Metric = uint32(of.nodes)
+	leaves, err := leavesOf(counts, cell)
+	if err != nil {
+		return nil, err
+	}
+	n := nodes{ladders: l, cell: cell, precision: u, bounds: spec.Bounds(), leaves: leaves}
+	search := metrickind.Search{Bounds: n.bounds, Draw: n.children}
+	if err := n.begin(&search, of.width); err != nil {
+		return nil, err
+	}
+	for _, m := range of.statistics {
+		quantile := &l.metrics[m]
+		within := int64(quantile.Absolute * metrickind.RankUnit)
+		value, met, err := search.Quantile(quantile.Max, within)
+		if err != nil {
+			return nil, err
+		}
+		t.statistics = append(t.statistics, statistic{m, value, met})
+	}
+	for _, parent := range search.Drawn() {
+		cell.Key = string(schemas.NodeKey([]byte(t.Key), parent))
+		settled = append(settled, settledKey(cell, u))
+	}
+	return settled, nil
+}
+
+// leaf is the exact count of a leaf.
+type leaf struct {
+	node  metrickind.Node
+	count int64
+}
+
+// leavesOf returns the counts of the leaves of a key's tree that have any, ascending.
+func leavesOf(counts []spend.Count, at spend.Cell) (leaves []leaf, err error) {
+	key := at.Key
+	at.Key = string(schemas.NodeKey([]byte(key), 0))
+	first, _ := slices.BinarySearchFunc(counts, at, func(c spend.Count, at spend.Cell) int { return c.Compare(at) })
+	for _, c := range counts[first:] {
+		of, node, ok := schemas.SplitNodeKey([]byte(c.Key))
+		if c.Metric != at.Metric || c.Start != at.Start || c.End != at.End || ok && string(of) != key {
+			break
+		}
+		if !ok {
+			return nil, fmt.Errorf("a partial count of metric %d has a key that names no node", at.Metric)
+		}
+		leaves = append(leaves, leaf{node, c.Sum})
+	}
+	return leaves, nil
+}
+
+// nodes draws the nodes of one key's tree.
+type nodes struct {
+	ladders   *ladders
+	cell      spend.Cell // of the metric of nodes, with the key itself
+	precision units.Precision
+	bounds    metrickind.Bounds
+	leaves    []leaf
+	exponent  uint // drawn counts are in units of 2^-exponent
+	sampler   noisereduction.Sampler
+}
+
+// begin draws the children of the root, which are always drawn: they say in which unit counts are,
+// and whether they may have been clamped.
+func (n *nodes) begin(s *metrickind.Search, width *big.Rat) error {
+	first, err := s.Begin()
+	if err != nil {
+		return err
+	}
+	unit := new(big.Int).Lsh(big.NewInt(1), n.exponent)
+	for _, y := range first {
+		of := metrickind.Component{Value: new(big.Rat).SetFrac(y, unit), Variance: variance(n.precision)}
+		s.Beyond = s.Beyond || beyond(of, width)
+	}
+	square := new(big.Rat).Mul(width, width)
+	square.Mul(square, variance(n.precision))
+	s.Square = square.Mul(square, new(big.Rat).SetInt(unit.Mul(unit, unit)))
+	return nil
+}
+
+func (n *nodes) children(parent metrickind.Node) (of [metrickind.Branching]*big.Int, err error) {
+	for i := range of {
+		if of[i], err = n.draw(parent.Child(i)); err != nil {
+			return of, err
+		}
+	}
+	return of, nil
+}
+
+// draw draws one node. All have one precision, and so one exponent.
+func (n *nodes) draw(node metrickind.Node) (*big.Int, error) {
+	y, exponent, err := n.sampler.Draw(n.ladders.noise, noisereduction.Identity{
+		Incarnation: n.ladders.incarnation, MetricDigest: n.ladders.digests[n.cell.Metric],
+		WindowStart: n.cell.Start, WindowEnd: n.cell.End, Key: schemas.NodeKey([]byte(n.cell.Key), node),
+	}, 1, units.Precision{}, n.precision, n.count(node))
+	n.exponent = exponent
+	return y, err
+}
+
+// count adds up the leaves of a node, and clamps the sum to what can be released.
+func (n *nodes) count(node metrickind.Node) int64 {
+	first, end := n.bounds.Leaves(node)
+	at, _ := slices.BinarySearchFunc(n.leaves, first, func(l leaf, first metrickind.Node) int { return int(l.node) - int(first) })
+	var sum int128.Int
+	for ; at < len(n.leaves) && n.leaves[at].node < end; at++ {
+		sum = sum.Add(n.leaves[at].count)
+	}
+	return sum.Clamp(-noisereduction.MaxCount, noisereduction.MaxCount)
+}

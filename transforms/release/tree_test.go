@@ -1,0 +1,296 @@
+package release
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+// quantilesOf returns quantiles of values from low to high. The noise of a node has a standard
+// deviation of at least sigma; within is the error of a rank that is asked for.
+func quantilesOf(t testing.TB, low, high int64, ranks []int64, within, sigma float64) []schemas.MetricSpec {
+	t.Helper()
+	precision := func(sigma float64) units.Precision {
+		u, err := units.PrecisionFromSigma(sigma)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	m := schemas.MetricSpec{Name: "m", Kind: metrickind.Quantiles, WindowSize: 1000, WindowSlide: 1000, MaxKeysPerUser: 1, MaxEventsPerKey: 1, Min: low, Max: high,
+		LadderKind: "adaptive", First: precision(1 << 12 * sigma), Top: precision(sigma * math.Sqrt(metrickind.NodesFiner)), Confidence: 0.95, KeyMode: schemas.KeysPublic}
+	if within > 0 {
+		m.Relative = metrickind.RankAim(m.Bounds(), ranks, within, m.Confidence)
+	}
+	specs := []schemas.MetricSpec{m}
+	part := func(name, kind string) schemas.MetricSpec {
+		of := m
+		of.Name, of.Kind, of.Of, of.KeyMode, of.KeysFrom, of.Relative = name, kind, "m", schemas.KeysFrom, "m", 0
+		of.LadderKind, of.LadderFactor = "geometric", 2
+		return of
+	}
+	for _, rank := range ranks {
+		q := part(fmt.Sprint("m.p", rank), "quantile")
+		q.Min, q.Max, q.Absolute = 0, rank, within
+		specs = append(specs, q)
+	}
+	nodes := part("m.nodes", "quantile_nodes")
+	var err error
+	if nodes.Top, err = units.PrecisionFromBig(new(big.Int).Mul(m.Top.Big(), big.NewInt(metrickind.NodesFiner))); err != nil {
+		t.Fatal(err)
+	}
+	nodes.First = nodes.Top
+	return append(specs, nodes)
+}
+
+// searched releases a metric's quantiles of cells that all have the same values.
+func searched(t testing.TB, r *Releaser, specs []schemas.MetricSpec, values map[int64]int64, cells int, prefix string) []task {
+	t.Helper()
+	nodes := uint32(len(specs) - 1)
+	leaves, all := map[metrickind.Node]int64{}, int64(0)
+	for v, n := range values {
+		leaves[specs[0].Bounds().Leaf(v)] += n
+		all += n
+	}
+	tasks, counts := make([]task, cells), make([]spend.Count, 0, cells*len(leaves))
+	order := slices.Sorted(maps.Keys(leaves))
+	for i := range tasks { // all keys have the same length, so that the counts are in order
+		c := spend.Cell{End: 1000, Key: fmt.Sprintf("%s%06d", prefix, i)}
+		tasks[i] = task{Cell: c, turn: 1, count: all}
+		for _, leaf := range order {
+			counts = append(counts, spend.Count{Cell: spend.Cell{Metric: nodes, End: 1000, Key: string(schemas.NodeKey([]byte(c.Key), leaf))}, Sum: leaves[leaf]})
+		}
+	}
+	if err := r.ladders.refineAll(tasks); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.ladders.search(tasks, counts); err != nil {
+		t.Fatal(err)
+	}
+	return tasks
+}
+
+// places returns how many values lie below v, and how many at most at v, as parts of all.
+func places(values map[int64]int64, v float64) (below, upTo float64) {
+	all := 0.0
+	for at, n := range values {
+		all += float64(n)
+		if float64(at) < v {
+			below += float64(n)
+		}
+		if float64(at) <= v {
+			upTo += float64(n)
+		}
+	}
+	return below / all, upTo / all
+}
+
+// shapesOfValues are laws of values from 0 to 1,000,000, by name.
+var shapesOfValues = map[string]func(u float64) int64{
+	"even":        func(u float64) int64 { return int64(u * 1_000_000) },
+	"one value":   func(float64) int64 { return 333_333 },
+	"two ends":    func(u float64) int64 { return int64(math.Round(u)) * 1_000_000 },
+	"long tail":   func(u float64) int64 { return int64(math.Min(1_000_000, 300*math.Pow(1-u, -1.2))) },
+	"few numbers": func(u float64) int64 { return int64(u*7) * 100_000 },
+}
+
+func valuesOf(shape func(u float64) int64, events int64) map[int64]int64 {
+	values := map[int64]int64{}
+	for i := range events {
+		values[shape((float64(i)+0.5)/float64(events))]++
+	}
+	return values
+}
+
+// Of 200 cells each (TOLLGATE_CELLS=10000 for more), intervals at 95 % hold the quantile in 95 %,
+// and values that say that they met the target have a greater rank error in no more than 5 % of
+// all: whatever the law of the values. A rate of exactly 5 % would fail with a probability below
+// 1e-6.
+func TestIntervalsOfQuantilesHold(t *testing.T) {
+	cells := 200
+	if n, err := strconv.Atoi(os.Getenv("TOLLGATE_CELLS")); err == nil {
+		cells = n
+	}
+	ranks := []int64{500_000, 950_000, 990_000}
+	allowed := float64(cells)*0.05 + 5*math.Sqrt(float64(cells)*0.05*0.95)
+	rng := rand.New(runseed.PCG(t, 3, 1937))
+	all, missing := 0, 0
+	for name, shape := range shapesOfValues {
+		for _, events := range []int64{40, 1000, 30_000} {
+			values := valuesOf(shape, events)
+			for _, within := range []float64{0, 0.05} {
+				specs := quantilesOf(t, 0, 1_000_000, ranks, within, 3)
+				tasks := searched(t, releaserOf(t, specs, rng), specs, values, cells, "k")
+				for j, rank := range ranks {
+					q := float64(rank) / metrickind.RankUnit
+					missed, lied, met, wrong, width := 0, 0, 0, 0.0, 0.0
+					for i := range tasks {
+						s := tasks[i].statistics[j]
+						_, upToLow := places(values, s.value.Low-1)
+						_, upToHigh := places(values, s.value.High)
+						if upToLow >= q || upToHigh < q { // the quantile is the least v with upTo ≥ q
+							missed++
+						}
+						below, upTo := places(values, float64(s.value.Value)/1024)
+						off := max(0, below-q, q-upTo)
+						wrong += off
+						width += s.value.High - s.value.Low
+						if s.met {
+							met++
+							if off > within+1e-9 {
+								lied++
+							}
+						}
+					}
+					all, missing = all+cells, missing+missed
+					t.Logf("%11s, %5d events, p%v, target %v: %.1f %% of intervals miss, mean rank error %.4f, mean width %.0f, %d %% met, %.1f %% wrongly",
+						name, events, 100*q, within, 100*float64(missed)/float64(cells), wrong/float64(cells), width/float64(cells), 100*met/cells, 100*float64(lied)/float64(cells))
+					if float64(missed) > allowed || float64(lied) > allowed {
+						t.Errorf("%s, %d events, rank %d, target %v: %d of %d intervals miss, %d met values are wrong", name, events, rank, within, missed, cells, lied)
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d of %d intervals miss", missing, all)
+}
+
+// An attacker who sees the number of events and every drawn node, and knows everything but whether
+// one user's only event is there, is told apart no better than the charge says, where all other
+// events have the same value, so that every level is drawn around it. Without the charge for one
+// level the claim would be wrong.
+func TestAttackOnQuantiles(t *testing.T) {
+	const trials, epsilon, value = 20_000, 1, 333_333
+	specs := quantilesOf(t, 0, 1_000_000, []int64{500_000}, 0, math.Sqrt(5))
+	r := releaserOf(t, specs, rand.New(runseed.PCG(t, 3, 2029)))
+	bounds, nodesAt := specs[0].Bounds(), len(specs)-1
+	one, _ := units.Charge(1, specs[0].Top)
+	level, _ := units.Charge(1, specs[nodesAt].Top)
+	all := one + units.Mu2(bounds.Levels())*level
+	seen := func(prefix string, there int64) (sums []float64) {
+		tasks := searched(t, r, specs, map[int64]int64{value: 1000 + there}, trials, prefix)
+		for i := range tasks {
+			u := tasks[i].result.Precision
+			ratio := func(u units.Precision, y float64) float64 { return u.Float() * (y - 1000 - 0.5) }
+			sum := ratio(u, float64(tasks[i].result.Value)/1024)
+			further, err := FurtherPrecision(&specs[0], &specs[nodesAt], u)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := nodes{ladders: &r.ladders, cell: tasks[i].Cell, precision: further, bounds: bounds, leaves: []leaf{{bounds.Leaf(value), 1000 + there}}}
+			n.cell.Metric = uint32(nodesAt)
+			for node := bounds.Leaf(value); node != metrickind.Root; node = node.Parent() {
+				y, err := n.draw(node)
+				if err != nil {
+					t.Fatal(err)
+				}
+				at, _ := new(big.Rat).SetFrac(y, new(big.Int).Lsh(big.NewInt(1), n.exponent)).Float64()
+				sum += ratio(further, at)
+			}
+			sums = append(sums, sum)
+		}
+		return sums
+	}
+	var with, without float64
+	for _, sum := range seen("a", 1) {
+		if sum > epsilon {
+			with++
+		}
+	}
+	for _, sum := range seen("b", 0) {
+		if sum > epsilon {
+			without++
+		}
+	}
+	got := with/trials - math.Exp(epsilon)*without/trials
+	deviation := math.Sqrt((with/trials+math.Exp(2*epsilon)*without/trials)/trials) + 1e-9
+	claimed := budgets.DeltaOf(all, epsilon, budgets.GDP)
+	t.Logf("δ(1) shown %.4f ± %.4f, claimed %.4f", got, deviation, claimed)
+	if got > claimed+5*deviation || got < claimed-5*deviation {
+		t.Errorf("δ(1) of %v is shown, %v was charged for", got, claimed)
+	}
+	if less := budgets.DeltaOf(all-level, epsilon, budgets.GDP); got < less+5*deviation {
+		t.Errorf("the attack shows δ(1) of %v only: it would not see that a level is not charged (%v)", got, less)
+	}
+}
+
+// What is settled names only nodes whose children a rank has led to: the root, and of each further
+// level one node for each rank and at most two for the ends of its interval; where all values are
+// one, a single node.
+func TestOnlyNodesOnTheWayOfARankAreDrawn(t *testing.T) {
+	specs := quantilesOf(t, 0, 1_000_000, []int64{100_000, 500_000, 900_000}, 0, 3)
+	r := releaserOf(t, specs, rand.New(runseed.PCG(t, 3, 8)))
+	for name, shape := range shapesOfValues {
+		cell := spend.Cell{End: 1000, Key: "k"}
+		tasks := []task{{Cell: cell, turn: 1}}
+		values := valuesOf(shape, 10_000)
+		var counts []spend.Count
+		for v, n := range values {
+			counts = append(counts, spend.Count{Cell: spend.Cell{Metric: uint32(len(specs) - 1), End: 1000, Key: string(schemas.NodeKey([]byte("k"), specs[0].Bounds().Leaf(v)))}, Sum: n})
+			tasks[0].count += n
+		}
+		slices.SortFunc(counts, func(a, b spend.Count) int { return a.Compare(b.Cell) })
+		if err := r.ladders.refineAll(tasks); err != nil {
+			t.Fatal(err)
+		}
+		settled, err := r.ladders.search(tasks, counts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		byLevel := map[int]int{}
+		for _, k := range settled {
+			_, node, ok := schemas.SplitNodeKey(k.Key)
+			if !ok || k.Precision != settled[0].Precision {
+				t.Fatalf("%s: settled %q at %v", name, k.Key, k.Precision)
+			}
+			level := 0
+			for ; node > metrickind.Root; node = node.Parent() {
+				level++
+			}
+			byLevel[level]++
+		}
+		for level := range 5 {
+			most := 3 * 3
+			if level == 0 || name == "one value" {
+				most = 1
+			}
+			if n := byLevel[level]; n < 1 || n > most {
+				t.Errorf("%s: %d nodes of level %d were split", name, n, level)
+			}
+		}
+	}
+}
+
+// Counts beyond what can be released are clamped: then no interval is known, and nothing is met.
+func TestQuantilesOfClampedCountsSayNothing(t *testing.T) {
+	specs := quantilesOf(t, 0, 1_000_000, []int64{500_000}, 0.05, 3)
+	r := releaserOf(t, specs, rand.New(runseed.PCG(t, 3, 9)))
+	tasks := []task{{Cell: spend.Cell{End: 1000, Key: "k"}, turn: 1, count: noisereduction.MaxCount}}
+	counts := []spend.Count{}
+	for _, v := range []int64{10, 999_990} {
+		counts = append(counts, spend.Count{Cell: spend.Cell{Metric: uint32(len(specs) - 1), End: 1000, Key: string(schemas.NodeKey([]byte("k"), specs[0].Bounds().Leaf(v)))}, Sum: noisereduction.MaxCount})
+	}
+	if err := r.ladders.refineAll(tasks); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.ladders.search(tasks, counts); err != nil {
+		t.Fatal(err)
+	}
+	if s := tasks[0].statistics[0]; s.met || s.value.Low != 0 || s.value.High != 1_000_000 {
+		t.Errorf("met %v, from %v to %v", s.met, s.value.Low, s.value.High)
+	}
+}

@@ -1,0 +1,109 @@
+package spend
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/state/units"
+)
+
+// leafCount is how many of a user's kept events of a key have values in a leaf of the key's tree.
+type leafCount struct {
+	key  uint32 // as kept.key
+	leaf metrickind.Node
+	n    uint32
+}
+
+func compareLeaves(a, b leafCount) int {
+	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.leaf, b.leaf))
+}
+
+// addLeaf adds events to the last counts of a list, of one key and in the order of leaves from
+// from.
+func addLeaf(list []leafCount, from int, key uint32, leaf metrickind.Node, n uint32) []leafCount {
+	at, found := slices.BinarySearchFunc(list[from:], leafCount{key: key, leaf: leaf}, compareLeaves)
+	if found {
+		list[from+at].n += n
+		return list
+	}
+	return slices.Insert(list, from+at, leafCount{key, leaf, n})
+}
+
+// firstTree splits off the leaves of the first key.
+func firstTree(leaves []leafCount) (first, rest []leafCount) {
+	n := 1
+	for n < len(leaves) && leaves[n].key == leaves[0].key {
+		n++
+	}
+	return leaves[:n], leaves[n:]
+}
+
+// squaresOf adds up the squares of what a user contributes to the nodes of one key's tree: to all
+// of them, or, with parents, to the children of these, which ascend. NewRules keeps the sum in
+// range.
+func squaresOf(leaves []leafCount, levels int, parents []metrickind.Node) (sum uint64) {
+	for up := range levels {
+		shift := up * metrickind.BranchBits
+		for i := 0; i < len(leaves); {
+			node, n := leaves[i].leaf>>shift, uint64(0)
+			for ; i < len(leaves) && leaves[i].leaf>>shift == node; i++ {
+				n += uint64(leaves[i].n)
+			}
+			if parents != nil {
+				if _, drawn := slices.BinarySearch(parents, node.Parent()); !drawn {
+					continue
+				}
+			}
+			sum += n * n
+		}
+	}
+	return sum
+}
+
+// drawnNodes are the nodes of a key's tree whose children were drawn, ascending, with the precision
+// of the draws: nothing for a key that was not released.
+type drawnNodes struct {
+	precision units.Precision
+	parents   []metrickind.Node
+}
+
+// drawnNodes returns what was drawn of the trees of keys, which ascend, in a window of the metric
+// of their nodes.
+func (s *Settlement) drawnNodes(w schemas.MetricWindow, keys [][]byte) ([]drawnNodes, error) {
+	out := make([]drawnNodes, len(keys))
+	first, _ := slices.BinarySearchFunc(s.released, w, compareWindows)
+	for _, k := range s.released[first:] {
+		if compareWindows(k, w) != 0 {
+			break
+		}
+		key, node, ok := schemas.SplitNodeKey(k.Key)
+		if !ok {
+			return nil, errNoPrice
+		}
+		at, there := slices.BinarySearchFunc(keys, key, slices.Compare[[]byte])
+		if !there {
+			continue // no user of this shard has the key
+		}
+		of := &out[at]
+		if len(of.parents) > 0 && (of.precision != k.Precision || of.parents[len(of.parents)-1] >= node) {
+			return nil, errNoPrice
+		}
+		of.precision, of.parents = k.Precision, append(of.parents, node)
+	}
+	return out, nil
+}
+
+// charge returns what a user pays for the drawn nodes of a key's tree. released says whether the
+// key was: then at least the children of the root were drawn, and else nothing.
+func (d *drawnNodes) charge(leaves []leafCount, levels int, released bool) (units.Mu2, error) {
+	if root := len(d.parents) > 0 && d.parents[0] == metrickind.Root; root != released {
+		return 0, errNoPrice
+	}
+	if !released {
+		return 0, nil
+	}
+	charge, _ := units.ChargeSquares(squaresOf(leaves, levels, d.parents), d.precision)
+	return charge, nil
+}
