@@ -10,6 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -31,6 +32,7 @@ func mixed(c *pipeline.Config) {
 		sumOf("balance", 40*time.Second),
 		countOf("day", 120*time.Second),
 		varianceOf("scatter", "pages", 10*time.Second),
+		quantilesOf("prices", "pages", 10*time.Second),
 	}
 	for i, precise := range map[int]float64{0: 0.05, 3: 0.1} { // these two go to their tops, and use B² up
 		m := &c.Metrics[i]
@@ -85,6 +87,15 @@ func varianceOf(name, base string, window time.Duration) pipeline.Metric {
 	m := keysFrom(name, base, window)
 	m.Kind, m.Max, m.MaxEventsPerKey = "variance", 6, 2
 	m.Target = noisereduction.Target{Absolute: 4, Confidence: 0.9}
+	return m
+}
+
+// quantilesOf returns quantiles, for the keys of another metric: of values whose trees have three
+// levels.
+func quantilesOf(name, base string, window time.Duration) pipeline.Metric {
+	m := keysFrom(name, base, window)
+	m.Kind, m.Max, m.MaxEventsPerKey, m.Ranks = metrickind.Quantiles, 100, 2, []float64{0.5, 0.9}
+	m.Target = noisereduction.Target{Absolute: 0.2, Confidence: 0.9}
 	return m
 }
 

@@ -24,7 +24,7 @@ func protocolMutants() []mutant {
 		{"delta-free", "Account.Reserve", drop("a.Keys.Add("), "TestRuleAKeyOfUnadmittedUsersDoesNotExist"},
 		{"suppressed-free", "Settlement.precisions", replace("s.firstRungs[w.Metric]", "units.Precision{Lo: 1}"), "TestInvariant5SameOutputForAllPartitionsAndShards"},
 		{"snapshot-late", "Engine.snapshotRecords", replace("e.opts.Rules.LedgerSlots/2", "2 * e.opts.Rules.LedgerSlots"), "TestRuleSnapshotsCarryWhatDeltasNoLongerHold"},
-		{"charge-rounds-down", "units.Charge", always("p0&"), "TestInvariant5SameOutputForAllPartitionsAndShards"},
+		{"charge-rounds-down", "units.chargeSquare", always("p0&"), "TestInvariant5SameOutputForAllPartitionsAndShards"},
 		{"restart-at-cut", "partition.cut", never("restart != nil"), "TestInvariant5CrashBetweenTurns"},
 		{"closed-early", "partition.watermark", replace("t.Slack + t.Lateness", "t.Slack"), "TestInvariant5EventsArriveWhileTurnsSettle"},
 		{"settled-not-awaited", "Source.open", replace("settled + 1", "s.opened + 1"), "TestRuleADrainLeavesNothingUnsettled"},
@@ -72,6 +72,14 @@ func protocolMutants() []mutant {
 		{"third-component-free", "prices.of", insertBefore("u := p.further[window][j][k.key]", "if j == 1 { continue }"), everyMixedRecord},
 		{"third-component-not-reserved", "Rules.price", insertBefore("units.Charge(size(n)", "if i%len(m.further) == 1 { continue }"), everyMixedRecord},
 		{"components-drawn-with-one-noise", "ladders.draw", replace("l.digests[c.Metric]", "l.digests[0]"), everyMixedRecord},
+		{"tree-free", "prices.of", insertBefore("actual, _ = actual.Add(charge)", "if m.nodes >= 0 && len(of) > 0 { charge = 0 }"), everyMixedRecord},
+		{"tree-not-reserved", "Rules.price", insertBefore("units.ChargeSquares(", "if len(of) > 0 { continue }"), everyMixedRecord},
+		{"first-level-only-charged", "squaresOf", insertBefore("slices.BinarySearch(", "if node.Parent() != metrickind.Root { continue }"), everyMixedRecord},
+		{"events-of-a-node-not-squared", "squaresOf", replace("n * n", "n"), everyMixedRecord},
+		{"nodes-drawn-with-one-noise", "nodes.draw", replace("schemas.NodeKey([]byte(n.cell.Key), node)", "[]byte(n.cell.Key)"), everyMixedRecord},
+		{"nodes-drawn-more-exactly", "ladders.searchOne", insertAfter("FurtherPrecision(", "u.Lo <<= 1"), everyMixedRecord},
+		{"nodes-of-ends-not-settled", "Search.Drawn", insertBefore("range s.drawn", "if len(s.drawn) > 2 { return []Node{Root} }"), everyMixedRecord},
+		{"intervals-of-one-level", "treeOf", replace("metrics[i].Bounds().Levels()", "1"), everyMixedRecord},
 		{"noise-of-another-metric", "ladders.refine", replace("l.digests[t.Metric]", "l.digests[0]"), everyMixedRecord},
 	}
 }
