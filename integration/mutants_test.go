@@ -72,7 +72,7 @@ func protocolMutants() []mutant {
 		{"third-component-free", "prices.of", insertBefore("u := p.further[window][j][k.key]", "if j == 1 { continue }"), everyMixedRecord},
 		{"third-component-not-reserved", "Rules.price", insertBefore("units.Charge(size(n)", "if i%len(m.further) == 1 { continue }"), everyMixedRecord},
 		{"components-drawn-with-one-noise", "ladders.draw", replace("l.digests[c.Metric]", "l.digests[0]"), everyMixedRecord},
-		{"tree-free", "prices.of", insertBefore("actual, _ = actual.Add(charge)", "if m.nodes >= 0 && len(of) > 0 { charge = 0 }"), everyMixedRecord},
+		{"tree-free", "drawnNodes.charge", always("!released"), everyMixedRecord},
 		{"tree-not-reserved", "Rules.price", insertBefore("units.ChargeSquares(", "if len(of) > 0 { continue }"), everyMixedRecord},
 		{"first-level-only-charged", "squaresOf", insertBefore("slices.BinarySearch(", "if node.Parent() != metrickind.Root { continue }"), everyMixedRecord},
 		{"events-of-a-node-not-squared", "squaresOf", replace("n * n", "n"), everyMixedRecord},
