@@ -47,6 +47,9 @@ func (k Kind) Covers() bool { return k.covers() }
 // Fine reports whether values of the kind are no counts, so that decimals say something about them.
 func (k Kind) Fine() bool { return k.Vector != nil || k.Statistic }
 
+// Sums reports whether a count of the kind is a total of values.
+func (k Kind) Sums() bool { return k.Values && k.CountTarget() }
+
 // CountTarget reports whether the target of a metric of the kind is an error of its counts.
 func (k Kind) CountTarget() bool { return k.Vector == nil && k.Tree == nil }
 
@@ -63,7 +66,7 @@ func (k Kind) Beside(metric string) string { return metric + "." + k.Name }
 
 // One returns what one value of the kind is called.
 func (k Kind) One() string {
-	if k.Values {
+	if k.Values && k.Tree == nil {
 		return k.Texts.Label
 	}
 	return "count"

@@ -189,7 +189,7 @@ func (j *job) chooseByTables(ctx context.Context, c *protected.Choice, _ advice.
 		return err
 	}
 	given, also := f.givenSetting(), ""
-	if f.openValues && f.kindOf().Vector != nil {
+	if f.openValues && !f.kindOf().Sums() {
 		given.Min, given.Max = r.Range()
 	}
 	answer, err := advice.Answer(ctx, advice.Question{Sample: made, Sizes: f.windowSizes(), Terms: f.terms(j.settings.PublicKeys, nil), Given: given, KeepTarget: f.given("relative") || f.given("absolute"), Compile: compile, Progress: tries(j.progress)})
@@ -350,7 +350,7 @@ type comparison struct {
 // compare looks at the source once more; nil where it has nothing that can be counted, and of a run
 // that a signal has ended.
 func (j *job) compare(ctx context.Context, result demo.Result, values map[cell]float64) (*comparison, error) {
-	if result.Drained || j.flags.kindOf().Tree != nil {
+	if result.Drained {
 		return nil, nil //nolint:nilnil // there is nothing to compare
 	}
 	f := j.flags

@@ -68,7 +68,7 @@ func (f *demoFlags) check(changed func(string) bool) error {
 	if changed("repeat") && f.noiseKeyFile == "" {
 		return usage(errors.New("--repeat needs --noise-key-file: give the file that the earlier run had"))
 	}
-	f.chooses = f.input != "" && f.kindOf().Tree == nil && (f.openValues || !(changed("max-keys-per-user") && changed("max-events-per-key") && changed("last-at-least")))
+	f.chooses = f.input != "" && (f.openValues || !(changed("max-keys-per-user") && changed("max-events-per-key") && changed("last-at-least")))
 	if f.keys == keysPrivate && f.publicKeys != "" {
 		return usage(errors.New("--public-keys is only used with --keys public"))
 	}

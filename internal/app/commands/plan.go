@@ -155,9 +155,6 @@ func (f *planFlags) check(changed func(string) bool) error {
 	if err := errors.Join(f.checkInput(changed), f.checkKind(changed)); err != nil {
 		return usage(err)
 	}
-	if f.kindOf().Tree != nil {
-		return errQuantiles
-	}
 	if changed("public-keys") && f.publicKeys == "" {
 		return usage(errors.New("--public-keys is empty: give a file with one key per line, or a,b,c"))
 	}

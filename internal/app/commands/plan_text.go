@@ -113,7 +113,7 @@ func writeSize(b *strings.Builder, s *advice.SizeAdvice, exact bool) {
 	head := "keys × events\tlasts\ttarget\terror\tnoise\tleft out\tkeys shown\tevents\tlost"
 	if s.Stats.Above != nil {
 		head = strings.Replace(head, "events\tlasts", "events, values\tlasts", 1)
-		if !vectors {
+		if s.Best().Sums() {
 			head = strings.Replace(head, "\tevents", "\tof the sums", 1)
 		}
 	}

@@ -45,16 +45,12 @@ func (f *demoFlags) checkRanks(changed func(string) bool) error {
 		return errors.New("--ranks is only used with --kind quantiles")
 	case f.kindOf().Tree == nil:
 		return nil
-	case changed("relative"):
+	case f.relative != 0 && changed("relative"):
 		return errors.New("--relative is not used with --kind quantiles: their target is an error of the rank. Give for example --absolute 0.02")
-	case !f.ranged():
-		return errors.New("--kind quantiles needs --min and --max: the range of the values, by what you know without looking at them")
 	}
-	if f.relative = 0; !changed("absolute") {
+	if !changed("absolute") && !changed("relative") { // --relative 0 is no target
 		f.absolute = rankError
 	}
+	f.relative = 0
 	return nil
 }
-
-// errQuantiles says that quantiles have no forecast.
-var errQuantiles = usage(errors.New("plan does not forecast quantiles: plan with --kind events, and give the bounds and the window that it recommends to demo, or configure them"))

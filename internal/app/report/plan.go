@@ -92,7 +92,7 @@ func newPlanPage(a *advice.Advice) (*planPage, error) {
 	var grids []planGrid
 	for i := range a.Sizes {
 		s := &a.Sizes[i]
-		grid := planGrid{Window: s.Window, Chosen: s.Window == a.Chosen, Keys: s.Keys, Of: s.Best().Of(), Sums: s.Stats.Above != nil && !s.Best().Vectors()}
+		grid := planGrid{Window: s.Window, Chosen: s.Window == a.Chosen, Keys: s.Keys, Of: s.Best().Of(), Sums: s.Stats.Above != nil && s.Best().Sums()}
 		for _, p := range s.Tried {
 			grid.Grid = append(grid.Grid, planPoint{p, advice.Lasts(p.Setting)})
 		}

@@ -283,7 +283,7 @@ func (q *Question) size(ctx context.Context, thin *sample.Sample, size time.Dura
 func (q *Question) settle(ctx context.Context, s *SizeAdvice, score score) error {
 	s.Tried = s.search.points(score)
 	k := q.kind()
-	largest := s.windows.Largest(10, k.Values && k.Vector == nil)
+	largest := s.windows.Largest(10, k.Sums())
 	if k := slices.Index(s.windows.Names, q.Key); q.Key != "" && k >= 0 && !slices.Contains(largest, uint32(k)) {
 		largest = append(largest, uint32(k))
 	}
@@ -368,6 +368,9 @@ func (p *Point) Of() string { return "the real " + p.kind.One() }
 
 // Vectors says that values have several components: their sizes are numbers of events.
 func (p *Point) Vectors() bool { return p.kind.Vector != nil }
+
+// Sums says that a value is a total of the values of events.
+func (p *Point) Sums() bool { return p.kind.Sums() }
 
 // Span returns from what to what values of the kind, which has several components, go where those
 // of events go from low to high.

@@ -44,13 +44,23 @@ func OfMetric(cfg deployment.Config, name string) func(Setting) (*deployment.Dep
 // alone leaves one metric in a deployment, with its part of the budget.
 func alone(d *deployment.Deployment, name string, s Setting) {
 	i := slices.IndexFunc(d.Metrics, func(m deployment.CompiledMetric) bool { return m.Spec.Name == name })
+	rest := d.Metrics[i+1:]
 	d.Metrics = d.Metrics[i : i+1 : i+1]
+	for _, m := range rest {
+		if m.Spec.Of == name && metrickind.Of(m.Spec.Kind).Statistic {
+			d.Metrics = append(d.Metrics, m)
+		}
+	}
 	spec := &d.Metrics[0].Spec
 	pairs := uint64(s.KeysPerUser) * uint64(s.LastAtLeast)
 	worst, fits := units.Charge(uint64(metrickind.Of(spec.Kind).Sensitivity(spec.Bounds())), spec.Top)
 	for i := range d.Metrics[0].Further {
 		further := &d.Metrics[0].Further[i]
-		other, ok := units.Charge(uint64(metrickind.Of(further.Kind).Sensitivity(further.Bounds())), further.Top)
+		c := uint64(metrickind.Of(further.Kind).Sensitivity(further.Bounds()))
+		other, ok := units.Charge(c, further.Top)
+		if metrickind.Of(further.Kind).Nodes {
+			other, ok = units.ChargeSquares(uint64(further.Bounds().Levels())*c*c, further.Top)
+		}
 		sum, both := worst.Add(other)
 		worst, fits = sum, fits && ok && both
 	}

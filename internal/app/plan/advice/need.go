@@ -283,7 +283,7 @@ func (q *Question) sentence(p *Point) string {
 		return "nothing would be released"
 	}
 	what := "the events are"
-	if q.Sample.Values && q.kind().Vector == nil {
+	if q.kind().Sums() {
 		what = "what there is to add up is"
 	}
 	verb := "are"

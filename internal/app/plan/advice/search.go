@@ -95,8 +95,8 @@ func newSearch(q *Question, w *sample.Windows, s *sample.Stats) *search {
 	}
 	negative := slices.ContainsFunc(f.values, func(r [2]int64) bool { return r[0] < 0 })
 	switch {
-	case q.KeepTarget:
-	case negative && q.kind().Vector == nil:
+	case q.KeepTarget || q.kind().Tree != nil: // whose target is no error of a count
+	case negative && q.kind().Sums():
 		f.target = []float64{0} // what may be negative has no relative target
 	default:
 		f.target = []float64{0, 0.02, 0.05, 0.1, 0.2, 0.3}
@@ -131,6 +131,8 @@ func (q *Question) ranges(s *sample.Stats) (out [][2]int64) {
 		return [][2]int64{{q.Given.Min, q.Given.Max}}
 	case s.Above == nil:
 		return make([][2]int64, 1)
+	case q.kind().Tree != nil: // all values: a range costs nothing
+		return [][2]int64{around(s.Spread.Min, s.Spread.Max)}
 	case q.kind().Vector != nil:
 		v := s.Spread
 		for _, ends := range [][2]float64{{v.P25, v.P75}, {v.P5, v.P95}, {v.P1, v.P99}, {v.Min, v.Max}} {

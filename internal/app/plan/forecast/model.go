@@ -24,6 +24,7 @@ type model struct {
 	coverage *deployment.CompiledMetric // nil: none
 	kind     metrickind.Kind
 	vector   *vector    // nil: counts have one component
+	tree     *tree      // nil: counts have no trees
 	tops     precisions // of all components
 	bounds   metrickind.Bounds
 	values   []func(value int64, b metrickind.Bounds) int64 // by component, of kinds with values
@@ -59,8 +60,6 @@ func newModel(w *sample.Windows, d *deployment.Deployment, o Options) (*model, e
 	switch {
 	case m.kind.Values && !w.Values && w.Len() > 0:
 		return nil, fmt.Errorf("forecasting %s, which %s values, from events without: %w", s.Name, m.kind.Texts.Verb, ErrUnsupported)
-	case m.kind.Tree != nil:
-		return nil, fmt.Errorf("forecasting %s, a metric of quantiles: %w", s.Name, ErrUnsupported)
 	case s.WindowSize != s.WindowSlide:
 		return nil, fmt.Errorf("forecasting %s, whose windows slide: %w", s.Name, ErrUnsupported)
 	case s.WindowSize != w.Size.Milliseconds():
@@ -80,7 +79,8 @@ func newModel(w *sample.Windows, d *deployment.Deployment, o Options) (*model, e
 		m.beside = costInUnits(1, m.coverage.Spec.Top)
 	}
 	if d.Config.Metrics[0].Counted != nil {
-		share := &d.Metrics[len(d.Metrics)-1].Spec
+		at := slices.IndexFunc(d.Metrics, func(m deployment.CompiledMetric) bool { return metrickind.Of(m.Spec.Kind).Share })
+		share := &d.Metrics[at].Spec
 		kept := deployment.KeptFor(share).Uint64() // of which Compile has seen that it fits a budget
 		m.budget.Mu2 -= units.Mu2(kept)
 		for n := range min(int(share.MaxEventsPerKey), 1<<16) + 1 {
@@ -103,7 +103,7 @@ func newModel(w *sample.Windows, d *deployment.Deployment, o Options) (*model, e
 	slices.Sort(m.after)
 	m.after = slices.Compact(m.after)
 	m.tops[0] = s.Top
-	for i := range metric.Further {
+	for i := range m.kind.Further() {
 		m.tops[1+i] = metric.Further[i].Top
 		m.values = append(m.values, metrickind.Of(metric.Further[i].Kind).Value)
 	}
@@ -111,8 +111,12 @@ func newModel(w *sample.Windows, d *deployment.Deployment, o Options) (*model, e
 		width, _ := metric.Plan.Width(m.kind.Vector.Ratios).Float64()
 		m.vector = &vector{Vector: m.kind.Vector, first: s, further: metric.Further, width: width}
 	}
+	m.tree = newTree(d)
 	if o.Cells == nil {
 		o.Cells = m.measure()
+	}
+	if m.tree != nil {
+		m.tree.parents = o.Cells.parents
 	}
 	if m.half = o.Cells.Half; m.vector != nil {
 		m.vector.spread = o.Cells.spread.of(m.kind)

@@ -35,6 +35,7 @@ type path struct {
 	admitted []contribution // of the window
 	users    int            // admitted to the window
 	own      []ranked       // of a user
+	leaves   []leafCount    // of a user and key
 }
 
 type contribution struct {
@@ -113,6 +114,9 @@ func (p *path) window(window int) {
 	}
 	for _, c := range p.admitted {
 		charge, _ := c.c.price(p.paid[c.key])
+		if p.tree != nil {
+			charge, _ = p.tree.price(c.c[0], c.c[2], p.paid[c.key][0])
+		}
 		p.spent[c.user] += uint64(charge)
 	}
 	if p.coverage != nil {
@@ -176,6 +180,9 @@ func (p *path) user(cells []sample.Cell) {
 
 // worstOf is the price of a contribution at the top of all components.
 func (p *path) worstOf(c amount) (units.Mu2, bool) {
+	if p.tree != nil {
+		return p.tree.price(c[0], c[1], p.tops[0])
+	}
 	if n := math.Abs(c[0]); p.vector == nil && n < float64(len(p.worst)) {
 		return units.Mu2(p.worst[int(n)]), true
 	}
@@ -241,13 +248,22 @@ func (p *path) within(cells []sample.Cell) amount {
 		return amount{float64(c)}
 	}
 	stay, total := min(n, uint64(p.bounds.Events)), amount{}
+	if p.tree != nil {
+		p.leaves = p.leaves[:0]
+	}
 	for _, c := range cells {
 		of := p.some(stay, uint64(c.Events), n)
 		value := int64(math.Round(min(max(float64(c.Value), p.least), p.greatest)))
 		for i, adds := range p.values {
 			total[i] += float64(of) * float64(adds(value, p.bounds))
 		}
+		if p.tree != nil && of > 0 {
+			p.leaves = append(p.leaves, leafCount{p.tree.leaf(c.Value), of})
+		}
 		stay, n = stay-of, n-uint64(c.Events)
+	}
+	if p.tree != nil {
+		total[1], total[2] = p.tree.squares(p.leaves, cells[0].Key)
 	}
 	return total
 }

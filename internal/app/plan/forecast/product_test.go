@@ -182,6 +182,44 @@ func TestForecastsOfMeansAreWhatTheProductReleases(t *testing.T) {
 	score.judge(t)
 }
 
+// Of quantiles a forecast says how many events are counted, and how far their numbers are off. What
+// users pay for trees is estimated without noise: each figure is within 15 % of the product's.
+func TestForecastsOfQuantilesAreNearTheProduct(t *testing.T) {
+	const keys = 3
+	dir := t.TempDir()
+	for _, s := range shapes.Valued() {
+		s.Window = min(s.Window, 4*time.Hour)
+		events := s.Events()
+		w := sampled(t, events, s.Window)
+		settings := defaults(s)
+		settings.PublicKeys, settings.LastAtLeast, settings.MaxKeysPerUser, settings.MaxEventsPerKey = []string{"k0000", "k0001"}, 1, 1, 2
+		settings.Epsilon, settings.Kind, settings.Target.Relative, settings.Target.Absolute = 8, metrickind.Quantiles, 0, 0.05
+		if settings.Min, settings.Max = 0, 400; s.Name == "sensors" {
+			settings.Min, settings.Max, settings.Epsilon = -80, 60, 60 // few devices
+		}
+		d, err := settings.Compile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := forecast.Of(t.Context(), w, d, forecast.Options{Paths: 20, Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var counted, kept, typical float64
+		for key := range uint64(keys) {
+			m, err := shapes.Measure(t.Context(), dir, s, events, settings, key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			counted, kept, typical = counted+m.Counted/keys, kept+m.Kept/keys, typical+m.Typical/keys
+		}
+		t.Logf("%s: counted %.0f, forecast %.0f, of %.0f and %.0f; typical error %.3f, forecast %.3f", s.Name, counted, f.Counted, kept, f.Kept, typical, f.Typical)
+		if math.Abs(f.Counted-counted) > 0.15*counted || math.Abs(f.Typical-typical) > 0.15*max(typical, 0.05) {
+			t.Errorf("%s: the forecast is not near", s.Name)
+		}
+	}
+}
+
 // Which of a user's keys stay is the same in all windows, in the product and in its forecast: a
 // user who comes back with the same two keys is counted for the same one of them, 1 or 3 events a
 // window.

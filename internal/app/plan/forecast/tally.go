@@ -36,7 +36,7 @@ func (t *Tally[K]) Add(at K, user string, value int64) {
 	case t.kind.Vector != nil:
 		of.add(powers(1, float64(value)), 1)
 		t.values[float32(value)]++
-	case t.kind.Values:
+	case t.kind.Sums():
 		of[0] += float64(value)
 	case t.kind.OncePerUser:
 		if _, seen := t.users[userOf[K]{at, user}]; seen {

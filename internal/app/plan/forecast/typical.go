@@ -14,8 +14,9 @@ type Cells struct {
 	// Half is the least size of the cells that hold half of what there is to count: the largest
 	// ones count until they hold half, with all that are as large as the last of them. +Inf where
 	// there is nothing to count.
-	Half   float64
-	spread spread // of the values; zero where no value has several components
+	Half    float64
+	spread  spread           // of the values; zero where no value has several components
+	parents map[uint32]nodes // of tree; nil where there are no trees
 }
 
 // Measure returns the Cells of windows. Errors: those of Of.
@@ -43,7 +44,7 @@ func (m *model) measure() *Cells {
 					seen = append(seen, key)
 				}
 				truth[key] += m.whole(rest[:n])[0]
-				if m.vector != nil {
+				if m.vector != nil || m.tree != nil {
 					values = append(values, rest[:n]...)
 				}
 			}
@@ -55,7 +56,13 @@ func (m *model) measure() *Cells {
 		}
 		seen = seen[:0]
 	}
-	return &Cells{LeastOfHalf(sizes), spreadOf(values)}
+	c := &Cells{Half: LeastOfHalf(sizes)}
+	if m.tree != nil {
+		c.parents = m.tree.measure(values)
+	} else {
+		c.spread = spreadOf(values)
+	}
+	return c
 }
 
 // LeastOfHalf returns the least of the numbers that make up half of their sum, the largest first;

@@ -112,8 +112,11 @@ func (m *model) whole(cells []sample.Cell) (of amount) {
 	for _, c := range cells {
 		of.add(powers(float64(c.Events), float64(c.Value)), 1)
 	}
-	if m.vector == nil {
+	if m.kind.Sums() {
 		return amount{of[1]}
+	}
+	if m.vector == nil {
+		return amount{of[0]}
 	}
 	return of
 }

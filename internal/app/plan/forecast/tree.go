@@ -1,0 +1,113 @@
+package forecast
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/state/units"
+)
+
+// tree says what the trees of quantiles cost beside their numbers of events. In an amount, the
+// second component is then the sum of the squares of a user's events over all nodes, and the third
+// over the nodes that are drawn.
+type tree struct {
+	bounds  metrickind.Bounds
+	ranks   []int64
+	parents map[uint32]nodes // by key: whose children are drawn
+}
+
+type nodes map[metrickind.Node]bool
+
+type leafCount struct {
+	leaf metrickind.Node
+	n    uint64
+}
+
+// newTree returns the tree of the first metric of a deployment; nil where it is of another kind.
+func newTree(d *deployment.Deployment) *tree {
+	of := &d.Metrics[0].Spec
+	if metrickind.Of(of.Kind).Tree == nil {
+		return nil
+	}
+	t := &tree{bounds: of.Bounds()}
+	for i := range d.Metrics {
+		if s := &d.Metrics[i].Spec; s.Of == of.Name && metrickind.Of(s.Kind).Statistic {
+			t.ranks = append(t.ranks, s.Max)
+		}
+	}
+	return t
+}
+
+// price is what a user pays for a number of events at a precision, and for squares of nodes at
+// theirs.
+func (t *tree) price(events, squares float64, u units.Precision) (units.Mu2, bool) {
+	count, fits := units.Charge(uint64(events), u)
+	nodes, ok := units.ChargeSquares(uint64(squares)*metrickind.NodesFiner, u)
+	sum, both := count.Add(nodes)
+	return sum, fits && ok && both
+}
+
+// squares adds up the squares of a user's events over all nodes of a key's tree, and over those
+// that are drawn.
+func (t *tree) squares(of []leafCount, key uint32) (all, drawn float64) {
+	slices.SortFunc(of, func(a, b leafCount) int { return cmp.Compare(a.leaf, b.leaf) })
+	parents := t.parents[key]
+	for range t.bounds.Levels() {
+		for i := 0; i < len(of); {
+			node, n := of[i].leaf, uint64(0)
+			for ; i < len(of) && of[i].leaf == node; i++ {
+				n += of[i].n
+			}
+			square := float64(n) * float64(n)
+			if all += square; parents[node.Parent()] {
+				drawn += square
+			}
+		}
+		for i := range of {
+			of[i].leaf = of[i].leaf.Parent()
+		}
+	}
+	return all, drawn
+}
+
+// measure notes for each key which nodes' children are drawn: those that a rank leads to, without
+// noise, among the values of all windows.
+func (t *tree) measure(values []sample.Cell) map[uint32]nodes {
+	slices.SortFunc(values, func(a, b sample.Cell) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value))
+	})
+	all := map[uint32]nodes{}
+	for len(values) > 0 {
+		n, events := 0, 0.0
+		for ; n < len(values) && values[n].Key == values[0].Key; n++ {
+			events += float64(values[n].Events)
+		}
+		all[values[0].Key] = t.parentsOf(values[:n], events)
+		values = values[n:]
+	}
+	return all
+}
+
+func (t *tree) parentsOf(ascending []sample.Cell, events float64) nodes {
+	parents := nodes{}
+	for _, rank := range t.ranks {
+		sum := 0.0
+		for _, c := range ascending {
+			if sum += float64(c.Events); sum*metrickind.RankUnit < float64(rank)*events {
+				continue
+			}
+			for node := t.leaf(c.Value).Parent(); node != 0; node = node.Parent() {
+				parents[node] = true
+			}
+			break
+		}
+	}
+	return parents
+}
+
+func (t *tree) leaf(value float32) metrickind.Node {
+	return t.bounds.Leaf(min(max(int64(value), t.bounds.Min), t.bounds.Max))
+}
