@@ -47,14 +47,19 @@ func quantile() Kind {
 		NotPrivate: "it has the keys of its metric",
 		Derived:    true,
 		Statistic:  true,
-		Texts:      Texts{Label: "quantile", NoKey: together, Value: "quantile {rank} of the values of {of}"},
+		Texts:      Texts{Label: "quantile", NoKey: together, Size: "events", Value: "quantile {rank} of the values of {of}"},
 	}
 }
+
+// leastAim is the least relative target of a ladder.
+const leastAim = 1e-6
 
 // RankAim returns the relative error of the number of events with which the error of a rank, a part
 // of 1, is at most absolute. A rank's deviation is at most √W times that of a node, where W is what
 // docs/guarantee.md, "Quantiles", derives: max(rank, 1 − rank)² for each sibling on the way to a
 // leaf. The conversions keep products from being fused, so that every machine has the same ladder.
+//
+// It is rounded down to a multiple of 10^-5, but not below the least target that a ladder can have.
 func RankAim(b Bounds, ranks []int64, absolute, confidence float64) float64 {
 	farthest := 0.5
 	for _, r := range ranks {
@@ -65,5 +70,7 @@ func RankAim(b Bounds, ranks []int64, absolute, confidence float64) float64 {
 		wider = 0.62
 	}
 	siblings := float64((Branching-1)*b.Levels() + 1)
-	return math.Min(0.5, 0.98*wider*float64(absolute*math.Sqrt(NodesFiner/siblings))/farthest)
+	aim := math.Min(0.5, 0.98*wider*float64(absolute*math.Sqrt(NodesFiner/siblings))/farthest)
+	const unit = 1e5 // people read it
+	return math.Max(math.Floor(aim*unit)/unit, leastAim)
 }

@@ -101,8 +101,11 @@ func writeMetrics(b *strings.Builder, p *plan.Plan, exact bool) {
 
 func targetOf(m *plan.Metric) string {
 	target := terminal.Target(m.Relative, m.Absolute, number)
-	if target == "" {
+	switch {
+	case target == "":
 		return "as exact as the budget allows"
+	case metrickind.Of(m.Kind).Statistic:
+		target = "rank ± " + number(100*m.Absolute) + " %"
 	}
 	return target + " at " + number(m.Confidence*100) + " %"
 }
@@ -134,6 +137,9 @@ func writeCounts(b *strings.Builder, p *plan.Plan) {
 	stated := false
 	for i := range p.Metrics {
 		m := &p.Metrics[i]
+		if metrickind.Of(m.Kind).Statistic {
+			continue
+		}
 		size := "count"
 		if s := metrickind.Of(m.Kind).Texts.Size; s != "" {
 			size = s

@@ -34,7 +34,7 @@ type Need struct {
 // value: the noise does.
 func sizes(m *schemas.MetricSpec) []float64 {
 	value := 1.0
-	if metrickind.Of(m.Kind).Vector != nil {
+	if !metrickind.Of(m.Kind).Sums() {
 		m = &schemas.MetricSpec{} // its sizes are numbers of events
 	}
 	for most := float64(max(m.Max, -m.Min)); 10*value <= most; {
@@ -47,6 +47,9 @@ func sizes(m *schemas.MetricSpec) []float64 {
 // up to a second.
 func (p *Plan) AddCounts(d *deployment.Deployment) {
 	for i := range d.Metrics {
+		if metrickind.Of(d.Metrics[i].Spec.Kind).Statistic {
+			continue // computed from another one, which says how many events it needs
+		}
 		p.Metrics[i].Expected, p.Metrics[i].Needs = countsOf(&d.Metrics[i]), needsOf(d, i, &d.Metrics[i])
 	}
 }

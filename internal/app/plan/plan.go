@@ -7,6 +7,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
@@ -84,6 +85,10 @@ func New(d *deployment.Deployment) *Plan {
 	lifetimes := deployment.Lifetimes(d)
 	for i, m := range d.Metrics {
 		p.Metrics = append(p.Metrics, planMetric(&m, lifetimes[i], &cfg))
+		if metrickind.Of(m.Spec.Kind).Statistic { // whose target is met where that of its metric is
+			of := slices.IndexFunc(p.Metrics, func(o Metric) bool { return o.Name == m.Spec.Of })
+			p.Metrics[i].MeetableFrom = p.Metrics[of].MeetableFrom
+		}
 	}
 	p.Notes, p.Limits = notes(d), limits(&cfg)
 	return p
