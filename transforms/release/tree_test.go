@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
@@ -292,5 +293,139 @@ func TestQuantilesOfClampedCountsSayNothing(t *testing.T) {
 	}
 	if s := tasks[0].statistics[0]; s.met || s.value.Low != 0 || s.value.High != 1_000_000 {
 		t.Errorf("met %v, from %v to %v", s.met, s.value.Low, s.value.High)
+	}
+	// One event less is not clamped, which noise hides nearly always.
+	const cells = 100
+	beyond := 0
+	for _, one := range searched(t, r, specs, map[int64]int64{10: noisereduction.MaxCount - 1}, cells, "k") {
+		if s := one.statistics[0]; !s.met && s.value.Low == 0 && s.value.High == 1_000_000 {
+			beyond++
+		}
+	}
+	if beyond < cells/2 {
+		t.Errorf("%d of %d cells say that their counts may have been clamped: the exact count decides", beyond, cells)
+	}
+}
+
+// Users pay for what is settled. So all quantiles, their intervals, and whether they are met must
+// follow from the draws of the settled nodes alone, and need each of them. Some nodes are drawn
+// for the end of an interval alone: the test counts how many of these it has seen.
+func TestQuantilesFollowFromSettledNodesAlone(t *testing.T) {
+	ranks := []int64{100_000, 500_000, 950_000}
+	rng := rand.New(runseed.PCG(t, 3, 10))
+	forEnds := 0
+	for name, shape := range shapesOfValues {
+		for _, within := range []float64{0, 0.05} {
+			specs := quantilesOf(t, 0, 1_000_000, ranks, within, 3)
+			r, at := releaserOf(t, specs, rng), uint32(len(specs)-1)
+			tasks, counts := []task{{Cell: spend.Cell{End: 1000, Key: "k"}, turn: 1, count: 10_000}}, []spend.Count{}
+			var leaves []leaf
+			for v, n := range valuesOf(shape, 10_000) {
+				leaves = append(leaves, leaf{specs[0].Bounds().Leaf(v), n})
+			}
+			slices.SortFunc(leaves, func(a, b leaf) int { return int(a.node) - int(b.node) })
+			for _, l := range leaves {
+				counts = append(counts, spend.Count{Cell: spend.Cell{Metric: at, End: 1000, Key: string(schemas.NodeKey([]byte("k"), l.node))}, Sum: l.count})
+			}
+			if err := r.ladders.refineAll(tasks); err != nil {
+				t.Fatal(err)
+			}
+			settled, err := r.ladders.search(tasks, counts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			paid := map[metrickind.Node]units.Precision{}
+			for _, k := range settled {
+				_, node, _ := schemas.SplitNodeKey(k.Key)
+				paid[node] = k.Precision
+			}
+			n := nodes{ladders: &r.ladders, cell: tasks[0].Cell, precision: paid[metrickind.Root], bounds: specs[0].Bounds(), leaves: leaves}
+			n.cell.Metric = at
+			needed := map[metrickind.Node]bool{}
+			again := metrickind.Search{Bounds: n.bounds, Draw: func(parent metrickind.Node) ([metrickind.Branching]*big.Int, error) {
+				if needed[parent] = true; paid[parent] != n.precision {
+					t.Errorf("%s, target %v: the children of node %d were drawn and are not settled", name, within, parent)
+				}
+				return n.children(parent)
+			}}
+			if err := n.begin(&again, r.ladders.trees[0].width); err != nil {
+				t.Fatal(err)
+			}
+			ways := map[metrickind.Node]bool{}
+			for j, s := range tasks[0].statistics {
+				value, met, err := again.Quantile(ranks[j], int64(within*metrickind.RankUnit))
+				if err != nil || value != s.value || met != s.met {
+					t.Errorf("%s, target %v, rank %d: %v, %v, and %v, %v was released (%v)", name, within, ranks[j], value, met, s.value, s.met, err)
+				}
+				for node := n.bounds.Leaf(min(1_000_000, value.Value>>10)).Parent(); node > 0; node = node.Parent() {
+					ways[node] = true
+				}
+			}
+			if len(needed) != len(paid) {
+				t.Errorf("%s, target %v: %d nodes are settled, %d are needed", name, within, len(paid), len(needed))
+			}
+			forEnds += max(0, len(paid)-len(ways))
+		}
+	}
+	if forEnds == 0 {
+		t.Error("no node was drawn for the end of an interval alone")
+	}
+	t.Logf("%d nodes drawn for ends of intervals alone", forEnds)
+}
+
+// A private key below its threshold has no statistics, and none of its nodes is settled. Keys that
+// are prefixes of others, the empty key, and the longest one keep trees of their own: every key
+// has another median.
+func TestRuleNoNodeOfAKeyBelowItsThresholdIsDrawn(t *testing.T) {
+	specs := quantilesOf(t, 0, 1_000_000, []int64{500_000}, 0, 3)
+	var err error
+	specs[0].KeyMode, specs[0].First = schemas.KeysPrivate, specs[0].Top
+	if specs[0].DeltaKey, err = units.DeltaFromFloat(1e-6); err != nil {
+		t.Fatal(err)
+	}
+	r, nodesAt := releaserOf(t, specs, rand.New(runseed.PCG(t, 3, 11))), uint32(len(specs)-1)
+	r.ladders.windows = func(uint64) []schemas.MetricWindow { return []schemas.MetricWindow{{WindowEnd: 1000}} }
+	released := map[string]int64{"": 100_000, "a": 200_000, "ab": 300_000, strings.Repeat("a", schemas.MaxKeyBytes): 400_000, "b": 500_000}
+	few := []string{"aa", "aab", "c", strings.Repeat("a", schemas.MaxKeyBytes-1)}
+	partials := spend.Partials{{First: 1, Turn: 1, ReleaseShards: 1}, {First: 1, Turn: 1, ReleaseShards: 1}}
+	add := func(shard int, key string, value, n int64) {
+		leaf := schemas.NodeKey([]byte(key), specs[0].Bounds().Leaf(value))
+		partials[shard].Cells = append(partials[shard].Cells, schemas.Cell{WindowEnd: 1000, Key: []byte(key), Count: n}, schemas.Cell{Metric: nodesAt, WindowEnd: 1000, Key: leaf, Count: n})
+	}
+	for key, value := range released {
+		add(0, key, value, 600)
+		add(1, key, value+1, 400)
+	}
+	for i, key := range few {
+		add(i%2, key, 900_000, 1)
+	}
+	releases, settled, err := r.ladders.releaseShard(0, partials)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	for _, v := range releases {
+		want, there := released[v.Key]
+		if seen[v.Metric+"|"+v.Key]++; !there {
+			t.Errorf("%s of %.9q is released", v.Metric, v.Key)
+		} else if v.Metric != "m" && math.Abs(float64(v.Value)/1024-float64(want)) > 100 {
+			t.Errorf("the median of %.9q is %v, want %d", v.Key, float64(v.Value)/1024, want)
+		}
+	}
+	roots := 0
+	for _, k := range settled {
+		key := k.Key
+		if k.Metric == nodesAt {
+			of, node, ok := schemas.SplitNodeKey(k.Key)
+			if key = of; !ok || node == metrickind.Root {
+				roots++
+			}
+		}
+		if _, there := released[string(key)]; !there {
+			t.Errorf("metric %d has settled %.9q", k.Metric, key)
+		}
+	}
+	if len(seen) != 2*len(released) || len(releases) != len(seen) || roots != len(released) {
+		t.Errorf("%d values and %d trees of %d keys", len(releases), roots, len(released))
 	}
 }

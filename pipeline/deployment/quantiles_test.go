@@ -1,0 +1,61 @@
+package deployment_test
+
+import (
+	"math/big"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/state/units"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+	"github.com/tollgate-dp/tollgate/transforms/release"
+)
+
+func quantilesFrom(low, high int64, events int) deployment.Metric {
+	m := capAt("m", 0, 24)
+	m.Kind, m.Min, m.Max, m.MaxEventsPerKey, m.Ranks = metrickind.Quantiles, low, high, events, []float64{0.5, 0.999}
+	m.Target = noisereduction.Target{Absolute: 0.05, Confidence: 0.95}
+	return m
+}
+
+// The last_at_least windows of quantiles fit the budget when all events of a user have one value:
+// then every level of the tree costs the most. Nearly nothing is left over. Wherever N's ladder
+// stops, nodes are drawn with no more than their top.
+func TestRuleQuantilesDivideTheirBudgetOverAllLevels(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		low, events := rapid.Int64Range(-1000, 1000).Draw(rt, "min"), rapid.IntRange(1, 20).Draw(rt, "events")
+		m := quantilesFrom(low, low+rapid.SampledFrom([]int64{1, 5, 7, 8, 63, 64, 511, 4095, 4096, 32_767, 1 << 31}).Draw(rt, "range"), events)
+		m.MaxKeysPerUser, m.LastAtLeast = rapid.IntRange(1, 5).Draw(rt, "keys"), rapid.IntRange(1, 200).Draw(rt, "windows")
+		d, err := averaging(m)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		specs := d.Specs()
+		first, nodes := specs[0], specs[len(specs)-1]
+		if nodes.Kind != metrickind.Of(metrickind.Quantiles).Tree.Nodes {
+			rt.Fatalf("the last definition is of kind %s", nodes.Kind)
+		}
+		levels := 1
+		for leaves := int64(8); leaves <= m.Max-m.Min && levels < 5; leaves *= 8 {
+			levels++
+		}
+		square := uint64(events) * uint64(events)
+		count, _ := units.Charge(uint64(events), first.Top)
+		tree, _ := units.ChargeSquares(uint64(levels)*square, nodes.Top)
+		worst := (uint64(count) + uint64(tree)) * uint64(m.MaxKeysPerUser*m.LastAtLeast)
+		if budget := uint64(d.Budget.Mu2); worst > budget || float64(worst) < 0.999*float64(budget) {
+			rt.Errorf("%d windows cost %d of %d", m.LastAtLeast, worst, budget)
+		}
+		figures, err := deployment.FiguresOf(d.Budget, specs)
+		if want := uint64(d.Budget.Mu2) / (worst / uint64(m.LastAtLeast)); err != nil || figures[0].Windows != want {
+			rt.Errorf("a budget is said to pay for %d windows, and pays for %d (%v)", figures[0].Windows, want, err)
+		}
+		part := rapid.Int64Range(1, 1000).Draw(rt, "part")
+		u, _ := units.PrecisionFromBig(new(big.Int).Div(new(big.Int).Mul(first.Top.Big(), big.NewInt(part)), big.NewInt(1000)))
+		if at, err := release.FurtherPrecision(&first, &nodes, u); err != nil || at.Cmp(nodes.Top) > 0 || at.Big().Cmp(new(big.Int).Mul(u.Big(), big.NewInt(metrickind.NodesFiner))) != 0 {
+			rt.Errorf("N at %v: nodes at %v, %v", u, at, err)
+		}
+	})
+}
