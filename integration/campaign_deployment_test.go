@@ -62,6 +62,12 @@ func (s subjectSettings) yaml() string {
 	// What a change changes: a target, a bound, the noise key.
 	relative := []string{"0.3", "0.2", "0.4"}[s.changes%3]
 	events := 1 + s.changes%2
+	// Quantiles get other ranks and another range, then another kind takes their place.
+	amounts := []string{
+		"amounts%d\n    kind: quantiles\n    ranks: [0.5, 0.95, 0.99]\n    bounds: {max_keys_per_user: 1, max_events_per_key: 2, min: -10, max: 30}\n    target: {absolute: 0.02}",
+		"amounts%d\n    kind: quantiles\n    ranks: [0.95, 0.1]\n    bounds: {max_keys_per_user: 1, max_events_per_key: 4, min: -1000, max: 100000}\n    target: {absolute: 0.3}",
+		"mean%d\n    kind: mean\n    bounds: {max_keys_per_user: 2, max_events_per_key: 2, min: -10, max: 30}\n    target: {absolute: 2}",
+	}[s.changes%3]
 	noise := fmt.Sprintf("file: noise-%d.key", s.changes)
 	if s.noiseEnv != "" {
 		noise = "env: " + s.noiseEnv
@@ -81,6 +87,7 @@ metrics:
     keys: {list: [p00, p01, p02, p03, nobody]}
     bounds: {max_keys_per_user: 2, max_events_per_key: 2}
     target: {relative: %s, absolute: 2}
+    share: 0.12
     last_at_least: 3
     coverage: true
   - name: pages
@@ -89,6 +96,7 @@ metrics:
     bounds: {max_keys_per_user: 2, max_events_per_key: %d}
     ladder: {kind: geometric, factor: 1.5}
     target: {relative: 0.3, absolute: 2}
+    share: 0.12
     last_at_least: 3
   - name: spent
     kind: sum
@@ -96,6 +104,7 @@ metrics:
     keys: {keys_from: pages}
     bounds: {max_keys_per_user: 2, max_events_per_key: 2, min: 0, max: 20}
     target: {relative: 0.4, confidence: 0.9}
+    share: 0.12
     last_at_least: 3
   - name: people
     kind: distinct_users
@@ -104,6 +113,7 @@ metrics:
     keys: {mode: private}
     bounds: {max_keys_per_user: 3}
     target: {relative: 0.3, absolute: 2}
+    share: 0.12
     last_at_least: 3
   - name: balance
     kind: sum
@@ -111,7 +121,15 @@ metrics:
     keys: {list: [p00, p01, p02, p03]}
     bounds: {max_keys_per_user: 2, max_events_per_key: 2, min: -5, max: 15}
     target: {absolute: 30}
+    share: 0.12
     last_at_least: 3
+  - name: %s
+    window: {size: %s, slide: %s}
+    keys: {mode: private}
+    share: 0.4
+    last_at_least: 1
+    coverage: true
+    counted: true
 keys:
   noise: {id: "k%d", %s}
   user_hash: {file: user-hash.key}
@@ -120,7 +138,7 @@ release_shards: 2
 ledger_slots: %d
 catch_up: %d
 `, s.name, `"`+strings.ReplaceAll(s.broker, ",", `", "`)+`"`, s.events, w(30), trust, w(1), relative, w(1), events, w(1), w(3), w(1), w(4), w(2),
-		s.changes, noise, s.slots, s.catchUp)
+		fmt.Sprintf(amounts, s.changes/3), w(4), w(2), s.changes, noise, s.slots, s.catchUp)
 }
 
 // write puts the file in its place.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,6 +46,14 @@ func (c *campaign) finish(s *subject, row *subjectRow) {
 		c.t.Fatalf("%s: %v", s.settings.name, err)
 	}
 	row.values = len(counts.values)
+	for key := range counts.values {
+		if strings.HasPrefix(key, "amounts") && strings.Contains(key, ".p") {
+			row.quantiles++
+		}
+	}
+	if row.quantiles == 0 && !s.settings.appendTimes { // with too few events in a window
+		c.complain(nil, "no quantile was released: nothing of them was compared")
+	}
 	row.printed = c.comparePrinted(s, counts)
 	if s.settings.catchUp == 1 && s.settings.changes == 0 {
 		began := time.Now()

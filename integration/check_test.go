@@ -197,11 +197,19 @@ func (d *deployment) compareTallies(want reference.Output) error {
 		r.Overtaken != w.Overtaken || r.Accepted != w.Accepted || !maps.Equal(r.DeadLettered, w.DeadLettered) {
 		wrong = append(wrong, fmt.Sprintf("%+v, want %+v", r, w))
 	}
-	for i, m := range got.Metrics {
+	reported := map[string]bool{}
+	for _, m := range got.Metrics {
+		i := slices.Index(want.Tallies.Names, m.Metric)
+		reported[m.Metric] = true
 		have := reference.MetricTallies{Filtered: m.Filtered, ClippedKeys: m.ClippedKeys, ClippedEvents: m.ClippedEvents, OverBudget: m.OverBudget, Counted: m.Counted, Open: m.Open,
 			GivenUp: m.GivenUp}
 		if have != want.Tallies.Metrics[i] {
-			wrong = append(wrong, fmt.Sprintf("metric %d %+v, want %+v", i, have, want.Tallies.Metrics[i]))
+			wrong = append(wrong, fmt.Sprintf("metric %s %+v, want %+v", m.Metric, have, want.Tallies.Metrics[i]))
+		}
+	}
+	for i, name := range want.Tallies.Names {
+		if !reported[name] && want.Tallies.Metrics[i] != (reference.MetricTallies{}) {
+			wrong = append(wrong, fmt.Sprintf("metric %s is missing, want %+v", name, want.Tallies.Metrics[i]))
 		}
 	}
 	return summary("tallies", wrong)

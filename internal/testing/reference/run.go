@@ -61,7 +61,7 @@ func Run(c Config, log Log, cuts Cuts, turns uint64) (Output, error) {
 	out := Output{Accounts: map[Owner]Account{}, Admitted: map[Owner][]Decision{}, Outcomes: map[int32][]Judged{}}
 	all := c.generations()
 	known := names(all)
-	out.Tallies = newTallies(len(known))
+	out.Tallies = newTallies(known)
 	ends := c.TurnEnds(turns)
 
 	var events []accepted

@@ -18,13 +18,14 @@ type MetricTallies struct {
 type Tallies struct {
 	Records RecordTallies
 	Metrics []MetricTallies // in the order of the configuration; with several generations, in the order of the metrics' coming
+	Names   []string        // of Metrics
 	Windows []uint64        // by metric: (accepted record, window) pairs; the sum of its tallies
 }
 
-func newTallies(metrics int) Tallies {
+func newTallies(names []string) Tallies {
 	return Tallies{
 		Records: RecordTallies{DeadLettered: map[string]uint64{}},
-		Metrics: make([]MetricTallies, metrics), Windows: make([]uint64, metrics),
+		Metrics: make([]MetricTallies, len(names)), Names: names, Windows: make([]uint64, len(names)),
 	}
 }
 
