@@ -184,6 +184,23 @@ func TestSharesAddUp(t *testing.T) {
 	if _, err := deployment.Compile(cfg); err == nil {
 		t.Error("shares of 0.7 and 0.4 were accepted")
 	}
+	// As binary fractions these are a little more than 1 together.
+	cfg.Metrics[0].Share, cfg.Metrics[1].Share = 0.1, 0.9
+	if d, err = deployment.Compile(cfg); err != nil {
+		t.Fatal(err)
+	}
+	total = 0
+	for _, m := range d.Metrics {
+		charge, _ := units.Charge(3, m.Spec.Top)
+		total += uint64(charge) * 5 * 2
+	}
+	if total > uint64(d.Budget.Mu2) || total < uint64(d.Budget.Mu2)-100 {
+		t.Errorf("shares of 0.1 and 0.9 together cost %d of %d units", total, d.Budget.Mu2)
+	}
+	cfg.Metrics[1].Share = 0.9000000000000001
+	if _, err := deployment.Compile(cfg); err == nil {
+		t.Error("shares of more than 1 were accepted")
+	}
 }
 
 func TestCatchUpIsAQuarterOfTheSlotsAtMost(t *testing.T) {

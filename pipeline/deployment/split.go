@@ -148,13 +148,25 @@ func besideCap(m *Metric, top units.Precision) (coverage, counted *big.Int) {
 type share struct{ budget, keys *big.Rat }
 
 func shares(metrics []Metric, byShare, private int) ([]share, error) {
+	out, err := sharesAs(metrics, byShare, private, func(v float64) *big.Rat { return new(big.Rat).SetFloat64(v) })
+	if err != nil { // 0.1 and 0.9 are 1 as they are written, and a little more as binary fractions
+		out, err = sharesAs(metrics, byShare, private, func(v float64) *big.Rat {
+			r, _ := new(big.Rat).SetString(strconv.FormatFloat(v, 'g', -1, 64))
+			return r
+		})
+	}
+	return out, err
+}
+
+// sharesAs takes the shares in a configuration as the numbers that exact makes of them.
+func sharesAs(metrics []Metric, byShare, private int, exact func(float64) *big.Rat) ([]share, error) {
 	out := make([]share, len(metrics))
 	sum, sumKeys := new(big.Rat), new(big.Rat)
 	for i := range metrics {
 		m := &metrics[i]
 		s := share{new(big.Rat), new(big.Rat)}
 		if m.Share > 0 {
-			s.budget.SetFloat64(m.Share)
+			s.budget.Set(exact(m.Share))
 			s.keys.Set(s.budget)
 		} else {
 			if byShare > 0 {
