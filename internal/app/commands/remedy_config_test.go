@@ -88,6 +88,16 @@ var configRemedies = []remedy{
 		w.refused("validate --offline --config $C")
 		w.edit("{min: 100, max: 100}", "{min: 0, max: 100}")
 		w.works("validate --offline --config $C")
+		w.edit("kind: mean", "kind: quantiles", "{min: 0, max: 100}", "{min: 100, max: 100}", "{absolute: 3000}", "{absolute: 0.02}")
+		w.refused("validate --offline --config $C")
+		w.edit("{min: 100, max: 100}", "{min: 0, max: 100}")
+		w.works("validate --offline --config $C")
+	}},
+	{texts: one("the target of a quantile is the error of its rank"), walk: func(w *walk) {
+		w.vars["C"] = deploymentFile(w, "127.0.0.1:1", "columns: [when, who, where]", "columns: [when, who, where, what]", "key: where, time: when}", "key: where, time: when, value: what}", "target: {absolute: 30}", "kind: quantiles\n    bounds: {min: 0, max: 100}\n    target: {relative: 0.1}")
+		w.refused("validate --offline --config $C")
+		w.edit("{relative: 0.1}", "{absolute: 0.02}")
+		w.works("validate --offline --config $C")
 	}},
 	{texts: one("all of them and in order, for example columns:"), walk: offline("  columns: [when, who, where]\n", "", "  columns: [when, who, where]\n")},
 	{texts: one("needed without `ladder.sigma`"), not: "no remedy: a line of the reference; what validate says in its place is walked"},

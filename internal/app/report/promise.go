@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
@@ -48,9 +49,14 @@ func promiseOf(d *deployment.Deployment) promise {
 	}
 	lifetimes := deployment.Lifetimes(d)
 	for i, m := range d.Metrics {
+		kind := metrickind.Of(m.Spec.Kind)
 		f := metricFacts{
-			MetricSpec: m.Spec, known: true, keyed: cfg.Events.Format.Key != "" && !metrickind.Of(m.Spec.Kind).Derived, lifetime: lifetimes[i],
+			MetricSpec: m.Spec, known: true, keyed: cfg.Events.Format.Key != "" && !kind.Derived, lifetime: lifetimes[i],
 			meetableFrom: m.Plan.MeetableFrom(), sigmaTop: 1 / math.Sqrt(m.Spec.Top.Float()),
+		}
+		if kind.Statistic { // its target is met as far as that of the number of events is
+			of := slices.IndexFunc(p.metrics, func(of metricFacts) bool { return of.Name == m.Spec.Of })
+			f.meetableFrom = p.metrics[of].meetableFrom
 		}
 		if m.Spec.KeyMode == deployment.KeysPrivate {
 			f.threshold = m.Plan.Threshold()

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -59,6 +60,27 @@ func TestRuleThePageSaysWhatTheBudgetPays(t *testing.T) {
 		}
 		if got := strings.Count(b.String(), want); got != len(d.Metrics) {
 			t.Errorf("%q is %d times on the page, want %d", want, got, len(d.Metrics))
+		}
+	}
+}
+
+// The target of a quantile is an error of its rank, and is met where there are enough events: the
+// page does not show it as an error of a count.
+func TestThePageSaysWhatIsAskedOfQuantiles(t *testing.T) {
+	d, err := compiled(pipeline.Metric{
+		Name: "latency", Kind: "quantiles", Window: time.Hour, Keys: pipeline.Keys{Mode: pipeline.KeysPrivate}, Ranks: []float64{0.5, 0.99},
+		Max: 1000, Target: noisereduction.Target{Absolute: 0.02, Confidence: 0.95}, LastAtLeast: 10,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := promiseOf(d)
+	from := ""
+	for i, want := range []string{"± ", "a value between the quantiles of 48 % and 52 %", "a value between the quantiles of 97 % and 100 %"} {
+		m := dataOf(&series{}, p.metrics[i])
+		asked, reached, _ := strings.Cut(m.Asked, " is asked for: ")
+		if from = cmp.Or(from, reached); !strings.HasPrefix(asked, want) || reached != from || !strings.HasPrefix(reached, "it is reached from about ") || !strings.HasSuffix(reached, " events on") {
+			t.Errorf("%s: %q, want %q, %q", p.metrics[i].Name, m.Asked, want, from)
 		}
 	}
 }

@@ -146,7 +146,7 @@ func compiled(metrics ...pipeline.Metric) (*pipeline.Deployment, error) {
 	return pipeline.Compile(pipeline.Config{
 		Kafka: pipeline.Kafka{Brokers: []string{"127.0.0.1:1"}},
 		Events: pipeline.Events{Topic: "events", Format: event.Format{
-			Format: "csv", Columns: []string{"user", "key", "time"}, User: "user", Key: "key", Time: "time", TimeUnit: "ms",
+			Format: "csv", Columns: []string{"user", "key", "time", "value"}, User: "user", Key: "key", Time: "time", TimeUnit: "ms", Value: "value",
 		}},
 		Privacy: pipeline.Privacy{Epsilon: 1, Delta: 1e-6},
 		Metrics: metrics,

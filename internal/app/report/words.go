@@ -100,7 +100,7 @@ func (f metricFacts) facts(valueField, zone string) []fact {
 		out = append(out, plain("Keys", f.keys()))
 	}
 	if metrickind.Of(f.Kind).Statistic {
-		return append(out, plain("Exactness", f.rankTarget()))
+		return append(out, plain("Exactness", f.target()))
 	}
 	return append(out, plain("Exactness", f.target()), plain("Budget", f.lasts()),
 		exactly("Least noise", "standard deviation σ of "+terminal.Number(f.sigmaTop, decimals(f.sigmaTop))))
@@ -152,7 +152,13 @@ func (f metricFacts) bounds() string {
 func (f metricFacts) aims() bool { return !f.known || f.HasTarget() }
 
 // wanted writes the error that is asked for; "" where none is.
-func (f metricFacts) wanted() string { return terminal.Target(f.Relative, f.Absolute, digits) }
+func (f metricFacts) wanted() string {
+	if !metrickind.Of(f.Kind).Statistic || !f.HasTarget() {
+		return terminal.Target(f.Relative, f.Absolute, digits)
+	}
+	off := int64(f.Absolute * metrickind.RankUnit)
+	return fmt.Sprintf("a value between the quantiles of %s and %s", rank(max(f.Max-off, 0)), rank(min(f.Max+off, metrickind.RankUnit)))
+}
 
 func (f metricFacts) target() string {
 	confidence := digits(f.Confidence*100) + " % confidence"
@@ -173,23 +179,18 @@ func (f metricFacts) reached() string {
 	case math.IsInf(f.meetableFrom, 1):
 		return "the budget does not reach it"
 	}
-	from := strings.TrimSpace(terminal.Number(math.Ceil(f.meetableFrom), 0) + " " + metrickind.Of(f.Kind).Texts.Size)
+	kind := metrickind.Of(f.Kind)
+	size := kind.Texts.Size
+	if kind.Statistic {
+		size = "events"
+	}
+	from := strings.TrimSpace(terminal.Number(math.Ceil(f.meetableFrom), 0) + " " + size)
 	return "it is reached from about " + from + " on"
 }
 
 // rank writes a rank, given in millionths.
 func rank(millionths int64) string {
 	return digits(float64(millionths)/(metrickind.RankUnit/100)) + " %"
-}
-
-// rankTarget says which error of its rank a quantile may have.
-func (f metricFacts) rankTarget() string {
-	confidence := digits(f.Confidence*100) + " % confidence"
-	if !f.HasTarget() {
-		return "as exact as the budget allows; intervals at " + confidence
-	}
-	off := int64(f.Absolute * metrickind.RankUnit)
-	return fmt.Sprintf("a value between the quantiles of %s and %s is asked for, at %s", rank(max(f.Max-off, 0)), rank(min(f.Max+off, metrickind.RankUnit)), confidence)
 }
 
 // digits writes a number to six digits, powers of ten as 10⁻⁶.

@@ -11,5 +11,6 @@ type Row struct {
 	Met        bool    // the target was met
 }
 
-// margin returns half the width of the interval.
-func (r Row) margin() float64 { return (r.High - r.Low) / 2 }
+// margin returns how far the value is from the farther end of the interval. A quantile can be much
+// closer to one end than to the other: half the width would leave a part of the interval out.
+func (r Row) margin() float64 { return max(r.High-r.Value, r.Value-r.Low) }

@@ -86,6 +86,18 @@ func TestTableGolden(t *testing.T) {
 	golden.File(t, "testdata/table.golden", b.String())
 }
 
+// The noise is that of the farther end: an interval of a quantile can lie on one side of its value.
+func TestTheNoiseCoversTheWholeInterval(t *testing.T) {
+	var b bytes.Buffer
+	row := Row{Start: monday, End: monday.Add(time.Hour), Key: "/home", Value: 530, Low: 281, High: 2000}
+	if err := NewTable(&b, TableOptions{Width: 80, Window: time.Hour, Confidence: 0.95}).Rows([]Row{row}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "± 1,470") {
+		t.Errorf("530 in an interval from 281 to 2,000 is written as\n%s", b.String())
+	}
+}
+
 // Without a target there is none to meet or to miss.
 func TestWithoutATargetNothingIsSaidOfIt(t *testing.T) {
 	opt := options(3, time.Hour)
