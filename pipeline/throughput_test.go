@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -19,6 +20,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
 // standard is what the throughput benchmarks read.
@@ -83,38 +86,62 @@ func load(b *testing.B, d *deployment.Deployment, partitions, n int, event func(
 // BenchmarkThroughput is the whole loop on the standard workload, with the greatest
 // heap on the way (the embedded broker's log is in it).
 func BenchmarkThroughput(b *testing.B) {
+	values := workload.Avro()
+	values.Value = "id"
 	for _, c := range []struct {
 		name   string
 		format event.Format
+		kind   string
 		encode func(dst []byte, i int, millis int64) []byte
-	}{{"json", workload.JSON(), standard.AppendJSON}, {"avro", workload.Avro(), standard.AppendAvro}} {
+	}{
+		{"json", workload.JSON(), metrickind.Events, standard.AppendJSON},
+		{"avro", workload.Avro(), metrickind.Events, standard.AppendAvro},
+		{"mean", values, metrickind.Mean, standard.AppendAvro},
+		{"quantiles", values, metrickind.Quantiles, standard.AppendAvro},
+	} {
 		b.Run(c.name, func(b *testing.B) {
-			benchmarkThroughput(b, c.format, func(i int) []byte { return c.encode(nil, i, standard.Millis(i)) })
+			benchmarkThroughput(b, c.format, c.kind, func(i int) []byte { return c.encode(nil, i, standard.Millis(i)) })
 		})
 	}
 }
 
-func benchmarkThroughput(b *testing.B, format event.Format, event func(i int) []byte) {
+func benchmarkThroughput(b *testing.B, format event.Format, kind string, event func(i int) []byte) {
 	var heap uint64
+	var cpu time.Duration
 	b.StopTimer()
 	for range b.N {
 		addr, done := benchBroker(b)
 		cfg := benchConfig(addr)
 		cfg.Events.Format = format
+		if cfg.Metrics[0].Kind = kind; kind != metrickind.Events {
+			cfg.Metrics[0].Max = int64(standard.Events)
+			cfg.Metrics[0].Target = noisereduction.Target{Confidence: 0.95}
+		}
 		d := deploy(b, cfg, workload.Start(), 4)
 		load(b, d, 4, standard.Events, event, standard.Millis)
 		runtime.GC()
-		watch := watchHeap()
+		watch, before := watchHeap(), cpuTime(b)
 		b.StartTimer()
 		if _, err := Run(context.Background(), d, RunOptions{Bounded: true}); err != nil {
 			b.Fatal(err)
 		}
 		b.StopTimer()
+		cpu += cpuTime(b) - before
 		heap = max(heap, watch())
 		done()
 	}
+	b.ReportMetric(float64(cpu.Microseconds())/float64(standard.Events)/float64(b.N), "CPU-µs/event")
 	b.ReportMetric(float64(standard.Events)*float64(b.N)/b.Elapsed().Seconds(), "events/s")
 	b.ReportMetric(float64(heap)/(1<<20), "heap-MB")
+}
+
+// cpuTime is what this process has used: on a busy machine, time says little.
+func cpuTime(b *testing.B) time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 // watchHeap returns a function that stops it and tells the greatest heap seen.
