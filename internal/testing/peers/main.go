@@ -54,11 +54,25 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 			return err
 		}
 		return t.write(out, o.format)
-	case "errors", "year", "values":
+	case "values":
+		for _, kind := range args {
+			if !slices.Contains(valueKinds, kind) {
+				return usageError{fmt.Errorf("values: there is no kind %q; there are %s", kind, strings.Join(valueKinds, ", "))}
+			}
+		}
+		if len(args) == 0 {
+			args = valueKinds
+		}
+		t, err := compareValues(ctx, args)
+		if err != nil {
+			return err
+		}
+		return t.write(out, "text")
+	case "errors", "year":
 		if len(args) > 0 {
 			return usageError{fmt.Errorf("%s takes no argument, and %q was given", mode, args[0])}
 		}
-		t, err := map[string]func(context.Context) (table, error){"errors": compareErrors, "year": divideYear, "values": compareValues}[mode](ctx)
+		t, err := map[string]func(context.Context) (table, error){"errors": compareErrors, "year": divideYear}[mode](ctx)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -66,10 +67,20 @@ type beamSetting struct {
 	// composed makes the parts of a value fit the promise by the exact composition of Gaussian
 	// noise, which the caller works out; else Privacy on Beam divides ε and δ among them.
 	composed bool
+	tree     treeShape // of quantiles
 }
+
+// treeShape is that of the tree of quantiles; zero: the usual one, the only one of the pipeline.
+type treeShape struct{ height, branching int }
+
+// treeShapes have at least 256 leaves.
+var treeShapes = []treeShape{{8, 2}, {10, 2}, {4, 4}, {5, 4}, {6, 4}, {3, 8}, {4, 8}, {2, 16}, {3, 16}, {4, 16}, {2, 32}, {1, 256}, {1, 1024}}
 
 func (s beamSetting) String() string {
 	text := fmt.Sprintf("%d pairs × %d, to %d", s.pairs, s.events, s.most)
+	if s.tree != (treeShape{}) {
+		text += fmt.Sprintf(", %d levels of %d", s.tree.height, s.tree.branching)
+	}
 	if s.laplace {
 		return text + ", Laplace"
 	}
@@ -113,12 +124,12 @@ func (s beamSetting) noise() (noise.Noise, pbeam.NoiseKind) {
 }
 
 // sigma is the standard deviation of the noise of a cell's number of events; of quantiles, of a
-// count in their tree, which has four levels.
+// node of their tree.
 func (s beamSetting) sigma(kind string) float64 {
 	eps, del := s.promise(kind)
 	n, pairs, events := parts(kind), int64(s.pairs), float64(s.events)
 	if kind == "quantiles" {
-		pairs *= dpagg.DefaultTreeHeight
+		pairs *= int64(cmp.Or(s.tree.height, dpagg.DefaultTreeHeight))
 	}
 	if s.laplace {
 		return math.Sqrt2 * float64(pairs) * events * n / eps
@@ -168,7 +179,8 @@ func aggregate(kind string, values []float64, s beamSetting, eps, del float64, n
 		add, result = v.Add, v.Result
 	default:
 		q, err := dpagg.NewBoundedQuantiles(&dpagg.BoundedQuantilesOptions{
-			Epsilon: eps, Delta: del, MaxPartitionsContributed: pairs, MaxContributionsPerPartition: events, Upper: most, Noise: n})
+			Epsilon: eps, Delta: del, MaxPartitionsContributed: pairs, MaxContributionsPerPartition: events, Upper: most, Noise: n,
+			TreeHeight: s.tree.height, BranchingFactor: s.tree.branching})
 		if err != nil {
 			return nil, err
 		}

@@ -5,10 +5,12 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/testing/shapes"
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
@@ -17,7 +19,7 @@ import (
 type productSetting struct {
 	keys, events, windows int     // bounds, and last_at_least
 	most                  int     // values are clamped to from 0 to this
-	target                float64 // absolute; 0: none
+	target                float64 // absolute, of quantiles in ranks; 0: none
 }
 
 func (s productSetting) String() string {
@@ -29,19 +31,28 @@ func (s productSetting) String() string {
 }
 
 func (s productSetting) settings(kind string) demo.Settings {
-	return demo.Settings{
+	settings := demo.Settings{
 		Epsilon: epsilon, Delta: delta, Accountant: "gdp", Window: valueWindow, Target: noisereduction.Target{Absolute: s.target, Confidence: .95},
 		MaxKeysPerUser: s.keys, MaxEventsPerKey: s.events, LastAtLeast: s.windows, PublicKeys: publicKeys(), Kind: kind, Max: int64(s.most),
 	}
+	if kind == "quantiles" {
+		settings.Ranks = valueRanks
+	}
+	return settings
 }
 
-// sigma is the least standard deviation of the noise of a cell's number of events.
+// sigma is the least standard deviation of the noise of a cell's number of events; of quantiles, of
+// a node of their tree.
 func (s productSetting) sigma(kind string) (float64, error) {
 	d, err := s.settings(kind).Compile()
 	if err != nil {
 		return 0, err
 	}
-	return 1 / math.Sqrt(d.Metrics[0].Spec.Top.Float()), nil
+	top := d.Metrics[0].Spec.Top.Float()
+	if metrickind.Of(kind).Tree != nil {
+		top *= metrickind.NodesFiner
+	}
+	return 1 / math.Sqrt(top), nil
 }
 
 // run publishes values of a kind, and returns them with its tallies of events.
@@ -56,11 +67,25 @@ func (s productSetting) run(ctx context.Context, d *valueData, dir, kind string,
 	if err != nil {
 		return nil, pipeline.MetricTallies{}, err
 	}
-	out := released{}
+	out, names := released{}, []string{demo.MetricName}
+	if kind == "quantiles" {
+		names = nil
+		for _, rank := range valueRanks {
+			names = append(names, fmt.Sprintf("%s.p%.0f", demo.MetricName, 100*rank))
+		}
+	}
 	result, err := demo.Run(ctx, settings, source, secrets, demo.Options{OnTurn: func(t demo.Turn) error {
 		for i := range t.Releases {
 			r := &t.Releases[i]
-			out[fmt.Sprint(r.WindowStart/shaped.window, "|", r.Key)] = []float64{r.Count()}
+			at := slices.Index(names, r.Metric)
+			if at < 0 {
+				continue // the number of events beside quantiles
+			}
+			cell := fmt.Sprint(r.WindowStart/shaped.window, "|", r.Key)
+			if out[cell] == nil {
+				out[cell] = make([]float64, len(names))
+			}
+			out[cell][at] = r.Count()
 		}
 		return nil
 	}})
