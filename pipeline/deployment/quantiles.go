@@ -26,16 +26,16 @@ func QuantileName(metric string, rank int64) string {
 	return metric + ".p" + strconv.FormatFloat(float64(rank)/(metrickind.RankUnit/100), 'f', -1, 64)
 }
 
-// checkTree looks at the ranks and the target of quantiles.
+// checkTree checks the ranks, the range and the target of quantiles.
 func (m *Metric) checkTree(kind metrickind.Kind) error {
 	at := func(field string) string { return "metrics." + m.Name + "." + field }
 	switch {
 	case len(m.Ranks) > mostRanks:
-		return Invalid(at("ranks"), "they are %d, and at most %d are possible", len(m.Ranks), mostRanks)
+		return Invalid(at("ranks"), "%d ranks are listed, and at most %d are possible: remove some", len(m.Ranks), mostRanks)
 	case m.Min == m.Max:
-		return Invalid(at("bounds.max"), "a %s needs a min below max, to which every value is clamped, for example min: 0, max: 100", kind.Texts.Label)
+		return Invalid(at("bounds.max"), "a %s needs a min below max: values outside count as the nearer of the two, for example min: 0, max: 100", kind.Texts.Label)
 	case m.Target.Relative != 0:
-		return Invalid(at("target.relative"), "the target of a quantile is the error of its rank: give an absolute one, for example absolute: 0.02. Then the median is a value between the quantiles of 48 and 52 %%")
+		return Invalid(at("target.relative"), "the target of a quantile is the error of its rank: give an absolute one, for example absolute: 0.02. It allows any value between the quantiles of 48 and 52 %% for the median")
 	case m.Target.Absolute != 0 && !(m.Target.Absolute >= 1.0/metrickind.RankUnit && m.Target.Absolute < 0.5):
 		return Invalid(at("target.absolute"), "%v is out of range: the error of a rank must be from 0.000001 to below 0.5, for example 0.02", m.Target.Absolute)
 	}
@@ -53,7 +53,7 @@ func (m *Metric) checkTree(kind metrickind.Kind) error {
 // mostRanks is the most quantiles of one metric.
 const mostRanks = 20
 
-// statistics returns the definitions of a metric's quantiles.
+// statistics returns the definitions of the metrics in which a metric's quantiles are released.
 func (m *Metric) statistics(of schemas.MetricSpec) (all []schemas.MetricSpec) {
 	tree := metrickind.Of(m.Kind).Tree
 	if tree == nil {
@@ -67,7 +67,8 @@ func (m *Metric) statistics(of schemas.MetricSpec) (all []schemas.MetricSpec) {
 	return all
 }
 
-// partNames returns the names that the parts of a metric's values have.
+// partNames returns the names of the metrics that are derived from a metric's counts: its further
+// components, the nodes of its tree, and its quantiles.
 func (m *Metric) partNames() (names []string) {
 	kind := metrickind.Of(m.Kind)
 	for _, further := range kind.Further() {

@@ -310,7 +310,7 @@ func (m *Metric) checkValues() error {
 	case kind.Tree != nil:
 		return m.checkTree(kind)
 	case len(m.Ranks) > 0:
-		return Invalid(at("ranks"), "only quantiles have ranks: remove them, or choose another kind")
+		return Invalid(at("ranks"), "only quantiles have ranks: remove them, or give kind: quantiles")
 	}
 	if least, _ := kind.Range(m.bounds()); least < 0 && m.Target.Relative != 0 {
 		return Invalid(at("target.relative"), "a %s that can be negative has no relative error; give an absolute target, or a min of 0 or more", kind.Texts.Label)

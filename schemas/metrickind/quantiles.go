@@ -2,14 +2,15 @@ package metrickind
 
 import "math"
 
-// Quantiles are quantiles of the values of a key's events, with the number of these events.
+// Quantiles is the kind that releases quantiles of the values of a key's events, and the number of
+// these events.
 const Quantiles = "quantiles"
 
-// A count is the number of events that are kept. Its further component has a cell for each node of
-// a tree of values: how many kept events have values in that node. A user with c_b events in node b
-// pays for the nodes that are drawn, u·Σ c_b², and reserves for all: at most c² for each level.
-// Nodes are drawn only where drawn ones have led a rank that is asked for (docs/guarantee.md,
-// "Quantiles").
+// quantiles: the count is the number of events that are kept. Its further component has a cell for
+// each node of a tree of values, with the number of kept events whose values are in the node. A
+// user with c_b events in node b pays u·Σ c_b² over the drawn nodes, and reserves for all nodes: at
+// most u·c² for each level. Nodes other than the children of the root are drawn only if drawn nodes
+// lead a rank of the metric there (docs/guarantee.md, "Quantiles").
 func quantiles() Kind {
 	return Kind{
 		Name:       Quantiles,
@@ -39,7 +40,7 @@ func quantileNodes() Kind {
 }
 
 // quantile is the kind of one quantile. Bounds.Max of its metric is the rank, in millionths, and
-// the metric's absolute target is the error of the rank that is asked for.
+// the metric's absolute target is an error of the rank.
 func quantile() Kind {
 	return Kind{
 		Name:       "quantile",
@@ -54,18 +55,19 @@ func quantile() Kind {
 // leastAim is the least relative target of a ladder.
 const leastAim = 1e-6
 
-// RankAim returns the relative error of the number of events with which the error of a rank, a part
-// of 1, is at most absolute. A rank's deviation is at most √W times that of a node, where W is what
-// docs/guarantee.md, "Quantiles", derives: max(rank, 1 − rank)² for each sibling on the way to a
-// leaf. The conversions keep products from being fused, so that every machine has the same ladder.
+// RankAim returns the relative error that the number of events must have for the error of each
+// rank, a part of 1, to be at most absolute. The deviation of D (see Search.Quantile) is at most √W
+// times that of a node: W is max(rank, 1 − rank)² for each of the nodes in D, at most 7·levels + 1
+// (docs/guarantee.md, "Quantiles"). The conversions keep products from being fused, so that every
+// machine has the same ladder.
 //
-// It is rounded down to a multiple of 10^-5, but not below the least target that a ladder can have.
+// The result is rounded down to a multiple of 10^-5, but not below the least target of a ladder.
 func RankAim(b Bounds, ranks []int64, absolute, confidence float64) float64 {
 	farthest := 0.5
 	for _, r := range ranks {
 		farthest = math.Max(farthest, math.Max(float64(r), float64(RankUnit-r))/RankUnit)
 	}
-	wider := 0.76 // z(0.975)/z(0.995): an interval of one number beside one of five levels
+	wider := 0.76 // z(0.975)/z(0.995): ratio of the widths for one level and for five
 	if confidence < 0.95 {
 		wider = 0.62
 	}

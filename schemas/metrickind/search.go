@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// Search finds quantiles by noisy counts of nodes, which are drawn where it needs them, each once.
-// It uses drawn counts alone. Not for concurrent use.
+// Search finds quantiles by noisy counts of nodes. It draws the nodes that it needs, each once, and
+// depends on the data only through drawn counts. Not for concurrent use.
 type Search struct {
 	Bounds Bounds
 	// Draw returns noisy counts of the children of a node. Their errors are independent and normal,
 	// all with the same variance.
 	Draw func(parent Node) ([Branching]*big.Int, error)
-	// Square is (z·σ)² in the square of the unit of Draw: σ² is the variance of a drawn count, and
-	// z the width, in deviations, at which as many intervals as the tree has levels hold together.
+	// Square is (z·σ)² in the square of the unit of Draw. σ² is the variance of a drawn count. z is
+	// a width in deviations: at this width, one interval for each level of the tree hold together.
 	Square *big.Rat
-	// Beyond says that counts may have been clamped to what can be released: then no interval is
-	// known.
+	// Beyond says that counts may have been clamped to the largest that can be released: then no
+	// interval is known.
 	Beyond bool
 
 	drawn map[Node]*[Branching]*big.Int
@@ -28,11 +28,11 @@ func (s *Search) Begin() (*[Branching]*big.Int, error) { return s.children(Root)
 // Quantile returns the quantile of a rank, in millionths, with its interval, and whether its rank
 // error is at most within, in millionths.
 //
-// For a value x let D(x) be how many events have smaller values, less the rank times the number of
-// events: the quantile is at least x where D(x) < 0. D(x) is (1 − rank) times the events to the
-// left of x less rank times those to its right, both sums of nodes. At the edges of a node's
-// children it is drawn with a known variance, and each edge has one such sum, whichever nodes are
-// drawn.
+// For a value x let D(x) be the number of events with smaller values, minus the rank times the
+// number of all events: the quantile is at least x if D(x) < 0. D(x) is (1 − rank) times the events
+// to the left of x, minus rank times the others. At an edge between a node's children, both are
+// sums of drawn nodes, and D has a known variance. Each edge has only one such sum, whichever other
+// nodes are drawn.
 func (s *Search) Quantile(rank, within int64) (e Estimate, met bool, err error) {
 	value, err := s.estimate(rank)
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Search) Quantile(rank, within int64) (e Estimate, met bool, err error) 
 		low, high = s.least(rank), s.greatest(rank)
 		met = within > 0 && (rank <= within || value >= s.greatest(rank-within)<<10) && (rank+within >= RankUnit || value <= s.least(rank+within)<<10)
 	}
-	if low > high { // contradictory: it would seem exact
+	if low > high { // the ends contradict each other
 		low, high, met = s.Bounds.Min, s.Bounds.Max, false
 	}
 	e.Value = min(max(value, low<<10), high<<10)
@@ -61,7 +61,7 @@ func (s *Search) Quantile(rank, within int64) (e Estimate, met bool, err error) 
 // confidentWidth is the width of an interval at 95 % in deviations, for display.
 const confidentWidth = 1.96
 
-// Drawn returns the nodes whose children are drawn, in ascending order.
+// Drawn returns the nodes whose children were drawn, in ascending order.
 func (s *Search) Drawn() (parents []Node) {
 	for n := range s.drawn {
 		parents = append(parents, n)
@@ -70,11 +70,11 @@ func (s *Search) Drawn() (parents []Node) {
 	return parents
 }
 
-// place is a node with what the nodes beside it on the way from the root add up to.
+// place is a node, with the sums of its siblings and of those of its ancestors, to either side.
 type place struct {
 	node        Node
 	left, right *big.Int // noisy counts
-	lefts       int64    // how many nodes left has
+	lefts       int64    // how many nodes are in left
 	rights      int64
 }
 
@@ -93,8 +93,8 @@ func (p place) child(of *[Branching]*big.Int, i int) place {
 	return to
 }
 
-// difference returns RankUnit·D at the left edge of the i-th child of a way, or after the last
-// one, and its variance in units of that of one node.
+// difference returns RankUnit·D at the left edge of the i-th child of p's node, or after the last
+// child, and the variance of the result in units of that of one node.
 func (p place) difference(of *[Branching]*big.Int, i int, rank int64) (d *big.Int, variance int64) {
 	left, right := new(big.Int).Set(p.left), new(big.Int).Set(p.right)
 	for j, count := range of {
@@ -110,7 +110,8 @@ func (p place) difference(of *[Branching]*big.Int, i int, rank int64) (d *big.In
 	return left.Sub(left, right), n*(RankUnit-rank)*(RankUnit-rank) + m*rank*rank
 }
 
-// side is −1 if D at an edge is below 0 with confidence, 1 if it is above 0, and 0 if neither.
+// side is −1 if D at an edge is below 0 with confidence, 1 if it is above 0 with confidence, and
+// else 0.
 func (s *Search) side(p place, of *[Branching]*big.Int, i int, rank int64) int {
 	d, variance := p.difference(of, i, rank)
 	most := new(big.Int).Mul(s.Square.Num(), big.NewInt(variance))
@@ -137,9 +138,9 @@ func (s *Search) children(n Node) (*[Branching]*big.Int, error) {
 	return &of, nil
 }
 
-// estimate returns the quantile in units of a value. At each level it goes on in the child that has
-// as many edges with D < 0 to its left as there are among all: where noise makes D cross 0 more
-// than once, that is in the middle of the crossings.
+// estimate returns the quantile in units of 2^-10. At each level it continues in the child that has
+// as many edges to its left as there are edges with D < 0 among all: if noise makes D cross 0 more
+// than once, this child is in the middle of the crossings.
 func (s *Search) estimate(rank int64) (int64, error) {
 	p, level := s.root(), 1
 	for ; ; level++ {
@@ -162,7 +163,8 @@ func (s *Search) estimate(rank int64) (int64, error) {
 	}
 }
 
-// between returns the value inside a leaf where D is 0 if its values are spread evenly.
+// between returns the value inside a leaf at which D is 0 if the events are spread evenly over its
+// values, in units of 2^-10.
 func (s *Search) between(leaf Node, left, right *big.Int) int64 {
 	least, greatest := s.Bounds.Values(leaf)
 	least, greatest = min(max(least, s.Bounds.Min), s.Bounds.Max), min(greatest, s.Bounds.Max)
@@ -176,9 +178,10 @@ func (s *Search) between(leaf Node, left, right *big.Int) int64 {
 	return least<<10 + nearest(part.Mul(part, big.NewRat(greatest-least, 1)))
 }
 
-// narrow draws the nodes in which the ends of a rank's interval lie, where that makes the interval
-// much narrower: at each level as long as the interval has at most two children. Where an edge lies
-// in the interval, its ends are on different ways, and at most one of them is that of the estimate.
+// narrow draws the children of the nodes in which the ends of a rank's interval lie, if that makes
+// the interval much narrower: level by level, as long as the interval has at most two children. If
+// an edge lies in the interval, its ends are on different ways from the root, and the estimate is
+// on at most one of them.
 func (s *Search) narrow(rank int64) error {
 	for p := s.root(); p.level() < s.Bounds.Levels(); {
 		of, err := s.children(p.node)
@@ -201,8 +204,8 @@ func (s *Search) narrow(rank int64) error {
 	return nil
 }
 
-// narrowEnd draws the nodes on the way of one end of an interval, as long as that leads along the
-// outermost child: towards the edge that lies in the interval.
+// narrowEnd draws the nodes on the way to one end of an interval, as long as this way leads to the
+// outermost child: the one at the edge that lies in the interval.
 func (s *Search) narrowEnd(p place, outermost int, end func(place, *[Branching]*big.Int) int) error {
 	for p.level() < s.Bounds.Levels() {
 		of, err := s.children(p.node)

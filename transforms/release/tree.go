@@ -13,10 +13,10 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// tree is what the ladders know of a metric whose counts have trees of values.
+// tree holds the metrics that belong to a metric whose counts have trees of values.
 type tree struct {
 	nodes      int      // the metric of the nodes; −1: the counts have no trees
-	statistics []int    // the metrics that are computed from them
+	statistics []int    // the metrics that are computed from the nodes
 	width      *big.Rat // of metrickind.Search.Square
 }
 
@@ -46,8 +46,8 @@ type statistic struct {
 	met    bool
 }
 
-// search draws the nodes of the trees of released counts and computes the statistics of each. It
-// returns what the draws cost, in the order of the counts.
+// search draws nodes of the trees of released counts, and computes the statistics of each count. It
+// returns the parents of drawn nodes with their precision, in the order of the counts.
 func (l *ladders) search(passed []task, counts []spend.Count) ([]schemas.SettledKey, error) {
 	var trees []*task
 	for i := range passed {
@@ -65,9 +65,9 @@ func (l *ladders) search(passed []task, counts []spend.Count) ([]schemas.Settled
 	return slices.Concat(settled...), err
 }
 
-// searchOne computes the statistics of one count. Which nodes are drawn follows from released
-// numbers alone: from the precision at which the count has stopped, and from nodes drawn before
-// (docs/guarantee.md, "Quantiles").
+// searchOne computes the statistics of one count. Only noisy numbers decide which nodes are drawn:
+// the precision at which the count has stopped, and the nodes drawn before (docs/guarantee.md,
+// "Quantiles").
 func (l *ladders) searchOne(t *task, counts []spend.Count) (settled []schemas.SettledKey, err error) {
 	spec, of := &l.metrics[t.Metric], &l.trees[t.Metric]
 	u, err := FurtherPrecision(spec, &l.metrics[of.nodes], t.result.Precision)
@@ -107,7 +107,7 @@ type leaf struct {
 	count int64
 }
 
-// leavesOf returns the counts of the leaves of a key's tree that have any, ascending.
+// leavesOf returns the leaves of a key's tree that have a count, ascending.
 func leavesOf(counts []spend.Count, at spend.Cell) (leaves []leaf, err error) {
 	key := at.Key
 	at.Key = string(schemas.NodeKey([]byte(key), 0))
@@ -136,8 +136,8 @@ type nodes struct {
 	sampler   noisereduction.Sampler
 }
 
-// begin draws the children of the root, which are always drawn: they say in which unit counts are,
-// and whether they may have been clamped.
+// begin draws the children of the root, which are always drawn. They show the unit of all counts,
+// and whether counts may have been clamped.
 func (n *nodes) begin(s *metrickind.Search, width *big.Rat) error {
 	first, err := s.Begin()
 	if err != nil {
@@ -163,7 +163,7 @@ func (n *nodes) children(parent metrickind.Node) (of [metrickind.Branching]*big.
 	return of, nil
 }
 
-// draw draws one node. All have one precision, and so one exponent.
+// draw draws one node. All nodes have the same precision, and so the same exponent.
 func (n *nodes) draw(node metrickind.Node) (*big.Int, error) {
 	y, exponent, err := n.sampler.Draw(n.ladders.noise, noisereduction.Identity{
 		Incarnation: n.ladders.incarnation, MetricDigest: n.ladders.digests[n.cell.Metric],
@@ -173,7 +173,7 @@ func (n *nodes) draw(node metrickind.Node) (*big.Int, error) {
 	return y, err
 }
 
-// count adds up the leaves of a node, and clamps the sum to what can be released.
+// count adds up the leaves of a node, and clamps the sum to the largest that can be released.
 func (n *nodes) count(node metrickind.Node) int64 {
 	first, end := n.bounds.Leaves(node)
 	at, _ := slices.BinarySearchFunc(n.leaves, first, func(l leaf, first metrickind.Node) int { return int(l.node) - int(first) })

@@ -20,8 +20,8 @@ func compareLeaves(a, b leafCount) int {
 	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.leaf, b.leaf))
 }
 
-// addLeaf adds events to the last counts of a list, of one key and in the order of leaves from
-// from.
+// addLeaf adds n events in a leaf to a list. From index from on, the list has the leaves of this
+// key only, ascending.
 func addLeaf(list []leafCount, from int, key uint32, leaf metrickind.Node, n uint32) []leafCount {
 	at, found := slices.BinarySearchFunc(list[from:], leafCount{key: key, leaf: leaf}, compareLeaves)
 	if found {
@@ -40,9 +40,9 @@ func firstTree(leaves []leafCount) (first, rest []leafCount) {
 	return leaves[:n], leaves[n:]
 }
 
-// squaresOf adds up the squares of what a user contributes to the nodes of one key's tree: to all
-// of them, or, with parents, to the children of these, which ascend. NewRules keeps the sum in
-// range.
+// squaresOf adds up the squares of a user's contributions to the nodes of one key's tree. Without
+// parents these are all nodes, else only the children of parents, which ascend. NewRules keeps the
+// sum in range.
 func squaresOf(leaves []leafCount, levels int, parents []metrickind.Node) (sum uint64) {
 	for up := range levels {
 		shift := up * metrickind.BranchBits
@@ -63,14 +63,14 @@ func squaresOf(leaves []leafCount, levels int, parents []metrickind.Node) (sum u
 }
 
 // drawnNodes are the nodes of a key's tree whose children were drawn, ascending, with the precision
-// of the draws: nothing for a key that was not released.
+// of the draws. It is empty for a key that was not released.
 type drawnNodes struct {
 	precision units.Precision
 	parents   []metrickind.Node
 }
 
-// drawnNodes returns what was drawn of the trees of keys, which ascend, in a window of the metric
-// of their nodes.
+// drawnNodes returns the drawn nodes of each key's tree. w is a window of the metric of the nodes,
+// and keys ascend.
 func (s *Settlement) drawnNodes(w schemas.MetricWindow, keys [][]byte) ([]drawnNodes, error) {
 	out := make([]drawnNodes, len(keys))
 	first, _ := slices.BinarySearchFunc(s.released, w, compareWindows)
@@ -95,8 +95,8 @@ func (s *Settlement) drawnNodes(w schemas.MetricWindow, keys [][]byte) ([]drawnN
 	return out, nil
 }
 
-// charge returns what a user pays for the drawn nodes of a key's tree. released says whether the
-// key was: then at least the children of the root were drawn, and else nothing.
+// charge returns what a user pays for the drawn nodes of a key's tree. If the key was released, at
+// least the children of the root were drawn, else no node.
 func (d *drawnNodes) charge(leaves []leafCount, levels int, released bool) (units.Mu2, error) {
 	if root := len(d.parents) > 0 && d.parents[0] == metrickind.Root; root != released {
 		return 0, errNoPrice

@@ -110,7 +110,7 @@ func (j *job) chooseBounds(ctx context.Context, key noisereduction.NoiseKey) err
 	return nil
 }
 
-// explainChoice says what to do where a choice cannot be paid for.
+// explainChoice says what to do if the promise cannot pay for a choice.
 func (f *demoFlags) explainChoice(err error) error {
 	switch {
 	case !errors.Is(err, protected.ErrTooLittle):
@@ -188,7 +188,10 @@ func (j *job) chooseByTables(ctx context.Context, c *protected.Choice, _ advice.
 	if err != nil {
 		return err
 	}
-	given, also := f.givenSetting(), ""
+	given, also := f.givenSetting(), "--relative"
+	if f.kindOf().Tree != nil {
+		also = "--absolute"
+	}
 	if f.openValues && !f.kindOf().Sums() {
 		given.Min, given.Max = r.Range()
 	}
@@ -199,10 +202,10 @@ func (j *job) chooseByTables(ctx context.Context, c *protected.Choice, _ advice.
 	best := answer.Block.Point.Setting
 	f.maxKeysPerUser, f.maxEventsPerKey, f.lastAtLeast, f.relative = best.KeysPerUser, best.EventsPerKey, best.LastAtLeast, best.Relative
 	if f.apply(best); f.openValues {
-		also = ", --min, --max"
+		also += ", --min, --max"
 	}
 	j.resize(best.Window)
-	j.chosen = fmt.Sprintf("chosen by noisy tables of what about %s users do, which took %s of the budget; the end says how far values are from the real counts; to change it: --window, --max-keys-per-user, --max-events-per-key, --last-at-least, --relative%s; tollgate plan says what each would give", terminal.Number(n, 0), percent(choiceShare), also)
+	j.chosen = fmt.Sprintf("chosen by noisy tables of what about %s users do, which took %s of the budget; the end says how far values are from the real counts; to change it: --window, --max-keys-per-user, --max-events-per-key, --last-at-least, %s; tollgate plan says what each would give", terminal.Number(n, 0), percent(choiceShare), also)
 	return nil
 }
 
@@ -218,7 +221,7 @@ func (j *job) resize(size time.Duration) {
 func (f *demoFlags) chosen(found *protected.Found) string {
 	spent := percent(choiceShare)
 	if found.Window == 0 {
-		return fmt.Sprintf("the defaults, which look at nothing: %s are too few to choose by; finding that out took %s of the budget; give all three bounds to end this", about(found.Users, found.UsersDeviation), spent)
+		return fmt.Sprintf("the defaults, because %s are too few to choose by; finding this out took %s of the budget; to avoid that, give all three bounds", about(found.Users, found.UsersDeviation), spent)
 	}
 	text := fmt.Sprintf("chosen by noisy tables of what about %s users do and by noisy trials, which took %s of the budget", terminal.Number(found.Users, 0), spent)
 	if found.Hopeless() {

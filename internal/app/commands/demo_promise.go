@@ -65,6 +65,9 @@ func (j *job) accuracy() string {
 	if targets == "" {
 		return "no target: every count is as precise as the budget allows"
 	}
+	if j.flags.kindOf().Tree != nil {
+		targets += " of the rank"
+	}
 	text := targets + " at " + number(t.Confidence*100) + " % confidence"
 	switch from := j.deployment.Metrics[0].Plan.MeetableFrom(); {
 	case from == 0:

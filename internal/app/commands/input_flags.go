@@ -41,7 +41,7 @@ func (f *inputFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.timeField, "time-field", "", "column or path of the time of the event")
 	f.times.days = true
 	f.times.register(flags)
-	flags.BoolVar(&f.skipBadTimes, "skip-bad-times", false, "leave out records whose time cannot be read, even if they are more than a tenth")
+	flags.BoolVar(&f.skipBadTimes, "skip-bad-times", false, "leave out records whose time cannot be read, even if these are more than a tenth of all")
 	flags.Var(&f.from, "from", "start of the first window, RFC 3339 or 2006-01-02 in --time-zone; without it a single early record can add windows")
 	flags.Var(&f.to, "to", "end of the last window; without it a single late record can add windows")
 }

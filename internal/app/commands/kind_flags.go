@@ -29,7 +29,7 @@ func (f *kindFlags) register(flags *pflag.FlagSet, without string) {
 	flags.StringVar(&f.valueField, "value-field", "", "for "+labels+": column or path of the value of an event, a whole number")
 	flags.Int64Var(&f.min, "min", 0, "for "+labels+": the least value; smaller ones count as this ("+without+")")
 	flags.Int64Var(&f.max, "max", 0, "for "+labels+": the greatest value; greater ones count as this ("+without+")")
-	flags.Var(&f.ranks, "ranks", "for quantiles: which ones, as in 0.5,0.95 (default 0.5,0.95,0.99)")
+	flags.Var(&f.ranks, "ranks", "for quantiles: the ranks to release, such as 0.5,0.95; 0.5 is the median (default 0.5,0.95,0.99)")
 }
 
 // kindOf is the kind that is counted.

@@ -179,14 +179,14 @@ func writeSize(b *strings.Builder, s *advice.SizeAdvice, exact bool) {
 // wholeOf says what errors are compared with if values have a range.
 func wholeOf(p *advice.Point, v *sample.Spread) string {
 	low, high := p.Span(v.P5, v.P95)
-	text := "Errors are in percent of the real value, or of " + terminal.Number(high-low, 0)
+	text := "Errors are in percent of the real value, but never of more than " + terminal.Number(high-low, 0)
 	if low == v.P5 && high == v.P95 {
-		text += " if that is less: the width of the range of nine in ten values"
+		text += ", the width of the range of nine in ten values"
 	} else {
-		text += " if that is less: the value if half of the events were at each end of the range of nine in ten values"
+		text += ", the value if half of the events were at each end of the range of nine in ten values"
 	}
 	if low < 0 && high > 0 {
-		text += ". A quarter of it is the least, because the range contains 0"
+		text += ". They are never of less than a quarter of that, because the range contains 0"
 	}
 	return text + "."
 }

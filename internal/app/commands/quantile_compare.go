@@ -13,7 +13,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// labelOf returns what the rows of a release are called: its key, and for a statistic its name.
+// labelOf returns the label of a release's rows: its key, followed by the name if it is a
+// statistic.
 func labelOf(r *schemas.Release) string {
 	statistic, some := strings.CutPrefix(r.Metric, demo.MetricName+".")
 	if !some {
@@ -22,8 +23,8 @@ func labelOf(r *schemas.Release) string {
 	return strings.TrimSpace(r.Key + " " + statistic)
 }
 
-// compareRanks looks at the source once more, and says to its holder how far the ranks of the
-// released quantiles are from those that were asked for.
+// compareRanks reads the source once more, and tells the holder of the file how far the real ranks
+// of the released quantiles are from the ranks of the metric.
 func (j *job) compareRanks(result demo.Result) error {
 	from, to := j.source.Range()
 	if result.Drained || from.IsZero() || len(j.statistics) == 0 {
@@ -55,7 +56,7 @@ func (j *job) compareRanks(result demo.Result) error {
 			if float64(len(of)) < least {
 				continue
 			}
-			off := 1.0 // a value that is missing
+			off := 1.0 // if the value is missing
 			if v, ok := j.statistics[spec.Name][at]; ok {
 				off = rankErrorOf(of, v, float64(spec.Max)/metrickind.RankUnit)
 			}
@@ -67,7 +68,7 @@ func (j *job) compareRanks(result demo.Result) error {
 	return nil
 }
 
-// rankErrorOf returns how far a rank is from the ranks that v has among ascending values.
+// rankErrorOf returns how far a rank is from the nearest rank that v has among ascending values.
 func rankErrorOf(values []int64, v, rank float64) float64 {
 	n := float64(len(values))
 	below := float64(sort.Search(len(values), func(i int) bool { return float64(values[i]) >= v }))

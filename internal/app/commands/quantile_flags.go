@@ -35,10 +35,11 @@ func (r *ranksValue) Set(text string) error {
 // Type implements pflag.Value.
 func (*ranksValue) Type() string { return "numbers" }
 
-// rankError is the error of a rank that is asked for where none is given.
+// rankError is the target for the error of a rank if no flag gives one.
 const rankError = 0.02
 
-// checkRanks refuses flags that do not fit quantiles, or fit quantiles only.
+// checkRanks refuses --relative for quantiles, and --ranks for other kinds. It sets the target of
+// quantiles if no flag gives one.
 func (f *demoFlags) checkRanks(changed func(string) bool) error {
 	switch {
 	case f.kindOf().Tree == nil && changed("ranks"):
@@ -46,7 +47,7 @@ func (f *demoFlags) checkRanks(changed func(string) bool) error {
 	case f.kindOf().Tree == nil:
 		return nil
 	case f.relative != 0 && changed("relative"):
-		return errors.New("--relative is not used with --kind quantiles: their target is an error of the rank. Give for example --absolute 0.02")
+		return errors.New("--relative is not used with --kind quantiles: their target is an error of the rank: give for example --absolute 0.02")
 	}
 	if !changed("absolute") && !changed("relative") { // --relative 0 is no target
 		f.absolute = rankError

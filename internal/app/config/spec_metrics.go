@@ -24,7 +24,7 @@ func metricFields() []field {
 		},
 		{
 			name: "ranks", kind: numbers, example: "[0.5, 0.95]", absent: "`[0.5, 0.95, 0.99]` for quantiles", in: between(0, 1), change: byChange, goField: "Metrics.Ranks",
-			meaning: "for quantiles: which ones are released, each as a metric of its own such as `<name>.p95`. 0.5 is the median. They share the same noise, so that a further one costs little",
+			meaning: "for quantiles: which ones are released, each as a metric of its own, such as `<name>.p95`. 0.5 is the median. All ranks share the same noise, so a further one costs little",
 			to:      func(d *draft) any { return &d.metric.Ranks },
 		},
 		{

@@ -8,8 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// A tree of values has eight children below each node. treeLevels returns how many levels it has:
-// five, or fewer where these suffice for a leaf of its own for each value.
+// treeLevels returns how many levels a tree of values has below its root. Each node has eight
+// children. There are five levels, or fewer if these give each value a leaf of its own.
 func treeLevels(m schemas.MetricSpec) int {
 	for levels, leaves := 1, int64(8); levels < 5; levels, leaves = levels+1, 8*leaves {
 		if leaves > m.Max-m.Min {
@@ -19,7 +19,7 @@ func treeLevels(m schemas.MetricSpec) int {
 	return 5
 }
 
-// path is the way from the root to a node: a child's number at each level.
+// treePath is the way from the root to a node: the number of a child at each level.
 type treePath []int
 
 // id is the number of a node: 1 for the root, and n·8 + i for child i of node n.
@@ -76,8 +76,8 @@ func (c Config) nodesOf(metric int) (int, bool) {
 	return 0, false
 }
 
-// squares adds up what one individual's values of a key come to, squared, in all nodes, or in those
-// whose parents are drawn.
+// squares adds up n² over the nodes whose parents are drawn, where n is how many of one
+// individual's values of a key are in the node.
 func squares(m schemas.MetricSpec, values []int64, drawn func(parent treePath) bool) *big.Int {
 	counts := map[int64]int64{}
 	parents := map[int64]treePath{}
@@ -96,10 +96,10 @@ func squares(m schemas.MetricSpec, values []int64, drawn func(parent treePath) b
 	return sum
 }
 
-// ChargeTrees returns what one individual pays for the nodes of trees, by the values of each key:
-// for those nodes whose parents are drawn, ⌈u·Σn²·2^-40⌉. drawn returns the precision with which
-// the children of the node of a cell were drawn, of the metric of nodes; nil or 0 where they were
-// not.
+// ChargeTrees returns what one individual pays for the nodes of trees. values has the individual's
+// values by key. Each key costs ⌈u·Σn²·2^-40⌉ over the nodes whose parents are drawn (see squares).
+// drawn returns the precision with which the children of a cell's node were drawn, for the metric
+// of nodes. It is nil or 0 if they were not drawn.
 func (c Config) ChargeTrees(metric int, values map[string][]int64, drawn func(nodes int, cell string) *big.Int) *big.Int {
 	all := new(big.Int)
 	at, some := c.nodesOf(metric)
@@ -120,7 +120,7 @@ func (c Config) ChargeTrees(metric int, values map[string][]int64, drawn func(no
 	return all
 }
 
-// tree is one key's tree while its quantiles are sought.
+// tree is one key's tree during the search for its quantiles.
 type tree struct {
 	Config
 	spec   schemas.MetricSpec // of the quantiles
@@ -149,8 +149,8 @@ func (t *tree) children(p treePath) (of [8]*big.Rat, err error) {
 	return of, nil
 }
 
-// edge returns D left of child i of a node, and its variance: (1 − q)·L − q·R, where L and R add up
-// the nodes to the left and to the right on the way there.
+// edge returns D = (1 − q)·L − q·R at the left edge of child i of a node, and the variance of D. L
+// and R are the sums of the nodes to the left and to the right of the edge.
 func (t *tree) edge(p treePath, i int, rank int64) (d, variance *big.Rat) {
 	q := big.NewRat(rank, 1e6)
 	rest := new(big.Rat).Sub(big.NewRat(1, 1), q)
@@ -177,16 +177,16 @@ func (t *tree) edge(p treePath, i int, rank int64) (d, variance *big.Rat) {
 	return d, weight.Mul(weight, estimate{precision: t.u}.variance())
 }
 
-// beyond tells whether D is farther from 0 than an interval reaches, on the side of sign.
+// beyond reports whether D has the given sign and is farther from 0 than an interval reaches.
 func (t *tree) beyond(p treePath, i int, rank int64, sign int) bool {
 	d, variance := t.edge(p, i, rank)
 	most := new(big.Rat).Mul(new(big.Rat).Mul(t.width, t.width), variance)
 	return d.Sign() == sign && new(big.Rat).Mul(d, d).Cmp(most) > 0
 }
 
-// narrow draws nodes for the ends of an interval: where both lie in one child, its children; where
-// they lie in two that touch, the children of each, and on as long as an end lies in the child that
-// touches the other side.
+// narrow draws nodes for the ends of an interval. While both ends lie in one child, it draws the
+// children of that child. If they lie in two children that touch, it draws the children of each,
+// and then follows each end as long as the end lies in the child that touches the other side.
 func (t *tree) narrow(rank int64) error {
 	for p := (treePath{}); len(p) < treeLevels(t.spec); {
 		if _, err := t.children(p); err != nil {
@@ -249,7 +249,7 @@ func (t *tree) end(rank int64, upper bool) int64 {
 	return min(least, t.spec.Max)
 }
 
-// value returns the quantile of a rank, in units of 2^-10, and draws what that takes.
+// value returns the quantile of a rank, in units of 2^-10, and draws the nodes that this takes.
 func (t *tree) value(rank int64) (int64, error) {
 	p := treePath{}
 	for {
@@ -269,7 +269,8 @@ func (t *tree) value(rank int64) (int64, error) {
 	}
 }
 
-// inside returns where D is 0 in a leaf, if its events are spread evenly over its values.
+// inside returns the value in a leaf at which D is 0 if the events of the leaf are spread evenly
+// over its values.
 func (t *tree) inside(p treePath, leaf int, rank int64) int64 {
 	least, greatest := valuesAt(t.spec, p.child(leaf))
 	least, greatest = min(max(least, t.spec.Min), t.spec.Max), min(greatest, t.spec.Max)
@@ -286,8 +287,8 @@ func (t *tree) inside(p treePath, leaf int, rank int64) int64 {
 	return 1024*least + below(new(big.Rat).Add(scale(at, 10), big.NewRat(1, 2)))
 }
 
-// quantiles returns the quantiles of one released key, by metric, and with what precision which
-// nodes were drawn.
+// quantiles returns the quantiles of one released key, by metric, and the parents of the drawn
+// nodes with the precision of the draws.
 func (c Config) quantiles(metric int, w window, key string, n stop, counts map[metricKey]int64) (map[int]stop, map[metricKey]*big.Int, error) {
 	at, some := c.nodesOf(metric)
 	if !some {
@@ -342,8 +343,8 @@ func (c Config) quantiles(metric int, w window, key string, n stop, counts map[m
 	return out, stopped, nil
 }
 
-// near tells whether a value lies between the quantiles of the ranks that the target allows, as far
-// as is known.
+// near reports whether a value certainly lies between the quantiles of the lowest and the highest
+// rank that the target allows.
 func (t *tree) near(m schemas.MetricSpec, value int64) bool {
 	within := int64(m.Absolute * 1e6)
 	if within == 0 {

@@ -10,13 +10,14 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// tree says what the trees of quantiles cost beside their numbers of events. In an amount, the
-// second component is then the sum of the squares of a user's events over all nodes, and the third
-// over the nodes that are drawn.
+// tree forecasts the cost of the trees of quantiles, which is added to that of the numbers of
+// events. With a tree, the second component of an amount is the sum of c_b² over all nodes b, where
+// c_b is the number of a user's events in node b. The third component is this sum over the drawn
+// nodes.
 type tree struct {
 	bounds  metrickind.Bounds
 	ranks   []int64
-	parents map[uint32]nodes // by key: whose children are drawn
+	parents map[uint32]nodes // by key: the nodes whose children are drawn
 }
 
 type nodes map[metrickind.Node]bool
@@ -26,7 +27,7 @@ type leafCount struct {
 	n    uint64
 }
 
-// newTree returns the tree of the first metric of a deployment; nil where it is of another kind.
+// newTree returns the tree of the first metric of a deployment; nil if its kind has no tree.
 func newTree(d *deployment.Deployment) *tree {
 	of := &d.Metrics[0].Spec
 	if metrickind.Of(of.Kind).Tree == nil {
@@ -41,8 +42,8 @@ func newTree(d *deployment.Deployment) *tree {
 	return t
 }
 
-// price is what a user pays for a number of events at a precision, and for squares of nodes at
-// theirs.
+// price is what a user pays for a number of events with precision u, and for a sum of squares of
+// nodes with the precision of nodes.
 func (t *tree) price(events, squares float64, u units.Precision) (units.Mu2, bool) {
 	count, fits := units.Charge(uint64(events), u)
 	nodes, ok := units.ChargeSquares(uint64(squares)*metrickind.NodesFiner, u)
@@ -73,8 +74,8 @@ func (t *tree) squares(of []leafCount, key uint32) (all, drawn float64) {
 	return all, drawn
 }
 
-// measure notes for each key which nodes' children are drawn: those that a rank leads to, without
-// noise, among the values of all windows.
+// measure returns, for each key, the nodes whose children are drawn: those that a rank leads to if
+// there is no noise and the values of all windows are taken together.
 func (t *tree) measure(values []sample.Cell) map[uint32]nodes {
 	slices.SortFunc(values, func(a, b sample.Cell) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value))
