@@ -186,12 +186,13 @@ func (c *clipper) add(m *metric, w *contributions, taken []bool, u *schemas.Cont
 	for _, r := range c.sums {
 		take := min(uint64(r.n), room)
 		if m.nodes >= 0 && take > 0 {
-			c.leaves = addLeaf(c.leaves, tree, k.key, bounds.Leaf(r.val), uint32(take))
+			c.leaves = append(c.leaves, leafCount{k.key, bounds.Leaf(r.val), uint32(take)})
 		}
 		for i, value := range m.values {
 			sums[i] += int64(take) * value(r.val, bounds)
 		}
 		room -= take
 	}
+	c.leaves = mergeLeaves(c.leaves, tree)
 	return sums, nil
 }

@@ -20,15 +20,19 @@ func compareLeaves(a, b leafCount) int {
 	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.leaf, b.leaf))
 }
 
-// addLeaf adds n events in a leaf to a list. From index from on, the list has the leaves of this
-// key only, ascending.
-func addLeaf(list []leafCount, from int, key uint32, leaf metrickind.Node, n uint32) []leafCount {
-	at, found := slices.BinarySearchFunc(list[from:], leafCount{key: key, leaf: leaf}, compareLeaves)
-	if found {
-		list[from+at].n += n
-		return list
+// mergeLeaves sorts the counts of a list from index from on, and adds up those of the same leaf.
+func mergeLeaves(list []leafCount, from int) []leafCount {
+	of := list[from:]
+	slices.SortFunc(of, compareLeaves)
+	merged := list[:from]
+	for _, l := range of {
+		if last := len(merged) - 1; last >= from && compareLeaves(merged[last], l) == 0 {
+			merged[last].n += l.n
+		} else {
+			merged = append(merged, l)
+		}
 	}
-	return slices.Insert(list, from+at, leafCount{key, leaf, n})
+	return merged
 }
 
 // firstTree splits off the leaves of the first key.
