@@ -138,16 +138,17 @@ func (s *Search) children(n Node) (*[Branching]*big.Int, error) {
 	return &of, nil
 }
 
-// estimate returns the quantile in units of 2^-10. At each level it continues in the child that has
-// as many edges to its left as there are edges with D < 0 among all: if noise makes D cross 0 more
-// than once, this child is in the middle of the crossings.
+// estimate returns the quantile in units of 2^-10. It takes noisy counts below 0 for 0: then D
+// never falls from left to right, and the noise of nodes without events does not add up to a shift.
+// At each level it goes on in the child in which D becomes 0 or more.
 func (s *Search) estimate(rank int64) (int64, error) {
 	p, level := s.root(), 1
 	for ; ; level++ {
-		of, err := s.children(p.node)
+		drawn, err := s.children(p.node)
 		if err != nil {
 			return 0, err
 		}
+		of := positive(drawn)
 		i := 0
 		for edge := 1; edge < Branching; edge++ {
 			if d, _ := p.difference(of, edge, rank); d.Sign() < 0 {
@@ -163,8 +164,18 @@ func (s *Search) estimate(rank int64) (int64, error) {
 	}
 }
 
-// between returns the value inside a leaf at which D is 0 if the events are spread evenly over its
-// values, in units of 2^-10.
+// positive returns counts with 0 in place of negative ones.
+func positive(of *[Branching]*big.Int) *[Branching]*big.Int {
+	out := *of
+	for i := range out {
+		if out[i].Sign() < 0 {
+			out[i] = new(big.Int)
+		}
+	}
+	return &out
+}
+
+// between returns the value inside a leaf where D is 0 if its values are spread evenly.
 func (s *Search) between(leaf Node, left, right *big.Int) int64 {
 	least, greatest := s.Bounds.Values(leaf)
 	least, greatest = min(max(least, s.Bounds.Min), s.Bounds.Max), min(greatest, s.Bounds.Max)

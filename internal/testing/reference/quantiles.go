@@ -131,6 +131,8 @@ type tree struct {
 	width  *big.Rat
 	counts map[metricKey]int64
 	drawn  map[int64][8]*big.Rat // by parent
+	// positive says that edge takes counts below 0 for 0.
+	positive bool
 }
 
 func (t *tree) children(p treePath) (of [8]*big.Rat, err error) {
@@ -156,6 +158,9 @@ func (t *tree) edge(p treePath, i int, rank int64) (d, variance *big.Rat) {
 	rest := new(big.Rat).Sub(big.NewRat(1, 1), q)
 	d, weight := new(big.Rat), new(big.Rat)
 	add := func(y *big.Rat, left bool) {
+		if t.positive && y.Sign() < 0 {
+			return
+		}
 		if left {
 			d.Add(d, new(big.Rat).Mul(rest, y))
 			weight.Add(weight, new(big.Rat).Mul(rest, rest))
@@ -251,6 +256,8 @@ func (t *tree) end(rank int64, upper bool) int64 {
 
 // value returns the quantile of a rank, in units of 2^-10, and draws the nodes that this takes.
 func (t *tree) value(rank int64) (int64, error) {
+	t.positive = true
+	defer func() { t.positive = false }()
 	p := treePath{}
 	for {
 		if _, err := t.children(p); err != nil {
