@@ -68,9 +68,10 @@ func manyChanges(name string) settings {
 		m[3].Target.Relative = 0.5
 		m[4].Ladder.Factor = 2
 		m[5].Max, m[7].Max = 9, 5
+		m[8].Max, m[8].Ranks = 90, []float64{0.9, 0.25}
 		m[1].Counted, m[3].Counted, m[4].Counted = nil, &pipeline.Counted{MaxEvents: 4}, &pipeline.Counted{Share: 0.2, MaxEvents: 20}
 		m[6].Keys.List = []string{"p00", "p02"}
-		c.Metrics = []pipeline.Metric{added, m[5], m[1], m[2], m[4], m[3], m[6], m[7]} // without visits
+		c.Metrics = []pipeline.Metric{added, m[5], m[1], m[2], m[4], m[3], m[6], m[7], m[8]} // without visits
 		c.Time.Lateness = 3 * time.Second
 		c.Privacy.Epsilon *= 0.8
 		c.Keys.Noise = []noisereduction.NoiseKey{{ID: "k2", Secret: secret.New([32]byte{8, 8, 8})}}
@@ -92,7 +93,7 @@ func TestRuleAChangeIsObeyedByEveryReplay(t *testing.T) {
 		d.verify()
 		result := d.change(manyChanges(name))
 		if result.Generation != 2 || result.FromTurn < 5 || result.RetiredKey != "k1" || len(result.RetiredTopics) != 2 ||
-			fmt.Sprint(result.GivenUp) != "[visits day]" || len(result.CarriedOn) != 6 {
+			fmt.Sprint(result.GivenUp) != "[visits day]" || len(result.CarriedOn) != 7 {
 			t.Errorf("the change tells %+v", result)
 		}
 		if d.config.Shards != 4+3 {
