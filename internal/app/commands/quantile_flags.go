@@ -25,7 +25,7 @@ func (r *ranksValue) Set(text string) error {
 	for _, one := range strings.Split(text, ",") {
 		rank, err := strconv.ParseFloat(strings.TrimSpace(one), 64)
 		if err != nil || !(rank > 0 && rank < 1) {
-			return fmt.Errorf("%q is not a number between 0 and 1: write for example 0.5,0.95", one)
+			return fmt.Errorf("%q must be numbers between 0 and 1: write it like 0.5,0.95", text)
 		}
 		*r = append(*r, rank)
 	}
