@@ -201,8 +201,9 @@ func TestRuleChosenWindowsDoNotReachBeyondAGivenEnd(t *testing.T) {
 	}
 }
 
-// Whether the records have hours is not public: without --time-layout, the sizes that demo can
-// choose are the same for a file of dates, whose holder is told how to leave windows of hours out.
+// Whether the records have hours is not public. Without --time-layout, demo can choose the same
+// sizes of windows for a file of dates as for any other file. It tells the holder of the file how
+// to exclude windows of hours.
 func TestAFileOfDatesIsCountedInDays(t *testing.T) {
 	t.Parallel()
 	file := func(last string) string {
@@ -235,8 +236,8 @@ func TestAFileOfDatesIsCountedInDays(t *testing.T) {
 	}
 }
 
-// Trials miss settings that are of use: what they find is said as theirs, and not as what the data
-// allow.
+// The trials are rough and miss useful settings. So demo reports what the trials found, and does
+// not say that the data allow no more.
 func TestWhatTrialsFindIsNotSaidOfTheData(t *testing.T) {
 	t.Parallel()
 	found := protected.Found{Users: 774, Events: 1000, Shown: 100, ShownDeviation: 50, Bounds: protected.Bounds{Window: 24 * time.Hour}}

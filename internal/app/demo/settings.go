@@ -26,7 +26,7 @@ type Settings struct {
 	// names the field of values; Min and Max are what these are clamped to.
 	Kind     string `json:",omitempty"`
 	Min, Max int64  `json:",omitempty"`
-	// Ranks are those of quantiles; nil: the usual ones.
+	// Ranks are the ranks of the quantiles to release; nil stands for 0.5, 0.95 and 0.99.
 	Ranks []float64 `json:",omitempty"`
 	// NoUser says what happens to records of a file without a user: SkipNoUser, event.NoUserEach,
 	// or "" if they are broken.
