@@ -18,7 +18,7 @@ import (
 func scattered(c *pipeline.Config) {
 	c.Events.Format.Value = "amount"
 	value := func(m pipeline.Metric, kind string, target float64) pipeline.Metric {
-		m.Kind, m.Min, m.Max, m.MaxEventsPerKey, m.LastAtLeast = kind, -1, 6, 2, 3
+		m.Kind, m.Min, m.Max, m.MaxEventsPerKey, m.LastAtLeast = kind, -1, 6, 2, 8
 		m.Target = noisereduction.Target{Absolute: target, Confidence: 0.9}
 		return m
 	}
@@ -28,6 +28,7 @@ func scattered(c *pipeline.Config) {
 		value(privately(countOf("scatter", 10*time.Second)), "variance", 3),
 	}
 	c.Metrics[0].Slide, c.Metrics[1].Slide = 10*time.Second, 10*time.Second
+	c.Privacy.Epsilon *= 3 // so that private keys pass their threshold after the change, too
 }
 
 // A change of bounds, ranges, targets and the noise key, in the middle of windows, and a process
