@@ -308,3 +308,28 @@ func TestAFileOfWhichManyTimesCannotBeReadIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// A user's id may be the name of a member. Texts list members of many records only if all of these
+// records have them.
+func TestRuleMembersThatMayBeUsersAreNotShown(t *testing.T) {
+	t.Parallel()
+	for name, when := range map[string]string{"no user": rfc3339(spring), "no time": "soon"} {
+		for _, records := range []int{1, 2000} {
+			var b strings.Builder
+			for i := range records {
+				fmt.Fprintf(&b, `{"who": {"person-%d": {"n": 1}}, "person": "u%d", "where": "north", "when": %q}`+"\n", i%1000, i, when)
+			}
+			path := write(t, "visits.jsonl", b.String())
+			user := "who"
+			if name == "no time" {
+				user = "person"
+			}
+			for _, command := range []string{"demo", "plan"} {
+				code, stdout, stderr := run(t, command, "--input", path, "--user-field", user, "--key-field", "where", "--time-field", "when")
+				if code != exitError || strings.Contains(stdout+stderr, "person-") || strings.Contains(stderr, "the fields are person, when, where") != (records > 1) {
+					t.Errorf("%s, %s of %d records: exit %d, %s%s", name, command, records, code, stdout, stderr)
+				}
+			}
+		}
+	}
+}

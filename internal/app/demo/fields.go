@@ -31,16 +31,26 @@ func sample(source Source) ([][]byte, error) {
 	return out, err
 }
 
-// fieldsOf returns the names of fields: the columns, or the members of sampled JSON objects; nil
-// where they are not known.
+// fieldsOf returns the names of fields: the columns, or the members that all sampled JSON objects
+// have; nil where they are not known. Names that only some objects have, or a single one, may be
+// data, like a user's id that is the name of a member.
 func fieldsOf(format event.Format, records [][]byte) []string {
-	names := format.Columns
+	names, objects := format.Columns, 0
 	if members := event.EncodingOf(format.Format).Members; members != nil {
 		for _, value := range records {
-			names = append(names, members(value)...)
+			of := members(value)
+			if of == nil {
+				continue
+			}
+			if objects++; objects == 1 {
+				names = of
+			}
+			names = slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(of, name) })
+		}
+		if objects == 1 {
+			return nil
 		}
 		slices.Sort(names)
-		names = slices.Compact(names)
 	}
 	return names[:min(len(names), maxFields)]
 }
