@@ -177,6 +177,9 @@ func (j *job) chooseByTables(ctx context.Context, c *protected.Choice, _ advice.
 		return err
 	}
 	n, deviation := r.Individuals()
+	if !r.Suffices() && f.openValues && f.repeat.RunID != (demo.RunID{}) {
+		return f.otherRun() // a run with too few users has no name, and this number is not paid for
+	}
 	if !r.Suffices() && f.openValues {
 		return f.noRange(fmt.Sprintf("choosing the range of values: %s are too few for it", about(n, deviation)))
 	}

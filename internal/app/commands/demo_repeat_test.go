@@ -120,3 +120,22 @@ func TestRuleARepeatedDemoSaysNothingOfAnotherChoice(t *testing.T) {
 		t.Errorf("without --repeat: exit %d, %s", code, stderr)
 	}
 }
+
+// Nor does it say how many users there are if they are too few to choose a range of values by: two
+// such runs would share noise where the tables of both files are alike.
+func TestRuleARepeatedDemoSaysNothingOfTooFewUsers(t *testing.T) {
+	t.Parallel()
+	args := append([]string{"demo", "--kind", "mean", "--value-field", "amount", "--format", "json", "--noise-key-file", write(t, "noise.key", strings.Repeat("3c", 32)+"\n")}, strings.Fields(ofOrders)...)
+	_, stderr := mustRun(t, append(args, "--input", orders(t, 4000))...)
+	name, few := runName.FindStringSubmatch(stderr), orders(t, 40)
+	if name == nil {
+		t.Fatal(stderr)
+	}
+	code, stdout, stderr := run(t, append(args, "--input", few, "--repeat", name[1])...)
+	if code != exitUsage || stdout != "" || !strings.Contains(stderr, "that run had other records") || strings.Contains(stderr, "users") {
+		t.Errorf("exit %d, %s%s", code, stdout, stderr)
+	}
+	if code, _, stderr = run(t, append(args, "--input", few)...); code != exitUsage || !strings.Contains(stderr, "users are too few") {
+		t.Errorf("without --repeat: exit %d, %s", code, stderr)
+	}
+}

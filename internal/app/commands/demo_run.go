@@ -200,10 +200,15 @@ func (j *job) derive(id demo.RunID, own noisereduction.NoiseKey, records [32]byt
 	}
 	name := id.Of(j.secrets)
 	if repeat := j.flags.repeat.RunID; repeat != (demo.RunID{}) && repeat != name {
-		return usage(fmt.Errorf("--repeat %s: that run had other records, other settings or another noise key: correct them, or leave out --repeat for a new run", repeat))
+		return j.flags.otherRun()
 	}
 	j.progress.Note("this run is %s: to repeat its output, give --repeat %s and the same noise key, records and settings", name, name)
 	return nil
+}
+
+// otherRun refuses a run that is not the one of --repeat.
+func (f *demoFlags) otherRun() error {
+	return usage(fmt.Errorf("--repeat %s: that run had other records, other settings or another noise key: correct them, or leave out --repeat for a new run", f.repeat.RunID))
 }
 
 // fileOptions say how the file is read.
