@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -151,5 +153,59 @@ func TestPlanListsEachSettingOfUsersOnce(t *testing.T) {
 	stdout, _ := mustRun(t, strings.Fields("plan --format json --kind distinct_users --input "+orders(t, 500)+" "+ofOrders)...)
 	if strings.Count(stdout, `"max_events_per_key":`) == 0 || strings.Count(stdout, `"max_events_per_key":`) != strings.Count(stdout, `"max_events_per_key":1,`) {
 		t.Error(stdout)
+	}
+}
+
+var rangeOfPlan = regexp.MustCompile(`min: (-?\d+), max: (\d+)`)
+
+// plannedRange is the range of values that a plan recommends.
+func plannedRange(t *testing.T, args ...string) (least, most int) {
+	t.Helper()
+	stdout, _ := mustRun(t, append([]string{"plan"}, args...)...)
+	found := rangeOfPlan.FindStringSubmatch(stdout)
+	if found == nil {
+		t.Fatal(stdout)
+	}
+	least, err := strconv.Atoi(found[1])
+	if err == nil {
+		most, err = strconv.Atoi(found[2])
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return least, most
+}
+
+// One user with a value far beyond all others makes neither a plan nor the advice of a demo fail,
+// nor the steps of quantiles wider than the values of all others.
+func TestOneExtremeValueDecidesNoRangeOfQuantiles(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(orders(t, 4000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, extreme := range []string{"9223372036854775807", "-9223372036854775808", "1000000000"} {
+		args := append([]string{"--input", write(t, "orders.csv", string(text)+"evil,home,2025-03-03T00:00:00Z,"+extreme+"\n"), "--kind", "quantiles", "--value-field", "amount"}, strings.Fields(ofOrders)...)
+		if least, most := plannedRange(t, args...); least < -1000 || least > 7 || most < 50 || most > 1000 {
+			t.Errorf("with a value of %s: %d to %d", extreme, least, most)
+		}
+		// So long a life takes so much noise that nothing comes out (but for 1e-6), and demo looks
+		// for an advice.
+		if _, stderr := mustRun(t, append(append([]string{"demo", "--key-field", "page"}, args...), "--last-at-least", "1000000")...); !strings.Contains(stderr, "with\n  tollgate demo") {
+			t.Errorf("no advice: %s", stderr)
+		}
+	}
+}
+
+// A protected plan takes the range of quantiles from the row of values, as that of a mean: all
+// values are in it.
+func TestAProtectedPlanOfQuantilesHasAllValuesInItsRange(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"mean", "quantiles"} {
+		key := write(t, "noise.key", strings.Repeat("3c", 32)+"\n")
+		args := append([]string{"--input", orders(t, 4000), "--kind", kind, "--value-field", "amount", "--spend-share", "0.2", "--noise-key-file", key}, strings.Fields(ofOrders)...)
+		if least, most := plannedRange(t, args...); least > 0 || most < 64 { // noise may widen it
+			t.Errorf("%s: %d to %d", kind, least, most)
+		}
 	}
 }

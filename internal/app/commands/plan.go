@@ -294,7 +294,7 @@ func (f *planFlags) advise(ctx context.Context, progress *terminal.Progress, q a
 		q.KeepTarget, q.Useful = true, f.relative
 	}
 	q.Given.KeysPerUser, q.Given.EventsPerKey, q.Given.LastAtLeast = f.maxKeysPerUser, f.maxEventsPerKey, f.lastAtLeast
-	if f.spendShare > 0 && metrickind.Of(q.Kind).Vector != nil && q.Given.Min == 0 && q.Given.Max == 0 {
+	if k := metrickind.Of(q.Kind); f.spendShare > 0 && k.Values && !k.Sums() && q.Given.Min == 0 && q.Given.Max == 0 {
 		q.Given.Min, q.Given.Max = f.rangeMin, f.rangeMax
 	}
 	q.Progress = tries(progress)

@@ -131,8 +131,8 @@ func (q *Question) ranges(s *sample.Stats) (out [][2]int64) {
 		return [][2]int64{{q.Given.Min, q.Given.Max}}
 	case s.Above == nil:
 		return make([][2]int64, 1)
-	case q.kind().Tree != nil: // all values: a range costs nothing
-		return [][2]int64{around(s.Spread.Min, s.Spread.Max)}
+	case q.kind().Tree != nil:
+		return [][2]int64{around(nearly(s.Spread))}
 	case q.kind().Vector != nil:
 		v := s.Spread
 		for _, ends := range [][2]float64{{v.P25, v.P75}, {v.P5, v.P95}, {v.P1, v.P99}, {v.Min, v.Max}} {
@@ -157,6 +157,16 @@ func (q *Question) ranges(s *sample.Stats) (out [][2]int64) {
 		out = append(out, r)
 	}
 	return slices.Compact(out)
+}
+
+// nearly returns the least and the greatest value, without those that are far beyond nearly all: a
+// range costs nothing, but it is divided into steps of one width.
+func nearly(s *sample.Spread) (low, high float64) {
+	far := 10 * (s.P99 - s.P1)
+	if far == 0 {
+		return s.Min, s.Max
+	}
+	return max(s.Min, s.P1-far), min(s.Max, s.P99+far)
 }
 
 // around returns a range of round numbers, some ten steps long, that has two values in it.
