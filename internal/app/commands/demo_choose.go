@@ -170,7 +170,7 @@ func (j *job) search(_ context.Context, c *protected.Choice, setting advice.Sett
 }
 
 // chooseByTables chooses for other kinds: by events that are made up from noisy tables.
-func (j *job) chooseByTables(ctx context.Context, c *protected.Choice, _ advice.Setting, compile func(advice.Setting) (*pipeline.Deployment, error)) error {
+func (j *job) chooseByTables(ctx context.Context, c *protected.Choice, _ advice.Setting, _ func(advice.Setting) (*pipeline.Deployment, error)) error {
 	f := j.flags
 	r, err := c.Release(protected.Nonce{})
 	if err != nil {
@@ -191,14 +191,15 @@ func (j *job) chooseByTables(ctx context.Context, c *protected.Choice, _ advice.
 	if err != nil {
 		return err
 	}
-	given, also := f.givenSetting(), "--relative"
+	q, also := f.question(made, f.windowSizes(), j.settings.PublicKeys), "--relative"
 	if f.kindOf().Tree != nil {
 		also = "--absolute"
 	}
 	if f.openValues && !f.kindOf().Sums() {
-		given.Min, given.Max = r.Range()
+		q.Given.Min, q.Given.Max = r.Range()
 	}
-	answer, err := advice.Answer(ctx, advice.Question{Sample: made, Sizes: f.windowSizes(), Terms: f.terms(j.settings.PublicKeys, nil), Given: given, KeepTarget: f.given("relative") || f.given("absolute"), Compile: compile, Progress: tries(j.progress)})
+	q.Progress = tries(j.progress)
+	answer, err := advice.Answer(ctx, q)
 	if err != nil {
 		return fmt.Errorf("choosing bounds: %w", err)
 	}
@@ -332,6 +333,16 @@ func (f *demoFlags) givenSetting() advice.Setting {
 	return s
 }
 
+// question asks for the best setting: what was given is kept. plan and the end of a demo ask the
+// same of the same file.
+func (f *demoFlags) question(s *sample.Sample, sizes []time.Duration, keys []string) advice.Question {
+	q := advice.Question{Sample: s, Sizes: sizes, Terms: f.terms(keys), Compile: f.compile(keys), Given: f.givenSetting()}
+	if f.given("relative") || f.given("absolute") {
+		q.KeepTarget, q.Useful = true, f.relative
+	}
+	return q
+}
+
 // closeEnough is the typical error up to which no advice is looked for.
 const closeEnough = 0.1
 
@@ -347,10 +358,10 @@ func helps(best, now, came float64) bool {
 
 // comparison is how far the released values are from the real counts, beside a forecast.
 type comparison struct {
-	question advice.Question
-	now      *advice.Point // what the settings were forecast to give
-	measured advice.Point  // with the typical error of the values that were released
-	cells    int           // that hold half of the events
+	question advice.Question // of what would be better
+	now      *advice.Point   // what the settings were forecast to give
+	measured advice.Point    // with the typical error of the values that were released
+	cells    int             // that hold half of the events
 }
 
 // compare looks at the source once more; nil where it has nothing that can be counted, and of a run
@@ -383,13 +394,14 @@ func (j *job) compare(ctx context.Context, result demo.Result, values map[cell]f
 	if s.Events == 0 || s.Kept == 0 || real.Len() == 0 {
 		return nil, nil //nolint:nilnil // there is nothing to compare
 	}
-	q := advice.Question{Sample: s, Terms: f.terms(j.settings.PublicKeys, f.command), Compile: f.compile(j.settings.PublicKeys), Given: f.givenSetting(),
-		KeepTarget: f.given("relative") || f.given("absolute"), Sizes: f.windowSizes()}
-	now, err := q.Forecast(ctx, f.current())
+	ran := f.question(s, f.windowSizes(), j.settings.PublicKeys)
+	now, err := ran.Forecast(ctx, f.current())
 	if err != nil {
 		return nil, err
 	}
-	out := &comparison{question: q, now: now, measured: *now}
+	pasted := *f
+	pasted.planned = 0 // the command of an advice gives all bounds and pays for no choice
+	out := &comparison{question: pasted.question(s, f.windowSizes(), j.settings.PublicKeys), now: now, measured: *now}
 	out.measured.Typical, out.cells = forecast.TypicalError(real.Real(), values)
 	out.measured.Shown = float64(len(values))
 	return out, nil

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -157,6 +158,25 @@ func TestADemoEndsWithTheCommandThatWouldHelpMost(t *testing.T) {
 	stdout, _ := mustRun(t, append(args[:len(args)-4:len(args)-4], "--max-events-per-key", "1")...)
 	if !strings.Contains(stdout, "chosen by noisy tables") || !regexp.MustCompile(`at most \d+ keys per window and 1 event per key`).MatchString(stdout) {
 		t.Error(stdout)
+	}
+}
+
+// The end of a demo and plan search the same file for the same: both name one command, with one
+// figure. The demo has paid for a choice, and that command pays for none.
+func TestTheAdviceOfADemoIsThatOfPlan(t *testing.T) {
+	t.Parallel()
+	args := []string{"--header", "--user-field", "who", "--key-field", "what", "--time-field", "when", "--input", manyUsers(t, 100)}
+	_, stderr := mustRun(t, append([]string{"demo"}, args...)...)
+	_, advised, _ := strings.Cut(stderr, "what would help most (chosen by looking at the file): ")
+	stdout, _ := mustRun(t, append([]string{"plan", "--format", "json"}, args...)...)
+	var planned advice.Advice
+	if err := json.Unmarshal([]byte(stdout), &planned); err != nil {
+		t.Fatal(err)
+	}
+	figures, _, _ := strings.Cut(planned.Block.Sentence, ";")
+	advised = strings.Join(strings.Fields(strings.ReplaceAll(advised, "\\\n", " ")), " ")
+	if want := figures + ", with " + planned.Block.Demo; !strings.HasPrefix(advised, want) {
+		t.Errorf("demo ends with\n%s\nwant\n%s", advised, want)
 	}
 }
 

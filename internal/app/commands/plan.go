@@ -227,9 +227,7 @@ func (a *app) runPlan(ctx context.Context, f *planFlags, changed func(string) bo
 	if err != nil {
 		return f.explainFile(err)
 	}
-	answer, err := f.advise(ctx, progress, advice.Question{
-		Sample: s, Sizes: f.windows, Terms: f.terms(keys, f.command), Compile: f.compile(keys), Given: advice.Setting{Epsilon: f.epsilon, Relative: f.relative, Absolute: f.absolute, Min: f.min, Max: f.max},
-	})
+	answer, err := f.advise(ctx, progress, f.question(s, f.windows, keys))
 	if errors.Is(err, advice.ErrNothing) {
 		return f.whyNothing(s, keys, broken, err)
 	}
@@ -290,9 +288,6 @@ func (f *planFlags) advise(ctx context.Context, progress *terminal.Progress, q a
 		progress.Note("%s alone fill a quarter of what is remembered, and are left out", terminal.Count(q.Sample.Left, "user"))
 	}
 	q.Key, q.Within, q.Aim = f.key, f.within, advice.Aim(f.aim)
-	if f.given("relative") || f.given("absolute") {
-		q.KeepTarget, q.Useful = true, f.relative
-	}
 	q.Given.KeysPerUser, q.Given.EventsPerKey, q.Given.LastAtLeast = f.maxKeysPerUser, f.maxEventsPerKey, f.lastAtLeast
 	if k := metrickind.Of(q.Kind); f.spendShare > 0 && k.Values && !k.Sums() && q.Given.Min == 0 && q.Given.Max == 0 {
 		q.Given.Min, q.Given.Max = f.rangeMin, f.rangeMax
@@ -334,10 +329,10 @@ func often() func() bool {
 }
 
 // terms are what all settings have in common.
-func (f *demoFlags) terms(keys []string, command func(advice.Setting) string) advice.Terms {
+func (f *demoFlags) terms(keys []string) advice.Terms {
 	t := advice.Terms{
 		Kind:  f.kind,
-		Delta: f.delta, Accountant: string(f.accountant), Planned: f.planned, Command: command,
+		Delta: f.delta, Accountant: string(f.accountant), Planned: f.planned, Command: f.command,
 		Target: noisereduction.Target{Relative: f.relative, Absolute: f.absolute, Confidence: f.confidence},
 	}
 	switch {
