@@ -209,3 +209,14 @@ func TestAProtectedPlanOfQuantilesHasAllValuesInItsRange(t *testing.T) {
 		}
 	}
 }
+
+// Events of keys that are not released by a list are no values that are missing.
+func TestRanksAreComparedForPublicKeysOnly(t *testing.T) {
+	t.Parallel()
+	args := append([]string{"demo", "--input", orders(t, 4000), "--key-field", "page", "--kind", "quantiles", "--value-field", "amount", "--min", "0", "--max", "60",
+		"--max-keys-per-user", "1", "--max-events-per-key", "2", "--last-at-least", "1", "--epsilon", "8", "--public-keys", "other"}, strings.Fields(ofOrders)...)
+	_, stderr := mustRun(t, args...)
+	if strings.Count(stderr, "the rank of p") != 3 || strings.Contains(stderr, "off by 100 %") {
+		t.Error(stderr)
+	}
+}
