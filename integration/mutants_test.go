@@ -74,12 +74,12 @@ func protocolMutants() []mutant {
 		{"components-drawn-with-one-noise", "ladders.draw", replace("l.digests[c.Metric]", "l.digests[0]"), everyMixedRecord},
 		{"tree-free", "drawnNodes.charge", always("!released"), everyMixedRecord},
 		{"tree-not-reserved", "Rules.price", insertBefore("units.ChargeSquares(", "if len(of) > 0 { continue }"), everyMixedRecord},
-		{"first-level-only-charged", "squaresOf", insertBefore("slices.BinarySearch(", "if node.Parent() != metrickind.Root { continue }"), everyMixedRecord},
-		{"events-of-a-node-not-squared", "squaresOf", replace("n * n", "n"), everyMixedRecord},
+		{"first-level-only-charged", "drawnNodes.charge", insertBefore("return drawn", "drawn = drawn && parent == metrickind.Root"), everyMixedRecord},
+		{"events-of-a-node-not-squared", "Squares", replace("n * n", "n"), everyMixedRecord},
 		{"nodes-drawn-with-one-noise", "nodes.draw", replace("schemas.NodeKey([]byte(n.cell.Key), node)", "[]byte(n.cell.Key)"), everyMixedRecord},
 		{"nodes-drawn-more-exactly", "ladders.searchOne", insertAfter("FurtherPrecision(", "u.Lo <<= 1"), everyMixedRecord},
 		{"nodes-of-ends-not-settled", "Search.Drawn", insertBefore("range s.drawn", "if len(s.drawn) > 2 { return []Node{Root} }"), everyMixedRecord},
-		{"intervals-of-one-level", "treeOf", replace("metrics[i].Bounds().Levels()", "1"), everyMixedRecord},
+		{"intervals-of-one-level", "treeOf", replace("t.scale.Levels()", "1"), everyMixedRecord},
 		{"noise-of-another-metric", "ladders.refine", replace("l.digests[t.Metric]", "l.digests[0]"), everyMixedRecord},
 	}
 }

@@ -42,6 +42,8 @@ type (
 	Coverage = deployment.Coverage
 	// Counted asks for the share of a metric's events that is counted in each window.
 	Counted = deployment.Counted
+	// Statistics are what a metric of quantiles or a histogram computes.
+	Statistics = deployment.Statistics
 	// Ladder is the sequence of precisions that a release goes through.
 	Ladder = deployment.Ladder
 	// Outputs names the deployment's own topics, and says when counts appear.

@@ -96,6 +96,12 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 			m.Kind, m.Ranks, m.Target = metrickind.Quantiles, ranks, noisereduction.Target{Absolute: 0.02, Confidence: 0.95}
 		})
 	}
+	binned := func(s deployment.Statistics) func(*deployment.Config) {
+		return deploytest.AsSum(func(m *deployment.Metric) {
+			m.Kind, m.Min, m.Max, m.Statistics, m.Target = metrickind.Histogram, 0, 10, s, noisereduction.Target{Absolute: 2, Confidence: 0.95}
+		})
+	}
+	scaled := func(c *deployment.Config) { ranked(0.5)(c); c.Metrics[0].Scale = deployment.ScaleLogarithmic }
 	shared := metric(func(m *deployment.Metric) { m.Counted = &deployment.Counted{} })
 	counted := func(edit func(*noisereduction.Target)) func(*deployment.Config) {
 		return metric(func(m *deployment.Metric) {
@@ -150,7 +156,10 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 		"Metrics.Keys.From":                  {second(func(m *deployment.Metric) { m.Keys = deployment.Keys{From: "private"} }), second(func(m *deployment.Metric) { m.Keys = deployment.Keys{From: "fourth"} })},
 		"Metrics.Min":                        {deploytest.AsSum(func(*deployment.Metric) {}), deploytest.AsSum(func(m *deployment.Metric) { m.Min = 1 })},
 		"Metrics.Max":                        {deploytest.AsSum(func(*deployment.Metric) {}), deploytest.AsSum(func(m *deployment.Metric) { m.Max = 9 })},
-		"Metrics.Ranks":                      {ranked(0.5, 0.95), ranked(0.5, 0.9)},
+		"Metrics.Statistics.Ranks":           {ranked(0.5, 0.95), ranked(0.5, 0.9)},
+		"Metrics.Statistics.Scale":           {ranked(0.5), scaled},
+		"Metrics.Statistics.Edges":           {binned(deployment.Statistics{Edges: []float64{0, 5, 10}}), binned(deployment.Statistics{Edges: []float64{0, 6, 10}})},
+		"Metrics.Statistics.Buckets":         {binned(deployment.Statistics{}), binned(deployment.Statistics{Buckets: 5})},
 		"Metrics.Counted.Share":              {shared, metric(func(m *deployment.Metric) { m.Counted = &deployment.Counted{Share: 0.2} })},
 		"Metrics.Counted.MaxEvents":          {shared, metric(func(m *deployment.Metric) { m.Counted = &deployment.Counted{MaxEvents: 7} })},
 		"Metrics.Counted.Target.Relative":    {shared, counted(func(g *noisereduction.Target) { g.Relative = 0.2 })},

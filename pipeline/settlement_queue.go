@@ -59,7 +59,7 @@ func valuesOf(metrics []schemas.MetricSpec, keys []schemas.SettledKey) (values i
 	each := make([]int, len(metrics))
 	for i := range metrics {
 		switch kind := metrickind.Of(metrics[i].Kind); {
-		case kind.Statistic:
+		case kind.Statistic != nil:
 			if of := slices.IndexFunc(metrics, func(m schemas.MetricSpec) bool { return m.Name == metrics[i].Of }); of >= 0 {
 				each[of]++
 			}

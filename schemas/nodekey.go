@@ -2,6 +2,8 @@ package schemas
 
 import (
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -9,6 +11,38 @@ import (
 
 // maxCellKeyBytes is the greatest length of a key in a cell: the length of the longest NodeKey.
 const maxCellKeyBytes = MaxKeyBytes + 2 + 4
+
+// Scale returns the scale of the tree of values for the definition of its nodes. PublicKeys has the
+// edges of a histogram.
+func (m *MetricSpec) Scale() (*metrickind.Scale, error) {
+	kind := metrickind.Of(m.Kind)
+	if kind.Nodes == nil {
+		return nil, fmt.Errorf("metric %s has no nodes", m.Name)
+	}
+	edges := make([]int64, len(m.PublicKeys))
+	for i, key := range m.PublicKeys {
+		if len(key) != 8 {
+			return nil, fmt.Errorf("metric %s: edge %d has %d bytes instead of 8", m.Name, i, len(key))
+		}
+		edges[i] = int64(binary.BigEndian.Uint64(key) ^ 1<<63)
+	}
+	scale, err := kind.Nodes(m.Bounds(), edges)
+	if err == nil && len(edges) > 0 && (edges[0] != m.Min || edges[len(edges)-1] != m.Max) {
+		err = errors.New("the outermost edges are not min and max")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("metric %s: %w", m.Name, err)
+	}
+	return scale, nil
+}
+
+// EdgeKeys returns the PublicKeys of a definition of nodes with these edges, which ascend.
+func EdgeKeys(edges []int64) (keys [][]byte) {
+	for _, edge := range edges {
+		keys = append(keys, binary.BigEndian.AppendUint64(nil, uint64(edge)^1<<63))
+	}
+	return keys
+}
 
 // NodeKey returns the key of a cell that belongs to a node of a tree of values: the length of the
 // metric's key in two bytes, the key itself, and the number of the node in four bytes. In the order

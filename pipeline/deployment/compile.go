@@ -36,6 +36,7 @@ type CompiledMetric struct {
 	Digest  [32]byte             // of Spec
 	Plan    *noisereduction.Plan // its ladder, stop rule and threshold
 	Further []schemas.MetricSpec // the further components of its counts
+	Scale   *metrickind.Scale    // of the trees of its counts; nil if they have none
 }
 
 // Compile checks a configuration, fills in its defaults, and computes the budget, its
@@ -198,14 +199,15 @@ func compileMetric(d *Deployment, m *Metric, a allotment) ([]CompiledMetric, err
 		KeyMode: m.Keys.Mode, KeysFrom: m.Keys.From, PublicKeys: m.publicKeys(), DeltaKey: a.deltaKey,
 	}
 	if kind := metrickind.Of(m.Kind); kind.Tree != nil && m.Target.Absolute > 0 {
-		spec.Relative, spec.Absolute = metrickind.RankAim(m.bounds(), m.ranks(), m.Target.Absolute, m.Target.Confidence), 0
+		spec.Relative, spec.Absolute = kind.Tree.Aim(m.scale(), m.ranks(), m.Target.Absolute, m.Target.Confidence), 0
 	}
 	if d.Config.Privacy.Period > 0 {
 		spec.Period = d.Config.Privacy.Period.String()
 	}
 	counted, err := compileSpec(spec)
 	if err == nil {
-		counted.Further, err = furtherSpecs(spec)
+		counted.Further, err = furtherSpecs(m, spec)
+		counted.Scale = m.scale()
 	}
 	if err != nil {
 		return nil, err
@@ -248,7 +250,7 @@ func besideMetric(m *Metric, spec schemas.MetricSpec, a allotment) (all []schema
 }
 
 // furtherSpecs returns the definitions of the further components of a metric's counts.
-func furtherSpecs(of schemas.MetricSpec) (all []schemas.MetricSpec, err error) {
+func furtherSpecs(m *Metric, of schemas.MetricSpec) (all []schemas.MetricSpec, err error) {
 	for _, kind := range metrickind.Of(of.Kind).Further() {
 		further := partOf(of, kind)
 		if further.Top, err = units.PrecisionFromBig(topOf(kind, of.Bounds(), of.Top)); err != nil {
@@ -261,7 +263,8 @@ func furtherSpecs(of schemas.MetricSpec) (all []schemas.MetricSpec, err error) {
 		all = append(all, further)
 	}
 	if tree := metrickind.Of(of.Kind).Tree; tree != nil {
-		nodes := partOf(of, metrickind.Of(tree.Nodes))
+		nodes := partOf(of, metrickind.Of(m.nodesKind()))
+		nodes.PublicKeys = schemas.EdgeKeys(m.edges())
 		if nodes.Top, err = units.PrecisionFromBig(topOfNodes(of.Top)); err != nil {
 			return nil, fmt.Errorf("computing the precision of metric %s: %w", nodes.Name, err)
 		}

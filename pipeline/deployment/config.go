@@ -157,9 +157,7 @@ type Metric struct {
 	// Min and Max clamp every value, in the events' own unit, for the kinds of
 	// metrickind.Valued; 0 for the others.
 	Min, Max int64
-	// Ranks are the ranks whose quantiles are released, for a kind with a Tree: each above 0 and
-	// below 1, rounded to multiples of 10^-6. Default: 0.5, 0.95, 0.99.
-	Ranks []float64
+	Statistics
 	// Coverage, when set, releases beside the metric how many users were
 	// admitted to each window.
 	Coverage *Coverage
@@ -284,9 +282,7 @@ func (c Config) withDefaults() Config {
 		m := &metrics[i]
 		def(&m.Kind, metrickind.Offered()[0].Name)
 		def(&m.Slide, m.Window)
-		if len(m.Ranks) == 0 && metrickind.Of(m.Kind).Tree != nil {
-			m.Ranks = []float64{0.5, 0.95, 0.99}
-		}
+		m.defaultStatistics()
 		def(&m.MaxKeysPerUser, 1)
 		def(&m.MaxEventsPerKey, 1)
 		def(&m.Ladder.Kind, "adaptive")

@@ -34,7 +34,7 @@ func FiguresOf(b budgets.Budget, metrics []schemas.MetricSpec) ([]Figures, error
 	var all []Figures
 	for i := range metrics {
 		m := &metrics[i]
-		if kind := metrickind.Of(m.Kind); kind.Component || kind.Statistic {
+		if kind := metrickind.Of(m.Kind); kind.Component || kind.Statistic != nil {
 			continue // a part of its metric's value, or computed from it
 		}
 		plan, err := release.PlanOf(m)
@@ -59,7 +59,7 @@ func FiguresOf(b budgets.Budget, metrics []schemas.MetricSpec) ([]Figures, error
 					beside.Add(beside, worstOfShare(&metrics[j]))
 				}
 			}
-			f.Windows = windowsAlone(b, m, beside, kept)
+			f.Windows = windowsAlone(b, m, scaleOf(metrics, m), beside, kept)
 		}
 		all = append(all, f)
 	}
@@ -69,8 +69,8 @@ func FiguresOf(b budgets.Budget, metrics []schemas.MetricSpec) ([]Figures, error
 // windowsAlone divides a whole budget, in B² and in δ, by what a window costs a user. beside is the
 // part of that which goes to the metric's coverage and to its share of counted events, and kept is
 // what all shares keep of the budget, in account units.
-func windowsAlone(b budgets.Budget, m *schemas.MetricSpec, beside, kept *big.Int) uint64 {
-	worst := worstOfKey(metrickind.Of(m.Kind), m.Bounds(), m.Top)
+func windowsAlone(b budgets.Budget, m *schemas.MetricSpec, scale *metrickind.Scale, beside, kept *big.Int) uint64 {
+	worst := worstOfKey(metrickind.Of(m.Kind), m.Bounds(), scale, m.Top)
 	worst.Mul(worst, big.NewInt(int64(m.MaxKeysPerUser))).Add(worst, beside)
 	have := accountUnits(b.Mu2)
 	if have.Sub(have, kept); have.Sign() < 0 {
@@ -82,4 +82,16 @@ func windowsAlone(b budgets.Budget, m *schemas.MetricSpec, beside, kept *big.Int
 		windows = least(windows, perWindow.Div(b.Keys.Big(), perWindow))
 	}
 	return windows.Uint64()
+}
+
+// scaleOf returns the scale of a metric's trees; nil if it has none.
+func scaleOf(metrics []schemas.MetricSpec, m *schemas.MetricSpec) *metrickind.Scale {
+	for i := range metrics {
+		if metrics[i].Of == m.Name && metrickind.Of(metrics[i].Kind).Nodes != nil {
+			if scale, err := metrics[i].Scale(); err == nil {
+				return scale
+			}
+		}
+	}
+	return nil
 }

@@ -23,14 +23,17 @@ func TestFiveQuantilesCostAboutTwoLevels(t *testing.T) {
 		{"ranks inside of nodes", 30_000, 1.85, 1.95},
 		{"three of five ranks on an edge", values, 2.2, 2.35},
 	} {
-		bounds := metrickind.Bounds{Max: values - 1, Events: 1}
+		scale, err := metrickind.Linear(metrickind.Bounds{Max: values - 1})
+		if err != nil {
+			t.Fatal(err)
+		}
 		count := func(n metrickind.Node) float64 {
-			least, greatest := bounds.Values(n)
+			least, greatest := scale.Values(n)
 			return float64(max(0, min(greatest+1, c.upTo)-least))
 		}
 		paid := 1.0 / metrickind.NodesFiner * releases // the number of events
 		for range releases {
-			s := metrickind.Search{Bounds: bounds, Square: big.NewRat(9, 1), Draw: func(parent metrickind.Node) (of [metrickind.Branching]*big.Int, _ error) {
+			s := metrickind.Search{Scale: scale, Square: big.NewRat(9, 1), Draw: func(parent metrickind.Node) (of [metrickind.Branching]*big.Int, _ error) {
 				for i := range of {
 					of[i] = big.NewInt(int64(math.Round(count(parent.Child(i)) + random.NormFloat64())))
 				}
@@ -49,7 +52,7 @@ func TestFiveQuantilesCostAboutTwoLevels(t *testing.T) {
 			}
 		}
 		paid /= releases
-		t.Logf("%s: %.2f of c²·u, and %.3f are reserved", c.name, paid, float64(bounds.Levels())+1.0/metrickind.NodesFiner)
+		t.Logf("%s: %.2f of c²·u, and %.3f are reserved", c.name, paid, float64(scale.Levels())+1.0/metrickind.NodesFiner)
 		if paid < c.least || paid > c.most {
 			t.Errorf("%s: users pay %.3f, want %.2f to %.2f", c.name, paid, c.least, c.most)
 		}

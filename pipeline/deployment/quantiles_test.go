@@ -34,7 +34,7 @@ func TestRuleQuantilesDivideTheirBudgetOverAllLevels(t *testing.T) {
 		}
 		specs := d.Specs()
 		first, nodes := specs[0], specs[len(specs)-1]
-		if nodes.Kind != metrickind.Of(metrickind.Quantiles).Tree.Nodes {
+		if nodes.Kind != metrickind.Of(metrickind.Quantiles).Tree.Nodes[0] {
 			rt.Fatalf("the last definition is of kind %s", nodes.Kind)
 		}
 		levels := 1

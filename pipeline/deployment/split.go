@@ -78,19 +78,19 @@ var twoTo40 = new(big.Int).Lsh(big.NewInt(1), 40)
 // worst returns what one window costs a user at most, in account units: K counts at
 // the top, each component charged in whole units, and what coverage takes beside them.
 func (m *Metric) worst(top units.Precision, coverage *big.Int) *big.Int {
-	w := worstOfKey(metrickind.Of(m.Kind), m.bounds(), top)
+	w := worstOfKey(metrickind.Of(m.Kind), m.bounds(), m.scale(), top)
 	return w.Mul(w, big.NewInt(int64(m.MaxKeysPerUser))).Add(w, coverage)
 }
 
 // worstOfKey returns what one count costs a user at most, in account units, with all its
-// components.
-func worstOfKey(kind metrickind.Kind, b metrickind.Bounds, top units.Precision) *big.Int {
+// components. scale is that of its trees, if it has any.
+func worstOfKey(kind metrickind.Kind, b metrickind.Bounds, scale *metrickind.Scale, top units.Precision) *big.Int {
 	w := charge(squareOf(kind.Sensitivity(b)), top)
 	for _, further := range kind.Further() {
 		w.Add(w, chargeBig(squareOf(further.Sensitivity(b)), topOf(further, b, top)))
 	}
-	if kind.Tree != nil { // at each level, the squares of a contribution's parts add up to at most its own
-		levels := big.NewInt(int64(b.Levels()))
+	if scale != nil { // at each level, the squares of a contribution's parts add up to at most its own
+		levels := big.NewInt(int64(scale.Levels()))
 		w.Add(w, chargeBig(levels.Mul(levels, squareOf(kind.Sensitivity(b))), topOfNodes(top)))
 	}
 	return w
@@ -312,8 +312,8 @@ func sharedTop(m *Metric, part *big.Rat) (top, coverage, counted *big.Int) {
 // costs: all components of a vector cost the same, and so do all levels of a tree.
 func (m *Metric) components() int64 {
 	kind := metrickind.Of(m.Kind)
-	if kind.Tree != nil {
-		return 1 + metrickind.NodesFiner*int64(m.bounds().Levels())
+	if scale := m.scale(); scale != nil {
+		return 1 + metrickind.NodesFiner*int64(scale.Levels())
 	}
 	return int64(1 + len(kind.Further()))
 }

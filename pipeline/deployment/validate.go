@@ -310,7 +310,13 @@ func (m *Metric) checkValues() error {
 	case kind.Tree != nil:
 		return m.checkTree(kind)
 	case len(m.Ranks) > 0:
-		return Invalid(at("ranks"), "only quantiles have ranks: remove them, or give kind: quantiles")
+		return Invalid(at("ranks"), onlyQuantiles)
+	case len(m.Edges) > 0:
+		return Invalid(at("edges"), onlyHistograms, "edges")
+	case m.Buckets != 0:
+		return Invalid(at("buckets"), onlyHistograms, "buckets")
+	case m.Scale != "":
+		return Invalid(at("scale"), "only quantiles and histograms have a scale: remove it, or give kind: quantiles")
 	}
 	if least, _ := kind.Range(m.bounds()); least < 0 && m.Target.Relative != 0 {
 		return Invalid(at("target.relative"), "a %s that can be negative has no relative error; give an absolute target, or a min of 0 or more", kind.Texts.Label)
@@ -488,7 +494,7 @@ func payable(m *Metric, top units.Precision, b budgets.Budget) error {
 	charge, ok := units.Charge(1, top)
 	if kind, one := metrickind.Of(m.Kind), m.bounds(); kind.Vector != nil || kind.Tree != nil { // of any value, lest admission depend on it
 		one.Events = 1
-		ok = ok && worstOfKey(kind, one, top).Cmp(accountUnits(b.Mu2)) <= 0
+		ok = ok && worstOfKey(kind, one, m.scale(), top).Cmp(accountUnits(b.Mu2)) <= 0
 	}
 	if !ok || charge > b.Mu2 {
 		return Invalid("metrics."+m.Name+".ladder", "one event costs more than the whole budget of a user: give ladder.sigma: %s or more, or raise privacy.epsilon", atLeastText(math.Sqrt(float64(m.components()))/b.Mu2.Mu()))

@@ -45,11 +45,14 @@ type Kind struct {
 	// it is derived from: it has the same keys, is drawn once the first component has stopped, and
 	// is published as a part of that metric only.
 	Component bool
-	// Nodes says that a Component has a cell for each node of a tree of values, see Tree.
-	Nodes bool
-	// Statistic says that a derived metric is computed from what is drawn for the metric that it is
-	// derived from, and released beside it, with the same keys: it has no draws of its own.
-	Statistic bool
+	// Nodes is set for a Component that has a cell for each node of a tree of values: it returns
+	// the scale of the tree. edges are those of a histogram.
+	Nodes func(b Bounds, edges []int64) (*Scale, error)
+	// Statistic is set for a derived metric that is computed from what is drawn for the metric
+	// that it is derived from, and released beside it, with the same keys: it has no draws of its
+	// own. Statistic returns its value, and whether the value has an error of at most absolute. b
+	// are the bounds of the derived metric.
+	Statistic func(s *Search, b Bounds, absolute float64) (e Estimate, met bool, err error)
 	// Vector is set for kinds whose counts have several components that become one value.
 	Vector *Vector
 	// Tree is set for kinds that also count the values of each count in a tree.
@@ -68,6 +71,9 @@ type Texts struct {
 	// Value says what a count is. {value} stands for the value field, {min} and {max} for the
 	// bounds of values, {of} for the metric that a derived one is derived from.
 	Value string
+	// Wanted says what is asked of a Statistic with a target: {absolute} stands for the target,
+	// {least rank} and {greatest rank} for the ranks that it allows.
+	Wanted string
 	// Size is what noise and target are compared with, as in "from 1,000 events on"; "" for
 	// kinds of which a count is that itself.
 	Size string

@@ -39,13 +39,13 @@ func Valued() []Kind { return where(func(k *Kind) bool { return k.Values }) }
 // asks for its coverage.
 func Covering() Kind { return where((*Kind).covers)[0] }
 
-func (k *Kind) covers() bool { return k.Derived && !k.Component && !k.Share && !k.Statistic }
+func (k *Kind) covers() bool { return k.Derived && !k.Component && !k.Share && k.Statistic == nil }
 
 // Covers reports whether a metric of the kind is the coverage of the one that it is derived from.
 func (k Kind) Covers() bool { return k.covers() }
 
 // Fine reports whether values of the kind are no counts, so that decimals say something about them.
-func (k Kind) Fine() bool { return k.Vector != nil || k.Statistic }
+func (k Kind) Fine() bool { return k.Vector != nil || k.Statistic != nil }
 
 // Sums reports whether a count of the kind is a total of values.
 func (k Kind) Sums() bool { return k.Values && k.CountTarget() }

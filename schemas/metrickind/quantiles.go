@@ -18,7 +18,7 @@ func quantiles() Kind {
 		Values:     true,
 		EventBound: true,
 		Value:      one,
-		Tree:       &Tree{Nodes: quantileNodes().Name, Statistic: quantile().Name},
+		Tree:       &Tree{Nodes: []string{quantileNodes().Name, logNodes().Name}, Statistic: quantile().Name, Target: 0.02, Unit: "as an error of the rank", Aim: rankAim},
 		Texts: Texts{
 			Counted: "quantiles of the value field", Label: "quantile", Size: "events", NoKey: together, Verb: "ranks",
 			Value: "number of events whose {value} is ranked, each clamped to {min} to {max}",
@@ -34,10 +34,20 @@ func quantileNodes() Kind {
 		NotPrivate: "it has the keys of its metric",
 		Derived:    true,
 		Component:  true,
-		Nodes:      true,
+		Nodes:      func(b Bounds, _ []int64) (*Scale, error) { return Linear(b) },
 		Texts:      Texts{Label: "node", NoKey: together, Value: "number of values of {of} in a part of {min} to {max}"},
 	}
 }
+
+// logNodes is quantileNodes on a logarithmic scale.
+func logNodes() Kind {
+	k := quantileNodes()
+	k.Name, k.Nodes = "quantile_log_nodes", func(b Bounds, _ []int64) (*Scale, error) { return Logarithmic(b) }
+	return k
+}
+
+// RankUnit is the rank 1: ranks are whole numbers of millionths.
+const RankUnit = 1_000_000
 
 // quantile is the kind of one quantile. Bounds.Max of its metric is the rank, in millionths, and
 // the metric's absolute target is an error of the rank.
@@ -47,22 +57,19 @@ func quantile() Kind {
 		Range:      func(Bounds) (least, greatest int64) { return 0, 1 },
 		NotPrivate: "it has the keys of its metric",
 		Derived:    true,
-		Statistic:  true,
-		Texts:      Texts{Label: "quantile", NoKey: together, Size: "events", Value: "quantile {rank} of the values of {of}"},
+		Statistic: func(s *Search, b Bounds, absolute float64) (Estimate, bool, error) {
+			return s.Quantile(b.Max, int64(absolute*RankUnit))
+		},
+		Texts: Texts{Label: "quantile", NoKey: together, Size: "events", Value: "quantile {rank} of the values of {of}", Wanted: "a value between the quantiles of {least rank} and {greatest rank}"},
 	}
 }
 
-// leastAim is the least relative target of a ladder.
-const leastAim = 1e-6
-
-// RankAim returns the relative error that the number of events must have for the error of each
+// rankAim returns the relative error that the number of events must have for the error of each
 // rank, a part of 1, to be at most absolute. The deviation of D (see Search.Quantile) is at most √W
 // times that of a node: W is max(rank, 1 − rank)² for each of the nodes in D, at most 7·levels + 1
 // (docs/guarantee.md, "Quantiles"). The conversions keep products from being fused, so that every
 // machine has the same ladder.
-//
-// The result is rounded down to a multiple of 10^-5, but not below the least target of a ladder.
-func RankAim(b Bounds, ranks []int64, absolute, confidence float64) float64 {
+func rankAim(s *Scale, ranks []int64, absolute, confidence float64) float64 {
 	farthest := 0.5
 	for _, r := range ranks {
 		farthest = math.Max(farthest, math.Max(float64(r), float64(RankUnit-r))/RankUnit)
@@ -71,8 +78,13 @@ func RankAim(b Bounds, ranks []int64, absolute, confidence float64) float64 {
 	if confidence < 0.95 {
 		wider = 0.62
 	}
-	siblings := float64((Branching-1)*b.Levels() + 1)
-	aim := math.Min(0.5, 0.98*wider*float64(absolute*math.Sqrt(NodesFiner/siblings))/farthest)
-	const unit = 1e5 // people read it
-	return math.Max(math.Floor(aim*unit)/unit, leastAim)
+	siblings := float64((Branching-1)*s.Levels() + 1)
+	return floorAim(0.98 * wider * float64(absolute*math.Sqrt(NodesFiner/siblings)) / farthest)
+}
+
+// floorAim rounds the relative target of a ladder down to a multiple of 10^-5, for people read it,
+// but not below the least target of a ladder; and takes 0.5 for targets above.
+func floorAim(aim float64) float64 {
+	const unit, least = 1e5, 1e-6
+	return math.Max(math.Floor(math.Min(aim, 0.5)*unit)/unit, least)
 }

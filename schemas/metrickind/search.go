@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Search finds quantiles by noisy counts of nodes. It draws the nodes that it needs, each once, and
-// depends on the data only through drawn counts. Not for concurrent use.
+// Search computes statistics from noisy counts of nodes. It draws the nodes that it needs, each
+// once, and depends on the data only through drawn counts. Not for concurrent use.
 type Search struct {
-	Bounds Bounds
+	Scale *Scale
 	// Draw returns noisy counts of the children of a node. Their errors are independent and normal,
 	// all with the same variance.
 	Draw func(parent Node) ([Branching]*big.Int, error)
@@ -22,8 +22,18 @@ type Search struct {
 	drawn map[Node]*[Branching]*big.Int
 }
 
-// Begin draws the children of the root, and returns them. Square and Beyond may be set after it.
-func (s *Search) Begin() (*[Branching]*big.Int, error) { return s.children(Root) }
+// Begin draws the nodes that are always drawn, and returns them: they have all values between them.
+// Square and Beyond may be set after it.
+func (s *Search) Begin() (all []*big.Int, err error) {
+	for parent := Root; parent == Root || int(parent-Root)*Branching < s.Scale.buckets(); parent++ {
+		of, err := s.children(parent)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, of[:]...)
+	}
+	return all, nil
+}
 
 // Quantile returns the quantile of a rank, in millionths, with its interval, and whether its rank
 // error is at most within, in millionths.
@@ -38,16 +48,16 @@ func (s *Search) Quantile(rank, within int64) (e Estimate, met bool, err error) 
 	if err != nil {
 		return e, false, err
 	}
-	low, high := s.Bounds.Min, s.Bounds.Max
+	low, high := s.Scale.min, s.Scale.max
 	if !s.Beyond {
 		if err := s.narrow(rank); err != nil {
 			return e, false, err
 		}
-		low, high = s.least(rank), s.greatest(rank)
-		met = within > 0 && (rank <= within || value >= s.greatest(rank-within)<<10) && (rank+within >= RankUnit || value <= s.least(rank+within)<<10)
+		low, high = s.bound(rank, lower), s.bound(rank, upper)
+		met = within > 0 && (rank <= within || value >= s.bound(rank-within, upper)<<10) && (rank+within >= RankUnit || value <= s.bound(rank+within, lower)<<10)
 	}
 	if low > high { // the ends contradict each other
-		low, high, met = s.Bounds.Min, s.Bounds.Max, false
+		low, high, met = s.Scale.min, s.Scale.max, false
 	}
 	e.Value = min(max(value, low<<10), high<<10)
 	if e.Value != value {
@@ -110,15 +120,15 @@ func (p place) difference(of *[Branching]*big.Int, i int, rank int64) (d *big.In
 	return left.Sub(left, right), n*(RankUnit-rank)*(RankUnit-rank) + m*rank*rank
 }
 
-// side is −1 if D at an edge is below 0 with confidence, 1 if it is above 0 with confidence, and
+// sign is −1 if D at an edge is below 0 with confidence, 1 if it is above 0 with confidence, and
 // else 0.
-func (s *Search) side(p place, of *[Branching]*big.Int, i int, rank int64) int {
+func (s *Search) sign(p place, of *[Branching]*big.Int, i int, rank int64) side {
 	d, variance := p.difference(of, i, rank)
 	most := new(big.Int).Mul(s.Square.Num(), big.NewInt(variance))
 	if square := new(big.Int).Mul(d, d); square.Mul(square, s.Square.Denom()).Cmp(most) <= 0 {
 		return 0
 	}
-	return d.Sign()
+	return side(d.Sign())
 }
 
 func (s *Search) root() place { return place{Root, new(big.Int), new(big.Int), 0, 0} }
@@ -155,7 +165,7 @@ func (s *Search) estimate(rank int64) (int64, error) {
 				i++
 			}
 		}
-		if level == s.Bounds.Levels() {
+		if level == s.Scale.Levels() {
 			left, _ := p.difference(of, i, rank)
 			right, _ := p.difference(of, i+1, rank)
 			return s.between(p.node.Child(i), left, right), nil
@@ -177,8 +187,8 @@ func positive(of *[Branching]*big.Int) *[Branching]*big.Int {
 
 // between returns the value inside a leaf where D is 0 if its values are spread evenly.
 func (s *Search) between(leaf Node, left, right *big.Int) int64 {
-	least, greatest := s.Bounds.Values(leaf)
-	least, greatest = min(max(least, s.Bounds.Min), s.Bounds.Max), min(greatest, s.Bounds.Max)
+	least, greatest := s.Scale.Values(leaf)
+	least, greatest = min(max(least, s.Scale.min), s.Scale.max), min(greatest, s.Scale.max)
 	if greatest <= least {
 		return least << 10
 	}
@@ -194,21 +204,21 @@ func (s *Search) between(leaf Node, left, right *big.Int) int64 {
 // an edge lies in the interval, its ends are on different ways from the root, and the estimate is
 // on at most one of them.
 func (s *Search) narrow(rank int64) error {
-	for p := s.root(); p.level() < s.Bounds.Levels(); {
+	for p := s.root(); p.level() < s.Scale.Levels(); {
 		of, err := s.children(p.node)
 		if err != nil {
 			return err
 		}
-		low, high := s.lowest(p, of, rank), s.highest(p, of, rank)
+		low, high := s.end(p, of, rank, lower), s.end(p, of, rank, upper)
 		switch high - low {
 		case 0:
 			p = p.child(of, low)
 			continue
 		case 1:
-			if err := s.narrowEnd(p.child(of, low), Branching-1, func(p place, of *[Branching]*big.Int) int { return s.lowest(p, of, rank) }); err != nil {
+			if err := s.narrowEnd(p.child(of, low), rank, lower); err != nil {
 				return err
 			}
-			return s.narrowEnd(p.child(of, high), 0, func(p place, of *[Branching]*big.Int) int { return s.highest(p, of, rank) })
+			return s.narrowEnd(p.child(of, high), rank, upper)
 		}
 		return nil
 	}
@@ -217,13 +227,17 @@ func (s *Search) narrow(rank int64) error {
 
 // narrowEnd draws the nodes on the way to one end of an interval, as long as this way leads to the
 // outermost child: the one at the edge that lies in the interval.
-func (s *Search) narrowEnd(p place, outermost int, end func(place, *[Branching]*big.Int) int) error {
-	for p.level() < s.Bounds.Levels() {
+func (s *Search) narrowEnd(p place, rank int64, which side) error {
+	outermost := 0
+	if which == lower {
+		outermost = Branching - 1
+	}
+	for p.level() < s.Scale.Levels() {
 		of, err := s.children(p.node)
 		if err != nil {
 			return err
 		}
-		if end(p, of) != outermost {
+		if s.end(p, of, rank, which) != outermost {
 			return nil
 		}
 		p = p.child(of, outermost)
@@ -231,44 +245,40 @@ func (s *Search) narrowEnd(p place, outermost int, end func(place, *[Branching]*
 	return nil
 }
 
-// lowest returns the child in which the lower end of a rank's interval lies: it passes
-// edges from the left as long as D is below 0 there with confidence.
-func (s *Search) lowest(p place, of *[Branching]*big.Int, rank int64) int {
-	i := 0
-	for i+1 < Branching && s.side(p, of, i+1, rank) < 0 {
-		i++
+// side is an end of an interval: the sign that D has beyond it.
+type side int
+
+const lower, upper side = -1, 1
+
+// end returns the child in which an end of a rank's interval lies: it passes edges from outside, as
+// long as D has the sign of that side with confidence.
+func (s *Search) end(p place, of *[Branching]*big.Int, rank int64, which side) int {
+	passed := 0
+	for passed+1 < Branching && s.sign(p, of, outer(passed+1, Branching, which), rank) == which {
+		passed++
 	}
-	return i
+	return outer(passed, Branching-1, which)
 }
 
-// highest is the counterpart of lowest.
-func (s *Search) highest(p place, of *[Branching]*big.Int, rank int64) int {
-	i := Branching - 1
-	for i > 0 && s.side(p, of, i, rank) > 0 {
-		i--
+// outer returns the i-th of the numbers 0 to last, counted from a side.
+func outer(i, last int, which side) int {
+	if which == lower {
+		return i
 	}
-	return i
+	return last - i
 }
 
-// least returns a value that is at most the quantile of a rank, with the confidence that one end of
-// an interval has.
-func (s *Search) least(rank int64) int64 {
+// bound returns a value that is at most (lower) or at least (upper) the quantile of a rank, with
+// the confidence that one end of an interval has.
+func (s *Search) bound(rank int64, which side) int64 {
 	p := s.root()
 	for s.drawn[p.node] != nil {
 		of := s.drawn[p.node]
-		p = p.child(of, s.lowest(p, of, rank))
+		p = p.child(of, s.end(p, of, rank, which))
 	}
-	least, _ := s.Bounds.Values(p.node)
-	return min(least, s.Bounds.Max)
-}
-
-// greatest is the counterpart of least: a value that is at least the quantile of a rank.
-func (s *Search) greatest(rank int64) int64 {
-	p := s.root()
-	for s.drawn[p.node] != nil {
-		of := s.drawn[p.node]
-		p = p.child(of, s.highest(p, of, rank))
+	least, greatest := s.Scale.Values(p.node)
+	if which == lower {
+		return min(least, s.Scale.max)
 	}
-	_, greatest := s.Bounds.Values(p.node)
-	return max(greatest, s.Bounds.Min)
+	return max(greatest, s.Scale.min)
 }

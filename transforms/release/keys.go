@@ -83,7 +83,7 @@ func (l *ladders) following(released []task, counts []spend.Count) []task {
 		}
 		for m := range l.metrics {
 			kind := metrickind.Of(l.metrics[m].Kind)
-			if spec := &l.metrics[m]; spec.KeyMode == schemas.KeysFrom && spec.KeysFrom == l.metrics[t.Metric].Name && !kind.Component && !kind.Statistic {
+			if spec := &l.metrics[m]; spec.KeyMode == schemas.KeysFrom && spec.KeysFrom == l.metrics[t.Metric].Name && !kind.Component && kind.Statistic == nil {
 				at := t.Cell
 				at.Metric = uint32(m)
 				tasks = append(tasks, task{Cell: at, turn: t.turn, count: countOf(counts, at)})

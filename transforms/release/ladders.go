@@ -40,7 +40,7 @@ func PlanOf(m *schemas.MetricSpec) (*noisereduction.Plan, error) {
 		Kind: noisereduction.Kind(m.LadderKind), Factor: m.LadderFactor, First: m.First, Top: m.Top,
 		Target: noisereduction.Target{Relative: m.Relative, Absolute: m.Absolute, Confidence: m.Confidence},
 	}
-	if metrickind.Of(m.Kind).Statistic { // whose target is no error of a count
+	if metrickind.Of(m.Kind).Statistic != nil { // whose target is no error of a count
 		s.Target.Absolute = 0
 	}
 	if vector := metrickind.Of(m.Kind).Vector; vector != nil && m.HasTarget() {

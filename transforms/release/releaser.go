@@ -75,7 +75,11 @@ func New(o Options) (*Releaser, error) {
 			width = plan.Width(vector.Ratios)
 		}
 		r.ladders.widths = append(r.ladders.widths, width)
-		r.ladders.trees = append(r.ladders.trees, treeOf(o.Metrics, i, plan))
+		tree, err := treeOf(o.Metrics, i, plan)
+		if err != nil {
+			return nil, fmt.Errorf("making a releaser: %w", err)
+		}
+		r.ladders.trees = append(r.ladders.trees, tree)
 	}
 	return r, nil
 }

@@ -15,31 +15,35 @@ import (
 
 // tree holds the metrics that belong to a metric whose counts have trees of values.
 type tree struct {
-	nodes      int      // the metric of the nodes; −1: the counts have no trees
-	statistics []int    // the metrics that are computed from the nodes
-	width      *big.Rat // of metrickind.Search.Square
+	nodes      int               // the metric of the nodes; −1: the counts have no trees
+	scale      *metrickind.Scale // of the trees
+	statistics []int             // the metrics that are computed from the nodes
+	width      *big.Rat          // of metrickind.Search.Square
 }
 
-func treeOf(metrics []schemas.MetricSpec, i int, plan *noisereduction.Plan) tree {
-	t := tree{nodes: -1}
+func treeOf(metrics []schemas.MetricSpec, i int, plan *noisereduction.Plan) (t tree, err error) {
+	t.nodes = -1
 	for j := range metrics {
 		if metrics[j].Of != metrics[i].Name {
 			continue
 		}
 		switch kind := metrickind.Of(metrics[j].Kind); {
-		case kind.Nodes:
+		case kind.Nodes != nil:
 			t.nodes = j
-		case kind.Statistic:
+			if t.scale, err = metrics[j].Scale(); err != nil {
+				return t, err
+			}
+		case kind.Statistic != nil:
 			t.statistics = append(t.statistics, j)
 		}
 	}
 	if t.nodes >= 0 {
-		t.width = plan.Width(metrics[i].Bounds().Levels())
+		t.width = plan.Width(t.scale.Levels())
 	}
-	return t
+	return t, nil
 }
 
-// statistic is a quantile that is released beside a count.
+// statistic is a quantile or a share that is released beside a count.
 type statistic struct {
 	metric int
 	value  metrickind.Estimate
@@ -80,15 +84,14 @@ func (l *ladders) searchOne(t *task, counts []spend.Count) (settled []schemas.Se
 	if err != nil {
 		return nil, err
 	}
-	n := nodes{ladders: l, cell: cell, precision: u, bounds: spec.Bounds(), leaves: leaves}
-	search := metrickind.Search{Bounds: n.bounds, Draw: n.children}
+	n := nodes{ladders: l, cell: cell, precision: u, scale: of.scale, leaves: leaves}
+	search := metrickind.Search{Scale: n.scale, Draw: n.children}
 	if err := n.begin(&search, of.width); err != nil {
 		return nil, err
 	}
 	for _, m := range of.statistics {
-		quantile := &l.metrics[m]
-		within := int64(quantile.Absolute * metrickind.RankUnit)
-		value, met, err := search.Quantile(quantile.Max, within)
+		of := &l.metrics[m]
+		value, met, err := metrickind.Of(of.Kind).Statistic(&search, of.Bounds(), of.Absolute)
 		if err != nil {
 			return nil, err
 		}
@@ -130,14 +133,14 @@ type nodes struct {
 	ladders   *ladders
 	cell      spend.Cell // of the metric of nodes, with the key itself
 	precision units.Precision
-	bounds    metrickind.Bounds
+	scale     *metrickind.Scale
 	leaves    []leaf
 	exponent  uint // drawn counts are in units of 2^-exponent
 	sampler   noisereduction.Sampler
 }
 
-// begin draws the children of the root, which are always drawn. They show the unit of all counts,
-// and whether counts may have been clamped.
+// begin draws the nodes that are always drawn. They show the unit of all counts, and whether counts
+// may have been clamped.
 func (n *nodes) begin(s *metrickind.Search, width *big.Rat) error {
 	first, err := s.Begin()
 	if err != nil {
@@ -175,7 +178,7 @@ func (n *nodes) draw(node metrickind.Node) (*big.Int, error) {
 
 // count adds up the leaves of a node, and clamps the sum to the largest that can be released.
 func (n *nodes) count(node metrickind.Node) int64 {
-	first, end := n.bounds.Leaves(node)
+	first, end := n.scale.Leaves(node)
 	at, _ := slices.BinarySearchFunc(n.leaves, first, func(l leaf, first metrickind.Node) int { return int(l.node) - int(first) })
 	var sum int128.Int
 	for ; at < len(n.leaves) && n.leaves[at].node < end; at++ {

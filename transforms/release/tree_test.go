@@ -35,7 +35,7 @@ func quantilesOf(t testing.TB, low, high int64, ranks []int64, within, sigma flo
 	m := schemas.MetricSpec{Name: "m", Kind: metrickind.Quantiles, WindowSize: 1000, WindowSlide: 1000, MaxKeysPerUser: 1, MaxEventsPerKey: 1, Min: low, Max: high,
 		LadderKind: "adaptive", First: precision(1 << 12 * sigma), Top: precision(sigma * math.Sqrt(metrickind.NodesFiner)), Confidence: 0.95, KeyMode: schemas.KeysPublic}
 	if within > 0 {
-		m.Relative = metrickind.RankAim(m.Bounds(), ranks, within, m.Confidence)
+		m.Relative = metrickind.Of(m.Kind).Tree.Aim(linear(t, &m), ranks, within, m.Confidence)
 	}
 	specs := []schemas.MetricSpec{m}
 	part := func(name, kind string) schemas.MetricSpec {
@@ -58,13 +58,22 @@ func quantilesOf(t testing.TB, low, high int64, ranks []int64, within, sigma flo
 	return append(specs, nodes)
 }
 
+func linear(t testing.TB, m *schemas.MetricSpec) *metrickind.Scale {
+	t.Helper()
+	scale, err := metrickind.Linear(m.Bounds())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return scale
+}
+
 // searched releases a metric's quantiles of cells that all have the same values.
 func searched(t testing.TB, r *Releaser, specs []schemas.MetricSpec, values map[int64]int64, cells int, prefix string) []task {
 	t.Helper()
 	nodes := uint32(len(specs) - 1)
 	leaves, all := map[metrickind.Node]int64{}, int64(0)
 	for v, n := range values {
-		leaves[specs[0].Bounds().Leaf(v)] += n
+		leaves[linear(t, &specs[0]).Leaf(v)] += n
 		all += n
 	}
 	tasks, counts := make([]task, cells), make([]spend.Count, 0, cells*len(leaves))
@@ -178,10 +187,10 @@ func TestAttackOnQuantiles(t *testing.T) {
 	const trials, epsilon, value = 20_000, 1, 333
 	specs := quantilesOf(t, 0, 511, []int64{500_000}, 0, math.Sqrt(3)) // three levels
 	r := releaserOf(t, specs, rand.New(runseed.PCG(t, 3, 2029)))
-	bounds, nodesAt := specs[0].Bounds(), len(specs)-1
+	scale, nodesAt := linear(t, &specs[0]), len(specs)-1
 	one, _ := units.Charge(1, specs[0].Top)
 	level, _ := units.Charge(1, specs[nodesAt].Top)
-	all := one + units.Mu2(bounds.Levels())*level
+	all := one + units.Mu2(scale.Levels())*level
 	seen := func(prefix string, there int64) (sums []float64) {
 		tasks := searched(t, r, specs, map[int64]int64{value: 1000 + there}, trials, prefix)
 		for i := range tasks {
@@ -192,9 +201,9 @@ func TestAttackOnQuantiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			n := nodes{ladders: &r.ladders, cell: tasks[i].Cell, precision: further, bounds: bounds, leaves: []leaf{{bounds.Leaf(value), 1000 + there}}}
+			n := nodes{ladders: &r.ladders, cell: tasks[i].Cell, precision: further, scale: scale, leaves: []leaf{{scale.Leaf(value), 1000 + there}}}
 			n.cell.Metric = uint32(nodesAt)
-			for node := bounds.Leaf(value); node != metrickind.Root; node = node.Parent() {
+			for node := scale.Leaf(value); node != metrickind.Root; node = node.Parent() {
 				y, err := n.draw(node)
 				if err != nil {
 					t.Fatal(err)
@@ -241,7 +250,7 @@ func TestOnlyNodesOnTheWayOfARankAreDrawn(t *testing.T) {
 		values := valuesOf(shape, 10_000)
 		var counts []spend.Count
 		for v, n := range values {
-			counts = append(counts, spend.Count{Cell: spend.Cell{Metric: uint32(len(specs) - 1), End: 1000, Key: string(schemas.NodeKey([]byte("k"), specs[0].Bounds().Leaf(v)))}, Sum: n})
+			counts = append(counts, spend.Count{Cell: spend.Cell{Metric: uint32(len(specs) - 1), End: 1000, Key: string(schemas.NodeKey([]byte("k"), linear(t, &specs[0]).Leaf(v)))}, Sum: n})
 			tasks[0].count += n
 		}
 		slices.SortFunc(counts, func(a, b spend.Count) int { return a.Compare(b.Cell) })
@@ -283,7 +292,7 @@ func TestQuantilesOfClampedCountsSayNothing(t *testing.T) {
 	tasks := []task{{Cell: spend.Cell{End: 1000, Key: "k"}, turn: 1, count: noisereduction.MaxCount}}
 	counts := []spend.Count{}
 	for _, v := range []int64{10, 999_990} {
-		counts = append(counts, spend.Count{Cell: spend.Cell{Metric: uint32(len(specs) - 1), End: 1000, Key: string(schemas.NodeKey([]byte("k"), specs[0].Bounds().Leaf(v)))}, Sum: noisereduction.MaxCount})
+		counts = append(counts, spend.Count{Cell: spend.Cell{Metric: uint32(len(specs) - 1), End: 1000, Key: string(schemas.NodeKey([]byte("k"), linear(t, &specs[0]).Leaf(v)))}, Sum: noisereduction.MaxCount})
 	}
 	if err := r.ladders.refineAll(tasks); err != nil {
 		t.Fatal(err)
@@ -321,7 +330,7 @@ func TestQuantilesFollowFromSettledNodesAlone(t *testing.T) {
 			tasks, counts := []task{{Cell: spend.Cell{End: 1000, Key: "k"}, turn: 1, count: 10_000}}, []spend.Count{}
 			var leaves []leaf
 			for v, n := range valuesOf(shape, 10_000) {
-				leaves = append(leaves, leaf{specs[0].Bounds().Leaf(v), n})
+				leaves = append(leaves, leaf{linear(t, &specs[0]).Leaf(v), n})
 			}
 			slices.SortFunc(leaves, func(a, b leaf) int { return int(a.node) - int(b.node) })
 			for _, l := range leaves {
@@ -339,10 +348,10 @@ func TestQuantilesFollowFromSettledNodesAlone(t *testing.T) {
 				_, node, _ := schemas.SplitNodeKey(k.Key)
 				paid[node] = k.Precision
 			}
-			n := nodes{ladders: &r.ladders, cell: tasks[0].Cell, precision: paid[metrickind.Root], bounds: specs[0].Bounds(), leaves: leaves}
+			n := nodes{ladders: &r.ladders, cell: tasks[0].Cell, precision: paid[metrickind.Root], scale: linear(t, &specs[0]), leaves: leaves}
 			n.cell.Metric = at
 			needed := map[metrickind.Node]bool{}
-			again := metrickind.Search{Bounds: n.bounds, Draw: func(parent metrickind.Node) ([metrickind.Branching]*big.Int, error) {
+			again := metrickind.Search{Scale: n.scale, Draw: func(parent metrickind.Node) ([metrickind.Branching]*big.Int, error) {
 				if needed[parent] = true; paid[parent] != n.precision {
 					t.Errorf("%s, target %v: the children of node %d were drawn and are not settled", name, within, parent)
 				}
@@ -357,7 +366,7 @@ func TestQuantilesFollowFromSettledNodesAlone(t *testing.T) {
 				if err != nil || value != s.value || met != s.met {
 					t.Errorf("%s, target %v, rank %d: %v, %v, and %v, %v was released (%v)", name, within, ranks[j], value, met, s.value, s.met, err)
 				}
-				for node := n.bounds.Leaf(min(1_000_000, value.Value>>10)).Parent(); node > 0; node = node.Parent() {
+				for node := n.scale.Leaf(min(1_000_000, value.Value>>10)).Parent(); node > 0; node = node.Parent() {
 					ways[node] = true
 				}
 			}
@@ -389,7 +398,7 @@ func TestRuleNoNodeOfAKeyBelowItsThresholdIsDrawn(t *testing.T) {
 	few := []string{"aa", "aab", "c", strings.Repeat("a", schemas.MaxKeyBytes-1)}
 	partials := spend.Partials{{First: 1, Turn: 1, ReleaseShards: 1}, {First: 1, Turn: 1, ReleaseShards: 1}}
 	add := func(shard int, key string, value, n int64) {
-		leaf := schemas.NodeKey([]byte(key), specs[0].Bounds().Leaf(value))
+		leaf := schemas.NodeKey([]byte(key), linear(t, &specs[0]).Leaf(value))
 		partials[shard].Cells = append(partials[shard].Cells, schemas.Cell{WindowEnd: 1000, Key: []byte(key), Count: n}, schemas.Cell{Metric: nodesAt, WindowEnd: 1000, Key: leaf, Count: n})
 	}
 	for key, value := range released {

@@ -29,7 +29,7 @@ func furtherOf(metrics []schemas.MetricSpec) [][]int {
 // isSum reports whether a metric is a component of a vector.
 func isSum(m *schemas.MetricSpec) bool {
 	kind := metrickind.Of(m.Kind)
-	return kind.Component && !kind.Nodes
+	return kind.Component && kind.Nodes == nil
 }
 
 // join draws the further components of the released counts that have several, and returns what they

@@ -134,7 +134,7 @@ func (p *prices) of(all *reservations, r *reservation) (units.Mu2, error) {
 		var of []leafCount
 		of, leaves = firstTree(leaves)
 		key := of[0].key
-		charge, err := p.nodes[window][key].charge(of, m.levels, !p.released[window][key].IsZero())
+		charge, err := p.nodes[window][key].charge(of, m.scale.Levels(), !p.released[window][key].IsZero())
 		if err != nil {
 			return 0, err
 		}

@@ -186,7 +186,7 @@ func (c *clipper) add(m *metric, w *contributions, taken []bool, u *schemas.Cont
 	for _, r := range c.sums {
 		take := min(uint64(r.n), room)
 		if m.nodes >= 0 && take > 0 {
-			c.leaves = append(c.leaves, leafCount{k.key, bounds.Leaf(r.val), uint32(take)})
+			c.leaves = append(c.leaves, leafCount{k.key, m.scale.Leaf(r.val), uint32(take)})
 		}
 		for i, value := range m.values {
 			sums[i] += int64(take) * value(r.val, bounds)

@@ -231,8 +231,9 @@ func (m *model) admit(w schemas.MetricWindow, at account, events []contribution)
 		}
 		if at := m.nodesOf(spec); at != nil {
 			c = int64(stays)
+			scale, _ := at.Scale() // which NewRules has
 			for _, v := range values {
-				leaf := string(schemas.NodeKey([]byte(key), spec.Bounds().Leaf(v)))
+				leaf := string(schemas.NodeKey([]byte(key), scale.Leaf(v)))
 				r.leaves[inComponent{uint32(slices.IndexFunc(m.metrics, func(o schemas.MetricSpec) bool { return o.Name == at.Name })), leaf}]++
 			}
 			r.worst.Add(r.worst, chargeOfTree(r.leaves, key, at.Top, func(metrickind.Node) bool { return true }))
@@ -472,7 +473,7 @@ func (m *model) charge(s schemas.Settled) {
 // nodesOf returns the metric of the nodes of a metric's trees; nil for none.
 func (m *model) nodesOf(spec *schemas.MetricSpec) *schemas.MetricSpec {
 	for i := range m.metrics {
-		if m.metrics[i].Of == spec.Name && m.metrics[i].Kind == "quantile_nodes" {
+		if m.metrics[i].Of == spec.Name && metrickind.Of(m.metrics[i].Kind).Nodes != nil {
 			return &m.metrics[i]
 		}
 	}
@@ -484,7 +485,7 @@ func chargeOfTree(leaves map[inComponent]int64, key string, u units.Precision, d
 	nodes := map[metrickind.Node]int64{}
 	for at, n := range leaves {
 		of, leaf, _ := schemas.SplitNodeKey([]byte(at.key))
-		for node := leaf; string(of) == key && node > 1; node /= 8 {
+		for node := leaf; string(of) == key && node >= 8; node /= 8 {
 			nodes[node] += n
 		}
 	}

@@ -77,8 +77,16 @@ func furtherOf(m *schemas.MetricSpec) (all []schemas.MetricSpec) {
 	}
 	if tree := metrickind.Of(m.Kind).Tree; tree != nil {
 		nodes := *m
-		nodes.Name, nodes.Kind, nodes.Of, nodes.KeyMode, nodes.KeysFrom = m.Name+"."+tree.Nodes, tree.Nodes, m.Name, schemas.KeysFrom, m.Route()
+		kind := tree.Nodes[int(m.MaxKeysPerUser)%len(tree.Nodes)]
+		nodes.Name, nodes.Kind, nodes.Of, nodes.KeyMode, nodes.KeysFrom = m.Name+"."+kind, kind, m.Name, schemas.KeysFrom, m.Route()
 		nodes.Filter, nodes.PublicKeys, nodes.DeltaKey, nodes.First = "", nil, units.Delta{}, m.Top
+		if m.Kind == metrickind.Histogram { // a bucket for each value
+			var edges []int64
+			for edge := m.Min; edge <= m.Max; edge++ {
+				edges = append(edges, edge)
+			}
+			nodes.PublicKeys = schemas.EdgeKeys(edges)
+		}
 		all = append(all, nodes)
 	}
 	return all
@@ -99,6 +107,9 @@ func drawMetric(t *rapid.T, name string) schemas.MetricSpec {
 	m.Top, _ = m.First.Add(units.Precision{Lo: rapid.Uint64Range(0, 1<<44).Draw(t, "top")})
 	if metrickind.Of(m.Kind).Values {
 		m.Min, m.Max = rapid.Int64Range(-3, 0).Draw(t, "min"), rapid.Int64Range(0, 9).Draw(t, "max")
+		if m.Kind == metrickind.Histogram { // of two buckets or more
+			m.Max = max(m.Max, 2)
+		}
 	}
 	if rapid.Bool().Draw(t, "public") {
 		m.KeyMode, m.DeltaKey = schemas.KeysPublic, units.Delta{}

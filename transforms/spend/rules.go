@@ -36,7 +36,7 @@ type metric struct {
 	coverage int                 // the metric that counts this one's admitted users; −1: no metric
 	further  []int               // the metrics of the further components of its counts
 	nodes    int                 // the metric of the nodes of its trees; −1: none
-	levels   int                 // of its trees
+	scale    *metrickind.Scale   // of its trees
 	of       int                 // the metric whose events this one counts, if it is a share
 	// values are what an event adds to each component, of kinds with values
 	values []func(value int64, b metrickind.Bounds) int64
@@ -105,15 +105,19 @@ func (r *Rules) derive(m *metric) error {
 	}
 	to := &r.metrics[of]
 	switch {
-	case m.kind.Statistic:
+	case m.kind.Statistic != nil:
 		if to.kind.Tree == nil || to.kind.Tree.Statistic != m.kind.Name || m.spec.Route() != to.spec.Route() {
 			return fmt.Errorf("preparing admission: metric %s is no statistic of %s", m.spec.Name, m.spec.Of)
 		}
-	case m.kind.Nodes:
-		if to.kind.Tree == nil || to.kind.Tree.Nodes != m.kind.Name || to.nodes >= 0 || m.spec.Bounds() != to.spec.Bounds() || m.spec.Route() != to.spec.Route() {
+	case m.kind.Nodes != nil:
+		if to.kind.Tree == nil || !slices.Contains(to.kind.Tree.Nodes, m.kind.Name) || to.nodes >= 0 || m.spec.Bounds() != to.spec.Bounds() || m.spec.Route() != to.spec.Route() {
 			return fmt.Errorf("preparing admission: metric %s does not have the nodes of %s", m.spec.Name, m.spec.Of)
 		}
-		to.nodes, to.levels = len(r.metrics), to.spec.Bounds().Levels()
+		scale, err := m.spec.Scale()
+		if err != nil {
+			return fmt.Errorf("preparing admission: %w", err)
+		}
+		to.nodes, to.scale = len(r.metrics), scale
 	case m.kind.Component:
 		if at, further := len(to.further), to.kind.Further(); at == len(further) || further[at].Name != m.kind.Name || m.spec.Route() != to.spec.Route() {
 			return fmt.Errorf("preparing admission: metric %s is not the next component of %s", m.spec.Name, m.spec.Of)
@@ -216,7 +220,7 @@ func (r *Rules) price(m *metric, kept []kept, further []int64, leaves []leafCoun
 	for len(leaves) > 0 {
 		var of []leafCount
 		of, leaves = firstTree(leaves)
-		charge, fits := units.ChargeSquares(squaresOf(of, m.levels, nil), r.metrics[m.nodes].spec.Top)
+		charge, fits := units.ChargeSquares(metrickind.Squares(of, m.scale.Levels(), nil), r.metrics[m.nodes].spec.Top)
 		if worst, ok = worst.Add(charge); !fits || !ok {
 			return 0, units.Delta{}, false
 		}

@@ -16,6 +16,9 @@ type leafCount struct {
 	n    uint32
 }
 
+// At implements metrickind.Leaf.
+func (l leafCount) At() (leaf metrickind.Node, events uint64) { return l.leaf, uint64(l.n) }
+
 func compareLeaves(a, b leafCount) int {
 	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.leaf, b.leaf))
 }
@@ -42,28 +45,6 @@ func firstTree(leaves []leafCount) (first, rest []leafCount) {
 		n++
 	}
 	return leaves[:n], leaves[n:]
-}
-
-// squaresOf adds up the squares of a user's contributions to the nodes of one key's tree. Without
-// parents these are all nodes, else only the children of parents, which ascend. NewRules keeps the
-// sum in range.
-func squaresOf(leaves []leafCount, levels int, parents []metrickind.Node) (sum uint64) {
-	for up := range levels {
-		shift := up * metrickind.BranchBits
-		for i := 0; i < len(leaves); {
-			node, n := leaves[i].leaf>>shift, uint64(0)
-			for ; i < len(leaves) && leaves[i].leaf>>shift == node; i++ {
-				n += uint64(leaves[i].n)
-			}
-			if parents != nil {
-				if _, drawn := slices.BinarySearch(parents, node.Parent()); !drawn {
-					continue
-				}
-			}
-			sum += n * n
-		}
-	}
-	return sum
 }
 
 // drawnNodes are the nodes of a key's tree whose children were drawn, ascending, with the precision
@@ -108,6 +89,9 @@ func (d *drawnNodes) charge(leaves []leafCount, levels int, released bool) (unit
 	if !released {
 		return 0, nil
 	}
-	charge, _ := units.ChargeSquares(squaresOf(leaves, levels, d.parents), d.precision)
+	charge, _ := units.ChargeSquares(metrickind.Squares(leaves, levels, func(parent metrickind.Node) bool {
+		_, drawn := slices.BinarySearch(d.parents, parent)
+		return drawn
+	}), d.precision)
 	return charge, nil
 }

@@ -307,7 +307,7 @@ func (w *world) settleSpan(first, last uint64, partials []schemas.Partial) schem
 			at := Cell{uint32(i), c.Start, c.End, c.Key}
 			switch {
 			case w.metrics[i].KeysFrom != w.metrics[c.Metric].Name && w.metrics[i].Of != w.metrics[c.Metric].Name:
-			case metrickind.Of(w.metrics[i].Kind).Nodes:
+			case metrickind.Of(w.metrics[i].Kind).Nodes != nil:
 				trees = append(trees, at)
 			case w.metrics[i].KeysFrom == w.metrics[c.Metric].Name:
 				released = append(released, at)
@@ -319,7 +319,7 @@ func (w *world) settleSpan(first, last uint64, partials []schemas.Partial) schem
 		m := &w.metrics[c.Metric]
 		span := new(big.Int).Sub(m.Top.Big(), m.First.Big())
 		of := c
-		if key, _, ok := schemas.SplitNodeKey([]byte(c.Key)); ok && metrickind.Of(m.Kind).Nodes { // one precision for a tree
+		if key, _, ok := schemas.SplitNodeKey([]byte(c.Key)); ok && metrickind.Of(m.Kind).Nodes != nil { // one precision for a tree
 			of.Key = string(key)
 		}
 		at := new(big.Int).Mul(span, new(big.Int).SetUint64(hashOf(of)>>8%5))
@@ -338,7 +338,19 @@ func (w *world) settleSpan(first, last uint64, partials []schemas.Partial) schem
 func drawnTrees(trees []Cell, metrics []schemas.MetricSpec) (drawn []Cell) {
 	for _, c := range trees {
 		level := []metrickind.Node{metrickind.Root}
-		for range metrics[c.Metric].Bounds().Levels() {
+		scale, err := metrics[c.Metric].Scale()
+		if err != nil {
+			panic(err)
+		}
+		if edges := len(metrics[c.Metric].PublicKeys); edges > 0 { // a histogram
+			for parent := metrickind.Root; int(parent-metrickind.Root)*metrickind.Branching < edges-1; parent++ {
+				at := c
+				at.Key = string(schemas.NodeKey([]byte(c.Key), parent))
+				drawn = append(drawn, at)
+			}
+			continue
+		}
+		for range scale.Levels() {
 			var next []metrickind.Node
 			for _, n := range level {
 				at := c

@@ -46,7 +46,7 @@ func (j *job) sumUp(ctx context.Context, result demo.Result, released int, compa
 			return err
 		}
 	}
-	if err := j.compareRanks(result); err != nil {
+	if err := j.compareStatistics(result); err != nil {
 		return err
 	}
 	loss := outcomes.Lost(pipeline.Tallies{}, result.Tallies)

@@ -18,7 +18,7 @@ type kindFlags struct {
 	kind       string
 	valueField string
 	min, max   int64
-	ranks      ranksValue
+	statistics deployment.Statistics
 }
 
 // register adds the flags. without says what happens where no range of values is given.
@@ -29,7 +29,7 @@ func (f *kindFlags) register(flags *pflag.FlagSet, without string) {
 	flags.StringVar(&f.valueField, "value-field", "", "for "+labels+": column or path of the value of an event, a whole number")
 	flags.Int64Var(&f.min, "min", 0, "for "+labels+": the least value; smaller ones count as this ("+without+")")
 	flags.Int64Var(&f.max, "max", 0, "for "+labels+": the greatest value; greater ones count as this ("+without+")")
-	flags.Var(&f.ranks, "ranks", "for quantiles: the ranks to release, such as 0.5,0.95; 0.5 is the median (default 0.5,0.95,0.99)")
+	f.registerStatistics(flags)
 }
 
 // kindOf is the kind that is counted.
@@ -50,7 +50,7 @@ func (f *kindFlags) configured() string {
 // only where it was given.
 func (f *demoFlags) checkKind(changed func(string) bool) error {
 	k := f.kindOf()
-	if err := f.checkRanks(changed); err != nil {
+	if err := f.checkStatistics(changed); err != nil {
 		return err
 	}
 	if k.NotPrivate != "" && f.keyField != "" && f.publicKeys == "" {
@@ -95,6 +95,9 @@ func (f *demoFlags) current() advice.Setting {
 func (f *kindFlags) placed(s advice.Setting) advice.Setting {
 	if s.Min, s.Max = f.min, f.max; f.kindOf().Values && !f.ranged() {
 		s.Max = 1
+		if tree := f.kindOf().Tree; tree != nil && tree.Edges { // which divides the range
+			s.Min, s.Max = 1, 1<<20
+		}
 	}
 	return s
 }

@@ -104,7 +104,7 @@ func targetOf(m *plan.Metric) string {
 	switch {
 	case target == "":
 		return "as exact as the budget allows"
-	case metrickind.Of(m.Kind).Statistic:
+	case metrickind.Of(m.Kind).Statistic != nil:
 		target = "rank ± " + number(100*m.Absolute) + " %"
 	}
 	return target + " at " + number(m.Confidence*100) + " %"
@@ -137,7 +137,7 @@ func writeCounts(b *strings.Builder, p *plan.Plan) {
 	stated := false
 	for i := range p.Metrics {
 		m := &p.Metrics[i]
-		if metrickind.Of(m.Kind).Statistic {
+		if metrickind.Of(m.Kind).Statistic != nil {
 			continue
 		}
 		size := "count"

@@ -23,9 +23,24 @@ func metricFields() []field {
 			to:      func(d *draft) any { return &d.metric.Kind },
 		},
 		{
-			name: "ranks", kind: numbers, example: "[0.5, 0.95]", absent: "`[0.5, 0.95, 0.99]` for quantiles", in: between(0, 1), change: byChange, goField: "Metrics.Ranks",
+			name: "ranks", kind: numbers, example: "[0.5, 0.95]", absent: "`[0.5, 0.95, 0.99]` for quantiles", in: between(0, 1), change: byChange, goField: "Metrics.Statistics.Ranks",
 			meaning: "for quantiles: which ones are released, each as a metric of its own, such as `<name>.p95`. 0.5 is the median. All ranks share the same noise, so a further one costs little",
 			to:      func(d *draft) any { return &d.metric.Ranks },
+		},
+		{
+			name: "edges", kind: numbers, example: "[0, 10, 20, 50]", absent: "those of `buckets`", change: byChange, goField: "Metrics.Statistics.Edges",
+			meaning: "for a histogram: whole numbers at which its buckets begin, and the end of the last one. The outermost are `bounds.min` and `bounds.max`, which may be left out. A bucket's share of the values is released as `<name>.from.10`, and the share of all values below an edge as `<name>.below.20`, both in percent",
+			to:      func(d *draft) any { return &d.metric.Edges },
+		},
+		{
+			name: "buckets", kind: integer, example: "20", absent: "10 for a histogram without `edges`", in: within(2, metrickind.MostBuckets), change: byChange, goField: "Metrics.Statistics.Buckets",
+			meaning: "for a histogram: number of buckets from `bounds.min` to `bounds.max`, of equal width or, with `scale: logarithmic`, of equal ratio",
+			to:      func(d *draft) any { return &d.metric.Buckets },
+		},
+		{
+			name: "scale", kind: text, absent: "`linear`", oneOf: []string{deployment.ScaleLinear, deployment.ScaleLogarithmic}, change: byChange, goField: "Metrics.Statistics.Scale",
+			meaning: "for quantiles and histograms: how steps divide the range. `logarithmic` suits values of very different sizes, such as latencies: the width of a step is at most 1/32 of its distance from `bounds.min`, and a tree has fewer levels, which leaves less noise",
+			to:      func(d *draft) any { return &d.metric.Scale },
 		},
 		{
 			name: "filter", kind: text, absent: "all events", change: newName, goField: "Metrics.Filter",

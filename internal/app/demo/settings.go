@@ -26,8 +26,7 @@ type Settings struct {
 	// names the field of values; Min and Max are what these are clamped to.
 	Kind     string `json:",omitempty"`
 	Min, Max int64  `json:",omitempty"`
-	// Ranks are the ranks of the quantiles to release; nil stands for 0.5, 0.95 and 0.99.
-	Ranks []float64 `json:",omitempty"`
+	pipeline.Statistics
 	// NoUser says what happens to records of a file without a user: SkipNoUser, event.NoUserEach,
 	// or "" if they are broken.
 	NoUser string `json:",omitempty"`
@@ -65,7 +64,7 @@ func (s Settings) config(broker string, source Source, secrets Secrets) pipeline
 			Trust: "producer", Lateness: traits.Lateness, Skew: traits.Skew, NoFuture: traits.NoFuture,
 		},
 		Metrics: []pipeline.Metric{{
-			Name: MetricName, Kind: s.Kind, Min: s.Min, Max: s.Max, Ranks: s.Ranks, Window: s.Window, Keys: keys,
+			Name: MetricName, Kind: s.Kind, Min: s.Min, Max: s.Max, Statistics: s.Statistics, Window: s.Window, Keys: keys,
 			MaxKeysPerUser: s.MaxKeysPerUser, MaxEventsPerKey: s.MaxEventsPerKey,
 			Ladder: pipeline.Ladder{Kind: string(noisereduction.Adaptive)},
 			Target: s.Target, Share: 1, LastAtLeast: s.LastAtLeast,

@@ -47,7 +47,7 @@ func sizes(m *schemas.MetricSpec) []float64 {
 // up to a second.
 func (p *Plan) AddCounts(d *deployment.Deployment) {
 	for i := range d.Metrics {
-		if metrickind.Of(d.Metrics[i].Spec.Kind).Statistic {
+		if metrickind.Of(d.Metrics[i].Spec.Kind).Statistic != nil {
 			continue // computed from another one, which says how many events it needs
 		}
 		p.Metrics[i].Expected, p.Metrics[i].Needs = countsOf(&d.Metrics[i]), needsOf(d, i, &d.Metrics[i])

@@ -54,7 +54,7 @@ func promiseOf(d *deployment.Deployment) promise {
 			MetricSpec: m.Spec, known: true, keyed: cfg.Events.Format.Key != "" && !kind.Derived, lifetime: lifetimes[i],
 			meetableFrom: m.Plan.MeetableFrom(), sigmaTop: 1 / math.Sqrt(m.Spec.Top.Float()),
 		}
-		if kind.Statistic { // its target is met as far as that of the number of events is
+		if kind.Statistic != nil { // its target is met as far as that of the number of events is
 			of := slices.IndexFunc(p.metrics, func(of metricFacts) bool { return of.Name == m.Spec.Of })
 			f.meetableFrom = p.metrics[of].meetableFrom
 		}

@@ -68,7 +68,7 @@ func TestRuleThePageSaysWhatTheBudgetPays(t *testing.T) {
 // page does not show it as an error of a count.
 func TestThePageSaysWhatIsAskedOfQuantiles(t *testing.T) {
 	d, err := compiled(pipeline.Metric{
-		Name: "latency", Kind: "quantiles", Window: time.Hour, Keys: pipeline.Keys{Mode: pipeline.KeysPrivate}, Ranks: []float64{0.5, 0.99},
+		Name: "latency", Kind: "quantiles", Window: time.Hour, Keys: pipeline.Keys{Mode: pipeline.KeysPrivate}, Statistics: pipeline.Statistics{Ranks: []float64{0.5, 0.99}},
 		Max: 1000, Target: noisereduction.Target{Absolute: 0.02, Confidence: 0.95}, LastAtLeast: 10,
 	})
 	if err != nil {

@@ -99,7 +99,7 @@ func (f metricFacts) facts(valueField, zone string) []fact {
 	if !metrickind.Of(f.Kind).Derived {
 		out = append(out, plain("Keys", f.keys()))
 	}
-	if metrickind.Of(f.Kind).Statistic {
+	if metrickind.Of(f.Kind).Statistic != nil {
 		return append(out, plain("Exactness", f.target()))
 	}
 	return append(out, plain("Exactness", f.target()), plain("Budget", f.lasts()),
@@ -153,11 +153,12 @@ func (f metricFacts) aims() bool { return !f.known || f.HasTarget() }
 
 // wanted writes the error that is asked for; "" where none is.
 func (f metricFacts) wanted() string {
-	if !metrickind.Of(f.Kind).Statistic || !f.HasTarget() {
+	kind := metrickind.Of(f.Kind)
+	if kind.Statistic == nil || !f.HasTarget() {
 		return terminal.Target(f.Relative, f.Absolute, digits)
 	}
 	off := int64(f.Absolute * metrickind.RankUnit)
-	return fmt.Sprintf("a value between the quantiles of %s and %s", rank(max(f.Max-off, 0)), rank(min(f.Max+off, metrickind.RankUnit)))
+	return strings.NewReplacer("{absolute}", digits(f.Absolute), "{least rank}", rank(max(f.Max-off, 0)), "{greatest rank}", rank(min(f.Max+off, metrickind.RankUnit))).Replace(kind.Texts.Wanted)
 }
 
 func (f metricFacts) target() string {
@@ -181,7 +182,7 @@ func (f metricFacts) reached() string {
 	}
 	kind := metrickind.Of(f.Kind)
 	size := kind.Texts.Size
-	if kind.Statistic {
+	if kind.Statistic != nil {
 		size = "events"
 	}
 	from := strings.TrimSpace(terminal.Number(math.Ceil(f.meetableFrom), 0) + " " + size)

@@ -68,7 +68,7 @@ func TestEveryKindOfMetricIsKnownEverywhere(t *testing.T) {
 		derived, share := metrickind.Covering(), metrickind.Sharing()
 		var statistics []metrickind.Kind
 		if k.Tree != nil {
-			statistics = slices.Repeat([]metrickind.Kind{metrickind.Of(k.Tree.Statistic)}, 3)
+			statistics = slices.Repeat([]metrickind.Kind{metrickind.Of(k.Tree.Statistic)}, map[bool]int{false: 3, true: 8 + 7}[k.Tree.Edges])
 		}
 		if len(metrics) != 3+len(statistics) || metrics[0].Spec.Kind != k.Name || metrics[1].Spec.Kind != derived.Name || metrics[1].Spec.Name != derived.Beside("m") || metrics[2].Spec.Kind != share.Name || metrics[2].Spec.Name != share.Beside("m") {
 			t.Errorf("%s: compiled to %+v", k.Name, metrics)
@@ -88,14 +88,14 @@ func TestEveryKindOfMetricIsKnownEverywhere(t *testing.T) {
 		}
 		further, parts := d.Specs()[len(metrics):], k.Further()
 		if k.Tree != nil {
-			parts = append(parts, metrickind.Of(k.Tree.Nodes))
+			parts = append(parts, metrickind.Of(k.Tree.Nodes[0]))
 		}
 		if !slices.EqualFunc(further, parts, func(m schemas.MetricSpec, of metrickind.Kind) bool {
 			return m.Kind == of.Name && m.Name == of.Beside("m")
 		}) {
 			t.Errorf("%s: its further components are %+v", k.Name, further)
 		}
-		if found := regexp.MustCompile(`\{(value|min|max|of)\}`).FindString(page.String()); found != "" {
+		if found := regexp.MustCompile(`\{(value|min|max|of|absolute|rank|least rank|greatest rank)\}`).FindString(page.String()); found != "" {
 			t.Errorf("%s: the page says %s", k.Name, found)
 		}
 	}
@@ -112,7 +112,7 @@ func TestWhatAKindOfMetricCannotHaveIsRefused(t *testing.T) {
 			edits[k.Texts.Label+" needs min and max"] = []string{"{min: 2, max: 10}", "{}"}
 			switch {
 			case k.Tree != nil:
-				edits["error of its rank"] = []string{"absolute: 0.1", "relative: 0.1"}
+				edits["give an absolute target instead"] = []string{"absolute: 0.1", "relative: 0.1"}
 			case k.Vector != nil:
 				edits[k.Texts.Label+" that can be 0"] = []string{"min: 2", "min: -2", "absolute: 100", "relative: 0.1"}
 			default:

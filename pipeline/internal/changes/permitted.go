@@ -164,7 +164,7 @@ func metricDifferences(h, want *schemas.Header) []Difference {
 		}
 		at, kind := MetricNamed(h, m.Name), metrickind.Of(m.Kind)
 		switch {
-		case (kind.Component || kind.Statistic) && slices.ContainsFunc(others, func(o Difference) bool { return o.What == "the metric "+m.Of }):
+		case (kind.Component || kind.Statistic != nil) && slices.ContainsFunc(others, func(o Difference) bool { return o.What == "the metric "+m.Of }):
 			// It differs with its metric, of whose value it is a part.
 		case d.Never != "" || at >= 0 && h.Metrics[at].Digest() != m.Digest():
 			if at >= 0 {

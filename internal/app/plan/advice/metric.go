@@ -47,7 +47,7 @@ func alone(d *deployment.Deployment, name string, s Setting) {
 	rest := d.Metrics[i+1:]
 	d.Metrics = d.Metrics[i : i+1 : i+1]
 	for _, m := range rest {
-		if m.Spec.Of == name && metrickind.Of(m.Spec.Kind).Statistic {
+		if m.Spec.Of == name && metrickind.Of(m.Spec.Kind).Statistic != nil {
 			d.Metrics = append(d.Metrics, m)
 		}
 	}
@@ -58,8 +58,12 @@ func alone(d *deployment.Deployment, name string, s Setting) {
 		further := &d.Metrics[0].Further[i]
 		c := uint64(metrickind.Of(further.Kind).Sensitivity(further.Bounds()))
 		other, ok := units.Charge(c, further.Top)
-		if metrickind.Of(further.Kind).Nodes {
-			other, ok = units.ChargeSquares(uint64(further.Bounds().Levels())*c*c, further.Top)
+		if metrickind.Of(further.Kind).Nodes != nil {
+			scale, err := further.Scale()
+			if err != nil {
+				continue // the compiler makes no such definition
+			}
+			other, ok = units.ChargeSquares(uint64(scale.Levels())*c*c, further.Top)
 		}
 		sum, both := worst.Add(other)
 		worst, fits = sum, fits && ok && both

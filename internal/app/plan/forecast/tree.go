@@ -15,9 +15,10 @@ import (
 // c_b is the number of a user's events in node b. The third component is this sum over the drawn
 // nodes.
 type tree struct {
-	bounds  metrickind.Bounds
-	ranks   []int64
-	parents map[uint32]nodes // by key: the nodes whose children are drawn
+	scale     *metrickind.Scale
+	ranks     []int64
+	histogram bool
+	parents   map[uint32]nodes // by key: the nodes whose children are drawn
 }
 
 type nodes map[metrickind.Node]bool
@@ -27,15 +28,18 @@ type leafCount struct {
 	n    uint64
 }
 
+// At implements metrickind.Leaf.
+func (l leafCount) At() (leaf metrickind.Node, events uint64) { return l.leaf, l.n }
+
 // newTree returns the tree of the first metric of a deployment; nil if its kind has no tree.
 func newTree(d *deployment.Deployment) *tree {
 	of := &d.Metrics[0].Spec
 	if metrickind.Of(of.Kind).Tree == nil {
 		return nil
 	}
-	t := &tree{bounds: of.Bounds()}
+	t := &tree{scale: d.Metrics[0].Scale, histogram: metrickind.Of(of.Kind).Tree.Edges}
 	for i := range d.Metrics {
-		if s := &d.Metrics[i].Spec; s.Of == of.Name && metrickind.Of(s.Kind).Statistic {
+		if s := &d.Metrics[i].Spec; s.Of == of.Name && metrickind.Of(s.Kind).Statistic != nil {
 			t.ranks = append(t.ranks, s.Max)
 		}
 	}
@@ -55,23 +59,12 @@ func (t *tree) price(events, squares float64, u units.Precision) (units.Mu2, boo
 // that are drawn.
 func (t *tree) squares(of []leafCount, key uint32) (all, drawn float64) {
 	slices.SortFunc(of, func(a, b leafCount) int { return cmp.Compare(a.leaf, b.leaf) })
-	parents := t.parents[key]
-	for range t.bounds.Levels() {
-		for i := 0; i < len(of); {
-			node, n := of[i].leaf, uint64(0)
-			for ; i < len(of) && of[i].leaf == node; i++ {
-				n += of[i].n
-			}
-			square := float64(n) * float64(n)
-			if all += square; parents[node.Parent()] {
-				drawn += square
-			}
-		}
-		for i := range of {
-			of[i].leaf = of[i].leaf.Parent()
-		}
+	all = float64(metrickind.Squares(of, t.scale.Levels(), nil))
+	if t.histogram { // all buckets are drawn
+		return all, all
 	}
-	return all, drawn
+	parents := t.parents[key]
+	return all, float64(metrickind.Squares(of, t.scale.Levels(), func(n metrickind.Node) bool { return parents[n] }))
 }
 
 // measure returns, for each key, the nodes whose children are drawn: those that a rank leads to if
@@ -110,5 +103,5 @@ func (t *tree) parentsOf(ascending []sample.Cell, events float64) nodes {
 }
 
 func (t *tree) leaf(value float32) metrickind.Node {
-	return t.bounds.Leaf(min(max(int64(value), t.bounds.Min), t.bounds.Max))
+	return t.scale.Leaf(int64(value))
 }

@@ -1,0 +1,109 @@
+package commands
+
+import (
+	"math"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/tollgate-dp/tollgate/internal/app/demo"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/forecast"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+)
+
+// labelOf returns the label of a release's rows: its key, followed by the name if it is a
+// statistic.
+func labelOf(r *schemas.Release) string {
+	statistic, some := strings.CutPrefix(r.Metric, demo.MetricName+".")
+	if !some {
+		return r.Key
+	}
+	return strings.TrimSpace(r.Key + " " + statistic)
+}
+
+// compareStatistics reads the source once more, and tells the holder of the file how far the real
+// ranks of the released quantiles are from the ranks of the metric, or shares from the real ones.
+func (j *job) compareStatistics(result demo.Result) error {
+	from, to := j.source.Range()
+	if result.Drained || from.IsZero() || len(j.statistics) == 0 {
+		return nil
+	}
+	values, size := map[cell][]int64{}, j.flags.window.Milliseconds()
+	if err := j.events(func(e *event.Event) error {
+		if e.Millis >= from.UnixMilli() && e.Millis < to.UnixMilli() {
+			at := cell{e.Millis - e.Millis%size, string(e.Key)}
+			values[at] = append(values[at], e.Value)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	var sizes []float64
+	for _, of := range values {
+		slices.Sort(of)
+		sizes = append(sizes, float64(len(of)))
+	}
+	least := forecast.LeastOfHalf(sizes)
+	var order []string
+	errors := map[string][]float64{} // by what is compared
+	for i := range j.deployment.Metrics {
+		spec := &j.deployment.Metrics[i].Spec
+		if metrickind.Of(spec.Kind).Statistic == nil {
+			continue
+		}
+		what, errorOf := "the rank of "+strings.TrimPrefix(spec.Name, demo.MetricName+"."), rankErrorOf
+		if j.flags.kindOf().Tree.Edges {
+			if what, errorOf = "the share of a bucket", shareErrorOf; spec.Min == j.flags.min && spec.Name == deployment.BelowName(demo.MetricName, spec.Max) {
+				what = "the share below an edge"
+			}
+		}
+		if errors[what] == nil {
+			order = append(order, what)
+		}
+		for at, of := range values {
+			if float64(len(of)) < least {
+				continue
+			}
+			off := 1.0 // if the value is missing
+			if v, ok := j.statistics[spec.Name][at]; ok {
+				off = errorOf(of, v, j.flags, spec)
+			}
+			errors[what] = append(errors[what], off)
+		}
+	}
+	for _, what := range order {
+		j.progress.Note("compared with the file: %s is typically off by %s (the median of %s of windows and keys that hold half of the events)",
+			what, points(forecast.Median(errors[what])), terminal.Count(len(errors[what]), "value"))
+	}
+	return nil
+}
+
+// points writes a difference of two parts of 1.
+func points(v float64) string { return number(math.Round(v*1e4)/100) + " percentage points" }
+
+// shareErrorOf returns how far a share in percent is from the real one of ascending values, which
+// are clamped as the product clamps them, as a part of 1.
+func shareErrorOf(values []int64, v float64, f *demoFlags, spec *schemas.MetricSpec) float64 {
+	below := func(edge int64) int { return sort.Search(len(values), func(i int) bool { return values[i] >= edge }) }
+	from, to := 0, len(values)
+	if spec.Min > f.min {
+		from = below(spec.Min)
+	}
+	if spec.Max < f.max {
+		to = below(spec.Max)
+	}
+	return math.Abs(v/100 - float64(to-from)/float64(len(values)))
+}
+
+// rankErrorOf returns how far the rank of a quantile is from the nearest rank that v has among
+// ascending values.
+func rankErrorOf(values []int64, v float64, _ *demoFlags, spec *schemas.MetricSpec) float64 {
+	rank, n := float64(spec.Max)/metrickind.RankUnit, float64(len(values))
+	below := float64(sort.Search(len(values), func(i int) bool { return float64(values[i]) >= v }))
+	upTo := float64(sort.Search(len(values), func(i int) bool { return float64(values[i]) > v }))
+	return max(0, below/n-rank, rank-upTo/n)
+}

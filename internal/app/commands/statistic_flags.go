@@ -1,0 +1,100 @@
+package commands
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/formats/spelling"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+)
+
+// registerStatistics adds the flags of quantiles and histograms.
+func (f *kindFlags) registerStatistics(flags *pflag.FlagSet) {
+	s := &f.statistics
+	flags.Var(&numbersValue{to: &s.Ranks, low: 0, high: 1, must: "numbers between 0 and 1", like: "0.5,0.95"}, "ranks", "for quantiles: the ranks to release, such as 0.5,0.95; 0.5 is the median (default 0.5,0.95,0.99)")
+	flags.Var(&numbersValue{to: &s.Edges, low: -1 << 37, high: 1 << 37, must: "whole numbers", like: "0,10,20,50"}, "edges", "for a histogram: where its buckets begin, and where the last one ends, such as 0,10,20,50 (default: --buckets)")
+	flags.IntVar(&s.Buckets, "buckets", 0, "for a histogram: into how many buckets to divide --min to --max (default 10)")
+	flags.Var(cli.OneOf(&s.Scale, deployment.ScaleLinear, deployment.ScaleLogarithmic), "scale", "for quantiles and histograms: steps of the same width (linear) or of the same ratio (logarithmic)")
+}
+
+// numbersValue is a flag with numbers between two others.
+type numbersValue struct {
+	to         *[]float64
+	low, high  float64
+	must, like string
+}
+
+// String implements pflag.Value.
+func (n *numbersValue) String() string {
+	var texts []string
+	if n.to != nil {
+		for _, one := range *n.to {
+			texts = append(texts, strconv.FormatFloat(one, 'g', -1, 64))
+		}
+	}
+	return strings.Join(texts, ",")
+}
+
+// Set implements pflag.Value.
+func (n *numbersValue) Set(text string) error {
+	*n.to = nil
+	for _, one := range strings.Split(text, ",") {
+		v, err := strconv.ParseFloat(strings.TrimSpace(one), 64)
+		if err != nil || !(v > n.low && v < n.high) {
+			return fmt.Errorf("%q must be %s: write it like %s", text, n.must, n.like)
+		}
+		*n.to = append(*n.to, v)
+	}
+	return nil
+}
+
+// Type implements pflag.Value.
+func (*numbersValue) Type() string { return "numbers" }
+
+// statisticFlags are the flags that only some kinds with a tree have.
+var statisticFlags = map[string]func(*metrickind.Tree) bool{
+	"ranks":   func(t *metrickind.Tree) bool { return !t.Edges },
+	"edges":   func(t *metrickind.Tree) bool { return t.Edges },
+	"buckets": func(t *metrickind.Tree) bool { return t.Edges },
+	"scale":   func(*metrickind.Tree) bool { return true },
+}
+
+// checkStatistics refuses flags of other kinds, and --relative for kinds with a tree. It sets their
+// target and range if no flag gives one.
+func (f *demoFlags) checkStatistics(changed func(string) bool) error {
+	tree := f.kindOf().Tree
+	for name, has := range statisticFlags {
+		if !changed(name) || tree != nil && has(tree) {
+			continue
+		}
+		var kinds []string
+		for _, k := range metrickind.Offered() {
+			if k.Tree != nil && has(k.Tree) {
+				kinds = append(kinds, k.Name)
+			}
+		}
+		return fmt.Errorf("--%s is only used with --kind %s", name, spelling.List(kinds, " or "))
+	}
+	switch {
+	case tree == nil:
+		return nil
+	case f.relative != 0 && changed("relative"):
+		return fmt.Errorf("--relative is not used with --kind %s: give an absolute target, %s, for example --absolute %s", f.kind, tree.Unit, number(tree.Target))
+	case changed("edges") && changed("buckets"):
+		return errors.New("--edges already says what the buckets are: leave --buckets out")
+	}
+	if !changed("absolute") && !changed("relative") { // --relative 0 is no target
+		f.absolute = tree.Target
+	}
+	if edges := f.statistics.Edges; len(edges) > 0 && !changed("min") && !changed("max") {
+		f.min, f.max = int64(edges[0]), int64(edges[len(edges)-1])
+	}
+	f.relative = 0
+	return nil
+}

@@ -1,0 +1,280 @@
+package deployment
+
+import (
+	"math"
+	"math/big"
+	"slices"
+	"sort"
+	"strconv"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+)
+
+// rankOf returns a rank in millionths.
+func rankOf(rank float64) int64 { return int64(math.Round(rank * metrickind.RankUnit)) }
+
+// ranks returns the metric's ranks in millionths, in their order.
+func (m *Metric) ranks() (all []int64) {
+	for _, rank := range m.Ranks {
+		all = append(all, rankOf(rank))
+	}
+	return all
+}
+
+// QuantileName returns the name under which the quantile of a rank, in millionths, is released
+// beside a metric: latency.p99.9 for 999,000.
+func QuantileName(metric string, rank int64) string {
+	return metric + ".p" + strconv.FormatFloat(float64(rank)/(metrickind.RankUnit/100), 'f', -1, 64)
+}
+
+// scale returns the scale of the metric's trees: nil if its counts have none.
+func (m *Metric) scale() *metrickind.Scale {
+	if metrickind.Of(m.Kind).Tree == nil {
+		return nil
+	}
+	scale, err := metrickind.Of(m.nodesKind()).Nodes(m.bounds(), m.edges())
+	if err != nil { // checkTree has refused it
+		return nil
+	}
+	return scale
+}
+
+// nodesKind returns the kind of the nodes of the metric's trees.
+func (m *Metric) nodesKind() string {
+	nodes := metrickind.Of(m.Kind).Tree.Nodes
+	if m.Scale == ScaleLogarithmic {
+		return nodes[len(nodes)-1] // of a histogram, edges have the scale
+	}
+	return nodes[0]
+}
+
+// hasEdges reports whether the metric is a histogram.
+func (m *Metric) hasEdges() bool {
+	tree := metrickind.Of(m.Kind).Tree
+	return tree != nil && tree.Edges
+}
+
+// edges returns the edges of a histogram: those of the configuration, or else those that divide the
+// range into equal parts, or into parts whose ends have the same ratio. Each is the nearest whole
+// number, computed exactly.
+func (m *Metric) edges() (all []int64) {
+	if !m.hasEdges() {
+		return nil
+	}
+	for _, edge := range m.Edges {
+		all = append(all, int64(edge))
+	}
+	if all != nil {
+		return all
+	}
+	n := int64(m.Buckets)
+	for i := range n + 1 {
+		edge := m.Min + nearestQuotient(i*(m.Max-m.Min), n)
+		if m.Scale == ScaleLogarithmic {
+			edge = nearestRoot(m.Min, m.Max, n-i, i)
+		}
+		all = append(all, edge)
+	}
+	return all
+}
+
+// nearestQuotient returns a/b rounded half up, for a ≥ 0 and b > 0.
+func nearestQuotient(a, b int64) int64 { return (2*a + b) / (2 * b) }
+
+// nearestRoot returns the (i + j)-th root of low^i·high^j, rounded half up: the greatest x in low
+// to high with (2x − 1)^(i+j) ≤ 2^(i+j)·low^i·high^j.
+func nearestRoot(low, high, i, j int64) int64 {
+	power := func(base, exponent int64) *big.Int {
+		return new(big.Int).Exp(big.NewInt(base), big.NewInt(exponent), nil)
+	}
+	most := new(big.Int).Mul(power(low, i), power(high, j))
+	most.Lsh(most, uint(i+j))
+	above := sort.Search(int(high-low), func(k int) bool { return power(2*(low+int64(k)+1)-1, i+j).Cmp(most) > 0 })
+	return low + int64(above)
+}
+
+// checkTree checks what quantiles or a histogram are asked for.
+func (m *Metric) checkTree(kind metrickind.Kind) error {
+	at := func(field string) string { return "metrics." + m.Name + "." + field }
+	switch {
+	case m.Min == m.Max:
+		return Invalid(at("bounds.max"), "a %s needs a min below max: values outside count as the nearer of the two, for example min: 0, max: 100", kind.Texts.Label)
+	case m.Target.Relative != 0:
+		return Invalid(at("target.relative"), "give an absolute target instead, %s: for example absolute: %v", kind.Tree.Unit, kind.Tree.Target)
+	case m.Scale != ScaleLinear && m.Scale != ScaleLogarithmic:
+		return Invalid(at("scale"), "%q must be %s or %s", m.Scale, ScaleLinear, ScaleLogarithmic)
+	}
+	check := m.checkRanks
+	if m.hasEdges() {
+		check = m.checkEdges
+	}
+	if err := check(at); err != nil {
+		return err
+	}
+	return m.checkPrivate(kind)
+}
+
+func (m *Metric) checkRanks(at func(string) string) error {
+	switch {
+	case len(m.Ranks) > mostRanks:
+		return Invalid(at("ranks"), "%d ranks are listed, and at most %d are possible: remove some", len(m.Ranks), mostRanks)
+	case len(m.Edges) > 0:
+		return Invalid(at("edges"), onlyHistograms, "edges")
+	case m.Buckets != 0:
+		return Invalid(at("buckets"), onlyHistograms, "buckets")
+	case m.Target.Absolute != 0 && !(m.Target.Absolute >= 1.0/metrickind.RankUnit && m.Target.Absolute < 0.5):
+		return Invalid(at("target.absolute"), "%v is out of range: the error of a rank must be from 0.000001 to below 0.5, for example 0.02", m.Target.Absolute)
+	}
+	for i, rank := range m.Ranks {
+		if !(rank > 0 && rank < 1) || rankOf(rank) == 0 || rankOf(rank) == metrickind.RankUnit {
+			return Invalid(at("ranks"), "%v is out of range: a rank must be above 0 and below 1, for example 0.95", rank)
+		}
+		if slices.Contains(m.ranks()[:i], rankOf(rank)) {
+			return Invalid(at("ranks"), "%v is listed twice: remove one", rank)
+		}
+	}
+	return nil
+}
+
+// onlyHistograms refuses a field of histograms.
+const onlyHistograms = "only a histogram has %s: remove them, or give kind: histogram"
+
+// onlyQuantiles refuses ranks of other kinds.
+const onlyQuantiles = "only quantiles have ranks: remove them, or give kind: quantiles"
+
+func (m *Metric) checkEdges(at func(string) string) error {
+	switch n := len(m.Edges) - 1; {
+	case len(m.Ranks) > 0:
+		return Invalid(at("ranks"), onlyQuantiles)
+	case m.Target.Absolute != 0 && !(m.Target.Absolute >= 0.001 && m.Target.Absolute < 50):
+		return Invalid(at("target.absolute"), "%v is out of range: the error of a share must be from 0.001 to below 50 percentage points, for example 2", m.Target.Absolute)
+	case n < 0 && (m.Buckets < 2 || m.Buckets > metrickind.MostBuckets):
+		return Invalid(at("buckets"), outside, m.Buckets, 2, metrickind.MostBuckets)
+	case n < 0 && m.Scale == ScaleLogarithmic && m.Min < 1:
+		return Invalid(at("bounds.min"), "%d is out of range: logarithmic buckets must begin at 1 or above. Or list edges", m.Min)
+	case n < 0 && !rising(m.edges()):
+		return Invalid(at("buckets"), "%d buckets from %d to %d would be empty in part: ask for fewer, or move min and max apart", m.Buckets, m.Min, m.Max)
+	case n < 0:
+		return nil
+	case m.Buckets != 0:
+		return Invalid(at("buckets"), "edges are listed, too: remove one of the two")
+	case m.Scale == ScaleLogarithmic:
+		return Invalid(at("scale"), "edges are listed, too: remove one of the two")
+	case n < 2 || n > metrickind.MostBuckets:
+		return Invalid(at("edges"), "%d are listed; it must be from 3 to %d", n+1, metrickind.MostBuckets+1)
+	}
+	for _, edge := range m.Edges {
+		if edge != math.Trunc(edge) || math.Abs(edge) > maxSum {
+			return Invalid(at("edges"), "%v is out of range: an edge must be a whole number between -2^36 and 2^36", edge)
+		}
+	}
+	if edges := m.edges(); !rising(edges) {
+		return Invalid(at("edges"), "they must rise: write each once, the least first")
+	} else if edges[0] != m.Min || edges[len(edges)-1] != m.Max {
+		return Invalid(at("bounds"), "min and max, %d and %d, must be the outermost edges: leave them out, or correct them", m.Min, m.Max)
+	}
+	return nil
+}
+
+func rising(edges []int64) bool {
+	return slices.IsSorted(edges) && len(slices.Compact(slices.Clone(edges))) == len(edges)
+}
+
+// Statistics are what a metric of quantiles or a histogram computes from its counts.
+type Statistics struct {
+	// Ranks are the ranks whose quantiles are released: each above 0 and below 1, rounded to
+	// multiples of 10^-6. Default: 0.5, 0.95, 0.99.
+	Ranks []float64 `json:",omitempty"`
+	// Edges are where the buckets of a histogram begin, and where the last one ends: rising whole
+	// numbers, of which the outermost are Min and Max. Default: those of Buckets.
+	Edges []float64 `json:",omitempty"`
+	// Buckets is into how many buckets the range of a histogram without Edges is divided, by Scale;
+	// default: 10.
+	Buckets int `json:",omitempty"`
+	// Scale says how steps of quantiles, or buckets without Edges, divide the range: ScaleLinear,
+	// the default, or ScaleLogarithmic.
+	Scale string `json:",omitempty"`
+}
+
+// Scales of quantiles and histograms.
+const (
+	ScaleLinear      = "linear"
+	ScaleLogarithmic = "logarithmic"
+)
+
+// mostRanks is the most quantiles of one metric.
+const mostRanks = 20
+
+// defaultStatistics sets what a metric of quantiles or a histogram does not say.
+func (m *Metric) defaultStatistics() {
+	if metrickind.Of(m.Kind).Tree == nil {
+		return
+	}
+	def(&m.Scale, ScaleLinear)
+	if !m.hasEdges() {
+		if len(m.Ranks) == 0 {
+			m.Ranks = []float64{0.5, 0.95, 0.99}
+		}
+		return
+	}
+	if len(m.Edges) > 0 && m.Min == 0 && m.Max == 0 {
+		m.Min, m.Max = int64(m.Edges[0]), int64(m.Edges[len(m.Edges)-1])
+	}
+	if len(m.Edges) == 0 {
+		def(&m.Buckets, int(min(10, max(m.Max-m.Min, 2))))
+	}
+}
+
+// ShareName returns the name under which the share of values in a bucket is released beside a
+// metric: latency.from.10 for the bucket that begins at 10.
+func ShareName(metric string, edge int64) string {
+	return metric + ".from." + strconv.FormatInt(edge, 10)
+}
+
+// BelowName returns the name under which the share of all values below an edge is released beside a
+// metric: latency.below.10.
+func BelowName(metric string, edge int64) string {
+	return metric + ".below." + strconv.FormatInt(edge, 10)
+}
+
+// statistics returns the definitions of the metrics in which a metric's quantiles, or the shares of
+// its histogram, are released.
+func (m *Metric) statistics(of schemas.MetricSpec) (all []schemas.MetricSpec) {
+	tree := metrickind.Of(m.Kind).Tree
+	if tree == nil {
+		return nil
+	}
+	add := func(name string, least, most int64) {
+		spec := partOf(of, metrickind.Of(tree.Statistic))
+		spec.Name, spec.Min, spec.Max, spec.Absolute = name, least, most, m.Target.Absolute
+		all = append(all, spec)
+	}
+	for _, rank := range m.ranks() {
+		add(QuantileName(m.Name, rank), 0, rank)
+	}
+	edges := m.edges()
+	for i := 1; i < len(edges); i++ {
+		add(ShareName(m.Name, edges[i-1]), edges[i-1], edges[i])
+	}
+	for i := 1; i+1 < len(edges); i++ {
+		add(BelowName(m.Name, edges[i]), edges[0], edges[i])
+	}
+	return all
+}
+
+// partNames returns the names of the metrics that are derived from a metric's counts: its further
+// components, the nodes of its tree, and its quantiles.
+func (m *Metric) partNames() (names []string) {
+	kind := metrickind.Of(m.Kind)
+	for _, further := range kind.Further() {
+		names = append(names, further.Beside(m.Name))
+	}
+	if kind.Tree != nil {
+		names = append(names, metrickind.Of(m.nodesKind()).Beside(m.Name))
+	}
+	for _, s := range m.statistics(schemas.MetricSpec{}) {
+		names = append(names, s.Name)
+	}
+	return names
+}

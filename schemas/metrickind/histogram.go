@@ -1,0 +1,127 @@
+package metrickind
+
+import (
+	"math"
+	"math/big"
+)
+
+// Histogram is the kind that releases shares of the values of a key's events, and the number of
+// these events.
+const Histogram = "histogram"
+
+// histogram: the count is the number of events that are kept. Its further component has a cell for
+// each bucket, with the number of kept events whose values are in the bucket. All buckets of a
+// released key are drawn: a user with c_b events in bucket b pays u·Σ c_b² (docs/guarantee.md,
+// "Histograms").
+func histogram() Kind {
+	return Kind{
+		Name:       Histogram,
+		Range:      func(b Bounds) (least, greatest int64) { return 0, b.Events },
+		Values:     true,
+		EventBound: true,
+		Value:      one,
+		Tree:       &Tree{Nodes: []string{buckets().Name}, Statistic: share().Name, Edges: true, Target: 2, Unit: "in percentage points of a share", Aim: shareAim},
+		Texts: Texts{
+			Counted: "shares of the value field's values", Label: "histogram", Size: "events", NoKey: together, Verb: "counts",
+			Value: "number of events whose {value} is counted, each clamped to {min} to {max}",
+		},
+	}
+}
+
+// buckets is the kind of the buckets of a histogram: the key of a cell is schemas.NodeKey of the
+// bucket's leaf, see Buckets.
+func buckets() Kind {
+	return Kind{
+		Name:       "histogram_buckets",
+		Range:      func(b Bounds) (least, greatest int64) { return 0, b.Events },
+		NotPrivate: "it has the keys of its metric",
+		Derived:    true,
+		Component:  true,
+		Nodes:      func(_ Bounds, edges []int64) (*Scale, error) { return Buckets(edges) },
+		Texts:      Texts{Label: "bucket", NoKey: together, Value: "number of values of {of} in a part of {min} to {max}"},
+	}
+}
+
+// share is the kind of one share, in percent: of the values from Bounds.Min of its metric to below
+// Bounds.Max, which are edges of the histogram. The metric's absolute target is an error in
+// percentage points.
+func share() Kind {
+	return Kind{
+		Name:       "bucket_share",
+		Range:      func(Bounds) (least, greatest int64) { return 0, 1 },
+		NotPrivate: "it has the keys of its metric",
+		Derived:    true,
+		Statistic: func(s *Search, b Bounds, absolute float64) (Estimate, bool, error) {
+			return s.Share(s.Scale.Bucket(b.Min), s.Scale.bucketsBelow(b.Max), absolute)
+		},
+		Texts: Texts{Label: "share", NoKey: together, Size: "events", Value: "percent of the values of {of} that are from {min} to below {max}", Wanted: "an error of {absolute} percentage points"},
+	}
+}
+
+// Share returns the share of the values in the buckets from first up to, but not including, end, in
+// percent, with its interval, and whether both ends are at most within from the value.
+//
+// Let A be the sum of the drawn counts of these n buckets, R that of the m others, and T = A + R.
+// If s is the true share, (1 − s)·A − s·R is normal around 0, with the variance ((1 − s)²·n + s²·m)
+// times that of one count. The interval has every s from 0 to 1 for which this is at most z
+// deviations from 0 (Fieller 1954): with q = z²·σ²,
+//
+//	s²·(T² − q·(n + m)) − 2s·(A·T − q·n) + A² − q·n ≤ 0.
+//
+// If T² ≤ q·(n + m), the interval is everything.
+func (s *Search) Share(first, end int, within float64) (e Estimate, met bool, err error) {
+	in, out, err := s.sums(first, end)
+	if err != nil {
+		return e, false, err
+	}
+	all := new(big.Rat).Add(in, out)
+	n, m := big.NewRat(int64(end-first), 1), big.NewRat(int64(s.Scale.buckets()-(end-first)), 1)
+	zero, whole := new(big.Rat), big.NewRat(100, 1)
+	value, low, high := zero, zero, whole
+	if all.Sign() > 0 {
+		value = clamp(product(whole, new(big.Rat).Quo(in, all)), zero, whole)
+	}
+	qn := product(s.Square, n)
+	a := new(big.Rat).Sub(square(all), qn)
+	a.Sub(a, product(s.Square, m))
+	if bounded := !s.Beyond && all.Sign() > 0 && a.Sign() > 0; bounded {
+		b := new(big.Rat).Sub(product(in, all), qn)
+		c := new(big.Rat).Sub(square(in), qn)
+		root := rootUp(new(big.Rat).Sub(square(b), product(a, c)))
+		from := product(whole, new(big.Rat).Quo(new(big.Rat).Sub(b, root), a))
+		to := product(whole, new(big.Rat).Quo(new(big.Rat).Add(b, root), a))
+		if from.Cmp(whole) <= 0 && to.Sign() >= 0 {
+			low, high, met = clamp(from, zero, whole), clamp(to, zero, whole), within > 0
+		}
+	}
+	e.Value = nearest(value)
+	at := float64(e.Value) / valueUnits
+	e.Low, e.High = min(down(low), at), max(up(high), at)
+	e.StdDev = (e.High - e.Low) / (2 * confidentWidth)
+	return e, met && at-e.Low <= within && e.High-at <= within, nil
+}
+
+// sums returns the noisy numbers of values in some buckets, and in the others.
+func (s *Search) sums(first, end int) (in, out *big.Rat, err error) {
+	in, out = new(big.Rat), new(big.Rat)
+	for i := range s.Scale.buckets() {
+		of, err := s.children(Root + Node(i/Branching))
+		if err != nil {
+			return nil, nil, err
+		}
+		to := out
+		if first <= i && i < end {
+			to = in
+		}
+		to.Add(to, new(big.Rat).SetInt(of[i%Branching]))
+	}
+	return in, out, nil
+}
+
+// shareAim returns the relative error that the number of events must have. The deviation of a share
+// of k buckets is at most √(k − 1) times that of one count, divided by the number of events, and a
+// count has an eighth of the variance of that number. The conversions keep products from being
+// fused, so that every machine has the same ladder.
+func shareAim(s *Scale, _ []int64, absolute, _ float64) float64 {
+	return floorAim(0.98 * float64(absolute/100*math.Sqrt(NodesFiner/float64(s.buckets()-1))))
+}

@@ -1,0 +1,134 @@
+package metrickind
+
+import (
+	"errors"
+	"math/bits"
+	"slices"
+)
+
+// Scale divides the values from a least to a greatest one among the leaves of a tree. A value has a
+// step, a number from 0 that never falls as values rise; the steps are divided among the leaves in
+// order, as evenly as whole numbers allow. Safe for concurrent use.
+type Scale struct {
+	min, max int64
+	steps    uint64 // how many there are
+	exact    int    // see logarithmic
+	edges    []int64
+	levels   int
+}
+
+// Linear returns the scale of quantiles with a step for each value.
+func Linear(b Bounds) (*Scale, error) { return scaleOf(b, 64) }
+
+// Logarithmic returns the scale of quantiles whose steps grow with the distance d of a value from
+// b.Min: every d up to 63 has a step of its own, and from there on a step has 1/32 of the values
+// from a power of two to the next. The widths of steps are at most 1/32 of d.
+func Logarithmic(b Bounds) (*Scale, error) { return scaleOf(b, 5) }
+
+func scaleOf(b Bounds, exact int) (*Scale, error) {
+	if b.Min > b.Max {
+		return nil, errors.New("min is greater than max")
+	}
+	s := &Scale{min: b.Min, max: b.Max, exact: exact, levels: 1}
+	s.steps = s.step(b.Max) + 1
+	for s.levels < mostLevels && uint64(1)<<(BranchBits*s.levels) < s.steps {
+		s.levels++
+	}
+	return s, nil
+}
+
+// MostBuckets is the most buckets of a histogram.
+const MostBuckets = 50
+
+// Buckets returns the scale of a histogram, whose leaves are its buckets: the i-th has the values
+// from edges[i] to below edges[i+1], and the last one the last edge, too. All are on one level:
+// leaf 8+i is a child of node 1 + ⌊i/8⌋.
+func Buckets(edges []int64) (*Scale, error) {
+	if n := len(edges) - 1; n < 2 || n > MostBuckets {
+		return nil, errors.New("a histogram has from 2 to 50 buckets")
+	}
+	for i := 1; i < len(edges); i++ {
+		if edges[i-1] >= edges[i] {
+			return nil, errors.New("edges of a histogram must rise")
+		}
+	}
+	return &Scale{min: edges[0], max: edges[len(edges)-1], edges: edges, levels: 1}, nil
+}
+
+// Levels returns how many levels the tree has below its root: as many as it takes to give every
+// step a leaf of its own, but at most five, which have 32,768 leaves.
+func (s *Scale) Levels() int { return s.levels }
+
+// buckets returns how many buckets a histogram has; 0 for scales of quantiles.
+func (s *Scale) buckets() int { return max(len(s.edges)-1, 0) }
+
+// Leaf returns the leaf of a value, which is clamped to the range. For quantiles it has number
+// ⌊step·leaves/steps⌋, from 0.
+func (s *Scale) Leaf(v int64) Node {
+	v = min(max(v, s.min), s.max)
+	if n := s.buckets(); n > 0 {
+		return Root.Child(0) + Node(s.Bucket(v))
+	}
+	depth := BranchBits * s.levels
+	high, low := bits.Mul64(s.step(v), 1<<depth)
+	number, _ := bits.Div64(high, low, s.steps)
+	return 1<<depth | Node(number)
+}
+
+// Bucket returns the number of the bucket of a histogram in which a clamped value is.
+func (s *Scale) Bucket(v int64) int {
+	at, exact := slices.BinarySearch(s.edges, v)
+	if !exact {
+		at--
+	}
+	return min(at, s.buckets()-1)
+}
+
+// bucketsBelow returns how many buckets lie below an edge.
+func (s *Scale) bucketsBelow(edge int64) int {
+	at, _ := slices.BinarySearch(s.edges, edge)
+	return at
+}
+
+// Leaves returns the leaves from first up to, but not including, end that are below a node.
+func (s *Scale) Leaves(n Node) (first, end Node) {
+	below := BranchBits * (s.levels - n.level())
+	return n << below, (n + 1) << below
+}
+
+// Values returns the least and the greatest value of a node of quantiles. If there are fewer steps
+// than leaves, a leaf may have no value: then least is above greatest.
+func (s *Scale) Values(n Node) (least, greatest int64) { return s.edge(n), s.edge(n+1) - 1 }
+
+// edge returns the least value that is in a node or after it: that of step ⌈i·steps/8^level⌉ for
+// node number i of a level. n may be the node after the last one of its level.
+func (s *Scale) edge(n Node) int64 {
+	depth := BranchBits * n.level()
+	high, low := bits.Mul64(uint64(n)-1<<depth, s.steps)
+	low, carry := bits.Add64(low, 1<<depth-1, 0)
+	step := (high+carry)<<(64-depth) | low>>depth
+	if step >= s.steps {
+		return s.max + 1
+	}
+	return s.value(step)
+}
+
+// step returns the step of a clamped value. With d = v − min and e the greatest whole number with
+// 2^e ≤ d, the step is d if e ≤ s.exact, and else (e − s.exact)·2^s.exact + ⌊d / 2^(e − s.exact)⌋.
+func (s *Scale) step(v int64) uint64 {
+	d := uint64(v - s.min)
+	octave := bits.Len64(d) - 1 - s.exact
+	if octave <= 0 {
+		return d
+	}
+	return uint64(octave)<<s.exact + d>>octave
+}
+
+// value returns the least value that has a step.
+func (s *Scale) value(step uint64) int64 {
+	octave := int(step>>s.exact) - 1
+	if octave <= 0 {
+		return s.min + int64(step)
+	}
+	return s.min + int64((step-uint64(octave)<<s.exact)<<octave)
+}
