@@ -70,52 +70,71 @@ func share() Kind {
 //
 // If T² ≤ q·(n + m), the interval is everything.
 func (s *Search) Share(first, end int, within float64) (e Estimate, met bool, err error) {
-	in, out, err := s.sums(first, end)
+	in, all, err := s.sums(first, end)
 	if err != nil {
 		return e, false, err
 	}
-	all := new(big.Rat).Add(in, out)
-	n, m := big.NewRat(int64(end-first), 1), big.NewRat(int64(s.Scale.buckets()-(end-first)), 1)
-	zero, whole := new(big.Rat), big.NewRat(100, 1)
-	value, low, high := zero, zero, whole
+	value, low, high := int64(0), int64(0), int64(wholeShare)
 	if all.Sign() > 0 {
-		value = clamp(product(whole, new(big.Rat).Quo(in, all)), zero, whole)
+		value = partOf(in, all, new(big.Int).Rsh(all, 1))
 	}
-	qn := product(s.Square, n)
-	a := new(big.Rat).Sub(square(all), qn)
-	a.Sub(a, product(s.Square, m))
-	if bounded := !s.Beyond && all.Sign() > 0 && a.Sign() > 0; bounded {
-		b := new(big.Rat).Sub(product(in, all), qn)
-		c := new(big.Rat).Sub(square(in), qn)
-		root := rootUp(new(big.Rat).Sub(square(b), product(a, c)))
-		from := product(whole, new(big.Rat).Quo(new(big.Rat).Sub(b, root), a))
-		to := product(whole, new(big.Rat).Quo(new(big.Rat).Add(b, root), a))
-		if from.Cmp(whole) <= 0 && to.Sign() >= 0 {
-			low, high, met = clamp(from, zero, whole), clamp(to, zero, whole), within > 0
+	// The coefficients, multiplied by the denominator of q.
+	a, b, c := s.coefficient(all, all, s.Scale.buckets()), s.coefficient(in, all, end-first), s.coefficient(in, in, end-first)
+	if !s.Beyond && all.Sign() > 0 && a.Sign() > 0 {
+		root := new(big.Int).Mul(b, b)
+		root.Sub(root, c.Mul(a, c)) // above 0: the inequality holds for s = A/T
+		root.Add(root.Sqrt(root), big.NewInt(1))
+		from, to := new(big.Int).Sub(b, root), new(big.Int).Add(b, root)
+		if from.Cmp(a) <= 0 && to.Sign() >= 0 {
+			low, high = partOf(from, a, new(big.Int)), partOf(to, a, new(big.Int).Sub(a, big.NewInt(1)))
+			met = within > 0
 		}
 	}
-	e.Value = nearest(value)
-	at := float64(e.Value) / valueUnits
-	e.Low, e.High = min(down(low), at), max(up(high), at)
+	low, high = min(low, value), max(high, value)
+	e = Estimate{Value: value, Low: float64(low) / valueUnits, High: float64(high) / valueUnits}
 	e.StdDev = (e.High - e.Low) / (2 * confidentWidth)
+	at := float64(value) / valueUnits
 	return e, met && at-e.Low <= within && e.High-at <= within, nil
 }
 
-// sums returns the noisy numbers of values in some buckets, and in the others.
-func (s *Search) sums(first, end int) (in, out *big.Rat, err error) {
-	in, out = new(big.Rat), new(big.Rat)
+// wholeShare is 100 percent, in units of a released value.
+const wholeShare = 100 * valueUnits
+
+// partOf returns x/y of wholeShare, where add/y is added before rounding down, clamped to 0 to
+// wholeShare. y is above 0.
+func partOf(x, y, add *big.Int) int64 {
+	part := new(big.Int).Mul(x, big.NewInt(wholeShare))
+	part.Div(part.Add(part, add), y)
+	switch {
+	case part.Sign() < 0:
+		return 0
+	case part.Cmp(big.NewInt(wholeShare)) > 0:
+		return wholeShare
+	}
+	return part.Int64()
+}
+
+// coefficient returns x·y − q·n, multiplied by the denominator of q.
+func (s *Search) coefficient(x, y *big.Int, n int) *big.Int {
+	xy := new(big.Int).Mul(x, y)
+	xy.Mul(xy, s.Square.Denom())
+	return xy.Sub(xy, new(big.Int).Mul(s.Square.Num(), big.NewInt(int64(n))))
+}
+
+// sums returns the noisy numbers of values in some buckets, and in all.
+func (s *Search) sums(first, end int) (in, all *big.Int, err error) {
+	in, all = new(big.Int), new(big.Int)
 	for i := range s.Scale.buckets() {
 		of, err := s.children(Root + Node(i/Branching))
 		if err != nil {
 			return nil, nil, err
 		}
-		to := out
+		all.Add(all, of[i%Branching])
 		if first <= i && i < end {
-			to = in
+			in.Add(in, of[i%Branching])
 		}
-		to.Add(to, new(big.Rat).SetInt(of[i%Branching]))
 	}
-	return in, out, nil
+	return in, all, nil
 }
 
 // shareAim returns the relative error that the number of events must have. The deviation of a share

@@ -25,6 +25,14 @@ import (
 // deviation of at least sigma; within is the error of a rank that is asked for.
 func quantilesOf(t testing.TB, low, high int64, ranks []int64, within, sigma float64) []schemas.MetricSpec {
 	t.Helper()
+	return withTree(t, metrickind.Quantiles, "quantile_nodes", low, high, nil, ranks, within, sigma)
+}
+
+// withTree returns a metric of a kind with a tree, its statistics and, last, its nodes. The
+// statistics are quantiles of ranks, or the shares of the buckets between edges, each followed by
+// the share below it.
+func withTree(t testing.TB, kind, nodesKind string, low, high int64, edges, ranks []int64, within, sigma float64) []schemas.MetricSpec {
+	t.Helper()
 	precision := func(sigma float64) units.Precision {
 		u, err := units.PrecisionFromSigma(sigma)
 		if err != nil {
@@ -32,35 +40,44 @@ func quantilesOf(t testing.TB, low, high int64, ranks []int64, within, sigma flo
 		}
 		return u
 	}
-	m := schemas.MetricSpec{Name: "m", Kind: metrickind.Quantiles, WindowSize: 1000, WindowSlide: 1000, MaxKeysPerUser: 1, MaxEventsPerKey: 1, Min: low, Max: high,
+	m := schemas.MetricSpec{Name: "m", Kind: kind, WindowSize: 1000, WindowSlide: 1000, MaxKeysPerUser: 1, MaxEventsPerKey: 2, Min: low, Max: high,
 		LadderKind: "adaptive", First: precision(1 << 12 * sigma), Top: precision(sigma * math.Sqrt(metrickind.NodesFiner)), Confidence: 0.95, KeyMode: schemas.KeysPublic}
-	if within > 0 {
-		m.Relative = metrickind.Of(m.Kind).Tree.Aim(linear(t, &m), ranks, within, m.Confidence)
-	}
-	specs := []schemas.MetricSpec{m}
 	part := func(name, kind string) schemas.MetricSpec {
 		of := m
-		of.Name, of.Kind, of.Of, of.KeyMode, of.KeysFrom, of.Relative = name, kind, "m", schemas.KeysFrom, "m", 0
+		of.Name, of.Kind, of.Of, of.KeyMode, of.KeysFrom = name, kind, "m", schemas.KeysFrom, "m"
 		of.LadderKind, of.LadderFactor = "geometric", 2
 		return of
 	}
-	for _, rank := range ranks {
-		q := part(fmt.Sprint("m.p", rank), "quantile")
-		q.Min, q.Max, q.Absolute = 0, rank, within
-		specs = append(specs, q)
-	}
-	nodes := part("m.nodes", "quantile_nodes")
+	nodes := part("m.nodes", nodesKind)
+	nodes.PublicKeys = schemas.EdgeKeys(edges)
 	var err error
 	if nodes.Top, err = units.PrecisionFromBig(new(big.Int).Mul(m.Top.Big(), big.NewInt(metrickind.NodesFiner))); err != nil {
 		t.Fatal(err)
 	}
 	nodes.First = nodes.Top
-	return append(specs, nodes)
+	var specs []schemas.MetricSpec
+	add := func(least, most int64) {
+		of := part(fmt.Sprint("m.", least, ".", most), metrickind.Of(kind).Tree.Statistic)
+		of.Min, of.Max, of.Absolute = least, most, within
+		specs = append(specs, of)
+	}
+	for _, rank := range ranks {
+		add(0, rank)
+	}
+	for i := 1; i < len(edges); i++ {
+		add(edges[i-1], edges[i])
+		add(edges[0], edges[i])
+	}
+	if within > 0 {
+		m.Relative = metrickind.Of(kind).Tree.Aim(scaleOf(t, &nodes), ranks, within, m.Confidence)
+	}
+	return append(append([]schemas.MetricSpec{m}, specs...), nodes)
 }
 
-func linear(t testing.TB, m *schemas.MetricSpec) *metrickind.Scale {
+// scaleOf returns the scale of the definition of nodes.
+func scaleOf(t testing.TB, nodes *schemas.MetricSpec) *metrickind.Scale {
 	t.Helper()
-	scale, err := metrickind.Linear(m.Bounds())
+	scale, err := nodes.Scale()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +90,7 @@ func searched(t testing.TB, r *Releaser, specs []schemas.MetricSpec, values map[
 	nodes := uint32(len(specs) - 1)
 	leaves, all := map[metrickind.Node]int64{}, int64(0)
 	for v, n := range values {
-		leaves[linear(t, &specs[0]).Leaf(v)] += n
+		leaves[scaleOf(t, &specs[len(specs)-1]).Leaf(v)] += n
 		all += n
 	}
 	tasks, counts := make([]task, cells), make([]spend.Count, 0, cells*len(leaves))
@@ -142,8 +159,12 @@ func TestIntervalsOfQuantilesHold(t *testing.T) {
 	for name, shape := range shapesOfValues {
 		for _, events := range []int64{40, 1000, 30_000} {
 			values := valuesOf(shape, events)
-			for _, within := range []float64{0, 0.05} {
-				specs := quantilesOf(t, 0, 1_000_000, ranks, within, 3)
+			for _, c := range []struct {
+				scale  string
+				within float64
+			}{{"quantile_nodes", 0}, {"quantile_nodes", 0.05}, {"quantile_log_nodes", 0}} {
+				within := c.within
+				specs := withTree(t, metrickind.Quantiles, c.scale, 0, 1_000_000, nil, ranks, within, 3)
 				tasks := searched(t, releaserOf(t, specs, rng), specs, values, cells, "k")
 				for j, rank := range ranks {
 					q := float64(rank) / metrickind.RankUnit
@@ -167,8 +188,8 @@ func TestIntervalsOfQuantilesHold(t *testing.T) {
 						}
 					}
 					all, missing = all+cells, missing+missed
-					t.Logf("%11s, %5d events, p%v, target %v: %.1f %% of intervals miss, mean rank error %.4f, mean width %.0f, %d %% met, %.1f %% wrongly",
-						name, events, 100*q, within, 100*float64(missed)/float64(cells), wrong/float64(cells), width/float64(cells), 100*met/cells, 100*float64(lied)/float64(cells))
+					t.Logf("%s: %11s, %5d events, p%v, target %v: %.1f %% of intervals miss, mean rank error %.4f, mean width %.0f, %d %% met, %.1f %% wrongly",
+						c.scale, name, events, 100*q, within, 100*float64(missed)/float64(cells), wrong/float64(cells), width/float64(cells), 100*met/cells, 100*float64(lied)/float64(cells))
 					if float64(missed) > allowed || float64(lied) > allowed {
 						t.Errorf("%s, %d events, rank %d, target %v: %d of %d intervals miss, %d met values are wrong", name, events, rank, within, missed, cells, lied)
 					}
@@ -187,7 +208,7 @@ func TestAttackOnQuantiles(t *testing.T) {
 	const trials, epsilon, value = 20_000, 1, 333
 	specs := quantilesOf(t, 0, 511, []int64{500_000}, 0, math.Sqrt(3)) // three levels
 	r := releaserOf(t, specs, rand.New(runseed.PCG(t, 3, 2029)))
-	scale, nodesAt := linear(t, &specs[0]), len(specs)-1
+	scale, nodesAt := scaleOf(t, &specs[len(specs)-1]), len(specs)-1
 	one, _ := units.Charge(1, specs[0].Top)
 	level, _ := units.Charge(1, specs[nodesAt].Top)
 	all := one + units.Mu2(scale.Levels())*level
@@ -250,7 +271,7 @@ func TestOnlyNodesOnTheWayOfARankAreDrawn(t *testing.T) {
 		values := valuesOf(shape, 10_000)
 		var counts []spend.Count
 		for v, n := range values {
-			counts = append(counts, spend.Count{Cell: spend.Cell{Metric: uint32(len(specs) - 1), End: 1000, Key: string(schemas.NodeKey([]byte("k"), linear(t, &specs[0]).Leaf(v)))}, Sum: n})
+			counts = append(counts, spend.Count{Cell: spend.Cell{Metric: uint32(len(specs) - 1), End: 1000, Key: string(schemas.NodeKey([]byte("k"), scaleOf(t, &specs[len(specs)-1]).Leaf(v)))}, Sum: n})
 			tasks[0].count += n
 		}
 		slices.SortFunc(counts, func(a, b spend.Count) int { return a.Compare(b.Cell) })
@@ -292,7 +313,7 @@ func TestQuantilesOfClampedCountsSayNothing(t *testing.T) {
 	tasks := []task{{Cell: spend.Cell{End: 1000, Key: "k"}, turn: 1, count: noisereduction.MaxCount}}
 	counts := []spend.Count{}
 	for _, v := range []int64{10, 999_990} {
-		counts = append(counts, spend.Count{Cell: spend.Cell{Metric: uint32(len(specs) - 1), End: 1000, Key: string(schemas.NodeKey([]byte("k"), linear(t, &specs[0]).Leaf(v)))}, Sum: noisereduction.MaxCount})
+		counts = append(counts, spend.Count{Cell: spend.Cell{Metric: uint32(len(specs) - 1), End: 1000, Key: string(schemas.NodeKey([]byte("k"), scaleOf(t, &specs[len(specs)-1]).Leaf(v)))}, Sum: noisereduction.MaxCount})
 	}
 	if err := r.ladders.refineAll(tasks); err != nil {
 		t.Fatal(err)
@@ -330,7 +351,7 @@ func TestQuantilesFollowFromSettledNodesAlone(t *testing.T) {
 			tasks, counts := []task{{Cell: spend.Cell{End: 1000, Key: "k"}, turn: 1, count: 10_000}}, []spend.Count{}
 			var leaves []leaf
 			for v, n := range valuesOf(shape, 10_000) {
-				leaves = append(leaves, leaf{linear(t, &specs[0]).Leaf(v), n})
+				leaves = append(leaves, leaf{scaleOf(t, &specs[len(specs)-1]).Leaf(v), n})
 			}
 			slices.SortFunc(leaves, func(a, b leaf) int { return int(a.node) - int(b.node) })
 			for _, l := range leaves {
@@ -348,7 +369,7 @@ func TestQuantilesFollowFromSettledNodesAlone(t *testing.T) {
 				_, node, _ := schemas.SplitNodeKey(k.Key)
 				paid[node] = k.Precision
 			}
-			n := nodes{ladders: &r.ladders, cell: tasks[0].Cell, precision: paid[metrickind.Root], scale: linear(t, &specs[0]), leaves: leaves}
+			n := nodes{ladders: &r.ladders, cell: tasks[0].Cell, precision: paid[metrickind.Root], scale: scaleOf(t, &specs[len(specs)-1]), leaves: leaves}
 			n.cell.Metric = at
 			needed := map[metrickind.Node]bool{}
 			again := metrickind.Search{Scale: n.scale, Draw: func(parent metrickind.Node) ([metrickind.Branching]*big.Int, error) {
@@ -398,7 +419,7 @@ func TestRuleNoNodeOfAKeyBelowItsThresholdIsDrawn(t *testing.T) {
 	few := []string{"aa", "aab", "c", strings.Repeat("a", schemas.MaxKeyBytes-1)}
 	partials := spend.Partials{{First: 1, Turn: 1, ReleaseShards: 1}, {First: 1, Turn: 1, ReleaseShards: 1}}
 	add := func(shard int, key string, value, n int64) {
-		leaf := schemas.NodeKey([]byte(key), linear(t, &specs[0]).Leaf(value))
+		leaf := schemas.NodeKey([]byte(key), scaleOf(t, &specs[len(specs)-1]).Leaf(value))
 		partials[shard].Cells = append(partials[shard].Cells, schemas.Cell{WindowEnd: 1000, Key: []byte(key), Count: n}, schemas.Cell{Metric: nodesAt, WindowEnd: 1000, Key: leaf, Count: n})
 	}
 	for key, value := range released {

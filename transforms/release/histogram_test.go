@@ -1,0 +1,161 @@
+package release
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+// Of 200 cells each, intervals at 95 % hold the true share in 95 %, and values that say that they
+// met the target have a greater error in no more than 5 % of all: whatever the law of the values,
+// and also for the share below an edge. A rate of exactly 5 % would fail with a probability below
+// 1e-6 for each of the settings.
+func TestIntervalsOfSharesHold(t *testing.T) {
+	const cells = 200
+	allowed := cells*0.05 + 6*math.Sqrt(cells*0.05*0.95)
+	rng := rand.New(runseed.PCG(t, 3, 1954))
+	all, missing, met := 0, 0, 0
+	for _, edges := range [][]int64{{0, 500_000, 1_000_000}, {0, 1, 10, 100, 300, 1000, 10_000, 100_000, 333_333, 333_334, 500_000, 1_000_000}} {
+		for name, shape := range shapesOfValues {
+			for _, events := range []int64{40, 1000, 30_000} {
+				values := valuesOf(shape, events)
+				for _, within := range []float64{0, 3} {
+					specs := withTree(t, metrickind.Histogram, "histogram_buckets", 0, 1_000_000, edges, nil, within, 3)
+					tasks := searched(t, releaserOf(t, specs, rng), specs, values, cells, "k")
+					for j := range tasks[0].statistics {
+						spec := &specs[1+j]
+						truth := shareOf(values, spec.Min, spec.Max)
+						missed, lied := 0, 0
+						for i := range tasks {
+							s := tasks[i].statistics[j]
+							if truth < s.value.Low || truth > s.value.High {
+								missed++
+							}
+							if s.met {
+								met++
+								if math.Abs(math.Ldexp(float64(s.value.Value), -10)-truth) > within {
+									lied++
+								}
+							}
+						}
+						all, missing = all+cells, missing+missed
+						if float64(missed) > allowed || float64(lied) > allowed {
+							t.Errorf("%s, %d events, %d to %d, target %v: %d of %d intervals miss, %d met values are wrong", name, events, spec.Min, spec.Max, within, missed, cells, lied)
+						}
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d of %d intervals miss, %d values met their target", missing, all, met)
+	if met == 0 {
+		t.Error("no value met its target: the test shows nothing")
+	}
+}
+
+// shareOf returns the percentage of values from low to below high; those of the last bucket have
+// its upper edge, too.
+func shareOf(values map[int64]int64, low, high int64) float64 {
+	below, _ := places(values, float64(high))
+	if high == 1_000_000 {
+		below = 1
+	}
+	from, _ := places(values, float64(low))
+	return 100 * (below - from)
+}
+
+// A histogram draws every bucket of a released key, and settles their parents: all with the same
+// precision.
+func TestRuleAllBucketsOfAHistogramAreSettled(t *testing.T) {
+	for _, buckets := range []int{2, 7, 8, 9, 16, 17, 50} {
+		var edges []int64
+		for i := range buckets + 1 {
+			edges = append(edges, int64(i))
+		}
+		specs := withTree(t, metrickind.Histogram, "histogram_buckets", 0, int64(buckets), edges, nil, 0, 3)
+		r := releaserOf(t, specs, rand.New(runseed.PCG(t, 3, 50)))
+		tasks := []task{{Cell: spend.Cell{End: 1000, Key: "k"}, turn: 1, count: 100}}
+		if err := r.ladders.refineAll(tasks); err != nil {
+			t.Fatal(err)
+		}
+		settled, err := r.ladders.search(tasks, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var parents []metrickind.Node
+		for _, k := range settled {
+			_, node, _ := schemas.SplitNodeKey(k.Key)
+			if parents = append(parents, node); k.Precision != settled[0].Precision {
+				t.Errorf("%d buckets: the children of node %d have another precision", buckets, node)
+			}
+		}
+		for i := range int64(buckets) {
+			if parent := scaleOf(t, &specs[len(specs)-1]).Leaf(i).Parent(); !slices.Contains(parents, parent) {
+				t.Errorf("%d buckets: bucket %d is drawn, and its parent %d is not settled", buckets, i, parent)
+			}
+		}
+		if want := (buckets + 7) / 8; len(parents) != want {
+			t.Errorf("%d buckets: %d parents are settled, want %d", buckets, len(parents), want)
+		}
+	}
+}
+
+// An attacker who sees the number of events and every bucket, and knows everything but whether one
+// user's two events are there, in buckets of different parents, is told apart no better than the
+// charge says. Without the charge for one of the buckets the claim would be wrong.
+func TestAttackOnHistograms(t *testing.T) {
+	const trials, epsilon = 20_000, 1
+	edges := []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
+	specs := withTree(t, metrickind.Histogram, "histogram_buckets", 0, 10, edges, nil, 0, math.Sqrt(3))
+	specs = []schemas.MetricSpec{specs[0], specs[len(specs)-1]} // shares follow from what is seen
+	r := releaserOf(t, specs, rand.New(runseed.PCG(t, 3, 2030)))
+	scale, nodesAt := scaleOf(t, &specs[len(specs)-1]), len(specs)-1
+	events, _ := units.Charge(2, specs[0].Top)
+	bucket, _ := units.Charge(1, specs[nodesAt].Top)
+	seen := func(prefix string, there int64) (above float64) {
+		tasks := searched(t, r, specs, map[int64]int64{1: 1000 + there, 9: 1000 + there}, trials, prefix)
+		for i := range tasks {
+			u := tasks[i].result.Precision
+			sum := u.Float() * 2 * (float64(tasks[i].result.Value)/1024 - 2000 - 1)
+			further, err := FurtherPrecision(&specs[0], &specs[nodesAt], u)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, value := range []int64{1, 9} {
+				leafOf := scale.Leaf(value)
+				n := nodes{ladders: &r.ladders, cell: tasks[i].Cell, precision: further, scale: scale, leaves: []leaf{{leafOf, 1000 + there}}}
+				n.cell.Metric = uint32(nodesAt)
+				y, err := n.draw(leafOf)
+				if err != nil {
+					t.Fatal(err)
+				}
+				at, _ := new(big.Rat).SetFrac(y, new(big.Int).Lsh(big.NewInt(1), n.exponent)).Float64()
+				sum += further.Float() * (at - 1000 - 0.5)
+			}
+			if sum > epsilon {
+				above++
+			}
+		}
+		return above / trials
+	}
+	with, without := seen("a", 1), seen("b", 0)
+	got := with - math.Exp(epsilon)*without
+	deviation := math.Sqrt((with+math.Exp(2*epsilon)*without)/trials) + 1e-9
+	claimed, less := budgets.DeltaOf(events+2*bucket, epsilon, budgets.GDP), budgets.DeltaOf(events+bucket, epsilon, budgets.GDP)
+	t.Logf("δ(1) shown %.4f ± %.4f, claimed %.4f, without a bucket %.4f", got, deviation, claimed, less)
+	if math.Abs(got-claimed) > 5*deviation {
+		t.Errorf("δ(1) of %v is shown, %v was charged for", got, claimed)
+	}
+	if got < less+4*deviation {
+		t.Errorf("the attack shows δ(1) of %v only: it would not see that a bucket is not charged (%v)", got, less)
+	}
+}
