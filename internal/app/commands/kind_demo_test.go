@@ -27,6 +27,36 @@ func orders(t testing.TB, users int) string {
 
 const ofOrders = "--header --user-field user --time-field when --window 1d"
 
+// A histogram of a file has the shares of its values, with edges that are listed, or divide the
+// range by a scale.
+func TestDemoReleasesShares(t *testing.T) {
+	t.Parallel()
+	path := orders(t, 500)
+	const args = ofOrders + " --kind histogram --value-field amount --max-keys-per-user 2 --max-events-per-key 3 --last-at-least 1 --absolute 0 --epsilon 50 --format json"
+	for edges, want := range map[string]map[string]float64{ // of 500 values of 30, 500 of 50 and 50 of 7
+		"--edges 0,10,40,60":                                {"from.0": 50 / 10.5, "from.10": 500 / 10.5, "from.40": 500 / 10.5, "below.10": 50 / 10.5, "below.40": 550 / 10.5},
+		"--min 0 --max 60 --buckets 3":                      {"from.0": 50 / 10.5, "from.20": 500 / 10.5, "from.40": 500 / 10.5, "below.40": 550 / 10.5},
+		"--min 1 --max 100 --buckets 2 --scale logarithmic": {"from.1": 50 / 10.5, "from.10": 1000 / 10.5},
+	} {
+		stdout, stderr := mustRun(t, append([]string{"demo", "--input", path}, strings.Fields(args+" "+edges)...)...)
+		for name, share := range want {
+			got := math.NaN()
+			for line := range strings.Lines(stdout) {
+				if strings.Contains(line, `"metric":"events.`+name+`"`) {
+					_, after, _ := strings.Cut(line, `"value":`)
+					fmt.Sscan(strings.SplitN(after, ",", 2)[0], &got) //nolint:errcheck // NaN is wrong
+				}
+			}
+			if !(math.Abs(got-share) <= 1.5) { // more than 10 standard deviations of the noise
+				t.Errorf("%s: %s is %v, want %v: %s", edges, name, got, share, stdout)
+			}
+		}
+		if !strings.Contains(stderr, "compared with the file: the share of a bucket is typically off by 0.") || !strings.Contains(stderr, "compared with the file: the share below an edge is typically off by 0.") {
+			t.Errorf("%s: %s", edges, stderr)
+		}
+	}
+}
+
 func TestDemoCountsEveryKind(t *testing.T) {
 	t.Parallel()
 	path := orders(t, 500)

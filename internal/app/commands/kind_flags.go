@@ -95,9 +95,6 @@ func (f *demoFlags) current() advice.Setting {
 func (f *kindFlags) placed(s advice.Setting) advice.Setting {
 	if s.Min, s.Max = f.min, f.max; f.kindOf().Values && !f.ranged() {
 		s.Max = 1
-		if tree := f.kindOf().Tree; tree != nil && tree.Edges { // which divides the range
-			s.Min, s.Max = 1, 1<<20
-		}
 	}
 	return s
 }

@@ -93,7 +93,7 @@ var configRemedies = []remedy{
 		w.edit("{min: 100, max: 100}", "{min: 0, max: 100}")
 		w.works("validate --offline --config $C")
 	}},
-	{texts: one("the target of a quantile is the error of its rank"), walk: func(w *walk) {
+	{texts: one("give an absolute target instead"), walk: func(w *walk) {
 		w.vars["C"] = deploymentFile(w, "127.0.0.1:1", "columns: [when, who, where]", "columns: [when, who, where, what]", "key: where, time: when}", "key: where, time: when, value: what}", "target: {absolute: 30}", "kind: quantiles\n    bounds: {min: 0, max: 100}\n    target: {relative: 0.1}")
 		w.refused("validate --offline --config $C")
 		w.edit("{relative: 0.1}", "{absolute: 0.02}")

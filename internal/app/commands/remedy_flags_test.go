@@ -51,12 +51,16 @@ var flagRemedies = []remedy{
 	}},
 	{texts: one("--top is for the table"), walk: lines(onFile+" --top 3 --format json", onFile+" --format json")},
 	{texts: one("--%s is only used with --kind %s"), walk: lines(onFile+" --max 9", onFile)},
-	{texts: one("--ranks is only used with --kind"), walk: lines(onFile+" --ranks 0.5", onFile)},
-	{texts: one("--relative is not used with --kind quantiles"), walk: func(w *walk) {
+	{texts: []string{"--relative is not used with --kind %s", "--kind %s needs --edges", "--edges already says"}, walk: func(w *walk) {
 		w.vars["E"] = write(w, "values.csv", "user,page,when,took\nu1,a,2025-03-01T10:00:00Z,5\nu2,b,2025-03-01T11:00:00Z,7\n")
 		const ranked = onFile + " --max-keys-per-user 1 --max-events-per-key 1 --last-at-least 1 --kind quantiles --value-field took --min 0 --max 10"
 		w.refused(ranked + " --relative 0.1")
 		w.works(ranked + " --absolute 0.02")
+		const shares = onFile + " --max-keys-per-user 1 --max-events-per-key 1 --last-at-least 1 --kind histogram --value-field took"
+		w.refused(shares)
+		w.refused(shares + " --edges 0,10,20,50 --buckets 3")
+		w.works(shares + " --edges 0,10,20,50")
+		w.works(shares + " --min 0 --max 10")
 	}},
 	{texts: []string{"--kind %s needs --value-field", "--max must be greater", "give --max, too", "give --min, too"}, walk: func(w *walk) {
 		w.vars["E"] = write(w, "values.csv", "user,page,when,took\nu1,a,2025-03-01T10:00:00Z,5\nu2,b,2025-03-01T11:00:00Z,7\n")

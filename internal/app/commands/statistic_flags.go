@@ -19,7 +19,7 @@ func (f *kindFlags) registerStatistics(flags *pflag.FlagSet) {
 	s := &f.statistics
 	flags.Var(&numbersValue{to: &s.Ranks, low: 0, high: 1, must: "numbers between 0 and 1", like: "0.5,0.95"}, "ranks", "for quantiles: the ranks to release, such as 0.5,0.95; 0.5 is the median (default 0.5,0.95,0.99)")
 	flags.Var(&numbersValue{to: &s.Edges, low: -1 << 37, high: 1 << 37, must: "whole numbers", like: "0,10,20,50"}, "edges", "for a histogram: where its buckets begin, and where the last one ends, such as 0,10,20,50 (default: --buckets)")
-	flags.IntVar(&s.Buckets, "buckets", 0, "for a histogram: into how many buckets to divide --min to --max (default 10)")
+	flags.IntVar(&s.Buckets, "buckets", 10, "for a histogram: into how many buckets to divide the range from --min to --max")
 	flags.Var(cli.OneOf(&s.Scale, deployment.ScaleLinear, deployment.ScaleLogarithmic), "scale", "for quantiles and histograms: steps of the same width (linear) or of the same ratio (logarithmic)")
 }
 
@@ -69,6 +69,9 @@ var statisticFlags = map[string]func(*metrickind.Tree) bool{
 // target and range if no flag gives one.
 func (f *demoFlags) checkStatistics(changed func(string) bool) error {
 	tree := f.kindOf().Tree
+	if !changed("buckets") {
+		f.statistics.Buckets = 0 // their default
+	}
 	for name, has := range statisticFlags {
 		if !changed(name) || tree != nil && has(tree) {
 			continue
@@ -86,6 +89,8 @@ func (f *demoFlags) checkStatistics(changed func(string) bool) error {
 		return nil
 	case f.relative != 0 && changed("relative"):
 		return fmt.Errorf("--relative is not used with --kind %s: give an absolute target, %s, for example --absolute %s", f.kind, tree.Unit, number(tree.Target))
+	case tree.Edges && !changed("edges") && !(changed("min") && changed("max")):
+		return fmt.Errorf("--kind %s needs --edges, or --min and --max: choose them by what you know, without looking at the file, for example --edges 0,10,20,50", f.kind)
 	case changed("edges") && changed("buckets"):
 		return errors.New("--edges already says what the buckets are: leave --buckets out")
 	}
