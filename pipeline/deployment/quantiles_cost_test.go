@@ -33,7 +33,7 @@ func TestFiveQuantilesCostAboutTwoLevels(t *testing.T) {
 		}
 		paid := 1.0 / metrickind.NodesFiner * releases // the number of events
 		for range releases {
-			s := metrickind.Search{Scale: scale, Square: big.NewRat(9, 1), Draw: func(parent metrickind.Node) (of [metrickind.Branching]*big.Int, _ error) {
+			s := metrickind.Search{Scale: scale, Square: big.NewRat(9, 1), Events: big.NewRat(c.upTo, 1), Draw: func(parent metrickind.Node) (of [metrickind.Branching]*big.Int, _ error) {
 				for i := range of {
 					of[i] = big.NewInt(int64(math.Round(count(parent.Child(i)) + random.NormFloat64())))
 				}

@@ -15,6 +15,8 @@ type Search struct {
 	// Square is (z·σ)² in the square of the unit of Draw. σ² is the variance of a drawn count. z is
 	// a width in deviations: at this width, one interval for each level of the tree hold together.
 	Square *big.Rat
+	// Events is the noisy number of all events, in the unit of Draw.
+	Events *big.Rat
 	// Beyond says that counts may have been clamped to the largest that can be released: then no
 	// interval is known.
 	Beyond bool
@@ -23,7 +25,7 @@ type Search struct {
 }
 
 // Begin draws the nodes that are always drawn, and returns them: they have all values between them.
-// Square and Beyond may be set after it.
+// Square, Events and Beyond may be set after it.
 func (s *Search) Begin() (all []*big.Int, err error) {
 	for parent := Root; parent == Root || int(parent-Root)*Branching < s.Scale.buckets(); parent++ {
 		of, err := s.children(parent)
@@ -148,55 +150,77 @@ func (s *Search) children(n Node) (*[Branching]*big.Int, error) {
 	return &of, nil
 }
 
-// estimate returns the quantile in units of 2^-10. It takes noisy counts below 0 for 0: then D
-// never falls from left to right, and the noise of nodes without events does not add up to a shift.
-// At each level it goes on in the child in which D becomes 0 or more.
+// estimate returns the quantile in units of 2^-10. The number of all events is the mean of Events
+// and the sum of the children of the root. From the root on, each node has an estimate, which is
+// divided among its children, see divide; estimate goes on in the child in which the estimates from
+// the left reach the rank.
 func (s *Search) estimate(rank int64) (int64, error) {
-	p, level := s.root(), 1
-	for ; ; level++ {
-		drawn, err := s.children(p.node)
-		if err != nil {
+	of, err := s.children(Root)
+	if err != nil {
+		return 0, err
+	}
+	// All numbers are multiplied by a factor with which every division is exact.
+	factor := new(big.Int).Exp(big.NewInt(840), big.NewInt(int64(s.Scale.Levels())), nil) // 840 is divided by 1 to 8
+	factor.Mul(factor, s.Events.Denom())
+	total := new(big.Int).Mul(factor, s.Events.Num())
+	total.Quo(total, s.Events.Denom())
+	for _, y := range of {
+		total.Add(total, new(big.Int).Mul(y, factor))
+	}
+	if total.Sign() < 0 {
+		total.SetInt64(0)
+	}
+	factor.Lsh(factor, 1) // of total, which is a sum of two
+	target := new(big.Int).Mul(total, big.NewInt(rank))
+	node, left, n := Root, new(big.Int), total
+	for range s.Scale.Levels() {
+		if of, err = s.children(node); err != nil {
 			return 0, err
 		}
-		of := positive(drawn)
-		i := 0
-		for edge := 1; edge < Branching; edge++ {
-			if d, _ := p.difference(of, edge, rank); d.Sign() < 0 {
-				i++
+		i, parts := 0, divide(n, of, factor)
+		for ; i+1 < Branching; i++ {
+			after := new(big.Int).Add(left, parts[i])
+			if new(big.Int).Mul(after, big.NewInt(RankUnit)).Cmp(target) >= 0 {
+				break
 			}
+			left = after
 		}
-		if level == s.Scale.Levels() {
-			left, _ := p.difference(of, i, rank)
-			right, _ := p.difference(of, i+1, rank)
-			return s.between(p.node.Child(i), left, right), nil
-		}
-		p = p.child(of, i)
+		node, n = node.Child(i), parts[i]
 	}
-}
-
-// positive returns counts with 0 in place of negative ones.
-func positive(of *[Branching]*big.Int) *[Branching]*big.Int {
-	out := *of
-	for i := range out {
-		if out[i].Sign() < 0 {
-			out[i] = new(big.Int)
-		}
-	}
-	return &out
-}
-
-// between returns the value inside a leaf where D is 0 if its values are spread evenly.
-func (s *Search) between(leaf Node, left, right *big.Int) int64 {
-	least, greatest := s.Scale.Values(leaf)
-	least, greatest = min(max(least, s.Scale.min), s.Scale.max), min(greatest, s.Scale.max)
-	if greatest <= least {
-		return least << 10
+	least, greatest := s.Scale.Values(node)
+	if greatest = min(greatest, s.Scale.max); greatest <= least {
+		return min(least, s.Scale.max) << 10, nil
 	}
 	part := big.NewRat(1, 2)
-	if left.Sign() < 0 && right.Sign() > 0 {
-		part.SetFrac(new(big.Int).Neg(left), new(big.Int).Sub(right, left))
+	if n.Sign() > 0 {
+		part.SetFrac(target.Sub(target, left.Mul(left, big.NewInt(RankUnit))), n.Mul(n, big.NewInt(RankUnit)))
+		part = clamp(part, new(big.Rat), big.NewRat(1, 1))
 	}
-	return least<<10 + nearest(part.Mul(part, big.NewRat(greatest-least, 1)))
+	return least<<10 + nearest(part.Mul(part, big.NewRat(greatest-least, 1))), nil
+}
+
+// divide returns the numbers nearest to the drawn counts of a node's children, by the sum of squared
+// differences, that are at least 0 and add up to n: each count minus the same number, or 0 if that
+// is negative. n, which is at least 0, and the result are multiplied by factor.
+func divide(n *big.Int, drawn *[Branching]*big.Int, factor *big.Int) (parts [Branching]*big.Int) {
+	for i, y := range drawn {
+		parts[i] = new(big.Int).Mul(y, factor)
+	}
+	falling := parts
+	slices.SortFunc(falling[:], func(a, b *big.Int) int { return b.Cmp(a) })
+	sum, less := new(big.Int).Neg(n), new(big.Int).Set(falling[0])
+	for k, y := range falling { // less is what makes the k + 1 greatest add up to n
+		if sum.Add(sum, y); new(big.Int).Mul(y, big.NewInt(int64(k+1))).Cmp(sum) <= 0 {
+			break
+		}
+		less.Quo(sum, big.NewInt(int64(k+1)))
+	}
+	for i := range parts {
+		if parts[i].Sub(parts[i], less); parts[i].Sign() < 0 {
+			parts[i].SetInt64(0)
+		}
+	}
+	return parts
 }
 
 // narrow draws the children of the nodes in which the ends of a rank's interval lie, if that makes

@@ -86,7 +86,7 @@ func (l *ladders) searchOne(t *task, counts []spend.Count) (settled []schemas.Se
 	}
 	n := nodes{ladders: l, cell: cell, precision: u, scale: of.scale, leaves: leaves}
 	search := metrickind.Search{Scale: n.scale, Draw: n.children}
-	if err := n.begin(&search, of.width); err != nil {
+	if err := n.begin(&search, of.width, t.result.Value); err != nil {
 		return nil, err
 	}
 	for _, m := range of.statistics {
@@ -140,8 +140,8 @@ type nodes struct {
 }
 
 // begin draws the nodes that are always drawn. They show the unit of all counts, and whether counts
-// may have been clamped.
-func (n *nodes) begin(s *metrickind.Search, width *big.Rat) error {
+// may have been clamped. events is the released number of all events, in units of 2^-10.
+func (n *nodes) begin(s *metrickind.Search, width *big.Rat, events int64) error {
 	first, err := s.Begin()
 	if err != nil {
 		return err
@@ -151,6 +151,7 @@ func (n *nodes) begin(s *metrickind.Search, width *big.Rat) error {
 		of := metrickind.Component{Value: new(big.Rat).SetFrac(y, unit), Variance: variance(n.precision)}
 		s.Beyond = s.Beyond || beyond(of, width)
 	}
+	s.Events = new(big.Rat).SetFrac(new(big.Int).Mul(unit, big.NewInt(events)), big.NewInt(1<<10))
 	square := new(big.Rat).Mul(width, width)
 	square.Mul(square, variance(n.precision))
 	s.Square = square.Mul(square, new(big.Rat).SetInt(unit.Mul(unit, unit)))

@@ -378,7 +378,7 @@ func TestQuantilesFollowFromSettledNodesAlone(t *testing.T) {
 				}
 				return n.children(parent)
 			}}
-			if err := n.begin(&again, r.ladders.trees[0].width); err != nil {
+			if err := n.begin(&again, r.ladders.trees[0].width, tasks[0].result.Value); err != nil {
 				t.Fatal(err)
 			}
 			ways := map[metrickind.Node]bool{}
