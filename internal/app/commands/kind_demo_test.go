@@ -92,16 +92,23 @@ func TestDemoCountsEveryKind(t *testing.T) {
 	}
 }
 
-// No user of 4,000 has a value above 63, which the noisy table of values shows with certainty: the
-// noise of one row is less than a tenth of them.
+// No user of 4,000 has a value above 63, which the noisy table of values shows: the noise of one row
+// is less than a tenth of them. In about one run in 500, the noise of one of 65 empty rows is so high
+// that a wider range is chosen; all of three runs choose one in fewer than one case in 10^8.
 func TestDemoChoosesTheRangeOfValues(t *testing.T) {
 	t.Parallel()
 	path := orders(t, 4000)
-	_, stderr := mustRun(t, append([]string{"demo", "--input", path, "--kind", "mean", "--value-field", "amount", "--format", "json"}, strings.Fields(ofOrders)...)...)
-	if !strings.Contains(stderr, "values below 0 or above 64 count as these") {
-		t.Error(stderr)
+	for try := 1; ; try++ {
+		_, stderr := mustRun(t, append([]string{"demo", "--input", path, "--kind", "mean", "--value-field", "amount", "--format", "json"}, strings.Fields(ofOrders)...)...)
+		if strings.Contains(stderr, "values below 0 or above 64 count as these") {
+			break
+		}
+		if try == 3 {
+			t.Error(stderr)
+			break
+		}
 	}
-	_, stderr = mustRun(t, append([]string{"demo", "--input", path, "--kind", "sum", "--value-field", "amount", "--format", "json"}, strings.Fields(ofOrders)...)...)
+	_, stderr := mustRun(t, append([]string{"demo", "--input", path, "--kind", "sum", "--value-field", "amount", "--format", "json"}, strings.Fields(ofOrders)...)...)
 	if !strings.Contains(stderr, "values below 0 or above ") || strings.Contains(stderr, "above 1 count") || !strings.Contains(stderr, "from the real sum") {
 		t.Error(stderr)
 	}
