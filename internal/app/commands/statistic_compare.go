@@ -34,7 +34,7 @@ func (j *job) compareStatistics(result demo.Result) error {
 	}
 	values, size := map[cell][]int64{}, j.flags.window.Milliseconds()
 	if err := j.events(func(e *event.Event) error {
-		if e.Millis >= from.UnixMilli() && e.Millis < to.UnixMilli() {
+		if keys := j.settings.PublicKeys; e.Millis >= from.UnixMilli() && e.Millis < to.UnixMilli() && (keys == nil || slices.Contains(keys, string(e.Key))) {
 			at := cell{e.Millis - e.Millis%size, string(e.Key)}
 			values[at] = append(values[at], e.Value)
 		}
