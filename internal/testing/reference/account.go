@@ -51,7 +51,7 @@ type windowPart struct {
 	metric   int
 	counts   map[string]int64   // key → contribution
 	further  []map[string]int64 // by further component
-	values   map[string][]int64 // of quantiles: key → clamped values
+	values   map[string][]int64 // of quantiles and histograms: key → clamped values
 	records  uint64             // that they come from
 	all      uint64             // of a share: the records of its metric
 	admitted bool

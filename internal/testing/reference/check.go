@@ -27,7 +27,7 @@ func (c Config) check() error {
 // problem looks at one metric alone.
 func problem(m schemas.MetricSpec) string {
 	switch {
-	case !slices.Contains([]string{"events", "distinct_users", "sum", "mean", "variance", "standard_deviation", "mean_offset", "mean_square", "quantiles", "quantile_nodes", "quantile", "coverage", "counted"}, m.Kind):
+	case !slices.Contains([]string{"events", "distinct_users", "sum", "mean", "variance", "standard_deviation", "mean_offset", "mean_square", "quantiles", "quantile_nodes", "quantile_log_nodes", "quantile", "histogram", "histogram_buckets", "bucket_share", "coverage", "counted"}, m.Kind):
 		return fmt.Sprintf("kind is %q", m.Kind)
 	case !slices.Contains([]string{"public", "private", "from"}, m.KeyMode):
 		return fmt.Sprintf("key mode is %q", m.KeyMode)
@@ -43,7 +43,7 @@ func problem(m schemas.MetricSpec) string {
 		return "its values lie between two different bounds"
 	case m.Kind != "mean" && components(m.Kind) != nil && m.Relative != 0:
 		return "a variance can be 0 and has no relative target"
-	case m.Kind == "quantiles" && (m.Min >= m.Max || m.Absolute != 0):
+	case hasTree(m.Kind) && (m.Min >= m.Max || m.Absolute != 0):
 		return "its values lie between two different bounds, and its target is that of the number of events"
 	case m.Kind == "coverage" && (m.KeyMode != "public" || !slices.EqualFunc(m.PublicKeys, [][]byte{{}}, bytes.Equal)):
 		return "coverage has one public key, the empty one"
@@ -96,6 +96,17 @@ func (c Config) problemBeside(i int, m schemas.MetricSpec) string {
 			return "a share does not stand after a metric with its windows and filter"
 		}
 	}
+	if hasTree(m.Kind) && c.nodesOf(i) < 0 {
+		return "no metric has its nodes"
+	}
+	if m.Kind == "histogram" && !c.divides(i, m.Min, m.Max) {
+		return "its edges do not rise from its least value to its greatest"
+	}
+	if m.Kind == "bucket_share" {
+		if of, ok := c.metric(m.Of); !ok || c.Metrics[of].Kind != "histogram" || !c.divides(of, m.Min, m.Max) {
+			return "a share is not between two edges of a histogram"
+		}
+	}
 	var further []string
 	for _, at := range c.FurtherOf(i) {
 		further = append(further, c.Metrics[at].Kind)
@@ -103,11 +114,24 @@ func (c Config) problemBeside(i int, m schemas.MetricSpec) string {
 	if !slices.Equal(further, components(m.Kind)) {
 		return "its components are not those of its kind"
 	}
-	if m.KeyMode == "from" && !isComponent(m) && m.Kind != "quantile" {
+	if m.KeyMode == "from" && !isComponent(m) && !isStatistic(m) {
 		base, ok := c.metric(m.KeysFrom)
 		if !ok || !sameWindows(base) || c.Metrics[base].KeyMode != "private" {
 			return "keys can be taken from a metric with private keys and the same windows only"
 		}
 	}
 	return ""
+}
+
+// divides reports whether the edges of a histogram rise and contain both ends of a part of it.
+func (c Config) divides(histogram int, least, greatest int64) bool {
+	s := c.stepsOf(histogram)
+	n := len(s.edges)
+	for i := 1; i < n; i++ {
+		if s.edges[i-1] >= s.edges[i] {
+			return false
+		}
+	}
+	return n > 2 && s.edges[0] == s.min && s.edges[n-1] == s.max && least < greatest &&
+		slices.Contains(s.edges, least) && slices.Contains(s.edges, greatest)
 }

@@ -23,7 +23,7 @@ type Contribution struct {
 	Counts map[string]int64
 	// Further are, by further component, what the clamped values of each kept key come to.
 	Further []map[string]int64
-	// Values are, for quantiles, the clamped values of each kept key.
+	// Values are, for quantiles and histograms, the clamped values of each kept key.
 	Values map[string][]int64
 	// Kept counts the records that they come from; ClippedKeys those of keys beyond
 	// MaxKeysPerUser, and ClippedEvents those beyond MaxEventsPerKey of a key that stays.
@@ -58,7 +58,7 @@ func Contribute(h *schemas.Hasher, spec schemas.MetricSpec, of Owner, visits []V
 		for j, kind := range components(spec.Kind) {
 			c.Further[j][key] = component(kind, spec, values)
 		}
-		if spec.Kind == "quantiles" {
+		if hasTree(spec.Kind) {
 			c.Values[key] = values
 		}
 		c.Counts[key] = count
@@ -88,7 +88,7 @@ func ofKey(h *schemas.Hasher, spec schemas.MetricSpec, of Owner, visits []Visit)
 	switch spec.Kind {
 	case "distinct_users":
 		return 1, n, nil
-	case "sum", "mean", "variance", "standard_deviation", "quantiles":
+	case "sum", "mean", "variance", "standard_deviation", "quantiles", "histogram":
 		visits = leastFirst(visits, func(v Visit) [16]byte { return h.RecordRank(spec.Name, of.ID, of.Period, v.Record) })
 		visits = visits[:min(n, uint64(spec.MaxEventsPerKey))]
 		for _, v := range visits {
@@ -140,7 +140,7 @@ func Takes(spec schemas.MetricSpec, key string) bool {
 // greatestTotal returns the most that one individual can bring to one key: c_max.
 func greatestTotal(m schemas.MetricSpec) *big.Int {
 	switch m.Kind {
-	case "distinct_users", "coverage", "quantile":
+	case "distinct_users", "coverage", "quantile", "bucket_share":
 		return big.NewInt(1)
 	case "sum":
 		low, high := new(big.Int).Abs(big.NewInt(m.Min)), new(big.Int).Abs(big.NewInt(m.Max))
@@ -148,7 +148,7 @@ func greatestTotal(m schemas.MetricSpec) *big.Int {
 			high = low
 		}
 		return high.Mul(high, big.NewInt(int64(m.MaxEventsPerKey)))
-	case "events", "mean", "variance", "standard_deviation", "quantiles", "quantile_nodes", "counted":
+	case "events", "mean", "variance", "standard_deviation", "quantiles", "quantile_nodes", "quantile_log_nodes", "histogram", "histogram_buckets", "counted":
 		return big.NewInt(int64(m.MaxEventsPerKey))
 	case "mean_offset":
 		return new(big.Int).Mul(new(big.Int).Sub(big.NewInt(m.Max), big.NewInt(m.Min)), big.NewInt(int64(m.MaxEventsPerKey)))

@@ -38,7 +38,7 @@ type Config struct {
 	// where every turn is closed by itself.
 	First func(turn uint64) uint64
 
-	ladders []*ladder // by metric; set by Compile
+	ladders []*ladder // by metric; set by Compile; nil for components and statistics
 
 	// path, when set, decides in place of the ladders where releases stop. Tests walk along one
 	// path of outputs with different inputs by it.
@@ -74,12 +74,15 @@ func Compile(c Config) (Config, error) {
 	if err := c.check(); err != nil {
 		return c, err
 	}
-	for _, m := range c.Metrics {
-		l, err := newLadder(m)
-		if err != nil {
+	c.ladders = make([]*ladder, len(c.Metrics))
+	for i, m := range c.Metrics {
+		if isComponent(m) || isStatistic(m) {
+			continue // drawn once, or computed from what was drawn
+		}
+		var err error
+		if c.ladders[i], err = newLadder(m); err != nil {
 			return c, err
 		}
-		c.ladders = append(c.ladders, l)
 	}
 	if c.Before != nil {
 		before, err := Compile(*c.Before)
@@ -113,13 +116,13 @@ func components(kind string) []string {
 
 // isComponent tells whether a metric is a further component of another one.
 func isComponent(m schemas.MetricSpec) bool {
-	return m.Kind == "mean_offset" || m.Kind == "mean_square" || m.Kind == "quantile_nodes"
+	return m.Kind == "mean_offset" || m.Kind == "mean_square" || isNodes(m)
 }
 
 // FurtherOf returns the metrics of the further components of a metric.
 func (c Config) FurtherOf(metric int) (all []int) {
 	for i, m := range c.Metrics {
-		if isComponent(m) && m.Kind != "quantile_nodes" && m.Of == c.Metrics[metric].Name {
+		if isComponent(m) && !isNodes(m) && m.Of == c.Metrics[metric].Name {
 			all = append(all, i)
 		}
 	}

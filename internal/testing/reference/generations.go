@@ -82,7 +82,7 @@ func names(all []Config) []string {
 	var out []string
 	for _, c := range all {
 		for _, m := range c.Metrics {
-			if !isComponent(m) && m.Kind != "quantile" && !slices.Contains(out, m.Name) {
+			if !isComponent(m) && !isStatistic(m) && !slices.Contains(out, m.Name) {
 				out = append(out, m.Name)
 			}
 		}

@@ -13,14 +13,14 @@ import (
 // precisions are integers of 2^-80, everything else is a rational.
 type ladder struct {
 	spec     schemas.MetricSpec
-	points   []*big.Int // the precisions that a release may stop at
-	barrier  *big.Int   // stop where ⌊est·√u·2^24⌋ reaches it; nil without a relative target
-	steps    []*big.Int // the barrier divided by 2^(m/28), by m, as far as they were asked for
-	floorMet bool       // the last point meets the absolute target
-	width    *big.Rat   // half-width of the interval in standard deviations
-	both     *big.Rat   // the same, of two intervals that hold together
-	widen    *big.Rat   // by which widths are multiplied
-	limit    *big.Rat   // a private key passes iff its first noisy count exceeds it; nil for public keys
+	points   []*big.Int       // the precisions that a release may stop at
+	barrier  *big.Int         // stop where ⌊est·√u·2^24⌋ reaches it; nil without a relative target
+	steps    []*big.Int       // the barrier divided by 2^(m/28), by m, as far as they were asked for
+	floorMet bool             // the last point meets the absolute target
+	width    *big.Rat         // half-width of the interval in standard deviations
+	widen    *big.Rat         // by which widths are multiplied
+	widths   map[int]*big.Rat // see together
+	limit    *big.Rat         // a private key passes iff its first noisy count exceeds it; nil for public keys
 }
 
 // stop is where a refinement ended.
@@ -37,9 +37,6 @@ func newLadder(spec schemas.MetricSpec) (*ladder, error) {
 	if components(spec.Kind) != nil && (spec.Relative != 0 || spec.Absolute != 0) {
 		spec.Relative, spec.Absolute = aim(spec), 0
 	}
-	if spec.Kind == "quantile" {
-		spec.Absolute = 0 // an error of a rank
-	}
 	f, err := fittedFactors(spec)
 	if err != nil {
 		return nil, err
@@ -47,12 +44,11 @@ func newLadder(spec schemas.MetricSpec) (*ladder, error) {
 	confidence := new(big.Rat).SetFloat64(spec.Confidence)
 	tail := new(big.Rat).Sub(big.NewRat(1, 1), confidence)
 	z := quantile(tail.Quo(tail, big.NewRat(2, 1)))
-	l := &ladder{spec: spec, width: z, both: quantile(new(big.Rat).Quo(tail, big.NewRat(2, 1)))}
-	l.widen = big.NewRat(1, 1)
+	l := &ladder{spec: spec, width: z, widen: big.NewRat(1, 1), widths: map[int]*big.Rat{}}
 	kappa := big.NewRat(1, 1)
 	if spec.Relative != 0 {
 		kappa, l.widen = f.kappa, f.widen
-		l.width, l.both = new(big.Rat).Mul(z, f.widen), new(big.Rat).Mul(l.both, f.widen)
+		l.width = new(big.Rat).Mul(z, f.widen)
 		// z·σ ≤ κ·r·est, that is est·√u ≥ z/(κ·r).
 		a := new(big.Rat).Mul(kappa, new(big.Rat).SetFloat64(spec.Relative))
 		l.barrier = ceilRat(scale(a.Quo(z, a), 24))
@@ -73,10 +69,13 @@ func newLadder(spec schemas.MetricSpec) (*ladder, error) {
 	return l, nil
 }
 
-// together returns the half-width of intervals of which so many hold together.
+// together returns the half-width of intervals of which so many hold together, worked out once.
 func (l *ladder) together(n int) *big.Rat {
-	tail := new(big.Rat).Sub(big.NewRat(1, 1), new(big.Rat).SetFloat64(l.spec.Confidence))
-	return new(big.Rat).Mul(quantile(tail.Quo(tail, big.NewRat(int64(2*n), 1))), l.widen)
+	if l.widths[n] == nil {
+		tail := new(big.Rat).Sub(big.NewRat(1, 1), new(big.Rat).SetFloat64(l.spec.Confidence))
+		l.widths[n] = new(big.Rat).Mul(quantile(tail.Quo(tail, big.NewRat(int64(2*n), 1))), l.widen)
+	}
+	return l.widths[n]
 }
 
 // ladderPoints returns the precisions from first to last: steps of a fixed factor, or of 2^(1/14)

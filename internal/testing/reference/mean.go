@@ -84,7 +84,7 @@ func (c Config) join(metric int, n stop, of []estimate) stop {
 	if spec.Kind == "mean" {
 		n = average(spec, c.ladders[metric].width, n, of[0], of[1])
 	} else {
-		n = spread(spec, c.ladders[metric].both, n, of)
+		n = spread(spec, c.ladders[metric].together(2), n, of)
 	}
 	aimed := func(truth float64) float64 { return math.Max(spec.Absolute, spec.Relative*math.Abs(truth)) }
 	value := float64(n.value) / 1024

@@ -2,141 +2,29 @@ package reference
 
 import (
 	"fmt"
+	"maps"
 	"math/big"
+	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
-
-// treeLevels returns how many levels a tree of values has below its root. Each node has eight
-// children. There are five levels, or fewer if these give each value a leaf of its own.
-func treeLevels(m schemas.MetricSpec) int {
-	for levels, leaves := 1, int64(8); levels < 5; levels, leaves = levels+1, 8*leaves {
-		if leaves > m.Max-m.Min {
-			return levels
-		}
-	}
-	return 5
-}
-
-// treePath is the way from the root to a node: the number of a child at each level.
-type treePath []int
-
-// id is the number of a node: 1 for the root, and n·8 + i for child i of node n.
-func (p treePath) id() int64 {
-	n := int64(1)
-	for _, i := range p {
-		n = 8*n + int64(i)
-	}
-	return n
-}
-
-func (p treePath) child(i int) treePath { return append(append(treePath{}, p...), i) }
-
-func (p treePath) cell(key string) string {
-	return string(schemas.NodeKey([]byte(key), metrickind.Node(p.id())))
-}
-
-// pathsTo returns the nodes below the root that a value is in, by level.
-func pathsTo(m schemas.MetricSpec, value int64) (all []treePath) {
-	of := treePath{}
-	for range treeLevels(m) {
-		for i := 7; i >= 0; i-- {
-			if least, _ := valuesAt(m, of.child(i)); value >= least {
-				of = of.child(i)
-				break
-			}
-		}
-		all = append(all, of)
-	}
-	return all
-}
-
-// valuesAt returns the least and the greatest value of a node: the i-th of 8^l nodes has the values
-// v with i ≤ (v − min)·8^l/values < i + 1.
-func valuesAt(m schemas.MetricSpec, p treePath) (least, greatest int64) {
-	nodes := int64(1)
-	for range p {
-		nodes *= 8
-	}
-	from := func(i int64) int64 {
-		return m.Min + ceilDiv(new(big.Int).Mul(big.NewInt(i), big.NewInt(m.Max-m.Min+1)), big.NewInt(nodes)).Int64()
-	}
-	i := p.id() - nodes
-	return from(i), from(i+1) - 1
-}
-
-// nodesOf returns the metric of the nodes of a metric's trees.
-func (c Config) nodesOf(metric int) (int, bool) {
-	for i, m := range c.Metrics {
-		if m.Kind == "quantile_nodes" && m.Of == c.Metrics[metric].Name {
-			return i, true
-		}
-	}
-	return 0, false
-}
-
-// squares adds up n² over the nodes whose parents are drawn, where n is how many of one
-// individual's values of a key are in the node.
-func squares(m schemas.MetricSpec, values []int64, drawn func(parent treePath) bool) *big.Int {
-	counts := map[int64]int64{}
-	parents := map[int64]treePath{}
-	for _, v := range values {
-		for _, p := range pathsTo(m, v) {
-			counts[p.id()]++
-			parents[p.id()] = p[:len(p)-1]
-		}
-	}
-	sum := new(big.Int)
-	for id, n := range counts {
-		if drawn(parents[id]) {
-			sum.Add(sum, new(big.Int).Mul(big.NewInt(n), big.NewInt(n)))
-		}
-	}
-	return sum
-}
-
-// ChargeTrees returns what one individual pays for the nodes of trees. values has the individual's
-// values by key. Each key costs ⌈u·Σn²·2^-40⌉ over the nodes whose parents are drawn (see squares).
-// drawn returns the precision with which the children of a cell's node were drawn, for the metric
-// of nodes. It is nil or 0 if they were not drawn.
-func (c Config) ChargeTrees(metric int, values map[string][]int64, drawn func(nodes int, cell string) *big.Int) *big.Int {
-	all := new(big.Int)
-	at, some := c.nodesOf(metric)
-	if !some {
-		return all
-	}
-	for key, of := range values {
-		u := drawn(at, treePath{}.cell(key))
-		if u == nil {
-			continue
-		}
-		sum := squares(c.Metrics[metric], of, func(parent treePath) bool {
-			of := drawn(at, parent.cell(key))
-			return of != nil && of.Sign() != 0
-		})
-		all.Add(all, ceilDiv(sum.Mul(sum, u), new(big.Int).Lsh(big.NewInt(1), 40)))
-	}
-	return all
-}
 
 // tree is one key's tree during the search for its quantiles.
 type tree struct {
 	Config
-	spec   schemas.MetricSpec // of the quantiles
+	steps
 	nodes  int
 	w      window
 	key    string
 	u      *big.Int
 	width  *big.Rat
+	number *big.Rat // of events, as it was released
 	counts map[metricKey]int64
-	drawn  map[int64][8]*big.Rat // by parent
-	// positive says that edge takes counts below 0 for 0.
-	positive bool
+	drawn  map[node][8]*big.Rat // by parent
 }
 
-func (t *tree) children(p treePath) (of [8]*big.Rat, err error) {
-	if of, known := t.drawn[p.id()]; known {
+func (t *tree) children(p node) (of [8]*big.Rat, err error) {
+	if of, known := t.drawn[p]; known {
 		return of, nil
 	}
 	for i := range of {
@@ -147,20 +35,17 @@ func (t *tree) children(p treePath) (of [8]*big.Rat, err error) {
 		}
 		of[i] = one.value
 	}
-	t.drawn[p.id()] = of
+	t.drawn[p] = of
 	return of, nil
 }
 
 // edge returns D = (1 − q)·L − q·R at the left edge of child i of a node, and the variance of D. L
 // and R are the sums of the nodes to the left and to the right of the edge.
-func (t *tree) edge(p treePath, i int, rank int64) (d, variance *big.Rat) {
+func (t *tree) edge(p node, i int, rank int64) (d, variance *big.Rat) {
 	q := big.NewRat(rank, 1e6)
 	rest := new(big.Rat).Sub(big.NewRat(1, 1), q)
 	d, weight := new(big.Rat), new(big.Rat)
 	add := func(y *big.Rat, left bool) {
-		if t.positive && y.Sign() < 0 {
-			return
-		}
 		if left {
 			d.Add(d, new(big.Rat).Mul(rest, y))
 			weight.Add(weight, new(big.Rat).Mul(rest, rest))
@@ -169,21 +54,21 @@ func (t *tree) edge(p treePath, i int, rank int64) (d, variance *big.Rat) {
 		d.Sub(d, new(big.Rat).Mul(q, y))
 		weight.Add(weight, new(big.Rat).Mul(q, q))
 	}
-	for level := range p {
-		for j, y := range t.drawn[p[:level].id()] {
-			if j != p[level] {
-				add(y, j < p[level])
+	for at := p; at != root; at = at.parent() {
+		for j, y := range t.drawn[at.parent()] {
+			if sibling := at.parent().child(j); sibling != at {
+				add(y, sibling < at)
 			}
 		}
 	}
-	for j, y := range t.drawn[p.id()] {
+	for j, y := range t.drawn[p] {
 		add(y, j < i)
 	}
 	return d, weight.Mul(weight, estimate{precision: t.u}.variance())
 }
 
 // beyond reports whether D has the given sign and is farther from 0 than an interval reaches.
-func (t *tree) beyond(p treePath, i int, rank int64, sign int) bool {
+func (t *tree) beyond(p node, i int, rank int64, sign int) bool {
 	d, variance := t.edge(p, i, rank)
 	most := new(big.Rat).Mul(new(big.Rat).Mul(t.width, t.width), variance)
 	return d.Sign() == sign && new(big.Rat).Mul(d, d).Cmp(most) > 0
@@ -193,7 +78,7 @@ func (t *tree) beyond(p treePath, i int, rank int64, sign int) bool {
 // children of that child. If they lie in two children that touch, it draws the children of each,
 // and then follows each end as long as the end lies in the child that touches the other side.
 func (t *tree) narrow(rank int64) error {
-	for p := (treePath{}); len(p) < treeLevels(t.spec); {
+	for p := root; p.level() < t.levels(); {
 		if _, err := t.children(p); err != nil {
 			return err
 		}
@@ -210,7 +95,7 @@ func (t *tree) narrow(rank int64) error {
 			if upper {
 				at, touching = p.child(high), 0
 			}
-			for len(at) < treeLevels(t.spec) {
+			for at.level() < t.levels() {
 				if _, err := t.children(at); err != nil {
 					return err
 				}
@@ -226,7 +111,7 @@ func (t *tree) narrow(rank int64) error {
 }
 
 // step returns the child in which an end of an interval lies.
-func (t *tree) step(p treePath, rank int64, upper bool) int {
+func (t *tree) step(p node, rank int64, upper bool) int {
 	i := 0
 	if upper {
 		for i = 7; i > 0 && t.beyond(p, i, rank, 1); i-- {
@@ -240,80 +125,103 @@ func (t *tree) step(p treePath, rank int64, upper bool) int {
 
 // end returns a lower end of the interval of a rank, or an upper one.
 func (t *tree) end(rank int64, upper bool) int64 {
-	p := treePath{}
+	p := root
 	for {
-		if _, drawn := t.drawn[p.id()]; !drawn {
+		if _, drawn := t.drawn[p]; !drawn {
 			break
 		}
 		p = p.child(t.step(p, rank, upper))
 	}
-	least, greatest := valuesAt(t.spec, p)
+	least, greatest := t.valuesAt(p)
 	if upper {
-		return max(greatest, t.spec.Min)
+		return max(greatest, t.min)
 	}
-	return min(least, t.spec.Max)
+	return min(least, t.max)
 }
 
 // value returns the quantile of a rank, in units of 2^-10, and draws the nodes that this takes.
 func (t *tree) value(rank int64) (int64, error) {
-	t.positive = true
-	defer func() { t.positive = false }()
-	p := treePath{}
-	for {
-		if _, err := t.children(p); err != nil {
+	of, err := t.children(root)
+	if err != nil {
+		return 0, err
+	}
+	there := new(big.Rat).Set(t.number) // the estimate of the number of events in p
+	for _, y := range of {
+		there.Add(there, y)
+	}
+	there.Quo(there, big.NewRat(2, 1))
+	if there.Sign() < 0 {
+		there.SetInt64(0)
+	}
+	missing := new(big.Rat).Mul(big.NewRat(rank, 1e6), there) // from the least value of p on
+	for p := root; ; {
+		of, err := t.children(p)
+		if err != nil {
 			return 0, err
 		}
-		below := 0
-		for i := 1; i < 8; i++ {
-			if d, _ := t.edge(p, i, rank); d.Sign() < 0 {
-				below++
-			}
+		estimates, i := consistent(of, there), 0
+		for missing.Cmp(estimates[i]) > 0 {
+			missing.Sub(missing, estimates[i])
+			i++
 		}
-		if len(p)+1 == treeLevels(t.spec) {
-			return t.inside(p, below, rank), nil
+		p, there = p.child(i), estimates[i]
+		if p.level() == t.levels() {
+			return t.inside(p, missing, there), nil
 		}
-		p = p.child(below)
 	}
 }
 
-// inside returns the value in a leaf at which D is 0 if the events of the leaf are spread evenly
-// over its values.
-func (t *tree) inside(p treePath, leaf int, rank int64) int64 {
-	least, greatest := valuesAt(t.spec, p.child(leaf))
-	least, greatest = min(max(least, t.spec.Min), t.spec.Max), min(greatest, t.spec.Max)
+// consistent returns the numbers of at least 0 that add up to n and are nearest to what was drawn:
+// max(0, draw − θ). It tries for how many of the greatest draws they are above 0.
+func consistent(drawn [8]*big.Rat, n *big.Rat) (out [8]*big.Rat) {
+	falling := slices.SortedFunc(slices.Values(drawn[:]), func(a, b *big.Rat) int { return b.Cmp(a) })
+	sum, theta := new(big.Rat), new(big.Rat)
+	for i, y := range falling {
+		sum.Add(sum, y)
+		of := new(big.Rat).Sub(sum, n)
+		if of.Quo(of, big.NewRat(int64(i+1), 1)); i == 0 || y.Cmp(of) > 0 {
+			theta = of
+		}
+	}
+	for i, y := range drawn {
+		if out[i] = new(big.Rat).Sub(y, theta); out[i].Sign() < 0 {
+			out[i].SetInt64(0)
+		}
+	}
+	return out
+}
+
+// inside returns the value in a leaf up to which so many of its events are missing, if they are
+// spread evenly over its values.
+func (t *tree) inside(leaf node, missing, there *big.Rat) int64 {
+	least, greatest := t.valuesAt(leaf)
+	least, greatest = min(max(least, t.min), t.max), min(greatest, t.max)
 	if greatest <= least {
 		return 1024 * least
 	}
-	left, _ := t.edge(p, leaf, rank)
-	right, _ := t.edge(p, leaf+1, rank)
 	part := big.NewRat(1, 2)
-	if left.Sign() < 0 && right.Sign() > 0 {
-		part.Quo(new(big.Rat).Neg(left), new(big.Rat).Sub(right, left))
+	if there.Sign() > 0 {
+		part.Quo(missing, there)
 	}
 	at := new(big.Rat).Mul(part, big.NewRat(greatest-least, 1))
 	return 1024*least + below(new(big.Rat).Add(scale(at, 10), big.NewRat(1, 2)))
 }
 
-// quantiles returns the quantiles of one released key, by metric, and the parents of the drawn
-// nodes with the precision of the draws.
-func (c Config) quantiles(metric int, w window, key string, n stop, counts map[metricKey]int64) (map[int]stop, map[metricKey]*big.Int, error) {
-	at, some := c.nodesOf(metric)
-	if !some {
-		return nil, nil, nil
-	}
-	spec := c.Metrics[metric]
+// quantiles returns the quantiles of one released key, by metric, and the parents of the nodes that
+// were drawn for them.
+func (c Config) quantiles(metric int, w window, key string, n stop, counts map[metricKey]int64) (map[int]stop, []node, error) {
+	at, spec := c.nodesOf(metric), c.Metrics[metric]
 	t := tree{
-		Config: c, spec: spec, nodes: at, w: w, key: key, u: furtherPrecision(spec, c.Metrics[at], n.precision),
-		width: c.ladders[metric].together(treeLevels(spec)), counts: counts, drawn: map[int64][8]*big.Rat{},
+		Config: c, steps: c.stepsOf(metric), nodes: at, w: w, key: key, u: furtherPrecision(spec, c.Metrics[at], n.precision),
+		number: big.NewRat(n.value, 1024), counts: counts, drawn: map[node][8]*big.Rat{},
 	}
-	stopped := map[metricKey]*big.Int{}
+	t.width = c.ladders[metric].together(t.levels())
+	var parents []node
 	if c.path != nil { // nothing is published: as if all ranks led to the least values
-		p := treePath{}
-		for range treeLevels(spec) {
-			stopped[metricKey{at, p.cell(key)}] = t.u
-			p = p.child(0)
+		for p := root; p.level() < t.levels(); p = p.child(0) {
+			parents = append(parents, p)
 		}
-		return nil, stopped, nil
+		return nil, parents, nil
 	}
 	out := map[int]stop{}
 	for i, m := range c.Metrics {
@@ -325,7 +233,7 @@ func (c Config) quantiles(metric int, w window, key string, n stop, counts map[m
 			return nil, nil, fmt.Errorf("finding a quantile of metric %q: %w", spec.Name, err)
 		}
 		clamped := false
-		for _, y := range t.drawn[1] {
+		for _, y := range t.drawn[root] {
 			clamped = clamped || estimate{y, t.u}.clamped(t.width)
 		}
 		if !clamped {
@@ -336,7 +244,7 @@ func (c Config) quantiles(metric int, w window, key string, n stop, counts map[m
 		s := n
 		low, high := t.end(m.Max, false), t.end(m.Max, true)
 		if clamped || low > high {
-			low, high = spec.Min, spec.Max
+			low, high = t.min, t.max
 		}
 		s.value = min(max(value, 1024*low), 1024*high)
 		s.low, s.high = float64(low), float64(high)
@@ -344,10 +252,7 @@ func (c Config) quantiles(metric int, w window, key string, n stop, counts map[m
 		s.met = !clamped && t.end(m.Max, false) <= t.end(m.Max, true) && s.value == value && t.near(m, value)
 		out[i] = s
 	}
-	for parent := range t.drawn {
-		stopped[metricKey{at, string(schemas.NodeKey([]byte(key), metrickind.Node(parent)))}] = t.u
-	}
-	return out, stopped, nil
+	return out, slices.Collect(maps.Keys(t.drawn)), nil
 }
 
 // near reports whether a value certainly lies between the quantiles of the lowest and the highest
@@ -357,7 +262,7 @@ func (t *tree) near(m schemas.MetricSpec, value int64) bool {
 	if within == 0 {
 		return false
 	}
-	least, greatest := t.spec.Min, t.spec.Max
+	least, greatest := t.min, t.max
 	if m.Max-within > 0 {
 		least = t.end(m.Max-within, true)
 	}

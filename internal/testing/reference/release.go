@@ -40,11 +40,12 @@ func (c Config) count(members []*member) map[metricKey]int64 {
 					counts[metricKey{at, key}] += n
 				}
 			}
-			if at, some := c.nodesOf(part.metric); some {
+			if hasTree(c.Metrics[part.metric].Kind) {
+				at, steps := c.nodesOf(part.metric), c.stepsOf(part.metric)
 				for key, values := range part.values {
 					for _, v := range values {
-						for _, p := range pathsTo(c.Metrics[part.metric], v) {
-							counts[metricKey{at, p.cell(key)}]++
+						for _, n := range steps.nodesWith(v) {
+							counts[metricKey{at, n.cell(key)}]++
 						}
 					}
 				}
@@ -109,7 +110,7 @@ func (c Config) release(out *Output, counts map[metricKey]int64, turn uint64, en
 				return nil, err
 			}
 			out.Published = append(out.Published, published)
-			quantiles, drawn, err := c.quantiles(i, w, key, stop, counts)
+			statistics, drawn, err := c.statistics(i, w, key, stop, counts)
 			if err != nil {
 				return nil, err
 			}
@@ -117,8 +118,8 @@ func (c Config) release(out *Output, counts map[metricKey]int64, turn uint64, en
 				stopped[of] = u
 				out.Draws = append(out.Draws, Draw{turn, of.metric, of.key, 0, u, true})
 			}
-			for of, quantile := range quantiles {
-				published, err := c.publish(c.Metrics[of], w, turn, key, counts[at], quantile)
+			for of, statistic := range statistics {
+				published, err := c.publish(c.Metrics[of], w, turn, key, counts[at], statistic)
 				if err != nil {
 					return nil, err
 				}
@@ -134,7 +135,7 @@ func (c Config) release(out *Output, counts map[metricKey]int64, turn uint64, en
 func (c Config) basesFirst() []int {
 	var own, taken []int
 	for i, spec := range c.Metrics {
-		if isComponent(spec) || spec.Kind == "quantile" {
+		if isComponent(spec) || isStatistic(spec) {
 			continue // drawn with its metric, or computed from it
 		}
 		if spec.KeyMode == "from" {

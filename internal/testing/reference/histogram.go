@@ -1,0 +1,88 @@
+package reference
+
+import (
+	"math/big"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// buckets are one key's buckets of a histogram as they were drawn.
+type buckets struct {
+	steps
+	drawn    []*big.Rat
+	variance *big.Rat // of each
+	width    *big.Rat // of an interval, in standard deviations
+	clamped  bool     // one of them may have been
+}
+
+// shares returns the shares of one released key, by metric, and the parents of its buckets.
+func (c Config) shares(metric int, w window, key string, n stop, counts map[metricKey]int64) (map[int]stop, []node, error) {
+	at, steps := c.nodesOf(metric), c.stepsOf(metric)
+	if c.path != nil { // nothing is published
+		return nil, steps.parents(), nil
+	}
+	u := furtherPrecision(c.Metrics[metric], c.Metrics[at], n.precision)
+	b := buckets{steps: steps, variance: estimate{precision: u}.variance(), width: c.ladders[metric].width}
+	for i := range steps.edges[1:] {
+		cell := (8 + node(i)).cell(key)
+		one, err := c.drawOnce(at, w, cell, counts[metricKey{at, cell}], u)
+		if err != nil {
+			return nil, nil, err
+		}
+		b.drawn = append(b.drawn, one.value)
+		b.clamped = b.clamped || one.clamped(b.width)
+	}
+	out := map[int]stop{}
+	for i, m := range c.Metrics {
+		if m.Kind == "bucket_share" && m.Of == c.Metrics[metric].Name {
+			out[i] = b.share(m, n)
+		}
+	}
+	return out, steps.parents(), nil
+}
+
+// share returns the share of the buckets between two edges, in units of 2^-10 percent. Its interval
+// is found by trying, as that of a mean.
+func (b buckets) share(m schemas.MetricSpec, n stop) stop {
+	const all = 100 * 1024
+	a, t, within := new(big.Rat), new(big.Rat), int64(0)
+	for i, y := range b.drawn {
+		t.Add(t, y)
+		if m.Min <= b.edges[i] && b.edges[i+1] <= m.Max {
+			a.Add(a, y)
+			within++
+		}
+	}
+	without := int64(len(b.drawn)) - within
+	// The square of what lies inside, of a count with a variance of 1.
+	q := new(big.Rat).Mul(new(big.Rat).Mul(b.width, b.width), b.variance)
+	inside := func(at int64) bool { // ((1 − s)·A − s·R)² ≤ q·((1 − s)²·n + s²·m)
+		s := big.NewRat(at, all)
+		rest := new(big.Rat).Sub(big.NewRat(1, 1), s)
+		d := new(big.Rat).Mul(rest, a)
+		d.Sub(d, new(big.Rat).Mul(s, new(big.Rat).Sub(t, a)))
+		most := new(big.Rat).Mul(new(big.Rat).Mul(rest, rest), big.NewRat(within, 1))
+		most.Add(most, new(big.Rat).Mul(new(big.Rat).Mul(s, s), big.NewRat(without, 1)))
+		return d.Mul(d, d).Cmp(most.Mul(most, q)) <= 0
+	}
+	n.value = 0
+	low, high := int64(0), int64(all)
+	if t.Sign() > 0 {
+		ratio := new(big.Rat).Quo(a, t)
+		ratio.Mul(ratio, big.NewRat(all, 1))
+		n.value = min(max(below(new(big.Rat).Add(ratio, big.NewRat(1, 2))), 0), all)
+		square, least := new(big.Rat).Mul(t, t), new(big.Rat).Mul(q, big.NewRat(int64(len(b.drawn)), 1))
+		beside := ratio.Sign() < 0 && !inside(0) || ratio.Cmp(big.NewRat(all, 1)) > 0 && !inside(all)
+		if square.Cmp(least) > 0 && !b.clamped && !beside {
+			// The ratio lies between the roots; outwards from it the inequality fails once and for
+			// all.
+			from := below(ratio)
+			low, high = max(end(from, -1, inside), 0), min(end(from+1, 1, inside), all)
+		}
+	}
+	n.low, n.high = float64(low)/1024, float64(high)/1024
+	n.stddev = (n.high - n.low) / 3.92
+	value := float64(n.value) / 1024
+	n.met = m.Absolute > 0 && n.high-value <= m.Absolute && value-n.low <= m.Absolute
+	return n
+}
