@@ -68,10 +68,12 @@ func manyChanges(name string) settings {
 		m[3].Target.Relative = 0.5
 		m[4].Ladder.Factor = 2
 		m[5].Max, m[7].Max = 9, 5
-		m[8].Max, m[8].Ranks = 90, []float64{0.9, 0.25}
+		m[8].Min, m[8].Max, m[8].Ranks, m[8].Scale = -100, 90, []float64{0.9, 0.25}, pipeline.ScaleLogarithmic
+		m[9].Edges, m[9].Min, m[9].Max = []float64{-9, -4, 0, 1, 2, 5, 9, 12, 16, 28}, -9, 28
+		m[10].Scale = pipeline.ScaleLinear
 		m[1].Counted, m[3].Counted, m[4].Counted = nil, &pipeline.Counted{MaxEvents: 4}, &pipeline.Counted{Share: 0.2, MaxEvents: 20}
 		m[6].Keys.List = []string{"p00", "p02"}
-		c.Metrics = []pipeline.Metric{added, m[5], m[1], m[2], m[4], m[3], m[6], m[7], m[8]} // without visits
+		c.Metrics = []pipeline.Metric{added, m[5], m[1], m[2], m[4], m[3], m[6], m[10], m[7], m[8], m[9]} // without visits
 		c.Time.Lateness = 3 * time.Second
 		c.Privacy.Epsilon *= 0.8
 		c.Keys.Noise = []noisereduction.NoiseKey{{ID: "k2", Secret: secret.New([32]byte{8, 8, 8})}}
@@ -93,7 +95,7 @@ func TestRuleAChangeIsObeyedByEveryReplay(t *testing.T) {
 		d.verify()
 		result := d.change(manyChanges(name))
 		if result.Generation != 2 || result.FromTurn < 5 || result.RetiredKey != "k1" || len(result.RetiredTopics) != 2 ||
-			fmt.Sprint(result.GivenUp) != "[visits day]" || len(result.CarriedOn) != 7 {
+			fmt.Sprint(result.GivenUp) != "[visits day]" || len(result.CarriedOn) != 9 {
 			t.Errorf("the change tells %+v", result)
 		}
 		if d.config.Shards != 4+3 {

@@ -32,11 +32,13 @@ func mixed(c *pipeline.Config) {
 		sumOf("balance", 40*time.Second),
 		countOf("day", 120*time.Second),
 		varianceOf("scatter", "pages", 10*time.Second),
-		quantilesOf("prices", "pages", 10*time.Second),
+		quantilesOf("prices", "people", 30*time.Second),
+		histogramOf("amounts", "people", 30*time.Second),
+		logarithmically(quantilesOf("sizes", "pages", 10*time.Second)),
 	}
 	for i, precise := range map[int]float64{0: 0.05, 3: 0.1} { // these two go to their tops, and use B² up
 		m := &c.Metrics[i]
-		m.LastAtLeast, m.MaxEventsPerKey = 1, 1+i/3
+		m.LastAtLeast, m.MaxKeysPerUser, m.MaxEventsPerKey = 1, 1, 1
 		m.Target.Relative, m.Target.Absolute = precise, 0.5
 	}
 	c.Metrics[0].Coverage = &pipeline.Coverage{}
@@ -47,9 +49,9 @@ func mixed(c *pipeline.Config) {
 	c.Metrics[4].Slide, c.Metrics[4].Filter = 10*time.Second, `item.category != "toy"`
 	c.Metrics[4].Coverage, c.Metrics[4].Counted = &pipeline.Coverage{}, &pipeline.Counted{MaxEvents: 20}
 	c.Metrics[6].Counted = &pipeline.Counted{Share: 0.1, MaxEvents: 2}
-	c.Metrics[5].Slide = 20 * time.Second
+	c.Metrics[5].Slide, c.Metrics[8].Slide, c.Metrics[9].Slide = 20*time.Second, 10*time.Second, 10*time.Second
 	c.Metrics[5].Filter = `amount < 8`
-	c.Metrics[1].MaxEventsPerKey = 1 // so that some keys pass their threshold
+	c.Metrics[1].MaxEventsPerKey, c.Metrics[1].LastAtLeast, c.Metrics[4].LastAtLeast = 1, 2, 2 // so that some keys pass their threshold
 }
 
 // forLife takes the periods away.
@@ -96,6 +98,23 @@ func quantilesOf(name, base string, window time.Duration) pipeline.Metric {
 	m := keysFrom(name, base, window)
 	m.Kind, m.Max, m.MaxEventsPerKey, m.Ranks = metrickind.Quantiles, 100, 2, []float64{0.5, 0.9}
 	m.Target = noisereduction.Target{Absolute: 0.2, Confidence: 0.9}
+	return m
+}
+
+// logarithmically gives quantiles a logarithmic scale on which values do not all have steps of
+// their own.
+func logarithmically(m pipeline.Metric) pipeline.Metric {
+	m.Scale, m.Min, m.Max, m.Ranks, m.LastAtLeast = pipeline.ScaleLogarithmic, -100, 300, []float64{0.75}, 1
+	return m
+}
+
+// histogramOf returns a histogram, for the keys of another metric. Its ten buckets have two
+// parents, and values lie below its first edge, at an edge, and above its last one.
+func histogramOf(name, base string, window time.Duration) pipeline.Metric {
+	m := keysFrom(name, base, window)
+	m.Kind, m.Edges, m.MaxEventsPerKey = metrickind.Histogram, []float64{-8, -5, -1, 0, 3, 7, 12, 15, 20, 21, 27}, 3
+	m.Min, m.Max = 0, 0 // the outermost edges
+	m.Target = noisereduction.Target{Absolute: 20, Confidence: 0.9}
 	return m
 }
 

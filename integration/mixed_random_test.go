@@ -83,7 +83,7 @@ func drawMixed(t *testing.T, random *rand.Rand, broker, name string, unit time.D
 func drawMetric(random *rand.Rand, c *pipeline.Config, name string, unit time.Duration) pipeline.Metric {
 	slide := unit * time.Duration(1+random.IntN(3))
 	m := pipeline.Metric{
-		Name: name, Kind: []string{"events", "distinct_users", "sum", "mean", "variance", "standard_deviation", "quantiles"}[random.IntN(7)],
+		Name: name, Kind: []string{"events", "distinct_users", "sum", "mean", "variance", "standard_deviation", "quantiles", "histogram"}[random.IntN(8)],
 		Window: slide * time.Duration(1+random.IntN(6)), Slide: slide,
 		Keys:           pipeline.Keys{Mode: pipeline.KeysPublic, List: []string{"p00", "p01", "p02", "nobody"}},
 		MaxKeysPerUser: 1 + random.IntN(4), MaxEventsPerKey: 1 + random.IntN(3),
@@ -122,10 +122,7 @@ func drawMetric(random *rand.Rand, c *pipeline.Config, name string, unit time.Du
 		}
 	}
 	if metrickind.Of(m.Kind).Tree != nil {
-		m.Min = int64(random.IntN(8) - 6)
-		m.Max = m.Min + []int64{1, 20, 1000, 1 << 20}[random.IntN(4)]
-		m.Ranks = [][]float64{{0.5}, {0.9, 0.25}, {0.5, 0.95, 0.001}}[random.IntN(3)]
-		m.Target.Relative, m.Target.Absolute = 0, []float64{0, 0.01, 0.2, 0.49}[random.IntN(4)]
+		drawTree(random, &m)
 	}
 	if random.IntN(3) == 0 {
 		m.Coverage = &pipeline.Coverage{Share: []float64{0, 0.01, 0.3}[random.IntN(3)]}
@@ -137,4 +134,30 @@ func drawMetric(random *rand.Rand, c *pipeline.Config, name string, unit time.Du
 		m.Counted = &pipeline.Counted{Share: []float64{0, 0.1, 0.4}[random.IntN(3)], MaxEvents: []int{0, 1, 5, 50}[random.IntN(4)]}
 	}
 	return m
+}
+
+// drawTree gives quantiles or a histogram a range, steps or buckets, and a target.
+func drawTree(random *rand.Rand, m *pipeline.Metric) {
+	m.Scale = []string{"", pipeline.ScaleLinear, pipeline.ScaleLogarithmic, pipeline.ScaleLogarithmic}[random.IntN(4)]
+	m.Min = int64(random.IntN(8) - 6)
+	m.Max = m.Min + []int64{1, 20, 1000, 1 << 20}[random.IntN(4)]
+	m.Target.Relative, m.Target.Absolute = 0, []float64{0, 0.01, 0.2, 0.49}[random.IntN(4)]
+	if m.Kind == metrickind.Quantiles {
+		m.Ranks = [][]float64{{0.5}, {0.9, 0.25}, {0.5, 0.95, 0.001}}[random.IntN(3)]
+		return
+	}
+	m.Target.Absolute *= 100
+	if random.IntN(2) == 0 {
+		m.Scale, m.Edges = "", []float64{float64(m.Min)}
+		for range []int{2, 3, 8, 9, 20}[random.IntN(5)] {
+			m.Edges = append(m.Edges, m.Edges[len(m.Edges)-1]+float64(1+random.IntN(1+random.IntN(30))))
+		}
+		m.Max = int64(m.Edges[len(m.Edges)-1])
+		return
+	}
+	m.Buckets = []int{0, 2, 8, 9, 17}[random.IntN(5)]
+	m.Max = max(m.Max, m.Min+20)
+	if m.Scale == pipeline.ScaleLogarithmic {
+		m.Min, m.Max = 1+int64(random.IntN(3)), 1<<20
+	}
 }

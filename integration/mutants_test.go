@@ -72,9 +72,13 @@ func protocolMutants() []mutant {
 		{"third-component-free", "prices.of", insertBefore("u := p.further[window][j][k.key]", "if j == 1 { continue }"), everyMixedRecord},
 		{"third-component-not-reserved", "Rules.price", insertBefore("units.Charge(size(n)", "if i%len(m.further) == 1 { continue }"), everyMixedRecord},
 		{"components-drawn-with-one-noise", "ladders.draw", replace("l.digests[c.Metric]", "l.digests[0]"), everyMixedRecord},
-		{"tree-free", "drawnNodes.charge", always("!released"), everyMixedRecord},
 		{"tree-not-reserved", "Rules.price", insertBefore("units.ChargeSquares(", "if len(of) > 0 { continue }"), everyMixedRecord},
-		{"first-level-only-charged", "drawnNodes.charge", insertBefore("return drawn", "drawn = drawn && parent == metrickind.Root"), everyMixedRecord},
+		{"first-level-only-charged", "drawnNodes.charge", insertBefore("return drawn", "drawn = drawn && (parent == metrickind.Root || levels == 1)"), everyMixedRecord},
+		{"first-eight-buckets-only-charged", "drawnNodes.charge", insertBefore("return drawn", "drawn = drawn && (parent == metrickind.Root || levels > 1)"), everyMixedRecord},
+		{"first-eight-buckets-only-settled", "Search.Drawn", insertBefore("range s.drawn", "if s.Scale.buckets() > 8 { return []Node{Root} }"), everyMixedRecord},
+		{"edge-in-the-bucket-below", "Scale.Leaf", replace("s.Bucket(v)", "s.Bucket(max(v-1, s.min))"), everyMixedRecord},
+		{"share-without-the-noise-of-its-buckets", "Search.Share", insertAfter("a, b, c :=", onlyTheOthersNoise), everyMixedRecord},
+		{"logarithmic-steps-linear", "Logarithmic", replace("5", "64"), everyMixedRecord},
 		{"events-of-a-node-not-squared", "Squares", replace("n * n", "n"), everyMixedRecord},
 		{"nodes-drawn-with-one-noise", "nodes.draw", replace("schemas.NodeKey([]byte(n.cell.Key), node)", "[]byte(n.cell.Key)"), everyMixedRecord},
 		{"nodes-drawn-more-exactly", "ladders.searchOne", insertAfter("FurtherPrecision(", "u.Lo <<= 1"), everyMixedRecord},
@@ -101,6 +105,8 @@ const (
 	freeAgain = `if i > 0 && list[i-1].id == list[i].id && list[i-1].period != list[i].period { actual = 0 }`
 	// the end of a window of 30 s
 	endOfWindow = `e.Millis + 29_999 - e.Millis%30_000`
+	// the interval of a share with its variance, but for the (1 − s)²·n
+	onlyTheOthersNoise = `a, b, c = s.coefficient(all, all, s.Scale.buckets()-(end-first)), s.coefficient(in, all, 0), s.coefficient(in, in, 0)`
 	// of the turns settled together, only the last one is charged
 	onlyTheLast = `if n := len(a.decided); n > 1 { a.decided = a.decided[n-1:] }`
 )

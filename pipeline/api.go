@@ -88,6 +88,10 @@ const (
 	KeysPrivate = deployment.KeysPrivate
 	// KeysFrom takes the keys that another metric has released.
 	KeysFrom = deployment.KeysFrom
+	// ScaleLinear is the default: steps of quantiles and buckets have the same width.
+	ScaleLinear = deployment.ScaleLinear
+	// ScaleLogarithmic widens steps and buckets with their distance from the least value.
+	ScaleLogarithmic = deployment.ScaleLogarithmic
 )
 
 // The errors of calls on a deployment, for errors.Is. docs/runbook.md says what to do
