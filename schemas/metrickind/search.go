@@ -199,9 +199,9 @@ func (s *Search) estimate(rank int64) (int64, error) {
 	return least<<10 + nearest(part.Mul(part, big.NewRat(greatest-least, 1))), nil
 }
 
-// divide returns the numbers nearest to the drawn counts of a node's children, by the sum of squared
-// differences, that are at least 0 and add up to n: each count minus the same number, or 0 if that
-// is negative. n, which is at least 0, and the result are multiplied by factor.
+// divide returns the numbers nearest to the drawn counts of a node's children, by the sum of
+// squared differences, that are at least 0 and add up to n: each count minus the same number, or 0
+// if that is negative. n, which is at least 0, and the result are multiplied by factor.
 func divide(n *big.Int, drawn *[Branching]*big.Int, factor *big.Int) (parts [Branching]*big.Int) {
 	for i, y := range drawn {
 		parts[i] = new(big.Int).Mul(y, factor)

@@ -92,9 +92,10 @@ func TestDemoCountsEveryKind(t *testing.T) {
 	}
 }
 
-// No user of 4,000 has a value above 63, which the noisy table of values shows: the noise of one row
-// is less than a tenth of them. In about one run in 500, the noise of one of 65 empty rows is so high
-// that a wider range is chosen; all of three runs choose one in fewer than one case in 10^8.
+// No user of 4,000 has a value above 63, which the noisy table of values shows: the noise of one
+// row is less than a tenth of them. In about one run in 500, the noise of one of 65 empty rows is
+// so high that a wider range is chosen; all of three runs choose one in fewer than one case in
+// 10^8.
 func TestDemoChoosesTheRangeOfValues(t *testing.T) {
 	t.Parallel()
 	path := orders(t, 4000)
