@@ -60,7 +60,11 @@ func TestInvariant5MixedForcedCacheMisses(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
 	for _, every := range []uint64{2, 1}[:pick(1, 2)] {
-		d := newMixed(t, broker, numbered("miss", int(every)), 2)
+		d := newMixed(t, broker, numbered("miss", int(every)), 2, func(c *pipeline.Config) {
+			if every == 2 { // the others keep the entries of almost all events themselves
+				c.Metrics = c.Metrics[:7]
+			}
+		})
 		d.load(scatter(shoppersAtPeace(54).arrivals(), 2, every))
 		d.finish(forgetting(every))
 		d.verify()

@@ -19,6 +19,7 @@ type kindFlags struct {
 	valueField string
 	min, max   int64
 	statistics deployment.Statistics
+	buckets    int
 }
 
 // register adds the flags. without says what happens where no range of values is given.

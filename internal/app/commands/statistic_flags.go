@@ -19,7 +19,7 @@ func (f *kindFlags) registerStatistics(flags *pflag.FlagSet) {
 	s := &f.statistics
 	flags.Var(&numbersValue{to: &s.Ranks, low: 0, high: 1, must: "numbers between 0 and 1", like: "0.5,0.95"}, "ranks", "for quantiles: the ranks to release, such as 0.5,0.95; 0.5 is the median (default 0.5,0.95,0.99)")
 	flags.Var(&numbersValue{to: &s.Edges, low: -1 << 37, high: 1 << 37, must: "whole numbers", like: "0,10,20,50"}, "edges", "for a histogram: where its buckets begin, and where the last one ends, such as 0,10,20,50 (default: --buckets)")
-	flags.IntVar(&s.Buckets, "buckets", 10, "for a histogram: into how many buckets to divide the range from --min to --max")
+	flags.IntVar(&f.buckets, "buckets", 10, "for a histogram: into how many buckets to divide the range from --min to --max")
 	flags.Var(cli.OneOf(&s.Scale, deployment.ScaleLinear, deployment.ScaleLogarithmic), "scale", "for quantiles and histograms: steps of the same width (linear) or of the same ratio (logarithmic)")
 }
 
@@ -69,8 +69,8 @@ var statisticFlags = map[string]func(*metrickind.Tree) bool{
 // target and range if no flag gives one.
 func (f *demoFlags) checkStatistics(changed func(string) bool) error {
 	tree := f.kindOf().Tree
-	if !changed("buckets") {
-		f.statistics.Buckets = 0 // their default
+	if changed("buckets") {
+		f.statistics.Buckets = f.buckets
 	}
 	for name, has := range statisticFlags {
 		if !changed(name) || tree != nil && has(tree) {
