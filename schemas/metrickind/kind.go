@@ -53,6 +53,8 @@ type Kind struct {
 	// own. Statistic returns its value, and whether the value has an error of at most absolute. b
 	// are the bounds of the derived metric.
 	Statistic func(s *Search, b Bounds, absolute float64) (e Estimate, met bool, err error)
+	// Ranked is set for a Statistic that is a quantile: Bounds.Max is its rank, in millionths.
+	Ranked bool
 	// Vector is set for kinds whose counts have several components that become one value.
 	Vector *Vector
 	// Tree is set for kinds that also count the values of each count in a tree.

@@ -57,6 +57,7 @@ func quantile() Kind {
 		Range:      func(Bounds) (least, greatest int64) { return 0, 1 },
 		NotPrivate: "it has the keys of its metric",
 		Derived:    true,
+		Ranked:     true,
 		Statistic: func(s *Search, b Bounds, absolute float64) (Estimate, bool, error) {
 			return s.Quantile(b.Max, int64(absolute*RankUnit))
 		},

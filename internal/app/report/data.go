@@ -16,43 +16,50 @@ import (
 // Times are Unix milliseconds, numbers of counts in 1/1024. It has nothing that
 // was not released or configured.
 type metricData struct {
-	Name  string    `json:"name"`
-	NoKey string    `json:"nokey"` // what the empty key is called
-	Gaps  bool      `json:"gaps"`  // a key may be absent from a window
-	Fine  bool      `json:"fine"`  // values are no counts, so that decimals say something
-	Aims  bool      `json:"aims"`  // there is a target, as far as is known
-	Asked string    `json:"asked"` // the target, and which values reach it; "": not known
-	Size  int64     `json:"size"`
-	Slide int64     `json:"slide"`
-	First int64     `json:"first"` // start of window 0
-	Step  int64     `json:"step"`  // from one window's start to the next one's
-	Keys  []keyData `json:"keys"`  // in byte order
+	Name  string `json:"name"`
+	NoKey string `json:"nokey"` // what the empty key is called
+	Gaps  bool   `json:"gaps"`  // a key may be absent from a window
+	Fine  bool   `json:"fine"`  // values are no counts, so that decimals say something
+	// Lopsided values can be much closer to one end of their interval than to the other.
+	Lopsided bool `json:"lopsided,omitempty"`
+	// Ranked series are quantiles: those of a key are shown together.
+	Ranked bool      `json:"ranked,omitempty"`
+	Aims   bool      `json:"aims"`  // there is a target, as far as is known
+	Asked  string    `json:"asked"` // the target, and which values reach it; "": not known
+	Size   int64     `json:"size"`
+	Slide  int64     `json:"slide"`
+	First  int64     `json:"first"` // start of window 0
+	Step   int64     `json:"step"`  // from one window's start to the next one's
+	Keys   []keyData `json:"keys"`  // in byte order
 }
 
 // keyData are the values of a key, column by column.
 type keyData struct {
-	Key        string `json:"key"`
-	At         runs   `json:"at"` // windows
-	Value      ints   `json:"value"`
-	Below      ints   `json:"below"` // value − low
-	Above      ints   `json:"above"` // high − value
-	Sigma      floats `json:"sigma"`
-	Rungs      ints   `json:"rungs"`
-	Missed     runs   `json:"missed"`     // indices in the columns where the target was not met
-	Confidence floats `json:"confidence"` // confidence, for how many values, confidence, …
+	Key        string  `json:"key"`
+	Name       string  `json:"name,omitempty"`     // of a quantile's metric, where several are shown together
+	Quantile   float64 `json:"quantile,omitempty"` // its rank, a part of 1
+	At         runs    `json:"at"`                 // windows
+	Value      ints    `json:"value"`
+	Below      ints    `json:"below"` // value − low
+	Above      ints    `json:"above"` // high − value
+	Sigma      floats  `json:"sigma"`
+	Rungs      ints    `json:"rungs"`
+	Missed     runs    `json:"missed"`     // indices in the columns where the target was not met
+	Confidence floats  `json:"confidence"` // confidence, for how many values, confidence, …
 }
 
 func dataOf(s *series, f metricFacts) metricData {
 	m := metricData{
 		Name: f.Name, NoKey: metrickind.Of(f.Kind).Texts.NoKey, Gaps: f.KeyMode != deployment.KeysPublic, Aims: f.aims(),
-		Fine: !f.known || metrickind.Of(f.Kind).Fine(),
+		Fine:     !f.known || metrickind.Of(f.Kind).Fine(),
+		Lopsided: f.known && metrickind.Of(f.Kind).Statistic != nil, Ranked: s.quantiles != nil,
 		Size: s.id.size, Slide: f.WindowSlide, Keys: []keyData{},
 	}
 	if f.keyed {
 		m.NoKey = terminal.EmptyKey
 	}
 	if text := f.reached(); text != "" {
-		m.Asked = f.wanted() + " is asked for: " + text
+		m.Asked = upper(f.wanted()) + " is asked for: " + text
 	}
 	m.First, m.Step = s.grid(f.WindowSlide)
 	m.Slide = cmp.Or(m.Slide, m.Step)
@@ -61,7 +68,12 @@ func dataOf(s *series, f metricFacts) metricData {
 		for end < len(s.points) && s.points[end].key == s.points[i].key {
 			end++
 		}
-		m.Keys = append(m.Keys, columns(s.keys[s.points[i].key], s.points[i:end], m.First, m.Step))
+		k := columns(s.keys[s.points[i].key], s.points[i:end], m.First, m.Step)
+		if m.Ranked {
+			of := s.quantiles[s.points[i].key]
+			k.Name, k.Quantile = of.Name, float64(of.Max)/metrickind.RankUnit
+		}
+		m.Keys = append(m.Keys, k)
 		i = end
 	}
 	return m

@@ -88,6 +88,7 @@ type page struct {
 	Promised                 []fact
 	Uncovered                []string
 	Biased                   bool // there may be values of private keys
+	Lopsided                 bool // there are values that are closer to one end of their interval than to the other
 	Sections                 []section
 	Data                     json.RawMessage
 	Style                    template.CSS
@@ -121,22 +122,23 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 	out.Meaning = deployment.Meaning(p.epsilon, p.delta)
 	out.Promised, out.Uncovered = p.promised(), p.uncovered(o.Notes)
 	data := []metricData{}
-	for i, m := range p.everyMetric(released) {
+	for i, m := range joinQuantiles(p.everyMetric(released)) {
 		out.Biased = out.Biased || !m.known || m.KeyMode == deployment.KeysPrivate
+		out.Lopsided = out.Lopsided || metrickind.Of(m.Kind).Statistic != nil
 		s := section{
-			ID: fmt.Sprintf("metric-%d", i+1), Name: m.Name, Tag: m.tag(), Facts: m.facts(p.valueField, p.zoneName()), Chart: -1, Gaps: m.known && m.KeyMode != "public",
+			ID: fmt.Sprintf("metric-%d", i+1), Name: m.title(), Tag: m.tag(), Facts: m.facts(p.valueField, p.zoneName()), Chart: -1, Gaps: m.known && m.KeyMode != "public",
 			Bounds: m.bounds(), Nothing: cmp.Or(o.nothing, "Nothing was released."),
 		}
-		at := slices.IndexFunc(released, func(h *series) bool { return h.id == m.id() })
-		if at >= 0 {
-			sum := released[at].summary()
-			s.Chart, s.Tiles, s.Partial = len(data), sum.tiles(m.aims()), released[at].partial(sum)
-			s.Error = cmp.Or(o.Error, released[at].typicalNoise(m))
-			data = append(data, dataOf(released[at], m))
+		values := m.valuesOf(released)
+		if values != nil {
+			sum := values.summary()
+			s.Chart, s.Tiles, s.Partial = len(data), sum.tiles(m.aims()), values.partial(sum)
+			s.Error = cmp.Or(o.Error, values.typicalNoise(m))
+			data = append(data, dataOf(values, m))
 		}
 		if parent := slices.IndexFunc(out.Sections, func(s section) bool { return metrickind.Of(m.Kind).Derived && s.Name == m.Of }); parent >= 0 {
 			if metrickind.Of(m.Kind).Share && s.Chart >= 0 {
-				out.Sections[parent].Share = released[at].newestShare(m, out.Sections[parent].Gaps)
+				out.Sections[parent].Share = values.newestShare(m, out.Sections[parent].Gaps)
 			}
 			out.Sections[parent].Coverage = append(out.Sections[parent].Coverage, s)
 			continue
@@ -181,8 +183,11 @@ func noiseKeys(p promise, released []*series) []string {
 }
 
 func (f metricFacts) tag() string {
-	if !f.known {
+	switch {
+	case !f.known:
 		return millis(f.WindowSize) + " windows"
+	case f.joined():
+		return f.ranks()
 	}
 	return metrickind.Of(f.Kind).Texts.Label
 }

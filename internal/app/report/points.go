@@ -44,6 +44,8 @@ type series struct {
 	// before it is only summed up.
 	horizon int64
 	noise   map[string]struct{} // ids of noise keys
+	// quantiles has the metric of each of keys where several quantiles are joined; else nil.
+	quantiles []schemas.MetricSpec
 }
 
 // points keeps releases, at most 2·limit of them at a time.

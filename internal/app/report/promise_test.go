@@ -76,7 +76,7 @@ func TestThePageSaysWhatIsAskedOfQuantiles(t *testing.T) {
 	}
 	p := promiseOf(d)
 	from := ""
-	for i, want := range []string{"± ", "a value between the quantiles of 48 % and 52 %", "a value between the quantiles of 97 % and 100 %"} {
+	for i, want := range []string{"± ", "A value between the quantiles of 48 % and 52 %", "A value between the quantiles of 97 % and 100 %"} {
 		m := dataOf(&series{}, p.metrics[i])
 		asked, reached, _ := strings.Cut(m.Asked, " is asked for: ")
 		if from = cmp.Or(from, reached); !strings.HasPrefix(asked, want) || reached != from || !strings.HasPrefix(reached, "it is reached from about ") || !strings.HasSuffix(reached, " events on") {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/pipeline"
@@ -108,6 +109,35 @@ func many(keys, windows int) sample {
 	for i := range windows {
 		for k := range keys {
 			s.releases = append(s.releases, released(r, "requests", fmt.Sprintf("service-%03d", k), monday+int64(i)*hour, hour, 90000/float64(k+1)*daily(i, hour)))
+		}
+	}
+	return s
+}
+
+// ranked has quantiles of a metric for each key, around a middle, with intervals that reach farther
+// up than down.
+func ranked(windows int, middle float64, keys []string, ranks ...float64) sample {
+	r := rand.New(rand.NewPCG(9, 10)) // fixed seed: a made-up page, the same in every picture
+	of := facts("latency", metrickind.Quantiles, pipeline.KeysPublic, hour, hour)
+	s := sample{promise: promiseFor(of)}
+	for _, q := range ranks {
+		m := facts("latency.p"+strconv.FormatFloat(100*q, 'g', 6, 64), "quantile", pipeline.KeysPublic, hour, hour)
+		m.Of, m.Relative, m.Absolute, m.Max = of.Name, 0, 0.02, int64(math.Round(q*metrickind.RankUnit))
+		s.promise.metrics = append(s.promise.metrics, m)
+	}
+	for i := range windows {
+		for k, key := range keys {
+			at := monday + int64(i)*hour
+			s.releases = append(s.releases, released(r, of.Name, key, at, hour, 5000*daily(i, hour)))
+			for _, m := range s.promise.metrics[1:] {
+				normal := math.Sqrt2 * math.Erfinv(2*float64(m.Max)/metrickind.RankUnit-1)
+				spread := 30 / math.Sqrt(daily(i, hour)) * (1 + normal*normal)
+				v := released(r, m.Name, key, at, hour, 0)
+				v.Value = int64(math.Round(middle+100*float64(k)+90*(normal+0.1*normal*normal)+10*r.NormFloat64()) * unit)
+				v.Low, v.High, v.StdDev = float64(v.Value)/unit-spread/4, float64(v.Value)/unit+spread, spread/2
+				v.Met = math.Abs(normal) < 1
+				s.releases = append(s.releases, v)
+			}
 		}
 	}
 	return s

@@ -1,5 +1,7 @@
 package report
 
+import "maps"
+
 // summary has the figures over many points.
 type summary struct {
 	count, met         int
@@ -24,16 +26,27 @@ func (s *summary) add(p point) {
 	s.windows[[2]int64{p.start, p.end}] = struct{}{}
 }
 
+// merge adds what another summary has the figures over.
+func (s *summary) merge(o summary) {
+	switch {
+	case o.windows == nil:
+		return
+	case s.windows == nil:
+		*s = o
+		s.windows = maps.Clone(o.windows)
+		return
+	}
+	s.count, s.met = s.count+o.count, s.met+o.met
+	s.sigmaMin, s.sigmaMax = min(s.sigmaMin, o.sigmaMin), max(s.sigmaMax, o.sigmaMax)
+	s.rungsMin, s.rungsMax = min(s.rungsMin, o.rungsMin), max(s.rungsMax, o.rungsMax)
+	s.first, s.last = min(s.first, o.first), max(s.last, o.last)
+	maps.Copy(s.windows, o.windows)
+}
+
 // summary sums up all points that were ever added, kept or not.
 func (s *series) summary() summary {
-	all := s.left
-	all.windows = nil
-	if s.left.windows != nil {
-		all.windows = make(map[[2]int64]struct{}, len(s.left.windows))
-		for w := range s.left.windows {
-			all.windows[w] = struct{}{}
-		}
-	}
+	var all summary
+	all.merge(s.left)
 	for _, p := range s.points {
 		all.add(p)
 	}

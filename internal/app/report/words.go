@@ -90,6 +90,13 @@ func (f metricFacts) facts(valueField, zone string) []fact {
 	if f.Filter != "" {
 		out = append(out, plain("Filter", f.Filter))
 	}
+	if f.joined() {
+		var names []string
+		for _, q := range f.quantiles {
+			names = append(names, q.Name)
+		}
+		out = append(out, plain("Metrics", strings.Join(names, ", ")))
+	}
 	size, slide := millis(f.WindowSize), millis(f.WindowSlide)
 	window := size + ", one after the other, " + zone
 	if f.WindowSlide != f.WindowSize {
@@ -119,8 +126,12 @@ func (f metricFacts) lasts() string {
 }
 
 func (f metricFacts) counted(valueField string) string {
-	r := strings.NewReplacer("{value}", valueField, "{min}", terminal.Number(float64(f.Min), 0), "{max}", terminal.Number(float64(f.Max), 0), "{of}", f.Of, "{rank}", rank(f.Max))
-	return r.Replace(metrickind.Of(f.Kind).Texts.Value)
+	r := strings.NewReplacer("{value}", valueField, "{min}", terminal.Number(float64(f.Min), 0), "{max}", terminal.Number(float64(f.Max), 0), "{of}", f.Of, "{rank}", f.ranks())
+	text := metrickind.Of(f.Kind).Texts.Value
+	if f.joined() {
+		text = strings.Replace(text, "quantile ", "quantiles ", 1)
+	}
+	return r.Replace(text)
 }
 
 func (f metricFacts) keys() string {
@@ -156,6 +167,9 @@ func (f metricFacts) wanted() string {
 	kind := metrickind.Of(f.Kind)
 	if kind.Statistic == nil || !f.HasTarget() {
 		return terminal.Target(f.Relative, f.Absolute, digits)
+	}
+	if f.joined() {
+		return fmt.Sprintf("a value whose rank is off by at most %s", rank(int64(f.Absolute*metrickind.RankUnit)))
 	}
 	off := int64(f.Absolute * metrickind.RankUnit)
 	return strings.NewReplacer("{absolute}", digits(f.Absolute), "{least rank}", rank(max(f.Max-off, 0)), "{greatest rank}", rank(min(f.Max+off, metrickind.RankUnit))).Replace(kind.Texts.Wanted)

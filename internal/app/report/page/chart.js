@@ -1,7 +1,7 @@
 // A chart of some keys of a metric, with its controls.
 
 const most = 8; // keys at once
-const largestOf = (metric) => metric.largest.slice(0, Math.min(5, most));
+const largestOf = (metric) => metric.largest.slice(0, metric.ranked ? 3 : 5);
 
 class Chart {
   constructor(metric, heading) {
@@ -11,8 +11,8 @@ class Chart {
     this.colors = new Map();
     this.from = metric.from;
     this.to = metric.to;
-    this.scale = "zero";
-    this.split = false;
+    this.scale = metric.fine ? "auto" : "zero";
+    this.split = metric.ranked;
     this.at = -1;
     this.listeners = [];
     this.build(heading);
@@ -25,8 +25,8 @@ class Chart {
     this.bar = el("div", { class: "bar" },
       button("+", "Zoom in", () => this.zoom(0.5)), button("\u2212", "Zoom out", () => this.zoom(2)),
       button("All", "Show all windows", () => this.all()),
-      choice("scale", [["zero", "from zero"], ["fit", "fit to values"], ["log", "logarithmic"]], (v) => { this.scale = v; }),
-      choice("keys", [["", "in one chart"], ["split", "a chart each"]], (v) => { this.split = v !== ""; }, "several"));
+      choice("scale", [...this.scale === "auto" ? [["auto", "automatic"]] : [], ["zero", "from zero"], ["fit", "fit to values"], ["log", "logarithmic"]], (v) => { this.scale = v; }),
+      !this.split && choice("keys", [["", "in one chart"], ["split", "a chart each"]], (v) => { this.split = v !== ""; }, "several"));
     this.canvas = el("canvas", {
       tabindex: "0", role: "application", "aria-roledescription": "chart", "aria-labelledby": heading, "aria-describedby": heading + "-said chart-keys",
       onpointermove: (e) => this.point(e), onpointerdown: (e) => this.press(e), onpointerup: () => this.release(),
@@ -88,7 +88,7 @@ class Chart {
 
   view() {
     const m = this.metric, width = Math.max(this.plot.clientWidth, 200);
-    const v = { width, leftEdge: 52, rightEdge: width - 8, from: this.from, to: this.to, scale: this.scale };
+    const v = { width, leftEdge: 52, rightEdge: width - (m.ranked ? 48 : 8), from: this.from, to: this.to, scale: this.scale };
     v.x = (t) => v.leftEdge + (t - v.from) / (v.to - v.from) * (v.rightEdge - v.leftEdge);
     v.time = (x) => v.from + (x - v.leftEdge) / (v.rightEdge - v.leftEdge) * (v.to - v.from);
     v.first = Math.max(0, Math.floor((v.from - m.from) / m.step) - (m.sliding ? 1 : Math.ceil(m.size / m.step)));
@@ -101,12 +101,14 @@ class Chart {
   }
 
   layout() {
-    const panels = [];
+    const panels = [], { ranked, series } = this.metric, lists = this.split ? this.chosen.map((s) => [s]) : [this.chosen];
+    const phone = this.plot.clientWidth < 500, titled = this.split && series.length > 1;
+    const height = !titled || ranked && lists.length === 1 ? (phone ? 230 : 280) : ranked && !phone ? 150 : 96; // a phone shows a whole chart at once
     let top = 14;
-    for (const list of this.split ? this.chosen.map((s) => [s]) : [this.chosen]) {
-      if (this.split) top += 16;
-      const bottom = top + (this.split ? 96 : this.plot.clientWidth < 500 ? 230 : 280); // a phone shows a whole chart at once
-      panels.push({ series: list, colors: this.colors, top, bottom, title: this.split ? list[0].label : "" });
+    for (const list of lists) {
+      if (titled) top += 16;
+      const bottom = top + height;
+      panels.push({ series: ranked ? partsOf(list) : list, colors: this.colors, top, bottom, title: titled ? list[0].label : "" });
       top = bottom + 8 + list.length * strip + 8;
     }
     return { panels, bottom: top - 6, height: top + 18 };
@@ -134,12 +136,15 @@ class Chart {
 
   describe(colors, v) {
     const m = this.metric, wide = windowWidth(m, v), newest = m.windows - 1;
+    const soft = (text) => el("span", { class: "soft" }, text);
     this.legend.replaceChildren(...this.chosen.map((s) => {
-      const i = indexAt(s, newest);
-      return el("li", null, swatch(colors.series[this.colors.get(s.key)]), el("bdi", null, s.label),
-        ...i < 0 ? [el("span", { class: "soft" }, "not released")] : [el("b", null, valueText(s, i)), el("span", { class: "soft" }, "noise " + marginText(s, i))]);
+      const rows = rowsAt(m, s.parts, newest);
+      return el("li", null, swatch(colors.series[this.colors.get(s.key)]), (!m.ranked || m.series.length > 1) && el("bdi", null, s.label),
+        ...rows.length ? rows.flatMap(({ s, i }) => [m.ranked && soft(percent(s.quantile)), el("b", null, valueText(s, i)), !m.ranked && soft(noiseText(s, i))]) : [soft("not released")]);
     }));
-    const said = ["Values of the last window, " + windowText(m.start(newest), m.end(newest)) + ". Strips: full where " + (m.aims ? "as exact as asked, thin where less" : "released") + ", empty where not released."];
+    const strips = !m.aims ? "released" : m.ranked ? "every quantile is as exact as asked, paler where some are, thin where none is" : "as exact as asked, thin where less";
+    const said = ["Values of the last window, " + windowText(m.start(newest), m.end(newest)) + ". Strips: full where " + strips + ", empty where not released."];
+    if (m.ranked) said.push(shadesText(this.chosen));
     if (m.asked) said.push(m.asked + ".");
     if (wide < 2) said.push("There are more windows than pixels: each pixel shows the least and the greatest of about " + Math.max(2, Math.round(1 / wide)) + ". Zoom in to see single windows.");
     if (m.sliding) said.push("Windows overlap; each is drawn at its end.");
@@ -182,7 +187,7 @@ class Chart {
     const panel = this.shape.panels.find((p) => y <= p.bottom + 20) || this.shape.panels[0];
     const rows = rowsAt(m, panel ? panel.series : [], at);
     const near = rows.reduce((best, r) => !best || Math.abs(panel.y(r.s.value[r.i]) - y) < Math.abs(panel.y(best.s.value[best.i]) - y) ? r : best, null);
-    this.tip.replaceChildren(...tip(m, this.chosen, at, near && near.s, (s) => colors.series[this.colors.get(s.key)]).filter(Boolean));
+    this.tip.replaceChildren(...tip(m, m.ranked && panel ? panel.series.toReversed() : this.chosen, at, near && near.s, (s) => colors.series[this.colors.get(s.key)]).filter(Boolean));
     this.tip.hidden = false;
     const x = this.seen.x(m.left(at)), width = this.tip.offsetWidth, room = this.plot.clientWidth;
     const right = x + 18 + width <= room;

@@ -20,7 +20,7 @@ function repeat(runs, into) {
 function series(metric, k, rank) {
   const n = k.value.length;
   const s = {
-    rank, key: k.key, fine: metric.fine, label: k.key === "" ? metric.nokey : shown(k.key), n,
+    rank, key: k.key, name: k.name || metric.name, quantile: k.quantile, fine: metric.fine, lopsided: metric.lopsided, label: k.key === "" ? metric.nokey : shown(k.key), n,
     at: spread(k.at, new Int32Array(n)), value: new Float64Array(n), low: new Float64Array(n), high: new Float64Array(n),
     sigma: Float64Array.from(k.sigma), rungs: Int32Array.from(k.rungs), met: new Uint8Array(n).fill(1),
     confidence: repeat(k.confidence, new Float64Array(n)), size: 0,
@@ -37,12 +37,29 @@ function series(metric, k, rank) {
   return s;
 }
 
+// together puts the quantiles of a key into parts of one of them, the one nearest to the median.
+// Every other series is its own and only part.
+function together(all) {
+  const keys = new Map();
+  for (const s of all) keys.set(s.key, [...keys.get(s.key) || [], s]);
+  return [...keys.values()].map((parts, rank) => {
+    parts.sort((a, b) => a.quantile - b.quantile);
+    for (const s of parts) s.rank = rank;
+    const middle = parts.reduce((a, b) => Math.abs(b.quantile - 0.5) < Math.abs(a.quantile - 0.5) ? b : a);
+    middle.parts = parts;
+    return middle;
+  });
+}
+
+const partsOf = (list) => list.flatMap((s) => s.parts);
+
 function load(metric) {
   const m = { ...metric, keys: null };
-  m.series = metric.keys.map((k, i) => series(metric, k, i));
+  m.all = metric.keys.map((k, i) => series(metric, k, i));
+  m.series = together(m.all);
   m.largest = [...m.series].sort((a, b) => b.size - a.size || a.rank - b.rank);
-  m.windows = 1 + m.series.reduce((last, s) => Math.max(last, s.n ? s.at[s.n - 1] : 0), 0);
-  m.points = m.series.reduce((sum, s) => sum + s.n, 0);
+  m.windows = 1 + m.all.reduce((last, s) => Math.max(last, s.n ? s.at[s.n - 1] : 0), 0);
+  m.points = m.all.reduce((sum, s) => sum + s.n, 0);
   m.sliding = m.slide < m.size;
   m.start = (i) => m.first + i * m.step;
   m.end = (i) => m.first + i * m.step + m.size;

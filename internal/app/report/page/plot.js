@@ -43,18 +43,20 @@ function pieces(metric, s, view) {
   return { lists, own, wide, drawn };
 }
 
-// bounds of the values on show. From zero, unless the view says otherwise.
-function bounds(shownSeries, view) {
+// bounds of the values on show, with their intervals unless these are not drawn. From zero, unless
+// the view says otherwise or leaves it to the values and these are far from zero.
+function bounds(shownSeries, view, bare) {
   let low = Infinity, high = -Infinity, error = Infinity;
   for (const s of shownSeries) {
     for (let i = find(s, view.first); i < s.n && s.at[i] <= view.last; i++) {
-      low = Math.min(low, s.low[i]);
-      high = Math.max(high, s.high[i]);
+      low = Math.min(low, bare ? s.value[i] : s.low[i]);
+      high = Math.max(high, bare ? s.value[i] : s.high[i]);
       error = Math.min(error, s.high[i] - s.value[i]);
     }
   }
   if (low > high) return { low: 0, high: 1, error: 1 };
-  if (view.scale !== "fit") {
+  const far = Math.max(low, -high) > high - low;
+  if (view.scale !== "fit" && !(view.scale === "auto" && far)) {
     low = Math.min(low, 0);
     high = Math.max(high, 0);
   }
@@ -62,7 +64,8 @@ function bounds(shownSeries, view) {
 }
 
 function drawPanel(c, panel, metric, view, colors) {
-  const b = bounds(panel.series, view);
+  const room = metric.ranked ? Math.min(12, (windowWidth(metric, view) - 4) / panel.series.length) : 0; // for the interval of a quantile
+  const b = bounds(panel.series, view, metric.ranked && room < 3);
   const scale = view.scale === "log" ? logarithmic(b.low, b.high, b.error) : linear(b.low, b.high);
   const y = (v) => panel.bottom - scale.map(v) * (panel.bottom - panel.top);
   panel.y = y;
@@ -72,10 +75,13 @@ function drawPanel(c, panel, metric, view, colors) {
   c.rect(view.leftEdge, panel.top - 6, view.rightEdge - view.leftEdge, panel.bottom - panel.top + 12);
   c.clip();
   const all = panel.series.map((s) => ({ s, ...pieces(metric, s, view), color: colors.series[panel.colors.get(s.key)] }));
-  for (const p of all) drawBand(c, p, y);
-  for (const p of all) drawLine(c, p, y, metric);
+  if (metric.ranked) drawQuantiles(c, all, y, metric, room);
+  else for (const p of all) drawBand(c, p, y);
+  for (const p of all) drawLine(c, p, y, metric, metric.ranked && !p.s.parts ? 0.6 : 1);
   c.restore();
-  all.forEach((p, row) => drawStrip(c, p, panel.bottom + 5 + row * strip, metric, view, colors));
+  if (metric.ranked) drawNames(c, all, y, view, colors);
+  const strips = metric.ranked ? [ofAll(all)] : all;
+  strips.forEach((p, row) => drawStrip(c, p, panel.bottom + 5 + row * strip, metric, view, colors));
   if (panel.title) {
     c.font = "600 " + font(12);
     c.fillStyle = colors.text;
@@ -110,9 +116,79 @@ function line(c, x0, y0, x1, y1) {
   c.stroke();
 }
 
-function drawBand(c, p, y) {
+// nested are the pairs of quantiles that lie around the median, from the outermost one on.
+const nested = (quantiles) => quantiles.filter((a) => a < 0.5).map((a) => [a, quantiles.find((b) => Math.abs(a + b - 1) < 1e-9)]).filter(([, b]) => b);
+
+// shadesOf says how dark the space above each quantile but the last one is: the darker, the more
+// pairs lie around it, and lightest outside of all.
+function shadesOf(quantiles) {
+  return quantiles.slice(1).map((upper, i) => Math.max(0.1, 0.2 * nested(quantiles).filter(([a, b]) => a <= quantiles[i] && upper <= b).length));
+}
+
+// shadesText says what the shaded spaces of some keys are.
+function shadesText(keys) {
+  const pairs = nested(keys.length ? keys[0].parts.map((s) => s.quantile) : []).map(([a, b]) => percent(a) + " to " + percent(b));
+  const spaces = pairs.length ? "Bands lie between quantiles: " + pairs.join(", then darker ") + "." : "The space between two quantiles is shaded.";
+  return spaces + " Thin upright lines, where there is room, are the intervals in which the noise leaves each quantile.";
+}
+
+// drawQuantiles shades the spaces between neighbours, and draws the interval of each quantile as a
+// whisker, side by side, where a window has room for them.
+function drawQuantiles(c, all, y, metric, room) {
+  const shades = shadesOf(all.map((p) => p.s.quantile));
+  shades.forEach((shade, i) => drawBand(c, { color: all[i].color, lists: between(all[i], all[i + 1]) }, y, shade));
+  if (room < 3) return;
+  c.lineWidth = 1;
+  c.globalAlpha = 0.7;
+  all.forEach((p, i) => {
+    c.strokeStyle = p.color;
+    for (const q of p.lists.flat()) {
+      const x = (q.x0 + q.x1) / 2 + (i - (all.length - 1) / 2) * room;
+      line(c, x, y(q.low), x, y(q.high));
+    }
+  });
+  c.globalAlpha = 1;
+}
+
+const byPlace = (p) => new Map(p.lists.flat().map((q) => [q.x0, q]));
+
+// between has the spaces between two quantiles, where both were released. Of two that noise has put
+// the wrong way round the space is drawn all the same.
+function between(lower, upper) {
+  const under = byPlace(lower);
+  return upper.lists.map((list) => list.filter((q) => under.has(q.x0)).map((q) => {
+    return { x0: q.x0, x1: q.x1, low: Math.min(under.get(q.x0).v0, q.v0), high: Math.max(under.get(q.x0).v1, q.v1) };
+  }));
+}
+
+// ofAll says of all quantiles of a key together where they are as exact as asked.
+function ofAll([first, ...others]) {
+  for (const p of others) {
+    const at = byPlace(p);
+    for (const q of first.lists.flat()) {
+      const other = at.get(q.x0);
+      if (other) Object.assign(q, { met: q.met || other.met, missed: q.missed || other.missed });
+    }
+  }
+  return first;
+}
+
+// drawNames writes beside the end of each line which quantile it is.
+function drawNames(c, all, y, view, colors) {
+  const names = all.filter((p) => p.lists.length).map((p) => ({ text: percent(p.s.quantile), y: y(p.lists.at(-1).at(-1).v1) + 4 }));
+  c.font = font(11);
+  c.textAlign = "left";
+  c.fillStyle = colors.soft;
+  let before = Infinity;
+  for (const name of names) {
+    before = Math.min(name.y, before - 11);
+    c.fillText(name.text, view.rightEdge + 4, before);
+  }
+}
+
+function drawBand(c, p, y, shade = 0.2) {
   c.fillStyle = p.color;
-  c.globalAlpha = 0.2;
+  c.globalAlpha = shade;
   for (const list of p.lists) {
     c.beginPath();
     for (const q of list) {
@@ -128,9 +204,9 @@ function drawBand(c, p, y) {
   c.globalAlpha = 1;
 }
 
-function drawLine(c, p, y, metric) {
+function drawLine(c, p, y, metric, weight) {
   c.strokeStyle = p.color;
-  c.lineWidth = p.own ? 1.8 : 1.2;
+  c.lineWidth = (p.own ? 1.8 : 1.2) * weight;
   c.lineJoin = "round";
   for (const list of p.lists) {
     c.beginPath();

@@ -3,19 +3,20 @@
 const columnsOf = (chart) => [
   { name: "window (" + zone() + ")", by: (r) => r.s.at[r.i], cell: ({ s, i }) => windowText(chart.metric.start(s.at[i]), chart.metric.end(s.at[i])) },
   { name: "key", row: true, by: (r) => r.s.rank, cell: ({ s }) => el("bdi", null, s.label) },
+  chart.metric.ranked && { name: "quantile", by: (r) => r.s.quantile, cell: ({ s }) => percent(s.quantile) },
   { name: "value", by: (r) => r.s.value[r.i], cell: ({ s, i }) => valueText(s, i) },
-  { name: "noise \u00b1", by: (r) => margin(r.s, r.i), cell: ({ s, i }) => marginText(s, i) },
+  !chart.metric.lopsided && { name: "noise \u00b1", by: (r) => margin(r.s, r.i), cell: ({ s, i }) => marginText(s, i) },
   chart.metric.aims && { name: "exactness", by: (r) => r.s.met[r.i], soft: ({ s, i }) => !s.met[i], cell: ({ s, i }) => s.met[i] ? "as asked" : "less exact" },
-  ...["low", "high"].map((name) => ({ name, exact: true, by: (r) => r.s[name][r.i], cell: ({ s, i }) => number(s[name][i], margin(s, i), s.fine) })),
+  ...["low", "high"].map((name) => ({ name, exact: !chart.metric.lopsided, by: (r) => r.s[name][r.i], cell: ({ s, i }) => endText(s, i, name) })),
   { name: "noise \u03c3", exact: true, by: (r) => r.s.sigma[r.i], cell: ({ s, i }) => sigmaText(s.sigma[i]) },
   { name: "rungs", exact: true, by: (r) => r.s.rungs[r.i], cell: ({ s, i }) => String(s.rungs[i]) },
 ].filter(Boolean);
 
-const inOrder = (a, b) => a.s.at[a.i] - b.s.at[b.i] || a.s.rank - b.s.rank;
+const inOrder = (a, b) => a.s.at[a.i] - b.s.at[b.i] || a.s.rank - b.s.rank || a.s.quantile - b.s.quantile;
 
 function tableRows(list, view) {
   const rows = [];
-  for (const s of list) {
+  for (const s of partsOf(list)) {
     for (let i = view ? find(s, view.first) : 0; i < s.n && (!view || s.at[i] <= view.last); i++) rows.push({ s, i, by: 0 });
   }
   return rows;
@@ -33,8 +34,8 @@ function tableOf(chart) {
   const rows = () => tableRows(...scope[2](chart));
   const choice = el("select", { "aria-label": "Values in the table", onchange: () => {
     scope = scopes.find(([name]) => name === choice.value);
-    const last = scope[0] === "last";
-    Object.assign(table, { column: last ? 2 : 0, down: last });
+    const last = scope[0] === "last", ranked = chart.metric.ranked; // the quantiles of a key stay together
+    Object.assign(table, { column: last ? (ranked ? 1 : 2) : 0, down: last && !ranked });
     fill();
   } }, ...scopes.map(([value, name]) => el("option", { value }, name)));
   const table = new SortedTable("Values of " + chart.metric.name, columnsOf(chart), inOrder,
@@ -65,7 +66,7 @@ const written = (ms) => root.dataset.zone ? iso(ms).slice(0, -1) : iso(ms);
 function csv(m, rows) {
   const lines = ["metric,window_start,window_end,key,value,stddev,low,high,confidence,met,rungs"];
   for (const { s, i } of rows) {
-    lines.push([quoted(m.name), written(m.start(s.at[i])), written(m.end(s.at[i])), quoted(s.key), s.value[i], s.sigma[i], s.low[i], s.high[i],
+    lines.push([quoted(s.name), written(m.start(s.at[i])), written(m.end(s.at[i])), quoted(s.key), s.value[i], s.sigma[i], s.low[i], s.high[i],
       s.confidence[i], s.met[i] === 1, s.rungs[i]].join(","));
   }
   return lines.join("\r\n") + "\r\n";

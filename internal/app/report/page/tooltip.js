@@ -8,34 +8,34 @@ function tip(metric, chosen, at, near, colorOf) {
   const rows = rowsAt(metric, chosen, at);
   const cell = (tag, text) => el(tag, null, text);
   const body = rows.map(({ s, i }) => {
-    const name = el("td", null, swatch(colorOf(s)), " ", el("bdi", null, s.label));
+    const name = el("td", null, swatch(colorOf(s)), " ", el("bdi", null, metric.ranked ? percent(s.quantile) : s.label));
     if (s === near) name.style.fontWeight = "600";
-    return el("tr", null, name, cell("td", valueText(s, i)), cell("td", marginText(s, i)),
+    return el("tr", null, name, cell("td", valueText(s, i)), cell("td", s.lopsided ? noiseText(s, i) : marginText(s, i)),
       el("td", { class: "exact" }, "\u03c3 " + sigmaText(s.sigma[i]) + ", " + s.rungs[i] + " rungs"),
       metric.aims && cell("td", s.met[i] ? "as asked" : "less exact"));
   });
   const absent = chosen.length - rows.length;
-  const confidence = rows.length ? "noise at " + percent(rows[0].s.confidence[rows[0].i]) : "";
+  const sure = rows.length ? percent(rows[0].s.confidence[rows[0].i]) : "";
+  const confidence = sure && (metric.lopsided ? sure + " interval" : "noise at " + sure);
   return [
-    el("strong", null, windowText(metric.start(at), metric.end(at)) + " " + zone()),
+    el("strong", null, windowText(metric.start(at), metric.end(at)) + " " + zone(), metric.ranked && metric.series.length > 1 && el("bdi", null, ": " + chosen[0].label)),
     rows.length ? el("table", null,
       el("thead", null, el("tr", null, ...["", "value", confidence].map((t) => cell("th", t)), el("th", { class: "exact" }, "\u03c3, rungs"), metric.aims && cell("th", "exactness"))),
       el("tbody", null, ...body)) : null,
-    absent ? cell("span", rows.length ? absent + " of the keys not released in this window" : "Nothing released in this window") : null,
+    absent ? cell("span", rows.length ? absent + " of the " + (metric.ranked ? "quantiles" : "keys") + " not released in this window" : "Nothing released in this window") : null,
   ];
 }
 
 function spoken(metric, chosen, at) {
-  const rows = rowsAt(metric, chosen, at), said = rows.slice(0, 3).map(({ s, i }) => {
-    return named(s.label) + " " + valueText(s, i) + ", noise " + marginText(s, i) +
-      (s.met[i] ? "" : ", less exact than asked");
-  });
+  const rows = rowsAt(metric, chosen, at), said = rows.slice(0, 3).map(({ s: key }) => named(key.label) + " " + rowsAt(metric, key.parts, at).map(({ s, i }) => {
+    return (metric.ranked ? "quantile " + percent(s.quantile) + ": " : "") + valueText(s, i) + ", " + noiseText(s, i) + (s.met[i] ? "" : ", less exact than asked");
+  }).join(", "));
   if (rows.length > 3) said.push("more keys: " + (rows.length - 3));
   return windowText(metric.start(at), metric.end(at)) + ": " + (said.join("; ") || "nothing released");
 }
 
-function swatch(color) {
+function swatch(color, opacity = 1) {
   const e = el("span", { class: "swatch", "aria-hidden": "true" });
-  e.style.background = color;
+  Object.assign(e.style, { background: color, opacity });
   return e;
 }
