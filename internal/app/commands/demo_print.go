@@ -114,7 +114,7 @@ func row(r schemas.Release, keyed bool) terminal.Row {
 	}
 	return terminal.Row{
 		Start: time.UnixMilli(r.WindowStart), End: time.UnixMilli(r.WindowEnd), Key: labelOf(&r),
-		Value: r.Count(), Low: r.Low, High: r.High, Met: r.Met,
+		Value: r.Count(), Low: r.Low, High: r.High, Met: r.Met, Lopsided: r.Metric != demo.MetricName,
 	}
 }
 

@@ -258,3 +258,20 @@ func TestRanksAreComparedForPublicKeysOnly(t *testing.T) {
 		t.Error(stderr)
 	}
 }
+
+// plan writes the target of quantiles as an error of the rank, that of a histogram in points, and
+// says that its forecast is of the number of events.
+func TestPlanSaysWhatTheTargetOfQuantilesIs(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string]string{"quantiles --absolute 0.02": "rank ± 2 %", "histogram --absolute 2": "± 2 points"} {
+		stdout, _ := mustRun(t, strings.Fields("plan --value-field amount --min 0 --max 200 --epsilon 4 --kind "+kind+" --input "+orders(t, 500)+" "+ofOrders)...)
+		for _, part := range []string{"  " + want + "  ", "error of the number", "values, from the greatest down"} {
+			if !strings.Contains(stdout, part) {
+				t.Errorf("%s: no %q in\n%s", kind, part, stdout)
+			}
+		}
+		if strings.Contains(stdout, "± 0.02") || strings.Contains(stdout, "values above 0") {
+			t.Errorf("%s:\n%s", kind, stdout)
+		}
+	}
+}

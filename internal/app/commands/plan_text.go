@@ -10,6 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 // adviceText writes an answer for people.
@@ -97,9 +98,9 @@ func writeSize(b *strings.Builder, s *advice.SizeAdvice, exact bool) {
 	row("events of a user and key in a window", s.Stats.PerKey)
 	row("windows in which a user takes part", s.Stats.Active)
 	row("events of a key in a window", s.Stats.Counts)
-	vectors := s.Best().Vectors()
+	vectors, tree := s.Best().Vectors(), s.Best().Tree()
 	switch v := s.Stats.Spread; {
-	case vectors:
+	case vectors || tree != nil && v != nil:
 		row("values", sample.Quantiles{P50: v.P50, P90: v.P90, P99: v.P99, Max: v.Max})
 		row("values, from the greatest down", sample.Quantiles{P50: v.P50, P90: v.P10, P99: v.P1, Max: v.Min})
 	case s.Stats.Above != nil:
@@ -116,6 +117,9 @@ func writeSize(b *strings.Builder, s *advice.SizeAdvice, exact bool) {
 		if s.Best().Sums() {
 			head = strings.Replace(head, "\tevents", "\tof the sums", 1)
 		}
+	}
+	if tree != nil {
+		head = strings.Replace(head, "\terror", "\terror of the number", 1)
 	}
 	if exact {
 		head += "\tfirst σ\tleast σ\tthreshold"
@@ -136,6 +140,8 @@ func writeSize(b *strings.Builder, s *advice.SizeAdvice, exact bool) {
 		}
 		target := "none"
 		switch {
+		case tree != nil && p.Absolute > 0:
+			target = statisticTarget(metrickind.Of(tree.Statistic), p.Absolute)
 		case p.Relative > 0:
 			target = "± " + percent(p.Relative)
 		case p.Absolute > 0:

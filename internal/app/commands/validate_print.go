@@ -105,9 +105,17 @@ func targetOf(m *plan.Metric) string {
 	case target == "":
 		return "as exact as the budget allows"
 	case metrickind.Of(m.Kind).Statistic != nil:
-		target = "rank ± " + number(100*m.Absolute) + " %"
+		target = statisticTarget(metrickind.Of(m.Kind), m.Absolute)
 	}
 	return target + " at " + number(m.Confidence*100) + " %"
+}
+
+// statisticTarget writes the target of a kind that is computed from what is drawn for another one.
+func statisticTarget(kind metrickind.Kind, absolute float64) string {
+	if kind.Ranked {
+		return "rank ± " + number(100*absolute) + " %"
+	}
+	return "± " + number(absolute) + " points"
 }
 
 func meetableFrom(m *plan.Metric) string {

@@ -75,6 +75,9 @@ func TestThePageSaysWhatIsAskedOfQuantiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := promiseOf(d)
+	if asked := p.metrics[0].wanted(); !strings.HasSuffix(asked, " %, which the target of its quantiles needs,") {
+		t.Errorf("of the number of events, %q is asked for", asked)
+	}
 	from := ""
 	for i, want := range []string{"± ", "A value between the quantiles of 48 % and 52 %", "A value between the quantiles of 97 % and 100 %"} {
 		m := dataOf(&series{}, p.metrics[i])

@@ -166,7 +166,11 @@ func (f metricFacts) aims() bool { return !f.known || f.HasTarget() }
 func (f metricFacts) wanted() string {
 	kind := metrickind.Of(f.Kind)
 	if kind.Statistic == nil || !f.HasTarget() {
-		return terminal.Target(f.Relative, f.Absolute, digits)
+		target := terminal.Target(f.Relative, f.Absolute, digits)
+		if kind.Tree != nil && target != "" { // which is not configured
+			target += ", which the target of its " + metrickind.Of(kind.Tree.Statistic).Texts.Label + "s needs,"
+		}
+		return target
 	}
 	if f.joined() {
 		return fmt.Sprintf("a value whose rank is off by at most %s", rank(int64(f.Absolute*metrickind.RankUnit)))

@@ -11,6 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/report"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 // releasesAnswer returns the answer of /v1/releases: values as tollgate run --format json prints
@@ -141,6 +142,9 @@ func describe(d *deployment.Deployment) ([]byte, error) {
 		Metrics: make([]metricAnswer, 0, len(d.Metrics)),
 	}
 	for _, m := range d.Metrics {
+		if metrickind.Of(m.Spec.Kind).Tree != nil { // what it asks follows from the target of its statistics
+			m.Spec.Relative = 0
+		}
 		out.Metrics = append(out.Metrics, metricAnswer{
 			Name: m.Spec.Name, Kind: m.Spec.Kind, Of: m.Spec.Of, WindowSeconds: seconds(m.Spec.WindowSize), SlideSeconds: seconds(m.Spec.WindowSlide),
 			Keys: m.Spec.KeyMode, KeysFrom: m.Spec.KeysFrom, Confidence: m.Spec.Confidence, Relative: above(m.Spec.Relative), Absolute: above(m.Spec.Absolute),

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -18,6 +19,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
@@ -224,5 +226,32 @@ func TestDaysOfAZoneAreOneSeries(t *testing.T) {
 	}
 	if kept := v.rows(); len(kept) != 2 || kept[0].WindowStart != begin[1].UnixMilli() {
 		t.Errorf("kept: %v", kept)
+	}
+}
+
+// The API says the target of the configuration, of quantiles the error of the rank, and not
+// the relative error of the number of events that follows from it.
+func TestTheTargetOfQuantilesIsThatOfTheRank(t *testing.T) {
+	d := compiled(t, "127.0.0.1:1", func(cfg *deployment.Config) {
+		m := &cfg.Metrics[0]
+		m.Kind, m.Ranks, m.Max, m.Target.Relative, m.Target.Absolute = metrickind.Quantiles, []float64{0.5}, 100, 0, 0.02
+		cfg.Events.Format.Value = "value"
+		cfg.Events.Format.Columns = append(slices.Clone(cfg.Events.Format.Columns), "value")
+	})
+	if d.Metrics[0].Spec.Relative == 0 {
+		t.Fatal("the number of events has no target")
+	}
+	text, err := describe(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answer metricsAnswer
+	if err := json.Unmarshal(text, &answer); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range answer.Metrics {
+		if quantile := m.Kind == "quantile"; m.Relative != nil && metrickind.Of(m.Kind).Tree != nil || quantile && (m.Absolute == nil || *m.Absolute != 0.02) {
+			t.Errorf("%+v", m)
+		}
 	}
 }

@@ -9,6 +9,9 @@ type Row struct {
 	Value      float64
 	Low, High  float64 // interval at the confidence of the metric
 	Met        bool    // the target was met
+	// Lopsided is set for values whose noise is not normal, such as quantiles: all that is known of
+	// the noise is the interval. The mean of several lies between the means of their ends.
+	Lopsided bool
 }
 
 // margin returns how far the value is from the farther end of the interval. A quantile can be much

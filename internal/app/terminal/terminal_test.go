@@ -99,6 +99,65 @@ func TestTheNoiseCoversTheWholeInterval(t *testing.T) {
 }
 
 // Without a target there is none to meet or to miss.
+// Negative values hang from zero.
+func TestAChartOfNegativeValues(t *testing.T) {
+	t.Parallel()
+	rows := func(values ...float64) (out []Row) {
+		for i, v := range values {
+			start := monday.Add(time.Duration(i) * time.Hour)
+			out = append(out, Row{Start: start, End: start.Add(time.Hour), Key: "k", Value: v, Low: v - 10, High: v + 10})
+		}
+		return out
+	}
+	panelOf := func(values ...float64) string {
+		opt := options(len(values), time.Hour)
+		opt.Target = false
+		lines := strings.Split(chart(t, rows(values...), opt), "\n")
+		return strings.Join(lines[3:len(lines)-2], "\n")
+	}
+	for _, tc := range []struct{ got, want string }{
+		{panelOf(-100, -290), `     0 ┤████  ████
+       │████╷ ████
+       │      ████
+       │      ████
+       │      ████
+       │      ████╷
+  -300 └────────────`},
+		{panelOf(190, -90), `   200 ┤▆▆▆▆╵
+       │████
+       │████
+       │████
+     0 ┤      ████
+       │      ████╷
+  -100 └────────────`},
+	} {
+		if diff := cmp.Diff(strings.Split(tc.want, "\n"), strings.Split(tc.got, "\n")); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// The whisker of a quantile is its interval, also where a bar is the mean of several windows.
+func TestTheChartShowsTheIntervalOfAQuantile(t *testing.T) {
+	t.Parallel()
+	var rows []Row
+	for i := range 2 {
+		start := monday.Add(time.Duration(i) * time.Hour)
+		rows = append(rows, Row{Start: start, End: start.Add(time.Hour), Key: "k", Value: 100, Low: 96, High: 180, Lopsided: true})
+	}
+	for group := 1; group <= 2; group++ {
+		p := newPanel("k", rows, grid{from: monday, size: time.Hour, count: 2, group: group, bars: 2 / group, column: 4}, options(2, time.Hour))
+		if b := p.bars[0]; b.released != group || b.low != 96 || b.top != 180 || b.value != 100 {
+			t.Errorf("%d windows: %+v", group, b)
+		}
+	}
+	p := newPanel("k", []Row{{Start: monday, Value: 100, Low: 90, High: 110}, {Start: monday.Add(time.Hour), Value: 100, Low: 90, High: 110}},
+		grid{from: monday, size: time.Hour, count: 2, group: 2, bars: 1, column: 4}, options(2, time.Hour))
+	if b := p.bars[0]; math.Abs(b.top-b.value-10/math.Sqrt2) > 1e-9 || math.Abs(b.value-b.low-10/math.Sqrt2) > 1e-9 {
+		t.Errorf("of normal noise: %+v", b)
+	}
+}
+
 func TestWithoutATargetNothingIsSaidOfIt(t *testing.T) {
 	opt := options(3, time.Hour)
 	opt.Target = false
@@ -185,8 +244,10 @@ func TestNumber(t *testing.T) {
 
 func TestShortFitsTheAxis(t *testing.T) {
 	for _, v := range []float64{0.5, 1, 2.5, 15, 800, 1500, 99_999, 100_000, 250_000, 1e6, 2.5e7, 8e8, 1.5e9, 1e12, 3e15, 8e17} {
-		if got := short(v); len(got) > gutter-2 {
-			t.Errorf("short(%v) = %q", v, got)
+		for _, v := range []float64{v, -v} {
+			if got := short(v); len(got) > gutter-2 {
+				t.Errorf("short(%v) = %q", v, got)
+			}
 		}
 	}
 }

@@ -60,6 +60,15 @@ func decimals(margin float64, fine bool) int {
 
 // short writes an axis label in at most six columns.
 func short(v float64) string {
+	if v <= -1e4 && v > -1e5 { // with its sign, one character more than there is room for
+		return strconv.FormatFloat(v/1e3, 'g', 3, 64) + "k"
+	}
+	if v < 0 {
+		return "-" + short(-v)
+	}
+	if v == 0 {
+		return "0" // also of -0
+	}
 	for _, unit := range []struct {
 		size float64
 		name string

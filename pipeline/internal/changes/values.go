@@ -45,6 +45,10 @@ func metricValues(was, is *schemas.MetricSpec) []Value {
 	if metrickind.Of(is.Kind).Share {
 		events, most = "counted.max_events", "windows for which a part of budgets is kept"
 	}
+	relative := "target.relative"
+	if metrickind.Of(is.Kind).Tree != nil { // which is not configured: it follows from the target of its statistics
+		relative = "relative error of the number of events, from target.absolute"
+	}
 	return differing([]Value{
 		value("kind", was.Kind, is.Kind), value("filter", was.Filter, is.Filter), value("coverage of", was.Of, is.Of),
 		millis("window.size", was.WindowSize, is.WindowSize), millis("window.slide", was.WindowSlide, is.WindowSlide),
@@ -53,7 +57,7 @@ func metricValues(was, is *schemas.MetricSpec) []Value {
 		value("bounds.min", was.Min, is.Min), value(most, was.Max, is.Max),
 		value("ladder.kind", was.LadderKind, is.LadderKind), value("ladder.factor", was.LadderFactor, is.LadderFactor),
 		deviations("σ of the first rung", was.First, is.First), deviations("σ of the top", was.Top, is.Top),
-		value("target.relative", was.Relative, is.Relative), value("target.absolute", was.Absolute, is.Absolute), value("target.confidence", was.Confidence, is.Confidence),
+		value(relative, was.Relative, is.Relative), value("target.absolute", was.Absolute, is.Absolute), value("target.confidence", was.Confidence, is.Confidence),
 		value("keys.mode", was.KeyMode, is.KeyMode), value("keys.keys_from", was.KeysFrom, is.KeysFrom), lists(was.PublicKeys, is.PublicKeys),
 		shares("δ of a key in one window", was.DeltaKey, is.DeltaKey), value("privacy.period", was.Period, is.Period),
 	})

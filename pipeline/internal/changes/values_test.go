@@ -113,3 +113,19 @@ func TestPlacesOfFieldsAreComparedByValue(t *testing.T) {
 		t.Errorf("told as %+v", all)
 	}
 }
+
+// The relative error that quantiles and histograms need of their number of events is not told as a
+// target of the configuration.
+func TestARelativeErrorThatFollowsIsNotToldAsATarget(t *testing.T) {
+	for kind, want := range map[string]string{
+		metrickind.Quantiles: "relative error of the number of events, from target.absolute", metrickind.Histogram: "relative error of the number of events, from target.absolute",
+		metrickind.Events: "target.relative",
+	} {
+		was := schemas.MetricSpec{Kind: kind, Relative: 0.1}
+		is := was
+		is.Relative = 0.2
+		if all := metricValues(&was, &is); len(all) != 1 || all[0] != (Value{want, "0.1", "0.2"}) {
+			t.Errorf("%s: %v", kind, all)
+		}
+	}
+}

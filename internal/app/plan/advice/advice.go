@@ -369,6 +369,10 @@ func (p *Point) Of() string { return "the real " + p.kind.One() }
 // Vectors says that values have several components: their sizes are numbers of events.
 func (p *Point) Vectors() bool { return p.kind.Vector != nil }
 
+// Tree returns the tree in which values are counted, with the kind that the target is of; nil:
+// there is none.
+func (p *Point) Tree() *metrickind.Tree { return p.kind.Tree }
+
 // Sums says that a value is a total of the values of events.
 func (p *Point) Sums() bool { return p.kind.Sums() }
 
