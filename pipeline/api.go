@@ -42,7 +42,7 @@ type (
 	Coverage = deployment.Coverage
 	// Counted asks for the share of a metric's events that is counted in each window.
 	Counted = deployment.Counted
-	// Statistics are what a metric of quantiles or a histogram computes.
+	// Statistics says which quantiles, or which shares of a histogram, a metric releases.
 	Statistics = deployment.Statistics
 	// Ladder is the sequence of precisions that a release goes through.
 	Ladder = deployment.Ladder
@@ -88,9 +88,9 @@ const (
 	KeysPrivate = deployment.KeysPrivate
 	// KeysFrom takes the keys that another metric has released.
 	KeysFrom = deployment.KeysFrom
-	// ScaleLinear is the default: steps of quantiles and buckets have the same width.
+	// ScaleLinear is the default: all parts of the range, or all buckets, have the same width.
 	ScaleLinear = deployment.ScaleLinear
-	// ScaleLogarithmic widens steps and buckets with their distance from the least value.
+	// ScaleLogarithmic makes wider parts, or buckets, for greater values.
 	ScaleLogarithmic = deployment.ScaleLogarithmic
 )
 

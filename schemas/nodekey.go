@@ -12,8 +12,9 @@ import (
 // maxCellKeyBytes is the greatest length of a key in a cell: the length of the longest NodeKey.
 const maxCellKeyBytes = MaxKeyBytes + 2 + 4
 
-// Scale returns the scale of the tree of values for the definition of its nodes. PublicKeys has the
-// edges of a histogram.
+// Scale returns the scale of a tree of values. m is the definition of the nodes of the tree; for a
+// histogram, its PublicKeys are the edges. Scale fails if m defines no nodes, if its range is
+// empty, or if the edges do not rise from m.Min to m.Max.
 func (m *MetricSpec) Scale() (*metrickind.Scale, error) {
 	kind := metrickind.Of(m.Kind)
 	if kind.Nodes == nil {
@@ -36,7 +37,8 @@ func (m *MetricSpec) Scale() (*metrickind.Scale, error) {
 	return scale, nil
 }
 
-// EdgeKeys returns the PublicKeys of a definition of nodes with these edges, which ascend.
+// EdgeKeys returns the PublicKeys that a definition of nodes has for the edges of a histogram: each
+// edge in 8 bytes, so that the order of the bytes is that of the edges. nil without edges.
 func EdgeKeys(edges []int64) (keys [][]byte) {
 	for _, edge := range edges {
 		keys = append(keys, binary.BigEndian.AppendUint64(nil, uint64(edge)^1<<63))

@@ -56,8 +56,8 @@ func (m *Metric) hasEdges() bool {
 }
 
 // edges returns the edges of a histogram: those of the configuration, or else those that divide the
-// range into equal parts, or into parts whose ends have the same ratio. Each is the nearest whole
-// number, computed exactly.
+// range into buckets of the same width, or of the same ratio from edge to edge, each rounded to the
+// nearest whole number. The arithmetic is exact.
 func (m *Metric) edges() (all []int64) {
 	if !m.hasEdges() {
 		return nil
@@ -94,7 +94,7 @@ func nearestRoot(low, high, i, j int64) int64 {
 	return low + int64(above)
 }
 
-// checkTree checks what quantiles or a histogram are asked for.
+// checkTree checks the range, the target and the statistics of quantiles or a histogram.
 func (m *Metric) checkTree(kind metrickind.Kind) error {
 	at := func(field string) string { return "metrics." + m.Name + "." + field }
 	switch {
@@ -137,10 +137,10 @@ func (m *Metric) checkRanks(at func(string) string) error {
 	return nil
 }
 
-// onlyHistograms refuses a field of histograms.
+// onlyHistograms refuses a field that only histograms have.
 const onlyHistograms = "only a histogram has %s: remove them, or give kind: histogram"
 
-// onlyQuantiles refuses ranks of other kinds.
+// onlyQuantiles refuses ranks for other kinds.
 const onlyQuantiles = "only quantiles have ranks: remove them, or give kind: quantiles"
 
 func (m *Metric) checkEdges(at func(string) string) error {
@@ -152,17 +152,17 @@ func (m *Metric) checkEdges(at func(string) string) error {
 	case n < 0 && (m.Buckets < 2 || m.Buckets > metrickind.MostBuckets):
 		return Invalid(at("buckets"), outside, m.Buckets, 2, metrickind.MostBuckets)
 	case n < 0 && m.Scale == ScaleLogarithmic && m.Min < 1:
-		return Invalid(at("bounds.min"), "%d is out of range: logarithmic buckets must begin at 1 or above. Or list edges", m.Min)
+		return Invalid(at("bounds.min"), "%d is out of range: logarithmic buckets must begin at 1 or above. Raise min, or list edges", m.Min)
 	case n < 0 && !rising(m.edges()):
-		return Invalid(at("buckets"), "%d buckets from %d to %d would be empty in part: ask for fewer, or move min and max apart", m.Buckets, m.Min, m.Max)
+		return Invalid(at("buckets"), "some of %d buckets from %d to %d would be empty: ask for fewer, or move min and max apart", m.Buckets, m.Min, m.Max)
 	case n < 0:
 		return nil
 	case m.Buckets != 0:
-		return Invalid(at("buckets"), "edges are listed, too: remove one of the two")
+		return Invalid(at("buckets"), "edges already say what the buckets are: remove buckets")
 	case m.Scale == ScaleLogarithmic:
-		return Invalid(at("scale"), "edges are listed, too: remove one of the two")
+		return Invalid(at("scale"), "edges already say what the buckets are: remove the scale, or give buckets instead of edges")
 	case n < 2 || n > metrickind.MostBuckets:
-		return Invalid(at("edges"), "%d are listed; it must be from 3 to %d", n+1, metrickind.MostBuckets+1)
+		return Invalid(at("edges"), "%d edges are listed, and 3 to %d are possible: add or remove some", n+1, metrickind.MostBuckets+1)
 	}
 	for _, edge := range m.Edges {
 		if edge != math.Trunc(edge) || math.Abs(edge) > maxSum {
@@ -170,7 +170,7 @@ func (m *Metric) checkEdges(at func(string) string) error {
 		}
 	}
 	if edges := m.edges(); !rising(edges) {
-		return Invalid(at("edges"), "they must rise: write each once, the least first")
+		return Invalid(at("edges"), "edges must rise: list each edge once, the least first")
 	} else if edges[0] != m.Min || edges[len(edges)-1] != m.Max {
 		return Invalid(at("bounds"), "min and max, %d and %d, must be the outermost edges: leave them out, or correct them", m.Min, m.Max)
 	}
@@ -181,23 +181,27 @@ func rising(edges []int64) bool {
 	return slices.IsSorted(edges) && len(slices.Compact(slices.Clone(edges))) == len(edges)
 }
 
-// Statistics are what a metric of quantiles or a histogram computes from its counts.
+// Statistics says what a metric of quantiles or a histogram computes from its counts. Other kinds
+// leave all fields empty.
 type Statistics struct {
 	// Ranks are the ranks whose quantiles are released: each above 0 and below 1, rounded to
 	// multiples of 10^-6. Default: 0.5, 0.95, 0.99.
 	Ranks []float64 `json:",omitempty"`
-	// Edges are where the buckets of a histogram begin, and where the last one ends: rising whole
-	// numbers, of which the outermost are Min and Max. Default: those of Buckets.
+	// Edges are the edges of a histogram's buckets: 3 to 51 rising whole numbers from -2^36 to
+	// 2^36, in the unit of the values. The first and the last are Min and Max, which may both be
+	// left 0. Default: computed from Buckets.
 	Edges []float64 `json:",omitempty"`
-	// Buckets is into how many buckets the range of a histogram without Edges is divided, by Scale;
-	// default: 10.
+	// Buckets is the number of buckets, from 2 to 50, into which Scale divides the range of a
+	// histogram without Edges. Default: 10, or Max − Min if that is less, but at least 2.
 	Buckets int `json:",omitempty"`
-	// Scale says how steps of quantiles, or buckets without Edges, divide the range: ScaleLinear,
-	// the default, or ScaleLogarithmic.
+	// Scale says how the range is divided for quantiles, or into buckets: ScaleLinear, the default,
+	// or ScaleLogarithmic. A histogram with Edges has only the default.
 	Scale string `json:",omitempty"`
 }
 
-// Scales of quantiles and histograms.
+// Scales of quantiles and histograms. On ScaleLinear, all parts of the range have the same width.
+// On ScaleLogarithmic, parts for quantiles get wider with their distance from Min, and the edges of
+// buckets have the same ratio: then Min must be at least 1.
 const (
 	ScaleLinear      = "linear"
 	ScaleLogarithmic = "logarithmic"
@@ -206,7 +210,7 @@ const (
 // mostRanks is the most quantiles of one metric.
 const mostRanks = 20
 
-// defaultStatistics sets what a metric of quantiles or a histogram does not say.
+// defaultStatistics sets the fields that a metric of quantiles or a histogram leaves empty.
 func (m *Metric) defaultStatistics() {
 	if metrickind.Of(m.Kind).Tree == nil {
 		return
@@ -227,7 +231,7 @@ func (m *Metric) defaultStatistics() {
 }
 
 // ShareName returns the name under which the share of values in a bucket is released beside a
-// metric: latency.from.10 for the bucket that begins at 10.
+// metric: latency.from.10 for the bucket whose lower edge is 10.
 func ShareName(metric string, edge int64) string {
 	return metric + ".from." + strconv.FormatInt(edge, 10)
 }
@@ -264,7 +268,7 @@ func (m *Metric) statistics(of schemas.MetricSpec) (all []schemas.MetricSpec) {
 }
 
 // partNames returns the names of the metrics that are derived from a metric's counts: its further
-// components, the nodes of its tree, and its quantiles.
+// components, the nodes of its tree, and its quantiles or shares.
 func (m *Metric) partNames() (names []string) {
 	kind := metrickind.Of(m.Kind)
 	for _, further := range kind.Further() {

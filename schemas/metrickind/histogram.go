@@ -42,9 +42,9 @@ func buckets() Kind {
 	}
 }
 
-// share is the kind of one share, in percent: of the values from Bounds.Min of its metric to below
-// Bounds.Max, which are edges of the histogram. The metric's absolute target is an error in
-// percentage points.
+// share is the kind of one share: the percentage of the values from Bounds.Min of its metric to
+// below Bounds.Max. Both are edges of the histogram; the last bucket also contains its upper edge.
+// The metric's absolute target is an error in percentage points.
 func share() Kind {
 	return Kind{
 		Name:       "bucket_share",
@@ -54,12 +54,14 @@ func share() Kind {
 		Statistic: func(s *Search, b Bounds, absolute float64) (Estimate, bool, error) {
 			return s.Share(s.Scale.Bucket(b.Min), s.Scale.bucketsBelow(b.Max), absolute)
 		},
-		Texts: Texts{Label: "share", NoKey: together, Size: "events", Value: "percent of the values of {of} that are from {min} to below {max}", Wanted: "an error of {absolute} percentage points"},
+		Texts: Texts{Label: "share", NoKey: together, Size: "events", Value: "percent of the values of {of} that are from {min} to below {max}", Wanted: "an error of {absolute} percentage points", Target: "± {absolute} points"},
 	}
 }
 
-// Share returns the share of the values in the buckets from first up to, but not including, end, in
-// percent, with its interval, and whether both ends are at most within from the value.
+// Share returns the share, in percent, of the values in the buckets from first up to, but not
+// including, end. The share comes with its interval. met says whether both ends of the interval are
+// at most within percentage points from the value; it is false if within is 0. Errors are those of
+// Draw. The scale must be that of a histogram.
 //
 // Let A be the sum of the drawn counts of these n buckets, R that of the m others, and T = A + R.
 // If s is the true share, (1 − s)·A − s·R is normal around 0, with the variance ((1 − s)²·n + s²·m)
@@ -68,7 +70,8 @@ func share() Kind {
 //
 //	s²·(T² − q·(n + m)) − 2s·(A·T − q·n) + A² − q·n ≤ 0.
 //
-// If T² ≤ q·(n + m), the interval is everything.
+// If T ≤ 0 or T² ≤ q·(n + m), the interval is 0 to 100 percent.
+// docs/guarantee.md, "Histograms", has the other cases.
 func (s *Search) Share(first, end int, within float64) (e Estimate, met bool, err error) {
 	in, all, err := s.sums(first, end)
 	if err != nil {
@@ -100,8 +103,7 @@ func (s *Search) Share(first, end int, within float64) (e Estimate, met bool, er
 // wholeShare is 100 percent, in units of a released value.
 const wholeShare = 100 * valueUnits
 
-// partOf returns x/y of wholeShare, where add/y is added before rounding down, clamped to 0 to
-// wholeShare. y is above 0.
+// partOf returns ⌊(wholeShare·x + add)/y⌋, clamped to 0 to wholeShare. y is above 0.
 func partOf(x, y, add *big.Int) int64 {
 	part := new(big.Int).Mul(x, big.NewInt(wholeShare))
 	part.Div(part.Add(part, add), y)

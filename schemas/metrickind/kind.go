@@ -50,8 +50,8 @@ type Kind struct {
 	Nodes func(b Bounds, edges []int64) (*Scale, error)
 	// Statistic is set for a derived metric that is computed from what is drawn for the metric
 	// that it is derived from, and released beside it, with the same keys: it has no draws of its
-	// own. Statistic returns its value, and whether the value has an error of at most absolute. b
-	// are the bounds of the derived metric.
+	// own. Statistic returns the value, and whether its error is at most absolute with the stated
+	// probability. b are the bounds of the derived metric.
 	Statistic func(s *Search, b Bounds, absolute float64) (e Estimate, met bool, err error)
 	// Ranked is set for a Statistic that is a quantile: Bounds.Max is its rank, in millionths.
 	Ranked bool
@@ -76,6 +76,9 @@ type Texts struct {
 	// Wanted says what is asked of a Statistic with a target: {absolute} stands for the target,
 	// {least rank} and {greatest rank} for the ranks that it allows.
 	Wanted string
+	// Target is the target of a Statistic in a table: {absolute} stands for it, and {percent} for
+	// 100 times it.
+	Target string
 	// Size is what noise and target are compared with, as in "from 1,000 events on"; "" for
 	// kinds of which a count is that itself.
 	Size string

@@ -7,22 +7,24 @@ import (
 )
 
 // Scale divides the values from a least to a greatest one among the leaves of a tree. A value has a
-// step, a number from 0 that never falls as values rise; the steps are divided among the leaves in
+// step, a number that is at least 0 and never falls as values rise. Steps are assigned to leaves in
 // order, as evenly as whole numbers allow. Safe for concurrent use.
 type Scale struct {
 	min, max int64
-	steps    uint64 // how many there are
-	exact    int    // see logarithmic
-	edges    []int64
+	steps    uint64  // how many there are
+	exact    int     // see step
+	edges    []int64 // of a histogram
 	levels   int
 }
 
-// Linear returns the scale of quantiles with a step for each value.
+// Linear returns the scale of quantiles with a step for each value. It fails if b.Min is above
+// b.Max.
 func Linear(b Bounds) (*Scale, error) { return scaleOf(b, 64) }
 
 // Logarithmic returns the scale of quantiles whose steps grow with the distance d of a value from
 // b.Min: every d up to 63 has a step of its own, and from there on a step has 1/32 of the values
-// from a power of two to the next. The widths of steps are at most 1/32 of d.
+// from a power of two to the next: there, steps are at most d/32 wide. It fails if b.Min is above
+// b.Max.
 func Logarithmic(b Bounds) (*Scale, error) { return scaleOf(b, 5) }
 
 func scaleOf(b Bounds, exact int) (*Scale, error) {
@@ -40,9 +42,10 @@ func scaleOf(b Bounds, exact int) (*Scale, error) {
 // MostBuckets is the most buckets of a histogram.
 const MostBuckets = 50
 
-// Buckets returns the scale of a histogram, whose leaves are its buckets: the i-th has the values
-// from edges[i] to below edges[i+1], and the last one the last edge, too. All are on one level:
-// leaf 8+i is a child of node 1 + ⌊i/8⌋.
+// Buckets returns the scale of a histogram. Its leaves are the buckets: bucket i contains the
+// values from edges[i] to below edges[i+1], and the last bucket also contains the last edge. All
+// buckets are on one level: bucket i is leaf 8+i, a child of node 1 + ⌊i/8⌋. Buckets fails unless
+// there are 3 to 51 edges that rise. The scale keeps edges: do not change them afterwards.
 func Buckets(edges []int64) (*Scale, error) {
 	if n := len(edges) - 1; n < 2 || n > MostBuckets {
 		return nil, errors.New("a histogram has from 2 to 50 buckets")
@@ -75,7 +78,8 @@ func (s *Scale) Leaf(v int64) Node {
 	return 1<<depth | Node(number)
 }
 
-// Bucket returns the number of the bucket of a histogram in which a clamped value is.
+// Bucket returns the number, from 0, of the bucket that contains v. v must be in the range of the
+// scale, which must be that of a histogram.
 func (s *Scale) Bucket(v int64) int {
 	at, exact := slices.BinarySearch(s.edges, v)
 	if !exact {
@@ -96,8 +100,8 @@ func (s *Scale) Leaves(n Node) (first, end Node) {
 	return n << below, (n + 1) << below
 }
 
-// Values returns the least and the greatest value of a node of quantiles. If there are fewer steps
-// than leaves, a leaf may have no value: then least is above greatest.
+// Values returns the least and the greatest value of a node, for scales of quantiles. If there are
+// fewer steps than leaves, a node may have no values: then least is above greatest.
 func (s *Scale) Values(n Node) (least, greatest int64) { return s.edge(n), s.edge(n+1) - 1 }
 
 // edge returns the least value that is in a node or after it: that of step ⌈i·steps/8^level⌉ for

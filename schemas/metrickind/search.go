@@ -24,8 +24,9 @@ type Search struct {
 	drawn map[Node]*[Branching]*big.Int
 }
 
-// Begin draws the nodes that are always drawn, and returns them: they have all values between them.
-// Square, Events and Beyond may be set after it.
+// Begin draws the nodes that are always drawn and returns their noisy counts: for quantiles the
+// children of the root, for a histogram all buckets. Square, Events and Beyond may be set after it.
+// Errors are those of Draw.
 func (s *Search) Begin() (all []*big.Int, err error) {
 	for parent := Root; parent == Root || int(parent-Root)*Branching < s.Scale.buckets(); parent++ {
 		of, err := s.children(parent)

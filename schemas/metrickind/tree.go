@@ -13,7 +13,8 @@ type Tree struct {
 	// the buckets of a histogram if Edges is set, else quantiles of ranks.
 	Statistic string
 	Edges     bool
-	// Target is an absolute target that suits many, and Unit what it is an error of.
+	// Target is the absolute target that demo uses by default, and that errors suggest. Unit says
+	// what an absolute target measures.
 	Target float64
 	Unit   string
 	// Aim returns the relative error that the number of events must have for the statistics to have

@@ -76,7 +76,7 @@ key only if enough users have contributed to it.
 --kind says what demo computes from a file: the number of events or users, or the sum,
 mean, variance, standard deviation, quantiles or histogram of a field of integers. Values
 outside --min and --max count as the nearer of the two. Without them, demo chooses a
-range and pays for it from the promise; only a histogram needs them, or --edges.`,
+range and pays for it from the promise. For a histogram, give them, or --edges.`,
 		Example: `  tollgate demo
   tollgate demo --relative 0.05 --events 2000000
   tollgate demo --input visits.csv --header --user-field user --key-field page \

@@ -65,7 +65,11 @@ func (j *job) accuracy() string {
 	if targets == "" {
 		return "no target: every count is as precise as the budget allows"
 	}
-	if j.flags.kindOf().Tree != nil {
+	switch tree := j.flags.kindOf().Tree; {
+	case tree == nil:
+	case tree.Edges:
+		targets += " percentage points of each share"
+	default:
 		targets += " of the rank"
 	}
 	text := targets + " at " + number(t.Confidence*100) + " % confidence"

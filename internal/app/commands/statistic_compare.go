@@ -25,8 +25,9 @@ func labelOf(r *schemas.Release) string {
 	return strings.TrimSpace(r.Key + " " + statistic)
 }
 
-// compareStatistics reads the source once more, and tells the holder of the file how far the real
-// ranks of the released quantiles are from the ranks of the metric, or shares from the real ones.
+// compareStatistics reads the source once more and tells the holder of the file how far released
+// statistics are off: the real ranks of quantiles from the ranks of the metric, or shares from the
+// real shares.
 func (j *job) compareStatistics(result demo.Result) error {
 	from, to := j.source.Range()
 	if result.Drained || from.IsZero() || len(j.statistics) == 0 {
@@ -82,11 +83,11 @@ func (j *job) compareStatistics(result demo.Result) error {
 	return nil
 }
 
-// points writes a difference of two parts of 1.
+// points writes a difference between two ranks or shares, each from 0 to 1, in percentage points.
 func points(v float64) string { return number(math.Round(v*1e4)/100) + " percentage points" }
 
-// shareErrorOf returns how far a share in percent is from the real one of ascending values, which
-// are clamped as the product clamps them, as a part of 1.
+// shareErrorOf returns the difference, from 0 to 1, between the share v, in percent, and the real
+// share of ascending values. It clamps values as Tollgate does.
 func shareErrorOf(values []int64, v float64, f *demoFlags, spec *schemas.MetricSpec) float64 {
 	below := func(edge int64) int { return sort.Search(len(values), func(i int) bool { return values[i] >= edge }) }
 	from, to := 0, len(values)
@@ -99,8 +100,8 @@ func shareErrorOf(values []int64, v float64, f *demoFlags, spec *schemas.MetricS
 	return math.Abs(v/100 - float64(to-from)/float64(len(values)))
 }
 
-// rankErrorOf returns how far the rank of a quantile is from the nearest rank that v has among
-// ascending values.
+// rankErrorOf returns the difference, from 0 to 1, between the rank of a quantile and the nearest
+// rank that v has among ascending values.
 func rankErrorOf(values []int64, v float64, _ *demoFlags, spec *schemas.MetricSpec) float64 {
 	rank, n := float64(spec.Max)/metrickind.RankUnit, float64(len(values))
 	below := float64(sort.Search(len(values), func(i int) bool { return float64(values[i]) >= v }))

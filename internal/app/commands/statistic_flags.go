@@ -18,12 +18,13 @@ import (
 func (f *kindFlags) registerStatistics(flags *pflag.FlagSet) {
 	s := &f.statistics
 	flags.Var(&numbersValue{to: &s.Ranks, low: 0, high: 1, must: "numbers between 0 and 1", like: "0.5,0.95"}, "ranks", "for quantiles: the ranks to release, such as 0.5,0.95; 0.5 is the median (default 0.5,0.95,0.99)")
-	flags.Var(&numbersValue{to: &s.Edges, low: -1 << 37, high: 1 << 37, must: "whole numbers", like: "0,10,20,50"}, "edges", "for a histogram: where its buckets begin, and where the last one ends, such as 0,10,20,50 (default: --buckets)")
-	flags.IntVar(&f.buckets, "buckets", 10, "for a histogram: into how many buckets to divide the range from --min to --max")
-	flags.Var(cli.OneOf(&s.Scale, deployment.ScaleLinear, deployment.ScaleLogarithmic), "scale", "for quantiles and histograms: steps of the same width (linear) or of the same ratio (logarithmic)")
+	flags.Var(&numbersValue{to: &s.Edges, low: -1 << 37, high: 1 << 37, must: "whole numbers", like: "0,10,20,50"}, "edges", "for a histogram: the edges of its buckets, such as 0,10,20,50 for buckets from 0, 10 and 20 (default: computed from --buckets)")
+	flags.IntVar(&f.buckets, "buckets", 10, "for a histogram without --edges: into how many buckets to divide the range from --min to --max")
+	flags.Var(cli.OneOf(&s.Scale, deployment.ScaleLinear, deployment.ScaleLogarithmic), "scale", "for quantiles and histograms: divide the range into parts of the same width (linear), or into wider parts for greater values (logarithmic)")
 }
 
-// numbersValue is a flag with numbers between two others.
+// numbersValue is a flag with a list of numbers, each above low and below high. must and like say
+// in errors what is expected, and give an example.
 type numbersValue struct {
 	to         *[]float64
 	low, high  float64
@@ -57,7 +58,8 @@ func (n *numbersValue) Set(text string) error {
 // Type implements pflag.Value.
 func (*numbersValue) Type() string { return "numbers" }
 
-// statisticFlags are the flags that only some kinds with a tree have.
+// statisticFlags are the flags of kinds with a tree: each function reports whether a kind with this
+// tree has the flag.
 var statisticFlags = map[string]func(*metrickind.Tree) bool{
 	"ranks":   func(t *metrickind.Tree) bool { return !t.Edges },
 	"edges":   func(t *metrickind.Tree) bool { return t.Edges },
@@ -65,8 +67,8 @@ var statisticFlags = map[string]func(*metrickind.Tree) bool{
 	"scale":   func(*metrickind.Tree) bool { return true },
 }
 
-// checkStatistics refuses flags of other kinds, and --relative for kinds with a tree. It sets their
-// target and range if no flag gives one.
+// checkStatistics refuses flags that the kind does not have, and --relative for kinds with a tree.
+// For these kinds it sets the default target, and the range from --edges if no flag gives a range.
 func (f *demoFlags) checkStatistics(changed func(string) bool) error {
 	tree := f.kindOf().Tree
 	if changed("buckets") {

@@ -112,10 +112,7 @@ func targetOf(m *plan.Metric) string {
 
 // statisticTarget writes the target of a kind that is computed from what is drawn for another one.
 func statisticTarget(kind metrickind.Kind, absolute float64) string {
-	if kind.Ranked {
-		return "rank ± " + number(100*absolute) + " %"
-	}
-	return "± " + number(absolute) + " points"
+	return strings.NewReplacer("{absolute}", number(absolute), "{percent}", number(100*absolute)).Replace(kind.Texts.Target)
 }
 
 func meetableFrom(m *plan.Metric) string {

@@ -134,7 +134,7 @@ func eventsFields() []field {
 				to:      func(d *draft) any { return &d.cfg.Events.Format.Time },
 			},
 			{
-				name: "value", kind: text, absent: "none; needed for sums, means, variances and standard deviations", change: byFields, goField: "Events.Format.Value",
+				name: "value", kind: text, absent: "none; needed for sums, means, variances, standard deviations, quantiles and histograms", change: byFields, goField: "Events.Format.Value",
 				meaning: "integer field that these kinds read. Every record must have it",
 				to:      func(d *draft) any { return &d.cfg.Events.Format.Value },
 			},

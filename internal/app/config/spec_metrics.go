@@ -28,18 +28,18 @@ func metricFields() []field {
 			to:      func(d *draft) any { return &d.metric.Ranks },
 		},
 		{
-			name: "edges", kind: numbers, example: "[0, 10, 20, 50]", absent: "those of `buckets`", change: byChange, goField: "Metrics.Statistics.Edges",
-			meaning: "for a histogram: whole numbers at which its buckets begin, and the end of the last one. The outermost are `bounds.min` and `bounds.max`, which may be left out. A bucket's share of the values is released as `<name>.from.10`, and the share of all values below an edge as `<name>.below.20`, both in percent",
+			name: "edges", kind: numbers, example: "[0, 10, 20, 50]", absent: "computed from `buckets`", change: byChange, goField: "Metrics.Statistics.Edges",
+			meaning: "for a histogram: the edges of its buckets, 3 to 51 rising whole numbers. The first and the last are `bounds.min` and `bounds.max`, which you can leave out. The share of the values from 10 to below the next edge is released as `<name>.from.10`, and the share of all values below 20 as `<name>.below.20`, both in percent",
 			to:      func(d *draft) any { return &d.metric.Edges },
 		},
 		{
-			name: "buckets", kind: integer, example: "20", absent: "10 for a histogram without `edges`", in: within(2, metrickind.MostBuckets), change: byChange, goField: "Metrics.Statistics.Buckets",
-			meaning: "for a histogram: number of buckets from `bounds.min` to `bounds.max`, of equal width or, with `scale: logarithmic`, of equal ratio",
+			name: "buckets", kind: integer, example: "20", absent: "for a histogram without `edges`: 10, or max − min if that is less", in: within(2, metrickind.MostBuckets), change: byChange, goField: "Metrics.Statistics.Buckets",
+			meaning: "for a histogram without `edges`: number of buckets from `bounds.min` to `bounds.max`. They have the same width or, with `scale: logarithmic`, edges of the same ratio",
 			to:      func(d *draft) any { return &d.metric.Buckets },
 		},
 		{
 			name: "scale", kind: text, absent: "`linear`", oneOf: []string{deployment.ScaleLinear, deployment.ScaleLogarithmic}, change: byChange, goField: "Metrics.Statistics.Scale",
-			meaning: "for quantiles and histograms: how steps divide the range. `logarithmic` suits values of very different sizes, such as latencies: the width of a step is at most 1/32 of its distance from `bounds.min`, and a tree has fewer levels, which leaves less noise",
+			meaning: "for quantiles, and for histograms with `buckets`: how the range is divided. `logarithmic` suits values of very different sizes, such as latencies. Then parts for quantiles are 1 wide up to a distance of 63 from `bounds.min`, and at most 1/32 of the distance from there on. A wide range needs fewer levels, which means less noise",
 			to:      func(d *draft) any { return &d.metric.Scale },
 		},
 		{
@@ -158,7 +158,7 @@ func boundFields() []field {
 			to: func(d *draft) any { return &d.metric.Min },
 		},
 		{
-			name: "max", kind: integer, absent: "needed for " + valued, change: byChange, goField: "Metrics.Max", meaning: valued + ": larger values count as this one",
+			name: "max", kind: integer, absent: "needed for " + valued + "; not for a histogram with `edges`", change: byChange, goField: "Metrics.Max", meaning: valued + ": larger values count as this one",
 			to: func(d *draft) any { return &d.metric.Max },
 		},
 	}
