@@ -35,7 +35,7 @@ func newPrinter(a *app, j *job) *printer {
 	}
 	p := &printer{a: a, j: j, width: min(width, 120), values: map[cell]float64{}}
 	p.table = terminal.NewTable(a.stdout, terminal.TableOptions{
-		Width: p.width, Window: j.settings.Window, Zone: string(j.flags.times.zone), Confidence: j.settings.Target.Confidence, Target: p.hasTarget(), Keys: j.settings.PublicKeys, Top: j.flags.top,
+		Width: p.width, Window: j.settings.Window, Zone: string(j.flags.times.zone), Confidence: j.settings.Target.Confidence, Target: p.hasTarget(), Keys: j.labels(), Top: j.flags.top,
 	})
 	return p
 }

@@ -27,6 +27,18 @@ func orders(t testing.TB, users int) string {
 
 const ofOrders = "--header --user-field user --time-field when --window 1d"
 
+// The table of shares by key has room for the names of all buckets.
+func TestTheTableNamesEveryBucket(t *testing.T) {
+	t.Parallel()
+	stdout, _ := mustRun(t, append([]string{"demo", "--input", orders(t, 500), "--public-keys", "home,other", "--key-field", "page"}, strings.Fields(ofOrders+
+		" --kind histogram --value-field amount --max-keys-per-user 2 --max-events-per-key 2 --last-at-least 1 --absolute 0 --epsilon 50 --edges 0,1000,20000,200000")...)...)
+	for _, label := range []string{"home from.0 ", "other from.20000 ", "home below.20000 "} {
+		if !strings.Contains(stdout, label) {
+			t.Errorf("%q is not in %s", label, stdout)
+		}
+	}
+}
+
 // A histogram of a file has the shares of its values, with edges that are listed, or divide the
 // range by a scale.
 func TestDemoReleasesShares(t *testing.T) {

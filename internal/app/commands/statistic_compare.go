@@ -25,6 +25,16 @@ func labelOf(r *schemas.Release) string {
 	return strings.TrimSpace(r.Key + " " + statistic)
 }
 
+// labels returns the labels of all rows; nil where keys are not known beforehand.
+func (j *job) labels() (all []string) {
+	for _, key := range j.settings.PublicKeys {
+		for i := range j.deployment.Metrics {
+			all = append(all, labelOf(&schemas.Release{Metric: j.deployment.Metrics[i].Spec.Name, Key: key}))
+		}
+	}
+	return all
+}
+
 // compareStatistics reads the source once more and tells the holder of the file how far released
 // statistics are off: the real ranks of quantiles from the ranks of the metric, or shares from the
 // real shares.
