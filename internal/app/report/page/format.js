@@ -43,7 +43,7 @@ function short(v) {
   for (const [size, name] of [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e4, "k"]]) {
     if (Math.abs(v) >= size) return +(v / (name === "k" ? 1e3 : size)).toPrecision(4) + name;
   }
-  return String(+v.toPrecision(4)).replace(/\B(?=(\d{3})+$)/, ",");
+  return String(+v.toPrecision(4)).replace(/^(-?\d)(\d{3})$/, "$1,$2");
 }
 
 const iso = (ms) => new Date(ms).toISOString();
