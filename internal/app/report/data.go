@@ -22,23 +22,33 @@ type metricData struct {
 	Fine  bool   `json:"fine"`  // values are no counts, so that decimals say something
 	// Lopsided values can be much closer to one end of their interval than to the other.
 	Lopsided bool `json:"lopsided,omitempty"`
-	// Ranked series are quantiles: those of a key are shown together.
-	Ranked bool      `json:"ranked,omitempty"`
-	Aims   bool      `json:"aims"`  // there is a target, as far as is known
-	Asked  string    `json:"asked"` // the target, and which values reach it; "": not known
-	Size   int64     `json:"size"`
-	Slide  int64     `json:"slide"`
-	First  int64     `json:"first"` // start of window 0
-	Step   int64     `json:"step"`  // from one window's start to the next one's
-	Keys   []keyData `json:"keys"`  // in byte order
+	// Parts are the statistics of a metric, which are shown together: quantiles that ascend, or the
+	// buckets of a histogram in their order and then the shares below edges.
+	Parts []partData `json:"parts,omitempty"`
+	Aims  bool       `json:"aims"`  // there is a target, as far as is known
+	Asked string     `json:"asked"` // the target, and which values reach it; "": not known
+	Size  int64      `json:"size"`
+	Slide int64      `json:"slide"`
+	First int64      `json:"first"` // start of window 0
+	Step  int64      `json:"step"`  // from one window's start to the next one's
+	Keys  []keyData  `json:"keys"`  // in byte order, for each part
+}
+
+// partData is a statistic that is shown together with others.
+type partData struct {
+	Name     string  `json:"name"`               // of its metric
+	Text     string  `json:"text"`               // what tells it from the others
+	Quantile float64 `json:"quantile,omitempty"` // the rank of a quantile, a part of 1
+	Edges    []int64 `json:"edges,omitempty"`    // of a bucket
+	Sum      bool    `json:"sum,omitempty"`      // the share of all buckets below the second edge
 }
 
 // keyData are the values of a key, column by column.
 type keyData struct {
 	Key        string  `json:"key"`
-	Name       string  `json:"name,omitempty"`     // of a quantile's metric, where several are shown together
-	Quantile   float64 `json:"quantile,omitempty"` // its rank, a part of 1
-	At         runs    `json:"at"`                 // windows
+	Part       int     `json:"part,omitempty"`   // index of a statistic in the metric's parts
+	Events     float64 `json:"events,omitempty"` // of a key with shares: how large it is
+	At         runs    `json:"at"`               // windows
 	Value      ints    `json:"value"`
 	Below      ints    `json:"below"` // value − low
 	Above      ints    `json:"above"` // high − value
@@ -50,9 +60,9 @@ type keyData struct {
 
 func dataOf(s *series, f metricFacts) metricData {
 	m := metricData{
-		Name: f.Name, NoKey: metrickind.Of(f.Kind).Texts.NoKey, Gaps: f.KeyMode != deployment.KeysPublic, Aims: f.aims(),
+		Name: f.title(), NoKey: metrickind.Of(f.Kind).Texts.NoKey, Gaps: f.KeyMode != deployment.KeysPublic, Aims: f.aims(),
 		Fine:     !f.known || metrickind.Of(f.Kind).Fine(),
-		Lopsided: f.known && metrickind.Of(f.Kind).Statistic != nil, Ranked: s.quantiles != nil,
+		Lopsided: f.known && metrickind.Of(f.Kind).Statistic != nil, Parts: f.partsData(),
 		Size: s.id.size, Slide: f.WindowSlide, Keys: []keyData{},
 	}
 	if f.keyed {
@@ -63,20 +73,38 @@ func dataOf(s *series, f metricFacts) metricData {
 	}
 	m.First, m.Step = s.grid(f.WindowSlide)
 	m.Slide = cmp.Or(m.Slide, m.Step)
+	events := map[string]float64{}
+	if s.of != nil && !f.ranked() {
+		events = s.of.sizes()
+	}
 	for i := 0; i < len(s.points); {
 		end := i + 1
 		for end < len(s.points) && s.points[end].key == s.points[i].key {
 			end++
 		}
 		k := columns(s.keys[s.points[i].key], s.points[i:end], m.First, m.Step)
-		if m.Ranked {
-			of := s.quantiles[s.points[i].key]
-			k.Name, k.Quantile = of.Name, float64(of.Max)/metrickind.RankUnit
+		if s.parts != nil {
+			k.Part, k.Events = s.parts[s.points[i].key], math.Round(events[k.Key])
 		}
 		m.Keys = append(m.Keys, k)
 		i = end
 	}
 	return m
+}
+
+// partsData returns what is shown together.
+func (f metricFacts) partsData() (parts []partData) {
+	texts := f.partTexts()
+	for i, spec := range f.parts {
+		part := partData{Name: spec.Name, Text: texts[i]}
+		if f.ranked() {
+			part.Quantile = float64(spec.Max) / metrickind.RankUnit
+		} else {
+			part.Edges, part.Sum = []int64{spec.Min, spec.Max}, i >= f.buckets()
+		}
+		parts = append(parts, part)
+	}
+	return parts
 }
 
 // grid returns when windows start: at first, and every step after it. The step is the

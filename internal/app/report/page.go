@@ -25,7 +25,7 @@ var files embed.FS
 
 // scripts are the parts of the one script, in order.
 var scripts = [...]string{
-	"format.js", "shell.js", "data.js", "scale.js", "plot.js", "tooltip.js", "chart.js", "picker.js", "sort.js", "table.js", "main.js",
+	"format.js", "shell.js", "data.js", "scale.js", "plot.js", "tooltip.js", "chart.js", "histogram.js", "picker.js", "sort.js", "table.js", "main.js",
 }
 
 // assets are the parts that are the same on every page.
@@ -56,8 +56,9 @@ func readAssets(scripts ...string) (*assets, error) {
 			return nil, err
 		}
 		for line := range strings.Lines(string(text)) {
-			if line = strings.TrimLeft(line, " "); line != "\n" && !strings.HasPrefix(line, "//") {
-				b.WriteString(line)
+			code, _, _ := strings.Cut(strings.TrimSpace(line), "// ") // no text of a page has this
+			if code = strings.TrimRight(code, " "); code != "" {
+				b.WriteString(code + "\n")
 			}
 		}
 	}
@@ -122,7 +123,7 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 	out.Meaning = deployment.Meaning(p.epsilon, p.delta)
 	out.Promised, out.Uncovered = p.promised(), p.uncovered(o.Notes)
 	data := []metricData{}
-	for i, m := range joinQuantiles(p.everyMetric(released)) {
+	for i, m := range joinParts(p.everyMetric(released)) {
 		out.Biased = out.Biased || !m.known || m.KeyMode == deployment.KeysPrivate
 		out.Lopsided = out.Lopsided || metrickind.Of(m.Kind).Statistic != nil
 		s := section{
@@ -186,6 +187,8 @@ func (f metricFacts) tag() string {
 	switch {
 	case !f.known:
 		return millis(f.WindowSize) + " windows"
+	case f.joined() && !f.ranked():
+		return terminal.Count(f.buckets(), "bucket")
 	case f.joined():
 		return f.ranks()
 	}

@@ -44,8 +44,10 @@ type series struct {
 	// before it is only summed up.
 	horizon int64
 	noise   map[string]struct{} // ids of noise keys
-	// quantiles has the metric of each of keys where several quantiles are joined; else nil.
-	quantiles []schemas.MetricSpec
+	// Where several statistics of a metric are joined, parts has for each of keys which of them it
+	// belongs to, and of has the values of the metric, or nil.
+	parts []int
+	of    *series
 }
 
 // points keeps releases, at most 2·limit of them at a time.

@@ -35,7 +35,7 @@ type metricFacts struct {
 	threshold    float64 // private keys of its own: the count from which a key is released; else 0
 	meetableFrom float64 // the least count that can meet the target; +Inf: no count can
 	sigmaTop     float64
-	quantiles    []schemas.MetricSpec // that are shown together, more than one: this is the first; else nil
+	parts        []schemas.MetricSpec // statistics that are shown together, more than one: this is the first; else nil
 }
 
 func promiseOf(d *deployment.Deployment) promise {

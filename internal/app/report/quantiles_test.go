@@ -33,18 +33,19 @@ func TestQuantilesAreOneChart(t *testing.T) {
 	}
 	var data struct {
 		Metrics []struct {
-			Ranked, Lopsided bool
-			Keys             []struct {
-				Key, Name string
-				Quantile  float64
-				Value     []int64
+			Lopsided bool
+			Parts    []partData
+			Keys     []struct {
+				Key   string
+				Part  int
+				Value []int64
 			}
 		}
 	}
 	if err := json.Unmarshal(view.Data, &data); err != nil {
 		t.Fatal(err)
 	}
-	if len(data.Metrics) != 2 || data.Metrics[0].Ranked || !data.Metrics[1].Ranked || !data.Metrics[1].Lopsided {
+	if len(data.Metrics) != 2 || data.Metrics[0].Parts != nil || len(data.Metrics[1].Parts) != 5 || !data.Metrics[1].Lopsided {
 		t.Fatalf("%d charts: %+v", len(data.Metrics), data.Metrics)
 	}
 	released := map[string][]int64{}
@@ -52,10 +53,11 @@ func TestQuantilesAreOneChart(t *testing.T) {
 		released[r.Metric+" "+r.Key] = append(released[r.Metric+" "+r.Key], r.Value)
 	}
 	for i, k := range data.Metrics[1].Keys {
-		if k.Quantile != fiveRanks[i/2] {
-			t.Errorf("%s is of rank %v", k.Name, k.Quantile)
+		part := data.Metrics[1].Parts[k.Part]
+		if part.Quantile != fiveRanks[i/2] {
+			t.Errorf("%s is of rank %v", part.Name, part.Quantile)
 		}
-		if diff := cmp.Diff(released[k.Name+" "+k.Key], k.Value); diff != "" {
+		if diff := cmp.Diff(released[part.Name+" "+k.Key], k.Value); diff != "" {
 			t.Error(diff)
 		}
 	}

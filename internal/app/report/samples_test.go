@@ -183,3 +183,37 @@ func compiled(metrics ...pipeline.Metric) (*pipeline.Deployment, error) {
 		Keys:    pipeline.SecretKeys{Noise: []noisereduction.NoiseKey{{ID: "k1", Secret: secret.New([32]byte{1})}}, UserHash: secret.New([32]byte{2})},
 	})
 }
+
+// shares has a histogram of a metric for each key: shares of buckets and below edges, with intervals.
+func shares(windows int, keys []string, edges ...int64) sample {
+	r := rand.New(rand.NewPCG(11, 12)) // fixed seed: a made-up page, the same in every picture
+	of := facts("latency", metrickind.Histogram, pipeline.KeysPublic, hour, hour)
+	s := sample{promise: promiseFor(of)}
+	add := func(name string, least, below int64) {
+		m := facts(name, "bucket_share", pipeline.KeysPublic, hour, hour)
+		m.Of, m.Relative, m.Absolute, m.Min, m.Max = of.Name, 0, 2, least, below
+		s.promise.metrics = append(s.promise.metrics, m)
+	}
+	for i := range edges[1:] {
+		add(deployment.ShareName(of.Name, edges[i]), edges[i], edges[i+1])
+	}
+	for _, edge := range edges[2 : len(edges)-1] {
+		add(deployment.BelowName(of.Name, edge), edges[0], edge)
+	}
+	last := edges[len(edges)-1]
+	for i := range windows {
+		for k, key := range keys {
+			at := monday + int64(i)*hour
+			s.releases = append(s.releases, released(r, of.Name, key, at, hour, 5000*float64(k+1)*daily(i, hour)))
+			for _, m := range s.promise.metrics[1:] {
+				below := func(edge int64) float64 { return math.Pow(float64(edge-edges[0])/float64(last-edges[0]), 0.5) }
+				v := released(r, m.Name, key, at, hour, 0)
+				v.Value = int64(math.Round((100*(below(m.Max)-below(m.Min)) + r.Float64()) * unit))
+				v.Low, v.High, v.StdDev = max(0, float64(v.Value)/unit-2), float64(v.Value)/unit+3, 1
+				v.Met = m.Min > edges[0]
+				s.releases = append(s.releases, v)
+			}
+		}
+	}
+	return s
+}

@@ -92,7 +92,7 @@ func (f metricFacts) facts(valueField, zone string) []fact {
 	}
 	if f.joined() {
 		var names []string
-		for _, q := range f.quantiles {
+		for _, q := range f.parts {
 			names = append(names, q.Name)
 		}
 		out = append(out, plain("Metrics", strings.Join(names, ", ")))
@@ -126,9 +126,10 @@ func (f metricFacts) lasts() string {
 }
 
 func (f metricFacts) counted(valueField string) string {
-	r := strings.NewReplacer("{value}", valueField, "{min}", terminal.Number(float64(f.Min), 0), "{max}", terminal.Number(float64(f.Max), 0), "{of}", f.Of, "{rank}", f.ranks())
+	least, most := f.span()
+	r := strings.NewReplacer("{value}", valueField, "{min}", terminal.Number(float64(least), 0), "{max}", terminal.Number(float64(most), 0), "{of}", f.Of, "{rank}", f.ranks())
 	text := metrickind.Of(f.Kind).Texts.Value
-	if f.joined() {
+	if f.joined() && f.ranked() {
 		text = strings.Replace(text, "quantile ", "quantiles ", 1)
 	}
 	return r.Replace(text)
@@ -172,7 +173,7 @@ func (f metricFacts) wanted() string {
 		}
 		return target
 	}
-	if f.joined() {
+	if f.joined() && f.ranked() {
 		return fmt.Sprintf("a value whose rank is off by at most %s", rank(int64(f.Absolute*metrickind.RankUnit)))
 	}
 	off := int64(f.Absolute * metrickind.RankUnit)

@@ -128,6 +128,21 @@ func Key(key string, width int) string {
 	return strings.Join(parts[:head], "") + "…" + strings.Join(parts[tail:], "")
 }
 
+// Bucket says in words which values are in a part of a range that is clamped to least and most: the
+// outer parts also have what lies outside.
+func Bucket(from, below, least, most int64) string {
+	lower, upper := Number(float64(from), 0), Number(float64(below), 0)
+	switch {
+	case from > least && below < most:
+		return lower + " to below " + upper
+	case below < most:
+		return "below " + upper
+	case from > least:
+		return lower + " or more"
+	}
+	return "all"
+}
+
 // pad fills text up to width columns.
 func pad(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-uniseg.StringWidth(text)))

@@ -1,7 +1,7 @@
 // A chart of some keys of a metric, with its controls.
 
 const most = 8; // keys at once
-const largestOf = (metric) => metric.largest.slice(0, metric.ranked ? 3 : 5);
+const largestOf = (metric) => metric.largest.slice(0, metric.parts ? 3 : 5);
 
 class Chart {
   constructor(metric, heading) {
@@ -9,32 +9,40 @@ class Chart {
     this.choice = null; // of the reader; the largest keys are shown until there is one
     this.chosen = largestOf(metric);
     this.colors = new Map();
-    this.from = metric.from;
-    this.to = metric.to;
+    this.move(metric.from, metric.to);
     this.scale = metric.fine ? "auto" : "zero";
-    this.split = metric.ranked;
+    this.split = !!metric.parts;
     this.at = -1;
     this.listeners = [];
     this.build(heading);
   }
 
-  build(heading) {
+  controls() {
     const choice = (text, options, set, kind) => el("label", { class: kind }, text, el("select", { onchange: (e) => { set(e.target.value); this.draw(); } },
       ...options.map(([value, name]) => el("option", { value }, name))));
     const button = (text, label, act) => el("button", { type: "button", "aria-label": label, title: label, onclick: act }, text);
-    this.bar = el("div", { class: "bar" },
+    return [
       button("+", "Zoom in", () => this.zoom(0.5)), button("\u2212", "Zoom out", () => this.zoom(2)),
       button("All", "Show all windows", () => this.all()),
       choice("scale", [...this.scale === "auto" ? [["auto", "automatic"]] : [], ["zero", "from zero"], ["fit", "fit to values"], ["log", "logarithmic"]], (v) => { this.scale = v; }),
-      !this.split && choice("keys", [["", "in one chart"], ["split", "a chart each"]], (v) => { this.split = v !== ""; }, "several"));
+      !this.split && choice("keys", [["", "in one chart"], ["split", "a chart each"]], (v) => { this.split = v !== ""; }, "several"),
+    ];
+  }
+
+  role(heading) {
+    return { tabindex: "0", role: "application", "aria-roledescription": "chart", "aria-describedby": heading + "-said chart-keys" };
+  }
+
+  build(heading) {
+    this.bar = el("div", { class: "bar" }, ...this.controls());
     this.canvas = el("canvas", {
-      tabindex: "0", role: "application", "aria-roledescription": "chart", "aria-labelledby": heading, "aria-describedby": heading + "-said chart-keys",
+      ...this.role(heading), "aria-labelledby": heading,
       onpointermove: (e) => this.point(e), onpointerdown: (e) => this.press(e), onpointerup: () => this.release(),
       onpointerleave: () => this.drag || this.leave(), ondblclick: () => this.all(), onkeydown: (e) => this.key(e), onblur: () => this.leave(),
     });
     this.over = el("canvas", { class: "over", "aria-hidden": "true" });
     this.tip = el("div", { class: "tip", hidden: true, "aria-hidden": "true" });
-    this.live = el("p", { class: "quiet", "aria-live": "polite" });
+    this.live = el("p", { class: "quiet", "aria-live": "polite", id: heading + "-now" });
     this.legend = el("ul", { class: "legend", "aria-label": "Keys shown" });
     this.said = el("p", { class: "said", id: heading + "-said" });
     this.plot = el("div", { class: "plot" }, this.canvas, this.over, this.tip);
@@ -101,14 +109,14 @@ class Chart {
   }
 
   layout() {
-    const panels = [], { ranked, series } = this.metric, lists = this.split ? this.chosen.map((s) => [s]) : [this.chosen];
+    const panels = [], { parts, series } = this.metric, lists = this.split ? this.chosen.map((s) => [s]) : [this.chosen];
     const phone = this.plot.clientWidth < 500, titled = this.split && series.length > 1;
-    const height = !titled || ranked && lists.length === 1 ? (phone ? 230 : 280) : ranked && !phone ? 150 : 96; // a phone shows a whole chart at once
+    const height = !titled || parts && lists.length === 1 ? (phone ? 230 : 280) : parts && !phone ? 150 : 96; // a phone shows a whole chart at once
     let top = 14;
     for (const list of lists) {
       if (titled) top += 16;
       const bottom = top + height;
-      panels.push({ series: ranked ? partsOf(list) : list, colors: this.colors, top, bottom, title: titled ? list[0].label : "" });
+      panels.push({ series: parts ? partsOf(list) : list, colors: this.colors, top, bottom, title: titled ? list[0].label : "" });
       top = bottom + 8 + list.length * strip + 8;
     }
     return { panels, bottom: top - 6, height: top + 18 };
@@ -126,12 +134,19 @@ class Chart {
     }
     c.fillStyle = colors.card;
     c.fillRect(0, 0, v.width, l.height);
-    let drawn = 0;
-    for (const p of l.panels) drawn += drawPanel(c, p, this.metric, v, colors);
-    drawTimes(c, l.bottom, v, colors);
-    this.canvas.dataset.points = drawn;
+    this.canvas.dataset.points = l.panels.reduce((sum, p) => sum + this.paint(c, p, v, colors), 0);
+    this.foot(c, l.bottom, v, colors);
     this.describe(colors, v);
     if (this.at >= 0) this.mark();
+  }
+
+  // paint returns how many values it draws.
+  paint(c, panel, v, colors) {
+    return drawPanel(c, panel, this.metric, v, colors);
+  }
+
+  foot(...place) {
+    drawTimes(...place);
   }
 
   describe(colors, v) {
@@ -140,7 +155,7 @@ class Chart {
     this.legend.replaceChildren(...this.chosen.map((s) => {
       const rows = rowsAt(m, s.parts, newest);
       return el("li", null, swatch(colors.series[this.colors.get(s.key)]), (!m.ranked || m.series.length > 1) && el("bdi", null, s.label),
-        ...rows.length ? rows.flatMap(({ s, i }) => [m.ranked && soft(percent(s.quantile)), el("b", null, valueText(s, i)), !m.ranked && soft(noiseText(s, i))]) : [soft("not released")]);
+        ...rows.length ? rows.flatMap(({ s, i }) => [m.ranked && soft(s.part.text), el("b", null, valueText(s, i)), !m.ranked && soft(noiseText(s, i))]) : [soft("not released")]);
     }));
     const strips = !m.aims ? "released" : m.ranked ? "every quantile is as exact as asked, paler where some are, thin where none is" : "as exact as asked, thin where less";
     const said = ["Values of the last window, " + windowText(m.start(newest), m.end(newest)) + ". Strips: full where " + strips + ", empty where not released."];
@@ -181,15 +196,20 @@ class Chart {
   }
 
   show(at, y) {
-    const colors = palette(this.canvas), m = this.metric;
+    const m = this.metric;
     this.at = at;
     this.mark();
     const panel = this.shape.panels.find((p) => y <= p.bottom + 20) || this.shape.panels[0];
     const rows = rowsAt(m, panel ? panel.series : [], at);
     const near = rows.reduce((best, r) => !best || Math.abs(panel.y(r.s.value[r.i]) - y) < Math.abs(panel.y(best.s.value[best.i]) - y) ? r : best, null);
-    this.tip.replaceChildren(...tip(m, m.ranked && panel ? panel.series.toReversed() : this.chosen, at, near && near.s, (s) => colors.series[this.colors.get(s.key)]).filter(Boolean));
+    this.say(m.ranked && panel ? panel.series.toReversed() : this.chosen, at, near && near.s, this.seen.x(m.left(at)), y);
+  }
+
+  say(list, at, near, x, y) {
+    const colors = palette(this.canvas);
+    this.tip.replaceChildren(...tip(this.metric, list, at, near, (s) => colors.series[this.colors.get(s.key)]).filter(Boolean));
     this.tip.hidden = false;
-    const x = this.seen.x(m.left(at)), width = this.tip.offsetWidth, room = this.plot.clientWidth;
+    const width = this.tip.offsetWidth, room = this.plot.clientWidth;
     const right = x + 18 + width <= room;
     this.tip.style.left = Math.max(0, right ? x + 18 : Math.min(x - width - 12, room - width)) + "px";
     this.tip.style.top = Math.max(0, Math.min(y + 12, this.shape.height - this.tip.offsetHeight)) + "px";

@@ -18,9 +18,9 @@ function repeat(runs, into) {
 }
 
 function series(metric, k, rank) {
-  const n = k.value.length;
+  const n = k.value.length, place = k.part || 0, part = metric.parts ? metric.parts[place] : metric;
   const s = {
-    rank, key: k.key, name: k.name || metric.name, quantile: k.quantile, fine: metric.fine, lopsided: metric.lopsided, label: k.key === "" ? metric.nokey : shown(k.key), n,
+    rank, place, part, key: k.key, name: part.name, unit: metric.unit, fine: metric.fine, lopsided: metric.lopsided, label: k.key === "" ? metric.nokey : shown(k.key), n,
     at: spread(k.at, new Int32Array(n)), value: new Float64Array(n), low: new Float64Array(n), high: new Float64Array(n),
     sigma: Float64Array.from(k.sigma), rungs: Int32Array.from(k.rungs), met: new Uint8Array(n).fill(1),
     confidence: repeat(k.confidence, new Float64Array(n)), size: 0,
@@ -32,21 +32,26 @@ function series(metric, k, rank) {
     s.size += s.value[i];
   }
   if (metric.fine && n) s.size /= n; // a sum of means says nothing
+  if (k.events) s.size = k.events;
   if (!metric.aims) s.met.fill(2); // neither met nor missed
   else for (let r = 0; r < k.missed.length; r += 2) s.met.fill(0, k.missed[r], k.missed[r] + k.missed[r + 1]);
   return s;
 }
 
-// together puts the quantiles of a key into parts of one of them, the one nearest to the median.
-// Every other series is its own and only part.
+// together puts the statistics of a key into parts of one of them: of quantiles the one nearest to the
+// median. A bucket has the share of all values below its end beside it. Every other series is its own
+// and only part.
 function together(all) {
   const keys = new Map();
   for (const s of all) keys.set(s.key, [...keys.get(s.key) || [], s]);
   return [...keys.values()].map((parts, rank) => {
-    parts.sort((a, b) => a.quantile - b.quantile);
-    for (const s of parts) s.rank = rank;
-    const middle = parts.reduce((a, b) => Math.abs(b.quantile - 0.5) < Math.abs(a.quantile - 0.5) ? b : a);
-    middle.parts = parts;
+    parts.sort((a, b) => a.place - b.place);
+    for (const s of parts) {
+      s.rank = rank;
+      s.sum = s.place ? parts.find((t) => t.part.sum && t.part.edges[1] === s.part.edges[1]) : s;
+    }
+    const middle = parts.reduce((a, b) => Math.abs(b.part.quantile - 0.5) < Math.abs(a.part.quantile - 0.5) ? b : a);
+    middle.parts = parts.filter((s) => !s.part.sum);
     return middle;
   });
 }
@@ -54,8 +59,11 @@ function together(all) {
 const partsOf = (list) => list.flatMap((s) => s.parts);
 
 function load(metric) {
-  const m = { ...metric, keys: null };
-  m.all = metric.keys.map((k, i) => series(metric, k, i));
+  const m = { ...metric, keys: null }, first = metric.parts && metric.parts[0];
+  m.kind = !first ? "key" : first.edges ? "bucket" : "quantile"; // of the series that share a panel
+  m.ranked = m.kind === "quantile";
+  m.unit = first && first.edges ? " %" : "";
+  m.all = metric.keys.map((k, i) => series(m, k, i));
   m.series = together(m.all);
   m.largest = [...m.series].sort((a, b) => b.size - a.size || a.rank - b.rank);
   m.windows = 1 + m.all.reduce((last, s) => Math.max(last, s.n ? s.at[s.n - 1] : 0), 0);

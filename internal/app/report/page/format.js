@@ -30,8 +30,8 @@ const number = (v, margin, fine) => grouped(v, [1, 0.1, 0.01].filter((least) => 
 const margin = (s, i) => Math.max(s.high[i] - s.value[i], s.value[i] - s.low[i]);
 const marginText = (s, i) => "\u00b1 " + number(margin(s, i), margin(s, i), s.fine);
 const noiseText = (s, i) => s.lopsided ? endText(s, i, "low") + " to " + endText(s, i, "high") : "noise " + marginText(s, i);
-const endText = (s, i, end) => number(s[end][i], margin(s, i), s.fine);
-const valueText = (s, i) => number(s.value[i], margin(s, i), s.fine);
+const endText = (s, i, end) => number(s[end][i], margin(s, i), s.fine) + s.unit;
+const valueText = (s, i) => number(s.value[i], margin(s, i), s.fine) + s.unit;
 
 const sigmaText = (v) => number(v, v / 10, true);
 

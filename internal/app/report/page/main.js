@@ -12,7 +12,7 @@ function metricsOf(page) {
 // assemble fills the boxes of the page.
 function assemble(metrics) {
   charts = [...document.querySelectorAll(".chart[data-metric]")].map((box) => {
-    const chart = new Chart(metrics[+box.dataset.metric], box.dataset.heading);
+    const metric = metrics[+box.dataset.metric], chart = new (metric.unit ? Histogram : Chart)(metric, box.dataset.heading);
     const keyed = () => box.classList.toggle("keyed", chart.metric.series.length > 1);
     box.append(chart.bar, chart.side, picker(chart), tableOf(chart));
     chart.listeners.push(keyed);

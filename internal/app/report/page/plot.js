@@ -82,13 +82,15 @@ function drawPanel(c, panel, metric, view, colors) {
   if (metric.ranked) drawNames(c, all, y, view, colors);
   const strips = metric.ranked ? [ofAll(all)] : all;
   strips.forEach((p, row) => drawStrip(c, p, panel.bottom + 5 + row * strip, metric, view, colors));
-  if (panel.title) {
-    c.font = "600 " + font(12);
-    c.fillStyle = colors.text;
-    c.textAlign = "left";
-    c.fillText(panel.title, view.leftEdge + 2, panel.top - 9, view.rightEdge - view.leftEdge);
-  }
+  drawTitle(c, panel, view, colors);
   return all.reduce((sum, p) => sum + p.drawn, 0);
+}
+
+function drawTitle(c, panel, view, colors) {
+  c.font = "600 " + font(12);
+  c.fillStyle = colors.text;
+  c.textAlign = "left";
+  c.fillText(panel.title, view.leftEdge + 2, panel.top - 9, view.rightEdge - view.leftEdge);
 }
 
 function drawAxis(c, panel, scale, y, view, colors) {
@@ -127,7 +129,7 @@ function shadesOf(quantiles) {
 
 // shadesText says what the shaded spaces of some keys are.
 function shadesText(keys) {
-  const pairs = nested(keys.length ? keys[0].parts.map((s) => s.quantile) : []).map(([a, b]) => percent(a) + " to " + percent(b));
+  const pairs = nested(keys.length ? keys[0].parts.map((s) => s.part.quantile) : []).map(([a, b]) => percent(a) + " to " + percent(b));
   const spaces = pairs.length ? "Bands lie between quantiles: " + pairs.join(", then darker ") + "." : "The space between two quantiles is shaded.";
   return spaces + " Thin upright lines, where there is room, are the intervals in which the noise leaves each quantile.";
 }
@@ -135,7 +137,7 @@ function shadesText(keys) {
 // drawQuantiles shades the spaces between neighbours, and draws the interval of each quantile as a
 // whisker, side by side, where a window has room for them.
 function drawQuantiles(c, all, y, metric, room) {
-  const shades = shadesOf(all.map((p) => p.s.quantile));
+  const shades = shadesOf(all.map((p) => p.s.part.quantile));
   shades.forEach((shade, i) => drawBand(c, { color: all[i].color, lists: between(all[i], all[i + 1]) }, y, shade));
   if (room < 3) return;
   c.lineWidth = 1;
@@ -175,7 +177,7 @@ function ofAll([first, ...others]) {
 
 // drawNames writes beside the end of each line which quantile it is.
 function drawNames(c, all, y, view, colors) {
-  const names = all.filter((p) => p.lists.length).map((p) => ({ text: percent(p.s.quantile), y: y(p.lists.at(-1).at(-1).v1) + 4 }));
+  const names = all.filter((p) => p.lists.length).map((p) => ({ text: p.s.part.text, y: y(p.lists.at(-1).at(-1).v1) + 4 }));
   c.font = font(11);
   c.textAlign = "left";
   c.fillStyle = colors.soft;

@@ -3,16 +3,20 @@
 const columnsOf = (chart) => [
   { name: "window (" + zone() + ")", by: (r) => r.s.at[r.i], cell: ({ s, i }) => windowText(chart.metric.start(s.at[i]), chart.metric.end(s.at[i])) },
   { name: "key", row: true, by: (r) => r.s.rank, cell: ({ s }) => el("bdi", null, s.label) },
-  chart.metric.ranked && { name: "quantile", by: (r) => r.s.quantile, cell: ({ s }) => percent(s.quantile) },
-  { name: "value", by: (r) => r.s.value[r.i], cell: ({ s, i }) => valueText(s, i) },
+  chart.metric.parts && { name: chart.metric.kind, by: (r) => r.s.place, cell: ({ s }) => s.part.text },
+  { name: chart.metric.unit ? "share" : "value", by: (r) => r.s.value[r.i], cell: ({ s, i }) => valueText(s, i) },
   !chart.metric.lopsided && { name: "noise \u00b1", by: (r) => margin(r.s, r.i), cell: ({ s, i }) => marginText(s, i) },
   chart.metric.aims && { name: "exactness", by: (r) => r.s.met[r.i], soft: ({ s, i }) => !s.met[i], cell: ({ s, i }) => s.met[i] ? "as asked" : "less exact" },
   ...["low", "high"].map((name) => ({ name, exact: !chart.metric.lopsided, by: (r) => r.s[name][r.i], cell: ({ s, i }) => endText(s, i, name) })),
+  chart.metric.unit && { name: "cumulated", by: (r) => r.s.place, cell: ({ s, i }) => cumulated(s, s.at[i]) },
   { name: "noise \u03c3", exact: true, by: (r) => r.s.sigma[r.i], cell: ({ s, i }) => sigmaText(s.sigma[i]) },
   { name: "rungs", exact: true, by: (r) => r.s.rungs[r.i], cell: ({ s, i }) => String(s.rungs[i]) },
 ].filter(Boolean);
 
-const inOrder = (a, b) => a.s.at[a.i] - b.s.at[b.i] || a.s.rank - b.s.rank || a.s.quantile - b.s.quantile;
+// cumulated says which share of the values is below the end of a bucket.
+const cumulated = ({ sum, part }, at) => rowsAt(null, sum ? [sum] : [], at).map(({ s, i }) => s.part.text + ": " + valueText(s, i) + ", " + noiseText(s, i))[0] || "";
+
+const inOrder = (a, b) => a.s.at[a.i] - b.s.at[b.i] || a.s.rank - b.s.rank || a.s.place - b.s.place;
 
 function tableRows(list, view) {
   const rows = [];
@@ -30,14 +34,14 @@ const scopes = [
 ];
 
 function tableOf(chart) {
-  let scope = scopes[0];
+  let scope = scopes[chart.metric.unit ? 1 : 0];
   const rows = () => tableRows(...scope[2](chart));
   const choice = el("select", { "aria-label": "Values in the table", onchange: () => {
     scope = scopes.find(([name]) => name === choice.value);
-    const last = scope[0] === "last", ranked = chart.metric.ranked; // the quantiles of a key stay together
-    Object.assign(table, { column: last ? (ranked ? 1 : 2) : 0, down: last && !ranked });
+    const last = scope[0] === "last", parts = chart.metric.parts; // those of a key stay together
+    Object.assign(table, { column: last ? (parts ? 1 : 2) : 0, down: last && !parts });
     fill();
-  } }, ...scopes.map(([value, name]) => el("option", { value }, name)));
+  } }, ...scopes.map((s) => el("option", { value: s[0], selected: s === scope }, s[1])));
   const table = new SortedTable("Values of " + chart.metric.name, columnsOf(chart), inOrder,
     [choice, press("CSV of this table", () => download(chart.metric, rows())), press("CSV of all", () => download(chart.metric, tableRows(chart.metric.series, null)))], "No value in this range.");
   const fill = (first) => box.open && table.show(rows(), first);
@@ -63,9 +67,12 @@ function quoted(text) {
 // written is a time of a window: with Z only where it is that of UTC.
 const written = (ms) => root.dataset.zone ? iso(ms).slice(0, -1) : iso(ms);
 
+// withSum has a value and, after a bucket, the share of all values below its end.
+const withSum = (r) => [r, ...rowsAt(null, r.s.sum && r.s.sum !== r.s ? [r.s.sum] : [], r.s.at[r.i])];
+
 function csv(m, rows) {
   const lines = ["metric,window_start,window_end,key,value,stddev,low,high,confidence,met,rungs"];
-  for (const { s, i } of rows) {
+  for (const { s, i } of rows.flatMap(withSum)) {
     lines.push([quoted(s.name), written(m.start(s.at[i])), written(m.end(s.at[i])), quoted(s.key), s.value[i], s.sigma[i], s.low[i], s.high[i],
       s.confidence[i], s.met[i] === 1, s.rungs[i]].join(","));
   }

@@ -8,7 +8,7 @@ function tip(metric, chosen, at, near, colorOf) {
   const rows = rowsAt(metric, chosen, at);
   const cell = (tag, text) => el(tag, null, text);
   const body = rows.map(({ s, i }) => {
-    const name = el("td", null, swatch(colorOf(s)), " ", el("bdi", null, metric.ranked ? percent(s.quantile) : s.label));
+    const name = el("td", null, swatch(colorOf(s)), " ", el("bdi", null, metric.parts ? s.part.text : s.label));
     if (s === near) name.style.fontWeight = "600";
     return el("tr", null, name, cell("td", valueText(s, i)), cell("td", s.lopsided ? noiseText(s, i) : marginText(s, i)),
       el("td", { class: "exact" }, "\u03c3 " + sigmaText(s.sigma[i]) + ", " + s.rungs[i] + " rungs"),
@@ -18,17 +18,17 @@ function tip(metric, chosen, at, near, colorOf) {
   const sure = rows.length ? percent(rows[0].s.confidence[rows[0].i]) : "";
   const confidence = sure && (metric.lopsided ? sure + " interval" : "noise at " + sure);
   return [
-    el("strong", null, windowText(metric.start(at), metric.end(at)) + " " + zone(), metric.ranked && metric.series.length > 1 && el("bdi", null, ": " + chosen[0].label)),
+    el("strong", null, windowText(metric.start(at), metric.end(at)) + " " + zone(), metric.parts && metric.series.length > 1 && el("bdi", null, ": " + chosen[0].label)),
     rows.length ? el("table", null,
       el("thead", null, el("tr", null, ...["", "value", confidence].map((t) => cell("th", t)), el("th", { class: "exact" }, "\u03c3, rungs"), metric.aims && cell("th", "exactness"))),
       el("tbody", null, ...body)) : null,
-    absent ? cell("span", rows.length ? absent + " of the " + (metric.ranked ? "quantiles" : "keys") + " not released in this window" : "Nothing released in this window") : null,
+    absent ? cell("span", rows.length ? absent + " of the " + metric.kind + "s" + " not released in this window" : "Nothing released in this window") : null,
   ];
 }
 
 function spoken(metric, chosen, at) {
   const rows = rowsAt(metric, chosen, at), said = rows.slice(0, 3).map(({ s: key }) => named(key.label) + " " + rowsAt(metric, key.parts, at).map(({ s, i }) => {
-    return (metric.ranked ? "quantile " + percent(s.quantile) + ": " : "") + valueText(s, i) + ", " + noiseText(s, i) + (s.met[i] ? "" : ", less exact than asked");
+    return (metric.parts ? metric.kind + " " + s.part.text + ": " : "") + valueText(s, i) + ", " + noiseText(s, i) + (s.met[i] ? "" : ", less exact than asked");
   }).join(", "));
   if (rows.length > 3) said.push("more keys: " + (rows.length - 3));
   return windowText(metric.start(at), metric.end(at)) + ": " + (said.join("; ") || "nothing released");
