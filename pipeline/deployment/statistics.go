@@ -261,7 +261,7 @@ func (m *Metric) statistics(of schemas.MetricSpec) (all []schemas.MetricSpec) {
 	for i := 1; i < len(edges); i++ {
 		add(ShareName(m.Name, edges[i-1]), edges[i-1], edges[i])
 	}
-	for i := 1; i+1 < len(edges); i++ {
+	for i := 2; i+1 < len(edges); i++ { // only the first bucket is below edge 1
 		add(BelowName(m.Name, edges[i]), edges[0], edges[i])
 	}
 	return all
