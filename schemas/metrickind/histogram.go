@@ -54,7 +54,7 @@ func share() Kind {
 		Statistic: func(s *Search, b Bounds, absolute float64) (Estimate, bool, error) {
 			return s.Share(s.Scale.Bucket(b.Min), s.Scale.bucketsBelow(b.Max), absolute)
 		},
-		Texts: Texts{Label: "share", Joint: "histogram of {of}", NoKey: together, Size: "events", Value: "percentage of the values of {of} that lie in each bucket, and below each edge; values below {min} count as {min}, and values above {max} as {max}", Wanted: "an error of {absolute} percentage points", Target: "± {absolute} points"},
+		Texts: Texts{Label: "share", Together: "histogram of {of}", NoKey: together, Size: "events", Value: "percentage of the values of {of} that lie in each bucket, and below each edge; values below {min} count as {min}, and values above {max} as {max}", Wanted: "an error of {absolute} percentage points", Target: "± {absolute} points"},
 	}
 }
 

@@ -76,8 +76,8 @@ type Texts struct {
 	// Wanted says what is asked of a Statistic with a target: {absolute} stands for the target,
 	// {least rank} and {greatest rank} for the ranks that it allows.
 	Wanted string
-	// Joint is the heading of all statistics of one metric, {of}.
-	Joint string
+	// Together is the heading of all statistics of one metric, {of}.
+	Together string
 	// Target is the target of a Statistic in a table: {absolute} stands for it, and {percent} for
 	// 100 times it.
 	Target string

@@ -47,6 +47,9 @@ func (k Kind) Covers() bool { return k.covers() }
 // Fine reports whether values of the kind are no counts, so that decimals say something about them.
 func (k Kind) Fine() bool { return k.Vector != nil || k.Statistic != nil }
 
+// Keyed reports whether a metric of the kind has the keys of the events, if they have any.
+func (k Kind) Keyed() bool { return !k.Derived || k.Statistic != nil }
+
 // Sums reports whether a count of the kind is a total of values.
 func (k Kind) Sums() bool { return k.Values && k.CountTarget() }
 

@@ -26,6 +26,7 @@ type printer struct {
 	first string // time to the first release
 	// values are those that were released, but for statistics.
 	values map[cell]float64
+	newest []schemas.Release // of the last turn with any
 }
 
 func newPrinter(a *app, j *job) *printer {
@@ -35,7 +36,7 @@ func newPrinter(a *app, j *job) *printer {
 	}
 	p := &printer{a: a, j: j, width: min(width, 120), values: map[cell]float64{}}
 	p.table = terminal.NewTable(a.stdout, terminal.TableOptions{
-		Width: p.width, Window: j.settings.Window, Zone: string(j.flags.times.zone), Confidence: j.settings.Target.Confidence, Target: p.hasTarget(), Keys: j.labels(), Top: j.flags.top,
+		Width: p.width, Window: j.settings.Window, Zone: string(j.flags.times.zone), Confidence: j.settings.Target.Confidence, Target: p.hasTarget(), Keys: j.labels(), Top: j.flags.top, Intervals: len(j.statistics) > 0,
 	})
 	return p
 }
@@ -73,6 +74,7 @@ func (p *printer) turn(t demo.Turn) error {
 		}
 		to[cell{r.WindowStart, r.Key}] = r.Count()
 	}
+	p.j.inOrder(t.Releases)
 	p.j.collect(t)
 	defer p.j.progress.Settled(int(t.Number), len(t.Releases))
 	if p.j.flags.format == cli.JSON {
@@ -95,10 +97,10 @@ func (p *printer) turn(t demo.Turn) error {
 			p.met++
 		}
 	}
-	p.rows = append(p.rows, rows...)
 	if len(rows) == 0 {
 		return nil
 	}
+	p.rows, p.newest = append(p.rows, rows...), t.Releases
 	return p.j.progress.Interrupt(p.a.stdout, func() error {
 		if err := p.table.Rows(rows); err != nil {
 			return fmt.Errorf("writing output: %w", err)
@@ -134,13 +136,26 @@ func (p *printer) end(result demo.Result) error {
 	from, _ := p.j.source.Range()
 	var b bytes.Buffer
 	b.WriteByte('\n')
-	err := terminal.Chart(&b, p.rows, terminal.ChartOptions{
+	options := terminal.ChartOptions{
 		From: from, To: from.Add(time.Duration(result.Turns) * p.j.settings.Window), Window: p.j.settings.Window,
 		Confidence: p.j.settings.Target.Confidence, Target: p.hasTarget(), Width: p.width, Height: 6, MaxKeys: min(8, cmp.Or(p.j.flags.top, 8)),
 		Keys: p.j.panelKeys(), Color: terminal.Color(p.a.stdout, p.a.getenv),
-	})
-	if err != nil {
+	}
+	rows := p.rows
+	tree := p.j.flags.kindOf().Tree
+	histogram := tree != nil && tree.Edges
+	if histogram { // shares have no charts of their own
+		rows = slices.DeleteFunc(slices.Clone(rows), func(r terminal.Row) bool { return r.Lopsided })
+	}
+	if err := terminal.Chart(&b, rows, options); err != nil {
 		return err
+	}
+	if histogram {
+		b.WriteByte('\n')
+		key, bars := p.buckets()
+		if err := terminal.Bars(&b, key, "percentage of the values in each bucket", bars, options); err != nil {
+			return err
+		}
 	}
 	fmt.Fprintf(&b, "\n%s, %s released", terminal.Count(int(result.Turns), "window"), terminal.Count(len(p.rows), "value"))
 	if p.hasTarget() {

@@ -27,15 +27,27 @@ func orders(t testing.TB, users int) string {
 
 const ofOrders = "--header --user-field user --time-field when --window 1d"
 
-// The table of shares by key has room for the names of all buckets.
-func TestTheTableNamesEveryBucket(t *testing.T) {
+// The table has the shares of each key in the order of the edges, with room for the names of all
+// buckets. The buckets of the largest key are shown once more, with bars, and no share has a chart.
+func TestTheTableNamesEveryBucketInOrder(t *testing.T) {
 	t.Parallel()
 	stdout, _ := mustRun(t, append([]string{"demo", "--input", orders(t, 500), "--public-keys", "home,other", "--key-field", "page"}, strings.Fields(ofOrders+
-		" --kind histogram --value-field amount --max-keys-per-user 2 --max-events-per-key 2 --last-at-least 1 --absolute 0 --epsilon 50 --edges 0,1000,20000,200000")...)...)
-	for _, label := range []string{"home from.0 ", "other from.20000 ", "home below.20000 "} {
-		if !strings.Contains(stdout, label) {
-			t.Errorf("%q is not in %s", label, stdout)
+		" --kind histogram --value-field amount --max-keys-per-user 2 --max-events-per-key 2 --last-at-least 1 --absolute 0 --epsilon 50 --edges 0,40,1000,20000,200000")...)...)
+	rest := stdout
+	for _, part := range []string{
+		"95 % interval", "\n2025", "home ", "other ",
+		"home from.0 ", " to ", "home from.40 ", "home from.1000 ", "home from.20000 ", "home below.1000 ", "home below.20000 ", "other from.0 ", "other below.20000 ",
+		"█ released value", "\nhome   noise ±", "\nother   noise ±",
+		"\nhome   2025-03-03: percentage of the values in each bucket\n", "\nbelow 40 ", "█\n40 to below 1,000 ", "█\n1,000 to below 20,000 ", "\n20,000 or more ", "\n1 window,",
+	} {
+		_, after, found := strings.Cut(rest, part)
+		if !found {
+			t.Fatalf("%q is not in its place in %s", part, stdout)
 		}
+		rest = after
+	}
+	if strings.Contains(stdout, "0   noise") || strings.Contains(stdout, "without a chart") {
+		t.Errorf("a share has a chart, or there was no room for one: %s", stdout)
 	}
 }
 

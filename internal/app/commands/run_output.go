@@ -34,6 +34,7 @@ type runOutput struct {
 	table    bytes.Buffer
 	tables   map[string]*terminal.Table // by metric; they write to table
 	keyed    map[string]bool            // metrics whose values are of keys
+	places   map[string]int             // of metrics: shares in the order of their edges
 	shown    string                     // metric of the last line of the table
 	// closed at the first error of printing; an error of reading what is to be printed does not
 	// close it
@@ -59,7 +60,7 @@ type runOutput struct {
 func newRunOutput(a *app, f cli.Format, top int, d *pipeline.Deployment, progress *terminal.Progress, page *page) *runOutput {
 	now := time.Now()
 	o := &runOutput{
-		a: a, format: f, progress: progress, page: page, topic: d.Config.Outputs.Counts, turns: d.Config.Outputs.Turns, clock: wallclock.Of(d.Config.Time.WindowZone), tables: map[string]*terminal.Table{}, keyed: map[string]bool{},
+		a: a, format: f, progress: progress, page: page, topic: d.Config.Outputs.Counts, turns: d.Config.Outputs.Turns, clock: wallclock.Of(d.Config.Time.WindowZone), tables: map[string]*terminal.Table{}, keyed: map[string]bool{}, places: placesOf(d),
 		failed: make(chan struct{}), changed: make(chan struct{}), moved: now, warned: now,
 	}
 	_, width := terminal.Terminal(a.stdout)
@@ -68,12 +69,12 @@ func newRunOutput(a *app, f cli.Format, top int, d *pipeline.Deployment, progres
 		for _, k := range m.Spec.PublicKeys {
 			keys = append(keys, string(k))
 		}
-		o.keyed[m.Spec.Name] = d.Config.Events.Format.Key != "" && !metrickind.Of(m.Spec.Kind).Derived
+		o.keyed[m.Spec.Name] = d.Config.Events.Format.Key != "" && metrickind.Of(m.Spec.Kind).Keyed()
 		size := time.Duration(m.Spec.WindowSize) * time.Millisecond
 		o.certain = o.certain || m.Spec.KeyMode == schemas.KeysPublic
 		o.tables[m.Spec.Name] = terminal.NewTable(&o.table, terminal.TableOptions{
 			Width: min(width, 120), Window: size, Confidence: m.Spec.Confidence, Target: m.Spec.HasTarget(), Keys: keys, Top: top,
-			Fine: metrickind.Of(m.Spec.Kind).Fine(), Zone: d.Config.Time.WindowZone,
+			Fine: metrickind.Of(m.Spec.Kind).Fine(), Intervals: metrickind.Of(m.Spec.Kind).Statistic != nil, Zone: d.Config.Time.WindowZone,
 		})
 	}
 	return o
@@ -254,6 +255,9 @@ func (o *runOutput) text(releases []schemas.Release) ([]byte, error) {
 		return b.Bytes(), nil
 	}
 	o.table.Reset()
+	slices.SortStableFunc(releases, func(a, b schemas.Release) int {
+		return cmp.Or(cmp.Compare(a.Turn, b.Turn), cmp.Compare(o.places[a.Metric], o.places[b.Metric]))
+	})
 	for len(releases) > 0 {
 		metric := releases[0].Metric
 		end := slices.IndexFunc(releases, func(r schemas.Release) bool { return r.Metric != metric })

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sort"
@@ -23,6 +24,52 @@ func labelOf(r *schemas.Release) string {
 		return r.Key
 	}
 	return strings.TrimSpace(r.Key + " " + statistic)
+}
+
+// placesOf returns where each metric stands in a deployment, from 0.
+func placesOf(d *deployment.Deployment) map[string]int {
+	places := map[string]int{}
+	for i := range d.Metrics {
+		places[d.Metrics[i].Spec.Name] = i
+	}
+	return places
+}
+
+// inOrder puts the releases of a turn in order: windows, then the values, then the statistics of
+// each key, by rank or edge.
+func (j *job) inOrder(releases []schemas.Release) {
+	place := placesOf(j.deployment)
+	slices.SortStableFunc(releases, func(a, b schemas.Release) int {
+		first, second := place[a.Metric], place[b.Metric]
+		if order := cmp.Or(cmp.Compare(a.WindowStart, b.WindowStart), cmp.Compare(min(first, 1), min(second, 1))); order != 0 || first == 0 {
+			return order
+		}
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(first, second))
+	})
+}
+
+// buckets returns the shares of the buckets of the largest key in the last window, in their order.
+func (p *printer) buckets() (key string, rows []terminal.Row) {
+	last, most := p.newest[len(p.newest)-1].WindowStart, math.Inf(-1)
+	for at, events := range p.values {
+		if at.start == last && (events > most || events == most && at.key < key) {
+			key, most = at.key, events
+		}
+	}
+	keyed, places := p.j.source.Traits().Format.Key != "", placesOf(p.j.deployment)
+	for i := range p.newest {
+		r := &p.newest[i]
+		spec := &p.j.deployment.Metrics[places[r.Metric]].Spec
+		if r.WindowStart == last && r.Key == key && r.Metric == deployment.ShareName(demo.MetricName, spec.Min) {
+			bar := row(*r, keyed)
+			bar.Key = terminal.Bucket(spec.Min, spec.Max, p.j.flags.min, p.j.flags.max)
+			rows = append(rows, bar)
+		}
+	}
+	if keyed {
+		key = cmp.Or(key, terminal.EmptyKey)
+	}
+	return key, rows
 }
 
 // labels returns the labels of all rows; nil where keys are not known beforehand.

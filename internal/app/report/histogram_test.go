@@ -81,8 +81,8 @@ type drawn struct {
 	Bars                                                             [][]float64
 }
 
-// seenBars moves to a window, unless it is below 0, and points at the second bucket of the first key.
-// With pixels, it measures the first five bars.
+// seenBars moves to a window, unless it is below 0, and points at the second bucket of the first
+// key. With pixels, it measures the first five bars.
 const seenBars = `((window, pixels) => {
 	const box = document.querySelector(".coverage .chart"), canvas = box.querySelector("canvas"), slider = box.querySelector("input[type=range]");
 	if (window >= 0) {

@@ -41,7 +41,7 @@ func (f metricFacts) ranked() bool { return metrickind.Of(f.Kind).Ranked }
 
 func (f metricFacts) title() string {
 	if f.joined() {
-		return strings.ReplaceAll(metrickind.Of(f.Kind).Texts.Joint, "{of}", f.Of)
+		return strings.ReplaceAll(metrickind.Of(f.Kind).Texts.Together, "{of}", f.Of)
 	}
 	return f.Name
 }

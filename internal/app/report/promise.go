@@ -52,7 +52,7 @@ func promiseOf(d *deployment.Deployment) promise {
 	for i, m := range d.Metrics {
 		kind := metrickind.Of(m.Spec.Kind)
 		f := metricFacts{
-			MetricSpec: m.Spec, known: true, keyed: cfg.Events.Format.Key != "" && !kind.Derived, lifetime: lifetimes[i],
+			MetricSpec: m.Spec, known: true, keyed: cfg.Events.Format.Key != "" && kind.Keyed(), lifetime: lifetimes[i],
 			meetableFrom: m.Plan.MeetableFrom(), sigmaTop: 1 / math.Sqrt(m.Spec.Top.Float()),
 		}
 		if kind.Statistic != nil { // its target is met as far as that of the number of events is

@@ -184,7 +184,8 @@ func compiled(metrics ...pipeline.Metric) (*pipeline.Deployment, error) {
 	})
 }
 
-// shares has a histogram of a metric for each key: shares of buckets and below edges, with intervals.
+// shares has a histogram of a metric for each key: shares of buckets and below edges, with
+// intervals.
 func shares(windows int, keys []string, edges ...int64) sample {
 	r := rand.New(rand.NewPCG(11, 12)) // fixed seed: a made-up page, the same in every picture
 	of := facts("latency", metrickind.Histogram, pipeline.KeysPublic, hour, hour)

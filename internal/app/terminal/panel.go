@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -100,7 +101,7 @@ func (p panel) draw(b *bufio.Writer) {
 	if p.target {
 		margins += fmt.Sprintf("   as asked in %d of %d", p.met, p.of)
 	}
-	fmt.Fprintf(b, "%s   %s\n", p.bold(Key(p.key, 30)), margins)
+	fmt.Fprintf(b, "%s   %s\n", p.bold(titleOf(p.key)), margins)
 	for line := p.above - 1; line >= -p.below; line-- {
 		label, edge := "", "│"
 		if line == p.above-1 || line == -1 { // the upper edge of a line is labelled
@@ -111,6 +112,9 @@ func (p panel) draw(b *bufio.Writer) {
 	}
 	fmt.Fprintf(b, "%s └%s\n", right(short(-p.unit*float64(p.below)), gutter-2), p.foot())
 }
+
+// titleOf returns the title of a chart of a key.
+func titleOf(key string) string { return cmp.Or(Key(key, 30), "all together") }
 
 // line draws one line of all bars and whiskers; line 0 is the first one above zero.
 func (p panel) line(line int) string {

@@ -17,3 +17,8 @@ type Row struct {
 // margin returns how far the value is from the farther end of the interval. A quantile can be much
 // closer to one end than to the other: half the width would leave a part of the interval out.
 func (r Row) margin() float64 { return max(r.High-r.Value, r.Value-r.Low) }
+
+// interval writes the interval of the value.
+func (r Row) interval(decimals int) string {
+	return Number(r.Low, decimals) + " to " + Number(r.High, decimals)
+}

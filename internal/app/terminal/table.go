@@ -22,6 +22,7 @@ type TableOptions struct {
 	Confidence float64       // in (0, 1)
 	Target     bool          // there is one; else nothing is said of whether it was met
 	Fine       bool          // values are no counts, so that decimals say something
+	Intervals  bool          // some values are lopsided, see Row: the table has intervals, not margins
 	Keys       []string      // all that can come; nil: not known
 	Top        int           // the largest values of a window that are written; 0: all, in order
 }
@@ -36,7 +37,15 @@ type Table struct {
 	begun     bool
 }
 
-const valueWidth, marginWidth, targetWidth = 12, 14, 10
+const valueWidth, targetWidth = 12, 10
+
+// marginWidth is the width of the column that says how far noise may move a value.
+func (t *Table) marginWidth() int {
+	if t.Intervals {
+		return 20
+	}
+	return 14
+}
 
 // NewTable returns a table on w.
 func NewTable(w io.Writer, o TableOptions) *Table {
@@ -51,7 +60,7 @@ func NewTable(w io.Writer, o TableOptions) *Table {
 
 // fit widens the column of keys for one, as far as there is room.
 func (t *Table) fit(key string) {
-	room := t.Width - t.timeWidth - valueWidth - marginWidth - 4
+	room := t.Width - t.timeWidth - valueWidth - t.marginWidth() - 4
 	if t.Target {
 		room -= targetWidth + 2
 	}
@@ -100,8 +109,12 @@ func (t *Table) rows(b *bufio.Writer, rows []Row) {
 		if !r.Met {
 			exactness = "less exact"
 		}
-		digits := decimals(r.margin(), t.Fine)
-		t.line(b, name, Key(r.Key, t.keyWidth), Number(r.Value, digits), "± "+Number(r.margin(), digits), exactness)
+		digits := decimals(r.margin(), t.Fine || r.Lopsided)
+		margin := "± " + Number(r.margin(), digits)
+		if t.Intervals {
+			margin = r.interval(digits)
+		}
+		t.line(b, name, Key(r.Key, t.keyWidth), Number(r.Value, digits), margin, exactness)
 	}
 	if left > 0 {
 		fmt.Fprintf(b, "%s  and %s smaller\n", pad("", t.timeWidth), Number(float64(left), 0))
@@ -110,7 +123,7 @@ func (t *Table) rows(b *bufio.Writer, rows []Row) {
 
 // line writes one line; the last column is there with a target only.
 func (t *Table) line(b *bufio.Writer, window, key, value, margin, exactness string) {
-	fmt.Fprintf(b, "%s  %s %s %s", pad(window, t.timeWidth), pad(key, t.keyWidth), right(value, valueWidth), right(margin, marginWidth))
+	fmt.Fprintf(b, "%s  %s %s %s", pad(window, t.timeWidth), pad(key, t.keyWidth), right(value, valueWidth), right(margin, t.marginWidth()))
 	if t.Target {
 		fmt.Fprint(b, "  "+exactness)
 	}
@@ -120,8 +133,12 @@ func (t *Table) line(b *bufio.Writer, window, key, value, margin, exactness stri
 func (t *Table) windowHead() string { return "window (" + cmp.Or(t.Zone, "UTC") + ")" }
 
 func (t *Table) head(b *bufio.Writer) {
-	t.line(b, t.windowHead(), "key", "value", "noise at "+percent(t.Confidence), "exactness")
-	width := t.timeWidth + t.keyWidth + valueWidth + marginWidth + 4
+	margin := "noise at " + percent(t.Confidence)
+	if t.Intervals {
+		margin = percent(t.Confidence) + " interval"
+	}
+	t.line(b, t.windowHead(), "key", "value", margin, "exactness")
+	width := t.timeWidth + t.keyWidth + valueWidth + t.marginWidth() + 4
 	if t.Target {
 		width += targetWidth + 2
 	}

@@ -68,7 +68,7 @@ func TestEveryKindOfMetricIsKnownEverywhere(t *testing.T) {
 		derived, share := metrickind.Covering(), metrickind.Sharing()
 		var statistics []metrickind.Kind
 		if k.Tree != nil {
-			statistics = slices.Repeat([]metrickind.Kind{metrickind.Of(k.Tree.Statistic)}, map[bool]int{false: 3, true: 8 + 7}[k.Tree.Edges])
+			statistics = slices.Repeat([]metrickind.Kind{metrickind.Of(k.Tree.Statistic)}, map[bool]int{false: 3, true: 8 + 6}[k.Tree.Edges])
 		}
 		if len(metrics) != 3+len(statistics) || metrics[0].Spec.Kind != k.Name || metrics[1].Spec.Kind != derived.Name || metrics[1].Spec.Name != derived.Beside("m") || metrics[2].Spec.Kind != share.Name || metrics[2].Spec.Name != share.Beside("m") {
 			t.Errorf("%s: compiled to %+v", k.Name, metrics)
