@@ -343,10 +343,14 @@ func TestQuantilesOfClampedCountsSayNothing(t *testing.T) {
 func TestQuantilesFollowFromSettledNodesAlone(t *testing.T) {
 	ranks := []int64{100_000, 500_000, 950_000}
 	rng := rand.New(runseed.PCG(t, 3, 10))
-	forEnds := 0
+	forEnds := map[string]int{} // by scale
 	for name, shape := range shapesOfValues {
-		for _, within := range []float64{0, 0.05} {
-			specs := quantilesOf(t, 0, 1_000_000, ranks, within, 3)
+		for _, c := range []struct {
+			scale  string
+			within float64
+		}{{"quantile_nodes", 0}, {"quantile_nodes", 0.05}, {"quantile_log_nodes", 0}, {"quantile_log_nodes", 0.05}} {
+			within := c.within
+			specs := withTree(t, metrickind.Quantiles, c.scale, 0, 1_000_000, nil, ranks, within, 3)
 			r, at := releaserOf(t, specs, rng), uint32(len(specs)-1)
 			tasks, counts := []task{{Cell: spend.Cell{End: 1000, Key: "k"}, turn: 1, count: 10_000}}, []spend.Count{}
 			var leaves []leaf
@@ -374,7 +378,7 @@ func TestQuantilesFollowFromSettledNodesAlone(t *testing.T) {
 			needed := map[metrickind.Node]bool{}
 			again := metrickind.Search{Scale: n.scale, Draw: func(parent metrickind.Node) ([metrickind.Branching]*big.Int, error) {
 				if needed[parent] = true; paid[parent] != n.precision {
-					t.Errorf("%s, target %v: the children of node %d were drawn and are not settled", name, within, parent)
+					t.Errorf("%s: %s, target %v: the children of node %d were drawn and are not settled", c.scale, name, within, parent)
 				}
 				return n.children(parent)
 			}}
@@ -385,22 +389,22 @@ func TestQuantilesFollowFromSettledNodesAlone(t *testing.T) {
 			for j, s := range tasks[0].statistics {
 				value, met, err := again.Quantile(ranks[j], int64(within*metrickind.RankUnit))
 				if err != nil || value != s.value || met != s.met {
-					t.Errorf("%s, target %v, rank %d: %v, %v, and %v, %v was released (%v)", name, within, ranks[j], value, met, s.value, s.met, err)
+					t.Errorf("%s: %s, target %v, rank %d: %v, %v, and %v, %v was released (%v)", c.scale, name, within, ranks[j], value, met, s.value, s.met, err)
 				}
 				for node := n.scale.Leaf(min(1_000_000, value.Value>>10)).Parent(); node > 0; node = node.Parent() {
 					ways[node] = true
 				}
 			}
 			if len(needed) != len(paid) {
-				t.Errorf("%s, target %v: %d nodes are settled, %d are needed", name, within, len(paid), len(needed))
+				t.Errorf("%s: %s, target %v: %d nodes are settled, %d are needed", c.scale, name, within, len(paid), len(needed))
 			}
-			forEnds += max(0, len(paid)-len(ways))
+			forEnds[c.scale] += max(0, len(paid)-len(ways))
 		}
 	}
-	if forEnds == 0 {
+	if forEnds["quantile_nodes"] == 0 {
 		t.Error("no node was drawn for the end of an interval alone")
 	}
-	t.Logf("%d nodes drawn for ends of intervals alone", forEnds)
+	t.Logf("nodes drawn for ends of intervals alone: %v", forEnds)
 }
 
 // A private key below its threshold has no statistics, and none of its nodes is settled. Keys that
