@@ -2,6 +2,7 @@ package spend
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"testing"
@@ -16,7 +17,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-var testKeys = []string{"", "a", "b", "c", "d", "é", "zz"}
+// testKeys ascend. Some are what NodeKey makes of others, for a leaf or for the root.
+var testKeys = []string{"", "\x00\x00\x00\x00\x00\x08", "\x00\x01a\x00\x00\x00\x01", "a", "a\x00\x00\x00\x08", "b", "é", "zz"}
 
 // drawSettings makes a small deployment whose users soon run out of budget.
 func drawSettings(t *rapid.T) settings {
@@ -80,12 +82,12 @@ func furtherOf(m *schemas.MetricSpec) (all []schemas.MetricSpec) {
 		kind := tree.Nodes[int(m.MaxKeysPerUser)%len(tree.Nodes)]
 		nodes.Name, nodes.Kind, nodes.Of, nodes.KeyMode, nodes.KeysFrom = m.Name+"."+kind, kind, m.Name, schemas.KeysFrom, m.Route()
 		nodes.Filter, nodes.PublicKeys, nodes.DeltaKey, nodes.First = "", nil, units.Delta{}, m.Top
-		if m.Kind == metrickind.Histogram { // a bucket for each value
-			var edges []int64
-			for edge := m.Min; edge <= m.Max; edge++ {
+		if m.Kind == metrickind.Histogram { // a bucket for each small value
+			edges := []int64{m.Min}
+			for edge := max(m.Min+1, -3); edge < min(m.Max, 40); edge++ {
 				edges = append(edges, edge)
 			}
-			nodes.PublicKeys = schemas.EdgeKeys(edges)
+			nodes.PublicKeys = schemas.EdgeKeys(append(edges, m.Max))
 		}
 		all = append(all, nodes)
 	}
@@ -110,6 +112,9 @@ func drawMetric(t *rapid.T, name string) schemas.MetricSpec {
 		if m.Kind == metrickind.Histogram { // of two buckets or more
 			m.Max = max(m.Max, 2)
 		}
+		if metrickind.Of(m.Kind).Tree != nil && rapid.Bool().Draw(t, "wide") { // of up to 44 buckets, or five levels
+			m.Min, m.Max = rapid.SampledFrom([]int64{-1 << 36, -3, 0}).Draw(t, "wide min"), rapid.SampledFrom([]int64{100, 1_000_000, 1 << 36}).Draw(t, "wide max")
+		}
 	}
 	if rapid.Bool().Draw(t, "public") {
 		m.KeyMode, m.DeltaKey = schemas.KeysPublic, units.Delta{}
@@ -128,9 +133,17 @@ func drawContributions(t *rapid.T) []contribution {
 			key:    rapid.SampledFrom(testKeys).Draw(t, "key"),
 			n:      rapid.Uint32Range(1, 7).Draw(t, "n"),
 			passes: rapid.Uint64Range(0, 3).Draw(t, "passes"),
-			value:  rapid.Int64Range(-5, 12).Draw(t, "value"),
+			value:  drawValue(t),
 		}
 	}), 0, 12).Draw(t, "contributions")
+}
+
+// drawValue draws values inside and outside of most ranges, and next to edges.
+func drawValue(t *rapid.T) int64 {
+	if rapid.IntRange(0, 3).Draw(t, "far") > 0 {
+		return rapid.Int64Range(-5, 12).Draw(t, "value")
+	}
+	return rapid.SampledFrom([]int64{math.MinInt64, math.MinInt64 + 1, -1 << 36, 1<<36 - 1, 1 << 36, 1<<36 + 1, math.MaxInt64, 39, 40, 99, 100, 101, 999_999}).Draw(t, "far value")
 }
 
 // drawMany draws the contributions of eight users to many keys: bounds clip them, and what one user
