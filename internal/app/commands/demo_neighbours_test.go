@@ -88,7 +88,8 @@ func TestRuleOneUserChangesNothingPublicButReleasedValues(t *testing.T) {
 	const common = "--header --user-field who --key-field what --time-field when --skip-bad-times --from 2025-03-03 --to 2025-03-05 --epsilon 60 --delta 1e-3 --max-keys-per-user 2 --max-events-per-key 2 --last-at-least 2"
 	for _, kind := range []string{
 		"--window 1d", "--window 1d --time-zone Europe/Zurich --top 1", "--window 6h --format json", "--window 1d --kind distinct_users --absolute 20", "--window 1d --kind sum --value-field size --min 0 --max 50 --public-keys a,b",
-		"--window 1d --kind mean --value-field size --min 0 --max 50", "--window 1d --kind standard_deviation --value-field size --min 0 --max 50", "--window 1d --kind quantiles --value-field size --min 0 --max 50", "--window 1d --no-user each", "--window 1d --no-user skip",
+		"--window 1d --kind mean --value-field size --min 0 --max 50", "--window 1d --kind standard_deviation --value-field size --min 0 --max 50", "--window 1d --kind quantiles --value-field size --min 0 --max 50", "--window 1d --kind quantiles --scale logarithmic --value-field size --min 0 --max 50",
+		"--window 1d --kind histogram --value-field size --edges 0,10,20,50", "--window 1d --kind histogram --value-field size --min 1 --max 50 --buckets 4 --scale logarithmic", "--window 1d --no-user each", "--window 1d --no-user skip",
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
