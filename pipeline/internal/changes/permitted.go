@@ -166,9 +166,9 @@ func metricDifferences(h, want *schemas.Header) []Difference {
 		switch {
 		case (kind.Component || kind.Statistic != nil) && slices.ContainsFunc(others, func(o Difference) bool { return o.What == "the metric "+m.Of }):
 			// It differs with its metric, of whose value it is a part.
-		case d.Never != "" || at >= 0 && h.Metrics[at].Digest() != m.Digest():
+		case d.Never != "" || at >= 0 && (h.Metrics[at].Digest() != m.Digest() || len(scaleValues(m, h, want)) > 0):
 			if at >= 0 {
-				d.Values = metricValues(&h.Metrics[at], m)
+				d.Values = append(metricValues(&h.Metrics[at], m), scaleValues(m, h, want)...)
 				if d.Never != "" {
 					d.Values = append(d.Values, placeValues(&h.Metrics[at], h, want)...)
 				}

@@ -6,8 +6,10 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state/units"
@@ -49,6 +51,10 @@ func metricValues(was, is *schemas.MetricSpec) []Value {
 	if metrickind.Of(is.Kind).Tree != nil { // which is not configured: it follows from the target of its statistics
 		relative = "relative error of the number of events, from target.absolute"
 	}
+	keys := "keys.list"
+	if metrickind.Of(is.Kind).Nodes != nil { // whose public keys are the edges of a histogram
+		keys = "edges"
+	}
 	return differing([]Value{
 		value("kind", was.Kind, is.Kind), value("filter", was.Filter, is.Filter), value("coverage of", was.Of, is.Of),
 		millis("window.size", was.WindowSize, is.WindowSize), millis("window.slide", was.WindowSlide, is.WindowSlide),
@@ -58,9 +64,24 @@ func metricValues(was, is *schemas.MetricSpec) []Value {
 		value("ladder.kind", was.LadderKind, is.LadderKind), value("ladder.factor", was.LadderFactor, is.LadderFactor),
 		deviations("σ of the first rung", was.First, is.First), deviations("σ of the top", was.Top, is.Top),
 		value(relative, was.Relative, is.Relative), value("target.absolute", was.Absolute, is.Absolute), value("target.confidence", was.Confidence, is.Confidence),
-		value("keys.mode", was.KeyMode, is.KeyMode), value("keys.keys_from", was.KeysFrom, is.KeysFrom), lists(was.PublicKeys, is.PublicKeys),
+		value("keys.mode", was.KeyMode, is.KeyMode), value("keys.keys_from", was.KeysFrom, is.KeysFrom), lists(keys, was.PublicKeys, is.PublicKeys),
 		shares("δ of a key in one window", was.DeltaKey, is.DeltaKey), value("privacy.period", was.Period, is.Period),
 	})
+}
+
+// scaleValues compares the scales of a metric's trees, which only the kind of their nodes shows.
+func scaleValues(m *schemas.MetricSpec, was, is *schemas.Header) []Value {
+	tree := metrickind.Of(m.Kind).Tree
+	if tree == nil {
+		return nil
+	}
+	scale := func(h *schemas.Header) string {
+		if slices.ContainsFunc(h.Metrics, func(o schemas.MetricSpec) bool { return o.Of == m.Name && slices.Index(tree.Nodes, o.Kind) > 0 }) {
+			return deployment.ScaleLogarithmic
+		}
+		return deployment.ScaleLinear
+	}
+	return differing([]Value{value("scale", scale(was), scale(is))})
 }
 
 // placeValues lists where the fields that a metric reads stood and stand.
@@ -95,9 +116,9 @@ func apart(field string, differ bool, was, is float64) Value {
 	return v
 }
 
-// lists compares lists of public keys by how many they have and how many were added and taken
-// away. Keys themselves are in no log.
-func lists(was, is [][]byte) Value {
+// lists compares lists of public keys, or of edges, by how many they have and how many were added
+// and taken away. Keys themselves are in no log.
+func lists(field string, was, is [][]byte) Value {
 	only := func(in, notIn [][]byte) (n int) {
 		for _, k := range in {
 			if _, found := slices.BinarySearchFunc(notIn, k, slices.Compare[[]byte]); !found {
@@ -106,7 +127,8 @@ func lists(was, is [][]byte) Value {
 		}
 		return n
 	}
-	v := Value{Field: "keys.list", Was: fmt.Sprintf("%d keys", len(was)), Is: fmt.Sprintf("%d keys", len(is))}
+	what, _, _ := strings.Cut(field, ".")
+	v := Value{Field: field, Was: fmt.Sprintf("%d %s", len(was), what), Is: fmt.Sprintf("%d %s", len(is), what)}
 	if gone, added := only(was, is), only(is, was); gone+added > 0 {
 		v.Is += fmt.Sprintf(" (%d added, %d gone)", added, gone)
 	}

@@ -3,6 +3,7 @@ package changes
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
@@ -69,7 +70,7 @@ func TestListsOfKeysAreComparedWithoutKeys(t *testing.T) {
 		}
 		return list
 	}
-	got := fmt.Sprint(lists(keys("a", "b", "c"), keys("a", "b", "f")))
+	got := fmt.Sprint(lists("keys.list", keys("a", "b", "c"), keys("a", "b", "f")))
 	if want := `{keys.list 3 keys 3 keys (1 added, 1 gone)}`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -127,5 +128,45 @@ func TestARelativeErrorThatFollowsIsNotToldAsATarget(t *testing.T) {
 		if all := metricValues(&was, &is); len(all) != 1 || all[0] != (Value{want, "0.1", "0.2"}) {
 			t.Errorf("%s: %v", kind, all)
 		}
+	}
+}
+
+// Another scale of quantiles changes nothing but the definition of their nodes, if both scales have
+// as many levels; other edges change the definition of the buckets. Each is told as what it is in
+// the configuration.
+func TestScalesAndEdgesAreTold(t *testing.T) {
+	header := func(edit func(*deployment.Metric)) *schemas.Header {
+		cfg := deploytest.Config("localhost:1")
+		cfg.Events.Format.Value = "value"
+		m := &cfg.Metrics[0]
+		m.Name, m.MaxEventsPerKey = "score", 2
+		m.Target = noisereduction.Target{Absolute: 2, Confidence: 0.95}
+		edit(m)
+		d, err := deployment.Compile(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := Header(d)
+		return &h
+	}
+	quantiles := func(scale string, most int64) *schemas.Header {
+		return header(func(m *deployment.Metric) {
+			m.Kind, m.Max, m.Scale, m.Target.Absolute = metrickind.Quantiles, most, scale, 0
+		})
+	}
+	for _, most := range []int64{100, 1 << 30} { // with as many levels, or fewer
+		all := metricDifferences(quantiles("linear", most), quantiles("logarithmic", most))
+		if len(all) != 1 || all[0].What != "the metric score" || !slices.Contains(all[0].Values, Value{"scale", "linear", "logarithmic"}) {
+			t.Errorf("to %d: told as %+v", most, all)
+		}
+	}
+	edges := func(edges ...float64) *schemas.Header {
+		return header(func(m *deployment.Metric) { m.Kind, m.Edges = metrickind.Histogram, edges })
+	}
+	all := metricDifferences(edges(0, 5, 10), edges(0, 6, 10))
+	if !slices.ContainsFunc(all, func(d Difference) bool {
+		return slices.Contains(d.Values, Value{"edges", "3 edges", "3 edges (1 added, 1 gone)"})
+	}) {
+		t.Errorf("told as %+v", all)
 	}
 }
