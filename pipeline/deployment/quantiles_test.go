@@ -2,6 +2,7 @@ package deployment_test
 
 import (
 	"math/big"
+	"math/bits"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -21,12 +22,24 @@ func quantilesFrom(low, high int64, events int) deployment.Metric {
 }
 
 // The last_at_least windows of quantiles fit the budget when all events of a user have one value:
-// then every level of the tree costs the most. Nearly nothing is left over. Wherever N's ladder
-// stops, nodes are drawn with no more than their top.
+// then every level of the tree costs the most. A histogram has one level. Nearly nothing is left
+// over. Wherever N's ladder stops, nodes are drawn with no more than their top.
 func TestRuleQuantilesDivideTheirBudgetOverAllLevels(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		low, events := rapid.Int64Range(-1000, 1000).Draw(rt, "min"), rapid.IntRange(1, 20).Draw(rt, "events")
 		m := quantilesFrom(low, low+rapid.SampledFrom([]int64{1, 5, 7, 8, 63, 64, 511, 4095, 4096, 32_767, 1 << 31}).Draw(rt, "range"), events)
+		steps, kind := m.Max-m.Min+1, 0
+		switch rapid.IntRange(0, 2).Draw(rt, "kind") {
+		case 1:
+			m.Scale, kind = deployment.ScaleLogarithmic, 1
+			if d := m.Max - m.Min; d > 63 {
+				wide := bits.Len64(uint64(d)) - 6 // of the last step, as a power of two
+				steps = int64(32*wide) + d>>wide + 1
+			}
+		case 2:
+			m.Kind, m.Ranks, m.Buckets, m.Target.Absolute = metrickind.Histogram, nil, rapid.IntRange(2, metrickind.MostBuckets).Draw(rt, "buckets"), 5
+			m.Max, steps = max(m.Max, m.Min+int64(m.Buckets)), 1
+		}
 		m.MaxKeysPerUser, m.LastAtLeast = rapid.IntRange(1, 5).Draw(rt, "keys"), rapid.IntRange(1, 200).Draw(rt, "windows")
 		d, err := averaging(m)
 		if err != nil {
@@ -34,11 +47,11 @@ func TestRuleQuantilesDivideTheirBudgetOverAllLevels(t *testing.T) {
 		}
 		specs := d.Specs()
 		first, nodes := specs[0], specs[len(specs)-1]
-		if nodes.Kind != metrickind.Of(metrickind.Quantiles).Tree.Nodes[0] {
+		if nodes.Kind != metrickind.Of(m.Kind).Tree.Nodes[kind] {
 			rt.Fatalf("the last definition is of kind %s", nodes.Kind)
 		}
 		levels := 1
-		for leaves := int64(8); leaves <= m.Max-m.Min && levels < 5; leaves *= 8 {
+		for leaves := int64(8); leaves < steps && levels < 5; leaves *= 8 {
 			levels++
 		}
 		square := uint64(events) * uint64(events)
