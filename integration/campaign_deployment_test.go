@@ -68,6 +68,10 @@ func (s subjectSettings) yaml() string {
 		"amounts%d\n    kind: quantiles\n    ranks: [0.95, 0.1]\n    bounds: {max_keys_per_user: 1, max_events_per_key: 4, min: -1000, max: 100000}\n    scale: logarithmic\n    target: {absolute: 0.3}",
 		"parts%d\n    kind: histogram\n    edges: [-9, -5, -1, 0, 2, 4, 9, 14, 19, 27]\n    bounds: {max_keys_per_user: 2, max_events_per_key: 2}\n    target: {absolute: 20}",
 	}[s.changes%3]
+	// Under one name, a histogram gets other edges, and quantiles other ranks and the other scale.
+	edges := []string{"[-9, -5, -1, 0, 2, 4, 9, 14, 19, 27]", "[-9, 0, 2, 30]"}[s.changes%2]
+	ranks := []string{"[0.5, 0.95]", "[0.95, 0.25, 0.999]"}[s.changes%2]
+	scale := []string{"logarithmic", "linear"}[s.changes%2]
 	noise := fmt.Sprintf("file: noise-%d.key", s.changes)
 	if s.noiseEnv != "" {
 		noise = "env: " + s.noiseEnv
@@ -79,7 +83,7 @@ events:
   format: jsonl
   fields: {user: user, key: page, time: ts, value: amount}
   time_unit: ms
-privacy: {epsilon: 40, delta: 1e-4, period: %s}
+privacy: {epsilon: 400, delta: 1e-4, period: %s}
 time: %s
 metrics:
   - name: visits
@@ -87,7 +91,7 @@ metrics:
     keys: {list: [p00, p01, p02, p03, nobody]}
     bounds: {max_keys_per_user: 2, max_events_per_key: 2}
     target: {relative: %s, absolute: 2}
-    share: 0.12
+    share: 0.1
     last_at_least: 3
     coverage: true
   - name: pages
@@ -96,7 +100,7 @@ metrics:
     bounds: {max_keys_per_user: 2, max_events_per_key: %d}
     ladder: {kind: geometric, factor: 1.5}
     target: {relative: 0.3, absolute: 2}
-    share: 0.12
+    share: 0.1
     last_at_least: 3
   - name: spent
     kind: sum
@@ -104,7 +108,7 @@ metrics:
     keys: {keys_from: pages}
     bounds: {max_keys_per_user: 2, max_events_per_key: 2, min: 0, max: 20}
     target: {relative: 0.4, confidence: 0.9}
-    share: 0.12
+    share: 0.1
     last_at_least: 3
   - name: people
     kind: distinct_users
@@ -113,7 +117,7 @@ metrics:
     keys: {mode: private}
     bounds: {max_keys_per_user: 3}
     target: {relative: 0.3, absolute: 2}
-    share: 0.12
+    share: 0.1
     last_at_least: 3
   - name: balance
     kind: sum
@@ -121,15 +125,51 @@ metrics:
     keys: {list: [p00, p01, p02, p03]}
     bounds: {max_keys_per_user: 2, max_events_per_key: 2, min: -5, max: 15}
     target: {absolute: 30}
-    share: 0.12
+    share: 0.1
     last_at_least: 3
   - name: %s
     window: {size: %s, slide: %s}
     keys: {mode: private}
-    share: 0.4
+    share: 0.2
     last_at_least: 1
     coverage: true
     counted: true
+  - name: parts
+    kind: histogram
+    edges: %s
+    window: {size: %s, slide: %s}
+    keys: {list: [p00]}
+    bounds: {max_keys_per_user: 1, max_events_per_key: 3}
+    target: {absolute: 20}
+    share: 0.1
+    last_at_least: 2
+  - name: sizes
+    kind: quantiles
+    ranks: %s
+    scale: %s
+    window: {size: %s}
+    keys: {list: [p00]}
+    bounds: {max_keys_per_user: 1, max_events_per_key: 2, min: -100, max: 100000}
+    target: {absolute: 0.1}
+    share: 0.1
+    last_at_least: 1
+  - name: average
+    kind: mean
+    window: {size: %s}
+    keys: {list: [p00, p02]}
+    bounds: {max_keys_per_user: 2, max_events_per_key: 2, min: -10, max: 20}
+    target: {absolute: 3}
+    share: 0.05
+    last_at_least: 3
+  - name: scatter
+    kind: variance
+    filter: item.category != "toy"
+    window: {size: %s}
+    keys: {list: [p00, p03]}
+    bounds: {max_keys_per_user: 1, max_events_per_key: 2, min: 0, max: 20}
+    target: {absolute: 30}
+    share: 0.05
+    last_at_least: 3
 keys:
   noise: {id: "k%d", %s}
   user_hash: {file: user-hash.key}
@@ -138,7 +178,7 @@ release_shards: 2
 ledger_slots: %d
 catch_up: %d
 `, s.name, `"`+strings.ReplaceAll(s.broker, ",", `", "`)+`"`, s.events, w(30), trust, w(1), relative, w(1), events, w(1), w(3), w(1), w(4), w(2),
-		fmt.Sprintf(amounts, s.changes/3), w(4), w(2), s.changes, noise, s.slots, s.catchUp)
+		fmt.Sprintf(amounts, s.changes/3), w(4), w(2), edges, w(4), w(2), ranks, scale, w(2), w(1), w(3), s.changes, noise, s.slots, s.catchUp)
 }
 
 // write puts the file in its place.
@@ -291,15 +331,31 @@ func newFeeder(s *subject, seed uint64) *feeder {
 	return &feeder{s: s, client: s.client, work: w, seed: seed, stopped: make(chan struct{}), done: make(chan struct{})}
 }
 
+// oddAmounts are values at the limits of an integer, integers with a point or an exponent, and
+// texts that are not integers.
+var oddAmounts = []string{
+	"9223372036854775807", "-9223372036854775808", "68719476737", "7.0", "7e0", "-0",
+	"9223372036854775808", "1.5", "1e400", `"7"`, "null", "true", "[7]",
+}
+
 // window makes the events of a window with these disturbances, ordered by their stamps.
 func (f *feeder) window(n int, w workload) []arrival {
 	random := rand.New(rand.NewPCG(f.seed, uint64(n))) // fixed seed: campaignSeed's
 	users, pages := rand.NewZipf(random, 1.2, 4, uint64(w.Users-1)), rand.NewZipf(random, 1.3, 2, uint64(w.Pages-1))
 	first := base.Add(time.Duration(n) * w.Window).UnixMilli()
 	var all []arrival
+	if n%20 > 16 {
+		return nil // three windows in a row without any event
+	}
 	for range 30 {
 		stamp := first + random.Int64N(w.Window.Milliseconds())
-		all = append(all, w.arrival(random, fmt.Sprintf("u%04d", users.Uint64()), fmt.Sprintf("p%02d", pages.Uint64()), stamp))
+		user, page := fmt.Sprintf("u%04d", users.Uint64()), fmt.Sprintf("p%02d", pages.Uint64())
+		a := w.arrival(random, user, page, stamp)
+		if w.Broken > 0 && random.IntN(25) == 0 {
+			odd := oddAmounts[random.IntN(len(oddAmounts))]
+			a.value = fmt.Appendf(nil, `{"user":%q,"page":%q,"ts":%d,"amount":%s,"item":{"category":"toy"}}`, user, page, stamp, odd)
+		}
+		all = append(all, a)
 	}
 	slices.SortStableFunc(all, func(a, b arrival) int { return cmp.Compare(a.stamp, b.stamp) })
 	return all

@@ -229,7 +229,7 @@ func (c *campaign) zombie(s *subject) bool {
 	}
 	c.moves(s, s.current, 1+c.random.IntN(6))
 	if c.oneIn(4) {
-		c.proxy.slow(c.between(5*time.Millisecond, 50*time.Millisecond), 400_000)
+		c.proxy.slow(c.between(5*time.Millisecond, 50*time.Millisecond), 1_500_000)
 		defer c.proxy.heal()
 	}
 	for _, z := range zombies {
@@ -244,7 +244,7 @@ func (c *campaign) zombie(s *subject) bool {
 // A second run beside one that goes on, or two at once.
 func (c *campaign) twins(s *subject) bool {
 	if c.oneIn(4) {
-		c.proxy.slow(c.between(5*time.Millisecond, 50*time.Millisecond), 400_000)
+		c.proxy.slow(c.between(5*time.Millisecond, 50*time.Millisecond), 1_500_000)
 		defer c.proxy.heal()
 	}
 	if c.oneIn(2) {

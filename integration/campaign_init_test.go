@@ -13,7 +13,7 @@ import (
 func (c *campaign) initAgain(s *subject) bool {
 	hit := c.open(s)
 	if c.oneIn(2) {
-		c.proxy.slow(30*time.Millisecond, 400_000)
+		c.proxy.slow(30*time.Millisecond, 1_500_000)
 		defer c.proxy.heal()
 	}
 	p := launch(c.t, s.named("init"), c.binary, s.dir, "init", "--config", s.file, "--create-topics", "--generate-keys")
@@ -38,9 +38,9 @@ func (c *campaign) twoInits(s *subject) bool {
 	createTopic(c.t, c.addr, settings.events, 1, nil)
 	dir := c.t.TempDir()
 	var files [2]string
-	for i, epsilon := range []string{"epsilon: 40", "epsilon: 20"} {
+	for i, epsilon := range []string{"epsilon: 400", "epsilon: 200"} {
 		files[i] = filepath.Join(dir, fmt.Sprintf("rival-%d.yaml", i))
-		if err := os.WriteFile(files[i], []byte(strings.Replace(settings.yaml(), "epsilon: 40", epsilon, 1)), 0o600); err != nil {
+		if err := os.WriteFile(files[i], []byte(strings.Replace(settings.yaml(), "epsilon: 400", epsilon, 1)), 0o600); err != nil {
 			c.t.Fatal(err)
 		}
 	}

@@ -46,15 +46,28 @@ func (c *campaign) finish(s *subject, row *subjectRow) {
 		c.t.Fatalf("%s: %v", s.settings.name, err)
 	}
 	row.values = len(counts.values)
-	for key := range counts.values {
-		if strings.HasPrefix(key, "amounts") && strings.Contains(key, ".p") {
-			row.quantiles++
+	for _, of := range []struct {
+		prefix, part string
+		rare         bool
+		number       *int
+	}{
+		{"amounts", ".p", s.settings.appendTimes, &row.quantiles}, {"sizes", ".p", false, &row.quantiles}, // with few events in a window
+		{"parts", ".from.", false, &row.shares}, {"parts", ".below.", false, &row.shares},
+		{"average", "", false, &row.means}, {"scatter", "", false, &row.means},
+	} {
+		n := 0
+		for key := range counts.values {
+			if strings.HasPrefix(key, of.prefix) && strings.Contains(key, of.part) {
+				n++
+			}
 		}
-	}
-	if row.quantiles == 0 && !s.settings.appendTimes { // with too few events in a window
-		c.complain(nil, "no quantile was released: nothing of them was compared")
+		if n == 0 && !of.rare {
+			c.complain(nil, "no value of %s…%s was released: nothing of them was compared", of.prefix, of.part)
+		}
+		*of.number += n
 	}
 	row.printed = c.comparePrinted(s, counts)
+	row.deadLetters = c.compareDeadLetters(s)
 	if s.settings.catchUp == 1 && s.settings.changes == 0 {
 		began := time.Now()
 		c.compareUndisturbed(s, counts, tallies)
@@ -198,6 +211,32 @@ func (c *campaign) comparePrinted(s *subject, counts published) int {
 		}
 	}
 	return printed
+}
+
+// compareDeadLetters looks for every broken record on the dead-letter topic, and for no other one,
+// and counts them. After a crash, one may be there twice.
+func (c *campaign) compareDeadLetters(s *subject) int {
+	c.t.Helper()
+	events, broken := s.eventLog(), map[string][]byte{}
+	for partition, judged := range s.outcomesOf(events) {
+		for i, j := range judged {
+			if r := events[partition][i]; j.Outcome == reference.DeadLettered {
+				broken[fmt.Sprintf("%s/%d/%d", s.config.Events.Topic, partition, r.Offset)] = r.Value
+			}
+		}
+	}
+	found := map[string]bool{}
+	for _, r := range s.records(s.config.Outputs.DeadLetter, 0) {
+		where := originIn(r.Headers)
+		if value, ok := broken[where]; !ok || !sameBytes(value, r.Value) {
+			c.complain(nil, "the dead letter of %s has other bytes, or its record is not broken", where)
+		}
+		found[where] = true
+	}
+	if len(found) < len(broken) || len(broken) == 0 {
+		c.complain(nil, "of %d broken records, %d are on the dead-letter topic", len(broken), len(found))
+	}
+	return len(found)
 }
 
 // printed returns what a process wrote to its standard output.

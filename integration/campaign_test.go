@@ -58,7 +58,8 @@ type fault struct {
 type subjectRow struct {
 	name                         string
 	runs, turns, values, printed int
-	quantiles                    int // of values
+	quantiles, shares, means     int // of values; variances are among the means
+	deadLetters                  int
 	faults, checks, undisturbed  time.Duration
 	comparedBytes                bool
 }
@@ -281,13 +282,13 @@ func (c *campaign) table() {
 		fmt.Fprintf(w, "%s\t%d\t%d\t%.1f\t%.1f\t\n", kind, times, hit, took.Seconds(), most.Seconds())
 	}
 	fmt.Fprintf(w, "all\t%d\t%d\t%.1f\t\t\n\n", len(c.faults), hits, time.Since(c.began).Seconds())
-	fmt.Fprintln(w, "deployment\truns\tturns\tvalues compared\tof them quantiles\tvalues printed\tfaults s\tundisturbed s\tchecks s\t")
+	fmt.Fprintln(w, "deployment\truns\tturns\tvalues compared\tquantiles\tshares\tmeans\tvalues printed\tdead letters\tfaults s\tundisturbed s\tchecks s\t")
 	for _, r := range c.rows {
 		undisturbed := "–"
 		if r.comparedBytes {
 			undisturbed = fmt.Sprintf("%.1f", r.undisturbed.Seconds())
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%.1f\t%s\t%.1f\t\n", r.name, r.runs, r.turns, r.values, r.quantiles, r.printed, r.faults.Seconds(), undisturbed, r.checks.Seconds())
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f\t%s\t%.1f\t\n", r.name, r.runs, r.turns, r.values, r.quantiles, r.shares, r.means, r.printed, r.deadLetters, r.faults.Seconds(), undisturbed, r.checks.Seconds())
 	}
 	_ = w.Flush()
 	fmt.Fprintf(&text, "\nof %d runs that were killed or stopped at a random instant %d had written a part of a turn\n", c.looked, c.midway)
