@@ -1,10 +1,12 @@
 package spend
 
 import (
+	"math"
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -88,6 +90,31 @@ func TestRuleOverflowIsNotAdmitted(t *testing.T) {
 		a := mustAccounts(t, deployment(units.MaxMu2, 100, c.metrics...), cs)
 		if got := a.of(1).Reserved; got != c.want || (len(a.last().reservations.list) > 0) != (c.want > 0) {
 			t.Errorf("%d keys, %d metrics: %d reserved by %d admissions, want %d", len(c.keys), len(c.metrics), got, len(a.last().reservations.list), c.want)
+		}
+	}
+}
+
+// TestRuleSquaresOfATreeDoNotOverflow: as many events of a key as a bound can allow, all of one
+// value, reserve their square in each of five levels, exactly; or the user is not admitted.
+func TestRuleSquaresOfATreeDoNotOverflow(t *testing.T) {
+	for name, c := range map[string]struct {
+		top  uint64 // precision, in units of 2^-80
+		want units.Mu2
+	}{
+		"fits":            {1 << 41, 6 << 61},
+		"past 64 bits":    {1 << 42, 0},
+		"far past 64":     {1 << 63, 0},
+		"a unit and more": {1<<40 + 1, 6<<60 + 6<<20},
+	} {
+		m := metric1("m")
+		m.Kind, m.Max, m.MaxEventsPerKey, m.Top = metrickind.Quantiles, 1<<32, 1<<30, units.Precision{Lo: c.top}
+		metrics := append([]schemas.MetricSpec{m}, furtherOf(&m)...)
+		if scale, err := metrics[1].Scale(); err != nil || scale.Levels() != 5 {
+			t.Fatalf("not five levels (%v)", err)
+		}
+		a := mustAccounts(t, deployment(units.MaxMu2, 100, metrics...), []contribution{{user: 1, key: "a", n: 1<<32 - 1, value: math.MaxInt64}})
+		if got := a.of(1).Reserved; got != c.want || (len(a.last().reservations.list) > 0) != (c.want > 0) {
+			t.Errorf("%s: %d reserved by %d admissions, want %d", name, got, len(a.last().reservations.list), c.want)
 		}
 	}
 }
