@@ -3,12 +3,14 @@ package commands
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/internal/formats/spelling"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -18,7 +20,7 @@ import (
 func (f *kindFlags) registerStatistics(flags *pflag.FlagSet) {
 	s := &f.statistics
 	flags.Var(&numbersValue{to: &s.Ranks, low: 0, high: 1, must: "numbers between 0 and 1", like: "0.5,0.95"}, "ranks", "for quantiles: the ranks to release, such as 0.5,0.95; 0.5 is the median (default 0.5,0.95,0.99)")
-	flags.Var(&numbersValue{to: &s.Edges, low: -1 << 37, high: 1 << 37, must: "whole numbers", like: "0,10,20,50"}, "edges", "for a histogram: the edges of its buckets, such as 0,10,20,50 for buckets from 0, 10 and 20 (default: computed from --buckets)")
+	flags.Var(&numbersValue{to: &s.Edges, low: -1 << 37, high: 1 << 37, must: "whole numbers", like: "0,10,20,50", check: checkEdges}, "edges", "for a histogram: the edges of its buckets, such as 0,10,20,50 for buckets from 0, 10 and 20 (default: computed from --buckets)")
 	flags.IntVar(&f.buckets, "buckets", 10, "for a histogram without --edges: into how many buckets to divide the range from --min to --max")
 	flags.Var(cli.OneOf(&s.Scale, deployment.ScaleLinear, deployment.ScaleLogarithmic), "scale", "for quantiles and histograms: divide the range into parts of the same width (linear), or into wider parts for greater values (logarithmic)")
 }
@@ -29,6 +31,25 @@ type numbersValue struct {
 	to         *[]float64
 	low, high  float64
 	must, like string
+	check      func([]float64) error // nil: none
+}
+
+// checkEdges refuses numbers that are no edges of a histogram.
+func checkEdges(numbers []float64) error {
+	var edges []int64
+	for _, v := range numbers {
+		if v != math.Trunc(v) {
+			return fmt.Errorf("%v is no whole number", v)
+		}
+		edges = append(edges, int64(v))
+	}
+	if n := len(edges); n < 3 || n > metrickind.MostBuckets+1 {
+		return fmt.Errorf("it has %s, and a histogram has 3 to %d", terminal.Count(n, "edge"), metrickind.MostBuckets+1)
+	}
+	if _, err := metrickind.Buckets(edges); err != nil {
+		return errors.New("the edges do not rise: give the least first and each once, and no commas inside a number")
+	}
+	return nil
 }
 
 // String implements pflag.Value.
@@ -45,6 +66,9 @@ func (n *numbersValue) String() string {
 // Set implements pflag.Value.
 func (n *numbersValue) Set(text string) error {
 	*n.to = nil
+	if strings.HasSuffix(text, ",") {
+		return fmt.Errorf("%q ends with a comma: leave no spaces between the numbers, as in %s", text, n.like)
+	}
 	for _, one := range strings.Split(text, ",") {
 		v, err := strconv.ParseFloat(strings.TrimSpace(one), 64)
 		if err != nil || !(v > n.low && v < n.high) {
@@ -52,7 +76,10 @@ func (n *numbersValue) Set(text string) error {
 		}
 		*n.to = append(*n.to, v)
 	}
-	return nil
+	if n.check == nil {
+		return nil
+	}
+	return n.check(*n.to)
 }
 
 // Type implements pflag.Value.

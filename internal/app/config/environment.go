@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/tollgate-dp/tollgate/internal/app/keyfile"
-	"github.com/tollgate-dp/tollgate/internal/formats/spelling"
 )
 
 // Environment has the variables that a file can use. The zero value has none.
@@ -88,7 +87,7 @@ func fieldOf(rest string) (path, reason string) {
 				where = "in " + path
 			}
 			hint := "; the fields are " + strings.Join(names(fields), ", ")
-			if s := spelling.Nearest(names(fields), part); s != "" {
+			if s := meant(fields, part); s != "" {
 				hint = "; did you mean " + s + "?"
 			}
 			return "", fmt.Sprintf("there is no field %s %s%s", clip(part), where, hint)

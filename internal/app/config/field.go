@@ -3,8 +3,12 @@ package config
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/formats/spelling"
 )
 
 // kind is the type of a field.
@@ -32,8 +36,9 @@ type field struct {
 	// initial is the value of an absent field, as a file would say it. Where that is not
 	// one value, absent says in words what an absent field means.
 	initial, absent string
-	example         string // a value that works, where initial is not one to show
-	needed          bool   // an error where absent
+	example         string   // a value that works, where initial is not one to show
+	called          []string // other names that people write instead, which an error answers
+	needed          bool     // an error where absent
 	change          changing
 	oneOf           []string
 	begunWith       []string // further values: of deployments that have begun with them
@@ -94,6 +99,17 @@ func (l *limits) text(k kind) string {
 		return fmt.Sprintf("above %s and at most %s", show(l.low), show(l.high))
 	}
 	return fmt.Sprintf("from %s to %s", show(l.low), show(l.high))
+}
+
+// meant returns the name of the field that somebody means by a name that no field has; "" if that
+// is not clear.
+func meant(fields []field, name string) string {
+	for i := range fields {
+		if slices.Contains(fields[i].called, strings.ToLower(name)) {
+			return fields[i].name
+		}
+	}
+	return spelling.Nearest(names(fields), name)
 }
 
 func find(fields []field, name string) *field {

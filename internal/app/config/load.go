@@ -85,6 +85,7 @@ func (doc *document) together() {
 	d := doc.draft
 	for i := range d.cfg.Metrics {
 		doc.keysOf(i)
+		doc.outermost(i)
 	}
 	if _, given := doc.valuePositions["privacy.delta_keys"]; given && d.cfg.Privacy.DeltaKeys == 0 && doc.anyPrivate() {
 		doc.fail(doc.valuePosition("privacy.delta_keys"), "privacy.delta_keys", "a metric has private keys, which need a part of delta: leave the field out for a tenth of it, or give a number above 0")
@@ -113,6 +114,21 @@ func (doc *document) together() {
 
 func (doc *document) anyPrivate() bool {
 	return slices.ContainsFunc(doc.draft.cfg.Metrics, func(m deployment.Metric) bool { return m.Keys.Mode == deployment.KeysPrivate })
+}
+
+// outermost refuses a bound of 0 beside edges that begin or end elsewhere. The pipeline sees no
+// difference between such a bound and none, and refuses the others.
+func (doc *document) outermost(i int) {
+	m := &doc.draft.cfg.Metrics[i]
+	if len(m.Edges) == 0 || m.Min != 0 || m.Max != 0 {
+		return
+	}
+	for end, name := range []string{"min", "max"} {
+		at, edge := metricPath(i)+".bounds."+name, m.Edges[end*(len(m.Edges)-1)]
+		if _, given := doc.valuePositions[at]; given && edge != 0 {
+			doc.fail(doc.valuePosition(at), at, "it must be the outermost edge, %v: leave it out, or correct it", edge)
+		}
+	}
 }
 
 // keysOf decides a metric's key mode.

@@ -13,7 +13,6 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
-	"github.com/tollgate-dp/tollgate/internal/formats/spelling"
 )
 
 // maxBytes is the largest size of a file: keys by the thousand belong into a list_file.
@@ -244,7 +243,7 @@ func (doc *document) entry(at string, fields []field, entry *ast.MappingValueNod
 	f := find(fields, name)
 	if f == nil {
 		hint := "; the fields are " + strings.Join(names(fields), ", ")
-		if s := spelling.Nearest(names(fields), name); s != "" {
+		if s := meant(fields, name); s != "" {
 			hint = "; did you mean " + s + "?"
 			if _, there := seen[s]; !there {
 				seen[s] = where.line // one error is enough
