@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
-	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
@@ -18,7 +17,6 @@ import (
 type metricData struct {
 	Name  string `json:"name"`
 	NoKey string `json:"nokey"` // what the empty key is called
-	Gaps  bool   `json:"gaps"`  // a key may be absent from a window
 	Fine  bool   `json:"fine"`  // values are no counts, so that decimals say something
 	// Lopsided values can be much closer to one end of their interval than to the other.
 	Lopsided bool `json:"lopsided,omitempty"`
@@ -60,7 +58,7 @@ type keyData struct {
 
 func dataOf(s *series, f metricFacts) metricData {
 	m := metricData{
-		Name: f.title(), NoKey: metrickind.Of(f.Kind).Texts.NoKey, Gaps: f.KeyMode != deployment.KeysPublic, Aims: f.aims(),
+		Name: f.title(), NoKey: metrickind.Of(f.Kind).Texts.NoKey, Aims: f.aims(),
 		Fine:     !f.known || metrickind.Of(f.Kind).Fine(),
 		Lopsided: f.known && metrickind.Of(f.Kind).Statistic != nil, Parts: f.partsData(),
 		Size: s.id.size, Slide: f.WindowSlide, Keys: []keyData{},

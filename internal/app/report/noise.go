@@ -33,7 +33,7 @@ func (s *series) typicalNoise(f metricFacts) string {
 	if len(noise) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Noise is typically %s of a value; events left out come on top.", share(forecast.Median(noise)))
+	return fmt.Sprintf("The noise to expect is typically %s of a value; events left out come on top.", share(forecast.Median(noise)))
 }
 
 func share(v float64) string {

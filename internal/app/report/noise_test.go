@@ -20,7 +20,7 @@ func TestThePageSaysHowLargeTheNoiseTypicallyIs(t *testing.T) {
 		return metricFacts{known: true, MetricSpec: schemas.MetricSpec{Kind: kind}}
 	}
 	// 1000 and 900 hold half: 10 and 20 % of σ, of which the median of normal noise is 0.6745.
-	if text := s.typicalNoise(of(metrickind.Events)); !strings.HasPrefix(text, "Noise is typically 10 % of a value;") {
+	if text := s.typicalNoise(of(metrickind.Events)); !strings.HasPrefix(text, "The noise to expect is typically 10 % of a value;") {
 		t.Errorf("%q", text)
 	}
 	if got := math.Erf(middle / math.Sqrt2); math.Abs(got-0.5) > 1e-4 {

@@ -108,8 +108,8 @@ type section struct {
 	Share         string // which share of the newest window's events is counted; "" where that is not known
 	Nothing       string // said in place of a chart
 	Partial       string // says what is left out of the page; "" where nothing is
-	Gaps          bool
-	Chart         int // index in the data block; -1: nothing was released
+	Gaps          string // what it means that a key is missing; "" where none can be
+	Chart         int    // index in the data block; -1: nothing was released
 	Coverage      []section
 }
 
@@ -127,7 +127,7 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 		out.Biased = out.Biased || !m.known || m.KeyMode == deployment.KeysPrivate
 		out.Lopsided = out.Lopsided || metrickind.Of(m.Kind).Statistic != nil
 		s := section{
-			ID: fmt.Sprintf("metric-%d", i+1), Name: m.title(), Tag: m.tag(), Facts: m.facts(p.valueField, p.zoneName()), Chart: -1, Gaps: m.known && m.KeyMode != "public",
+			ID: fmt.Sprintf("metric-%d", i+1), Name: m.title(), Tag: m.tag(), Facts: m.facts(p.valueField, p.zoneName()), Chart: -1, Gaps: p.gaps(m),
 			Bounds: m.bounds(), Nothing: cmp.Or(o.nothing, "Nothing was released."),
 		}
 		values := m.valuesOf(released)
@@ -139,7 +139,7 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 		}
 		if parent := slices.IndexFunc(out.Sections, func(s section) bool { return metrickind.Of(m.Kind).Derived && s.Name == m.Of }); parent >= 0 {
 			if metrickind.Of(m.Kind).Share && s.Chart >= 0 {
-				out.Sections[parent].Share = values.newestShare(m, out.Sections[parent].Gaps)
+				out.Sections[parent].Share = values.newestShare(m, out.Sections[parent].Gaps != "")
 			}
 			out.Sections[parent].Coverage = append(out.Sections[parent].Coverage, s)
 			continue
@@ -151,6 +151,22 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 		return nil, fmt.Errorf("encoding releases: %w", err)
 	}
 	return out, nil
+}
+
+// gaps says what it means that a key is missing in a window; "" for public keys, which never are.
+func (p promise) gaps(m metricFacts) string {
+	lines := "Where a line breaks"
+	if m.joined() && !m.ranked() {
+		lines = "If a key has no bars"
+	}
+	of := slices.IndexFunc(p.metrics, func(of metricFacts) bool { return m.KeyMode == deployment.KeysFrom && of.Name == m.KeysFrom })
+	if of >= 0 {
+		m = p.metrics[of]
+	}
+	if !m.known || m.KeyMode == deployment.KeysPublic {
+		return ""
+	}
+	return lines + ", the key was not released in that window: it is absent, not zero."
 }
 
 func (f metricFacts) id() seriesID { return seriesID{f.Name, f.WindowSize} }
