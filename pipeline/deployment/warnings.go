@@ -114,7 +114,7 @@ func describe(u useless, m *Metric, c *CompiledMetric) (field, reason string) {
 			atLeastText(within), 100*m.Target.Confidence, m.Target.Absolute, atLeastText(within))
 	}
 	years := float64(m.LastAtLeast) * float64(m.Slide) / float64(year)
-	return field, fmt.Sprintf("%d windows last %.0f years, in which no user contributes, and divide the budget into as many parts", m.LastAtLeast, years)
+	return field, fmt.Sprintf("the budget is divided over %d windows, which take %.0f years: no user contributes for so long", m.LastAtLeast, years)
 }
 
 // remedy returns what would end a warning about metric i, as the end of a sentence: the first of

@@ -421,7 +421,7 @@ func (j *job) advise(ctx context.Context, c *comparison) error {
 	if f.input == "" {
 		return nil // made-up events need no advice
 	}
-	j.progress.Note("compared with the file: %s (the median of %s that hold half of the events)", c.measured.TypicalText(), terminal.Count(c.cells, "count"))
+	j.progress.Note("compared with the file: %s (%s)", c.measured.TypicalText(), medianOf(c.cells, "count", ""))
 	if typical <= closeEnough {
 		return nil
 	}

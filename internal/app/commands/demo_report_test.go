@@ -70,7 +70,7 @@ func TestRuleThePageOfAFileComparesNothingWithTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if bytes.Contains(text, []byte("real count")) || !bytes.Contains(text, []byte(`<strong class="error">Noise is typically `)) || !strings.Contains(stderr, "from the real count") {
+	if bytes.Contains(text, []byte("real count")) || !bytes.Contains(text, []byte(`<strong class="error">The noise to expect is typically `)) || !strings.Contains(stderr, "from the real count") {
 		t.Errorf("stderr %s, page %s", stderr, regexp.MustCompile(`<strong class="error">.*|.*real count.*`).FindAll(text, -1))
 	}
 }

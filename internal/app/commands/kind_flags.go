@@ -28,8 +28,8 @@ func (f *kindFlags) register(flags *pflag.FlagSet, without string) {
 	labels := spelling.List(metrickind.Names(metrickind.Valued()), " and ")
 	flags.Var(cli.OneOf(&f.kind, metrickind.Names(metrickind.Offered())...), "kind", "what to compute from a file, a `kind` of metric as in a configuration: "+spelling.List(metrickind.Names(metrickind.Offered()), " or "))
 	flags.StringVar(&f.valueField, "value-field", "", "for "+labels+": column or path of the value of an event, a whole number")
-	flags.Int64Var(&f.min, "min", 0, "for "+labels+": the least value; smaller ones count as this ("+without+")")
-	flags.Int64Var(&f.max, "max", 0, "for "+labels+": the greatest value; greater ones count as this ("+without+")")
+	flags.Int64Var(&f.min, "min", 0, "for "+labels+": the least value; smaller ones count as this ("+without+"; for a histogram, give it or --edges)")
+	flags.Int64Var(&f.max, "max", 0, "for "+labels+": the greatest value; greater ones count as this ("+without+"; for a histogram, give it or --edges)")
 	f.registerStatistics(flags)
 }
 

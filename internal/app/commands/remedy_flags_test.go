@@ -51,7 +51,7 @@ var flagRemedies = []remedy{
 	}},
 	{texts: one("--top is for the table"), walk: lines(onFile+" --top 3 --format json", onFile+" --format json")},
 	{texts: one("--%s is only used with --kind %s"), walk: lines(onFile+" --max 9", onFile)},
-	{texts: []string{"--relative is not used with --kind %s", "--kind %s needs --edges", "--edges already says"}, walk: func(w *walk) {
+	{texts: []string{"--relative is not used with --kind %s", "--kind %s needs --edges", "--edges already says", "percentage points is very fine"}, walk: func(w *walk) {
 		w.vars["E"] = write(w, "values.csv", "user,page,when,took\nu1,a,2025-03-01T10:00:00Z,5\nu2,b,2025-03-01T11:00:00Z,7\n")
 		const ranked = onFile + " --max-keys-per-user 1 --max-events-per-key 1 --last-at-least 1 --kind quantiles --value-field took --min 0 --max 10"
 		w.refused(ranked + " --relative 0.1")
@@ -59,6 +59,8 @@ var flagRemedies = []remedy{
 		const shares = onFile + " --max-keys-per-user 1 --max-events-per-key 1 --last-at-least 1 --kind histogram --value-field took"
 		w.refused(shares)
 		w.refused(shares + " --edges 0,10,20,50 --buckets 3")
+		w.says(shares + " --edges 0,10,20,50 --absolute 0.02")
+		w.works(shares + " --edges 0,10,20,50 --absolute 2")
 		w.works(shares + " --edges 0,10,20,50")
 		w.works(shares + " --min 0 --max 10")
 	}},

@@ -134,10 +134,18 @@ func (j *job) compareStatistics(result demo.Result) error {
 		}
 	}
 	for _, what := range order {
-		j.progress.Note("compared with the file: %s is typically off by %s (the median of %s of windows and keys that hold half of the events)",
-			what, points(forecast.Median(errors[what])), terminal.Count(len(errors[what]), "value"))
+		j.progress.Note("compared with the file: %s is typically off by %s (%s)",
+			what, points(forecast.Median(errors[what])), medianOf(len(errors[what]), "value", " of windows and keys"))
 	}
 	return nil
+}
+
+// medianOf names the n values, among others, whose errors have the typical error as their median.
+func medianOf(n int, one, among string) string {
+	if n == 1 {
+		return "one " + one + " with at least half of the events"
+	}
+	return "the median of " + terminal.Count(n, one) + among + " that hold half of the events"
 }
 
 // points writes a difference between two ranks or shares, each from 0 to 1, in percentage points.

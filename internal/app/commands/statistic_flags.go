@@ -67,7 +67,7 @@ func (n *numbersValue) String() string {
 func (n *numbersValue) Set(text string) error {
 	*n.to = nil
 	if strings.HasSuffix(text, ",") {
-		return fmt.Errorf("%q ends with a comma: leave no spaces between the numbers, as in %s", text, n.like)
+		return fmt.Errorf("it ends with a comma: leave no spaces between the numbers, as in %s", n.like)
 	}
 	for _, one := range strings.Split(text, ",") {
 		v, err := strconv.ParseFloat(strings.TrimSpace(one), 64)

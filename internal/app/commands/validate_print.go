@@ -176,16 +176,30 @@ func writeCounts(b *strings.Builder, p *plan.Plan) {
 			if n.Windows > 0 {
 				ways = append(ways, fmt.Sprintf("last_at_least: %d", n.Windows))
 			}
+			what := sized(m, n.Count)
 			if len(ways) == 0 {
-				ways = append(ways, "larger windows, so that the count is larger, or a wider target")
+				fmt.Fprintf(b, "%s cannot meet the target: choose larger windows, which have more in them, or a wider target\n", what)
+				continue
 			}
-			fmt.Fprintf(b, "counts of %s would meet the target with %s\n", terminal.Number(n.Count, 0), strings.Join(ways, ", or "))
+			fmt.Fprintf(b, "%s would meet the target with %s\n", what, strings.Join(ways, ", or "))
 		}
 	}
 	if stated {
 		b.WriteString("\n")
 		wrapped(b, "Typical noise is how far values typically are from counts of that size, a missing one counting as 100 %. Events that bounds and budgets leave out come on top; from your events, the command plan forecasts both.", "")
 	}
+}
+
+// sized names what is released of a size: counts of 100, or shares of 100 events.
+func sized(m *plan.Metric, size float64) string {
+	kind := metrickind.Of(m.Kind)
+	if kind.Texts.Size == "" {
+		return "counts of " + terminal.Number(size, 0)
+	}
+	if kind.Tree != nil {
+		kind = metrickind.Of(kind.Tree.Statistic)
+	}
+	return kind.Texts.Label + "s of " + terminal.Number(size, 0) + " events"
 }
 
 // chance writes a probability coarsely.

@@ -101,8 +101,8 @@ func (l *limits) text(k kind) string {
 	return fmt.Sprintf("from %s to %s", show(l.low), show(l.high))
 }
 
-// meant returns the name of the field that somebody means by a name that no field has; "" if that
-// is not clear.
+// meant returns the name of the field that a name stands for which no field has; "" if that is not
+// clear.
 func meant(fields []field, name string) string {
 	for i := range fields {
 		if slices.Contains(fields[i].called, strings.ToLower(name)) {

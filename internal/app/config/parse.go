@@ -12,7 +12,6 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
-
 )
 
 // maxBytes is the largest size of a file: keys by the thousand belong into a list_file.

@@ -23,7 +23,7 @@ func metricFields() []field {
 			to:      func(d *draft) any { return &d.metric.Kind },
 		},
 		{
-			name: "ranks", kind: numbers, called: []string{"percentiles", "quantiles"}, example: "[0.5, 0.95]", absent: "`[0.5, 0.95, 0.99]` for quantiles", in: between(0, 1), change: byChange, goField: "Metrics.Statistics.Ranks",
+			name: "ranks", kind: numbers, called: []string{"percentiles"}, example: "[0.5, 0.95]", absent: "`[0.5, 0.95, 0.99]` for quantiles", in: between(0, 1), change: byChange, goField: "Metrics.Statistics.Ranks",
 			meaning: "for quantiles: which ones are released, each as a metric of its own, such as `<name>.p95`. 0.5 is the median. All ranks share the same noise, so a further one costs little",
 			to:      func(d *draft) any { return &d.metric.Ranks },
 		},

@@ -16,7 +16,7 @@ import (
 // nodes.
 type tree struct {
 	scale     *metrickind.Scale
-	ranks     []int64
+	ranks     []int64 // of quantiles
 	histogram bool
 	parents   map[uint32]nodes // by key: the nodes whose children are drawn
 }
@@ -39,7 +39,7 @@ func newTree(d *deployment.Deployment) *tree {
 	}
 	t := &tree{scale: d.Metrics[0].Scale, histogram: metrickind.Of(of.Kind).Tree.Edges}
 	for i := range d.Metrics {
-		if s := &d.Metrics[i].Spec; s.Of == of.Name && metrickind.Of(s.Kind).Statistic != nil {
+		if s := &d.Metrics[i].Spec; s.Of == of.Name && metrickind.Of(s.Kind).Ranked {
 			t.ranks = append(t.ranks, s.Max)
 		}
 	}
