@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,7 +32,7 @@ const choiceShare = 0.05
 func (f *demoFlags) compile(keys []string) func(advice.Setting) (*pipeline.Deployment, error) {
 	return func(s advice.Setting) (*pipeline.Deployment, error) {
 		tried := *f
-		tried.window, tried.epsilon, tried.relative = s.Window, s.Epsilon, s.Relative
+		tried.window, tried.epsilon, tried.relative, tried.deltaKeys = s.Window, s.Epsilon, s.Relative, s.DeltaKeys
 		tried.maxKeysPerUser, tried.maxEventsPerKey, tried.lastAtLeast = s.KeysPerUser, s.EventsPerKey, s.LastAtLeast
 		tried.apply(s)
 		if s.Together {
@@ -330,6 +331,9 @@ func (f *demoFlags) givenSetting() advice.Setting {
 			*bound.to = *bound.from
 		}
 	}
+	if f.given("delta-keys") {
+		s.DeltaKeys = f.deltaKeys
+	}
 	return s
 }
 
@@ -339,6 +343,9 @@ func (f *demoFlags) question(s *sample.Sample, sizes []time.Duration, keys []str
 	q := advice.Question{Sample: s, Sizes: sizes, Terms: f.terms(keys), Compile: f.compile(keys), Given: f.givenSetting()}
 	if f.given("relative") || f.given("absolute") {
 		q.KeepTarget, q.Useful = true, f.relative
+	}
+	if f.planned > 0 && keys == nil { // what was spent is a share of the budget that follows from it
+		q.Given.DeltaKeys = cmp.Or(f.deltaKeys, f.delta/10)
 	}
 	return q
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/protected"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -177,6 +178,39 @@ func TestTheAdviceOfADemoIsThatOfPlan(t *testing.T) {
 	advised = strings.Join(strings.Fields(strings.ReplaceAll(advised, "\\\n", " ")), " ")
 	if want := figures + ", with " + planned.Block.Demo; !strings.HasPrefix(advised, want) {
 		t.Errorf("demo ends with\n%s\nwant\n%s", advised, want)
+	}
+}
+
+// A choice spends a share of B² and of δ_keys. Both follow from the part of δ for private keys, so
+// that neither the tables nor the advice that is made of them can change that part.
+func TestRuleAChoiceLeavesTheDeltaOfKeysAsItWas(t *testing.T) {
+	t.Parallel()
+	c := sample.NewCollector(sample.Options{Step: time.Hour})
+	for u := range 42 { // near the threshold, which a larger part of δ lowers
+		c.AddN([]byte{byte(u)}, []byte("page"), time.Hour.Milliseconds(), 0, 1)
+	}
+	events := c.Sample()
+	for name, of := range map[string]struct {
+		planned, deltaKeys float64
+		keys               []string
+		want               float64
+	}{
+		"free":        {want: 3e-7},
+		"public keys": {planned: 0.05, keys: []string{"page"}},
+		"a demo":      {planned: 0.05, deltaKeys: 2e-7, want: 2e-7},
+		"a plan":      {planned: 0.05, want: 1e-7},
+	} {
+		f := &demoFlags{
+			inputFlags: inputFlags{input: "in.csv", keyField: "what", kindFlags: kindFlags{kind: "events"}}, epsilon: 0.5, delta: 1e-6, deltaKeys: of.deltaKeys,
+			accountant: "gdp", confidence: 0.95, planned: of.planned, given: func(string) bool { return false },
+		}
+		answer, err := advice.Answer(t.Context(), f.question(events, []time.Duration{time.Hour}, of.keys))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := answer.Block.Point.DeltaKeys; got != of.want {
+			t.Errorf("%s: private keys get %v of δ, want %v", name, got, of.want)
+		}
 	}
 }
 

@@ -87,6 +87,11 @@ func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bo
 	return j.sumUp(ctx, result, len(values), compared)
 }
 
+// private reports whether publicKeyList is nil.
+func (f *demoFlags) private() bool {
+	return f.keys == keysPrivate || f.publicKeys == "" && f.input != "" && f.keyField != ""
+}
+
 // publicKeyList returns the public keys; nil where keys are private.
 func (f *demoFlags) publicKeyList() ([]string, error) {
 	switch {

@@ -75,7 +75,23 @@ func (f *demoFlags) check(changed func(string) bool) error {
 	if f.keys == keysPublic && f.publicKeys == "" && f.input != "" && f.keyField != "" {
 		return usage(errors.New("--keys public needs the keys: --public-keys FILE or --public-keys a,b,c. A list that was made by looking at the data is not protected"))
 	}
+	if err := f.checkDeltaKeys(changed); err != nil {
+		return err
+	}
 	return readableAll([2]string{"input", f.input}, [2]string{"noise-key-file", f.noiseKeyFile})
+}
+
+// checkDeltaKeys refuses a part of δ for private keys where there are none.
+func (f *demoFlags) checkDeltaKeys(changed func(string) bool) error {
+	switch {
+	case !changed("delta-keys"):
+		return nil
+	case !f.private():
+		return usage(errors.New("--delta-keys is only used with private keys: leave it out"))
+	case !(f.deltaKeys > 0 && f.deltaKeys < f.delta):
+		return must("delta-keys", "above 0 and below --delta, of which it is a part: a tenth is usual")
+	}
+	return nil
 }
 
 // baseWindow is the size of windows where none is given, by what is public: an hour for made-up
@@ -126,7 +142,7 @@ func (f *demoFlags) checkRange() error {
 // settings returns the flags as settings of the pipeline, which checks them.
 func (f *demoFlags) settings(publicKeys []string) (demo.Settings, *pipeline.Deployment, error) {
 	s := demo.Settings{
-		Epsilon: f.epsilon, Delta: f.delta, Accountant: string(f.accountant), Window: f.window,
+		Epsilon: f.epsilon, Delta: f.delta, DeltaKeys: f.deltaKeys, Accountant: string(f.accountant), Window: f.window,
 		Target:         noisereduction.Target{Relative: f.relative, Absolute: f.absolute, Confidence: f.confidence},
 		MaxKeysPerUser: f.maxKeysPerUser, MaxEventsPerKey: f.maxEventsPerKey, LastAtLeast: f.lastAtLeast,
 		PublicKeys: publicKeys, NoUser: f.noUser, Planned: f.planned, Kind: f.configured(), Min: f.min, Max: f.max, Statistics: f.statistics,
@@ -184,7 +200,7 @@ func (f *demoFlags) configFlag(err error) error {
 		"privacy.epsilon":            "--epsilon",
 		"privacy.delta":              "--delta",
 		"privacy.accountant":         "--accountant",
-		"privacy.delta_keys":         "--delta",
+		"privacy.delta_keys":         "--delta-keys, --delta",
 	}[field]
 	if !ok {
 		flags = field

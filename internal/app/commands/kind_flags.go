@@ -89,7 +89,7 @@ func (f *demoFlags) checkKind(changed func(string) bool) error {
 // current is the setting that the flags say.
 func (f *demoFlags) current() advice.Setting {
 	return advice.Setting{Window: f.window, KeysPerUser: f.maxKeysPerUser, EventsPerKey: f.maxEventsPerKey, LastAtLeast: f.lastAtLeast,
-		Epsilon: f.epsilon, Relative: f.relative, Absolute: f.absolute, Min: f.min, Max: f.max}
+		Epsilon: f.epsilon, Relative: f.relative, Absolute: f.absolute, Min: f.min, Max: f.max, DeltaKeys: f.deltaKeys}
 }
 
 // placed is the setting with some range of values, where what it is for does not depend on one.

@@ -163,7 +163,7 @@ func (f *planFlags) check(changed func(string) bool) error {
 		least = 24 * time.Hour // a configuration has only whole days in a zone
 	}
 	f.demoFlags.window = f.step(least)
-	if err := f.checkChoices(changed); err != nil {
+	if err := errors.Join(f.checkChoices(changed), f.checkDeltaKeys(changed)); err != nil {
 		return err
 	}
 	if err := f.checkSpending(changed); err != nil {

@@ -35,7 +35,11 @@ func demoCommand(of *demoFlags, flags *pflag.FlagSet, without ...string) func(ad
 		if flags.Changed("public-keys") {
 			set["keys"] = string(keysPublic)
 		}
+		if s.DeltaKeys != 0 && !flags.Changed("delta-keys") {
+			set["delta-keys"] = strings.Replace(number(s.DeltaKeys), "e-0", "e-", 1)
+		}
 		if s.Together {
+			set["delta-keys"] = ""
 			set["key-field"], set["keys"], set["public-keys"] = "", "", ""
 		}
 		return rerun(flags, set, without...)
@@ -57,7 +61,7 @@ func rerun(flags *pflag.FlagSet, set map[string]string, without ...string) strin
 		}
 	})
 	for _, name := range []string{
-		"user-field", "no-user", "key-field", "time-field", "time-unit", "time-layout", "from", "to", "keys", "public-keys", "epsilon", "window", "max-keys-per-user", "max-events-per-key", "last-at-least", "min", "max", "relative",
+		"user-field", "no-user", "key-field", "time-field", "time-unit", "time-layout", "from", "to", "keys", "public-keys", "epsilon", "delta-keys", "window", "max-keys-per-user", "max-events-per-key", "last-at-least", "min", "max", "relative",
 		"absolute",
 	} {
 		if value := set[name]; value != "" {

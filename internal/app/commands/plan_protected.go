@@ -53,7 +53,7 @@ func (f *planFlags) protected(ctx context.Context, keys []string) (*sample.Sampl
 	if err != nil {
 		return nil, err
 	}
-	d, err := f.compile(keys)(f.placed(advice.Setting{Window: f.windows[0], KeysPerUser: 1, EventsPerKey: 1, LastAtLeast: 1, Epsilon: f.epsilon, Relative: f.relative}))
+	d, err := f.compile(keys)(f.placed(advice.Setting{Window: f.windows[0], KeysPerUser: 1, EventsPerKey: 1, LastAtLeast: 1, Epsilon: f.epsilon, Relative: f.relative, DeltaKeys: f.deltaKeys}))
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 // can contribute. Their meaning is that of the pipeline's configuration.
 type Settings struct {
 	Epsilon, Delta  float64
+	DeltaKeys       float64 `json:",omitempty"` // of Delta, for private keys; 0 is a tenth
 	Accountant      string
 	Window          time.Duration
 	Target          noisereduction.Target
@@ -59,7 +60,7 @@ func (s Settings) config(broker string, source Source, secrets Secrets) pipeline
 		Deployment: "tollgate-demo",
 		Kafka:      pipeline.Kafka{Brokers: []string{broker}},
 		Events:     pipeline.Events{Topic: eventsTopic, Format: traits.Format},
-		Privacy:    pipeline.Privacy{Epsilon: s.Epsilon, Delta: s.Delta, Accountant: s.Accountant, Planned: s.Planned},
+		Privacy:    pipeline.Privacy{Epsilon: s.Epsilon, Delta: s.Delta, DeltaKeys: s.DeltaKeys, Accountant: s.Accountant, Planned: s.Planned},
 		Time: pipeline.Time{
 			Trust: "producer", Lateness: traits.Lateness, Skew: traits.Skew, NoFuture: traits.NoFuture,
 		},

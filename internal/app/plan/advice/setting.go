@@ -24,7 +24,10 @@ type Setting struct {
 	Relative float64 `json:"relative"`
 	// Absolute is the absolute error of the target; 0 for none.
 	Absolute float64 `json:"absolute,omitempty"`
-	Together bool    `json:"all_events_together,omitempty"` // without keys
+	// DeltaKeys is the part of δ for private keys; 0 is what a configuration has without
+	// delta_keys, or its own.
+	DeltaKeys float64 `json:"delta_keys,omitempty"`
+	Together  bool    `json:"all_events_together,omitempty"` // without keys
 	// Min and Max are what values are clamped to; both 0 for what has no values.
 	Min int64 `json:"min,omitempty"`
 	Max int64 `json:"max,omitempty"`
@@ -90,6 +93,9 @@ func (t *Terms) yaml(p *Point) string {
 		line("privacy:")
 		line("  epsilon: %s", number(s.Epsilon))
 		line("  delta: %s", number(t.Delta))
+		if s.DeltaKeys != 0 {
+			line("  delta_keys: %s", number(s.DeltaKeys))
+		}
 		if t.Accountant != "" {
 			line("  accountant: %s", t.Accountant)
 		}
