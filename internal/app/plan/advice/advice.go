@@ -142,6 +142,7 @@ type SizeAdvice struct {
 
 	search  *search
 	windows *sample.Windows
+	largest []uint32 // keys
 }
 
 // Best returns the best of what was tried.
@@ -186,6 +187,9 @@ func Answer(ctx context.Context, q Question) (*Advice, error) {
 		return nil, err
 	}
 	chosen := &a.Sizes[q.choose(a.Sizes)]
+	if err := q.conclude(ctx, chosen, byError); err != nil {
+		return nil, err
+	}
 	a.Nothing = q.nothing(a.Sizes, chosen.Best())
 	if q.Aim != LeastError {
 		if err := q.aim(ctx, chosen); err != nil {
@@ -209,7 +213,7 @@ func (q *Question) Forecast(ctx context.Context, s Setting) (*Point, error) {
 	if err != nil {
 		return nil, err
 	}
-	return q.verified(ctx, w, s, nil)
+	return q.verified(ctx, w, s, nil, telling, mostPaths)
 }
 
 // sizes answers for every size of windows; where the size is free from the largest on, as long as
@@ -288,7 +292,7 @@ func (q *Question) settle(ctx context.Context, s *SizeAdvice, score score) error
 		largest = append(largest, uint32(k))
 	}
 	for i := range s.Tried[:min(len(s.Tried), finalists)] {
-		p, err := q.verified(ctx, s.windows, s.Tried[i].Setting, largest)
+		p, err := q.verified(ctx, s.windows, s.Tried[i].Setting, largest, choosing, mostPaths)
 		if err != nil {
 			return err
 		}
@@ -299,13 +303,8 @@ func (q *Question) settle(ctx context.Context, s *SizeAdvice, score score) error
 	if err := q.freeTarget(ctx, s, score, largest); err != nil {
 		return err
 	}
-	if err := q.tryDeltas(ctx, s, score, largest); err != nil {
-		return err
-	}
-	s.Keys = nil
-	for _, k := range s.Best().keys {
-		s.Keys = append(s.Keys, line(s.windows, k))
-	}
+	s.largest = largest
+	s.lines()
 	return nil
 }
 
@@ -318,7 +317,7 @@ func (q *Question) freeTarget(ctx context.Context, s *SizeAdvice, score score, k
 	}
 	free := best.Setting
 	free.Relative, free.Absolute = 0, 0
-	p, err := q.verified(ctx, s.windows, free, keys)
+	p, err := q.verified(ctx, s.windows, free, keys, choosing, mostPaths)
 	if err != nil || score(p) > score(best)+little {
 		return err
 	}
@@ -327,24 +326,39 @@ func (q *Question) freeTarget(ctx context.Context, s *SizeAdvice, score score, k
 	return nil
 }
 
-// tryDeltas gives private keys more of δ where that is better: their threshold falls, and the noise
-// of all values grows. It hardly changes which bounds are the best, so it comes last.
-func (q *Question) tryDeltas(ctx context.Context, s *SizeAdvice, score score, keys []uint32) error {
-	if q.Given.DeltaKeys != 0 || q.Metric != "" || q.Keys != "" {
-		return nil // given, that of a configuration, or without private keys
-	}
+// conclude gives private keys more of δ where that is better: their threshold falls, and the noise
+// of all values grows. It hardly changes which bounds are the best, so it comes last. Then it
+// forecasts the best with noise that has not chosen it: the best of several looks better than it
+// is.
+func (q *Question) conclude(ctx context.Context, s *SizeAdvice, score score) error {
 	setting := s.Best().Setting
-	for _, share := range []float64{0.3, 0.5} { // a tenth is usual; above, the threshold rises again
-		setting.DeltaKeys = twoDigits(share * q.Delta)
-		p, err := q.verified(ctx, s.windows, setting, keys)
-		if err != nil {
-			return err
-		}
-		if better(p, s.Best(), score) {
-			s.Tried[0] = *p
+	if q.Given.DeltaKeys == 0 && q.Metric == "" && q.Keys == "" { // else given, that of a configuration, or without private keys
+		for _, share := range []float64{0.3, 0.5} { // a tenth is usual; above, the threshold rises again
+			setting.DeltaKeys = twoDigits(share * q.Delta)
+			p, err := q.verified(ctx, s.windows, setting, s.largest, choosing, mostPaths)
+			if err != nil {
+				return err
+			}
+			if better(p, s.Best(), score) {
+				s.Tried[0] = *p
+			}
 		}
 	}
+	p, err := q.verified(ctx, s.windows, s.Best().Setting, s.largest, telling, toldPaths)
+	if err != nil {
+		return err
+	}
+	s.Tried[0] = *p
+	s.lines()
 	return nil
+}
+
+// lines says what is to be expected of the largest keys.
+func (s *SizeAdvice) lines() {
+	s.Keys = nil
+	for _, k := range s.Best().keys {
+		s.Keys = append(s.Keys, line(s.windows, k))
+	}
 }
 
 // choose returns the smallest size whose values are of use, or else that with the least error; of
@@ -371,7 +385,10 @@ func (q *Question) aim(ctx context.Context, s *SizeAdvice) error {
 	if err := s.search.run(ctx, score, 2); err != nil {
 		return err
 	}
-	return q.settle(ctx, s, score)
+	if err := q.settle(ctx, s, score); err != nil {
+		return err
+	}
+	return q.conclude(ctx, s, score)
 }
 
 func line(w *sample.Windows, k forecast.Key) KeyLine {

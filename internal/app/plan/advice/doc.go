@@ -6,7 +6,8 @@
 //
 // The same question gives the same answer. The settings that are recommended are round numbers;
 // their texts name no key and no number of the data. Each of them was forecast over the whole
-// sample, with noise that the search has not seen.
+// sample, with noise that the search has not seen, and the best once more,
+// over more of it.
 //
 // # No guarantees
 //

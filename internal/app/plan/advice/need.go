@@ -74,7 +74,7 @@ func (q *Question) need(ctx context.Context, s *SizeAdvice) (*Need, error) {
 			return nil, nil //nolint:nilnil // nothing is asked
 		}
 		a.key, a.of = []uint32{k}, byKey
-		now, err := q.verified(ctx, s.windows, a.asked(s.Best().Setting), a.key)
+		now, err := q.verified(ctx, s.windows, a.asked(s.Best().Setting), a.key, telling, mostPaths)
 		if err != nil {
 			return nil, err
 		}
@@ -160,7 +160,7 @@ func (a *asking) with(ctx context.Context, given Setting) (*Change, error) {
 	if err := f.run(ctx, a.of, 1); err != nil {
 		return nil, ctx.Err() // what cannot be is no change
 	}
-	p, err := q.verified(ctx, w, f.points(a.of)[0].Setting, a.key)
+	p, err := q.verified(ctx, w, f.points(a.of)[0].Setting, a.key, telling, mostPaths)
 	if err != nil {
 		return nil, err
 	}

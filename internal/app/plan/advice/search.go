@@ -19,6 +19,11 @@ const (
 	// looks is over how many cells and paths of noise a recommendation is forecast: a median of few
 	// cells needs more paths.
 	looks, mostPaths = 400, 20
+	// toldPaths are those of what is told: over 20 paths, the median of seven counts of the edits
+	// of a wiki was 13 % from that over 300, and over 100 it is within 5 %.
+	toldPaths = 100
+	// choosing and telling are the first seeds of two sets of paths.
+	choosing, telling = 1000, 2000
 )
 
 // score is what a search makes small.
@@ -363,9 +368,9 @@ func (f *search) points(of score) (out []Point) {
 	return out
 }
 
-// verified forecasts a setting over as many paths as its cells need.
-func (q *Question) verified(ctx context.Context, w *sample.Windows, s Setting, keys []uint32) (*Point, error) {
-	o := forecast.Options{Paths: 3, Seed: 1000, Keys: keys, Lost: []int{1, 10, 100}}
+// verified forecasts a setting over as many paths as its cells need, from a seed on.
+func (q *Question) verified(ctx context.Context, w *sample.Windows, s Setting, keys []uint32, seed uint64, most int) (*Point, error) {
+	o := forecast.Options{Paths: 3, Seed: seed, Keys: keys, Lost: []int{1, 10, 100}}
 	d, err := q.Compile(s)
 	if err != nil {
 		return nil, err
@@ -375,7 +380,7 @@ func (q *Question) verified(ctx context.Context, w *sample.Windows, s Setting, k
 	}
 	p, err := q.point(ctx, w, s, o)
 	if err == nil && p.Counts*p.ShownTruth < looks*100 {
-		o.Paths = mostPaths
+		o.Paths = most
 		p, err = q.point(ctx, w, s, o)
 	}
 	return p, err
