@@ -185,7 +185,7 @@ func (a *auditor) compare(s schemas.Snapshot, turn uint64) error {
 // brings returns what an individual contributes to a window, from the slices that lie in it.
 func (a *auditor) brings(turn uint64, window schemas.MetricWindow, owner reference.Owner) reference.Contribution {
 	spec := a.config.Metrics[window.Metric]
-	return reference.Contribute(a.hasher, spec, owner, a.visits(turn, window, spec, owner))
+	return reference.Contribute(a.hasher, spec, a.config.ComponentsOf(int(window.Metric)), owner, a.visits(turn, window, spec, owner))
 }
 
 // shares returns what an individual contributes to a window of a share, given the decisions about

@@ -70,7 +70,8 @@ func manyChanges(name string) settings {
 		m[5].Max, m[7].Max = 9, 5
 		m[8].Min, m[8].Max, m[8].Ranks, m[8].Scale = -100, 90, []float64{0.9, 0.25}, pipeline.ScaleLogarithmic
 		m[9].Edges, m[9].Min, m[9].Max = []float64{-9, -4, 0, 1, 2, 5, 9, 12, 16, 28}, -9, 28
-		m[10].Scale = pipeline.ScaleLinear
+		m[10].Scale, m[10].Also = pipeline.ScaleLinear, []string{"variance"}
+		m[7].Also, m[8].Also = []string{"standard_deviation"}, []string{"mean"}
 		m[1].Counted, m[3].Counted, m[4].Counted = nil, &pipeline.Counted{MaxEvents: 4}, &pipeline.Counted{Share: 0.2, MaxEvents: 20}
 		m[6].Keys.List = []string{"p00", "p02"}
 		c.Metrics = []pipeline.Metric{added, m[5], m[1], m[2], m[4], m[3], m[6], m[10], m[7], m[8], m[9]} // without visits

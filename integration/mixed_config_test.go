@@ -87,7 +87,7 @@ func sumOf(name string, window time.Duration) pipeline.Metric {
 // varianceOf returns a variance, for the keys of another metric.
 func varianceOf(name, base string, window time.Duration) pipeline.Metric {
 	m := keysFrom(name, base, window)
-	m.Kind, m.Max, m.MaxEventsPerKey = "variance", 6, 2
+	m.Kind, m.Max, m.MaxEventsPerKey, m.Also = "variance", 6, 2, []string{"events", "mean"}
 	m.Target = noisereduction.Target{Absolute: 4, Confidence: 0.9}
 	return m
 }
@@ -97,6 +97,7 @@ func varianceOf(name, base string, window time.Duration) pipeline.Metric {
 func quantilesOf(name, base string, window time.Duration) pipeline.Metric {
 	m := keysFrom(name, base, window)
 	m.Kind, m.Max, m.MaxEventsPerKey, m.Ranks = metrickind.Quantiles, 100, 2, []float64{0.5, 0.9}
+	m.Also = []string{"standard_deviation", "mean"}
 	m.Target = noisereduction.Target{Absolute: 0.2, Confidence: 0.9}
 	return m
 }
@@ -105,6 +106,7 @@ func quantilesOf(name, base string, window time.Duration) pipeline.Metric {
 // their own.
 func logarithmically(m pipeline.Metric) pipeline.Metric {
 	m.Scale, m.Min, m.Max, m.Ranks, m.LastAtLeast = pipeline.ScaleLogarithmic, -100, 300, []float64{0.75}, 1
+	m.Also = nil
 	return m
 }
 
@@ -113,7 +115,7 @@ func logarithmically(m pipeline.Metric) pipeline.Metric {
 func histogramOf(name, base string, window time.Duration) pipeline.Metric {
 	m := keysFrom(name, base, window)
 	m.Kind, m.Edges, m.MaxEventsPerKey = metrickind.Histogram, []float64{-8, -5, -1, 0, 3, 7, 12, 15, 20, 21, 27}, 3
-	m.Min, m.Max = 0, 0 // the outermost edges
+	m.Min, m.Max, m.Also = 0, 0, []string{"mean"} // the outermost edges
 	m.Target = noisereduction.Target{Absolute: 20, Confidence: 0.9}
 	return m
 }

@@ -124,6 +124,11 @@ func drawMetric(random *rand.Rand, c *pipeline.Config, name string, unit time.Du
 	if metrickind.Of(m.Kind).Tree != nil {
 		drawTree(random, &m)
 	}
+	for _, also := range metrickind.Of(m.Kind).Also() {
+		if random.IntN(3) == 0 && m.Max-m.Min <= 100 {
+			m.Also = append(m.Also, also)
+		}
+	}
 	if random.IntN(3) == 0 {
 		m.Coverage = &pipeline.Coverage{Share: []float64{0, 0.01, 0.3}[random.IntN(3)]}
 		if m.Target.Relative == 0 || random.IntN(2) == 0 {

@@ -160,6 +160,7 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 		"Metrics.Statistics.Scale":           {ranked(0.5), scaled},
 		"Metrics.Statistics.Edges":           {binned(deployment.Statistics{Edges: []float64{0, 5, 10}}), binned(deployment.Statistics{Edges: []float64{0, 6, 10}})},
 		"Metrics.Statistics.Buckets":         {binned(deployment.Statistics{}), binned(deployment.Statistics{Buckets: 5})},
+		"Metrics.Statistics.Also":            {ranked(0.5), func(c *deployment.Config) { ranked(0.5)(c); c.Metrics[0].Also = []string{"mean"} }},
 		"Metrics.Counted.Share":              {shared, metric(func(m *deployment.Metric) { m.Counted = &deployment.Counted{Share: 0.2} })},
 		"Metrics.Counted.MaxEvents":          {shared, metric(func(m *deployment.Metric) { m.Counted = &deployment.Counted{MaxEvents: 7} })},
 		"Metrics.Counted.Target.Relative":    {shared, counted(func(g *noisereduction.Target) { g.Relative = 0.2 })},

@@ -251,7 +251,7 @@ func besideMetric(m *Metric, spec schemas.MetricSpec, a allotment) (all []schema
 
 // furtherSpecs returns the definitions of the further components of a metric's counts.
 func furtherSpecs(m *Metric, of schemas.MetricSpec) (all []schemas.MetricSpec, err error) {
-	for _, kind := range metrickind.Of(of.Kind).Further() {
+	for _, kind := range m.further() {
 		further := partOf(of, kind)
 		if further.Top, err = units.PrecisionFromBig(topOf(kind, of.Bounds(), of.Top)); err != nil {
 			return nil, fmt.Errorf("computing the precision of metric %s: %w", further.Name, err)

@@ -157,7 +157,7 @@ type Metric struct {
 	// Min and Max clamp every value, in the events' own unit, for the kinds of
 	// metrickind.Valued; 0 for the others.
 	Min, Max int64
-	// Statistics says which quantiles or shares are released, for kinds with a Tree.
+	// Statistics says which statistics are released, for kinds with several components or a Tree.
 	Statistics
 	// Coverage, when set, releases beside the metric how many users were
 	// admitted to each window.

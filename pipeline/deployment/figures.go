@@ -59,18 +59,20 @@ func FiguresOf(b budgets.Budget, metrics []schemas.MetricSpec) ([]Figures, error
 					beside.Add(beside, worstOfShare(&metrics[j]))
 				}
 			}
-			f.Windows = windowsAlone(b, m, scaleOf(metrics, m), beside, kept)
+			sums, scale := componentsOf(metrics, m)
+			f.Windows = windowsAlone(b, m, sums, scale, beside, kept)
 		}
 		all = append(all, f)
 	}
 	return all, nil
 }
 
-// windowsAlone divides a whole budget, in B² and in δ, by what a window costs a user. beside is the
+// windowsAlone divides a whole budget, in B² and in δ, by what a window costs a user. sums and
+// scale are as for worstOfKey. beside is the
 // part of that which goes to the metric's coverage and to its share of counted events, and kept is
 // what all shares keep of the budget, in account units.
-func windowsAlone(b budgets.Budget, m *schemas.MetricSpec, scale *metrickind.Scale, beside, kept *big.Int) uint64 {
-	worst := worstOfKey(metrickind.Of(m.Kind), m.Bounds(), scale, m.Top)
+func windowsAlone(b budgets.Budget, m *schemas.MetricSpec, sums []metrickind.Kind, scale *metrickind.Scale, beside, kept *big.Int) uint64 {
+	worst := worstOfKey(metrickind.Of(m.Kind), m.Bounds(), sums, scale, m.Top)
 	worst.Mul(worst, big.NewInt(int64(m.MaxKeysPerUser))).Add(worst, beside)
 	have := accountUnits(b.Mu2)
 	if have.Sub(have, kept); have.Sign() < 0 {
@@ -84,14 +86,18 @@ func windowsAlone(b budgets.Budget, m *schemas.MetricSpec, scale *metrickind.Sca
 	return windows.Uint64()
 }
 
-// scaleOf returns the scale of a metric's trees; nil if it has none.
-func scaleOf(metrics []schemas.MetricSpec, m *schemas.MetricSpec) *metrickind.Scale {
+// componentsOf returns the further components of a metric's counts: those that are sums, and the
+// scale of its trees; nil if it has none.
+func componentsOf(metrics []schemas.MetricSpec, m *schemas.MetricSpec) (sums []metrickind.Kind, scale *metrickind.Scale) {
 	for i := range metrics {
-		if metrics[i].Of == m.Name && metrickind.Of(metrics[i].Kind).Nodes != nil {
-			if scale, err := metrics[i].Scale(); err == nil {
-				return scale
-			}
+		kind := metrickind.Of(metrics[i].Kind)
+		switch {
+		case metrics[i].Of != m.Name:
+		case kind.Nodes != nil:
+			scale, _ = metrics[i].Scale() // without an error: it was compiled
+		case kind.Component:
+			sums = append(sums, kind)
 		}
 	}
-	return nil
+	return sums, scale
 }

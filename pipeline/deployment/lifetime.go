@@ -28,7 +28,7 @@ func Lifetimes(d *Deployment) []Lifetime {
 	for i := range d.Config.Metrics {
 		m := &d.Config.Metrics[i]
 		top := len(out)
-		l := Lifetime{Windows: windowsAlone(d.Budget, &d.Metrics[top].Spec, m.scale(), besideOf(d, m, top), keptOf(d)), UpTo: m.Ladder.Sigma > 0 && len(d.Config.Metrics) > 1}
+		l := Lifetime{Windows: windowsAlone(d.Budget, &d.Metrics[top].Spec, m.further(), m.scale(), besideOf(d, m, top), keptOf(d)), UpTo: m.Ladder.Sigma > 0 && len(d.Config.Metrics) > 1}
 		if m.LastAtLeast > 0 {
 			l.Windows = min(l.Windows, uint64(m.LastAtLeast))
 		}

@@ -22,8 +22,9 @@ func quantilesFrom(low, high int64, events int) deployment.Metric {
 }
 
 // The last_at_least windows of quantiles fit the budget when all events of a user have one value:
-// then every level of the tree costs the most. A histogram has one level. Nearly nothing is left
-// over. Wherever N's ladder stops, nodes are drawn with no more than their top.
+// then every level of the tree costs the most. A histogram has one level. What is released beside
+// them is paid, too. Nearly nothing is left over. Wherever N's ladder stops, nodes are drawn with no
+// more than their top.
 func TestRuleQuantilesDivideTheirBudgetOverAllLevels(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		low, events := rapid.Int64Range(-1000, 1000).Draw(rt, "min"), rapid.IntRange(1, 20).Draw(rt, "events")
@@ -41,6 +42,9 @@ func TestRuleQuantilesDivideTheirBudgetOverAllLevels(t *testing.T) {
 			m.Max, steps = max(m.Max, m.Min+int64(m.Buckets)), 1
 		}
 		m.MaxKeysPerUser, m.LastAtLeast = rapid.IntRange(1, 5).Draw(rt, "keys"), rapid.IntRange(1, 200).Draw(rt, "windows")
+		if wide := m.Max - m.Min; wide < 512 {
+			m.Also = rapid.SampledFrom([][]string{nil, {"mean"}, {"standard_deviation", "mean"}}).Draw(rt, "also")
+		}
 		d, err := averaging(m)
 		if err != nil {
 			rt.Fatal(err)
@@ -57,7 +61,12 @@ func TestRuleQuantilesDivideTheirBudgetOverAllLevels(t *testing.T) {
 		square := uint64(events) * uint64(events)
 		count, _ := units.Charge(uint64(events), first.Top)
 		tree, _ := units.ChargeSquares(uint64(levels)*square, nodes.Top)
-		worst := (uint64(count) + uint64(tree)) * uint64(m.MaxKeysPerUser*m.LastAtLeast)
+		worst, wide := uint64(count)+uint64(tree), uint64(m.Max-m.Min)
+		for i := range m.Also { // a mean has a second component, a standard deviation a third
+			sum, _ := units.Charge(uint64(events)*wide, specs[len(specs)-1-len(m.Also)+i].Top)
+			worst, wide = worst+uint64(sum), wide*wide
+		}
+		worst *= uint64(m.MaxKeysPerUser * m.LastAtLeast)
 		if budget := uint64(d.Budget.Mu2); worst > budget || float64(worst) < 0.999*float64(budget) {
 			rt.Errorf("%d windows cost %d of %d", m.LastAtLeast, worst, budget)
 		}

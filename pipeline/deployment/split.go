@@ -78,15 +78,15 @@ var twoTo40 = new(big.Int).Lsh(big.NewInt(1), 40)
 // worst returns what one window costs a user at most, in account units: K counts at
 // the top, each component charged in whole units, and what coverage takes beside them.
 func (m *Metric) worst(top units.Precision, coverage *big.Int) *big.Int {
-	w := worstOfKey(metrickind.Of(m.Kind), m.bounds(), m.scale(), top)
+	w := worstOfKey(metrickind.Of(m.Kind), m.bounds(), m.further(), m.scale(), top)
 	return w.Mul(w, big.NewInt(int64(m.MaxKeysPerUser))).Add(w, coverage)
 }
 
 // worstOfKey returns what one count costs a user at most, in account units, with all its
-// components. scale is that of its trees, if it has any.
-func worstOfKey(kind metrickind.Kind, b metrickind.Bounds, scale *metrickind.Scale, top units.Precision) *big.Int {
+// components: further ones that are sums, and the nodes of trees of that scale, if it has any.
+func worstOfKey(kind metrickind.Kind, b metrickind.Bounds, sums []metrickind.Kind, scale *metrickind.Scale, top units.Precision) *big.Int {
 	w := charge(squareOf(kind.Sensitivity(b)), top)
-	for _, further := range kind.Further() {
+	for _, further := range sums {
 		w.Add(w, chargeBig(squareOf(further.Sensitivity(b)), topOf(further, b, top)))
 	}
 	if scale != nil { // at each level, the squares of a contribution's parts add up to at most its own
@@ -309,13 +309,13 @@ func sharedTop(m *Metric, part *big.Rat) (top, coverage, counted *big.Int) {
 }
 
 // components returns what a count costs a user at most, as a multiple of what its first component
-// costs: all components of a vector cost the same, and so do all levels of a tree.
+// costs: all that are sums cost the same, and so do all levels of a tree.
 func (m *Metric) components() int64 {
-	kind := metrickind.Of(m.Kind)
+	n := int64(1 + len(m.further()))
 	if scale := m.scale(); scale != nil {
-		return 1 + metrickind.NodesFiner*int64(scale.Levels())
+		n += metrickind.NodesFiner * int64(scale.Levels())
 	}
-	return int64(1 + len(kind.Further()))
+	return n
 }
 
 // cover sets the ladder of a metric's coverage, to which a user contributes 1.
@@ -400,7 +400,7 @@ func firstRung(m *Metric, top units.Precision) (units.Precision, error) {
 // precision, it is the least that they need, but at most the top.
 func defaultFirst(m *Metric, top *big.Int) *big.Int {
 	first := new(big.Int).Rsh(top, 24)
-	for _, further := range metrickind.Of(m.Kind).Further() {
+	for _, further := range m.further() {
 		enough := new(big.Int).Mul(leastFurther.Big(), further.Square(m.bounds()))
 		first = greatest(first, enough.Lsh(enough, 1))
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 	"strconv"
+	"strings"
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -112,6 +113,9 @@ func (m *Metric) checkTree(kind metrickind.Kind) error {
 	if err := check(at); err != nil {
 		return err
 	}
+	if power, most := m.farthest(); len(m.further()) > 0 && m.Max-m.Min > most {
+		return m.tooFar(power, most)
+	}
 	return m.checkPrivate(kind)
 }
 
@@ -181,8 +185,8 @@ func rising(edges []int64) bool {
 	return slices.IsSorted(edges) && len(slices.Compact(slices.Clone(edges))) == len(edges)
 }
 
-// Statistics says what a metric of quantiles or a histogram computes from its counts. Other kinds
-// leave all fields empty.
+// Statistics says what a metric of quantiles or a histogram computes from its counts, and what is
+// released beside the value of a metric. Other kinds leave all fields empty.
 type Statistics struct {
 	// Ranks are the ranks whose quantiles are released: each above 0 and below 1, rounded to
 	// multiples of 10^-6. Default: 0.5, 0.95, 0.99.
@@ -197,6 +201,9 @@ type Statistics struct {
 	// Scale says how the range is divided for quantiles, or into buckets: ScaleLinear, the default,
 	// or ScaleLogarithmic. A histogram with Edges has only the default.
 	Scale string `json:",omitempty"`
+	// Also are the kinds whose values are released, too, from the same components: for each kind
+	// those of metrickind.Kind.Also.
+	Also []string `json:",omitempty"`
 }
 
 // Scales of quantiles and histograms. On ScaleLinear, all parts of the range have the same width.
@@ -242,12 +249,47 @@ func BelowName(metric string, edge int64) string {
 	return metric + ".below." + strconv.FormatInt(edge, 10)
 }
 
-// statistics returns the definitions of the metrics in which a metric's quantiles, or the shares of
-// its histogram, are released.
+// AlsoName returns the name under which the value of a kind is released beside a metric:
+// latency.mean.
+func AlsoName(metric, kind string) string { return metric + "." + kind }
+
+// checkAlso checks what is released beside the metric's own value.
+func (m *Metric) checkAlso(kind metrickind.Kind) error {
+	possible, field := kind.Also(), "metrics."+m.Name+".also"
+	for i, also := range m.Also {
+		switch {
+		case len(possible) == 0:
+			return Invalid(field, "a metric of kind %s releases nothing else: remove it", kind.Name)
+		case !slices.Contains(possible, also):
+			return Invalid(field, "%q is not possible beside %s: give some of %s", also, kind.Name, strings.Join(possible, ", "))
+		case slices.Contains(m.Also[:i], also):
+			return Invalid(field, "%s is listed twice: remove one", also)
+		}
+	}
+	return nil
+}
+
+// further returns the kinds of the further components of the metric's counts that are sums: as many
+// as its kind or a kind of Also needs.
+func (m *Metric) further() []metrickind.Kind {
+	n := len(metrickind.Of(m.Kind).Further())
+	for _, also := range m.Also {
+		n = max(n, len(metrickind.Of(also).Further()))
+	}
+	return metrickind.Sums()[:n]
+}
+
+// statistics returns the definitions of the metrics in which a metric's quantiles, the shares of
+// its histogram, and the values of Also are released.
 func (m *Metric) statistics(of schemas.MetricSpec) (all []schemas.MetricSpec) {
+	for _, also := range m.Also {
+		spec := partOf(of, metrickind.AlsoKind(also))
+		spec.Name = AlsoName(m.Name, also)
+		all = append(all, spec)
+	}
 	tree := metrickind.Of(m.Kind).Tree
 	if tree == nil {
-		return nil
+		return all
 	}
 	add := func(name string, least, most int64) {
 		spec := partOf(of, metrickind.Of(tree.Statistic))
@@ -268,10 +310,10 @@ func (m *Metric) statistics(of schemas.MetricSpec) (all []schemas.MetricSpec) {
 }
 
 // partNames returns the names of the metrics that are derived from a metric's counts: its further
-// components, the nodes of its tree, and its quantiles or shares.
+// components, the nodes of its tree, and its statistics.
 func (m *Metric) partNames() (names []string) {
 	kind := metrickind.Of(m.Kind)
-	for _, further := range kind.Further() {
+	for _, further := range m.further() {
 		names = append(names, further.Beside(m.Name))
 	}
 	if kind.Tree != nil {

@@ -304,6 +304,9 @@ func (m *Metric) checkValues() error {
 	case m.Max > most || m.Min < -most:
 		return Invalid(at("bounds"), "max_events_per_key (%d) times the greatest value is above 2^36, and no budget pays for that: keep min and max between %d and %d, or %s", m.MaxEventsPerKey, -most, most, m.coarser())
 	}
+	if err := m.checkAlso(kind); err != nil {
+		return err
+	}
 	switch {
 	case kind.Vector != nil:
 		return m.checkVector(kind)
@@ -335,13 +338,13 @@ func (m *Metric) coarser() string {
 // checkVector checks the range of values and the target of a kind with several components.
 func (m *Metric) checkVector(kind metrickind.Kind) error {
 	at := func(field string) string { return "metrics." + m.Name + "." + field }
-	power, most := m.farthest(kind)
+	power, most := m.farthest()
 	aim, wanted := kind.Vector.Aim(m.bounds(), m.Target.Relative, m.Target.Absolute, m.Target.Confidence), m.Target.Relative != 0 || m.Target.Absolute != 0
 	switch coarse := CoarseTarget(kind, m.bounds(), m.Target.Confidence); {
 	case m.Min == m.Max:
 		return Invalid(at("bounds.max"), "a %s needs a min below max: values outside count as the nearer of the two, for example min: 0, max: 100", kind.Texts.Label)
 	case m.Max-m.Min > most:
-		return Invalid(at("bounds"), "max_events_per_key (%d) times %s is above 2^35, and no budget pays for that: let max be at most %d above min, or %s", m.MaxEventsPerKey, power, most, m.coarser())
+		return m.tooFar(power, most)
 	case wanted && (aim == 0 || m.Target.Relative != 0 && aboveZero(kind) == ""):
 		return Invalid(at("target.relative"), "a %s that can be 0 has no relative error: give an absolute target in the unit of the %s, for example absolute: %v%s", kind.Texts.Label, kind.Texts.Label, coarse, aboveZero(kind))
 	case wanted && (noisereduction.Target{Relative: m.Target.Relative, Absolute: m.Target.Absolute, Confidence: 0.95}).Check() != nil:
@@ -369,12 +372,16 @@ func CoarseTarget(kind metrickind.Kind, b metrickind.Bounds, confidence float64)
 
 // farthest returns the largest difference of max and min, and the power of it that one event can
 // add to a component.
-func (m *Metric) farthest(kind metrickind.Kind) (power string, most int64) {
+func (m *Metric) farthest() (power string, most int64) {
 	room := maxSum / 2 / int64(m.MaxEventsPerKey)
-	if len(kind.Vector.Further) == 1 {
+	if len(m.further()) == 1 {
 		return "max − min", room
 	}
 	return "(max − min)²", int64(math.Sqrt(float64(room)))
+}
+
+func (m *Metric) tooFar(power string, most int64) error {
+	return Invalid("metrics."+m.Name+".bounds", "max_events_per_key (%d) times %s is above 2^35, and no budget pays for that: let max be at most %d above min, or %s", m.MaxEventsPerKey, power, most, m.coarser())
 }
 
 // aboveZero returns another remedy for a kind whose value is above 0 if the values of all events
@@ -494,7 +501,7 @@ func payable(m *Metric, top units.Precision, b budgets.Budget) error {
 	charge, ok := units.Charge(1, top)
 	if kind, one := metrickind.Of(m.Kind), m.bounds(); kind.Vector != nil || kind.Tree != nil { // of any value, lest admission depend on it
 		one.Events = 1
-		ok = ok && worstOfKey(kind, one, m.scale(), top).Cmp(accountUnits(b.Mu2)) <= 0
+		ok = ok && worstOfKey(kind, one, m.further(), m.scale(), top).Cmp(accountUnits(b.Mu2)) <= 0
 	}
 	if !ok || charge > b.Mu2 {
 		return Invalid("metrics."+m.Name+".ladder", "one event costs more than the whole budget of a user: give ladder.sigma: %s or more, or raise privacy.epsilon", atLeastText(math.Sqrt(float64(m.components()))/b.Mu2.Mu()))

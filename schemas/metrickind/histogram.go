@@ -51,8 +51,9 @@ func share() Kind {
 		Range:      func(Bounds) (least, greatest int64) { return 0, 1 },
 		NotPrivate: "it has the keys of its metric",
 		Derived:    true,
-		Statistic: func(s *Search, b Bounds, absolute float64) (Estimate, bool, error) {
-			return s.Share(s.Scale.Bucket(b.Min), s.Scale.bucketsBelow(b.Max), absolute)
+		Statistic: func(of Known, b Bounds, absolute float64) (Estimate, bool, error) {
+			scale := of.Tree.Scale
+			return of.Tree.Share(scale.Bucket(b.Min), scale.bucketsBelow(b.Max), absolute)
 		},
 		Texts: Texts{Label: "share", Together: "histogram of {of}", NoKey: together, Size: "events", Value: "percentage of the values of {of} that lie in each bucket, and below each edge; values below {min} count as {min}, and values above {max} as {max}", Wanted: "an error of {absolute} percentage points", Target: "± {absolute} points"},
 	}

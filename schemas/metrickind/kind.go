@@ -52,7 +52,9 @@ type Kind struct {
 	// that it is derived from, and released beside it, with the same keys: it has no draws of its
 	// own. Statistic returns the value, and whether its error is at most absolute with the stated
 	// probability. b are the bounds of the derived metric.
-	Statistic func(s *Search, b Bounds, absolute float64) (e Estimate, met bool, err error)
+	Statistic func(of Known, b Bounds, absolute float64) (e Estimate, met bool, err error)
+	// ValueOf is set for a Statistic that has the value of another kind, whose name it is.
+	ValueOf string
 	// Ranked is set for a Statistic that is a quantile: Bounds.Max is its rank, in millionths.
 	Ranked bool
 	// Vector is set for kinds whose counts have several components that become one value.

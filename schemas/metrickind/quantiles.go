@@ -58,8 +58,8 @@ func quantile() Kind {
 		NotPrivate: "it has the keys of its metric",
 		Derived:    true,
 		Ranked:     true,
-		Statistic: func(s *Search, b Bounds, absolute float64) (Estimate, bool, error) {
-			return s.Quantile(b.Max, int64(absolute*RankUnit))
+		Statistic: func(of Known, b Bounds, absolute float64) (Estimate, bool, error) {
+			return of.Tree.Quantile(b.Max, int64(absolute*RankUnit))
 		},
 		Texts: Texts{Label: "quantile", Together: "quantiles of {of}", NoKey: together, Size: "events", Value: "quantile {rank} of the values of {of}", Wanted: "a value between the quantiles of {least rank} and {greatest rank}", Target: "rank ± {percent} %"},
 	}

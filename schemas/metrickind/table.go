@@ -18,6 +18,10 @@ var kinds = [...]Kind{
 	buckets(),
 	quantile(),
 	share(),
+	alsoEvents(),
+	alsoMean(),
+	alsoVariance(),
+	alsoDeviation(),
 	coverage(),
 	counted(),
 }

@@ -87,7 +87,7 @@ func TestRuleAllBucketsOfAHistogramAreSettled(t *testing.T) {
 		if err := r.ladders.refineAll(tasks); err != nil {
 			t.Fatal(err)
 		}
-		settled, err := r.ladders.search(tasks, nil)
+		settled, err := r.ladders.compute(tasks, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,7 @@ type ladders struct {
 	metrics []schemas.MetricSpec
 	plans   []*noisereduction.Plan // by metric
 	further [][]int                // by metric: the metrics of its further components
-	widths  []*big.Rat             // by metric: of metrickind.Components; nil where there are none
+	widths  [][]*big.Rat           // by metric with further components: of 1, 2, … ratios
 	trees   []tree                 // by metric
 	digests [][32]byte             // by metric
 
@@ -58,7 +58,9 @@ type task struct {
 	turn   uint64 // with which the window ends
 	count  int64
 	result noisereduction.Result
-	joined *metrickind.Estimate // of all components, where there are several
+	// components are the first one and those of the further ones that are sums, if there are any.
+	components []metrickind.Component
+	joined     *metrickind.Estimate // the value of several components; nil of one
 	// statistics are what is released beside the count, in the order of their metrics.
 	statistics []statistic
 }
@@ -90,7 +92,7 @@ func (l *ladders) releaseShard(shard int, partials spend.Partials) ([]schemas.Re
 	if err != nil {
 		return nil, nil, err
 	}
-	nodes, err := l.search(passed, counts)
+	nodes, err := l.compute(passed, counts)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -70,11 +70,13 @@ func New(o Options) (*Releaser, error) {
 			return nil, fmt.Errorf("making a releaser: metric %q: %w", m.Name, err)
 		}
 		r.ladders.plans, r.ladders.digests = append(r.ladders.plans, plan), append(r.ladders.digests, m.Digest())
-		var width *big.Rat
-		if vector := metrickind.Of(m.Kind).Vector; vector != nil {
-			width = plan.Width(vector.Ratios)
+		var widths []*big.Rat
+		if len(r.ladders.further[i]) > 0 {
+			for ratios := range metrickind.MaxComponents - 1 {
+				widths = append(widths, plan.Width(1+ratios))
+			}
 		}
-		r.ladders.widths = append(r.ladders.widths, width)
+		r.ladders.widths = append(r.ladders.widths, widths)
 		tree, err := treeOf(o.Metrics, i, plan)
 		if err != nil {
 			return nil, fmt.Errorf("making a releaser: %w", err)

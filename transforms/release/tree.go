@@ -13,11 +13,12 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// tree holds the metrics that belong to a metric whose counts have trees of values.
+// tree holds the metrics that belong to a metric whose counts have trees of values, or from whose
+// components other statistics are computed.
 type tree struct {
 	nodes      int               // the metric of the nodes; −1: the counts have no trees
 	scale      *metrickind.Scale // of the trees
-	statistics []int             // the metrics that are computed from the nodes
+	statistics []int             // the metrics that are computed from the components
 	width      *big.Rat          // of metrickind.Search.Square
 }
 
@@ -43,65 +44,81 @@ func treeOf(metrics []schemas.MetricSpec, i int, plan *noisereduction.Plan) (t t
 	return t, nil
 }
 
-// statistic is a quantile or a share that is released beside a count.
+// statistic is a quantile, a share or the value of another kind that is released beside a count.
 type statistic struct {
 	metric int
 	value  metrickind.Estimate
 	met    bool
 }
 
-// search draws nodes of the trees of released counts, and computes the statistics of each count. It
-// returns the parents of drawn nodes with their precision, in the order of the counts.
-func (l *ladders) search(passed []task, counts []spend.Count) ([]schemas.SettledKey, error) {
-	var trees []*task
+// compute computes the statistics of released counts, and draws nodes of their trees. It returns
+// the parents of drawn nodes with their precision, in the order of the counts.
+func (l *ladders) compute(passed []task, counts []spend.Count) ([]schemas.SettledKey, error) {
+	var of []*task
 	for i := range passed {
-		if l.trees[passed[i].Metric].nodes >= 0 {
-			trees = append(trees, &passed[i])
+		if t := &l.trees[passed[i].Metric]; t.nodes >= 0 || len(t.statistics) > 0 {
+			of = append(of, &passed[i])
 		}
 	}
-	settled := make([][]schemas.SettledKey, len(trees))
-	err := inChunks(len(trees), func(i int) (err error) {
-		if settled[i], err = l.searchOne(trees[i], counts); err != nil {
-			return fmt.Errorf("releasing turn %d: %w", trees[i].turn, err)
+	settled := make([][]schemas.SettledKey, len(of))
+	err := inChunks(len(of), func(i int) (err error) {
+		if settled[i], err = l.computeOne(of[i], counts); err != nil {
+			return fmt.Errorf("releasing turn %d: %w", of[i].turn, err)
 		}
 		return nil
 	})
 	return slices.Concat(settled...), err
 }
 
-// searchOne computes the statistics of one count. Only noisy numbers decide which nodes are drawn:
-// the precision at which the count has stopped, and the nodes drawn before (docs/guarantee.md,
-// "Quantiles").
-func (l *ladders) searchOne(t *task, counts []spend.Count) (settled []schemas.SettledKey, err error) {
-	spec, of := &l.metrics[t.Metric], &l.trees[t.Metric]
-	u, err := FurtherPrecision(spec, &l.metrics[of.nodes], t.result.Precision)
-	if err != nil {
-		return nil, err
+// computeOne computes the statistics of one count.
+func (l *ladders) computeOne(t *task, counts []spend.Count) (settled []schemas.SettledKey, err error) {
+	r, of := &t.result, &l.trees[t.Metric]
+	known := metrickind.Known{
+		Events:     metrickind.Estimate{Value: r.Value, StdDev: r.StdDev, Low: r.Low, High: r.High},
+		Components: func(further, ratios int) metrickind.Components { return l.components(t, further, ratios) },
 	}
 	cell := t.Cell
-	cell.Metric = uint32(of.nodes)
-	leaves, err := leavesOf(counts, cell)
-	if err != nil {
-		return nil, err
-	}
-	n := nodes{ladders: l, cell: cell, precision: u, scale: of.scale, leaves: leaves}
-	search := metrickind.Search{Scale: n.scale, Draw: n.children}
-	if err := n.begin(&search, of.width, t.result.Value); err != nil {
-		return nil, err
+	cell.Metric = uint32(max(of.nodes, 0))
+	var u units.Precision // of nodes
+	if of.nodes >= 0 {
+		if known.Tree, u, err = l.search(t, cell, counts); err != nil {
+			return nil, err
+		}
 	}
 	for _, m := range of.statistics {
-		of := &l.metrics[m]
-		value, met, err := metrickind.Of(of.Kind).Statistic(&search, of.Bounds(), of.Absolute)
+		spec := &l.metrics[m]
+		value, met, err := metrickind.Of(spec.Kind).Statistic(known, spec.Bounds(), spec.Absolute)
 		if err != nil {
 			return nil, err
 		}
 		t.statistics = append(t.statistics, statistic{m, value, met})
 	}
-	for _, parent := range search.Drawn() {
+	if known.Tree == nil {
+		return nil, nil
+	}
+	for _, parent := range known.Tree.Drawn() {
 		cell.Key = string(schemas.NodeKey([]byte(t.Key), parent))
 		settled = append(settled, settledKey(cell, u))
 	}
 	return settled, nil
+}
+
+// search begins the search in the tree of a count, and returns the precision of all nodes. Only
+// noisy numbers decide which nodes are drawn: the precision at which the count has stopped, and the
+// nodes drawn before (docs/guarantee.md, "Quantiles").
+func (l *ladders) search(t *task, cell spend.Cell, counts []spend.Count) (*metrickind.Search, units.Precision, error) {
+	of := &l.trees[t.Metric]
+	u, err := FurtherPrecision(&l.metrics[t.Metric], &l.metrics[of.nodes], t.result.Precision)
+	if err != nil {
+		return nil, u, err
+	}
+	leaves, err := leavesOf(counts, cell)
+	if err != nil {
+		return nil, u, err
+	}
+	n := nodes{ladders: l, cell: cell, precision: u, scale: of.scale, leaves: leaves}
+	search := &metrickind.Search{Scale: n.scale, Draw: n.children}
+	return search, u, n.begin(search, of.width, t.result.Value)
 }
 
 // leaf is the exact count of a leaf.

@@ -105,7 +105,7 @@ func searched(t testing.TB, r *Releaser, specs []schemas.MetricSpec, values map[
 	if err := r.ladders.refineAll(tasks); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.ladders.search(tasks, counts); err != nil {
+	if _, err := r.ladders.compute(tasks, counts); err != nil {
 		t.Fatal(err)
 	}
 	return tasks
@@ -278,7 +278,7 @@ func TestOnlyNodesOnTheWayOfARankAreDrawn(t *testing.T) {
 		if err := r.ladders.refineAll(tasks); err != nil {
 			t.Fatal(err)
 		}
-		settled, err := r.ladders.search(tasks, counts)
+		settled, err := r.ladders.compute(tasks, counts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -318,7 +318,7 @@ func TestQuantilesOfClampedCountsSayNothing(t *testing.T) {
 	if err := r.ladders.refineAll(tasks); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.ladders.search(tasks, counts); err != nil {
+	if _, err := r.ladders.compute(tasks, counts); err != nil {
 		t.Fatal(err)
 	}
 	if s := tasks[0].statistics[0]; s.met || s.value.Low != 0 || s.value.High != 1_000_000 {
@@ -364,7 +364,7 @@ func TestQuantilesFollowFromSettledNodesAlone(t *testing.T) {
 			if err := r.ladders.refineAll(tasks); err != nil {
 				t.Fatal(err)
 			}
-			settled, err := r.ladders.search(tasks, counts)
+			settled, err := r.ladders.compute(tasks, counts)
 			if err != nil {
 				t.Fatal(err)
 			}

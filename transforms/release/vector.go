@@ -26,13 +26,13 @@ func furtherOf(metrics []schemas.MetricSpec) [][]int {
 	return further
 }
 
-// isSum reports whether a metric is a component of a vector.
+// isSum reports whether a metric is a further component that is a sum.
 func isSum(m *schemas.MetricSpec) bool {
 	kind := metrickind.Of(m.Kind)
 	return kind.Component && kind.Nodes == nil
 }
 
-// join draws the further components of the released counts that have several, and returns what they
+// join draws the further components of the released counts that are sums, and returns what they
 // cost, in the order of the counts.
 func (l *ladders) join(passed []task, counts []spend.Count) ([]schemas.SettledKey, error) {
 	var vectors []*task
@@ -56,8 +56,7 @@ func (l *ladders) join(passed []task, counts []spend.Count) ([]schemas.SettledKe
 // (docs/guarantee.md, "Several components").
 func (l *ladders) joinOne(t *task, counts []spend.Count) (settled []schemas.SettledKey, err error) {
 	spec := &l.metrics[t.Metric]
-	c := metrickind.Components{Width: l.widths[t.Metric]}
-	c.Of = append(c.Of, metrickind.Component{Value: new(big.Rat).SetFrac(big.NewInt(t.result.Value), big.NewInt(1<<10)), Variance: variance(t.result.Precision)})
+	t.components = append(t.components, metrickind.Component{Value: new(big.Rat).SetFrac(big.NewInt(t.result.Value), big.NewInt(1<<10)), Variance: variance(t.result.Precision)})
 	for _, at := range l.further[t.Metric] {
 		cell := t.Cell
 		cell.Metric = uint32(at)
@@ -69,13 +68,24 @@ func (l *ladders) joinOne(t *task, counts []spend.Count) (settled []schemas.Sett
 		if err != nil {
 			return nil, err
 		}
-		of := metrickind.Component{Value: estimate, Variance: variance(u)}
-		c.Of, c.Beyond = append(c.Of, of), c.Beyond || beyond(of, c.Width)
+		t.components = append(t.components, metrickind.Component{Value: estimate, Variance: variance(u)})
 		settled = append(settled, settledKey(cell, u))
 	}
-	joined := metrickind.Of(spec.Kind).Vector.Join(spec.Bounds(), c)
-	t.joined = &joined
+	if vector := metrickind.Of(spec.Kind).Vector; vector != nil {
+		joined := vector.Join(spec.Bounds(), l.components(t, len(vector.Further), vector.Ratios))
+		t.joined = &joined
+	}
 	return settled, nil
+}
+
+// components returns the first component of a count and so many further ones that were drawn, with
+// the width at which intervals of so many ratios hold together.
+func (l *ladders) components(t *task, further, ratios int) metrickind.Components {
+	c := metrickind.Components{Of: t.components[:1+further], Width: l.widths[t.Metric][ratios-1]}
+	for _, of := range c.Of[1:] {
+		c.Beyond = c.Beyond || beyond(of, c.Width)
+	}
+	return c
 }
 
 // draw draws a further component of a count with precision u.

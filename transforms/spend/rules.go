@@ -87,7 +87,7 @@ func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 		return nil, fmt.Errorf("preparing admission: shares of counted events keep %d of a budget of %d: ask for fewer windows", r.kept, b.Mu2)
 	}
 	for i := range r.metrics {
-		if m := &r.metrics[i]; len(m.further) != len(m.kind.Further()) || (m.kind.Tree != nil) != (m.nodes >= 0) {
+		if m := &r.metrics[i]; len(m.further) != r.sumsOf(m) || (m.kind.Tree != nil) != (m.nodes >= 0) {
 			return nil, fmt.Errorf("preparing admission: metric %s does not have the components of its kind", m.spec.Name)
 		}
 	}
@@ -106,7 +106,8 @@ func (r *Rules) derive(m *metric) error {
 	to := &r.metrics[of]
 	switch {
 	case m.kind.Statistic != nil:
-		if to.kind.Tree == nil || to.kind.Tree.Statistic != m.kind.Name || m.spec.Route() != to.spec.Route() {
+		of := to.kind.Tree != nil && to.kind.Tree.Statistic == m.kind.Name || m.kind.ValueOf != "" && slices.Contains(to.kind.Also(), m.kind.ValueOf) && m.spec.Bounds() == to.spec.Bounds()
+		if !of || m.spec.Route() != to.spec.Route() {
 			return fmt.Errorf("preparing admission: metric %s is no statistic of %s", m.spec.Name, m.spec.Of)
 		}
 	case m.kind.Nodes != nil:
@@ -119,7 +120,7 @@ func (r *Rules) derive(m *metric) error {
 		}
 		to.nodes, to.scale = len(r.metrics), scale
 	case m.kind.Component:
-		if at, further := len(to.further), to.kind.Further(); at == len(further) || further[at].Name != m.kind.Name || m.spec.Route() != to.spec.Route() {
+		if at, sums := len(to.further), metrickind.Sums(); at == len(sums) || sums[at].Name != m.kind.Name || m.spec.Bounds() != to.spec.Bounds() || m.spec.Route() != to.spec.Route() {
 			return fmt.Errorf("preparing admission: metric %s is not the next component of %s", m.spec.Name, m.spec.Of)
 		}
 		to.further, to.values = append(to.further, len(r.metrics)), append(to.values, m.kind.Value)
@@ -129,6 +130,18 @@ func (r *Rules) derive(m *metric) error {
 		to.coverage = len(r.metrics)
 	}
 	return nil
+}
+
+// sumsOf returns how many further components that are sums the counts of a metric need: for
+// themselves, and for the statistics beside them.
+func (r *Rules) sumsOf(m *metric) int {
+	n := len(m.kind.Further())
+	for i := range r.metrics {
+		if s := &r.metrics[i]; s.spec.Of == m.spec.Name && s.kind.ValueOf != "" {
+			n = max(n, len(metrickind.Of(s.kind.ValueOf).Further()))
+		}
+	}
+	return n
 }
 
 // share makes m the share of a metric: it takes the same events, and keeps a part of every account
@@ -173,13 +186,14 @@ func (r *Rules) limit(m *metric) budgets.Budget {
 
 // summable reports whether the sum of one user's clamped values stays in range.
 func summable(m *schemas.MetricSpec) bool {
-	greatest := max(m.Max, -m.Min)           // −2⁶³ is its own negative
-	if metrickind.Of(m.Kind).Vector != nil { // which adds 2v − min − max
+	greatest := max(m.Max, -m.Min) // −2⁶³ is its own negative
+	at := slices.IndexFunc(metrickind.Sums(), func(k metrickind.Kind) bool { return k.Name == m.Kind })
+	if at >= 0 { // which adds 2v − min − max
 		if greatest > math.MaxInt64>>2 {
 			return false
 		}
 		greatest *= 4
-		for range metrickind.Of(m.Kind).Further()[1:] { // which add powers of max − min
+		for range at { // which adds a power of max − min
 			high, low := bits.Mul64(uint64(greatest), uint64(m.Max-m.Min))
 			if high != 0 || low > math.MaxInt64 || m.Max < m.Min {
 				return false

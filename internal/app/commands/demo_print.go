@@ -23,10 +23,13 @@ type printer struct {
 	width int
 	rows  []terminal.Row
 	met   int
+	asked int    // values of which some exactness is asked
 	first string // time to the first release
 	// values are those that were released, but for statistics.
 	values map[cell]float64
 	newest []schemas.Release // of the last turn with any
+	// unasked are the metrics of whose values no exactness is asked.
+	unasked map[string]bool
 }
 
 func newPrinter(a *app, j *job) *printer {
@@ -34,7 +37,10 @@ func newPrinter(a *app, j *job) *printer {
 	for _, m := range j.deployment.Metrics[1:] {
 		j.statistics[m.Spec.Name] = map[cell]float64{}
 	}
-	p := &printer{a: a, j: j, width: min(width, 120), values: map[cell]float64{}}
+	p := &printer{a: a, j: j, width: min(width, 120), values: map[cell]float64{}, unasked: map[string]bool{}}
+	for _, m := range j.deployment.Metrics {
+		p.unasked[m.Spec.Name] = !m.Spec.HasTarget()
+	}
 	p.table = terminal.NewTable(a.stdout, terminal.TableOptions{
 		Width: p.width, Window: j.settings.Window, Zone: string(j.flags.times.zone), Confidence: j.settings.Target.Confidence, Target: p.hasTarget(), Keys: j.labels(), Top: j.flags.top, Intervals: len(j.statistics) > 0,
 	})
@@ -93,6 +99,9 @@ func (p *printer) turn(t demo.Turn) error {
 	rows := make([]terminal.Row, len(t.Releases))
 	for i, r := range t.Releases {
 		rows[i] = row(r, p.j.source.Traits().Format.Key != "")
+		if rows[i].Unasked = p.unasked[r.Metric]; !rows[i].Unasked {
+			p.asked++
+		}
 		if r.Met {
 			p.met++
 		}
@@ -159,7 +168,11 @@ func (p *printer) end(result demo.Result) error {
 	}
 	fmt.Fprintf(&b, "\n%s, %s released", terminal.Count(int(result.Turns), "window"), terminal.Count(len(p.rows), "value"))
 	if p.hasTarget() {
-		fmt.Fprintf(&b, ", %s of them as exact as asked", terminal.Number(float64(p.met), 0))
+		of := "them"
+		if p.asked < len(p.rows) {
+			of = terminal.Number(float64(p.asked), 0)
+		}
+		fmt.Fprintf(&b, ", %s of %s as exact as asked", terminal.Number(float64(p.met), 0), of)
 	}
 	b.WriteByte('\n')
 	return p.print(b.String())

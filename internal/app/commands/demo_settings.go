@@ -201,6 +201,7 @@ func (f *demoFlags) configFlag(err error) error {
 		"privacy.delta":              "--delta",
 		"privacy.accountant":         "--accountant",
 		"privacy.delta_keys":         "--delta-keys, --delta",
+		"also":                       "--also",
 	}[field]
 	if !ok {
 		flags = field

@@ -83,8 +83,8 @@ func (j *job) labels() (all []string) {
 }
 
 // compareStatistics reads the source once more and tells the holder of the file how far released
-// statistics are off: the real ranks of quantiles from the ranks of the metric, or shares from the
-// real shares.
+// statistics are off: the real ranks of quantiles from the ranks of the metric, and shares, means
+// and so on from the real ones.
 func (j *job) compareStatistics(result demo.Result) error {
 	from, to := j.source.Range()
 	if result.Drained || from.IsZero() || len(j.statistics) == 0 {
@@ -107,16 +107,17 @@ func (j *job) compareStatistics(result demo.Result) error {
 	}
 	least := forecast.LeastOfHalf(sizes)
 	var order []string
-	errors := map[string][]float64{} // by what is compared
+	errors, texts := map[string][]float64{}, map[string]func(float64) string{} // by what is compared
 	for i := range j.deployment.Metrics {
 		spec := &j.deployment.Metrics[i].Spec
 		if metrickind.Of(spec.Kind).Statistic == nil {
 			continue
 		}
-		what, errorOf := "the rank of "+strings.TrimPrefix(spec.Name, demo.MetricName+"."), rankErrorOf
-		if j.flags.kindOf().Tree.Edges {
-			if what, errorOf = "the share of a bucket", shareErrorOf; spec.Min == j.flags.min && spec.Name == deployment.BelowName(demo.MetricName, spec.Max) {
-				what = "the share below an edge"
+		what, off := comparisonOf(spec, j.flags)
+		if texts[what] == nil {
+			texts[what] = points
+			if metrickind.Of(spec.Kind).ValueOf != "" {
+				texts[what] = func(v float64) string { return number(math.Round(v*1e4)/100) + " %" }
 			}
 		}
 		if errors[what] == nil {
@@ -126,16 +127,16 @@ func (j *job) compareStatistics(result demo.Result) error {
 			if float64(len(of)) < least {
 				continue
 			}
-			off := 1.0 // if the value is missing
+			by := 1.0 // if the value is missing
 			if v, ok := j.statistics[spec.Name][at]; ok {
-				off = errorOf(of, v, j.flags, spec)
+				by = off(of, v, j.flags, spec)
 			}
-			errors[what] = append(errors[what], off)
+			errors[what] = append(errors[what], by)
 		}
 	}
 	for _, what := range order {
 		j.progress.Note("compared with the file: %s is typically off by %s (%s)",
-			what, points(forecast.Median(errors[what])), medianOf(len(errors[what]), "value", " of windows and keys"))
+			what, texts[what](forecast.Median(errors[what])), medianOf(len(errors[what]), "value", " of windows and keys"))
 	}
 	return nil
 }
@@ -146,6 +147,42 @@ func medianOf(n int, one, among string) string {
 		return "one " + one + " with at least half of the events"
 	}
 	return "the median of " + terminal.Count(n, one) + among + " that hold half of the events"
+}
+
+// errorOf returns how far v is from what ascending values really have.
+type errorOf func(values []int64, v float64, f *demoFlags, spec *schemas.MetricSpec) float64
+
+// comparisonOf says what is compared for a statistic.
+func comparisonOf(spec *schemas.MetricSpec, f *demoFlags) (what string, of errorOf) {
+	kind, name := metrickind.Of(spec.Kind), strings.TrimPrefix(spec.Name, demo.MetricName+".")
+	switch {
+	case kind.ValueOf != "":
+		return "the " + kind.Texts.Label, alsoErrorOf
+	case kind.Ranked:
+		return "the rank of " + name, rankErrorOf
+	case spec.Min == f.min && spec.Name == deployment.BelowName(demo.MetricName, spec.Max):
+		return "the share below an edge", shareErrorOf
+	}
+	return "the share of a bucket", shareErrorOf
+}
+
+// alsoErrorOf returns the difference between v and the real mean, variance, … or number of values,
+// as a part of the latter, or of a hundredth of the range if that is more.
+func alsoErrorOf(values []int64, v float64, f *demoFlags, spec *schemas.MetricSpec) float64 {
+	truth, least := float64(len(values)), 1.0
+	if of := metrickind.Of(metrickind.Of(spec.Kind).ValueOf); of.Vector != nil {
+		var powers [metrickind.MaxComponents]float64
+		for _, value := range values {
+			power := 1.0
+			for i := range powers {
+				powers[i] += power
+				power *= float64(value)
+			}
+		}
+		from, to := of.Vector.Span(float64(f.min), float64(f.max))
+		truth, least = of.Vector.Truth(powers), (to-from)/100
+	}
+	return math.Abs(v-truth) / max(math.Abs(truth), least)
 }
 
 // points writes a difference between two ranks or shares, each from 0 to 1, in percentage points.

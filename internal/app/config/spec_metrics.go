@@ -43,6 +43,11 @@ func metricFields() []field {
 			to:      func(d *draft) any { return &d.metric.Scale },
 		},
 		{
+			name: "also", kind: list, example: "[mean]", absent: "nothing", change: byChange, goField: "Metrics.Statistics.Also",
+			meaning: "for means, variances, standard deviations, quantiles and histograms: what is released beside the value, from the same admission and out of the same part of the budget: " + spelling.List(metrickind.AllAlso(), ", ") + ", as `<name>.mean` and so on. All of them share the same noise",
+			to:      func(d *draft) any { return &d.metric.Also },
+		},
+		{
 			name: "filter", kind: text, absent: "all events", change: newName, goField: "Metrics.Filter",
 			meaning: "counts only events for which this expression over their fields is true, for example `status == 200 and country in [\"de\", \"fr\"]`",
 			to:      func(d *draft) any { return &d.metric.Filter },

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -32,7 +33,7 @@ type panel struct {
 
 func newPanel(key string, rows []Row, g grid, opt ChartOptions) panel {
 	p := panel{
-		key: key, bars: make([]bar, g.bars), column: g.column, color: opt.Color, target: opt.Target,
+		key: key, bars: make([]bar, g.bars), column: g.column, color: opt.Color, target: opt.Target && !slices.ContainsFunc(rows, func(r Row) bool { return r.Unasked }),
 		of: len(rows), min: math.Inf(1),
 	}
 	down, up := make([]float64, g.bars), make([]float64, g.bars)
@@ -45,7 +46,7 @@ func newPanel(key string, rows []Row, g grid, opt ChartOptions) panel {
 		b.low, b.top = b.low+r.Low, b.top+r.High
 		down[i] += (r.Value - r.Low) * (r.Value - r.Low)
 		up[i] += (r.High - r.Value) * (r.High - r.Value)
-		b.less = b.less || opt.Target && !r.Met
+		b.less = b.less || p.target && !r.Met
 		if r.Met {
 			p.met++
 		}

@@ -105,9 +105,12 @@ func (t *Table) rows(b *bufio.Writer, rows []Row) {
 		if !r.Start.Equal(t.window) {
 			name, t.window = windowText(r.Start, r.End), r.Start
 		}
-		exactness := "as asked"
-		if !r.Met {
-			exactness = "less exact"
+		exactness := "less exact"
+		switch {
+		case r.Unasked:
+			exactness = ""
+		case r.Met:
+			exactness = "as asked"
 		}
 		digits := decimals(r.margin(), t.Fine || r.Lopsided)
 		margin := "± " + Number(r.margin(), digits)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -27,7 +28,7 @@ func (c Config) check() error {
 // problem looks at one metric alone.
 func problem(m schemas.MetricSpec) string {
 	switch {
-	case !slices.Contains([]string{"events", "distinct_users", "sum", "mean", "variance", "standard_deviation", "mean_offset", "mean_square", "quantiles", "quantile_nodes", "quantile_log_nodes", "quantile", "histogram", "histogram_buckets", "bucket_share", "coverage", "counted"}, m.Kind):
+	case !slices.Contains([]string{"events", "distinct_users", "sum", "mean", "variance", "standard_deviation", "mean_offset", "mean_square", "quantiles", "quantile_nodes", "quantile_log_nodes", "quantile", "histogram", "histogram_buckets", "bucket_share", "also_events", "also_mean", "also_variance", "also_standard_deviation", "coverage", "counted"}, m.Kind):
 		return fmt.Sprintf("kind is %q", m.Kind)
 	case !slices.Contains([]string{"public", "private", "from"}, m.KeyMode):
 		return fmt.Sprintf("key mode is %q", m.KeyMode)
@@ -107,12 +108,18 @@ func (c Config) problemBeside(i int, m schemas.MetricSpec) string {
 			return "a share is not between two edges of a histogram"
 		}
 	}
+	if of, also := strings.CutPrefix(m.Kind, "also_"); also {
+		base, ok := c.metric(m.Of)
+		if !ok || c.Metrics[base].Kind == of || !hasTree(c.Metrics[base].Kind) && components(c.Metrics[base].Kind) == nil || c.Metrics[base].Min != m.Min || c.Metrics[base].Max != m.Max {
+			return "its metric has not its components"
+		}
+	}
 	var further []string
 	for _, at := range c.FurtherOf(i) {
 		further = append(further, c.Metrics[at].Kind)
 	}
-	if !slices.Equal(further, components(m.Kind)) {
-		return "its components are not those of its kind"
+	if !slices.Equal(further, c.ComponentsOf(i)) {
+		return "its components are not those that it needs"
 	}
 	if m.KeyMode == "from" && !isComponent(m) && !isStatistic(m) {
 		base, ok := c.metric(m.KeysFrom)

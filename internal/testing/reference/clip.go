@@ -31,8 +31,8 @@ type Contribution struct {
 }
 
 // Contribute bounds what one individual brings: the MaxKeysPerUser keys of least rank stay, each
-// with what its records come to.
-func Contribute(h *schemas.Hasher, spec schemas.MetricSpec, of Owner, visits []Visit) Contribution {
+// with what its records come to. further are the kinds of the metric's further components.
+func Contribute(h *schemas.Hasher, spec schemas.MetricSpec, further []string, of Owner, visits []Visit) Contribution {
 	byKey := map[string][]Visit{}
 	for _, v := range visits {
 		byKey[v.Key] = append(byKey[v.Key], v)
@@ -45,7 +45,7 @@ func Contribute(h *schemas.Hasher, spec schemas.MetricSpec, of Owner, visits []V
 		return h.ClipRank(name, of.ID, of.Period, []byte(key))
 	})
 	c := Contribution{Counts: map[string]int64{}, Values: map[string][]int64{}}
-	for range components(spec.Kind) {
+	for range further {
 		c.Further = append(c.Further, map[string]int64{})
 	}
 	for i, key := range keys {
@@ -55,7 +55,7 @@ func Contribute(h *schemas.Hasher, spec schemas.MetricSpec, of Owner, visits []V
 			continue
 		}
 		count, kept, values := ofKey(h, spec, of, byKey[key])
-		for j, kind := range components(spec.Kind) {
+		for j, kind := range further {
 			c.Further[j][key] = component(kind, spec, values)
 		}
 		if hasTree(spec.Kind) {

@@ -2,6 +2,7 @@ package reference
 
 import (
 	"math/big"
+	"strings"
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
@@ -112,6 +113,19 @@ func components(kind string) []string {
 		return []string{"mean_offset", "mean_square"}
 	}
 	return nil
+}
+
+// ComponentsOf returns the kinds of all further components of a metric that are sums: as many as
+// its own kind or the kind of a value that is released beside it needs.
+func (c Config) ComponentsOf(metric int) []string {
+	need := components(c.Metrics[metric].Kind)
+	for _, m := range c.Metrics {
+		of, beside := strings.CutPrefix(m.Kind, "also_")
+		if its := components(of); beside && m.Of == c.Metrics[metric].Name && len(its) > len(need) {
+			need = its
+		}
+	}
+	return need
 }
 
 // isComponent tells whether a metric is a further component of another one.

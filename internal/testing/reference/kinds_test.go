@@ -152,8 +152,8 @@ func TestRuleClippingDependsOnOwnRecordsOnly(t *testing.T) {
 				return v
 			}), 1, 20).Draw(t, "visits")
 			owner := Owner{Period: rapid.Int64Range(0, 3).Draw(t, "period")}
-			one := Contribute(h, m, owner, visits)
-			two := Contribute(h, m, owner, rapid.Permutation(visits).Draw(t, "order"))
+			one := Contribute(h, m, components(m.Kind), owner, visits)
+			two := Contribute(h, m, components(m.Kind), owner, rapid.Permutation(visits).Draw(t, "order"))
 			if !sameContribution(one, two) {
 				t.Fatalf("%s: in one order %+v, in another %+v", of, one, two)
 			}

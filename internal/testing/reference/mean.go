@@ -78,9 +78,12 @@ func (c Config) drawOnce(metric int, w window, key string, count int64, u *big.I
 	return estimate{y, u}, nil
 }
 
-// join makes the value of a metric of all its components.
-func (c Config) join(metric int, n stop, of []estimate) stop {
-	spec := c.Metrics[metric]
+// join makes the value of a kind, with the bounds and the target of spec, of the components of a
+// metric.
+func (c Config) join(metric int, spec schemas.MetricSpec, n stop, of []estimate) stop {
+	if components(spec.Kind) == nil || c.path != nil { // along a path, nothing is published
+		return n
+	}
 	if spec.Kind == "mean" {
 		n = average(spec, c.ladders[metric].width, n, of[0], of[1])
 	} else {

@@ -88,33 +88,28 @@ func (c Config) release(out *Output, counts map[metricKey]int64, turn uint64, en
 			if !stop.passed {
 				continue
 			}
-			if further := c.FurtherOf(i); len(further) > 0 {
-				drawn := []estimate{{big.NewRat(stop.value, 1024), stop.precision}}
-				for _, at := range further {
-					of := metricKey{at, key}
-					u := furtherPrecision(spec, c.Metrics[at], stop.precision)
-					stopped[of] = u
-					out.Draws = append(out.Draws, Draw{turn, at, key, counts[of], u, true})
-					one, err := c.drawOnce(at, w, key, counts[of], u)
-					if err != nil {
-						return nil, err
-					}
-					drawn = append(drawn, one)
+			drawn := []estimate{{big.NewRat(stop.value, 1024), stop.precision}}
+			for _, at := range c.FurtherOf(i) {
+				of := metricKey{at, key}
+				u := furtherPrecision(spec, c.Metrics[at], stop.precision)
+				stopped[of] = u
+				out.Draws = append(out.Draws, Draw{turn, at, key, counts[of], u, true})
+				one, err := c.drawOnce(at, w, key, counts[of], u)
+				if err != nil {
+					return nil, err
 				}
-				if c.path == nil { // else nothing is published
-					stop = c.join(i, stop, drawn)
-				}
+				drawn = append(drawn, one)
 			}
-			published, err := c.publish(spec, w, turn, key, counts[at], stop)
+			published, err := c.publish(spec, w, turn, key, counts[at], c.join(i, spec, stop, drawn))
 			if err != nil {
 				return nil, err
 			}
 			out.Published = append(out.Published, published)
-			statistics, drawn, err := c.statistics(i, w, key, stop, counts)
+			statistics, nodes, err := c.statistics(i, w, key, stop, drawn, counts)
 			if err != nil {
 				return nil, err
 			}
-			for of, u := range drawn {
+			for of, u := range nodes {
 				stopped[of] = u
 				out.Draws = append(out.Draws, Draw{turn, of.metric, of.key, 0, u, true})
 			}

@@ -199,7 +199,7 @@ func (c round) members(events []accepted, end int64) []*member {
 				byOwner[owner].parts = append(byOwner[owner].parts, c.shareOf(i, uint64(len(list)), out))
 				continue
 			}
-			brings := Contribute(hasher, spec, owner, list)
+			brings := Contribute(hasher, spec, c.ComponentsOf(i), owner, list)
 			tally := &out.Tallies.Metrics[c.indices[i]]
 			tally.ClippedKeys += brings.ClippedKeys
 			tally.ClippedEvents += brings.ClippedEvents

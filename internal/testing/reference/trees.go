@@ -2,8 +2,10 @@ package reference
 
 import (
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
+	"strings"
 
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -16,8 +18,10 @@ func isNodes(m schemas.MetricSpec) bool {
 	return slices.Contains([]string{"quantile_nodes", "quantile_log_nodes", "histogram_buckets"}, m.Kind)
 }
 
-// isStatistic reports whether a metric is computed from the nodes of another one.
-func isStatistic(m schemas.MetricSpec) bool { return m.Kind == "quantile" || m.Kind == "bucket_share" }
+// isStatistic reports whether a metric is computed from what is drawn for another one.
+func isStatistic(m schemas.MetricSpec) bool {
+	return m.Kind == "quantile" || m.Kind == "bucket_share" || strings.HasPrefix(m.Kind, "also_")
+}
 
 // nodesOf returns the metric of the nodes of a metric's trees.
 func (c Config) nodesOf(metric int) int {
@@ -66,12 +70,20 @@ func (c Config) ChargeTrees(metric int, values map[string][]int64, drawn func(no
 	return all
 }
 
-// statistics returns the quantiles or shares of one released key, by metric, and the parents of the
+// statistics returns what is released beside one released key, by metric, and the parents of the
 // drawn nodes with the precision of the draws.
-func (c Config) statistics(metric int, w window, key string, n stop, counts map[metricKey]int64) (map[int]stop, map[metricKey]*big.Int, error) {
-	spec := c.Metrics[metric]
+func (c Config) statistics(metric int, w window, key string, n stop, drawn []estimate, counts map[metricKey]int64) (map[int]stop, map[metricKey]*big.Int, error) {
+	spec, beside := c.Metrics[metric], map[int]stop{}
+	for i, m := range c.Metrics {
+		if of, also := strings.CutPrefix(m.Kind, "also_"); also && m.Of == spec.Name && c.path == nil {
+			s := n
+			s.met = false // it has no target
+			m.Kind = of
+			beside[i] = c.join(metric, m, s, drawn)
+		}
+	}
 	if !hasTree(spec.Kind) {
-		return nil, nil, nil
+		return beside, nil, nil
 	}
 	of := c.quantiles
 	if spec.Kind == "histogram" {
@@ -81,6 +93,7 @@ func (c Config) statistics(metric int, w window, key string, n stop, counts map[
 	if err != nil {
 		return nil, nil, fmt.Errorf("computing the statistics of metric %q: %w", spec.Name, err)
 	}
+	maps.Copy(out, beside)
 	stopped := map[metricKey]*big.Int{}
 	at := c.nodesOf(metric)
 	for _, parent := range parents {

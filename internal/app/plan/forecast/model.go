@@ -23,9 +23,10 @@ type model struct {
 	metric   *deployment.CompiledMetric
 	coverage *deployment.CompiledMetric // nil: none
 	kind     metrickind.Kind
-	vector   *vector    // nil: counts have one component
-	tree     *tree      // nil: counts have no trees
-	tops     precisions // of all components
+	vector   *vector              // nil: counts have one component
+	tree     *tree                // nil: counts have no trees
+	sums     []schemas.MetricSpec // further components that are sums
+	tops     precisions           // of all that are sums
 	bounds   metrickind.Bounds
 	values   []func(value int64, b metrickind.Bounds) int64 // by component, of kinds with values
 	least    float64                                        // for kinds with values: what each is clamped to
@@ -103,13 +104,16 @@ func newModel(w *sample.Windows, d *deployment.Deployment, o Options) (*model, e
 	slices.Sort(m.after)
 	m.after = slices.Compact(m.after)
 	m.tops[0] = s.Top
-	for i := range m.kind.Further() {
-		m.tops[1+i] = metric.Further[i].Top
-		m.values = append(m.values, metrickind.Of(metric.Further[i].Kind).Value)
+	for _, further := range metric.Further {
+		if kind := metrickind.Of(further.Kind); kind.Nodes == nil {
+			m.sums = append(m.sums, further)
+			m.tops[len(m.sums)] = further.Top
+			m.values = append(m.values, kind.Value)
+		}
 	}
 	if m.kind.Vector != nil {
 		width, _ := metric.Plan.Width(m.kind.Vector.Ratios).Float64()
-		m.vector = &vector{Vector: m.kind.Vector, first: s, further: metric.Further, width: width}
+		m.vector = &vector{Vector: m.kind.Vector, first: s, width: width}
 	}
 	m.tree = newTree(d)
 	if o.Cells == nil {

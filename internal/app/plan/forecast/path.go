@@ -115,7 +115,8 @@ func (p *path) window(window int) {
 	for _, c := range p.admitted {
 		charge, _ := c.c.price(p.paid[c.key])
 		if p.tree != nil {
-			charge, _ = p.tree.price(c.c[0], c.c[2], p.paid[c.key][0])
+			nodes, _ := p.tree.price(c.c[drawnNodes], p.paid[c.key][0])
+			charge += nodes
 		}
 		p.spent[c.user] += uint64(charge)
 	}
@@ -180,13 +181,16 @@ func (p *path) user(cells []sample.Cell) {
 
 // worstOf is the price of a contribution at the top of all components.
 func (p *path) worstOf(c amount) (units.Mu2, bool) {
-	if p.tree != nil {
-		return p.tree.price(c[0], c[1], p.tops[0])
-	}
-	if n := math.Abs(c[0]); p.vector == nil && n < float64(len(p.worst)) {
+	if n := math.Abs(c[0]); p.vector == nil && p.tree == nil && n < float64(len(p.worst)) {
 		return units.Mu2(p.worst[int(n)]), true
 	}
-	return c.price(p.tops)
+	sum, fits := c.price(p.tops)
+	if p.tree == nil || !fits {
+		return sum, fits
+	}
+	nodes, fits := p.tree.price(c[allNodes], p.tops[0])
+	sum, both := sum.Add(nodes)
+	return sum, fits && both
 }
 
 // share charges an admitted user for the share of counted events: all of the user's events, as if
@@ -263,7 +267,7 @@ func (p *path) within(cells []sample.Cell) amount {
 		stay, n = stay-of, n-uint64(c.Events)
 	}
 	if p.tree != nil {
-		total[1], total[2] = p.tree.squares(p.leaves, cells[0].Key)
+		total[allNodes], total[drawnNodes] = p.tree.squares(p.leaves, cells[0].Key)
 	}
 	return total
 }

@@ -60,7 +60,7 @@ func (t *Tally[K]) Real() map[K]Real {
 		size := math.Abs(of[0])
 		out[at] = Real{Size: size, Value: of[0], Scale: size}
 		if t.kind.Vector != nil {
-			value := t.kind.Vector.Truth(of)
+			value := t.kind.Vector.Truth(of.sums())
 			out[at] = Real{Size: size, Value: value, Scale: spread.of(t.kind).scale(value)}
 		}
 	}

@@ -10,10 +10,9 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// tree forecasts the cost of the trees of quantiles, which is added to that of the numbers of
-// events. With a tree, the second component of an amount is the sum of c_b² over all nodes b, where
-// c_b is the number of a user's events in node b. The third component is this sum over the drawn
-// nodes.
+// tree forecasts the cost of the trees of quantiles, which is added to that of the sums. With a
+// tree, an amount has the sum of c_b² over all nodes b, where c_b is the number of a user's events
+// in node b, and this sum over the drawn nodes.
 type tree struct {
 	scale     *metrickind.Scale
 	ranks     []int64 // of quantiles
@@ -46,13 +45,15 @@ func newTree(d *deployment.Deployment) *tree {
 	return t
 }
 
-// price is what a user pays for a number of events with precision u, and for a sum of squares of
-// nodes with the precision of nodes.
-func (t *tree) price(events, squares float64, u units.Precision) (units.Mu2, bool) {
-	count, fits := units.Charge(uint64(events), u)
-	nodes, ok := units.ChargeSquares(uint64(squares)*metrickind.NodesFiner, u)
-	sum, both := count.Add(nodes)
-	return sum, fits && ok && both
+// Where an amount has the sums of squares.
+const (
+	allNodes   = metrickind.MaxComponents
+	drawnNodes = metrickind.MaxComponents + 1
+)
+
+// price is what a user pays for a sum of squares of nodes if the number of events has precision u.
+func (t *tree) price(squares float64, u units.Precision) (units.Mu2, bool) {
+	return units.ChargeSquares(uint64(squares)*metrickind.NodesFiner, u)
 }
 
 // squares adds up the squares of a user's events over all nodes of a key's tree, and over those

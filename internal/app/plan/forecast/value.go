@@ -13,9 +13,15 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/release"
 )
 
-// amount is what events add to each component of a count. Without bounds it is what there is to
-// count, and of kinds with several components the powers of their values.
-type amount [metrickind.MaxComponents]float64
+// amount is what events add to each component of a count that is a sum. Without bounds it is what
+// there is to count, and of kinds with several components the powers of their values. The last two
+// are for trees, see tree.
+type amount [metrickind.MaxComponents + 2]float64
+
+// sums are the components that are sums, or the powers.
+func (c *amount) sums() [metrickind.MaxComponents]float64 {
+	return [metrickind.MaxComponents]float64(c[:metrickind.MaxComponents])
+}
 
 // precisions are those of components; 0 where none was drawn.
 type precisions [metrickind.MaxComponents]units.Precision
@@ -28,7 +34,7 @@ func (c *amount) add(b amount, times float64) {
 
 // powers are so many events of a value: their number, and the sums of the powers of their values.
 func powers(events, value float64) (c amount) {
-	for i := range c {
+	for i := range metrickind.MaxComponents {
 		c[i] = events
 		events *= value
 	}
@@ -38,10 +44,9 @@ func powers(events, value float64) (c amount) {
 // vector is what a model needs of a kind whose counts have several components.
 type vector struct {
 	*metrickind.Vector
-	first   *schemas.MetricSpec
-	further []schemas.MetricSpec
-	width   float64 // of Components
-	spread  spread
+	first  *schemas.MetricSpec
+	width  float64 // of Components
+	spread spread
 }
 
 // spread is the range in which nine of ten values of events lie.
@@ -91,7 +96,7 @@ func (m *model) real(of amount) (value float64, is bool) {
 	if of[0] == 0 {
 		return 0, false
 	}
-	return m.vector.Truth(of), true
+	return m.vector.Truth(of.sums()), true
 }
 
 // yardstick returns what an error of a value of so much is compared with.
@@ -133,14 +138,19 @@ type drawn struct {
 func (p *path) draw(counted amount) drawn {
 	out := drawn{Outcome: p.metric.Plan.Imitate(math.Round(counted[0]), p.normal), exact: counted[0]}
 	out.value, out.paid[0] = counted[0]+out.Error, out.Precision
+	for i := range p.sums {
+		if !out.Passed {
+			break
+		}
+		out.paid[1+i], _ = release.FurtherPrecision(&p.metric.Spec, &p.sums[i], out.Precision) // pipeline/deployment excludes errors
+	}
 	if p.vector == nil {
 		return out
 	}
-	out.exact = p.vector.Imitate(p.bounds, metrickind.Drawn{Values: counted}).Value
-	if !out.Passed {
-		return out
+	out.exact = p.vector.Imitate(p.bounds, metrickind.Drawn{Values: counted.sums()}).Value
+	if out.Passed {
+		p.vector.join(&out, counted, p.bounds, p.normal)
 	}
-	p.vector.join(&out, counted, p.bounds, p.normal)
 	return out
 }
 
@@ -149,13 +159,9 @@ func (p *path) draw(counted amount) drawn {
 func (v *vector) join(out *drawn, counted amount, b metrickind.Bounds, normal func() float64) {
 	d := metrickind.Drawn{Width: v.width}
 	d.Values[0], d.Variances[0] = out.value, 1/out.Precision.Float()
-	for i := range v.further {
-		u, err := release.FurtherPrecision(v.first, &v.further[i], out.Precision)
-		if err != nil {
-			return // pipeline/deployment excludes it
-		}
-		variance := 1 / u.Float()
-		out.paid[1+i], d.Variances[1+i], d.Values[1+i] = u, variance, math.Round(counted[1+i])+math.Sqrt(variance)*normal()
+	for i := range v.Further {
+		variance := 1 / out.paid[1+i].Float()
+		d.Variances[1+i], d.Values[1+i] = variance, math.Round(counted[1+i])+math.Sqrt(variance)*normal()
 	}
 	e := v.Imitate(b, d)
 	within := func(truth float64) float64 { return max(v.first.Absolute, v.first.Relative*math.Abs(truth)) }

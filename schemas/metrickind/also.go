@@ -1,0 +1,77 @@
+package metrickind
+
+// Known is what is drawn for a count. Statistics are computed from it.
+type Known struct {
+	// Tree is the tree of values; nil if the count has none.
+	Tree *Search
+	// Events is the first component, as its ladder has released it.
+	Events Estimate
+	// Components returns the first component and so many further ones, with the width at which
+	// intervals of so many ratios hold together.
+	Components func(further, ratios int) Components
+}
+
+// besideOthers begins the names of kinds that have the value of another kind.
+const besideOthers = "also_"
+
+// also is the kind of a statistic that has the value of another kind, of, and is computed from the
+// components of the metric that it is derived from. It costs nothing that these components do not
+// cost (docs/guarantee.md, "Several components").
+func also(of Kind, value string) Kind {
+	return Kind{
+		Name:       besideOthers + of.Name,
+		Range:      func(Bounds) (least, greatest int64) { return 0, 1 },
+		NotPrivate: "it has the keys of its metric",
+		Derived:    true,
+		ValueOf:    of.Name,
+		Statistic: func(known Known, b Bounds, _ float64) (Estimate, bool, error) {
+			if of.Vector == nil {
+				return known.Events, false, nil
+			}
+			return of.Vector.Join(b, known.Components(len(of.Vector.Further), of.Vector.Ratios)), false, nil
+		},
+		Texts: Texts{Label: of.Texts.Label, NoKey: together, Size: "events", Value: value},
+	}
+}
+
+func alsoEvents() Kind {
+	k := also(events(), "number of the events of {of}")
+	k.Texts.Label = "number of events"
+	return k
+}
+
+func alsoMean() Kind { return also(mean(), "mean of the values of {of}") }
+
+func alsoVariance() Kind { return also(variance(), "variance of the values of {of}") }
+
+func alsoDeviation() Kind {
+	return also(standardDeviation(), "standard deviation of the values of {of}")
+}
+
+// Sums returns the kinds of all further components that are sums over values, in their order: a
+// count has the first few of them, or none.
+func Sums() []Kind { return []Kind{meanOffset(), meanSquare()} }
+
+// Also returns the names of the kinds whose values a metric of the kind can release beside its own.
+func (k Kind) Also() (names []string) {
+	if k.Derived || k.CountTarget() {
+		return nil
+	}
+	for _, of := range AllAlso() {
+		if of != k.Name && (k.Tree == nil || Of(of).Vector != nil) {
+			names = append(names, of)
+		}
+	}
+	return names
+}
+
+// AlsoKind returns the kind of the statistic that has the value of another kind.
+func AlsoKind(of string) Kind { return Of(besideOthers + of) }
+
+// AllAlso returns the names of all kinds whose values can be released beside others.
+func AllAlso() (names []string) {
+	for _, k := range where(func(k *Kind) bool { return k.ValueOf != "" }) {
+		names = append(names, k.ValueOf)
+	}
+	return names
+}

@@ -1,0 +1,62 @@
+package spend
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
+)
+
+// part returns a metric that is derived from m.
+func part(m schemas.MetricSpec, kind string) schemas.MetricSpec {
+	p := m
+	p.Name, p.Kind, p.Of = m.Name+"."+kind, kind, m.Name
+	p.KeyMode, p.KeysFrom, p.PublicKeys, p.DeltaKey = schemas.KeysFrom, m.Name, nil, units.Delta{}
+	return p
+}
+
+// A value beside another one is computed from components that are drawn and charged: definitions
+// without them are refused, and so are components that nothing is computed from.
+func TestRuleAStatisticHasTheComponentsThatItNeeds(t *testing.T) {
+	quantiles := publicMetric("m", "a")
+	quantiles.Kind, quantiles.Max = "quantiles", 100
+	mean := quantiles
+	mean.Kind = "mean"
+	of := func(m schemas.MetricSpec, kinds ...string) (all []schemas.MetricSpec) {
+		all = append(all, m)
+		for _, kind := range kinds {
+			all = append(all, part(m, kind))
+		}
+		return all
+	}
+	elsewhere := of(quantiles, "also_mean", "mean_offset", "quantile_nodes")
+	elsewhere[1].Max = 50
+	wider := slices.Clone(of(quantiles, "also_mean", "mean_offset", "quantile_nodes"))
+	wider[2].Max = 200
+	for name, c := range map[string]struct {
+		metrics []schemas.MetricSpec
+		fits    bool
+	}{
+		"quantiles":                        {of(quantiles, "quantile_nodes"), true},
+		"with a mean":                      {of(quantiles, "also_mean", "mean_offset", "quantile_nodes"), true},
+		"with a deviation":                 {of(quantiles, "also_standard_deviation", "mean_offset", "mean_square", "quantile_nodes"), true},
+		"a mean without its component":     {of(quantiles, "also_mean", "quantile_nodes"), false},
+		"a deviation without the third":    {of(quantiles, "also_standard_deviation", "mean_offset", "quantile_nodes"), false},
+		"components in another order":      {of(quantiles, "also_standard_deviation", "mean_square", "mean_offset", "quantile_nodes"), false},
+		"a component for nothing":          {of(quantiles, "mean_offset", "quantile_nodes"), false},
+		"no nodes":                         {of(quantiles, "also_mean", "mean_offset"), false},
+		"the number of events twice":       {of(quantiles, "also_events", "quantile_nodes"), false},
+		"a mean of other values":           {elsewhere, false},
+		"a component of other values":      {wider, false},
+		"a mean with its number of events": {of(mean, "also_events", "mean_offset"), true},
+		"a mean with a variance":           {of(mean, "also_variance", "mean_offset", "mean_square"), true},
+		"a mean beside itself":             {of(mean, "also_mean", "mean_offset"), false},
+		"a mean beside a count":            {of(publicMetric("m", "a"), "also_mean", "mean_offset"), false},
+	} {
+		if _, err := NewRules(budgets.Budget{Mu2: 1}, testHashKey, c.metrics, 1, 1, 4); (err == nil) != c.fits {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
