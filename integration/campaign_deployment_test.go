@@ -64,7 +64,7 @@ func (s subjectSettings) yaml() string {
 	events := 1 + s.changes%2
 	// Quantiles get other ranks, another range and scale, then a histogram takes their place.
 	amounts := []string{
-		"amounts%d\n    kind: quantiles\n    ranks: [0.5, 0.95, 0.99]\n    bounds: {max_keys_per_user: 1, max_events_per_key: 2, min: -10, max: 30}\n    target: {absolute: 0.02}",
+		"amounts%d\n    kind: quantiles\n    ranks: [0.5, 0.95, 0.99]\n    also: [mean]\n    bounds: {max_keys_per_user: 1, max_events_per_key: 2, min: -10, max: 30}\n    target: {absolute: 0.02}",
 		"amounts%d\n    kind: quantiles\n    ranks: [0.95, 0.1]\n    bounds: {max_keys_per_user: 1, max_events_per_key: 4, min: -1000, max: 100000}\n    scale: logarithmic\n    target: {absolute: 0.3}",
 		"parts%d\n    kind: histogram\n    edges: [-9, -5, -1, 0, 2, 4, 9, 14, 19, 27]\n    bounds: {max_keys_per_user: 2, max_events_per_key: 2}\n    target: {absolute: 20}",
 	}[s.changes%3]

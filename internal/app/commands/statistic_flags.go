@@ -24,7 +24,7 @@ func (f *kindFlags) registerStatistics(flags *pflag.FlagSet) {
 	flags.Var(&numbersValue{to: &s.Edges, low: -1 << 37, high: 1 << 37, must: "whole numbers", like: "0,10,20,50", check: checkEdges}, "edges", "for a histogram: the edges of its buckets, such as 0,10,20,50 for buckets from 0, 10 and 20 (default: computed from --buckets)")
 	flags.IntVar(&f.buckets, "buckets", 10, "for a histogram without --edges: into how many buckets to divide the range from --min to --max")
 	flags.Var(cli.OneOf(&s.Scale, deployment.ScaleLinear, deployment.ScaleLogarithmic), "scale", "for quantiles and histograms: divide the range into parts of the same width (linear), or into wider parts for greater values (logarithmic)")
-	flags.StringSliceVar(&s.Also, "also", nil, "for kinds that average, rank or sort values: what to release beside, out of the same budget: some of "+spelling.List(metrickind.AllAlso(), ", "))
+	flags.StringSliceVar(&s.Also, "also", nil, "for means, variances, standard deviations, quantiles and histograms: further statistics of the same values, such as "+strings.Join(metrickind.AllAlso(), ","))
 }
 
 // numbersValue is a flag with a list of numbers, each above low and below high. must and like say

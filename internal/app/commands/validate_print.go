@@ -102,6 +102,8 @@ func writeMetrics(b *strings.Builder, p *plan.Plan, exact bool) {
 func targetOf(m *plan.Metric) string {
 	target := terminal.Target(m.Relative, m.Absolute, number)
 	switch {
+	case metrickind.Of(m.Kind).ValueOf != "":
+		return "none: the noise of its metric"
 	case target == "":
 		return "as exact as the budget allows"
 	case metrickind.Of(m.Kind).Statistic != nil:

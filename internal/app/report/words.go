@@ -182,6 +182,9 @@ func (f metricFacts) wanted() string {
 
 func (f metricFacts) target() string {
 	confidence := digits(f.Confidence*100) + " % confidence"
+	if metrickind.Of(f.Kind).ValueOf != "" {
+		return "no target of its own: the noise is that of " + f.Of + "; intervals at " + confidence
+	}
 	if !f.HasTarget() {
 		return "every value is as exact as the budget allows; intervals at " + confidence
 	}
