@@ -23,8 +23,8 @@ func quantilesFrom(low, high int64, events int) deployment.Metric {
 
 // The last_at_least windows of quantiles fit the budget when all events of a user have one value:
 // then every level of the tree costs the most. A histogram has one level. What is released beside
-// them is paid, too. Nearly nothing is left over. Wherever N's ladder stops, nodes are drawn with no
-// more than their top.
+// them is paid, too. Nearly nothing is left over. Wherever N's ladder stops, nodes are drawn with
+// no more than their top.
 func TestRuleQuantilesDivideTheirBudgetOverAllLevels(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		low, events := rapid.Int64Range(-1000, 1000).Draw(rt, "min"), rapid.IntRange(1, 20).Draw(rt, "events")
