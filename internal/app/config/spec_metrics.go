@@ -44,7 +44,7 @@ func metricFields() []field {
 		},
 		{
 			name: "also", kind: list, example: "[mean]", absent: "nothing", change: byChange, goField: "Metrics.Statistics.Also",
-			meaning: "for means, variances, standard deviations, quantiles and histograms: what is released beside the value, from the same admission and out of the same part of the budget: " + spelling.List(metrickind.AllAlso(), ", ") + ", as `<name>.mean` and so on. All of them share the same noise",
+			meaning: "for means, variances, standard deviations, quantiles and histograms: further statistics of the same values, released as `<name>.mean` and so on, out of the same part of the budget: " + spelling.List(metrickind.AllAlso(), " or ") + ", but none that the kind releases anyway. All of them share the same noise",
 			to:      func(d *draft) any { return &d.metric.Also },
 		},
 		{
