@@ -201,8 +201,8 @@ type Statistics struct {
 	// Scale says how the range is divided for quantiles, or into buckets: ScaleLinear, the default,
 	// or ScaleLogarithmic. A histogram with Edges has only the default.
 	Scale string `json:",omitempty"`
-	// Also are the kinds whose values are released, too, from the same components: for each kind
-	// those of metrickind.Kind.Also.
+	// Also are the kinds of further statistics that are released beside the metric's own values,
+	// out of the same part of the budget. metrickind.Kind.Also has those that a kind can have.
 	Also []string `json:",omitempty"`
 }
 
@@ -259,9 +259,9 @@ func (m *Metric) checkAlso(kind metrickind.Kind) error {
 	for i, also := range m.Also {
 		switch {
 		case len(possible) == 0:
-			return Invalid(field, "a metric of kind %s releases nothing else: remove it", kind.Name)
+			return Invalid(field, "a metric of kind %s releases only its own value: leave this out", kind.Name)
 		case !slices.Contains(possible, also):
-			return Invalid(field, "%q is not possible beside %s: give some of %s", also, kind.Name, strings.Join(possible, ", "))
+			return Invalid(field, "%q cannot be released beside %s: choose from %s", also, kind.Name, strings.Join(possible, ", "))
 		case slices.Contains(m.Also[:i], also):
 			return Invalid(field, "%s is listed twice: remove one", also)
 		}

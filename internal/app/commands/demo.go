@@ -126,7 +126,7 @@ func (f *demoFlags) registerPromise(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.Float64Var(&f.epsilon, "epsilon", 1, "privacy loss ε of a user over all released counts")
 	flags.Float64Var(&f.delta, "delta", 1e-6, "probability δ that the promise fails")
-	flags.Float64Var(&f.deltaKeys, "delta-keys", 0, "part of δ for hiding which private keys exist (default: a tenth; plan chooses it)")
+	flags.Float64Var(&f.deltaKeys, "delta-keys", 0, "part of δ for hiding which private keys exist (default: a tenth of δ in demo; plan chooses it)")
 	accountantFlag(cmd, &f.accountant)
 	flags.Float64Var(&f.relative, "relative", 0.1, "target: relative error, 0 for none; if you do not give it, plan chooses one, and a demo that chooses bounds has none")
 	flags.Float64Var(&f.absolute, "absolute", 0, "target: absolute error that is always good enough, 0 for none")

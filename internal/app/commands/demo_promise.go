@@ -41,7 +41,7 @@ func (j *job) promise() string {
 	}
 	line("accuracy", "%s", j.accuracy())
 	if tree := f.kindOf().Tree; tree != nil && tree.Edges && s.Target.Absolute > 0 && s.Target.Absolute < 0.1 {
-		line("", "%s percentage points is very fine: for %s %%, give --absolute %s", number(s.Target.Absolute), number(100*s.Target.Absolute), number(100*s.Target.Absolute))
+		line("", "%s percentage points is very fine: for %s points, give --absolute %s", number(s.Target.Absolute), number(100*s.Target.Absolute), number(100*s.Target.Absolute))
 	}
 	if kind := f.kindOf(); kind.EventBound {
 		line("bounds", "of each user, at most %s per window and %s per key count", terminal.Count(s.MaxKeysPerUser, "key"), terminal.Count(s.MaxEventsPerKey, "event"))

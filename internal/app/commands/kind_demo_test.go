@@ -306,7 +306,7 @@ func TestWrongEdgesAreRefused(t *testing.T) {
 	t.Parallel()
 	path := orders(t, 10)
 	for edges, want := range map[string]string{
-		"1000": "it has 1 edge", "5,3": "it has 2 edges", "1,000,2,000": "no commas inside a number", "0,": "leave no spaces", "0,1.5,3": "1.5 is no whole number", "3,5,5": "do not rise",
+		"1000": "it has 1 edge", "5,3": "it has 2 edges", "1,000,2,000": "no commas inside a number", "0,": "leave no spaces", "0,1.5,3": "1.5 is not a whole number", "3,5,5": "do not rise",
 	} {
 		code, _, stderr := run(t, append([]string{"demo", "--input", path}, strings.Fields(ofOrders+" --kind histogram --value-field amount --edges "+edges)...)...)
 		if code == exitOK || !strings.Contains(stderr, `--edges is "`+edges+`": `) || !strings.Contains(stderr, want) || strings.Contains(stderr, "bounds") {

@@ -24,7 +24,7 @@ func (f *kindFlags) registerStatistics(flags *pflag.FlagSet) {
 	flags.Var(&numbersValue{to: &s.Edges, low: -1 << 37, high: 1 << 37, must: "whole numbers", like: "0,10,20,50", check: checkEdges}, "edges", "for a histogram: the edges of its buckets, such as 0,10,20,50 for buckets from 0, 10 and 20 (default: computed from --buckets)")
 	flags.IntVar(&f.buckets, "buckets", 10, "for a histogram without --edges: into how many buckets to divide the range from --min to --max")
 	flags.Var(cli.OneOf(&s.Scale, deployment.ScaleLinear, deployment.ScaleLogarithmic), "scale", "for quantiles and histograms: divide the range into parts of the same width (linear), or into wider parts for greater values (logarithmic)")
-	flags.StringSliceVar(&s.Also, "also", nil, "for means, variances, standard deviations, quantiles and histograms: further statistics of the same values, such as "+strings.Join(metrickind.AllAlso(), ","))
+	flags.StringSliceVar(&s.Also, "also", nil, "for means, variances, standard deviations, quantiles and histograms: further statistics of the same values, with commas between them: "+spelling.List(metrickind.AllAlso(), " or ")+", but none that the kind releases anyway")
 }
 
 // numbersValue is a flag with a list of numbers, each above low and below high. must and like say
@@ -41,15 +41,15 @@ func checkEdges(numbers []float64) error {
 	var edges []int64
 	for _, v := range numbers {
 		if v != math.Trunc(v) {
-			return fmt.Errorf("%v is no whole number", v)
+			return fmt.Errorf("%v is not a whole number", v)
 		}
 		edges = append(edges, int64(v))
 	}
 	if n := len(edges); n < 3 || n > metrickind.MostBuckets+1 {
-		return fmt.Errorf("it has %s, and a histogram has 3 to %d", terminal.Count(n, "edge"), metrickind.MostBuckets+1)
+		return fmt.Errorf("it has %s: a histogram needs 3 to %d", terminal.Count(n, "edge"), metrickind.MostBuckets+1)
 	}
 	if _, err := metrickind.Buckets(edges); err != nil {
-		return errors.New("the edges do not rise: give the least first and each once, and no commas inside a number")
+		return errors.New("the edges do not rise: list them in ascending order, each once, with no commas inside a number")
 	}
 	return nil
 }

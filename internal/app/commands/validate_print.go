@@ -103,7 +103,7 @@ func targetOf(m *plan.Metric) string {
 	target := terminal.Target(m.Relative, m.Absolute, number)
 	switch {
 	case metrickind.Of(m.Kind).ValueOf != "":
-		return "none: the noise of its metric"
+		return "none of its own"
 	case target == "":
 		return "as exact as the budget allows"
 	case metrickind.Of(m.Kind).Statistic != nil:
@@ -180,7 +180,7 @@ func writeCounts(b *strings.Builder, p *plan.Plan) {
 			}
 			what := sized(m, n.Count)
 			if len(ways) == 0 {
-				fmt.Fprintf(b, "%s cannot meet the target: choose larger windows, which have more in them, or a wider target\n", what)
+				fmt.Fprintf(b, "%s cannot meet the target: choose larger windows, which contain more events, or a wider target\n", what)
 				continue
 			}
 			fmt.Fprintf(b, "%s would meet the target with %s\n", what, strings.Join(ways, ", or "))
