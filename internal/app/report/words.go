@@ -183,7 +183,7 @@ func (f metricFacts) wanted() string {
 func (f metricFacts) target() string {
 	confidence := digits(f.Confidence*100) + " % confidence"
 	if metrickind.Of(f.Kind).ValueOf != "" {
-		return "no target of its own: the noise is that of " + f.Of + "; intervals at " + confidence
+		return "no target of its own: it has the noise of " + f.Of + "; intervals at " + confidence
 	}
 	if !f.HasTarget() {
 		return "every value is as exact as the budget allows; intervals at " + confidence

@@ -66,7 +66,7 @@ class Histogram extends Chart {
     this.slider.setAttribute("aria-valuetext", name);
     this.name.textContent = name;
     this.legend.replaceChildren();
-    this.said.textContent = "Bars: percentage of the values in each bucket. Upright lines: the intervals in which the noise leaves it." + (m.aims ? " Pale bars are less exact than asked." : "") + (m.asked ? " " + m.asked + "." : "");
+    this.said.textContent = "Bars: percentage of the values in each bucket. Vertical lines: the interval of each percentage." + (m.aims ? " Pale bars are less exact than asked." : "") + (m.asked ? " " + m.asked + "." : "");
     this.live.textContent = spoken(m, this.chosen, at);
   }
 

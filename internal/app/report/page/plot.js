@@ -131,7 +131,7 @@ function shadesOf(quantiles) {
 function shadesText(keys) {
   const pairs = nested(keys.length ? keys[0].parts.map((s) => s.part.quantile) : []).map(([a, b]) => percent(a) + " to " + percent(b));
   const spaces = pairs.length ? "Bands lie between quantiles: " + pairs.join(", then darker ") + "." : "The space between two quantiles is shaded.";
-  return spaces + " Thin upright lines, where there is room, are the intervals in which the noise leaves each quantile.";
+  return spaces + " Thin vertical lines, where there is room, are the intervals of the quantiles.";
 }
 
 // drawQuantiles shades the spaces between neighbours, and draws the interval of each quantile as a

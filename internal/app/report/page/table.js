@@ -8,13 +8,13 @@ const columnsOf = (chart) => [
   !chart.metric.lopsided && { name: "noise \u00b1", by: (r) => margin(r.s, r.i), cell: ({ s, i }) => marginText(s, i) },
   chart.metric.aims && { name: "exactness", by: (r) => r.s.met[r.i], soft: ({ s, i }) => !s.met[i], cell: ({ s, i }) => s.met[i] ? "as asked" : "less exact" },
   ...["low", "high"].map((name) => ({ name, exact: !chart.metric.lopsided, by: (r) => r.s[name][r.i], cell: ({ s, i }) => endText(s, i, name) })),
-  chart.metric.unit && { name: "cumulated", by: (r) => r.s.place, cell: ({ s, i }) => cumulated(s, s.at[i]) },
+  chart.metric.unit && { name: "cumulative", by: (r) => r.s.place, cell: ({ s, i }) => cumulative(s, s.at[i]) },
   { name: "noise \u03c3", exact: true, by: (r) => r.s.sigma[r.i], cell: ({ s, i }) => sigmaText(s.sigma[i]) },
   { name: "rungs", exact: true, by: (r) => r.s.rungs[r.i], cell: ({ s, i }) => String(s.rungs[i]) },
 ].filter(Boolean);
 
-// cumulated says which share of the values is below the end of a bucket.
-const cumulated = ({ sum, part }, at) => rowsAt(null, sum ? [sum] : [], at).map(({ s, i }) => s.part.text + ": " + valueText(s, i) + ", " + noiseText(s, i))[0] || "";
+// cumulative says which share of the values is below the end of a bucket.
+const cumulative = ({ sum, part }, at) => rowsAt(null, sum ? [sum] : [], at).map(({ s, i }) => s.part.text + ": " + valueText(s, i) + ", " + noiseText(s, i))[0] || "";
 
 const inOrder = (a, b) => a.s.at[a.i] - b.s.at[b.i] || a.s.rank - b.s.rank || a.s.place - b.s.place;
 
