@@ -1,13 +1,13 @@
 package metrickind
 
-// Known is what is drawn for a count. Statistics are computed from it.
+// Known has what was drawn for a count: the noisy numbers that its statistics are computed from.
 type Known struct {
 	// Tree is the tree of values; nil if the count has none.
 	Tree *Search
 	// Events is the first component, as its ladder has released it.
 	Events Estimate
-	// Components returns the first component and so many further ones, with the width at which
-	// intervals of so many ratios hold together.
+	// Components returns the first component and the given number of further ones, with the width
+	// at which the intervals of the given number of ratios all hold with the stated confidence.
 	Components func(further, ratios int) Components
 }
 
@@ -52,7 +52,8 @@ func alsoDeviation() Kind {
 // count has the first few of them, or none.
 func Sums() []Kind { return []Kind{meanOffset(), meanSquare()} }
 
-// Also returns the names of the kinds whose values a metric of the kind can release beside its own.
+// Also returns the names of the kinds of statistics that a metric of the kind can release beside
+// its own values.
 func (k Kind) Also() (names []string) {
 	if k.Derived || k.CountTarget() {
 		return nil

@@ -33,8 +33,8 @@ type Kind struct {
 	NotPrivate string
 	// Derived says that no configuration names the kind: such a metric stands after the metric that
 	// it is derived from. But for a Share, it takes no events and shares the admission of that
-	// metric. If it is neither a Share nor a Component, it counts the users who were admitted to
-	// that metric's windows and has one public key, the empty one.
+	// metric. If it is neither a Share nor a Component and has no Statistic, it counts the users
+	// who were admitted to that metric's windows and has one public key, the empty one.
 	Derived bool
 	// Share says that a derived metric has windows and admissions of its own: it counts the events
 	// of the metric that it is derived from, those that are counted there and those that are left
@@ -53,7 +53,8 @@ type Kind struct {
 	// own. Statistic returns the value, and whether its error is at most absolute with the stated
 	// probability. b are the bounds of the derived metric.
 	Statistic func(of Known, b Bounds, absolute float64) (e Estimate, met bool, err error)
-	// ValueOf is set for a Statistic that has the value of another kind, whose name it is.
+	// ValueOf is the name of the kind whose value a Statistic has, such as mean; "" for other
+	// kinds.
 	ValueOf string
 	// Ranked is set for a Statistic that is a quantile: Bounds.Max is its rank, in millionths.
 	Ranked bool
@@ -78,7 +79,7 @@ type Texts struct {
 	// Wanted says what is asked of a Statistic with a target: {absolute} stands for the target,
 	// {least rank} and {greatest rank} for the ranks that it allows.
 	Wanted string
-	// Together is the heading of all statistics of one metric, {of}.
+	// Together is the heading of a chart of all statistics of this kind of one metric, {of}.
 	Together string
 	// Target is the target of a Statistic in a table: {absolute} stands for it, and {percent} for
 	// 100 times it.

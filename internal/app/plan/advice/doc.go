@@ -6,8 +6,8 @@
 //
 // The same question gives the same answer. The settings that are recommended are round numbers;
 // their texts name no key and no number of the data. Each of them was forecast over the whole
-// sample, with noise that the search has not seen, and the best once more,
-// over more of it.
+// sample, with noise that the search has not seen. The best one was forecast once more, with fresh
+// noise and over more paths.
 //
 // # No guarantees
 //

@@ -24,8 +24,8 @@ type Setting struct {
 	Relative float64 `json:"relative"`
 	// Absolute is the absolute error of the target; 0 for none.
 	Absolute float64 `json:"absolute,omitempty"`
-	// DeltaKeys is the part of δ for private keys; 0 is what a configuration has without
-	// delta_keys, or its own.
+	// DeltaKeys is the part of δ for private keys; 0 stands for the configuration's own
+	// delta_keys, or for its default.
 	DeltaKeys float64 `json:"delta_keys,omitempty"`
 	Together  bool    `json:"all_events_together,omitempty"` // without keys
 	// Min and Max are what values are clamped to; both 0 for what has no values.
