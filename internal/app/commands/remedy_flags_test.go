@@ -50,6 +50,13 @@ var flagRemedies = []remedy{
 		w.works(madeUp + " --report $F")
 	}},
 	{texts: one("--top is for the table"), walk: lines(onFile+" --top 3 --format json", onFile+" --format json")},
+	{texts: []string{"--delta-keys is only used with private keys", "above 0 and below --delta, of which it is a part"}, walk: func(w *walk) {
+		const private, public = withoutKeys, madeUp + " --keys public"
+		w.refused(public + " --delta-keys 1e-8")
+		w.works(public)
+		w.refused(private + " --delta-keys 1e-6")
+		w.works(private + " --delta-keys 1e-7")
+	}},
 	{texts: one("--%s is only used with --kind %s"), walk: lines(onFile+" --max 9", onFile)},
 	{texts: []string{"--relative is not used with --kind %s", "--kind %s needs --edges", "--edges already says", "percentage points is very fine"}, walk: func(w *walk) {
 		w.vars["E"] = write(w, "values.csv", "user,page,when,took\nu1,a,2025-03-01T10:00:00Z,5\nu2,b,2025-03-01T11:00:00Z,7\n")

@@ -86,7 +86,7 @@ func TestWhatCanReleaseNothingIsTold(t *testing.T) {
 	t.Parallel()
 	cfg := deploymentFile(t, "127.0.0.1:1", "last_at_least: 4", "last_at_least: 1000000000", "keys: {list: [north, south, west]}", "keys: {mode: private}", "absolute: 30", "relative: 0.1")
 	madeKeys(t, cfg, 0o600)
-	const want = "metrics[0].last_at_least: 1000000000 windows "
+	const want = "metrics[0].last_at_least: the budget is divided over 1000000000 windows, "
 	stdout, stderr := mustRun(t, "validate", "--offline", "--config", cfg)
 	if !strings.Contains(stderr, want) || !strings.Contains(stderr, "last_at_least: 365 is a year of windows") || !strings.Contains(stdout, "differential privacy") {
 		t.Errorf("validate: %s", stderr)
@@ -100,7 +100,7 @@ func TestWhatCanReleaseNothingIsTold(t *testing.T) {
 		t.Errorf("run: %s", stderr)
 	}
 	_, stderr = mustRun(t, "demo", "--events", "10", "--windows", "1", "--last-at-least", "1000000000")
-	if !strings.Contains(stderr, "warning: --last-at-least: 1000000000 windows") || !strings.Contains(stderr, "--last-at-least 8760 is a year of windows") {
+	if !strings.Contains(stderr, "warning: --last-at-least: the budget is divided over 1000000000 windows") || !strings.Contains(stderr, "--last-at-least 8760 is a year of windows") {
 		t.Errorf("demo: %s", stderr)
 	}
 	if code, _, stderr := run(t, "demo", "--events", "10", "--windows", "1", "--last-at-least", "1000000000", "--strict"); code != exitConfig || !strings.Contains(stderr, "--strict") {
