@@ -90,13 +90,21 @@ func writeMetrics(b *strings.Builder, p *plan.Plan, exact bool) {
 		if m.Alone && m.Windows > 0 {
 			windows = "up to " + windows
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", terminal.Key(m.Name, 40), m.Kind, window, terminal.Key(keys, 40), released, targetOf(m), meetableFrom(m), windows)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", terminal.Key(m.Name, 40), kindText(m.Kind), window, terminal.Key(keys, 40), released, targetOf(m), meetableFrom(m), windows)
 		if exact {
 			fmt.Fprintf(w, "\t%s\t%s", rounded(m.FirstSigma), rounded(m.TopSigma))
 		}
 		fmt.Fprintln(w)
 	}
 	w.Flush() //nolint:errcheck // a strings.Builder takes everything
+}
+
+// kindText returns what people call a kind: derived ones have names for programs.
+func kindText(name string) string {
+	if kind := metrickind.Of(name); kind.Statistic != nil {
+		return kind.Texts.Label
+	}
+	return name
 }
 
 func targetOf(m *plan.Metric) string {
