@@ -13,7 +13,7 @@ import (
 func part(m schemas.MetricSpec, kind string) schemas.MetricSpec {
 	p := m
 	p.Name, p.Kind, p.Of = m.Name+"."+kind, kind, m.Name
-	p.KeyMode, p.KeysFrom, p.PublicKeys, p.DeltaKey = schemas.KeysFrom, m.Name, nil, units.Delta{}
+	p.KeyMode, p.KeysFrom, p.PublicKeys, p.DeltaKey = schemas.KeysFrom, m.Route(), nil, units.Delta{}
 	return p
 }
 

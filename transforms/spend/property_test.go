@@ -41,7 +41,7 @@ func drawSettings(t *rapid.T) settings {
 			base = len(s.metrics)
 		}
 		s.metrics = append(s.metrics, m)
-		further = append(further, furtherOf(&m)...)
+		further = append(further, furtherOf(&m, drawAlso(t, &m)...)...)
 		if rapid.IntRange(0, 2).Draw(t, "coverage") == 0 {
 			s.metrics = append(s.metrics, schemas.MetricSpec{Name: m.Name + ".coverage", Kind: metrickind.Coverage, Of: m.Name, KeyMode: schemas.KeysPublic,
 				PublicKeys: [][]byte{{}}, WindowSize: m.WindowSize, WindowSlide: m.WindowSlide, First: m.First, Top: m.First})
@@ -70,9 +70,27 @@ func shareOf(m *schemas.MetricSpec, events uint32, windows int64) schemas.Metric
 		WindowSize: m.WindowSize, WindowSlide: m.WindowSlide, First: m.First, Top: m.Top}
 }
 
-// furtherOf returns the further components of a metric, each with a top of its own.
-func furtherOf(m *schemas.MetricSpec) (all []schemas.MetricSpec) {
-	for i, kind := range metrickind.Of(m.Kind).Further() {
+// drawAlso draws what is released beside a metric. Over a wide range, no account would pay for it.
+func drawAlso(t *rapid.T, m *schemas.MetricSpec) (also []string) {
+	for _, kind := range metrickind.Of(m.Kind).Also() {
+		if m.Max-m.Min <= 100 && rapid.IntRange(0, 2).Draw(t, "also "+kind) == 0 {
+			also = append(also, kind)
+		}
+	}
+	return also
+}
+
+// furtherOf returns the further components of a metric, each with a top of its own, and what is
+// released beside it.
+func furtherOf(m *schemas.MetricSpec, also ...string) (all []schemas.MetricSpec) {
+	sums := metrickind.Of(m.Kind).Further()
+	for _, of := range also {
+		all = append(all, part(*m, metrickind.AlsoKind(of).Name))
+		if its := metrickind.Of(of).Further(); len(its) > len(sums) {
+			sums = its
+		}
+	}
+	for i, kind := range sums {
 		top := units.Precision{Hi: m.Top.Hi, Lo: max(m.Top.Lo>>i, 1)}
 		all = append(all, schemas.MetricSpec{Name: kind.Beside(m.Name), Kind: kind.Name, Of: m.Name, KeyMode: schemas.KeysFrom, KeysFrom: m.Route(),
 			Min: m.Min, Max: m.Max, MaxEventsPerKey: m.MaxEventsPerKey, WindowSize: m.WindowSize, WindowSlide: m.WindowSlide, First: top, Top: top})

@@ -307,6 +307,7 @@ func (w *world) settleSpan(first, last uint64, partials []schemas.Partial) schem
 			at := Cell{uint32(i), c.Start, c.End, c.Key}
 			switch {
 			case w.metrics[i].KeysFrom != w.metrics[c.Metric].Name && w.metrics[i].Of != w.metrics[c.Metric].Name:
+			case metrickind.Of(w.metrics[i].Kind).Statistic != nil: // which has no draws of its own
 			case metrickind.Of(w.metrics[i].Kind).Nodes != nil:
 				trees = append(trees, at)
 			case w.metrics[i].KeysFrom == w.metrics[c.Metric].Name:
