@@ -186,6 +186,9 @@ func (r *Rules) limit(m *metric) budgets.Budget {
 
 // summable reports whether the sum of one user's clamped values stays in range.
 func summable(m *schemas.MetricSpec) bool {
+	if m.Min > m.Max { // every value would be clamped to max, which may be far below 0
+		return false
+	}
 	greatest := max(m.Max, -m.Min) // −2⁶³ is its own negative
 	at := slices.IndexFunc(metrickind.Sums(), func(k metrickind.Kind) bool { return k.Name == m.Kind })
 	if at >= 0 { // which adds 2v − min − max
@@ -195,13 +198,13 @@ func summable(m *schemas.MetricSpec) bool {
 		greatest *= 4
 		for range at { // which adds a power of max − min
 			high, low := bits.Mul64(uint64(greatest), uint64(m.Max-m.Min))
-			if high != 0 || low > math.MaxInt64 || m.Max < m.Min {
+			if high != 0 || low > math.MaxInt64 {
 				return false
 			}
 			greatest = int64(low)
 		}
 	}
-	if metrickind.Of(m.Kind).Tree != nil && (m.MaxEventsPerKey > mostOfTree || m.Min > m.Max) {
+	if metrickind.Of(m.Kind).Tree != nil && m.MaxEventsPerKey > mostOfTree {
 		return false
 	}
 	high, low := bits.Mul64(uint64(max(greatest, 0)), uint64(m.MaxEventsPerKey))
