@@ -1,6 +1,7 @@
 package deployment_test
 
 import (
+	"math"
 	"math/big"
 	"math/bits"
 	"testing"
@@ -80,4 +81,35 @@ func TestRuleQuantilesDivideTheirBudgetOverAllLevels(t *testing.T) {
 			rt.Errorf("N at %v: nodes at %v, %v", u, at, err)
 		}
 	})
+}
+
+// With ladder.sigma, a window costs what is released beside quantiles, too: that decides how many
+// windows a budget pays for, whether last_at_least fits, and whether one event can be paid for.
+func TestRuleWhatStandsBesideQuantilesIsPaidUnderASigma(t *testing.T) {
+	m := quantilesFrom(0, 100, 2) // a tree of three levels
+	m.Also, m.MaxKeysPerUser = []string{"standard_deviation"}, 1
+	under := func(sigma float64, lastAtLeast int) (*deployment.Deployment, error) {
+		m.Ladder.Sigma, m.LastAtLeast = sigma, lastAtLeast
+		return averaging(m)
+	}
+	d, err := under(1000, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const parts = 1 + 8*3 + 2 // of a window's cost: N, the tree, and two sums
+	mu := d.Budget.Mu2.Mu()
+	hundred := math.Sqrt(100.5*parts) * 2 / mu // for two events
+	if d, err = under(hundred, 0); err != nil || deployment.Lifetimes(d)[0].Windows != 100 {
+		t.Errorf("a budget lasts for %+v, want 100 windows (%v)", deployment.Lifetimes(d)[0], err)
+	}
+	for windows, fits := range map[int]bool{100: true, 101: false} {
+		if d, err = under(hundred, windows); err != nil || deployment.LastAtLeastFits(d) != fits {
+			t.Errorf("%d windows: want fits %v (%v)", windows, fits, err)
+		}
+	}
+	for payable, sigma := range map[bool]float64{true: math.Sqrt(parts+0.5) / mu, false: math.Sqrt(parts-0.5) / mu} {
+		if _, err = under(sigma, 0); (err == nil) != payable {
+			t.Errorf("one event at σ %v: %v", sigma, err)
+		}
+	}
 }

@@ -161,7 +161,7 @@ func (l *ladders) statistic(t *task, s *statistic) schemas.Release {
 
 // release returns what is published of a count that has passed.
 func (l *ladders) release(t *task) schemas.Release {
-	m, r := &l.metrics[t.Metric], &t.result
+	m, r := &l.metrics[t.Metric], t.result // a copy: statistics have the value of the first component
 	if e := t.joined; e != nil {
 		r.Value, r.StdDev, r.Low, r.High = e.Value, e.StdDev, e.Low, e.High
 		r.Met = meets(m, e)

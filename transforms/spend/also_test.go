@@ -35,6 +35,9 @@ func TestRuleAStatisticHasTheComponentsThatItNeeds(t *testing.T) {
 	elsewhere[1].Max = 50
 	wider := slices.Clone(of(quantiles, "also_mean", "mean_offset", "quantile_nodes"))
 	wider[2].Max = 200
+	statisticOfOthers, componentOfOthers := slices.Clone(elsewhere), slices.Clone(wider)
+	statisticOfOthers[1].Max, statisticOfOthers[1].KeysFrom = 100, "n"
+	componentOfOthers[2].Max, componentOfOthers[2].KeysFrom = 100, "n"
 	for name, c := range map[string]struct {
 		metrics []schemas.MetricSpec
 		fits    bool
@@ -50,6 +53,8 @@ func TestRuleAStatisticHasTheComponentsThatItNeeds(t *testing.T) {
 		"the number of events twice":       {of(quantiles, "also_events", "quantile_nodes"), false},
 		"a mean of other values":           {elsewhere, false},
 		"a component of other values":      {wider, false},
+		"a mean for other keys":            {statisticOfOthers, false},
+		"a component for other keys":       {componentOfOthers, false},
 		"a mean with its number of events": {of(mean, "also_events", "mean_offset"), true},
 		"a mean with a variance":           {of(mean, "also_variance", "mean_offset", "mean_square"), true},
 		"a mean beside itself":             {of(mean, "also_mean", "mean_offset"), false},

@@ -1,0 +1,86 @@
+package release
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+// What is released beside a value is what its kind makes of the drawn components, with an interval
+// for as many ratios as this kind has, and is never marked as met. A component that may have been
+// clamped takes the interval only from those that are computed from it.
+func TestRuleAStatisticBesideAnotherIsThatOfItsKind(t *testing.T) {
+	for _, base := range []string{metrickind.Mean, metrickind.StandardDeviation} {
+		for _, clamped := range []bool{false, true} {
+			specs := vectorOf(t, metrickind.StandardDeviation, 0, 100, 1, 2)
+			specs[0].Kind = base
+			all := []int64{2000, 2000 * (2*20 - 100), 2000 * (2*60*60 - 100*100)} // all values are 20
+			for _, of := range metrickind.Of(base).Also() {
+				also := specs[0]
+				also.Name, also.Kind, also.Of, also.KeyMode, also.KeysFrom = "m."+of, metrickind.AlsoKind(of).Name, "m", schemas.KeysFrom, "m"
+				specs = append(specs, also)
+			}
+			r := releaserOf(t, specs, rand.New(runseed.PCG(t, 3, 31)))
+			tasks, counts := make([]task, 50), []spend.Count(nil)
+			for i := range tasks {
+				c := spend.Cell{End: 1000, Key: fmt.Sprintf("%06d", i)}
+				tasks[i] = task{Cell: c, turn: 1, count: all[0]}
+				for c.Metric = 1; c.Metric <= 2; c.Metric++ {
+					counts = append(counts, spend.Count{Cell: c, Sum: all[c.Metric]})
+				}
+			}
+			slices.SortFunc(counts, func(a, b spend.Count) int { return a.Compare(b.Cell) })
+			if err := r.ladders.refineAll(tasks); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := r.ladders.join(tasks, counts); err != nil {
+				t.Fatal(err)
+			}
+			for i := range tasks {
+				if clamped {
+					tasks[i].components[2].Value = big.NewRat(-noisereduction.MaxCount, 1)
+				}
+			}
+			if _, err := r.ladders.compute(tasks, counts); err != nil {
+				t.Fatal(err)
+			}
+			for i := range tasks {
+				at := &tasks[i]
+				if len(at.statistics) != len(specs)-3 {
+					t.Fatalf("%d statistics of %d", len(at.statistics), len(specs)-3)
+				}
+				for j := range at.statistics {
+					got := r.ladders.statistic(at, &at.statistics[j])
+					of := metrickind.Of(specs[at.statistics[j].metric].Kind).ValueOf
+					want := metrickind.Estimate{Value: at.result.Value, StdDev: at.result.StdDev, Low: at.result.Low, High: at.result.High}
+					truth, most := 2000.0, math.Inf(1)
+					if v := metrickind.Of(of).Vector; v != nil {
+						third := len(v.Further) == 2
+						want = v.Join(specs[0].Bounds(), metrickind.Components{
+							Of: at.components[:1+len(v.Further)], Width: r.ladders.plans[0].Width(v.Ratios), Beyond: clamped && third,
+						})
+						truth = 0
+						if _, most = v.Span(0, 100); !third {
+							truth = 20
+						}
+					}
+					if got.Value != want.Value || got.StdDev != want.StdDev || got.Low != want.Low || got.High != want.High || got.Met {
+						t.Errorf("%s beside %s, clamped %v: %+v, want %+v", of, base, clamped, got, want)
+					}
+					if all := got.Low == 0 && got.High == most; all != (clamped && truth == 0) {
+						t.Errorf("%s beside %s, clamped %v: an interval from %v to %v", of, base, clamped, got.Low, got.High)
+					}
+				}
+			}
+		}
+	}
+}
