@@ -46,7 +46,7 @@ func answer(t *testing.T, q advice.Question) *advice.Advice {
 func TestTheBestBoundsAreThoseOfUsersWhoAreAllAlike(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ keysOfUser, events int }{{1, 1}, {3, 1}, {1, 2}, {2, 2}} {
-		p := answer(t, question(alike(6000, 3, c.keysOfUser, c.events, 4), time.Hour)).Block.Point
+		p := answer(t, question(alike(2400, 3, c.keysOfUser, c.events, 4), time.Hour)).Block.Point
 		if p.KeysPerUser != c.keysOfUser || p.EventsPerKey != c.events || math.Abs(p.Kept-1) > 1e-9 || math.Abs(p.KeysShown-4) > 1e-9 || p.LeftOut > 0.01 {
 			t.Errorf("%+v: %+v", c, p)
 		}
@@ -235,7 +235,7 @@ func TestATargetThatIsChosenIsMetByMostValues(t *testing.T) {
 // least error.
 func TestTheSmallestWindowThatIsOfUse(t *testing.T) {
 	t.Parallel()
-	if a := answer(t, question(alike(6000, 12, 1, 1, 2))); a.Chosen != "1h" || a.Block.Point.Typical > 0.25 {
+	if a := answer(t, question(alike(2400, 12, 1, 1, 2))); a.Chosen != "1h" || a.Block.Point.Typical > 0.25 {
 		t.Errorf("%s, typically %v", a.Chosen, a.Block.Point.Typical)
 	}
 	a := answer(t, question(alike(40, 24, 1, 1, 2)))
@@ -247,8 +247,8 @@ func TestTheSmallestWindowThatIsOfUse(t *testing.T) {
 // The same question has the same answer, whatever order forecasts end in.
 func TestTheSameQuestionHasTheSameAnswer(t *testing.T) {
 	t.Parallel()
-	s := shapes.All()[1]
-	first, again := answer(t, question(s.Events(), s.Window)), answer(t, question(s.Events(), s.Window))
+	events := alike(1500, 4, 2, 2, 8)
+	first, again := answer(t, question(events, time.Hour)), answer(t, question(events, time.Hour))
 	for i, p := range first.Sizes[0].Tried {
 		if p.Setting != again.Sizes[0].Tried[i].Setting || p.Typical != again.Sizes[0].Tried[i].Typical {
 			t.Fatalf("the %d. setting is %+v, and again %+v", i, p.Setting, again.Sizes[0].Tried[i].Setting)
