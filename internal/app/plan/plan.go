@@ -85,7 +85,7 @@ func New(d *deployment.Deployment) *Plan {
 	lifetimes := deployment.Lifetimes(d)
 	for i, m := range d.Metrics {
 		p.Metrics = append(p.Metrics, planMetric(&m, lifetimes[i], &cfg))
-		if metrickind.Of(m.Spec.Kind).Statistic != nil { // whose target is met where that of its metric is
+		if metrickind.Of(m.Spec.Kind).Statistic != nil && m.Spec.HasTarget() { // its target is met where that of its metric is
 			of := slices.IndexFunc(p.Metrics, func(o Metric) bool { return o.Name == m.Spec.Of })
 			p.Metrics[i].MeetableFrom = p.Metrics[of].MeetableFrom
 		}
