@@ -331,8 +331,9 @@ func often() func() bool {
 // terms are what all settings have in common.
 func (f *demoFlags) terms(keys []string) advice.Terms {
 	t := advice.Terms{
-		Kind:  f.kind,
-		Delta: f.delta, Accountant: string(f.accountant), Planned: f.planned, Command: f.command,
+		Statistics: f.statistics,
+		Kind:       f.kind,
+		Delta:      f.delta, Accountant: string(f.accountant), Planned: f.planned, Command: f.command,
 		Target: noisereduction.Target{Relative: f.relative, Absolute: f.absolute, Confidence: f.confidence},
 	}
 	switch {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
@@ -69,6 +70,8 @@ type Terms struct {
 	Metric string
 	// Kind is that of the metric; "" is the usual one.
 	Kind string
+	// Statistics are the metric's, as far as they were given.
+	Statistics deployment.Statistics
 	// Keys is what a configuration has under keys:, in one line; "" is private keys.
 	Keys string
 	// Command writes the whole command that does the same with the events; nil: there is none.
@@ -81,6 +84,31 @@ func (t *Terms) kind() metrickind.Kind {
 		return metrickind.Offered()[0]
 	}
 	return metrickind.Of(t.Kind)
+}
+
+// statistics writes those fields of the metric's statistics that were given.
+func (t *Terms) statistics(line func(format string, args ...any)) {
+	numbers := func(name string, of []float64) {
+		var texts []string
+		for _, v := range of {
+			texts = append(texts, strconv.FormatFloat(v, 'f', -1, 64))
+		}
+		if len(of) > 0 {
+			line("    %s: [%s]", name, strings.Join(texts, ", "))
+		}
+	}
+	s := &t.Statistics
+	numbers("ranks", s.Ranks)
+	numbers("edges", s.Edges)
+	if s.Buckets != 0 {
+		line("    buckets: %d", s.Buckets)
+	}
+	if s.Scale != "" {
+		line("    scale: %s", s.Scale)
+	}
+	if len(s.Also) > 0 {
+		line("    also: [%s]", strings.Join(s.Also, ", "))
+	}
 }
 
 // yaml returns a setting as the sections privacy and metrics of a configuration file, or as what is
@@ -106,6 +134,7 @@ func (t *Terms) yaml(p *Point) string {
 		line("  - name: events")
 		line("    kind: %s", t.kind().Name)
 		line("    keys: %s", or(t.Keys, "{mode: private}"))
+		t.statistics(line)
 	} else {
 		line("  - name: %s", t.Metric)
 	}
