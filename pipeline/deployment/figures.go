@@ -68,9 +68,8 @@ func FiguresOf(b budgets.Budget, metrics []schemas.MetricSpec) ([]Figures, error
 }
 
 // windowsAlone divides a whole budget, in B² and in δ, by what a window costs a user. sums and
-// scale are as for worstOfKey. beside is the
-// part of that which goes to the metric's coverage and to its share of counted events, and kept is
-// what all shares keep of the budget, in account units.
+// scale are as for worstOfKey. beside is the part of that which goes to the metric's coverage and
+// to its share of counted events, and kept is what all shares keep of the budget, in account units.
 func windowsAlone(b budgets.Budget, m *schemas.MetricSpec, sums []metrickind.Kind, scale *metrickind.Scale, beside, kept *big.Int) uint64 {
 	worst := worstOfKey(metrickind.Of(m.Kind), m.Bounds(), sums, scale, m.Top)
 	worst.Mul(worst, big.NewInt(int64(m.MaxKeysPerUser))).Add(worst, beside)

@@ -269,14 +269,9 @@ func (m *Metric) checkAlso(kind metrickind.Kind) error {
 	return nil
 }
 
-// further returns the kinds of the further components of the metric's counts that are sums: as many
-// as its kind or a kind of Also needs.
+// further returns the kinds of the further components of the metric's counts that are sums.
 func (m *Metric) further() []metrickind.Kind {
-	n := len(metrickind.Of(m.Kind).Further())
-	for _, also := range m.Also {
-		n = max(n, len(metrickind.Of(also).Further()))
-	}
-	return metrickind.Sums()[:n]
+	return metrickind.Of(m.Kind).FurtherSums(m.Also)
 }
 
 // statistics returns the definitions of the metrics in which a metric's quantiles, the shares of

@@ -48,9 +48,19 @@ func alsoDeviation() Kind {
 	return also(standardDeviation(), "standard deviation of the values of {of}")
 }
 
-// Sums returns the kinds of all further components that are sums over values, in their order: a
-// count has the first few of them, or none.
-func Sums() []Kind { return []Kind{meanOffset(), meanSquare()} }
+// SumComponents returns the kinds of all further components that are sums over values, in their
+// order: a count has the first few of them, or none.
+func SumComponents() []Kind { return []Kind{meanOffset(), meanSquare()} }
+
+// FurtherSums returns the kinds of those further components of a count that are sums: as many as
+// its kind, or one of the kinds whose values are released beside it, needs.
+func (k Kind) FurtherSums(also []string) []Kind {
+	n := len(k.Further())
+	for _, of := range also {
+		n = max(n, len(Of(of).Further()))
+	}
+	return SumComponents()[:n]
+}
 
 // Also returns the names of the kinds of statistics that a metric of the kind can release beside
 // its own values.

@@ -120,7 +120,7 @@ func (r *Rules) derive(m *metric) error {
 		}
 		to.nodes, to.scale = len(r.metrics), scale
 	case m.kind.Component:
-		if at, sums := len(to.further), metrickind.Sums(); at == len(sums) || sums[at].Name != m.kind.Name || m.spec.Bounds() != to.spec.Bounds() || m.spec.Route() != to.spec.Route() {
+		if at, sums := len(to.further), metrickind.SumComponents(); at == len(sums) || sums[at].Name != m.kind.Name || m.spec.Bounds() != to.spec.Bounds() || m.spec.Route() != to.spec.Route() {
 			return fmt.Errorf("preparing admission: metric %s is not the next component of %s", m.spec.Name, m.spec.Of)
 		}
 		to.further, to.values = append(to.further, len(r.metrics)), append(to.values, m.kind.Value)
@@ -135,13 +135,13 @@ func (r *Rules) derive(m *metric) error {
 // sumsOf returns how many further components that are sums the counts of a metric need: for
 // themselves, and for the statistics beside them.
 func (r *Rules) sumsOf(m *metric) int {
-	n := len(m.kind.Further())
+	var also []string
 	for i := range r.metrics {
 		if s := &r.metrics[i]; s.spec.Of == m.spec.Name && s.kind.ValueOf != "" {
-			n = max(n, len(metrickind.Of(s.kind.ValueOf).Further()))
+			also = append(also, s.kind.ValueOf)
 		}
 	}
-	return n
+	return len(m.kind.FurtherSums(also))
 }
 
 // share makes m the share of a metric: it takes the same events, and keeps a part of every account
@@ -190,7 +190,7 @@ func summable(m *schemas.MetricSpec) bool {
 		return false
 	}
 	greatest := max(m.Max, -m.Min) // −2⁶³ is its own negative
-	at := slices.IndexFunc(metrickind.Sums(), func(k metrickind.Kind) bool { return k.Name == m.Kind })
+	at := slices.IndexFunc(metrickind.SumComponents(), func(k metrickind.Kind) bool { return k.Name == m.Kind })
 	if at >= 0 { // which adds 2v − min − max
 		if greatest > math.MaxInt64>>2 {
 			return false

@@ -23,13 +23,12 @@ type printer struct {
 	width int
 	rows  []terminal.Row
 	met   int
-	asked int    // values of which some exactness is asked
+	asked int    // values with a target
 	first string // time to the first release
 	// values are those that were released, but for statistics.
-	values map[cell]float64
-	newest []schemas.Release // of the last turn with any
-	// unasked are the metrics of whose values no exactness is asked.
-	unasked map[string]bool
+	values  map[cell]float64
+	newest  []schemas.Release // of the last turn with any
+	unasked map[string]bool   // metrics without a target
 }
 
 func newPrinter(a *app, j *job) *printer {

@@ -2,7 +2,6 @@ package commands
 
 import (
 	"errors"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -10,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -87,12 +87,15 @@ esac
 	}
 }
 
-// freePort returns a port that is free, with room above it: below those that systems give to
-// whoever asks for any.
+// ports counts the ports that freePort has tried.
+var ports atomic.Int32
+
+// freePort returns a port that is free, with room above it. It lies below the range from which the
+// system assigns ports.
 func freePort(t *testing.T) string {
 	t.Helper()
 	for {
-		at := strconv.Itoa(20_000 + rand.IntN(12_000)) //nolint:gosec // nothing depends on it
+		at := strconv.Itoa(20_000 + (os.Getpid()+10*int(ports.Add(1)))%12_000)
 		l, err := net.Listen("tcp", "127.0.0.1:"+at)
 		if err == nil {
 			l.Close() //nolint:errcheck // of a test

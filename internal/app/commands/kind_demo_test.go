@@ -285,12 +285,16 @@ func TestRanksAreComparedForPublicKeysOnly(t *testing.T) {
 }
 
 // plan writes the target of quantiles as an error of the rank, that of a histogram in points, and
-// says that its forecast is of the number of events.
+// says that its forecast is of the number of events. Its configuration has the statistics asked
+// for.
 func TestPlanSaysWhatTheTargetOfQuantilesIs(t *testing.T) {
 	t.Parallel()
-	for kind, want := range map[string]string{"quantiles --absolute 0.02": "rank ± 2 %", "histogram --absolute 2": "± 2 points"} {
+	for kind, want := range map[string][2]string{
+		"quantiles --absolute 0.02 --ranks 0.5 --also mean": {"rank ± 2 %", "\n      ranks: [0.5]\n      also: [mean]\n"},
+		"histogram --absolute 2 --buckets 4":                {"± 2 points", "\n      buckets: 4\n"},
+	} {
 		stdout, _ := mustRun(t, strings.Fields("plan --value-field amount --min 0 --max 200 --epsilon 4 --kind "+kind+" --input "+orders(t, 500)+" "+ofOrders)...)
-		for _, part := range []string{"  " + want + "  ", "error of the number", "values, from the greatest down"} {
+		for _, part := range []string{"  " + want[0] + "  ", want[1], "error of the number", "values, from the greatest down"} {
 			if !strings.Contains(stdout, part) {
 				t.Errorf("%s: no %q in\n%s", kind, part, stdout)
 			}

@@ -101,7 +101,7 @@ func (l *limits) text(k kind) string {
 	return fmt.Sprintf("from %s to %s", show(l.low), show(l.high))
 }
 
-// meant returns the name of the field that a name stands for which no field has; "" if that is not
+// meant returns the field that is probably meant by a name that no field has; "" if that is not
 // clear.
 func meant(fields []field, name string) string {
 	for i := range fields {

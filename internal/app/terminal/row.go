@@ -12,8 +12,7 @@ type Row struct {
 	// Lopsided is set for values whose noise is not normal, such as quantiles: all that is known of
 	// the noise is the interval. The mean of several lies between the means of their ends.
 	Lopsided bool
-	// Unasked is set for values of which no exactness is asked.
-	Unasked bool
+	Unasked  bool // the value has no target
 }
 
 // margin returns how far the value is from the farther end of the interval. A quantile can be much

@@ -332,7 +332,7 @@ func (q *Question) freeTarget(ctx context.Context, s *SizeAdvice, score score, k
 // is.
 func (q *Question) conclude(ctx context.Context, s *SizeAdvice, score score) error {
 	setting := s.Best().Setting
-	if q.Given.DeltaKeys == 0 && q.Metric == "" && q.Keys == "" { // else given, that of a configuration, or without private keys
+	if q.Given.DeltaKeys == 0 && q.Metric == "" && q.Keys == "" { // else it is given or fixed by a configuration, or no key is private
 		for _, share := range []float64{0.3, 0.5} { // a tenth is usual; above, the threshold rises again
 			setting.DeltaKeys = twoDigits(share * q.Delta)
 			p, err := q.verified(ctx, s.windows, setting, s.largest, choosing, mostPaths)
