@@ -38,7 +38,7 @@ func TestTheTableNamesEveryBucketInOrder(t *testing.T) {
 		"95 % interval", "\n2025", "home ", "other ",
 		"home from.0 ", " to ", "home from.40 ", "home from.1000 ", "home from.20000 ", "home below.1000 ", "home below.20000 ", "other from.0 ", "other below.20000 ",
 		"█ released value", "\nhome   noise ±", "\nother   noise ±",
-		"\nhome   2025-03-03: percentage of the values in each bucket\n", "\nbelow 40 ", "█\n40 to below 1,000 ", "█\n1,000 to below 20,000 ", "\n20,000 or more ", "\n1 window,",
+		"\nhome   2025-03-03: percentage of the values in each bucket\n", "\nbelow 40 ", "█", "\n40 to below 1,000 ", "█", "\n1,000 to below 20,000 ", "\n20,000 or more ", "\n1 window,",
 	} {
 		_, after, found := strings.Cut(rest, part)
 		if !found {
