@@ -23,7 +23,7 @@ func TestRuleAStatisticBesideAnotherIsThatOfItsKind(t *testing.T) {
 		for _, clamped := range []bool{false, true} {
 			specs := vectorOf(t, metrickind.StandardDeviation, 0, 100, 1, 2)
 			specs[0].Kind = base
-			// Half of the values are 20, the others 40: a variance of 0 would fit no draws now and then.
+			// Half of the values are 20, half 40: a variance of 0 would now and then fit no draws.
 			all := []int64{2000, 1000 * (-60 - 20), 1000 * (2*(60*60+20*20) - 2*100*100)}
 			for _, of := range metrickind.Of(base).Also() {
 				also := specs[0]
