@@ -73,6 +73,8 @@ func protocolMutants() []mutant {
 		{"third-component-not-reserved", "Rules.price", insertBefore("units.Charge(size(n)", "if i%len(m.further) == 1 { continue }"), everyMixedRecord},
 		{"sums-beside-trees-free", "prices.of", insertBefore("u := p.further[window][j][k.key]", "if m.nodes >= 0 { continue }"), everyMixedRecord},
 		{"sums-beside-trees-not-reserved", "Rules.price", insertBefore("units.Charge(size(n)", "if m.nodes >= 0 { continue }"), everyMixedRecord},
+		{"number-beside-trees-free", "prices.of", insertBefore("u := p.further[window][j][k.key]", "if m.nodes >= 0 && j == len(m.further)-1 { continue }"), everyMixedRecord},
+		{"sums-beside-trees-over-the-first-number", "ladders.joinOne", never(".Again"), everyMixedRecord},
 		{"components-drawn-with-one-noise", "ladders.draw", replace("l.digests[c.Metric]", "l.digests[0]"), everyMixedRecord},
 		{"tree-not-reserved", "Rules.price", insertBefore("units.ChargeSquares(", "if len(of) > 0 { continue }"), everyMixedRecord},
 		{"first-level-only-charged", "drawnNodes.charge", insertBefore("return drawn", "drawn = drawn && (parent == metrickind.Root || levels == 1)"), everyMixedRecord},

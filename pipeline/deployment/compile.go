@@ -253,7 +253,7 @@ func besideMetric(m *Metric, spec schemas.MetricSpec, a allotment) (all []schema
 func furtherSpecs(m *Metric, of schemas.MetricSpec) (all []schemas.MetricSpec, err error) {
 	for _, kind := range m.further() {
 		further := partOf(of, kind)
-		if further.Top, err = units.PrecisionFromBig(topOf(kind, of.Bounds(), of.Top)); err != nil {
+		if further.Top, err = units.PrecisionFromBig(topOf(kind, of.Bounds(), of.Top, m.scale())); err != nil {
 			return nil, fmt.Errorf("computing the precision of metric %s: %w", further.Name, err)
 		}
 		further.First = further.Top

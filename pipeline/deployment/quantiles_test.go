@@ -64,8 +64,15 @@ func TestRuleQuantilesDivideTheirBudgetOverAllLevels(t *testing.T) {
 		tree, _ := units.ChargeSquares(uint64(levels)*square, nodes.Top)
 		worst, wide := uint64(count)+uint64(tree), uint64(m.Max-m.Min)
 		for i := range m.Also { // a mean has a second component, a standard deviation a third
-			sum, _ := units.Charge(uint64(events)*wide, specs[len(specs)-1-len(m.Also)+i].Top)
+			sum, _ := units.Charge(uint64(events)*wide, specs[len(specs)-2-len(m.Also)+i].Top)
 			worst, wide = worst+uint64(sum), wide*wide
+		}
+		if number := specs[len(specs)-2]; len(m.Also) > 0 { // by which the sums are divided
+			again, _ := units.Charge(uint64(events), number.Top)
+			worst += uint64(again)
+			if number.Top.Big().Cmp(new(big.Int).Mul(first.Top.Big(), big.NewInt(int64(2*levels)))) != 0 {
+				rt.Errorf("a tree of %d levels: N at %v, and for the sums at %v", levels, first.Top, number.Top)
+			}
 		}
 		worst *= uint64(m.MaxKeysPerUser * m.LastAtLeast)
 		if budget := uint64(d.Budget.Mu2); worst > budget || float64(worst) < 0.999*float64(budget) {
@@ -96,7 +103,7 @@ func TestRuleWhatStandsBesideQuantilesIsPaidUnderASigma(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const parts = 1 + 8*3 + 2 // of a window's cost: N, the tree, and two sums
+	const parts = 1 + 8*3 + 3*6 // of a window's cost: N, the tree, and two sums with their number
 	mu := d.Budget.Mu2.Mu()
 	hundred := math.Sqrt(100.5*parts) * 2 / mu // for two events
 	if d, err = under(hundred, 0); err != nil || deployment.Lifetimes(d)[0].Windows != 100 {

@@ -87,7 +87,7 @@ func (m *Metric) worst(top units.Precision, coverage *big.Int) *big.Int {
 func worstOfKey(kind metrickind.Kind, b metrickind.Bounds, sums []metrickind.Kind, scale *metrickind.Scale, top units.Precision) *big.Int {
 	w := charge(squareOf(kind.Sensitivity(b)), top)
 	for _, further := range sums {
-		w.Add(w, chargeBig(squareOf(further.Sensitivity(b)), topOf(further, b, top)))
+		w.Add(w, chargeBig(squareOf(further.Sensitivity(b)), topOf(further, b, top, scale)))
 	}
 	if scale != nil { // at each level, the squares of a contribution's parts add up to at most its own
 		levels := big.NewInt(int64(scale.Levels()))
@@ -96,9 +96,18 @@ func worstOfKey(kind metrickind.Kind, b metrickind.Bounds, sums []metrickind.Kin
 	return w
 }
 
-// topOf returns the top precision of a further component where that of the first one is top.
-func topOf(further metrickind.Kind, b metrickind.Bounds, top units.Precision) *big.Int {
-	return new(big.Int).Quo(top.Big(), further.Square(b))
+// topOf returns the top precision of a further component where that of the first one is top, and
+// scale is that of the count's tree, if it has one.
+func topOf(further metrickind.Kind, b metrickind.Bounds, top units.Precision, scale *metrickind.Scale) *big.Int {
+	all := new(big.Int).Mul(top.Big(), big.NewInt(sumsFiner(scale)))
+	return all.Quo(all, further.Square(b))
+}
+
+func sumsFiner(scale *metrickind.Scale) int64 {
+	if scale == nil {
+		return metrickind.SumsFiner(0)
+	}
+	return metrickind.SumsFiner(scale.Levels())
 }
 
 // topOfNodes returns the top precision of the nodes of trees of values where that of the number of
@@ -311,8 +320,9 @@ func sharedTop(m *Metric, part *big.Rat) (top, coverage, counted *big.Int) {
 // components returns what a count costs a user at most, as a multiple of what its first component
 // costs: all that are sums cost the same, and so do all levels of a tree.
 func (m *Metric) components() int64 {
-	n := int64(1 + len(m.further()))
-	if scale := m.scale(); scale != nil {
+	scale := m.scale()
+	n := 1 + sumsFiner(scale)*int64(len(m.further()))
+	if scale != nil {
 		n += metrickind.NodesFiner * int64(scale.Levels())
 	}
 	return n

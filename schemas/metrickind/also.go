@@ -53,13 +53,44 @@ func alsoDeviation() Kind {
 func SumComponents() []Kind { return []Kind{meanOffset(), meanSquare()} }
 
 // FurtherSums returns the kinds of those further components of a count that are sums: as many as
-// its kind, or one of the kinds whose values are released beside it, needs.
+// its kind, or one of the kinds whose values are released beside it, needs. Where there are any,
+// a count with a tree has its number of events once more, as finely as the sums: what is computed
+// from them would otherwise be as coarse as the first component.
 func (k Kind) FurtherSums(also []string) []Kind {
 	n := len(k.Further())
 	for _, of := range also {
 		n = max(n, len(Of(of).Further()))
 	}
-	return SumComponents()[:n]
+	sums := SumComponents()[:n]
+	if k.Tree != nil && n > 0 {
+		sums = append(sums, meanEvents())
+	}
+	return sums
+}
+
+// SumsFiner is the precision of the further components of a count that are sums, each divided by
+// what an event adds to it at most, as a multiple of that of its first component. levels are those
+// of the count's tree; 0 if it has none. Beside a tree, two sums then cost a user half as much as
+// all of its levels, so that neither the tree nor what is computed from sums takes nearly
+// all of the budget from the other.
+func SumsFiner(levels int) int64 {
+	if levels == 0 {
+		return 1
+	}
+	return int64(levels) * NodesFiner / 4
+}
+
+// meanEvents is the kind of the number of events by which sums are divided beside a tree.
+func meanEvents() Kind {
+	k := events()
+	return Kind{
+		Name: "mean_events", Range: k.Range, Value: one,
+		NotPrivate: "it has the keys of its metric",
+		Derived:    true,
+		Component:  true,
+		Again:      true,
+		Texts:      Texts{Label: "number of events", NoKey: together, Value: "how many events the mean of {of} has"},
+	}
 }
 
 // Also returns the names of the kinds of statistics that a metric of the kind can release beside

@@ -45,6 +45,9 @@ type Kind struct {
 	// it is derived from: it has the same keys, is drawn once the first component has stopped, and
 	// is published as a part of that metric only.
 	Component bool
+	// Again says that a Component counts what the first component counts: with a precision of its
+	// own, it stands in its place where a value is computed from several components.
+	Again bool
 	// Nodes is set for a Component that has a cell for each node of a tree of values: it returns
 	// the scale of the tree. edges are those of a histogram.
 	Nodes func(b Bounds, edges []int64) (*Scale, error)

@@ -13,6 +13,7 @@ var kinds = [...]Kind{
 	histogram(),
 	meanOffset(),
 	meanSquare(),
+	meanEvents(),
 	quantileNodes(),
 	logNodes(),
 	buckets(),

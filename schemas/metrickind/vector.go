@@ -3,7 +3,7 @@ package metrickind
 import "math/big"
 
 // MaxComponents is how many components a count can have.
-const MaxComponents = 3
+const MaxComponents = 4
 
 // Vector says how the noisy components of a count become one released value. The first component,
 // that of the kind itself, counts events; it goes along its ladder and stops. Each further one is

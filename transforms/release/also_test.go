@@ -11,6 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
@@ -82,6 +83,82 @@ func TestRuleAStatisticBesideAnotherIsThatOfItsKind(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// Beside a tree, a mean is computed from a number of events of its own, which is as fine as its
+// sum, and not from the first component: its error is that of both, and of the intervals no more
+// miss than may. Of a rate of exactly 5 %, more than that would be seen once in 10^6 runs.
+func TestIntervalsOfMeansBesideTreesHold(t *testing.T) {
+	const cells, sigma = 2000, 4.0
+	rng := rand.New(runseed.PCG(t, 5, 1954))
+	for _, c := range []struct{ high, levels int64 }{{7, 1}, {511, 3}, {32_767, 5}} {
+		for _, at := range []float64{0.03, 0.5} {
+			specs := quantilesOf(t, 0, c.high, []int64{500_000}, 0, sigma)
+			tree := specs[len(specs)-1]
+			part := func(kind metrickind.Kind, square int64) schemas.MetricSpec {
+				of := tree
+				of.Name, of.Kind, of.PublicKeys = "m."+kind.Name, kind.Name, nil
+				top := new(big.Int).Mul(specs[0].Top.Big(), big.NewInt(metrickind.SumsFiner(int(c.levels))))
+				var err error
+				if of.Top, err = units.PrecisionFromBig(top.Quo(top, big.NewInt(square))); err != nil {
+					t.Fatal(err)
+				}
+				of.First = of.Top
+				return of
+			}
+			specs = slices.Insert(specs, len(specs)-1, part(metrickind.AlsoKind(metrickind.Mean), 1))
+			for i, kind := range metrickind.Of(specs[0].Kind).FurtherSums([]string{metrickind.Mean}) {
+				square := int64(1)
+				if i == 0 {
+					square = c.high * c.high
+				}
+				specs = slices.Insert(specs, len(specs)-1, part(kind, square))
+			}
+			const events = 3000
+			sum := int64(math.Round(events * at * float64(c.high)))
+			truth, of := float64(sum)/events, uint32(len(specs)-3)
+			r := releaserOf(t, specs, rng)
+			tasks, counts := make([]task, cells), []spend.Count(nil)
+			for i := range tasks {
+				cell := spend.Cell{End: 1000, Key: fmt.Sprintf("%06d", i)}
+				tasks[i] = task{Cell: cell, turn: 1, count: events}
+				for j, n := range []int64{2*sum - events*c.high, events} {
+					cell.Metric = of + uint32(j)
+					counts = append(counts, spend.Count{Cell: cell, Sum: n})
+				}
+			}
+			slices.SortFunc(counts, func(a, b spend.Count) int { return a.Compare(b.Cell) })
+			if err := r.ladders.refineAll(tasks); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := r.ladders.join(tasks, counts); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := r.ladders.compute(tasks, counts); err != nil {
+				t.Fatal(err)
+			}
+			missed, squares := 0, 0.0
+			for i := range tasks {
+				mean := tasks[i].statistics[slices.IndexFunc(tasks[i].statistics, func(s statistic) bool { return specs[s.metric].Kind == "also_mean" })].value
+				if mean.Low > truth || mean.High < truth {
+					missed++
+				}
+				off := math.Ldexp(float64(mean.Value), -10) - truth
+				squares += off * off
+			}
+			if most := cells*0.05 + 5*math.Sqrt(cells*0.05*0.95); float64(missed) > most {
+				t.Errorf("%d levels, a mean at %v: %d of %d intervals miss", c.levels, at, missed, cells)
+			}
+			// √(v_S/4 + δ²·v_N)/N, at 2 levels times the top of the first ladder
+			n := sigma * math.Sqrt(metrickind.NodesFiner) / math.Sqrt(float64(2*c.levels))
+			half := float64(c.high) / 2
+			want := n * math.Hypot(half, truth-half) / events
+			if got := math.Sqrt(squares / cells); math.Abs(got/want-1) > 0.1 {
+				t.Errorf("%d levels, a mean at %v: its error is %v, want %v", c.levels, at, got, want)
+			}
+			t.Logf("%d levels, a mean at %v: %d of %d intervals miss, error %.3g of the range", c.levels, at, missed, cells, math.Sqrt(squares/cells)/float64(c.high))
 		}
 	}
 }

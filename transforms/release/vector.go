@@ -68,7 +68,11 @@ func (l *ladders) joinOne(t *task, counts []spend.Count) (settled []schemas.Sett
 		if err != nil {
 			return nil, err
 		}
-		t.components = append(t.components, metrickind.Component{Value: estimate, Variance: variance(u)})
+		if of := (metrickind.Component{Value: estimate, Variance: variance(u)}); metrickind.Of(l.metrics[at].Kind).Again {
+			t.components[0] = of
+		} else {
+			t.components = append(t.components, of)
+		}
 		settled = append(settled, settledKey(cell, u))
 	}
 	if vector := metrickind.Of(spec.Kind).Vector; vector != nil {

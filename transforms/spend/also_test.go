@@ -31,9 +31,9 @@ func TestRuleAStatisticHasTheComponentsThatItNeeds(t *testing.T) {
 		}
 		return all
 	}
-	elsewhere := of(quantiles, "also_mean", "mean_offset", "quantile_nodes")
+	elsewhere := of(quantiles, "also_mean", "mean_offset", "mean_events", "quantile_nodes")
 	elsewhere[1].Max = 50
-	wider := slices.Clone(of(quantiles, "also_mean", "mean_offset", "quantile_nodes"))
+	wider := slices.Clone(of(quantiles, "also_mean", "mean_offset", "mean_events", "quantile_nodes"))
 	wider[2].Max = 200
 	statisticOfOthers, componentOfOthers := slices.Clone(elsewhere), slices.Clone(wider)
 	statisticOfOthers[1].Max, statisticOfOthers[1].KeysFrom = 100, "n"
@@ -43,13 +43,17 @@ func TestRuleAStatisticHasTheComponentsThatItNeeds(t *testing.T) {
 		fits    bool
 	}{
 		"quantiles":                        {of(quantiles, "quantile_nodes"), true},
-		"with a mean":                      {of(quantiles, "also_mean", "mean_offset", "quantile_nodes"), true},
-		"with a deviation":                 {of(quantiles, "also_standard_deviation", "mean_offset", "mean_square", "quantile_nodes"), true},
-		"a mean without its component":     {of(quantiles, "also_mean", "quantile_nodes"), false},
-		"a deviation without the third":    {of(quantiles, "also_standard_deviation", "mean_offset", "quantile_nodes"), false},
-		"components in another order":      {of(quantiles, "also_standard_deviation", "mean_square", "mean_offset", "quantile_nodes"), false},
-		"a component for nothing":          {of(quantiles, "mean_offset", "quantile_nodes"), false},
-		"no nodes":                         {of(quantiles, "also_mean", "mean_offset"), false},
+		"with a mean":                      {of(quantiles, "also_mean", "mean_offset", "mean_events", "quantile_nodes"), true},
+		"with a deviation":                 {of(quantiles, "also_standard_deviation", "mean_offset", "mean_square", "mean_events", "quantile_nodes"), true},
+		"a mean without its component":     {of(quantiles, "also_mean", "mean_events", "quantile_nodes"), false},
+		"a mean without its number":        {of(quantiles, "also_mean", "mean_offset", "quantile_nodes"), false},
+		"two numbers":                      {of(quantiles, "also_mean", "mean_offset", "mean_events", "mean_events", "quantile_nodes"), false},
+		"a deviation without the third":    {of(quantiles, "also_standard_deviation", "mean_offset", "mean_events", "quantile_nodes"), false},
+		"components in another order":      {of(quantiles, "also_standard_deviation", "mean_square", "mean_offset", "mean_events", "quantile_nodes"), false},
+		"a component for nothing":          {of(quantiles, "mean_offset", "mean_events", "quantile_nodes"), false},
+		"a number for nothing":             {of(quantiles, "mean_events", "quantile_nodes"), false},
+		"a number without a tree":          {of(mean, "mean_offset", "mean_events"), false},
+		"no nodes":                         {of(quantiles, "also_mean", "mean_offset", "mean_events"), false},
 		"the number of events twice":       {of(quantiles, "also_events", "quantile_nodes"), false},
 		"a mean of other values":           {elsewhere, false},
 		"a component of other values":      {wider, false},

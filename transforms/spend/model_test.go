@@ -214,15 +214,18 @@ func (m *model) admit(w schemas.MetricWindow, at account, events []contribution)
 		}
 		c, stays, values := m.bring(spec, at, byKey[key])
 		for i, of := range m.metrics {
-			if of.Of != spec.Name || !slices.Contains([]string{"mean_offset", "mean_square"}, of.Kind) {
+			if of.Of != spec.Name || !slices.Contains([]string{"mean_offset", "mean_square", "mean_events"}, of.Kind) {
 				continue
 			}
 			c = int64(stays)
 			sum := int64(0)
 			for _, v := range values {
 				d := 2*v - spec.Min - spec.Max
-				if of.Kind == "mean_square" {
+				switch of.Kind {
+				case "mean_square":
 					d = 2*d*d - (spec.Max-spec.Min)*(spec.Max-spec.Min)
+				case "mean_events":
+					d = 1
 				}
 				sum += d
 			}

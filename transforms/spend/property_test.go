@@ -83,14 +83,10 @@ func drawAlso(t *rapid.T, m *schemas.MetricSpec) (also []string) {
 // furtherOf returns the further components of a metric, each with a top of its own, and what is
 // released beside it.
 func furtherOf(m *schemas.MetricSpec, also ...string) (all []schemas.MetricSpec) {
-	sums := metrickind.Of(m.Kind).Further()
 	for _, of := range also {
 		all = append(all, part(*m, metrickind.AlsoKind(of).Name))
-		if its := metrickind.Of(of).Further(); len(its) > len(sums) {
-			sums = its
-		}
 	}
-	for i, kind := range sums {
+	for i, kind := range metrickind.Of(m.Kind).FurtherSums(also) {
 		top := units.Precision{Hi: m.Top.Hi, Lo: max(m.Top.Lo>>i, 1)}
 		all = append(all, schemas.MetricSpec{Name: kind.Beside(m.Name), Kind: kind.Name, Of: m.Name, KeyMode: schemas.KeysFrom, KeysFrom: m.Route(),
 			Min: m.Min, Max: m.Max, MaxEventsPerKey: m.MaxEventsPerKey, WindowSize: m.WindowSize, WindowSlide: m.WindowSlide, First: top, Top: top})

@@ -87,7 +87,7 @@ func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 		return nil, fmt.Errorf("preparing admission: shares of counted events keep %d of a budget of %d: ask for fewer windows", r.kept, b.Mu2)
 	}
 	for i := range r.metrics {
-		if m := &r.metrics[i]; len(m.further) != r.sumsOf(m) || (m.kind.Tree != nil) != (m.nodes >= 0) {
+		if m := &r.metrics[i]; len(m.further) != len(r.sumsOf(m)) || (m.kind.Tree != nil) != (m.nodes >= 0) {
 			return nil, fmt.Errorf("preparing admission: metric %s does not have the components of its kind", m.spec.Name)
 		}
 	}
@@ -120,7 +120,7 @@ func (r *Rules) derive(m *metric) error {
 		}
 		to.nodes, to.scale = len(r.metrics), scale
 	case m.kind.Component:
-		if at, sums := len(to.further), metrickind.SumComponents(); at == len(sums) || sums[at].Name != m.kind.Name || m.spec.Bounds() != to.spec.Bounds() || m.spec.Route() != to.spec.Route() {
+		if at, sums := len(to.further), r.sumsOf(to); at >= len(sums) || sums[at].Name != m.kind.Name || m.spec.Bounds() != to.spec.Bounds() || m.spec.Route() != to.spec.Route() {
 			return fmt.Errorf("preparing admission: metric %s is not the next component of %s", m.spec.Name, m.spec.Of)
 		}
 		to.further, to.values = append(to.further, len(r.metrics)), append(to.values, m.kind.Value)
@@ -132,16 +132,16 @@ func (r *Rules) derive(m *metric) error {
 	return nil
 }
 
-// sumsOf returns how many further components that are sums the counts of a metric need: for
-// themselves, and for the statistics beside them.
-func (r *Rules) sumsOf(m *metric) int {
+// sumsOf returns which further components that are sums the counts of a metric need: for
+// themselves, and for the statistics beside them that came before.
+func (r *Rules) sumsOf(m *metric) []metrickind.Kind {
 	var also []string
 	for i := range r.metrics {
 		if s := &r.metrics[i]; s.spec.Of == m.spec.Name && s.kind.ValueOf != "" {
 			also = append(also, s.kind.ValueOf)
 		}
 	}
-	return len(m.kind.FurtherSums(also))
+	return m.kind.FurtherSums(also)
 }
 
 // share makes m the share of a metric: it takes the same events, and keeps a part of every account

@@ -28,7 +28,7 @@ func (c Config) check() error {
 // problem looks at one metric alone.
 func problem(m schemas.MetricSpec) string {
 	switch {
-	case !slices.Contains([]string{"events", "distinct_users", "sum", "mean", "variance", "standard_deviation", "mean_offset", "mean_square", "quantiles", "quantile_nodes", "quantile_log_nodes", "quantile", "histogram", "histogram_buckets", "bucket_share", "also_events", "also_mean", "also_variance", "also_standard_deviation", "coverage", "counted"}, m.Kind):
+	case !slices.Contains([]string{"events", "distinct_users", "sum", "mean", "variance", "standard_deviation", "mean_offset", "mean_square", "mean_events", "quantiles", "quantile_nodes", "quantile_log_nodes", "quantile", "histogram", "histogram_buckets", "bucket_share", "also_events", "also_mean", "also_variance", "also_standard_deviation", "coverage", "counted"}, m.Kind):
 		return fmt.Sprintf("kind is %q", m.Kind)
 	case !slices.Contains([]string{"public", "private", "from"}, m.KeyMode):
 		return fmt.Sprintf("key mode is %q", m.KeyMode)

@@ -72,6 +72,8 @@ func Contribute(h *schemas.Hasher, spec schemas.MetricSpec, further []string, of
 func component(kind string, spec schemas.MetricSpec, values []int64) (sum int64) {
 	for _, v := range values {
 		switch kind {
+		case "mean_events":
+			sum++
 		case "mean_offset":
 			sum += 2*v - spec.Min - spec.Max
 		case "mean_square": // in quarters, twice the squared distance from the middle, less its greatest
@@ -148,7 +150,7 @@ func greatestTotal(m schemas.MetricSpec) *big.Int {
 			high = low
 		}
 		return high.Mul(high, big.NewInt(int64(m.MaxEventsPerKey)))
-	case "events", "mean", "variance", "standard_deviation", "quantiles", "quantile_nodes", "quantile_log_nodes", "histogram", "histogram_buckets", "counted":
+	case "events", "mean", "variance", "standard_deviation", "quantiles", "quantile_nodes", "quantile_log_nodes", "histogram", "histogram_buckets", "mean_events", "counted":
 		return big.NewInt(int64(m.MaxEventsPerKey))
 	case "mean_offset":
 		return new(big.Int).Mul(new(big.Int).Sub(big.NewInt(m.Max), big.NewInt(m.Min)), big.NewInt(int64(m.MaxEventsPerKey)))

@@ -125,12 +125,15 @@ func (c Config) ComponentsOf(metric int) []string {
 			need = its
 		}
 	}
+	if hasTree(c.Metrics[metric].Kind) && len(need) > 0 { // whose sums are divided by a number of their own
+		return append(need, "mean_events")
+	}
 	return need
 }
 
 // isComponent tells whether a metric is a further component of another one.
 func isComponent(m schemas.MetricSpec) bool {
-	return m.Kind == "mean_offset" || m.Kind == "mean_square" || isNodes(m)
+	return m.Kind == "mean_offset" || m.Kind == "mean_square" || m.Kind == "mean_events" || isNodes(m)
 }
 
 // FurtherOf returns the metrics of the further components of a metric.

@@ -98,6 +98,10 @@ func (c Config) release(out *Output, counts map[metricKey]int64, turn uint64, en
 				if err != nil {
 					return nil, err
 				}
+				if c.Metrics[at].Kind == "mean_events" {
+					drawn[0] = one
+					continue
+				}
 				drawn = append(drawn, one)
 			}
 			published, err := c.publish(spec, w, turn, key, counts[at], c.join(i, spec, stop, drawn))
