@@ -90,6 +90,24 @@ func TestRuleQuantilesDivideTheirBudgetOverAllLevels(t *testing.T) {
 	})
 }
 
+// The range of quantiles does not depend on how many events of a user count. A mean beside them has
+// the range of a mean.
+func TestRuleTheRangeOfATreeIsThatOfItsValues(t *testing.T) {
+	for _, c := range []struct {
+		low, high int64
+		also      []string
+		fits      bool
+	}{
+		{-1 << 36, 1 << 36, nil, true}, {-1<<36 - 1, 0, nil, false}, {0, 1<<36 + 1, nil, false}, {0, 1 << 36, []string{"mean"}, false}, {0, 10_000, []string{"mean"}, true}, {0, 10_000, []string{"variance"}, false},
+	} {
+		m := quantilesFrom(c.low, c.high, 1000)
+		m.Also = c.also
+		if _, err := averaging(m); (err == nil) != c.fits {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
 // With ladder.sigma, a window costs what is released beside quantiles, too: that decides how many
 // windows a budget pays for, whether last_at_least fits, and whether one event can be paid for.
 func TestRuleWhatStandsBesideQuantilesIsPaidUnderASigma(t *testing.T) {

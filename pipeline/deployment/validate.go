@@ -294,13 +294,19 @@ func (m *Metric) checkCounted() error {
 func (m *Metric) checkValues() error {
 	at := func(field string) string { return "metrics." + m.Name + "." + field }
 	kind := metrickind.Of(m.Kind)
-	switch most := int64(maxSum / m.MaxEventsPerKey); {
+	most := int64(maxSum / m.MaxEventsPerKey)
+	if kind.Tree != nil { // nothing of so many events is added up but their number
+		most = maxSum
+	}
+	switch {
 	case !kind.Values && (m.Min != 0 || m.Max != 0):
 		return Invalid(at("bounds"), "min and max are only used with %s", metrickind.Plural(metrickind.Valued()))
 	case m.Min > m.Max:
 		return Invalid(at("bounds.min"), "%d is greater than max, %d: exchange them, or correct one", m.Min, m.Max)
 	case kind.Values && m.Min == 0 && m.Max == 0:
 		return Invalid(at("bounds.max"), "a %s needs min and max: values outside count as the nearer of the two, for example min: 0, max: 100", kind.Texts.Label)
+	case kind.Tree != nil && (m.Max > most || m.Min < -most):
+		return Invalid(at("bounds"), "min and max must be between -2^36 and 2^36: bring them closer to 0, or give values in a coarser unit")
 	case m.Max > most || m.Min < -most:
 		return Invalid(at("bounds"), "max_events_per_key (%d) times the greatest value is above 2^36, and no budget pays for that: keep min and max between %d and %d, or %s", m.MaxEventsPerKey, -most, most, m.coarser())
 	}
@@ -374,10 +380,11 @@ func CoarseTarget(kind metrickind.Kind, b metrickind.Bounds, confidence float64)
 // add to a component.
 func (m *Metric) farthest() (power string, most int64) {
 	room := maxSum / 2 / int64(m.MaxEventsPerKey)
-	if len(m.further()) == 1 {
-		return "max − min", room
+	two := metrickind.Bounds{Events: 1, Max: 2}
+	if slices.ContainsFunc(m.further(), func(of metrickind.Kind) bool { return of.Sensitivity(two) > 2 }) {
+		return "(max − min)²", int64(math.Sqrt(float64(room)))
 	}
-	return "(max − min)²", int64(math.Sqrt(float64(room)))
+	return "max − min", room
 }
 
 func (m *Metric) tooFar(power string, most int64) error {

@@ -125,9 +125,9 @@ func mustRules(t rapid.TB, s settings) *Rules {
 // TestRuleWhatOneUserAddsStaysInRange: bounds that would let one user's own sum
 // wrap are refused, for the further components as well.
 func TestRuleWhatOneUserAddsStaysInRange(t *testing.T) {
-	sum, average, deviation := metrickind.Sum, metrickind.Mean, metrickind.StandardDeviation
+	sum, quantiles, average, deviation := metrickind.Sum, metrickind.Quantiles, metrickind.Mean, metrickind.StandardDeviation
 	for _, c := range []struct {
-		kind     string // what is released beside quantiles, or a sum
+		kind     string // what is released beside quantiles; or a sum, or quantiles
 		min, max int64
 		events   uint32
 		fits     bool
@@ -137,13 +137,18 @@ func TestRuleWhatOneUserAddsStaysInRange(t *testing.T) {
 		{sum, 0, 1 << 36, 1 << 28, false}, {sum, -1 << 40, 0, 1 << 31, false}, // 2^64 and 2^71: 0 in 64 bits
 		{sum, 1 << 60, -1 << 60, 16, false}, {sum, 1, 0, 1, false}, // every value is clamped to max: −2^64 is 0 in 64 bits
 		{average, 0, 1 << 36, 1 << 24, true}, {average, -1 << 36, 0, 1 << 24, true}, {average, -1 << 36, 1 << 36, 1 << 25, false}, {average, 1 << 36, -1 << 36, 1, false},
+		{quantiles, -1 << 36, 1 << 36, 1 << 30, true}, {quantiles, 0, 1 << 36, 1<<30 + 1, false}, {quantiles, math.MinInt64, 0, 1, false}, {quantiles, 5, -5, 1, false},
 		{deviation, 0, 1 << 30, 1, true}, {deviation, 0, 1 << 30, 2, false}, {deviation, -1 << 36, 1 << 36, 1, false}, {deviation, 5, -5, 1, false},
 	} {
 		m := publicMetric("m", "a")
 		m.Kind, m.Min, m.Max, m.MaxEventsPerKey = c.kind, c.min, c.max, c.events
 		metrics := []schemas.MetricSpec{m}
-		if c.kind != sum {
-			metrics[0].Kind = metrickind.Quantiles
+		switch c.kind {
+		case sum:
+		case quantiles:
+			metrics = append(metrics, furtherOf(&metrics[0])...)
+		default:
+			metrics[0].Kind = quantiles
 			metrics = append(metrics, furtherOf(&metrics[0], c.kind)...)
 		}
 		if _, err := NewRules(budgets.Budget{Mu2: 1}, testHashKey, metrics, 1, 1, 4); (err == nil) != c.fits {

@@ -204,8 +204,8 @@ func summable(m *schemas.MetricSpec) bool {
 			greatest = int64(low)
 		}
 	}
-	if metrickind.Of(m.Kind).Tree != nil && m.MaxEventsPerKey > mostOfTree {
-		return false
+	if kind := metrickind.Of(m.Kind); kind.Tree != nil || kind.Nodes != nil || kind.Statistic != nil { // which add no values
+		return m.Min != math.MinInt64 && (kind.Tree == nil || m.MaxEventsPerKey <= mostOfTree)
 	}
 	high, low := bits.Mul64(uint64(max(greatest, 0)), uint64(m.MaxEventsPerKey))
 	return m.Min != math.MinInt64 && high == 0 && low <= math.MaxInt64
