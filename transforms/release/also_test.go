@@ -95,27 +95,7 @@ func TestIntervalsOfMeansBesideTreesHold(t *testing.T) {
 	rng := rand.New(runseed.PCG(t, 5, 1954))
 	for _, c := range []struct{ high, levels int64 }{{7, 1}, {511, 3}, {32_767, 5}} {
 		for _, at := range []float64{0.03, 0.5} {
-			specs := quantilesOf(t, 0, c.high, []int64{500_000}, 0, sigma)
-			tree := specs[len(specs)-1]
-			part := func(kind metrickind.Kind, square int64) schemas.MetricSpec {
-				of := tree
-				of.Name, of.Kind, of.PublicKeys = "m."+kind.Name, kind.Name, nil
-				top := new(big.Int).Mul(specs[0].Top.Big(), big.NewInt(metrickind.SumsFiner(int(c.levels))))
-				var err error
-				if of.Top, err = units.PrecisionFromBig(top.Quo(top, big.NewInt(square))); err != nil {
-					t.Fatal(err)
-				}
-				of.First = of.Top
-				return of
-			}
-			specs = slices.Insert(specs, len(specs)-1, part(metrickind.AlsoKind(metrickind.Mean), 1))
-			for i, kind := range metrickind.Of(specs[0].Kind).FurtherSums([]string{metrickind.Mean}) {
-				square := int64(1)
-				if i == 0 {
-					square = c.high * c.high
-				}
-				specs = slices.Insert(specs, len(specs)-1, part(kind, square))
-			}
+			specs := besideTree(t, quantilesOf(t, 0, c.high, []int64{500_000}, 0, sigma), metrickind.Mean)
 			const events = 3000
 			sum := int64(math.Round(events * at * float64(c.high)))
 			truth, of := float64(sum)/events, uint32(len(specs)-3)
@@ -161,4 +141,84 @@ func TestIntervalsOfMeansBesideTreesHold(t *testing.T) {
 			t.Logf("%d levels, a mean at %v: %d of %d intervals miss, error %.3g of the range", c.levels, at, missed, cells, math.Sqrt(squares/cells)/float64(c.high))
 		}
 	}
+}
+
+// Where the ladder of the first component stops before its top, the further components beside a
+// tree are drawn with the precision that users pay for, and with no more: that of the first one at
+// its stop, times how much finer they are. One of the variances is off by six deviations less than
+// once in 10^6 runs.
+func TestSumsBesideATreeAreDrawnAsFinelyAsTheyArePaidFor(t *testing.T) {
+	const cells, events = 4000, 2000
+	for kind, specs := range map[string][]schemas.MetricSpec{
+		"quantiles": withTree(t, metrickind.Quantiles, "quantile_nodes", 0, 500, nil, []int64{500_000}, 0, 4),
+		"histogram": withTree(t, metrickind.Histogram, "histogram_buckets", 0, 500, []int64{0, 250, 500}, nil, 0, 4),
+	} {
+		specs[0].Relative = 0.1
+		specs = besideTree(t, specs, metrickind.Variance)
+		r := releaserOf(t, specs, rand.New(runseed.PCG(t, 4, 1066)))
+		further := r.ladders.further[0]
+		tasks, counts := make([]task, cells), []spend.Count(nil)
+		for i := range tasks {
+			cell := spend.Cell{End: 1000, Key: fmt.Sprintf("%06d", i)}
+			tasks[i] = task{Cell: cell, turn: 1, count: events}
+			for _, at := range further {
+				cell.Metric = uint32(at)
+				counts = append(counts, spend.Count{Cell: cell, Sum: events * metrickind.Of(specs[at].Kind).Value(500, specs[0].Bounds())})
+			}
+		}
+		slices.SortFunc(counts, func(a, b spend.Count) int { return a.Compare(b.Cell) })
+		if err := r.ladders.refineAll(tasks); err != nil {
+			t.Fatal(err)
+		}
+		settled, err := r.ladders.join(tasks, counts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		squares := make([]float64, len(further)) // of errors, each divided by the variance that is paid for
+		for i := range tasks {
+			for j, at := range further {
+				paid := settled[i*len(further)+j]
+				of := specs[at]
+				want := new(big.Int).Mul(tasks[i].result.Precision.Big(), of.Top.Big())
+				if want.Quo(want, specs[0].Top.Big()); int(paid.Metric) != at || paid.Precision.Big().Cmp(want) != 0 || 4*paid.Precision.Float() > of.Top.Float() {
+					t.Fatalf("%s: metric %d costs %v, want %v, far below %v", of.Kind, paid.Metric, paid.Precision, want, of.Top)
+				}
+				// The last one stands in the place of the first component.
+				off, _ := tasks[i].components[(j+1)%len(further)].Value.Float64()
+				off -= float64(events * metrickind.Of(of.Kind).Value(500, specs[0].Bounds()))
+				squares[j] += off * off * paid.Precision.Float()
+			}
+		}
+		for j, at := range further {
+			if got := squares[j] / cells; math.Abs(got-1) > 6*math.Sqrt(2.0/cells) {
+				t.Errorf("beside %s: the variance of %s is %.3f times the one that is paid for", kind, specs[at].Kind, got)
+			}
+		}
+	}
+}
+
+// besideTree adds statistics to what withTree returns, and the further components that they need.
+// The nodes stay the last metric.
+func besideTree(t testing.TB, specs []schemas.MetricSpec, also ...string) []schemas.MetricSpec {
+	t.Helper()
+	first, nodes := &specs[0], specs[len(specs)-1]
+	all := slices.Clone(specs[:len(specs)-1])
+	add := func(kind metrickind.Kind, square *big.Int) {
+		part := nodes
+		part.Name, part.Kind, part.PublicKeys = kind.Beside("m"), kind.Name, nil
+		top := new(big.Int).Mul(first.Top.Big(), big.NewInt(metrickind.SumsFiner(scaleOf(t, &nodes).Levels())))
+		var err error
+		if part.Top, err = units.PrecisionFromBig(top.Quo(top, square)); err != nil {
+			t.Fatal(err)
+		}
+		part.First = part.Top
+		all = append(all, part)
+	}
+	for _, of := range also {
+		add(metrickind.AlsoKind(of), big.NewInt(1))
+	}
+	for _, kind := range metrickind.Of(first.Kind).FurtherSums(also) {
+		add(kind, kind.Square(first.Bounds()))
+	}
+	return append(all, nodes)
 }
