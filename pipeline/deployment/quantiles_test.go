@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"math/bits"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -64,7 +65,12 @@ func TestRuleQuantilesDivideTheirBudgetOverAllLevels(t *testing.T) {
 		tree, _ := units.ChargeSquares(uint64(levels)*square, nodes.Top)
 		worst, wide := uint64(count)+uint64(tree), uint64(m.Max-m.Min)
 		for i := range m.Also { // a mean has a second component, a standard deviation a third
-			sum, _ := units.Charge(uint64(events)*wide, specs[len(specs)-2-len(m.Also)+i].Top)
+			of := specs[len(specs)-2-len(m.Also)+i]
+			top, square := new(big.Int).Mul(first.Top.Big(), big.NewInt(int64(2*levels))), new(big.Int).SetUint64(wide)
+			if top.Quo(top, square.Mul(square, square)); of.Top.Big().Cmp(top) != 0 {
+				rt.Errorf("a tree of %d levels: N at %v, and %s at %v, want %v", levels, first.Top, of.Kind, of.Top.Big(), top)
+			}
+			sum, _ := units.Charge(uint64(events)*wide, of.Top)
 			worst, wide = worst+uint64(sum), wide*wide
 		}
 		if number := specs[len(specs)-2]; len(m.Also) > 0 { // by which the sums are divided
@@ -88,6 +94,21 @@ func TestRuleQuantilesDivideTheirBudgetOverAllLevels(t *testing.T) {
 			rt.Errorf("N at %v: nodes at %v, %v", u, at, err)
 		}
 	})
+}
+
+// No other metric has the name of a quantile, of a statistic beside it, or of a component.
+func TestNoMetricHasTheNameOfAPartOfQuantiles(t *testing.T) {
+	m := quantilesFrom(0, 100, 2)
+	m.Also = []string{"mean", "variance"}
+	d, err := averaging(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spec := range d.Specs()[1:] {
+		if _, err := averaging(m, capAt(spec.Name, 0, 24)); err == nil || !strings.Contains(err.Error(), "needs this name") {
+			t.Errorf("a metric with the name of %s: error is %v", spec.Kind, err)
+		}
+	}
 }
 
 // The range of quantiles does not depend on how many events of a user count. A mean beside them has
