@@ -80,9 +80,20 @@ type Point struct {
 	// chance.
 	Reach float64 `json:"reach,omitempty"`
 
+	// Beside are the errors of the statistics that are released beside the metric's own value.
+	Beside []Beside `json:"beside,omitempty"`
+
 	kind   metrickind.Kind
 	smooth float64
 	keys   []forecast.Key
+}
+
+// Beside is what is to be expected of a statistic: its typical errors, as in Point.
+type Beside struct {
+	Of      string  `json:"of"` // the kind of its value
+	Typical float64 `json:"typical_error"`
+	Noise   float64 `json:"typical_noise"`
+	LeftOut float64 `json:"typical_left_out"`
 }
 
 // Lost is the share of users who were left out for their budget by the end of a window.
@@ -400,7 +411,12 @@ func (p *Point) TypicalText() string {
 	if p.Shown < 0.5 {
 		return "nothing comes out"
 	}
-	return fmt.Sprintf("typically %s from %s: noise %s, %s %s", percent(p.Typical), p.Of(), percent(p.Noise), p.leftOut(), percent(p.LeftOut))
+	text := fmt.Sprintf("typically %s from %s: noise %s, %s %s", percent(p.Typical), p.Of(), percent(p.Noise), leftOut(p.kind), percent(p.LeftOut))
+	for _, b := range p.Beside {
+		text += fmt.Sprintf("; %s beside it: %s (noise %s, %s %s)",
+			metrickind.AlsoKind(b.Of).Texts.Label, percent(b.Typical), percent(b.Noise), leftOut(metrickind.Of(b.Of)), percent(b.LeftOut))
+	}
+	return text
 }
 
 // Of names what the typical error of a point is measured from.
@@ -421,8 +437,8 @@ func (p *Point) Sums() bool { return p.kind.Sums() }
 func (p *Point) Span(low, high float64) (from, to float64) { return p.kind.Vector.Span(low, high) }
 
 // leftOut names what the bounds and the budget take from values.
-func (p *Point) leftOut() string {
-	if p.kind.Values {
+func leftOut(of metrickind.Kind) string {
+	if of.Values {
 		return "events left out or clamped"
 	}
 	return "events left out"

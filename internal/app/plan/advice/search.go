@@ -29,10 +29,15 @@ const (
 // score is what a search makes small.
 type score func(*Point) float64
 
-// byError is the typical error, with a part that changes where the median does not yet, and with
-// how far the largest count is from the threshold where nothing comes out.
+// byError is the typical error, the mean of that of the value and of those of the statistics beside
+// it, with a part that changes where the median does not yet, and with how far the largest count is
+// from the threshold where nothing comes out.
 func byError(p *Point) float64 {
-	return math.Log1p(p.Typical) + 0.5*p.smooth + 0.1*(1-min(1, p.reach()))
+	typical := math.Log1p(p.Typical)
+	for _, b := range p.Beside {
+		typical += math.Log1p(min(1, b.Typical)) // as a value that does not come out
+	}
+	return typical/float64(1+len(p.Beside)) + 0.5*p.smooth + 0.1*(1-min(1, p.reach()))
 }
 
 // byKeys is the keys that come out, and among as many the error.
@@ -410,6 +415,9 @@ func (q *Question) point(ctx context.Context, w *sample.Windows, s Setting, o fo
 	}
 	if !math.IsInf(f.Threshold, 0) {
 		p.Threshold = f.Threshold
+	}
+	for _, b := range f.Beside {
+		p.Beside = append(p.Beside, Beside{b.Of, b.Typical, b.Noise, b.Left})
 	}
 	for _, l := range f.Lost {
 		p.Lost = append(p.Lost, Lost{l.Window, l.Users / q.Sample.Users})

@@ -38,7 +38,8 @@ type Forecast struct {
 	FirstSigma, TopSigma float64 // deviation of the first noise, and of the least
 	Threshold            float64 // −Inf where keys are public
 	Lost                 []Lost
-	Keys                 []Key // in the order of Options.Keys
+	Keys                 []Key    // in the order of Options.Keys
+	Beside               []Beside // in the order of the deployment
 }
 
 // Means are what is said of all windows together.

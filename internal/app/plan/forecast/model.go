@@ -18,30 +18,31 @@ var unbounded = metrickind.Bounds{Events: math.MaxInt64}
 
 // model is what all paths share.
 type model struct {
-	w        *sample.Windows
-	budget   budgets.Budget
-	metric   *deployment.CompiledMetric
-	coverage *deployment.CompiledMetric // nil: none
-	kind     metrickind.Kind
-	vector   *vector              // nil: counts have one component
-	tree     *tree                // nil: counts have no trees
-	sums     []schemas.MetricSpec // further components that are sums
-	tops     precisions           // of all that are sums
-	bounds   metrickind.Bounds
-	values   []func(value int64, b metrickind.Bounds) int64 // by component, of kinds with values
-	least    float64                                        // for kinds with values: what each is clamped to
-	greatest float64
-	most     int      // keys of a user in a window
-	keys     int      // numbers of keys are below it: public keys without events come after the others
-	listed   []uint32 // public keys
-	taken    []bool   // by key: whether it is public; nil where keys are private
-	worst    []uint64 // by contribution, as far as it goes: what it costs at the top, account units
-	beside   uint64   // what the coverage costs at the top
-	shared   []uint64 // by number of events in a window: what the share of counted events costs; nil without one
-	pays     int      // how many pairs of window and key a user's δ pays for; −1: no limit
-	period   int64    // milliseconds; 0 for life
-	after    []int    // Options.Lost, with the last window
-	told     []int32  // by key: its index in Options.Keys plus one; 0: not told
+	w          *sample.Windows
+	budget     budgets.Budget
+	metric     *deployment.CompiledMetric
+	coverage   *deployment.CompiledMetric // nil: none
+	kind       metrickind.Kind
+	vector     *vector              // nil: counts have one component
+	tree       *tree                // nil: counts have no trees
+	statistics []statistic          // what is released beside the values
+	sums       []schemas.MetricSpec // further components that are sums
+	tops       precisions           // of all that are sums
+	bounds     metrickind.Bounds
+	values     []func(value int64, b metrickind.Bounds) int64 // by component, of kinds with values
+	least      float64                                        // for kinds with values: what each is clamped to
+	greatest   float64
+	most       int      // keys of a user in a window
+	keys       int      // numbers of keys are below it: public keys without events come after the others
+	listed     []uint32 // public keys
+	taken      []bool   // by key: whether it is public; nil where keys are private
+	worst      []uint64 // by contribution, as far as it goes: what it costs at the top, account units
+	beside     uint64   // what the coverage costs at the top
+	shared     []uint64 // by number of events in a window: what the share of counted events costs; nil without one
+	pays       int      // how many pairs of window and key a user's δ pays for; −1: no limit
+	period     int64    // milliseconds; 0 for life
+	after      []int    // Options.Lost, with the last window
+	told       []int32  // by key: its index in Options.Keys plus one; 0: not told
 	// threshold is that of the plan.
 	threshold float64
 	half      float64 // the least truth of the cells that hold half
@@ -115,7 +116,7 @@ func newModel(w *sample.Windows, d *deployment.Deployment, o Options) (*model, e
 		width, _ := metric.Plan.Width(m.kind.Vector.Ratios).Float64()
 		m.vector = &vector{Vector: m.kind.Vector, first: s, width: width}
 	}
-	m.tree = newTree(d)
+	m.tree, m.statistics = newTree(d), statisticsOf(d)
 	if o.Cells == nil {
 		o.Cells = m.measure()
 	}
@@ -124,6 +125,11 @@ func newModel(w *sample.Windows, d *deployment.Deployment, o Options) (*model, e
 	}
 	if m.half = o.Cells.Half; m.vector != nil {
 		m.vector.spread = o.Cells.spread.of(m.kind)
+	}
+	for i := range m.statistics {
+		if b := &m.statistics[i]; b.Vector != nil {
+			b.spread = o.Cells.spread.of(b.Kind)
+		}
 	}
 	m.told = make([]int32, m.keys)
 	for i, k := range o.Keys {

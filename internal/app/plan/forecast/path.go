@@ -30,7 +30,8 @@ type path struct {
 	paid    []precisions // for all components
 	seen    []uint32     // keys of the window, each once
 
-	errors, noise, left []float64 // of the cells that hold half
+	value  parts   // of the cells that hold half
+	others []parts // of the same cells, by model.statistics
 
 	admitted []contribution // of the window
 	users    int            // admitted to the window
@@ -53,8 +54,8 @@ type ranked struct {
 func (m *model) walk(ctx context.Context, seed uint64) *totals {
 	p := &path{
 		model: m, normal: rand.New(rand.NewPCG(seed, 0x70_1a_70)).NormFloat64, picks: rand.New(rand.NewPCG(seed, 0x70_1a_71)), scale: 1 / m.w.Rate, order: sample.Mix(seed + golden),
-		totals: totals{lost: make([]float64, 0, len(m.after)), key: make([]keySums, len(m.options.Keys))},
-		spent:  make([]uint64, m.w.Users), named: make([]int32, m.w.Users), out: make([]bool, m.w.Users),
+		totals: totals{lost: make([]float64, 0, len(m.after)), key: make([]keySums, len(m.options.Keys)), beside: make([]Beside, len(m.statistics))}, others: make([]parts, len(m.statistics)),
+		spent: make([]uint64, m.w.Users), named: make([]int32, m.w.Users), out: make([]bool, m.w.Users),
 		ever: make([]bool, m.keys), came: make([]bool, m.keys), truth: make([]amount, m.keys), gross: make([]float64, m.keys), counted: make([]amount, m.keys),
 		paid: make([]precisions, m.keys), own: make([]ranked, 0, 64),
 	}
@@ -89,9 +90,13 @@ func (m *model) walk(ctx context.Context, seed uint64) *totals {
 			p.sum.KeysShown++
 		}
 	}
-	p.sum.Typical, p.sum.Noise, p.sum.Left, p.sum.Cells = Median(p.errors), Median(p.noise), Median(p.left), float64(len(p.errors))
-	for _, e := range p.errors {
+	p.sum.Typical, p.sum.Noise, p.sum.Left, p.sum.Cells = Median(p.value.errors), Median(p.value.noise), Median(p.value.left), float64(len(p.value.errors))
+	for _, e := range p.value.errors {
 		p.sum.Smooth += math.Log1p(e) / p.sum.Cells
+	}
+	for i := range p.others {
+		of := &p.others[i]
+		p.totals.beside[i] = Beside{Typical: Median(of.errors), Noise: Median(of.noise), Left: Median(of.left)}
 	}
 	return &p.totals
 }
@@ -145,7 +150,7 @@ func (p *path) user(cells []sample.Cell) {
 	if len(own) == 0 {
 		return
 	}
-	worst, fits := units.Mu2(p.beside), true
+	worst, fits := units.Mu2(p.model.beside), true
 	from, kept := len(p.admitted), 0.0
 	for _, o := range own {
 		c := p.within(o.cells)
@@ -345,7 +350,7 @@ func (p *path) release(k uint32) {
 		p.sum.Reach = max(p.sum.Reach, counted[0]/p.threshold)
 	}
 	wrong := math.Abs(out.value - real)
-	p.typical(&out, truth)
+	p.typical(&out, truth, counted)
 	if out.Passed {
 		p.came[k] = true
 		p.sum.Shown++

@@ -13,6 +13,7 @@ type totals struct {
 	lost     []float64 // by model.after
 	ends     []sums    // by model.after: of that window alone
 	key      []keySums // by Options.Keys
+	beside   []Beside  // by model.statistics
 }
 
 // sums are what a relative error is made of.
@@ -48,6 +49,9 @@ func (t *totals) numbers() []*float64 {
 	for i := range t.key {
 		all = append(all, t.key[i].numbers()...)
 	}
+	for i := range t.beside {
+		all = append(all, &t.beside[i].Typical, &t.beside[i].Noise, &t.beside[i].Left)
+	}
 	return all
 }
 
@@ -80,6 +84,9 @@ func (m *model) estimate(t *totals, paths float64) *Forecast {
 	for i, n := range t.lost {
 		f.Lost = append(f.Lost, Lost{Window: m.after[i], Users: n / paths, RelativeError: ratio(t.ends[i].wrong, t.ends[i].of)})
 	}
+	for i, b := range t.beside {
+		f.Beside = append(f.Beside, Beside{Of: m.statistics[i].Name, Typical: b.Typical / paths, Noise: b.Noise / paths, Left: b.Left / paths})
+	}
 	for i := range t.key {
 		sums := t.key[i].KeyMeans
 		f.Keys[i] = Key{Key: m.options.Keys[i], KeyMeans: KeyMeans{
@@ -103,7 +110,7 @@ func ratio(sum, of float64) float64 {
 // means need no formula of their own.
 func (m *model) expect(paths []*totals) *Forecast {
 	n := float64(len(paths))
-	all := &totals{lost: make([]float64, len(m.after)), ends: make([]sums, len(m.after)), key: make([]keySums, len(m.options.Keys))}
+	all := &totals{lost: make([]float64, len(m.after)), ends: make([]sums, len(m.after)), key: make([]keySums, len(m.options.Keys)), beside: make([]Beside, len(m.statistics))}
 	for _, p := range paths {
 		all.add(p, 1)
 	}

@@ -15,7 +15,7 @@ type Cells struct {
 	// ones count until they hold half, with all that are as large as the last of them. +Inf where
 	// there is nothing to count.
 	Half    float64
-	spread  spread           // of the values; zero where no value has several components
+	spread  spread           // of the values; zero where no value or statistic has several components
 	parents map[uint32]nodes // of tree; nil where there are no trees
 }
 
@@ -44,7 +44,7 @@ func (m *model) measure() *Cells {
 					seen = append(seen, key)
 				}
 				truth[key] += m.whole(rest[:n])[0]
-				if m.vector != nil || m.tree != nil {
+				if m.powered() || m.tree != nil {
 					values = append(values, rest[:n]...)
 				}
 			}
@@ -59,7 +59,8 @@ func (m *model) measure() *Cells {
 	c := &Cells{Half: LeastOfHalf(sizes)}
 	if m.tree != nil {
 		c.parents = m.tree.measure(values)
-	} else {
+	}
+	if m.powered() {
 		c.spread = spreadOf(values)
 	}
 	return c
@@ -82,17 +83,14 @@ func LeastOfHalf(sizes []float64) float64 {
 }
 
 // typical keeps how far a cell is from its real value, where it is one of those that hold half.
-func (p *path) typical(out *drawn, truth amount) {
+func (p *path) typical(out *drawn, truth, counted amount) {
+	if math.Abs(truth[0]) < p.half*(1-1e-9) {
+		return
+	}
 	value, _ := p.real(truth)
-	scale := p.yardstick(truth)
-	switch {
-	case math.Abs(truth[0]) < p.half*(1-1e-9):
-	case out.Passed:
-		p.errors = append(p.errors, math.Abs(out.value-value)/scale)
-		p.noise = append(p.noise, math.Abs(out.value-out.exact)/scale)
-		p.left = append(p.left, math.Abs(value-out.exact)/scale)
-	default:
-		p.errors, p.left = append(p.errors, 1), append(p.left, 1)
+	p.value.add(out.Passed, out.value, out.exact, value, p.yardstick(truth))
+	for i := range p.statistics {
+		p.statistics[i].error(&p.others[i], out, p.bounds, truth, counted)
 	}
 }
 

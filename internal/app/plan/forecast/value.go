@@ -120,7 +120,7 @@ func (m *model) whole(cells []sample.Cell) (of amount) {
 	if m.kind.Sums() {
 		return amount{of[1]}
 	}
-	if m.vector == nil {
+	if !m.powered() {
 		return amount{of[0]}
 	}
 	return of
@@ -131,39 +131,52 @@ type drawn struct {
 	noisereduction.Outcome
 	paid  precisions
 	value float64
-	exact float64 // the value without noise
+	exact float64          // the value without noise
+	first float64          // the first component, as its ladder has released it
+	drawn metrickind.Drawn // the components from which values are computed; of none that passed, zero
 }
 
 // draw imitates a release.
 func (p *path) draw(counted amount) drawn {
 	out := drawn{Outcome: p.metric.Plan.Imitate(math.Round(counted[0]), p.normal), exact: counted[0]}
-	out.value, out.paid[0] = counted[0]+out.Error, out.Precision
-	for i := range p.sums {
-		if !out.Passed {
-			break
-		}
-		out.paid[1+i], _ = release.FurtherPrecision(&p.metric.Spec, &p.sums[i], out.Precision) // pipeline/deployment excludes errors
+	out.first, out.paid[0] = counted[0]+out.Error, out.Precision
+	out.value = out.first
+	if out.Passed {
+		p.further(&out, counted)
 	}
 	if p.vector == nil {
 		return out
 	}
 	out.exact = p.vector.Imitate(p.bounds, metrickind.Drawn{Values: counted.sums()}).Value
 	if out.Passed {
-		p.vector.join(&out, counted, p.bounds, p.normal)
+		p.vector.join(&out, p.bounds)
 	}
 	return out
 }
 
-// join draws the further components, with the precisions that the product gives them, and makes the
-// value of all.
-func (v *vector) join(out *drawn, counted amount, b metrickind.Bounds, normal func() float64) {
-	d := metrickind.Drawn{Width: v.width}
-	d.Values[0], d.Variances[0] = out.value, 1/out.Precision.Float()
-	for i := range v.Further {
-		variance := 1 / out.paid[1+i].Float()
-		d.Variances[1+i], d.Values[1+i] = variance, math.Round(counted[1+i])+math.Sqrt(variance)*normal()
+// further draws the further components that are sums, with the precisions that the product gives
+// them.
+func (p *path) further(out *drawn, counted amount) {
+	at, d := 1, &out.drawn
+	d.Values[0], d.Variances[0] = out.first, 1/out.Precision.Float()
+	for i := range p.sums {
+		u, _ := release.FurtherPrecision(&p.metric.Spec, &p.sums[i], out.Precision) // pipeline/deployment excludes errors
+		out.paid[1+i] = u
+		variance := 1 / u.Float()
+		value := math.Round(counted[1+i]) + math.Sqrt(variance)*p.normal()
+		if metrickind.Of(p.sums[i].Kind).Again {
+			d.Values[0], d.Variances[0] = value, variance
+			continue
+		}
+		d.Values[at], d.Variances[at] = value, variance
+		at++
 	}
-	e := v.Imitate(b, d)
+}
+
+// join makes the value of all components.
+func (v *vector) join(out *drawn, b metrickind.Bounds) {
+	out.drawn.Width = v.width
+	e := v.Imitate(b, out.drawn)
 	within := func(truth float64) float64 { return max(v.first.Absolute, v.first.Relative*math.Abs(truth)) }
 	out.value, out.Half = e.Value, (e.High-e.Low)/2
 	out.Met = v.first.HasTarget() && e.High-e.Value <= within(e.High) && e.Value-e.Low <= within(e.Low)
