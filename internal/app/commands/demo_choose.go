@@ -410,7 +410,7 @@ func (j *job) compare(ctx context.Context, result demo.Result, values map[cell]f
 	pasted.planned = 0 // the command of an advice gives all bounds and pays for no choice
 	out := &comparison{question: pasted.question(s, f.windowSizes(), j.settings.PublicKeys), now: now, measured: *now}
 	out.measured.Typical, out.cells = forecast.TypicalError(real.Real(), values)
-	out.measured.Shown = float64(len(values))
+	out.measured.Shown, out.measured.Beside = float64(len(values)), nil // compareStatistics measures those
 	return out, nil
 }
 

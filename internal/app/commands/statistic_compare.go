@@ -113,25 +113,20 @@ func (j *job) compareStatistics(result demo.Result) error {
 		if metrickind.Of(spec.Kind).Statistic == nil {
 			continue
 		}
-		what, off := comparisonOf(spec, j.flags)
-		if texts[what] == nil {
-			texts[what] = points
-			if metrickind.Of(spec.Kind).ValueOf != "" {
-				texts[what] = func(v float64) string { return number(math.Round(v*1e4)/100) + " %" }
+		for _, c := range comparisonsOf(spec, j.flags) {
+			if errors[c.what] == nil {
+				order, texts[c.what] = append(order, c.what), c.text
 			}
-		}
-		if errors[what] == nil {
-			order = append(order, what)
-		}
-		for at, of := range values {
-			if float64(len(of)) < least {
-				continue
+			for at, of := range values {
+				if float64(len(of)) < least {
+					continue
+				}
+				by := 1.0 // if the value is missing
+				if v, ok := j.statistics[spec.Name][at]; ok {
+					by = c.off(of, v, j.flags, spec)
+				}
+				errors[c.what] = append(errors[c.what], by)
 			}
-			by := 1.0 // if the value is missing
-			if v, ok := j.statistics[spec.Name][at]; ok {
-				by = off(of, v, j.flags, spec)
-			}
-			errors[what] = append(errors[what], by)
 		}
 	}
 	for _, what := range order {
@@ -152,19 +147,30 @@ func medianOf(n int, one, among string) string {
 // errorOf returns how far v is from what ascending values really have.
 type errorOf func(values []int64, v float64, f *demoFlags, spec *schemas.MetricSpec) float64
 
-// comparisonOf says what is compared for a statistic.
-func comparisonOf(spec *schemas.MetricSpec, f *demoFlags) (what string, of errorOf) {
+// statisticError is an error of a statistic: of what, how large, and how it is written.
+type statisticError struct {
+	what string
+	off  errorOf
+	text func(float64) string
+}
+
+// comparisonsOf says what is compared for a statistic. Of a quantile it is both the value, whose
+// error says how useful it is, and the rank, which has a target.
+func comparisonsOf(spec *schemas.MetricSpec, f *demoFlags) []statisticError {
 	kind, name := metrickind.Of(spec.Kind), strings.TrimPrefix(spec.Name, demo.MetricName+".")
 	switch {
 	case kind.ValueOf != "":
-		return "the " + kind.Texts.Label, alsoErrorOf
+		return []statisticError{{"the " + kind.Texts.Label, alsoErrorOf, percentage}}
 	case kind.Ranked:
-		return "the rank of " + name, rankErrorOf
+		return []statisticError{{"the value of " + name, quantileErrorOf, percentage}, {"the rank of " + name, rankErrorOf, points}}
 	case spec.Min == f.min && spec.Name == deployment.BelowName(demo.MetricName, spec.Max):
-		return "the share below an edge", shareErrorOf
+		return []statisticError{{"the share below an edge", shareErrorOf, points}}
 	}
-	return "the share of a bucket", shareErrorOf
+	return []statisticError{{"the share of a bucket", shareErrorOf, points}}
 }
+
+// percentage writes a part of a real value.
+func percentage(v float64) string { return number(math.Round(v*1e4)/100) + " %" }
 
 // alsoErrorOf returns the difference between v and the real mean, variance, … or number of values,
 // as a part of the latter, or of a hundredth of the range if that is more.
@@ -200,6 +206,15 @@ func shareErrorOf(values []int64, v float64, f *demoFlags, spec *schemas.MetricS
 		to = below(spec.Max)
 	}
 	return math.Abs(v/100 - float64(to-from)/float64(len(values)))
+}
+
+// quantileErrorOf returns the difference between v and the real quantile of ascending values: the
+// least of them that its rank reaches. It is a part of that quantile, or of a hundredth of the
+// range if that is more.
+func quantileErrorOf(values []int64, v float64, f *demoFlags, spec *schemas.MetricSpec) float64 {
+	place := int(math.Ceil(float64(spec.Max) * float64(len(values)) / metrickind.RankUnit))
+	truth := float64(values[max(place, 1)-1])
+	return math.Abs(v-truth) / max(math.Abs(truth), float64(f.max-f.min)/100)
 }
 
 // rankErrorOf returns the difference, from 0 to 1, between the rank of a quantile and the nearest
