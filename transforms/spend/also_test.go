@@ -38,10 +38,23 @@ func TestRuleAStatisticHasTheComponentsThatItNeeds(t *testing.T) {
 	statisticOfOthers, componentOfOthers := slices.Clone(elsewhere), slices.Clone(wider)
 	statisticOfOthers[1].Max, statisticOfOthers[1].KeysFrom = 100, "n"
 	componentOfOthers[2].Max, componentOfOthers[2].KeysFrom = 100, "n"
+	changed := func(at int, change func(*schemas.MetricSpec)) []schemas.MetricSpec {
+		all := of(quantiles, "also_mean", "mean_offset", "mean_events", "quantile_nodes")
+		change(&all[at])
+		return all
+	}
+	public := func(m *schemas.MetricSpec) { m.KeyMode, m.PublicKeys = schemas.KeysPublic, [][]byte{[]byte("a")} }
+	private := func(m *schemas.MetricSpec) { m.KeyMode, m.DeltaKey = schemas.KeysPrivate, units.Delta{Lo: 1} }
 	for name, c := range map[string]struct {
 		metrics []schemas.MetricSpec
 		fits    bool
 	}{
+		"a component with keys of its own": {changed(3, public), false},
+		"nodes with keys of their own":     {changed(4, private), false},
+		"a mean with keys of its own":      {changed(1, private), false},
+		"a mean at another confidence":     {changed(1, func(m *schemas.MetricSpec) { m.Confidence = 0.5 }), false},
+		"a component twice, for a variance that comes later": {
+			of(quantiles, "also_mean", "mean_offset", "mean_events", "also_variance", "mean_events", "quantile_nodes"), false},
 		"quantiles":                        {of(quantiles, "quantile_nodes"), true},
 		"with a mean":                      {of(quantiles, "also_mean", "mean_offset", "mean_events", "quantile_nodes"), true},
 		"with a deviation":                 {of(quantiles, "also_standard_deviation", "mean_offset", "mean_square", "mean_events", "quantile_nodes"), true},

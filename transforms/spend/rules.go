@@ -87,7 +87,7 @@ func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 		return nil, fmt.Errorf("preparing admission: shares of counted events keep %d of a budget of %d: ask for fewer windows", r.kept, b.Mu2)
 	}
 	for i := range r.metrics {
-		if m := &r.metrics[i]; len(m.further) != len(r.sumsOf(m)) || (m.kind.Tree != nil) != (m.nodes >= 0) {
+		if m := &r.metrics[i]; !r.hasSums(m) || (m.kind.Tree != nil) != (m.nodes >= 0) {
 			return nil, fmt.Errorf("preparing admission: metric %s does not have the components of its kind", m.spec.Name)
 		}
 	}
@@ -104,10 +104,13 @@ func (r *Rules) derive(m *metric) error {
 		return r.share(m, of)
 	}
 	to := &r.metrics[of]
+	if part := m.kind.Component || m.kind.Statistic != nil; part && m.spec.KeyMode != schemas.KeysFrom {
+		return fmt.Errorf("preparing admission: metric %s must take its keys from %s, which alone decides whether they are released", m.spec.Name, m.spec.Of)
+	}
 	switch {
 	case m.kind.Statistic != nil:
 		of := to.kind.Tree != nil && to.kind.Tree.Statistic == m.kind.Name || m.kind.ValueOf != "" && slices.Contains(to.kind.Also(), m.kind.ValueOf) && m.spec.Bounds() == to.spec.Bounds()
-		if !of || m.spec.Route() != to.spec.Route() {
+		if !of || m.spec.Route() != to.spec.Route() || m.spec.Confidence != to.spec.Confidence {
 			return fmt.Errorf("preparing admission: metric %s is no statistic of %s", m.spec.Name, m.spec.Of)
 		}
 	case m.kind.Nodes != nil:
@@ -130,6 +133,11 @@ func (r *Rules) derive(m *metric) error {
 		to.coverage = len(r.metrics)
 	}
 	return nil
+}
+
+// hasSums reports whether a metric has the further components that are sums which it needs.
+func (r *Rules) hasSums(m *metric) bool {
+	return slices.EqualFunc(m.further, r.sumsOf(m), func(at int, of metrickind.Kind) bool { return r.metrics[at].kind.Name == of.Name })
 }
 
 // sumsOf returns which further components that are sums the counts of a metric need: for

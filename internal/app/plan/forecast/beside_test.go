@@ -13,8 +13,8 @@ import (
 )
 
 // What stands beside a value has the errors that a metric of its own would have at the same noise,
-// as long as all users can pay: the same events are left out. Beside quantiles with L levels, a mean
-// has the noise of one whose components are √(2L) times as fine.
+// as long as all users can pay: the same events are left out. Beside quantiles with L levels, a
+// mean has the noise of one whose components are √(2L) times as fine.
 func TestWhatStandsBesideHasTheErrorsOfItsKind(t *testing.T) {
 	var cells []sample.Cell
 	for u := range uint32(400) {
