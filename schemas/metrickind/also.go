@@ -45,7 +45,9 @@ func alsoMean() Kind { return also(mean(), "mean of the values of {of}") }
 func alsoVariance() Kind { return also(variance(), "variance of the values of {of}") }
 
 func alsoDeviation() Kind {
-	return also(standardDeviation(), "standard deviation of the values of {of}")
+	k := also(standardDeviation(), "standard deviation of the values of {of}")
+	k.Texts.Short = "std_dev"
+	return k
 }
 
 // SumComponents returns the kinds of all further components that are sums over values, in their

@@ -76,6 +76,8 @@ type Texts struct {
 	// Label is the kind in a heading; for kinds with Values also the name of one count, as in "a
 	// sum needs min and max".
 	Label string
+	// Short is the name of the kind of a Statistic where its own has no room; "" for short names.
+	Short string
 	// Value says what a count is. {value} stands for the value field, {min} and {max} for the
 	// bounds of values, {of} for the metric that a derived one is derived from.
 	Value string

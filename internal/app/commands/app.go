@@ -98,7 +98,7 @@ func (a *app) run(fn func(cmd *cobra.Command) error) func(*cobra.Command, []stri
 
 // topFlag is for commands that print released values.
 func topFlag(cmd *cobra.Command, top *int) {
-	cmd.Flags().IntVar(top, "top", 0, "table: show only the largest N values of every window (default: all, by key)")
+	cmd.Flags().IntVar(top, "top", 0, "table: show only the N keys with the largest values in every window (default: all keys, in order)")
 }
 
 func checkTop(top int, f cli.Format, changed func(string) bool) error {

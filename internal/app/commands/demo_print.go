@@ -41,7 +41,7 @@ func newPrinter(a *app, j *job) *printer {
 		p.unasked[m.Spec.Name] = !m.Spec.HasTarget()
 	}
 	p.table = terminal.NewTable(a.stdout, terminal.TableOptions{
-		Width: p.width, Window: j.settings.Window, Zone: string(j.flags.times.zone), Confidence: j.settings.Target.Confidence, Target: p.hasTarget(), Keys: j.labels(), Top: j.flags.top, Intervals: len(j.statistics) > 0,
+		Width: p.width, Window: j.settings.Window, Zone: string(j.flags.times.zone), Confidence: j.settings.Target.Confidence, Target: p.hasTarget(), Keys: j.settings.PublicKeys, Statistics: j.statisticNames(), Top: j.flags.top, Intervals: len(j.statistics) > 0,
 	})
 	return p
 }
@@ -98,6 +98,7 @@ func (p *printer) turn(t demo.Turn) error {
 	rows := make([]terminal.Row, len(t.Releases))
 	for i, r := range t.Releases {
 		rows[i] = row(r, p.j.source.Traits().Format.Key != "")
+		rows[i].Statistic = statisticOf(r.Metric)
 		if rows[i].Unasked = p.unasked[r.Metric]; !rows[i].Unasked {
 			p.asked++
 		}
@@ -123,7 +124,7 @@ func row(r schemas.Release, keyed bool) terminal.Row {
 		r.Key = cmp.Or(r.Key, terminal.EmptyKey)
 	}
 	return terminal.Row{
-		Start: time.UnixMilli(r.WindowStart), End: time.UnixMilli(r.WindowEnd), Key: labelOf(&r),
+		Start: time.UnixMilli(r.WindowStart), End: time.UnixMilli(r.WindowEnd), Key: r.Key,
 		Value: r.Count(), Low: r.Low, High: r.High, Met: r.Met, Lopsided: r.Metric != demo.MetricName,
 	}
 }
@@ -146,15 +147,20 @@ func (p *printer) end(result demo.Result) error {
 	b.WriteByte('\n')
 	options := terminal.ChartOptions{
 		From: from, To: from.Add(time.Duration(result.Turns) * p.j.settings.Window), Window: p.j.settings.Window,
-		Confidence: p.j.settings.Target.Confidence, Target: p.hasTarget(), Width: p.width, Height: 6, MaxKeys: min(8, cmp.Or(p.j.flags.top, 8)),
+		Confidence: p.j.settings.Target.Confidence, Target: p.hasTarget(), Width: p.width, Height: 6,
 		Keys: p.j.panelKeys(), Color: terminal.Color(p.a.stdout, p.a.getenv),
 	}
-	rows := p.rows
+	rows, drawn := p.rows, 1+len(p.j.statistics)
 	tree := p.j.flags.kindOf().Tree
 	histogram := tree != nil && tree.Edges
-	if histogram { // shares have no charts of their own
-		rows = slices.DeleteFunc(slices.Clone(rows), func(r terminal.Row) bool { return r.Lopsided })
+	if histogram { // its shares have no charts of their own
+		also := p.j.settings.Also
+		rows = slices.DeleteFunc(slices.Clone(rows), func(r terminal.Row) bool {
+			return r.Statistic != "" && !slices.Contains(also, r.Statistic)
+		})
+		drawn = 1 + len(also)
 	}
+	options.MaxKeys = min(mostCharts, cmp.Or(p.j.flags.top, max(1, mostCharts/drawn)))
 	if err := terminal.Chart(&b, rows, options); err != nil {
 		return err
 	}
@@ -176,6 +182,9 @@ func (p *printer) end(result demo.Result) error {
 	b.WriteByte('\n')
 	return p.print(b.String())
 }
+
+// mostCharts is how many charts are drawn unless --top asks for those of more keys.
+const mostCharts = 8
 
 // panelKeys returns the order of the chart: made-up pages as they were made up; nil for the
 // default.

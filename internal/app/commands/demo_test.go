@@ -315,7 +315,7 @@ func TestTurnsOfThousandsOfYearsAreCounted(t *testing.T) {
 func TestTopOfTheTable(t *testing.T) {
 	t.Parallel()
 	stdout, _ := mustRun(t, small("--top", "1")...)
-	for text, want := range map[string]int{"  /home ": 4, "  /search ": 0, "  and 1 smaller\n": 4, "\n/home ": 1, "keys without a chart: 1\n": 1, "8 values released": 1} {
+	for text, want := range map[string]int{"  /home ": 4, "  /search ": 0, "  and 1 key with smaller values\n": 4, "\n/home ": 1, "keys without a chart: 1\n": 1, "8 values released": 1} {
 		if got := strings.Count(stdout, text); got != want {
 			t.Errorf("%q is there %d times, want %d:\n%s", text, got, want, stdout)
 		}

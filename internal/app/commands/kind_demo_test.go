@@ -28,16 +28,17 @@ func orders(t testing.TB, users int) string {
 const ofOrders = "--header --user-field user --time-field when --window 1d"
 
 // The table has the shares of each key in the order of the edges, with room for the names of all
-// buckets. The buckets of the largest key are shown once more, with bars, and no share has a chart.
+// buckets. The buckets of the largest key are shown once more, with bars. No share has a chart, but
+// a mean has one.
 func TestTheTableNamesEveryBucketInOrder(t *testing.T) {
 	t.Parallel()
 	stdout, _ := mustRun(t, append([]string{"demo", "--input", orders(t, 500), "--public-keys", "home,other", "--key-field", "page"}, strings.Fields(ofOrders+
-		" --kind histogram --value-field amount --max-keys-per-user 2 --max-events-per-key 2 --last-at-least 1 --absolute 0 --epsilon 50 --edges 0,40,1000,20000,200000")...)...)
+		" --kind histogram --value-field amount --max-keys-per-user 2 --max-events-per-key 2 --last-at-least 1 --absolute 0 --epsilon 50 --edges 0,40,1000,20000,100000 --also mean")...)...)
 	rest := stdout
 	for _, part := range []string{
-		"95 % interval", "\n2025", "home ", "other ",
-		"home from.0 ", " to ", "home from.40 ", "home from.1000 ", "home from.20000 ", "home below.1000 ", "home below.20000 ", "other from.0 ", "other below.20000 ",
-		"█ released value", "\nhome   noise ±", "\nother   noise ±",
+		"95 % interval", "\n2025", "home ",
+		"  mean ", "  from.0 ", " to ", "  from.40 ", "  from.1000 ", "  from.20000 ", "  below.1000 ", "  below.20000 ", "other ", "  mean ", "  from.0 ", "  below.20000 ",
+		"█ released value", "\nhome   noise ±", "\nhome, mean   noise ±", "\nother   noise ±", "\nother, mean   noise ±",
 		"\nhome   2025-03-03: percentage of the values in each bucket\n", "\nbelow 40 ", "█", "\n40 to below 1,000 ", "█", "\n1,000 to below 20,000 ", "\n20,000 or more ", "\n1 window,",
 	} {
 		_, after, found := strings.Cut(rest, part)
@@ -46,7 +47,7 @@ func TestTheTableNamesEveryBucketInOrder(t *testing.T) {
 		}
 		rest = after
 	}
-	if strings.Contains(stdout, "0   noise") || strings.Contains(stdout, "without a chart") {
+	if strings.Contains(stdout, "0   noise") || strings.Count(stdout, ", mean   noise") != 2 || strings.Contains(stdout, "without a chart") {
 		t.Errorf("a share has a chart, or there was no room for one: %s", stdout)
 	}
 }

@@ -74,7 +74,7 @@ func newRunOutput(a *app, f cli.Format, top int, d *pipeline.Deployment, progres
 		o.certain = o.certain || m.Spec.KeyMode == schemas.KeysPublic
 		o.tables[m.Spec.Name] = terminal.NewTable(&o.table, terminal.TableOptions{
 			Width: min(width, 120), Window: size, Confidence: m.Spec.Confidence, Target: m.Spec.HasTarget(), Keys: keys, Top: top,
-			Fine: metrickind.Of(m.Spec.Kind).Fine(), Intervals: metrickind.Of(m.Spec.Kind).Statistic != nil, Zone: d.Config.Time.WindowZone,
+			Fine: metrickind.Of(m.Spec.Kind).Fine(), Intervals: metrickind.Of(m.Spec.Kind).Statistic != nil, Zone: d.Config.Time.WindowZone, Of: o.tables[statisticsOf(&m.Spec)],
 		})
 	}
 	return o

@@ -16,14 +16,21 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// labelOf returns the label of a release's rows: its key, followed by the name if it is a
-// statistic.
-func labelOf(r *schemas.Release) string {
-	statistic, some := strings.CutPrefix(r.Metric, demo.MetricName+".")
+// statisticOf returns what a metric's values are beside a demo's own values; "" for these.
+func statisticOf(metric string) string {
+	statistic, some := strings.CutPrefix(metric, demo.MetricName+".")
 	if !some {
-		return r.Key
+		return ""
 	}
-	return strings.TrimSpace(r.Key + " " + statistic)
+	return statistic
+}
+
+// statisticsOf returns the metric whose statistics a metric has; "" if it has none.
+func statisticsOf(spec *schemas.MetricSpec) string {
+	if metrickind.Of(spec.Kind).Statistic == nil {
+		return ""
+	}
+	return spec.Of
 }
 
 // placesOf returns where each metric stands in a deployment, from 0.
@@ -35,16 +42,12 @@ func placesOf(d *deployment.Deployment) map[string]int {
 	return places
 }
 
-// inOrder puts the releases of a turn in order: windows, then the values, then the statistics of
-// each key, by rank or edge.
+// inOrder puts the releases of a turn in order: windows, then keys, each with its own value and
+// then its statistics as they are defined.
 func (j *job) inOrder(releases []schemas.Release) {
 	place := placesOf(j.deployment)
 	slices.SortStableFunc(releases, func(a, b schemas.Release) int {
-		first, second := place[a.Metric], place[b.Metric]
-		if order := cmp.Or(cmp.Compare(a.WindowStart, b.WindowStart), cmp.Compare(min(first, 1), min(second, 1))); order != 0 || first == 0 {
-			return order
-		}
-		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(first, second))
+		return cmp.Or(cmp.Compare(a.WindowStart, b.WindowStart), cmp.Compare(a.Key, b.Key), cmp.Compare(place[a.Metric], place[b.Metric]))
 	})
 }
 
@@ -72,14 +75,13 @@ func (p *printer) buckets() (key string, rows []terminal.Row) {
 	return key, rows
 }
 
-// labels returns the labels of all rows; nil where keys are not known beforehand.
-func (j *job) labels() (all []string) {
-	for _, key := range j.settings.PublicKeys {
-		for i := range j.deployment.Metrics {
-			all = append(all, labelOf(&schemas.Release{Metric: j.deployment.Metrics[i].Spec.Name, Key: key}))
-		}
+// statisticNames returns the short names of what is released of each key beside its own value.
+func (j *job) statisticNames() map[string]string {
+	names := map[string]string{}
+	for _, m := range j.deployment.Metrics[1:] {
+		names[statisticOf(m.Spec.Name)] = metrickind.Of(m.Spec.Kind).Texts.Short
 	}
-	return all
+	return names
 }
 
 // compareStatistics reads the source once more and tells the holder of the file how far released

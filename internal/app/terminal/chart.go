@@ -18,22 +18,18 @@ type ChartOptions struct {
 	Target     bool     // there is one; else nothing is said of whether it was met
 	Width      int      // columns; at least 40
 	Height     int      // lines of a panel
-	Keys       []string // order of the panels; nil: by size
-	MaxKeys    int      // panels at most
+	Keys       []string // order of the keys; nil: by size
+	MaxKeys    int      // keys with panels at most
 	Color      bool
 }
 
-// Chart draws one panel per key: a bar for each window with a whisker for its
-// interval. It draws nothing without rows.
+// Chart draws one panel for each key and each of its statistics: a bar for each window with a
+// whisker for its interval. It draws nothing without rows.
 func Chart(w io.Writer, rows []Row, opt ChartOptions) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	byKey := map[string][]Row{}
-	for _, r := range rows {
-		byKey[r.Key] = append(byKey[r.Key], r)
-	}
-	keys := panelOrder(byKey, opt.Keys)
+	keys := panelOrder(rows, opt.Keys)
 	left := len(keys) - min(len(keys), opt.MaxKeys)
 	keys = keys[:len(keys)-left]
 
@@ -47,9 +43,11 @@ func Chart(w io.Writer, rows []Row, opt ChartOptions) error {
 	if grid.group > 1 {
 		fmt.Fprintf(b, "each bar is the mean of %d windows\n", grid.group)
 	}
-	for _, key := range keys {
-		fmt.Fprintln(b)
-		newPanel(key, byKey[key], grid, opt).draw(b)
+	for _, rows := range keys {
+		for _, one := range byStatistic(rows) {
+			fmt.Fprintln(b)
+			newPanel(panelTitle(one[0]), one, grid, opt).draw(b)
+		}
 	}
 	fmt.Fprintln(b, grid.labels())
 	if left > 0 {
@@ -58,26 +56,34 @@ func Chart(w io.Writer, rows []Row, opt ChartOptions) error {
 	return b.Flush()
 }
 
-// panelOrder returns the keys in the order given, then all other keys by the sum of their
-// values.
-func panelOrder(byKey map[string][]Row, given []string) []string {
-	var out, rest []string
-	for _, key := range given {
-		if _, ok := byKey[key]; ok {
-			out = append(out, key)
+// panelOrder returns the rows of each key: of the keys in the order given, then of all others by
+// the size of their own values.
+func panelOrder(rows []Row, given []string) [][]Row {
+	groups := byKey(rows)
+	slices.SortFunc(groups, func(a, b []Row) int { return cmp.Compare(a[0].Key, b[0].Key) })
+	largestFirst(groups)
+	rank := func(rows []Row) int {
+		if at := slices.Index(given, rows[0].Key); at >= 0 {
+			return at
 		}
+		return len(given)
 	}
-	sum := map[string]float64{}
-	for key, rows := range byKey {
-		if !slices.Contains(out, key) {
-			rest = append(rest, key)
+	slices.SortStableFunc(groups, func(a, b []Row) int { return cmp.Compare(rank(a), rank(b)) })
+	return groups
+}
+
+// byStatistic groups the rows of a key by what they are values of, in the order of the first
+// window.
+func byStatistic(rows []Row) (groups [][]Row) {
+	for _, r := range rows {
+		at := slices.IndexFunc(groups, func(g []Row) bool { return g[0].Statistic == r.Statistic })
+		if at < 0 {
+			at = len(groups)
+			groups = append(groups, nil)
 		}
-		for _, r := range rows {
-			sum[key] += r.Value
-		}
+		groups[at] = append(groups[at], r)
 	}
-	slices.SortFunc(rest, func(a, b string) int { return cmp.Or(cmp.Compare(sum[b], sum[a]), cmp.Compare(a, b)) })
-	return append(out, rest...)
+	return groups
 }
 
 const gutter = 8 // columns of the axis

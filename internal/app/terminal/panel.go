@@ -17,9 +17,9 @@ type bar struct {
 	lopsided        bool // see Row
 }
 
-// panel is the chart of one key.
+// panel is the chart of one value of a key.
 type panel struct {
-	key      string
+	title    string
 	bars     []bar
 	unit     float64 // values a line
 	above    int     // lines above zero
@@ -31,9 +31,9 @@ type panel struct {
 	min, max float64 // least and largest margin
 }
 
-func newPanel(key string, rows []Row, g grid, opt ChartOptions) panel {
+func newPanel(title string, rows []Row, g grid, opt ChartOptions) panel {
 	p := panel{
-		key: key, bars: make([]bar, g.bars), column: g.column, color: opt.Color, target: opt.Target && !slices.ContainsFunc(rows, func(r Row) bool { return r.Unasked }),
+		title: title, bars: make([]bar, g.bars), column: g.column, color: opt.Color, target: opt.Target && !slices.ContainsFunc(rows, func(r Row) bool { return r.Unasked }),
 		of: len(rows), min: math.Inf(1),
 	}
 	down, up := make([]float64, g.bars), make([]float64, g.bars)
@@ -102,7 +102,7 @@ func (p panel) draw(b *bufio.Writer) {
 	if p.target {
 		margins += fmt.Sprintf("   as asked in %d of %d", p.met, p.of)
 	}
-	fmt.Fprintf(b, "%s   %s\n", p.bold(titleOf(p.key)), margins)
+	fmt.Fprintf(b, "%s   %s\n", p.bold(p.title), margins)
 	for line := p.above - 1; line >= -p.below; line-- {
 		label, edge := "", "│"
 		if line == p.above-1 || line == -1 { // the upper edge of a line is labelled
@@ -116,6 +116,14 @@ func (p panel) draw(b *bufio.Writer) {
 
 // titleOf returns the title of a chart of a key.
 func titleOf(key string) string { return cmp.Or(Key(key, 30), "all together") }
+
+// panelTitle returns the title of the chart that has a row.
+func panelTitle(r Row) string {
+	if r.Statistic == "" {
+		return titleOf(r.Key)
+	}
+	return titleOf(r.Key) + ", " + r.Statistic
+}
 
 // line draws one line of all bars and whiskers; line 0 is the first one above zero.
 func (p panel) line(line int) string {

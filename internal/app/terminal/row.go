@@ -1,11 +1,16 @@
 package terminal
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"time"
+)
 
 // Row is one released value.
 type Row struct {
 	Start, End time.Time
 	Key        string
+	Statistic  string // what is released of the key beside its own value; "": this value
 	Value      float64
 	Low, High  float64 // interval at the confidence of the metric
 	Met        bool    // the target was met
@@ -22,4 +27,35 @@ func (r Row) margin() float64 { return max(r.High-r.Value, r.Value-r.Low) }
 // interval writes the interval of the value.
 func (r Row) interval(decimals int) string {
 	return Number(r.Low, decimals) + " to " + Number(r.High, decimals)
+}
+
+// byKey groups rows by their keys, which stay in the order in which they first appear.
+func byKey(rows []Row) (groups [][]Row) {
+	at := map[string]int{}
+	for _, r := range rows {
+		i, some := at[r.Key]
+		if !some {
+			i = len(groups)
+			at[r.Key] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], r)
+	}
+	return groups
+}
+
+// size returns the sum of a key's own values. Statistics do not count: a standard deviation in
+// seconds says nothing about how large a number of events is.
+func size(rows []Row) (sum float64) {
+	for _, r := range rows {
+		if r.Statistic == "" {
+			sum += r.Value
+		}
+	}
+	return sum
+}
+
+// largestFirst puts keys with larger values first.
+func largestFirst(groups [][]Row) {
+	slices.SortStableFunc(groups, func(a, b []Row) int { return cmp.Compare(size(b), size(a)) })
 }

@@ -24,7 +24,13 @@ type TableOptions struct {
 	Fine       bool          // values are no counts, so that decimals say something
 	Intervals  bool          // some values are lopsided, see Row: the table has intervals, not margins
 	Keys       []string      // all that can come; nil: not known
-	Top        int           // the largest values of a window that are written; 0: all, in order
+	// Statistics are those of each key beside its own value, each with a short name, or "".
+	Statistics map[string]string
+	// Top is how many keys of a window are written, those with the largest values; 0: all, in order.
+	Top int
+	// Of is the table of a metric's own values, if this one has its statistics: with Top, it has the
+	// same keys.
+	Of *Table
 }
 
 // Table writes releases as they come. Not for concurrent use.
@@ -35,9 +41,14 @@ type Table struct {
 	timeWidth int
 	window    time.Time
 	begun     bool
+	labels    map[string]string // of statistics
+	written   map[string]bool   // with Top: the keys that were written of the last window
 }
 
 const valueWidth, targetWidth = 12, 10
+
+// indent stands before the name of a statistic, which is written below its key.
+const indent = "  "
 
 // marginWidth is the width of the column that says how far noise may move a value.
 func (t *Table) marginWidth() int {
@@ -55,16 +66,30 @@ func NewTable(w io.Writer, o TableOptions) *Table {
 	for _, key := range o.Keys {
 		t.fit(key)
 	}
+	t.labels = map[string]string{}
+	for statistic, brief := range o.Statistics {
+		label := indent + statistic
+		if len(label) > t.room() {
+			label = indent + cmp.Or(brief, statistic)
+		}
+		t.labels[statistic] = label
+		t.fit(label)
+	}
 	return t
 }
 
-// fit widens the column of keys for one, as far as there is room.
-func (t *Table) fit(key string) {
+// room returns how wide the column of keys can be.
+func (t *Table) room() int {
 	room := t.Width - t.timeWidth - valueWidth - t.marginWidth() - 4
 	if t.Target {
 		room -= targetWidth + 2
 	}
-	t.keyWidth = max(t.keyWidth, uniseg.StringWidth(Key(key, room)))
+	return room
+}
+
+// fit widens the column of keys for one, as far as there is room.
+func (t *Table) fit(key string) {
+	t.keyWidth = max(t.keyWidth, uniseg.StringWidth(Key(key, t.room())))
 }
 
 // Rows writes releases; the first call writes the head, too. The rows of a window come in one
@@ -86,10 +111,9 @@ func (t *Table) Rows(rows []Row) error {
 func (t *Table) rows(b *bufio.Writer, rows []Row) {
 	left := 0
 	if t.Top > 0 {
-		rows = slices.Clone(rows)
-		slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(b.Value, a.Value) })
-		left = max(0, len(rows)-t.Top)
-		rows = rows[:len(rows)-left]
+		groups := byKey(rows)
+		rows = slices.Concat(t.top(groups)...)
+		left = len(groups) - len(t.written)
 	}
 	if t.Keys == nil {
 		for _, r := range rows {
@@ -108,7 +132,7 @@ func (t *Table) rows(b *bufio.Writer, rows []Row) {
 		exactness := "less exact"
 		switch {
 		case r.Unasked:
-			exactness = ""
+			exactness = "no target"
 		case r.Met:
 			exactness = "as asked"
 		}
@@ -117,16 +141,37 @@ func (t *Table) rows(b *bufio.Writer, rows []Row) {
 		if t.Intervals {
 			margin = r.interval(digits)
 		}
-		t.line(b, name, Key(r.Key, t.keyWidth), Number(r.Value, digits), margin, exactness)
+		key := r.Key
+		if r.Statistic != "" {
+			key = t.labels[r.Statistic]
+		}
+		t.line(b, name, key, Number(r.Value, digits), margin, exactness)
 	}
 	if left > 0 {
-		fmt.Fprintf(b, "%s  and %s smaller\n", pad("", t.timeWidth), Number(float64(left), 0))
+		fmt.Fprintf(b, "%s  and %s with smaller values\n", pad("", t.timeWidth), Count(left, "key"))
 	}
 }
 
-// line writes one line; the last column is there with a target only.
+// top returns those keys of a window that are written, and remembers them.
+func (t *Table) top(groups [][]Row) [][]Row {
+	if t.Of == nil {
+		largestFirst(groups)
+		groups = groups[:min(len(groups), t.Top)]
+	} else {
+		groups = slices.DeleteFunc(groups, func(g []Row) bool { return !t.Of.written[g[0].Key] })
+	}
+	t.written = map[string]bool{}
+	for _, g := range groups {
+		t.written[g[0].Key] = true
+	}
+	return groups
+}
+
+// line writes one line; the last column is there with a target only. A key that is too long for its
+// column has the room that the value leaves.
 func (t *Table) line(b *bufio.Writer, window, key, value, margin, exactness string) {
-	fmt.Fprintf(b, "%s  %s %s %s", pad(window, t.timeWidth), pad(key, t.keyWidth), right(value, valueWidth), right(margin, t.marginWidth()))
+	key = pad(Key(key, t.keyWidth+max(0, valueWidth-uniseg.StringWidth(value))), t.keyWidth)
+	fmt.Fprintf(b, "%s  %s %s %s", pad(window, t.timeWidth), key, right(value, t.keyWidth+valueWidth-uniseg.StringWidth(key)), right(margin, t.marginWidth()))
 	if t.Target {
 		fmt.Fprint(b, "  "+exactness)
 	}

@@ -296,6 +296,92 @@ func TestTopWritesTheLargestValues(t *testing.T) {
 	}
 }
 
+// statistics has a number of events, a mean and a standard deviation for each key of one window.
+// The means are larger for keys with fewer events.
+func statistics(events map[string]float64, keys ...string) (rows []Row) {
+	for _, key := range keys {
+		row := func(statistic string, v float64) Row {
+			return Row{Start: monday, End: monday.Add(time.Hour), Key: key, Statistic: statistic, Value: v, Low: v - 1, High: v + 1, Unasked: statistic != "", Lopsided: statistic != ""}
+		}
+		n := events[key]
+		rows = append(rows, row("", n), row("standard_deviation", 1e6/n), row("mean", 1e5/n))
+	}
+	return rows
+}
+
+// The statistics of a key stand below it in the order of their definitions, with their whole names
+// or, where there is no room, a usual short form. They say that they have no target. The largest
+// keys are those with the most events, with all of their statistics.
+func TestStatisticsFollowTheirKey(t *testing.T) {
+	rows := statistics(map[string]float64{"/a": 100, "/b": 3000, "/c": 2000}, "/a", "/b", "/c")
+	for _, tc := range []struct {
+		top, width int
+		want       []string
+	}{
+		{0, 80, []string{"/a ", "std_dev ", "mean ", "/b ", "std_dev ", "mean ", "/c ", "std_dev ", "mean "}},
+		{2, 90, []string{"/b ", "standard_deviation ", "mean ", "/c ", "standard_deviation ", "mean ", "and 1 key with smaller values"}},
+		{1, 120, []string{"/b ", "standard_deviation ", "mean ", "and 2 keys with smaller values"}},
+	} {
+		top, want := tc.top, tc.want
+		var b bytes.Buffer
+		table := NewTable(&b, TableOptions{Width: tc.width, Window: time.Hour, Confidence: 0.95, Target: true, Intervals: true, Statistics: map[string]string{"standard_deviation": "std_dev", "mean": ""}, Top: top})
+		if err := table.Rows(rows); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSpace(b.String()), "\n")[2:]
+		if len(lines) != len(want) {
+			t.Fatalf("%d keys: %d lines\n%s", top, len(lines), &b)
+		}
+		for i, line := range lines {
+			label := strings.TrimSpace(string([]rune(line)[24:]))
+			if !strings.HasPrefix(label, want[i]) || strings.Contains(line, "no target") != !strings.ContainsAny(want[i][:1], "/a") || uniseg.StringWidth(line) > tc.width {
+				t.Errorf("%d keys: line %d is %q, want %q", top, i, line, want[i])
+			}
+		}
+	}
+}
+
+// A table of statistics has the keys that the table of their metric has, not those with the largest
+// statistics.
+func TestTheTopOfStatisticsIsThatOfTheirMetric(t *testing.T) {
+	rows := statistics(map[string]float64{"/a": 100, "/b": 3000, "/c": 2000}, "/a", "/b", "/c")
+	var b, means bytes.Buffer
+	own := NewTable(&b, TableOptions{Width: 80, Window: time.Hour, Confidence: 0.95, Top: 1})
+	table := NewTable(&means, TableOptions{Width: 80, Window: time.Hour, Confidence: 0.95, Top: 1, Of: own})
+	for _, later := range []time.Duration{0, time.Hour} {
+		var ofOwn, ofMeans []Row
+		for i, r := range rows {
+			r.Start, r.End = r.Start.Add(later), r.End.Add(later)
+			if r.Statistic == "" {
+				ofOwn = append(ofOwn, r)
+			} else if r.Statistic = ""; i%3 == 2 {
+				ofMeans = append(ofMeans, r)
+			}
+		}
+		if err := errors.Join(own.Rows(ofOwn), table.Rows(ofMeans)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text := means.String(); strings.Count(text, "/b ") != 2 || strings.Contains(text, "/a ") || strings.Count(text, "and 2 keys with smaller values") != 2 {
+		t.Errorf("%s\n%s", &b, text)
+	}
+}
+
+// Each chosen key has charts of all of its statistics. Keys are chosen by their own values.
+func TestKeysWithTheLargestValuesHaveChartsOfAllStatistics(t *testing.T) {
+	rows := statistics(map[string]float64{"/a": 100, "/b": 2000, "/c": 3000}, "/a", "/b", "/c")
+	opt := options(1, time.Hour)
+	opt.MaxKeys = 2
+	rest := chart(t, rows, opt)
+	for _, want := range []string{"\n/c   noise", "\n/c, standard_deviation   noise", "\n/c, mean   noise", "\n/b   noise", "\n/b, standard_deviation   noise", "\n/b, mean   noise", "\nkeys without a chart: 1\n"} {
+		before, after, found := strings.Cut(rest, want)
+		if !found || strings.Contains(before, "\n/a") {
+			t.Fatalf("%q is not in its place in\n%s", want, chart(t, rows, opt))
+		}
+		rest = after
+	}
+}
+
 // The column of keys is as wide as those that came, not as wide as there is room.
 func TestAColumnOfUnknownKeysGrows(t *testing.T) {
 	var b bytes.Buffer
