@@ -29,7 +29,9 @@ type metricData struct {
 	Slide int64      `json:"slide"`
 	First int64      `json:"first"` // start of window 0
 	Step  int64      `json:"step"`  // from one window's start to the next one's
-	Keys  []keyData  `json:"keys"`  // in byte order, for each part
+	// Sized says what the sizes of the keys of a statistic are; "": its own values decide.
+	Sized string    `json:"sized,omitempty"`
+	Keys  []keyData `json:"keys"` // in byte order, for each part
 }
 
 // partData is a statistic that is shown together with others.
@@ -44,9 +46,9 @@ type partData struct {
 // keyData are the values of a key, column by column.
 type keyData struct {
 	Key        string  `json:"key"`
-	Part       int     `json:"part,omitempty"`   // index of a statistic in the metric's parts
-	Events     float64 `json:"events,omitempty"` // of a key with shares: how large it is
-	At         runs    `json:"at"`               // windows
+	Part       int     `json:"part,omitempty"` // index of a statistic in the metric's parts
+	Size       float64 `json:"size,omitempty"` // of a key, where the metric is Sized
+	At         runs    `json:"at"`             // windows
 	Value      ints    `json:"value"`
 	Below      ints    `json:"below"` // value − low
 	Above      ints    `json:"above"` // high − value
@@ -56,11 +58,11 @@ type keyData struct {
 	Confidence floats  `json:"confidence"` // confidence, for how many values, confidence, …
 }
 
-func dataOf(s *series, f metricFacts) metricData {
+func dataOf(s *series, f metricFacts, by sizing) metricData {
 	m := metricData{
 		Name: f.title(), NoKey: metrickind.Of(f.Kind).Texts.NoKey, Aims: f.aims(),
 		Fine:     !f.known || metrickind.Of(f.Kind).Fine(),
-		Lopsided: f.known && metrickind.Of(f.Kind).Statistic != nil, Parts: f.partsData(),
+		Lopsided: f.known && metrickind.Of(f.Kind).Statistic != nil, Parts: f.partsData(), Sized: by.what,
 		Size: s.id.size, Slide: f.WindowSlide, Keys: []keyData{},
 	}
 	if f.keyed {
@@ -71,10 +73,6 @@ func dataOf(s *series, f metricFacts) metricData {
 	}
 	m.First, m.Step = s.grid(f.WindowSlide)
 	m.Slide = cmp.Or(m.Slide, m.Step)
-	events := map[string]float64{}
-	if s.of != nil && !f.ranked() {
-		events = s.of.sizes()
-	}
 	for i := 0; i < len(s.points); {
 		end := i + 1
 		for end < len(s.points) && s.points[end].key == s.points[i].key {
@@ -82,8 +80,9 @@ func dataOf(s *series, f metricFacts) metricData {
 		}
 		k := columns(s.keys[s.points[i].key], s.points[i:end], m.First, m.Step)
 		if s.parts != nil {
-			k.Part, k.Events = s.parts[s.points[i].key], math.Round(events[k.Key])
+			k.Part = s.parts[s.points[i].key]
 		}
+		k.Size = by.keys[k.Key]
 		m.Keys = append(m.Keys, k)
 		i = end
 	}

@@ -33,10 +33,10 @@ func TestAHistogramIsOneChart(t *testing.T) {
 			Name  string
 			Parts []partData
 			Keys  []struct {
-				Key    string
-				Part   int
-				Events float64
-				Value  []int64
+				Key   string
+				Part  int
+				Size  float64
+				Value []int64
 			}
 		}
 	}
@@ -65,8 +65,8 @@ func TestAHistogramIsOneChart(t *testing.T) {
 		}
 	}
 	for i, k := range shown.Keys {
-		if k.Part != i/2 || k.Events < events[k.Key]-1 || k.Events > events[k.Key]+1 {
-			t.Errorf("key %d: part %d, %g events of %g", i, k.Part, k.Events, events[k.Key])
+		if k.Part != i/2 || k.Size < events[k.Key]-1 || k.Size > events[k.Key]+1 {
+			t.Errorf("key %d: part %d, %g events of %g", i, k.Part, k.Size, events[k.Key])
 		}
 		if diff := cmp.Diff(released[want[k.Part].Name+" "+k.Key], k.Value); diff != "" {
 			t.Error(diff)

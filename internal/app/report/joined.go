@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -86,18 +87,12 @@ func (f metricFacts) ranks() string {
 // valuesOf returns the values of a metric, or of the statistics that are shown together; nil if
 // none was released.
 func (f metricFacts) valuesOf(released []*series) *series {
-	find := func(id seriesID) *series {
-		if at := slices.IndexFunc(released, func(s *series) bool { return s.id == id }); at >= 0 {
-			return released[at]
-		}
-		return nil
-	}
 	if !f.joined() {
-		return find(f.id())
+		return find(released, f.id())
 	}
-	out := &series{id: f.id(), of: find(seriesID{f.Of, f.WindowSize})}
+	out := &series{id: f.id()}
 	for i, part := range f.parts {
-		s := find(seriesID{part.Name, part.WindowSize})
+		s := find(released, seriesID{part.Name, part.WindowSize})
 		if s == nil {
 			continue
 		}
@@ -115,11 +110,45 @@ func (f metricFacts) valuesOf(released []*series) *series {
 	return out
 }
 
-// sizes returns the total of a series by key.
-func (s *series) sizes() map[string]float64 {
-	sizes := map[string]float64{}
-	for _, p := range s.points {
-		sizes[s.keys[p.key]] += float64(p.value) / unit
+// find returns the series with an id, or nil.
+func find(released []*series, id seriesID) *series {
+	if at := slices.IndexFunc(released, func(s *series) bool { return s.id == id }); at >= 0 {
+		return released[at]
 	}
-	return sizes
+	return nil
+}
+
+// sizing says how large keys are.
+type sizing struct {
+	what string // "" where the values themselves say it
+	keys map[string]float64
+}
+
+// sizing returns how large the keys of a statistic are: as large as in the metric that it is a
+// statistic of. So every chart of a metric begins with the same keys, whatever the units of its
+// values are.
+func (p promise) sizing(f metricFacts, released []*series) sizing {
+	at := slices.IndexFunc(p.metrics, func(of metricFacts) bool { return of.Name == f.Of })
+	values := find(released, seriesID{f.Of, f.WindowSize})
+	if at < 0 || values == nil || metrickind.Of(f.Kind).Statistic == nil {
+		return sizing{}
+	}
+	out, n := sizing{"number of events", map[string]float64{}}, map[string]float64{}
+	for _, p := range values.points {
+		key := values.keys[p.key]
+		out.keys[key] += float64(p.value) / unit
+		n[key]++
+	}
+	of := metrickind.Of(p.metrics[at].Kind)
+	if of.Fine() { // a sum of means says nothing
+		out.what = of.Texts.Label
+	}
+	for key := range out.keys {
+		if of.Fine() {
+			out.keys[key] /= n[key]
+		} else {
+			out.keys[key] = math.Round(out.keys[key])
+		}
+	}
+	return out
 }

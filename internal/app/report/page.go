@@ -135,7 +135,7 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 			sum := values.summary()
 			s.Chart, s.Tiles, s.Partial = len(data), sum.tiles(m.aims()), values.partial(sum)
 			s.Error = cmp.Or(o.Error, values.typicalNoise(m))
-			data = append(data, dataOf(values, m))
+			data = append(data, dataOf(values, m, p.sizing(m, released)))
 		}
 		if parent := slices.IndexFunc(out.Sections, func(s section) bool { return metrickind.Of(m.Kind).Derived && s.Name == m.Of }); parent >= 0 {
 			if metrickind.Of(m.Kind).Share && s.Chart >= 0 {

@@ -45,9 +45,8 @@ type series struct {
 	horizon int64
 	noise   map[string]struct{} // ids of noise keys
 	// Where several statistics of a metric are joined, parts has for each of keys which of them it
-	// belongs to, and of has the values of the metric, or nil.
+	// belongs to.
 	parts []int
-	of    *series
 }
 
 // points keeps releases, at most 2·limit of them at a time.

@@ -32,7 +32,7 @@ function series(metric, k, rank) {
     s.size += s.value[i];
   }
   if (metric.fine && n) s.size /= n; // a sum of means says nothing
-  if (k.events) s.size = k.events;
+  if (metric.sized) s.size = k.size || 0;
   if (!metric.aims) s.met.fill(2); // neither met nor missed
   else for (let r = 0; r < k.missed.length; r += 2) s.met.fill(0, k.missed[r], k.missed[r] + k.missed[r + 1]);
   return s;

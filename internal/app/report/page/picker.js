@@ -16,7 +16,7 @@ function picker(chart) {
   function take() {
     m = chart.metric;
     lower = m.largest.map((s) => s.label.toLowerCase());
-    legend.textContent = grouped(m.series.length, 0) + " keys, " + (m.unit ? "number of events" : (m.fine ? "mean" : "sum") + " of " + (m.parts && m.series.length ? "quantile " + m.series[0].part.text : "values"));
+    legend.textContent = grouped(m.series.length, 0) + " keys, " + (m.sized || (m.fine ? "mean" : "sum") + " of values");
     largest.replaceChildren("largest", ...[1, 5, most].filter((n, i, all) => i === 0 || m.series.length > all[i - 1]).map((n) =>
       el("button", { type: "button", onclick: () => chart.choose(m.largest.slice(0, n)) }, String(n))));
   }
