@@ -17,7 +17,7 @@ const besideOthers = "also_"
 // also is the kind of a statistic that has the value of another kind, of, and is computed from the
 // components of the metric that it is derived from. It costs nothing that these components do not
 // cost (docs/guarantee.md, "Several components").
-func also(of Kind, value string) Kind {
+func also(of Kind) Kind {
 	return Kind{
 		Name:       besideOthers + of.Name,
 		Range:      func(Bounds) (least, greatest int64) { return 0, 1 },
@@ -30,22 +30,22 @@ func also(of Kind, value string) Kind {
 			}
 			return of.Vector.Join(b, known.Components(len(of.Vector.Further), of.Vector.Ratios)), false, nil
 		},
-		Texts: Texts{Label: of.Texts.Label, NoKey: together, Size: "events", Value: value},
+		Texts: Texts{Label: of.Texts.Label, NoKey: together, Size: "events", Value: of.Texts.Value},
 	}
 }
 
 func alsoEvents() Kind {
-	k := also(events(), "number of the events of {of}")
+	k := also(events())
 	k.Texts.Label = "number of events"
 	return k
 }
 
-func alsoMean() Kind { return also(mean(), "mean of the values of {of}") }
+func alsoMean() Kind { return also(mean()) }
 
-func alsoVariance() Kind { return also(variance(), "variance of the values of {of}") }
+func alsoVariance() Kind { return also(variance()) }
 
 func alsoDeviation() Kind {
-	k := also(standardDeviation(), "standard deviation of the values of {of}")
+	k := also(standardDeviation())
 	k.Texts.Short = "std_dev"
 	return k
 }

@@ -55,7 +55,7 @@ func share() Kind {
 			scale := of.Tree.Scale
 			return of.Tree.Share(scale.Bucket(b.Min), scale.bucketsBelow(b.Max), absolute)
 		},
-		Texts: Texts{Label: "share", Together: "histogram of {of}", NoKey: together, Size: "events", Value: "percentage of the values of {of} that lie in each bucket, and below each edge; values below {min} count as {min}, and values above {max} as {max}", Wanted: "an error of {absolute} percentage points", Target: "± {absolute} points"},
+		Texts: Texts{Label: "share", Together: "histogram of {of}", NoKey: together, Size: "events", Value: "percentage of the values of {value} that lie in each bucket, and below each edge; values below {min} count as {min}, and values above {max} as {max}", Wanted: "an error of {absolute} percentage points", Target: "± {absolute} points"},
 	}
 }
 

@@ -61,7 +61,7 @@ func quantile() Kind {
 		Statistic: func(of Known, b Bounds, absolute float64) (Estimate, bool, error) {
 			return of.Tree.Quantile(b.Max, int64(absolute*RankUnit))
 		},
-		Texts: Texts{Label: "quantile", Together: "quantiles of {of}", NoKey: together, Size: "events", Value: "quantile {rank} of the values of {of}", Wanted: "a value between the quantiles of {least rank} and {greatest rank}", Target: "rank ± {percent} %"},
+		Texts: Texts{Label: "quantile", Together: "quantiles of {of}", NoKey: together, Size: "events", Value: "quantile {rank} of {value}", Wanted: "a value between the quantiles of {least rank} and {greatest rank}", Target: "rank ± {percent} %"},
 	}
 }
 

@@ -414,11 +414,21 @@ func (j *job) compare(ctx context.Context, result demo.Result, values map[cell]f
 	return out, nil
 }
 
-// advise says to the holder of a file how far the released values are from the real counts, and the
-// whole commands that would help most.
-func (j *job) advise(ctx context.Context, c *comparison) error {
-	f, now, typical := j.flags, c.now, c.measured.Typical
-	if typical > advice.Useful {
+// text says how far the released values are from the real ones, and what error was forecast.
+func (c *comparison) text(f *demoFlags) string { return c.measured.ComparedText(c.now, f.ofValues()) }
+
+// ofValues names the values whose mean, variance and so on a text is about; "" of counts.
+func (f *demoFlags) ofValues() string {
+	if kind := f.kindOf(); kind.Values && kind.Tree == nil {
+		return " of " + f.valueField
+	}
+	return ""
+}
+
+// sayCompared says to the holder of a file how far the released values are from the real ones.
+func (j *job) sayCompared(c *comparison) {
+	f, now := j.flags, c.now
+	if c.measured.Typical > advice.Useful {
 		few := ""
 		if j.settings.Private() && 2*now.Shown < now.Counts && now.ShownTruth < 0.5 {
 			few = fmt.Sprintf("only %s of %s (a key in a window) can be expected to come out: ", terminal.Number(now.Shown, 0), terminal.Count(int(now.Counts), "count"))
@@ -426,11 +436,16 @@ func (j *job) advise(ctx context.Context, c *comparison) error {
 		j.progress.Note("why: %s%s", few, now.Cause())
 	}
 	if f.input == "" {
-		return nil // made-up events need no advice
+		return
 	}
-	j.progress.Note("compared with the file: %s (%s)", c.measured.TypicalText(), medianOf(c.cells, "count", ""))
-	if typical <= closeEnough {
-		return nil
+	j.progress.Note("compared with the file: %s (%s)", c.text(f), medianOf(c.cells, f.kindOf().One(), ""))
+}
+
+// advise says to the holder of a file the whole commands that would help most.
+func (j *job) advise(ctx context.Context, c *comparison) error {
+	f, now, typical := j.flags, c.now, c.measured.Typical
+	if f.input == "" || typical <= closeEnough {
+		return nil // made-up events need no advice
 	}
 	answer, err := advice.Answer(ctx, c.question)
 	if err != nil {

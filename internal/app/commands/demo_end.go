@@ -42,12 +42,15 @@ func (j *job) sumUp(ctx context.Context, result demo.Result, released int, compa
 		}
 	}
 	if compared != nil {
-		if err := j.advise(ctx, compared); err != nil {
-			return err
-		}
+		j.sayCompared(compared)
 	}
 	if err := j.compareStatistics(result); err != nil {
 		return err
+	}
+	if compared != nil {
+		if err := j.advise(ctx, compared); err != nil {
+			return err
+		}
 	}
 	loss := outcomes.Lost(pipeline.Tallies{}, result.Tallies)
 	return refuseLosses(loss, j.flags.strict, func() {

@@ -167,6 +167,7 @@ func (f *demoFlags) settings(publicKeys []string) (demo.Settings, *pipeline.Depl
 	if err != nil {
 		return s, nil, f.configFlag(err)
 	}
+	d.Config.Events.Format.Value = f.valueField // a report names it
 	return s, d, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -282,6 +283,38 @@ func TestRanksAreComparedForPublicKeysOnly(t *testing.T) {
 	_, stderr := mustRun(t, args...)
 	if strings.Count(stderr, "the rank of p") != 3 || strings.Contains(stderr, "off by 100 %") {
 		t.Error(stderr)
+	}
+}
+
+// What demo says of a mean names the column. It says which number came out and which was forecast.
+// Advice comes after everything that was compared.
+func TestDemoComparesStatisticsOfTheColumn(t *testing.T) {
+	t.Parallel()
+	args := append([]string{"demo", "--input", orders(t, 4000), "--key-field", "page", "--value-field", "amount", "--public-keys", "home,other", "--min", "0", "--max", "60", "--max-keys-per-user", "1", "--max-events-per-key", "1", "--last-at-least", "1"}, strings.Fields(ofOrders)...)
+	page := filepath.Join(t.TempDir(), "page.html")
+	_, stderr := mustRun(t, append(args, "--kind", "mean", "--also", "standard_deviation,events", "--report", page)...)
+	rest := stderr
+	for _, part := range []string{
+		"compared with the file: typically ", "% from the real mean of amount; the forecast is an error of ", "%: noise ", " or clamped ", " (one mean with at least half of the events)\n",
+		"compared with the file: the standard deviation of amount is typically off by ", " % (one standard deviation with at least half of the events)\n",
+		"compared with the file: the number of events is typically off by ", " % (one value with",
+	} {
+		_, after, found := strings.Cut(rest, part)
+		if !found {
+			t.Fatalf("%q is not in its place in\n%s", part, stderr)
+		}
+		rest = after
+	}
+	text, err := os.ReadFile(page)
+	for _, part := range []string{"mean of amount, each value clamped to 0 to 60", "standard deviation of amount, each value clamped to 0 to 60"} {
+		if err != nil || !strings.Contains(string(text), part) {
+			t.Errorf("the page lacks %q: %v", part, err)
+		}
+	}
+	// Bounds of one event leave out half of the events: advice proposes two, after what was compared.
+	if _, stderr = mustRun(t, append(args, "--kind", "quantiles", "--also", "mean", "--relative", "0")...); !strings.Contains(stderr, "with\n  tollgate demo") ||
+		strings.LastIndex(stderr, "compared with the file: ") > strings.Index(stderr, "nothing of use can be shown") {
+		t.Errorf("advice stands before what was compared:\n%s", stderr)
 	}
 }
 

@@ -109,7 +109,8 @@ func (j *job) compareStatistics(result demo.Result) error {
 	}
 	least := forecast.LeastOfHalf(sizes)
 	var order []string
-	errors, texts := map[string][]float64{}, map[string]func(float64) string{} // by what is compared
+	errors := map[string][]float64{} // by what is compared
+	texts, ones := map[string]func(float64) string{}, map[string]string{}
 	for i := range j.deployment.Metrics {
 		spec := &j.deployment.Metrics[i].Spec
 		if metrickind.Of(spec.Kind).Statistic == nil {
@@ -117,7 +118,10 @@ func (j *job) compareStatistics(result demo.Result) error {
 		}
 		for _, c := range comparisonsOf(spec, j.flags) {
 			if errors[c.what] == nil {
-				order, texts[c.what] = append(order, c.what), c.text
+				order, texts[c.what], ones[c.what] = append(order, c.what), c.text, "value"
+				if of := metrickind.Of(metrickind.Of(spec.Kind).ValueOf); of.Values {
+					ones[c.what] = of.One()
+				}
 			}
 			for at, of := range values {
 				if float64(len(of)) < least {
@@ -133,7 +137,7 @@ func (j *job) compareStatistics(result demo.Result) error {
 	}
 	for _, what := range order {
 		j.progress.Note("compared with the file: %s is typically off by %s (%s)",
-			what, texts[what](forecast.Median(errors[what])), medianOf(len(errors[what]), "value", " of windows and keys"))
+			what, texts[what](forecast.Median(errors[what])), medianOf(len(errors[what]), ones[what], ""))
 	}
 	return nil
 }
@@ -162,7 +166,11 @@ func comparisonsOf(spec *schemas.MetricSpec, f *demoFlags) []statisticError {
 	kind, name := metrickind.Of(spec.Kind), strings.TrimPrefix(spec.Name, demo.MetricName+".")
 	switch {
 	case kind.ValueOf != "":
-		return []statisticError{{"the " + kind.Texts.Label, alsoErrorOf, percentage}}
+		what := "the " + kind.Texts.Label
+		if metrickind.Of(kind.ValueOf).Values {
+			what += " of " + f.valueField
+		}
+		return []statisticError{{what, alsoErrorOf, percentage}}
 	case kind.Ranked:
 		return []statisticError{{"the value of " + name, quantileErrorOf, percentage}, {"the rank of " + name, rankErrorOf, points}}
 	case spec.Min == f.min && spec.Name == deployment.BelowName(demo.MetricName, spec.Max):

@@ -24,7 +24,7 @@ func TestAHistogramIsOneChart(t *testing.T) {
 	if part.Name != "histogram of latency" || part.Tag != "5 buckets" || part.Chart != 1 {
 		t.Errorf("%q, %q, chart %d", part.Name, part.Tag, part.Chart)
 	}
-	value := "percentage of the values of latency that lie in each bucket, and below each edge; values below 0 count as 0, and values above 500 as 500"
+	value := "percentage of the values of price that lie in each bucket, and below each edge; values below 0 count as 0, and values above 500 as 500"
 	if got := part.Facts[0].Text; got != value {
 		t.Errorf("%q", got)
 	}

@@ -128,7 +128,7 @@ func ranked(windows int, middle float64, keys []string, ranks ...float64) sample
 	for i := range windows {
 		for k, key := range keys {
 			at := monday + int64(i)*hour
-			s.releases = append(s.releases, released(r, of.Name, key, at, hour, 5000*daily(i, hour)))
+			s.releases = append(s.releases, released(r, of.Name, key, at, hour, 5000*float64(k+1)*daily(i, hour)))
 			for _, m := range s.promise.metrics[1:] {
 				normal := math.Sqrt2 * math.Erfinv(2*float64(m.Max)/metrickind.RankUnit-1)
 				spread := 30 / math.Sqrt(daily(i, hour)) * (1 + normal*normal)

@@ -411,7 +411,21 @@ func (p *Point) TypicalText() string {
 	if p.Shown < 0.5 {
 		return "nothing comes out"
 	}
-	text := fmt.Sprintf("typically %s from %s: noise %s, %s %s", percent(p.Typical), p.Of(), percent(p.Noise), leftOut(p.kind), percent(p.LeftOut))
+	return fmt.Sprintf("typically %s from %s: %s", percent(p.Typical), p.Of(), p.parts())
+}
+
+// ComparedText writes the typical error of values that were released, of the values named by of, and
+// the one that was forecast with its parts.
+func (p *Point) ComparedText(forecast *Point, of string) string {
+	if p.Shown < 0.5 {
+		return p.TypicalText()
+	}
+	return fmt.Sprintf("typically %s from %s%s; the forecast is an error of %s: %s", percent(p.Typical), p.Of(), of, percent(forecast.Typical), forecast.parts())
+}
+
+// parts writes the parts of the typical error, and the errors of what stands beside the values.
+func (p *Point) parts() string {
+	text := fmt.Sprintf("noise %s, %s %s", percent(p.Noise), leftOut(p.kind), percent(p.LeftOut))
 	for _, b := range p.Beside {
 		text += fmt.Sprintf("; %s beside it: %s (noise %s, %s %s)",
 			metrickind.AlsoKind(b.Of).Texts.Label, percent(b.Typical), percent(b.Noise), leftOut(metrickind.Of(b.Of)), percent(b.LeftOut))
