@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sort"
 	"strconv"
-	"strings"
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -261,7 +260,7 @@ func (m *Metric) checkAlso(kind metrickind.Kind) error {
 		case len(possible) == 0:
 			return Invalid(field, "a metric of kind %s releases only its own value: leave this out", kind.Name)
 		case !slices.Contains(possible, also):
-			return Invalid(field, "%q cannot be released beside %s: choose from %s", also, kind.Name, strings.Join(possible, ", "))
+			return alsoRefused(field, kind, also)
 		case slices.Contains(m.Also[:i], also):
 			return Invalid(field, "%s is listed twice: remove one", also)
 		}

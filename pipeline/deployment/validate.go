@@ -3,6 +3,7 @@ package deployment
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -388,7 +389,15 @@ func (m *Metric) farthest() (power string, most int64) {
 }
 
 func (m *Metric) tooFar(power string, most int64) error {
-	return Invalid("metrics."+m.Name+".bounds", "max_events_per_key (%d) times %s is above 2^35, and no budget pays for that: let max be at most %d above min, or %s", m.MaxEventsPerKey, power, most, m.coarser())
+	remedies := []string{fmt.Sprintf("let max be at most %d above min", most), m.coarser()}
+	for _, also := range m.Also {
+		if len(metrickind.Of(also).Further()) > len(metrickind.Of(m.Kind).Further()) {
+			power += ", which also: " + also + " needs,"
+			remedies = append(remedies, "leave "+also+" out")
+			break
+		}
+	}
+	return Invalid("metrics."+m.Name+".bounds", "max_events_per_key (%d) times %s is above 2^35, and no budget pays for that: %s", m.MaxEventsPerKey, power, strings.Join(remedies, ", or "))
 }
 
 // aboveZero returns another remedy for a kind whose value is above 0 if the values of all events

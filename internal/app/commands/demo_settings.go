@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +22,7 @@ import (
 func (f *demoFlags) check(changed func(string) bool) error {
 	for name, value := range map[string]string{"public-keys": f.publicKeys, "noise-key-file": f.noiseKeyFile, "report": f.report, "trusted-report": f.trustedReport} {
 		if changed(name) && value == "" {
-			return usage(fmt.Errorf("--%s is empty: give it a value, or leave it out", name))
+			return usage(errEmpty(name))
 		}
 	}
 	f.given = changed
@@ -79,6 +80,11 @@ func (f *demoFlags) check(changed func(string) bool) error {
 		return err
 	}
 	return readableAll([2]string{"input", f.input}, [2]string{"noise-key-file", f.noiseKeyFile})
+}
+
+// errEmpty refuses a flag without a value.
+func errEmpty(name string) error {
+	return fmt.Errorf("--%s is empty: give it a value, or leave it out", name)
 }
 
 // checkDeltaKeys refuses a part of δ for private keys where there are none.
@@ -171,9 +177,12 @@ func (f *demoFlags) settings(publicKeys []string) (demo.Settings, *pipeline.Depl
 	return s, d, nil
 }
 
-// flagWords turns the fields that a reason proposes into flags of the demo.
-func flagWords() *strings.Replacer {
-	return strings.NewReplacer("last_at_least: ", "--last-at-least ", "privacy.epsilon: ", "--epsilon ", "privacy.epsilon", "--epsilon", "max_keys_per_user", "--max-keys-per-user", "max_events_per_key", "--max-events-per-key", "; absolute: ", "; --absolute ")
+// ranksField matches what a reason proposes for the ranks of quantiles.
+var ranksField = regexp.MustCompile(`ranks: \[([^]]*)\]`)
+
+// inFlags writes the fields that a reason proposes as flags of the demo.
+func inFlags(reason string) string {
+	return strings.NewReplacer("max_events_per_key: ", "--max-events-per-key ", "max_keys_per_user: ", "--max-keys-per-user ", "kind: ", "--kind ", "also: ", "--also ", "last_at_least: ", "--last-at-least ", "privacy.epsilon: ", "--epsilon ", "privacy.epsilon", "--epsilon", "max_keys_per_user", "--max-keys-per-user", "max_events_per_key", "--max-events-per-key", "; absolute: ", "; --absolute ").Replace(ranksField.ReplaceAllString(reason, "--ranks $1"))
 }
 
 // configFlag names those flags that were given, of the ones that set a field of the pipeline's
@@ -209,7 +218,7 @@ func (f *demoFlags) configFlag(err error) error {
 	}
 	all := strings.Split(flags, ", ")
 	given := slices.DeleteFunc(slices.Clone(all), func(flag string) bool { return ok && !f.given(strings.TrimPrefix(flag, "--")) })
-	reason := flagWords().Replace(bad.Reason)
+	reason := inFlags(bad.Reason)
 	if len(given) == 0 {
 		return usage(errors.New(reason))
 	}

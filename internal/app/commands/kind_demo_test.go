@@ -286,8 +286,8 @@ func TestRanksAreComparedForPublicKeysOnly(t *testing.T) {
 	}
 }
 
-// What demo says of a mean names the column. It says which number came out and which was forecast.
-// Advice comes after everything that was compared.
+// What demo says of a mean names the column. It says which number came out and which was
+// forecast. Advice comes after everything that was compared.
 func TestDemoComparesStatisticsOfTheColumn(t *testing.T) {
 	t.Parallel()
 	args := append([]string{"demo", "--input", orders(t, 4000), "--key-field", "page", "--value-field", "amount", "--public-keys", "home,other", "--min", "0", "--max", "60", "--max-keys-per-user", "1", "--max-events-per-key", "1", "--last-at-least", "1"}, strings.Fields(ofOrders)...)
@@ -349,6 +349,51 @@ func TestWrongEdgesAreRefused(t *testing.T) {
 		code, _, stderr := run(t, append([]string{"demo", "--input", path}, strings.Fields(ofOrders+" --kind histogram --value-field amount --edges "+edges)...)...)
 		if code == exitOK || !strings.Contains(stderr, `--edges is "`+edges+`": `) || !strings.Contains(stderr, want) || strings.Contains(stderr, "bounds") {
 			t.Errorf("--edges %s: exit %d, %s", edges, code, stderr)
+		}
+	}
+}
+
+// What --also refuses names what was probably meant, or the flags that release it; both work.
+func TestRefusedStatisticsSayWhatToGive(t *testing.T) {
+	t.Parallel()
+	path := orders(t, 200)
+	const bounds = " --key-field page --public-keys home,other --value-field amount --min 0 --max 60 --max-keys-per-user 1 --max-events-per-key 1 --last-at-least 1 --epsilon 50 --format json "
+	const wide = "--kind mean --max 131073 --max-events-per-key 2 --also "
+	for _, c := range []struct{ wrong, want, right string }{
+		{"--kind mean --also sd", `--also: there is no statistic "sd": did you mean standard_deviation?`, "--kind mean --also standard_deviation"},
+		{"--kind quantiles --also meen", `--also: there is no statistic "meen": did you mean mean?`, "--kind quantiles --also mean"},
+		{"--kind quantiles --also Average", `there is no statistic "Average": did you mean mean?`, "--kind quantiles --also mean"},
+		{"--kind mean --also range", `there is no statistic "range": choose from events, variance, standard_deviation`, "--kind mean --also events,variance,standard_deviation"},
+		{"--kind mean --also median", "--also: median is a quantile: leave it out here, and give --kind quantiles with --ranks 0.5", "--kind quantiles --ranks 0.5"},
+		{"--kind histogram --also p99.9", "p99.9 is a quantile: leave it out here, and give --kind quantiles with --ranks 0.999", "--kind quantiles --ranks 0.999"},
+		{"--kind quantiles --also p50", "p50 is one of the quantiles: leave it out here, and give --ranks 0.5", "--kind quantiles --ranks 0.5"},
+		{"--kind quantiles --also events,mean", "the number of events is released anyway, as the metric's own value: leave events out", "--kind quantiles --also mean"},
+		{"--kind mean --also avg", "avg is released anyway, as the metric's own value: leave it out", "--kind mean"},
+		{"--kind mean --also events,", "--also: a name is empty: remove it, or the comma beside it", "--kind mean --also events"},
+		{"--kind mean --also=", "--also is empty: give it a value, or leave it out", "--kind mean"},
+		{wide + "variance", "times (max − min)², which --also variance needs, is above 2^35, and no budget pays for that: let max be at most 131072 above min, or give values in a coarser unit, or --max-events-per-key 1, or leave variance out", strings.Replace(wide, "131073", "131072", 1) + "variance"},
+		{wide + "variance", "", strings.Replace(wide, "key 2", "key 1", 1) + "variance"},
+		{wide + "events,variance", "", wide + "events"},
+		{"--kind variance --max 131073 --max-events-per-key 2 --also mean", "times (max − min)² is above 2^35, and no budget pays for that: let max be at most 131072 above min, or give values in a coarser unit, or --max-events-per-key 1", "--kind variance --max 131073 --max-events-per-key 1 --also mean"},
+	} {
+		for _, command := range []string{"demo", "plan"} {
+			args := func(more string) []string {
+				line := ofOrders + bounds + more
+				if command == "plan" { // a demo has bounds that a plan chooses
+					line = strings.NewReplacer("--max-keys-per-user 1 --max-events-per-key 1 --last-at-least 1 ", "--max-keys-per-user 1 ").Replace(line)
+				}
+				return append([]string{command, "--input", path}, strings.Fields(line)...)
+			}
+			code, _, stderr := run(t, args(c.wrong)...)
+			if code != exitUsage || !strings.Contains(strings.ReplaceAll(stderr, "\n", " "), c.want) {
+				t.Errorf("%s %s: exit code %d, %s", command, c.wrong, code, stderr)
+			}
+			if command == "plan" { // which takes longer, and agrees with demo on what is right
+				continue
+			}
+			if code, _, stderr := run(t, args(c.right)...); code != exitOK {
+				t.Errorf("%s %s: exit code %d, %s", command, c.right, code, stderr)
+			}
 		}
 	}
 }

@@ -26,10 +26,10 @@ type TableOptions struct {
 	Keys       []string      // all that can come; nil: not known
 	// Statistics are those of each key beside its own value, each with a short name, or "".
 	Statistics map[string]string
-	// Top is how many keys of a window are written, those with the largest values; 0: all, in order.
+	// Top is how many keys of a window are written, those with the largest values; 0: all.
 	Top int
-	// Of is the table of a metric's own values, if this one has its statistics: with Top, it has the
-	// same keys.
+	// Of is the table of a metric's own values, if this one has its statistics: with Top, both
+	// have the same keys.
 	Of *Table
 }
 

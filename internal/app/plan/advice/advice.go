@@ -414,8 +414,8 @@ func (p *Point) TypicalText() string {
 	return fmt.Sprintf("typically %s from %s: %s", percent(p.Typical), p.Of(), p.parts())
 }
 
-// ComparedText writes the typical error of values that were released, of the values named by of, and
-// the one that was forecast with its parts.
+// ComparedText writes the typical error of values that were released, and the one that was forecast
+// with its parts; of names the values that a mean is one of.
 func (p *Point) ComparedText(forecast *Point, of string) string {
 	if p.Shown < 0.5 {
 		return p.TypicalText()

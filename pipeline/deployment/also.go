@@ -1,0 +1,68 @@
+package deployment
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tollgate-dp/tollgate/internal/formats/spelling"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+)
+
+// otherNames are what people call statistics.
+var otherNames = map[string]string{
+	"avg": metrickind.Mean, "average": metrickind.Mean,
+	"std": metrickind.StandardDeviation, "stddev": metrickind.StandardDeviation, "stdev": metrickind.StandardDeviation, "std_dev": metrickind.StandardDeviation, "sd": metrickind.StandardDeviation,
+	"var": metrickind.Variance, "count": metrickind.Events, "n": metrickind.Events,
+}
+
+// percentile matches p99, p99.9 and so on.
+var percentile = regexp.MustCompile(`^p([0-9]{1,2}(?:\.[0-9]+)?)$`)
+
+// rankNamed returns the rank of the quantile with this name, as a configuration has it; "" if it is
+// none.
+func rankNamed(name string) string {
+	if name == "median" {
+		return "0.5"
+	}
+	found := percentile.FindStringSubmatch(name)
+	if found == nil {
+		return ""
+	}
+	percent, err := strconv.ParseFloat(found[1], 64)
+	if err != nil || percent == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(percent/100, 'g', 6, 64)
+}
+
+// alsoMeant returns the statistic that was probably meant by a name, or "".
+func alsoMeant(name string) string {
+	if meant, some := otherNames[strings.ToLower(name)]; some {
+		return meant
+	}
+	return spelling.Nearest(metrickind.AllAlso(), name)
+}
+
+// alsoRefused says why a metric of the kind does not release what a name in also says, and what to
+// do.
+func alsoRefused(field string, kind metrickind.Kind, name string) error {
+	possible, meant := kind.Also(), alsoMeant(name)
+	refuse := func(format string, args ...any) error { return Invalid(field, format, args...) }
+	switch rank := rankNamed(strings.ToLower(name)); {
+	case name == "":
+		return refuse("a name is empty: remove it, or the comma beside it")
+	case rank != "" && kind.Tree != nil && !kind.Tree.Edges:
+		return refuse("%s is one of the quantiles: leave it out here, and give ranks: [%s]", name, rank)
+	case rank != "":
+		return refuse("%s is a quantile: leave it out here, and give kind: quantiles with ranks: [%s]", name, rank)
+	case meant == kind.Name:
+		return refuse("%s is released anyway, as the metric's own value: leave it out", name)
+	case meant != "" && !slices.Contains(possible, meant):
+		return refuse("the number of events is released anyway, as the metric's own value: leave %s out", name)
+	case meant != "":
+		return refuse("there is no statistic %q: did you mean %s?", name, meant)
+	}
+	return refuse("there is no statistic %q: choose from %s", name, strings.Join(possible, ", "))
+}
