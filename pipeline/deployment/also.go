@@ -10,18 +10,11 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// otherNames are what people call statistics.
-var otherNames = map[string]string{
-	"avg": metrickind.Mean, "average": metrickind.Mean,
-	"std": metrickind.StandardDeviation, "stddev": metrickind.StandardDeviation, "stdev": metrickind.StandardDeviation, "std_dev": metrickind.StandardDeviation, "sd": metrickind.StandardDeviation,
-	"var": metrickind.Variance, "count": metrickind.Events, "n": metrickind.Events,
-}
-
 // percentile matches p99, p99.9 and so on.
 var percentile = regexp.MustCompile(`^p([0-9]{1,2}(?:\.[0-9]+)?)$`)
 
 // rankNamed returns the rank of the quantile with this name, as a configuration has it; "" if it is
-// none.
+// the name of something else.
 func rankNamed(name string) string {
 	if name == "median" {
 		return "0.5"
@@ -39,8 +32,10 @@ func rankNamed(name string) string {
 
 // alsoMeant returns the statistic that was probably meant by a name, or "".
 func alsoMeant(name string) string {
-	if meant, some := otherNames[strings.ToLower(name)]; some {
-		return meant
+	for _, of := range metrickind.AllAlso() {
+		if slices.Contains(metrickind.AlsoKind(of).Texts.Called, strings.ToLower(name)) {
+			return of
+		}
 	}
 	return spelling.Nearest(metrickind.AllAlso(), name)
 }

@@ -36,17 +36,25 @@ func also(of Kind) Kind {
 
 func alsoEvents() Kind {
 	k := also(events())
-	k.Texts.Label = "number of events"
+	k.Texts.Label, k.Texts.Called = "number of events", []string{"count", "n"}
 	return k
 }
 
-func alsoMean() Kind { return also(mean()) }
+func alsoMean() Kind {
+	k := also(mean())
+	k.Texts.Called = []string{"avg", "average"}
+	return k
+}
 
-func alsoVariance() Kind { return also(variance()) }
+func alsoVariance() Kind {
+	k := also(variance())
+	k.Texts.Called = []string{"var"}
+	return k
+}
 
 func alsoDeviation() Kind {
 	k := also(standardDeviation())
-	k.Texts.Short = "std_dev"
+	k.Texts.Short, k.Texts.Called = "std_dev", []string{"std", "stddev", "stdev", "std_dev", "sd"}
 	return k
 }
 

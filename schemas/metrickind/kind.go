@@ -78,6 +78,8 @@ type Texts struct {
 	Label string
 	// Short is the name of the kind of a Statistic where its own has no room; "" for short names.
 	Short string
+	// Called has other names, in small letters, that people give to a Statistic.
+	Called []string
 	// Value says what a count is. {value} stands for the value field, {min} and {max} for the
 	// bounds of values, {of} for the metric that a derived one is derived from.
 	Value string

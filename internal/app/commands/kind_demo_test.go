@@ -311,7 +311,7 @@ func TestDemoComparesStatisticsOfTheColumn(t *testing.T) {
 			t.Errorf("the page lacks %q: %v", part, err)
 		}
 	}
-	// Bounds of one event leave out half of the events: advice proposes two, after what was compared.
+	// Bounds of one event leave out half of the events: advice on that follows what was compared.
 	if _, stderr = mustRun(t, append(args, "--kind", "quantiles", "--also", "mean", "--relative", "0")...); !strings.Contains(stderr, "with\n  tollgate demo") ||
 		strings.LastIndex(stderr, "compared with the file: ") > strings.Index(stderr, "nothing of use can be shown") {
 		t.Errorf("advice stands before what was compared:\n%s", stderr)

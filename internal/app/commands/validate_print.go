@@ -117,7 +117,11 @@ func targetOf(m *plan.Metric) string {
 	case metrickind.Of(m.Kind).Statistic != nil:
 		target = statisticTarget(metrickind.Of(m.Kind), m.Absolute)
 	}
-	return target + " at " + number(m.Confidence*100) + " %"
+	target += " at " + number(m.Confidence*100) + " %"
+	if tree := metrickind.Of(m.Kind).Tree; tree != nil { // nobody asked for one of the number of events
+		target = "that of its " + metrickind.Of(tree.Statistic).Texts.Label + "s"
+	}
+	return target
 }
 
 // statisticTarget writes the target of a kind that is computed from what is drawn for another one.

@@ -212,3 +212,17 @@ func TestRuleValidateSaysWhatPrivateKeysNeed(t *testing.T) {
 		t.Errorf("with a private metric:\n%s", stdout)
 	}
 }
+
+// A metric of quantiles has a target for their ranks. Its number of events has a target that follows
+// from it, which nobody asked for: the table does not show that as one of its own.
+func TestValidateShowsNoTargetThatNobodyAskedFor(t *testing.T) {
+	t.Parallel()
+	cfg := deploymentFile(t, "127.0.0.1:1", "who, where]", "who, where, took]", "time: when}", "time: when, value: took}", "    target: {absolute: 30}\n", "    kind: quantiles\n    also: [mean]\n    bounds: {min: 0, max: 1000}\n    target: {absolute: 0.02}\n")
+	stdout, _ := mustRun(t, "validate", "--offline", "--config", cfg)
+	for name, want := range map[string]string{"views ": "that of its quantiles ", "views.mean ": "none of its own ", "views.p50 ": "rank ± 2 % at 95 % "} {
+		_, after, _ := strings.Cut(stdout, "\n"+name)
+		if line, _, _ := strings.Cut(after, "\n"); !strings.Contains(line, want) || strings.Contains(line, "±") != strings.Contains(want, "±") {
+			t.Errorf("%s has the target %q, want %q:\n%s", name, line, want, stdout)
+		}
+	}
+}
