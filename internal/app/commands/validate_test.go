@@ -213,9 +213,9 @@ func TestRuleValidateSaysWhatPrivateKeysNeed(t *testing.T) {
 	}
 }
 
-// A metric of quantiles has a target for their ranks. Its number of events has a target that follows
-// from it, which nobody asked for: the table does not show that as one of its own.
-func TestValidateShowsNoTargetThatNobodyAskedFor(t *testing.T) {
+// A metric of quantiles has a target for their ranks. The target of its number of events follows
+// from that one and is not configured: the table does not show it.
+func TestValidateShowsNoTargetThatIsNotConfigured(t *testing.T) {
 	t.Parallel()
 	cfg := deploymentFile(t, "127.0.0.1:1", "who, where]", "who, where, took]", "time: when}", "time: when, value: took}", "    target: {absolute: 30}\n", "    kind: quantiles\n    also: [mean]\n    bounds: {min: 0, max: 1000}\n    target: {absolute: 0.02}\n")
 	stdout, _ := mustRun(t, "validate", "--offline", "--config", cfg)
