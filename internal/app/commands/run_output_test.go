@@ -336,3 +336,26 @@ func TestTheRunsOwnErrorComesFirst(t *testing.T) {
 		}
 	}
 }
+
+// With --top, the table of a statistic has the keys of the table of its metric.
+func TestTheTopOfRunIsTheSameForStatistics(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	a := &app{stdout: &out, stderr: &out, getenv: func(string) string { return "" }}
+	cfg := strings.NewReplacer("time: t}", "time: t, value: v}", "keys: {list: [a, b]}", "keys: {list: [a, b]}\n    kind: variance\n    also: [mean]\n    bounds: {min: 0, max: 100}",
+		"    ladder: {expected_max: 1000000}\n    target: {relative: 0.05, absolute: 1000}\n", "").Replace(planned)
+	d, err := a.load(write(t, "tollgate.yaml", cfg), config.Options{MissingKeys: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var releases []schemas.Release
+	for i, key := range []string{"a", "b"} {
+		own, mean := released(51, "public", key), released(51, "public.mean", key)
+		own.Value, mean.Value = int64(1+i)<<14, int64(2-i)<<14
+		releases = append(releases, own, mean)
+	}
+	text, err := newRunOutput(a, cli.Table, 1, d.Deployment, nil, nil).text(releases)
+	if err != nil || strings.Count(string(text), "  b  ") != 2 || strings.Contains(string(text), "  a  ") || strings.Count(string(text), "and 1 key with smaller values") != 2 {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
