@@ -438,7 +438,7 @@ func (j *job) sayCompared(c *comparison) {
 	if f.input == "" {
 		return
 	}
-	j.progress.Note("compared with the file: %s (%s)", c.text(f), medianOf(c.cells, f.kindOf().One(), ""))
+	j.progress.Note("compared with the file: %s (%s)", c.text(f), medianOf(c.cells, f.kindOf().One()))
 }
 
 // advise says to the holder of a file the whole commands that would help most.

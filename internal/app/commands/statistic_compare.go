@@ -137,17 +137,17 @@ func (j *job) compareStatistics(result demo.Result) error {
 	}
 	for _, what := range order {
 		j.progress.Note("compared with the file: %s is typically off by %s (%s)",
-			what, texts[what](forecast.Median(errors[what])), medianOf(len(errors[what]), ones[what], ""))
+			what, texts[what](forecast.Median(errors[what])), medianOf(len(errors[what]), ones[what]))
 	}
 	return nil
 }
 
-// medianOf names the n values, among others, whose errors have the typical error as their median.
-func medianOf(n int, one, among string) string {
+// medianOf names the n values whose errors have the typical error as their median.
+func medianOf(n int, one string) string {
 	if n == 1 {
 		return "one " + one + " with at least half of the events"
 	}
-	return "the median of " + terminal.Count(n, one) + among + " that hold half of the events"
+	return "the median of " + terminal.Count(n, one) + " that hold half of the events"
 }
 
 // errorOf returns how far v is from what ascending values really have.
