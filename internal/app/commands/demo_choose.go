@@ -444,17 +444,29 @@ func (j *job) sayCompared(c *comparison) {
 // advise says to the holder of a file the whole commands that would help most.
 func (j *job) advise(ctx context.Context, c *comparison) error {
 	f, now, typical := j.flags, c.now, c.measured.Typical
-	if f.input == "" || typical <= closeEnough {
+	if f.input == "" {
 		return nil // made-up events need no advice
 	}
-	answer, err := advice.Answer(ctx, c.question)
+	far := now.Far()
+	for _, b := range far {
+		j.progress.Note("WARNING: the %s beside the %s is forecast to be typically %s from the real one, because of noise %s and of events that are not counted %s",
+			b.Label(), f.kindOf().Texts.Label, percent(b.Typical), percent(b.Noise), percent(b.LeftOut))
+	}
+	if typical <= closeEnough && far == nil {
+		return nil
+	}
+	question := c.question
+	if far != nil { // which only other bounds can change much
+		question.Given.KeysPerUser, question.Given.EventsPerKey, question.Given.LastAtLeast = 0, 0, 0
+	}
+	answer, err := advice.Answer(ctx, question)
 	if err != nil {
 		return err
 	}
 	if answer.Nothing != "" {
 		j.progress.Note("nothing of use can be shown %s", answer.Nothing)
 	}
-	if best := &answer.Block.Point; best.Shown >= 0.5 && helps(best.Typical, now.Typical, typical) {
+	if best := &answer.Block.Point; best.Shown >= 0.5 && (helps(best.Typical, now.Typical, typical) || far != nil && helps(best.Worst(), now.Worst(), now.Worst())) {
 		j.progress.Note("what would help most (chosen by looking at the file): %s, with\n%s", best.TypicalText(), folded(answer.Block.Demo, "  "))
 	}
 	if answer.Need != nil {

@@ -121,6 +121,9 @@ func writeSize(b *strings.Builder, s *advice.SizeAdvice, exact bool) {
 	if tree != nil {
 		head = strings.Replace(head, "\terror", "\terror of the number", 1)
 	}
+	for _, b := range s.Best().Beside {
+		head += "\terror of the " + b.Label()
+	}
 	if exact {
 		head += "\tfirst σ\tleast σ\tthreshold"
 	}
@@ -130,6 +133,9 @@ func writeSize(b *strings.Builder, s *advice.SizeAdvice, exact bool) {
 		setting := advice.BoundsText(p.Setting) + "\t" + advice.Lasts(p.Setting)
 		figures := fmt.Sprintf("%s\t%s\t%s\t%s of %s\t%s\t%s", percent(p.Typical), percent(p.Noise), percent(p.LeftOut),
 			terminal.Number(p.KeysShown, 0), terminal.Number(p.Keys, 0), percent(p.ShownTruth), percent(p.Lost[len(p.Lost)-1].Share))
+		for _, b := range p.Beside {
+			figures += "\t" + percent(b.Typical)
+		}
 		if exact {
 			figures += fmt.Sprintf("\t%s\t%s\t%s", rounded(p.FirstSigma), rounded(p.TopSigma), rounded(p.Threshold))
 		} else if before[setting+figures] {

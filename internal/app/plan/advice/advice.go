@@ -96,6 +96,29 @@ type Beside struct {
 	LeftOut float64 `json:"typical_left_out"`
 }
 
+// Far returns the statistics beside a point's value that are of no use and have more than twice the
+// typical error of the value.
+func (p *Point) Far() (far []Beside) {
+	for _, b := range p.Beside {
+		if b.Typical > Useful && b.Typical > 2*p.Typical {
+			far = append(far, b)
+		}
+	}
+	return far
+}
+
+// Worst is the largest typical error of a point's value and of the statistics beside it.
+func (p *Point) Worst() float64 {
+	worst := p.Typical
+	for _, b := range p.Beside {
+		worst = max(worst, b.Typical)
+	}
+	return worst
+}
+
+// Label names the statistic.
+func (b *Beside) Label() string { return metrickind.AlsoKind(b.Of).Texts.Label }
+
 // Lost is the share of users who were left out for their budget by the end of a window.
 type Lost struct {
 	Window int     `json:"window"`
@@ -428,7 +451,7 @@ func (p *Point) parts() string {
 	text := fmt.Sprintf("noise %s, %s %s", percent(p.Noise), leftOut(p.kind), percent(p.LeftOut))
 	for _, b := range p.Beside {
 		text += fmt.Sprintf("; %s beside it: %s (noise %s, %s %s)",
-			metrickind.AlsoKind(b.Of).Texts.Label, percent(b.Typical), percent(b.Noise), leftOut(metrickind.Of(b.Of)), percent(b.LeftOut))
+			b.Label(), percent(b.Typical), percent(b.Noise), leftOut(metrickind.Of(b.Of)), percent(b.LeftOut))
 	}
 	return text
 }

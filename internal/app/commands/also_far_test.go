@@ -1,0 +1,69 @@
+package commands
+
+import (
+	"encoding/csv"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// fourEach writes a CSV file of four events of each of 600 users on one day.
+func fourEach(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "events.csv")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	w := csv.NewWriter(file)
+	write := func(row ...string) {
+		if err := w.Write(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("who", "when", "size")
+	for u := range 600 {
+		for n := range 4 {
+			write(fmt.Sprintf("u%d", u), fmt.Sprintf("2025-03-03T%02d:%02d:00Z", n, u%60), strconv.Itoa(40+u%20))
+		}
+	}
+	if w.Flush(); w.Error() != nil {
+		t.Fatal(w.Error())
+	}
+	return path
+}
+
+// One event of each user has nearly the mean of all, but is only a quarter of them: a demo warns of
+// that although the mean is right, with a command that counts the others, too. The table of plan
+// has the error of each statistic beside the mean.
+func TestAStatisticBesideThatLacksEventsIsToldWithACommand(t *testing.T) {
+	t.Parallel()
+	path := fourEach(t)
+	fields := []string{"--input", path, "--header", "--user-field", "who", "--time-field", "when", "--value-field", "size", "--kind", "mean", "--also", "events",
+		"--window", "1d", "--min", "0", "--max", "100", "--epsilon", "20"}
+	warning := regexp.MustCompile(`WARNING: the number of events beside the mean is forecast to be typically 7[0-9.]+ % from the real one`)
+	few := append([]string{"demo", "--max-keys-per-user", "1", "--max-events-per-key", "1", "--last-at-least", "1"}, fields...)
+	_, stderr := mustRun(t, few...)
+	if !warning.MatchString(stderr) || !strings.Contains(stderr, "the number of events is typically off by 7") {
+		t.Fatalf("no warning:\n%s", stderr)
+	}
+	_, command, found := strings.Cut(stderr, "what would help most (chosen by looking at the file): ")
+	_, command, _ = strings.Cut(command, ", with\n")
+	if !found {
+		t.Fatalf("no command:\n%s", stderr)
+	}
+	command, _, _ = strings.Cut(strings.ReplaceAll(strings.TrimSpace(command), "\\\n", " "), "\n")
+	_, stderr = mustRun(t, shellWords(t, command)...)
+	if strings.Contains(stderr, "WARNING: the number of events") || !regexp.MustCompile(`the number of events is typically off by [0-9]?(\.[0-9]+)? %`).MatchString(stderr) {
+		t.Errorf("%s:\n%s", command, stderr)
+	}
+	stdout, _ := mustRun(t, append([]string{"plan", "--max-events-per-key", "1"}, fields...)...)
+	if !regexp.MustCompile(`lost +error of the number of events\n.*  7[0-9.]+ %\n`).MatchString(stdout) {
+		t.Errorf("the table has no error of the number of events:\n%s", stdout)
+	}
+}
