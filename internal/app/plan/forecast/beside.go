@@ -43,18 +43,16 @@ func (m *model) powered() bool {
 
 // error adds the error of the statistic in one of the cells that hold half.
 func (b *statistic) error(to *parts, out *drawn, bounds metrickind.Bounds, truth, counted amount) {
-	value, exact, real, scale := out.drawn.Values[0], counted[0], truth[0], math.Abs(truth[0])
 	if b.Vector == nil {
-		value = out.first
-	} else {
-		real = b.Vector.Truth(truth.sums())
-		scale, exact = b.spread.scale(real), real // of nothing counted there is no mean
-		if counted[0] != 0 {
-			exact = b.Vector.Imitate(bounds, metrickind.Drawn{Values: counted.sums()}).Value
-		}
-		value = b.Vector.Imitate(bounds, out.drawn).Value
+		to.add(out.Passed, out.first, counted[0], truth[0], math.Abs(truth[0]))
+		return
 	}
-	to.add(out.Passed, value, exact, real, scale)
+	real := b.Vector.Truth(truth.sums())
+	exact := real // of nothing counted there is no mean
+	if counted[0] != 0 {
+		exact = b.Vector.Imitate(bounds, metrickind.Drawn{Values: counted.sums()}).Value
+	}
+	to.add(out.Passed, b.Vector.Imitate(bounds, out.drawn).Value, exact, real, b.spread.scale(real))
 }
 
 // parts are the errors of the cells that hold half, in units of a scale, with what noise and what
