@@ -50,3 +50,16 @@ func TestWhatStandsBesideHasTheErrorsOfItsKind(t *testing.T) {
 	quantiles := forecastOf(metrickind.Quantiles, sigma, metrickind.Mean)
 	alike("a mean beside quantiles of three levels", quantiles.Beside[0], forecastOf(metrickind.Mean, sigma/math.Sqrt(6)))
 }
+
+// No node is drawn for a key that does not come out: users pay for the number of its events alone,
+// for more than 100 windows. Three levels of nodes as well would be paid for 8.
+func TestNodesOfKeysThatDoNotComeOutAreFree(t *testing.T) {
+	w := same(100, 1, sample.Cell{User: 0, Events: 1, Value: 5}, sample.Cell{User: 1, Events: 1, Value: 50})
+	settings := demo.Settings{Epsilon: 1, MaxKeysPerUser: 1, MaxEventsPerKey: 1, LastAtLeast: 1, Kind: metrickind.Quantiles, Max: 100}
+	settings.Ranks, settings.Target = []float64{0.5}, noisereduction.Target{Confidence: .95}
+	d := compiled(t, settings, func(c *deployment.Config) { c.Metrics[0].LastAtLeast, c.Metrics[0].Ladder.Sigma = 100, 60 })
+	f := of(t, w, d, forecast.Options{Paths: 3})
+	if f.Shown > 0 || f.Lost[0].Users > 0 {
+		t.Errorf("%v values come out, and %v users have spent their budget on those that do not", f.Shown, f.Lost[0].Users)
+	}
+}

@@ -28,6 +28,7 @@ type path struct {
 	gross   []float64 // as truth, but of sizes: of what users add, whatever its sign
 	counted []amount
 	paid    []precisions // for all components
+	passed  []bool       // by key: whether the value of the window comes out
 	seen    []uint32     // keys of the window, each once
 
 	value  parts   // of the cells that hold half
@@ -57,7 +58,7 @@ func (m *model) walk(ctx context.Context, seed uint64) *totals {
 		totals: totals{lost: make([]float64, 0, len(m.after)), key: make([]keySums, len(m.options.Keys)), beside: make([]Beside, len(m.statistics))}, others: make([]parts, len(m.statistics)),
 		spent: make([]uint64, m.w.Users), named: make([]int32, m.w.Users), out: make([]bool, m.w.Users),
 		ever: make([]bool, m.keys), came: make([]bool, m.keys), truth: make([]amount, m.keys), gross: make([]float64, m.keys), counted: make([]amount, m.keys),
-		paid: make([]precisions, m.keys), own: make([]ranked, 0, 64),
+		paid: make([]precisions, m.keys), passed: make([]bool, m.keys), own: make([]ranked, 0, 64),
 	}
 	period := int64(math.MinInt64)
 	for window := range m.w.Len() {
@@ -119,7 +120,7 @@ func (p *path) window(window int) {
 	}
 	for _, c := range p.admitted {
 		charge, _ := c.c.price(p.paid[c.key])
-		if p.tree != nil {
+		if p.tree != nil && p.passed[c.key] {
 			nodes, _ := p.tree.price(c.c[drawnNodes], p.paid[c.key][0])
 			charge += nodes
 		}
@@ -346,6 +347,7 @@ func (p *path) release(k uint32) {
 		out = p.draw(counted)
 		p.paid[k] = out.paid
 	}
+	p.passed[k] = out.Passed
 	if p.taken == nil {
 		p.sum.Reach = max(p.sum.Reach, counted[0]/p.threshold)
 	}
