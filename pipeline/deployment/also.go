@@ -40,8 +40,8 @@ func alsoMeant(name string) string {
 	return spelling.Nearest(metrickind.AllAlso(), name)
 }
 
-// alsoRefused says why a metric of the kind does not release what a name in also says, and what to
-// do.
+// alsoRefused returns the error for a name in also that a metric of the kind does not release. It
+// says what to do.
 func alsoRefused(field string, kind metrickind.Kind, name string) error {
 	possible, meant := kind.Also(), alsoMeant(name)
 	refuse := func(format string, args ...any) error { return Invalid(field, format, args...) }

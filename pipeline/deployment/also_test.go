@@ -7,7 +7,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// A name in also that is refused is answered with what was probably meant, in the words of the
+// If a name in also is refused, the error says what was probably meant, in the words of the
 // configuration.
 func TestARefusedStatisticNamesWhatWasMeant(t *testing.T) {
 	t.Parallel()

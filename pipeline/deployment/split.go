@@ -96,8 +96,8 @@ func worstOfKey(kind metrickind.Kind, b metrickind.Bounds, sums []metrickind.Kin
 	return w
 }
 
-// topOf returns the top precision of a further component where that of the first one is top, and
-// scale is that of the count's tree, if it has one.
+// topOf returns the top precision of a further component of a count. top is that of the first
+// component; scale is that of the count's tree, or nil.
 func topOf(further metrickind.Kind, b metrickind.Bounds, top units.Precision, scale *metrickind.Scale) *big.Int {
 	all := new(big.Int).Mul(top.Big(), big.NewInt(sumsFiner(scale)))
 	return all.Quo(all, further.Square(b))

@@ -296,7 +296,7 @@ func (m *Metric) checkValues() error {
 	at := func(field string) string { return "metrics." + m.Name + "." + field }
 	kind := metrickind.Of(m.Kind)
 	most := int64(maxSum / m.MaxEventsPerKey)
-	if kind.Tree != nil { // nothing of so many events is added up but their number
+	if kind.Tree != nil { // a tree adds up no values
 		most = maxSum
 	}
 	switch {
@@ -381,7 +381,7 @@ func CoarseTarget(kind metrickind.Kind, b metrickind.Bounds, confidence float64)
 // add to a component.
 func (m *Metric) farthest() (power string, most int64) {
 	room := maxSum / 2 / int64(m.MaxEventsPerKey)
-	two := metrickind.Bounds{Events: 1, Max: 2}
+	two := metrickind.Bounds{Events: 1, Max: 2} // of which only the square is above 2
 	if slices.ContainsFunc(m.further(), func(of metrickind.Kind) bool { return of.Sensitivity(two) > 2 }) {
 		return "(max − min)²", int64(math.Sqrt(float64(room)))
 	}
@@ -390,12 +390,19 @@ func (m *Metric) farthest() (power string, most int64) {
 
 func (m *Metric) tooFar(power string, most int64) error {
 	remedies := []string{fmt.Sprintf("let max be at most %d above min", most), m.coarser()}
-	for _, also := range m.Also {
-		if len(metrickind.Of(also).Further()) > len(metrickind.Of(m.Kind).Further()) {
-			power += ", which also: " + also + " needs,"
-			remedies = append(remedies, "leave "+also+" out")
-			break
+	var also []string // those that need this power, if the metric's own value does not
+	need := len(metrickind.Of(m.Kind).Further())
+	for _, one := range m.Also {
+		switch n := len(metrickind.Of(one).Further()); {
+		case n > need:
+			also, need = []string{one}, n
+		case n == need && also != nil:
+			also = append(also, one)
 		}
+	}
+	if also != nil {
+		power += ", which also: " + strings.Join(also, ", ") + " needs,"
+		remedies = append(remedies, "leave "+strings.Join(also, " and ")+" out")
 	}
 	return Invalid("metrics."+m.Name+".bounds", "max_events_per_key (%d) times %s is above 2^35, and no budget pays for that: %s", m.MaxEventsPerKey, power, strings.Join(remedies, ", or "))
 }

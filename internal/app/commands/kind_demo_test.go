@@ -353,7 +353,8 @@ func TestWrongEdgesAreRefused(t *testing.T) {
 	}
 }
 
-// What --also refuses names what was probably meant, or the flags that release it; both work.
+// If --also is refused, the error names what was probably meant, or the flags that release it. Both
+// work.
 func TestRefusedStatisticsSayWhatToGive(t *testing.T) {
 	t.Parallel()
 	path := orders(t, 200)
@@ -374,6 +375,7 @@ func TestRefusedStatisticsSayWhatToGive(t *testing.T) {
 		{wide + "variance", "times (max − min)², which --also variance needs, is above 2^35, and no budget pays for that: let max be at most 131072 above min, or give values in a coarser unit, or --max-events-per-key 1, or leave variance out", strings.Replace(wide, "131073", "131072", 1) + "variance"},
 		{wide + "variance", "", strings.Replace(wide, "key 2", "key 1", 1) + "variance"},
 		{wide + "events,variance", "", wide + "events"},
+		{"--kind quantiles --max 131073 --max-events-per-key 2 --also mean,variance,standard_deviation", "which --also variance, standard_deviation needs, is above 2^35, and no budget pays for that: let max be at most 131072 above min, or give values in a coarser unit, or --max-events-per-key 1, or leave variance and standard_deviation out", "--kind quantiles --max 131073 --max-events-per-key 2 --also mean"},
 		{"--kind variance --max 131073 --max-events-per-key 2 --also mean", "times (max − min)² is above 2^35, and no budget pays for that: let max be at most 131072 above min, or give values in a coarser unit, or --max-events-per-key 1", "--kind variance --max 131073 --max-events-per-key 1 --also mean"},
 	} {
 		for _, command := range []string{"demo", "plan"} {
