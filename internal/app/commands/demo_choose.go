@@ -210,7 +210,7 @@ func (j *job) chooseByTables(ctx context.Context, c *protected.Choice, _ advice.
 		also += ", --min, --max"
 	}
 	j.resize(best.Window)
-	j.chosen = fmt.Sprintf("chosen by noisy tables of what about %s users do, which took %s of the budget; the end says how far values are from the real counts; to change it: --window, --max-keys-per-user, --max-events-per-key, --last-at-least, %s; tollgate plan says what each would give", terminal.Number(n, 0), percent(choiceShare), also)
+	j.chosen = fmt.Sprintf("chosen by noisy tables of what about %s users do, which took %s of the budget; the end says how far values are from the real ones; to change it: --window, --max-keys-per-user, --max-events-per-key, --last-at-least, %s; tollgate plan says what each would give", terminal.Number(n, 0), percent(choiceShare), also)
 	return nil
 }
 
@@ -233,7 +233,7 @@ func (f *demoFlags) chosen(found *protected.Found) string {
 		shown := max(0, found.Shown+2*found.ShownDeviation) / found.Events
 		text += fmt.Sprintf("; the trials found little of use at ε = %v (at best about %s of the events are in counts above the noise), but they are rough", f.epsilon, percent(min(1, shown)))
 	}
-	return text + "; the end says how far values are from the real counts; to change it: --window, --max-keys-per-user, --max-events-per-key, --last-at-least; tollgate plan says what each would give"
+	return text + "; the end says how far values are from the real ones; to change it: --window, --max-keys-per-user, --max-events-per-key, --last-at-least; tollgate plan says what each would give"
 }
 
 // about writes a noisy number of users, with two standard deviations.
@@ -414,10 +414,13 @@ func (j *job) compare(ctx context.Context, result demo.Result, values map[cell]f
 	return out, nil
 }
 
-// text says how far the released values are from the real ones, and what error was forecast.
-func (c *comparison) text(f *demoFlags) string { return c.measured.ComparedText(c.now, f.ofValues()) }
+// text says how far the released values are from the real ones, and what error was forecast. among
+// says of which values the error is the median; "" leaves that out.
+func (c *comparison) text(f *demoFlags, among string) string {
+	return c.measured.ComparedText(c.now, f.ofValues()+among)
+}
 
-// ofValues names the values whose mean, variance and so on a text is about; "" of counts.
+// ofValues names the field whose mean, variance and so on a text is about; "" for counts.
 func (f *demoFlags) ofValues() string {
 	if kind := f.kindOf(); kind.Values && kind.Tree == nil {
 		return " of " + f.valueField
@@ -438,7 +441,7 @@ func (j *job) sayCompared(c *comparison) {
 	if f.input == "" {
 		return
 	}
-	j.progress.Note("compared with the file: %s (%s)", c.text(f), medianOf(c.cells, f.kindOf().One()))
+	j.progress.Note("compared with the file: %s", c.text(f, " ("+medianOf(c.cells, f.kindOf().One())+")"))
 }
 
 // advise says to the holder of a file the whole commands that would help most.
@@ -449,14 +452,13 @@ func (j *job) advise(ctx context.Context, c *comparison) error {
 	}
 	far := now.Far()
 	for _, b := range far {
-		j.progress.Note("WARNING: the %s beside the %s is forecast to be typically %s from the real one, because of noise %s and of events that are not counted %s",
-			b.Label(), f.kindOf().Texts.Label, percent(b.Typical), percent(b.Noise), percent(b.LeftOut))
+		j.progress.Note("WARNING: the %s beside the %s is forecast to be off by %s", b.Label(), f.kindOf().Texts.Label, b.ErrorText())
 	}
 	if typical <= closeEnough && far == nil {
 		return nil
 	}
 	question := c.question
-	if far != nil { // which only other bounds can change much
+	if far != nil { // only other bounds can change their errors much
 		question.Given.KeysPerUser, question.Given.EventsPerKey, question.Given.LastAtLeast = 0, 0, 0
 	}
 	answer, err := advice.Answer(ctx, question)

@@ -40,7 +40,7 @@ func (j *job) addError(c *comparison) {
 	if j.page == nil || c == nil || j.flags.input != "" {
 		return
 	}
-	text := c.text(j.flags)
+	text := c.text(j.flags, "")
 	j.page.options.Error = strings.ToUpper(text[:1]) + text[1:] + "."
 }
 

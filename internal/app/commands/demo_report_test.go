@@ -48,7 +48,7 @@ func TestDemoWritesAReport(t *testing.T) {
 		}
 	}
 	error, chart := bytes.Index(text, []byte(`<strong class="error">Typically `)), bytes.Index(text, []byte(`<div class="chart"`))
-	if error < 0 || error > chart || !bytes.Contains(text[error:chart], []byte("from the real count; the forecast is an error of ")) {
+	if error < 0 || error > chart || !bytes.Contains(text[error:chart], []byte("from the real count; the forecast is ")) {
 		t.Errorf("above the chart at %d there is no error of made-up events: %d", chart, error)
 	}
 	if n := strings.Count(stdout, "\n"); n != 8 {

@@ -286,8 +286,8 @@ func TestRanksAreComparedForPublicKeysOnly(t *testing.T) {
 	}
 }
 
-// What demo says of a mean names the column. It says which number came out and which was
-// forecast. Advice comes after everything that was compared.
+// The comparison of a mean names the column, and says which error came out and which was forecast.
+// Advice comes after all comparisons.
 func TestDemoComparesStatisticsOfTheColumn(t *testing.T) {
 	t.Parallel()
 	args := append([]string{"demo", "--input", orders(t, 4000), "--key-field", "page", "--value-field", "amount", "--public-keys", "home,other", "--min", "0", "--max", "60", "--max-keys-per-user", "1", "--max-events-per-key", "1", "--last-at-least", "1"}, strings.Fields(ofOrders)...)
@@ -295,7 +295,7 @@ func TestDemoComparesStatisticsOfTheColumn(t *testing.T) {
 	_, stderr := mustRun(t, append(args, "--kind", "mean", "--also", "standard_deviation,events", "--report", page)...)
 	rest := stderr
 	for _, part := range []string{
-		"compared with the file: typically ", "% from the real mean of amount; the forecast is an error of ", "%: noise ", " or clamped ", " (one mean with at least half of the events)\n",
+		"compared with the file: typically ", "% from the real mean of amount (one mean with at least half of the events); the forecast is ", "%: noise ", " or clamped ", "; number of events beside it: ", "%)\n",
 		"compared with the file: the standard deviation of amount is typically off by ", " % (one standard deviation with at least half of the events)\n",
 		"compared with the file: the number of events is typically off by ", " % (one value with",
 	} {

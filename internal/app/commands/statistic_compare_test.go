@@ -8,8 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// A quantile is compared as a value, too: a rank that is off by 10 points can be a value that is
-// off by 1 %, or by more than the real value itself.
+// The value of a quantile is compared, too: if its rank is off by 10 points, the value can be off
+// by 1 %, or by more than the real value itself.
 func TestQuantilesAreComparedAsValues(t *testing.T) {
 	flags := &demoFlags{}
 	flags.max = 1000

@@ -118,8 +118,8 @@ func targetOf(m *plan.Metric) string {
 		target = statisticTarget(metrickind.Of(m.Kind), m.Absolute)
 	}
 	target += " at " + number(m.Confidence*100) + " %"
-	if tree := metrickind.Of(m.Kind).Tree; tree != nil { // it follows from theirs, and is not configured
-		target = "that of its " + metrickind.Of(tree.Statistic).Texts.Label + "s"
+	if tree := metrickind.Of(m.Kind).Tree; tree != nil { // the target of N follows from theirs
+		target = "set by its " + metrickind.Of(tree.Statistic).Texts.Label + "s"
 	}
 	return target
 }

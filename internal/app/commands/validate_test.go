@@ -213,13 +213,13 @@ func TestRuleValidateSaysWhatPrivateKeysNeed(t *testing.T) {
 	}
 }
 
-// A metric of quantiles has a target for their ranks. The target of its number of events follows
-// from that one and is not configured: the table does not show it.
+// The target of a metric of quantiles is one for their ranks. The table does not show the target
+// for the number of events that follows from it.
 func TestValidateShowsNoTargetThatIsNotConfigured(t *testing.T) {
 	t.Parallel()
 	cfg := deploymentFile(t, "127.0.0.1:1", "who, where]", "who, where, took]", "time: when}", "time: when, value: took}", "    target: {absolute: 30}\n", "    kind: quantiles\n    also: [mean]\n    bounds: {min: 0, max: 1000}\n    target: {absolute: 0.02}\n")
 	stdout, _ := mustRun(t, "validate", "--offline", "--config", cfg)
-	for name, want := range map[string]string{"views ": "that of its quantiles ", "views.mean ": "none of its own ", "views.p50 ": "rank ± 2 % at 95 % "} {
+	for name, want := range map[string]string{"views ": "set by its quantiles ", "views.mean ": "none of its own ", "views.p50 ": "rank ± 2 % at 95 % "} {
 		_, after, _ := strings.Cut(stdout, "\n"+name)
 		if line, _, _ := strings.Cut(after, "\n"); !strings.Contains(line, want) || strings.Contains(line, "±") != strings.Contains(want, "±") {
 			t.Errorf("%s has the target %q, want %q:\n%s", name, line, want, stdout)

@@ -96,8 +96,8 @@ type Beside struct {
 	LeftOut float64 `json:"typical_left_out"`
 }
 
-// Far returns the statistics beside a point's value that are of no use and have more than twice the
-// typical error of the value.
+// Far returns the statistics beside a point's value whose errors are too large to be useful and
+// more than twice that of the value.
 func (p *Point) Far() (far []Beside) {
 	for _, b := range p.Beside {
 		if b.Typical > Useful && b.Typical > 2*p.Typical {
@@ -118,6 +118,11 @@ func (p *Point) Worst() float64 {
 
 // Label names the statistic.
 func (b *Beside) Label() string { return metrickind.AlsoKind(b.Of).Texts.Label }
+
+// ErrorText writes the typical error of the statistic and its parts.
+func (b *Beside) ErrorText() string {
+	return fmt.Sprintf("%s (noise %s, %s %s)", percent(b.Typical), percent(b.Noise), leftOut(metrickind.Of(b.Of)), percent(b.LeftOut))
+}
 
 // Lost is the share of users who were left out for their budget by the end of a window.
 type Lost struct {
@@ -437,21 +442,21 @@ func (p *Point) TypicalText() string {
 	return fmt.Sprintf("typically %s from %s: %s", percent(p.Typical), p.Of(), p.parts())
 }
 
-// ComparedText writes the typical error of values that were released, and the one that was forecast
-// with its parts; of names the values that a mean is one of.
+// ComparedText writes the typical error of released values, and the forecast of it with its parts.
+// It appends of to what the values were compared with: " of amount" after "the real mean", for
+// example.
 func (p *Point) ComparedText(forecast *Point, of string) string {
 	if p.Shown < 0.5 {
 		return p.TypicalText()
 	}
-	return fmt.Sprintf("typically %s from %s%s; the forecast is an error of %s: %s", percent(p.Typical), p.Of(), of, percent(forecast.Typical), forecast.parts())
+	return fmt.Sprintf("typically %s from %s%s; the forecast is %s: %s", percent(p.Typical), p.Of(), of, percent(forecast.Typical), forecast.parts())
 }
 
 // parts writes the parts of the typical error, and the errors of what stands beside the values.
 func (p *Point) parts() string {
 	text := fmt.Sprintf("noise %s, %s %s", percent(p.Noise), leftOut(p.kind), percent(p.LeftOut))
 	for _, b := range p.Beside {
-		text += fmt.Sprintf("; %s beside it: %s (noise %s, %s %s)",
-			b.Label(), percent(b.Typical), percent(b.Noise), leftOut(metrickind.Of(b.Of)), percent(b.LeftOut))
+		text += "; " + b.Label() + " beside it: " + b.ErrorText()
 	}
 	return text
 }
@@ -475,15 +480,18 @@ func (p *Point) Span(low, high float64) (from, to float64) { return p.kind.Vecto
 
 // leftOut names what the bounds and the budget take from values.
 func leftOut(of metrickind.Kind) string {
-	if of.Values {
+	if of.Values && of.Tree == nil { // clamping changes no number of events
 		return "events left out or clamped"
 	}
 	return "events left out"
 }
 
 func percent(v float64) string {
-	if v >= 0.1 {
+	switch {
+	case v >= 0.1:
 		return fmt.Sprintf("%.0f %%", 100*v)
+	case v < 1e-9: // a rounding error of sums
+		return "0 %"
 	}
 	return fmt.Sprintf("%.2g %%", 100*v)
 }
