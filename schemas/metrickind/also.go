@@ -63,9 +63,9 @@ func alsoDeviation() Kind {
 func SumComponents() []Kind { return []Kind{meanOffset(), meanSquare()} }
 
 // FurtherSums returns the kinds of those further components of a count that are sums: as many as
-// its kind, or one of the kinds whose values are released beside it, needs. Where there are any,
-// a count with a tree has its number of events once more, as finely as the sums: what is computed
-// from them would otherwise be as coarse as the first component.
+// its kind, or one of the kinds whose values are released beside it, needs. If there are any, a
+// count with a tree has its number of events once more, with the precision of the sums. Otherwise
+// the values that are computed from them would be as coarse as the first component.
 func (k Kind) FurtherSums(also []string) []Kind {
 	n := len(k.Further())
 	for _, of := range also {
@@ -78,11 +78,11 @@ func (k Kind) FurtherSums(also []string) []Kind {
 	return sums
 }
 
-// SumsFiner is the precision of the further components of a count that are sums, each divided by
-// what an event adds to it at most, as a multiple of that of its first component. levels are those
-// of the count's tree; 0 if it has none. Beside a tree, two sums then cost a user half as much as
-// all of its levels, so that neither the tree nor what is computed from sums takes nearly
-// all of the budget from the other.
+// SumsFiner returns the precision of those further components of a count that are sums, as a
+// multiple of the precision of its first component, if each sum is divided by the most that one
+// event adds to it. levels is the number of levels of the count's tree; 0 if it has none. Beside a
+// tree, two sums cost a user half as much as all levels of the tree, so that neither takes nearly
+// all of the budget.
 func SumsFiner(levels int) int64 {
 	if levels == 0 {
 		return 1

@@ -45,8 +45,8 @@ type Kind struct {
 	// it is derived from: it has the same keys, is drawn once the first component has stopped, and
 	// is published as a part of that metric only.
 	Component bool
-	// Again says that a Component counts what the first component counts: with a precision of its
-	// own, it stands in its place where a value is computed from several components.
+	// Again is set for a Component that counts the same as the first component, with a precision of
+	// its own. It replaces the first one in values that are computed from several components.
 	Again bool
 	// Nodes is set for a Component that has a cell for each node of a tree of values: it returns
 	// the scale of the tree. edges are those of a histogram.
@@ -76,9 +76,10 @@ type Texts struct {
 	// Label is the kind in a heading; for kinds with Values also the name of one count, as in "a
 	// sum needs min and max".
 	Label string
-	// Short is the name of the kind of a Statistic where its own has no room; "" for short names.
+	// Short is the name of a Statistic where there is no room for the whole name; "" if that is
+	// short.
 	Short string
-	// Called has other names, in small letters, that people give to a Statistic.
+	// Called lists other names, in lower case, that people use for a Statistic.
 	Called []string
 	// Value says what a count is. {value} stands for the value field, {min} and {max} for the
 	// bounds of values, {of} for the metric that a derived one is derived from.

@@ -8,7 +8,7 @@ const MaxComponents = 4
 // Vector says how the noisy components of a count become one released value. The first component,
 // that of the kind itself, counts events; it goes along its ladder and stops. Each further one is
 // a single draw at the same fraction of its top precision as the first one has reached of its own.
-// All cost a user the same at most, but beside a tree: see Kind.Square and SumsFiner.
+// Each costs a user at most the same, except beside a tree: see Kind.Square and SumsFiner.
 type Vector struct {
 	// Further are the names of the kinds of the further components, in order. To the j-th of them
 	// an event adds at most the j-th power of max − min, counted from 1.
@@ -43,8 +43,8 @@ func (k Kind) Further() (kinds []Kind) {
 }
 
 // Square returns the square of what one event adds to a component at most. A further component's
-// top precision is that of the first one, to which an event adds 1, times SumsFiner, divided by the
-// square and rounded down.
+// top precision is that of the first one, to which an event adds 1, times SumsFiner, divided by
+// this square and rounded down.
 func (k Kind) Square(b Bounds) *big.Int {
 	b.Events = 1
 	most := big.NewInt(k.Sensitivity(b))

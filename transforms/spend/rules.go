@@ -135,13 +135,13 @@ func (r *Rules) derive(m *metric) error {
 	return nil
 }
 
-// hasSums reports whether a metric has the further components that are sums which it needs.
+// hasSums reports whether the further components of a metric are the sums that it needs, in order.
 func (r *Rules) hasSums(m *metric) bool {
 	return slices.EqualFunc(m.further, r.sumsOf(m), func(at int, of metrickind.Kind) bool { return r.metrics[at].kind.Name == of.Name })
 }
 
-// sumsOf returns which further components that are sums the counts of a metric need: for
-// themselves, and for the statistics beside them that came before.
+// sumsOf returns the kinds of the sums that the counts of a metric need as further components: for
+// themselves, and for the statistics beside them that are already in r.metrics.
 func (r *Rules) sumsOf(m *metric) []metrickind.Kind {
 	var also []string
 	for i := range r.metrics {
@@ -212,7 +212,7 @@ func summable(m *schemas.MetricSpec) bool {
 			greatest = int64(low)
 		}
 	}
-	if kind := metrickind.Of(m.Kind); kind.Tree != nil || kind.Nodes != nil || kind.Statistic != nil { // which add no values
+	if kind := metrickind.Of(m.Kind); kind.Tree != nil || kind.Nodes != nil || kind.Statistic != nil { // they add up no values
 		return m.Min != math.MinInt64 && (kind.Tree == nil || m.MaxEventsPerKey <= mostOfTree)
 	}
 	high, low := bits.Mul64(uint64(max(greatest, 0)), uint64(m.MaxEventsPerKey))

@@ -16,7 +16,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// statisticOf returns what a metric's values are beside a demo's own values; "" for these.
+// statisticOf returns the name of a statistic of a demo, by the name of its metric; "" for the
+// demo's own values.
 func statisticOf(metric string) string {
 	statistic, some := strings.CutPrefix(metric, demo.MetricName+".")
 	if !some {
@@ -25,7 +26,7 @@ func statisticOf(metric string) string {
 	return statistic
 }
 
-// statisticsOf returns the metric whose statistics a metric has; "" if it has none.
+// statisticsOf returns the metric that spec is a statistic of; "" if it is no statistic.
 func statisticsOf(spec *schemas.MetricSpec) string {
 	if metrickind.Of(spec.Kind).Statistic == nil {
 		return ""
@@ -75,7 +76,8 @@ func (p *printer) buckets() (key string, rows []terminal.Row) {
 	return key, rows
 }
 
-// statisticNames returns the short names of what is released of each key beside its own value.
+// statisticNames returns the names of the statistics beside each key's own value, each with a short
+// form or "".
 func (j *job) statisticNames() map[string]string {
 	names := map[string]string{}
 	for _, m := range j.deployment.Metrics[1:] {
@@ -85,8 +87,7 @@ func (j *job) statisticNames() map[string]string {
 }
 
 // compareStatistics reads the source once more and tells the holder of the file how far released
-// statistics are off: the real ranks of quantiles from the ranks of the metric, and shares, means
-// and so on from the real ones.
+// statistics are from the real ones, and the real ranks of quantiles from the ranks of the metric.
 func (j *job) compareStatistics(result demo.Result) error {
 	from, to := j.source.Range()
 	if result.Drained || from.IsZero() || len(j.statistics) == 0 {
@@ -153,15 +154,15 @@ func medianOf(n int, one string) string {
 // errorOf returns how far v is from what ascending values really have.
 type errorOf func(values []int64, v float64, f *demoFlags, spec *schemas.MetricSpec) float64
 
-// statisticError is an error of a statistic: of what, how large, and how it is written.
+// statisticError is an error of a statistic: what it is of, how large it is, and how it is written.
 type statisticError struct {
 	what string
 	off  errorOf
 	text func(float64) string
 }
 
-// comparisonsOf says what is compared for a statistic. Of a quantile it is both the value, whose
-// error says how useful it is, and the rank, which has a target.
+// comparisonsOf says what is compared for a statistic. For a quantile these are its value, whose
+// error says how useful it is, and its rank, which has a target.
 func comparisonsOf(spec *schemas.MetricSpec, f *demoFlags) []statisticError {
 	kind, name := metrickind.Of(spec.Kind), strings.TrimPrefix(spec.Name, demo.MetricName+".")
 	switch {

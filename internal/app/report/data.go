@@ -29,7 +29,7 @@ type metricData struct {
 	Slide int64      `json:"slide"`
 	First int64      `json:"first"` // start of window 0
 	Step  int64      `json:"step"`  // from one window's start to the next one's
-	// Sized says what the sizes of the keys of a statistic are; "": its own values decide.
+	// Sized names the quantity by which the keys of a statistic are ordered; "": its own values.
 	Sized string    `json:"sized,omitempty"`
 	Keys  []keyData `json:"keys"` // in byte order, for each part
 }
@@ -47,7 +47,7 @@ type partData struct {
 type keyData struct {
 	Key        string  `json:"key"`
 	Part       int     `json:"part,omitempty"` // index of a statistic in the metric's parts
-	Size       float64 `json:"size,omitempty"` // of a key, where the metric is Sized
+	Size       float64 `json:"size,omitempty"` // of the key, if the metric is Sized
 	At         runs    `json:"at"`             // windows
 	Value      ints    `json:"value"`
 	Below      ints    `json:"below"` // value − low

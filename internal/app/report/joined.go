@@ -120,13 +120,12 @@ func find(released []*series, id seriesID) *series {
 
 // sizing says how large keys are.
 type sizing struct {
-	what string // "" where the values themselves say it
+	what string // name of the quantity; "": the values themselves
 	keys map[string]float64
 }
 
-// sizing returns how large the keys of a statistic are: as large as in the metric that it is a
-// statistic of. So every chart of a metric begins with the same keys, whatever the units of its
-// values are.
+// sizing returns how large the keys of a statistic are: as large as in its metric. So all charts of
+// a metric begin with the same keys, whatever the units of their values are.
 func (p promise) sizing(f metricFacts, released []*series) sizing {
 	at := slices.IndexFunc(p.metrics, func(of metricFacts) bool { return of.Name == f.Of })
 	values := find(released, seriesID{f.Of, f.WindowSize})

@@ -12,8 +12,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// averaged has a mean of each key, or a number of events of a metric with a tree, with the mean
-// beside it. Keys with more events have smaller means.
+// averaged has a metric of the kind with the values in events, and a mean beside it. Keys with
+// larger values have smaller means.
 func averaged(kind string, events map[string]float64) sample {
 	r := rand.New(rand.NewPCG(13, 14)) // fixed seed: a made-up page, the same in every picture
 	of := facts("amount", kind, pipeline.KeysPublic, hour, hour)
@@ -29,9 +29,9 @@ func averaged(kind string, events map[string]float64) sample {
 	return s
 }
 
-// Keys of a statistic are as large as those of its metric: each chart of a metric begins with the
-// same keys. Those of a metric of means are as large as their mean, however often they were
-// released.
+// The keys of a statistic are as large as those of its metric, so all charts of a metric begin with
+// the same keys. For a metric of variances, the size of a key is its mean variance, however often
+// it was released.
 func TestTheKeysOfStatisticsAreAsLargeAsThoseOfTheirMetric(t *testing.T) {
 	t.Parallel()
 	events := map[string]float64{"a": 1000, "b": 6000, "c": 3000, "d": 12000}

@@ -10,7 +10,7 @@ import (
 type Row struct {
 	Start, End time.Time
 	Key        string
-	Statistic  string // what is released of the key beside its own value; "": this value
+	Statistic  string // name of a statistic beside the key's own value; "": the own value
 	Value      float64
 	Low, High  float64 // interval at the confidence of the metric
 	Met        bool    // the target was met

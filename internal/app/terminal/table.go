@@ -24,7 +24,8 @@ type TableOptions struct {
 	Fine       bool          // values are no counts, so that decimals say something
 	Intervals  bool          // some values are lopsided, see Row: the table has intervals, not margins
 	Keys       []string      // all that can come; nil: not known
-	// Statistics are those of each key beside its own value, each with a short name, or "".
+	// Statistics has the names of the statistics beside each key's own value, each with a short
+	// form or "".
 	Statistics map[string]string
 	// Top is how many keys of a window are written, those with the largest values; 0: all.
 	Top int
@@ -168,7 +169,7 @@ func (t *Table) top(groups [][]Row) [][]Row {
 }
 
 // line writes one line; the last column is there with a target only. A key that is too long for its
-// column has the room that the value leaves.
+// column also uses the room that the value leaves.
 func (t *Table) line(b *bufio.Writer, window, key, value, margin, exactness string) {
 	key = pad(Key(key, t.keyWidth+max(0, valueWidth-uniseg.StringWidth(value))), t.keyWidth)
 	fmt.Fprintf(b, "%s  %s %s %s", pad(window, t.timeWidth), key, right(value, t.keyWidth+valueWidth-uniseg.StringWidth(key)), right(margin, t.marginWidth()))

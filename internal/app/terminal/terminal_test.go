@@ -309,9 +309,9 @@ func statistics(events map[string]float64, keys ...string) (rows []Row) {
 	return rows
 }
 
-// The statistics of a key stand below it in the order of their definitions, with their whole names
-// or, where there is no room, a usual short form. They say that they have no target. The largest
-// keys are those with the most events, with all of their statistics.
+// The table has the statistics of a key below it, in the order of their definitions, with their
+// whole names or, if there is no room, a usual short form. It says that they have no target. With
+// Top, it has the keys with the most events, each with all its statistics.
 func TestStatisticsFollowTheirKey(t *testing.T) {
 	rows := statistics(map[string]float64{"/a": 100, "/b": 3000, "/c": 2000}, "/a", "/b", "/c")
 	for _, tc := range []struct {

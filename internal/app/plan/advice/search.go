@@ -29,13 +29,13 @@ const (
 // score is what a search makes small.
 type score func(*Point) float64
 
-// byError is the typical error, the mean of that of the value and of those of the statistics beside
-// it, with a part that changes where the median does not yet, and with how far the largest count is
-// from the threshold where nothing comes out.
+// byError is the mean of the typical errors of the value and of the statistics beside it. It adds a
+// part that changes even if the median does not yet and, if nothing comes out, one for how far the
+// largest count is from the threshold.
 func byError(p *Point) float64 {
 	typical := math.Log1p(p.Typical)
 	for _, b := range p.Beside {
-		typical += math.Log1p(min(1, b.Typical)) // as a value that does not come out
+		typical += math.Log1p(min(1, b.Typical)) // at most that of a value that does not come out
 	}
 	return typical/float64(1+len(p.Beside)) + 0.5*p.smooth + 0.1*(1-min(1, p.reach()))
 }

@@ -7,14 +7,14 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// Beside is what is to be expected of a statistic that is released beside the values of a metric:
-// its errors are those of Means, of the same cells.
+// Beside has the expected errors of a statistic that is released beside the values of a metric.
+// They are defined as in Means, over the same cells.
 type Beside struct {
 	Of                   string // the kind of its value
 	Typical, Noise, Left float64
 }
 
-// statistic is what a model needs of such a statistic.
+// statistic is what a model needs to forecast such a statistic.
 type statistic struct {
 	metrickind.Kind
 	spread spread // of kinds that have several components
@@ -31,7 +31,8 @@ func statisticsOf(d *deployment.Deployment) (all []statistic) {
 	return all
 }
 
-// powered says that what there is to count is kept as the powers of values.
+// powered reports whether amounts are sums of the powers of values: if the values, or a statistic
+// beside them, have several components.
 func (m *model) powered() bool {
 	for _, b := range m.statistics {
 		if b.Vector != nil {
@@ -41,22 +42,22 @@ func (m *model) powered() bool {
 	return m.vector != nil
 }
 
-// error adds the error of the statistic in one of the cells that hold half.
+// error adds the error of the statistic in one of the cells that hold half of the events.
 func (b *statistic) error(to *parts, out *drawn, bounds metrickind.Bounds, truth, counted amount) {
 	if b.Vector == nil {
 		to.add(out.Passed, out.first, counted[0], truth[0], math.Abs(truth[0]))
 		return
 	}
 	real := b.Vector.Truth(truth.sums())
-	exact := real // of nothing counted there is no mean
+	exact := real // if nothing is counted, there is no mean
 	if counted[0] != 0 {
 		exact = b.Vector.Imitate(bounds, metrickind.Drawn{Values: counted.sums()}).Value
 	}
 	to.add(out.Passed, b.Vector.Imitate(bounds, out.drawn).Value, exact, real, b.spread.scale(real))
 }
 
-// parts are the errors of the cells that hold half, in units of a scale, with what noise and what
-// events that are not counted do to them.
+// parts are the errors of the cells that hold half of the events, in units of a scale, and the
+// parts that noise and events that are not counted have in them.
 type parts struct{ errors, noise, left []float64 }
 
 // add adds a cell; a value that does not come out is wrong by all of the scale.

@@ -12,9 +12,9 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// What stands beside a value has the errors that a metric of its own would have at the same noise,
-// as long as all users can pay: the same events are left out. Beside quantiles with L levels, a
-// mean has the noise of one whose components are √(2L) times as fine.
+// A statistic beside a value has the errors that a metric of its own would have at the same noise,
+// as long as all users can pay: the same events are left out. Beside quantiles with L levels, the
+// components of a mean have 1/√(2L) of the noise.
 func TestWhatStandsBesideHasTheErrorsOfItsKind(t *testing.T) {
 	var cells []sample.Cell
 	for u := range uint32(400) {
