@@ -99,7 +99,7 @@ func meanEvents() Kind {
 		Derived:    true,
 		Component:  true,
 		Again:      true,
-		Texts:      Texts{Label: "number of events", NoKey: together, Value: "how many events the mean of {of} has"},
+		Texts:      Texts{Label: "number of events", NoKey: together, Value: "number of events by which the sums of {of} are divided"},
 	}
 }
 
