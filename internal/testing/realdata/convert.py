@@ -54,10 +54,10 @@ def lab():  # the file has days since a patient's first visit, here since 2000
     write("lab", t.id, t.test, pd.Timestamp("2000-01-01") + pd.to_timedelta(t.days, unit="D"), t.value)
 
 
-def logs():  # a user is an address, a key the first part of the path
-    line = re.compile(r'^(\S+) \S+ \S+ \[([^]]+)\] "\S+ (/[^/? ]*)')
-    t = pd.DataFrame([m.groups() for m in map(line.match, open("raw/apache_logs", encoding="latin-1")) if m], columns=["user", "time", "key"])
-    write("logs", t.user, t.key, pd.to_datetime(t.time, format="%d/%b/%Y:%H:%M:%S %z"))
+def logs():  # a user is an address, a key the first part of the path, a value the bytes of the answer
+    line = re.compile(r'^(\S+) \S+ \S+ \[([^]]+)\] "\S+ (/[^/? ]*).*?" \d+ (\d+|-)')
+    t = pd.DataFrame([m.groups() for m in map(line.match, open("raw/apache_logs", encoding="latin-1")) if m], columns=["user", "time", "key", "size"])
+    write("logs", t.user, t.key, pd.to_datetime(t.time, format="%d/%b/%Y:%H:%M:%S %z"), t["size"].replace("-", 0))
 
 
 def reviews():
