@@ -67,3 +67,22 @@ func TestDemoWarnsOfAStatisticThatLacksEvents(t *testing.T) {
 		t.Errorf("the table has no error of the number of events:\n%s", stdout)
 	}
 }
+
+// Where nothing is released, the demo says so and why, and compares no statistic with the file. Where
+// it names what more could be shown, it says what that does to the statistics beside the value.
+func TestDemoOfNothingComparesNoStatistics(t *testing.T) {
+	t.Parallel()
+	fields := []string{"--input", fourEach(t), "--header", "--user-field", "who", "--time-field", "when", "--value-field", "size", "--kind", "mean", "--also", "events",
+		"--window", "1d", "--min", "0", "--max", "100"}
+	_, stderr := mustRun(t, append([]string{"demo", "--epsilon", "0.001", "--max-keys-per-user", "1", "--max-events-per-key", "1", "--last-at-least", "9", "--keys", "private"}, fields...)...)
+	for text, want := range map[string]bool{"nothing was released": true, "why: ": true, "single cause": false, "off by": false} {
+		if strings.Contains(stderr, text) != want {
+			t.Errorf("%q: want %v in\n%s", text, want, stderr)
+		}
+	}
+	stdout, _ := mustRun(t, append([]string{"plan", "--epsilon", "0.01"}, fields...)...)
+	_, more, _ := strings.Cut(strings.Join(strings.Fields(stdout), " "), "What could be shown")
+	if !regexp.MustCompile(`- .*then typically [^;]*; number of events beside it: [0-9.]+ % \(noise`).MatchString(more) {
+		t.Errorf("what could be shown says nothing of the number of events:\n%s", stdout)
+	}
+}

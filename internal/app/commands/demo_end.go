@@ -31,7 +31,7 @@ func (j *job) sumUp(ctx context.Context, result demo.Result, released int, compa
 		return err
 	}
 	switch {
-	case released == 0 && causes == nil:
+	case released == 0 && causes == nil && compared == nil: // else the comparison says why
 		j.progress.Note("nothing was released, and no single cause stands out")
 	case released == 0:
 		j.progress.Note("nothing was released")
@@ -44,8 +44,10 @@ func (j *job) sumUp(ctx context.Context, result demo.Result, released int, compa
 	if compared != nil {
 		j.sayCompared(compared)
 	}
-	if err := j.compareStatistics(result); err != nil {
-		return err
+	if released > 0 {
+		if err := j.compareStatistics(result); err != nil {
+			return err
+		}
 	}
 	if compared != nil {
 		if err := j.advise(ctx, compared); err != nil {

@@ -246,6 +246,9 @@ func writeNeed(b *strings.Builder, n *advice.Need, window string) {
 		if c.Less {
 			text += less
 		}
+		for i := range c.Point.Beside {
+			text += "; " + c.Point.Beside[i].Label() + " beside it: " + c.Point.Beside[i].ErrorText()
+		}
 		wrapped(b, text, "  ")
 		if c.Demo != "" {
 			fmt.Fprintf(b, "%s\n", folded(c.Demo, "    "))

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -77,6 +78,9 @@ func TestThePageSaysWhatIsAskedOfQuantiles(t *testing.T) {
 	p := promiseOf(d)
 	if asked := p.metrics[0].wanted(); !strings.HasSuffix(asked, " %, which the target of its quantiles needs,") {
 		t.Errorf("of the number of events, %q is asked for", asked)
+	}
+	if keys := p.metrics[0].keys(); !regexp.MustCompile(`^private: a key is released from about [0-9,]+ events on`).MatchString(keys) {
+		t.Errorf("keys: %q", keys) // not from a value: that is a quantile, or a mean
 	}
 	from := ""
 	for i, want := range []string{"± ", "A value between the quantiles of 48 % and 52 %", "A value between the quantiles of 97 % and 100 %"} {

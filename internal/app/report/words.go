@@ -140,7 +140,11 @@ func (f metricFacts) keys() string {
 	case f.KeyMode == deployment.KeysFrom:
 		return "the keys that " + f.KeysFrom + " released for the same window"
 	case f.KeyMode == deployment.KeysPrivate:
-		return "private: a key is released from a value of about " + terminal.Number(math.Ceil(f.threshold), 0) + " on. A key that is not released is absent, which does not mean zero"
+		from := "a value of about " + terminal.Number(math.Ceil(f.threshold), 0)
+		if size := metrickind.Of(f.Kind).Texts.Size; size != "" {
+			from = "about " + terminal.Number(math.Ceil(f.threshold), 0) + " " + size
+		}
+		return "private: a key is released from " + from + " on. A key that is not released is absent, which does not mean zero"
 	case len(f.PublicKeys) == 1 && len(f.PublicKeys[0]) == 0:
 		return "no keys: everything is counted together"
 	}
@@ -183,7 +187,7 @@ func (f metricFacts) wanted() string {
 func (f metricFacts) target() string {
 	confidence := digits(f.Confidence*100) + " % confidence"
 	if metrickind.Of(f.Kind).ValueOf != "" {
-		return "no target of its own: it has the noise of " + f.Of + "; intervals at " + confidence
+		return "no target of its own: its noise follows from that of " + f.Of + "; intervals at " + confidence
 	}
 	if !f.HasTarget() {
 		return "every value is as exact as the budget allows; intervals at " + confidence

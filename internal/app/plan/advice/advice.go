@@ -252,7 +252,7 @@ func (q *Question) Forecast(ctx context.Context, s Setting) (*Point, error) {
 	if err != nil {
 		return nil, err
 	}
-	return q.verified(ctx, w, s, nil, telling, mostPaths)
+	return q.verified(ctx, w, s, nil, telling, toldPaths)
 }
 
 // sizes answers for every size of windows; where the size is free from the largest on, as long as
