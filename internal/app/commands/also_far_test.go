@@ -68,8 +68,9 @@ func TestDemoWarnsOfAStatisticThatLacksEvents(t *testing.T) {
 	}
 }
 
-// Where nothing is released, the demo says so and why, and compares no statistic with the file. Where
-// it names what more could be shown, it says what that does to the statistics beside the value.
+// Where nothing is released, the demo says so and why, and compares no statistic with the file.
+// Where plan names what more could be shown, it says what that does to the statistics beside the
+// value.
 func TestDemoOfNothingComparesNoStatistics(t *testing.T) {
 	t.Parallel()
 	fields := []string{"--input", fourEach(t), "--header", "--user-field", "who", "--time-field", "when", "--value-field", "size", "--kind", "mean", "--also", "events",
