@@ -131,7 +131,7 @@ func causeCases() []causeCase {
 		{
 			// 20 % are second visits: not what did it.
 			name: "a minor clip", header: header, record: func(i int) string { return fmt.Sprintf("%s,u%d,page-%d", rfc3339(minutes(i/2)), i%1600, i%1600%100) },
-			want:  []string{"clipped by max_events_per_key    400 ", "only 3 of 100 counts"},
+			want:  []string{"clipped by max_events_per_key    400 ", "only 4 of 100 counts"},
 			never: []string{"are more than --max-events-per-key"},
 		},
 		{
