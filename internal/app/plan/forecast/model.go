@@ -27,6 +27,7 @@ type model struct {
 	tree       *tree                // nil: counts have no trees
 	statistics []statistic          // what is released beside the values
 	sums       []schemas.MetricSpec // further components that are sums
+	again      []bool               // by sum: whether it replaces the first component in values of several
 	tops       precisions           // of all that are sums
 	bounds     metrickind.Bounds
 	values     []func(value int64, b metrickind.Bounds) int64 // by component, of kinds with values
@@ -107,7 +108,7 @@ func newModel(w *sample.Windows, d *deployment.Deployment, o Options) (*model, e
 	m.tops[0] = s.Top
 	for _, further := range metric.Further {
 		if kind := metrickind.Of(further.Kind); kind.Nodes == nil {
-			m.sums = append(m.sums, further)
+			m.sums, m.again = append(m.sums, further), append(m.again, kind.Again)
 			m.tops[len(m.sums)] = further.Top
 			m.values = append(m.values, kind.Value)
 		}

@@ -164,7 +164,7 @@ func (p *path) further(out *drawn, counted amount) {
 		out.paid[1+i] = u
 		variance := 1 / u.Float()
 		value := math.Round(counted[1+i]) + math.Sqrt(variance)*p.normal()
-		if metrickind.Of(p.sums[i].Kind).Again {
+		if p.again[i] {
 			d.Values[0], d.Variances[0] = value, variance
 			continue
 		}
