@@ -44,6 +44,7 @@ type campaign struct {
 
 	faults   []fault
 	faultNow string // names the fault that is under way, for messages
+	failures []string
 	rows     []subjectRow
 }
 
@@ -249,7 +250,10 @@ func (c *campaign) complain(p *proc, format string, args ...any) {
 		p.named = true
 		text += "\n" + p.String()
 	}
-	c.t.Errorf("%s, %.1f s after the beginning: %s", c.faultNow, time.Since(c.began).Seconds(), text)
+	text = fmt.Sprintf("%s, %.1f s after the beginning: %s", c.faultNow, time.Since(c.began).Seconds(), text)
+	first, _, _ := strings.Cut(text, "\n")
+	c.failures = append(c.failures, first)
+	c.t.Error(text)
 }
 
 // table says what was done. Faults that never met an open turn would show nothing.
@@ -295,5 +299,8 @@ func (c *campaign) table() {
 	c.t.Logf("\n%s", text.String())
 	if 2*hits < len(c.faults) {
 		c.t.Errorf("%d of %d faults hit an open turn: the campaign says little", hits, len(c.faults))
+	}
+	if len(c.failures) > 0 {
+		c.t.Errorf("in short, what is said at length above:\n%s", strings.Join(c.failures, "\n"))
 	}
 }

@@ -94,6 +94,9 @@ func follow(ctx context.Context, d *deployment.Deployment, o Options, fn func(Tu
 	f := follower{client: client, counts: d.Config.Outputs.Counts, turns: d.Config.Outputs.Turns, fn: fn, onAnswer: o.OnAnswer, together: int64(o.Together), log: log,
 		done: from.Turn, ends: from.Ends, next: make([]int64, d.Config.ReleaseShards)}
 	copy(f.next, from.Counts)
+	for shard := range int32(d.Config.ReleaseShards) {
+		f.partitions = append(f.partitions, client.NewRangeReader(d.Config.Outputs.Counts, shard))
+	}
 	return f.follow(ctx)
 }
 
@@ -137,6 +140,7 @@ type follower struct {
 	done          uint64  // the last turn that was handed out
 	ends          int64   // offset of the next end of a turn
 	next          []int64 // offset of the next value, by partition of counts
+	partitions    []*kafkalog.RangeReader
 }
 
 func (f *follower) follow(ctx context.Context) error {
@@ -284,7 +288,7 @@ func (f *follower) deliver(ctx context.Context, end schemas.TurnEnd) (handed boo
 // read adds the values of a partition up to an offset to those of a turn.
 func (f *follower) read(ctx context.Context, shard int, to int64, values map[string]schemas.Release) error {
 	for f.next[shard] < to {
-		err := countslog.EachValue(ctx, f.client, f.counts, int32(shard), f.next[shard], to, countslog.IgnoreForeign, func(r schemas.Release, key, _ []byte) error {
+		err := countslog.EachValue(ctx, f.partitions[shard], f.next[shard], to, countslog.IgnoreForeign, func(r schemas.Release, key, _ []byte) error {
 			if r.Turn > f.done {
 				values[string(key)] = r
 			}

@@ -18,35 +18,73 @@ var StopReading = errors.New("stop reading")
 // is returned as it is, unless it is StopReading. Errors: ErrOffsetOutOfRange if from is outside
 // the log.
 func (c *Client) ReadRange(ctx context.Context, topic string, partition int32, from, to int64, fn func(Record) error) error {
+	return c.NewRangeReader(topic, partition).Read(ctx, from, to, fn)
+}
+
+// RangeReader reads ranges of one partition that follow one another. A broker answers with up to a
+// megabyte, however little was asked for: what lies beyond the end of a range is kept for the next
+// one and not fetched again. Not for concurrent use.
+type RangeReader struct {
+	Topic     string
+	Partition int32
+
+	c    *Client
+	from int64    // where a range must begin for what is kept to be of use; −1: nothing is
+	kept []Record // at or after from
+	next int64    // offset after kept
+}
+
+// NewRangeReader returns a RangeReader of a partition. It has nothing to close.
+func (c *Client) NewRangeReader(topic string, partition int32) *RangeReader {
+	return &RangeReader{Topic: topic, Partition: partition, c: c, from: -1}
+}
+
+// Read is ReadRange.
+func (r *RangeReader) Read(ctx context.Context, from, to int64, fn func(Record) error) error {
 	if from >= to {
 		return nil
 	}
-	f := c.takeReader()
-	defer c.returnReader(f)
-	next := []Fetch{{Topic: topic, Partition: partition, Offset: from, MaxBytes: defaultMaxBytes}}
-	for next[0].Offset < to {
-		all, err := f.Poll(ctx, next, 1, 500*time.Millisecond)
-		if err != nil {
-			return fmt.Errorf("reading topic %q partition %d: %w", topic, partition, err)
+	f := r.c.takeReader()
+	defer r.c.returnReader(f)
+	kept, next := r.kept, r.next
+	if from != r.from {
+		kept, next = nil, from
+	}
+	r.from, r.kept = -1, nil // after an error, and where fn stops the reading
+	for {
+		for i, record := range kept {
+			if record.Offset >= to {
+				r.from, r.kept, r.next = to, kept[i:], next
+				return nil
+			}
+			if err := fn(record); errors.Is(err, StopReading) {
+				return nil
+			} else if err != nil {
+				return err
+			}
 		}
-		for _, one := range all {
-			if one.Err != nil {
-				return one.Err
-			}
-			for _, r := range one.Records {
-				if r.Offset >= to {
-					return nil
-				}
-				if err := fn(r); errors.Is(err, StopReading) {
-					return nil
-				} else if err != nil {
-					return err
-				}
-			}
-			next[0].Offset = one.Next
+		if next >= to {
+			r.from, r.next = to, next
+			return nil
+		}
+		var err error
+		if kept, next, err = r.fetch(ctx, f, next); err != nil {
+			return err
 		}
 	}
-	return nil
+}
+
+// fetch asks once for records from an offset on.
+func (r *RangeReader) fetch(ctx context.Context, f *Fetcher, from int64) (records []Record, next int64, err error) {
+	asked := []Fetch{{Topic: r.Topic, Partition: r.Partition, Offset: from, MaxBytes: defaultMaxBytes}}
+	all, err := f.Poll(ctx, asked, 1, 500*time.Millisecond)
+	if err != nil {
+		return nil, 0, fmt.Errorf("reading topic %q partition %d: %w", r.Topic, r.Partition, err)
+	}
+	if len(all) == 0 {
+		return nil, from, nil
+	}
+	return all[0].Records, all[0].Next, all[0].Err
 }
 
 func (c *Client) takeReader() *Fetcher {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -60,6 +61,61 @@ func TestMarkersAndAbortedRecordsAreSkipped(t *testing.T) {
 	if err := c.ReadRange(t.Context(), "t", 0, 9, 10, func(Record) error { return errors.New("a record") }); err != nil {
 		t.Errorf("reading a marker: %v", err)
 	}
+}
+
+// What lies beyond a range is kept for the next one; after a gap, an error and the end of what is
+// kept, the log is asked.
+func TestRangesThatFollowOneAnotherAreFetchedOnce(t *testing.T) {
+	t.Parallel()
+	cluster, c := setup(t, 1)
+	p := newProducer(t, c, 0, "")
+	var want []string
+	for i := range 40 {
+		want = append(want, fmt.Sprint(i))
+		mustAppend(t, p, want[i])
+	}
+	var asked atomic.Int32
+	cluster.ControlKey(int16(kmsg.Fetch), func(kmsg.Request) (kmsg.Response, error, bool) {
+		cluster.KeepControl()
+		asked.Add(1)
+		return nil, nil, false
+	})
+	r := c.NewRangeReader("t", 0)
+	failed := errors.New("failed")
+	read := func(from, to int64, fail bool) (got []string) {
+		t.Helper()
+		err := r.Read(t.Context(), from, to, func(r Record) error {
+			got = append(got, string(r.Value))
+			if fail {
+				return failed
+			}
+			return nil
+		})
+		if fail != errors.Is(err, failed) || !fail && err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	var got []string
+	for i := range int64(20) {
+		got = append(got, read(i, i+1, false)...)
+	}
+	equal(t, got, want[:20])
+	if n := asked.Load(); n != 1 {
+		t.Errorf("%d fetches, want 1", n)
+	}
+	equal(t, read(25, 27, false), want[25:27])
+	equal(t, read(10, 12, false), want[10:12])
+	equal(t, read(12, 14, true), want[12:13])
+	equal(t, read(12, 14, false), want[12:14])
+	if n := asked.Load(); n != 4 {
+		t.Errorf("%d fetches, want 4: for each range that does not follow on the last one", n)
+	}
+	want = append(want, "a", "b")
+	mustAppend(t, p, "a", "b")
+	equal(t, read(14, 42, false), want[14:42])
+	mustAppend(t, p, "c")
+	equal(t, read(42, 43, false), []string{"c"})
 }
 
 func TestOpenTransactionHoldsReadersBack(t *testing.T) {

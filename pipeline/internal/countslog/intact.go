@@ -66,7 +66,7 @@ func checkSameOffsets(ctx context.Context, client *kafkalog.Client, topic string
 	const atOnce = 256
 	var newest uint64 // 0: retention has left no value
 	for to := end; to > start && newest == 0; to -= atOnce {
-		err := EachValue(ctx, client, topic, partition, max(start, to-atOnce), to, IgnoreForeign, func(r schemas.Release, _, _ []byte) error {
+		err := EachValue(ctx, client.NewRangeReader(topic, partition), max(start, to-atOnce), to, IgnoreForeign, func(r schemas.Release, _, _ []byte) error {
 			newest = max(newest, r.Turn)
 			return nil
 		})

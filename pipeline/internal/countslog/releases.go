@@ -45,7 +45,7 @@ func ReadTo(ctx context.Context, client *kafkalog.Client, d *deployment.Deployme
 	if err != nil {
 		return err
 	}
-	return EachValue(ctx, client, d.Config.Outputs.Counts, int32(shard), from, to, control.ReportForeign, fn)
+	return EachValue(ctx, client.NewRangeReader(d.Config.Outputs.Counts, int32(shard)), from, to, control.ReportForeign, fn)
 }
 
 // PublishedAfter says whether counts holds a value of a turn after the settled one. That is all
@@ -56,7 +56,7 @@ func PublishedAfter(ctx context.Context, client *kafkalog.Client, d *deployment.
 		if from, to, err = readOpenTurn(ctx, client, d, control, shard, settled); err != nil {
 			return false, err
 		}
-		err = EachValue(ctx, client, d.Config.Outputs.Counts, int32(shard), from, to, control.ReportForeign, func(r schemas.Release, _, _ []byte) error {
+		err = EachValue(ctx, client.NewRangeReader(d.Config.Outputs.Counts, int32(shard)), from, to, control.ReportForeign, func(r schemas.Release, _, _ []byte) error {
 			found = found || r.Turn > settled
 			return nil
 		})
@@ -71,16 +71,16 @@ type OnForeign func(topic string, partition int32, offset int64, what string)
 // offset to, with the record's key and value, and foreign for records that are passed
 // over. Errors: one for a value of another version of this program, the error of fn, or
 // what the broker said.
-func EachValue(ctx context.Context, client *kafkalog.Client, topic string, partition int32, from, to int64, foreign OnForeign, fn func(r schemas.Release, key, value []byte) error) error {
-	err := client.ReadRange(ctx, topic, partition, from, to, func(rec kafkalog.Record) error {
-		rel, ok, err := valueOf(topic, &rec, foreign)
+func EachValue(ctx context.Context, partition *kafkalog.RangeReader, from, to int64, foreign OnForeign, fn func(r schemas.Release, key, value []byte) error) error {
+	err := partition.Read(ctx, from, to, func(rec kafkalog.Record) error {
+		rel, ok, err := valueOf(partition.Topic, &rec, foreign)
 		if err != nil || !ok {
 			return err
 		}
 		return fn(rel, rec.Key, rec.Value)
 	})
 	if err != nil {
-		return fmt.Errorf("reading topic %s, partition %d: %w", topic, partition, err)
+		return fmt.Errorf("reading topic %s, partition %d: %w", partition.Topic, partition.Partition, err)
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ func CheckVersions(ctx context.Context, client *kafkalog.Client, topic string, p
 		if err != nil {
 			return fmt.Errorf("reading topic %s, partition %d: %w", topic, p, err)
 		}
-		err = EachValue(ctx, client, topic, p, max(bounds.Start, bounds.LastStable-newest), bounds.LastStable, IgnoreForeign, func(schemas.Release, []byte, []byte) error { return nil })
+		err = EachValue(ctx, client.NewRangeReader(topic, p), max(bounds.Start, bounds.LastStable-newest), bounds.LastStable, IgnoreForeign, func(schemas.Release, []byte, []byte) error { return nil })
 		if errors.Is(err, schemas.ErrVersion) {
 			err = fmt.Errorf("%w: %w", err, deployment.ErrLogFault)
 		}
