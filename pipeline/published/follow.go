@@ -194,6 +194,9 @@ func (f *follower) readEnds(ctx context.Context, g *kafkalog.Fetched) error {
 		if len(ends) == 0 {
 			break
 		}
+		if err := ctx.Err(); err != nil { // what is kept of counts is read without asking a broker
+			return err
+		}
 		at := f.lastTogether(ends)
 		handed, err := f.deliver(ctx, ends[at])
 		if err != nil {

@@ -190,9 +190,12 @@ func (a *avroSource) decodeFields(r *avro.Reader, n *avroNode) bool {
 		r.At = start
 		a.class[number] = ""
 		var ok bool
-		if number == fieldTime {
+		switch number {
+		case fieldTime:
 			ok = a.d.decodeAvroTime(r, n)
-		} else {
+		case fieldValue:
+			a.class[number], ok = a.d.decodeAvroValue(r, n.typ.Kind)
+		default:
 			ok = a.d.decodeAvroText(r, n.typ, number)
 		}
 		if !ok {
@@ -202,7 +205,43 @@ func (a *avroSource) decodeFields(r *avro.Reader, n *avroNode) bool {
 	return true
 }
 
-// decodeAvroText reads a user, a key or a value.
+// decodeAvroValue reads a value. A float is the number that its shortest text has, as in JSON.
+func (d *Decoder) decodeAvroValue(r *avro.Reader, kind avro.Kind) (class string, ok bool) {
+	fits := true
+	switch kind {
+	case avro.Int, avro.Long:
+		var n int64
+		if n, ok = r.Integer(kind); ok {
+			d.value, fits = inUnits(n, d.decimals)
+		}
+	case avro.Float, avro.Double:
+		size := 8
+		if kind == avro.Float {
+			size = 4
+		}
+		if ok = r.Jump(size); ok {
+			d.value, fits = d.roundFloat(r.Buf[r.At-size : r.At])
+		}
+	}
+	if !fits {
+		return ClassWrongType, ok
+	}
+	return "", ok
+}
+
+// roundFloat rounds a float or a double.
+func (d *Decoder) roundFloat(b []byte) (int64, bool) {
+	v, bits := 0., 8*len(b)
+	if bits == 32 {
+		v = float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))
+	} else {
+		v = math.Float64frombits(binary.LittleEndian.Uint64(b))
+	}
+	d.unquote[fieldValue] = strconv.AppendFloat(d.unquote[fieldValue][:0], v, 'e', -1, bits)
+	return parseValue(d.unquote[fieldValue], d.decimals)
+}
+
+// decodeAvroText reads a user or a key.
 func (d *Decoder) decodeAvroText(r *avro.Reader, t *avro.Type, number int) (ok bool) {
 	text := d.unquote[number][:0]
 	switch t.Kind {
@@ -211,10 +250,6 @@ func (d *Decoder) decodeAvroText(r *avro.Reader, t *avro.Type, number int) (ok b
 		return ok
 	case avro.Int, avro.Long:
 		n, ok := r.Integer(t.Kind)
-		if number == fieldValue {
-			d.value = n
-			return ok
-		}
 		text = strconv.AppendInt(text, n, 10)
 		d.unquote[number], d.raw[number] = text, text
 		return ok

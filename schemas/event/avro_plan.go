@@ -34,9 +34,10 @@ type avroTarget struct {
 
 // planner compiles the fields that are looked for against a writer schema.
 type planner struct {
-	unit  string
-	found [fieldCount]bool
-	why   [fieldCount]string // the first reason why a field cannot be had
+	unit     string
+	decimals int
+	found    [fieldCount]bool
+	why      [fieldCount]string // the first reason why a field cannot be had
 }
 
 // planAvro compiles how the fields of a record are found and the rest is skipped. Errors are
@@ -56,7 +57,7 @@ func (d *Decoder) planAvro(schema string) (*avroNode, error) {
 			targets = append(targets, avroTarget{number: i, path: path})
 		}
 	}
-	p := planner{unit: d.unit}
+	p := planner{unit: d.unit, decimals: d.decimals}
 	node := p.build(root, targets)
 	for i, text := range d.fields {
 		if text != "" && !p.found[i] {
@@ -179,7 +180,7 @@ func (p *planner) leaf(n *avroNode, number int) {
 	case fieldTime:
 		n.unit, err = timeUnit(n.typ, p.unit)
 	default:
-		err = suits(n.typ, number)
+		err = p.suits(n.typ, number)
 	}
 	if err != nil {
 		p.lose(n, number, ClassWrongType, err.Error())
@@ -190,7 +191,7 @@ func (p *planner) leaf(n *avroNode, number int) {
 }
 
 // suits says why a type cannot be a user, a key or a value.
-func suits(t *avro.Type, number int) error {
+func (p *planner) suits(t *avro.Type, number int) error {
 	if t.Logical == "decimal" || t.Logical == "duration" {
 		return fmt.Errorf("the schema's type there is %s, which cannot be a %s", t, fieldNames[number])
 	}
@@ -199,6 +200,9 @@ func suits(t *avro.Type, number int) error {
 		fieldKey:   {avro.String, avro.Int, avro.Long, avro.Boolean, avro.Enum},
 		fieldValue: {avro.Int, avro.Long},
 	}[kindOf(number)]
+	if number == fieldValue && p.decimals > 0 {
+		may = append(may, avro.Float, avro.Double)
+	}
 	names := ""
 	for _, k := range may {
 		if k == t.Kind {
@@ -206,7 +210,11 @@ func suits(t *avro.Type, number int) error {
 		}
 		names += ", " + k.String()
 	}
-	return fmt.Errorf("the schema's type there is %s; the type of a %s must be one of%s", t, fieldNames[number], names[1:])
+	err := fmt.Errorf("the schema's type there is %s; the type of a %s must be one of%s", t, fieldNames[number], names[1:])
+	if number == fieldValue && (t.Kind == avro.Float || t.Kind == avro.Double) {
+		err = fmt.Errorf("%w, or float or double if you say how many decimals count (--decimals, or events.decimals)", err)
+	}
+	return err
 }
 
 var errNoUnit = errors.New("it is a number without a timestamp type: set the time unit to s, ms or us (--time-unit, or events.time_unit)")

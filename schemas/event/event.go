@@ -2,6 +2,9 @@ package event
 
 import (
 	"context"
+	"fmt"
+	"math"
+	"strconv"
 	"time"
 	"unicode/utf8"
 
@@ -74,8 +77,12 @@ type Format struct {
 	TimeUnit string
 	// MaxRecordBytes bounds a record; 0 is DefaultMaxRecordBytes.
 	MaxRecordBytes int
-	// Value names the field with an event's integer value; with "" events have no value.
-	Value string `json:",omitempty"`
+	// Value names the field with an event's value; with "" events have no value. A value is an
+	// integer, of which Decimals is 0; else any number, rounded to units of 10^−Decimals (at most
+	// MaxDecimals): with 2, 12.345 is 1235. In Avro it is an int or a long, with Decimals also a
+	// float or a double.
+	Value    string `json:",omitempty"`
+	Decimals int    `json:",omitempty"`
 	// Filters are expressions over an event's fields, at most 64; Event.Passes says which of them
 	// an event passes.
 	Filters []string `json:",omitempty"`
@@ -100,6 +107,17 @@ type Format struct {
 	NoUser string `json:",omitempty"`
 }
 
+// MaxDecimals is the greatest Format.Decimals.
+const MaxDecimals = 9
+
+// ValueName says what values are: the name of their field and, with Decimals, their unit.
+func (f Format) ValueName() string {
+	if f.Decimals == 0 {
+		return f.Value
+	}
+	return fmt.Sprintf("%s in units of %s", f.Value, strconv.FormatFloat(math.Pow10(-f.Decimals), 'f', -1, 64))
+}
+
 // Event is a decoded event.
 type Event struct {
 	// User and Key are valid until the next Decode with the same decoder, and no longer than the
@@ -107,7 +125,7 @@ type Event struct {
 	// user: the user of the event is then its position.
 	User, Key []byte
 	Millis    int64 // event time, floor of milliseconds since 1970
-	Value     int64 // 0 if Format names no value field
+	Value     int64 // in units of 10^−Format.Decimals; 0 if Format names no value field
 	// Passes has bit i set if the event passes Format.Filters[i].
 	Passes uint64
 }
@@ -136,6 +154,7 @@ func kindOf(number int) int {
 // Decoder decodes events of one format. Not for concurrent use.
 type Decoder struct {
 	max      int
+	decimals int
 	encoding Encoding
 	unit     string
 	layout   timeLayout     // of the unit "text"; nil: the usual ones

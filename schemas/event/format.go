@@ -16,7 +16,7 @@ import (
 // FormatError says what is impossible in a Format.
 type FormatError struct {
 	// Field says where: "format", "columns", "user", "no_user", "key", "time", "time_unit",
-	// "value", "max_record_bytes", "filters[2]" or "schema".
+	// "value", "decimals", "max_record_bytes", "filters[2]" or "schema".
 	Field  string
 	Reason string
 }
@@ -109,7 +109,7 @@ func (f Format) FieldsOf(field string) []string {
 }
 
 func (f Format) compile(options []Option) (*Decoder, error) {
-	d := &Decoder{max: f.MaxRecordBytes, encoding: EncodingOf(f.Format), unit: f.TimeUnit, writtenAs: f.TimeLayout,
+	d := &Decoder{max: f.MaxRecordBytes, decimals: f.Decimals, encoding: EncodingOf(f.Format), unit: f.TimeUnit, writtenAs: f.TimeLayout,
 		fields: [fieldCount]string{f.User, f.Key, f.Time, f.Value}, keys: 1 + len(f.MoreKeys), unnamed: f.NoUser == NoUserEach, errs: make(map[Error]*Error)}
 	d.max = cmp.Or(d.max, DefaultMaxRecordBytes)
 	err := f.checkNames(d.encoding)
@@ -185,6 +185,10 @@ func (f Format) checkNames(e Encoding) error {
 		return badFormat("time_unit", "it is missing: how are times written? s, ms or us (since 1970), rfc3339, or text in another layout")
 	case f.MaxRecordBytes < 0:
 		return badFormat("max_record_bytes", "%d: must be positive", f.MaxRecordBytes)
+	case f.Decimals < 0 || f.Decimals > MaxDecimals:
+		return badFormat("decimals", "%d: must be from 0 to %d", f.Decimals, MaxDecimals)
+	case f.Decimals > 0 && f.Value == "":
+		return badFormat("decimals", "they are those of a value, and no value field is named")
 	case f.User == "":
 		return badFormat("user", "no user field is named")
 	case f.NoUser != "" && f.NoUser != NoUserEach:

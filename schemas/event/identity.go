@@ -23,6 +23,9 @@ func (f Format) Identity(registry string) (schemas.EventIdentity, error) {
 			*to = d.records.place(i, registry)
 		}
 	}
+	if d.decimals > 0 && f.Value != "" {
+		id.Value = fmt.Sprintf("units of 10^-%d of %s", d.decimals, id.Value)
+	}
 	if d.unnamed {
 		id.User += unnamedPlace
 	}

@@ -105,7 +105,7 @@ func (d *Decoder) decodeField(i int, v *jsonValue) (class string) {
 	case jsonNumber:
 		if i == fieldValue {
 			var ok bool
-			if d.value, ok = parseWhole(v.raw); !ok {
+			if d.value, ok = parseValue(v.raw, d.decimals); !ok {
 				return ClassWrongType
 			}
 			return ""

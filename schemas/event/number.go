@@ -41,6 +41,32 @@ func parseWhole(b []byte) (int64, bool) {
 	return whole, ok && exact && fits
 }
 
+// mostUnits bounds a value with decimals, in units of them.
+const mostUnits = 1e18
+
+// parseValue reads a number in JSON's grammar in units of 10^−decimals. Without decimals it must be
+// a whole number; with them it is rounded, a half away from zero, and at most mostUnits.
+func parseValue(b []byte, decimals int) (int64, bool) {
+	if decimals == 0 {
+		return parseWhole(b)
+	}
+	n, negative, _, ok := scaled(b, decimals+1)
+	n = (n + 5) / 10
+	value, _ := signed(n, negative)
+	return value, ok && n <= mostUnits
+}
+
+// inUnits returns n in units of 10^−decimals, and whether that fits.
+func inUnits(n int64, decimals int) (int64, bool) {
+	for range decimals {
+		if n > mostUnits/10 || n < -mostUnits/10 {
+			return 0, false
+		}
+		n *= 10
+	}
+	return n, true
+}
+
 // scaled returns ⌊|x|·10^shift⌋ for a number x in JSON's grammar, and whether that is exact; ok is
 // false for another text, and for a result that does not fit.
 func scaled(b []byte, shift int) (n uint64, negative, exact, ok bool) {

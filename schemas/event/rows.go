@@ -110,13 +110,13 @@ func (r *rows) splitPlain(line []byte) (fields int, ok bool) {
 	}
 }
 
-// decodeValueText reads the value column: an integer, however it is written. Many programs write
-// 5.0 if another row of the column is empty.
+// decodeValueText reads the value column. Without decimals it is an integer, however it is written:
+// many programs write 5.0 if another row of the column is empty.
 func (d *Decoder) decodeValueText() error {
 	if d.fields[fieldValue] == "" {
 		return nil
 	}
-	n, ok := parseWhole(d.raw[fieldValue])
+	n, ok := parseValue(d.raw[fieldValue], d.decimals)
 	if !ok {
 		return d.fail(ClassWrongType, "value")
 	}

@@ -173,7 +173,7 @@ func (f *demoFlags) settings(publicKeys []string) (demo.Settings, *pipeline.Depl
 	if err != nil {
 		return s, nil, f.configFlag(err)
 	}
-	d.Config.Events.Format.Value = f.valueField // a report names it
+	d.Config.Events.Format.Value, d.Config.Events.Format.Decimals = f.valueField, f.decimals // a report names them
 	return s, d, nil
 }
 

@@ -1,11 +1,13 @@
 package commands
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -166,12 +168,57 @@ var kindRemedies = []remedy{
 		w.vars["F"] = orders(w, 4000)
 		w.works(demo)
 	}},
-	{texts: one("check --value-field %s: values are integers"), walk: func(w *walk) {
+	{texts: []string{"check --value-field %s: a value is a whole number", ", unless you say how many decimals count: with --decimals 2",
+		"; for values with decimals, say how many count (--decimals, or events.decimals)"}, walk: func(w *walk) {
 		w.vars["F"] = write(w, "cents.csv", "user,when,amount,cents\n"+strings.Repeat("u,2025-03-03T00:00:00Z,1.50,150\n", 20))
 		const demo = "demo --input $F --kind sum --min 0 --max 999 --value-field amount " + ofOrders
-		w.refused(demo)
+		found := commandOf.FindStringSubmatch(w.refused(demo))
+		if found == nil {
+			w.Fatal(demo)
+		}
+		w.works(strings.TrimPrefix(strings.ReplaceAll(found[2], "\\\n", ""), "tollgate "))
 		w.works(strings.Replace(demo, "amount", "cents", 1))
 	}},
+	{texts: []string{"--decimals is %d: it must be from 0 to %d", "For values with decimals, also set events.decimals: %d"}, done: "commands.TestValuesWithDecimals"},
+	{texts: one("%w, or float or double if you say how many decimals count (--decimals, or events.decimals)"), walk: func(w *walk) {
+		schema := write(w, "prices.avsc", `{"type":"record","name":"Sale","fields":[{"name":"who","type":"string"},{"name":"where","type":"string"},{"name":"when","type":{"type":"long","logicalType":"timestamp-millis"}},{"name":"price","type":"double"}]}`)
+		avro := changes{"format: csv\n  columns: [when, who, where]\n", "format: avro\n  schema: " + schema + "\n", "  time_unit: rfc3339\n", "", "time: when}", "time: when, value: price}"}
+		rounded := append(slices.Clone(avro), "deployment: shop", "deployment: shop2")
+		rounded[3] = "  decimals: 2\n"
+		settings("", avro, rounded)(w)
+	}},
+}
+
+// Prices are counted in cents, in the file and out, and texts say so.
+func TestValuesWithDecimals(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("user,when,price\n")
+	for i := range 400 {
+		fmt.Fprintf(&b, "u%d,2025-03-03T00:%02d:00Z,%d.345\n", i, i%60, 11+i%3)
+	}
+	path := write(t, "prices.csv", b.String())
+	args := strings.Fields("--kind mean --value-field price --decimals 2 --header --user-field user --time-field when --window 1d --min 0 --max 2000 --max-keys-per-user 1 --max-events-per-key 1 --last-at-least 1 --epsilon 50")
+	report := filepath.Join(t.TempDir(), "report.html")
+	stdout, stderr := mustRun(t, append([]string{"demo", "--input", path, "--format", "json", "--report", report}, args...)...)
+	var r struct{ Value float64 }
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || r.Value < 1215 || r.Value > 1255 {
+		t.Errorf("a mean of %v, %v; it is 1235 cents", r.Value, err)
+	}
+	page, err := os.ReadFile(report)
+	if want := "mean of price in units of 0.01"; err != nil || !strings.Contains(string(page), want) || !strings.Contains(stderr, want) {
+		t.Errorf("nothing says %q: %v\n%s", want, err, stderr)
+	}
+	stdout, _ = mustRun(t, append([]string{"plan", "--input", path}, args...)...)
+	if !strings.Contains(stdout, "--decimals 2") || !strings.Contains(strings.Join(strings.Fields(stdout), " "), "also set events.decimals: 2") {
+		t.Errorf("the plan does not keep the decimals:\n%s", stdout)
+	}
+	for _, c := range [][2]string{{"--decimals 10", "--decimals"}, {"--decimals -1", "--decimals"}, {"--decimals 2 --kind events", "--decimals is only used with --kind"}} {
+		line := append(append([]string{"demo", "--input", path}, args...), strings.Fields(c[0])...)
+		if code, _, stderr := run(t, line...); code != 2 || !strings.Contains(stderr, c[1]) {
+			t.Errorf("%s: exit %d, %s", c[0], code, stderr)
+		}
+	}
 }
 
 // Errors name the flags that were given, or the one to add; broken records come before all else.

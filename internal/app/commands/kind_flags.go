@@ -10,6 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
 	"github.com/tollgate-dp/tollgate/internal/formats/spelling"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
@@ -17,6 +18,7 @@ import (
 type kindFlags struct {
 	kind       string
 	valueField string
+	decimals   int
 	min, max   int64
 	statistics deployment.Statistics
 	buckets    int
@@ -27,7 +29,8 @@ func (f *kindFlags) register(flags *pflag.FlagSet, without string) {
 	f.kind = metrickind.Offered()[0].Name
 	labels := spelling.List(metrickind.Names(metrickind.Valued()), " and ")
 	flags.Var(cli.OneOf(&f.kind, metrickind.Names(metrickind.Offered())...), "kind", "what to compute from a file, a `kind` of metric as in a configuration: "+spelling.List(metrickind.Names(metrickind.Offered()), " or "))
-	flags.StringVar(&f.valueField, "value-field", "", "for "+labels+": column or path of the value of an event, a whole number")
+	flags.StringVar(&f.valueField, "value-field", "", "for "+labels+": column or path of the value of an event, a whole number unless --decimals is given")
+	flags.IntVar(&f.decimals, "decimals", 0, "how many decimals of values count: with 2, 12.345 is 1235 hundredths, and --min, --max, --edges and what is shown are in hundredths (default: values are whole numbers)")
 	flags.Int64Var(&f.min, "min", 0, "for "+labels+": the least value; smaller ones count as this ("+without+"; for a histogram, give it or --edges)")
 	flags.Int64Var(&f.max, "max", 0, "for "+labels+": the greatest value; greater ones count as this ("+without+"; for a histogram, give it or --edges)")
 	f.registerStatistics(flags)
@@ -58,12 +61,15 @@ func (f *demoFlags) checkKind(changed func(string) bool) error {
 		return fmt.Errorf("--kind %s needs --public-keys: %s, so keys cannot be private. Or leave --key-field out", f.kind, k.NotPrivate)
 	}
 	if !k.Values {
-		for _, name := range []string{"value-field", "min", "max"} {
+		for _, name := range []string{"decimals", "value-field", "min", "max"} {
 			if changed(name) {
 				return fmt.Errorf("--%s is only used with --kind %s", name, spelling.List(metrickind.Names(metrickind.Valued()), " or "))
 			}
 		}
 		return nil
+	}
+	if f.decimals < 0 || f.decimals > event.MaxDecimals {
+		return fmt.Errorf("--decimals is %d: it must be from 0 to %d", f.decimals, event.MaxDecimals)
 	}
 	if f.valueField == "" {
 		return fmt.Errorf("--kind %s needs --value-field: the column or path of the values", f.kind)

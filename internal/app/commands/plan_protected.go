@@ -90,6 +90,9 @@ func (f *planFlags) readAs(path string) []any {
 	if f.valueField != "" {
 		as = append(as, map[string]string{"value": f.valueField})
 	}
+	if f.decimals != 0 {
+		as = append(as, map[string]int{"decimals": f.decimals})
+	}
 	return as
 }
 

@@ -71,6 +71,9 @@ func adviceText(a *advice.Advice, f *planFlags, broken uint64) string {
 	if f.config == "" && f.times.zone != "" {
 		wrapped(&b, "For local days, also set time.window_zone: "+string(f.times.zone)+"; it needs windows of whole days.", "")
 	}
+	if f.config == "" && f.decimals > 0 {
+		wrapped(&b, fmt.Sprintf("For values with decimals, also set events.decimals: %d; bounds, targets and what is released are in units of the last one.", f.decimals), "")
+	}
 	return b.String()
 }
 

@@ -135,10 +135,15 @@ func eventsFields() []field {
 			},
 			{
 				name: "value", kind: text, absent: "none; needed for sums, means, variances, standard deviations, quantiles and histograms", change: byFields, goField: "Events.Format.Value",
-				meaning: "integer field that these kinds read. Every record must have it",
+				meaning: "field with a number that these kinds read: an integer, or see `events.decimals`. Every record must have it",
 				to:      func(d *draft) any { return &d.cfg.Events.Format.Value },
 			},
 		}},
+		{
+			name: "decimals", kind: integer, example: "2", absent: "values are integers", in: within(1, event.MaxDecimals), change: byFields, goField: "Events.Format.Decimals",
+			meaning: "[values with decimals](events.md#values): how many decimals count. With 2, 12.345 is 1235 hundredths, and bounds, edges, targets and released values are in hundredths",
+			to:      func(d *draft) any { return &d.cfg.Events.Format.Decimals },
+		},
 		{
 			name: "no_user", kind: text, example: event.NoUserEach, absent: "such a record becomes a dead letter", change: never, oneOf: []string{event.NoUserEach}, goField: "Events.Format.NoUser",
 			meaning: "`each` makes every record whose user field is absent, null or empty a user of its own: a person with several such records is protected [for each of them only](events.md#records-without-a-user)",

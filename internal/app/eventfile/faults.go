@@ -53,6 +53,9 @@ func (f *Faults) Begin(h Head) {
 // badTime is the kind of records whose time cannot be read.
 var badTime = event.Error{Class: event.ClassBadTimestamp, Field: "time"}
 
+// wrongValue is the kind of records whose value is no number that the format takes.
+var wrongValue = event.Error{Class: event.ClassWrongType, Field: "value"}
+
 // BadTimes returns how many records have a time that cannot be read, and where the first ones are.
 func (f *Faults) BadTimes() (n uint64, where string) {
 	one := f.kinds[badTime]
@@ -173,6 +176,9 @@ func places(unit string, one *fault) string {
 
 // meant says which fields records have that lack one. Those of a single record may be data.
 func (f *Faults) meant(kind event.Error, one *fault) (text string) {
+	if kind == wrongValue && f.format.Decimals == 0 {
+		return "; for values with decimals, say how many count (--decimals, or events.decimals)"
+	}
 	if len(one.fields) == 0 {
 		return ""
 	}

@@ -43,7 +43,7 @@ func promiseOf(d *deployment.Deployment) promise {
 	p := promise{
 		epsilon: budget.Epsilon, delta: budget.Delta, deltaKeys: cfg.Privacy.DeltaKeys, mu: budget.Mu2.Mu(),
 		accountant: string(budget.Accountant), period: cfg.Privacy.Period,
-		trust: cfg.Time.Trust, zone: cfg.Time.WindowZone, valueField: cfg.Events.Format.Value, unnamed: cfg.Events.Format.NoUser == event.NoUserEach,
+		trust: cfg.Time.Trust, zone: cfg.Time.WindowZone, valueField: cfg.Events.Format.ValueName(), unnamed: cfg.Events.Format.NoUser == event.NoUserEach,
 	}
 	for _, k := range cfg.Keys.Noise {
 		p.noiseKeys = append(p.noiseKeys, k.ID)

@@ -1,0 +1,172 @@
+package event
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
+)
+
+// referenceValue is x·10^decimals by rational numbers, rounded with a half away from zero, or a
+// whole number without decimals.
+func referenceValue(text string, decimals int) (int64, bool) {
+	if !json.Valid([]byte(text)) || !jsonNumberText.MatchString(text) {
+		return 0, false
+	}
+	x, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return 0, false
+	}
+	x.Mul(x, new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(decimals)), nil)))
+	if decimals == 0 {
+		return x.Num().Int64(), x.IsInt() && x.Num().IsInt64()
+	}
+	half := big.NewRat(int64(x.Sign()), 2)
+	n := new(big.Int).Quo(x.Add(x, half).Num(), x.Denom()) // towards zero
+	return n.Int64(), n.CmpAbs(big.NewInt(mostUnits)) <= 0
+}
+
+func randomNumber(random *rand.Rand) string {
+	pick := func(of ...string) string { return of[random.IntN(len(of))] }
+	return pick("", "-") + pick("0", "1", "7", "12", "99", "1005", strconv.FormatUint(random.Uint64N(1e9), 10)) +
+		pick("", "", ".5", ".05", ".004999", ".005", ".995", ".49", fmt.Sprintf(".%d", random.Uint64N(1e6))) +
+		pick("", "", "", "e0", "e2", "E-3", "e+1", "e-12")
+}
+
+// In all formats a value is the number of units nearest to what is written, a half away from zero.
+func TestValuesAreRoundedToTheirDecimals(t *testing.T) {
+	t.Parallel()
+	random := rand.New(runseed.PCG(t, 1, 1))
+	for range 20_000 {
+		text, decimals := randomNumber(random), random.IntN(MaxDecimals+1)
+		want, ok := referenceValue(text, decimals)
+		for name, got := range map[string]func(string, int) (int64, error){"jsonl": valueOfJSON, "csv": valueOfCSV} {
+			if value, err := got(text, decimals); ok != (err == nil) || ok && value != want {
+				t.Fatalf("%s: %s with %d decimals is %d, %v; want %d, %v", name, text, decimals, value, err, want, ok)
+			}
+		}
+		if decimals == 0 {
+			continue
+		}
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for kind, shortest := range map[string]string{"double": strconv.FormatFloat(x, 'e', -1, 64), "float": strconv.FormatFloat(float64(float32(x)), 'e', -1, 32)} {
+			want, ok := referenceValue(shortest, decimals)
+			if value, err := valueOfAvro(kind, x, decimals); ok != (err == nil) || ok && value != want {
+				t.Fatalf("%s: %v with %d decimals is %d, %v; want %d, %v", kind, x, decimals, value, err, want, ok)
+			}
+		}
+	}
+}
+
+func decodeValue(f Format, record []byte) (int64, error) {
+	d, err := NewDecoder(f)
+	if err != nil {
+		return 0, err
+	}
+	var ev Event
+	err = d.Decode(record, &ev)
+	return ev.Value, err
+}
+
+func valueOfJSON(text string, decimals int) (int64, error) {
+	f := Format{Format: "jsonl", User: "u", Time: "t", TimeUnit: "ms", Value: "v", Decimals: decimals}
+	return decodeValue(f, fmt.Appendf(nil, `{"u":"a","t":1,"v":%s}`, text))
+}
+
+func valueOfCSV(text string, decimals int) (int64, error) {
+	f := Format{Format: "csv", Columns: []string{"u", "t", "v"}, User: "u", Time: "t", TimeUnit: "ms", Value: "v", Decimals: decimals}
+	return decodeValue(f, []byte("a,1,"+text))
+}
+
+func avroOfValue(kind string, decimals int) Format {
+	schema := fmt.Sprintf(`{"type":"record","name":"r","fields":[{"name":"u","type":"string"},{"name":"t","type":"long"},{"name":"v","type":["null",%q]}]}`, kind)
+	return Format{Format: "avro", User: "u", Time: "t", TimeUnit: "ms", Value: "v", Decimals: decimals, Schema: schema}
+}
+
+func valueOfAvro(kind string, x float64, decimals int) (int64, error) {
+	record := []byte{2, 'a', 2, 2}
+	switch kind {
+	case "double":
+		for b := math.Float64bits(x); len(record) < 12; b >>= 8 {
+			record = append(record, byte(b))
+		}
+	case "float":
+		for b := math.Float32bits(float32(x)); len(record) < 8; b >>= 8 {
+			record = append(record, byte(b))
+		}
+	case "long":
+		n := uint64(int64(x)) << 1
+		if x < 0 {
+			n = ^n
+		}
+		for ; n > 127; n >>= 7 {
+			record = append(record, byte(n)|128)
+		}
+		record = append(record, byte(n))
+	}
+	return decodeValue(avroOfValue(kind, decimals), record)
+}
+
+func TestValuesThatCannotBeRoundedAreOfAWrongType(t *testing.T) {
+	t.Parallel()
+	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e300, -1e18} {
+		if v, err := valueOfAvro("double", x, 3); !isClass(err, ClassWrongType) {
+			t.Errorf("%v is %d, %v", x, v, err)
+		}
+	}
+	if v, err := valueOfAvro("long", 3, 3); err != nil || v != 3000 {
+		t.Errorf("3 is %d, %v", v, err)
+	}
+	if v, err := valueOfAvro("long", 1e17, 3); !isClass(err, ClassWrongType) {
+		t.Errorf("10¹⁷ is %d, %v", v, err)
+	}
+	for _, text := range []string{"1e18", "-1e40", `"1.5"`, "1,5"} {
+		if v, err := valueOfJSON(text, 2); err == nil {
+			t.Errorf("%s is %d", text, v)
+		}
+	}
+}
+
+func isClass(err error, class string) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Class == class
+}
+
+// Two formats that read one record as different values have other identities.
+func TestDecimalsArePartOfTheIdentity(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for decimals := range MaxDecimals + 1 {
+		f := Format{Format: "jsonl", User: "u", Time: "t", TimeUnit: "ms", Value: "v", Decimals: decimals}
+		id, err := f.Identity("")
+		if err != nil || seen[id.Value] {
+			t.Fatalf("%d decimals: %+v, %v", decimals, id, err)
+		}
+		seen[id.Value] = true
+	}
+	if !seen[`path "v" of jsonl`] {
+		t.Error("without decimals the identity is another one than before")
+	}
+	for decimals, wrong := range map[int]string{-1: "must be from 0 to 9", 10: "must be from 0 to 9"} {
+		f := Format{Format: "jsonl", User: "u", Time: "t", TimeUnit: "ms", Value: "v", Decimals: decimals}
+		if err := f.Check(); err == nil || !strings.Contains(err.Error(), wrong) {
+			t.Errorf("%d decimals: %v", decimals, err)
+		}
+	}
+	if err := avroOfValue("double", 0).Check(); err == nil || !strings.Contains(err.Error(), "events.decimals") {
+		t.Errorf("a double without decimals: %v", err)
+	}
+	if name := (Format{Value: "price", Decimals: 2}).ValueName(); name != "price in units of 0.01" {
+		t.Error(name)
+	}
+}
