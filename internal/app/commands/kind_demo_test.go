@@ -179,7 +179,7 @@ var kindRemedies = []remedy{
 		w.works(strings.TrimPrefix(strings.ReplaceAll(found[2], "\\\n", ""), "tollgate "))
 		w.works(strings.Replace(demo, "amount", "cents", 1))
 	}},
-	{texts: []string{"--decimals is %d: it must be from 0 to %d", "For values with decimals, also set events.decimals: %d"}, done: "commands.TestValuesWithDecimals"},
+	{texts: []string{"--decimals is %d: it must be from 0 to %d", "For values with decimals, also set events.decimals: %d"}, done: "internal/app/commands.TestValuesWithDecimals"},
 	{texts: one("%w, or float or double if you say how many decimals count (--decimals, or events.decimals)"), walk: func(w *walk) {
 		schema := write(w, "prices.avsc", `{"type":"record","name":"Sale","fields":[{"name":"who","type":"string"},{"name":"where","type":"string"},{"name":"when","type":{"type":"long","logicalType":"timestamp-millis"}},{"name":"price","type":"double"}]}`)
 		avro := changes{"format: csv\n  columns: [when, who, where]\n", "format: avro\n  schema: " + schema + "\n", "  time_unit: rfc3339\n", "", "time: when}", "time: when, value: price}"}
