@@ -82,7 +82,7 @@ func Differences(h, want *schemas.Header) []Difference {
 	add(was.Key != is.Key, "the position of the key in a record", "", value("events.fields.key", was.Key, is.Key))
 	add(was.Time != is.Time, "the position of the time in a record, or its unit",
 		textIf(periodOf(h) != "", "it decides which budget period an event belongs to, and one event could be charged to two; "+other), value("events.fields.time", was.Time, is.Time))
-	add(was.Value != is.Value, "the position of the value in a record", "", value("events.fields.value", was.Value, is.Value))
+	add(was.Value != is.Value, "the position or the decimals of the value in a record", "", value("events.fields.value, events.decimals", was.Value, is.Value))
 	add(!ledger, "the name of the ledger topic", "", value("outputs.ledger", h.Topics.Ledger, want.Topics.Ledger))
 	add(!counts, "the name of the counts topic", "", value("outputs.counts", h.Topics.Counts, want.Topics.Counts))
 	add(h.Topics.Turns != want.Topics.Turns, "the name of the topic of the ends of turns", "", value("outputs.turns", h.Topics.Turns, want.Topics.Turns))

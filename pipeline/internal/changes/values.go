@@ -88,7 +88,7 @@ func scaleValues(m *schemas.MetricSpec, was, is *schemas.Header) []Value {
 func placeValues(m *schemas.MetricSpec, was, is *schemas.Header) []Value {
 	places := []Value{value("events.fields.key", was.Events.Key, is.Events.Key), value("events.fields.time, events.time_unit", was.Events.Time, is.Events.Time)}
 	if metrickind.Of(m.Kind).Values {
-		places = append(places, value("events.fields.value", was.Events.Value, is.Events.Value))
+		places = append(places, value("events.fields.value, events.decimals", was.Events.Value, is.Events.Value))
 	}
 	return differing(places)
 }
