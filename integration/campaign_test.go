@@ -301,6 +301,6 @@ func (c *campaign) table() {
 		c.t.Errorf("%d of %d faults hit an open turn: the campaign says little", hits, len(c.faults))
 	}
 	if len(c.failures) > 0 {
-		c.t.Errorf("in short, what is said at length above:\n%s", strings.Join(c.failures, "\n"))
+		c.t.Errorf("summary of the failures above:\n%s", strings.Join(c.failures, "\n"))
 	}
 }

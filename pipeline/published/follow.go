@@ -194,7 +194,7 @@ func (f *follower) readEnds(ctx context.Context, g *kafkalog.Fetched) error {
 		if len(ends) == 0 {
 			break
 		}
-		if err := ctx.Err(); err != nil { // what is kept of counts is read without asking a broker
+		if err := ctx.Err(); err != nil { // values that are kept come without a call that would tell
 			return err
 		}
 		at := f.lastTogether(ends)

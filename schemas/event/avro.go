@@ -205,7 +205,7 @@ func (a *avroSource) decodeFields(r *avro.Reader, n *avroNode) bool {
 	return true
 }
 
-// decodeAvroValue reads a value. A float is the number that its shortest text has, as in JSON.
+// decodeAvroValue reads a value. A float counts as its shortest decimal text.
 func (d *Decoder) decodeAvroValue(r *avro.Reader, kind avro.Kind) (class string, ok bool) {
 	fits := true
 	switch kind {

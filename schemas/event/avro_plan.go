@@ -212,7 +212,7 @@ func (p *planner) suits(t *avro.Type, number int) error {
 	}
 	err := fmt.Errorf("the schema's type there is %s; the type of a %s must be one of%s", t, fieldNames[number], names[1:])
 	if number == fieldValue && (t.Kind == avro.Float || t.Kind == avro.Double) {
-		err = fmt.Errorf("%w, or float or double if you say how many decimals count (--decimals, or events.decimals)", err)
+		err = fmt.Errorf("%w; for a float or a double, set how many decimals to keep (--decimals, or events.decimals)", err)
 	}
 	return err
 }

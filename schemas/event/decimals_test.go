@@ -166,7 +166,7 @@ func TestDecimalsArePartOfTheIdentity(t *testing.T) {
 	if err := avroOfValue("double", 0).Check(); err == nil || !strings.Contains(err.Error(), "events.decimals") {
 		t.Errorf("a double without decimals: %v", err)
 	}
-	if name := (Format{Value: "price", Decimals: 2}).ValueName(); name != "price in units of 0.01" {
-		t.Error(name)
+	if unit := (Format{Value: "price", Decimals: 2}).ValueUnit(); unit != "0.01" {
+		t.Error(unit)
 	}
 }

@@ -2,7 +2,6 @@ package event
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"strconv"
 	"time"
@@ -77,8 +76,8 @@ type Format struct {
 	TimeUnit string
 	// MaxRecordBytes bounds a record; 0 is DefaultMaxRecordBytes.
 	MaxRecordBytes int
-	// Value names the field with an event's value; with "" events have no value. A value is an
-	// integer, of which Decimals is 0; else any number, rounded to units of 10^−Decimals (at most
+	// Value names the field with an event's value; with "" events have no value. With Decimals 0, a
+	// value is an integer; otherwise any number, rounded to units of 10^−Decimals (at most
 	// MaxDecimals): with 2, 12.345 is 1235. In Avro it is an int or a long, with Decimals also a
 	// float or a double.
 	Value    string `json:",omitempty"`
@@ -110,12 +109,12 @@ type Format struct {
 // MaxDecimals is the greatest Format.Decimals.
 const MaxDecimals = 9
 
-// ValueName says what values are: the name of their field and, with Decimals, their unit.
-func (f Format) ValueName() string {
+// ValueUnit says what the unit of values is, as in "0.01"; "" without Decimals.
+func (f Format) ValueUnit() string {
 	if f.Decimals == 0 {
-		return f.Value
+		return ""
 	}
-	return fmt.Sprintf("%s in units of %s", f.Value, strconv.FormatFloat(math.Pow10(-f.Decimals), 'f', -1, 64))
+	return strconv.FormatFloat(math.Pow10(-f.Decimals), 'f', -1, 64)
 }
 
 // Event is a decoded event.

@@ -188,7 +188,7 @@ func (f Format) checkNames(e Encoding) error {
 	case f.Decimals < 0 || f.Decimals > MaxDecimals:
 		return badFormat("decimals", "%d: must be from 0 to %d", f.Decimals, MaxDecimals)
 	case f.Decimals > 0 && f.Value == "":
-		return badFormat("decimals", "they are those of a value, and no value field is named")
+		return badFormat("decimals", "decimals need a value field: name one (--value-field, or events.fields.value), or leave decimals out")
 	case f.User == "":
 		return badFormat("user", "no user field is named")
 	case f.NoUser != "" && f.NoUser != NoUserEach:

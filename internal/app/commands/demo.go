@@ -74,7 +74,7 @@ record with a time far away from the others. Without --public-keys, demo release
 key only if enough users have contributed to it.
 
 --kind says what demo computes from a file: the number of events or users, or the sum,
-mean, variance, standard deviation, quantiles or histogram of a field of integers. Values
+mean, variance, standard deviation, quantiles or histogram of a field of numbers. Values
 outside --min and --max count as the nearer of the two. Without them, demo chooses a
 range and pays for it from the promise. For a histogram, give them, or --edges.`,
 		Example: `  tollgate demo

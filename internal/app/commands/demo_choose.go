@@ -100,9 +100,6 @@ func (j *job) chooseBounds(ctx context.Context, key noisereduction.NoiseKey) err
 		choose = j.chooseByTables
 	}
 	if err := choose(ctx, c, setting, compile); err != nil {
-		if file, ok := j.source.(*demo.File); ok {
-			noteFaults(j.progress, file.Faults().Texts()) // that may be why
-		}
 		return f.explainChoice(err)
 	}
 	if j.settings, j.deployment, err = f.settings(keys); err != nil {
@@ -426,7 +423,7 @@ func (c *comparison) text(f *demoFlags, among string) string {
 // ofValues names the field whose mean, variance and so on a text is about; "" for counts.
 func (f *demoFlags) ofValues() string {
 	if kind := f.kindOf(); kind.Values && kind.Tree == nil {
-		return " of " + f.layout().ValueName()
+		return " of " + f.valueField
 	}
 	return ""
 }

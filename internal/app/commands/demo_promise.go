@@ -50,6 +50,9 @@ func (j *job) promise() string {
 	}
 	if f.kindOf().Values {
 		line("", "values below %s or above %s count as these", terminal.Number(float64(s.Min), 0), terminal.Number(float64(s.Max), 0))
+		if f.decimals > 0 {
+			line("", "values of %s are in units of %s", f.valueField, f.layout().ValueUnit())
+		}
 	}
 	for _, text := range linesOf(j.chosen, 70) {
 		line("", "%s", text)

@@ -168,19 +168,32 @@ var kindRemedies = []remedy{
 		w.vars["F"] = orders(w, 4000)
 		w.works(demo)
 	}},
-	{texts: []string{"check --value-field %s: a value is a whole number", ", unless you say how many decimals count: with --decimals 2",
-		"; for values with decimals, say how many count (--decimals, or events.decimals)"}, walk: func(w *walk) {
-		w.vars["F"] = write(w, "cents.csv", "user,when,amount,cents\n"+strings.Repeat("u,2025-03-03T00:00:00Z,1.50,150\n", 20))
+	{texts: one("check --value-field %s: a value is a number, and without --decimals a whole number"), walk: func(w *walk) {
+		w.vars["F"] = write(w, "cents.csv", "user,when,amount,cents\n"+strings.Repeat("u,2025-03-03T00:00:00Z,1.50 CHF,150\n", 20))
 		const demo = "demo --input $F --kind sum --min 0 --max 999 --value-field amount " + ofOrders
-		found := commandOf.FindStringSubmatch(w.refused(demo))
-		if found == nil {
-			w.Fatal(demo)
-		}
-		w.works(strings.TrimPrefix(strings.ReplaceAll(found[2], "\\\n", ""), "tollgate "))
+		w.refused(demo)
 		w.works(strings.Replace(demo, "amount", "cents", 1))
 	}},
-	{texts: []string{"--decimals is %d: it must be from 0 to %d", "For values with decimals, also set events.decimals: %d"}, done: "internal/app/commands.TestValuesWithDecimals"},
-	{texts: one("%w, or float or double if you say how many decimals count (--decimals, or events.decimals)"), walk: func(w *walk) {
+	{texts: []string{"have a value with decimals, and without --decimals values are whole numbers", "; most of these values have decimals: to keep %d of them, set events.decimals (--decimals)"}, walk: func(w *walk) {
+		const rows = "user,when,amount\n"
+		w.vars["F"] = write(w, "prices.csv", rows+strings.Repeat("u,2025-03-03T00:00:00Z,1.50\n", 20))
+		for _, demo := range []string{"--kind sum --min 0 --max 9 ", "--kind histogram --edges 0,1,2 "} {
+			found := commandOf.FindStringSubmatch(w.refused("demo --input $F --value-field amount " + demo + ofOrders))
+			if found == nil || strings.Contains(demo, "max") != strings.Contains(found[2], "--max 90") || strings.Contains(demo, "edges") != strings.Contains(found[2], "--edges 0,10,20") {
+				w.Fatal(demo, found)
+			}
+			w.works(strings.TrimPrefix(strings.ReplaceAll(found[2], "\\\n", ""), "tollgate "))
+		}
+		const plan = "plan --input $F --kind mean --min 0 --max 900 --window 1d --value-field amount --header --user-field user --time-field when"
+		w.refused(plan)
+		w.vars["F"] = write(w, "prices.csv", rows+strings.Repeat("u,2025-03-03T00:00:00Z,150\n", 20)+"u,2025-03-03T00:00:00Z,1.50\n")
+		w.says(plan)
+		w.works(plan + " --decimals 2")
+	}},
+	{texts: []string{"--decimals is %d: it must be from 1 to %d", "; with --decimals 2, which counts in hundredths", "For values with decimals, also set events.decimals: %d"}, done: "internal/app/commands.TestValuesWithDecimals"},
+	{texts: one("decimals need a value field: name one (--value-field, or events.fields.value), or leave decimals out"),
+		walk: settings("", changes{"time_unit: rfc3339", "time_unit: rfc3339\n  decimals: 2"}, changes{}, changes{"time_unit: rfc3339", "time_unit: rfc3339\n  decimals: 2", "time: when}", "time: when, value: where}"})},
+	{texts: one("%w; for a float or a double, set how many decimals to keep (--decimals, or events.decimals)"), walk: func(w *walk) {
 		schema := write(w, "prices.avsc", `{"type":"record","name":"Sale","fields":[{"name":"who","type":"string"},{"name":"where","type":"string"},{"name":"when","type":{"type":"long","logicalType":"timestamp-millis"}},{"name":"price","type":"double"}]}`)
 		avro := changes{"format: csv\n  columns: [when, who, where]\n", "format: avro\n  schema: " + schema + "\n", "  time_unit: rfc3339\n", "", "time: when}", "time: when, value: price}"}
 		rounded := append(slices.Clone(avro), "deployment: shop", "deployment: shop2")
@@ -189,16 +202,16 @@ var kindRemedies = []remedy{
 	}},
 }
 
-// Prices are counted in cents, in the file and out, and texts say so.
+// Prices with decimals are rounded to cents; bounds and results are in cents, and texts say so.
 func TestValuesWithDecimals(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	b.WriteString("user,when,price\n")
-	for i := range 400 {
+	for i := range 6000 {
 		fmt.Fprintf(&b, "u%d,2025-03-03T00:%02d:00Z,%d.345\n", i, i%60, 11+i%3)
 	}
 	path := write(t, "prices.csv", b.String())
-	args := strings.Fields("--kind mean --value-field price --decimals 2 --header --user-field user --time-field when --window 1d --min 0 --max 2000 --max-keys-per-user 1 --max-events-per-key 1 --last-at-least 1 --epsilon 50")
+	args := strings.Fields("--kind mean --value-field price --decimals 2 --header --user-field user --time-field when --window 1d --min 1000 --max 1500 --max-keys-per-user 1 --max-events-per-key 1 --last-at-least 1 --epsilon 50")
 	report := filepath.Join(t.TempDir(), "report.html")
 	stdout, stderr := mustRun(t, append([]string{"demo", "--input", path, "--format", "json", "--report", report}, args...)...)
 	var r struct{ Value float64 }
@@ -206,14 +219,14 @@ func TestValuesWithDecimals(t *testing.T) {
 		t.Errorf("a mean of %v, %v; it is 1235 cents", r.Value, err)
 	}
 	page, err := os.ReadFile(report)
-	if want := "mean of price in units of 0.01"; err != nil || !strings.Contains(string(page), want) || !strings.Contains(stderr, want) {
+	if want := "in units of 0.01"; err != nil || !strings.Contains(string(page), "price is "+want) || !strings.Contains(stderr, "values of price are "+want) {
 		t.Errorf("nothing says %q: %v\n%s", want, err, stderr)
 	}
 	stdout, _ = mustRun(t, append([]string{"plan", "--input", path}, args...)...)
-	if !strings.Contains(stdout, "--decimals 2") || !strings.Contains(strings.Join(strings.Fields(stdout), " "), "also set events.decimals: 2") {
+	if !strings.Contains(stdout, "--decimals 2") || !strings.Contains(strings.Join(strings.Fields(stdout), " "), "also set events.decimals: 2. All values above are in units of 0.01.") || !strings.Contains(stdout, "# Needs decimals: 2") {
 		t.Errorf("the plan does not keep the decimals:\n%s", stdout)
 	}
-	for _, c := range [][2]string{{"--decimals 10", "--decimals"}, {"--decimals -1", "--decimals"}, {"--decimals 2 --kind events", "--decimals is only used with --kind"}} {
+	for _, c := range [][2]string{{"--decimals 10", "--decimals"}, {"--decimals -1", "--decimals"}, {"--decimals 2 --kind events", "--decimals is only used with --kind"}, {"--max 99.99", "--max 9999"}} {
 		line := append(append([]string{"demo", "--input", path}, args...), strings.Fields(c[0])...)
 		if code, _, stderr := run(t, line...); code != 2 || !strings.Contains(stderr, c[1]) {
 			t.Errorf("%s: exit %d, %s", c[0], code, stderr)

@@ -30,7 +30,7 @@ func (f *kindFlags) register(flags *pflag.FlagSet, without string) {
 	labels := spelling.List(metrickind.Names(metrickind.Valued()), " and ")
 	flags.Var(cli.OneOf(&f.kind, metrickind.Names(metrickind.Offered())...), "kind", "what to compute from a file, a `kind` of metric as in a configuration: "+spelling.List(metrickind.Names(metrickind.Offered()), " or "))
 	flags.StringVar(&f.valueField, "value-field", "", "for "+labels+": column or path of the value of an event, a whole number unless --decimals is given")
-	flags.IntVar(&f.decimals, "decimals", 0, "how many decimals of values count: with 2, 12.345 is 1235 hundredths, and --min, --max, --edges and what is shown are in hundredths (default: values are whole numbers)")
+	flags.IntVar(&f.decimals, "decimals", 0, "how many decimals of values to keep: with 2, 12.345 is 1235 hundredths, and --min, --max, --edges and the values shown are in hundredths (default: values are whole numbers)")
 	flags.Int64Var(&f.min, "min", 0, "for "+labels+": the least value; smaller ones count as this ("+without+"; for a histogram, give it or --edges)")
 	flags.Int64Var(&f.max, "max", 0, "for "+labels+": the greatest value; greater ones count as this ("+without+"; for a histogram, give it or --edges)")
 	f.registerStatistics(flags)
@@ -69,7 +69,7 @@ func (f *demoFlags) checkKind(changed func(string) bool) error {
 		return nil
 	}
 	if f.decimals < 0 || f.decimals > event.MaxDecimals {
-		return fmt.Errorf("--decimals is %d: it must be from 0 to %d", f.decimals, event.MaxDecimals)
+		return fmt.Errorf("--decimals is %d: it must be from 1 to %d", f.decimals, event.MaxDecimals)
 	}
 	if f.valueField == "" {
 		return fmt.Errorf("--kind %s needs --value-field: the column or path of the values", f.kind)

@@ -333,6 +333,7 @@ func (f *demoFlags) terms(keys []string) advice.Terms {
 	t := advice.Terms{
 		Statistics: f.statistics,
 		Kind:       f.kind,
+		Decimals:   f.decimals,
 		Delta:      f.delta, Accountant: string(f.accountant), Planned: f.planned, Command: f.command,
 		Target: noisereduction.Target{Relative: f.relative, Absolute: f.absolute, Confidence: f.confidence},
 	}
@@ -364,6 +365,9 @@ func (f *planFlags) sample(ctx context.Context, progress *terminal.Progress) (*s
 		}
 	})
 	if err != nil {
+		return nil, 0, err
+	}
+	if err := f.refuseDecimals(faults, c.Seen()+faults.Total()); err != nil {
 		return nil, 0, err
 	}
 	noteFaults(progress, faults.Texts())

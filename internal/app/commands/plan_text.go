@@ -72,7 +72,7 @@ func adviceText(a *advice.Advice, f *planFlags, broken uint64) string {
 		wrapped(&b, "For local days, also set time.window_zone: "+string(f.times.zone)+"; it needs windows of whole days.", "")
 	}
 	if f.config == "" && f.decimals > 0 {
-		wrapped(&b, fmt.Sprintf("For values with decimals, also set events.decimals: %d; bounds, targets and what is released are in units of the last one.", f.decimals), "")
+		wrapped(&b, fmt.Sprintf("For values with decimals, also set events.decimals: %d. All values above are in units of %s.", f.decimals, f.layout().ValueUnit()), "")
 	}
 	return b.String()
 }

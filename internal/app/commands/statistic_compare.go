@@ -169,7 +169,7 @@ func comparisonsOf(spec *schemas.MetricSpec, f *demoFlags) []statisticError {
 	case kind.ValueOf != "":
 		what := "the " + kind.Texts.Label
 		if metrickind.Of(kind.ValueOf).Values {
-			what += " of " + f.layout().ValueName()
+			what += " of " + f.valueField
 		}
 		return []statisticError{{what, alsoErrorOf, percentage}}
 	case kind.Ranked:

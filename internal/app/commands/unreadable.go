@@ -3,6 +3,8 @@ package commands
 import (
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
@@ -15,6 +17,9 @@ import (
 // decides by the records, before anything is promised, as for a file without records.
 func (j *job) refuseUnreadable(file *demo.File) error {
 	f := j.flags
+	if err := f.refuseDecimals(file.Faults(), uint64(file.Records())); err != nil {
+		return err
+	}
 	if !file.NoEvents() {
 		err := f.refuseTimes(file.Faults(), uint64(file.Records()))
 		if layouts := file.Faults().Layouts(); err != nil && len(layouts) == 1 && f.flags != nil {
@@ -46,6 +51,39 @@ func causeTexts(causes []demo.Cause) string {
 		texts[i] = c.Text
 	}
 	return strings.Join(texts, "; ")
+}
+
+// refuseDecimals refuses a file if more than a tenth of its records have a value with decimals, and
+// decimals are not asked for: the others are no sample of them. The command that it gives has the
+// range of values in their new unit.
+func (f *demoFlags) refuseDecimals(faults *eventfile.Faults, records uint64) error {
+	n, where, decimals := faults.Decimals()
+	if decimals == 0 || 10*n <= records {
+		return nil
+	}
+	unit := terminal.Number(1/math.Pow10(decimals), decimals)
+	text := fmt.Sprintf("reading input file %s: %s of %s (%s) have a value with decimals, and without --decimals values are whole numbers: %s. To keep %s, give --decimals %d, and all bounds in units of %s",
+		eventfile.Name(f.input), terminal.Number(float64(n), 0), terminal.Count(records, "record"), outcomes.Share(float64(n), float64(records)), where, terminal.Count(decimals, "decimal"), decimals, unit)
+	if f.flags == nil {
+		return errors.New(text)
+	}
+	set := map[string]string{"decimals": strconv.Itoa(decimals)}
+	if f.given("absolute") {
+		set["absolute"] = "" // of another unit
+	}
+	for name, v := range map[string]int64{"min": f.min, "max": f.max} {
+		if f.given(name) {
+			set[name] = strconv.FormatFloat(float64(v)*math.Pow10(decimals), 'f', 0, 64)
+		}
+	}
+	if f.given("edges") {
+		scaled := numbersValue{to: new([]float64)}
+		for _, edge := range f.statistics.Edges {
+			*scaled.to = append(*scaled.to, edge*math.Pow10(decimals))
+		}
+		set["edges"], set["min"], set["max"] = scaled.String(), "", ""
+	}
+	return fmt.Errorf("%s:\n%s", text, folded(rerun(f.flags, set, "repeat"), "  "))
 }
 
 // refuseTimes refuses a file if more than a tenth of its records have a time that cannot be read:

@@ -135,13 +135,13 @@ func eventsFields() []field {
 			},
 			{
 				name: "value", kind: text, absent: "none; needed for sums, means, variances, standard deviations, quantiles and histograms", change: byFields, goField: "Events.Format.Value",
-				meaning: "field with a number that these kinds read: an integer, or see `events.decimals`. Every record must have it",
+				meaning: "field with the number that these kinds read: an integer, or any number if `events.decimals` is set. Every record must have it",
 				to:      func(d *draft) any { return &d.cfg.Events.Format.Value },
 			},
 		}},
 		{
 			name: "decimals", kind: integer, example: "2", absent: "values are integers", in: within(1, event.MaxDecimals), change: byFields, goField: "Events.Format.Decimals",
-			meaning: "[values with decimals](events.md#values): how many decimals count. With 2, 12.345 is 1235 hundredths, and bounds, edges, targets and released values are in hundredths",
+			meaning: "[values with decimals](events.md#values): how many decimals to keep. With 2, 12.345 is 1235 hundredths, and bounds, edges and released values are in hundredths",
 			to:      func(d *draft) any { return &d.cfg.Events.Format.Decimals },
 		},
 		{

@@ -212,16 +212,11 @@ func (e *explaining) brokenRecords() error {
 	remedy := map[string]string{
 		"user":  fmt.Sprintf("check --user-field %s", format.User),
 		"key":   fmt.Sprintf("check --key-field %s", keyFields(format)),
-		"value": fmt.Sprintf("check --value-field %s: a value is a whole number", format.Value),
+		"value": fmt.Sprintf("check --value-field %s: a value is a number, and without --decimals a whole number", format.Value),
 		"time":  fmt.Sprintf("check --time-field %s and --time-unit %s", format.Time, cmp.Or(format.TimeUnit, "(of the schema)")),
 		"":      fmt.Sprintf("check --input-format %s, --header and --columns", format.Format),
 	}[most.Field]
 	switch most.Class {
-	case event.ClassWrongType:
-		if most.Field == "value" && format.Decimals == 0 {
-			remedy += ", unless you say how many decimals count: with --decimals 2, all values and bounds are in hundredths"
-			set = map[string]string{"decimals": "2"}
-		}
 	case event.ClassMissingField:
 		for _, name := range format.FieldsOf(most.Field) {
 			if meant := spelling.Nearest(names, name); meant != "" && !slices.Contains(names, name) {

@@ -30,6 +30,7 @@ type Faults struct {
 	kinds  map[event.Error]*fault
 	total  uint64
 	others *otherLayouts // nil before a head was read
+	values *otherDecimals
 }
 
 // fault is one way in which records are broken.
@@ -47,14 +48,11 @@ func NewFaults(format event.Format) *Faults {
 
 // Begin takes what a file says of its records.
 func (f *Faults) Begin(h Head) {
-	f.Unit, f.others = h.Unit, newOtherLayouts(h.Of(f.format))
+	f.Unit, f.others, f.values = h.Unit, newOtherLayouts(h.Of(f.format)), newOtherDecimals(h.Of(f.format))
 }
 
 // badTime is the kind of records whose time cannot be read.
 var badTime = event.Error{Class: event.ClassBadTimestamp, Field: "time"}
-
-// wrongValue is the kind of records whose value is no number that the format takes.
-var wrongValue = event.Error{Class: event.ClassWrongType, Field: "value"}
 
 // BadTimes returns how many records have a time that cannot be read, and where the first ones are.
 func (f *Faults) BadTimes() (n uint64, where string) {
@@ -63,6 +61,23 @@ func (f *Faults) BadTimes() (n uint64, where string) {
 		return 0, ""
 	}
 	return one.records, f.where(one)
+}
+
+// Decimals returns how many records have a value that is no integer, where the first ones are, and
+// how many decimals most of them have; 0 decimals where most of these values are no numbers.
+func (f *Faults) Decimals() (n uint64, where string, decimals int) {
+	one := f.kinds[wrongValue]
+	if one == nil || f.decimals() == 0 {
+		return 0, "", 0
+	}
+	return one.records, f.where(one), f.decimals()
+}
+
+func (f *Faults) decimals() int {
+	if f.values == nil {
+		return 0
+	}
+	return f.values.best()
 }
 
 // Layouts returns other layouts that read the times of these records; nil where none reads most.
@@ -91,6 +106,9 @@ func (f *Faults) Add(err error, r Record) bool {
 	}
 	if *broken == badTime && f.others != nil {
 		f.others.try(r.Value)
+	}
+	if *broken == wrongValue && f.values != nil {
+		f.values.try(r.Value)
 	}
 	if broken.Class == event.ClassMissingField && kind.records < compared {
 		kind.compare(event.EncodingOf(f.format.Format), r.Value)
@@ -176,8 +194,8 @@ func places(unit string, one *fault) string {
 
 // meant says which fields records have that lack one. Those of a single record may be data.
 func (f *Faults) meant(kind event.Error, one *fault) (text string) {
-	if kind == wrongValue && f.format.Decimals == 0 {
-		return "; for values with decimals, say how many count (--decimals, or events.decimals)"
+	if kind == wrongValue && f.decimals() > 0 {
+		return fmt.Sprintf("; most of these values have decimals: to keep %d of them, set events.decimals (--decimals)", f.decimals())
 	}
 	if len(one.fields) == 0 {
 		return ""

@@ -22,6 +22,9 @@ func notes(d *deployment.Deployment) []string {
 	if b := d.Budget; b.Keys.IsZero() {
 		out = append(out, noReserve(b))
 	}
+	if format := d.Config.Events.Format; format.Decimals > 0 {
+		out = append(out, "values are in units of "+format.ValueUnit()+": their bounds, edges and absolute targets, and released sums, means, standard deviations and quantiles")
+	}
 	if c := &d.Config; c.Events.Format.NoUser == event.NoUserEach {
 		text := "each event without a user has an account of its own, in memory and on the ledger"
 		if c.Privacy.Period == 0 {

@@ -211,4 +211,4 @@ func (r *Replay) Run(ctx context.Context, drain <-chan struct{}) (Result, error)
 
 // errNoTime is returned while no record could be decoded.
 var errNoTime = errors.New("no record has a user and a time that can be used: look at the names of the fields (--user-field, --time-field, or " +
-	"events.fields in the configuration) and at the unit of times (--time-unit, or events.time_unit). With a value (events.fields.value) every record needs a whole number there, or with events.decimals any number")
+	"events.fields in the configuration) and at the unit of times (--time-unit, or events.time_unit). If events.fields.value is set, every record needs a whole number there; with events.decimals, any number will do")

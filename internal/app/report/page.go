@@ -127,7 +127,7 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 		out.Biased = out.Biased || !m.known || m.KeyMode == deployment.KeysPrivate
 		out.Lopsided = out.Lopsided || metrickind.Of(m.Kind).Statistic != nil
 		s := section{
-			ID: fmt.Sprintf("metric-%d", i+1), Name: m.title(), Tag: m.tag(), Facts: m.facts(p.valueField, p.zoneName()), Chart: -1, Gaps: p.gaps(m),
+			ID: fmt.Sprintf("metric-%d", i+1), Name: m.title(), Tag: m.tag(), Facts: m.facts(p.valueField, p.valueUnit, p.zoneName()), Chart: -1, Gaps: p.gaps(m),
 			Bounds: m.bounds(), Nothing: cmp.Or(o.nothing, "Nothing was released."),
 		}
 		values := m.valuesOf(released)

@@ -20,7 +20,7 @@ type promise struct {
 	period                    time.Duration // 0: for life
 	trust                     string
 	zone                      string // by whose clock windows begin; "": UTC
-	valueField                string // of sums
+	valueField, valueUnit     string // of sums and so on
 	unnamed                   bool   // events without a user count
 	noiseKeys                 []string
 	metrics                   []metricFacts
@@ -43,7 +43,7 @@ func promiseOf(d *deployment.Deployment) promise {
 	p := promise{
 		epsilon: budget.Epsilon, delta: budget.Delta, deltaKeys: cfg.Privacy.DeltaKeys, mu: budget.Mu2.Mu(),
 		accountant: string(budget.Accountant), period: cfg.Privacy.Period,
-		trust: cfg.Time.Trust, zone: cfg.Time.WindowZone, valueField: cfg.Events.Format.ValueName(), unnamed: cfg.Events.Format.NoUser == event.NoUserEach,
+		trust: cfg.Time.Trust, zone: cfg.Time.WindowZone, valueField: cfg.Events.Format.Value, valueUnit: cfg.Events.Format.ValueUnit(), unnamed: cfg.Events.Format.NoUser == event.NoUserEach,
 	}
 	for _, k := range cfg.Keys.Noise {
 		p.noiseKeys = append(p.noiseKeys, k.ID)

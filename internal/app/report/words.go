@@ -82,11 +82,11 @@ func (p promise) uncovered(notes []string) []string {
 func (p promise) zoneName() string { return cmp.Or(p.zone, "UTC") }
 
 // facts returns what is known of a metric.
-func (f metricFacts) facts(valueField, zone string) []fact {
+func (f metricFacts) facts(valueField, valueUnit, zone string) []fact {
 	if !f.known {
 		return []fact{plain("Definition", "not in this configuration: released under an earlier one")}
 	}
-	out := []fact{plain("Value", f.counted(valueField))}
+	out := []fact{plain("Value", f.counted(valueField, valueUnit))}
 	if f.Filter != "" {
 		out = append(out, plain("Filter", f.Filter))
 	}
@@ -125,14 +125,18 @@ func (f metricFacts) lasts() string {
 	}
 }
 
-func (f metricFacts) counted(valueField string) string {
+func (f metricFacts) counted(valueField, unit string) string {
 	least, most := f.span()
 	r := strings.NewReplacer("{value}", valueField, "{min}", terminal.Number(float64(least), 0), "{max}", terminal.Number(float64(most), 0), "{of}", f.Of, "{rank}", f.ranks())
 	text := metrickind.Of(f.Kind).Texts.Value
 	if f.joined() && f.ranked() {
 		text = strings.Replace(text, "quantile ", "quantiles ", 1)
 	}
-	return r.Replace(text)
+	text = r.Replace(text)
+	if unit != "" && metrickind.Of(f.Kind).Values {
+		text += fmt.Sprintf("; %s is in units of %s", valueField, unit)
+	}
+	return text
 }
 
 func (f metricFacts) keys() string {

@@ -29,7 +29,7 @@ type RangeReader struct {
 	Partition int32
 
 	c    *Client
-	from int64    // where a range must begin for what is kept to be of use; −1: nothing is
+	from int64    // offset at which kept can be used; −1 if it cannot
 	kept []Record // at or after from
 	next int64    // offset after kept
 }
@@ -39,7 +39,7 @@ func (c *Client) NewRangeReader(topic string, partition int32) *RangeReader {
 	return &RangeReader{Topic: topic, Partition: partition, c: c, from: -1}
 }
 
-// Read is ReadRange.
+// Read works like Client.ReadRange.
 func (r *RangeReader) Read(ctx context.Context, from, to int64, fn func(Record) error) error {
 	if from >= to {
 		return nil
@@ -74,7 +74,7 @@ func (r *RangeReader) Read(ctx context.Context, from, to int64, fn func(Record) 
 	}
 }
 
-// fetch asks once for records from an offset on.
+// fetch asks a broker once, for records at or after from.
 func (r *RangeReader) fetch(ctx context.Context, f *Fetcher, from int64) (records []Record, next int64, err error) {
 	asked := []Fetch{{Topic: r.Topic, Partition: r.Partition, Offset: from, MaxBytes: defaultMaxBytes}}
 	all, err := f.Poll(ctx, asked, 1, 500*time.Millisecond)

@@ -72,6 +72,8 @@ type Terms struct {
 	Kind string
 	// Statistics are the metric's, as far as they were given.
 	Statistics deployment.Statistics
+	// Decimals are those of values, which a configuration has under events:.
+	Decimals int
 	// Keys is what a configuration has under keys:, in one line; "" is private keys.
 	Keys string
 	// Command writes the whole command that does the same with the events; nil: there is none.
@@ -118,6 +120,9 @@ func (t *Terms) yaml(p *Point) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	if t.Metric == "" {
+		if t.Decimals > 0 {
+			line("# Needs decimals: %d in the section events.", t.Decimals)
+		}
 		line("privacy:")
 		line("  epsilon: %s", number(s.Epsilon))
 		line("  delta: %s", number(t.Delta))
