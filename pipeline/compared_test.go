@@ -85,6 +85,7 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 			c.Metrics[2].Name, c.Metrics[3].Name = "third", "fourth"
 		}
 	}
+	values := func(c *deployment.Config) { c.Events.Format.Value = "x" }
 	textTimes := func(c *deployment.Config) { c.Events.Format.TimeUnit = event.TimeText }
 	metric := func(edit func(m *deployment.Metric)) func(*deployment.Config) {
 		return func(c *deployment.Config) { edit(&c.Metrics[0]) }
@@ -133,7 +134,7 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 		"Events.Format.TimeZone":             {textTimes, func(c *deployment.Config) { textTimes(c); c.Events.Format.TimeZone = "Europe/Zurich" }},
 		"Events.Format.MaxRecordBytes":       {nil, func(c *deployment.Config) { c.Events.Format.MaxRecordBytes = 99 }},
 		"Events.Format.Value":                {nil, func(c *deployment.Config) { c.Events.Format.Value = "x" }},
-		"Events.Format.Decimals":             {nil, func(c *deployment.Config) { c.Events.Format.Decimals = 2 }},
+		"Events.Format.Decimals":             {values, func(c *deployment.Config) { values(c); c.Events.Format.Decimals = 2 }},
 		"Events.Format.Schema":               {local("string"), local("int")},
 		"Events.Registry.URL":                {avro, func(c *deployment.Config) { avro(c); c.Events.Registry.URL = "http://b" }},
 		"Privacy.Epsilon":                    {metric(capped), func(c *deployment.Config) { capped(&c.Metrics[0]); c.Privacy.Epsilon = 0.5 }},

@@ -199,6 +199,77 @@ func TestRuleMissingValuesOfAnOpenTurnStopTheRun(t *testing.T) {
 	}
 }
 
+// makeCountsAnew replaces the counts topic by an empty one.
+func makeCountsAnew(t testing.TB, d *deployment.Deployment) {
+	t.Helper()
+	k, err := kgo.NewClient(kgo.SeedBrokers(d.Config.Kafka.Brokers...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Close()
+	req, one := kmsg.NewPtrDeleteTopicsRequest(), kmsg.NewDeleteTopicsRequestTopic()
+	one.Topic = &d.Config.Outputs.Counts
+	req.TopicNames, req.Topics = []string{*one.Topic}, append(req.Topics, one)
+	if res, err := req.RequestWith(t.Context(), k); err != nil || res.Topics[0].ErrorCode != 0 {
+		t.Fatal(err, res)
+	}
+	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if err := client.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: *one.Topic, Partitions: d.Config.ReleaseShards, Replication: 1}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Values of an open turn can be lost with an unclean election or a restored copy, and published
+// again at other offsets: those that stood there before are not handed out.
+func TestFollowingForgetsValuesOfAnOpenTurn(t *testing.T) {
+	t.Parallel()
+	d := tenTurns(t, func(*deployment.Config) {})
+	write, topic := writerTo(t, d), d.Config.Outputs.Counts
+	counts := func(turn uint64, keys ...string) {
+		for _, key := range keys {
+			data, err := schemas.EncodeRelease(schemas.CountsEncoding{Format: schemas.CountsJSON}, oldRelease(turn, key))
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(topic, 0, kafkalog.Message{Key: []byte(key), Value: data, Headers: []kafkalog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeRelease)}}})
+		}
+	}
+	end := func(turn uint64, at int64) {
+		data, err := schemas.EncodeTurnEnd(schemas.TurnEnd{Turn: turn, Generation: 1, Counts: topic, CountsEnd: []int64{at, 0}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(d.Config.Outputs.Turns, 0, kafkalog.Message{Key: schemas.TurnEndKey(), Value: data})
+	}
+	counts(5, "a")
+	counts(6, "lost", "x", "y")
+	end(5, 1)
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	var got []string
+	err := FollowReleases(ctx, d, FollowOptions{From: &Position{Turn: 4, Counts: []int64{0, 0}}}, func(p Published) error {
+		for _, r := range p.Releases {
+			got = append(got, fmt.Sprint(p.Turn, r.Key))
+		}
+		if p.Turn == 6 {
+			stop()
+			return nil
+		}
+		makeCountsAnew(t, d)
+		counts(5, "a")
+		counts(6, "x", "y", "z")
+		end(6, 4)
+		return nil
+	})
+	if want := []string{"5a", "6x", "6y", "6z"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v; want %q", got, err, want)
+	}
+}
+
 // A value twice, foreign records on both topics, an end beyond what counts has, an end that is
 // missing, one that comes again and one of another topic's values.
 func TestFollowerPutsTurnsTogether(t *testing.T) {

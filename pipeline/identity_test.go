@@ -45,7 +45,7 @@ func avroSchema(fields []string, variant int) string {
 		case name == "t":
 			typ = `{"type":"long","logicalType":"timestamp-millis"}`
 		case name == "v":
-			typ = `"int"`
+			typ = []string{`"int"`, `"double"`, `["float","int","double"]`, `["null","float"]`, `["int","long"]`}[variant%5]
 		case variant%3 == 1 && name != "w":
 			typ = `["null","string"]`
 		case variant%4 == 2 && name == "k":
@@ -61,7 +61,7 @@ func avroSchema(fields []string, variant int) string {
 func avroBytes(t *rapid.T, fields int) []byte {
 	var b []byte
 	for range fields + rapid.IntRange(0, 1).Draw(t, "more") {
-		b = append(b, rapid.SampledFrom([]string{"\x02a", "\x02b", "\x00", "\x02", "\x04bb", "\x02\x02", "\x02\x02a", "\x02\x02b"}).Draw(t, "part")...)
+		b = append(b, rapid.SampledFrom([]string{"\x02a", "\x02b", "\x00", "\x02", "\x04bb", "\x02\x02", "\x02\x02a", "\x02\x02b", "\x00\x00\xc0\x3f", "\x02\x00\x00\xc0\x3f", "\x00\x00\x00\x00\x00\x00\xf8\x3f", "\x04\x00\x00\x00\x00\x00\x00\xf8\x3f"}).Draw(t, "part")...)
 	}
 	return b
 }
@@ -69,6 +69,7 @@ func avroBytes(t *rapid.T, fields int) []byte {
 func genReading(t *rapid.T) recordReading {
 	f := event.Format{User: "u", Key: "k", Time: "t", Value: "v", TimeUnit: rapid.SampledFrom([]string{"s", "ms"}).Draw(t, "unit"),
 		MaxRecordBytes: rapid.SampledFrom([]int{0, 0, 1 << 20, 40}).Draw(t, "bytes"), Format: rapid.SampledFrom([]string{"csv", "tsv", "jsonl", "avro"}).Draw(t, "format")}
+	f.Decimals = rapid.IntRange(0, 2).Draw(t, "decimals")
 	names := rapid.Permutation([]string{"u", "k", "t", "v", "w"}).Draw(t, "order")
 	if rapid.Bool().Draw(t, "plain") {
 		names = []string{"u", "k", "t", "v", "w"}
@@ -79,7 +80,9 @@ func genReading(t *rapid.T) recordReading {
 	if swap == 0 {
 		r.events.Format.User, r.events.Format.Key = "k", "u"
 	}
-	text := func(t *rapid.T) string { return rapid.SampledFrom([]string{"1", "2", "3", `a`, `"1"`}).Draw(t, "text") }
+	text := func(t *rapid.T) string {
+		return rapid.SampledFrom([]string{"1", "2", "3.25", `a`, `"1"`, "1.0", "0.5"}).Draw(t, "text")
+	}
 	switch f.Format {
 	case "csv", "tsv":
 		r.events.Format.Columns = names
@@ -101,7 +104,7 @@ func genReading(t *rapid.T) recordReading {
 		r.write = func(t *rapid.T) []byte {
 			var members []string
 			for _, name := range append(names, `u`, `o`) {
-				value := rapid.SampledFrom([]string{"1", "2", `"1"`, `"7"`}).Draw(t, "value")
+				value := rapid.SampledFrom([]string{"1", "2", `"1"`, `"7"`, "1.5", "2.25", "1e0"}).Draw(t, "value")
 				if name == "o" {
 					value = `{"u":` + value + `}`
 				}
@@ -128,6 +131,9 @@ func genReading(t *rapid.T) recordReading {
 // moveOthers has the key, the time, the value or what filters look at stand elsewhere.
 func (r *recordReading) moveOthers(t *rapid.T) {
 	f := &r.events.Format
+	if rapid.Bool().Draw(t, "other decimals") {
+		f.Decimals = rapid.IntRange(0, 2).Draw(t, "decimals")
+	}
 	move := rapid.IntRange(0, 6).Draw(t, "move")
 	switch {
 	case move == 0:
@@ -218,6 +224,7 @@ func TestRuleNoRestartAndNoChangeReadsARecordAsSomebodyElse(t *testing.T) {
 	}{
 		"nothing":        {func(*event.Format) {}, false, tallied{same: 2}},
 		"longer records": {func(f *event.Format) { f.MaxRecordBytes = 1 << 21 }, false, tallied{changed: 2}},
+		"decimals":       {func(f *event.Format) { f.Decimals = 2 }, true, tallied{renamed: 2}},
 		"another key":    {func(f *event.Format) { f.Key = "w" }, true, tallied{renamed: 2}},
 		"another user":   {func(f *event.Format) { f.User, f.Key = "k", "u" }, true, tallied{refused: 1}},
 	} {

@@ -66,6 +66,9 @@ func Follow(ctx context.Context, d *deployment.Deployment, o Options, fn func(Tu
 	return err
 }
 
+// keptBytes is about how much of counts is kept, over all partitions, as it is on the topic.
+const keptBytes = 8 << 20
+
 // pollWait is how long a fetch waits for the first record.
 const pollWait = 250 * time.Millisecond
 
@@ -95,7 +98,9 @@ func follow(ctx context.Context, d *deployment.Deployment, o Options, fn func(Tu
 		done: from.Turn, ends: from.Ends, next: make([]int64, d.Config.ReleaseShards)}
 	copy(f.next, from.Counts)
 	for shard := range int32(d.Config.ReleaseShards) {
-		f.partitions = append(f.partitions, client.NewRangeReader(d.Config.Outputs.Counts, shard))
+		r := client.NewRangeReader(d.Config.Outputs.Counts, shard)
+		r.MaxBytes = int32(min(max(keptBytes/d.Config.ReleaseShards, 64<<10), 1<<20))
+		f.partitions = append(f.partitions, r)
 	}
 	return f.follow(ctx)
 }
@@ -205,6 +210,11 @@ func (f *follower) readEnds(ctx context.Context, g *kafkalog.Fetched) error {
 		if !handed {
 			ends = slices.Delete(ends, at, at+1)
 		}
+	}
+	for _, p := range f.partitions {
+		// Nothing has settled what lies beyond the last end: an unclean election or a restored copy
+		// can put other values in its place.
+		p.Forget()
 	}
 	f.ends = max(f.ends, g.Next)
 	return nil

@@ -168,7 +168,7 @@ var kindRemedies = []remedy{
 		w.vars["F"] = orders(w, 4000)
 		w.works(demo)
 	}},
-	{texts: one("check --value-field %s: a value is a number, and without --decimals a whole number"), walk: func(w *walk) {
+	{texts: one("check --value-field %s: a value is a number such as 0.5"), walk: func(w *walk) {
 		w.vars["F"] = write(w, "cents.csv", "user,when,amount,cents\n"+strings.Repeat("u,2025-03-03T00:00:00Z,1.50 CHF,150\n", 20))
 		const demo = "demo --input $F --kind sum --min 0 --max 999 --value-field amount " + ofOrders
 		w.refused(demo)

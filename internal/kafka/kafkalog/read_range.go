@@ -1,6 +1,7 @@
 package kafkalog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,7 @@ func (c *Client) ReadRange(ctx context.Context, topic string, partition int32, f
 type RangeReader struct {
 	Topic     string
 	Partition int32
+	MaxBytes  int32 // of an answer that is kept; 0: a megabyte
 
 	c    *Client
 	from int64    // offset at which kept can be used; −1 if it cannot
@@ -39,6 +41,9 @@ func (c *Client) NewRangeReader(topic string, partition int32) *RangeReader {
 	return &RangeReader{Topic: topic, Partition: partition, c: c, from: -1}
 }
 
+// Forget drops what is kept, so that the next range is fetched.
+func (r *RangeReader) Forget() { r.from, r.kept = -1, nil }
+
 // Read works like Client.ReadRange.
 func (r *RangeReader) Read(ctx context.Context, from, to int64, fn func(Record) error) error {
 	if from >= to {
@@ -50,7 +55,7 @@ func (r *RangeReader) Read(ctx context.Context, from, to int64, fn func(Record) 
 	if from != r.from {
 		kept, next = nil, from
 	}
-	r.from, r.kept = -1, nil // after an error, and where fn stops the reading
+	r.Forget() // after an error, and where fn stops the reading
 	for {
 		for i, record := range kept {
 			if record.Offset >= to {
@@ -76,7 +81,7 @@ func (r *RangeReader) Read(ctx context.Context, from, to int64, fn func(Record) 
 
 // fetch asks a broker once, for records at or after from.
 func (r *RangeReader) fetch(ctx context.Context, f *Fetcher, from int64) (records []Record, next int64, err error) {
-	asked := []Fetch{{Topic: r.Topic, Partition: r.Partition, Offset: from, MaxBytes: defaultMaxBytes}}
+	asked := []Fetch{{Topic: r.Topic, Partition: r.Partition, Offset: from, MaxBytes: cmp.Or(r.MaxBytes, defaultMaxBytes)}}
 	all, err := f.Poll(ctx, asked, 1, 500*time.Millisecond)
 	if err != nil {
 		return nil, 0, fmt.Errorf("reading topic %q partition %d: %w", r.Topic, r.Partition, err)
