@@ -75,7 +75,8 @@ func Example(flag *pflag.Flag, given string) string {
 			return fmt.Sprintf("; for %s %%: --%s %s", given, flag.Name, strconv.FormatFloat(percent/100, 'g', -1, 64))
 		}
 	}
-	if v, err := strconv.ParseFloat(given, 64); err == nil && (flag.Name == "min" || flag.Name == "max") {
+	v, err := strconv.ParseFloat(given, 64)
+	if err == nil && strings.Contains(given, ".") && (flag.Name == "min" || flag.Name == "max") {
 		return fmt.Sprintf("; with --decimals 2, which counts in hundredths, --%s %.0f", flag.Name, 100*v)
 	}
 	value := flag.DefValue

@@ -174,7 +174,7 @@ var kindRemedies = []remedy{
 		w.refused(demo)
 		w.works(strings.Replace(demo, "amount", "cents", 1))
 	}},
-	{texts: []string{"have a value with decimals, and without --decimals values are whole numbers", "; most of these values have decimals: to keep %d of them, set events.decimals (--decimals)"}, walk: func(w *walk) {
+	{texts: []string{"have a value that is not a whole number, and most of these have decimals", "; most of these values have decimals: to keep %d of them, set events.decimals (--decimals)"}, walk: func(w *walk) {
 		const rows = "user,when,amount\n"
 		w.vars["F"] = write(w, "prices.csv", rows+strings.Repeat("u,2025-03-03T00:00:00Z,1.50\n", 20))
 		for _, demo := range []string{"--kind sum --min 0 --max 9 ", "--kind histogram --edges 0,1,2 "} {

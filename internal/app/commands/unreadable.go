@@ -53,16 +53,16 @@ func causeTexts(causes []demo.Cause) string {
 	return strings.Join(texts, "; ")
 }
 
-// refuseDecimals refuses a file if more than a tenth of its records have a value with decimals, and
-// decimals are not asked for: the others are no sample of them. The command that it gives has the
-// range of values in their new unit.
+// refuseDecimals refuses a file if more than a tenth of its records have a value that is not a
+// whole number, most of these have decimals, and none are asked for: the other records are no
+// sample of all. The command that it gives has the range of values in their new unit.
 func (f *demoFlags) refuseDecimals(faults *eventfile.Faults, records uint64) error {
 	n, where, decimals := faults.Decimals()
 	if decimals == 0 || 10*n <= records {
 		return nil
 	}
 	unit := terminal.Number(1/math.Pow10(decimals), decimals)
-	text := fmt.Sprintf("reading input file %s: %s of %s (%s) have a value with decimals, and without --decimals values are whole numbers: %s. To keep %s, give --decimals %d, and all bounds in units of %s",
+	text := fmt.Sprintf("reading input file %s: %s of %s (%s) have a value that is not a whole number, and most of these have decimals: %s. To keep %s, give --decimals %d, and all bounds in units of %s",
 		eventfile.Name(f.input), terminal.Number(float64(n), 0), terminal.Count(records, "record"), outcomes.Share(float64(n), float64(records)), where, terminal.Count(decimals, "decimal"), decimals, unit)
 	if f.flags == nil {
 		return errors.New(text)

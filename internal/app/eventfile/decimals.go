@@ -20,7 +20,7 @@ func newOtherDecimals(format event.Format) *otherDecimals {
 	o := &otherDecimals{}
 	if format.Value != "" && format.Decimals == 0 {
 		format.Decimals = event.MaxDecimals
-		o.decoder, _ = event.NewDecoder(format) // an impossible format is told where it is used
+		o.decoder, _ = event.NewDecoder(format) // where that fails, the format itself is refused elsewhere
 	}
 	return o
 }

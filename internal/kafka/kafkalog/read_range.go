@@ -22,9 +22,9 @@ func (c *Client) ReadRange(ctx context.Context, topic string, partition int32, f
 	return c.NewRangeReader(topic, partition).Read(ctx, from, to, fn)
 }
 
-// RangeReader reads ranges of one partition that follow one another. A broker answers with up to a
-// megabyte, however little was asked for: what lies beyond the end of a range is kept for the next
-// one and not fetched again. Not for concurrent use.
+// RangeReader reads ranges of one partition that follow one another. A broker sends up to a
+// megabyte even for a short range, so the reader keeps what lies beyond a range for the next one
+// and does not fetch it again. Not for concurrent use.
 type RangeReader struct {
 	Topic     string
 	Partition int32

@@ -63,8 +63,8 @@ func TestMarkersAndAbortedRecordsAreSkipped(t *testing.T) {
 	}
 }
 
-// What lies beyond a range is kept for the next one; after a gap, an error and the end of what is
-// kept, the log is asked.
+// Records beyond a range are kept for the next one. After a gap, after an error, and when nothing
+// is left of them, the reader fetches again.
 func TestRangesThatFollowOneAnotherAreFetchedOnce(t *testing.T) {
 	t.Parallel()
 	cluster, c := setup(t, 1)

@@ -72,7 +72,8 @@ type Terms struct {
 	Kind string
 	// Statistics are the metric's, as far as they were given.
 	Statistics deployment.Statistics
-	// Decimals are those of values, which a configuration has under events:.
+	// Decimals is how many decimals of values are kept, which section events of a configuration
+	// says.
 	Decimals int
 	// Keys is what a configuration has under keys:, in one line; "" is private keys.
 	Keys string
