@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -142,64 +141,6 @@ func TestDemoChoosesTheRangeOfValues(t *testing.T) {
 	if !strings.Contains(stderr, "values below 0 or above ") || strings.Contains(stderr, "above 1 count") || !strings.Contains(stderr, "from the real sum") {
 		t.Error(stderr)
 	}
-}
-
-var kindRemedies = []remedy{
-	{texts: one("needs --public-keys: %s, so keys cannot be private"), walk: func(w *walk) {
-		w.vars["F"] = orders(w, 40)
-		const sum = "demo --input $F --public-keys home,other --key-field page --kind sum --value-field amount --min 0 --max 60 " + ofOrders
-		private := strings.Replace(sum, " --public-keys home,other", "", 1)
-		w.refused(private)
-		w.works(sum)
-		w.works(strings.Replace(private, " --key-field page", "", 1))
-		w.refused(strings.Replace(private, "demo ", "plan ", 1))
-		w.works(strings.Replace(sum, "demo ", "plan ", 1))
-	}},
-	{texts: one("%s: give --min and --max"), walk: func(w *walk) {
-		w.vars["F"] = orders(w, 40)
-		const demo = "demo --input $F --kind sum --value-field amount --last-at-least 1 --max-keys-per-user 1 --max-events-per-key 1 " + ofOrders
-		for _, line := range []string{demo, demo + " --epsilon 1e-5 --delta 1e-9"} {
-			found := commandOf.FindStringSubmatch(w.refused(line))
-			if found == nil {
-				w.Fatal(line)
-			}
-			w.works(strings.TrimPrefix(strings.ReplaceAll(found[2], "\\\n", ""), "tollgate "))
-		}
-		w.vars["F"] = orders(w, 4000)
-		w.works(demo)
-	}},
-	{texts: one("check --value-field %s: a value is a number such as 0.5"), walk: func(w *walk) {
-		w.vars["F"] = write(w, "cents.csv", "user,when,amount,cents\n"+strings.Repeat("u,2025-03-03T00:00:00Z,1.50 CHF,150\n", 20))
-		const demo = "demo --input $F --kind sum --min 0 --max 999 --value-field amount " + ofOrders
-		w.refused(demo)
-		w.works(strings.Replace(demo, "amount", "cents", 1))
-	}},
-	{texts: []string{"have a value that is not a whole number, and most of these have decimals", "; most of these values have decimals: to keep %d of them, set events.decimals (--decimals)"}, walk: func(w *walk) {
-		const rows = "user,when,amount\n"
-		w.vars["F"] = write(w, "prices.csv", rows+strings.Repeat("u,2025-03-03T00:00:00Z,1.50\n", 20))
-		for _, demo := range []string{"--kind sum --min 0 --max 9 ", "--kind histogram --edges 0,1,2 "} {
-			found := commandOf.FindStringSubmatch(w.refused("demo --input $F --value-field amount " + demo + ofOrders))
-			if found == nil || strings.Contains(demo, "max") != strings.Contains(found[2], "--max 90") || strings.Contains(demo, "edges") != strings.Contains(found[2], "--edges 0,10,20") {
-				w.Fatal(demo, found)
-			}
-			w.works(strings.TrimPrefix(strings.ReplaceAll(found[2], "\\\n", ""), "tollgate "))
-		}
-		const plan = "plan --input $F --kind mean --min 0 --max 900 --window 1d --value-field amount --header --user-field user --time-field when"
-		w.refused(plan)
-		w.vars["F"] = write(w, "prices.csv", rows+strings.Repeat("u,2025-03-03T00:00:00Z,150\n", 20)+"u,2025-03-03T00:00:00Z,1.50\n")
-		w.says(plan)
-		w.works(plan + " --decimals 2")
-	}},
-	{texts: []string{"--decimals is %d: it must be from 1 to %d", "; with --decimals 2, which counts in hundredths", "For values with decimals, also set events.decimals: %d"}, done: "internal/app/commands.TestValuesWithDecimals"},
-	{texts: one("decimals need a value field: name one (--value-field, or events.fields.value), or leave decimals out"),
-		walk: settings("", changes{"time_unit: rfc3339", "time_unit: rfc3339\n  decimals: 2"}, changes{}, changes{"time_unit: rfc3339", "time_unit: rfc3339\n  decimals: 2", "time: when}", "time: when, value: where}"})},
-	{texts: one("%w; for a float or a double, set how many decimals to keep (--decimals, or events.decimals)"), walk: func(w *walk) {
-		schema := write(w, "prices.avsc", `{"type":"record","name":"Sale","fields":[{"name":"who","type":"string"},{"name":"where","type":"string"},{"name":"when","type":{"type":"long","logicalType":"timestamp-millis"}},{"name":"price","type":"double"}]}`)
-		avro := changes{"format: csv\n  columns: [when, who, where]\n", "format: avro\n  schema: " + schema + "\n", "  time_unit: rfc3339\n", "", "time: when}", "time: when, value: price}"}
-		rounded := append(slices.Clone(avro), "deployment: shop", "deployment: shop2")
-		rounded[3] = "  decimals: 2\n"
-		settings("", avro, rounded)(w)
-	}},
 }
 
 // Prices with decimals are rounded to cents; bounds and results are in cents, and texts say so.

@@ -20,19 +20,6 @@ func guardedBroker(t *testing.T) string {
 	return guarded(t, "runs", kfake.EnableSASL()).ListenAddrs()[0]
 }
 
-// tokenBroker is as guardedBroker and takes any token, whose user may do what a run does.
-func tokenBroker(t *testing.T) string {
-	t.Helper()
-	cluster := guarded(t, "ANONYMOUS")
-	for _, key := range []kmsg.Key{kmsg.SASLHandshake, kmsg.SASLAuthenticate} {
-		cluster.ControlKey(key.Int16(), func(r kmsg.Request) (kmsg.Response, error, bool) {
-			cluster.KeepControl()
-			return r.ResponseKind(), nil, true
-		})
-	}
-	return cluster.ListenAddrs()[0]
-}
-
 func guarded(t *testing.T, user string, more ...kfake.Opt) *kfake.Cluster {
 	t.Helper()
 	rule := func(o kmsg.ACLOperation, of kmsg.ACLResourceType, name string) kfake.ACL {

@@ -127,7 +127,7 @@ func TestValidateSaysHowAMissingKeyIsMade(t *testing.T) {
 // begun with it goes on: the warning came with an upgrade.
 func TestAFilterThatIsNeverTrueStopsNoDeployment(t *testing.T) {
 	t.Parallel()
-	cfg := deploymentFile(t, "127.0.0.1:1", lastsField, lastsField+"    filter: 'who == \"3\"'\n")
+	cfg := deploymentFile(t, "127.0.0.1:1", "    last_at_least: 4\n", "    last_at_least: 4\n    filter: 'who == \"3\"'\n")
 	madeKeys(t, cfg, 0o600)
 	for command, want := range map[string]int{"validate --offline": exitConfig, "run --wait-for-broker 0s": exitError} {
 		code, _, stderr := run(t, append(strings.Fields(command), "--strict", "--config", cfg)...)
