@@ -1,12 +1,9 @@
 package commands
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -59,8 +56,7 @@ func exists(path string) bool {
 type loaded struct {
 	*pipeline.Deployment
 	file *config.File
-	role pipeline.AccessRole // of the command; "": run
-	made []string            // the key files that the command has made
+	made []string // the key files that the command has made
 }
 
 // load reads, resolves and compiles a configuration. Errors in its contents have an exit
@@ -119,14 +115,8 @@ func (d *loaded) spared(outputs ...namedFile) error {
 
 // explained marks errors of the configuration that only a command of the pipeline finds:
 // files of certificates, and differences from the HEADER. What only --strict refuses has the
-// same exit code. To a right that is missing it adds the commands that help.
+// same exit code.
 func (d *loaded) explained(err error) error {
-	if lacks := pipeline.DeniedAccess(d.Deployment, err); len(lacks) > 0 {
-		for _, one := range lacks {
-			err = fmt.Errorf("%w\nallow %s on %s: %s", err, strings.Join(one.Operations, ", "), one.On, one.Fix)
-		}
-		err = fmt.Errorf("%w\nto list all rights that this user lacks: tollgate validate --config %s --acls --role %s", err, d.file.Files()[0], cmp.Or(d.role, pipeline.RoleRun))
-	}
 	strict := errors.Is(err, pipeline.ErrStrict) && !errors.Is(err, pipeline.ErrStopped)
 	if strict || errors.Is(err, pipeline.ErrHeaderMismatch) || errors.Is(err, pipeline.ErrOtherPromise) {
 		return contents(err)

@@ -100,7 +100,6 @@ func (a *app) runInit(ctx context.Context, f *initFlags) error {
 	if err != nil {
 		return err
 	}
-	d.role = pipeline.RoleInit
 	if err := a.warnAbout(d, f.strict, false); err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 func (d *loaded) unrecorded() (*loaded, *pipeline.Record) {
 	without := *d.Deployment
 	without.Config.Record = nil
-	return &loaded{Deployment: &without, file: d.file, role: d.role, made: d.made}, d.Config.Record
+	return &loaded{Deployment: &without, file: d.file, made: d.made}, d.Config.Record
 }
 
 // How to begin a deployment all the same; the verb is for how a flag is given.

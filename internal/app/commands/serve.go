@@ -14,7 +14,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/app/serve"
-	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
 // serveFlags are the flags of serve as they were given.
@@ -79,7 +78,6 @@ func (a *app) runServe(ctx context.Context, f *serveFlags) error {
 	if err != nil {
 		return err
 	}
-	d.role = pipeline.RoleServe
 	l, err := listen(f.listen)
 	if err != nil {
 		return err

@@ -19,14 +19,11 @@ import (
 type validateFlags struct {
 	config                 string
 	offline, exact, strict bool
-	acls                   bool
-	role                   pipeline.AccessRole
-	principal              string
 	format                 cli.Format
 }
 
 func (a *app) validate() *cobra.Command {
-	f := &validateFlags{role: pipeline.RoleRun}
+	f := &validateFlags{}
 	cmd := &cobra.Command{
 		Use:   "validate",
 		Short: "Check a configuration, and show what it promises and how long its budget lasts",
@@ -37,15 +34,9 @@ windows every user can take part. --exact adds the figures of the theory.
 validate then checks the topics on the brokers and the deployment on them, as "tollgate
 run" does before it reads. It reports a difference that "tollgate change" can put in
 force; a difference that no change can put in force is an error. --offline skips these
-checks. A key file that does not exist yet is not an error.
-
-With --acls, validate checks only the access to the topics: which rights the user of
-the configuration lacks (exit code 1). If the brokers let this user read their rules,
-it also lists who may read and write each topic, and who may do more than the promise
-to users allows.`,
+checks. A key file that does not exist yet is not an error.`,
 		Example: `  tollgate validate --config tollgate.yaml --offline
-  tollgate validate --config tollgate.yaml --format json
-  tollgate validate --config tollgate.yaml --acls --role serve`,
+  tollgate validate --config tollgate.yaml --format json`,
 		Args: noArguments("--config"),
 	}
 	flags := cmd.Flags()
@@ -53,30 +44,18 @@ to users allows.`,
 	a.configPath(cmd, &f.config)
 	flags.BoolVar(&f.offline, "offline", false, "check only the file, not the brokers")
 	flags.BoolVar(&f.exact, "exact", false, "also print exact terms: accountant, privacy loss, parts of δ, deviations of the noise")
-	flags.BoolVar(&f.acls, "acls", false, "check only who may read and write the topics")
-	flags.Var(cli.OneOf(&f.role, pipeline.RoleRun, pipeline.RoleInit, pipeline.RoleServe), "role", "with --acls: the command that this Kafka user is meant for")
-	flags.StringVar(&f.principal, "principal", "", "with --acls: the principal of this user on the brokers, like User:tollgate (default: by Kafka's rules)")
 	strictFlag(cmd, &f.strict)
 	cli.FormatFlag(cmd, &f.format)
 	cmd.RunE = a.run(func(cmd *cobra.Command) error {
-		if !f.acls && (cmd.Flags().Changed("role") || f.principal != "") {
-			return usage(errors.New("--role and --principal are only used with --acls"))
-		}
-		if f.acls && f.offline {
-			return usage(errors.New("--acls asks the brokers: leave out --offline"))
-		}
 		return a.runValidate(cmd.Context(), f)
 	})
 	return cmd
 }
 
 func (a *app) runValidate(ctx context.Context, f *validateFlags) error {
-	d, err := a.load(f.config, config.Options{MissingKeys: true, WithoutKeys: f.acls, WithoutRegistries: f.acls})
+	d, err := a.load(f.config, config.Options{MissingKeys: true})
 	if err != nil {
 		return err
-	}
-	if f.acls {
-		return a.validateAccess(ctx, d, f)
 	}
 	for _, name := range d.file.Missing {
 		how := "tollgate init --generate-keys, or " + config.MakeKey(name)

@@ -101,7 +101,6 @@ func module() []layer {
 				{"pipeline/internal/changes", "what may be changed, and the next generation"},
 				{"pipeline/internal/topicrules", "how topics must be set up"},
 				{"pipeline/internal/fencing", "one writer for a partition"},
-				{"pipeline/internal/access", "who may read and write the topics, and who should"},
 				{"pipeline/internal/watch", "why nothing moves, what is lost, when counts come"},
 				{"pipeline/internal/packing", "contributions on their way to the shards"},
 				{"pipeline/internal/ledgerlog", "the ledger on its topic"},

@@ -32,19 +32,7 @@ type deadLetters struct {
 func newDeadLetters(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, log *slog.Logger) (*deadLetters, error) {
 	client.Expect(kafkalog.Write, d.Config.Outputs.DeadLetter) // the first broken record may come after days
 	letters := &deadLetters{client: client, topic: d.Config.Outputs.DeadLetter, fix: topicrules.RemakeDeadLetter(d), log: log, checkedAt: time.Now()}
-	letters.checkRight(ctx)
 	return letters, letters.prepare(ctx)
-}
-
-// checkRight warns of a missing right to write, which only the first broken record would need.
-// Brokers that do not say who may write give no warning.
-func (d *deadLetters) checkRight(ctx context.Context) {
-	patient, cancel := context.WithTimeout(ctx, topicCheckLimit)
-	defer cancel()
-	may, err := d.client.MayOn(patient, d.topic)
-	if rights, there := may[d.topic]; err == nil && there && !rights.Has(kafkalog.Write) {
-		d.log.Warn(fmt.Sprintf("this user may not write to the dead-letter topic %s: the first broken record would end the run. Grant the right: tollgate validate --acls prints the command", d.topic))
-	}
 }
 
 func (d *deadLetters) prepare(ctx context.Context) error {
