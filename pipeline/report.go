@@ -52,10 +52,10 @@ type MetricTallies struct {
 	GivenUp       uint64 `json:"given_up"`
 }
 
-// TrustedReport adds up the tallies of all CLOSEs and SETTLEDs on control that
-// count, of every metric that there has ever been. It reads control from its
-// beginning and changes nothing. Errors: ErrLogFault for a damaged record of control,
-// or the broker's error.
+// TrustedReport adds up the tallies of all CLOSEs and SETTLEDs on control that count, and of the
+// records that the last run to end has read after them, of every metric that there has ever been.
+// It reads control from its beginning and changes nothing. Errors: ErrLogFault for a damaged record
+// of control, or the broker's error.
 func TrustedReport(ctx context.Context, d *deployment.Deployment) (Tallies, error) {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
@@ -82,8 +82,11 @@ func TrustedReport(ctx context.Context, d *deployment.Deployment) (Tallies, erro
 		if v.Header != header {
 			sum.begin(v.Header)
 		}
+		if e, ok := c.Body.(*schemas.End); ok && v.Ended == e {
+			sum.unclosed = e.Tallies
+		}
 		if b, ok := c.Body.(*schemas.Close); ok && v.Closed > closed {
-			sum.closes = append(sum.closes, b)
+			sum.closes, sum.unclosed = append(sum.closes, b), schemas.ReadTallies{}
 		}
 		if v.Settled > before && first != nil {
 			sum.settle(first)
@@ -109,6 +112,8 @@ type adding struct {
 	closes []*schemas.Close    // of the generation, not taken back
 	read   schemas.ReadTallies // of earlier generations
 	closed uint64              // records of their turns
+
+	unclosed schemas.ReadTallies // of the last END, for records that no CLOSE has tallied since
 }
 
 // begin ends the generation before and takes up another one. CLOSEs of turns after
@@ -119,7 +124,7 @@ func (a *adding) begin(h *schemas.Header) {
 			a.add(c)
 		}
 	}
-	a.closes = nil
+	a.closes, a.unclosed = nil, schemas.ReadTallies{}
 	before := a.header
 	var old []int
 	old, a.indexes = a.indexes, nil
@@ -188,6 +193,7 @@ func (a *adding) tallies() Tallies {
 	for _, c := range a.closes {
 		a.add(c)
 	}
+	a.read.Add(a.unclosed)
 	out := Tallies{
 		Read: a.read.Read, DeadLettered: a.read.DeadLettered, BeforeStart: a.read.BeforeStart, Late: a.read.Late,
 		Future: a.read.Future, Overtaken: a.read.Overtaken, Accepted: a.read.Accepted,

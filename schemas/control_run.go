@@ -31,10 +31,10 @@ type Passed struct {
 	Turn    uint64
 	Each    []TurnRecords // by turn, strictly ascending, up to Turn; of a turn that is not in it there are none
 	Cuts    []GroupCut    // by partition, strictly ascending; none where every turn up to Turn is closed
-	Tallies ReadTallies
-	AtEnd   bool   // what stood in the group's partitions when the run began was read
-	Last    uint64 // the last turn that owns an event of it, as far as it was read; 0 for none
-	Redo    uint64 // of group 0 only: the last turn of the span that is done again from the ledger; 0 for no span
+	Tallies ReadTallies   // of the records before Cuts; without Cuts, of all that was read since the last ones
+	AtEnd   bool          // what stood in the group's partitions when the run began was read
+	Last    uint64        // the last turn that owns an event of it, as far as it was read; 0 for none
+	Redo    uint64        // of group 0 only: the last turn of the span that is done again from the ledger; 0 for no span
 }
 
 // TurnRecords is how many records of a turn a group has accepted before its cuts.
@@ -80,7 +80,8 @@ type Drain struct{ Run int64 }
 type End struct {
 	Epoch   int64
 	Drained bool
-	Owed    uint64 // the last turn that the run was to settle; 0 where no turn was named, OwedUnknown where it was not read yet
+	Owed    uint64      // the last turn that the run was to settle; 0 where no turn was named, OwedUnknown where it was not read yet
+	Tallies ReadTallies // of records that no CLOSE has tallied: the next run reads them again
 }
 
 // OwedUnknown is Owed of a run that was drained before it had read all that it was to settle.
@@ -150,4 +151,8 @@ func (e *End) layout(w *wire) {
 	w.int(&e.Epoch, "epoch")
 	w.bool(&e.Drained, "drained")
 	w.uint(&e.Owed, "last turn")
+	if w.more(e.Tallies.Read > 0) {
+		e.Tallies.layout(w)
+		w.check(e.Tallies.Read > 0, "tallies of no record")
+	}
 }

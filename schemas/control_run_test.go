@@ -26,7 +26,11 @@ func genRunRecord(t *rapid.T) ControlBody {
 	case 3:
 		return &Drain{Run: number()}
 	default:
-		return &End{Epoch: number(), Drained: rapid.Bool().Draw(t, "drained"), Owed: rapid.Uint64().Draw(t, "owed")}
+		end := &End{Epoch: number(), Drained: rapid.Bool().Draw(t, "drained"), Owed: rapid.Uint64().Draw(t, "owed"), Tallies: genTallies(t)}
+		if end.Tallies.Read == 0 {
+			end.Tallies = ReadTallies{}
+		}
+		return end
 	}
 }
 
@@ -82,6 +86,7 @@ func goldenRunRecords() []ControlBody {
 		&Lost{Epoch: 17},
 		&Drain{Run: 12},
 		&End{Epoch: 17, Drained: true, Owed: 9},
+		&End{Epoch: 17, Owed: 9, Tallies: ReadTallies{Read: 3, Late: 2, DeadLettered: map[string]uint64{"empty_user": 1}}},
 	}
 }
 

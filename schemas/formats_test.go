@@ -171,8 +171,8 @@ func TestEveryFormatRefusesWhatIsNotExactlyAnEncoding(t *testing.T) {
 }
 
 // withoutItsEnd reports whether cut is exactly the header b without the time zone, or without that
-// and the part of the budget that a plan spent: they are last, and a deployment without them has
-// nothing there.
+// and the part of the budget that a plan spent, or exactly the END b without its tallies: they are
+// last, and a record without them has nothing there.
 func withoutItsEnd(b, cut []byte) bool {
 	for _, planned := range []bool{true, false} {
 		c, err := DecodeControl(b)
@@ -185,6 +185,8 @@ func withoutItsEnd(b, cut []byte) bool {
 			h = body
 		case *Generation:
 			h = &body.Header
+		case *End:
+			body.Tallies, h = ReadTallies{}, &Header{}
 		default:
 			return false
 		}

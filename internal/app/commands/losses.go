@@ -2,7 +2,6 @@ package commands
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/tollgate-dp/tollgate/internal/app/outcomes"
@@ -10,16 +9,13 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// errLost says that most records were lost before counting; it has no count.
-var errLost = errors.New("more than half of the records were lost before counting, which --strict refuses")
-
 // refuseLosses is loud about records that were lost before counting: where more than half of them
 // were, it calls warn, or returns an error of exit code 4 with strict.
 func refuseLosses(l outcomes.Loss, strict bool, warn func()) error {
 	switch {
 	case !l.Most():
 	case strict:
-		return coded(exitLosses, errLost)
+		return coded(exitLosses, fmt.Errorf("more than half of the records were lost before counting, which --strict refuses: %s", l.Why()))
 	default:
 		warn()
 	}
@@ -47,7 +43,7 @@ func (l *losses) begin(ctx context.Context) {
 	}
 }
 
-// end says coarsely whether most records were lost; stderr of a run has no exact number.
+// end says coarsely how many records were lost, and why; stderr of a run has no exact number.
 func (l *losses) end(f *runFlags, now pipeline.Tallies, progress *terminal.Progress) error {
 	switch {
 	case !l.wanted:
@@ -58,7 +54,11 @@ func (l *losses) end(f *runFlags, now pipeline.Tallies, progress *terminal.Progr
 		progress.Note("%v", lossesUnknown(l.failed))
 		return nil
 	}
-	return refuseLosses(outcomes.Lost(l.before, now), f.strict, func() {
-		progress.Note("WARNING: more than half of the records of this run were lost before counting; --trusted-report FILE says where")
+	lost := outcomes.Lost(l.before, now)
+	if lost.Some() && !lost.Most() {
+		progress.Note("some of the records of this run (at least one in a hundred) were lost before counting: %s", lost.Why())
+	}
+	return refuseLosses(lost, f.strict, func() {
+		progress.Note("WARNING: more than half of the records of this run were lost before counting: %s; --trusted-report FILE has the tallies", lost.Why())
 	})
 }

@@ -20,10 +20,11 @@ func TestARunAnswersForItsOwnLosses(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, now pipeline.Tallies
 		unknown     bool
-		loud        bool
+		loud, some  bool
 	}{
 		"this run":              {before: late(0, 1000), now: late(60, 1050), loud: true},
-		"an earlier run":        {before: late(1000, 0), now: late(1010, 50)},
+		"an earlier run":        {before: late(1000, 0), now: late(1010, 50), some: true},
+		"fewer than ten":        {now: late(9, 50)},
 		"nothing was read":      {before: late(1000, 0), now: late(1000, 0)},
 		"no tallies to go by":   {now: late(1000, 0), unknown: true},
 		"the first of its kind": {now: late(51, 49), loud: true},
@@ -32,8 +33,14 @@ func TestARunAnswersForItsOwnLosses(t *testing.T) {
 		progress := terminal.NewProgress(&out, false, time.Now)
 		l := losses{wanted: !c.unknown, before: c.before}
 		err := l.end(&runFlags{}, c.now, progress)
+		if c.loud && !strings.Contains(out.String(), "most are late") {
+			t.Errorf("%s: the reason is missing: %q", name, &out)
+		}
 		if err != nil || strings.Contains(out.String(), "WARNING: more than half") != c.loud || strings.ContainsAny(out.String(), "0123456789") {
 			t.Errorf("%s: %v, %q", name, err, &out)
+		}
+		if some := strings.Contains(out.String(), "at least one in a hundred"); some != c.some {
+			t.Errorf("%s: some are lost: %v", name, some)
 		}
 		if code := exitCode(l.end(&runFlags{strict: true}, c.now, progress)); (code == exitLosses) != c.loud || !c.loud && code != exitOK {
 			t.Errorf("%s: exit %d with --strict", name, code)

@@ -1,9 +1,23 @@
 package outcomes
 
-import "github.com/tollgate-dp/tollgate/pipeline"
+import (
+	"strings"
 
-// Loss says how many records were lost before counting, of how many.
-type Loss struct{ Lost, Of float64 }
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// Loss is the number of records that were lost before counting, of how many, and by reason.
+type Loss struct {
+	Lost, Of float64
+	refused  float64 // of Lost: neither clipped nor over budget
+	reasons  []reason
+}
+
+// reason is how many records were lost in one way.
+type reason struct {
+	words string
+	n     float64
+}
 
 // Lost returns what was lost between two reports of the same deployment; before is empty for
 // everything since its beginning. A record is lost if it was dead-lettered, lies before the start,
@@ -16,7 +30,6 @@ type Loss struct{ Lost, Of float64 }
 // records that one of them takes, times the share that all of them lose of what they take. A record
 // that one of two metrics counts and the other one clips is so lost by half.
 func Lost(before, now pipeline.Tallies) Loss {
-	refused := func(t pipeline.Tallies) uint64 { return t.Broken() + t.BeforeStart + t.Late + t.Future + t.Overtaken }
 	since := func(old, now uint64) float64 { return float64(now) - float64(old) } // a change takes CLOSEs back
 	var lost, took, most, decided float64
 	for _, m := range now.Metrics {
@@ -30,10 +43,22 @@ func Lost(before, now pipeline.Tallies) Loss {
 		lost, took, most = lost+gone, took+gone+counted, max(most, gone+counted)
 		decided = max(decided, gone+counted+since(old.Filtered, m.Filtered)/windows)
 	}
-	out := Loss{Lost: since(refused(before), refused(now))}
+	out := Loss{reasons: []reason{
+		{"dead-lettered", since(before.Broken(), now.Broken())},
+		{"before the start", since(before.BeforeStart, now.BeforeStart)},
+		{"late", since(before.Late, now.Late)},
+		{"of the future", since(before.Future, now.Future)},
+		{"too late for a turn that was closed", since(before.Overtaken, now.Overtaken)},
+	}}
+	for _, r := range out.reasons {
+		out.Lost += r.n
+	}
+	out.refused = out.Lost
 	out.Of = out.Lost + max(since(before.Accepted, now.Accepted), decided)
 	if took > 0 {
-		out.Lost += most * lost / took
+		gone := reason{"clipped or over budget", most * lost / took}
+		out.Lost += gone.n
+		out.reasons = append(out.reasons, gone)
 	}
 	return out
 }
@@ -49,3 +74,22 @@ func named(metrics []pipeline.MetricTallies, name string) pipeline.MetricTallies
 
 // Most reports whether more than half of the records were lost: what --strict refuses.
 func (l Loss) Most() bool { return 2*l.Lost > l.Of }
+
+// Some reports whether ten records, and one in a hundred, were lost otherwise than by clipping or
+// over budget.
+func (l Loss) Some() bool { return l.refused >= 10 && 100*l.refused >= l.Of }
+
+// Why names the reasons coarsely, for texts without numbers: "most are late; some are of the
+// future". A reason of fewer than one record in a hundred is left out.
+func (l Loss) Why() string {
+	var parts []string
+	for _, r := range l.reasons {
+		switch {
+		case 2*r.n > l.Of:
+			parts = append(parts, "most are "+r.words)
+		case r.n > 0 && 100*r.n >= l.Of:
+			parts = append(parts, "some are "+r.words)
+		}
+	}
+	return strings.Join(parts, "; ")
+}

@@ -12,9 +12,11 @@ type Group struct {
 	Cuts    []schemas.GroupCut // where that turn, and those before it that no CLOSE has yet, end
 	Each    map[uint64]uint64  // accepted records, by turn that is not settled
 	Tallies schemas.ReadTallies
-	AtEnd   bool
-	Last    uint64
-	Redo    uint64
+	// Unclosed are the tallies of records after Cuts.
+	Unclosed schemas.ReadTallies
+	AtEnd    bool
+	Last     uint64
+	Redo     uint64
 }
 
 // observePassed takes a PASSED of the last reader of its group before the epoch. What it says of
@@ -38,6 +40,9 @@ func (v *View) observePassed(offset int64, p *schemas.Passed) {
 		g = &Group{Each: map[uint64]uint64{}}
 		v.Groups[p.Group] = g
 	}
+	if len(p.Cuts) == 0 {
+		g.Unclosed = p.Tallies
+	}
 	if p.Turn > g.Turn {
 		for _, e := range p.Each {
 			if e.Turn > max(g.Turn, v.Settled) {
@@ -45,10 +50,10 @@ func (v *View) observePassed(offset int64, p *schemas.Passed) {
 			}
 		}
 		if len(p.Cuts) > 0 {
-			g.Cuts = p.Cuts
+			g.Cuts, g.Unclosed = p.Cuts, schemas.ReadTallies{}
+			g.Tallies.Add(p.Tallies)
 		}
 		g.Turn = p.Turn
-		g.Tallies.Add(p.Tallies)
 	}
 	g.AtEnd, g.Last = p.AtEnd, p.Last
 }

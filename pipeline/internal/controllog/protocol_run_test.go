@@ -78,6 +78,11 @@ func TestRuleWhatTheProcessesOfARunSayCountsWhereItBelongsOnly(t *testing.T) {
 			}
 		})
 	}
+	unclosed := func(s *said) { // the tallies are of records that the next CLOSE has not
+		g := *s.Groups[1]
+		g.Tallies, g.Unclosed = schemas.ReadTallies{}, g.Tallies
+		s.Groups[1] = &g
+	}
 	both := passedBy(5, 1, 3, 2, 1, 4)
 	all := passedBy(5, 1, 3, 3, 1, 4)
 	all.Turn, all.AtEnd, all.Last = math.MaxUint64, true, 3
@@ -133,7 +138,8 @@ func TestRuleWhatTheProcessesOfARunSayCountsWhereItBelongsOnly(t *testing.T) {
 			with(same, func(s *said) { s.Closed, s.Strays = 1, 1 })},
 		"PASSED with a partition that CLOSE has not":    {begun, list{closeAt(1, 0, 1, 2), both}, with(passes(1, both), func(s *said) { s.Closed = 1 })},
 		"PASSED with cuts before those of CLOSE":        {begun, list{closeAt(1, 0, 1, 2), &schemas.Passed{Epoch: 5, Group: 1, Reader: 3, Turn: 2, Cuts: []schemas.GroupCut{{Cut: schemas.Cut{Partition: 1, Cut: 99, Restart: 99}}}}}, with(same, func(s *said) { s.Closed, s.Strays = 1, 1 })},
-		"PASSED without cuts, of turns that are closed": {begun, list{closeAt(1, 0, 1, 2), passedBy(5, 1, 3, 1)}, with(passes(1, passedBy(5, 1, 3, 1)), func(s *said) { s.Closed = 1 })},
+		"PASSED without cuts, of turns that are closed": {begun, list{closeAt(1, 0, 1, 2), passedBy(5, 1, 3, 1)}, with(passes(1, passedBy(5, 1, 3, 1)), func(s *said) { s.Closed = 1; unclosed(s) })},
+		"PASSED without cuts, and with cuts":            {begun, list{closeAt(1, 0, 1, 2), passedBy(5, 1, 3, 1), both}, with(passes(1, both), func(s *said) { s.Closed = 1; s.Groups[1].Each[1] = 10 })},
 		"PASSED after END":                              {begun, list{end, first}, with(passes(1, first), func(s *said) { s.Ended = end })},
 
 		"first PASSED":        {begun, list{&schemas.Passed{Epoch: 5, Redo: 3}}, with(same, func(s *said) { s.Groups = map[uint32]*Group{0: {Redo: 3}} })},

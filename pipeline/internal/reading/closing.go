@@ -90,11 +90,14 @@ func (s *Source) caughtUp() bool {
 	return !slices.ContainsFunc(s.partitions, func(p *partition) bool { return p.next < p.talliedTo })
 }
 
-// hasPassed reports whether a turn can be closed: the watermark of every partition has reached
-// its end. A bounded run closes every turn up to the last one once it has read everything.
+// hasPassed reports whether a turn can be closed: the watermark of every partition has reached its
+// end, and the run may close it. A bounded run closes its last turn once it has read everything.
 func (s *Source) hasPassed(turn uint64) bool {
-	if s.lastKnown && turn >= s.last {
-		if all, _ := s.allAtEnd(); turn > s.last || !all {
+	if s.unwritten || turn > s.lastOwed() {
+		return false
+	}
+	if s.lastKnown && turn == s.last {
+		if all, _ := s.allAtEnd(); !all {
 			return false
 		}
 	}

@@ -151,7 +151,7 @@ func (s *Source) writePassed(ctx context.Context, settled uint64) (bool, error) 
 	if now == s.lastPassed {
 		return false, nil
 	}
-	p := &schemas.Passed{Epoch: s.epoch.Load(), Group: uint32(s.opts.Group), Reader: s.reader, Turn: now.turn, AtEnd: now.atEnd, Last: now.last}
+	p := &schemas.Passed{Epoch: s.epoch.Load(), Group: uint32(s.opts.Group), Reader: s.reader, Turn: now.turn, Tallies: s.tallies, AtEnd: now.atEnd, Last: now.last}
 	if fresh {
 		s.describe(p, settled)
 	}
@@ -199,7 +199,6 @@ func (s *Source) describe(p *schemas.Passed, settled uint64) {
 	if p.Turn <= s.closed {
 		return
 	}
-	p.Tallies = s.tallies
 	for _, of := range s.partitions {
 		p.Cuts = append(p.Cuts, s.groupCut(of, p.Turn))
 	}

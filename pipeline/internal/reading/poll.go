@@ -23,6 +23,7 @@ func (s *Source) poll(ctx context.Context, settled uint64, wait time.Duration) e
 	if err := s.refreshPartitions(ctx); err != nil {
 		return err
 	}
+	s.awaitFirstRecord()
 	if s.opts.Group == 0 {
 		if err := s.dead.checkTopic(ctx, time.Now()); err != nil {
 			return err
@@ -103,6 +104,9 @@ func (s *Source) shouldRead(p *partition, settled uint64) bool {
 	}
 	if p.idleUntil != calendar.Never && s.dep.Config.Time.Trust == deployment.TrustProducer {
 		return true // only another answer shows that it is still silent; its times may lag
+	}
+	if s.opts.UntilEnd && p.next < s.opts.Ends[p.id] && s.owed <= s.closed {
+		return true // no turn is closed before another event is read
 	}
 	spec := s.dep.Metrics[0].Spec
 	w := p.watermark(spec)

@@ -16,7 +16,7 @@ func (s *Source) reportProgress(settled uint64) {
 	}
 	p := watch.Progress{End: calendar.Forever, Result: s.classifier.turns.NextEnd(settled), Behind: calendar.Forever}
 	next := s.closed + 1
-	if !s.lastKnown || next <= s.last {
+	if !s.unwritten && next <= s.lastOwed() {
 		p.End = s.classifier.turns.End(next)
 	}
 	if s.opened > settled {

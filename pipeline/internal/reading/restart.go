@@ -101,6 +101,7 @@ func (s *Source) resume(ctx context.Context, epoch int64, interrupted func(settl
 	if err != nil {
 		return err
 	}
+	fresh.unwritten = fresh.closed == 0 && s.dep.Config.Time.Trust == deployment.TrustProducer && !s.opts.Bounded && !s.opts.UntilEnd && s.opts.Until.IsZero()
 	s.session = fresh
 	if !s.opts.Until.IsZero() {
 		s.fixLastTurn() // READ keeps no contribution after it
@@ -334,5 +335,33 @@ func (s *Source) refreshPartitions(ctx context.Context) error {
 		s.partitions = append(s.partitions, p)
 	}
 	slices.SortFunc(s.partitions, func(a, b *partition) int { return int(a.id - b.id) })
+	if s.unwritten && s.opts.Groups > 1 { // the first record may be of another group
+		ends, err := Ends(ctx, s.client, s.dep.Config.Events.Topic)
+		if err != nil {
+			return err
+		}
+		for _, end := range ends {
+			if end > 0 {
+				s.beginSilence()
+			}
+		}
+	}
 	return nil
+}
+
+// awaitFirstRecord keeps all windows open, in a run without an end and with producers' times, until
+// the topic has its first record: that may be of long ago, and the clock closes windows for good.
+func (s *Source) awaitFirstRecord() {
+	if s.unwritten && slices.ContainsFunc(s.partitions, func(p *partition) bool { return p.next > 0 }) {
+		s.beginSilence()
+	}
+}
+
+// beginSilence has the silence of every partition begin with the topic's first record, so that each
+// of them has the grace to bring its own.
+func (s *Source) beginSilence() {
+	s.unwritten = false
+	for _, p := range s.partitions {
+		p.arrived, p.idleUntil = time.Now().UnixMilli(), calendar.Never
+	}
 }

@@ -53,6 +53,21 @@ func (s *Source) finished(settled uint64) bool {
 	return s.lastKnown && settled >= s.last && all
 }
 
+// lastOwed returns the last turn that the run may close. A run with an end closes no turn after the
+// last one that it is to settle, as far as it has read: later turns are those of the next records.
+func (s *Source) lastOwed() uint64 {
+	switch {
+	case s.lastKnown:
+		return s.last
+	case s.opts.UntilEnd && s.opts.Group == 0:
+		_, last := s.allAtEnd()
+		return last
+	case s.opts.UntilEnd || s.opts.Bounded || s.opts.Until.IsZero(): // group 0 decides for the others
+		return allTurns
+	}
+	return s.owed
+}
+
 // end writes the END of the run, once.
 func (s *Source) end(ctx context.Context) error {
 	e := &schemas.End{Epoch: s.epoch.Load()}
@@ -61,7 +76,8 @@ func (s *Source) end(ctx context.Context) error {
 	if ended || s.opts.Group > 0 {
 		return nil
 	}
-	e.Owed = s.owed
+	e.Owed, e.Tallies = s.owed, s.allTallies()
+	s.eachGroup(func(g *controllog.Group) { e.Tallies.Add(g.Unclosed) })
 	if s.opts.UntilEnd {
 		all := false
 		if all, e.Owed = s.allAtEnd(); !all {

@@ -72,6 +72,7 @@ type session struct {
 	buffered     uint64
 	unneeded     unneededTurns
 	needed       uint64 // lastNeeded as of the last poll
+	unwritten    bool   // no window is closed until the topic has its first record: see awaitFirstRecord
 	opened       uint64 // the last turn opened in this epoch, or settled before
 	openedAt     time.Time
 	fromLedger   uint64      // the last turn of the span to be redone from the ledger; 0 for no span

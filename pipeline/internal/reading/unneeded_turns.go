@@ -20,24 +20,11 @@ func (s *Source) skipEvent(partition int32, turn uint64, at packing.Mark) {
 	s.unneeded.last = max(s.unneeded.last, turn)
 }
 
-// lastNeeded returns the last turn of which this run may need contributions. A run ends once it has
-// settled the last turn that it owes. Until then it closes a bounded number of turns after the
-// settled one, and a reader declares a bounded number of further turns passed.
+// lastNeeded returns the last turn of which this run may need contributions: one that it may close,
+// or that an earlier run has closed.
 func (s *Source) lastNeeded() uint64 {
-	if s.lastKnown {
-		return s.last
+	if all, _ := s.allAtEnd(); s.opts.UntilEnd && !all {
+		return allTurns // records that are not read yet may owe more
 	}
-	owed := s.owed
-	switch {
-	case s.opts.UntilEnd:
-		all, last := s.allAtEnd()
-		if !all || s.opts.Group > 0 { // other groups may owe more than this one knows of
-			return allTurns
-		}
-		owed = last
-	case s.opts.Bounded || s.opts.Until.IsZero():
-		return allTurns
-	}
-	ahead := max(closeAhead, 2*uint64(s.dep.Config.CatchUp)) + lookahead
-	return min(max(owed, s.closed), allTurns-ahead) + ahead
+	return max(s.lastOwed(), s.closed)
 }

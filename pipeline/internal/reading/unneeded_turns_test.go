@@ -118,9 +118,9 @@ func TestRuleARunWithAnEndKeepsNothingOfTheTurnsAfterIt(t *testing.T) {
 	}
 }
 
-// A run with an end closes some turns after it, before its last turn is settled. What it keeps of
-// them goes into their CLOSEs, which the next run follows.
-func TestRuleARunWithAnEndKeepsTheTurnsThatItCloses(t *testing.T) {
+// A run with an end closes no turn after the last one that it owes, though the clock has passed
+// many more: they are those of the next batch. Turns that another run has closed it still reads.
+func TestRuleARunWithAnEndClosesNoTurnAfterIt(t *testing.T) {
 	const end = 10
 	for name, opts := range map[string]Options{
 		"until a time":  {Until: time.UnixMilli(1000 + 1000*end)},
@@ -132,23 +132,38 @@ func TestRuleARunWithAnEndKeepsTheTurnsThatItCloses(t *testing.T) {
 			for turn := range int64(end) {
 				f.add("u", turn+1)
 			}
-			f.needed = f.lastNeeded()
 			for turn := range int64(200) {
 				f.add("u", end+1+turn)
 			}
 			f.partitions[0].idleUntil = calendar.Forever // all turns have passed
-			const settled = end - 1
-			closed, after := uint64(settled), uint64(0)
-			for last := f.nextSpan(closed, settled); last > closed; last = f.nextSpan(closed, settled) {
-				if c := f.closeOf(closed+1, last); c.Contributions != last-closed {
-					t.Errorf("%s, spans of %d: the CLOSE of turns %d to %d has %d contributions, want %d", name, catchUp, closed+1, last, c.Contributions, last-closed)
-				}
-				closed, after = last, last-end
+			closed := uint64(0)
+			for last := f.nextSpan(0, 0); last > closed; last = f.nextSpan(closed, closed) {
+				closed = last
 			}
-			if after == 0 {
-				t.Errorf("%s, spans of %d: no turn after the end is closed, so that the test shows nothing", name, catchUp)
+			if closed != end {
+				t.Errorf("%s, spans of %d: turns up to %d are closed, want %d", name, catchUp, closed, end)
+			}
+			f.closed = end + 3
+			if got := f.lastNeeded(); got != end+3 {
+				t.Errorf("%s: turns up to %d are kept, want those that another run has closed", name, got)
 			}
 		}
+	}
+}
+
+// Records that count for nothing can pass any number of turns: a run until the end reads on, since
+// no turn is closed before another event is found.
+func TestRuleARunUntilTheEndReadsOnPastRecordsOfNoTurn(t *testing.T) {
+	f := newFeeder(t, Options{UntilEnd: true, Ends: map[int32]int64{0: 100}})
+	p := f.partitions[0]
+	p.next, p.appendTime = 50, 1e9
+	if !f.shouldRead(p, 0) {
+		t.Error("a partition that is not at its end is not read, and no turn is owed")
+	}
+	p.appendTime = 0
+	f.add("u", 500)
+	if p.next, p.appendTime = 51, 1e9; f.shouldRead(p, 0) {
+		t.Error("turns are owed and pass, and reading runs ahead without limit")
 	}
 }
 
