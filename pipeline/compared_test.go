@@ -48,7 +48,7 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 	free := map[string]string{
 		"Kafka.Brokers": "how the cluster is reached", "Kafka.TLS.CAFile": "as it is", "Kafka.TLS.CertFile": "as it is", "Kafka.TLS.KeyFile": "as it is", "Kafka.TLS.ServerName": "as it is",
 		"Kafka.SASL.Mechanism": "as it is", "Kafka.SASL.User": "as it is", "Kafka.SASL.Password": "as it is", "Kafka.SASL.PasswordFile": "as it is",
-		"Kafka.SASL.TokenFile": "as it is", "Kafka.SASL.TokenURL": "as it is", "Kafka.SASL.TokenCAFile": "as it is", "Kafka.SASL.Scopes": "as it is", "Kafka.SASL.Extensions": "as it is",
+		"Kafka.SASL.TokenFile": "as it is", "Kafka.SASL.TokenURL": "as it is", "Kafka.SASL.TokenCAFile": "as it is", "Kafka.SASL.Audience": "as it is", "Kafka.SASL.Scopes": "as it is", "Kafka.SASL.Extensions": "as it is",
 		"Events.Registry.User": "how the registry is reached", "Events.Registry.Password": "as it is", "Events.Registry.PasswordFile": "as it is", "Events.Registry.CAFile": "as it is",
 		"Events.AcceptSizeRetention": "what is checked of the topic",
 		"Time.IdleGrace":             "its verdicts stand in CLOSE",

@@ -162,7 +162,7 @@ func testTokenEndpoint(t *testing.T, b *realkafka.Broker) {
 		return file
 	}
 	from := deployment.SASL{
-		Mechanism: "oauthbearer", TokenURL: s.URL + "/token", User: "tollgate", PasswordFile: put("secret", []byte("s3cret1\n")), Scopes: []string{"kafka", "write"},
+		Mechanism: "oauthbearer", TokenURL: secret.New(s.URL + "/token"), User: "tollgate", PasswordFile: put("secret", []byte("s3cret1\n")), Scopes: []string{"kafka", "write"},
 		TokenCAFile: put("ca.pem", deploytest.PEM(s.Certificate().Raw)),
 	}
 	k := deployment.Kafka{Brokers: []string{b.AddrOf("TOKEN")}, SASL: &from}
@@ -188,8 +188,10 @@ func testTokenEndpoint(t *testing.T, b *realkafka.Broker) {
 		change func(s *deployment.SASL)
 		says   string
 	}{
-		"secret":    {func(s *deployment.SASL) { s.PasswordFile, s.Password = "", secret.New("s3cret1") }, `for a token of client "tollgate": status 401, error "invalid_client"`},
-		"elsewhere": {func(s *deployment.SASL) { s.TokenURL = strings.Replace(s.TokenURL, "/token", "/elsewhere", 1) }, "status 307"},
+		"secret": {func(s *deployment.SASL) { s.PasswordFile, s.Password = "", secret.New("s3cret1") }, `for a token of client "tollgate": status 401, error "invalid_client"`},
+		"elsewhere": {func(s *deployment.SASL) {
+			s.TokenURL = secret.New(strings.Replace(s.TokenURL.Reveal(), "/token", "/elsewhere", 1))
+		}, "status 307"},
 		"authority": {func(s *deployment.SASL) { s.TokenCAFile = "" }, "unknown authority"},
 	} {
 		other := from

@@ -70,11 +70,12 @@ type SASL struct {
 	// Where a token of oauthbearer comes from: a file, which is read for every connection, or the
 	// endpoint of an authorization server, asked by the grant of client credentials (RFC 6749,
 	// section 4.4) whenever the last token is about to expire. Only oauthbearer has one of them.
-	TokenFile   string `json:"-"`
-	TokenURL    string
-	TokenCAFile string   `json:"-"` // PEM, the authority of TokenURL; "": the system's
-	Scopes      []string // asked for at TokenURL
-	Extensions  []string // name=value, sent to brokers with the token (RFC 7628, section 3.1)
+	TokenFile   string            `json:"-"`
+	TokenURL    secret.Of[string] // may have a query, which errors do not show
+	TokenCAFile string            `json:"-"` // PEM, the authority of TokenURL; "": the system's
+	Audience    string            // asked for at TokenURL; "": none
+	Scopes      []string          // asked for at TokenURL
+	Extensions  []string          // name=value, sent to brokers with the token (RFC 7628, section 3.1)
 }
 
 // Events says which topic is read, and how its records are decoded.

@@ -1,7 +1,6 @@
 package deployment
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -78,8 +77,8 @@ func (s *SASL) check() error {
 	default:
 		return Invalid("kafka.sasl.mechanism", "%q is not %s", s.Mechanism, all)
 	}
-	if s.TokenFile+s.TokenURL+s.TokenCAFile != "" || len(s.Scopes)+len(s.Extensions) > 0 {
-		return Invalid("kafka.sasl", "tokens, scopes and extensions are only used with mechanism %s", SASLOAuthBearer)
+	if s.TokenFile+s.TokenURL.Reveal()+s.TokenCAFile+s.Audience != "" || len(s.Scopes)+len(s.Extensions) > 0 {
+		return Invalid("kafka.sasl", "tokens, audience, scopes and extensions are only used with mechanism %s", SASLOAuthBearer)
 	}
 	return s.checkUser()
 }
@@ -96,7 +95,7 @@ func (s *SASL) checkUser() error {
 
 // checkToken refuses invalid settings of oauthbearer.
 func (s *SASL) checkToken() error {
-	if (s.TokenFile == "") == (s.TokenURL == "") {
+	if (s.TokenFile == "") == (s.TokenURL.Reveal() == "") {
 		return Invalid("kafka.sasl", "the source of the token is missing: give token_file, a file that another program keeps valid, or token_url with user and password as client id and secret")
 	}
 	for _, one := range s.Extensions {
@@ -107,14 +106,14 @@ func (s *SASL) checkToken() error {
 		}
 	}
 	if s.TokenFile != "" {
-		if s.User+s.Password.Reveal()+s.PasswordFile+s.TokenCAFile != "" || len(s.Scopes) > 0 {
-			return Invalid("kafka.sasl", "user, password, token_ca and scopes are only used with token_url: the token of token_file already has them")
+		if s.User+s.Password.Reveal()+s.PasswordFile+s.TokenCAFile+s.Audience != "" || len(s.Scopes) > 0 {
+			return Invalid("kafka.sasl", "user, password, token_ca, audience and scopes are only used with token_url: the token of token_file already has them")
 		}
 		return nil
 	}
-	var bad *registry.ConfigError
-	if errors.As(registry.CheckURL(s.TokenURL), &bad) {
-		return Invalid("kafka.sasl.token_url", "it must be http://host:port/path or https://host:port/path, without user, password and query")
+	address, query, _ := strings.Cut(s.TokenURL.Reveal(), "?")
+	if registry.CheckURL(address) != nil || strings.Contains(query, "#") {
+		return Invalid("kafka.sasl.token_url", "it must be http://host:port/path or https://host:port/path, without user, password and #")
 	}
 	return s.checkUser()
 }

@@ -95,7 +95,7 @@ func (f *kafkaFlags) password(getenv func(string) string) (password secret.Of[st
 // readPassword reads the password of --NAME-password-env or --NAME-password-file.
 func readPassword(name, env, file string, getenv func(string) string) (password secret.Of[string], err error) {
 	if env != "" {
-		if value := getenv(env); value != "" {
+		if value := strings.TrimRight(getenv(env), "\r\n"); value != "" {
 			return secret.New(value), nil
 		}
 		return password, usage(fmt.Errorf("--%s-password-env: the variable %s is not set or empty", name, env))

@@ -38,7 +38,7 @@ func of(all map[string]string) config.Environment {
 func TestVariablesOverrideFields(t *testing.T) {
 	f, err := config.Parse("f.yaml", []byte(config.Minimal()), of(map[string]string{
 		"TOLLGATE__KAFKA__BROKERS": "a:1, b:2", "TOLLGATE__KAFKA__TLS": "true", "TOLLGATE__KAFKA__SASL__MECHANISM": "plain", "TOLLGATE__KAFKA__SASL__USER": "ada",
-		"TOLLGATE__KAFKA__SASL__PASSWORD_ENV": "SECRET", "SECRET": "hunter2", "TOLLGATE__DEPLOYMENT": "other", "TOLLGATE__PRIVACY__EPSILON": "0.5",
+		"TOLLGATE__KAFKA__SASL__PASSWORD_ENV": "SECRET", "SECRET": "hunter2\r\n", "TOLLGATE__DEPLOYMENT": "other", "TOLLGATE__PRIVACY__EPSILON": "0.5",
 		"TOLLGATE__METRICS__0__LAST_AT_LEAST": "7", "TOLLGATE__METRICS__0__WINDOW__SIZE": "2h", "TOLLGATE__TIME__LATENESS": "3m", "TOLLGATE_BROKER": "is another program's", "HOME": "/",
 	}))
 	if err == nil {

@@ -96,7 +96,7 @@ func (doc *document) together() {
 		doc.fail(doc.position("keys.record"), "keys.record", "give file or env, not both")
 	}
 	if sasl := d.cfg.Kafka.SASL; sasl != nil {
-		doc.onePassword("kafka.sasl", sasl.Password.Reveal(), d.saslPassword, sasl.Mechanism != deployment.SASLOAuthBearer || sasl.TokenURL != "")
+		doc.onePassword("kafka.sasl", sasl.Password.Reveal(), d.saslPassword, sasl.Mechanism != deployment.SASLOAuthBearer || sasl.TokenURL.Reveal() != "")
 	}
 	if registry := d.cfg.Events.Registry; registry != nil {
 		doc.onePassword("events.registry", registry.Password.Reveal(), d.registryPassword, registry.User != "")

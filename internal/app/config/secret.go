@@ -65,7 +65,7 @@ func (f *File) key(at string, s source, o Options, standIn byte) (key [32]byte) 
 func (f *File) password(at string, to *secret.Of[string], s source) {
 	switch {
 	case s.env != "":
-		text := f.document.environment.get(s.env)
+		text := strings.TrimRight(f.document.environment.get(s.env), "\r\n")
 		if *to = secret.New(text); text == "" {
 			at += ".password_env"
 			f.document.fail(f.document.valuePosition(at), at, "the environment variable %s is not set or empty: set it for this command (export %s=…), or name a file with password_file", s.env, s.env)

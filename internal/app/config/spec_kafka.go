@@ -46,8 +46,9 @@ func kafkaFields() []field {
 func tokenFields() []field {
 	return []field{
 		{name: "token_file", kind: path, absent: "`token_url`", meaning: "for `oauthbearer`: file with a token that another program keeps valid. Tollgate reads it again for every connection", to: func(d *draft) any { return &d.cfg.Kafka.SASL.TokenFile }},
-		{name: "token_url", kind: text, absent: "`token_file`", meaning: "for `oauthbearer`: token endpoint for the client credentials grant, with `user` as client id and `password` as client secret", to: func(d *draft) any { return &d.cfg.Kafka.SASL.TokenURL }},
+		{name: "token_url", kind: text, absent: "`token_file`", meaning: "for `oauthbearer`: token endpoint for the client credentials grant, with `user` as client id and `password` as client secret. Errors do not show its query", to: func(d *draft) any { return &d.cfg.Kafka.SASL.TokenURL }},
 		{name: "token_ca", kind: path, absent: "the system's authorities", meaning: "PEM file of the authority that signed the certificate of `token_url`", to: func(d *draft) any { return &d.cfg.Kafka.SASL.TokenCAFile }},
+		{name: "audience", kind: text, absent: "none", meaning: "audience to request at `token_url`", to: func(d *draft) any { return &d.cfg.Kafka.SASL.Audience }},
 		{name: "scopes", kind: list, absent: "none", meaning: "scopes to request at `token_url`", to: func(d *draft) any { return &d.cfg.Kafka.SASL.Scopes }},
 		{name: "extensions", kind: list, absent: "none", meaning: "for `oauthbearer`: extensions `name=value` to send to the brokers with the token", to: func(d *draft) any { return &d.cfg.Kafka.SASL.Extensions }},
 	}
@@ -57,7 +58,7 @@ func tokenFields() []field {
 func passwordFields(value func(d *draft) *secret.Of[string], from func(d *draft) *source) []field {
 	return []field{
 		{name: "password", kind: text, absent: "`password_env` or `password_file`", meaning: "the password itself. Prefer `password_file` or `password_env`", to: func(d *draft) any { return value(d) }},
-		{name: "password_env", kind: text, absent: "", meaning: "environment variable with the password", to: func(d *draft) any { return &from(d).env }},
+		{name: "password_env", kind: text, absent: "", meaning: "environment variable with the password. Tollgate drops a line end after it", to: func(d *draft) any { return &from(d).env }},
 		{name: "password_file", kind: path, absent: "", meaning: "file with the password. Tollgate reads it again for every connection and drops a line end after the password", to: func(d *draft) any { return &from(d).file }},
 	}
 }

@@ -217,6 +217,7 @@ func (doc *document) set(at string, f *field, written string, where position) {
 		}
 		*to = written
 	case *secret.Of[string]:
+		written = strings.TrimRight(written, "\r\n")
 		if written == "" {
 			doc.fail(where, at, "it is empty; %sgive it a value", f.orLeaveOut())
 			return

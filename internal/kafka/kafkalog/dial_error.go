@@ -122,6 +122,8 @@ func (e *stageError) tlsHint() string {
 	switch {
 	case errors.As(e.err, &unknown):
 		return "the broker's certificate is signed by an unknown authority: " + e.authorityHint()
+	case errors.As(e.err, &host) && len(host.Certificate.DNSNames)+len(host.Certificate.IPAddresses) == 0:
+		return "the broker's certificate has no subject alternative name, and a common name does not count: sign one that has the broker's host name as SAN"
 	case errors.As(e.err, &host):
 		return "the broker's certificate is for another host name: use the address in the certificate"
 	case errors.As(e.err, &invalid):

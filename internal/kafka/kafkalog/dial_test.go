@@ -23,7 +23,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 )
 
-// certificate makes a self-signed certificate for a host.
+// certificate makes a self-signed certificate for a host; for "", with a common name only.
 func certificate(t *testing.T, host string) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -33,6 +33,9 @@ func certificate(t *testing.T, host string) (tls.Certificate, *x509.CertPool) {
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, IsCA: true, BasicConstraintsValid: true,
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{host},
+	}
+	if host == "" {
+		template.DNSNames = nil
 	}
 	if ip := net.ParseIP(host); ip != nil {
 		template.DNSNames, template.IPAddresses = nil, []net.IP{ip}
@@ -98,8 +101,9 @@ func accept(t *testing.T, serve func(net.Conn)) string {
 type listeners struct {
 	open, withSASL, withTLS, elsewhere, mutual string
 	hangsUp, http, closed, free                string
+	nameless                                   string
 	cert, otherCert                            tls.Certificate
-	pool, otherPool                            *x509.CertPool
+	pool, otherPool, namelessPool              *x509.CertPool
 }
 
 func startListeners(t *testing.T) listeners {
@@ -107,11 +111,14 @@ func startListeners(t *testing.T) listeners {
 	var l listeners
 	l.cert, l.pool = certificate(t, "127.0.0.1")
 	l.otherCert, l.otherPool = certificate(t, "elsewhere")
+	nameless, namelessPool := certificate(t, "")
+	l.namelessPool = namelessPool
 	addr := func(opts ...kfake.Opt) string { return startBroker(t, opts...).ListenAddrs()[0] }
 	l.open = addr()
 	l.withSASL = addr(kfake.EnableSASL(), kfake.Superuser("PLAIN", "alice", "secret"), kfake.Superuser("SCRAM-SHA-256", "bob", "secret"))
 	l.withTLS = addr(kfake.TLS(&tls.Config{Certificates: []tls.Certificate{l.cert}}))
 	l.elsewhere = addr(kfake.TLS(&tls.Config{Certificates: []tls.Certificate{l.otherCert}}))
+	l.nameless = addr(kfake.TLS(&tls.Config{Certificates: []tls.Certificate{nameless}}))
 	l.mutual = addr(kfake.TLS(&tls.Config{Certificates: []tls.Certificate{l.cert}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: l.pool}))
 	l.hangsUp = accept(t, func(c net.Conn) { _, _ = c.Read(make([]byte, 1)) })
 	l.http = accept(t, func(c net.Conn) {
@@ -146,6 +153,7 @@ func TestDialExplainsWhatIsWrong(t *testing.T) {
 		"TLS not spoken":    {Config{Brokers: []string{l.open}, TLS: &tls.Config{RootCAs: l.pool}}, ErrRefused, []string{"check that this listener speaks TLS"}},
 		"unknown CA":        {Config{Brokers: []string{l.withTLS}, TLS: &tls.Config{RootCAs: l.otherPool}, CAFile: "other.pem"}, ErrRefused, []string{"unknown authority", "check that the CA file other.pem is the right one"}},
 		"host name":         {Config{Brokers: []string{l.elsewhere}, TLS: &tls.Config{RootCAs: l.otherPool}}, ErrRefused, []string{"another host name"}},
+		"common name only":  {Config{Brokers: []string{l.nameless}, TLS: &tls.Config{RootCAs: l.namelessPool}}, ErrRefused, []string{"no subject alternative name"}},
 		"no CA file":        {Config{Brokers: []string{l.withTLS}, TLS: &tls.Config{}}, ErrRefused, []string{"no CA file is set"}},
 		"other client cert": {Config{Brokers: []string{l.mutual}, TLS: &tls.Config{RootCAs: l.pool, Certificates: []tls.Certificate{l.otherCert}}, CertFile: "me.pem"}, ErrRefused, []string{"refused the client certificate me.pem"}},
 		"no client cert":    {Config{Brokers: []string{l.mutual}, TLS: &tls.Config{RootCAs: l.pool}}, ErrRefused, []string{"wants a client certificate: set"}},

@@ -99,6 +99,8 @@ func hint(err error) string {
 		return "the host name does not resolve: check the address"
 	case errors.As(err, &authority):
 		return "its certificate is signed by an authority that is not trusted: set the CA file"
+	case errors.As(err, &host) && len(host.Certificate.DNSNames)+len(host.Certificate.IPAddresses) == 0:
+		return "its certificate has no subject alternative name, and a common name does not count: sign one that has the registry's host name as SAN"
 	case errors.As(err, &host):
 		return "its certificate is for another host name: check the address"
 	case errors.As(err, &record):

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -98,18 +99,29 @@ func (e *endpoint) token(ctx context.Context) (string, error) {
 func (e *endpoint) ask(ctx context.Context) (*oauth2.Token, error) {
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: e.trust.get(), DisableKeepAlives: true}
 	client := &http.Client{Transport: transport, Timeout: tokenTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	cfg := clientcredentials.Config{ClientID: e.sasl.User, ClientSecret: e.secret.get(), TokenURL: e.sasl.TokenURL, Scopes: e.sasl.Scopes}
-	t, err := cfg.Token(context.WithValue(ctx, oauth2.HTTPClient, client))
-	var refused *oauth2.RetrieveError
-	switch {
-	case errors.As(err, &refused) && refused.ErrorCode != "":
-		return nil, fmt.Errorf("asking %s for a token of client %q: status %d, error %q", e.sasl.TokenURL, e.sasl.User, refused.Response.StatusCode, refused.ErrorCode)
-	case errors.As(err, &refused):
-		return nil, fmt.Errorf("asking %s for a token of client %q: status %d", e.sasl.TokenURL, e.sasl.User, refused.Response.StatusCode)
-	case err != nil:
-		return nil, fmt.Errorf("asking for a token of client %q: %w", e.sasl.User, err)
+	cfg := clientcredentials.Config{ClientID: e.sasl.User, ClientSecret: e.secret.get(), TokenURL: e.sasl.TokenURL.Reveal(), Scopes: e.sasl.Scopes}
+	if e.sasl.Audience != "" {
+		cfg.EndpointParams = url.Values{"audience": {e.sasl.Audience}}
 	}
-	return t, nil
+	t, err := cfg.Token(context.WithValue(ctx, oauth2.HTTPClient, client))
+	if err == nil {
+		return t, nil
+	}
+	address, _, _ := strings.Cut(e.sasl.TokenURL.Reveal(), "?")
+	var (
+		refused *oauth2.RetrieveError
+		failed  *url.Error
+	)
+	if errors.As(err, &failed) {
+		err = failed.Err // failed shows the whole address
+	}
+	if errors.As(err, &refused) {
+		err = fmt.Errorf("status %d", refused.Response.StatusCode)
+		if refused.ErrorCode != "" {
+			err = fmt.Errorf("%w, error %q", err, refused.ErrorCode)
+		}
+	}
+	return nil, fmt.Errorf("asking %s for a token of client %q: %w", address, e.sasl.User, err)
 }
 
 // Name implements sasl.Mechanism.

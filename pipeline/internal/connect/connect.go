@@ -46,7 +46,7 @@ func Config(k *deployment.Kafka, logger *slog.Logger) (kafkalog.Config, error) {
 		if cfg.SASL, err = mechanism(s, logger); err != nil {
 			return cfg, err
 		}
-		cfg.MayChange = cfg.MayChange || s.PasswordFile+s.TokenFile+s.TokenURL != ""
+		cfg.MayChange = cfg.MayChange || s.PasswordFile+s.TokenFile+s.TokenURL.Reveal() != ""
 	}
 	return cfg, nil
 }
