@@ -25,6 +25,10 @@ type Turn struct {
 	// windows' starts and keys; empty where nothing was released.
 	Releases []schemas.Release
 	End      time.Time // where the turn ends
+	// Generation is the configuration of the turn. Since is the end of the first turn of the span
+	// that has it.
+	Generation uint32
+	Since      time.Time
 }
 
 // Position is where Follow begins: after a settled turn.
@@ -203,7 +207,7 @@ func (f *follower) readEnds(ctx context.Context, g *kafkalog.Fetched) error {
 			return err
 		}
 		at := f.lastTogether(ends)
-		handed, err := f.deliver(ctx, ends[at])
+		handed, err := f.deliver(ctx, ends[:at+1])
 		if err != nil {
 			return err
 		}
@@ -272,9 +276,11 @@ func (f *follower) withinCounts(ctx context.Context, end *schemas.TurnEnd) (cont
 	}
 }
 
-// deliver hands out what counts holds of a turn, and of those before it whose ends are missing;
-// false where the end is foreign.
-func (f *follower) deliver(ctx context.Context, end schemas.TurnEnd) (handed bool, err error) {
+// deliver hands out what counts holds of the turn of the last of some ends, and of those before it;
+// false where that end is foreign.
+func (f *follower) deliver(ctx context.Context, ends []schemas.TurnEnd) (handed bool, err error) {
+	end := ends[len(ends)-1]
+	since := ends[slices.IndexFunc(ends, func(e schemas.TurnEnd) bool { return e.Generation == end.Generation })].End
 	within, over := f.withinCounts(ctx, &end)
 	defer over()
 	values := map[string]schemas.Release{} // by key of the record: a value may stand on counts twice
@@ -289,7 +295,7 @@ func (f *follower) deliver(ctx context.Context, end schemas.TurnEnd) (handed boo
 			return false, fmt.Errorf("following counts: %w", err)
 		}
 	}
-	out := Turn{Turn: end.Turn, End: time.UnixMilli(end.End), Releases: slices.Collect(maps.Values(values))}
+	out := Turn{Turn: end.Turn, End: time.UnixMilli(end.End), Generation: end.Generation, Since: time.UnixMilli(since), Releases: slices.Collect(maps.Values(values))}
 	slices.SortFunc(out.Releases, func(a, b schemas.Release) int {
 		return cmp.Or(cmp.Compare(a.WindowEnd, b.WindowEnd), cmp.Compare(a.Metric, b.Metric),
 			cmp.Compare(a.WindowStart, b.WindowStart), cmp.Compare(a.Key, b.Key))

@@ -29,6 +29,8 @@ type printer struct {
 	values  map[cell]float64
 	newest  []schemas.Release // of the last turn with any
 	unasked map[string]bool   // metrics without a target
+	empty   int               // windows without values since the last one with some
+	until   time.Time         // where the newest of them ends
 }
 
 func newPrinter(a *app, j *job) *printer {
@@ -107,7 +109,13 @@ func (p *printer) turn(t demo.Turn) error {
 		}
 	}
 	if len(rows) == 0 {
+		if start := t.End.Add(-p.j.settings.Window); clock.Time(start.UnixMilli()) != clock.Time(t.End.UnixMilli()) {
+			p.empty, p.until = p.empty+1, t.End
+		}
 		return nil
+	}
+	if err := p.skipped(); err != nil {
+		return err
 	}
 	p.rows, p.newest = append(p.rows, rows...), t.Releases
 	return p.j.progress.Interrupt(p.a.stdout, func() error {
@@ -115,6 +123,18 @@ func (p *printer) turn(t demo.Turn) error {
 			return fmt.Errorf("writing output: %w", err)
 		}
 		return nil
+	})
+}
+
+// skipped prints the windows without values that came last.
+func (p *printer) skipped() error {
+	if p.empty == 0 || p.j.flags.format == cli.JSON {
+		return nil
+	}
+	windows := p.empty
+	p.empty = 0
+	return p.j.progress.Interrupt(p.a.stdout, func() error {
+		return p.table.Empty(p.until.Add(-p.j.settings.Window), p.until, windows)
 	})
 }
 
@@ -139,8 +159,8 @@ func (p *printer) end(result demo.Result) error {
 	if p.first != "" {
 		p.j.progress.Note("first release after %s", p.first)
 	}
-	if p.j.flags.format == cli.JSON || len(p.rows) == 0 {
-		return nil
+	if err := p.skipped(); err != nil || p.j.flags.format == cli.JSON || len(p.rows) == 0 {
+		return err
 	}
 	from, _ := p.j.source.Range()
 	var b bytes.Buffer

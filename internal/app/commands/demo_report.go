@@ -49,9 +49,7 @@ func (j *job) collect(t demo.Turn) {
 	if j.page == nil {
 		return
 	}
-	for _, r := range t.Releases {
-		j.page.add(r)
-	}
+	j.page.add(0, t.End, t.Releases)
 }
 
 // savePage writes the page, also of a run that was ended by a signal.

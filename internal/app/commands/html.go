@@ -36,8 +36,13 @@ func (p *page) describe(title, source string, notes ...string) {
 	p.options.Title, p.options.Source, p.options.Notes = title, source, notes
 }
 
-// add adds a release. Order does not matter, and a release may be added again.
-func (p *page) add(r schemas.Release) { p.values.Add(r) }
+// add adds the releases of a turn, of a generation.
+func (p *page) add(generation uint32, end time.Time, releases []schemas.Release) {
+	p.options.Settled.Add(generation, end, end)
+	for _, r := range releases {
+		p.values.Add(r)
+	}
+}
 
 // due reports whether the page is to be written again before the end.
 func (p *page) due(now time.Time) bool { return now.Sub(p.saved) >= htmlEvery }

@@ -33,6 +33,7 @@ type runOutput struct {
 	clock    *wallclock.Clock
 	table    bytes.Buffer
 	tables   map[string]*terminal.Table // by metric; they write to table
+	metrics  []schemas.MetricSpec       // those that belong to no other
 	keyed    map[string]bool            // metrics whose values are of keys
 	places   map[string]int             // of metrics: shares in the order of their edges
 	shown    string                     // metric of the last line of the table
@@ -70,6 +71,9 @@ func newRunOutput(a *app, f cli.Format, top int, d *pipeline.Deployment, progres
 			keys = append(keys, string(k))
 		}
 		o.keyed[m.Spec.Name] = d.Config.Events.Format.Key != "" && metrickind.Of(m.Spec.Kind).Keyed()
+		if kind := metrickind.Of(m.Spec.Kind); !kind.Derived && kind.Statistic == nil {
+			o.metrics = append(o.metrics, m.Spec)
+		}
 		size := time.Duration(m.Spec.WindowSize) * time.Millisecond
 		o.certain = o.certain || m.Spec.KeyMode == schemas.KeysPublic
 		o.tables[m.Spec.Name] = terminal.NewTable(&o.table, terminal.TableOptions{
@@ -128,10 +132,10 @@ func (o *runOutput) print(ctx context.Context, p pipeline.Published) error {
 	after := max(o.done, o.first-1)
 	o.mu.Unlock()
 	p.Releases = slices.DeleteFunc(slices.Clone(p.Releases), func(r schemas.Release) bool { return r.Turn <= after })
-	if err := o.chart(p.Releases); err != nil {
+	if err := o.chart(&p); err != nil {
 		return err
 	}
-	text, err := o.text(p.Releases)
+	text, err := o.text(&p)
 	if err != nil {
 		return err
 	}
@@ -242,7 +246,8 @@ func (o *runOutput) write(ctx context.Context, text []byte, values int) error {
 }
 
 // text returns what is printed of a turn, or of a span.
-func (o *runOutput) text(releases []schemas.Release) ([]byte, error) {
+func (o *runOutput) text(p *pipeline.Published) ([]byte, error) {
+	releases := p.Releases
 	if o.format == cli.JSON {
 		var b bytes.Buffer
 		for _, r := range releases {
@@ -270,21 +275,41 @@ func (o *runOutput) text(releases []schemas.Release) ([]byte, error) {
 			rows[i] = row(r, o.keyed[metric])
 		}
 		releases = releases[end:]
-		table := o.tables[metric]
-		if table == nil {
+		if o.tables[metric] == nil {
 			// A foreign release is not a reason to end the run.
 			o.progress.Mention("not printing a value on topic %s: the deployment does not have its metric", o.topic)
 			continue
 		}
-		if len(o.tables) > 1 && o.shown != metric {
-			o.table.WriteString("metric " + terminal.Key(metric, 60) + "\n")
-			o.shown = metric
-		}
-		if err := table.Rows(rows); err != nil {
+		if err := o.tableOf(metric).Rows(rows); err != nil {
 			return nil, err
 		}
 	}
-	return o.table.Bytes(), nil
+	err := o.empty(p)
+	return o.table.Bytes(), err
+}
+
+// empty writes the windows that end with a turn and have no values.
+func (o *runOutput) empty(p *pipeline.Published) error {
+	end := o.clock.Begins(p.End.UnixMilli())
+	for _, m := range o.metrics {
+		if p.End.IsZero() || end%m.WindowSlide != 0 || slices.ContainsFunc(p.Releases, func(r schemas.Release) bool { return r.Metric == m.Name }) {
+			continue
+		}
+		if err := o.tableOf(m.Name).Empty(time.UnixMilli(end-m.WindowSize), time.UnixMilli(end), 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tableOf returns the table of a metric that comes next. Its name comes before it if there are
+// several.
+func (o *runOutput) tableOf(metric string) *terminal.Table {
+	if len(o.tables) > 1 && o.shown != metric {
+		o.table.WriteString("metric " + terminal.Key(metric, 60) + "\n")
+		o.shown = metric
+	}
+	return o.tables[metric]
 }
 
 // wait returns true when every settled turn is printed or printing has failed, and false

@@ -123,7 +123,7 @@ func TestRunPrintsTheDaysOfItsZone(t *testing.T) {
 	r.WindowStart = time.Date(2025, 11, 2, 4, 0, 0, 0, time.UTC).UnixMilli()
 	r.WindowEnd = r.WindowStart + 25*time.Hour.Milliseconds()
 	for format, want := range map[cli.Format]string{cli.Table: "\n2025-11-02 ", cli.JSON: "2025-11-02T04:00:00Z"} {
-		text, err := newRunOutput(a, format, 0, d.Deployment, nil, nil).text([]schemas.Release{r})
+		text, err := newRunOutput(a, format, 0, d.Deployment, nil, nil).text(&pipeline.Published{Releases: []schemas.Release{r}})
 		if err != nil || !strings.Contains(string(text), want) || format == cli.Table && !strings.Contains(string(text), "window (America/New_York)") {
 			t.Errorf("%s: %v\n%s", want, err, text)
 		}
@@ -354,8 +354,24 @@ func TestTheTopOfRunIsTheSameForStatistics(t *testing.T) {
 		own.Value, mean.Value = int64(1+i)<<14, int64(2-i)<<14
 		releases = append(releases, own, mean)
 	}
-	text, err := newRunOutput(a, cli.Table, 1, d.Deployment, nil, nil).text(releases)
+	text, err := newRunOutput(a, cli.Table, 1, d.Deployment, nil, nil).text(&pipeline.Published{Releases: releases})
 	if err != nil || strings.Count(string(text), "  b  ") != 2 || strings.Contains(string(text), "  a  ") || strings.Count(string(text), "and 1 key with smaller values") != 2 {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// A settled window without values has a line in the table.
+func TestATableShowsWindowsWithoutValues(t *testing.T) {
+	t.Parallel()
+	o, _ := newOutput(t, cli.Table)
+	end := time.Date(2025, 3, 3, 0, 0, 0, 0, time.UTC)
+	text, err := o.text(&pipeline.Published{Turn: 1, End: end})
+	if n := strings.Count(string(text), "nothing released\n"); err != nil || n != len(o.metrics) || n == 0 {
+		t.Errorf("%v\n%s", err, text)
+	}
+	one := schemas.Release{Turn: 1, Metric: o.metrics[0].Name, WindowStart: end.Add(-time.Hour).UnixMilli(), WindowEnd: end.UnixMilli(), Rungs: 1}
+	text, err = o.text(&pipeline.Published{Turn: 1, End: end, Releases: []schemas.Release{one}})
+	if n := strings.Count(string(text), "nothing released\n"); err != nil || n != len(o.metrics)-1 {
 		t.Errorf("%v\n%s", err, text)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
 // openPageFor opens the page of --report; nil without one.
@@ -21,16 +21,14 @@ func openPageFor(f *runFlags, d *loaded) (*page, error) {
 	return page, nil
 }
 
-// chart adds releases to the page, and writes it every htmlEvery.
-func (o *runOutput) chart(releases []schemas.Release) error {
+// chart adds a turn to the page, and writes it every htmlEvery.
+func (o *runOutput) chart(p *pipeline.Published) error {
 	if o.page == nil {
 		return nil
 	}
 	o.pageMu.Lock()
 	defer o.pageMu.Unlock()
-	for _, r := range releases {
-		o.page.add(r)
-	}
+	o.page.add(p.Generation, p.End, p.Releases)
 	if o.page.due(time.Now()) {
 		return o.page.save()
 	}

@@ -33,7 +33,7 @@ func handOut(ctx context.Context, d *pipeline.Deployment, onTurn func(Turn) erro
 		var refused error
 		err := pipeline.FollowReleases(ctx, d, pipeline.FollowOptions{From: &pipeline.Position{}}, func(p pipeline.Published) error {
 			if onTurn != nil {
-				if refused = onTurn(Turn{Number: p.Turn, Releases: p.Releases}); refused != nil {
+				if refused = onTurn(Turn{Number: p.Turn, End: p.End, Releases: p.Releases}); refused != nil {
 					return refused
 				}
 			}

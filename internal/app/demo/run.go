@@ -29,6 +29,7 @@ type Options struct {
 // Turn is a turn with its releases, ordered by metric and key.
 type Turn struct {
 	Number   uint64
+	End      time.Time // of its window
 	Releases []schemas.Release
 }
 

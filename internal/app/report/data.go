@@ -29,6 +29,8 @@ type metricData struct {
 	Slide int64      `json:"slide"`
 	First int64      `json:"first"` // start of window 0
 	Step  int64      `json:"step"`  // from one window's start to the next one's
+	// Windows is how many there are, with the settled ones that have no values.
+	Windows int64 `json:"windows"`
 	// Sized names the quantity by which the keys of a statistic are ordered; "": its own values.
 	Sized string    `json:"sized,omitempty"`
 	Keys  []keyData `json:"keys"` // in byte order, for each part
@@ -58,7 +60,7 @@ type keyData struct {
 	Confidence floats  `json:"confidence"` // confidence, for how many values, confidence, …
 }
 
-func dataOf(s *series, f metricFacts, by sizing) metricData {
+func dataOf(s *series, f metricFacts, by sizing, all summary) metricData {
 	m := metricData{
 		Name: f.title(), NoKey: metrickind.Of(f.Kind).Texts.NoKey, Aims: f.aims(),
 		Fine:     !f.known || metrickind.Of(f.Kind).Fine(),
@@ -71,7 +73,8 @@ func dataOf(s *series, f metricFacts, by sizing) metricData {
 	if text := f.reached(); text != "" {
 		m.Asked = upper(f.wanted()) + " is asked for: " + text
 	}
-	m.First, m.Step = s.grid(f.WindowSlide)
+	m.First, m.Step = s.grid(f.WindowSlide, all.first)
+	m.Windows = (all.last-s.id.size-m.First)/m.Step + 1
 	m.Slide = cmp.Or(m.Slide, m.Step)
 	for i := 0; i < len(s.points); {
 		end := i + 1
@@ -104,13 +107,17 @@ func (f metricFacts) partsData() (parts []partData) {
 	return parts
 }
 
-// grid returns when windows start: at first, and every step after it. The step is the
-// slide, unless releases show that the slide was once another.
-func (s *series) grid(slide int64) (first, step int64) {
+// grid returns when windows start: at first, and every step after it. That is at begin, unless
+// older windows are not kept. The step is the slide, unless releases show that the slide was once
+// another.
+func (s *series) grid(slide, begin int64) (first, step int64) {
 	if len(s.points) == 0 {
 		return 0, max(slide, 1)
 	}
 	first = slices.MinFunc(s.points, func(a, b point) int { return cmp.Compare(a.start, b.start) }).start
+	if s.left.windows == nil {
+		first = begin
+	}
 	step = slide
 	for _, p := range s.points {
 		for a, b := p.start-first, step; ; a, b = b%a, a {

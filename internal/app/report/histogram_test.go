@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -173,7 +174,7 @@ func TestALiveHistogramFollows(t *testing.T) {
 	shows := func(windows int, at, want string) {
 		t.Helper()
 		l.await(b, want, func(s seen) bool {
-			return strings.HasPrefix(s.Live, "The last one ends at 2025-03-03 0"+string(rune('0'+windows)))
+			return strings.Contains(s.Text, fmt.Sprintf("All %d.", windows*window))
 		})
 		var d drawn
 		b.eval(seenBars+at, &d)

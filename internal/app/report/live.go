@@ -17,7 +17,7 @@ import (
 type Live struct {
 	Every time.Duration // how often a page that is open asks for a newer one, about
 	Kept  string        // a sentence that says how much of what was published is on the page
-	Due   *Due          // when values are due, of a page without any; nil: the page does not say it
+	Due   *Due          // when the next values are due; nil: the page does not say it
 }
 
 // Due says when values are due: the window that ends at a multiple of Slide, by a clock that is
@@ -54,8 +54,8 @@ type live struct {
 	Due           *due
 }
 
-// due is a Due in milliseconds.
-type due struct{ Slide, Wait, Grid, Shift int64 }
+// due is a Due in milliseconds, with the end of the newest settled window; 0 if there is none.
+type due struct{ Slide, Wait, Grid, Shift, Settled int64 }
 
 var liveAssets = sync.OnceValues(func() (*assets, error) {
 	a, err := pageAssets(append(scripts[:], "live.js")...)
@@ -79,7 +79,10 @@ func (c *Collector) WriteLive(w io.Writer, o Options, l Live) (Served, error) {
 	}
 	view.Live = &live{Every: l.Every.Milliseconds(), Kept: l.Kept}
 	if l.Due != nil {
-		view.Live.Due = &due{l.Due.Slide.Milliseconds(), l.Due.Wait.Milliseconds(), l.Due.Grid.Milliseconds(), l.Due.Shift.Milliseconds()}
+		view.Live.Due = &due{l.Due.Slide.Milliseconds(), l.Due.Wait.Milliseconds(), l.Due.Grid.Milliseconds(), l.Due.Shift.Milliseconds(), 0}
+		if !o.Settled.End.IsZero() {
+			view.Live.Due.Settled = o.Settled.End.UnixMilli()
+		}
 	}
 	sum := sha256.New()
 	if err = json.NewEncoder(sum).Encode(view); err == nil {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -23,6 +25,7 @@ type liveServer struct {
 	sample   sample
 	page     []byte
 	served   Served
+	settled  Settled
 	asked    int // how often it was asked for another page
 	answered int // and had one
 }
@@ -37,10 +40,8 @@ func (l *liveServer) publish(releases ...schemas.Release) {
 	}
 	var b bytes.Buffer
 	live := Live{Every: 50 * time.Millisecond, Kept: fmt.Sprintf("All %d.", len(l.sample.releases))}
-	if len(l.sample.releases) == 0 {
-		live.Due = &Due{Slide: 24 * time.Hour, Wait: 3 * time.Minute, Grid: time.Second}
-	}
-	served, err := c.WriteLive(&b, Options{Title: "Page views"}, live)
+	live.Due = &Due{Slide: 24 * time.Hour, Wait: 3 * time.Minute, Grid: time.Second}
+	served, err := c.WriteLive(&b, Options{Title: "Page views", Settled: l.settled}, live)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -152,7 +153,7 @@ func TestALivePageTakesInWhatIsPublished(t *testing.T) {
 	if !strings.Contains(s.Text, "All 1.") {
 		t.Errorf("the page still says how much the first one had: %q", s.Text)
 	}
-	if s.Legend != "/home" || s.Tile != "1" || s.Live != "The last one ends at 2025-03-03 01:00 UTC." {
+	if s.Legend != "/home" || s.Tile != "1" {
 		t.Errorf("the first value: %+v", s)
 	}
 	l.publish(window(0)[1:]...)
@@ -222,7 +223,60 @@ func TestALivePageSaysThatItHasNoAnswer(t *testing.T) {
 	}
 	b.eval(`(() => { window.fetch = window.real; return true; })()`, &ok)
 	l.publish(all.releases[6:12]...)
-	l.await(b, "the next window", func(s seen) bool { return s.Tile == "12" && strings.HasPrefix(s.Live, "The last one ends") })
+	l.await(b, "the next window", func(s seen) bool { return s.Tile == "12" && !strings.HasPrefix(s.Live, "No answer") })
+}
+
+// A page is live until the next values are overdue, and windows without values are on it.
+func TestALivePageSaysThatValuesAreOverdue(t *testing.T) {
+	all := pages()
+	l := &liveServer{t: t, sample: sample{promise: all.promise}}
+	day := time.Now().UTC().Truncate(24 * time.Hour)
+	l.settled.Add(0, day, day)
+	l.publish(all.releases[:6]...)
+	server := httptest.NewServer(l)
+	defer server.Close()
+	b := visit(t, server.URL+"/", desktop, "light")
+	l.await(b, "when the next values come", func(s seen) bool { return strings.HasPrefix(s.Live, "Live: next by ") })
+	l.settled.Add(0, day, day.Add(-48*time.Hour))
+	l.publish()
+	l.await(b, "that they are overdue", func(s seen) bool { return strings.HasPrefix(s.Live, "Overdue since ") })
+	var late bool
+	if b.eval(`document.getElementById("live").classList.contains("late")`, &late); !late {
+		t.Error("what is overdue has no colour of its own")
+	}
+}
+
+// Settled windows without values are drawn, counted, and a notice says how many of them are the
+// newest ones.
+func TestSettledWindowsWithoutValuesAreShown(t *testing.T) {
+	all := pages() // of 12 windows from 2025-03-03 00:00
+	s := sample{promise: all.promise, releases: all.releases[6:12]}
+	c := newCollector(s.promise, MaxPoints)
+	for _, r := range s.releases {
+		c.Add(r)
+	}
+	var o Options
+	end := func(hour int) time.Time {
+		return time.UnixMilli(s.releases[0].WindowEnd).Add(time.Duration(hour) * time.Hour)
+	}
+	o.Settled.Add(1, end(-1), end(-1))
+	o.Settled.Add(1, end(4), end(4))
+	released, err := c.points.settle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := newPage(c.promise, released, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	section := p.Sections[0]
+	if diff := cmp.Diff(plain("windows", "1 of 6 have values"), section.Tiles[0]); diff != "" || !strings.HasPrefix(section.Silent, "No values in the newest 4 windows, until ") || !strings.Contains(string(p.Data), `"windows":6,`) {
+		t.Errorf("%s%q, %s", diff, section.Silent, p.Data)
+	}
+	o.Settled.Add(2, end(2), end(2)) // of a later configuration, which may have other metrics
+	if p, err = newPage(c.promise, released, o); err != nil || p.Sections[0].Tiles[0].Text != "1 of 3 have values" {
+		t.Errorf("%+v, %v", p.Sections[0].Tiles[0], err)
+	}
 }
 
 // The version of a page follows from what is on it, and nothing else.

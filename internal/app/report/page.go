@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
@@ -107,6 +108,7 @@ type section struct {
 	Bounds        string // how much of each user counts; "" where that is not known
 	Share         string // which share of the newest window's events is counted; "" where that is not known
 	Nothing       string // said in place of a chart
+	Silent        string // says that the newest windows have no values; "" if they have
 	Partial       string // says what is left out of the page; "" where nothing is
 	Gaps          string // what it means that a key is missing; "" where none can be
 	Chart         int    // index in the data block; -1: nothing was released
@@ -130,12 +132,16 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 			ID: fmt.Sprintf("metric-%d", i+1), Name: m.title(), Tag: m.tag(), Facts: m.facts(p.valueField, p.valueUnit, p.zoneName()), Chart: -1, Gaps: p.gaps(m),
 			Bounds: m.bounds(), Nothing: cmp.Or(o.nothing, "Nothing was released."),
 		}
+		first, last, count := o.Settled.windows(wallclock.Of(p.zone), m.WindowSize, m.WindowSlide)
 		values := m.valuesOf(released)
 		if values != nil {
 			sum := values.summary()
-			s.Chart, s.Tiles, s.Partial = len(data), sum.tiles(m.aims()), values.partial(sum)
+			sum.extend(first, last, count, m.WindowSize, m.WindowSlide)
+			s.Chart, s.Tiles, s.Partial, s.Silent = len(data), sum.tiles(m.aims()), values.partial(sum), sum.unreleased()
 			s.Error = cmp.Or(o.Error, values.typicalNoise(m))
-			data = append(data, dataOf(values, m, p.sizing(m, released)))
+			data = append(data, dataOf(values, m, p.sizing(m, released), sum))
+		} else if count > 0 {
+			s.Nothing = fmt.Sprintf("Nothing was released: 0 of %s have values.", terminal.Count(int(count), "settled window"))
 		}
 		if parent := slices.IndexFunc(out.Sections, func(s section) bool { return metrickind.Of(m.Kind).Derived && s.Name == m.Of }); parent >= 0 {
 			if metrickind.Of(m.Kind).Share && s.Chart >= 0 {
@@ -226,7 +232,11 @@ func (s summary) tiles(aims bool) []fact {
 	if s.first%minute != 0 || s.last%minute != 0 {
 		layout = "2006-01-02 15:04:05.999"
 	}
-	out := []fact{plain("windows", terminal.Number(float64(len(s.windows)), 0)), plain("released values", terminal.Number(float64(s.count), 0))}
+	windows := terminal.Number(float64(len(s.windows)), 0)
+	if s.settled > len(s.windows) {
+		windows = fmt.Sprintf("%s of %s have values", windows, terminal.Number(float64(s.settled), 0))
+	}
+	out := []fact{plain("windows", windows), plain("released values", terminal.Number(float64(s.count), 0))}
 	if aims {
 		out = append(out, plain("as exact as asked", percent(s.met, s.count)))
 	}

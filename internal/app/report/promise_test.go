@@ -84,7 +84,7 @@ func TestThePageSaysWhatIsAskedOfQuantiles(t *testing.T) {
 	}
 	from := ""
 	for i, want := range []string{"± ", "A value between the quantiles of 48 % and 52 %", "A value between the quantiles of 97 % and 100 %"} {
-		m := dataOf(&series{}, p.metrics[i], sizing{})
+		m := dataOf(&series{}, p.metrics[i], sizing{}, summary{})
 		asked, reached, _ := strings.Cut(m.Asked, " is asked for: ")
 		if from = cmp.Or(from, reached); !strings.HasPrefix(asked, want) || reached != from || !strings.HasPrefix(reached, "it is reached from about ") || !strings.HasSuffix(reached, " events on") {
 			t.Errorf("%s: %q, want %q, %q", p.metrics[i].Name, m.Asked, want, from)

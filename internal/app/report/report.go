@@ -29,6 +29,8 @@ type Options struct {
 	Error     string    // how far values typically are from the real counts, of a page whose events are no secret
 	Notes     []string  // what else is not covered, beside what follows from the deployment
 	nothing   string    // said of a metric without values; default "Nothing was released."
+	// Settled says which windows are settled: those without values are shown as well.
+	Settled Settled
 }
 
 // Collector gathers releases for one page or for many, as they come. Not safe

@@ -1,6 +1,39 @@
 package report
 
-import "maps"
+import (
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
+)
+
+// Settled says which windows are settled under one configuration. The zero value says nothing.
+type Settled struct {
+	Generation uint32
+	Since, End time.Time // the first and the last end of a window
+}
+
+// Add adds the windows that end from since until end, under a configuration.
+func (s *Settled) Add(generation uint32, since, end time.Time) {
+	if s.End.IsZero() || s.Generation != generation {
+		s.Generation, s.Since = generation, since
+	}
+	s.End = end
+}
+
+// windows returns where the first settled window of a metric begins, where the last one ends, and
+// how many there are; 0 if that is not known.
+func (s Settled) windows(clock *wallclock.Clock, size, slide int64) (first, last, count int64) {
+	if s.End.IsZero() || slide <= 0 {
+		return 0, 0, 0
+	}
+	past := func(at int64) int64 { return (at%slide + slide) % slide } // the last end of a window
+	first, last = clock.Begins(s.Since.UnixMilli()), clock.Begins(s.End.UnixMilli())
+	first, last = first+past(-first), last-past(last)
+	return first - size, last, max((last-first)/slide+1, 0)
+}
 
 // summary has the figures over many points.
 type summary struct {
@@ -9,6 +42,27 @@ type summary struct {
 	rungsMin, rungsMax uint32
 	windows            map[[2]int64]struct{} // start and end
 	first, last        int64                 // start of the first window, end of the last
+	settled            int                   // windows from first to last; 0: not known
+	silent             int                   // how many of the newest settled windows have no value
+}
+
+// extend adds the settled windows of a metric, with values or without.
+func (s *summary) extend(first, last, count, size, slide int64) {
+	if count == 0 {
+		return
+	}
+	s.silent = int(max(last-s.last, 0) / slide)
+	s.first, s.last = min(s.first, first), max(s.last, last)
+	s.settled = int((s.last-s.first-size)/slide) + 1
+}
+
+// unreleased says that the newest windows have no values; "" if they have.
+func (s *summary) unreleased() string {
+	if s.silent == 0 {
+		return ""
+	}
+	return fmt.Sprintf("No values in the newest %s, until %s: users may have spent their budgets, or too few contributed.",
+		terminal.Count(s.silent, "window"), time.UnixMilli(s.last).UTC().Format("2006-01-02 15:04"))
 }
 
 func (s *summary) add(p point) {

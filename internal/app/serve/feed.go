@@ -8,10 +8,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/app/report"
 	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/published"
-	"github.com/tollgate-dp/tollgate/schemas"
 )
 
 // feed brings what is published to a server. Following counts never waits for a page to be made.
@@ -26,7 +26,8 @@ type feed struct {
 	mu      sync.Mutex
 	kept    values
 	turn    uint64 // the last one
-	current bool   // all that was settled once has been read
+	settled report.Settled
+	current bool // all that was settled once has been read
 }
 
 // together is how many values of old turns are read at once.
@@ -78,6 +79,7 @@ func (f *feed) add(p published.Turn) error {
 	f.turn = p.Turn
 	end := f.endOf(&p, time.Now())
 	if !end.IsZero() {
+		f.settled.Add(p.Generation, p.Since, end)
 		f.s.metrics.turn.Set(float64(end.Unix()))
 	}
 	if !end.Equal(p.End) {
@@ -126,12 +128,16 @@ func (f *feed) change() {
 	}
 }
 
-// rows returns the values that are kept, and whether all that was settled once is among what was
-// read.
-func (f *feed) rows() ([]schemas.Release, bool) {
+// update makes another page of the values that are kept.
+func (f *feed) update() error {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.kept.rows(), f.current
+	rows, current := f.kept.rows(), f.current
+	f.s.settled = f.settled
+	if f.kept.dropped { // windows without values could be those whose values were dropped
+		f.s.settled.Since = f.settled.End
+	}
+	f.mu.Unlock()
+	return f.s.show(rows, current)
 }
 
 // show makes another page whenever there is something new, and uses no more than a fifth of a core
@@ -144,7 +150,7 @@ func (f *feed) show(ctx context.Context) error {
 			return nil
 		}
 		began := time.Now()
-		if err := f.s.show(f.rows()); err != nil {
+		if err := f.update(); err != nil {
 			return fmt.Errorf("making the page: %w", err)
 		}
 		select {

@@ -26,6 +26,7 @@ type server struct {
 	answered atomic.Int64 // when Kafka last answered, in Unix milliseconds
 	ending   atomic.Bool
 	warned   bool             // of another configuration; for show alone
+	settled  report.Settled   // for show alone
 	began    map[string]int64 // the newest window of each metric when all was read first; for show alone
 }
 
@@ -44,7 +45,7 @@ func newServer(d *deployment.Deployment, o Options) (*server, error) {
 func (s *server) show(rows []schemas.Release, complete bool) error {
 	text := "Values are still being read."
 	if complete {
-		text = fmt.Sprintf("Live: the newest windows of each metric, at most %s.", terminal.Number(float64(s.options.Keep), 0))
+		text = fmt.Sprintf("The newest windows of each metric, at most %s.", terminal.Number(float64(s.options.Keep), 0))
 	}
 	title := cmp.Or(s.options.Title, s.deployment.Config.Deployment)
 	mark := ""
@@ -59,10 +60,10 @@ func (s *server) show(rows []schemas.Release, complete bool) error {
 		s.warned = len(behind) > 0
 	}
 	live := report.Live{Every: s.options.Refresh, Kept: text}
-	if complete && len(rows) == 0 {
+	if complete {
 		live.Due = report.DueOf(s.deployment, time.Now())
 	}
-	v, err := newView(s.deployment, rows, report.Options{Title: title, Mark: mark}, live)
+	v, err := newView(s.deployment, rows, report.Options{Title: title, Mark: mark, Settled: s.settled}, live)
 	if err != nil {
 		return err
 	}

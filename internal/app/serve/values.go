@@ -42,6 +42,8 @@ type values struct {
 	limit int // values, of series that have more than one window
 	clock *wallclock.Clock
 	all   []schemas.Release
+
+	dropped bool // some values are not kept any more
 }
 
 // add adds values of a turn. No more than twice the limit is kept until rows is called, unless one
@@ -100,6 +102,7 @@ func (v *values) trim() {
 	if left == len(v.all) {
 		return
 	}
+	v.dropped = true
 	kept := make([]schemas.Release, 0, left)
 	for i := range v.all {
 		if r := &v.all[i]; r.WindowEnd >= series[v.seriesOf(r)].ends[0] {

@@ -108,6 +108,18 @@ func (t *Table) Rows(rows []Row) error {
 	return b.Flush()
 }
 
+// Empty writes one line for consecutive windows without values.
+func (t *Table) Empty(start, end time.Time, windows int) error {
+	b := bufio.NewWriter(t.w)
+	t.head(b)
+	text := windowText(start, end)
+	if windows > 1 {
+		text = Count(windows, "window") + " until " + end.UTC().Format("2006-01-02 15:04")
+	}
+	fmt.Fprintf(b, "%s  nothing released\n", pad(text, t.timeWidth))
+	return b.Flush()
+}
+
 // rows writes the rows of a window.
 func (t *Table) rows(b *bufio.Writer, rows []Row) {
 	left := 0
@@ -121,10 +133,7 @@ func (t *Table) rows(b *bufio.Writer, rows []Row) {
 			t.fit(r.Key)
 		}
 	}
-	if !t.begun {
-		t.begun = true
-		t.head(b)
-	}
+	t.head(b)
 	for _, r := range rows {
 		name := ""
 		if !r.Start.Equal(t.window) {
@@ -181,7 +190,12 @@ func (t *Table) line(b *bufio.Writer, window, key, value, margin, exactness stri
 
 func (t *Table) windowHead() string { return "window (" + cmp.Or(t.Zone, "UTC") + ")" }
 
+// head writes the head, once.
 func (t *Table) head(b *bufio.Writer) {
+	if t.begun {
+		return
+	}
+	t.begun = true
 	margin := "noise at " + percent(t.Confidence)
 	if t.Intervals {
 		margin = percent(t.Confidence) + " interval"

@@ -66,7 +66,6 @@ function load(metric) {
   m.all = metric.keys.map((k, i) => series(m, k, i));
   m.series = together(m.all);
   m.largest = [...m.series].sort((a, b) => b.size - a.size || a.rank - b.rank);
-  m.windows = 1 + m.all.reduce((last, s) => Math.max(last, s.n ? s.at[s.n - 1] : 0), 0);
   m.points = m.all.reduce((sum, s) => sum + s.n, 0);
   m.sliding = m.slide < m.size;
   m.start = (i) => m.first + i * m.step;

@@ -1,7 +1,7 @@
 // A page that is served asks for itself again, and takes in what is new.
 
 const every = +root.dataset.live, longest = 60e3; // milliseconds
-const state = { version: root.dataset.version, wait: every, since: null, timer: 0, asking: false };
+const state = { version: root.dataset.version, wait: every, since: null, answered: Date.now(), timer: 0, asking: false };
 
 const parts = (page, selector) => [...page.querySelectorAll(selector)];
 const policyOf = (page) => page.querySelector("meta[http-equiv]").content;
@@ -32,7 +32,7 @@ function takeIn(page) {
   };
   const same = outline(page) === outline(document), metrics = metricsOf(page);
   if (same) {
-    [".kept", ".error", ".figures", ".promise", "footer"].forEach(now);
+    [".kept", ".nothing", ".error", ".figures", ".promise", "footer"].forEach(now);
     parts(document, ".chart[data-metric]").forEach((box, i) => renew(charts[i], metrics[+box.dataset.metric]));
   } else {
     [".kept", "main", "footer"].forEach(now);
@@ -43,20 +43,27 @@ function takeIn(page) {
   state.version = root.dataset.version;
 }
 
-// due says when the next values come, as long as there are none: of the first window that ends so
-// late that its values are not due yet. "" where that is not known.
+// due says which window comes next and by when; null where that is not known. Before the first one is
+// settled, it is the first that ends so late that its values are not due yet.
 function due() {
-  const { slide, wait, grid, shift = 0 } = root.dataset;
-  if (!slide) return "";
-  const end = Math.ceil((Date.now() - wait + +shift) / slide) * slide, by = Math.ceil((end - shift + +wait) / grid) * grid;
-  return "The first values are due by " + moment(by) + " UTC, for the window that ends at " + moment(end) + (root.dataset.zone ? " in " + zone() : "") + ".";
+  const { slide, wait, grid, shift = 0, settled } = root.dataset;
+  if (!slide) return null;
+  const end = settled ? (Math.floor((+settled + +shift) / slide) + 1) * slide : Math.ceil((Date.now() - wait + +shift) / slide) * slide;
+  return { end, by: Math.ceil((end - shift + +wait) / grid) * grid, first: !settled };
 }
 
+const moments = (ms) => Math.abs(ms - Date.now()) < 64e6 ? clock(ms) : moment(ms);
+
 function say() {
-  const ends = charts.map((c) => c.metric.end(c.metric.windows - 1));
-  const text = state.since ? "No answer since " + clock(state.since) + " UTC: trying again." : ends.length ? "The last one ends at " + moment(Math.max(...ends)) + " " + zone() + "." : due();
+  const next = due(), overdue = next && !next.first && Date.now() > next.by + 2 * every;
+  const text = state.since ? "No answer since " + clock(state.since) + " UTC: trying again."
+    : !next ? ""
+    : next.first ? "The first values are due by " + moment(next.by) + " UTC, for the window that ends at " + moment(next.end) + (root.dataset.zone ? " in " + zone() : "") + "."
+    : (overdue ? "Overdue since " : "Live: next by ") + moments(next.by) + " UTC.";
   const e = document.getElementById("live");
   if (e.textContent !== text) e.textContent = text;
+  e.classList.toggle("late", !!(state.since || overdue));
+  document.getElementById("age").textContent = "Updated " + Math.round((Date.now() - state.answered) / 1e3) + " s ago.";
 }
 
 async function ask() {
@@ -69,7 +76,7 @@ async function ask() {
     });
     if (answer.status === 200) takeIn(new DOMParser().parseFromString(await answer.text(), "text/html"));
     else if (answer.status !== 304) throw new Error("status " + answer.status);
-    Object.assign(state, { wait: every, since: null });
+    Object.assign(state, { wait: every, since: null, answered: Date.now() });
   } catch {
     Object.assign(state, { wait: Math.min(2 * state.wait, longest), since: state.since || began - began % 1e3 });
   }
@@ -86,4 +93,5 @@ function later() {
 
 document.addEventListener("visibilitychange", () => document.hidden ? clearTimeout(state.timer) : ask());
 say();
+setInterval(say, 1e3);
 later();
