@@ -2,9 +2,12 @@ package commands
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -41,12 +44,44 @@ func (a *app) logFlag(cmd *cobra.Command) {
 
 // logger returns a logger from a level on that writes to w, which ends at stderr.
 func (a *app) logger(w io.Writer, level slog.Level) *slog.Logger {
-	o := &slog.HandlerOptions{Level: level}
 	if _, ok := a.stderr.(*jsonLines); ok {
-		return slog.New(slog.NewJSONHandler(w, o))
+		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
 	}
-	return slog.New(slog.NewTextHandler(w, o))
+	return slog.New(&plainLines{w: w, level: level})
 }
+
+// plainLines writes log records as a command writes its own notes and warnings. It ignores groups.
+type plainLines struct {
+	w     io.Writer
+	level slog.Level
+	attrs []slog.Attr
+}
+
+// Enabled implements slog.Handler.
+func (p *plainLines) Enabled(_ context.Context, level slog.Level) bool { return level >= p.level }
+
+// Handle implements slog.Handler.
+func (p *plainLines) Handle(_ context.Context, r slog.Record) error {
+	text := r.Message
+	if r.Level >= slog.LevelWarn {
+		text = "warning: " + text
+	}
+	add := func(a slog.Attr) bool { text += fmt.Sprintf(", %s: %v", a.Key, a.Value); return true }
+	for _, a := range p.attrs {
+		add(a)
+	}
+	r.Attrs(add)
+	_, err := io.WriteString(p.w, text+"\n")
+	return err
+}
+
+// WithAttrs implements slog.Handler.
+func (p *plainLines) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &plainLines{p.w, p.level, slices.Concat(p.attrs, attrs)}
+}
+
+// WithGroup implements slog.Handler.
+func (p *plainLines) WithGroup(string) slog.Handler { return p }
 
 // jsonLines makes an object of every line that is written: with time, level and msg, as log/slog
 // writes them. Objects of log/slog stay as they are. Safe for concurrent use.

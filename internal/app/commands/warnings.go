@@ -3,6 +3,7 @@ package commands
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"github.com/tollgate-dp/tollgate/internal/app/config"
@@ -65,7 +66,11 @@ func (a *app) warn(all []error, strict bool) error {
 	}
 	var b strings.Builder
 	for _, one := range all {
-		fmt.Fprintf(&b, "warning: %v\n", one)
+		if j, ok := a.stderr.(*jsonLines); ok {
+			j.record(&b, slog.LevelWarn, one.Error()) // with its lines
+		} else {
+			fmt.Fprintf(&b, "warning: %v\n", one)
+		}
 	}
 	terminal.Say(a.stderr, b.String())
 	return nil
