@@ -63,6 +63,9 @@ type RunOptions struct {
 	// the last settled turn: whatever this run settles stands there or later.
 	// FollowReleases takes it.
 	OnStart func(Position)
+	// OnTakeOver is called once if control does not say that the run before has ended. It gets
+	// that run's host and start.
+	OnTakeOver func(from string)
 	// OnSettled is called after every settled turn, once for all turns of a span, in order,
 	// never twice at the same time. No stage waits for it; Run returns after the last call.
 	OnSettled func(Settlement)
@@ -103,6 +106,7 @@ type RunResult struct {
 	Open       Progress // with OpenTurns: where the last of these ends, and what closes it
 	Unread     bool     // with UntilEnd: the run was drained before it had read what was on the topic at its start
 	Superseded bool     // another run has taken over, which is no error
+	Successor  string   // with Superseded: where that one runs, and since when; "" if not known
 }
 
 // defaultStallLimit is far above any healthy turn.
@@ -158,6 +162,17 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 	control, err := begin(ctx, d, client, topicrules.Options{Logger: opts.Logger, Strict: opts.Strict, Disposable: opts.Disposable})
 	if err != nil {
 		return RunResult{}, watch.UnlessEnded(ctx, err)
+	}
+	if opts.OnTakeOver != nil {
+		from := ""
+		control.WithView(func(v *controllog.View) {
+			if v.Ended == nil {
+				from = v.Worker
+			}
+		})
+		if from != "" {
+			opts.OnTakeOver(from)
+		}
 	}
 	if err := countslog.CheckIntact(ctx, d, client, control); err != nil {
 		return RunResult{}, watch.UnlessEnded(ctx, err)
@@ -296,6 +311,9 @@ func (r *run) result() RunResult {
 	owed := uint64(0)
 	r.control.WithView(func(v *controllog.View) {
 		out.Settled = v.Settled
+		if v.Run > r.terms.Run {
+			out.Successor = v.Worker
+		}
 		if v.Ended != nil && v.Run == r.terms.Run {
 			out.Drained, owed = v.Ended.Drained, v.Ended.Owed
 		}

@@ -34,6 +34,8 @@ type Epoch struct {
 	RunID   [16]byte // the name of the run that takes the epoch
 	Run     int64    // the run's number
 	Settled uint64   // the greatest turn up to which every turn was settled when the epoch began
+	Host    string   // where it was taken, for people
+	Began   int64    // Unix milliseconds, when it was taken, for people
 }
 
 // Stop ends all runs until a Recover: the control log and the ledger differ, or the log itself is
@@ -98,6 +100,8 @@ func (e *Epoch) layout(w *wire) {
 	w.fixed(e.RunID[:], "run id")
 	w.int(&e.Run, "run")
 	w.uint(&e.Settled, "settled")
+	w.text(&e.Host, "host")
+	w.int(&e.Began, "began")
 }
 
 func (s *Stop) layout(w *wire) {

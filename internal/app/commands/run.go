@@ -244,6 +244,9 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutpu
 	result, err = pipeline.Run(ctx, d.Deployment, pipeline.RunOptions{
 		Client: client, Workers: workers, Readers: cmp.Or(f.readers, f.parallelism), Logger: log,
 		Until: f.until.Time, UntilEnd: f.untilEnd, Drain: drain, OnSettled: out.settle, Strict: f.strict,
+		OnTakeOver: func(from string) {
+			out.progress.Mention("taking over from %s, if that has not ended", from)
+		},
 		OnStart: func(from pipeline.Position) {
 			begin(ctx)
 			started <- from
@@ -366,7 +369,8 @@ func drained(result pipeline.RunResult) string {
 func unfinished(result pipeline.RunResult, now time.Time) error {
 	switch {
 	case result.Superseded:
-		return errors.New("another run of this deployment, or tollgate change, has taken over")
+		return fmt.Errorf("%s has taken over: end one of the two runs; if a supervisor restarts this one, stop it there",
+			cmp.Or(result.Successor, "another run of this deployment, or tollgate change,"))
 	case result.Drained && result.Unread:
 		return errors.New("the run ended before it had read every event that was on the topic at its start: run again to go on")
 	case result.Drained && result.OpenTurns > 0:

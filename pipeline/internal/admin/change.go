@@ -133,7 +133,7 @@ func (c *Change) TakeEpoch(ctx context.Context) error {
 		return err
 	}
 	defer w.Close()
-	offsets, err := w.Append(ctx, &schemas.Epoch{RunID: c.control.RunID, Run: c.control.Run, Settled: c.settled})
+	offsets, err := w.Append(ctx, c.control.NewEpoch(c.settled))
 	if err != nil {
 		return err
 	}

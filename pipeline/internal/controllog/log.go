@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -333,6 +334,15 @@ func (l *Log) Announce(ctx context.Context) error {
 	}
 	l.Run = offsets[0]
 	return nil
+}
+
+// NewEpoch returns the record with which the run takes an epoch after a settled turn.
+func (l *Log) NewEpoch(settled uint64) *schemas.Epoch {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return &schemas.Epoch{RunID: l.RunID, Run: l.Run, Settled: settled, Host: host, Began: time.Now().UnixMilli()}
 }
 
 // Join makes the Log that of a run which was announced elsewhere.

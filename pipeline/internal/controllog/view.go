@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"time"
 
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -37,6 +38,7 @@ type View struct {
 	Next     int64                           // the first offset of control that was not read yet
 	anchored bool                            // read from the beginning: turn 0 is known to be the start
 	Run      int64                           // the number of the run that took the epoch; −1 before the first
+	Worker   string                          // where and since when the run in force works, for people; "" if there is none
 	Stop     *schemas.Stop                   // the STOP that holds; nil for none
 	StopAt   int64                           // its offset; without meaning where Stop is nil
 	Lost     bool                            // a stage has lost a partition to another writer in the epoch
@@ -118,6 +120,9 @@ func (v *View) Observe(offset int64, c schemas.Control) error {
 		v.Announced = offset
 	case *schemas.Epoch:
 		if b.Run >= v.Run && b.Run < offset {
+			if b.Run > v.Run {
+				v.Worker = fmt.Sprintf("the run on host %q since %s", b.Host, time.UnixMilli(b.Began).UTC().Format("2006-01-02 15:04:05 UTC"))
+			}
 			v.beginEpoch(offset, b.Run)
 		}
 	case *schemas.Reader:
@@ -197,6 +202,7 @@ func (v *View) observeGeneration(offset int64, g *schemas.Generation) {
 		return
 	}
 	v.Header, v.HeaderAt = h, offset
+	v.Worker = "" // a change took this epoch, and has ended
 	for turn := h.FromTurn; turn <= v.Closed; turn++ {
 		delete(v.Closes, turn)
 	}

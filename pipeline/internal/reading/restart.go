@@ -32,7 +32,7 @@ func (s *Source) start(ctx context.Context) error {
 	if err := s.checkMayRun(func(v *controllog.View) { settled = v.Settled }); err != nil {
 		return err
 	}
-	offsets, err := s.writer.Append(ctx, &schemas.Epoch{RunID: s.control.RunID, Run: s.run, Settled: settled})
+	offsets, err := s.writer.Append(ctx, s.control.NewEpoch(settled))
 	if err != nil {
 		return err
 	}
