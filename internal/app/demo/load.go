@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
 const (
@@ -20,8 +21,8 @@ var errDrained = errors.New("drained while loading")
 // load writes a source to the events topic, record by record to one partition after the
 // other: within a partition, timestamps never fall. It returns the number of records, or
 // errDrained when drain is closed before the end.
-func load(ctx context.Context, broker string, source Source, drain <-chan struct{}) (loaded uint64, err error) {
-	client, err := kafkalog.Dial(ctx, kafkalog.Config{Brokers: []string{broker}, ClientID: "tollgate-demo"})
+func load(ctx context.Context, broker pipeline.Kafka, source Source, drain <-chan struct{}) (loaded uint64, err error) {
+	client, err := pipeline.Dial(ctx, broker, nil)
 	if err != nil {
 		return 0, fmt.Errorf("loading events: %w", err)
 	}

@@ -8,20 +8,21 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/tollgate-dp/tollgate/internal/app/generate"
-	"github.com/tollgate-dp/tollgate/internal/kafka/embedded"
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-func broker(t *testing.T, partitions int) (string, *kafkalog.Client) {
+func broker(t *testing.T, partitions int) (pipeline.Kafka, *kafkalog.Client) {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, before) }) // runs last
-	b, err := embedded.Start(embedded.Options{})
+	b, kafka, err := startBroker(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.Close)
-	client, err := kafkalog.Dial(context.Background(), kafkalog.Config{Brokers: []string{b.Addr()}})
+	client, err := pipeline.Dial(context.Background(), kafka, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +30,7 @@ func broker(t *testing.T, partitions int) (string, *kafkalog.Client) {
 	if err := client.CreateTopics(context.Background(), kafkalog.TopicSpec{Name: eventsTopic, Partitions: partitions, Replication: 1}); err != nil {
 		t.Fatal(err)
 	}
-	return b.Addr(), client
+	return kafka, client
 }
 
 func TestLoadKeepsBytesAndOrderOfTime(t *testing.T) {
@@ -43,9 +44,9 @@ func TestLoadKeepsBytesAndOrderOfTime(t *testing.T) {
 	for _, m := range messages(t, source) {
 		sent[string(m.Value)]++
 	}
-	addr, client := broker(t, 2)
+	kafka, client := broker(t, 2)
 	ctx := context.Background()
-	loaded, err := load(ctx, addr, source, nil)
+	loaded, err := load(ctx, kafka, source, nil)
 	if err != nil || loaded != 30_000 {
 		t.Fatalf("loaded %d: %v", loaded, err)
 	}
@@ -74,15 +75,34 @@ func TestLoadKeepsBytesAndOrderOfTime(t *testing.T) {
 	}
 }
 
+// The port is open to every user of the machine.
+func TestRuleOnlyTheDemoReadsItsBroker(t *testing.T) {
+	kafka, _ := broker(t, 1)
+	for name, sasl := range map[string]*pipeline.SASL{
+		"no password":    nil,
+		"wrong password": {Mechanism: kafka.SASL.Mechanism, User: kafka.SASL.User, Password: secret.New("guessed")},
+		"the default":    {Mechanism: kafka.SASL.Mechanism, User: "admin", Password: secret.New("admin")},
+	} {
+		client, err := pipeline.Dial(t.Context(), pipeline.Kafka{Brokers: kafka.Brokers, SASL: sasl}, nil)
+		if err == nil {
+			_, err = client.Offsets(t.Context(), eventsTopic, 0)
+			client.Close()
+		}
+		if !errors.Is(err, kafkalog.ErrRefused) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestLoadEndsWhenDrained(t *testing.T) {
 	source, err := NewGenerated(generate.Defaults())
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr, _ := broker(t, 2)
+	kafka, _ := broker(t, 2)
 	drain := make(chan struct{})
 	close(drain)
-	if _, err := load(context.Background(), addr, source, drain); !errors.Is(err, errDrained) {
+	if _, err := load(context.Background(), kafka, source, drain); !errors.Is(err, errDrained) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -92,7 +112,7 @@ func TestLoadNamesABrokerThatIsGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := load(context.Background(), "127.0.0.1:1", source, nil); err == nil {
+	if _, err := load(context.Background(), pipeline.Kafka{Brokers: []string{"127.0.0.1:1"}}, source, nil); err == nil {
 		t.Error("no error")
 	}
 }

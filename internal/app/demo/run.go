@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/kafka/embedded"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
 // Options of a run.
@@ -52,19 +54,19 @@ func Run(ctx context.Context, s Settings, source Source, secrets Secrets, opt Op
 		t := unreadable(source.Unreadable())
 		return Result{Loaded: t.Read, Tallies: t}, nil
 	}
-	broker, err := embedded.Start(embedded.Options{Logger: opt.Logger})
+	broker, kafka, err := startBroker(opt.Logger)
 	if err != nil {
 		return Result{}, err
 	}
 	defer broker.Close()
-	d, err := pipeline.Compile(s.config(broker.Addr(), source, secrets))
+	d, err := pipeline.Compile(s.config(kafka, source, secrets))
 	if err != nil {
 		return Result{}, err
 	}
 	if err := pipeline.CreateTopics(ctx, d, pipeline.TopicOptions{EventPartitions: source.Traits().Partitions, Replication: 1}); err != nil {
 		return Result{}, err
 	}
-	loaded, err := load(ctx, broker.Addr(), source, opt.Drain)
+	loaded, err := load(ctx, kafka, source, opt.Drain)
 	switch {
 	case errors.Is(err, errDrained):
 		return Result{Drained: true}, nil
@@ -80,6 +82,20 @@ func Run(ctx context.Context, s Settings, source Source, secrets Secrets, opt Op
 	result, err := run(ctx, d, to, opt)
 	result.Loaded = loaded
 	return result, err
+}
+
+// startBroker starts a broker with a password that only this process knows: the raw records are
+// behind a port that every user of the machine can reach.
+func startBroker(logger *slog.Logger) (*embedded.Broker, pipeline.Kafka, error) {
+	password := secret.New(rand.Text())
+	broker, err := embedded.Start(embedded.Options{Password: password, Logger: logger})
+	if err != nil {
+		return nil, pipeline.Kafka{}, err
+	}
+	return broker, pipeline.Kafka{
+		Brokers: []string{broker.Addr()},
+		SASL:    &pipeline.SASL{Mechanism: "scram-sha-256", User: embedded.User, Password: password},
+	}, nil
 }
 
 func run(ctx context.Context, d *pipeline.Deployment, to time.Time, opt Options) (Result, error) {

@@ -50,7 +50,7 @@ const (
 )
 
 // config returns the pipeline's configuration for a source on a broker.
-func (s Settings) config(broker string, source Source, secrets Secrets) pipeline.Config {
+func (s Settings) config(broker pipeline.Kafka, source Source, secrets Secrets) pipeline.Config {
 	keys := pipeline.Keys{Mode: "private"}
 	if !s.Private() {
 		keys = pipeline.Keys{Mode: "public", List: s.PublicKeys}
@@ -58,7 +58,7 @@ func (s Settings) config(broker string, source Source, secrets Secrets) pipeline
 	traits := source.Traits()
 	return oneRung(pipeline.Config{
 		Deployment: "tollgate-demo",
-		Kafka:      pipeline.Kafka{Brokers: []string{broker}},
+		Kafka:      broker,
 		Events:     pipeline.Events{Topic: eventsTopic, Format: traits.Format},
 		Privacy:    pipeline.Privacy{Epsilon: s.Epsilon, Delta: s.Delta, DeltaKeys: s.DeltaKeys, Accountant: s.Accountant, Planned: s.Planned},
 		Time: pipeline.Time{
@@ -97,7 +97,7 @@ func oneRung(c pipeline.Config) pipeline.Config {
 // *ConfigError.
 func (s Settings) Compile() (*pipeline.Deployment, error) {
 	stand := Secrets{Noise: noisereduction.NoiseKey{ID: noiseKeyID, Secret: secret.New([32]byte{1})}, UserHash: secret.New([32]byte{2})}
-	config := s.config("127.0.0.1:1", &Generated{}, stand)
+	config := s.config(pipeline.Kafka{Brokers: []string{"127.0.0.1:1"}}, &Generated{}, stand)
 	if metrickind.Of(s.Kind).Values {
 		config.Events.Format.Value = "value" // of the file, which is not known yet
 	}

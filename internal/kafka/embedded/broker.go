@@ -13,14 +13,20 @@ import (
 	"sync"
 
 	"github.com/twmb/franz-go/pkg/kfake"
+
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
 // Options of a broker. The zero value is a broker in memory on a free port of 127.0.0.1.
 type Options struct {
-	Addr    string       // host:port to listen on; default "127.0.0.1:0"
-	DataDir string       // where the log is kept; empty: in memory only
-	Logger  *slog.Logger // for errors and warnings of the broker; nil: no log
+	Addr     string            // host:port to listen on; default "127.0.0.1:0"
+	DataDir  string            // where the log is kept; empty: in memory only
+	Password secret.Of[string] // clients need it, as User with SCRAM-SHA-256; empty: everybody may connect
+	Logger   *slog.Logger      // for errors and warnings of the broker; nil: no log
 }
+
+// User is the only user of a broker with a password.
+const User = "tollgate"
 
 // Broker is a running broker. Safe for concurrent use.
 type Broker struct {
@@ -49,6 +55,9 @@ func start(o Options, extra ...kfake.Opt) (*Broker, error) {
 		opts = append(opts, kfake.DataDir(o.DataDir), kfake.ClusterID(fmt.Sprintf("embedded-%x", sha256.Sum256([]byte(o.DataDir)))[:30]))
 	} else {
 		opts = append(opts, kfake.ClusterID("embedded-"+rand.Text()))
+	}
+	if password := o.Password.Reveal(); password != "" {
+		opts = append(opts, kfake.EnableSASL(), kfake.Superuser("SCRAM-SHA-256", User, password))
 	}
 	if o.Logger != nil {
 		opts = append(opts, kfake.WithLogger(logger{o.Logger}))
