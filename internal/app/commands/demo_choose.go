@@ -56,9 +56,9 @@ func (j *job) chooseBounds(ctx context.Context, key noisereduction.NoiseKey) err
 	f.planned = choiceShare
 	keys := j.settings.PublicKeys
 	compile := f.compile(keys)
-	setting, counts := f.current(), f.countsEvents()
-	if counts && !f.given("relative") && !f.given("absolute") {
-		setting.Relative = 0 // an unasked-for target doubles the threshold of private keys
+	setting, tries := f.current(), f.countsEvents() && !f.openValues
+	if tries && !f.given("relative") && !f.given("absolute") {
+		setting.Relative, setting.Absolute = 0, 0 // an unasked-for target doubles the threshold of private keys
 	}
 	d, err := compile(setting)
 	if err != nil && f.openValues {
@@ -74,8 +74,8 @@ func (j *job) chooseBounds(ctx context.Context, key noisereduction.NoiseKey) err
 		return fmt.Errorf("naming a choice of bounds: %w", err)
 	}
 	sizes := f.sizes()
-	o := protected.Options{Window: f.window, Budget: d.Budget, PublicKeys: keys, Read: string(named) + f.skips(), Key: key, Values: f.kindOf().Values}
-	if counts {
+	o := protected.Options{Window: f.window, Budget: d.Budget, PublicKeys: keys, Read: string(named) + f.skips(), Key: key, Values: f.openValues}
+	if tries {
 		o.Window = sizes[0]
 	}
 	o.From, o.To = f.millis() // not the range of the data: one record can change that
@@ -96,7 +96,7 @@ func (j *job) chooseBounds(ctx context.Context, key noisereduction.NoiseKey) err
 	}
 	// The key serves this choice only. HEADER states its cost before any count is released.
 	choose := j.search
-	if !counts {
+	if !tries {
 		choose = j.chooseByTables
 	}
 	if err := choose(ctx, c, setting, compile); err != nil {
@@ -131,11 +131,12 @@ func (f *demoFlags) noRange(why string) error {
 	return usage(errors.New(text))
 }
 
-// countsEvents says that a trial, which counts each event as one, counts what the metric does.
+// countsEvents says that a trial, which counts each event as one, counts what the metric does, or
+// the events whose values the metric is of.
 func (f *demoFlags) countsEvents() bool {
 	kind := f.kindOf()
 	if kind.Values {
-		return false
+		return true
 	}
 	_, n := kind.Contribution(2, metrickind.Bounds{Events: 2})
 	return n == 2
@@ -155,7 +156,11 @@ func (j *job) search(_ context.Context, c *protected.Choice, setting advice.Sett
 				return 0, false
 			}
 			const usual = 6 // deviations to the threshold of private keys; it is higher with a target
-			return max(1/math.Sqrt(d.Metrics[0].Spec.Top.Float()), d.Metrics[0].Plan.Threshold()/usual), true
+			sigma := max(1/math.Sqrt(d.Metrics[0].Spec.Top.Float()), d.Metrics[0].Plan.Threshold()/usual)
+			if f.kindOf().Sums() { // in events of half the largest value
+				sigma *= 2 / float64(max(f.max, -f.min, 1))
+			}
+			return sigma, true
 		},
 		Progress: tries(j.progress),
 	})
@@ -164,13 +169,15 @@ func (j *job) search(_ context.Context, c *protected.Choice, setting advice.Sett
 	}
 	j.chosen = f.chosen(found)
 	if found.Window != 0 {
-		f.maxKeysPerUser, f.maxEventsPerKey, f.lastAtLeast, f.relative = found.Keys, found.Bounds.Events, found.Last, setting.Relative
+		f.maxKeysPerUser, f.maxEventsPerKey, f.lastAtLeast = found.Keys, found.Bounds.Events, found.Last
+		f.relative, f.absolute = setting.Relative, setting.Absolute
 		j.resize(found.Window)
 	}
 	return nil
 }
 
-// chooseByTables chooses for other kinds: by events that are made up from noisy tables.
+// chooseByTables chooses for users, and where the range of values is open: by events that are made
+// up from noisy tables.
 func (j *job) chooseByTables(ctx context.Context, c *protected.Choice, _ advice.Setting, _ func(advice.Setting) (*pipeline.Deployment, error)) error {
 	f := j.flags
 	r, err := c.Release(protected.Nonce{})

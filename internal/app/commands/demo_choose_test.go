@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"os"
 	"regexp"
 	"slices"
@@ -316,6 +317,33 @@ func TestAnAdviceHelps(t *testing.T) {
 	} {
 		if helps(c.best, c.now, c.came) != c.want {
 			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// Where users come seldom over a long time, windows of a day show nothing: statistics of values
+// choose larger ones, as counts do.
+func TestStatisticsOfValuesChooseWindowsInWhichSomethingComesOut(t *testing.T) {
+	t.Parallel()
+	var file strings.Builder
+	file.WriteString("user,key,time,amount\n")
+	random := rand.New(rand.NewPCG(1, 2)) // fixed seed: the file
+	for u := range 2000 {
+		for range 1 + random.IntN(30) {
+			at := time.Date(2024, 1, 1, 0, 0, random.IntN(365*86400), 0, time.UTC)
+			fmt.Fprintf(&file, "u%d,%c,%s,%d\n", u, 'a'+random.IntN(4), at.Format(time.RFC3339), random.IntN(100))
+		}
+	}
+	input := write(t, "events.csv", file.String())
+	for _, kind := range []string{"mean", "sum", "quantiles"} {
+		_, stderr := mustRun(t, "demo", "--input", input, "--header", "--user-field", "user", "--key-field", "key", "--time-field", "time",
+			"--value-field", "amount", "--min", "0", "--max", "100", "--public-keys", "a,b,c,d", "--kind", kind)
+		var error float64
+		if _, after, ok := strings.Cut(stderr, "compared with the file: typically "); ok {
+			_, _ = fmt.Sscanf(after, "%g %%", &error)
+		}
+		if error == 0 || error > 25 {
+			t.Errorf("%s: %s", kind, stderr)
 		}
 	}
 }
