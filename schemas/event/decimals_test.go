@@ -130,7 +130,7 @@ func TestValuesThatCannotBeRoundedAreOfAWrongType(t *testing.T) {
 	if v, err := valueOfAvro("long", 1e17, 3); !isClass(err, ClassWrongType) {
 		t.Errorf("10¹⁷ is %d, %v", v, err)
 	}
-	for _, text := range []string{"1e18", "-1e40", `"1.5"`, "1,5"} {
+	for _, text := range []string{"1e18", "-1e40", "1,5"} {
 		if v, err := valueOfJSON(text, 2); err == nil {
 			t.Errorf("%s is %d", text, v)
 		}
@@ -168,5 +168,50 @@ func TestDecimalsArePartOfTheIdentity(t *testing.T) {
 	}
 	if unit := (Format{Value: "price", Decimals: 2}).ValueUnit(); unit != "0.01" {
 		t.Error(unit)
+	}
+}
+
+// People's numbers are read from columns and from strings of JSON alike. What is empty is no value.
+func TestRuleTextsOfValuesAreReadAsPeopleWriteThem(t *testing.T) {
+	t.Parallel()
+	const none = math.MinInt64
+	read := func(comma bool, text string) (values [2]int64, classes [2]string) {
+		for i, f := range []Format{{Format: "tsv", Columns: []string{"u", "t", "v"}}, {Format: "jsonl"}} {
+			f.User, f.Time, f.TimeUnit, f.Value, f.Decimals, f.DecimalComma = "u", "t", "ms", "v", 2, comma
+			quoted, err := json.Marshal(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			record := []byte("a\t1\t" + text)
+			if f.Format == "jsonl" {
+				record = fmt.Appendf(nil, `{"u":"a","t":1,"v":%s}`, quoted)
+			}
+			var e *Error
+			if values[i], err = decodeValue(f, record); errors.As(err, &e) {
+				values[i], classes[i] = none, e.Class
+			}
+		}
+		return values, classes
+	}
+	for text, want := range map[string][2]int64{ // with a decimal point, with a decimal comma
+		"1,234.56": {123456, none}, "1.234,56": {none, 123456}, "1,234,567": {123456700, none}, "1,234": {123400, 123},
+		"1'234": {123400, 123400}, "1’234": {123400, 123400}, "1 234 567": {123456700, 123456700}, "-1\u00a0234": {-123400, -123400}, "1\u202f234": {123400, 123400},
+		"+5": {500, 500}, ".5": {50, none}, ",5": {none, 50}, "-.5": {-50, none}, "5.": {500, none}, " 12.50 ": {1250, none}, "12,5": {none, 1250},
+		"007.5": {750, none}, "000": {0, 0}, "1e2": {10000, 10000}, "1.234": {123, 123400}, "0,125": {none, 13}, "0.125": {13, none},
+		"1,23": {none, 123}, "1234,567": {none, 123457}, "12,34,567": {none, none}, "1,234'567": {none, none}, "1,2345": {none, 123}, "1.2.3": {none, none},
+		"": {none, none}, " ": {none, none}, "-": {none, none}, ".": {none, none}, "+": {none, none}, "5k": {none, none}, "(5)": {none, none}, "€5": {none, none},
+		"NaN": {none, none}, "inf": {none, none}, "N/A": {none, none}, "--5": {none, none}, "1e": {none, none}, "0x10": {none, none}, "1 2": {none, none},
+	} {
+		for i, comma := range []bool{false, true} {
+			class := ""
+			if want[i] == none {
+				if class = ClassWrongType; strings.TrimSpace(text) == "" {
+					class = ClassNullField
+				}
+			}
+			if values, classes := read(comma, text); values != [2]int64{want[i], want[i]} || classes != [2]string{class, class} {
+				t.Errorf("%q, decimal comma %v: %d %q, want %d %q", text, comma, values, classes, want[i], class)
+			}
+		}
 	}
 }

@@ -78,7 +78,8 @@ type Format struct {
 	MaxRecordBytes int
 	// Value names the field with an event's value; with "" events have no value. With Decimals 0, a
 	// value is an integer; otherwise any number, rounded to units of 10^−Decimals (at most
-	// MaxDecimals): with 2, 12.345 is 1235. In Avro it is an int or a long, with Decimals also a
+	// MaxDecimals): with 2, 12.345 is 1235. Columns and strings may have thousands in groups
+	// (1,234.56 or 1'234); with DecimalComma they are written as 1.234,56. In Avro it is an int or a long, with Decimals also a
 	// float or a double.
 	Value    string `json:",omitempty"`
 	Decimals int    `json:",omitempty"`
@@ -104,6 +105,8 @@ type Format struct {
 	// NoUser is NoUserEach if a record whose user field is absent, null or empty is an event of a
 	// user of its own; "" if it is a broken record.
 	NoUser string `json:",omitempty"`
+	// DecimalComma says that columns and strings with values have a comma as the decimal point.
+	DecimalComma bool `json:",omitempty"`
 }
 
 // MaxDecimals is the greatest Format.Decimals.
@@ -154,6 +157,7 @@ func kindOf(number int) int {
 type Decoder struct {
 	max      int
 	decimals int
+	comma    bool // the decimal point of texts is a comma
 	encoding Encoding
 	unit     string
 	layout   timeLayout     // of the unit "text"; nil: the usual ones
@@ -179,7 +183,8 @@ type Decoder struct {
 	row     []byte             // scratch: unescaped fields of a row, or names of members
 	timed   bool               // scratch: the time of a record is a number, and stands in millis
 	millis  int64
-	value   int64 // scratch
+	value   int64  // scratch
+	plain   []byte // scratch: a value in JSON's grammar
 	errs    map[Error]*Error
 }
 
@@ -240,6 +245,10 @@ func (d *Decoder) passes() uint64 {
 	}
 	return d.filter.Passes()
 }
+
+// ValueText returns the text of the value of the record that was decoded last, if it is a column, or
+// a string or number of JSON. It is valid until the next Decode.
+func (d *Decoder) ValueText() []byte { return d.raw[fieldValue] }
 
 // fail returns the error of a class and field, made once, so that many bad records allocate
 // nothing.

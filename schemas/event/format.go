@@ -109,7 +109,7 @@ func (f Format) FieldsOf(field string) []string {
 }
 
 func (f Format) compile(options []Option) (*Decoder, error) {
-	d := &Decoder{max: f.MaxRecordBytes, decimals: f.Decimals, encoding: EncodingOf(f.Format), unit: f.TimeUnit, writtenAs: f.TimeLayout,
+	d := &Decoder{max: f.MaxRecordBytes, decimals: f.Decimals, comma: f.DecimalComma, encoding: EncodingOf(f.Format), unit: f.TimeUnit, writtenAs: f.TimeLayout,
 		fields: [fieldCount]string{f.User, f.Key, f.Time, f.Value}, keys: 1 + len(f.MoreKeys), unnamed: f.NoUser == NoUserEach, errs: make(map[Error]*Error)}
 	d.max = cmp.Or(d.max, DefaultMaxRecordBytes)
 	err := f.checkNames(d.encoding)
@@ -189,6 +189,8 @@ func (f Format) checkNames(e Encoding) error {
 		return badFormat("decimals", "%d: must be from 0 to %d", f.Decimals, MaxDecimals)
 	case f.Decimals > 0 && f.Value == "":
 		return badFormat("decimals", "decimals need a value field: name one (--value-field, or events.fields.value), or leave decimals out")
+	case f.DecimalComma && (f.Value == "" || e.Schemas()):
+		return badFormat("decimal_comma", "it is for a value field of texts: leave it out")
 	case f.User == "":
 		return badFormat("user", "no user field is named")
 	case f.NoUser != "" && f.NoUser != NoUserEach:

@@ -26,6 +26,9 @@ func (f Format) Identity(registry string) (schemas.EventIdentity, error) {
 	if d.decimals > 0 && f.Value != "" {
 		id.Value = fmt.Sprintf("units of 10^-%d of %s", d.decimals, id.Value)
 	}
+	if d.comma {
+		id.Value += " with a decimal comma"
+	}
 	if d.unnamed {
 		id.User += unnamedPlace
 	}

@@ -87,16 +87,15 @@ func (d *Decoder) decodeField(i int, v *jsonValue) (class string) {
 	case jsonNull:
 		return ClassNullField
 	case jsonString:
-		if i == fieldValue {
-			return ClassWrongType
-		}
 		d.raw[i] = v.raw
-		if !v.escaped {
-			return ""
+		whole := true
+		if v.escaped {
+			d.unquote[i], whole = appendUnescaped(d.unquote[i][:0], v.raw)
+			d.raw[i] = d.unquote[i]
 		}
-		var whole bool
-		d.unquote[i], whole = appendUnescaped(d.unquote[i][:0], v.raw)
-		d.raw[i] = d.unquote[i]
+		if i == fieldValue {
+			return d.decodeValueText()
+		}
 		if !whole {
 			// Half a surrogate pair has no UTF-8: ids that differ only there would become one.
 			return loneSurrogateClass(i)
@@ -105,6 +104,7 @@ func (d *Decoder) decodeField(i int, v *jsonValue) (class string) {
 	case jsonNumber:
 		if i == fieldValue {
 			var ok bool
+			d.raw[i] = v.raw
 			if d.value, ok = parseValue(v.raw, d.decimals); !ok {
 				return ClassWrongType
 			}

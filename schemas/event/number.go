@@ -1,6 +1,9 @@
 package event
 
-import "math"
+import (
+	"bytes"
+	"math"
+)
 
 // parseInteger reads a decimal integer in JSON's grammar without fraction and exponent.
 func parseInteger(b []byte) (int64, bool) {
@@ -54,6 +57,82 @@ func parseValue(b []byte, decimals int) (int64, bool) {
 	n = (n + 5) / 10
 	value, _ := signed(n, negative)
 	return value, ok && n <= mostUnits
+}
+
+// groupSeparators may stand between thousands, beside the comma or the point that is not the
+// decimal one.
+var groupSeparators = [...]string{" ", "'", "’", "\u00a0", "\u202f", "\u2009"}
+
+// appendPlain appends a number that people wrote, in JSON's grammar. It reads +5, .5, 5. and 007,
+// and thousands in groups of three: 1,234.56, 1'234 and 1 234. The decimal point is a point or a
+// comma; the other one of these separates thousands.
+func appendPlain(dst, b []byte, point byte) (plain []byte, ok bool) {
+	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
+		if b[0] == '-' {
+			dst = append(dst, '-')
+		}
+		b = b[1:]
+	}
+	n := digitsAt(b)
+	whole := b[:n]
+	zeros := len(whole) - len(bytes.TrimLeft(whole, "0"))
+	dst, b = append(dst, whole[min(zeros, max(n-1, 0)):]...), b[n:]
+	if n == 0 {
+		dst = append(dst, '0')
+	} else if n <= 3 && zeros == 0 {
+		dst, b = appendGroups(dst, b, point)
+	}
+	if len(b) > 0 && b[0] == point {
+		m := digitsAt(b[1:])
+		if m > 0 {
+			dst = append(append(dst, '.'), b[1:1+m]...)
+		}
+		n, b = n+m, b[1+m:]
+	}
+	return append(dst, b...), n > 0 && (len(b) == 0 || b[0]|0x20 == 'e')
+}
+
+// appendGroups appends the digits of all groups of three that one separator stands before.
+func appendGroups(dst, b []byte, point byte) (plain, rest []byte) {
+	separator := []byte{'.' ^ ',' ^ point}
+	for _, s := range groupSeparators {
+		if bytes.HasPrefix(b, []byte(s)) {
+			separator = []byte(s)
+		}
+	}
+	for {
+		group, found := bytes.CutPrefix(b, separator)
+		if !found || digitsAt(group) != 3 {
+			return dst, b
+		}
+		dst, b = append(dst, group[:3]...), group[3:]
+	}
+}
+
+// decodeValueText reads the value of a record from the text of a field, and returns the class of
+// its fault. A text of white space is no value.
+func (d *Decoder) decodeValueText() (class string) {
+	var ok bool
+	text := d.raw[fieldValue]
+	if !d.comma {
+		if d.value, ok = parseValue(text, d.decimals); ok {
+			return ""
+		}
+	}
+	if text = bytes.TrimSpace(text); len(text) == 0 {
+		return ClassNullField
+	}
+	point := byte('.')
+	if d.comma {
+		point = ','
+	}
+	if d.plain, ok = appendPlain(d.plain[:0], text, point); ok {
+		d.value, ok = parseValue(d.plain, d.decimals)
+	}
+	if !ok {
+		return ClassWrongType
+	}
+	return ""
 }
 
 // inUnits returns n in units of 10^−decimals, and whether that fits.

@@ -61,7 +61,12 @@ func (r *rows) find(record []byte) error {
 		return d.fail(ClassUndecodable, "")
 	}
 	if fields == len(r.targets) {
-		return d.decodeValueText()
+		if d.fields[fieldValue] != "" {
+			if class := d.decodeValueText(); class != "" {
+				return d.fail(class, "value")
+			}
+		}
+		return nil
 	}
 	for i := range fieldCount {
 		if d.fields[i] != "" && fields < len(r.targets) && d.raw[i] == nil {
@@ -108,20 +113,6 @@ func (r *rows) splitPlain(line []byte) (fields int, ok bool) {
 		r.keep(fields, line[:i])
 		line = line[i+1:]
 	}
-}
-
-// decodeValueText reads the value column. Without decimals it is an integer, however it is written:
-// many programs write 5.0 if another row of the column is empty.
-func (d *Decoder) decodeValueText() error {
-	if d.fields[fieldValue] == "" {
-		return nil
-	}
-	n, ok := parseValue(d.raw[fieldValue], d.decimals)
-	if !ok {
-		return d.fail(ClassWrongType, "value")
-	}
-	d.value = n
-	return nil
 }
 
 func (r *rows) seen(i int) (v any, present bool) {

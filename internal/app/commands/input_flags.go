@@ -82,7 +82,7 @@ func (f *inputFlags) checkInput(changed func(string) bool) error {
 // layout returns how the records of the file are read, but for what the file says of them.
 func (f *inputFlags) layout() event.Format {
 	layout := event.Format{
-		Format: f.inputFormat, Columns: f.columns, User: f.userField, Time: f.timeField, Value: f.valueField, Decimals: f.decimals, MaxRecordBytes: demo.MaxRecordBytes,
+		Format: f.inputFormat, Columns: f.columns, User: f.userField, Time: f.timeField, Value: f.valueField, Decimals: f.decimals, DecimalComma: f.comma, MaxRecordBytes: demo.MaxRecordBytes,
 	}
 	layout.Key, layout.MoreKeys = keyFields(f.keyField)
 	f.times.of(&layout)

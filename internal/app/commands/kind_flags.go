@@ -19,6 +19,7 @@ type kindFlags struct {
 	kind       string
 	valueField string
 	decimals   int
+	comma      bool
 	min, max   int64
 	statistics deployment.Statistics
 	buckets    int
@@ -31,6 +32,7 @@ func (f *kindFlags) register(flags *pflag.FlagSet, without string) {
 	flags.Var(cli.OneOf(&f.kind, metrickind.Names(metrickind.Offered())...), "kind", "what to compute from a file, a `kind` of metric as in a configuration: "+spelling.List(metrickind.Names(metrickind.Offered()), " or "))
 	flags.StringVar(&f.valueField, "value-field", "", "for "+labels+": column or path of the value of an event, a whole number unless --decimals is given")
 	flags.IntVar(&f.decimals, "decimals", 0, "how many decimals of values to keep: with 2, 12.345 is 1235 hundredths, and --min, --max, --edges and the values shown are in hundredths (default: values are whole numbers)")
+	flags.BoolVar(&f.comma, "decimal-comma", false, "values have a decimal comma: 12,5 or 1.234,56")
 	flags.Int64Var(&f.min, "min", 0, "for "+labels+": the least value; smaller ones count as this ("+without+"; for a histogram, give it or --edges)")
 	flags.Int64Var(&f.max, "max", 0, "for "+labels+": the greatest value; greater ones count as this ("+without+"; for a histogram, give it or --edges)")
 	f.registerStatistics(flags)
@@ -61,7 +63,7 @@ func (f *demoFlags) checkKind(changed func(string) bool) error {
 		return fmt.Errorf("--kind %s needs --public-keys: %s, so keys cannot be private. Or leave --key-field out", f.kind, k.NotPrivate)
 	}
 	if !k.Values {
-		for _, name := range []string{"decimals", "value-field", "min", "max"} {
+		for _, name := range []string{"decimals", "decimal-comma", "value-field", "min", "max"} {
 			if changed(name) {
 				return fmt.Errorf("--%s is only used with --kind %s", name, spelling.List(metrickind.Names(metrickind.Valued()), " or "))
 			}

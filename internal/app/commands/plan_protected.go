@@ -93,6 +93,9 @@ func (f *planFlags) readAs(path string) []any {
 	if f.decimals != 0 {
 		as = append(as, map[string]int{"decimals": f.decimals})
 	}
+	if f.comma {
+		as = append(as, "decimal comma")
+	}
 	return as
 }
 

@@ -146,6 +146,11 @@ func eventsFields() []field {
 			to:      func(d *draft) any { return &d.cfg.Events.Format.Decimals },
 		},
 		{
+			name: "decimal_comma", kind: boolean, initial: "false", change: byFields, goField: "Events.Format.DecimalComma",
+			meaning: "values in columns and strings have a decimal comma: 12,5 or 1.234,56",
+			to:      func(d *draft) any { return &d.cfg.Events.Format.DecimalComma },
+		},
+		{
 			name: "no_user", kind: text, example: event.NoUserEach, absent: "such a record becomes a dead letter", change: never, oneOf: []string{event.NoUserEach}, goField: "Events.Format.NoUser",
 			meaning: "`each` makes every record whose user field is absent, null or empty a user of its own: a person with several such records is protected [for each of them only](events.md#records-without-a-user)",
 			to:      func(d *draft) any { return &d.cfg.Events.Format.NoUser },
