@@ -79,8 +79,8 @@ type Format struct {
 	// Value names the field with an event's value; with "" events have no value. With Decimals 0, a
 	// value is an integer; otherwise any number, rounded to units of 10^−Decimals (at most
 	// MaxDecimals): with 2, 12.345 is 1235. Columns and strings may have thousands in groups
-	// (1,234.56 or 1'234); with DecimalComma they are written as 1.234,56. In Avro it is an int or a long, with Decimals also a
-	// float or a double.
+	// (1,234.56 or 1'234); with DecimalComma they are written as 1.234,56. In Avro it is an int or
+	// a long, with Decimals also a float or a double.
 	Value    string `json:",omitempty"`
 	Decimals int    `json:",omitempty"`
 	// Filters are expressions over an event's fields, at most 64; Event.Passes says which of them
@@ -246,8 +246,8 @@ func (d *Decoder) passes() uint64 {
 	return d.filter.Passes()
 }
 
-// ValueText returns the text of the value of the record that was decoded last, if it is a column, or
-// a string or number of JSON. It is valid until the next Decode.
+// ValueText returns the text of the value of the record that was decoded last, if it is a column,
+// or a string or number of JSON. It is valid until the next Decode.
 func (d *Decoder) ValueText() []byte { return d.raw[fieldValue] }
 
 // fail returns the error of a class and field, made once, so that many bad records allocate

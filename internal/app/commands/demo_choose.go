@@ -269,12 +269,16 @@ func (f *demoFlags) sizes() (sizes []time.Duration) {
 	return sizes
 }
 
-// skips names a choice in which records without a user are left out: a format does not say so.
-func (f *demoFlags) skips() string {
+// skips names a choice in which records without a user or a value are left out: a format does not
+// say so.
+func (f *demoFlags) skips() (text string) {
 	if f.noUser == demo.SkipNoUser {
-		return f.noUser
+		text = f.noUser
 	}
-	return ""
+	if f.noValue == demo.SkipNoValue {
+		text += " no value"
+	}
+	return text
 }
 
 // events calls fn with every event of the source.
@@ -430,6 +434,9 @@ func (c *comparison) text(f *demoFlags, among string) string {
 // ofValues names the field whose mean, variance and so on a text is about; "" for counts.
 func (f *demoFlags) ofValues() string {
 	if kind := f.kindOf(); kind.Values && kind.Tree == nil {
+		if f.partial {
+			return " of " + f.valueField + " where it can be read"
+		}
 		return " of " + f.valueField
 	}
 	return ""

@@ -23,9 +23,10 @@ type inputFlags struct {
 	header                         bool
 	columns                        []string
 	userField, keyField, timeField string
-	noUser                         string
+	noUser, noValue                string
 	times                          timeFlags
-	skipBadTimes                   bool
+	skipBadTimes, skipBadValues    bool
+	partial                        bool // values of the file could not be read
 	from, to                       timeValue
 	kindFlags
 }
@@ -42,6 +43,8 @@ func (f *inputFlags) register(flags *pflag.FlagSet) {
 	f.times.days = true
 	f.times.register(flags)
 	flags.BoolVar(&f.skipBadTimes, "skip-bad-times", false, "leave out records whose time cannot be read, even if these are more than a tenth of all")
+	flags.Var(cli.OneOf(&f.noValue, demo.SkipNoValue, "broken"), "no-value", "records whose value is empty, null or missing: skip leaves them out, broken counts them as broken records (default broken)")
+	flags.BoolVar(&f.skipBadValues, "skip-bad-values", false, "leave out records whose value cannot be read, however many these are")
 	flags.Var(&f.from, "from", "start of the first window, RFC 3339 or 2006-01-02 in --time-zone; without it a single early record can add windows")
 	flags.Var(&f.to, "to", "end of the last window; without it a single late record can add windows")
 }

@@ -99,6 +99,18 @@ func noteUnnamed(progress *terminal.Progress, noUser string, unnamed uint64) {
 	progress.Note("without a user: %s; %s", terminal.Count(int(unnamed), "record"), became[noUser])
 }
 
+// noteWithoutValue says how many records have no value, and what became of them.
+func noteWithoutValue(progress *terminal.Progress, noValue string, n uint64) {
+	if n == 0 {
+		return
+	}
+	became := "they are broken records: --no-value skip leaves them out"
+	if noValue == demo.SkipNoValue {
+		became = "left out"
+	}
+	progress.Note("without a value: %s; %s", terminal.Count(int(n), "record"), became)
+}
+
 // noUsers refuses a file in which no record has a user, although records without one need not be
 // broken: with a misspelt field, each would be a user of its own.
 func (f *inputFlags) noUsers() error {

@@ -38,8 +38,9 @@ type planFlags struct {
 	rangeMin    int64 // of values, by the tables of --spend-share
 	rangeMax    int64
 
-	unnamed uint64 // records of the file that have no user, and are not broken
-	named   bool   // a record has one
+	unnamed   uint64 // records of the file that have no user, and are not broken
+	valueless uint64 // records of the file that have no value, and are left out
+	named     bool   // a record has one
 
 	config, metric string // a stretch of the events topic in place of a file
 }
@@ -367,7 +368,7 @@ func (f *planFlags) sample(ctx context.Context, progress *terminal.Progress) (*s
 	if err != nil {
 		return nil, 0, err
 	}
-	if err := f.refuseDecimals(faults, c.Seen()+faults.Total()); err != nil {
+	if err := f.refuseValues(faults, c.Seen()+faults.Total()); err != nil {
 		return nil, 0, err
 	}
 	noteFaults(progress, faults.Texts())
@@ -380,6 +381,7 @@ func (f *planFlags) sample(ctx context.Context, progress *terminal.Progress) (*s
 		return nil, 0, f.noUsers()
 	}
 	noteUnnamed(progress, f.noUser, f.unnamed+faults.Unnamed())
+	noteWithoutValue(progress, f.noValue, f.valueless+faults.WithoutValue())
 	return c.Sample(), faults.Total(), nil
 }
 
@@ -422,9 +424,13 @@ func (f *planFlags) read(ctx context.Context, fn func(*event.Event) error, progr
 						return nil
 					}
 				}
+				faults.Value(e.Value)
 				f.named = f.named || len(e.User) > 0
 				namer.Name(&e, &layout, records)
 				return fn(&e)
+			case f.noValue == demo.SkipNoValue && eventfile.NoValue(err):
+				f.valueless++
+				return nil
 			case faults.Add(err, r):
 				return nil
 			default:

@@ -64,7 +64,10 @@ func rerun(flags *pflag.FlagSet, set map[string]string, without ...string) strin
 		"user-field", "no-user", "key-field", "time-field", "time-unit", "time-layout", "decimals", "decimal-comma", "from", "to", "keys", "public-keys", "epsilon", "delta-keys", "window", "max-keys-per-user", "max-events-per-key", "last-at-least", "min", "max", "edges", "relative",
 		"absolute",
 	} {
-		if value := set[name]; value != "" {
+		value := set[name]
+		if known := flags.Lookup(name); value != "" && known != nil && known.Value.Type() == "bool" {
+			command = append(command, "--"+name)
+		} else if value != "" {
 			command = append(command, "--"+name+" "+shellWord(value))
 		}
 	}

@@ -93,6 +93,9 @@ func (f *planFlags) readAs(path string) []any {
 	if f.decimals != 0 {
 		as = append(as, map[string]int{"decimals": f.decimals})
 	}
+	if f.noValue == "skip" {
+		as = append(as, "only with a value")
+	}
 	if f.comma {
 		as = append(as, "decimal comma")
 	}

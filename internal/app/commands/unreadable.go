@@ -17,7 +17,7 @@ import (
 // decides by the records, before anything is promised, as for a file without records.
 func (j *job) refuseUnreadable(file *demo.File) error {
 	f := j.flags
-	if err := f.refuseDecimals(file.Faults(), uint64(file.Records())); err != nil {
+	if err := f.refuseValues(file.Faults(), uint64(file.Records())); err != nil {
 		return err
 	}
 	if !file.NoEvents() {
@@ -29,6 +29,7 @@ func (j *job) refuseUnreadable(file *demo.File) error {
 	}
 	noteFaults(j.progress, file.Faults().Texts())
 	noteUnnamed(j.progress, f.noUser, file.Unnamed())
+	noteWithoutValue(j.progress, f.noValue, file.WithoutValue())
 	causes, err := demo.NoEvents(j.settings, file)
 	if err != nil {
 		return err
@@ -53,21 +54,42 @@ func causeTexts(causes []demo.Cause) string {
 	return strings.Join(texts, "; ")
 }
 
-// refuseDecimals refuses a file if more than a tenth of its records have a value that is not a
-// whole number, most of these have decimals, and none are asked for: the other records are no
-// sample of all. The command that it gives has the range of values in their new unit.
-func (f *demoFlags) refuseDecimals(faults *eventfile.Faults, records uint64) error {
-	n, where, decimals := faults.Decimals()
-	if decimals == 0 || 10*n <= records {
+// refuseValues refuses a file if too many of its records have a value that cannot be read: the
+// other records are no sample of all. The command that it gives reads these values, and has the
+// range of values in their unit.
+func (f *demoFlags) refuseValues(faults *eventfile.Faults, records uint64) error {
+	n, where, tooMany := faults.BadValues()
+	f.partial = n > 0
+	if !tooMany || f.skipBadValues {
 		return nil
 	}
+	text := fmt.Sprintf("reading input file %s: %s of %s (%s) have a value that is not %s: %s. ",
+		eventfile.Name(f.input), terminal.Number(float64(n), 0), terminal.Count(records, "record"), outcomes.Share(float64(n), float64(records)), f.number(), where)
+	decimals, comma := faults.Decimals()
+	if decimals == 0 {
+		return fmt.Errorf("%sCorrect --value-field or the file, or leave such records out with --skip-bad-values", text)
+	}
+	set := map[string]string{}
+	if comma {
+		text += "Most of these have the other decimal sign: "
+		if set["decimal-comma"] = ""; !f.comma {
+			set["decimal-comma"] = "true"
+		}
+		text += map[bool]string{false: "give --decimal-comma", true: "leave out --decimal-comma"}[f.comma]
+	}
+	if f.decimals > 0 {
+		return f.refused(text, set)
+	}
 	unit := terminal.Number(1/math.Pow10(decimals), decimals)
-	text := fmt.Sprintf("reading input file %s: %s of %s (%s) have a value that is not a whole number, and most of these have decimals: %s. To keep %s, give --decimals %d, and all bounds in units of %s",
-		eventfile.Name(f.input), terminal.Number(float64(n), 0), terminal.Count(records, "record"), outcomes.Share(float64(n), float64(records)), where, terminal.Count(decimals, "decimal"), decimals, unit)
+	if comma {
+		text += fmt.Sprintf(" with --decimals %d, and all bounds in units of %s", decimals, unit)
+	} else {
+		text += fmt.Sprintf("Most of these have decimals: to keep %s, give --decimals %d, and all bounds in units of %s", terminal.Count(decimals, "decimal"), decimals, unit)
+	}
+	set["decimals"] = strconv.Itoa(decimals)
 	if f.flags == nil {
 		return errors.New(text)
 	}
-	set := map[string]string{"decimals": strconv.Itoa(decimals)}
 	if f.given("absolute") {
 		set["absolute"] = "" // of another unit
 	}
@@ -82,6 +104,22 @@ func (f *demoFlags) refuseDecimals(faults *eventfile.Faults, records uint64) err
 			*scaled.to = append(*scaled.to, edge*math.Pow10(decimals))
 		}
 		set["edges"], set["min"], set["max"] = scaled.String(), "", ""
+	}
+	return f.refused(text, set)
+}
+
+// number says what a value must be.
+func (f *demoFlags) number() string {
+	if f.decimals > 0 {
+		return "a number"
+	}
+	return "a whole number"
+}
+
+// refused returns an error with a text, and the command with other flags where it is known.
+func (f *demoFlags) refused(text string, set map[string]string) error {
+	if f.flags == nil {
+		return errors.New(text)
 	}
 	return fmt.Errorf("%s:\n%s", text, folded(rerun(f.flags, set, "repeat"), "  "))
 }

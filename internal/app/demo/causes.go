@@ -212,7 +212,7 @@ func (e *explaining) brokenRecords() error {
 	remedy := map[string]string{
 		"user":  fmt.Sprintf("check --user-field %s", format.User),
 		"key":   fmt.Sprintf("check --key-field %s", keyFields(format)),
-		"value": fmt.Sprintf("check --value-field %s: a value is a number such as 0.5 (not .5, +5 or 0,5), and without --decimals a whole number", format.Value),
+		"value": fmt.Sprintf("check --value-field %s: a value is a number such as 0.5, and without --decimals a whole number", format.Value),
 		"time":  fmt.Sprintf("check --time-field %s and --time-unit %s", format.Time, cmp.Or(format.TimeUnit, "(of the schema)")),
 		"":      fmt.Sprintf("check --input-format %s, --header and --columns", format.Format),
 	}[most.Field]

@@ -30,7 +30,7 @@ type Faults struct {
 	kinds  map[event.Error]*fault
 	total  uint64
 	others *otherLayouts // nil before a head was read
-	values *otherDecimals
+	values *otherValues
 }
 
 // fault is one way in which records are broken.
@@ -48,7 +48,7 @@ func NewFaults(format event.Format) *Faults {
 
 // Begin takes what a file says of its records.
 func (f *Faults) Begin(h Head) {
-	f.Unit, f.others, f.values = h.Unit, newOtherLayouts(h.Of(f.format)), newOtherDecimals(h.Of(f.format))
+	f.Unit, f.others, f.values = h.Unit, newOtherLayouts(h.Of(f.format)), newOtherValues(h.Of(f.format))
 }
 
 // badTime is the kind of records whose time cannot be read.
@@ -63,21 +63,53 @@ func (f *Faults) BadTimes() (n uint64, where string) {
 	return one.records, f.where(one)
 }
 
-// Decimals returns how many records have a value that is no integer, where the first ones are, and
-// how many decimals most of them have; 0 decimals where most of these values are no numbers.
-func (f *Faults) Decimals() (n uint64, where string, decimals int) {
+// BadValues returns how many records have a value that is not a number of the format, where the
+// first ones are, and whether these are too many: more than 2 % of all values, or of the greatest
+// tenth of them.
+func (f *Faults) BadValues() (n uint64, where string, tooMany bool) {
 	one := f.kinds[wrongValue]
-	if one == nil || f.decimals() == 0 {
-		return 0, "", 0
+	if one == nil {
+		return 0, "", false
 	}
-	return one.records, f.where(one), f.decimals()
+	return one.records, f.where(one), f.values != nil && f.values.tooMany(f.total-one.records-f.WithoutValue())
 }
 
-func (f *Faults) decimals() int {
+// Decimals returns how many decimals most of these values have, and whether these are after a
+// decimal comma where the format has a decimal point, or the other way round; 0 if most are no
+// numbers.
+func (f *Faults) Decimals() (places int, comma bool) {
 	if f.values == nil {
-		return 0
+		return 0, false
 	}
-	return f.values.best()
+	if places = f.values.same.best(); places == 0 {
+		places = f.values.other.best()
+		comma = places > 0
+	}
+	return places, comma
+}
+
+// Value notes a value that was read.
+func (f *Faults) Value(v int64) {
+	if f.values != nil {
+		f.values.sizes[size(v)].all++
+	}
+}
+
+// WithoutValue returns how many records have no value.
+func (f *Faults) WithoutValue() (n uint64) {
+	for kind, one := range f.kinds {
+		if kind.Field == "value" && kind.Class != event.ClassWrongType {
+			n += one.records
+		}
+	}
+	return n
+}
+
+// NoValue reports whether an error of a decoder says that a record has no value: the field is
+// empty, null or absent.
+func NoValue(err error) bool {
+	var broken *event.Error
+	return errors.As(err, &broken) && broken.Field == "value" && broken.Class != event.ClassWrongType
 }
 
 // Layouts returns other layouts that read the times of these records; nil where none reads most.
@@ -194,8 +226,10 @@ func places(unit string, one *fault) string {
 
 // meant says which fields records have that lack one. Those of a single record may be data.
 func (f *Faults) meant(kind event.Error, one *fault) (text string) {
-	if kind == wrongValue && f.decimals() > 0 {
-		return fmt.Sprintf("; most of these values have decimals: to keep %d of them, set events.decimals (--decimals)", f.decimals())
+	if places, comma := f.Decimals(); kind == wrongValue && comma {
+		return "; most of these values have a decimal comma or a decimal point: " + commaFlag(!f.format.DecimalComma)
+	} else if kind == wrongValue && places > 0 {
+		return fmt.Sprintf("; most of these values have decimals: to keep %d of them, set events.decimals (--decimals)", places)
 	}
 	if len(one.fields) == 0 {
 		return ""
@@ -214,6 +248,13 @@ func (f *Faults) meant(kind event.Error, one *fault) (text string) {
 		return text
 	}
 	return text + "; its fields are " + listed(one.fields)
+}
+
+func commaFlag(set bool) string {
+	if set {
+		return "set events.decimal_comma (--decimal-comma)"
+	}
+	return "leave out events.decimal_comma (--decimal-comma)"
 }
 
 // masked returns the beginning of a record with 9 for every digit and x for every letter, so that

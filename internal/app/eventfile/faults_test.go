@@ -83,3 +83,48 @@ func TestRuleNamesThatOnlySomeRecordsHaveAreNotShown(t *testing.T) {
 		}
 	}
 }
+
+// Values that cannot be read are too many if the other values are no sample of all.
+func TestRuleTooManyUnreadableValuesAreTwoPercentOfAllOrOfTheGreatest(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		small, large int // records with 12 and with 1000
+		bad          map[string]int
+		tooMany      bool
+	}{
+		{"none", 1000, 0, nil, false},
+		{"2 % with no digits", 980, 0, map[string]int{"N/A": 20}, false},
+		{"more than 2 % with no digits", 979, 0, map[string]int{"N/A": 21}, true},
+		{"2 of the greatest 100", 900, 98, map[string]int{"EUR 1000": 2}, false},
+		{"3 of the greatest 100", 900, 97, map[string]int{"EUR 1000": 3}, true},
+		{"8 of usual size", 992, 0, map[string]int{"EUR 12": 8}, false},
+		{"half is no value", 500, 0, map[string]int{"": 500}, false},
+	} {
+		f := event.Format{Format: event.TSV, Columns: []string{"u", "t", "v"}, User: "u", Time: "t", TimeUnit: "ms", Value: "v"}
+		faults := NewFaults(f)
+		faults.Begin(Head{Columns: f.Columns})
+		d, err := event.NewDecoder(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		add := func(n int, text string) {
+			for range n {
+				r := Record{Value: []byte("u\t1\t" + text)}
+				var e event.Event
+				if err := d.Decode(r.Value, &e); err == nil {
+					faults.Value(e.Value)
+				} else {
+					faults.Add(err, r)
+				}
+			}
+		}
+		add(c.small, "12")
+		add(c.large, "1000")
+		for text, n := range c.bad {
+			add(n, text)
+		}
+		if n, _, tooMany := faults.BadValues(); tooMany != c.tooMany || int(n+faults.WithoutValue()) != 1000-c.small-c.large {
+			t.Errorf("%s: %d, %v", c.name, n, tooMany)
+		}
+	}
+}
