@@ -322,13 +322,19 @@ func millisOf(v int64, unit string) int64 {
 		}
 		return v * 1000
 	case "us":
-		ms := v / 1000
-		if v%1000 < 0 {
-			ms--
-		}
-		return ms
+		return floorOf(v, 1e3)
+	case "ns":
+		return floorOf(v, 1e6)
 	}
 	return v
+}
+
+// floorOf returns ⌊v/n⌋ for n > 0.
+func floorOf(v, n int64) int64 {
+	if v%n < 0 {
+		return v/n - 1
+	}
+	return v / n
 }
 
 // millisOfFloat rounds to the nearest microsecond before it takes the floor of milliseconds:
@@ -339,6 +345,8 @@ func millisOfFloat(v float64, unit string) int64 {
 		v *= 1e6
 	case "ms":
 		v *= 1e3
+	case "ns":
+		v /= 1e3
 	}
 	v = math.Round(v)
 	if !(v >= minMillis*1000 && v <= maxMillis*1000+999) {

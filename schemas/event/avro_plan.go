@@ -217,9 +217,9 @@ func (p *planner) suits(t *avro.Type, number int) error {
 	return err
 }
 
-var errNoUnit = errors.New("it is a number without a timestamp type: set the time unit to s, ms or us (--time-unit, or events.time_unit)")
+var errNoUnit = errors.New("it is a number without a timestamp type: set the time unit to s, ms, us or ns (--time-unit, or events.time_unit)")
 
-// timeUnit returns in which unit a value of the type is a time: "ms", "us", "s" or "rfc3339".
+// timeUnit returns in which unit a value of the type is a time: "ms", "us", "ns", "s" or "rfc3339".
 func timeUnit(t *avro.Type, unit string) (string, error) {
 	own := ""
 	switch t.Logical {
@@ -228,6 +228,8 @@ func timeUnit(t *avro.Type, unit string) (string, error) {
 		own = "ms"
 	case "timestamp-micros":
 		own = "us"
+	case "timestamp-nanos":
+		own = "ns"
 	case "local-timestamp-millis", "local-timestamp-micros", "local-timestamp-nanos":
 		return "", fmt.Errorf("it is a %s, a time of no known zone: which moment it is cannot be told; write timestamp-millis or timestamp-micros", t.Logical)
 	default:
@@ -250,7 +252,7 @@ func timeUnit(t *avro.Type, unit string) (string, error) {
 			return "", errNoUnit
 		}
 		if unit == "rfc3339" || unit == TimeText {
-			return "", fmt.Errorf("it is a %s, but the time unit is of texts: set the time unit to s, ms or us", t)
+			return "", fmt.Errorf("it is a %s, but the time unit is of texts: set the time unit to s, ms, us or ns", t)
 		}
 		return unit, nil
 	}

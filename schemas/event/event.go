@@ -69,10 +69,10 @@ type Format struct {
 	// are the same user. In Avro a user is a string, bytes, an int, a long or a fixed, a key a
 	// string, an int, a long, a boolean or an enum.
 	User, Key, Time string
-	// TimeUnit is "s", "ms", "us" (numbers since 1970 in JSON's grammar, fractions allowed, or
-	// strings of such; in Avro an int, a long or a double), "rfc3339" (as time.Time.UnmarshalText
-	// reads it) or "text". In Avro "" takes the unit from the logical type: timestamp-millis or
-	// timestamp-micros.
+	// TimeUnit is "s", "ms", "us" or "ns" (numbers since 1970 in JSON's grammar, fractions allowed,
+	// or strings of such; in Avro an int, a long or a double), "rfc3339" (as time.Time.UnmarshalText
+	// reads it) or "text". In Avro "" takes the unit from the logical type: timestamp-millis,
+	// timestamp-micros or timestamp-nanos.
 	TimeUnit string
 	// MaxRecordBytes bounds a record; 0 is DefaultMaxRecordBytes.
 	MaxRecordBytes int

@@ -150,7 +150,7 @@ func TestTimesAreFlooredToMilliseconds(t *testing.T) {
 		{"us", "253402300799999999", maxMillis, true}, {"us", "253402300800000000", 0, false},
 		{"us", "1e18", 0, false}, {"us", "17e14", 1700000000000, true},
 		{"s", "", 0, false}, {"s", "-", 0, false}, {"s", "1.", 0, false}, {"s", ".5", 0, false}, {"s", "+1", 0, false},
-		{"s", " 1", 0, false}, {"s", "0x10", 0, false}, {"s", "1e", 0, false}, {"s", "NaN", 0, false},
+		{"s", " 1", 1000, true}, {"ns", "1740963000000000001", 1740963000000, true}, {"ns", "-1", -1, true}, {"s", "0x10", 0, false}, {"s", "1e", 0, false}, {"s", "NaN", 0, false},
 		{"rfc3339", "1970-01-01T00:00:00.0019Z", 1, true}, {"rfc3339", "1969-12-31T23:59:59.9981Z", -2, true},
 		{"rfc3339", "0001-01-01T00:00:00Z", minMillis, true}, {"rfc3339", "0001-01-01T00:00:00+00:01", 0, false},
 		{"rfc3339", "9999-12-31T23:59:59.9999Z", maxMillis, true}, {"rfc3339", "9999-12-31T23:59:59-00:01", 0, false},

@@ -182,7 +182,7 @@ func (f Format) checkNames(e Encoding) error {
 	case !e.Known():
 		return badFormat("format", "%q: must be %s", f.Format, Listed(Encoding.Known, " or "))
 	case f.TimeUnit == "" && !e.Schemas():
-		return badFormat("time_unit", "it is missing: how are times written? s, ms or us (since 1970), rfc3339, or text in another layout")
+		return badFormat("time_unit", "it is missing: how are times written? s, ms, us or ns (since 1970), rfc3339, or text in another layout")
 	case f.MaxRecordBytes < 0:
 		return badFormat("max_record_bytes", "%d: must be positive", f.MaxRecordBytes)
 	case f.Decimals < 0 || f.Decimals > MaxDecimals:

@@ -1,6 +1,9 @@
 package event
 
-import "time"
+import (
+	"bytes"
+	"time"
+)
 
 // The first and the last millisecond of years 1 to 9999 UTC.
 const (
@@ -12,6 +15,7 @@ const (
 // exact: no float is involved. ok is false for a text that is not a time, and for a time outside
 // years 1 to 9999.
 func (d *Decoder) parseTime(b []byte) (ms int64, ok bool) {
+	b = bytes.TrimSpace(b)
 	switch d.unit {
 	case "s":
 		ms, ok = parseDecimal(b, 3)
@@ -19,6 +23,8 @@ func (d *Decoder) parseTime(b []byte) (ms int64, ok bool) {
 		ms, ok = parseDecimal(b, 0)
 	case "us":
 		ms, ok = parseDecimal(b, -3)
+	case "ns":
+		ms, ok = parseDecimal(b, -6)
 	case TimeText:
 		c := &d.wall
 		c.start(b)

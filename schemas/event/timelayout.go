@@ -14,7 +14,7 @@ import (
 const TimeText = "text"
 
 // TimeUnits returns the units of time that a format can have.
-func TimeUnits() []string { return []string{"s", "ms", "us", "rfc3339", TimeText} }
+func TimeUnits() []string { return []string{"s", "ms", "us", "ns", "rfc3339", TimeText} }
 
 // directives are what may follow % in a layout, as strptime has it.
 var directives = map[byte]func(*wallClock) bool{

@@ -33,7 +33,7 @@ func (c *wallClock) usual() bool {
 		c.b = c.b[1 : n-1]
 	}
 	switch n := digitsAt(c.b); {
-	case n == 4 || n == 8:
+	case n == 4 || n == 8 || n == 14:
 		return c.iso()
 	case n > 0 && n <= 2 && len(c.b) > n && c.b[n] == '/':
 		return c.number(&c.day, 1, 2) && c.byte('/') && c.monthName() && c.byte('/') && c.number(&c.year, 4, 4) && c.byte(':') && c.clock() && c.zoneAfterSpace()
@@ -49,7 +49,13 @@ func (c *wallClock) usual() bool {
 	if c.byte(',') {
 		return c.spaces() && c.mail()
 	}
-	return c.spaces() && c.monthName() && c.spaces() && c.number(&c.day, 1, 2) && c.spaces() && c.clock() && c.spaces() &&
+	if !c.spaces() || !c.monthName() || !c.spaces() || !c.number(&c.day, 1, 2) || !c.spaces() {
+		return false
+	}
+	if digitsAt(c.b[c.at:]) == 4 { // as JavaScript has it
+		return c.number(&c.year, 4, 4) && c.spaces() && c.clock() && c.zoneAfterSpace()
+	}
+	return c.clock() && c.spaces() &&
 		(c.number(&c.year, 4, 4) || c.zone() && c.spaces() && c.number(&c.year, 4, 4)) && c.end()
 }
 
@@ -67,6 +73,11 @@ func (c *wallClock) iso() bool {
 	}
 	if !c.number(&c.month, least, 2) || separator != 0 && !c.byte(separator) || !c.number(&c.day, least, 2) {
 		return false
+	}
+	if at := c.at; separator == 0 && (c.byte('T') || !c.end()) && digitsAt(c.b[c.at:]) == 6 { // 20250303T080731Z
+		return c.number(&c.hour, 2, 2) && c.number(&c.minute, 2, 2) && c.number(&c.second, 2, 2) && (!c.byte('.') || c.fraction()) && c.zoneAfterSpace()
+	} else {
+		c.at = at
 	}
 	return c.timeOfDay()
 }
@@ -96,7 +107,20 @@ func (c *wallClock) clock() bool {
 // zoneAfterSpace reads an offset, if there is one, up to the end.
 func (c *wallClock) zoneAfterSpace() bool {
 	c.spaces()
-	return c.end() || c.zone() && c.end()
+	return c.end() || c.zone() && c.zoneName()
+}
+
+// zoneName skips the name that Go and JavaScript add to an offset: UTC, or (Central European Time).
+func (c *wallClock) zoneName() bool {
+	if c.end() || !c.spaces() {
+		return c.end()
+	}
+	name := c.b[c.at:]
+	c.at = len(c.b)
+	if name[0] == '(' {
+		return name[len(name)-1] == ')'
+	}
+	return len(bytes.TrimLeft(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")) == 0
 }
 
 func (c *wallClock) end() bool { return c.at == len(c.b) }
@@ -172,7 +196,10 @@ func (c *wallClock) zone() bool {
 	for _, name := range [...]string{"UTC", "GMT", "UT", "Z"} {
 		if n := len(name); len(c.b)-c.at >= n && strings.EqualFold(string(c.b[c.at:c.at+n]), name) {
 			c.at += n
-			return true
+			if name != "GMT" || c.end() || c.b[c.at] != '+' && c.b[c.at] != '-' {
+				return true
+			}
+			break // GMT+0100, as JavaScript has it
 		}
 	}
 	sign := 1

@@ -123,7 +123,7 @@ type timeFlags struct {
 
 func (f *timeFlags) register(flags *pflag.FlagSet) {
 	f.unit = event.TimeText
-	flags.Var(cli.OneOf(&f.unit, event.TimeUnits()...), "time-unit", "how times are written: seconds, milliseconds or microseconds since 1970, RFC 3339, or text in a usual layout like 2025-03-03 00:00:01, 2025-03-03, 03 Mar 2025 00:00:01 +0100, 03/Mar/2025:00:00:01 +0100 (default for "+schemaFormats()+": as the schema says)")
+	flags.Var(cli.OneOf(&f.unit, event.TimeUnits()...), "time-unit", "how times are written: seconds, milliseconds, microseconds or nanoseconds since 1970, RFC 3339, or text in a usual layout like 2025-03-03 00:00:01, 2025-03-03, 03 Mar 2025 00:00:01 +0100, 03/Mar/2025:00:00:01 +0100 (default for "+schemaFormats()+": as the schema says)")
 	flags.Var(&f.layout, "time-layout", "another layout of times, as strptime has it: %d.%m.%Y %H:%M:%S, or %m/%d/%Y %I:%M %p, or %Y for years")
 	begins := ""
 	if f.days {

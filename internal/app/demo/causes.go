@@ -261,8 +261,8 @@ func timesOf(unit string) string {
 		return "like 2025-03-03T00:00:01Z, with a T and a zone"
 	case event.TimeText:
 		return "like 2025-03-03 00:00:01; the help has more layouts, and --time-layout reads others, like %m/%d/%Y or %Y"
-	case "s", "ms", "us":
-		return "a number since 1970; divide nanoseconds by 1000 and use us"
+	case "s", "ms", "us", "ns":
+		return "a number since 1970"
 	}
 	return ""
 }
