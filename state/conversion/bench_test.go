@@ -17,10 +17,6 @@ func BenchmarkConversions(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	f, err := conversion.FromApprox(loss.Approx{Epsilon: 1, Delta: 1e-3}, loss.Approx{Epsilon: 2, Delta: 1e-9}, loss.Approx{Epsilon: 5})
-	if err != nil {
-		b.Fatal(err)
-	}
 	z := loss.ZCDP{Rho: 0.125, Delta: 1e-8}
 	for _, c := range []struct {
 		name string
@@ -31,9 +27,6 @@ func BenchmarkConversions(b *testing.B) {
 		{"ApproxZCDPToEpsilon", func() (float64, error) { return conversion.ApproxZCDPToEpsilon(z, 1e-6) }},
 		{"RDPToEpsilon of 31 orders", func() (float64, error) { return conversion.RDPToEpsilon(r, 1e-6) }},
 		{"RDPToDelta of 31 orders", func() (float64, error) { return conversion.RDPToDelta(r, 1) }},
-		{"OptimalRDPToEpsilon of 31 orders", func() (float64, error) { return conversion.OptimalRDPToEpsilon(r, 1e-6) }},
-		{"TradeOff.ToDelta", func() (float64, error) { return f.ToDelta(1.5) }},
-		{"TradeOff.ToGDP", func() (float64, error) { g, err := f.ToGDP(); return g.Mu, err }},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -1,19 +1,15 @@
 // Package conversion converts one kind of privacy guarantee into another: (ε, δ),
 // Rényi differential privacy at one or many orders, zero-concentrated differential
-// privacy and its δ-approximate form, Gaussian differential privacy, and f-differential
-// privacy by its trade-off curve.
+// privacy and its δ-approximate form, and Gaussian differential privacy.
 //
 // # Which conversion there is, and how good it is
 //
-//	from       to (ε, δ)                 to RDP        to zCDP            to GDP          to f-DP
-//	(ε, δ)     -                         ε only: best  best, approximate  ε only: best    best
-//	RDP        RDPTo…: Lemma C.4         -             none               none            by (ε, δ)
-//	           OptimalRDPTo…: best
-//	           of one order
-//	zCDP       ApproxZCDPTo…: Lemma C.4  best          -                  none            by (ε, δ)
+//	from       to (ε, δ)                 to RDP        to zCDP            to GDP
+//	(ε, δ)     -                         ε only: best  best, approximate  ε only: best
+//	RDP        RDPTo…: Lemma C.4         -             none               none
+//	zCDP       ApproxZCDPTo…: Lemma C.4  best          -                  none
 //	           at the best order
-//	GDP        best                      best          best               -               best
-//	f-DP       best                      best          by GDP             best            -
+//	GDP        best                      best          best               -
 //
 // An ε of bounded range, which the exponential mechanism has, goes to zCDP by a bound that
 // is best for small ε, and to GDP by the best.
@@ -30,7 +26,7 @@
 // # Guarantees
 //
 //   - What is reported is never better than the truth: ε, δ, ρ, μ and divergences are
-//     rounded up, type II errors down, as are the ρ and μ that fit into a budget. The
+//     rounded up, the μ that fits into a budget down. The
 //     computation is in 384 bits with margins above its error, and is tight to a few
 //     units of the last place of a float64, unless a function states less.
 //   - 1e-300 ≤ δ < 1 and 0 ≤ ε ≤ 1e6 are converted without loss of digits, whichever
@@ -46,5 +42,5 @@
 //
 // # Concurrency
 //
-// Functions have no state; a TradeOff is immutable.
+// Functions have no state.
 package conversion

@@ -37,22 +37,6 @@ func Example() {
 	// gdp 3.7472 zcdp 4.0103 rdp 4.0430
 }
 
-// A mechanism whose divergence of order 8 is 0.1: what an optimal conversion saves.
-func ExampleOptimalRDPToEpsilon() {
-	r := loss.RDP{{Alpha: 8, Epsilon: 0.1}}
-	simple, err := conversion.RDPToEpsilon(r, 1e-3)
-	if err != nil {
-		log.Fatal(err)
-	}
-	optimal, err := conversion.OptimalRDPToEpsilon(r, 1e-3)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Printf("%.6f %.6f\n", simple, optimal)
-	// Output:
-	// 0.656228 0.563174
-}
-
 // zCDP that holds but for an event of probability 1e-7.
 func ExampleApproxZCDPToEpsilon() {
 	z := loss.ZCDP{Rho: 0.02, Delta: 1e-7}
@@ -82,49 +66,4 @@ func ExamplePureToZCDP() {
 	fmt.Printf("ρ = %.6f, μ = %.6f\n", z.Rho, g.Mu)
 	// Output:
 	// ρ = 0.122459, μ = 0.623893
-}
-
-// Two (ε, δ) guarantees of one mechanism imply others between them, and what a test of
-// level 5 % may find out.
-func ExampleFromApprox() {
-	f, err := conversion.FromApprox(loss.Approx{Epsilon: 0.5, Delta: 1e-3}, loss.Approx{Epsilon: 2, Delta: 1e-9})
-	if err != nil {
-		log.Fatal(err)
-	}
-	delta, err := f.ToDelta(1)
-	if err != nil {
-		log.Fatal(err)
-	}
-	beta, err := f.TypeIIAt(0.05)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Printf("δ(1) = %.6f, power at 5 %%: %.4f\n", delta, 1-beta)
-	// Output:
-	// δ(1) = 0.000814, power at 5 %: 0.0834
-}
-
-// Points at which a trade-off curve was measured promise less than the lines through
-// them: in between nothing is known but that the curve is convex.
-func ExampleFromPoints() {
-	measured := []conversion.Point{{Alpha: 0.05, Beta: 0.74}, {Alpha: 0.3, Beta: 0.31}, {Alpha: 0.7, Beta: 0.06}}
-	f, err := conversion.FromPoints(measured)
-	if err != nil {
-		log.Fatal(err)
-	}
-	delta, err := f.ToDelta(1)
-	if err != nil {
-		log.Fatal(err)
-	}
-	drawn, err := conversion.FromCorners(append(measured, conversion.Point{Alpha: 0, Beta: 1}))
-	if err != nil {
-		log.Fatal(err)
-	}
-	g, err := drawn.ToGDP()
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Printf("δ(1) = %.4f; as corners: μ = %.4f\n", delta, g.Mu)
-	// Output:
-	// δ(1) = 0.2907; as corners: μ = 1.0304
 }

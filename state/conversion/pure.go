@@ -101,13 +101,16 @@ func least(x, y *big.Float) *big.Float {
 }
 
 // PureToGDP returns the least μ for which ε-DP is μ-GDP, rounded up:
-// 2·Φ⁻¹(e^ε/(1 + e^ε)), at which the Gaussian curve goes through the corner of that of
-// randomised response (see TradeOff.ToGDP). For δ > 0 there is no μ.
+// 2·Φ⁻¹(e^ε/(1 + e^ε)), at which the Gaussian trade-off curve goes through the corner of
+// that of randomised response (Dong, Roth and Su, 2022). For δ > 0 there is no μ.
 // 0 ≤ ε ≤ budgets.MaxEpsilon; the error is a *units.RangeError.
 func PureToGDP(epsilon float64) (loss.GDP, error) {
-	t, err := FromApprox(loss.Approx{Epsilon: epsilon})
-	if err != nil {
+	if err := checkEpsilon(epsilon); err != nil || epsilon == 0 {
 		return loss.GDP{}, err
 	}
-	return t.ToGDP()
+	alpha := bigmath.Exp(bigmath.New(epsilon))
+	alpha.Quo(bigmath.New(1), alpha.Add(alpha, bigmath.New(1)))
+	alpha.Sub(alpha, bigmath.Margin(alpha))
+	mu := bigmath.QuantileAbove(alpha)
+	return loss.GDP{Mu: bigmath.RoundUp(mu.Add(mu, mu))}, nil
 }

@@ -23,8 +23,6 @@ const maxOrder = 0x1p64
 // and Honkela), with γ the divergence of order α. It is +Inf, which promises nothing,
 // where every divergence is. budgets.MinDelta ≤ δ < 1; the error is a
 // *units.RangeError.
-//
-// OptimalRDPToEpsilon is less still, by what this formula gives away.
 func RDPToEpsilon(r loss.RDP, delta float64) (epsilon float64, err error) {
 	if err := cmp.Or(r.Validate(), budgets.CheckDelta(delta)); err != nil {
 		return 0, err

@@ -78,15 +78,6 @@ func ApproxZCDPToDelta(z loss.ZCDP, epsilon float64) (delta float64, err error) 
 	return min(bigmath.RoundUp(sum), 1), nil
 }
 
-// ZCDPWithin returns the greatest ρ-zCDP that is (ε, δ)-DP by the conversion of
-// ApproxZCDPToEpsilon, rounded down. 0 < ε ≤ budgets.MaxEpsilon and
-// budgets.MinDelta ≤ δ < 1; the error is a *units.RangeError, also where ρ would be
-// outside the range there.
-func ZCDPWithin(budget loss.Approx) (loss.ZCDP, error) {
-	c, err := budgets.ConvertEpsilonDelta(budget.Epsilon, budget.Delta, budgets.ZCDP)
-	return loss.ZCDP{Rho: c.Rho}, err
-}
-
 // ZCDPToRDP returns the Rényi divergences of ρ-zCDP at the orders given, ρ·α each,
 // rounded up; +Inf where that does not fit a float64. The δ of z must be 0: approximate zCDP
 // bounds the divergence of conditional laws only, and implies no RDP. The orders are

@@ -69,11 +69,7 @@ func (l *Laplace) GDP(sensitivity float64) (loss.GDP, error) {
 	if err != nil {
 		return loss.GDP{}, err
 	}
-	curve, err := conversion.FromApprox(pure)
-	if err != nil {
-		return loss.GDP{}, err
-	}
-	return curve.ToGDP()
+	return conversion.PureToGDP(pure.Epsilon)
 }
 
 // RDP returns the Rényi divergence of the noise itself at the given orders,
