@@ -390,3 +390,29 @@ func BenchmarkDraw(b *testing.B) {
 		}
 	}
 }
+
+// The lattice that values are rounded to contains the integers and is a function of the two
+// precisions alone; rounding commutes with adding the count.
+func TestRuleTheLatticeDependsOnPublicValuesOnly(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		from, err1 := units.PrecisionFromSigma(rapid.Float64Range(10, 1e6).Draw(t, "from"))
+		to, err2 := units.PrecisionFromSigma(rapid.Float64Range(0.01, 9).Draw(t, "to"))
+		if err1 != nil || err2 != nil {
+			t.Fatal(err1, err2)
+		}
+		var sampler Sampler
+		exponents := map[uint]bool{}
+		for _, count := range []int64{0, 1, -1, MaxCount, -MaxCount, rapid.Int64Range(-1<<40, 1<<40).Draw(t, "count")} {
+			for id := range byte(3) {
+				_, exponent, err := sampler.Draw(NoiseKey{Secret: secret.New([32]byte{id})}, Identity{Key: []byte{id}}, 1, from, to, count)
+				if err != nil {
+					t.Fatal(err)
+				}
+				exponents[exponent] = true // multiples of 2^-exponent, and exponent ≥ 0
+			}
+		}
+		if len(exponents) != 1 {
+			t.Fatalf("the lattices of one pair of precisions are 2^-%v", exponents)
+		}
+	})
+}

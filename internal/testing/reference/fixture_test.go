@@ -1,0 +1,196 @@
+package reference
+
+import (
+	"fmt"
+	"maps"
+	"math/big"
+
+	"pgregory.net/rapid"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
+	"github.com/tollgate-dp/tollgate/state/units"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// tagged is the filter of the tests.
+const tagged = `tag == "x"`
+
+// testConfig returns a deployment whose budget never ends.
+func testConfig(metrics ...schemas.MetricSpec) Config {
+	return Config{
+		Incarnation: [16]byte{1},
+		Counts:      schemas.CountsEncoding{Format: schemas.CountsJSON},
+		Format: event.Format{
+			Format: "jsonl", User: "user", Key: "page", Time: "ts", TimeUnit: "ms", Value: "amount", Filters: []string{tagged},
+		},
+		UserHash: [32]byte{2},
+		Noise:    noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{3})},
+		Budget:   Budget{Mu2: new(big.Int).Lsh(big.NewInt(1), 60), Keys: new(big.Int).Lsh(big.NewInt(1), 100)},
+		NoFuture: true,
+		Metrics:  metrics,
+	}
+}
+
+// testMetric keeps two keys of three events a user. Its ladder has one rung, so that no charge
+// depends on a count.
+func testMetric(name, mode string, size int64) schemas.MetricSpec {
+	m := schemas.MetricSpec{
+		Name: name, Kind: "events", WindowSize: size, WindowSlide: size, MaxKeysPerUser: 2, MaxEventsPerKey: 3,
+		LadderKind: string(noisereduction.Geometric), LadderFactor: 2, First: costing(1 << 20), Top: costing(1 << 20),
+		Relative: 0.1, Confidence: 0.95, KeyMode: mode,
+	}
+	if mode == "public" {
+		m.PublicKeys = [][]byte{[]byte("a"), []byte("b"), []byte("c")}
+	} else {
+		m.DeltaKey = units.Delta{Lo: 1 << 50} // 2^-30
+	}
+	return m
+}
+
+type visit struct {
+	user, page string
+	millis     int64
+	amount     int64
+	tag        string
+}
+
+func (v visit) record() []byte {
+	return fmt.Appendf(nil, `{"user":%q,"page":%q,"ts":%d,"amount":%d,"tag":%q}`, v.user, v.page, v.millis, v.amount, v.tag)
+}
+
+// logOf deals visits to partitions in the order given; every record has the same timestamp, so that
+// none is late.
+func logOf(visits []visit, partitionOf func(int) int32) Log {
+	log := Log{}
+	for i, v := range visits {
+		p := partitionOf(i)
+		log[p] = append(log[p], Record{Offset: int64(len(log[p])), Timestamp: 0, Value: v.record()})
+	}
+	return log
+}
+
+// onePartition returns a log of one partition.
+func onePartition(visits ...visit) Log { return logOf(visits, func(int) int32 { return 0 }) }
+
+// owner names a user's account in a period.
+func (c Config) owner(user string, period int64) Owner {
+	return Owner{schemas.NewHasher(c.UserHash).Account([]byte(user)), period}
+}
+
+func mustRun(t interface{ Fatalf(string, ...any) }, c Config, log Log, turns uint64) Output {
+	out, err := Run(c, log, nil, turns)
+	if err != nil {
+		t.Fatalf("running the reference: %v", err)
+	}
+	if !out.Tallies.consistent() {
+		t.Fatalf("tallies do not add up: %+v", out.Tallies)
+	}
+	return out
+}
+
+// drawVisits makes visits with many collisions of users, keys, times and windows. Their number is
+// drawn first: left to rapid there are about five, too few to reach a bound. Times lie on the edges
+// of windows and periods, and many are the same.
+func drawVisits(t *rapid.T) []visit {
+	n := rapid.SampledFrom([]int{0, 2, 10, 30, 60}).Draw(t, "number of visits")
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) visit {
+		return visit{
+			user:   rapid.SampledFrom([]string{"u", "v", "w", "x", "y"}).Draw(t, "user"),
+			page:   rapid.SampledFrom([]string{"a", "b", "c", "d", "e"}).Draw(t, "page"),
+			millis: rapid.SampledFrom([]int64{0, 19, 20, 69, 70, 99, 100, 139, 140, 199, 200, 299, 300, 399}).Draw(t, "millis"),
+			amount: rapid.Int64Range(-12, 12).Draw(t, "amount"),
+			tag:    rapid.SampledFrom([]string{"x", "y"}).Draw(t, "tag"),
+		}
+	}), n, n).Draw(t, "visits")
+}
+
+func sameAccounts(a, b map[Owner]Account) bool {
+	return maps.EqualFunc(a, b, func(x, y Account) bool { return x.Spent.Cmp(y.Spent) == 0 && x.Keys.Cmp(y.Keys) == 0 })
+}
+
+// consistent tells whether the parts add up to the whole, per record and per metric.
+func (t Tallies) consistent() bool {
+	r := t.Records
+	sum := r.BeforeStart + r.Late + r.Future + r.Overtaken + r.Accepted
+	for _, n := range r.DeadLettered {
+		sum += n
+	}
+	if sum != r.Read {
+		return false
+	}
+	for i, m := range t.Metrics {
+		if m.Filtered+m.ClippedKeys+m.ClippedEvents+m.OverBudget+m.Counted+m.Open+m.GivenUp != t.Windows[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// costing returns a precision whose charge for a contribution of 1 is n account units.
+func costing(n int64) units.Precision {
+	p, err := units.PrecisionFromBig(new(big.Int).Lsh(big.NewInt(n), 40))
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// kind makes a metric of another kind out of an event count; its ladder ends at 1 unit.
+func kind(m schemas.MetricSpec, kind string) schemas.MetricSpec {
+	m.Kind, m.First, m.Top = kind, costing(1), costing(1)
+	return m
+}
+
+func sum(m schemas.MetricSpec, low, high int64) schemas.MetricSpec {
+	m = kind(m, "sum")
+	m.Min, m.Max = low, high
+	m.Relative, m.Absolute = 0, 1
+	return m
+}
+
+// from makes a metric take the keys of another one.
+func from(m schemas.MetricSpec, base string) schemas.MetricSpec {
+	m.KeyMode, m.KeysFrom, m.PublicKeys, m.DeltaKey = "from", base, nil, units.Delta{}
+	return m
+}
+
+// further returns the further components of a metric.
+func further(of schemas.MetricSpec) (all []schemas.MetricSpec) {
+	for _, kind := range components(of.Kind) {
+		m := from(of, of.Name)
+		m.Name, m.Kind, m.Of, m.Absolute = of.Name+"."+kind, kind, of.Name, 0
+		all = append(all, m)
+	}
+	return all
+}
+
+// coverage returns the metric that stands after another one.
+func coverage(of schemas.MetricSpec) schemas.MetricSpec {
+	m := testMetric(of.Name+".coverage", "public", of.WindowSize)
+	m.Kind, m.Of, m.WindowSlide, m.Period = "coverage", of.Name, of.WindowSlide, of.Period
+	m.MaxKeysPerUser, m.MaxEventsPerKey, m.PublicKeys = 1, 1, [][]byte{{}}
+	m.First, m.Top = costing(1), costing(1)
+	return m
+}
+
+// share returns the share of another metric's events that is counted: of so many events of a user
+// at most, and kept for so many windows.
+func share(of schemas.MetricSpec, events uint32, windows int64) schemas.MetricSpec {
+	m := testMetric(of.Name+".counted", "public", of.WindowSize)
+	m.Kind, m.Of, m.Filter, m.WindowSlide, m.Period = "counted", of.Name, of.Filter, of.WindowSlide, of.Period
+	m.MaxKeysPerUser, m.MaxEventsPerKey, m.Max = 2, events, windows
+	m.PublicKeys = [][]byte{[]byte("counted"), []byte("left_out")}
+	m.First, m.Top = costing(1), costing(1)
+	return m
+}
+
+// inPeriods gives a configuration budget periods of so many milliseconds.
+func inPeriods(c Config, millis int64, name string) Config {
+	c.Period = millis
+	for i := range c.Metrics {
+		c.Metrics[i].Period = name
+	}
+	return c
+}

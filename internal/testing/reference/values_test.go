@@ -1,0 +1,42 @@
+package reference
+
+import (
+	"math"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/state/units"
+)
+
+func TestGaussianBudgetIsThatOfTheMathematics(t *testing.T) {
+	// Reference values of the theory page, found there with another program.
+	for _, k := range []struct {
+		epsilon, delta float64
+		want           int64
+	}{{1, 1e-6, 61_604_497_218}, {0.01, 1e-6, 11_715_558}} {
+		if got := GaussianBudget(k.epsilon, k.delta); got.Int64() != k.want {
+			t.Errorf("B² at (%g, %g) is %v, want %d", k.epsilon, k.delta, got, k.want)
+		}
+	}
+}
+
+func TestThresholdOfTheTheoryPage(t *testing.T) {
+	for _, k := range []struct {
+		contribution uint32
+		want         float64
+	}{{1, 135.12}, {10, 144.12}} {
+		m := testMetric("m", "private", 100)
+		m.MaxEventsPerKey = k.contribution
+		first, err := units.PrecisionFromSigma(20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		delta, err := units.DeltaFromFloat(1e-11)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.First, m.DeltaKey = first, delta
+		if got, _ := threshold(m).Float64(); math.Abs(got-k.want) > 0.01 {
+			t.Errorf("τ at C = %d is %v, want %v", k.contribution, got, k.want)
+		}
+	}
+}
