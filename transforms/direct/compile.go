@@ -30,15 +30,6 @@ type plan struct {
 	spread  []operation // make the elements of which each has a source of its own; none: the impulse
 	source  []operation // the first may be splittable
 	stages  []stagePlan
-	sides   []sidePlan
-}
-
-// sidePlan is a chain of its own that joins the plan's by a Flatten: its elements are made at the
-// start, and wait for the others before a stage.
-type sidePlan struct {
-	impulse    []byte
-	operations []operation // to the stage, also those after the Flatten
-	stage      int
 }
 
 // stagePlan is what happens to groups.
@@ -47,12 +38,11 @@ type stagePlan struct {
 	operations []operation
 }
 
-// operation is a ParDo, a Combine or, with windows set, a WindowInto.
+// operation is a ParDo or, with windows set, a WindowInto.
 type operation struct {
 	edge    *graph.MultiEdge
 	windows *window.Fn
 	keyed   bool // its elements are pairs
-	output  int  // of its outputs the one that goes on; the others are dropped
 }
 
 func (o *operation) splittable() bool {
@@ -63,141 +53,51 @@ func unsupported(e *graph.MultiEdge, format string, args ...any) error {
 	return fmt.Errorf("compiling %s of %v: %s: %w", e.Name(), e.Scope(), fmt.Sprintf(format, args...), ErrUnsupported)
 }
 
-// compile follows the chain from its Impulse to its end. Of several Impulses, the first is that of
-// the chain with a source that is splittable or with groups, if there is one; the others are sides.
+// compile follows the chain from its Impulse to its end.
 func compile(p *beam.Pipeline) (*plan, error) {
 	edges, _, err := p.Build()
 	if err != nil {
 		return nil, fmt.Errorf("compiling the pipeline: %w", err)
 	}
-	g := links{consumer: map[int]*graph.MultiEdge{}, chained: map[*graph.MultiEdge]bool{}}
-	var impulses []*graph.MultiEdge
+	out := &plan{}
+	consumer := map[int]*graph.MultiEdge{} // by node
+	var at *graph.MultiEdge
 	for _, e := range edges {
-		if e.Op == graph.Impulse {
-			impulses = append(impulses, e)
+		if e.Op == graph.Impulse && at == nil {
+			at = e
 		}
 		for _, in := range e.Input {
 			id := in.From.ID()
-			if g.consumer[id] != nil {
-				return nil, unsupported(e, "%s consumes the same collection", g.consumer[id].Name())
+			if consumer[id] != nil {
+				return nil, unsupported(e, "%s consumes the same collection", consumer[id].Name())
 			}
-			g.consumer[id] = e
+			consumer[id] = e
 		}
 	}
-	if len(impulses) == 0 {
+	if at == nil {
 		return nil, fmt.Errorf("compiling the pipeline: it does not begin with an Impulse: %w", ErrUnsupported)
 	}
-	main := 0
-	for i, e := range impulses {
-		if g.heavy(e) {
-			main = i
-			break
+	out.impulse = at.Value
+	chained := map[*graph.MultiEdge]bool{at: true}
+	for len(at.Output) == 1 && consumer[at.Output[0].To.ID()] != nil {
+		at = consumer[at.Output[0].To.ID()]
+		chained[at] = true
+		if err := out.add(at); err != nil {
+			return nil, err
 		}
 	}
-	out := &plan{impulse: impulses[main].Value}
-	if err := out.follow(&g, impulses[main], impulses); err != nil {
-		return nil, err
-	}
 	for _, e := range edges {
-		if !g.chained[e] {
-			return nil, unsupported(e, "it is no part of the chain that begins with the Impulse")
+		if !chained[e] {
+			return nil, unsupported(e, "it is no part of the one chain that begins with the Impulse")
 		}
 	}
 	return out, nil
 }
 
-// links are the edges of a pipeline by what they consume.
-type links struct {
-	consumer map[int]*graph.MultiEdge // by node
-	chained  map[*graph.MultiEdge]bool
-}
-
-// next returns the edge after another one, and the output that it consumes.
-func (g *links) next(e *graph.MultiEdge) (next *graph.MultiEdge, output int, err error) {
-	for i, out := range e.Output {
-		to := g.consumer[out.To.ID()]
-		if to != nil && next != nil {
-			return nil, 0, unsupported(e, "%s and %s consume outputs of it", next.Name(), to.Name())
-		}
-		if to != nil {
-			next, output = to, i
-		}
-	}
-	return next, output, nil
-}
-
-// heavy reports whether a chain has groups or a splittable source before it meets another one.
-func (g *links) heavy(e *graph.MultiEdge) bool {
-	for e != nil && e.Op != graph.Flatten {
-		if e.Op == graph.CoGBK || e.Op == graph.ParDo && e.DoFn.IsSplittable() {
-			return true
-		}
-		next, _, err := g.next(e)
-		if err != nil {
-			return false // compile says so
-		}
-		e = next
-	}
-	return false
-}
-
-// follow appends the edges after an Impulse, with the sides that join them.
-func (p *plan) follow(g *links, first *graph.MultiEdge, impulses []*graph.MultiEdge) error {
-	g.chained[first] = true
-	at, _, err := g.next(first)
-	for err == nil && at != nil {
-		g.chained[at] = true
-		next, output, outputErr := g.next(at)
-		switch err = outputErr; {
-		case err != nil:
-		case at.Op == graph.Flatten:
-			err = p.join(g, at, impulses)
-		default:
-			err = p.add(at, output)
-		}
-		at = next
-	}
-	return err
-}
-
-// join adds the sides that meet the chain in a Flatten.
-func (p *plan) join(g *links, flatten *graph.MultiEdge, impulses []*graph.MultiEdge) error {
-	for _, first := range impulses {
-		if g.chained[first] {
-			continue
-		}
-		side := plan{}
-		e, _, err := g.next(first)
-		met := []*graph.MultiEdge{first}
-		for err == nil && e != nil && e != flatten {
-			met = append(met, e)
-			next, output, outputErr := g.next(e)
-			if err = outputErr; err == nil {
-				err = side.add(e, output)
-			}
-			e = next
-		}
-		if err != nil {
-			return err
-		}
-		if e != flatten {
-			continue // it may join later
-		}
-		if len(side.stages)+len(side.spread) > 0 || len(side.source) > 0 && side.source[0].splittable() {
-			return unsupported(flatten, "one chain with groups or a splittable source is known")
-		}
-		for _, e := range met {
-			g.chained[e] = true
-		}
-		p.sides = append(p.sides, sidePlan{impulse: first.Value, operations: side.source, stage: -1})
-	}
-	return nil
-}
-
-// add appends the next edge of the chain, of which one output goes on.
-func (p *plan) add(e *graph.MultiEdge, output int) error {
-	if len(e.Input) != 1 {
-		return unsupported(e, "it has %d inputs", len(e.Input))
+// add appends the next edge of the chain.
+func (p *plan) add(e *graph.MultiEdge) error {
+	if len(e.Input) != 1 || len(e.Output) > 1 {
+		return unsupported(e, "it has %d inputs and %d outputs", len(e.Input), len(e.Output))
 	}
 	from := e.Input[0].From
 	switch e.Op {
@@ -213,39 +113,17 @@ func (p *plan) add(e *graph.MultiEdge, output int) error {
 		if k := from.Type().Components()[0].Type(); !isKey(k) {
 			return unsupported(e, "%v is not the type of a key", k)
 		}
-		for i := range p.sides {
-			if s := &p.sides[i]; s.stage < 0 {
-				s.stage = len(p.stages)
-			}
-		}
 		p.stages = append(p.stages, stagePlan{windows: from.WindowingStrategy().Fn})
 	case graph.ParDo:
-		return p.addParDo(e, output)
-	case graph.Combine:
-		return p.addCombine(e)
+		return p.addParDo(e)
 	case graph.Reshuffle:
 		if len(p.spread)+len(p.stages) > 0 || len(p.source) > 0 && p.source[0].splittable() {
 			return unsupported(e, "one Reshuffle, before the source, is known")
 		}
 		p.spread, p.source = p.source, nil
 	default:
-		return unsupported(e, "a chain of ParDo, Reshuffle, WindowInto, GroupByKey and Combine is known")
+		return unsupported(e, "a chain of ParDo, Reshuffle, WindowInto and GroupByKey is known")
 	}
-	return nil
-}
-
-// addCombine appends a combiner of groups.
-func (p *plan) addCombine(e *graph.MultiEdge) error {
-	fn := e.CombineFn
-	if !typex.IsCoGBK(e.Input[0].From.Type()) || fn.SetupFn() != nil || fn.TeardownFn() != nil {
-		return unsupported(e, "a combiner of groups without Setup and Teardown is known")
-	}
-	for _, f := range []*funcx.Fn{fn.CreateAccumulatorFn(), fn.AddInputFn(), fn.MergeAccumulatorsFn(), fn.ExtractOutputFn()} {
-		if f != nil && len(f.Param) != len(f.Params(funcx.FnValue|funcx.FnContext)) {
-			return unsupported(e, "a combiner takes a context and values")
-		}
-	}
-	p.put(operation{edge: e, keyed: true})
 	return nil
 }
 
@@ -257,8 +135,8 @@ func byDefault(t trigger.Trigger) bool {
 	return false
 }
 
-func (p *plan) addParDo(e *graph.MultiEdge, output int) error {
-	op := operation{edge: e, output: output, keyed: typex.IsKV(e.Input[0].From.Type()) || typex.IsCoGBK(e.Input[0].From.Type())}
+func (p *plan) addParDo(e *graph.MultiEdge) error {
+	op := operation{edge: e, keyed: typex.IsKV(e.Input[0].From.Type()) || typex.IsCoGBK(e.Input[0].From.Type())}
 	if _, timers := e.DoFn.OnTimerFn(); timers {
 		return unsupported(e, "it has timers")
 	}
@@ -269,6 +147,9 @@ func (p *plan) addParDo(e *graph.MultiEdge, output int) error {
 		if err := p.checkSource(e); err != nil {
 			return err
 		}
+	}
+	if len(e.DoFn.ProcessElementFn().Returns(funcx.RetValue)) > 0 {
+		return unsupported(e, "it returns elements, and emitters are known")
 	}
 	if err := checkParams(e); err != nil {
 		return err
@@ -307,14 +188,8 @@ func checkParams(e *graph.MultiEdge) error {
 	return nil
 }
 
-// put appends an operation to the last stage, or to the source, and to the sides that have joined
-// since.
+// put appends an operation to the last stage, or to the source.
 func (p *plan) put(op operation) {
-	for i := range p.sides {
-		if s := &p.sides[i]; s.stage < 0 {
-			s.operations = append(s.operations, op)
-		}
-	}
 	if n := len(p.stages); n > 0 {
 		p.stages[n-1].operations = append(p.stages[n-1].operations, op)
 		return
@@ -324,17 +199,8 @@ func (p *plan) put(op operation) {
 
 var bytesType = reflect.TypeFor[[]byte]()
 
-// isKey reports whether values of a type can be told apart by their bytes or as they are. Those
-// of a type with a coder of its own are the same where it says so.
+// isKey reports whether values of a type are told apart as Go tells them apart: a type with a coder
+// of its own is not taken for that.
 func isKey(t reflect.Type) bool {
-	if coder.LookupCustomCoder(t) != nil {
-		return false
-	}
-	switch t.Kind() {
-	case reflect.Bool, reflect.String, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return true
-	default:
-		return t == bytesType
-	}
+	return coder.LookupCustomCoder(t) == nil && (t.Kind() == reflect.Int || t.Kind() == reflect.String)
 }

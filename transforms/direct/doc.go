@@ -7,14 +7,11 @@
 // for up to [Parallelism] instances, which take them one by one and share one wait when their
 // bundles end. Groups are slices of what was emitted: nothing is encoded on the way.
 //
-// It runs the pipelines that this module builds: one chain of Impulse, ParDo (the first may be
-// splittable), WindowInto (fixed or global), GroupByKey and Combine of groups. Of several outputs
-// one goes on, and the others are dropped. Chains without groups may join by a Flatten: what they
-// make waits for its window from the start. It refuses anything else rather than run it in another
-// way: side inputs, several consumers, combiners with Setup or Teardown, timers, triggers, sliding
-// windows and sessions, and keys that their encoding alone could tell apart ([ErrUnsupported]). So
-// it runs the bounded form of package plain. It has no checkpoints, and so it refuses keyed state
-// ([ErrStateWouldBeLost]): a restart would forget the accounts in it, and all charges with them.
+// It runs the pipeline of a deployment: one chain of Impulse, ParDo with emitters (the first may be
+// splittable), Reshuffle before the source, WindowInto (fixed or global) and GroupByKey. It refuses
+// anything else rather than run it in another way ([ErrUnsupported]); other people's pipelines run
+// on Beam's runners. It has no checkpoints, and so it refuses keyed state ([ErrStateWouldBeLost]):
+// a restart would forget the accounts in it, and all charges with them.
 //
 // # Guarantees
 //

@@ -30,14 +30,6 @@ func windowOf(fn *window.Fn, at mtime.Time) typex.Window {
 	return window.IntervalWindow{Start: start, End: min(start+size, mtime.EndOfGlobalWindowTime+1)}
 }
 
-// identity is a key as a map takes it.
-func identity(key any) any {
-	if b, ok := key.([]byte); ok {
-		return string(b)
-	}
-	return key
-}
-
 // grouping collects elements until their window fires.
 type grouping struct {
 	fn        *window.Fn
@@ -69,11 +61,10 @@ func (g *grouping) add(e *element) error {
 		w = &groups{index: map[any]int{}}
 		g.windows[e.window] = w
 	}
-	id := identity(e.key)
-	n, known := w.index[id]
+	n, known := w.index[e.key]
 	if !known {
 		n = len(w.all)
-		w.index[id] = n
+		w.index[e.key] = n
 		w.all = append(w.all, element{key: e.key, at: e.window.MaxTimestamp(), window: e.window})
 	}
 	w.all[n].group = append(w.all[n].group, e.value)

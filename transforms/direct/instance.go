@@ -59,22 +59,16 @@ type instance struct {
 	fn   *graph.DoFn
 	next node
 
-	emits map[emitterID]any
+	emits map[*funcx.Fn]any // by method
 	// What the emitter of the method that is called now refers to; nil between calls.
 	ctx     context.Context
 	current *element
 	failed  error // the first one of an element that was emitted: nothing goes on after it
 }
 
-// emitterID is an emitter of a method, by the output that it is for.
-type emitterID struct {
-	fn     *funcx.Fn
-	output int
-}
-
 // newInstance decodes the DoFn from what an engine would be sent, and sets it up.
 func newInstance(ctx context.Context, op operation, next node) (*instance, error) {
-	in := &instance{operation: op, next: next, emits: map[emitterID]any{}}
+	in := &instance{operation: op, next: next, emits: map[*funcx.Fn]any{}}
 	encoded, err := graphx.EncodeMultiEdge(op.edge)
 	if err != nil {
 		return nil, fmt.Errorf("encoding %s: %w", op.edge.Name(), err)
@@ -149,7 +143,7 @@ func (in *instance) call(ctx context.Context, fn *funcx.Fn, e *element, more ...
 	if in.failed != nil {
 		return nil, in.failed
 	}
-	return returned, in.handOn(fn, e, returned)
+	return returned, nil
 }
 
 // panicked makes an error of a panic; an error that was its value keeps its type.
@@ -182,10 +176,7 @@ func callers() string {
 // args collects a method's parameters; more are those of a splittable DoFn, found by their type.
 func (in *instance) args(fn *funcx.Fn, e *element, more []any) ([]any, error) {
 	args := make([]any, len(fn.Param))
-	value, output := 0, 0
-	if len(fn.Returns(funcx.RetValue)) > 0 && fn == in.fn.ProcessElementFn() {
-		output = 1 // what it returns is the first
-	}
+	value := 0
 	for i, param := range fn.Param {
 		switch param.Kind {
 		case funcx.FnContext:
@@ -193,8 +184,7 @@ func (in *instance) args(fn *funcx.Fn, e *element, more []any) ([]any, error) {
 		case funcx.FnEventTime:
 			args[i] = e.at
 		case funcx.FnEmit:
-			args[i] = in.emitter(emitterID{fn, output}, param.T)
-			output++
+			args[i] = in.emitter(fn, param.T)
 		case funcx.FnIter:
 			args[i] = iterator(param.T, e.group)
 		case funcx.FnValue, funcx.FnRTracker, funcx.FnWatermarkEstimator:
@@ -226,10 +216,10 @@ func argumentOf(param funcx.FnParam, values []any) (any, bool) {
 	return nil, false
 }
 
-// emitter returns the emitter of a method for an output: a function of one or two values, after an
+// emitter returns the emitter of a method: a function of one or two values, after an
 // event time where it takes one.
-func (in *instance) emitter(id emitterID, t reflect.Type) any {
-	if known, ok := in.emits[id]; ok {
+func (in *instance) emitter(fn *funcx.Fn, t reflect.Type) any {
+	if known, ok := in.emits[fn]; ok {
 		return known
 	}
 	timed := t.In(0) == typex.EventTimeType
@@ -237,9 +227,6 @@ func (in *instance) emitter(id emitterID, t reflect.Type) any {
 		if in.current == nil {
 			in.failed = cmp.Or(in.failed, fmt.Errorf("%s: %w", in.edge.Name(), errKeptEmitter))
 			return nil
-		}
-		if id.output != in.output {
-			return nil // nothing consumes it
 		}
 		out := element{at: in.current.at, window: in.current.window}
 		if timed {
@@ -253,7 +240,7 @@ func (in *instance) emitter(id emitterID, t reflect.Type) any {
 		in.emit(&out)
 		return nil
 	}).Interface()
-	in.emits[id] = emit
+	in.emits[fn] = emit
 	return emit
 }
 
@@ -264,22 +251,6 @@ func (in *instance) emit(e *element) {
 	if in.failed == nil {
 		in.failed = in.next.process(in.ctx, e)
 	}
-}
-
-// handOn emits what a method has returned.
-func (in *instance) handOn(fn *funcx.Fn, e *element, returned []any) error {
-	values := fn.Returns(funcx.RetValue)
-	if len(values) == 0 || e == nil || fn != in.fn.ProcessElementFn() || in.output != 0 {
-		return nil
-	}
-	out := element{at: e.at, window: e.window, value: returned[values[len(values)-1]]}
-	if i, timed := fn.OutEventTime(); timed {
-		out.at = returned[i].(mtime.Time)
-	}
-	if len(values) == 2 {
-		out.key = returned[values[0]]
-	}
-	return in.next.process(in.ctx, &out)
 }
 
 // iterator returns a function that goes through a group's values.

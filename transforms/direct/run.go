@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/mtime"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/metrics"
 	"golang.org/x/sync/errgroup"
@@ -96,9 +94,6 @@ func (r *run) run(ctx context.Context) error {
 		})
 	}
 	stages := func(ctx context.Context) error {
-		if err := r.deliverSides(ctx); err != nil {
-			return err
-		}
 		watermarks := slices.Repeat([]mtime.Time{mtime.MinTimestamp}, len(sources))
 		for s := range steps {
 			watermarks[s.source] = s.watermark
@@ -116,56 +111,14 @@ func (r *run) run(ctx context.Context) error {
 	})
 }
 
-// deliverSides takes what the sides make to their stages, where it waits for its window.
-func (r *run) deliverSides(ctx context.Context) error {
-	for i := range r.plan.sides {
-		side := &r.plan.sides[i]
-		c, err := r.newChain(ctx, side.operations)
-		if err != nil {
-			return err
-		}
-		out, err := c.bundle(ctx, iterate([]element{{value: side.impulse, at: mtime.MinTimestamp, window: global}}))
-		if err != nil {
-			return err
-		}
-		if side.stage < 0 {
-			continue // nothing consumes them
-		}
-		if err := r.deliver(ctx, side.stage, out, mtime.MinTimestamp); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-var errGone = errors.New("a DoFn has ended the goroutine that called it")
-
 // runParallel calls f with 0 to n−1 at the same time and returns the first error, which cancels the
-// others. To end the goroutine (runtime.Goexit) is an error as well: it would look like success.
+// others.
 func runParallel(ctx context.Context, n int, f func(context.Context, int) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var gone atomic.Bool
 	g, ctx := errgroup.WithContext(ctx)
 	for i := range n {
-		g.Go(func() error {
-			returned := false
-			defer func() {
-				if !returned {
-					gone.Store(true)
-					cancel(errGone)
-				}
-			}()
-			err := f(ctx, i)
-			returned = true
-			return err
-		})
+		g.Go(func() error { return f(ctx, i) })
 	}
-	err := g.Wait()
-	if gone.Load() {
-		return errGone
-	}
-	return err
+	return g.Wait()
 }
 
 // deliver takes elements to a stage, with the watermark after them, and what comes of them
@@ -260,15 +213,6 @@ func (r *run) newChain(ctx context.Context, operations []operation) (*chain, err
 			c.nodes = append(c.nodes, next)
 			continue
 		}
-		if operations[i].edge.Op == graph.Combine {
-			combiner, err := newCombiner(operations[i], next)
-			if err != nil {
-				return nil, err
-			}
-			next = combiner
-			c.nodes = append(c.nodes, next)
-			continue
-		}
 		in, err := newInstance(ctx, operations[i], next)
 		if in != nil {
 			r.keep(in)
@@ -332,13 +276,4 @@ func (c *chain) around(ctx context.Context, elements func() error) ([]element, e
 	out := c.end.out
 	c.end.out = nil
 	return out, nil
-}
-
-// lengthOf returns the length of a slice of any type.
-func lengthOf(s any) (int, error) {
-	v := reflect.ValueOf(s)
-	if v.Kind() != reflect.Slice {
-		return 0, fmt.Errorf("reading restrictions: %T is no slice", s)
-	}
-	return v.Len(), nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph"
@@ -116,7 +117,7 @@ func (s *splitting) begin(ctx context.Context) error {
 	if returned, err = s.call(ctx, s.sdf().SplitRestrictionFn(), s.element, s.restriction); err != nil {
 		return err
 	}
-	if n, err := lengthOf(returned[0]); err != nil || n != 1 {
+	if n := reflect.ValueOf(returned[0]).Len(); n != 1 { // Beam has checked that it is a slice
 		return fmt.Errorf("%s: it splits its restriction into %d before it begins: %w", s.edge.Name(), n, ErrUnsupported)
 	}
 	if fn := s.sdf().InitialWatermarkEstimatorStateFn(); fn != nil {

@@ -2,7 +2,6 @@ package plain
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -13,13 +12,13 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/mtime"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/direct"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/testing/passert"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/testing/ptest"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/testing/teststream"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
-	"github.com/tollgate-dp/tollgate/transforms/direct"
 )
 
 // someEvents returns events of users of all sorts: some within their budgets, some
@@ -74,8 +73,8 @@ func TestStreamAndBoundedReleaseTheSame(t *testing.T) {
 	})
 }
 
-// TestBoundedRunsOnTheEngineForOneProcess, which has no state and no timers.
-func TestBoundedRunsOnTheEngineForOneProcess(t *testing.T) {
+// TestBoundedRunsOnBeamsDirectRunner, which has no state and no timers.
+func TestBoundedRunsOnBeamsDirectRunner(t *testing.T) {
 	s := testSettings(t, 3)
 	events := someEvents(t, 2, 30, 3)
 	_, want := model(t, s, events)
@@ -100,12 +99,6 @@ func TestBoundedRunsOnTheEngineForOneProcess(t *testing.T) {
 	}
 	if !slices.Equal(got.all, want) {
 		t.Errorf("%d values were released, want %d: %v\n%v", len(got.all), len(want), got.all, want)
-	}
-
-	streaming, scope := beam.NewPipelineWithRoot()
-	dp.Filter(scope, source(scope, events))
-	if _, err := direct.Execute(t.Context(), streaming); !errors.Is(err, direct.ErrStateWouldBeLost) && !errors.Is(err, direct.ErrUnsupported) {
-		t.Errorf("the form with keyed state: %v", err)
 	}
 }
 
