@@ -8,7 +8,6 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/tollgate-dp/tollgate/state/internal/opaque"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
@@ -24,9 +23,6 @@ const (
 	maxAccounts = slotMask // a slot holds the number plus one, 0 is free
 )
 
-// unreadable makes encoding/json an error: accounts are stored by Encode.
-type unreadable = opaque.State
-
 // Shard holds the accounts of one shard of users, keyed by (ID, period):
 // a growing table in chunks that are never copied, and an open-addressing index
 // over it. In memory a user without private keys costs 32 bytes of entry and 5 to
@@ -34,7 +30,7 @@ type unreadable = opaque.State
 // over (DropBefore). Not for concurrent use, reading included (All sorts on
 // demand).
 type Shard struct {
-	unreadable
+	NoJSON
 	chunks []*[chunkSize]shardEntry
 	rests  []*[chunkSize]shardRest // beside chunks; nil while no entry has a reservation or δ
 	count  int                     // entries, zero ones included

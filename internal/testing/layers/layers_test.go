@@ -32,7 +32,6 @@ func module() []layer {
 			{"internal/numbers/search", "where a condition begins to hold"},
 			{"internal/numbers/wallclock", "days and hours of a time zone"},
 			{"state/internal/bigmath", "tables and bounds in exact arithmetic"},
-			{"state/internal/opaque", "JSON of a state is an error"},
 			{"state/units", "the numbers in which privacy loss is counted"},
 			{"state/budgets", "from a promise to what accounts may spend, and back"},
 			{"state/internal/fixed", "sums of losses in integers, and what fits a budget"},

@@ -7,7 +7,6 @@ import (
 	"reflect"
 
 	"github.com/tollgate-dp/tollgate/state/accounts"
-	"github.com/tollgate-dp/tollgate/state/internal/opaque"
 )
 
 const (
@@ -29,7 +28,7 @@ type Layout[S any] interface {
 
 // Value is what a type with a state S embeds: it keeps the state, and stores and resumes it.
 type Value[S any, P Layout[S]] struct {
-	opaque.State
+	accounts.NoJSON
 	s S
 }
 

@@ -1,0 +1,15 @@
+package accounts
+
+import "errors"
+
+var errJSON = errors.New("this state has no JSON form: store the bytes of its binary encoding (MarshalBinary; of accounts, Encode), in JSON as a []byte")
+
+// NoJSON is embedded where encoding/json would write {}, which comes back with nothing spent. It
+// takes no memory as the first field of a struct.
+type NoJSON struct{}
+
+// MarshalJSON returns an error.
+func (NoJSON) MarshalJSON() ([]byte, error) { return nil, errJSON }
+
+// UnmarshalJSON returns an error.
+func (NoJSON) UnmarshalJSON([]byte) error { return errJSON }
