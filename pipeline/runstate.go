@@ -63,10 +63,11 @@ type PartitionState struct {
 // brokerAway is how long a broker may leave a call without an answer before it counts as away.
 const brokerAway = 10 * time.Second
 
-// answering says whether no broker has left a call without an answer for long. One that refuses a
-// right has answered: the log and readiness say what is missing.
-func answering(troubles []kafkalog.Trouble, now time.Time) bool {
-	return !slices.ContainsFunc(troubles, func(t kafkalog.Trouble) bool {
+// answering reports whether the client reaches every broker that it asks, and no broker has left a
+// call without an answer for long. A broker that refuses a right has answered: the log and readiness
+// say what is missing.
+func answering(away []kafkalog.Away, troubles []kafkalog.Trouble, now time.Time) bool {
+	return len(watch.Asked(away, now)) == 0 && !slices.ContainsFunc(troubles, func(t kafkalog.Trouble) bool {
 		return now.Sub(t.Since) >= brokerAway && !errors.Is(t.Cause, kafkalog.ErrForbidden)
 	})
 }
@@ -89,7 +90,7 @@ func (r *run) reportState(opts RunOptions, client *kafkalog.Client) func(now tim
 		seen, at := r.stalls.Observed()
 		troubles := client.Troubles()
 		s.NotReady = ready.Check(now, seen, at, s.Settled, troubles)
-		s.Broker = len(client.Away()) == 0 && answering(troubles, now)
+		s.Broker = answering(client.Away(), troubles, now)
 		if seen.Open > 0 {
 			s.OpenFor = now.Sub(seen.OpenedAt)
 		}

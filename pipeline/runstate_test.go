@@ -17,17 +17,23 @@ func TestABrokerThatRefusesARightIsNotAway(t *testing.T) {
 	silent := func(long time.Duration) kafkalog.Trouble {
 		return kafkalog.Trouble{Doing: "waiting", Since: now.Add(-long), Cause: errors.New("no answer")}
 	}
+	away := func(asked time.Duration) []kafkalog.Away {
+		return []kafkalog.Away{{Broker: "b:9092", Since: now.Add(-time.Hour), Asked: now.Add(-asked)}}
+	}
 	for name, test := range map[string]struct {
+		away     []kafkalog.Away
 		troubles []kafkalog.Trouble
 		want     bool
 	}{
-		"no trouble":           {nil, true},
-		"a right that is gone": {[]kafkalog.Trouble{denied}, true},
-		"silent for a moment":  {[]kafkalog.Trouble{silent(brokerAway - 1)}, true},
-		"silent":               {[]kafkalog.Trouble{silent(brokerAway)}, false},
-		"both":                 {[]kafkalog.Trouble{denied, silent(brokerAway)}, false},
+		"no trouble":           {nil, nil, true},
+		"a right that is gone": {nil, []kafkalog.Trouble{denied}, true},
+		"silent for a moment":  {nil, []kafkalog.Trouble{silent(brokerAway - 1)}, true},
+		"silent":               {nil, []kafkalog.Trouble{silent(brokerAway)}, false},
+		"both":                 {nil, []kafkalog.Trouble{denied, silent(brokerAway)}, false},
+		"unreachable":          {away(time.Second), nil, false},
+		"its bootstrap address was unreachable, and is not used any more": {away(time.Minute), nil, true},
 	} {
-		if got := answering(test.troubles, now); got != test.want {
+		if got := answering(test.away, test.troubles, now); got != test.want {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
 	}

@@ -82,10 +82,14 @@ func Named(client *kafkalog.Client, err error) error {
 	if err == nil || errors.Is(err, deployment.ErrNoBroker) {
 		return err
 	}
-	for _, a := range client.Away() {
-		if time.Since(a.Asked) < awayAsked {
-			err = fmt.Errorf("%w; %s", err, awayText(&a))
-		}
+	for _, a := range Asked(client.Away(), time.Now()) {
+		err = fmt.Errorf("%w; %s", err, awayText(&a))
 	}
 	return err
+}
+
+// Asked returns those of the unreachable brokers that the client still asks. The client may know a
+// broker by a second address, or by one that has moved, and stop using it.
+func Asked(away []kafkalog.Away, now time.Time) []kafkalog.Away {
+	return slices.DeleteFunc(away, func(a kafkalog.Away) bool { return now.Sub(a.Asked) >= awayAsked })
 }
