@@ -238,10 +238,14 @@ type lastMoves struct {
 	at              time.Time
 }
 
-// delay returns how much older than a time the records of partitions are that are not silent.
+// delay returns how much older than a time the records of partitions are, if these are not silent,
+// or the lag of those that are.
 func delay(cuts []schemas.Cut, at time.Time) (most time.Duration) {
 	for i := range cuts {
-		if cuts[i].AppendTime != calendar.Never && !cuts[i].Idle {
+		switch {
+		case cuts[i].Idle:
+			most = max(most, time.Duration(cuts[i].Lag)*time.Millisecond)
+		case cuts[i].AppendTime != calendar.Never:
 			most = max(most, at.Sub(time.UnixMilli(cuts[i].AppendTime)))
 		}
 	}

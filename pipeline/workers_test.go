@@ -90,6 +90,10 @@ func TestASilentPartitionPutsNoAlarmOff(t *testing.T) {
 	if got := delay(cuts, closed); got != time.Hour {
 		t.Errorf("the records are %v behind the clock, want 1h", got)
 	}
+	cuts[2].Lag = (2 * time.Hour).Milliseconds() // but the clock is set back by the lag of a silent one
+	if got := delay(cuts, closed); got != 2*time.Hour {
+		t.Errorf("the records are %v behind the clock, want 2h", got)
+	}
 }
 
 // A job that could not be cancelled is named.

@@ -32,7 +32,8 @@ type Cut struct {
 	Restart     int64 // the lowest offset that contributes to a later turn, else Cut
 	AppendTime  int64 // the largest append time before Restart, Unix milliseconds
 	LeaderEpoch int32
-	Idle        bool // the partition's end was taken by the idle rule
+	Idle        bool  // the partition's end was taken by the idle rule
+	Lag         int64 // in milliseconds, not negative: by how far its records are behind the clock when they arrive
 	// Ahead has the offsets from Restart to Cut whose producer's stamp was ahead of the reader's
 	// clock, ascending: the clock's verdict, kept so that reading them again gives the same.
 	Ahead []int64
@@ -107,7 +108,12 @@ func (c *Cut) layout(w *wire) {
 	w.int(&c.Restart, "restart")
 	w.int(&c.AppendTime, "append time")
 	w.int32(&c.LeaderEpoch, "leader epoch")
-	w.bool(&c.Idle, "idle")
+	idle := uint64(c.Lag) << 1
+	if c.Idle {
+		idle++
+	}
+	w.uint(&idle, "idle and lag")
+	c.Idle, c.Lag = idle&1 == 1, int64(idle>>1)
 	last := c.Restart
 	list(w, &c.Ahead, 1, "offsets ahead", func(offset *int64, w *wire) {
 		step := *offset - last // a byte for each, if there are many

@@ -63,7 +63,7 @@ func genPassed(t *rapid.T) *Passed {
 func genGroupCut(t *rapid.T) GroupCut {
 	at := rapid.Int64Range(1, math.MaxInt64).Draw(t, "cut")
 	g := GroupCut{Cut: Cut{Cut: at, Restart: rapid.Int64Range(0, at).Draw(t, "restart"), AppendTime: rapid.Int64().Draw(t, "append time"),
-		LeaderEpoch: rapid.Int32().Draw(t, "leader"), Idle: rapid.Bool().Draw(t, "idle"),
+		LeaderEpoch: rapid.Int32().Draw(t, "leader"), Idle: rapid.Bool().Draw(t, "idle"), Lag: rapid.Int64Range(0, 1<<40).Draw(t, "lag"),
 		Ahead: genList(t, 3, func(t *rapid.T) int64 { return rapid.Int64().Draw(t, "ahead") })}}
 	turn := uint64(0)
 	g.Marks = genList(t, 3, func(t *rapid.T) TurnMark {
@@ -79,8 +79,8 @@ func goldenRunRecords() []ControlBody {
 		&Reader{Run: 12, Group: 3, Groups: 4},
 		&Passed{Epoch: 17, Redo: 6},
 		&Passed{Epoch: 17, Group: 3, Reader: 15, Turn: 8, Each: []TurnRecords{{4, 300}, {8, 700}},
-			Cuts: []GroupCut{{Cut{3, 500, 499, 1700000061000, 2, false, []int64{491, 495}}, []TurnMark{{6, 490, 1700000060900}, {8, 470, 1700000060800}}},
-				{Cut{7, 0, 0, -1, -1, true, nil}, nil}},
+			Cuts: []GroupCut{{Cut{3, 500, 499, 1700000061000, 2, false, 3600000, []int64{491, 495}}, []TurnMark{{6, 490, 1700000060900}, {8, 470, 1700000060800}}},
+				{Cut{7, 0, 0, -1, -1, true, 0, nil}, nil}},
 			Tallies: ReadTallies{Read: 1010, Accepted: 1000, Late: 7, DeadLettered: map[string]uint64{"empty_user": 1, "bad_timestamp": 2}}, Last: 9},
 		&Passed{Epoch: 17, Group: 3, Reader: 15, Turn: math.MaxUint64, AtEnd: true, Last: 5},
 		&Lost{Epoch: 17},

@@ -230,7 +230,7 @@ func genClose(t *rapid.T) *Close {
 	c := &Close{Epoch: offset(), Turn: rapid.Uint64().Draw(t, "turn"), Contributions: rapid.Uint64().Draw(t, "n"),
 		Cuts: genList(t, 5, func(t *rapid.T) Cut {
 			return Cut{Cut: offset(), Restart: offset(), AppendTime: offset(),
-				LeaderEpoch: rapid.Int32().Draw(t, "leader"), Idle: rapid.Bool().Draw(t, "idle"),
+				LeaderEpoch: rapid.Int32().Draw(t, "leader"), Idle: rapid.Bool().Draw(t, "idle"), Lag: rapid.Int64Range(0, 1<<40).Draw(t, "lag"),
 				Ahead: genList(t, 3, func(*rapid.T) int64 { return offset() })}
 		}), Tallies: genTallies(t)}
 	for i := range c.Cuts {

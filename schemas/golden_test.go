@@ -90,8 +90,8 @@ func goldenBody(i int, u units.Precision, keys [][]byte, settled []SettledKey) C
 			Past: []PastGeneration{{1, 1700000000000, []int64{60000}, []MetricIdentity{{"views", "events", "a == 1", "x", "public", "y", "column 3 of csv; column 2 of csv", 60000, 60000}},
 				[]string{"a == 1"}, 1000, 2000, 5000, []Boundary{{0, 500}, {3, 17}}}}}
 	case 1:
-		return &Close{Epoch: 17, First: 4, Turn: 5, Contributions: 1000, Each: []uint64{300, 700}, Cuts: []Cut{{0, 500, 490, 1700000061000, 2, false, []int64{491, 495}},
-			{3, 0, 0, -1, -1, true, nil}}, Tallies: ReadTallies{Read: 1010, Accepted: 1000, Late: 7,
+		return &Close{Epoch: 17, First: 4, Turn: 5, Contributions: 1000, Each: []uint64{300, 700}, Cuts: []Cut{{0, 500, 490, 1700000061000, 2, false, 3600000, []int64{491, 495}},
+			{3, 0, 0, -1, -1, true, 0, nil}}, Tallies: ReadTallies{Read: 1010, Accepted: 1000, Late: 7,
 			DeadLettered: map[string]uint64{"empty_user": 1, "bad_timestamp": 2}}}
 	case 2:
 		return &Settled{Epoch: 17, First: 4, Turn: 5, Parts: 1, Digest: [32]byte{4}, FirstRungs: []units.Precision{u},

@@ -118,7 +118,7 @@ func timeFields() []field {
 		},
 		{
 			name: "idle_grace", kind: duration, initial: "1m", in: within(milli, year), goField: "Time.IdleGrace",
-			meaning: "how long a partition must be silent before Tollgate closes its windows by the clock, as soon as they ended `lateness`, `skew` and `idle_grace` ago. If the times of producers are behind the clock (delayed or replayed streams), set it above the longest pause of a partition. Not 0, because records on their way to the broker would then be late",
+			meaning: "how long a partition must be silent before Tollgate closes its windows by the clock, as soon as they ended `lateness`, `skew` and `idle_grace` ago. If the times of producers are behind the clock (delayed or replayed streams), they close as much later as the partition's last records were behind it, by up to a day. Not 0, because records on their way to the broker would then be late",
 			to:      func(d *draft) any { return &d.cfg.Time.IdleGrace },
 		},
 		{

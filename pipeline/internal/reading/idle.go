@@ -7,15 +7,22 @@ import (
 )
 
 // applyIdleRule sets the watermark of a partition that was read to its end, and in which
-// no transaction is open, by the wall clock as it was before the fetch was sent. The times of
+// no transaction is open, by the clock as it was before the fetch was sent. The times of
 // producers may be far behind that clock; with them, the rule applies only to a partition that has
-// been silent for the grace. The next append time is at most the skew behind the clock, so with
-// append times no silence is needed.
+// been silent for the grace, and sets the clock back by the partition's lag. The next append time is
+// at most the skew behind the clock, so with append times no silence is needed.
 func (s *Source) applyIdleRule(p *partition, g *kafkalog.Fetched) {
-	p.idleUntil = calendar.Never
-	if p.asked > 0 && g.Asked-p.asked > unansweredLimit.Milliseconds() {
+	t := &s.dep.Config.Time
+	grace := t.IdleGrace.Milliseconds()
+	switch {
+	case p.asked > 0 && g.Asked-p.asked > unansweredLimit.Milliseconds():
 		p.arrived = g.Asked // while no fetch was answered, it was not silent
+	case p.news && p.atEnd: // otherwise the record may have waited on the topic
+		p.lag.observe(p.appendTime, p.arrived, grace)
+	case p.arrived == calendar.Never:
+		p.arrived = g.Asked - grace
 	}
+	p.idleUntil, p.news, p.atEnd = calendar.Never, false, p.next == g.High
 	p.fetched, p.high, p.lastStable, p.asked = g.High >= 0, g.High, g.LastStable, g.Asked
 	if s.answered == nil {
 		s.answered = map[int32]int64{}
@@ -24,9 +31,13 @@ func (s *Source) applyIdleRule(p *partition, g *kafkalog.Fetched) {
 	if s.opts.Bounded || g.High < 0 || p.next != g.High || g.High != g.LastStable {
 		return
 	}
-	t := &s.dep.Config.Time
-	if t.Trust == deployment.TrustProducer && g.Asked < plus(p.arrived, t.IdleGrace.Milliseconds()) {
-		return
+	now := g.Asked
+	if t.Trust == deployment.TrustProducer {
+		silence := now - p.arrived
+		if silence < grace {
+			return
+		}
+		now -= p.lag.after(silence, grace)
 	}
-	p.idleUntil = g.Asked - t.Lateness.Milliseconds() - t.Skew.Milliseconds() - t.IdleGrace.Milliseconds()
+	p.idleUntil = now - t.Lateness.Milliseconds() - t.Skew.Milliseconds() - grace
 }

@@ -12,13 +12,16 @@ import (
 // partition is what READ knows of one partition of the events topic.
 type partition struct {
 	id          int32
-	next        int64          // the next offset to read
-	appendTime  int64          // A: the largest append time so far; calendar.Never before the first
-	leaderEpoch int32          // of the last record that was read; −1 before the first
-	end         int64          // bounded runs: the last stable offset at the start; else calendar.Forever
-	talliedTo   int64          // records below are in the tallies of a CLOSE that counts
-	idleUntil   int64          // the idle rule's watermark; calendar.Never when the rule does not apply
-	arrived     int64          // when the last record was read that ends a silence, by this machine's clock; calendar.Never: before this session
+	next        int64 // the next offset to read
+	appendTime  int64 // A: the largest append time so far; calendar.Never before the first
+	leaderEpoch int32 // of the last record that was read; −1 before the first
+	end         int64 // bounded runs: the last stable offset at the start; else calendar.Forever
+	talliedTo   int64 // records below are in the tallies of a CLOSE that counts
+	idleUntil   int64 // the idle rule's watermark; calendar.Never when the rule does not apply
+	arrived     int64 // when the last record was read that ends a silence, by this machine's clock; calendar.Never: before this session
+	news        bool  // such a record was read since the idle rule was applied last
+	atEnd       bool  // the last fetch has read the partition to its end
+	lag         lag
 	ahead       []int64        // offsets of records whose stamps are ahead of the clock, ascending
 	replayed    map[int64]bool // those below talliedTo that were classified so before
 	// As of the last fetch, for the texts about stalls.
@@ -87,7 +90,7 @@ func (p *partition) stampAhead(r *kafkalog.Record, c *clock, now int64) bool {
 // cannot delay the windows of others. Neither does a record that was read in an earlier session.
 func (p *partition) advance(r *kafkalog.Record, c *clock, now int64) {
 	if r.Offset >= p.talliedTo && r.Timestamp >= minus(p.appendTime, c.slack+c.lateness) {
-		p.arrived = now
+		p.arrived, p.news = now, true
 	}
 	p.appendTime = max(p.appendTime, r.Timestamp)
 }
@@ -98,6 +101,9 @@ func (p *partition) cut(restart *packing.Mark) schemas.Cut {
 	c := schemas.Cut{
 		Partition: p.id, Cut: p.next, Restart: p.next, AppendTime: p.appendTime,
 		LeaderEpoch: p.leaderEpoch, Idle: p.idleUntil != calendar.Never,
+	}
+	if p.lag.lasting {
+		c.Lag = p.lag.by
 	}
 	if restart != nil {
 		c.Restart, c.AppendTime = restart.Offset, restart.AppendTime

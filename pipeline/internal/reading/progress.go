@@ -29,7 +29,7 @@ func (s *Source) reportProgress(settled uint64) {
 			state := watch.Partition{ID: of.id, Next: of.next, High: of.high, LastStable: of.lastStable, Asked: of.asked, HeldBack: of.watermark(spec) < p.End, AppendTime: of.appendTime, SilentFrom: calendar.Never}
 			delayed := false // records behind the clock keep the clock from closing the turn
 			if t := &s.dep.Config.Time; t.Trust == deployment.TrustProducer {
-				state.SilentFrom = of.arrived
+				state.SilentFrom, state.Delay = of.arrived, time.Duration(of.lag.by)*time.Millisecond
 				delayed = state.HeldBack && p.End < minus(now.UnixMilli(), (t.Lateness+t.Skew+t.IdleGrace).Milliseconds())
 			}
 			p.Partitions = append(p.Partitions, state)

@@ -269,6 +269,7 @@ func (p *partition) restore(c *schemas.Cut, now int64) {
 	if p.arrived = now; c.Idle {
 		p.arrived = calendar.Never // it is silent until it has a record after the cut
 	}
+	p.lag = lag{by: c.Lag, lasting: true}
 	for _, o := range c.Ahead {
 		if !p.replayed[o] {
 			p.replayed[o] = true

@@ -153,7 +153,7 @@ func (l *Losses) losses() []loss {
 	}
 	overtaken := fmt.Sprintf("possible causes: a partition was silent for longer than time.idle_grace (%v); a clock was set", r.IdleGrace)
 	if r.Trust == deployment.TrustProducer {
-		overtaken = fmt.Sprintf("possible cause: a partition whose times are behind the clock was silent for longer than time.idle_grace (%v): set it above the longest pause of such a partition. Closed windows stay closed, so records are lost until the stream has caught up with the clock", r.IdleGrace)
+		overtaken = fmt.Sprintf("possible causes: records came later than before by more than time.skew and time.idle_grace (%v), or are more than a day old. Closed windows stay closed, so records are lost until the stream has caught up with the clock", r.IdleGrace)
 	}
 	return []loss{
 		{"are late", []Outcome{Late, Disordered}, late},

@@ -113,7 +113,7 @@ func TestRuleLossesAreSaidCoarsely(t *testing.T) {
 	})
 	t.Run("overtaken, with producers' times", func(t *testing.T) {
 		s := newLossScene(t, deployment.TrustProducer)
-		s.says(s.until(10*time.Second, met{n: 50, outcome: Overtaken}), []string{"0s", "came after their turn was closed: possible cause: a partition whose times are behind the clock was silent for longer than time.idle_grace (1m0s): set it above"})
+		s.says(s.until(10*time.Second, met{n: 50, outcome: Overtaken}), []string{"0s", "came after their turn was closed: possible causes: records came later than before by more than time.skew and time.idle_grace (1m0s)"})
 	})
 	t.Run("dead letters", func(t *testing.T) {
 		s := newLossScene(t, deployment.TrustBroker)

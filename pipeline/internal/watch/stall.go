@@ -39,8 +39,10 @@ type Partition struct {
 	// none was, or where the topic does not have append times.
 	AppendTime int64
 	// SilentFrom is when the last record came that keeps the clock from standing in for the
-	// partition, Unix milliseconds; calendar.Never where none does.
+	// partition, Unix milliseconds; calendar.Never where none does. Delay is by how much the clock is
+	// set back for the partition.
 	SilentFrom int64
+	Delay      time.Duration
 }
 
 // Progress is what READ knows at a time.
@@ -344,7 +346,7 @@ func (s *Stalls) waitingText(kind stallKind, ids []int32) string {
 	}
 	rule := "If silence is normal, lower time.idle_grace"
 	if s.rules.producer {
-		rule = "Keep time.idle_grace above the longest pause of a stream that is behind the clock: records after a longer pause are lost"
+		rule = "The clock waits as much longer as the partition's records were behind it"
 	}
 	return fmt.Sprintf("%s silent, so the windows that ended at %s wait until %s: check that the producers are up. %s", who, end, until, rule)
 }
@@ -352,10 +354,11 @@ func (s *Stalls) waitingText(kind stallKind, ids []int32) string {
 // closesByClock returns when the clock will have closed the next turn for all partitions that hold
 // it back, should they stay silent. Unix milliseconds.
 func (r *Rules) closesByClock(seen *Progress) int64 {
-	at := seen.End + (r.lateness + r.skew + r.grace).Milliseconds() + seen.Delay.Milliseconds()
+	clock := seen.End + (r.lateness + r.skew + r.grace).Milliseconds() + seen.Delay.Milliseconds()
+	at := clock
 	for _, p := range seen.Partitions {
 		if p.HeldBack && p.SilentFrom != calendar.Never {
-			at = max(at, p.SilentFrom+r.grace.Milliseconds())
+			at = max(at, p.SilentFrom+r.grace.Milliseconds(), clock+p.Delay.Milliseconds())
 		}
 	}
 	return at

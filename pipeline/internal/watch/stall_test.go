@@ -122,7 +122,7 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 		s.says(s.until(time.Minute), []string{"45s", "wait until 2026-03-01T12:07:00Z, when time.idle_grace ends and the clock decides"})
 	})
 	// A lower idle_grace would lose what such a partition brings after its pause.
-	for producer, rule := range map[bool]string{false: "lower time.idle_grace", true: "Keep time.idle_grace above the longest pause"} {
+	for producer, rule := range map[bool]string{false: "lower time.idle_grace", true: "The clock waits as much longer"} {
 		t.Run(fmt.Sprint("what to do, with producers' times: ", producer), func(t *testing.T) {
 			s := newStallScene(t, func(r *Rules) { r.producer = producer })
 			s.p = &Progress{End: windowEnd(0), Partitions: []Partition{quiet1(0)}}

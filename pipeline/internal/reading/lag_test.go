@@ -1,0 +1,169 @@
+package reading
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// streams are three partitions that are read once a second. Lateness is 2 s, skew 1 s, grace 5 s;
+// turns are of one second.
+type streams struct {
+	t    *testing.T
+	s    *Source
+	now  int64
+	lost [watch.DeadLettered + 1]int
+	fed  int
+}
+
+func newStreams(t *testing.T, trust string) *streams {
+	t.Helper()
+	config := deployment.Config{Time: deployment.Time{Trust: trust, Lateness: 2 * time.Second, Skew: time.Second, IdleGrace: 5 * time.Second}}
+	spec := schemas.MetricSpec{Lateness: 2000, Skew: 1000}
+	d := &deployment.Deployment{Config: config, Metrics: []deployment.CompiledMetric{{Spec: spec}}}
+	w := &streams{t: t, now: 1e9, s: &Source{dep: d, classifier: *testFates(t, clockOf(d)), opts: Options{Groups: 1}}}
+	for id := range int32(3) {
+		p := newPartition()
+		p.id, p.arrived = id, w.now
+		w.s.partitions = append(w.s.partitions, p)
+	}
+	w.s.closed = w.s.classifier.turns.Of(w.now - (2 * time.Hour).Milliseconds())
+	w.second(-1, -1, -1)
+	return w
+}
+
+// second reads what a second has brought: of every partition how far its record is behind the clock,
+// −1 for no record.
+func (w *streams) second(behind ...time.Duration) {
+	w.t.Helper()
+	w.now += 1000
+	for id, p := range w.s.partitions {
+		if behind[id] >= 0 {
+			w.fed++
+			stamp := w.now - behind[id].Milliseconds()
+			v, err := w.s.classifier.classify(p, &kafkalog.Record{Offset: p.next, Timestamp: stamp, Value: fmt.Appendf(nil, `{"user":"u","key":"k","time":%d}`, stamp)}, w.now)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			if v.Outcome == watch.Accepted && v.turn <= w.s.closed {
+				v.Outcome = watch.Overtaken
+			}
+			w.lost[v.Outcome]++
+			p.next++
+		}
+		w.s.applyIdleRule(p, &kafkalog.Fetched{Asked: w.now, High: p.next, LastStable: p.next})
+	}
+	for w.s.hasPassed(w.s.closed + 1) {
+		w.s.closed++
+	}
+}
+
+// delay returns by how much the last closed turn is behind the clock.
+func (w *streams) delay() time.Duration {
+	return time.Duration(w.now-w.s.classifier.turns.End(w.s.closed)) * time.Millisecond
+}
+
+// A stream that is behind the clock may pause: none of its records is overtaken, and turns close as
+// long after the clock as its records are behind it.
+func TestRuleAPartitionThatPausesKeepsItsLag(t *testing.T) {
+	const none, hour = time.Duration(-1), time.Hour
+	during := func(from, to, second int, then, else_ time.Duration) time.Duration {
+		if second >= from && second < to {
+			return then
+		}
+		return else_
+	}
+	for name, behind := range map[string]func(second int) [3]time.Duration{
+		"an hour behind":                     func(int) [3]time.Duration { return [3]time.Duration{hour, hour, hour} },
+		"one partition is silent":            func(int) [3]time.Duration { return [3]time.Duration{hour, none, hour} },
+		"different lags":                     func(int) [3]time.Duration { return [3]time.Duration{0, hour, hour / 2} },
+		"live, all pause":                    func(i int) [3]time.Duration { b := during(30, 50, i, none, 0); return [3]time.Duration{b, b, b} },
+		"one begins later":                   func(i int) [3]time.Duration { return [3]time.Duration{hour, hour, during(0, 30, i, none, hour)} },
+		"a short pause":                      func(i int) [3]time.Duration { return [3]time.Duration{0, 0, during(30, 37, i, none, hour/120)} },
+		"an hour behind, one pauses":         func(i int) [3]time.Duration { return [3]time.Duration{hour, during(30, 50, i, none, hour), hour} },
+		"an hour behind, all pause":          func(i int) [3]time.Duration { b := during(30, 50, i, none, hour); return [3]time.Duration{b, b, b} },
+		"in batches":                         func(i int) [3]time.Duration { b := during(0, 1, i%8, hour, none); return [3]time.Duration{b, b, b} },
+		"an hour behind beside live ones":    func(i int) [3]time.Duration { return [3]time.Duration{0, during(30, 45, i, none, hour), 0} },
+		"an hour behind, ten minutes' pause": func(i int) [3]time.Duration { b := during(30, 630, i, none, hour); return [3]time.Duration{b, b, b} },
+	} {
+		w := newStreams(t, deployment.TrustProducer)
+		for i := range 800 {
+			b := behind(i)
+			w.second(b[:]...)
+		}
+		if lost := w.fed - w.lost[watch.Accepted]; lost > 0 {
+			t.Errorf("%s: %d of %d records are lost: %v", name, lost, w.fed, w.lost)
+		}
+		if got := w.delay(); got > hour+10*time.Second {
+			t.Errorf("%s: turns are closed %v after the clock", name, got)
+		}
+	}
+}
+
+// A partition of which no more comes holds others up for a bounded time: by its lag for a day, or
+// for ten graces if it has brought a single record.
+func TestRuleALagHoldsOthersUpForABoundedTime(t *testing.T) {
+	for records, hold := range map[int]time.Duration{1: 50 * time.Second, 10: 24 * time.Hour} {
+		w := newStreams(t, deployment.TrustProducer)
+		for range records {
+			w.second(0, time.Hour, 0)
+		}
+		end := w.now + hold.Milliseconds()
+		for w.now < end {
+			w.second(0, -1, 0)
+		}
+		if got := w.delay(); got < time.Hour {
+			t.Errorf("%d records: turns are closed %v after the clock before the lag is over", records, got)
+		}
+		w.second(0, -1, 0)
+		if got := w.delay(); got > 10*time.Second {
+			t.Errorf("%d records: turns are closed %v after the clock when the lag is over", records, got)
+		}
+	}
+}
+
+// A stamp of 1970, of more than a day ago or of the future does not change the lag, nor does a record
+// that has waited on the topic.
+func TestRuleNoStampMovesTheLagWithoutBound(t *testing.T) {
+	for name, bad := range map[string]time.Duration{"1970": 1e9 * time.Millisecond, "ten days": 240 * time.Hour, "the future": -time.Hour} {
+		w := newSilence(t, deployment.TrustProducer)
+		w.record(bad)
+		if w.look(time.Minute); w.p.lag.by != 0 {
+			t.Errorf("%s: the lag is %d ms", name, w.p.lag.by)
+		}
+	}
+	w := newSilence(t, deployment.TrustProducer)
+	w.look(time.Second)
+	w.now += time.Hour.Milliseconds() // the reader was away
+	w.record(time.Hour)
+	if w.look(time.Minute); w.p.lag.by != 0 {
+		t.Errorf("a record that was written before the reader came back: the lag is %d ms", w.p.lag.by)
+	}
+	w.record(time.Hour)
+	w.look(time.Second)
+	w.record(0)
+	if w.look(time.Second); w.p.lag.by > 1000 {
+		t.Errorf("the stream has caught up: the lag is %d ms", w.p.lag.by)
+	}
+}
+
+// A lag outlives a restart of the run.
+func TestRuleALagOutlivesARestart(t *testing.T) {
+	s := newSilence(t, deployment.TrustProducer)
+	for range 4 {
+		s.record(time.Hour)
+		s.look(15 * time.Second)
+	}
+	before := s.look(5 * time.Minute)
+	cut := s.p.cut(nil)
+	s.p = newPartition()
+	s.p.restore(&cut, s.now)
+	if got := s.look(time.Second); got != before {
+		t.Errorf("the watermark is %v behind the clock after a restart, %v before it", got, before)
+	}
+}
