@@ -169,9 +169,10 @@ func (p *Producer) send(ctx context.Context, cn *conn) (base int64, code int16, 
 	if err != nil {
 		return -1, 0, err
 	}
-	base, code, err = produced(res)
-	if err != nil {
+	if base, code, err = produced(res); err != nil {
 		cn.broken = true
+	} else {
+		p.AppendTime = res.Topics[0].Partitions[0].LogAppendTime
 	}
 	return base, code, err
 }

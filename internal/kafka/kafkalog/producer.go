@@ -11,6 +11,10 @@ import (
 // Producer appends records to one partition: acknowledged by every in-sync replica, each batch
 // exactly once. For one goroutine at a time, except Close.
 type Producer struct {
+	// AppendTime is the broker's time of the last batch, Unix milliseconds; −1 if the topic has no
+	// append times or the broker has not said it.
+	AppendTime int64
+
 	c         *Client
 	topic     string
 	partition int32

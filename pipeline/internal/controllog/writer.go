@@ -26,6 +26,10 @@ func NewWriter(ctx context.Context, l *Log) (*Writer, error) {
 // Close ends the writer's connections.
 func (w *Writer) Close() { w.producer.Close() }
 
+// AppendTime returns the broker's time of the last Append in Unix milliseconds; −1 if the topic has
+// no append times.
+func (w *Writer) AppendTime() int64 { return w.producer.AppendTime }
+
 // Append writes at least one record, in order, durably, and returns their offsets. Each
 // points back to what a later start needs, as far as the Log has read control.
 func (w *Writer) Append(ctx context.Context, bodies ...schemas.ControlBody) ([]int64, error) {

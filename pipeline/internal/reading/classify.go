@@ -22,6 +22,7 @@ type classifier struct {
 	past    []pastClock     // those of earlier generations, oldest first
 	turns   *calendar.Turns // nil: no event is before the start, and none has a turn
 	event   event.Event     // of the last call
+	doubt   int64           // by how much the clock may be ahead of now, in milliseconds
 }
 
 // classification is a record's outcome, the turn of an accepted record, the
@@ -38,7 +39,7 @@ type classification struct {
 // this machine's clock in Unix milliseconds. It also advances the partition's append time.
 func (f *classifier) classify(p *partition, r *kafkalog.Record, now int64) (classification, error) {
 	by := f.clockOf(p.id, r.Offset)
-	ahead := p.stampAhead(r, by, now)
+	ahead := p.stampAhead(r, by, plus(now, f.doubt))
 	if !ahead {
 		p.advance(r, by, now)
 	}

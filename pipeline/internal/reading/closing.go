@@ -35,7 +35,7 @@ func (s *Source) closeTurns(ctx context.Context, settled uint64) (bool, error) {
 	if len(bodies) == 0 {
 		return false, nil
 	}
-	if _, err := s.writer.Append(ctx, bodies...); err != nil {
+	if _, err := s.append(ctx, bodies...); err != nil {
 		return false, err
 	}
 	s.closeWritten = closed

@@ -53,7 +53,7 @@ func (s *Source) beginReading(ctx context.Context) error {
 		s.session = session{}
 		return nil
 	}
-	offsets, err := s.writer.Append(ctx, &schemas.Reader{Run: s.run, Group: uint32(s.opts.Group), Groups: uint32(s.opts.Groups)})
+	offsets, err := s.append(ctx, &schemas.Reader{Run: s.run, Group: uint32(s.opts.Group), Groups: uint32(s.opts.Groups)})
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (s *Source) announceRedo(ctx context.Context) error {
 	if s.opts.Group > 0 || s.opts.Groups == 1 {
 		return nil
 	}
-	if _, err := s.writer.Append(ctx, &schemas.Passed{Epoch: s.epoch.Load(), Redo: s.fromLedger}); err != nil {
+	if _, err := s.append(ctx, &schemas.Passed{Epoch: s.epoch.Load(), Redo: s.fromLedger}); err != nil {
 		return err
 	}
 	return s.control.Update(ctx)
@@ -155,7 +155,7 @@ func (s *Source) writePassed(ctx context.Context, settled uint64) (bool, error) 
 	if fresh {
 		s.describe(p, settled)
 	}
-	if _, err := s.writer.Append(ctx, p); err != nil {
+	if _, err := s.append(ctx, p); err != nil {
 		return false, err
 	}
 	s.lastPassed = now

@@ -53,6 +53,7 @@ func (s *Source) poll(ctx context.Context, settled uint64, wait time.Duration) e
 			return err
 		}
 	}
+	s.clock.report(time.Now())
 	s.reportProgress(settled)
 	s.opts.Losses.Observe(time.Now(), &s.read)
 	return s.dead.flush(ctx)
@@ -126,7 +127,16 @@ func (s *Source) readFetched(p *partition, g *kafkalog.Fetched) error {
 	if err := s.checkFetched(p, g); err != nil {
 		return err
 	}
-	now := time.Now().UnixMilli()
+	age := time.Now().UnixMilli() - g.Asked
+	if age < 0 { // the clock was set meanwhile
+		age = unansweredLimit.Milliseconds()
+	}
+	if n := len(g.Records); n > 0 && g.AppendTime && p.atEnd {
+		now, _ := s.clock.now()
+		s.clock.hear(g.Records[n-1].Timestamp, now-p.asked)
+	}
+	now, latest := s.clock.now()
+	g.Asked, s.classifier.doubt = now-age, latest-now
 	for i := range g.Records {
 		rec := &g.Records[i]
 		if rec.Offset < p.next {

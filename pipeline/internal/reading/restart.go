@@ -32,7 +32,7 @@ func (s *Source) start(ctx context.Context) error {
 	if err := s.checkMayRun(func(v *controllog.View) { settled = v.Settled }); err != nil {
 		return err
 	}
-	offsets, err := s.writer.Append(ctx, s.control.NewEpoch(settled))
+	offsets, err := s.append(ctx, s.control.NewEpoch(settled))
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func baseOf(before interruption, settled, next uint64, closes map[uint64]*contro
 // run is active and has compared the topics itself; the result is then 0 and nil. Errors:
 // deployment.ErrLogFault, or the broker's.
 func Compare(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log, log *slog.Logger) (underWay uint64, err error) {
-	s := &Source{dep: d, client: client, control: control, log: log, opts: Options{Groups: 1}, classifier: classifier{clock: clockOf(d)}}
+	s := &Source{dep: d, client: client, control: control, log: log, clock: newTrustedTime(d.Config.Time.Skew, log), opts: Options{Groups: 1}, classifier: classifier{clock: clockOf(d)}}
 	var at, now controllog.Standing
 	var closes map[uint64]*controllog.Closing
 	control.WithView(func(v *controllog.View) { at, closes = v.Standing, maps.Clone(v.Closes) })
@@ -231,7 +231,7 @@ func (s *Source) positions(ctx context.Context, base, closed uint64, closes map[
 		}
 		known[id] = p
 	}
-	now := time.Now().UnixMilli()
+	now, _ := s.clock.now()
 	for turn := base; turn <= closed; turn++ {
 		c := closes[turn]
 		if c == nil {
@@ -287,7 +287,8 @@ func (s *Source) fresh(id int32, now int64) *partition {
 
 // position returns a partition with the offset from which to read it.
 func (s *Source) position(ctx context.Context, id int32, base uint64, closes map[uint64]*controllog.Closing) (*partition, error) {
-	p := s.fresh(id, time.Now().UnixMilli())
+	now, _ := s.clock.now()
+	p := s.fresh(id, now)
 	bounds, err := s.client.Offsets(ctx, s.dep.Config.Events.Topic, id)
 	if err != nil {
 		return nil, fmt.Errorf("reading partition %d of the events topic: %w", id, err)

@@ -35,6 +35,7 @@ type Source struct {
 	read       watch.Outcomes // not reported to Losses yet
 	hasher     *schemas.Hasher
 
+	clock   *trustedTime
 	writer  *controllog.Writer
 	dead    *deadLetters
 	fetcher *kafkalog.Fetcher
@@ -132,7 +133,7 @@ func New(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	}
 	s := &Source{
 		dep: d, client: client, control: control, run: control.Run, opts: opts, log: opts.Logger, stalls: opts.Stalls,
-		hasher: schemas.NewHasher(d.Config.Keys.UserHash.Reveal()), reader: -1, spare: packing.NewPool(d.Config.Shards),
+		clock: newTrustedTime(d.Config.Time.Skew, opts.Logger), hasher: schemas.NewHasher(d.Config.Keys.UserHash.Reveal()), reader: -1, spare: packing.NewPool(d.Config.Shards),
 		classifier: classifier{decoder: decoder, turns: calendar.New(control.Header, d.Config.Privacy.Period), clock: clockOf(d), past: pastClocks(control.Header, clockOf(d))},
 	}
 	s.users = packing.NewUsers(s.hasher, d.Config.Shards, knownUsersBytes)
@@ -263,6 +264,17 @@ func (s *Source) advance(ctx context.Context) (stepResult, error) {
 			return stepResult{}, err
 		}
 	}
+}
+
+// append writes to control, and compares this machine's clock with the append time.
+func (s *Source) append(ctx context.Context, bodies ...schemas.ControlBody) ([]int64, error) {
+	_, before := s.clock.read()
+	offsets, err := s.writer.Append(ctx, bodies...)
+	if err == nil {
+		_, after := s.clock.read()
+		s.clock.hear(s.writer.AppendTime(), after-before)
+	}
+	return offsets, err
 }
 
 // writeCloseOrPassed writes which turns this reader has passed: group 0 as CLOSEs, the others as a

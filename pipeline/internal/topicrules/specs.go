@@ -41,6 +41,7 @@ func Specs(d *deployment.Deployment, eventPartitions, replication int) []kafkalo
 	careful := map[string]string{UncleanElections: "false"}
 	control := with(kept)
 	maps.Copy(control, careful)
+	control[TimestampType] = appendTimes // a run compares its clock with them
 	ledger := with(careful)
 	ledger[CleanupPolicy] = "compact"
 	specs := []kafkalog.TopicSpec{

@@ -1,0 +1,75 @@
+package reading
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A wrong clock of this machine closes no window early and makes no record one of the future, and
+// the log says so.
+func TestRuleAWrongClockDoesNotDecide(t *testing.T) {
+	const noon, second = int64(1.7e12), int64(1000)
+	for name, c := range map[string]struct {
+		step     time.Duration // of the clock, from and to in seconds
+		from, to int64
+		broker   bool          // its append times can be compared
+		slower   time.Duration // by how much windows close later at the most
+	}{
+		"right":                        {0, 0, 0, true, 0},
+		"a month ahead at the start":   {30 * 24 * time.Hour, 0, 4, true, 0},
+		"a month ahead for 4 s":        {30 * 24 * time.Hour, 20, 24, true, 0},
+		"an hour ahead":                {time.Hour, 20, 45, true, 0},
+		"an hour behind":               {-time.Hour, 20, 45, true, 0},
+		"an hour ahead, no broker":     {time.Hour, 20, 45, false, 0},
+		"an hour behind, no broker":    {-time.Hour, 20, 45, false, time.Hour},
+		"an hour behind, at the start": {-time.Hour, 0, 45, true, time.Hour},
+	} {
+		var passed int64
+		var out strings.Builder
+		clock := newTrustedTime(time.Second, slog.New(slog.NewTextHandler(&out, nil)))
+		clock.read = func() (int64, int64) {
+			wall := noon + passed
+			if passed >= c.from*second && passed < c.to*second {
+				wall += c.step.Milliseconds()
+			}
+			return wall, passed
+		}
+		for ; passed < 75*second; passed += second {
+			if c.broker && passed%(10*second) == 0 {
+				clock.hear(noon+passed, 100)
+			}
+			earliest, latest := clock.now()
+			clock.report(time.UnixMilli(noon + passed))
+			if earliest > noon+passed || earliest < noon+passed-c.slower.Milliseconds() {
+				t.Errorf("%s: after %d s windows close by a clock that is %d ms ahead", name, passed/second, earliest-noon-passed)
+			}
+			if latest < noon+passed {
+				t.Errorf("%s: after %d s records are of the future by a clock that is %d ms behind", name, passed/second, noon+passed-latest)
+			}
+		}
+		if c.step != 0 && strings.Count(out.String(), "\n") != 2 {
+			t.Errorf("%s: the log does not say once that the clocks differ, and once that they agree: %s", name, out.String())
+		}
+		if c.step == 0 && out.Len() > 0 {
+			t.Errorf("%s: the log says %s", name, out.String())
+		}
+	}
+}
+
+// A clock that is set right, as the broker shows, is believed.
+func TestAClockThatTheBrokerConfirmsIsBelieved(t *testing.T) {
+	var wall, passed int64 = 1.7e12, 0
+	clock := newTrustedTime(time.Second, slog.New(slog.DiscardHandler))
+	clock.read = func() (int64, int64) { return wall, passed }
+	clock.now()
+	wall, passed = wall+time.Hour.Milliseconds(), 1
+	if at, _ := clock.now(); at != 1.7e12+1 {
+		t.Errorf("a step that nothing confirms is believed: %d", at)
+	}
+	clock.hear(wall, 10)
+	if at, latest := clock.now(); at != wall || latest != wall {
+		t.Errorf("the time is %d to %d, and the broker confirms %d", at, latest, wall)
+	}
+}
