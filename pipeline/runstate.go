@@ -63,7 +63,7 @@ type PartitionState struct {
 // brokerAway is how long a broker may leave a call without an answer before it counts as away.
 const brokerAway = 10 * time.Second
 
-// answering reports whether the client reaches every broker that it asks, and no broker has left a
+// answering reports whether the client reaches every broker that it asks, and none has left a
 // call without an answer for long. A broker that refuses a right has answered: the log and readiness
 // say what is missing.
 func answering(away []kafkalog.Away, troubles []kafkalog.Trouble, now time.Time) bool {

@@ -75,7 +75,8 @@ func digests(t *testing.T, cfg deployment.Config) map[string]string {
 }
 
 // Every field of a configuration is in the digests but secrets, the paths of their files and those
-// of the certificates that go with them: these may be replaced while a run lasts.
+// of the certificates that go with them: these may be replaced while a run lasts. The query of
+// TokenURL can be a secret.
 func TestRuleDigestsDependOnNoSecretNorOnTheWayToOne(t *testing.T) {
 	filled := func(other string) (cfg deployment.Config) {
 		fill(t, reflect.ValueOf(&cfg).Elem(), "", other)
@@ -83,7 +84,7 @@ func TestRuleDigestsDependOnNoSecretNorOnTheWayToOne(t *testing.T) {
 	}
 	left := []string{
 		"Events.Registry.CAFile", "Events.Registry.Password", "Events.Registry.PasswordFile",
-		"Kafka.SASL.Password", "Kafka.SASL.PasswordFile", "Kafka.SASL.TokenCAFile", "Kafka.SASL.TokenFile",
+		"Kafka.SASL.Password", "Kafka.SASL.PasswordFile", "Kafka.SASL.TokenCAFile", "Kafka.SASL.TokenFile", "Kafka.SASL.TokenURL",
 		"Kafka.TLS.CAFile", "Kafka.TLS.CertFile", "Kafka.TLS.KeyFile",
 		"Keys.Noise.Secret", "Keys.UserHash",
 		"Outputs.Registry.CAFile", "Outputs.Registry.Password", "Outputs.Registry.PasswordFile",

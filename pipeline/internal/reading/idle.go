@@ -9,8 +9,8 @@ import (
 // applyIdleRule sets the watermark of a partition that was read to its end, and in which
 // no transaction is open, by the clock as it was before the fetch was sent. The times of
 // producers may be far behind that clock; with them, the rule applies only to a partition that has
-// been silent for the grace, and sets the clock back by the partition's lag. The next append time is
-// at most the skew behind the clock, so with append times no silence is needed.
+// been silent for the grace, and sets the clock back by the partition's lag. The next append time
+// is at most the skew behind the clock, so with append times no silence is needed.
 func (s *Source) applyIdleRule(p *partition, g *kafkalog.Fetched) {
 	t := &s.dep.Config.Time
 	grace := t.IdleGrace.Milliseconds()

@@ -8,7 +8,7 @@ import "time"
 // Times are in milliseconds.
 type lag struct {
 	by      int64
-	since   int64 // when the first record arrived that was so far behind
+	since   int64 // when the first record arrived that showed it
 	lasting bool  // records have shown the lag for a grace
 }
 

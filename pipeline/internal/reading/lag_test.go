@@ -37,8 +37,8 @@ func newStreams(t *testing.T, trust string) *streams {
 	return w
 }
 
-// second reads what a second has brought: of every partition how far its record is behind the clock,
-// −1 for no record.
+// second reads what a second has brought: of every partition how far its record is behind the
+// clock, −1 for no record.
 func (w *streams) second(behind ...time.Duration) {
 	w.t.Helper()
 	w.now += 1000
@@ -127,8 +127,8 @@ func TestRuleALagHoldsOthersUpForABoundedTime(t *testing.T) {
 	}
 }
 
-// A stamp of 1970, of more than a day ago or of the future does not change the lag, nor does a record
-// that has waited on the topic.
+// A stamp of 1970, of more than a day ago or of the future does not change the lag, nor does a
+// record that has waited on the topic.
 func TestRuleNoStampMovesTheLagWithoutBound(t *testing.T) {
 	for name, bad := range map[string]time.Duration{"1970": 1e9 * time.Millisecond, "ten days": 240 * time.Hour, "the future": -time.Hour} {
 		w := newSilence(t, deployment.TrustProducer)

@@ -39,8 +39,8 @@ type Partition struct {
 	// none was, or where the topic does not have append times.
 	AppendTime int64
 	// SilentFrom is when the last record came that keeps the clock from standing in for the
-	// partition, Unix milliseconds; calendar.Never where none does. Delay is by how much the clock is
-	// set back for the partition.
+	// partition, Unix milliseconds; calendar.Never where none does. Delay is by how much the clock
+	// is set back for the partition.
 	SilentFrom int64
 	Delay      time.Duration
 }
