@@ -193,7 +193,7 @@ func (d *deployment) compareTallies(want reference.Output) error {
 	}
 	r, w := got, want.Tallies.Records
 	var wrong []string
-	if r.Read != w.Read || r.BeforeStart != w.BeforeStart || r.Late != w.Late || r.Future != w.Future ||
+	if r.Read != w.Read || r.Skipped != w.Skipped || r.BeforeStart != w.BeforeStart || r.Late != w.Late || r.Future != w.Future ||
 		r.Overtaken != w.Overtaken || r.Accepted != w.Accepted || !maps.Equal(r.DeadLettered, w.DeadLettered) {
 		wrong = append(wrong, fmt.Sprintf("%+v, want %+v", r, w))
 	}

@@ -17,13 +17,14 @@ import (
 )
 
 // Tallies account for every record: exact numbers for the trusted side only, never
-// for logs or standard output. Read = DeadLettered + BeforeStart + Late + Future +
+// for logs or standard output. Read = DeadLettered + Skipped + BeforeStart + Late + Future +
 // Overtaken + Accepted. In a metric a record counts once for every window that
 // holds it: Filtered + Clipped + OverBudget + Counted + Open + GivenUp is the number
 // of these.
 type Tallies struct {
 	Read         uint64            `json:"read"`
 	DeadLettered map[string]uint64 `json:"dead_lettered"` // by class
+	Skipped      uint64            `json:"skipped"`       // tombstones, deletes, and records without a field that no filter asks for
 	BeforeStart  uint64            `json:"before_start"`  // of event times before the deployment's start
 	Late         uint64            `json:"late"`          // of event times too far before the append times
 	Future       uint64            `json:"future"`        // too far ahead of their append times, or stamped ahead of the clock
@@ -195,7 +196,7 @@ func (a *adding) tallies() Tallies {
 	}
 	a.read.Add(a.unclosed)
 	out := Tallies{
-		Read: a.read.Read, DeadLettered: a.read.DeadLettered, BeforeStart: a.read.BeforeStart, Late: a.read.Late,
+		Read: a.read.Read, DeadLettered: a.read.DeadLettered, Skipped: a.read.Skipped, BeforeStart: a.read.BeforeStart, Late: a.read.Late,
 		Future: a.read.Future, Overtaken: a.read.Overtaken, Accepted: a.read.Accepted,
 	}
 	for i, index := range a.indexes {

@@ -63,9 +63,9 @@ type PartitionState struct {
 // brokerAway is how long a broker may leave a call without an answer before it counts as away.
 const brokerAway = 10 * time.Second
 
-// answering reports whether the client reaches every broker that it asks, and none has left a
-// call without an answer for long. A broker that refuses a right has answered: the log and readiness
-// say what is missing.
+// answering reports whether the client reaches every broker that it asks, and none has left a call
+// without an answer for long. A broker that refuses a right has answered: the log and readiness say
+// what is missing.
 func answering(away []kafkalog.Away, troubles []kafkalog.Trouble, now time.Time) bool {
 	return len(watch.Asked(away, now)) == 0 && !slices.ContainsFunc(troubles, func(t kafkalog.Trouble) bool {
 		return now.Sub(t.Since) >= brokerAway && !errors.Is(t.Cause, kafkalog.ErrForbidden)

@@ -148,5 +148,5 @@ func deadLettersOf(v *controllog.View) (level DeadLetterLevel, turns uint64) {
 	for _, n := range sum.DeadLettered {
 		dead += n
 	}
-	return watch.DeadLetterLevel(dead, sum.Read), turns
+	return watch.DeadLetterLevel(dead, sum.Read-sum.Skipped), turns
 }

@@ -43,11 +43,17 @@ type Cut struct {
 // on standard output, in logs or in metrics.
 type ReadTallies struct {
 	Read, BeforeStart, Late, Future, Overtaken, Accepted uint64
-	DeadLettered                                         map[string]uint64 // by class
+	// Skipped are no events by design: tombstones, deletes, and what no filter asks for. They stand
+	// in the encoding among the classes of dead letters.
+	Skipped      uint64
+	DeadLettered map[string]uint64 // by class
 }
+
+const skippedClass = "skipped"
 
 // Add adds o to t.
 func (t *ReadTallies) Add(o ReadTallies) {
+	t.Skipped += o.Skipped
 	of := o.numbers()
 	for i, n := range t.numbers() {
 		*n += *of[i]
@@ -62,7 +68,7 @@ func (t *ReadTallies) Add(o ReadTallies) {
 
 // Balanced reports whether every record that was read is accounted for once.
 func (t ReadTallies) Balanced() bool {
-	sum := t.BeforeStart + t.Late + t.Future + t.Overtaken + t.Accepted
+	sum := t.Skipped + t.BeforeStart + t.Late + t.Future + t.Overtaken + t.Accepted
 	for _, n := range t.DeadLettered {
 		sum += n
 	}
@@ -134,12 +140,24 @@ func (t *ReadTallies) layout(w *wire) {
 	for _, n := range t.numbers() {
 		w.uint(n, "tallies")
 	}
-	classes := slices.Sorted(maps.Keys(t.DeadLettered))
+	classes := slices.Collect(maps.Keys(t.DeadLettered))
+	if t.Skipped > 0 {
+		classes = append(classes, skippedClass)
+	}
+	slices.Sort(classes)
 	list(w, &classes, 2, "dead-letter classes", func(class *string, w *wire) {
 		w.text(class, "dead-letter class")
 		n := t.DeadLettered[*class]
+		if *class == skippedClass {
+			n = t.Skipped
+		}
 		w.uint(&n, "dead-letter tally")
-		if w.reading {
+		switch {
+		case !w.reading:
+		case *class == skippedClass:
+			w.check(n > 0, "no record is skipped")
+			t.Skipped = n
+		default:
 			if t.DeadLettered == nil {
 				t.DeadLettered = make(map[string]uint64)
 			}

@@ -169,7 +169,7 @@ func genFirst(t *rapid.T, turn uint64) uint64 {
 
 func genTallies(t *rapid.T) ReadTallies {
 	n := func() uint64 { return rapid.Uint64().Draw(t, "tally") }
-	out := ReadTallies{Read: n(), BeforeStart: n(), Late: n(), Future: n(), Overtaken: n(), Accepted: n()}
+	out := ReadTallies{Read: n(), Skipped: n(), BeforeStart: n(), Late: n(), Future: n(), Overtaken: n(), Accepted: n()}
 	if classes := rapid.MapOfN(rapid.StringN(0, 5, 10), rapid.Uint64(), 0, 4).Draw(t, "classes"); len(classes) > 0 {
 		out.DeadLettered = classes
 	}

@@ -131,11 +131,9 @@ func (a *avroSource) find(record []byte) error {
 	if err != nil {
 		return err
 	}
-	r := &a.r
-	r.Open(body)
 	d.timed = false
 	clear(d.raw)
-	if !a.project(r, p, 0) || r.At != len(body) {
+	if !a.whole(p, body) {
 		return d.fail(ClassUndecodable, "")
 	}
 	for i, class := range a.class {
@@ -144,6 +142,12 @@ func (a *avroSource) find(record []byte) error {
 		}
 	}
 	return nil
+}
+
+// whole reads a record, and reports whether it ends with body.
+func (a *avroSource) whole(p *avroNode, body []byte) bool {
+	a.r.Open(body)
+	return a.project(&a.r, p, 0) && a.r.At == len(body)
 }
 
 // project reads a value in which something is looked for.

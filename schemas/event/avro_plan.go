@@ -34,6 +34,7 @@ type avroTarget struct {
 
 // planner compiles the fields that are looked for against a writer schema.
 type planner struct {
+	d        *Decoder
 	unit     string
 	decimals int
 	found    [fieldCount]bool
@@ -57,7 +58,7 @@ func (d *Decoder) planAvro(schema string) (*avroNode, error) {
 			targets = append(targets, avroTarget{number: i, path: path})
 		}
 	}
-	p := planner{unit: d.unit, decimals: d.decimals}
+	p := planner{d: d, unit: d.unit, decimals: d.decimals}
 	node := p.build(root, targets)
 	for i, text := range d.fields {
 		if text != "" && !p.found[i] {
@@ -116,7 +117,7 @@ func (d *Decoder) planFilters(root *avroNode) error {
 
 func (p *planner) lose(n *avroNode, number int, class, why string) {
 	n.lost = append(n.lost, avroLoss{number, class})
-	if p.why[number] == "" || class != ClassNullField {
+	if p.why[number] == "" || class != ClassNullField && class != ClassSkipped {
 		p.why[number] = why
 	}
 }
@@ -136,7 +137,11 @@ func (p *planner) build(t *avro.Type, targets []avroTarget) *avroNode {
 	for _, w := range targets {
 		switch {
 		case t.Kind == avro.Null:
-			p.lose(n, w.number, ClassNullField, "it is always null")
+			class := ClassNullField
+			if len(w.path) > 0 {
+				class = p.d.nullAbove(w.number)
+			}
+			p.lose(n, w.number, class, "it is always null")
 		case len(w.path) > 0:
 			p.lose(n, w.number, ClassWrongType, fmt.Sprintf("the schema has no %v within a value of type %s", w.path[0], t))
 		default:

@@ -248,7 +248,7 @@ func TestRecordsAreReadByTheSchemaThatTheyName(t *testing.T) {
 	if r.asked != 3 {
 		t.Errorf("the registry was asked %d times for three ids", r.asked)
 	}
-	for _, value := range [][]byte{nil, {0}, {0, 0, 0, 7}, append([]byte{1}, wire(7, "")[1:]...), wire(7, "")} {
+	for _, value := range [][]byte{{}, {0}, {0, 0, 0, 7}, wire(7, "")} {
 		if class := classOf(t, d.Decode(value, &ev)); class != ClassUndecodable {
 			t.Errorf("%x: %q", value, class)
 		}

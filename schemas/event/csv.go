@@ -13,7 +13,7 @@ func (r *rows) splitQuoted(line []byte) (fields int, ok bool) {
 	for end := csvrow.Comma; end == csvrow.Comma; fields++ {
 		var field []byte
 		var escaped bool
-		field, line, escaped, end = csvrow.Next(line)
+		field, line, escaped, end = csvrow.Next(line, d.encoding.Separator)
 		if end > csvrow.End {
 			return 0, false
 		}

@@ -14,6 +14,8 @@ func TestDeadLettersKeepTheRecordAndSayWhereAndWhy(t *testing.T) {
 	long := strings.Repeat("x", schemas.MaxUserBytes+1)
 	known := &registry{schemas: map[uint32]string{7: typed(`"string"`, `"string"`, `"long"`), 9: `"long"`}}
 	avro := typedFormat("", "", "", "s")
+	local := avro
+	local.Schema = known.schemas[7]
 	avro.Schema = ""
 	fromRegistry, err := NewDecoder(avro, WithSchemas(t.Context(), known))
 	if err != nil {
@@ -38,6 +40,15 @@ func TestDeadLettersKeepTheRecordAndSayWhereAndWhy(t *testing.T) {
 		{fromRegistry, string(wire(7, "\x02u\x02k")), ClassUndecodable},
 		{fromRegistry, string(wire(8, "\x02u\x02k\x02")), ClassUnknownSchema},
 		{fromRegistry, string(wire(9, "\x02u\x02k\x02")), ClassUnfitSchema},
+		{fromRegistry, "\x02u\x02k\x02", ClassUnframed},
+		{newDecoder(t, local), string(wire(7, "\x02u\x02k\x02")), ClassFramed},
+		{newDecoder(t, jsonFormat("s")), string(wire(7, `{"user":"u","page":"p","t":1}`)), ClassFramed},
+		{newDecoder(t, rowFormat("csv", "s")), string(wire(7, "1,u,x,p,y,z")), ClassFramed},
+		{newDecoder(t, jsonFormat("s")), "\x1f\x8b\x08\x00\x00\x00", ClassPacked},
+		{newDecoder(t, jsonFormat("s")), "{\x00\"\x00u\x00", ClassNotUTF8},
+		{newDecoder(t, jsonFormat("s")), "\x00{\x00\"\x00u", ClassNotUTF8},
+		{newDecoder(t, jsonFormat("s")), "{\"user\":\"\xe9\"}", ClassNotUTF8},
+		{newDecoder(t, jsonFormat("s")), `"{\"user\":\"u\"}"`, ClassInString},
 	} {
 		value := []byte(c.value)
 		if got := classOf(t, c.decoder.Decode(value, new(Event))); got != c.class {

@@ -28,13 +28,24 @@ const (
 	ClassOversized     = "oversized"      // more than Format.MaxRecordBytes
 	ClassUnknownSchema = "unknown_schema" // written with a schema id that the registry does not know
 	ClassUnfitSchema   = "unfit_schema"   // written with a schema of the registry by which no event can be read
+
+	// What else an undecodable record is, by its first bytes.
+	ClassNotUTF8  = "not_utf8"  // text in another encoding
+	ClassPacked   = "packed"    // compressed by its producer
+	ClassFramed   = "framed"    // begins with a schema id, and is read without a registry
+	ClassUnframed = "unframed"  // Avro without a schema id, and is read with a registry
+	ClassInString = "in_string" // a JSON string that has an object in it
 )
 
-// Classes returns every class.
+// ClassSkipped is the class of a record that is no event by design, and so no dead letter: a null
+// value (a tombstone), or the delete of a change-data topic, whose row after the change is null.
+const ClassSkipped = "skipped"
+
+// Classes returns every class of dead letters.
 func Classes() []string {
 	return []string{ClassUndecodable, ClassMissingField, ClassNullField, ClassWrongType, ClassBadTimestamp,
 		ClassEmptyUser, ClassUserTooLong, ClassKeyTooLong, ClassBadKey, ClassOversized, ClassUnknownSchema,
-		ClassUnfitSchema}
+		ClassUnfitSchema, ClassNotUTF8, ClassPacked, ClassFramed, ClassUnframed, ClassInString}
 }
 
 // Error says why a record is not an event. It has nothing of the record; Field is "user", "key",
@@ -70,9 +81,9 @@ type Format struct {
 	// string, an int, a long, a boolean or an enum.
 	User, Key, Time string
 	// TimeUnit is "s", "ms", "us" or "ns" (numbers since 1970 in JSON's grammar, fractions allowed,
-	// or strings of such; in Avro an int, a long or a double), "rfc3339" (as time.Time.UnmarshalText
-	// reads it) or "text". In Avro "" takes the unit from the logical type: timestamp-millis,
-	// timestamp-micros or timestamp-nanos.
+	// or strings of such; in Avro an int, a long or a double), "rfc3339" (as
+	// time.Time.UnmarshalText reads it) or "text". In Avro "" takes the unit from the logical type:
+	// timestamp-millis, timestamp-micros or timestamp-nanos.
 	TimeUnit string
 	// MaxRecordBytes bounds a record; 0 is DefaultMaxRecordBytes.
 	MaxRecordBytes int
@@ -107,6 +118,20 @@ type Format struct {
 	NoUser string `json:",omitempty"`
 	// DecimalComma says that columns and strings with values have a comma as the decimal point.
 	DecimalComma bool `json:",omitempty"`
+	// Separator is the character between the fields of a CSV row; "" is a comma. Charset names the
+	// encoding of a file's text, as web pages name it; "" is UTF-8. Decoders read UTF-8: package
+	// eventfile converts. Both are for files; no deployment has them.
+	Separator string `json:",omitempty"`
+	Charset   string `json:",omitempty"`
+}
+
+// Encoding returns the entry of the format, with the separator of its rows.
+func (f Format) Encoding() Encoding {
+	e := EncodingOf(f.Format)
+	if f.Separator != "" {
+		e.Separator = f.Separator[0]
+	}
+	return e
 }
 
 // MaxDecimals is the greatest Format.Decimals.
@@ -192,16 +217,26 @@ type Decoder struct {
 // filters. If several things are wrong, the error is about the first of these: the whole record,
 // the user, the key, the time, the value.
 //
+// For a record that lacks a field or has null there, ev.Passes is set all the same: with 0, no
+// filter asks for it.
+//
 // With WithSchemas it may also return an error that is not an *Error and says nothing about the
 // record: why the registry did not return its schema this time.
 func (d *Decoder) Decode(value []byte, ev *Event) error {
-	if len(value) > d.max {
+	ev.Passes = math.MaxUint64
+	switch {
+	case value == nil:
+		return d.fail(ClassSkipped, "")
+	case len(value) > d.max:
 		return d.fail(ClassOversized, "")
 	}
 	d.value = 0
 	d.giveBack()
 	if err := d.records.find(value); err != nil {
-		return err
+		if class := classIn(err); d.filter != nil && !d.encoding.Tabular() && (class == ClassNullField || class == ClassMissingField) {
+			ev.Passes = d.passes()
+		}
+		return d.explained(err, value)
 	}
 	user, key := d.raw[fieldUser], d.joinedKey()
 	switch {

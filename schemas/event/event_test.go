@@ -53,7 +53,7 @@ func TestEveryBrokenRecordHasItsClass(t *testing.T) {
 		{"array", "jsonl", "s", `[1]`, ClassUndecodable},
 		{"cut short", "jsonl", "s", `{"user":"u","page":"p","t":1`, ClassUndecodable},
 		{"two objects", "jsonl", "s", `{"user":"u","page":"p","t":1}{}`, ClassUndecodable},
-		{"invalid UTF-8", "jsonl", "s", "{\"user\":\"u\xff\",\"page\":\"p\",\"t\":1}", ClassUndecodable},
+		{"invalid UTF-8", "jsonl", "s", "{\"user\":\"u\xff\",\"page\":\"p\",\"t\":1}", ClassNotUTF8},
 		{"half a surrogate pair in the user", "jsonl", "s", `{"user":"\ud800","page":"p","t":1}`, ClassUndecodable},
 		{"half a surrogate pair in the key", "jsonl", "s", `{"user":"u","page":"\ud800","t":1}`, ClassBadKey},
 		{"half a surrogate pair in the time", "jsonl", "s", `{"user":"u","page":"p","t":"\udc00"}`, ClassBadTimestamp},

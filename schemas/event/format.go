@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/formats/spelling"
@@ -109,7 +110,7 @@ func (f Format) FieldsOf(field string) []string {
 }
 
 func (f Format) compile(options []Option) (*Decoder, error) {
-	d := &Decoder{max: f.MaxRecordBytes, decimals: f.Decimals, comma: f.DecimalComma, encoding: EncodingOf(f.Format), unit: f.TimeUnit, writtenAs: f.TimeLayout,
+	d := &Decoder{max: f.MaxRecordBytes, decimals: f.Decimals, comma: f.DecimalComma, encoding: f.Encoding(), unit: f.TimeUnit, writtenAs: f.TimeLayout,
 		fields: [fieldCount]string{f.User, f.Key, f.Time, f.Value}, keys: 1 + len(f.MoreKeys), unnamed: f.NoUser == NoUserEach, errs: make(map[Error]*Error)}
 	d.max = cmp.Or(d.max, DefaultMaxRecordBytes)
 	err := f.checkNames(d.encoding)
@@ -197,6 +198,8 @@ func (f Format) checkNames(e Encoding) error {
 		return badFormat("no_user", "%q: must be %s, or empty for broken records", f.NoUser, NoUserEach)
 	case f.Time == "":
 		return badFormat("time", "no time field is named")
+	case f.Separator != "" && (!e.Quoted || len(f.Separator) > 1 || strings.Contains("\"\r\n", f.Separator)):
+		return badFormat("separator", "%q: must be one ASCII character between the fields of %s, such as ;", f.Separator, CSV)
 	case f.Schema != "" && !e.Schemas():
 		return badFormat("schema", "a schema is for the format %s, this is %s", Listed(Encoding.Schemas, " or "), f.Format)
 	}

@@ -85,6 +85,9 @@ func (d *Decoder) decodeField(i int, v *jsonValue) (class string) {
 	case jsonAbsent:
 		return ClassMissingField
 	case jsonNull:
+		if v.raw == nil {
+			return d.nullAbove(i)
+		}
 		return ClassNullField
 	case jsonString:
 		d.raw[i] = v.raw

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/big"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -146,6 +147,14 @@ func referenceJSON(f Format, value []byte) (ev Event, class string) {
 	return Event{User: []byte(texts[0]), Key: []byte(texts[1]), Millis: ms}, ""
 }
 
+// coarse returns the class of a record by its contents, without what it looks like.
+func coarse(class string) string {
+	if slices.Contains([]string{ClassNotUTF8, ClassPacked, ClassFramed, ClassUnframed, ClassInString}, class) {
+		return ClassUndecodable
+	}
+	return class
+}
+
 func checkJSON(t *testing.T, value []byte) {
 	if len(value) > 1<<16 {
 		return
@@ -153,7 +162,7 @@ func checkJSON(t *testing.T, value []byte) {
 	for _, unit := range []string{"s", "us", "rfc3339"} {
 		f := jsonFormat(unit)
 		var ev Event
-		class := classOf(t, newDecoder(t, f).Decode(value, &ev))
+		class := coarse(classOf(t, newDecoder(t, f).Decode(value, &ev)))
 		want, wantClass := referenceJSON(f, value)
 		if class != wantClass {
 			t.Fatalf("%s %q: class %q, encoding/json gives %q", unit, value, class, wantClass)

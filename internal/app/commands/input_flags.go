@@ -20,6 +20,7 @@ import (
 type inputFlags struct {
 	input                          string
 	inputFormat                    string
+	separator, encoding            string
 	header                         bool
 	columns                        []string
 	userField, keyField, timeField string
@@ -34,6 +35,8 @@ type inputFlags struct {
 func (f *inputFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.input, "input", "", "file with your own events, also one that is compressed with gzip or zstd; - reads the standard input")
 	flags.StringVar(&f.inputFormat, "input-format", "", anyFormat()+" (default: by the name of the file)")
+	flags.StringVar(&f.separator, "separator", "", "character between the fields of "+quotedFormats()+" rows, if it is no comma: ';'")
+	encodingFlag(flags, &f.encoding)
 	flags.BoolVar(&f.header, "header", false, "the first record of a "+rowFormats(" or ")+" file names the columns")
 	flags.StringSliceVar(&f.columns, "columns", nil, "names of the columns if the file has no header: a,b,c")
 	flags.StringVar(&f.userField, "user-field", "", "column with the user's id, or path of a field: user.id")
@@ -49,6 +52,11 @@ func (f *inputFlags) register(flags *pflag.FlagSet) {
 	flags.Var(&f.to, "to", "end of the last window; without it a single late record can add windows")
 }
 
+// encodingFlag adds the flag that names the encoding of a file's text.
+func encodingFlag(flags *pflag.FlagSet, encoding *string) {
+	flags.StringVar(encoding, "encoding", "", "encoding of the file's text: latin1, cp1252 or another name that web pages use (default: utf-8, or utf-16 if the file begins so)")
+}
+
 // noUserFlag adds the flag that says what happens to records without a user.
 func noUserFlag(flags *pflag.FlagSet, noUser *string) {
 	flags.Var(cli.OneOf(noUser, demo.SkipNoUser, event.NoUserEach), "no-user", "records whose user field is empty or missing: skip leaves them out; each makes every such record a user of its own, so that a person with several of them is protected for each event only (default: they are broken records)")
@@ -61,6 +69,12 @@ func (f *inputFlags) checkInput(changed func(string) bool) error {
 		return err
 	}
 	f.inputFormat = format.Name
+	if err := checkEncoding(f.encoding, format); err != nil {
+		return err
+	}
+	if f.separator != "" && !format.Quoted {
+		return fmt.Errorf("--separator is for %s", quotedFormats())
+	}
 	if err := f.times.check(format, changed); err != nil {
 		return err
 	}
@@ -85,6 +99,7 @@ func (f *inputFlags) checkInput(changed func(string) bool) error {
 // layout returns how the records of the file are read, but for what the file says of them.
 func (f *inputFlags) layout() event.Format {
 	layout := event.Format{
+		Separator: f.separator, Charset: f.encoding,
 		Format: f.inputFormat, Columns: f.columns, User: f.userField, Time: f.timeField, Value: f.valueField, Decimals: f.decimals, DecimalComma: f.comma, MaxRecordBytes: demo.MaxRecordBytes,
 	}
 	layout.Key, layout.MoreKeys = keyFields(f.keyField)

@@ -60,10 +60,24 @@ func inputFormatOf(name, given string) (e event.Encoding, err error) {
 	return e, err
 }
 
-// anyFormat, rowFormats and schemaFormats list formats in texts.
+// checkEncoding checks --encoding for a file of a format.
+func checkEncoding(encoding string, format event.Encoding) error {
+	if encoding != "" && format.Contained() {
+		return fmt.Errorf("--encoding is for text: leave it out for %s", format.Name)
+	}
+	if err := eventfile.CheckCharset(encoding); err != nil {
+		return fmt.Errorf("--encoding %w", err)
+	}
+	return nil
+}
+
+// These list formats in texts.
 func anyFormat() string               { return event.Listed(event.Encoding.Known, " or ") }
 func rowFormats(before string) string { return event.Listed(event.Encoding.Tabular, before) }
-func schemaFormats() string           { return event.Listed(event.Encoding.Schemas, " and ") }
+func quotedFormats() string {
+	return event.Listed(func(e event.Encoding) bool { return e.Quoted }, " or ")
+}
+func schemaFormats() string { return event.Listed(event.Encoding.Schemas, " and ") }
 
 // explainFormat adds the flag that fits to the error of a file that is of another format than
 // was chosen, by the flag or by the file's name.
@@ -119,6 +133,10 @@ func (f *inputFlags) noUsers() error {
 
 // explainFile names the flags in an error of the input.
 func (f *inputFlags) explainFile(err error) error {
+	var other *eventfile.FormatError
+	if errors.As(err, &other) && other.Separator != "" {
+		return usage(fmt.Errorf("%w, or give --input-format %s --separator '%s'", err, quotedFormats(), other.Separator))
+	}
 	return explainColumns(explainFormat(err), [2]string{"user-field", f.userField}, [2]string{"key-field", f.keyField}, [2]string{"time-field", f.timeField})
 }
 

@@ -368,6 +368,9 @@ func (f *planFlags) sample(ctx context.Context, progress *terminal.Progress) (*s
 	if err != nil {
 		return nil, 0, err
 	}
+	if err := f.refuseCharset(faults, c.Seen()+faults.Total()); err != nil {
+		return nil, 0, err
+	}
 	if err := f.refuseValues(faults, c.Seen()+faults.Total()); err != nil {
 		return nil, 0, err
 	}

@@ -27,6 +27,7 @@ type replayFlags struct {
 	config               string
 	topic                string
 	input, inputFormat   string
+	encoding             string
 	header               bool
 	columns              []string
 	userField, timeField string
@@ -73,6 +74,7 @@ such a topic unless you give --accept-late.`,
 	flags.StringVar(&f.topic, "topic", "", "the topic to write to; it must exist")
 	flags.StringVar(&f.input, "input", "", "file with the events, also one that is compressed with gzip or zstd; - reads the standard input")
 	flags.StringVar(&f.inputFormat, "input-format", "", anyFormat()+" (default: by the name of the file)")
+	encodingFlag(flags, &f.encoding)
 	flags.BoolVar(&f.header, "header", false, "the first record of a "+rowFormats(" or ")+" file names the columns and is not written")
 	flags.StringSliceVar(&f.columns, "columns", nil, "names of the columns where there is no header: a,b,c")
 	flags.StringVar(&f.userField, "user-field", "", "column with the user's id, or path of a field: user.id")
@@ -146,6 +148,10 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags, changed func(string
 	if err := f.checkHeader(to.format); err != nil {
 		return err
 	}
+	if err := checkEncoding(f.encoding, to.format.Encoding()); err != nil {
+		return usage(err)
+	}
+	to.format.Charset = f.encoding
 	client, err := a.connect(ctx, to.kafka)
 	if err != nil {
 		return explain(err)

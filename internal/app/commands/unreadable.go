@@ -17,6 +17,9 @@ import (
 // decides by the records, before anything is promised, as for a file without records.
 func (j *job) refuseUnreadable(file *demo.File) error {
 	f := j.flags
+	if err := f.refuseCharset(file.Faults(), uint64(file.Records())); err != nil {
+		return err
+	}
 	if err := f.refuseValues(file.Faults(), uint64(file.Records())); err != nil {
 		return err
 	}
@@ -122,6 +125,17 @@ func (f *demoFlags) refused(text string, set map[string]string) error {
 		return errors.New(text)
 	}
 	return fmt.Errorf("%s:\n%s", text, folded(rerun(f.flags, set, "repeat"), "  "))
+}
+
+// refuseCharset refuses a file if more than one in a hundred of its records are not UTF-8: they may
+// be all records of a key.
+func (f *inputFlags) refuseCharset(faults *eventfile.Faults, records uint64) error {
+	bad, where := faults.NotUTF8()
+	if 100*bad <= records {
+		return nil
+	}
+	return fmt.Errorf("reading input file %s: %s of %s (%s) are not text in UTF-8: %s. Give its encoding, for example --encoding cp1252",
+		eventfile.Name(f.input), terminal.Number(float64(bad), 0), terminal.Count(records, "record"), outcomes.Share(float64(bad), float64(records)), where)
 }
 
 // refuseTimes refuses a file if more than a tenth of its records have a time that cannot be read:

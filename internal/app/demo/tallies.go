@@ -28,7 +28,7 @@ var ErrTallies = errors.New("the tallies do not add up")
 // CheckTallies reports a whole that is not the sum of its parts. The text names
 // what differs, never how many.
 func CheckTallies(t pipeline.Tallies) error {
-	if t.Broken()+t.BeforeStart+t.Late+t.Future+t.Overtaken+t.Accepted != t.Read {
+	if t.Broken()+t.Skipped+t.BeforeStart+t.Late+t.Future+t.Overtaken+t.Accepted != t.Read {
 		return fmt.Errorf("%w: records read", ErrTallies)
 	}
 	for _, m := range t.Metrics {

@@ -39,11 +39,12 @@ func (e *ColumnError) Error() string { return e.Reason }
 func (e *ColumnError) Is(target error) bool { return target == ErrColumns }
 
 // ParseHeader returns the column names in a header record.
-func ParseHeader(format string, record []byte) ([]string, error) {
+func ParseHeader(f event.Format, record []byte) ([]string, error) {
 	var names []string
-	switch e := event.EncodingOf(format); {
+	switch e := f.Encoding(); {
 	case e.Quoted:
 		r := csv.NewReader(bytes.NewReader(record))
+		r.Comma = rune(e.Separator)
 		var err error
 		if names, err = r.Read(); err != nil {
 			return nil, fmt.Errorf("%w: the header line is not a %s record: %w", ErrColumns, e.Name, err)
@@ -51,7 +52,7 @@ func ParseHeader(format string, record []byte) ([]string, error) {
 	case e.Tabular():
 		names = strings.Split(string(record), string(rune(e.Separator)))
 	default:
-		return nil, fmt.Errorf("%w: %s has no header line", ErrColumns, format)
+		return nil, fmt.Errorf("%w: %s has no header line", ErrColumns, f.Format)
 	}
 	for i := range names {
 		names[i] = strings.TrimSpace(names[i])

@@ -151,7 +151,7 @@ func TestDatasetsOfContainersAreSorted(t *testing.T) {
 	if err := os.WriteFile(path, written(t, "deflate", 2, 50), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d, err := Open(path, Options{Format: event.Avro}, func(h Head) (Clock, error) {
+	d, err := Open(path, Options{Format: event.Format{Format: event.Avro}}, func(h Head) (Clock, error) {
 		if h.Schema != visits {
 			t.Errorf("schema %q", h.Schema)
 		}

@@ -11,15 +11,11 @@ import (
 
 // Options say how a file is read.
 type Options struct {
-	Format string // the name of an event.Encoding
+	event.Format // how its text, rows and times are written; other fields do not matter
 	// Header: the first record of a file of rows names the columns.
 	Header bool
-	// Columns has the names of the columns if there is no header.
-	Columns []string
 	// Fields lists names that must be columns of a file of rows.
 	Fields []string
-	// TimeLayout is that of the format: a first line with such a time has data, not names.
-	TimeLayout string
 	// Limit is the number of bytes kept of one record; 0 means 1 MiB.
 	Limit int
 	// Memory is the number of bytes sorted in memory; 0 means 64 MiB.
@@ -47,7 +43,7 @@ type Head struct {
 
 // OptionsOf returns how a file with records of a format is read.
 func OptionsOf(f event.Format, header bool) Options {
-	o := Options{Format: f.Format, Header: header, Columns: f.Columns, Fields: f.Fields(), TimeLayout: f.TimeLayout}
+	o := Options{Format: f, Header: header, Fields: f.Fields()}
 	if f.MaxRecordBytes > 0 {
 		o.Limit = f.MaxRecordBytes + 1 // so that a decoder sees that a record is longer
 	}
@@ -139,7 +135,7 @@ type recordReader interface{ Next() (Record, error) }
 
 // open reads the head.
 func open(file io.Reader, opt Options) (recordReader, Head, error) {
-	if event.EncodingOf(opt.Format).Contained() {
+	if opt.Encoding().Contained() {
 		c, err := NewContainer(file, opt.Limit)
 		if err != nil {
 			return nil, Head{}, err
@@ -157,7 +153,7 @@ func open(file io.Reader, opt Options) (recordReader, Head, error) {
 
 // readHead finds the column names.
 func readHead(split *Splitter, opt Options) (h Head, err error) {
-	if !event.EncodingOf(opt.Format).Tabular() {
+	if !opt.Encoding().Tabular() {
 		return h, nil
 	}
 	h.Columns = opt.Columns

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas/event"
@@ -14,6 +15,8 @@ type FormatError struct {
 	Given string
 	Fits  string // "": none of those that can be read
 	Found string // what the file begins with, and what to do where no format fits; no data
+	// Separator is a Format.Separator with which the file can be read as CSV; "" if there is none.
+	Separator string
 }
 
 // Error says what the file is; the caller says which flag to change.
@@ -42,8 +45,10 @@ func headOf(r *bufio.Reader) []byte {
 // reason: every one of the first lines must be of another format, and none of the one given.
 // Errors: *FormatError, ErrEncoding.
 func mismatch(given event.Encoding, head []byte) error {
-	if err := encoded(head); err != nil {
-		return err
+	for _, f := range foreign {
+		if len(head) > f.at && bytes.HasPrefix(head[f.at:], []byte(f.mark)) {
+			return fmt.Errorf("%w: %s", ErrEncoding, f.found)
+		}
 	}
 	head = bytes.TrimPrefix(head, mark)
 	wrong := func(fits, found string) error {
@@ -66,7 +71,13 @@ func mismatch(given event.Encoding, head []byte) error {
 			return wrong(e.Name, e.Begins)
 		}
 	}
+	if bytes.Count(bytes.TrimRight(head, "\r"), []byte("\r")) > 1 && bytes.IndexByte(head, '\n') < 0 {
+		return fmt.Errorf("%w: lines that end in CR alone; convert it first, for example with tr '\\r' '\\n'", ErrEncoding)
+	}
 	lines := linesOf(head)
+	if other := separated(given.Separator, lines); given.Tabular() && other != nil {
+		return other.instead(given)
+	}
 	if slices.ContainsFunc(lines, given.Lines) {
 		return nil
 	}
@@ -79,8 +90,71 @@ func mismatch(given event.Encoding, head []byte) error {
 			return wrong(e.Name, e.Begins)
 		}
 	}
-	if len(lines) > 1 && all(func(line []byte) bool { return bytes.IndexByte(line, ';') >= 0 && line[0] != '{' && line[0] != '[' }) {
-		return wrong("", "columns that are separated by semicolons: write them with commas")
+	if other := separated(0, lines); other != nil {
+		return other.instead(given)
+	}
+	return nil
+}
+
+// separator is a character that may stand between columns.
+type separator struct {
+	mark   byte
+	begins string // as in a FormatError; "" for that of a format
+}
+
+var separators = [...]separator{
+	{';', "columns that are separated by semicolons: write them with commas"},
+	{'|', "columns that are separated by pipes: write them with commas"},
+	{'\t', ""}, {',', ""},
+	{' ', "columns that are separated by spaces: write it with commas, for example with tr -s ' ' ,"},
+}
+
+// instead says that the columns of a file are separated by s.
+func (s *separator) instead(given event.Encoding) *FormatError {
+	for _, e := range event.Encodings() {
+		switch {
+		case e.Separator != s.mark:
+		case e.Name == given.Name:
+			return &FormatError{Given: given.Name, Found: e.Begins + ": leave out --separator"}
+		default:
+			return &FormatError{Given: given.Name, Fits: e.Name, Found: e.Begins}
+		}
+	}
+	out := &FormatError{Given: given.Name, Found: s.begins}
+	if s.mark != ' ' {
+		out.Separator = string(s.mark)
+	}
+	return out
+}
+
+// separated returns the separator that all lines have equally often, although the first one has
+// none of those that were given, or although these come unequally often and less often: as decimal
+// commas do. Nil if there is none, and for lines of JSON.
+func separated(given byte, lines [][]byte) *separator {
+	count := func(mark byte) (least, most int) {
+		least = math.MaxInt
+		for _, line := range lines {
+			n := bytes.Count(line, []byte{mark})
+			if mark == ' ' {
+				n = len(bytes.Fields(line)) - 1
+			}
+			least, most = min(least, n), max(most, n)
+		}
+		return least, most
+	}
+	if len(lines) < 2 || slices.ContainsFunc(lines, func(line []byte) bool { return line[0] == '{' || line[0] == '[' || line[0] == '"' }) {
+		return nil
+	}
+	leastGiven, mostGiven := count(given)
+	none := bytes.IndexByte(lines[0], given) < 0
+	for i, s := range separators {
+		least, most := count(s.mark)
+		if s.mark == given || least < 1 || least < most || s.mark == ' ' && given == 0 {
+			continue
+		}
+		if none || s.mark != ' ' && leastGiven < mostGiven && mostGiven < least {
+			return &separators[i]
+		}
 	}
 	return nil
 }

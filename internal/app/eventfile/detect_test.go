@@ -38,6 +38,14 @@ func TestAFileOfAnotherFormatIsTold(t *testing.T) {
 		{"csv as avro", event.Avro, csv, "it is not avro but csv"},
 		{"jsonl as avro", event.Avro, jsonl, "it is not avro but jsonl"},
 		{"semicolons", event.CSV, semicolons, "separated by semicolons"},
+		{"semicolons and decimal commas", event.CSV, "who;page;paid\nu1;home;1,50\nu2;home;20\nu3;a;7,25\n", "separated by semicolons"},
+		{"the same without a header", event.CSV, "u1;home;1,50\nu2;home;20\nu3;a;7,25\n", "separated by semicolons"},
+		{"pipes", event.TSV, strings.ReplaceAll(csv, ",", "|"), "separated by pipes"},
+		{"spaces", event.CSV, "who  page\nu1 home\nu2   cart\n", "separated by spaces"},
+		{"commas in texts and spaces", event.CSV, "who,page\nu1,\"a, b\"\nu2,c d\n", ""},
+		{"semicolons in texts", event.CSV, "who,page,when\nu1,a;b,\"1,5\"\nu2,c;d,2\n", ""},
+		{"CR alone", event.CSV, "who,page\ru1,home\ru2,cart\r", "lines that end in CR alone"},
+		{"tar", event.CSV, "t.csv" + strings.Repeat("\x00", 252) + "ustar", ".tar archive"},
 		{"semicolons as jsonl", event.JSONL, semicolons, "separated by semicolons"},
 		{"array as csv", event.CSV, `[{"who":"u1"},{"who":"u2"}]`, "it is not csv but jsonl"},
 		{"object over lines as tsv", event.TSV, "{\n  \"who\": \"u1\"\n}\n", "it is not tsv but jsonl"},
@@ -68,7 +76,7 @@ func TestAFileOfAnotherFormatIsTold(t *testing.T) {
 			if tc.given == event.Avro {
 				_, err = NewContainer(strings.NewReader(tc.text), 0)
 			} else {
-				err = NewSplitter(strings.NewReader(tc.text), tc.given, 0).Begin()
+				err = NewSplitter(strings.NewReader(tc.text), event.Format{Format: tc.given}, 0).Begin()
 			}
 			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 				t.Errorf("got %v, want %q", err, tc.want)

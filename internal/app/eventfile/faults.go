@@ -63,6 +63,17 @@ func (f *Faults) BadTimes() (n uint64, where string) {
 	return one.records, f.where(one)
 }
 
+// NotUTF8 returns how many records are broken because their text is not UTF-8, and where the first
+// ones are.
+func (f *Faults) NotUTF8() (n uint64, where string) {
+	for kind, one := range f.kinds {
+		if kind.Class == event.ClassBadKey || kind.Class == event.ClassNotUTF8 {
+			n, where = n+one.records, f.where(one)
+		}
+	}
+	return n, where
+}
+
 // BadValues returns how many records have a value that is not a number of the format, where the
 // first ones are, and whether these are too many: more than 2 % of all values, or of the greatest
 // tenth of them.
@@ -126,13 +137,15 @@ func (f *Faults) Add(err error, r Record) bool {
 	if !errors.As(err, &broken) {
 		return false
 	}
+	if broken.Class == event.ClassSkipped {
+		return true
+	}
 	f.total++
 	kind := f.kinds[*broken]
 	if kind == nil {
 		kind = &fault{}
 		f.kinds[*broken] = kind
-		e := event.EncodingOf(f.format.Format)
-		if !e.Contained() {
+		if !f.format.Encoding().Contained() {
 			kind.example = masked(r.Value)
 		}
 	}

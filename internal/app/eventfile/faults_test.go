@@ -32,6 +32,22 @@ func faultsOf(t *testing.T, format event.Format, text string) *Faults {
 	return faults
 }
 
+func TestRecordsThatAreNotUTF8AreCounted(t *testing.T) {
+	rows := event.Format{Format: event.CSV, User: "who", Key: "page", Time: "at", TimeUnit: "s"}
+	objects := event.Format{Format: event.JSONL, User: "who", Key: "page", Time: "at", TimeUnit: "s"}
+	for _, c := range []struct {
+		format event.Format
+		text   string
+	}{
+		{rows, "who,page,at\nu1,caf\xe9,1\nu\xe9,home,1\nu1,caf\xe9,1\n"},
+		{objects, "{\"who\":\"u1\",\"page\":\"caf\xe9\",\"at\":1}\n{\"who\":\"u1\",\"page\":\"a\",\"at\":1}\n{\"note\":\"\xe9\"}\n{}\n"},
+	} {
+		if n, _ := faultsOf(t, c.format, c.text).NotUTF8(); n != 2 {
+			t.Errorf("%s: %d records are not UTF-8, want 2", c.format.Format, n)
+		}
+	}
+}
+
 func TestBrokenRecordsAreNamedByTheirLines(t *testing.T) {
 	f := event.Format{Format: event.CSV, User: "who", Time: "at", TimeUnit: event.TimeText, MaxRecordBytes: 60}
 	faults := faultsOf(t, f, "who,at\nann,2025-03-03\nBob-7,soon\n,2025-03-03\neve,later\nzoé,12/31/2024\nmallory,x\n"+strings.Repeat("y", 70)+"\n")

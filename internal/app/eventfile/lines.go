@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/tollgate-dp/tollgate/schemas/event"
@@ -21,27 +20,29 @@ type line struct {
 
 // lineReader reads physical lines of any length with bounded memory.
 type lineReader struct {
-	r      *bufio.Reader
-	format event.Encoding
-	limit  int // bytes kept of one line
-	number int64
-	peeled bool // whether peel was called
-	spread bool // the records do not have a line each: object reads them
+	r       *bufio.Reader
+	format  event.Encoding
+	charset string // "": UTF-8, or found by the first bytes
+	limit   int    // bytes kept of one line
+	number  int64
+	peeled  bool // whether peel was called
+	spread  bool // the records do not have a line each: object reads them
+	arrays  int  // JSON arrays that are open around the next record
 }
 
 // bufferBytes is how much of a file is read at once.
 const bufferBytes = 1 << 16
 
 var (
-	// ErrEncoding is returned for a file in UTF-16 or in a compression that cannot be read; it says
-	// how to convert it.
+	// ErrEncoding is returned for a file that is packed, or has its lines, in a way that cannot be
+	// read; it says how to convert it.
 	ErrEncoding = errors.New("unsupported encoding")
-	// ErrDamaged is returned for a compressed file that ends early or was changed.
+	// ErrDamaged is returned for a compressed file or a JSON array that ends early or was changed.
 	ErrDamaged = errors.New("the file is not whole")
 )
 
-func newLineReader(r io.Reader, format event.Encoding, limit int) *lineReader {
-	return &lineReader{r: bufio.NewReaderSize(r, bufferBytes), format: format, limit: limit}
+func newLineReader(r io.Reader, f event.Format, limit int) *lineReader {
+	return &lineReader{r: bufio.NewReaderSize(r, bufferBytes), format: f.Encoding(), charset: f.Charset, limit: limit}
 }
 
 // next returns the next line, or io.EOF. The bytes belong to the caller.
@@ -101,8 +102,8 @@ func (l *lineReader) finish(out line, text *kept) line {
 	return out
 }
 
-// peel, once, unpacks the file, drops a UTF-8 byte order mark and refuses what is certainly not
-// text in UTF-8, or not of the file's format, which would otherwise become a file of broken
+// peel, once, unpacks the file, makes its text UTF-8, drops a byte order mark and refuses what is
+// certainly not text, or not of the file's format, which would otherwise become a file of broken
 // records.
 func (l *lineReader) peel() error {
 	if l.peeled {
@@ -111,6 +112,9 @@ func (l *lineReader) peel() error {
 	l.peeled = true
 	r, head, err := unpacked(l.r)
 	if err != nil {
+		return err
+	}
+	if r, head, err = decoded(r, head, l.charset); err != nil {
 		return err
 	}
 	l.r = r
@@ -123,12 +127,4 @@ func (l *lineReader) peel() error {
 	}
 	_, err = l.r.Discard(len(mark))
 	return err
-}
-
-// encoded refuses a file that is not text, by its first bytes.
-func encoded(head []byte) error {
-	if bytes.HasPrefix(head, []byte{0xFF, 0xFE}) || bytes.HasPrefix(head, []byte{0xFE, 0xFF}) {
-		return fmt.Errorf("%w: UTF-16 text; convert it first, for example with iconv -f utf-16 -t utf-8", ErrEncoding)
-	}
-	return nil
 }

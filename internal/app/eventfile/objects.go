@@ -3,6 +3,7 @@ package eventfile
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/tollgate-dp/tollgate/schemas/event"
@@ -15,8 +16,9 @@ func spread(format event.Encoding, head []byte) bool {
 }
 
 // object returns the next object of a spread file, or io.EOF. Commas, brackets and white space
-// between objects are skipped. An object ends where its braces and quotes are closed; what is no
-// object ends before the next comma, bracket or line break. Line is the record's number.
+// between objects are skipped; an array that does not end is an ErrDamaged. An object ends where
+// its braces and quotes are closed; what is no object ends before the next comma, bracket or line
+// break. Line is the record's number.
 func (l *lineReader) object() (Record, error) {
 	out := kept{limit: l.limit}
 	var depth int
@@ -24,6 +26,8 @@ func (l *lineReader) object() (Record, error) {
 	for {
 		c, err := l.r.ReadByte()
 		switch {
+		case errors.Is(err, io.EOF) && l.arrays > 0:
+			return Record{}, fmt.Errorf("%w: its JSON array does not end, or a quote in it does not: copy the file again from where it is whole", ErrDamaged)
 		case errors.Is(err, io.EOF) && out.length > 0:
 			return l.record(&out), nil
 		case err != nil:
@@ -40,6 +44,12 @@ func (l *lineReader) object() (Record, error) {
 				return l.record(&out), nil
 			}
 		case depth == 0 && bytes.IndexByte([]byte(",[]\n"), c) >= 0:
+			switch c {
+			case '[':
+				l.arrays++
+			case ']':
+				l.arrays = max(0, l.arrays-1)
+			}
 			if out.length > 0 {
 				return l.record(&out), nil
 			}

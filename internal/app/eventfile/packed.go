@@ -25,12 +25,17 @@ type packing struct {
 	open   func(io.Reader) (io.Reader, error)
 }
 
-// foreign are compressions that cannot be read, by a file's first bytes.
-var foreign = [...]struct{ mark, found string }{
-	{"PK\x03\x04", "a .zip archive; unpack it first, for example with unzip -p"},
-	{"\xfd7zXZ\x00", "xz data; unpack it first, for example with xz -dc"},
-	{"BZh91AY&SY", "bzip2 data; unpack it first, for example with bzip2 -dc"},
-	{"\x78\x01", zlibData}, {"\x78\x9c", zlibData},
+// foreign are packings that cannot be read, by bytes near the beginning of a file.
+var foreign = [...]struct {
+	at          int
+	mark, found string
+}{
+	{0, "PK\x03\x04", "a .zip archive; unpack it first, for example with unzip -p"},
+	{0, "\xfd7zXZ\x00", "xz data; unpack it first, for example with xz -dc"},
+	{0, "BZh91AY&SY", "bzip2 data; unpack it first, for example with bzip2 -dc"},
+	{0, "\x78\x01", zlibData}, {0, "\x78\x9c", zlibData},
+	{0, "\x1f\x8b", "gzip data in gzip data; unpack it first, for example with gzip -dc"},
+	{257, "ustar", "a .tar archive; unpack it first, for example with tar -xOf"},
 }
 
 const zlibData = "zlib data; unpack it first, for example with pigz -dcz"
@@ -70,11 +75,6 @@ func unpacked(r *bufio.Reader) (*bufio.Reader, []byte, error) {
 		}
 		r = bufio.NewReaderSize(&unpacking{r: from, name: p.name}, bufferBytes)
 		return r, headOf(r), nil
-	}
-	for _, f := range foreign {
-		if bytes.HasPrefix(head, []byte(f.mark)) {
-			return nil, nil, fmt.Errorf("%w: %s", ErrEncoding, f.found)
-		}
 	}
 	return r, head, nil
 }

@@ -29,15 +29,15 @@ type Splitter struct {
 	pending []line // that were read ahead after a quote that turned out to be broken
 }
 
-// NewSplitter reads records of format from r and keeps at most limit bytes of
+// NewSplitter reads records of a format from r and keeps at most limit bytes of
 // each; limit < 1 means 1 MiB. A record over several lines that would pass the
 // limit is treated as a quote that is never closed.
-func NewSplitter(r io.Reader, format string, limit int) *Splitter {
+func NewSplitter(r io.Reader, f event.Format, limit int) *Splitter {
 	if limit < 1 {
 		limit = 1 << 20
 	}
-	e := event.EncodingOf(format)
-	return &Splitter{lines: newLineReader(r, e, limit), quoted: e.Quoted, limit: limit}
+	lines := newLineReader(r, f, limit)
+	return &Splitter{lines: lines, quoted: lines.format.Quoted, limit: limit}
 }
 
 // Begin looks at the first bytes, as Next does, without taking a record. Errors: ErrEncoding,
@@ -76,7 +76,7 @@ func (s *Splitter) Next() (Record, error) {
 
 // join reads on while a quoted field is open.
 func (s *Splitter) join(first line) (Record, error) {
-	end := csvrow.Scan(first.text, false)
+	end := csvrow.Scan(first.text, s.lines.format.Separator, false)
 	if end != csvrow.Open {
 		return single(first), nil
 	}
@@ -97,7 +97,7 @@ func (s *Splitter) join(first line) (Record, error) {
 		}
 		value = append(append(value, lineEnd...), next.text...)
 		lineEnd = next.end
-		end = csvrow.Scan(next.text, true)
+		end = csvrow.Scan(next.text, s.lines.format.Separator, true)
 	}
 	if end != csvrow.End {
 		s.pending = append(after, s.pending...)

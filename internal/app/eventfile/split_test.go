@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -18,7 +19,7 @@ import (
 
 func records(t testing.TB, r io.Reader, format string, limit int) []Record {
 	t.Helper()
-	s := NewSplitter(r, format, limit)
+	s := NewSplitter(r, event.Format{Format: format}, limit)
 	var out []Record
 	for {
 		record, err := s.Next()
@@ -109,11 +110,38 @@ func TestSplitterTruncatesOversizedRecords(t *testing.T) {
 
 func TestSplitterRefusesWhatIsNotText(t *testing.T) {
 	for name, head := range map[string]string{
-		"UTF-16": "\xFF\xFEa\x00", "gzip": "\x1F\x8B\x08\x00", "zstd": "\x28\xB5\x2F\xFD\x00",
+		"gzip": "\x1F\x8B\x08\x00", "zstd": "\x28\xB5\x2F\xFD\x00",
 	} {
-		_, err := NewSplitter(strings.NewReader(head), event.CSV, 0).Next()
+		_, err := NewSplitter(strings.NewReader(head), event.Format{Format: event.CSV}, 0).Next()
 		if !(errors.Is(err, ErrEncoding) || errors.Is(err, ErrDamaged)) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: got error %v", name, err)
+		}
+	}
+}
+
+// A text in another encoding has the records of the same text in UTF-8; UTF-16 needs no name.
+func TestSplitterReadsOtherCharsetsAndSeparators(t *testing.T) {
+	const text = "user;page\nu1;caf\u00e9\nu2;\"a;b\nc\"\n"
+	wide := func(mark string, swap int) string {
+		for _, unit := range utf16.Encode([]rune(text)) {
+			pair := [2]byte{byte(unit), byte(unit >> 8)}
+			mark += string([]byte{pair[swap], pair[1-swap]})
+		}
+		return mark
+	}
+	for name, c := range map[string]struct{ charset, text string }{
+		"UTF-8": {"", text}, "UTF-8 by name": {"utf-8", text},
+		"latin1": {"latin1", strings.ReplaceAll(text, "\u00e9", "\xe9")}, "cp1252": {"cp1252", strings.ReplaceAll(text, "\u00e9", "\xe9")},
+		"UTF-16LE": {"", wide("\xff\xfe", 0)}, "UTF-16BE": {"utf-16", wide("\xfe\xff", 1)},
+		"UTF-16LE without a mark": {"", wide("", 0)}, "UTF-16BE without a mark": {"", wide("", 1)},
+	} {
+		s := NewSplitter(strings.NewReader(c.text), event.Format{Format: event.CSV, Separator: ";", Charset: c.charset}, 0)
+		var got []string
+		for r, err := s.Next(); err == nil; r, err = s.Next() {
+			got = append(got, string(r.Value))
+		}
+		if !slices.Equal(got, []string{"user;page", "u1;caf\u00e9", "u2;\"a;b\nc\""}) {
+			t.Errorf("%s: %q", name, got)
 		}
 	}
 }
@@ -141,7 +169,7 @@ func agree(t interface {
 	Fatalf(string, ...any)
 }, file []byte) {
 	t.Helper()
-	s := NewSplitter(bytes.NewReader(file), event.CSV, 1<<20)
+	s := NewSplitter(bytes.NewReader(file), event.Format{Format: event.CSV}, 1<<20)
 	var got []Record
 	for {
 		record, err := s.Next()
@@ -194,7 +222,7 @@ func FuzzSplitter(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
-		if newLineReader(bytes.NewReader(file), event.EncodingOf(event.CSV), 1).peel() != nil || bytes.HasPrefix(file, []byte("\uFEFF")) {
+		if sniffed(file) != "" || newLineReader(bytes.NewReader(file), event.Format{Format: event.CSV}, 1).peel() != nil || bytes.HasPrefix(file, []byte("\uFEFF")) {
 			t.Skip()
 		}
 		agree(t, file)

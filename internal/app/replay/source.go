@@ -24,7 +24,7 @@ func (r *Replay) openSource() error {
 	if event.EncodingOf(format.Format).Contained() {
 		return r.openContainer()
 	}
-	split := eventfile.NewSplitter(r.read, format.Format, demo.MaxRecordBytes)
+	split := eventfile.NewSplitter(r.read, format, demo.MaxRecordBytes)
 	r.source = split
 	if err := split.Begin(); err != nil {
 		return err
@@ -38,7 +38,7 @@ func (r *Replay) openSource() error {
 		if err != nil {
 			return err
 		}
-		names, err := eventfile.ParseHeader(format.Format, first.Value)
+		names, err := eventfile.ParseHeader(format, first.Value)
 		if err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func (r *Replay) isHeader(first []byte) bool {
 	if r.options.Header || !event.EncodingOf(format.Format).Tabular() {
 		return false
 	}
-	names, err := eventfile.ParseHeader(format.Format, first)
+	names, err := eventfile.ParseHeader(format, first)
 	return err == nil && slices.Equal(names, format.Columns)
 }
 

@@ -7,7 +7,7 @@ type Ending uint8
 
 // The endings.
 const (
-	Comma     Ending = iota // with a comma: another field follows, which may be empty
+	Comma     Ending = iota // with the separator: another field follows, which may be empty
 	End                     // with the text
 	Open                    // not in this text: a quoted field goes on in the next line
 	Malformed               // with a quote where no quote may be
@@ -19,22 +19,22 @@ const shortField = 32
 
 // Next reads the field with which text begins. It returns the field as it is written or, if it is
 // quoted, the text between the quotes; escaped says that AppendUnescaped has to decode that text.
-// rest is the text after the comma. A line break is part of a quoted field and makes any other
+// rest is the text after the separator. A line break is part of a quoted field and makes any other
 // field malformed: the caller removes the one that ends the row.
-func Next(text []byte) (field, rest []byte, escaped bool, e Ending) {
+func Next(text []byte, separator byte) (field, rest []byte, escaped bool, e Ending) {
 	if len(text) > 0 && text[0] == '"' {
-		return resume(text[1:])
+		return resume(text[1:], separator)
 	}
 	for i, c := range text[:min(len(text), shortField)] {
 		switch c {
-		case ',':
+		case separator:
 			return text[:i], text[i+1:], false, Comma
 		case '"', '\n':
 			return nil, nil, false, Malformed
 		}
 	}
 	field, e = text, End
-	if i := bytes.IndexByte(text, ','); i >= 0 {
+	if i := bytes.IndexByte(text, separator); i >= 0 {
 		field, rest, e = text[:i], text[i+1:], Comma
 	}
 	if bytes.IndexByte(field, '"') >= 0 || bytes.IndexByte(field, '\n') >= 0 {
@@ -44,7 +44,7 @@ func Next(text []byte) (field, rest []byte, escaped bool, e Ending) {
 }
 
 // resume reads on within a quoted field.
-func resume(text []byte) (field, rest []byte, escaped bool, e Ending) {
+func resume(text []byte, separator byte) (field, rest []byte, escaped bool, e Ending) {
 	for n := 0; ; n += 2 {
 		i := bytes.IndexByte(text[n:], '"')
 		if i < 0 {
@@ -56,7 +56,7 @@ func resume(text []byte) (field, rest []byte, escaped bool, e Ending) {
 			case '"':
 				escaped = true
 				continue
-			case ',':
+			case separator:
 				rest, e = text[n+2:], Comma
 			default:
 				return nil, nil, false, Malformed
@@ -71,13 +71,13 @@ func resume(text []byte) (field, rest []byte, escaped bool, e Ending) {
 
 // Scan reads fields to the end of the row, or of the text, and returns End, Open or Malformed.
 // inside says that the text begins within a quoted field, which the line before left open.
-func Scan(text []byte, inside bool) Ending {
+func Scan(text []byte, separator byte, inside bool) Ending {
 	e := Comma
 	if inside {
-		_, text, _, e = resume(text)
+		_, text, _, e = resume(text, separator)
 	}
 	for e == Comma {
-		_, text, _, e = Next(text)
+		_, text, _, e = Next(text, separator)
 	}
 	return e
 }

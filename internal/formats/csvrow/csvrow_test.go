@@ -12,8 +12,8 @@ func TestLongFieldsAreReadAsShortOnes(t *testing.T) {
 	var extend func()
 	extend = func() {
 		for _, quote := range []string{"", `"`} {
-			field, rest, escaped, e := Next([]byte(quote + "x" + string(text)))
-			longField, longRest, longEscaped, longE := Next([]byte(quote + strings.Repeat("x", 2*shortField) + string(text)))
+			field, rest, escaped, e := Next([]byte(quote+"x"+string(text)), ',')
+			longField, longRest, longEscaped, longE := Next([]byte(quote+strings.Repeat("x", 2*shortField)+string(text)), ',')
 			want := string(field)
 			if field != nil {
 				want = strings.Repeat("x", 2*shortField-1) + want
@@ -47,12 +47,12 @@ func TestLinesOfARowAreFollowed(t *testing.T) {
 		{[]string{`a,"b`, `c",d"`}, Malformed},
 		{[]string{`"a`, `b","`}, Open},
 	} {
-		e := Scan([]byte(c.lines[0]), false)
+		e := Scan([]byte(c.lines[0]), ',', false)
 		for _, line := range c.lines[1:] {
 			if e != Open {
 				t.Fatalf("%q: ended early with %d", c.lines, e)
 			}
-			e = Scan([]byte(line), true)
+			e = Scan([]byte(line), ',', true)
 		}
 		if e != c.want {
 			t.Errorf("%q: %d, want %d", c.lines, e, c.want)

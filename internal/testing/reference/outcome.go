@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
@@ -18,6 +19,7 @@ type Outcome string
 
 // The outcomes, in the order in which they are tested. A dead-lettered record also has a class.
 const (
+	Skipped      Outcome = "skipped"
 	DeadLettered Outcome = "dead_lettered"
 	BeforeStart  Outcome = "before_start"
 	Late         Outcome = "late"
@@ -70,6 +72,10 @@ func judge(all []Config, partition int32, records []Record, cuts Cuts, ends []in
 			if !errors.As(err, &broken) {
 				return nil, nil, fmt.Errorf("decoding partition %d offset %d: %w", partition, r.Offset, err)
 			}
+			if broken.Class == event.ClassSkipped || c.asked() && decoded.Passes == 0 {
+				outcomes = append(outcomes, Judged{Outcome: Skipped})
+				continue
+			}
 			outcomes = append(outcomes, Judged{DeadLettered, broken.Class})
 			continue
 		}
@@ -94,6 +100,11 @@ func judge(all []Config, partition int32, records []Record, cuts Cuts, ends []in
 		}
 	}
 	return outcomes, events, nil
+}
+
+// asked tells whether every metric has a filter.
+func (c Config) asked() bool {
+	return !slices.ContainsFunc(c.Metrics, func(m schemas.MetricSpec) bool { return m.Of == "" && m.Filter == "" })
 }
 
 // accountOf returns who an event is of: a record without a user is an individual of its own, by

@@ -4,8 +4,8 @@ import "slices"
 
 // RecordTallies count records by outcome. Read is the sum of all others.
 type RecordTallies struct {
-	Read, BeforeStart, Late, Future, Overtaken, Accepted uint64
-	DeadLettered                                         map[string]uint64 // by class
+	Read, Skipped, BeforeStart, Late, Future, Overtaken, Accepted uint64
+	DeadLettered                                                  map[string]uint64 // by class
 }
 
 // MetricTallies count what one metric made of the accepted records, once for every window that a
@@ -32,6 +32,8 @@ func newTallies(names []string) Tallies {
 func (t *RecordTallies) add(j Judged) {
 	t.Read++
 	switch j.Outcome {
+	case Skipped:
+		t.Skipped++
 	case DeadLettered:
 		t.DeadLettered[j.Class]++
 	case BeforeStart:

@@ -2,6 +2,7 @@ package reading
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
@@ -10,14 +11,16 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// classifier decides the outcome of records: dead letter, before the start, late,
+// classifier decides the outcome of records: skipped, dead letter, before the start, late,
 // of the future, overtaken by a CLOSE, or accepted for a turn. All but
 // "overtaken" and stamps ahead of this machine's clock depend only on the record, its
 // append time and the append times before it in its partition.
 type classifier struct {
 	decoder *event.Decoder
+	asked   bool // every metric has a filter: a record that passes none need be no event
 	clock   clock
 	past    []pastClock     // those of earlier generations, oldest first
 	turns   *calendar.Turns // nil: no event is before the start, and none has a turn
@@ -47,6 +50,9 @@ func (f *classifier) classify(p *partition, r *kafkalog.Record, now int64) (clas
 		var bad *event.Error
 		if !errors.As(err, &bad) {
 			return classification{}, err
+		}
+		if bad.Class == event.ClassSkipped || f.asked && f.event.Passes == 0 {
+			return classification{Outcome: watch.Skipped}, nil
 		}
 		return classification{Outcome: watch.DeadLettered, class: bad.Class}, nil
 	}
@@ -88,6 +94,8 @@ func (v *classification) tally(t *schemas.ReadTallies) {
 		t.BeforeStart++
 	case watch.Overtaken:
 		t.Overtaken++
+	case watch.Skipped:
+		t.Skipped++
 	case watch.DeadLettered:
 		t.DeadLettered[v.class]++
 	}
@@ -123,6 +131,11 @@ func pastClocks(h *schemas.Header, present clock) []pastClock {
 		all = append(all, c)
 	}
 	return all
+}
+
+// isAsked reports whether every metric has a filter.
+func isAsked(d *deployment.Deployment) bool {
+	return !slices.ContainsFunc(d.Config.Metrics, func(m deployment.Metric) bool { return m.Filter == "" && !metrickind.Of(m.Kind).Share })
 }
 
 func clockOf(d *deployment.Deployment) clock {

@@ -22,6 +22,46 @@ func testFates(t *testing.T, c clock) *classifier {
 	return &classifier{decoder: decoder, clock: c, turns: calendar.New(h, 0)}
 }
 
+// What is no event by design is no dead letter: a tombstone, a delete of a change-data topic, and a
+// record that lacks a field if every metric has a filter and none lets it through.
+func TestDeletesAndUnaskedRecordsAreSkipped(t *testing.T) {
+	fields := func(s string) string {
+		return `{"type":"record","name":"R","fields":[` + s + `{"name":"after","type":["null",{"type":"record","name":"A","fields":[{"name":"who","type":["null","string"]}]}]},{"name":"at","type":["null","long"]}]}`
+	}
+	jsonl := event.Format{Format: event.JSONL, User: "after.who", Time: "at", TimeUnit: "ms"}
+	avro := event.Format{Format: event.Avro, User: "after.who", Time: "at", TimeUnit: "ms", Schema: fields(`{"name":"op","type":"string"},`)}
+	filtered := func(f event.Format) event.Format { f.Filters = []string{`op == "c"`}; return f }
+	for name, c := range map[string]struct {
+		format event.Format
+		value  []byte
+		want   watch.Outcome
+	}{
+		"tombstone":            {jsonl, nil, watch.Skipped},
+		"empty value":          {jsonl, []byte{}, watch.DeadLettered},
+		"delete":               {jsonl, []byte(`{"op":"d","after":null,"at":1}`), watch.Skipped},
+		"create":               {jsonl, []byte(`{"op":"c","after":{"who":"u"},"at":2000}`), watch.Accepted},
+		"null in the row":      {jsonl, []byte(`{"op":"c","after":{"who":null},"at":1}`), watch.DeadLettered},
+		"no filter asks":       {filtered(jsonl), []byte(`{"op":"x","after":{"who":null},"at":1}`), watch.Skipped},
+		"a filter asks":        {filtered(jsonl), []byte(`{"op":"c","after":{"who":null},"at":1}`), watch.DeadLettered},
+		"not readable":         {filtered(jsonl), []byte(`{"op":"x",`), watch.DeadLettered},
+		"Avro: tombstone":      {avro, nil, watch.Skipped},
+		"Avro: delete":         {avro, []byte("\x02d\x00\x02\x02"), watch.Skipped},
+		"Avro: null field":     {avro, []byte("\x02d\x02\x00\x02\x02"), watch.DeadLettered},
+		"Avro: no filter asks": {filtered(avro), []byte("\x02d\x02\x00\x02\x02"), watch.Skipped},
+	} {
+		decoder, err := event.NewDecoder(c.format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := testFates(t, clock{noFuture: true, lateness: 1 << 40, slack: 1 << 40})
+		f.decoder, f.asked = decoder, len(c.format.Filters) > 0
+		v, err := f.classify(newPartition(), &kafkalog.Record{Timestamp: 2000, Value: c.value}, 2000)
+		if err != nil || v.Outcome != c.want {
+			t.Errorf("%s: %d (%v), want %d", name, v.Outcome, err, c.want)
+		}
+	}
+}
+
 func newPartition() *partition {
 	return &partition{appendTime: calendar.Never, idleUntil: calendar.Never, end: calendar.Forever, replayed: map[int64]bool{}}
 }

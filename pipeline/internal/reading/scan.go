@@ -35,7 +35,7 @@ func Scan(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client
 	if err != nil {
 		return seen, err
 	}
-	f := classifier{decoder: decoder, clock: clockOf(d)}
+	f := classifier{decoder: decoder, asked: isAsked(d), clock: clockOf(d)}
 	named := naming(&d.Config.Events.Format, &seen.Read, fn)
 	topic := d.Config.Events.Topic
 	partitions, err := client.Partitions(ctx, topic)
@@ -79,6 +79,7 @@ func (f *classifier) scan(r *kafkalog.Record, o ScanOptions, seen *ScanCounts, f
 	at := f.event.Millis
 	inside := (o.From.IsZero() || at >= o.From.UnixMilli()) && (o.To.IsZero() || at < o.To.UnixMilli())
 	switch {
+	case v.Outcome == watch.Skipped:
 	case v.Outcome == watch.DeadLettered:
 		seen.Broken++
 	case !inside:

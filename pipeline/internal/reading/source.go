@@ -134,7 +134,7 @@ func New(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	s := &Source{
 		dep: d, client: client, control: control, run: control.Run, opts: opts, log: opts.Logger, stalls: opts.Stalls,
 		clock: newTrustedTime(d.Config.Time.Skew, opts.Logger), hasher: schemas.NewHasher(d.Config.Keys.UserHash.Reveal()), reader: -1, spare: packing.NewPool(d.Config.Shards),
-		classifier: classifier{decoder: decoder, turns: calendar.New(control.Header, d.Config.Privacy.Period), clock: clockOf(d), past: pastClocks(control.Header, clockOf(d))},
+		classifier: classifier{decoder: decoder, asked: isAsked(d), turns: calendar.New(control.Header, d.Config.Privacy.Period), clock: clockOf(d), past: pastClocks(control.Header, clockOf(d))},
 	}
 	s.users = packing.NewUsers(s.hasher, d.Config.Shards, knownUsersBytes)
 	if !opts.Bounded && !opts.Until.IsZero() {

@@ -11,7 +11,8 @@ import (
 type Outcome int
 
 // The outcomes of records. Disordered is late as well, but not by the record's own times: other
-// records of its partition have later ones, by more than time.slack.
+// records of its partition have later ones, by more than time.slack. Skipped is no event by design,
+// and so no loss.
 const (
 	Accepted Outcome = iota
 	Late
@@ -20,6 +21,7 @@ const (
 	BeforeStart
 	Overtaken
 	DeadLettered
+	Skipped
 	outcomeCount
 )
 
@@ -61,6 +63,7 @@ func OutcomesOf(metrics []schemas.MetricSpec, settled []schemas.MetricTally) (f 
 // AddRead adds what another process has read, as a CLOSE says it.
 func (f *Outcomes) AddRead(t schemas.ReadTallies) {
 	o := Outcomes{classes: t.DeadLettered}
+	o.n[Skipped] = t.Skipped
 	o.n[Accepted], o.n[Late], o.n[Future], o.n[BeforeStart], o.n[Overtaken] = t.Accepted, t.Late, t.Future, t.BeforeStart, t.Overtaken
 	for _, n := range t.DeadLettered {
 		o.n[DeadLettered] += n
@@ -105,9 +108,9 @@ func (f *Outcomes) add(o *Outcomes) {
 	}
 }
 
-// read is how many records were counted.
+// read is how many records were counted, without those that were skipped.
 func (f *Outcomes) read() (all uint64) {
-	for _, n := range f.n {
+	for _, n := range f.n[:Skipped] {
 		all += n
 	}
 	return all

@@ -1,0 +1,61 @@
+package eventfile
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+
+	"golang.org/x/text/encoding/htmlindex"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
+)
+
+// CheckCharset refuses the name of an encoding that is not known. "" is UTF-8.
+func CheckCharset(name string) error {
+	if _, err := htmlindex.Get(name); name != "" && err != nil {
+		return fmt.Errorf("%q: use latin1, cp1252, utf-16 or another name that web pages use", name)
+	}
+	return nil
+}
+
+// decoded returns a reader of a text in UTF-8, and its beginning. A byte order mark comes before
+// the charset that was given.
+func decoded(r *bufio.Reader, head []byte, charset string) (*bufio.Reader, []byte, error) {
+	if charset == "" {
+		charset = sniffed(head)
+	}
+	if charset == "" {
+		return r, head, nil
+	}
+	known, err := htmlindex.Get(charset)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrEncoding, err)
+	}
+	if known == unicode.UTF8 {
+		return r, head, nil // its decoder would replace what is not UTF-8
+	}
+	r = bufio.NewReaderSize(transform.NewReader(r, unicode.BOMOverride(known.NewDecoder())), bufferBytes)
+	return r, headOf(r), nil
+}
+
+// sniffed returns utf-16le or utf-16be for a text that begins as only UTF-16 does: with a byte
+// order mark, or with ASCII characters of two bytes each.
+func sniffed(head []byte) string {
+	const pairs, least = 32, 4
+	marks := [...]string{"\xff\xfe", "\xfe\xff"}
+	for i, charset := range [...]string{"utf-16le", "utf-16be"} {
+		if bytes.HasPrefix(head, []byte(marks[i])) {
+			return charset
+		}
+		n := min(len(head)/2, pairs)
+		for at := 0; at < 2*n; at += 2 {
+			if head[at+i] == 0 || head[at+1-i] != 0 {
+				n = 0
+			}
+		}
+		if n >= least {
+			return charset
+		}
+	}
+	return ""
+}

@@ -1,0 +1,61 @@
+package event
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// marks are what compressed data begin with: gzip, zstd, and LZ4.
+var marks = [...]string{"\x1f\x8b\x08", "\x28\xb5\x2f\xfd", "\x04\x22\x4d\x18"}
+
+// rowsAfter are where the records of change-data topics have the row after a change: Debezium's,
+// also within the envelope of Kafka Connect.
+var rowsAfter = [...]string{"after.", "payload.after."}
+
+// nullAbove returns the class of a record in which what a field stands in is null.
+func (d *Decoder) nullAbove(field int) string {
+	if slices.ContainsFunc(rowsAfter[:], func(row string) bool { return strings.HasPrefix(d.fields[field], row) }) {
+		return ClassSkipped
+	}
+	return ClassNullField
+}
+
+// classIn returns the class of an error of Decode, "" if it is not of the record.
+func classIn(err error) string {
+	if bad, ok := err.(*Error); ok { //nolint:errorlint // it is not wrapped here
+		return bad.Class
+	}
+	return ""
+}
+
+// explained returns err, or for an undecodable record the error of a more exact class.
+func (d *Decoder) explained(err error, record []byte) error {
+	if classIn(err) != ClassUndecodable || len(record) < WireBytes {
+		return err
+	}
+	begins := func(mark string) bool { return bytes.HasPrefix(record, []byte(mark)) }
+	class := ClassUndecodable
+	switch a, avro := d.records.(*avroSource); {
+	case slices.ContainsFunc(marks[:], begins):
+		class = ClassPacked
+	case avro && a.bare == nil && record[0] != 0:
+		class = ClassUnframed
+	case avro:
+		// Without the id, the record must be one from its first byte to its last.
+		if a.bare != nil && record[0] == 0 && a.whole(a.bare, record[WireBytes:]) {
+			class = ClassFramed
+		}
+	case begins("\xff\xfe"), begins("\xfe\xff"), record[0] == 0 && record[1] > 0 && record[2] == 0, record[0] > 0 && record[1] == 0 && record[2] > 0 && record[3] == 0:
+		class = ClassNotUTF8 // UTF-16
+	case record[0] == 0:
+		class = ClassFramed
+	case d.encoding.Tabular():
+	case !utf8.Valid(record):
+		class = ClassNotUTF8
+	case begins(`"{\`):
+		class = ClassInString
+	}
+	return d.fail(class, "")
+}
