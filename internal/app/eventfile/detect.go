@@ -75,6 +75,9 @@ func mismatch(given event.Encoding, head []byte) error {
 		return fmt.Errorf("%w: lines that end in CR alone; convert it first, for example with tr '\\r' '\\n'", ErrEncoding)
 	}
 	lines := linesOf(head)
+	if len(lines) > 1 && len(lines[0]) == len("sep=;") && bytes.HasPrefix(lines[0], []byte("sep=")) {
+		return wrong("", "the line of Excel that names its separator: delete the line, for example with tail -n +2")
+	}
 	if other := separated(given.Separator, lines); given.Tabular() && other != nil {
 		return other.instead(given)
 	}

@@ -40,6 +40,7 @@ func TestAFileOfAnotherFormatIsTold(t *testing.T) {
 		{"semicolons", event.CSV, semicolons, "separated by semicolons"},
 		{"semicolons and decimal commas", event.CSV, "who;page;paid\nu1;home;1,50\nu2;home;20\nu3;a;7,25\n", "separated by semicolons"},
 		{"the same without a header", event.CSV, "u1;home;1,50\nu2;home;20\nu3;a;7,25\n", "separated by semicolons"},
+		{"Excel's separator", event.CSV, "sep=;\r\n" + semicolons, "tail -n +2"},
 		{"pipes", event.TSV, strings.ReplaceAll(csv, ",", "|"), "separated by pipes"},
 		{"spaces", event.CSV, "who  page\nu1 home\nu2   cart\n", "separated by spaces"},
 		{"commas in texts and spaces", event.CSV, "who,page\nu1,\"a, b\"\nu2,c d\n", ""},
