@@ -18,11 +18,8 @@ const (
 	// would say something about single ones. One user with many records can still cause a line: it
 	// is coarse, not protected, and for the trusted side only.
 	leastRecords = 10
-	// someOf is the part of the records from which dead letters are "some".
+	// someOf is the part of the records from which a loss is named.
 	someOf = 100
-	// namedOf is the part of the records from which an outcome is named where several together lose
-	// more than half.
-	namedOf = 10
 )
 
 // LossRules are what a deployment says about the times of its events, for texts.
@@ -48,9 +45,9 @@ func LossRulesOf(d *deployment.Deployment, start time.Time) LossRules {
 	}
 }
 
-// Losses says coarsely what is wrong with the records while they are read: that more than half of
-// those of the last minute (of the last hour, where the minute has too few) have met an outcome, or
-// that some are dead-lettered; at once, again at growing intervals, and when it is over. No user
+// Losses says coarsely what is wrong with the records while they are read: that more than half, or
+// at least one in a hundred, of those of the last minute (of the last hour, where the minute has
+// too few) have met an outcome; at once, again at growing intervals, and when it is over. No user
 // id, no key, no count. It has no clock: its callers pass the time. Safe for concurrent use; a nil
 // Losses takes everything and says nothing.
 type Losses struct {
@@ -107,10 +104,10 @@ func (l *Losses) Check(now time.Time) {
 	l.some(now, &hour, fresh, l.most(now, &recent, span))
 }
 
-// most logs the loss that more than half of the records have met, and says whether that names dead
-// letters.
+// most logs the losses that more than half of the records, or one in a hundred, have met, and says
+// whether one that more than half have met names dead letters.
 func (l *Losses) most(now time.Time, f *Outcomes, span string) (dead bool) {
-	all, single := f.read(), false
+	all := f.read()
 	of := " of the records read in the last " + span + " "
 	for _, loss := range l.losses() {
 		var n uint64
@@ -119,19 +116,20 @@ func (l *Losses) most(now time.Time, f *Outcomes, span string) (dead bool) {
 		}
 		switch {
 		case 2*n > all:
-			single, dead = true, loss.outcomes[0] == DeadLettered
+			dead = loss.outcomes[0] == DeadLettered
 			l.report(now, loss.words, "more than half"+of+loss.words+l.where(f, loss, n))
+			delete(l.reported, "some "+loss.words)
+			continue
 		case 4*n < all:
 			l.reportEnd(now, loss.words, "less than a quarter"+of+loss.words)
 		}
-	}
-	const several = "are lost before counting"
-	switch lost, shares := f.lost(), l.shares(f); {
-	case 2*lost > all && !single && shares != "":
-		dead = named(f, f.n[DeadLettered])
-		l.report(now, several, "more than half"+of+several+": "+shares)
-	case 4*lost < all:
-		l.reportEnd(now, several, "less than a quarter"+of+several)
+		switch some := "some " + loss.words; {
+		case loss.outcomes[0] == DeadLettered: // method some
+		case n >= leastRecords && n*someOf >= all:
+			l.report(now, some, "at least one in a hundred"+of+loss.words+l.where(f, loss, n))
+		case 2*n*someOf < all:
+			l.reportEnd(now, some, "hardly any"+of+loss.words)
+		}
 	}
 	return dead
 }
@@ -214,24 +212,6 @@ func (l *Losses) classes(f *Outcomes) string {
 		text = ": " + strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s (topic %s has them, with the reason in the header tollgate-class)", text, l.rules.DeadLetter)
-}
-
-// named says whether a loss of n records is named beside others.
-func named(f *Outcomes, n uint64) bool { return n >= leastRecords && n*namedOf >= f.read() }
-
-// shares names the outcomes of which records are lost, with where to look.
-func (l *Losses) shares(f *Outcomes) string {
-	var parts []string
-	for _, loss := range l.losses() {
-		var n uint64
-		for _, outcome := range loss.outcomes {
-			n += f.n[outcome]
-		}
-		if named(f, n) {
-			parts = append(parts, "some "+loss.words+l.where(f, loss, n))
-		}
-	}
-	return strings.Join(parts, "; ")
 }
 
 // some logs dead letters that are not more than half of the records: some again and again, a few
