@@ -53,10 +53,10 @@ func hostileValues() []hostileRecord {
 	add(event.ClassEmptyUser, `{"user":"","page":"p00","ts":%d}`, good)
 	add(event.ClassUserTooLong, `{"user":%q,"page":"p00","ts":%d}`, strings.Repeat("e", 1025), good)
 	add(event.ClassKeyTooLong, `{"user":%q,"page":%q,"ts":%d}`, evil, strings.Repeat("k", 513), good)
-	add(event.ClassUndecodable, "{\"user\":%q,\"page\":\"\xff\",\"ts\":%d}", evil, good)
+	add(event.ClassNotUTF8, "{\"user\":%q,\"page\":\"\xff\",\"ts\":%d}", evil, good)
 	add(event.ClassOversized, `{"user":%q,"page":"p00","ts":%d,"more":%q}`, evil, good, strings.Repeat("x", smallest))
-	add(event.ClassUndecodable, "")
-	add(event.ClassUndecodable, "")
+	add("skipped", "")
+	add("skipped", "")
 	all[len(all)-1].Value = nil
 	for i := range all {
 		switch i % 3 {
@@ -133,7 +133,7 @@ func (d *deployment) outcome() outcome {
 	id := schemas.NewHasher(d.config.Keys.UserHash.Reveal()).Account([]byte(evil))
 	maps.DeleteFunc(accounts, func(o reference.Owner, _ reference.Account) bool { return o.ID == id })
 	r := d.report()
-	tallies := map[string]uint64{"before start": r.BeforeStart, "late": r.Late, "future": r.Future, "overtaken": r.Overtaken, "accepted": r.Accepted}
+	tallies := map[string]uint64{"before start": r.BeforeStart, "late": r.Late, "future": r.Future, "overtaken": r.Overtaken, "accepted": r.Accepted, "skipped": r.Skipped}
 	maps.Copy(tallies, r.DeadLettered)
 	return outcome{counts.values, accounts, tallies}
 }

@@ -57,7 +57,6 @@ func protocolMutants() []mutant {
 		{"others-restart-at-cut", "Source.groupCut", never("m != nil"), lastPassedTest},
 		{"others-in-no-span", "Source.otherRecords", replace("g.Each[turn]", "0"), "TestInvariant5SpansOfSeveralReadersEqualTheReference"},
 		{"spent-without-the-others", "readEnvelope", replace("open.Groups", "0"), "TestInvariant6ATurnIsSpentWithWhatEveryReaderHas"},
-		{"at-the-end-without-tallies", "Source.writePassed", replace("s.tallies.Read > 0", "false"), "TestInvariant6ABoundedRunTalliesWhatEveryReaderReads"},
 		{"end-unheard", "Source.finished", replace("v.Ended != nil", "false"), readersTest},
 		{"clipped-across-periods", "clipper.leastRanks", replace("u.Period", "0"), everyMixedRecord},
 		{"share-unclipped", "clipper.divide", replace("m.spec.MaxEventsPerKey", "m.spec.MaxEventsPerKey + 1"), everyMixedRecord},

@@ -60,6 +60,8 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 		"Outputs.Registry.CAFile": "how the registry is reached",
 		"Outputs.PublishEvery":    "when, not what",
 		"Events.Format.Filters":   "made from those of the metrics",
+		"Events.Format.Separator": "of files",
+		"Events.Format.Charset":   "of files",
 	}
 	avro := func(c *deployment.Config) {
 		c.Events.Format = event.Format{Format: "avro", User: "user", Key: "key", Time: "time"}

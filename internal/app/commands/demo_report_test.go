@@ -83,7 +83,7 @@ func TestAReportOfNothingSaysSo(t *testing.T) {
 	if code != exitOK || err != nil {
 		t.Fatalf("exit %d, stderr %q (%v)", code, stderr, err)
 	}
-	if !bytes.Contains(text, []byte("Nothing was released.")) || !bytes.Contains(text, []byte("one record far away in time shows")) {
+	if !bytes.Contains(text, []byte("Nothing was released: 0 of ")) || !bytes.Contains(text, []byte("one record far away in time shows")) {
 		t.Error("the page does not say that nothing was released, or that the range is not protected")
 	}
 }

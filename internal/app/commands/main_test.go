@@ -160,7 +160,7 @@ func TestBadCommandLines(t *testing.T) {
 		{"columns for JSON", []string{"demo", "--input", csv, "--input-format", "jsonl", "--columns", "a", "--user-field", "a", "--time-field", "a"}, 2, "for csv and tsv"},
 		{"unknown input format", with("--input-format", "xml"), 2, "--input-format"},
 		{"format not in the name", []string{"demo", "--input", plain, "--user-field", "a", "--time-field", "b"}, 2, "--input-format is needed"},
-		{"unknown time unit", with("--time-unit", "h"), 2, "must be s, ms, us, rfc3339 or text"},
+		{"unknown time unit", with("--time-unit", "h"), 2, "must be s, ms, us, ns, rfc3339 or text"},
 		{"from is not a time", with("--from", "yesterday"), 2, "must be a time like"},
 		{"from inside a window", with("--from", "2025-03-03T00:30:00Z"), 2, "2025-03-03T00:00:00Z or 2025-03-03T01:00:00Z"},
 		{"from the year 1", with("--from", "0001-01-01"), 2, "before 1970"},

@@ -97,8 +97,9 @@ func TestReferenceCoversTheGoConfiguration(t *testing.T) {
 	named["Events.Format.Filters"] = true
 	// The list of events.fields.key, after the first.
 	named["Events.Format.MoreKeys"] = true
-	// Of files without a deployment, which has Time.WindowZone.
+	// Of files without a deployment, which has Time.WindowZone and reads UTF-8.
 	named["Events.Format.WallZone"] = true
+	named["Events.Format.Separator"], named["Events.Format.Charset"] = true, true
 	want := leaves(reflect.TypeFor[pipeline.Config](), "")
 	for _, leaf := range want {
 		if !named[leaf] {
