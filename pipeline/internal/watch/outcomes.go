@@ -116,9 +116,6 @@ func (f *Outcomes) read() (all uint64) {
 	return all
 }
 
-// lost is how many of them were lost before counting.
-func (f *Outcomes) lost() uint64 { return f.read() - f.n[Accepted] }
-
 // recent holds the outcomes of a stretch of time that ends now, in slots.
 type recent struct {
 	slot  time.Duration
