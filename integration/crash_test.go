@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
@@ -130,7 +131,7 @@ func TestInvariant5CrashAtEveryPoint(t *testing.T) {
 		crashpoint.EndWriting, crashpoint.EndWritten, crashpoint.ReaderWriting, crashpoint.ReaderWritten,
 		crashpoint.PassedWriting, crashpoint.PassedWritten,
 	}
-	if testing.Short() {
+	if !long.On() {
 		points = []string{crashpoint.DeltaWritten, crashpoint.CountsWritten, crashpoint.PassedWritten}
 	}
 	for i, point := range points {

@@ -4,8 +4,8 @@
 // with pairs of neighbouring inputs. It has no code for the product.
 //
 // Guarantees: a test that passes has compared every record of the counts topic, every account that
-// ledger and control imply, and all tallies. `go test -short ./integration` takes seconds and runs
-// one small case of each; without -short the same tests run with the numbers that the protocol is
+// ledger and control imply, and all tallies. `go test ./integration` runs one small
+// case of each; with TOLLGATE_LONG=1 the same tests run with the numbers that the protocol is
 // promised for (200 kills among them, 100 on a real broker).
 //
 // The broker is the embedded one, or a real Kafka: TOLLGATE_BROKER=kafka runs the same tests

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/event"
@@ -47,7 +48,7 @@ func TestInvariant5SameOutputForAllPartitionsAndShards(t *testing.T) {
 	broker := startBrokerProcess(t)
 	type layout struct{ partitions, shards, releaseShards int }
 	layouts := []layout{{1, 1, 1}, {8, 64, 4}}
-	if !testing.Short() {
+	if long.On() {
 		layouts = append(layouts, layout{8, 1, 1}, layout{2, 16, 2}, layout{2, 1, 4}, layout{1, 64, 1}, layout{2, 64, 1}, layout{1, 1, 4})
 		layouts = layouts[:onReal(t, 4, len(layouts))]
 	}
@@ -269,7 +270,7 @@ func (d *deployment) ends(topic string, partitions int) string {
 
 // pick chooses by tier.
 func pick(short, full int) int {
-	if testing.Short() {
+	if !long.On() {
 		return short
 	}
 	return full

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -138,7 +139,7 @@ func TestRuleAnInterruptedChangeHasNotHappened(t *testing.T) {
 	broker := startBroker(t)
 	points := []string{crashpoint.EpochWriting, crashpoint.EpochWritten, crashpoint.FenceWriting, crashpoint.FenceWritten,
 		crashpoint.DeltaWriting, crashpoint.DeltaWritten, crashpoint.GenerationWriting, crashpoint.GenerationWritten}
-	if testing.Short() {
+	if !long.On() {
 		points = points[5:]
 	}
 	for i, point := range slices.Concat(points, points[:len(points)-1]) {

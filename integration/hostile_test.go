@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -210,7 +211,7 @@ func TestRuleOneHostileRecordOnATopicChangesNoOtherUser(t *testing.T) {
 		all := hostileProducer(near)
 		check(index, all...)
 		for i, h := range all {
-			if !testing.Short() && kind(t) == embeddedKind && i%3 == at {
+			if long.On() && kind(t) == embeddedKind && i%3 == at {
 				check(index, h)
 			}
 		}

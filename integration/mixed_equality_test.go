@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
@@ -15,7 +16,7 @@ func TestInvariant5MixedDeploymentsEqualTheReference(t *testing.T) {
 	type layout struct{ partitions, shards, releaseShards int }
 	layouts := []layout{{1, 1, 1}, {5, 16, 4}, {8, 1, 3}}
 	kinds := map[string]settings{"periods": func(*pipeline.Config) {}, "life": forLife}
-	if testing.Short() {
+	if !long.On() {
 		layouts = layouts[:2]
 		delete(kinds, "life")
 	}
@@ -74,9 +75,7 @@ func TestInvariant5MixedForcedCacheMisses(t *testing.T) {
 // An hour that slides by minutes and a day beside minutes, in their real sizes: 15 slices of an
 // hour, 360 of a day.
 func TestInvariant5MinutesHoursAndDaysTogether(t *testing.T) {
-	if testing.Short() {
-		t.Skip("some 380 turns take half a minute")
-	}
+	long.Test(t)
 	if kind(t) != embeddedKind {
 		t.Skip("380 turns take some minutes on this broker, and show nothing about it")
 	}

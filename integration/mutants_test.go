@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
@@ -132,7 +133,7 @@ func TestMutantsOfTheProtocolAreCaught(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if testing.Short() {
+	if !long.On() {
 		return // building and running them takes a minute or two
 	}
 	if _, err := exec.LookPath("go"); err != nil {

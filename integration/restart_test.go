@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
@@ -64,7 +65,7 @@ func TestRuleAnInterruptedTurnIsRedoneFromTheLedger(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
 	for _, point := range []string{crashpoint.DeltaWritten, crashpoint.CountsWriting, crashpoint.CountsWritten, crashpoint.SettledWriting} {
-		if testing.Short() && point != crashpoint.CountsWriting {
+		if !long.On() && point != crashpoint.CountsWriting {
 			continue
 		}
 		t.Run(point, func(t *testing.T) {

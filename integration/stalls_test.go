@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
 
 // talkative runs the deployment without an end in a process that logs.
@@ -53,9 +54,7 @@ func (s *safeBuffer) has(text string) bool {
 // A partition that is silent, and a dead-letter topic that was deleted, are told while the run goes
 // on.
 func TestRuleASilentPartitionAndALostDeadLetterTopicAreTold(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits half a minute")
-	}
+	long.Test(t)
 	t.Parallel()
 	d := newDeployment(t, startBrokerProcess(t), "silence", 2)
 	d.append(0, []arrival{at("a", "p00", 5*time.Second), at("b", "p00", 45*time.Second)})
@@ -98,9 +97,7 @@ func TestRuleAnOpenTransactionIsTold(t *testing.T) {
 // A broker that was killed or has frozen is told; a drain then ends soon, and the next run has lost
 // nothing.
 func TestRuleABrokerThatIsGoneIsToldAndADrainEnds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits half a minute")
-	}
+	long.Test(t)
 	t.Parallel()
 	for _, how := range []string{"killed", "frozen"} {
 		t.Run(how, func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 )
@@ -93,9 +94,7 @@ func TestRuleARunSaysCoarselyWhatIsWrong(t *testing.T) {
 // said when its first result comes.
 func TestRuleABrokerThatGoesAwayIsNamedAtOnce(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("waits for seconds")
-	}
+	long.Test(t)
 	dir := t.TempDir()
 	broker, err := embedded.Start(embedded.Options{DataDir: dir})
 	if err != nil {

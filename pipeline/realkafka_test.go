@@ -10,6 +10,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
@@ -21,9 +22,7 @@ import (
 // kafkaOf starts Apache Kafka, which ends with the test.
 func kafkaOf(t *testing.T, o realkafka.Options) *realkafka.Broker {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a JVM")
-	}
+	long.Test(t)
 	switch err := realkafka.Missing(); {
 	case err != nil && os.Getenv("TOLLGATE_REQUIRE_KAFKA") == "1":
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
@@ -46,9 +47,7 @@ func (l *lockedBuffer) String() string {
 // is open that the next run would not redo.
 func TestRuleADrainWithoutABrokerEndsSoon(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("waits for seconds")
-	}
+	long.Test(t)
 	for name, k := range map[string]struct {
 		change func(*deployment.Config)
 		point  string // that the run has passed so many times when the broker goes away
@@ -118,9 +117,7 @@ func TestRuleADrainWithoutABrokerEndsSoon(t *testing.T) {
 // seconds that it waits, and how it ends does not depend on how long one try takes.
 func TestAStartSaysThatItWaitsForAFrozenBroker(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("waits for the time limit of a connection")
-	}
+	long.Test(t)
 	frozen, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
 
 // becomes gives the first job another state.
@@ -73,7 +75,7 @@ func TestAJobIsFollowedToItsEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if name == "away for good" && testing.Short() {
+			if name == "away for good" && !long.On() {
 				t.Skip("half a minute passes until its job is given up")
 			}
 			m := &slowJobManager{}

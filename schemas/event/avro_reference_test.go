@@ -13,6 +13,7 @@ import (
 	"github.com/linkedin/goavro/v2"
 
 	"github.com/tollgate-dp/tollgate/internal/formats/avro"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -219,7 +220,7 @@ func mutated(rng *rand.Rand, value []byte) []byte {
 // many are not once in 10⁹ runs.
 func TestRandomAvroIsReadAsByGoavro(t *testing.T) {
 	n := 20000
-	if testing.Short() {
+	if !long.On() {
 		n = 1500
 	}
 	rng := rand.New(runseed.PCG(t, 5, 11))

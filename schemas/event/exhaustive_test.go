@@ -5,14 +5,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
-// Every text of up to six of the bytes that mean something to CSV (up to eight without -short:
+// Every text of up to six of the bytes that mean something to CSV (up to eight with TOLLGATE_LONG:
 // 488,280 texts).
 func TestEveryShortRowIsReadAsByEncodingCSV(t *testing.T) {
 	longest := 8
-	if testing.Short() {
+	if !long.On() {
 		longest = 6
 	}
 	var value []byte
@@ -112,7 +113,7 @@ func jsonText(rng *rand.Rand, b *strings.Builder, depth int) {
 // encoding/json. Nearly half of the whole ones are events: fewer than 2 % are not once in 10⁹ runs.
 func TestRandomObjectsAreReadAsByEncodingJSON(t *testing.T) {
 	n := 100000
-	if testing.Short() {
+	if !long.On() {
 		n = 3000
 	}
 	rng := rand.New(runseed.PCG(t, 3, 7))

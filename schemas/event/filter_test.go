@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/schemas/event/filter"
 )
 
@@ -185,7 +186,7 @@ func TestEveryFilterHasItsBit(t *testing.T) {
 // An event cannot make a filter hang, grow beyond bounds or change what later events pass.
 func TestHostileEventsDoNotHangFilters(t *testing.T) {
 	size := 400000
-	if testing.Short() {
+	if !long.On() {
 		size = 40000
 	}
 	long := strings.Repeat("a", size)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
@@ -151,7 +152,7 @@ func lookUp(raw json.RawMessage, path []string) (json.RawMessage, string) {
 // 10⁹ runs.
 func TestRandomPathsAreReadAsByEncodingJSON(t *testing.T) {
 	n := 60000
-	if testing.Short() {
+	if !long.On() {
 		n = 6000
 	}
 	rng := rand.New(runseed.PCG(t, 13, 17))

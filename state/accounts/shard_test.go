@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -250,9 +251,7 @@ func TestAccountsTakeAtMost40BytesAtRest(t *testing.T) {
 }
 
 func TestShardMemoryIsCompact(t *testing.T) {
-	if testing.Short() {
-		t.Skip("fills 10^6 accounts")
-	}
+	long.Test(t)
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)

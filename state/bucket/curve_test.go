@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/bucket"
 	"github.com/tollgate-dp/tollgate/state/budgets"
@@ -152,9 +153,7 @@ func TestCurveAgreesWithComposingPrivacyLossDistributions(t *testing.T) {
 }
 
 func TestErrorBoundStaysSmallAfterAMillionMechanisms(t *testing.T) {
-	if testing.Short() {
-		t.Skip("transforms 2^17 points")
-	}
+	long.Test(t)
 	table := newTable(t, bucket.Options{Interval: 0x1p-13, Points: 1 << 17}, pld.Gaussian{Sigma: 1000})
 	curve := curveOf(t, table, 1_000_000)
 	exact := gaussianDelta(t, 1, 4)

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/bucket"
 	"github.com/tollgate-dp/tollgate/state/budgets"
@@ -33,7 +34,7 @@ func TestFilterOfGaussiansNeverExceedsAndComesClose(t *testing.T) {
 	l := ladder(t, 2, 12, 8)
 	table := ladderTable(t, l, 1, bucket.Options{Interval: 0x1p-9, Points: 1 << 13})
 	checks, most := 0, 100
-	if testing.Short() {
+	if !long.On() {
 		most = 10
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -77,7 +78,7 @@ func TestFilterOfGaussiansNeverExceedsAndComesClose(t *testing.T) {
 
 func TestAMillionSpendsStayWithinTheBudget(t *testing.T) {
 	steps := 1_000_000
-	if testing.Short() {
+	if !long.On() {
 		steps = 30_000
 	}
 	l := ladder(t, 600, 3000, 4)
@@ -128,7 +129,7 @@ func TestFilterOfSampledGaussiansKeepsItsPromise(t *testing.T) {
 		t.Fatal(err)
 	}
 	checks, most := 0, 15
-	if testing.Short() {
+	if !long.On() {
 		most = 3
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -206,7 +207,7 @@ func sampledRenyi(alpha int, q, sigma float64) float64 {
 
 func TestAcceptanceIsMonotone(t *testing.T) {
 	mu := 0.6
-	if testing.Short() {
+	if !long.On() {
 		mu = 0.4
 	}
 	l := ladder(t, 1, 10, 8)

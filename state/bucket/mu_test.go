@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/state/bucket"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/pld"
@@ -33,7 +34,7 @@ func TestSmallestMuCoversEveryEpsilonAndNothingSmallerDoes(t *testing.T) {
 	const slack = 1e-9
 	for _, c := range compositions() {
 		t.Run(c.name, func(t *testing.T) {
-			if testing.Short() && c.name != "Gaussians" {
+			if !long.On() && c.name != "Gaussians" {
 				t.Skip("the others take seconds")
 			}
 			curve := curveOf(t, newTable(t, bucket.Options{Interval: 0x1p-9, Points: 1 << 13}, c.pairs...), c.counts...)
@@ -42,7 +43,7 @@ func TestSmallestMuCoversEveryEpsilonAndNothingSmallerDoes(t *testing.T) {
 				t.Errorf("CoveredBy(%v) = %v, %v", mu, covered, err)
 			}
 			steps := 250 // of no common measure with the samples of the search
-			if testing.Short() {
+			if !long.On() {
 				steps = 50
 			}
 			less, step := below(mu), 9*mu/float64(steps)
@@ -72,7 +73,7 @@ func TestSmallestMuCoversEveryEpsilonAndNothingSmallerDoes(t *testing.T) {
 func TestSmallestMuOfGaussiansIsTheirOwn(t *testing.T) {
 	table := newTable(t, bucket.Options{Interval: 0x1p-10, Points: 1 << 14}, pld.Gaussian{Sigma: 10}, pld.Gaussian{Sigma: 25})
 	for i, counts := range [][]uint32{{100, 0}, {25, 50}, {0, 1}, {1, 0}} {
-		if i > 1 && testing.Short() {
+		if i > 1 && !long.On() {
 			break
 		}
 		exact := math.Sqrt(float64(counts[0])/100 + float64(counts[1])/625)
@@ -120,7 +121,7 @@ func TestWhatNothingCoversIsAnError(t *testing.T) {
 	if mu := smallestMu(t, curve, 2e-6); mu < pure.Mu-1e-5 || mu > pure.Mu*1.001 {
 		t.Errorf("slack above δ: μ = %v, of pure ε = 1 %v", mu, pure.Mu)
 	}
-	if testing.Short() {
+	if !long.On() {
 		return
 	}
 	curve = curveOf(t, newTable(t, bucket.Options{Interval: 0x1p-6, Points: 1 << 16}, pld.Approx{Epsilon: 400, Delta: 1e-6}), 1)

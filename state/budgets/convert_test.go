@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -13,7 +14,7 @@ import (
 // start, from the side on which no guarantee is better than the truth.
 func TestConversionsNeverFlatterTheGuarantee(t *testing.T) {
 	deltas := []float64{1e-1, 1e-6, 1e-15, 1e-17, 1e-40, 1e-100, 1e-300}
-	if testing.Short() {
+	if !long.On() {
 		deltas = []float64{1e-1, 1e-17, 1e-300}
 	}
 	for _, a := range Accountants() {

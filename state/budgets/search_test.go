@@ -7,6 +7,7 @@ import (
 	"sort"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 	"github.com/tollgate-dp/tollgate/state/units"
@@ -57,7 +58,7 @@ func halvedMu2(epsilon float64, target *big.Float, a Accountant) units.Mu2 {
 func TestAGuidedSearchFindsWhatHalvingFinds(t *testing.T) {
 	rng := rand.New(runseed.PCG(t, 4, 11))
 	rounds := 300
-	if testing.Short() {
+	if !long.On() {
 		rounds = 40
 	}
 	for i := range rounds {
@@ -118,7 +119,7 @@ func TestAnEpsilonIsTheLeastThatIsSafe(t *testing.T) {
 	ends := []float64{MinDelta, 1e-200, 1e-17, 0.3, 0.5, 0.999, 1 - 1e-9, math.Nextafter(1, 0)}
 	mus := []float64{MinMu, 1e-12, 1e-3, math.Nextafter(1e-3, 1), 1, 12, 300, MaxMu}
 	rounds := 400
-	if testing.Short() {
+	if !long.On() {
 		rounds = 150
 	}
 	positive := 0

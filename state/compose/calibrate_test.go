@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/loss"
@@ -34,7 +35,7 @@ func TestCalibratedNoiseIsTheLeastThatFits(t *testing.T) {
 		{eps(1, 1e-6), Releases{Count: 1000, Contribution: 1, Sampling: 0.01}, 1.56266469},
 		{eps(1, 1e-6), Releases{Count: 1000, Contribution: 7, Sampling: 0.1}, 7 * 13.4330338},
 	} {
-		if testing.Short() && c.Sampling < 1 && c.Count < 10_000 {
+		if !long.On() && c.Sampling < 1 && c.Count < 10_000 {
 			continue
 		}
 		sigma, cost, err := Calibrate(c.budget, c.Releases)
@@ -113,7 +114,7 @@ func TestCalibrateAtTheEndsOfItsRanges(t *testing.T) {
 	}{
 		{eps(1e-9, 1e-300), Releases{MaxCount, 1, 1}}, {eps(1e-300, 1e-300), one}, {eps(1, 1e-300), Releases{10, 1, 0.01}},
 	} {
-		if testing.Short() && c.Sampling < 1 {
+		if !long.On() && c.Sampling < 1 {
 			continue // pld is asked at many σ
 		}
 		sigma, _, err := Calibrate(c.budget, c.Releases)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/pld"
@@ -222,7 +223,7 @@ func TestLittleNoiseOnSamplesHasAnAnswer(t *testing.T) {
 		if !(got >= 0 && got <= math.MaxFloat64) {
 			t.Errorf("%+v: ε = %v", c, got)
 		}
-		if testing.Short() {
+		if !long.On() {
 			continue // pld takes seconds where noise is so small
 		}
 		if _, _, err := Best(list, asked(t, EpsilonAt, 1e-6)); err != nil {
@@ -234,9 +235,7 @@ func TestLittleNoiseOnSamplesHasAnAnswer(t *testing.T) {
 // On Poisson samples, too, the distribution says the least, and Rényi orders say less
 // than the price of all data.
 func TestComposeOrdersAccountantsOfPoissonSamples(t *testing.T) {
-	if testing.Short() {
-		t.Skip("convolves a thousand samples")
-	}
+	long.Test(t)
 	list, q := []Mechanism{of(t, 1000)(SampledGaussian(2, 1, 0.01))}, asked(t, EpsilonAt, 1e-6)
 	exact, renyi := by(t, "pld", list, q).Epsilon, by(t, "rdp", list, q).Epsilon
 	if !(exact <= renyi && renyi < 1.3*exact) {

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/conversion"
@@ -167,7 +168,7 @@ func TestMoreOrdersNeverCostMoreAndMoreLossNeverLess(t *testing.T) {
 // real order is what package budgets takes for zCDP.
 func TestRDPOfAGaussianIsAboveItsTruthAndMeetsZCDPAtTheBestOrder(t *testing.T) {
 	deltas, mus := []float64{1e-1, 1e-6, 1e-17, 1e-100, 1e-300}, []float64{1e-4, 0.1, 1, 10}
-	if testing.Short() {
+	if !long.On() {
 		deltas, mus = deltas[1:2], mus[1:3]
 	}
 	for _, mu := range mus {

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/units"
@@ -35,7 +36,7 @@ func TestApproximateZCDPCoversAMechanismThatFailsOpenly(t *testing.T) {
 
 func TestApproximateZCDPRoundTripsNeverFlatter(t *testing.T) {
 	deltas, rhos := []float64{1e-1, 1e-6, 1e-17, 1e-100, 1e-300}, []float64{1e-30, 1e-8, 0.01, 1, 100}
-	if testing.Short() {
+	if !long.On() {
 		deltas, rhos = deltas[1:2], rhos[2:4]
 	}
 	for _, rho := range rhos {
@@ -67,7 +68,7 @@ func TestApproximateZCDPRoundTripsNeverFlatter(t *testing.T) {
 
 func TestApproximateZCDPIsMonotone(t *testing.T) {
 	rest, rhos := []float64{1e-2, 1e-12, 1e-290}, []float64{1e-20, 1e-3, 2, 300}
-	if testing.Short() {
+	if !long.On() {
 		rest, rhos = rest[1:2], rhos[1:2]
 	}
 	for _, rho := range rhos {
@@ -112,7 +113,7 @@ func TestNoLossIsNoEpsilonAndNoMoreDeltaThanItHas(t *testing.T) {
 
 func TestGDPWithinABudgetIsTheLargestThatFits(t *testing.T) {
 	budgets := []loss.Approx{{Epsilon: 200, Delta: 1e-300}, {Epsilon: 1, Delta: 1e-6}, {Epsilon: 1e-3, Delta: 0.1}}
-	if testing.Short() {
+	if !long.On() {
 		budgets = budgets[:1]
 	}
 	for _, budget := range budgets {

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/filter"
 )
@@ -67,7 +68,7 @@ func TestNothingIsAcceptedBeyondTheTheorem(t *testing.T) {
 
 func TestAMillionAdversarialLossesStayWithinTheTheorem(t *testing.T) {
 	steps := 1_000_000
-	if testing.Short() {
+	if !long.On() {
 		steps = 20_000
 	}
 	each(t, func(t *testing.T, s subject) {

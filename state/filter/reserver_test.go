@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/loss"
@@ -156,7 +157,7 @@ func TestAdmissionCountsOpenReservationsInFull(t *testing.T) {
 // and stops anywhere.
 func TestAMillionSettledReservationsStayWithinTheBudget(t *testing.T) {
 	steps := 1_000_000
-	if testing.Short() {
+	if !long.On() {
 		steps = 20_000
 	}
 	u := must(filter.NewUnified(0.7, 0))

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mathext"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/individual"
 	"github.com/tollgate-dp/tollgate/transforms/mechanisms"
@@ -102,7 +103,7 @@ func attack(present bool, noise individual.Noise) float64 {
 func TestAdaptiveAttackStaysBelowTheClaimAndBites(t *testing.T) {
 	const claim, epsilon = 0.126936737506644, 1.0
 	runs := 30000
-	if testing.Short() {
+	if !long.On() {
 		runs = 3000
 	}
 	noise := gaussianNoise(digits{runseed.PCG(t, 21, 21)})

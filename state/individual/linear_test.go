@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/individual"
 	"github.com/tollgate-dp/tollgate/state/units"
@@ -102,9 +103,7 @@ func TestHugeValuesNeverWrap(t *testing.T) {
 // One user must not decide whether there is an answer: the noise of transforms/mechanisms refuses
 // totals beyond 2^53, and what is added up never gets there.
 func TestNoUserMakesTheNoiseRefuseASum(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes two million users: leave out -short")
-	}
+	long.Test(t)
 	const users, each = 1<<21 + 1, 1<<32 - 1
 	noise := func(total int64, _ float64) (float64, error) {
 		if total > 1<<53 || total < -1<<53 {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/odometer"
@@ -54,7 +55,7 @@ func TestAdvancedOdometerHoldsWhereAdvancedCompositionDoesNot(t *testing.T) {
 		rounds  = 2500
 	)
 	runs := 3000
-	if testing.Short() {
+	if !long.On() {
 		runs = 500
 	}
 	o := must(odometer.NewAdvanced(delta, 1000))
@@ -99,7 +100,7 @@ func TestAdvancedOdometerHoldsWhereAdvancedCompositionDoesNot(t *testing.T) {
 func TestTimeUniformOdometersHoldAgainstAdaptiveChoice(t *testing.T) {
 	const delta = 0.05
 	runs := 6000
-	if testing.Short() {
+	if !long.On() {
 		runs = 800
 	}
 	orders := []float64{1.5, 2, 3, 5, 9, 17, 33}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/odometer"
 )
@@ -83,7 +84,7 @@ func TestBoundariesHoldAgainstAdversarialStops(t *testing.T) {
 		count       = 1000.0
 	)
 	runs := 30000
-	if testing.Short() {
+	if !long.On() {
 		runs = 4000
 	}
 	precisions := ladder(1e-5/9, 1e4/9, 1.03)
@@ -168,7 +169,7 @@ func TestBoundOfTheStoppedVarianceAloneIsExceeded(t *testing.T) {
 func TestLinearBoundaryGivesNothingAway(t *testing.T) {
 	const delta = 0.05
 	runs := 20000
-	if testing.Short() {
+	if !long.On() {
 		runs = 4000
 	}
 	precisions := ladder(1e-4, 1e4, 1.1)

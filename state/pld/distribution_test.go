@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/state/pld"
 )
 
@@ -100,9 +101,7 @@ func TestCompositionsHaveTheReferenceValues(t *testing.T) {
 // (1, δ), to 7 decimals, and get_smallest_laplace_noise, to 0.1. Where the
 // sensitivity is not 1 the noise is divided by it.
 func TestTheReferenceNoiseHasTheReferenceDelta(t *testing.T) {
-	if testing.Short() {
-		t.Skip("composes seven times on fine grids")
-	}
+	long.Test(t)
 	for _, c := range []struct {
 		pair   pld.Pair
 		count  int
@@ -137,9 +136,7 @@ func TestTheReferenceNoiseHasTheReferenceDelta(t *testing.T) {
 // it gives 0.2391763947364977, but with four times the points 0.23914295. The other
 // values below hold to 1e-4 relative.
 func TestManySubsampledGaussiansHaveTheReferenceDelta(t *testing.T) {
-	if testing.Short() {
-		t.Skip("composes five times up to 10^5 mechanisms")
-	}
+	long.Test(t)
 	for _, c := range []struct {
 		sigma, sampling float64
 		count           int

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/state/pld"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -134,7 +135,7 @@ func TestExtremeParametersGiveAnswersOrTypedErrors(t *testing.T) {
 		pld.Finite{With: []float64{1}, Without: []float64{1}}, pld.Finite{With: []float64{5e-324, 1}, Without: []float64{1, 5e-324}},
 	} {
 		counts := []int{1, 3, 1 << 20}
-		if testing.Short() {
+		if !long.On() {
 			counts = []int{3}
 		}
 		for _, n := range counts {

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/dsp/fourier"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 )
@@ -17,7 +18,7 @@ import (
 // one can be seen at every length. The seeds are fixed.
 func TestTransformsStayWithinTheirErrorBound(t *testing.T) {
 	for _, n := range []int{16, 32, 1 << 9, 1 << 12, 1 << 15, 1 << 18} {
-		if testing.Short() && n > 1<<15 {
+		if !long.On() && n > 1<<15 {
 			continue
 		}
 		random := rand.New(runseed.PCG(t, 1, uint64(n)))
@@ -72,7 +73,7 @@ func TestTransformsLieAboveDirectConvolutionWithinTheirBound(t *testing.T) {
 	}
 	random := rand.New(runseed.PCG(t, 7, 7))
 	rounds := 40
-	if testing.Short() {
+	if !long.On() {
 		rounds = 8
 	}
 	for range rounds {
@@ -121,7 +122,7 @@ func TestTransformsLieAboveDirectConvolutionWithinTheirBound(t *testing.T) {
 func TestElementaryFunctionsAreAsExactAsAssumed(t *testing.T) {
 	random := rand.New(runseed.PCG(t, 3, 5))
 	points := 400
-	if testing.Short() {
+	if !long.On() {
 		points = 60
 	}
 	check := func(name string, x, got float64, want *big.Float) {

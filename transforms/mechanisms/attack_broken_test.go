@@ -9,7 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/mechanisms"
 )
 
-// brokenGames is enough to refute the claims here, also under -short.
+// brokenGames is enough to refute the claims here, also without TOLLGATE_LONG.
 const brokenGames = 8_000
 
 // catches plays an adversary against a claim that is known to be false, and wants it

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/state/bucket"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/filter"
@@ -137,7 +138,7 @@ func planner[L any](t testing.TB, fresh func() filter.Filter[L], menu []offer[L]
 // bucketAttackGames returns fewer games than attackGames: sampled ones have more mechanisms.
 func bucketAttackGames() int { return min(20_000, attackGames()) }
 
-// brokenBucketGames is enough to refute the claims of this file, also under -short.
+// brokenBucketGames is enough to refute the claims of this file, also without TOLLGATE_LONG.
 const brokenBucketGames = 20_000
 
 // TestAttackOnBucketFilter: the claim is what Rényi divergences imply, at this δ far from
@@ -173,7 +174,7 @@ func TestAttackCatchesBucketBudgetsTooLarge(t *testing.T) {
 	honest, broken := newBucketGame(1, gaussianLadder(), gamblersBudget()), newBucketGame(1, gaussianLadder(), larger)
 	catchesIn(t, brokenBucketGames, honest.adaptive(), gambler(t, broken.fresh, bucketMenu(1, broken.ladder)))
 	catchesIn(t, brokenBucketGames, honest.fixed(), planner(t, broken.fresh, bucketMenu(1, broken.ladder)))
-	if testing.Short() {
+	if !long.On() {
 		return
 	}
 	broken = newBucketGame(gamblersSampling, sampledLadder(), larger)
@@ -185,7 +186,7 @@ func TestAttackCatchesBucketBudgetsTooLarge(t *testing.T) {
 func TestAttackCatchesSamplingThatDidNotHappen(t *testing.T) {
 	g := newBucketGame(gamblersSampling, sampledLadder(), gamblersBudget())
 	catchesIn(t, brokenBucketGames, g.adaptive(), gambler(t, g.fresh, bucketMenu(1, g.ladder)))
-	if !testing.Short() {
+	if long.On() {
 		catchesIn(t, brokenBucketGames, g.fixed(), planner(t, g.fresh, bucketMenu(1, g.ladder)))
 	}
 }
@@ -215,7 +216,7 @@ func TestAttackCatchesChargesForgotten(t *testing.T) {
 	g := newBucketGame(1, gaussianLadder(), gamblersBudget())
 	catchesIn(t, brokenBucketGames, g.fixed(), planner(t, broken(g, third), bucketMenu(1, g.ladder)))
 	catchesIn(t, brokenBucketGames, g.adaptive(), gambler(t, broken(g, others), bucketMenu(1, g.ladder)))
-	if testing.Short() {
+	if !long.On() {
 		return
 	}
 	g = newBucketGame(gamblersSampling, sampledLadder(), gamblersBudget())

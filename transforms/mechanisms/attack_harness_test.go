@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mathext"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/transforms/mechanisms"
@@ -21,7 +22,7 @@ type fast struct{ *rand.PCG }
 func (f fast) Word() uint64 { return f.Uint64() }
 
 func seeded(seed uint64) fast {
-	return fast{rand.NewPCG(seed, 0x61747461636b)} // fixed seed: the few games of -short refute a broken filter with most seeds, not with all
+	return fast{rand.NewPCG(seed, 0x61747461636b)} // fixed seed: the few games of a short run refute a broken filter with most seeds, not with all
 }
 
 // falseAlarm is the probability with which an attack reports a leak beyond a claim
@@ -131,7 +132,7 @@ func TestClopperPearsonLimits(t *testing.T) {
 
 // attackGames returns how often each value is played after the pilot.
 func attackGames() int {
-	if testing.Short() {
+	if !long.On() {
 		return 3_000
 	}
 	return 50_000
@@ -139,7 +140,7 @@ func attackGames() int {
 
 // holds plays an adversary against a claim: the bound it reaches must stay below the
 // claim, and above the fraction bite of it, so that the attack is known to have teeth.
-// Under -short the second is not asked.
+// Without TOLLGATE_LONG the second is not asked.
 func holds(t *testing.T, claim loss.Approx, bite float64, play adversary) {
 	t.Helper()
 	holdsIn(t, attackGames(), claim, bite, play)
@@ -153,7 +154,7 @@ func holdsIn(t *testing.T, games int, claim loss.Approx, bite float64, play adve
 	if bound > claim.Epsilon {
 		t.Errorf("epsilon is at least %v at delta %v, claimed %v", bound, claim.Delta, claim.Epsilon)
 	}
-	if bound < bite*claim.Epsilon && !testing.Short() {
+	if bound < bite*claim.Epsilon && long.On() {
 		t.Errorf("the attack shows %v of the claimed %v, want at least the fraction %v", bound, claim.Epsilon, bite)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/chance"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
@@ -109,9 +110,7 @@ func TestTableOfLadders(t *testing.T) {
 // wrong releases and missed intervals of the adaptive ladder. Without -v it
 // checks every seventh cell, none of those of TestFactorsKeepThePromise.
 func TestTableOfTargets(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a table for the documentation")
-	}
+	long.Test(t)
 	sweeper := newSweeper()
 	var out strings.Builder
 	for row, r := range tableTargets() {
@@ -160,9 +159,7 @@ func TestTheDocumentedFactorsAreInForce(t *testing.T) {
 // mean would save, and wants it to save something: the factor refitted, the
 // adaptive ladder. Without -v it takes one target.
 func TestTableOfCorrections(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a table for the documentation")
-	}
+	long.Test(t)
 	sweeper := newSweeper()
 	var out strings.Builder
 	for _, cell := range []struct{ r, confidence float64 }{{.05, .95}, {.1, .95}, {.2, .95}, {.5, .95}} {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/chance"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
@@ -119,7 +120,7 @@ func TestRuleAccuracyPromise(t *testing.T) {
 	wrong, outside := 0.0, 0.0
 	for i, c := range promiseCases() {
 		usesItsFactors(t, c)
-		if testing.Short() && i%17 != 0 {
+		if !long.On() && i%17 != 0 {
 			continue
 		}
 		allowed := 1 - c.target.Confidence
@@ -169,9 +170,7 @@ func usesItsFactors(t *testing.T, c promiseCase) {
 // counts, tops and floors for the table's factors: at most 1 − confidence,
 // at the sweep's accuracy.
 func TestFactorsKeepThePromise(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a minute of sweeps")
-	}
+	long.Test(t)
 	sweeper := newSweeper()
 	for c, confidence := range tableConfidences() {
 		for r, relative := range tableTargets() {

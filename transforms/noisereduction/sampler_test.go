@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/chance"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -114,11 +115,11 @@ func TestNoiseTails(t *testing.T) {
 }
 
 // TestRungCovariance: Cov(est_i, est_j) = min(1/u_i, 1/u_j) within 2.2 %,
-// 6.2 % under -short. The worst of the ten entries has a standard error of 0.4 % and
+// 6.2 % without TOLLGATE_LONG. The worst of the ten entries has a standard error of 0.4 % and
 // 1.13 %: false-reject rate below 1e-6, if the noise's format changes.
 func TestRungCovariance(t *testing.T) {
 	n, tolerance := 400_000, 0.022
-	if testing.Short() {
+	if !long.On() {
 		n, tolerance = 50_000, 0.062
 	}
 	p := compile(t, Spec{Kind: Geometric, Factor: 1.5, First: precision(t, 50), Top: precision(t, 27), Target: Target{Confidence: .95}})

@@ -10,14 +10,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 
 	"github.com/tollgate-dp/tollgate/internal/kafka/embedded"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
 
 // A run that is started while its broker restarts waits for it, and one that is to end while no
 // broker answers ends soon.
 func TestRuleARunOutlivesARestartOfItsBrokerAndEndsWithoutOne(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs pipelines")
-	}
+	long.Test(t)
 	dir := t.TempDir()
 	b, err := embedded.Start(embedded.Options{DataDir: dir})
 	if err != nil {
@@ -87,9 +86,7 @@ func (l *hangsUp) Accept() (net.Conn, error) {
 // reached the broker, and that client asks again.
 func TestARunOutlivesACutAfterItsBrokerAnswered(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("runs pipelines")
-	}
+	long.Test(t)
 	l := &hangsUp{}
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.BrokerConfigs(map[string]string{"log.retention.ms": "-1"}),
 		kfake.ListenFn(func(network, _ string) (net.Listener, error) {
@@ -115,9 +112,7 @@ func TestARunOutlivesACutAfterItsBrokerAnswered(t *testing.T) {
 
 // A replay whose broker is gone ends soon at a signal.
 func TestAReplayEndsWithoutABroker(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits for seconds")
-	}
+	long.Test(t)
 	b, err := embedded.Start(embedded.Options{})
 	if err != nil {
 		t.Fatal(err)

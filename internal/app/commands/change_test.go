@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/plan/protected"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
 
 // edit changes a configuration file.
@@ -27,9 +28,7 @@ func edit(t *testing.T, file string, change ...string) {
 // The way of a change, as an operator types it: bounds, and a new noise key.
 func TestADeploymentIsChangedAndItsKeyRotated(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("runs pipelines")
-	}
+	long.Test(t)
 	cfg := deploymentFile(t, broker(t))
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "2", "--start", "2025-03-01T00:00:00Z")
 	mustRun(t, "replay", "--config", cfg, "--input", visits(t, true), "--header")
@@ -90,9 +89,7 @@ func TestADryRunNamesATurnUnderWay(t *testing.T) {
 
 func TestRecoverNeedsAStop(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts a broker")
-	}
+	long.Test(t)
 	cfg := deploymentFile(t, broker(t))
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
 	if code, _, stderr := run(t, "recover", "--config", cfg, "--by", "Ada"); code != exitError || !strings.Contains(stderr, "nothing to recover from") {
@@ -107,9 +104,7 @@ func TestRecoverNeedsAStop(t *testing.T) {
 // change could put in force is told.
 func TestValidateComparesWithTheDeployment(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts a broker")
-	}
+	long.Test(t)
 	cfg := deploymentFile(t, broker(t))
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
 	if _, stderr := mustRun(t, "validate", "--config", cfg); strings.Contains(stderr, "in force") {

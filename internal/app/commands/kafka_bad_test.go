@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/app/keyfile"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
@@ -121,9 +122,7 @@ func TestInitSaysWhatToDo(t *testing.T) {
 	if code != exitError || !strings.Contains(stderr, "127.0.0.1:1") || strings.Contains(stderr, "--create-topics") {
 		t.Errorf("without a broker: exit %d, stderr %q", code, stderr)
 	}
-	if testing.Short() {
-		t.Skip("starts a broker")
-	}
+	long.Test(t)
 	cfg := deploymentFile(t, broker(t))
 	code, _, stderr = run(t, "init", "--config", cfg, "--generate-keys", "--create-topics")
 	if code != exitError || !strings.Contains(stderr, "topic visits does not exist: create it, let tollgate init --create-topics --event-partitions N make it") || strings.Contains(stderr, "makes those") {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/kafka/embedded"
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -101,9 +102,7 @@ func mustRun(t testing.TB, args ...string) (stdout, stderr string) {
 // A mean has two components, and is one value: a run that has printed all values ends with 0.
 func TestRunPrintsEveryMean(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("runs pipelines")
-	}
+	long.Test(t)
 	cfg := deploymentFile(t, broker(t), "columns: [when, who, where]", "columns: [when, who, where, paid]", "time: when}", "time: when, value: paid}",
 		"    target: {absolute: 30}", "    kind: mean\n    bounds: {min: 0, max: 10}\n    target: {absolute: 3}")
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01T00:00:00Z")
@@ -121,9 +120,7 @@ func TestRunPrintsEveryMean(t *testing.T) {
 // The way of a deployment, as a user types it.
 func TestFromAFileToCountsOnKafka(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("runs pipelines")
-	}
+	long.Test(t)
 	cfg := deploymentFile(t, broker(t))
 	stdout, stderr := mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "2", "--start", "2025-03-01T12:34:56Z")
 	for _, want := range []string{"time begins at 2025-03-01T00:00:00Z", "(4, 1e-06)-differential privacy", "next: tollgate run --config " + cfg} {
@@ -201,9 +198,7 @@ func TestFromAFileToCountsOnKafka(t *testing.T) {
 // time is over, and says so.
 func TestUntilEndClosesNoWindowEarly(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("runs pipelines")
-	}
+	long.Test(t)
 	addr := broker(t)
 	cfg := deploymentFile(t, addr, "no_future: true", "lateness: 1h") // no window that contains the present can close while the test runs
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
@@ -226,9 +221,7 @@ func TestUntilEndClosesNoWindowEarly(t *testing.T) {
 // year 9999 is waited for with --until-end only.
 func TestRuleUntilATimeHangsOnNoRecord(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("runs pipelines")
-	}
+	long.Test(t)
 	var printed []string
 	for _, hostile := range []string{"", "9999-12-31T23:59:59Z,evil,north\n"} {
 		addr := broker(t)
@@ -254,9 +247,7 @@ func TestRuleUntilATimeHangsOnNoRecord(t *testing.T) {
 }
 
 func TestRunIsDrainedByASignal(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs pipelines")
-	}
+	long.Test(t)
 	addr := broker(t)
 	cfg := deploymentFile(t, addr)
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01")

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
 
 // Whatever a run writes to stderr elsewhere than on a terminal is one object a line, with a time, a
@@ -16,9 +18,7 @@ import (
 // made of is not in it.
 func TestLogsAreObjectsElsewhereThanOnATerminal(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("runs pipelines")
-	}
+	long.Test(t)
 	cfg := deploymentFile(t, broker(t))
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "2", "--start", "2025-03-01T00:00:00Z")
 	mustRun(t, "replay", "--config", cfg, "--input", visits(t, true), "--header")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -58,9 +59,7 @@ func TestARunAnswersForItsOwnLosses(t *testing.T) {
 // The warning of a run with an end, by the tallies on its control log.
 func TestARunWithAnEndWarnsOfLosses(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("runs pipelines")
-	}
+	long.Test(t)
 	cfg := deploymentFile(t, broker(t))
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01T00:00:00Z")
 	feed := func(text string) (stderr string) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/kafka/embedded"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
 
 // hostile are keys and users that would break lines, labels, markup or terminals.
@@ -23,9 +24,7 @@ var hostile = []string{
 // meanwhile, and ready again afterwards. Whatever records hold, nothing of it is in what is served
 // or logged.
 func TestReadinessFollowsTheBroker(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs pipelines")
-	}
+	long.Test(t)
 	dir := t.TempDir()
 	b, err := embedded.Start(embedded.Options{DataDir: dir})
 	if err != nil {

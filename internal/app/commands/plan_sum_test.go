@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
@@ -43,9 +44,7 @@ func purchases(t *testing.T) (path string, sums map[string]float64) {
 // use, too.
 func TestPlanOfASumGivesWhatItSays(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("runs pipelines")
-	}
+	long.Test(t)
 	const runs = 6
 	addr := broker(t)
 	csv, truth := purchases(t)

@@ -16,6 +16,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/kafka/registry"
 	"github.com/tollgate-dp/tollgate/internal/testing/fakeregistry"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
@@ -161,9 +162,7 @@ func avroDeployment(t testing.TB, addr, where string) string {
 // configuration counts.
 func TestFromAContainerToCounts(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("runs pipelines")
-	}
+	long.Test(t)
 	for _, way := range []string{"a schema file", "a registry"} {
 		t.Run(way, func(t *testing.T) {
 			where := "registry: {url: \"" + fakeregistry.Start(t).URL + "\"}"

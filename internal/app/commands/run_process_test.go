@@ -23,6 +23,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
 
 // processVariable has the command line, one argument a line, of a process that the
@@ -228,9 +229,7 @@ func wholeLines(t *testing.T, r, w *os.File) (lines int) {
 // A reader that stops reading stdout stops the printing and nothing else: turns are settled,
 // a signal drains the run, and what was not printed is counted.
 func TestRuleAReaderThatStopsReadingDoesNotStopTheRun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs pipelines")
-	}
+	long.Test(t)
 	t.Parallel()
 	cfg, addr := hourly(t)
 	r, w := pipe(t)
@@ -253,9 +252,7 @@ func TestRuleAReaderThatStopsReadingDoesNotStopTheRun(t *testing.T) {
 
 // A terminal that was stopped takes neither values nor notes.
 func TestRuleAStderrThatTakesNothingDoesNotStopTheRun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs pipelines")
-	}
+	long.Test(t)
 	t.Parallel()
 	cfg, addr := hourly(t)
 	_, stdout := fullPipe(t)
@@ -274,9 +271,7 @@ func TestRuleAStderrThatTakesNothingDoesNotStopTheRun(t *testing.T) {
 
 // A signal asks a run that was to settle everything to end before that: the run did as it was told.
 func TestASignalBeforeTheEndThatWasAskedForIsNoError(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs pipelines")
-	}
+	long.Test(t)
 	t.Parallel()
 	cfg := deploymentFile(t, broker(t), "no_future: true", "lateness: 1h") // the window of now stays open while the test runs
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
@@ -292,9 +287,7 @@ func TestASignalBeforeTheEndThatWasAskedForIsNoError(t *testing.T) {
 }
 
 func TestASecondSignalEndsARunWithoutAReader(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs pipelines")
-	}
+	long.Test(t)
 	t.Parallel()
 	cfg, addr := hourly(t)
 	_, stdout := fullPipe(t)
@@ -310,9 +303,7 @@ func TestASecondSignalEndsARunWithoutAReader(t *testing.T) {
 
 // A reader that goes away ends the run, as other errors of printing do: drained.
 func TestAReaderThatGoesAwayDrainsTheRun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs pipelines")
-	}
+	long.Test(t)
 	t.Parallel()
 	cfg, _ := hourly(t)
 	r, w := pipe(t)
@@ -335,9 +326,7 @@ func TestAReaderThatGoesAwayDrainsTheRun(t *testing.T) {
 
 // A run starts and prints where counts has lost what earlier runs published.
 func TestRuleARunStartsWhereCountsHasLostItsFirstRecords(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs pipelines")
-	}
+	long.Test(t)
 	t.Parallel()
 	addr := broker(t)
 	cfg := deploymentFile(t, addr)
@@ -386,9 +375,7 @@ func broken(t testing.TB) *os.File {
 // A stderr that is gone before the command begins ends neither a run nor a server, whatever they
 // have to say before anything else, and at their end.
 func TestAStderrThatIsGoneEndsNoCommand(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs pipelines")
-	}
+	long.Test(t)
 	t.Parallel()
 	addr := broker(t)
 	cfg := deploymentFile(t, addr)

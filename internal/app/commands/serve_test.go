@@ -12,14 +12,13 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
 
 // The way of the public: a process without keys shows what a run publishes, while it is published.
 func TestServeShowsWhatARunPublishes(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("runs a pipeline and a process")
-	}
+	long.Test(t)
 	addr := broker(t)
 	cfg := deploymentFile(t, addr)
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01")

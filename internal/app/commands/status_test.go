@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -18,9 +19,7 @@ import (
 // that of one that does not exist.
 func TestStatusIsWhatControlSays(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("runs pipelines")
-	}
+	long.Test(t)
 	addr := broker(t)
 	cfg := deploymentFile(t, addr)
 	if code, stdout, stderr := run(t, "status", "--config", cfg); code != exitError || stdout != "" || !strings.Contains(stderr, "begin the deployment with tollgate init") {

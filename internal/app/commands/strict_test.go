@@ -3,6 +3,8 @@ package commands
 import (
 	"strings"
 	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
 
 // What one broker can lose is told by every command that looks at the topics, in one line where
@@ -28,7 +30,7 @@ func TestRuleEveryLookAtTheTopicsSaysWhatOneBrokerCanLose(t *testing.T) {
 			t.Errorf("%s: exit %d, stderr %s", strings.Join(command, " "), code, stderr)
 		}
 	}
-	if testing.Short() {
+	if !long.On() {
 		return // the rest runs pipelines
 	}
 	if _, stderr = mustRun(t, "run", "--config", cfg, "--until-end"); strings.Count(stderr, line) != 1 {

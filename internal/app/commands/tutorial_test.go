@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 )
 
@@ -63,9 +64,7 @@ func kafkaLocal(t *testing.T) string {
 // Only the windows are shorter, so that the counts come within a minute, and events may be later,
 // as on a busy machine.
 func TestTheTutorialShowsCounts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a JVM")
-	}
+	long.Test(t)
 	switch err := realkafka.Missing(); {
 	case err != nil && os.Getenv("TOLLGATE_REQUIRE_KAFKA") == "1":
 		t.Fatal(err)

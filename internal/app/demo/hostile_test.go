@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
@@ -99,7 +100,7 @@ func TestRuleOneHostileRecordChangesNoOtherUser(t *testing.T) {
 				var evil, added []string
 				for i, h := range all {
 					evil, added = append(evil, h.line), append(added, h.outcome)
-					if !testing.Short() && i%3 == at {
+					if long.On() && i%3 == at {
 						check(fmt.Sprintf("record %d at line %d", i, place), slices.Insert(slices.Clone(lines), place, h.line), h.outcome)
 					}
 				}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tollgate-dp/tollgate/internal/app/generate"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
@@ -132,7 +133,7 @@ func TestNoiseKeyMakesOutputAFunctionOfTheData(t *testing.T) {
 	if got := derived(t, s, small, 1); got != want {
 		t.Errorf("another order gives another output:\n%s", cmp.Diff(want, got))
 	}
-	if testing.Short() {
+	if !long.On() {
 		return
 	}
 	exact := s

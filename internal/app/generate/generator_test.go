@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
@@ -115,7 +116,7 @@ func count(sum *Truth, c Config, e Event) {
 func TestShares(t *testing.T) {
 	c := Defaults()
 	c.Events = 200_000
-	if testing.Short() {
+	if !long.On() {
 		c.Events = 50_000
 	}
 	g, err := New(c)

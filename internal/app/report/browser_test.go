@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
 
 // browser finds a Chromium. Without one the tests that need it are skipped,
@@ -16,8 +18,8 @@ import (
 func browser(t testing.TB) string {
 	t.Helper()
 	required := os.Getenv("TOLLGATE_REQUIRE_BROWSER") != ""
-	if testing.Short() && !required {
-		t.Skip("a browser takes seconds a page: run without -short")
+	if !required {
+		long.Test(t) // seconds a page
 	}
 	names := []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"}
 	if name := os.Getenv("CHROMIUM"); name != "" {

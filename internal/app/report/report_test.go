@@ -19,6 +19,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/internal/testing/golden"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -281,9 +282,7 @@ func TestTheEmptyKeyIsAllTogetherOnlyWithoutKeys(t *testing.T) {
 }
 
 func TestManyReleasesNeedLittleMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("seconds of work: run without -short")
-	}
+	long.Test(t)
 	d, err := compiled()
 	if err != nil {
 		t.Fatal(err)

@@ -23,6 +23,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -325,9 +326,7 @@ func TestClientsAtOnceAreBounded(t *testing.T) {
 // Clients that are slow, or send more than they may, are cut off; others have their answers
 // meanwhile.
 func TestSlowAndLongRequestsAreCutOff(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits for a limit of five seconds")
-	}
+	long.Test(t)
 	t.Parallel()
 	r := run(t, compiled(t, "127.0.0.1:1"), func(*Options) {})
 	endless := func(text string, then func(net.Conn)) string {

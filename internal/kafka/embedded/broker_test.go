@@ -18,6 +18,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/kafka/embedded"
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
 
 // serveEnv makes the test binary run a broker instead of the tests: the process that is killed.
@@ -191,9 +192,7 @@ func TestLongPollOutlivesARestart(t *testing.T) {
 }
 
 func TestKilledBrokerLosesNothingAcknowledged(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts processes")
-	}
+	long.Test(t)
 	dir, addr := t.TempDir(), freeAddr(t)
 	proc := serve(t, addr, dir)
 	c := dial(t, addr)

@@ -17,6 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
 
 // hangingUp listens like a broker that stops or starts: it hangs up on the first connections after
@@ -375,9 +376,7 @@ func TestGoneIsSaidInTime(t *testing.T) {
 // Brokers that answer when they are asked are not gone, however long no call asked them anything.
 func TestBrokersThatNoCallAsksAreNotGone(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("waits for seconds")
-	}
+	long.Test(t)
 	_, c := setup(t, 1)
 	ctx, cancel := context.WithTimeout(t.Context(), goneAfter+2*time.Second)
 	defer cancel()

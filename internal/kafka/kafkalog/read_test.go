@@ -12,6 +12,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
 
 // transact writes values to partition 0 of "t" in one transaction and ends it as told; end nil
@@ -283,9 +285,7 @@ func TestOtherFetchErrorsAreHandedOut(t *testing.T) {
 
 func TestDeletedTopicIsUnknown(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("waits out the grace for unknown partitions")
-	}
+	long.Test(t)
 	cluster, c := setup(t, 1)
 	f := c.NewFetcher()
 	p := newProducer(t, c, 0, "")

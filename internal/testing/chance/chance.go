@@ -3,11 +3,13 @@ package chance
 import (
 	"math"
 	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
 
-// Trials is how many draws a test takes: a tenth of full with -short.
+// Trials is how many draws a test takes: a tenth of full unless long tests run.
 func Trials(full int) int {
-	if testing.Short() {
+	if !long.On() {
 		return full / 10
 	}
 	return full

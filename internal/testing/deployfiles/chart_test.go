@@ -184,9 +184,6 @@ func checkMonitor(t *testing.T, who string, m *monitoringv1.PodMonitor, c cluste
 
 // The program takes the arguments of the chart's pods.
 func TestTheChartIsForThisProgram(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
 	program := runner(t)
 	c, err := chart(t, chartValues(t))
 	ok(t, err)

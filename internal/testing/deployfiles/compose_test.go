@@ -77,9 +77,6 @@ func TestDockerReadsTheComposeFiles(t *testing.T) {
 
 // The command of a service is one that this program knows, with its flags.
 func TestTheTryoutsCommandsAreTheRunners(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
 	program := runner(t)
 	config := deploy + "compose/tollgate.yaml"
 	if said, err := exec.Command(program, "validate", "--offline", "--config", config).CombinedOutput(); err != nil {

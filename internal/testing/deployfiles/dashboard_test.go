@@ -165,9 +165,6 @@ func asked(expr string) string {
 // Every panel shows something of a run and its page that Prometheus has scraped, and nothing of
 // either is named after what events brought.
 func TestEveryPanelShowsARunThatWasScraped(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs pipelines")
-	}
 	p := scrapedRun(t)
 	_, all := panels(t, file(t, "monitoring/dashboard.json"))
 	for _, panel := range all {

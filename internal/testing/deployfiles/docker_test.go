@@ -38,9 +38,6 @@ func docker(t *testing.T, args ...string) string {
 // needsDocker skips a test where no engine answers.
 func needsDocker(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
 	if said, err := exec.CommandContext(t.Context(), "docker", "version").CombinedOutput(); err != nil {
 		t.Skipf("no Docker engine answers: %s", said)
 	}

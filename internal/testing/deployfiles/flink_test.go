@@ -21,9 +21,6 @@ import (
 
 // The program in the image of Flink has that engine: it is built by the image's own line.
 func TestTheImageOfFlinkHasItsEngine(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
 	parsed, err := parser.Parse(bytes.NewReader(read(t, "Dockerfile")))
 	ok(t, err)
 	stages, _, err := instructions.Parse(parsed.AST, nil)

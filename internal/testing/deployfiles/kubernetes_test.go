@@ -370,9 +370,6 @@ func (c cluster) checkBeginning(t *testing.T, begins bool) {
 
 // The program takes the configuration and the arguments of every pod.
 func TestOverlaysAreForThisProgram(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
 	program := runner(t)
 	for _, name := range overlays {
 		c := overlay(t, name)

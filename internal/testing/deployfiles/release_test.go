@@ -51,9 +51,6 @@ func release(t *testing.T, tree string, environment ...string) (dist string) {
 // Two releases of one source are the same bytes: in directories of different lengths, the second
 // with an empty cache of builds, and with flags and another time zone in the environment.
 func TestAReleaseIsTheSameBytesEverywhere(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program twice, once without a cache")
-	}
 	one := release(t, filepath.Join(t.TempDir(), "a"))
 	cold := filepath.Join(t.TempDir(), "cache")
 	two := release(t, filepath.Join(t.TempDir(), "another", "directory"), "GOCACHE="+cold, "GOFLAGS=-tags=flink", "TZ=Asia/Tokyo", "GOAMD64=v3")

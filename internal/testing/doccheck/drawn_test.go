@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// What rapid drew in all its cases says nothing about the code, and -short draws fewer of them: a
-// test that asks for it fails with some seeds.
+// What rapid drew in all its cases says nothing about the code, and a short run draws fewer of
+// them: a test that asks for it fails with some seeds.
 func TestNoTestAsksWhatRapidHappenedToDraw(t *testing.T) {
 	for _, s := range sources(t) {
 		if !s.test {

@@ -161,6 +161,7 @@ func module() []layer {
 			{"internal/testing/await", "conditions that tests wait for"},
 			{"internal/testing/deploytest", "what tests of deployments share"},
 			{"internal/testing/shapes", "ten data sets, and what a demo releases of them"},
+			{"internal/testing/long", "tests that `go test ./...` leaves out"},
 			{"internal/testing/chance", "rates and probabilities"},
 			{"internal/testing/doccheck", "documents and tree agree"},
 			{"internal/testing/fakeregistry", "a schema registry in the process"},

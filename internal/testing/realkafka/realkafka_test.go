@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 )
 
@@ -23,9 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // need skips where there is no Kafka, unless one is demanded.
 func need(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a JVM")
-	}
+	long.Test(t)
 	err := realkafka.Missing()
 	switch {
 	case err == nil:

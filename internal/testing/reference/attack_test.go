@@ -81,8 +81,8 @@ func TestInvariant4NothingAboutOthersDependsOnAnIndividual(t *testing.T) {
 	}
 }
 
-// checkOften tries five cases to each of rapid's: with -short there are 20 of those, and some leaks
-// of theorem T1 are seen in one case of fifty.
+// checkOften tries five cases to each of rapid's: without TOLLGATE_LONG there are 20 of those, and
+// some leaks of theorem T1 are seen in one case of fifty.
 func checkOften(t *testing.T, one func(*rapid.T)) {
 	t.Helper()
 	rapid.Check(t, func(t *rapid.T) {

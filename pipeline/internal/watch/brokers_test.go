@@ -14,6 +14,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
 
 // lines are the lines of a log.
@@ -39,9 +40,7 @@ func (l *lines) String() string {
 // that it did not answer, and when it answers again.
 func TestAFrozenBrokerIsToldSinceItStoppedAnswering(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("a silence counts after five seconds")
-	}
+	long.Test(t)
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "t"))
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/kafka/embedded"
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
@@ -24,18 +25,18 @@ func TestRuleADrainIsNotHeldUpByOnePartition(t *testing.T) {
 	if most := stuckAfter + stuckAfter/20; most >= 10*time.Second { // stuckCall looks twenty times
 		t.Errorf("a drain lasts for %v", most)
 	}
-	const long = 400 * time.Millisecond
+	const limit = 400 * time.Millisecond
 	begin := time.Now()
 	stays := kafkalog.Trouble{Doing: "appending to topic \"ledger\" partition 3", Since: begin.Add(-time.Minute), Cause: errors.New("no leader")}
-	if got := stuckCall(t.Context(), func() []kafkalog.Trouble { return []kafkalog.Trouble{stays} }, long); got == nil || got.Doing != stays.Doing || time.Since(begin) < long {
+	if got := stuckCall(t.Context(), func() []kafkalog.Trouble { return []kafkalog.Trouble{stays} }, limit); got == nil || got.Doing != stays.Doing || time.Since(begin) < limit {
 		t.Errorf("%+v after %v", got, time.Since(begin))
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 4*long)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*limit)
 	defer cancel()
 	passes := func() []kafkalog.Trouble { // each is over soon
-		return []kafkalog.Trouble{{Doing: "reading", Since: time.Now().Add(-long / 2), Cause: errors.New("moved")}}
+		return []kafkalog.Trouble{{Doing: "reading", Since: time.Now().Add(-limit / 2), Cause: errors.New("moved")}}
 	}
-	if got := stuckCall(ctx, passes, long); got != nil {
+	if got := stuckCall(ctx, passes, limit); got != nil {
 		t.Errorf("%+v ended a drain", got)
 	}
 	drain, ended := make(chan struct{}), make(chan error, 1)
@@ -49,7 +50,7 @@ func TestRuleADrainIsNotHeldUpByOnePartition(t *testing.T) {
 	if len(ended) > 0 {
 		t.Errorf("a drain without troubles ended with %v", <-ended)
 	}
-	if testing.Short() {
+	if !long.On() {
 		return // the rest waits for seconds
 	}
 	const listOffsets, notLeader = 2, 6

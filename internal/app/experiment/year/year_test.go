@@ -10,6 +10,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/experiment"
 	"github.com/tollgate-dp/tollgate/internal/testing/golden"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/python"
 	"github.com/tollgate-dp/tollgate/internal/testing/repeated"
 )
@@ -20,9 +21,7 @@ func TestGolden(t *testing.T) {
 
 // What README says and shows of a year is what the experiment finds.
 func TestReadmeShowsWhatIsFound(t *testing.T) {
-	if testing.Short() {
-		t.Skip("makes up 7 million events: leave out -short")
-	}
+	long.Test(t)
 	found := repeated.File(t, "testdata/year-default.golden", Experiments()[0], experiment.Options{Seed: 1, Size: experiment.Default})
 	golden.File(t, "../../../../docs/year.svg", found.Figures[0].SVG(true)+"\n")
 	recomputed(t, found)

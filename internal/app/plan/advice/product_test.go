@@ -12,6 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/shapes"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -96,7 +97,7 @@ func gridOfBefore(s *sample.Stats, windows int) (out []advice.Setting) {
 func TestTheSearchIsNoWorseThanAGrid(t *testing.T) {
 	all := shapes.All()
 	switch {
-	case testing.Short():
+	case !long.On():
 		all = all[1:3]
 	case os.Getenv("TOLLGATE_PLAN_TABLE") == "":
 		all = all[:3] // all ten take two minutes
@@ -132,7 +133,7 @@ func TestTheSearchIsNoWorseThanAGrid(t *testing.T) {
 func TestTheRecommendedSettingGivesWhatPlanSays(t *testing.T) {
 	keys, all := 20, shapes.All()
 	switch {
-	case testing.Short():
+	case !long.On():
 		keys, all = 4, all[1:3]
 	case os.Getenv("TOLLGATE_PLAN_TABLE") == "":
 		keys, all = 6, all[:6] // all ten take minutes

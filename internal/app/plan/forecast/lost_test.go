@@ -10,6 +10,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/forecast"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/internal/testing/shapes"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -66,7 +67,7 @@ func lostUsers(t *testing.T, s shapes.Shape, events []shapes.Event, settings dem
 func TestUsersLostAreThoseOfTheReference(t *testing.T) {
 	const paths = 20
 	keys, all := 3, shapes.All()[:6]
-	if testing.Short() {
+	if !long.On() {
 		keys, all = 2, all[2:3]
 	}
 	some := 0
@@ -106,7 +107,7 @@ func TestUsersLostAreThoseOfTheReference(t *testing.T) {
 			}
 		}
 	}
-	if some == 0 || !testing.Short() && some < 3 {
+	if some == 0 || long.On() && some < 3 {
 		t.Errorf("users are lost under %d of the settings: the test says little", some)
 	}
 }

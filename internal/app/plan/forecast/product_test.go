@@ -10,6 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/forecast"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/shapes"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -64,7 +65,7 @@ func (s *score) compare(t *testing.T, what string, got []float64, want, deviatio
 // much, that release most, and with public keys, over noise keys.
 func TestForecastsAreWhatTheProductReleases(t *testing.T) {
 	keys, all := 4, shapes.All()
-	if testing.Short() {
+	if !long.On() {
 		keys, all = 2, all[1:3]
 	}
 	dir := t.TempDir()

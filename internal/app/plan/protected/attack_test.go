@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -20,7 +21,7 @@ import (
 // rate below 1e-6 on every side).
 func TestAttackOnAChoice(t *testing.T) {
 	runs := 1000
-	if testing.Short() {
+	if !long.On() {
 		runs = 100 // shows gross mistakes only
 	}
 	b, err := budgets.NewBudget(1, .3, budgets.GDP, .2) // so large a δ that its use can be seen

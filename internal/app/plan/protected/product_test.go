@@ -12,6 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/protected"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/shapes"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
@@ -36,7 +37,7 @@ func ask(s *sample.Sample, of shapes.Shape, planned float64) advice.Question {
 // which nothing here depends.
 func TestProtectedChoicesAreWorthTheirPrice(t *testing.T) {
 	all, compared := shapes.All(), os.Getenv("TOLLGATE_PLAN_TABLE") != ""
-	if testing.Short() {
+	if !long.On() {
 		all = all[1:3]
 	}
 	dir := t.TempDir()

@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state/budgets"
@@ -102,7 +103,7 @@ func TestRuleASearchCostsAnIndividualWhatIsPlanned(t *testing.T) {
 // (false-reject rate below 1e-6 on every side).
 func TestAttackOnASearch(t *testing.T) {
 	runs := 400
-	if testing.Short() {
+	if !long.On() {
 		runs = 100 // shows gross mistakes only
 	}
 	b, err := budgets.NewBudget(1, .3, budgets.GDP, .2)
