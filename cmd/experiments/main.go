@@ -41,6 +41,7 @@ func main() {
 
 // execute runs one command line and returns the exit code.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	stdout, stderr = terminal.Printable(stdout), terminal.Printable(stderr)
 	c := command{stdout: stdout, stderr: stderr, size: experiment.Default}
 	root := c.root()
 	root.SetArgs(args)

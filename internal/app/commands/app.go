@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
@@ -25,6 +26,7 @@ type app struct {
 
 // execute runs one command line and returns the exit code.
 func (a *app) execute(ctx context.Context, args []string) int {
+	a.stdout, a.stderr = terminal.Printable(a.stdout), terminal.Printable(a.stderr)
 	if len(args) > 0 && strings.HasPrefix(args[0], "--id=") { // Flink starts a worker without naming a command
 		args = append([]string{"worker"}, args...)
 	}

@@ -3,6 +3,7 @@ package commands
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -163,8 +164,6 @@ func (p *printer) end(result demo.Result) error {
 		return err
 	}
 	from, _ := p.j.source.Range()
-	var b bytes.Buffer
-	b.WriteByte('\n')
 	options := terminal.ChartOptions{
 		From: from, To: from.Add(time.Duration(result.Turns) * p.j.settings.Window), Window: p.j.settings.Window,
 		Confidence: p.j.settings.Target.Confidence, Target: p.hasTarget(), Width: p.width, Height: 6,
@@ -181,26 +180,27 @@ func (p *printer) end(result demo.Result) error {
 		drawn = 1 + len(also)
 	}
 	options.MaxKeys = min(mostCharts, cmp.Or(p.j.flags.top, max(1, mostCharts/drawn)))
-	if err := terminal.Chart(&b, rows, options); err != nil {
-		return err
-	}
-	if histogram {
-		b.WriteByte('\n')
-		key, bars := p.buckets()
-		if err := terminal.Bars(&b, key, "percentage of the values in each bucket", bars, options); err != nil {
-			return err
+	return p.j.progress.Interrupt(p.a.stdout, func() error {
+		err := errors.Join(p.a.print("\n"), terminal.Chart(p.a.stdout, rows, options))
+		if histogram {
+			key, bars := p.buckets()
+			err = errors.Join(err, p.a.print("\n"), terminal.Bars(p.a.stdout, key, "percentage of the values in each bucket", bars, options))
 		}
+		return errors.Join(err, p.a.print("\n"+p.summary(result)+"\n"))
+	})
+}
+
+// summary says how many values were released, and how many are as exact as asked.
+func (p *printer) summary(result demo.Result) string {
+	text := fmt.Sprintf("%s, %s released", terminal.Count(int(result.Turns), "window"), terminal.Count(len(p.rows), "value"))
+	if !p.hasTarget() {
+		return text
 	}
-	fmt.Fprintf(&b, "\n%s, %s released", terminal.Count(int(result.Turns), "window"), terminal.Count(len(p.rows), "value"))
-	if p.hasTarget() {
-		of := "them"
-		if p.asked < len(p.rows) {
-			of = terminal.Number(float64(p.asked), 0)
-		}
-		fmt.Fprintf(&b, ", %s of %s as exact as asked", terminal.Number(float64(p.met), 0), of)
+	of := "them"
+	if p.asked < len(p.rows) {
+		of = terminal.Number(float64(p.asked), 0)
 	}
-	b.WriteByte('\n')
-	return p.print(b.String())
+	return text + fmt.Sprintf(", %s of %s as exact as asked", terminal.Number(float64(p.met), 0), of)
 }
 
 // mostCharts is how many charts are drawn unless --top asks for those of more keys.

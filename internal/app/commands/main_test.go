@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/golden"
@@ -297,5 +298,23 @@ func TestUnwritableStdout(t *testing.T) {
 			t.Errorf("%v: stderr %q", args, errs.String())
 		}
 		errs.Reset()
+	}
+}
+
+// Names of columns and files are never raw in what a command writes.
+func TestNoNameSteersTheTerminal(t *testing.T) {
+	t.Parallel()
+	const evil = "a\x1b[2J\r\u009b\u202e"
+	for name, input := range map[string]string{
+		"column.csv": "\"user" + evil + "\",page,when\nu1,home,2025-03-03\n", evil + ".jsonl": "a\n",
+	} {
+		args := []string{"demo", "--input", write(t, name, input), "--user-field", "user", "--time-field", "when", "--key-field", "page", "--window", "1h"}
+		if strings.HasSuffix(name, ".csv") {
+			args = append(args, "--header")
+		}
+		_, stdout, stderr := run(t, args...)
+		if text := stdout + stderr; strings.ContainsAny(text, "\x1b\r\u009b\u202e") || !utf8.ValidString(text) || !strings.Contains(text, `a\x1b[2J`) {
+			t.Errorf("%q: %q", name, text)
+		}
 	}
 }

@@ -34,7 +34,7 @@ func Bars(w io.Writer, key, what string, rows []Row, opt ChartOptions) error {
 		}
 	}
 	p := panel{color: opt.Color}
-	b := bufio.NewWriter(w)
+	b := bufio.NewWriter(raw(w))
 	fmt.Fprintf(b, "%s   %s: %s\n", p.bold(titleOf(key)), windowText(rows[0].Start, rows[0].End), what)
 	for i, cells := range lines {
 		line := pad(cells[0], widths[0]) + "  " + right(cells[1], widths[1]) + "  " + right(cells[2], widths[2])

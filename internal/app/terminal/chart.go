@@ -34,7 +34,7 @@ func Chart(w io.Writer, rows []Row, opt ChartOptions) error {
 	keys = keys[:len(keys)-left]
 
 	grid := newGrid(opt)
-	b := bufio.NewWriter(w)
+	b := bufio.NewWriter(raw(w))
 	less := ""
 	if opt.Target {
 		less = "   ┄ less exact"

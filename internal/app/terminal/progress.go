@@ -60,7 +60,7 @@ const (
 func NewProgress(w io.Writer, terminal bool, now func() time.Time) *Progress {
 	at := now()
 	_, width := Terminal(w)
-	return &Progress{out: &relay{w: w}, terminal: terminal, width: width, now: now, begin: at, drawn: at}
+	return &Progress{out: &relay{w: raw(w)}, terminal: terminal, width: width, now: now, begin: at, drawn: at}
 }
 
 // Expect says how many turns there will be; 0 where it is not known.
@@ -97,6 +97,7 @@ func (p *Progress) Flush() { p.out.flush() }
 func (p *Progress) stay(lines string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	lines = printable(lines)
 	if p.shown != "" {
 		lines = clear + lines + p.shown
 	}
@@ -179,7 +180,7 @@ func (p *Progress) Done(also string) {
 		parts = append(parts, p.text())
 	}
 	if also != "" {
-		parts = append(parts, also)
+		parts = append(parts, printable(also))
 	}
 	line := strings.Join(parts, "; ")
 	if line != "" {
@@ -249,7 +250,7 @@ func (p *Progress) text() string {
 	}
 	fmt.Fprintf(&b, " %s settled, %s released, ", plural(of, "turn"), Count(p.released, "value"))
 	if p.status != "" {
-		b.WriteString(p.status + ", ")
+		b.WriteString(printable(p.status) + ", ")
 	}
 	b.WriteString(seconds(p.now().Sub(p.begin)))
 	if rest, ok := p.left(); ok {

@@ -33,7 +33,7 @@ type relay struct {
 	stalled bool          // a caller has waited for patience, and nothing was taken since
 }
 
-// put hands over text and returns at once.
+// put hands over text, which is printable but for what the package draws, and returns at once.
 func (r *relay) put(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -112,7 +112,7 @@ func (r *relay) apart(fn func() error) error {
 
 // Say writes text, but does not wait for long where w takes nothing.
 func Say(w io.Writer, text string) {
-	r := relay{w: w}
-	r.put(text)
+	r := relay{w: raw(w)}
+	r.put(printable(text))
 	r.flush()
 }

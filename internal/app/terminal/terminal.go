@@ -12,7 +12,7 @@ const DefaultWidth = 80
 
 // Terminal reports whether w is a terminal, and how many columns it has.
 func Terminal(w io.Writer) (bool, int) {
-	file, ok := w.(*os.File)
+	file, ok := raw(w).(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return false, DefaultWidth
 	}
@@ -35,8 +35,8 @@ func sameTerminal(a, b io.Writer) bool {
 	if a == b {
 		return true
 	}
-	first, ok := a.(*os.File)
-	second, also := b.(*os.File)
+	first, ok := raw(a).(*os.File)
+	second, also := raw(b).(*os.File)
 	if !ok || !also || !term.IsTerminal(int(first.Fd())) || !term.IsTerminal(int(second.Fd())) {
 		return false
 	}

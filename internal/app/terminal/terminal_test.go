@@ -561,3 +561,28 @@ func TestBarsGolden(t *testing.T) {
 	}
 	golden.File(t, "testdata/bars.golden", b.String())
 }
+
+// Whatever a message quotes, and wherever it is written, only the package's own sequences arrive.
+func TestNoNameSteersTheTerminal(t *testing.T) {
+	evil := "a\x1b[2J\r\x9b\x7f\u009b\u202e\U000e0001\tb\n"
+	const want = `a\x1b[2J\r\x9b\u007f\u009b\u202e\udb40\udc01` + "\tb\n"
+	for name, write := range map[string]func(*bytes.Buffer){
+		"writer":   func(b *bytes.Buffer) { fmt.Fprint(Printable(b), evil) },
+		"message":  func(b *bytes.Buffer) { Say(Printable(b), evil) },
+		"progress": func(b *bytes.Buffer) { NewProgress(Printable(b), true, time.Now).Note("%s", evil[:len(evil)-1]) },
+		"done":     func(b *bytes.Buffer) { NewProgress(Printable(b), true, time.Now).Done(evil[:len(evil)-1]) },
+	} {
+		var b bytes.Buffer
+		if write(&b); b.String() != want {
+			t.Errorf("%s: %q, want %q", name, b.String(), want)
+		}
+	}
+	var b bytes.Buffer
+	p := NewProgress(Printable(&b), true, time.Now)
+	p.drawn = time.Time{}
+	p.Status(evil)
+	p.Flush()
+	if strings.Count(b.String(), "\x1b") != 1 || !strings.HasPrefix(b.String(), clear) {
+		t.Errorf("progress: %q", b.String())
+	}
+}

@@ -1,13 +1,10 @@
 package terminal
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
 )
@@ -89,21 +86,7 @@ func short(v float64) string {
 // Key makes a key safe to print and fits it into width columns: characters that do not print are
 // escaped, and a key that is too long has "…" in its middle: paths that begin alike stay apart.
 func Key(key string, width int) string {
-	var b strings.Builder
-	for rest := key; rest != ""; {
-		r, size := utf8.DecodeRuneInString(rest)
-		switch {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\x%02x`, rest[0])
-		case unicode.IsPrint(r):
-			b.WriteRune(r)
-		default:
-			quoted := strconv.QuoteRuneToASCII(r)
-			b.WriteString(quoted[1 : len(quoted)-1])
-		}
-		rest = rest[size:]
-	}
-	text := b.String()
+	text := escape(key, "")
 	if uniseg.StringWidth(text) <= width {
 		return text
 	}

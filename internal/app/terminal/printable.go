@@ -1,0 +1,58 @@
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Printable returns a writer that escapes what could steer the terminal that reads w, such as escape
+// sequences in the name of a column, a file or a key: everything that does not print, but for line
+// ends and tabs. JSON keeps its meaning. Colours and progress of this package pass.
+func Printable(w io.Writer) io.Writer { return printableWriter{w} }
+
+type printableWriter struct{ w io.Writer }
+
+// Write implements io.Writer.
+func (p printableWriter) Write(text []byte) (int, error) {
+	if _, err := io.WriteString(p.w, printable(string(text))); err != nil {
+		return 0, err //nolint:wrapcheck // of a writer in place of another
+	}
+	return len(text), nil
+}
+
+// raw returns the writer that Printable was given.
+func raw(w io.Writer) io.Writer {
+	if p, ok := w.(printableWriter); ok {
+		return p.w
+	}
+	return w
+}
+
+func printable(text string) string { return escape(text, "\n\t") }
+
+// escape escapes characters that do not print, except those of kept.
+func escape(text, kept string) string {
+	var b strings.Builder
+	for i, r := range text {
+		size := utf8.RuneLen(r)
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(text[i:], string(utf8.RuneError)):
+			fmt.Fprintf(&b, `\x%02x`, text[i])
+		case unicode.IsPrint(r) || strings.ContainsRune(kept, r):
+			b.WriteString(text[i : i+size])
+		case r < ' ':
+			quoted := strconv.QuoteRune(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		default: // as in JSON
+			for _, unit := range utf16.Encode([]rune{r}) {
+				fmt.Fprintf(&b, `\u%04x`, unit)
+			}
+		}
+	}
+	return b.String()
+}
