@@ -60,7 +60,7 @@ While windows fill up, stderr says when the next counts are due and how far the 
 is behind. It says roughly what is wrong and where to look: for example, that more
 than half of the records are late, or that some are dead-lettered. stderr never shows
 a user id, a key or a number of records. With --trusted-report FILE, the run writes
-exact tallies of the records up to the last closed window when it ends.
+exact tallies of all records that were read when it ends.
 
 With --until, the run ends when every window that ends by the given time is settled;
 "now" means every window that is over when the run begins. No record changes which

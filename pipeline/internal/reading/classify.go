@@ -28,6 +28,9 @@ type classifier struct {
 	doubt   int64           // by how much the clock may be ahead of now, in milliseconds
 }
 
+// noTimestamp is what a record of Kafka has that was written without a timestamp.
+const noTimestamp = -1
+
 // classification is a record's outcome, the turn of an accepted record, the
 // class of a dead letter, and by how many milliseconds its time breaks the rule.
 type classification struct {
@@ -67,6 +70,8 @@ func (f *classifier) classify(p *partition, r *kafkalog.Record, now int64) (clas
 		return classification{Outcome: watch.Disordered, off: distance(reached, at)}, nil
 	case ahead:
 		return classification{Outcome: watch.Future, off: distance(r.Timestamp, now)}, nil
+	case !by.noFuture && at > plus(r.Timestamp, by.skew) && r.Timestamp == noTimestamp:
+		return classification{Outcome: watch.Unstamped}, nil
 	case !by.noFuture && at > plus(r.Timestamp, by.skew):
 		return classification{Outcome: watch.Future, off: distance(at, r.Timestamp)}, nil
 	}
@@ -88,7 +93,7 @@ func (v *classification) tally(t *schemas.ReadTallies) {
 		t.Accepted++
 	case watch.Late, watch.Disordered:
 		t.Late++
-	case watch.Future:
+	case watch.Future, watch.Unstamped:
 		t.Future++
 	case watch.BeforeStart:
 		t.BeforeStart++

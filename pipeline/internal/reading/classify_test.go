@@ -84,6 +84,8 @@ func judgeOne(t *testing.T, f *classifier, p *partition, offset, stamp, event, n
 		return "late by the order"
 	case watch.Future:
 		return "future"
+	case watch.Unstamped:
+		return "unstamped"
 	}
 	return fmt.Sprint("turn ", v.turn)
 }
@@ -130,7 +132,7 @@ func TestRuleFatesFromTheRecordsOwnTimes(t *testing.T) {
 		want         string
 	}{
 		{1000, 999, "before start"}, {1000, 1000, "turn 1"}, {1100, 1000, "turn 1"}, {1101, 1000, "late"},
-		{1999, 1999, "turn 1"}, {2000, 2000, "turn 2"}, {2000, 2050, "turn 2"}, {2000, 2051, "future"},
+		{1999, 1999, "turn 1"}, {2000, 2000, "turn 2"}, {2000, 2050, "turn 2"}, {2000, 2051, "future"}, {-1, 2000, "unstamped"},
 	} {
 		for _, now := range []int64{0, test.stamp, 5e12} { // this machine's clock decides nothing
 			if got := judgeOne(t, f, newPartition(), 0, test.stamp, test.event, now); got != test.want {

@@ -6,6 +6,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/packing"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -22,6 +23,7 @@ type partition struct {
 	news        bool  // such a record was read since the idle rule was applied last
 	atEnd       bool  // the last fetch has read the partition to its end
 	lag         lag
+	read        watch.Outcomes // not reported to Losses yet
 	ahead       []int64        // offsets of records whose stamps are ahead of the clock, ascending
 	replayed    map[int64]bool // those below talliedTo that were classified so before
 	// As of the last fetch, for the texts about stalls.

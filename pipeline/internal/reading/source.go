@@ -32,7 +32,6 @@ type Source struct {
 	run        int64         // the number of the run
 	stalls     *watch.Stalls // may be nil
 	classifier classifier
-	read       watch.Outcomes // not reported to Losses yet
 	hasher     *schemas.Hasher
 
 	clock   *trustedTime

@@ -58,7 +58,7 @@ var reasons = [...]struct {
 	of   func(*Outcomes) (lost, all uint64)
 }{
 	{"late", func(f *Outcomes) (uint64, uint64) { return f.n[Late] + f.n[Disordered], f.read() }},
-	{"future", func(f *Outcomes) (uint64, uint64) { return f.n[Future], f.read() }},
+	{"future", func(f *Outcomes) (uint64, uint64) { return f.n[Future] + f.n[Unstamped], f.read() }},
 	{"before_start", func(f *Outcomes) (uint64, uint64) { return f.n[BeforeStart], f.read() }},
 	{"overtaken", func(f *Outcomes) (uint64, uint64) { return f.n[Overtaken], f.read() }},
 	{"dead_lettered", func(f *Outcomes) (uint64, uint64) { return f.n[DeadLettered], f.read() }},

@@ -54,23 +54,28 @@ type Losses struct {
 	rules LossRules
 	log   *slog.Logger
 
-	mu           sync.Mutex
-	minute, hour recent
-	pairs        recent    // the last hour before settled
-	settled      time.Time // when a turn was settled last
-	all          Outcomes
-	reported     map[string]*lasting // by the words of the finding
+	mu sync.Mutex
+	stretch
+	partitions map[int32]*stretch // those that this process reads
+	pairs      recent             // the last hour before settled
+	settled    time.Time          // when a turn was settled last
+	all        Outcomes
+	reported   map[string]*lasting // by the words of the finding
 }
 
 // NewLosses returns Losses that write to log. Check is to be called about once a second.
 func NewLosses(rules LossRules, log *slog.Logger) *Losses {
-	l := &Losses{rules: rules, log: log, reported: map[string]*lasting{}}
-	l.minute.slot, l.hour.slot, l.pairs.slot = time.Minute/12, time.Hour/12, time.Hour/12
+	l := &Losses{rules: rules, log: log, stretch: newStretch(), partitions: map[int32]*stretch{}, reported: map[string]*lasting{}}
+	l.pairs.slot = l.hour.slot
 	return l
 }
 
-// Observe takes over what became of records that were read now for the first time, and empties f.
-func (l *Losses) Observe(now time.Time, f *Outcomes) {
+// EveryPartition is the partition of outcomes that are not of a single one.
+const EveryPartition = -1
+
+// Observe takes over what became of records of a partition that were read now for the first time,
+// and empties f.
+func (l *Losses) Observe(now time.Time, partition int32, f *Outcomes) {
 	if l == nil || f.empty() {
 		return
 	}
@@ -80,9 +85,15 @@ func (l *Losses) Observe(now time.Time, f *Outcomes) {
 		l.pairs.add(now, f)
 		l.settled = now
 	}
-	l.minute.add(now, f)
-	l.hour.add(now, f)
+	l.stretch.add(now, f)
 	l.all.add(f)
+	if partition != EveryPartition {
+		if l.partitions[partition] == nil {
+			one := newStretch()
+			l.partitions[partition] = &one
+		}
+		l.partitions[partition].add(now, f)
+	}
 	*f = Outcomes{}
 }
 
@@ -93,15 +104,13 @@ func (l *Losses) Check(now time.Time) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	hour, recent, span := l.hour.sum(now), l.minute.sum(now), "minute"
-	if hour.read() < leastRecords || recent.read() == 0 {
+	hour, minute := l.hour.sum(now), l.minute.sum(now)
+	if hour.read() < leastRecords || minute.read() == 0 {
 		return // there is nothing new to say, nor that anything is over
 	}
-	fresh := recent.n[DeadLettered] > 0
-	if recent.read() < leastRecords {
-		recent, span = hour, "hour"
-	}
-	l.some(now, &hour, fresh, l.most(now, &recent, span))
+	recent, span := l.last(now)
+	l.some(now, &hour, minute.n[DeadLettered] > 0, l.most(now, &recent, span))
+	l.ofPartitions(now)
 }
 
 // most logs the losses that more than half of the records, or one in a hundred, have met, and says
@@ -110,10 +119,7 @@ func (l *Losses) most(now time.Time, f *Outcomes, span string) (dead bool) {
 	all := f.read()
 	of := " of the records read in the last " + span + " "
 	for _, loss := range l.losses() {
-		var n uint64
-		for _, outcome := range loss.outcomes {
-			n += f.n[outcome]
-		}
+		n := loss.of(f)
 		switch {
 		case 2*n > all:
 			dead = loss.outcomes[0] == DeadLettered
@@ -134,11 +140,50 @@ func (l *Losses) most(now time.Time, f *Outcomes, span string) (dead bool) {
 	return dead
 }
 
+// ofPartitions logs the losses that one in a hundred records of a partition have met, unless the
+// same is said of all partitions.
+func (l *Losses) ofPartitions(now time.Time) {
+	latest := map[int32]*Outcomes{}
+	for id, s := range l.partitions {
+		f, _ := s.last(now)
+		latest[id] = &f
+	}
+	for _, loss := range l.losses() {
+		var all Outcomes
+		var lossy []string
+		over, words := true, "partition "+loss.words
+		for _, id := range slices.Sorted(maps.Keys(latest)) {
+			f := latest[id]
+			n := loss.of(f)
+			over = over && 2*n*someOf < f.read()
+			if n >= leastRecords && n*someOf >= f.read() {
+				all.add(f)
+				lossy = append(lossy, fmt.Sprint(id))
+			}
+		}
+		switch {
+		case l.reported[loss.words] != nil || l.reported["some "+loss.words] != nil || loss.outcomes[0] == DeadLettered:
+		case len(lossy) > 0:
+			l.report(now, words, "at least one in a hundred of the latest records of partition "+strings.Join(lossy, ", ")+" "+loss.words+l.where(&all, loss, loss.of(&all)))
+		case over:
+			l.reportEnd(now, words, "hardly any of the latest records of a partition "+loss.words)
+		}
+	}
+}
+
 // loss is a way to lose records, and where to look for its cause.
 type loss struct {
 	words    string
 	outcomes []Outcome
 	hint     string
+}
+
+// of returns how many records have met the loss.
+func (l *loss) of(f *Outcomes) (n uint64) {
+	for _, outcome := range l.outcomes {
+		n += f.n[outcome]
+	}
+	return n
 }
 
 // losses returns every way to lose records.
@@ -155,6 +200,10 @@ func (l *Losses) losses() []loss {
 	}
 	return []loss{
 		{"are late", []Outcome{Late, Disordered}, late},
+		{
+			"have no timestamp of Kafka (-1)", []Outcome{Unstamped},
+			"time.trust: producer needs it. Have the producers write it, or begin a deployment with time.trust: broker",
+		},
 		{"are of the future", []Outcome{Future}, fmt.Sprintf("possible causes: a producer's clock is ahead by more than time.skew (%v); %s", r.Skew, unit)},
 		{
 			"are before the start of the deployment", []Outcome{BeforeStart},

@@ -35,6 +35,7 @@ type met struct {
 	outcome Outcome
 	class   string
 	off     time.Duration
+	in      int32 // the partition
 }
 
 // until lets the clock run, with the same records and a look every second, and returns what was
@@ -43,13 +44,13 @@ func (s *lossScene) until(end time.Duration, every ...met) []string {
 	var lines []string
 	for ; s.at <= end; s.at += time.Second {
 		now := stallNoon.Add(s.at)
-		var f Outcomes
 		for _, m := range every {
+			var f Outcomes
 			for range m.n {
 				f.Count(m.outcome, m.class, uint64(m.off.Milliseconds()))
 			}
+			s.losses.Observe(now, m.in, &f)
 		}
-		s.losses.Observe(now, &f)
 		s.losses.Check(now)
 		for line := range strings.SplitSeq(strings.TrimSpace(s.out.String()), "\n") {
 			if line != "" {
@@ -61,8 +62,9 @@ func (s *lossScene) until(end time.Duration, every ...met) []string {
 	return lines
 }
 
-// coarse is what may have digits in what is said of records: times, of the rules and of the clock.
-var coarse = regexp.MustCompile(`time=\S+|\d{4}-\d\d-\d\dT[\d:]+Z|\b(\d+[hms])+`)
+// coarse is what may have digits in what is said of records: times, of the rules and of the clock,
+// and partitions.
+var coarse = regexp.MustCompile(`time=\S+|of partition [\d, ]+|\(-1\)|\d{4}-\d\d-\d\dT[\d:]+Z|\b(\d+[hms])+`)
 
 // says fails the test as that of stallScene does, and where a line has any number of its own: how
 // many records there are, or what part of all.
@@ -141,6 +143,16 @@ func TestRuleLossesAreSaidCoarsely(t *testing.T) {
 		lines := s.until(40*time.Minute, good(60))
 		s.says(lines, []string{"1m9s", "resolved after 1m0s: a few records are dead-lettered now, fewer than one in a hundred"})
 	})
+	t.Run("of a partition", func(t *testing.T) {
+		s := newLossScene(t, deployment.TrustProducer)
+		const some = "at least one in a hundred of the latest records of partition 2, 7 came after their turn was closed: possible causes: records came later"
+		s.says(s.until(90*time.Second, good(900), met{n: 9, in: 2}, met{n: 1, in: 2, outcome: Overtaken}, met{n: 1, in: 7, outcome: Overtaken}), []string{"9s", some}, []string{"1m9s", some})
+		s.says(s.until(5*time.Minute, good(900), met{n: 10, in: 2}, met{n: 10, in: 7}), []string{"2m25s", "resolved after 2m16s: hardly any of the latest records of a partition came after"})
+	})
+	t.Run("without a timestamp", func(t *testing.T) {
+		s := newLossScene(t, deployment.TrustProducer)
+		s.says(s.until(10*time.Second, met{n: 50, outcome: Unstamped}), []string{"0s", "more than half of the records read in the last minute have no timestamp of Kafka (-1): time.trust: producer needs it. Have the producers write it"})
+	})
 	t.Run("several together", func(t *testing.T) {
 		s := newLossScene(t, deployment.TrustBroker)
 		s.says(s.until(10*time.Second, good(40), met{n: 24, outcome: Late}, met{n: 34, outcome: DeadLettered, class: "null_field"}, met{n: 2, outcome: Future}),
@@ -203,7 +215,7 @@ func TestNobodyNeedsLosses(t *testing.T) {
 	var none *Losses
 	f := Outcomes{}
 	f.Count(Late, "", 0)
-	none.Observe(stallNoon, &f)
+	none.Observe(stallNoon, 0, &f)
 	none.Check(stallNoon)
 	var out bytes.Buffer
 	NewLosses(LossRules{}, slog.New(slog.NewTextHandler(&out, nil))).Check(stallNoon)

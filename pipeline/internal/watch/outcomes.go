@@ -11,13 +11,15 @@ import (
 type Outcome int
 
 // The outcomes of records. Disordered is late as well, but not by the record's own times: other
-// records of its partition have later ones, by more than time.slack. Skipped is no event by design,
+// records of its partition have later ones, by more than time.slack. Unstamped is of the future,
+// because the record has no timestamp of Kafka. Skipped is no event by design,
 // and so no loss.
 const (
 	Accepted Outcome = iota
 	Late
 	Disordered
 	Future
+	Unstamped
 	BeforeStart
 	Overtaken
 	DeadLettered
@@ -114,6 +116,26 @@ func (f *Outcomes) read() (all uint64) {
 		all += n
 	}
 	return all
+}
+
+// stretch holds the outcomes of the last minute and of the last hour.
+type stretch struct{ minute, hour recent }
+
+func newStretch() stretch {
+	return stretch{minute: recent{slot: time.Minute / 12}, hour: recent{slot: time.Hour / 12}}
+}
+
+func (s *stretch) add(now time.Time, f *Outcomes) {
+	s.minute.add(now, f)
+	s.hour.add(now, f)
+}
+
+// last returns the outcomes of the last minute, or of the last hour where the minute has too few.
+func (s *stretch) last(now time.Time) (f Outcomes, span string) {
+	if f = s.minute.sum(now); f.read() >= leastRecords {
+		return f, "minute"
+	}
+	return s.hour.sum(now), "hour"
 }
 
 // recent holds the outcomes of a stretch of time that ends now, in slots.
