@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -18,12 +17,8 @@ import (
 	"time"
 )
 
-// The soak lasts as long as a tester asks for; with a file for samples it keeps what /metrics said,
-// in the text format of Prometheus with times, for the test of the alerts.
-const (
-	soakVariable        = "TOLLGATE_SOAK"
-	soakSamplesVariable = "TOLLGATE_SOAK_SAMPLES"
-)
+// The soak lasts as long as a tester asks for.
+const soakVariable = "TOLLGATE_SOAK"
 
 // soakFault is a fault that goes on for a while. begin lets it happen and returns what ends it;
 // unready says that the run cannot be ready meanwhile, gone that it does not answer.
@@ -81,7 +76,6 @@ type soak struct {
 
 	mu      sync.Mutex
 	samples []soakSample
-	out     *bufio.Writer // nil: none
 }
 
 // soakSample is what a run said at a time.
@@ -100,7 +94,7 @@ type soakSample struct {
 func TestInvariant5ASoakOfFaultsIsSeenAndChangesNothing(t *testing.T) {
 	lasts, err := time.ParseDuration(os.Getenv(soakVariable))
 	if err != nil {
-		t.Skipf("a soak takes minutes: `.ci/run soak`, or %s=5m or more (%s=FILE keeps what /metrics said)", soakVariable, soakSamplesVariable)
+		t.Skipf("a soak takes minutes: `.ci/run soak`, or %s=5m or more", soakVariable)
 	}
 	disk := smallDisk(t)
 	c := startCampaign(t, campaignSeed(t))
@@ -114,15 +108,6 @@ func (s *soak) goOn(broker string, lasts time.Duration) {
 	s.subject = c.newSubject(subjectSettings{name: "campaign-soak", events: "campaign-soak-events", broker: broker, window: time.Second,
 		catchUp: 1, slots: 10, appendTimes: true}, time.Now().Add(-5*time.Second).Truncate(time.Second))
 	s.args = []string{"--listen", "127.0.0.1:0"}
-	if name := os.Getenv(soakSamplesVariable); name != "" {
-		file, err := os.Create(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer file.Close() //nolint:errcheck // it was flushed
-		s.out = bufio.NewWriter(file)
-		defer s.out.Flush() //nolint:errcheck // the test of the alerts reads it
-	}
 	c.run(s.subject)
 	stop := s.watchMetrics()
 	end := time.Now().Add(lasts)
@@ -257,19 +242,6 @@ func (s *soak) sample(client *http.Client, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.samples = append(s.samples, sample)
-	if s.out == nil {
-		return
-	}
-	up := 0
-	if sample.up {
-		up = 1
-	}
-	fmt.Fprintf(s.out, "up %d %d\n", up, now.UnixMilli())
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); strings.HasPrefix(line, "tollgate_") {
-			fmt.Fprintf(s.out, "%s %d\n", line, now.UnixMilli())
-		}
-	}
 }
 
 // value returns what a metric without labels is; 0 where it is not there.

@@ -1,57 +1,27 @@
 package deployfiles
 
 import (
-	"archive/zip"
-	"bufio"
 	"bytes"
-	"context"
-	"errors"
-	"io"
-	"maps"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
-	"github.com/compose-spec/compose-go/v2/loader"
-	"github.com/compose-spec/compose-go/v2/types"
-	"github.com/moby/buildkit/frontend/dockerfile/instructions"
-	"github.com/moby/buildkit/frontend/dockerfile/linter"
-	"github.com/moby/buildkit/frontend/dockerfile/parser"
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
-	"k8s.io/apimachinery/pkg/util/validation/field"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 )
 
-const (
-	deploy = "../../../deploy/"
-	dir    = deploy + "flink"
-	// The operator whose schema is asked. Newer ones accept what it accepts.
-	operator = "org.apache.flink:flink-kubernetes-operator-api:1.10.0"
-)
+const deploy = "../../../deploy/"
 
 func ok(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-func read(t *testing.T, name string) []byte {
-	t.Helper()
-	return file(t, "flink/"+name)
 }
 
 // file returns a file of deploy.
@@ -62,197 +32,130 @@ func file(t *testing.T, name string) []byte {
 	return data
 }
 
-func TestTheDockerfilesAreWell(t *testing.T) {
-	for name, want := range map[string]int{"flink": 3, "image": 1} {
-		problems, stages, err := lint(file(t, name+"/Dockerfile"))
-		if err != nil || len(problems) != 0 || stages != want {
-			t.Errorf("%s: %d stages, %v, %v", name, stages, problems, err)
-		}
-	}
-	if problems, _, err := lint([]byte("from x\nRUN cd /\nMAINTAINER you\n")); err != nil || len(problems) == 0 {
-		t.Errorf("a file with a mistake passes: %v, %v", problems, err)
-	}
-	if _, _, err := lint([]byte("FROM x\nCOPPY a b\n")); err == nil {
-		t.Error("an instruction that does not exist passes")
-	}
-}
-
-func lint(text []byte) (problems []string, stages int, err error) {
-	parsed, err := parser.Parse(bytes.NewReader(text))
+// output runs a command in the root of the tree and returns everything that it printed.
+func output(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir, cmd.Env = "../../..", append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "VERSION=v1.2.3", "REVISION=abc")
+	text, err := cmd.CombinedOutput()
 	if err != nil {
-		return nil, 0, err
+		t.Fatalf("%s %q: %v: %s", name, args, err, text)
 	}
-	l := linter.New(&linter.Config{Warn: func(rule, _, _, message string, _ []parser.Range) {
-		problems = append(problems, rule+": "+message)
-	}})
-	found, _, err := instructions.Parse(parsed.AST, l)
-	return problems, len(found), err
+	return string(text)
 }
 
-func TestVersionsOfTheImageAreTheScripts(t *testing.T) {
-	version := func(name, pattern string) string {
-		t.Helper()
-		found := regexp.MustCompile(pattern).FindSubmatch(read(t, name))
-		if found == nil {
-			t.Fatalf("%s does not hold %s", name, pattern)
-		}
-		return string(found[1])
-	}
-	script := version("versions", `FLINK_VERSION:-([0-9.]+)`)
-	series := "v" + strings.ReplaceAll(script[:strings.LastIndex(script, ".")], ".", "_")
-	if image, operator := version("Dockerfile", `FLINK_VERSION=([0-9.]+)`), version("kubernetes/cluster.yaml", `flinkVersion: (\S+)`); image != script || operator != series {
-		t.Errorf("Flink is %s in versions, %s in the Dockerfile, %s for the operator", script, image, operator)
-	}
+var buildDir string
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	_ = os.RemoveAll(buildDir) // a temporary directory
+	os.Exit(code)
 }
 
-// compose loads the text of a compose file of a directory as docker compose does.
-func compose(dir string, text []byte) (*types.Project, error) {
-	return loader.LoadWithContext(context.Background(), types.ConfigDetails{
-		WorkingDir:  dir,
-		ConfigFiles: []types.ConfigFile{{Filename: filepath.Join(dir, "compose.yaml"), Content: text}},
-		Environment: types.Mapping{},
-	}, func(o *loader.Options) { o.SetProjectName("tollgate", true); o.Profiles = []string{"*"} })
+var buildOnce sync.Once
+
+// runner returns the path of the program, with the test broker beside it, built once.
+func runner(t *testing.T) string {
+	t.Helper()
+	buildOnce.Do(func() {
+		var err error
+		buildDir, err = os.MkdirTemp("", "tollgate-deployfiles-")
+		ok(t, err)
+		output(t, "go", "build", "-o", buildDir+string(filepath.Separator), "./cmd/runner", "./internal/testing/brokerprocess")
+	})
+	return filepath.Join(buildDir, "runner")
 }
 
-func TestTheComposeFileIsWell(t *testing.T) {
-	text := read(t, "compose.yaml")
-	project, err := compose(dir, text)
-	ok(t, err)
-	if got := project.ServiceNames(); !slices.Equal(got, []string{"init", "jobmanager", "kafka", "submit", "taskmanager"}) {
-		t.Errorf("services %v", got)
-	}
-	for name, s := range project.Services {
-		for _, p := range s.Ports {
-			if p.HostIP != "127.0.0.1" {
-				t.Errorf("%s publishes port %s on %q: REST must stay on this machine", name, p.Published, p.HostIP)
+// checkArgs asks the program whether it knows a command and its flags.
+func checkArgs(t *testing.T, args []string) {
+	t.Helper()
+	output(t, runner(t), append(slices.Clone(args), "--help")...)
+}
+
+type service struct {
+	Image, User string
+	Command     any // a list of words, or a line of a shell
+	Ports       []string
+	ReadOnly    bool     `json:"read_only"`
+	CapDrop     []string `json:"cap_drop"`
+	Environment any      // a map, or a list of settings
+}
+
+// services returns those of a compose file.
+func services(t *testing.T, name string) map[string]service {
+	t.Helper()
+	var project struct{ Services map[string]service }
+	ok(t, yaml.Unmarshal(file(t, name), &project))
+	return project.Services
+}
+
+func TestComposeServicesRunThisProgramAndStayOnThisMachine(t *testing.T) {
+	output(t, runner(t), "validate", "--offline", "--config", "deploy/compose/tollgate.yaml")
+	for _, compose := range []string{"compose/compose.yaml", "flink/compose.yaml"} {
+		checked := 0
+		for name, s := range services(t, compose) {
+			for _, port := range s.Ports {
+				if !strings.HasPrefix(port, "127.0.0.1:") {
+					t.Errorf("%s: %s publishes port %s on other machines' networks", compose, name, port)
+				}
+			}
+			words, _ := s.Command.([]any)
+			if len(words) == 0 || !strings.Contains(s.Image, "tollgate/tollgate") {
+				continue
+			}
+			checked++
+			checkArgs(t, strings.Fields(strings.Trim(fmt.Sprint(words), "[]")))
+			if s.User != "65532:65532" || !s.ReadOnly || !slices.Equal(s.CapDrop, []string{"ALL"}) {
+				t.Errorf("%s: %s may do more than it needs: %+v", compose, name, s)
 			}
 		}
-		if want := "always"; strings.HasSuffix(name, "manager") && s.Restart != want {
-			t.Errorf("%s is restarted %q, want %q", name, s.Restart, want)
+		if compose == "compose/compose.yaml" && checked < 3 {
+			t.Errorf("only %d services of %s were checked", checked, compose)
 		}
-	}
-	if _, err := compose(dir, bytes.Replace(text, []byte("stop_grace_period"), []byte("stop_grace"), 1)); err == nil {
-		t.Error("a field that does not exist passes")
 	}
 }
 
-// documents returns the parts of cluster.yaml as JSON, with their kinds.
-func documents(t *testing.T) (kinds []string, parts [][]byte) {
-	t.Helper()
-	r := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(read(t, "kubernetes/cluster.yaml"))))
-	for {
-		part, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			return kinds, parts
+func TestDockerReadsTheComposeFiles(t *testing.T) {
+	if text, err := exec.Command("docker", "compose", "version").CombinedOutput(); err != nil {
+		t.Skipf("docker compose is not there: %s", text)
+	}
+	for _, name := range []string{"compose", "flink"} {
+		if text := output(t, "docker", "compose", "-f", "deploy/"+name+"/compose.yaml", "config", "--quiet"); text != "" {
+			t.Errorf("%s: %s", name, text)
 		}
-		ok(t, err)
-		data, err := yaml.YAMLToJSONStrict(part)
-		ok(t, err)
-		var head struct{ Kind string }
-		ok(t, yaml.Unmarshal(data, &head))
-		kinds, parts = append(kinds, head.Kind), append(parts, data)
 	}
 }
 
-func TestWhatIsForKubernetesIsWell(t *testing.T) {
-	known := map[string]func() any{
-		"Deployment":            func() any { return new(appsv1.Deployment) },
-		"NetworkPolicy":         func() any { return new(networkingv1.NetworkPolicy) },
-		"PersistentVolumeClaim": func() any { return new(corev1.PersistentVolumeClaim) },
-		"PodDisruptionBudget":   func() any { return new(policyv1.PodDisruptionBudget) },
+func TestTheImageRunsAJob(t *testing.T) {
+	if text, err := exec.CommandContext(t.Context(), "docker", "version").CombinedOutput(); err != nil {
+		t.Skipf("no Docker engine answers: %s", text)
 	}
-	kinds, parts := documents(t)
-	seen := map[string]bool{}
-	for i, kind := range kinds {
-		seen[kind] = true
-		if kind == "FlinkDeployment" {
-			continue // the test after this one
-		}
-		make, is := known[kind]
-		if !is {
-			t.Errorf("no check of a %s is known", kind)
-			continue
-		}
-		if err := yaml.UnmarshalStrict(parts[i], make()); err != nil {
-			t.Errorf("%s: %v", kind, err)
-		}
-	}
-	if len(seen) != len(known)+1 {
-		t.Errorf("kinds %v, want each of %v and a FlinkDeployment", kinds, slices.Sorted(maps.Keys(known)))
-	}
-	if yaml.UnmarshalStrict([]byte("spec: {replica: 2}"), new(appsv1.Deployment)) == nil {
-		t.Error("a field that does not exist passes")
-	}
-}
-
-func inJar(t *testing.T, jar, name string) []byte {
-	t.Helper()
-	r, err := zip.OpenReader(jar)
+	context := t.TempDir()
+	program, err := os.ReadFile(runner(t))
 	ok(t, err)
-	defer func() { _ = r.Close() }()
-	file, err := r.Open(name)
-	ok(t, err)
-	data, err := io.ReadAll(file)
-	ok(t, err)
-	return data
-}
-
-// schema returns the operator's schema of a FlinkDeployment. It skips where it cannot be had,
-// unless all of it is demanded.
-func schema(t *testing.T) *apiextensions.JSONSchemaProps {
-	t.Helper()
-	to := t.TempDir()
-	name := strings.Join(strings.Split(operator, ":")[1:], "-") + ".jar"
-	cmd := exec.Command("mvn", "-q", "-B", "dependency:copy", "-Dartifact="+operator, "-DoutputDirectory="+to)
-	cmd.Dir = to // no pom.xml is there
-	if said, err := cmd.CombinedOutput(); err != nil {
-		if os.Getenv("TOLLGATE_REQUIRE_FLINK") == "1" {
-			t.Fatalf("%v: %s", err, said)
-		}
-		t.Skipf("mvn, which brings the operator's schema, cannot be run here: %v: %s", err, said)
-	}
-	var crd apiextensionsv1.CustomResourceDefinition
-	ok(t, yaml.Unmarshal(inJar(t, filepath.Join(to, name), "META-INF/fabric8/flinkdeployments.flink.apache.org-v1.yml"), &crd))
-	var internal apiextensions.CustomResourceDefinition
-	ok(t, apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(&crd, &internal, nil))
-	if internal.Spec.Validation != nil {
-		return internal.Spec.Validation.OpenAPIV3Schema
-	}
-	return internal.Spec.Versions[0].Schema.OpenAPIV3Schema
-}
-
-// wrong lists what a schema does not know, and what is of another type than it says.
-func wrong(t *testing.T, s *apiextensions.JSONSchemaProps, data []byte) []string {
-	t.Helper()
-	var object map[string]any
-	ok(t, yaml.Unmarshal(data, &object))
-	validator, _, err := validation.NewSchemaValidator(s)
-	ok(t, err)
-	var found []string
-	for _, e := range validation.ValidateCustomResource(field.NewPath("FlinkDeployment"), object, validator) {
-		found = append(found, e.Error())
-	}
-	structural, err := structuralschema.NewStructural(s)
-	ok(t, err)
-	return append(found, pruning.PruneWithOptions(object, structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})...)
-}
-
-func TestTheFlinkDeploymentFollowsTheOperatorsSchema(t *testing.T) {
-	s := schema(t)
-	kinds, parts := documents(t)
-	data := parts[slices.Index(kinds, "FlinkDeployment")]
-	if found := wrong(t, s, data); len(found) != 0 {
-		t.Error(strings.Join(found, "\n"))
-	}
-	for _, mistake := range []string{`"mode":"standalon"`, `"mod":"standalone"`, `"mode":7`} {
-		if found := wrong(t, s, bytes.Replace(data, []byte(`"mode":"standalone"`), []byte(mistake), 1)); len(found) == 0 {
-			t.Errorf("%s passes", mistake)
-		}
+	ok(t, os.WriteFile(filepath.Join(context, "tollgate"), program, 0o755))
+	const tag = "tollgate/test:deployfiles"
+	t.Setenv("DOCKER_BUILDKIT", "0") // engines without the plugin build as well
+	output(t, "docker", "build", "-t", tag, "-f", "deploy/image/Dockerfile", context)
+	t.Cleanup(func() { _ = exec.Command("docker", "image", "rm", "--force", tag).Run() })
+	said := output(t, "docker", "run", "--rm", "--read-only", "--cap-drop", "ALL", "--network", "none", tag, "demo", "--events", "20000", "--windows", "3")
+	if !strings.Contains(said, "3 windows, ") || !strings.Contains(said, "values released") {
+		t.Error(said)
 	}
 }
 
-// flinkSettings reads a file of settings of Flink.
-func flinkSettings(t *testing.T, data []byte) map[string]string {
+func TestTheImageOfFlinkHasItsEngine(t *testing.T) {
+	line := regexp.MustCompile(`(?s)go build.*?[^\\]\n`).FindString(string(file(t, "flink/Dockerfile")))
+	program := filepath.Join(t.TempDir(), "tollgate")
+	output(t, "sh", "-c", strings.Replace(line, "-o /tollgate", "-o "+program, 1))
+	said := output(t, program, "version")
+	if !regexp.MustCompile(`(?m)^engines.*\bflink\b`).MatchString(said) || !strings.Contains(said, "v1.2.3") {
+		t.Error(said)
+	}
+}
+
+// settings reads a file of settings of Flink.
+func settings(t *testing.T, data []byte) map[string]string {
 	t.Helper()
 	var values map[string]any
 	ok(t, yaml.Unmarshal(data, &values))
@@ -265,46 +168,49 @@ func flinkSettings(t *testing.T, data []byte) map[string]string {
 	return texts
 }
 
-// deploymentOfFlink is a FlinkDeployment, as far as its numbers are compared.
-type deploymentOfFlink struct {
-	Spec struct {
-		FlinkConfiguration map[string]string
-		TaskManager        struct {
-			Replicas    int
-			Resource    struct{ Memory string }
-			PodTemplate corev1.PodTemplateSpec
-		}
+func TestSettingsOfFlinkAreTheSameEverywhere(t *testing.T) {
+	var cluster struct {
+		Spec struct{ FlinkConfiguration map[string]string }
 	}
-}
-
-func flinkDeployment(t *testing.T) (d deploymentOfFlink) {
-	t.Helper()
-	kinds, parts := documents(t)
-	ok(t, yaml.Unmarshal(parts[slices.Index(kinds, "FlinkDeployment")], &d))
-	return d
-}
-
-// What is set in conf/config.yaml is set the same everywhere, but addresses.
-func TestSettingsAreTheSameEverywhere(t *testing.T) {
-	want := flinkSettings(t, read(t, "conf/config.yaml"))
-	project, err := compose(dir, read(t, "compose.yaml"))
-	ok(t, err)
+	first, _, _ := bytes.Cut(file(t, "flink/kubernetes/cluster.yaml"), []byte("\n---"))
+	ok(t, yaml.Unmarshal(first, &cluster))
+	environment := services(t, "flink/compose.yaml")["taskmanager"].Environment.(map[string]any)
 	for where, got := range map[string]map[string]string{
-		"compose.yaml":            flinkSettings(t, []byte(*project.Services["taskmanager"].Environment["FLINK_PROPERTIES"])),
-		"kubernetes/cluster.yaml": flinkDeployment(t).Spec.FlinkConfiguration,
+		"compose.yaml":            settings(t, []byte(environment["FLINK_PROPERTIES"].(string))),
+		"kubernetes/cluster.yaml": cluster.Spec.FlinkConfiguration,
 	} {
-		compared := 0
-		for name, value := range want {
-			if strings.HasSuffix(name, "address") || strings.HasSuffix(name, "host") {
-				continue
-			}
-			compared++
-			if got[name] != value {
+		for name, value := range settings(t, file(t, "flink/conf/config.yaml")) {
+			if !strings.HasSuffix(name, "address") && !strings.HasSuffix(name, "host") && got[name] != value {
 				t.Errorf("%s: %s is %q, and %q in conf/config.yaml", where, name, got[name], value)
 			}
 		}
-		if compared < 10 {
-			t.Errorf("only %d settings were compared", compared)
+	}
+}
+
+func TestSystemdReadsTheUnits(t *testing.T) {
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		t.Skip("systemd-analyze is not there")
+	}
+	tree, err := filepath.Abs("../../..")
+	ok(t, err)
+	for _, name := range []string{"tollgate-jobmanager.service", "tollgate-taskmanager.service"} {
+		installed := filepath.Join(t.TempDir(), name)
+		ok(t, os.WriteFile(installed, bytes.ReplaceAll(file(t, "flink/systemd/"+name), []byte("/opt/tollgate"), []byte(tree)), 0o644))
+		if text := output(t, "systemd-analyze", "verify", "--man=no", installed); text != "" {
+			t.Errorf("%s: %s", name, text)
 		}
 	}
+}
+
+// tool runs a tool of this module's go.mod, and returns its output.
+func tool(t *testing.T, args ...string) string {
+	t.Helper()
+	var errs strings.Builder
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"tool"}, args...)...)
+	cmd.Stderr = &errs
+	text, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go tool %q: %v: %s", args, err, errs.String())
+	}
+	return string(text)
 }

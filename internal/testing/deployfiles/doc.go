@@ -1,17 +1,13 @@
-// Package deployfiles checks the files of deploy for people who have Docker or Kubernetes, with the
-// code of the tools that read them: the parser of Dockerfiles with its lint, the loader of compose
-// files, kustomize, Helm, the types of Kubernetes and of Prometheus' operator, the schema of the
-// Flink operator's resource, and Prometheus with its rules, scraper, database and queries.
+// Package deployfiles checks the files of deploy with the tools that read them: kustomize, Helm,
+// the types of Kubernetes, Prometheus, which scrapes a run and evaluates the tests of the alerts,
+// and Docker and systemd where they are installed.
 //
-// It is a module of its own: those tools depend on much that the product does without.
+// It is a module of its own: the tools have many dependencies that the product does without.
 //
-// Guarantees: every field is known to its reader and of its type, and the settings of Flink are the
-// same in all places. What names other objects names one that is there. Every alert fires and
-// clears, every panel of the dashboard shows something of a run that was scraped, and a release is
-// the same bytes when it is built again elsewhere.
+// Guarantees: the program knows every argument and configuration that the files give it, manifests
+// have no unknown fields, every alert has a section in the runbook and a test, every panel of the
+// dashboard shows something of a run that was scraped, and a release that is built again elsewhere
+// is the same bytes.
 //
-// Where a Docker engine answers, images are built by their own lines and run.
-//
-// Not guaranteed: that images of others can be pulled, or that a cluster accepts what names
-// resources beyond these files.
+// Not guaranteed: that images of others can be pulled, or that a cluster accepts the manifests.
 package deployfiles
