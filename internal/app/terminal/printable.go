@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// Printable returns a writer that escapes what could steer the terminal that reads w, such as escape
-// sequences in the name of a column, a file or a key: everything that does not print, but for line
-// ends and tabs. JSON keeps its meaning. Colours and progress of this package pass.
+// Printable returns a writer that escapes everything that does not print, except for line ends and
+// tabs: escape sequences in the name of a column, a file or a key would steer the terminal. JSON
+// keeps its meaning. Colours and progress of this package pass.
 func Printable(w io.Writer) io.Writer { return printableWriter{w} }
 
 type printableWriter struct{ w io.Writer }
