@@ -30,9 +30,6 @@ type ChangeOptions struct {
 	// MakeTopics makes the topics that the configuration names and that do not exist. It is
 	// called once nothing but what those topics hold can refuse the change; nil makes none.
 	MakeTopics func(context.Context) error
-	// Commit is called with the differences once nothing else can refuse the change, before it
-	// takes over. Its error refuses the change; nil refuses none.
-	Commit func([]Difference) error
 }
 
 // ChangeResult says what a change has done, or would do.
@@ -122,11 +119,6 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 	// What a change that ends here has registered is found by the next one.
 	if want.Counts, err = admin.RegisterCounts(ctx, d); err != nil {
 		return result, err
-	}
-	if o.Commit != nil {
-		if err := o.Commit(result.Differences); err != nil {
-			return result, err
-		}
 	}
 	if err := applyChange(ctx, c, &want); err != nil {
 		return result, err

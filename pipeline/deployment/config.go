@@ -114,7 +114,7 @@ type Privacy struct {
 	// for life.
 	Period time.Duration
 	// Planned is the part of the promise, of B² and of δ_keys, that was spent before the deployment
-	// begins: by tollgate plan --spend-share. At least 0 and below 1; it never changes.
+	// begins, on choosing bounds. At least 0 and below 1; it never changes.
 	Planned float64
 }
 

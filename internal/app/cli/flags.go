@@ -95,7 +95,7 @@ func examples() map[string]string {
 	return map[string]string{
 		"epsilon": "1", "delta": "1e-6", "mu": "0.24", "rho": "0.028", "sigma": "100", "absolute": "50",
 		"rate": "1000", "wait": "10m", "event-partitions": "3", "replication": "3", "releases": "1000", "readers": "4",
-		"window": "1h", "max-keys-per-user": "2", "max-events-per-key": "2", "last-at-least": "24", "min": "0", "max": "500", "decimals": "2", "top": "10", "within": "0.1", "max-lag": "5m", "spend-share": "0.05", "delta-keys": "1e-7",
+		"window": "1h", "max-keys-per-user": "2", "max-events-per-key": "2", "last-at-least": "24", "min": "0", "max": "500", "decimals": "2", "top": "10", "within": "0.1", "max-lag": "5m", "delta-keys": "1e-7",
 	}
 }
 

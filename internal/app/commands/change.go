@@ -3,12 +3,10 @@ package commands
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
-	"github.com/tollgate-dp/tollgate/internal/app/plan/protected"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -85,7 +83,6 @@ func (a *app) runChange(ctx context.Context, f *changeFlags) error {
 	}
 	o := pipeline.ChangeOptions{
 		DryRun: f.dryRun, Logger: a.checking(false).Logger,
-		Commit: func(all []pipeline.Difference) error { return rotates(d, all) },
 	}
 	if f.createTopics {
 		o.MakeTopics = func(ctx context.Context) error {
@@ -100,14 +97,4 @@ func (a *app) runChange(ctx context.Context, f *changeFlags) error {
 		return d.explained(err)
 	}
 	return a.printChange(f, d, result)
-}
-
-// rotates records that the deployment continues with a new noise key, if it has one, and refuses a
-// key under which choosing bounds has spent something.
-func rotates(d *loaded, all []pipeline.Difference) error {
-	noise, _ := d.file.KeyFiles()
-	if noise == "" || !slices.ContainsFunc(all, func(one pipeline.Difference) bool { return one.What == "the noise key" }) {
-		return nil
-	}
-	return protected.Continue(protected.RecordOf(noise), d.Config.Deployment)
 }

@@ -2,14 +2,12 @@ package commands
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/app/plan/protected"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
 
@@ -198,8 +196,7 @@ func TestADryRunSaysWhatAChangeDoes(t *testing.T) {
 	}
 }
 
-// A change that can never be makes neither the topics that it names nor a line in the record beside
-// the noise key.
+// A change that can never be does not make the topics that it names.
 func TestARefusedChangeLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	cfg := deploymentFile(t, broker(t))
@@ -208,9 +205,5 @@ func TestARefusedChangeLeavesNothingBehind(t *testing.T) {
 	code, _, stderr := run(t, "change", "--config", cfg, "--generate-keys", "--create-topics")
 	if code != exitConfig || !strings.Contains(stderr, "never weaker") || strings.Contains(stderr, "made topic") {
 		t.Errorf("exit %d, %s", code, stderr)
-	}
-	spring := filepath.Join(filepath.Dir(cfg), "secrets", "spring.key")
-	if _, err := os.Stat(protected.RecordOf(spring)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the record beside the new noise key: %v", err)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tollgate-dp/tollgate/internal/app/config"
-	"github.com/tollgate-dp/tollgate/internal/app/plan/protected"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -103,9 +102,6 @@ func (d *loaded) spared(outputs ...namedFile) error {
 			by = "--config"
 		}
 		inputs = append(inputs, namedFile{by, file})
-	}
-	if noise, _ := d.file.KeyFiles(); noise != "" {
-		inputs = append(inputs, namedFile{"the configuration", protected.RecordOf(noise)})
 	}
 	if record, _ := d.file.RecordPlace(); record != "" {
 		inputs = append(inputs, namedFile{"the configuration", record})

@@ -146,7 +146,7 @@ func (f *demoFlags) countsEvents() bool {
 func (j *job) search(_ context.Context, c *protected.Choice, setting advice.Setting, compile func(advice.Setting) (*pipeline.Deployment, error)) error {
 	f := j.flags
 	given := f.givenSetting()
-	found, err := c.Search(protected.Nonce{}, protected.Search{
+	found, err := c.Search(protected.Search{
 		Sizes: f.sizes(), Given: protected.Bounds{Keys: given.KeysPerUser, Events: given.EventsPerKey, Last: given.LastAtLeast},
 		Sigma: func(b protected.Bounds) (float64, bool) {
 			s := setting
@@ -180,7 +180,7 @@ func (j *job) search(_ context.Context, c *protected.Choice, setting advice.Sett
 // up from noisy tables.
 func (j *job) chooseByTables(ctx context.Context, c *protected.Choice, _ advice.Setting, _ func(advice.Setting) (*pipeline.Deployment, error)) error {
 	f := j.flags
-	r, err := c.Release(protected.Nonce{})
+	r, err := c.Release()
 	if err != nil {
 		return err
 	}

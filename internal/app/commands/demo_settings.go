@@ -11,7 +11,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
-	"github.com/tollgate-dp/tollgate/internal/app/plan/protected"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -115,9 +114,6 @@ func (f *demoFlags) baseWindow() time.Duration {
 // spares refuses reports that would overwrite what is read.
 func (f *demoFlags) spares() error {
 	inputs := []namedFile{{"--input", f.input}, {"--public-keys", f.publicKeys}, {"--noise-key-file", f.noiseKeyFile}}
-	if f.noiseKeyFile != "" {
-		inputs = append(inputs, namedFile{"--noise-key-file", protected.RecordOf(f.noiseKeyFile)})
-	}
 	return spared([]namedFile{{"--report", f.report}, {"--trusted-report", f.trustedReport}}, inputs...)
 }
 

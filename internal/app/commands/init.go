@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tollgate-dp/tollgate/internal/app/plan"
-	"github.com/tollgate-dp/tollgate/internal/app/plan/protected"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
@@ -132,9 +131,6 @@ func (a *app) begin(ctx context.Context, f *initFlags, d *loaded, record *pipeli
 	case no != nil:
 		return no.ofInit(d)
 	}
-	if err := coversSpent(d); err != nil {
-		return err
-	}
 	if err := d.MayBegin(); err != nil { // last: with other brokers the deployment may have begun
 		return err
 	}
@@ -158,12 +154,7 @@ func (a *app) begin(ctx context.Context, f *initFlags, d *loaded, record *pipeli
 	if err != nil {
 		return err
 	}
-	commit := func() error {
-		if err := d.willBegin(b); err != nil {
-			return err
-		}
-		return knowsWhatWasSpent(d)
-	}
+	commit := func() error { return d.willBegin(b) }
 	if err := pipeline.Init(ctx, d.Deployment, pipeline.InitOptions{Start: start, Incarnation: b.Incarnation, Commit: commit}); err != nil {
 		return err
 	}
@@ -171,31 +162,6 @@ func (a *app) begin(ctx context.Context, f *initFlags, d *loaded, record *pipeli
 		return err
 	}
 	return a.printInit(f, d, start)
-}
-
-// knowsWhatWasSpent records that the deployment begins, and refuses one whose promise does not know
-// of what choosing bounds has spent under its noise key.
-func knowsWhatWasSpent(d *loaded) error {
-	return spentCheck(d, func(record string) error {
-		return protected.Begin(record, d.Config.Deployment, d.Config.Privacy.Period, d.Budget)
-	})
-}
-
-// coversSpent refuses what knowsWhatWasSpent will, before anything is made.
-func coversSpent(d *loaded) error {
-	return spentCheck(d, func(record string) error { return protected.Covered(record, d.Config.Privacy.Period, d.Budget) })
-}
-
-func spentCheck(d *loaded, check func(record string) error) error {
-	noise, _ := d.file.KeyFiles()
-	if noise == "" {
-		return nil // in an environment variable: plan records beside a file
-	}
-	err := check(protected.RecordOf(noise))
-	if errors.Is(err, protected.ErrNotPlanned) {
-		return contents(err)
-	}
-	return err
 }
 
 // printInit prints what was promised, and what to do next.

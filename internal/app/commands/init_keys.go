@@ -7,7 +7,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/app/keyfile"
-	"github.com/tollgate-dp/tollgate/internal/app/plan/protected"
 	"github.com/tollgate-dp/tollgate/internal/app/startrecord"
 )
 
@@ -54,11 +53,6 @@ func writeBackups(b *strings.Builder, file *config.File) {
 	noiseVariable, userHashVariable := file.KeyVariables()
 	type secret struct{ is, path, variable string }
 	all := []secret{{"noise key", noise, noiseVariable}, {"user-hash key", userHash, userHashVariable}}
-	if noise != "" {
-		if record := protected.RecordOf(noise); exists(record) {
-			all = append(all, secret{is: "what plan has spent under it", path: record})
-		}
-	}
 	if record, _ := file.RecordPlace(); record != "" && exists(record) {
 		all = append(all, secret{is: "which deployments have begun", path: record})
 	}

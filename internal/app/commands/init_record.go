@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/app/keyrecord"
-	"github.com/tollgate-dp/tollgate/internal/app/plan/protected"
 	"github.com/tollgate-dp/tollgate/internal/app/startrecord"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
@@ -49,7 +47,7 @@ func mayBegin(f *initFlags, d *loaded, record *pipeline.Record, cluster string) 
 	if f.second {
 		return nil, nil
 	}
-	noise, userHash := d.file.KeyFiles()
+	_, userHash := d.file.KeyFiles()
 	records := []*pipeline.Record{record}
 	if userHash != "" { // whatever keys.record names
 		beside, err := startrecord.Read(startrecord.Of(userHash))
@@ -71,15 +69,6 @@ func mayBegin(f *initFlags, d *loaded, record *pipeline.Record, cluster string) 
 			why := fmt.Errorf("%s says that an init was interrupted (%s), but this is topic %s of cluster %s: correct kafka.brokers and outputs.control",
 				record.From, *interrupted, d.Config.Outputs.Control, cluster)
 			return &refusal{why: why, unless: asFirst}, nil
-		}
-	}
-	if noise != "" {
-		switch begun, err := protected.Begun(protected.RecordOf(noise)); {
-		case err != nil:
-			return nil, err
-		case begun != "" && (interrupted == nil || begun != interrupted.Deployment): // an init writes it before HEADER
-			why := fmt.Errorf("%s says that deployment %s has begun with this noise key, but not on which cluster: correct kafka.brokers, or make new keys", protected.RecordOf(noise), begun)
-			return &refusal{why: why, unless: asSecond}, nil
 		}
 	}
 	if file, _ := d.file.RecordPlace(); file == "" && !f.first {
@@ -112,7 +101,7 @@ func (a *app) hasBegun(f *initFlags, d *loaded, b pipeline.Beginning) error {
 	file, variable := d.file.RecordPlace()
 	if _, userHash := d.file.KeyFiles(); userHash != "" && file != startrecord.Of(userHash) {
 		// If a configuration does not name the record, it is beside the key.
-		if err := startrecord.Add(startrecord.Of(userHash), b, true, f.second); err != nil && !keyrecord.Unwritable(err) {
+		if err := startrecord.Add(startrecord.Of(userHash), b, true, f.second); err != nil && !startrecord.Unwritable(err) {
 			return err
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/internal/app/plan/protected"
 	"github.com/tollgate-dp/tollgate/internal/app/startrecord"
 	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
@@ -395,30 +394,8 @@ func TestRuleOfTwoBeginningsAtOnceOneCounts(t *testing.T) {
 	}
 }
 
-// A noise key that an earlier version has begun a deployment with begins no other one by mistake,
-// and a deployment of an earlier version gets its record by an init.
-func TestRuleADeploymentOfAnEarlierVersionIsRecorded(t *testing.T) {
-	t.Parallel()
-	first, second := broker(t), broker(t)
-	cfg := deploymentFile(t, first)
-	mustRun(t, beginning(cfg)...)
-	if err := os.Remove(recordOf(cfg)); err != nil { // which earlier versions did not write
-		t.Fatal(err)
-	}
-	edit(t, cfg, first, second)
-	if code, _, stderr := run(t, beginning(cfg)...); code != exitConfig || !strings.Contains(stderr, "deployment shop has begun with this noise key") {
-		t.Errorf("exit %d, %s", code, stderr)
-	}
-	nothingOn(t, second)
-	edit(t, cfg, second, first)
-	mustRun(t, "status", "--config", cfg)
-	mustRun(t, "init", "--config", cfg)
-	edit(t, cfg, first, second)
-	refusedBy(t, cfg, "correct kafka.brokers")
-}
-
 // A record that was cut anywhere, or restored from an early copy, begins no second promise on
-// another cluster, also where nothing beside the noise key says that a deployment has begun.
+// another cluster.
 func TestRuleACutRecordBeginsNoSecondPromise(t *testing.T) {
 	t.Parallel()
 	first, second := broker(t), broker(t)
@@ -426,9 +403,6 @@ func TestRuleACutRecordBeginsNoSecondPromise(t *testing.T) {
 	mustRun(t, beginning(cfg)...)
 	whole := contentsOf(t, recordOf(cfg))
 	edit(t, cfg, first, second)
-	if err := os.Remove(protected.RecordOf(filepath.Join(filepath.Dir(cfg), "secrets", "noise.key"))); err != nil {
-		t.Fatal(err)
-	}
 	for n := range len(whole) + 1 {
 		if err := os.WriteFile(recordOf(cfg), []byte(whole[:n]), 0o600); err != nil {
 			t.Fatal(err)

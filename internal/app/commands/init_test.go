@@ -94,7 +94,6 @@ func TestInitSaysWhatToBackUp(t *testing.T) {
 			"back up, where it is as safe as the data itself, and not beside the topics:\n",
 			"  noise key                     " + filepath.Join(secrets, "noise.key") + "\n",
 			"  user-hash key                 " + filepath.Join(secrets, "user-hash.key") + "\n",
-			"  what plan has spent under it  " + filepath.Join(secrets, "noise.key.planned") + "\n",
 		} {
 			if !strings.Contains(stdout, want) {
 				t.Errorf("init does not say %q: %s", want, stdout)

@@ -263,19 +263,6 @@ func TestOneExtremeValueDecidesNoRangeOfQuantiles(t *testing.T) {
 	}
 }
 
-// A protected plan takes the range of quantiles from the row of values, as that of a mean: all
-// values are in it.
-func TestAProtectedPlanOfQuantilesHasAllValuesInItsRange(t *testing.T) {
-	t.Parallel()
-	for _, kind := range []string{"mean", "quantiles"} {
-		key := write(t, "noise.key", strings.Repeat("3c", 32)+"\n")
-		args := append([]string{"--input", orders(t, 4000), "--kind", kind, "--value-field", "amount", "--spend-share", "0.2", "--noise-key-file", key}, strings.Fields(ofOrders)...)
-		if least, most := plannedRange(t, args...); least > 0 || most < 64 { // noise may widen it
-			t.Errorf("%s: %d to %d", kind, least, most)
-		}
-	}
-}
-
 // Events of keys that are not released by a list are no values that are missing.
 func TestRanksAreComparedForPublicKeysOnly(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,6 @@ import (
 	html "github.com/tollgate-dp/tollgate/internal/app/report"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/schemas/event"
-	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -31,12 +30,6 @@ type planFlags struct {
 	key     string
 	within  float64
 	exact   bool
-
-	spendShare  float64
-	chooseAgain bool
-	chosenAt    time.Time
-	rangeMin    int64 // of values, by the tables of --spend-share
-	rangeMax    int64
 
 	unnamed   uint64 // records of the file that have no user, and are not broken
 	valueless uint64 // records of the file that have no value, and are left out
@@ -94,9 +87,6 @@ metric's size unless you give others.`,
 	flags.Var(&f.aim, "aim", "what to optimise: error (the least typical error), keys (the most released keys) or lifetime (the longest)")
 	flags.StringVar(&f.key, "key", "", "a key: report what it needs to be within --within in nine of ten windows")
 	flags.Float64Var(&f.within, "within", 0, "with --key: the relative error (default: --relative)")
-	flags.Float64Var(&f.spendShare, "spend-share", 0, "protect the users in the file: choose by noisy tables and spend this part of their privacy budget on them; the deployment then has less (privacy.planned)")
-	flags.StringVar(&f.noiseKeyFile, "noise-key-file", "", "with --spend-share: the noise key of the deployment that you plan; Tollgate records beside it what plan spends")
-	flags.BoolVar(&f.chooseAgain, "choose-again", false, "with --spend-share: choose again and spend that part once more (default: the same arguments show the earlier choice)")
 	flags.StringVar(&f.config, "config", "", "configuration file (YAML): plan one of its metrics by the events on its topic between --from and --to, in place of --input (default without --input: $TOLLGATE_CONFIG, else "+usualConfig+")")
 	flags.StringVar(&f.metric, "metric", "", "with --config: the metric to plan (default: the only one)")
 	cmd.RegisterFlagCompletionFunc("metric", a.completeMetrics) //nolint:errcheck // the flag exists
@@ -167,9 +157,6 @@ func (f *planFlags) check(changed func(string) bool) error {
 	if err := errors.Join(f.checkChoices(changed), f.checkDeltaKeys(changed)); err != nil {
 		return err
 	}
-	if err := f.checkSpending(changed); err != nil {
-		return usage(err)
-	}
 	if err := readable("input", f.input); err != nil {
 		return err
 	}
@@ -218,13 +205,7 @@ func (a *app) runPlan(ctx context.Context, f *planFlags, changed func(string) bo
 	tty, _ := terminal.Terminal(a.stderr)
 	progress := terminal.NewProgress(a.stderr, tty, time.Now)
 	defer progress.Flush()
-	var s *sample.Sample
-	var broken uint64
-	if f.spendShare > 0 {
-		s, err = f.protected(ctx, keys)
-	} else {
-		s, broken, err = f.sample(ctx, progress)
-	}
+	s, broken, err := f.sample(ctx, progress)
 	if err != nil {
 		return f.explainFile(err)
 	}
@@ -234,9 +215,6 @@ func (a *app) runPlan(ctx context.Context, f *planFlags, changed func(string) bo
 	}
 	if err != nil {
 		return err
-	}
-	if f.spendShare > 0 {
-		answer.Trusted = f.protection()
 	}
 	return a.printAdvice(answer, f, broken)
 }
@@ -282,7 +260,7 @@ func (f *planFlags) whyNothing(s *sample.Sample, keys []string, broken uint64, n
 
 // advise answers a question, to which the flags are added.
 func (f *planFlags) advise(ctx context.Context, progress *terminal.Progress, q advice.Question) (*advice.Advice, error) {
-	if q.Sample.Rate < 1 && f.spendShare == 0 {
+	if q.Sample.Rate < 1 {
 		progress.Note("one of %.0f users is looked at: what follows is for all of them, as far as these tell", 1/q.Sample.Rate)
 	}
 	if q.Sample.Left > 0 {
@@ -290,14 +268,9 @@ func (f *planFlags) advise(ctx context.Context, progress *terminal.Progress, q a
 	}
 	q.Key, q.Within, q.Aim = f.key, f.within, advice.Aim(f.aim)
 	q.Given.KeysPerUser, q.Given.EventsPerKey, q.Given.LastAtLeast = f.maxKeysPerUser, f.maxEventsPerKey, f.lastAtLeast
-	if k := metrickind.Of(q.Kind); f.spendShare > 0 && k.Values && !k.Sums() && q.Given.Min == 0 && q.Given.Max == 0 {
-		q.Given.Min, q.Given.Max = f.rangeMin, f.rangeMax
-	}
 	q.Progress = tries(progress)
 	answer, err := advice.Answer(ctx, q)
 	switch {
-	case errors.Is(err, advice.ErrUnknownKey) && f.spendShare > 0:
-		return nil, usage(fmt.Errorf("--key is %s: what was spent does not show this key, which does not mean that the data lack it. Leave --key out; that costs nothing more", f.key))
 	case errors.Is(err, advice.ErrUnknownKey):
 		return nil, usage(fmt.Errorf("--key is %s: %w", f.key, err))
 	case err != nil:

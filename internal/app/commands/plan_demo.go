@@ -18,7 +18,7 @@ import (
 const width = 80
 
 // planOnly are flags of plan that its demo does not have, or that name a file of its own.
-var planOnly = []string{"aim", "key", "within", "exact", "format", "report", "spend-share", "choose-again", "noise-key-file"}
+var planOnly = []string{"aim", "key", "within", "exact", "format", "report"}
 
 // demoCommand returns what writes the command of a demo that keeps the flags that were given, but
 // for those without, and for what a setting decides.

@@ -2,12 +2,9 @@ package commands
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -62,14 +59,6 @@ func TestPlanOfASumGivesWhatItSays(t *testing.T) {
 			t.Fatal(err)
 		}
 		return a
-	}
-	unbegun := file("unbegun", metric+"    kind: sum\n    bounds: {max: 100}\n")
-	secret := filepath.Join(filepath.Dir(unbegun), "secrets", "noise.key")
-	if err := errors.Join(os.Mkdir(filepath.Dir(secret), 0o700), os.WriteFile(secret, []byte(strings.Repeat("ab", 32)), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	if p := plan(unbegun, "--spend-share", "0.1").Block.Point; p.Min != -p.Max || p.Max < 500 || p.Max > 10_000 {
-		t.Errorf("a protected block of %+v", p)
 	}
 	averaged := plan(file("averaged", metric+"    kind: mean\n    bounds: {min: -10, max: 10}\n")).Block
 	if p := averaged.Point; p.Typical > 0.6 || p.Max <= p.Min || !strings.Contains(averaged.Sentence, "from the real mean") || !strings.Contains(averaged.YAML, fmt.Sprintf("max: %d}", p.Max)) {

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/app/config"
@@ -330,5 +331,25 @@ func TestRowsThatDifferOnlyInTheirTargetAreOne(t *testing.T) {
 		if n := strings.Count(b.String(), "1 × 1"); n != want || strings.Contains(b.String(), "in nothing but their target") == exact {
 			t.Errorf("exact %v: %d rows in\n%s", exact, n, b.String())
 		}
+	}
+}
+
+// fifo returns a named pipe into which a text is written, once.
+func fifo(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Skip(err)
+	}
+	go os.WriteFile(path, []byte(text), 0) //nolint:errcheck // the reader tells
+	return path
+}
+
+// A pipe of which nothing can be used is not opened again: that would wait for ever.
+func TestPlanReadsAPipeOnce(t *testing.T) {
+	t.Parallel()
+	code, _, stderr := run(t, "plan", "--input-format", "csv", "--input", fifo(t, "who,what,when\na,b,never\n"), "--header", "--user-field", "who", "--key-field", "what", "--time-field", "when", "--window", "1h")
+	if code != exitError || !strings.Contains(stderr, "no record of") {
+		t.Errorf("exit %d, %s", code, stderr)
 	}
 }

@@ -16,11 +16,7 @@ import (
 // adviceText writes an answer for people.
 func adviceText(a *advice.Advice, f *planFlags, broken uint64) string {
 	var b strings.Builder
-	mark := "TRUSTED"
-	if f.spendShare > 0 {
-		mark = "PROTECTED"
-	}
-	wrapped(&b, mark+": "+a.Trusted+".", "")
+	wrapped(&b, "TRUSTED: "+a.Trusted+".", "")
 	b.WriteString("\n")
 	users := terminal.Number(a.Users, 0)
 	if a.UsersError > 0 {

@@ -23,7 +23,7 @@ import (
 // ofFiles are flags that say what a configuration says.
 var ofFiles = []string{
 	"input", "input-format", "header", "columns", "user-field", "no-user", "key-field", "time-field", "time-unit", "time-layout", "time-zone", "skip-bad-times", "skip-bad-values", "no-value", "epsilon", "delta", "delta-keys", "accountant",
-	"relative", "absolute", "confidence", "public-keys", "noise-key-file", "kind", "value-field", "decimals", "decimal-comma", "min", "max",
+	"relative", "absolute", "confidence", "public-keys", "kind", "value-field", "decimals", "decimal-comma", "min", "max",
 }
 
 // runPlanTopic plans a metric of a configuration by the events on its topic.
@@ -57,15 +57,7 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 	tty, _ := terminal.Terminal(a.stderr)
 	progress := terminal.NewProgress(a.stderr, tty, time.Now)
 	defer progress.Flush()
-	var s *sample.Sample
-	var seen pipeline.ScanCounts
-	cfg := d.Config
-	if changed("spend-share") {
-		s, err = f.protectedTopic(ctx, d, m)
-		cfg.Privacy.Planned = f.planned // with that of earlier choices
-	} else {
-		s, seen, err = f.look(ctx, d, m, progress)
-	}
+	s, seen, err := f.look(ctx, d, m, progress)
 	if err != nil {
 		return d.explained(err)
 	}
@@ -78,7 +70,7 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 	}
 	answer, err := f.advise(ctx, progress, advice.Question{
 		Sample: s, Sizes: sizes, Terms: advice.Terms{Metric: m.Name, Kind: m.Kind, Target: m.Target},
-		Compile: advice.OfMetric(cfg, m.Name), Given: advice.Setting{Epsilon: d.Config.Privacy.Epsilon, Relative: m.Target.Relative, Absolute: m.Target.Absolute},
+		Compile: advice.OfMetric(d.Config, m.Name), Given: advice.Setting{Epsilon: d.Config.Privacy.Epsilon, Relative: m.Target.Relative, Absolute: m.Target.Absolute},
 		KeepTarget: m.Target.Absolute > 0 || metrickind.Of(m.Kind).Values,
 	})
 	if errors.Is(err, advice.ErrNothing) {
@@ -86,9 +78,6 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 	}
 	if err != nil {
 		return err
-	}
-	if f.spendShare > 0 {
-		answer.Trusted = f.protection()
 	}
 	return a.printAdvice(answer, f, seen.Broken)
 }

@@ -116,8 +116,7 @@ func (a *app) validateTopics(ctx context.Context, d *loaded, strict bool) error 
 	return nil
 }
 
-// refusesInit returns why a plain init would begin nothing, where control is empty or missing. It
-// is an error if the promise does not know of what was spent under its noise key.
+// refusesInit returns why a plain init would begin nothing, where control is empty or missing.
 func (d *loaded) refusesInit(ctx context.Context) (*refusal, error) {
 	without, record := d.unrecorded()
 	if err := pipeline.Initialised(ctx, without.Deployment); err != nil {
@@ -127,11 +126,7 @@ func (d *loaded) refusesInit(ctx context.Context) (*refusal, error) {
 	if err != nil {
 		return nil, err
 	}
-	no, err := mayBegin(&initFlags{}, without, record, cluster)
-	if no == nil && err == nil {
-		err = coversSpent(d)
-	}
-	return no, err
+	return mayBegin(&initFlags{}, without, record, cluster)
 }
 
 func (a *app) printPlan(p *plan.Plan, exact bool, f cli.Format) error {

@@ -86,7 +86,7 @@ func privacyFields() []field {
 		},
 		{
 			name: "planned", kind: number, example: "0.05", initial: "0", in: below(0, 1), change: never, goField: "Privacy.Planned",
-			meaning: "part of the promise that `tollgate plan --spend-share` has spent on choosing bounds. `init` refuses a smaller number",
+			meaning: "part of the promise that was already spent on choosing bounds, for example by a `demo` of the same users",
 			to:      func(d *draft) any { return &d.cfg.Privacy.Planned },
 		},
 	}

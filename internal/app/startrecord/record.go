@@ -5,10 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"path/filepath"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/app/keyrecord"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
@@ -16,8 +15,14 @@ import (
 var ErrRecord = errors.New("the record of the deployments that have begun is damaged, or a later version wrote it: restore it, or use that version. If only its last line is incomplete, delete that line")
 
 // Of returns where a user-hash key has its record: that key never changes under a deployment, while
-// the noise key may.
-func Of(userHashFile string) string { return keyrecord.Of(userHashFile, ".deployments") }
+// the noise key may. It is beside the key's file, where symbolic links lead to it, so that every
+// name of a key has the same record.
+func Of(userHashFile string) string {
+	if file, err := filepath.EvalSymlinks(userHashFile); err == nil {
+		userHashFile = file
+	}
+	return userHashFile + ".deployments"
+}
 
 // line is a line of the record: a deployment that is about to begin, or one that has begun.
 type line struct {
@@ -37,7 +42,7 @@ var ErrEmpty = errors.New("the record of which deployments have begun is there, 
 
 // Read reads the record in a file; it is empty where there is no file.
 func Read(path string) (*deployment.Record, error) {
-	text, err := keyrecord.Read(path)
+	text, err := contents(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading which deployments have begun: %w", err)
 	}
@@ -53,7 +58,7 @@ func Parse(from string, text []byte) (*deployment.Record, error) {
 	if n := len(text); n > 0 && text[n-1] != '\n' && json.Valid(text[lastLine(text):]) {
 		text = append(text[:n:n], '\n') // a variable of the environment ends without one
 	}
-	err := keyrecord.Decode(from, text, ErrRecord, func(l line) bool {
+	err := decode(from, text, func(l line) bool {
 		b := deployment.Beginning{Cluster: l.Cluster, Deployment: l.Deployment, Control: l.Control, At: l.At}
 		id, err := hex.DecodeString(l.Incarnation)
 		if err != nil || len(id) != len(b.Incarnation) || b.Cluster == "" {
@@ -90,7 +95,7 @@ func Line(b deployment.Beginning, begun, asked bool) (string, error) {
 
 // Add appends a line to the record in a file, and returns when it is on the disk.
 func Add(path string, b deployment.Beginning, begun, asked bool) error {
-	if err := keyrecord.Append(path, lineOf(b, begun, asked), (*os.File).Sync); err != nil {
+	if err := add(path, lineOf(b, begun, asked)); err != nil {
 		return fmt.Errorf("%w (it records which deployments have begun under these keys)", err)
 	}
 	return nil

@@ -121,7 +121,6 @@ func module() []layer {
 		},
 		{name: "front", sees: []string{"secrets", "numbers", "wire", "noise", "spending", "deployment", "published", "pipeline"}, packages: []entry{
 			{"internal/app/keyfile", "the format of key files"},
-			{"internal/app/keyrecord", "records beside keys"},
 			{"internal/app/startrecord", "which deployments have begun under keys"},
 			{"internal/app/config", "configuration files"},
 			{"internal/app/terminal", "tables and charts in a terminal"},

@@ -12,6 +12,6 @@
 // # No guarantees
 //
 // Everything but those settings is raw data: it is for the trusted side. Settings that are chosen
-// by looking at raw data are not protected by the promise of a deployment; package protected has a
-// choice that is. The search goes from setting to neighbouring setting: it may miss the best.
+// by looking at raw data are not protected by the promise of a deployment. The search goes from
+// setting to neighbouring setting: it may miss the best.
 package advice

@@ -25,26 +25,21 @@ const MostKeys = 4
 
 // Options are the arguments of a choice. They are public.
 type Options struct {
-	Window, Period time.Duration  // Period 0: the unit of privacy is a user for life
-	From, To       int64          // the range of times, [From, To), Unix milliseconds; 0: no limit, but a Period needs both
-	Budget         budgets.Budget // its planned part is what is spent
-	PublicKeys     []string       // nil: keys are private, and a table of them is made
-	Values         bool           // whether a table of values is made
-	Read           string         // names the source, the format and all else that decides which events there are
-	Key            noisereduction.NoiseKey
-	TempDir        string // for what does not fit memory
-	Memory         int    // bytes; 0: the default of package eventfile
+	Window     time.Duration
+	From, To   int64          // the range of times, [From, To), Unix milliseconds; 0: no limit
+	Budget     budgets.Budget // its planned part is what is spent
+	PublicKeys []string       // nil: keys are private, and a table of them is made
+	Values     bool           // whether a table of values is made
+	Read       string         // names the source, the format and all else that decides which events there are
+	Key        noisereduction.NoiseKey
+	TempDir    string // for what does not fit memory
+	Memory     int    // bytes; 0: the default of package eventfile
 
 	mostCells int // 0: the constant
 }
 
-var (
-	// ErrTooLittle says that the planned part of the budget pays for nothing.
-	ErrTooLittle = errors.New("the planned part of the budget is too small")
-	// ErrOpenRange says that a choice for budgets per period has no beginning or no end of its
-	// range.
-	ErrOpenRange = errors.New("users are counted in one period each, so the range of times needs a beginning and an end")
-)
+// ErrTooLittle says that the planned part of the budget pays for nothing.
+var ErrTooLittle = errors.New("the planned part of the budget is too small")
 
 // Choice takes events, in any order. Not for concurrent use. Close it.
 type Choice struct {
@@ -62,19 +57,14 @@ type prices struct {
 	deltaKey                     units.Delta
 }
 
-// New checks the options. Its errors are ErrTooLittle, ErrOpenRange, sample.ErrTooManyWindows, or
-// name an invalid option.
+// New checks the options. Its errors are ErrTooLittle and sample.ErrTooManyWindows, or name
+// an invalid option.
 func New(o Options) (*Choice, error) {
-	if o.Window < time.Millisecond || o.Period < 0 || o.Period%o.Window != 0 {
-		return nil, fmt.Errorf("choosing bounds for windows of %s: periods must be whole numbers of windows", o.Window)
+	if o.Window < time.Millisecond {
+		return nil, fmt.Errorf("choosing bounds for windows of %s: at least 1ms", o.Window)
 	}
-	// Refused before it is charged: no advice could be made of it.
 	if n := o.windows(); n > sample.MostWindows {
 		return nil, fmt.Errorf("choosing bounds for %d windows of %s: %w", n, o.Window, sample.ErrTooManyWindows)
-	}
-	// The data must not decide which periods there are.
-	if o.Period > 0 && (o.From == 0 || o.To <= o.From) {
-		return nil, fmt.Errorf("choosing bounds for budgets per %s: %w", o.Period, ErrOpenRange)
 	}
 	c := &Choice{o: o, sorter: eventfile.NewSorter(o.TempDir, o.Memory), hashKey: secret.New(secret.Keyed(o.Key.Secret.Reveal(), "tollgate plan order of users v1"))}
 	var err error
@@ -133,8 +123,8 @@ func (o *Options) prices() (p prices, err error) {
 }
 
 // Add adds an event; it keeps no reference to user and key. It ignores events outside the range, of
-// keys that are not on a given list of public keys, and, with periods, outside the period in which
-// the user is counted. It uses the value only if the options ask for a table of values.
+// keys that are not on a given list of public keys. It uses the value only if the options ask for a
+// table of values.
 func (c *Choice) Add(user, key []byte, millis, value int64) error {
 	if c.o.From != 0 && millis < c.o.From || c.o.To != 0 && millis >= c.o.To || c.public != nil && !c.public[string(key)] {
 		return nil
@@ -143,27 +133,11 @@ func (c *Choice) Add(user, key []byte, millis, value int64) error {
 	h := hmac.New(sha256.New, order[:])
 	h.Write(user)
 	hash := h.Sum(nil)
-	if first, n := c.o.periods(); n > 1 {
-		counted := first + int64(binary.BigEndian.Uint64(hash[8:])%uint64(n))
-		if sample.Floor(millis, c.o.Period.Milliseconds()) != counted {
-			return nil
-		}
-	}
 	if !c.o.Values {
 		value = 0
 	}
 	c.buffer = encode(c.buffer, user, key, sample.Floor(millis, c.o.Window.Milliseconds()), value)
 	return c.sorter.Add(eventfile.Entry{Millis: int64(binary.BigEndian.Uint64(hash) >> 1), Value: slices.Clone(c.buffer)})
-}
-
-// periods returns the first period of the range, and how many periods the range touches: 0 without
-// a Period.
-func (o *Options) periods() (first, n int64) {
-	if o.Period == 0 {
-		return 0, 0
-	}
-	first = sample.Floor(o.From, o.Period.Milliseconds())
-	return first, sample.Floor(o.To-1, o.Period.Milliseconds()) - first + 1
 }
 
 // Close frees what sorting took.
@@ -173,13 +147,13 @@ func (c *Choice) Close() error { return c.sorter.Close() }
 // does not depend on the data, and does not reveal the options.
 func (c *Choice) arguments() ([32]byte, error) {
 	encoded, err := json.Marshal(struct {
-		Window, Period, From, To int64
+		Window, Period, From, To int64 // Period is 0: a demo promises a user, for life
 		Budget                   budgets.Budget
 		PublicKeys               []string
 		Read                     string
 		Values                   bool
 		Layout                   []any
-	}{c.o.Window.Milliseconds(), c.o.Period.Milliseconds(), c.o.From, c.o.To, c.o.Budget, c.o.PublicKeys, c.o.Read, c.o.Values,
+	}{c.o.Window.Milliseconds(), 0, c.o.From, c.o.To, c.o.Budget, c.o.PublicKeys, c.o.Read, c.o.Values,
 		[]any{keyRows, eventRows, windowRows, valueRows, MostKeys}})
 	if err != nil {
 		return [32]byte{}, fmt.Errorf("naming a choice of bounds: %w", err)

@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state/budgets"
@@ -54,18 +53,15 @@ func choice(t testing.TB, o Options, records []record) *Choice {
 	return c
 }
 
-// Without a user, or without the user's events of some periods, the tables change only in the
-// numbers that count this user. These changes cost at most the planned part of the budget, over all
-// periods together, and at most the planned part of the δ of the keys.
+// Without a user, the tables change only in the numbers that count this user. These changes cost at
+// most the planned part of the budget, and at most the planned part of the δ of the keys.
 func TestRuleAChoiceCostsAnIndividualWhatIsPlanned(t *testing.T) {
 	b := budget(t, .05)
 	rapid.Check(t, func(rt *rapid.T) {
 		o := Options{Window: time.Second, Budget: b, Memory: rapid.SampledFrom([]int{1, 1 << 20}).Draw(rt, "memory")}
-		// Even draws: rapid prefers small numbers, which are in one period.
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0)) // fixed seed: rapid draws it
 		if random.IntN(3) > 0 {
 			o.From, o.To = 1+random.Int64N(3000), 5000+random.Int64N(7000)
-			o.Period = []time.Duration{0, 1, 1, 4}[random.IntN(4)] * time.Second
 		}
 		if rapid.Bool().Draw(rt, "public") {
 			o.PublicKeys = []string{"k0", "k2"}
@@ -77,13 +73,7 @@ func TestRuleAChoiceCostsAnIndividualWhatIsPlanned(t *testing.T) {
 			records[i] = record{fmt.Sprint("u", random.IntN(6)), fmt.Sprint("k", random.IntN(9)), random.Int64N(15_000) - 3000, int64(random.Uint64())}
 		}
 		target := records[random.IntN(len(records))]
-		var kept [16]bool // the periods that stay, from −3 on
-		for i := range kept {
-			kept[i] = random.IntN(2) == 0
-		}
-		rest := slices.DeleteFunc(slices.Clone(records), func(r record) bool {
-			return r.user == target.user && (o.Period == 0 || !kept[sample.Floor(r.millis, o.Period.Milliseconds())+3])
-		})
+		rest := slices.DeleteFunc(slices.Clone(records), func(r record) bool { return r.user == target.user })
 		c := choice(t, o, records)
 		with, err := c.tables()
 		if err != nil {
@@ -156,36 +146,35 @@ func population(users int) []record {
 }
 
 // Two choices share no noise, whatever they differ in: numbers that count the same users differ.
-// With one nonce, the order of records changes nothing.
+// The order of records changes nothing.
 func TestRuleTwoChoicesShareNoNoise(t *testing.T) {
 	o := Options{Window: time.Second, Budget: budget(t, .2), Key: noisereduction.NoiseKey{ID: "1", Secret: secret.New([32]byte{7})}}
 	records := population(600)
-	release := func(o Options, nonce Nonce, records []record) *Release {
-		r, err := choice(t, o, records).Release(nonce)
+	release := func(o Options, records []record) *Release {
+		r, err := choice(t, o, records).Release()
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r
 	}
-	first := release(o, Nonce{}, records)
+	first := release(o, records)
 	turned := slices.Clone(records)
 	slices.Reverse(turned)
-	if diff := cmp.Diff(first, release(o, Nonce{}, turned), cmp.AllowUnexported(Release{}, Options{})); diff != "" {
+	if diff := cmp.Diff(first, release(o, turned), cmp.AllowUnexported(Release{}, Options{})); diff != "" {
 		t.Errorf("the order of records changes a release:\n%s", diff)
 	}
 	// Also where an individual has more cells than are remembered.
 	few := o
 	few.mostCells = 10
-	if diff := cmp.Diff(release(few, Nonce{}, records), release(few, Nonce{}, turned), cmp.AllowUnexported(Release{}, Options{})); diff != "" {
+	if diff := cmp.Diff(release(few, records), release(few, turned), cmp.AllowUnexported(Release{}, Options{})); diff != "" {
 		t.Errorf("the order of records changes a release with individuals of many cells:\n%s", diff)
 	}
 	for name, other := range map[string]*Release{
-		"one record more": release(o, Nonce{}, append(turned, record{"u2", "k2", 5000, 40})),
-		"another nonce":   release(o, Nonce{1}, records),
-		"another range":   release(Options{Window: o.Window, Budget: o.Budget, Key: o.Key, From: -10}, Nonce{}, records),
-		"another file":    release(Options{Window: o.Window, Budget: o.Budget, Key: o.Key, Read: "x"}, Nonce{}, records),
-		"another key":     release(Options{Window: o.Window, Budget: o.Budget, Key: noisereduction.NoiseKey{ID: "1", Secret: secret.New([32]byte{8})}}, Nonce{}, records),
-		"another share":   release(Options{Window: o.Window, Budget: budget(t, .21), Key: o.Key}, Nonce{}, records),
+		"one record more": release(o, append(turned, record{"u2", "k2", 5000, 40})),
+		"another range":   release(Options{Window: o.Window, Budget: o.Budget, Key: o.Key, From: -10}, records),
+		"another file":    release(Options{Window: o.Window, Budget: o.Budget, Key: o.Key, Read: "x"}, records),
+		"another key":     release(Options{Window: o.Window, Budget: o.Budget, Key: noisereduction.NoiseKey{ID: "1", Secret: secret.New([32]byte{8})}}, records),
+		"another share":   release(Options{Window: o.Window, Budget: budget(t, .21), Key: o.Key}, records),
 	} {
 		same := 0
 		for i := range first.Shape {
@@ -226,7 +215,7 @@ func TestRuleAnotherLayoutIsAnotherChoice(t *testing.T) {
 // three kinds of users who add −1000, 5 and 40.
 func TestValuesThatAreMadeUpAreLikeTheRealOnes(t *testing.T) {
 	o := Options{Window: time.Second, Budget: budget(t, .5), PublicKeys: []string{"k1", "k2", "k3"}, Values: true, Key: noisereduction.NoiseKey{ID: "1", Secret: secret.New([32]byte{7})}}
-	r, err := choice(t, o, population(3000)).Release(Nonce{})
+	r, err := choice(t, o, population(3000)).Release()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +249,7 @@ func TestAChoiceThatPaysForNothingIsRefused(t *testing.T) {
 		t.Errorf("got %v, want ErrTooLittle", err)
 	}
 	few := choice(t, Options{Window: time.Second, Budget: budget(t, .05), Key: noisereduction.NoiseKey{Secret: secret.New([32]byte{1})}}, population(100))
-	r, err := few.Release(Nonce{})
+	r, err := few.Release()
 	if err != nil {
 		t.Fatal(err)
 	}

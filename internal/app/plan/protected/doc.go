@@ -4,24 +4,19 @@
 //
 // The package counts users in noisy tables, by what each user usually does: the number of keys in a
 // window, and of events with each of them; the number of windows with events; the most frequent
-// keys; and, for sums, the size of the values. With budget periods, each user is counted in one
-// period of the range, which a keyed hash of the user id selects. From these tables alone the
+// keys; and, for sums, the size of the values. From these tables alone the
 // package makes up events that resemble the real ones, and package advice gives its advice on
 // those: all of that is post-processing.
 //
 // # Guarantees
 //
 // The budget that was spent protects a [Release] and everything computed from it. Without a user,
-// or without a user's events of some periods, at most one cell of each table changes by 1, and at
-// most [MostKeys] cells of the table of keys. Each table has a precision u; together they are
-// chosen so that Σ d²·u, over all cells that change by d, is at most the planned part of B². A key
-// that only one user has passes its threshold with at most the δ that is planned for it:
-// docs/guarantee.md, section 10. Noise is exactly Gaussian and follows from the noise key, the
-// arguments and the nonce of the choice: two choices never share noise.
-//
-// [Choose] writes the charge to the record beside the noise key before it draws noise, and the
-// released numbers before it returns them. Called again with the same arguments, it returns these
-// numbers. The charges of a record add up to less than any promise that one of them is a share of.
+// at most one cell of each table changes by 1, and at most [MostKeys] cells of the table of keys.
+// Each table has a precision u; together they are chosen so that Σ d²·u, over all cells that change
+// by d, is at most the planned part of B². A key that only one user has passes its threshold with
+// at most the δ that is planned for it: docs/guarantee.md, section 10. Noise is exactly Gaussian
+// and follows from the noise key, the arguments and the tables. A noise key serves one choice: that
+// of one run of demo.
 //
 // # No guarantees
 //

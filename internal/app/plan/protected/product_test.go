@@ -66,7 +66,7 @@ func TestProtectedChoicesAreWorthTheirPrice(t *testing.T) {
 				}
 			}
 			real := c.Sample()
-			r, err := p.Release(protected.Nonce{})
+			r, err := p.Release()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,35 +1,21 @@
 package protected
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// Nonce gives a choice noise of its own: two choices never share noise, even with the same
-// arguments and data.
-type Nonce [32]byte
-
-// NewNonce draws a nonce from the system's generator.
-func NewNonce() (n Nonce, err error) {
-	if _, err := rand.Read(n[:]); err != nil {
-		return n, fmt.Errorf("drawing the nonce of a choice of bounds: %w", err)
-	}
-	return n, nil
-}
-
 // Release is the protected result of a choice. Numbers of individuals are noisy, and may be below
 // 0.
 type Release struct {
-	ID            [32]byte    // keyed hash of the arguments and the nonce, under the noise key; independent of the data
+	ID            [32]byte    // keyed hash of the arguments under the noise key; independent of the data
 	Shape         [][]float64 // individuals, by row of keys and row of events
 	Windows       []float64   // individuals, by row of windows
 	Values        []float64   // individuals, by row of values; nil without values
@@ -39,8 +25,6 @@ type Release struct {
 	ValuesSigma   float64
 	KeysSigma     float64
 	KeysThreshold float64
-	At            time.Time // when it was recorded; zero if it was not
-	Planned       float64   // the privacy.planned that covers all charges of the record; 0 without one
 
 	o Options
 }
@@ -52,13 +36,13 @@ type NamedKey struct {
 	Individuals float64
 }
 
-// empty returns the release that belongs to a nonce, without its tables.
-func (c *Choice) empty(nonce Nonce) (*Release, error) {
+// empty returns the release without its tables.
+func (c *Choice) empty() (*Release, error) {
 	arguments, err := c.arguments()
 	if err != nil {
 		return nil, err
 	}
-	r := &Release{ID: secret.Keyed(c.o.Key.Secret.Reveal(), "tollgate plan choice v2", arguments[:], nonce[:]), o: c.o,
+	r := &Release{ID: secret.Keyed(c.o.Key.Secret.Reveal(), "tollgate plan choice v2", arguments[:], make([]byte, 32)), o: c.o,
 		ShapeSigma: sigma(c.prices.shape), WindowsSigma: sigma(c.prices.windows)}
 	if c.o.Values {
 		r.ValuesSigma = sigma(c.prices.values)
@@ -77,14 +61,13 @@ func (c *Choice) keysPlan() (*noisereduction.Plan, error) {
 	return once(c.prices.keys, &noisereduction.Private{Contribution: 1, DeltaKey: c.prices.deltaKey})
 }
 
-// Release adds noise to the tables. Use a nonce for one choice only, and have the charge for that
-// choice on the disk before you show anything of the release: Choose does both.
-func (c *Choice) Release(nonce Nonce) (*Release, error) {
+// Release adds noise to the tables. Use a noise key for one choice only.
+func (c *Choice) Release() (*Release, error) {
 	t, err := c.tables()
 	if err != nil {
 		return nil, err
 	}
-	r, err := c.empty(nonce)
+	r, err := c.empty()
 	if err != nil {
 		return nil, err
 	}
@@ -156,8 +139,7 @@ func (c *Choice) Release(nonce Nonce) (*Release, error) {
 	return r, nil
 }
 
-// identity makes the noise of a release that of its tables, too: two processes that release for one
-// charge may have read different events, and only one release is ever shown.
+// identity makes the noise of a release that of its tables, too: tables that differ share no noise.
 func (t *tables) identity(key, id [32]byte) [16]byte {
 	parts := [][]byte{id[:], fmt.Append(nil, t.shape, t.windows, t.values)}
 	for _, name := range slices.Sorted(maps.Keys(t.keys)) {

@@ -162,18 +162,14 @@ func (r *Release) span(windows []likely) (first, count int64) {
 	return sample.Floor(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli(), size), count
 }
 
-// windows returns how many windows an individual can take part in: those of the range of times, and
-// with periods at most those of one period. It is 0 if the range has no beginning or no end.
+// windows returns how many windows an individual can take part in: those of the range of times.
+// It is 0 if the range has no beginning or no end.
 func (o *Options) windows() int64 {
 	if o.From == 0 || o.To == 0 {
 		return 0
 	}
 	size := o.Window.Milliseconds()
-	n := max(1, sample.Floor(o.To-1, size)-sample.Floor(o.From, size)+1)
-	if o.Period > 0 {
-		n = min(n, o.Period.Milliseconds()/size)
-	}
-	return n
+	return max(1, sample.Floor(o.To-1, size)-sample.Floor(o.From, size)+1)
 }
 
 func total(of []likely) (sum float64) {

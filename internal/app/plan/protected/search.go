@@ -83,9 +83,9 @@ func (t *tried) surely() float64 { return t.shown - cautious*t.deviation }
 // Search chooses windows and bounds for users who are one individual for life. It first asks for
 // tables of what users do, and then, by what these show, how many events single settings would
 // show: one of each size, and others near the best. Each answer is paid by a share that is fixed
-// before anything is read. Use a nonce for one search only, and no release beside it.
-func (c *Choice) Search(nonce Nonce, s Search) (*Found, error) {
-	r, err := c.empty(nonce)
+// before anything is read. Use a noise key for one search only, and no release beside it.
+func (c *Choice) Search(s Search) (*Found, error) {
+	r, err := c.empty()
 	if err != nil {
 		return nil, err
 	}

@@ -175,7 +175,7 @@ func TestAttackOnASearch(t *testing.T) {
 	}
 }
 
-// Two searches with one nonce share no noise where one record differs, nor where times alone do.
+// Two searches with one key share no noise where one record differs, nor where times alone do.
 func TestRuleTwoSearchesShareNoNoise(t *testing.T) {
 	o := Options{Window: time.Second, Budget: budget(t, .2), Key: noisereduction.NoiseKey{ID: "1", Secret: secret.New([32]byte{7})}}
 	records := population(60)
@@ -242,7 +242,7 @@ func TestASearchFindsWhatUsersDo(t *testing.T) {
 			}
 		}
 		o := Options{Window: time.Second, Budget: budget(t, .05), Key: noisereduction.NoiseKey{ID: "1", Secret: secret.New([32]byte{3})}}
-		found, err := choice(t, o, records).Search(Nonce{}, Search{Sizes: sizesOfTests, Sigma: sigma})
+		found, err := choice(t, o, records).Search(Search{Sizes: sizesOfTests, Sigma: sigma})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -233,7 +233,7 @@ type asker struct {
 	n  int // batches so far
 }
 
-// ask adds noise of a precision to numbers: exactly Gaussian, from the noise key, the nonce, the
+// ask adds noise of a precision to numbers: exactly Gaussian, from the noise key, the
 // batch and the numbers themselves.
 func (a *asker) ask(u units.Precision, numbers []int64) ([]float64, error) {
 	plan, err := once(u, nil)
