@@ -380,11 +380,12 @@ type comparison struct {
 	now      *advice.Point   // what the settings were forecast to give
 	measured advice.Point    // with the typical error of the values that were released
 	cells    int             // that hold half of the events
+	spread   spread
 }
 
 // compare looks at the source once more; nil where it has nothing that can be counted, and of a run
 // that a signal has ended.
-func (j *job) compare(ctx context.Context, result demo.Result, values map[cell]float64) (*comparison, error) {
+func (j *job) compare(ctx context.Context, result demo.Result, shown map[cell]float64) (*comparison, error) {
 	if result.Drained {
 		return nil, nil //nolint:nilnil // there is nothing to compare
 	}
@@ -396,10 +397,12 @@ func (j *job) compare(ctx context.Context, result demo.Result, values map[cell]f
 	o.From, o.To = f.millis()
 	c, real, size := sample.NewCollector(o), forecast.NewTally[cell](f.kindOf()), f.window.Milliseconds()
 	from, to := j.source.Range()
+	values := j.newSpread()
 	if err := j.events(func(e *event.Event) error {
 		if e.Millis < from.UnixMilli() || e.Millis >= to.UnixMilli() {
 			return nil
 		}
+		values.add(e.Value)
 		c.AddN(e.User, e.Key, e.Millis, e.Value, 1)
 		if keys := j.settings.PublicKeys; keys == nil || slices.Contains(keys, string(e.Key)) {
 			real.Add(cell{e.Millis - e.Millis%size, string(e.Key)}, string(e.User), e.Value)
@@ -419,9 +422,9 @@ func (j *job) compare(ctx context.Context, result demo.Result, values map[cell]f
 	}
 	pasted := *f
 	pasted.planned = 0 // the command of an advice gives all bounds and pays for no choice
-	out := &comparison{question: pasted.question(s, f.windowSizes(), j.settings.PublicKeys), now: now, measured: *now}
-	out.measured.Typical, out.cells = forecast.TypicalError(real.Real(), values)
-	out.measured.Shown, out.measured.Beside = float64(len(values)), nil // compareStatistics measures those
+	out := &comparison{question: pasted.question(s, f.windowSizes(), j.settings.PublicKeys), now: now, measured: *now, spread: values}
+	out.measured.Typical, out.cells = forecast.TypicalError(real.Real(), shown)
+	out.measured.Shown, out.measured.Beside = float64(len(shown)), nil // compareStatistics measures those
 	return out, nil
 }
 
@@ -454,6 +457,9 @@ func (j *job) sayCompared(c *comparison) {
 	}
 	if f.input == "" {
 		return
+	}
+	if text := c.spread.text(f); text != "" {
+		j.progress.Note("WARNING: %s", text)
 	}
 	j.progress.Note("compared with the file: %s", c.text(f, " ("+medianOf(c.cells, f.kindOf().One())+")"))
 }

@@ -51,7 +51,8 @@ func (j *job) promise() string {
 	if f.kindOf().Values {
 		line("", "values below %s or above %s count as these", terminal.Number(float64(s.Min), 0), terminal.Number(float64(s.Max), 0))
 		if f.decimals > 0 {
-			line("", "values of %s are in units of %s", f.valueField, f.layout().ValueUnit())
+			unit := f.layout().ValueUnit()
+			line("", "values of %s are in units of %s: %d is %s", f.valueField, unit, s.Max, strconv.FormatFloat(float64(s.Max)/math.Pow10(f.decimals), 'f', -1, 64))
 		}
 	}
 	for _, text := range linesOf(j.chosen, 70) {

@@ -66,8 +66,8 @@ func (f *demoFlags) refuseValues(faults *eventfile.Faults, records uint64) error
 	if !tooMany || f.skipBadValues {
 		return nil
 	}
-	text := fmt.Sprintf("reading input file %s: %s of %s (%s) have a value that is not %s: %s. ",
-		eventfile.Name(f.input), terminal.Number(float64(n), 0), terminal.Count(records, "record"), outcomes.Share(float64(n), float64(records)), f.number(), where)
+	text := fmt.Sprintf("reading input file %s: %s have a value that is not %s: %s. ",
+		eventfile.Name(f.input), outcomes.Part(n, records, "record"), f.number(), where)
 	decimals, comma := faults.Decimals()
 	if decimals == 0 {
 		return fmt.Errorf("%sCorrect --value-field or the file, or leave such records out with --skip-bad-values", text)
@@ -134,8 +134,8 @@ func (f *inputFlags) refuseCharset(faults *eventfile.Faults, records uint64) err
 	if 100*bad <= records {
 		return nil
 	}
-	return fmt.Errorf("reading input file %s: %s of %s (%s) are not text in UTF-8: %s. Give its encoding, for example --encoding cp1252",
-		eventfile.Name(f.input), terminal.Number(float64(bad), 0), terminal.Count(records, "record"), outcomes.Share(float64(bad), float64(records)), where)
+	return fmt.Errorf("reading input file %s: %s are not text in UTF-8: %s. Give its encoding, for example --encoding cp1252",
+		eventfile.Name(f.input), outcomes.Part(bad, records, "record"), where)
 }
 
 // refuseTimes refuses a file if more than a tenth of its records have a time that cannot be read:
@@ -149,6 +149,6 @@ func (f *inputFlags) refuseTimes(faults *eventfile.Faults, records uint64) error
 	if layouts := faults.Layouts(); layouts != nil {
 		cure = "give --time-layout '" + strings.Join(layouts, "' or '") + "'"
 	}
-	return fmt.Errorf("reading input file %s: %s of %s (%s) have a time that cannot be read: %s. To read them, %s; to leave them out, add --skip-bad-times",
-		eventfile.Name(f.input), terminal.Number(float64(bad), 0), terminal.Count(records, "record"), outcomes.Share(float64(bad), float64(records)), where, cure)
+	return fmt.Errorf("reading input file %s: %s have a time that cannot be read: %s. To read them, %s; to leave them out, add --skip-bad-times",
+		eventfile.Name(f.input), outcomes.Part(bad, records, "record"), where, cure)
 }

@@ -130,7 +130,7 @@ func (e *explaining) all() error {
 			near += fmt.Sprintf("; the only key of the list is %q", e.PublicKeys[0])
 		}
 		e.add(m.Filtered, map[string]string{"keys": "private", "public-keys": ""},
-			"%s have a key that --public-keys does not list%s: list it, or find the keys of the file with --keys private", of(m.Filtered, e.tallies.Accepted, "accepted record"), near)
+			"%s have a key that --public-keys does not list%s: list it, or find the keys of the file with --keys private", outcomes.Part(m.Filtered, e.tallies.Accepted, "accepted record"), near)
 	}
 	return nil
 }
@@ -172,7 +172,7 @@ func (e *explaining) bounded() {
 		if e.nothing && 4*b.records < e.tallies.Accepted {
 			continue
 		}
-		e.add(b.records, nil, "%s %s", of(b.records, e.tallies.Accepted, "accepted record"), b.exceeds)
+		e.add(b.records, nil, "%s %s", outcomes.Part(b.records, e.tallies.Accepted, "accepted record"), b.exceeds)
 		if 2*b.records > e.tallies.Read {
 			e.found[len(e.found)-1].rank = tookMost
 		}
@@ -247,7 +247,7 @@ func (e *explaining) brokenRecords() error {
 	if notes != nil {
 		remedy += " (" + strings.Join(notes, "; ") + ")"
 	}
-	e.add(n, set, "%s are broken (%s): %s", of(n, e.tallies.Read, "record"), strings.Join(kinds, ", "), remedy)
+	e.add(n, set, "%s are broken (%s): %s", outcomes.Part(n, e.tallies.Read, "record"), strings.Join(kinds, ", "), remedy)
 	return nil
 }
 
@@ -274,13 +274,13 @@ func (e *explaining) outside() {
 	if n := e.tallies.BeforeStart; n > 0 {
 		first := max(e.now.all.first, 0)
 		include := stamp(e.source, first-first%size)
-		e.add(n, map[string]string{"from": include}, "%s are before --from %s: the earliest is of %s; --from %s includes them", of(n, e.tallies.Read, "record"), stamp(e.source, from.UnixMilli()),
+		e.add(n, map[string]string{"from": include}, "%s are before --from %s: the earliest is of %s; --from %s includes them", outcomes.Part(n, e.tallies.Read, "record"), stamp(e.source, from.UnixMilli()),
 			stamp(e.source, e.now.all.first), include)
 	}
 	if n := e.tallies.Metrics[0].Open; n > 0 {
 		last := e.now.all.last
 		include := stamp(e.source, last-last%size+size)
-		e.add(n, map[string]string{"to": include}, "%s are not before --to %s: the latest is of %s; --to %s includes them", of(n, e.tallies.Read, "record"), stamp(e.source, to.UnixMilli()),
+		e.add(n, map[string]string{"to": include}, "%s are not before --to %s: the latest is of %s; --to %s includes them", outcomes.Part(n, e.tallies.Read, "record"), stamp(e.source, to.UnixMilli()),
 			stamp(e.source, last), include)
 	}
 }

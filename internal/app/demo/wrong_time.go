@@ -45,14 +45,9 @@ func (e *explaining) wrongTime() ([]Cause, error) {
 		p := r.recent
 		cures = append(cures, fmt.Sprintf("--time-field %s --time-unit %s gives %s times from %s to %s", r.field, r.unit, number(p.n), stamp(e.source, p.first), stamp(e.source, p.last)))
 	}
-	text := fmt.Sprintf("%s have no time of the years %d to %d by --time-field %s --time-unit %s (%s); of the %s, %s", of(e.records-e.now.believed.n, e.records, "record"),
+	text := fmt.Sprintf("%s have no time of the years %d to %d by --time-field %s --time-unit %s (%s); of the %s, %s", outcomes.Part(e.records-e.now.believed.n, e.records, "record"),
 		believedFrom.Year(), believedTo.Year()-1, e.now.field, cmp.Or(e.now.unit, "(of the schema)"), lie, checked, strings.Join(cures, ", or "))
 	return []Cause{{Text: text, Set: map[string]string{"time-field": better[0].field, "time-unit": better[0].unit, "time-layout": ""}}}, nil
-}
-
-// of writes a part of a whole with its share.
-func of(part, whole uint64, noun string) string {
-	return fmt.Sprintf("%s of %s (%s)", number(part), terminal.Count(whole, noun), outcomes.Share(float64(part), float64(whole)))
 }
 
 func number(n uint64) string { return terminal.Number(float64(n), 0) }

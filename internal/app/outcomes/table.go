@@ -19,6 +19,11 @@ type row struct {
 	of      uint64
 }
 
+// Part writes a part of a whole with its share: "3 of 40 records (7.5 %)".
+func Part(part, whole uint64, noun string) string {
+	return fmt.Sprintf("%s of %s (%s)", terminal.Number(float64(part), 0), terminal.Count(whole, noun), Share(float64(part), float64(whole)))
+}
+
 // Table writes the tallies as aligned lines with shares, from the records that were read to those
 // that were counted. Shares of a metric's rows are of its own records, once for each window that
 // holds one. The text is exact, for the holder of the data only: its first line says so.

@@ -25,6 +25,9 @@ func TestAHistogramIsOneChart(t *testing.T) {
 	if part.Name != "histogram of latency" || part.Tag != "5 buckets" || part.Chart != 1 {
 		t.Errorf("%q, %q, chart %d", part.Name, part.Tag, part.Chart)
 	}
+	if view.Sections[0].Coverage[0].Silent != "" || !strings.HasPrefix(viewOf(t, shares(3, []string{"a"}, 0, 490, 495, 500)).Sections[0].Coverage[0].Silent, "Nearly all values are in one bucket, below 490: ") {
+		t.Error("wrong edges are not named")
+	}
 	value := "percentage of the values of price that lie in each bucket, and below each edge; values below 0 count as 0, and values above 500 as 500"
 	if got := part.Facts[0].Text; got != value {
 		t.Errorf("%q", got)

@@ -108,7 +108,7 @@ type section struct {
 	Bounds        string // how much of each user counts; "" where that is not known
 	Share         string // which share of the newest window's events is counted; "" where that is not known
 	Nothing       string // said in place of a chart
-	Silent        string // says that the newest windows have no values; "" if they have
+	Silent        string // says that the newest windows have no values, or what their values say of the edges; "" if all is well
 	Partial       string // says what is left out of the page; "" where nothing is
 	Gaps          string // what it means that a key is missing; "" where none can be
 	Chart         int    // index in the data block; -1: nothing was released
@@ -137,7 +137,7 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 		if values != nil {
 			sum := values.summary()
 			sum.extend(first, last, count, m.WindowSize, m.WindowSlide)
-			s.Chart, s.Tiles, s.Partial, s.Silent = len(data), sum.tiles(m.aims()), values.partial(sum), sum.unreleased()
+			s.Chart, s.Tiles, s.Partial, s.Silent = len(data), sum.tiles(m.aims()), values.partial(sum), strings.TrimSpace(sum.unreleased()+" "+values.crowded(m))
 			s.Error = cmp.Or(o.Error, values.typicalNoise(m))
 			data = append(data, dataOf(values, m, p.sizing(m, released), sum))
 		} else if count > 0 {

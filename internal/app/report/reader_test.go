@@ -77,6 +77,22 @@ func TestTheListOfKeysSaysWhatItsFiguresAre(t *testing.T) {
 	}
 }
 
+// A name that is too long shows its end, and says all of it.
+func TestLongNamesShowBothEnds(t *testing.T) {
+	browser(t)
+	var said string
+	key := "/category/" + strings.Repeat("of-products/", 5) + "51/index.html"
+	s := noisy("events", key, 3, 1)
+	s.releases = append(s.releases, noisy("events", "other", 3, 1).releases...)
+	browse(t, render(t, s, MaxPoints, written), desktop, "light").eval(`(() => {
+		const name = document.querySelector(".keys .name") , box = name.getBoundingClientRect(), end = name.lastChild.getBoundingClientRect();
+		return [name.title, name.firstChild.scrollWidth > name.firstChild.clientWidth, end.right <= box.right + 1, name.lastChild.textContent].join("|");
+	})()`, &said)
+	if want := key + "|true|true|/51/index.html"; said != want {
+		t.Errorf("%q, want %q", said, want)
+	}
+}
+
 // An axis from zero reaches below zero only as far as the values do.
 func TestAxesAreNotStretchedBySmallNegativeValues(t *testing.T) {
 	script, err := os.ReadFile(filepath.Join("page", "scale.js"))

@@ -14,6 +14,13 @@ function el(tag, attributes, ...children) {
   return e;
 }
 
+// brief is a name that has "\u2026" in its middle where there is no room for all of it: paths that begin
+// alike stay apart.
+function brief(text) {
+  const parts = [...text], tail = Math.min(14, parts.length >> 1);
+  return el("bdi", { class: "name", title: text }, ...[parts.slice(0, parts.length - tail), parts.slice(parts.length - tail)].map((part) => el("span", null, part.join(""))));
+}
+
 const formats = new Map();
 function grouped(v, digits) {
   if (!formats.has(digits)) {

@@ -8,7 +8,7 @@ function tip(metric, chosen, at, near, colorOf) {
   const rows = rowsAt(metric, chosen, at);
   const cell = (tag, text) => el(tag, null, text);
   const body = rows.map(({ s, i }) => {
-    const name = el("td", null, swatch(colorOf(s)), " ", el("bdi", null, metric.parts ? s.part.text : s.label));
+    const name = el("td", null, swatch(colorOf(s)), " ", brief(metric.parts ? s.part.text : s.label));
     if (s === near) name.style.fontWeight = "600";
     return el("tr", null, name, cell("td", valueText(s, i)), cell("td", s.lopsided ? noiseText(s, i) : marginText(s, i)),
       el("td", { class: "exact" }, "\u03c3 " + sigmaText(s.sigma[i]) + ", " + s.rungs[i] + " rungs"),
