@@ -4,6 +4,9 @@ import (
 	"context"
 	"net"
 	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/app/config"
 )
 
 // Every command that asks a broker says within seconds that none has answered yet, where a frozen
@@ -35,5 +38,25 @@ func TestEveryCommandSaysThatItWaitsForAFrozenBroker(t *testing.T) {
 			cancel()
 			<-b.gone
 		})
+	}
+}
+
+// A run that is told to end does not wait for the tallies of its start.
+func TestARunThatIsToEndDoesNotWaitForTallies(t *testing.T) {
+	t.Parallel()
+	frozen, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer frozen.Close()
+	d, err := (&app{}).load(deploymentFile(t, frozen.Addr().String()), config.Options{MissingKeys: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	drain := make(chan struct{})
+	close(drain)
+	l, began := losses{wanted: true, d: d.Deployment}, time.Now()
+	if l.begin(t.Context(), drain); l.failed == nil || time.Since(began) > 5*time.Second {
+		t.Errorf("after %v: %v", time.Since(began), l.failed)
 	}
 }

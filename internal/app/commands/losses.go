@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/tollgate-dp/tollgate/internal/app/outcomes"
@@ -36,9 +37,11 @@ func lossesUnknown(err error) error {
 	return fmt.Errorf("could not check whether most records were lost before counting: %w", err)
 }
 
-// begin reads the tallies before the run.
-func (l *losses) begin(ctx context.Context) {
+// begin reads the tallies before the run, unless that is to end: no broker may answer.
+func (l *losses) begin(ctx context.Context, drain <-chan struct{}) {
 	if l.wanted {
+		ctx, end := endedBy(ctx, drain, errors.New("the run was to end"))
+		defer end()
 		l.before, l.failed = pipeline.TrustedReport(ctx, l.d)
 	}
 }

@@ -179,8 +179,8 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 }
 
 // publish runs the pipeline and prints what it publishes, and says whether a signal was to end it.
-// begin is called before the run settles anything.
-func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutput, begin func(context.Context), state func(pipeline.RunState)) (result pipeline.RunResult, ended bool, err error) {
+// begin is called before the run settles anything, with a channel that is closed when it is to end.
+func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutput, begin func(context.Context, <-chan struct{}), state func(pipeline.RunState)) (result pipeline.RunResult, ended bool, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	drain := make(chan struct{})
@@ -248,7 +248,7 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutpu
 			out.progress.Mention("taking over from %s, if that has not ended", from)
 		},
 		OnStart: func(from pipeline.Position) {
-			begin(ctx)
+			begin(ctx, drain)
 			started <- from
 		}, OnProgress: out.expect, OnState: state,
 	})
@@ -323,16 +323,22 @@ const defaultWaitForBroker = 30 * time.Second
 
 // awaitBroker connects to a broker; it waits for one that is not there yet, or for a signal.
 func awaitBroker(ctx context.Context, f *runFlags, d *loaded, log *slog.Logger, signalled <-chan struct{}) (*kafkalog.Client, error) {
+	ctx, end := endedBy(ctx, signalled, errors.New("a signal ended the wait, before the run began anything"))
+	defer end()
+	return pipeline.AwaitBroker(ctx, d.Deployment, f.waitForBroker, log)
+}
+
+// endedBy returns a context that ends with ctx, or for a reason once a channel is closed.
+func endedBy(ctx context.Context, closed <-chan struct{}, why error) (context.Context, func()) {
 	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
 	go func() {
 		select {
-		case <-signalled:
-			end(errors.New("a signal ended the wait, before the run began anything"))
+		case <-closed:
+			end(why)
 		case <-ctx.Done():
 		}
 	}()
-	return pipeline.AwaitBroker(ctx, d.Deployment, f.waitForBroker, log)
+	return ctx, func() { end(nil) }
 }
 
 // after calls time.After; for 0 the channel never yields.
