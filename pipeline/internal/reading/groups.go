@@ -130,8 +130,8 @@ func (s *Source) announceRedo(ctx context.Context) error {
 
 // writePassed writes a PASSED if there is something new: the first one of the epoch, once
 // everything before the last CLOSE's cuts was read; passed turns, once all turns of earlier PASSED
-// records are closed, so that every turn has one cut in the group; and the end of the input, in a
-// bounded run with the tallies of all of it.
+// records are closed, so that every turn has one cut in the group; and the end of the input. The
+// tallies are of everything that was read after the last cuts, also for END.
 func (s *Source) writePassed(ctx context.Context, settled uint64) (bool, error) {
 	if !s.caughtUp() {
 		return false, nil
@@ -142,11 +142,8 @@ func (s *Source) writePassed(ctx context.Context, settled uint64) (bool, error) 
 	now := passedState{any: true, turn: s.lastPassed.turn}
 	now.atEnd, now.last = s.ownEnd()
 	fresh := !s.lastPassed.any || s.lastPassed.turn <= s.closed
-	switch {
-	case fresh:
+	if fresh {
 		now.turn = s.passedUpTo()
-	case s.opts.Bounded && s.tallies.Read > 0: // otherwise the run would end without these tallies
-		now.atEnd, now.last = s.lastPassed.atEnd, s.lastPassed.last
 	}
 	if now == s.lastPassed {
 		return false, nil

@@ -1,10 +1,14 @@
 package reading
 
 import (
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
 // A wrong clock of this machine closes no window early and makes no record one of the future, and
@@ -71,5 +75,45 @@ func TestAClockThatTheBrokerConfirmsIsBelieved(t *testing.T) {
 	clock.hear(wall, 10)
 	if at, latest := clock.now(); at != wall || latest != wall {
 		t.Errorf("the time is %d to %d, and the broker confirms %d", at, latest, wall)
+	}
+}
+
+// What READ fetches is judged by this clock: one that was set closes no window and makes no record
+// one of the future until the broker confirms it.
+func TestRuleFetchedRecordsAreJudgedByTheTrustedClock(t *testing.T) {
+	const noon, hour = int64(1.7e12), int64(3_600_000)
+	for _, c := range []struct {
+		trust              string
+		step, stamp, clock int64 // of the clock, of a record's stamp, and of the time that closes windows
+	}{
+		{deployment.TrustProducer, 0, 0, 0},
+		{deployment.TrustProducer, -hour, 0, -hour},
+		{deployment.TrustBroker, 0, 0, 0},
+		{deployment.TrustBroker, hour, 0, 0},
+		{deployment.TrustBroker, hour, hour, hour},
+	} {
+		w := newStreams(t, c.trust)
+		s, p, wall := w.s, w.s.partitions[0], noon
+		s.tallies, s.clock = newTallies(), newTrustedTime(time.Second, slog.New(slog.DiscardHandler))
+		s.clock.read = func() (int64, int64) { return wall, 0 }
+		fetched := &kafkalog.Fetched{AppendTime: c.trust == deployment.TrustBroker, High: 1, LastStable: 1}
+		fetch := func(records ...kafkalog.Record) {
+			fetched.Asked, fetched.Records = time.Now().UnixMilli(), records
+			if err := s.readFetched(p, fetched); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.next, p.asked = 0, noon
+		s.clock.now()
+		wall += c.step
+		at := noon + c.stamp
+		fetch(kafkalog.Record{Timestamp: at, Value: fmt.Appendf(nil, `{"user":"u","key":"k","time":%d}`, at)})
+		if s.tallies.Accepted != 1 {
+			t.Errorf("%+v: the record does not count: %+v", c, s.tallies)
+		}
+		want := noon + c.clock - 8000 // lateness, skew and grace
+		if got := p.idleUntil; c.trust == deployment.TrustBroker && (got > want || got < want-5000) {
+			t.Errorf("%+v: windows up to %d ms after noon close, want %d", c, got-noon, want-noon)
+		}
 	}
 }
