@@ -1,9 +1,7 @@
 package doccheck
 
 import (
-	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"path/filepath"
 	"regexp"
@@ -175,56 +173,6 @@ func TestGivenUpWordsStayAway(t *testing.T) {
 	}
 }
 
-// Words are found over ends of lines and in any case, in comments and in the texts of files that
-// are not tests; phrases in which they are right are left alone.
-func TestGivenUpWordsAreRecognised(t *testing.T) {
-	const text = `// Package p stands behind
-// another one. Its reader lags behind; whatever
-// it leaves of it behind is fine, and there is none.
-package p
-
-import _ "example.com/klog"
-
-//go:generate nobody
-const a = "Nobody climbs" + "the klog's crowd" // by the way
-// what is
-// none of these are obeyed by it
-
-// b has two decimal places in place of one: every hold is the deployment's.
-/* jointly */
-const b = ` + "`a lane, hold on,\nthe stake`" + `
-
-func onTheBook() {}
-`
-	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, "p.go", text, parser.ParseComments|parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, k := range []struct {
-		test bool
-		want []string
-	}{
-		{true, []string{"1 behind", "10 is none", "11 are obeyed", "13 every hold", "13 is the deployment's.", "14 jointly"}},
-		{false, []string{"1 behind", "9 Nobody", "9 climbs", "9 crowd", "9 klog", "10 is none", "11 are obeyed", "13 every hold",
-			"13 is the deployment's.", "14 jointly", "15 lane", "16 stake"}},
-	} {
-		var got []string
-		for _, p := range passages(fset, file, k.test) {
-			for _, f := range find(compile(wordsGivenUp), p.text) {
-				got = append(got, fmt.Sprintf("%02d %s", p.line+f.line, f.found))
-			}
-		}
-		slices.Sort(got)
-		for i := range got {
-			got[i] = strings.TrimPrefix(got[i], "0")
-		}
-		if !slices.Equal(got, k.want) {
-			t.Errorf("with the file as a test: %v: found %q, want %q", k.test, got, k.want)
-		}
-	}
-}
-
 // Most is how many columns a comment may have; a tab counts as four.
 const most = 100
 
@@ -252,18 +200,5 @@ func TestCommentsHaveAHundredColumns(t *testing.T) {
 		for _, line := range longComments(read(t, s.path)) {
 			t.Errorf("%s:%d: the comment has more than %d columns", s.path, line, most)
 		}
-	}
-}
-
-func TestLongCommentsAreRecognised(t *testing.T) {
-	filled := func(n int) string { return strings.Repeat("é ", n/2) + strings.Repeat("x", n%2) }
-	text := "// " + filled(97) + "\n" + // 100
-		"// " + filled(99) + "\n" + // 102, one of them a space at the end
-		"\t// " + filled(95) + "\n" + // 102
-		"//nolint:errcheck // " + filled(99) + "\n" +
-		"// " + strings.Repeat("x", 120) + "\n" +
-		"var s = 1 // " + filled(99) + "\n"
-	if got, want := longComments(text), []int{2, 3}; !slices.Equal(got, want) {
-		t.Fatalf("found lines %v, want %v", got, want)
 	}
 }

@@ -1,9 +1,7 @@
 package layers
 
 import (
-	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"strings"
 	"testing"
@@ -52,26 +50,4 @@ func blockOf(path string) int {
 		return 1
 	}
 	return 0
-}
-
-func TestDisorderIsSeen(t *testing.T) {
-	ours := fmt.Sprintf("%q", own+"/state")
-	for imports, want := range map[string]string{
-		"\"fmt\"\n\"os\"\n\n\"a.org/b\"\n\n" + ours: "",
-		"\"fmt\"\n\n// why\n" + ours:                "",
-		"\"a.org/b\" // why\n\n_ " + ours:           "",
-		"\"fmt\"\n\"a.org/b\"":                      "a blank line is missing before a.org/b",
-		"\"fmt\"\n\n\"os\"":                         "a blank line stands before os",
-		ours + "\n\n\"a.org/b\"":                    "a.org/b comes too late",
-		ours + "\n\n\"fmt\"":                        "fmt comes too late",
-	} {
-		set := token.NewFileSet()
-		file, err := parser.ParseFile(set, "p.go", "package p\nimport (\n"+imports+"\n)\n", parser.ImportsOnly|parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := disorder(set, file); got != want {
-			t.Errorf("%s\n%q, want %q", imports, got, want)
-		}
-	}
 }
