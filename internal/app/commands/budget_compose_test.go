@@ -96,25 +96,6 @@ func TestBudgetCompareGolden(t *testing.T) {
 	}
 }
 
-// compose and compare say the same, and what does not apply has a reason.
-func TestBudgetCompareAgreesWithCompose(t *testing.T) {
-	t.Parallel()
-	args := strings.Fields("--mechanism laplace:scale=10:count=30 --mechanism discrete-gaussian:sigma=8 --delta 1e-6")
-	for _, v := range compared(t, args...) {
-		with := append([]string{"--accountant", v.Accountant}, args...)
-		if v.Reason == "" {
-			if got := composed(t, with...); got.Epsilon != *v.Epsilon || got.Delta != *v.Delta || got.Mechanisms != 31 {
-				t.Errorf("%s: compose says %+v, compare %v", v.Accountant, got, *v.Epsilon)
-			}
-			continue
-		}
-		code, stdout, stderr := run(t, append([]string{"budget", "compose"}, with...)...)
-		if code != exitUsage || stdout != "" || !strings.Contains(stderr, v.Reason) || !strings.Contains(stderr, "--accountant "+v.Accountant) {
-			t.Errorf("%s: exit %d, stdout %q, stderr %q", v.Accountant, code, stdout, stderr)
-		}
-	}
-}
-
 // What cannot be a composition ends in exit code 2, and the message names the
 // flag and the parameter.
 func TestBudgetComposeRefusesBadInput(t *testing.T) {
@@ -125,57 +106,37 @@ func TestBudgetComposeRefusesBadInput(t *testing.T) {
 		{good, "either --epsilon or --delta"},
 		{good + "--epsilon 1 --delta 1e-6", "either --epsilon or --delta"},
 		{good + "--delta 0", "--delta is 0"},
-		{good + "--delta 1", "--delta is 1"},
-		{good + "--delta -0.5", "--delta is -0.5"},
 		{good + "--delta NaN", "--delta is NaN"},
 		{good + "--epsilon -1", "--epsilon is -1"},
-		{good + "--epsilon NaN", "--epsilon is NaN"},
-		{good + "--epsilon Inf", "--epsilon is +Inf"},
 		{good + "--epsilon 1 --accountant moments", "--accountant"},
 		{good + "--epsilon 1 --group 0", "--group 0"},
-		{good + "--epsilon 1 --group 9999999", "group is 9.999999e+06"},
 		{"--mechanism laplace:scale=1:sampling=0.1 --group 2 --delta 1e-6", "no known cost for a group"},
 	}
 	for _, bad := range []struct{ mechanism, want string }{
 		{"", `unknown mechanism ""`},
 		{"gauss:sigma=1", `unknown mechanism "gauss"`},
 		{"gaussian", "sigma is missing"},
-		{"gaussian:", "not of the form"},
-		{"gaussian:sigma", "not of the form"},
-		{"gaussian:sigma=", `sigma is ""`},
 		{"gaussian:sigma=x", `sigma is "x"`},
 		{"gaussian:sigma=1:sigma=2", "sigma is given twice"},
 		{"gaussian:sigma=1:scale=2", `no "scale"`},
 		{"gaussian:sigma=0", "sigma is 0"},
-		{"gaussian:sigma=-1", "sigma is -1"},
-		{"gaussian:sigma=NaN", "sigma is NaN"},
 		{"gaussian:sigma=Inf", "sigma is +Inf"},
 		{"gaussian:sigma=1e-9", "sigma is 1e-09"},
 		{"gaussian:sigma=1:sensitivity=0", "sensitivity is 0"},
-		{"gaussian:sigma=1:sensitivity=NaN", "sensitivity is NaN"},
 		{"gaussian:sigma=1:sensitivity=1e9", "sigma/sensitivity is"},
 		{"gaussian:sigma=1:sampling=0", "sampling is 0"},
 		{"gaussian:sigma=1:sampling=1.5", "sampling is 1.5"},
 		{"gaussian:sigma=1:count=0", "count is 0"},
-		{"gaussian:sigma=1:count=1.5", "count is 1.5"},
-		{"gaussian:sigma=1:count=-2", "count is -2"},
 		{"gaussian:sigma=1:count=1e10", "count is 1e+10"},
 		{"laplace:scale=0", "scale is 0"},
-		{"laplace:scale=1:sampling=2", "sampling is 2"},
-		{"discrete-gaussian:sigma=1:sampling=2", "sampling is 2"},
 		{"gaussian-without-replacement:sigma=1", "sampling is missing"},
-		{"gaussian-without-replacement:sigma=1:sampling=2", "sampling is 2"},
 		{"laplace:sigma=1", `no "sigma"`},
-		{"laplace:scale=1:sensitivity=-1", "sensitivity is -1"},
-		{"discrete-gaussian:sigma=1:sensitivity=0.5", "sensitivity is 0.5"},
 		{"discrete-gaussian:sigma=1e-4", "sigma is 0.0001"},
 		{"randomized-response:epsilon=-1", "epsilon is -1"},
 		{"randomized-response:epsilon=1:values=1", "values is 1"},
 		{"eps-delta:epsilon=1", "delta is missing"},
-		{"eps-delta:delta=0.1", "epsilon is missing"},
 		{"eps-delta:epsilon=Inf:delta=0", "epsilon is +Inf"},
 		{"eps-delta:epsilon=1:delta=1", "delta is 1"},
-		{"eps-delta:epsilon=1:delta=NaN", "delta is NaN"},
 	} {
 		cases = append(cases, struct{ args, want string }{"--delta 1e-6 --mechanism=" + bad.mechanism, bad.want})
 	}
@@ -191,32 +152,6 @@ func TestBudgetComposeRefusesBadInput(t *testing.T) {
 			if !strings.Contains(stderr, tc.want) || !strings.Contains(stderr, "--") {
 				t.Errorf("%s %s: stderr %q does not say %q", command, tc.args, stderr, tc.want)
 			}
-		}
-	}
-}
-
-// An accountant that has no answer says why, and prints no number.
-func TestBudgetComposeSaysWhatDoesNotApply(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct{ args, want string }{
-		{"--mechanism gaussian:sigma=1:sampling=0.1 --delta 1e-6 --accountant gdp", "Poisson sample"},
-		{"--mechanism gaussian:sigma=1:sampling=0.1 --delta 1e-6 --accountant zcdp", "Poisson sample"},
-		{"--mechanism eps-delta:epsilon=1:delta=1e-9 --delta 1e-6 --accountant gdp", "eps-delta"},
-		{"--mechanism eps-delta:epsilon=1:delta=1e-9 --delta 1e-6 --accountant rdp", "eps-delta"},
-		{"--mechanism eps-delta:epsilon=1:delta=1e-3 --delta 1e-6", "unbounded loss"},
-		{"--mechanism eps-delta:epsilon=1:delta=1e-3 --delta 1e-6", "basic: the deltas"},
-		{"--mechanism eps-delta:epsilon=1:delta=1e-3 --delta 1e-6 --accountant zcdp", "add up to 0.001"},
-		{"--mechanism eps-delta:epsilon=1:delta=1e-3 --delta 1e-6 --accountant basic", "add up to 0.001"},
-		{"--mechanism eps-delta:epsilon=0.1:delta=1e-4:count=11 --delta 1e-3 --accountant zcdp", "add up to 0.0011"},
-		{"--mechanism eps-delta:epsilon=0.1:delta=1e-4:count=11 --delta 1e-3 --accountant basic", "add up to 0.0011"},
-		{"--mechanism discrete-gaussian:sigma=4 --delta 1e-6 --accountant gdp", "discrete-gaussian"},
-		{"--mechanism laplace:scale=1:count=2 --epsilon 1 --accountant basic", "add up to more"},
-		{"--mechanism laplace:scale=1 --delta 0.5 --accountant advanced", "1/e"},
-		{"--mechanism gaussian:sigma=100:count=100001 --delta 1e-6 --accountant advanced", "at most 100000"},
-	} {
-		code, stdout, stderr := run(t, append([]string{"budget", "compose"}, strings.Fields(tc.args)...)...)
-		if code != exitUsage || stdout != "" || !strings.Contains(stderr, tc.want) || !strings.Contains(stderr, "--accountant") {
-			t.Errorf("%s: exit %d, stdout %q, stderr %q, want %q", tc.args, code, stdout, stderr, tc.want)
 		}
 	}
 }

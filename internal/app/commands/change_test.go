@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
@@ -74,17 +73,6 @@ func TestADeploymentIsChangedAndItsKeyRotated(t *testing.T) {
 	}
 }
 
-// A dry run names the turn over which the change would be refused.
-func TestADryRunNamesATurnUnderWay(t *testing.T) {
-	t.Parallel()
-	for turn, says := range map[uint64]bool{0: false, 7: true} {
-		c := changed{Changes: []difference{{What: "the noise key"}}, From: &time.Time{}, DryRun: true, UnderWay: turn}
-		if text := c.text("shop.yaml", nil); strings.Contains(text, "turn 7 is under way and may be published in part. change refuses to go over it") != says {
-			t.Errorf("turn %d: %s", turn, text)
-		}
-	}
-}
-
 func TestRecoverNeedsAStop(t *testing.T) {
 	t.Parallel()
 	long.Test(t)
@@ -126,73 +114,6 @@ func TestValidateComparesWithTheDeployment(t *testing.T) {
 	edit(t, cfg, "epsilon: 4", "epsilon: 9")
 	if code, _, stderr := run(t, "validate", "--config", cfg); code != exitConfig || !strings.Contains(stderr, "never weaker") {
 		t.Errorf("a weaker promise: exit %d, %s", code, stderr)
-	}
-}
-
-// A dry run says of every field what it was and would be, and what that does to accuracy and
-// lifetime.
-func TestADryRunSaysWhatAChangeDoes(t *testing.T) {
-	t.Parallel()
-	cfg := deploymentFile(t, broker(t))
-	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
-	dry := func() (string, changed) {
-		t.Helper()
-		text, _ := mustRun(t, "change", "--config", cfg, "--dry-run")
-		encoded, _ := mustRun(t, "change", "--config", cfg, "--dry-run", "--format", "json")
-		var c changed
-		if err := json.Unmarshal([]byte(encoded), &c); err != nil {
-			t.Fatal(err)
-		}
-		return text, c
-	}
-	edit(t, cfg, "last_at_least: 4", "last_at_least: 16", "absolute: 30", "relative: 0.1", "[north, south, west]", "[east, north, south, west]")
-	text, c := dry()
-	for _, want := range []string{
-		"target.absolute: 30 → 0", "target.relative: 0 → 0.1", "keys.list: 3 keys → 4 keys (1 added, 0 gone)", "σ of the top: ",
-		"before  noise σ at least ", "target met by all counts, a whole budget pays for 4 windows", "target met by counts from ", "a whole budget pays for 16 windows",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the dry run does not say %q: %s", want, text)
-		}
-	}
-	if len(c.Effects) != 1 || c.Effects[0].Metric != "views" || c.Effects[0].Was.Windows != 4 || c.Effects[0].Is.Windows != 16 {
-		t.Fatalf("effects %+v", c.Effects)
-	}
-	was, is := c.Effects[0].Was, c.Effects[0].Is
-	// Four times as many windows; with a relative target the ladder stops a little later.
-	if ratio := is.Sigma / was.Sigma; ratio < 1.999 || ratio > 2.001 {
-		t.Errorf("σ grows by %v", ratio)
-	}
-	if ratio := is.Within / was.Within; ratio < 1.999 || ratio > 2.1 {
-		t.Errorf("± grows by %v", ratio)
-	}
-	edit(t, cfg, "last_at_least: 16", "last_at_least: 4", "relative: 0.1", "absolute: 30", "[east, north, south, west]", "[north, south, west]", "epsilon: 4", "epsilon: 2")
-	if text, c = dry(); !strings.Contains(text, "privacy.epsilon: 4 → 2\n") || len(c.Changes) != 2 {
-		t.Errorf("another budget: %s", text)
-	}
-	edit(t, cfg, "epsilon: 2", "epsilon: 4", "name: views", "name: visits")
-	if text, c = dry(); len(c.Effects) != 2 || c.Effects[0].Is != nil || c.Effects[1].Was != nil {
-		t.Errorf("another metric: %s", text)
-	}
-	edit(t, cfg, "name: visits", "name: views")
-	const added = "\n  - {name: pages, window: {size: 1d}, keys: {list: [north]}, target: {absolute: 90}, last_at_least: 4}\nkeys:"
-	edit(t, cfg, "\nkeys:", added)
-	text, c = dry()
-	if c.Changes[0].What != "the metric pages, which is new" || c.Effects[0].Is.Windows != 8 || c.Effects[0].Is.Lasts != 4 || c.Effects[0].Was.Lasts != 0 {
-		t.Errorf("a metric more: %+v", c)
-	}
-	for _, want := range []string{"a whole budget pays for 4 windows\n", "every user can take part in 4 windows, a whole budget pays for 8 windows if a user contributes to no other metric\n"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("with a metric more the dry run does not say %q: %s", want, text)
-		}
-	}
-	if _, stderr := mustRun(t, "validate", "--config", cfg); !strings.Contains(stderr, "the metric pages, which is new: the configuration does not match the deployment; undo that in the configuration") {
-		t.Errorf("validate with a metric more: %s", stderr)
-	}
-	edit(t, cfg, added, "\nkeys:")
-	edit(t, cfg, "idle_grace: 1s", "idle_grace: 1s, lateness: 1m", "\nkeys:", "\nledger_slots: 128\nkeys:")
-	if text, c = dry(); len(c.Effects) != 0 || !strings.Contains(text, "time.lateness: 0s → 1m0s") || !strings.Contains(text, "ledger_slots: 64 → 128") {
-		t.Errorf("what no count depends on: %s", text)
 	}
 }
 

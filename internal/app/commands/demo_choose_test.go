@@ -1,11 +1,9 @@
 package commands
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
-	"math/rand/v2"
 	"os"
 	"regexp"
 	"slices"
@@ -16,7 +14,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
-	"github.com/tollgate-dp/tollgate/internal/app/plan/protected"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
@@ -143,45 +140,6 @@ func thresholdOf(t *testing.T, keys, events, windows int, spent, relative float6
 	return terminal.Number(math.Ceil(d.Metrics[0].Plan.Threshold()), 0)
 }
 
-// A demo ends with how far its values are from the real counts, and with the whole command that
-// would help most: that keeps what was given, and says apart what other bounds would do.
-func TestADemoEndsWithTheCommandThatWouldHelpMost(t *testing.T) {
-	t.Parallel()
-	args := []string{"demo", "--header", "--user-field", "who", "--key-field", "what", "--time-field", "when", "--input", manyUsers(t, 4000), "--max-events-per-key", "1", "--last-at-least", "1"}
-	_, _, stderr := run(t, append(args, "--max-keys-per-user", "1")...)
-	// Which of a user's five keys is counted is drawn: of a key 800 of 4,000, give or take 25.
-	if !regexp.MustCompile(`compared with the file: typically (7[89]|8[0-2]) % from the real count \(the median of 5 counts that hold half of the events\); the forecast is (7[89]|8[0-2]) %: noise `).MatchString(stderr) || !strings.Contains(stderr, "bounds of 5 × 1, and a budget that lasts for ") || !strings.Contains(stderr, "--max-keys-per-user 5 ") {
-		t.Errorf("stderr:\n%s", stderr)
-	}
-	if _, _, stderr = run(t, append(args, "--max-keys-per-user", "5")...); strings.Contains(stderr, "what would help most") || strings.Contains(stderr, "tollgate demo") {
-		t.Errorf("nothing more is needed, and stderr is:\n%s", stderr)
-	}
-	// A bound that is given leaves the others to be chosen.
-	stdout, _ := mustRun(t, append(args[:len(args)-4:len(args)-4], "--max-events-per-key", "1")...)
-	if !strings.Contains(stdout, "chosen by noisy tables") || !regexp.MustCompile(`at most \d+ keys per window and 1 event per key`).MatchString(stdout) {
-		t.Error(stdout)
-	}
-}
-
-// The end of a demo and plan search the same file for the same: both name one command, with one
-// figure. The demo has paid for a choice, and that command pays for none.
-func TestTheAdviceOfADemoIsThatOfPlan(t *testing.T) {
-	t.Parallel()
-	args := []string{"--header", "--user-field", "who", "--key-field", "what", "--time-field", "when", "--input", manyUsers(t, 100)}
-	_, stderr := mustRun(t, append([]string{"demo"}, args...)...)
-	_, advised, _ := strings.Cut(stderr, "what would help most (chosen by looking at the file): ")
-	stdout, _ := mustRun(t, append([]string{"plan", "--format", "json"}, args...)...)
-	var planned advice.Advice
-	if err := json.Unmarshal([]byte(stdout), &planned); err != nil {
-		t.Fatal(err)
-	}
-	figures, _, _ := strings.Cut(planned.Block.Sentence, ";")
-	advised = strings.Join(strings.Fields(strings.ReplaceAll(advised, "\\\n", " ")), " ")
-	if want := figures + ", with " + planned.Block.Demo; !strings.HasPrefix(advised, want) {
-		t.Errorf("demo ends with\n%s\nwant\n%s", advised, want)
-	}
-}
-
 // A choice spends a share of B² and of δ_keys. Both follow from the part of δ for private keys, so
 // that neither the tables nor the advice that is made of them can change that part.
 func TestRuleAChoiceLeavesTheDeltaOfKeysAsItWas(t *testing.T) {
@@ -256,55 +214,6 @@ func TestRuleChosenWindowsDoNotReachBeyondAGivenEnd(t *testing.T) {
 	}
 }
 
-// Whether the records have hours is not public. Without --time-layout, demo can choose the same
-// sizes of windows for a file of dates as for any other file. It tells the holder of the file how
-// to exclude windows of hours.
-func TestAFileOfDatesIsCountedInDays(t *testing.T) {
-	t.Parallel()
-	file := func(last string) string {
-		var b strings.Builder
-		b.WriteString("who,when\n")
-		for i := range 4000 {
-			fmt.Fprintf(&b, "u%d,2025-03-%02d\n", i, 1+i%28)
-		}
-		fmt.Fprintf(&b, "u4000,2025-03-28%s\n", last)
-		return write(t, "dates.csv", b.String())
-	}
-	dates, mixed := file(""), file(" 10:00")
-	args := []string{"--header", "--user-field", "who", "--time-field", "when", "--input"}
-	const told = "every time in "
-	if _, _, stderr := run(t, append(append([]string{"demo"}, args...), dates)...); !strings.Contains(stderr, told) || !strings.Contains(stderr, "--window 1d") {
-		t.Errorf("not told to leave windows of hours out:\n%s", stderr)
-	}
-	if _, _, stderr := run(t, append(append([]string{"demo"}, args...), mixed)...); strings.Contains(stderr, told) {
-		t.Errorf("told of a file with an hour:\n%s", stderr)
-	}
-	stdout, stderr := mustRun(t, append(append([]string{"demo"}, args...), dates, "--time-layout", "%Y-%m-%d")...)
-	if strings.Contains(stderr, told) || strings.Contains(stdout, "01:00") {
-		t.Errorf("windows of hours:\n%s%s", stdout, stderr)
-	}
-	if stdout, _ := mustRun(t, append(append([]string{"plan"}, args...), dates)...); strings.Contains(stdout, "size: 1h") || strings.Contains(stdout, "size: 6h") || strings.Contains(stdout, "WINDOWS OF 1h") {
-		t.Errorf("plan for dates:\n%s", stdout)
-	}
-	if stdout, _ := mustRun(t, append(append([]string{"plan"}, args...), mixed)...); !strings.Contains(stdout, "indows of 1h") && !strings.Contains(stdout, "WINDOWS OF 1h") {
-		t.Errorf("plan for dates and an hour:\n%s", stdout)
-	}
-}
-
-// The trials are rough and miss useful settings. So demo reports what the trials found, and does
-// not say that the data allow no more.
-func TestWhatTrialsFindIsNotSaidOfTheData(t *testing.T) {
-	t.Parallel()
-	found := protected.Found{Users: 774, Events: 1000, Shown: 100, ShownDeviation: 50, Bounds: protected.Bounds{Window: 24 * time.Hour}}
-	f := demoFlags{epsilon: 1}
-	if text := f.chosen(&found); !strings.Contains(text, "; the trials found little of use at ε = 1 (at best about 20 % of the events are in counts above the noise), but they are rough; the end says") {
-		t.Error(text)
-	}
-	if found.Shown = 900; strings.Contains(f.chosen(&found), "little of use") {
-		t.Error("settings that show much are called of little use")
-	}
-}
-
 func TestAnAdviceHelps(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -317,33 +226,6 @@ func TestAnAdviceHelps(t *testing.T) {
 	} {
 		if helps(c.best, c.now, c.came) != c.want {
 			t.Errorf("%+v", c)
-		}
-	}
-}
-
-// Where users come seldom over a long time, windows of a day show nothing: statistics of values
-// choose larger ones, as counts do.
-func TestStatisticsOfValuesChooseWindowsInWhichSomethingComesOut(t *testing.T) {
-	t.Parallel()
-	var file strings.Builder
-	file.WriteString("user,key,time,amount\n")
-	random := rand.New(rand.NewPCG(1, 2)) // fixed seed: the file
-	for u := range 2000 {
-		for range 1 + random.IntN(30) {
-			at := time.Date(2024, 1, 1, 0, 0, random.IntN(365*86400), 0, time.UTC)
-			fmt.Fprintf(&file, "u%d,%c,%s,%d\n", u, 'a'+random.IntN(4), at.Format(time.RFC3339), random.IntN(100))
-		}
-	}
-	input := write(t, "events.csv", file.String())
-	for _, kind := range []string{"mean", "sum", "quantiles"} {
-		_, stderr := mustRun(t, "demo", "--input", input, "--header", "--user-field", "user", "--key-field", "key", "--time-field", "time",
-			"--value-field", "amount", "--min", "0", "--max", "100", "--public-keys", "a,b,c,d", "--kind", kind)
-		var error float64
-		if _, after, ok := strings.Cut(stderr, "compared with the file: typically "); ok {
-			_, _ = fmt.Sscanf(after, "%g %%", &error)
-		}
-		if error == 0 || error > 25 {
-			t.Errorf("%s: %s", kind, stderr)
 		}
 	}
 }

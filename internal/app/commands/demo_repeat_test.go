@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
 
 var runName = regexp.MustCompile(`--repeat ([0-9a-f]{32}) `)
@@ -70,6 +72,7 @@ func TestRuleTwoRunsOfADemoShareNoNoise(t *testing.T) {
 // The same holds for a choice of bounds: its noise, too, is of one run.
 func TestRuleADemoChoosesBoundsWithNoiseOfItsOwn(t *testing.T) {
 	t.Parallel()
+	long.Test(t)
 	args := []string{"demo", "--header", "--user-field", "who", "--key-field", "what", "--time-field", "when", "--format", "json", "--input", manyUsers(t, 4000),
 		"--noise-key-file", write(t, "noise.key", strings.Repeat("3c", 32)+"\n")}
 	users := func(more ...string) (promise, stdout, name string) {
@@ -102,6 +105,7 @@ func TestRuleADemoChoosesBoundsWithNoiseOfItsOwn(t *testing.T) {
 // a refusal of very many windows, whose number says which window was chosen.
 func TestRuleARepeatedDemoSaysNothingOfAnotherChoice(t *testing.T) {
 	t.Parallel()
+	long.Test(t)
 	path := manyUsers(t, 4000)
 	args := []string{"demo", "--header", "--user-field", "who", "--key-field", "what", "--time-field", "when", "--format", "json",
 		"--noise-key-file", write(t, "noise.key", strings.Repeat("3c", 32)+"\n")}
@@ -125,6 +129,7 @@ func TestRuleARepeatedDemoSaysNothingOfAnotherChoice(t *testing.T) {
 // such runs would share noise where the tables of both files are alike.
 func TestRuleARepeatedDemoSaysNothingOfTooFewUsers(t *testing.T) {
 	t.Parallel()
+	long.Test(t)
 	args := append([]string{"demo", "--kind", "mean", "--value-field", "amount", "--format", "json", "--noise-key-file", write(t, "noise.key", strings.Repeat("3c", 32)+"\n")}, strings.Fields(ofOrders)...)
 	_, stderr := mustRun(t, append(args, "--input", orders(t, 4000))...)
 	name, few := runName.FindStringSubmatch(stderr), orders(t, 40)

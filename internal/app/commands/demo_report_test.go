@@ -75,29 +75,6 @@ func TestRuleThePageOfAFileComparesNothingWithTheFile(t *testing.T) {
 	}
 }
 
-func TestAReportOfNothingSaysSo(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "page.html")
-	code, _, stderr := run(t, fileArgs(write(t, "one.csv", "when,who,where\n2025-03-01T00:00:00Z,a,b\n"), "--report", path)...)
-	text, err := os.ReadFile(path)
-	if code != exitOK || err != nil {
-		t.Fatalf("exit %d, stderr %q (%v)", code, stderr, err)
-	}
-	if !bytes.Contains(text, []byte("Nothing was released: 0 of ")) || !bytes.Contains(text, []byte("one record far away in time shows")) {
-		t.Error("the page does not say that nothing was released, or that the range is not protected")
-	}
-}
-
-func TestAReportThatCannotBeWrittenIsRefusedAtTheStart(t *testing.T) {
-	t.Parallel()
-	for name, path := range map[string]string{"missing directory": "/nowhere/page.html", "directory": t.TempDir()} {
-		code, stdout, stderr := run(t, small("--report", path)...)
-		if code != exitError || stdout != "" || !strings.Contains(stderr, "--report") {
-			t.Errorf("%s: exit %d, stdout %q, stderr %q", name, code, stdout, stderr)
-		}
-	}
-}
-
 // signaller sends the process an interrupt with the first release that is written; tests with one
 // are not parallel.
 type signaller struct {
@@ -113,48 +90,6 @@ func (s *signaller) Write(text []byte) (int, error) {
 		}
 	}
 	return s.text.Write(text)
-}
-
-// early sends the process an interrupt with the first line of a demo's output, and waits until the
-// demo has noticed it.
-type early struct {
-	sent    bool
-	noticed chan struct{}
-}
-
-func (e *early) Write(text []byte) (int, error) {
-	if !e.sent {
-		e.sent = true
-		if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
-			return 0, err
-		}
-		<-e.noticed
-	}
-	return len(text), nil
-}
-
-// notices closes a channel with the text that answers the signal.
-type notices struct {
-	bytes.Buffer
-	noticed chan struct{}
-}
-
-func (n *notices) Write(text []byte) (int, error) {
-	if bytes.Contains(text, []byte("a second signal stops at once")) {
-		close(n.noticed)
-	}
-	return n.Buffer.Write(text)
-}
-
-func TestADemoThatIsInterruptedBeforeItsFirstWindowFailsAndWritesNothing(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "page.html")
-	noticed := make(chan struct{})
-	errs := notices{noticed: noticed}
-	a := app{stdout: &early{noticed: noticed}, stderr: &errs, getenv: func(string) string { return "" }}
-	code := a.execute(context.Background(), []string{"demo", "--events", "60000", "--windows", "400", "--report", path})
-	if _, err := os.Stat(path); code != exitError || !strings.Contains(errs.String(), "before its first window was released") || !os.IsNotExist(err) {
-		t.Errorf("exit %d, report %v, stderr %s", code, err, errs.String())
-	}
 }
 
 func TestAnInterruptedDemoWritesItsReport(t *testing.T) {

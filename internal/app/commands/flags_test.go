@@ -2,7 +2,6 @@ package commands
 
 import (
 	"runtime/debug"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -62,45 +61,6 @@ func TestEveryFlagSaysWhatItTakes(t *testing.T) {
 	})
 	if seen < 40 {
 		t.Errorf("%d flags were tried", seen)
-	}
-}
-
-func TestNumbersOutOfRangeSayWhichOnesFit(t *testing.T) {
-	t.Parallel()
-	for args, want := range map[string]string{
-		"demo --relative 2":                                "--relative is 2: it must be 0 (no target) or from 1e-6 to 0.5; for 2 %: --relative 0.02",
-		"demo --relative -1":                               "--relative is -1: it must be 0 (no target) or from 1e-6 to 0.5; for example --relative 0.1",
-		"demo --confidence 95":                             "--confidence is 95: it must be from 0.8 to 0.999; for 95 %: --confidence 0.95",
-		"demo --absolute -1":                               "--absolute is -1: it must be 0 (no target) or from 2^-20 to 2^52; for example --absolute 50",
-		"demo --users -1":                                  "--users is -1: it must be from 1 to 16777216; for example --users 100000",
-		"demo --users 99999999":                            "--users is 99999999: it must be from 1 to 16777216",
-		"demo --keys-count 0":                              "--keys-count is 0: it must be from 1 to 65536; for example --keys-count 6",
-		"demo --windows 0":                                 "--windows is 0: it must be from 1 to 1048576; for example --windows 24",
-		"demo --epsilon 0":                                 "--epsilon is 0: it must be above 0 and at most 1e6; for example --epsilon 1",
-		"demo --window 5":                                  `--window is "5": it has no unit: write 5s, 5m, 5h or 5d; for example --window 1h`,
-		"demo --window 0":                                  "--window is 0: it must be at least 1ms; for example --window 1h",
-		"demo --window 1us":                                `--window is "1us": it is not a duration in whole numbers: write it like 30s, 1m, 1h30m or 30d`,
-		"demo --max-keys-per-user 9999999999":              "--max-keys-per-user: 9999999999 is out of range: it must be from 1 to 1073741824",
-		"demo --epsilon 1e-7 --last-at-least 10000000":     "or raise --epsilon. With --last-at-least 3 or less it works",
-		"demo --max-events-per-key 99999999":               "lower --max-keys-per-user and --max-events-per-key, or raise --epsilon",
-		"run --config x --until now --wait 0":              "--wait is 0: it must be above 0; for example --wait 10m",
-		"init --config x --create-topics --replication -1": "--replication is -1: it must be from 1 to 32767; for example --replication 3",
-	} {
-		code, _, stderr := run(t, strings.Fields(args)...)
-		if code != exitUsage || !strings.Contains(stderr, want) {
-			t.Errorf("%s: exit %d, stderr %q, want %q", args, code, stderr, want)
-		}
-	}
-}
-
-// Days are durations on the command line as in a configuration.
-func TestADayIsAWindow(t *testing.T) {
-	t.Parallel()
-	file := write(t, "visits.csv", "when,who,where\n2025-03-03T01:00:00Z,a,b\n2025-03-04T01:00:00Z,a,b\n")
-	stdout, _ := mustRun(t, "demo", "--input", file, "--header", "--user-field", "who", "--key-field", "where", "--time-field", "when",
-		"--window", "1d", "--public-keys", "b", "--format", "json")
-	if releases := parse(t, stdout); len(releases) != 2 || releases[0].WindowEnd.Sub(releases[0].WindowStart).Hours() != 24 {
-		t.Errorf("releases %+v", releases)
 	}
 }
 
@@ -190,28 +150,5 @@ func TestVersionTellsWhatGoKnows(t *testing.T) {
 	}
 	if stdout, _ := mustRun(t, "--version"); !strings.HasPrefix(stdout, path+" ") || !strings.Contains(stdout, "revision") {
 		t.Errorf("--version: %q", stdout)
-	}
-}
-
-// An argument without a flag is refused by its own diagnosis, with a flag that the command has: a
-// mechanism, or a file, is no unknown command.
-func TestStrayArgumentsAreNoUnknownCommands(t *testing.T) {
-	t.Parallel()
-	seen := 0
-	commands(func(cmd *cobra.Command, args []string) {
-		if cmd.HasSubCommands() || cmd.Name() == "help" {
-			return
-		}
-		seen++
-		code, _, stderr := run(t, append(slices.Clone(args), "stray")...)
-		if code != exitUsage || !strings.Contains(stderr, `takes no argument without a flag, and "stray" has none: `) {
-			t.Errorf("%s stray: exit %d, %q", cmd.CommandPath(), code, stderr)
-		}
-		if _, rest, has := strings.Cut(stderr, ": is --"); has && cmd.Flags().Lookup(strings.Fields(rest)[0]) == nil {
-			t.Errorf("%s has no such flag: %q", cmd.CommandPath(), stderr)
-		}
-	})
-	if seen < 15 {
-		t.Errorf("only %d commands were tried", seen)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/startrecord"
 	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -149,24 +150,6 @@ func TestRuleASecondPromiseMustBeAskedFor(t *testing.T) {
 	}
 	if code, _, stderr := run(t, beginning(cfg, "--begin-second-promise")...); code != exitConfig || !strings.Contains(stderr, "put the copy of the key there") {
 		t.Errorf("a lost key: exit %d, %s", code, stderr)
-	}
-}
-
-// A configuration that does not name the record of an earlier one begins no second deployment: a
-// line is beside the key's file as well, wherever keys.record says.
-func TestRuleARecordElsewhereIsNotForgottenWithItsConfiguration(t *testing.T) {
-	t.Parallel()
-	for name, elsewhere := range map[string]string{"file": "record: {file: elsewhere}", "variable": "record: {env: RECORD}"} {
-		first, second := broker(t), broker(t)
-		cfg := deploymentFile(t, first)
-		edit(t, cfg, "user_hash:", elsewhere+"\n  user_hash:")
-		mustRun(t, beginning(cfg, "--begin-first-promise")...)
-		edit(t, cfg, elsewhere+"\n  ", "", first, second, "noise.key", "other-noise.key")
-		code, _, stderr := run(t, beginning(cfg)...)
-		if code != exitConfig || !strings.Contains(stderr, "--begin-second-promise") || !strings.Contains(stderr, "correct kafka.brokers") {
-			t.Errorf("%s: exit %d, %s", name, code, stderr)
-		}
-		nothingOn(t, second)
 	}
 }
 
@@ -398,6 +381,7 @@ func TestRuleOfTwoBeginningsAtOnceOneCounts(t *testing.T) {
 // another cluster.
 func TestRuleACutRecordBeginsNoSecondPromise(t *testing.T) {
 	t.Parallel()
+	long.Test(t)
 	first, second := broker(t), broker(t)
 	cfg := deploymentFile(t, first)
 	mustRun(t, beginning(cfg)...)
@@ -415,86 +399,4 @@ func TestRuleACutRecordBeginsNoSecondPromise(t *testing.T) {
 		}
 	}
 	nothingOn(t, second)
-}
-
-// With keys from the environment, an init that ends between HEADER and the line that it prints
-// leaves the line to the next one.
-func TestAnInterruptedInitPrintsItsLineLater(t *testing.T) {
-	t.Parallel()
-	environment := map[string]string{"NOISE": strings.Repeat("5a", 32), "HASH": strings.Repeat("a5", 32)}
-	cfg := deploymentFile(t, broker(t), "{file: secrets/noise.key}", "{env: NOISE}", "{file: secrets/user-hash.key}", "{env: HASH}")
-	begin := []string{"init", "--config", cfg, "--create-topics", "--event-partitions", "1", "--begin-first-promise"}
-	killed := crashpoint.With(t.Context(), crashpoint.Hooks{At: func(at string, _ int) error {
-		if at == crashpoint.HeaderWritten {
-			return errors.New("killed")
-		}
-		return nil
-	}})
-	if code, _, stderr := runWith(killed, environment, begin...); code != exitError || strings.Contains(stderr, `"begun":true`) {
-		t.Fatalf("exit %d, %s", code, stderr)
-	}
-	if code, _, stderr := runWith(t.Context(), environment, begin...); code != exitOK || !strings.Contains(stderr, `"begun":true`) {
-		t.Errorf("the line is lost: exit %d, %s", code, stderr)
-	}
-}
-
-// Where control is empty, validate says what init would say: to check the address, and the command
-// that begins a deployment all the same. That command works.
-func TestRuleValidateSaysWhatInitWillSay(t *testing.T) {
-	t.Parallel()
-	says := func(environment map[string]string, cfg string, want ...string) {
-		t.Helper()
-		code, _, stderr := runWith(t.Context(), environment, "validate", "--config", cfg)
-		for _, one := range want {
-			if code != exitConfig || !strings.Contains(stderr, one) {
-				t.Errorf("exit %d, validate does not say %q: %s", code, one, stderr)
-			}
-		}
-		if strings.Contains(stderr, "init --create-topics,") || strings.Contains(stderr, "init --create-topics --event") || strings.Contains(stderr, "Nothing was written") {
-			t.Errorf("validate names an init that is refused, or speaks of one: %s", stderr)
-		}
-	}
-	first, second := broker(t), broker(t)
-	cfg := deploymentFile(t, first)
-	mustRun(t, beginning(cfg)...)
-	edit(t, cfg, first, second)
-	says(nil, cfg, "correct kafka.brokers and outputs.control", "use tollgate init --create-topics --begin-second-promise")
-	if err := os.Rename(recordOf(cfg), recordOf(cfg)+".lost"); err != nil { // the one beside the noise key is left
-		t.Fatal(err)
-	}
-	says(nil, cfg, "correct kafka.brokers, or make new keys", "use tollgate init --create-topics --begin-second-promise")
-	if err := os.Rename(recordOf(cfg)+".lost", recordOf(cfg)); err != nil {
-		t.Fatal(err)
-	}
-	mustRun(t, "init", "--config", cfg, "--create-topics", "--begin-second-promise", "--event-partitions", "1")
-	mustRun(t, "validate", "--config", cfg)
-
-	third := broker(t)
-	interrupted := deploymentFile(t, third)
-	killed := errors.New("killed")
-	ctx := crashpoint.With(t.Context(), crashpoint.Hooks{At: func(string, int) error { return killed }})
-	if code, _, stderr := runWith(ctx, nil, beginning(interrupted)...); code != exitError || !strings.Contains(stderr, "killed") {
-		t.Fatalf("exit %d, %s", code, stderr)
-	}
-	mustRun(t, "validate", "--config", interrupted) // topics are there, and init completes it
-	edit(t, interrupted, third, broker(t))
-	says(nil, interrupted, "an init was interrupted", "correct kafka.brokers and outputs.control", "use tollgate init --create-topics --begin-first-promise")
-
-	environment := map[string]string{"NOISE": strings.Repeat("5a", 32), "HASH": strings.Repeat("a5", 32)}
-	fourth := broker(t)
-	variables := deploymentFile(t, fourth, "{file: secrets/noise.key}", "{env: NOISE}", "{file: secrets/user-hash.key}", "{env: HASH}")
-	says(environment, variables, "if one has, correct kafka.brokers or keys.record", "use tollgate init --create-topics --begin-first-promise")
-	// What else is wrong is said beside it.
-	create(t, fourth, kafkalog.TopicSpec{Name: "visits", Partitions: 1, Config: map[string]string{"retention.ms": "1000"}}, kafkalog.TopicSpec{Name: "shop-dead-letter", Partitions: 1, Config: map[string]string{"cleanup.policy": "compact"}})
-	says(environment, variables, "use tollgate init --create-topics --begin-first-promise", "topic visits", "topic shop-dead-letter")
-	deleteTopics(t, fourth, "visits", "shop-dead-letter")
-	create(t, fourth, kafkalog.TopicSpec{Name: "visits", Partitions: 1, Config: map[string]string{"retention.ms": "-1"}})
-	if code, _, stderr := runWith(t.Context(), environment, "init", "--config", variables, "--create-topics", "--begin-first-promise"); code != exitOK {
-		t.Errorf("what validate says: exit %d, %s", code, stderr)
-	}
-	deleteTopics(t, fourth, "shop-control")
-	create(t, fourth, kafkalog.TopicSpec{Name: "shop-control", Partitions: 1, Config: map[string]string{"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}})
-	if code, _, stderr := runWith(t.Context(), environment, "validate", "--config", variables); code != exitOK || !strings.Contains(stderr, "use tollgate init --create-topics --begin-first-promise") {
-		t.Errorf("topics that are there and empty: exit %d, %s", code, stderr)
-	}
 }

@@ -9,12 +9,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 )
 
@@ -79,39 +77,6 @@ func TestInitCanBeRepeated(t *testing.T) {
 	}
 	if n := records(t, addr, "shop-control"); n != 1 {
 		t.Errorf("control has %d records", n)
-	}
-}
-
-// init says which secrets to back up, wherever they are, and what was recorded beside one.
-func TestInitSaysWhatToBackUp(t *testing.T) {
-	t.Parallel()
-	cfg := deploymentFile(t, broker(t))
-	secrets := filepath.Join(filepath.Dir(cfg), "secrets")
-	begin := []string{"init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1"}
-	for _, command := range [][]string{begin, {"init", "--config", cfg}} {
-		stdout, _ := mustRun(t, command...)
-		for _, want := range []string{
-			"back up, where it is as safe as the data itself, and not beside the topics:\n",
-			"  noise key                     " + filepath.Join(secrets, "noise.key") + "\n",
-			"  user-hash key                 " + filepath.Join(secrets, "user-hash.key") + "\n",
-		} {
-			if !strings.Contains(stdout, want) {
-				t.Errorf("init does not say %q: %s", want, stdout)
-			}
-		}
-	}
-	file, err := config.Parse("tollgate.yaml", []byte(strings.Replace(planned, "{file: user.key}", "{env: HASH_KEY}", 1)), config.Process())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b strings.Builder
-	writeBackups(&b, file)
-	if !strings.Contains(b.String(), "  user-hash key                 the value of the environment variable HASH_KEY\n") || strings.Contains(b.String(), "planned") {
-		t.Errorf("a key in a variable: %s", &b)
-	}
-	another := changed{Changes: []difference{{What: "the noise key"}}, From: new(time.Time), RetiredKey: "1"}
-	if text := another.text(cfg, file); !strings.Contains(text, "destroy it, and every copy\n\nback up, ") {
-		t.Errorf("a change of the noise key: %s", text)
 	}
 }
 
@@ -191,60 +156,6 @@ func TestTwoInitsAtOnceBeginOneDeployment(t *testing.T) {
 		t.Errorf("%d inits begin the deployment, the others find %v", first, incarnations)
 	}
 	mustRun(t, "validate", "--config", cfg)
-}
-
-// A control topic that another program has written to is named, and not taken for a deployment.
-func TestInitNamesAControlTopicOfOthers(t *testing.T) {
-	t.Parallel()
-	addr := broker(t)
-	cfg := deploymentFile(t, addr)
-	madeKeys(t, cfg, 0o600)
-	create(t, addr, kafkalog.TopicSpec{Name: "shop-control", Partitions: 1})
-	c, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	p, err := c.NewProducer(t.Context(), "shop-control", 0, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	if _, err := p.Append(t.Context(), []kafkalog.Message{{Value: []byte("hello"), Timestamp: kafkalog.Now()}}); err != nil {
-		t.Fatal(err)
-	}
-	code, _, stderr := run(t, "init", "--config", cfg, "--create-topics", "--event-partitions", "1")
-	if code != exitError || !strings.Contains(stderr, "no HEADER before them") || !strings.Contains(stderr, "outputs.control") {
-		t.Errorf("exit %d, %s", code, stderr)
-	}
-}
-
-// That there are too few brokers is told once, for all topics, with what to give.
-func TestTooManyReplicasAreToldOnce(t *testing.T) {
-	t.Parallel()
-	cfg := deploymentFile(t, broker(t))
-	code, _, stderr := run(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--replication", "3")
-	if code != exitError || strings.Count(stderr, "replicas: the cluster has 1") != 1 || strings.Contains(stderr, "error 38") || !strings.Contains(stderr, "lower --replication") {
-		t.Errorf("exit %d, %s", code, stderr)
-	}
-	for _, topic := range []string{"shop-control", "shop-ledger", "shop-counts", "shop-dead-letter", "visits"} {
-		if strings.Count(stderr, `"`+topic+`"`) != 1 {
-			t.Errorf("topic %s is named %d times: %s", topic, strings.Count(stderr, topic), stderr)
-		}
-	}
-}
-
-// Topics that are missing are told once each, with the flags that make them.
-func TestInitNamesMissingTopicsOnce(t *testing.T) {
-	t.Parallel()
-	cfg := deploymentFile(t, broker(t))
-	code, _, stderr := run(t, "init", "--config", cfg, "--generate-keys")
-	for _, topic := range []string{"shop-control", "shop-ledger", "shop-counts", "shop-dead-letter", "visits"} {
-		if code != exitError || strings.Count(stderr, "topic "+topic+" does not exist") != 1 {
-			t.Errorf("exit %d, topic %s: %s", code, topic, stderr)
-		}
-	}
-	t.Log(stderr)
 }
 
 // Where control was lost, init refuses to begin anew before it makes any topic: an empty control

@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/app/keyfile"
-	"github.com/tollgate-dp/tollgate/internal/testing/long"
-	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // As TestBadCommandLines, for the commands that work with Kafka.
@@ -104,39 +102,4 @@ func TestKeysAreMadeOnceAndForTheOwnerOnly(t *testing.T) {
 	if made || err != nil || err2 != nil || !before.Secret.Equal(after.Secret) {
 		t.Errorf("made %v again, %v %v", made, err, err2)
 	}
-}
-
-// A header is refused where the topic has JSON, with the field that says so.
-func TestReplayNamesWhatSaysTheFormat(t *testing.T) {
-	t.Parallel()
-	err := (&replayFlags{header: true, config: "shop.yaml"}).checkHeader(event.Format{Format: "jsonl"})
-	if exitCode(err) != exitUsage || !strings.Contains(err.Error(), "events.format in shop.yaml is jsonl") {
-		t.Errorf("got %v", err)
-	}
-}
-
-// An error of init says what to do next, and nothing that does not help.
-func TestInitSaysWhatToDo(t *testing.T) {
-	t.Parallel()
-	code, _, stderr := run(t, "init", "--config", deploymentFile(t, "127.0.0.1:1"), "--generate-keys")
-	if code != exitError || !strings.Contains(stderr, "127.0.0.1:1") || strings.Contains(stderr, "--create-topics") {
-		t.Errorf("without a broker: exit %d, stderr %q", code, stderr)
-	}
-	long.Test(t)
-	cfg := deploymentFile(t, broker(t))
-	code, _, stderr = run(t, "init", "--config", cfg, "--generate-keys", "--create-topics")
-	if code != exitError || !strings.Contains(stderr, "topic visits does not exist: create it, let tollgate init --create-topics --event-partitions N make it") || strings.Contains(stderr, "makes those") {
-		t.Errorf("without events: exit %d, stderr %q", code, stderr)
-	}
-	mustRun(t, "init", "--config", cfg, "--create-topics", "--event-partitions", "1")
-	code, stdout, stderr := run(t, "init", "--config", cfg)
-	if code != exitOK || !strings.Contains(stdout, "initialised already") {
-		t.Errorf("again: exit %d, stdout %q, stderr %q", code, stdout, stderr)
-	}
-	edit(t, cfg, "shards: 4", "shards: 4\noutputs: {ledger: shop-ledger-2}")
-	code, _, stderr = run(t, "change", "--config", cfg, "--dry-run")
-	if code != exitError || !strings.Contains(stderr, "if the name is new, create the topic with tollgate change --create-topics") {
-		t.Errorf("a new ledger: exit %d, stderr %q", code, stderr)
-	}
-	mustRun(t, "change", "--config", cfg, "--create-topics")
 }

@@ -28,23 +28,6 @@ func broker(t testing.TB) string {
 	return b.Addr()
 }
 
-// A topic that is not there is named with what makes it.
-func TestMissingTopicsAreNamedWithTheCure(t *testing.T) {
-	t.Parallel()
-	addr := broker(t)
-	csv := write(t, "visits.csv", "user,when\nu,2025-03-01T00:00:00Z\n")
-	code, _, stderr := run(t, "replay", "--brokers", addr, "--topic", "nowhere", "--input", csv, "--header", "--user-field", "user", "--time-field", "when")
-	if code != exitError || !strings.Contains(stderr, "tollgate init --create-topics --event-partitions N creates") {
-		t.Errorf("replay: exit %d, stderr %s", code, stderr)
-	}
-	file := deploymentFile(t, addr)
-	run(t, "init", "--config", file, "--generate-keys") // makes the keys, and finds no topics
-	code, _, stderr = run(t, "change", "--config", file, "--dry-run")
-	if code != exitError || !strings.Contains(stderr, "begin the deployment with tollgate init --create-topics, or correct deployment or outputs.control") {
-		t.Errorf("change: exit %d, stderr %s", code, stderr)
-	}
-}
-
 // deploymentFile writes a configuration for a broker into a directory of its
 // own. Keys are beside it once init has made them.
 func deploymentFile(t testing.TB, broker string, change ...string) string {
@@ -97,24 +80,6 @@ func mustRun(t testing.TB, args ...string) (stdout, stderr string) {
 		t.Fatalf("tollgate %s: exit %d, stderr %s", strings.Join(args, " "), code, stderr)
 	}
 	return stdout, stderr
-}
-
-// A mean has two components, and is one value: a run that has printed all values ends with 0.
-func TestRunPrintsEveryMean(t *testing.T) {
-	t.Parallel()
-	long.Test(t)
-	cfg := deploymentFile(t, broker(t), "columns: [when, who, where]", "columns: [when, who, where, paid]", "time: when}", "time: when, value: paid}",
-		"    target: {absolute: 30}", "    kind: mean\n    bounds: {min: 0, max: 10}\n    target: {absolute: 3}")
-	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01T00:00:00Z")
-	var b strings.Builder
-	for i := range 400 {
-		fmt.Fprintf(&b, "2025-03-01T12:00:00Z,person-%d,north,5\n", i)
-	}
-	mustRun(t, "replay", "--config", cfg, "--input", write(t, "paid.csv", b.String()))
-	stdout, stderr := mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "1m", "--format", "json")
-	if n := len(parse(t, stdout)); n != 3 || !strings.Contains(stderr, "3 values released") {
-		t.Errorf("%d values printed, want 3; stderr %s", n, stderr)
-	}
 }
 
 // The way of a deployment, as a user types it.
@@ -270,22 +235,6 @@ func TestRunIsDrainedByASignal(t *testing.T) {
 	}
 }
 
-func TestInitStartsAtTheFirstRecord(t *testing.T) {
-	t.Parallel()
-	addr := broker(t)
-	create(t, addr, kafkalog.TopicSpec{Name: "visits", Partitions: 3})
-	cfg := deploymentFile(t, addr)
-	code, _, stderr := run(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--start", "earliest")
-	if code != exitError || !strings.Contains(stderr, "the topic is empty") {
-		t.Fatalf("exit %d, stderr %s", code, stderr)
-	}
-	mustRun(t, "replay", "--brokers", addr, "--topic", "visits", "--input", visits(t, false), "--columns", "when,who,where", "--user-field", "who", "--time-field", "when")
-	stdout, stderr := mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--start", "earliest")
-	if !strings.Contains(stdout, "time begins at 2025-03-01T00:00:00Z") || !strings.Contains(stderr, "exists and is used as it is") {
-		t.Errorf("stdout %s, stderr %s", stdout, stderr)
-	}
-}
-
 func create(t testing.TB, addr string, specs ...kafkalog.TopicSpec) {
 	t.Helper()
 	c, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}})
@@ -350,16 +299,4 @@ func TestReplayWritesTheFile(t *testing.T) {
 	if found != len(lines) {
 		t.Errorf("%d records of %d", found, len(lines))
 	}
-}
-
-func TestReplayRefusesAppendTimes(t *testing.T) {
-	t.Parallel()
-	addr := broker(t)
-	create(t, addr, kafkalog.TopicSpec{Name: "visits", Partitions: 1, Config: map[string]string{"message.timestamp.type": "LogAppendTime"}})
-	args := []string{"replay", "--brokers", addr, "--topic", "visits", "--input", visits(t, true), "--header", "--user-field", "who", "--time-field", "when"}
-	code, _, stderr := run(t, args...)
-	if code != exitError || !strings.Contains(stderr, "--accept-late") {
-		t.Errorf("exit %d, stderr %s", code, stderr)
-	}
-	mustRun(t, append(args, "--accept-late")...)
 }

@@ -79,22 +79,3 @@ func TestJSONLinesAreWholeLines(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
-
-// A warning is one record with its lines, or one plain line like those of the log.
-func TestWarningsHaveOneStyle(t *testing.T) {
-	t.Parallel()
-	var plain, packed bytes.Buffer
-	a := &app{stderr: &plain}
-	caret := errors.New("c.yaml:2:1: open\n2 | key\n  | ^")
-	if err := a.warn([]error{caret}, false); err != nil {
-		t.Fatal(err)
-	}
-	a.logger(a.stderr, slog.LevelWarn).With("a", 1).Warn("one broker", "b", 2)
-	if want := "warning: " + caret.Error() + "\nwarning: one broker, a: 1, b: 2\n"; plain.String() != want {
-		t.Errorf("%s\nis not\n%s", &plain, want)
-	}
-	a.stderr = &jsonLines{w: &packed, now: time.Now}
-	if err := a.warn([]error{caret}, false); err != nil || strings.Count(packed.String(), "\n") != 1 || !strings.Contains(packed.String(), `"level":"WARN","msg":"c.yaml:2:1: open\n2 |`) {
-		t.Errorf("%v, %s", err, &packed)
-	}
-}

@@ -51,13 +51,3 @@ func TestDemoOnRecordsWithoutAUser(t *testing.T) {
 		}
 	}
 }
-
-func TestPlanOnRecordsWithoutAUser(t *testing.T) {
-	t.Parallel()
-	path := unnamedFile(t)
-	for noUser, events := range map[string]string{"skip": "600 events of 600 users", "each": "900 events of 900 users"} {
-		if stdout, _ := mustRun(t, append([]string{"plan", "--input", path, "--window", "1d", "--no-user", noUser}, strings.Fields(ofUnnamed)...)...); !strings.Contains(stdout, events) {
-			t.Errorf("%s: %s", noUser, stdout)
-		}
-	}
-}

@@ -68,34 +68,3 @@ func ends(t *testing.T, addr string) map[string][]int64 {
 	}
 	return all
 }
-
-// What a configuration says is not given beside it, and the metric has to be one that can be
-// planned.
-func TestPlanOfATopicRefuses(t *testing.T) {
-	t.Parallel()
-	addr := broker(t)
-	several := deploymentFile(t, addr, "    last_at_least: 4\n", "    last_at_least: 4\n  - name: taken\n    window: {size: 1d}\n    last_at_least: 4\n  - name: more\n    window: {size: 1d}\n    keys: {keys_from: taken}\n    last_at_least: 4\n")
-	one := deploymentFile(t, addr)
-	sliding := deploymentFile(t, addr, "window: {size: 1d}", "window: {size: 1d, slide: 6h}")
-	for _, c := range []struct {
-		args []string
-		code int
-		want string
-	}{
-		{[]string{"--config", one, "--epsilon", "1"}, exitUsage, "--config already sets what --epsilon sets"},
-		{[]string{"--config", one, "--input", "x.csv"}, exitUsage, "--config already sets what --input sets"},
-		{[]string{"--config", one, "--metric", "view"}, exitUsage, "--metric is view"},
-		{[]string{"--config", several}, exitUsage, "--metric is needed: views or taken or more"},
-		{[]string{"--config", several, "--metric", "more"}, exitUsage, "taken"},
-		{[]string{"--config", sliding}, exitUsage, "sliding windows"},
-		{[]string{"--config", one, "--from", "2025-03-01T01:00:00Z"}, exitUsage, "--from"},
-		{[]string{"--config", one, "--within", "-1"}, exitUsage, "--within"},
-		{[]string{"--config", "nowhere.yaml"}, exitError, "nowhere.yaml"},
-		{[]string{"--config", one}, exitError, "visits"},
-	} {
-		code, stdout, stderr := run(t, append([]string{"plan"}, c.args...)...)
-		if code != c.code || stdout != "" || !strings.Contains(stderr, c.want) {
-			t.Errorf("%v: exit %d, stdout %q, stderr %s", c.args, code, stdout, stderr)
-		}
-	}
-}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
 
 // README's commands for a reader's own file work as they stand in a fresh clone, and show something
@@ -12,6 +14,7 @@ import (
 // number of values differs from run to run.
 func TestReadmesFileGivesUsefulValues(t *testing.T) {
 	t.Parallel()
+	long.Test(t)
 	const root = "../../.."
 	ran := 0
 	for _, block := range fenced.FindAllStringSubmatch(contentsOf(t, filepath.Join(root, "README.md")), -1) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -193,82 +192,5 @@ func TestFromAContainerToCounts(t *testing.T) {
 				t.Errorf("%d releases, tallies %+v, %v", released, tallies, err)
 			}
 		})
-	}
-}
-
-// Nothing is written where the pipeline would not read it: the message says what
-// differs and where, and the topic stays empty.
-func TestAvroFilesThatATopicCannotTake(t *testing.T) {
-	t.Parallel()
-	addr, reg, strict := broker(t), fakeregistry.Start(t), fakeregistry.Start(t)
-	strict.Refuse = http.StatusConflict
-	create(t, addr, kafkalog.TopicSpec{Name: "visits", Partitions: 1})
-	file := container(t, visitSchema, 10)
-	avsc := write(t, "visit.avsc", visitSchema)
-	micros := write(t, "micros.avsc", strings.Replace(visitSchema, "millis", "micros", 1))
-	turned := write(t, "turned.avsc", strings.Replace(visitSchema, `["null","string"]`, `["string","null"]`, 1))
-	whole, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	local, remote := avroDeployment(t, addr, "schema: "+micros), avroDeployment(t, addr, "registry: {url: \""+reg.URL+"\"}")
-	lacking := deploymentFile(t, addr, "format: csv", "format: avro\n  registry: {url: \""+reg.URL+"\"}", "  columns: [when, who, where]\n", "",
-		"{user: who, key: where, time: when}", "{user: who.id, key: pagina, time: when}", "  time_unit: rfc3339\n", "")
-	with := func(more ...string) []string {
-		return append([]string{"replay", "--brokers", addr, "--topic", "visits", "--input", file, "--user-field", "who.id", "--time-field", "when"}, more...)
-	}
-	of := func(input string, more ...string) []string {
-		return append([]string{"replay", "--brokers", addr, "--topic", "visits", "--input", input, "--user-field", "who.id", "--time-field", "when"}, more...)
-	}
-	for _, c := range []struct {
-		name string
-		args []string
-		code int
-		want string
-	}{
-		{"neither schema nor registry", with(), 2, "--registry URL if each begins with the id of its schema, --schema FILE.avsc if they are bare"},
-		{"schema and registry", with("--schema", avsc, "--registry", reg.URL), 2, "give --schema or --registry"},
-		{"user of no registry", with("--schema", avsc, "--registry-user", "ann"), 2, "are only used with --registry"},
-		{"registry without an address", with("--registry", "registry"), 2, "must be http://host:port"},
-		{"registry user without a password", with("--registry", reg.URL, "--registry-user", "ann"), 2, "--registry-user needs"},
-		{"password that is not set", with("--registry", reg.URL, "--registry-user", "ann", "--registry-password-env", "P"), 2, "P is not set"},
-		{"two passwords", with("--registry", reg.URL, "--registry-user", "ann", "--registry-password-env", "P", "--registry-password-file", avsc), 2, "not both"},
-		{"missing password file", with("--registry", reg.URL, "--registry-user", "ann", "--registry-password-file", "/nowhere/p"), 1, "/nowhere/p"},
-		{"missing schema file", with("--schema", "/nowhere/visit.avsc"), 1, "/nowhere/visit.avsc"},
-		{"schema file without a schema", with("--schema", file), 3, "the schema is not JSON"},
-		{"field that the schema lacks", of(file, "--schema", avsc, "--user-field", "who.name"), 2, `no field "name"`},
-		{"field that the file lacks", of(file, "--registry", reg.URL, "--user-field", "who.name"), 1, `no field "name"`},
-		{"columns of a container", with("--schema", avsc, "--header"), 2, "for csv and tsv"},
-		{"schema for csv", with("--schema", avsc, "--input-format", "csv", "--header"), 2, "--schema is for avro, the input is csv"},
-		{"registry beside a file", []string{"replay", "--config", remote, "--input", file, "--registry", reg.URL}, 2, "leave out --registry: the file of --config sets it"},
-		{"container for csv", []string{"replay", "--config", deploymentFile(t, addr), "--input", file}, 2, "--input-format is avro, but events.format in the configuration is csv"},
-		{"registry of a file without an address", []string{"replay", "--config", avroDeployment(t, addr, `registry: {url: "registry"}`), "--input", file}, 3, "events.registry.url: "},
-		{"header of a container", []string{"replay", "--config", remote, "--input", file, "--header"}, 2, "--header is for csv and tsv"},
-
-		{"no container", of(avsc, "--input-format", "avro", "--schema", avsc), 1, "it does not begin as one"},
-		{"another unit of time", []string{"replay", "--config", local, "--input", file}, 1,
-			"field when is long (timestamp-millis) in the file, long (timestamp-micros) on the topic; bare records must be written with the topic's schema"},
-		{"another order of branches", with("--schema", turned), 1, "field who.id is null in the file, string on the topic"},
-		{"schema that lacks a configured field", []string{"replay", "--config", lacking, "--input", file}, 1, `no field "pagina"`},
-		{"schema that the subject refuses", with("--registry", strict.URL), 1, "the new schema lacks the field cart"},
-		{"missing topic", append(with("--registry", reg.URL), "--topic", "nowhere"), 1, "nowhere"},
-	} {
-		code, stdout, stderr := run(t, c.args...)
-		if code != c.code || stdout != "" || !strings.Contains(stderr, c.want) || !strings.Contains(stderr, "error: ") {
-			t.Errorf("%s: exit %d, want %d; stdout %q, stderr %q does not say %q", c.name, code, c.code, stdout, stderr, c.want)
-		}
-	}
-	if n := len(onTopic(t, addr, "visits")); n != 0 || len(reg.Subject("visits-value")) != 0 {
-		t.Errorf("%d records on the topic, schemas registered: %q", n, reg.Subject("visits-value"))
-	}
-
-	// A container that breaks off was right until there.
-	cut := filepath.Join(t.TempDir(), "cut.avro")
-	if err := os.WriteFile(cut, append(whole, whole[len(whole)-40:]...), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	code, _, stderr := run(t, of(cut, "--schema", avsc)...)
-	if n := len(onTopic(t, addr, "visits")); code != exitError || n != 10 || !strings.Contains(stderr, "the records before that (10) are on the topic") {
-		t.Errorf("a cut container: exit %d, %d records, stderr %s", code, n, stderr)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -93,23 +92,6 @@ func TestNoValueIsPrintedTwice(t *testing.T) {
 	}
 }
 
-// A span is printed as one, once it is settled.
-func TestRunPrintsTheTurnsOfASpanTogether(t *testing.T) {
-	t.Parallel()
-	o, out := newOutput(t, cli.JSON)
-	ctx, stop := context.WithCancel(t.Context())
-	stop()
-	if err := o.print(ctx, pipeline.Published{Turn: 3, Releases: []schemas.Release{released(3, "public", "old")}}); !errors.Is(err, context.Canceled) || out.Len() > 0 {
-		t.Errorf("printed before it was settled: %v %s", err, out)
-	}
-	o.settle(pipeline.Settlement{First: 4, Turn: 6, Keys: 3})
-	give(t, o, 3, released(3, "public", "old"))
-	give(t, o, 6, released(4, "public", "b"), released(6, "private", "z"), released(6, "public", "a"))
-	if n := strings.Count(out.String(), "\n"); n != 3 || strings.Contains(out.String(), "old") {
-		t.Errorf("printed %d lines, want 3: %s", n, out)
-	}
-}
-
 // With time.window_zone, people read local days; programs get the moments.
 func TestRunPrintsTheDaysOfItsZone(t *testing.T) {
 	t.Parallel()
@@ -126,18 +108,6 @@ func TestRunPrintsTheDaysOfItsZone(t *testing.T) {
 		text, err := newRunOutput(a, format, 0, d.Deployment, nil, nil).text(&pipeline.Published{Releases: []schemas.Release{r}})
 		if err != nil || !strings.Contains(string(text), want) || format == cli.Table && !strings.Contains(string(text), "window (America/New_York)") {
 			t.Errorf("%s: %v\n%s", want, err, text)
-		}
-	}
-}
-
-func TestTablesOfSeveralMetricsAreNamed(t *testing.T) {
-	t.Parallel()
-	o, out := newOutput(t, cli.Table)
-	o.settle(pipeline.Settlement{First: 1, Turn: 1, Keys: 3})
-	give(t, o, 1, released(1, "private", "x"), released(1, "public", "a"), released(1, "public", "b"))
-	for _, want := range []string{"metric private\n", "metric public\n"} {
-		if strings.Count(out.String(), want) != 1 {
-			t.Errorf("%q is not there once: %s", want, out)
 		}
 	}
 }
@@ -276,35 +246,6 @@ func TestFollowingEndsWithTheRun(t *testing.T) {
 	})
 }
 
-// Pauses grow while nothing can be read, and are short again once something was printed.
-func TestPausesOfPrintingAreShortAgainAfterASuccess(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		o, _ := newOutput(t, cli.JSON)
-		o.settle(pipeline.Settlement{First: 1, Turn: 1})
-		ctx, stop := context.WithCancel(t.Context())
-		var pauses []int
-		last, tries := time.Now(), 0
-		o.follow(ctx, time.Second, func(_ context.Context, fn func(pipeline.Published) error) error {
-			if tries++; tries > 1 {
-				pauses = append(pauses, int(time.Since(last).Seconds()))
-			}
-			switch last = time.Now(); tries {
-			case 9:
-				if err := fn(pipeline.Published{Turn: 1}); err != nil {
-					t.Error(err)
-				}
-			case 12:
-				stop()
-			}
-			return errors.New("topic is gone")
-		})
-		if want := []int{1, 2, 4, 8, 16, 32, 60, 60, 1, 2, 4}; !slices.Equal(pauses, want) {
-			t.Errorf("pauses of %v seconds, want %v", pauses, want)
-		}
-	})
-}
-
 // A run that ends because its output failed says so, and not that it was asked to drain.
 func TestRuleDrainingIsSaidOfThoseWhoAskedForIt(t *testing.T) {
 	t.Parallel()
@@ -317,61 +258,5 @@ func TestRuleDrainingIsSaidOfThoseWhoAskedForIt(t *testing.T) {
 		if !errors.Is(err, pipeline.ErrNoBroker) || errors.Is(err, full) == signalled || strings.Contains(err.Error(), "draining") != signalled {
 			t.Errorf("signalled %v: %v", signalled, err)
 		}
-	}
-}
-
-// Why a run ended is not hidden by what its end did to the printing.
-func TestTheRunsOwnErrorComesFirst(t *testing.T) {
-	t.Parallel()
-	printing := errors.New("following counts: operation was canceled")
-	for _, run := range []error{nil, pipeline.ErrStopped, pipeline.ErrHeaderMismatch, pipeline.ErrNoBroker} {
-		o, _ := newOutput(t, cli.Table)
-		o.fail(printing)
-		want := run
-		if run == nil {
-			want = printing
-		}
-		if err := o.finish(pipeline.RunResult{}, run, false); !errors.Is(err, want) {
-			t.Errorf("the run ended with %v, printing with %v, and people are told %v", run, printing, err)
-		}
-	}
-}
-
-// With --top, the table of a statistic has the keys of the table of its metric.
-func TestTheTopOfRunIsTheSameForStatistics(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	a := &app{stdout: &out, stderr: &out, getenv: func(string) string { return "" }}
-	cfg := strings.NewReplacer("time: t}", "time: t, value: v}", "keys: {list: [a, b]}", "keys: {list: [a, b]}\n    kind: variance\n    also: [mean]\n    bounds: {min: 0, max: 100}",
-		"    ladder: {expected_max: 1000000}\n    target: {relative: 0.05, absolute: 1000}\n", "").Replace(planned)
-	d, err := a.load(write(t, "tollgate.yaml", cfg), config.Options{MissingKeys: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var releases []schemas.Release
-	for i, key := range []string{"a", "b"} {
-		own, mean := released(51, "public", key), released(51, "public.mean", key)
-		own.Value, mean.Value = int64(1+i)<<14, int64(2-i)<<14
-		releases = append(releases, own, mean)
-	}
-	text, err := newRunOutput(a, cli.Table, 1, d.Deployment, nil, nil).text(&pipeline.Published{Releases: releases})
-	if err != nil || strings.Count(string(text), "  b  ") != 2 || strings.Contains(string(text), "  a  ") || strings.Count(string(text), "and 1 key with smaller values") != 2 {
-		t.Errorf("%v\n%s", err, text)
-	}
-}
-
-// A settled window without values has a line in the table.
-func TestATableShowsWindowsWithoutValues(t *testing.T) {
-	t.Parallel()
-	o, _ := newOutput(t, cli.Table)
-	end := time.Date(2025, 3, 3, 0, 0, 0, 0, time.UTC)
-	text, err := o.text(&pipeline.Published{Turn: 1, End: end})
-	if n := strings.Count(string(text), "nothing released\n"); err != nil || n != len(o.metrics) || n == 0 {
-		t.Errorf("%v\n%s", err, text)
-	}
-	one := schemas.Release{Turn: 1, Metric: o.metrics[0].Name, WindowStart: end.Add(-time.Hour).UnixMilli(), WindowEnd: end.UnixMilli(), Rungs: 1}
-	text, err = o.text(&pipeline.Published{Turn: 1, End: end, Releases: []schemas.Release{one}})
-	if n := strings.Count(string(text), "nothing released\n"); err != nil || n != len(o.metrics)-1 {
-		t.Errorf("%v\n%s", err, text)
 	}
 }

@@ -269,38 +269,6 @@ func TestRuleAStderrThatTakesNothingDoesNotStopTheRun(t *testing.T) {
 	}
 }
 
-// A signal asks a run that was to settle everything to end before that: the run did as it was told.
-func TestASignalBeforeTheEndThatWasAskedForIsNoError(t *testing.T) {
-	long.Test(t)
-	t.Parallel()
-	cfg := deploymentFile(t, broker(t), "no_future: true", "lateness: 1h") // the window of now stays open while the test runs
-	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
-	now := time.Now().UTC().Format(time.RFC3339)
-	mustRun(t, "replay", "--config", cfg, "--input", write(t, "now.csv", now+",a,north\n"+now+",b,north\n"))
-	var stderr kept
-	p := startProcess(t, nil, &stderr, "run", "--config", cfg, "--until-end")
-	says(t, &stderr, "first result at ")
-	p.signal(t, syscall.SIGTERM)
-	if code := p.code(t); code != exitOK || !strings.Contains(stderr.String(), "drained: no turn was settled; run again to go on") {
-		t.Errorf("exit %d, %s", code, &stderr)
-	}
-}
-
-func TestASecondSignalEndsARunWithoutAReader(t *testing.T) {
-	long.Test(t)
-	t.Parallel()
-	cfg, addr := hourly(t)
-	_, stdout := fullPipe(t)
-	_, stderr := fullPipe(t)
-	p := startProcess(t, stdout, stderr, "run", "--config", cfg)
-	published(t, addr, 10*manyKeys)
-	p.signal(t, syscall.SIGINT)
-	p.signal(t, syscall.SIGTERM)
-	if code := p.code(t); code != exitError {
-		t.Errorf("exit %d", code)
-	}
-}
-
 // A reader that goes away ends the run, as other errors of printing do: drained.
 func TestAReaderThatGoesAwayDrainsTheRun(t *testing.T) {
 	long.Test(t)

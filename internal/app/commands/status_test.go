@@ -96,21 +96,6 @@ func TestStatusIsWhatControlSays(t *testing.T) {
 	}
 }
 
-// Of a run that has ended it is not said that it may be at work.
-func TestStatusSaysThatTheLastRunHasEnded(t *testing.T) {
-	t.Parallel()
-	for _, s := range []pipeline.Status{{Settled: 3, Closed: 4}, {Settled: 3, Closed: 3, Lag: time.Hour}, {Settled: 3, Closed: 3}} {
-		for _, s.Ended = range []bool{false, true} {
-			var b strings.Builder
-			writeStatus(&b, &s, "letters", time.Now())
-			text := b.String()
-			if said := strings.Count(text, "has ended"); said != map[bool]int{false: 0, true: 2}[s.Ended] || s.Ended && (strings.Contains(text, "a run is") || strings.Contains(text, "no run is working")) {
-				t.Errorf("%+v: %s", s, text)
-			}
-		}
-	}
-}
-
 // Dead letters are said coarsely, from ten on.
 func TestStatusSaysCoarselyHowManyRecordsAreDeadLetters(t *testing.T) {
 	t.Parallel()
@@ -123,17 +108,6 @@ func TestStatusSaysCoarselyHowManyRecordsAreDeadLetters(t *testing.T) {
 		if got := b.String(); !strings.Contains(got, want) || (want == "") == strings.Contains(got, "broken") {
 			t.Errorf("%s: %s", level, got)
 		}
-	}
-}
-
-// With append times the clock says when counts are due, whatever was published when.
-func TestStatusSaysSinceWhenCountsAreDue(t *testing.T) {
-	t.Parallel()
-	cfg := deploymentFile(t, broker(t), "trust: producer, no_future: true", "trust: broker")
-	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01T00:00:00Z")
-	code, stdout, stderr := run(t, "status", "--config", cfg, "--max-lag", "1h")
-	if code != exitError || !strings.Contains(stderr, "--max-lag 1h") || !strings.Contains(stdout, "published   nothing yet") || !strings.Contains(stdout, "next        due since 2025-03-02 00:") {
-		t.Errorf("exit %d, %s%s", code, stdout, stderr)
 	}
 }
 

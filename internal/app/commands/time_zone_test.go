@@ -1,13 +1,14 @@
 package commands
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
 
 // zonedFile writes an event of a user of its own for each half hour of the days around a change of
@@ -29,6 +30,7 @@ const ofZone = " --header --user-field user --key-field page --time-field when -
 // The noise has a deviation of about 0.03 events.
 func TestDemoCountsTheDaysOfAZone(t *testing.T) {
 	t.Parallel()
+	long.Test(t)
 	path := zonedFile(t)
 	args := append([]string{"demo", "--input", path}, strings.Fields(ofZone)...)
 	stdout, _ := mustRun(t, append(slices.Clone(args), "--format", "json")...)
@@ -57,49 +59,5 @@ func TestDemoCountsTheDaysOfAZone(t *testing.T) {
 	code, _, stderr := run(t, append(slices.Clone(args), "--from", "2025-10-26T00:00:00Z")...)
 	if code != exitUsage || !strings.Contains(stderr, "begins in Europe/Zurich, for example 2025-10-26T00:00:00 or 2025-10-27T00:00:00") {
 		t.Errorf("a time at which no day begins: %s", stderr)
-	}
-}
-
-// The hour from 2 to 3 that clocks in Zurich jump over is no window.
-func TestAnHourThatNeverWasIsNotShown(t *testing.T) {
-	t.Parallel()
-	var b strings.Builder
-	b.WriteString("user,page,when\n")
-	for at := time.Date(2025, 3, 29, 23, 0, 0, 0, time.UTC); at.Before(time.Date(2025, 3, 30, 3, 0, 0, 0, time.UTC)); at = at.Add(time.Minute) {
-		fmt.Fprintf(&b, "u%d,home,%d\n", at.Unix(), at.UnixMilli())
-	}
-	args := strings.Fields(strings.Replace(ofZone, "--window 1d", "--window 1h --format json", 1))
-	stdout, _ := mustRun(t, append([]string{"demo", "--input", write(t, "spring.csv", b.String())}, args...)...)
-	if strings.Contains(stdout, `"window_start":"2025-03-30T01:00:00Z","window_end":"2025-03-30T01:00:00Z"`) || strings.Count(stdout, "\n") != 4 {
-		t.Errorf("released:\n%s", stdout)
-	}
-}
-
-// What plan recommends can be configured: in a zone, windows are whole days.
-func TestPlanRecommendsWholeDaysOfAZone(t *testing.T) {
-	t.Parallel()
-	args := strings.Fields(strings.Replace(ofZone, "--window 1d", "--format json", 1))
-	stdout, _ := mustRun(t, append([]string{"plan", "--input", zonedFile(t)}, args...)...)
-	var got struct {
-		Sizes []struct {
-			Window string `json:"window"`
-		} `json:"windows"`
-	}
-	if err := json.Unmarshal([]byte(stdout), &got); err != nil || len(got.Sizes) == 0 {
-		t.Fatalf("%v: %s", err, stdout)
-	}
-	for _, size := range got.Sizes {
-		if !strings.HasSuffix(size.Window, "d") {
-			t.Errorf("a window of %s is tried", size.Window)
-		}
-	}
-}
-
-func TestValidateNamesTheZoneOfWindows(t *testing.T) {
-	t.Parallel()
-	zoned := strings.ReplaceAll(planned, "{size: 1h}", "{size: 1d}") + "time: {window_zone: Europe/Zurich}\n"
-	stdout, _ := mustRun(t, "validate", "--offline", "--config", write(t, "tollgate.yaml", zoned))
-	if !strings.Contains(stdout, "windows   begin at midnight in Europe/Zurich\n") {
-		t.Error(stdout)
 	}
 }

@@ -74,15 +74,6 @@ func TestValidateJSONIsOneObject(t *testing.T) {
 	}
 }
 
-// Without brokers validate says what it can, and that it could not look.
-func TestValidateNeedsBrokersUnlessOffline(t *testing.T) {
-	t.Parallel()
-	code, stdout, stderr := run(t, "validate", "--config", write(t, "tollgate.yaml", planned))
-	if code != exitError || !strings.Contains(stdout, "differential privacy") || !strings.Contains(stderr, "--offline") {
-		t.Errorf("exit %d, stdout %s, stderr %s", code, stdout, stderr)
-	}
-}
-
 // Budgets of periods add where every window lies within one: n periods are √n times the
 // μ, and δ adds up.
 func TestPeriodsAddUp(t *testing.T) {
@@ -210,19 +201,5 @@ func TestRuleValidateSaysWhatPrivateKeysNeed(t *testing.T) {
 	stdout, _ = mustRun(t, "validate", "--offline", "--config", write(t, "tollgate.yaml", planned), "--exact")
 	if strings.Contains(stdout, never) || strings.Contains(stdout, "reserved") {
 		t.Errorf("with a private metric:\n%s", stdout)
-	}
-}
-
-// The target of a metric of quantiles is one for their ranks. The table does not show the target
-// for the number of events that follows from it.
-func TestValidateShowsNoTargetThatIsNotConfigured(t *testing.T) {
-	t.Parallel()
-	cfg := deploymentFile(t, "127.0.0.1:1", "who, where]", "who, where, took]", "time: when}", "time: when, value: took}", "    target: {absolute: 30}\n", "    kind: quantiles\n    also: [mean]\n    bounds: {min: 0, max: 1000}\n    target: {absolute: 0.02}\n")
-	stdout, _ := mustRun(t, "validate", "--offline", "--config", cfg)
-	for name, want := range map[string]string{"views ": "set by its quantiles ", "views.mean ": "none of its own ", "views.p50 ": "rank ± 2 % at 95 % "} {
-		_, after, _ := strings.Cut(stdout, "\n"+name)
-		if line, _, _ := strings.Cut(after, "\n"); !strings.Contains(line, want) || strings.Contains(line, "±") != strings.Contains(want, "±") {
-			t.Errorf("%s has the target %q, want %q:\n%s", name, line, want, stdout)
-		}
 	}
 }
