@@ -25,6 +25,8 @@ type Turn struct {
 	// windows' starts and keys; empty where nothing was released.
 	Releases []schemas.Release
 	End      time.Time // where the turn ends
+	// Published is when its end was appended, or that of a later turn which was read with it.
+	Published time.Time
 	// Generation is the configuration of the turn. Since is the end of the first turn of the span
 	// that has it.
 	Generation uint32
@@ -146,6 +148,7 @@ type follower struct {
 	log           *slog.Logger
 	elsewhere     string  // the topic that the newest end names, where that is not counts
 	warned        bool    // of elsewhere
+	appended      int64   // when the newest end was, in Unix milliseconds
 	done          uint64  // the last turn that was handed out
 	ends          int64   // offset of the next end of a turn
 	next          []int64 // offset of the next value, by partition of counts
@@ -194,7 +197,7 @@ func (f *follower) readEnds(ctx context.Context, g *kafkalog.Fetched) error {
 		case end.Counts != f.counts:
 			f.elsewhere = end.Counts
 		default:
-			f.elsewhere = ""
+			f.elsewhere, f.appended = "", r.Timestamp
 			ends = append(ends, end)
 		}
 	}
@@ -295,7 +298,7 @@ func (f *follower) deliver(ctx context.Context, ends []schemas.TurnEnd) (handed 
 			return false, fmt.Errorf("following counts: %w", err)
 		}
 	}
-	out := Turn{Turn: end.Turn, End: time.UnixMilli(end.End), Generation: end.Generation, Since: time.UnixMilli(since), Releases: slices.Collect(maps.Values(values))}
+	out := Turn{Turn: end.Turn, End: time.UnixMilli(end.End), Published: time.UnixMilli(f.appended), Generation: end.Generation, Since: time.UnixMilli(since), Releases: slices.Collect(maps.Values(values))}
 	slices.SortFunc(out.Releases, func(a, b schemas.Release) int {
 		return cmp.Or(cmp.Compare(a.WindowEnd, b.WindowEnd), cmp.Compare(a.Metric, b.Metric),
 			cmp.Compare(a.WindowStart, b.WindowStart), cmp.Compare(a.Key, b.Key))

@@ -21,14 +21,24 @@ type Live struct {
 }
 
 // Due says when values are due: the window that ends at a multiple of Slide, by a clock that is
-// Shift ahead of UTC, is published Wait later, at a multiple of Grid.
-type Due struct{ Slide, Wait, Grid, Shift time.Duration }
+// Shift ahead of UTC, is published Wait later, at a multiple of Grid. The first ones are those that
+// are due next at Since.
+type Due struct {
+	Slide, Wait, Grid, Shift time.Duration
+	Since                    time.Time
+}
+
+// Past reports whether the newest windows were published so late that the clock says nothing of
+// when the next values come: their events were of the past.
+func (d *Due) Past(s Settled, published time.Time) bool {
+	return !s.End.IsZero() && published.Sub(s.End) > d.Wait+d.Grid+d.Slide
+}
 
 // DueOf returns when the clock has the values of a deployment's shortest windows published, as seen
 // at a time.
-func DueOf(d *deployment.Deployment, now time.Time) *Due {
+func DueOf(d *deployment.Deployment, since, now time.Time) *Due {
 	c := &d.Config
-	due := &Due{Wait: c.Time.Lateness + c.Time.Skew + c.Time.IdleGrace, Grid: max(c.Outputs.PublishEvery, time.Second)}
+	due := &Due{Since: since, Wait: c.Time.Lateness + c.Time.Skew + c.Time.IdleGrace, Grid: max(c.Outputs.PublishEvery, time.Second)}
 	for i, m := range d.Metrics {
 		if slide := time.Duration(m.Spec.WindowSlide) * time.Millisecond; i == 0 || slide < due.Slide {
 			due.Slide = slide
@@ -55,7 +65,7 @@ type live struct {
 }
 
 // due is a Due in milliseconds, with the end of the newest settled window; 0 if there is none.
-type due struct{ Slide, Wait, Grid, Shift, Settled int64 }
+type due struct{ Slide, Wait, Grid, Shift, Since, Settled int64 }
 
 var liveAssets = sync.OnceValues(func() (*assets, error) {
 	a, err := pageAssets(append(scripts[:], "live.js")...)
@@ -79,7 +89,7 @@ func (c *Collector) WriteLive(w io.Writer, o Options, l Live) (Served, error) {
 	}
 	view.Live = &live{Every: l.Every.Milliseconds(), Kept: l.Kept}
 	if l.Due != nil {
-		view.Live.Due = &due{l.Due.Slide.Milliseconds(), l.Due.Wait.Milliseconds(), l.Due.Grid.Milliseconds(), l.Due.Shift.Milliseconds(), 0}
+		view.Live.Due = &due{l.Due.Slide.Milliseconds(), l.Due.Wait.Milliseconds(), l.Due.Grid.Milliseconds(), l.Due.Shift.Milliseconds(), l.Due.Since.UnixMilli(), 0}
 		if !o.Settled.End.IsZero() {
 			view.Live.Due.Settled = o.Settled.End.UnixMilli()
 		}

@@ -26,8 +26,9 @@ type liveServer struct {
 	page     []byte
 	served   Served
 	settled  Settled
-	asked    int // how often it was asked for another page
-	answered int // and had one
+	since    time.Duration // that the page has been served
+	asked    int           // how often it was asked for another page
+	answered int           // and had one
 }
 
 func (l *liveServer) publish(releases ...schemas.Release) {
@@ -40,7 +41,7 @@ func (l *liveServer) publish(releases ...schemas.Release) {
 	}
 	var b bytes.Buffer
 	live := Live{Every: 50 * time.Millisecond, Kept: fmt.Sprintf("All %d.", len(l.sample.releases))}
-	live.Due = &Due{Slide: 24 * time.Hour, Wait: 3 * time.Minute, Grid: time.Second}
+	live.Due = &Due{Slide: 24 * time.Hour, Wait: 3 * time.Minute, Grid: time.Second, Since: time.Now().Add(-l.since)}
 	served, err := c.WriteLive(&b, Options{Title: "Page views", Settled: l.settled}, live)
 	if err != nil {
 		l.t.Fatal(err)
@@ -231,11 +232,14 @@ func TestALivePageSaysThatValuesAreOverdue(t *testing.T) {
 	all := pages()
 	l := &liveServer{t: t, sample: sample{promise: all.promise}}
 	day := time.Now().UTC().Truncate(24 * time.Hour)
-	l.settled.Add(0, day, day)
-	l.publish(all.releases[:6]...)
+	l.since = 72 * time.Hour
+	l.publish()
 	server := httptest.NewServer(l)
 	defer server.Close()
 	b := visit(t, server.URL+"/", desktop, "light")
+	l.await(b, "that none came", func(s seen) bool { return strings.HasPrefix(s.Live, "No values yet: the first ones were due by ") })
+	l.settled.Add(0, day, day)
+	l.publish(all.releases[:6]...)
 	l.await(b, "when the next values come", func(s seen) bool { return strings.HasPrefix(s.Live, "Live: next by ") })
 	l.settled.Add(0, day, day.Add(-48*time.Hour))
 	l.publish()

@@ -27,7 +27,8 @@ type feed struct {
 	kept    values
 	turn    uint64 // the last one
 	settled report.Settled
-	current bool // all that was settled once has been read
+	at      time.Time // when the last turn was published
+	current bool      // all that was settled once has been read
 }
 
 // together is how many values of old turns are read at once.
@@ -76,7 +77,7 @@ func (f *feed) add(p published.Turn) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.kept.add(p.Releases)
-	f.turn = p.Turn
+	f.turn, f.at = p.Turn, p.Published
 	end := f.endOf(&p, time.Now())
 	if !end.IsZero() {
 		f.settled.Add(p.Generation, p.Since, end)
@@ -132,7 +133,7 @@ func (f *feed) change() {
 func (f *feed) update() error {
 	f.mu.Lock()
 	rows, current := f.kept.rows(), f.current
-	f.s.settled = f.settled
+	f.s.settled, f.s.published = f.settled, f.at
 	if f.kept.dropped { // windows without values could be those whose values were dropped
 		f.s.settled.Since = f.settled.End
 	}

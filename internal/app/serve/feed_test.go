@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,6 +73,27 @@ func TestAForgedEndOfATurnDoesNotDecideTheTimeOfTheLastOne(t *testing.T) {
 	} {
 		if got := f.endOf(&test.p, now); !got.Equal(test.want) {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+}
+
+// Values of past events say when they were published, and are not overdue by the clock.
+func TestValuesOfPastEventsAreNeverOverdue(t *testing.T) {
+	t.Parallel()
+	end := time.UnixMilli(monday)
+	for after, past := range map[time.Duration]bool{time.Minute: false, 300 * 24 * time.Hour: true} {
+		s := serveValues(t, nil)
+		f := newFeed(s.server, 10)
+		f.current = true
+		if err := f.add(pipeline.Published{Turn: 1, End: end, Since: end, Published: end.Add(after)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.update(); err != nil {
+			t.Fatal(err)
+		}
+		page := s.get("/").body
+		if strings.Contains(page, " data-slide=") == past || strings.Contains(page, "The last ones were published at "+end.Add(after).UTC().Format("2006-01-02 15:04")+" UTC.") != past {
+			t.Errorf("published after %v: %.300s", after, page)
 		}
 	}
 }

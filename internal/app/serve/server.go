@@ -25,9 +25,13 @@ type server struct {
 	complete atomic.Bool  // the view has all that was settled once
 	answered atomic.Int64 // when Kafka last answered, in Unix milliseconds
 	ending   atomic.Bool
-	warned   bool             // of another configuration; for show alone
-	settled  report.Settled   // for show alone
-	began    map[string]int64 // the newest window of each metric when all was read first; for show alone
+
+	// For show alone.
+	settled   report.Settled
+	published time.Time        // when the newest turn was
+	began     map[string]int64 // the newest window of each metric when all was read first
+	since     time.Time        // when that was
+	warned    bool             // of another configuration
 }
 
 func newServer(d *deployment.Deployment, o Options) (*server, error) {
@@ -61,7 +65,13 @@ func (s *server) show(rows []schemas.Release, complete bool) error {
 	}
 	live := report.Live{Every: s.options.Refresh, Kept: text}
 	if complete {
-		live.Due = report.DueOf(s.deployment, time.Now())
+		now := time.Now()
+		s.since = cmp.Or(s.since, now)
+		live.Due = report.DueOf(s.deployment, s.since, now)
+		if live.Due.Past(s.settled, s.published) {
+			live.Due = nil
+			live.Kept += " The last ones were published at " + s.published.UTC().Format("2006-01-02 15:04") + " UTC."
+		}
 	}
 	v, err := newView(s.deployment, rows, report.Options{Title: title, Mark: mark, Settled: s.settled}, live)
 	if err != nil {

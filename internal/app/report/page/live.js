@@ -44,20 +44,21 @@ function takeIn(page) {
 }
 
 // due says which window comes next and by when; null where that is not known. Before the first one is
-// settled, it is the first that ends so late that its values are not due yet.
+// settled, it is the first that was due after the page was served first.
 function due() {
-  const { slide, wait, grid, shift = 0, settled } = root.dataset;
+  const { slide, wait, grid, shift = 0, since, settled } = root.dataset;
   if (!slide) return null;
-  const end = settled ? (Math.floor((+settled + +shift) / slide) + 1) * slide : Math.ceil((Date.now() - wait + +shift) / slide) * slide;
+  const end = settled ? (Math.floor((+settled + +shift) / slide) + 1) * slide : Math.ceil((+since - wait + +shift) / slide) * slide;
   return { end, by: Math.ceil((end - shift + +wait) / grid) * grid, first: !settled };
 }
 
 const moments = (ms) => Math.abs(ms - Date.now()) < 64e6 ? clock(ms) : moment(ms);
 
 function say() {
-  const next = due(), overdue = next && !next.first && Date.now() > next.by + 2 * every;
+  const next = due(), overdue = next && Date.now() > next.by + 2 * every;
   const text = state.since ? "No answer since " + clock(state.since) + " UTC: trying again."
     : !next ? ""
+    : next.first && overdue ? "No values yet: the first ones were due by " + moments(next.by) + " UTC."
     : next.first ? "The first values are due by " + moment(next.by) + " UTC, for the window that ends at " + moment(next.end) + (root.dataset.zone ? " in " + zone() : "") + "."
     : (overdue ? "Overdue since " : "Live: next by ") + moments(next.by) + " UTC.";
   const e = document.getElementById("live");
