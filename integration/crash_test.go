@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
-	"github.com/tollgate-dp/tollgate/internal/testing/long"
-	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -97,57 +95,6 @@ func (d *deployment) killAtRandom(random *rand.Rand) int {
 		if err := d.chargeable(); err != nil {
 			d.t.Fatalf("after %d kills: %v", kills+1, err)
 		}
-	}
-}
-
-// With those of TestInvariant5MixedKillsAtRandomInstants these are 200 kills, 100 on a real broker.
-func TestInvariant5KillsAtRandomInstants(t *testing.T) {
-	t.Parallel()
-	broker := startBrokerProcess(t)
-	for kills, round := 0, 0; kills < pick(3, onReal(t, 94, 184)); round++ {
-		shape := []settings{sharded(4, 1), sharded(1, 1), sharded(16, 2)}[round%3]
-		slots := func(c *pipeline.Config) { c.LedgerSlots = 4 + 12*(round%2) }
-		d := newDeployment(t, broker, fmt.Sprintf("kill%d", round), 1+round%3, shape, slots, tight)
-		d.load(scatter(usualWorkload(uint64(100+round)).arrivals(), d.partitions, uint64(round)))
-		random := rand.New(runseed.PCG(t, uint64(round), 77))
-		kills += d.killAtRandom(random)
-		d.verify()
-		t.Logf("round %d: %d kills so far", round, kills)
-		if round > 200 {
-			t.Fatal("the runners end before they can be killed")
-		}
-	}
-}
-
-// Every write of a turn is a point to crash at, before and after it; the processes that come after
-// must bring the same output to its end.
-func TestInvariant5CrashAtEveryPoint(t *testing.T) {
-	t.Parallel()
-	broker := startBrokerProcess(t)
-	points := []string{
-		crashpoint.EpochWriting, crashpoint.EpochWritten, crashpoint.CloseWriting, crashpoint.CloseWritten,
-		crashpoint.FenceWriting, crashpoint.FenceWritten, crashpoint.DeltaWriting, crashpoint.DeltaWritten,
-		crashpoint.CountsWriting, crashpoint.CountsWritten, crashpoint.SettledWriting, crashpoint.SettledWritten,
-		crashpoint.EndWriting, crashpoint.EndWritten, crashpoint.ReaderWriting, crashpoint.ReaderWritten,
-		crashpoint.PassedWriting, crashpoint.PassedWritten,
-	}
-	if !long.On() {
-		points = []string{crashpoint.DeltaWritten, crashpoint.CountsWritten, crashpoint.PassedWritten}
-	}
-	for i, point := range points {
-		t.Run(point, func(t *testing.T) {
-			d := newDeployment(t, broker, "point-"+point, 2, tight)
-			w := calm(uint64(200 + i))
-			if strings.HasPrefix(point, "close") || strings.HasPrefix(point, "passed") {
-				w.Windows = 40 // more than are closed ahead, so that every process has something to close
-			}
-			d.load(scatter(w.arrivals(), 2, uint64(i)))
-			for skip := range pick(1, onReal(t, 2, 3)) {
-				d.crashAt(point, uint64(2*skip+3), skip)
-			}
-			d.finish()
-			d.verify()
-		})
 	}
 }
 

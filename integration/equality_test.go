@@ -154,27 +154,6 @@ func TestInvariant5EventsArriveWhileTurnsSettle(t *testing.T) {
 	}
 }
 
-func TestInvariant5DrainAtRandomTurns(t *testing.T) {
-	broker := startBroker(t)
-	for seed := range uint64(pick(1, onReal(t, 4, 8))) {
-		d := newDeployment(t, broker, fmt.Sprintf("drain%d", seed), 2, tight)
-		d.load(scatter(usualWorkload(20+seed).arrivals(), 2, seed))
-		d.drainAtRandom(rand.New(runseed.PCG(t, seed, 5)), 0, 3)
-		d.verify()
-	}
-}
-
-func TestInvariant5ForcedCacheMisses(t *testing.T) {
-	t.Parallel()
-	broker := startBrokerProcess(t)
-	for _, every := range []uint64{1, 3}[:pick(1, 2)] {
-		d := newDeployment(t, broker, fmt.Sprintf("miss%d", every), 2, tight)
-		d.load(scatter(calm(4).arrivals(), 2, every))
-		d.finish(forgetting(every))
-		d.verify()
-	}
-}
-
 func TestInvariant2AFinishedDeploymentPublishesNothingNew(t *testing.T) {
 	d := newDeployment(t, startBroker(t), "again", 2)
 	d.load(scatter(calm(5).arrivals(), 2, 1))

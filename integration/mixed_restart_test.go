@@ -76,26 +76,3 @@ func TestRuleAnEngineRestoreLeavesOpenWindowsWhole(t *testing.T) {
 		d.verify()
 	}
 }
-
-// A zombie with a delta on its way, in the middle of windows that are open.
-func TestInvariant9AZombieOfAMixedDeploymentPublishesNothing(t *testing.T) {
-	t.Parallel()
-	broker := startBrokerProcess(t)
-	for round := range pick(1, onReal(t, 1, 2)) {
-		d := newMixed(t, broker, numbered("zombie", round), 2)
-		d.load(scatter(shoppers(uint64(660+round)).arrivals(), 2, uint64(round)))
-		j := d.job()
-		j.Delays = map[string]time.Duration{[]string{crashpoint.DeltaWriting, crashpoint.CountsWriting}[round%2]: 200 * time.Millisecond}
-		zombie := startRunner(t, j)
-		zombie.settled(t, uint64(2+round))
-		zombie.heldUp(t) // with a write on its way
-		zombie.freeze()
-		owner := startRunner(t, d.job())
-		if end := owner.last(t); end == nil || end.Error != "" {
-			t.Fatalf("the owner ended with %s\n%s", end, owner.stderr.tail())
-		}
-		zombie.thaw()
-		zombie.last(t)
-		d.verify()
-	}
-}

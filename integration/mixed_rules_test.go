@@ -41,20 +41,6 @@ func (d *deployment) tally() pipeline.MetricTallies {
 	return report.Metrics[0]
 }
 
-func TestRuleEveryPeriodHasABudgetOfItsOwn(t *testing.T) {
-	d := newDeployment(t, startBroker(t), "mixed-own", 1, only(oneRung(1, 1)), periodOf(50*time.Second), lasting(t, 3))
-	var arrivals []arrival
-	for window := range 15 { // three periods of five windows
-		arrivals = append(arrivals, at("edge", "p00", time.Duration(window)*10*time.Second+time.Second))
-	}
-	d.load([][]arrival{arrivals})
-	d.run()
-	d.verify()
-	if got := d.tally(); got.Counted != 9 || got.OverBudget != 6 {
-		t.Errorf("%d events were counted and %d over budget, want 3 and 2 in each of three periods", got.Counted, got.OverBudget)
-	}
-}
-
 // An event in several sliding windows is charged by each of them to the period of its own time.
 func TestRuleAWindowOverABoundaryIsChargedToBothPeriods(t *testing.T) {
 	m := oneRung(1, 1)

@@ -240,46 +240,6 @@ func TestInvariant9WhatReplacedReadersSayChangesNothing(t *testing.T) {
 	}
 }
 
-// A process that stood still with a record of its readers on its way, while another one with
-// another number of readers took over.
-func TestInvariant9AZombieWithSeveralReadersPublishesNothing(t *testing.T) {
-	t.Parallel()
-	broker := startBrokerProcess(t)
-	for i, still := range []struct {
-		point string
-		skip  int // passings that are let go: the first PASSED is group 0's
-	}{
-		{crashpoint.PassedWriting, 1}, {crashpoint.CloseWriting, 1}, {crashpoint.ReaderWriting, 0},
-		{crashpoint.EpochWriting, 0}, {crashpoint.PassedWritten, 2}, {crashpoint.EpochWritten, 0},
-	}[:pick(1, 6)] {
-		point := still.point
-		d := newDeployment(t, broker, "zombie-"+point, 3, tight)
-		w := calm(uint64(420 + i))
-		w.Windows = 40
-		d.load(scatter(w.arrivals(), 3, uint64(i)))
-		j := d.job()
-		j.Readers = 2 + i%2
-		j.Delays = map[string]time.Duration{point: 100 * time.Millisecond}
-		zombie := startRunner(t, j)
-		for range 1 + still.skip {
-			zombie.heldUp(t)
-		}
-		zombie.freeze()
-		owner := d.job()
-		owner.Readers = 3 - i%2
-		c := startRunner(t, owner)
-		c.settled(t, 4)
-		zombie.thaw()
-		if end := c.last(t); end == nil || end.Error != "" || end.Done.Superseded {
-			t.Fatalf("%s: the owner ended with %s\n%s", point, end, c.stderr.tail())
-		}
-		zombie.last(t)
-		if err := d.check(); err != nil {
-			t.Errorf("%s: %v", point, err)
-		}
-	}
-}
-
 // Turns of a backlog that several readers have passed are opened together, also where a process
 // dies: what is published is what the reference says of these spans.
 func TestInvariant5SpansOfSeveralReadersEqualTheReference(t *testing.T) {

@@ -2,7 +2,6 @@ package integration
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"strconv"
 	"testing"
@@ -12,7 +11,6 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
-	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -28,41 +26,6 @@ func oneRung(sigma float64, contribution int) pipeline.Metric {
 	m.MaxKeysPerUser, m.MaxEventsPerKey, m.LastAtLeast = 1, contribution, 0
 	m.Ladder = pipeline.Ladder{Kind: string(noisereduction.Geometric), Factor: 2, Sigma: sigma, FirstSigma: sigma}
 	return m
-}
-
-func TestRuleAUserIsAdmittedUntilTheBudgetIsSpentAndNotOnce(t *testing.T) {
-	broker := startBroker(t)
-	for _, contribution := range []int{1, 3} {
-		name := fmt.Sprintf("edge%d", contribution)
-		sigma := 0.5 * float64(contribution)
-		d := newDeployment(t, broker, name, 1, only(oneRung(sigma, contribution)))
-		lasts, err := budgets.ReleasesBeforeRefusal(d.compiled.Budget, sigma, uint64(contribution))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if lasts < 2 || lasts > 200 {
-			t.Fatalf("the budget lasts for %d windows: choose another σ", lasts)
-		}
-		var arrivals []arrival
-		for w := range int(lasts) + 3 {
-			for range contribution {
-				arrivals = append(arrivals, at("edge", "p00", time.Duration(w)*10*time.Second+time.Second))
-			}
-			if w > int(lasts)/2 {
-				arrivals = append(arrivals, at("latecomer", "p00", time.Duration(w)*10*time.Second+2*time.Second))
-			}
-		}
-		d.load([][]arrival{arrivals})
-		d.run()
-		d.verify()
-		report, err := pipeline.TrustedReport(t.Context(), d.compiled)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := report.Metrics[0].OverBudget; got != uint64(3*contribution) {
-			t.Errorf("%d events were over budget, want those of exactly three windows of one user (%d)", got, 3*contribution)
-		}
-	}
 }
 
 // decisions returns what the ledger says about every user: turn → admission bits, and the amounts
@@ -141,41 +104,6 @@ func TestRuleRemovingAUserChangesNoOtherAdmissionOrCharge(t *testing.T) {
 	}
 }
 
-func TestRuleAPrivateKeyNeedsManyUsers(t *testing.T) {
-	d := newDeployment(t, startBroker(t), "crowds", 1, only(privateMetric("pages", 10*time.Second)), func(c *pipeline.Config) {
-		c.Metrics[0].MaxEventsPerKey = 1
-		c.Metrics[0].LastAtLeast = 5
-		c.LedgerSlots = 4 // a snapshot has the charges of the first turn, and is audited
-	})
-	var arrivals []arrival
-	for i := range 2000 {
-		arrivals = append(arrivals, at("u"+strconv.Itoa(i), "crowded", time.Duration(i)*time.Millisecond))
-	}
-	arrivals = append(arrivals, at("alone", "secret", 2100*time.Millisecond))
-	for window := 1; window < 8; window++ {
-		arrivals = append(arrivals, at("later"+strconv.Itoa(window), "secret", time.Duration(window)*10*time.Second+time.Second))
-	}
-	d.load([][]arrival{arrivals})
-	d.run()
-	d.verify()
-	releases, err := pipeline.ReadReleases(t.Context(), d.compiled)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(releases) != 1 || releases[0].Key != "crowded" {
-		t.Errorf("%d keys were released, want the crowded one alone", len(releases))
-	}
-	// The user of the suppressed key pays the first rung and the δ of a key all the same.
-	_, accounts := d.decisions()
-	alone := accounts[d.owner("alone", 0)]
-	if alone.Spent == nil || alone.Spent.Cmp(reference.Charge(1, d.referenceConfig().Metrics[0].First.Big())) != 0 {
-		t.Errorf("the user of a suppressed key paid %v, want the first rung", alone.Spent)
-	}
-	if alone.Keys == nil || alone.Keys.Cmp(d.referenceConfig().Metrics[0].DeltaKey.Big()) != 0 {
-		t.Errorf("the user of a suppressed key paid %v units of δ, want δ_key", alone.Keys)
-	}
-}
-
 // Keys seen only in records that were dropped exist nowhere: no noise is drawn for them and no user
 // pays. With this ε and this δ about a third of so many keys would pass on noise alone.
 func TestRuleAKeyOfUnadmittedUsersDoesNotExist(t *testing.T) {
@@ -199,20 +127,6 @@ func TestRuleAKeyOfUnadmittedUsersDoesNotExist(t *testing.T) {
 	}
 	if got := report.Metrics[0]; got.OverBudget != 300 || got.Counted != 300 {
 		t.Errorf("tallies are %+v, want 300 counted and 300 over budget", got)
-	}
-}
-
-func TestRulePublicKeysAreReleasedInEmptyWindows(t *testing.T) {
-	d := newDeployment(t, startBroker(t), "empty", 2, only(publicMetric("visits", 10*time.Second)))
-	d.load([][]arrival{{at("u", "p00", time.Second)}, {at("u", "other", 95*time.Second)}})
-	d.run()
-	d.verify()
-	releases, err := pipeline.ReadReleases(t.Context(), d.compiled)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(releases) != 10*5 {
-		t.Errorf("%d values were released, want 5 public keys in each of 10 windows", len(releases))
 	}
 }
 
