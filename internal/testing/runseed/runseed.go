@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 
 	_ "pgregory.net/rapid" // defines the flags
@@ -85,6 +87,21 @@ func derived(seed, name string, a, b uint64) (uint64, uint64) {
 	return binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:])
 }
 
+// command returns the command line that runs one test of this package again, from the root of the
+// module, with a seed.
+func command(seed, test string) string {
+	dir, _ := os.Getwd() // without it the package is missing
+	root := dir
+	for _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil && root != filepath.Dir(root); _, err = os.Stat(filepath.Join(root, "go.mod")) {
+		root = filepath.Dir(root)
+	}
+	all := ""
+	if long.On() {
+		all = long.Variable + "=1 "
+	}
+	return fmt.Sprintf("%s%s=%s go test -count 1 -run '^%s$' .%s", all, Variable, seed, test, strings.TrimPrefix(dir, root))
+}
+
 // printing has the tests that will print the seed if they fail, so that each prints it once.
 var printing sync.Map
 
@@ -101,7 +118,7 @@ func Print(t TB) {
 	t.Cleanup(func() {
 		printing.Delete(t)
 		if t.Failed() {
-			t.Logf("to repeat what this test drew: %s=%s go test -count 1 -run '^%s$'", Variable, seed, t.Name())
+			t.Logf("to repeat what this test drew: %s", command(seed, t.Name()))
 		}
 	})
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
 
 func TestRapidRepeatsARun(t *testing.T) {
@@ -93,6 +95,7 @@ func TestSeedOfAPlace(t *testing.T) {
 
 func TestAFailurePrintsTheSeedOnce(t *testing.T) {
 	t.Setenv(Variable, "7")
+	t.Setenv(long.Variable, "")
 	for _, failed := range []bool{false, true} {
 		p := &place{name: "TestA/b", failed: failed}
 		PCG(p, 1, 2)
@@ -103,7 +106,7 @@ func TestAFailurePrintsTheSeedOnce(t *testing.T) {
 		}
 		var want []string
 		if failed {
-			want = []string{"to repeat what this test drew: TOLLGATE_SEED=7 go test -count 1 -run '^TestA/b$'"}
+			want = []string{"to repeat what this test drew: TOLLGATE_SEED=7 go test -count 1 -run '^TestA/b$' ./internal/testing/runseed"}
 		}
 		if !slices.Equal(p.printed, want) {
 			t.Errorf("failed %v: printed %q, want %q", failed, p.printed, want)
