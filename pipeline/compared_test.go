@@ -137,6 +137,7 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 		"Events.Format.MaxRecordBytes":       {nil, func(c *deployment.Config) { c.Events.Format.MaxRecordBytes = 99 }},
 		"Events.Format.Value":                {nil, func(c *deployment.Config) { c.Events.Format.Value = "x" }},
 		"Events.Format.Decimals":             {values, func(c *deployment.Config) { values(c); c.Events.Format.Decimals = 2 }},
+		"Events.Format.NoValue":              {values, func(c *deployment.Config) { values(c); c.Events.Format.NoValue = event.NoValueSkip }},
 		"Events.Format.DecimalComma":         {values, func(c *deployment.Config) { values(c); c.Events.Format.DecimalComma = true }},
 		"Events.Format.Schema":               {local("string"), local("int")},
 		"Events.Registry.URL":                {avro, func(c *deployment.Config) { avro(c); c.Events.Registry.URL = "http://b" }},

@@ -33,6 +33,8 @@ type RunState struct {
 	// DeadLetters is how many of the records of the last hour are dead letters, also where they are
 	// too few for a level of Losses. Coarse, for the trusted side.
 	DeadLetters DeadLetterLevel
+	// BadValues says that more than 2 % of the values of the last hour cannot be read.
+	BadValues bool
 	// Totals are exact numbers of the records that this process has read first: for the trusted
 	// side only. Where workers read, those of the turns that were settled meanwhile.
 	Totals Totals
@@ -100,6 +102,7 @@ func (r *run) reportState(opts RunOptions, client *kafkalog.Client) func(now tim
 			s.Partitions = append(s.Partitions, of)
 		}
 		s.Losses, s.DeadLetters, s.Totals = r.losses.Levels(now), r.losses.DeadLetters(now), r.losses.Totals()
+		s.BadValues = r.losses.BadValues(now)
 		opts.OnState(s)
 	}
 }

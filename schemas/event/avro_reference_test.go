@@ -275,6 +275,7 @@ func referenceVisit(codec *goavro.Codec, value []byte) (ev Event, class string) 
 	user, c1 := branch(m["user"].(map[string]any)["id"], "string")
 	key, c2 := branch(m["page"], "string")
 	amount, c3 := branch(m["amount"], "int")
+	c3 = map[string]string{"": "", ClassNullField: ClassNoValue, ClassWrongType: ClassBadValue}[c3]
 	for _, c := range []string{c1, c2, c3} {
 		if c != "" {
 			return ev, c

@@ -63,8 +63,8 @@ func TestAvroFieldsAreFoundInNestedRecordsAndUnions(t *testing.T) {
 		{"other values", text("u1"), text("/y"), goavro.Union("int", -7), "", "", 0b0011},
 		{"null user", nil, text("/x"), goavro.Union("int", 7), ClassNullField, "user", 0},
 		{"null key", text("u1"), nil, goavro.Union("int", 7), ClassNullField, "key", 0},
-		{"null value", text("u1"), text("/x"), nil, ClassNullField, "value", 0},
-		{"value of a branch that is no integer", text("u1"), text("/x"), text("7"), ClassWrongType, "value", 0},
+		{"null value", text("u1"), text("/x"), nil, ClassNoValue, "value", 0},
+		{"value of a branch that is no integer", text("u1"), text("/x"), text("7"), ClassBadValue, "value", 0},
 		{"empty user", text(""), text("/x"), goavro.Union("int", 7), ClassEmptyUser, "user", 0},
 		{"key not UTF-8", text("u1"), text("\xff"), goavro.Union("int", 7), ClassBadKey, "key", 0},
 	} {

@@ -21,6 +21,8 @@ func TestDeadLettersKeepTheRecordAndSayWhereAndWhy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	valued := jsonFormat("s")
+	valued.Value = "n"
 	seen := map[string]bool{}
 	for _, c := range []struct {
 		decoder *Decoder
@@ -49,6 +51,8 @@ func TestDeadLettersKeepTheRecordAndSayWhereAndWhy(t *testing.T) {
 		{newDecoder(t, jsonFormat("s")), "\x00{\x00\"\x00u", ClassNotUTF8},
 		{newDecoder(t, jsonFormat("s")), "{\"user\":\"\xe9\"}", ClassNotUTF8},
 		{newDecoder(t, jsonFormat("s")), `"{\"user\":\"u\"}"`, ClassInString},
+		{newDecoder(t, valued), `{"user":"u","page":"p","t":1,"n":"N/A"}`, ClassBadValue},
+		{newDecoder(t, valued), `{"user":"u","page":"p","t":1,"n":" "}`, ClassNoValue},
 	} {
 		value := []byte(c.value)
 		if got := classOf(t, c.decoder.Decode(value, new(Event))); got != c.class {

@@ -120,14 +120,14 @@ func valueOfAvro(kind string, x float64, decimals int) (int64, error) {
 func TestValuesThatCannotBeRoundedAreOfAWrongType(t *testing.T) {
 	t.Parallel()
 	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e300, -1e18} {
-		if v, err := valueOfAvro("double", x, 3); !isClass(err, ClassWrongType) {
+		if v, err := valueOfAvro("double", x, 3); !isClass(err, ClassBadValue) {
 			t.Errorf("%v is %d, %v", x, v, err)
 		}
 	}
 	if v, err := valueOfAvro("long", 3, 3); err != nil || v != 3000 {
 		t.Errorf("3 is %d, %v", v, err)
 	}
-	if v, err := valueOfAvro("long", 1e17, 3); !isClass(err, ClassWrongType) {
+	if v, err := valueOfAvro("long", 1e17, 3); !isClass(err, ClassBadValue) {
 		t.Errorf("10¹⁷ is %d, %v", v, err)
 	}
 	for _, text := range []string{"1e18", "-1e40", "1,5"} {
@@ -205,13 +205,46 @@ func TestRuleTextsOfValuesAreReadAsPeopleWriteThem(t *testing.T) {
 		for i, comma := range []bool{false, true} {
 			class := ""
 			if want[i] == none {
-				if class = ClassWrongType; strings.TrimSpace(text) == "" {
-					class = ClassNullField
+				if class = ClassBadValue; strings.TrimSpace(text) == "" {
+					class = ClassNoValue
 				}
 			}
 			if values, classes := read(comma, text); values != [2]int64{want[i], want[i]} || classes != [2]string{class, class} {
 				t.Errorf("%q, decimal comma %v: %d %q, want %d %q", text, comma, values, classes, want[i], class)
 			}
 		}
+	}
+}
+
+// A record without a value is no event by design with skip, else it is broken. A value that is no
+// number, and a row that is too short, are broken either way.
+func TestRuleARecordWithoutAValueIsSkippedOrBroken(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		format, record string
+		broken, skip   Error
+	}{
+		{JSONL, `{"u":"a","t":1,"v":null}`, Error{ClassNoValue, "value"}, Error{ClassSkipped, "value"}},
+		{JSONL, `{"u":"a","t":1,"v":" "}`, Error{ClassNoValue, "value"}, Error{ClassSkipped, "value"}},
+		{JSONL, `{"u":"a","t":1}`, Error{ClassNoValue, "value"}, Error{ClassSkipped, "value"}},
+		{JSONL, `{"u":"a","t":1,"v":"N/A"}`, Error{ClassBadValue, "value"}, Error{ClassBadValue, "value"}},
+		{JSONL, `{"u":null,"t":1,"v":null}`, Error{ClassNullField, "user"}, Error{ClassNullField, "user"}},
+		{CSV, "a,1,", Error{ClassNoValue, "value"}, Error{ClassSkipped, "value"}},
+		{CSV, "a,1", Error{ClassMissingField, "value"}, Error{ClassMissingField, "value"}},
+		{CSV, "a,1,x", Error{ClassBadValue, "value"}, Error{ClassBadValue, "value"}},
+	} {
+		for noValue, want := range map[string]Error{"": c.broken, NoValueBroken: c.broken, NoValueSkip: c.skip} {
+			f := Format{Format: c.format, User: "u", Time: "t", TimeUnit: "ms", Value: "v", NoValue: noValue}
+			if f.Encoding().Tabular() {
+				f.Columns = []string{"u", "t", "v"}
+			}
+			var got *Error
+			if _, err := decodeValue(f, []byte(c.record)); !errors.As(err, &got) || *got != want {
+				t.Errorf("%q, %s: %v, want %v", noValue, c.record, err, want)
+			}
+		}
+	}
+	if err := (Format{Format: JSONL, User: "u", Time: "t", TimeUnit: "ms", NoValue: NoValueSkip}).Check(); err == nil {
+		t.Error("values are skipped where there are none")
 	}
 }

@@ -28,6 +28,8 @@ const (
 	ClassOversized     = "oversized"      // more than Format.MaxRecordBytes
 	ClassUnknownSchema = "unknown_schema" // written with a schema id that the registry does not know
 	ClassUnfitSchema   = "unfit_schema"   // written with a schema of the registry by which no event can be read
+	ClassNoValue       = "no_value"       // the field with the value is absent, null or empty
+	ClassBadValue      = "bad_value"      // a value that is not a number of the format
 
 	// What else an undecodable record is, by its first bytes.
 	ClassNotUTF8  = "not_utf8"  // text in another encoding
@@ -38,14 +40,15 @@ const (
 )
 
 // ClassSkipped is the class of a record that is no event by design, and so no dead letter: a null
-// value (a tombstone), or the delete of a change-data topic, whose row after the change is null.
+// value (a tombstone), the delete of a change-data topic, whose row after the change is null, or
+// with NoValueSkip a record without a value (Error.Field is then "value").
 const ClassSkipped = "skipped"
 
 // Classes returns every class of dead letters.
 func Classes() []string {
 	return []string{ClassUndecodable, ClassMissingField, ClassNullField, ClassWrongType, ClassBadTimestamp,
 		ClassEmptyUser, ClassUserTooLong, ClassKeyTooLong, ClassBadKey, ClassOversized, ClassUnknownSchema,
-		ClassUnfitSchema, ClassNotUTF8, ClassPacked, ClassFramed, ClassUnframed, ClassInString}
+		ClassUnfitSchema, ClassNoValue, ClassBadValue, ClassNotUTF8, ClassPacked, ClassFramed, ClassUnframed, ClassInString}
 }
 
 // Error says why a record is not an event. It has nothing of the record; Field is "user", "key",
@@ -118,6 +121,9 @@ type Format struct {
 	NoUser string `json:",omitempty"`
 	// DecimalComma says that columns and strings with values have a comma as the decimal point.
 	DecimalComma bool `json:",omitempty"`
+	// NoValue is NoValueSkip if a record without a value is no event; with "" or NoValueBroken it
+	// is a broken record.
+	NoValue string `json:",omitempty"`
 	// Separator is the character between the fields of a CSV row; "" is a comma. Charset names the
 	// encoding of a file's text, as web pages name it; "" is UTF-8. Decoders read UTF-8: package
 	// eventfile converts. Both are for files; no deployment has them.
@@ -133,6 +139,12 @@ func (f Format) Encoding() Encoding {
 	}
 	return e
 }
+
+// The values of Format.NoValue beside "".
+const (
+	NoValueSkip   = "skip"
+	NoValueBroken = "broken"
+)
 
 // MaxDecimals is the greatest Format.Decimals.
 const MaxDecimals = 9
@@ -193,6 +205,7 @@ type Decoder struct {
 	fields    [fieldCount]string // their names in Format; "" is not looked for
 	keys      int                // how many of them the key has
 	unnamed   bool               // records without a user are events
+	valued    bool               // records without a value are skipped
 	filter    *filter.Set        // nil without filters
 	texts     internedTexts      // of filters' values
 	records   records            // of the format

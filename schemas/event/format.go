@@ -17,7 +17,7 @@ import (
 // FormatError says what is impossible in a Format.
 type FormatError struct {
 	// Field says where: "format", "columns", "user", "no_user", "key", "time", "time_unit",
-	// "value", "decimals", "max_record_bytes", "filters[2]" or "schema".
+	// "value", "no_value", "decimals", "max_record_bytes", "filters[2]" or "schema".
 	Field  string
 	Reason string
 }
@@ -111,7 +111,7 @@ func (f Format) FieldsOf(field string) []string {
 
 func (f Format) compile(options []Option) (*Decoder, error) {
 	d := &Decoder{max: f.MaxRecordBytes, decimals: f.Decimals, comma: f.DecimalComma, encoding: f.Encoding(), unit: f.TimeUnit, writtenAs: f.TimeLayout,
-		fields: [fieldCount]string{f.User, f.Key, f.Time, f.Value}, keys: 1 + len(f.MoreKeys), unnamed: f.NoUser == NoUserEach, errs: make(map[Error]*Error)}
+		fields: [fieldCount]string{f.User, f.Key, f.Time, f.Value}, keys: 1 + len(f.MoreKeys), unnamed: f.NoUser == NoUserEach, valued: f.NoValue == NoValueSkip, errs: make(map[Error]*Error)}
 	d.max = cmp.Or(d.max, DefaultMaxRecordBytes)
 	err := f.checkNames(d.encoding)
 	if err != nil {
@@ -196,6 +196,8 @@ func (f Format) checkNames(e Encoding) error {
 		return badFormat("user", "no user field is named")
 	case f.NoUser != "" && f.NoUser != NoUserEach:
 		return badFormat("no_user", "%q: must be %s, or empty for broken records", f.NoUser, NoUserEach)
+	case f.NoValue != "" && f.NoValue != NoValueBroken && (f.NoValue != NoValueSkip || f.Value == ""):
+		return badFormat("no_value", "%q: must be skip, which needs a value field, or broken", f.NoValue)
 	case f.Time == "":
 		return badFormat("time", "no time field is named")
 	case f.Separator != "" && (!e.Quoted || len(f.Separator) > 1 || strings.Contains("\"\r\n", f.Separator)):

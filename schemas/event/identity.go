@@ -29,6 +29,9 @@ func (f Format) Identity(registry string) (schemas.EventIdentity, error) {
 	if d.comma {
 		id.Value += " with a decimal comma"
 	}
+	if d.valued {
+		id.Value += ", else no event"
+	}
 	if d.unnamed {
 		id.User += unnamedPlace
 	}

@@ -85,14 +85,14 @@ func TestFieldsWithinRecordsAndValues(t *testing.T) {
 		{"list for a record", `{"ctx":{"user":[{"id":"u"}]},"a.b":"k","t":1,"n":1}`, ClassWrongType, "user", 0},
 		{"null for a record", `{"ctx":{"user":null},"a.b":"k","t":1,"n":1}`, ClassNullField, "user", 0},
 		{"broken within", `{"ctx":{"user":{"id":"u",}},"a.b":"k","t":1,"n":1}`, ClassUndecodable, "", 0},
-		{"no value", `{"ctx":{"user":{"id":"u"}},"a.b":"k","t":1}`, ClassMissingField, "value", 0},
-		{"null value", `{"ctx":{"user":{"id":"u"}},"a.b":"k","t":1,"n":null}`, ClassNullField, "value", 0},
-		{"fractional value", `{"ctx":{"user":{"id":"u"}},"a.b":"k","t":1,"n":5.5}`, ClassWrongType, "value", 0},
-		{"tiny value", `{"ctx":{"user":{"id":"u"}},"a.b":"k","t":1,"n":1e-3}`, ClassWrongType, "value", 0},
-		{"value beyond 64 bits", `{"ctx":{"user":{"id":"u"}},"a.b":"k","t":1,"n":9223372036854775808}`, ClassWrongType, "value", 0},
-		{"huge value", `{"ctx":{"user":{"id":"u"}},"a.b":"k","t":1,"n":1e999999999999}`, ClassWrongType, "value", 0},
-		{"string value", `{"ctx":{"user":{"id":"u"}},"a.b":"k","t":1,"n":"x"}`, ClassWrongType, "value", 0},
-		{"boolean value", `{"ctx":{"user":{"id":"u"}},"a.b":"k","t":1,"n":true}`, ClassWrongType, "value", 0},
+		{"no value", `{"ctx":{"user":{"id":"u"}},"a.b":"k","t":1}`, ClassNoValue, "value", 0},
+		{"null value", `{"ctx":{"user":{"id":"u"}},"a.b":"k","t":1,"n":null}`, ClassNoValue, "value", 0},
+		{"fractional value", `{"ctx":{"user":{"id":"u"}},"a.b":"k","t":1,"n":5.5}`, ClassBadValue, "value", 0},
+		{"tiny value", `{"ctx":{"user":{"id":"u"}},"a.b":"k","t":1,"n":1e-3}`, ClassBadValue, "value", 0},
+		{"value beyond 64 bits", `{"ctx":{"user":{"id":"u"}},"a.b":"k","t":1,"n":9223372036854775808}`, ClassBadValue, "value", 0},
+		{"huge value", `{"ctx":{"user":{"id":"u"}},"a.b":"k","t":1,"n":1e999999999999}`, ClassBadValue, "value", 0},
+		{"string value", `{"ctx":{"user":{"id":"u"}},"a.b":"k","t":1,"n":"x"}`, ClassBadValue, "value", 0},
+		{"boolean value", `{"ctx":{"user":{"id":"u"}},"a.b":"k","t":1,"n":true}`, ClassBadValue, "value", 0},
 	} {
 		d := newDecoder(t, Format{Format: "jsonl", User: "ctx.user.id", Key: `a\.b`, Time: "t", TimeUnit: "s", Value: "n"})
 		var ev Event
@@ -109,9 +109,9 @@ func TestFieldsWithinRecordsAndValues(t *testing.T) {
 
 func TestValuesInColumns(t *testing.T) {
 	for value, want := range map[string]string{"5": "", "-5": "", "0": "", "-0": "", "9223372036854775807": "", "-9223372036854775808": "",
-		"5.0": "", "-5.00": "", "5e0": "", "5.5": ClassWrongType, "NaN": ClassWrongType,
-		"9223372036854775808": ClassWrongType, "-": ClassWrongType,
-		"x": ClassWrongType, "99999999999999999999999": ClassWrongType} {
+		"5.0": "", "-5.00": "", "5e0": "", "5.5": ClassBadValue, "NaN": ClassBadValue,
+		"9223372036854775808": ClassBadValue, "-": ClassBadValue,
+		"x": ClassBadValue, "99999999999999999999999": ClassBadValue} {
 		f := rowFormat("tsv", "s")
 		f.Value = "other"
 		var ev Event
@@ -128,19 +128,19 @@ func TestValuesInColumns(t *testing.T) {
 	}
 }
 
-// lookUp finds a member by encoding/json.
+// lookUp finds a value by encoding/json.
 func lookUp(raw json.RawMessage, path []string) (json.RawMessage, string) {
 	for _, name := range path {
 		if raw[0] == 'n' {
-			return nil, ClassNullField
+			return nil, ClassNoValue
 		}
 		var members map[string]json.RawMessage
 		if json.Unmarshal(raw, &members) != nil {
-			return nil, ClassWrongType
+			return nil, ClassBadValue
 		}
 		var ok bool
 		if raw, ok = members[name]; !ok {
-			return nil, ClassMissingField
+			return nil, ClassNoValue
 		}
 	}
 	return raw, ""
@@ -179,17 +179,17 @@ func TestRandomPathsAreReadAsByEncodingJSON(t *testing.T) {
 		if class == "" {
 			switch c := raw[0]; {
 			case c == 'n':
-				class = ClassNullField
+				class = ClassNoValue
 			case c == '-' || c >= '0' && c <= '9':
 				if want, _ = new(big.Rat).SetString(string(raw)); want == nil || !want.IsInt() || !want.Num().IsInt64() {
-					class = ClassWrongType
+					class = ClassBadValue
 				}
 			case c == '"' && len(raw) > 2: // what is in strings is compared elsewhere
 				continue
 			case c == '"':
-				class = ClassNullField
+				class = ClassNoValue
 			default:
-				class = ClassWrongType
+				class = ClassBadValue
 			}
 		}
 		if got := classOf(t, err); got != class && bad != nil || bad == nil && (class != "" || ev.Value != want.Num().Int64()) {
@@ -198,7 +198,7 @@ func TestRandomPathsAreReadAsByEncodingJSON(t *testing.T) {
 		counts[class]++
 	}
 	t.Log(counts)
-	if counts[""] < n/10 || counts[ClassWrongType] < n/500 || counts[ClassMissingField] < n/500 {
+	if counts[""] < n/10 || counts[ClassBadValue] < n/500 || counts[ClassNoValue] < n/500 {
 		t.Error("too few of a kind for the comparison to say much")
 	}
 }

@@ -30,8 +30,20 @@ func classIn(err error) string {
 	return ""
 }
 
-// explained returns err, or for an undecodable record the error of a more exact class.
+// explained returns err, or the error of a more exact class: of a value, and of an undecodable
+// record.
 func (d *Decoder) explained(err error, record []byte) error {
+	if bad, ok := err.(*Error); ok && bad.Field == "value" { //nolint:errorlint // it is not wrapped here
+		switch short := bad.Class == ClassMissingField && d.encoding.Tabular(); {
+		case bad.Class == ClassWrongType:
+			return d.fail(ClassBadValue, "value")
+		case short || bad.Class == ClassSkipped:
+		case d.valued:
+			return d.fail(ClassSkipped, "value")
+		default:
+			return d.fail(ClassNoValue, "value")
+		}
+	}
 	if classIn(err) != ClassUndecodable || len(record) < WireBytes {
 		return err
 	}

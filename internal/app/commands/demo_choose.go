@@ -269,16 +269,12 @@ func (f *demoFlags) sizes() (sizes []time.Duration) {
 	return sizes
 }
 
-// skips names a choice in which records without a user or a value are left out: a format does not
-// say so.
-func (f *demoFlags) skips() (text string) {
+// skips names a choice in which records without a user are left out: a format does not say so.
+func (f *demoFlags) skips() string {
 	if f.noUser == demo.SkipNoUser {
-		text = f.noUser
+		return f.noUser
 	}
-	if f.noValue == demo.SkipNoValue {
-		text += " no value"
-	}
-	return text
+	return ""
 }
 
 // events calls fn with every event of the source.
@@ -437,7 +433,7 @@ func (c *comparison) text(f *demoFlags, among string) string {
 // ofValues names the field whose mean, variance and so on a text is about; "" for counts.
 func (f *demoFlags) ofValues() string {
 	if kind := f.kindOf(); kind.Values && kind.Tree == nil {
-		if f.partial {
+		if f.badValues > 0 {
 			return " of " + f.valueField + " where it can be read"
 		}
 		return " of " + f.valueField

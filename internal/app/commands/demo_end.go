@@ -19,7 +19,7 @@ func (j *job) sumUp(ctx context.Context, result demo.Result, released int, compa
 	if file, ok := j.source.(*demo.File); ok {
 		noteFaults(j.progress, file.Faults().Texts())
 		noteUnnamed(j.progress, j.flags.noUser, file.Unnamed())
-		noteWithoutValue(j.progress, j.flags.noValue, file.WithoutValue())
+		noteWithoutValue(j.progress, j.flags.noValue, file.Faults().WithoutValue())
 		if n := result.Tallies.BeforeStart; n > 0 && j.flags.from.IsZero() {
 			j.progress.Note("before the start: %s before 1970, where no event counts", terminal.Count(int(n), "record"))
 		}

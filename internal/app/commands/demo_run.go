@@ -219,7 +219,7 @@ func (f *demoFlags) otherRun() error {
 // fileOptions say how the file is read.
 func (f *demoFlags) fileOptions() demo.FileOptions {
 	return demo.FileOptions{
-		Path: f.input, Format: f.layout(), NoUser: f.noUser, NoValue: f.noValue, Header: f.header,
+		Path: f.input, Format: f.layout(), NoUser: f.noUser, Header: f.header,
 		From: f.from.Time, To: f.to.Time, Window: f.window,
 	}
 }

@@ -147,7 +147,7 @@ func (f *demoFlags) settings(publicKeys []string) (demo.Settings, *pipeline.Depl
 		Epsilon: f.epsilon, Delta: f.delta, DeltaKeys: f.deltaKeys, Accountant: string(f.accountant), Window: f.window,
 		Target:         noisereduction.Target{Relative: f.relative, Absolute: f.absolute, Confidence: f.confidence},
 		MaxKeysPerUser: f.maxKeysPerUser, MaxEventsPerKey: f.maxEventsPerKey, LastAtLeast: f.lastAtLeast,
-		PublicKeys: publicKeys, NoUser: f.noUser, NoValue: f.noValue, Planned: f.planned, Kind: f.configured(), Min: f.min, Max: f.max, Statistics: f.statistics,
+		PublicKeys: publicKeys, NoUser: f.noUser, Planned: f.planned, Kind: f.configured(), Min: f.min, Max: f.max, Statistics: f.statistics,
 	}
 	if _, err := budgets.NewBudget(f.epsilon, f.delta, budgets.Accountant(f.accountant), 0); err != nil {
 		return s, nil, flagError(err)

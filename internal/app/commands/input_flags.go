@@ -24,10 +24,10 @@ type inputFlags struct {
 	header                         bool
 	columns                        []string
 	userField, keyField, timeField string
-	noUser, noValue                string
+	noUser                         string
 	times                          timeFlags
-	skipBadTimes, skipBadValues    bool
-	partial                        bool // values of the file could not be read
+	skipBadTimes                   bool
+	badValues                      uint64 // records whose value cannot be read
 	from, to                       timeValue
 	kindFlags
 }
@@ -46,8 +46,6 @@ func (f *inputFlags) register(flags *pflag.FlagSet) {
 	f.times.days = true
 	f.times.register(flags)
 	flags.BoolVar(&f.skipBadTimes, "skip-bad-times", false, "leave out records whose time cannot be read, even if these are more than a tenth of all")
-	flags.Var(cli.OneOf(&f.noValue, demo.SkipNoValue, "broken"), "no-value", "records whose value is empty, null or missing: skip leaves them out, broken counts them as broken records (default broken)")
-	flags.BoolVar(&f.skipBadValues, "skip-bad-values", false, "leave out records whose value cannot be read, however many these are")
 	flags.Var(&f.from, "from", "start of the first window, RFC 3339 or 2006-01-02 in --time-zone; without it a single early record can add windows")
 	flags.Var(&f.to, "to", "end of the last window; without it a single late record can add windows")
 }
@@ -100,10 +98,11 @@ func (f *inputFlags) checkInput(changed func(string) bool) error {
 func (f *inputFlags) layout() event.Format {
 	layout := event.Format{
 		Separator: f.separator, Charset: f.encoding,
-		Format: f.inputFormat, Columns: f.columns, User: f.userField, Time: f.timeField, Value: f.valueField, Decimals: f.decimals, DecimalComma: f.comma, MaxRecordBytes: demo.MaxRecordBytes,
+		Format: f.inputFormat, Columns: f.columns, User: f.userField, Time: f.timeField, MaxRecordBytes: demo.MaxRecordBytes,
 	}
 	layout.Key, layout.MoreKeys = keyFields(f.keyField)
 	f.times.of(&layout)
+	f.valueFlags.of(&layout)
 	if f.noUser == event.NoUserEach {
 		layout.NoUser = f.noUser
 	}

@@ -119,7 +119,7 @@ func noteWithoutValue(progress *terminal.Progress, noValue string, n uint64) {
 		return
 	}
 	became := "they are broken records: --no-value skip leaves them out"
-	if noValue == demo.SkipNoValue {
+	if noValue == event.NoValueSkip {
 		became = "left out"
 	}
 	progress.Note("without a value: %s; %s", terminal.Count(int(n), "record"), became)

@@ -16,10 +16,8 @@ import (
 
 // kindFlags say what is counted in a file.
 type kindFlags struct {
-	kind       string
-	valueField string
-	decimals   int
-	comma      bool
+	kind string
+	valueFlags
 	min, max   int64
 	statistics deployment.Statistics
 	buckets    int
@@ -30,12 +28,34 @@ func (f *kindFlags) register(flags *pflag.FlagSet, without string) {
 	f.kind = metrickind.Offered()[0].Name
 	labels := spelling.List(metrickind.Names(metrickind.Valued()), " and ")
 	flags.Var(cli.OneOf(&f.kind, metrickind.Names(metrickind.Offered())...), "kind", "what to compute from a file, a `kind` of metric as in a configuration: "+spelling.List(metrickind.Names(metrickind.Offered()), " or "))
-	flags.StringVar(&f.valueField, "value-field", "", "for "+labels+": column or path of the value of an event, a whole number unless --decimals is given")
-	flags.IntVar(&f.decimals, "decimals", 0, "how many decimals of values to keep: with 2, 12.345 is 1235 hundredths, and --min, --max, --edges and the values shown are in hundredths (default: values are whole numbers)")
-	flags.BoolVar(&f.comma, "decimal-comma", false, "values have a decimal comma: 12,5 or 1.234,56")
+	f.registerValues(flags, "for "+labels+": ", ", and --min, --max, --edges and the values shown are in hundredths")
 	flags.Int64Var(&f.min, "min", 0, "for "+labels+": the least value; smaller ones count as this ("+without+"; for a histogram, give it or --edges)")
 	flags.Int64Var(&f.max, "max", 0, "for "+labels+": the greatest value; greater ones count as this ("+without+"; for a histogram, give it or --edges)")
 	f.registerStatistics(flags)
+}
+
+// valueFlags say how values are read.
+type valueFlags struct {
+	valueField    string
+	decimals      int
+	comma         bool
+	noValue       string
+	skipBadValues bool
+}
+
+func (f *valueFlags) registerValues(flags *pflag.FlagSet, of, units string) {
+	flags.StringVar(&f.valueField, "value-field", "", of+"column or path of the value of an event, a whole number unless --decimals is given")
+	flags.IntVar(&f.decimals, "decimals", 0, "how many decimals of values to keep: with 2, 12.345 is 1235 hundredths"+units+" (default: values are whole numbers)")
+	flags.BoolVar(&f.comma, "decimal-comma", false, "values have a decimal comma: 12,5 or 1.234,56")
+	flags.Var(cli.OneOf(&f.noValue, event.NoValueSkip, event.NoValueBroken), "no-value", "records whose value is empty, null or missing: skip leaves them out, broken counts them as broken records (default broken)")
+	flags.BoolVar(&f.skipBadValues, "skip-bad-values", false, "leave out records whose value cannot be read, however many these are")
+}
+
+func (f *valueFlags) of(layout *event.Format) {
+	layout.Value, layout.Decimals, layout.DecimalComma = f.valueField, f.decimals, f.comma
+	if f.noValue == event.NoValueSkip {
+		layout.NoValue = f.noValue
+	}
 }
 
 // kindOf is the kind that is counted.
@@ -63,7 +83,7 @@ func (f *demoFlags) checkKind(changed func(string) bool) error {
 		return fmt.Errorf("--kind %s needs --public-keys: %s, so keys cannot be private. Or leave --key-field out", f.kind, k.NotPrivate)
 	}
 	if !k.Values {
-		for _, name := range []string{"decimals", "decimal-comma", "value-field", "min", "max"} {
+		for _, name := range []string{"decimals", "decimal-comma", "value-field", "no-value", "min", "max"} {
 			if changed(name) {
 				return fmt.Errorf("--%s is only used with --kind %s", name, spelling.List(metrickind.Names(metrickind.Valued()), " or "))
 			}

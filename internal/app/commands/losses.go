@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/tollgate-dp/tollgate/internal/app/outcomes"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
@@ -24,12 +25,28 @@ func refuseLosses(l outcomes.Loss, strict bool, warn func()) error {
 }
 
 // losses says how many records a run with an end has lost: the difference between what control says
-// at its start and at its end, so that what earlier runs lost, or counted, decides nothing.
+// at its start and at its end, so that what earlier runs lost, or counted, decides nothing. With
+// --strict, a run without an end stops once too many values cannot be read.
 type losses struct {
 	d      *pipeline.Deployment
 	wanted bool // by a run with an end
 	before pipeline.Tallies
 	failed error // of reading them
+
+	strict    bool
+	badValues chan struct{} // closed once too many values cannot be read, with strict
+	stop      sync.Once
+}
+
+// errBadValues is why a strict run stops: the values that can be read are no sample of all.
+var errBadValues = coded(exitLosses, errors.New("more than 2 % of the values cannot be read, which --strict refuses: the dead letters of class bad_value have them; "+
+	"correct the producer, or events.fields.value, events.decimals or events.decimal_comma"))
+
+// observe takes the state of the run about once a second.
+func (l *losses) observe(s pipeline.RunState) {
+	if l.strict && s.BadValues {
+		l.stop.Do(func() { close(l.badValues) })
+	}
 }
 
 // lossesUnknown is why nothing is said of losses.
@@ -60,6 +77,9 @@ func (l *losses) end(f *runFlags, now pipeline.Tallies, progress *terminal.Progr
 	lost := outcomes.Lost(l.before, now)
 	if lost.Some() && !lost.Most() {
 		progress.Note("some of the records of this run (at least one in a hundred) were lost before counting: %s", lost.Why())
+	}
+	if f.strict && lost.BadValues() {
+		return errBadValues
 	}
 	return refuseLosses(lost, f.strict, func() {
 		progress.Note("WARNING: more than half of the records of this run were lost before counting: %s; --trusted-report FILE has the tallies", lost.Why())

@@ -56,6 +56,33 @@ func TestARunAnswersForItsOwnLosses(t *testing.T) {
 	}
 }
 
+// A strict run stops once more than 2 % of the values cannot be read, and a run with an end says so
+// by its tallies.
+func TestAStrictRunStopsOnValuesThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	bad := func(bad, accepted uint64) pipeline.Tallies {
+		return pipeline.Tallies{Read: bad + accepted + 9, DeadLettered: map[string]uint64{"bad_value": bad, "null_field": 9}, Accepted: accepted}
+	}
+	for _, strict := range []bool{false, true} {
+		progress := terminal.NewProgress(new(bytes.Buffer), false, time.Now)
+		l := losses{wanted: true, before: bad(50, 10), strict: strict, badValues: make(chan struct{})}
+		if err := l.end(&runFlags{strict: strict}, bad(70, 990), progress); err != nil {
+			t.Errorf("2 %%: %v", err)
+		}
+		if err := l.end(&runFlags{strict: strict}, bad(71, 989), progress); (exitCode(err) == exitLosses) != strict || !strict && err != nil {
+			t.Errorf("more than 2 %%: %v", err)
+		}
+		l.observe(pipeline.RunState{})
+		early := fired(l.badValues)
+		for range 2 {
+			l.observe(pipeline.RunState{BadValues: true})
+		}
+		if early || fired(l.badValues) != strict {
+			t.Errorf("strict %v: it stops: %v", strict, fired(l.badValues))
+		}
+	}
+}
+
 // The warning of a run with an end, by the tallies on its control log.
 func TestARunWithAnEndWarnsOfLosses(t *testing.T) {
 	t.Parallel()

@@ -31,9 +31,8 @@ type planFlags struct {
 	within  float64
 	exact   bool
 
-	unnamed   uint64 // records of the file that have no user, and are not broken
-	valueless uint64 // records of the file that have no value, and are left out
-	named     bool   // a record has one
+	unnamed uint64 // records of the file that have no user, and are not broken
+	named   bool   // a record has one
 
 	config, metric string // a stretch of the events topic in place of a file
 }
@@ -357,7 +356,7 @@ func (f *planFlags) sample(ctx context.Context, progress *terminal.Progress) (*s
 		return nil, 0, f.noUsers()
 	}
 	noteUnnamed(progress, f.noUser, f.unnamed+faults.Unnamed())
-	noteWithoutValue(progress, f.noValue, f.valueless+faults.WithoutValue())
+	noteWithoutValue(progress, f.noValue, faults.WithoutValue())
 	return c.Sample(), faults.Total(), nil
 }
 
@@ -404,9 +403,6 @@ func (f *planFlags) read(ctx context.Context, fn func(*event.Event) error, progr
 				f.named = f.named || len(e.User) > 0
 				namer.Name(&e, &layout, records)
 				return fn(&e)
-			case f.noValue == demo.SkipNoValue && eventfile.NoValue(err):
-				f.valueless++
-				return nil
 			case faults.Add(err, r):
 				return nil
 			default:

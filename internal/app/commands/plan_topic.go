@@ -22,7 +22,7 @@ import (
 
 // ofFiles are flags that say what a configuration says.
 var ofFiles = []string{
-	"input", "input-format", "header", "columns", "user-field", "no-user", "key-field", "time-field", "time-unit", "time-layout", "time-zone", "skip-bad-times", "skip-bad-values", "no-value", "epsilon", "delta", "delta-keys", "accountant",
+	"input", "input-format", "header", "columns", "user-field", "no-user", "key-field", "time-field", "time-unit", "time-layout", "time-zone", "skip-bad-times", "no-value", "epsilon", "delta", "delta-keys", "accountant",
 	"relative", "absolute", "confidence", "public-keys", "kind", "value-field", "decimals", "decimal-comma", "min", "max",
 }
 
@@ -64,6 +64,9 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 	if lost := seen.Late + seen.Future; lost > 0 {
 		progress.Note("%s late or of the future, as a run would find them: left out", terminal.Count(int(lost), "event"))
 	}
+	if err := f.refuseTopic(d, seen); err != nil {
+		return err
+	}
 	sizes := f.windows
 	if len(sizes) == 0 {
 		sizes = durationList{m.Window}
@@ -80,6 +83,16 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 		return err
 	}
 	return a.printAdvice(answer, f, seen.Broken)
+}
+
+// refuseTopic refuses a topic if too many of its values cannot be read, as a file.
+func (f *planFlags) refuseTopic(d *loaded, seen pipeline.ScanCounts) error {
+	values := seen.Accepted + seen.Late + seen.Future + seen.BadValue
+	if f.badValues = seen.BadValue; 50*f.badValues <= values || f.skipBadValues {
+		return nil
+	}
+	return fmt.Errorf("reading topic %s: %s of %s cannot be read. Correct events.fields.value, events.decimals or events.decimal_comma, or leave such records out with --skip-bad-values",
+		d.Config.Events.Topic, terminal.Number(float64(f.badValues), 0), terminal.Count(values, "value"))
 }
 
 // metricOf returns the metric that --metric names.

@@ -33,9 +33,10 @@ type replayFlags struct {
 	userField, timeField string
 	noUser               string
 	times                timeFlags
-	avro                 avroFlags
-	rate                 float64
-	acceptLate           bool
+	valueFlags
+	avro       avroFlags
+	rate       float64
+	acceptLate bool
 }
 
 func (a *app) replay() *cobra.Command {
@@ -81,6 +82,7 @@ such a topic unless you give --accept-late.`,
 	noUserFlag(flags, &f.noUser)
 	flags.StringVar(&f.timeField, "time-field", "", "column or path of the time of the event")
 	f.times.register(flags)
+	f.registerValues(flags, "", "")
 	f.avro.register(flags)
 	flags.Float64Var(&f.rate, "rate", 0, "write at most this many records a second (default: as fast as possible)")
 	flags.BoolVar(&f.acceptLate, "accept-late", false, "write even to a topic with append times, where old events are late")
@@ -152,6 +154,9 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags, changed func(string
 		return usage(err)
 	}
 	to.format.Charset = f.encoding
+	if f.noValue != "" {
+		to.format.NoValue = f.noValue
+	}
 	client, err := a.connect(ctx, to.kafka)
 	if err != nil {
 		return explain(err)
@@ -177,7 +182,7 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Cl
 	from := to.countedFrom(ctx)
 	r, err := replay.Open(ctx, client, replay.Options{
 		Path: f.input, Topic: to.topic, Format: to.format, Header: f.header, Registry: to.registry,
-		SkipNoUser: f.noUser == demo.SkipNoUser, UserSetting: f.userSetting(),
+		SkipNoUser: f.noUser == demo.SkipNoUser, SkipNoValue: f.noValue == event.NoValueSkip, SkipBadValues: f.skipBadValues, UserSetting: f.userSetting(),
 		PerSecond: f.rate, AcceptLate: f.acceptLate, CountedFrom: from, Skew: to.skew(), Lateness: to.lateness(),
 		OnSchema:   func(id uint32) { progress.Note("the schema of the file has the id %d in the registry", id) },
 		OnProgress: func(percent int64) { progress.Note("%d %% of the file after %s", percent, progress.Elapsed()) },
@@ -191,6 +196,7 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Cl
 	result, err := r.Run(ctx, drain)
 	noteFaults(progress, r.Faults())
 	noteUnnamed(progress, "", r.BrokenWithoutUser())
+	noteWithoutValue(progress, to.format.NoValue, r.WithoutValue())
 	if err != nil {
 		return f.explainFile(err, to.format)
 	}
@@ -253,7 +259,7 @@ func (f *replayFlags) userSetting() string {
 
 // ofTopics returns the flags that say what a configuration says.
 func ofTopics() []string {
-	return slices.Concat(flagNames(new(kafkaFlags).register), []string{"topic", "columns", "user-field", "time-field"}, flagNames(new(timeFlags).register), flagNames(new(avroFlags).register))
+	return slices.Concat(flagNames(new(kafkaFlags).register), []string{"topic", "columns", "user-field", "time-field", "value-field", "decimals", "decimal-comma"}, flagNames(new(timeFlags).register), flagNames(new(avroFlags).register))
 }
 
 func (f *replayFlags) check(changed func(string) bool) error {
@@ -355,6 +361,7 @@ func (a *app) targetOfFlags(f *replayFlags, changed func(string) bool) (to repla
 		return to, usage(err)
 	}
 	f.times.of(&to.format)
+	f.valueFlags.of(&to.format)
 	if f.noUser == event.NoUserEach {
 		to.format.NoUser = f.noUser
 	}

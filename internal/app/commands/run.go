@@ -151,8 +151,8 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 		return err
 	}
 	defer watched.close()
-	losses := losses{d: d.Deployment, wanted: f.ends()}
-	result, signalled, err := a.publish(ctx, f, d, newRunOutput(a, f.format, f.top, d.Deployment, progress, page), losses.begin, watched.set)
+	losses := &losses{d: d.Deployment, wanted: f.ends(), strict: f.strict, badValues: make(chan struct{})}
+	result, signalled, err := a.publish(ctx, f, d, newRunOutput(a, f.format, f.top, d.Deployment, progress, page), losses, watched.set)
 	var tallies pipeline.Tallies
 	if err == nil && (f.trustedReport != "" || losses.wanted) {
 		tallies, err = pipeline.TrustedReport(ctx, d.Deployment)
@@ -169,6 +169,9 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 	if err != nil {
 		return d.explained(err)
 	}
+	if result.Drained && !signalled && fired(losses.badValues) {
+		return errBadValues
+	}
 	if result.Drained && signalled {
 		return nil // it did what was asked for last
 	}
@@ -179,8 +182,9 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 }
 
 // publish runs the pipeline and prints what it publishes, and says whether a signal was to end it.
-// begin is called before the run settles anything, with a channel that is closed when it is to end.
-func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutput, begin func(context.Context, <-chan struct{}), state func(pipeline.RunState)) (result pipeline.RunResult, ended bool, err error) {
+// lost is told of the run before it settles anything, with a channel that is closed when it is to
+// end.
+func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutput, lost *losses, state func(pipeline.RunState)) (result pipeline.RunResult, ended bool, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	drain := make(chan struct{})
@@ -222,6 +226,8 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutpu
 		select {
 		case <-signalled:
 		case <-out.failed:
+		case <-lost.badValues:
+			out.progress.Mention("%s", finishingTurn)
 		case <-after(f.wait):
 			out.progress.Mention("--wait %v is over: %s", f.wait, finishingTurn)
 		case <-ctx.Done():
@@ -248,9 +254,14 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutpu
 			out.progress.Mention("taking over from %s, if that has not ended", from)
 		},
 		OnStart: func(from pipeline.Position) {
-			begin(ctx, drain)
+			lost.begin(ctx, drain)
 			started <- from
-		}, OnProgress: out.expect, OnState: state,
+		}, OnProgress: out.expect,
+		OnState: func(s pipeline.RunState) {
+			if lost.observe(s); state != nil {
+				state(s)
+			}
+		},
 	})
 	gone := errors.Is(err, pipeline.ErrNoBroker) // nothing comes back from it
 	printed := gone || out.wait(hurryOf(signalled, err))

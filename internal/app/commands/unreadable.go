@@ -32,7 +32,7 @@ func (j *job) refuseUnreadable(file *demo.File) error {
 	}
 	noteFaults(j.progress, file.Faults().Texts())
 	noteUnnamed(j.progress, f.noUser, file.Unnamed())
-	noteWithoutValue(j.progress, f.noValue, file.WithoutValue())
+	noteWithoutValue(j.progress, f.noValue, file.Faults().WithoutValue())
 	causes, err := demo.NoEvents(j.settings, file)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func causeTexts(causes []demo.Cause) string {
 // range of values in their unit.
 func (f *demoFlags) refuseValues(faults *eventfile.Faults, records uint64) error {
 	n, where, tooMany := faults.BadValues()
-	f.partial = n > 0
+	f.badValues = n
 	if !tooMany || f.skipBadValues {
 		return nil
 	}

@@ -136,7 +136,7 @@ func eventsFields() []field {
 			},
 			{
 				name: "value", kind: text, absent: "none; needed for sums, means, variances, standard deviations, quantiles and histograms", change: byFields, goField: "Events.Format.Value",
-				meaning: "field with the number that these kinds read: an integer, or any number if `events.decimals` is set. Every record must have it",
+				meaning: "field with the number that these kinds read: an integer, or any number if `events.decimals` is set. Every record must have it, unless `events.no_value` says otherwise",
 				to:      func(d *draft) any { return &d.cfg.Events.Format.Value },
 			},
 		}},
@@ -149,6 +149,11 @@ func eventsFields() []field {
 			name: "decimal_comma", kind: boolean, initial: "false", change: byFields, goField: "Events.Format.DecimalComma",
 			meaning: "values in columns and strings have a decimal comma: 12,5 or 1.234,56",
 			to:      func(d *draft) any { return &d.cfg.Events.Format.DecimalComma },
+		},
+		{
+			name: "no_value", kind: text, example: event.NoValueSkip, absent: "such a record becomes a dead letter", change: byFields, oneOf: []string{event.NoValueSkip, event.NoValueBroken}, goField: "Events.Format.NoValue",
+			meaning: "`skip` leaves out records whose value is absent, null or empty; with `broken` they are dead letters",
+			to:      func(d *draft) any { return &d.cfg.Events.Format.NoValue },
 		},
 		{
 			name: "no_user", kind: text, example: event.NoUserEach, absent: "such a record becomes a dead letter", change: never, oneOf: []string{event.NoUserEach}, goField: "Events.Format.NoUser",

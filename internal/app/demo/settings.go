@@ -31,18 +31,12 @@ type Settings struct {
 	// NoUser says what happens to records of a file without a user: SkipNoUser, event.NoUserEach,
 	// or "" if they are broken.
 	NoUser string `json:",omitempty"`
-	// NoValue is SkipNoValue if records of a file without a value are left out; else they are
-	// broken.
-	NoValue string `json:",omitempty"`
 	// Planned is the part of the promise that choosing bounds has spent.
 	Planned float64 `json:",omitempty"`
 }
 
 // SkipNoUser is the Settings.NoUser with which records without a user are left out.
 const SkipNoUser = "skip"
-
-// SkipNoValue is the Settings.NoValue with which records without a value are left out.
-const SkipNoValue = "skip"
 
 // MetricName is the name of the one metric of a demo.
 const MetricName = "events"

@@ -23,7 +23,6 @@ type FileOptions struct {
 	Path       string
 	Format     event.Format // without what the head of the file says
 	NoUser     string       // as Settings.NoUser
-	NoValue    string       // as Settings.NoValue
 	Header     bool
 	From, To   time.Time // zero: from the data
 	Window     time.Duration
@@ -40,8 +39,7 @@ type File struct {
 	from, to time.Time
 	faults   *eventfile.Faults
 	unnamed  uint64
-	noValue  uint64 // records that were left out
-	hours    bool   // an event is not at the start of a day
+	hours    bool // an event is not at the start of a day
 }
 
 // OpenFile reads the whole file once and sorts it. Errors name the path.
@@ -68,9 +66,6 @@ func OpenFile(opt FileOptions) (*File, error) {
 // Unnamed returns how many records have no user, whether they are broken, left out, or users of
 // their own.
 func (f *File) Unnamed() uint64 { return f.unnamed + f.faults.Unnamed() }
-
-// WithoutValue returns how many records have no value, whether they are broken or left out.
-func (f *File) WithoutValue() uint64 { return f.noValue + f.faults.WithoutValue() }
 
 // NoUsers reports whether no record has a user, although such records need not be broken.
 func (f *File) NoUsers() bool {
@@ -135,10 +130,6 @@ func (f *File) clock(head eventfile.Head) (eventfile.Clock, error) {
 	var decoded event.Event
 	return func(r eventfile.Record) (int64, bool) {
 		if err := decoder.Decode(r.Value, &decoded); err != nil {
-			if f.opt.NoValue == SkipNoValue && eventfile.NoValue(err) {
-				f.noValue++
-				return eventfile.LeftOut, false
-			}
 			f.faults.Add(err, r)
 			return 0, false
 		}

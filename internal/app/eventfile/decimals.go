@@ -8,8 +8,12 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// wrongValue is the kind of records whose value the format does not accept.
-var wrongValue = event.Error{Class: event.ClassWrongType, Field: "value"}
+// wrongValue and noValue are the kinds of records whose value the format does not accept, and that
+// have none.
+var (
+	wrongValue = event.Error{Class: event.ClassBadValue, Field: "value"}
+	noValue    = event.Error{Class: event.ClassNoValue, Field: "value"}
+)
 
 // otherValues counts how records with a wrong value can be read, and how large values are.
 type otherValues struct {

@@ -25,12 +25,13 @@ const (
 // Faults collects the records of a file that are not events: what is wrong with them, and where
 // they are. What it says has no value of the file.
 type Faults struct {
-	Unit   string // what Record.Line counts
-	format event.Format
-	kinds  map[event.Error]*fault
-	total  uint64
-	others *otherLayouts // nil before a head was read
-	values *otherValues
+	Unit    string // what Record.Line counts
+	format  event.Format
+	kinds   map[event.Error]*fault
+	total   uint64
+	skipped uint64        // records without a value that are no events
+	others  *otherLayouts // nil before a head was read
+	values  *otherValues
 }
 
 // fault is one way in which records are broken.
@@ -82,7 +83,7 @@ func (f *Faults) BadValues() (n uint64, where string, tooMany bool) {
 	if one == nil {
 		return 0, "", false
 	}
-	return one.records, f.where(one), f.values != nil && f.values.tooMany(f.total-one.records-f.WithoutValue())
+	return one.records, f.where(one), f.values != nil && f.values.tooMany(f.total-one.records-f.of(noValue))
 }
 
 // Decimals returns how many decimals most of these values have, and whether these are after a
@@ -106,21 +107,14 @@ func (f *Faults) Value(v int64) {
 	}
 }
 
-// WithoutValue returns how many records have no value.
-func (f *Faults) WithoutValue() (n uint64) {
-	for kind, one := range f.kinds {
-		if kind.Field == "value" && kind.Class != event.ClassWrongType {
-			n += one.records
-		}
-	}
-	return n
-}
+// WithoutValue returns how many records have no value, whether they are broken or left out.
+func (f *Faults) WithoutValue() uint64 { return f.skipped + f.of(noValue) }
 
-// NoValue reports whether an error of a decoder says that a record has no value: the field is
-// empty, null or absent.
-func NoValue(err error) bool {
-	var broken *event.Error
-	return errors.As(err, &broken) && broken.Field == "value" && broken.Class != event.ClassWrongType
+func (f *Faults) of(kind event.Error) uint64 {
+	if one := f.kinds[kind]; one != nil {
+		return one.records
+	}
+	return 0
 }
 
 // Layouts returns other layouts that read the times of these records; nil where none reads most.
@@ -138,6 +132,9 @@ func (f *Faults) Add(err error, r Record) bool {
 		return false
 	}
 	if broken.Class == event.ClassSkipped {
+		if broken.Field == "value" {
+			f.skipped++
+		}
 		return true
 	}
 	f.total++

@@ -4,12 +4,15 @@ import (
 	"strings"
 
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // Loss is the number of records that were lost before counting, of how many, and by reason.
 type Loss struct {
 	Lost, Of float64
 	refused  float64 // of Lost: neither clipped nor over budget
+	bad      float64 // of Lost: the value cannot be read
+	valued   float64 // of Of: not broken in another way
 	reasons  []reason
 }
 
@@ -43,8 +46,10 @@ func Lost(before, now pipeline.Tallies) Loss {
 		lost, took, most = lost+gone, took+gone+counted, max(most, gone+counted)
 		decided = max(decided, gone+counted+since(old.Filtered, m.Filtered)/windows)
 	}
-	out := Loss{reasons: []reason{
-		{"dead-lettered", since(before.Broken(), now.Broken())},
+	bad := since(before.DeadLettered[event.ClassBadValue], now.DeadLettered[event.ClassBadValue])
+	out := Loss{bad: bad, reasons: []reason{
+		{"dead-lettered, because their value cannot be read", bad},
+		{"dead-lettered", since(before.Broken(), now.Broken()) - bad},
 		{"before the start", since(before.BeforeStart, now.BeforeStart)},
 		{"late", since(before.Late, now.Late)},
 		{"of the future", since(before.Future, now.Future)},
@@ -55,6 +60,7 @@ func Lost(before, now pipeline.Tallies) Loss {
 	}
 	out.refused = out.Lost
 	out.Of = out.Lost + max(since(before.Accepted, now.Accepted), decided)
+	out.valued = out.Of - out.reasons[1].n
 	if took > 0 {
 		gone := reason{"clipped or over budget", most * lost / took}
 		out.Lost += gone.n
@@ -74,6 +80,10 @@ func named(metrics []pipeline.MetricTallies, name string) pipeline.MetricTallies
 
 // Most reports whether more than half of the records were lost: what --strict refuses.
 func (l Loss) Most() bool { return 2*l.Lost > l.Of }
+
+// BadValues reports whether ten values, and more than 2 % of all, could not be read: the others are
+// no sample of all.
+func (l Loss) BadValues() bool { return l.bad >= 10 && 50*l.bad > l.valued }
 
 // Some reports whether ten records, and one in a hundred, were lost otherwise than by clipping or
 // over budget.

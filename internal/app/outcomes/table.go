@@ -52,7 +52,7 @@ func rowsOf(t pipeline.Tallies) []row {
 	for _, class := range slices.Sorted(maps.Keys(t.DeadLettered)) {
 		add(1, "broken: "+class, t.DeadLettered[class], t.Read)
 	}
-	add(1, "skipped: tombstones, deletes, filtered", t.Skipped, t.Read)
+	add(1, "skipped: no value, deletes, filtered", t.Skipped, t.Read)
 	add(1, "before the start", t.BeforeStart, t.Read)
 	add(1, "late", t.Late, t.Read)
 	add(1, "of the future", t.Future, t.Read)

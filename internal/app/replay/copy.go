@@ -149,6 +149,9 @@ func (r *Replay) copyRecord(ctx context.Context, record eventfile.Record, decode
 	err := r.decoder.Decode(record.Value, decoded)
 	broken := err != nil
 	ofRecord := broken && r.faults.Add(err, record)
+	if r.leavesOut(err) {
+		return nil
+	}
 	if err == nil && len(decoded.User) == 0 {
 		r.result.Unnamed++
 		if r.options.SkipNoUser {
@@ -182,6 +185,15 @@ func (r *Replay) copyRecord(ctx context.Context, record eventfile.Record, decode
 		return nil
 	}
 	return r.write(ctx, user, record.Value, broken)
+}
+
+// leavesOut reports whether a record is not written, because of its value.
+func (r *Replay) leavesOut(err error) bool {
+	var bad *event.Error
+	if !errors.As(err, &bad) || bad.Field != "value" {
+		return false
+	}
+	return bad.Class == event.ClassSkipped && r.options.SkipNoValue || bad.Class == event.ClassBadValue && r.options.SkipBadValues
 }
 
 // write writes a record. A broken one has no time of its own that could keep it from being counted.

@@ -30,6 +30,9 @@ type Options struct {
 	UserSetting string
 	// SkipNoUser leaves out records without a user.
 	SkipNoUser bool
+	// SkipNoValue leaves out records without a value, where Format has NoValueSkip; SkipBadValues
+	// those whose value cannot be read.
+	SkipNoValue, SkipBadValues bool
 	// Registry has the schemas of Avro records that begin with an id; nil where Format has
 	// the schema of bare records, and for other formats.
 	Registry *registry.Client
@@ -151,6 +154,9 @@ func (r *Replay) Faults() []string {
 	r.faults.Unit = r.result.Unit
 	return r.faults.Texts()
 }
+
+// WithoutValue returns how many records have no value, whether they are broken or left out.
+func (r *Replay) WithoutValue() uint64 { return r.faults.WithoutValue() }
 
 // BrokenWithoutUser returns how many of them have no user.
 func (r *Replay) BrokenWithoutUser() uint64 { return r.faults.Unnamed() }

@@ -117,6 +117,27 @@ func TestTheResultSaysWhatWasWritten(t *testing.T) {
 }
 
 // A drained replay writes no more of the file, and says so.
+func TestValuesDecideWhatIsLeftOut(t *testing.T) {
+	client := broker(t)
+	for want, set := range map[int64]func(*Options){
+		3: func(*Options) {},
+		2: func(o *Options) { o.SkipNoValue, o.Format.NoValue = true, event.NoValueSkip },
+		1: func(o *Options) { o.SkipNoValue, o.Format.NoValue, o.SkipBadValues = true, event.NoValueSkip, true },
+	} {
+		o := options(t, "when,who,worth", "1700000000,a,5", "1700000000,b,", "1700000000,c,N/A")
+		o.Header, o.Format.Columns, o.Format.Value = true, nil, "worth"
+		set(&o)
+		r, err := Open(t.Context(), client, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if result, err := r.Run(t.Context(), nil); err != nil || result.Written != want || r.WithoutValue() != 1 {
+			t.Errorf("%+v, %v, want %d written", result, err, want)
+		}
+		r.Close()
+	}
+}
+
 func TestADrainedReplaySaysSo(t *testing.T) {
 	client := broker(t)
 	r, err := Open(t.Context(), client, options(t, "1700000000,a", "1700000001,b"))

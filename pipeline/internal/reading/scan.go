@@ -21,7 +21,9 @@ type ScanOptions struct {
 }
 
 // ScanCounts counts the scanned records by outcome.
-type ScanCounts struct{ Read, Broken, Late, Future, Accepted uint64 }
+//
+// BadValue are those of Broken whose value cannot be read.
+type ScanCounts struct{ Read, Broken, BadValue, Late, Future, Accepted uint64 }
 
 // Scan reads the events topic up to where its partitions end now, and calls fn with every event
 // that READ would accept by the event's own times and the clock of the configuration, partition
@@ -82,6 +84,9 @@ func (f *classifier) scan(r *kafkalog.Record, o ScanOptions, seen *ScanCounts, f
 	case v.Outcome == watch.Skipped:
 	case v.Outcome == watch.DeadLettered:
 		seen.Broken++
+		if v.class == event.ClassBadValue {
+			seen.BadValue++
+		}
 	case !inside:
 	case v.Outcome == watch.Late:
 		seen.Late++

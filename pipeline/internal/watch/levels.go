@@ -3,6 +3,8 @@ package watch
 import (
 	"maps"
 	"time"
+
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // Level is how many of the records are lost for a reason: coarse, and for the trusted side.
@@ -50,6 +52,21 @@ func (l *Losses) DeadLetters(now time.Time) DeadLevel {
 	defer l.mu.Unlock()
 	hour := l.hour.sum(now)
 	return DeadLetterLevel(hour.n[DeadLettered], hour.read())
+}
+
+// badValueOf is the part of the values that may be unreadable: the others are no sample of all.
+const badValueOf = 50
+
+// BadValues reports whether too many values of the last hour cannot be read.
+func (l *Losses) BadValues(now time.Time) bool {
+	if l == nil {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	hour := l.hour.sum(now)
+	bad := hour.classes[event.ClassBadValue]
+	return bad >= leastRecords && badValueOf*bad > hour.read()-hour.n[DeadLettered]+bad
 }
 
 // reasons are the names of the ways to lose records, in metrics and alerts.

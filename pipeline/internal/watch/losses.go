@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 const (
@@ -260,7 +261,11 @@ func (l *Losses) classes(f *Outcomes) string {
 	if len(names) > 0 {
 		text = ": " + strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s (topic %s has them, with the reason in the header tollgate-class)", text, l.rules.DeadLetter)
+	text = fmt.Sprintf("%s (topic %s has them, with the reason in the header tollgate-class)", text, l.rules.DeadLetter)
+	if slices.Contains(names, event.ClassBadValue) {
+		text += "; statistics are only of the values that can be read"
+	}
+	return text
 }
 
 // some logs dead letters that are not more than half of the records: some again and again, a few

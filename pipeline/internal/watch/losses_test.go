@@ -153,6 +153,18 @@ func TestRuleLossesAreSaidCoarsely(t *testing.T) {
 		s := newLossScene(t, deployment.TrustProducer)
 		s.says(s.until(10*time.Second, met{n: 50, outcome: Unstamped}), []string{"0s", "more than half of the records read in the last minute have no timestamp of Kafka (-1): time.trust: producer needs it. Have the producers write it"})
 	})
+	t.Run("values that cannot be read", func(t *testing.T) {
+		s := newLossScene(t, deployment.TrustBroker)
+		s.says(s.until(10*time.Minute, good(98), met{n: 2, outcome: DeadLettered, class: "bad_value"}),
+			[]string{"4s", "some records are dead-lettered: bad_value", "; statistics are only of the values that can be read"}, []string{"1m4s"}, []string{"3m4s"}, []string{"7m4s"})
+		if s.losses.BadValues(stallNoon.Add(s.at)) {
+			t.Error("2 % are too many")
+		}
+		s.until(11*time.Minute, good(98), met{n: 4, outcome: DeadLettered, class: "bad_value"}, met{n: 500, outcome: DeadLettered, class: "null_field"})
+		if !s.losses.BadValues(stallNoon.Add(s.at)) {
+			t.Error("more than 2 % are not too many")
+		}
+	})
 	t.Run("several together", func(t *testing.T) {
 		s := newLossScene(t, deployment.TrustBroker)
 		s.says(s.until(10*time.Second, good(40), met{n: 24, outcome: Late}, met{n: 34, outcome: DeadLettered, class: "null_field"}, met{n: 2, outcome: Future}),
