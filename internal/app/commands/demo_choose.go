@@ -455,7 +455,7 @@ func (j *job) sayCompared(c *comparison) {
 		return
 	}
 	if text := c.spread.text(f); text != "" {
-		j.progress.Note("WARNING: %s", text)
+		j.progress.Note("warning: %s", text)
 	}
 	j.progress.Note("compared with the file: %s", c.text(f, " ("+medianOf(c.cells, f.kindOf().One())+")"))
 }
@@ -468,7 +468,7 @@ func (j *job) advise(ctx context.Context, c *comparison) error {
 	}
 	far := now.Far()
 	for _, b := range far {
-		j.progress.Note("WARNING: the %s beside the %s is forecast to be off by %s", b.Label(), f.kindOf().Texts.Label, b.ErrorText())
+		j.progress.Note("warning: the %s beside the %s is forecast to be off by %s", b.Label(), f.kindOf().Texts.Label, b.ErrorText())
 	}
 	if typical <= closeEnough && far == nil {
 		return nil

@@ -76,12 +76,12 @@ func (l *losses) end(f *runFlags, now pipeline.Tallies, progress *terminal.Progr
 	}
 	lost := outcomes.Lost(l.before, now)
 	if lost.Some() && !lost.Most() {
-		progress.Note("some of the records of this run (at least one in a hundred) were lost before counting: %s", lost.Why())
+		progress.Note("warning: some of the records of this run (at least one in a hundred) were lost before counting: %s", lost.Why())
 	}
 	if f.strict && lost.BadValues() {
 		return errBadValues
 	}
 	return refuseLosses(lost, f.strict, func() {
-		progress.Note("WARNING: more than half of the records of this run were lost before counting: %s; --trusted-report FILE has the tallies", lost.Why())
+		progress.Note("warning: more than half of the records of this run were lost before counting: %s; --trusted-report FILE has the tallies", lost.Why())
 	})
 }

@@ -37,7 +37,7 @@ func TestARunAnswersForItsOwnLosses(t *testing.T) {
 		if c.loud && !strings.Contains(out.String(), "most are late") {
 			t.Errorf("%s: the reason is missing: %q", name, &out)
 		}
-		if err != nil || strings.Contains(out.String(), "WARNING: more than half") != c.loud || strings.ContainsAny(out.String(), "0123456789") {
+		if err != nil || strings.Contains(out.String(), "warning: more than half") != c.loud || strings.ContainsAny(out.String(), "0123456789") {
 			t.Errorf("%s: %v, %q", name, err, &out)
 		}
 		if some := strings.Contains(out.String(), "at least one in a hundred"); some != c.some {
@@ -94,7 +94,7 @@ func TestARunWithAnEndWarnsOfLosses(t *testing.T) {
 		_, stderr = mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "1m")
 		return stderr
 	}
-	const warning = "WARNING: more than half of the records of this run were lost"
+	const warning = "warning: more than half of the records of this run were lost"
 	if stderr := feed(strings.Repeat("2025-03-01T01:00:00Z,a,west\nsoon,a,west\nlater,a,west\n", 5)); !strings.Contains(stderr, warning) {
 		t.Errorf("stderr %s", stderr)
 	}

@@ -363,7 +363,8 @@ func (s *Source) awaitFirstRecord() {
 // of them has the grace to bring its own.
 func (s *Source) beginSilence() {
 	s.unwritten = false
+	now, _ := s.clock.now()
 	for _, p := range s.partitions {
-		p.arrived, p.idleUntil = time.Now().UnixMilli(), calendar.Never
+		p.arrived, p.idleUntil = now, calendar.Never
 	}
 }

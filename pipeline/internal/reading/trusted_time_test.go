@@ -115,5 +115,9 @@ func TestRuleFetchedRecordsAreJudgedByTheTrustedClock(t *testing.T) {
 		if got := p.idleUntil; c.trust == deployment.TrustBroker && (got > want || got < want-5000) {
 			t.Errorf("%+v: windows up to %d ms after noon close, want %d", c, got-noon, want-noon)
 		}
+		s.unwritten = true
+		if s.awaitFirstRecord(); p.arrived != noon+c.clock {
+			t.Errorf("%+v: the silence after the first record begins %d ms after noon", c, p.arrived-noon)
+		}
 	}
 }
