@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/shapes"
 )
 
@@ -56,6 +57,7 @@ func TestTheBestBoundsAreThoseOfUsersWhoAreAllAlike(t *testing.T) {
 // Another aim gives more of what it asks for: of keys, and of time, which stays of use.
 func TestEachAimIsBestAtWhatItIsFor(t *testing.T) {
 	t.Parallel()
+	long.Test(t)
 	for _, s := range shapes.All()[1:3] {
 		points := map[advice.Aim]advice.Point{}
 		events := s.Events()
@@ -219,6 +221,7 @@ func TestNothingComesOut(t *testing.T) {
 // be less exact than asked.
 func TestATargetThatIsChosenIsMetByMostValues(t *testing.T) {
 	t.Parallel()
+	long.Test(t)
 	s := shapes.All()[slices.IndexFunc(shapes.All(), func(s shapes.Shape) bool { return s.Name == "rhythm" })]
 	q := question(s.Events(), s.Window)
 	if p := answer(t, q).Block.Point; p.Shown < 1 || p.Relative > 0 && p.Met < 0.5 {

@@ -95,11 +95,9 @@ func gridOfBefore(s *sample.Stats, windows int) (out []advice.Setting) {
 
 // The search never is worse than the grid of before, by the least of whose errors it is judged.
 func TestTheSearchIsNoWorseThanAGrid(t *testing.T) {
+	long.Test(t)
 	all := shapes.All()
-	switch {
-	case !long.On():
-		all = all[1:3]
-	case os.Getenv("TOLLGATE_PLAN_TABLE") == "":
+	if os.Getenv("TOLLGATE_PLAN_TABLE") == "" {
 		all = all[:3] // all ten take two minutes
 	}
 	for _, s := range all {
@@ -131,12 +129,10 @@ func TestTheSearchIsNoWorseThanAGrid(t *testing.T) {
 // standard errors, and numbers of keys within one; and values are closer to the real counts than
 // with the defaults of demo. With -v the table of both.
 func TestTheRecommendedSettingGivesWhatPlanSays(t *testing.T) {
+	long.Test(t)
 	keys, all := 20, shapes.All()
-	switch {
-	case !long.On():
-		keys, all = 4, all[1:3]
-	case os.Getenv("TOLLGATE_PLAN_TABLE") == "":
-		keys, all = 6, all[:6] // all ten take minutes
+	if os.Getenv("TOLLGATE_PLAN_TABLE") == "" {
+		keys, all = 6, all[:3] // all ten take minutes
 	}
 	dir := t.TempDir()
 	var table strings.Builder

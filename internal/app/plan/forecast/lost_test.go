@@ -65,11 +65,9 @@ func lostUsers(t *testing.T, s shapes.Shape, events []shapes.Event, settings dem
 // The users that a forecast says will be left out are as many as the reference leaves out: under
 // bounds that few can pay for to the end, over noise keys, within 10 %, two standard errors or one.
 func TestUsersLostAreThoseOfTheReference(t *testing.T) {
+	long.Test(t)
 	const paths = 20
 	keys, all := 3, shapes.All()[:6]
-	if !long.On() {
-		keys, all = 2, all[2:3]
-	}
 	some := 0
 	for _, s := range all {
 		if s.Name == "windows" {
@@ -107,7 +105,7 @@ func TestUsersLostAreThoseOfTheReference(t *testing.T) {
 			}
 		}
 	}
-	if some == 0 || long.On() && some < 3 {
+	if some < 3 {
 		t.Errorf("users are lost under %d of the settings: the test says little", some)
 	}
 }

@@ -64,10 +64,8 @@ func (s *score) compare(t *testing.T, what string, got []float64, want, deviatio
 // What is forecast is what the product releases: of ten shapes of data, under settings that hide
 // much, that release most, and with public keys, over noise keys.
 func TestForecastsAreWhatTheProductReleases(t *testing.T) {
-	keys, all := 4, shapes.All()
-	if !long.On() {
-		keys, all = 2, all[1:3]
-	}
+	long.Test(t)
+	keys, all := 3, shapes.All()[:6]
 	dir := t.TempDir()
 	var score score
 	for _, s := range all {
@@ -161,6 +159,7 @@ func (s *score) judge(t *testing.T) {
 // on both sides of 0: all components have noise, cost and clipping of their own, and users spend
 // all that they have.
 func TestForecastsOfMeansAreWhatTheProductReleases(t *testing.T) {
+	long.Test(t)
 	dir := t.TempDir()
 	var score score
 	for _, s := range shapes.Valued() {
@@ -186,6 +185,7 @@ func TestForecastsOfMeansAreWhatTheProductReleases(t *testing.T) {
 // Of quantiles a forecast says how many events are counted, and how far their numbers are off. What
 // users pay for trees is estimated without noise: each figure is within 15 % of the product's.
 func TestForecastsOfQuantilesAreNearTheProduct(t *testing.T) {
+	long.Test(t)
 	const keys = 3
 	dir := t.TempDir()
 	for _, s := range shapes.Valued() {
