@@ -3,7 +3,6 @@ package commands
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"text/tabwriter"
 
@@ -17,7 +16,6 @@ import (
 // composition has the flags that compose and compare share.
 type composition struct {
 	specs          []string
-	events         string
 	epsilon, delta float64
 	group          int
 }
@@ -48,7 +46,6 @@ Give --delta or --epsilon; the answer is the other one, rounded up.`
 func (c *composition) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&c.specs, "mechanism", nil, "a mechanism as `name:key=number:…`, repeatable")
-	flags.StringVar(&c.events, "dp-events", "", "a `file` with an event of dp_accounting as JSON, in place of --mechanism; - reads stdin")
 	flags.Float64Var(&c.epsilon, "epsilon", 0, "privacy loss ε, at least 0: computes δ")
 	flags.Float64Var(&c.delta, "delta", 0, "failure probability δ, between 0 and 1: computes ε")
 	flags.IntVar(&c.group, "group", 1, "number of users whom the answer covers together")
@@ -68,13 +65,13 @@ func (c *composition) read(cmd *cobra.Command) ([]compose.Mechanism, compose.Que
 	if err != nil {
 		return nil, q, flagError(err)
 	}
-	list, err := c.list(cmd)
+	list, err := c.list()
 	return list, q, err
 }
 
 // list returns the mechanisms of the flags, for --group users together.
-func (c *composition) list(cmd *cobra.Command) ([]compose.Mechanism, error) {
-	list, err := c.forOne(cmd)
+func (c *composition) list() ([]compose.Mechanism, error) {
+	list, err := c.forOne()
 	if err != nil {
 		return nil, err
 	}
@@ -86,16 +83,10 @@ func (c *composition) list(cmd *cobra.Command) ([]compose.Mechanism, error) {
 	return list, nil
 }
 
-// forOne returns the mechanisms of --mechanism or of --dp-events.
-func (c *composition) forOne(cmd *cobra.Command) ([]compose.Mechanism, error) {
-	if c.events != "" {
-		if len(c.specs) > 0 {
-			return nil, usage(errors.New("give either --mechanism or --dp-events: a ComposedDpEvent has several"))
-		}
-		return readEvents(cmd, c.events)
-	}
+// forOne returns the mechanisms of --mechanism.
+func (c *composition) forOne() ([]compose.Mechanism, error) {
 	if len(c.specs) == 0 {
-		return nil, usage(errors.New("--mechanism is needed, once for each kind: gaussian:sigma=100:count=500; or --dp-events"))
+		return nil, usage(errors.New("--mechanism is needed, once for each kind: gaussian:sigma=100:count=500"))
 	}
 	var list []compose.Mechanism
 	together := 0
@@ -112,36 +103,11 @@ func (c *composition) forOne(cmd *cobra.Command) ([]compose.Mechanism, error) {
 	return list, nil
 }
 
-// readEvents reads a file of dp_accounting's events; - is stdin.
-func readEvents(cmd *cobra.Command, path string) ([]compose.Mechanism, error) {
-	from := cmd.InOrStdin()
-	if path != "-" {
-		file, err := os.Open(path)
-		if err != nil {
-			return nil, usage(fmt.Errorf("--dp-events: %w", err))
-		}
-		defer file.Close() //nolint:errcheck // it was only read
-		from = file
-	}
-	list, err := compose.DecodeEvents(from)
-	if err != nil {
-		return nil, usage(fmt.Errorf("--dp-events %s: %w", path, err))
-	}
-	return list, nil
-}
-
-// printEventsFlag registers the flag of commands that can print what they price.
-func printEventsFlag(cmd *cobra.Command, print *bool) {
-	cmd.Flags().BoolVar(print, "print-dp-events", false, "print the mechanisms as an event of dp_accounting, as JSON, and no price")
-}
-
 func (a *app) budgetCompose() *cobra.Command {
 	var (
 		c  composition
 		by composer
 		f  cli.Format
-
-		print bool
 	)
 	cmd := &cobra.Command{
 		Use:   "compose",
@@ -154,10 +120,7 @@ Accountants: pld convolves privacy loss distributions and accepts every mechanis
 gdp is exact for gaussian without sampling; rdp, zcdp, advanced and basic are
 looser. Without --accountant, compose uses the tightest one that has an answer, and
 says why others have none. It is an error to name an accountant that cannot price a
-mechanism; compare shows all accountants.
-
---dp-events reads what python's dp_accounting calls a DpEvent, and --print-dp-events
-writes the mechanisms in that form; docs/accounting.md has the script for python.`,
+mechanism; compare shows all accountants.`,
 		Example: `  tollgate budget compose --mechanism gaussian:sigma=100:count=500 --delta 1e-6
   tollgate budget compose --mechanism gaussian:sigma=2:sampling=0.01:count=1000 \
     --mechanism laplace:scale=10 --delta 1e-6
@@ -167,15 +130,7 @@ writes the mechanisms in that form; docs/accounting.md has the script for python
 	c.register(cmd)
 	cmd.Flags().Var(&by, "accountant", "how losses add up (default: the tightest)")
 	cli.FormatFlag(cmd, &f)
-	printEventsFlag(cmd, &print)
 	cmd.RunE = a.run(func(cmd *cobra.Command) error {
-		if print {
-			list, err := c.list(cmd)
-			if err != nil {
-				return err
-			}
-			return compose.EncodeEvents(a.stdout, list)
-		}
 		list, q, err := c.read(cmd)
 		if err != nil {
 			return err
