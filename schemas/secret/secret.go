@@ -40,6 +40,10 @@ func (Of[T]) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Redacted) }
 // MarshalText implements encoding.TextMarshaler, which JSON, YAML and slog use.
 func (Of[T]) MarshalText() ([]byte, error) { return []byte(Redacted), nil }
 
+// Line returns the secret that is all that a file or a variable holds: without a byte order mark
+// before it and a line end after it.
+func Line(text string) string { return strings.TrimRight(strings.TrimPrefix(text, "\uFEFF"), "\r\n") }
+
 // URL is an address that may contain a user and a password. It prints as Redact returns it.
 type URL struct{ text Of[string] }
 

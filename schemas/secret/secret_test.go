@@ -79,3 +79,11 @@ func TestRedact(t *testing.T) {
 		}
 	}
 }
+
+func TestASecretIsALine(t *testing.T) {
+	for text, want := range map[string]string{"\uFEFFa b \r\n": "a b ", "a\n\n": "a", "": ""} {
+		if got := Line(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

@@ -95,7 +95,7 @@ func (f *kafkaFlags) password(getenv func(string) string) (password secret.Of[st
 // readPassword reads the password of --NAME-password-env or --NAME-password-file.
 func readPassword(name, env, file string, getenv func(string) string) (password secret.Of[string], err error) {
 	if env != "" {
-		if value := strings.TrimRight(getenv(env), "\r\n"); value != "" {
+		if value := secret.Line(getenv(env)); value != "" {
 			return secret.New(value), nil
 		}
 		return password, usage(fmt.Errorf("--%s-password-env: the variable %s is not set or empty", name, env))
@@ -104,5 +104,5 @@ func readPassword(name, env, file string, getenv func(string) string) (password 
 	if err != nil {
 		return password, fmt.Errorf("reading --%s-password-file: %w", name, err)
 	}
-	return secret.New(strings.TrimRight(string(text), "\r\n")), nil
+	return secret.New(secret.Line(string(text))), nil
 }

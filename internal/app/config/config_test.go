@@ -176,6 +176,23 @@ func TestPathsAreRelativeToTheFile(t *testing.T) {
 	}
 }
 
+// A configuration that is no file has its paths in the current directory.
+func TestPathsOfTheStandardInputAreOfTheCurrentDirectory(t *testing.T) {
+	body, err := os.ReadFile("testdata/list_file.good.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"-", "/dev/stdin", "/dev/fd/63"} {
+		f, err := config.Parse(name, body, variables)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if noise, _ := f.KeyFiles(); noise != "noise.key" {
+			t.Errorf("%s: %q", name, noise)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, path := range append(seeds("testdata/*.good.yml"), seeds("testdata/*.bad.yml")...) {
 		body, err := os.ReadFile(path)

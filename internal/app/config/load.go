@@ -42,9 +42,12 @@ type Options struct {
 	WithoutRecord bool
 }
 
-// Open reads a file, but none of the files that it names. Variables are those of e.
+// Open reads a file, "-" for the standard input, but none of the files that it names. Variables are those of e.
 func Open(name string, e Environment) (*File, error) {
-	file, err := os.Open(name)
+	file, err := os.Stdin, error(nil)
+	if name != "-" {
+		file, err = os.Open(name)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the configuration %s: %w%s", name, cause(err), beginning(err))
 	}
@@ -65,9 +68,13 @@ func beginning(err error) string {
 }
 
 // Parse reads the text of a file. Errors call it name, and relative paths begin in the
-// directory of name.
+// directory of name, or in the current one if name is no file.
 func Parse(name string, body []byte, e Environment) (*File, error) {
-	doc := newDocument(name, filepath.Dir(name), body)
+	dir := filepath.Dir(name)
+	if strings.HasPrefix(name, "/dev/") || strings.HasPrefix(name, "/proc/") { // the standard input, or <(…) of a shell
+		dir = "."
+	}
+	doc := newDocument(name, dir, body)
 	doc.environment = e
 	doc.findOverrides()
 	doc.read(body)

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 
 	"github.com/tollgate-dp/tollgate/internal/app/keyfile"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
@@ -65,7 +64,7 @@ func (f *File) key(at string, s source, o Options, standIn byte) (key [32]byte) 
 func (f *File) password(at string, to *secret.Of[string], s source) {
 	switch {
 	case s.env != "":
-		text := strings.TrimRight(f.document.environment.get(s.env), "\r\n")
+		text := secret.Line(f.document.environment.get(s.env))
 		if *to = secret.New(text); text == "" {
 			at += ".password_env"
 			f.document.fail(f.document.valuePosition(at), at, "the environment variable %s is not set or empty: set it for this command (export %s=…), or name a file with password_file", s.env, s.env)
@@ -78,7 +77,7 @@ func (f *File) password(at string, to *secret.Of[string], s source) {
 			f.document.fail(f.document.valuePosition(at), at, "reading %s: %v; write the password into that file, or correct its name", s.file, cause(err))
 			return
 		}
-		if *to = secret.New(strings.TrimRight(text, "\r\n")); to.Reveal() == "" {
+		if *to = secret.New(secret.Line(text)); to.Reveal() == "" {
 			f.document.fail(f.document.valuePosition(at), at, "the file %s is empty: write the password into it", s.file)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // ReadSmall reads a file of at most limit bytes, such as a key, a password or a
-// list of keys. Its errors name the file, and show nothing of what is in it.
+// list of keys, without a byte order mark. Its errors name the file, and show nothing of what is in it.
 func ReadSmall(path string, limit int64) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -24,14 +24,13 @@ func ReadSmall(path string, limit int64) (string, error) {
 	if int64(len(text)) > limit {
 		return "", &tooLongError{path: path, limit: limit}
 	}
-	return string(text), nil
+	return strings.TrimPrefix(string(text), "\uFEFF"), nil
 }
 
-// Lines returns the lines of a small file without their ends, and without a byte order
-// mark; empty ones are among them.
+// Lines returns the lines of a small file without their ends; empty ones are among them.
 func Lines(text string) []string {
 	var out []string
-	for line := range strings.Lines(strings.TrimPrefix(text, "\uFEFF")) {
+	for line := range strings.Lines(text) {
 		out = append(out, strings.TrimRight(line, "\r\n"))
 	}
 	return out

@@ -19,6 +19,12 @@ func TestSmallFilesAreReadUpToTheirLimit(t *testing.T) {
 	if text, err := config.ReadSmall(path, 8); err != nil || text != "hunter2\n" {
 		t.Errorf("at the limit: %q, %v", text, err)
 	}
+	if err := os.WriteFile(path+".bom", []byte("\uFEFFhunter2"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := config.ReadSmall(path+".bom", 10); err != nil || text != "hunter2" {
+		t.Errorf("with a byte order mark: %q, %v", text, err)
+	}
 	text, err := config.ReadSmall(path, 7)
 	if want := path + " is longer than 7 bytes"; err == nil || err.Error() != want || text != "" {
 		t.Errorf("over the limit: %q, %v; want %q", text, err, want)

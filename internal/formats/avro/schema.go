@@ -79,8 +79,13 @@ func Parse(text string) (*Type, error) {
 		return nil, fmt.Errorf("the schema has %d bytes; the limit is %d", len(text), maxSchemaBytes)
 	}
 	var v any
+	text = strings.TrimPrefix(text, "\uFEFF")
 	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		return nil, fmt.Errorf("the schema is not JSON: %w", err)
+		where := ""
+		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+			where = fmt.Sprintf(", in line %d", 1+strings.Count(text[:syntax.Offset], "\n"))
+		}
+		return nil, fmt.Errorf("the schema is not JSON%s: %w", where, err)
 	}
 	p := schemaParser{named: make(map[string]*Type)}
 	t, err := p.parse(v, "", 0)
@@ -127,6 +132,10 @@ func (p *schemaParser) lookUp(name, namespace string) (*Type, error) {
 	}
 	if t := p.named[name]; t != nil {
 		return t, nil
+	}
+	switch name {
+	case "record", "enum", "fixed", "array", "map":
+		return nil, fmt.Errorf("the schema has a field whose type is only %q: write {\"type\": %q, …} in its place", name, name)
 	}
 	return nil, fmt.Errorf("the schema names type %q, which is not defined before it", name)
 }

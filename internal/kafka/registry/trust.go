@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -70,7 +69,7 @@ func (t *trust) password() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	data, err := os.ReadFile(t.cfg.PasswordFile)
-	if now := strings.TrimRight(string(data), "\r\n"); err == nil && now != "" {
+	if now := secret.Line(string(data)); err == nil && now != "" {
 		t.cfg.Password = secret.New(now)
 	}
 	return t.cfg.Password.Reveal()
@@ -102,7 +101,8 @@ func (c Config) readCA() ([]byte, error) {
 	if c.CAFile == "" {
 		return nil, nil
 	}
-	return os.ReadFile(c.CAFile)
+	ca, err := os.ReadFile(c.CAFile)
+	return bytes.TrimPrefix(ca, []byte("\uFEFF")), err
 }
 
 // transport makes connections to registries that ca has signed.

@@ -1,12 +1,12 @@
 package connect
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"io/fs"
 	"log/slog"
 	"os"
-	"strings"
 	"sync"
 
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
@@ -58,13 +58,13 @@ func readFile(field, file string) ([]byte, error) {
 		}
 		return nil, deployment.Invalid(field, "reading %s: %v", file, err)
 	}
-	return data, nil
+	return bytes.TrimPrefix(data, []byte("\uFEFF")), nil
 }
 
 // readSecret reads a file of one secret, without the line end after it.
 func readSecret(field, file string) (string, error) {
 	data, err := readFile(field, file)
-	text := strings.TrimRight(string(data), "\r\n")
+	text := secret.Line(string(data))
 	if err == nil && text == "" {
 		err = deployment.Invalid(field, "the file %s is empty", file)
 	}
