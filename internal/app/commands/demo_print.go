@@ -192,7 +192,14 @@ func (p *printer) end(result demo.Result) error {
 
 // summary says how many values were released, and how many are as exact as asked.
 func (p *printer) summary(result demo.Result) string {
-	text := fmt.Sprintf("%s, %s released", terminal.Count(int(result.Turns), "window"), terminal.Count(len(p.rows), "value"))
+	windows, some := terminal.Count(int(result.Turns), "window"), map[time.Time]bool{}
+	for _, r := range p.rows {
+		some[r.Start] = true
+	}
+	if n := len(some); n < int(result.Turns) {
+		windows = fmt.Sprintf("%s of %s have values", terminal.Number(float64(n), 0), windows)
+	}
+	text := fmt.Sprintf("%s, %s released", windows, terminal.Count(len(p.rows), "value"))
 	if !p.hasTarget() {
 		return text
 	}

@@ -242,3 +242,16 @@ func TestTheEngineIsOneOfThisBinarys(t *testing.T) {
 		}
 	}
 }
+
+func TestWindowsWithoutValuesAreCounted(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("user,page,when\n")
+	for i := range 400 {
+		fmt.Fprintf(&b, "u%d,home,2025-03-03T%02d:00:00Z\n", i, i%2*2)
+	}
+	stdout, _ := mustRun(t, append(strings.Fields("demo --header --user-field user --key-field page --time-field when --window 1h --max-keys-per-user 1 --max-events-per-key 1 --last-at-least 1 --epsilon 8 --relative 0 --input"), write(t, "gap.csv", b.String()))...)
+	if want := "\n2 of 3 windows have values, 2 values released"; !strings.Contains(stdout, want) {
+		t.Errorf("no %q in\n%s", want, stdout)
+	}
+}
