@@ -210,10 +210,10 @@ func (f Format) checkNames(e Encoding) error {
 	}
 	units, empty := TimeUnits(), ""
 	if e.Schemas() {
-		units, empty = append(units, ""), ", or empty for that of the logical type"
+		units, empty = units[:onlyTexts], ", or empty for that of the logical type"
 	}
-	if !slices.Contains(units, f.TimeUnit) {
-		return badFormat("time_unit", "%q: must be %s%s", f.TimeUnit, spelling.List(TimeUnits(), " or "), empty)
+	if f.TimeUnit != "" && !slices.Contains(units, f.TimeUnit) {
+		return badFormat("time_unit", "%q: must be %s%s", f.TimeUnit, spelling.List(units, " or "), empty)
 	}
 	return nil
 }

@@ -114,9 +114,6 @@ func (d *Decoder) decodeField(i int, v *jsonValue) (class string) {
 			return ""
 		}
 		if i == fieldTime {
-			if d.unit == "rfc3339" || d.unit == TimeText {
-				return ClassWrongType
-			}
 			d.raw[i] = v.raw
 			return ""
 		}

@@ -121,9 +121,9 @@ func referenceJSON(f Format, value []byte) (ev Event, class string) {
 		case c == '-' || c >= '0' && c <= '9':
 			n, isInt := new(big.Int).SetString(string(raw), 10)
 			switch {
-			case i == fieldTime && f.TimeUnit != "rfc3339":
+			case i == fieldTime:
 				texts[i] = string(raw)
-			case i == fieldTime || !isInt:
+			case !isInt:
 				return ev, ClassWrongType
 			default:
 				texts[i] = n.String()

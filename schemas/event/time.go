@@ -2,6 +2,7 @@ package event
 
 import (
 	"bytes"
+	"math"
 	"time"
 )
 
@@ -16,16 +17,12 @@ const (
 // years 1 to 9999.
 func (d *Decoder) parseTime(b []byte) (ms int64, ok bool) {
 	b = bytes.TrimSpace(b)
-	switch d.unit {
-	case "s":
-		ms, ok = parseDecimal(b, 3)
-	case "ms":
-		ms, ok = parseDecimal(b, 0)
-	case "us":
-		ms, ok = parseDecimal(b, -3)
-	case "ns":
-		ms, ok = parseDecimal(b, -6)
-	case TimeText:
+	switch u, number := timeNumbers[d.unit]; {
+	case number:
+		ms, ok = parseDecimal(b, u.shift)
+		ok = ok && max(ms, -ms) < (math.MaxInt64-u.divisor)/u.factor
+		ms = floorOf(ms*u.factor+u.divisor/2, u.divisor) + u.zero
+	case d.unit == TimeText:
 		c := &d.wall
 		c.start(b)
 		if d.layout != nil {
@@ -47,6 +44,18 @@ func (d *Decoder) parseTime(b []byte) (ms int64, ok bool) {
 		ms = d.clock.Reading(ms)
 	}
 	return ms, ok
+}
+
+// timeNumbers are the units of times that are numbers: a number n is ⌊n·10^shift⌋·factor/divisor
+// milliseconds after zero, rounded.
+var timeNumbers = map[string]struct {
+	shift                 int
+	factor, divisor, zero int64
+}{
+	"s": {3, 1, 1, 0}, "ms": {0, 1, 1, 0}, "us": {-3, 1, 1, 0}, "ns": {-6, 1, 1, 0},
+	"min": {6, 6, 100, 0}, "h": {9, 36, 10000, 0}, "d": {9, 864, 10000, 0},
+	"excel":    {9, 864, 10000, -2209161600000}, // days since 1899-12-30
+	"filetime": {-4, 1, 1, -11644473600000},     // of Windows: 100 ns since 1601
 }
 
 // maxExponent bounds how much of an exponent is read: beyond it, a number of at most 1 MiB of

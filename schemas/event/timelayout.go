@@ -13,8 +13,14 @@ import (
 // Format.TimeLayout.
 const TimeText = "text"
 
+// timeUnits are the units of time that a format can have; those from onlyTexts on cannot be in a
+// schema.
+var timeUnits = []string{"s", "ms", "us", "ns", "rfc3339", TimeText, "min", "h", "d", "excel", "filetime"}
+
+const onlyTexts = 6
+
 // TimeUnits returns the units of time that a format can have.
-func TimeUnits() []string { return []string{"s", "ms", "us", "ns", "rfc3339", TimeText} }
+func TimeUnits() []string { return slices.Clone(timeUnits) }
 
 // directives are what may follow % in a layout, as strptime has it.
 var directives = map[byte]func(*wallClock) bool{
@@ -76,8 +82,12 @@ func parseLayout(text string) (layout timeLayout, err error) {
 		if i++; i == len(text) {
 			return nil, errors.New("it ends with a %; write %% for the sign itself")
 		}
-		read := directives[text[i]]
-		switch name := text[i]; {
+		read, name := directives[text[i]], text[i]
+		if year := (wallClock{b: []byte(text[i:])}); year.byte('{') && year.number(&year.year, 4, 4) && year.byte('}') {
+			read, name = func(c *wallClock) bool { c.year = year.year; return true }, 'Y'
+			i += year.at - 1
+		}
+		switch {
 		case read == nil:
 			return nil, fmt.Errorf("%%%c is not one of its parts: %s", name, layoutParts)
 		case used[name] && name != '%':
@@ -97,7 +107,7 @@ func parseLayout(text string) (layout timeLayout, err error) {
 	}
 	switch {
 	case !has(years):
-		return nil, errors.New("it must be a layout with a year (%Y), for example %d.%m.%Y %H:%M:%S, or %Y-%m for months, or %Y for years")
+		return nil, errors.New("it must be a layout with a year (%Y), for example %d.%m.%Y %H:%M:%S, or %Y-%m for months, or %Y for years; %{2025} stands for a year that times do not have")
 	case has(days) && !has(months):
 		return nil, errors.New("it has a day, but no month (%m or %b)")
 	case has(hours) && !has(days):
@@ -109,7 +119,7 @@ func parseLayout(text string) (layout timeLayout, err error) {
 }
 
 // layoutParts lists the directives in texts.
-const layoutParts = "%Y %y %m %b %B %d %e %a %A %H %I %p %M %S %f %z %Z, %F for %Y-%m-%d, %T for %H:%M:%S, %% for the sign itself"
+const layoutParts = "%Y %y %m %b %B %d %e %a %A %H %I %p %M %S %f %z %Z, %F for %Y-%m-%d, %T for %H:%M:%S, %{2025} for a year that times do not have, %% for the sign itself"
 
 // read reads a text, all of it.
 func (l timeLayout) read(c *wallClock) bool {

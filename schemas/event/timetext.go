@@ -14,10 +14,11 @@ type wallClock struct {
 	year, month, day     int
 	hour, minute, second int
 	millis               int
-	half                 byte // 'a' or 'p' of am and pm; 0: the hour is one of 24
-	zoned                bool // the text says its offset from UTC
-	offset               int  // seconds east
-	pivot                bool // the year has two digits
+	half                 byte   // 'a' or 'p' of am and pm; 0: the hour is one of 24
+	zoned                bool   // the text says its offset from UTC
+	offset               int    // seconds east
+	named                []byte // the short name of a zone, which may mean one of several offsets
+	pivot                bool   // the year has two digits
 }
 
 // start begins to read a text, without the white space around it.
@@ -189,8 +190,8 @@ func (c *wallClock) name(names []string, to *int) bool {
 	return false
 }
 
-// zone reads an offset from UTC: Z, UTC, GMT, +01:00, +0100 or +01. The letters of other zones mean
-// several of them.
+// zone reads an offset from UTC: Z, UTC, GMT, +01:00, +0100 or +01, or other letters: time compares
+// them with what the zone of the format calls its own times.
 func (c *wallClock) zone() bool {
 	c.zoned = true
 	for _, name := range [...]string{"UTC", "GMT", "UT", "Z"} {
@@ -208,7 +209,10 @@ func (c *wallClock) zone() bool {
 	case c.byte('-'):
 		sign = -1
 	default:
-		return false
+		rest := c.b[c.at:]
+		c.named = rest[:len(rest)-len(bytes.TrimLeft(rest, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"))]
+		c.at += len(c.named)
+		return len(c.named) > 0
 	}
 	var hours, minutes int
 	if !c.number(&hours, 2, 2) {
@@ -244,6 +248,9 @@ func (c *wallClock) time(zone *time.Location) (millis int64, ok bool) {
 	}
 	seconds := time.Date(c.year, time.Month(c.month), c.day, c.hour, c.minute, c.second, 0, time.UTC).Unix()
 	switch {
+	case c.named != nil:
+		seconds, ok = secondsNamed(zone, seconds, c.named)
+		return seconds*1000 + int64(c.millis), ok
 	case c.zoned:
 		seconds -= int64(c.offset)
 	case zone != nil:
@@ -256,11 +263,28 @@ func daysIn(year, month int) int {
 	return time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day()
 }
 
+// secondsNamed returns the seconds since 1970 at which clocks of a zone show what they show at wall
+// in UTC, while the zone's time has a name.
+func secondsNamed(zone *time.Location, wall int64, name []byte) (seconds int64, ok bool) {
+	for _, near := range [...]int64{-day, day} {
+		if zone == nil {
+			return 0, false
+		}
+		_, offset := time.Unix(wall+near, 0).In(zone).Zone()
+		seconds = wall - int64(offset)
+		if called, now := time.Unix(seconds, 0).In(zone).Zone(); called == string(name) && now == offset {
+			return seconds, true
+		}
+	}
+	return 0, false
+}
+
+const day = 24 * 60 * 60 // seconds
+
 // secondsIn returns the seconds since 1970 at which clocks of a zone show what they show at wall in
 // UTC. What they show twice is the first of the two; what they skip is as if they had not been set
 // yet.
 func secondsIn(zone *time.Location, wall int64) int64 {
-	const day = 24 * 60 * 60
 	offset := func(at int64) int64 {
 		_, seconds := time.Unix(at, 0).In(zone).Zone()
 		return int64(seconds)

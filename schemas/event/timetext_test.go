@@ -79,6 +79,7 @@ func TestTimesAreReadByTheirLayout(t *testing.T) {
 		{"%A, %e %B %Y %R %z", "Monday,  3 March 2025 04:05 -0030", "2025-03-03T04:35:00Z"},
 		{"day %d of %m %% %Y", "day 3 of  3 % 2025", "2025-03-03T00:00:00Z"},
 		{"%Y-%m-%d", "2025-03-03 ", "2025-03-03T00:00:00Z"}, {"%Y-%m-%d", "2025-03-03x", ""}, {"%Y-%m-%d", "25-03-03", ""},
+		{"%{2025}%b %d %T", "Mar  3 04:05:06", "2025-03-03T04:05:06Z"}, {"%{2025}%b %d", "Feb 29", ""},
 		{"%Y", "2025", "2025-01-01T00:00:00Z"}, {"%Y", "2025-03", ""}, {"%y", "88", "1988-01-01T00:00:00Z"}, {"%Y-%m", "2025-03", "2025-03-01T00:00:00Z"}, {"%b %Y", "Mar 2025", "2025-03-01T00:00:00Z"},
 	} {
 		if got := readTime(t, timeFormat(c.layout, ""), c.text); got != c.want {
@@ -86,7 +87,7 @@ func TestTimesAreReadByTheirLayout(t *testing.T) {
 		}
 	}
 	for layout, want := range map[string]string{
-		"%Y-%d": "no month", "%Y-%m %H": "no day", "%d.%m": "a year", "%Y-%m-%d %I": "go together", "%Y-%m-%d %p": "go together", "%Y-%m-%d%": "ends with a %", "%Y-%m-%d %Q": "%Q is not one", "%Y-%m-%d %Y": "in it twice",
+		"%Y-%d": "no month", "%Y-%m %H": "no day", "%d.%m": "a year", "%Y-%m-%d %I": "go together", "%Y-%m-%d %p": "go together", "%Y-%m-%d%": "ends with a %", "%Y-%m-%d %Q": "%Q is not one", "%Y-%m-%d %Y": "in it twice", "%F %{2025}": "in it twice", "%{25}%b %d": "%{ is not one",
 	} {
 		if err := timeFormat(layout, "").Check(); err == nil || !strings.Contains(err.Error(), want) || CheckLayout(layout) == nil {
 			t.Errorf("%q: %v, want %q", layout, err, want)
@@ -103,6 +104,8 @@ func TestTimesWithoutAZoneAreThoseOfTheConfiguredOne(t *testing.T) {
 		{"Europe/Zurich", "2025-03-03 01:00Z", "2025-03-03T01:00:00Z"}, {"Europe/Zurich", "2025-07-03 01:00 +0500", "2025-07-02T20:00:00Z"},
 		{"Europe/Zurich", "2025-03-30 01:59", "2025-03-30T00:59:00Z"}, {"Europe/Zurich", "2025-03-30 02:30", "2025-03-30T01:30:00Z"}, {"Europe/Zurich", "2025-03-30 03:00", "2025-03-30T01:00:00Z"},
 		{"Europe/Zurich", "2025-10-26 01:59", "2025-10-25T23:59:00Z"}, {"Europe/Zurich", "2025-10-26 02:30", "2025-10-26T00:30:00Z"}, {"Europe/Zurich", "2025-10-26 03:00", "2025-10-26T02:00:00Z"},
+		{"Europe/Zurich", "2025-10-26 02:30 CEST", "2025-10-26T00:30:00Z"}, {"Europe/Zurich", "2025-10-26 02:30 CET", "2025-10-26T01:30:00Z"},
+		{"Europe/Zurich", "2025-07-03 01:00 CET", ""}, {"Europe/Zurich", "2025-03-03 01:00 EST", ""}, {"Europe/Zurich", "Mon Mar 3 01:00:00 CET 2025", "2025-03-03T00:00:00Z"},
 		{"America/New_York", "2013-01-01", "2013-01-01T05:00:00Z"}, {"Asia/Kathmandu", "2013-01-01", "2012-12-31T18:15:00Z"},
 	} {
 		if got := readTime(t, timeFormat("", c.zone), c.text); got != c.want {

@@ -45,7 +45,7 @@ func (f *inputFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.timeField, "time-field", "", "column or path of the time of the event")
 	f.times.days = true
 	f.times.register(flags)
-	flags.BoolVar(&f.skipBadTimes, "skip-bad-times", false, "leave out records whose time cannot be read, even if these are more than a tenth of all")
+	flags.BoolVar(&f.skipBadTimes, "skip-bad-times", false, "accept a file with many times that cannot be read, or seem wrong; records whose time cannot be read are left out")
 	flags.Var(&f.from, "from", "start of the first window, RFC 3339 or 2006-01-02 in --time-zone; without it a single early record can add windows")
 	flags.Var(&f.to, "to", "end of the last window; without it a single late record can add windows")
 }
@@ -137,7 +137,7 @@ type timeFlags struct {
 
 func (f *timeFlags) register(flags *pflag.FlagSet) {
 	f.unit = event.TimeText
-	flags.Var(cli.OneOf(&f.unit, event.TimeUnits()...), "time-unit", "how times are written: seconds, milliseconds, microseconds or nanoseconds since 1970, RFC 3339, or text in a usual layout like 2025-03-03 00:00:01, 2025-03-03, 03 Mar 2025 00:00:01 +0100, 03/Mar/2025:00:00:01 +0100 (default for "+schemaFormats()+": as the schema says)")
+	flags.Var(cli.OneOf(&f.unit, event.TimeUnits()...), "time-unit", "`unit` of times: seconds (s), ms, us, ns, minutes (min), hours (h) or days (d) since 1970, days of Excel, filetime of Windows, rfc3339, or text in a usual layout like 2025-03-03 00:00:01, 2025-03-03, 03 Mar 2025 00:00:01 +0100, 03/Mar/2025:00:00:01 +0100 (default for "+schemaFormats()+": as the schema says)")
 	flags.Var(&f.layout, "time-layout", "another layout of times, as strptime has it: %d.%m.%Y %H:%M:%S, or %m/%d/%Y %I:%M %p, or %Y for years")
 	begins := ""
 	if f.days {

@@ -347,11 +347,10 @@ func (f *planFlags) sample(ctx context.Context, progress *terminal.Progress) (*s
 		return nil, 0, err
 	}
 	noteFaults(progress, faults.Texts())
-	if c.Seen() > 0 {
-		if err := f.refuseTimes(faults, c.Seen()+faults.Total()); err != nil {
-			return nil, 0, err
-		}
+	if _, err := f.refuseTimes(faults, c.Seen()+faults.Total()); err != nil {
+		return nil, 0, err
 	}
+	noteTimes(progress, faults, &f.inputFlags)
 	if f.unnamed > 0 && !f.named {
 		return nil, 0, f.noUsers()
 	}
@@ -399,7 +398,7 @@ func (f *planFlags) read(ctx context.Context, fn func(*event.Event) error, progr
 						return nil
 					}
 				}
-				faults.Value(e.Value)
+				faults.Event(&e, r)
 				f.named = f.named || len(e.User) > 0
 				namer.Name(&e, &layout, records)
 				return fn(&e)

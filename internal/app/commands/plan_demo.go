@@ -61,7 +61,7 @@ func rerun(flags *pflag.FlagSet, set map[string]string, without ...string) strin
 		}
 	})
 	for _, name := range []string{
-		"user-field", "no-user", "key-field", "time-field", "time-unit", "time-layout", "decimals", "decimal-comma", "from", "to", "keys", "public-keys", "epsilon", "delta-keys", "window", "max-keys-per-user", "max-events-per-key", "last-at-least", "min", "max", "edges", "relative",
+		"user-field", "no-user", "key-field", "time-field", "time-unit", "time-layout", "time-zone", "decimals", "decimal-comma", "from", "to", "keys", "public-keys", "epsilon", "delta-keys", "window", "max-keys-per-user", "max-events-per-key", "last-at-least", "min", "max", "edges", "relative",
 		"absolute",
 	} {
 		value := set[name]

@@ -194,9 +194,10 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Cl
 	drain, stop := a.drainOnSignal(progress, func() string { return "ending once the records that were read are written" }, a.exit)
 	defer stop()
 	result, err := r.Run(ctx, drain)
-	noteFaults(progress, r.Faults())
-	noteUnnamed(progress, "", r.BrokenWithoutUser())
-	noteWithoutValue(progress, to.format.NoValue, r.WithoutValue())
+	noteFaults(progress, r.Faults().Texts())
+	noteTimes(progress, r.Faults(), nil)
+	noteUnnamed(progress, "", r.Faults().Unnamed())
+	noteWithoutValue(progress, to.format.NoValue, r.Faults().WithoutValue())
 	if err != nil {
 		return f.explainFile(err, to.format)
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
@@ -23,12 +24,18 @@ func (j *job) refuseUnreadable(file *demo.File) error {
 	if err := f.refuseValues(file.Faults(), uint64(file.Records())); err != nil {
 		return err
 	}
-	if !file.NoEvents() {
-		err := f.refuseTimes(file.Faults(), uint64(file.Records()))
-		if layouts := file.Faults().Layouts(); err != nil && len(layouts) == 1 && f.flags != nil {
-			err = fmt.Errorf("%w\n%s", err, folded(rerun(f.flags, map[string]string{"time-layout": layouts[0]}, "repeat"), "  "))
+	if way, err := f.refuseTimes(file.Faults(), uint64(file.Records())); err != nil {
+		if way != nil && f.flags != nil {
+			err = fmt.Errorf("%w\n%s", err, folded(rerun(f.flags, way.Flags(), "repeat"), "  "))
 		}
 		return err
+	}
+	if !file.NoEvents() {
+		if file.BeforeTime() && f.from.IsZero() {
+			return fmt.Errorf("nothing to release: every event of %s is before 1970, where no event counts: correct %s", eventfile.Name(f.input), timeFlagNames)
+		}
+		noteTimes(j.progress, file.Faults(), &f.inputFlags)
+		return nil
 	}
 	noteFaults(j.progress, file.Faults().Texts())
 	noteUnnamed(j.progress, f.noUser, file.Unnamed())
@@ -139,16 +146,75 @@ func (f *inputFlags) refuseCharset(faults *eventfile.Faults, records uint64) err
 }
 
 // refuseTimes refuses a file if more than a tenth of its records have a time that cannot be read:
-// then the others may be misread, for example with day and month exchanged.
-func (f *inputFlags) refuseTimes(faults *eventfile.Faults, records uint64) error {
-	bad, where := faults.BadTimes()
-	if f.skipBadTimes || 10*bad <= records {
-		return nil
+// then the others may be misread, for example with day and month exchanged. If most of these times
+// are read in another way, one in a hundred is enough, and times before 1990 and ahead of now count
+// as well.
+func (f *inputFlags) refuseTimes(faults *eventfile.Faults, records uint64) (way *eventfile.Reading, err error) {
+	n, where := faults.BadTimes()
+	times, most := faults.Times(), uint64(10)
+	ways := times.Readings()
+	what, cure, goOn := "that cannot be read", "correct "+timeFlagNames, "leave them out"
+	if ways != nil {
+		odd, oddWhere := faults.OddTimes()
+		switch {
+		case odd == 0:
+		case n == 0:
+			what, where, goOn = "before 1990 or ahead of now", oddWhere, "go on all the same"
+		default:
+			what, where, goOn = what+", or is before 1990 or ahead of now", where+"; "+oddWhere, "go on all the same"
+		}
+		n, most, cure = n+odd, 100, "give "+eventfile.Listed(ways)
+	} else if times.Events == 0 {
+		return nil, nil // that there is none has causes of its own
 	}
-	cure := "correct --time-field, --time-unit or --time-layout"
-	if layouts := faults.Layouts(); layouts != nil {
-		cure = "give --time-layout '" + strings.Join(layouts, "' or '") + "'"
+	if f.skipBadTimes && times.Events > 0 || most*n <= records {
+		return nil, nil
 	}
-	return fmt.Errorf("reading input file %s: %s have a time that cannot be read: %s. To read them, %s; to leave them out, add --skip-bad-times",
-		eventfile.Name(f.input), outcomes.Part(bad, records, "record"), where, cure)
+	text := fmt.Sprintf("reading input file %s: %s have a time %s: %s. ", eventfile.Name(f.input), outcomes.Part(n, records, "record"), what, where)
+	if ways != nil && ways[0].Unit() && 100*times.Usual() > records {
+		return nil, fmt.Errorf("%sThe file mixes units: these times need %v, and the others do not. Write all times in one unit; to %s, add --skip-bad-times", text, ways[0], goOn)
+	}
+	if len(ways) == 1 {
+		way = ways[0]
+	}
+	return way, fmt.Errorf("%sTo read them, %s; to %s, add --skip-bad-times", text, cure, goOn)
 }
+
+// noteTimes says which times of a file are not what events usually have: before 1990, ahead of now
+// or over more than 20 years, unless --from and --to leave them out. f is nil without these flags.
+func noteTimes(progress *terminal.Progress, faults *eventfile.Faults, f *inputFlags) {
+	t := faults.Times()
+	open := f == nil || f.from.IsZero() && f.to.IsZero()
+	var what, flags []string
+	if t.Early > 0 && (open || f.from.IsZero()) {
+		what = append(what, terminal.Count(t.Early, "event")+" before 1990")
+		flags = append(flags, "--from "+eventfile.Date(t.UsualFirst))
+	}
+	if t.Ahead > 0 && (open || f.to.IsZero()) {
+		what = append(what, terminal.Count(t.Ahead, "event")+" ahead of now")
+		flags = append(flags, "--to "+eventfile.Date(t.UsualLast+24*time.Hour.Milliseconds()))
+	}
+	if years := (t.Last - t.First) / (365 * 24 * time.Hour.Milliseconds()); years >= 20 && open {
+		what = append(what, fmt.Sprintf("%d years from %s to %s", years, eventfile.Date(t.First), eventfile.Date(t.Last)))
+	}
+	if what == nil {
+		return
+	}
+	text := "check the times: " + strings.Join(what, ", ")
+	if _, where := faults.OddTimes(); where != "" {
+		text += " (" + where + ")"
+	}
+	text += ". If they are wrong, "
+	if ways := t.Readings(); ways != nil {
+		text += "most of them need " + eventfile.Listed(ways)
+	} else {
+		text += "correct " + timeFlagNames
+	}
+	if f != nil && flags != nil && t.Usual() > 0 {
+		text += "; to leave them out, give " + strings.Join(flags, " ")
+	}
+	progress.Note("%s", text)
+}
+
+// timeFlagNames are the flags that say how times are read.
+const timeFlagNames = "--time-field, --time-unit or --time-layout"

@@ -162,7 +162,7 @@ func eventsFields() []field {
 		},
 		{
 			name: "time_unit", kind: text, example: "rfc3339", absent: "needed, except for " + schemas + " fields with a logical type", change: newName, oneOf: event.TimeUnits(), goField: "Events.Format.TimeUnit",
-			meaning: "unit of the time field: `s`, `ms`, `us` or `ns` since 1970, RFC 3339, or `text` in one of the [usual layouts](events.md#times) or in `time_layout`; years 1 to 9999. With `privacy.period` you can never change it",
+			meaning: "unit of the time field: [numbers](events.md#times), such as `s` or `ms` since 1970, RFC 3339, or `text` in a usual layout or in `time_layout`; years 1 to 9999. With `privacy.period` you can never change it",
 			to:      func(d *draft) any { return &d.cfg.Events.Format.TimeUnit },
 		},
 		{

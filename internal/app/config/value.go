@@ -190,9 +190,6 @@ func (doc *document) set(at string, f *field, written string, where position) {
 		if s := spelling.Nearest(f.oneOf, written); s != "" {
 			hint = "; did you mean " + s + "?"
 		}
-		if f.name == "time_unit" && written == "ns" { // ms is near as a word, and wrong
-			hint = "; nanoseconds are not read: divide them by 1,000 for us"
-		}
 		doc.fail(where, at, "%s is not one of %s%s", clip(written), strings.Join(f.oneOf, ", "), hint)
 		return
 	}

@@ -231,15 +231,6 @@ func (e *explaining) brokenRecords() error {
 	case event.ClassBadKey:
 		remedy = fmt.Sprintf("keys must be UTF-8: correct --key-field %s, or convert the file, for example with iconv -f latin1 -t utf-8", keyFields(format))
 	case event.ClassBadTimestamp:
-		if file, ok := e.source.(*File); ok {
-			if layouts := file.faults.Layouts(); layouts != nil {
-				remedy = "times of another layout: give --time-layout '" + strings.Join(layouts, "' or '") + "'"
-				if notes = nil; len(layouts) == 1 {
-					set = map[string]string{"time-layout": layouts[0]}
-				}
-				break
-			}
-		}
 		if like := timesOf(format.TimeUnit); like != "" {
 			notes = slices.Insert(notes, 0, like)
 		}
@@ -261,10 +252,10 @@ func timesOf(unit string) string {
 		return "like 2025-03-03T00:00:01Z, with a T and a zone"
 	case event.TimeText:
 		return "like 2025-03-03 00:00:01; the help has more layouts, and --time-layout reads others, like %m/%d/%Y or %Y"
-	case "s", "ms", "us", "ns":
-		return "a number since 1970"
+	case "":
+		return ""
 	}
-	return ""
+	return "a number"
 }
 
 // outside names records that lie outside of the range of windows.
@@ -274,8 +265,13 @@ func (e *explaining) outside() {
 	if n := e.tallies.BeforeStart; n > 0 {
 		first := max(e.now.all.first, 0)
 		include := stamp(e.source, first-first%size)
-		e.add(n, map[string]string{"from": include}, "%s are before --from %s: the earliest is of %s; --from %s includes them", outcomes.Part(n, e.tallies.Read, "record"), stamp(e.source, from.UnixMilli()),
-			stamp(e.source, e.now.all.first), include)
+		set, cure := map[string]string{"from": include}, "--from "+include+" includes them"
+		if first-first%size >= from.UnixMilli() {
+			set, cure = nil, "no event before 1970 counts"
+		} else if e.now.all.first < 0 {
+			cure += " from 1970 on"
+		}
+		e.add(n, set, "%s are before --from %s: the earliest is of %s; %s", outcomes.Part(n, e.tallies.Read, "record"), stamp(e.source, from.UnixMilli()), stamp(e.source, e.now.all.first), cure)
 	}
 	if n := e.tallies.Metrics[0].Open; n > 0 {
 		last := e.now.all.last

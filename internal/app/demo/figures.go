@@ -2,7 +2,6 @@ package demo
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -70,19 +69,18 @@ func (r *reading) read(value []byte, ev *event.Event) error {
 }
 
 // units are the units of time that a field can be read in: "text" reads what "rfc3339" reads.
-var units = slices.DeleteFunc(event.TimeUnits(), func(unit string) bool { return unit == "rfc3339" })
+var units = []string{"s", "ms", "us", "ns", event.TimeText}
 
 // figures are what a source holds, as far as it can say why little was released. They are exact,
 // for the holder of the source only.
 type figures struct {
 	records  uint64
 	broken   map[event.Error]uint64
-	now      *reading   // the field and unit that are set
-	others   []*reading // the same field in other units
-	stray    uint64     // records of keys that are not on the list
-	foldable uint64     // of them, those of keys that are on it but for case and spaces
-	users    int        // distinct ones, of events that count
-	keys     int        // distinct ones, of private keys
+	now      *reading // the field and unit that are set
+	stray    uint64   // records of keys that are not on the list
+	foldable uint64   // of them, those of keys that are on it but for case and spaces
+	users    int      // distinct ones, of events that count
+	keys     int      // distinct ones, of private keys
 }
 
 // look reads the source once more. It holds the users and keys of the source in memory.
@@ -92,20 +90,12 @@ func (s Settings) look(source Source) (*figures, error) {
 	if f.now == nil {
 		return f, nil // a file without records has no schema and no columns
 	}
-	for _, unit := range units {
-		if r := newReading(format, format.Time, unit); r != nil && unit != format.TimeUnit {
-			f.others = append(f.others, r)
-		}
-	}
 	from, to := source.Range()
 	users, keys := set{}, newKeyList(s.PublicKeys)
 	var ev event.Event
 	var namer event.Namer
 	err := source.Each(func(m kafkalog.Message) error {
 		f.records++
-		for _, r := range f.others {
-			r.read(m.Value, &ev) //nolint:errcheck // what cannot be read so counts for nothing
-		}
 		err := f.now.read(m.Value, &ev)
 		var broken *event.Error
 		switch {

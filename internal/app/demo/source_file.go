@@ -133,7 +133,7 @@ func (f *File) clock(head eventfile.Head) (eventfile.Clock, error) {
 			f.faults.Add(err, r)
 			return 0, false
 		}
-		f.faults.Value(decoded.Value)
+		f.faults.Event(&decoded, r)
 		if len(decoded.User) == 0 {
 			if f.unnamed++; f.opt.NoUser == SkipNoUser {
 				return eventfile.LeftOut, false
@@ -222,3 +222,6 @@ func (f *File) Faults() *eventfile.Faults { return f.faults }
 
 // NoEvents reports whether no record can be used.
 func (f *File) NoEvents() bool { return f.data.Timed == 0 }
+
+// BeforeTime reports whether every event is before 1970.
+func (f *File) BeforeTime() bool { return f.data.Last < 0 }

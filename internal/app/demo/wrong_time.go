@@ -10,29 +10,19 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 )
 
-// wrongTime says that the times of a file are read from the wrong field or in the wrong unit: if
-// most records lie in no year in which events lie, and most of them would in another unit, or by
-// another field. It returns nil where the file does not prove it.
+// wrongTime says that the times of a file are read from the wrong field: if most records lie in no
+// year in which events lie, and most of them would by another field. It returns nil where the file
+// does not prove it.
 func (e *explaining) wrongTime() ([]Cause, error) {
 	if e.records == 0 || 2*e.now.believed.n >= e.records {
 		return nil, nil
 	}
-	var better []*reading
-	for _, r := range e.others {
-		if 2*r.recent.n > e.records {
-			better = append(better, r)
-		}
+	records, err := sample(e.source)
+	if err != nil {
+		return nil, err
 	}
-	checked := "records"
-	if better == nil {
-		records, err := sample(e.source)
-		if err != nil {
-			return nil, err
-		}
-		format := e.source.Traits().Format
-		better = timeFields(format, fieldsOf(format, records), records)
-		checked = "records that were tried"
-	}
+	format := e.source.Traits().Format
+	better := timeFields(format, fieldsOf(format, records), records)
 	if better == nil {
 		return nil, nil
 	}
@@ -45,8 +35,8 @@ func (e *explaining) wrongTime() ([]Cause, error) {
 		p := r.recent
 		cures = append(cures, fmt.Sprintf("--time-field %s --time-unit %s gives %s times from %s to %s", r.field, r.unit, number(p.n), stamp(e.source, p.first), stamp(e.source, p.last)))
 	}
-	text := fmt.Sprintf("%s have no time of the years %d to %d by --time-field %s --time-unit %s (%s); of the %s, %s", outcomes.Part(e.records-e.now.believed.n, e.records, "record"),
-		believedFrom.Year(), believedTo.Year()-1, e.now.field, cmp.Or(e.now.unit, "(of the schema)"), lie, checked, strings.Join(cures, ", or "))
+	text := fmt.Sprintf("%s have no time of the years %d to %d by --time-field %s --time-unit %s (%s); of the records that were tried, %s", outcomes.Part(e.records-e.now.believed.n, e.records, "record"),
+		believedFrom.Year(), believedTo.Year()-1, e.now.field, cmp.Or(e.now.unit, "(of the schema)"), lie, strings.Join(cures, ", or "))
 	return []Cause{{Text: text, Set: map[string]string{"time-field": better[0].field, "time-unit": better[0].unit, "time-layout": ""}}}, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -29,8 +30,8 @@ type Faults struct {
 	format  event.Format
 	kinds   map[event.Error]*fault
 	total   uint64
-	skipped uint64        // records without a value that are no events
-	others  *otherLayouts // nil before a head was read
+	skipped uint64 // records without a value that are no events
+	times   *Times // nil before a head was read
 	values  *otherValues
 }
 
@@ -49,7 +50,8 @@ func NewFaults(format event.Format) *Faults {
 
 // Begin takes what a file says of its records.
 func (f *Faults) Begin(h Head) {
-	f.Unit, f.others, f.values = h.Unit, newOtherLayouts(h.Of(f.format)), newOtherValues(h.Of(f.format))
+	f.Unit, f.values = h.Unit, newOtherValues(h.Of(f.format))
+	f.times = &Times{format: h.Of(f.format), now: time.Now().AddDate(0, 0, 1).UnixMilli()}
 }
 
 // badTime is the kind of records whose time cannot be read.
@@ -62,6 +64,17 @@ func (f *Faults) BadTimes() (n uint64, where string) {
 		return 0, ""
 	}
 	return one.records, f.where(one)
+}
+
+// Times returns the times of the records; nil before Begin.
+func (f *Faults) Times() *Times { return f.times }
+
+// OddTimes returns how many events are before 1990 or ahead of now, and where the first ones are.
+func (f *Faults) OddTimes() (n uint64, where string) {
+	if f.times.odd.records == 0 {
+		return 0, ""
+	}
+	return f.times.odd.records, f.where(&f.times.odd)
 }
 
 // NotUTF8 returns how many records are broken because their text is not UTF-8, and where the first
@@ -100,10 +113,11 @@ func (f *Faults) Decimals() (places int, comma bool) {
 	return places, comma
 }
 
-// Value notes a value that was read.
-func (f *Faults) Value(v int64) {
+// Event notes a record that is an event.
+func (f *Faults) Event(e *event.Event, r Record) {
 	if f.values != nil {
-		f.values.sizes[size(v)].all++
+		f.values.sizes[size(e.Value)].all++
+		f.times.add(e.Millis, r)
 	}
 }
 
@@ -115,14 +129,6 @@ func (f *Faults) of(kind event.Error) uint64 {
 		return one.records
 	}
 	return 0
-}
-
-// Layouts returns other layouts that read the times of these records; nil where none reads most.
-func (f *Faults) Layouts() []string {
-	if f.others == nil {
-		return nil
-	}
-	return f.others.best()
 }
 
 // Add notes a record for which a decoder returned err, and reports whether err is of the record.
@@ -142,12 +148,9 @@ func (f *Faults) Add(err error, r Record) bool {
 	if kind == nil {
 		kind = &fault{}
 		f.kinds[*broken] = kind
-		if !f.format.Encoding().Contained() {
-			kind.example = masked(r.Value)
-		}
 	}
-	if *broken == badTime && f.others != nil {
-		f.others.try(r.Value)
+	if *broken == badTime && f.times != nil {
+		f.times.try(r.Value, datesFrom)
 	}
 	if *broken == wrongValue && f.values != nil {
 		f.values.try(r.Value)
@@ -155,10 +158,18 @@ func (f *Faults) Add(err error, r Record) bool {
 	if broken.Class == event.ClassMissingField && kind.records < compared {
 		kind.compare(event.EncodingOf(f.format.Format), r.Value)
 	}
-	if kind.records++; len(kind.lines) < firstFaults {
-		kind.lines = append(kind.lines, terminal.Number(float64(r.Line), 0))
-	}
+	kind.add(r, f.format)
 	return true
+}
+
+// add notes one more record.
+func (one *fault) add(r Record, format event.Format) {
+	if one.records == 0 && !format.Encoding().Contained() {
+		one.example = masked(r.Value)
+	}
+	if one.records++; len(one.lines) < firstFaults {
+		one.lines = append(one.lines, terminal.Number(float64(r.Line), 0))
+	}
 }
 
 // compare keeps the names that this record has, too: names that only some records have may be data,
@@ -236,6 +247,11 @@ func places(unit string, one *fault) string {
 
 // meant says which fields records have that lack one. Those of a single record may be data.
 func (f *Faults) meant(kind event.Error, one *fault) (text string) {
+	if kind == badTime && f.times != nil {
+		if ways := f.times.Readings(); ways != nil {
+			return "; most of these times need " + Listed(ways)
+		}
+	}
 	if places, comma := f.Decimals(); kind == wrongValue && comma {
 		return "; most of these values have a decimal comma or a decimal point: " + commaFlag(!f.format.DecimalComma)
 	} else if kind == wrongValue && places > 0 {

@@ -16,14 +16,17 @@ func faultsOf(t *testing.T, format event.Format, text string) *Faults {
 	t.Helper()
 	faults := NewFaults(format)
 	err := Scan(file(t, text), OptionsOf(format, format.Columns == nil && format.Format == event.CSV), func(h Head) (func(Record) error, error) {
-		faults.Unit = h.Unit
+		faults.Begin(h)
 		d, err := event.NewDecoder(h.Of(format))
 		return func(r Record) error {
 			var e event.Event
-			if err := d.Decode(r.Value, &e); err != nil && !faults.Add(err, r) {
-				return err
+			err := d.Decode(r.Value, &e)
+			if err == nil {
+				faults.Event(&e, r)
+			} else if faults.Add(err, r) {
+				err = nil
 			}
-			return nil
+			return err
 		}, err
 	})
 	if err != nil {
@@ -128,7 +131,7 @@ func TestRuleTooManyUnreadableValuesAreTwoPercentOfAllOrOfTheGreatest(t *testing
 				r := Record{Value: []byte("u\t1\t" + text)}
 				var e event.Event
 				if err := d.Decode(r.Value, &e); err == nil {
-					faults.Value(e.Value)
+					faults.Event(&e, r)
 				} else {
 					faults.Add(err, r)
 				}

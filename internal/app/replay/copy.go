@@ -149,6 +149,9 @@ func (r *Replay) copyRecord(ctx context.Context, record eventfile.Record, decode
 	err := r.decoder.Decode(record.Value, decoded)
 	broken := err != nil
 	ofRecord := broken && r.faults.Add(err, record)
+	if !broken {
+		r.faults.Event(decoded, record)
+	}
 	if r.leavesOut(err) {
 		return nil
 	}

@@ -148,18 +148,9 @@ func (r *Replay) prepare(ctx context.Context) error {
 	return err
 }
 
-// Faults says where the broken records are that were read so far, and what the first ones are like.
-// They are on the topic, and a run will put them with the dead letters.
-func (r *Replay) Faults() []string {
-	r.faults.Unit = r.result.Unit
-	return r.faults.Texts()
-}
-
-// WithoutValue returns how many records have no value, whether they are broken or left out.
-func (r *Replay) WithoutValue() uint64 { return r.faults.WithoutValue() }
-
-// BrokenWithoutUser returns how many of them have no user.
-func (r *Replay) BrokenWithoutUser() uint64 { return r.faults.Unnamed() }
+// Faults are the broken records that were read so far. They are on the topic, and a run will put
+// them with the dead letters.
+func (r *Replay) Faults() *eventfile.Faults { return r.faults }
 
 // Close releases the file and the partitions.
 func (r *Replay) Close() {

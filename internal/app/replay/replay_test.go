@@ -131,7 +131,7 @@ func TestValuesDecideWhatIsLeftOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if result, err := r.Run(t.Context(), nil); err != nil || result.Written != want || r.WithoutValue() != 1 {
+		if result, err := r.Run(t.Context(), nil); err != nil || result.Written != want || r.Faults().WithoutValue() != 1 {
 			t.Errorf("%+v, %v, want %d written", result, err, want)
 		}
 		r.Close()

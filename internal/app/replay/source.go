@@ -57,6 +57,7 @@ func (r *Replay) decodeBy(format event.Format) (err error) {
 	if r.options.SkipNoUser {
 		format.NoUser = event.NoUserEach // else such a record is broken
 	}
+	r.faults.Begin(eventfile.Head{Columns: format.Columns, Schema: format.Schema, Unit: r.result.Unit})
 	r.decoder, err = event.NewDecoder(format)
 	return err
 }
