@@ -63,7 +63,7 @@ func adviceText(a *advice.Advice, f *planFlags, broken uint64) string {
 	}
 	place := "takes the place of the sections privacy and metrics of a configuration"
 	if f.config != "" {
-		place = "goes into the metric of that name in " + f.config
+		place = "takes the place of the metric of that name in " + f.config
 	}
 	b.WriteString("\n")
 	wrapped(&b, "The recommended setting "+place+": it names nothing of the data. See docs/guarantee.md for what may be published.", "")

@@ -72,7 +72,7 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 		sizes = durationList{m.Window}
 	}
 	answer, err := f.advise(ctx, progress, advice.Question{
-		Sample: s, Sizes: sizes, Terms: advice.Terms{Metric: m.Name, Kind: m.Kind, Target: m.Target},
+		Sample: s, Sizes: sizes, Terms: advice.Terms{Metric: m.Name, File: d.file.Text(), Place: slices.IndexFunc(d.Config.Metrics, func(o pipeline.Metric) bool { return o.Name == m.Name }), Kind: m.Kind, Target: m.Target},
 		Compile: advice.OfMetric(d.Config, m.Name), Given: advice.Setting{Epsilon: d.Config.Privacy.Epsilon, Relative: m.Target.Relative, Absolute: m.Target.Absolute},
 		KeepTarget: m.Target.Absolute > 0 || metrickind.Of(m.Kind).Values,
 	})

@@ -341,3 +341,6 @@ func (f *File) record(o Options) (r *deployment.Record) {
 func (f *File) KeyVariables() (noise, userHash string) {
 	return f.document.draft.noise.env, f.document.draft.userHash.env
 }
+
+// Text is the file as it was read.
+func (f *File) Text() []byte { return []byte(strings.Join(f.document.lines, "\n")) }

@@ -292,6 +292,9 @@ func (q *Question) sentence(p *Point) string {
 	}
 	text := fmt.Sprintf("%s; %s of %s %s released; %.3g %% of %s in what comes out; every user can take part for %s", p.TypicalText(), terminal.Number(p.KeysShown, 0),
 		terminal.Count(uint64(math.Round(p.Keys)), "key"), verb, 100*p.ShownTruth, what, Lasts(p.Setting))
+	if q.Given.LastAtLeast == 0 {
+		text += ", and at the bounds no longer: plan took this life from the span of the events, and --last-at-least sets another"
+	}
 	if lost := p.Lost[len(p.Lost)-1].Share; lost > 0.0005 {
 		text += fmt.Sprintf("; %.2g %% of these users are left out before the end", 100*lost)
 	}

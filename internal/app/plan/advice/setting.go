@@ -3,9 +3,12 @@ package advice
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/goccy/go-yaml"
 
 	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
@@ -65,9 +68,11 @@ type Terms struct {
 	Accountant string
 	Planned    float64 // the part of the promise that choosing has spent
 	Target     noisereduction.Target
-	// Metric is the one of a configuration that is planned, of which a block has what is chosen; ""
-	// is one of its own.
+	// Metric is the one of a configuration that is planned; "" is one of its own. File is the text
+	// of the configuration, and Place where the metric is in it.
 	Metric string
+	File   []byte
+	Place  int
 	// Kind is that of the metric; "" is the usual one.
 	Kind string
 	// Statistics are the metric's, as far as they were given.
@@ -114,36 +119,83 @@ func (t *Terms) statistics(line func(format string, args ...any)) {
 	}
 }
 
-// yaml returns a setting as the sections privacy and metrics of a configuration file, or as what is
-// chosen of a metric of one.
+// whole returns the metric of the configuration with a setting in it, to be pasted.
+func (t *Terms) whole(s *Setting) string {
+	var file struct {
+		Metrics []yaml.MapSlice `yaml:"metrics"`
+	}
+	if err := yaml.UnmarshalWithOptions(t.File, &file, yaml.UseOrderedMap()); err != nil || t.Place >= len(file.Metrics) {
+		return "" // the configuration was read before
+	}
+	at := func(m yaml.MapSlice, name string) int {
+		return slices.IndexFunc(m, func(f yaml.MapItem) bool { return f.Key == name })
+	}
+	put := func(m *yaml.MapSlice, name string, v any) {
+		if i := at(*m, name); i >= 0 {
+			(*m)[i].Value = v
+		} else {
+			*m = append(*m, yaml.MapItem{Key: name, Value: v})
+		}
+	}
+	m := file.Metrics[t.Place]
+	put(&m, "window", yaml.MapSlice{{Key: "size", Value: config.Duration(s.Window)}})
+	bounds := yaml.MapSlice{{Key: "max_keys_per_user", Value: s.KeysPerUser}, {Key: "max_events_per_key", Value: s.EventsPerKey}}
+	if t.kind().Values {
+		put(&bounds, "min", s.Min)
+		put(&bounds, "max", s.Max)
+	}
+	put(&m, "bounds", bounds)
+	var target yaml.MapSlice
+	old := at(m, "target")
+	if old >= 0 {
+		target, _ = m[old].Value.(yaml.MapSlice)
+	}
+	target = slices.DeleteFunc(target, func(f yaml.MapItem) bool { return f.Key == "relative" })
+	if s.Relative > 0 {
+		put(&target, "relative", s.Relative)
+	}
+	if len(target) > 0 {
+		put(&m, "target", target)
+	} else if old >= 0 {
+		m = slices.Delete(m, old, old+1)
+	}
+	put(&m, "last_at_least", s.LastAtLeast)
+	text, err := yaml.MarshalWithOptions([]yaml.MapSlice{m}, yaml.Indent(2))
+	if err != nil {
+		return ""
+	}
+	return "  " + strings.ReplaceAll(strings.TrimSuffix(string(text), "\n"), "\n", "\n  ") + "\n"
+}
+
+// yaml returns a setting as the sections privacy and metrics of a configuration file, or as the
+// whole metric of one.
 func (t *Terms) yaml(p *Point) string {
 	s := &p.Setting
+	if t.Metric != "" {
+		return t.whole(s)
+	}
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	if t.Metric == "" {
-		if t.Decimals > 0 {
-			line("# Needs decimals: %d in the section events.", t.Decimals)
-		}
-		line("privacy:")
-		line("  epsilon: %s", number(s.Epsilon))
-		line("  delta: %s", number(t.Delta))
-		if s.DeltaKeys != 0 {
-			line("  delta_keys: %s", number(s.DeltaKeys))
-		}
-		if t.Accountant != "" {
-			line("  accountant: %s", t.Accountant)
-		}
-		if t.Planned > 0 {
-			line("  planned: %s", number(t.Planned))
-		}
-		line("metrics:")
-		line("  - name: events")
-		line("    kind: %s", t.kind().Name)
-		line("    keys: %s", or(t.Keys, "{mode: private}"))
-		t.statistics(line)
-	} else {
-		line("  - name: %s", t.Metric)
+	if t.Decimals > 0 {
+		line("# Needs decimals: %d in the section events.", t.Decimals)
 	}
+	line("privacy:")
+	line("  epsilon: %s", number(s.Epsilon))
+	line("  delta: %s", number(t.Delta))
+	if s.DeltaKeys != 0 {
+		line("  delta_keys: %s", number(s.DeltaKeys))
+	}
+	if t.Accountant != "" {
+		line("  accountant: %s", t.Accountant)
+	}
+	if t.Planned > 0 {
+		line("  planned: %s", number(t.Planned))
+	}
+	line("metrics:")
+	line("  - name: events")
+	line("    kind: %s", t.kind().Name)
+	line("    keys: %s", or(t.Keys, "{mode: private}"))
+	t.statistics(line)
 	line("    window: {size: %s}", config.Duration(s.Window))
 	within := ""
 	if s.Min != 0 || s.Max != 0 {
@@ -160,7 +212,7 @@ func (t *Terms) yaml(p *Point) string {
 	if len(target) > 0 {
 		line("    target: {%s, confidence: %s}", strings.Join(target, ", "), number(t.Target.Confidence))
 	}
-	if t.Metric == "" && t.Keys == "" && p.FirstSigma < 1.5*p.TopSigma { // not the default, which is twice the top's
+	if t.Keys == "" && p.FirstSigma < 1.5*p.TopSigma { // not the default, which is twice the top's
 		first, _ := strconv.ParseFloat(strconv.FormatFloat(p.FirstSigma, 'g', 4, 64), 64)
 		line("    ladder: {first_sigma: %s}", number(first))
 	}
