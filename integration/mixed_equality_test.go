@@ -47,6 +47,7 @@ func TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor(t *testing.T) {
 }
 
 func TestInvariant5MixedDrainAtRandomTurns(t *testing.T) {
+	long.Test(t)
 	broker := startBroker(t)
 	for seed := range uint64(pick(1, onReal(t, 1, 2))) {
 		d := newMixed(t, broker, numbered("drain", int(seed)), 2)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
@@ -28,6 +29,7 @@ func TestRuleOpenSlicesOutliveTheSlotsOfTheLedger(t *testing.T) {
 
 func TestInvariant5MixedKillsAtRandomInstants(t *testing.T) {
 	t.Parallel()
+	long.Test(t)
 	broker := startBrokerProcess(t)
 	for kills, round := 0, 0; kills < pick(3, onReal(t, 6, 16)); round++ {
 		shape := []settings{sharded(4, 1), sharded(1, 1), sharded(16, 3)}[round%3]
@@ -44,6 +46,7 @@ func TestInvariant5MixedKillsAtRandomInstants(t *testing.T) {
 
 func TestInvariant5MixedCrashAtEveryPoint(t *testing.T) {
 	t.Parallel()
+	long.Test(t)
 	broker := startBrokerProcess(t)
 	points := []string{crashpoint.DeltaWriting, crashpoint.DeltaWritten, crashpoint.CountsWriting,
 		crashpoint.CountsWritten, crashpoint.SettledWriting, crashpoint.SettledWritten, crashpoint.CloseWritten}

@@ -146,8 +146,8 @@ func TestMutantsOfTheProtocolAreCaught(t *testing.T) {
 	}
 	run := func(t *testing.T, name, test, patience string, try int) ([]byte, error) {
 		t.Helper()
-		cmd := exec.Command(binary, "-test.short", "-test.timeout", "3m", "-test.run", "^"+test+"$")
-		cmd.Env = append(os.Environ(), mutantVariable+"="+name, patienceVariable+"="+patience)
+		cmd := exec.Command(binary, "-test.timeout", "3m", "-test.run", "^"+test+"$")
+		cmd.Env = append(os.Environ(), long.Variable+"=", mutantVariable+"="+name, patienceVariable+"="+patience)
 		if try > 0 { // with the same seed, a tame case would be drawn again
 			cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%s/%d", runseed.Variable, os.Getenv(runseed.Variable), try))
 		}

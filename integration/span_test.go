@@ -9,6 +9,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -122,6 +123,7 @@ func TestInvariant5MixedSpansWithKillsAtRandomInstants(t *testing.T) {
 // published or not.
 func TestInvariant5MixedSpansCrashAtEveryPoint(t *testing.T) {
 	t.Parallel()
+	long.Test(t)
 	broker := startBrokerProcess(t)
 	points := []string{crashpoint.DeltaWritten, crashpoint.CountsWritten, crashpoint.DeltaWriting, crashpoint.CountsWriting,
 		crashpoint.SettledWriting, crashpoint.SettledWritten, crashpoint.CloseWritten}
