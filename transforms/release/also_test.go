@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -91,6 +92,7 @@ func TestRuleAStatisticBesideAnotherIsThatOfItsKind(t *testing.T) {
 // sum, and not from the first component. Its error is that of these two, and at most 5 % of its
 // intervals miss. If exactly 5 % do, the test fails less than once in 10^6 runs.
 func TestIntervalsOfMeansBesideTreesHold(t *testing.T) {
+	long.Test(t)
 	const cells, sigma = 2000, 4.0
 	rng := rand.New(runseed.PCG(t, 5, 1954))
 	for _, c := range []struct{ high, levels int64 }{{7, 1}, {511, 3}, {32_767, 5}} {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state/budgets"
@@ -29,6 +30,7 @@ func (l leafOf) At() (metrickind.Node, uint64) { return l.node, l.events }
 // touch, so that each level of the tree but the last has both in one node. Without the charge for a
 // level the claim would be wrong. The charge is that of spend; what is drawn depends on the noise.
 func TestAttackOnLogarithmicQuantiles(t *testing.T) {
+	long.Test(t)
 	const trials, epsilon, others = 8_000, 1, 1000
 	specs := withTree(t, metrickind.Quantiles, "quantile_log_nodes", 0, 1_000_000, nil, []int64{500_000, 950_000}, 0, 2)
 	specs[0].First = specs[0].Top // without a target, a ladder stops at its top

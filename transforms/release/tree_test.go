@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -148,6 +149,7 @@ func valuesOf(shape func(u float64) int64, events int64) map[int64]int64 {
 // all: whatever the law of the values. A rate of exactly 5 % would fail with a probability below
 // 1e-6.
 func TestIntervalsOfQuantilesHold(t *testing.T) {
+	long.Test(t)
 	cells := 200
 	if n, err := strconv.Atoi(os.Getenv("TOLLGATE_CELLS")); err == nil {
 		cells = n
@@ -205,6 +207,7 @@ func TestIntervalsOfQuantilesHold(t *testing.T) {
 // events have the same value, so that every level is drawn around it. Without the charge for one
 // level the claim would be wrong.
 func TestAttackOnQuantiles(t *testing.T) {
+	long.Test(t)
 	const trials, epsilon, value = 20_000, 1, 333
 	specs := quantilesOf(t, 0, 511, []int64{500_000}, 0, math.Sqrt(3)) // three levels
 	r := releaserOf(t, specs, rand.New(runseed.PCG(t, 3, 2029)))

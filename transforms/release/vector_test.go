@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -96,6 +97,7 @@ func TestIntervalsOfMeansHold(t *testing.T) {
 // that lie at both ends, in between, or nearly all at one end. Over all cells of a kind, more than
 // 10,000, intervals miss in no more than 5 %.
 func TestIntervalsOfVariancesHold(t *testing.T) {
+	long.Test(t)
 	cells := 500
 	if n, err := strconv.Atoi(os.Getenv("TOLLGATE_CELLS")); err == nil {
 		cells = n
