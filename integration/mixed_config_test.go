@@ -9,7 +9,6 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
-	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
@@ -21,7 +20,6 @@ import (
 // mixed gives a deployment everything at once, under budgets that last for some windows.
 func mixed(c *pipeline.Config) {
 	c.Events.Format.Value = "amount"
-	c.Outputs.CountsFormat = schemas.CountsAvroObject // the other deployments have JSON
 	c.Privacy.Period = 45 * time.Second
 	c.Metrics = []pipeline.Metric{
 		countOf("visits", 10*time.Second),

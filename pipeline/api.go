@@ -119,9 +119,6 @@ var (
 	// ErrLogFault says that a topic lost, changed or never had something that the
 	// promises rest on.
 	ErrLogFault = deployment.ErrLogFault
-	// ErrPromiseWeakened says that a change of an earlier version has raised a part of
-	// the budget: begin a new deployment.
-	ErrPromiseWeakened = deployment.ErrPromiseWeakened
 	// ErrCountsSchema says that consumers of counts in avro cannot read them: the registry does not
 	// have the schema of counts under the id that the values carry.
 	ErrCountsSchema = deployment.ErrCountsSchema

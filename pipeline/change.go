@@ -68,7 +68,7 @@ type ChangeResult struct {
 // is interrupted has not happened, and can be made again. One that is refused leaves a run
 // that goes on alone: all of it is tried first without writing.
 //
-// Errors: ErrHeaderMismatch where a difference can never be, ErrPromiseWeakened,
+// Errors: ErrHeaderMismatch where a difference can never be,
 // ErrInterruptedTurn, ErrStopped, ErrNotInitialised, ErrTopicSettings, ErrLogFault,
 // deployment.ErrSuperseded where a run or another change has taken over,
 // *spend.StopError, or the broker's error, and for counts in avro the registry. With an
@@ -82,9 +82,6 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	control, _, err := openControl(ctx, d, client, o.Logger)
 	if err != nil {
-		return ChangeResult{}, err
-	}
-	if err := changes.PromiseKept(ctx, d, control); err != nil {
 		return ChangeResult{}, err
 	}
 	control.At = crashpoint.From(ctx).At

@@ -193,13 +193,15 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 		"Outputs.Ledger":                     {nil, func(c *deployment.Config) { c.Outputs.Ledger = "x" }},
 		"Outputs.DeadLetter":                 {nil, func(c *deployment.Config) { c.Outputs.DeadLetter = "x" }},
 		"Outputs.Turns":                      {nil, func(c *deployment.Config) { c.Outputs.Turns = "x" }},
-		"Outputs.CountsFormat":               {nil, func(c *deployment.Config) { c.Outputs.CountsFormat = schemas.CountsAvroObject }},
-		"Keys.Noise.ID":                      {nil, func(c *deployment.Config) { c.Keys.Noise[0].ID = "x" }},
-		"Keys.Noise.Secret":                  {nil, func(c *deployment.Config) { c.Keys.Noise[0].Secret = secret.New([32]byte{9}) }},
-		"Keys.UserHash":                      {nil, func(c *deployment.Config) { c.Keys.UserHash = secret.New([32]byte{9}) }},
-		"Shards":                             {nil, func(c *deployment.Config) { c.Shards = 5 }},
-		"ReleaseShards":                      {nil, func(c *deployment.Config) { c.ReleaseShards = 5 }},
-		"LedgerSlots":                        {nil, func(c *deployment.Config) { c.LedgerSlots = 55 }},
+		"Outputs.CountsFormat": {nil, func(c *deployment.Config) {
+			c.Outputs.CountsFormat, c.Outputs.Registry = schemas.CountsAvro, &deployment.Registry{URL: "http://registry:8081"}
+		}},
+		"Keys.Noise.ID":     {nil, func(c *deployment.Config) { c.Keys.Noise[0].ID = "x" }},
+		"Keys.Noise.Secret": {nil, func(c *deployment.Config) { c.Keys.Noise[0].Secret = secret.New([32]byte{9}) }},
+		"Keys.UserHash":     {nil, func(c *deployment.Config) { c.Keys.UserHash = secret.New([32]byte{9}) }},
+		"Shards":            {nil, func(c *deployment.Config) { c.Shards = 5 }},
+		"ReleaseShards":     {nil, func(c *deployment.Config) { c.ReleaseShards = 5 }},
+		"LedgerSlots":       {nil, func(c *deployment.Config) { c.LedgerSlots = 55 }},
 	} {
 		compiled := func(change func(*deployment.Config)) schemas.Header {
 			cfg := deploytest.Config("localhost:1")

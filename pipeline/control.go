@@ -10,27 +10,12 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/countslog"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/ledgerlog"
 )
 
 // openControl opens the control log, and compares its deployment with the record that lies with the
-// keys. elsewhere is set where that has it on another cluster. Nothing of another version of this
-// program is on control, or newest on ledger and counts. Errors: those of controllog.Open,
-// schemas.ErrVersion, and ErrOtherPromise, also where the record has a deployment and control none.
+// keys. elsewhere is set where that has it on another cluster. Errors: those of controllog.Open, and
+// ErrOtherPromise, also where the record has a deployment and control none.
 func openControl(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, log *slog.Logger) (control *controllog.Log, elsewhere *deployment.Beginning, err error) {
-	control, elsewhere, err = openRecorded(ctx, d, client, log)
-	if err == nil {
-		err = ledgerlog.CheckVersions(ctx, client, control.Header.Topics.Ledger, int(control.Header.Shards))
-	}
-	if err == nil {
-		err = countslog.CheckVersions(ctx, client, control.Header.Topics.Counts, int(control.Header.ReleaseShards))
-	}
-	return control, elsewhere, err
-}
-
-// openRecorded is openControl without the versions of ledger and counts.
-func openRecorded(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, log *slog.Logger) (control *controllog.Log, elsewhere *deployment.Beginning, err error) {
 	topic, record := d.Config.Outputs.Control, d.Config.Record
 	control, err = controllog.Open(ctx, client, topic, d.Config.LedgerSlots, log)
 	lost := errors.Is(err, deployment.ErrNotInitialised) || errors.Is(err, kafkalog.ErrUnknownTopic)

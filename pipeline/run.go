@@ -118,7 +118,7 @@ const defaultStallLimit = 2 * time.Minute
 // in this process and in others: of a deployment's the one that was announced last takes over.
 //
 // Errors: ErrNotInitialised, ErrHeaderMismatch, ErrTopicSettings (with ErrStrict
-// where strictness alone refuses), ErrPromiseWeakened, ErrStopped, ErrConflict,
+// where strictness alone refuses), ErrStopped, ErrConflict,
 // ErrLogFault, *spend.StopError, ErrNoBroker, ErrStuck, or the broker's error.
 // After ErrConflict and *spend.StopError every later run ends with ErrStopped, until
 // Recover.

@@ -29,9 +29,6 @@ func begin(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 	}
 	var stop *schemas.Stop
 	if failed == nil {
-		if err := changes.PromiseKept(ctx, d, control); err != nil {
-			return nil, err
-		}
 		if err := changes.Agrees(d, control.Header); err != nil {
 			return nil, err
 		}

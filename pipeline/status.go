@@ -85,7 +85,7 @@ func ReadStatus(ctx context.Context, d *deployment.Deployment, now time.Time) (*
 		return nil, err
 	}
 	defer client.Close()
-	control, elsewhere, err := openRecorded(ctx, d, client, slog.New(slog.DiscardHandler))
+	control, elsewhere, err := openControl(ctx, d, client, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, err
 	}

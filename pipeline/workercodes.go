@@ -24,7 +24,6 @@ var workerCodes = []struct {
 	{"log-fault", deployment.ErrLogFault},
 	{"conflict", deployment.ErrConflict},
 	{"stopped", deployment.ErrStopped},
-	{"promise-weakened", deployment.ErrPromiseWeakened},
 	{"counts-schema", deployment.ErrCountsSchema},
 	{"topic-settings", deployment.ErrTopicSettings},
 	{"not-initialised", deployment.ErrNotInitialised},

@@ -18,20 +18,9 @@ var releaseSchema string
 func ReleaseSchema() string { return releaseSchema }
 
 const (
-	// releaseFingerprint is the CRC-64-AVRO of the schema's parsing canonical form (Avro 1.11
-	// specification, "Schema fingerprints"). A changed schema is a new version of the format.
-	releaseFingerprint = 0xa4f68dfc1446dfb7
-
-	objectMagic0, objectMagic1 = 0xC3, 0x01 // of the single-object encoding
-	objectPrefixBytes          = 10
-
 	registryMagic       = 0 // of the schema registries' framing
 	registryPrefixBytes = 5
 )
-
-func singleObject() []byte {
-	return binary.LittleEndian.AppendUint64([]byte{objectMagic0, objectMagic1}, releaseFingerprint)
-}
 
 func registryPrefix(id uint32) []byte {
 	return binary.BigEndian.AppendUint32([]byte{registryMagic}, id)
@@ -68,16 +57,6 @@ func (r *Release) appendAvro(dst []byte) ([]byte, error) {
 		return nil, invalid(KindRelease, "refused by Avro")
 	}
 	return b, nil
-}
-
-func decodeReleaseObject(b []byte) (Release, error) {
-	if len(b) < objectPrefixBytes {
-		return Release{}, malformed(KindRelease, "cut off")
-	}
-	if binary.LittleEndian.Uint64(b[2:]) != releaseFingerprint {
-		return Release{}, &MalformedError{Kind: KindRelease, What: "written with another schema", cause: ErrVersion}
-	}
-	return decodeReleaseAvro(b[objectPrefixBytes:])
 }
 
 func decodeReleaseRegistry(b []byte) (Release, CountsEncoding, error) {

@@ -15,21 +15,18 @@ const (
 	CountsAvro CountsFormat = "avro"
 	// CountsJSON is one JSON object without spaces.
 	CountsJSON CountsFormat = "json"
-	// CountsAvroObject is Avro's single-object encoding: 0xC3, 0x01, the schema's fingerprint, and
-	// the fields.
-	CountsAvroObject CountsFormat = "avro_object"
 )
 
 // CountsFormats returns the names of all formats.
 func CountsFormats() []string {
-	return []string{string(CountsAvro), string(CountsJSON), string(CountsAvroObject)}
+	return []string{string(CountsAvro), string(CountsJSON)}
 }
 
 // CountsEncoding is what, together with a release, decides the bytes of its value on counts.
 type CountsEncoding struct {
 	Format CountsFormat
 	// SchemaID is the id of ReleaseSchema in the deployment's registry: 1 to 2^31−1 for CountsAvro,
-	// 0 for the others.
+	// 0 for CountsJSON.
 	SchemaID uint32
 }
 
@@ -56,7 +53,7 @@ func (e CountsEncoding) check() string {
 		if e.SchemaID < 1 || e.SchemaID > math.MaxInt32 {
 			return "the schema id of counts is out of range"
 		}
-	case CountsJSON, CountsAvroObject:
+	case CountsJSON:
 		if e.SchemaID != 0 {
 			return "counts have a schema id that their format does not use"
 		}

@@ -75,8 +75,6 @@ func (r *Release) append(dst []byte, enc CountsEncoding) ([]byte, error) {
 	switch enc.Format {
 	case CountsJSON:
 		return r.appendJSON(dst), nil
-	case CountsAvroObject:
-		return r.appendAvro(append(dst, singleObject()...))
 	default:
 		return r.appendAvro(append(dst, registryPrefix(enc.SchemaID)...))
 	}
@@ -84,7 +82,7 @@ func (r *Release) append(dst []byte, enc CountsEncoding) ([]byte, error) {
 
 // DecodeRelease is the inverse of EncodeRelease in every encoding: the first bytes say in which. It
 // accepts nothing but the bytes that EncodeRelease gives. Errors: ErrMalformed; ErrVersion where
-// the single-object encoding names another schema, or a JSON object has other fields.
+// a JSON object has other fields.
 func DecodeRelease(b []byte) (Release, error) {
 	var r Release
 	var enc CountsEncoding
@@ -95,9 +93,6 @@ func DecodeRelease(b []byte) (Release, error) {
 		r, err = decodeReleaseJSON(b)
 	case len(b) > 0 && b[0] == registryMagic:
 		r, enc, err = decodeReleaseRegistry(b)
-	case len(b) > 1 && b[0] == objectMagic0 && b[1] == objectMagic1:
-		enc.Format = CountsAvroObject
-		r, err = decodeReleaseObject(b)
 	default:
 		err = malformed(KindRelease, "it begins as no format of counts")
 	}

@@ -67,7 +67,6 @@ func codecs() []codec {
 		codecOf("ack", genAck, EncodeAck, DecodeAck),
 		codecOfReleases("release-avro", CountsEncoding{CountsAvro, 7}),
 		codecOfReleases("release-json", CountsEncoding{Format: CountsJSON}),
-		codecOfReleases("release-avro_object", CountsEncoding{Format: CountsAvroObject}),
 		codecOf("release-key", func(t *rapid.T) ReleaseKey {
 			r := genRelease(t)
 			return ReleaseKey{Metric: r.Metric, WindowStart: r.WindowStart, Key: r.Key}
@@ -90,12 +89,10 @@ func codecOfReleases(name string, enc CountsEncoding) codec {
 		func(s encoded) ([]byte, error) { return EncodeRelease(s.Encoding, s.Release) },
 		func(b []byte) (encoded, error) {
 			r, err := DecodeRelease(b)
-			s := encoded{r, CountsEncoding{Format: CountsAvroObject}}
+			s := encoded{r, CountsEncoding{Format: CountsJSON}}
 			switch {
 			case err != nil:
 				return encoded{}, err
-			case b[0] == '{':
-				s.Encoding.Format = CountsJSON
 			case b[0] == 0:
 				s.Encoding = CountsEncoding{CountsAvro, binary.BigEndian.Uint32(b[1:5])}
 			}
@@ -284,7 +281,6 @@ func FuzzDecodePartial(f *testing.F)       { fuzzCodec(f, "partial") }
 func FuzzDecodeAck(f *testing.F)           { fuzzCodec(f, "ack") }
 func FuzzDecodeReleaseAvro(f *testing.F)   { fuzzCodec(f, "release-avro") }
 func FuzzDecodeReleaseJSON(f *testing.F)   { fuzzCodec(f, "release-json") }
-func FuzzDecodeReleaseObject(f *testing.F) { fuzzCodec(f, "release-avro_object") }
 func FuzzDecodeReleaseKey(f *testing.F)    { fuzzCodec(f, "release-key") }
 
 // Single bytes changed within a valid encoding reach deeper than random bytes do.

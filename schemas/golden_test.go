@@ -58,8 +58,6 @@ func goldenValue(c codec, i int) any {
 		return encoded{goldenRelease(i, u), CountsEncoding{CountsAvro, 7}}
 	case "release-json":
 		return encoded{goldenRelease(i, u), CountsEncoding{Format: CountsJSON}}
-	case "release-avro_object":
-		return encoded{goldenRelease(i, u), CountsEncoding{Format: CountsAvroObject}}
 	default:
 		return ReleaseKey{Metric: "views", WindowStart: 1700000000000 + int64(n)/2, Key: "/products/é|"}
 	}

@@ -3,7 +3,6 @@ package schemas
 import (
 	"bytes"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -120,32 +119,6 @@ func (p *LedgerPart) layout(w *wire) {
 	}
 	w.check(part == p.Key.Part && part < p.Set.Parts, "part number: not that of the key, or not below the number of parts")
 	w.check(len(p.Chunk) > 0, "empty part")
-}
-
-// CheckLedgerVersion returns an ErrVersion where another version of this program wrote a ledger
-// record, or what begins in it: the body of a delta or of a snapshot, and its accounts. The open
-// slices stand at the end of a snapshot; a test demands that its version moves with theirs. The key
-// says which part of what the record is; its Kind is 0 where that is not known.
-func CheckLedgerVersion(key, value []byte) (LedgerKey, error) {
-	p, err := DecodeLedgerPart(key, value)
-	if err != nil || p.Tombstone {
-		if !errors.Is(err, ErrVersion) {
-			err = nil
-		}
-		return LedgerKey{}, err
-	}
-	if p.Key.Part != 0 {
-		return p.Key, nil
-	}
-	if p.Key.Kind == KindDeltaPart {
-		err = newReader(p.Chunk, KindDeltaBody).err
-	} else {
-		_, err = decodeSnapshotBody(p.Chunk) // or its beginning, if there are more parts
-	}
-	if !errors.Is(err, ErrVersion) {
-		err = nil
-	}
-	return p.Key, err
 }
 
 // partOverhead is the most that a part's fields and its key take beside the chunk.

@@ -121,12 +121,11 @@ func (l *LedgerReader) DeltasAfter(turn uint64) (map[uint64]Delta, error) {
 
 // damaged adds to the error of joining parts where the first of them stands, and what to do.
 func damaged(parts []LedgerPart, err error) error {
-	cure := "it is damaged: restore the topic from a copy, or begin a new deployment with new keys"
-	var other *MalformedError
-	if errors.As(err, &other) && other.Remedy() != "" {
-		cure = other.Remedy()
+	cure := ""
+	if !errors.Is(err, ErrVersion) {
+		cure = "; it is damaged: restore the topic from a copy, or begin a new deployment with new keys"
 	}
-	return fmt.Errorf("%s: %w; %s", cmp.Or(parts[0].place, string(parts[0].Key.Bytes())), err, cure)
+	return fmt.Errorf("%s: %w%s", cmp.Or(parts[0].place, string(parts[0].Key.Bytes())), err, cure)
 }
 
 // SnapshotInfo says which snapshot a slot has.

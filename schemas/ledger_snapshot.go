@@ -80,7 +80,7 @@ func (s *Snapshot) layoutAccounts(w *wire) {
 func accountsError(err error) error {
 	var other *accounts.DecodeError
 	if errors.As(err, &other) && other.Version != 0 {
-		return &MalformedError{Kind: KindAccounts, What: other.Reason, cause: ErrVersion, Version: other.Version, Known: other.Known}
+		return &MalformedError{Kind: KindAccounts, What: other.Reason, cause: ErrVersion}
 	}
 	return fmt.Errorf("%w: %w", malformed(KindSnapshotBody, "accounts"), err)
 }

@@ -84,10 +84,8 @@ const (
 	maxTextBytes   = 1 << 16 // names, topics, reasons
 )
 
-// version returns the version of a kind's format. Version 1 had only event counts over fixed
-// windows; version 2 of the control log did not number the runs, version 3 did not say how counts
-// are written. Before version 3 tallies did not say which bound clipped a record, nor an OPEN which
-// reader's it is. None of them was ever released.
+// version returns the version of a kind's format. HEADER is read before anything is written, so the
+// version of the control log rises with every other one.
 func (k Kind) version() byte {
 	switch {
 	case k <= KindEnd:
@@ -129,7 +127,7 @@ func unknownKind(b []byte) error {
 	if k == 0 || k == kindFence || !strings.HasPrefix(k.String(), unknown) {
 		return nil
 	}
-	return &MalformedError{Kind: k, What: "this program knows no such kind", cause: ErrVersion, Version: b[3]}
+	return &MalformedError{Kind: k, What: "this program knows no such kind", cause: ErrVersion}
 }
 
 // Ours reports whether a version of this program wrote an encoding, whole or damaged: all encodings
@@ -164,7 +162,7 @@ func newReader(b []byte, k Kind) *wire {
 	case Kind(b[2]) != k:
 		w.fail("it is of another kind")
 	case b[3] != k.version():
-		w.note(&MalformedError{Kind: k, What: fmt.Sprintf("it is of version %d, this program knows version %d", b[3], k.version()), cause: ErrVersion, Version: b[3], Known: k.version()})
+		w.note(&MalformedError{Kind: k, What: fmt.Sprintf("it is of version %d, this program knows version %d", b[3], k.version()), cause: ErrVersion})
 	default:
 		w.rest = b[preambleBytes:]
 	}

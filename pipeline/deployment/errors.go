@@ -42,9 +42,6 @@ var (
 	// ErrLogFault says that a topic lost, changed or never had something that the
 	// promises rest on.
 	ErrLogFault = errors.New("a topic cannot be trusted")
-	// ErrPromiseWeakened says that a change of an earlier version has raised a part of
-	// the budget, and that the generations together do not keep what was promised.
-	ErrPromiseWeakened = errors.New("the promise was weakened by an earlier change")
 	// ErrCountsSchema says that consumers of counts in avro cannot read them: the registry does not
 	// have the schema of counts under the id that the values carry.
 	ErrCountsSchema = errors.New("the registry does not have the schema of counts")

@@ -171,7 +171,7 @@ func (c *Config) checkCounts() error {
 	}
 	switch avro := o.CountsFormat == schemas.CountsAvro; {
 	case avro && o.Registry == nil:
-		return Invalid("outputs.counts_format", "%s counts carry the id of a schema in a registry: name it (outputs.registry), or choose %s or %s", schemas.CountsAvro, schemas.CountsJSON, schemas.CountsAvroObject)
+		return Invalid("outputs.counts_format", "%s counts carry the id of a schema in a registry: name it (outputs.registry), or choose %s", schemas.CountsAvro, schemas.CountsJSON)
 	case !avro && o.Registry != nil:
 		return Invalid("outputs.registry", "only counts in the format %s have a schema in a registry, and outputs.counts_format is %s: leave one of the two out", schemas.CountsAvro, o.CountsFormat)
 	case avro:

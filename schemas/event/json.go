@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -324,14 +323,7 @@ func (o *objects) never(int, any) string { return "" }
 func (o *objects) common() string { return "" }
 
 func (o *objects) place(field int, _ string) string {
-	// An earlier version had no lists in paths, and so no escape for a bracket: a[0] was the name
-	// that is written a\[0] now. Such a path has the text that it had there, and one with items
-	// another one.
-	path, suffix := strings.ReplaceAll(o.d.fields[field], `\[`, `[`), ""
-	if hasItems(o.d.fields[field]) {
-		path, suffix = o.d.fields[field], " with items of lists"
-	}
-	return o.d.inUnit(field, fmt.Sprintf("path %q of %s%s", path, o.d.encoding.Name, suffix))
+	return o.d.inUnit(field, fmt.Sprintf("path %q of %s", o.d.fields[field], o.d.encoding.Name))
 }
 
 // members needs no names: the filter's text has them.

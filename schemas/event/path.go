@@ -79,16 +79,5 @@ func parsePath(text string) ([]step, error) {
 	return path, nil
 }
 
-// hasItems reports whether a path, which is one, leads into a list.
-func hasItems(text string) bool {
-	path, err := parsePath(text)
-	for _, s := range path {
-		if s.item >= 0 {
-			return err == nil
-		}
-	}
-	return false
-}
-
 // pathName writes the name of a member as it stands in a path.
 var pathName = strings.NewReplacer(`\`, `\\`, `.`, `\.`, `[`, `\[`)

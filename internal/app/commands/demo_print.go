@@ -171,8 +171,7 @@ func (p *printer) end(result demo.Result) error {
 	}
 	rows, drawn := p.rows, 1+len(p.j.statistics)
 	tree := p.j.flags.kindOf().Tree
-	histogram := tree != nil && tree.Edges
-	if histogram { // its shares have no charts of their own
+	if tree != nil && tree.Edges { // its shares have no charts of their own
 		also := p.j.settings.Also
 		rows = slices.DeleteFunc(slices.Clone(rows), func(r terminal.Row) bool {
 			return r.Statistic != "" && !slices.Contains(also, r.Statistic)
@@ -181,12 +180,7 @@ func (p *printer) end(result demo.Result) error {
 	}
 	options.MaxKeys = min(mostCharts, cmp.Or(p.j.flags.top, max(1, mostCharts/drawn)))
 	return p.j.progress.Interrupt(p.a.stdout, func() error {
-		err := errors.Join(p.a.print("\n"), terminal.Chart(p.a.stdout, rows, options))
-		if histogram {
-			key, bars := p.buckets()
-			err = errors.Join(err, p.a.print("\n"), terminal.Bars(p.a.stdout, key, "percentage of the values in each bucket", bars, options))
-		}
-		return errors.Join(err, p.a.print("\n"+p.summary(result)+"\n"))
+		return errors.Join(p.a.print("\n"), terminal.Chart(p.a.stdout, rows, options), p.a.print("\n"+p.summary(result)+"\n"))
 	})
 }
 

@@ -52,30 +52,6 @@ func (j *job) inOrder(releases []schemas.Release) {
 	})
 }
 
-// buckets returns the shares of the buckets of the largest key in the last window, in their order.
-func (p *printer) buckets() (key string, rows []terminal.Row) {
-	last, most := p.newest[len(p.newest)-1].WindowStart, math.Inf(-1)
-	for at, events := range p.values {
-		if at.start == last && (events > most || events == most && at.key < key) {
-			key, most = at.key, events
-		}
-	}
-	keyed, places := p.j.source.Traits().Format.Key != "", placesOf(p.j.deployment)
-	for i := range p.newest {
-		r := &p.newest[i]
-		spec := &p.j.deployment.Metrics[places[r.Metric]].Spec
-		if r.WindowStart == last && r.Key == key && r.Metric == deployment.ShareName(demo.MetricName, spec.Min) {
-			bar := row(*r, keyed)
-			bar.Key = terminal.Bucket(spec.Min, spec.Max, p.j.flags.min, p.j.flags.max)
-			rows = append(rows, bar)
-		}
-	}
-	if keyed {
-		key = cmp.Or(key, terminal.EmptyKey)
-	}
-	return key, rows
-}
-
 // statisticNames returns the names of the statistics beside each key's own value, each with a short
 // form or "".
 func (j *job) statisticNames() map[string]string {

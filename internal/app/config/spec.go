@@ -149,7 +149,7 @@ func outputFields() []field {
 		topic("turns", "Outputs.Turns", "topic that says up to which time counts are complete: public", byChange, func(d *draft) any { return &d.cfg.Outputs.Turns }),
 		{
 			name: "counts_format", kind: text, absent: string(schemas.CountsAvro) + " where a registry is configured, else " + string(schemas.CountsJSON), oneOf: schemas.CountsFormats(), change: byChange, goField: "Outputs.CountsFormat",
-			meaning: "how counts are written. `avro`: with the id of a schema in the registry. `json`: one object in each record. `avro_object`: Avro's single-object encoding",
+			meaning: "how counts are written. `avro`: with the id of a schema in the registry. `json`: one object in each record.",
 			to:      func(d *draft) any { return (*string)(&d.cfg.Outputs.CountsFormat) },
 		},
 		{

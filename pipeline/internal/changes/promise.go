@@ -1,14 +1,10 @@
 package changes
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 
-	"github.com/tollgate-dp/tollgate/pipeline/deployment"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -72,37 +68,4 @@ func keysText(b *budgets.Budget) string {
 		}
 	}
 	return strconv.FormatFloat(b.Keys.Float(), 'g', -1, 64)
-}
-
-// weakened finds the first of a deployment's budgets, oldest first, whose promise does
-// not hold together with those after it, and the δ that they come to; −1 where all hold.
-func weakened(inOrder []budgets.Budget) (int, float64) {
-	found, delta := -1, 0.0
-	for i := len(inOrder) - 1; i >= 0; i-- {
-		b := &inOrder[i]
-		if slices.ContainsFunc(inOrder[i:], func(later budgets.Budget) bool { return later.Mu2 > b.Mu2 || later.Keys.Cmp(b.Keys) > 0 }) {
-			if d := budgets.DeltaOver(b.Epsilon, b.Accountant, inOrder[i:]...); d > b.Delta {
-				found, delta = i, d
-			}
-		}
-	}
-	return found, delta
-}
-
-// PromiseKept refuses a deployment in which some change has weakened what was promised
-// before it, with deployment.ErrPromiseWeakened. This version allows no such change;
-// earlier versions did.
-func PromiseKept(ctx context.Context, d *deployment.Deployment, control *controllog.Log) error {
-	budgets, err := control.Budgets(ctx)
-	if err != nil {
-		return err
-	}
-	at, delta := weakened(budgets)
-	if at < 0 {
-		return nil
-	}
-	b := &budgets[at]
-	return fmt.Errorf("comparing the %d generations on topic %s: generation %d promised (%v, %v) and a later one has raised delta_keys or what users may spend: "+
-		"together they promise only (%v, %v) to every user who took part since: %w: begin a new deployment with new keys, and inform the people who rely on the promise",
-		len(budgets), d.Config.Outputs.Control, at+1, b.Epsilon, b.Delta, b.Epsilon, delta, deployment.ErrPromiseWeakened)
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
 const (
@@ -103,12 +101,9 @@ func Open(ctx context.Context, client *kafkalog.Client, topic string, ledgerSlot
 // generation takes over the generation that a record of control names: its record may
 // lie before the offset at which reading begins.
 func (l *Log) generation(ctx context.Context, offset int64) error {
-	c, h, err := l.headerOf(ctx, offset)
+	_, h, err := l.headerOf(ctx, offset)
 	if err != nil {
 		return err
-	}
-	if _, first := c.Body.(*schemas.Header); first && offset != 0 {
-		return fmt.Errorf("reading control: its records use a HEADER at offset %d that an earlier version accepted, but only the one at offset 0 counts, so windows may have two values: begin a new deployment with new keys: %w", offset, deployment.ErrLogFault)
 	}
 	l.view.Header, l.view.HeaderAt, l.view.history = h, offset, 2*uint64(h.LedgerSlots)
 	return nil
@@ -388,25 +383,4 @@ func (l *Log) CountsFrom(shards int) []int64 {
 	from := make([]int64, shards)
 	l.WithView(func(v *View) { copy(from, v.CountsEnd[v.Settled]) })
 	return from
-}
-
-// Budgets returns the budgets of all generations, oldest first. It reads their records,
-// of which each names the one that it follows.
-func (l *Log) Budgets(ctx context.Context) ([]budgets.Budget, error) {
-	var all []budgets.Budget
-	for at := l.HeaderAt; ; {
-		c, h, err := l.headerOf(ctx, at)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, h.Budget)
-		if at == 0 {
-			slices.Reverse(all)
-			return all, nil
-		}
-		if c.Generation < 0 || c.Generation >= at {
-			return nil, fmt.Errorf("reading control at offset %d: a GENERATION follows one at offset %d: %w", at, c.Generation, deployment.ErrLogFault)
-		}
-		at = c.Generation
-	}
 }

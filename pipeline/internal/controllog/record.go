@@ -47,10 +47,9 @@ func Decode(r *kafkalog.Record) (c schemas.Control, ours bool, err error) {
 // unreadable returns the deployment.ErrLogFault for records of control, the last one at an offset,
 // that cannot be decoded or put together. It names a remedy.
 func unreadable(offset int64, err error) error {
-	cure := "it is damaged: restore the topic from a copy, or begin a new deployment with new keys"
-	var other *schemas.MalformedError
-	if errors.As(err, &other) && other.Remedy() != "" {
-		cure = other.Remedy()
+	cure := ""
+	if !errors.Is(err, schemas.ErrVersion) {
+		cure = "; it is damaged: restore the topic from a copy, or begin a new deployment with new keys"
 	}
-	return fmt.Errorf("at offset %d of partition %d: %w; %s: %w", offset, Partition, err, cure, deployment.ErrLogFault)
+	return fmt.Errorf("at offset %d of partition %d: %w%s: %w", offset, Partition, err, cure, deployment.ErrLogFault)
 }

@@ -85,31 +85,6 @@ func EachValue(ctx context.Context, partition *kafkalog.RangeReader, from, to in
 	return nil
 }
 
-// CheckVersions refuses counts whose newest records hold a value of another version of this
-// program, for what is about to begin and before it writes anything. A topic that is missing is
-// for others to refuse. Errors: schemas.ErrVersion with deployment.ErrLogFault, or what the broker
-// said.
-func CheckVersions(ctx context.Context, client *kafkalog.Client, topic string, partitions int) error {
-	const newest = 8
-	for p := range int32(partitions) {
-		bounds, err := client.Offsets(ctx, topic, p)
-		if errors.Is(err, kafkalog.ErrUnknownTopic) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("reading topic %s, partition %d: %w", topic, p, err)
-		}
-		err = EachValue(ctx, client.NewRangeReader(topic, p), max(bounds.Start, bounds.LastStable-newest), bounds.LastStable, IgnoreForeign, func(schemas.Release, []byte, []byte) error { return nil })
-		if errors.Is(err, schemas.ErrVersion) {
-			err = fmt.Errorf("%w: %w", err, deployment.ErrLogFault)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // valueOf decodes a record that is a value; ok is false for any other. A record that says
 // that it is a value and is not one is passed over: a value of ours that was damaged is
 // drawn again, the same.

@@ -79,10 +79,6 @@ func Record(control *controllog.Log, topic string, r *kafkalog.Record, err error
 		control.ReportForeign(topic, r.Partition, r.Offset, controllog.NotOurs)
 		return nil
 	}
-	var other *schemas.MalformedError
-	if errors.As(err, &other) && other.Remedy() != "" {
-		return fmt.Errorf("offset %d: %w; %s", r.Offset, err, other.Remedy())
-	}
 	if err != nil {
 		return fmt.Errorf("offset %d: %w", r.Offset, err)
 	}
