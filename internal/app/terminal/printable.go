@@ -5,6 +5,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -12,14 +13,30 @@ import (
 
 // Printable returns a writer that escapes everything that does not print, except for line ends and
 // tabs: escape sequences in the name of a column, a file or a key would steer the terminal. JSON
-// keeps its meaning. Colours and progress of this package pass.
-func Printable(w io.Writer) io.Writer { return printableWriter{w} }
+// keeps its meaning. Colours and progress of this package pass. A character may come in two parts.
+func Printable(w io.Writer) io.Writer { return &printableWriter{w: w} }
 
-type printableWriter struct{ w io.Writer }
+type printableWriter struct {
+	w    io.Writer
+	mu   sync.Mutex
+	rest []byte // of a character that the next Write completes
+}
 
 // Write implements io.Writer.
-func (p printableWriter) Write(text []byte) (int, error) {
-	if _, err := io.WriteString(p.w, printable(string(text))); err != nil {
+func (p *printableWriter) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := append(p.rest, text...)
+	whole := len(all)
+	for i := max(0, len(all)-utf8.UTFMax+1); i < len(all); i++ {
+		if utf8.RuneStart(all[i]) && !utf8.FullRune(all[i:]) {
+			whole = i
+			break
+		}
+	}
+	_, err := io.WriteString(p.w, printable(string(all[:whole])))
+	p.rest = append(all[:0], all[whole:]...)
+	if err != nil {
 		return 0, err //nolint:wrapcheck // of a writer in place of another
 	}
 	return len(text), nil
@@ -27,7 +44,7 @@ func (p printableWriter) Write(text []byte) (int, error) {
 
 // raw returns the writer that Printable was given.
 func raw(w io.Writer) io.Writer {
-	if p, ok := w.(printableWriter); ok {
+	if p, ok := w.(*printableWriter); ok {
 		return p.w
 	}
 	return w
@@ -37,6 +54,13 @@ func printable(text string) string { return escape(text, "\n\t") }
 
 // escape escapes characters that do not print, except those of kept.
 func escape(text, kept string) string {
+	plain := 0 // ASCII, as most text is
+	for plain < len(text) && (text[plain] >= ' ' && text[plain] <= '~' || strings.IndexByte(kept, text[plain]) >= 0) {
+		plain++
+	}
+	if plain == len(text) {
+		return text
+	}
 	var b strings.Builder
 	for i, r := range text {
 		size := utf8.RuneLen(r)

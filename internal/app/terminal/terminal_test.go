@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -576,5 +577,26 @@ func TestNoNameSteersTheTerminal(t *testing.T) {
 	p.Flush()
 	if strings.Count(b.String(), "\x1b") != 1 || !strings.HasPrefix(b.String(), clear) {
 		t.Errorf("progress: %q", b.String())
+	}
+}
+
+// A character may be split over two writes, as a bufio.Writer splits it.
+func TestPrintableKeepsCharactersOfTwoWrites(t *testing.T) {
+	text := "é日本語𝄞\u202e\xe6\n" + strings.Repeat("äöü→", 40) + "\xff\xc3.\n"
+	want := "é日本語𝄞\\u202e\\xe6\n" + strings.Repeat("äöü→", 40) + "\\xff\\xc3.\n"
+	for size := 1; size <= 20; size++ {
+		var b, buffered bytes.Buffer
+		w := Printable(&b)
+		for part := range slices.Chunk([]byte(text), size) {
+			if n, err := w.Write(part); n != len(part) || err != nil {
+				t.Fatalf("%d of %d bytes, %v", n, len(part), err)
+			}
+		}
+		through := bufio.NewWriterSize(Printable(&buffered), 16)
+		fmt.Fprint(through, text[:size], text[size:])
+		through.Flush() //nolint:errcheck // to memory
+		if b.String() != want || buffered.String() != want {
+			t.Errorf("parts of %d bytes: %q, buffered %q", size, b.String(), buffered.String())
+		}
 	}
 }
