@@ -98,7 +98,7 @@ func TestTheSearchIsNoWorseThanAGrid(t *testing.T) {
 	long.Test(t)
 	all := shapes.All()
 	if os.Getenv("TOLLGATE_PLAN_TABLE") == "" {
-		all = all[:3] // all ten take two minutes
+		all = all[1:2] // all ten take minutes
 	}
 	for _, s := range all {
 		t.Run(s.Name, func(t *testing.T) {
