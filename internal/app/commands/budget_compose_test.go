@@ -1,9 +1,7 @@
 package commands
 
 import (
-	"encoding/json"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -11,40 +9,6 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/golden"
 	"github.com/tollgate-dp/tollgate/state/compose"
 )
-
-// composedJSON is the JSON of compose.
-type composedJSON struct {
-	Epsilon, Delta float64
-	Accountant     string
-	Mechanisms     int
-	NotApplicable  []verdict `json:"not_applicable"`
-}
-
-func composed(t *testing.T, args ...string) composedJSON {
-	t.Helper()
-	code, stdout, stderr := run(t, append([]string{"budget", "compose", "--format", "json"}, args...)...)
-	if code != exitOK || stderr != "" {
-		t.Fatalf("%v: exit %d, stderr %q", args, code, stderr)
-	}
-	var c composedJSON
-	if err := json.Unmarshal([]byte(stdout), &c); err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-func compared(t *testing.T, args ...string) []verdict {
-	t.Helper()
-	code, stdout, stderr := run(t, append([]string{"budget", "compare", "--format", "json"}, args...)...)
-	if code != exitOK || stderr != "" {
-		t.Fatalf("%v: exit %d, stderr %q", args, code, stderr)
-	}
-	var list []verdict
-	if err := json.Unmarshal([]byte(stdout), &list); err != nil {
-		t.Fatal(err)
-	}
-	return list
-}
 
 func TestBudgetComposeGolden(t *testing.T) {
 	t.Parallel()
@@ -151,40 +115,6 @@ func TestBudgetComposeRefusesBadInput(t *testing.T) {
 			}
 			if !strings.Contains(stderr, tc.want) || !strings.Contains(stderr, "--") {
 				t.Errorf("%s %s: stderr %q does not say %q", command, tc.args, stderr, tc.want)
-			}
-		}
-	}
-}
-
-// Without --accountant the tightest that has an answer gives it, also where pld has none,
-// and it is named why others have none.
-func TestBudgetComposeTakesTheTightestThatApplies(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct{ args, accountant, others string }{
-		{"--mechanism gaussian:sigma=1:sampling=0.1 --delta 1e-6", "pld", "gdp zcdp"},
-		{"--mechanism discrete-gaussian:sigma=3 --delta 1e-300", "zcdp", "gdp pld basic advanced"},
-		{"--mechanism gaussian:sigma=0.001:count=1000000000 --delta 1e-6", "rdp", "gdp pld zcdp advanced"},
-		{"--mechanism laplace:scale=10:count=30 --delta 1e-40", "basic", ""},
-		{"--mechanism gaussian:sigma=100:count=500 --delta 1e-6", "gdp", ""},
-		{"--mechanism gaussian:sigma=100:count=500 --group 3 --delta 1e-6", "gdp", ""},
-		{"--mechanism gaussian-without-replacement:sigma=2:sampling=0.01:count=100 --delta 1e-6", "pld", "gdp zcdp"},
-		{"--mechanism discrete-gaussian:sigma=3:sampling=0.1 --delta 1e-6", "pld", "gdp rdp zcdp"},
-	} {
-		args := strings.Fields(tc.args)
-		got := composed(t, args...)
-		verdicts := compared(t, args...)
-		if got.Accountant != tc.accountant || verdicts[0].Accountant != tc.accountant || got.Epsilon != *verdicts[0].Epsilon {
-			t.Errorf("%s: %+v, compare says %+v first", tc.args, got, verdicts[0])
-		}
-		_, text, _ := run(t, append([]string{"budget", "compose"}, args...)...)
-		for _, v := range got.NotApplicable {
-			if v.Reason == "" || !strings.Contains(text, v.Reason) {
-				t.Errorf("%s: the text does not say of %s %q: %s", tc.args, v.Accountant, v.Reason, text)
-			}
-		}
-		for _, name := range strings.Fields(tc.others) {
-			if !slices.ContainsFunc(got.NotApplicable, func(v verdict) bool { return v.Accountant == name }) {
-				t.Errorf("%s: it is not said why not %s: %s", tc.args, name, text)
 			}
 		}
 	}

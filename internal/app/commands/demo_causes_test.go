@@ -43,22 +43,6 @@ func causeCases() []causeCase {
 	listed := []string{"--public-keys", "north,south", "--window", "24h"}
 	return []causeCase{
 		{
-			name: "the wrong field", header: "when,who,where,at", record: func(i int) string { return ordinary(rfc3339)(i) + fmt.Sprintf(",%d", minutes(i).Unix()) },
-			args: []string{"--time-field", "where"}, lost: true,
-			want: []string{"by --time-field where --time-unit text", "--time-field when --time-unit text gives 2,000 times", ", or --time-field at --time-unit s gives 2,000 times"},
-		},
-		{
-			name: "no field of times", header: header, record: func(i int) string { return fmt.Sprintf("soon,u%d,north", i) }, lost: true,
-			want:  []string{"2,000 of 2,000 records (100 %) are broken (2,000 bad_timestamp time)", "check --time-field when and --time-unit text", "the fields are when, who, where"},
-			never: []string{"gives"},
-		},
-		{
-			name: "no user", record: func(i int) string {
-				return fmt.Sprintf(`{"person": "u%d", "where": "north", "when": %q}`, i, rfc3339(minutes(i)))
-			}, lost: true,
-			want: []string{"(2,000 missing_field user)", "check --user-field who, did you mean when? (the fields are person, when, where"},
-		},
-		{
 			name: "after the end", header: header, record: ordinary(rfc3339), args: append([]string{"--from", "2025-02-01"}, "--to", "2025-02-02"),
 			want:  []string{"2,000 of 2,000 records (100 %) are not before --to 2025-02-02T00:00:00Z", "--to 2025-03-02T00:00:00Z includes them"},
 			never: []string{threshold},
@@ -86,17 +70,6 @@ func causeCases() []causeCase {
 			},
 			args: append([]string{"--last-at-least", "4"}, listed...), lost: true,
 			want: []string{"1,920 of 2,000 accepted records (96 %) are of users whose budget was spent (--last-at-least 4)"},
-		},
-		{
-			name: "keys that are not listed", header: header, record: func(i int) string {
-				return fmt.Sprintf("%s,u%d,%s", rfc3339(minutes(i/2)), i, []string{"North ", "west"}[i%2])
-			},
-			args: listed,
-			want: []string{"2,000 of 2,000 accepted records (100 %) have a key that --public-keys does not list; 1,000 differ from a key of the list only in case or spaces"},
-		},
-		{
-			name: "windows that are too small", header: header, record: ordinary(rfc3339), args: []string{"--window", "10m"},
-			want: []string{"only 20 of 100 counts", "the largest count within the bounds is about 20", "windows of 1h: typically "},
 		},
 		{
 			// In any order, and enough of everything: nothing to explain.

@@ -3,7 +3,6 @@ package commands
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/internal/testing/golden"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
@@ -192,25 +190,6 @@ func TestDemoProtectsKeysOfAFileByDefault(t *testing.T) {
 		if r.Key != "north" && r.Key != "south" {
 			t.Errorf("release %+v", r)
 		}
-	}
-}
-
-// No flag of the demo may be forgotten: the list.
-// A time.Duration can be 292 years, the times of records reach the year 9999.
-func TestTurnsOfThousandsOfYearsAreCounted(t *testing.T) {
-	t.Parallel()
-	text := "when,who,where\n1970-01-01T00:00:00Z,a,b\n9999-12-31T00:00:00Z,a,b\n"
-	j := &job{flags: &demoFlags{inputFlags: inputFlags{input: write(t, "long.csv", text), inputFormat: "csv", header: true, userField: "who", keyField: "where", timeField: "when", times: timeFlags{unit: "rfc3339"}}, window: 24 * time.Hour, allWindows: true}}
-	j.settings.Window = 24 * time.Hour
-	j.progress = terminal.NewProgress(io.Discard, false, time.Now)
-	if err := j.open(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if got := j.turns(); got != 2_932_897 {
-		t.Errorf("%d turns, want 2932897", got)
-	}
-	if got := duration(253_402_300_800_000, 2); got != "more than 100 years" {
-		t.Errorf("duration %q", got)
 	}
 }
 

@@ -2,12 +2,8 @@ package commands
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -78,84 +74,6 @@ func TestInitCanBeRepeated(t *testing.T) {
 	if n := records(t, addr, "shop-control"); n != 1 {
 		t.Errorf("control has %d records", n)
 	}
-}
-
-// What is left of an init that ended in the middle is completed by the next one.
-func TestInitCompletesAnInterruptedOne(t *testing.T) {
-	t.Parallel()
-	for name, begun := range map[string]func(t *testing.T, addr, cfg string){
-		"after a key": func(t *testing.T, _, cfg string) {
-			madeKeys(t, cfg, 0o600)
-			if err := os.Remove(filepath.Join(filepath.Dir(cfg), "secrets", "user-hash.key")); err != nil {
-				t.Fatal(err)
-			}
-		},
-		"between topics": func(t *testing.T, addr, cfg string) {
-			madeKeys(t, cfg, 0o600)
-			create(t, addr, kafkalog.TopicSpec{Name: "shop-control", Partitions: 1, Config: map[string]string{"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}})
-		},
-		"refused": func(t *testing.T, _, cfg string) { // it has made no topic
-			madeKeys(t, cfg, 0o600)
-			edit(t, cfg, "topic: visits", "topic: missing")
-			if code, _, stderr := run(t, "init", "--config", cfg, "--create-topics"); code != exitError || strings.Count(stderr, "missing does not exist") != 1 || !strings.Contains(stderr, "--event-partitions") {
-				t.Errorf("without the events topic: exit %d, %s", code, stderr)
-			}
-			edit(t, cfg, "topic: missing", "topic: visits")
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			addr := broker(t)
-			cfg := deploymentFile(t, addr)
-			begun(t, addr, cfg)
-			stdout, stderr := mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
-			if !strings.Contains(stdout, "shop is initialised on topic shop-control") {
-				t.Errorf("stdout %s", stdout)
-			}
-			there := map[string][]string{"between topics": {"shop-control"}}[name]
-			for _, topic := range []string{"shop-control", "shop-ledger", "shop-counts", "shop-turns", "shop-dead-letter", "visits"} {
-				want := "made topic " + topic + "\n"
-				if slices.Contains(there, topic) {
-					want = "topic " + topic + " exists and is used as it is\n"
-				}
-				if strings.Count(stderr, "topic "+topic+"\n")+strings.Count(stderr, "topic "+topic+" exists") != 1 || !strings.Contains(stderr, want) {
-					t.Errorf("stderr does not say %q, or says more of it: %s", want, stderr)
-				}
-			}
-			mustRun(t, "validate", "--config", cfg)
-		})
-	}
-}
-
-// Of two inits at once one begins the deployment; the other finds it begun, which is no error.
-func TestTwoInitsAtOnceBeginOneDeployment(t *testing.T) {
-	t.Parallel()
-	addr := broker(t)
-	cfg := deploymentFile(t, addr)
-	var codes [4]int
-	var stdout, stderr [4]string
-	var all sync.WaitGroup
-	for i := range codes {
-		all.Go(func() {
-			codes[i], stdout[i], stderr[i] = run(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01")
-		})
-	}
-	all.Wait()
-	first := 0
-	incarnations := map[string]bool{}
-	for i, code := range codes {
-		if code != exitOK {
-			t.Errorf("exit %d: %s", code, stderr[i])
-		}
-		if found := regexp.MustCompile("incarnation [0-9a-f]{32}").FindString(stdout[i]); found != "" {
-			incarnations[found] = true
-		} else {
-			first++
-		}
-	}
-	if first != 1 || len(incarnations) != 1 {
-		t.Errorf("%d inits begin the deployment, the others find %v", first, incarnations)
-	}
-	mustRun(t, "validate", "--config", cfg)
 }
 
 // Where control was lost, init refuses to begin anew before it makes any topic: an empty control

@@ -3,7 +3,6 @@ package commands
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,13 +10,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/internal/app/config"
-	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/shapes"
-	"github.com/tollgate-dp/tollgate/schemas/metrickind"
-	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
 // fileOf writes a file whose users do two things each in an hour, and whose last line is broken.
@@ -113,47 +108,6 @@ func TestTheSettingOfPlanIsTaken(t *testing.T) {
 		shown := strings.Count(stdout, "\n")
 		if said := b.Point.Shown; float64(shown) < said-2 || float64(shown) > said+2 {
 			t.Errorf("%s: %s: %d values, said %.1f\n%s", name, b.Demo, shown, said, stderr)
-		}
-	}
-}
-
-// Of two made-up files of values, orders with a long tail and temperatures on both sides of 0, the
-// command that plan prints works, and means are as far from the real ones as plan says, within a
-// quarter: over noise keys that are the same in every run.
-func TestPlanOfAMeanGivesTheErrorThatItForecasts(t *testing.T) {
-	t.Parallel()
-	long.Test(t)
-	dir := t.TempDir()
-	const keys = 8
-	for _, s := range shapes.Valued() {
-		events := s.Events()
-		source, err := shapes.Source(dir, s, events, "value")
-		if err == nil {
-			err = source.Close()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		a := planJSON(t, "--input", filepath.Join(dir, s.Name+".csv"), "--header", "--user-field", "user", "--key-field", "key", "--time-field", "time",
-			"--window", config.Duration(s.Window), "--kind", "mean", "--value-field", "value")
-		p := a.Block.Point
-		of := demo.Settings{Epsilon: p.Epsilon, Delta: 1e-6, Accountant: "gdp", Window: s.Window, Target: noisereduction.Target{Absolute: p.Absolute, Confidence: 0.95},
-			MaxKeysPerUser: p.KeysPerUser, MaxEventsPerKey: p.EventsPerKey, LastAtLeast: p.LastAtLeast, Kind: metrickind.Mean, Min: p.Min, Max: p.Max}
-		typical := 0.0
-		for key := range keys {
-			m, err := shapes.Measure(t.Context(), dir, s, events, of, uint64(key))
-			if err != nil {
-				t.Fatal(err)
-			}
-			typical += m.Typical / keys
-		}
-		t.Logf("%s: %s, target ± %v: typically %.4f, forecast %.4f", s.Name, advice.BoundsText(p.Setting), p.Absolute, typical, p.Typical)
-		if p.Typical > advice.Useful || math.Abs(typical-p.Typical) > 0.25*p.Typical {
-			t.Errorf("%s: typically %.4f from the real means, forecast %.4f", s.Name, typical, p.Typical)
-		}
-		stdout, stderr := mustRun(t, append(shellWords(t, a.Block.Demo), "--format", "json")...)
-		if shown := float64(strings.Count(stdout, "\n")); math.Abs(shown-p.Shown) > 2 || !strings.Contains(stderr, "from the real mean") {
-			t.Errorf("%s: %.0f values, said %.1f\n%s", a.Block.Demo, shown, p.Shown, stderr)
 		}
 	}
 }

@@ -6,18 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/linkedin/goavro/v2"
 
-	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
-	"github.com/tollgate-dp/tollgate/internal/kafka/registry"
 	"github.com/tollgate-dp/tollgate/internal/testing/fakeregistry"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/pipeline"
-	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 const visitSchema = `{"type":"record","name":"Visit","fields":[
@@ -51,102 +47,6 @@ func container(t testing.TB, schema string, n int) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// onTopic are the records of a topic, partition after partition.
-func onTopic(t testing.TB, addr, topic string) []kafkalog.Record {
-	t.Helper()
-	c, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	partitions, err := c.Partitions(t.Context(), topic)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []kafkalog.Record
-	for _, p := range partitions {
-		bounds, err := c.Offsets(t.Context(), topic, p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = c.ReadRange(t.Context(), topic, p, bounds.Start, bounds.LastStable, func(r kafkalog.Record) error {
-			r.Value = bytes.Clone(r.Value)
-			out = append(out, r)
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return out
-}
-
-// avroFormat is how the pipeline reads the visits; schema "" means by a registry.
-func avroFormat(schema string) event.Format {
-	return event.Format{Format: "avro", User: "who.id", Key: "page", Time: "when", Schema: schema}
-}
-
-// Whichever way records are written, the pipeline's decoder reads each of them
-// with the record's own time; the one without a user is its dead letter, under
-// the time of the first that has one.
-func TestAvroRecordsAreWrittenAsTheyAreRead(t *testing.T) {
-	t.Parallel()
-	addr, reg := broker(t), fakeregistry.Start(t)
-	file := container(t, visitSchema, 100)
-	args := []string{"replay", "--brokers", addr, "--input", file, "--user-field", "who.id", "--time-field", "when"}
-	avsc := write(t, "visit.avsc", strings.Replace(visitSchema, `"Visit",`, `"Visit","doc":"as documented",`, 1))
-	for _, c := range []struct {
-		topic, flag, value string
-		before             int // bytes before a record
-	}{
-		{"bare", "--schema", avsc, 0},
-		{"framed", "--registry", reg.URL, 5}, // a zero, and the id of the schema
-	} {
-		create(t, addr, kafkalog.TopicSpec{Name: c.topic, Partitions: 3})
-		if _, stderr := mustRun(t, append(args, "--topic", c.topic, c.flag, c.value)...); !strings.Contains(stderr, "is on topic "+c.topic) {
-			t.Errorf("%s: stderr %s", c.topic, stderr)
-		}
-		format, options := avroFormat(visitSchema), []event.Option(nil)
-		if c.before > 0 {
-			client, err := registry.New(registry.Config{URL: reg.URL})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer client.Close()
-			format, options = avroFormat(""), append(options, event.WithSchemas(t.Context(), client))
-		}
-		decoder, err := event.NewDecoder(format, options...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		users, letters := map[string]bool{}, 0
-		for _, r := range onTopic(t, addr, c.topic) {
-			var decoded event.Event
-			if err := decoder.Decode(r.Value, &decoded); err != nil {
-				letters++
-				if first := time.Date(2025, 3, 1, 0, 57, 36, 0, time.UTC); r.Timestamp != first.UnixMilli() || !strings.Contains(err.Error(), event.ClassNullField) {
-					t.Errorf("%s: %v at %v", c.topic, err, time.UnixMilli(r.Timestamp).UTC())
-				}
-				continue
-			}
-			users[string(decoded.User)+string(decoded.Key)] = true
-			if decoded.Millis != r.Timestamp {
-				t.Errorf("%s: event of %d at %d", c.topic, decoded.Millis, r.Timestamp)
-			}
-		}
-		if len(users) != 99 || letters != 1 || !users["person-1south"] || !users["person-98north"] {
-			t.Errorf("%s: %d users, %d dead letters", c.topic, len(users), letters)
-		}
-	}
-	if kept := reg.Subject("framed-value"); len(kept) != 1 || kept[0] != visitSchema {
-		t.Errorf("registered %v", kept)
-	}
-	mustRun(t, append(args, "--topic", "framed", "--registry", reg.URL)...)
-	if n := len(reg.Subject("framed-value")); n != 1 {
-		t.Errorf("%d schemas after a second replay of the file", n)
-	}
 }
 
 // avroDeployment is the usual deployment with events in Avro, whose schema a line

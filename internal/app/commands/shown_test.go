@@ -169,24 +169,3 @@ func (l shownLine) problem() string {
 	}
 	return ""
 }
-
-// A shown line that this program refuses is found.
-func TestShownCommandLinesThatAreWrongAreFound(t *testing.T) {
-	t.Parallel()
-	for line, wrong := range map[string]bool{
-		"run --config tollgate.yaml":                        false,
-		"run --config tollgate.yaml --until now --wait 10m": false,
-		"run --config FILE --until TIME":                    false,
-		"rum --config tollgate.yaml":                        true,
-		"run --colour red":                                  true,
-		"run --wait ten":                                    true,
-		"run tollgate.yaml":                                 true,
-		"recover --config tollgate.yaml":                    true,
-		"budget":                                            false,
-		"budget compos":                                     true,
-	} {
-		if problem := (shownLine{"here", line, true}).problem(); (problem != "") != wrong {
-			t.Errorf("tollgate %s: %q", line, problem)
-		}
-	}
-}
