@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"errors"
 	"slices"
 	"time"
 
@@ -66,11 +65,10 @@ type PartitionState struct {
 const brokerAway = 10 * time.Second
 
 // answering reports whether the client reaches every broker that it asks, and none has left a call
-// without an answer for long. A broker that refuses a right has answered: the log and readiness say
-// what is missing.
+// without an answer for long.
 func answering(away []kafkalog.Away, troubles []kafkalog.Trouble, now time.Time) bool {
 	return len(watch.Asked(away, now)) == 0 && !slices.ContainsFunc(troubles, func(t kafkalog.Trouble) bool {
-		return now.Sub(t.Since) >= brokerAway && !errors.Is(t.Cause, kafkalog.ErrForbidden)
+		return now.Sub(t.Since) >= brokerAway
 	})
 }
 

@@ -40,8 +40,8 @@ func TestTheErrorOfAJobIsTold(t *testing.T) {
 	}
 }
 
-// Errors of workers come as text. A right that a worker lacks, for which it has asked long enough,
-// ends the job: it does not begin again for ever.
+// Errors of workers come as text. A right that a worker lacks ends the job: it does not begin again
+// for ever.
 func TestARightThatAWorkerLacksEndsTheJob(t *testing.T) {
 	broker, err := embedded.Start(embedded.Options{})
 	if err != nil {
@@ -49,7 +49,7 @@ func TestARightThatAWorkerLacksEndsTheJob(t *testing.T) {
 	}
 	defer broker.Close()
 	d := deploy(t, deploytest.Config(broker.Addr()), time.Now(), 1)
-	denied := &kafkalog.DeniedError{Operation: kafkalog.Write, Resource: kafkalog.ResourceTopic, Name: "shop-ledger"}
+	denied := &kafkalog.DeniedError{Operation: kafkalog.Write, Resource: "topic", Name: "shop-ledger"}
 	w := &Workers{Engine: func(_ context.Context, _ *beam.Pipeline, job Job) error {
 		return job.Failing("bundle 7 failed: " + coded(denied).Error())
 	}}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"sync"
 	"time"
 
 	"github.com/segmentio/kafka-go/sasl"
@@ -40,10 +39,7 @@ type Config struct {
 	// Default 2 min.
 	RetryFor time.Duration
 
-	// These belong to the client of the connections.
-	health *health
-	frames *sync.Pool // of *[]byte: buffers for requests
-	waits  waits
+	waits waits
 }
 
 // DefaultBatchBytes is the default of Config.MaxBatchBytes.

@@ -1,6 +1,7 @@
 package kafkalog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,10 +10,9 @@ import (
 )
 
 // Dial connects to the first broker of cfg.Brokers that answers, and learns the cluster from it.
-// The error is ErrUnreachable if no broker could be reached, and ErrRefused if one was reached but
-// TLS, SASL or the protocol did not fit, or it never answered; the text says what to check. Dial
-// does not wait for a broker to come up (see MayComeUp), but asks one that hangs up once more
-// before it blames the configuration.
+// The error is ErrUnreachable or ErrRefused; the text says what to check. Dial does not wait for a
+// broker to come up (see MayComeUp), but asks one that hangs up once more before it blames the
+// configuration.
 func Dial(ctx context.Context, cfg Config) (*Client, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -40,9 +40,10 @@ func MayComeUp(err error) bool {
 	return slices.ContainsFunc(Causes[*stageError](err), (*stageError).transient)
 }
 
-// probeAll tries the bootstrap addresses in order.
+// probeAll tries the bootstrap addresses in order. Its error has the brokers that refuse, if any
+// does: they say more than those that cannot be reached.
 func (c *Client) probeAll(ctx context.Context) error {
-	var failures []error
+	var refused, failed error
 	for _, addr := range c.cfg.Brokers {
 		err := c.probe(ctx, addr)
 		if err == nil {
@@ -51,41 +52,23 @@ func (c *Client) probeAll(ctx context.Context) error {
 		if ctx.Err() != nil && !errors.As(err, new(*stageError)) {
 			return ctx.Err()
 		}
-		failures = append(failures, err)
+		if failed = errors.Join(failed, err); errors.Is(err, ErrRefused) {
+			refused = errors.Join(refused, err)
+		}
 	}
-	return worst(failures)
+	return cmp.Or(refused, failed)
 }
 
 // probe tries one bootstrap address: connection, versions, authentication, metadata. The last is
 // asked because a listener that wants SASL answers ApiVersions to every client, and hangs up on the
 // next request.
 func (c *Client) probe(ctx context.Context, addr string) error {
-	cn, err := c.dial(ctx, addr)
-	if err != nil {
+	err := c.refreshOn(ctx, c.broker(addr), nil)
+	if err == nil || errors.As(err, new(*stageError)) {
 		return err
 	}
-	if err := c.refreshOn(ctx, cn.within(c.cfg.waits.request), nil); err != nil {
-		cn.close()
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return &stageError{stage: stageMetadata, addr: addr, cfg: &c.cfg, mechanism: mechanismName(c.cfg.SASL), err: err}
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
-	c.release(cn)
-	return nil
-}
-
-// worst picks the failures to show: a broker that refuses says more than one that cannot be
-// reached.
-func worst(failures []error) error {
-	var refused []error
-	for _, err := range failures {
-		if errors.Is(err, ErrRefused) {
-			refused = append(refused, err)
-		}
-	}
-	if len(refused) > 0 {
-		return errors.Join(refused...)
-	}
-	return errors.Join(failures...)
+	return &stageError{stage: stageMetadata, addr: addr, cfg: &c.cfg, err: err}
 }

@@ -13,7 +13,6 @@ import (
 	"syscall"
 
 	"github.com/segmentio/kafka-go"
-	"github.com/segmentio/kafka-go/sasl"
 )
 
 type stage int
@@ -29,22 +28,29 @@ const (
 // stageError is the failure of one step of connecting to a broker. It unwraps to ErrUnreachable or
 // ErrRefused and to the cause.
 type stageError struct {
-	stage     stage
-	addr      string
-	cfg       *Config
-	mechanism string
-	user      string
-	offered   []string
-	welcomed  bool // the broker has let this client in before, and secrets may be about to change
-	err       error
+	stage    stage
+	addr     string
+	cfg      *Config
+	offered  []string // mechanisms
+	welcomed bool     // the broker has let this client in before, and secrets may be about to change
+	err      error
 }
 
-func (e *stageError) Error() string {
-	return fmt.Sprintf("broker %s: %s", e.addr, e.why())
-}
+func (e *stageError) Error() string { return fmt.Sprintf("broker %s: %s", e.addr, e.why()) }
 
 // why says what to check, and the cause.
-func (e *stageError) why() string { return fmt.Sprintf("%s (%v)", e.hint(), e.err) }
+func (e *stageError) why() string {
+	hint := e.answerHint
+	switch e.stage {
+	case stageConnect:
+		hint = e.connectHint
+	case stageTLS:
+		hint = e.tlsHint
+	case stageSASL:
+		hint = e.saslHint
+	}
+	return fmt.Sprintf("%s (%v)", hint(), e.err)
+}
 
 func (e *stageError) Unwrap() []error {
 	if e.stage == stageConnect {
@@ -54,10 +60,11 @@ func (e *stageError) Unwrap() []error {
 }
 
 // silent reports whether no answer came in time.
-func (e *stageError) silent() bool {
+func (e *stageError) silent() bool { return timedOut(e.err) || errors.Is(e.err, context.Canceled) }
+
+func timedOut(err error) bool {
 	var timeout net.Error
-	return errors.As(e.err, &timeout) && timeout.Timeout() || errors.Is(e.err, context.DeadlineExceeded) ||
-		errors.Is(e.err, context.Canceled)
+	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
 // transient reports whether another try may succeed: the broker may just be stopping or starting,
@@ -72,38 +79,9 @@ func hungUp(err error) bool {
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, net.ErrClosed)
 }
 
-func (e *stageError) hint() string {
-	switch e.stage {
-	case stageConnect:
-		return e.connectHint()
-	case stageTLS:
-		return e.tlsHint()
-	case stageSASL:
-		return e.saslHint()
-	}
-	switch {
-	case errors.Is(e.err, errExpectsTLS):
-		return "the listener expects TLS: set tls in the configuration"
-	case alert(e.err):
-		return e.certificateHint()
-	case errors.Is(e.err, ErrCorrupt):
-		return "the answer is not Kafka's protocol: check that this is the port of a Kafka listener"
-	case hungUp(e.err) && e.mechanism == "" && e.cfg.TLS == nil:
-		return "the broker closed the connection right after the request: unless it is starting or stopping, check whether the configuration needs SASL or TLS"
-	case hungUp(e.err) && e.mechanism == "":
-		return "the broker closed the connection right after the request: unless it is starting or stopping, check whether the configuration needs SASL"
-	case hungUp(e.err):
-		return "the broker closed the connection right after the request: check whether it is starting or stopping"
-	case e.silent():
-		return "the broker accepted the connection but did not answer: check whether it is overloaded, or another service"
-	}
-	return "the broker did not accept the request"
-}
-
 func (e *stageError) connectHint() string {
-	var dns *net.DNSError
 	switch {
-	case errors.As(e.err, &dns):
+	case errors.As(e.err, new(*net.DNSError)):
 		return "the host name does not resolve: check its spelling, and this machine's DNS"
 	case errors.Is(e.err, syscall.ECONNREFUSED):
 		return "nothing listens there: check that the broker is running and the port is right"
@@ -111,78 +89,80 @@ func (e *stageError) connectHint() string {
 	return "no connection: check that the broker is running, and the route to it"
 }
 
-func (e *stageError) tlsHint() string {
-	var (
-		unknown  x509.UnknownAuthorityError
-		host     x509.HostnameError
-		invalid  x509.CertificateInvalidError
-		notTLS   tls.RecordHeaderError
-		verified *tls.CertificateVerificationError
-	)
+func (e *stageError) answerHint() string {
+	const closed = "the broker closed the connection right after the request: "
+	mayLackSASL := e.cfg.SASL == nil || e.stage == stageVersions
 	switch {
-	case errors.As(e.err, &unknown):
+	case errors.Is(e.err, errExpectsTLS):
+		return "the listener expects TLS: set tls in the configuration"
+	case alert(e.err):
+		return e.certificateHint()
+	case errors.Is(e.err, ErrCorrupt):
+		return "the answer is not Kafka's protocol: check that this is the port of a Kafka listener"
+	case hungUp(e.err) && mayLackSASL && e.cfg.TLS == nil:
+		return closed + "unless it is starting or stopping, check whether the configuration needs SASL or TLS"
+	case hungUp(e.err) && mayLackSASL:
+		return closed + "unless it is starting or stopping, check whether the configuration needs SASL"
+	case hungUp(e.err):
+		return closed + "check whether it is starting or stopping"
+	case e.silent():
+		return "the broker accepted the connection but did not answer: check whether it is overloaded, or another service"
+	}
+	return "the broker did not accept the request"
+}
+
+func (e *stageError) tlsHint() string {
+	var host x509.HostnameError
+	switch {
+	case errors.As(e.err, new(x509.UnknownAuthorityError)):
 		return "the broker's certificate is signed by an unknown authority: " + e.authorityHint()
 	case errors.As(e.err, &host) && len(host.Certificate.DNSNames)+len(host.Certificate.IPAddresses) == 0:
 		return "the broker's certificate has no subject alternative name, and a common name does not count: sign one that has the broker's host name as SAN"
 	case errors.As(e.err, &host):
 		return "the broker's certificate is for another host name: use the address in the certificate"
-	case errors.As(e.err, &invalid):
+	case errors.As(e.err, new(x509.CertificateInvalidError)):
 		return "the broker's certificate is not valid: check whether it has expired or a clock is wrong"
-	case errors.As(e.err, &verified):
+	case errors.As(e.err, new(*tls.CertificateVerificationError)):
 		return "the broker's certificate was not accepted: " + e.authorityHint()
 	case alert(e.err):
 		return e.certificateHint()
-	case errors.As(e.err, &notTLS):
-		return "the TLS handshake failed: check that this listener speaks TLS"
-	case hungUp(e.err):
-		return "the broker closed the connection during the TLS handshake: unless it is starting or stopping, check that this listener speaks TLS"
-	case e.silent():
-		return "no answer to the TLS handshake: check that this listener speaks TLS"
 	}
-	return "the TLS handshake failed"
+	return "the TLS handshake failed: unless the broker is starting or stopping, check that this listener speaks TLS"
 }
 
 func (e *stageError) authorityHint() string {
 	if e.cfg.TLS.RootCAs == nil {
 		return "no CA file is set: set one if an authority of your own signed it"
 	}
-	return fmt.Sprintf("check that the CA file%s is the right one", named(e.cfg.CAFile))
+	return "check that the CA file" + strings.TrimRight(" "+e.cfg.CAFile, " ") + " is the right one"
 }
 
 func (e *stageError) certificateHint() string {
 	if e.cfg.TLS == nil || len(e.cfg.TLS.Certificates) == 0 {
 		return "the broker wants a client certificate: set one"
 	}
-	return fmt.Sprintf("the broker refused the client certificate%s: check that the broker trusts the CA that signed it", named(e.cfg.CertFile))
-}
-
-func named(file string) string {
-	if file == "" {
-		return ""
-	}
-	return " " + file
+	return strings.TrimSpace("the broker refused the client certificate "+e.cfg.CertFile) + ": check that the broker trusts the CA that signed it"
 }
 
 func (e *stageError) saslHint() string {
-	who := "mechanism " + e.mechanism
-	if e.user != "" {
-		who = fmt.Sprintf("user %q with %s", e.user, who)
+	mechanism := e.cfg.SASL.Name()
+	failed := "authentication of mechanism " + mechanism + " failed"
+	if n, ok := e.cfg.SASL.(Named); ok {
+		failed = fmt.Sprintf("authentication of user %q with mechanism %s failed", n.User(), mechanism)
 	}
 	switch {
-	case e.mechanism == "OAUTHBEARER" && isCode(e.err, kafka.SASLAuthenticationFailed):
-		return "authentication with " + who + " failed: check that the broker accepts this token, and that it has not expired"
+	case mechanism == "OAUTHBEARER" && isCode(e.err, kafka.SASLAuthenticationFailed):
+		return failed + ": check that the broker accepts this token, and that it has not expired"
 	case hungUp(e.err):
-		return "authentication of " + who + " failed: check user and password. The broker closed the connection without a reason, as one that is starting or stopping does"
+		return failed + ": check user and password. The broker closed the connection without a reason, as one that is starting or stopping does"
 	case isCode(e.err, kafka.SASLAuthenticationFailed):
-		return "authentication of " + who + " failed: check user and password"
+		return failed + ": check user and password"
 	case isCode(e.err, kafka.UnsupportedSASLMechanism):
-		return fmt.Sprintf("the listener does not offer %s; it offers: %s", e.mechanism, cmp.Or(strings.Join(e.offered, ", "), "none"))
+		return fmt.Sprintf("the listener does not offer %s; it offers: %s", mechanism, cmp.Or(strings.Join(e.offered, ", "), "none"))
 	case isCode(e.err, kafka.IllegalSASLState):
 		return "this listener has no SASL: remove sasl from the configuration or use another port"
-	case e.silent():
-		return "no answer during authentication of " + who
 	}
-	return "authentication of " + who + " failed"
+	return failed
 }
 
 // alert reports whether err is a fatal alert of the peer about the client's certificate. crypto/tls
@@ -190,11 +170,4 @@ func (e *stageError) saslHint() string {
 func alert(err error) bool {
 	s := err.Error()
 	return strings.Contains(s, "remote error: tls:") && strings.Contains(s, "certificate")
-}
-
-func mechanismName(m sasl.Mechanism) string {
-	if m == nil {
-		return ""
-	}
-	return m.Name()
 }

@@ -242,11 +242,11 @@ func TestARefusalAfterAWelcomeIsTriedAgain(t *testing.T) {
 	defer changing.Close()
 
 	shown.Store(&tls.Config{Certificates: []tls.Certificate{other}})
-	if err := fixed.Ping(t.Context()); !errors.Is(err, ErrRefused) || retriableDial(err) || len(fixed.Away()) > 0 {
+	if err := fixed.Ping(t.Context()); !errors.Is(err, ErrRefused) || retriable(err) || len(fixed.Away()) > 0 {
 		t.Errorf("where nothing may change: %v, %v", err, fixed.Away())
 	}
 	err = changing.Ping(t.Context())
-	if away := changing.Away(); !errors.Is(err, ErrRefused) || !retriableDial(err) || len(away) != 1 || !strings.Contains(away[0].Why, "unknown authority") {
+	if away := changing.Away(); !errors.Is(err, ErrRefused) || !retriable(err) || len(away) != 1 || !strings.Contains(away[0].Why, "unknown authority") {
 		t.Errorf("where secrets may change: %v, %v", err, away)
 	}
 	if _, err := dial(true); !errors.Is(err, ErrRefused) || MayComeUp(err) {
@@ -260,11 +260,11 @@ func TestARefusalAfterAWelcomeIsTriedAgain(t *testing.T) {
 
 func TestWrongMechanismNamesThoseOffered(t *testing.T) {
 	t.Parallel()
-	err := &stageError{stage: stageSASL, addr: "b:1", mechanism: "SCRAM-SHA-512", offered: []string{"PLAIN", "SCRAM-SHA-256"}, err: codeError(33)}
+	err := &stageError{stage: stageSASL, addr: "b:1", cfg: &Config{SASL: scramOf(t, scram.SHA512, "bob", "x")}, offered: []string{"PLAIN", "SCRAM-SHA-256"}, err: codeError(33)}
 	if s := err.Error(); !strings.Contains(s, "PLAIN, SCRAM-SHA-256") || !strings.Contains(s, "does not offer SCRAM-SHA-512") {
 		t.Error(s)
 	}
-	unsupported := &stageError{stage: stageSASL, addr: "b:1", mechanism: "PLAIN", err: codeError(34)}
+	unsupported := &stageError{stage: stageSASL, addr: "b:1", cfg: &Config{SASL: plainOf("a", "b")}, err: codeError(34)}
 	if s := unsupported.Error(); !strings.Contains(s, "has no SASL") {
 		t.Error(s)
 	}

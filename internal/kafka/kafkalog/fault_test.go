@@ -92,14 +92,13 @@ func TestLostAnswerIsFoundInTheLog(t *testing.T) {
 			t.Fatalf("try = %d, %v, want %d", base, err, twin.next-1)
 		}
 		p.sequence, p.next = twin.sequence, twin.next
-		twin.hangUp()
 	}
 	equal(t, readAll(t, c, 0), []string{"a", "x", "b", "y", "c", "y"})
 }
 
-// twin is a second handle on the same identity and sequence, with a connection of its own.
+// twin is a second handle on the same identity and sequence.
 func (p *Producer) twin() *Producer {
-	return &Producer{c: p.c, topic: p.topic, partition: p.partition, id: p.id, epoch: p.epoch, sequence: p.sequence, next: p.next}
+	return &Producer{c: p.c, topic: p.topic, partition: p.partition, id: p.id, epoch: p.epoch, sequence: p.sequence, next: p.next, life: p.life, end: p.end}
 }
 
 func TestDuplicateIsSuppressedByTheBroker(t *testing.T) {
@@ -112,7 +111,6 @@ func TestDuplicateIsSuppressedByTheBroker(t *testing.T) {
 	if again := mustAppend(t, twin, "b"); again != first {
 		t.Errorf("the same batch at %d and %d", first, again)
 	}
-	twin.hangUp()
 	equal(t, readAll(t, c, 0), []string{"a", "b"})
 }
 
@@ -124,7 +122,6 @@ func TestSequenceErrorAsksTheLog(t *testing.T) {
 		mustAppend(t, p, "a")
 		twin := p.twin()
 		mustAppend(t, twin, "b")
-		twin.hangUp()
 		answerProduce(cluster, code)
 		if base := mustAppend(t, p, "b"); base != 1 {
 			t.Errorf("code %d: found at %d", code, base)

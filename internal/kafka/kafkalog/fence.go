@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go"
-	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/segmentio/kafka-go/protocol/addpartitionstotxn"
+	"github.com/segmentio/kafka-go/protocol/endtxn"
 )
 
 // Fence ends the writing of every older producer of the transactional id in the partition, and
@@ -21,8 +22,7 @@ import (
 // takes an offset and is no record: no reader sees it.
 //
 // Errors: ErrFenced if a newer producer has taken the id, or the coordinator has forgotten it;
-// ErrSequence where the log ends before the producer's records, or its marker is gone; what the
-// broker said, and what is tried again for Config.RetryFor.
+// ErrSequence where the log ends before the producer's records, or its marker is gone.
 func (p *Producer) Fence(ctx context.Context) (offset int64, err error) {
 	doing := fmt.Sprintf("fencing topic %q partition %d", p.topic, p.partition)
 	began := time.Now().Round(0)
@@ -53,16 +53,15 @@ func (p *Producer) Fence(ctx context.Context) (offset int64, err error) {
 	return at, nil
 }
 
-// markerPause is the longest pause between two looks for a marker, which mostly stands within a
-// few milliseconds.
-const markerPause = 50 * time.Millisecond
-
-// markerAgain is how long a marker is waited for before the transaction is committed again. It was
-// seen twice, with one broker that was stopped while a run took its partitions, that a commit was
-// acknowledged and no marker came for minutes after the broker was back, until the transactional id
-// was used again. A coordinator also leaves out the marker of a partition whose leader it does not
-// know (Kafka's TransactionMarkerChannelManager).
-const markerAgain = 2 * time.Second
+const (
+	// markerPause is the longest pause between two looks for a marker, which mostly stands within a
+	// few milliseconds.
+	markerPause = 50 * time.Millisecond
+	// markerAgain is how long a marker is waited for before the transaction is committed again. A
+	// coordinator leaves out the marker of a partition whose leader it does not know (Kafka's
+	// TransactionMarkerChannelManager), for example while a broker starts.
+	markerAgain = 2 * time.Second
+)
 
 // joinTransaction adds the partition to the producer's transaction, and so begins it.
 func (p *Producer) joinTransaction(ctx context.Context) error {
@@ -70,19 +69,18 @@ func (p *Producer) joinTransaction(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	topic := kmsg.NewAddPartitionsToTxnRequestTopic()
-	topic.Topic, topic.Partitions = p.topic, []int32{p.partition}
-	req := kmsg.NewPtrAddPartitionsToTxnRequest()
-	req.TransactionalID, req.ProducerID, req.ProducerEpoch = p.txn, p.id, p.epoch
-	req.Topics = append(req.Topics, topic)
-	res, err := req.RequestWith(ctx, p.c.broker(addr))
-	if err != nil {
+	req := &addpartitionstotxn.Request{
+		TransactionalID: p.txn, ProducerID: p.id, ProducerEpoch: p.epoch,
+		Topics: []addpartitionstotxn.RequestTopic{{Name: p.topic, Partitions: []int32{p.partition}}},
+	}
+	res := new(addpartitionstotxn.Response)
+	if err := p.c.broker(addr)(ctx, req, res); err != nil {
 		return err
 	}
-	if len(res.Topics) != 1 || len(res.Topics[0].Partitions) != 1 {
+	if len(res.Results) != 1 || len(res.Results[0].Results) != 1 {
 		return fmt.Errorf("reading who is in a transaction: %w", ErrCorrupt)
 	}
-	return p.c.allowed(transactionError(res.Topics[0].Partitions[0].ErrorCode), Write, p.topic, p.txn)
+	return denied(transactionError(res.Results[0].Results[0].ErrorCode), Write, p.topic, p.txn)
 }
 
 // commitTransaction commits the producer's transaction; a second time changes nothing.
@@ -91,20 +89,16 @@ func (p *Producer) commitTransaction(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The version is below 5 (setVersion): the commit leaves the producer its epoch, where from
-	// version 5 on it would get another one for every transaction (KIP-890).
-	req := kmsg.NewPtrEndTxnRequest()
-	req.TransactionalID, req.ProducerID, req.ProducerEpoch, req.Commit = p.txn, p.id, p.epoch, true
-	res, err := req.RequestWith(ctx, p.c.broker(addr))
-	if err != nil {
+	res := new(endtxn.Response)
+	req := &endtxn.Request{TransactionalID: p.txn, ProducerID: p.id, ProducerEpoch: p.epoch, Committed: true}
+	if err := p.c.broker(addr)(ctx, req, res); err != nil {
 		return err
 	}
-	return p.c.allowed(transactionError(res.ErrorCode), Write, p.topic, p.txn)
+	return denied(transactionError(res.ErrorCode), Write, p.topic, p.txn)
 }
 
-// transactionError returns the error of a code in a coordinator's answer. A transaction that the
-// coordinator does not know any more was aborted because it lasted too long, or by a newer
-// producer.
+// transactionError returns the error of a code in a coordinator's answer. It knows a transaction no
+// more that lasted too long, or was aborted by a newer producer.
 func transactionError(code int16) error {
 	switch kafka.Error(code) {
 	case kafka.InvalidProducerEpoch, kafka.ProducerFenced, kafka.InvalidTransactionState, kafka.InvalidProducerIDMapping:

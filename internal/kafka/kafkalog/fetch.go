@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go"
-	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/segmentio/kafka-go/protocol/fetch"
 )
 
 const (
@@ -50,20 +50,18 @@ type topicPartition struct {
 
 // fetchRequest puts all fetches into one request, grouped by topic. Every answer is complete in
 // itself: there is no fetch session.
-func fetchRequest(fetches []Fetch, minBytes int32, wait time.Duration, isolation int8) *kmsg.FetchRequest {
-	req := kmsg.NewPtrFetchRequest()
-	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = int32(min(wait.Milliseconds(), 1<<30)), minBytes, maxFetchBytes
-	req.IsolationLevel = isolation
-	for _, fetch := range fetches {
-		i := slices.IndexFunc(req.Topics, func(t kmsg.FetchRequestTopic) bool { return t.Topic == fetch.Topic })
+func fetchRequest(fetches []Fetch, minBytes int32, wait time.Duration, isolation int8) *fetch.Request {
+	req := &fetch.Request{
+		ReplicaID: -1, MaxWaitTime: int32(min(wait.Milliseconds(), 1<<30)), MinBytes: minBytes, MaxBytes: maxFetchBytes,
+		IsolationLevel: isolation, SessionEpoch: -1,
+	}
+	for _, one := range fetches {
+		i := slices.IndexFunc(req.Topics, func(t fetch.RequestTopic) bool { return t.Topic == one.Topic })
 		if i < 0 {
 			i = len(req.Topics)
-			t := kmsg.NewFetchRequestTopic()
-			t.Topic = fetch.Topic
-			req.Topics = append(req.Topics, t)
+			req.Topics = append(req.Topics, fetch.RequestTopic{Topic: one.Topic})
 		}
-		p := kmsg.NewFetchRequestTopicPartition()
-		p.Partition, p.FetchOffset, p.PartitionMaxBytes = fetch.Partition, fetch.Offset, fetch.MaxBytes
+		p := fetch.RequestPartition{Partition: one.Partition, CurrentLeaderEpoch: -1, FetchOffset: one.Offset, LogStartOffset: -1, PartitionMaxBytes: one.MaxBytes}
 		if p.PartitionMaxBytes <= 0 {
 			p.PartitionMaxBytes = defaultMaxBytes
 		}
@@ -72,10 +70,35 @@ func fetchRequest(fetches []Fetch, minBytes int32, wait time.Duration, isolation
 	return req
 }
 
+// fetchResponse is a response to Fetch with its batches as they are. kafka-go's own type decodes
+// the batches, without their timestamp types and the offsets of their last records.
+type fetchResponse struct {
+	ThrottleTimeMs int32          `kafka:"min=v1,max=v11"`
+	ErrorCode      int16          `kafka:"min=v7,max=v11"`
+	SessionID      int32          `kafka:"min=v7,max=v11"`
+	Topics         []fetchedTopic `kafka:"min=v0,max=v11"`
+}
+
+type fetchedTopic struct {
+	Topic      string             `kafka:"min=v0,max=v11"`
+	Partitions []fetchedPartition `kafka:"min=v0,max=v11"`
+}
+
+type fetchedPartition struct {
+	Partition            int32                       `kafka:"min=v0,max=v11"`
+	ErrorCode            int16                       `kafka:"min=v0,max=v11"`
+	HighWatermark        int64                       `kafka:"min=v0,max=v11"`
+	LastStableOffset     int64                       `kafka:"min=v4,max=v11"`
+	LogStartOffset       int64                       `kafka:"min=v5,max=v11"`
+	AbortedTransactions  []fetch.ResponseTransaction `kafka:"min=v4,max=v11"`
+	PreferredReadReplica int32                       `kafka:"min=v11,max=v11"`
+	Records              []byte                      `kafka:"min=v0,max=v11"`
+}
+
 // decodePartition decodes the answer for one partition. again is an error of the partition that
 // goes away with fresh metadata; fetched has no meaning then. The records stand in the space, which
 // must have begun with the response.
-func decodePartition(fetch Fetch, p *kmsg.FetchResponseTopicPartition, in *space) (fetched Fetched, again error) {
+func decodePartition(fetch Fetch, p *fetchedPartition, in *space) (fetched Fetched, again error) {
 	fetched = Fetched{
 		Topic: fetch.Topic, Partition: fetch.Partition, Next: fetch.Offset,
 		High: p.HighWatermark, LastStable: p.LastStableOffset, LogStart: p.LogStartOffset,
@@ -113,11 +136,11 @@ var errVoid = errors.New("the answer lacks the partition")
 // decodeAnswer matches a response with the fetches that were sent. all has one entry per fetch that
 // was answered; news says that one of them has records, an error or a greater next offset; again
 // maps the partitions that must be asked for again to the reason.
-func decodeAnswer(fetches []Fetch, res *kmsg.FetchResponse, in *space) (
+func decodeAnswer(fetches []Fetch, res *fetchResponse, in *space) (
 	all []Fetched, news bool, again map[topicPartition]error,
 ) {
 	in.begin(res)
-	parts := make(map[topicPartition]*kmsg.FetchResponseTopicPartition, len(fetches))
+	parts := make(map[topicPartition]*fetchedPartition, len(fetches))
 	for i := range res.Topics {
 		t := &res.Topics[i]
 		for j := range t.Partitions {

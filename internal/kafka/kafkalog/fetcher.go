@@ -5,43 +5,31 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
-
-	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Fetcher reads partitions by long polls over connections of its own. Not for concurrent use,
-// except Close.
+// Fetcher reads partitions by long polls. Not for concurrent use, except Close.
 type Fetcher struct {
-	// Reuse makes each Poll use the memory of what the one before has returned, which is not valid
-	// any more then: neither the slices of records nor the bytes of a Record. Set it before the
-	// first Poll.
+	// Reuse makes each Poll use the memory of the records that the one before has returned. Set it
+	// before the first Poll.
 	Reuse bool
 
-	c            *Client
-	decompressor kgo.Decompressor
-	links        map[int32]*link
-	answers      chan answer
-	failing      map[topicPartition]*failing // partitions that cannot be read
-	quit         chan struct{}
-	once         sync.Once
-	running      sync.WaitGroup
-
-	mu    sync.Mutex // guards conns, and running against quit, for Close
-	conns map[*conn]struct{}
+	c       *Client
+	links   map[int32]*link // by broker
+	answers chan answer
+	failing map[topicPartition]*failing // partitions that cannot be read
+	life    context.Context             // ends with Close, and with that of the client
+	end     context.CancelFunc
 }
 
-// link is the connection to one broker and the request that is outstanding there.
+// link is the request that is outstanding at one broker, and the memory of its response.
 type link struct {
-	conn    *conn
-	sent    []Fetch            // nil: nothing outstanding
-	req     *kmsg.FetchRequest // of sent
+	addr    string
+	sent    []Fetch // nil: nothing outstanding
 	min     int32
 	asked   int64     // unix ms, before sending
 	started time.Time // when the Poll began that sent it
-	timeout time.Duration
+	giveUp  context.CancelFunc
 	in      *space // of the answer; written from sending on until the answer is decoded
 }
 
@@ -52,72 +40,54 @@ type failing struct {
 	trouble
 }
 
-// forgetFailure forgets the failure of a partition that was read, or is not wanted any more.
+// forgetFailure forgets the failure of a partition that was read.
 func (f *Fetcher) forgetFailure(at topicPartition) {
 	if was := f.failing[at]; was != nil {
-		f.c.cfg.health.over(&was.trouble)
+		f.c.health.over(&was.trouble)
 		delete(f.failing, at)
+	}
+}
+
+// keepFailures forgets those of partitions that are not wanted any more.
+func (f *Fetcher) keepFailures(fetches []Fetch) {
+	for at := range f.failing {
+		if !slices.ContainsFunc(fetches, func(fetch Fetch) bool { return fetch.at() == at }) {
+			f.forgetFailure(at)
+		}
 	}
 }
 
 type answer struct {
 	broker int32
 	link   *link
-	res    *kmsg.FetchResponse
+	res    *fetchResponse
 	err    error
 }
 
-// NewFetcher returns a Fetcher without any connection yet. Close it, or the Client, when done.
+// NewFetcher returns a Fetcher. Close it, or the Client, when done.
 func (c *Client) NewFetcher() *Fetcher {
-	f := &Fetcher{
-		c:            c,
-		decompressor: kgo.DefaultDecompressor(),
-		links:        map[int32]*link{},
-		answers:      make(chan answer),
-		failing:      map[topicPartition]*failing{},
-		quit:         make(chan struct{}),
-		conns:        map[*conn]struct{}{},
-	}
-	if c.adopt(f) != nil {
-		close(f.quit)
-		f.once.Do(func() {})
-	}
+	f := &Fetcher{c: c, links: map[int32]*link{}, answers: make(chan answer), failing: map[topicPartition]*failing{}}
+	f.life, f.end = context.WithCancel(c.life)
 	return f
 }
 
-// Close closes the connections and waits for the goroutines of outstanding requests. A Poll in
-// progress fails.
-func (f *Fetcher) Close() {
-	f.once.Do(func() {
-		f.c.disown(f)
-		f.mu.Lock()
-		close(f.quit)
-		for cn := range f.conns {
-			_ = cn.net.Close()
-		}
-		f.mu.Unlock()
-	})
-	f.running.Wait()
-}
+// Close ends outstanding requests. A Poll in progress fails.
+func (f *Fetcher) Close() { f.end() }
 
 // Poll waits until minBytes of committed records (or an error) have come in from one broker, or
-// maxWait is over, and returns what is known: one Fetched per partition whose broker answered.
-// Every broker that leads a wanted partition has one request with all its partitions, so data in
-// any of them ends the wait at once. A request that is still outstanding when another broker
-// answers first, or when ctx ends, is kept for the next Poll if that asks the same; so only
-// Fetched.Asked, not the time of the call, dates an answer.
+// maxWait is over, and returns one Fetched per partition whose broker answered. Every broker has
+// one request with all its partitions. One that is still outstanding when Poll returns is kept for
+// the next Poll if that asks the same; so only Fetched.Asked, not the time of the call, dates an
+// answer.
 //
 // Partitions whose leader is away are asked for again while maxWait lasts, then left out; after
-// RetryFor without success their Fetched.Err says so. The error of ctx is returned as soon as it
-// ends.
+// RetryFor without success their Fetched.Err says so.
 func (f *Fetcher) Poll(ctx context.Context, fetches []Fetch, minBytes int32, maxWait time.Duration) ([]Fetched, error) {
 	if len(fetches) == 0 {
 		return nil, errors.New("polling: no partition is given")
 	}
-	select {
-	case <-f.quit:
+	if f.life.Err() != nil {
 		return nil, fmt.Errorf("polling: %w", ErrClosed)
-	default:
 	}
 	for _, l := range f.links {
 		if l.sent == nil {
@@ -126,107 +96,50 @@ func (f *Fetcher) Poll(ctx context.Context, fetches []Fetch, minBytes int32, max
 	}
 	p := &poll{f: f, start: time.Now(), fetches: fetches, min: max(minBytes, 1), fetched: make(map[topicPartition]Fetched, len(fetches))}
 	p.deadline = p.start.Add(maxWait)
-	for at := range f.failing {
-		if !slices.ContainsFunc(fetches, func(fetch Fetch) bool { return fetch.at() == at }) {
-			f.forgetFailure(at)
-		}
-	}
+	f.keepFailures(fetches)
 	return p.run(ctx)
 }
 
 // dispatch makes sure that exactly these fetches are outstanding at a broker: an equal request is
 // kept, another one is given up with its connection, because Kafka has no way to cancel it.
-func (f *Fetcher) dispatch(ctx context.Context, broker int32, addr string, fetches []Fetch, minBytes int32, start time.Time, wait time.Duration) error {
+func (f *Fetcher) dispatch(broker int32, addr string, fetches []Fetch, minBytes int32, start time.Time, wait time.Duration) {
 	l := f.links[broker]
 	if l != nil && l.sent != nil {
-		if l.conn.addr == addr && l.min == minBytes && slices.Equal(l.sent, fetches) {
-			return nil
+		if l.addr == addr && l.min == minBytes && slices.Equal(l.sent, fetches) {
+			return
 		}
-		f.drop(broker)
-		l = nil
-	}
-	if l != nil && (l.conn.spent() || l.conn.addr != addr) {
 		f.drop(broker)
 		l = nil
 	}
 	if l == nil {
-		cn, err := f.connect(ctx, addr)
-		if err != nil {
-			return err
-		}
-		l = &link{conn: cn, in: newSpace(f.decompressor, f.Reuse)}
+		l = &link{in: newSpace(f.c.decompressor, f.Reuse)}
 		f.links[broker] = l
 	}
 	if !f.Reuse {
-		l.in = newSpace(f.decompressor, false)
+		l.in = newSpace(f.c.decompressor, false)
 	}
 	wait = max(wait, 0)
-	l.asked, l.started, l.sent, l.min = time.Now().UnixMilli(), start, fetches, minBytes
-	l.req, l.timeout = fetchRequest(fetches, minBytes, wait, readCommitted), wait+f.c.cfg.waits.request
-	if err := l.conn.send(l.req, l.timeout); err != nil {
-		f.drop(broker)
-		return err
-	}
-	return f.start(broker, l)
+	l.addr, l.asked, l.started, l.sent, l.min = addr, time.Now().UnixMilli(), start, fetches, minBytes
+	ctx, cancel := context.WithCancel(f.life)
+	l.giveUp = cancel
+	go func() {
+		defer cancel()
+		a := answer{broker: broker, link: l, res: new(fetchResponse)}
+		req := fetchRequest(fetches, minBytes, wait, readCommitted)
+		if a.err = f.c.ask(ctx, addr, req, a.res, wait+f.c.cfg.waits.request, l.in.bytes); a.err == nil {
+			a.err = codeError(a.res.ErrorCode)
+		}
+		select {
+		case f.answers <- a:
+		case <-ctx.Done():
+		}
+	}()
 }
 
-// start begins to wait for the response to the request that was just sent, unless the Fetcher is
-// being closed.
-func (f *Fetcher) start(broker int32, l *link) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	select {
-	case <-f.quit:
-		return ErrClosed
-	default:
-	}
-	f.running.Add(1)
-	go f.await(broker, l)
-	return nil
-}
-
-// await reads one response and hands it to the Poll in progress.
-func (f *Fetcher) await(broker int32, l *link) {
-	defer f.running.Done()
-	a := answer{broker: broker, link: l}
-	var res kmsg.Response
-	if res, a.err = l.conn.receive(l.req, l.timeout, l.in.bytes); a.err == nil {
-		a.res = res.(*kmsg.FetchResponse)
-		a.err = codeError(a.res.ErrorCode)
-	}
-	select {
-	case f.answers <- a:
-	case <-f.quit:
-	}
-}
-
-func (f *Fetcher) connect(ctx context.Context, addr string) (*conn, error) {
-	cn, err := f.c.dial(ctx, addr)
-	if err != nil {
-		return nil, err
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	select {
-	case <-f.quit:
-		cn.close()
-		return nil, ErrClosed
-	default:
-	}
-	f.conns[cn] = struct{}{}
-	return cn, nil
-}
-
-// drop closes the connection to a broker; a goroutine that still waits for it ends with an answer
-// that is ignored.
+// drop gives up what is outstanding at a broker.
 func (f *Fetcher) drop(broker int32) {
-	l := f.links[broker]
-	if l == nil {
-		return
+	if l := f.links[broker]; l != nil {
+		delete(f.links, broker)
+		l.giveUp()
 	}
-	delete(f.links, broker)
-	f.mu.Lock()
-	delete(f.conns, l.conn)
-	f.mu.Unlock()
-	_ = l.conn.net.Close()
 }

@@ -180,75 +180,47 @@ func TestRuleWhatIsTriedAgainIsTold(t *testing.T) {
 	}
 }
 
-// A request without an answer is a trouble long before it is given up.
-func TestASilentBrokerIsATrouble(t *testing.T) {
-	t.Parallel()
-	_, c := setup(t, 1)
-	cn, _, err := c.acquire(t.Context(), c.addresses()[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.release(cn)
-	h := c.cfg.health
-	h.asked(cn)
-	if list := c.Troubles(); len(list) != 0 {
-		t.Fatalf("troubles of a request that was just sent: %v", list)
-	}
-	longAgo := time.Now().Add(-2 * silentAfter)
-	h.waiting[cn], h.silent[cn.addr] = longAgo, silence{since: longAgo}
-	if tr := troubleOf(t, c, "waiting for broker "+cn.addr); !errors.Is(tr.Cause, errSilent) {
-		t.Errorf("%+v", tr)
-	}
-	h.heard(cn, nil)
-	if list := c.Troubles(); len(list) != 0 {
-		t.Errorf("troubles after the answer: %v", list)
-	}
-}
-
 // The silence of a broker ends with an answer, or when no call waits for it any more; not when a
 // request is given up.
 func TestRuleOnlyAnAnswerEndsASilence(t *testing.T) {
 	t.Parallel()
-	longAgo := time.Now().Add(-time.Hour)
+	const addr = "broker:9092"
+	ask := func(h *health) { h.asked(addr) }
+	giveUp := func(h *health) { h.heard(addr, os.ErrDeadlineExceeded, true) }
+	answer := func(h *health) { h.heard(addr, nil, false) }
+	forget := func(h *health) { h.silent[addr].gaveUp = time.Now().Add(-2 * silentUntil) }
 	for name, tt := range map[string]struct {
-		then func(h *health, a, b *conn) // a has waited for an hour; b is another connection to the same broker
-		want time.Time                   // since when the broker is silent; zero: it is not
+		then   []func(h *health) // a request has waited for an hour
+		silent bool
 	}{
-		"nothing":              {func(*health, *conn, *conn) {}, longAgo},
-		"timeout":              {func(h *health, a, _ *conn) { h.heard(a, os.ErrDeadlineExceeded) }, longAgo},
-		"timeout, asked again": {func(h *health, a, b *conn) { h.heard(a, os.ErrDeadlineExceeded); h.asked(b) }, longAgo},
-		"given up":             {func(h *health, a, _ *conn) { h.heard(a, fmt.Errorf("reading: %w", net.ErrClosed)) }, longAgo},
-		"answer to it":         {func(h *health, a, _ *conn) { h.heard(a, nil) }, time.Time{}},
-		"answer to another":    {func(h *health, a, b *conn) { h.asked(b); h.heard(b, nil) }, longAgo},
-		"broken":               {func(h *health, a, _ *conn) { h.heard(a, io.EOF) }, time.Time{}},
-		"answer after a timeout": {func(h *health, a, b *conn) {
-			h.heard(a, os.ErrDeadlineExceeded)
-			h.asked(b)
-			h.heard(b, nil)
-		}, time.Time{}},
-		"no call asks": {func(h *health, a, _ *conn) {
-			h.heard(a, os.ErrDeadlineExceeded)
-			h.silent[a.addr] = silence{since: longAgo, gaveUp: time.Now().Add(-2 * silentUntil)}
-		}, time.Time{}},
-		"no call has asked for long": {func(h *health, a, b *conn) {
-			h.heard(a, os.ErrDeadlineExceeded)
-			h.silent[a.addr] = silence{since: longAgo, gaveUp: time.Now().Add(-2 * silentUntil)}
-			h.asked(b)
-		}, time.Time{}},
-		"another broker answers": {func(h *health, a, _ *conn) {
-			other := &conn{addr: "other:9092"}
-			h.asked(other)
-			h.heard(other, nil)
-		}, longAgo},
+		"nothing":                    {nil, true},
+		"timeout":                    {[]func(*health){giveUp}, true},
+		"timeout, asked again":       {[]func(*health){giveUp, ask}, true},
+		"answer":                     {[]func(*health){answer}, false},
+		"answer to another":          {[]func(*health){ask, answer}, false},
+		"broken":                     {[]func(*health){func(h *health) { h.heard(addr, io.EOF, false) }}, false},
+		"answer after a timeout":     {[]func(*health){giveUp, ask, answer}, false},
+		"no call asks":               {[]func(*health){giveUp, forget}, false},
+		"no call has asked for long": {[]func(*health){giveUp, forget, ask}, false},
+		"another broker answers": {[]func(*health){func(h *health) {
+			h.asked("other:9092")
+			h.heard("other:9092", nil, false)
+		}}, true},
 	} {
 		h := newHealth(silentAfter)
-		c := &Client{cfg: Config{health: h}}
-		a, b := &conn{addr: "broker:9092"}, &conn{addr: "broker:9092"}
-		h.waiting[a], h.silent[a.addr] = longAgo, silence{since: longAgo}
-		tt.then(h, a, b)
+		c := &Client{health: h}
+		h.asked(addr)
+		if list := c.Troubles(); len(list) > 0 {
+			t.Fatalf("troubles of a request that was just sent: %v", list)
+		}
+		longAgo := time.Now().Add(-time.Hour)
+		h.silent[addr].since = longAgo
+		for _, then := range tt.then {
+			then(h)
+		}
 		list := c.Troubles()
-		if tt.want.IsZero() && len(list) > 0 || !tt.want.IsZero() && (len(list) != 1 || !list[0].Since.Equal(tt.want)) {
-			t.Errorf("%s: troubles %v, want one since %v", name, list, tt.want)
+		if (len(list) > 0) != tt.silent || tt.silent && !list[0].Since.Equal(longAgo) {
+			t.Errorf("%s: troubles %v, want one: %v", name, list, tt.silent)
 		}
 	}
 }
@@ -261,7 +233,7 @@ func TestRuleAFrozenBrokerStaysATrouble(t *testing.T) {
 	const request = 100 * time.Millisecond
 	cluster := startBroker(t)
 	c, err := Dial(t.Context(), Config{
-		Brokers: cluster.ListenAddrs(), waits: waits{dial: request, request: request, silent: request / 4},
+		Brokers: cluster.ListenAddrs(), waits: waits{dial: 10 * request, request: request, silent: request / 4},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -270,13 +242,11 @@ func TestRuleAFrozenBrokerStaysATrouble(t *testing.T) {
 	if err := c.CreateTopics(t.Context(), TopicSpec{Name: "t", Partitions: 1, Replication: 1}); err != nil {
 		t.Fatal(err)
 	}
+	var warm sync.WaitGroup
 	for range 4 { // connections that every call tries first
-		cn, err := c.dial(t.Context(), c.addresses()[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.release(cn)
+		warm.Go(func() { _, _ = c.Partitions(t.Context(), "t") })
 	}
+	warm.Wait()
 	thaw := make(chan struct{})
 	melt := sync.OnceFunc(func() { close(thaw) })
 	cluster.Control(func(kmsg.Request) (kmsg.Response, error, bool) { <-thaw; return nil, nil, false }) // blocks the whole cluster
@@ -316,28 +286,43 @@ func TestRuleAFrozenBrokerStaysATrouble(t *testing.T) {
 		func() bool { return len(c.Troubles()) == 0 })
 }
 
-// Close ends calls whose broker is frozen: in the middle of a request, and of making a connection.
-func TestCloseEndsCallsToASilentBroker(t *testing.T) {
+// A call to a broker that does not answer ends with its context, and with Close, and leaves no
+// connection: in the middle of a request, and of making a connection.
+func TestACallToASilentBrokerEndsAndLeavesNoConnection(t *testing.T) {
 	t.Parallel()
-	const metadataKey = 3
-	cluster, c := setup(t, 1)
-	release, asked := make(chan struct{}), make(chan struct{}, 10)
-	cluster.ControlKey(metadataKey, func(kmsg.Request) (kmsg.Response, error, bool) {
+	const calls = 10
+	cluster, inRequest := setup(t, 1)
+	release := make(chan struct{})
+	defer close(release)
+	cluster.ControlKey(int16(kmsg.Metadata), func(kmsg.Request) (kmsg.Response, error, bool) {
 		cluster.KeepControl()
-		asked <- struct{}{} // not in SleepControl: kfake may hang if it is closed meanwhile
 		<-release
 		return nil, nil, false
 	})
-	defer close(release)
-	silent := accept(t, func(net.Conn) { asked <- struct{}{}; <-release })
+	silent := accept(t, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }) // the test ends once all are closed
 	cfg, err := Config{Brokers: []string{silent}}.withDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, c := range map[string]*Client{"request": c, "connection": newClient(cfg)} {
+	inDial := newClient(cfg)
+	for name, c := range map[string]*Client{"request": inRequest, "connection": inDial} {
+		for range calls {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+			if _, err := c.Partitions(ctx, "t"); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: %v", name, err)
+			}
+			cancel()
+		}
+		await.That(t, dialTimeout/2, name+": no connection is left", func() bool {
+			defer c.lock()()
+			return len(c.wires) == 0
+		})
 		ended := make(chan error, 1)
 		go func() { _, err := c.Partitions(context.Background(), "t"); ended <- err }()
-		<-asked
+		await.That(t, dialTimeout/2, name+": a connection is made", func() bool {
+			defer c.lock()()
+			return len(c.wires) > 0
+		})
 		c.Close()
 		select {
 		case err := <-ended:
@@ -347,6 +332,15 @@ func TestCloseEndsCallsToASilentBroker(t *testing.T) {
 		case <-time.After(8 * time.Second): // dialTimeout is 10 s, requestTimeout 30 s
 			t.Errorf("%s: still waiting", name)
 		}
+	}
+}
+
+// kafka-go's Transport makes no connection for its own discovery of brokers.
+func TestConnectionsAreMadeForCallsOnly(t *testing.T) {
+	t.Parallel()
+	_, c := setup(t, 1)
+	if _, err := c.connect(t.Context(), "tcp", c.addresses()[0]); err == nil {
+		t.Error("a connection that no call has asked for")
 	}
 }
 
@@ -366,16 +360,13 @@ func TestReplicationIsTheBrokers(t *testing.T) {
 	}
 }
 
-// Gone says so well within the ten seconds in which a drain without a broker is to end.
+// Brokers that answer when they are asked are not gone, however long no call asked them anything.
+// Gone says so within the ten seconds in which a drain without a broker is to end.
 func TestGoneIsSaidInTime(t *testing.T) {
+	t.Parallel()
 	if most := goneAfter + goneAfter/20 + goneAsks; most > 8*time.Second {
 		t.Errorf("that takes up to %v", most)
 	}
-}
-
-// Brokers that answer when they are asked are not gone, however long no call asked them anything.
-func TestBrokersThatNoCallAsksAreNotGone(t *testing.T) {
-	t.Parallel()
 	long.Test(t)
 	_, c := setup(t, 1)
 	ctx, cancel := context.WithTimeout(t.Context(), goneAfter+2*time.Second)

@@ -4,15 +4,14 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/segmentio/kafka-go/protocol"
 )
 
 // EpochEnd asks the leader of a partition where a leader epoch ended. It returns the greatest epoch
-// of its log that is at most leaderEpoch, and the offset where the next greater epoch begins, which
-// for the epoch of the present leader is the end of the log. If every epoch of the log is greater,
-// it returns leaderEpoch itself and the offset where the first one begins. If the log has nothing
-// after leaderEpoch, it returns −1 and −1: on Apache Kafka the epoch is then greater than any that
-// the log has had.
+// of its log that is at most leaderEpoch, and the offset where the next greater one begins, or the
+// end of the log. If every epoch of the log is greater, it returns leaderEpoch itself and the
+// offset where the first one begins; if none is, and the log has nothing after leaderEpoch, −1 and
+// −1.
 //
 // A record of epoch e at offset o is still the same as it was if and only if EpochEnd(e) returns e
 // and an end above o (or o lies below the beginning of the log): an election that lost it has begun
@@ -22,31 +21,63 @@ func (c *Client) EpochEnd(ctx context.Context, topic string, partition, leaderEp
 		return -1, -1, fmt.Errorf("asking for the end of a leader epoch of topic %q partition %d: the epoch is %d, it must not be negative", topic, partition, leaderEpoch)
 	}
 	doing := fmt.Sprintf("asking for the end of leader epoch %d of topic %q partition %d", leaderEpoch, topic, partition)
-	req := epochRequest(topic, partition, leaderEpoch)
+	const consumer = -2
+	req := &epochRequest{ReplicaID: consumer, Topics: []epochTopic[epochAsked]{{topic, []epochAsked{{partition, -1, leaderEpoch}}}}}
 	endOffset, epoch = -1, -1
 	err = c.atLeader(ctx, doing, topic, partition, func(leader requestor) error {
-		res, err := req.RequestWith(ctx, leader)
+		res := new(epochResponse)
+		err := leader(ctx, req, res)
 		if err == nil {
 			endOffset, epoch, err = epochEnd(res, topic, partition)
 		}
-		return c.allowed(err, Describe, topic, "")
+		return denied(err, Describe, topic, "")
 	})
 	return endOffset, epoch, err
 }
 
-func epochRequest(topic string, partition, leaderEpoch int32) *kmsg.OffsetForLeaderEpochRequest {
-	p := kmsg.NewOffsetForLeaderEpochRequestTopicPartition()
-	p.Partition, p.LeaderEpoch = partition, leaderEpoch
-	t := kmsg.NewOffsetForLeaderEpochRequestTopic()
-	t.Topic = topic
-	t.Partitions = append(t.Partitions, p)
-	req := kmsg.NewPtrOffsetForLeaderEpochRequest()
-	req.Topics = append(req.Topics, t)
-	return req
+// epochRequest is the request OffsetForLeaderEpoch, which kafka-go does not have.
+type epochRequest struct {
+	ReplicaID int32                    `kafka:"min=v3,max=v3"`
+	Topics    []epochTopic[epochAsked] `kafka:"min=v2,max=v3"`
 }
 
+type epochResponse struct {
+	ThrottleTimeMs int32                   `kafka:"min=v2,max=v3"`
+	Topics         []epochTopic[epochTold] `kafka:"min=v2,max=v3"`
+}
+
+type epochTopic[P any] struct {
+	Topic      string `kafka:"min=v2,max=v3"`
+	Partitions []P    `kafka:"min=v2,max=v3"`
+}
+
+type epochAsked struct {
+	Partition          int32 `kafka:"min=v2,max=v3"`
+	CurrentLeaderEpoch int32 `kafka:"min=v2,max=v3"`
+	LeaderEpoch        int32 `kafka:"min=v2,max=v3"`
+}
+
+type epochTold struct {
+	ErrorCode   int16 `kafka:"min=v2,max=v3"`
+	Partition   int32 `kafka:"min=v2,max=v3"`
+	LeaderEpoch int32 `kafka:"min=v2,max=v3"`
+	EndOffset   int64 `kafka:"min=v2,max=v3"`
+}
+
+// ApiKey implements protocol.Message.
+//
+//lint:ignore ST1003 kafka-go's name
+func (*epochRequest) ApiKey() protocol.ApiKey { return protocol.OffsetForLeaderEpoch }
+
+// ApiKey implements protocol.Message.
+//
+//lint:ignore ST1003 kafka-go's name
+func (*epochResponse) ApiKey() protocol.ApiKey { return protocol.OffsetForLeaderEpoch }
+
+func init() { protocol.Register(new(epochRequest), new(epochResponse)) }
+
 // epochEnd returns the answer for one partition from a response.
-func epochEnd(res *kmsg.OffsetForLeaderEpochResponse, topic string, partition int32) (endOffset int64, epoch int32, err error) {
+func epochEnd(res *epochResponse, topic string, partition int32) (endOffset int64, epoch int32, err error) {
 	if len(res.Topics) != 1 || res.Topics[0].Topic != topic || len(res.Topics[0].Partitions) != 1 || res.Topics[0].Partitions[0].Partition != partition {
 		return -1, -1, ErrCorrupt
 	}
@@ -64,8 +95,7 @@ func (c *Client) LeaderEpoch(ctx context.Context, topic string, partition int32)
 	epoch := int32(-1)
 	c.forget(topic)
 	err := c.atLeader(ctx, doing, topic, partition, func(requestor) error {
-		c.mu.Lock()
-		defer c.mu.Unlock()
+		defer c.lock()()
 		epoch = c.topics[topic][partition].epoch
 		return nil
 	})

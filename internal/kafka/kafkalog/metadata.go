@@ -1,6 +1,7 @@
 package kafkalog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,7 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go"
-	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/segmentio/kafka-go/protocol/metadata"
 )
 
 // leader is the broker that serves a partition; broker −1 while none is elected.
@@ -44,8 +45,7 @@ func (c *Client) Replication(ctx context.Context, topic string) (replicas, broke
 	for _, l := range leaders {
 		replicas = min(replicas, l.replicas)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.lock()()
 	return replicas, len(c.brokers), nil
 }
 
@@ -53,8 +53,7 @@ func (c *Client) Replication(ctx context.Context, topic string) (replicas, broke
 func (c *Client) ClusterID(ctx context.Context) (id string, err error) {
 	err = c.persist(ctx, "asking for the cluster's id", func() error {
 		err := c.refresh(ctx)
-		c.mu.Lock()
-		defer c.mu.Unlock()
+		defer c.lock()()
 		if id = c.clusterID; err == nil && id == "" {
 			err = ErrCorrupt
 		}
@@ -71,8 +70,7 @@ func (c *Client) describe(ctx context.Context, topic string) (map[int32]leader, 
 		if err := c.refresh(ctx, topic); err != nil {
 			return err
 		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
+		defer c.lock()()
 		if all = c.topics[topic]; len(all) == 0 {
 			return kafka.UnknownTopicOrPartition
 		}
@@ -89,26 +87,17 @@ func (c *Client) refresh(ctx context.Context, topics ...string) error {
 
 // refreshOn does what refresh does, but asks a given broker.
 func (c *Client) refreshOn(ctx context.Context, at requestor, topics []string) error {
-	res, err := metadataRequest(topics).RequestWith(ctx, at)
+	res := new(metadata.Response)
+	err := at(ctx, &metadata.Request{TopicNames: append([]string{}, topics...)}, res) // nil would ask for every topic
 	if err != nil {
 		return err
 	}
 	return c.learn(res, topics)
 }
 
-func metadataRequest(topics []string) *kmsg.MetadataRequest {
-	req := kmsg.NewPtrMetadataRequest()
-	req.Topics = []kmsg.MetadataRequestTopic{} // nil would ask for every topic
-	for _, name := range topics {
-		req.Topics = append(req.Topics, kmsg.MetadataRequestTopic{Topic: &name})
-	}
-	return req
-}
-
 // learn remembers what a broker says about the cluster and about topics.
-func (c *Client) learn(m *kmsg.MetadataResponse, topics []string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (c *Client) learn(m *metadata.Response, topics []string) error {
+	defer c.lock()()
 	if len(m.Brokers) > 0 {
 		clear(c.brokers)
 		for _, b := range m.Brokers {
@@ -116,28 +105,23 @@ func (c *Client) learn(m *kmsg.MetadataResponse, topics []string) error {
 		}
 		c.controller = m.ControllerID
 	}
-	if m.ClusterID != nil {
-		c.clusterID = *m.ClusterID
-	}
+	c.clusterID = cmp.Or(m.ClusterID, c.clusterID)
 	for _, name := range topics {
 		delete(c.topics, name)
 	}
 	var failed error
 	for _, t := range m.Topics {
-		if t.Topic == nil {
-			return ErrCorrupt
-		}
-		if err := c.allowed(codeError(t.ErrorCode), Describe, *t.Topic, ""); err != nil {
+		if err := denied(codeError(t.ErrorCode), Describe, t.Name, ""); err != nil {
 			if !isCode(err, kafka.UnknownTopicOrPartition) {
-				failed = errors.Join(failed, fmt.Errorf("topic %q: %w", *t.Topic, err))
+				failed = errors.Join(failed, fmt.Errorf("topic %q: %w", t.Name, err))
 			}
 			continue
 		}
 		leaders := make(map[int32]leader, len(t.Partitions))
 		for _, p := range t.Partitions {
-			leaders[p.Partition] = leader{broker: p.Leader, epoch: p.LeaderEpoch, replicas: len(p.Replicas)}
+			leaders[p.PartitionIndex] = leader{broker: p.LeaderID, epoch: p.LeaderEpoch, replicas: len(p.ReplicaNodes)}
 		}
-		c.topics[*t.Topic] = leaders
+		c.topics[t.Name] = leaders
 	}
 	return failed
 }
@@ -153,8 +137,7 @@ func (c *Client) leaderOf(ctx context.Context, topic string, partition int32) (i
 	if id, addr, ok := c.cachedLeader(topic, partition); ok {
 		return id, addr, nil
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.lock()()
 	if _, ok := c.topics[topic][partition]; !ok {
 		return 0, "", kafka.UnknownTopicOrPartition
 	}
@@ -162,8 +145,7 @@ func (c *Client) leaderOf(ctx context.Context, topic string, partition int32) (i
 }
 
 func (c *Client) cachedLeader(topic string, partition int32) (int32, string, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.lock()()
 	l, ok := c.topics[topic][partition]
 	if !ok {
 		return 0, "", false
@@ -174,8 +156,7 @@ func (c *Client) cachedLeader(topic string, partition int32) (int32, string, boo
 
 // forget drops what is remembered of a topic, so that the next use asks again.
 func (c *Client) forget(topic string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.lock()()
 	delete(c.topics, topic)
 }
 

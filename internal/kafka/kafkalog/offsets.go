@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/segmentio/kafka-go/protocol/listoffsets"
 )
 
 // Offsets are the bounds of a partition at (about) one instant.
@@ -53,17 +53,14 @@ func (c *Client) OffsetAt(ctx context.Context, topic string, partition int32, mi
 // listOffset asks one question about one partition: brokers refuse two about the same one in a
 // request.
 func (c *Client) listOffset(ctx context.Context, topic string, partition int32, at int64, isolation int8) (int64, error) {
-	p := kmsg.NewListOffsetsRequestTopicPartition()
-	p.Partition, p.Timestamp = partition, at
-	t := kmsg.NewListOffsetsRequestTopic()
-	t.Topic, t.Partitions = topic, []kmsg.ListOffsetsRequestTopicPartition{p}
-	req := kmsg.NewPtrListOffsetsRequest()
-	req.IsolationLevel, req.Topics = isolation, []kmsg.ListOffsetsRequestTopic{t}
+	req := &listoffsets.Request{ReplicaID: -1, IsolationLevel: isolation, Topics: []listoffsets.RequestTopic{{
+		Topic: topic, Partitions: []listoffsets.RequestPartition{{Partition: partition, CurrentLeaderEpoch: -1, Timestamp: at}},
+	}}}
 	doing := fmt.Sprintf("asking for offsets of topic %q partition %d", topic, partition)
 	var offset int64
 	err := c.atLeader(ctx, doing, topic, partition, func(leader requestor) error {
-		res, err := req.RequestWith(ctx, leader)
-		if err != nil {
+		res := new(listoffsets.Response)
+		if err := leader(ctx, req, res); err != nil {
 			return err
 		}
 		if len(res.Topics) != 1 || len(res.Topics[0].Partitions) != 1 {
@@ -71,7 +68,33 @@ func (c *Client) listOffset(ctx context.Context, topic string, partition int32, 
 		}
 		p := res.Topics[0].Partitions[0]
 		offset = p.Offset
-		return c.allowed(codeError(p.ErrorCode), Describe, topic, "")
+		return denied(codeError(p.ErrorCode), Describe, topic, "")
 	})
 	return offset, err
+}
+
+// FirstTime returns the least timestamp (unix ms) of the first records of a topic's partitions; a
+// timestamp before 1970 counts as 0. found is false if no partition has a committed record. Later
+// records may be older. Errors: ErrUnknownTopic if the cluster does not have the topic.
+func (c *Client) FirstTime(ctx context.Context, topic string) (millis int64, found bool, err error) {
+	partitions, err := c.Partitions(ctx, topic)
+	if err != nil {
+		return 0, false, err
+	}
+	for _, p := range partitions {
+		bounds, err := c.Offsets(ctx, topic, p)
+		if err != nil {
+			return 0, false, err
+		}
+		err = c.ReadRange(ctx, topic, p, bounds.Start, bounds.LastStable, func(r Record) error {
+			if at := max(r.Timestamp, 0); !found || at < millis {
+				millis, found = at, true
+			}
+			return StopReading
+		})
+		if err != nil {
+			return 0, false, err
+		}
+	}
+	return millis, found, nil
 }

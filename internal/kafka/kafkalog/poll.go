@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -48,7 +49,7 @@ func (p *poll) run(ctx context.Context) ([]Fetched, error) {
 		case <-ctx.Done():
 			timer.Stop()
 			return nil, context.Cause(ctx)
-		case <-p.f.quit:
+		case <-p.f.life.Done():
 			timer.Stop()
 			return nil, fmt.Errorf("polling: %w", ErrClosed)
 		}
@@ -90,13 +91,7 @@ func (p *poll) askAll(ctx context.Context) {
 		g.fetches = append(g.fetches, fetch)
 	}
 	for id, g := range groups {
-		err := p.f.dispatch(ctx, id, g.addr, g.fetches, p.min, p.start, time.Until(p.deadline))
-		if err == nil {
-			continue
-		}
-		for _, fetch := range g.fetches {
-			p.failed(fetch.at(), begin, err)
-		}
+		p.f.dispatch(id, g.addr, g.fetches, p.min, p.start, time.Until(p.deadline))
 	}
 }
 
@@ -108,8 +103,18 @@ func (p *poll) take(ctx context.Context, a answer) {
 	}
 	fetches := l.sent
 	l.sent = nil
+	if slices.ContainsFunc(fetches, func(fetch Fetch) bool { return !slices.Contains(p.fetches, fetch) }) {
+		return // other brokers lead its partitions now, and were asked from other offsets on
+	}
 	if a.err != nil {
-		p.lost(a.broker, l, fetches, a.err)
+		p.f.drop(a.broker)
+		since := time.Now()
+		if errors.Is(a.err, os.ErrDeadlineExceeded) || errors.As(a.err, new(*stageError)) {
+			since = l.started // the Poll has waited since then
+		}
+		for _, fetch := range fetches {
+			p.failed(fetch.at(), since, a.err)
+		}
 		return
 	}
 	all, news, again := decodeAnswer(fetches, a.res, l.in)
@@ -118,7 +123,7 @@ func (p *poll) take(ctx context.Context, a answer) {
 		return
 	}
 	for at, err := range again {
-		p.failed(at, time.Now(), p.f.c.allowed(err, Read, at.topic, ""))
+		p.failed(at, time.Now(), denied(err, Read, at.topic, ""))
 	}
 	if len(again) > 0 && !news {
 		return // the broker ended the wait early because of the errors: all partitions are asked for again
@@ -128,21 +133,8 @@ func (p *poll) take(ctx context.Context, a answer) {
 		at := topicPartition{fetched.Topic, fetched.Partition}
 		p.fetched[at] = fetched
 		p.f.forgetFailure(at)
-		_ = p.f.c.allowed(nil, Read, at.topic, "")
 	}
 	p.done = p.done || news
-}
-
-// lost gives up a connection after a failure that affects all of its partitions.
-func (p *poll) lost(broker int32, l *link, fetches []Fetch, err error) {
-	p.f.drop(broker)
-	since := time.Now()
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		since = l.started // the Poll has waited since then
-	}
-	for _, fetch := range fetches {
-		p.failed(fetch.at(), since, err)
-	}
 }
 
 // failed notes that a partition could not be read, that this began at since, and when to try again.
@@ -155,31 +147,27 @@ func (p *poll) failed(at topicPartition, since time.Time, err error) {
 		f.failing[at] = now
 		f.c.cfg.Logger.Debug("waiting for a partition", "topic", at.topic, "partition", at.partition, "cause", err)
 	}
-	f.c.cfg.health.note(&now.trouble, since, fmt.Sprintf("reading topic %q partition %d", at.topic, at.partition), err)
-	age := time.Since(now.since)
+	f.c.health.note(&now.trouble, since, fmt.Sprintf("reading topic %q partition %d", at.topic, at.partition), err)
 	var final error
 	switch {
 	case now.missing.lasts(err, unknownGrace):
 		final = ErrUnknownTopic
-	case !retriableDial(err) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded):
+	case !retriable(err) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded):
 		final = err
-	case age > f.c.cfg.RetryFor:
+	case time.Since(now.since) > f.c.cfg.RetryFor:
 		final = fmt.Errorf("giving up after %s: %w", f.c.cfg.RetryFor, err)
 	}
 	if final != nil {
 		fetched := Fetched{Topic: at.topic, Partition: at.partition, High: -1, LastStable: -1, LogStart: -1}
-		for _, fetch := range p.fetches {
+		for _, fetch := range p.fetches { // it may be one that only an earlier Poll has asked for
 			if fetch.at() == at {
 				fetched.Next = fetch.Offset
 			}
 		}
 		fetched.Err = fetched.fail(final)
-		p.fetched[at] = fetched
-		p.done = true
+		p.fetched[at], p.done = fetched, true
 		f.forgetFailure(at)
-		return
-	}
-	if p.retryAt.IsZero() {
+	} else if p.retryAt.IsZero() {
 		p.retryAt = time.Now().Add(pause(p.retries))
 		p.retries++
 	}

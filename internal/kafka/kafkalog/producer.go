@@ -4,8 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"net"
+	"strconv"
 	"time"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol/findcoordinator"
+	"github.com/segmentio/kafka-go/protocol/initproducerid"
 )
 
 // Producer appends records to one partition: acknowledged by every in-sync replica, each batch
@@ -28,9 +33,8 @@ type Producer struct {
 	fenced   time.Time // when the last Fence was, by the wall clock; zero before the first
 	buf      []byte
 
-	mu     sync.Mutex // guards conn and closed, for Close
-	conn   *conn
-	closed bool
+	life context.Context // ends with Close, and with that of the client
+	end  context.CancelFunc
 }
 
 // NewProducer gets a producer id and epoch for a partition. With a transactional id it raises that
@@ -39,6 +43,7 @@ type Producer struct {
 // readers see them at once. Without a transactional id ("") the producer is only idempotent.
 func (c *Client) NewProducer(ctx context.Context, topic string, partition int32, transactionalID string) (*Producer, error) {
 	p := &Producer{c: c, topic: topic, partition: partition, txn: transactionalID}
+	p.life, p.end = context.WithCancel(c.life)
 	doing := fmt.Sprintf("taking a producer id for topic %q partition %d", topic, partition)
 	err := c.persist(ctx, doing, func() error {
 		var err error
@@ -52,9 +57,6 @@ func (c *Client) NewProducer(ctx context.Context, topic string, partition int32,
 	if err != nil {
 		return nil, err
 	}
-	if err := c.adopt(p); err != nil {
-		return nil, err
-	}
 	return p, nil
 }
 
@@ -65,16 +67,8 @@ func (p *Producer) Identity() (id int64, epoch int16) { return p.id, p.epoch }
 // after its fence.
 func (p *Producer) End() int64 { return p.next }
 
-// Close closes the connection. An Append in progress fails with an unknown outcome.
-func (p *Producer) Close() {
-	p.c.disown(p)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.closed = true
-	if p.conn != nil {
-		_ = p.conn.net.Close()
-	}
-}
+// Close ends the use of the producer. An Append in progress fails with an unknown outcome.
+func (p *Producer) Close() { p.end() }
 
 // Append appends msgs in order and returns the offset of the first, once all are acknowledged. See
 // AppendOffsets.
@@ -98,6 +92,12 @@ func (p *Producer) Append(ctx context.Context, msgs []Message) (base int64, err 
 func (p *Producer) AppendOffsets(ctx context.Context, msgs []Message) ([]int64, error) {
 	if p.failed != nil {
 		return nil, p.wrap(p.failed)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(p.life, func() { cancel(ErrClosed) })()
+	if p.life.Err() != nil {
+		return nil, p.wrap(ErrClosed)
 	}
 	if err := p.renew(ctx); err != nil {
 		return nil, p.wrap(err)
@@ -146,4 +146,37 @@ func (p *Producer) renew(ctx context.Context) error {
 
 func (p *Producer) wrap(err error) error {
 	return fmt.Errorf("appending to topic %q partition %d: %w", p.topic, p.partition, err)
+}
+
+// transactionTimeout is how long the empty transaction of a Fence may last: then it is aborted.
+const transactionTimeout = 60 * time.Second
+
+// initProducer asks for a producer id and epoch. With a transactional id its coordinator answers,
+// and raises the epoch. The producer is for a topic.
+func (c *Client) initProducer(ctx context.Context, topic, transactionalID string) (id int64, epoch int16, err error) {
+	req := &initproducerid.Request{TransactionalID: transactionalID, TransactionTimeoutMs: int32(transactionTimeout.Milliseconds())}
+	at := c.anyBroker()
+	if transactionalID != "" {
+		addr, err := c.coordinator(ctx, topic, transactionalID)
+		if err != nil {
+			return -1, -1, err
+		}
+		at = c.broker(addr)
+	}
+	res := new(initproducerid.Response)
+	if err := at(ctx, req, res); err != nil {
+		return -1, -1, err
+	}
+	return res.ProducerID, res.ProducerEpoch, denied(codeError(res.ErrorCode), Write, topic, transactionalID)
+}
+
+// coordinator returns the address of the broker that keeps a transactional id, for a producer of a
+// topic.
+func (c *Client) coordinator(ctx context.Context, topic, transactionalID string) (string, error) {
+	res := new(findcoordinator.Response)
+	req := &findcoordinator.Request{Key: transactionalID, KeyType: int8(kafka.CoordinatorKeyTypeTransaction)}
+	if err := c.anyBroker()(ctx, req, res); err != nil {
+		return "", err
+	}
+	return net.JoinHostPort(res.Host, strconv.Itoa(int(res.Port))), denied(codeError(res.ErrorCode), Write, topic, transactionalID)
 }

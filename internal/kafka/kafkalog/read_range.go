@@ -13,18 +13,16 @@ import (
 //lint:ignore ST1012 it is not an error, as fs.SkipAll is not
 var StopReading = errors.New("stop reading")
 
-// ReadRange calls fn for every committed record with from ≤ offset < to, in log order, and returns
-// when the log has been read up to to. It waits for records that are not there yet; a caller who
-// does not want that gives a to of at most Offsets.LastStable. An error of fn ends the reading and
-// is returned as it is, unless it is StopReading. Errors: ErrOffsetOutOfRange if from is outside
-// the log.
+// ReadRange calls fn for every committed record with from ≤ offset < to, in log order. It waits for
+// records that are not there yet: to is at most Offsets.LastStable where that is not wanted. An
+// error of fn ends the reading and is returned as it is, unless it is StopReading. Errors:
+// ErrOffsetOutOfRange if from is outside the log.
 func (c *Client) ReadRange(ctx context.Context, topic string, partition int32, from, to int64, fn func(Record) error) error {
 	return c.NewRangeReader(topic, partition).Read(ctx, from, to, fn)
 }
 
-// RangeReader reads ranges of one partition that follow one another. A broker sends up to a
-// megabyte even for a short range, so the reader keeps what lies beyond a range for the next one
-// and does not fetch it again. Not for concurrent use.
+// RangeReader reads ranges of one partition that follow one another. It keeps what a broker has
+// sent beyond a range for the next one. Not for concurrent use.
 type RangeReader struct {
 	Topic     string
 	Partition int32
@@ -49,8 +47,11 @@ func (r *RangeReader) Read(ctx context.Context, from, to int64, fn func(Record) 
 	if from >= to {
 		return nil
 	}
-	f := r.c.takeReader()
-	defer r.c.returnReader(f)
+	f := r.c.NewFetcher()
+	defer func() {
+		f.Close()
+		f.keepFailures(nil)
+	}()
 	kept, next := r.kept, r.next
 	if from != r.from {
 		kept, next = nil, from
@@ -90,31 +91,4 @@ func (r *RangeReader) fetch(ctx context.Context, f *Fetcher, from int64) (record
 		return nil, from, nil
 	}
 	return all[0].Records, all[0].Next, all[0].Err
-}
-
-func (c *Client) takeReader() *Fetcher {
-	c.mu.Lock()
-	if n := len(c.readers); n > 0 {
-		f := c.readers[n-1]
-		c.readers = c.readers[:n-1]
-		c.mu.Unlock()
-		return f
-	}
-	c.mu.Unlock()
-	return c.NewFetcher()
-}
-
-func (c *Client) returnReader(f *Fetcher) {
-	for at := range f.failing {
-		f.forgetFailure(at)
-	}
-	c.mu.Lock()
-	if !c.closed && len(c.readers) < maxIdle {
-		c.readers = append(c.readers, f)
-		f = nil
-	}
-	c.mu.Unlock()
-	if f != nil {
-		f.Close()
-	}
 }

@@ -153,25 +153,6 @@ func TestOpenTransactionHoldsReadersBack(t *testing.T) {
 	equal(t, readAll(t, c, 0), []string{"a", "b", "c"})
 }
 
-func TestCompressedBatchesAreRead(t *testing.T) {
-	t.Parallel()
-	cluster, c := setup(t, 1)
-	var want []string
-	for i, codec := range []kgo.CompressionCodec{kgo.GzipCompression(), kgo.SnappyCompression(), kgo.Lz4Compression(), kgo.ZstdCompression()} {
-		cl, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.ProducerBatchCompression(codec))
-		if err != nil {
-			t.Fatal(err)
-		}
-		v := fmt.Sprintf("%d-%0500d", i, 0)
-		want = append(want, v)
-		if err := cl.ProduceSync(t.Context(), &kgo.Record{Topic: "t", Value: []byte(v)}).FirstErr(); err != nil {
-			t.Fatal(err)
-		}
-		cl.Close()
-	}
-	equal(t, readAll(t, c, 0), want)
-}
-
 func TestCompactedHolesAreSkipped(t *testing.T) {
 	t.Parallel()
 	cluster, c := setup(t, 1)
@@ -204,27 +185,6 @@ func TestCompactedHolesAreSkipped(t *testing.T) {
 	}
 	if n == 50 {
 		t.Error("nothing was compacted: the test tests nothing")
-	}
-}
-
-func TestRecordsStayValidAfterLaterPolls(t *testing.T) {
-	t.Parallel()
-	_, c := setup(t, 1)
-	p := newProducer(t, c, 0, "")
-	f := c.NewFetcher()
-	var kept []Record
-	for i := range 200 {
-		mustAppend(t, p, fmt.Sprintf("value %d", i))
-		fetched, err := f.Poll(t.Context(), []Fetch{{Topic: "t", Offset: int64(i)}}, 1, 5*time.Second)
-		if err != nil || len(fetched) != 1 {
-			t.Fatal(err)
-		}
-		kept = append(kept, fetched[0].Records...)
-	}
-	for i, r := range kept {
-		if string(r.Value) != fmt.Sprintf("value %d", i) {
-			t.Fatalf("record %d turned into %q", i, r.Value)
-		}
 	}
 }
 
@@ -358,29 +318,5 @@ func TestSeveralBrokersAndMovingLeaders(t *testing.T) {
 	wg.Wait()
 	if left != 0 {
 		t.Errorf("%d records were not read", left)
-	}
-}
-
-func TestIdleBrokerDoesNotDelayTheOther(t *testing.T) {
-	t.Parallel()
-	cluster := startBroker(t, kfake.NumBrokers(2))
-	c := dial(t, cluster)
-	if err := c.CreateTopics(t.Context(), TopicSpec{Name: "t", Partitions: 2}); err != nil {
-		t.Fatal(err)
-	}
-	for i, node := range []int32{0, 1} {
-		if err := cluster.MoveTopicPartition("t", int32(i), node); err != nil {
-			t.Fatal(err)
-		}
-	}
-	p := newProducer(t, c, 1, "")
-	f := c.NewFetcher()
-	for i := range 20 {
-		mustAppend(t, p, "x")
-		start := time.Now()
-		fetched, err := f.Poll(t.Context(), []Fetch{{Topic: "t", Partition: 0}, {Topic: "t", Partition: 1, Offset: int64(i)}}, 1, 2*time.Minute)
-		if err != nil || len(fetched) != 1 || fetched[0].Partition != 1 || time.Since(start) > time.Minute {
-			t.Fatalf("Poll = %+v, %v after %s", fetched, err, time.Since(start))
-		}
 	}
 }

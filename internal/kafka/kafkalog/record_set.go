@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // Attribute bits of a record batch.
@@ -31,7 +30,7 @@ type recordSet struct {
 // decodeRecordSet returns what raw holds from fetch.Offset on. ok is false when raw is damaged;
 // what came before the damage is still returned. A batch that is cut off at the end is not damaged:
 // the broker sends it again.
-func decodeRecordSet(fetch Fetch, p *kmsg.FetchResponseTopicPartition, in *space) (s recordSet, ok bool) {
+func decodeRecordSet(fetch Fetch, p *fetchedPartition, in *space) (s recordSet, ok bool) {
 	s = recordSet{partition: fetch.Partition, next: fetch.Offset, appendTime: true, in: in, records: in.records[len(in.records):]}
 	defer func() {
 		in.records = in.records[:len(in.records)+min(len(s.records), cap(in.records)-len(in.records))]
@@ -46,7 +45,7 @@ func decodeRecordSet(fetch Fetch, p *kmsg.FetchResponseTopicPartition, in *space
 	for _, firsts := range s.aborted {
 		slices.Sort(firsts)
 	}
-	raw := p.RecordBatches
+	raw := p.Records
 	for len(raw) > 0 {
 		b, rest, whole := nextBatch(raw)
 		if !whole {
@@ -58,12 +57,12 @@ func decodeRecordSet(fetch Fetch, p *kmsg.FetchResponseTopicPartition, in *space
 		raw = rest
 	}
 	// Bytes without progress would be asked for again for ever.
-	return s, len(p.RecordBatches) == 0 || s.next > fetch.Offset
+	return s, len(p.Records) == 0 || s.next > fetch.Offset
 }
 
 // add decodes one batch; raw is all of it.
 func (s *recordSet) add(b *batch, raw []byte) bool {
-	if uint32(b.CRC) != castagnoli(raw[crcStart:]) || b.NumRecords < 0 {
+	if b.CRC != castagnoli(raw[crcStart:]) || b.NumRecords < 0 {
 		return false
 	}
 	body := b.Records
@@ -206,7 +205,7 @@ func parseRecord(r *Record, in []byte) (timeDelta, offsetDelta int64, rest []byt
 	return timeDelta, offsetDelta, rest, len(body) == 0
 }
 
-// varint reads a zigzag varint: faster than kbin's Reader, by a seventh of what decoding takes.
+// varint reads a zigzag varint.
 func varint(in []byte) (v int64, rest []byte, ok bool) {
 	if len(in) > 0 && in[0] < 0x80 { // most are one byte
 		u := in[0]

@@ -10,33 +10,30 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
+	"github.com/segmentio/kafka-go/protocol/saslauthenticate"
+	"github.com/segmentio/kafka-go/protocol/saslhandshake"
 	"github.com/segmentio/kafka-go/sasl"
-	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// authenticate runs the SASL exchange of mechanism. Errors are stageErrors that name the mechanism.
-func (c *conn) authenticate(ctx context.Context, mechanism sasl.Mechanism) error {
-	user := ""
-	if n, ok := mechanism.(Named); ok {
-		user = n.User()
-	}
+// authenticate runs the SASL exchange. Errors are stageErrors. kafka-go's own exchange drops the
+// mechanisms that the listener offers, and how long the session lasts.
+func (w *wire) authenticate(ctx context.Context, versions map[protocol.ApiKey]int16) error {
 	fail := func(err error, offered []string) error {
-		return &stageError{stage: stageSASL, addr: c.addr, mechanism: mechanism.Name(), user: user, offered: offered, err: err}
+		return &stageError{stage: stageSASL, addr: w.addr, cfg: w.cfg, offered: offered, err: err}
 	}
 	// Version 0 of the handshake is followed by bare tokens; every broker since 1.0 has version 1.
-	hello := kmsg.NewPtrSASLHandshakeRequest()
-	if c.newest[hello.Key()] < 1 {
+	if versions[protocol.SaslHandshake] < 1 {
 		return fail(errors.New("broker older than Kafka 1.0"), nil)
 	}
-	hello.Mechanism = mechanism.Name()
-	res, err := hello.RequestWith(ctx, c.within(c.cfg.waits.dial))
-	if err != nil {
+	mechanism, hello := w.cfg.SASL, new(saslhandshake.Response)
+	if err := w.roundTrip(versions, &saslhandshake.Request{Mechanism: mechanism.Name()}, hello, freshBytes); err != nil {
 		return fail(err, nil)
 	}
-	if err := codeError(res.ErrorCode); err != nil {
-		return fail(err, res.SupportedMechanisms)
+	if err := codeError(hello.ErrorCode); err != nil {
+		return fail(err, hello.Mechanisms)
 	}
-	host, portText, _ := net.SplitHostPort(c.addr)
+	host, portText, _ := net.SplitHostPort(w.addr)
 	port, _ := strconv.Atoi(portText)
 	ctx = sasl.WithMetadata(ctx, &sasl.Metadata{Host: host, Port: port})
 	session, token, err := mechanism.Start(ctx)
@@ -44,35 +41,25 @@ func (c *conn) authenticate(ctx context.Context, mechanism sasl.Mechanism) error
 		return fail(err, nil)
 	}
 	for done := false; !done; {
-		challenge, lifetime, err := c.saslStep(ctx, token)
-		if err != nil {
+		res := new(saslauthenticate.Response)
+		err := w.roundTrip(versions, &saslauthenticate.Request{AuthBytes: token}, res, freshBytes)
+		switch {
+		case errors.Is(err, io.EOF): // some brokers end a failed exchange by closing the connection
+			return fail(fmt.Errorf("%w: %w", kafka.SASLAuthenticationFailed, err), nil)
+		case err != nil:
 			return fail(err, nil)
+		case res.ErrorCode != 0:
+			return fail(codeError(res.ErrorCode), nil)
 		}
 		// The broker ends the connection then; before that, another one takes over.
-		if c.retires = (time.Time{}); lifetime > 0 {
-			c.retires = time.Now().Add(lifetime * 4 / 5)
+		if lifetime := time.Duration(res.SessionLifetimeMs) * time.Millisecond; lifetime > 0 {
+			w.retires = time.Now().Add(lifetime * 4 / 5)
 		}
-		if done, token, err = session.Next(ctx, challenge); err != nil {
+		if done, token, err = session.Next(ctx, res.AuthBytes); err != nil {
 			return fail(err, nil)
 		}
 	}
 	return nil
-}
-
-// saslStep sends a token and returns the broker's, and for how long the session will be valid: 0
-// for ever.
-func (c *conn) saslStep(ctx context.Context, token []byte) ([]byte, time.Duration, error) {
-	req := kmsg.NewPtrSASLAuthenticateRequest()
-	req.SASLAuthBytes = token
-	res, err := req.RequestWith(ctx, c.within(c.cfg.waits.dial))
-	if errors.Is(err, io.EOF) {
-		// Some brokers end a failed exchange by closing the connection.
-		return nil, 0, fmt.Errorf("%w: %w", kafka.SASLAuthenticationFailed, err)
-	}
-	if err != nil {
-		return nil, 0, err
-	}
-	return res.SASLAuthBytes, time.Duration(res.SessionLifetimeMillis) * time.Millisecond, codeError(res.ErrorCode)
 }
 
 // Named may be implemented by a SASL mechanism, so that error texts have its user name.

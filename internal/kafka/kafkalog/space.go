@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tollgate-dp/tollgate/internal/hooks/poison"
 )
@@ -62,12 +61,12 @@ func (s *space) giveBack() {
 
 // begin makes room for the records that the headers of a response promise, as far as the bytes can
 // have them, and forgets those of the answer before.
-func (s *space) begin(res *kmsg.FetchResponse) {
+func (s *space) begin(res *fetchResponse) {
 	const smallest = 7 // bytes of a record without key, value and headers
 	total := 0
 	for i := range res.Topics {
 		for j := range res.Topics[i].Partitions {
-			raw := res.Topics[i].Partitions[j].RecordBatches
+			raw := res.Topics[i].Partitions[j].Records
 			n, limit := 0, len(raw)/smallest
 			for b, rest, ok := nextBatch(raw); ok; b, rest, ok = nextBatch(rest) {
 				n += int(max(b.NumRecords, 0))

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/segmentio/kafka-go/protocol/describeconfigs"
 )
 
 func TestTopicConfigTellsSettingsInForce(t *testing.T) {
@@ -38,28 +38,23 @@ func TestTopicConfigTellsSettingsInForce(t *testing.T) {
 
 func TestSettingsOfRefusesOtherAnswers(t *testing.T) {
 	t.Parallel()
-	entry := func(name, value string, secret bool) kmsg.DescribeConfigsResponseResourceConfig {
-		return kmsg.DescribeConfigsResponseResourceConfig{Name: name, Value: &value, IsSensitive: secret}
-	}
-	resource := func(topic string) kmsg.DescribeConfigsResponseResource {
-		return kmsg.DescribeConfigsResponseResource{
-			ResourceType: kmsg.ConfigResourceTypeTopic, ResourceName: topic,
-			Configs: []kmsg.DescribeConfigsResponseResourceConfig{entry("a", "1", false), entry("b", "secret", true), entry("c", "", false), {Name: "d"}},
+	resource := func(topic string) describeconfigs.ResponseResource {
+		return describeconfigs.ResponseResource{
+			ResourceType: resourceTopic, ResourceName: topic,
+			ConfigEntries: []describeconfigs.ResponseConfigEntry{{ConfigName: "a", ConfigValue: "1"}, {ConfigName: "b", ConfigValue: "secret", IsSensitive: true}, {ConfigName: "c"}},
 		}
 	}
-	got, err := settingsOf(&kmsg.DescribeConfigsResponse{Resources: []kmsg.DescribeConfigsResponseResource{resource("t")}}, "t")
-	if err != nil || len(got) != 3 || got["a"] != "1" {
+	got, err := settingsOf(&describeconfigs.Response{Resources: []describeconfigs.ResponseResource{resource("t")}}, "t")
+	if err != nil || len(got) != 2 || got["a"] != "1" {
 		t.Errorf("settings = %v, %v", got, err)
 	}
-	for _, name := range []string{"c", "d"} {
-		if v, ok := got[name]; !ok || v != "" {
-			t.Errorf("the empty setting %s is %q, %v", name, v, ok)
-		}
+	if v, ok := got["c"]; !ok || v != "" {
+		t.Errorf("the empty setting is %q, %v", v, ok)
 	}
-	for name, m := range map[string]*kmsg.DescribeConfigsResponse{
+	for name, m := range map[string]*describeconfigs.Response{
 		"no resource":   {},
-		"another topic": {Resources: []kmsg.DescribeConfigsResponseResource{resource("u")}},
-		"two resources": {Resources: []kmsg.DescribeConfigsResponseResource{resource("t"), resource("t")}},
+		"another topic": {Resources: []describeconfigs.ResponseResource{resource("u")}},
+		"two resources": {Resources: []describeconfigs.ResponseResource{resource("t"), resource("t")}},
 	} {
 		if _, err := settingsOf(m, "t"); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: %v", name, err)

@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -40,11 +39,6 @@ func (r *Readiness) Check(now time.Time, seen Progress, seenAt time.Time, settle
 	}
 	switch {
 	case len(troubles) > 0 && now.Sub(troubles[0].Since) >= notReadyAfter:
-		for _, t := range troubles {
-			if denied := (*kafkalog.DeniedError)(nil); errors.As(t.Cause, &denied) {
-				return fmt.Sprintf("since %s %v", clockTime(t.Since), denied)
-			}
-		}
 		return "Kafka has not answered properly since " + clockTime(troubles[0].Since)
 	case seenAt.IsZero():
 		return "starting: nothing has been read yet"

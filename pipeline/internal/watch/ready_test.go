@@ -2,7 +2,6 @@ package watch
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -108,12 +107,6 @@ func TestRuleARunThatStandsStillIsNotReadyWithinHalfAMinute(t *testing.T) {
 				t.Errorf("it moves again: %q", why)
 			}
 		})
-	}
-	p, at := alive(start)
-	denied := &kafkalog.DeniedError{Operation: kafkalog.Write, Resource: kafkalog.ResourceTopic, Name: "shop-ledger"}
-	why := NewReadiness(rules).Check(start.Add(time.Minute), p, at, 0, []kafkalog.Trouble{{Doing: "waiting", Since: start}, {Doing: "writing", Since: start, Cause: fmt.Errorf("writing: %w", denied)}})
-	if !strings.HasPrefix(why, "since 2025-03-01T12:00:00Z the brokers do not allow this user Write on topic \"shop-ledger\"") {
-		t.Errorf("a right that is missing: %q", why)
 	}
 	if why := NewReadiness(rules).Check(start, Progress{}, time.Time{}, 0, nil); !strings.HasPrefix(why, "starting") {
 		t.Errorf("before it has read: %q", why)

@@ -1,0 +1,303 @@
+package kafkalog
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
+	"github.com/segmentio/kafka-go/protocol/apiversions"
+)
+
+const (
+	dialTimeout    = 10 * time.Second
+	requestTimeout = 30 * time.Second
+	// idleTimeout is how long a connection is kept without a request.
+	idleTimeout = time.Minute
+	// never is when kafka-go's Transport asks for metadata: kafkalog asks itself.
+	never = 1 << 62 * time.Nanosecond
+)
+
+// waits says how long a client waits for answers; tests set shorter times.
+type waits struct {
+	dial, request time.Duration
+	silent        time.Duration // see silentAfter
+}
+
+// newest is the newest version in which a request is sent. None has a flexible header (KIP-482).
+// After EndTxn 5 a producer would get another epoch for every transaction (KIP-890); from Fetch 13
+// on topics are ids.
+var newest = map[protocol.ApiKey]int16{
+	protocol.Produce: 8, protocol.Fetch: 11, protocol.ListOffsets: 5, protocol.Metadata: 8, protocol.FindCoordinator: 2,
+	protocol.InitProducerId: 1, protocol.AddPartitionsToTxn: 2, protocol.EndTxn: 2, protocol.OffsetForLeaderEpoch: 3,
+	protocol.CreateTopics: 4, protocol.DescribeConfigs: 3, protocol.SaslHandshake: 1, protocol.SaslAuthenticate: 1,
+}
+
+// newTransport returns kafka-go's pool of connections: several per broker, each with one request at
+// a time. Client.life ends it.
+func (c *Client) newTransport() *kafka.Transport {
+	return &kafka.Transport{
+		Dial: c.connect, DialTimeout: c.cfg.waits.dial, IdleTimeout: idleTimeout, MetadataTTL: never,
+		ClientID: c.cfg.ClientID, Context: c.life,
+	}
+}
+
+// exchange is a request to one broker and its response. A Transport answers its own type of
+// metadata request from a cache and sends others to the brokers that it finds there: it must see no
+// other type than this one.
+type exchange struct {
+	c                *Client
+	ctx              context.Context
+	addr             string
+	protocol.Message // the request
+	res              any
+	timeout          time.Duration
+	memory           func(n int) []byte // for the response
+	versions         map[protocol.ApiKey]int16
+	step             atomic.Pointer[step] // of a connection that is being made for it; nil: none is
+}
+
+// step is how far a connection is made, with the Config that has its TLS.
+type step struct {
+	stage
+	cfg *Config
+}
+
+// abandoned is the step of an exchange whose call has ended: what was not sent yet is not sent.
+var abandoned = new(step)
+
+// reach notes a step, nil for the request itself, unless the call has ended.
+func (x *exchange) reach(s *step) bool {
+	for {
+		before := x.step.Load()
+		if before == abandoned {
+			return false
+		}
+		if x.step.CompareAndSwap(before, s) {
+			return true
+		}
+	}
+}
+
+type exchangeKey struct{}
+
+// Required implements protocol.RawExchanger.
+func (x *exchange) Required(versions map[protocol.ApiKey]int16) bool {
+	x.versions = versions
+	return true
+}
+
+// staleError is the failure of a connection that was used before: the broker may have closed it
+// while it was idle.
+type staleError struct{ err error }
+
+func (e *staleError) Error() string { return e.err.Error() }
+func (e *staleError) Unwrap() error { return e.err }
+
+var errRetired = errors.New("the connection is not used any more")
+
+// send sends req to a broker and reads the response into res. After an error res may still be
+// written.
+func (c *Client) send(ctx context.Context, t *kafka.Transport, addr string, req protocol.Message, res any, timeout time.Duration, memory func(n int) []byte) error {
+	under, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.life, cancel)()
+	x := &exchange{c: c, ctx: under, addr: addr, Message: req, res: res, timeout: timeout, memory: memory}
+	begin := time.Now()
+	c.health.asked(addr)
+	_, err := t.RoundTrip(context.WithValue(under, exchangeKey{}, x), kafka.TCP(addr), x)
+	var failed *stageError
+	switch made := x.step.Swap(abandoned); {
+	case err == nil:
+	case c.life.Err() != nil:
+		err = ErrClosed
+	case errors.As(err, &failed):
+	case made != nil:
+		failed = &stageError{stage: made.stage, addr: addr, cfg: made.cfg, err: err}
+		err = failed
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	}
+	c.health.heard(addr, err, ctx.Err() != nil || timedOut(err) || errors.Is(err, ErrClosed))
+	if failed != nil && ctx.Err() == nil { // an attempt that was given up says nothing of the broker
+		c.mu.Lock()
+		failed.welcomed = c.cfg.MayChange && c.welcomed[addr]
+		c.mu.Unlock()
+		c.health.dialed(addr, begin, failed)
+	}
+	if errors.Is(err, errRetired) { // nothing was sent
+		return c.send(ctx, t, addr, req, res, timeout, memory)
+	}
+	return err
+}
+
+// connect implements Transport.Dial: TCP and TLS. kafka-go asks for the versions then, and the
+// first exchange authenticates. Errors are stageErrors.
+func (c *Client) connect(ctx context.Context, _, addr string) (net.Conn, error) {
+	x, ok := ctx.Value(exchangeKey{}).(*exchange)
+	if !ok { // the Transport wants metadata for its own use
+		return nil, errors.New("connections are made for calls only")
+	}
+	cfg := &c.cfg
+	x.reach(&step{stageConnect, cfg})
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, &stageError{stage: stageConnect, addr: addr, cfg: cfg, err: err}
+	}
+	if cfg.RenewTLS != nil {
+		fresh := *cfg
+		fresh.TLS = cfg.RenewTLS()
+		cfg = &fresh
+	}
+	if t := cfg.TLS; t != nil {
+		x.reach(&step{stageTLS, cfg})
+		if t.ServerName == "" {
+			host, _, _ := net.SplitHostPort(addr)
+			t = t.Clone()
+			t.ServerName = host
+		}
+		secured := tls.Client(conn, t)
+		if err := secured.HandshakeContext(ctx); err != nil {
+			conn.Close()
+			return nil, &stageError{stage: stageTLS, addr: addr, cfg: cfg, err: err}
+		}
+		conn = secured
+	}
+	w := &wire{Conn: conn, c: c, cfg: cfg, addr: addr}
+	if !c.adopt(w) {
+		conn.Close()
+		return nil, ErrClosed
+	}
+	x.reach(&step{stageVersions, cfg})
+	// A call that ends while kafka-go asks for the versions leaves nothing behind. The context
+	// given here is cancelled after a good dial, too.
+	w.settled = context.AfterFunc(x.ctx, w.abort)
+	return w, nil
+}
+
+// wire is the connection under kafka-go's.
+type wire struct {
+	net.Conn
+	c           *Client
+	cfg         *Config // of the client, with TLS as it was when the connection was made
+	addr        string
+	settled     func() bool // before the first exchange: gives up to abort the connection with its call
+	greeting    []byte      // the rest of the response to ApiVersions
+	correlation int32
+	welcome     bool // authenticated, or that is not needed
+	// retires is when a new connection takes over, because the broker is about to end this one's
+	// authentication; zero: never.
+	retires time.Time
+}
+
+// wireAddr is the address of a wire: by it an exchange finds the wire under kafka-go's connection.
+type wireAddr struct {
+	net.Addr
+	wire *wire
+}
+
+// LocalAddr implements net.Conn.
+func (w *wire) LocalAddr() net.Addr { return wireAddr{w.Conn.LocalAddr(), w} }
+
+// Close implements net.Conn.
+func (w *wire) Close() error {
+	w.c.disown(w)
+	return w.Conn.Close()
+}
+
+// abort closes the connection, also in the middle of a request.
+func (w *wire) abort() {
+	_ = w.SetDeadline(time.Unix(1, 0)) // wakes a read or write in progress
+	_ = w.Close()
+}
+
+// Read implements net.Conn for the one response that kafka-go decodes itself, that to ApiVersions.
+func (w *wire) Read(b []byte) (int, error) {
+	if w.greeting == nil {
+		frame, err := readFrame(w.Conn, freshBytes)
+		if err == nil {
+			err = decode(new(apiversions.Response), 0, frame[frameHeader:])
+		}
+		if err != nil {
+			return 0, err
+		}
+		w.greeting = frame
+	}
+	if len(w.greeting) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b, w.greeting)
+	w.greeting = w.greeting[n:]
+	return n, nil
+}
+
+// RawExchange implements protocol.RawExchanger.
+func (x *exchange) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
+	w := rw.(net.Conn).LocalAddr().(wireAddr).wire
+	stop := context.AfterFunc(x.ctx, w.abort)
+	err := w.carry(x)
+	if !stop() && err == nil {
+		err = x.ctx.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+func (w *wire) carry(x *exchange) error {
+	used := w.welcome
+	if !used {
+		if !w.settled() {
+			return &staleError{errRetired}
+		}
+		if w.cfg.SASL != nil {
+			x.reach(&step{stageSASL, w.cfg})
+			_ = w.SetDeadline(time.Now().Add(w.cfg.waits.dial))
+			if err := w.authenticate(x.ctx, x.versions); err != nil {
+				return err
+			}
+		}
+		w.welcome = true
+		w.c.welcome(w.addr)
+	}
+	if !x.reach(nil) || !w.retires.IsZero() && time.Now().After(w.retires) {
+		return &staleError{errRetired}
+	}
+	_ = w.SetDeadline(time.Now().Add(x.timeout))
+	err := w.roundTrip(x.versions, x.Message, x.res, x.memory)
+	if err != nil && used && !errors.Is(err, os.ErrDeadlineExceeded) {
+		return &staleError{err}
+	}
+	return err
+}
+
+func (w *wire) roundTrip(versions map[protocol.ApiKey]int16, req protocol.Message, res any, memory func(n int) []byte) error {
+	w.correlation++
+	version := min(newest[req.ApiKey()], versions[req.ApiKey()])
+	if err := protocol.WriteRequest(w.Conn, version, w.correlation, w.cfg.ClientID, req); err != nil {
+		return fmt.Errorf("sending to %s: %w", w.addr, err)
+	}
+	frame, err := readFrame(w.Conn, memory)
+	switch {
+	case err != nil:
+	case int32(binary.BigEndian.Uint32(frame[4:])) != w.correlation:
+		err = fmt.Errorf("%w: it is the answer to another request", ErrCorrupt)
+	default:
+		err = decode(res, version, frame[frameHeader:])
+	}
+	if err != nil {
+		return fmt.Errorf("receiving from %s: %w", w.addr, err)
+	}
+	return nil
+}
+
+func freshBytes(n int) []byte { return make([]byte, n) }
