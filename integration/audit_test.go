@@ -126,34 +126,10 @@ func (a *auditor) restore(s schemas.Snapshot) error {
 		}
 		a.slices[open.Turn] = map[reference.Owner]slice{}
 		for _, user := range open.Users {
-			a.slices[open.Turn][reference.Owner{ID: user.ID, Period: user.Period}] = sliceOf(a.labels(open), user.Entries, user.Records)
+			a.slices[open.Turn][reference.Owner{ID: user.ID, Period: user.Period}] = sliceOf(open.Labels, user.Entries, user.Records)
 		}
 	}
 	return nil
-}
-
-// labels returns those of a slice with the filters numbered as they are now.
-func (a *auditor) labels(open schemas.OpenSlice) []schemas.Label {
-	filters := a.config.Format.Filters
-	for i, past := range a.header.Past {
-		if i == 0 || past.FromTurn <= open.Turn {
-			filters = past.Filters
-		}
-	}
-	if open.Turn >= a.header.FromTurn {
-		return open.Labels
-	}
-	labels := slices.Clone(open.Labels)
-	for i := range labels {
-		passes := uint64(0)
-		for bit, f := range filters {
-			if now := slices.Index(a.config.Format.Filters, f); now >= 0 && labels[i].Passes>>bit&1 == 1 {
-				passes |= 1 << now
-			}
-		}
-		labels[i].Passes = passes
-	}
-	return labels
 }
 
 // compare compares a snapshot, where there is one, with the accounts as of its turn: without those

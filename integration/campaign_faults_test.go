@@ -321,7 +321,7 @@ func (c *campaign) change(s *subject) bool {
 	before := generation{s.config, s.compiled}
 	s.settings.changes++
 	s.write()
-	args := []string{"change", "--config", s.file, "--generate-keys"}
+	args := []string{"change", "--config", s.file, "--generate-keys", "--now"}
 	if c.oneIn(2) {
 		p := launch(c.t, s.named("change"), c.binary, s.dir, args...)
 		c.pause(0, 900*time.Millisecond)

@@ -121,8 +121,12 @@ func (d *deployment) checkAgainst(log reference.Log) error {
 		return fmt.Errorf("running the reference: %w", err)
 	}
 	if ends := config.TurnEnds(config.From); config.From > 1 { // accounts of periods that were over before the last change are nowhere now
+		before := config.Before
+		for before.Before != nil && before.From >= config.From { // it had no turn
+			before = before.Before
+		}
 		maps.DeleteFunc(want.Accounts, func(o reference.Owner, _ reference.Account) bool {
-			return config.Before.PeriodIsOver(o.Period, ends[config.From-2])
+			return before.PeriodIsOver(o.Period, ends[config.From-2])
 		})
 	}
 	d.verified = &want

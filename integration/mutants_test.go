@@ -35,7 +35,7 @@ func protocolMutants() []mutant {
 		{"second-period-free", "shardAccounts.chargeTurn", insertAfter("prices.of(", freeAgain), everyMixedRecord},
 		{"charged-by-the-end", "Source.readRecord", replace("e.Millis", endOfWindow), "TestRuleAWindowOverABoundaryIsChargedToBothPeriods"},
 		{"open-slices-lost", "shardAccounts.snapshot", drop("append(s.Open"), "TestRuleOpenSlicesOutliveTheSlotsOfTheLedger"},
-		{"filters-not-renumbered", "shardAccounts.since", drop("inherited("), "TestRuleAChangeIsObeyedByEveryReplay"},
+		{"windows-reach-over-a-change", "Turns.Ending", replace("t.start", "t.clock.Reading(t.Start)"), "TestRuleAChangeIsObeyedByEveryReplay"},
 		{"periods-dropped-early", "shardAccounts.dropPeriods", insertAfter("LeastPeriod(", "if least > -1<<63 { least++ }"), everyMixedRecord},
 		{"unreleased-keys-taken", "ladders.following", never("Passed"), everyMixedRecord},
 		{"span-unreserved", "Engine.decideSpan", both(insertBefore("e.decide(", earlierReservations("-")), insertAfter("e.decide(", earlierReservations("+"))), "TestRuleASpanHoldsTheWorstCaseOfAllItsTurns"},

@@ -116,6 +116,8 @@ var (
 	// ErrInterruptedTurn says that a turn is under way, over which nothing can be
 	// changed: run the old configuration and drain it first.
 	ErrInterruptedTurn = deployment.ErrInterruptedTurn
+	// ErrOpenWindows says that windows are open, which Change gives up with Now only.
+	ErrOpenWindows = deployment.ErrOpenWindows
 	// ErrLogFault says that a topic lost, changed or never had something that the
 	// promises rest on.
 	ErrLogFault = deployment.ErrLogFault

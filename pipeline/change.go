@@ -18,13 +18,15 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/countslog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/reading"
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 // ChangeOptions say how a deployment is changed.
 type ChangeOptions struct {
 	// DryRun says what would change and writes nothing; a run may go on meanwhile.
 	DryRun bool
+	// Now gives up the windows that are open after the last settled turn: they are never released,
+	// and no user is charged for them. Without it, Change refuses while any is open.
+	Now bool
 	// Logger receives the foreign records on the deployment's topics; default: discards.
 	Logger *slog.Logger
 	// MakeTopics makes the topics that the configuration names and that do not exist. It is
@@ -47,9 +49,10 @@ type ChangeResult struct {
 	// UnderWay is the last turn of a span that has decisions on the ledger and is not settled: a
 	// run under the generation in force has to finish it before the change. 0 for none.
 	UnderWay uint64
-	// GivenUp are the metrics whose windows that were open are never released;
-	// CarriedOn those whose windows go on.
-	GivenUp, CarriedOn []string
+	// GivenUp are the metrics of which windows are open before the change: they are never released.
+	GivenUp []string
+	// AllEnd is the first time, from From on, at which no window is open. Zero if there is none.
+	AllEnd time.Time
 	// RetiredKey is the id of a noise key that no turn needs any more, "" where it
 	// stays; RetiredTopics are topics that no run reads any more.
 	RetiredKey    string
@@ -59,8 +62,8 @@ type ChangeResult struct {
 // Change puts the configuration of d in force from the turn after the last
 // settled one on, as a new generation on control. It takes over from a run as
 // another run would; the deployment must have been drained, so that no turn is
-// under way. Accounts and open windows go on; a metric whose public keys changed,
-// or that is new, begins with windows after the change.
+// under way. Accounts go on. No window reaches over a change: Change refuses while windows are
+// open, or with ChangeOptions.Now gives them up. Every metric begins with windows after the change.
 //
 // Whatever was settled is charged before the change is written, in a snapshot of
 // every shard, so that no run ever has to decide or draw anything of an earlier
@@ -69,7 +72,7 @@ type ChangeResult struct {
 // that goes on alone: all of it is tried first without writing.
 //
 // Errors: ErrHeaderMismatch where a difference can never be,
-// ErrInterruptedTurn, ErrStopped, ErrNotInitialised, ErrTopicSettings, ErrLogFault,
+// ErrInterruptedTurn, ErrOpenWindows, ErrStopped, ErrNotInitialised, ErrTopicSettings, ErrLogFault,
 // deployment.ErrSuperseded where a run or another change has taken over,
 // *spend.StopError, or the broker's error, and for counts in avro the registry. With an
 // error the result holds the differences as far as they are known.
@@ -86,6 +89,7 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 	}
 	control.At = crashpoint.From(ctx).At
 	c := admin.NewChange(d, client, control)
+	c.Now = o.Now
 	want := changes.Header(d)
 	if want.Counts, err = admin.LookUpCounts(ctx, d); err != nil {
 		return ChangeResult{}, err
@@ -108,7 +112,7 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 			return result, err
 		}
 		c.MakeNext(&want)
-		return describe(c.Old, &c.Next, result), nil
+		return describe(c, result), nil
 	}
 	if err := tryChange(ctx, d, c, &want, o); err != nil {
 		return result, err
@@ -120,7 +124,7 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 	if err := applyChange(ctx, c, &want); err != nil {
 		return result, err
 	}
-	return describe(c.Old, &c.Next, result), nil
+	return describe(c, result), nil
 }
 
 // sameMoment refuses topics of the deployment in force, d, that a run would refuse because they do
@@ -215,20 +219,11 @@ func applyChange(ctx context.Context, c *admin.Change, want *schemas.Header) err
 	return c.WriteGeneration(ctx)
 }
 
-// describe adds to a result what the generation next means for users of old.
-func describe(old, next *schemas.Header, r ChangeResult) ChangeResult {
+// describe adds to a result what the change means for users of the generation before.
+func describe(c *admin.Change, r ChangeResult) ChangeResult {
+	old, next := c.Old, &c.Next
 	r.Generation, r.FromTurn, r.From = next.Generation, next.FromTurn, time.UnixMilli(next.SliceStart).UTC()
-	for i := range old.Metrics {
-		name := old.Metrics[i].Name
-		if metrickind.Of(old.Metrics[i].Kind).Derived {
-			continue
-		}
-		if at := changes.MetricNamed(next, name); at >= 0 && next.MetricStarts[at] == old.MetricStarts[i] {
-			r.CarriedOn = append(r.CarriedOn, name)
-		} else {
-			r.GivenUp = append(r.GivenUp, name)
-		}
-	}
+	r.GivenUp, r.AllEnd = c.OpenWindows()
 	if key := changes.NewestKey(old); key.ID != changes.NewestKey(next).ID {
 		r.RetiredKey = key.ID
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/changes"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -126,9 +125,10 @@ func (a *adding) begin(h *schemas.Header) {
 		}
 	}
 	a.closes, a.unclosed = nil, schemas.ReadTallies{}
-	before := a.header
-	var old []int
-	old, a.indexes = a.indexes, nil
+	for _, index := range a.indexes { // windows that the change has ended early
+		a.metrics[index].GivenUp = a.windows[index] - a.metrics[index].done()
+	}
+	a.indexes = nil
 	a.header, a.turns = h, calendar.New(h, a.period)
 	for i := range h.Metrics {
 		name := h.Metrics[i].Name
@@ -141,11 +141,6 @@ func (a *adding) begin(h *schemas.Header) {
 			a.parts = append(a.parts, kind.Component || kind.Statistic != nil)
 		}
 		a.indexes = append(a.indexes, index)
-	}
-	for i, index := range old {
-		if at := changes.MetricNamed(h, before.Metrics[i].Name); at < 0 || h.MetricStarts[at] >= h.SliceStart {
-			a.metrics[index].GivenUp = a.windows[index] - a.metrics[index].done()
-		}
 	}
 }
 

@@ -18,9 +18,9 @@ import (
 const testMinute = 60_000
 
 // testHeader has metrics with windows of a minute, or of an hour for "hour".
-func testHeader(generation uint32, fromTurn uint64, starts []int64, names ...string) schemas.Header {
+func testHeader(generation uint32, fromTurn uint64, names ...string) schemas.Header {
 	h := schemas.Header{Counts: schemas.CountsEncoding{Format: schemas.CountsJSON}, Generation: generation, LedgerSlots: 8, FromTurn: fromTurn,
-		SliceStart: int64(fromTurn-1) * testMinute, MetricStarts: starts}
+		SliceStart: int64(fromTurn-1) * testMinute}
 	for _, name := range names {
 		size := int64(testMinute)
 		if name == "hour" {
@@ -83,8 +83,8 @@ func controlOf(t *testing.T, bodies ...schemas.ControlBody) *deployment.Deployme
 // windows of one and adds another: every record is in the report once.
 func TestTrustedReportAddsUpOverAChange(t *testing.T) {
 	t.Parallel()
-	first := testHeader(1, 1, []int64{0, 0}, "views", "hour")
-	second := testHeader(2, 2, []int64{testMinute, 0}, "clicks", "views")
+	first := testHeader(1, 1, "views", "hour")
+	second := testHeader(2, 2, "clicks", "views")
 	second.Past = []schemas.PastGeneration{first.AsPast()}
 	closing := func(first, turn, contributions uint64, tallies schemas.ReadTallies) *schemas.Close {
 		c := closeOf(1, first, turn)
@@ -121,7 +121,7 @@ func TestTrustedReportAddsUpOverAChange(t *testing.T) {
 // The two components of a mean are one metric, which looks at each record once.
 func TestTrustedReportHasAMeanOnce(t *testing.T) {
 	t.Parallel()
-	h := testHeader(1, 1, []int64{0, 0}, "score", "score.mean_offset")
+	h := testHeader(1, 1, "score", "score.mean_offset")
 	h.Metrics[0].Kind, h.Metrics[1].Kind, h.Metrics[1].Of = metrickind.Mean, "mean_offset", "score"
 	c := closeOf(1, 1, 1)
 	c.Contributions, c.Tallies = 10, schemas.ReadTallies{Read: 10, Accepted: 10}

@@ -7,14 +7,10 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// PastGeneration is what later generations must know of an earlier one: how it numbered turns, and
-// the metrics and filters to which the slices of windows that are still open refer.
+// PastGeneration is what later generations must know of an earlier one. No window reaches over a
+// change, so that is nothing of its turns.
 type PastGeneration struct {
-	FromTurn   uint64
-	SliceStart int64 // Unix milliseconds: the start of its first turn
-	Slides     []int64
-	Metrics    []MetricIdentity // in the generation's order
-	Filters    []string         // in the generation's order, see Filters
+	Metrics []MetricIdentity // names that keep their meaning
 	// Lateness, Skew and Slack, in milliseconds, decide about the records below Below, also when
 	// these are read again.
 	Lateness, Skew, Slack int64
@@ -56,15 +52,12 @@ func (h *Header) Identity(i int) MetricIdentity {
 
 // AsPast returns what later generations keep of this one.
 func (h *Header) AsPast() PastGeneration {
-	p := PastGeneration{FromTurn: h.FromTurn, SliceStart: h.SliceStart, Filters: Filters(h.Metrics)}
+	p := PastGeneration{}
 	if len(h.Metrics) > 0 {
 		p.Lateness, p.Skew, p.Slack = h.Metrics[0].Lateness, h.Metrics[0].Skew, h.Metrics[0].Slack
 	}
 	for i := range h.Metrics {
 		p.Metrics = append(p.Metrics, h.Identity(i))
-		if metrickind.Of(h.Metrics[i].Kind).Admits() {
-			p.Slides = append(p.Slides, h.Metrics[i].WindowSlide)
-		}
 	}
 	return p
 }
@@ -93,23 +86,11 @@ func (g *Generation) layout(w *wire) {
 func (h *Header) layoutPast(w *wire) {
 	w.uint(&h.FromTurn, "first turn")
 	w.int(&h.SliceStart, "start of the first turn")
-	elements(w, &h.MetricStarts, len(h.Metrics), "starts of metrics", func(n *int64, w *wire) { w.int(n, "start of a metric") })
-	list(w, &h.Past, 9, "past generations", (*PastGeneration).layout)
-	for i := range h.Past {
-		p := &h.Past[i]
-		w.check(p.FromTurn >= 1 && p.FromTurn <= h.FromTurn && (i == 0 || h.Past[i-1].FromTurn <= p.FromTurn), "generations out of order")
-	}
+	list(w, &h.Past, 5, "past generations", (*PastGeneration).layout)
 }
 
 func (p *PastGeneration) layout(w *wire) {
-	w.uint(&p.FromTurn, "first turn")
-	w.int(&p.SliceStart, "start of the first turn")
-	list(w, &p.Slides, 1, "slides", func(slide *int64, w *wire) {
-		w.int(slide, "slide")
-		w.check(*slide > 0, "a slide that is not positive")
-	})
 	list(w, &p.Metrics, 9, "metrics", (*MetricIdentity).layout)
-	w.texts(&p.Filters, "filters")
 	for _, ms := range [...]*int64{&p.Lateness, &p.Skew, &p.Slack} {
 		w.int(ms, "lateness")
 	}

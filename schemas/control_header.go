@@ -36,14 +36,11 @@ type Header struct {
 	// redone gives the same bytes.
 	Counts CountsEncoding
 
-	// FromTurn is the first turn of this generation: 1 in a HEADER. Its slice begins at SliceStart,
-	// where the turn before it ends: StartMillis in a HEADER. Unix milliseconds.
+	// FromTurn is the first turn of this generation: 1 in a HEADER. It begins at SliceStart, where
+	// the turn before it ends: StartMillis in a HEADER. No window of the generation begins before
+	// that. Unix milliseconds.
 	FromTurn   uint64
 	SliceStart int64
-	// MetricStarts has, by metric, the time before which no window of the metric begins: a metric
-	// that was added, or whose public keys were changed, has no window that begins before the
-	// change. Unix milliseconds.
-	MetricStarts []int64
 	// Past has the generations before this one, oldest first.
 	Past []PastGeneration
 }

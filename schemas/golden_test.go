@@ -84,9 +84,9 @@ func goldenBody(i int, u units.Precision, keys [][]byte, settled []SettledKey) C
 				Skew: 2000, Slack: 5000, MaxKeysPerUser: 4, MaxEventsPerKey: 10, LadderKind: "adaptive", LadderFactor: 1.05,
 				First: u, Top: units.Precision{Hi: 5}, Relative: 0.05, Absolute: 10, Confidence: 0.95, KeyMode: "public",
 				PublicKeys: keys}},
-			FromTurn: 9, SliceStart: 1700000600000, MetricStarts: []int64{1700000000000},
-			Past: []PastGeneration{{1, 1700000000000, []int64{60000}, []MetricIdentity{{"views", "events", "a == 1", "x", "public", "y", "column 3 of csv; column 2 of csv", 60000, 60000}},
-				[]string{"a == 1"}, 1000, 2000, 5000, []Boundary{{0, 500}, {3, 17}}}}}
+			FromTurn: 9, SliceStart: 1700000600000,
+			Past: []PastGeneration{{[]MetricIdentity{{"views", "events", "a == 1", "x", "public", "y", "column 3 of csv; column 2 of csv", 60000, 60000}},
+				1000, 2000, 5000, []Boundary{{0, 500}, {3, 17}}}}}
 	case 1:
 		return &Close{Epoch: 17, First: 4, Turn: 5, Contributions: 1000, Each: []uint64{300, 700}, Cuts: []Cut{{0, 500, 490, 1700000061000, 2, false, 3600000, []int64{491, 495}},
 			{3, 0, 0, -1, -1, true, 0, nil}}, Tallies: ReadTallies{Read: 1010, Accepted: 1000, Late: 7,

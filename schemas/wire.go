@@ -89,7 +89,7 @@ const (
 func (k Kind) version() byte {
 	switch {
 	case k <= KindEnd:
-		return 4
+		return 5
 	case k == KindDeltaBody, k == KindOpen, k == KindPartial, k == KindAck:
 		return 3
 	}
@@ -426,10 +426,6 @@ func (w *wire) ints(v *[]int64, what string) {
 
 func (w *wire) uints(v *[]uint64, what string) {
 	list(w, v, 1, what, func(n *uint64, w *wire) { w.uint(n, what) })
-}
-
-func (w *wire) texts(v *[]string, what string) {
-	list(w, v, 1, what, func(s *string, w *wire) { w.text(s, what) })
 }
 
 // ascend demands that no element stands before, or where, the one before it stands.

@@ -39,6 +39,9 @@ var (
 	// ErrInterruptedTurn says that a deployment cannot be changed while a turn is under
 	// way: drain it first.
 	ErrInterruptedTurn = errors.New("a turn is under way")
+	// ErrOpenWindows says that a deployment cannot be changed in the middle of windows: run it
+	// to a time at which all of them end, or give them up.
+	ErrOpenWindows = errors.New("windows are open")
 	// ErrLogFault says that a topic lost, changed or never had something that the
 	// promises rest on.
 	ErrLogFault = errors.New("a topic cannot be trusted")

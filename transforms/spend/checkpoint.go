@@ -93,11 +93,10 @@ func sameState(a, b *schemas.Snapshot) bool {
 	return slices.Equal(a.Accounts, b.Accounts) && slices.EqualFunc(a.Open, b.Open, bytes.Equal)
 }
 
-// Reshard distributes the accounts and open slices of all shards, as of one turn, over another
-// number of shards.
+// Reshard distributes the accounts of all shards, as of one turn, over another number of shards.
+// Slices of windows that a change ends early are left behind.
 func Reshard(old []schemas.Snapshot, shards int) ([]schemas.Snapshot, error) {
 	fresh := make([]schemas.Snapshot, shards)
-	slicesOf := map[uint64][]schemas.OpenSlice{}
 	for i := range old {
 		if old[i].Turn != old[0].Turn {
 			return nil, fmt.Errorf("resharding: shards as of turns %d and %d", old[0].Turn, old[i].Turn)
@@ -106,57 +105,12 @@ func Reshard(old []schemas.Snapshot, shards int) ([]schemas.Snapshot, error) {
 			to := &fresh[schemas.ShardOf(a.ID, shards)]
 			to.Accounts = append(to.Accounts, a)
 		}
-		for _, data := range old[i].Open {
-			o, err := schemas.DecodeOpenSlice(data)
-			if err != nil {
-				return nil, fmt.Errorf("resharding: %w", err)
-			}
-			slicesOf[o.Turn] = append(slicesOf[o.Turn], o)
-		}
 	}
-	turns := make([]uint64, 0, len(slicesOf))
-	for turn := range slicesOf {
-		turns = append(turns, turn)
-	}
-	slices.Sort(turns)
 	for n := range fresh {
 		fresh[n].Turn, fresh[n].Epoch = old[0].Turn, old[0].Epoch
 		slices.SortFunc(fresh[n].Accounts, func(a, b accounts.Entry) int {
 			return cmp.Or(slices.Compare(a.ID[:], b.ID[:]), cmp.Compare(a.Period, b.Period))
 		})
-		for _, turn := range turns {
-			data, err := sliceOf(n, shards, slicesOf[turn])
-			if err != nil {
-				return nil, err
-			}
-			fresh[n].Open = append(fresh[n].Open, data)
-		}
 	}
 	return fresh, nil
-}
-
-// sliceOf returns a shard's part of one turn's slice. The numbers of filtered records belong to no
-// user, so shard 0 keeps them.
-func sliceOf(n, shards int, from []schemas.OpenSlice) ([]byte, error) {
-	parts := make([]*contributions, len(from))
-	for i := range from {
-		parts[i] = &contributions{labels: from[i].Labels}
-		if n == 0 {
-			parts[i].filtered = from[i].Filtered
-		}
-		for _, u := range from[i].Users {
-			if schemas.ShardOf(u.ID, shards) == n {
-				parts[i].users = append(parts[i].users, u)
-			}
-		}
-	}
-	c, err := new(merged).merge(parts)
-	if err != nil {
-		return nil, err
-	}
-	data, err := schemas.EncodeOpenSlice(schemas.OpenSlice{Turn: from[0].Turn, Filtered: c.filtered, Labels: c.labels, Users: c.users})
-	if err != nil {
-		return nil, fmt.Errorf("resharding the slice of turn %d: %w", from[0].Turn, err)
-	}
-	return data, nil
 }

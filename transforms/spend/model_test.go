@@ -42,6 +42,7 @@ type settings struct {
 	budget                       budgets.Budget
 	metrics                      []schemas.MetricSpec
 	shards, releaseShards, slots int
+	since                        uint64 // the turn after which they were put in force
 }
 
 const testTurn = 1000
@@ -53,14 +54,14 @@ func testID(user int) accounts.ID {
 	return schemas.NewHasher(testHashKey).Account([]byte{byte(user), byte(user >> 8), byte(user >> 16), 'u'})
 }
 
-// windows returns the windows that end with a turn. A metric without a size has
-// windows of one turn.
+// windows returns the windows that end with a turn: those that begin after the last change. A
+// metric without a size has windows of one turn.
 func (s settings) windows(turn uint64) []schemas.MetricWindow {
 	var windows []schemas.MetricWindow
 	end := int64(turn) * testTurn
 	for i, m := range s.metrics {
 		size, slide := cmp.Or(m.WindowSize, testTurn), cmp.Or(m.WindowSlide, testTurn)
-		if (m.Of == "" || m.Kind == metrickind.Counted) && end%slide == 0 && end >= size {
+		if (m.Of == "" || m.Kind == metrickind.Counted) && end%slide == 0 && end-size >= int64(s.since)*testTurn {
 			windows = append(windows, schemas.MetricWindow{Metric: uint32(i), WindowStart: end - size, WindowEnd: end})
 		}
 	}

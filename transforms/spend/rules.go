@@ -21,10 +21,9 @@ type Rules struct {
 	Shards        int
 	ReleaseShards int
 	LedgerSlots   uint64
+	From          uint64 // the first turn of these rules; 0 for all
 	metrics       []metric
-	kept          units.Mu2  // of Budget.Mu2, for shares alone
-	from          uint64     // the first turn of these rules, see Inherit
-	past          []heritage // oldest first
+	kept          units.Mu2 // of Budget.Mu2, for shares alone
 }
 
 type metric struct {

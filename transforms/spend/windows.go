@@ -95,7 +95,6 @@ func (a *shardAccounts) since(first uint64, own *contributions) (*contributions,
 		if err != nil {
 			return nil, fmt.Errorf("reading the slice of turn %d: %w", s.turn, err)
 		}
-		a.rules.inherited(&o)
 		parts = append(parts, &contributions{labels: o.Labels, users: o.Users, filtered: o.Filtered})
 	}
 	if len(parts) == 0 {

@@ -13,7 +13,7 @@ import (
 // changeFlags are the flags of change as they were given.
 type changeFlags struct {
 	config       string
-	dryRun       bool
+	dryRun, now  bool
 	createTopics bool
 	replication  int
 	generateKeys bool
@@ -27,9 +27,12 @@ func (a *app) change() *cobra.Command {
 		Short: "Change a deployment between two runs: metrics, bounds, keys, shards",
 		Long: `Put a changed configuration in force after the last settled turn, as a new generation
 on the control topic; every later run uses it. First end the run (SIGTERM): no turn
-may be open. Accounts stay as they are, and so do the open windows of every metric
-that keeps its name and its public keys. Windows that a change cuts short are never
-released.
+may be open. Accounts stay as they are.
+
+No window reaches over a change. While windows are open, change refuses and says when
+all of them end: run the old configuration with --until that time, then change. With
+--now it gives up the open windows and names their metrics. These windows are never
+released, and no user pays for them.
 
 You can add and remove metrics; change bounds, ladders, targets, public keys,
 lateness, the noise key and the ledger slots; lower the budget; change the number of
@@ -57,6 +60,7 @@ turn is unfinished, it names the turn: the change must wait until a run has sett
 	flags.SortFlags = false
 	a.configPath(cmd, &f.config)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would change, and change nothing")
+	flags.BoolVar(&f.now, "now", false, "give up the windows that are open")
 	flags.BoolVar(&f.createTopics, "create-topics", false, "create the deployment's topics that do not exist")
 	flags.IntVar(&f.replication, "replication", 0, "with --create-topics: replicas of each partition (default: the brokers' setting)")
 	flags.BoolVar(&f.generateKeys, "generate-keys", false, "create the key files that do not exist")
@@ -82,7 +86,7 @@ func (a *app) runChange(ctx context.Context, f *changeFlags) error {
 		return err
 	}
 	o := pipeline.ChangeOptions{
-		DryRun: f.dryRun, Logger: a.checking(false).Logger,
+		DryRun: f.dryRun, Now: f.now, Logger: a.checking(false).Logger,
 	}
 	if f.createTopics {
 		o.MakeTopics = func(ctx context.Context) error {

@@ -24,8 +24,8 @@ type changed struct {
 	FromTurn      uint64       `json:"from_turn,omitempty"`
 	From          *time.Time   `json:"from,omitempty"`
 	UnderWay      uint64       `json:"under_way_turn,omitempty"` // with DryRun
-	CarriedOn     []string     `json:"carried_on"`
 	GivenUp       []string     `json:"given_up"`
+	AllEnd        *time.Time   `json:"all_windows_end,omitempty"` // with open windows and DryRun
 	RetiredKey    string       `json:"retired_key,omitempty"`
 	RetiredTopics []string     `json:"retired_topics"`
 }
@@ -149,13 +149,16 @@ func (f *figures) text() string {
 }
 
 func (a *app) printChange(f *changeFlags, d *loaded, r pipeline.ChangeResult) error {
-	out := changed{Changes: []difference{}, Effects: effects(r.Before, r.After, lasts(d.Deployment)), DryRun: f.dryRun, CarriedOn: append([]string{}, r.CarriedOn...),
+	out := changed{Changes: []difference{}, Effects: effects(r.Before, r.After, lasts(d.Deployment)), DryRun: f.dryRun,
 		GivenUp: append([]string{}, r.GivenUp...), RetiredTopics: append([]string{}, r.RetiredTopics...), RetiredKey: r.RetiredKey}
 	for _, one := range r.Differences {
 		out.Changes = append(out.Changes, difference{What: one.What, Values: append([]pipeline.Value{}, one.Values...)})
 	}
 	if len(r.Differences) > 0 {
 		out.Generation, out.FromTurn, out.From, out.UnderWay = r.Generation, r.FromTurn, &r.From, r.UnderWay
+	}
+	if f.dryRun && len(r.GivenUp) > 0 && !r.AllEnd.IsZero() {
+		out.AllEnd = &r.AllEnd
 	}
 	text := out.text(f.config, d.file)
 	if f.format == cli.JSON {
@@ -202,9 +205,14 @@ func (c *changed) text(path string, file *config.File) string {
 		}
 	}
 	b.WriteString("\n")
-	list("metrics whose open windows go on", c.CarriedOn)
 	list("metrics whose open windows are given up", c.GivenUp)
 	if c.DryRun {
+		switch {
+		case c.AllEnd != nil:
+			fmt.Fprintf(&b, "change does that with --now only. To give up none, first run the configuration in force with --until %s, when all windows end\n", c.AllEnd.Format(time.RFC3339))
+		case len(c.GivenUp) > 0:
+			b.WriteString("change does that with --now only: at no time do all windows end\n")
+		}
 		if c.UnderWay > 0 {
 			fmt.Fprintf(&b, "turn %d is under way and may be published in part. change refuses to go over it: run the old configuration and drain it first\n", c.UnderWay)
 		}

@@ -27,12 +27,11 @@ type Config struct {
 	Clock       int64 // with producers' times: stamps beyond it + Skew are the future's and do not count; 0 trusts all
 	Metrics     []schemas.MetricSpec
 
-	// Before is the generation that was in force before turn From; nil for the first one. Starts
-	// are, by metric, the times before which none of its windows begins; nil: Start for all. Below
-	// are, by partition, the offsets below which Before's times judge.
+	// Before is the generation that was in force before turn From, which begins at Since; nil for
+	// the first one. Below are, by partition, the offsets below which Before's times judge.
 	Before *Config
 	From   uint64
-	Starts []int64
+	Since  int64
 	Below  map[int32]int64
 
 	// First is the first turn of the span that a turn belongs to, as control's CLOSEs say it; nil

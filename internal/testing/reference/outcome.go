@@ -31,7 +31,7 @@ const (
 type accepted struct {
 	owner  Owner
 	millis int64
-	passes []uint64 // by generation, bit i: it passes the format's filter i
+	passes uint64 // bit i: it passes filter i of the generation that decides its turn
 	visit  Visit
 }
 
@@ -88,13 +88,13 @@ func judge(all []Config, partition int32, records []Record, cuts Cuts, ends []in
 		}
 		outcomes = append(outcomes, Judged{Outcome: outcome})
 		if outcome == Accepted {
-			passes, err := passesOf(decoders, r.Value)
-			if err != nil {
-				return nil, nil, err
+			turn, _ := turnOf(decoded.Millis, ends)
+			if err := decoders[decides(all, turn)].Decode(r.Value, &decoded); err != nil {
+				return nil, nil, fmt.Errorf("decoding partition %d offset %d for turn %d: %w", partition, r.Offset, turn, err)
 			}
 			events = append(events, accepted{
 				owner:  Owner{c.accountOf(hasher, decoded.User, partition, r.Offset), c.periodOf(decoded.Millis)},
-				millis: decoded.Millis, passes: passes,
+				millis: decoded.Millis, passes: decoded.Passes,
 				visit: Visit{string(decoded.Key), decoded.Value, hasher.Record(r.Value)},
 			})
 		}
@@ -124,19 +124,6 @@ func (c Config) accountOf(hasher *schemas.Hasher, user []byte, partition int32, 
 	mac.Write(where)
 	copy(id[:], mac.Sum(nil))
 	return id
-}
-
-// passesOf tells which filters of every generation a record passes.
-func passesOf(decoders []*event.Decoder, value []byte) ([]uint64, error) {
-	passes := make([]uint64, len(decoders))
-	for i, decoder := range decoders {
-		var decoded event.Event
-		if err := decoder.Decode(value, &decoded); err != nil {
-			return nil, fmt.Errorf("decoding a record for generation %d: %w", i+1, err)
-		}
-		passes[i] = decoded.Passes
-	}
-	return passes, nil
 }
 
 // outcome applies the tests that look at the record and its partition's past only.

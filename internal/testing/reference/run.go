@@ -79,8 +79,7 @@ func Run(c Config, log Log, cuts Cuts, turns uint64) (Output, error) {
 	slices.SortStableFunc(events, func(a, b accepted) int { return cmp.Compare(a.millis, b.millis) })
 	for first := uint64(1); first <= turns; {
 		last := c.lastOf(first, turns)
-		g := decides(all, first) // no span reaches over a change
-		r := round{Config: all[g], out: &out, generation: g}
+		r := round{Config: all[decides(all, first)], out: &out} // no span reaches over a change
 		for _, m := range r.Metrics {
 			r.indices = append(r.indices, slices.Index(known, m.Name))
 		}
@@ -96,9 +95,8 @@ func Run(c Config, log Log, cuts Cuts, turns uint64) (Output, error) {
 // round is what a generation's turns are run with.
 type round struct {
 	Config
-	out        *Output
-	generation int
-	indices    []int // of the metrics' tallies
+	out     *Output
+	indices []int // of the metrics' tallies
 }
 
 // lastOf returns the last turn of the span that begins with a turn.
@@ -233,7 +231,7 @@ func within(events []accepted, w window) []accepted {
 // takes tells whether a metric looks at an event at all.
 func (c round) takes(spec schemas.MetricSpec, e accepted) bool {
 	if spec.Filter != "" {
-		if i := slices.Index(c.Format.Filters, spec.Filter); e.passes[c.generation]>>i&1 == 0 {
+		if i := slices.Index(c.Format.Filters, spec.Filter); e.passes>>i&1 == 0 {
 			return false
 		}
 	}

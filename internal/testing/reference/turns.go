@@ -19,12 +19,12 @@ func floorDivide(a, b int64) int64 {
 }
 
 // windowsOf lists a metric's windows that contain a time, the earliest first. Windows that began
-// before the deployment did do not count.
+// before the generation did do not count.
 func (c Config) windowsOf(m schemas.MetricSpec, millis int64) []window {
 	var all []window
 	last := floorDivide(millis, m.WindowSlide) * m.WindowSlide
 	for start := last - m.WindowSize + m.WindowSlide; start <= last; start += m.WindowSlide {
-		if start >= c.startOf(m.Name) {
+		if start >= c.since() {
 			all = append(all, window{start, start + m.WindowSize})
 		}
 	}
@@ -34,7 +34,7 @@ func (c Config) windowsOf(m schemas.MetricSpec, millis int64) []window {
 // windowEnding returns a metric's window that ends at a time, where there is one.
 func (c Config) windowEnding(m schemas.MetricSpec, end int64) (window, bool) {
 	w := window{end - m.WindowSize, end}
-	return w, end%m.WindowSlide == 0 && w.start >= c.startOf(m.Name)
+	return w, end%m.WindowSlide == 0 && w.start >= c.since()
 }
 
 // TurnEnds lists the ends of the first n turns: the multiples of all slides after start, in order,
@@ -98,7 +98,7 @@ func (c Config) PeriodIsOver(period, now int64) bool {
 	}
 	for _, m := range c.Metrics {
 		latest := floorDivide((period+1)*c.Period-1, m.WindowSlide) * m.WindowSlide
-		if latest >= c.startOf(m.Name) && latest+m.WindowSize > now {
+		if latest >= c.since() && latest+m.WindowSize > now {
 			return false
 		}
 	}

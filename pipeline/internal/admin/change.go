@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
@@ -14,6 +16,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/ledgerlog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
@@ -23,6 +26,7 @@ import (
 // CheckSize and TakeEpoch; and for good WindUp, MakeNext, WriteSnapshots and WriteGeneration. Not
 // for concurrent use.
 type Change struct {
+	Now     bool                   // ends windows early
 	dep     *deployment.Deployment // as it shall be
 	client  *kafkalog.Client
 	control *controllog.Log
@@ -161,11 +165,41 @@ func (c *Change) superseded() error {
 	return fmt.Errorf("changing the deployment: %w, or another change has: drain the run if there is one, then repeat the change", deployment.ErrSuperseded)
 }
 
+// OpenWindows returns the metrics that have windows which are open after the settled turn, and the
+// time at which all windows end: the zero time if there is none.
+func (c *Change) OpenWindows() (metrics []string, allEnd time.Time) {
+	turns := c.turns()
+	for i := range c.Old.Metrics {
+		if turns.Open(uint32(i), c.settled) && !metrickind.Of(c.Old.Metrics[i].Kind).Derived {
+			metrics = append(metrics, c.Old.Metrics[i].Name)
+		}
+	}
+	if at := turns.AllEnd(c.settled); at != calendar.Forever {
+		allEnd = time.UnixMilli(at).UTC()
+	}
+	return metrics, allEnd
+}
+
+func (c *Change) turns() *calendar.Turns { return calendar.New(c.Old, c.dep.Config.Privacy.Period) }
+
+// checkWindows refuses a change in the middle of windows (deployment.ErrOpenWindows), unless it
+// ends them early.
+func (c *Change) checkWindows() error {
+	metrics, allEnd := c.OpenWindows()
+	if len(metrics) == 0 || c.Now {
+		return nil
+	}
+	remedy := "some of them always are, because they overlap or their ends never coincide: give them up with --now"
+	if !allEnd.IsZero() {
+		remedy = fmt.Sprintf("all end at %[1]s: run the configuration in force with --until %[1]s and repeat the change, or give them up with --now", allEnd.Format(time.RFC3339))
+	}
+	return fmt.Errorf("changing the deployment after turn %d: %w (metrics %s); %s", c.settled, deployment.ErrOpenWindows, strings.Join(metrics, ", "), remedy)
+}
+
 // MakeNext sets Next, the generation that begins after the settled turn: want is the header of the
 // new configuration, as changes.Header makes it.
 func (c *Change) MakeNext(want *schemas.Header) {
-	start := calendar.New(c.Old, c.dep.Config.Privacy.Period).End(c.settled)
-	c.Next = changes.Succeed(c.Old, want, c.settled+1, start, c.last)
+	c.Next = changes.Succeed(c.Old, want, c.settled+1, c.turns().End(c.settled), c.last)
 }
 
 // CheckSize refuses a generation that no record of control has room for (kafkalog.ErrTooLarge).
@@ -196,13 +230,16 @@ func (c *Change) ledger(topic string) (accounts.LedgerStore, func()) {
 }
 
 // WindUp charges every shard of the old generation for what was settled, and returns what each of
-// them has then. It refuses a change over a turn that is under way or was published. Errors:
-// deployment.ErrInterruptedTurn, deployment.ErrSuperseded, deployment.ErrLogFault,
-// *spend.StopError, or the broker's error.
+// them has then. It refuses a change over a turn that is under way or was published, and over open
+// windows. Errors: deployment.ErrOpenWindows, deployment.ErrInterruptedTurn,
+// deployment.ErrSuperseded, deployment.ErrLogFault, *spend.StopError, or the broker's error.
 func (c *Change) WindUp(ctx context.Context) ([]schemas.Snapshot, error) {
 	snapshots, err := c.checkpoints(ctx)
 	if err == nil {
 		err = c.unpublished(ctx)
+	}
+	if err == nil {
+		err = c.checkWindows()
 	}
 	return snapshots, c.cause(ctx, err)
 }
@@ -229,7 +266,7 @@ func (c *Change) checkpoints(ctx context.Context) ([]schemas.Snapshot, error) {
 	}
 	from, done := c.ledger(c.Old.Topics.Ledger)
 	defer done()
-	turns := calendar.New(c.Old, c.dep.Config.Privacy.Period)
+	turns := c.turns()
 	engine, err := spend.NewEngine(spend.Options{Rules: rules, Ledger: from, Settlements: c.control, Ending: turns.Ending, Windows: turns})
 	if err != nil {
 		return nil, err

@@ -14,9 +14,6 @@ import (
 // begins at a time in Unix milliseconds, a multiple of the least slide.
 func StartAt(h *schemas.Header, millis int64) {
 	h.StartMillis, h.FromTurn, h.SliceStart = millis, 1, millis
-	for range h.Metrics {
-		h.MetricStarts = append(h.MetricStarts, millis)
-	}
 }
 
 // CheckEmpty refuses a control, ledger, counts or turns topic that holds anything, or that has

@@ -22,12 +22,12 @@ const (
 // them.
 const MaxSlides = 6
 
-// Turns numbers the slices of event time between the ends of the metrics'
-// windows: a pure function of the configuration and of the changes that control
-// records. Turn w covers [End(w−1), End(w)); the ends are the multiples of all
-// slides after the start. All times are Unix milliseconds; turns are numbered from 1,
-// metrics by their indexes in the header. It implements spend.Windows. Read-only, and
-// safe for concurrent use.
+// Turns numbers the slices of event time between the ends of the metrics' windows: a pure function
+// of a generation's header. Turn w covers [End(w−1), End(w)); the ends are the multiples of all
+// slides after the start of the generation, whose first turn has the number after the last one of
+// the generation before. No window begins before that start, and earlier turns are one to it: the
+// last one. All times are Unix milliseconds; turns are numbered from 1, metrics by their indexes in
+// the header. It implements spend.Windows. Read-only, and safe for concurrent use.
 //
 // Windows, slides and periods have one length by the clock of the deployment's time zone, and
 // so that the numbers do not depend on when clocks are set, everything is computed in its readings:
@@ -35,61 +35,37 @@ const MaxSlides = 6
 type Turns struct {
 	Start   int64 // of the deployment, a time; earlier events belong to no turn
 	clock   *wallclock.Clock
-	start   int64   // its reading
-	tables  []table // by generation, ascending; the last one is in force
+	first   uint64 // the generation's first turn
+	start   int64  // the reading at which it begins
+	terms   []term
 	metrics []windowed
 	period  int64 // of the budget, milliseconds; 0 for life
-}
-
-// table numbers the turns of one generation: from first on, the first of which
-// begins at start.
-type table struct {
-	first uint64
-	start int64
-	terms []term
 }
 
 // term is one of inclusion and exclusion: how often, with a sign, multiples of a
 // common multiple of slides are counted.
 type term struct{ every, sign int64 }
 
-// windowed is a metric's windows, none of which begins before start; size 0 for a
-// coverage metric, which has those of the metric before it.
-type windowed struct{ size, slide, start int64 }
+// windowed is a metric's windows; size 0 for a coverage metric, which has those of the metric
+// before it.
+type windowed struct{ size, slide int64 }
 
-// New returns the turns of a generation and of those before it, with the windows of the
-// generation's metrics. h is its header, period that of the budget, 0 for life.
+// New returns the turns of a generation, with the windows of its metrics. h is its header, period
+// that of the budget, 0 for life.
 func New(h *schemas.Header, period time.Duration) *Turns {
 	clock := wallclock.Of(h.Zone)
-	t := &Turns{Start: h.StartMillis, clock: clock, start: clock.Begins(h.StartMillis), period: period.Milliseconds()}
-	for i := range h.Past {
-		p := &h.Past[i]
-		t.follow(p.FromTurn, p.SliceStart, p.Slides)
-	}
-	t.follow(h.FromTurn, h.SliceStart, h.AsPast().Slides)
+	t := &Turns{Start: h.StartMillis, clock: clock, first: h.FromTurn, start: clock.Begins(h.SliceStart), period: period.Milliseconds()}
+	var slides []int64
 	for i := range h.Metrics {
-		spec := &h.Metrics[i]
-		if !metrickind.Of(spec.Kind).Admits() {
-			t.metrics = append(t.metrics, windowed{})
-			continue
+		var m windowed
+		if spec := &h.Metrics[i]; metrickind.Of(spec.Kind).Admits() {
+			m = windowed{spec.WindowSize, spec.WindowSlide}
+			slides = append(slides, m.slide)
 		}
-		t.metrics = append(t.metrics, windowed{spec.WindowSize, spec.WindowSlide, clock.Begins(h.MetricStarts[i])})
+		t.metrics = append(t.metrics, m)
 	}
+	t.terms = terms(Coarse(slides))
 	return t
-}
-
-// follow adds the turns of a generation, the first of which begins at a time. Where the clock
-// jumps over whole turns, these and the next one begin at one time, and only the numbers of the
-// generation before say which of them is the first.
-func (t *Turns) follow(first uint64, sliceStart int64, slides []int64) {
-	start := t.clock.Begins(sliceStart)
-	if t.clock != nil && len(t.tables) > 0 {
-		before := &t.tables[len(t.tables)-1]
-		if start = before.start; first > before.first {
-			start = before.end(first - 1)
-		}
-	}
-	t.tables = append(t.tables, table{first, start, terms(Coarse(slides))})
 }
 
 // Coarse returns the slides that are not multiples of another one, ascending and each
@@ -146,17 +122,23 @@ func floorDivide(a, b int64) int64 {
 	return q
 }
 
-// ends counts the turns of a table that end at or before a time.
-func (t *table) ends(millis int64) int64 {
+// ends counts the turns of the generation that end at or before a reading.
+func (t *Turns) ends(reading int64) int64 {
 	var n int64
 	for _, m := range t.terms {
-		n += m.sign * (floorDivide(millis, m.every) - floorDivide(t.start, m.every))
+		n += m.sign * (floorDivide(reading, m.every) - floorDivide(t.start, m.every))
 	}
 	return n
 }
 
-// end returns the end of a turn of a table.
-func (t *table) end(turn uint64) int64 {
+// End returns the time at which a turn ends; End(0) is the start.
+func (t *Turns) End(turn uint64) int64 { return t.clock.Time(t.end(turn)) }
+
+// end returns the reading at which a turn ends.
+func (t *Turns) end(turn uint64) int64 {
+	if turn < t.first {
+		return t.start
+	}
 	n := int64(turn - t.first + 1)
 	if len(t.terms) == 1 {
 		return Align(t.start, t.terms[0].every) + n*t.terms[0].every
@@ -168,28 +150,14 @@ func (t *table) end(turn uint64) int64 {
 	return t.start + int64(after)
 }
 
-// End returns the time at which a turn ends; End(0) is the start.
-func (t *Turns) End(turn uint64) int64 { return t.clock.Time(t.end(turn)) }
-
-// end returns the reading at which a turn ends.
-func (t *Turns) end(turn uint64) int64 {
-	for i := len(t.tables) - 1; i >= 0; i-- {
-		if t.tables[i].first <= turn {
-			return t.tables[i].end(turn)
-		}
-	}
-	return t.start
-}
-
 // Of returns the turn that covers a time, which must not be before the start.
 func (t *Turns) Of(millis int64) uint64 { return t.of(t.clock.Reading(millis)) }
 
 func (t *Turns) of(reading int64) uint64 {
-	at := len(t.tables) - 1
-	for at > 0 && t.tables[at].start > reading {
-		at--
+	if reading < t.start {
+		return t.first - 1
 	}
-	return t.tables[at].first + uint64(t.tables[at].ends(reading))
+	return t.first + uint64(t.ends(reading))
 }
 
 // LastEndedBy returns the last turn that ends at or before a time; 0 for none.
@@ -211,7 +179,7 @@ func (t *Turns) Ending(turn uint64) []schemas.MetricWindow {
 	end := t.end(turn)
 	var windows []schemas.MetricWindow
 	for i, m := range t.metrics {
-		if m.size > 0 && Align(end, m.slide) == end && end-m.size >= m.start && t.begins(end-m.size, m.slide) {
+		if m.size > 0 && Align(end, m.slide) == end && end-m.size >= t.start && t.begins(end-m.size, m.slide) {
 			windows = append(windows, schemas.MetricWindow{Metric: uint32(i), WindowStart: end - m.size, WindowEnd: end})
 		}
 	}
@@ -230,7 +198,7 @@ func (t *Turns) NextEnd(turn uint64) int64 {
 	end, next := t.end(turn), int64(Forever)
 	for _, m := range t.metrics {
 		if m.size > 0 {
-			next = min(next, max(Align(end, m.slide)+m.slide, m.earliest()+m.size))
+			next = min(next, max(Align(end, m.slide)+m.slide, t.earliest(m)+m.size))
 		}
 	}
 	if next == Forever {
@@ -249,20 +217,20 @@ func (t *Turns) Open(metric uint32, turn uint64) bool {
 	return open
 }
 
-// earliest returns where the first window begins.
-func (m windowed) earliest() int64 { return Align(m.start-1, m.slide) + m.slide }
+// earliest returns where the first window of a metric begins.
+func (t *Turns) earliest(m windowed) int64 { return Align(t.start-1, m.slide) + m.slide }
 
 // open returns the start of the earliest window of a metric that holds a turn's
 // slice and ends after the turn, and whether there is such a window.
 func (t *Turns) open(metric int, turn uint64) (int64, bool) {
 	m := t.metrics[metric]
-	if m.size == 0 {
+	if m.size == 0 || turn < t.first {
 		return 0, false
 	}
 	begin, end := t.end(turn-1), t.end(turn)
 	// The earliest start whose window ends after the turn's end.
 	first := Align(end-m.size, m.slide) + m.slide
-	if earliest := m.earliest(); first < earliest {
+	if earliest := t.earliest(m); first < earliest {
 		first = earliest
 	}
 	return first, first <= begin
@@ -280,6 +248,27 @@ func (t *Turns) Needed(turn uint64) uint64 {
 	return needed
 }
 
+// farthest is how long AllEnd looks ahead.
+const farthest = 100 * 365 * 24 * 60 * 60 * 1000
+
+// AllEnd returns the first time, from the end of a turn on, at which a turn ends and no window is
+// open: Forever if there is none in a hundred years, or ever, because windows overlap.
+func (t *Turns) AllEnd(turn uint64) int64 {
+	end, every := t.end(turn), int64(1)
+	if t.Needed(turn) > turn {
+		return t.clock.Time(end)
+	}
+	for _, m := range t.metrics {
+		if m.size > 0 {
+			every = lcm(every, m.slide)
+		}
+		if m.size > m.slide || every > farthest {
+			return Forever
+		}
+	}
+	return t.clock.Time(Align(end, every) + every)
+}
+
 // WindowsOf counts the windows of a metric that hold a turn's slice.
 func (t *Turns) WindowsOf(metric int, turn uint64) uint64 {
 	m := t.metrics[metric]
@@ -288,7 +277,7 @@ func (t *Turns) WindowsOf(metric int, turn uint64) uint64 {
 	}
 	begin := t.end(turn - 1)
 	last := Align(begin, m.slide)
-	first := max(Align(begin-m.size, m.slide)+m.slide, m.earliest())
+	first := max(Align(begin-m.size, m.slide)+m.slide, t.earliest(m))
 	if first > last {
 		return 0
 	}

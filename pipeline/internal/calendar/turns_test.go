@@ -14,13 +14,12 @@ import (
 
 func testTurns(start, period int64, metrics ...windowed) *Turns {
 	var slides []int64
-	for i, m := range metrics {
+	for _, m := range metrics {
 		if m.size > 0 {
 			slides = append(slides, m.slide)
-			metrics[i].start = start
 		}
 	}
-	return &Turns{Start: start, start: start, tables: []table{{1, start, terms(Coarse(slides))}}, period: period, metrics: metrics}
+	return &Turns{Start: start, first: 1, start: start, terms: terms(Coarse(slides)), period: period, metrics: metrics}
 }
 
 // inZone moves turns to a zone: what was the time at which they start is the reading.
@@ -98,8 +97,31 @@ func TestTurnsAreTheUnionOfAllWindowEnds(t *testing.T) {
 		}
 		for n := 1; n < len(ends) && ends[n]+160 < until; n++ {
 			compareWindows(t, w, ends, n)
+			compareAllEnd(t, w, ends, n)
 		}
 	})
+}
+
+// compareAllEnd looks for a turn's end at which no window is open: one that AllEnd passes over is
+// before the first window of some metric.
+func compareAllEnd(t *rapid.T, w *Turns, ends []int64, n int) {
+	got, begun := w.AllEnd(uint64(n)), w.start
+	for _, m := range w.metrics {
+		if m.size > 0 {
+			begun = max(begun, Align(w.start-1, m.slide)+m.slide)
+		}
+	}
+	for i, end := range ends[n:] {
+		open := false
+		for _, m := range w.metrics {
+			for s := max(w.start, end-m.size+1); s < end; s++ {
+				open = open || m.size > 0 && Align(s, m.slide) == s
+			}
+		}
+		if end == got && open || end < got && !open && (i == 0 || end > begun) {
+			t.Fatalf("from turn %d on, all windows end at %d; at %d one is open: %v", n, got, end, open)
+		}
+	}
 }
 
 // compareWindows enumerates every window that there could be.
@@ -109,7 +131,7 @@ func compareWindows(t *rapid.T, w *Turns, ends []int64, n int) {
 	var windows []schemas.MetricWindow
 	for i, m := range w.metrics {
 		open, holding := false, uint64(0)
-		for s := m.start; m.size > 0 && s < ends[n]+m.size; s++ {
+		for s := w.start; m.size > 0 && s < ends[n]+m.size; s++ {
 			if Align(s, m.slide) != s {
 				continue
 			}
@@ -166,19 +188,18 @@ func TestTurnsOfFarTimes(t *testing.T) {
 	}
 }
 
-// Generations number their turns one after the other; the times of old turns keep
-// their numbers, and a window reaches back as far as its metric does.
-func TestTurnsGoOnAfterAChange(t *testing.T) {
+// Turns are numbered on after a change, wherever it comes; no window of the next generation begins
+// before it, and a window that ended before it or that it cut short does not end again.
+func TestRuleNoWindowReachesOverAChange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := schemas.Header{StartMillis: rapid.Int64Range(-50, 50).Draw(t, "start"), FromTurn: 1}
 		h.SliceStart = h.StartMillis
-		addMetric := func(from int64) {
+		addMetric := func() {
 			slide := rapid.Int64Range(1, 12).Draw(t, "slide")
 			h.Metrics = append(h.Metrics, schemas.MetricSpec{WindowSize: slide * rapid.Int64Range(1, 5).Draw(t, "slides"), WindowSlide: slide})
-			h.MetricStarts = append(h.MetricStarts, from)
 		}
-		addMetric(h.StartMillis)
-		addMetric(h.StartMillis)
+		addMetric()
+		addMetric()
 		ends := []int64{h.StartMillis}
 		for range rapid.IntRange(0, 3).Draw(t, "changes") {
 			w := New(&h, 0)
@@ -186,20 +207,19 @@ func TestTurnsGoOnAfterAChange(t *testing.T) {
 			for turn := h.FromTurn; turn < from; turn++ {
 				ends = append(ends, w.End(turn))
 			}
-			h.Past = append(h.Past, h.AsPast())
 			h.FromTurn, h.SliceStart = from, w.End(from-1)
 			if rapid.Bool().Draw(t, "drop") {
-				h.Metrics, h.MetricStarts = h.Metrics[1:], h.MetricStarts[1:]
+				h.Metrics = h.Metrics[1:]
 			}
-			addMetric(h.SliceStart)
+			addMetric()
 		}
 		w := New(&h, 0)
 		for turn := h.FromTurn; turn < h.FromTurn+30; turn++ {
 			ends = append(ends, w.End(turn))
 		}
-		turn := uint64(0)
+		turn := h.FromTurn - 1
 		for at := h.StartMillis; at < ends[len(ends)-1]; at++ {
-			for at == ends[turn] {
+			for at >= h.SliceStart && at == ends[turn] {
 				turn++
 			}
 			if got := w.Of(at); got != turn {
@@ -211,6 +231,14 @@ func TestTurnsGoOnAfterAChange(t *testing.T) {
 		}
 		for n := h.FromTurn; n < h.FromTurn+20; n++ {
 			compareWindows(t, w, ends, int(n))
+			for _, ending := range w.Ending(n) {
+				if ending.WindowStart < h.SliceStart || w.First(ending) < h.FromTurn {
+					t.Fatalf("turn %d, after a change at %d, ends %v", n, h.SliceStart, ending)
+				}
+			}
+		}
+		if last := h.FromTurn - 1; w.AllEnd(last) != h.SliceStart || w.Needed(last) != h.FromTurn {
+			t.Fatalf("at the change, turns from %d on are needed, and all windows end at %d", w.Needed(last), w.AllEnd(last))
 		}
 	})
 }
@@ -257,7 +285,7 @@ func TestRuleTurnsAreDaysOfTheZone(t *testing.T) {
 			begin = append(begin, at.UnixMilli())
 		}
 		h := &schemas.Header{FromTurn: 1, SliceStart: begin[0], StartMillis: begin[0], Zone: zone,
-			Metrics: []schemas.MetricSpec{{WindowSize: day, WindowSlide: day}}, MetricStarts: []int64{begin[0]}}
+			Metrics: []schemas.MetricSpec{{WindowSize: day, WindowSlide: day}}}
 		turns := New(h, 24*time.Hour)
 		turn := uint64(0)
 		for i, at := range begin[:len(begin)-1] {
@@ -277,7 +305,7 @@ func TestRuleTurnsAreDaysOfTheZone(t *testing.T) {
 				t.Errorf("%s, day %d: its window is from %d to %d", zone, i, from, to)
 			}
 			next := *h
-			next.Past, next.FromTurn, next.SliceStart = []schemas.PastGeneration{h.AsPast()}, turn+1, turns.End(turn)
+			next.FromTurn, next.SliceStart = turn+1, turns.End(turn)
 			changed := New(&next, 24*time.Hour)
 			for _, later := range begin[i+1:] {
 				if changed.Of(later-1) != turns.Of(later-1) || changed.Of(later) != turns.Of(later) {
@@ -293,7 +321,7 @@ func TestADayThatBeginsAtOneIsWhole(t *testing.T) {
 	const day = 86_400_000
 	start := time.Date(2024, 3, 30, 22, 0, 0, 0, time.UTC).UnixMilli()
 	turns := New(&schemas.Header{FromTurn: 1, SliceStart: start, StartMillis: start, Zone: "Asia/Beirut",
-		Metrics: []schemas.MetricSpec{{WindowSize: day, WindowSlide: day}}, MetricStarts: []int64{start}}, 0)
+		Metrics: []schemas.MetricSpec{{WindowSize: day, WindowSlide: day}}}, 0)
 	if ending := turns.Ending(1); len(ending) != 1 || turns.End(1)-start != 23*3_600_000 || turns.WindowsOf(0, 1) != 1 || turns.NextEnd(0) != turns.End(1) {
 		t.Errorf("turn 1 ends %v, after %d ms", ending, turns.End(1)-start)
 	}
@@ -305,12 +333,12 @@ func TestWindowsOfSeveralDaysWhereADayIsMissing(t *testing.T) {
 	const day = 86_400_000
 	start := time.Date(2011, 12, 26, 10, 0, 0, 0, time.UTC).UnixMilli()
 	h := &schemas.Header{FromTurn: 1, SliceStart: start, StartMillis: start, Zone: "Pacific/Apia",
-		Metrics: []schemas.MetricSpec{{WindowSize: 2 * day, WindowSlide: day}}, MetricStarts: []int64{start}}
+		Metrics: []schemas.MetricSpec{{WindowSize: 2 * day, WindowSlide: day}}}
 	for change := range uint64(8) {
 		before, after, ended, begun, holding := New(h, 0), New(h, 0), map[int64]bool{}, map[int64]bool{}, map[uint64]uint64{}
 		if change > 0 {
 			next := *h
-			next.Past, next.FromTurn, next.SliceStart = []schemas.PastGeneration{h.AsPast()}, change+1, before.End(change)
+			next.FromTurn, next.SliceStart = change+1, before.End(change)
 			after = New(&next, 0)
 		}
 		for turn := uint64(1); turn < 10; turn++ {

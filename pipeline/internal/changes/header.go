@@ -6,7 +6,7 @@ import (
 )
 
 // Header returns what a configuration says of the header of a deployment that begins with
-// it. Incarnation, start and metric starts are empty: admin.StartAt or Succeed fill them in; so is
+// it. Incarnation and start are empty: admin.StartAt or Succeed fill them in; so is
 // Counts.SchemaID, which the registry gives.
 func Header(d *deployment.Deployment) schemas.Header {
 	h := schemas.Header{

@@ -15,6 +15,6 @@ func Rules(d *deployment.Deployment, h *schemas.Header) (*spend.Rules, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing the rules of generation %d: %w", h.Generation, err)
 	}
-	rules.Inherit(h.Past, h.FromTurn)
+	rules.From = h.FromTurn
 	return rules, nil
 }

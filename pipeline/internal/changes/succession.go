@@ -5,7 +5,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 // Succeed returns the header of the generation that follows that of h and has the
@@ -22,44 +21,10 @@ func Succeed(h, want *schemas.Header, from uint64, sliceStart int64, last *contr
 		}
 	}
 	next.Past = append(slices.Clone(h.Past), before)
-	next.MetricStarts = nil
 	next.NoiseKeys = slices.Clone(h.NoiseKeys)
 	if now := NewestKey(want); now.Fingerprint != NewestKey(h).Fingerprint {
 		now.FromTurn = from
 		next.NoiseKeys = append(next.NoiseKeys, now)
 	}
-	for i := range next.Metrics {
-		next.MetricStarts = append(next.MetricStarts, sliceStart)
-		if at, whole := continuedMetric(h, &next, i); whole {
-			next.MetricStarts[i] = h.MetricStarts[at]
-		}
-	}
 	return next
-}
-
-// continuedMetric says whether the open windows of a metric go on after a change, and which
-// metric of the old generation it is. They go on where the slices that are kept hold
-// whatever the metric looks at; they do not where its public keys were changed.
-func continuedMetric(h, next *schemas.Header, i int) (int, bool) {
-	m := &next.Metrics[i]
-	at := MetricNamed(h, m.Name)
-	if at < 0 {
-		return -1, false
-	}
-	old := &h.Metrics[at]
-	switch {
-	case m.KeyMode == schemas.KeysFrom:
-		if from := MetricNamed(next, m.KeysFrom); from >= 0 {
-			_, whole := continuedMetric(h, next, from)
-			return at, whole
-		}
-		return at, false
-	case metrickind.Of(m.Kind).Share: // which has a window for each of its metric's, and no other
-		of := MetricNamed(next, m.Of)
-		_, whole := continuedMetric(h, next, of)
-		return at, whole
-	case m.KeyMode == schemas.KeysPublic && !metrickind.Of(m.Kind).Derived:
-		return at, slices.EqualFunc(old.PublicKeys, m.PublicKeys, slices.Equal)
-	}
-	return at, true
 }

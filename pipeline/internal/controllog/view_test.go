@@ -207,7 +207,7 @@ func TestStopHoldsUntilRecover(t *testing.T) {
 func generationFrom(epoch int64, from uint64) *schemas.Generation {
 	return &schemas.Generation{Epoch: epoch, CountsEnd: []int64{77}, Header: schemas.Header{
 		Counts:     inJSON,
-		Generation: 2, FromTurn: from, LedgerSlots: 8, Past: []schemas.PastGeneration{{FromTurn: 1}}}}
+		Generation: 2, FromTurn: from, LedgerSlots: 8, Past: []schemas.PastGeneration{{}}}}
 }
 
 // TestRuleAChangeBeginsAfterTheLastSettledTurn: a GENERATION counts only in the

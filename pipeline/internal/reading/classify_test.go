@@ -18,7 +18,7 @@ func testFates(t *testing.T, c clock) *classifier {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &schemas.Header{StartMillis: 1000, FromTurn: 1, SliceStart: 1000, MetricStarts: []int64{1000}, Metrics: []schemas.MetricSpec{{WindowSize: 1000, WindowSlide: 1000}}}
+	h := &schemas.Header{StartMillis: 1000, FromTurn: 1, SliceStart: 1000, Metrics: []schemas.MetricSpec{{WindowSize: 1000, WindowSlide: 1000}}}
 	return &classifier{decoder: decoder, clock: c, turns: calendar.New(h, 0)}
 }
 

@@ -18,7 +18,7 @@ func TestAPassedFitsInARecordHoweverFarWasRead(t *testing.T) {
 	for name, atEnd := range map[string]bool{"in the middle": false, "at the end": true} {
 		t.Run(name, func(t *testing.T) {
 			s := &Source{opts: Options{Group: 1, Groups: 2, Bounded: true}, dep: &deployment.Deployment{Metrics: make([]deployment.CompiledMetric, 1)}}
-			s.classifier.turns = calendar.New(&schemas.Header{FromTurn: 1, Metrics: []schemas.MetricSpec{{WindowSize: 1000, WindowSlide: 1000}}, MetricStarts: []int64{0}}, 0)
+			s.classifier.turns = calendar.New(&schemas.Header{FromTurn: 1, Metrics: []schemas.MetricSpec{{WindowSize: 1000, WindowSlide: 1000}}}, 0)
 			p := &partition{id: 1, next: turns, end: turns + 1, appendTime: 1000 * turns, idleUntil: calendar.Never}
 			if atEnd {
 				p.end = turns
