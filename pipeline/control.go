@@ -13,8 +13,8 @@ import (
 )
 
 // openControl opens the control log, and compares its deployment with the record that lies with the
-// keys. elsewhere is set where that has it on another cluster. Errors: those of controllog.Open, and
-// ErrOtherPromise, also where the record has a deployment and control none.
+// keys. elsewhere is set where that has it on another cluster. Errors: those of controllog.Open,
+// and ErrOtherPromise, also where the record has a deployment and control none.
 func openControl(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, log *slog.Logger) (control *controllog.Log, elsewhere *deployment.Beginning, err error) {
 	topic, record := d.Config.Outputs.Control, d.Config.Record
 	control, err = controllog.Open(ctx, client, topic, d.Config.LedgerSlots, log)
