@@ -64,14 +64,6 @@ func restingSubjects() []atrest.Subject {
 				}))
 			},
 		},
-		{
-			Name:  "odometers",
-			Fresh: func() atrest.Value { return individual.NewGDPTotals() },
-			Use: func(v atrest.Value) {
-				o := v.(*individual.Odometers[string, loss.GDP, loss.GDP])
-				must(0, o.Record(each([]pair[loss.GDP]{{"bob", loss.GDP{Mu: 0.5}}, {"ann", loss.GDP{Mu: 0.25}}})))
-			},
-		},
 	}
 }
 
@@ -89,14 +81,12 @@ func TestStoredUsersGoOnExactly(t *testing.T) {
 		t.Run(fmt.Sprint(policy), rapid.MakeCheck(func(t *rapid.T) {
 			fresh := func() *individual.Filter[string, loss.GDP] { return must(individual.New[string](policy, gdp(1))) }
 			straight, split := fresh(), fresh()
-			straightTotals, splitTotals := individual.NewGDPTotals(), individual.NewGDPTotals()
 			state := func(v encoding.BinaryMarshaler) []byte { return must(v.MarshalBinary()) }
 			for range rapid.IntRange(1, 12).Draw(t, "rounds") {
 				if rapid.Bool().Draw(t, "resume") {
-					next, nextTotals := fresh(), individual.NewGDPTotals()
+					next := fresh()
 					must(0, next.UnmarshalBinary(state(split)))
-					must(0, nextTotals.UnmarshalBinary(state(splitTotals)))
-					split, splitTotals = next, nextTotals
+					split = next
 				}
 				var round []pair[loss.GDP]
 				for _, user := range rapid.SliceOfN(rapid.StringMatching("[a-c]"), 0, 4).Draw(t, "users") {
@@ -107,15 +97,12 @@ func TestStoredUsersGoOnExactly(t *testing.T) {
 				if !reflect.DeepEqual(a, b) || fmt.Sprint(errA) != fmt.Sprint(errB) {
 					t.Fatalf("%v, %v and, resumed, %v, %v", a, errA, b, errB)
 				}
-				if errA, errB := straightTotals.Record(each(round)), splitTotals.Record(each(round)); fmt.Sprint(errA) != fmt.Sprint(errB) {
-					t.Fatalf("%v and, resumed, %v", errA, errB)
-				}
 				for _, user := range []string{"a", "b", "c"} {
-					if straight.Left(user) != split.Left(user) || straight.Spent(user) != split.Spent(user) || straightTotals.Bound(user) != splitTotals.Bound(user) {
+					if straight.Left(user) != split.Left(user) || straight.Spent(user) != split.Spent(user) {
 						t.Fatalf("%s: left %v and %v", user, straight.Left(user), split.Left(user))
 					}
 				}
-				if !bytes.Equal(state(straight), state(split)) || !bytes.Equal(state(straightTotals), state(splitTotals)) {
+				if !bytes.Equal(state(straight), state(split)) {
 					t.Fatal("the states differ")
 				}
 			}
@@ -132,14 +119,13 @@ func TestStatesOfOthersAreRefused(t *testing.T) {
 		b    []byte
 		want string
 	}{
-		"a budget":             {must(individual.New[string](individual.ForRound, gdp(2))), b, "another budget"},
-		"a kind of loss":       {must(individual.New[string](individual.ForRound, zcdp(1))), b, "another budget"},
-		"a policy":             {must(individual.New[string](individual.ForGood, gdp(1))), b, "another policy"},
-		"no users":             {new(individual.Filter[string, loss.GDP]), b, "constructor made"},
-		"kappa":                {must(individual.NewLinearQueries[string](25, 1, individual.ForRound, noNoise)), must(q.MarshalBinary()), "another kappa"},
-		"norm":                 {must(individual.NewLinearQueries[string](26, 0.5, individual.ForRound, noNoise)), must(q.MarshalBinary()), "another budget"},
-		"no linear queries":    {new(individual.LinearQueries[string]), must(q.MarshalBinary()), "constructor made"},
-		"odometers for a user": {individual.NewGDPTotals(), b, "another type"},
+		"a budget":          {must(individual.New[string](individual.ForRound, gdp(2))), b, "another budget"},
+		"a kind of loss":    {must(individual.New[string](individual.ForRound, zcdp(1))), b, "another budget"},
+		"a policy":          {must(individual.New[string](individual.ForGood, gdp(1))), b, "another policy"},
+		"no users":          {new(individual.Filter[string, loss.GDP]), b, "constructor made"},
+		"kappa":             {must(individual.NewLinearQueries[string](25, 1, individual.ForRound, noNoise)), must(q.MarshalBinary()), "another kappa"},
+		"norm":              {must(individual.NewLinearQueries[string](26, 0.5, individual.ForRound, noNoise)), must(q.MarshalBinary()), "another budget"},
+		"no linear queries": {new(individual.LinearQueries[string]), must(q.MarshalBinary()), "constructor made"},
 	} {
 		if err := c.into.UnmarshalBinary(c.b); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("another %s: %v, want %q", name, err, c.want)

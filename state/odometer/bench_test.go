@@ -41,14 +41,6 @@ func BenchmarkRecord(b *testing.B) {
 			var o odometer.GDPTotal
 			return func() error { return o.Record(loss.GDP{Mu: 1e-3}) }
 		}},
-		{"GDPTracker", func() func() error {
-			o := must(odometer.NewGDPTracker(0.05))
-			return func() error { return o.Record(loss.GDP{Mu: 1e-3}) }
-		}},
-		{"RenyiTracker7", func() func() error {
-			o := must(odometer.NewRenyiTracker(step))
-			return func() error { return o.Record(curve) }
-		}},
 	} {
 		for _, before := range []int{10, 1e3, 1e6} {
 			b.Run(fmt.Sprintf("%s/after=%d", kind.name, before), func(b *testing.B) {

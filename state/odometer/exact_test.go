@@ -179,19 +179,6 @@ func TestDeltasAreCheckedAgainstTheExactBudget(t *testing.T) {
 	}
 }
 
-func TestTrackerBoundsAreExactMultiplesRoundedUp(t *testing.T) {
-	tracker := must(odometer.NewZCDPTracker(0.1))
-	for m := 1; m <= 300; m++ {
-		if err := tracker.Record(loss.ZCDP{Rho: 0.0999}); err != nil {
-			t.Fatal(err)
-		}
-		exact := times(bigmath.New(float64(m)), bigmath.New(0.1))
-		if got := tracker.Bound().Rho; got != bigmath.RoundUp(exact) {
-			t.Fatalf("%d steps of 0.1: %.20g, want %.20g", m, got, bigmath.RoundUp(exact))
-		}
-	}
-}
-
 func TestTotalsOfApproximateZCDPAddBoth(t *testing.T) {
 	var o odometer.ZCDPTotal
 	for range 4 {

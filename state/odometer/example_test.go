@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log"
 
+	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/odometer"
 )
@@ -54,19 +55,20 @@ func ExampleConcentrated() {
 	// 10000 releases: 6.166
 }
 
-// The tracker of many filters: what was released while it said m·Δ is m·Δ-private.
-func ExampleZCDPTracker() {
-	tracker, err := odometer.NewZCDPTracker(0.1)
+// The tracker of many filters: what was released while it said m steps is m·Δ-private.
+func ExampleTracker() {
+	step, err := filter.NewApproxZCDP(0.1, 0)
 	if err != nil {
 		log.Fatal(err)
 	}
+	tracker := odometer.NewTracker(step)
 	for _, rho := range []float64{0.0625, 0.03125, 0.0625, 0.0625, 0.09375} {
 		if err := tracker.Record(loss.ZCDP{Rho: rho}); err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("%.1f ", tracker.Bound().Rho)
+		fmt.Printf("%d ", tracker.Bound())
 	}
 	fmt.Println()
 	// Output:
-	// 0.1 0.1 0.2 0.3 0.4
+	// 1 1 2 3 4
 }

@@ -34,16 +34,6 @@ func TestBadParametersAreNamed(t *testing.T) {
 		{"p", func(v float64) error { _, err := odometer.NewMixture(1e-6, v); return err }, []float64{nan, inf, -1, 0, 1e300}},
 		{"delta", func(v float64) error { _, err := odometer.NewMixtureFor(v, 1); return err }, []float64{nan, inf, -1, 0, 1}},
 		{"variance", func(v float64) error { _, err := odometer.NewMixtureFor(1e-6, v); return err }, []float64{nan, inf, -1, 0, 1e300}},
-		{"rho", func(v float64) error { _, err := odometer.NewZCDPTracker(v); return err }, []float64{nan, inf, -1, 0, 0x1p48}},
-		{"mu", func(v float64) error { _, err := odometer.NewGDPTracker(v); return err }, []float64{nan, inf, -1, 0, 0x1p24}},
-		{"epsilon", func(v float64) error {
-			_, err := odometer.NewRenyiTracker(loss.RDP{{Alpha: 2, Epsilon: v}})
-			return err
-		}, []float64{nan, inf, -1, 0}},
-		{"alpha", func(v float64) error {
-			_, err := odometer.NewRenyiTracker(loss.RDP{{Alpha: v, Epsilon: 1}})
-			return err
-		}, []float64{nan, inf, -1, 0, 1}},
 		{"epsilon", func(v float64) error {
 			_, err := odometer.PointWise(loss.Approx{Epsilon: 1, Delta: 0.1}, v)
 			return err

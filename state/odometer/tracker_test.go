@@ -17,41 +17,24 @@ import (
 // Algorithm 5 by hand: with Δ = 1 the losses 0.5, 0.25, 0.5, 0.5, 0.75, 0.25 fill
 // filters as {0.5, 0.25}, {0.5, 0.5}, {0.75, 0.25}.
 func TestTrackerOpensTheNextFilterForWhatNoLongerFits(t *testing.T) {
-	tracker := must(odometer.NewZCDPTracker(1))
-	for i, c := range []struct{ rho, bound float64 }{
+	tracker := odometer.NewTracker(must(filter.NewApproxZCDP(1, 0)))
+	for i, c := range []struct {
+		rho   float64
+		steps uint64
+	}{
 		{0.5, 1}, {0.25, 1}, {0.5, 2}, {0.5, 2}, {0.75, 3}, {0.25, 3}, {1, 4}, {0, 4}, {0x1p-80, 5},
 	} {
 		if err := tracker.Record(loss.ZCDP{Rho: c.rho}); err != nil {
 			t.Fatal(err)
 		}
-		if b := tracker.Bound(); b.Rho != c.bound || b.Delta != 0 {
-			t.Errorf("after loss %d (%v) the tracker says %+v, want ρ = %v", i, c.rho, b, c.bound)
-		}
-	}
-}
-
-// Koskela et al., Appendix C.5: after m filters of Δ each the output is
-// √(Δ² + … + Δ²)-GDP.
-func TestGDPTrackerAddsSquares(t *testing.T) {
-	tracker := must(odometer.NewGDPTracker(0.5))
-	for m := 1; m <= 200; m++ {
-		if err := tracker.Record(loss.GDP{Mu: 0.5}); err != nil {
-			t.Fatal(err)
-		}
-		got := tracker.Bound().Mu
-		square := new(big.Rat).SetFloat64(got)
-		square.Mul(square, square)
-		if exact := big.NewRat(int64(m), 4); square.Cmp(exact) < 0 {
-			t.Fatalf("m = %d: %v is below ½√m", m, got)
-		}
-		if want := 0.5 * math.Sqrt(float64(m)); got > want*(1+0x1p-51) {
-			t.Fatalf("m = %d: %v is more than two roundings above %v", m, got, want)
+		if got := tracker.Bound(); got != c.steps {
+			t.Errorf("after loss %d (%v) the tracker says %d steps, want %d", i, c.rho, got, c.steps)
 		}
 	}
 }
 
 func TestLossesAboveAStepAreRefused(t *testing.T) {
-	tracker := must(odometer.NewRenyiTracker(loss.RDP{{Alpha: 2, Epsilon: 0.5}, {Alpha: 8, Epsilon: 2}}))
+	tracker := odometer.NewTracker(must(filter.NewRenyiOrders(loss.RDP{{Alpha: 2, Epsilon: 0.5}, {Alpha: 8, Epsilon: 2}})))
 	for _, l := range []loss.RDP{{{Alpha: 2, Epsilon: 0.6}, {Alpha: 8, Epsilon: 1}}, {{Alpha: 2, Epsilon: 0.1}, {Alpha: 8, Epsilon: 2.1}}, {{Alpha: 8, Epsilon: 1}}} {
 		if err := tracker.Record(l); !errors.Is(err, odometer.ErrStep) {
 			t.Errorf("%v: %v, want ErrStep", l, err)
@@ -71,7 +54,7 @@ func TestLossesAboveAStepAreRefused(t *testing.T) {
 func TestTrackerCoversTheSumOfLosses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		step := loss.RDP{{Alpha: 2, Epsilon: 0.25}, {Alpha: 32, Epsilon: 4}}
-		tracker := must(odometer.NewRenyiTracker(step))
+		tracker := odometer.NewTracker(must(filter.NewRenyiOrders(step)))
 		exact := must(odometer.NewRenyiTotal([]float64{2, 32}))
 		sums := []*big.Rat{new(big.Rat), new(big.Rat)}
 		share := 0.0 // Σ of the greatest share of a step
@@ -89,7 +72,7 @@ func TestTrackerCoversTheSumOfLosses(t *testing.T) {
 			share += l[0].Epsilon/0.25 + l[1].Epsilon/4
 			for i := range sums {
 				sums[i].Add(sums[i], new(big.Rat).SetFloat64(l[i].Epsilon))
-				tracked, summed := tracker.Bound()[i].Epsilon, exact.Bound()[i].Epsilon
+				tracked, summed := float64(tracker.Steps())*step[i].Epsilon, exact.Bound()[i].Epsilon
 				if new(big.Rat).SetFloat64(tracked).Cmp(sums[i]) < 0 {
 					t.Fatalf("order %v: the tracker says %v, the losses add up to %v", l[i].Alpha, tracked, sums[i].FloatString(30))
 				}

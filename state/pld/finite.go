@@ -3,7 +3,6 @@ package pld
 import (
 	"cmp"
 	"math"
-	"math/big"
 
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/units"
@@ -72,118 +71,5 @@ func (r RandomizedResponse) fill(_ Direction, c *intervals) error {
 	c.atom(r.Epsilon, truth)
 	c.atom(-r.Epsilon, truth*less*(1+elementary))
 	c.atom(0, truth*less*float64(r.Values-2)*(1+elementary))
-	return nil
-}
-
-// Finite is a pair of distributions on finitely many outputs, which may differ in
-// both directions. What the first lacks to 1 counts as an unbounded loss, and what
-// the second has above 1 is taken off every output of it alike: numbers that are
-// rounded give a δ that is no better than the truth. It is not copied and must not be
-// changed afterwards.
-type Finite struct {
-	With    []float64 // probabilities of the outputs with the individual
-	Without []float64 // and without, in the same order
-}
-
-// Validate returns a *units.RangeError that names with or without where there are
-// no outputs, the lengths differ, a probability is not one, or they do not add up
-// to 1 within 1e-9.
-func (f Finite) Validate() error {
-	if err := cmp.Or(
-		units.Require(len(f.With) != 0 && len(f.With) <= MaxSize, "with", float64(len(f.With)), "1 to 2^26 probabilities"),
-		units.Require(len(f.Without) == len(f.With), "without", float64(len(f.Without)), "as many probabilities as with"),
-	); err != nil {
-		return err
-	}
-	if err := distribution("with", f.With); err != nil {
-		return err
-	}
-	return distribution("without", f.Without)
-}
-
-func distribution(name string, p []float64) error {
-	sum := 0.0
-	for _, v := range p {
-		if !(v >= 0 && v <= 1) {
-			return &units.RangeError{Parameter: name, Value: v, Range: "probabilities between 0 and 1"}
-		}
-		sum += v
-	}
-	return units.Require(math.Abs(sum-1) <= 1e-9, name, sum, "probabilities that add up to 1")
-}
-
-func (f Finite) symmetric() bool { return false }
-
-func (f Finite) sides(d Direction) (p, q []float64) {
-	if d == Add {
-		return f.Without, f.With
-	}
-	return f.With, f.Without
-}
-
-// offOne returns what probabilities lack to 1 or have above it, rounded up. Sums of
-// float64 numbers from 0 to 1 are exact here.
-func offOne(probabilities []float64) (missing, excess float64) {
-	const bits = 1074 + 32
-	sum := new(big.Float).SetPrec(bits).SetInt64(-1)
-	p := new(big.Float).SetPrec(bits)
-	for _, v := range probabilities {
-		sum.Add(sum, p.SetFloat64(v))
-	}
-	off, accuracy := sum.Float64()
-	switch {
-	case off < 0 && accuracy == big.Above, off > 0 && accuracy == big.Below:
-		off = math.Nextafter(off, math.Copysign(2, off))
-	}
-	return max(0, -off), max(0, off)
-}
-
-// lossOf returns ln(p/(q/(1 + excess))), rounded up.
-func lossOf(p, q, excess float64) float64 {
-	over, under := logOf(p), logOf(q)
-	return over - under + excess + (math.Abs(over)+math.Abs(under)+1)*0x1p-51
-}
-
-// logOf returns ln p for p > 0, also below the normal numbers, where math.Log is wrong
-// on amd64 (Go 1.26): −709 for the −744 of the least one.
-func logOf(p float64) float64 {
-	if p < 0x1p-1022 {
-		return math.Log(p*0x1p64) - 64*math.Ln2
-	}
-	return math.Log(p)
-}
-
-func (f Finite) extent(d Direction, _ float64) extent {
-	p, q := f.sides(d)
-	_, excess := offOne(q)
-	e := extent{low: math.Inf(1), high: math.Inf(-1)}
-	for i := range p {
-		if p[i] > 0 && q[i] > 0 {
-			l := lossOf(p[i], q[i], excess)
-			e.low, e.high = min(e.low, l), max(e.high, l)
-		}
-	}
-	if e.low > e.high {
-		return extent{}
-	}
-	e.spread = (e.high - e.low) / 2
-	return e
-}
-
-func (f Finite) fill(d Direction, c *intervals) error {
-	p, q := f.sides(d)
-	c.added = len(p) + 1
-	missing, _ := offOne(p)
-	_, excess := offOne(q)
-	c.infinity += missing
-	for i := range p {
-		switch {
-		case p[i] == 0:
-		case q[i] == 0:
-			c.infinity += p[i]
-		default:
-			c.atom(lossOf(p[i], q[i], excess), p[i])
-		}
-	}
 	return nil
 }

@@ -43,9 +43,6 @@ func TestWhatIsOutOfRangeIsNamed(t *testing.T) {
 		{pld.Approx{Epsilon: nan}, "epsilon"}, {pld.Approx{Epsilon: -1}, "epsilon"}, {pld.Approx{Epsilon: 1e9}, "epsilon"},
 		{pld.Approx{Epsilon: 1, Delta: 1}, "delta"}, {pld.Approx{Epsilon: 1, Delta: nan}, "delta"},
 		{pld.RandomizedResponse{Epsilon: 1, Values: 1}, "values"}, {pld.RandomizedResponse{Epsilon: inf, Values: 2}, "epsilon"},
-		{pld.Finite{}, "with"}, {pld.Finite{With: []float64{1}}, "without"},
-		{pld.Finite{With: []float64{nan}, Without: []float64{1}}, "with"},
-		{pld.Finite{With: []float64{1}, Without: []float64{0.5}}, "without"},
 	} {
 		_, err := pld.New(c.pair, pld.Options{})
 		wantRange(t, err, c.name)
@@ -132,7 +129,6 @@ func TestExtremeParametersGiveAnswersOrTypedErrors(t *testing.T) {
 		pld.DiscreteGaussian{Sigma: 3000, Sensitivity: 1}, pld.DiscreteGaussian{Sigma: 3000, Sensitivity: 3},
 		pld.RandomizedResponse{Epsilon: pld.MaxPureEpsilon, Values: 2}, pld.RandomizedResponse{Epsilon: 1e-300, Values: 1 << 30},
 		pld.Approx{Epsilon: pld.MaxPureEpsilon, Delta: math.Nextafter(1, 0)}, pld.Approx{Epsilon: 5e-324, Delta: 5e-324},
-		pld.Finite{With: []float64{1}, Without: []float64{1}}, pld.Finite{With: []float64{5e-324, 1}, Without: []float64{1, 5e-324}},
 	} {
 		counts := []int{1, 3, 1 << 20}
 		if !long.On() {

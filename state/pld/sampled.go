@@ -193,7 +193,7 @@ func (s *sum) rest() float64 { return max(0, (1-s.value)-s.low+0x1p-50) }
 // samples in which one individual is replaced: twice what one adds, where it may be in
 // opposite directions.
 type WithoutReplacement struct {
-	Pair     Pair    // of the mechanism on the sample; the same in both directions, as all but Finite and samples are
+	Pair     Pair    // of the mechanism on the sample; the same in both directions, as all but samples are
 	Sampling float64 // q = m/n, at least 2^-60 and at most 1, which is Pair itself
 }
 
@@ -263,4 +263,13 @@ func (w WithoutReplacement) fill(_ Direction, c *intervals) error {
 	c.add(1, max(0, gap.value+gap.low+0x1p-48)/c.share)
 	c.added += 4
 	return nil
+}
+
+// logOf returns ln p for p > 0, also below the normal numbers, where math.Log is wrong
+// on amd64 (Go 1.26): −709 for the −744 of the least one.
+func logOf(p float64) float64 {
+	if p < 0x1p-1022 {
+		return math.Log(p*0x1p64) - 64*math.Ln2
+	}
+	return math.Log(p)
 }

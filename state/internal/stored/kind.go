@@ -28,11 +28,7 @@ var kinds = []Kind{
 	16: "odometer.ZCDPTotal",
 	17: "odometer.RenyiTotal",
 	18: "odometer.Tracker",
-	19: "odometer.RenyiTracker",
-	20: "odometer.ZCDPTracker",
-	21: "odometer.GDPTracker",
 	22: "individual.Filter",
-	23: "individual.Odometers",
 	24: "individual.LinearQueries",
 	25: "individual.Norm",
 	26: "bucket.Filter",
@@ -42,7 +38,7 @@ var kinds = []Kind{
 func (k Kind) number() byte { return byte(max(0, slices.Index(kinds, k))) }
 
 func named(number byte) Kind {
-	if number == 0 || int(number) >= len(kinds) {
+	if int(number) >= len(kinds) || kinds[number] == "" {
 		return Kind(fmt.Sprintf("unknown kind %d", number))
 	}
 	return kinds[number]

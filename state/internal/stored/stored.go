@@ -18,8 +18,7 @@ const (
 //
 // Where S has parts that cannot, a function or a table, it also has a method Blank() (S, bool): a
 // value to read into that has those parts, or false where no constructor has set them. Without
-// that method a state is read into the zero value. Where copies of S share a part, it has a method
-// Become(S), by which all of them go on with what was read.
+// that method a state is read into the zero value.
 type Layout[S any] interface {
 	*S
 	Kind() Kind
@@ -55,11 +54,7 @@ func (v *Value[S, P]) UnmarshalBinary(data []byte) error {
 	if err != nil {
 		return &accounts.DecodeError{What: string(P(&v.s).Kind()), Reason: err.Error()}
 	}
-	if b, has := any(&v.s).(interface{ Become(S) }); has {
-		b.Become(*next)
-	} else {
-		v.s = *next
-	}
+	v.s = *next
 	return nil
 }
 

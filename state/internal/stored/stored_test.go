@@ -7,7 +7,10 @@ func TestKindsAreToldApart(t *testing.T) {
 	seen := map[Kind]bool{}
 	for number := byte(1); int(number) < len(kinds); number++ {
 		k := named(number)
-		if k == "" || seen[k] || k.number() != number {
+		if kinds[number] == "" { // of a type that is gone
+			continue
+		}
+		if seen[k] || k.number() != number {
 			t.Errorf("%d is %q, which is %d", number, k, k.number())
 		}
 		seen[k] = true
