@@ -55,20 +55,10 @@ func TestRetriedBatchIsWrittenOnce(t *testing.T) {
 		if base := mustAppend(t, p, "b"); base != 1 || seen.Load() != 1 {
 			t.Errorf("code %d: base %d after %d faults", code, base, seen.Load())
 		}
+		hangUpOnProduce(cluster)
 		mustAppend(t, p, "c")
 		equal(t, readAll(t, c, 0), []string{"a", "b", "c"})
 	}
-}
-
-func TestLostConnectionBeforeTheWrite(t *testing.T) {
-	t.Parallel()
-	cluster, c := setup(t, 1)
-	p := newProducer(t, c, 0, "tx")
-	mustAppend(t, p, "a")
-	hangUpOnProduce(cluster)
-	mustAppend(t, p, "b")
-	mustAppend(t, p, "c")
-	equal(t, readAll(t, c, 0), []string{"a", "b", "c"})
 }
 
 // The answer is lost after the write: the batch is found in the log, with others' records around

@@ -213,19 +213,6 @@ func TestResponsesAreDecodedAsFranzGoEncodesThem(t *testing.T) {
 	}
 }
 
-func FuzzBatchHeaders(f *testing.F) {
-	batch := appendBatch(nil, messages("a", "b"), 7, 1, 3, 1)
-	f.Add(batch)
-	f.Add(append(bytes.Clone(batch), batch[:70]...))
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		for b, rest, ok := nextBatch(raw); ok; b, rest, ok = nextBatch(rest) {
-			if b.LastOffsetDelta < 0 {
-				t.Fatalf("batch ends before it begins: %+v", b)
-			}
-		}
-	})
-}
-
 // Every request is sent in a version that kafka-go and franz-go know, and whose header is not
 // flexible.
 func TestNoRequestHasAFlexibleHeader(t *testing.T) {

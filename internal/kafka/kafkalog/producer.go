@@ -39,8 +39,8 @@ type Producer struct {
 
 // NewProducer gets a producer id and epoch for a partition. With a transactional id it raises that
 // id's epoch, and from the first append on the broker refuses the producers that had the id before
-// (on this partition; see the package comment). The batches themselves belong to no transaction:
-// readers see them at once. Without a transactional id ("") the producer is only idempotent.
+// (on this partition). The batches belong to no transaction: readers see them at once. Without a
+// transactional id ("") the producer is only idempotent.
 func (c *Client) NewProducer(ctx context.Context, topic string, partition int32, transactionalID string) (*Producer, error) {
 	p := &Producer{c: c, topic: topic, partition: partition, txn: transactionalID}
 	p.life, p.end = context.WithCancel(c.life)
@@ -80,15 +80,13 @@ func (p *Producer) Append(ctx context.Context, msgs []Message) (base int64, err 
 	return offsets[0], err
 }
 
-// AppendOffsets appends msgs in order and returns their offsets. Messages beyond
-// Config.MaxBatchBytes go in several batches, between which records of other producers may come;
-// with an error, the offsets returned are those of the leading messages that were acknowledged.
+// AppendOffsets appends msgs in order, in batches of Config.MaxBatchBytes, and returns their
+// offsets; with an error, those of the leading messages that were acknowledged.
 //
 // ErrTooLarge because of MaxBatchBytes is returned before anything is written. After any other
-// refusal the log has nothing after the acknowledged messages. ErrFenced and ErrSequence are final:
-// make a new Producer, or leave the partition to the producer that took it. After any other error
-// (the end of ctx, RetryFor) the outcome of one batch is unknown and further appends return
-// ErrUnknownOutcome.
+// refusal the log has nothing after the acknowledged messages. ErrFenced and ErrSequence are final.
+// After any other error (the end of ctx, RetryFor) the outcome of one batch is unknown and further
+// appends return ErrUnknownOutcome.
 func (p *Producer) AppendOffsets(ctx context.Context, msgs []Message) ([]int64, error) {
 	if p.failed != nil {
 		return nil, p.wrap(p.failed)
@@ -129,8 +127,7 @@ const renewAfter = time.Hour
 
 // renew repeats a fence that has grown old. Appends do not reach the coordinator: it forgets the
 // transactional id of a producer that only appends, and gives the next one another producer id,
-// which fences nothing of this one. And a producer that was silent for long asks, before it writes,
-// whether it still has the partition.
+// which fences nothing of this one.
 func (p *Producer) renew(ctx context.Context) error {
 	// By the wall clock: the monotonic one stands still while a machine sleeps.
 	age := time.Now().Round(0).Sub(p.fenced)

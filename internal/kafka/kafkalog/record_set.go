@@ -62,7 +62,7 @@ func decodeRecordSet(fetch Fetch, p *fetchedPartition, in *space) (s recordSet, 
 
 // add decodes one batch; raw is all of it.
 func (s *recordSet) add(b *batch, raw []byte) bool {
-	if b.CRC != castagnoli(raw[crcStart:]) || b.NumRecords < 0 {
+	if uint32(b.CRC) != castagnoli(raw[crcStart:]) || b.NumRecords < 0 {
 		return false
 	}
 	body := b.Records
