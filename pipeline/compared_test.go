@@ -131,6 +131,7 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 		"Events.Format.Key":                  {nil, func(c *deployment.Config) { c.Events.Format.Key = "x" }},
 		"Events.Format.MoreKeys":             {nil, func(c *deployment.Config) { c.Events.Format.MoreKeys = []string{"x"} }},
 		"Events.Format.Time":                 {nil, func(c *deployment.Config) { c.Events.Format.Time = "x" }},
+		"Events.Format.MoreTimes":            {textTimes, func(c *deployment.Config) { textTimes(c); c.Events.Format.MoreTimes = []string{"x"} }},
 		"Events.Format.TimeUnit":             {nil, func(c *deployment.Config) { c.Events.Format.TimeUnit = "s" }},
 		"Events.Format.TimeLayout":           {textTimes, func(c *deployment.Config) { textTimes(c); c.Events.Format.TimeLayout = "%d.%m.%Y" }},
 		"Events.Format.TimeZone":             {textTimes, func(c *deployment.Config) { textTimes(c); c.Events.Format.TimeZone = "Europe/Zurich" }},

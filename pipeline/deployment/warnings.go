@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"sort"
 	"time"
 
@@ -47,10 +48,10 @@ func Warnings(d *Deployment) []*ConfigError {
 // unreliableUser warnings a user field that is the time or the value as well: its contents change
 // from event to event, so that each event is a user of its own, and no person is protected.
 func unreliableUser(f *event.Format) []*ConfigError {
-	for _, other := range []struct{ name, field string }{{"time", f.Time}, {"value", f.Value}} {
-		if f.User == other.field {
+	for _, other := range []string{"time", "value"} {
+		if slices.Contains(f.FieldsOf(other), f.User) {
 			return []*ConfigError{{Field: "events.user", Reason: fmt.Sprintf(
-				"%q is also the %s, so that the events of one person look like those of many users and nothing protects the person: name the field with the person's id", f.User, other.name)}}
+				"%q is also the %s, so that the events of one person look like those of many users and nothing protects the person: name the field with the person's id", f.User, other)}}
 		}
 	}
 	return nil

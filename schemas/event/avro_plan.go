@@ -195,7 +195,7 @@ func (p *planner) leaf(n *avroNode, number int) {
 	p.found[number] = true
 }
 
-// suits says why a type cannot be a user, a key or a value.
+// suits says why a type cannot be a user, a key, a further part of a time or a value.
 func (p *planner) suits(t *avro.Type, number int) error {
 	if t.Logical == "decimal" || t.Logical == "duration" {
 		return fmt.Errorf("the schema's type there is %s, which cannot be a %s", t, fieldNames[number])
@@ -203,6 +203,7 @@ func (p *planner) suits(t *avro.Type, number int) error {
 	may := map[int][]avro.Kind{
 		fieldUser:  {avro.String, avro.Bytes, avro.Int, avro.Long, avro.Fixed},
 		fieldKey:   {avro.String, avro.Int, avro.Long, avro.Boolean, avro.Enum},
+		fieldTime:  {avro.String},
 		fieldValue: {avro.Int, avro.Long},
 	}[kindOf(number)]
 	if number == fieldValue && p.decimals > 0 {

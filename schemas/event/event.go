@@ -107,6 +107,9 @@ type Format struct {
 	// MoreKeys names further fields of the key, at most MaxKeyParts with Key: an event's key is
 	// then JoinKey of all of them.
 	MoreKeys []string `json:",omitempty"`
+	// MoreTimes names further fields of the time, at most MaxTimeParts with Time: their texts, with
+	// spaces between them, are read as one in the unit "text".
+	MoreTimes []string `json:",omitempty"`
 	// TimeLayout is how times of the unit "text" are written, in the language of strptime; ""
 	// stands for the usual layouts. TimeZone is the zone of times of this unit that do not say
 	// their own, by its name in the IANA database; "" is UTC.
@@ -177,14 +180,18 @@ const (
 	fieldTime
 	fieldValue
 	fieldMoreKeys
-	fieldCount = fieldMoreKeys + MaxKeyParts - 1
+	fieldMoreTimes = fieldMoreKeys + MaxKeyParts - 1
+	fieldCount     = fieldMoreTimes + MaxTimeParts - 1
 )
 
-var fieldNames = [fieldCount]string{"user", "key", "time", "value", "key", "key", "key"}
+var fieldNames = [fieldCount]string{"user", "key", "time", "value", "key", "key", "key", "time", "time", "time"}
 
 // kindOf returns the number of the first field that holds what a field holds.
 func kindOf(number int) int {
-	if number >= fieldMoreKeys {
+	switch {
+	case number >= fieldMoreTimes:
+		return fieldTime
+	case number >= fieldMoreKeys:
 		return fieldKey
 	}
 	return number
@@ -204,6 +211,7 @@ type Decoder struct {
 	writtenAs string
 	fields    [fieldCount]string // their names in Format; "" is not looked for
 	keys      int                // how many of them the key has
+	times     int                // and the time
 	unnamed   bool               // records without a user are events
 	valued    bool               // records without a value are skipped
 	filter    *filter.Set        // nil without filters
@@ -218,6 +226,7 @@ type Decoder struct {
 	unquote [fieldCount][]byte // scratch: unescaped and rendered values
 	wall    wallClock          // scratch
 	label   []byte             // scratch: a key of several parts
+	date    []byte             // scratch: a time of several parts
 	row     []byte             // scratch: unescaped fields of a row, or names of members
 	timed   bool               // scratch: the time of a record is a number, and stands in millis
 	millis  int64
@@ -264,7 +273,7 @@ func (d *Decoder) Decode(value []byte, ev *Event) error {
 	}
 	ms, ok := d.millis, true
 	if !d.timed {
-		ms, ok = d.parseTime(d.raw[fieldTime])
+		ms, ok = d.parseTime(d.joinedTime())
 	}
 	if !ok || ms < minMillis || ms > maxMillis {
 		return d.fail(ClassBadTimestamp, "time")

@@ -99,19 +99,19 @@ func (f Format) NeverEqual(text string) string {
 
 // Fields returns the names of the fields that hold user, key, time and value.
 func (f Format) Fields() []string {
-	all := append([]string{f.User, f.Key, f.Time, f.Value}, f.MoreKeys...)
+	all := slices.Concat([]string{f.User, f.Key, f.Time, f.Value}, f.MoreKeys, f.MoreTimes)
 	return slices.DeleteFunc(all, func(name string) bool { return name == "" })
 }
 
 // FieldsOf returns the names of the fields that hold what Error.Field names.
 func (f Format) FieldsOf(field string) []string {
-	names := map[string][]string{"user": {f.User}, "key": append([]string{f.Key}, f.MoreKeys...), "time": {f.Time}, "value": {f.Value}}[field]
+	names := map[string][]string{"user": {f.User}, "key": append([]string{f.Key}, f.MoreKeys...), "time": append([]string{f.Time}, f.MoreTimes...), "value": {f.Value}}[field]
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
 func (f Format) compile(options []Option) (*Decoder, error) {
 	d := &Decoder{max: f.MaxRecordBytes, decimals: f.Decimals, comma: f.DecimalComma, encoding: f.Encoding(), unit: f.TimeUnit, writtenAs: f.TimeLayout,
-		fields: [fieldCount]string{f.User, f.Key, f.Time, f.Value}, keys: 1 + len(f.MoreKeys), unnamed: f.NoUser == NoUserEach, valued: f.NoValue == NoValueSkip, errs: make(map[Error]*Error)}
+		fields: [fieldCount]string{f.User, f.Key, f.Time, f.Value}, keys: 1 + len(f.MoreKeys), times: 1 + len(f.MoreTimes), unnamed: f.NoUser == NoUserEach, valued: f.NoValue == NoValueSkip, errs: make(map[Error]*Error)}
 	d.max = cmp.Or(d.max, DefaultMaxRecordBytes)
 	err := f.checkNames(d.encoding)
 	if err != nil {
@@ -125,6 +125,7 @@ func (f Format) compile(options []Option) (*Decoder, error) {
 		return nil, err
 	}
 	copy(d.fields[fieldMoreKeys:], f.MoreKeys)
+	copy(d.fields[fieldMoreTimes:], f.MoreTimes)
 	if err = d.compileFilters(f.Filters); err != nil {
 		return nil, err
 	}
@@ -205,8 +206,11 @@ func (f Format) checkNames(e Encoding) error {
 	case f.Schema != "" && !e.Schemas():
 		return badFormat("schema", "a schema is for the format %s, this is %s", Listed(Encoding.Schemas, " or "), f.Format)
 	}
-	if err := f.checkKeys(); err != nil {
+	if err := cmp.Or(checkParts("key", MaxKeyParts, f.Key, f.MoreKeys), checkParts("time", MaxTimeParts, f.Time, f.MoreTimes)); err != nil {
 		return err
+	}
+	if len(f.MoreTimes) > 0 && f.TimeUnit != TimeText {
+		return badFormat("time", "several fields are texts: the time unit must be %s, and is %q", TimeText, f.TimeUnit)
 	}
 	units, empty := TimeUnits(), ""
 	if e.Schemas() {

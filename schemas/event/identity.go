@@ -18,8 +18,8 @@ func (f Format) Identity(registry string) (schemas.EventIdentity, error) {
 		return schemas.EventIdentity{}, err
 	}
 	var id schemas.EventIdentity
-	for i, to := range [...]*string{&id.User, &id.Key, &id.Time, &id.Value} {
-		if d.fields[i] != "" {
+	for i, to := range [...]*string{fieldUser: &id.User, fieldValue: &id.Value} {
+		if to != nil && d.fields[i] != "" {
 			*to = d.records.place(i, registry)
 		}
 	}
@@ -36,8 +36,9 @@ func (f Format) Identity(registry string) (schemas.EventIdentity, error) {
 		id.User += unnamedPlace
 	}
 	if id.Key = "no key"; f.Key != "" {
-		id.Key = d.placeOfKey(registry)
+		id.Key = d.placeOf(fieldKey, fieldMoreKeys, d.keys, registry)
 	}
+	id.Time = d.placeOf(fieldTime, fieldMoreTimes, d.times, registry)
 	for _, text := range f.Filters {
 		id.Filters = append(id.Filters, d.identityOfFilter(text, registry))
 	}

@@ -1,14 +1,18 @@
 package event
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 )
 
-// MaxKeyParts is how many fields a key can have.
-const MaxKeyParts = 4
+// MaxKeyParts and MaxTimeParts are how many fields a key and a time can have.
+const (
+	MaxKeyParts  = 4
+	MaxTimeParts = 4
+)
 
 // keySeparator stands between the parts of a key that has several.
 const keySeparator = '|'
@@ -68,33 +72,51 @@ func (d *Decoder) joinedKey() []byte {
 	return d.label
 }
 
-// checkKeys checks the fields of a key that has several.
-func (f Format) checkKeys() error {
-	all := append([]string{f.Key}, f.MoreKeys...)
+// joinedTime returns the text of the time of the record that was decoded last. Without one of its
+// parts there is no time: it would be midnight.
+func (d *Decoder) joinedTime() []byte {
+	if d.times < 2 {
+		return d.raw[fieldTime]
+	}
+	d.date = append(d.date[:0], d.raw[fieldTime]...)
+	for i := range d.times - 1 {
+		part := d.raw[fieldMoreTimes+i]
+		if len(bytes.TrimSpace(part)) == 0 {
+			return nil
+		}
+		d.date = append(append(d.date, ' '), part...)
+	}
+	return d.date
+}
+
+// checkParts checks the fields of a key or a time that has several.
+func checkParts(field string, most int, first string, more []string) error {
+	all := append([]string{first}, more...)
 	switch {
-	case len(f.MoreKeys) == 0:
+	case len(more) == 0:
 		return nil
-	case len(all) > MaxKeyParts:
-		return badFormat("key", "%d fields: a key has at most %d", len(all), MaxKeyParts)
+	case len(all) > most:
+		return badFormat(field, "%d fields: a %s has at most %d", len(all), field, most)
 	case slices.Contains(all, ""):
-		return badFormat("key", "the name of a field is empty")
+		return badFormat(field, "the name of a field is empty")
 	}
 	for i, name := range all {
 		if slices.Contains(all[i+1:], name) {
-			return badFormat("key", "%q is named twice", name)
+			return badFormat(field, "%q is named twice", name)
 		}
 	}
 	return nil
 }
 
-// placeOfKey returns where all fields of the key are found.
-func (d *Decoder) placeOfKey(registry string) string {
-	all := []string{d.records.place(fieldKey, registry)}
-	for i := range d.keys - 1 {
-		all = append(all, d.records.place(fieldMoreKeys+i, registry))
+// placeOf returns where all fields of a key or a time are found: n, of which those after the first
+// begin with the number more.
+func (d *Decoder) placeOf(field, more, n int, registry string) string {
+	all := []string{d.records.place(field, registry)}
+	for i := range n - 1 {
+		all = append(all, d.records.place(more+i, registry))
 	}
 	if len(all) == 1 {
 		return all[0]
 	}
-	return fmt.Sprintf("key of %s", strings.Join(all, " and "))
+	return fmt.Sprintf("%s of %s", fieldNames[field], strings.Join(all, " and "))
 }

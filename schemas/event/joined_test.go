@@ -119,3 +119,43 @@ func TestABrokenPartOfAKeyHasItsClass(t *testing.T) {
 		}
 	}
 }
+
+// The fields of a time are read as one text, in every format; without one of them there is no time.
+func TestATimeOfSeveralFieldsIsOneText(t *testing.T) {
+	rows := Format{Format: CSV, Columns: []string{"user", "day", "clock"}, User: "user", Time: "day", MoreTimes: []string{"clock"}, TimeUnit: TimeText, TimeZone: "Europe/Zurich"}
+	us, objects, avro := rows, rows, rows
+	us.TimeLayout = "%m/%d/%Y %I:%M %p"
+	objects.Format, objects.Columns, objects.MoreTimes = JSONL, nil, []string{"at.clock"}
+	avro.Format, avro.Columns = Avro, nil
+	avro.Schema = `{"type":"record","name":"V","fields":[{"name":"clock","type":["null","string"]},{"name":"user","type":"string"},{"name":"day","type":"string"}]}`
+	const want = 1740985651000 // 2025-03-03T07:07:31Z
+	for _, c := range []struct {
+		f      Format
+		record string
+		class  string
+		millis int64
+	}{
+		{rows, "u,2025-03-03,08:07:31", "", want}, {rows, "u,3.3.2025, 8:07:31 ", "", want}, {us, "u,3/3/2025,8:07 am", "", want - 31000},
+		{rows, "u,2025-03-03,", ClassBadTimestamp, 0}, {rows, "u,,08:07:31", ClassBadTimestamp, 0}, {rows, "u,2025-03-03,x", ClassBadTimestamp, 0},
+		{objects, `{"at":{"clock":"08:07:31"},"user":"u","day":20250303}`, "", want}, {objects, `{"user":"u","day":"2025-03-03","at":{}}`, ClassMissingField, 0},
+		{objects, `{"user":"u","day":"2025-03-03","at":{"clock":true}}`, ClassWrongType, 0},
+		{avro, "\x02\x1008:07:31\x02u\x142025-03-03", "", want}, {avro, "\x00\x02u\x142025-03-03", ClassNullField, 0},
+	} {
+		var e Event
+		if err := newDecoder(t, c.f).Decode([]byte(c.record), &e); classOf(t, err) != c.class || e.Millis != c.millis {
+			t.Errorf("%s: %d, %v, want %d %s", c.record, e.Millis, err, c.millis, c.class)
+		}
+	}
+	if id, err := rows.Identity(""); err != nil || id.Time != `time of column 2 of csv in "text" at "Europe/Zurich" and column 3 of csv` {
+		t.Errorf("identity %q, %v", id.Time, err)
+	}
+	seconds := rows
+	seconds.TimeUnit, seconds.TimeZone = "s", ""
+	twice := rows
+	twice.MoreTimes = []string{"day"}
+	for _, wrong := range []Format{seconds, twice} {
+		if err := wrong.Check(); err == nil || !strings.Contains(err.Error(), "time: ") {
+			t.Errorf("%+v: %v", wrong, err)
+		}
+	}
+}

@@ -112,7 +112,7 @@ func (d *Decoder) decodeField(i int, v *jsonValue) (class string) {
 			}
 			return ""
 		}
-		if i == fieldTime {
+		if kindOf(i) == fieldTime {
 			d.raw[i] = v.raw
 			return ""
 		}

@@ -42,13 +42,16 @@ func (f *inputFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.userField, "user-field", "", "column with the user's id, or path of a field: user.id")
 	noUserFlag(flags, &f.noUser)
 	flags.StringVar(&f.keyField, "key-field", "", "column or path of the key, or up to four with commas between them: country,page; without it all events are counted together")
-	flags.StringVar(&f.timeField, "time-field", "", "column or path of the time of the event")
+	flags.StringVar(&f.timeField, "time-field", "", timeFieldUsage)
 	f.times.days = true
 	f.times.register(flags)
 	flags.BoolVar(&f.skipBadTimes, "skip-bad-times", false, "accept a file with many times that cannot be read, or seem wrong; records whose time cannot be read are left out")
 	flags.Var(&f.from, "from", "start of the first window, RFC 3339 or 2006-01-02 in --time-zone; without it a single early record can add windows")
 	flags.Var(&f.to, "to", "end of the last window; without it a single late record can add windows")
 }
+
+// timeFieldUsage describes --time-field.
+const timeFieldUsage = "column or path of the time of the event, or up to four with commas between them, whose texts are read as one: date,time"
 
 // encodingFlag adds the flag that names the encoding of a file's text.
 func encodingFlag(flags *pflag.FlagSet, encoding *string) {
@@ -98,9 +101,10 @@ func (f *inputFlags) checkInput(changed func(string) bool) error {
 func (f *inputFlags) layout() event.Format {
 	layout := event.Format{
 		Separator: f.separator, Charset: f.encoding,
-		Format: f.inputFormat, Columns: f.columns, User: f.userField, Time: f.timeField, MaxRecordBytes: demo.MaxRecordBytes,
+		Format: f.inputFormat, Columns: f.columns, User: f.userField, MaxRecordBytes: demo.MaxRecordBytes,
 	}
-	layout.Key, layout.MoreKeys = keyFields(f.keyField)
+	layout.Key, layout.MoreKeys = severalFields(f.keyField)
+	layout.Time, layout.MoreTimes = severalFields(f.timeField)
 	f.times.of(&layout)
 	f.valueFlags.of(&layout)
 	if f.noUser == event.NoUserEach {
@@ -118,8 +122,8 @@ func (f *inputFlags) leastWindow() time.Duration {
 	return advice.Usual[0]
 }
 
-// keyFields returns the fields that --key-field names.
-func keyFields(text string) (first string, more []string) {
+// severalFields returns the fields that --key-field or --time-field names.
+func severalFields(text string) (first string, more []string) {
 	all, err := csv.NewReader(strings.NewReader(text)).Read()
 	if err != nil || len(all) == 0 {
 		return text, nil

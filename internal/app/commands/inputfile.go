@@ -147,7 +147,7 @@ func explainColumns(err error, flags ...[2]string) error {
 		return err
 	}
 	for _, flag := range flags {
-		if flag[1] == wrong.Column || flag[0] == "key-field" && slices.Contains(strings.Split(flag[1], ","), wrong.Column) {
+		if flag[1] == wrong.Column || slices.Contains(strings.Split(flag[1], ","), wrong.Column) {
 			return fmt.Errorf("looking for --%s: %w", flag[0], err)
 		}
 	}

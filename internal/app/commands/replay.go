@@ -80,7 +80,7 @@ such a topic unless you give --accept-late.`,
 	flags.StringSliceVar(&f.columns, "columns", nil, "names of the columns where there is no header: a,b,c")
 	flags.StringVar(&f.userField, "user-field", "", "column with the user's id, or path of a field: user.id")
 	noUserFlag(flags, &f.noUser)
-	flags.StringVar(&f.timeField, "time-field", "", "column or path of the time of the event")
+	flags.StringVar(&f.timeField, "time-field", "", timeFieldUsage)
 	f.times.register(flags)
 	f.registerValues(flags, "", "")
 	f.avro.register(flags)
@@ -356,8 +356,9 @@ func (a *app) targetOfFlags(f *replayFlags, changed func(string) bool) (to repla
 	}
 	to.topic = f.topic
 	to.format = event.Format{
-		Format: format.Name, Columns: f.columns, User: f.userField, Time: f.timeField,
+		Format: format.Name, Columns: f.columns, User: f.userField,
 	}
+	to.format.Time, to.format.MoreTimes = severalFields(f.timeField)
 	if err := f.times.check(format, changed); err != nil {
 		return to, usage(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -262,15 +263,16 @@ func TestRuleAMisplacedPasswordIsNotShown(t *testing.T) {
 	}
 }
 
-// A key may be one field or a list of them.
-func TestAKeyIsAFieldOrAList(t *testing.T) {
+// A key and a time may be one field or a list of them.
+func TestAKeyAndATimeAreAFieldOrAList(t *testing.T) {
 	text, err := os.ReadFile("testdata/small.good.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for with, want := range map[string][]string{"key: page": {"page"}, "key: [page]": {"page"}, "key: [country, page]": {"country", "page"}} {
+	for with, want := range map[string][]string{"key: page": {"page"}, "key: [page]": {"page"}, "key: [country, page]": {"country", "page"}, "time: [day, clock]": {"day", "clock"}} {
 		file := filepath.Join(t.TempDir(), "tollgate.yml")
-		changed := strings.Replace(string(text), "key: page", with, 1)
+		field, _, _ := strings.Cut(with, ":")
+		changed := regexp.MustCompile(field+": [a-z]+").ReplaceAllString(string(text), with)
 		if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -278,7 +280,7 @@ func TestAKeyIsAFieldOrAList(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := f.Config().Events.Format.FieldsOf("key"); !slices.Equal(got, want) {
+		if got := f.Config().Events.Format.FieldsOf(field); !slices.Equal(got, want) {
 			t.Errorf("%s: %q", with, got)
 		}
 	}

@@ -15,7 +15,7 @@ type draft struct {
 	saslPassword, registryPassword source
 	countsPassword                 source // of outputs.registry
 	schemaFile                     string
-	keyFields                      []string
+	keyFields, timeFields          []string
 	metric                         *deployment.Metric // the metric that is being read
 	at                             int                // its index
 	listFiles                      []string           // by metric

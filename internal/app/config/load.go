@@ -221,12 +221,9 @@ func (f *File) Resolve(o Options) error {
 	}
 	cfg.Events.Registry = f.withPassword("events.registry", cfg.Events.Registry, d.registryPassword, o)
 	cfg.Outputs.Registry = f.withPassword("outputs.registry", cfg.Outputs.Registry, d.countsPassword, o)
-	if len(d.keyFields) > 0 {
-		cfg.Events.Format.Key = d.keyFields[0]
-		if more := d.keyFields[1:]; len(more) > 0 {
-			cfg.Events.Format.MoreKeys = more
-		}
-	}
+	format := &cfg.Events.Format
+	format.Key, format.MoreKeys = firstOf(d.keyFields)
+	format.Time, format.MoreTimes = firstOf(d.timeFields)
 	if d.schemaFile != "" {
 		cfg.Events.Format.Schema = f.read("events.schema", d.schemaFile, maxSchema)
 	}
@@ -239,6 +236,17 @@ func (f *File) Resolve(o Options) error {
 	}
 	f.config = cfg
 	return nil
+}
+
+// firstOf returns the first name and the others, of which there may be none.
+func firstOf(names []string) (first string, more []string) {
+	if len(names) > 0 {
+		first = names[0]
+	}
+	if len(names) > 1 {
+		more = names[1:]
+	}
+	return first, more
 }
 
 // withPassword returns a copy of a registry's settings with the password from its source; nil

@@ -95,8 +95,8 @@ func TestReferenceCoversTheGoConfiguration(t *testing.T) {
 	}
 	// Made by the pipeline, from the metrics.
 	named["Events.Format.Filters"] = true
-	// The list of events.fields.key, after the first.
-	named["Events.Format.MoreKeys"] = true
+	// The lists of events.fields.key and time, after the first.
+	named["Events.Format.MoreKeys"], named["Events.Format.MoreTimes"] = true, true
 	// Of files without a deployment, which has Time.WindowZone and reads UTF-8.
 	named["Events.Format.WallZone"] = true
 	named["Events.Format.Separator"], named["Events.Format.Charset"] = true, true

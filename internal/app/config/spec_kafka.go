@@ -130,9 +130,9 @@ func eventsFields() []field {
 				to:      func(d *draft) any { return &d.keyFields },
 			},
 			{
-				name: "time", kind: text, example: "at", needed: true, change: byFields, goField: "Events.Format.Time",
-				meaning: "field with the time of the event. With `privacy.period` you can never change it",
-				to:      func(d *draft) any { return &d.cfg.Events.Format.Time },
+				name: "time", kind: list, single: true, example: "at", needed: true, change: byFields, goField: "Events.Format.Time",
+				meaning: "field with the time of the event; or up to four fields, `[date, time]`, whose texts are read [as one](events.md#times); in Go, `Events.Format.MoreTimes` has the fields after the first. With `privacy.period` you can never change it",
+				to:      func(d *draft) any { return &d.timeFields },
 			},
 			{
 				name: "value", kind: text, absent: "none; needed for sums, means, variances, standard deviations, quantiles and histograms", change: byFields, goField: "Events.Format.Value",

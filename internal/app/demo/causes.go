@@ -153,7 +153,7 @@ func (e *explaining) swapped() {
 	}
 	e.add(e.tallies.Read, set,
 		"%s and %s: check whether --user-field %s and --key-field %s are swapped. The data do not prove it; if the fields are right, these are few users for so many keys",
-		terminal.Count(uint64(e.users), "user"), terminal.Count(uint64(e.keys), "key"), format.User, keyFields(format))
+		terminal.Count(uint64(e.users), "user"), terminal.Count(uint64(e.keys), "key"), format.User, fieldFlag(format, "key"))
 	e.found[len(e.found)-1].rank = allFields
 }
 
@@ -211,9 +211,9 @@ func (e *explaining) brokenRecords() error {
 	}
 	remedy := map[string]string{
 		"user":  fmt.Sprintf("check --user-field %s", format.User),
-		"key":   fmt.Sprintf("check --key-field %s", keyFields(format)),
+		"key":   fmt.Sprintf("check --key-field %s", fieldFlag(format, "key")),
 		"value": fmt.Sprintf("check --value-field %s: a value is a number such as 0.5, and without --decimals a whole number", format.Value),
-		"time":  fmt.Sprintf("check --time-field %s and --time-unit %s", format.Time, cmp.Or(format.TimeUnit, "(of the schema)")),
+		"time":  fmt.Sprintf("check --time-field %s and --time-unit %s", fieldFlag(format, "time"), cmp.Or(format.TimeUnit, "(of the schema)")),
 		"":      fmt.Sprintf("check --input-format %s, --header and --columns", format.Format),
 	}[most.Field]
 	switch most.Class {
@@ -229,7 +229,7 @@ func (e *explaining) brokenRecords() error {
 		remedy, notes = fmt.Sprintf("%s is empty there: leave such records out with --no-user skip", format.User), nil
 		set = map[string]string{"no-user": SkipNoUser}
 	case event.ClassBadKey:
-		remedy = fmt.Sprintf("keys must be UTF-8: correct --key-field %s, or convert the file, for example with iconv -f latin1 -t utf-8", keyFields(format))
+		remedy = fmt.Sprintf("keys must be UTF-8: correct --key-field %s, or convert the file, for example with iconv -f latin1 -t utf-8", fieldFlag(format, "key"))
 	case event.ClassBadTimestamp:
 		if like := timesOf(format.TimeUnit); like != "" {
 			notes = slices.Insert(notes, 0, like)
@@ -242,8 +242,10 @@ func (e *explaining) brokenRecords() error {
 	return nil
 }
 
-// keyFields returns the fields of the key as --key-field names them.
-func keyFields(format event.Format) string { return strings.Join(format.FieldsOf("key"), ",") }
+// fieldFlag returns the fields of a key or a time as --key-field and --time-field name them.
+func fieldFlag(format event.Format, field string) string {
+	return strings.Join(format.FieldsOf(field), ",")
+}
 
 // timesOf says what times are like in a unit.
 func timesOf(unit string) string {

@@ -61,7 +61,7 @@ func timeFields(format event.Format, names []string, records [][]byte) []*readin
 	var out []*reading
 	var ev event.Event
 	for _, name := range names {
-		if name == format.Time {
+		if slices.Contains(format.FieldsOf("time"), name) {
 			continue
 		}
 		for _, unit := range units {

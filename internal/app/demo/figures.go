@@ -42,7 +42,10 @@ type reading struct {
 
 // newReading returns nil where the format cannot be read so.
 func newReading(format event.Format, field, unit string) *reading {
-	if format.Time = field; unit != format.TimeUnit {
+	if field != format.Time {
+		format.Time, format.MoreTimes = field, nil
+	}
+	if unit != format.TimeUnit {
 		format.TimeUnit, format.TimeLayout, format.TimeZone = unit, "", "" // days begin where they did
 	}
 	decoder, err := event.NewDecoder(format)
