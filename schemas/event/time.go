@@ -19,6 +19,12 @@ func (d *Decoder) parseTime(b []byte) (ms int64, ok bool) {
 	b = bytes.TrimSpace(b)
 	switch u, number := timeNumbers[d.unit]; {
 	case number:
+		if date, is := bytes.CutPrefix(b, []byte("/Date(")); is && d.unit == "ms" { // .NET: /Date(1700000000000+0100)/, where the offset says nothing
+			b = bytes.TrimSuffix(date, []byte(")/"))
+			if at := bytes.LastIndexAny(b, "+-"); at > 0 {
+				b = b[:at]
+			}
+		}
 		ms, ok = parseDecimal(b, u.shift)
 		ok = ok && max(ms, -ms) < (math.MaxInt64-u.divisor)/u.factor
 		ms = floorOf(ms*u.factor+u.divisor/2, u.divisor) + u.zero

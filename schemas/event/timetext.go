@@ -137,9 +137,20 @@ func (c *wallClock) byte(want byte) bool {
 // spaces reads one space or more.
 func (c *wallClock) spaces() bool {
 	from := c.at
-	for c.byte(' ') || c.byte('\t') {
+	for c.byte(' ') || c.byte('\t') || c.hardSpace() {
 	}
 	return c.at > from
+}
+
+// hardSpace reads a space that does not break a line, as Excel and JavaScript write them.
+func (c *wallClock) hardSpace() bool {
+	for _, space := range [...]string{"\u00a0", "\u202f"} {
+		if bytes.HasPrefix(c.b[c.at:], []byte(space)) {
+			c.at += len(space)
+			return true
+		}
+	}
+	return false
 }
 
 // number reads at least so many and at most so many digits.
