@@ -1,13 +1,9 @@
-// Command peers measures this product beside others that count, and by itself as its load grows and
-// as hours pass. It is a module of its own, so that what it compares with is no dependency of the
+// Command peers measures this product beside others that count, and by itself as hours pass. It is a module of its own, so that what it compares with is no dependency of the
 // product.
 //
 //	go run . [flags]          Privacy on Beam, Beam's count, a plain loop and the product on the same events
-//	go run . growth [flags]   the product alone, one size of the load varied at a time
 //	go run . soak [flags]     the product alone on live events
 //	go run . errors           errors beside those of Privacy on Beam, on made-up shapes of data
-//	go run . year             Privacy on Beam on days of the experiment year
-//	go run . values           means, variances and quantiles by key beside those of Privacy on Beam
 //	go run . realdata DIR TOLLGATE [NAME ...]
 //	                          a tollgate binary and Privacy on Beam on the files of ../realdata
 //

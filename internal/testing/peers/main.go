@@ -36,7 +36,7 @@ func main() {
 // A usageError is a mistake in the arguments.
 type usageError struct{ error }
 
-// run does what the arguments say. The first seven modes are for people, the others are the
+// run does what the arguments say. The first four modes are for people, the others are the
 // processes that these start.
 func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	mode := ""
@@ -44,35 +44,21 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 		mode, args = args[0], args[1:]
 	}
 	switch mode {
-	case "", "growth", "soak":
+	case "", "soak":
 		o, err := parse(mode, args, out)
 		if err != nil {
 			return err
 		}
-		t, err := map[string]func(context.Context, options) (table, error){"": compare, "growth": growth, "soak": soak}[mode](ctx, o)
+		t, err := map[string]func(context.Context, options) (table, error){"": compare, "soak": soak}[mode](ctx, o)
 		if err != nil {
 			return err
 		}
 		return t.write(out, o.format)
-	case "values":
-		for _, kind := range args {
-			if !slices.Contains(valueKinds, kind) {
-				return usageError{fmt.Errorf("values: there is no kind %q; there are %s", kind, strings.Join(valueKinds, ", "))}
-			}
-		}
-		if len(args) == 0 {
-			args = valueKinds
-		}
-		t, err := compareValues(ctx, args)
-		if err != nil {
-			return err
-		}
-		return t.write(out, "text")
-	case "errors", "year":
+	case "errors":
 		if len(args) > 0 {
 			return usageError{fmt.Errorf("%s takes no argument, and %q was given", mode, args[0])}
 		}
-		t, err := map[string]func(context.Context) (table, error){"errors": compareErrors, "year": divideYear}[mode](ctx)
+		t, err := compareErrors(ctx)
 		if err != nil {
 			return err
 		}
@@ -86,7 +72,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	case liveMode:
 		return live(ctx, in)
 	}
-	return usageError{fmt.Errorf("there is no mode %q: growth, soak, errors, year, values, realdata, or none", mode)}
+	return usageError{fmt.Errorf("there is no mode %q: soak, errors, realdata, or none", mode)}
 }
 
 // options are the flags of all modes.
@@ -99,7 +85,6 @@ type options struct {
 	only       []string
 	broker     string
 	format     string
-	limit      int
 	soak       soakOptions
 }
 
@@ -120,10 +105,6 @@ func parse(mode string, args []string, out io.Writer) (options, error) {
 	case "soak":
 		broker, brokers = "kafka", "apart (embedded, in a process of its own) or kafka (Apache Kafka as a process)"
 		o.soak.addFlags(set)
-	case "growth":
-		broker = "apart"
-		set.StringVar(&only, "only", "", "what to vary, by commas: "+strings.Join(dimensionNames(), ", ")+" (default all)")
-		set.IntVar(&o.limit, "limit", 0, "leave out points with more than this `number` of anything (default none)")
 	default:
 		set.StringVar(&only, "only", "", "contestants, by commas: "+strings.Join(contestantNames(), ", ")+" (default all)")
 	}
@@ -149,16 +130,12 @@ func parse(mode string, args []string, out io.Writer) (options, error) {
 }
 
 var about = map[string]string{
-	"":       "Measures Privacy on Beam, Beam's count, a plain loop over Kafka records and this product on the\nsame events, each in a process of its own, interleaved over some rounds.",
-	"growth": "Measures this product with one size of the load varied at a time from a base point, which the\nflags move.",
-	"soak":   "Runs this product on live events for some minutes, and says how long after its end a window's\nvalues could be read, and how much memory that took.",
+	"":     "Measures Privacy on Beam, Beam's count, a plain loop over Kafka records and this product on the\nsame events, each in a process of its own, interleaved over some rounds.",
+	"soak": "Runs this product on live events for some minutes, and says how long after its end a window's\nvalues could be read, and how much memory that took.",
 }
 
 func (o options) check(mode string, rest []string) error {
 	known := contestantNames()
-	if mode == "growth" {
-		known = dimensionNames()
-	}
 	if len(rest) > 0 {
 		return usageError{fmt.Errorf("argument %q is not a flag", rest[0])}
 	}

@@ -69,19 +69,6 @@ func TestContestantsCountTheSame(t *testing.T) {
 	}
 }
 
-func TestGrowthVariesOneSizeAtATime(t *testing.T) {
-	r := tableOf(t, "growth", "-events", "1000", "-users", "500", "-rounds", "1", "-only", "shards,private-keys", "-limit", "1000")
-	var points []string
-	for _, row := range r.Rows {
-		points = append(points, row["point"].(string))
-		numbers(t, row, "wall s", "CPU µs/event", "peak MB")
-	}
-	want := []string{"base", "private-keys 20", "private-keys 1000", "shards 1", "shards 4", "shards 64"}
-	if !slices.Equal(points, want) {
-		t.Errorf("points %q, want %q", points, want)
-	}
-}
-
 func TestSoakSaysWhenValuesCome(t *testing.T) {
 	r := tableOf(t, "soak", "-broker", "apart", "-for", "8s", "-window", "1s", "-report", "4s", "-rate", "2000", "-users", "100", "-shards", "2")
 	if len(r.Rows) != 2 {
@@ -150,7 +137,6 @@ func TestMistakesInArgumentsAreNamed(t *testing.T) {
 		{[]string{"soak", "-broker", "embedded"}, "embedded"},
 		{[]string{"soak", "-for", "1s"}, "at least a -window"},
 		{[]string{"-format", "xml"}, "xml"},
-		{[]string{"growth", "twice"}, `"twice"`},
 		{[]string{"-what"}, "not defined: -what"},
 	} {
 		err := run(context.Background(), c.args, nil, &bytes.Buffer{})
@@ -161,7 +147,7 @@ func TestMistakesInArgumentsAreNamed(t *testing.T) {
 }
 
 func TestHelpNamesEveryFlag(t *testing.T) {
-	for mode, flags := range map[string][]string{"": {"-rounds", "-only", "pob-direct"}, "growth": {"-limit", "private-keys"}, "soak": {"-for", "-rate"}} {
+	for mode, flags := range map[string][]string{"": {"-rounds", "-only", "pob-direct"}, "soak": {"-for", "-rate"}} {
 		var out bytes.Buffer
 		err := run(context.Background(), strings.Fields(mode+" --help"), nil, &out)
 		if !errors.Is(err, flag.ErrHelp) {
