@@ -184,6 +184,13 @@ func (f *inputFlags) refuseTimes(faults *eventfile.Faults, records uint64) (way 
 // or over more than 20 years, unless --from and --to leave them out. f is nil without these flags.
 func noteTimes(progress *terminal.Progress, faults *eventfile.Faults, f *inputFlags) {
 	t := faults.Times()
+	if way := t.Clock(); way != nil {
+		flags := "--time-field " + shellWord(way["time-field"])
+		if way["time-layout"] != "" {
+			flags += " --time-layout " + shellWord(way["time-layout"])
+		}
+		progress.Note("every time is the start of a day, and another field has times of day: to read both, give %s", flags)
+	}
 	open := f == nil || f.from.IsZero() && f.to.IsZero()
 	var what, flags []string
 	if t.Early > 0 && (open || f.from.IsZero()) {

@@ -1,6 +1,7 @@
 package eventfile
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ var (
 // Reading is a way to read times.
 type Reading struct {
 	unit, layout, zone string
+	clock              string // the field of the time of day
 
 	from        int64 // times before it show that the way is wrong
 	decoder     *event.Decoder
@@ -146,11 +148,14 @@ type Times struct {
 	now    int64
 	odd    fault // the early ones and those ahead
 	others []*Reading
+	clocks []*Reading // while all events are at the start of a day
+	hours  bool       // one is not
 	tried  uint64
 }
 
 // add notes the time of an event.
 func (t *Times) add(millis int64, r Record) {
+	t.tryClocks(r.Value, millis)
 	within(t.Events, &t.First, &t.Last, millis)
 	t.Events++
 	switch {
@@ -177,6 +182,63 @@ func within(n uint64, first, last *int64, millis int64) {
 // Usual returns how many events are neither early nor ahead of now.
 func (t *Times) Usual() uint64 { return t.Events - t.Early - t.Ahead }
 
+// clockReadings returns the ways in which another field has the time of day. members are the fields
+// of a record where records name them.
+func clockReadings(format event.Format, members []string) (all []*Reading) {
+	if format.TimeUnit != event.TimeText || len(format.MoreTimes) > 0 {
+		return nil
+	}
+	layouts := []string{""}
+	for _, clock := range clockLayouts[1:] {
+		layouts = append(layouts, cmp.Or(format.TimeLayout, "%Y-%m-%d")+clock)
+	}
+	for _, name := range append(members, format.Columns...) {
+		for _, layout := range layouts {
+			f := format
+			f.MoreTimes, f.TimeLayout = []string{name}, layout
+			if decoder, err := event.NewDecoder(f); err == nil && !strings.ContainsAny(name, ",\"") {
+				all = append(all, &Reading{unit: event.TimeText, layout: layout, clock: name, decoder: decoder})
+			}
+		}
+	}
+	return all
+}
+
+// tryClocks looks for another field with the time of day of the first events, if all events are at
+// the start of a day.
+func (t *Times) tryClocks(record []byte, millis int64) {
+	const day = 24 * 60 * 60 * 1000
+	if t.hours = t.hours || millis%day != 0; t.hours || t.Events >= compared {
+		return
+	}
+	if t.Events == 0 {
+		var members []string
+		if names := t.format.Encoding().Members; names != nil {
+			members = names(record)
+		}
+		t.clocks = clockReadings(t.format, members)
+	}
+	var e event.Event
+	t.clocks = slices.DeleteFunc(t.clocks, func(r *Reading) bool {
+		bad := r.decoder.Decode(record, &e) != nil
+		if !bad && e.Millis%day != 0 {
+			r.reads++
+		}
+		return bad
+	})
+}
+
+// Clock returns the flags that add the time of day from another field, where all times are the
+// start of a day and all of the first records have it there; nil if no field has it.
+func (t *Times) Clock() map[string]string {
+	for _, r := range t.clocks {
+		if !t.hours && r.reads > 1 { // the members of a single record may be data
+			return map[string]string{"time-field": t.format.Time + "," + r.clock, "time-layout": r.layout}
+		}
+	}
+	return nil
+}
+
 // try reads a record in other ways. A date that could not be read may be before 1990.
 func (t *Times) try(record []byte, dates int64) {
 	if t.tried == 0 {
@@ -196,12 +258,12 @@ func (t *Times) try(record []byte, dates int64) {
 }
 
 // Readings returns the ways that read the most of the records whose times are odd or cannot be
-// read, if they read more than half of these. Only layouts and zones may be several: days and
+// read, if they read at least half of these. Only layouts and zones may be several: days and
 // months look alike.
 func (t *Times) Readings() (best []*Reading) {
 	for _, r := range t.others {
 		switch {
-		case 2*r.reads <= t.tried || len(best) > 0 && r.reads < best[0].reads:
+		case 2*r.reads < t.tried || len(best) > 0 && r.reads < best[0].reads:
 		case len(best) == 0 || r.reads > best[0].reads:
 			best = []*Reading{r}
 		case !best[0].Unit():

@@ -117,3 +117,24 @@ func TestTimesOfTwoUnitsAreCountedApart(t *testing.T) {
 		}
 	}
 }
+
+// Where one field has dates and another one times of day, the flags that read both are proposed.
+func TestATimeOfDayInAnotherFieldIsFound(t *testing.T) {
+	for name, c := range map[string]struct{ layout, format, day, clock, want string }{
+		"usual":      {"", event.CSV, "2025-03-03", "08:07:31", "map[time-field:day,clock time-layout:]"},
+		"members":    {"", event.JSONL, "2025-03-03", "08:07", "map[time-field:day,clock time-layout:]"},
+		"12 hours":   {"%m/%d/%Y", event.CSV, "3/13/2025", "8:07 am", "map[time-field:day,clock time-layout:%m/%d/%Y %I:%M %p]"},
+		"has a time": {"", event.CSV, "2025-03-03 00:01", "08:07:31", "map[]"},
+		"no clock":   {"", event.CSV, "2025-03-03", "12", "map[]"},
+		"midnight":   {"", event.CSV, "2025-03-03", "00:00", "map[]"},
+	} {
+		format := event.Format{Format: c.format, User: "user", Time: "day", TimeUnit: event.TimeText, TimeLayout: c.layout}
+		record := fmt.Sprintf(`{"user":"u","day":%q,"clock":%q}`, c.day, c.clock)
+		if c.format == event.CSV {
+			format.Columns, record = []string{"user", "day", "clock"}, "u,"+c.day+","+c.clock
+		}
+		if got := fmt.Sprint(faultsOf(t, format, record+"\n"+record).times.Clock()); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
