@@ -42,7 +42,8 @@ type Options struct {
 	WithoutRecord bool
 }
 
-// Open reads a file, "-" for the standard input, but none of the files that it names. Variables are those of e.
+// Open reads a file, "-" for the standard input, but none of the files that it names. Variables are
+// those of e.
 func Open(name string, e Environment) (*File, error) {
 	file, err := os.Stdin, error(nil)
 	if name != "-" {

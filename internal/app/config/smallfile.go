@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// ReadSmall reads a file of at most limit bytes, such as a key, a password or a
-// list of keys, without a byte order mark. Its errors name the file, and show nothing of what is in it.
+// ReadSmall reads a file of at most limit bytes, such as a key, a password or a list of keys,
+// without a byte order mark. Its errors name the file, and show nothing of what is in it.
 func ReadSmall(path string, limit int64) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
