@@ -369,8 +369,9 @@ func memberPaths(record []byte) (paths []string) {
 
 func isObject(line []byte) bool { return line[0] == '{' && json.Valid(line) }
 
-// spreadObjects reports whether a text begins with an array of objects, or with an object that goes
-// over several lines, as programs that indent write it.
+// spreadObjects reports whether a text begins with an array of objects, with an object that goes
+// over several lines, as programs that indent write it, with one after a record separator (RFC
+// 7464), or with two that a comma or nothing separates.
 func spreadObjects(head []byte) bool {
 	const space = " \t\r\n"
 	head = bytes.TrimLeft(head, space)
@@ -378,6 +379,20 @@ func spreadObjects(head []byte) bool {
 		rest = bytes.TrimLeft(rest, space)
 		return len(rest) == 0 || rest[0] == '{' || rest[0] == ']'
 	}
-	first, _, whole := bytes.Cut(head, []byte("\n"))
-	return whole && string(bytes.TrimRight(first, space)) == "{"
+	if rest, separated := bytes.CutPrefix(head, []byte("\x1e")); separated {
+		return bytes.HasPrefix(bytes.TrimLeft(rest, space), []byte("{"))
+	}
+	if !bytes.HasPrefix(head, []byte("{")) {
+		return false
+	}
+	if first, _, whole := bytes.Cut(head, []byte("\n")); whole && string(bytes.TrimRight(first, space)) == "{" {
+		return true
+	}
+	var object json.RawMessage
+	d := json.NewDecoder(bytes.NewReader(head))
+	if d.Decode(&object) != nil {
+		return false
+	}
+	rest := bytes.TrimLeft(head[d.InputOffset():], " \t\r")
+	return bytes.HasPrefix(rest, []byte("{")) || bytes.HasPrefix(bytes.TrimLeft(rest, space), []byte(","))
 }

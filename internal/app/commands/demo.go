@@ -44,7 +44,7 @@ type demoFlags struct {
 var (
 	generatorFlags = [...]string{"seed", "events", "users", "keys-count", "windows"}
 	fileFlags      = [...]string{
-		"input-format", "header", "columns", "user-field", "no-user", "key-field", "time-field", "time-unit", "time-layout", "time-zone", "skip-bad-times", "skip-bad-values", "no-value", "from", "to", "kind", "value-field", "decimals", "decimal-comma", "min",
+		"input-format", "header", "columns", "user-field", "no-user", "key-field", "time-field", "time-unit", "time-layout", "time-zone", "skip-bad-times", "skip-undecodable", "skip-bad-values", "no-value", "from", "to", "kind", "value-field", "decimals", "decimal-comma", "min",
 		"max", "all-windows", "repeat",
 	}
 )

@@ -234,6 +234,27 @@ func TestTimesThatAreHardlyRightAreNamed(t *testing.T) {
 	}
 }
 
+// More than 2 % of rows that are none refuse a file; users like NULL are left out with the others.
+func TestUndecodableRowsRefuseAFile(t *testing.T) {
+	t.Parallel()
+	for bad, refuses := range map[int]bool{10: false, 11: true} {
+		text := "when,who\n" + strings.Repeat("1,u,x\n", bad) + strings.Repeat("1,NULL\n", 400) + strings.Repeat("1,u\n", 100-bad)
+		f := &planFlags{}
+		f.input, f.inputFormat, f.header, f.userField, f.timeField, f.times.unit, f.noUser = write(t, "visits.csv", text), event.CSV, true, "who", "when", "s", "skip"
+		events := 0
+		faults, err := f.read(t.Context(), func(*event.Event) error { events++; return nil }, func(uint64) {})
+		if err != nil || events != 100-bad || f.unnamed != 400 {
+			t.Fatalf("%d events, %d without a user, %v", events, f.unnamed, err)
+		}
+		if err := f.refuseUndecodable(faults, 500); (err != nil) != refuses {
+			t.Errorf("%d of 500: %v", bad, err)
+		}
+		if f.skipUndecodable = true; f.refuseUndecodable(faults, 500) != nil {
+			t.Error("refused all the same")
+		}
+	}
+}
+
 // A user's id may be the name of a member. Texts list members of many records only if all of these
 // records have them.
 func TestRuleMembersThatMayBeUsersAreNotShown(t *testing.T) {

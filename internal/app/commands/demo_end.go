@@ -18,7 +18,7 @@ func (j *job) sumUp(ctx context.Context, result demo.Result, released int, compa
 	j.progress.Note("%s", strings.TrimRight(outcomes.Table(result.Tallies), "\n"))
 	if file, ok := j.source.(*demo.File); ok {
 		noteFaults(j.progress, file.Faults().Texts())
-		noteUnnamed(j.progress, j.flags.noUser, file.Unnamed())
+		noteUnnamed(j.progress, j.flags.noUser, file.Unnamed(), file.Faults().Blank())
 		noteWithoutValue(j.progress, j.flags.noValue, file.Faults().WithoutValue())
 		if n := result.Tallies.BeforeStart; n > 0 && j.flags.from.IsZero() {
 			j.progress.Note("before the start: %s before 1970, where no event counts", terminal.Count(int(n), "record"))

@@ -26,7 +26,7 @@ type inputFlags struct {
 	userField, keyField, timeField string
 	noUser                         string
 	times                          timeFlags
-	skipBadTimes                   bool
+	skipBadTimes, skipUndecodable  bool
 	badValues                      uint64 // records whose value cannot be read
 	from, to                       timeValue
 	kindFlags
@@ -46,6 +46,7 @@ func (f *inputFlags) register(flags *pflag.FlagSet) {
 	f.times.days = true
 	f.times.register(flags)
 	flags.BoolVar(&f.skipBadTimes, "skip-bad-times", false, "accept a file with many times that cannot be read, or seem wrong; records whose time cannot be read are left out")
+	flags.BoolVar(&f.skipUndecodable, "skip-undecodable", false, "leave out rows, lines or records that cannot be read, even if these are more than 2 % of all")
 	flags.Var(&f.from, "from", "start of the first window, RFC 3339 or 2006-01-02 in --time-zone; without it a single early record can add windows")
 	flags.Var(&f.to, "to", "end of the last window; without it a single late record can add windows")
 }
@@ -60,7 +61,7 @@ func encodingFlag(flags *pflag.FlagSet, encoding *string) {
 
 // noUserFlag adds the flag that says what happens to records without a user.
 func noUserFlag(flags *pflag.FlagSet, noUser *string) {
-	flags.Var(cli.OneOf(noUser, demo.SkipNoUser, event.NoUserEach), "no-user", "records whose user field is empty or missing: skip leaves them out; each makes every such record a user of its own, so that a person with several of them is protected for each event only (default: they are broken records)")
+	flags.Var(cli.OneOf(noUser, demo.SkipNoUser, event.NoUserEach), "no-user", "records whose user field is empty or missing: skip leaves them out, and those of users like NULL; each makes every such record a user of its own, so that a person with several of them is protected for each event only (default: they are broken records)")
 }
 
 // checkInput decides the layout of the file.

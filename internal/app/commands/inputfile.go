@@ -100,8 +100,11 @@ func noteFaults(progress *terminal.Progress, faults []string) {
 	}
 }
 
-// noteUnnamed says how many records have no user, and what became of them.
-func noteUnnamed(progress *terminal.Progress, noUser string, unnamed uint64) {
+// noteUnnamed says how many records have no user, or one like NULL, and what became of them.
+func noteUnnamed(progress *terminal.Progress, noUser string, unnamed, blank uint64) {
+	if blank > 0 && noUser != demo.SkipNoUser {
+		progress.Note("users like NULL: %s; each such word is one user: --no-user skip leaves them out", terminal.Count(int(blank), "record"))
+	}
 	if unnamed == 0 {
 		return
 	}

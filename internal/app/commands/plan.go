@@ -346,6 +346,9 @@ func (f *planFlags) sample(ctx context.Context, progress *terminal.Progress) (*s
 	if err := f.refuseValues(faults, c.Seen()+faults.Total()); err != nil {
 		return nil, 0, err
 	}
+	if err := f.refuseUndecodable(faults, c.Seen()+faults.Total()); err != nil {
+		return nil, 0, err
+	}
 	noteFaults(progress, faults.Texts())
 	if _, err := f.refuseTimes(faults, c.Seen()+faults.Total()); err != nil {
 		return nil, 0, err
@@ -354,7 +357,7 @@ func (f *planFlags) sample(ctx context.Context, progress *terminal.Progress) (*s
 	if f.unnamed > 0 && !f.named {
 		return nil, 0, f.noUsers()
 	}
-	noteUnnamed(progress, f.noUser, f.unnamed+faults.Unnamed())
+	noteUnnamed(progress, f.noUser, f.unnamed+faults.Unnamed(), faults.Blank())
 	noteWithoutValue(progress, f.noValue, faults.WithoutValue())
 	return c.Sample(), faults.Total(), nil
 }
@@ -393,8 +396,9 @@ func (f *planFlags) read(ctx context.Context, fn func(*event.Event) error, progr
 			}
 			switch err := decoder.Decode(r.Value, &e); {
 			case err == nil:
-				if len(e.User) == 0 {
-					if f.unnamed++; f.noUser == demo.SkipNoUser {
+				skip := f.noUser == demo.SkipNoUser
+				if len(e.User) == 0 || skip && eventfile.BlankUser(e.User) {
+					if f.unnamed++; skip {
 						return nil
 					}
 				}

@@ -22,7 +22,7 @@ import (
 
 // ofFiles are flags that say what a configuration says.
 var ofFiles = []string{
-	"input", "input-format", "header", "columns", "user-field", "no-user", "key-field", "time-field", "time-unit", "time-layout", "time-zone", "skip-bad-times", "no-value", "epsilon", "delta", "delta-keys", "accountant",
+	"input", "input-format", "header", "columns", "user-field", "no-user", "key-field", "time-field", "time-unit", "time-layout", "time-zone", "skip-bad-times", "skip-undecodable", "no-value", "epsilon", "delta", "delta-keys", "accountant",
 	"relative", "absolute", "confidence", "public-keys", "kind", "value-field", "decimals", "decimal-comma", "min", "max",
 }
 

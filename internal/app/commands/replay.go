@@ -196,12 +196,12 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Cl
 	result, err := r.Run(ctx, drain)
 	noteFaults(progress, r.Faults().Texts())
 	noteTimes(progress, r.Faults(), nil)
-	noteUnnamed(progress, "", r.Faults().Unnamed())
+	noteUnnamed(progress, "", r.Faults().Unnamed(), 0)
 	noteWithoutValue(progress, to.format.NoValue, r.Faults().WithoutValue())
 	if err != nil {
 		return f.explainFile(err, to.format)
 	}
-	noteUnnamed(progress, cmp.Or(f.noUser, to.format.NoUser), uint64(result.Unnamed))
+	noteUnnamed(progress, cmp.Or(f.noUser, to.format.NoUser), uint64(result.Unnamed), r.Faults().Blank())
 	printReplayed(progress, eventfile.Name(f.input), to.topic, from, result)
 	return nil
 }

@@ -31,6 +31,9 @@ func (j *job) refuseUnreadable(file *demo.File) error {
 		return err
 	}
 	if !file.NoEvents() {
+		if err := f.refuseUndecodable(file.Faults(), uint64(file.Records())); err != nil {
+			return err
+		}
 		if file.BeforeTime() && f.from.IsZero() {
 			return fmt.Errorf("nothing to release: every event of %s is before 1970, where no event counts: correct %s", eventfile.Name(f.input), timeFlagNames)
 		}
@@ -38,7 +41,7 @@ func (j *job) refuseUnreadable(file *demo.File) error {
 		return nil
 	}
 	noteFaults(j.progress, file.Faults().Texts())
-	noteUnnamed(j.progress, f.noUser, file.Unnamed())
+	noteUnnamed(j.progress, f.noUser, file.Unnamed(), file.Faults().Blank())
 	noteWithoutValue(j.progress, f.noValue, file.Faults().WithoutValue())
 	causes, err := demo.NoEvents(j.settings, file)
 	if err != nil {
@@ -143,6 +146,17 @@ func (f *inputFlags) refuseCharset(faults *eventfile.Faults, records uint64) err
 	}
 	return fmt.Errorf("reading input file %s: %s are not text in UTF-8: %s. Give its encoding, for example --encoding cp1252",
 		eventfile.Name(f.input), outcomes.Part(bad, records, "record"), where)
+}
+
+// refuseUndecodable refuses a file if more than 2 % of its records are no records of its format: the
+// others are no sample of all.
+func (f *inputFlags) refuseUndecodable(faults *eventfile.Faults, records uint64) error {
+	bad, where := faults.Undecodable()
+	if f.skipUndecodable || 50*bad <= records || bad == records {
+		return nil
+	}
+	return fmt.Errorf("reading input file %s: %s cannot be read as %s: %s. Correct the file, or leave such records out with --skip-undecodable",
+		eventfile.Name(f.input), outcomes.Part(bad, records, "record"), f.inputFormat, where)
 }
 
 // refuseTimes refuses a file if more than a tenth of its records have a time that cannot be read:

@@ -216,6 +216,9 @@ func (e *explaining) brokenRecords() error {
 		"time":  fmt.Sprintf("check --time-field %s and --time-unit %s", fieldFlag(format, "time"), cmp.Or(format.TimeUnit, "(of the schema)")),
 		"":      fmt.Sprintf("check --input-format %s, --header and --columns", format.Format),
 	}[most.Field]
+	if most.Field == "" && !format.Encoding().Tabular() {
+		remedy = "check --input-format " + format.Format
+	}
 	switch most.Class {
 	case event.ClassMissingField:
 		for _, name := range format.FieldsOf(most.Field) {

@@ -134,8 +134,9 @@ func (f *File) clock(head eventfile.Head) (eventfile.Clock, error) {
 			return 0, false
 		}
 		f.faults.Event(&decoded, r)
-		if len(decoded.User) == 0 {
-			if f.unnamed++; f.opt.NoUser == SkipNoUser {
+		skip := f.opt.NoUser == SkipNoUser
+		if len(decoded.User) == 0 || skip && eventfile.BlankUser(decoded.User) {
+			if f.unnamed++; skip {
 				return eventfile.LeftOut, false
 			}
 		}

@@ -3,8 +3,10 @@ package eventfile
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas/event"
@@ -66,6 +68,9 @@ func mismatch(given event.Encoding, head []byte) error {
 	if bytes.HasPrefix(head, []byte("PAR1")) {
 		return wrong("", "the mark of a Parquet file: convert it, for example to "+formats[0].Name)
 	}
+	if arrayOfArrays.Match(head) {
+		return wrong("", "an array of arrays: make rows of them, for example with jq -r '.[] | @csv'")
+	}
 	for _, e := range formats {
 		if spread(e, head) {
 			return wrong(e.Name, e.Begins)
@@ -78,14 +83,19 @@ func mismatch(given event.Encoding, head []byte) error {
 	if len(lines) > 1 && len(lines[0]) == len("sep=;") && bytes.HasPrefix(lines[0], []byte("sep=")) {
 		return wrong("", "the line of Excel that names its separator: delete the line, for example with tail -n +2")
 	}
+	all := func(is func(line []byte) bool) bool {
+		return len(lines) > 0 && !slices.ContainsFunc(lines, func(line []byte) bool { return !is(line) })
+	}
+	for _, one := range lists {
+		if all(one.is) {
+			return wrong("", one.found)
+		}
+	}
 	if other := separated(given.Separator, lines); given.Tabular() && other != nil {
 		return other.instead(given)
 	}
 	if slices.ContainsFunc(lines, given.Lines) {
 		return nil
-	}
-	all := func(is func(line []byte) bool) bool {
-		return len(lines) > 0 && !slices.ContainsFunc(lines, func(line []byte) bool { return !is(line) })
 	}
 	// From the last entry on: rows with tabs may have commas in their texts.
 	for _, e := range slices.Backward(formats) {
@@ -97,6 +107,19 @@ func mismatch(given event.Encoding, head []byte) error {
 		return other.instead(given)
 	}
 	return nil
+}
+
+var arrayOfArrays = regexp.MustCompile(`^\s*\[\s*\[\s*["\d{-]`)
+
+// lists are lines of JSON that are no objects.
+var lists = [...]struct {
+	is    func(line []byte) bool
+	found string
+}{
+	{func(line []byte) bool { return line[0] == '[' && json.Valid(line) },
+		"JSON arrays: make rows of them, for example with jq -r @csv"},
+	{func(line []byte) bool { return bytes.HasPrefix(line, []byte(`"{\"`)) && json.Valid(line) },
+		"JSON in strings: unpack it, for example with jq -c fromjson"},
 }
 
 // separator is a character that may stand between columns.

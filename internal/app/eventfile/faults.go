@@ -1,10 +1,13 @@
 package eventfile
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -31,6 +34,8 @@ type Faults struct {
 	kinds   map[event.Error]*fault
 	total   uint64
 	skipped uint64 // records without a value that are no events
+	blank   uint64 // events of users like NULL
+	columns int    // of rows
 	times   *Times // nil before a head was read
 	values  *otherValues
 }
@@ -40,6 +45,7 @@ type fault struct {
 	records uint64
 	lines   []string
 	example string   // masked; "" if it is not text
+	hint    string   // what the first record shows; "" if nothing
 	fields  []string // that all such records have, where records name their fields
 }
 
@@ -50,6 +56,7 @@ func NewFaults(format event.Format) *Faults {
 
 // Begin takes what a file says of its records.
 func (f *Faults) Begin(h Head) {
+	f.columns = len(h.Columns)
 	f.Unit, f.values = h.Unit, newOtherValues(h.Of(f.format))
 	f.times = &Times{format: h.Of(f.format), now: time.Now().AddDate(0, 0, 1).UnixMilli()}
 }
@@ -113,8 +120,39 @@ func (f *Faults) Decimals() (places int, comma bool) {
 	return places, comma
 }
 
+// Undecodable returns how many records are no records of the format, or rows that are too short,
+// and where the first ones are.
+func (f *Faults) Undecodable() (n uint64, where string) {
+	most := uint64(0)
+	for kind, one := range f.kinds {
+		rows := kind.Class == event.ClassMissingField && f.format.Encoding().Tabular()
+		if !rows && kind.Class != event.ClassUndecodable && kind.Class != event.ClassInString {
+			continue
+		}
+		if n += one.records; one.records > most {
+			most, where = one.records, f.where(one)+f.meant(kind, one)
+		}
+	}
+	return n, where
+}
+
+// Blank returns how many events are of users like NULL.
+func (f *Faults) Blank() uint64 { return f.blank }
+
+// BlankUser reports whether a user's id is a word that programs write where there is none.
+func BlankUser(id []byte) bool {
+	switch strings.ToLower(strings.Trim(string(id), "()<>")) {
+	case "null", "nil", "none", "undefined", "nan", "n/a", `\n`:
+		return true
+	}
+	return false
+}
+
 // Event notes a record that is an event.
 func (f *Faults) Event(e *event.Event, r Record) {
+	if BlankUser(e.User) {
+		f.blank++
+	}
 	if f.values != nil {
 		f.values.sizes[size(e.Value)].all++
 		f.times.add(e.Millis, r)
@@ -147,7 +185,7 @@ func (f *Faults) Add(err error, r Record) bool {
 	kind := f.kinds[*broken]
 	if kind == nil {
 		kind = &fault{}
-		f.kinds[*broken] = kind
+		f.kinds[*broken], kind.hint = kind, f.hint(broken.Class, r.Value)
 	}
 	if *broken == badTime && f.times != nil {
 		f.times.try(r.Value, datesFrom)
@@ -245,8 +283,44 @@ func places(unit string, one *fault) string {
 	return unit + "s " + spelling.List(one.lines, " and ")
 }
 
+// aroundList begins an object in which a list of objects or of lists comes first.
+var aroundList = regexp.MustCompile(`^\s*\{(\s*"[^"]*"\s*:\s*("[^"]*"|[^"\s{\[,]+|\{[^{}]*\})\s*,)*\s*"[^"]*"\s*:\s*\[\s*[\[{]`)
+
+// hint says how a record is written that cannot be read, and how to write it; "" if it shows that
+// by nothing.
+func (f *Faults) hint(class string, record []byte) string {
+	e := f.format.Encoding()
+	switch {
+	case !e.Tabular():
+		if (class == event.ClassMissingField || class == event.ClassOversized) && aroundList.Match(record) {
+			return "; if its events are in its list, make lines of them, for example with jq -c '.[] | arrays[]'"
+		}
+		return ""
+	case class != event.ClassUndecodable && class != event.ClassMissingField:
+		return ""
+	case e.Quoted && bytes.Contains(record, []byte(`\"`)):
+		return `; write its quotes twice, for example with sed 's/\\"/""/g'`
+	case e.Quoted && regexp.MustCompile(`(^|[^"])="`).Match(record):
+		return `; leave out the = before its quotes, for example with sed 's/="/"/g'`
+	}
+	row := csv.NewReader(bytes.NewReader(record))
+	row.Comma, row.LazyQuotes = rune(e.Separator), !e.Quoted
+	fields, err := row.Read()
+	if err != nil || len(fields) == f.columns {
+		return ""
+	}
+	text := fmt.Sprintf("; it has %s, and there are %s", terminal.Count(len(fields), "field"), terminal.Count(f.columns, "column"))
+	if len(fields) == f.columns+1 {
+		text += fmt.Sprintf(": if all rows have so many, name one more, for example with sed '1s/$/%crest/'", e.Separator)
+	}
+	return text
+}
+
 // meant says which fields records have that lack one. Those of a single record may be data.
 func (f *Faults) meant(kind event.Error, one *fault) (text string) {
+	if one.hint != "" {
+		return one.hint
+	}
 	if kind == badTime && f.times != nil {
 		if ways := f.times.Readings(); ways != nil {
 			return "; most of these times need " + Listed(ways)

@@ -15,8 +15,8 @@ func spread(format event.Encoding, head []byte) bool {
 	return format.Spread != nil && format.Spread(bytes.TrimPrefix(head, mark))
 }
 
-// object returns the next object of a spread file, or io.EOF. Commas, brackets and white space
-// between objects are skipped; an array that does not end is an ErrDamaged. An object ends where
+// object returns the next object of a spread file, or io.EOF. Commas, brackets, record separators and white
+// space between objects are skipped; an array that does not end is an ErrDamaged. An object ends where
 // its braces and quotes are closed; what is no object ends before the next comma, bracket or line
 // break. Line is the record's number.
 func (l *lineReader) object() (Record, error) {
@@ -43,7 +43,7 @@ func (l *lineReader) object() (Record, error) {
 				out.addByte(c)
 				return l.record(&out), nil
 			}
-		case depth == 0 && bytes.IndexByte([]byte(",[]\n"), c) >= 0:
+		case depth == 0 && bytes.IndexByte([]byte(",[]\n\x1e"), c) >= 0:
 			switch c {
 			case '[':
 				l.arrays++

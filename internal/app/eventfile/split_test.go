@@ -65,6 +65,10 @@ func TestSplitter(t *testing.T) {
 		{"lines after an open quote may be records over lines", event.CSV, "1,\"a\n2,\"x\ny\"\n3,c\n", []string{"1,\"a", "2,\"x\ny\"", "3,c"}},
 		{"tsv has no quotes", event.TSV, "\"a\tb\nc\td\"\n", []string{"\"a\tb", "c\td\""}},
 		{"jsonl is one a line", event.JSONL, "{\"a\":1}\n\n{\"a\":\"\\n\"}\n", []string{"{\"a\":1}", "{\"a\":\"\\n\"}"}},
+		{"jsonl with commas after its lines", event.JSONL, "{\"a\":1},\n{\"a\":\",\"},\n", []string{"{\"a\":1}", "{\"a\":\",\"}"}},
+		{"jsonl with commas before its lines", event.JSONL, "{\"a\":1}\n,{\"a\":2}\n", []string{"{\"a\":1}", "{\"a\":2}"}},
+		{"jsonl without lines", event.JSONL, "{\"a\":1}{\"a\":2} {\"a\":3}", []string{"{\"a\":1}", "{\"a\":2}", "{\"a\":3}"}},
+		{"jsonl with record separators", event.JSONL, "\x1e{\"a\":1}\n\x1e{\"a\":\n2}\n", []string{"{\"a\":1}", "{\"a\":\n2}"}},
 		{"byte order mark is dropped", event.CSV, "\uFEFFa,b\n", []string{"a,b"}},
 		{"lone carriage returns stay", event.JSONL, "a\rb\nc\r", []string{"a\rb", "c"}},
 	} {

@@ -155,7 +155,7 @@ func (r *Replay) copyRecord(ctx context.Context, record eventfile.Record, decode
 	if r.leavesOut(err) {
 		return nil
 	}
-	if err == nil && len(decoded.User) == 0 {
+	if err == nil && (len(decoded.User) == 0 || r.options.SkipNoUser && eventfile.BlankUser(decoded.User)) {
 		r.result.Unnamed++
 		if r.options.SkipNoUser {
 			return nil
