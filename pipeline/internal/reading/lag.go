@@ -10,6 +10,7 @@ type lag struct {
 	by      int64
 	since   int64 // when the first record arrived that showed it
 	lasting bool  // records have shown the lag for a grace
+	over    bool  // the silence is too long for it
 }
 
 const (
@@ -21,6 +22,7 @@ const (
 
 // observe takes over the time of a record that has arrived at now.
 func (l *lag) observe(time, now, grace int64) {
+	l.over = false
 	if time < now-mostLag.Milliseconds() {
 		return
 	}
@@ -37,7 +39,7 @@ func (l *lag) after(silence, grace int64) int64 {
 	if l.lasting {
 		most = max(most, mostLag.Milliseconds())
 	}
-	if silence > most {
+	if l.over = silence > most; l.over {
 		return 0
 	}
 	return l.by

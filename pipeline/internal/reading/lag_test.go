@@ -167,3 +167,30 @@ func TestRuleALagOutlivesARestart(t *testing.T) {
 		t.Errorf("the watermark is %v behind the clock after a restart, %v before it", got, before)
 	}
 }
+
+// A lag that is over comes back with no restart.
+func TestRuleALagThatIsOverStaysOver(t *testing.T) {
+	s := newSilence(t, deployment.TrustProducer)
+	for range 4 {
+		s.record(23 * time.Hour)
+		s.look(15 * time.Second)
+	}
+	s.look(24 * time.Hour)
+	before := s.look(time.Minute)
+	cut := s.p.cut(nil)
+	s.p = newPartition()
+	s.p.restore(&cut, s.now)
+	if got := s.look(time.Second); before > time.Hour || got != before {
+		t.Errorf("the watermark is %v behind the clock after a day of silence, and %v after a restart", before, got)
+	}
+}
+
+// Only a lag that records have shown for a grace outlives a restart.
+func TestRuleABriefLagEndsWithARestart(t *testing.T) {
+	s := newSilence(t, deployment.TrustProducer)
+	s.look(time.Second)
+	s.record(23 * time.Hour)
+	if s.look(time.Second); s.p.lag.by == 0 || s.p.cut(nil).Lag != 0 {
+		t.Errorf("a single record has the lag %d, and a restart has %d", s.p.lag.by, s.p.cut(nil).Lag)
+	}
+}

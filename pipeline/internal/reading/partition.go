@@ -104,7 +104,7 @@ func (p *partition) cut(restart *packing.Mark) schemas.Cut {
 		Partition: p.id, Cut: p.next, Restart: p.next, AppendTime: p.appendTime,
 		LeaderEpoch: p.leaderEpoch, Idle: p.idleUntil != calendar.Never,
 	}
-	if p.lag.lasting {
+	if p.lag.lasting && !p.lag.over {
 		c.Lag = p.lag.by
 	}
 	if restart != nil {

@@ -9,13 +9,16 @@ import (
 
 // trustedTime checks this machine's clock against the time that has passed and against the broker's
 // clock. As long as no two of the three agree, the earliest closes windows and the latest decides
-// which records are of the future. Times are in milliseconds. An offset is a time less what has
+// which records are of the future. What has passed leaves out the time in which the machine slept:
+// a broker's time from before the clocks began to differ does not know of it either, so that it
+// makes no record one of the future. Times are in milliseconds. An offset is a time less what has
 // passed since the run began.
 type trustedTime struct {
 	read      func() (wall, passed int64)
 	tolerance int64
 	steady    *int64 // the wall clock's offset when it was last confirmed
 	broker    *int64
+	heard     int64 // when the broker's time was heard last, in time passed
 	since     int64 // when the clocks began to differ, in time passed
 	differ    bool
 	logged    watch.Repeat
@@ -48,7 +51,7 @@ func (c *trustedTime) hear(stamp, age int64) {
 	if c.broker == nil && c.steady != nil && !c.agree(*c.steady, offset) {
 		c.steady = nil // nothing has confirmed it
 	}
-	c.broker = &offset
+	c.broker, c.heard = &offset, passed
 }
 
 func (c *trustedTime) agree(a, b int64) bool { return max(a, b)-min(a, b) <= c.tolerance }
@@ -75,7 +78,9 @@ func (c *trustedTime) now() (earliest, latest int64) {
 		c.steady = &offset
 		low, high = offset, offset
 	case c.broker != nil && c.steady != nil && c.agree(*c.steady, *c.broker):
-		low, high = *c.steady, *c.steady
+		if low = *c.steady; c.heard >= c.since {
+			high = low
+		}
 	}
 	return low + passed, high + passed
 }

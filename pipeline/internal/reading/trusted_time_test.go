@@ -121,3 +121,49 @@ func TestRuleFetchedRecordsAreJudgedByTheTrustedClock(t *testing.T) {
 		}
 	}
 }
+
+// A machine that has slept has a right clock, and its run does not know how much time has passed:
+// until the broker's time is heard again, no window closes early and no record is of the future.
+func TestRuleAMachineThatSleptCallsNoRecordOfTheFuture(t *testing.T) {
+	const noon, slept = int64(1.7e12), int64(600_000)
+	var passed, asleep int64
+	clock := newTrustedTime(time.Second, slog.New(slog.DiscardHandler))
+	clock.read = func() (int64, int64) { return noon + passed + asleep, passed }
+	clock.hear(noon, 10)
+	clock.now()
+	passed = 20_000
+	clock.now()
+	asleep = slept
+	for range 60 {
+		passed += 1000
+		if earliest, latest := clock.now(); earliest != noon+passed || latest != noon+passed+slept {
+			t.Fatalf("windows close by %d ms after noon, and records are of the future from %d ms on", earliest-noon, latest-noon)
+		}
+	}
+	clock.hear(noon+passed+slept, clocksDiffer.Milliseconds()+1) // too old
+	clock.hear(-1, 10)                                           // none
+	if earliest, _ := clock.now(); earliest != noon+passed {
+		t.Errorf("a time that was not heard now is believed")
+	}
+	clock.hear(noon+passed+slept, 10)
+	if earliest, latest := clock.now(); earliest != noon+passed+slept || latest != earliest {
+		t.Errorf("the broker confirms the clock, and the time is %d to %d ms after noon", earliest-noon, latest-noon)
+	}
+}
+
+// Without a broker's time, a clock that was set is believed after an hour of its own.
+func TestRuleAClockThatGoesOnIsBelievedAfterAnHour(t *testing.T) {
+	var wall, passed int64 = 1.7e12, 0
+	clock := newTrustedTime(time.Second, slog.New(slog.DiscardHandler))
+	clock.read = func() (int64, int64) { return wall + passed, passed }
+	clock.now()
+	passed = 2 * adoptAfter.Milliseconds()
+	clock.now()
+	wall += 60_000
+	for _, c := range []struct{ after, ahead int64 }{{0, 0}, {adoptAfter.Milliseconds(), 0}, {1, 60_000}} {
+		passed += c.after
+		if at, _ := clock.now(); at != 1.7e12+passed+c.ahead {
+			t.Errorf("%d ms after the step the time is %d ms ahead, want %d", c.after, at-1.7e12-passed, c.ahead)
+		}
+	}
+}
