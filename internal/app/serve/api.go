@@ -101,6 +101,7 @@ func (s *server) shares(w http.ResponseWriter, r *http.Request) {
 type metricsAnswer struct {
 	Deployment string         `json:"deployment"`
 	Guarantee  guarantee      `json:"guarantee"`
+	ValueUnit  string         `json:"value_unit,omitempty"` // of values with decimals
 	Metrics    []metricAnswer `json:"metrics"`
 }
 
@@ -135,7 +136,7 @@ func describe(d *deployment.Deployment) ([]byte, error) {
 	}
 	seconds := func(ms int64) float64 { return (time.Duration(ms) * time.Millisecond).Seconds() }
 	out := metricsAnswer{
-		Deployment: d.Config.Deployment,
+		Deployment: d.Config.Deployment, ValueUnit: d.Config.Events.Format.ValueUnit(),
 		Guarantee: guarantee{
 			Epsilon: d.Budget.Epsilon, Delta: d.Budget.Delta, Accountant: string(d.Budget.Accountant), PeriodSeconds: above(d.Config.Privacy.Period.Seconds()),
 		},

@@ -235,7 +235,7 @@ func TestTheTargetOfQuantilesIsThatOfTheRank(t *testing.T) {
 	d := compiled(t, "127.0.0.1:1", func(cfg *deployment.Config) {
 		m := &cfg.Metrics[0]
 		m.Kind, m.Ranks, m.Max, m.Target.Relative, m.Target.Absolute = metrickind.Quantiles, []float64{0.5}, 100, 0, 0.02
-		cfg.Events.Format.Value = "value"
+		cfg.Events.Format.Value, cfg.Events.Format.Decimals = "value", 2
 		cfg.Events.Format.Columns = append(slices.Clone(cfg.Events.Format.Columns), "value")
 	})
 	if d.Metrics[0].Spec.Relative == 0 {
@@ -248,6 +248,9 @@ func TestTheTargetOfQuantilesIsThatOfTheRank(t *testing.T) {
 	var answer metricsAnswer
 	if err := json.Unmarshal(text, &answer); err != nil {
 		t.Fatal(err)
+	}
+	if answer.ValueUnit != "0.01" {
+		t.Errorf("values of two decimals are in units of %q", answer.ValueUnit)
 	}
 	for _, m := range answer.Metrics {
 		if quantile := m.Kind == "quantile"; m.Relative != nil && metrickind.Of(m.Kind).Tree != nil || quantile && (m.Absolute == nil || *m.Absolute != 0.02) {
