@@ -15,10 +15,10 @@ func spread(format event.Encoding, head []byte) bool {
 	return format.Spread != nil && format.Spread(bytes.TrimPrefix(head, mark))
 }
 
-// object returns the next object of a spread file, or io.EOF. Commas, brackets, record separators and white
-// space between objects are skipped; an array that does not end is an ErrDamaged. An object ends where
-// its braces and quotes are closed; what is no object ends before the next comma, bracket or line
-// break. Line is the record's number.
+// object returns the next object of a spread file, or io.EOF. Commas, brackets, record separators
+// and white space between objects are skipped; an array that does not end is an ErrDamaged. An
+// object ends where its braces and quotes are closed; what is no object ends before the next comma,
+// bracket or line break. Line is the record's number.
 func (l *lineReader) object() (Record, error) {
 	out := kept{limit: l.limit}
 	var depth int
