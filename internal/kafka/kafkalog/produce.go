@@ -25,9 +25,7 @@ func (e *refusal) Unwrap() error { return e.err }
 
 // appendBatch writes one batch, with the same bytes as often as needed until its outcome is known.
 func (p *Producer) appendBatch(ctx context.Context, msgs []Message) (int64, error) {
-	// kafka-go leaves it to us to write the size of the batch before it.
-	p.buf = appendBatch(append(p.buf[:0], 0, 0, 0, 0), msgs, p.id, p.epoch, p.sequence, time.Now().UnixMilli())
-	binary.BigEndian.PutUint32(p.buf, uint32(len(p.buf)-4))
+	p.buf = appendBatch(p.buf[:0], msgs, p.id, p.epoch, p.sequence, time.Now().UnixMilli())
 	count := int32(len(msgs))
 	var base int64
 	sent := false // an earlier try may have been written
@@ -120,18 +118,26 @@ func (p *Producer) try(ctx context.Context, count int32, sent *bool) (int64, err
 		return -1, kafka.Error(code)
 	}
 	if kafka.Error(code) == kafka.MessageSizeTooLarge || kafka.Error(code) == kafka.RecordListTooLarge {
-		return -1, &refusal{fmt.Errorf("%w: the topic's max.message.bytes is below the batch of %d bytes", ErrTooLarge, len(p.buf)-4)}
+		return -1, &refusal{fmt.Errorf("%w: the topic's max.message.bytes is below the batch of %d bytes", ErrTooLarge, len(p.buf))}
 	}
 	return -1, &refusal{denied(codeError(code), Write, p.topic, p.txn)}
 }
 
+// appendRequest is a produce request without the bytes of its one batch, which are written after it:
+// kafka-go would copy them into pages of its own.
+type appendRequest struct {
+	*rawproduce.Request
+	batch []byte
+}
+
 // send writes the encoded batch and returns the base offset or the error code that came back.
 func (p *Producer) send(ctx context.Context, addr string) (base int64, code int16, err error) {
+	size := binary.BigEndian.AppendUint32(nil, uint32(len(p.buf)))
 	req := &rawproduce.Request{Acks: acksAll, Timeout: int32(requestTimeout.Milliseconds()), Topics: []rawproduce.RequestTopic{{
-		Topic: p.topic, Partitions: []rawproduce.RequestPartition{{Partition: p.partition, RecordSet: protocol.RawRecordSet{Reader: bytes.NewReader(p.buf)}}},
+		Topic: p.topic, Partitions: []rawproduce.RequestPartition{{Partition: p.partition, RecordSet: protocol.RawRecordSet{Reader: bytes.NewReader(size)}}},
 	}}}
 	res := new(produce.Response)
-	if err := p.c.send(ctx, p.c.transport, addr, req, res, requestTimeout+10*time.Second, freshBytes); err != nil {
+	if err := p.c.send(ctx, p.c.transport, addr, appendRequest{req, p.buf}, res, requestTimeout+10*time.Second, freshBytes); err != nil {
 		return -1, 0, err
 	}
 	if base, code, err = produced(res); err == nil {

@@ -1,6 +1,7 @@
 package kafkalog
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/binary"
@@ -283,16 +284,26 @@ func (w *wire) carry(x *exchange) error {
 func (w *wire) roundTrip(versions map[protocol.ApiKey]int16, req protocol.Message, res any, memory func(n int) []byte) error {
 	w.correlation++
 	version := min(newest[req.ApiKey()], versions[req.ApiKey()])
-	if err := protocol.WriteRequest(w.Conn, version, w.correlation, w.cfg.ClientID, req); err != nil {
+	frame := new(bytes.Buffer)
+	appending, ok := req.(appendRequest)
+	if ok {
+		req = appending.Request
+	}
+	err := protocol.WriteRequest(frame, version, w.correlation, w.cfg.ClientID, req)
+	if err == nil {
+		binary.BigEndian.PutUint32(frame.Bytes(), uint32(frame.Len()-4+len(appending.batch)))
+		_, err = (&net.Buffers{frame.Bytes(), appending.batch}).WriteTo(w.Conn)
+	}
+	if err != nil {
 		return fmt.Errorf("sending to %s: %w", w.addr, err)
 	}
-	frame, err := readFrame(w.Conn, memory)
+	answer, err := readFrame(w.Conn, memory)
 	switch {
 	case err != nil:
-	case int32(binary.BigEndian.Uint32(frame[4:])) != w.correlation:
+	case int32(binary.BigEndian.Uint32(answer[4:])) != w.correlation:
 		err = fmt.Errorf("%w: it is the answer to another request", ErrCorrupt)
 	default:
-		err = decode(res, version, frame[frameHeader:])
+		err = decode(res, version, answer[frameHeader:])
 	}
 	if err != nil {
 		return fmt.Errorf("receiving from %s: %w", w.addr, err)
