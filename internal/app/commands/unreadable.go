@@ -148,8 +148,8 @@ func (f *inputFlags) refuseCharset(faults *eventfile.Faults, records uint64) err
 		eventfile.Name(f.input), outcomes.Part(bad, records, "record"), where)
 }
 
-// refuseUndecodable refuses a file if more than 2 % of its records are no records of its format: the
-// others are no sample of all.
+// refuseUndecodable refuses a file if more than 2 % of its records are no records of its format:
+// the others are no sample of all.
 func (f *inputFlags) refuseUndecodable(faults *eventfile.Faults, records uint64) error {
 	bad, where := faults.Undecodable()
 	if f.skipUndecodable || 50*bad <= records || bad == records {
