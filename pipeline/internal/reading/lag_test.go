@@ -2,11 +2,13 @@ package reading
 
 import (
 	"fmt"
+	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -127,11 +129,12 @@ func TestRuleALagHoldsOthersUpForABoundedTime(t *testing.T) {
 	}
 }
 
-// A stamp of 1970, of more than a day ago or of the future does not change the lag, nor does a
-// record that has waited on the topic.
+// A stamp of 1970, of more than a day ago, of the future or ahead of the clock does not change the
+// lag, nor does a record that has waited on the topic.
 func TestRuleNoStampMovesTheLagWithoutBound(t *testing.T) {
-	for name, bad := range map[string]time.Duration{"1970": 1e9 * time.Millisecond, "ten days": 240 * time.Hour, "the future": -time.Hour} {
+	for name, bad := range map[string]time.Duration{"1970": 1e9 * time.Millisecond, "ten days": 240 * time.Hour, "the future": -time.Hour, "the skew": -10 * time.Second} {
 		w := newSilence(t, deployment.TrustProducer)
+		w.look(time.Second) // the record has not waited on the topic
 		w.record(bad)
 		if w.look(time.Minute); w.p.lag.by != 0 {
 			t.Errorf("%s: the lag is %d ms", name, w.p.lag.by)
@@ -163,7 +166,7 @@ func TestRuleALagOutlivesARestart(t *testing.T) {
 	cut := s.p.cut(nil)
 	s.p = newPartition()
 	s.p.restore(&cut, s.now)
-	if got := s.look(time.Second); got != before {
+	if got := s.look(6 * time.Minute); got != before {
 		t.Errorf("the watermark is %v behind the clock after a restart, %v before it", got, before)
 	}
 }
@@ -192,5 +195,27 @@ func TestRuleABriefLagEndsWithARestart(t *testing.T) {
 	s.record(23 * time.Hour)
 	if s.look(time.Second); s.p.lag.by == 0 || s.p.cut(nil).Lag != 0 {
 		t.Errorf("a single record has the lag %d, and a restart has %d", s.p.lag.by, s.p.cut(nil).Lag)
+	}
+}
+
+// The first record on the topic gives every partition the grace to bring its own.
+func TestRuleEverySilenceBeginsWithTheFirstRecord(t *testing.T) {
+	s := newStreams(t, deployment.TrustProducer).s
+	var now int64 = 1.7e12
+	s.clock = newTrustedTime(time.Second, slog.New(slog.DiscardHandler))
+	s.clock.read = func() (int64, int64) { return now, 0 }
+	s.unwritten = true
+	for _, p := range s.partitions {
+		p.next, p.arrived, p.idleUntil = 0, now-time.Hour.Milliseconds(), now
+	}
+	if s.awaitFirstRecord(); !s.unwritten || s.hasPassed(s.closed+1) {
+		t.Error("windows close before the topic has a record")
+	}
+	s.partitions[1].next = 1
+	s.awaitFirstRecord()
+	for _, p := range s.partitions {
+		if s.unwritten || p.arrived != now || p.idleUntil != calendar.Never {
+			t.Errorf("partition %d is silent since %d ms before the first record", p.id, now-p.arrived)
+		}
 	}
 }
