@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -15,30 +14,6 @@ const (
 	visitsCSV   = "when,who,where\n2025-03-03T01:00:00Z,alice,north\n2025-03-03T02:00:00Z,bob,south\n"
 	visitsJSONL = `{"when":"2025-03-03T01:00:00Z","who":"alice","where":"north"}` + "\n" + `{"when":"2025-03-03T02:00:00Z","who":"bob","where":"south"}` + "\n"
 )
-
-// Files that flags name are looked at before any work: here, before brokers that are not there.
-func TestMissingFilesAreFoundFirst(t *testing.T) {
-	t.Parallel()
-	csv, directory := write(t, "visits.csv", visitsCSV), t.TempDir()
-	missing := filepath.Join(directory, "missing.csv")
-	replay := []string{"replay", "--brokers", "127.0.0.1:1", "--topic", "x", "--user-field", "who", "--time-field", "when", "--header"}
-	demo := []string{"demo", "--user-field", "who", "--time-field", "when", "--header"}
-	for _, args := range [][]string{
-		append(replay, "--input", missing), append(replay, "--input", directory, "--input-format", "csv"),
-		append(replay, "--input", csv, "--tls-ca", missing), append(replay, "--input", csv, "--tls-cert", missing), append(replay, "--input", csv, "--tls-key", missing),
-		append(replay, "--input", csv, "--sasl-mechanism", "plain", "--sasl-user", "u", "--sasl-password-file", missing),
-		append(replay, "--input", csv, "--schema", missing), append(replay, "--input", csv, "--registry-ca", missing),
-		append(replay, "--input", csv, "--registry-password-file", missing),
-		append(demo, "--input", missing), append(demo, "--input", csv, "--noise-key-file", missing), append(demo, "--input", csv, "--public-keys", missing),
-		append(demo, "--input", csv, "--report", missing+"/page.html"), append(demo, "--input", csv, "--trusted-report", missing+"/tallies.json"),
-	} {
-		code, stdout, stderr := run(t, args...)
-		named := strings.Contains(stderr, missing) || strings.Contains(stderr, directory+" is a directory")
-		if code != exitError || stdout != "" || !named || !strings.Contains(stderr, " --") || strings.Contains(stderr, "127.0.0.1") || strings.Contains(stderr, "reading and sorting") {
-			t.Errorf("%v: exit %d, stderr %q", args, code, stderr)
-		}
-	}
-}
 
 // One record of 1970 does not start a run of half a million windows: it is named, with the flag
 // that leaves it out, which works.

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
@@ -224,26 +223,6 @@ func TestRuleOnlyAFailedWriteEndsTheRun(t *testing.T) {
 	if err := o.failure(); err == nil || !strings.Contains(err.Error(), "writing output: full") {
 		t.Errorf("the run ends for %v", err)
 	}
-}
-
-// The end of the run does not wait for following that is tried again, and is not an error where
-// everything was printed.
-func TestFollowingEndsWithTheRun(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		o, _ := newOutput(t, cli.JSON)
-		ctx, stop := context.WithCancel(t.Context())
-		gone := errors.New("topic is gone")
-		time.AfterFunc(time.Millisecond, stop) // while following waits to be tried again
-		o.follow(ctx, time.Hour, func(context.Context, func(pipeline.Published) error) error { return gone })
-		if err := o.finish(pipeline.RunResult{}, nil, false); err != nil {
-			t.Errorf("nothing was to be printed: %v", err)
-		}
-		o.settle(pipeline.Settlement{First: 1, Turn: 1, Keys: 1})
-		if err := o.finish(pipeline.RunResult{}, nil, false); !errors.Is(err, gone) || strings.Contains(err.Error(), "stdout") {
-			t.Errorf("people are told %v", err)
-		}
-	})
 }
 
 // A run that ends because its output failed says so, and not that it was asked to drain.
