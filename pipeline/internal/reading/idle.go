@@ -17,7 +17,8 @@ func (s *Source) applyIdleRule(p *partition, g *kafkalog.Fetched) {
 	switch {
 	case p.asked > 0 && g.Asked-p.asked > unansweredLimit.Milliseconds():
 		p.arrived = g.Asked // while no fetch was answered, it was not silent
-	case p.news && p.atEnd: // otherwise the record may have waited on the topic
+	case p.news && (p.atEnd || p.next == g.High && s.endless()):
+		// A record that has waited on the topic shows a longer lag, which is soon over.
 		p.lag.observe(p.appendTime, p.arrived, grace)
 	case p.arrived == calendar.Never:
 		p.arrived = g.Asked - grace
@@ -40,4 +41,10 @@ func (s *Source) applyIdleRule(p *partition, g *kafkalog.Fetched) {
 		now -= p.lag.after(silence, grace)
 	}
 	p.idleUntil = now - t.Lateness.Milliseconds() - t.Skew.Milliseconds() - grace
+}
+
+// endless says that the run goes on until it is stopped. A run with an end waits for no lag that
+// only a backlog has shown: the load that it reads may be over.
+func (s *Source) endless() bool {
+	return !s.opts.Bounded && !s.opts.UntilEnd && s.opts.Until.IsZero()
 }

@@ -153,6 +153,7 @@ func TestRuleTheNewestCloseSaysWhetherAPartitionIsSilent(t *testing.T) {
 		s := newSilence(t, deployment.TrustProducer)
 		s.record(time.Hour)
 		s.record(time.Hour)
+		s.p.news = false
 		s.p.restore(&schemas.Cut{Cut: 1, Idle: !idle}, s.now)
 		s.p.restore(&schemas.Cut{Cut: 2, Idle: idle}, s.now)
 		if got := s.look(time.Second); (got >= 0) != idle {

@@ -219,3 +219,25 @@ func TestRuleEverySilenceBeginsWithTheFirstRecord(t *testing.T) {
 		}
 	}
 }
+
+// A run that starts in a pause, before any CLOSE has the lag, takes it from the last record of what
+// waits on the topic, for ten graces. A run with an end does not.
+func TestRuleALagIsTakenFromABacklog(t *testing.T) {
+	for _, untilEnd := range []bool{false, true} {
+		s := newSilence(t, deployment.TrustProducer)
+		s.s.opts.UntilEnd = untilEnd
+		s.record(time.Hour)
+		s.record(time.Hour)
+		const standsIn = 60 * time.Second // lateness, skew and grace
+		want := standsIn
+		if !untilEnd {
+			want += time.Hour
+		}
+		if got := s.look(4 * time.Minute); got < want || got > want+time.Second {
+			t.Errorf("until the end: %v: in the pause the watermark is %v behind the clock, want %v", untilEnd, got, want)
+		}
+		if got := s.look(2 * time.Minute); got != standsIn {
+			t.Errorf("until the end: %v: after ten graces the watermark is %v behind the clock, want %v", untilEnd, got, standsIn)
+		}
+	}
+}

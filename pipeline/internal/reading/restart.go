@@ -101,7 +101,7 @@ func (s *Source) resume(ctx context.Context, epoch int64, interrupted func(settl
 	if err != nil {
 		return err
 	}
-	fresh.unwritten = fresh.closed == 0 && s.dep.Config.Time.Trust == deployment.TrustProducer && !s.opts.Bounded && !s.opts.UntilEnd && s.opts.Until.IsZero()
+	fresh.unwritten = fresh.closed == 0 && s.dep.Config.Time.Trust == deployment.TrustProducer && s.endless()
 	s.session = fresh
 	if !s.opts.Until.IsZero() {
 		s.fixLastTurn() // READ keeps no contribution after it
