@@ -234,7 +234,7 @@ func TestTimesThatAreHardlyRightAreNamed(t *testing.T) {
 	}
 }
 
-// More than 2 % of rows that are none refuse a file; users like NULL are left out with the others.
+// More than 2 % of broken rows refuse a file; users like NULL are left out with the others.
 func TestUndecodableRowsRefuseAFile(t *testing.T) {
 	t.Parallel()
 	for bad, refuses := range map[int]bool{10: false, 11: true} {

@@ -148,7 +148,7 @@ func TestRuleTooManyUnreadableValuesAreTwoPercentOfAllOrOfTheGreatest(t *testing
 	}
 }
 
-// Records that are none of the format are counted, and the first one shows how to make it one.
+// Records of another format are counted, and the first one shows how to convert them.
 func TestUndecodableRecordsSayHowTheyAreWritten(t *testing.T) {
 	rows := event.Format{Format: event.CSV, User: "who", Key: "page", Time: "at", TimeUnit: "s"}
 	objects := event.Format{Format: event.JSONL, User: "who", Time: "at", TimeUnit: "s"}

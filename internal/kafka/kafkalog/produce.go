@@ -123,7 +123,7 @@ func (p *Producer) try(ctx context.Context, count int32, sent *bool) (int64, err
 	return -1, &refusal{denied(codeError(code), Write, p.topic, p.txn)}
 }
 
-// appendRequest is a produce request without the bytes of its one batch, which are written after it:
+// appendRequest is a produce request without the bytes of its one batch, which follow it:
 // kafka-go would copy them into pages of its own.
 type appendRequest struct {
 	*rawproduce.Request
