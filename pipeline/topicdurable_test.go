@@ -134,14 +134,3 @@ func TestRuleTopicsThatOneBrokerCanLoseAreTold(t *testing.T) {
 		})
 	}
 }
-
-// What is refused without strictness, too, is no matter of strictness.
-func TestStrictnessIsNotBlamedForMore(t *testing.T) {
-	t.Parallel()
-	broker := deploytest.Start(t)
-	d := makeTopics(t, deploytest.Config(broker.Addr()), func(s specs) { s["control"].Config[topicrules.Retention] = "1000" })
-	err := CheckTopics(t.Context(), d, CheckOptions{Strict: true})
-	if !errors.Is(err, deployment.ErrTopicSettings) || errors.Is(err, deployment.ErrStrict) || !strings.Contains(err.Error(), topicrules.ReplicationFactor) || !strings.Contains(err.Error(), topicrules.Retention) {
-		t.Error(err)
-	}
-}

@@ -1,11 +1,9 @@
 package pipeline
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
@@ -13,7 +11,6 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/admin"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/changes"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -130,45 +127,4 @@ func header(t *testing.T, d *deployment.Deployment) string {
 		t.Fatal(err)
 	}
 	return string(value)
-}
-
-// A STOP may be the reason for what is found, or follow from it: both are told.
-func TestAStopIsToldAlongWithWhatIsWrongWithTopics(t *testing.T) {
-	t.Parallel()
-	cfg := deploytest.Config(deploytest.Start(t).Addr())
-	d := makeTopics(t, cfg, set("events", topicrules.Retention, "604800000"))
-	if err := Init(t.Context(), d, InitOptions{Start: time.Unix(60, 0)}); err != nil {
-		t.Fatal(err)
-	}
-	value, err := schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &schemas.Stop{Epoch: -1, Turn: 3, Reason: "a reason"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, d, "tollgate-control", 0, string(value))
-	if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); !errors.Is(err, deployment.ErrStopped) || errors.Is(err, deployment.ErrTopicSettings) {
-		t.Errorf("sound topics: %v", err)
-	}
-	cfg.Time.IdleGrace = 30 * 24 * time.Hour // HEADER does not fix it
-	if d, err = deployment.Compile(cfg); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); !errors.Is(err, deployment.ErrStopped) || !errors.Is(err, deployment.ErrTopicSettings) {
-		t.Errorf("events that are not kept long enough: %v", err)
-	}
-}
-
-// That its name was changed explains a missing topic best.
-func TestADifferenceFromHeaderIsToldBeforeTopicsThatAreMissing(t *testing.T) {
-	t.Parallel()
-	broker := deploytest.Start(t)
-	cfg := deploytest.Config(broker.Addr())
-	deploy(t, cfg, time.Unix(0, 0), 1)
-	cfg.Outputs.Ledger = "another-ledger"
-	d, err := deployment.Compile(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Run(context.Background(), d, RunOptions{Bounded: true}); !errors.Is(err, deployment.ErrHeaderMismatch) || !strings.Contains(err.Error(), "the name of the ledger topic differs") {
-		t.Errorf("Run: %v", err)
-	}
 }

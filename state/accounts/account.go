@@ -22,8 +22,8 @@ func (id ID) Compare(o ID) int { return bytes.Compare(id[:], o[:]) }
 // safe for concurrent use.
 //
 // It does not know its budget: a caller who checks it against one budget after another, chosen on
-// the way, promises what DeltaOver says of all of them. budgets.Budget.CheckNext tells which may
-// come next.
+// the way, promises the largest B² and the largest δ_keys of them. budgets.Budget.CheckNext tells
+// which may come next.
 type Account struct {
 	Spent    units.Mu2   // charged for releases, never lowered
 	Reserved units.Mu2   // worst case of turns that are not settled yet

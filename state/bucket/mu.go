@@ -31,16 +31,6 @@ func muAt(i int) float64 {
 // muSteps is how many steps of the grid lie between MinMu and MaxMu.
 const muSteps = 27 << muBits
 
-// NextMu returns the least member of the grid of μ that is at least mu; +Inf above
-// MaxMu.
-func NextMu(mu float64) float64 {
-	i := sort.Search(muSteps+1, func(i int) bool { return muAt(i) >= mu })
-	if i > muSteps {
-		return math.Inf(1)
-	}
-	return muAt(i)
-}
-
 // sample is an upper bound of a curve at some ε. The curve is convex in e^ε, so
 // between two samples it is below their chord.
 type sample struct{ epsilon, delta float64 }

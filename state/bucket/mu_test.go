@@ -130,14 +130,3 @@ func TestWhatNothingCoversIsAnError(t *testing.T) {
 		t.Errorf("ε = 400: μ = %v, %v", mu, err)
 	}
 }
-
-func TestNextMuIsTheGrid(t *testing.T) {
-	for _, c := range []struct{ in, want float64 }{
-		{0, bucket.MinMu}, {bucket.MinMu, bucket.MinMu}, {1, 1}, {1.0001, 1 + 0x1p-12}, {0.99999, 1},
-		{bucket.MaxMu, bucket.MaxMu}, {128.1, math.Inf(1)}, {math.NaN(), math.Inf(1)},
-	} {
-		if got := bucket.NextMu(c.in); got != c.want {
-			t.Errorf("NextMu(%v) = %v, want %v", c.in, got, c.want)
-		}
-	}
-}

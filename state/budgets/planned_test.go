@@ -31,8 +31,8 @@ func TestRuleAPlannedPartIsTakenFromThePromise(t *testing.T) {
 		if got, want := left.Planned.Keys.Float(), share*whole.Keys.Float(); got > want*(1+1e-12) || got < want*(1-1e-12)-0x1p-80 {
 			t.Fatalf("planned %v of δ_keys, want %v", got, want)
 		}
-		if d := DeltaOver(whole.Epsilon, GDP, left); d > whole.Delta || d != DeltaOver(whole.Epsilon, GDP, whole) {
-			t.Fatalf("both parts come to δ = %v, the whole to %v, promised was %v", d, DeltaOver(whole.Epsilon, GDP, whole), whole.Delta)
+		if d := deltaOver(whole.Epsilon, GDP, left); d > whole.Delta || d != deltaOver(whole.Epsilon, GDP, whole) {
+			t.Fatalf("both parts come to δ = %v, the whole to %v, promised was %v", d, deltaOver(whole.Epsilon, GDP, whole), whole.Delta)
 		}
 	})
 }

@@ -1,12 +1,6 @@
 package budgets
 
-import (
-	"fmt"
-	"math/big"
-
-	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
-	"github.com/tollgate-dp/tollgate/state/units"
-)
+import "fmt"
 
 // RaisedError says which part of a budget would rise where accounts go on under
 // another one.
@@ -25,9 +19,9 @@ func (e *RaisedError) Error() string {
 //
 // That each budget keeps its own promise is not enough. Outputs choose in which of
 // them a user ends, and what may fail in one adds to what may fail in the other: B² at
-// no δ_keys, then δ_keys = 0.9·δ at a lower B², comes to 1.9·δ. DeltaOver says to how
-// much. As B² is the greatest at δ − δ_keys, any rise of δ_keys breaks the promise of b,
-// also a rise back to what it was before b: users who came under b were promised b.
+// no δ_keys, then δ_keys = 0.9·δ at a lower B², comes to 1.9·δ. As B² is the greatest at δ − δ_keys,
+// any rise of δ_keys breaks the promise of b, also a rise back to what it was before b: users who
+// came under b were promised b.
 func (b Budget) CheckNext(next Budget) error {
 	switch {
 	case next.Epsilon > b.Epsilon:
@@ -40,33 +34,4 @@ func (b Budget) CheckNext(next Budget) error {
 		return &RaisedError{"mu2", b.Mu2.Float(), next.Mu2.Float()}
 	}
 	return nil
-}
-
-// DeltaOver returns the δ at ε of accounts each of which was checked against one of the budgets at
-// every admission, rounded up: δ of the largest B², and the largest δ_keys, each with what was
-// planned. It is true in whatever order the budgets follow each other, and also if they are chosen
-// from what was released: along every path Spent + Reserved stays within the largest B², and the
-// probabilities with which private keys may show add up to at most the largest δ_keys. Without
-// budgets it is 0; for an invalid ε or an unknown accountant it is 1.
-func DeltaOver(epsilon float64, a Accountant, budgets ...Budget) float64 {
-	if !(epsilon >= 0) || !a.Known() {
-		return 1
-	}
-	var mu2 units.Mu2
-	var keys units.Delta
-	for _, b := range budgets {
-		b = b.Whole()
-		mu2 = max(mu2, b.Mu2)
-		if b.Keys.Cmp(keys) > 0 {
-			keys = b.Keys
-		}
-	}
-	sum := bigmath.Up().Add(deltaUpper(bigFromMu2(mu2), epsilon, a), bigFromDelta(keys))
-	return min(1, bigmath.RoundUp(sum))
-}
-
-// bigFromDelta returns a δ exactly.
-func bigFromDelta(d units.Delta) *big.Float {
-	x := bigmath.Zero().SetInt(d.Big())
-	return x.SetMantExp(x, -units.FinestBits)
 }

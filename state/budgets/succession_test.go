@@ -3,12 +3,16 @@ package budgets
 import (
 	"errors"
 	"math"
+	"math/big"
 	"slices"
 	"sort"
 	"testing"
 
 	"gonum.org/v1/gonum/integrate/quad"
 	"pgregory.net/rapid"
+
+	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // strategy is an adversary who decides by what was released how budgets follow each
@@ -194,15 +198,15 @@ func TestRuleNoChangeOfBudgetsWeakensThePromise(t *testing.T) {
 		{1e-6, 0, 0.1, 1.10}, {1e-6, 0, 0.9, 1.895}, {1e-3, 0.1, 0.9, 1.69},
 	} {
 		b := budgets(t, 1, tc.delta, tc.from, tc.to)
-		got, bound := best(1, tc.delta, often, b...), DeltaOver(1, GDP, b...)/tc.delta
+		got, bound := best(1, tc.delta, often, b...), deltaOver(1, GDP, b...)/tc.delta
 		if math.Abs(got-tc.want) > 0.0005 {
 			t.Errorf("δ_keys from %v to %v of %v: the best strategy comes to %.4f δ, want %v", tc.from, tc.to, tc.delta, got, tc.want)
 		}
-		if back := DeltaOver(1, GDP, b[1], b[0]) / tc.delta; back != bound {
-			t.Errorf("δ_keys from %v to %v of %v: DeltaOver says %v, and %v in the other order", tc.from, tc.to, tc.delta, bound, back)
+		if back := deltaOver(1, GDP, b[1], b[0]) / tc.delta; back != bound {
+			t.Errorf("δ_keys from %v to %v of %v: deltaOver says %v, and %v in the other order", tc.from, tc.to, tc.delta, bound, back)
 		}
 		if got > bound || bound > 1+tc.to+1e-12 {
-			t.Errorf("δ_keys from %v to %v of %v: the best strategy comes to %v δ, and DeltaOver says %v", tc.from, tc.to, tc.delta, got, bound)
+			t.Errorf("δ_keys from %v to %v of %v: the best strategy comes to %v δ, and deltaOver says %v", tc.from, tc.to, tc.delta, got, bound)
 		}
 		var raised *RaisedError
 		if err := b[0].CheckNext(b[1]); !errors.As(err, &raised) || raised.Parameter != "delta_keys" {
@@ -291,7 +295,7 @@ func TestRuleSequencesOfBudgetsKeepEveryPromise(t *testing.T) {
 				err := last.CheckNext(b)
 				var raised *RaisedError
 				if refused = errors.As(err, &raised); refused && (raised.Parameter == "delta_keys" || raised.Parameter == "mu2") {
-					if got := DeltaOver(last.Epsilon, a, last, b); got <= last.Delta {
+					if got := deltaOver(last.Epsilon, a, last, b); got <= last.Delta {
 						t.Fatalf("%v was refused after %v, and keeps its δ: %v", b, last, got)
 					}
 				}
@@ -310,7 +314,7 @@ func TestRuleSequencesOfBudgetsKeepEveryPromise(t *testing.T) {
 			}
 		}
 		for i, b := range inForce {
-			if got := DeltaOver(b.Epsilon, a, inForce[i:]...); got > b.Delta {
+			if got := deltaOver(b.Epsilon, a, inForce[i:]...); got > b.Delta {
 				t.Fatalf("budget %d of %v comes to δ = %v", i, inForce, got)
 			}
 		}
@@ -319,12 +323,41 @@ func TestRuleSequencesOfBudgetsKeepEveryPromise(t *testing.T) {
 
 func TestDeltaOverPromisesNothingWhereNothingIsAsked(t *testing.T) {
 	b := testBudget(t, 1e-7)
-	for _, d := range []float64{DeltaOver(math.NaN(), GDP, b), DeltaOver(-1, GDP, b), DeltaOver(1, "other", b)} {
+	for _, d := range []float64{deltaOver(math.NaN(), GDP, b), deltaOver(-1, GDP, b), deltaOver(1, "other", b)} {
 		if d != 1 {
 			t.Errorf("δ = %v, want 1", d)
 		}
 	}
-	if d := DeltaOver(1, GDP); d != 0 {
+	if d := deltaOver(1, GDP); d != 0 {
 		t.Errorf("no user has a budget, and δ = %v", d)
 	}
+}
+
+// deltaOver returns the δ at ε of accounts each of which was checked against one of the budgets at
+// every admission, rounded up: δ of the largest B², and the largest δ_keys, each with what was
+// planned. It is true in whatever order the budgets follow each other, and also if they are chosen
+// from what was released: along every path Spent + Reserved stays within the largest B², and the
+// probabilities with which private keys may show add up to at most the largest δ_keys. Without
+// budgets it is 0; for an invalid ε or an unknown accountant it is 1.
+func deltaOver(epsilon float64, a Accountant, budgets ...Budget) float64 {
+	if !(epsilon >= 0) || !a.Known() {
+		return 1
+	}
+	var mu2 units.Mu2
+	var keys units.Delta
+	for _, b := range budgets {
+		b = b.Whole()
+		mu2 = max(mu2, b.Mu2)
+		if b.Keys.Cmp(keys) > 0 {
+			keys = b.Keys
+		}
+	}
+	sum := bigmath.Up().Add(deltaUpper(bigFromMu2(mu2), epsilon, a), bigFromDelta(keys))
+	return min(1, bigmath.RoundUp(sum))
+}
+
+// bigFromDelta returns a δ exactly.
+func bigFromDelta(d units.Delta) *big.Float {
+	x := bigmath.Zero().SetInt(d.Big())
+	return x.SetMantExp(x, -units.FinestBits)
 }

@@ -132,8 +132,5 @@ func TestRuleGenerationsTogetherKeepThePromise(t *testing.T) {
 				t.Fatalf("with what was planned under %v, %v is more than was promised", first, b)
 			}
 		}
-		if got := budgets.DeltaOver(first.Epsilon, budgets.GDP, inOrder...); got > first.Delta {
-			t.Fatalf("%v come to δ = %v", inOrder, got)
-		}
 	})
 }
