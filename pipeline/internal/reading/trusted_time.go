@@ -75,8 +75,15 @@ func (c *trustedTime) now() (earliest, latest int64) {
 	steady := c.steady != nil && c.agree(offset, *c.steady)
 	switch {
 	case !c.differ, steady, c.broker != nil && c.agree(offset, *c.broker), c.broker == nil && passed-c.since > adoptAfter.Milliseconds():
-		c.steady = &offset
 		low, high = offset, offset
+		// A clock may be slow within the tolerance: a record is of the future only if no clock that
+		// agrees with it has reached the record's time.
+		for _, other := range []*int64{c.steady, c.broker} {
+			if other != nil && c.agree(offset, *other) {
+				high = max(high, *other)
+			}
+		}
+		c.steady = &offset
 	case c.broker != nil && c.steady != nil && c.agree(*c.steady, *c.broker):
 		if low = *c.steady; c.heard >= c.since {
 			high = low

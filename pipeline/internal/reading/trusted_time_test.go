@@ -167,3 +167,18 @@ func TestRuleAClockThatGoesOnIsBelievedAfterAnHour(t *testing.T) {
 		}
 	}
 }
+
+// A clock that is slow by more than the skew, but within the tolerance, calls no record of now one
+// of the future.
+func TestASlowClockCallsNoRecordOfTheFuture(t *testing.T) {
+	wall, passed := int64(1.7e12), int64(0)
+	c := newTrustedTime(time.Second, slog.New(slog.DiscardHandler))
+	c.read = func() (int64, int64) { return wall, passed }
+	for range 10 {
+		wall, passed = wall+1000, passed+1000
+		c.hear(wall+3000, 0)
+		if earliest, latest := c.now(); earliest != wall || latest != wall+3000 {
+			t.Fatalf("the clock is 3 s slow: windows close by %d ms, and records are of the future from %d ms after it", earliest-wall, latest-wall)
+		}
+	}
+}
