@@ -20,8 +20,8 @@ func (e *RaisedError) Error() string {
 // That each budget keeps its own promise is not enough. Outputs choose in which of
 // them a user ends, and what may fail in one adds to what may fail in the other: B² at
 // no δ_keys, then δ_keys = 0.9·δ at a lower B², comes to 1.9·δ. As B² is the greatest at
-// δ − δ_keys, any rise of δ_keys breaks the promise of b, also a rise back to what it was before b: users who
-// came under b were promised b.
+// δ − δ_keys, any rise of δ_keys breaks the promise of b, also a rise back to what it was before b:
+// users who came under b were promised b.
 func (b Budget) CheckNext(next Budget) error {
 	switch {
 	case next.Epsilon > b.Epsilon:
