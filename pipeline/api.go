@@ -139,7 +139,7 @@ var (
 	ErrUnreachable = kafkalog.ErrUnreachable
 	// ErrRefused says that a broker was reached and would not talk: the text says what to check.
 	ErrRefused = kafkalog.ErrRefused
-	// ErrForbidden says that the user may not do what was asked for; DeniedAccess says what.
+	// ErrForbidden says that the brokers denied a right; a *kafkalog.DeniedError names it.
 	ErrForbidden = kafkalog.ErrForbidden
 	// ErrTopicExists says that CreateTopics found a topic; the others may have been made.
 	ErrTopicExists = kafkalog.ErrTopicExists

@@ -209,9 +209,9 @@ func (c *changed) text(path string, file *config.File) string {
 	if c.DryRun {
 		switch {
 		case c.AllEnd != nil:
-			fmt.Fprintf(&b, "change does that with --now only. To give up none, first run the configuration in force with --until %s, when all windows end\n", c.AllEnd.Format(time.RFC3339))
+			fmt.Fprintf(&b, "change refuses this without --now. To keep them, first run the configuration in force with --until %s, when all windows end\n", c.AllEnd.Format(time.RFC3339))
 		case len(c.GivenUp) > 0:
-			b.WriteString("change does that with --now only: at no time do all windows end\n")
+			b.WriteString("change refuses this without --now. There is no time at which all windows end\n")
 		}
 		if c.UnderWay > 0 {
 			fmt.Fprintf(&b, "turn %d is under way and may be published in part. change refuses to go over it: run the old configuration and drain it first\n", c.UnderWay)

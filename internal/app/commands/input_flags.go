@@ -35,7 +35,7 @@ type inputFlags struct {
 func (f *inputFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.input, "input", "", "file with your own events, also one that is compressed with gzip or zstd; - reads the standard input")
 	flags.StringVar(&f.inputFormat, "input-format", "", anyFormat()+" (default: by the name of the file)")
-	flags.StringVar(&f.separator, "separator", "", "character between the fields of "+quotedFormats()+" rows, if it is no comma: ';'")
+	flags.StringVar(&f.separator, "separator", "", "character between the fields of "+quotedFormats()+" rows, if it is not a comma: ';'")
 	encodingFlag(flags, &f.encoding)
 	flags.BoolVar(&f.header, "header", false, "the first record of a "+rowFormats(" or ")+" file names the columns")
 	flags.StringSliceVar(&f.columns, "columns", nil, "names of the columns if the file has no header: a,b,c")
@@ -142,7 +142,7 @@ type timeFlags struct {
 
 func (f *timeFlags) register(flags *pflag.FlagSet) {
 	f.unit = event.TimeText
-	flags.Var(cli.OneOf(&f.unit, event.TimeUnits()...), "time-unit", "`unit` of times: seconds (s), ms, us, ns, minutes (min), hours (h) or days (d) since 1970, days of Excel, filetime of Windows, rfc3339, or text in a usual layout like 2025-03-03 00:00:01, 2025-03-03, 03 Mar 2025 00:00:01 +0100, 03/Mar/2025:00:00:01 +0100 (default for "+schemaFormats()+": as the schema says)")
+	flags.Var(cli.OneOf(&f.unit, event.TimeUnits()...), "time-unit", "`unit` of times: seconds (s), ms, us, ns, minutes (min), hours (h) or days (d) since 1970, Excel's days (excel), Windows' filetime, rfc3339, or text in a usual layout like 2025-03-03 00:00:01, 2025-03-03, 03 Mar 2025 00:00:01 +0100, 03/Mar/2025:00:00:01 +0100 (default for "+schemaFormats()+": as the schema says)")
 	flags.Var(&f.layout, "time-layout", "another layout of times, as strptime has it: %d.%m.%Y %H:%M:%S, or %m/%d/%Y %I:%M %p, or %Y for years")
 	begins := ""
 	if f.days {

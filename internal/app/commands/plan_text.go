@@ -31,7 +31,7 @@ func adviceText(a *advice.Advice, f *planFlags, broken uint64) string {
 		fmt.Fprintf(&b, "%s: no %s that can be used\n", terminal.Count(int(broken), "record"), f.needed())
 	}
 	if f.badValues > 0 {
-		wrapped(&b, fmt.Sprintf("%s of these have a value that cannot be read: %s, from which errors are measured, is that of the other values", terminal.Number(float64(f.badValues), 0), a.Sizes[0].Best().Of()), "")
+		wrapped(&b, fmt.Sprintf("%s of these have a value that cannot be read. Errors are measured from %s of the other values", terminal.Number(float64(f.badValues), 0), a.Sizes[0].Best().Of()), "")
 	}
 	switch outside := terminal.Count(int(a.Outside), "event"); {
 	case a.Outside == 0:

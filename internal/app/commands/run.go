@@ -251,7 +251,7 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutpu
 		Client: client, Workers: workers, Readers: cmp.Or(f.readers, f.parallelism), Logger: log,
 		Until: f.until.Time, UntilEnd: f.untilEnd, Drain: drain, OnSettled: out.settle, Strict: f.strict,
 		OnTakeOver: func(from string) {
-			out.progress.Mention("taking over from %s, if that has not ended", from)
+			out.progress.Mention("taking over from %s, unless it has ended", from)
 		},
 		OnStart: func(from pipeline.Position) {
 			lost.begin(ctx, drain)

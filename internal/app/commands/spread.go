@@ -54,7 +54,7 @@ func (s *spread) text(f *demoFlags) string {
 		unit = ", in units of " + f.layout().ValueUnit()
 	}
 	if out := s.values[0] + s.values[last]; 2*out > s.all {
-		return fmt.Sprintf("%s are below %s or above %s and count as these: correct %s%s", outcomes.Part(out, s.all, "value"), terminal.Number(float64(least), 0), terminal.Number(float64(most), 0), flag, unit)
+		return fmt.Sprintf("%s are outside the range from %s to %s and are clamped to it: correct %s%s", outcomes.Part(out, s.all, "value"), terminal.Number(float64(least), 0), terminal.Number(float64(most), 0), flag, unit)
 	}
 	for i := 1; i < last && last > 2; i++ {
 		if n := s.values[i]; 20*n > 19*s.all {

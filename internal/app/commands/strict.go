@@ -9,7 +9,7 @@ import (
 )
 
 // strictLosses is what --strict of run refuses beside what strictFlag says.
-const strictLosses = "; with exit code 4, more than 2 % of values that cannot be read, and with --until or --until-end if more than half of the records were lost before counting"
+const strictLosses = "; fail (exit code 4) if more than 2 % of the values cannot be read or, with --until or --until-end, if more than half of the records were lost before counting"
 
 // strictFlag adds --strict to a command that checks the topics.
 func strictFlag(cmd *cobra.Command, to *bool) {

@@ -35,7 +35,7 @@ func (j *job) refuseUnreadable(file *demo.File) error {
 			return err
 		}
 		if file.BeforeTime() && f.from.IsZero() {
-			return fmt.Errorf("nothing to release: every event of %s is before 1970, where no event counts: correct %s", eventfile.Name(f.input), timeFlagNames)
+			return fmt.Errorf("nothing to release: every event of %s is before 1970, and such events do not count: correct %s", eventfile.Name(f.input), timeFlagNames)
 		}
 		noteTimes(j.progress, file.Faults(), &f.inputFlags)
 		return nil
@@ -84,7 +84,7 @@ func (f *demoFlags) refuseValues(faults *eventfile.Faults, records uint64) error
 	}
 	set := map[string]string{}
 	if comma {
-		text += "Most of these have the other decimal sign: "
+		text += "Most of these use the other decimal sign: "
 		if set["decimal-comma"] = ""; !f.comma {
 			set["decimal-comma"] = "true"
 		}
@@ -173,9 +173,9 @@ func (f *inputFlags) refuseTimes(faults *eventfile.Faults, records uint64) (way 
 		switch {
 		case odd == 0:
 		case n == 0:
-			what, where, goOn = "before 1990 or ahead of now", oddWhere, "go on all the same"
+			what, where, goOn = "before 1990 or ahead of now", oddWhere, "continue anyway"
 		default:
-			what, where, goOn = what+", or is before 1990 or ahead of now", where+"; "+oddWhere, "go on all the same"
+			what, where, goOn = what+", or is before 1990 or ahead of now", where+"; "+oddWhere, "continue anyway"
 		}
 		n, most, cure = n+odd, 100, "give "+eventfile.Listed(ways)
 	} else if times.Events == 0 {

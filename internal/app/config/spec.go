@@ -118,7 +118,7 @@ func timeFields() []field {
 		},
 		{
 			name: "idle_grace", kind: duration, initial: "1m", in: within(milli, year), goField: "Time.IdleGrace",
-			meaning: "how long a partition must be silent before Tollgate closes its windows by the clock, as soon as they ended `lateness`, `skew` and `idle_grace` ago. If the times of producers are behind the clock (delayed or replayed streams), they close as much later as the partition's last records were behind it, by up to a day. Not 0, because records on their way to the broker would then be late",
+			meaning: "how long a partition must be silent before Tollgate closes its windows by the clock, as soon as they ended `lateness`, `skew` and `idle_grace` ago. If producers' times are behind the clock (delayed or replayed streams), they close later by the delay of the partition's last records, at most a day. Not 0, because records on their way to the broker would then be late",
 			to:      func(d *draft) any { return &d.cfg.Time.IdleGrace },
 		},
 		{
@@ -149,7 +149,7 @@ func outputFields() []field {
 		topic("turns", "Outputs.Turns", "topic that says up to which time counts are complete: public", byChange, func(d *draft) any { return &d.cfg.Outputs.Turns }),
 		{
 			name: "counts_format", kind: text, absent: string(schemas.CountsAvro) + " where a registry is configured, else " + string(schemas.CountsJSON), oneOf: schemas.CountsFormats(), change: byChange, goField: "Outputs.CountsFormat",
-			meaning: "how counts are written. `avro`: with the id of a schema in the registry. `json`: one object in each record.",
+			meaning: "how counts are written. `avro`: with the id of a schema in the registry. `json`: one object in each record",
 			to:      func(d *draft) any { return (*string)(&d.cfg.Outputs.CountsFormat) },
 		},
 		{

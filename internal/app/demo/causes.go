@@ -232,7 +232,7 @@ func (e *explaining) brokenRecords() error {
 		remedy, notes = fmt.Sprintf("%s is empty there: leave such records out with --no-user skip", format.User), nil
 		set = map[string]string{"no-user": SkipNoUser}
 	case event.ClassBadKey:
-		remedy = fmt.Sprintf("keys must be UTF-8: correct --key-field %s, or convert the file, for example with iconv -f latin1 -t utf-8", fieldFlag(format, "key"))
+		remedy = fmt.Sprintf("keys must be UTF-8: correct --key-field %s, or give the file's encoding, for example --encoding latin1", fieldFlag(format, "key"))
 	case event.ClassBadTimestamp:
 		if like := timesOf(format.TimeUnit); like != "" {
 			notes = slices.Insert(notes, 0, like)

@@ -132,7 +132,7 @@ var separators = [...]separator{
 	{';', "columns that are separated by semicolons: write them with commas"},
 	{'|', "columns that are separated by pipes: write them with commas"},
 	{'\t', ""}, {',', ""},
-	{' ', "columns that are separated by spaces: write it with commas, for example with tr -s ' ' ,"},
+	{' ', "columns that are separated by spaces: write them with commas, for example with tr -s ' ' ,"},
 }
 
 // instead says that the columns of a file are separated by s.

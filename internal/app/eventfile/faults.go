@@ -327,7 +327,7 @@ func (f *Faults) meant(kind event.Error, one *fault) (text string) {
 		}
 	}
 	if places, comma := f.Decimals(); kind == wrongValue && comma {
-		return "; most of these values have a decimal comma or a decimal point: " + commaFlag(!f.format.DecimalComma)
+		return "; most of these values use the other decimal sign: " + commaFlag(!f.format.DecimalComma)
 	} else if kind == wrongValue && places > 0 {
 		return fmt.Sprintf("; most of these values have decimals: to keep %d of them, set events.decimals (--decimals)", places)
 	}

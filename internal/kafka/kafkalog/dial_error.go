@@ -146,7 +146,7 @@ func (e *stageError) certificateHint() string {
 
 func (e *stageError) saslHint() string {
 	mechanism := e.cfg.SASL.Name()
-	failed := "authentication of mechanism " + mechanism + " failed"
+	failed := "authentication with mechanism " + mechanism + " failed"
 	if n, ok := e.cfg.SASL.(Named); ok {
 		failed = fmt.Sprintf("authentication of user %q with mechanism %s failed", n.User(), mechanism)
 	}

@@ -197,7 +197,7 @@ func (l *Losses) losses() []loss {
 	}
 	overtaken := fmt.Sprintf("possible causes: a partition was silent for longer than time.idle_grace (%v); a clock was set", r.IdleGrace)
 	if r.Trust == deployment.TrustProducer {
-		overtaken = fmt.Sprintf("possible causes: records came later than before by more than time.skew and time.idle_grace (%v), or are more than a day old. Closed windows stay closed, so records are lost until the stream has caught up with the clock", r.IdleGrace)
+		overtaken = fmt.Sprintf("possible causes: the delay of records grew by more than time.skew (%v) + time.idle_grace (%v), or they are more than a day old. Closed windows stay closed, so records are lost until the stream has caught up with the clock", r.Skew, r.IdleGrace)
 	}
 	return []loss{
 		{"are late", []Outcome{Late, Disordered}, late},

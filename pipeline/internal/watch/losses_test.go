@@ -117,7 +117,7 @@ func TestRuleLossesAreSaidCoarsely(t *testing.T) {
 	})
 	t.Run("overtaken, with producers' times", func(t *testing.T) {
 		s := newLossScene(t, deployment.TrustProducer)
-		s.says(s.until(10*time.Second, met{n: 50, outcome: Overtaken}), []string{"0s", "came after their turn was closed: possible causes: records came later than before by more than time.skew and time.idle_grace (1m0s)"})
+		s.says(s.until(10*time.Second, met{n: 50, outcome: Overtaken}), []string{"0s", "came after their turn was closed: possible causes: the delay of records grew by more than time.skew (1m0s) + time.idle_grace (1m0s)"})
 	})
 	t.Run("dead letters", func(t *testing.T) {
 		s := newLossScene(t, deployment.TrustBroker)
@@ -145,7 +145,7 @@ func TestRuleLossesAreSaidCoarsely(t *testing.T) {
 	})
 	t.Run("of a partition", func(t *testing.T) {
 		s := newLossScene(t, deployment.TrustProducer)
-		const some = "at least one in a hundred of the latest records of partition 2, 7 came after their turn was closed: possible causes: records came later"
+		const some = "at least one in a hundred of the latest records of partition 2, 7 came after their turn was closed: possible causes: the delay of records grew"
 		s.says(s.until(90*time.Second, good(900), met{n: 9, in: 2}, met{n: 1, in: 2, outcome: Overtaken}, met{n: 1, in: 7, outcome: Overtaken}), []string{"9s", some}, []string{"1m9s", some})
 		s.says(s.until(5*time.Minute, good(900), met{n: 10, in: 2}, met{n: 10, in: 7}), []string{"2m25s", "resolved after 2m16s: hardly any of the latest records of a partition came after"})
 	})
