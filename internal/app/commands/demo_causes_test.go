@@ -229,7 +229,7 @@ func TestTimesThatAreHardlyRightAreNamed(t *testing.T) {
 		}
 	}
 	code, stdout, stderr := run(t, fileArgs(write(t, "visits.csv", "when,who,where\n1945-03-03,u,a\n"), "--public-keys", "a")...)
-	if code != exitError || stdout != "" || !strings.Contains(stderr, "visits.csv is before 1970, where no event counts: correct --time-field") {
+	if code != exitError || stdout != "" || !strings.Contains(stderr, "visits.csv is before 1970, and such events do not count: correct --time-field") {
 		t.Errorf("before 1970: exit %d, %s%s", code, stdout, stderr)
 	}
 }

@@ -21,7 +21,7 @@ func (j *job) sumUp(ctx context.Context, result demo.Result, released int, compa
 		noteUnnamed(j.progress, j.flags.noUser, file.Unnamed(), file.Faults().Blank())
 		noteWithoutValue(j.progress, j.flags.noValue, file.Faults().WithoutValue())
 		if n := result.Tallies.BeforeStart; n > 0 && j.flags.from.IsZero() {
-			j.progress.Note("before the start: %s before 1970, where no event counts", terminal.Count(int(n), "record"))
+			j.progress.Note("before the start: %s before 1970, which do not count", terminal.Count(int(n), "record"))
 		}
 	}
 	if result.Drained {

@@ -223,7 +223,7 @@ func (f *planFlags) whyNothing(s *sample.Sample, keys []string, broken uint64, n
 	input := eventfile.Name(f.input)
 	switch {
 	case s.Outside > 0 && f.from.IsZero() && f.to.IsZero():
-		return fmt.Errorf("%w: every event of %s is before 1970, where no event counts", nothing, input)
+		return fmt.Errorf("%w: every event of %s is before 1970, and such events do not count", nothing, input)
 	case s.Outside > 0:
 		return fmt.Errorf("%w: every event of %s lies outside of --from and --to", nothing, input)
 	case s.Events > 0:

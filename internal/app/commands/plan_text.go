@@ -36,7 +36,7 @@ func adviceText(a *advice.Advice, f *planFlags, broken uint64) string {
 	switch outside := terminal.Count(int(a.Outside), "event"); {
 	case a.Outside == 0:
 	case f.from.IsZero() && f.to.IsZero():
-		fmt.Fprintf(&b, "%s before 1970, where no event counts\n", outside)
+		fmt.Fprintf(&b, "%s before 1970, which do not count\n", outside)
 	default:
 		fmt.Fprintf(&b, "%s outside of --from and --to\n", outside)
 	}

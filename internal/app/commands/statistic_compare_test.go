@@ -12,7 +12,7 @@ func TestValuesOutsideTheRangeAreNamed(t *testing.T) {
 		values []int64
 		want   string
 	}{
-		{[]int64{1400, 1700, 30}, "2 of 3 values (67 %) are below 0 or above 40"},
+		{[]int64{1400, 1700, 30}, "2 of 3 values (67 %) are outside the range from 0 to 40"},
 		{[]int64{40, 39, 20, 38}, "4 of 4 values (100 %) are in one bucket, 20 or more"},
 		{[]int64{0, 40, 20, 38}, ""},
 		{nil, ""},
