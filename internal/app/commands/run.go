@@ -64,9 +64,10 @@ exact tallies of all records that were read when it ends.
 
 With --until, the run ends when every window that ends by the given time is settled;
 "now" means every window that is over when the run begins. No record changes which
-windows these are. With --until-end, it ends when every window with an event that was
-on the topic at the start is settled. One record can decide which window is the last,
-and how long that takes: the event that is furthest ahead (time.skew limits how far;
+windows these are. With --until-end, it ends when the shortest windows of every event
+that was on the topic at the start are settled; longer and overlapping windows that are
+still open wait for later events. One record can decide which window is the last, and
+how long that takes: the event that is furthest ahead (time.skew limits how far;
 with time.no_future there is no limit). Neither flag closes a window early: if only
 the clock can close the last windows, the run waits. --wait limits this time: the run
 then drains, says how many turns are open, until when, and what closes them, and exits
@@ -370,7 +371,7 @@ func summary(f *runFlags, result pipeline.RunResult, signalled bool, err error) 
 	case !f.until.IsZero():
 		return fmt.Sprintf("every window that ends by %s is settled", &f.until)
 	case f.untilEnd:
-		return "every window with an event that was on the topic is settled"
+		return "every window that ended by the last event on the topic is settled"
 	}
 	return ""
 }
