@@ -56,7 +56,7 @@ const timeFieldUsage = "column or path of the time of the event, or up to four w
 
 // encodingFlag adds the flag that names the encoding of a file's text.
 func encodingFlag(flags *pflag.FlagSet, encoding *string) {
-	flags.StringVar(encoding, "encoding", "", "encoding of the file's text: latin1, cp1252 or another name that web pages use (default: utf-8, or utf-16 if the file begins so)")
+	flags.StringVar(encoding, "encoding", "", "encoding of the file's text: latin1, cp1252 or another name that web pages use (default: utf-8, or utf-16 if its first bytes show it)")
 }
 
 // noUserFlag adds the flag that says what happens to records without a user.

@@ -71,7 +71,7 @@ func checkEncoding(encoding string, format event.Encoding) error {
 	return nil
 }
 
-// These list formats in texts.
+// quotedFormats and schemaFormats name formats in texts.
 func anyFormat() string               { return event.Listed(event.Encoding.Known, " or ") }
 func rowFormats(before string) string { return event.Listed(event.Encoding.Tabular, before) }
 func quotedFormats() string {

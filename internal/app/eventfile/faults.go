@@ -139,7 +139,7 @@ func (f *Faults) Undecodable() (n uint64, where string) {
 // Blank returns how many events are of users like NULL.
 func (f *Faults) Blank() uint64 { return f.blank }
 
-// BlankUser reports whether a user's id is a word that programs write where there is none.
+// BlankUser reports whether a user's id is a word that programs write for a missing one, like NULL.
 func BlankUser(id []byte) bool {
 	switch strings.ToLower(strings.Trim(string(id), "()<>")) {
 	case "null", "nil", "none", "undefined", "nan", "n/a", `\n`:

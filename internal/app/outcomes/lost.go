@@ -81,12 +81,12 @@ func named(metrics []pipeline.MetricTallies, name string) pipeline.MetricTallies
 // Most reports whether more than half of the records were lost: what --strict refuses.
 func (l Loss) Most() bool { return 2*l.Lost > l.Of }
 
-// BadValues reports whether ten values, and more than 2 % of all, could not be read: the others are
-// no sample of all.
+// BadValues reports whether at least ten values, and more than 2 % of all, could not be read: the
+// others are no sample of all.
 func (l Loss) BadValues() bool { return l.bad >= 10 && 50*l.bad > l.valued }
 
-// Some reports whether ten records, and one in a hundred, were lost otherwise than by clipping or
-// over budget.
+// Some reports whether at least ten records, and one in a hundred, were lost for other reasons than
+// clipping and spent budgets.
 func (l Loss) Some() bool { return l.refused >= 10 && 100*l.refused >= l.Of }
 
 // Why names the reasons coarsely, for texts without numbers: "most are late; some are of the

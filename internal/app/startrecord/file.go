@@ -69,7 +69,7 @@ func unwritable(path string, err error) error {
 	return fmt.Errorf("the file %s cannot be written: %w", path, err)
 }
 
-// Unwritable says whether Add failed because this process may not create the record or write to
+// Unwritable reports whether Add failed because this process may not create the record or write to
 // it, as beside a mounted secret. A full disk is another matter: it may have room later.
 func Unwritable(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EROFS)

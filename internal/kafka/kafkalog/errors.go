@@ -89,7 +89,7 @@ const (
 	DescribeConfigs = "DescribeConfigs"
 )
 
-// DeniedError says which right a broker found missing. It is an ErrForbidden.
+// DeniedError names a right that a broker denied. It is an ErrForbidden.
 type DeniedError struct {
 	Operation string
 	Resource  string // "topic" or "transactional id"

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Trouble is a call that the client tries again and again, or an answer for which it waits.
+// Trouble is a call that the client keeps retrying, or an answer that it waits for.
 type Trouble struct {
 	Doing string    // what fails, in gerund voice: `reading topic "t" partition 3`
 	Since time.Time // when it was first tried, or asked for, since the last success

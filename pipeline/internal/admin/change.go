@@ -165,8 +165,8 @@ func (c *Change) superseded() error {
 	return fmt.Errorf("changing the deployment: %w, or another change has: drain the run if there is one, then repeat the change", deployment.ErrSuperseded)
 }
 
-// OpenWindows returns the metrics that have windows which are open after the settled turn, and the
-// time at which all windows end: the zero time if there is none.
+// OpenWindows returns the metrics with windows that are open after the settled turn, and the next
+// time at which all windows end, the zero time if there is none.
 func (c *Change) OpenWindows() (metrics []string, allEnd time.Time) {
 	turns := c.turns()
 	for i := range c.Old.Metrics {
