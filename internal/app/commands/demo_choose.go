@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -126,7 +127,13 @@ func (f *demoFlags) explainChoice(err error) error {
 func (f *demoFlags) noRange(why string) error {
 	text := why + ": give --min and --max"
 	if f.flags != nil {
-		text += ", which you know without looking at the file, for example\n" + folded(rerun(f.flags, map[string]string{"min": "0", "max": "100"}, "repeat"), "  ")
+		in := ""
+		if f.decimals > 0 {
+			in = fmt.Sprintf(" in units of %s", terminal.Number(1/math.Pow10(f.decimals), f.decimals))
+		}
+		hundred := strconv.FormatFloat(100*math.Pow10(f.decimals), 'f', 0, 64)
+		text += fmt.Sprintf("%s, which you know without looking at the file, for example for values from 0 to 100\n", in) +
+			folded(rerun(f.flags, map[string]string{"min": "0", "max": hundred}, "repeat"), "  ")
 	}
 	return usage(errors.New(text))
 }

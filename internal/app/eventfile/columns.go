@@ -109,7 +109,7 @@ func CheckHeader(names []string, timeLayout string, fields ...string) error {
 func CheckColumns(names []string, fields ...string) error {
 	for i, name := range names {
 		if !utf8.ValidString(name) {
-			return fmt.Errorf("%w: the name of column %d is not UTF-8", ErrColumns, i+1)
+			return fmt.Errorf("%w: the name of column %d is not UTF-8: give the encoding of the file, for example --encoding cp1252", ErrColumns, i+1)
 		}
 	}
 	for _, field := range fields {

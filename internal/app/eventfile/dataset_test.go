@@ -119,7 +119,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		{"missing column", "user,when\n", Options{Format: event.Format{Format: event.CSV}, Header: true, Fields: []string{"user", "time"}}, []string{`no column "time". The columns are user, when`}},
 		{"doubled column", "user,x,user\n", Options{Format: event.Format{Format: event.CSV}, Header: true, Fields: []string{"user"}}, []string{"columns 1 and 3 are both called"}},
 		{"header is broken", "us\"er,time\n", Options{Format: event.Format{Format: event.CSV}, Header: true}, []string{"header line is not a csv record"}},
-		{"column name not UTF-8", "user\t\xff\n", Options{Format: event.Format{Format: event.TSV}, Header: true}, []string{"column 2 is not UTF-8"}},
+		{"column name not UTF-8", "user\t\xff\n", Options{Format: event.Format{Format: event.TSV}, Header: true}, []string{"column 2 is not UTF-8", "--encoding cp1252"}},
 		{"cut gzip", "\x1f\x8b\x08\x00", Options{Format: event.Format{Format: event.CSV}}, []string{"gzip data end early"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -91,6 +91,9 @@ func mismatch(given event.Encoding, head []byte) error {
 			return wrong("", one.found)
 		}
 	}
+	if given.Separator != ' ' && all(webLog.Match) {
+		return wrong("", "lines of a web server's log: "+webLogCure)
+	}
 	if other := separated(given.Separator, lines); given.Tabular() && other != nil {
 		return other.instead(given)
 	}
@@ -110,6 +113,14 @@ func mismatch(given event.Encoding, head []byte) error {
 }
 
 var arrayOfArrays = regexp.MustCompile(`^\s*\[\s*\[\s*["\d{-]`)
+
+// webLog is a line of Apache and nginx, in their common or combined format. Its texts may have
+// commas and semicolons.
+var webLog = regexp.MustCompile(`^\S+ \S+ \S+ \[\d\d/\w{3}/\d{4}:[\d:]{8} [+-]\d{4}\] "`)
+
+// webLogCure names the columns of the combined format.
+const webLogCure = "read it with --input-format csv --separator ' ', " +
+	"--columns host,ident,login,day,zone,request,status,bytes,referer,agent (the common format ends with bytes) and --time-field day,zone"
 
 // lists are lines of JSON that are no objects.
 var lists = [...]struct {

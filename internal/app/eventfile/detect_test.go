@@ -19,6 +19,8 @@ func TestAFileOfAnotherFormatIsTold(t *testing.T) {
 		broken = "oops\nnothing here\n"
 	)
 	tsv := strings.ReplaceAll(csv, ",", "\t")
+	const webLines = "10.1.2.3 - - [03/Nov/2025:01:00:22 +0100] \"GET /cart HTTP/1.1\" 200 4179 \"-\" \"Mozilla/5.0 (X11; Linux x86_64)\"\n" +
+		"10.1.2.4 - - [03/Nov/2025:01:00:31 +0100] \"GET / HTTP/1.1\" 200 - \"-\" \"Mozilla/5.0 (X11; Linux x86_64)\"\n"
 	semicolons := strings.ReplaceAll(csv, ",", ";")
 	for _, tc := range []struct {
 		name  string
@@ -45,6 +47,8 @@ func TestAFileOfAnotherFormatIsTold(t *testing.T) {
 		{"spaces", event.CSV, "who  page\nu1 home\nu2   cart\n", "separated by spaces"},
 		{"commas in texts and spaces", event.CSV, "who,page\nu1,\"a, b\"\nu2,c d\n", ""},
 		{"semicolons in texts", event.CSV, "who,page,when\nu1,a;b,\"1,5\"\nu2,c;d,2\n", ""},
+		{"a web server's log", event.CSV, webLines, "--separator ' '"},
+		{"a web server's log as jsonl", event.JSONL, webLines, "--separator ' '"},
 		{"CR alone", event.CSV, "who,page\ru1,home\ru2,cart\r", "lines that end in CR alone"},
 		{"tar", event.CSV, "t.csv" + strings.Repeat("\x00", 252) + "ustar", ".tar archive"},
 		{"semicolons as jsonl", event.JSONL, semicolons, "separated by semicolons"},
