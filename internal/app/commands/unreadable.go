@@ -83,6 +83,10 @@ func (f *demoFlags) refuseValues(faults *eventfile.Faults, records uint64) error
 		return fmt.Errorf("%sCorrect --value-field or the file, or leave such records out with --skip-bad-values", text)
 	}
 	set := map[string]string{}
+	if !comma && decimals == 3 && faults.Grouped() {
+		cure := map[bool]string{false: "give --decimal-comma", true: "leave out --decimal-comma"}[f.comma]
+		return fmt.Errorf("%sThey have either thousands or three decimals: if 9.999 is nearly ten thousand, %s; if it is nearly ten, give --decimals 3, and all bounds in units of 0.001", text, cure)
+	}
 	if comma {
 		text += "Most of these use the other decimal sign: "
 		if set["decimal-comma"] = ""; !f.comma {

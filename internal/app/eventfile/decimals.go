@@ -3,6 +3,7 @@ package eventfile
 import (
 	"math"
 	"math/bits"
+	"regexp"
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas/event"
@@ -19,7 +20,11 @@ var (
 type otherValues struct {
 	same, other otherDecimals // with the decimal sign of the format, and with the other one
 	sizes       [65]struct{ all, bad uint64 }
+	single      bool // a value is not as grouped
 }
+
+// grouped is a number that may have thousands or three decimals, such as 1.234.
+var grouped = regexp.MustCompile(`^[+-]?[1-9]\d{0,2}[.,]\d{3}$`)
 
 func newOtherValues(format event.Format) *otherValues {
 	o := &otherValues{}
@@ -49,7 +54,9 @@ func (o *otherValues) try(record []byte) {
 	if d := o.other.decoder; d != nil {
 		var e event.Event
 		d.Decode(record, &e) //nolint:errcheck // the text is enough
-		for _, c := range d.ValueText() {
+		text := d.ValueText()
+		o.single = o.single || !grouped.Match(text)
+		for _, c := range text {
 			if c >= '0' && c <= '9' {
 				digits = min(digits*10+int64(c-'0'), mostDigits)
 			}

@@ -120,6 +120,12 @@ func (f *Faults) Decimals() (places int, comma bool) {
 	return places, comma
 }
 
+// Grouped reports whether all these values may be whole numbers with a sign between thousands, and
+// also numbers with three decimals: 1.234.
+func (f *Faults) Grouped() bool {
+	return f.values != nil && !f.values.single
+}
+
 // Undecodable returns how many records are no records of the format, or rows that are too short,
 // and where the first ones are.
 func (f *Faults) Undecodable() (n uint64, where string) {

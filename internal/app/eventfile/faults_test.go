@@ -117,6 +117,8 @@ func TestRuleTooManyUnreadableValuesAreTwoPercentOfAllOrOfTheGreatest(t *testing
 		{"2 of the greatest 100", 900, 98, map[string]int{"EUR 1000": 2}, false},
 		{"3 of the greatest 100", 900, 97, map[string]int{"EUR 1000": 3}, true},
 		{"8 of usual size", 992, 0, map[string]int{"EUR 12": 8}, false},
+		{"thousands or decimals", 900, 0, map[string]int{"1.234": 90, "12.500": 10}, true},
+		{"some have other decimals", 900, 0, map[string]int{"1.234": 99, "0.500": 1}, true},
 		{"half is no value", 500, 0, map[string]int{"": 500}, false},
 	} {
 		f := event.Format{Format: event.TSV, Columns: []string{"u", "t", "v"}, User: "u", Time: "t", TimeUnit: "ms", Value: "v"}
@@ -144,6 +146,9 @@ func TestRuleTooManyUnreadableValuesAreTwoPercentOfAllOrOfTheGreatest(t *testing
 		}
 		if n, _, tooMany := faults.BadValues(); tooMany != c.tooMany || int(n+faults.WithoutValue()) != 1000-c.small-c.large {
 			t.Errorf("%s: %d, %v", c.name, n, tooMany)
+		}
+		if places, comma := faults.Decimals(); (faults.Grouped() && places == 3 && !comma) != (c.name == "thousands or decimals") {
+			t.Errorf("%s: grouped, %d decimals", c.name, places)
 		}
 	}
 }
