@@ -10,10 +10,6 @@ import (
 // where p is nearer to 1 than 2^-190, take the quantile of 1 − p and its sign.
 func QuantileAbove(p *big.Float) *big.Float { return quantile(p, 1) }
 
-// QuantileBelow returns a z that is not above Φ⁻¹(1 − p), as QuantileAbove:
-// 1 − Φ(z) ≥ p.
-func QuantileBelow(p *big.Float) *big.Float { return quantile(p, -1) }
-
 // quantile moves the result of Newton's iteration in the direction of side until the
 // tail there proves that it is on that side: no convergence is taken for granted.
 func quantile(p *big.Float, side int) *big.Float {
