@@ -292,3 +292,8 @@ func (b *broken) Settle(ctx context.Context, acks [][]byte) error {
 type late struct{ err error }
 
 func (l late) Wait(context.Context) ([]spend.Blob, error) { return nil, l.err }
+
+// Ready is a function of a Runtime for a stage that is open already.
+func Ready[T any](stage T) func(context.Context) (T, error) {
+	return func(context.Context) (T, error) { return stage, nil }
+}

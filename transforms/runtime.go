@@ -88,11 +88,6 @@ type Runtime struct {
 	Close    func()
 }
 
-// Ready is a function of a Runtime for what is open already, which others close.
-func Ready[T any](stage T) func(context.Context) (T, error) {
-	return func(context.Context) (T, error) { return stage, nil }
-}
-
 // Run says which run a stage belongs to, wherever it is opened.
 type Run struct {
 	ID    string

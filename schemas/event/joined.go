@@ -17,20 +17,8 @@ const (
 // keySeparator stands between the parts of a key that has several.
 const keySeparator = '|'
 
-var escapesOfKeys = strings.NewReplacer(`\`, `\\`, `|`, `\|`)
-
-// JoinKey returns the key of an event whose Format has several fields for it: the parts with |
-// between them. In a part, \| stands for | and \\ for \. Different parts give different keys, and
-// SplitKey gives the parts again.
-func JoinKey(parts ...string) string {
-	escaped := make([]string, len(parts))
-	for i, part := range parts {
-		escaped[i] = escapesOfKeys.Replace(part)
-	}
-	return strings.Join(escaped, string(keySeparator))
-}
-
-// SplitKey returns the parts of a key that JoinKey has made.
+// SplitKey returns the parts of the key of an event whose Format has several fields for it: they
+// have | between them, and in a part, \| stands for | and \\ for \.
 func SplitKey(key string) (parts []string, err error) {
 	var part strings.Builder
 	for i := 0; i < len(key); i++ {

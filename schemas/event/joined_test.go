@@ -159,3 +159,14 @@ func TestATimeOfSeveralFieldsIsOneText(t *testing.T) {
 		}
 	}
 }
+
+var escapesOfKeys = strings.NewReplacer(`\`, `\\`, `|`, `\|`)
+
+// JoinKey returns the key that SplitKey takes apart.
+func JoinKey(parts ...string) string {
+	escaped := make([]string, len(parts))
+	for i, part := range parts {
+		escaped[i] = escapesOfKeys.Replace(part)
+	}
+	return strings.Join(escaped, string(keySeparator))
+}

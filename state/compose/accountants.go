@@ -41,10 +41,7 @@ func accountants() []Accountant {
 	}
 }
 
-// Accountants returns all of them, by falling tightness where they apply alike.
-func Accountants() []Accountant { return accountants() }
-
-// Names returns the names of Accountants, in their order.
+// Names returns the names of all accountants, by falling tightness where they apply alike.
 func Names() []string {
 	var names []string
 	for _, a := range accountants() {

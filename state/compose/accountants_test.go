@@ -12,7 +12,7 @@ import (
 // An accountant that can keep a deployment's budget can also compose, under the same name.
 func TestEveryAccountantOfABudgetIsInTheTable(t *testing.T) {
 	var keep []budgets.Accountant
-	for _, a := range Accountants() {
+	for _, a := range accountants() {
 		budget, ok := a.Budget()
 		if !ok {
 			if _, err := budgets.ParseAccountant(a.Name()); err == nil {
@@ -58,7 +58,7 @@ func TestDocumentationFollowsTheTable(t *testing.T) {
 		got = append(got, [2]string{string(row[1]), string(row[2])})
 	}
 	var want [][2]string
-	for _, a := range Accountants() {
+	for _, a := range accountants() {
 		keeps := "no"
 		if _, ok := a.Budget(); ok {
 			keeps = "yes"

@@ -127,12 +127,11 @@ func (f *demoFlags) explainChoice(err error) error {
 func (f *demoFlags) noRange(why string) error {
 	text := why + ": give --min and --max"
 	if f.flags != nil {
-		in := ""
-		if f.decimals > 0 {
-			in = fmt.Sprintf(" in units of %s", terminal.Number(1/math.Pow10(f.decimals), f.decimals))
-		}
 		hundred := strconv.FormatFloat(100*math.Pow10(f.decimals), 'f', 0, 64)
-		text += fmt.Sprintf("%s, which you know without looking at the file, for example for values from 0 to 100\n", in) +
+		if f.decimals > 0 {
+			text += fmt.Sprintf(" in units of %s", terminal.Number(1/math.Pow10(f.decimals), f.decimals))
+		}
+		text += ", which you know without looking at the file, for example for values from 0 to 100\n" +
 			folded(rerun(f.flags, map[string]string{"min": "0", "max": hundred}, "repeat"), "  ")
 	}
 	return usage(errors.New(text))
@@ -164,8 +163,10 @@ func (j *job) search(_ context.Context, c *protected.Choice, setting advice.Sett
 			}
 			const usual = 6 // deviations to the threshold of private keys; it is higher with a target
 			sigma := max(1/math.Sqrt(d.Metrics[0].Spec.Top.Float()), d.Metrics[0].Plan.Threshold()/usual)
-			if f.kindOf().Sums() { // in events of half the largest value
+			if kind := f.kindOf(); kind.Sums() { // in events of half the largest value
 				sigma *= 2 / float64(max(f.max, -f.min, 1))
+			} else if kind.Values { // of a mean a quarter of the range from its end, with both noises
+				sigma *= 2.25
 			}
 			return sigma, true
 		},

@@ -61,13 +61,6 @@ func (s *Registry) Subject(name string) []string {
 	return slices.Clone(s.subjects[name])
 }
 
-// Compatible says whether a subject takes a schema beside another one; at first each does.
-func (s *Registry) Compatible(takes bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.strict = !takes
-}
-
 // Add registers a schema, as another program would, and returns its id.
 func (s *Registry) Add(subject, schema string) int {
 	s.mu.Lock()

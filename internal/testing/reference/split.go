@@ -22,12 +22,6 @@ func CoverageUnits(share *big.Rat, budget *big.Int, n uint64, coverage float64) 
 	return floor(units.Mul(units, new(big.Rat).SetFloat64(coverage)))
 }
 
-// KeyDelta returns δ_key, the δ of one private key, in units of 2^-80: ⌊share·δ_keys/(n·k)⌋.
-func KeyDelta(share *big.Rat, keys *big.Int, n, k uint64) *big.Int {
-	units := windowUnits(share, keys, n)
-	return units.Quo(units, whole(k).Num())
-}
-
 // windowUnits returns the part of one window in a share of a budget.
 func windowUnits(share *big.Rat, budget *big.Int, n uint64) *big.Int {
 	part := new(big.Rat).Mul(share, new(big.Rat).SetInt(budget))
