@@ -250,10 +250,12 @@ func TestRuleEventsWithOtherOffsetsAreRefused(t *testing.T) {
 		stray    bool // the record below the restart offset has a time that was read
 		refuses  bool
 		warns    bool
+		strict   bool
 	}{
 		"no stamp is ahead of the clock":              {noFuture: true, refuses: true},
 		"stamps may be":                               {warns: true},
-		"stamps may be, and one record near is older": {stray: true},
+		"stamps may be, and one record near is older": {stray: true, strict: true},
+		"stamps may be, and the run is strict":        {refuses: true, strict: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -267,12 +269,11 @@ func TestRuleEventsWithOtherOffsetsAreRefused(t *testing.T) {
 			m.events(last, 1)
 			m.events(260, 30)
 			says := "comparing partition 0 of events with the CLOSE of turn 2: records before offset 100 are later than all that were read there"
-			if tt.refuses {
-				m.refused(says)
-				return
-			}
 			var log bytes.Buffer
-			_ = m.run(RunOptions{Logger: deploytest.Logger(&log)})
+			err := m.run(RunOptions{Logger: deploytest.Logger(&log), Strict: tt.strict, Disposable: true})
+			if tt.refuses != (errors.Is(err, ErrLogFault) && strings.Contains(err.Error(), says)) {
+				t.Errorf("refuses: %v, want %v", err, tt.refuses)
+			}
 			if warned := strings.Contains(log.String(), "later than all records that counted there"); warned != tt.warns {
 				t.Errorf("warned: %v, want %v: %s", warned, tt.warns, &log)
 			}

@@ -108,7 +108,7 @@ func (s *stages) reader(group int) (transforms.Source, error) {
 		return r, nil
 	}
 	o := reading.Options{Group: group, Groups: s.terms.Readers, Crowded: s.terms.Crowded, Bounded: s.terms.Bounded, Until: s.terms.Until, UntilEnd: s.terms.UntilEnd,
-		Ends: s.terms.Ends, StallLimit: s.terms.StallLimit, Logger: s.log, Losses: s.losses}
+		Ends: s.terms.Ends, StallLimit: s.terms.StallLimit, Strict: s.terms.Strict, Logger: s.log, Losses: s.losses}
 	if o.Stalls = s.stalls; group > 0 {
 		o.Stalls = watch.New(watch.RulesOf(s.dep, s.terms.Bounded, s.terms.StallLimit), s.log)
 		s.monitor.EverySecond(o.Stalls.Check)

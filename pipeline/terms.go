@@ -28,6 +28,7 @@ type terms struct {
 	UntilEnd    bool            `json:",omitempty"`
 	Ends        map[int32]int64 `json:",omitempty"` // as in reading.Options
 	StallLimit  time.Duration
+	Strict      bool `json:",omitempty"`
 	Disposable  bool `json:",omitempty"`
 	Readers     int
 	Crowded     bool   `json:",omitempty"` // several readers may have one task
@@ -40,7 +41,7 @@ type terms struct {
 
 // termsOf fixes the terms of a run that was announced.
 func termsOf(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log, o RunOptions) (*terms, error) {
-	t := &terms{Run: control.Run, ID: hex.EncodeToString(control.RunID[:]), Incarnation: hex.EncodeToString(control.Header.Incarnation[:]), Bounded: o.Bounded, Until: o.Until, UntilEnd: o.UntilEnd, StallLimit: o.StallLimit, Disposable: o.Disposable}
+	t := &terms{Run: control.Run, ID: hex.EncodeToString(control.RunID[:]), Incarnation: hex.EncodeToString(control.Header.Incarnation[:]), Bounded: o.Bounded, Until: o.Until, UntilEnd: o.UntilEnd, StallLimit: o.StallLimit, Strict: o.Strict, Disposable: o.Disposable}
 	if o.Bounded && !o.Until.IsZero() && o.Until.UnixMilli() <= control.Header.StartMillis {
 		return nil, fmt.Errorf("running until %s: the deployment starts only at %s", o.Until.UTC().Format(time.RFC3339), time.UnixMilli(control.Header.StartMillis).UTC().Format(time.RFC3339))
 	}

@@ -99,8 +99,8 @@ const nearRestart = 64
 // last CLOSE than those that were read. On a copy with other offsets, such as a mirror makes, the
 // run would skip records. The cut has the latest time of all records below the restart offset, so a
 // later time proves another record. If the stamps of producers may be ahead of the clock, these are
-// not in the cut's time, and a later time proves nothing: then it only warns, and only if all
-// records near the offset are later.
+// not in the cut's time, and a later time proves nothing: then it only warns, or refuses if the run
+// is strict, and only if all records near the offset are later.
 func (s *Source) checkSameOffsets(ctx context.Context, newest *controllog.Closing) error {
 	if newest == nil {
 		return nil
@@ -128,7 +128,7 @@ func (s *Source) checkSameOffsets(ctx context.Context, newest *controllog.Closin
 		}
 		exact := !clock.trustProducer || clock.noFuture
 		switch {
-		case exact && later > 0:
+		case later > 0 && (exact || s.opts.Strict && later == near):
 			return fmt.Errorf("comparing partition %d of %s with the CLOSE of turn %d: records before offset %d are later than all that were read there: the topic was recreated, or copied with other offsets or times. "+
 				"Restore it with its offsets and times, or begin a new deployment with new keys (docs/failover.md): %w", c.Partition, topic, newest.Turn, c.Restart, deployment.ErrLogFault)
 		case later > 0 && later == near:

@@ -100,6 +100,7 @@ type Options struct {
 	// for Bounded and UntilEnd: Ends gives them.
 	Ends       map[int32]int64
 	StallLimit time.Duration // with Outputs.PublishEvery; no default
+	Strict     bool          // refuses an events topic that seems to be another one
 	Logger     *slog.Logger  // must not be nil
 	Stalls     *watch.Stalls // receives READ's progress; may be nil
 	Losses     *watch.Losses // receives the outcomes of records; may be nil
