@@ -13,11 +13,17 @@ import (
 // fields of a value of counts in the format CountsJSON, with the same bytes. Counts are exact
 // decimals, times RFC 3339 with Z, the precision is in 1/count². It fails where EncodeRelease
 // would.
-func (r Release) MarshalJSON() ([]byte, error) {
+func (r Release) MarshalJSON() ([]byte, error) { return r.JSON("") }
+
+// JSON is MarshalJSON with the unit of the events' values in a further field, unless it is "".
+func (r Release) JSON(valueUnit string) ([]byte, error) {
 	if what := r.check(); what != "" {
 		return nil, invalid(KindRelease, what)
 	}
 	o := r.printed(nil)
+	if valueUnit != "" {
+		o.text("value_unit", valueUnit)
+	}
 	return append(o.b, '}'), nil
 }
 

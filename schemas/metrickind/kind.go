@@ -115,6 +115,15 @@ func (k Kind) Sensitivity(b Bounds) int64 {
 	return max(-least, greatest)
 }
 
+// HasUnit reports whether released values, or the edges between which they are shares, follow from
+// the unit of the events' values.
+func (k Kind) HasUnit() bool {
+	if k.ValueOf != "" {
+		k = Of(k.ValueOf)
+	}
+	return k.Values && k.Tree == nil || k.Statistic != nil
+}
+
 // together is shown instead of the empty key by kinds that have no text of their own for it.
 const together = "all together"
 

@@ -75,6 +75,18 @@ func TestNamesAreThoseOfRunningDeployments(t *testing.T) {
 	}
 }
 
+func TestKindsInTheUnitOfValues(t *testing.T) {
+	var have []string
+	for _, k := range All() {
+		if k.HasUnit() {
+			have = append(have, k.Name)
+		}
+	}
+	if want := strings.Fields("sum mean variance standard_deviation quantile bucket_share also_mean also_variance also_standard_deviation"); !slices.Equal(have, want) {
+		t.Errorf("%v", have)
+	}
+}
+
 func TestAKindThatIsNotInTheTable(t *testing.T) {
 	k, ok := Find("median")
 	if ok || k.Name != "" {

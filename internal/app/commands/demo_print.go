@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -86,17 +85,11 @@ func (p *printer) turn(t demo.Turn) error {
 	p.j.collect(t)
 	defer p.j.progress.Settled(int(t.Number), len(t.Releases))
 	if p.j.flags.format == cli.JSON {
-		var b bytes.Buffer
-		for _, r := range t.Releases {
-			r.WindowStart, r.WindowEnd = clock.Time(r.WindowStart), clock.Time(r.WindowEnd)
-			line, err := r.MarshalJSON()
-			if err != nil {
-				return err
-			}
-			b.Write(line)
-			b.WriteByte('\n')
+		text, err := releaseLines(p.j.deployment, t.Releases, clock)
+		if err != nil {
+			return err
 		}
-		return p.print(b.String())
+		return p.print(string(text))
 	}
 	rows := make([]terminal.Row, len(t.Releases))
 	for i, r := range t.Releases {

@@ -37,7 +37,7 @@ func TestDemoCountsEveryKind(t *testing.T) {
 	}{
 		{"--kind events --max-events-per-key 2", 1000, 50, 10},
 		{"--kind distinct_users", 500, 50, 10},
-		{"--kind sum --value-field amount --max-events-per-key 2 --min 0 --max 60", 40_000, 350, 600},
+		{"--kind sum --value-field amount --max-events-per-key 2 --min 0 --max 600 --decimals 1", 400_000, 3500, 6000},
 		{"--kind sum --value-field amount --max-events-per-key 2 --min 0 --max 40", 35_000, 350, 400}, // 50 counts as 40
 		{"--kind mean --value-field amount --max-events-per-key 2 --min 0 --max 60", 40, 7, 15},
 		{"--kind variance --value-field amount --max-events-per-key 2 --min 0 --max 60 --epsilon 500", 100, 0, 60},
@@ -57,6 +57,9 @@ func TestDemoCountsEveryKind(t *testing.T) {
 			if !(math.Abs(got-want) <= c.within) {
 				t.Errorf("%s: %s is %v, want %v: %s", c.args, key, got, want, stdout)
 			}
+		}
+		if unit := strings.Contains(stdout, `,"value_unit":"0.1"}`); unit != strings.Contains(c.args, "--decimals 1") {
+			t.Errorf("%s: the JSON has a unit: %v: %s", c.args, unit, stdout)
 		}
 		if !strings.Contains(stderr, "compared with the file: typically") {
 			t.Errorf("%s: %s", c.args, stderr)

@@ -14,6 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
@@ -24,19 +25,20 @@ import (
 // while stdout is written to, and only the printing ever waits. Safe for
 // concurrent use; print is for one goroutine.
 type runOutput struct {
-	a        *app
-	format   cli.Format
-	progress *terminal.Progress
-	topic    string // counts
-	turns    string // the topic of the ends of turns
-	certain  bool   // some keys are public: every window has a result
-	clock    *wallclock.Clock
-	table    bytes.Buffer
-	tables   map[string]*terminal.Table // by metric; they write to table
-	metrics  []schemas.MetricSpec       // those that belong to no other
-	keyed    map[string]bool            // metrics whose values are of keys
-	places   map[string]int             // of metrics: shares in the order of their edges
-	shown    string                     // metric of the last line of the table
+	a          *app
+	deployment *pipeline.Deployment
+	format     cli.Format
+	progress   *terminal.Progress
+	topic      string // counts
+	turns      string // the topic of the ends of turns
+	certain    bool   // some keys are public: every window has a result
+	clock      *wallclock.Clock
+	table      bytes.Buffer
+	tables     map[string]*terminal.Table // by metric; they write to table
+	metrics    []schemas.MetricSpec       // those that belong to no other
+	keyed      map[string]bool            // metrics whose values are of keys
+	places     map[string]int             // of metrics: shares in the order of their edges
+	shown      string                     // metric of the last line of the table
 	// closed at the first error of printing; an error of reading what is to be printed does not
 	// close it
 	failed chan struct{}
@@ -61,7 +63,7 @@ type runOutput struct {
 func newRunOutput(a *app, f cli.Format, top int, d *pipeline.Deployment, progress *terminal.Progress, page *page) *runOutput {
 	now := time.Now()
 	o := &runOutput{
-		a: a, format: f, progress: progress, page: page, topic: d.Config.Outputs.Counts, turns: d.Config.Outputs.Turns, clock: wallclock.Of(d.Config.Time.WindowZone), tables: map[string]*terminal.Table{}, keyed: map[string]bool{}, places: placesOf(d),
+		a: a, deployment: d, format: f, progress: progress, page: page, topic: d.Config.Outputs.Counts, turns: d.Config.Outputs.Turns, clock: wallclock.Of(d.Config.Time.WindowZone), tables: map[string]*terminal.Table{}, keyed: map[string]bool{}, places: placesOf(d),
 		failed: make(chan struct{}), changed: make(chan struct{}), moved: now, warned: now,
 	}
 	_, width := terminal.Terminal(a.stdout)
@@ -249,15 +251,7 @@ func (o *runOutput) write(ctx context.Context, text []byte, values int) error {
 func (o *runOutput) text(p *pipeline.Published) ([]byte, error) {
 	releases := p.Releases
 	if o.format == cli.JSON {
-		var b bytes.Buffer
-		for _, r := range releases {
-			line, err := r.MarshalJSON()
-			if err != nil {
-				return nil, err
-			}
-			b.Write(append(line, '\n'))
-		}
-		return b.Bytes(), nil
+		return releaseLines(o.deployment, releases, nil)
 	}
 	o.table.Reset()
 	slices.SortStableFunc(releases, func(a, b schemas.Release) int {
@@ -286,6 +280,25 @@ func (o *runOutput) text(p *pipeline.Published) ([]byte, error) {
 	}
 	err := o.empty(p)
 	return o.table.Bytes(), err
+}
+
+// releaseLines returns releases as lines of JSON. The clock turns their times, its readings, into
+// moments; it is nil if they are moments.
+func releaseLines(d *pipeline.Deployment, releases []schemas.Release, clock *wallclock.Clock) ([]byte, error) {
+	var b bytes.Buffer
+	for _, r := range releases {
+		r.WindowStart, r.WindowEnd = clock.Time(r.WindowStart), clock.Time(r.WindowEnd)
+		unit := ""
+		if i := slices.IndexFunc(d.Metrics, func(m deployment.CompiledMetric) bool { return m.Spec.Name == r.Metric }); i >= 0 && metrickind.Of(d.Metrics[i].Spec.Kind).HasUnit() {
+			unit = d.Config.Events.Format.ValueUnit()
+		}
+		line, err := r.JSON(unit)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(append(line, '\n'))
+	}
+	return b.Bytes(), nil
 }
 
 // empty writes the windows that end with a turn and have no values.

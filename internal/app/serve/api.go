@@ -15,8 +15,8 @@ import (
 )
 
 // releasesAnswer returns the answer of /v1/releases: values as tollgate run --format json prints
-// them, whether the query asks for more, and, where there is a value, what to give as after to go
-// on.
+// them, but for their unit, whether the query asks for more, and, where there is a value, what to
+// give as after to go on.
 func releasesAnswer(found []*schemas.Release, more bool) ([]byte, error) {
 	b := make([]byte, 0, 64+384*len(found))
 	b = append(b, `{"releases":[`...)
