@@ -14,6 +14,8 @@ type wallClock struct {
 	year, month, day     int
 	hour, minute, second int
 	millis               int
+	yearDay              int    // from 1; 0: the text has a day of a month
+	week, weekDay        int    // of ISO 8601, from 1; week is 0 if the text has no week
 	half                 byte   // 'a' or 'p' of am and pm; 0: the hour is one of 24
 	zoned                bool   // the text says its offset from UTC
 	offset               int    // seconds east
@@ -23,7 +25,7 @@ type wallClock struct {
 
 // start begins to read a text, without the white space around it.
 func (c *wallClock) start(b []byte) {
-	*c = wallClock{b: bytes.TrimSpace(b), month: 1, day: 1}
+	*c = wallClock{b: bytes.TrimSpace(b), month: 1, day: 1, weekDay: 1}
 }
 
 // usual reads a time in one of the layouts that programs usually write. No two of them read one
@@ -254,7 +256,8 @@ func (c *wallClock) time(zone *time.Location) (millis int64, ok bool) {
 			c.hour += 12
 		}
 	}
-	if c.year < 1 || c.month < 1 || c.month > 12 || c.day < 1 || c.day > daysIn(c.year, c.month) || c.hour > 23 || c.minute > 59 || c.second > 59 {
+	midnight := c.hour == 24 && c.minute == 0 && c.second == 0 && c.millis == 0 // the end of the day
+	if !c.date() || c.hour > 23 && !midnight || c.minute > 59 || c.second > 59 {
 		return 0, false
 	}
 	seconds := time.Date(c.year, time.Month(c.month), c.day, c.hour, c.minute, c.second, 0, time.UTC).Unix()
@@ -270,8 +273,25 @@ func (c *wallClock) time(zone *time.Location) (millis int64, ok bool) {
 	return seconds*1000 + int64(c.millis), true
 }
 
-func daysIn(year, month int) int {
-	return time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day()
+// date completes the date that was read, and reports whether there is such a day.
+func (c *wallClock) date() bool {
+	at := time.Date(c.year, time.Month(c.month), c.day, 0, 0, 0, 0, time.UTC)
+	switch {
+	case c.week != 0: // the fourth of January is in the first week
+		fourth := time.Date(c.year, 1, 4, 0, 0, 0, 0, time.UTC)
+		at = fourth.AddDate(0, 0, 7*(c.week-1)+c.weekDay-1-(int(fourth.Weekday())+6)%7)
+		year, week := at.ISOWeek()
+		if year != c.year || week != c.week || c.weekDay < 1 || c.weekDay > 7 {
+			return false
+		}
+		c.year = at.Year()
+	case c.yearDay != 0:
+		at = time.Date(c.year, 1, c.yearDay, 0, 0, 0, 0, time.UTC)
+	case int(at.Month()) != c.month || at.Day() != c.day:
+		return false
+	}
+	c.month, c.day = int(at.Month()), at.Day()
+	return c.year >= 1 && at.Year() == c.year
 }
 
 // secondsNamed returns the seconds since 1970 at which clocks of a zone show what they show at wall

@@ -171,7 +171,7 @@ func (f *inputFlags) refuseTimes(faults *eventfile.Faults, records uint64) (way 
 	n, where := faults.BadTimes()
 	times, most := faults.Times(), uint64(10)
 	ways := times.Readings()
-	what, cure, goOn := "that cannot be read", "correct "+timeFlagNames, "leave them out"
+	what, cure, goOn := "that cannot be read", "correct "+timeFlagNames+", or write these times like 2025-03-03T00:00:01Z", "leave them out"
 	if ways != nil {
 		odd, oddWhere := faults.OddTimes()
 		switch {

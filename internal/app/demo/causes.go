@@ -256,7 +256,7 @@ func timesOf(unit string) string {
 	case "rfc3339":
 		return "like 2025-03-03T00:00:01Z, with a T and a zone"
 	case event.TimeText:
-		return "like 2025-03-03 00:00:01; the help has more layouts, and --time-layout reads others, like %m/%d/%Y or %Y"
+		return "like 2025-03-03 00:00:01; the help has more layouts, and --time-layout reads others, like %m/%d/%Y or %Y; convert those that neither reads"
 	case "":
 		return ""
 	}

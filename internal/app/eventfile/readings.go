@@ -36,10 +36,12 @@ type Reading struct {
 
 // dateLayouts and clockLayouts are what people and programs write beside the usual layouts.
 var (
-	dateLayouts  = []string{"%m/%d/%Y", "%d/%m/%Y", "%m-%d-%Y", "%d-%m-%Y", "%m.%d.%Y", "%m/%d/%y", "%d/%m/%y", "%d.%m.%y", "%Y-%m-%d", "%Y/%m/%d", "%b %d, %Y", "%d %b %Y", "%d-%b-%y"}
-	clockLayouts = []string{"", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p", " %H:%M:%S.%f", ", %H:%M:%S", ", %I:%M %p", ", %I:%M:%S %p", " %I:%M%p", " %H.%M.%S", " %T %z"}
+	dateLayouts  = []string{"%m/%d/%Y", "%d/%m/%Y", "%m-%d-%Y", "%d-%m-%Y", "%m.%d.%Y", "%m/%d/%y", "%d/%m/%y", "%d.%m.%y", "%Y-%m-%d", "%Y/%m/%d", "%b %d, %Y", "%d %b %Y", "%d-%b-%y", "%Y-%j", "%G-W%V-%u"}
+	clockLayouts = []string{"", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p", " %H:%M:%S.%f", ", %H:%M:%S", ", %I:%M %p", ", %I:%M:%S %p", " %I:%M%p", " %H.%M.%S", " %T %z", "T%T", "T%T%z"}
+	// namedLayouts have the short name of a zone.
+	namedLayouts = []string{" %I:%M %p %Z", " %I:%M:%S %p %Z", " %T %Z"}
 	// wholeLayouts are not made of these.
-	wholeLayouts = []string{"%Y%m%d%H%M", "%Y%m%dT%H%M", "%Y-%m-%d-%H.%M.%S.%f", "%d%b%Y:%T", "%d-%b-%y %I.%M.%S.%f %p", "%d. %B %Y %H:%M", "%B %d, %Y at %I:%M %p"}
+	wholeLayouts = []string{"%Y%m%d%H%M", "%Y%m%dT%H%M", "%Y-%m-%d-%H.%M.%S.%f", "%d%b%Y:%T", "%d-%b-%y %I.%M.%S.%f %p", "%d. %B %Y %H:%M", "%B %d, %Y at %I:%M %p", "%G-W%V"}
 	// zones are those whose times have the best-known short names.
 	zones = []string{"Europe/Berlin", "Europe/London", "Europe/Helsinki", "America/New_York", "America/Chicago", "America/Denver", "America/Los_Angeles", "Asia/Kolkata", "Asia/Shanghai", "Asia/Tokyo"}
 )
@@ -90,8 +92,13 @@ func readings(format event.Format) (all []*Reading) {
 	for _, year := range []int{time.Now().Year(), time.Now().Year() - 1} {
 		dates(fmt.Sprintf("%%{%d}%%b %%d %%T", year), "")
 	}
-	for _, zone := range zones {
+	for _, zone := range append([]string{""}, zones...) {
 		dates(format.TimeLayout, zone)
+		for _, date := range dateLayouts {
+			for _, clock := range namedLayouts {
+				dates(date+clock, zone)
+			}
+		}
 	}
 	return all
 }
@@ -113,13 +120,14 @@ func (r *Reading) Unit() bool { return r.layout == "" && r.zone == "" }
 
 // String names the flags, and the dates that they give.
 func (r *Reading) String() string {
-	way := "--time-unit " + r.unit
-	if r.zone != "" {
-		way = "--time-zone " + r.zone
-	} else if r.layout != "" {
-		way = "--time-layout '" + r.layout + "'"
+	var flags []string
+	if r.layout != "" {
+		flags = append(flags, "--time-layout '"+r.layout+"'")
 	}
-	return fmt.Sprintf("%s (%s to %s)", way, Date(r.first), Date(r.last))
+	if r.zone != "" {
+		flags = append(flags, "--time-zone "+r.zone)
+	}
+	return fmt.Sprintf("%s (%s to %s)", cmp.Or(strings.Join(flags, " "), "--time-unit "+r.unit), Date(r.first), Date(r.last))
 }
 
 // Listed names ways to read times.
@@ -266,7 +274,7 @@ func (t *Times) Readings() (best []*Reading) {
 		case 2*r.reads < t.tried || len(best) > 0 && r.reads < best[0].reads:
 		case len(best) == 0 || r.reads > best[0].reads:
 			best = []*Reading{r}
-		case !best[0].Unit():
+		case !best[0].Unit() && (best[0].zone == "") == (r.zone == "") && (best[0].layout == "") == (r.layout == ""):
 			best = append(best, r)
 		}
 	}

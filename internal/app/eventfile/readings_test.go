@@ -59,6 +59,12 @@ func TestTheReadingThatIsProposedReadsTheTimes(t *testing.T) {
 		"hard spaces":    {"ms", layout("2006-01-02\u00a015:04:05"), "--time-unit text", time.Second},
 		"Java":           {"text", in("Europe/Zurich", "Mon Jan 02 15:04:05 MST 2006"), "--time-zone Europe/Berlin", time.Second},
 		"New York":       {"rfc3339", in("America/New_York", "2006-01-02 15:04:05 MST"), "--time-zone America/New_York", time.Second},
+		"Eastern":        {"text", in("America/New_York", "01/02/2006 03:04:05 PM MST"), "--time-layout '%m/%d/%Y %I:%M:%S %p %Z' --time-zone America/New_York", time.Second},
+		"UTC, 12 hours":  {"text", layout("2006-01-02 3:04 PM MST"), "--time-layout '%Y-%m-%d %I:%M %p %Z'", time.Minute},
+		"weeks":          {"text", func(at time.Time) string { return isoWeek(at) + at.Format("T15:04:05Z07:00") }, "--time-layout '%G-W%V-%uT%T%z'", time.Second},
+		"days of weeks":  {"s", isoWeek, "--time-layout '%G-W%V-%u'", day},
+		"days of years":  {"text", layout("2006-002 15:04"), "--time-layout '%Y-%j %H:%M'", time.Minute},
+		"midnights":      {"rfc3339", func(at time.Time) string { return at.AddDate(0, 0, -1).Format(time.DateOnly) + "T24:00:00Z" }, "--time-unit text", day},
 		"no times":       {"text", func(time.Time) string { return "soon" }, "", 0},
 		"of 1969":        {"text", func(at time.Time) string { return at.AddDate(-56, 0, 0).Format(time.DateTime) }, "", 0},
 	} {
@@ -98,6 +104,11 @@ func TestTheReadingThatIsProposedReadsTheTimes(t *testing.T) {
 			}
 		}
 	}
+}
+
+func isoWeek(at time.Time) string {
+	year, week := at.ISOWeek()
+	return fmt.Sprintf("%d-W%02d-%d", year, week, (int(at.Weekday())+6)%7+1)
 }
 
 // Only half of the times are in another unit: the way reads these, and the usual ones are counted.
