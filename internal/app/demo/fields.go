@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
@@ -31,26 +32,24 @@ func sample(source Source) ([][]byte, error) {
 	return out, err
 }
 
-// fieldsOf returns the names of fields: the columns, or the members that all sampled JSON objects
-// have; nil where they are not known. Names that only some objects have, or a single one, may be
-// data, like a user's id that is the name of a member.
+// fieldsOf returns the names of fields: the columns, or the members of the sampled JSON objects, as
+// in eventfile.CommonFields; nil where they are not known. Those of a single object may be data.
 func fieldsOf(format event.Format, records [][]byte) []string {
-	names, objects := format.Columns, 0
+	names, objects, having := format.Columns, 0, map[string]int{}
 	if members := event.EncodingOf(format.Format).Members; members != nil {
 		for _, value := range records {
 			of := members(value)
-			if of == nil {
-				continue
+			for _, name := range of {
+				having[name]++
 			}
-			if objects++; objects == 1 {
-				names = of
+			if of != nil {
+				objects++
 			}
-			names = slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(of, name) })
 		}
 		if objects == 1 {
 			return nil
 		}
-		slices.Sort(names)
+		names = eventfile.CommonFields(having, objects)
 	}
 	return names[:min(len(names), maxFields)]
 }

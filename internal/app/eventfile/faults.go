@@ -44,9 +44,9 @@ type Faults struct {
 type fault struct {
 	records uint64
 	lines   []string
-	example string   // masked; "" if it is not text
-	hint    string   // what the first record shows; "" if nothing
-	fields  []string // that all such records have, where records name their fields
+	example string         // masked; "" if it is not text
+	hint    string         // what the first record shows; "" if nothing
+	fields  map[string]int // how many such records have a field, where records name their fields
 }
 
 // NewFaults returns the faults of no records of a format.
@@ -190,7 +190,7 @@ func (f *Faults) Add(err error, r Record) bool {
 	f.total++
 	kind := f.kinds[*broken]
 	if kind == nil {
-		kind = &fault{}
+		kind = &fault{fields: map[string]int{}}
 		f.kinds[*broken], kind.hint = kind, f.hint(broken.Class, r.Value)
 	}
 	if *broken == badTime && f.times != nil {
@@ -199,8 +199,10 @@ func (f *Faults) Add(err error, r Record) bool {
 	if *broken == wrongValue && f.values != nil {
 		f.values.try(r.Value)
 	}
-	if broken.Class == event.ClassMissingField && kind.records < compared {
-		kind.compare(event.EncodingOf(f.format.Format), r.Value)
+	if names := f.format.Encoding().Members; names != nil && broken.Class == event.ClassMissingField && kind.records < compared {
+		for _, name := range names(r.Value) {
+			kind.fields[name]++
+		}
 	}
 	kind.add(r, f.format)
 	return true
@@ -216,18 +218,23 @@ func (one *fault) add(r Record, format event.Format) {
 	}
 }
 
-// compare keeps the names that this record has, too: names that only some records have may be data,
-// like a user's id that is the name of a member.
-func (one *fault) compare(e event.Encoding, record []byte) {
-	if e.Members == nil {
-		return
+// CommonFields returns the names that all of so many records have, or more than half of them, while
+// the others have null in place of an object around the field, as a delete of a change-data topic.
+// Names that only some records have may be data, like a user's id that is the name of a member.
+func CommonFields(records map[string]int, all int) (names []string) {
+	for name, n := range records {
+		around := 0
+		for i := range name {
+			if name[i] == '.' {
+				around += records[name[:i]]
+			}
+		}
+		if n+around == all && 2*n > all {
+			names = append(names, name)
+		}
 	}
-	names := e.Members(record)
-	if one.records == 0 {
-		one.fields = names
-		return
-	}
-	one.fields = slices.DeleteFunc(one.fields, func(name string) bool { return !slices.Contains(names, name) })
+	slices.Sort(names)
+	return names
 }
 
 // Total returns how many records there are.
@@ -337,23 +344,23 @@ func (f *Faults) meant(kind event.Error, one *fault) (text string) {
 	} else if kind == wrongValue && places > 0 {
 		return fmt.Sprintf("; most of these values have decimals: to keep %d of them, set events.decimals (--decimals)", places)
 	}
-	if len(one.fields) == 0 {
+	fields := CommonFields(one.fields, int(min(one.records, compared)))
+	if len(fields) == 0 {
 		return ""
 	}
-	slices.Sort(one.fields)
 	for _, name := range f.format.FieldsOf(kind.Field) {
-		if slices.Contains(one.fields, name) {
+		if slices.Contains(fields, name) {
 			continue
 		}
 		text += fmt.Sprintf("; it has no field %s", name)
-		if meant := spelling.Nearest(one.fields, name); meant != "" {
+		if meant := spelling.Nearest(fields, name); meant != "" {
 			text += fmt.Sprintf(", did you mean %s?", meant)
 		}
 	}
 	if one.records == 1 {
 		return text
 	}
-	return text + "; its fields are " + listed(one.fields)
+	return text + "; its fields are " + listed(fields)
 }
 
 func commaFlag(set bool) string {

@@ -90,6 +90,9 @@ func TestRuleNamesThatOnlySomeRecordsHaveAreNotShown(t *testing.T) {
 		one:                      "it has no field usr, did you mean user?",
 		one + "\n" + other:       "it has no field usr, did you mean user?; its fields are at, user",
 		other + "\n{\"dave\":1}": "",
+		one + "\n" + `{"user":1,"at":2,"seen":null}`: "it has no field usr, did you mean user?; its fields are at, user",
+		// A change-data topic with a delete.
+		strings.Repeat(`{"after":{"user":1},"at":2}`+"\n", 2) + `{"after":null,"at":2}`: "it has no field usr; its fields are after.user, at",
 	} {
 		got := strings.Join(faultsOf(t, f, text).Texts(), "\n")
 		if want != "" && !strings.HasSuffix(got, "; "+want) {
