@@ -245,11 +245,6 @@ func (a *auditor) reserve(turn uint64, delta schemas.Delta, user schemas.DeltaUs
 			of.Metric = uint32(at)
 			return a.paid(turn, of, cell)
 		}))
-		if next := int(window.Metric) + 1; next < len(a.config.Metrics) && a.config.Metrics[next].Kind == "coverage" {
-			reserved.Add(reserved, reference.Charge(1, a.config.Metrics[next].Top.Big()))
-			window.Metric++
-			actual.Add(actual, reference.Charge(1, a.paid(turn, window, "")))
-		}
 	}
 	if reserved.Sign() == 0 { // a budget may have been lowered below what was spent
 		delete(a.reserved, owner)

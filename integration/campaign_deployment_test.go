@@ -93,7 +93,6 @@ metrics:
     target: {relative: %s, absolute: 2}
     share: 0.1
     last_at_least: 3
-    coverage: true
   - name: pages
     window: {size: %s}
     keys: {mode: private}
@@ -132,7 +131,6 @@ metrics:
     keys: {mode: private}
     share: 0.2
     last_at_least: 1
-    coverage: true
     counted: true
   - name: parts
     kind: histogram

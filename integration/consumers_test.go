@@ -59,7 +59,7 @@ events: {topic: %s-events, format: jsonl, fields: {user: user, key: page, time: 
 privacy: {epsilon: 40, delta: 1e-4}
 time: {trust: producer, no_future: true, idle_grace: 1s}
 metrics:
-  - {name: visits, window: {size: 1h}, keys: {list: [%s]}, target: {relative: 0.1, absolute: 3}, last_at_least: 6, coverage: true}
+  - {name: visits, window: {size: 1h}, keys: {list: [%s]}, target: {relative: 0.1, absolute: 3}, last_at_least: 6}
   - {name: pages, window: {size: 2h}, keys: {mode: private}, target: {absolute: 3}, last_at_least: 3}
 outputs: {%s}
 keys: {noise: {file: noise.key}, user_hash: {file: user.key}}

@@ -14,7 +14,7 @@ import (
 )
 
 // Mixed deployments: metrics of all kinds and key modes over fixed and sliding windows of different
-// sizes, with filters, coverage and budget periods whose boundaries lie within windows. Seconds
+// sizes, with filters and budget periods whose boundaries lie within windows. Seconds
 // stand for minutes.
 
 // mixed gives a deployment everything at once, under budgets that last for some windows.
@@ -39,13 +39,11 @@ func mixed(c *pipeline.Config) {
 		m.LastAtLeast, m.MaxKeysPerUser, m.MaxEventsPerKey = 1, 1, 1
 		m.Target.Relative, m.Target.Absolute = precise, 0.5
 	}
-	c.Metrics[0].Coverage = &pipeline.Coverage{}
 	c.Metrics[0].Counted = &pipeline.Counted{Share: 0.2, MaxEvents: 3}
 	c.Metrics[1].Counted = &pipeline.Counted{Share: 0.3}
-	c.Metrics[2].Coverage = &pipeline.Coverage{Target: noisereduction.Target{Absolute: 5, Confidence: 0.9}, Share: 0.2}
 	c.Metrics[3].Slide, c.Metrics[3].Filter = 10*time.Second, "item.gift"
 	c.Metrics[4].Slide, c.Metrics[4].Filter = 10*time.Second, `item.category != "toy"`
-	c.Metrics[4].Coverage, c.Metrics[4].Counted = &pipeline.Coverage{}, &pipeline.Counted{MaxEvents: 20}
+	c.Metrics[4].Counted = &pipeline.Counted{MaxEvents: 20}
 	c.Metrics[6].Counted = &pipeline.Counted{Share: 0.1, MaxEvents: 2}
 	c.Metrics[5].Slide, c.Metrics[8].Slide, c.Metrics[9].Slide = 20*time.Second, 10*time.Second, 10*time.Second
 	c.Metrics[5].Filter = `amount < 8`

@@ -87,7 +87,7 @@ func TestInvariant5MinutesHoursAndDaysTogether(t *testing.T) {
 		c.LedgerSlots = 40
 		c.Time.Lateness = time.Minute
 		hour, day, pages := usersOf("hour", time.Hour), sumOf("day", 24*time.Hour), privately(countOf("pages", time.Hour))
-		hour.Slide, hour.Coverage = 4*time.Minute, &pipeline.Coverage{}
+		hour.Slide = 4 * time.Minute
 		pages.Slide, pages.MaxKeysPerUser, pages.MaxEventsPerKey = 20*time.Minute, 1, 1
 		c.Metrics = []pipeline.Metric{countOf("minutes", 4*time.Minute), hour, day, pages}
 		for i := range c.Metrics {

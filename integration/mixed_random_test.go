@@ -13,7 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// Mixed deployments drawn at random: kinds, key modes, filters, windows, coverage, periods,
+// Mixed deployments drawn at random: kinds, key modes, filters, windows, periods,
 // ladders, budgets, layout, and whether shards are forgotten on the way. A seed that fails is a
 // case to keep.
 func TestInvariant5MixedRandomDeployments(t *testing.T) {
@@ -127,12 +127,6 @@ func drawMetric(random *rand.Rand, c *pipeline.Config, name string, unit time.Du
 	for _, also := range metrickind.Of(m.Kind).Also() {
 		if random.IntN(3) == 0 && m.Max-m.Min <= 100 {
 			m.Also = append(m.Also, also)
-		}
-	}
-	if random.IntN(3) == 0 {
-		m.Coverage = &pipeline.Coverage{Share: []float64{0, 0.01, 0.3}[random.IntN(3)]}
-		if m.Target.Relative == 0 || random.IntN(2) == 0 {
-			m.Coverage.Target = noisereduction.Target{Relative: 0.2, Confidence: 0.9}
 		}
 	}
 	if m.LastAtLeast > 0 && random.IntN(3) == 0 {

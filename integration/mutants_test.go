@@ -31,7 +31,6 @@ func protocolMutants() []mutant {
 		{"settled-not-awaited", "Source.open", replace("settled + 1", "s.opened + 1"), "TestRuleADrainLeavesNothingUnsettled"},
 		{"ledger-ignored", "Source.interrupted", never("have =="), "TestRuleAnInterruptedTurnIsRedoneFromTheLedger"},
 		{"fence-skipped", "Fence.tryAcquire", replace("fmt.Sprintf(…)", `fmt.Sprintf("%p", new(int))`), "TestInvariant9AZombiePublishesNothing"},
-		{"coverage-not-reserved", "Rules.price", never("m.coverage >= 0"), everyMixedRecord},
 		{"second-period-free", "shardAccounts.chargeTurn", insertAfter("prices.of(", freeAgain), everyMixedRecord},
 		{"charged-by-the-end", "Source.readRecord", replace("e.Millis", endOfWindow), "TestRuleAWindowOverABoundaryIsChargedToBothPeriods"},
 		{"open-slices-lost", "shardAccounts.snapshot", drop("append(s.Open"), "TestRuleOpenSlicesOutliveTheSlotsOfTheLedger"},

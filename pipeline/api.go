@@ -38,8 +38,6 @@ type (
 	Metric = deployment.Metric
 	// Keys says which keys of a metric are released.
 	Keys = deployment.Keys
-	// Coverage asks for the count of admitted users of a metric's windows.
-	Coverage = deployment.Coverage
 	// Counted asks for the share of a metric's events that is counted in each window.
 	Counted = deployment.Counted
 	// Statistics says which quantiles, or which shares of a histogram, a metric releases.

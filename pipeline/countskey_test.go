@@ -34,8 +34,8 @@ func TestRuleAKeyOfCountsNamesOneWindow(t *testing.T) {
 	without := changes.Succeed(&first, &other, 11, 600_000, nil)
 	for name, change := range map[string]func(*deployment.Config){
 		"a longer window": func(c *deployment.Config) { c.Metrics[0].Window *= 2 },
-		"a coverage's window": func(c *deployment.Config) {
-			c.Metrics[0].Window, c.Metrics[0].Coverage = time.Hour, &deployment.Coverage{}
+		"a share's window": func(c *deployment.Config) {
+			c.Metrics[0].Window, c.Metrics[0].Counted = time.Hour, &deployment.Counted{}
 		},
 	} {
 		for _, h := range []*schemas.Header{&first, &without} {

@@ -38,7 +38,7 @@ type Tallies struct {
 // max_events_per_key of a key that was kept; OverBudget are of users whose accounts could not pay;
 // Counted went into a count. Open are those of windows that are not released yet; a turn that is
 // not closed is taken to lie in as many windows as there can be. GivenUp are those of windows that
-// a change of the deployment cut short: they are never released. A coverage metric looks at no
+// a change of the deployment cut short: they are never released. A statistic looks at no
 // records.
 type MetricTallies struct {
 	Metric        string `json:"metric"`

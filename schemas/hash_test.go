@@ -194,7 +194,7 @@ func TestEveryFieldOfAMetricEntersItsDigest(t *testing.T) {
 		"keys":       func(m *MetricSpec) { m.PublicKeys = [][]byte{[]byte("a"), []byte("bc")} },
 		"fewer keys": func(m *MetricSpec) { m.PublicKeys = m.PublicKeys[:1] },
 		"delta":      func(m *MetricSpec) { m.DeltaKey.Lo = 1 },
-		"covered":    func(m *MetricSpec) { m.Of = "x" }, "min": func(m *MetricSpec) { m.Min = 1 },
+		"of":         func(m *MetricSpec) { m.Of = "x" }, "min": func(m *MetricSpec) { m.Min = 1 },
 		"max": func(m *MetricSpec) { m.Max = 1 }, "keys from": func(m *MetricSpec) { m.KeysFrom = "x" },
 		"period":       func(m *MetricSpec) { m.Period = "x" },
 		"kind, shared": func(m *MetricSpec) { m.Name, m.Kind = "", "m" },

@@ -65,11 +65,6 @@ func (m *MetricSpec) Route() string {
 	return m.Name
 }
 
-// IsCovered reports whether the metric after metric i is its coverage.
-func IsCovered(metrics []MetricSpec, i int) bool {
-	return i+1 < len(metrics) && metrics[i+1].Of == metrics[i].Name && metrickind.Of(metrics[i+1].Kind).Covers()
-}
-
 // HasTarget reports whether the metric has a target; without one every count is as precise as the
 // budget allows, and Release.Met is always false.
 func (m *MetricSpec) HasTarget() bool { return m.Relative > 0 || m.Absolute > 0 }
@@ -90,7 +85,7 @@ func (m *MetricSpec) layout(w *wire) {
 	w.text(&m.Name, "metric name")
 	w.text(&m.Kind, "metric kind")
 	w.text(&m.Filter, "metric filter")
-	w.text(&m.Of, "covered metric")
+	w.text(&m.Of, "metric that it is derived from")
 	for _, ms := range [...]*int64{&m.WindowSize, &m.WindowSlide, &m.Lateness, &m.Skew, &m.Slack} {
 		w.int(ms, "metric times")
 	}

@@ -24,12 +24,12 @@ import (
 type Deployment struct {
 	Config  Config                // with its defaults filled in
 	Budget  budgets.Budget        // that every user has
-	Metrics []CompiledMetric      // in the order of the configuration, each before its coverage and its share of counted events
+	Metrics []CompiledMetric      // in the order of the configuration, each before its share of counted events
 	Events  schemas.EventIdentity // what records are taken for
 	Sums    Sums                  // the events whose values must be kept one by one
 }
 
-// CompiledMetric is a metric, a metric's coverage, or its share of counted events, with everything
+// CompiledMetric is a metric, or a metric's share of counted events, with everything
 // that was computed for it.
 type CompiledMetric struct {
 	Spec    schemas.MetricSpec   // its definition
@@ -184,7 +184,7 @@ func checkFormat(d *Deployment) (err error) {
 	return nil
 }
 
-// compileMetric computes a metric and, after it, its coverage and its share of counted events.
+// compileMetric computes a metric and, after it, what is released beside it.
 func compileMetric(d *Deployment, m *Metric, a allotment) ([]CompiledMetric, error) {
 	t := d.Config.Time
 	spec := schemas.MetricSpec{
@@ -223,24 +223,15 @@ func compileMetric(d *Deployment, m *Metric, a allotment) ([]CompiledMetric, err
 	return all, nil
 }
 
-// besideMetric returns the definitions of a metric's coverage and of its share of counted events,
+// besideMetric returns the definitions of a metric's share of counted events and of its statistics,
 // as far as it has them.
 func besideMetric(m *Metric, spec schemas.MetricSpec, a allotment) (all []schemas.MetricSpec) {
-	derived := spec
-	derived.Of, derived.MaxKeysPerUser, derived.MaxEventsPerKey, derived.Min, derived.Max = m.Name, 1, 1, 0, 0
-	derived.LadderKind, derived.LadderFactor = "adaptive", 2
-	derived.KeyMode, derived.KeysFrom, derived.DeltaKey = KeysPublic, "", units.Delta{}
-	if m.Coverage != nil {
-		cover, target := derived, m.Coverage.Target
-		cover.Name, cover.Kind, cover.Filter, cover.PublicKeys = coverageName(m.Name), metrickind.Covering().Name, "", [][]byte{{}}
-		cover.First, cover.Top = a.coverageFirst, a.coverageTop
-		cover.Relative, cover.Absolute, cover.Confidence = target.Relative, target.Absolute, target.Confidence
-		all = append(all, cover)
-	}
 	if m.Counted != nil {
-		share, target := derived, m.Counted.Target
-		share.Name, share.Kind, share.MaxKeysPerUser, share.MaxEventsPerKey = countedName(m.Name), metrickind.Sharing().Name, 2, uint32(m.Counted.MaxEvents)
-		share.Max = int64(m.LastAtLeast)
+		share, target := spec, m.Counted.Target
+		share.Name, share.Kind, share.Of = countedName(m.Name), metrickind.Sharing().Name, m.Name
+		share.MaxKeysPerUser, share.MaxEventsPerKey, share.Min, share.Max = 2, uint32(m.Counted.MaxEvents), 0, int64(m.LastAtLeast)
+		share.LadderKind, share.LadderFactor = "adaptive", 2
+		share.KeyMode, share.KeysFrom, share.DeltaKey = KeysPublic, "", units.Delta{}
 		share.PublicKeys = [][]byte{[]byte(metrickind.EventsCounted), []byte(metrickind.EventsLeftOut)}
 		share.First, share.Top = a.countedFirst, a.countedTop
 		share.Relative, share.Absolute, share.Confidence = target.Relative, target.Absolute, target.Confidence
@@ -286,9 +277,6 @@ func partOf(of schemas.MetricSpec, kind metrickind.Kind) schemas.MetricSpec {
 
 // leastFurther is the least precision that can be drawn, with room to spare.
 var leastFurther = units.Precision{Lo: 1 << 10}
-
-// coverageName returns the name under which a metric's coverage is released.
-func coverageName(metric string) string { return metrickind.Covering().Beside(metric) }
 
 // countedName returns the name under which a metric's share of counted events is released.
 func countedName(metric string) string { return metrickind.Sharing().Beside(metric) }

@@ -160,9 +160,6 @@ type Metric struct {
 	Min, Max int64
 	// Statistics says which statistics are released, for kinds with several components or a Tree.
 	Statistics
-	// Coverage, when set, releases beside the metric how many users were
-	// admitted to each window.
-	Coverage *Coverage
 	// Counted, when set, releases beside the metric which share of its events is counted in each
 	// window.
 	Counted *Counted
@@ -186,15 +183,6 @@ type Keys struct {
 	Mode string   // "public" (released at zero and in empty windows, too), "private" or "from"
 	List []string // the public keys
 	From string   // the metric whose released keys this one takes; same window
-}
-
-// Coverage is the count of admitted users of a metric's window, released as a
-// metric of its own that is called <metric>.coverage.
-type Coverage struct {
-	Target noisereduction.Target // default: the metric's
-	// Share is the part of the metric's budget for a window that coverage
-	// takes; default 0.05.
-	Share float64
 }
 
 // Counted is how many events of a metric's window are counted, and how many are left out,
@@ -294,15 +282,6 @@ func (c Config) withDefaults() Config {
 			def(&m.Keys.Mode, KeysFrom)
 		default:
 			def(&m.Keys.Mode, KeysPrivate)
-		}
-		if m.Coverage != nil {
-			c := *m.Coverage
-			def(&c.Share, 0.05)
-			if !metrickind.Of(m.Kind).CountTarget() {
-				def(&c.Target, noisereduction.Target{Relative: 0.05, Confidence: m.Target.Confidence})
-			}
-			def(&c.Target, m.Target)
-			m.Coverage = &c
 		}
 		if m.Counted != nil {
 			c := *m.Counted

@@ -68,11 +68,10 @@ func TestCompileRefusesInvalidValues(t *testing.T) {
 		{"metrics.views.target.relative", deploytest.AsSum(func(m *deployment.Metric) { m.Min = -1 })},
 		{"metrics.views.keys", deploytest.AsSum(func(m *deployment.Metric) { m.Keys = deployment.Keys{Mode: deployment.KeysPrivate} })},
 		{"events.fields.value", func(c *deployment.Config) { c.Metrics[0].Kind, c.Metrics[0].Max = "sum", 1 }},
-		{"metrics.views.coverage.share", func(c *deployment.Config) { c.Metrics[0].Coverage = &deployment.Coverage{Share: 1} }},
-		{"metrics.views.coverage", func(c *deployment.Config) {
-			c.Metrics[0].Coverage = &deployment.Coverage{}
+		{"metrics.views.counted", func(c *deployment.Config) {
+			c.Metrics[0].Counted = &deployment.Counted{}
 			c.Metrics = append(c.Metrics, c.Metrics[0])
-			c.Metrics[1].Name, c.Metrics[1].Coverage = "views.coverage", nil
+			c.Metrics[1].Name, c.Metrics[1].Counted = "views.counted", nil
 		}},
 		{"metrics.views.keys", func(c *deployment.Config) { c.Metrics[0].Keys.From = "views" }},
 		{"metrics.views.keys.keys_from", func(c *deployment.Config) { c.Metrics[0].Keys = deployment.Keys{From: "views"} }},
@@ -147,16 +146,6 @@ func TestRuleLastAtLeastIsPaidInWholeUnits(t *testing.T) {
 				}
 				if unused := uint64(d.Budget.Mu2) - total; unused > uint64(2*n*k) {
 					t.Errorf("N=%d K=%d C=%d: %d units are left unused", n, k, c, unused)
-				}
-				cfg.Metrics[0].Coverage = &deployment.Coverage{Share: 0.2}
-				if d, err = deployment.Compile(cfg); err != nil {
-					t.Fatal(err)
-				}
-				charge, ok = units.Charge(uint64(c), d.Metrics[0].Spec.Top)
-				coverage, _ := units.Charge(1, d.Metrics[1].Spec.Top)
-				total = (uint64(charge)*uint64(k) + uint64(coverage)) * uint64(n)
-				if !ok || total > uint64(d.Budget.Mu2) {
-					t.Errorf("N=%d K=%d C=%d, with coverage: %d units of %d", n, k, c, total, d.Budget.Mu2)
 				}
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// After the last_at_least windows of all metrics, with their coverage and shares of counted events
+// After the last_at_least windows of all metrics, with their shares of counted events
 // at the worst case, every account still has what is kept for the shares: so many windows again.
 func TestRuleWhatIsKeptForSharesIsLeftByLastAtLeast(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -25,9 +25,6 @@ func TestRuleWhatIsKeptForSharesIsLeftByLastAtLeast(t *testing.T) {
 			m.Name, m.Ladder = string(rune('a'+i)), deployment.Ladder{}
 			m.MaxKeysPerUser, m.MaxEventsPerKey = rapid.IntRange(1, 5).Draw(t, "keys"), rapid.IntRange(1, 5).Draw(t, "events")
 			m.LastAtLeast = rapid.IntRange(1, 500).Draw(t, "windows")
-			if rapid.Bool().Draw(t, "coverage") {
-				m.Coverage = &deployment.Coverage{Share: rapid.Float64Range(0.01, 0.4).Draw(t, "share of coverage")}
-			}
 			if i == 0 || rapid.Bool().Draw(t, "counted") {
 				m.Counted = &deployment.Counted{Share: rapid.Float64Range(0.01, 0.5).Draw(t, "share"), MaxEvents: rapid.IntRange(0, 100).Draw(t, "most events")}
 			}
@@ -48,9 +45,6 @@ func TestRuleWhatIsKeptForSharesIsLeftByLastAtLeast(t *testing.T) {
 			m := &d.Config.Metrics[i]
 			n := units.Mu2(m.LastAtLeast)
 			metrics += n * units.Mu2(m.MaxKeysPerUser) * charge(m.MaxEventsPerKey, next().Spec.Top)
-			if m.Coverage != nil {
-				metrics += n * charge(1, next().Spec.Top)
-			}
 			if m.Counted == nil {
 				continue
 			}
@@ -84,9 +78,6 @@ func TestSharesThatCannotBeAreRefused(t *testing.T) {
 		change func(m *deployment.Metric)
 	}{
 		{"metrics.views.counted.share", func(m *deployment.Metric) { m.Counted.Share = 1 }},
-		{"metrics.views.counted.share", func(m *deployment.Metric) {
-			m.Counted.Share, m.Coverage = 0.5, &deployment.Coverage{Share: 0.5}
-		}},
 		{"metrics.views.counted.max_events", func(m *deployment.Metric) { m.Counted.MaxEvents = -1 }},
 		{"metrics.views.last_at_least", func(m *deployment.Metric) { m.LastAtLeast, m.Ladder.Sigma = 0, 100 }},
 		{"metrics.views.last_at_least", func(m *deployment.Metric) { m.LastAtLeast, m.Ladder.Sigma = 1<<31, 100 }},

@@ -24,8 +24,8 @@ type Figures struct {
 	MeetableFrom, Threshold float64
 	// Windows is how many windows a whole budget pays for at most, for a user who uses the bounds
 	// to the full and contributes to no other metric: last_at_least, where the metric is the only
-	// one and has no ladder.sigma. 0 for a coverage and a share of counted events, which
-	// last as long as their metric.
+	// one and has no ladder.sigma. 0 for a share of counted events, which lasts as long as its
+	// metric.
 	Windows uint64
 }
 
@@ -50,9 +50,6 @@ func FiguresOf(b budgets.Budget, metrics []schemas.MetricSpec) ([]Figures, error
 		}
 		if !metrickind.Of(m.Kind).Derived {
 			beside, kept := new(big.Int), new(big.Int)
-			if schemas.IsCovered(metrics, i) {
-				beside = charge(big.NewInt(1), metrics[i+1].Top)
-			}
 			for j := range metrics {
 				kept.Add(kept, KeptFor(&metrics[j]))
 				if metrickind.Of(metrics[j].Kind).Share && metrics[j].Of == m.Name {
@@ -68,8 +65,8 @@ func FiguresOf(b budgets.Budget, metrics []schemas.MetricSpec) ([]Figures, error
 }
 
 // windowsAlone divides a whole budget, in B² and in δ, by what a window costs a user. sums and
-// scale are as for worstOfKey. beside is the part of that which goes to the metric's coverage and
-// to its share of counted events, and kept is what all shares keep of the budget, in account units.
+// scale are as for worstOfKey. beside is the part of that which goes to the metric's share of
+// counted events, and kept is what all shares keep of the budget, in account units.
 func windowsAlone(b budgets.Budget, m *schemas.MetricSpec, sums []metrickind.Kind, scale *metrickind.Scale, beside, kept *big.Int) uint64 {
 	worst := worstOfKey(metrickind.Of(m.Kind), m.Bounds(), sums, scale, m.Top)
 	worst.Mul(worst, big.NewInt(int64(m.MaxKeysPerUser))).Add(worst, beside)

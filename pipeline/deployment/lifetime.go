@@ -20,8 +20,7 @@ type Lifetime struct {
 	UpTo bool
 }
 
-// Lifetimes returns a Lifetime for each of Deployment.Metrics. Coverage is admitted
-// together with the metric that it covers, and lasts as long. What is kept of every account for a
+// Lifetimes returns a Lifetime for each of Deployment.Metrics. What is kept of every account for a
 // share of counted events pays for last_at_least windows.
 func Lifetimes(d *Deployment) []Lifetime {
 	out := make([]Lifetime, 0, len(d.Metrics))
@@ -33,9 +32,6 @@ func Lifetimes(d *Deployment) []Lifetime {
 			l.Windows = min(l.Windows, uint64(m.LastAtLeast))
 		}
 		out = append(out, l)
-		if m.Coverage != nil {
-			out = append(out, l)
-		}
 		if m.Counted != nil {
 			out = append(out, Lifetime{Windows: uint64(m.LastAtLeast)})
 		}
@@ -61,18 +57,13 @@ func LastAtLeastFits(d *Deployment) bool {
 	return sum.Cmp(accountUnits(d.Budget.Mu2)) <= 0
 }
 
-// besideOf returns the most that the coverage and the share of counted events of a metric take in
-// a window, in account units. at is the index of the metric in d.Metrics.
+// besideOf returns the most that the share of counted events of a metric takes in a window, in
+// account units. at is the index of the metric in d.Metrics.
 func besideOf(d *Deployment, m *Metric, at int) *big.Int {
-	sum := new(big.Int)
-	if m.Coverage != nil {
-		at++
-		sum.Add(sum, charge(big.NewInt(1), d.Metrics[at].Spec.Top))
+	if m.Counted == nil {
+		return new(big.Int)
 	}
-	if m.Counted != nil {
-		sum.Add(sum, worstOfShare(&d.Metrics[at+1].Spec))
-	}
-	return sum
+	return worstOfShare(&d.Metrics[at+1].Spec)
 }
 
 // keptOf returns the part of every account that shares of counted events keep, in account units.

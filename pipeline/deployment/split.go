@@ -20,8 +20,6 @@ import (
 type allotment struct {
 	first, top units.Precision
 	deltaKey   units.Delta
-	// of the metric's coverage; zero without one
-	coverageFirst, coverageTop units.Precision
 	// of the metric's share of counted events; zero without one
 	countedFirst, countedTop units.Precision
 }
@@ -52,9 +50,7 @@ func split(metrics []Metric, b budgets.Budget) ([]allotment, error) {
 		if err != nil {
 			return nil, Invalid("metrics."+m.Name+".ladder.sigma", "%v", err)
 		}
-		coverage, counted := besideCap(m, top)
-		taken := m.worst(top, coverage)
-		taken.Add(taken, counted)
+		taken := m.worst(top, besideCap(m, top))
 		rest.Sub(rest, new(big.Rat).SetInt(taken.Mul(taken, big.NewInt(int64(m.LastAtLeast)))))
 	}
 	if byShare > 0 && rest.Sign() <= 0 {
@@ -76,10 +72,10 @@ func split(metrics []Metric, b budgets.Budget) ([]allotment, error) {
 var twoTo40 = new(big.Int).Lsh(big.NewInt(1), 40)
 
 // worst returns what one window costs a user at most, in account units: K counts at
-// the top, each component charged in whole units, and what coverage takes beside them.
-func (m *Metric) worst(top units.Precision, coverage *big.Int) *big.Int {
+// the top, each component charged in whole units, and beside them what counted takes.
+func (m *Metric) worst(top units.Precision, beside *big.Int) *big.Int {
 	w := worstOfKey(metrickind.Of(m.Kind), m.bounds(), m.further(), m.scale(), top)
-	return w.Mul(w, big.NewInt(int64(m.MaxKeysPerUser))).Add(w, coverage)
+	return w.Mul(w, big.NewInt(int64(m.MaxKeysPerUser))).Add(w, beside)
 }
 
 // worstOfKey returns what one count costs a user at most, in account units, with all its
@@ -138,19 +134,16 @@ func (m *Metric) bounds() metrickind.Bounds {
 
 func (m *Metric) square() *big.Int { return squareOf(m.contribution()) }
 
-// besideCap is what coverage, and the share of counted events, cost for each window of
-// last_at_least beside an explicit cap, in account units: their shares of all three.
-func besideCap(m *Metric, top units.Precision) (coverage, counted *big.Int) {
-	covers, counts := new(big.Rat), new(big.Rat)
-	if m.Coverage != nil {
-		covers.SetFloat64(m.Coverage.Share)
-	}
+// besideCap is what the share of counted events costs for each window of last_at_least beside an
+// explicit cap, in account units: its share of both.
+func besideCap(m *Metric, top units.Precision) *big.Int {
+	counts := new(big.Rat)
 	if m.Counted != nil {
 		counts.SetFloat64(m.Counted.Share)
 	}
 	all := new(big.Rat).SetInt(m.worst(top, new(big.Int)))
-	all.Quo(all, new(big.Rat).Sub(big.NewRat(1, 1), new(big.Rat).Add(covers, counts)))
-	return floorDiv(covers.Mul(covers, all), big.NewInt(1)), floorDiv(counts.Mul(counts, all), big.NewInt(1))
+	all.Quo(all, new(big.Rat).Sub(big.NewRat(1, 1), counts))
+	return floorDiv(counts.Mul(counts, all), big.NewInt(1))
 }
 
 // share is a metric's part of B² and of δ_keys.
@@ -250,14 +243,14 @@ func atLeastText(v float64) string {
 func allotted(m *Metric, rest *big.Rat, s share, b budgets.Budget) (allotment, error) {
 	var a allotment
 	var err error
-	var coverage, counted *big.Int // account units
+	var counted *big.Int // account units
 	if m.Ladder.Sigma > 0 {
 		if a.top, err = units.PrecisionFromSigma(m.Ladder.Sigma); err == nil {
-			coverage, counted = besideCap(m, a.top)
+			counted = besideCap(m, a.top)
 		}
 	} else {
 		var top *big.Int
-		top, coverage, counted = sharedTop(m, new(big.Rat).Mul(rest, s.budget))
+		top, counted = sharedTop(m, new(big.Rat).Mul(rest, s.budget))
 		a.top, err = units.PrecisionFromBig(top)
 	}
 	if err != nil || a.top.IsZero() {
@@ -271,11 +264,6 @@ func allotted(m *Metric, rest *big.Rat, s share, b budgets.Budget) (allotment, e
 	}
 	if a.first, err = firstRung(m, a.top); err != nil {
 		return a, err
-	}
-	if m.Coverage != nil {
-		if err := a.cover(m, coverage, b); err != nil {
-			return a, err
-		}
 	}
 	if m.Counted != nil {
 		if err := a.count(m, counted); err != nil {
@@ -293,28 +281,22 @@ func allotted(m *Metric, rest *big.Rat, s share, b budgets.Budget) (allotment, e
 	return a, nil
 }
 
-// sharedTop returns u_top from a metric's part of B², with the account units of its
-// coverage and of its share of counted events for one window. Each of the K charges of a window is
+// sharedTop returns u_top from a metric's part of B², with the account units of its share of
+// counted events for one window. Each of the K charges of a window is
 // rounded up on its own, so the part is divided into whole account units first:
 // ⌈C²·u_top·2^-40⌉ ≤ ⌊rest/K⌋, where K counts each component. Dividing once by N·K·C² would leave
 // the last window short of some units.
-func sharedTop(m *Metric, part *big.Rat) (top, coverage, counted *big.Int) {
+func sharedTop(m *Metric, part *big.Rat) (top, counted *big.Int) {
 	window := floorDiv(part, big.NewInt(int64(m.LastAtLeast)))
-	of := func(share float64) *big.Int {
-		r := new(big.Rat).SetFloat64(share)
-		return floorDiv(r.Mul(r, new(big.Rat).SetInt(window)), big.NewInt(1))
-	}
-	coverage, counted = new(big.Int), new(big.Int)
-	if m.Coverage != nil {
-		coverage = of(m.Coverage.Share)
-	}
+	counted = new(big.Int)
 	if m.Counted != nil {
-		counted = of(m.Counted.Share)
+		r := new(big.Rat).SetFloat64(m.Counted.Share)
+		counted = floorDiv(r.Mul(r, new(big.Rat).SetInt(window)), big.NewInt(1))
 	}
-	window.Sub(window, coverage).Sub(window, counted)
+	window.Sub(window, counted)
 	window.Div(window, big.NewInt(int64(m.MaxKeysPerUser)*m.components()))
 	window.Mul(window, twoTo40)
-	return window.Div(window, m.square()), coverage, counted
+	return window.Div(window, m.square()), counted
 }
 
 // components returns what a count costs a user at most, as a multiple of what its first component
@@ -326,28 +308,6 @@ func (m *Metric) components() int64 {
 		n += metrickind.NodesFiner * int64(scale.Levels())
 	}
 	return n
-}
-
-// cover sets the ladder of a metric's coverage, to which a user contributes 1.
-func (a *allotment) cover(m *Metric, part *big.Int, b budgets.Budget) error {
-	var err error
-	a.coverageTop, err = units.PrecisionFromBig(new(big.Int).Mul(part, twoTo40))
-	field := "metrics." + m.Name + ".coverage"
-	if err != nil || a.coverageTop.IsZero() {
-		remedy := "raise coverage.share (the default is 0.05), lower last_at_least, or raise privacy.epsilon"
-		if m.Ladder.Sigma > 0 {
-			remedy = "raise coverage.share (the default is 0.05), or lower ladder.sigma"
-		}
-		return Invalid(field, "its share, %v, leaves no precision: %s", m.Coverage.Share, remedy)
-	}
-	if charge, ok := units.Charge(1, a.coverageTop); !ok || charge > b.Mu2 {
-		return Invalid(field, "no user can pay for it: lower coverage.share, %v (the default is 0.05)", m.Coverage.Share)
-	}
-	// The top is a whole number of account units, 2^40 of precision each: this is never zero.
-	if a.coverageFirst, err = units.PrecisionFromBig(new(big.Int).Rsh(a.coverageTop.Big(), 24)); err != nil {
-		return fmt.Errorf("computing the first rung of %s: %w", field, err)
-	}
-	return nil
 }
 
 // count sets the ladder of a metric's share of counted events. Half of part is for the window, the

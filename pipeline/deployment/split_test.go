@@ -15,6 +15,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -42,8 +43,6 @@ func compiled(t testing.TB, metrics ...deployment.Metric) *deployment.Deployment
 // (1, 10⁻⁶) pays for 89 releases at σ = 40: budgets.ReleasesBeforeRefusal, which
 // `tollgate budget releases` prints.
 func TestRuleSplitSaysHowLongAnExplicitCapLasts(t *testing.T) {
-	covered := capAt("m", 40, 0)
-	covered.Coverage = &deployment.Coverage{Share: 0.5} // as much again
 	wide := capAt("m", 40, 100_000)
 	wide.MaxKeysPerUser, wide.MaxEventsPerKey = 2, 3 // a window costs 18 times as much
 	never := capAt("m", 40, 10)
@@ -62,7 +61,6 @@ func TestRuleSplitSaysHowLongAnExplicitCapLasts(t *testing.T) {
 		"all there is":           {[]deployment.Metric{capAt("m", 40, 89)}, []deployment.Lifetime{{Windows: 89}}, true},
 		"one more than there is": {[]deployment.Metric{capAt("m", 40, 90)}, []deployment.Lifetime{{Windows: 89}}, false},
 		"bounds":                 {[]deployment.Metric{wide}, []deployment.Lifetime{{Windows: 4}}, false},
-		"coverage":               {[]deployment.Metric{covered}, []deployment.Lifetime{{Windows: 44}, {Windows: 44}}, true},
 		"not one":                {[]deployment.Metric{never}, []deployment.Lifetime{{Windows: 0}}, false},
 		"private keys":           {[]deployment.Metric{private}, []deployment.Lifetime{{Windows: 30}}, true},
 		"a cap beside shares":    {[]deployment.Metric{capAt("m", 40, 12), shared}, []deployment.Lifetime{{Windows: 12, UpTo: true}, {Windows: 24}}, true},
@@ -94,9 +92,6 @@ func TestSplitLeavesAsManyWindowsAsItSays(t *testing.T) {
 			if rapid.Bool().Draw(rt, "private") {
 				m.Keys = deployment.Keys{Mode: deployment.KeysPrivate}
 			}
-			if rapid.Bool().Draw(rt, "coverage") {
-				m.Coverage = &deployment.Coverage{Share: rapid.Float64Range(0.01, 0.9).Draw(rt, "share")}
-			}
 			if rapid.Bool().Draw(rt, "cap") {
 				m.Ladder.Sigma = rapid.Float64Range(30, 1000).Draw(rt, "sigma")
 			}
@@ -110,21 +105,13 @@ func TestSplitLeavesAsManyWindowsAsItSays(t *testing.T) {
 		if shares && !deployment.LastAtLeastFits(d) {
 			rt.Error("what is shared does not fit")
 		}
-		lifetimes, at := deployment.Lifetimes(d), 0
+		lifetimes := deployment.Lifetimes(d)
 		if len(lifetimes) != len(d.Metrics) {
 			rt.Fatalf("%d lifetimes of %d metrics", len(lifetimes), len(d.Metrics))
 		}
 		for i := range cfg.Metrics {
-			m, l := &cfg.Metrics[i], lifetimes[at]
-			counts := d.Metrics[at : at+1]
-			if m.Coverage != nil {
-				counts = d.Metrics[at : at+2]
-				if lifetimes[at+1] != l {
-					rt.Errorf("coverage lasts %+v, what it covers %+v", lifetimes[at+1], l)
-				}
-			}
-			at += len(counts)
-			taken := admitted(d.Budget, m, counts)
+			m, l := &cfg.Metrics[i], lifetimes[i]
+			taken := admitted(d.Budget, m, &d.Metrics[i].Spec)
 			if want := min(taken, uint64(m.LastAtLeast)); l.Windows != want {
 				rt.Errorf("%s: %d windows, want %d", m.Name, l.Windows, want)
 			}
@@ -140,29 +127,19 @@ func TestSplitLeavesAsManyWindowsAsItSays(t *testing.T) {
 
 // admitted is in how many of the windows that were asked for a user is who uses
 // the bounds to the full and pays the top each time, by the rule of admission.
-func admitted(b budgets.Budget, m *deployment.Metric, counts []deployment.CompiledMetric) uint64 {
+func admitted(b budgets.Budget, m *deployment.Metric, spec *schemas.MetricSpec) uint64 {
 	var spent units.Mu2
 	var spentKeys units.Delta
-	pay := func(contribution int, c *deployment.CompiledMetric) bool {
-		charge, ok := units.Charge(uint64(contribution), c.Spec.Top)
-		if !ok {
-			return false
-		}
-		spent, ok = spent.Add(charge)
-		return ok
-	}
 	for n := range uint64(m.LastAtLeast) {
 		for range m.MaxKeysPerUser {
-			ok := pay(m.MaxEventsPerKey, &counts[0])
+			charge, ok := units.Charge(uint64(m.MaxEventsPerKey), spec.Top)
+			if ok {
+				spent, ok = spent.Add(charge)
+			}
 			if m.Keys.Mode == deployment.KeysPrivate && ok {
-				spentKeys, ok = spentKeys.Add(counts[0].Spec.DeltaKey)
+				spentKeys, ok = spentKeys.Add(spec.DeltaKey)
 			}
 			if !ok {
-				return n
-			}
-		}
-		for i := range counts[1:] {
-			if !pay(1, &counts[1+i]) {
 				return n
 			}
 		}
@@ -184,7 +161,6 @@ func TestWhatAnErrorOfTheBudgetProposesCompiles(t *testing.T) {
 	proposal := regexp.MustCompile(`(last_at_least|ladder\.sigma|first_sigma):? ([0-9.e+]+)`)
 	for name, m := range map[string]deployment.Metric{
 		"windows":      private(func(m *deployment.Metric) { m.LastAtLeast = 1e15 }),
-		"coverage":     private(func(m *deployment.Metric) { m.LastAtLeast, m.Coverage = 1e8, &deployment.Coverage{Share: 1e-6} }),
 		"δ":            private(func(m *deployment.Metric) { m.LastAtLeast, m.MaxKeysPerUser = 1e9, 1<<30 }),
 		"cap":          capAt("m", 0.001, 0),
 		"first rung":   private(func(m *deployment.Metric) { m.Ladder.FirstSigma = 0.5 }),

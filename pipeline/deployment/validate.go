@@ -256,9 +256,6 @@ func (m *Metric) check() error {
 	if err := m.checkValues(); err != nil {
 		return err
 	}
-	if c := m.Coverage; c != nil && !(c.Share > 0 && c.Share < 1) {
-		return Invalid(at("coverage.share"), "%v is out of range: it must be above 0 and below 1, for example 0.05", c.Share)
-	}
 	if err := m.checkCounted(); err != nil {
 		return err
 	}
@@ -272,15 +269,9 @@ func (m *Metric) checkCounted() error {
 		return nil
 	}
 	at := func(field string) string { return "metrics." + m.Name + ".counted" + field }
-	beside := 0.0
-	if m.Coverage != nil {
-		beside = m.Coverage.Share
-	}
 	switch {
 	case !(c.Share > 0 && c.Share < 1):
 		return Invalid(at(".share"), "%v is out of range: it must be above 0 and below 1, for example 0.05", c.Share)
-	case !(c.Share+beside < 1):
-		return Invalid(at(".share"), "%v and coverage.share, %v, leave nothing of the metric's budget: they must add up to less than 1, for example 0.05 each", c.Share, beside)
 	case c.MaxEvents < 1 || c.MaxEvents > maxBound:
 		return Invalid(at(".max_events"), outside, c.MaxEvents, 1, maxBound)
 	case m.LastAtLeast == 0:
@@ -433,9 +424,6 @@ func (c *Config) checkTogether() error {
 	for i := range c.Metrics {
 		m := &c.Metrics[i]
 		slides = append(slides, m.Slide.Milliseconds())
-		if m.Coverage != nil && byName[coverageName(m.Name)] != nil {
-			return Invalid("metrics."+m.Name+".coverage", "it is released as %q, which is the name of another metric: rename one of them", coverageName(m.Name))
-		}
 		if m.Counted != nil && byName[countedName(m.Name)] != nil {
 			return Invalid("metrics."+m.Name+".counted", "it is released as %q, which is the name of another metric: rename one of them", countedName(m.Name))
 		}

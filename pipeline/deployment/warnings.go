@@ -28,7 +28,7 @@ const (
 func Warnings(d *Deployment) []*ConfigError {
 	all := append(weakPromise(&d.Config.Privacy), unreliableUser(&d.Config.Events.Format)...)
 	lifetimes := Lifetimes(d)
-	at := 0 // of the metric in d.Metrics, where its coverage follows it
+	at := 0 // of the metric in d.Metrics
 	for i := range d.Config.Metrics {
 		m, c := &d.Config.Metrics[i], &d.Metrics[at]
 		if reason := d.Config.Events.Format.NeverEqual(m.Filter); reason != "" {

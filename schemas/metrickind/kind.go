@@ -32,9 +32,8 @@ type Kind struct {
 	// to hide Sensitivity.
 	NotPrivate string
 	// Derived says that no configuration names the kind: such a metric stands after the metric that
-	// it is derived from. But for a Share, it takes no events and shares the admission of that
-	// metric. If it is neither a Share nor a Component and has no Statistic, it counts the users
-	// who were admitted to that metric's windows and has one public key, the empty one.
+	// it is derived from. It is a Share or a Component, or it has a Statistic. But for a Share, it
+	// takes no events and shares the admission of that metric.
 	Derived bool
 	// Share says that a derived metric has windows and admissions of its own: it counts the events
 	// of the metric that it is derived from, those that are counted there and those that are left

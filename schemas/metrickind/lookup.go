@@ -35,15 +35,6 @@ func Counting() []Kind { return where(func(k *Kind) bool { return !k.Derived && 
 // Valued returns the kinds that take values, and so need a value field, min and max.
 func Valued() []Kind { return where(func(k *Kind) bool { return k.Values }) }
 
-// Covering returns the kind of the metric that is released beside another one whose configuration
-// asks for its coverage.
-func Covering() Kind { return where((*Kind).covers)[0] }
-
-func (k *Kind) covers() bool { return k.Derived && !k.Component && !k.Share && k.Statistic == nil }
-
-// Covers reports whether a metric of the kind is the coverage of the one that it is derived from.
-func (k Kind) Covers() bool { return k.covers() }
-
 // Fine reports whether values of the kind are no counts, so that decimals say something about them.
 func (k Kind) Fine() bool { return k.Vector != nil || k.Statistic != nil }
 

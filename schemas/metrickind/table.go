@@ -23,6 +23,5 @@ var kinds = [...]Kind{
 	alsoMean(),
 	alsoVariance(),
 	alsoDeviation(),
-	coverage(),
 	counted(),
 }

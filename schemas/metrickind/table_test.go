@@ -45,7 +45,7 @@ func TestEveryEntryIsWhole(t *testing.T) {
 
 // Definitions and headers of deployments that run have these names.
 func TestNamesAreThoseOfRunningDeployments(t *testing.T) {
-	for i, name := range []string{"events", "distinct_users", "sum", "mean", "mean_offset", "coverage", "counted", "variance", "standard_deviation", "mean_square"} {
+	for i, name := range []string{"events", "distinct_users", "sum", "mean", "mean_offset", "counted", "variance", "standard_deviation", "mean_square"} {
 		if all := All(); len(all) <= i || !slices.Contains(Names(all), name) {
 			t.Errorf("no kind %q", name)
 		}
@@ -53,11 +53,8 @@ func TestNamesAreThoseOfRunningDeployments(t *testing.T) {
 	if Offered()[0].Name != "events" {
 		t.Errorf("the default is %q: configurations without a kind would change their meaning", Offered()[0].Name)
 	}
-	n, shares := 0, 0
+	shares := 0
 	for _, k := range All() {
-		if k.Covers() {
-			n++
-		}
 		if k.Share {
 			shares++
 		}
@@ -70,8 +67,8 @@ func TestNamesAreThoseOfRunningDeployments(t *testing.T) {
 			t.Errorf("%s: %d further components", k.Name, len(further))
 		}
 	}
-	if n != 1 || shares != 1 {
-		t.Errorf("%d kinds of coverage and %d of shares: a configuration takes Covering and Sharing, so there must be one of each", n, shares)
+	if shares != 1 {
+		t.Errorf("%d kinds of shares: a configuration takes Sharing, so there must be one", shares)
 	}
 }
 

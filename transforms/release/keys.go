@@ -52,24 +52,13 @@ func (l *ladders) tasks(shard int, head *schemas.Partial, counts []spend.Count) 
 
 // public appends the public keys of a window that the shard releases.
 func (l *ladders) public(cells []spend.Cell, w schemas.MetricWindow, shard, shards int) []spend.Cell {
-	for _, m := range l.asked(w.Metric) {
-		spec := &l.metrics[m]
-		for _, key := range spec.PublicKeys {
-			if schemas.ReleaseShardOf(spec.Route(), w.WindowStart, w.WindowEnd, key, shards) == shard {
-				cells = append(cells, spend.Cell{Metric: m, Start: w.WindowStart, End: w.WindowEnd, Key: string(key)})
-			}
+	spec := &l.metrics[w.Metric]
+	for _, key := range spec.PublicKeys {
+		if schemas.ReleaseShardOf(spec.Route(), w.WindowStart, w.WindowEnd, key, shards) == shard {
+			cells = append(cells, spend.Cell{Metric: w.Metric, Start: w.WindowStart, End: w.WindowEnd, Key: string(key)})
 		}
 	}
 	return cells
-}
-
-// asked returns the metrics to release for a window of a metric: the metric itself, and
-// its coverage.
-func (l *ladders) asked(metric uint32) []uint32 {
-	if schemas.IsCovered(l.metrics, int(metric)) {
-		return []uint32{metric, metric + 1}
-	}
-	return []uint32{metric}
 }
 
 // following lists the cells of metrics whose keys are those that another metric has just

@@ -35,7 +35,7 @@ func markCase(keys int, step uint32) (*retention, *metric, []kept) {
 		}
 	}
 	n := &retention{ended: &endedWindows{own: own}, toOwn: [][]int32{to}, open: make([]bool, len(own.labels)), sums: make([]bool, len(own.labels))}
-	return n.forUser(u), &metric{filter: 1, coverage: -1}, stays
+	return n.forUser(u), &metric{filter: 1}, stays
 }
 
 // An admission rests on the user's entries of the keys that stay, whichever of

@@ -80,7 +80,7 @@ func (a *shardAccounts) dropPeriods() error {
 }
 
 // prices says what a contribution to a decided turn costs: a precision by window and key, one more
-// for each further component, and one by window for coverage.
+// for each further component.
 type prices struct {
 	rules    *Rules
 	windows  []schemas.MetricWindow
@@ -88,12 +88,11 @@ type prices struct {
 	released [][]units.Precision   // as keys, 0 for private ones that were not released
 	further  [][][]units.Precision // by window and component, as keys
 	nodes    [][]drawnNodes        // as keys, of metrics with trees
-	coverage []units.Precision
 }
 
 func (a *shardAccounts) prices(d *decision, s *Settlement) (*prices, error) {
 	n := len(d.delta.Windows)
-	p := &prices{rules: a.rules, windows: d.delta.Windows, keys: make([][]units.Precision, n), released: make([][]units.Precision, n), further: make([][][]units.Precision, n), nodes: make([][]drawnNodes, n), coverage: make([]units.Precision, n)}
+	p := &prices{rules: a.rules, windows: d.delta.Windows, keys: make([][]units.Precision, n), released: make([][]units.Precision, n), further: make([][][]units.Precision, n), nodes: make([][]drawnNodes, n)}
 	for i, window := range d.delta.Windows {
 		m, err := a.metric(window)
 		if err != nil {
@@ -114,10 +113,6 @@ func (a *shardAccounts) prices(d *decision, s *Settlement) (*prices, error) {
 			if p.nodes[i], err = s.drawnNodes(of, d.ended.keysOf(i, m)); err != nil {
 				return nil, err
 			}
-		}
-		if m.coverage >= 0 {
-			window.Metric = uint32(m.coverage)
-			p.coverage[i] = s.precisions(window, [][]byte{nil}, false)[0]
 		}
 	}
 	return p, nil
@@ -154,13 +149,6 @@ func (p *prices) of(all *reservations, r *reservation) (units.Mu2, error) {
 			return 0, errNoPrice
 		}
 		charge, _ := units.Charge(k.contribution(), u)
-		actual, _ = actual.Add(charge)
-	}
-	if m.coverage >= 0 {
-		if p.coverage[window].IsZero() {
-			return 0, errNoPrice
-		}
-		charge, _ := units.Charge(1, p.coverage[window])
 		actual, _ = actual.Add(charge)
 	}
 	return actual, nil

@@ -13,12 +13,6 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// covered returns a metric with a coverage that costs 7 units at its top.
-func covered(m schemas.MetricSpec) []schemas.MetricSpec {
-	return []schemas.MetricSpec{m, {Name: m.Name + ".coverage", Kind: metrickind.Coverage, Of: m.Name, KeyMode: schemas.KeysPublic,
-		PublicKeys: [][]byte{{}}, First: unit(1), Top: unit(7)}}
-}
-
 func sumMetric(lo, hi int64, keys ...string) schemas.MetricSpec {
 	m := publicMetric("s", keys...)
 	m.Kind, m.Min, m.Max, m.MaxEventsPerKey = metrickind.Sum, lo, hi, 3
@@ -58,51 +52,25 @@ func cellOf(t testing.TB, a *shardAccounts, metric uint32, key string) (int64, b
 	return 0, false
 }
 
-// TestRuleCoverageIsInsideTheReservation: a user is admitted only if the coverage can be paid,
-// too, and pays one contribution at the precision where it stopped.
-func TestRuleCoverageIsInsideTheReservation(t *testing.T) {
-	metrics := covered(publicMetric("m", "a"))
-	cs := []contribution{{user: 1, key: "a", n: 2}, {user: 2, key: "a", n: 1}}
-	a := mustAccounts(t, deployment(4*4+7-1, 0, metrics...), cs)
-	if a.in(t, 1, 0) != (accounts.Account{}) || a.in(t, 2, 0).Reserved != 4+7 {
-		t.Fatalf("accounts are %+v and %+v: the first lacks one unit for the coverage", a.in(t, 1, 0), a.in(t, 2, 0))
-	}
-	if n, _ := cellOf(t, a, 1, ""); n != 1 {
-		t.Fatalf("coverage counts %d users, not the one who is admitted", n)
-	}
-	a = mustAccounts(t, deployment(4*4+7, 0, metrics...), cs)
-	if n, _ := cellOf(t, a, 1, ""); n != 2 {
-		t.Fatalf("coverage counts %d users of 2", n)
-	}
-	mustCharge(t, a, schemas.Settled{FirstRungs: []units.Precision{unit(1), unit(1)}, Keys: []schemas.SettledKey{
-		{WindowEnd: testTurn, Key: []byte("a"), Precision: unit(2)}, {Metric: 1, WindowEnd: testTurn, Key: nil, Precision: unit(3)}}})
-	if a.in(t, 1, 0).Spent != 4*2+3 || a.in(t, 2, 0).Spent != 2+3 {
-		t.Fatalf("paid %d and %d, want 11 and 5", a.in(t, 1, 0).Spent, a.in(t, 2, 0).Spent)
-	}
-}
-
 // TestRuleDistinctUsersAcrossAPeriodCountOnceAndPayTwice: in a window over a
 // period's boundary a user is two individuals with an account each, and one
 // user for a metric that counts users; if one of them cannot pay the other still counts.
 func TestRuleDistinctUsersAcrossAPeriodCountOnceAndPayTwice(t *testing.T) {
 	m := publicMetric("m", "a", "b")
 	m.Kind = metrickind.DistinctUsers
-	s := deployment(4+7, 0, covered(m)...)
+	s := deployment(4, 0, m)
 	cs := []contribution{{user: 1, period: 0, key: "a", n: 9}, {user: 1, period: 1, key: "a", n: 1}}
 	a := mustAccounts(t, s, cs)
 	if n, _ := cellOf(t, a, 0, "a"); n != 1 {
 		t.Fatalf("one user is counted %d times", n)
 	}
-	if n, _ := cellOf(t, a, 1, ""); n != 1 {
-		t.Fatalf("coverage counts one user %d times", n)
-	}
-	if a.in(t, 1, 0).Reserved != 11 || a.in(t, 1, 1).Reserved != 11 {
+	if a.in(t, 1, 0).Reserved != 4 || a.in(t, 1, 1).Reserved != 4 {
 		t.Fatalf("reserved %d and %d: each part pays 1", a.in(t, 1, 0).Reserved, a.in(t, 1, 1).Reserved)
 	}
 	cs[0] = contribution{user: 1, period: 0, key: "a", n: 1}
-	cs = append(cs, contribution{user: 1, period: 0, key: "b", n: 1}) // 4+4+7: too much for period 0
+	cs = append(cs, contribution{user: 1, period: 0, key: "b", n: 1}) // 4+4: too much for period 0
 	a = mustAccounts(t, s, cs)
-	if n, _ := cellOf(t, a, 0, "a"); n != 1 || a.in(t, 1, 0).Reserved != 0 || a.in(t, 1, 1).Reserved != 11 {
+	if n, _ := cellOf(t, a, 0, "a"); n != 1 || a.in(t, 1, 0).Reserved != 0 || a.in(t, 1, 1).Reserved != 4 {
 		t.Fatalf("counted %d, reserved %d and %d", n, a.in(t, 1, 0).Reserved, a.in(t, 1, 1).Reserved)
 	}
 }

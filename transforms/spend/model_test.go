@@ -253,9 +253,6 @@ func (m *model) admit(w schemas.MetricWindow, at account, events []contribution)
 	if len(r.kept) == 0 {
 		return
 	}
-	if cover := m.coverageOf(w.Metric); cover != nil {
-		r.worst.Add(r.worst, modelCharge(1, cover.Top))
-	}
 	limit := new(big.Int).SetUint64(uint64(m.budget.Mu2))
 	if limit.Sub(limit, m.keptForShares()); m.reserve(r, delta, limit) {
 		tally.Counted += kept
@@ -380,24 +377,16 @@ func (m *model) bring(spec *schemas.MetricSpec, at account, cs []contribution) (
 	return total, stays, values
 }
 
-func (m *model) coverageOf(metric uint32) *schemas.MetricSpec {
-	for i := range m.metrics {
-		if m.metrics[i].Kind == metrickind.Coverage && m.metrics[i].Of == m.metrics[metric].Name {
-			return &m.metrics[i]
-		}
-	}
-	return nil
-}
-
 // count adds up the reservations for a window. A user of two periods is one user.
 func (m *model) count(w schemas.MetricWindow) {
-	users := map[accounts.ID]map[string]bool{}
+	type userOfKey struct {
+		id  accounts.ID
+		key string
+	}
+	seen := map[userOfKey]bool{}
 	for _, r := range m.reservations {
 		if r.window != w {
 			continue
-		}
-		if users[r.account.id] == nil {
-			users[r.account.id] = map[string]bool{}
 		}
 		for at, c := range r.leaves {
 			m.counts[Cell{at.metric, w.WindowStart, w.WindowEnd, at.key}] += c
@@ -406,15 +395,12 @@ func (m *model) count(w schemas.MetricWindow) {
 			m.counts[Cell{at.metric, w.WindowStart, w.WindowEnd, at.key}] += c
 		}
 		for key, c := range r.kept {
-			again := users[r.account.id][key]
-			users[r.account.id][key] = true
-			if m.metrics[w.Metric].Kind != metrickind.DistinctUsers || !again {
+			user := userOfKey{r.account.id, key}
+			if m.metrics[w.Metric].Kind != metrickind.DistinctUsers || !seen[user] {
+				seen[user] = true
 				m.counts[Cell{w.Metric, w.WindowStart, w.WindowEnd, key}] += c
 			}
 		}
-	}
-	if m.coverageOf(w.Metric) != nil && len(users) > 0 {
-		m.counts[Cell{w.Metric + 1, w.WindowStart, w.WindowEnd, ""}] = int64(len(users))
 	}
 }
 
@@ -466,9 +452,6 @@ func (m *model) charge(s schemas.Settled) {
 					a.spent.Add(a.spent, chargeOfTree(r.leaves, key, u, drawn))
 				}
 			}
-		}
-		if m.coverageOf(r.window.Metric) != nil {
-			a.spent.Add(a.spent, modelCharge(1, released[Cell{r.window.Metric + 1, r.window.WindowStart, r.window.WindowEnd, ""}]))
 		}
 	}
 	m.reservations = nil

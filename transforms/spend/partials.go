@@ -72,9 +72,6 @@ func (a *shardAccounts) cells(d *decision, add func(w schemas.MetricWindow, of, 
 			key := schemas.NodeKey(keys[l.key], l.leaf)
 			sums.leaves[i][l].Parts(func(n int64) { add(of, keys[l.key], key, n) })
 		}
-		if m.coverage >= 0 && sums.users[i] > 0 {
-			add(schemas.MetricWindow{Metric: uint32(m.coverage), WindowStart: w.WindowStart, WindowEnd: w.WindowEnd}, nil, nil, sums.users[i])
-		}
 	}
 }
 
@@ -84,28 +81,23 @@ type counts struct {
 	further [][]int128.Int             // by window, key and further component
 	there   [][]bool                   // an admitted user has the key
 	leaves  []map[leafCount]int128.Int // by window, and by key and leaf, with n = 0
-	users   []int64                    // by window: admitted users
 }
 
 // counts adds up the reservations. A user with two budget periods in one window has two accounts,
 // which are charged separately, but counts once where users are counted.
 func (a *shardAccounts) counts(d *decision) counts {
 	n := len(d.delta.Windows)
-	c := counts{keys: make([][]int128.Int, n), further: make([][]int128.Int, n), there: make([][]bool, n), leaves: make([]map[leafCount]int128.Int, n), users: make([]int64, n)}
+	c := counts{keys: make([][]int128.Int, n), further: make([][]int128.Int, n), there: make([][]bool, n), leaves: make([]map[leafCount]int128.Int, n)}
 	for i := range n {
 		m := &a.rules.metrics[d.delta.Windows[i].Metric]
 		keys := len(d.ended.keysOf(i, m))
 		c.keys[i], c.there[i] = make([]int128.Int, keys), make([]bool, keys)
 		c.further[i] = make([]int128.Int, keys*len(m.further))
 	}
-	last := newLastUsers(a, d)
+	last := lastUsers(a, d)
 	for i := range d.reservations.list {
 		r := &d.reservations.list[i]
-		if last.inWindow[r.window] != r.user {
-			last.inWindow[r.window] = r.user
-			c.users[r.window]++
-		}
-		of := last.ofKey[r.window]
+		of := last[r.window]
 		components := len(a.rules.metrics[d.delta.Windows[r.window].Metric].further)
 		for _, l := range d.reservations.leavesOf(r) {
 			if c.leaves[r.window] == nil {
@@ -133,23 +125,17 @@ func (a *shardAccounts) counts(d *decision) counts {
 	return c
 }
 
-// lastUsers has the user who was counted last, by window and, where users are counted, by key. The
-// reservations of one user follow each other, so this is enough to know whether a user was counted
-// already, however many keys a user has.
-type lastUsers struct {
-	inWindow []uint32
-	ofKey    [][]uint32
-}
-
-func newLastUsers(a *shardAccounts, d *decision) lastUsers {
-	n := len(d.delta.Windows)
-	l := lastUsers{inWindow: make([]uint32, n), ofKey: make([][]uint32, n)}
+// lastUsers has room for the user who was counted last, by window and key where users are counted.
+// The reservations of one user follow each other, so this is enough to know whether a user was
+// counted already, however many keys a user has.
+func lastUsers(a *shardAccounts, d *decision) [][]uint32 {
+	last := make([][]uint32, len(d.delta.Windows))
 	for i, w := range d.delta.Windows {
 		if m := &a.rules.metrics[w.Metric]; m.kind.OncePerUser {
-			l.ofKey[i] = make([]uint32, len(d.ended.keysOf(i, m)))
+			last[i] = make([]uint32, len(d.ended.keysOf(i, m)))
 		}
 	}
-	return l
+	return last
 }
 
 // tallies adds up the decided turns' tallies by metric.

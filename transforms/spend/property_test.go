@@ -42,10 +42,6 @@ func drawSettings(t *rapid.T) settings {
 		}
 		s.metrics = append(s.metrics, m)
 		further = append(further, furtherOf(&m, drawAlso(t, &m)...)...)
-		if rapid.IntRange(0, 2).Draw(t, "coverage") == 0 {
-			s.metrics = append(s.metrics, schemas.MetricSpec{Name: m.Name + ".coverage", Kind: metrickind.Coverage, Of: m.Name, KeyMode: schemas.KeysPublic,
-				PublicKeys: [][]byte{{}}, WindowSize: m.WindowSize, WindowSlide: m.WindowSlide, First: m.First, Top: m.First})
-		}
 		if rapid.IntRange(0, 2).Draw(t, "counted") == 0 {
 			share := shareOf(&m, rapid.Uint32Range(1, 12).Draw(t, "events of a share"), rapid.Int64Range(0, 2).Draw(t, "windows kept"))
 			share.Top = units.Precision{Lo: rapid.Uint64Range(1, 1<<42).Draw(t, "top of a share")}

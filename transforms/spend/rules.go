@@ -27,22 +27,21 @@ type Rules struct {
 }
 
 type metric struct {
-	spec     schemas.MetricSpec
-	kind     metrickind.Kind
-	filter   uint64              // the bit that an event must have; 0: no filter
-	public   map[string]struct{} // nil unless keys are public
-	rank     string              // names the order in which keys are clipped
-	coverage int                 // the metric that counts this one's admitted users; −1: no metric
-	further  []int               // the metrics of the further components of its counts
-	nodes    int                 // the metric of the nodes of its trees; −1: none
-	scale    *metrickind.Scale   // of its trees
-	of       int                 // the metric whose events this one counts, if it is a share
+	spec    schemas.MetricSpec
+	kind    metrickind.Kind
+	filter  uint64              // the bit that an event must have; 0: no filter
+	public  map[string]struct{} // nil unless keys are public
+	rank    string              // names the order in which keys are clipped
+	further []int               // the metrics of the further components of its counts
+	nodes   int                 // the metric of the nodes of its trees; −1: none
+	scale   *metrickind.Scale   // of its trees
+	of      int                 // the metric whose events this one counts, if it is a share
 	// values are what an event adds to each component, of kinds with values
 	values []func(value int64, b metrickind.Bounds) int64
 }
 
 // NewRules checks the counts and prepares the metrics. Their order is the order
-// of admission; a coverage metric follows the metric that it covers. Rules that
+// of admission; a derived metric follows the one that it is derived from. Rules that
 // continue the accounts of earlier rules may keep or lower the budget, never raise it: the caller
 // checks that with budgets.Budget.CheckNext, because accounts do not know their budget.
 func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec, shards, releaseShards, ledgerSlots int) (*Rules, error) {
@@ -62,7 +61,7 @@ func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 		if !known {
 			return nil, fmt.Errorf("preparing admission: metric %s: this version knows no kind %q: use the one that wrote the definition, or a later one", spec.Name, spec.Kind)
 		}
-		m := metric{spec: spec, kind: kind, rank: spec.Route(), coverage: -1, nodes: -1}
+		m := metric{spec: spec, kind: kind, rank: spec.Route(), nodes: -1}
 		if kind.Values {
 			m.values = append(m.values, kind.Value)
 		}
@@ -103,7 +102,7 @@ func (r *Rules) derive(m *metric) error {
 		return r.share(m, of)
 	}
 	to := &r.metrics[of]
-	if part := m.kind.Component || m.kind.Statistic != nil; part && m.spec.KeyMode != schemas.KeysFrom {
+	if m.spec.KeyMode != schemas.KeysFrom {
 		return fmt.Errorf("preparing admission: metric %s must take its keys from %s, which alone decides whether they are released", m.spec.Name, m.spec.Of)
 	}
 	switch {
@@ -121,15 +120,11 @@ func (r *Rules) derive(m *metric) error {
 			return fmt.Errorf("preparing admission: %w", err)
 		}
 		to.nodes, to.scale = len(r.metrics), scale
-	case m.kind.Component:
+	default: // a component
 		if at, sums := len(to.further), r.sumsOf(to); at >= len(sums) || sums[at].Name != m.kind.Name || m.spec.Bounds() != to.spec.Bounds() || m.spec.Route() != to.spec.Route() {
 			return fmt.Errorf("preparing admission: metric %s is not the next component of %s", m.spec.Name, m.spec.Of)
 		}
 		to.further, to.values = append(to.further, len(r.metrics)), append(to.values, m.kind.Value)
-	case to.coverage >= 0:
-		return fmt.Errorf("preparing admission: metric %s is there twice for %s", m.spec.Name, m.spec.Of)
-	default:
-		to.coverage = len(r.metrics)
 	}
 	return nil
 }
@@ -238,8 +233,8 @@ func (m *metric) counts(l schemas.Label) bool {
 func (m *metric) private() bool { return m.spec.KeyMode == schemas.KeysPrivate }
 
 // price returns the worst case of what a user contributes to a window of the metric, to the further
-// components of its counts, to all nodes of their trees and to its coverage, with the δ of private
-// keys; ok is false if it does not fit an account.
+// components of its counts and to all nodes of their trees, with the δ of private keys; ok is false
+// if it does not fit an account.
 func (r *Rules) price(m *metric, kept []kept, further []int64, leaves []leafCount) (worst units.Mu2, d units.Delta, ok bool) {
 	for len(leaves) > 0 {
 		var of []leafCount
@@ -264,12 +259,6 @@ func (r *Rules) price(m *metric, kept []kept, further []int64, leaves []leafCoun
 			if d, ok = d.Add(m.spec.DeltaKey); !ok {
 				return 0, units.Delta{}, false
 			}
-		}
-	}
-	if m.coverage >= 0 {
-		charge, fits := units.Charge(1, r.metrics[m.coverage].spec.Top)
-		if worst, ok = worst.Add(charge); !fits || !ok {
-			return 0, units.Delta{}, false
 		}
 	}
 	return worst, d, true

@@ -371,7 +371,7 @@ func TestRuleDeltaOfPrivateKeysIsPaidAtAdmission(t *testing.T) {
 }
 
 // TestRulePublicKeyMissingFromASettlementStops, where a private one costs the
-// first rung; so do a price above the top and a price of nothing. The key of a coverage is public.
+// first rung; so do a price above the top and a price of nothing.
 func TestRulePublicKeyMissingFromASettlementStops(t *testing.T) {
 	cs := []contribution{{user: 1, key: "a", n: 2}}
 	for name, c := range map[string]struct {
@@ -396,10 +396,6 @@ func TestRulePublicKeyMissingFromASettlementStops(t *testing.T) {
 		} else if err != nil || a.of(1).Spent != c.paid {
 			t.Errorf("%s: charged %d, want %d (%v)", name, a.of(1).Spent, c.paid, err)
 		}
-	}
-	a := mustAccounts(t, deployment(1<<40, 100, covered(publicMetric("m", "a"))...), cs)
-	if err := a.charge(released(unit(1), map[string]units.Precision{"a": unit(2)})); !errors.Is(err, errNoPrice) {
-		t.Errorf("coverage, missing: charged %d (%v)", a.of(1).Spent, err)
 	}
 }
 

@@ -114,8 +114,6 @@ keys: {noise: {file: noise.key}, user_hash: {file: user.key}}
 const (
 	cappedViews = `
   - {name: views, window: {size: 1h}, keys: {list: [a]}, target: {relative: 0.1}, ladder: {sigma: 40}, last_at_least: 100000}`
-	cappedViewsCovered = `
-  - {name: views, window: {size: 1h}, keys: {list: [a]}, target: {relative: 0.1}, ladder: {sigma: 40}, coverage: {share: 0.5}}`
 	cappedUsers = `
   - {name: users, kind: distinct_users, window: {size: 1d}, keys: {list: [a]}, target: {relative: 0.1}, ladder: {sigma: 40}, last_at_least: 40}`
 )
@@ -131,7 +129,6 @@ func TestRuleAnExplicitCapLastsAsLongAsTheBudgetPays(t *testing.T) {
 		short         bool
 	}{
 		{"one", cappedViews, []string{"views ... 89 windows (3d17h)"}, true},
-		{"covered", cappedViewsCovered, []string{"views ... 44 windows (1d20h)", "views.coverage ... 44 windows (1d20h)"}, false},
 		{"two that fit", strings.ReplaceAll(cappedViews, "100000", "40") + cappedUsers, []string{"views ... up to 40 windows (1d16h)", "users ... up to 40 windows (40d)"}, false},
 		{"two that do not", strings.ReplaceAll(cappedViews, "100000", "60") + cappedUsers, []string{"views ... up to 60 windows (2d12h)", "users ... up to 40 windows (40d)"}, true},
 	} {

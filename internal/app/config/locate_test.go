@@ -37,7 +37,7 @@ func TestFieldsOfThePipelineAreFoundInTheFile(t *testing.T) {
 		"events.format.filters[0]":            "metrics[1].filter",
 		"keys.noise":                          "keys.noise",
 		"privacy":                             "privacy",
-		"metrics.visits.coverage.target":      "metrics[0].coverage.target",
+		"metrics.visits.counted.target":       "metrics[0].counted.target",
 		"metrics.visits.target.relative":      "metrics[0].target.relative",
 		"metrics.visits.max_events_per_key":   "metrics[0].bounds.max_events_per_key",
 		"metrics.visits.last_at_least":        "metrics[0].last_at_least",

@@ -81,22 +81,6 @@ func metricFields() []field {
 			to:      func(d *draft) any { return &d.metric.LastAtLeast },
 		},
 		{
-			name: "coverage", kind: object, absent: "none", change: byChange, goField: "Metrics.Coverage", plain: true,
-			meaning: "also releases how many users were admitted to each window, as metric `" + metrickind.Covering().Beside("<name>") + "`. `coverage: true` uses the defaults",
-			begin:   func(d *draft, _, _ int) { d.metric.Coverage = &deployment.Coverage{} },
-			fields: []field{
-				{
-					name: "share", kind: number, initial: "0.05", in: between(0, 1), change: byChange, meaning: "part of the metric's budget for a window that coverage uses",
-					to: func(d *draft) any { return &d.metric.Coverage.Share },
-				},
-				{
-					name: "target", kind: object, absent: "the metric's", change: byChange, meaning: "accuracy of coverage",
-					begin:  func(*draft, int, int) {},
-					fields: targetFields("", func(d *draft) *noisereduction.Target { return &d.metric.Coverage.Target }),
-				},
-			},
-		},
-		{
 			name: "counted", kind: object, absent: "none", change: byChange, goField: "Metrics.Counted", plain: true,
 			meaning: "also releases how many events of each window are counted and how many are left out (of users whose budget is spent, and beyond the bounds), over all keys, as metric `" + metrickind.Sharing().Beside("<name>") + "` with the keys `" + metrickind.EventsCounted + "` and `" + metrickind.EventsLeftOut + "`. `counted: true` uses the defaults",
 			begin:   func(d *draft, _, _ int) { d.metric.Counted = &deployment.Counted{} },

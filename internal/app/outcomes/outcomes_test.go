@@ -20,7 +20,7 @@ func TestTheTableShowsEveryFateThatARecordMet(t *testing.T) {
 	one := pipeline.Tallies{Read: 100_000, DeadLettered: map[string]uint64{"undecodable": 3, "bad_timestamp": 1200}, Late: 7, Future: 1,
 		Accepted: 98_789, Metrics: []pipeline.MetricTallies{metric("events", 0, 90_000, 1000, 9, 7780, 0)}}
 	two := pipeline.Tallies{Read: 30, BeforeStart: 10, Accepted: 20, Metrics: []pipeline.MetricTallies{
-		metric("views", 2, 0, 0, 0, 8, 10), metric("sliding", 0, 0, 30, 0, 30, 0), {Metric: "coverage"},
+		metric("views", 2, 0, 0, 0, 8, 10), metric("sliding", 0, 0, 30, 0, 30, 0), {Metric: "statistic"},
 	}}
 	golden.File(t, "testdata/tables.golden", Table(one)+"\n"+Table(two)+"\n"+Table(pipeline.Tallies{}))
 }
@@ -43,7 +43,7 @@ func TestMostIsMoreThanHalf(t *testing.T) {
 		"one metric of two loses": {now: accepted(10, metric("m", 0, 10, 0, 0, 0, 0), metric("n", 0, 0, 0, 0, 10, 0))},
 		"both lose":               {now: accepted(10, metric("m", 0, 6, 0, 0, 4, 0), metric("n", 0, 6, 0, 0, 4, 0)), want: true},
 		"a rare metric":           {now: accepted(100, metric("m", 0, 90, 0, 0, 10, 0), metric("n", 99, 0, 0, 0, 1, 0)), want: true},
-		"coverage beside it":      {now: accepted(10, metric("m", 0, 6, 0, 0, 4, 0), pipeline.MetricTallies{Metric: "c"}), want: true},
+		"statistic beside it":     {now: accepted(10, metric("m", 0, 6, 0, 0, 4, 0), pipeline.MetricTallies{Metric: "c"}), want: true},
 		// What an earlier run has lost or counted decides nothing.
 		"lost before": {before: pipeline.Tallies{Read: 100, Late: 100}, now: pipeline.Tallies{Read: 110, Late: 100, Accepted: 10,
 			Metrics: []pipeline.MetricTallies{metric("m", 0, 0, 0, 0, 10, 0)}}},

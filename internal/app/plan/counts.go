@@ -139,7 +139,7 @@ func needsOf(d *deployment.Deployment, at int, m *deployment.CompiledMetric) (ou
 // shows says whether a count comes out more often than not.
 func shows(m *deployment.CompiledMetric, size float64) bool { return size >= m.Plan.Threshold() }
 
-// indexOf returns which metric of the configuration has a name; −1 for a coverage.
+// indexOf returns which metric of the configuration has a name; −1 for a derived one.
 func indexOf(d *deployment.Deployment, name string) int {
 	for i := range d.Config.Metrics {
 		if d.Config.Metrics[i].Name == name {

@@ -16,7 +16,7 @@ const wholeNoise = 10_000
 // values, which make up half of their total. It is made of released numbers alone, so that it may
 // stand on a public page; they do not say how much is left out. Values that are large only by their
 // noise would make that look small, so sizes are without the noise's part of their spread. "" where
-// there is no total: of means, and where every value is 0; and of a coverage.
+// there is no total: of means, and where every value is 0; and of a derived metric.
 func (s *series) typicalNoise(f metricFacts) string {
 	if kind := metrickind.Of(f.Kind); !f.known || kind.Derived || kind.Vector != nil {
 		return ""

@@ -99,7 +99,7 @@ type page struct {
 	Live                     *live // nil: a file, which never changes
 }
 
-// section is a metric, with its coverage and its share of counted events.
+// section is a metric, with its statistics and its share of counted events.
 type section struct {
 	ID, Name, Tag string
 	Facts         []fact
@@ -112,7 +112,7 @@ type section struct {
 	Partial       string // says what is left out of the page; "" where nothing is
 	Gaps          string // what it means that a key is missing; "" where none can be
 	Chart         int    // index in the data block; -1: nothing was released
-	Coverage      []section
+	Beside        []section
 }
 
 func newPage(p promise, released []*series, o Options) (*page, error) {
@@ -147,7 +147,7 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 			if metrickind.Of(m.Kind).Share && s.Chart >= 0 {
 				out.Sections[parent].Share = values.newestShare(m, out.Sections[parent].Gaps != "")
 			}
-			out.Sections[parent].Coverage = append(out.Sections[parent].Coverage, s)
+			out.Sections[parent].Beside = append(out.Sections[parent].Beside, s)
 			continue
 		}
 		out.Sections = append(out.Sections, s)

@@ -35,19 +35,17 @@ func TestRuleThePageSaysTheBiasOfPrivateKeys(t *testing.T) {
 }
 
 // The page says how long the budget lasts in truth, where ladder.sigma makes a
-// window cost more than last_at_least leaves; coverage lasts as long as its metric.
+// window cost more than last_at_least leaves.
 func TestRuleThePageSaysWhatTheBudgetPays(t *testing.T) {
 	views := pipeline.Metric{
 		Name: "views", Window: time.Hour, Keys: pipeline.Keys{Mode: pipeline.KeysPublic, List: []string{"a"}},
 		Target: noisereduction.Target{Relative: 0.1, Confidence: 0.95}, Ladder: pipeline.Ladder{Sigma: 40}, LastAtLeast: 100_000,
 	}
-	covered, other, never := views, views, views
-	covered.Coverage = &pipeline.Coverage{Share: 0.5}
+	other, never := views, views
 	other.Name = "other"
 	never.MaxEventsPerKey = 10
 	for want, metrics := range map[string][]pipeline.Metric{
 		"every user can take part in at least 89 windows</bdi>":                                        {views},
-		"every user can take part in at least 44 windows</bdi>":                                        {covered},
 		"every user can take part in up to 89 windows, as far as the other metrics leave budget</bdi>": {views, other},
 		"not enough for one window of a user who contributes as much as the bounds allow</bdi>":        {never},
 	} {

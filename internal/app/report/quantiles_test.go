@@ -16,10 +16,10 @@ func TestQuantilesAreOneChart(t *testing.T) {
 	t.Parallel()
 	s := ranked(3, 500, []string{"a", "b"}, fiveRanks...)
 	view := viewOf(t, s)
-	if len(view.Sections) != 1 || len(view.Sections[0].Coverage) != 1 {
-		t.Fatalf("%d sections, the first with %d parts", len(view.Sections), len(view.Sections[0].Coverage))
+	if len(view.Sections) != 1 || len(view.Sections[0].Beside) != 1 {
+		t.Fatalf("%d sections, the first with %d parts", len(view.Sections), len(view.Sections[0].Beside))
 	}
-	part := view.Sections[0].Coverage[0]
+	part := view.Sections[0].Beside[0]
 	if part.Name != "quantiles of latency" || part.Tag != "5 %, 25 %, 50 %, 75 %, 95 %" || part.Chart != 1 {
 		t.Errorf("%q, %q, chart %d", part.Name, part.Tag, part.Chart)
 	}
@@ -80,7 +80,7 @@ func TestFiguresOfQuantilesHaveValuesThatAreNotKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		part := view.Sections[0].Coverage[0]
+		part := view.Sections[0].Beside[0]
 		if diff := cmp.Diff([]fact{plain("windows", "40"), plain("released values", "400")}, part.Tiles[:2]); diff != "" {
 			t.Error(diff)
 		}
@@ -130,7 +130,7 @@ func TestQuantilesInABrowser(t *testing.T) {
 			}
 			b := browse(t, render(t, tc.sample, MaxPoints, written), desktop, "light")
 			b.eval(`(() => {
-				const box = document.querySelector(".coverage .chart"), canvas = box.querySelector("canvas"), ratio = window.devicePixelRatio;
+				const box = document.querySelector(".beside .chart"), canvas = box.querySelector("canvas"), ratio = window.devicePixelRatio;
 				const seen = { points: +canvas.dataset.points };
 				const pixels = canvas.getContext("2d").getImageData(60 * ratio, 0, 500 * ratio, 200 * ratio).data, colours = new Map();
 				for (let i = 0; i < pixels.length; i += 4) {

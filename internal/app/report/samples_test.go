@@ -73,17 +73,17 @@ func pages() sample {
 }
 
 // mixed has a metric of every kind: private keys with gaps, sliding windows
-// with coverage, a sum that is negative and keys that are far apart.
+// with their share of counted events, a sum that is negative and keys that are far apart.
 func mixed() sample {
 	r := rand.New(rand.NewPCG(3, 4)) // fixed seed: a made-up page, the same in every picture
 	private := facts("searches", "events", pipeline.KeysPrivate, hour, hour)
 	private.threshold = 310.5
 	sliding := facts("visitors", metrickind.DistinctUsers, pipeline.KeysPublic, 24*hour, hour)
-	coverage := facts("visitors.coverage", metrickind.Coverage, pipeline.KeysPublic, 24*hour, hour)
-	coverage.Of, coverage.PublicKeys = "visitors", [][]byte{{}}
+	counted := facts("visitors.counted", metrickind.Counted, pipeline.KeysPublic, 24*hour, hour)
+	counted.Of, counted.PublicKeys = "visitors", [][]byte{[]byte(metrickind.EventsCounted), []byte(metrickind.EventsLeftOut)}
 	sums := facts("revenue", metrickind.Sum, pipeline.KeysFrom, hour, hour)
 	sums.KeysFrom, sums.Min, sums.Max, sums.Relative, sums.Absolute, sums.Filter = "searches", -500, 2000, 0, 5000, `country == "AT" && price < 2000`
-	s := sample{promise: promiseFor(private, sliding, coverage, sums)}
+	s := sample{promise: promiseFor(private, sliding, counted, sums)}
 	for i := range 96 {
 		at := monday + int64(i)*hour
 		for k, key := range []string{"weather", "train times", "пример", "tax return"} {
@@ -97,7 +97,8 @@ func mixed() sample {
 		for k, key := range []string{"Austria", "Bhutan"} {
 			s.releases = append(s.releases, released(r, "visitors", key, at, 24*hour, 9000/float64(3*k+1)*(1+0.1*daily(i, hour))))
 		}
-		s.releases = append(s.releases, released(r, "visitors.coverage", "", at, 24*hour, 11000-20*float64(i)))
+		s.releases = append(s.releases, released(r, "visitors.counted", metrickind.EventsCounted, at, 24*hour, 11000-20*float64(i)),
+			released(r, "visitors.counted", metrickind.EventsLeftOut, at, 24*hour, 20*float64(i)))
 	}
 	return s
 }

@@ -131,7 +131,7 @@ func begin(t testing.TB, d *pipeline.Deployment, seconds, perSecond int) {
 
 func publicSeconds(c *deployment.Config) {
 	c.Metrics[0].Keys = deployment.Keys{Mode: deployment.KeysPublic, List: []string{"a", "b", "c"}}
-	c.Metrics[0].Coverage, c.Metrics[0].Window = nil, time.Second
+	c.Metrics[0].Window, c.Metrics = time.Second, c.Metrics[:1]
 }
 
 // Where no broker answers that is said at once, and where one goes away as well: with its address

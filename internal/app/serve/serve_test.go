@@ -27,12 +27,13 @@ var monday = time.Date(2025, 3, 3, 0, 0, 0, 0, time.UTC).UnixMilli()
 
 const minute = int64(time.Minute / time.Millisecond)
 
-// configuration has a metric of private keys, views, and its coverage.
+// configuration has a metric of private keys, views, and one of the empty key, visits.
 func configuration(addr string) deployment.Config {
 	cfg := deploytest.Config(addr)
 	cfg.Deployment = "shop"
 	cfg.Metrics[0].Keys = deployment.Keys{Mode: deployment.KeysPrivate}
-	cfg.Metrics[0].Coverage = &deployment.Coverage{}
+	cfg.Metrics = append(cfg.Metrics, cfg.Metrics[0])
+	cfg.Metrics[1].Name, cfg.Metrics[1].Keys = "visits", deployment.Keys{Mode: deployment.KeysPublic, List: []string{""}}
 	return cfg
 }
 
@@ -73,13 +74,13 @@ func value(metric, key string, window int, v float64) schemas.Release {
 }
 
 // windows are the values of some windows: the keys home and cart of views, home alone in every
-// other window, and the coverage.
+// other window, and the empty key of visits.
 func windows(from, to int) (all []schemas.Release) {
 	for i := from; i < to; i++ {
 		if i%2 == 0 {
 			all = append(all, value("views", "cart", i, 400+float64(i)))
 		}
-		all = append(all, value("views", "home", i, 900+float64(i)), value("views.coverage", "", i, 1200))
+		all = append(all, value("views", "home", i, 900+float64(i)), value("visits", "", i, 1200))
 	}
 	return all
 }
@@ -183,7 +184,7 @@ func TestTheNewestWindowsAreKept(t *testing.T) {
 	for _, r := range rows {
 		count[r.Metric+"/"+r.Key]++
 	}
-	if count["views.coverage/"] < 15 || count["views/home"] < 15 {
+	if count["visits/"] < 15 || count["views/home"] < 15 {
 		t.Errorf("the limit is not divided: %v", count)
 	}
 

@@ -72,10 +72,10 @@ func TestPagesOfReleasesMissNothing(t *testing.T) {
 	all := windows(0, 30)
 	s := serveValues(t, all[:60])
 	for query, want := range map[string]func(*schemas.Release) bool{
-		"":                           func(*schemas.Release) bool { return true },
-		"metric=views":               func(r *schemas.Release) bool { return r.Metric == "views" },
-		"metric=views&key=cart":      func(r *schemas.Release) bool { return r.Key == "cart" },
-		"metric=views.coverage&key=": func(r *schemas.Release) bool { return r.Metric == "views.coverage" },
+		"":                      func(*schemas.Release) bool { return true },
+		"metric=views":          func(r *schemas.Release) bool { return r.Metric == "views" },
+		"metric=views&key=cart": func(r *schemas.Release) bool { return r.Key == "cart" },
+		"metric=visits&key=":    func(r *schemas.Release) bool { return r.Metric == "visits" },
 		"from=2025-03-03T00:05:00Z&to=2025-03-03T01:09:00%2B01:00": func(r *schemas.Release) bool {
 			return r.WindowEnd > monday+5*minute && r.WindowEnd <= monday+9*minute
 		},

@@ -17,7 +17,7 @@ import (
 )
 
 // kindOf returns a configuration with one metric of a kind, with what the kind needs, and with
-// coverage and the share of counted events.
+// the share of counted events.
 func kindOf(k metrickind.Kind, edit ...string) (*deployment.Deployment, error) {
 	bounds, target := "", "100"
 	if k.Values {
@@ -39,7 +39,6 @@ metrics:
     %s
     target: {absolute: %s}
     last_at_least: 10
-    coverage: true
     counted: true
 keys: {noise: {id: "1", file: noise.key}, user_hash: {file: user.key}}
 `, k.Name, bounds, target)
@@ -65,12 +64,12 @@ func TestEveryKindOfMetricIsKnownEverywhere(t *testing.T) {
 			continue
 		}
 		metrics := d.Metrics
-		derived, share := metrickind.Covering(), metrickind.Sharing()
+		share := metrickind.Sharing()
 		var statistics []metrickind.Kind
 		if k.Tree != nil {
 			statistics = slices.Repeat([]metrickind.Kind{metrickind.Of(k.Tree.Statistic)}, map[bool]int{false: 3, true: 8 + 6}[k.Tree.Edges])
 		}
-		if len(metrics) != 3+len(statistics) || metrics[0].Spec.Kind != k.Name || metrics[1].Spec.Kind != derived.Name || metrics[1].Spec.Name != derived.Beside("m") || metrics[2].Spec.Kind != share.Name || metrics[2].Spec.Name != share.Beside("m") {
+		if len(metrics) != 2+len(statistics) || metrics[0].Spec.Kind != k.Name || metrics[1].Spec.Kind != share.Name || metrics[1].Spec.Name != share.Beside("m") {
 			t.Errorf("%s: compiled to %+v", k.Name, metrics)
 		}
 		if _, err := reference.Compile(reference.Config{Metrics: d.Specs()}); err != nil {
@@ -80,7 +79,7 @@ func TestEveryKindOfMetricIsKnownEverywhere(t *testing.T) {
 		if err := report.NewCollector(d).Write(&page, report.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		for _, shown := range append([]metrickind.Kind{k, derived, share}, statistics...) {
+		for _, shown := range append([]metrickind.Kind{k, share}, statistics...) {
 			value, _, _ := strings.Cut(shown.Texts.Value, "{")
 			if !strings.Contains(page.String(), shown.Texts.Label) || !strings.Contains(page.String(), value) {
 				t.Errorf("the page does not say what %s is", shown.Name)

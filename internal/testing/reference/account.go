@@ -58,8 +58,7 @@ type windowPart struct {
 	refusal  Refusal // why not
 }
 
-// worst returns the reservation: every contribution at the top of the ladder, and the user at the
-// top of coverage's.
+// worst returns the reservation: every contribution at the top of the ladder.
 func (c Config) worst(p windowPart) *big.Int {
 	sum := new(big.Int)
 	for _, n := range p.counts {
@@ -71,11 +70,7 @@ func (c Config) worst(p windowPart) *big.Int {
 		}
 	}
 	top := func(at int, _ string) *big.Int { return c.Metrics[at].Top.Big() }
-	sum.Add(sum, c.ChargeTrees(p.metric, p.values, top))
-	if coverage, ok := c.coverageOf(p.metric); ok {
-		sum.Add(sum, Charge(1, c.Metrics[coverage].Top.Big()))
-	}
-	return sum
+	return sum.Add(sum, c.ChargeTrees(p.metric, p.values, top))
 }
 
 // delta returns what the private keys of a metric window cost: each its δ_key. Keys that are public
@@ -169,9 +164,6 @@ func (c Config) settle(account *Account, m *member, stopped map[metricKey]*big.I
 		}
 		drawn := func(at int, cell string) *big.Int { return stopped[metricKey{at, cell}] }
 		account.Spent.Add(account.Spent, c.ChargeTrees(part.metric, part.values, drawn))
-		if coverage, ok := c.coverageOf(part.metric); ok {
-			account.Spent.Add(account.Spent, Charge(1, stopped[metricKey{coverage, ""}]))
-		}
 	}
 	return nil
 }

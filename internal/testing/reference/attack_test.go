@@ -28,7 +28,7 @@ func mixed() Config {
 	spent := sum(testMetric("spent", "public", 100), -5, 10)
 	taken := from(sum(testMetric("taken", "public", 40), 0, 6), "pages")
 	scatter := kind(sum(testMetric("scatter", "private", 40), 0, 3), "variance")
-	metrics := []schemas.MetricSpec{visits, coverage(visits), share(visits, 4, 1), pages, share(pages, 50, 0), users, coverage(users), spent, taken, coverage(taken), share(taken, 2, 2), scatter}
+	metrics := []schemas.MetricSpec{visits, share(visits, 4, 1), pages, share(pages, 50, 0), users, spent, taken, share(taken, 2, 2), scatter}
 	metrics = append(metrics, further(scatter)...)
 	for i := range metrics {
 		metrics[i].Top = costing(int64(5 + i%3))
@@ -155,9 +155,6 @@ func compareDraws(t *rapid.T, c Config, all, rest Output, gone Owner) {
 		for key, n := range d.Counts {
 			brings[cell{d.Turn, d.Metric, key}] = n
 		}
-		if coverage, ok := c.coverageOf(d.Metric); ok {
-			brings[cell{d.Turn, coverage, ""}] = 1
-		}
 	}
 	loss, delta := new(big.Int), new(big.Int)
 	for _, d := range all.Draws {
@@ -175,7 +172,7 @@ func compareDraws(t *rapid.T, c Config, all, rest Output, gone Owner) {
 			t.Fatalf("the path is not the same at metric %d", d.Metric)
 		}
 		added := d.Count - b.Count
-		once := c.Metrics[d.Metric].Kind == "distinct_users" || c.Metrics[d.Metric].Kind == "coverage"
+		once := c.Metrics[d.Metric].Kind == "distinct_users"
 		if isComponent(c.Metrics[d.Metric]) {
 			c.checkComponent(t, d.Metric, added)
 		} else if added != brings[at] && !(once && added == 0) {

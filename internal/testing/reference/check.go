@@ -28,7 +28,7 @@ func (c Config) check() error {
 // problem looks at one metric alone.
 func problem(m schemas.MetricSpec) string {
 	switch {
-	case !slices.Contains([]string{"events", "distinct_users", "sum", "mean", "variance", "standard_deviation", "mean_offset", "mean_square", "mean_events", "quantiles", "quantile_nodes", "quantile_log_nodes", "quantile", "histogram", "histogram_buckets", "bucket_share", "also_events", "also_mean", "also_variance", "also_standard_deviation", "coverage", "counted"}, m.Kind):
+	case !slices.Contains([]string{"events", "distinct_users", "sum", "mean", "variance", "standard_deviation", "mean_offset", "mean_square", "mean_events", "quantiles", "quantile_nodes", "quantile_log_nodes", "quantile", "histogram", "histogram_buckets", "bucket_share", "also_events", "also_mean", "also_variance", "also_standard_deviation", "counted"}, m.Kind):
 		return fmt.Sprintf("kind is %q", m.Kind)
 	case !slices.Contains([]string{"public", "private", "from"}, m.KeyMode):
 		return fmt.Sprintf("key mode is %q", m.KeyMode)
@@ -46,14 +46,10 @@ func problem(m schemas.MetricSpec) string {
 		return "a variance can be 0 and has no relative target"
 	case hasTree(m.Kind) && (m.Min >= m.Max || m.Absolute != 0):
 		return "its values lie between two different bounds, and its target is that of the number of events"
-	case m.Kind == "coverage" && (m.KeyMode != "public" || !slices.EqualFunc(m.PublicKeys, [][]byte{{}}, bytes.Equal)):
-		return "coverage has one public key, the empty one"
 	case m.Kind == "counted" && (m.KeyMode != "public" || !slices.EqualFunc(m.PublicKeys, [][]byte{[]byte("counted"), []byte("left_out")}, bytes.Equal)):
 		return "a share has the keys counted and left_out"
 	case m.Kind == "counted" && m.Max < 0:
 		return "a share is kept for fewer than no windows"
-	case m.Kind == "coverage" && (m.MaxKeysPerUser != 1 || m.MaxEventsPerKey != 1):
-		return "coverage counts a user once"
 	}
 	return ""
 }
@@ -86,11 +82,6 @@ func (c Config) problemBeside(i int, m schemas.MetricSpec) string {
 	}
 	sameWindows := func(of int) bool {
 		return c.Metrics[of].WindowSize == m.WindowSize && c.Metrics[of].WindowSlide == m.WindowSlide
-	}
-	if m.Kind == "coverage" {
-		if of, ok := c.coverageOf(i - 1); i == 0 || !ok || of != i || !sameWindows(i-1) {
-			return "coverage does not stand right after its metric"
-		}
 	}
 	if m.Kind == "counted" {
 		if of, ok := c.metric(m.Of); !ok || of >= i || c.Metrics[of].Of != "" || !sameWindows(of) || c.Metrics[of].Filter != m.Filter {

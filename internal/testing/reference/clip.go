@@ -142,7 +142,7 @@ func Takes(spec schemas.MetricSpec, key string) bool {
 // greatestTotal returns the most that one individual can bring to one key: c_max.
 func greatestTotal(m schemas.MetricSpec) *big.Int {
 	switch m.Kind {
-	case "distinct_users", "coverage", "quantile", "bucket_share":
+	case "distinct_users", "quantile", "bucket_share":
 		return big.NewInt(1)
 	case "sum":
 		low, high := new(big.Int).Abs(big.NewInt(m.Min)), new(big.Int).Abs(big.NewInt(m.Max))

@@ -145,13 +145,6 @@ func (c Config) FurtherOf(metric int) (all []int) {
 	return all
 }
 
-// coverageOf returns the metric that counts the admitted users of another one. It stands right
-// after it.
-func (c Config) coverageOf(metric int) (int, bool) {
-	next := metric + 1
-	return next, next < len(c.Metrics) && c.Metrics[next].Kind == "coverage" && c.Metrics[next].Of == c.Metrics[metric].Name
-}
-
 // admits tells whether a metric has windows of its own, to which individuals are admitted.
 func admits(m schemas.MetricSpec) bool { return m.Of == "" || m.Kind == "counted" }
 

@@ -166,15 +166,6 @@ func further(of schemas.MetricSpec) (all []schemas.MetricSpec) {
 	return all
 }
 
-// coverage returns the metric that stands after another one.
-func coverage(of schemas.MetricSpec) schemas.MetricSpec {
-	m := testMetric(of.Name+".coverage", "public", of.WindowSize)
-	m.Kind, m.Of, m.WindowSlide, m.Period = "coverage", of.Name, of.WindowSlide, of.Period
-	m.MaxKeysPerUser, m.MaxEventsPerKey, m.PublicKeys = 1, 1, [][]byte{{}}
-	m.First, m.Top = costing(1), costing(1)
-	return m
-}
-
 // share returns the share of another metric's events that is counted: of so many events of a user
 // at most, and kept for so many windows.
 func share(of schemas.MetricSpec, events uint32, windows int64) schemas.MetricSpec {

@@ -13,7 +13,7 @@ import (
 )
 
 // count adds up what everybody admitted brings. A user who is admitted in two periods adds twice to
-// events and sums, and is one user for distinct users and coverage.
+// events and sums, and is one user for distinct users.
 func (c Config) count(members []*member) map[metricKey]int64 {
 	counts := map[metricKey]int64{}
 	type userAt struct {
@@ -21,19 +21,10 @@ func (c Config) count(members []*member) map[metricKey]int64 {
 		user accounts.ID
 	}
 	there := map[userAt]bool{}
-	once := func(at metricKey, user accounts.ID) {
-		if !there[userAt{at, user}] {
-			there[userAt{at, user}] = true
-			counts[at]++
-		}
-	}
 	for _, m := range members {
 		for _, part := range m.parts {
 			if !part.admitted {
 				continue
-			}
-			if coverage, ok := c.coverageOf(part.metric); ok {
-				once(metricKey{coverage, ""}, m.owner.ID)
 			}
 			for j, at := range c.FurtherOf(part.metric) {
 				for key, n := range part.further[j] {
@@ -51,10 +42,11 @@ func (c Config) count(members []*member) map[metricKey]int64 {
 				}
 			}
 			for key, n := range part.counts {
-				if c.Metrics[part.metric].Kind == "distinct_users" {
-					once(metricKey{part.metric, key}, m.owner.ID)
-				} else {
-					counts[metricKey{part.metric, key}] += n
+				at := metricKey{part.metric, key}
+				user := userAt{at, m.owner.ID}
+				if c.Metrics[part.metric].Kind != "distinct_users" || !there[user] {
+					there[user] = true
+					counts[at] += n
 				}
 			}
 		}

@@ -174,7 +174,7 @@ func (c round) turn(events []accepted, reserved map[Owner]*big.Int, turn uint64,
 }
 
 // members collects who brings what to the windows that end, clipped, and counts what is left out on
-// the way. Coverage has no part of its own: it goes with its metric.
+// the way.
 func (c round) members(events []accepted, end int64) []*member {
 	out := c.out
 	hasher := schemas.NewHasher(c.UserHash)

@@ -5,27 +5,13 @@ import "math/big"
 // TopPrecision returns u_top in units of 2^-80: the largest precision at which at
 // least n windows of an individual with k keys of c_max each fit into a share of a budget (units of
 // 2^-40). Every charge is rounded up by itself, so budgets are divided into whole units first: a
-// window has ⌊share·B²/n⌋ of them, coverage takes covered (CoverageUnits; 0 without), and each key
-// gets an equal part of the rest, which bounds its charge ⌈c²·u·2^-40⌉.
-func TopPrecision(share *big.Rat, budget, covered *big.Int, n, k uint64, cMax *big.Int) *big.Int {
-	rest := windowUnits(share, budget, n)
-	rest.Sub(rest, covered)
-	rest.Quo(rest, whole(k).Num())
-	u := new(big.Int).Lsh(rest, 40)
-	return u.Quo(u, new(big.Int).Mul(cMax, cMax))
-}
-
-// CoverageUnits returns what coverage takes of every window of its metric, in units of 2^-40:
-// ⌊units·s⌋. A user counts once, so its u_top is that many account units.
-func CoverageUnits(share *big.Rat, budget *big.Int, n uint64, coverage float64) *big.Int {
-	units := new(big.Rat).SetInt(windowUnits(share, budget, n))
-	return floor(units.Mul(units, new(big.Rat).SetFloat64(coverage)))
-}
-
-// windowUnits returns the part of one window in a share of a budget.
-func windowUnits(share *big.Rat, budget *big.Int, n uint64) *big.Int {
+// window has ⌊share·B²/n⌋ of them, and each key gets an equal part, which bounds its charge
+// ⌈c²·u·2^-40⌉.
+func TopPrecision(share *big.Rat, budget *big.Int, n, k uint64, cMax *big.Int) *big.Int {
 	part := new(big.Rat).Mul(share, new(big.Rat).SetInt(budget))
-	return floor(part.Quo(part, whole(n)))
+	window := floor(part.Quo(part, whole(n)))
+	u := window.Lsh(window.Quo(window, whole(k).Num()), 40)
+	return u.Quo(u, new(big.Int).Mul(cMax, cMax))
 }
 
 // WindowsOfAPeriod returns the most windows of one metric that overlap one budget period, wherever

@@ -9,7 +9,7 @@ type RecordTallies struct {
 }
 
 // MetricTallies count what one metric made of the accepted records, once for every window that a
-// record lies in. Coverage counts nothing of its own.
+// record lies in.
 type MetricTallies struct {
 	Filtered, ClippedKeys, ClippedEvents, OverBudget, Counted, Open, GivenUp uint64
 }

@@ -46,8 +46,8 @@ type Turns struct {
 // common multiple of slides are counted.
 type term struct{ every, sign int64 }
 
-// windowed is a metric's windows; size 0 for a coverage metric, which has those of the metric
-// before it.
+// windowed is a metric's windows; size 0 for one that has those of the metric from which it
+// is derived.
 type windowed struct{ size, slide int64 }
 
 // New returns the turns of a generation, with the windows of its metrics. h is its header, period
@@ -290,8 +290,8 @@ func (t *Turns) WindowsOf(metric int, turn uint64) uint64 {
 	return n
 }
 
-// MostWindows is the greatest number of windows of a metric that hold one slice; 0 for a coverage
-// metric.
+// MostWindows is the greatest number of windows of a metric that hold one slice; 0 for one that
+// has no windows of its own.
 func (t *Turns) MostWindows(metric int) uint64 {
 	m := t.metrics[metric]
 	if m.size == 0 {

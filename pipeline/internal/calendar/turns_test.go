@@ -72,7 +72,7 @@ func TestTurnsAreTheUnionOfAllWindowEnds(t *testing.T) {
 		for range rapid.IntRange(1, 4).Draw(t, "metrics") {
 			slide := rapid.Int64Range(1, 30).Draw(t, "slide")
 			metrics = append(metrics, windowed{size: slide * rapid.Int64Range(1, 5).Draw(t, "slides"), slide: slide})
-			if rapid.Bool().Draw(t, "coverage") {
+			if rapid.Bool().Draw(t, "derived") {
 				metrics = append(metrics, windowed{})
 			}
 		}

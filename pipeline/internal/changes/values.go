@@ -56,7 +56,7 @@ func metricValues(was, is *schemas.MetricSpec) []Value {
 		keys = "edges"
 	}
 	return differing([]Value{
-		value("kind", was.Kind, is.Kind), value("filter", was.Filter, is.Filter), value("coverage of", was.Of, is.Of),
+		value("kind", was.Kind, is.Kind), value("filter", was.Filter, is.Filter), value("of", was.Of, is.Of),
 		millis("window.size", was.WindowSize, is.WindowSize), millis("window.slide", was.WindowSlide, is.WindowSlide),
 		millis("time.lateness", was.Lateness, is.Lateness), millis("time.skew", was.Skew, is.Skew), millis("time.slack", was.Slack, is.Slack),
 		value("bounds.max_keys_per_user", was.MaxKeysPerUser, is.MaxKeysPerUser), value(events, was.MaxEventsPerKey, is.MaxEventsPerKey),

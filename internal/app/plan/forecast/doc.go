@@ -2,7 +2,7 @@
 // counts, which counts come out, how wrong they are, and when users cannot pay any more.
 //
 // A forecast goes along the windows as a run does, with the deployment's own budget, ladder and
-// threshold: clipping, admission and charging, of a coverage too, are those of package
+// threshold: clipping, admission and charging are those of package
 // transforms/spend, noise is that of [noisereduction.Plan.Imitate], and a value of several
 // components that of [metrickind.Vector]. Where users were sampled, noise
 // belongs to the scaled count; accounts are those of the users in the sample.

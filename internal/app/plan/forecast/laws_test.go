@@ -79,16 +79,15 @@ func within(t *testing.T, what string, got, want, se float64) {
 }
 
 // A user alone never comes near a relative target: every window costs c²·u_top, and ⌊B²/(c²·u_top)⌋
-// windows are paid; with a coverage what it costs comes on top, a share of counted
+// windows are paid; a share of counted
 // events takes what it costs and what is kept for it, and each period begins anew.
 func TestAUserAloneRunsDryAsArithmeticSays(t *testing.T) {
 	const windows = 400
 	for _, events := range []uint32{1, 2, 7} {
 		for name, change := range map[string]func(*deployment.Config){
-			"":         nil,
-			"coverage": func(c *deployment.Config) { c.Metrics[0].Coverage = &deployment.Coverage{Share: .3} },
-			"counted":  func(c *deployment.Config) { c.Metrics[0].Counted = &deployment.Counted{Share: .3} },
-			"period":   func(c *deployment.Config) { c.Privacy.Period = 100 * size },
+			"":        nil,
+			"counted": func(c *deployment.Config) { c.Metrics[0].Counted = &deployment.Counted{Share: .3} },
+			"period":  func(c *deployment.Config) { c.Privacy.Period = 100 * size },
 			"distinct": func(c *deployment.Config) {
 				c.Metrics[0].Kind, c.Metrics[0].MaxEventsPerKey = metrickind.DistinctUsers, 0
 			},
@@ -99,10 +98,6 @@ func TestAUserAloneRunsDryAsArithmeticSays(t *testing.T) {
 				truth, c = 1, 1
 			}
 			price, ok := units.Charge(c, d.Metrics[0].Spec.Top)
-			if name == "coverage" {
-				beside, _ := units.Charge(1, d.Metrics[1].Spec.Top)
-				price += beside
-			}
 			paid := float64(d.Budget.Mu2 / price)
 			if name == "counted" { // which is paid once the metric is admitted
 				share := &d.Metrics[1].Spec

@@ -21,7 +21,6 @@ type model struct {
 	w          *sample.Windows
 	budget     budgets.Budget
 	metric     *deployment.CompiledMetric
-	coverage   *deployment.CompiledMetric // nil: none
 	kind       metrickind.Kind
 	vector     *vector              // nil: counts have one component
 	tree       *tree                // nil: counts have no trees
@@ -38,7 +37,6 @@ type model struct {
 	listed     []uint32 // public keys
 	taken      []bool   // by key: whether it is public; nil where keys are private
 	worst      []uint64 // by contribution, as far as it goes: what it costs at the top, account units
-	beside     uint64   // what the coverage costs at the top
 	shared     []uint64 // by number of events in a window: what the share of counted events costs; nil without one
 	pays       int      // how many pairs of window and key a user's δ pays for; −1: no limit
 	period     int64    // milliseconds; 0 for life
@@ -76,10 +74,6 @@ func newModel(w *sample.Windows, d *deployment.Deployment, o Options) (*model, e
 	m.worst = make([]uint64, 1+min(m.kind.Sensitivity(m.bounds), 1<<10))
 	for c := range m.worst {
 		m.worst[c] = costInUnits(uint64(c), s.Top)
-	}
-	if d.Config.Metrics[0].Coverage != nil {
-		m.coverage = &d.Metrics[1]
-		m.beside = costInUnits(1, m.coverage.Spec.Top)
 	}
 	if d.Config.Metrics[0].Counted != nil {
 		at := slices.IndexFunc(d.Metrics, func(m deployment.CompiledMetric) bool { return metrickind.Of(m.Spec.Kind).Share })

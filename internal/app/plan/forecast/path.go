@@ -35,7 +35,6 @@ type path struct {
 	others []parts // of the same cells, by model.statistics
 
 	admitted []contribution // of the window
-	users    int            // admitted to the window
 	own      []ranked       // of a user
 	leaves   []leafCount    // of a user and key
 }
@@ -105,7 +104,7 @@ func (m *model) walk(ctx context.Context, seed uint64) *totals {
 // window admits the users of a window, releases its counts, and charges. Noise is drawn in the
 // order in which keys appear, which depends on nothing but the sample.
 func (p *path) window(window int) {
-	p.seen, p.admitted, p.users = append(p.seen[:0], p.listed...), p.admitted[:0], 0
+	p.seen, p.admitted = append(p.seen[:0], p.listed...), p.admitted[:0]
 	cells := p.w.At(window)
 	for from := 0; from < len(cells); {
 		end := from + 1
@@ -126,21 +125,8 @@ func (p *path) window(window int) {
 		}
 		p.spent[c.user] += uint64(charge)
 	}
-	if p.coverage != nil {
-		p.cover()
-	}
 	for _, k := range p.seen {
 		p.truth[k], p.gross[k], p.counted[k] = amount{}, 0, amount{}
-	}
-}
-
-// cover charges the admitted users for the count of them all.
-func (p *path) cover() {
-	charge := costInUnits(1, p.coverage.Plan.Imitate(math.Round(float64(p.users)*p.scale), p.normal).Precision)
-	for i, c := range p.admitted {
-		if i == 0 || p.admitted[i-1].user != c.user {
-			p.spent[c.user] += charge
-		}
 	}
 }
 
@@ -151,7 +137,7 @@ func (p *path) user(cells []sample.Cell) {
 	if len(own) == 0 {
 		return
 	}
-	worst, fits := units.Mu2(p.model.beside), true
+	worst, fits := units.Mu2(0), true
 	from, kept := len(p.admitted), 0.0
 	for _, o := range own {
 		c := p.within(o.cells)
@@ -176,7 +162,6 @@ func (p *path) user(cells []sample.Cell) {
 		}
 		return
 	}
-	p.users++
 	p.share(cells)
 	p.sum.Counted += kept
 	p.named[user] = int32(min(int64(p.named[user])+int64(len(own)), math.MaxInt32))
