@@ -190,7 +190,7 @@ func TestADamagedRecordOnControlIsNamed(t *testing.T) {
 	t.Parallel()
 	for says, damage := range map[string]func([]byte) []byte{
 		"at offset 1 of partition 0: decoding control run: malformed record: run id: cut off; it is damaged":                                                                         func(b []byte) []byte { return b[:len(b)-1] },
-		"at offset 1 of partition 0: decoding control run: unsupported format version: it is of version 99, this program knows version 5; use the version of tollgate that wrote it": func(b []byte) []byte { b[3] = 99; return b },
+		"at offset 1 of partition 0: decoding control run: unsupported format version: it is of version 99, this program knows version 6; use the version of tollgate that wrote it": func(b []byte) []byte { b[3] = 99; return b },
 	} {
 		d := tenTurns(t, func(*deployment.Config) {})
 		value, err := schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &schemas.Run{}})

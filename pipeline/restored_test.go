@@ -211,6 +211,7 @@ const (
 func TestRuleATurnWhoseEndWasToldIsNotDecidedAgain(t *testing.T) {
 	t.Parallel()
 	m := newMoments(t, func(*deployment.Config) {})
+	m.elsewhere()
 	m.otherEvents(120, 20)
 	m.restore(controlTopic, ledgerTopic, countsTopic)
 	m.refused("comparing topic tollgate-turns with control: it says that turn 2 is settled, but control has settled turn 1: control was restored from an older copy")
@@ -242,7 +243,8 @@ func TestRuleCountsWithOtherOffsetsAreRefused(t *testing.T) {
 }
 
 // A copy of the events without what retention has taken has other records at the offsets of the
-// last CLOSE: those that were not read yet would be passed over.
+// last CLOSE: those that were not read yet would be passed over. On the same cluster, a topic that
+// was created again is refused, whatever its records are.
 func TestRuleEventsWithOtherOffsetsAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -251,15 +253,20 @@ func TestRuleEventsWithOtherOffsetsAreRefused(t *testing.T) {
 		refuses  bool
 		warns    bool
 		strict   bool
+		same     bool // cluster
 	}{
 		"no stamp is ahead of the clock":              {noFuture: true, refuses: true},
 		"stamps may be":                               {warns: true},
 		"stamps may be, and one record near is older": {stray: true, strict: true},
 		"stamps may be, and the run is strict":        {refuses: true, strict: true},
+		"created again on the same cluster":           {stray: true, refuses: true, same: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := newMoments(t, func(c *deployment.Config) { c.Time.NoFuture = tt.noFuture })
+			if !tt.same {
+				m.elsewhere()
+			}
 			m.history("events") // the first records are gone: later ones stand at their offsets
 			m.events(160, 99)
 			last := int64(259)
@@ -269,6 +276,9 @@ func TestRuleEventsWithOtherOffsetsAreRefused(t *testing.T) {
 			m.events(last, 1)
 			m.events(260, 30)
 			says := "comparing partition 0 of events with the CLOSE of turn 2: records before offset 100 are later than all that were read there"
+			if tt.same {
+				says = "comparing topic events with the CLOSE of turn 2: its id is "
+			}
 			var log bytes.Buffer
 			err := m.run(RunOptions{Logger: deploytest.Logger(&log), Strict: tt.strict, Disposable: true})
 			if tt.refuses != (errors.Is(err, ErrLogFault) && strings.Contains(err.Error(), says)) {

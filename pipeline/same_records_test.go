@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
@@ -53,6 +54,17 @@ func (e *elections) history(topic string, records ...int) {
 		}
 		e.write(topic, n)
 	}
+}
+
+// elsewhere gives topics and the cluster the ids that they have on another cluster, whatever
+// becomes of the topics.
+func (e *elections) elsewhere() {
+	e.ControlKey(int16(kmsg.Metadata), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		e.KeepControl()
+		res := req.ResponseKind().(*kmsg.MetadataResponse)
+		res.ClusterID, res.Topics = kmsg.StringPtr("other"), []kmsg.MetadataResponseTopic{{TopicID: [16]byte{1}}}
+		return res, nil, req.GetVersion() >= 10
+	})
 }
 
 func (e *elections) write(topic string, n int) {
@@ -161,6 +173,7 @@ func TestARunOverReplacedRecordsStopsAtItsStart(t *testing.T) {
 	if err := Init(t.Context(), d, InitOptions{Start: time.Unix(60, 0)}); err != nil {
 		t.Fatal(err)
 	}
+	e.elsewhere()
 	e.history("events", 100, 50)
 	run := func() error {
 		_, err := Run(t.Context(), d, RunOptions{Bounded: true})

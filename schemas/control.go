@@ -36,6 +36,10 @@ type Epoch struct {
 	Settled uint64   // the greatest turn up to which every turn was settled when the epoch began
 	Host    string   // where it was taken, for people
 	Began   int64    // Unix milliseconds, when it was taken, for people
+	// Cluster and EventsID are the ids of the cluster and of the events topic that are read in the
+	// epoch; zero if they are not known.
+	Cluster  string
+	EventsID [16]byte
 }
 
 // Stop ends all runs until a Recover: the control log and the ledger differ, or the log itself is
@@ -102,6 +106,8 @@ func (e *Epoch) layout(w *wire) {
 	w.uint(&e.Settled, "settled")
 	w.text(&e.Host, "host")
 	w.int(&e.Began, "began")
+	w.text(&e.Cluster, "cluster")
+	w.fixed(e.EventsID[:], "id of the events topic")
 }
 
 func (s *Stop) layout(w *wire) {

@@ -266,7 +266,7 @@ func genControl(t *rapid.T) Control {
 	case 0:
 		c.Body = genHeader(t)
 	case 1:
-		c.Body = &Epoch{RunID: gen16(t), Run: rapid.Int64().Draw(t, "run"), Settled: rapid.Uint64().Draw(t, "settled"), Host: "host", Began: rapid.Int64().Draw(t, "began")}
+		c.Body = &Epoch{RunID: gen16(t), Run: rapid.Int64().Draw(t, "run"), Settled: rapid.Uint64().Draw(t, "settled"), Host: "host", Began: rapid.Int64().Draw(t, "began"), Cluster: "c", EventsID: gen16(t)}
 	case 2:
 		c.Body = genClose(t)
 	case 3:

@@ -164,6 +164,9 @@ func FuzzResponses(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
+		ids := kmsg.NewPtrMetadataResponse()
+		ids.Version = idsFrom
+		_ = decode(ids, idsFrom, body)
 		for key, kind := range kinds {
 			res := kind()
 			if decode(res, newest[key], body) != nil {

@@ -10,12 +10,14 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
 	"github.com/segmentio/kafka-go/protocol/apiversions"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 const (
@@ -33,7 +35,8 @@ type waits struct {
 	silent        time.Duration // see silentAfter
 }
 
-// newest is the newest version in which a request is sent. None has a flexible header (KIP-482).
+// newest is the newest version in which a request is sent, unless it is an idRequest. None has a
+// flexible header (KIP-482).
 // After EndTxn 5 a producer would get another epoch for every transaction (KIP-890); from Fetch 13
 // on topics are ids.
 var newest = map[protocol.ApiKey]int16{
@@ -192,6 +195,7 @@ type wire struct {
 	addr        string
 	settled     func() bool // before the first exchange: gives up to abort the connection with its call
 	greeting    []byte      // the rest of the response to ApiVersions
+	hasIDs      bool        // the broker knows the ids of topics
 	correlation int32
 	welcome     bool // authenticated, or that is not needed
 	// retires is when a new connection takes over, because the broker is about to end this one's
@@ -224,12 +228,16 @@ func (w *wire) abort() {
 func (w *wire) Read(b []byte) (int, error) {
 	if w.greeting == nil {
 		frame, err := readFrame(w.Conn, freshBytes)
+		offered := new(apiversions.Response)
 		if err == nil {
-			err = decode(new(apiversions.Response), 0, frame[frameHeader:])
+			err = decode(offered, 0, frame[frameHeader:])
 		}
 		if err != nil {
 			return 0, err
 		}
+		w.hasIDs = slices.ContainsFunc(offered.ApiKeys, func(k apiversions.ApiKeyResponse) bool {
+			return k.ApiKey == int16(protocol.Metadata) && k.MaxVersion >= idsFrom
+		})
 		w.greeting = frame
 	}
 	if len(w.greeting) == 0 {
@@ -282,6 +290,10 @@ func (w *wire) carry(x *exchange) error {
 }
 
 func (w *wire) roundTrip(versions map[protocol.ApiKey]int16, req protocol.Message, res any, memory func(n int) []byte) error {
+	ids, withIDs := req.(idRequest)
+	if withIDs && !w.hasIDs {
+		return nil // the response stays empty
+	}
 	w.correlation++
 	version := min(newest[req.ApiKey()], versions[req.ApiKey()])
 	frame := new(bytes.Buffer)
@@ -289,7 +301,12 @@ func (w *wire) roundTrip(versions map[protocol.ApiKey]int16, req protocol.Messag
 	if ok {
 		req = appending.Request
 	}
-	err := protocol.WriteRequest(frame, version, w.correlation, w.cfg.ClientID, req)
+	var err error
+	if withIDs {
+		frame.Write(kmsg.NewRequestFormatter(kmsg.FormatterClientID(w.cfg.ClientID)).AppendRequest(nil, ids.MetadataRequest, w.correlation))
+	} else {
+		err = protocol.WriteRequest(frame, version, w.correlation, w.cfg.ClientID, req)
+	}
 	if err == nil {
 		binary.BigEndian.PutUint32(frame.Bytes(), uint32(frame.Len()-4+len(appending.batch)))
 		_, err = (&net.Buffers{frame.Bytes(), appending.batch}).WriteTo(w.Conn)

@@ -130,15 +130,28 @@ func (l *Log) runOf(ctx context.Context, epoch int64) (int64, error) {
 	if epoch < 0 {
 		return -1, nil
 	}
-	c, err := l.record(ctx, epoch)
+	e, err := l.epoch(ctx, epoch)
 	if err != nil {
 		return 0, err
 	}
+	return e.Run, nil
+}
+
+// EpochOf returns the EPOCH in which turns were closed.
+func (l *Log) EpochOf(ctx context.Context, c *Closing) (*schemas.Epoch, error) {
+	return l.epoch(ctx, c.lastEpoch)
+}
+
+func (l *Log) epoch(ctx context.Context, offset int64) (*schemas.Epoch, error) {
+	c, err := l.record(ctx, offset)
+	if err != nil {
+		return nil, err
+	}
 	e, ok := c.Body.(*schemas.Epoch)
 	if !ok {
-		return 0, fmt.Errorf("reading control at offset %d: a later record calls this an EPOCH, but it is another record: %w", epoch, deployment.ErrLogFault)
+		return nil, fmt.Errorf("reading control at offset %d: a later record calls this an EPOCH, but it is another record: %w", offset, deployment.ErrLogFault)
 	}
-	return e.Run, nil
+	return e, nil
 }
 
 // record returns the record at an offset, which must be one of this program.

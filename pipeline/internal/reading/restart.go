@@ -32,7 +32,12 @@ func (s *Source) start(ctx context.Context) error {
 	if err := s.checkMayRun(func(v *controllog.View) { settled = v.Settled }); err != nil {
 		return err
 	}
-	offsets, err := s.append(ctx, s.control.NewEpoch(settled))
+	taken := s.control.NewEpoch(settled)
+	var err error
+	if taken.Cluster, taken.EventsID, err = s.client.TopicID(ctx, s.dep.Config.Events.Topic); err != nil {
+		return fmt.Errorf("finding the events topic: %w", err)
+	}
+	offsets, err := s.append(ctx, taken)
 	if err != nil {
 		return err
 	}
@@ -258,7 +263,10 @@ func (s *Source) positions(ctx context.Context, base, closed uint64, closes map[
 	if err := CheckSameRecords(ctx, s.client, topic, closes[closed]); err != nil {
 		return nil, err
 	}
-	return out, s.checkSameOffsets(ctx, closes[closed])
+	if err := s.checkSameOffsets(ctx, closes[closed]); err != nil {
+		return nil, err
+	}
+	return out, s.checkSameTopic(ctx, closes[closed])
 }
 
 // restore applies the state that a CLOSE has of a partition, at now. Call it for older CLOSEs

@@ -2,6 +2,7 @@ package reading
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
@@ -136,4 +137,27 @@ func (s *Source) checkSameOffsets(ctx context.Context, newest *controllog.Closin
 		}
 	}
 	return nil
+}
+
+// checkSameTopic refuses an events topic with another id than in the epoch of the last CLOSE: it
+// was deleted and created again, perhaps with as many records. On another cluster, a copy of the
+// topic has an id of its own.
+func (s *Source) checkSameTopic(ctx context.Context, newest *controllog.Closing) error {
+	if newest == nil {
+		return nil
+	}
+	was, err := s.control.EpochOf(ctx, newest)
+	if err != nil {
+		return err
+	}
+	cluster, id, err := s.client.TopicID(ctx, s.dep.Config.Events.Topic)
+	switch unknown := [16]byte{}; {
+	case err != nil:
+		return fmt.Errorf("finding the events topic: %w", err)
+	case was.EventsID == unknown || id == unknown || was.Cluster != cluster || was.EventsID == id:
+		return nil
+	}
+	name := base64.RawURLEncoding.EncodeToString
+	return fmt.Errorf("comparing topic %s with the CLOSE of turn %d: its id is %s, but %s was read: it was deleted and created again, and the run would skip its first records. "+
+		"Restore the old topic, or begin a new deployment with new keys (docs/failover.md): %w", s.dep.Config.Events.Topic, newest.Turn, name(id[:]), name(was.EventsID[:]), deployment.ErrLogFault)
 }
