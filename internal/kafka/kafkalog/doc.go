@@ -2,7 +2,7 @@
 // exactly one copy of every appended batch, and errors that say what to check.
 //
 // The Transport of github.com/segmentio/kafka-go keeps the connections and agrees on versions; its
-// protocol packages have the requests (transport.go). Responses are read and decoded here
+// protocol packages have most requests (transport.go). Responses are read and decoded here
 // (frame.go), because kafka-go allocates whatever length a broker claims, and so are record batches
 // (record_set.go), because kafka-go drops timestamp types and offsets. Transport's own discovery of
 // brokers is switched off: who leads what is asked for in metadata.go.

@@ -8,8 +8,6 @@ import (
 	"reflect"
 	"strings"
 	"sync"
-
-	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 const (
@@ -58,17 +56,10 @@ var errExpectsTLS = errors.New("broker appears to be expecting TLS")
 // decode fills those fields of a kafka-go response that a version without flexible headers has.
 // kafka-go's own decoder allocates as many items as an array claims to have: a corrupt length ends
 // the process. Byte slices in res belong to body. Null strings become "".
-// The response to an idRequest is franz-go's, with a flexible header.
 func decode(res any, version int16, body []byte) error {
-	if ids, ok := res.(*kmsg.MetadataResponse); ok {
-		if len(body) == 0 || body[0] != 0 || ids.ReadFrom(body[1:]) != nil { // a header without tags
-			return fmt.Errorf("decoding the ids of topics: %w", ErrCorrupt)
-		}
-		return nil
-	}
 	d := decoder{version, body}
 	v := reflect.ValueOf(res).Elem()
-	if !d.structure(v, d.fields(v.Type())) {
+	if id, ok := res.(*identity); ok && !id.decode(version, body) || !ok && !d.structure(v, d.fields(v.Type())) {
 		return fmt.Errorf("decoding a %T: %w", res, ErrCorrupt)
 	}
 	return nil

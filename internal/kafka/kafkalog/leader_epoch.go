@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/segmentio/kafka-go/protocol"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // EpochEnd asks the leader of a partition where a leader epoch ended. It returns the greatest epoch
@@ -21,8 +22,12 @@ func (c *Client) EpochEnd(ctx context.Context, topic string, partition, leaderEp
 		return -1, -1, fmt.Errorf("asking for the end of a leader epoch of topic %q partition %d: the epoch is %d, it must not be negative", topic, partition, leaderEpoch)
 	}
 	doing := fmt.Sprintf("asking for the end of leader epoch %d of topic %q partition %d", leaderEpoch, topic, partition)
-	const consumer = -2
-	req := &epochRequest{ReplicaID: consumer, Topics: []epochTopic[epochAsked]{{topic, []epochAsked{{partition, -1, leaderEpoch}}}}}
+	req := franzRequest{newest: newest[protocol.OffsetForLeaderEpoch], make: func() kmsg.Request {
+		req := kmsg.NewPtrOffsetForLeaderEpochRequest() // its default is a consumer's
+		asked := kmsg.OffsetForLeaderEpochRequestTopicPartition{Partition: partition, CurrentLeaderEpoch: -1, LeaderEpoch: leaderEpoch}
+		req.Topics = []kmsg.OffsetForLeaderEpochRequestTopic{{Topic: topic, Partitions: []kmsg.OffsetForLeaderEpochRequestTopicPartition{asked}}}
+		return req
+	}}
 	endOffset, epoch = -1, -1
 	err = c.atLeader(ctx, doing, topic, partition, func(leader requestor) error {
 		res := new(epochResponse)
@@ -35,26 +40,14 @@ func (c *Client) EpochEnd(ctx context.Context, topic string, partition, leaderEp
 	return endOffset, epoch, err
 }
 
-// epochRequest is the request OffsetForLeaderEpoch, which kafka-go does not have.
-type epochRequest struct {
-	ReplicaID int32                    `kafka:"min=v3,max=v3"`
-	Topics    []epochTopic[epochAsked] `kafka:"min=v2,max=v3"`
-}
-
 type epochResponse struct {
-	ThrottleTimeMs int32                   `kafka:"min=v2,max=v3"`
-	Topics         []epochTopic[epochTold] `kafka:"min=v2,max=v3"`
+	ThrottleTimeMs int32        `kafka:"min=v2,max=v3"`
+	Topics         []epochTopic `kafka:"min=v2,max=v3"`
 }
 
-type epochTopic[P any] struct {
-	Topic      string `kafka:"min=v2,max=v3"`
-	Partitions []P    `kafka:"min=v2,max=v3"`
-}
-
-type epochAsked struct {
-	Partition          int32 `kafka:"min=v2,max=v3"`
-	CurrentLeaderEpoch int32 `kafka:"min=v2,max=v3"`
-	LeaderEpoch        int32 `kafka:"min=v2,max=v3"`
+type epochTopic struct {
+	Topic      string      `kafka:"min=v2,max=v3"`
+	Partitions []epochTold `kafka:"min=v2,max=v3"`
 }
 
 type epochTold struct {
@@ -63,18 +56,6 @@ type epochTold struct {
 	LeaderEpoch int32 `kafka:"min=v2,max=v3"`
 	EndOffset   int64 `kafka:"min=v2,max=v3"`
 }
-
-// ApiKey implements protocol.Message.
-//
-//lint:ignore ST1003 kafka-go's name
-func (*epochRequest) ApiKey() protocol.ApiKey { return protocol.OffsetForLeaderEpoch }
-
-// ApiKey implements protocol.Message.
-//
-//lint:ignore ST1003 kafka-go's name
-func (*epochResponse) ApiKey() protocol.ApiKey { return protocol.OffsetForLeaderEpoch }
-
-func init() { protocol.Register(new(epochRequest), new(epochResponse)) }
 
 // epochEnd returns the answer for one partition from a response.
 func epochEnd(res *epochResponse, topic string, partition int32) (endOffset int64, epoch int32, err error) {

@@ -54,7 +54,7 @@ func TestEpochEndErrorsAreTyped(t *testing.T) {
 func TestEpochAnswersForOthersAreCorrupt(t *testing.T) {
 	t.Parallel()
 	of := func(topic string, partition int32, code int16) *epochResponse {
-		return &epochResponse{Topics: []epochTopic[epochTold]{{topic, []epochTold{{code, partition, 2, 17}}}}}
+		return &epochResponse{Topics: []epochTopic{{topic, []epochTold{{code, partition, 2, 17}}}}}
 	}
 	if end, epoch, err := epochEnd(of("t", 3, 0), "t", 3); end != 17 || epoch != 2 || err != nil {
 		t.Errorf("%d, %d, %v", end, epoch, err)

@@ -18,16 +18,16 @@ import (
 
 // authenticate runs the SASL exchange. Errors are stageErrors. kafka-go's own exchange drops the
 // mechanisms that the listener offers, and how long the session lasts.
-func (w *wire) authenticate(ctx context.Context, versions map[protocol.ApiKey]int16) error {
+func (w *wire) authenticate(ctx context.Context) error {
 	fail := func(err error, offered []string) error {
 		return &stageError{stage: stageSASL, addr: w.addr, cfg: w.cfg, offered: offered, err: err}
 	}
 	// Version 0 of the handshake is followed by bare tokens; every broker since 1.0 has version 1.
-	if versions[protocol.SaslHandshake] < 1 {
+	if w.versions[protocol.SaslHandshake] < 1 {
 		return fail(errors.New("broker older than Kafka 1.0"), nil)
 	}
 	mechanism, hello := w.cfg.SASL, new(saslhandshake.Response)
-	if err := w.roundTrip(versions, &saslhandshake.Request{Mechanism: mechanism.Name()}, hello, freshBytes); err != nil {
+	if err := w.roundTrip(&saslhandshake.Request{Mechanism: mechanism.Name()}, hello, freshBytes); err != nil {
 		return fail(err, nil)
 	}
 	if err := codeError(hello.ErrorCode); err != nil {
@@ -42,7 +42,7 @@ func (w *wire) authenticate(ctx context.Context, versions map[protocol.ApiKey]in
 	}
 	for done := false; !done; {
 		res := new(saslauthenticate.Response)
-		err := w.roundTrip(versions, &saslauthenticate.Request{AuthBytes: token}, res, freshBytes)
+		err := w.roundTrip(&saslauthenticate.Request{AuthBytes: token}, res, freshBytes)
 		switch {
 		case errors.Is(err, io.EOF): // some brokers end a failed exchange by closing the connection
 			return fail(fmt.Errorf("%w: %w", kafka.SASLAuthenticationFailed, err), nil)

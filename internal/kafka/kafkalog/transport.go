@@ -10,7 +10,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -35,8 +34,8 @@ type waits struct {
 	silent        time.Duration // see silentAfter
 }
 
-// newest is the newest version in which a request is sent, unless it is an idRequest. None has a
-// flexible header (KIP-482).
+// newest is the newest version in which a request is sent. None has a flexible header (KIP-482):
+// only a franzRequest may have one.
 // After EndTxn 5 a producer would get another epoch for every transaction (KIP-890); from Fetch 13
 // on topics are ids.
 var newest = map[protocol.ApiKey]int16{
@@ -64,8 +63,7 @@ type exchange struct {
 	protocol.Message // the request
 	res              any
 	timeout          time.Duration
-	memory           func(n int) []byte // for the response
-	versions         map[protocol.ApiKey]int16
+	memory           func(n int) []byte   // for the response
 	step             atomic.Pointer[step] // of a connection that is being made for it; nil: none is
 }
 
@@ -94,10 +92,7 @@ func (x *exchange) reach(s *step) bool {
 type exchangeKey struct{}
 
 // Required implements protocol.RawExchanger.
-func (x *exchange) Required(versions map[protocol.ApiKey]int16) bool {
-	x.versions = versions
-	return true
-}
+func (*exchange) Required(map[protocol.ApiKey]int16) bool { return true }
 
 // staleError is the failure of a connection that was used before: the broker may have closed it
 // while it was idle.
@@ -193,9 +188,9 @@ type wire struct {
 	c           *Client
 	cfg         *Config // of the client, with TLS as it was when the connection was made
 	addr        string
-	settled     func() bool // before the first exchange: gives up to abort the connection with its call
-	greeting    []byte      // the rest of the response to ApiVersions
-	hasIDs      bool        // the broker knows the ids of topics
+	settled     func() bool               // before the first exchange: gives up to abort the connection with its call
+	greeting    []byte                    // the rest of the response to ApiVersions
+	versions    map[protocol.ApiKey]int16 // the newest ones that the broker has
 	correlation int32
 	welcome     bool // authenticated, or that is not needed
 	// retires is when a new connection takes over, because the broker is about to end this one's
@@ -235,9 +230,10 @@ func (w *wire) Read(b []byte) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		w.hasIDs = slices.ContainsFunc(offered.ApiKeys, func(k apiversions.ApiKeyResponse) bool {
-			return k.ApiKey == int16(protocol.Metadata) && k.MaxVersion >= idsFrom
-		})
+		w.versions = map[protocol.ApiKey]int16{}
+		for _, k := range offered.ApiKeys {
+			w.versions[protocol.ApiKey(k.ApiKey)] = k.MaxVersion
+		}
 		w.greeting = frame
 	}
 	if len(w.greeting) == 0 {
@@ -271,7 +267,7 @@ func (w *wire) carry(x *exchange) error {
 		if w.cfg.SASL != nil {
 			x.reach(&step{stageSASL, w.cfg})
 			_ = w.SetDeadline(time.Now().Add(w.cfg.waits.dial))
-			if err := w.authenticate(x.ctx, x.versions); err != nil {
+			if err := w.authenticate(x.ctx); err != nil {
 				return err
 			}
 		}
@@ -282,28 +278,27 @@ func (w *wire) carry(x *exchange) error {
 		return &staleError{errRetired}
 	}
 	_ = w.SetDeadline(time.Now().Add(x.timeout))
-	err := w.roundTrip(x.versions, x.Message, x.res, x.memory)
+	err := w.roundTrip(x.Message, x.res, x.memory)
 	if err != nil && used && !errors.Is(err, os.ErrDeadlineExceeded) {
 		return &staleError{err}
 	}
 	return err
 }
 
-func (w *wire) roundTrip(versions map[protocol.ApiKey]int16, req protocol.Message, res any, memory func(n int) []byte) error {
-	ids, withIDs := req.(idRequest)
-	if withIDs && !w.hasIDs {
-		return nil // the response stays empty
-	}
+func (w *wire) roundTrip(req protocol.Message, res any, memory func(n int) []byte) error {
 	w.correlation++
-	version := min(newest[req.ApiKey()], versions[req.ApiKey()])
+	version := min(newest[req.ApiKey()], w.versions[req.ApiKey()])
 	frame := new(bytes.Buffer)
 	appending, ok := req.(appendRequest)
 	if ok {
 		req = appending.Request
 	}
 	var err error
-	if withIDs {
-		frame.Write(kmsg.NewRequestFormatter(kmsg.FormatterClientID(w.cfg.ClientID)).AppendRequest(nil, ids.MetadataRequest, w.correlation))
+	if franz, ok := req.(franzRequest); ok {
+		r := franz.make()
+		version = min(franz.newest, w.versions[req.ApiKey()])
+		r.SetVersion(version)
+		frame.Write(kmsg.NewRequestFormatter(kmsg.FormatterClientID(w.cfg.ClientID)).AppendRequest(nil, r, w.correlation))
 	} else {
 		err = protocol.WriteRequest(frame, version, w.correlation, w.cfg.ClientID, req)
 	}
@@ -327,5 +322,16 @@ func (w *wire) roundTrip(versions map[protocol.ApiKey]int16, req protocol.Messag
 	}
 	return nil
 }
+
+// franzRequest makes a request that kafka-go does not have, or not in this version.
+type franzRequest struct {
+	newest int16
+	make   func() kmsg.Request
+}
+
+// ApiKey implements protocol.Message.
+//
+//lint:ignore ST1003 kafka-go's name
+func (r franzRequest) ApiKey() protocol.ApiKey { return protocol.ApiKey(r.make().Key()) }
 
 func freshBytes(n int) []byte { return make([]byte, n) }

@@ -86,11 +86,11 @@ func Open(ctx context.Context, client *kafkalog.Client, topic string, ledgerSlot
 	if err := l.generation(ctx, last.Generation); err != nil {
 		return nil, err
 	}
-	run, err := l.runOf(ctx, last.BackEpoch)
+	epoch, err := l.EpochAt(ctx, last.BackEpoch)
 	if err != nil {
 		return nil, err
 	}
-	l.view.BeginAt(last.Back, last.BackEpoch, run)
+	l.view.BeginAt(last.Back, last.BackEpoch, epoch.Run)
 	if err := l.Update(ctx); err != nil {
 		return nil, err
 	}
@@ -124,25 +124,11 @@ func (l *Log) headerOf(ctx context.Context, offset int64) (schemas.Control, *sch
 	return c, nil, fmt.Errorf("reading control at offset %d: a HEADER or GENERATION was expected there: %w", offset, deployment.ErrLogFault)
 }
 
-// runOf returns the number of the run that took an epoch; −1 for the epoch −1, which is
-// that before any EPOCH.
-func (l *Log) runOf(ctx context.Context, epoch int64) (int64, error) {
-	if epoch < 0 {
-		return -1, nil
+// EpochAt returns the EPOCH at an offset; for −1, which is before any EPOCH, one of the run −1.
+func (l *Log) EpochAt(ctx context.Context, offset int64) (*schemas.Epoch, error) {
+	if offset < 0 {
+		return &schemas.Epoch{Run: -1}, nil
 	}
-	e, err := l.epoch(ctx, epoch)
-	if err != nil {
-		return 0, err
-	}
-	return e.Run, nil
-}
-
-// EpochOf returns the EPOCH in which turns were closed.
-func (l *Log) EpochOf(ctx context.Context, c *Closing) (*schemas.Epoch, error) {
-	return l.epoch(ctx, c.lastEpoch)
-}
-
-func (l *Log) epoch(ctx context.Context, offset int64) (*schemas.Epoch, error) {
 	c, err := l.record(ctx, offset)
 	if err != nil {
 		return nil, err

@@ -146,7 +146,7 @@ func (s *Source) checkSameTopic(ctx context.Context, newest *controllog.Closing)
 	if newest == nil {
 		return nil
 	}
-	was, err := s.control.EpochOf(ctx, newest)
+	was, err := s.control.EpochAt(ctx, newest.Epoch)
 	if err != nil {
 		return err
 	}
