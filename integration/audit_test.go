@@ -9,6 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // accounts charges what ledger and control say, turn by turn, and checks at every turn that no
@@ -18,8 +20,7 @@ func (d *deployment) accounts(tr trusted) (map[reference.Owner]reference.Account
 	config := d.referenceConfig()
 	for shard, l := range tr.ledgers {
 		a := auditor{tr: tr, header: tr.headers[len(tr.headers)-1], config: config, ends: config.TurnEnds(tr.last), hasher: schemas.NewHasher(d.config.Keys.UserHash.Reveal()),
-			accounts: map[reference.Owner]reference.Account{}, slices: map[uint64]map[reference.Owner]slice{},
-			reserved: map[reference.Owner]*big.Int{}, due: map[reference.Owner]*big.Int{}}
+			accounts: map[reference.Owner]reference.Account{}, slices: map[uint64]map[reference.Owner]slice{}, reserved: map[reference.Owner]*reference.Account{}}
 		if err := a.audit(l, shard, d.config.Shards); err != nil {
 			return nil, fmt.Errorf("auditing shard %d: %w", shard, err)
 		}
@@ -49,8 +50,17 @@ type auditor struct {
 	hasher   *schemas.Hasher
 	accounts map[reference.Owner]reference.Account
 	slices   map[uint64]map[reference.Owner]slice
-	// reserved and due are the worst cases and the charges of the span's turns so far.
-	reserved, due map[reference.Owner]*big.Int
+	// reserved are the accounts that the worst cases of the span's turns so far are taken from, due
+	// its charges.
+	reserved map[reference.Owner]*reference.Account
+	due      []due
+}
+
+type due struct {
+	owner   reference.Owner
+	metric  schemas.MetricSpec
+	elapsed int64
+	price   *big.Int
 }
 
 func (a *auditor) audit(l ledger, shard, shards int) error {
@@ -117,7 +127,14 @@ func (a *auditor) begin(l ledger) (uint64, error) {
 
 func (a *auditor) restore(s schemas.Snapshot) error {
 	for _, e := range s.Accounts {
-		a.accounts[reference.Owner{ID: e.ID, Period: e.Period}] = reference.Account{Spent: bigOf(uint64(e.Account.Spent)), Keys: e.Account.Keys.Big()}
+		owner := reference.Owner{ID: e.ID, Period: e.Period}
+		account := reference.Account{Spent: bigOf(uint64(e.Account.Spent)), Buckets: map[string]reference.Bucket{}}
+		for i, m := range a.config.Metrics {
+			if m.Burst > 0 {
+				account.Buckets[m.Name] = a.bucket(e, i, s.Turn)
+			}
+		}
+		a.accounts[owner] = account
 	}
 	for _, encoded := range s.Open {
 		open, err := schemas.DecodeOpenSlice(encoded)
@@ -130,6 +147,26 @@ func (a *auditor) restore(s schemas.Snapshot) error {
 		}
 	}
 	return nil
+}
+
+// bucket returns what the debts of the snapshot of a turn leave in a bucket. Those of the turn
+// before a change are of the allowances that were in force: what they lack is lacking.
+func (a *auditor) bucket(e accounts.Entry, metric int, turn uint64) reference.Bucket {
+	now := a.config.Metrics[metric].Allowance()
+	was := now
+	if before := a.header.Before; turn < a.header.FromTurn && before != nil {
+		metric = slices.IndexFunc(before, func(b schemas.MetricAllowance) bool { return b.Metric == a.config.Metrics[metric].Name })
+		if metric >= 0 {
+			was = before[metric].Allowance
+		}
+	}
+	debt := units.Mu2(0)
+	if metric >= 0 && metric < len(e.Debts) {
+		debt = e.Debts[metric]
+	}
+	elapsed := a.config.Elapsed(reference.Owner{ID: e.ID, Period: e.Period}, a.ends[turn-1])
+	missing := bigOf(uint64(accounts.Lacks(debt, was.Paid(elapsed))))
+	return reference.Bucket{Balance: missing.Sub(bigOf(uint64(now.Burst)), missing), At: elapsed}
 }
 
 // compare compares a snapshot, where there is one, with the accounts as of its turn: without those
@@ -146,8 +183,14 @@ func (a *auditor) compare(s schemas.Snapshot, turn uint64) error {
 			return fmt.Errorf("the snapshot of turn %d keeps an account of period %d, which is over", turn, e.Period)
 		}
 		account, ok := a.accounts[owner]
-		if !ok || account.Spent.Cmp(bigOf(uint64(e.Account.Spent))) != 0 || account.Keys.Cmp(e.Account.Keys.Big()) != 0 {
+		if !ok || account.Spent.Cmp(bigOf(uint64(e.Account.Spent))) != 0 {
 			return fmt.Errorf("the snapshot of turn %d has another amount in an account", turn)
+		}
+		for i, m := range a.config.Metrics {
+			got := a.bucket(e, i, turn)
+			if want := account.BucketAt(m, got.At); m.Burst > 0 && got.Balance.Cmp(want.Balance) != 0 {
+				return fmt.Errorf("the snapshot of turn %d leaves %v in a bucket of metric %q, want %v", turn, got.Balance, m.Name, want.Balance)
+			}
 		}
 	}
 	for owner := range a.accounts {
@@ -158,26 +201,20 @@ func (a *auditor) compare(s schemas.Snapshot, turn uint64) error {
 	return nil
 }
 
-// brings returns what an individual contributes to a window, from the slices that lie in it.
-func (a *auditor) brings(turn uint64, window schemas.MetricWindow, owner reference.Owner) reference.Contribution {
+// offers returns what an individual has for a window, from the slices that lie in it.
+func (a *auditor) offers(turn uint64, window schemas.MetricWindow, owner reference.Owner) reference.Offer {
 	spec := a.config.Metrics[window.Metric]
-	return reference.Contribute(a.hasher, spec, a.config.ComponentsOf(int(window.Metric)), owner, a.visits(turn, window, spec, owner))
+	return a.config.Offer(a.hasher, int(window.Metric), owner, a.visits(turn, window, spec, owner))
 }
 
-// shares returns what an individual contributes to a window of a share, given the decisions about
-// the windows before it.
-func (a *auditor) shares(turn uint64, delta schemas.Delta, window schemas.MetricWindow, user schemas.DeltaUser) reference.Contribution {
-	share, owner := a.config.Metrics[window.Metric], reference.Owner{ID: user.ID, Period: user.Period}
-	of := window
-	of.Metric = uint32(slices.IndexFunc(a.config.Metrics, func(m schemas.MetricSpec) bool { return m.Name == share.Of }))
-	in := uint64(0)
-	if user.Admitted.Get(slices.Index(delta.Windows, of)) {
-		in = a.brings(turn, of, owner).Kept
-	}
-	base := a.config.Metrics[of.Metric]
+// shares returns what an individual contributes to a window of a share, of whose metric so many
+// events count.
+func (a *auditor) shares(turn uint64, window schemas.MetricWindow, owner reference.Owner, counted map[string]uint64) reference.Contribution {
+	share := a.config.Metrics[window.Metric]
+	base := a.config.Metrics[slices.IndexFunc(a.config.Metrics, func(m schemas.MetricSpec) bool { return m.Name == share.Of })]
 	base.Kind = "events" // every event, whatever its value
-	all := uint64(len(a.visits(turn, of, base, owner)))
-	return reference.Contribution{Counts: reference.Divide(all, in, min(all, uint64(share.MaxEventsPerKey)))}
+	all := uint64(len(a.visits(turn, window, base, owner)))
+	return reference.Contribution{Admitted: all > 0, Counts: reference.Divide(all, counted[share.Of], a.config.KeptOfShare(int(window.Metric), all))}
 }
 
 // visits returns an individual's events of a metric in a window.
@@ -201,77 +238,57 @@ func (a *auditor) visits(turn uint64, window schemas.MetricWindow, spec schemas.
 // reserve reserves the worst case of a turn beside those of the turns before it in its span.
 func (a *auditor) reserve(turn uint64, delta schemas.Delta, user schemas.DeltaUser) error {
 	owner := reference.Owner{ID: user.ID, Period: user.Period}
-	account, known := a.accounts[owner]
-	if !known {
-		account = reference.Account{Spent: new(big.Int), Keys: new(big.Int)}
+	account := a.reserved[owner]
+	if account == nil {
+		account = &reference.Account{Spent: new(big.Int), Buckets: map[string]reference.Bucket{}}
+		if settled, known := a.accounts[owner]; known {
+			*account = reference.Account{Spent: settled.Spent, Buckets: maps.Clone(settled.Buckets)}
+		}
+		a.reserved[owner] = account
 	}
-	if a.reserved[owner] == nil {
-		a.reserved[owner], a.due[owner] = new(big.Int), new(big.Int)
-	}
-	reserved, actual := a.reserved[owner], a.due[owner]
+	counted := map[string]uint64{} // by metric
 	for i, window := range delta.Windows {
 		if !user.Admitted.Get(i) {
 			continue
 		}
+		metric := int(window.Metric)
+		spec, elapsed := a.config.Metrics[metric], a.config.Elapsed(owner, window.WindowEnd)
 		var brings reference.Contribution
-		if a.config.Metrics[window.Metric].Kind == "counted" {
-			brings = a.shares(turn, delta, window, user)
+		if spec.Kind == "counted" {
+			brings = a.shares(turn, window, owner, counted)
 		} else {
-			brings = a.brings(turn, window, owner)
+			brings = a.config.Fill(metric, a.offers(turn, window, owner), a.config.Available(*account, spec, elapsed))
 		}
-		if len(brings.Counts) == 0 {
-			return fmt.Errorf("a user was admitted to metric %d with nothing", window.Metric)
+		if !brings.Admitted {
+			return fmt.Errorf("a user was admitted to metric %d with nothing", metric)
 		}
-		spec := a.config.Metrics[window.Metric]
-		for key, c := range brings.Counts {
-			reserved.Add(reserved, reference.Charge(c, spec.Top.Big()))
-			actual.Add(actual, reference.Charge(c, a.paid(turn, window, key)))
-			if spec.KeyMode == "private" {
-				account.Keys.Add(account.Keys, spec.DeltaKey.Big())
-			}
+		counted[spec.Name] = brings.Counted
+		account.Take(spec, elapsed, a.config.Price(metric, brings, a.config.Top))
+		if account.Spent.Cmp(a.config.Budget.Mu2) > 0 {
+			return fmt.Errorf("a user's spent and reserved amounts are %v of %v", account.Spent, a.config.Budget.Mu2)
 		}
-		for j, at := range a.config.FurtherOf(int(window.Metric)) {
+		a.due = append(a.due, due{owner, spec, elapsed, a.config.Price(metric, brings, func(at int, key string) *big.Int {
 			of := window
 			of.Metric = uint32(at)
-			for key, c := range brings.Further[j] {
-				reserved.Add(reserved, reference.Charge(c, a.config.Metrics[at].Top.Big()))
-				actual.Add(actual, reference.Charge(c, a.paid(turn, of, key)))
-			}
-		}
-		top := func(at int, _ string) *big.Int { return a.config.Metrics[at].Top.Big() }
-		reserved.Add(reserved, a.config.ChargeTrees(int(window.Metric), brings.Values, top))
-		actual.Add(actual, a.config.ChargeTrees(int(window.Metric), brings.Values, func(at int, cell string) *big.Int {
-			of := window
-			of.Metric = uint32(at)
-			return a.paid(turn, of, cell)
-		}))
+			return a.paid(turn, of, key)
+		})})
 	}
-	if reserved.Sign() == 0 { // a budget may have been lowered below what was spent
-		delete(a.reserved, owner)
-		delete(a.due, owner)
-		return nil
-	}
-	if sum := new(big.Int).Add(reserved, account.Spent); sum.Cmp(a.config.Budget.Mu2) > 0 {
-		return fmt.Errorf("a user's spent and reserved amounts are %v of %v", sum, a.config.Budget.Mu2)
-	}
-	if account.Keys.Cmp(a.config.Budget.Keys) > 0 {
-		return fmt.Errorf("a user's δ is %v of %v", account.Keys, a.config.Budget.Keys)
-	}
-	a.accounts[owner] = account
 	return nil
 }
 
 // charge settles the span.
 func (a *auditor) charge() {
-	for owner, due := range a.due {
-		account := a.accounts[owner]
-		account.Spent.Add(account.Spent, due)
-		if account.Spent.Sign() == 0 && account.Keys.Sign() == 0 {
-			delete(a.accounts, owner)
+	for _, d := range a.due {
+		account, known := a.accounts[d.owner]
+		if !known {
+			account = reference.Account{Spent: new(big.Int), Buckets: map[string]reference.Bucket{}}
+		}
+		if account.Take(d.metric, d.elapsed, d.price); account.Spent.Sign() > 0 {
+			a.accounts[d.owner] = account
 		}
 	}
 	clear(a.reserved)
-	clear(a.due)
+	a.due = nil
 }
 
 // paid returns the precision that SETTLED names for a key; for a private key that it does not name

@@ -64,9 +64,9 @@ func (s subjectSettings) yaml() string {
 	events := 1 + s.changes%2
 	// Quantiles get other ranks, another range and scale, then a histogram takes their place.
 	amounts := []string{
-		"amounts%d\n    kind: quantiles\n    ranks: [0.5, 0.95, 0.99]\n    also: [mean]\n    bounds: {max_keys_per_user: 1, max_events_per_key: 2, min: -10, max: 30}\n    target: {absolute: 0.02}",
-		"amounts%d\n    kind: quantiles\n    ranks: [0.95, 0.1]\n    bounds: {max_keys_per_user: 1, max_events_per_key: 4, min: -1000, max: 100000}\n    scale: logarithmic\n    target: {absolute: 0.3}",
-		"parts%d\n    kind: histogram\n    edges: [-9, -5, -1, 0, 2, 4, 9, 14, 19, 27]\n    bounds: {max_keys_per_user: 2, max_events_per_key: 2}\n    target: {absolute: 20}",
+		"amounts%d\n    kind: quantiles\n    ranks: [0.5, 0.95, 0.99]\n    also: [mean]\n    bounds: {max_keys_per_user: 1, max_events_per_key: 2, min: -10, max: 30}\n    target: {absolute: 0.02, noise: 4}",
+		"amounts%d\n    kind: quantiles\n    ranks: [0.95, 0.1]\n    bounds: {max_keys_per_user: 1, max_events_per_key: 4, min: -1000, max: 100000}\n    scale: logarithmic\n    target: {absolute: 0.3, noise: 4}",
+		"parts%d\n    kind: histogram\n    edges: [-9, -5, -1, 0, 2, 4, 9, 14, 19, 27]\n    bounds: {max_keys_per_user: 2, max_events_per_key: 2}\n    target: {absolute: 20, noise: 4}",
 	}[s.changes%3]
 	// Under one name, a histogram gets other edges, and quantiles other ranks and the other scale.
 	edges := []string{"[-9, -5, -1, 0, 2, 4, 9, 14, 19, 27]", "[-9, 0, 2, 30]"}[s.changes%2]
@@ -92,7 +92,6 @@ metrics:
     bounds: {max_keys_per_user: 2, max_events_per_key: 2}
     target: {relative: %s, absolute: 2}
     share: 0.1
-    last_at_least: 3
   - name: pages
     window: {size: %s}
     keys: {mode: private}
@@ -100,15 +99,13 @@ metrics:
     ladder: {kind: geometric, factor: 1.5}
     target: {relative: 0.3, absolute: 2}
     share: 0.1
-    last_at_least: 3
   - name: spent
     kind: sum
     window: {size: %s}
     keys: {keys_from: pages}
     bounds: {max_keys_per_user: 2, max_events_per_key: 2, min: 0, max: 20}
-    target: {relative: 0.4, confidence: 0.9}
+    target: {relative: 0.4, absolute: 25, confidence: 0.9}
     share: 0.1
-    last_at_least: 3
   - name: people
     kind: distinct_users
     filter: item.category != "toy"
@@ -117,7 +114,6 @@ metrics:
     bounds: {max_keys_per_user: 3}
     target: {relative: 0.3, absolute: 2}
     share: 0.1
-    last_at_least: 3
   - name: balance
     kind: sum
     window: {size: %s, slide: %s}
@@ -125,12 +121,10 @@ metrics:
     bounds: {max_keys_per_user: 2, max_events_per_key: 2, min: -5, max: 15}
     target: {absolute: 30}
     share: 0.1
-    last_at_least: 3
   - name: %s
     window: {size: %s, slide: %s}
     keys: {mode: private}
     share: 0.2
-    last_at_least: 1
     counted: true
   - name: parts
     kind: histogram
@@ -138,9 +132,8 @@ metrics:
     window: {size: %s, slide: %s}
     keys: {list: [p00]}
     bounds: {max_keys_per_user: 1, max_events_per_key: 3}
-    target: {absolute: 20}
+    target: {absolute: 20, noise: 4}
     share: 0.1
-    last_at_least: 2
   - name: sizes
     kind: quantiles
     ranks: %s
@@ -148,26 +141,23 @@ metrics:
     window: {size: %s}
     keys: {list: [p00]}
     bounds: {max_keys_per_user: 1, max_events_per_key: 2, min: -100, max: 100000}
-    target: {absolute: 0.1}
+    target: {absolute: 0.1, noise: 4}
     share: 0.1
-    last_at_least: 1
   - name: average
     kind: mean
     window: {size: %s}
     keys: {list: [p00, p02]}
     bounds: {max_keys_per_user: 2, max_events_per_key: 2, min: -10, max: 20}
-    target: {absolute: 3}
+    target: {absolute: 3, noise: 2}
     share: 0.05
-    last_at_least: 3
   - name: scatter
     kind: variance
     filter: item.category != "toy"
     window: {size: %s}
     keys: {list: [p00, p03]}
     bounds: {max_keys_per_user: 1, max_events_per_key: 2, min: 0, max: 20}
-    target: {absolute: 30}
+    target: {absolute: 30, noise: 3}
     share: 0.05
-    last_at_least: 3
 keys:
   noise: {id: "k%d", %s}
   user_hash: {file: user-hash.key}

@@ -177,9 +177,8 @@ func compareAccounts(got map[reference.Owner]reference.Account, want reference.O
 			wrong = append(wrong, fmt.Sprintf("an account of period %d with %v is missing", owner.Period, account.Spent))
 			continue
 		}
-		if have.Spent.Cmp(account.Spent) != 0 || have.Keys.Cmp(account.Keys) != 0 {
-			wrong = append(wrong, fmt.Sprintf("an account of period %d has spent %v and %v, want %v and %v",
-				owner.Period, have.Spent, have.Keys, account.Spent, account.Keys))
+		if have.Spent.Cmp(account.Spent) != 0 {
+			wrong = append(wrong, fmt.Sprintf("an account of period %d has spent %v, want %v", owner.Period, have.Spent, account.Spent))
 		}
 	}
 	if len(got) > len(want.Accounts) {
@@ -205,7 +204,7 @@ func (d *deployment) compareTallies(want reference.Output) error {
 	for _, m := range got.Metrics {
 		i := slices.Index(want.Tallies.Names, m.Metric)
 		reported[m.Metric] = true
-		have := reference.MetricTallies{Filtered: m.Filtered, ClippedKeys: m.ClippedKeys, ClippedEvents: m.ClippedEvents, OverBudget: m.OverBudget, Counted: m.Counted, Open: m.Open,
+		have := reference.MetricTallies{Filtered: m.Filtered, Beyond: m.Beyond, Counted: m.Counted, Open: m.Open,
 			GivenUp: m.GivenUp}
 		if have != want.Tallies.Metrics[i] {
 			wrong = append(wrong, fmt.Sprintf("metric %s %+v, want %+v", m.Metric, have, want.Tallies.Metrics[i]))

@@ -56,11 +56,11 @@ func publishedBy(t *testing.T, broker, name, outputs string) (printed map[string
 	text := fmt.Sprintf(`deployment: %s
 kafka: {brokers: [%q]}
 events: {topic: %s-events, format: jsonl, fields: {user: user, key: page, time: ts}, time_unit: ms}
-privacy: {epsilon: 40, delta: 1e-4}
+privacy: {epsilon: 40, delta: 1e-4, lasts: 6h}
 time: {trust: producer, no_future: true, idle_grace: 1s}
 metrics:
-  - {name: visits, window: {size: 1h}, keys: {list: [%s]}, target: {relative: 0.1, absolute: 3}, last_at_least: 6}
-  - {name: pages, window: {size: 2h}, keys: {mode: private}, target: {absolute: 3}, last_at_least: 3}
+  - {name: visits, window: {size: 1h}, keys: {list: [%s]}, target: {relative: 0.1, absolute: 3}}
+  - {name: pages, window: {size: 2h}, keys: {mode: private}, target: {absolute: 3}}
 outputs: {%s}
 keys: {noise: {file: noise.key}, user_hash: {file: user.key}}
 shards: 2

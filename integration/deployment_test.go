@@ -109,7 +109,7 @@ func baseConfig(broker, name string) pipeline.Config {
 		Events: pipeline.Events{Topic: name + "-events", Format: event.Format{
 			Format: "jsonl", User: "user", Key: "page", Time: "ts", TimeUnit: "ms",
 		}},
-		Privacy: pipeline.Privacy{Epsilon: 40, Delta: 1e-4, Accountant: "gdp"},
+		Privacy: pipeline.Privacy{Epsilon: 40, Delta: 1e-4, Accountant: "gdp", Lasts: 200 * time.Second},
 		Time:    pipeline.Time{Trust: "producer", Lateness: 5 * time.Second, Skew: time.Minute, IdleGrace: 366 * 24 * time.Hour},
 		Metrics: []pipeline.Metric{publicMetric("visits", 10*time.Second), privateMetric("pages", 10*time.Second)},
 		Outputs: pipeline.Outputs{
@@ -128,9 +128,8 @@ func publicMetric(name string, window time.Duration) pipeline.Metric {
 		Name: name, Kind: "events", Window: window,
 		Keys:           pipeline.Keys{Mode: "public", List: []string{"p00", "p01", "p02", "p03", "nobody"}},
 		MaxKeysPerUser: 2, MaxEventsPerKey: 3,
-		Ladder:      pipeline.Ladder{Kind: string(noisereduction.Adaptive)},
-		Target:      noisereduction.Target{Relative: 0.1, Absolute: 2, Confidence: 0.95},
-		LastAtLeast: 20,
+		Ladder: pipeline.Ladder{Kind: string(noisereduction.Adaptive)},
+		Target: noisereduction.Target{Relative: 0.1, Absolute: 7, Confidence: 0.95},
 	}
 }
 

@@ -37,9 +37,7 @@ func sharded(shards, releaseShards int) settings {
 // are met.
 func tight(c *pipeline.Config) {
 	for i := range c.Metrics {
-		c.Metrics[i].Ladder.Sigma = 1.2
-		c.Metrics[i].LastAtLeast = 12 // for the δ of private keys only
-		c.Metrics[i].Target.Relative = 0.3
+		c.Metrics[i].Target.Relative, c.Metrics[i].Target.Absolute = 0.3, 2.4
 	}
 }
 

@@ -60,18 +60,17 @@ events:
   format: jsonl
   fields: {user: user, key: key, time: time}
   time_unit: ms
-privacy: {epsilon: 1, delta: 1e-6}
+privacy: {epsilon: 1, delta: 1e-6, lasts: %s}
 time: {trust: producer, no_future: true, lateness: 20s}
 metrics:
   - name: visits
     window: {size: %s}
     keys: {list: [%s]}
-    target: {relative: 0.1}
-    last_at_least: 5
+    target: {relative: 0.1, absolute: 19}
 keys:
-  noise: {file: %[6]s/noise.key}
-  user_hash: {file: %[6]s/hash.key}
-`, name, f.addr, events, window, strings.Join(keys, ", "), f.dir)
+  noise: {file: %[7]s/noise.key}
+  user_hash: {file: %[7]s/hash.key}
+`, name, f.addr, events, 5*window, window, strings.Join(keys, ", "), f.dir)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		f.b.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func TestRuleWhatAPromiseRestsOnNeverChanges(t *testing.T) {
 	for what, change := range map[string]settings{
 		"never weaker":             func(c *pipeline.Config) { c.Privacy.Epsilon *= 2 },
 		"the accountant":           func(c *pipeline.Config) { c.Privacy.Accountant = "zcdp" },
-		"the budget period":        func(c *pipeline.Config) { c.Privacy.Period = time.Hour },
+		"the budget period":        periodOf(time.Hour),
 		"the position of the user": func(c *pipeline.Config) { c.Events.Format.User = "person" },
 		"the user-hash key":        func(c *pipeline.Config) { c.Keys.UserHash = secret.New([32]byte{9}) },
 		"the events topic":         func(c *pipeline.Config) { c.Events.Topic += "-other" },

@@ -65,7 +65,7 @@ func manyChanges(name string) settings {
 		added := sumOf("late-comer", 20*time.Second)
 		added.Filter = `amount < 8`
 		m[1].MaxKeysPerUser, m[1].MaxEventsPerKey = 3, 2
-		m[3].Target.Relative = 0.5
+		m[3].Target.Relative, m[3].Target.Absolute, m[4].Burst = 0.5, 3, 0.9
 		m[4].Ladder.Factor = 2
 		m[5].Max, m[7].Max = 9, 5
 		m[8].Min, m[8].Max, m[8].Ranks, m[8].Scale = -100, 90, []float64{0.9, 0.25}, pipeline.ScaleLogarithmic
@@ -310,7 +310,7 @@ func TestRulePrivateKeysComeOnlyWhereTheyWereReserved(t *testing.T) {
 	publicOnly := func(c *pipeline.Config) { c.Metrics = c.Metrics[:1] }
 	added := func(c *pipeline.Config) {
 		m := privateMetric("pages", 10*time.Second)
-		m.MaxKeysPerUser, m.MaxEventsPerKey, m.LastAtLeast = 1, 1, 5
+		m.MaxKeysPerUser, m.MaxEventsPerKey = 1, 1
 		c.Metrics = append(c.Metrics, m)
 	}
 	var crowds []arrival

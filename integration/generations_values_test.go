@@ -19,7 +19,7 @@ import (
 func scattered(c *pipeline.Config) {
 	c.Events.Format.Value = "amount"
 	value := func(m pipeline.Metric, kind string, target float64) pipeline.Metric {
-		m.Kind, m.Min, m.Max, m.MaxEventsPerKey, m.LastAtLeast = kind, -1, 6, 2, 8
+		m.Kind, m.Min, m.Max, m.MaxEventsPerKey, m.Noise = kind, -1, 6, 2, 5
 		m.Target = noisereduction.Target{Absolute: target, Confidence: 0.9}
 		return m
 	}

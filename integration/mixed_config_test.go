@@ -20,7 +20,7 @@ import (
 // mixed gives a deployment everything at once, under budgets that last for some windows.
 func mixed(c *pipeline.Config) {
 	c.Events.Format.Value = "amount"
-	c.Privacy.Period = 45 * time.Second
+	periodOf(45 * time.Second)(c)
 	c.Metrics = []pipeline.Metric{
 		countOf("visits", 10*time.Second),
 		privately(countOf("pages", 10*time.Second)),
@@ -34,10 +34,10 @@ func mixed(c *pipeline.Config) {
 		histogramOf("amounts", "people", 30*time.Second),
 		logarithmically(quantilesOf("sizes", "pages", 10*time.Second)),
 	}
-	for i, precise := range map[int]float64{0: 0.05, 3: 0.1} { // these two go to their tops, and use B² up
+	for i, precise := range map[int]float64{0: 0.05, 3: 0.1} { // these two go to their tops, and use buckets up
 		m := &c.Metrics[i]
-		m.LastAtLeast, m.MaxKeysPerUser, m.MaxEventsPerKey = 1, 1, 1
-		m.Target.Relative, m.Target.Absolute = precise, 0.5
+		m.MaxKeysPerUser, m.MaxEventsPerKey = 1, 0
+		m.Target.Relative, m.Target.Absolute = precise, 2
 	}
 	c.Metrics[0].Counted = &pipeline.Counted{Share: 0.2, MaxEvents: 3}
 	c.Metrics[1].Counted = &pipeline.Counted{Share: 0.3}
@@ -47,16 +47,15 @@ func mixed(c *pipeline.Config) {
 	c.Metrics[6].Counted = &pipeline.Counted{Share: 0.1, MaxEvents: 2}
 	c.Metrics[5].Slide, c.Metrics[8].Slide, c.Metrics[9].Slide = 20*time.Second, 10*time.Second, 10*time.Second
 	c.Metrics[5].Filter = `amount < 8`
-	c.Metrics[1].MaxEventsPerKey, c.Metrics[1].LastAtLeast, c.Metrics[4].LastAtLeast = 1, 2, 2 // so that some keys pass their threshold
+	c.Metrics[1].MaxKeysPerUser, c.Metrics[7].MaxEventsPerKey, c.Metrics[7].MaxKeysPerUser = 0, 0, 0
 }
 
 // forLife takes the periods away.
-func forLife(c *pipeline.Config) { c.Privacy.Period = 0 }
+func forLife(c *pipeline.Config) { c.Privacy.Period, c.Privacy.Lasts = 0, 100*time.Second }
 
 func countOf(name string, window time.Duration) pipeline.Metric {
 	m := publicMetric(name, window)
-	m.Target.Relative = 0.3
-	m.LastAtLeast = 3
+	m.Target.Relative, m.Target.Absolute = 0.3, 4
 	return m
 }
 
@@ -84,7 +83,7 @@ func sumOf(name string, window time.Duration) pipeline.Metric {
 func varianceOf(name, base string, window time.Duration) pipeline.Metric {
 	m := keysFrom(name, base, window)
 	m.Kind, m.Max, m.MaxEventsPerKey, m.Also = "variance", 6, 2, []string{"events", "mean"}
-	m.Target = noisereduction.Target{Absolute: 4, Confidence: 0.9}
+	m.Target, m.Noise = noisereduction.Target{Absolute: 4, Confidence: 0.9}, 10
 	return m
 }
 
@@ -94,14 +93,14 @@ func quantilesOf(name, base string, window time.Duration) pipeline.Metric {
 	m := keysFrom(name, base, window)
 	m.Kind, m.Max, m.MaxEventsPerKey, m.Ranks = metrickind.Quantiles, 100, 2, []float64{0.5, 0.9}
 	m.Also = []string{"standard_deviation", "mean"}
-	m.Target = noisereduction.Target{Absolute: 0.2, Confidence: 0.9}
+	m.Target, m.Noise = noisereduction.Target{Absolute: 0.2, Confidence: 0.9}, 10
 	return m
 }
 
 // logarithmically gives quantiles a logarithmic scale on which values do not all have steps of
 // their own.
 func logarithmically(m pipeline.Metric) pipeline.Metric {
-	m.Scale, m.Min, m.Max, m.Ranks, m.LastAtLeast = pipeline.ScaleLogarithmic, -100, 300, []float64{0.75}, 1
+	m.Scale, m.Min, m.Max, m.Ranks = pipeline.ScaleLogarithmic, -100, 300, []float64{0.75}
 	m.Also = nil
 	return m
 }
@@ -112,7 +111,7 @@ func histogramOf(name, base string, window time.Duration) pipeline.Metric {
 	m := keysFrom(name, base, window)
 	m.Kind, m.Edges, m.MaxEventsPerKey = metrickind.Histogram, []float64{-8, -5, -1, 0, 3, 7, 12, 15, 20, 21, 27}, 3
 	m.Min, m.Max, m.Also = 0, 0, []string{"mean"} // the outermost edges
-	m.Target = noisereduction.Target{Absolute: 20, Confidence: 0.9}
+	m.Target, m.Noise = noisereduction.Target{Absolute: 20, Confidence: 0.9}, 10
 	return m
 }
 
@@ -120,7 +119,7 @@ func keysFrom(name, base string, window time.Duration) pipeline.Metric {
 	m := sumOf(name, window)
 	m.Min, m.Max = 0, 20
 	m.Keys = pipeline.Keys{Mode: pipeline.KeysFrom, From: base}
-	m.Target = noisereduction.Target{Relative: 0.4, Confidence: 0.9}
+	m.Target = noisereduction.Target{Relative: 0.4, Absolute: 30, Confidence: 0.9}
 	return m
 }
 
@@ -139,17 +138,16 @@ func shoppersAtPeace(seed uint64) workload {
 }
 
 // tellsMuch fails a test whose case has become too tame: everything that the definitions tell apart
-// must happen in it, users at the edge of either budget and of both among it.
+// must happen in it.
 func (d *deployment) tellsMuch() {
 	d.t.Helper()
 	want := d.reference()
 	var sum reference.MetricTallies
 	for _, m := range want.Tallies.Metrics {
 		sum.Filtered, sum.Counted = sum.Filtered+m.Filtered, sum.Counted+m.Counted
-		sum.ClippedKeys, sum.ClippedEvents = sum.ClippedKeys+m.ClippedKeys, sum.ClippedEvents+m.ClippedEvents
-		sum.OverBudget, sum.Open = sum.OverBudget+m.OverBudget, sum.Open+m.Open
+		sum.Beyond, sum.Open = sum.Beyond+m.Beyond, sum.Open+m.Open
 	}
-	if sum.Filtered == 0 || sum.ClippedKeys == 0 || sum.ClippedEvents == 0 || sum.Counted == 0 || sum.OverBudget == 0 {
+	if sum.Filtered == 0 || sum.Beyond == 0 || sum.Counted == 0 {
 		d.t.Errorf("the case says little: %+v", sum)
 	}
 	released, suppressed, met, fromKeys, negative := 0, 0, 0, 0, 0
@@ -177,44 +175,54 @@ func (d *deployment) tellsMuch() {
 		d.t.Errorf("the case says little: %d values, %d of them met and %d of keys taken from another metric, %d keys suppressed, %d totals negative",
 			released, met, fromKeys, suppressed, negative)
 	}
-	refused, atBothEdges := want.Refusals()
-	d.t.Logf("refused: %+v; %d individuals at both edges", refused, atBothEdges)
-	if refused.ByBudget == 0 || refused.ByKeys == 0 || refused.ByBoth == 0 || atBothEdges == 0 {
-		d.t.Errorf("the case says little: %+v were refused, %d individuals are at both edges", refused, atBothEdges)
+	refused, admitted := 0, 0
+	for _, decisions := range want.Admitted {
+		for _, decision := range decisions {
+			if decision.Admitted {
+				admitted++
+			} else {
+				refused++
+			}
+		}
+	}
+	d.t.Logf("%d windows of users refused, %d admitted; %+v", refused, admitted, sum)
+	if refused == 0 || admitted == 0 {
+		d.t.Errorf("the case says little: %d windows of users were refused, %d admitted", refused, admitted)
 	}
 }
 
 // drawn adds up what happened in deployments that were drawn at random.
 type drawn struct {
-	refused reference.Refusals
-	records reference.RecordTallies
+	counted, beyond uint64
+	records         reference.RecordTallies
 }
 
 func (s *drawn) add(d *deployment) {
 	d.t.Helper()
 	want := d.reference()
-	refused, _ := want.Refusals()
-	s.refused.Add(refused)
+	for _, m := range want.Tallies.Metrics {
+		s.counted, s.beyond = s.counted+m.Counted, s.beyond+m.Beyond
+	}
 	s.records.Read += want.Tallies.Records.Read
 	s.records.Late += want.Tallies.Records.Late
 	s.records.Accepted += want.Tallies.Records.Accepted
 }
 
 // tellMuch fails a test whose deployments have become too tame: most records must come in time and
-// some must not, and each of both budgets must have refused some users. That is asked of the
+// some must not, and some events must count and some be beyond allowances. That is asked of the
 // seeds that were chosen for it, not of those that TOLLGATE_SEED gives.
 func (s *drawn) tellMuch(t *testing.T) {
 	t.Helper()
 	r := s.records
-	t.Logf("refused: %+v; %d of %d records were accepted, %d were late", s.refused, r.Accepted, r.Read, r.Late)
+	t.Logf("%d events counted, %d beyond; %d of %d records were accepted, %d were late", s.counted, s.beyond, r.Accepted, r.Read, r.Late)
 	if os.Getenv(runseed.Variable) != "" {
 		return
 	}
 	if 3*r.Accepted < 2*r.Read || r.Late == 0 {
 		t.Errorf("the seeds say little: %d of %d records were accepted, %d were late", r.Accepted, r.Read, r.Late)
 	}
-	if s.refused.ByBudget == 0 || s.refused.ByKeys == 0 {
-		t.Errorf("the seeds say little: %+v were refused", s.refused)
+	if s.counted == 0 || s.beyond == 0 {
+		t.Errorf("the seeds say little: %d events counted, %d were beyond allowances", s.counted, s.beyond)
 	}
 }
 

@@ -83,17 +83,13 @@ func TestInvariant5MinutesHoursAndDaysTogether(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, startBrokerProcess(t), "mixed-scale", 2, func(c *pipeline.Config) {
 		c.Events.Format.Value = "amount"
-		c.Privacy.Period = 24 * time.Hour
+		periodOf(24 * time.Hour)(c)
 		c.LedgerSlots = 40
 		c.Time.Lateness = time.Minute
 		hour, day, pages := usersOf("hour", time.Hour), sumOf("day", 24*time.Hour), privately(countOf("pages", time.Hour))
 		hour.Slide = 4 * time.Minute
 		pages.Slide, pages.MaxKeysPerUser, pages.MaxEventsPerKey = 20*time.Minute, 1, 1
 		c.Metrics = []pipeline.Metric{countOf("minutes", 4*time.Minute), hour, day, pages}
-		for i := range c.Metrics {
-			c.Metrics[i].LastAtLeast = 0
-		}
-		c.Metrics[3].LastAtLeast = 24 // a third of the windows of a day: δ for keys that pass, and not enough for everybody
 	})
 	w := shoppersAtPeace(55)
 	w.Windows, w.Window, w.Events, w.Disturb = 25*15, 4*time.Minute, 12, 50*time.Second
@@ -111,9 +107,7 @@ func TestInvariant5MinutesHoursAndDaysTogether(t *testing.T) {
 			suppressed++
 		}
 	}
-	refused, _ := d.reference().Refusals()
-	t.Logf("refused: %+v; %d private keys passed their threshold, %d did not", refused, passed, suppressed)
-	if passed == 0 || suppressed == 0 || refused.ByKeys == 0 {
-		t.Errorf("the case says little: %d private keys passed their threshold, %d did not, refused were %+v", passed, suppressed, refused)
+	if passed == 0 || suppressed == 0 {
+		t.Errorf("the case says little: %d private keys passed their threshold, %d did not", passed, suppressed)
 	}
 }

@@ -95,8 +95,8 @@ func TestRuleBoundsDoNotChangeTheNoise(t *testing.T) {
 	ladder := func(m pipeline.Metric, keys, events int) []float64 {
 		config := baseConfig("localhost:1", "bounds")
 		config.Events.Format.Value = "amount"
-		m.MaxKeysPerUser, m.MaxEventsPerKey, m.LastAtLeast = keys, events, 0
-		m.Ladder = pipeline.Ladder{Kind: string(noisereduction.Geometric), Factor: 2, Sigma: 20}
+		m.MaxKeysPerUser, m.MaxEventsPerKey = keys, events
+		m.Target = noisereduction.Target{Absolute: 40, Confidence: 0.95}
 		config.Metrics = []pipeline.Metric{m}
 		d, err := pipeline.Compile(config)
 		if err != nil {

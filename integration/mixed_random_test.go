@@ -54,7 +54,9 @@ func drawMixed(t *testing.T, random *rand.Rand, broker, name string, unit time.D
 		config.Privacy.Epsilon = []float64{1, 8, 40}[random.IntN(3)]
 		config.Privacy.Accountant = []string{"gdp", "zcdp"}[random.IntN(2)]
 		if random.IntN(3) > 0 {
-			config.Privacy.Period = time.Duration(1+random.IntN(40))*time.Second + time.Duration(random.IntN(2))*137*time.Millisecond
+			periodOf(time.Duration(1+random.IntN(40))*time.Second + time.Duration(random.IntN(2))*137*time.Millisecond)(&config)
+		} else {
+			config.Privacy.Lasts = time.Duration(1+random.IntN(200_000)) * time.Millisecond
 		}
 		config.Events.Format.Value = "amount"
 		config.Time.Lateness = time.Duration(random.IntN(3000)) * time.Millisecond
@@ -86,18 +88,17 @@ func drawMetric(random *rand.Rand, c *pipeline.Config, name string, unit time.Du
 		Name: name, Kind: []string{"events", "distinct_users", "sum", "mean", "variance", "standard_deviation", "quantiles", "histogram"}[random.IntN(8)],
 		Window: slide * time.Duration(1+random.IntN(6)), Slide: slide,
 		Keys:           pipeline.Keys{Mode: pipeline.KeysPublic, List: []string{"p00", "p01", "p02", "nobody"}},
-		MaxKeysPerUser: 1 + random.IntN(4), MaxEventsPerKey: 1 + random.IntN(3),
-		Filter:      []string{"", "", "item.gift", `item.category == "book"`, `amount >= 3`, `item.nothing == 1`}[random.IntN(6)],
-		LastAtLeast: []int{1, 1, 2, 9}[random.IntN(4)],
-		Ladder:      pipeline.Ladder{Kind: []string{"adaptive", "geometric"}[random.IntN(2)], Factor: []float64{1.1, 2, 7.5}[random.IntN(3)]},
+		MaxKeysPerUser: random.IntN(5), MaxEventsPerKey: random.IntN(4),
+		Filter: []string{"", "", "item.gift", `item.category == "book"`, `amount >= 3`, `item.nothing == 1`}[random.IntN(6)],
+		Burst:  []float64{0, 0.05, 0.3, 1}[random.IntN(4)],
+		Share:  []float64{0, 0, 0.02, 0.3}[random.IntN(4)],
+		Noise:  []float64{4, 20, 100}[random.IntN(3)],
+		Ladder: pipeline.Ladder{Kind: []string{"adaptive", "geometric"}[random.IntN(2)], Factor: []float64{1.1, 2, 7.5}[random.IntN(3)]},
 		Target: noisereduction.Target{
 			Relative:   []float64{0, 0.05, 0.1, 0.4}[random.IntN(4)],
-			Absolute:   []float64{0.5, 3, 40}[random.IntN(3)],
+			Absolute:   []float64{2, 7, 50}[random.IntN(3)],
 			Confidence: []float64{0.8, 0.95, 0.999}[random.IntN(3)],
 		},
-	}
-	if c.Privacy.Period > 0 && random.IntN(6) == 0 {
-		m.LastAtLeast = 0
 	}
 	private := slices.IndexFunc(c.Metrics, func(m pipeline.Metric) bool { return m.Keys.Mode == pipeline.KeysPrivate })
 	switch {
@@ -129,7 +130,7 @@ func drawMetric(random *rand.Rand, c *pipeline.Config, name string, unit time.Du
 			m.Also = append(m.Also, also)
 		}
 	}
-	if m.LastAtLeast > 0 && random.IntN(3) == 0 {
+	if random.IntN(3) == 0 {
 		m.Counted = &pipeline.Counted{Share: []float64{0, 0.1, 0.4}[random.IntN(3)], MaxEvents: []int{0, 1, 5, 50}[random.IntN(4)]}
 	}
 	return m

@@ -21,8 +21,8 @@ func protocolMutants() []mutant {
 		{"digest-unchecked", "Engine.decide", never("BodyDigest()"), "TestRuleAChangedLogStopsTheRun"},
 		{"last-charge-forgotten", "Engine.acquire", insertBefore("d, ok := deltas[turn]", notCharged), "TestInvariant5CrashBetweenTurns"},
 		{"clip-unkeyed", "clipper.leastRanks", replace("bytes.Compare(…)", "0"), "TestInvariant6EveryRecordIsAccountedFor"},
-		{"reservation-forgotten", "Account.Fits", replace("a.Reserved", "0"), everyMixedRecord},
-		{"delta-free", "Account.Reserve", drop("a.Keys.Add("), "TestRuleAKeyOfUnadmittedUsersDoesNotExist"},
+		{"one-more-in-any-order", "water.addOneMore", replace("bytes.Compare(…)", "0"), everyMixedRecord},
+		{"records-beyond-the-allowance-in-any-order", "clipper.choose", drop("c.rankRecords("), everyMixedRecord},
 		{"suppressed-free", "Settlement.precisions", replace("s.firstRungs[w.Metric]", "units.Precision{Lo: 1}"), "TestInvariant5SameOutputForAllPartitionsAndShards"},
 		{"snapshot-late", "Engine.snapshotRecords", replace("e.opts.Rules.LedgerSlots/2", "2 * e.opts.Rules.LedgerSlots"), "TestRuleSnapshotsCarryWhatDeltasNoLongerHold"},
 		{"charge-rounds-down", "units.chargeSquare", always("p0&"), "TestInvariant5SameOutputForAllPartitionsAndShards"},
@@ -34,12 +34,19 @@ func protocolMutants() []mutant {
 		{"second-period-free", "shardAccounts.chargeTurn", insertAfter("prices.of(", freeAgain), everyMixedRecord},
 		{"charged-by-the-end", "Source.readRecord", replace("e.Millis", endOfWindow), "TestRuleAWindowOverABoundaryIsChargedToBothPeriods"},
 		{"open-slices-lost", "shardAccounts.snapshot", drop("append(s.Open"), "TestRuleOpenSlicesOutliveTheSlotsOfTheLedger"},
+		{"debts-are-forgotten-at-a-change", "shardAccounts.carry", never("at >= 0"), "TestRuleAChangeIsObeyedByEveryReplay"},
 		{"windows-reach-over-a-change", "Turns.Ending", replace("t.start", "t.clock.Reading(t.Start)"), "TestRuleAChangeIsObeyedByEveryReplay"},
 		{"periods-dropped-early", "shardAccounts.dropPeriods", insertAfter("LeastPeriod(", "if least > -1<<63 { least++ }"), everyMixedRecord},
 		{"unreleased-keys-taken", "ladders.following", never("Passed"), everyMixedRecord},
-		{"span-unreserved", "Engine.decideSpan", both(insertBefore("e.decide(", earlierReservations("-")), insertAfter("e.decide(", earlierReservations("+"))), "TestRuleASpanHoldsTheWorstCaseOfAllItsTurns"},
+		{"reservation-forgotten", "Account.Left", insertBefore("fixed.Fits(", "a = &Account{Spent: a.Spent}"), spansTest},
+		{"span-unreserved", "Engine.decideSpan", both(insertBefore("e.decide(", earlierReservations("-")), insertAfter("e.decide(", earlierReservations("+"))), spansTest},
+		{"open-span-forgotten-by-buckets", "shardAccounts.debt", insertBefore("range a.decided", "return debt"), spansTest},
+		{"buckets-lose-the-worst-case", "shardAccounts.settle", insertBefore("a.store.SetDebt(", "actual = r.worst"), spansTest},
+		{"buckets-full-after-a-restore", "Engine.acquire", insertBefore("a.store.Restore(entry)", "entry.Debts = nil"), "transforms/spend.TestARestartAtAnySpanFindsNoGap"},
+		{"refilled-in-another-period", "shardAccounts.paid", replace("period", "0"), "transforms/spend.TestABucketIsRefilledOverItsOwnPeriod"},
+		{"filled-above-the-burst", "Allowance.Take", replace("Lacks(debt, paid)", "debt - paid"), "state/accounts.TestRuleAnAllowanceIsATokenBucket"},
 		{"span-charged-as-one-turn", "shardAccounts.charge", insertBefore("a.first() <= s.Turn", onlyTheLast), "TestInvariant5MixedSpansEqualTheReference"},
-		{"values-unclamped", "clipper.add", replace("min(max(v.Value, m.spec.Min), m.spec.Max)", "v.Value"), everyMixedRecord},
+		{"values-unclamped", "clipper.collect", replace("min(max(v.Value, m.bounds.Min), m.bounds.Max)", "v.Value"), everyMixedRecord},
 		{"closed-without-the-others", "Source.hasPassed", never("!others"), readersTest},
 		{"opened-without-the-others", "Source.compareCounts", never("!all"), readersTest},
 		{"others-not-counted", "Source.closeOf", drop("records += s.otherRecords(turn)"), readersTest},
@@ -58,16 +65,13 @@ func protocolMutants() []mutant {
 		{"others-in-no-span", "Source.otherRecords", replace("g.Each[turn]", "0"), "TestInvariant5SpansOfSeveralReadersEqualTheReference"},
 		{"spent-without-the-others", "readEnvelope", replace("open.Groups", "0"), "TestInvariant6ATurnIsSpentWithWhatEveryReaderHas"},
 		{"end-unheard", "Source.finished", replace("v.Ended != nil", "false"), readersTest},
-		{"clipped-across-periods", "clipper.leastRanks", replace("u.Period", "0"), everyMixedRecord},
+		{"clipped-across-periods", "clipper.rank", replace("c.u.Period", "0"), everyMixedRecord},
 		{"share-unclipped", "clipper.divide", replace("m.spec.MaxEventsPerKey", "m.spec.MaxEventsPerKey + 1"), everyMixedRecord},
 		{"share-free", "prices.of", insertBefore("return actual, nil", "if m.kind.Share { actual = 0 }"), everyMixedRecord},
 		{"share-charged-for-one-key", "prices.of", insertBefore("u := p.keys[window][k.key]", "if m.kind.Share && i > 0 { break }"), everyMixedRecord},
 		{"share-reserved-for-one-key", "Rules.price", insertBefore("range kept", "if m.kind.Share { kept = kept[:1] }"), everyMixedRecord},
-		{"nothing-kept-for-shares", "Rules.limit", never("!m.kind.Share"), everyMixedRecord},
-		{"kept-for-one-share", "Rules.share", insertBefore("keptFor(", "r.kept = 0"), everyMixedRecord},
-		{"left-out-forgotten", "retention.mark", never("m.kind.Share"), "TestInvariant5MixedForcedCacheMisses"},
+		{"left-out-forgotten", "retention.mark", insertBefore("n.entries[i] = true", "if i > 0 { continue }"), "TestInvariant5MixedForcedCacheMisses"},
 		{"counted-forgotten-on-restore", "shardAccounts.reserve", drop("a.clip.counted[i] ="), "TestInvariant5MixedForcedCacheMisses"},
-		{"refused-yet-counted", "admission.admit", insertBefore("of.OverBudget, of.Counted =", "a.clip.counted[i] = of.Counted"), everyMixedRecord},
 		{"third-component-free", "prices.of", insertBefore("u := p.further[window][j][k.key]", "if j == 1 { continue }"), everyMixedRecord},
 		{"third-component-not-reserved", "Rules.price", insertBefore("units.Charge(size(n)", "if i%len(m.further) == 1 { continue }"), everyMixedRecord},
 		{"sums-beside-trees-free", "prices.of", insertBefore("u := p.further[window][j][k.key]", "if m.nodes >= 0 { continue }"), everyMixedRecord},
@@ -91,13 +95,14 @@ func protocolMutants() []mutant {
 	}
 }
 
-// Tests that have several READs in every run.
+// Tests that catch several mutants. The first ones have several READs in every run.
 const (
 	readersTest        = "TestInvariant5SeveralReadersEqualTheReference"
 	liveReadersTest    = "TestInvariant6SeveralReadersOfLiveEvents"
 	lastPassedTest     = "TestInvariant5ARunBeginsAfterTheLastTurnThatReadersHavePassed"
 	everyMixedRecord   = "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"
 	replacedReaderTest = "TestInvariant9WhatReplacedReadersSayChangesNothing"
+	spansTest          = "transforms/spend.TestRuleASpanReservesTheWorstCaseOfAllItsTurns" // with accounts and buckets, each alone
 )
 
 // Code of mutants that is too long for their lines.
@@ -125,6 +130,14 @@ func earlierReservations(sign string) string {
 		" a, _ := s.accounts.store.Get(t.id, t.period); a.Reserved " + sign + "= t.worst; _ = s.accounts.store.Put(t.id, t.period, a) } }"
 }
 
+// located splits the name of a test of another package, "transforms/spend.Test…".
+func located(test string) (dir, name string) {
+	if dir, name, elsewhere := strings.Cut(test, "."); elsewhere {
+		return filepath.Join("..", dir), name
+	}
+	return ".", test
+}
+
 func TestMutantsOfTheProtocolAreCaught(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -138,14 +151,23 @@ func TestMutantsOfTheProtocolAreCaught(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("the go command, which builds the mutants, is not in the path")
 	}
-	binary := filepath.Join(dir, "mutants.test")
-	build := exec.Command("go", "test", "-c", "-overlay", description, "-o", binary, ".")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building the mutants: %v\n%s", err, out)
+	binaries := map[string]string{}
+	for _, m := range protocolMutants() {
+		in, _ := located(m.caught)
+		if binaries[in] != "" {
+			continue
+		}
+		binaries[in] = filepath.Join(dir, fmt.Sprint("mutants", len(binaries), ".test"))
+		build := exec.Command("go", "test", "-c", "-overlay", description, "-o", binaries[in], "./"+filepath.ToSlash(in))
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("building the mutants: %v\n%s", err, out)
+		}
 	}
 	run := func(t *testing.T, name, test, patience string, try int) ([]byte, error) {
 		t.Helper()
-		cmd := exec.Command(binary, "-test.timeout", "3m", "-test.run", "^"+test+"$")
+		in, test := located(test)
+		cmd := exec.Command(binaries[in], "-test.timeout", "3m", "-test.run", "^"+test+"$")
+		cmd.Dir = in
 		cmd.Env = append(os.Environ(), long.Variable+"=", mutantVariable+"="+name, patienceVariable+"="+patience)
 		if try > 0 { // with the same seed, a tame case would be drawn again
 			cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%s/%d", runseed.Variable, os.Getenv(runseed.Variable), try))

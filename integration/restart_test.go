@@ -270,7 +270,6 @@ func TestRuleABacklogOfLargeRecordsIsReadInPieces(t *testing.T) {
 	t.Parallel()
 	windows, pad := pick(45, 200), strings.Repeat("x", 30_000)
 	d := newDeployment(t, startBrokerProcess(t), "backlog", 3, only(publicMetric("visits", time.Second)), func(c *pipeline.Config) {
-		c.Metrics[0].LastAtLeast = 200
 		c.Time.Lateness = 500 * time.Millisecond
 	})
 	var arrivals []arrival

@@ -87,14 +87,13 @@ events:
   format: jsonl
   fields: {user: who, key: page, time: at}
   time_unit: ms
-privacy: {epsilon: 1, delta: 1e-6}
+privacy: {epsilon: 1, delta: 1e-6, lasts: 6s}
 time: {trust: producer, lateness: 1s}
 metrics:
   - name: views
     window: {size: 1s}
     keys: {list: [/cart, /home, /search]}
-    target: {relative: 0.1}
-    last_at_least: 6
+    target: {relative: 0.1, absolute: 25}
 keys:
   noise: {file: %[1]s.noise}
   user_hash: {file: %[1]s.hash}

@@ -226,7 +226,11 @@ func TestRuleTheTimeOfAnEventNeverChangesUnderPeriods(t *testing.T) {
 			"its field": func(c *deployment.Config) { c.Events.Format.Time = "received" },
 			"its unit":  func(c *deployment.Config) { c.Events.Format.TimeUnit = "s" },
 		} {
-			d, next := bounded(t, func(c *deployment.Config) { c.Privacy.Period = period })
+			d, next := bounded(t, func(c *deployment.Config) {
+				if period > 0 {
+					c.Privacy.Period, c.Privacy.Lasts = period, 0
+				}
+			})
 			ran(t, d)
 			change(&next)
 			next.Metrics[0].Name = "views2"

@@ -93,15 +93,14 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 		return func(c *deployment.Config) { edit(&c.Metrics[0]) }
 	}
 	daily := metric(func(m *deployment.Metric) { m.Window = 24 * time.Hour })
-	capped := func(m *deployment.Metric) { m.Ladder.Sigma = 100 } // no bound changes the ladder
 	ranked := func(ranks ...float64) func(*deployment.Config) {
 		return deploytest.AsSum(func(m *deployment.Metric) {
-			m.Kind, m.Ranks, m.Target = metrickind.Quantiles, ranks, noisereduction.Target{Absolute: 0.02, Confidence: 0.95}
+			m.Kind, m.Ranks, m.Noise, m.Target = metrickind.Quantiles, ranks, 400, noisereduction.Target{Absolute: 0.02, Confidence: 0.95}
 		})
 	}
 	binned := func(s deployment.Statistics) func(*deployment.Config) {
 		return deploytest.AsSum(func(m *deployment.Metric) {
-			m.Kind, m.Min, m.Max, m.Statistics, m.Target = metrickind.Histogram, 0, 10, s, noisereduction.Target{Absolute: 2, Confidence: 0.95}
+			m.Kind, m.Min, m.Max, m.Statistics, m.Noise, m.Target = metrickind.Histogram, 0, 10, s, 400, noisereduction.Target{Absolute: 2, Confidence: 0.95}
 		})
 	}
 	scaled := func(c *deployment.Config) { ranked(0.5)(c); c.Metrics[0].Scale = deployment.ScaleLogarithmic }
@@ -135,12 +134,13 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 		"Events.Format.DecimalComma":        {values, func(c *deployment.Config) { values(c); c.Events.Format.DecimalComma = true }},
 		"Events.Format.Schema":              {local("string"), local("int")},
 		"Events.Registry.URL":               {avro, func(c *deployment.Config) { avro(c); c.Events.Registry.URL = "http://b" }},
-		"Privacy.Epsilon":                   {metric(capped), func(c *deployment.Config) { capped(&c.Metrics[0]); c.Privacy.Epsilon = 0.5 }},
-		"Privacy.Delta":                     {metric(capped), func(c *deployment.Config) { capped(&c.Metrics[0]); c.Privacy.Delta = 1e-7 }},
+		"Privacy.Epsilon":                   {nil, func(c *deployment.Config) { c.Privacy.Epsilon = 0.5 }},
+		"Privacy.Delta":                     {nil, func(c *deployment.Config) { c.Privacy.Delta = 1e-7 }},
 		"Privacy.DeltaKeys":                 {second(nil), func(c *deployment.Config) { second(nil)(c); c.Privacy.DeltaKeys = 1e-8 }},
-		"Privacy.Accountant":                {metric(capped), func(c *deployment.Config) { capped(&c.Metrics[0]); c.Privacy.Accountant = "zcdp" }},
-		"Privacy.Planned":                   {metric(capped), func(c *deployment.Config) { capped(&c.Metrics[0]); c.Privacy.Planned = 0.1 }},
-		"Privacy.Period":                    {nil, func(c *deployment.Config) { c.Privacy.Period = time.Hour }},
+		"Privacy.Accountant":                {nil, func(c *deployment.Config) { c.Privacy.Accountant = "zcdp" }},
+		"Privacy.Planned":                   {nil, func(c *deployment.Config) { c.Privacy.Planned = 0.1 }},
+		"Privacy.Period":                    {nil, func(c *deployment.Config) { c.Privacy.Period, c.Privacy.Lasts = time.Hour, 0 }},
+		"Privacy.Lasts":                     {nil, func(c *deployment.Config) { c.Privacy.Lasts *= 2 }},
 		"Time.Trust":                        {nil, func(c *deployment.Config) { c.Time.Trust = deployment.TrustBroker }},
 		"Time.Lateness":                     {nil, func(c *deployment.Config) { c.Time.Lateness = time.Second }},
 		"Time.Skew":                         {nil, func(c *deployment.Config) { c.Time.Skew = time.Second }},
@@ -166,18 +166,16 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 		"Metrics.Counted.Target.Relative":   {shared, counted(func(g *noisereduction.Target) { g.Relative = 0.2 })},
 		"Metrics.Counted.Target.Absolute":   {shared, counted(func(g *noisereduction.Target) { g.Absolute = 3 })},
 		"Metrics.Counted.Target.Confidence": {shared, counted(func(g *noisereduction.Target) { g.Confidence = 0.9 })},
-		"Metrics.MaxKeysPerUser":            {metric(capped), metric(func(m *deployment.Metric) { capped(m); m.MaxKeysPerUser = 1 })},
-		"Metrics.MaxEventsPerKey":           {metric(capped), metric(func(m *deployment.Metric) { capped(m); m.MaxEventsPerKey = 1 })},
+		"Metrics.MaxKeysPerUser":            {nil, metric(func(m *deployment.Metric) { m.MaxKeysPerUser = 1 })},
+		"Metrics.MaxEventsPerKey":           {nil, metric(func(m *deployment.Metric) { m.MaxEventsPerKey = 1 })},
 		"Metrics.Ladder.Kind":               {nil, metric(func(m *deployment.Metric) { m.Ladder.Kind = "geometric" })},
 		"Metrics.Ladder.Factor":             {metric(func(m *deployment.Metric) { m.Ladder.Kind = "geometric" }), metric(func(m *deployment.Metric) { m.Ladder.Kind, m.Ladder.Factor = "geometric", 3 })},
-		"Metrics.Ladder.Sigma":              {nil, metric(func(m *deployment.Metric) { m.Ladder.Sigma = 100 })},
-		"Metrics.Ladder.FirstSigma":         {nil, metric(func(m *deployment.Metric) { m.Ladder.FirstSigma = 1000 })},
-		"Metrics.Ladder.ExpectedMax":        {nil, metric(func(m *deployment.Metric) { m.Ladder.ExpectedMax = 1e5 })},
 		"Metrics.Target.Relative":           {nil, metric(func(m *deployment.Metric) { m.Target.Relative = 0.2 })},
-		"Metrics.Target.Absolute":           {nil, metric(func(m *deployment.Metric) { m.Target.Absolute = 3 })},
+		"Metrics.Target.Absolute":           {nil, metric(func(m *deployment.Metric) { m.Target.Absolute = 70 })},
 		"Metrics.Target.Confidence":         {nil, metric(func(m *deployment.Metric) { m.Target.Confidence = 0.9 })},
 		"Metrics.Share":                     {nil, metric(func(m *deployment.Metric) { m.Share = 0.5 })},
-		"Metrics.LastAtLeast":               {nil, metric(func(m *deployment.Metric) { m.LastAtLeast = 9 })},
+		"Metrics.Burst":                     {nil, metric(func(m *deployment.Metric) { m.Burst = 0.7 })},
+		"Metrics.Noise":                     {ranked(0.5), func(c *deployment.Config) { ranked(0.5)(c); c.Metrics[0].Noise = 500 }},
 		"Outputs.Counts":                    {nil, func(c *deployment.Config) { c.Outputs.Counts = "x" }},
 		"Outputs.Control":                   {nil, func(c *deployment.Config) { c.Outputs.Control = "x" }},
 		"Outputs.Ledger":                    {nil, func(c *deployment.Config) { c.Outputs.Ledger = "x" }},

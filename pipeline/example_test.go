@@ -28,12 +28,12 @@ func ExampleRun() {
 		Events: pipeline.Events{Topic: "visits", Format: event.Format{
 			Format: "jsonl", User: "who", Key: "page", Time: "at", TimeUnit: "ms",
 		}},
-		Privacy: pipeline.Privacy{Epsilon: 1, Delta: 1e-6},
+		Privacy: pipeline.Privacy{Epsilon: 1, Delta: 1e-6, Period: 24 * time.Hour},
 		Time:    pipeline.Time{Trust: pipeline.TrustProducer}, // the embedded broker has no append times
 		Metrics: []pipeline.Metric{{
-			Name: "views", Window: time.Hour, LastAtLeast: 24,
+			Name: "views", Window: time.Hour,
 			Keys:   pipeline.Keys{Mode: pipeline.KeysPublic, List: []string{"/cart", "/home"}},
-			Target: noisereduction.Target{Relative: 0.1, Confidence: 0.95},
+			Target: noisereduction.Target{Absolute: 100, Confidence: 0.95},
 		}},
 		Keys: pipeline.SecretKeys{
 			Noise:    []noisereduction.NoiseKey{{ID: "2026-a", Secret: secret.New([32]byte{1})}},

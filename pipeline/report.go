@@ -18,7 +18,7 @@ import (
 // Tallies account for every record: exact numbers for the trusted side only, never
 // for logs or standard output. Read = DeadLettered + Skipped + BeforeStart + Late + Future +
 // Overtaken + Accepted. In a metric a record counts once for every window that
-// holds it: Filtered + Clipped + OverBudget + Counted + Open + GivenUp is the number
+// holds it: Filtered + Beyond + Counted + Open + GivenUp is the number
 // of these.
 type Tallies struct {
 	Read         uint64            `json:"read"`
@@ -33,23 +33,18 @@ type Tallies struct {
 }
 
 // MetricTallies say what became of the accepted records in one metric's windows. Filtered did not
-// pass the metric's filter, or have a key that is not on its list; Clipped went beyond what one
-// user can contribute: ClippedKeys beyond max_keys_per_user, and ClippedEvents beyond
-// max_events_per_key of a key that was kept; OverBudget are of users whose accounts could not pay;
-// Counted went into a count. Open are those of windows that are not released yet; a turn that is
-// not closed is taken to lie in as many windows as there can be. GivenUp are those of windows that
-// a change of the deployment cut short: they are never released. A statistic looks at no
-// records.
+// pass the metric's filter, or have a key that is not on its list; Beyond are beyond
+// the allowances of their users, or beyond caps; Counted went into a count. Open are those of
+// windows that are not released yet; a turn that is not closed is taken to lie in as many windows
+// as there can be. GivenUp are those of windows that a change of the deployment cut short: they are
+// never released. A statistic looks at no records.
 type MetricTallies struct {
-	Metric        string `json:"metric"`
-	Filtered      uint64 `json:"filtered"`
-	Clipped       uint64 `json:"clipped"` // the sum of the next two
-	ClippedKeys   uint64 `json:"clipped_keys"`
-	ClippedEvents uint64 `json:"clipped_events"`
-	OverBudget    uint64 `json:"over_budget"`
-	Counted       uint64 `json:"counted"`
-	Open          uint64 `json:"open"`
-	GivenUp       uint64 `json:"given_up"`
+	Metric   string `json:"metric"`
+	Filtered uint64 `json:"filtered"`
+	Beyond   uint64 `json:"beyond_allowance"`
+	Counted  uint64 `json:"counted"`
+	Open     uint64 `json:"open"`
+	GivenUp  uint64 `json:"given_up"`
 }
 
 // TrustedReport adds up the tallies of all CLOSEs and SETTLEDs on control that count, and of the
@@ -145,7 +140,7 @@ func (a *adding) begin(h *schemas.Header) {
 }
 
 // done returns the pairs of records and windows whose outcome is known.
-func (m *MetricTallies) done() uint64 { return m.Filtered + m.Clipped + m.OverBudget + m.Counted }
+func (m *MetricTallies) done() uint64 { return m.Filtered + m.Beyond + m.Counted }
 
 // Pairs returns how many pairs of accepted records and windows there are: the sum of all parts.
 func (m MetricTallies) Pairs() uint64 { return m.done() + m.Open + m.GivenUp }
@@ -177,10 +172,7 @@ func (a *adding) settle(s *schemas.Settled) {
 		}
 		m := &a.metrics[a.indexes[t.Metric]]
 		m.Filtered += t.Filtered
-		m.Clipped += t.Clipped()
-		m.ClippedKeys += t.ClippedKeys
-		m.ClippedEvents += t.ClippedEvents
-		m.OverBudget += t.OverBudget
+		m.Beyond += t.Beyond
 		m.Counted += t.Counted
 	}
 }

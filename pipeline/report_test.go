@@ -97,11 +97,11 @@ func TestTrustedReportAddsUpOverAChange(t *testing.T) {
 		closing(1, 1, 10, schemas.ReadTallies{Read: 12, Late: 1, Accepted: 11}),
 		closing(2, 2, 90, schemas.ReadTallies{Read: 100, Future: 1, Accepted: 99}), // taken back
 		closing(2, 2, 80, schemas.ReadTallies{Read: 200, Accepted: 200}),           // not the next turn
-		settledWith(t, 1, schemas.MetricTally{Metric: 0, WindowTally: schemas.WindowTally{Counted: 7, ClippedKeys: 1, ClippedEvents: 2}}),
+		settledWith(t, 1, schemas.MetricTally{Metric: 0, WindowTally: schemas.WindowTally{Counted: 7, Beyond: 3}}),
 		&schemas.Generation{Epoch: 1, CountsEnd: []int64{0}, Header: second},
 		closing(2, 2, 25, schemas.ReadTallies{Read: 30, Late: 2, Accepted: 26, DeadLettered: map[string]uint64{"malformed": 2}}),
 		settledWith(t, 2, schemas.MetricTally{Metric: 0, WindowTally: schemas.WindowTally{Counted: 20, Filtered: 5}},
-			schemas.MetricTally{Metric: 1, WindowTally: schemas.WindowTally{Counted: 24, OverBudget: 1}}),
+			schemas.MetricTally{Metric: 1, WindowTally: schemas.WindowTally{Counted: 24, Beyond: 1}}),
 		span)
 	got, err := TrustedReport(t.Context(), d)
 	if err != nil {
@@ -109,7 +109,7 @@ func TestTrustedReportAddsUpOverAChange(t *testing.T) {
 	}
 	// 42 of the 43 accepted records belong to closed turns.
 	want := Tallies{Read: 48, DeadLettered: map[string]uint64{"malformed": 2}, Late: 3, Accepted: 43, Metrics: []MetricTallies{
-		{Metric: "views", Clipped: 3, ClippedKeys: 1, ClippedEvents: 2, OverBudget: 1, Counted: 31, Open: 8},
+		{Metric: "views", Beyond: 4, Counted: 31, Open: 8},
 		{Metric: "hour", GivenUp: 10},
 		{Metric: "clicks", Filtered: 5, Counted: 20, Open: 8},
 	}}

@@ -27,7 +27,8 @@ type RunState struct {
 	Partitions []PartitionState
 
 	// Losses are how many of the records of the last minute or hour are lost, by the reason: late,
-	// future, before_start, overtaken, dead_lettered and over_budget. Coarse, for the trusted side.
+	// future, before_start, overtaken, dead_lettered and beyond_allowance. Coarse, for the trusted
+	// side.
 	Losses map[string]LossLevel
 	// DeadLetters is how many of the records of the last hour are dead letters, also where they are
 	// too few for a level of Losses. Coarse, for the trusted side.

@@ -173,7 +173,6 @@ func BenchmarkManyKeys(b *testing.B) {
 				addr, done := benchBroker(b)
 				cfg := benchConfig(addr)
 				cfg.Metrics[0].Keys = deployment.Keys{Mode: deployment.KeysPrivate}
-				cfg.Metrics[0].LastAtLeast = 1
 				d := deploy(b, cfg, workload.Start(), 4)
 				load(b, d, 4, keys, func(i int) []byte {
 					return fmt.Appendf(nil, `{"user":"user%d","key":"key%d","time":%d}`, i, i, workload.Start().UnixMilli())

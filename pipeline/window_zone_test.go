@@ -24,7 +24,7 @@ func TestRuleWindowsAreDaysOfTheirZone(t *testing.T) {
 	config := deploytest.Config(deploytest.Start(t).Addr())
 	config.Privacy.Epsilon, config.Time.WindowZone = 1e5, "Europe/Zurich" // noise far below 1
 	m := &config.Metrics[0]
-	m.Window, m.Keys.List, m.Target.Relative, m.LastAtLeast = 24*time.Hour, []string{"a"}, 0, 1
+	m.Window, m.Keys.List, m.Target.Relative, m.Target.Absolute = 24*time.Hour, []string{"a"}, 0, 0.02
 	two := *m
 	two.Name, two.Window, two.Slide = "two days", 48*time.Hour, 24*time.Hour
 	config.Metrics = append(config.Metrics, two)

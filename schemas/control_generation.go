@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
 // PastGeneration is what later generations must know of an earlier one. No window reaches over a
@@ -50,6 +51,20 @@ func (h *Header) Identity(i int) MetricIdentity {
 	return id
 }
 
+// MetricAllowance is the allowance of a metric.
+type MetricAllowance struct {
+	Metric string
+	accounts.Allowance
+}
+
+// Allowances returns the allowances of all metrics, in their order.
+func (h *Header) Allowances() (all []MetricAllowance) {
+	for i := range h.Metrics {
+		all = append(all, MetricAllowance{h.Metrics[i].Name, h.Metrics[i].Allowance()})
+	}
+	return all
+}
+
 // AsPast returns what later generations keep of this one.
 func (h *Header) AsPast() PastGeneration {
 	p := PastGeneration{}
@@ -87,6 +102,12 @@ func (h *Header) layoutPast(w *wire) {
 	w.uint(&h.FromTurn, "first turn")
 	w.int(&h.SliceStart, "start of the first turn")
 	list(w, &h.Past, 5, "past generations", (*PastGeneration).layout)
+	list(w, &h.Before, 4, "allowances before", func(a *MetricAllowance, w *wire) {
+		w.text(&a.Metric, "metric")
+		w.uint((*uint64)(&a.Burst), "burst")
+		w.uint((*uint64)(&a.Refill), "refill")
+		w.int(&a.Horizon, "horizon")
+	})
 }
 
 func (p *PastGeneration) layout(w *wire) {

@@ -43,6 +43,9 @@ type Header struct {
 	SliceStart int64
 	// Past has the generations before this one, oldest first.
 	Past []PastGeneration
+	// Before has the allowances under which the debts of accounts are as the ledger has them when
+	// the generation begins, in their order: those of the last generation that settled a turn.
+	Before []MetricAllowance
 }
 
 // EventIdentity says how a format decodes records. Two formats of the same identity decode every

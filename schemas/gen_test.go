@@ -188,6 +188,9 @@ func genHeader(t *rapid.T) *Header {
 			Slack: rapid.Int64().Draw(t, "slack"), Below: []Boundary{{rapid.Int32().Draw(t, "partition"), rapid.Int64().Draw(t, "below")}},
 			Metrics: []MetricIdentity{{genText(t), genText(t), genText(t), genText(t), genText(t), genText(t), genText(t), 5, rapid.Int64().Draw(t, "slide")}}})
 	}
+	h.Before = genList(t, 2, func(t *rapid.T) MetricAllowance {
+		return MetricAllowance{genText(t), accounts.Allowance{Burst: units.Mu2(rapid.Uint64().Draw(t, "burst")), Refill: units.Mu2(rapid.Uint64().Draw(t, "refill")), Horizon: rapid.Int64().Draw(t, "horizon")}}
+	})
 	if rapid.Bool().Draw(t, "planned") {
 		h.Budget.Planned = budgets.Planned{Share: rapid.Float64Range(1e-9, 0.999).Draw(t, "share"), Mu2: units.Mu2(rapid.Uint64().Draw(t, "planned mu2")), Keys: genDelta128(t)}
 	}
@@ -246,8 +249,7 @@ func genSettledKey(t *rapid.T) SettledKey {
 
 func genMetricTallies(t *rapid.T) []MetricTally {
 	return genList(t, 3, func(t *rapid.T) MetricTally {
-		return MetricTally{Metric: rapid.Uint32().Draw(t, "metric"), WindowTally: WindowTally{Filtered: 1, ClippedKeys: 2, ClippedEvents: 9,
-			OverBudget: rapid.Uint64().Draw(t, "over"), Counted: rapid.Uint64().Draw(t, "counted")}}
+		return MetricTally{Metric: rapid.Uint32().Draw(t, "metric"), WindowTally: WindowTally{Filtered: 1, Beyond: rapid.Uint64().Draw(t, "beyond"), Counted: rapid.Uint64().Draw(t, "counted")}}
 	})
 }
 
@@ -302,7 +304,7 @@ func genDelta(t *rapid.T) Delta {
 		Records: rapid.Uint64().Draw(t, "records"), Windows: genList(t, 11, genMetricWindow), Filtered: genFiltered(t), Labels: genLabels(t, true)}
 	d.Tallies = make([]WindowTally, len(d.Windows))
 	for i := range d.Tallies {
-		d.Tallies[i] = WindowTally{Filtered: rapid.Uint64().Draw(t, "f"), ClippedKeys: 1, ClippedEvents: 4, OverBudget: 2, Counted: rapid.Uint64().Draw(t, "c")}
+		d.Tallies[i] = WindowTally{Filtered: rapid.Uint64().Draw(t, "f"), Beyond: 2, Counted: rapid.Uint64().Draw(t, "c")}
 	}
 	for _, u := range genContribUsers(t, len(d.Labels), true) {
 		du := DeltaUser{u, NewBits(len(d.Windows))}
@@ -322,7 +324,9 @@ func genSnapshot(t *rapid.T) Snapshot {
 	for _, u := range genContribUsers(t, 0, true) {
 		e := accounts.Entry{ID: u.ID, Period: u.Period}
 		e.Account.Spent = units.Mu2(rapid.Uint64Range(1, math.MaxUint64).Draw(t, "spent"))
-		e.Account.Keys = genDelta128(t)
+		if rapid.Bool().Draw(t, "debts") {
+			e.Debts = []units.Mu2{units.Mu2(rapid.Uint64().Draw(t, "debt")), 1}
+		}
 		s.Accounts = append(s.Accounts, e)
 	}
 	turn := uint64(0)

@@ -14,7 +14,7 @@ func goldenValue(c codec, i int) any {
 	labels := []Label{{Key: keys[0]}, {keys[1], 5}, {Key: keys[2]}}
 	windows := []MetricWindow{{0, 1700000000000, 1700000060000}, {1, 1699999200000, 1700000060000}}
 	u := units.Precision{Hi: n, Lo: 0x0123456789abcdef}
-	tallies := []MetricTally{{0, WindowTally{0, 1, 4, 2, 300}}}
+	tallies := []MetricTally{{0, WindowTally{0, 7, 300}}}
 	settled := []SettledKey{{0, 1700000000000, 1700000060000, keys[1], u}, {1, 1699999200000, 1700000060000, keys[2], u}}
 	records := []RecordValue{{0, 1, -12, RecordID{1}}, {2, 300, 7, RecordID{9}}}
 	users := []ContribUser{{accounts.ID{1, 2, 3}, 0, []KeyCount{{0, 1}, {2, 300}}, records}, {ID: accounts.ID{1, 2, 3}, Period: 7},
@@ -26,7 +26,7 @@ func goldenValue(c codec, i int) any {
 	case "control":
 		return Control{Back: 12, BackEpoch: -1, Body: goldenBody(i, u, keys, settled)}
 	case "delta-body":
-		d := Delta{Turn: 5 + n, Records: 4, Windows: windows, Tallies: []WindowTally{{0, 1, 8, 2, 3}, {4, 5, 9, 6, 7}}, Filtered: []uint64{4, 9}, Labels: labels}
+		d := Delta{Turn: 5 + n, Records: 4, Windows: windows, Tallies: []WindowTally{{0, 1, 3}, {4, 5, 7}}, Filtered: []uint64{4, 9}, Labels: labels}
 		for j, cu := range users {
 			admitted := NewBits(2)
 			for k := range j {
@@ -40,7 +40,7 @@ func goldenValue(c codec, i int) any {
 		s := Snapshot{Turn: 4 + n, Open: [][]byte{open}}
 		for _, cu := range users {
 			s.Accounts = append(s.Accounts, accounts.Entry{ID: cu.ID, Period: cu.Period,
-				Account: accounts.Account{Spent: 1000 + units.Mu2(n), Keys: units.Delta{Lo: n}}})
+				Account: accounts.Account{Spent: 1000 + units.Mu2(n)}, Debts: []units.Mu2{0, 500 + units.Mu2(n)}})
 		}
 		return s
 	case "open-slice":
@@ -86,14 +86,15 @@ func goldenBody(i int, u units.Precision, keys [][]byte, settled []SettledKey) C
 				PublicKeys: keys}},
 			FromTurn: 9, SliceStart: 1700000600000,
 			Past: []PastGeneration{{[]MetricIdentity{{"views", "events", "a == 1", "x", "public", "y", "column 3 of csv; column 2 of csv", 60000, 60000}},
-				1000, 2000, 5000, []Boundary{{0, 500}, {3, 17}}}}}
+				1000, 2000, 5000, []Boundary{{0, 500}, {3, 17}}}},
+			Before: []MetricAllowance{{"views", accounts.Allowance{Burst: 40, Refill: 60, Horizon: 86400000}}}}
 	case 1:
 		return &Close{Epoch: 17, First: 4, Turn: 5, Contributions: 1000, Each: []uint64{300, 700}, Cuts: []Cut{{0, 500, 490, 1700000061000, 2, false, 3600000, []int64{491, 495}},
 			{3, 0, 0, -1, -1, true, 0, nil}}, Tallies: ReadTallies{Read: 1010, Accepted: 1000, Late: 7,
 			DeadLettered: map[string]uint64{"empty_user": 1, "bad_timestamp": 2}}}
 	case 2:
 		return &Settled{Epoch: 17, First: 4, Turn: 5, Parts: 1, Digest: [32]byte{4}, FirstRungs: []units.Precision{u},
-			CountsEnd: []int64{77}, Tallies: []MetricTally{{0, WindowTally{0, 1, 4, 2, 300}}}, Keys: settled}
+			CountsEnd: []int64{77}, Tallies: []MetricTally{{0, WindowTally{0, 7, 300}}}, Keys: settled}
 	default:
 		return goldenRunRecords()[i-3]
 	}

@@ -84,7 +84,7 @@ func TestTheNewestSnapshotUpToATurnCounts(t *testing.T) {
 	add := func(turn uint64, slot, keep int) {
 		s := Snapshot{Turn: turn, Epoch: 3, Accounts: []accounts.Entry{
 			{ID: accounts.ID{1}, Account: accounts.Account{Spent: units.Mu2(turn)}},
-			{ID: accounts.ID{2}, Account: accounts.Account{Spent: 1 << 60, Keys: units.Delta{Hi: 1 << 60}}}}}
+			{ID: accounts.ID{2}, Account: accounts.Account{Spent: 1 << 60}, Debts: []units.Mu2{1 << 60}}}}
 		records, err := EncodeSnapshot(s, slot, partOverhead+20)
 		if err != nil || len(records) < 3 {
 			t.Fatal(len(records), err)

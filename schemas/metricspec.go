@@ -3,9 +3,12 @@ package schemas
 import (
 	"bytes"
 	"crypto/sha256"
+	"math"
+	"math/big"
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
@@ -33,8 +36,14 @@ type MetricSpec struct {
 	KeyMode    string   // "public", "private" or "from"
 	KeysFrom   string   // for "from": the metric whose released keys this one takes
 	PublicKeys [][]byte // strictly ascending in byte order
-	DeltaKey   units.Delta
-	Period     string // of the budget, as time.Duration prints it; "" is one period without end
+	// DeltaKey is the δ with which a key that only one user has may pass for a contribution of 1;
+	// for c, it may pass with c² times as much: budgets.Budget.KeyDelta.
+	DeltaKey units.Delta
+	// Burst, Refill and Horizon are the metric's part of an account: accounts.Allowance. Burst 0:
+	// all.
+	Burst, Refill units.Mu2
+	Horizon       int64
+	Period        string // of the budget, as time.Duration prints it; "" is one period without end
 }
 
 // Key modes of a metric.
@@ -69,9 +78,47 @@ func (m *MetricSpec) Route() string {
 // budget allows, and Release.Met is always false.
 func (m *MetricSpec) HasTarget() bool { return m.Relative > 0 || m.Absolute > 0 }
 
-// Bounds returns the limits on what one user adds to one count of the metric.
+// MostEvents is how many events of a user and key a window counts at most, where no cap is set.
+const MostEvents = 1 << 30
+
+// Bounds returns the limits on what one user adds to one count of the metric: the cap on events
+// or, without one, as many as a full bucket pays for.
 func (m *MetricSpec) Bounds() metrickind.Bounds {
-	return metrickind.Bounds{Events: int64(m.MaxEventsPerKey), Min: m.Min, Max: m.Max}
+	events := int64(m.MaxEventsPerKey)
+	if events == 0 {
+		events = MostEvents
+		if kind := metrickind.Of(m.Kind); !kind.Sums() {
+			events = int64(min(MostEvents, m.paid()))
+		}
+	}
+	return metrickind.Bounds{Events: events, Min: m.Min, Max: m.Max}
+}
+
+// paid returns the greatest contribution to one count that a full bucket pays for; at least 1.
+func (m *MetricSpec) paid() uint64 {
+	if m.Burst == 0 || m.Top.IsZero() {
+		return math.MaxUint64
+	}
+	most := new(big.Int).Lsh(new(big.Int).SetUint64(uint64(m.Burst)), units.Mu2Bits)
+	if most.Quo(most, m.Top.Big()).Sqrt(most); most.IsUint64() {
+		return max(1, most.Uint64())
+	}
+	return math.MaxUint64
+}
+
+// Allowance returns the metric's part of an account.
+func (m *MetricSpec) Allowance() accounts.Allowance {
+	return accounts.Allowance{Burst: m.Burst, Refill: m.Refill, Horizon: m.Horizon}
+}
+
+// Most returns the most that one user adds to one count: what the bounds allow, and what a full
+// bucket pays for.
+func (m *MetricSpec) Most() uint64 {
+	kind := metrickind.Of(m.Kind)
+	if kind.Sums() && m.Min == 0 && m.Max == 0 { // without a range
+		return m.paid()
+	}
+	return min(uint64(kind.Sensitivity(m.Bounds())), m.paid())
 }
 
 // Digest returns the SHA-256 of an injective encoding of every field.
@@ -105,5 +152,8 @@ func (m *MetricSpec) layout(w *wire) {
 	list(w, &m.PublicKeys, 1, "public keys", func(key *[]byte, w *wire) { w.bytes(key, MaxKeyBytes, "public keys") })
 	ascend(w, m.PublicKeys, "public keys", func(a, b *[]byte) int { return bytes.Compare(*a, *b) })
 	w.delta(&m.DeltaKey, "key delta")
+	w.uint((*uint64)(&m.Burst), "burst")
+	w.uint((*uint64)(&m.Refill), "refill")
+	w.int(&m.Horizon, "horizon")
 	w.text(&m.Period, "period")
 }

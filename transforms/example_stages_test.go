@@ -258,8 +258,8 @@ func ExampleRelease() {
 	transforms.Release(s, ladders{Currency: "views"}, partials)
 	run(p)
 	// Output:
-	// 00:00 views /: 32 ± 50 views
-	// 00:00 views /buy: 8 ± 50 views
+	// 00:00 views /: 0 ± 50 views
+	// 00:00 views /buy: 111 ± 50 views
 }
 
 // All stages but Read, with a hook for each.
@@ -271,8 +271,8 @@ func ExampleSettle() {
 	transforms.Settle(s, settlements{}, acks)
 	run(p)
 	// Output:
-	// 00:00 views /: 32 ± 50 views
-	// 00:00 views /buy: 8 ± 50 views
+	// 00:00 views /: 0 ± 50 views
+	// 00:00 views /buy: 111 ± 50 views
 	// turn 1 is settled: 2 counts
 }
 
@@ -292,10 +292,10 @@ func ExampleRead() {
 	transforms.Settle(s, settlements{dir}, acks)
 	run(p)
 	// Output:
-	// 00:00 views /: 32 ± 50 views
-	// 00:00 views /buy: 8 ± 50 views
+	// 00:00 views /: 0 ± 50 views
+	// 00:00 views /buy: 111 ± 50 views
 	// turn 1 is settled: 2 counts
-	// 01:00 views /: -8 ± 50 views
-	// 01:00 views /buy: -79 ± 50 views
+	// 01:00 views /: -62 ± 50 views
+	// 01:00 views /buy: 97 ± 50 views
 	// turn 2 is settled: 2 counts
 }

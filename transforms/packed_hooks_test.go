@@ -74,15 +74,13 @@ func shopMetrics() []schemas.MetricSpec {
 	}
 }
 
-// shopBudget lasts three turns and a half of the heaviest use, and seven private
-// keys.
+// shopBudget lasts four turns of the heaviest use.
 func shopBudget() (budgets.Budget, error) {
 	b, err := budgets.NewBudget(1, 1e-6, budgets.GDP, 1e-7)
 	if err != nil {
 		return b, err
 	}
 	b.Mu2, _ = units.Charge(1, sigma(0.4)) // 6.25
-	b.Keys = units.Delta{Lo: 7 << 50}
 	return b, nil
 }
 

@@ -15,7 +15,7 @@ import (
 // metric says, and no kind that is not in the table.
 func TestAThresholdHidesTheSensitivityOfTheKind(t *testing.T) {
 	threshold := func(kind string, events uint32) (float64, error) {
-		precision, err := units.PrecisionFromSigma(50)
+		precision, err := units.PrecisionFromSigma(0.001)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -51,7 +51,7 @@ func Compile(cfg Config) (*Deployment, error) {
 	if err := setBudget(d); err != nil {
 		return nil, err
 	}
-	parts, err := split(cfg.Metrics, d.Budget)
+	parts, err := split(&cfg, d.Budget)
 	if err != nil {
 		return nil, err
 	}
@@ -61,9 +61,6 @@ func Compile(cfg Config) (*Deployment, error) {
 			return nil, err
 		}
 		d.Metrics = append(d.Metrics, compiled...)
-	}
-	if err := checkKept(d); err != nil {
-		return nil, err
 	}
 	specs := d.Specs()
 	if d.Config.Events.Format.Filters = schemas.Filters(specs); len(d.Config.Events.Format.Filters) > maxFilters {
@@ -78,20 +75,6 @@ func Compile(cfg Config) (*Deployment, error) {
 	d.Sums = sumsOf(specs)
 	_, err = spend.NewRules(d.Budget, cfg.Keys.UserHash.Reveal(), specs, cfg.Shards, cfg.ReleaseShards, cfg.LedgerSlots)
 	return d, err
-}
-
-// checkKept refuses shares of counted events that keep whole budgets: with explicit caps, nothing
-// else divides them.
-func checkKept(d *Deployment) error {
-	if keptOf(d).Cmp(accountUnits(d.Budget.Mu2)) < 0 {
-		return nil
-	}
-	for i := range d.Config.Metrics {
-		if m := &d.Config.Metrics[i]; m.Counted != nil {
-			return Invalid("metrics."+m.Name+".counted", "the last_at_least windows of all metrics keep more for it than a user's whole budget: lower counted.share, %v, or last_at_least, %d, or raise ladder.sigma", m.Counted.Share, m.LastAtLeast)
-		}
-	}
-	return nil
 }
 
 // setBudget takes δ_keys from δ, also where no metric has private keys yet: a change
@@ -197,6 +180,7 @@ func compileMetric(d *Deployment, m *Metric, a allotment) ([]CompiledMetric, err
 		First: a.first, Top: a.top,
 		Relative: m.Target.Relative, Absolute: m.Target.Absolute, Confidence: m.Target.Confidence,
 		KeyMode: m.Keys.Mode, KeysFrom: m.Keys.From, PublicKeys: m.publicKeys(), DeltaKey: a.deltaKey,
+		Burst: a.allowance.Burst, Refill: a.allowance.Refill, Horizon: a.allowance.Horizon,
 	}
 	if kind := metrickind.Of(m.Kind); kind.Tree != nil && m.Target.Absolute > 0 {
 		spec.Relative, spec.Absolute = kind.Tree.Aim(m.scale(), m.ranks(), m.Target.Absolute, m.Target.Confidence), 0
@@ -229,7 +213,8 @@ func besideMetric(m *Metric, spec schemas.MetricSpec, a allotment) (all []schema
 	if m.Counted != nil {
 		share, target := spec, m.Counted.Target
 		share.Name, share.Kind, share.Of = countedName(m.Name), metrickind.Sharing().Name, m.Name
-		share.MaxKeysPerUser, share.MaxEventsPerKey, share.Min, share.Max = 2, uint32(m.Counted.MaxEvents), 0, int64(m.LastAtLeast)
+		share.MaxKeysPerUser, share.MaxEventsPerKey, share.Min, share.Max = 2, uint32(a.countedEvents), 0, 0
+		share.Burst, share.Refill, share.Horizon = a.counted.Burst, a.counted.Refill, a.counted.Horizon
 		share.LadderKind, share.LadderFactor = "adaptive", 2
 		share.KeyMode, share.KeysFrom, share.DeltaKey = KeysPublic, "", units.Delta{}
 		share.PublicKeys = [][]byte{[]byte(metrickind.EventsCounted), []byte(metrickind.EventsLeftOut)}
@@ -271,6 +256,8 @@ func partOf(of schemas.MetricSpec, kind metrickind.Kind) schemas.MetricSpec {
 	part.Name, part.Kind, part.Of = kind.Beside(of.Name), kind.Name, of.Name
 	part.LadderKind, part.LadderFactor = "geometric", 2
 	part.Relative, part.Absolute = 0, 0
+	part.MaxEventsPerKey = uint32(of.Bounds().Events)
+	part.Burst, part.Refill, part.Horizon = 0, 0, 0
 	part.KeyMode, part.KeysFrom, part.PublicKeys, part.DeltaKey = KeysFrom, of.Route(), nil, units.Delta{}
 	return part
 }
@@ -287,6 +274,16 @@ func compileSpec(spec schemas.MetricSpec) (CompiledMetric, error) {
 		return CompiledMetric{}, Invalid("metrics."+spec.Name, "%v", err)
 	}
 	return CompiledMetric{Spec: spec, Digest: spec.Digest(), Plan: plan}, nil
+}
+
+// Metric returns the compiled metric of that name, nil if there is none.
+func (d *Deployment) Metric(name string) *CompiledMetric {
+	for i := range d.Metrics {
+		if d.Metrics[i].Spec.Name == name {
+			return &d.Metrics[i]
+		}
+	}
+	return nil
 }
 
 // Specs returns the definitions of the deployment's metrics, in the order of

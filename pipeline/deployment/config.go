@@ -113,6 +113,9 @@ type Privacy struct {
 	// multiples of it since the Unix epoch, UTC; whole milliseconds. 0: one budget
 	// for life.
 	Period time.Duration
+	// Lasts is, without a Period, how long the budget for life is paid out. One of the two is
+	// needed. Whole milliseconds.
+	Lasts time.Duration
 	// Planned is the part of the promise, of B² and of δ_keys, that was spent before the deployment
 	// begins, on choosing bounds. At least 0 and below 1; it never changes.
 	Planned float64
@@ -163,19 +166,22 @@ type Metric struct {
 	// Counted, when set, releases beside the metric which share of its events is counted in each
 	// window.
 	Counted *Counted
-	// MaxKeysPerUser and MaxEventsPerKey bound what one user can contribute to
-	// one window; defaults 1 and 1. Noise does not depend on them.
+	// MaxKeysPerUser and MaxEventsPerKey are caps on what one user can contribute to
+	// one window, for their meaning; 0: none. Noise does not depend on them.
 	MaxKeysPerUser, MaxEventsPerKey int
 	Ladder                          Ladder
-	// Target is the accuracy at which a release stops.
+	// Target is the accuracy at which a release stops. For kinds whose target is an error of a
+	// count, Absolute is also the least noise of a release, and is needed.
 	Target noisereduction.Target
-	// Share is the part of the budget that the metric may use, from 0 to 1; default:
+	// Noise is, for the other kinds, the least noise of a number of events at the confidence of the
+	// target: ± so many events.
+	Noise float64
+	// Share is the part of every account that the metric may use, from 0 to 1; default:
 	// equal parts.
 	Share float64
-	// LastAtLeast is the number of windows that every user can take part in, however
-	// much they contribute within the bounds. It is needed unless Ladder.Sigma is
-	// set, and defaults to all windows of a period where the budget has one.
-	LastAtLeast int
+	// Burst is the part of that which a user may use at once, above 0 and at most 1; default: 0.5.
+	// The rest is paid out evenly over the period, or over Privacy.Lasts.
+	Burst float64
 }
 
 // Keys says which keys are released.
@@ -187,15 +193,14 @@ type Keys struct {
 
 // Counted is how many events of a metric's window are counted, and how many are left out,
 // also those of users whose budget is spent: a metric of its own that is called
-// <metric>.counted, with the keys counted and left_out. It has admissions of its own. Half of its
-// part of the budget is for the windows of LastAtLeast. The other half is kept in every account
-// for after the user can pay for no other metric.
+// <metric>.counted, with the keys counted and left_out. It has admissions of its own, and a part of
+// the account that pays for every window.
 type Counted struct {
 	Target noisereduction.Target // default: a relative error of 0.05
 	// Share is the part of the metric's budget that it takes; default 0.05.
 	Share float64
 	// MaxEvents bounds how many events of a user in a window it looks at, over all keys;
-	// default: MaxKeysPerUser times MaxEventsPerKey, at most 2³⁰. A user who has more counts with
+	// default: as many as a full bucket pays for in one key. A user who has more counts with
 	// MaxEvents events, in the same ratio.
 	MaxEvents int
 }
@@ -211,14 +216,6 @@ const (
 type Ladder struct {
 	Kind   string  // "adaptive" (default) or "geometric"
 	Factor float64 // step of a geometric ladder; default 2
-	// Sigma, when set, is the standard deviation at the top, in the unit of the
-	// count: an explicit cap per window in place of LastAtLeast.
-	Sigma float64
-	// FirstSigma, when set, is the standard deviation of the first rung. Else
-	// ExpectedMax, the largest count expected, sets it for public keys; else
-	// the default of docs/configuration.md.
-	FirstSigma  float64
-	ExpectedMax float64
 }
 
 // Outputs names the deployment's own topics, and says when counts appear.
@@ -273,8 +270,7 @@ func (c Config) withDefaults() Config {
 		def(&m.Kind, metrickind.Offered()[0].Name)
 		def(&m.Slide, m.Window)
 		m.defaultStatistics()
-		def(&m.MaxKeysPerUser, 1)
-		def(&m.MaxEventsPerKey, 1)
+		def(&m.Burst, 0.5)
 		def(&m.Ladder.Kind, "adaptive")
 		def(&m.Ladder.Factor, 2)
 		switch {
@@ -286,12 +282,8 @@ func (c Config) withDefaults() Config {
 		if m.Counted != nil {
 			c := *m.Counted
 			def(&c.Share, 0.05)
-			def(&c.MaxEvents, min(m.MaxEventsPerKey, maxBound/max(m.MaxKeysPerUser, 1))*m.MaxKeysPerUser)
 			def(&c.Target, noisereduction.Target{Relative: 0.05, Confidence: m.Target.Confidence})
 			m.Counted = &c
-		}
-		if m.LastAtLeast == 0 && m.Ladder.Sigma == 0 && c.Privacy.Period > 0 && m.Slide > 0 {
-			m.LastAtLeast = overlapping(c.Privacy.Period, m.Window, m.Slide)
 		}
 	}
 	c.Metrics = metrics

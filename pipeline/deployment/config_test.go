@@ -12,7 +12,6 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state/budgets"
-	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -59,7 +58,7 @@ func TestCompileRefusesInvalidValues(t *testing.T) {
 				c.Metrics = append(c.Metrics, m)
 			}
 		}},
-		{"privacy.period", func(c *deployment.Config) { c.Privacy.Period = -time.Hour }},
+		{"privacy.period", func(c *deployment.Config) { c.Privacy.Period, c.Privacy.Lasts = -time.Hour, 0 }},
 		{"metrics.views.bounds", func(c *deployment.Config) { c.Metrics[0].Max = 1 }},
 		{"metrics.views.bounds.max", deploytest.AsSum(func(m *deployment.Metric) { m.Max = 0 })},
 		{"metrics.views.bounds.min", deploytest.AsSum(func(m *deployment.Metric) { m.Min = 101 })},
@@ -78,19 +77,25 @@ func TestCompileRefusesInvalidValues(t *testing.T) {
 		{"metrics.views.keys.keys_from", func(c *deployment.Config) { c.Metrics[0].Keys = deployment.Keys{From: "elsewhere"} }},
 		{"metrics.views.max_keys_per_user", func(c *deployment.Config) { c.Metrics[0].MaxKeysPerUser = -1 }},
 		{"metrics.views.max_events_per_key", func(c *deployment.Config) { c.Metrics[0].MaxEventsPerKey = -1 }},
-		{"metrics.views.last_at_least", func(c *deployment.Config) { c.Metrics[0].LastAtLeast = 0 }},
-		{"metrics.views.last_at_least", func(c *deployment.Config) { c.Metrics[0].LastAtLeast = math.MaxInt64 }},
-		{"metrics.views.ladder.sigma", func(c *deployment.Config) { c.Metrics[0].Ladder.Sigma = math.Inf(1) }},
-		{"metrics.views.ladder", func(c *deployment.Config) { c.Metrics[0].Ladder.Sigma = 0.01 }}, // no user can pay
-		{"metrics.views.ladder", func(c *deployment.Config) { c.Metrics[0].Ladder.FirstSigma = 0.5 }},
+		{"privacy", func(c *deployment.Config) { c.Privacy.Lasts = 0 }},
+		{"privacy.lasts", func(c *deployment.Config) { c.Privacy.Lasts = -time.Hour }},
+		{"privacy.lasts", func(c *deployment.Config) { c.Privacy.Period = time.Hour }},
+		{"metrics.views.target.absolute", func(c *deployment.Config) { c.Metrics[0].Target.Absolute = math.Inf(1) }},
+		{"metrics.views.target.noise", func(c *deployment.Config) { c.Metrics[0].Noise = 5 }},
+		{"metrics.views.burst", func(c *deployment.Config) { c.Metrics[0].Burst = 1.5 }},
+		{"metrics.views.counted.share", func(c *deployment.Config) { c.Metrics[0].Counted = &deployment.Counted{Share: 1} }},
+		{"metrics.views.counted.max_events", func(c *deployment.Config) { c.Metrics[0].Counted = &deployment.Counted{MaxEvents: -1} }},
+		{"metrics.views.counted", func(c *deployment.Config) {
+			c.Metrics[0].Counted = &deployment.Counted{MaxEvents: 1 << 30, Share: 1e-6}
+		}},
 		{"metrics.views.share", func(c *deployment.Config) { c.Metrics[0].Share = 1.5 }},
 		{"metrics.views.keys", func(c *deployment.Config) { c.Metrics[0].Keys.List = nil }},
 		{"metrics.views.keys", func(c *deployment.Config) { c.Metrics[0].Keys.Mode = "secret" }},
 		{"metrics.views.keys", func(c *deployment.Config) {
 			c.Metrics[0].Keys = deployment.Keys{Mode: deployment.KeysPrivate, List: []string{"a"}}
 		}},
-		{"metrics.views", func(c *deployment.Config) { c.Metrics[0].Target.Confidence = 1 }},
-		{"metrics.views", func(c *deployment.Config) { c.Metrics[0].Target.Relative = -1 }},
+		{"metrics.views.target.confidence", func(c *deployment.Config) { c.Metrics[0].Target.Confidence = 1 }},
+		{"metrics.views.target.relative", func(c *deployment.Config) { c.Metrics[0].Target.Relative = -1 }},
 	} {
 		cfg := deploytest.Config("localhost:1")
 		test.change(&cfg)
@@ -122,73 +127,8 @@ func TestRuleDeltaKeysDefaultsToATenth(t *testing.T) {
 	if private.Budget != want || public.Budget.Mu2 <= want.Mu2 {
 		t.Errorf("budgets %+v and %+v, want %+v for private keys", public.Budget, private.Budget, want)
 	}
-	if spent := private.Metrics[0].Spec.DeltaKey.Float() * 5 * 2; spent > 1e-7 || spent < 0.999e-7 {
-		t.Errorf("five windows of two keys spend δ = %g, want 1e-7 at most", spent)
-	}
-}
-
-// TestRuleLastAtLeastIsPaidInWholeUnits: N windows at the bounds fit the
-// budget although every charge is rounded up on its own.
-func TestRuleLastAtLeastIsPaidInWholeUnits(t *testing.T) {
-	for _, n := range []int{1, 7, 100, 5000} {
-		for _, k := range []int{1, 4, 9} {
-			for _, c := range []int{1, 3, 10, 1000} {
-				cfg := deploytest.Config("localhost:1")
-				cfg.Metrics[0].LastAtLeast, cfg.Metrics[0].MaxKeysPerUser, cfg.Metrics[0].MaxEventsPerKey = n, k, c
-				d, err := deployment.Compile(cfg)
-				if err != nil {
-					t.Fatal(err)
-				}
-				charge, ok := units.Charge(uint64(c), d.Metrics[0].Spec.Top)
-				total := uint64(charge) * uint64(n*k)
-				if !ok || total > uint64(d.Budget.Mu2) {
-					t.Errorf("N=%d K=%d C=%d: %d units of %d", n, k, c, total, d.Budget.Mu2)
-				}
-				if unused := uint64(d.Budget.Mu2) - total; unused > uint64(2*n*k) {
-					t.Errorf("N=%d K=%d C=%d: %d units are left unused", n, k, c, unused)
-				}
-			}
-		}
-	}
-}
-
-func TestSharesAddUp(t *testing.T) {
-	cfg := deploytest.Config("localhost:1")
-	other := cfg.Metrics[0]
-	other.Name = "other"
-	cfg.Metrics = append(cfg.Metrics, other)
-	d, err := deployment.Compile(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var total uint64
-	for _, m := range d.Metrics {
-		charge, _ := units.Charge(3, m.Spec.Top)
-		total += uint64(charge) * 5 * 2
-	}
-	if total > uint64(d.Budget.Mu2) || total < uint64(d.Budget.Mu2)-100 {
-		t.Errorf("both metrics together cost %d of %d units", total, d.Budget.Mu2)
-	}
-	cfg.Metrics[0].Share, cfg.Metrics[1].Share = 0.7, 0.4
-	if _, err := deployment.Compile(cfg); err == nil {
-		t.Error("shares of 0.7 and 0.4 were accepted")
-	}
-	// As binary fractions these are a little more than 1 together.
-	cfg.Metrics[0].Share, cfg.Metrics[1].Share = 0.1, 0.9
-	if d, err = deployment.Compile(cfg); err != nil {
-		t.Fatal(err)
-	}
-	total = 0
-	for _, m := range d.Metrics {
-		charge, _ := units.Charge(3, m.Spec.Top)
-		total += uint64(charge) * 5 * 2
-	}
-	if total > uint64(d.Budget.Mu2) || total < uint64(d.Budget.Mu2)-100 {
-		t.Errorf("shares of 0.1 and 0.9 together cost %d of %d units", total, d.Budget.Mu2)
-	}
-	cfg.Metrics[1].Share = 0.9000000000000001
-	if _, err := deployment.Compile(cfg); err == nil {
-		t.Error("shares of more than 1 were accepted")
+	if spec := &private.Metrics[0].Spec; spec.DeltaKey != want.KeyDelta(spec.First) || spec.DeltaKey.IsZero() {
+		t.Errorf("an event of a key has δ = %v, want what it pays", spec.DeltaKey)
 	}
 }
 

@@ -1,13 +1,13 @@
 // Package deployment holds what an operator configures, checks it, and computes what follows from
 // it before anything runs: the budget, its division over the metrics, release ladders and digests,
-// how long a user's budget lasts, and the promise over several periods.
+// how far an allowance goes, and the promise over several periods.
 //
 // [Compile] makes a [Deployment] from a [Config]. A Deployment is passive data: read-only, without
 // connections, and the same on every machine. So every stage of a run can be constructed from it
 // anywhere. The package also defines the errors of everything that a program does with a
 // deployment.
 //
-// Guarantees: the budget of a Config that compiles pays for the windows that it promises
-// (last_at_least), and every error of a Config names its field. Not guaranteed: that brokers,
-// topics or events are as the Config says; package pipeline checks those.
+// Guarantees: the allowances of all metrics of a Config that compiles are at most the budget, and
+// every error of a Config names its field. Not guaranteed: that brokers, topics or events are as
+// the Config says; package pipeline checks those.
 package deployment

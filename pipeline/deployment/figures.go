@@ -2,11 +2,9 @@ package deployment
 
 import (
 	"math"
-	"math/big"
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
-	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/transforms/release"
 )
 
@@ -22,15 +20,11 @@ type Figures struct {
 	// without a target. Threshold is what the first noisy count of a private key must exceed;
 	// -Inf where keys are not private.
 	MeetableFrom, Threshold float64
-	// Windows is how many windows a whole budget pays for at most, for a user who uses the bounds
-	// to the full and contributes to no other metric: last_at_least, where the metric is the only
-	// one and has no ladder.sigma. 0 for a share of counted events, which lasts as long as its
-	// metric.
-	Windows uint64
+	Reach                   Reach // zero for a share of counted events
 }
 
 // FiguresOf returns the Figures of every metric. Errors are those of release.PlanOf.
-func FiguresOf(b budgets.Budget, metrics []schemas.MetricSpec) ([]Figures, error) {
+func FiguresOf(metrics []schemas.MetricSpec) ([]Figures, error) {
 	var all []Figures
 	for i := range metrics {
 		m := &metrics[i]
@@ -49,37 +43,12 @@ func FiguresOf(b budgets.Budget, metrics []schemas.MetricSpec) ([]Figures, error
 			f.MeetableFrom = math.NaN()
 		}
 		if !metrickind.Of(m.Kind).Derived {
-			beside, kept := new(big.Int), new(big.Int)
-			for j := range metrics {
-				kept.Add(kept, KeptFor(&metrics[j]))
-				if metrickind.Of(metrics[j].Kind).Share && metrics[j].Of == m.Name {
-					beside.Add(beside, worstOfShare(&metrics[j]))
-				}
-			}
 			sums, scale := componentsOf(metrics, m)
-			f.Windows = windowsAlone(b, m, sums, scale, beside, kept)
+			f.Reach = reachOf(m, sums, scale)
 		}
 		all = append(all, f)
 	}
 	return all, nil
-}
-
-// windowsAlone divides a whole budget, in B² and in δ, by what a window costs a user. sums and
-// scale are as for worstOfKey. beside is the part of that which goes to the metric's share of
-// counted events, and kept is what all shares keep of the budget, in account units.
-func windowsAlone(b budgets.Budget, m *schemas.MetricSpec, sums []metrickind.Kind, scale *metrickind.Scale, beside, kept *big.Int) uint64 {
-	worst := worstOfKey(metrickind.Of(m.Kind), m.Bounds(), sums, scale, m.Top)
-	worst.Mul(worst, big.NewInt(int64(m.MaxKeysPerUser))).Add(worst, beside)
-	have := accountUnits(b.Mu2)
-	if have.Sub(have, kept); have.Sign() < 0 {
-		return 0
-	}
-	windows := worst.Div(have, worst)
-	if !m.DeltaKey.IsZero() {
-		perWindow := new(big.Int).Mul(m.DeltaKey.Big(), big.NewInt(int64(m.MaxKeysPerUser)))
-		windows = least(windows, perWindow.Div(b.Keys.Big(), perWindow))
-	}
-	return windows.Uint64()
 }
 
 // componentsOf returns the further components of a metric's counts: those that are sums, and the

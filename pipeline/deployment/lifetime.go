@@ -1,102 +1,78 @@
 package deployment
 
 import (
+	"fmt"
+	"math"
 	"math/big"
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
-	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Lifetime says how long a user's budget lasts for one metric.
-type Lifetime struct {
-	// Windows is how many windows every user can take part in, however much they
-	// contribute within the bounds: what last_at_least asks for, or fewer where an
-	// explicit ladder.sigma makes a window cost more than that leaves. 0: a user who
-	// uses the bounds to the full can take part in no window.
-	Windows uint64
-	// UpTo says that this holds only while the other metrics leave the budget to
-	// this one: no part of the account is kept for an explicit ladder.sigma.
-	UpTo bool
+// Reach says how far an allowance goes for a user with events of one key. For a sum, it says how
+// much of the user's sum of values counts.
+type Reach struct {
+	// Most is how many events of a key count in one window, if the bucket is full.
+	Most uint64 `json:"at_once"`
+	// Always is how many count in every window of the horizon. 0: not even one, and Share below 1
+	// is the part of the windows in which one event counts.
+	Always uint64  `json:"always"`
+	Share  float64 `json:"share_of_one"`
+	OfSum  bool    `json:"of_a_sum,omitempty"`
 }
 
-// Lifetimes returns a Lifetime for each of Deployment.Metrics. What is kept of every account for a
-// share of counted events pays for last_at_least windows.
-func Lifetimes(d *Deployment) []Lifetime {
-	out := make([]Lifetime, 0, len(d.Metrics))
-	for i := range d.Config.Metrics {
-		m := &d.Config.Metrics[i]
-		top := len(out)
-		l := Lifetime{Windows: windowsAlone(d.Budget, &d.Metrics[top].Spec, m.further(), m.scale(), besideOf(d, m, top), keptOf(d)), UpTo: m.Ladder.Sigma > 0 && len(d.Config.Metrics) > 1}
-		if m.LastAtLeast > 0 {
-			l.Windows = min(l.Windows, uint64(m.LastAtLeast))
-		}
-		out = append(out, l)
-		if m.Counted != nil {
-			out = append(out, Lifetime{Windows: uint64(m.LastAtLeast)})
-		}
-		for range m.statistics(d.Metrics[top].Spec) {
-			out = append(out, l)
+// String says it in a few words.
+func (r Reach) String() string {
+	of := "events of a user and key that count"
+	if r.OfSum {
+		of = "what counts of the sum of a user and key"
+	}
+	if r.Always == 0 {
+		return fmt.Sprintf("%s: 1 in a window of %.0f, %d at once", of, math.Ceil(1/max(r.Share, 1e-9)), r.Most)
+	}
+	return fmt.Sprintf("%s: %d in every window, %d at once", of, r.Always, r.Most)
+}
+
+// Reaches returns the Reach of each of Deployment.Metrics, the zero Reach for derived ones.
+func Reaches(d *Deployment) []Reach {
+	out := make([]Reach, len(d.Metrics))
+	for i := range d.Metrics {
+		if !metrickind.Of(d.Metrics[i].Spec.Kind).Derived {
+			sums, scale := componentsOf(d.Specs(), &d.Metrics[i].Spec)
+			out[i] = reachOf(&d.Metrics[i].Spec, sums, scale)
 		}
 	}
 	return out
 }
 
-// LastAtLeastFits says whether one account pays for the last_at_least windows of
-// every metric together. They can fail to fit only where every metric has an
-// explicit ladder.sigma: Compile has refused any other such configuration.
-func LastAtLeastFits(d *Deployment) bool {
-	sum, at := new(big.Int), 0
-	for i := range d.Config.Metrics {
-		m := &d.Config.Metrics[i]
-		windows := m.worst(d.Metrics[at].Spec.Top, besideOf(d, m, at))
-		sum.Add(sum, windows.Mul(windows, big.NewInt(int64(m.LastAtLeast))))
-		at += 1 + len(besideMetric(m, d.Metrics[at].Spec, allotment{}))
+// reachOf takes the further components as worstOfKey does.
+func reachOf(m *schemas.MetricSpec, sums []metrickind.Kind, scale *metrickind.Scale) Reach {
+	cost := func(events uint64) *big.Int {
+		b := m.Bounds()
+		if b.Events = int64(events); metrickind.Of(m.Kind).Sums() {
+			b.Min, b.Max = 0, 1
+		}
+		return worstOfKey(metrickind.Of(m.Kind), b, sums, scale, m.Top)
 	}
-	sum.Add(sum, keptOf(d))
-	return sum.Cmp(accountUnits(d.Budget.Mu2)) <= 0
-}
-
-// besideOf returns the most that the share of counted events of a metric takes in a window, in
-// account units. at is the index of the metric in d.Metrics.
-func besideOf(d *Deployment, m *Metric, at int) *big.Int {
-	if m.Counted == nil {
-		return new(big.Int)
+	of := func(amount *big.Int) uint64 {
+		low, high := uint64(0), min(m.Most(), 1<<30)+1
+		for low+1 < high {
+			if middle := (low + high) / 2; cost(middle).Cmp(amount) <= 0 {
+				low = middle
+			} else {
+				high = middle
+			}
+		}
+		return low
 	}
-	return worstOfShare(&d.Metrics[at+1].Spec)
-}
-
-// keptOf returns the part of every account that shares of counted events keep, in account units.
-func keptOf(d *Deployment) *big.Int {
-	kept := new(big.Int)
-	for i := range d.Metrics {
-		kept.Add(kept, KeptFor(&d.Metrics[i].Spec))
+	windows := max(1, int64(math.Ceil(float64(m.Horizon)/float64(m.WindowSlide))))
+	all := new(big.Int).Add(accountUnits(m.Burst), accountUnits(m.Refill))
+	each := all.Quo(all, big.NewInt(windows))
+	r := Reach{Most: of(accountUnits(m.Burst)), Always: of(each), Share: 1, OfSum: metrickind.Of(m.Kind).Sums()}
+	if r.Always == 0 {
+		one, _ := cost(1).Float64()
+		have, _ := new(big.Float).SetInt(each).Float64()
+		r.Share = min(1, have/one)
 	}
-	return kept
-}
-
-// KeptFor returns the part of every account that is kept for a metric, in account units: 0 for all
-// but shares of counted events.
-func KeptFor(m *schemas.MetricSpec) *big.Int {
-	if !metrickind.Of(m.Kind).Share {
-		return new(big.Int)
-	}
-	worst := worstOfShare(m)
-	return worst.Mul(worst, big.NewInt(m.Max))
-}
-
-// worstOfShare returns what one window costs a user at most. The user's two contributions add up to
-// the bound at most, and each of the two charges is rounded up.
-func worstOfShare(m *schemas.MetricSpec) *big.Int {
-	worst := charge(squareOf(int64(m.MaxEventsPerKey)), m.Top)
-	return worst.Add(worst, big.NewInt(1))
-}
-
-func accountUnits(m units.Mu2) *big.Int { return new(big.Int).SetUint64(uint64(m)) }
-
-func least(a, b *big.Int) *big.Int {
-	if a.Cmp(b) <= 0 {
-		return a
-	}
-	return b
+	return r
 }

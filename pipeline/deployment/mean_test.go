@@ -9,7 +9,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -18,52 +17,41 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/release"
 )
 
-// averaging compiles metrics of which one is a mean.
-func averaging(metrics ...deployment.Metric) (*deployment.Deployment, error) {
-	cfg := deploytest.Config("localhost:1")
-	cfg.Metrics = metrics
-	cfg.Events.Format.Value = "value"
-	return deployment.Compile(cfg)
-}
-
 func meanFrom(low, high int64, events int) deployment.Metric {
-	m := capAt("m", 0, 24)
-	m.Kind, m.Min, m.Max, m.MaxEventsPerKey = metrickind.Mean, low, high, events
+	m := hourly("m")
+	m.Kind, m.Min, m.Max, m.MaxEventsPerKey, m.Noise = metrickind.Mean, low, high, events, 20
 	m.Target = noisereduction.Target{Absolute: float64(high-low) / 20, Confidence: 0.95}
 	return m
 }
 
-// The last_at_least windows of a mean or a variance fit the budget with all components at their
-// bounds, and nearly nothing is left over; whatever N's ladder stops at, the others are drawn at no
-// more than their tops.
-func TestRuleAValueDividesItsBudgetOverAllComponents(t *testing.T) {
+// A full bucket pays for as many events of a mean or a variance as is said, with all components at
+// their bounds, and for no more; whatever N's ladder stops at, the others are drawn at no more than
+// their tops.
+func TestRuleABucketPaysForAllComponentsOfAValue(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		low := rapid.Int64Range(-1000, 1000).Draw(rt, "min")
-		m := meanFrom(low, low+rapid.Int64Range(1, 5000).Draw(rt, "range"), rapid.IntRange(1, 20).Draw(rt, "events"))
+		m := meanFrom(low, low+rapid.Int64Range(1, 5000).Draw(rt, "range"), 0)
 		m.Kind = rapid.SampledFrom([]string{metrickind.Mean, metrickind.Variance, metrickind.StandardDeviation}).Draw(rt, "kind")
 		from, to := metrickind.Of(m.Kind).Vector.Span(float64(m.Min), float64(m.Max))
-		m.Target.Absolute = (to - from) / 20
-		m.MaxKeysPerUser, m.LastAtLeast = rapid.IntRange(1, 5).Draw(rt, "keys"), rapid.IntRange(1, 200).Draw(rt, "windows")
-		d, err := averaging(m)
+		m.Target.Absolute, m.Noise = (to-from)/20, rapid.Float64Range(40, 1e4).Draw(rt, "noise")
+		d, err := compile(m)
 		if err != nil && strings.Contains(err.Error(), "too wide for the budget") {
 			rt.Skip("a range that is refused")
 		}
 		if err != nil {
 			rt.Fatal(err)
 		}
-		specs := d.Specs()
-		bounds := specs[0].Bounds()
-		worst, most := uint64(0), uint64(bounds.Events)
-		for i := range specs {
-			charge, _ := units.Charge(most, specs[i].Top)
-			worst += uint64(charge) * uint64(m.MaxKeysPerUser*m.LastAtLeast)
-			most *= uint64(bounds.Max - bounds.Min)
-		}
-		if left := int64(d.Budget.Mu2) - int64(worst); left < 0 || float64(left) > 0.001*float64(d.Budget.Mu2) {
-			rt.Fatalf("%d windows cost %d of %d", m.LastAtLeast, worst, d.Budget.Mu2)
-		}
-		if n := deployment.Lifetimes(d)[0].Windows; n != uint64(m.LastAtLeast) {
-			rt.Fatalf("lasts for %d windows of %d", n, m.LastAtLeast)
+		specs, most := d.Specs(), deployment.Reaches(d)[0].Most
+		for _, events := range []uint64{most, most + 1} {
+			price, most := units.Mu2(0), events
+			for i := range specs {
+				charge, _ := units.Charge(most, specs[i].Top)
+				price, _ = price.Add(charge)
+				most *= uint64(m.Max - m.Min)
+			}
+			if fits := price <= specs[0].Burst; fits != (events == deployment.Reaches(d)[0].Most) {
+				rt.Fatalf("%d events cost %d of %d", events, price, specs[0].Burst)
+			}
 		}
 		for _, u := range d.Metrics[0].Plan.Ladder() {
 			for i := 1; i < len(specs); i++ {
@@ -84,7 +72,7 @@ func TestWhatAMeanCannotBe(t *testing.T) {
 		"target.relative: a mean that can be 0":    func(m *deployment.Metric) { m.Target = relative },
 		"let max be at most 34359738 above min":    func(m *deployment.Metric) { m.Max, m.MaxEventsPerKey = 35_000_000, 1000 },
 		"bounds: the range from min to max is too wide": func(m *deployment.Metric) {
-			m.Max, m.LastAtLeast, m.Target.Absolute = 1<<34, 100_000_000, 1<<30
+			m.Max, m.Noise, m.Target.Absolute = 1<<34, 1e6, 1<<30
 		},
 		"target: it is too fine for values from 0 to 100": func(m *deployment.Metric) { m.Target.Absolute = 1e-5 },
 		"a variance that can be 0 has no relative error: give an absolute target in the unit of the variance, for example absolute: 101.25": func(m *deployment.Metric) {
@@ -103,18 +91,18 @@ func TestWhatAMeanCannotBe(t *testing.T) {
 	} {
 		m := meanFrom(0, 100, 1)
 		change(&m)
-		_, err := averaging(m)
+		_, err := compile(m)
 		if bad := (*deployment.ConfigError)(nil); !errors.As(err, &bad) || !strings.Contains(err.Error(), says) {
 			t.Errorf("error is %v, want one that says %q", err, says)
 		}
 	}
 	m := meanFrom(10, 100, 1)
 	m.Target = relative
-	if d, err := averaging(m); err != nil || math.IsInf(d.Metrics[0].Plan.MeetableFrom(), 1) {
+	if d, err := compile(m); err != nil || math.IsInf(d.Metrics[0].Plan.MeetableFrom(), 1) {
 		t.Errorf("a mean of values from 10 on has no relative error: %v", err)
 	}
-	other := capAt(metrickind.Of(metrickind.Mean).Further()[0].Beside("m"), 0, 24)
-	if _, err := averaging(m, other); err == nil || !strings.Contains(err.Error(), "needs this name") {
+	other := hourly(metrickind.Of(metrickind.Mean).Further()[0].Beside("m"))
+	if _, err := compile(m, other); err == nil || !strings.Contains(err.Error(), "needs this name") {
 		t.Errorf("error is %v: two metrics have one name", err)
 	}
 }

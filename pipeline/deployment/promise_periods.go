@@ -75,17 +75,23 @@ func keysAcross(d *Deployment, n int) float64 {
 		if m.Spec.KeyMode != KeysPrivate || kind.OncePerUser {
 			continue // a user counts once there, however many periods there are
 		}
-		most := float64(kind.Sensitivity(m.Spec.Bounds()))
 		// The deviation that is drawn exceeds that of the precision by less than 2^-30, and
 		// the rounding of this formula is far below 1e-9.
 		sigma := (1 + 0x1p-29) / math.Sqrt(m.Spec.First.Float())
 		for parts := 2; parts <= min(n, reaches(d, &m.Spec)); parts++ {
-			over := m.Plan.Threshold() - float64(parts)*most
-			pass := 1.0
-			if over > 0 {
-				pass = (1 + 1e-9) * math.Erfc(over/sigma/math.Sqrt2) / 2
+			// Of the sums between from and to none passes likelier than to, or pays less than
+			// from in equal parts.
+			most := float64(parts) * float64(m.Spec.Most())
+			for to := float64(parts - 1); to < most; {
+				from := to + 1
+				to = min(math.Floor(from*1.02), most)
+				over := m.Plan.Threshold() - to
+				pass := 1.0
+				if over > 0 {
+					pass = (1 + 1e-9) * math.Erfc(over/sigma/math.Sqrt2) / 2
+				}
+				worst = max(worst, pass/(from*from/float64(parts)*m.Spec.DeltaKey.Float()))
 			}
-			worst = max(worst, pass/(float64(parts)*m.Spec.DeltaKey.Float()))
 		}
 	}
 	return worst

@@ -24,7 +24,7 @@ func TestRuleWindowsOverSeveralPeriodsAreInThePromiseOverThem(t *testing.T) {
 	}
 	for slide, want := range map[time.Duration]int{time.Hour: 1, time.Hour / 2: 2, 2 * time.Hour: 1} { // of windows and periods that begin apart
 		cfg := deploytest.Config("localhost:1")
-		cfg.Metrics[0].Window, cfg.Metrics[0].Slide, cfg.Privacy.Period = max(slide, time.Hour), slide, max(slide, time.Hour)
+		cfg.Metrics[0].Window, cfg.Metrics[0].Slide, cfg.Privacy.Period, cfg.Privacy.Lasts = max(slide, time.Hour), slide, max(slide, time.Hour), 0
 		d, err := deployment.Compile(cfg)
 		if err != nil {
 			t.Fatal(err)
@@ -38,14 +38,15 @@ func TestRuleWindowsOverSeveralPeriodsAreInThePromiseOverThem(t *testing.T) {
 			for _, periods := range []int{1, 2} {
 				cfg := deploytest.Config("localhost:1")
 				m := &cfg.Metrics[0]
-				m.Kind, m.MaxKeysPerUser, m.MaxEventsPerKey, m.LastAtLeast = kind, 1, 3, 1
+				m.Kind, m.MaxKeysPerUser, m.MaxEventsPerKey, m.Burst, m.Target.Relative = kind, 1, 3, 1, 0
 				if kind == metrickind.DistinctUsers {
 					m.MaxEventsPerKey = 1
 				}
 				if private {
 					m.Keys = deployment.Keys{Mode: deployment.KeysPrivate}
 				}
-				cfg.Privacy.Epsilon, cfg.Privacy.Period = 3, m.Window/time.Duration(periods)
+				cfg.Privacy.Epsilon, cfg.Privacy.Period, cfg.Privacy.Lasts = 3, m.Window/time.Duration(periods), 0
+				deploytest.PayFor(t, &cfg, 1)
 				d, err := deployment.Compile(cfg)
 				if err != nil {
 					t.Fatal(err)
@@ -100,8 +101,7 @@ func TestRuleAChoiceIsPaidOnceOverAllPeriods(t *testing.T) {
 	promise := func(planned float64, n int) (deployment.PeriodsPromise, *deployment.Deployment) {
 		cfg := deploytest.Config("localhost:1")
 		cfg.Metrics[0].Keys = deployment.Keys{Mode: deployment.KeysPrivate}
-		cfg.Metrics[0].LastAtLeast = 1
-		cfg.Privacy.Period, cfg.Privacy.Planned = cfg.Metrics[0].Window, planned
+		cfg.Privacy.Period, cfg.Privacy.Lasts, cfg.Privacy.Planned = cfg.Metrics[0].Window, 0, planned
 		d, err := deployment.Compile(cfg)
 		if err != nil {
 			t.Fatal(err)
@@ -129,6 +129,31 @@ func TestRuleAChoiceIsPaidOnceOverAllPeriods(t *testing.T) {
 			keys := float64(n)*b.Keys.Float() + b.Planned.Keys.Float()
 			if got := p.Delta - float64(n)*(b.Delta-b.Whole().Keys.Float()); math.Abs(got/keys-1) > 1e-6 {
 				t.Errorf("%d periods, %v planned: δ of keys %v, want %v", n, planned, got, keys)
+			}
+		}
+	}
+}
+
+// The factor for a key of one user holds for every contribution up to the most, whether or not
+// the promise that follows is worth stating.
+func TestTheFactorOfAUsersOwnKeyHoldsForEveryContribution(t *testing.T) {
+	for _, epsilon := range []float64{2, 10, 40} {
+		cfg := deploytest.Config("localhost:1")
+		m := &cfg.Metrics[0]
+		m.MaxKeysPerUser, m.MaxEventsPerKey, m.Burst, m.Target.Relative, m.Target.Absolute = 0, 0, 1, 0, 40
+		m.Keys = deployment.Keys{Mode: deployment.KeysPrivate}
+		cfg.Privacy.Epsilon, cfg.Privacy.Period, cfg.Privacy.Lasts = epsilon, m.Window/30, 0
+		d, err := deployment.Compile(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec, stated := &d.Metrics[0].Spec, deployment.KeysAcross(d, 30)
+		for parts := 2.0; parts <= 30; parts++ {
+			for c := 1.0; c <= float64(spec.Most()); c++ {
+				passes := math.Erfc((d.Metrics[0].Plan.Threshold()-parts*c)*math.Sqrt(spec.First.Float()/2)) / 2
+				if factor := passes / (parts * c * c * spec.DeltaKey.Float()); factor > stated {
+					t.Fatalf("ε %v: %v in each of %v periods pass with %v times what they pay, stated is %v", epsilon, c, parts, factor, stated)
+				}
 			}
 		}
 	}

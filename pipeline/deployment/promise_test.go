@@ -3,6 +3,7 @@ package deployment_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
@@ -43,7 +44,7 @@ func TestWeakPromisesAreDoubted(t *testing.T) {
 		{10, 9.9e-4, nil}, {10.1, 1e-6, []string{"privacy.epsilon"}}, {1, 1e-3, []string{"privacy.delta"}}, {1000, 0.5, []string{"privacy.epsilon", "privacy.delta"}},
 	} {
 		cfg := deploytest.Config("localhost:1")
-		cfg.Privacy.Epsilon, cfg.Privacy.Delta = test.epsilon, test.delta
+		cfg.Privacy.Epsilon, cfg.Privacy.Delta, cfg.Privacy.Lasts = test.epsilon, test.delta, 365*24*time.Hour
 		d, err := deployment.Compile(cfg)
 		if err != nil {
 			t.Fatal(err)

@@ -1,7 +1,6 @@
 package deployment_test
 
 import (
-	"math"
 	"math/big"
 	"math/bits"
 	"strings"
@@ -17,20 +16,19 @@ import (
 )
 
 func quantilesFrom(low, high int64, events int) deployment.Metric {
-	m := capAt("m", 0, 24)
-	m.Kind, m.Min, m.Max, m.MaxEventsPerKey, m.Ranks = metrickind.Quantiles, low, high, events, []float64{0.5, 0.999}
+	m := hourly("m")
+	m.Kind, m.Min, m.Max, m.MaxEventsPerKey, m.Ranks, m.Noise = metrickind.Quantiles, low, high, events, []float64{0.5, 0.999}, 100
 	m.Target = noisereduction.Target{Absolute: 0.05, Confidence: 0.95}
 	return m
 }
 
-// The last_at_least windows of quantiles fit the budget when all events of a user have one value:
-// then every level of the tree costs the most. A histogram has one level. What is released beside
-// them is paid, too. Nearly nothing is left over. Wherever N's ladder stops, nodes are drawn with
-// no more than their top.
-func TestRuleQuantilesDivideTheirBudgetOverAllLevels(t *testing.T) {
+// A full bucket pays for as many events of quantiles as is said, of which all have one value: then
+// every level of the tree costs the most. A histogram has one level. What is released beside them
+// is paid, too. Wherever N's ladder stops, nodes are drawn with no more than their top.
+func TestRuleABucketPaysForAllLevelsOfQuantiles(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		low, events := rapid.Int64Range(-1000, 1000).Draw(rt, "min"), rapid.IntRange(1, 20).Draw(rt, "events")
-		m := quantilesFrom(low, low+rapid.SampledFrom([]int64{1, 5, 7, 8, 63, 64, 511, 4095, 4096, 32_767, 1 << 31}).Draw(rt, "range"), events)
+		low := rapid.Int64Range(-1000, 1000).Draw(rt, "min")
+		m := quantilesFrom(low, low+rapid.SampledFrom([]int64{1, 5, 7, 8, 63, 64, 511, 4095, 4096, 32_767, 1 << 31}).Draw(rt, "range"), 0)
 		steps, kind := m.Max-m.Min+1, 0
 		switch rapid.IntRange(0, 2).Draw(rt, "kind") {
 		case 1:
@@ -43,11 +41,11 @@ func TestRuleQuantilesDivideTheirBudgetOverAllLevels(t *testing.T) {
 			m.Kind, m.Ranks, m.Buckets, m.Target.Absolute = metrickind.Histogram, nil, rapid.IntRange(2, metrickind.MostBuckets).Draw(rt, "buckets"), 5
 			m.Max, steps = max(m.Max, m.Min+int64(m.Buckets)), 1
 		}
-		m.MaxKeysPerUser, m.LastAtLeast = rapid.IntRange(1, 5).Draw(rt, "keys"), rapid.IntRange(1, 200).Draw(rt, "windows")
+		m.Noise = rapid.Float64Range(100, 1e4).Draw(rt, "noise")
 		if wide := m.Max - m.Min; wide < 512 {
 			m.Also = rapid.SampledFrom([][]string{nil, {"mean"}, {"standard_deviation", "mean"}}).Draw(rt, "also")
 		}
-		d, err := averaging(m)
+		d, err := compile(m)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -60,33 +58,37 @@ func TestRuleQuantilesDivideTheirBudgetOverAllLevels(t *testing.T) {
 		for leaves := int64(8); leaves < steps && levels < 5; leaves *= 8 {
 			levels++
 		}
-		square := uint64(events) * uint64(events)
-		count, _ := units.Charge(uint64(events), first.Top)
-		tree, _ := units.ChargeSquares(uint64(levels)*square, nodes.Top)
-		worst, wide := uint64(count)+uint64(tree), uint64(m.Max-m.Min)
+		tops, powers := []*big.Int{}, []int{1, 2, 0}[:len(m.Also)] // of the sums, and of the number by which they are divided
+		finer := new(big.Int).Mul(first.Top.Big(), big.NewInt(int64(2*levels)))
+		wide := new(big.Int).SetInt64(m.Max - m.Min)
 		for i := range m.Also { // a mean has a second component, a standard deviation a third
-			of := specs[len(specs)-2-len(m.Also)+i]
-			top, square := new(big.Int).Mul(first.Top.Big(), big.NewInt(int64(2*levels))), new(big.Int).SetUint64(wide)
-			if top.Quo(top, square.Mul(square, square)); of.Top.Big().Cmp(top) != 0 {
+			square := new(big.Int).Exp(wide, big.NewInt(int64(2<<i)), nil)
+			tops = append(tops, square.Quo(finer, square))
+		}
+		if len(m.Also) > 0 {
+			tops, powers = append(tops, finer), append(powers, 0)
+		}
+		for i, top := range tops {
+			if of := specs[len(specs)-1-len(tops)+i]; of.Top.Big().Cmp(top) != 0 {
 				rt.Errorf("a tree of %d levels: N at %v, and %s at %v, want %v", levels, first.Top, of.Kind, of.Top.Big(), top)
 			}
-			sum, _ := units.Charge(uint64(events)*wide, of.Top)
-			worst, wide = worst+uint64(sum), wide*wide
 		}
-		if number := specs[len(specs)-2]; len(m.Also) > 0 { // by which the sums are divided
-			again, _ := units.Charge(uint64(events), number.Top)
-			worst += uint64(again)
-			if number.Top.Big().Cmp(new(big.Int).Mul(first.Top.Big(), big.NewInt(int64(2*levels)))) != 0 {
-				rt.Errorf("a tree of %d levels: N at %v, and for the sums at %v", levels, first.Top, number.Top)
+		most := deployment.Reaches(d)[0].Most
+		for _, events := range []uint64{most, most + 1} {
+			price, _ := units.Charge(events, first.Top)
+			tree, _ := units.ChargeSquares(uint64(levels)*events*events, nodes.Top)
+			price, _ = price.Add(tree)
+			for i := range tops {
+				size := events
+				for range powers[i] {
+					size *= wide.Uint64()
+				}
+				sum, _ := units.Charge(size, specs[len(specs)-1-len(tops)+i].Top)
+				price, _ = price.Add(sum)
 			}
-		}
-		worst *= uint64(m.MaxKeysPerUser * m.LastAtLeast)
-		if budget := uint64(d.Budget.Mu2); worst > budget || float64(worst) < 0.999*float64(budget) {
-			rt.Errorf("%d windows cost %d of %d", m.LastAtLeast, worst, budget)
-		}
-		figures, err := deployment.FiguresOf(d.Budget, specs)
-		if want := uint64(d.Budget.Mu2) / (worst / uint64(m.LastAtLeast)); err != nil || figures[0].Windows != want {
-			rt.Errorf("a budget is said to pay for %d windows, and pays for %d (%v)", figures[0].Windows, want, err)
+			if (price <= first.Burst) != (events == most) {
+				rt.Errorf("%d events cost %d of %d", events, price, first.Burst)
+			}
 		}
 		part := rapid.Int64Range(1, 1000).Draw(rt, "part")
 		u, _ := units.PrecisionFromBig(new(big.Int).Div(new(big.Int).Mul(first.Top.Big(), big.NewInt(part)), big.NewInt(1000)))
@@ -100,12 +102,12 @@ func TestRuleQuantilesDivideTheirBudgetOverAllLevels(t *testing.T) {
 func TestNoMetricHasTheNameOfAPartOfQuantiles(t *testing.T) {
 	m := quantilesFrom(0, 100, 2)
 	m.Also = []string{"mean", "variance"}
-	d, err := averaging(m)
+	d, err := compile(m)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, spec := range d.Specs()[1:] {
-		if _, err := averaging(m, capAt(spec.Name, 0, 24)); err == nil || !strings.Contains(err.Error(), "needs this name") {
+		if _, err := compile(m, hourly(spec.Name)); err == nil || !strings.Contains(err.Error(), "needs this name") {
 			t.Errorf("a metric with the name of %s: error is %v", spec.Kind, err)
 		}
 	}
@@ -123,39 +125,8 @@ func TestRuleTheRangeOfATreeIsThatOfItsValues(t *testing.T) {
 	} {
 		m := quantilesFrom(c.low, c.high, 1000)
 		m.Also = c.also
-		if _, err := averaging(m); (err == nil) != c.fits {
+		if _, err := compile(m); (err == nil) != c.fits {
 			t.Errorf("%+v: %v", c, err)
-		}
-	}
-}
-
-// With ladder.sigma, a window costs what is released beside quantiles, too: that decides how many
-// windows a budget pays for, whether last_at_least fits, and whether one event can be paid for.
-func TestRuleWhatStandsBesideQuantilesIsPaidUnderASigma(t *testing.T) {
-	m := quantilesFrom(0, 100, 2) // a tree of three levels
-	m.Also, m.MaxKeysPerUser = []string{"standard_deviation"}, 1
-	under := func(sigma float64, lastAtLeast int) (*deployment.Deployment, error) {
-		m.Ladder.Sigma, m.LastAtLeast = sigma, lastAtLeast
-		return averaging(m)
-	}
-	d, err := under(1000, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const parts = 1 + 8*3 + 3*6 // of a window's cost: N, the tree, and two sums with their number
-	mu := d.Budget.Mu2.Mu()
-	hundred := math.Sqrt(100.5*parts) * 2 / mu // for two events
-	if d, err = under(hundred, 0); err != nil || deployment.Lifetimes(d)[0].Windows != 100 {
-		t.Errorf("a budget lasts for %+v, want 100 windows (%v)", deployment.Lifetimes(d)[0], err)
-	}
-	for windows, fits := range map[int]bool{100: true, 101: false} {
-		if d, err = under(hundred, windows); err != nil || deployment.LastAtLeastFits(d) != fits {
-			t.Errorf("%d windows: want fits %v (%v)", windows, fits, err)
-		}
-	}
-	for payable, sigma := range map[bool]float64{true: math.Sqrt(parts+0.5) / mu, false: math.Sqrt(parts-0.5) / mu} {
-		if _, err = under(sigma, 0); (err == nil) != payable {
-			t.Errorf("one event at σ %v: %v", sigma, err)
 		}
 	}
 }

@@ -3,8 +3,9 @@ package deployment_test
 import (
 	"errors"
 	"fmt"
+	"math"
+	"math/big"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,185 +16,162 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
-	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// capAt is a metric with an explicit cap, one key and one event a user.
-func capAt(name string, sigma float64, lastAtLeast int) deployment.Metric {
+// hourly is a metric with one public key.
+func hourly(name string) deployment.Metric {
 	return deployment.Metric{
 		Name: name, Window: time.Hour, Keys: deployment.Keys{Mode: deployment.KeysPublic, List: []string{"a"}},
-		Ladder: deployment.Ladder{Sigma: sigma}, Target: noisereduction.Target{Relative: 0.1, Confidence: 0.95}, LastAtLeast: lastAtLeast,
+		Target: noisereduction.Target{Absolute: 100, Confidence: 0.95},
 	}
 }
 
-func compiled(t testing.TB, metrics ...deployment.Metric) *deployment.Deployment {
-	t.Helper()
+// compile compiles metrics that may use values, with a budget for life that lasts for a day.
+func compile(metrics ...deployment.Metric) (*deployment.Deployment, error) {
 	cfg := deploytest.Config("localhost:1")
-	cfg.Metrics = metrics
-	d, err := deployment.Compile(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	cfg.Metrics, cfg.Privacy.Lasts = metrics, 24*time.Hour
+	cfg.Events.Format.Value = "value"
+	return deployment.Compile(cfg)
 }
 
-// (1, 10⁻⁶) pays for 89 releases at σ = 40: budgets.ReleasesBeforeRefusal, which
-// `tollgate budget releases` prints.
-func TestRuleSplitSaysHowLongAnExplicitCapLasts(t *testing.T) {
-	wide := capAt("m", 40, 100_000)
-	wide.MaxKeysPerUser, wide.MaxEventsPerKey = 2, 3 // a window costs 18 times as much
-	never := capAt("m", 40, 10)
-	never.MaxEventsPerKey = 10
-	private := capAt("m", 400, 30)
-	private.Keys = deployment.Keys{Mode: deployment.KeysPrivate}
-	shared := capAt("shared", 0, 24)
-	for name, test := range map[string]struct {
-		metrics []deployment.Metric
-		want    []deployment.Lifetime
-		fits    bool
-	}{
-		"more than there is":     {[]deployment.Metric{capAt("m", 40, 100_000)}, []deployment.Lifetime{{Windows: 89}}, false},
-		"less than there is":     {[]deployment.Metric{capAt("m", 40, 12)}, []deployment.Lifetime{{Windows: 12}}, true},
-		"nothing asked for":      {[]deployment.Metric{capAt("m", 40, 0)}, []deployment.Lifetime{{Windows: 89}}, true},
-		"all there is":           {[]deployment.Metric{capAt("m", 40, 89)}, []deployment.Lifetime{{Windows: 89}}, true},
-		"one more than there is": {[]deployment.Metric{capAt("m", 40, 90)}, []deployment.Lifetime{{Windows: 89}}, false},
-		"bounds":                 {[]deployment.Metric{wide}, []deployment.Lifetime{{Windows: 4}}, false},
-		"not one":                {[]deployment.Metric{never}, []deployment.Lifetime{{Windows: 0}}, false},
-		"private keys":           {[]deployment.Metric{private}, []deployment.Lifetime{{Windows: 30}}, true},
-		"a cap beside shares":    {[]deployment.Metric{capAt("m", 40, 12), shared}, []deployment.Lifetime{{Windows: 12, UpTo: true}, {Windows: 24}}, true},
-		"two caps":               {[]deployment.Metric{capAt("m", 40, 60), capAt("n", 40, 100)}, []deployment.Lifetime{{Windows: 60, UpTo: true}, {Windows: 89, UpTo: true}}, false},
-		"shares":                 {[]deployment.Metric{shared}, []deployment.Lifetime{{Windows: 24}}, true},
-	} {
-		d := compiled(t, test.metrics...)
-		if got := deployment.Lifetimes(d); !slices.Equal(got, test.want) || deployment.LastAtLeastFits(d) != test.fits {
-			t.Errorf("%s: %+v, fits %t, want %+v, %t", name, got, deployment.LastAtLeastFits(d), test.want, test.fits)
-		}
-	}
-	budget := compiled(t, capAt("m", 40, 0)).Budget
-	if n, err := budgets.ReleasesBeforeRefusal(budget, 40, 1); err != nil || n != 89 {
-		t.Errorf("the budget pays for %d releases (%v), want 89", n, err)
-	}
+// partOf returns the part of an amount that a share is, rounded down.
+func partOf(of units.Mu2, share *big.Rat) units.Mu2 {
+	v := new(big.Rat).Mul(share, new(big.Rat).SetInt(new(big.Int).SetUint64(uint64(of))))
+	return units.Mu2(new(big.Int).Quo(v.Num(), v.Denom()).Uint64())
 }
 
-// An account that starts empty and is charged the worst case of a metric's
-// windows, one after the other, takes just as many as Lifetimes says, or all
-// that last_at_least asks for. Metrics that share the budget always have all.
-func TestSplitLeavesAsManyWindowsAsItSays(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		cfg := deploytest.Config("localhost:1")
-		cfg.Metrics = nil
-		shares := false
-		for i := range rapid.IntRange(1, 3).Draw(rt, "metrics") {
-			m := capAt(fmt.Sprint("m", i), 0, rapid.IntRange(1, 40).Draw(rt, "last at least"))
-			m.MaxKeysPerUser, m.MaxEventsPerKey = rapid.IntRange(1, 3).Draw(rt, "keys"), rapid.IntRange(1, 3).Draw(rt, "events")
-			if rapid.Bool().Draw(rt, "private") {
-				m.Keys = deployment.Keys{Mode: deployment.KeysPrivate}
+// A metric's burst and refill, with its share of counted events, are its part of an account to the
+// unit, and the parts of all metrics are at most the account. What counted takes pays for the worst
+// case of every window.
+func TestRuleAllowancesAreSharesOfTheAccount(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var metrics []deployment.Metric
+		n := rapid.IntRange(1, 3).Draw(t, "metrics")
+		shares := make([]*big.Rat, n)
+		for i := range n {
+			m := hourly(fmt.Sprint("m", i))
+			if shares[i] = big.NewRat(1, int64(n)); rapid.Bool().Draw(t, "has a share") {
+				m.Share = rapid.Float64Range(0.2, 1/float64(n)).Draw(t, "share")
+				shares[i].SetFloat64(m.Share)
 			}
-			if rapid.Bool().Draw(rt, "cap") {
-				m.Ladder.Sigma = rapid.Float64Range(30, 1000).Draw(rt, "sigma")
+			if rapid.Bool().Draw(t, "has a burst") {
+				m.Burst = rapid.Float64Range(0.1, 1).Draw(t, "burst")
 			}
-			shares = shares || m.Ladder.Sigma == 0
-			cfg.Metrics = append(cfg.Metrics, m)
-		}
-		d, err := deployment.Compile(cfg)
-		if err != nil {
-			return // refused: nothing is said about it
-		}
-		if shares && !deployment.LastAtLeastFits(d) {
-			rt.Error("what is shared does not fit")
-		}
-		lifetimes := deployment.Lifetimes(d)
-		if len(lifetimes) != len(d.Metrics) {
-			rt.Fatalf("%d lifetimes of %d metrics", len(lifetimes), len(d.Metrics))
-		}
-		for i := range cfg.Metrics {
-			m, l := &cfg.Metrics[i], lifetimes[i]
-			taken := admitted(d.Budget, m, &d.Metrics[i].Spec)
-			if want := min(taken, uint64(m.LastAtLeast)); l.Windows != want {
-				rt.Errorf("%s: %d windows, want %d", m.Name, l.Windows, want)
+			if rapid.Bool().Draw(t, "counted") {
+				m.Counted = &deployment.Counted{Share: rapid.Float64Range(0.01, 0.5).Draw(t, "share of it"), MaxEvents: rapid.IntRange(0, 100).Draw(t, "most events")}
 			}
-			if m.Ladder.Sigma == 0 && (l.Windows != uint64(m.LastAtLeast) || l.UpTo) {
-				rt.Errorf("%s shares the budget and lasts %+v, asked for %d", m.Name, l, m.LastAtLeast)
-			}
-			if want := m.Ladder.Sigma > 0 && len(cfg.Metrics) > 1; l.UpTo != want {
-				rt.Errorf("%s: up to is %t", m.Name, l.UpTo)
-			}
+			metrics = append(metrics, m)
 		}
-	})
-}
-
-// admitted is in how many of the windows that were asked for a user is who uses
-// the bounds to the full and pays the top each time, by the rule of admission.
-func admitted(b budgets.Budget, m *deployment.Metric, spec *schemas.MetricSpec) uint64 {
-	var spent units.Mu2
-	var spentKeys units.Delta
-	for n := range uint64(m.LastAtLeast) {
-		for range m.MaxKeysPerUser {
-			charge, ok := units.Charge(uint64(m.MaxEventsPerKey), spec.Top)
-			if ok {
-				spent, ok = spent.Add(charge)
-			}
-			if m.Keys.Mode == deployment.KeysPrivate && ok {
-				spentKeys, ok = spentKeys.Add(spec.DeltaKey)
-			}
-			if !ok {
-				return n
-			}
-		}
-		if spent > b.Mu2 || spentKeys.Cmp(b.Keys) > 0 {
-			return n
-		}
-	}
-	return uint64(m.LastAtLeast)
-}
-
-// What an error proposes compiles: the number of windows, the σ of a cap, the σ of a first rung.
-func TestWhatAnErrorOfTheBudgetProposesCompiles(t *testing.T) {
-	private := func(change func(m *deployment.Metric)) deployment.Metric {
-		m := capAt("m", 0, 24)
-		m.Keys = deployment.Keys{Mode: deployment.KeysPrivate}
-		change(&m)
-		return m
-	}
-	proposal := regexp.MustCompile(`(last_at_least|ladder\.sigma|first_sigma):? ([0-9.e+]+)`)
-	for name, m := range map[string]deployment.Metric{
-		"windows":      private(func(m *deployment.Metric) { m.LastAtLeast = 1e15 }),
-		"δ":            private(func(m *deployment.Metric) { m.LastAtLeast, m.MaxKeysPerUser = 1e9, 1<<30 }),
-		"cap":          capAt("m", 0.001, 0),
-		"first rung":   private(func(m *deployment.Metric) { m.Ladder.FirstSigma = 0.5 }),
-		"expected max": {Name: "m", Window: time.Hour, Keys: deployment.Keys{List: []string{"a"}, Mode: deployment.KeysPublic}, Target: noisereduction.Target{Relative: 0.1, Confidence: 0.95}, LastAtLeast: 24, Ladder: deployment.Ladder{ExpectedMax: 1}},
-	} {
-		cfg := deploytest.Config("localhost:1")
-		cfg.Metrics = []deployment.Metric{m}
-		_, err := deployment.Compile(cfg)
-		var bad *deployment.ConfigError
-		if !errors.As(err, &bad) {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		all := proposal.FindAllStringSubmatch(bad.Reason, -1)
-		if len(all) == 0 {
-			t.Errorf("%s: nothing is proposed: %v", name, err)
-			continue
-		}
-		found := all[len(all)-1]
-		value, err := strconv.ParseFloat(strings.TrimSuffix(found[2], "."), 64)
+		d, err := compile(metrics...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		switch found[1] {
-		case "last_at_least":
-			cfg.Metrics[0].LastAtLeast = int(value)
-		case "ladder.sigma":
-			cfg.Metrics[0].Ladder.Sigma = value
-		case "first_sigma":
-			cfg.Metrics[0].Ladder.FirstSigma = value
+		var sum units.Mu2
+		all := d.Metrics
+		for i := range metrics {
+			m, spec := &d.Config.Metrics[i], &all[0].Spec
+			whole := partOf(d.Budget.Mu2, shares[i])
+			rest := whole
+			if all = all[1:]; m.Counted != nil {
+				counted := &all[0].Spec
+				all = all[1:]
+				if want := partOf(whole, new(big.Rat).SetFloat64(m.Counted.Share)); counted.Kind != metrickind.Counted || counted.Burst != want || counted.Refill != 0 || counted.Horizon != spec.Horizon {
+					t.Fatalf("counted of %s has %+v, want a burst of %d", m.Name, counted.Allowance(), want)
+				}
+				if price, ok := units.Charge(uint64(counted.MaxEventsPerKey), counted.Top); !ok || 24*(price+1) > counted.Burst || counted.MaxEventsPerKey == 0 {
+					t.Fatalf("24 windows of %d events at %d do not fit %d", counted.MaxEventsPerKey, price, counted.Burst)
+				}
+				rest -= counted.Burst
+			}
+			if burst := partOf(rest, new(big.Rat).SetFloat64(m.Burst)); spec.Burst != burst || spec.Burst+spec.Refill != rest || spec.Horizon != (24*time.Hour).Milliseconds() {
+				t.Fatalf("%s has %+v, want a burst of %d and %d in all", m.Name, spec.Allowance(), burst, rest)
+			}
+			sum += whole
 		}
-		if _, err := deployment.Compile(cfg); err != nil {
-			t.Errorf("%s: %s, and then: %v", name, bad.Reason, err)
+		if sum > d.Budget.Mu2 {
+			t.Fatalf("the metrics have %d of %d", sum, d.Budget.Mu2)
+		}
+	})
+	for _, test := range []struct {
+		first, second float64
+		fits          bool
+	}{{0.7, 0.4, false}, {0.1, 0.9, true}, {0.1, 0.9000000000000001, false}} { // 0.1 and 0.9 are a little more than 1 as binary fractions
+		a, b := hourly("a"), hourly("b")
+		a.Share, b.Share = test.first, test.second
+		if _, err := compile(a, b); (err == nil) != test.fits {
+			t.Errorf("shares of %v and %v: %v", test.first, test.second, err)
+		}
+	}
+}
+
+// The top is the least precision that meets the least noise: absolute in counts and sums, noise
+// elsewhere. Where nothing can stop earlier it is the first rung, too.
+func TestTheLeastNoiseIsTheTopOfTheLadder(t *testing.T) {
+	sum, mean, private := hourly("m"), meanFrom(0, 100, 1), hourly("m")
+	sum.Kind, sum.Max, sum.Target.Relative = metrickind.Sum, 100, 0.1
+	private.Keys, private.Target.Relative = deployment.Keys{Mode: deployment.KeysPrivate}, 0.1
+	for name, test := range map[string]struct {
+		m     deployment.Metric
+		noise float64
+		first float64 // as a part of the top
+	}{
+		"events": {hourly("m"), 100, 1}, "a sum": {sum, 100, 0x1p-24}, "private keys": {private, 100, 0.25}, "a mean": {mean, 20, 0x1p-24},
+	} {
+		d, err := compile(test.m)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		spec := &d.Metrics[0].Spec
+		if got := 1.959963984540054 / math.Sqrt(spec.Top.Float()); got > test.noise || got < 0.93*test.noise { // beside a relative target, a rung stops for the absolute one a little later
+			t.Errorf("%s: the least noise is %v, want %v", name, got, test.noise)
+		}
+		if got := spec.First.Float() / spec.Top.Float(); math.Abs(got/test.first-1) > 1e-6 {
+			t.Errorf("%s: the first rung has %v of the top, want %v", name, got, test.first)
+		}
+	}
+}
+
+// Without a least noise, or with one for which no user can pay, the error proposes one that does.
+func TestWhatAnErrorOfTheNoiseProposesCounts(t *testing.T) {
+	proposal := regexp.MustCompile(`(?:: |give )([0-9.e+]+)(?:,| or more)`)
+	for _, kind := range []string{metrickind.Events, metrickind.Sum, metrickind.Mean, metrickind.Quantiles} {
+		for _, noise := range []float64{0, 1e-3} {
+			m := hourly("m")
+			set := &m.Target.Absolute
+			if kind != metrickind.Events {
+				m.Max = 100
+			}
+			if m.Kind = kind; !metrickind.Of(kind).CountTarget() {
+				m.Target.Absolute, set = 0.05, &m.Noise
+			}
+			if kind == metrickind.Mean {
+				m.Target.Absolute = 5
+			}
+			*set = noise
+			_, err := compile(m)
+			var bad *deployment.ConfigError
+			if !errors.As(err, &bad) || !strings.HasPrefix(bad.Field, "metrics.m.target") {
+				t.Errorf("%s with noise %v: %v", kind, noise, err)
+				continue
+			}
+			found := proposal.FindStringSubmatch(bad.Reason)
+			if found == nil {
+				t.Errorf("nothing is proposed: %v", err)
+				continue
+			}
+			if *set, err = strconv.ParseFloat(found[1], 64); err != nil {
+				t.Fatal(err)
+			}
+			d, err := compile(m)
+			if err != nil {
+				t.Errorf("%s: %s, and then: %v", kind, bad.Reason, err)
+			} else if reach := deployment.Reaches(d)[0]; noise == 0 && reach.Always != 1 || reach.Most < 1 {
+				t.Errorf("%s: %s, and then %+v", kind, bad.Reason, reach)
+			}
 		}
 	}
 }

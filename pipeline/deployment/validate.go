@@ -14,8 +14,6 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
-	"github.com/tollgate-dp/tollgate/state/budgets"
-	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -100,6 +98,15 @@ func (c *Config) checkTimes() error {
 	if g := c.Outputs.PublishEvery; g < 0 || g%time.Millisecond != 0 || g > time.Hour {
 		return Invalid("outputs.publish_every", "%s is out of range: it must be whole milliseconds up to 1h, for example 1m; leave it out for at once", short(g))
 	}
+	if p := c.Privacy.Lasts; p < 0 || p%time.Millisecond != 0 {
+		return Invalid("privacy.lasts", "%s is out of range: it must be whole milliseconds, for example 8760h (a year)", short(p))
+	}
+	switch p := &c.Privacy; {
+	case p.Period == 0 && p.Lasts == 0:
+		return Invalid("privacy", "it says neither how often users get a new budget nor how long one lasts: give period: 720h (a new one every 30 days), or lasts: 8760h (one budget for life, paid out over a year)")
+	case p.Period != 0 && p.Lasts != 0:
+		return Invalid("privacy.lasts", "with a period, a budget lasts for the period: leave one of the two out")
+	}
 	if p := c.Privacy.Period; p < 0 || p%time.Millisecond != 0 {
 		return Invalid("privacy.period", "%s is out of range: it must be whole milliseconds, for example 720h (30 days); leave it out for a budget for life", short(p))
 	}
@@ -183,9 +190,6 @@ func (c *Config) checkCounts() error {
 // zeros says that a key protects nothing.
 const zeros = "the key is all zeros; it must be 256 random bits: openssl rand -hex 32 makes them"
 
-// positive says that a number is not above 0; the second one is an example.
-const positive = "%v is out of range: it must be above 0, for example %v"
-
 // outside says that a whole number is out of its range.
 const outside = "%d is out of range: it must be from %d to %d"
 
@@ -234,24 +238,17 @@ func (m *Metric) check() error {
 		return Invalid(at("window.size"), "%s is out of range: it must be whole milliseconds, at least 1ms, for example 1h", short(m.Window))
 	case m.Slide < time.Millisecond || m.Slide%time.Millisecond != 0 || m.Window%m.Slide != 0 || m.Window/m.Slide > maxPerSize:
 		return Invalid(at("window.slide"), "%s: the size, %s, must be a multiple of it, at most %d times, for example %s", short(m.Slide), short(m.Window), maxPerSize, short(slideFor(m.Window, m.Slide)))
-	case m.MaxKeysPerUser < 1 || m.MaxKeysPerUser > maxBound:
+	case m.MaxKeysPerUser < 0 || m.MaxKeysPerUser > maxBound:
 		return Invalid(at("max_keys_per_user"), outside, m.MaxKeysPerUser, 1, maxBound)
-	case m.MaxEventsPerKey < 1 || m.MaxEventsPerKey > maxBound:
+	case m.MaxEventsPerKey < 0 || m.MaxEventsPerKey > maxBound:
 		return Invalid(at("max_events_per_key"), outside, m.MaxEventsPerKey, 1, maxBound)
-	case m.LastAtLeast < 0:
-		return Invalid(at("last_at_least"), "%d is out of range: it must be at least 1, for example 168", m.LastAtLeast)
-	case m.LastAtLeast == 0 && m.Ladder.Sigma == 0:
-		return Invalid(at("last_at_least"), "it is missing: give the number of windows that every user's budget must pay for, for example 168, a week of hours, or give ladder.sigma")
-	case m.LastAtLeast == 0 && m.Keys.Mode == KeysPrivate:
-		return Invalid(at("last_at_least"), "it is missing: private keys need it to divide δ, even with ladder.sigma; for example 168")
-	case !(m.Ladder.Sigma >= 0) || math.IsInf(m.Ladder.Sigma, 0):
-		return Invalid(at("ladder.sigma"), positive, m.Ladder.Sigma, 50)
-	case !(m.Ladder.FirstSigma >= 0) || math.IsInf(m.Ladder.FirstSigma, 0):
-		return Invalid(at("ladder.first_sigma"), positive, m.Ladder.FirstSigma, 100)
-	case !(m.Ladder.ExpectedMax >= 0) || math.IsInf(m.Ladder.ExpectedMax, 0):
-		return Invalid(at("ladder.expected_max"), positive, m.Ladder.ExpectedMax, 1000000)
+	case !(m.Burst > 0 && m.Burst <= 1):
+		return Invalid(at("burst"), "%v is out of range: it must be above 0 and at most 1, for example 0.5", m.Burst)
 	case !(m.Share >= 0 && m.Share <= 1):
 		return Invalid(at("share"), "%v is out of range: it must be above 0 and at most 1, for example 0.5", m.Share)
+	}
+	if m.Noise != 0 && metrickind.Of(m.Kind).CountTarget() {
+		return Invalid(at("target.noise"), "it is only used with %s: give absolute", metrickind.Plural(metrickind.Computed()))
 	}
 	if err := m.checkValues(); err != nil {
 		return err
@@ -272,12 +269,8 @@ func (m *Metric) checkCounted() error {
 	switch {
 	case !(c.Share > 0 && c.Share < 1):
 		return Invalid(at(".share"), "%v is out of range: it must be above 0 and below 1, for example 0.05", c.Share)
-	case c.MaxEvents < 1 || c.MaxEvents > maxBound:
+	case c.MaxEvents < 0 || c.MaxEvents > maxBound:
 		return Invalid(at(".max_events"), outside, c.MaxEvents, 1, maxBound)
-	case m.LastAtLeast == 0:
-		return Invalid("metrics."+m.Name+".last_at_least", "it is missing: counted needs it, to keep a part of every budget; for example 168")
-	case m.LastAtLeast > maxBound:
-		return Invalid("metrics."+m.Name+".last_at_least", "%d is out of range: with counted it must be at most %d", m.LastAtLeast, maxBound)
 	}
 	return nil
 }
@@ -286,7 +279,7 @@ func (m *Metric) checkCounted() error {
 func (m *Metric) checkValues() error {
 	at := func(field string) string { return "metrics." + m.Name + "." + field }
 	kind := metrickind.Of(m.Kind)
-	most := int64(maxSum / m.MaxEventsPerKey)
+	most := int64(maxSum / max(m.MaxEventsPerKey, 1))
 	if kind.Tree != nil { // a tree adds up no values
 		most = maxSum
 	}
@@ -319,7 +312,7 @@ func (m *Metric) checkValues() error {
 	case m.Scale != "":
 		return Invalid(at("scale"), "only quantiles and histograms have a scale: remove it, or give kind: quantiles")
 	}
-	if least, _ := kind.Range(m.bounds()); least < 0 && m.Target.Relative != 0 {
+	if m.Min < 0 && m.Target.Relative != 0 {
 		return Invalid(at("target.relative"), "a %s that can be negative has no relative error; give an absolute target, or a min of 0 or more", kind.Texts.Label)
 	}
 	return m.checkPrivate(kind)
@@ -371,7 +364,7 @@ func CoarseTarget(kind metrickind.Kind, b metrickind.Bounds, confidence float64)
 // farthest returns the largest difference of max and min, and the power of it that one event can
 // add to a component.
 func (m *Metric) farthest() (power string, most int64) {
-	room := maxSum / 2 / int64(m.MaxEventsPerKey)
+	room := maxSum / 2 / int64(max(m.MaxEventsPerKey, 1))
 	two := metrickind.Bounds{Events: 1, Max: 2} // of which only the square is above 2
 	if slices.ContainsFunc(m.further(), func(of metrickind.Kind) bool { return of.Sensitivity(two) > 2 }) {
 		return "(max − min)²", int64(math.Sqrt(float64(room)))
@@ -505,17 +498,4 @@ func (m *Metric) publicKeys() [][]byte {
 	}
 	slices.SortFunc(keys, bytes.Compare)
 	return slices.CompactFunc(keys, bytes.Equal)
-}
-
-// payable refuses a ladder whose top a single event cannot pay for.
-func payable(m *Metric, top units.Precision, b budgets.Budget) error {
-	charge, ok := units.Charge(1, top)
-	if kind, one := metrickind.Of(m.Kind), m.bounds(); kind.Vector != nil || kind.Tree != nil { // of any value, lest admission depend on it
-		one.Events = 1
-		ok = ok && worstOfKey(kind, one, m.further(), m.scale(), top).Cmp(accountUnits(b.Mu2)) <= 0
-	}
-	if !ok || charge > b.Mu2 {
-		return Invalid("metrics."+m.Name+".ladder", "one event costs more than the whole budget of a user: give ladder.sigma: %s or more, or raise privacy.epsilon", atLeastText(math.Sqrt(float64(m.components()))/b.Mu2.Mu()))
-	}
-	return nil
 }

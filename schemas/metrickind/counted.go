@@ -22,7 +22,7 @@ func counted() Kind {
 		Share:      true,
 		Texts: Texts{
 			Label: "counted events", NoKey: together,
-			Value: "number of events in {of}, counted and left out: of users whose budget is spent, and beyond the bounds",
+			Value: "number of events in {of}, counted and beyond the allowance",
 		},
 	}
 }

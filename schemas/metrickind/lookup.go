@@ -35,6 +35,10 @@ func Counting() []Kind { return where(func(k *Kind) bool { return !k.Derived && 
 // Valued returns the kinds that take values, and so need a value field, min and max.
 func Valued() []Kind { return where(func(k *Kind) bool { return k.Values }) }
 
+// Computed returns the kinds whose value is computed from numbers of events, so that their target
+// is no error of a count.
+func Computed() []Kind { return where(func(k *Kind) bool { return !k.Derived && !k.CountTarget() }) }
+
 // Fine reports whether values of the kind are no counts, so that decimals say something about them.
 func (k Kind) Fine() bool { return k.Vector != nil || k.Statistic != nil }
 

@@ -3,6 +3,7 @@ package accounts
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
@@ -22,41 +23,45 @@ func (id ID) Compare(o ID) int { return bytes.Compare(id[:], o[:]) }
 // safe for concurrent use.
 //
 // It does not know its budget: a caller who checks it against one budget after another, chosen on
-// the way, promises the largest B² and the largest δ_keys of them. budgets.Budget.CheckNext tells
-// which may come next.
+// the way, promises the largest B² of them. budgets.Budget.CheckNext tells which may come next.
 type Account struct {
-	Spent    units.Mu2   // charged for releases, never lowered
-	Reserved units.Mu2   // worst case of turns that are not settled yet
-	Keys     units.Delta // δ spent on private keys, at admission, never returned
+	Spent    units.Mu2 // charged for releases, never lowered
+	Reserved units.Mu2 // worst case of turns that are not settled yet
 }
 
 // IsZero reports whether nothing was ever spent and nothing is reserved.
 func (a Account) IsZero() bool { return a == Account{} }
 
-// Fits reports whether a turn with this worst case and this δ may be admitted:
-// Spent + Reserved + worst ≤ B² and Keys + d ≤ δ_keys. It changes nothing.
+// Fits reports whether a turn with this worst case may be admitted: Spent + Reserved + worst ≤ B²,
+// or nothing is added. It changes nothing.
 //
 // Counting the reservations at their full worst case is what makes the filter valid
 // (its Σ d²·v includes draws that are decided but not yet settled): admission on
 // Spent alone overspends as soon as two turns are open.
-func (a *Account) Fits(b budgets.Budget, worst units.Mu2, d units.Delta) bool {
-	return fixed.Fits(b.Mu2, a.Spent, a.Reserved, worst) && fixed.Fits(b.Keys, a.Keys, units.Delta{}, d)
+func (a *Account) Fits(b budgets.Budget, worst units.Mu2) bool {
+	return worst <= a.Left(b)
 }
 
-// Reserve admits: it sets worst aside until Settle and spends d at once. If the
-// worst case does not fit it returns ErrOverBudget and changes nothing.
-func (a *Account) Reserve(b budgets.Budget, worst units.Mu2, d units.Delta) error {
-	if !a.Fits(b, worst, d) {
+// Left returns the greatest worst case that fits; 0 if a smaller budget than before is overspent.
+func (a *Account) Left(b budgets.Budget) units.Mu2 {
+	if !fixed.Fits(b.Mu2, a.Spent, a.Reserved, 0) {
+		return 0
+	}
+	return b.Mu2 - a.Spent - a.Reserved
+}
+
+// Reserve admits: it sets worst aside until Settle. If the worst case does not fit it
+// returns ErrOverBudget and changes nothing.
+func (a *Account) Reserve(b budgets.Budget, worst units.Mu2) error {
+	if !a.Fits(b, worst) {
 		return fmt.Errorf("reserving a worst case: %w", ErrOverBudget)
 	}
 	a.Reserved += worst
-	a.Keys, _ = a.Keys.Add(d)
 	return nil
 }
 
-// Settle ends a reservation of worst: it charges actual and returns the rest. The δ
-// spent at admission stays spent. It returns ErrSettle and changes nothing if
-// actual > worst or if less than worst is reserved.
+// Settle ends a reservation of worst: it charges actual and returns the rest. It
+// returns ErrSettle and changes nothing if actual > worst or if less than worst is reserved.
 func (a *Account) Settle(worst, actual units.Mu2) error {
 	if !fixed.Settles(a.Reserved, worst, actual) {
 		return fmt.Errorf("charging what was realised of a reservation: %w", ErrSettle)
@@ -76,6 +81,14 @@ type Entry struct {
 	ID      ID
 	Period  int64
 	Account Account
+	// Debts are those of the account's buckets, see Allowance, by metric; those after the last one
+	// that is not 0 are left out.
+	Debts []units.Mu2
+}
+
+// Equal reports whether two entries are the same account with the same debts.
+func (e Entry) Equal(o Entry) bool {
+	return e.ID == o.ID && e.Period == o.Period && e.Account == o.Account && slices.Equal(e.Debts, o.Debts)
 }
 
 // compare orders entries by id, then by period.

@@ -22,7 +22,7 @@ func testBudget(t testing.TB, deltaKeys float64) budgets.Budget {
 	return b
 }
 
-// Invariant 1: spent + reserved never exceeds B², and δ never exceeds δ_keys, under
+// Invariant 1: spent + reserved never exceeds B² under
 // any sequence of calls, with any amounts and with settlements that lie.
 func TestRuleSpentPlusReservedNeverExceedsBudget(t *testing.T) {
 	b := testBudget(t, 1e-7)
@@ -42,15 +42,16 @@ func TestRuleSpentPlusReservedNeverExceedsBudget(t *testing.T) {
 			before := a
 			if len(open) == 0 || rapid.Bool().Draw(t, "reserve") {
 				// What is left, and one unit more than that.
-				mu2Left, keysLeft := b.Mu2-a.Spent-a.Reserved, b.Keys.Lo-a.Keys.Lo
+				mu2Left := b.Mu2 - a.Spent - a.Reserved
+				if a.Left(b) != mu2Left {
+					t.Fatalf("Left says %d, not %d", a.Left(b), mu2Left)
+				}
 				worst := rapid.OneOf(amount, rapid.SampledFrom([]units.Mu2{mu2Left, mu2Left + 1})).Draw(t, "worst")
-				d := units.Delta{Lo: b.Keys.Lo / rapid.Uint64Range(2, 9).Draw(t, "δ divisor")}
-				d.Lo = rapid.SampledFrom([]uint64{d.Lo, d.Lo, 0, 0, keysLeft, keysLeft + 1}).Draw(t, "δ")
-				fits := a.Fits(b, worst, d)
+				fits := a.Fits(b, worst)
 				if a != before {
 					t.Fatal("Fits changed the account")
 				}
-				err := a.Reserve(b, worst, d)
+				err := a.Reserve(b, worst)
 				if fits != (err == nil) || err != nil && (a != before || !errors.Is(err, ErrOverBudget)) {
 					t.Fatalf("Fits says %v, Reserve says %v", fits, err)
 				}
@@ -82,9 +83,6 @@ func TestRuleSpentPlusReservedNeverExceedsBudget(t *testing.T) {
 			if reserved.Add(reserved, spent).Cmp(new(big.Int).SetUint64(uint64(b.Mu2))) > 0 {
 				t.Fatalf("spent + reserved = %v, above B² = %d", reserved, b.Mu2)
 			}
-			if a.Keys.Cmp(b.Keys) > 0 {
-				t.Fatalf("δ spent %v, above %v", a.Keys, b.Keys)
-			}
 		}
 	})
 }
@@ -99,7 +97,7 @@ func TestRuleReserveWholeWorstCase(t *testing.T) {
 		var admitted int
 		worst := b.Mu2 / units.Mu2(metrics)
 		for range 5 * metrics {
-			if a.Reserve(b, reserved(worst), units.Delta{}) == nil {
+			if a.Reserve(b, reserved(worst)) == nil {
 				admitted++
 			}
 		}
@@ -132,10 +130,10 @@ func TestRuleActualIsChargedAndTheRestReturned(t *testing.T) {
 	b := testBudget(t, 0)
 	var a Account
 	for i := range 10 {
-		if err := a.Reserve(b, b.Mu2-a.Spent, units.Delta{}); err != nil {
+		if err := a.Reserve(b, b.Mu2-a.Spent); err != nil {
 			t.Fatalf("turn %d: %v", i, err)
 		}
-		if a.Fits(b, 1, units.Delta{}) {
+		if a.Fits(b, 1) {
 			t.Fatal("a full account fits one more unit")
 		}
 		if err := a.Settle(a.Reserved, b.Mu2/10); err != nil {
@@ -147,42 +145,12 @@ func TestRuleActualIsChargedAndTheRestReturned(t *testing.T) {
 	}
 	a = Account{}
 	for _, worst := range []units.Mu2{10, 20, 30} {
-		if err := a.Reserve(b, worst, units.Delta{}); err != nil {
+		if err := a.Reserve(b, worst); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := a.Settle(20, 5); err != nil || a != (Account{Spent: 5, Reserved: 40}) {
 		t.Fatalf("one of three reservations is settled: %+v, %v", a, err)
-	}
-}
-
-func TestRuleDeltaIsPaidAtAdmissionAndNeverReturned(t *testing.T) {
-	b := testBudget(t, 1e-7)
-	third, err := units.DeltaFromBig(new(big.Int).Div(b.Keys.Big(), big.NewInt(3)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var a Account
-	for range 3 {
-		if err := a.Reserve(b, 10, third); err != nil {
-			t.Fatal(err)
-		}
-		if err := a.Settle(10, 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want := (Account{Keys: units.Delta{Lo: 3 * third.Lo}}); a != want {
-		t.Fatalf("account %+v after three returned reservations, want %+v", a, want)
-	}
-	rest := units.Delta{Lo: b.Keys.Lo - a.Keys.Lo}
-	if !a.Fits(b, 10, rest) || a.Fits(b, 10, units.Delta{Lo: rest.Lo + 1}) {
-		t.Error("what is left of δ_keys does not fit, or one unit more fits")
-	}
-	if a.Fits(b, 10, third) {
-		t.Error("a fourth third of δ_keys fits")
-	}
-	if !a.Fits(b, 10, units.Delta{}) {
-		t.Error("a release without private keys does not fit")
 	}
 }
 
@@ -212,7 +180,7 @@ func TestRuleNoAccountSpendsWhatWasPlanned(t *testing.T) {
 			rt.Fatal(err)
 		}
 		account := Account{Spent: left.Mu2}
-		if account.Fits(left, 1, units.Delta{}) {
+		if account.Fits(left, 1) {
 			rt.Fatal("an account spends what was planned")
 		}
 	})
@@ -236,7 +204,7 @@ func TestReleasesBeforeRefusal(t *testing.T) {
 		charge, _ := units.Charge(1, u)
 		var a Account
 		var paid uint64
-		for a.Reserve(b, charge, units.Delta{}) == nil {
+		for a.Reserve(b, charge) == nil {
 			if err := a.Settle(charge, charge); err != nil {
 				t.Fatal(err)
 			}
@@ -261,22 +229,18 @@ func TestRuleASaturatedChargeIsNeverPaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := Account{Spent: 5}
-	if a.Fits(b, units.MaxMu2, units.Delta{}) || a.Reserve(b, units.MaxMu2, units.Delta{}) == nil || a != (Account{Spent: 5}) {
+	if a.Fits(b, units.MaxMu2) || a.Reserve(b, units.MaxMu2) == nil || a != (Account{Spent: 5}) {
 		t.Fatal("an account paid a saturated charge")
 	}
 	// Sums that wrap are refused, too, even against the largest budget.
-	b.Mu2, b.Keys = units.MaxMu2, units.Delta{Hi: math.MaxUint64, Lo: math.MaxUint64}
+	b.Mu2 = units.MaxMu2
 	a = Account{Spent: math.MaxUint64 - 1, Reserved: 1}
-	if a.Fits(b, 1, units.Delta{}) {
+	if a.Fits(b, 1) {
 		t.Error("spent + reserved + worst wrapped around")
 	}
 	a = Account{Spent: math.MaxUint64, Reserved: 2} // the sum would wrap to 1
-	if a.Fits(b, 2, units.Delta{}) {
+	if a.Fits(b, 2) {
 		t.Error("spent + reserved wrapped around")
-	}
-	a = Account{Keys: units.Delta{Hi: math.MaxUint64, Lo: math.MaxUint64}}
-	if a.Fits(b, 0, units.Delta{Lo: 1}) {
-		t.Error("δ wrapped around")
 	}
 	if n, err := budgets.ReleasesBeforeRefusal(b, 100, 1<<40); n != 0 || err != nil {
 		t.Errorf("releases of an unpayable contribution: %d, %v", n, err)
@@ -288,7 +252,7 @@ func BenchmarkAccountReserveSettle(b *testing.B) {
 	budget := testBudget(b, 1e-7)
 	a := Account{}
 	for b.Loop() {
-		if err := a.Reserve(budget, 1000, units.Delta{}); err != nil {
+		if err := a.Reserve(budget, 1000); err != nil {
 			b.Fatal(err)
 		}
 		if err := a.Settle(1000, 0); err != nil {

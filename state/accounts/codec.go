@@ -13,27 +13,28 @@ import (
 // uvarint and then each account, in strictly ascending order of (id, period):
 //
 //	lead    1 byte: bits 0–3 gap form, bits 4–6 length of Spent, bit 7 extended
-//	ext     1 byte, if extended: bits 0–4 length of Keys, bit 5 Spent has 8 bytes
-//	        (the length in lead is then 0), bit 6 the period differs from the last
+//	ext     1 byte, if extended: bit 0 there are debts, bit 1 Spent has 8 bytes
+//	        (the length in lead is then 0), bit 2 the period differs from the last
 //	id      gap form 0–8: that many bytes of (high half − last high half), then the
 //	        low half in 8 bytes; gap form 15: the id of the last account, no bytes
 //	period  zigzag uvarint of (period − last period), if it differs
 //	Spent   big-endian without leading zeros
-//	Keys    big-endian without leading zeros
+//	debts   if there are: their number as a uvarint, and each as a uvarint, the last
+//	        one not 0
 //
 // The state before the first account is id 0, period 0. Every value has one form
 // only and the decoders refuse the others, so equal accounts have equal bytes: the
 // ledger compares digests. With hashed ids, 10^6 users of a lifetime budget take
-// about 20 bytes each, and 8 more where private keys were paid for.
+// about 20 bytes each, and 6 more for a metric with a debt.
 const (
 	accountsKind  = 'A'
-	accountsV1    = 1
+	accountsV2    = 2
 	gapSameID     = 15
 	leadExtended  = 1 << 7
-	extKeysMask   = 1<<5 - 1
-	extLongSpent  = 1 << 5
-	extPeriod     = 1 << 6
-	extReserved   = 1 << 7
+	extDebts      = 1 << 0
+	extLongSpent  = 1 << 1
+	extPeriod     = 1 << 2
+	extReserved   = 0xff &^ (extDebts | extLongSpent | extPeriod)
 	maxSpentShort = 7
 	maxHalf       = 8
 
@@ -46,7 +47,7 @@ const (
 // accounts. The entries must be in strictly ascending order of (ID, Period), no account may be zero
 // or have a reservation (ErrReserved). On error dst is returned as it was. dst may be nil.
 func Encode(dst []byte, entries []Entry) ([]byte, error) {
-	out := append(dst, accountsKind, accountsV1)
+	out := append(dst, accountsKind, accountsV2)
 	out = binary.AppendUvarint(out, uint64(len(entries)))
 	var enc accountEncoder
 	for i := range entries {
@@ -98,12 +99,18 @@ func (enc *accountEncoder) append(dst []byte, e *Entry) ([]byte, error) {
 	}
 	high, low := binary.BigEndian.Uint64(e.ID[:8]), binary.BigEndian.Uint64(e.ID[8:])
 	sameID := enc.started && high == enc.high && low == enc.low
-	gap, spent, keys := int128.Uint{Lo: high - enc.high}, int128.Uint{Lo: uint64(a.Spent)}, int128.Uint(a.Keys)
+	gap, spent := int128.Uint{Lo: high - enc.high}, int128.Uint{Lo: uint64(a.Spent)}
 	lead := byte(gapSameID)
 	if !sameID {
 		lead = byte(gap.ByteLen())
 	}
-	ext := byte(keys.ByteLen())
+	ext := byte(0)
+	if n := len(e.Debts); n > 0 {
+		if e.Debts[n-1] == 0 {
+			return dst, fmt.Errorf("its last debt is 0")
+		}
+		ext |= extDebts
+	}
 	if n := spent.ByteLen(); n > maxSpentShort {
 		ext |= extLongSpent
 	} else {
@@ -124,7 +131,13 @@ func (enc *accountEncoder) append(dst []byte, e *Entry) ([]byte, error) {
 	if e.Period != enc.period {
 		dst = binary.AppendVarint(dst, e.Period-enc.period) // wraps around 2^64; so does the sum that undoes it
 	}
-	dst = keys.AppendMinimal(spent.AppendMinimal(dst))
+	dst = spent.AppendMinimal(dst)
+	if len(e.Debts) > 0 {
+		dst = binary.AppendUvarint(dst, uint64(len(e.Debts)))
+		for _, debt := range e.Debts {
+			dst = binary.AppendUvarint(dst, uint64(debt))
+		}
+	}
 	enc.high, enc.low, enc.period, enc.started = high, low, e.Period, true
 	return dst, nil
 }

@@ -17,10 +17,10 @@ func specimens() []Entry {
 	return []Entry{
 		{ID: ID{}, Period: 0, Account: Account{Spent: 1}},
 		{ID: ID{}, Period: 5, Account: Account{Spent: 1 << 40}},
-		{ID: ID{15: 1}, Period: -5, Account: Account{Keys: units.Delta{Lo: 1}}},
-		{ID: ID{7: 1}, Period: -5, Account: Account{Spent: units.MaxMu2, Keys: units.Delta{Hi: 1 << 63, Lo: 0}}},
+		{ID: ID{15: 1}, Period: -5, Account: Account{Spent: 1}, Debts: []units.Mu2{0, 300}},
+		{ID: ID{7: 1}, Period: -5, Account: Account{Spent: units.MaxMu2}, Debts: []units.Mu2{units.MaxMu2}},
 		{ID: ID{7: 2}, Period: 1<<63 - 1, Account: Account{Spent: 255}},
-		{ID: high, Period: -1 << 63, Account: Account{Spent: 256, Keys: units.Delta{Hi: 1}}},
+		{ID: high, Period: -1 << 63, Account: Account{Spent: 256}, Debts: []units.Mu2{1, 0, 2}},
 	}
 }
 
@@ -28,7 +28,7 @@ func shardOf(t testing.TB, entries []Entry) *Shard {
 	t.Helper()
 	s := NewShard()
 	for i := len(entries) - 1; i >= 0; i-- {
-		if err := s.Put(entries[i].ID, entries[i].Period, entries[i].Account); err != nil {
+		if err := s.Restore(entries[i]); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -38,10 +38,10 @@ func shardOf(t testing.TB, entries []Entry) *Shard {
 func TestEncodingIsFixed(t *testing.T) {
 	entries := specimens()[:3]
 	got := encoded(t, shardOf(t, entries))
-	want := []byte("A\x01\x03" +
+	want := []byte("A\x02\x03" +
 		"\x10\x00\x00\x00\x00\x00\x00\x00\x00\x01" + // gap 0, Spent in 1 byte
-		"\xef\x40\x0a\x01\x00\x00\x00\x00\x00" + // same id, period +5, Spent in 6 bytes
-		"\x80\x41\x00\x00\x00\x00\x00\x00\x00\x01\x13\x01") // gap 0, period −10, Keys in 1 byte
+		"\xef\x04\x0a\x01\x00\x00\x00\x00\x00" + // same id, period +5, Spent in 6 bytes
+		"\x90\x05\x00\x00\x00\x00\x00\x00\x00\x01\x13\x01\x02\x00\xac\x02") // gap 0, period −10, two debts
 	if !bytes.Equal(got, want) {
 		t.Errorf("encoding is\n%x, want\n%x", got, want)
 	}
@@ -56,7 +56,7 @@ func TestDecodersRefuseEveryCut(t *testing.T) {
 		}
 	}
 	entries, rest, err := Decode(append(slices.Clone(b), "the rest"...))
-	if err != nil || string(rest) != "the rest" || !slices.Equal(entries, specimens()) {
+	if err != nil || string(rest) != "the rest" || !slices.EqualFunc(entries, specimens(), Entry.Equal) {
 		t.Errorf("Decode = %v, %q, %v", entries, rest, err)
 	}
 }
@@ -65,24 +65,27 @@ func TestDecodersRefuseWhatTheEncoderNeverWrites(t *testing.T) {
 	one := "\x00\x00\x00\x00\x00\x00\x00\x01" // low half of an id
 	for _, tc := range []struct{ name, body, reason string }{
 		{"another kind", "B\x01\x00", "kind"},
-		{"another version", "A\x02\x00", "version 2"},
-		{"long count", "A\x01\x80\x00", "not minimal"},
-		{"hostile count", "A\x01\xff\xff\xff\xff\x7f", "do not fit"},
-		{"zero account", "A\x01\x01\x00" + one, "zero"},
-		{"leading zero in Spent", "A\x01\x01\x20" + one + "\x00\x01", "not minimal"},
-		{"leading zero in gap", "A\x01\x01\x11\x00" + one + "\x01", "not minimal"},
-		{"first id missing", "A\x01\x01\x9f\x40\x02\x01", "no id"},
-		{"unknown gap form", "A\x01\x01\x19" + one + "\x01", "form of its id"},
-		{"empty extension", "A\x01\x01\x90\x00" + one + "\x01", "second byte"},
-		{"reserved bit", "A\x01\x01\x90\x81" + one + "\x01\x01", "second byte"},
-		{"two lengths", "A\x01\x01\x90\x20" + one + "\x01\x01\x01\x01\x01\x01\x01\x01\x01", "two lengths"},
-		{"δ too long", "A\x01\x01\x90\x11" + one + strings.Repeat("\x01", 18), "128 bits"},
-		{"period that does not differ", "A\x01\x01\x90\x40" + one + "\x00\x01", "period"},
-		{"long period", "A\x01\x01\x90\x40" + one + "\x82\x00\x01", "period"},
-		{"ids out of order", "A\x01\x02\x10" + one + "\x01\x10" + one + "\x01", "its id does not come after"},
-		{"id repeated", "A\x01\x02\x10" + one + "\x01\x1f\x01\x00\x00", "repeats"},
-		{"periods out of order", "A\x01\x02\x10" + one + "\x01\x9f\x40\x01\x01", "period does not come after"},
-		{"ids past the end", "A\x01\x02\x18\xff\xff\xff\xff\xff\xff\xff\xff" + one + "\x01\x11\x01" + one + "\x01", "out of range"},
+		{"another version", "A\x01\x00", "version 1"},
+		{"long count", "A\x02\x80\x00", "not minimal"},
+		{"hostile count", "A\x02\xff\xff\xff\xff\x7f", "do not fit"},
+		{"zero account", "A\x02\x01\x00" + one, "zero"},
+		{"leading zero in Spent", "A\x02\x01\x20" + one + "\x00\x01", "not minimal"},
+		{"leading zero in gap", "A\x02\x01\x11\x00" + one + "\x01", "not minimal"},
+		{"first id missing", "A\x02\x01\x9f\x04\x02\x01", "no id"},
+		{"unknown gap form", "A\x02\x01\x19" + one + "\x01", "form of its id"},
+		{"empty extension", "A\x02\x01\x90\x00" + one + "\x01", "second byte"},
+		{"reserved bit", "A\x02\x01\x90\x81" + one + "\x01\x01", "second byte"},
+		{"two lengths", "A\x02\x01\x90\x02" + one + "\x01\x01\x01\x01\x01\x01\x01\x01\x01", "two lengths"},
+		{"no debts", "A\x02\x01\x90\x01" + one + "\x01\x00", "number of its debts"},
+		{"more debts than bytes", "A\x02\x01\x90\x01" + one + "\x01\x03\x01", "do not fit"},
+		{"a long debt", "A\x02\x01\x90\x01" + one + "\x01\x01\x80\x00", "a debt"},
+		{"a last debt of 0", "A\x02\x01\x90\x01" + one + "\x01\x01\x00", "last debt"},
+		{"period that does not differ", "A\x02\x01\x90\x04" + one + "\x00\x01", "period"},
+		{"long period", "A\x02\x01\x90\x04" + one + "\x82\x00\x01", "period"},
+		{"ids out of order", "A\x02\x02\x10" + one + "\x01\x10" + one + "\x01", "its id does not come after"},
+		{"id repeated", "A\x02\x02\x10" + one + "\x01\x1f\x01\x00\x00", "repeats"},
+		{"periods out of order", "A\x02\x02\x10" + one + "\x01\x9f\x04\x01\x01", "period does not come after"},
+		{"ids past the end", "A\x02\x02\x18\xff\xff\xff\xff\xff\xff\xff\xff" + one + "\x01\x11\x01" + one + "\x01", "out of range"},
 	} {
 		_, _, err := Decode([]byte(tc.body))
 		var d *DecodeError
@@ -119,7 +122,7 @@ func FuzzDecodeAccounts(f *testing.F) {
 		}
 		f.Add(append(b, byte(n)))
 	}
-	f.Add([]byte("A\x01\xff\xff\xff\xff\x7f"))
+	f.Add([]byte("A\x02\xff\xff\xff\xff\x7f"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		entries, rest, err := Decode(b)
 		if err != nil {

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
@@ -21,7 +20,7 @@ func newAccountDecoder(b []byte) (*accountDecoder, error) {
 	if len(b) < 2 || b[0] != accountsKind {
 		return nil, &DecodeError{What: "accounts", Reason: "it does not begin with the kind A"}
 	}
-	if b[1] != accountsV1 {
+	if b[1] != accountsV2 {
 		return nil, unknownVersion(b[1])
 	}
 	d := &accountDecoder{b: b[2:]}
@@ -60,7 +59,7 @@ func (d *accountDecoder) next() (Entry, error) {
 	if err := d.key(&e, lead&15, ext&extPeriod != 0); err != nil {
 		return e, err
 	}
-	if err := d.amounts(&e.Account, int(lead>>4&7), ext); err != nil {
+	if err := d.amounts(&e, int(lead>>4&7), ext); err != nil {
 		return e, err
 	}
 	d.left--
@@ -109,7 +108,7 @@ func (d *accountDecoder) key(e *Entry, gapForm byte, periodDiffers bool) error {
 	return nil
 }
 
-func (d *accountDecoder) amounts(a *Account, spentLen int, ext byte) error {
+func (d *accountDecoder) amounts(e *Entry, spentLen int, ext byte) error {
 	if ext&extLongSpent != 0 {
 		if spentLen != 0 {
 			return d.fail("it states two lengths of what was spent")
@@ -120,19 +119,26 @@ func (d *accountDecoder) amounts(a *Account, spentLen int, ext byte) error {
 	if !ok {
 		return d.fail("what was spent is cut or not minimal")
 	}
-	a.Spent = units.Mu2(spent)
-
-	keysLen := int(ext & extKeysMask)
-	if keysLen > int128.Size {
-		return d.fail("its δ is longer than 128 bits")
-	}
-	keys, ok := int128.FromMinimal(d.b[:min(keysLen, len(d.b))])
-	if !ok || len(d.b) < keysLen {
-		return d.fail("its δ is cut or not minimal")
-	}
-	a.Keys, d.b = units.Delta(keys), d.b[keysLen:]
-	if a.IsZero() {
+	if e.Account.Spent = units.Mu2(spent); e.Account.IsZero() {
 		return d.fail("it is zero")
+	}
+	if ext&extDebts == 0 {
+		return nil
+	}
+	n, ok := d.uvarint()
+	if !ok || n == 0 || n > uint64(len(d.b)) {
+		return d.fail("the number of its debts is cut or not minimal, or they do not fit")
+	}
+	e.Debts = make([]units.Mu2, n)
+	for i := range e.Debts {
+		debt, ok := d.uvarint()
+		if !ok {
+			return d.fail("a debt is cut or not minimal")
+		}
+		e.Debts[i] = units.Mu2(debt)
+	}
+	if e.Debts[n-1] == 0 {
+		return d.fail("its last debt is 0")
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func ExampleAccount() {
 	actual, _ := units.Charge(3, stopped)
 
 	var a accounts.Account
-	if err := a.Reserve(b, worst, units.Delta{}); err != nil {
+	if err := a.Reserve(b, worst); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println("reserved", a.Reserved)

@@ -25,30 +25,27 @@ const (
 
 // Shard holds the accounts of one shard of users, keyed by (ID, period):
 // a growing table in chunks that are never copied, and an open-addressing index
-// over it. In memory a user without private keys costs 32 bytes of entry and 5 to
+// over it. In memory a user costs 32 bytes of entry, 8 for each metric with a debt, and 5 to
 // 11 bytes of index. Accounts are never deleted, but for those of periods that are
 // over (DropBefore). Not for concurrent use, reading included (All sorts on
 // demand).
 type Shard struct {
 	NoJSON
 	chunks []*[chunkSize]shardEntry
-	rests  []*[chunkSize]shardRest // beside chunks; nil while no entry has a reservation or δ
-	count  int                     // entries, zero ones included
-	zero   int                     // entries whose account is zero: reservations that were returned in full
-	index  []uint32                // open addressing, a power of two long
-	order  []uint32                // the first len(order) entries in key order, as of the last All
-	seed   maphash.Seed
+	// reserved is beside chunks; nil while no entry has a reservation.
+	reserved []*[chunkSize]units.Mu2
+	debts    [][]*[chunkSize]units.Mu2 // by metric, beside chunks; short or nil while there is no debt
+	count    int                       // entries, zero ones included
+	zero     int                       // entries whose account is zero: reservations that were returned in full
+	index    []uint32                  // open addressing, a power of two long
+	order    []uint32                  // the first len(order) entries in key order, as of the last All
+	seed     maphash.Seed
 }
 
 type shardEntry struct {
 	id     ID
 	period int64
 	spent  units.Mu2
-}
-
-type shardRest struct {
-	reserved units.Mu2
-	keys     units.Delta
 }
 
 type accountKey struct {
@@ -76,7 +73,7 @@ func (s *Shard) Get(id ID, period int64) (Account, bool) {
 }
 
 // Put stores the account. A zero account that is not there is not added. It returns
-// ErrLowered, and changes nothing, if Spent or Keys would fall below what is
+// ErrLowered, and changes nothing, if Spent would fall below what is
 // stored: nothing ever spent is forgotten. Amortised O(1), whatever the account's
 // history.
 func (s *Shard) Put(id ID, period int64, a Account) error {
@@ -141,7 +138,7 @@ func (s *Shard) PutAt(index int, id ID, period int64, a Account) (int, error) {
 
 func (s *Shard) replace(n int, a Account) error {
 	was := s.account(n)
-	if a.Spent < was.Spent || a.Keys.Cmp(was.Keys) < 0 {
+	if a.Spent < was.Spent {
 		return fmt.Errorf("storing an account: %w", ErrLowered)
 	}
 	if was.IsZero() {
@@ -178,8 +175,12 @@ func (s *Shard) DropBefore(period int64) error {
 		if e.period < period {
 			continue
 		}
-		if err := rest.Put(e.id, e.period, s.account(n)); err != nil {
+		at, err := rest.PutAt(-1, e.id, e.period, s.account(n))
+		if err != nil {
 			return fmt.Errorf("dropping the accounts of past periods: %w", err)
+		}
+		for metric := range s.debts {
+			rest.SetDebt(at, metric, s.Debt(n, metric))
 		}
 	}
 	*s = *rest
@@ -198,7 +199,7 @@ func (s *Shard) All() iter.Seq[Entry] {
 				continue
 			}
 			e := s.entry(int(n))
-			if !yield(Entry{ID: e.id, Period: e.period, Account: a}) {
+			if !yield(Entry{ID: e.id, Period: e.period, Account: a, Debts: s.debtsOf(int(n))}) {
 				return
 			}
 		}
@@ -241,31 +242,89 @@ func (s *Shard) entry(n int) *shardEntry {
 
 func (s *Shard) account(n int) Account {
 	a := Account{Spent: s.entry(n).spent}
-	if rest := s.rests[n>>chunkBits]; rest != nil {
-		r := &rest[n&(chunkSize-1)]
-		a.Reserved, a.Keys = r.reserved, r.keys
+	if reserved := s.reserved[n>>chunkBits]; reserved != nil {
+		a.Reserved = reserved[n&(chunkSize-1)]
 	}
 	return a
 }
 
+// Debt returns the debt of the account's bucket for a metric. The index is that of PutAt; 0 for −1,
+// an account that is not there.
+func (s *Shard) Debt(index, metric int) units.Mu2 {
+	if index < 0 || metric >= len(s.debts) {
+		return 0
+	}
+	of, chunk := s.debts[metric], index>>chunkBits
+	if chunk >= len(of) || of[chunk] == nil {
+		return 0
+	}
+	return of[chunk][index&(chunkSize-1)]
+}
+
+// SetDebt sets the debt of the account at an index, which must be that of an account that is there.
+func (s *Shard) SetDebt(index, metric int, debt units.Mu2) {
+	if debt == s.Debt(index, metric) {
+		return
+	}
+	for metric >= len(s.debts) {
+		s.debts = append(s.debts, nil)
+	}
+	chunk := index >> chunkBits
+	for chunk >= len(s.debts[metric]) {
+		s.debts[metric] = append(s.debts[metric], nil)
+	}
+	if s.debts[metric][chunk] == nil {
+		s.debts[metric][chunk] = new([chunkSize]units.Mu2)
+	}
+	s.debts[metric][chunk][index&(chunkSize-1)] = debt
+}
+
+// debtsOf returns an account's debts, as Entry has them.
+func (s *Shard) debtsOf(n int) []units.Mu2 {
+	last := len(s.debts) - 1
+	for last >= 0 && s.Debt(n, last) == 0 {
+		last--
+	}
+	if last < 0 {
+		return nil
+	}
+	debts := make([]units.Mu2, last+1)
+	for metric := range debts {
+		debts[metric] = s.Debt(n, metric)
+	}
+	return debts
+}
+
+// Restore stores an account with its debts, as Put does.
+func (s *Shard) Restore(e Entry) error {
+	at, err := s.PutAt(-1, e.ID, e.Period, e.Account)
+	if err != nil {
+		return err
+	}
+	for metric, debt := range e.Debts {
+		s.SetDebt(at, metric, debt)
+	}
+	return nil
+}
+
 func (s *Shard) set(n int, a Account) {
 	s.entry(n).spent = a.Spent
-	rest := s.rests[n>>chunkBits]
-	if rest == nil {
-		if a.Reserved == 0 && a.Keys.IsZero() {
+	reserved := s.reserved[n>>chunkBits]
+	if reserved == nil {
+		if a.Reserved == 0 {
 			return
 		}
-		rest = new([chunkSize]shardRest)
-		s.rests[n>>chunkBits] = rest
+		reserved = new([chunkSize]units.Mu2)
+		s.reserved[n>>chunkBits] = reserved
 	}
-	rest[n&(chunkSize-1)] = shardRest{reserved: a.Reserved, keys: a.Keys}
+	reserved[n&(chunkSize-1)] = a.Reserved
 }
 
 func (s *Shard) appendEntry(id ID, period int64, a Account) int {
 	n := s.count
 	if n&(chunkSize-1) == 0 {
 		s.chunks = append(s.chunks, new([chunkSize]shardEntry))
-		s.rests = append(s.rests, nil)
+		s.reserved = append(s.reserved, nil)
 	}
 	e := s.entry(n)
 	e.id, e.period = id, period

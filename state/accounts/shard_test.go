@@ -28,7 +28,7 @@ func smallAccount(t *rapid.T) Account {
 	small := func(name string) uint64 {
 		return rapid.Uint64().Draw(t, name) >> rapid.SampledFrom([]uint{0, 7, 8, 30, 56, 64}).Draw(t, name+" shift")
 	}
-	return Account{Spent: units.Mu2(small("spent")), Reserved: units.Mu2(small("reserved")), Keys: units.Delta{Hi: small("hi"), Lo: small("lo")}}
+	return Account{Spent: units.Mu2(small("spent")), Reserved: units.Mu2(small("reserved"))}
 }
 
 func sortedEntries(m map[accountKey]Account) []Entry {
@@ -72,7 +72,7 @@ func TestShardIsAMapOfAccounts(t *testing.T) {
 			k := accountKey{id, period}
 			was := model[k]
 			err := s.Put(id, period, a)
-			lowered := a.Spent < was.Spent || a.Keys.Cmp(was.Keys) < 0
+			lowered := a.Spent < was.Spent
 			if lowered != errors.Is(err, ErrLowered) || !lowered && err != nil {
 				t.Fatalf("Put %+v over %+v: %v", a, was, err)
 			}
@@ -89,7 +89,7 @@ func TestShardIsAMapOfAccounts(t *testing.T) {
 			}
 		}
 		want := sortedEntries(model)
-		if got := slices.Collect(s.All()); !slices.Equal(got, want) || s.Len() != len(want) {
+		if got := slices.Collect(s.All()); !slices.EqualFunc(got, want, Entry.Equal) || s.Len() != len(want) {
 			t.Fatalf("accounts %v, want %v", got, want)
 		}
 		for _, e := range want {
@@ -109,7 +109,7 @@ func TestShardIsAMapOfAccounts(t *testing.T) {
 			return
 		}
 		back, rest, err := Decode(b[len("before"):])
-		if err != nil || len(rest) != 0 || !slices.Equal(back, want) {
+		if err != nil || len(rest) != 0 || !slices.EqualFunc(back, want, Entry.Equal) {
 			t.Fatalf("decoded %v with %d bytes left over, %v; want %v", back, len(rest), err, want)
 		}
 	})
@@ -121,12 +121,12 @@ func TestRuleAccountsAreNeverDeletedOrLowered(t *testing.T) {
 	if err := s.Put(id, 0, Account{}); err != nil || s.Len() != 0 {
 		t.Fatalf("a zero account was stored: %v", err)
 	}
-	spent := Account{Spent: 10, Reserved: 5, Keys: units.Delta{Hi: 1, Lo: 3}}
+	spent := Account{Spent: 10, Reserved: 5}
 	if err := s.Put(id, 0, spent); err != nil {
 		t.Fatal(err)
 	}
 	at, _ := s.Find(id, 0)
-	for _, a := range []Account{{}, {Spent: 9, Keys: units.Delta{Hi: 1, Lo: 3}}, {Spent: 10, Keys: units.Delta{Hi: 1, Lo: 2}}, {Spent: 10, Keys: units.Delta{Lo: 3}}} {
+	for _, a := range []Account{{}, {Spent: 9}} {
 		if err := s.Put(id, 0, a); !errors.Is(err, ErrLowered) {
 			t.Errorf("%+v over %+v: %v", a, spent, err)
 		}
@@ -142,22 +142,14 @@ func TestRuleAccountsAreNeverDeletedOrLowered(t *testing.T) {
 	if err := s.Put(other, 0, Account{Reserved: 7}); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(s.Put(other, 0, Account{}), s.Put(id, 0, Account{Spent: 10, Keys: units.Delta{Hi: 1, Lo: 3}})); err != nil {
+	if err := errors.Join(s.Put(other, 0, Account{}), s.Put(id, 0, Account{Spent: 10})); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := s.Get(other, 0); ok || s.Len() != 1 {
 		t.Errorf("a returned reservation is still an account; Len = %d", s.Len())
 	}
-	if b := encoded(t, s); len(b) != 3+1+1+16+1+9 {
+	if b := encoded(t, s); len(b) != 3+1+16+1 {
 		t.Errorf("encoding of one account: %d bytes", len(b))
-	}
-	// A user may have spent δ alone.
-	if err := s.Put(other, 0, Account{Keys: units.Delta{Lo: 1}}); err != nil {
-		t.Fatal(err)
-	}
-	back := decoded(t, encoded(t, s))
-	if a, _ := back.Get(other, 0); a != (Account{Keys: units.Delta{Lo: 1}}) || back.Len() != 2 {
-		t.Errorf("an account that has spent δ alone is stored as %+v", a)
 	}
 }
 
@@ -167,7 +159,7 @@ func TestRulePeriodsAreAccountsOfTheirOwn(t *testing.T) {
 	const periods = 20_000 // enough for hashes to agree wherever an index compares them
 	for period := int64(-periods / 2); period < periods/2; period++ {
 		a, ok := s.Get(ID{1}, period)
-		if ok || !a.Fits(b, b.Mu2, units.Delta{}) {
+		if ok || !a.Fits(b, b.Mu2) {
 			t.Fatalf("period %d begins with %+v", period, a)
 		}
 		a.Spent = b.Mu2
@@ -216,8 +208,8 @@ func TestRuleAccountIDsAreToldApartByAll128Bits(t *testing.T) {
 }
 
 // manyAccounts fills a shard as a deployment would: hashed ids, amounts near
-// B²/2, δ for private keys where asked.
-func manyAccounts(tb testing.TB, n int, withKeys bool) *Shard {
+// B²/2, a debt where asked.
+func manyAccounts(tb testing.TB, n int, withDebts bool) *Shard {
 	tb.Helper()
 	rng := rand.New(runseed.PCG(tb, 1, uint64(n)))
 	s := NewShard()
@@ -226,10 +218,11 @@ func manyAccounts(tb testing.TB, n int, withKeys bool) *Shard {
 		binary.BigEndian.PutUint64(id[:8], rng.Uint64())
 		binary.BigEndian.PutUint64(id[8:], rng.Uint64())
 		a := Account{Spent: units.Mu2(30_000_000_000 + rng.Uint64N(30_000_000_000))}
-		if withKeys {
-			a.Keys.Lo = 1<<56 + rng.Uint64N(1<<55)
+		e := Entry{ID: id, Account: a}
+		if withDebts {
+			e.Debts = []units.Mu2{a.Spent / 2}
 		}
-		if err := s.Put(id, 0, a); err != nil {
+		if err := s.Restore(e); err != nil {
 			tb.Fatal(err)
 		}
 	}
@@ -237,15 +230,15 @@ func manyAccounts(tb testing.TB, n int, withKeys bool) *Shard {
 }
 
 func TestAccountsTakeAtMost40BytesAtRest(t *testing.T) {
-	for _, withKeys := range []bool{false, true} {
-		s := manyAccounts(t, 15_625, withKeys)
+	for _, withDebts := range []bool{false, true} {
+		s := manyAccounts(t, 15_625, withDebts)
 		b := encoded(t, s)
 		limit := 23.0
-		if withKeys {
+		if withDebts {
 			limit = 32
 		}
 		if each := float64(len(b)) / 15_625; each > limit {
-			t.Errorf("with δ for keys %v: %.1f bytes a user, want at most %v", withKeys, each, limit)
+			t.Errorf("with debts %v: %.1f bytes a user, want at most %v", withDebts, each, limit)
 		}
 	}
 }
@@ -266,9 +259,9 @@ func TestShardMemoryIsCompact(t *testing.T) {
 }
 
 func BenchmarkDecode1e6(b *testing.B) {
-	for _, withKeys := range []bool{false, true} {
-		b.Run(fmt.Sprintf("keys=%v", withKeys), func(b *testing.B) {
-			enc := encoded(b, manyAccounts(b, 1_000_000, withKeys))
+	for _, withDebts := range []bool{false, true} {
+		b.Run(fmt.Sprintf("debts=%v", withDebts), func(b *testing.B) {
+			enc := encoded(b, manyAccounts(b, 1_000_000, withDebts))
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, _, err := Decode(enc); err != nil {
@@ -333,7 +326,7 @@ func BenchmarkAccountUpdate(b *testing.B) {
 			id := ID{1, 2, 3}
 			update := func(actual units.Mu2) {
 				a, _ := s.Get(id, 0)
-				if err := a.Reserve(budget, 1000, units.Delta{}); err != nil {
+				if err := a.Reserve(budget, 1000); err != nil {
 					b.Fatal(err)
 				}
 				if err := s.Put(id, 0, a); err != nil {
@@ -370,7 +363,7 @@ func TestRulePastPeriodsAreDroppedWhole(t *testing.T) {
 			if _, known := s.Get(id, period); !known {
 				kept[period]++
 			}
-			if err := s.Put(id, period, Account{Spent: 5, Keys: units.Delta{Lo: 1}}); err != nil {
+			if err := s.Restore(Entry{ID: id, Period: period, Account: Account{Spent: 5}, Debts: []units.Mu2{0, units.Mu2(id[0]), 3}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -379,7 +372,7 @@ func TestRulePastPeriodsAreDroppedWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		for e := range s.All() {
-			if e.Period < limit || e.Account != (Account{Spent: 5, Keys: units.Delta{Lo: 1}}) {
+			if e.Period < limit || e.Account != (Account{Spent: 5}) || !slices.Equal(e.Debts, []units.Mu2{0, units.Mu2(e.ID[0]), 3}) {
 				t.Fatalf("an account of period %d is there: %+v", e.Period, e.Account)
 			}
 			if a, ok := s.Get(e.ID, e.Period); !ok || a != e.Account {

@@ -140,9 +140,18 @@ func TestRuleDeltaKeysTakenFromDelta(t *testing.T) {
 			t.Errorf("δ_keys = %v: B² = %d is less than it could be", tc.keys, b.Mu2)
 		}
 		exact := new(big.Float).SetPrec(400).SetFloat64(tc.keys)
-		units, _ := exact.SetMantExp(exact, 80).Int(nil)
-		if b.Keys.Big().Cmp(units) != 0 {
-			t.Errorf("δ_keys = %v is %v units, want %v rounded down", tc.keys, b.Keys.Big(), units)
+		want, _ := exact.SetMantExp(exact, 80).Int(nil)
+		if b.Keys.Big().Cmp(want) != 0 {
+			t.Errorf("δ_keys = %v is %v units, want %v rounded down", tc.keys, b.Keys.Big(), want)
+		}
+		// What a contribution of 1 passes with is at most its part of the charge times δ_keys.
+		for hi := uint64(1); hi < 1<<20; hi = 3*hi + 1 {
+			u := units.Precision{Hi: hi, Lo: 12345 * hi}
+			pays := new(big.Int).Mul(b.Keys.Big(), u.Big())
+			whole := new(big.Int).Lsh(big.NewInt(int64(b.Mu2)), units.FinestBits-units.Mu2Bits)
+			if low := pays.Quo(pays, whole); b.KeyDelta(u).Big().Cmp(low) != 0 {
+				t.Errorf("δ_keys = %v: a key at %v passes with %v, want %v rounded down", tc.keys, u, b.KeyDelta(u).Big(), low)
+			}
 		}
 	}
 	if !whole.Keys.IsZero() {

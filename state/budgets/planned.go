@@ -8,7 +8,7 @@ import (
 )
 
 // Planned is the part of a promise that was spent before a deployment began: by a choice of bounds
-// that looked at the data of the same users (internal/app/plan/protected). The zero value: nothing.
+// that looked at the data of the same users (internal/app/plan/choice). The zero value: nothing.
 type Planned struct {
 	Share float64     // of B² and of δ_keys, as it was asked for
 	Mu2   units.Mu2   // the part of B²

@@ -19,18 +19,14 @@ import (
 func TestRuleAnAccountDecidesAsAFilterDoes(t *testing.T) {
 	const most = 1 << 50 // whole numbers of units that a float64 has
 	mu2 := func(m units.Mu2) float64 { return math.Ldexp(float64(m), -units.Mu2Bits) }
-	delta := func(d units.Delta) float64 { return math.Ldexp(float64(d.Lo), -units.FinestBits) }
 	// near draws what is at most left, just above it, or anything.
 	near := func(t *rapid.T, left uint64, name string) uint64 {
 		return rapid.OneOf(rapid.Uint64Range(0, left), rapid.SampledFrom([]uint64{left, left + 1}), rapid.Uint64Range(0, most)).Draw(t, name)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		b := budgets.Budget{
-			Mu2:  units.Mu2(rapid.Uint64Range(1, most).Draw(t, "B²")),
-			Keys: units.Delta{Lo: rapid.Uint64Range(1, most).Draw(t, "δ of keys")},
-		}
+		b := budgets.Budget{Mu2: units.Mu2(rapid.Uint64Range(1, most).Draw(t, "B²"))}
 		var a accounts.Account
-		f := must(filter.NewUnified(mu2(b.Mu2), delta(b.Keys)))
+		f := must(filter.NewUnified(mu2(b.Mu2), 0))
 		var open []loss.ZCDP
 		for range rapid.IntRange(1, 40).Draw(t, "calls") {
 			if len(open) > 0 && rapid.Bool().Draw(t, "settle") {
@@ -47,19 +43,18 @@ func TestRuleAnAccountDecidesAsAFilterDoes(t *testing.T) {
 				continue
 			}
 			m := units.Mu2(near(t, uint64(b.Mu2-a.Spent-a.Reserved), "worst"))
-			d := units.Delta{Lo: near(t, b.Keys.Lo-a.Keys.Lo, "δ")}
-			worst := loss.ZCDP{Rho: mu2(m), Delta: delta(d)}
-			if a.Fits(b, m, d) != f.Fits(worst) {
-				t.Fatalf("%d and %v: account %v, filter %v", m, d, a.Fits(b, m, d), f.Fits(worst))
+			worst := loss.ZCDP{Rho: mu2(m)}
+			if a.Fits(b, m) != f.Fits(worst) {
+				t.Fatalf("%d: account %v, filter %v", m, a.Fits(b, m), f.Fits(worst))
 			}
-			ofAccount, ofFilter := a.Reserve(b, m, d), f.Reserve(worst)
+			ofAccount, ofFilter := a.Reserve(b, m), f.Reserve(worst)
 			if errors.Is(ofAccount, accounts.ErrOverBudget) != errors.Is(ofFilter, filter.ErrExceeded) {
-				t.Fatalf("%d and %v: account %v, filter %v", m, d, ofAccount, ofFilter)
+				t.Fatalf("%d: account %v, filter %v", m, ofAccount, ofFilter)
 			}
 			if ofAccount == nil {
 				open = append(open, worst)
 			}
-			if want := (loss.ZCDP{Rho: mu2(a.Spent), Delta: delta(a.Keys)}); f.Spent() != want || f.Reserved().Rho != mu2(a.Reserved) {
+			if want := (loss.ZCDP{Rho: mu2(a.Spent)}); f.Spent() != want || f.Reserved().Rho != mu2(a.Reserved) {
 				t.Fatalf("account %+v, filter %v spent and %v reserved", a, f.Spent(), f.Reserved())
 			}
 		}
@@ -74,10 +69,10 @@ func TestRuleAnAccountDecidesAsAFilterDoes(t *testing.T) {
 		for range rapid.IntRange(1, 40).Draw(t, "calls") {
 			part := near(t, uint64(math.Sqrt(float64(b.Mu2-a.Spent))), "μ") % (1 << 25)
 			m := units.Mu2(part * part)
-			if a.Fits(b, m, units.Delta{}) != f.Fits(loss.GDP{Mu: mu(part)}) {
+			if a.Fits(b, m) != f.Fits(loss.GDP{Mu: mu(part)}) {
 				t.Fatalf("%d of %d, %d spent: account and filter differ", m, b.Mu2, a.Spent)
 			}
-			if a.Reserve(b, m, units.Delta{}) == nil {
+			if a.Reserve(b, m) == nil {
 				must(0, errors.Join(a.Settle(m, m), f.Spend(loss.GDP{Mu: mu(part)})))
 			}
 		}

@@ -308,7 +308,7 @@ func TestAttackOnAccountOfThePipeline(t *testing.T) {
 		score := 0.0
 		for range 8 {
 			i := 0
-			for i < len(ladders) && account.Reserve(budget, charge(ladders[i][3].rho), units.Delta{}) != nil {
+			for i < len(ladders) && account.Reserve(budget, charge(ladders[i][3].rho)) != nil {
 				i++
 			}
 			if i == len(ladders) {

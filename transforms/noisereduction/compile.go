@@ -41,13 +41,10 @@ func Compile(s Spec) (*Plan, error) {
 	p.z = z
 
 	f := factorsFor(s)
-	kappa := big.NewRat(f.kappa, 1000)
+	kappa := f.kappaOf(s.Target)
 	p.widen = big.NewRat(f.widen, 1000)
-	switch {
-	case s.Target.Relative == 0:
-		kappa, p.widen = big.NewRat(1, 1), big.NewRat(1, 1)
-	case s.Target.Absolute != 0:
-		kappa = big.NewRat(f.floor, 1000)
+	if s.Target.Relative == 0 {
+		p.widen = big.NewRat(1, 1)
 	}
 	p.kappa, _ = kappa.Float64()
 	p.setBarrier(z, kappa)
@@ -59,6 +56,34 @@ func Compile(s Spec) (*Plan, error) {
 		p.limit = p.Threshold()
 	}
 	return p, nil
+}
+
+// kappaOf returns κ of a target.
+func (f factors) kappaOf(t Target) *big.Rat {
+	switch {
+	case t.Relative == 0:
+		return big.NewRat(1, 1)
+	case t.Absolute != 0:
+		return big.NewRat(f.floor, 1000)
+	}
+	return big.NewRat(f.kappa, 1000)
+}
+
+// enoughFor returns the least precision that meets an absolute target, in units: z·σ ≤ κ·floor, or
+// u ≥ (z/(κ·floor))².
+func enoughFor(t Target, z, kappa *big.Rat) *big.Int {
+	u := new(big.Rat).SetFloat64(t.Absolute)
+	u.Quo(z, u.Mul(u, kappa))
+	return ceil(shifted(u.Mul(u, u), precisionBits))
+}
+
+// TopFor returns the least top precision with which a ladder meets the absolute target of s. First,
+// Top and Private of s are not looked at. Errors: that of Target.Check, or a *units.RangeError.
+func TopFor(s Spec) (units.Precision, error) {
+	if err := s.Target.Check(); err != nil {
+		return units.Precision{}, err
+	}
+	return units.PrecisionFromBig(enoughFor(s.Target, quantileOf(s.Target.Confidence, 1), factorsFor(s).kappaOf(s.Target)))
 }
 
 // setBarrier fixes the relative stop rule: z·σ ≤ κ·r·est, that is est·√u ≥
@@ -97,11 +122,7 @@ const margin = 2
 func (p *Plan) setRungs(z, kappa, width *big.Rat) error {
 	last := p.spec.Top.Big()
 	if p.spec.Target.Absolute != 0 {
-		// z·σ ≤ κ·floor: u ≥ (z/(κ·floor))².
-		u := new(big.Rat).SetFloat64(p.spec.Target.Absolute)
-		u.Quo(z, u.Mul(u, kappa))
-		enough := ceil(shifted(u.Mul(u, u), precisionBits))
-		if enough.Cmp(last) <= 0 {
+		if enough := enoughFor(p.spec.Target, z, kappa); enough.Cmp(last) <= 0 {
 			p.floorMet = true
 			last = enough
 		}

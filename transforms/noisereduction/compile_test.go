@@ -36,7 +36,7 @@ func TestCompileRefuses(t *testing.T) {
 		"confidence 1":      func(s *Spec) { s.Target.Confidence = 1 },
 		"no contribution":   func(s *Spec) { s.Private = &Private{0, delta} },
 		"no delta":          func(s *Spec) { s.Private = &Private{1, units.Delta{}} },
-		"delta 1/2":         func(s *Spec) { s.Private = &Private{1, units.Delta{Hi: 1 << 15}} },
+		"delta of 1/2":      func(s *Spec) { s.Private = &Private{1, units.Delta{Hi: 1 << 15}} },
 	} {
 		s := good
 		change(&s)

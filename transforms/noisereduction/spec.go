@@ -45,8 +45,10 @@ func (t Target) Check() error {
 // Private makes a ladder test its first rung against a threshold before
 // anything is released, for keys whose existence is itself private.
 type Private struct {
-	Contribution uint64      // the most one user adds to one count, ≥ 1
-	DeltaKey     units.Delta // probability that one user's key passes, in (0, 1/2)
+	Contribution uint64 // the most one user adds to one count, ≥ 1
+	// DeltaKey is above 0, and at most 1/4 divided by Contribution²: a key that only one user has,
+	// who adds c to it, passes with probability c²·DeltaKey at most.
+	DeltaKey units.Delta
 }
 
 // Spec is what a Plan is compiled from.
@@ -99,8 +101,8 @@ func (p *Private) validate() error {
 		return specError("contribution is %d, but must be between 1 and 2^52", p.Contribution)
 	case p.DeltaKey.IsZero():
 		return specError("delta of a key is 0 (below 2^-80): no threshold is high enough")
-	case p.DeltaKey.Float() >= 0.5:
-		return specError("delta of a key is %g, but must be below 1/2", p.DeltaKey.Float())
+	case p.DeltaKey.Float()*float64(p.Contribution)*float64(p.Contribution) > 0.25:
+		return specError("delta of a key is %g, times the square of its contribution, %d: that must be at most 1/4", p.DeltaKey.Float(), p.Contribution)
 	}
 	return nil
 }

@@ -13,21 +13,31 @@ type threshold struct {
 	exponent uint
 }
 
-// newThreshold returns τ = ⌈C + σ₁·z⌉ up to the lattice of the first rung,
-// z = −Φ⁻¹(δ_key) and σ₁ the deviation that the sampler uses. A key to which
-// only one user contributes has a count of at most C, so that it passes with
-// probability at most P(C + σ₁·Z > τ) ≤ δ_key. (Rounding y₁ to the lattice
-// moves no mass across a lattice point from below τ to above it: y₁ > τ
-// implies y₁ ≥ τ + one step, so the unrounded y exceeds τ.)
+// newThreshold returns the greatest τ(c) = ⌈c + σ₁·z(c²·δ)⌉ of all contributions c from 1 to C, up
+// to the lattice of the first rung, with z(p) = −Φ⁻¹(p), δ = DeltaKey, and σ₁ the deviation that
+// the sampler uses. A key to which only one user contributes, c, passes with probability
+// P(c + σ₁·Z > τ) ≤ c²·δ. (Rounding y₁ to the lattice moves no mass across a lattice point from
+// below τ to above it: y₁ > τ implies y₁ ≥ τ + one step, so the unrounded y exceeds τ.)
+//
+// Only c = 1 and c = C have to be looked at, because τ(c) is convex (docs/guarantee.md, section 4).
 func newThreshold(first units.Precision, private Private) *threshold {
 	exponent := latticeExponent(first)
+	limit := limitOf(first, private.DeltaKey, 1, exponent)
+	if l := limitOf(first, private.DeltaKey, private.Contribution, exponent); l.Cmp(limit) > 0 {
+		limit = l
+	}
+	return &threshold{limit: limit, exponent: exponent}
+}
+
+// limitOf returns τ(c) in units of 2^-exponent.
+func limitOf(first units.Precision, one units.Delta, c uint64, exponent uint) *big.Int {
 	q, t := scaledDeviation(first, exponent)
-	delta := new(big.Rat).SetInt(private.DeltaKey.Big())
-	z := upperQuantile(shifted(delta, -precisionBits))
+	count := new(big.Int).SetUint64(c)
+	delta := new(big.Int).Mul(one.Big(), count)
+	z := upperQuantile(shifted(new(big.Rat).SetInt(delta.Mul(delta, count)), -precisionBits))
 	distance := new(big.Rat).SetInt(z.Mul(z, new(big.Int).SetUint64(q)))
 	limit := ceil(shifted(distance, -int(t)-quantileBits))
-	count := new(big.Int).SetUint64(private.Contribution)
-	return &threshold{limit: limit.Add(limit, count.Lsh(count, exponent)), exponent: exponent}
+	return limit.Add(limit, count.Lsh(count, exponent))
 }
 
 // Threshold returns τ: a private key is released iff its first noisy count

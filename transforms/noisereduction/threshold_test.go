@@ -24,8 +24,8 @@ func TestRuleThresholdUsesContribution(t *testing.T) {
 		want         float64
 	}{
 		{1, 20, 1e-11, 1 + 20*6.706023155495136},
-		{10, 20, 1e-11, 10 + 20*6.706023155495136},
-		{20, 5, 1e-10, 20 + 5*6.361340902404056},
+		{10, 20, 1e-11, 1 + 20*6.706023155495136},
+		{20, 5, 1e-10 / 400, 20 + 5*6.361340902404056},
 		{1, 20, 1e-17, 1 + 20*8.493793224109598}, // where Erfcinv is infinite
 	} {
 		p := compile(t, Spec{
@@ -35,6 +35,29 @@ func TestRuleThresholdUsesContribution(t *testing.T) {
 		// Rounded up to the lattice of the first rung, by less than a point of it.
 		if tau := p.Threshold(); tau < test.want || tau > test.want+0x1p-10+1e-6 {
 			t.Errorf("C = %d, σ₁ = %v, δ = %g: τ = %.6f, want %.6f rounded up", test.contribution, test.sigma, test.delta, tau, test.want)
+		}
+	}
+}
+
+// TestRuleAPassCostsItsDelta: whatever a user adds to a key, the key passes alone with probability
+// c²·δ at most, and for some c nearly with that.
+func TestRuleAPassCostsItsDelta(t *testing.T) {
+	for _, sigma := range []float64{1, 3, 20, 400} {
+		for _, most := range []uint64{1, 2, 7, 60, 500} {
+			for _, delta := range []float64{1e-4, 1e-9, 1e-20} {
+				if delta*float64(most*most) > 0.25 {
+					continue
+				}
+				p := compile(t, Spec{Kind: Adaptive, First: precision(t, sigma), Top: precision(t, sigma), Target: Target{Relative: .05, Confidence: .95}, Private: private(t, most, delta)})
+				nearest := 0.0
+				for c := uint64(1); c <= most; c++ {
+					pass := math.Erfc((p.Threshold()-float64(c))/sigma/math.Sqrt2) / 2
+					nearest = max(nearest, pass/(float64(c*c)*delta))
+				}
+				if nearest > 1+1e-9 || nearest < 0.95 {
+					t.Errorf("σ %v, up to %d, δ %v: the dearest pass is %v of what is paid", sigma, most, delta, nearest)
+				}
+			}
 		}
 	}
 }
@@ -54,13 +77,13 @@ func TestKeyOfOneUserPassesAtRateDelta(t *testing.T) {
 	const delta = 0.01
 	p := compile(t, Spec{
 		Kind: Adaptive, First: precision(t, 20), Top: precision(t, 20),
-		Target: Target{Relative: .05, Confidence: .95}, Private: private(t, 7, delta),
+		Target: Target{Relative: .05, Confidence: .95}, Private: private(t, 1, delta),
 	})
 	n, passed := chance.Trials(300_000), 0
 	id := testIdentity()
 	for i := range n {
 		id.WindowStart = int64(i)
-		r, err := p.Release(testKey(), id, 7)
+		r, err := p.Release(testKey(), id, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,20 +4,25 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/state/budgets"
-	"github.com/tollgate-dp/tollgate/state/units"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
 // admitter decides who is counted. Not for concurrent use.
 type admitter struct {
 	budget  budgets.Budget
 	size    int64 // of a window
+	from    int64 // the start of the first window
+	filler  spend.Filler
+	sizes   []uint64
 	metrics []metric
 	hasher  *schemas.Hasher
 	ranked  []rankedKey
+	keys    []keyCount
 }
 
 type rankedKey struct {
@@ -30,7 +35,7 @@ func newAdmitter(s *Settings, secrets *Secrets) (*admitter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &admitter{budget: s.Budget, size: s.span().size, metrics: metrics, hasher: schemas.NewHasher(secrets.UserHash.Reveal())}, nil
+	return &admitter{budget: s.Budget, size: s.span().size, from: s.span().from, metrics: metrics, hasher: schemas.NewHasher(secrets.UserHash.Reveal())}, nil
 }
 
 // admitting is what DoFns have that decide who is counted.
@@ -58,74 +63,61 @@ func idOf(key []byte) (id accounts.ID, err error) {
 	return accounts.ID(key), nil
 }
 
-// decide walks the metrics for one window of one user, charges the account for
-// what it admits, and emits it. The price is known, so that reservation and charge are
-// one step.
-func (a *admitter) decide(id accounts.ID, account *accounts.Account, window slice, emit func(cell []byte, n int64)) error {
+// decide walks the metrics for one window of one user, charges the account and takes out of its
+// buckets what it admits, and emits it. The price is known, so that reservation and charge are one
+// step.
+func (a *admitter) decide(id accounts.ID, of *purse, window slice, emit func(cell []byte, n int64)) error {
 	for i := range a.metrics {
 		m := &a.metrics[i]
-		kept := a.clip(m, id, window.keys)
-		price, delta, ok := m.price(kept)
-		if len(kept) == 0 || !ok || !account.Fits(a.budget, price, delta) {
+		keys := a.within(m, id, window.keys)
+		if len(keys) == 0 {
 			continue
 		}
-		if err := account.Reserve(a.budget, price, delta); err != nil {
+		paid := m.allowance.Paid(window.end - a.from)
+		left := min(of.account.Left(a.budget), m.allowance.Left(of.debt(i), paid))
+		counts, price := a.filler.Fill(a.sizes, left, m.spec.Top, func(key int) [16]byte { return a.rank(m, id, keys[key].key) })
+		if err := of.account.Reserve(a.budget, price); err != nil {
 			return err
 		}
-		if err := account.Settle(price, price); err != nil {
+		if err := of.account.Settle(price, price); err != nil {
 			return err
 		}
-		for _, k := range kept {
-			emit(schemas.EncodeReleaseKey(m.spec.Name, window.end-a.size, []byte(k.key)), int64(k.n))
+		of.setDebt(i, m.allowance.Take(of.debt(i), paid, price))
+		for j, n := range counts {
+			if n > 0 {
+				emit(schemas.EncodeReleaseKey(m.spec.Name, window.end-a.size, []byte(keys[j].key)), int64(n))
+			}
 		}
 	}
 	return nil
 }
 
-// clip returns what the metric counts of a user's window: the keys with the least
-// ranks among those it takes, and of each so many events. Valid until the next
-// call.
-func (a *admitter) clip(m *metric, id accounts.ID, keys []keyCount) []keyCount {
-	kept := make([]keyCount, 0, min(len(keys), int(m.spec.MaxKeysPerUser)))
-	a.ranked = a.ranked[:0]
-	for _, k := range keys {
-		if _, listed := m.public[k.key]; !listed && m.public != nil {
-			continue
-		}
-		_, total := m.kind.Contribution(uint64(k.n), m.spec.Bounds())
-		k.n = uint32(total) // at most maxBound
-		a.ranked = append(a.ranked, rankedKey{at: k})
-	}
-	if len(a.ranked) > int(m.spec.MaxKeysPerUser) {
-		for i := range a.ranked {
-			r := &a.ranked[i]
-			r.rank = a.hasher.ClipRank(m.spec.Name, id, 0, []byte(r.at.key))
-		}
-		slices.SortFunc(a.ranked, func(x, y rankedKey) int { return bytes.Compare(x.rank[:], y.rank[:]) })
-		a.ranked = a.ranked[:m.spec.MaxKeysPerUser]
-	}
-	for _, r := range a.ranked {
-		kept = append(kept, r.at)
-	}
-	return kept
+func (a *admitter) rank(m *metric, id accounts.ID, key string) [16]byte {
+	return a.hasher.ClipRank(m.spec.Name, id, 0, []byte(key))
 }
 
-// price returns what a contribution costs, with the δ of its private keys; ok is
-// false if it does not fit an account.
-func (m *metric) price(kept []keyCount) (price units.Mu2, delta units.Delta, ok bool) {
-	for _, k := range kept {
-		charge, fits := units.Charge(uint64(k.n), m.spec.Top)
-		if !fits {
-			return 0, units.Delta{}, false
-		}
-		if price, ok = price.Add(charge); !ok {
-			return 0, units.Delta{}, false
-		}
-		if m.public == nil {
-			if delta, ok = delta.Add(m.spec.DeltaKey); !ok {
-				return 0, units.Delta{}, false
-			}
+// within returns the keys of a user's window that the metric takes, ascending: if there is a cap on
+// them, those with the least ranks. a.sizes is how much of each could count. Both are valid until
+// the next call.
+func (a *admitter) within(m *metric, id accounts.ID, keys []keyCount) []keyCount {
+	a.ranked, a.sizes = a.ranked[:0], a.sizes[:0]
+	for _, k := range keys {
+		if _, listed := m.public[k.key]; listed || m.public == nil {
+			a.ranked = append(a.ranked, rankedKey{at: k})
 		}
 	}
-	return price, delta, true
+	if limit := int(m.spec.MaxKeysPerUser); limit > 0 && len(a.ranked) > limit {
+		for i := range a.ranked {
+			a.ranked[i].rank = a.rank(m, id, a.ranked[i].at.key)
+		}
+		slices.SortFunc(a.ranked, func(x, y rankedKey) int { return bytes.Compare(x.rank[:], y.rank[:]) })
+		a.ranked = a.ranked[:limit]
+		slices.SortFunc(a.ranked, func(x, y rankedKey) int { return strings.Compare(x.at.key, y.at.key) })
+	}
+	a.keys = a.keys[:0]
+	for _, r := range a.ranked {
+		_, total := m.kind.Contribution(uint64(r.at.n), m.spec.Bounds())
+		a.keys, a.sizes = append(a.keys, r.at), append(a.sizes, uint64(total))
+	}
+	return a.keys
 }

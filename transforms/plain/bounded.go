@@ -9,8 +9,6 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
-
-	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
 func init() {
@@ -47,9 +45,9 @@ func (f *admitAllFn) ProcessElement(_ context.Context, key []byte, parts func(*[
 	if err != nil {
 		return err
 	}
-	var account accounts.Account
+	var of purse
 	for _, w := range windows {
-		if err := f.admitter.decide(id, &account, w, emit); err != nil {
+		if err := f.admitter.decide(id, &of, w, emit); err != nil {
 			return fmt.Errorf("deciding a user's windows: %w", err)
 		}
 	}

@@ -18,19 +18,19 @@
 //   - A user pays for all metrics, windows and keys from one account, and what
 //     the account admits never exceeds the budget. The unit of privacy is one
 //     user with all of their events within one life of the pipeline's state.
-//   - A user's part in a metric window is admitted as a whole or not at all,
-//     in the order of the ends of windows and, within one, of Settings.Metrics.
-//     A part that does not fit costs nothing, and admission goes on with the next one.
-//   - Bounds are applied by a keyed hash of the user's own keys. Who is
-//     admitted, and with what, depends on that user's own records only: not on
-//     their order, on bundles, on parallelism or on other users.
+//   - As much of a user's part in a metric window counts as the metric's
+//     allowance pays for, in the order of the ends of windows and, within one,
+//     of Settings.Metrics. What does not count costs nothing.
+//   - What counts of a user depends on that user's own records only: not on
+//     their order, on bundles, on parallelism or on other users. Where not all
+//     keys are equal, a keyed hash of the user's own keys decides.
 //   - The same events give the same released numbers, byte for byte, in Filter
 //     and in FilterBounded: noise is a keyed function of settings, window, key
 //     and count. A bundle that an engine repeats releases nothing new.
 //   - A public key is released in every window from Settings.From to To, at
 //     zero, too: which windows appear says nothing about the data.
-//   - A private key is released only above a threshold that a key of one user
-//     passes with probability DeltaKey at most.
+//   - A private key is released only above a threshold that the keys of one user
+//     pass with probability δ_keys of the budget at most, all together.
 //
 // # Not guaranteed
 //

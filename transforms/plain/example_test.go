@@ -88,8 +88,8 @@ func ExampleTransforms_Filter() {
 		fmt.Println(err)
 	}
 	// Unordered output:
-	// 2026-05-01T00:00:00Z views /: 2010 ± 50
-	// 2026-05-02T00:00:00Z views /: 6 ± 50
+	// 2026-05-01T00:00:00Z views /: 2081 ± 50
+	// 2026-05-02T00:00:00Z views /: 39 ± 50
 }
 
 // On bounded input, without state and timers: the same numbers.
@@ -99,6 +99,6 @@ func ExampleTransforms_FilterBounded() {
 		fmt.Println(err)
 	}
 	// Unordered output:
-	// 2026-05-01T00:00:00Z views /: 2010 ± 50
-	// 2026-05-02T00:00:00Z views /: 6 ± 50
+	// 2026-05-01T00:00:00Z views /: 2081 ± 50
+	// 2026-05-02T00:00:00Z views /: 39 ± 50
 }

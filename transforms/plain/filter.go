@@ -127,7 +127,7 @@ func (f *admitFn) OnTimer(_ context.Context, at beam.EventTime, p state.Provider
 		return fmt.Errorf("deciding a user's window: %w", ErrStateLost)
 	}
 	next := u.waiting[0]
-	err = f.admitter.decide(id, &u.account, next, func(cell []byte, n int64) { emit(lastOf(next.end), cell, n) })
+	err = f.admitter.decide(id, &u.purse, next, func(cell []byte, n int64) { emit(lastOf(next.end), cell, n) })
 	if err != nil {
 		return fmt.Errorf("deciding a user's window: %w", err)
 	}

@@ -3,6 +3,7 @@ package plain
 import (
 	"context"
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,14 +42,14 @@ func TestPlainAndPackedDecideTheSame(t *testing.T) {
 // is over.
 func TestPlainAndPackedDecideTheSameAtTheEdge(t *testing.T) {
 	s := testSettings(t, 5)
-	s.Metrics = []Metric{{Name: "views", Kind: metrickind.DistinctUsers, MaxKeysPerUser: 1, Sigma: 8, DeltaKey: 1e-8}}
+	s.Metrics = []Metric{{Name: "views", Kind: metrickind.DistinctUsers, MaxKeysPerUser: 1, Sigma: 8}}
 	var events []event
 	for w := range int64(5) {
 		events = append(events, event{"often", "a", base + w*hour}, event{fmt.Sprint("once ", w), "a", base + w*hour})
 	}
 	out, all := decideBoth(t, t.Context(), s, events)
 	often := out.accounts[schemas.NewHasher(testSecrets().UserHash.Reveal()).Account([]byte("often"))]
-	if all || often.Keys.IsZero() || len(out.accounts) != 6 {
+	if all || often.Account.Spent == 0 || len(out.accounts) != 6 {
 		t.Errorf("all could pay: %v; the account is %+v, one of %d", all, often, len(out.accounts))
 	}
 }
@@ -69,13 +70,13 @@ func decideBoth(t rapid.TB, ctx context.Context, s Settings, events []event) (pl
 
 // decided is what a form has decided when all windows are over.
 type decided struct {
-	counts   map[string]int64                 // by metric, window and key
-	admitted map[string]bool                  // by metric, window and account
-	accounts map[accounts.ID]accounts.Account // that have paid anything
+	counts   map[string]int64               // by metric, window and key
+	admitted map[string]bool                // by metric, window and account
+	accounts map[accounts.ID]accounts.Entry // that have paid anything
 }
 
 func newDecided() decided {
-	return decided{map[string]int64{}, map[string]bool{}, map[accounts.ID]accounts.Account{}}
+	return decided{map[string]int64{}, map[string]bool{}, map[accounts.ID]accounts.Entry{}}
 }
 
 func drawSettings(t *rapid.T) Settings {
@@ -93,15 +94,13 @@ func drawSettings(t *rapid.T) Settings {
 	for i := range rapid.IntRange(1, 3).Draw(t, "metrics") {
 		m := Metric{
 			Name: fmt.Sprint("metric ", i), Kind: metrickind.Events,
-			MaxKeysPerUser: rapid.IntRange(1, 4).Draw(t, "keys"), MaxEventsPerKey: rapid.IntRange(1, 4).Draw(t, "per key"),
+			MaxKeysPerUser: rapid.IntRange(0, 4).Draw(t, "keys"), MaxEventsPerKey: rapid.IntRange(0, 4).Draw(t, "per key"), Burst: rapid.Float64Range(0.1, 1).Draw(t, "burst"),
 			Sigma: rapid.Float64Range(1, 60).Draw(t, "sigma"),
 		}
 		if rapid.Bool().Draw(t, "distinct") {
 			m.Kind, m.MaxEventsPerKey = metrickind.DistinctUsers, 0
 		}
-		if rapid.Bool().Draw(t, "private") {
-			m.DeltaKey = rapid.Float64Range(1e-9, 2e-7).Draw(t, "delta")
-		} else {
+		if !rapid.Bool().Draw(t, "private") {
 			m.PublicKeys = []string{"b", "d", "a"}
 		}
 		s.Metrics = append(s.Metrics, m)
@@ -130,15 +129,18 @@ func decidePlain(t rapid.TB, s Settings, events []event) (out decided, all bool)
 	}
 	for user, byEnd := range users {
 		id := a.hasher.Account([]byte(user))
-		var account accounts.Account
+		var of purse
 		for _, w := range sorted(byEnd) {
+			var whole, counted int64
 			for i := range a.metrics {
-				if price, delta, ok := a.metrics[i].price(a.clip(&a.metrics[i], id, w.keys)); !ok || !account.Fits(s.Budget, price, delta) {
-					all = false
+				a.within(&a.metrics[i], id, w.keys)
+				for _, n := range a.sizes {
+					whole += int64(n)
 				}
 			}
-			err := a.decide(id, &account, w, func(cell []byte, n int64) {
+			err := a.decide(id, &of, w, func(cell []byte, n int64) {
 				out.counts[string(cell)] += n
+				counted += n
 				at, err := schemas.DecodeReleaseKey(cell)
 				if err != nil {
 					t.Fatal(err)
@@ -148,12 +150,13 @@ func decidePlain(t rapid.TB, s Settings, events []event) (out decided, all bool)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if account.Spent > s.Budget.Mu2 || account.Reserved != 0 || account.Keys.Cmp(s.Budget.Keys) > 0 {
+			all = all && counted == whole
+			if of.account.Spent > s.Budget.Mu2 || of.account.Reserved != 0 {
 				t.Fatal("an account went beyond its budget")
 			}
 		}
-		if !account.IsZero() {
-			out.accounts[id] = account
+		if !of.account.IsZero() {
+			out.accounts[id] = accounts.Entry{ID: id, Account: of.account, Debts: of.debts}
 		}
 	}
 	return out, all
@@ -180,6 +183,15 @@ func (s settledAtTop) Settlement(_ context.Context, turn uint64) (*spend.Settlem
 	}
 	return spend.NewSettlement(settled), nil
 }
+
+// since are windows of one turn's slice, with a horizon that begins then.
+type since int64
+
+func (since) First(schemas.MetricWindow) uint64               { return math.MaxUint64 }
+func (since) Open(uint32, uint64) bool                        { return false }
+func (since) Needed(turn uint64) uint64                       { return turn + 1 }
+func (since) LeastPeriod(uint64) int64                        { return math.MinInt64 }
+func (s since) Elapsed(w schemas.MetricWindow, _ int64) int64 { return w.WindowEnd - int64(s) }
 
 // addAdmitted adds who was admitted in a turn.
 func (d *decided) addAdmitted(ledger *schemas.LedgerReader, turn uint64, specs []schemas.MetricSpec) error {
@@ -212,7 +224,7 @@ func (d *decided) addAccounts(ledger *schemas.LedgerReader, turn uint64) error {
 		return fmt.Errorf("the newest snapshot is as of turn %d, want %d or later", snapshot.Turn, turn)
 	}
 	for _, a := range snapshot.Accounts {
-		d.accounts[a.ID] = a.Account
+		d.accounts[a.ID] = a
 	}
 	return nil
 }
@@ -242,7 +254,7 @@ func decidePacked(ctx context.Context, s Settings, events []event) (decided, err
 		return out, err
 	}
 	ledger := &memledger.Ledger{}
-	spender, err := spend.NewEngine(spend.Options{Rules: rules, Settlements: settledAtTop{specs, windowsOf}, Ending: windowsOf, Ledger: ledger})
+	spender, err := spend.NewEngine(spend.Options{Rules: rules, Settlements: settledAtTop{specs, windowsOf}, Ending: windowsOf, Windows: since(s.span().from), Ledger: ledger})
 	if err != nil {
 		return out, err
 	}

@@ -18,7 +18,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
-	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
@@ -103,7 +102,7 @@ func testSettings(t testing.TB, windows int64) Settings {
 		From: time.UnixMilli(base), To: time.UnixMilli(base + windows*hour),
 		Metrics: []Metric{
 			{Name: "views", Kind: metrickind.Events, MaxKeysPerUser: 2, MaxEventsPerKey: 3, Sigma: 16, PublicKeys: []string{"b", "a", "c"}},
-			{Name: "all views", Kind: metrickind.Events, MaxKeysPerUser: 3, MaxEventsPerKey: 2, Sigma: 40, DeltaKey: 1e-8},
+			{Name: "all views", Kind: metrickind.Events, MaxKeysPerUser: 3, MaxEventsPerKey: 2, Sigma: 40},
 			{Name: "visitors", Kind: metrickind.DistinctUsers, MaxKeysPerUser: 4, Sigma: 10, PublicKeys: []string{"a", "b", "c", "d"}},
 		},
 	}
@@ -142,7 +141,7 @@ func model(t testing.TB, s Settings, events []event) (counts map[string]int64, r
 			}
 			byEnd[end][e.key]++
 		}
-		var account accounts.Account
+		var account purse
 		for _, w := range sorted(byEnd) {
 			if err := a.decide(id, &account, w, func(cell []byte, n int64) { counts[string(cell)] += n }); err != nil {
 				t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -40,19 +41,22 @@ type Settings struct {
 type Metric struct {
 	Name string
 	Kind string // a name of metrickind.Counting
-	// MaxKeysPerUser and MaxEventsPerKey bound what one user adds to a window:
-	// what is above is left out. Kinds that count a user once take no MaxEventsPerKey.
+	// MaxKeysPerUser and MaxEventsPerKey are caps on what one user adds to a window, for their
+	// meaning; 0: none. Kinds that count a user once take no MaxEventsPerKey.
 	MaxKeysPerUser, MaxEventsPerKey int
+	// Share is the part of every account that the metric may use, above 0 and at most 1; default:
+	// equal parts. All shares together are at most 1. Burst is the part of that which a user may
+	// use at once; default: 0.5. The rest is paid out evenly between From and To.
+	Share, Burst float64
 	// Sigma is the standard deviation of the noise: the price of a contribution
 	// c is c²/Sigma².
 	Sigma float64
 	// Confidence of the intervals, 0.8 to 0.999; 0 is 0.95.
 	Confidence float64
 	// PublicKeys, when there are any, are the keys that are counted, others are
-	// not. Without them keys are private, and DeltaKey is the probability with
-	// which a key of one user may show.
+	// not. Without them keys are private: those that only one user has show with
+	// a probability of Budget.Keys at most, all together.
 	PublicKeys []string
-	DeltaKey   float64
 }
 
 // ErrSettings is wrapped by every error about Settings and Secrets.
@@ -71,9 +75,10 @@ const (
 
 // metric is a Metric with what is computed from it.
 type metric struct {
-	spec   schemas.MetricSpec
-	kind   metrickind.Kind
-	public map[string]struct{} // nil for private keys
+	spec      schemas.MetricSpec
+	allowance accounts.Allowance
+	kind      metrickind.Kind
+	public    map[string]struct{} // nil for private keys
 }
 
 // span is the windows that are released, in Unix milliseconds.
@@ -107,6 +112,13 @@ func (s *Settings) compile() ([]metric, error) {
 		return nil, invalid("no incarnation: draw 16 random bytes once, and keep them")
 	case len(s.Metrics) == 0:
 		return nil, invalid("no metrics")
+	}
+	shares := 0.0
+	for i := range s.Metrics {
+		shares += cmp.Or(s.Metrics[i].Share, 1/float64(len(s.Metrics)))
+	}
+	if shares > 1+1e-9 {
+		return nil, invalid("shares of %v in all: at most 1", shares)
 	}
 	metrics := make([]metric, len(s.Metrics))
 	for i := range s.Metrics {
@@ -144,17 +156,14 @@ func (m *Metric) compile(s *Settings) (metric, error) {
 	}
 	spec.Confidence = cmp.Or(spec.Confidence, 0.95)
 	kind := metrickind.Of(m.Kind)
-	if !kind.EventBound {
-		spec.MaxEventsPerKey = 1
-	}
+	part := accounts.Part(s.Budget.Mu2, cmp.Or(m.Share, 1/float64(len(s.Metrics))))
+	allowance := accounts.NewAllowance(part, cmp.Or(m.Burst, 0.5), s.span().to-s.span().from)
+	spec.Burst, spec.Refill, spec.Horizon = allowance.Burst, allowance.Refill, allowance.Horizon
 	if len(m.PublicKeys) == 0 {
-		if spec.DeltaKey, err = units.DeltaFromFloat(m.DeltaKey); err != nil {
-			return fail("%v", err)
+		if spec.DeltaKey = s.Budget.KeyDelta(top); spec.DeltaKey.IsZero() {
+			return fail("private keys need a budget with a δ for keys, and a smaller sigma if it is very small")
 		}
-		if spec.DeltaKey.IsZero() || s.Budget.Keys.IsZero() {
-			return fail("private keys need a delta_key of at least 2^-80 and a budget with a δ for keys")
-		}
-		return metric{spec: spec, kind: kind}, nil
+		return metric{spec: spec, allowance: allowance, kind: kind}, nil
 	}
 	spec.KeyMode = keysPublic
 	public := make(map[string]struct{}, len(m.PublicKeys))
@@ -164,7 +173,7 @@ func (m *Metric) compile(s *Settings) (metric, error) {
 		}
 		public[key] = struct{}{}
 	}
-	return metric{spec: spec, kind: kind, public: public}, nil
+	return metric{spec: spec, allowance: allowance, kind: kind, public: public}, nil
 }
 
 func (m *Metric) check() error {
@@ -174,12 +183,12 @@ func (m *Metric) check() error {
 		return invalid("metric %q: %v", m.Name, schemas.ErrMetricName)
 	case !slices.Contains(kinds, m.Kind):
 		return invalid("metric %q: kind %q: must be \"%s\"", m.Name, m.Kind, strings.Join(kinds, `" or "`))
-	case m.MaxKeysPerUser < 1 || m.MaxKeysPerUser > maxBound:
+	case m.MaxKeysPerUser < 0 || m.MaxKeysPerUser > maxBound:
 		return invalid("metric %q: %d keys of a user: must be 1 to %d", m.Name, m.MaxKeysPerUser, maxBound)
-	case metrickind.Of(m.Kind).EventBound && (m.MaxEventsPerKey < 1 || m.MaxEventsPerKey > maxBound):
+	case m.MaxEventsPerKey < 0 || m.MaxEventsPerKey > maxBound:
 		return invalid("metric %q: %d events of a key: must be 1 to %d", m.Name, m.MaxEventsPerKey, maxBound)
-	case len(m.PublicKeys) > 0 && m.DeltaKey != 0:
-		return invalid("metric %q: public keys take no delta_key", m.Name)
+	case !(m.Share >= 0 && m.Share <= 1) || !(m.Burst >= 0 && m.Burst <= 1):
+		return invalid("metric %q: a share of %v and a burst of %v: must be above 0 and at most 1", m.Name, m.Share, m.Burst)
 	case math.IsNaN(m.Confidence):
 		return invalid("metric %q: the confidence is not a number", m.Name)
 	}
@@ -198,7 +207,7 @@ func (m *metric) plan() (*noisereduction.Plan, error) {
 		Target: noisereduction.Target{Confidence: m.spec.Confidence},
 	}
 	if m.public == nil {
-		s.Private = &noisereduction.Private{Contribution: uint64(m.kind.Sensitivity(m.spec.Bounds())), DeltaKey: m.spec.DeltaKey}
+		s.Private = &noisereduction.Private{Contribution: m.spec.Most(), DeltaKey: m.spec.DeltaKey}
 	}
 	plan, err := noisereduction.Compile(s)
 	if err != nil {

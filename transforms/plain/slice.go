@@ -10,6 +10,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // slice is a user's events of one window: ascending by key, no key twice.
@@ -50,10 +51,33 @@ func (s *slice) append(dst []byte) []byte {
 	return dst
 }
 
+// purse is a user's account with the debts of its buckets by metric: accounts.Entry.Debts.
+type purse struct {
+	account accounts.Account
+	debts   []units.Mu2
+}
+
+func (p *purse) debt(metric int) units.Mu2 {
+	if metric >= len(p.debts) {
+		return 0
+	}
+	return p.debts[metric]
+}
+
+func (p *purse) setDebt(metric int, debt units.Mu2) {
+	for metric >= len(p.debts) {
+		p.debts = append(p.debts, 0)
+	}
+	p.debts[metric] = debt
+	for n := len(p.debts); n > 0 && p.debts[n-1] == 0; n-- {
+		p.debts = p.debts[:n-1]
+	}
+}
+
 // user is what the state says about a user: the account, the end of the last
 // window that was decided, and the windows that wait, ascending by end.
 type user struct {
-	account accounts.Account
+	purse
 	done    int64
 	waiting []slice
 }
@@ -84,7 +108,7 @@ func (u *user) encode(id accounts.ID) ([]byte, error) {
 	}
 	var entries []accounts.Entry
 	if !u.account.IsZero() {
-		entries = []accounts.Entry{{ID: id, Account: u.account}}
+		entries = []accounts.Entry{{ID: id, Account: u.account, Debts: u.debts}}
 	}
 	return accounts.Encode(b, entries)
 }
@@ -114,7 +138,7 @@ func decodeUser(id accounts.ID, b []byte) (user, error) {
 		return user{}, ErrMalformed
 	}
 	if len(entries) == 1 {
-		u.account = entries[0].Account
+		u.account, u.debts = entries[0].Account, entries[0].Debts
 	}
 	return u, nil
 }

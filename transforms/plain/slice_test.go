@@ -14,8 +14,8 @@ func TestAUserComesBackFromState(t *testing.T) {
 	id := accounts.ID{1}
 	for _, u := range []user{
 		{done: math.MinInt64},
-		{done: 10, account: accounts.Account{Spent: 7, Keys: units.Delta{Lo: 3}}},
-		{done: -5, account: accounts.Account{Spent: 1}, waiting: []slice{{end: 20, keys: []keyCount{{"", 1}, {"a", 4}}}, {end: 30, keys: []keyCount{{"b", math.MaxUint32}}}}},
+		{done: 10, purse: purse{account: accounts.Account{Spent: 7}, debts: []units.Mu2{0, 5}}},
+		{done: -5, purse: purse{account: accounts.Account{Spent: 1}}, waiting: []slice{{end: 20, keys: []keyCount{{"", 1}, {"a", 4}}}, {end: 30, keys: []keyCount{{"b", math.MaxUint32}}}}},
 	} {
 		b, err := u.encode(id)
 		if err != nil {
@@ -49,7 +49,7 @@ func TestADecidedWindowIsNotDecidedAgain(t *testing.T) {
 }
 
 func FuzzDecodeUser(f *testing.F) {
-	u := user{done: 3, account: accounts.Account{Spent: 9}, waiting: []slice{{end: 20, keys: []keyCount{{"a", 4}}}}}
+	u := user{done: 3, purse: purse{account: accounts.Account{Spent: 9}}, waiting: []slice{{end: 20, keys: []keyCount{{"a", 4}}}}}
 	b, err := u.encode(accounts.ID{1})
 	if err != nil {
 		f.Fatal(err)

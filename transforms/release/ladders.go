@@ -33,7 +33,7 @@ type ladders struct {
 }
 
 // PlanOf compiles a metric's ladder. A private key's threshold must hide the
-// greatest contribution of one user, metrickind.Kind.Sensitivity. Errors wrap
+// greatest contribution of one user, schemas.MetricSpec.Most. Errors wrap
 // noisereduction.ErrSpec.
 func PlanOf(m *schemas.MetricSpec) (*noisereduction.Plan, error) {
 	s := noisereduction.Spec{
@@ -47,7 +47,7 @@ func PlanOf(m *schemas.MetricSpec) (*noisereduction.Plan, error) {
 		s.Target.Relative, s.Target.Absolute = vector.Aim(m.Bounds(), m.Relative, m.Absolute, m.Confidence), 0
 	}
 	if m.KeyMode == schemas.KeysPrivate {
-		s.Private = &noisereduction.Private{Contribution: uint64(metrickind.Of(m.Kind).Sensitivity(m.Bounds())), DeltaKey: m.DeltaKey}
+		s.Private = &noisereduction.Private{Contribution: m.Most(), DeltaKey: m.DeltaKey}
 	}
 	return noisereduction.Compile(s)
 }

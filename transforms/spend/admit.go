@@ -47,9 +47,9 @@ type admission struct {
 	tallies      []schemas.WindowTally
 }
 
-// admit decides about a user's contributions to every window that ends, in admission order. If the
-// account cannot reserve the worst case of a window, the user is left out of it and pays nothing
-// for it; later windows are still tried.
+// admit decides about a user's contributions to every window that ends, in admission order: as much
+// of them counts as the account can reserve the worst case of. A user of whom nothing counts in a
+// window pays nothing for it; later windows are still tried.
 func (a *admission) admit(u *member) error {
 	place, account := a.store.Find(u.ID, u.Period)
 	admitted := a.scratch.bitsFor(len(a.ended.windows))
@@ -60,8 +60,8 @@ func (a *admission) admit(u *member) error {
 		if u.of[i] == nil {
 			continue
 		}
-		m := &a.rules.metrics[w.Metric]
-		kept, of, err := a.clip.window(m, a.ended, i, u)
+		m, left := &a.rules.metrics[w.Metric], a.left(place, &account, u, w)
+		kept, of, err := a.clip.window(m, a.ended, i, u, left)
 		if err != nil {
 			return err
 		}
@@ -69,20 +69,20 @@ func (a *admission) admit(u *member) error {
 			a.tallies[i].Add(of)
 			continue
 		}
-		worst, delta, ok := a.rules.price(m, kept, a.clip.further, a.clip.leaves)
-		if !ok || !account.Fits(a.rules.limit(m), worst, delta) {
-			of.OverBudget, of.Counted = of.Counted, 0
+		worst, ok := a.rules.price(m, kept, a.clip.further, a.clip.leaves)
+		if !ok || worst > left {
+			of.Beyond, of.Counted = of.Beyond+of.Counted, 0
 			a.tallies[i].Add(of)
 			continue
 		}
-		if err := account.Reserve(a.rules.limit(m), worst, delta); err != nil {
+		if err := account.Reserve(a.rules.Budget, worst); err != nil {
 			return err
 		}
 		admitted.Set(i)
 		a.clip.counted[i] = of.Counted
 		a.tallies[i].Add(of)
 		a.reservations.add(u, i, worst, a.clip)
-		own.mark(i, m, kept)
+		own.mark(i)
 	}
 	slice, records := own.retained(a.scratch)
 	some := len(a.reservations.list) > from
@@ -152,19 +152,19 @@ func (a *shardAccounts) reserve(ended *endedWindows, u *member, admitted schemas
 		if u.of[i] == nil {
 			return errNothingKept
 		}
-		m := &a.rules.metrics[w.Metric]
-		kept, of, err := a.clip.window(m, ended, i, u)
+		m, left := &a.rules.metrics[w.Metric], a.left(place, &account, u, w)
+		kept, of, err := a.clip.window(m, ended, i, u, left)
 		switch {
 		case err != nil:
 			return err
 		case len(kept) == 0:
 			return errNothingKept
 		}
-		worst, delta, ok := a.rules.price(m, kept, a.clip.further, a.clip.leaves)
-		if !ok {
+		worst, ok := a.rules.price(m, kept, a.clip.further, a.clip.leaves)
+		if !ok || worst > left {
 			return errOverBudget
 		}
-		if err := account.Reserve(a.rules.limit(m), worst, delta); err != nil {
+		if err := account.Reserve(a.rules.Budget, worst); err != nil {
 			return fmt.Errorf("%w: %w", errOverBudget, err)
 		}
 		a.clip.counted[i] = of.Counted
@@ -176,13 +176,14 @@ func (a *shardAccounts) reserve(ended *endedWindows, u *member, admitted schemas
 	return a.put(place, u, account, to, from)
 }
 
-// retention decides which part of a turn's slice must be kept: what the admitted users contributed,
-// until it is charged, and everything that belongs to a window which is still open.
+// retention decides which part of a turn's slice must be kept: everything of a metric's for those
+// who are admitted to one of its windows, because a restore computes from it what counts there,
+// until that is charged; and everything that belongs to a window which is still open.
 type retention struct {
-	ended *endedWindows
-	toOwn [][]int32 // by window: the index of each of its keys among the slice's own; −1: not there
-	open  []bool    // by label of the slice: it belongs to an open window
-	sums  []bool    // by label: an open window needs its records one by one
+	taken [][]bool // by window: the slice's labels that belong to its metric
+	sums  []bool   // by window: its metric needs records one by one
+	// of open windows, by label of the slice: it belongs to one, and to one that needs records
+	open, openSums []bool
 
 	user    *schemas.ContribUser
 	entries []bool // by entry of the user
@@ -190,29 +191,23 @@ type retention struct {
 }
 
 func (a *shardAccounts) newRetention(turn uint64, ended *endedWindows) retention {
-	n := retention{ended: ended, toOwn: make([][]int32, len(ended.windows)), open: make([]bool, len(ended.own.labels)), sums: make([]bool, len(ended.own.labels))}
-	for i, c := range ended.contributions {
-		if c == ended.own {
-			continue
+	own := ended.own
+	n := retention{open: make([]bool, len(own.labels)), openSums: make([]bool, len(own.labels))}
+	for i, w := range ended.windows {
+		m, taken := &a.rules.metrics[w.Metric], ended.taken[i]
+		if ended.contributions[i] != own {
+			taken = own.taken(m)
 		}
-		n.toOwn[i] = make([]int32, len(c.keys))
-		for k, key := range c.keys {
-			n.toOwn[i][k] = -1
-			if at, found := slices.BinarySearchFunc(ended.own.keys, key, slices.Compare[[]byte]); found {
-				n.toOwn[i][k] = int32(at)
-			}
-		}
+		n.taken, n.sums = append(n.taken, taken), append(n.sums, m.kind.Values)
 	}
 	for i := range a.rules.metrics {
 		m := &a.rules.metrics[i]
 		if !a.windows.Open(uint32(i), turn) {
 			continue
 		}
-		for l, label := range ended.own.labels {
-			if m.counts(label) {
-				n.open[l] = true
-				n.sums[l] = n.sums[l] || m.kind.Values
-			}
+		for l, taken := range own.taken(m) {
+			n.open[l] = n.open[l] || taken
+			n.openSums[l] = n.openSums[l] || taken && m.kind.Values
 		}
 	}
 	return n
@@ -226,46 +221,23 @@ func (n *retention) forUser(u *schemas.ContribUser) *retention {
 	}
 	for _, e := range u.Entries {
 		n.entries = append(n.entries, n.open[e.Key])
-		n.records = append(n.records, n.sums[e.Key])
+		n.records = append(n.records, n.openSums[e.Key])
 	}
 	return n
 }
 
-// mark notes what an admission rests on: of a share, all of the user's events of its metric, also
-// those that are left out. The user's entries and what was kept are
-// both in order of keys, so that one pass over the two is enough however many keys
-// a user has.
-func (n *retention) mark(window int, m *metric, kept []kept) {
+// mark notes what an admission to a window rests on.
+func (n *retention) mark(window int) {
 	if n.user == nil {
 		return
 	}
-	own, to := n.ended.own, n.toOwn[window]
+	taken := n.taken[window]
 	for i, e := range n.user.Entries {
-		if !m.counts(own.labels[e.Key]) {
-			continue
-		}
-		if m.kind.Share {
+		if taken[e.Key] {
 			n.entries[i] = true
-			continue
-		}
-		key := int64(own.keyOf[e.Key])
-		for len(kept) > 0 && ownKeyOf(to, kept[0].key) < key {
-			kept = kept[1:]
-		}
-		if len(kept) > 0 && ownKeyOf(to, kept[0].key) == key {
-			n.entries[i] = true
-			n.records[i] = n.records[i] || m.kind.Values
+			n.records[i] = n.records[i] || n.sums[window]
 		}
 	}
-}
-
-// ownKeyOf returns a key's index among the slice's own keys, −1 if it is not there; to is nil where
-// the contributions are the slice's own.
-func ownKeyOf(to []int32, key uint32) int64 {
-	if to == nil {
-		return int64(key)
-	}
-	return int64(to[key])
 }
 
 // retained returns the part of the user's slice that must be kept.

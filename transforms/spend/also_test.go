@@ -6,14 +6,13 @@ import (
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state/budgets"
-	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // part returns a metric that is derived from m.
 func part(m schemas.MetricSpec, kind string) schemas.MetricSpec {
 	p := m
 	p.Name, p.Kind, p.Of = m.Name+"."+kind, kind, m.Name
-	p.KeyMode, p.KeysFrom, p.PublicKeys, p.DeltaKey = schemas.KeysFrom, m.Route(), nil, units.Delta{}
+	p.KeyMode, p.KeysFrom, p.PublicKeys = schemas.KeysFrom, m.Route(), nil
 	return p
 }
 
@@ -44,7 +43,7 @@ func TestRuleAStatisticHasTheComponentsThatItNeeds(t *testing.T) {
 		return all
 	}
 	public := func(m *schemas.MetricSpec) { m.KeyMode, m.PublicKeys = schemas.KeysPublic, [][]byte{[]byte("a")} }
-	private := func(m *schemas.MetricSpec) { m.KeyMode, m.DeltaKey = schemas.KeysPrivate, units.Delta{Lo: 1} }
+	private := func(m *schemas.MetricSpec) { m.KeyMode = schemas.KeysPrivate }
 	for name, c := range map[string]struct {
 		metrics []schemas.MetricSpec
 		fits    bool

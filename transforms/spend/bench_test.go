@@ -7,7 +7,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state/accounts"
-	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 const (
@@ -22,7 +21,7 @@ func benchWorld(b *testing.B, slots int) (*world, *audience) {
 	b.Helper()
 	s := oneMetric()
 	s.shards, s.releaseShards, s.slots = benchShards, 1, slots
-	s.budget.Mu2, s.budget.Keys = 1<<60, units.Delta{Hi: 1}
+	s.budget.Mu2 = 1 << 60
 	w := mustWorld(b, s)
 	c := newAudience(b, benchAccounts, 100, 1)
 	for i := range c.ids { // a user's id says which of the 16 shards is theirs
@@ -32,7 +31,7 @@ func benchWorld(b *testing.B, slots int) (*world, *audience) {
 	for shard := range benchShards {
 		kept := accounts.NewShard()
 		for _, id := range c.ids[shard*benchPerShard : (shard+1)*benchPerShard] {
-			if err := kept.Put(id, 0, accounts.Account{Spent: 20_000_000_000, Keys: units.Delta{Lo: 1}}); err != nil {
+			if err := kept.Put(id, 0, accounts.Account{Spent: 20_000_000_000}); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -118,7 +117,7 @@ func BenchmarkWindows(b *testing.B) {
 				m.PublicKeys = c.keys
 				metrics = append(metrics, m)
 			}
-			s := deployment(1<<60, 0, metrics...)
+			s := deployment(1<<60, metrics...)
 			s.shards, s.releaseShards, s.slots = 1, 1, 1<<40
 			w := mustWorld(b, s)
 			turn := uint64(0)

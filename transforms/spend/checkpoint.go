@@ -90,7 +90,7 @@ func Store(ctx context.Context, to accounts.LedgerStore, n int, snapshot schemas
 
 // sameState reports whether two snapshots have the same accounts and open slices.
 func sameState(a, b *schemas.Snapshot) bool {
-	return slices.Equal(a.Accounts, b.Accounts) && slices.EqualFunc(a.Open, b.Open, bytes.Equal)
+	return slices.EqualFunc(a.Accounts, b.Accounts, accounts.Entry.Equal) && slices.EqualFunc(a.Open, b.Open, bytes.Equal)
 }
 
 // Reshard distributes the accounts of all shards, as of one turn, over another number of shards.

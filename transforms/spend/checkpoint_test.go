@@ -3,12 +3,15 @@ package spend
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -19,7 +22,7 @@ func TestReshardingLosesNothing(t *testing.T) {
 		from, to := rapid.IntRange(1, 5).Draw(t, "from"), rapid.IntRange(1, 5).Draw(t, "to")
 		whole := schemas.Snapshot{Turn: 7, Epoch: 3}
 		for _, id := range slices.Compact(slices.Sorted(slices.Values(rapid.SliceOfN(rapid.IntRange(0, 60), 0, 30).Draw(t, "users")))) {
-			account := accounts.Account{Spent: units.Mu2(id + 1), Keys: units.Delta{Lo: uint64(3 * id)}}
+			account := accounts.Account{Spent: units.Mu2(id + 1)}
 			for period := range int64(rapid.IntRange(1, 2).Draw(t, "periods")) {
 				whole.Accounts = append(whole.Accounts, accounts.Entry{ID: accounts.ID{byte(id), 9}, Period: period, Account: account})
 			}
@@ -46,7 +49,7 @@ func TestReshardingLosesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(one[0].Accounts, whole.Accounts) || one[0].Turn != 7 || one[0].Epoch != 3 {
+		if !slices.EqualFunc(one[0].Accounts, whole.Accounts, accounts.Entry.Equal) || one[0].Turn != 7 || one[0].Epoch != 3 {
 			t.Fatalf("%d accounts became %d", len(whole.Accounts), len(one[0].Accounts))
 		}
 	})
@@ -56,6 +59,12 @@ func TestReshardingLosesNothing(t *testing.T) {
 // with other shards, slots and windows, on the same ledger or on a new one.
 func (w *world) change(settled uint64, next settings) (*world, error) {
 	epoch := w.ledger.nextEpoch()
+	header := schemas.Header{Metrics: w.metrics}
+	before := header.Allowances()
+	if w.rules.From == settled+1 {
+		before, w.rules.Before = w.rules.Before, nil
+		defer func() { w.rules.Before = before }() // as a process that goes on has it
+	}
 	snapshots := make([]schemas.Snapshot, w.shards)
 	for n := range snapshots {
 		var err error
@@ -75,6 +84,7 @@ func (w *world) change(settled uint64, next settings) (*world, error) {
 			return nil, err
 		}
 	}
+	after.rules.From, after.rules.Before, after.rules.Begins = settled+1, before, int64(settled)*testTurn
 	after.settlements = w.settlements
 	after.settlements.history = 2 * uint64(next.slots)
 	for range 2 { // a second time changes nothing
@@ -135,12 +145,33 @@ func TestRuleAChangeKeepsEveryAccountAndNoOpenWindow(t *testing.T) {
 			}
 			s.shards, s.slots = rapid.IntRange(1, 4).Draw(t, "shards"), rapid.IntRange(minLedgerSlots, 9).Draw(t, "slots")
 			s.since = turn
-			m.settings = s
+			s.metrics = drawChange(t, turn, s.metrics)
+			m.change(s)
 			if w, err = w.change(turn, s); err != nil {
 				t.Fatalf("changing after turn %d: %v", turn, err)
 			}
 		}
 	})
+}
+
+// drawChange draws other allowances, and before all metrics a new one, or one that was such is
+// gone.
+func drawChange(t *rapid.T, turn uint64, metrics []schemas.MetricSpec) []schemas.MetricSpec {
+	metrics = slices.Clone(metrics)
+	if strings.HasPrefix(metrics[0].Name, "new") {
+		metrics = metrics[1:]
+	} else if rapid.Bool().Draw(t, "a new metric") {
+		m := drawMetric(t, fmt.Sprint("new", turn))
+		m.Kind, m.Min, m.Max, m.Filter, m.KeyMode = metrickind.Events, 0, 0, "", schemas.KeysPrivate
+		metrics = slices.Insert(metrics, 0, m)
+	}
+	for i := range metrics {
+		if m := &metrics[i]; m.Burst > 0 && rapid.Bool().Draw(t, "another allowance") {
+			m.Burst, m.Refill = units.Mu2(rapid.Uint64Range(1, 1<<11).Draw(t, "burst")), units.Mu2(rapid.Uint64Range(0, 1<<13).Draw(t, "refill"))
+			m.Horizon = rapid.Int64Range(1, 20*testTurn).Draw(t, "horizon")
+		}
+	}
+	return metrics
 }
 
 // TestRuleAShardIsNeverStoredBesideForeignAccounts: a ledger that has anything

@@ -4,24 +4,39 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"math"
+	"math/big"
+	"math/bits"
 	"slices"
 
+	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// clipper applies a metric's bounds to one user's contributions. What stays is
-// decided by a keyed hash of the user's own keys and records, never by order,
-// partition or other users. Not for concurrent use.
+// clipper chooses what counts of one user's contributions: within a metric's caps, if it has any,
+// and within the user's allowance. The choice depends on the user's own records and allowance, and
+// on keyed hashes of them, never on order, partition or other users. Not for concurrent use.
 type clipper struct {
+	rules  *Rules
 	hasher *schemas.Hasher
-	own    []ownKey
-	kept   []kept
+	m      *metric
+	w      *contributions
+	u      *schemas.ContribUser
+
+	own     []ownKey
+	sizes   []uint64            // of own: how much could count of each
+	records []rankedRecord      // of own, where the metric looks at values
+	upper   bool                // prices are upper bounds, which need no ranks
+	ranks   map[uint32][16]byte // of a Person's keys, as far as they are known; nil in a run
+	water   water
+
+	kept []kept
 	// further is what the user adds to the further components of counts: of each of kept, one after
 	// the other.
 	further []int64
 	leaves  []leafCount // of the trees of kept, in their order and by leaf
-	sums    []rankedRecord
 	// counted is, by window, how many of the user's events count there; 0 where the user is not
 	// admitted.
 	counted []uint64
@@ -44,15 +59,20 @@ func size(n int64) uint64 {
 	return uint64(n)
 }
 
-// ownKey is one of the user's keys, with its number of events.
+// ownKey is one of the user's keys.
 type ownKey struct {
-	key  uint32
-	n    uint64
-	rank [16]byte
+	key     uint32
+	n       uint64 // its events
+	within  uint64 // those of them that are within the cap
+	total   int64  // what these add to the count, unless the metric is one with prefixes
+	records [2]int // from and to: theirs, among the clipper's records
+	ranked  bool   // these are in order of ranks
+	rank    [16]byte
 }
 
 type rankedRecord struct {
 	rank [16]byte
+	id   schemas.RecordID
 	n    uint32
 	val  int64
 }
@@ -60,7 +80,9 @@ type rankedRecord struct {
 // errRecords says that some of a sum's records are missing.
 var errRecords = errors.New("a user's records do not add up to the number of the user's events")
 
-func newClipper(r *Rules) *clipper { return &clipper{hasher: schemas.NewHasher(r.UserHash.Reveal())} }
+func newClipper(r *Rules) *clipper {
+	return &clipper{rules: r, hasher: schemas.NewHasher(r.UserHash.Reveal())}
+}
 
 // begin turns to a user of so many windows, who is admitted to none of them yet.
 func (c *clipper) begin(windows int) {
@@ -69,12 +91,12 @@ func (c *clipper) begin(windows int) {
 
 // window returns what window i's metric counts of a user's contributions, as keep does. The user's
 // admissions to the windows before it must be known.
-func (c *clipper) window(m *metric, e *endedWindows, i int, u *member) ([]kept, schemas.WindowTally, error) {
+func (c *clipper) window(m *metric, e *endedWindows, i int, u *member, allowance units.Mu2) ([]kept, schemas.WindowTally, error) {
 	if m.kind.Share {
 		kept, tally := c.divide(m, e.taken[i], u.of[i], c.counted[e.of[i]])
 		return kept, tally, nil
 	}
-	return c.keep(m, e.contributions[i], e.taken[i], u.of[i])
+	return c.keep(m, e.contributions[i], e.taken[i], u.of[i], allowance)
 }
 
 // divide returns what a share counts of a user's contributions: the events that its metric has
@@ -99,16 +121,17 @@ func (c *clipper) divide(m *metric, taken []bool, u *schemas.ContribUser, counte
 			tally.Counted += n
 		}
 	}
-	tally.ClippedEvents = all - tally.Counted
+	tally.Beyond = all - tally.Counted
 	return c.kept, tally
 }
 
-// keep returns what the metric counts of a user's contributions, ascending by
-// key, and the tally of the user's records: all of them are clipped by one bound or counted. What
-// the user adds to further components is in c.further, for the same keys, and to their trees in
-// c.leaves. The lists are valid until the next call.
-func (c *clipper) keep(m *metric, w *contributions, taken []bool, u *schemas.ContribUser) (out []kept, tally schemas.WindowTally, err error) {
-	c.own = c.own[:0]
+// keep returns what the metric counts of a user's contributions within the allowance, ascending by
+// key, and the tally of the user's records: each is beyond a cap or the allowance, or
+// counted. What the user adds to further components is in c.further, for the same keys, and to
+// their trees in c.leaves. The lists are valid until the next call.
+func (c *clipper) keep(m *metric, w *contributions, taken []bool, u *schemas.ContribUser, allowance units.Mu2) (out []kept, tally schemas.WindowTally, err error) {
+	c.m, c.w, c.u = m, w, u
+	c.own, c.sizes, c.records = c.own[:0], c.sizes[:0], c.records[:0]
 	for _, e := range u.Entries {
 		if !taken[e.Key] {
 			continue
@@ -120,79 +143,224 @@ func (c *clipper) keep(m *metric, w *contributions, taken []bool, u *schemas.Con
 		}
 		c.own = append(c.own, ownKey{key: key, n: uint64(e.N)})
 	}
-	if limit := int(m.spec.MaxKeysPerUser); len(c.own) > limit {
-		c.leastRanks(m, w, u)
+	if limit := int(m.spec.MaxKeysPerUser); limit > 0 && len(c.own) > limit {
+		c.leastRanks()
 		for _, k := range c.own[limit:] {
-			tally.ClippedKeys += k.n
+			tally.Beyond += k.n
 		}
 		c.own = c.own[:limit]
 		slices.SortFunc(c.own, func(a, b ownKey) int { return cmp.Compare(a.key, b.key) })
 	}
-	c.kept, c.further, c.leaves = c.kept[:0], c.further[:0], c.leaves[:0]
-	bounds := m.spec.Bounds()
-	for _, k := range c.own {
-		var stays uint64
-		var total int64
+	for i := range c.own {
+		k := &c.own[i]
 		if m.kind.Values {
-			stays = min(k.n, uint64(bounds.Events))
-			sums, err := c.add(m, w, taken, u, k)
-			if err != nil {
+			if err := c.collect(k, taken); err != nil {
 				return nil, tally, err
 			}
-			total = sums[0]
-			c.further = append(c.further, sums[1:1+len(m.further)]...)
 		} else {
-			stays, total = m.kind.Contribution(k.n, bounds)
+			k.within, k.total = m.kind.Contribution(k.n, m.bounds)
 		}
-		tally.Counted += stays
-		tally.ClippedEvents += k.n - stays
-		c.kept = append(c.kept, kept{k.key, total})
+		c.sizes = append(c.sizes, size(k.total))
+		if m.prefixes() {
+			c.sizes[i] = k.within
+		}
+	}
+	c.kept, c.further, c.leaves = c.kept[:0], c.further[:0], c.leaves[:0]
+	for i, n := range c.choose(allowance) {
+		k, all := &c.own[i], c.sizes[i]
+		counted := c.eventsOf(k, n, all)
+		tally.Counted += counted
+		tally.Beyond += k.n - counted
+		if n > 0 || all == 0 {
+			c.count(k, n)
+		}
 	}
 	return c.kept, tally, nil
 }
 
-func (c *clipper) leastRanks(m *metric, w *contributions, u *schemas.ContribUser) {
+// eventsOf returns how many of a key's events count if part of all that they add counts.
+func (c *clipper) eventsOf(k *ownKey, part, all uint64) uint64 {
+	switch {
+	case part == all:
+		return k.within
+	case all == math.MaxInt64: // and perhaps more
+		exact, _ := c.addUp(k, k.within)
+		events := new(big.Int).SetUint64(k.within)
+		events.Mul(events, new(big.Int).SetUint64(part))
+		return events.Quo(events, exact[0].Abs().Big()).Uint64()
+	}
+	high, low := bits.Mul64(k.within, part)
+	events, _ := bits.Div64(high, low, all)
+	return events
+}
+
+// choose returns how much counts of each of the user's keys.
+func (c *clipper) choose(allowance units.Mu2) []uint64 {
+	if c.m.prefixes() {
+		c.upper = true
+		_, fits := costOf(c.sizes, math.MaxUint64, allowance, c)
+		if c.upper = false; fits {
+			return c.sizes
+		}
+		for i := range c.own {
+			c.rankRecords(&c.own[i])
+		}
+	}
+	return c.water.fill(c.sizes, allowance, c)
+}
+
+// count adds n of a key to what counts.
+func (c *clipper) count(k *ownKey, n uint64) {
+	total := int64(n)
+	if c.m.prefixes() {
+		sums, _ := c.addUp(k, n)
+		total = clamped(sums[0])
+		for _, sum := range sums[1:len(c.m.values)] {
+			c.further = append(c.further, clamped(sum))
+		}
+		if c.m.nodes >= 0 {
+			c.addLeaves(k, n)
+		}
+	} else if k.total < 0 {
+		total = -total
+	}
+	c.kept = append(c.kept, kept{k.key, total})
+}
+
+func (c *clipper) leastRanks() {
 	for i := range c.own {
-		c.own[i].rank = c.hasher.ClipRank(m.rank, u.ID, u.Period, w.keys[c.own[i].key])
+		c.own[i].rank = c.rank(i)
 	}
 	slices.SortFunc(c.own, func(a, b ownKey) int { return bytes.Compare(a.rank[:], b.rank[:]) })
 }
 
-// add adds up what the records of a key that stay, those with the least ranks, add to each
-// component by their clamped values.
-func (c *clipper) add(m *metric, w *contributions, taken []bool, u *schemas.ContribUser, k ownKey) (sums [metrickind.MaxComponents]int64, err error) {
-	c.sums = c.sums[:0]
+// rank implements priced.
+func (c *clipper) rank(i int) [16]byte {
+	key := c.own[i].key
+	rank, known := c.ranks[key]
+	if !known {
+		rank = c.hasher.ClipRank(c.m.rank, c.u.ID, c.u.Period, c.w.keys[key])
+		if c.ranks != nil {
+			c.ranks[key] = rank
+		}
+	}
+	return rank
+}
+
+// price implements priced. Of a metric with prefixes, it is the price of the first n events of a
+// key by rank, but for each sum that of the most that it comes to among the first 1, 2, … n: so it
+// does not fall as n grows.
+func (c *clipper) price(i int, n uint64) (units.Mu2, bool) {
+	m := c.m
+	if !m.prefixes() {
+		return units.Charge(n, m.spec.Top)
+	}
+	_, peaks := c.addUp(&c.own[i], n)
+	sum, ok := units.Charge(peaks[0], m.spec.Top)
+	for j, component := range m.further {
+		charge, fits := units.Charge(peaks[j+1], c.rules.metrics[component].spec.Top)
+		sum, ok = addCharge(sum, charge, fits && ok)
+	}
+	if m.nodes >= 0 && ok {
+		var charge units.Mu2
+		charge, ok = c.priceOfTree(&c.own[i], n)
+		sum, ok = addCharge(sum, charge, ok)
+	}
+	return sum, ok
+}
+
+func addCharge(sum, charge units.Mu2, fits bool) (units.Mu2, bool) {
+	sum, ok := sum.Add(charge)
+	return sum, ok && fits
+}
+
+// priceOfTree returns the price of all nodes of the tree of a key's first n events.
+func (c *clipper) priceOfTree(k *ownKey, n uint64) (units.Mu2, bool) {
+	levels, top := c.m.scale.Levels(), c.rules.metrics[c.m.nodes].spec.Top
+	if c.upper {
+		return units.ChargeSquares(uint64(levels)*n*n, top)
+	}
+	from := len(c.leaves)
+	c.addLeaves(k, n)
+	squares := metrickind.Squares(c.leaves[from:], levels, nil)
+	c.leaves = c.leaves[:from]
+	return units.ChargeSquares(squares, top)
+}
+
+// collect collects the records of a key that are within the cap: those with the least ranks.
+func (c *clipper) collect(k *ownKey, taken []bool) error {
+	m, from := c.m, len(c.records)
 	var n uint64
-	first, _ := slices.BinarySearchFunc(u.Records, k.key, func(v schemas.RecordValue, key uint32) int { return cmp.Compare(w.keyOf[v.Key], key) })
-	for i := first; i < len(u.Records) && w.keyOf[u.Records[i].Key] == k.key; i++ {
-		v := &u.Records[i]
-		if !taken[v.Key] {
-			continue
-		}
-		n += uint64(v.N)
-		c.sums = append(c.sums, rankedRecord{n: v.N, val: min(max(v.Value, m.spec.Min), m.spec.Max)})
-		if k.n > uint64(m.spec.MaxEventsPerKey) {
-			c.sums[len(c.sums)-1].rank = c.hasher.RecordRank(m.spec.Name, u.ID, u.Period, v.ID)
+	first, _ := slices.BinarySearchFunc(c.u.Records, k.key, func(v schemas.RecordValue, key uint32) int { return cmp.Compare(c.w.keyOf[v.Key], key) })
+	for i := first; i < len(c.u.Records) && c.w.keyOf[c.u.Records[i].Key] == k.key; i++ {
+		if v := &c.u.Records[i]; taken[v.Key] {
+			n += uint64(v.N)
+			c.records = append(c.records, rankedRecord{id: v.ID, n: v.N, val: min(max(v.Value, m.bounds.Min), m.bounds.Max)})
 		}
 	}
-	if n != k.n {
-		return sums, errRecords
+	// Both numbers saturate, and that of a label before those of its records together.
+	if n < k.n || n > k.n && k.n < math.MaxUint32 {
+		return errRecords
 	}
-	room := uint64(m.spec.MaxEventsPerKey)
-	if n > room {
-		slices.SortFunc(c.sums, func(a, b rankedRecord) int { return bytes.Compare(a.rank[:], b.rank[:]) })
+	k.records, k.within = [2]int{from, len(c.records)}, min(n, uint64(m.bounds.Events))
+	if k.within < n {
+		c.rankRecords(k)
 	}
-	bounds, tree := m.spec.Bounds(), len(c.leaves)
-	for _, r := range c.sums {
-		take := min(uint64(r.n), room)
-		if m.nodes >= 0 && take > 0 {
-			c.leaves = append(c.leaves, leafCount{k.key, m.scale.Leaf(r.val), uint32(take)})
+	if !m.prefixes() {
+		sums, _ := c.addUp(k, k.within)
+		k.total = clamped(sums[0])
+	}
+	return nil
+}
+
+// rankRecords sorts the records of a key by rank.
+func (c *clipper) rankRecords(k *ownKey) {
+	if k.ranked {
+		return
+	}
+	k.ranked = true
+	records := c.records[k.records[0]:k.records[1]]
+	for i := range records {
+		records[i].rank = c.hasher.RecordRank(c.m.spec.Name, c.u.ID, c.u.Period, records[i].id)
+	}
+	slices.SortFunc(records, func(a, b rankedRecord) int { return bytes.Compare(a.rank[:], b.rank[:]) })
+}
+
+// addUp returns what the first n events of a key add to each component, and the most that each sum
+// comes to among the first 1, 2, … n; if c.upper, a bound on that which holds in every order.
+func (c *clipper) addUp(k *ownKey, n uint64) (sums [metrickind.MaxComponents]int128.Int, peaks [metrickind.MaxComponents]uint64) {
+	for _, r := range c.records[k.records[0]:k.records[1]] {
+		if n == 0 {
+			break
 		}
-		for i, value := range m.values {
-			sums[i] += int64(take) * value(r.val, bounds)
+		part := min(uint64(r.n), n)
+		n -= part
+		for i, value := range c.m.values {
+			add := value(r.val, c.m.bounds)
+			if c.upper {
+				add = max(add, -add)
+			}
+			sums[i] = sums[i].AddTimes(add, part)
+			// Between equal records, a sum moves in one direction.
+			peaks[i] = max(peaks[i], size(clamped(sums[i])))
 		}
-		room -= take
 	}
-	c.leaves = mergeLeaves(c.leaves, tree)
-	return sums, nil
+	return sums, peaks
+}
+
+// clamped clamps a sum to what no account can pay for.
+func clamped(sum int128.Int) int64 { return sum.Clamp(-math.MaxInt64, math.MaxInt64) }
+
+// addLeaves adds the first n events of a key to c.leaves.
+func (c *clipper) addLeaves(k *ownKey, n uint64) {
+	from := len(c.leaves)
+	for _, r := range c.records[k.records[0]:k.records[1]] {
+		if n == 0 {
+			break
+		}
+		part := min(uint64(r.n), n)
+		n -= part
+		c.leaves = append(c.leaves, leafCount{k.key, c.m.scale.Leaf(r.val), uint32(part)})
+	}
+	c.leaves = mergeLeaves(c.leaves, from)
 }

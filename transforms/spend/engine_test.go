@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,9 +19,9 @@ import (
 func oneMetric() settings {
 	return settings{
 		shards: 1, releaseShards: 2, slots: 4,
-		budget: budgets.Budget{Mu2: 1 << 30, Keys: units.Delta{Lo: 1 << 20}},
+		budget: budgets.Budget{Mu2: 1 << 30},
 		metrics: []schemas.MetricSpec{{Name: "m", Kind: "events", KeyMode: "private", MaxKeysPerUser: 3, MaxEventsPerKey: 4,
-			First: units.Precision{Lo: 1 << 40}, Top: units.Precision{Lo: 4 << 40}, DeltaKey: units.Delta{Lo: 1}}},
+			First: units.Precision{Lo: 1 << 40}, Top: units.Precision{Lo: 4 << 40}}},
 	}
 }
 
@@ -79,34 +78,6 @@ func TestNothingIsHandedOnBeforeTheDeltaIsDurable(t *testing.T) {
 		if err == nil || blobs != nil {
 			t.Fatalf("%d deliveries: handed on %d blobs while the append was under way (%v)", deliveries, len(blobs), err)
 		}
-	}
-}
-
-func TestHandsOnOnceTheDeltaIsDurable(t *testing.T) {
-	w := mustWorld(t, oneMetric())
-	w.ledger.gate = make(chan struct{})
-	pending, err := w.spend(0, w.envelope(1, 0, oneUser(1), false))
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan []Blob)
-	go func() {
-		blobs, err := pending.Wait(t.Context())
-		if err != nil {
-			t.Error(err)
-		}
-		done <- blobs
-	}()
-	close(w.ledger.gate)
-	if blobs := <-done; len(blobs) != 2 {
-		t.Fatalf("%d blobs for 2 release shards", len(blobs))
-	}
-	r, err := w.ledger.reader(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(r.DeltaTurns(), []uint64{1}) {
-		t.Fatalf("handed on, and the deltas in the ledger are of turns %d", r.DeltaTurns())
 	}
 }
 

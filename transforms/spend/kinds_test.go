@@ -1,7 +1,9 @@
 package spend
 
 import (
+	"bytes"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -58,7 +60,7 @@ func cellOf(t testing.TB, a *shardAccounts, metric uint32, key string) (int64, b
 func TestRuleDistinctUsersAcrossAPeriodCountOnceAndPayTwice(t *testing.T) {
 	m := publicMetric("m", "a", "b")
 	m.Kind = metrickind.DistinctUsers
-	s := deployment(4, 0, m)
+	s := deployment(4, m)
 	cs := []contribution{{user: 1, period: 0, key: "a", n: 9}, {user: 1, period: 1, key: "a", n: 1}}
 	a := mustAccounts(t, s, cs)
 	if n, _ := cellOf(t, a, 0, "a"); n != 1 {
@@ -68,9 +70,9 @@ func TestRuleDistinctUsersAcrossAPeriodCountOnceAndPayTwice(t *testing.T) {
 		t.Fatalf("reserved %d and %d: each part pays 1", a.in(t, 1, 0).Reserved, a.in(t, 1, 1).Reserved)
 	}
 	cs[0] = contribution{user: 1, period: 0, key: "a", n: 1}
-	cs = append(cs, contribution{user: 1, period: 0, key: "b", n: 1}) // 4+4: too much for period 0
+	cs = append(cs, contribution{user: 1, period: 0, key: "b", n: 1}) // 4+4: period 0 pays for one of them
 	a = mustAccounts(t, s, cs)
-	if n, _ := cellOf(t, a, 0, "a"); n != 1 || a.in(t, 1, 0).Reserved != 0 || a.in(t, 1, 1).Reserved != 4 {
+	if n, _ := cellOf(t, a, 0, "a"); n != 1 || a.in(t, 1, 0).Reserved != 4 || a.in(t, 1, 1).Reserved != 4 {
 		t.Fatalf("counted %d, reserved %d and %d", n, a.in(t, 1, 0).Reserved, a.in(t, 1, 1).Reserved)
 	}
 }
@@ -78,7 +80,7 @@ func TestRuleDistinctUsersAcrossAPeriodCountOnceAndPayTwice(t *testing.T) {
 // TestRuleSumsCostTheirClampedTotal: values are clamped one by one, what stays
 // is chosen by rank, and the total's square is charged; nothing for a total of 0.
 func TestRuleSumsCostTheirClampedTotal(t *testing.T) {
-	s := deployment(1<<40, 0, sumMetric(-5, 10, "a", "b"))
+	s := deployment(1<<40, sumMetric(-5, 10, "a", "b"))
 	a := mustAccounts(t, s, []contribution{
 		{user: 1, key: "a", n: 2, value: 99}, {user: 1, key: "b", n: 1, value: -3},
 		{user: 2, key: "a", n: 1, value: -1000}, {user: 3, key: "a", n: 1, value: 5}, {user: 3, key: "a", n: 1, value: -7}})
@@ -103,12 +105,50 @@ func TestRuleSumsCostTheirClampedTotal(t *testing.T) {
 			t.Errorf("user %d is charged %+v, want %+v", user, got, want)
 		}
 	}
+	// A change has made the budget less than user 1 has paid.
+	a.rules.Budget.Mu2 = 100
+	mustDecide(t, a, s, []contribution{{user: 1, key: "a", n: 1, value: 5}, {user: 1, key: "a", n: 1, value: -5}, {user: 1, key: "b", n: 1, value: 1}})
+	if got := a.last().delta.Tallies[0]; got != (schemas.WindowTally{Counted: 2, Beyond: 1}) {
+		t.Errorf("of an account that is overdrawn: tally %+v", got)
+	}
+}
+
+// TestAMeanIsPricedByItsDearestPrefix: of two events, whose offsets of 4 and −4 make 0, the first
+// one alone costs 4 + 4² and both cost 4·2²; they are chosen as if both cost 4² more.
+func TestAMeanIsPricedByItsDearestPrefix(t *testing.T) {
+	mean := publicMetric("m", "a")
+	mean.Kind, mean.Max = metrickind.Mean, 4
+	offset := furtherOf(&mean)
+	offset[0].First, offset[0].Top = unit(1), unit(1)
+	for left, want := range map[units.Mu2]struct {
+		counted  uint64
+		reserved units.Mu2
+	}{19: {0, 0}, 20: {1, 20}, 31: {1, 20}, 32: {2, 16}} {
+		a := mustAccounts(t, deployment(left, mean, offset[0]), []contribution{{user: 1, key: "a", n: 1}, {user: 1, key: "a", n: 1, value: 4}})
+		if tally := a.last().delta.Tallies[0]; tally.Counted != want.counted || tally.Beyond != 2-want.counted || a.of(1).Reserved != want.reserved {
+			t.Errorf("of %d: %+v and %d are reserved, want %+v", left, tally, a.of(1).Reserved, want)
+		}
+	}
+	// Of 4, 4 and −4 all three cost 4·3² + 8², but only 4·3² + 4² if −4 is the first by rank.
+	for user := range 20 {
+		cs := []contribution{{user: user, key: "a", n: 2, value: 4}, {user: user, key: "a", n: 1}}
+		ranks, counted := [2][16]byte{}, uint64(1)
+		for i := range cs {
+			ranks[i] = schemas.NewHasher(testHashKey).RecordRank("m", testID(user), 0, cs[i].record())
+		}
+		if bytes.Compare(ranks[1][:], ranks[0][:]) < 0 {
+			counted = 3
+		}
+		if tally := mustAccounts(t, deployment(60, mean, offset[0]), cs).last().delta.Tallies[0]; tally.Counted != counted {
+			t.Errorf("user %d: %+v, want %d counted", user, tally, counted)
+		}
+	}
 }
 
 // TestRuleSumsKeepTheRecordsOfLeastRank, whatever else the user did and in
 // whatever pieces it came.
 func TestRuleSumsKeepTheRecordsOfLeastRank(t *testing.T) {
-	s := deployment(1<<40, 0, sumMetric(0, 1000, "a"))
+	s := deployment(1<<40, sumMetric(0, 1000, "a"))
 	cs := []contribution{{user: 1, key: "a", n: 2, value: 1}, {user: 1, key: "a", n: 2, value: 10}, {user: 1, key: "a", n: 2, value: 100}}
 	for user := range 20 { // whose records have other ranks
 		byRank := map[string]int64{}
@@ -122,22 +162,47 @@ func TestRuleSumsKeepTheRecordsOfLeastRank(t *testing.T) {
 		for i := range cs { // the order of arrival turns
 			a := mustAccounts(t, s, append(append([]contribution{}, cs[i:]...), cs[:i]...))
 			got, _ := cellOf(t, a, 0, "a")
-			if got != want || a.last().delta.Tallies[0] != (schemas.WindowTally{Counted: 3, ClippedEvents: 3}) {
+			if got != want || a.last().delta.Tallies[0] != (schemas.WindowTally{Counted: 3, Beyond: 3}) {
 				t.Fatalf("user %d: the sum of three records is %d, want %d; tally %+v", user, got, want, a.last().delta.Tallies[0])
 			}
 		}
 	}
 }
 
-// TestRuleKeysTakenFromAnotherMetricCostNothingUnreleased, and no δ either: the
-// metric whose keys they are has paid for them.
+// Of more events than a label's number can be, a sum takes the same ones in every order.
+func TestASumOfMoreEventsThanANumberHoldsIsDecided(t *testing.T) {
+	s := deployment(1<<40, sumMetric(0, 9, "a"))
+	var sums []int64
+	for _, values := range [][2]int64{{1, 2}, {2, 1}} {
+		a := newShardAccounts(mustWorld(t, s).rules, oneSlice{})
+		var batches []schemas.Contributions
+		for _, value := range values {
+			c, err := schemas.DecodeContributions(s.batch(1, 1, 0, []contribution{{user: 1, key: "a", n: 3e9, value: value}}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			batches = append(batches, c)
+		}
+		g, records, err := gather(a.rules, new(merged), batches)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.decide(1, 1, s.windows(1), g, records); err != nil {
+			t.Fatal(err)
+		}
+		sum, _ := cellOf(t, a, 0, "a")
+		if sums = append(sums, sum); sum != sums[0] || sum%3 != 0 || a.last().delta.Tallies[0] != (schemas.WindowTally{Counted: 3, Beyond: math.MaxUint32 - 3}) {
+			t.Errorf("sums %v, tally %+v", sums, a.last().delta.Tallies[0])
+		}
+	}
+}
+
+// TestRuleKeysTakenFromAnotherMetricCostNothingUnreleased: the metric whose keys
+// they are has paid for them.
 func TestRuleKeysTakenFromAnotherMetricCostNothingUnreleased(t *testing.T) {
 	sum := sumMetric(0, 10)
 	sum.KeyMode, sum.KeysFrom, sum.PublicKeys = schemas.KeysFrom, "m", nil
-	a := mustAccounts(t, deployment(1<<40, 100, metric1("m"), sum), []contribution{{user: 1, key: "a", n: 1, value: 3}, {user: 1, key: "b", n: 1, value: 2}})
-	if got := a.in(t, 1, 0).Keys; got != (units.Delta{Lo: 2}) {
-		t.Fatalf("δ paid is %v, want 2 keys once", got)
-	}
+	a := mustAccounts(t, deployment(1<<40, metric1("m"), sum), []contribution{{user: 1, key: "a", n: 1, value: 3}, {user: 1, key: "b", n: 1, value: 2}})
 	mustCharge(t, a, schemas.Settled{FirstRungs: []units.Precision{unit(1), unit(1)}, Keys: []schemas.SettledKey{
 		{WindowEnd: testTurn, Key: []byte("a"), Precision: unit(4)}, {Metric: 1, WindowEnd: testTurn, Key: []byte("a"), Precision: unit(2)}}})
 	// m: a at its top, b the first rung; the sum: a alone.
@@ -151,7 +216,7 @@ func TestRuleFilteredRecordsAreNoContribution(t *testing.T) {
 	m := metric1("m")
 	m.Filter = "x"
 	other := metric1("other")
-	a := mustAccounts(t, deployment(1<<40, 100, m, other), []contribution{{user: 1, key: "a", n: 2, passes: 1}, {user: 1, key: "a", n: 3}, {user: 2, key: "b", n: 1}})
+	a := mustAccounts(t, deployment(1<<40, m, other), []contribution{{user: 1, key: "a", n: 2, passes: 1}, {user: 1, key: "a", n: 3}, {user: 2, key: "b", n: 1}})
 	if n, _ := cellOf(t, a, 0, "a"); n != 2 {
 		t.Fatalf("counted %d of 2 that pass", n)
 	}
@@ -171,7 +236,7 @@ func TestRuleFilteredRecordsAreNoContribution(t *testing.T) {
 func TestRuleAWindowIsAssembledFromAllItsSlices(t *testing.T) {
 	m := publicMetric("m", "a")
 	m.WindowSize, m.WindowSlide = 3*testTurn, testTurn
-	s := deployment(1<<40, 0, m)
+	s := deployment(1<<40, m)
 	a := newShardAccounts(mustWorld(t, s).rules, s)
 	for turn, want := range []int64{0, 0, 3, 6, 9} { // the first two windows began before the start
 		mustDecide(t, a, s, []contribution{{user: 1, key: "a", n: uint32(turn)}, {user: 1, key: "elsewhere", n: 1}})

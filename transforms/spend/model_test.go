@@ -5,9 +5,11 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
 	"slices"
+	"sort"
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -98,6 +100,11 @@ func (s settings) Needed(turn uint64) uint64 {
 	return least
 }
 
+// Elapsed implements Windows.
+func (s settings) Elapsed(w schemas.MetricWindow, period int64) int64 {
+	return w.WindowEnd - 3*testTurn*period
+}
+
 // LeastPeriod implements Windows: these contributions name their periods
 // themselves.
 func (s settings) LeastPeriod(uint64) int64 { return math.MinInt64 }
@@ -112,7 +119,7 @@ type model struct {
 	past         map[uint64][]contribution
 	counts       map[Cell]int64 // admitted, of the span that is open
 	tallies      []schemas.WindowTally
-	reservations []modelReservation  // of the span that is open
+	reservations []*modelReservation // of the span that is open
 	counted      map[inWindow]uint64 // events of admitted users
 }
 
@@ -126,7 +133,10 @@ type account struct {
 	period int64
 }
 
-type modelAccount struct{ spent, reserved, keys *big.Int }
+type modelAccount struct {
+	spent, reserved *big.Int
+	taken           map[uint32][]*modelReservation // by metric
+}
 
 type modelReservation struct {
 	account account
@@ -134,7 +144,7 @@ type modelReservation struct {
 	kept    map[string]int64
 	further map[inComponent]int64
 	leaves  map[inComponent]int64 // by the key of the leaf's cell
-	worst   *big.Int
+	worst   *big.Int              // once it is settled, what was paid
 }
 
 func newModel(s settings) *model {
@@ -204,90 +214,214 @@ func (m *model) admit(w schemas.MetricWindow, at account, events []contribution)
 			tally.Filtered += uint64(c.n)
 		}
 	}
-	r := modelReservation{at, w, map[string]int64{}, map[inComponent]int64{}, map[inComponent]int64{}, new(big.Int)}
-	delta := new(big.Int)
-	var kept uint64
+	r := newReservation(at, w)
+	var own []*modelKey
 	for i, key := range m.keysByRank(spec, at, byKey) {
 		n := sumOf(byKey[key])
-		if i >= int(spec.MaxKeysPerUser) {
-			tally.ClippedKeys += n
+		if spec.MaxKeysPerUser > 0 && i >= int(spec.MaxKeysPerUser) {
+			tally.Beyond += n
 			continue
 		}
-		c, stays, values := m.bring(spec, at, byKey[key])
-		for i, of := range m.metrics {
-			if of.Of != spec.Name || !slices.Contains([]string{"mean_offset", "mean_square", "mean_events"}, of.Kind) {
-				continue
+		k := m.bring(spec, at, byKey[key])
+		k.name = key
+		tally.Beyond += n - k.events
+		own = append(own, k)
+	}
+	m.fill(spec, own, m.left(at, w))
+	var kept uint64
+	for _, k := range own {
+		if k.counts == 0 && k.size > 0 {
+			tally.Beyond += k.events
+			continue
+		}
+		part := new(big.Int).SetUint64(k.events)
+		if k.counts < k.size {
+			part.Mul(part, big.NewInt(k.counts)).Div(part, cmp.Or(k.exact, big.NewInt(k.size)))
+		}
+		kept += part.Uint64()
+		tally.Beyond += k.events - part.Uint64()
+		r.kept[k.name] = k.sign * k.counts
+		r.worst.Add(r.worst, modelCharge(k.counts, spec.Top))
+		for i := range m.metrics {
+			if sums, ok := m.sums(spec, &m.metrics[i], k, k.counts); ok {
+				r.further[inComponent{uint32(i), k.name}] = sums[len(sums)-1]
+				r.worst.Add(r.worst, modelCharge(sums[len(sums)-1], m.metrics[i].Top))
 			}
-			c = int64(stays)
-			sum := int64(0)
-			for _, v := range values {
-				d := 2*v - spec.Min - spec.Max
-				switch of.Kind {
-				case "mean_square":
-					d = 2*d*d - (spec.Max-spec.Min)*(spec.Max-spec.Min)
-				case "mean_events":
-					d = 1
-				}
-				sum += d
-			}
-			r.further[inComponent{uint32(i), key}] = sum
-			r.worst.Add(r.worst, modelCharge(sum, of.Top))
 		}
 		if at := m.nodesOf(spec); at != nil {
-			c = int64(stays)
-			scale, _ := at.Scale() // which NewRules has
-			for _, v := range values {
-				leaf := string(schemas.NodeKey([]byte(key), scale.Leaf(v)))
-				r.leaves[inComponent{uint32(slices.IndexFunc(m.metrics, func(o schemas.MetricSpec) bool { return o.Name == at.Name })), leaf}]++
-			}
-			r.worst.Add(r.worst, chargeOfTree(r.leaves, key, at.Top, func(metrickind.Node) bool { return true }))
-		}
-		tally.ClippedEvents += n - stays
-		kept += stays
-		r.kept[key] = c
-		r.worst.Add(r.worst, modelCharge(c, spec.Top))
-		if spec.KeyMode == schemas.KeysPrivate {
-			delta.Add(delta, spec.DeltaKey.Big())
+			maps.Copy(r.leaves, m.leavesOf(at, k, k.counts))
+			r.worst.Add(r.worst, chargeOfTree(r.leaves, k.name, at.Top, func(metrickind.Node) bool { return true }))
 		}
 	}
 	if len(r.kept) == 0 {
 		return
 	}
-	limit := new(big.Int).SetUint64(uint64(m.budget.Mu2))
-	if limit.Sub(limit, m.keptForShares()); m.reserve(r, delta, limit) {
-		tally.Counted += kept
-		m.counted[inWindow{at, w}] = kept
+	m.reserve(r)
+	tally.Counted += kept
+	m.counted[inWindow{at, w}] = kept
+}
+
+// modelKey is one of a user's keys of a metric.
+type modelKey struct {
+	name       string
+	events     uint64   // within the cap
+	values     []int64  // of these, in order of ranks
+	sign, size int64    // what they add; at most 2^63 − 1
+	exact      *big.Int // of a sum, the size
+	counts     int64    // the part of size that counts
+}
+
+// fill chooses what counts of each key, in order of ranks: as much of each as there is, but at most
+// the same number, the greatest that can be paid for, and then one more where that can be paid.
+func (m *model) fill(spec *schemas.MetricSpec, own []*modelKey, left *big.Int) {
+	cost := func() *big.Int {
+		sum := new(big.Int)
+		for _, k := range own {
+			sum.Add(sum, m.priceOf(spec, k))
+		}
+		return sum
+	}
+	flood := func(level int) *big.Int {
+		for _, k := range own {
+			k.counts = min(k.size, int64(level))
+		}
+		return cost()
+	}
+	if flood(math.MaxInt64).Cmp(left) <= 0 {
 		return
 	}
-	tally.OverBudget += kept
-}
-
-// reserve admits if spent, reserved and the worst case are within the limit.
-func (m *model) reserve(r modelReservation, delta, limit *big.Int) bool {
-	a := m.account(r.account)
-	mu := new(big.Int).Add(a.spent, a.reserved)
-	mu.Add(mu, r.worst)
-	keys := new(big.Int).Add(a.keys, delta)
-	if mu.Cmp(limit) > 0 || keys.Cmp(m.budget.Keys.Big()) > 0 {
-		return false
-	}
-	a.reserved.Add(a.reserved, r.worst)
-	a.keys = keys
-	m.reservations = append(m.reservations, r)
-	return true
-}
-
-// keptForShares is what all other metrics leave of an account.
-func (m *model) keptForShares() *big.Int {
-	sum := new(big.Int)
-	for i := range m.metrics {
-		if spec := &m.metrics[i]; spec.Kind == metrickind.Counted {
-			worst := modelCharge(int64(spec.MaxEventsPerKey), spec.Top)
-			worst.Add(worst, big.NewInt(1))
-			sum.Add(sum, worst.Mul(worst, big.NewInt(spec.Max)))
+	level := sort.Search(math.MaxInt64, func(level int) bool { return flood(level).Cmp(left) > 0 }) - 1
+	flood(max(level, 0))
+	for _, k := range own {
+		if k.counts == int64(max(level, 0)) && k.counts < k.size {
+			if k.counts++; cost().Cmp(left) > 0 {
+				k.counts--
+			}
 		}
 	}
-	return sum
+}
+
+// priceOf is the price of what counts of a key, with the greatest of each further sum on the way.
+func (m *model) priceOf(spec *schemas.MetricSpec, k *modelKey) *big.Int {
+	price := modelCharge(k.counts, spec.Top)
+	for i := range m.metrics {
+		peak := int64(0)
+		sums, _ := m.sums(spec, &m.metrics[i], k, k.counts)
+		for _, sum := range sums {
+			peak = max(peak, sum, -sum)
+		}
+		price.Add(price, modelCharge(peak, m.metrics[i].Top))
+	}
+	if at := m.nodesOf(spec); at != nil {
+		price.Add(price, chargeOfTree(m.leavesOf(at, k, k.counts), k.name, at.Top, func(metrickind.Node) bool { return true }))
+	}
+	return price
+}
+
+// sums returns the sums of the first 0, 1, … n events of a key, if of is a further sum of a metric.
+func (m *model) sums(spec, of *schemas.MetricSpec, k *modelKey, n int64) (sums []int64, ok bool) {
+	if of.Of != spec.Name || !slices.Contains([]string{"mean_offset", "mean_square", "mean_events"}, of.Kind) {
+		return nil, false
+	}
+	sums = []int64{0}
+	for i, v := range k.values[:n] {
+		d := 2*v - spec.Min - spec.Max
+		switch of.Kind {
+		case "mean_square":
+			d = 2*d*d - (spec.Max-spec.Min)*(spec.Max-spec.Min)
+		case "mean_events":
+			d = 1
+		}
+		sums = append(sums, sums[i]+d)
+	}
+	return sums, true
+}
+
+// leavesOf returns the leaves of the first n events of a key.
+func (m *model) leavesOf(at *schemas.MetricSpec, k *modelKey, n int64) map[inComponent]int64 {
+	leaves := map[inComponent]int64{}
+	scale, _ := at.Scale() // which NewRules has
+	metric := uint32(slices.IndexFunc(m.metrics, func(o schemas.MetricSpec) bool { return o.Name == at.Name }))
+	for _, v := range k.values[:n] {
+		leaves[inComponent{metric, string(schemas.NodeKey([]byte(k.name), scale.Leaf(v)))}]++
+	}
+	return leaves
+}
+
+// left is what a user can pay for a window: what spent and reserved leave of the budget, and what
+// is in the metric's bucket.
+func (m *model) left(at account, w schemas.MetricWindow) *big.Int {
+	a := m.account(at)
+	left := new(big.Int).SetUint64(uint64(m.budget.Mu2))
+	left.Sub(left, a.spent).Sub(left, a.reserved)
+	if m.metrics[w.Metric].Burst == 0 {
+		return left
+	}
+	if inside := m.inside(at, w); inside.Cmp(left) < 0 {
+		return inside
+	}
+	return left
+}
+
+// inside is what is in a metric's bucket at the end of a window, after everything that was ever
+// taken out of it.
+func (m *model) inside(at account, w schemas.MetricWindow) *big.Int {
+	spec := &m.metrics[w.Metric]
+	paid := func(w schemas.MetricWindow) *big.Int {
+		part := new(big.Int).SetUint64(uint64(spec.Refill))
+		elapsed := max(m.Elapsed(w, at.period), 0)
+		return part.Mul(part, big.NewInt(elapsed)).Div(part, big.NewInt(spec.Horizon))
+	}
+	// Water: the bucket is full at first, runs over, and is emptied by what is taken.
+	burst := new(big.Int).SetUint64(uint64(spec.Burst))
+	inside, until := new(big.Int).Set(burst), new(big.Int)
+	refill := func(now *big.Int) {
+		inside.Add(inside, now).Sub(inside, until)
+		until = now
+		if inside.Cmp(burst) > 0 {
+			inside.Set(burst)
+		}
+	}
+	for _, taken := range m.account(at).taken[w.Metric] {
+		refill(paid(taken.window))
+		inside.Sub(inside, taken.worst)
+	}
+	refill(paid(w))
+	return inside
+}
+
+// change puts other settings in force: what is missing in a bucket is missing in the one of the
+// same metric, as if that had been taken when the change came.
+func (m *model) change(s settings) {
+	before := *m
+	m.settings = s
+	for at, a := range m.accounts {
+		taken := map[uint32][]*modelReservation{}
+		for i := range s.metrics {
+			w := schemas.MetricWindow{Metric: uint32(i), WindowEnd: int64(s.since) * testTurn}
+			was := slices.IndexFunc(before.metrics, func(spec schemas.MetricSpec) bool { return spec.Name == s.metrics[i].Name })
+			if was < 0 || before.metrics[was].Burst == 0 {
+				continue
+			}
+			missing := newReservation(at, w)
+			missing.worst.SetUint64(uint64(before.metrics[was].Burst))
+			w.Metric = uint32(was)
+			missing.worst.Sub(missing.worst, before.inside(at, w))
+			taken[uint32(i)] = []*modelReservation{missing}
+		}
+		a.taken = taken
+	}
+}
+
+func (m *model) reserve(r *modelReservation) {
+	a := m.account(r.account)
+	a.reserved.Add(a.reserved, r.worst)
+	a.taken[r.window.Metric] = append(a.taken[r.window.Metric], r)
+	m.reservations = append(m.reservations, r)
+}
+
+func newReservation(at account, w schemas.MetricWindow) *modelReservation {
+	return &modelReservation{at, w, map[string]int64{}, map[inComponent]int64{}, map[inComponent]int64{}, new(big.Int)}
 }
 
 // divide admits to a share: what its metric has counted of a user, and what it has left out.
@@ -313,18 +447,19 @@ func (m *model) divide(w schemas.MetricWindow, at account, events []contribution
 		kept = bound
 		in = new(big.Int).Div(big.NewInt(2*in*bound+all), big.NewInt(2*all)).Int64()
 	}
-	r := modelReservation{at, w, map[string]int64{}, map[inComponent]int64{}, map[inComponent]int64{}, new(big.Int)}
+	r := newReservation(at, w)
 	for key, n := range map[string]int64{"counted": in, "left_out": kept - in} {
 		if n > 0 {
 			r.kept[key] = n
 			r.worst.Add(r.worst, modelCharge(n, spec.Top))
 		}
 	}
-	tally.ClippedEvents += uint64(all - kept)
-	if m.reserve(r, new(big.Int), new(big.Int).SetUint64(uint64(m.budget.Mu2))) {
+	tally.Beyond += uint64(all - kept)
+	if r.worst.Cmp(m.left(at, w)) <= 0 {
+		m.reserve(r)
 		tally.Counted += uint64(kept)
 	} else {
-		tally.OverBudget += uint64(kept)
+		tally.Beyond += uint64(kept)
 	}
 }
 
@@ -348,16 +483,19 @@ func sumOf(cs []contribution) (n uint64) {
 	return n
 }
 
-// bring returns what a user brings to one key, how many records make it up, and of kinds with
-// values what each is clamped to.
-func (m *model) bring(spec *schemas.MetricSpec, at account, cs []contribution) (total int64, stays uint64, values []int64) {
+// bring returns what a user brings to one key.
+func (m *model) bring(spec *schemas.MetricSpec, at account, cs []contribution) *modelKey {
 	n := sumOf(cs)
-	stays = min(n, uint64(spec.MaxEventsPerKey))
-	switch spec.Kind {
-	case metrickind.DistinctUsers:
-		return 1, n, nil
-	case metrickind.Events:
-		return int64(stays), stays, nil
+	if spec.Kind == metrickind.DistinctUsers {
+		return &modelKey{events: n, sign: 1, size: 1}
+	}
+	stays := n
+	if spec.MaxEventsPerKey > 0 {
+		stays = min(n, uint64(spec.MaxEventsPerKey))
+	}
+	k := &modelKey{events: stays, sign: 1, size: int64(stays)}
+	if spec.Kind == metrickind.Events {
+		return k
 	}
 	type one struct {
 		rank  [16]byte
@@ -367,14 +505,30 @@ func (m *model) bring(spec *schemas.MetricSpec, at account, cs []contribution) (
 	for _, c := range cs {
 		rank := m.hasher.RecordRank(spec.Name, at.id, at.period, c.record())
 		for range c.n {
-			all = append(all, one{rank, max(spec.Min, min(spec.Max, c.value))})
+			value := max(spec.Min, min(spec.Max, c.value))
+			if spec.Kind == metrickind.Sum && spec.Min == 0 && spec.Max == 0 { // no range
+				value = c.value
+			}
+			all = append(all, one{rank, value})
 		}
 	}
 	slices.SortFunc(all, func(a, b one) int { return bytes.Compare(a.rank[:], b.rank[:]) })
+	total := new(big.Int)
 	for _, o := range all[:stays] {
-		total, values = total+o.value, append(values, o.value)
+		total.Add(total, big.NewInt(o.value))
+		k.values = append(k.values, o.value)
 	}
-	return total, stays, values
+	if spec.Kind == metrickind.Sum {
+		k.sign = 1
+		if total.Sign() < 0 {
+			k.sign = -1
+		}
+		k.size = math.MaxInt64
+		if k.exact = total.Abs(total); total.IsInt64() {
+			k.size = total.Int64()
+		}
+	}
+	return k
 }
 
 // count adds up the reservations for a window. A user of two periods is one user.
@@ -407,7 +561,7 @@ func (m *model) count(w schemas.MetricWindow) {
 func (m *model) account(at account) *modelAccount {
 	a := m.accounts[at]
 	if a == nil {
-		a = &modelAccount{new(big.Int), new(big.Int), new(big.Int)}
+		a = &modelAccount{new(big.Int), new(big.Int), map[uint32][]*modelReservation{}}
 		m.accounts[at] = a
 	}
 	return a
@@ -422,6 +576,7 @@ func (m *model) charge(s schemas.Settled) {
 	for _, r := range m.reservations {
 		a := m.account(r.account)
 		a.reserved.Sub(a.reserved, r.worst)
+		r.worst = new(big.Int)
 		spec := &m.metrics[r.window.Metric]
 		for key, c := range r.kept {
 			u, ok := released[Cell{r.window.Metric, r.window.WindowStart, r.window.WindowEnd, key}]
@@ -431,11 +586,11 @@ func (m *model) charge(s schemas.Settled) {
 			if !ok {
 				u = spec.First
 			}
-			a.spent.Add(a.spent, modelCharge(c, u))
+			r.worst.Add(r.worst, modelCharge(c, u))
 		}
 		for at, c := range r.further { // nothing where the key was not released
 			u := released[Cell{at.metric, r.window.WindowStart, r.window.WindowEnd, at.key}]
-			a.spent.Add(a.spent, modelCharge(c, u))
+			r.worst.Add(r.worst, modelCharge(c, u))
 		}
 		if at := m.nodesOf(spec); at != nil {
 			metric := uint32(slices.IndexFunc(m.metrics, func(o schemas.MetricSpec) bool { return o.Name == at.Name }))
@@ -449,10 +604,11 @@ func (m *model) charge(s schemas.Settled) {
 					return ok
 				}
 				if drawn(metrickind.Root) {
-					a.spent.Add(a.spent, chargeOfTree(r.leaves, key, u, drawn))
+					r.worst.Add(r.worst, chargeOfTree(r.leaves, key, u, drawn))
 				}
 			}
 		}
+		a.spent.Add(a.spent, r.worst)
 	}
 	m.reservations = nil
 }

@@ -80,7 +80,7 @@ func drawReservations(t *rapid.T, want *big.Int) (r reservations) {
 func TestRuleAShardsCountsAreExact(t *testing.T) {
 	m := publicMetric("m", "a")
 	m.Kind = metrickind.Sum
-	s := deployment(100, 0, m)
+	s := deployment(100, m)
 	rapid.Check(t, func(t *rapid.T) {
 		var p Partials
 		want := new(big.Int)

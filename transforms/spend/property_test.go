@@ -33,7 +33,7 @@ func drawSettings(t *rapid.T) settings {
 		m := drawMetric(t, fmt.Sprintf("m%d", i))
 		if base >= 0 && m.KeyMode == schemas.KeysPrivate && (m.Kind == metrickind.Sum || rapid.Bool().Draw(t, "from")) {
 			from := s.metrics[base]
-			m.KeyMode, m.DeltaKey, m.KeysFrom, m.WindowSize, m.WindowSlide = schemas.KeysFrom, units.Delta{}, from.Name, from.WindowSize, from.WindowSlide
+			m.KeyMode, m.KeysFrom, m.WindowSize, m.WindowSlide = schemas.KeysFrom, from.Name, from.WindowSize, from.WindowSlide
 		} else if m.KeyMode == schemas.KeysPrivate && m.Kind == metrickind.Sum {
 			m.Kind = metrickind.Events
 		}
@@ -43,26 +43,21 @@ func drawSettings(t *rapid.T) settings {
 		s.metrics = append(s.metrics, m)
 		further = append(further, furtherOf(&m, drawAlso(t, &m)...)...)
 		if rapid.IntRange(0, 2).Draw(t, "counted") == 0 {
-			share := shareOf(&m, rapid.Uint32Range(1, 12).Draw(t, "events of a share"), rapid.Int64Range(0, 2).Draw(t, "windows kept"))
+			share := shareOf(&m, rapid.Uint32Range(1, 12).Draw(t, "events of a share"))
 			share.Top = units.Precision{Lo: rapid.Uint64Range(1, 1<<42).Draw(t, "top of a share")}
 			share.First = share.Top
 			s.metrics = append(s.metrics, share)
 		}
 	}
 	s.metrics = append(s.metrics, further...)
-	kept := newModel(s).keptForShares().Uint64()
-	s.budget = budgets.Budget{
-		Mu2:  units.Mu2(kept + rapid.Uint64Range(1, 1<<12).Draw(t, "B²")),
-		Keys: units.Delta{Lo: rapid.Uint64Range(0, 60).Draw(t, "δ keys")},
-	}
+	s.budget = budgets.Budget{Mu2: units.Mu2(rapid.Uint64Range(1, 1<<12).Draw(t, "B²"))}
 	return s
 }
 
-// shareOf returns the share of a metric's events that is counted, which keeps a part of accounts
-// for so many windows.
-func shareOf(m *schemas.MetricSpec, events uint32, windows int64) schemas.MetricSpec {
+// shareOf returns the share of a metric's events that is counted.
+func shareOf(m *schemas.MetricSpec, events uint32) schemas.MetricSpec {
 	return schemas.MetricSpec{Name: m.Name + ".counted", Kind: metrickind.Counted, Of: m.Name, Filter: m.Filter, KeyMode: schemas.KeysPublic,
-		PublicKeys: [][]byte{[]byte("counted"), []byte("left_out")}, MaxKeysPerUser: 2, MaxEventsPerKey: events, Max: windows,
+		PublicKeys: [][]byte{[]byte("counted"), []byte("left_out")}, MaxKeysPerUser: 2, MaxEventsPerKey: events, Burst: m.Burst, Refill: m.Refill, Horizon: m.Horizon,
 		WindowSize: m.WindowSize, WindowSlide: m.WindowSlide, First: m.First, Top: m.Top}
 }
 
@@ -91,7 +86,7 @@ func furtherOf(m *schemas.MetricSpec, also ...string) (all []schemas.MetricSpec)
 		nodes := *m
 		kind := tree.Nodes[int(m.MaxKeysPerUser)%len(tree.Nodes)]
 		nodes.Name, nodes.Kind, nodes.Of, nodes.KeyMode, nodes.KeysFrom = m.Name+"."+kind, kind, m.Name, schemas.KeysFrom, m.Route()
-		nodes.Filter, nodes.PublicKeys, nodes.DeltaKey, nodes.First = "", nil, units.Delta{}, m.Top
+		nodes.Filter, nodes.PublicKeys, nodes.First = "", nil, m.Top
 		if m.Kind == metrickind.Histogram { // a bucket for each small value
 			edges := []int64{m.Min}
 			for edge := max(m.Min+1, -3); edge < min(m.Max, 40); edge++ {
@@ -109,10 +104,13 @@ func drawMetric(t *rapid.T, name string) schemas.MetricSpec {
 		Name: name, KeyMode: schemas.KeysPrivate,
 		Kind:            rapid.SampledFrom(append(metrickind.Names(metrickind.Offered()), metrickind.Events)).Draw(t, "kind"),
 		Filter:          rapid.SampledFrom([]string{"", "", "x", "y"}).Draw(t, "filter"),
-		MaxKeysPerUser:  rapid.Uint32Range(1, 4).Draw(t, "K"),
-		MaxEventsPerKey: rapid.Uint32Range(1, 5).Draw(t, "C"),
+		MaxKeysPerUser:  rapid.Uint32Range(0, 4).Draw(t, "K"),
+		MaxEventsPerKey: rapid.Uint32Range(0, 5).Draw(t, "C"),
 		First:           units.Precision{Lo: rapid.Uint64Range(1, 1<<41).Draw(t, "first")},
-		DeltaKey:        units.Delta{Lo: rapid.Uint64Range(1, 5).Draw(t, "delta key")},
+	}
+	if rapid.Bool().Draw(t, "bucket") {
+		m.Burst, m.Refill = units.Mu2(rapid.Uint64Range(1, 1<<11).Draw(t, "burst")), units.Mu2(rapid.Uint64Range(0, 1<<13).Draw(t, "refill"))
+		m.Horizon = rapid.Int64Range(1, 40*testTurn).Draw(t, "horizon")
 	}
 	m.WindowSlide = testTurn * rapid.SampledFrom([]int64{1, 1, 2, 3, 6}).Draw(t, "slide")
 	m.WindowSize = m.WindowSlide * rapid.SampledFrom([]int64{1, 1, 2, 3}).Draw(t, "slides")
@@ -127,7 +125,7 @@ func drawMetric(t *rapid.T, name string) schemas.MetricSpec {
 		}
 	}
 	if rapid.Bool().Draw(t, "public") {
-		m.KeyMode, m.DeltaKey = schemas.KeysPublic, units.Delta{}
+		m.KeyMode = schemas.KeysPublic
 		for _, k := range testKeys[:rapid.IntRange(1, len(testKeys)).Draw(t, "public keys")] {
 			m.PublicKeys = append(m.PublicKeys, []byte(k))
 		}

@@ -1,9 +1,7 @@
 package spend
 
 import (
-	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -12,39 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state/accounts"
-	"github.com/tollgate-dp/tollgate/state/units"
 )
-
-// TestARestartAtAnyTurnRestoresExactly, with every number of slots, after a
-// compaction that keeps the newest record of every key and nothing else.
-func TestARestartAtAnyTurnRestoresExactly(t *testing.T) {
-	for _, slots := range []int{4, 5, 8, 9} {
-		s := oneMetric()
-		s.slots, s.shards = slots, 2
-		turns := uint64(4*slots + 3)
-		var want []string // accounts as of each turn, without any restart
-		quiet := mustWorld(t, s)
-		for turn := uint64(1); turn <= turns; turn++ {
-			mustPlay(t, quiet, turn, turn)
-			want = append(want, fmt.Sprint(quiet.accounts()))
-		}
-		for at := uint64(1); at <= turns; at++ {
-			w := mustWorld(t, s)
-			mustPlay(t, w, 1, at-1)
-			w.ledger.compact()
-			if err := w.restart(); err != nil {
-				t.Fatal(err)
-			}
-			mustPlay(t, w, at, at)
-			if got := fmt.Sprint(w.accounts()); got != want[at-1] {
-				t.Fatalf("%d slots, restarted at turn %d: accounts are %s, want %s", slots, at, got, want[at-1])
-			}
-			if n := len(w.ledger.logs[0]); n > slots+2+int(at)+4 {
-				t.Fatalf("%d slots, turn %d: %d records after a compaction", slots, at, n)
-			}
-		}
-	}
-}
 
 // TestARestartNeedsTheTurnsSinceTheSnapshotOnly: settlements before it are not
 // asked for, so that control need not be read years back.
@@ -121,60 +87,4 @@ func (c *audience) settled(turn uint64, metrics []schemas.MetricSpec) schemas.Se
 		}
 	}
 	return s
-}
-
-// TestPartsThatWereTornOffAreNotThere: deltas and snapshots of several records,
-// of which an append leaves any number before the process is killed, turn
-// after turn. Parts of two epochs are never joined, a torn snapshot never
-// counts, and the accounts come out exact.
-func TestPartsThatWereTornOffAreNotThere(t *testing.T) {
-	const users, turns = 60, 9
-	c := newAudience(t, users, 3, 1)
-	s := oneMetric()
-	s.budget.Mu2 = 1 << 50
-	for landed := range 16 {
-		w := mustWorld(t, s)
-		w.maxRecord = 300
-		w.engine.maxRecord = 300
-		torn := 0
-		for turn := uint64(1); turn <= turns; turn++ {
-			w.ledger.tear = func(_, records int) int {
-				if records < 2 {
-					t.Fatalf("the delta of %d users fits one record", users)
-				}
-				return landed
-			}
-			for attempt := 0; ; attempt++ {
-				pending, err := w.spend(0, c.envelope(t, w.epoch, turn, 0, 1, 0, users))
-				if err != nil {
-					t.Fatal(err)
-				}
-				_, err = pending.Wait(context.Background())
-				if err == nil {
-					break
-				}
-				if !errors.Is(err, errCrashed) || attempt > 1 {
-					t.Fatal(err)
-				}
-				torn++
-				w.ledger.tear = nil
-				w.ledger.compact()
-				if err := w.restart(); err != nil {
-					t.Fatal(err)
-				}
-			}
-			w.settlements.settle(c.settled(turn, s.metrics))
-		}
-		if torn != turns {
-			t.Fatalf("%d of %d appends were torn", torn, turns)
-		}
-		for at, a := range w.accounts() {
-			if want := (accounts.Account{Spent: 4 * (turns - 1), Reserved: 4, Keys: units.Delta{Lo: turns}}); a != want {
-				t.Fatalf("torn after %d records: account %x is %+v, want %+v", landed, at.id, a, want)
-			}
-		}
-		if n := len(w.accounts()); n != users {
-			t.Fatalf("torn after %d records: %d accounts of %d", landed, n, users)
-		}
-	}
 }

@@ -27,18 +27,19 @@ func (s *shard) decided(open *schemas.Open) bool {
 	return s.accounts.turn == open.Turn && s.accounts.first() == open.First
 }
 
-// replay applies the next delta of the past, with everything before it charged; of
-// the span that begins with open nothing is charged. Earlier spans are replayed turn by turn:
-// that reserves no more than was reserved then, and the settlement of its span charges every turn.
-func (e *Engine) replay(ctx context.Context, n int, a *shardAccounts, d *schemas.Delta, open uint64) error {
-	first := open
-	if d.Turn <= open {
-		first = d.Turn
+// replay applies the next delta of the past as it was decided: with everything before its span
+// charged, and nothing of the span, because what counts of a user depends on what was reserved.
+func (e *Engine) replay(ctx context.Context, n int, a *shardAccounts, d *schemas.Delta) error {
+	span, err := e.opts.Settlements.Settlement(ctx, d.Turn)
+	if err != nil {
+		return fmt.Errorf("replaying turn %d: %w", d.Turn, err)
+	}
+	if a.first() < span.First {
 		if err := e.charge(ctx, n, a); err != nil {
 			return err
 		}
 	}
-	if err := a.applyDelta(first, d, e.opts.Ending(d.Turn)); err != nil {
+	if err := a.applyDelta(a.first(), d, e.opts.Ending(d.Turn)); err != nil {
 		return &StopError{Shard: n, Turn: d.Turn, Reason: "decisions of the past cannot be applied", Err: err}
 	}
 	return nil
@@ -72,7 +73,10 @@ func (e *Engine) acquire(ctx context.Context, n int, s *shard, open *schemas.Ope
 	}
 	a := newShardAccounts(e.opts.Rules, e.opts.Windows)
 	for _, entry := range snapshot.Accounts {
-		if err := a.store.Put(entry.ID, entry.Period, entry.Account); err != nil {
+		if snapshot.Turn+1 == a.rules.From && a.rules.Before != nil {
+			entry.Debts = a.carry(&entry)
+		}
+		if err := a.store.Restore(entry); err != nil {
 			return fmt.Errorf("restoring shard %d: %w", n, err)
 		}
 	}
@@ -85,7 +89,7 @@ func (e *Engine) acquire(ctx context.Context, n int, s *shard, open *schemas.Ope
 		if !ok {
 			return e.unfit(ctx, n, open, turn, "the ledger has a gap: this turn is settled and its decisions are missing (has the ledger topic lost records? Restore them: without them accounts are not known, and recover does not help)")
 		}
-		if err := e.replay(ctx, n, a, &d, open.First); err != nil {
+		if err := e.replay(ctx, n, a, &d); err != nil {
 			return err
 		}
 	}

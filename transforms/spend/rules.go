@@ -9,6 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -22,20 +23,26 @@ type Rules struct {
 	ReleaseShards int
 	LedgerSlots   uint64
 	From          uint64 // the first turn of these rules; 0 for all
-	metrics       []metric
-	kept          units.Mu2 // of Budget.Mu2, for shares alone
+	// Before has the allowances under which the ledger's debts are as of the turn before From, in
+	// their order; nil: those of these rules. Begins is the end of that turn, as metric windows
+	// have it.
+	Before  []schemas.MetricAllowance
+	Begins  int64
+	metrics []metric
 }
 
 type metric struct {
-	spec    schemas.MetricSpec
-	kind    metrickind.Kind
-	filter  uint64              // the bit that an event must have; 0: no filter
-	public  map[string]struct{} // nil unless keys are public
-	rank    string              // names the order in which keys are clipped
-	further []int               // the metrics of the further components of its counts
-	nodes   int                 // the metric of the nodes of its trees; −1: none
-	scale   *metrickind.Scale   // of its trees
-	of      int                 // the metric whose events this one counts, if it is a share
+	spec      schemas.MetricSpec
+	allowance accounts.Allowance
+	kind      metrickind.Kind
+	bounds    metrickind.Bounds   // the caps on what a user adds to a key
+	filter    uint64              // the bit that an event must have; 0: no filter
+	public    map[string]struct{} // nil unless keys are public
+	rank      string              // names the order in which keys are clipped
+	further   []int               // the metrics of the further components of its counts
+	nodes     int                 // the metric of the nodes of its trees; −1: none
+	scale     *metrickind.Scale   // of its trees
+	of        int                 // the metric whose events this one counts, if it is a share
 	// values are what an event adds to each component, of kinds with values
 	values []func(value int64, b metrickind.Bounds) int64
 }
@@ -61,7 +68,13 @@ func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 		if !known {
 			return nil, fmt.Errorf("preparing admission: metric %s: this version knows no kind %q: use the one that wrote the definition, or a later one", spec.Name, spec.Kind)
 		}
-		m := metric{spec: spec, kind: kind, rank: spec.Route(), nodes: -1}
+		m := metric{spec: spec, allowance: spec.Allowance(), kind: kind, bounds: spec.Bounds(), rank: spec.Route(), nodes: -1}
+		if spec.MaxEventsPerKey == 0 {
+			m.bounds.Events = schemas.MostEvents
+		}
+		if kind.Sums() && spec.Min == 0 && spec.Max == 0 { // the values have no range
+			m.bounds.Min, m.bounds.Max = math.MinInt64, math.MaxInt64
+		}
 		if kind.Values {
 			m.values = append(m.values, kind.Value)
 		}
@@ -80,9 +93,6 @@ func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 			}
 		}
 		r.metrics = append(r.metrics, m)
-	}
-	if r.kept > b.Mu2 {
-		return nil, fmt.Errorf("preparing admission: shares of counted events keep %d of a budget of %d: ask for fewer windows", r.kept, b.Mu2)
 	}
 	for i := range r.metrics {
 		if m := &r.metrics[i]; !r.hasSums(m) || (m.kind.Tree != nil) != (m.nodes >= 0) {
@@ -107,12 +117,12 @@ func (r *Rules) derive(m *metric) error {
 	}
 	switch {
 	case m.kind.Statistic != nil:
-		of := to.kind.Tree != nil && to.kind.Tree.Statistic == m.kind.Name || m.kind.ValueOf != "" && slices.Contains(to.kind.Also(), m.kind.ValueOf) && m.spec.Bounds() == to.spec.Bounds()
+		of := to.kind.Tree != nil && to.kind.Tree.Statistic == m.kind.Name || m.kind.ValueOf != "" && slices.Contains(to.kind.Also(), m.kind.ValueOf) && m.bounded(to)
 		if !of || m.spec.Route() != to.spec.Route() || m.spec.Confidence != to.spec.Confidence {
 			return fmt.Errorf("preparing admission: metric %s is no statistic of %s", m.spec.Name, m.spec.Of)
 		}
 	case m.kind.Nodes != nil:
-		if to.kind.Tree == nil || !slices.Contains(to.kind.Tree.Nodes, m.kind.Name) || to.nodes >= 0 || m.spec.Bounds() != to.spec.Bounds() || m.spec.Route() != to.spec.Route() {
+		if to.kind.Tree == nil || !slices.Contains(to.kind.Tree.Nodes, m.kind.Name) || to.nodes >= 0 || !m.bounded(to) || m.spec.Route() != to.spec.Route() {
 			return fmt.Errorf("preparing admission: metric %s does not have the nodes of %s", m.spec.Name, m.spec.Of)
 		}
 		scale, err := m.spec.Scale()
@@ -121,12 +131,18 @@ func (r *Rules) derive(m *metric) error {
 		}
 		to.nodes, to.scale = len(r.metrics), scale
 	default: // a component
-		if at, sums := len(to.further), r.sumsOf(to); at >= len(sums) || sums[at].Name != m.kind.Name || m.spec.Bounds() != to.spec.Bounds() || m.spec.Route() != to.spec.Route() {
+		if at, sums := len(to.further), r.sumsOf(to); at >= len(sums) || sums[at].Name != m.kind.Name || !m.bounded(to) || m.spec.Route() != to.spec.Route() {
 			return fmt.Errorf("preparing admission: metric %s is not the next component of %s", m.spec.Name, m.spec.Of)
 		}
 		to.further, to.values = append(to.further, len(r.metrics)), append(to.values, m.kind.Value)
 	}
 	return nil
+}
+
+// bounded reports whether a derived metric has the bounds of the metric that it is derived from,
+// whose cap may be what a full bucket pays for.
+func (m *metric) bounded(of *metric) bool {
+	return m.bounds == of.bounds || m.bounds == of.spec.Bounds()
 }
 
 // hasSums reports whether the further components of a metric are the sums that it needs, in order.
@@ -146,8 +162,7 @@ func (r *Rules) sumsOf(m *metric) []metrickind.Kind {
 	return m.kind.FurtherSums(also)
 }
 
-// share makes m the share of a metric: it takes the same events, and keeps a part of every account
-// for itself.
+// share makes m the share of a metric: it takes the same events.
 func (r *Rules) share(m *metric, of int) error {
 	twice := slices.ContainsFunc(r.metrics, func(o metric) bool { return o.kind.Share && o.of == of })
 	fits := m.spec.WindowSize == r.metrics[of].spec.WindowSize && m.spec.WindowSlide == r.metrics[of].spec.WindowSlide
@@ -155,35 +170,7 @@ func (r *Rules) share(m *metric, of int) error {
 		return fmt.Errorf("preparing admission: metric %s is no share of %s", m.spec.Name, m.spec.Of)
 	}
 	m.of, m.filter, m.public = of, r.metrics[of].filter, r.metrics[of].public
-	kept, ok := keptFor(&m.spec)
-	if ok {
-		r.kept, ok = r.kept.Add(kept)
-	}
-	if !ok {
-		return fmt.Errorf("preparing admission: metric %s keeps more than an account can have: ask for fewer windows", m.spec.Name)
-	}
 	return nil
-}
-
-// keptFor returns the part of an account that is kept for a share: its worst case, for as many
-// windows as the definition says. A user's two contributions c and d add up to C at most, so that
-// c² + d² ≤ C²; each charge is rounded up by itself.
-func keptFor(m *schemas.MetricSpec) (units.Mu2, bool) {
-	worst, fits := units.Charge(uint64(m.MaxEventsPerKey), m.Top)
-	worst, ok := worst.Add(1)
-	high, low := bits.Mul64(uint64(worst), uint64(max(m.Max, 0)))
-	return units.Mu2(low), fits && ok && high == 0
-}
-
-// limit returns what an account may have spent and reserved when it is admitted to a window of the
-// metric: shares may use it up, all other metrics leave them what is kept for them. All of them are
-// charged to one account, so that spent plus reserved is at most the whole budget.
-func (r *Rules) limit(m *metric) budgets.Budget {
-	b := r.Budget
-	if !m.kind.Share {
-		b.Mu2 -= r.kept
-	}
-	return b
 }
 
 // summable reports whether the sum of one user's clamped values stays in range.
@@ -229,37 +216,35 @@ func (m *metric) counts(l schemas.Label) bool {
 	return ok
 }
 
-// private reports whether the metric releases private keys itself: each of them costs δ.
+// prefixes reports whether what counts of a key is its first events by rank.
+func (m *metric) prefixes() bool { return m.kind.Values && !m.kind.Sums() }
+
+// private reports whether the metric releases private keys itself.
 func (m *metric) private() bool { return m.spec.KeyMode == schemas.KeysPrivate }
 
 // price returns the worst case of what a user contributes to a window of the metric, to the further
-// components of its counts and to all nodes of their trees, with the δ of private keys; ok is false
-// if it does not fit an account.
-func (r *Rules) price(m *metric, kept []kept, further []int64, leaves []leafCount) (worst units.Mu2, d units.Delta, ok bool) {
+// components of its counts and to all nodes of their trees; ok is false if it does not fit an
+// account.
+func (r *Rules) price(m *metric, kept []kept, further []int64, leaves []leafCount) (worst units.Mu2, ok bool) {
 	for len(leaves) > 0 {
 		var of []leafCount
 		of, leaves = firstTree(leaves)
 		charge, fits := units.ChargeSquares(metrickind.Squares(of, m.scale.Levels(), nil), r.metrics[m.nodes].spec.Top)
 		if worst, ok = worst.Add(charge); !fits || !ok {
-			return 0, units.Delta{}, false
+			return 0, false
 		}
 	}
 	for i, n := range further {
 		charge, fits := units.Charge(size(n), r.metrics[m.further[i%len(m.further)]].spec.Top)
 		if worst, ok = worst.Add(charge); !fits || !ok {
-			return 0, units.Delta{}, false
+			return 0, false
 		}
 	}
 	for _, k := range kept {
 		charge, fits := units.Charge(k.contribution(), m.spec.Top)
 		if worst, ok = worst.Add(charge); !fits || !ok {
-			return 0, units.Delta{}, false
-		}
-		if m.private() {
-			if d, ok = d.Add(m.spec.DeltaKey); !ok {
-				return 0, units.Delta{}, false
-			}
+			return 0, false
 		}
 	}
-	return worst, d, true
+	return worst, true
 }

@@ -12,43 +12,43 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// shared has a metric whose events cost 4 units for each squared, and its share at 1 unit, of 4
-// events at most, for which two windows are kept: 2·(16 + 1) units. The metric has what is left of
-// 50.
+// shared has a metric whose events cost 4 units for each squared, with a bucket of 16 units that is
+// full again in the next turn, and its share at 1 unit, of 4 events at most. The budget is 50.
 func shared() settings {
 	m := publicMetric("m", "a", "b")
 	m.MaxKeysPerUser = 1
-	share := shareOf(&m, 4, 2)
-	share.First, share.Top = unit(1), unit(1)
-	return deployment(50, 0, m, share)
+	m.Burst, m.Refill, m.Horizon = 16, 160, 10*testTurn
+	share := shareOf(&m, 4)
+	share.First, share.Top, share.Burst = unit(1), unit(1), 0
+	return deployment(50, m, share)
 }
 
 func TestRuleAShareCountsUsersWhomItsMetricRefuses(t *testing.T) {
 	s := shared()
 	a := mustAccounts(t, s, []contribution{
-		{user: 0, key: "a", n: 2},                            // 16 units: all that the metric has
-		{user: 1, key: "a", n: 3},                            // 36 units
+		{user: 0, key: "a", n: 2},                            // 16 units: all that the bucket has
+		{user: 1, key: "a", n: 3},                            // two of three
 		{user: 2, key: "a", n: 1}, {user: 2, key: "b", n: 1}, // one key of two
 		{user: 3, key: "a", n: 9}, // beyond the share's bound
 		{user: 4, key: "x", n: 9}, // no event of the metric
 	})
-	for user, want := range []units.Mu2{16 + 4, 9, 4 + 1 + 1, 16, 0} {
+	for user, want := range []units.Mu2{16 + 4, 16 + 4 + 1, 4 + 1 + 1, 16 + 1 + 9, 0} {
 		if got := a.of(user).Reserved; got != want {
 			t.Errorf("user %d: %d units are reserved, want %d", user, got, want)
 		}
 	}
 	counts := a.counts(&a.decided[0])
 	in, out := counts.keys[1][0], counts.keys[1][1]
-	if in.Clamp(0, 1<<40) != 2+1 || out.Clamp(0, 1<<40) != 3+1+4 {
+	if in.Clamp(0, 1<<40) != 2+2+1+1 || out.Clamp(0, 1<<40) != 1+1+3 {
 		t.Errorf("counted %v, left out %v", in, out)
 	}
-	if tally := a.decided[0].delta.Tallies[1]; tally != (schemas.WindowTally{Filtered: 9, Counted: 2 + 3 + 2 + 4, ClippedEvents: 5}) {
+	if tally := a.decided[0].delta.Tallies[1]; tally != (schemas.WindowTally{Filtered: 9, Counted: 2 + 3 + 2 + 4, Beyond: 5}) {
 		t.Errorf("the tally of the share is %+v", tally)
 	}
 }
 
-// What a share costs is charged to the account that all metrics share, and what is kept for it is
-// the end: no window of any metric is admitted beyond the budget.
+// What a share costs is charged to the account that all metrics share: no window of any metric is
+// admitted beyond the budget.
 func TestRuleAShareIsPaidFromTheSameAccount(t *testing.T) {
 	s := shared()
 	a := mustAccounts(t, s, []contribution{{user: 1, key: "a", n: 4}})
@@ -62,7 +62,7 @@ func TestRuleAShareIsPaidFromTheSameAccount(t *testing.T) {
 		if err := a.charge(NewSettlement(settled)); err != nil {
 			t.Fatal(err)
 		}
-		account, want := a.of(1), units.Mu2(min(turn, 3)*16) // 48 of 50
+		account, want := a.of(1), units.Mu2(min(turn, 2)*(16+4+4)) // 48 of 50
 		if account.Spent != want || account.Reserved != 0 {
 			t.Fatalf("after %d windows %+v, want %d spent", turn, account, want)
 		}
@@ -101,7 +101,7 @@ func TestRuleARestoredShareReservesWhatWasReserved(t *testing.T) {
 	s := shared()
 	a := mustAccounts(t, s, []contribution{
 		{user: 0, key: "a", n: 2},
-		{user: 1, key: "a", n: 3},                            // beyond the budget of the metric
+		{user: 1, key: "a", n: 3},                            // one beyond the bucket of the metric
 		{user: 2, key: "a", n: 1}, {user: 2, key: "b", n: 1}, // one key of two
 	})
 	restored := newShardAccounts(a.rules, oneSlice{})
@@ -126,6 +126,7 @@ func TestAttackOnAShareOfCountedEvents(t *testing.T) {
 	s.budget = budgets.Budget{Mu2: 1 << 40} // μ = 1
 	half := s.budget.Mu2 / 2
 	metric, share := &s.metrics[0], &s.metrics[1]
+	metric.Burst = 0
 	metric.MaxEventsPerKey = 2
 	metric.Top, share.Top = unit(uint64(half/8)), unit(uint64(half/2/16-1)) // squares in a window: 4 of the metric, 16 of the share
 	metric.First, share.First = unit(uint64(half/32)), unit(uint64(half/2/64))

@@ -34,10 +34,19 @@ func oneUserSpan(first uint64, turns int) [][]contribution {
 	return span
 }
 
-// atTheEdge has a budget of three worst cases of one event, of 4 units each.
-func atTheEdge(slots int) settings {
-	s := deployment(12, 1000, metric1("m"))
+// atTheEdge has a budget of three worst cases of one event, of 4 units each; or else, as much in a
+// bucket that is not refilled, and an ample budget.
+func atTheEdge(slots int, bucket bool) settings {
+	s := deployment(12, metric1("m"))
 	s.slots = slots
+	return s.inBucket(bucket)
+}
+
+// inBucket moves the budget to the bucket of the first metric.
+func (s settings) inBucket(bucket bool) settings {
+	if bucket {
+		s.metrics[0].Burst, s.metrics[0].Horizon, s.budget.Mu2 = s.budget.Mu2, 1, 1<<40
+	}
 	return s
 }
 
@@ -54,21 +63,24 @@ func admittedTo(a *shardAccounts) (turns []uint64) {
 // TestRuleASpanReservesTheWorstCaseOfAllItsTurns: nothing of a span is charged
 // before all of it is decided. A user at the edge of the budget, of whom one unit
 // is charged where four are reserved, is admitted to three turns of a span, and to
-// nine one after the other; spent plus reserved never exceeds B².
+// nine one after the other; spent plus reserved never exceeds B². So it is with a bucket.
 func TestRuleASpanReservesTheWorstCaseOfAllItsTurns(t *testing.T) {
 	one := []contribution{{user: 1, key: "a", n: 1}}
-	for _, c := range []struct {
+	type row struct {
 		turns int // of a span
 		price units.Precision
 		want  []uint64
-	}{
+	}
+	rows := []row{
 		{1, unit(1), []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9}}, // spent 8 and reserved 4 fit, then 9 and 4 do not
 		{1, unit(4), []uint64{1, 2, 3}},
 		{4, unit(1), []uint64{1, 2, 3, 5, 6, 9, 13, 17, 21}}, // three of four, then two beside 3 spent, then one beside 5 to 8
 		{4, unit(4), []uint64{1, 2, 3}},
 		{2, unit(1), []uint64{1, 2, 3, 4, 5, 6, 7, 9, 11}},
-	} {
-		w := mustWorld(t, atTheEdge(16))
+	}
+	for i, c := range append(rows, rows...) {
+		bucket := i >= len(rows)
+		w := mustWorld(t, atTheEdge(16, bucket))
 		var got []uint64
 		for first := uint64(1); first < 24; first += uint64(c.turns) {
 			partials, err := w.playSpan(first, slices.Repeat([][]contribution{one}, c.turns), nil)
@@ -80,7 +92,7 @@ func TestRuleASpanReservesTheWorstCaseOfAllItsTurns(t *testing.T) {
 			got = append(got, admitted...)
 			account := accounts.of(1)
 			if sum := account.Spent + account.Reserved; sum > 12 || account.Reserved != units.Mu2(4*len(admitted)) {
-				t.Fatalf("spans of %d, turn %d: %+v with %d turns reserved", c.turns, first, account, len(admitted))
+				t.Fatalf("spans of %d, turn %d, bucket %v: %+v with %d turns reserved", c.turns, first, bucket, account, len(admitted))
 			}
 			last := first + uint64(c.turns) - 1
 			s := schemas.Settled{First: first, Turn: last, FirstRungs: []units.Precision{unit(1)}}
@@ -93,7 +105,43 @@ func TestRuleASpanReservesTheWorstCaseOfAllItsTurns(t *testing.T) {
 			}
 		}
 		if !slices.Equal(got, c.want) {
-			t.Errorf("spans of %d at %v a turn: admitted to turns %v, want %v", c.turns, c.price, got, c.want)
+			t.Errorf("spans of %d at %v a turn, bucket %v: admitted to turns %v, want %v", c.turns, c.price, bucket, got, c.want)
+		}
+	}
+}
+
+// TestABucketIsRefilledOverItsOwnPeriod: one of 4 units, which an event costs, is refilled with 8
+// in four turns, in period 1 from turn 3 on. What does not go into it is lost.
+func TestABucketIsRefilledOverItsOwnPeriod(t *testing.T) {
+	s := deployment(1<<40, metric1("m"))
+	s.metrics[0].First, s.metrics[0].Burst, s.metrics[0].Refill, s.metrics[0].Horizon = unit(4), 4, 8, 4*testTurn
+	for _, c := range []struct {
+		period int64
+		from   uint64 // the first turn with an event
+		want   []uint64
+	}{
+		{0, 1, []uint64{1, 3, 5, 7, 9, 11}}, // it holds 4, 2, 4, 2, …
+		{1, 1, []uint64{1, 5, 7, 9, 11}},
+		{1, 5, []uint64{5, 7, 9, 11}},
+		{1, 6, []uint64{6, 8, 10, 12}},
+		{2, 1, []uint64{1, 8, 10, 12}},
+		{2, 10, []uint64{10, 12}},
+	} {
+		w := mustWorld(t, s)
+		var got []uint64
+		for turn := uint64(1); turn <= 12; turn++ {
+			var cs []contribution
+			if turn >= c.from {
+				cs = []contribution{{user: 1, period: c.period, key: "a", n: 1}}
+			}
+			if _, err := w.play(turn, cs, nil); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, admittedTo(w.engine.shards[0].accounts)...)
+			w.settlements.settle(schemas.Settled{First: turn, Turn: turn, FirstRungs: []units.Precision{unit(4)}})
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("in period %d with events from turn %d: admitted to turns %v, want %v", c.period, c.from, got, c.want)
 		}
 	}
 }
@@ -106,6 +154,8 @@ func TestARestartAtAnySpanFindsNoGap(t *testing.T) {
 		s := oneMetric()
 		s.slots = rapid.SampledFrom([]int{4, 8, 9, 11, 12, 16, 23}).Draw(t, "slots")
 		s.shards = rapid.IntRange(1, 3).Draw(t, "shards")
+		s.budget.Mu2 = rapid.SampledFrom([]units.Mu2{1 << 30, 300, 100}).Draw(t, "B²") // what counts depends on what is left
+		s = s.inBucket(rapid.Bool().Draw(t, "bucket"))
 		quiet, err := newWorld(s, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -176,37 +226,10 @@ func TestASpanThatTheSlotsDoNotAllowStops(t *testing.T) {
 	}
 }
 
-// TestAForgottenSpanIsReadFromTheLedger, and is handed on again with all of it reserved.
-func TestAForgottenSpanIsReadFromTheLedger(t *testing.T) {
-	s := oneMetric()
-	s.slots = 16
-	w := mustWorld(t, s)
-	mustSpan(t, w, 1, oneUserSpan(1, 3))
-	for _, first := range []uint64{4, 7, 10} {
-		span := oneUserSpan(first, 3)
-		want, err := w.playSpan(first, span, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		before, takes := fmt.Sprint(w.accounts()), w.ledger.takes
-		got, err := w.playSpan(first, span, []happening{{kind: forgetShard}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if fmt.Sprint(got) != fmt.Sprint(want) || fmt.Sprint(w.accounts()) != before {
-			t.Fatalf("turns from %d: handed on again as %v with accounts %v, at first %v and %s", first, got, w.accounts(), want, before)
-		}
-		if w.ledger.takes != takes+1 {
-			t.Error("the ledger was not read")
-		}
-		w.settleSpan(first, first+2, want)
-	}
-}
-
 // TestADecidedTurnIsChargedBeforeTheNextSpan: the accounts take no turn that is not the
 // next one of the span that is open, or the first after a charged one.
 func TestADecidedTurnIsChargedBeforeTheNextSpan(t *testing.T) {
-	s := atTheEdge(16)
+	s := atTheEdge(16, false)
 	accounts := mustAccounts(t, s, []contribution{{user: 1, key: "a", n: 1}})
 	for _, c := range []struct{ first, turn uint64 }{{2, 2}, {1, 3}, {1, 1}, {3, 3}} {
 		if _, err := accounts.decide(c.first, c.turn, s.windows(c.turn), &contributions{}, 0); err == nil {

@@ -22,16 +22,20 @@ type Windows interface {
 	// LeastPeriod returns the least budget period that windows which end after the
 	// turn can charge; math.MinInt64 if budgets are for life.
 	LeastPeriod(turn uint64) int64
+	// Elapsed returns how many milliseconds after a time, which is fixed for a budget period's
+	// accounts and no data decide, a metric window ends.
+	Elapsed(w schemas.MetricWindow, period int64) int64
 }
 
 // oneSlice is the Windows of metrics whose windows have one turn each.
 type oneSlice struct{}
 
 // First implements Windows; the caller asks only for windows of the turn that it decides.
-func (oneSlice) First(schemas.MetricWindow) uint64 { return math.MaxUint64 }
-func (oneSlice) Open(uint32, uint64) bool          { return false }
-func (oneSlice) Needed(turn uint64) uint64         { return turn + 1 }
-func (oneSlice) LeastPeriod(uint64) int64          { return math.MinInt64 }
+func (oneSlice) First(schemas.MetricWindow) uint64             { return math.MaxUint64 }
+func (oneSlice) Open(uint32, uint64) bool                      { return false }
+func (oneSlice) Needed(turn uint64) uint64                     { return turn + 1 }
+func (oneSlice) LeastPeriod(uint64) int64                      { return math.MinInt64 }
+func (oneSlice) Elapsed(w schemas.MetricWindow, _ int64) int64 { return w.WindowEnd }
 
 // openSlice is a slice of a window that is still open, as the ledger has it:
 // encoded, because a day's window has a thousand of them.

@@ -93,9 +93,9 @@ func Example(flag *pflag.Flag, given string) string {
 // examples has values of flags without a default, or with 0 for it.
 func examples() map[string]string {
 	return map[string]string{
-		"epsilon": "1", "delta": "1e-6", "mu": "0.24", "rho": "0.028", "sigma": "100", "absolute": "50",
+		"epsilon": "1", "delta": "1e-6", "mu": "0.24", "rho": "0.028", "sigma": "100", "absolute": "50", "relative": "0.1",
 		"rate": "1000", "wait": "10m", "event-partitions": "3", "replication": "3", "releases": "1000", "readers": "4",
-		"window": "1h", "max-keys-per-user": "2", "max-events-per-key": "2", "last-at-least": "24", "min": "0", "max": "500", "decimals": "2", "top": "10", "within": "0.1", "max-lag": "5m", "delta-keys": "1e-7",
+		"window": "1h", "max-keys-per-user": "2", "max-events-per-key": "2", "lasts": "365d", "noise": "50", "min": "0", "max": "500", "decimals": "2", "top": "10", "max-lag": "5m", "delta-keys": "1e-7",
 	}
 }
 

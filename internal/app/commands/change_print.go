@@ -45,18 +45,13 @@ type effect struct {
 
 // figures are deployment.Figures as JSON, which has no infinite numbers.
 type figures struct {
-	Sigma        float64  `json:"least_sigma"`
-	Within       float64  `json:"within"` // ± so much, at Confidence
-	Confidence   float64  `json:"confidence"`
-	MeetableFrom *float64 `json:"meetable_from"` // nil: no count can meet the target, or there is none
-	NoTarget     bool     `json:"no_target,omitempty"`
-	Threshold    *float64 `json:"threshold"` // nil: keys are not private
-	// Windows is how many windows a whole budget pays for, for a user who contributes to no other
-	// metric. Lasts is how many every user can take part in, as validate says; 0: not known, or the
-	// same.
-	Windows uint64 `json:"windows_of_a_whole_budget,omitempty"`
-	Lasts   uint64 `json:"windows,omitempty"`
-	alone   bool   // Windows leaves other metrics out
+	Sigma        float64          `json:"least_sigma"`
+	Within       float64          `json:"within"` // ± so much, at Confidence
+	Confidence   float64          `json:"confidence"`
+	MeetableFrom *float64         `json:"meetable_from"` // nil: no count can meet the target, or there is none
+	NoTarget     bool             `json:"no_target,omitempty"`
+	Threshold    *float64         `json:"threshold"`                // nil: keys are not private
+	Counts       deployment.Reach `json:"events_of_a_user_and_key"` // that count; zero for a share
 }
 
 func figuresOf(f deployment.Figures) *figures {
@@ -67,29 +62,24 @@ func figuresOf(f deployment.Figures) *figures {
 		return &v
 	}
 	return &figures{Sigma: f.Sigma, Within: f.Within, Confidence: f.Confidence, MeetableFrom: finite(math.Ceil(f.MeetableFrom)),
-		NoTarget: math.IsNaN(f.MeetableFrom), Threshold: finite(f.Threshold), Windows: f.Windows}
+		NoTarget: math.IsNaN(f.MeetableFrom), Threshold: finite(f.Threshold), Counts: f.Reach}
 }
 
 // effects compares the figures of metrics by their names: those that differ, and those that are on
-// one side only. lasts says how many windows every user can take part in after the change.
-func effects(before, after []deployment.Figures, lasts map[string]uint64) []effect {
+// one side only.
+func effects(before, after []deployment.Figures) []effect {
 	out := []effect{}
 	named := func(all []deployment.Figures, name string) *figures {
 		at := slices.IndexFunc(all, func(f deployment.Figures) bool { return f.Metric == name })
 		if at < 0 {
 			return nil
 		}
-		of := figuresOf(all[at])
-		of.alone = slices.ContainsFunc(all, func(f deployment.Figures) bool { return f.Metric != name && f.Windows > 0 })
-		return of
+		return figuresOf(all[at])
 	}
 	add := func(name string) {
 		e := effect{Metric: name, Was: named(before, name), Is: named(after, name)}
 		if e.Was != nil && e.Is != nil && e.Was.text() == e.Is.text() {
 			return
-		}
-		if e.Is != nil && e.Is.alone {
-			e.Is.Lasts = lasts[name]
 		}
 		out = append(out, e)
 	}
@@ -99,18 +89,6 @@ func effects(before, after []deployment.Figures, lasts map[string]uint64) []effe
 	for _, f := range after {
 		if named(before, f.Metric) == nil {
 			add(f.Metric)
-		}
-	}
-	return out
-}
-
-// lasts returns by metric how many windows every user can take part in, however much they
-// contribute to others.
-func lasts(d *pipeline.Deployment) map[string]uint64 {
-	out := map[string]uint64{}
-	for i, l := range deployment.Lifetimes(d) {
-		if spec := d.Metrics[i].Spec; spec.Of == "" && !l.UpTo {
-			out[spec.Name] = l.Windows
 		}
 	}
 	return out
@@ -135,21 +113,14 @@ func (f *figures) text() string {
 	if f.Threshold != nil {
 		parts = append(parts, "keys released above "+ceiling(*f.Threshold))
 	}
-	if f.Lasts > 0 {
-		parts = append(parts, "every user can take part in "+terminal.Number(float64(f.Lasts), 0)+" windows")
-	}
-	if f.Windows > 0 {
-		whole := "a whole budget pays for " + terminal.Number(float64(f.Windows), 0) + " windows"
-		if f.alone {
-			whole += " if a user contributes to no other metric"
-		}
-		parts = append(parts, whole)
+	if f.Counts.Most > 0 {
+		parts = append(parts, f.Counts.String())
 	}
 	return strings.Join(parts, ", ")
 }
 
 func (a *app) printChange(f *changeFlags, d *loaded, r pipeline.ChangeResult) error {
-	out := changed{Changes: []difference{}, Effects: effects(r.Before, r.After, lasts(d.Deployment)), DryRun: f.dryRun,
+	out := changed{Changes: []difference{}, Effects: effects(r.Before, r.After), DryRun: f.dryRun,
 		GivenUp: append([]string{}, r.GivenUp...), RetiredTopics: append([]string{}, r.RetiredTopics...), RetiredKey: r.RetiredKey}
 	for _, one := range r.Differences {
 		out.Changes = append(out.Changes, difference{What: one.What, Values: append([]pipeline.Value{}, one.Values...)})

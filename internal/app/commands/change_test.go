@@ -61,7 +61,7 @@ func TestADeploymentIsChangedAndItsKeyRotated(t *testing.T) {
 	}
 	mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "1m")
 
-	private := "\n  - {name: pages, window: {size: 1d}, bounds: {max_keys_per_user: 1}, target: {absolute: 30}, last_at_least: 4}\nkeys:"
+	private := "\n  - {name: pages, window: {size: 1d}, bounds: {max_keys_per_user: 1}, target: {absolute: 30}}\nkeys:"
 	edit(t, cfg, "\nkeys:", private)
 	code, _, stderr := run(t, "change", "--config", cfg, "--dry-run")
 	if code == exitOK || !strings.Contains(stderr, "delta_keys cannot be changed (privacy.delta_keys: in force 0, configured 1e-07): it would be 1e-07 and the deployment has reserved nothing") {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/generate"
-	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
 )
 
 // demoFlags are the flags of demo as they were given.
@@ -22,14 +21,14 @@ type demoFlags struct {
 	epsilon, delta, deltaKeys       float64
 	accountant                      accountant
 	relative, absolute, confidence  float64
+	noise                           float64
+	lasts                           time.Duration
 	maxKeysPerUser, maxEventsPerKey int
-	lastAtLeast                     int
-	planned                         float64 // what choosing bounds has spent
-	chooses                         bool    // a bound was not given
+	planned                         float64 // what choosing has spent
+	chooses                         bool    // window, noise or lasts was not given
 	openValues                      bool    // nor was the range of values
 	given                           func(flag string) bool
 	flags                           *pflag.FlagSet
-	command                         func(advice.Setting) string // of a demo that keeps what was given
 	keys                            keyMode
 	publicKeys                      string
 	noiseKeyFile                    string
@@ -86,7 +85,7 @@ range and pays for it from the promise. For a histogram, give them, or --edges.`
 		Args: noArguments("--input"),
 	}
 	f.register(cmd)
-	f.flags, f.command = cmd.Flags(), demoCommand(f, cmd.Flags(), "repeat")
+	f.flags = cmd.Flags()
 	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runDemo(cmd.Context(), f, cmd.Flags().Changed) })
 	return cmd
 }
@@ -105,10 +104,7 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 	f.kindFlags.register(flags, "default: demo chooses")
 	flags.BoolVar(&f.allWindows, "all-windows", false, "continue even if the data make more than 20,000 windows")
 	durationFlag(flags, &f.window, "window", 0, "size of a window, like 15m, 1h30m or 1d (default 1h for made-up events; demo chooses one for a file)")
-	f.registerPromise(cmd)
-	flags.IntVar(&f.maxKeysPerUser, "max-keys-per-user", 2, "how many keys a user can contribute to in a window; for a file, demo chooses it if you do not")
-	flags.IntVar(&f.maxEventsPerKey, "max-events-per-key", 2, "how many events a user can contribute to a key in a window; for a file, demo chooses it if you do not")
-	flags.IntVar(&f.lastAtLeast, "last-at-least", 24, "in how many windows every user can take part before the budget is spent; for a file, demo chooses it if you do not")
+	f.registerPromise(cmd, "demo")
 	flags.Var(cli.OneOf(&f.keys, keysPublic, keysPrivate), "keys", "public: release every key of --public-keys, even with a count of zero; private: protect which keys exist (default public for made-up events and with --public-keys, else private)")
 	flags.StringVar(&f.publicKeys, "public-keys", "", "file with one key per line, or a,b,c")
 	flags.StringVar(&f.noiseKeyFile, "noise-key-file", "", "file with 64 hex digits; keep it secret. Every run on a file derives new noise from it, unless you give --repeat")
@@ -122,13 +118,17 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 }
 
 // registerPromise adds what is promised, and how exact values are to be.
-func (f *demoFlags) registerPromise(cmd *cobra.Command) {
+func (f *demoFlags) registerPromise(cmd *cobra.Command, command string) {
 	flags := cmd.Flags()
 	flags.Float64Var(&f.epsilon, "epsilon", 1, "privacy loss ε of a user over all released counts")
 	flags.Float64Var(&f.delta, "delta", 1e-6, "probability δ that the promise fails")
-	flags.Float64Var(&f.deltaKeys, "delta-keys", 0, "part of δ for hiding which private keys exist (default: a tenth of δ in demo; plan chooses it)")
+	flags.Float64Var(&f.deltaKeys, "delta-keys", 0, "part of δ for hiding which private keys exist (default: a tenth of δ)")
 	accountantFlag(cmd, &f.accountant)
-	flags.Float64Var(&f.relative, "relative", 0.1, "target: relative error, 0 for none; if you do not give it, plan chooses one, and a demo that chooses bounds has none")
-	flags.Float64Var(&f.absolute, "absolute", 0, "target: absolute error that is always good enough, 0 for none")
+	durationFlag(flags, &f.lasts, "lasts", 0, "how long a user's budget is paid out, like 30d or 365d (default: from --from to --to, or else "+command+" chooses)")
+	flags.Float64Var(&f.absolute, "absolute", 0, "target: absolute error that is always good enough; a count or sum has at least this noise, and more noise counts more events of busy users (default: "+command+" chooses)")
+	flags.Float64Var(&f.noise, "noise", 0, "for means, variances, standard deviations, quantiles and histograms: the least noise of a number of events (default: "+command+" chooses)")
+	flags.Float64Var(&f.relative, "relative", 0, "target: relative error beside the absolute one, 0 for none (default 0.1 for made-up events)")
 	flags.Float64Var(&f.confidence, "confidence", 0.95, "target: probability that the error is no larger than the target")
+	flags.IntVar(&f.maxKeysPerUser, "max-keys-per-user", 0, "cap: how many keys a user can contribute to in a window, 0 for no cap")
+	flags.IntVar(&f.maxEventsPerKey, "max-events-per-key", 0, "cap: how many events a user can contribute to a key in a window, 0 for no cap")
 }

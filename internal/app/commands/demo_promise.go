@@ -33,7 +33,7 @@ func (j *job) promise() string {
 	keys := terminal.Count(len(s.PublicKeys), "public key") + ", released in every window"
 	switch {
 	case s.Private():
-		keys = "private: a key is released if it has more than about " + terminal.Number(math.Ceil(j.deployment.Metrics[0].Plan.Threshold()), 0) + " " + f.size() + " (of users with budget left)"
+		keys = "private: a key is released if more than about " + terminal.Number(math.Ceil(j.deployment.Metrics[0].Plan.Threshold()), 0) + " of its " + f.size() + " count"
 	}
 	line("keys", "%s", keys)
 	if s.Private() {
@@ -42,11 +42,6 @@ func (j *job) promise() string {
 	line("accuracy", "%s", j.accuracy())
 	if tree := f.kindOf().Tree; tree != nil && tree.Edges && s.Target.Absolute > 0 && s.Target.Absolute < 0.1 {
 		line("", "%s percentage points is very fine: for %s points, give --absolute %s", number(s.Target.Absolute), number(100*s.Target.Absolute), number(100*s.Target.Absolute))
-	}
-	if kind := f.kindOf(); kind.EventBound {
-		line("bounds", "of each user, at most %s per window and %s per key count", terminal.Count(s.MaxKeysPerUser, "key"), terminal.Count(s.MaxEventsPerKey, "event"))
-	} else {
-		line("bounds", "of each user, at most %s per window count", terminal.Count(s.MaxKeysPerUser, "key"))
 	}
 	if f.kindOf().Values {
 		line("", "values below %s or above %s count as these", terminal.Number(float64(s.Min), 0), terminal.Number(float64(s.Max), 0))
@@ -58,9 +53,7 @@ func (j *job) promise() string {
 	for _, text := range linesOf(j.chosen, 70) {
 		line("", "%s", text)
 	}
-	windows := int(deployment.Lifetimes(j.deployment)[0].Windows)
-	line("budget", "every user can take part in at least %s (%s) before", terminal.Count(windows, "window"), terminal.Count(windows*s.MaxKeysPerUser, "count"))
-	line("", "their budget is spent and they are left out")
+	line("allowance", "%s", deployment.Reaches(j.deployment)[0])
 	line("range", "%s", j.rangeText())
 	return b.String()
 }
@@ -70,7 +63,7 @@ func (j *job) accuracy() string {
 	t := j.settings.Target
 	targets := terminal.Target(t.Relative, t.Absolute, number)
 	if targets == "" {
-		return "no target: every count is as precise as the budget allows"
+		return "no target: every value is as exact as --noise allows"
 	}
 	switch tree := j.flags.kindOf().Tree; {
 	case tree == nil:

@@ -78,7 +78,7 @@ func TestRuleADemoChoosesBoundsWithNoiseOfItsOwn(t *testing.T) {
 	users := func(more ...string) (promise, stdout, name string) {
 		stdout, stderr := mustRun(t, append(args, more...)...)
 		found := runName.FindStringSubmatch(stderr)
-		_, rest, chosen := strings.Cut(stderr, "chosen by noisy tables")
+		_, rest, chosen := strings.Cut(stderr, "chosen by noisy numbers")
 		if promise, _, _ = strings.Cut(rest, "budget"); !chosen || found == nil {
 			t.Fatalf("stderr %s", stderr)
 		}
@@ -115,7 +115,7 @@ func TestRuleARepeatedDemoSaysNothingOfAnotherChoice(t *testing.T) {
 	if name == nil || err != nil {
 		t.Fatal(stderr, err)
 	}
-	far := write(t, "far.csv", string(text)+"far,page1,9000-03-03T00:00:00Z\n")
+	far := write(t, "far.csv", string(text)+"far,page1,9000-03-03T00:00:00Z,1\n")
 	code, stdout, stderr := run(t, append(args, "--input", far, "--repeat", name[1])...)
 	if code != exitUsage || stdout != "" || !strings.Contains(stderr, "that run had other records") || strings.Contains(stderr, "its events are in") || strings.Contains(stderr, "chosen by") {
 		t.Errorf("exit %d, %s%s", code, stdout, stderr)

@@ -48,7 +48,7 @@ func TestDemoWritesAReport(t *testing.T) {
 		}
 	}
 	error, chart := bytes.Index(text, []byte(`<strong class="error">Typically `)), bytes.Index(text, []byte(`<div class="chart"`))
-	if error < 0 || error > chart || !bytes.Contains(text[error:chart], []byte("from the real count; the forecast is ")) {
+	if error < 0 || error > chart || !bytes.Contains(text[error:chart], []byte("of the real count; forecast: ")) {
 		t.Errorf("above the chart at %d there is no error of made-up events: %d", chart, error)
 	}
 	if n := strings.Count(stdout, "\n"); n != 8 {
@@ -65,12 +65,12 @@ func TestRuleThePageOfAFileComparesNothingWithTheFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "page.html")
 	_, fields := fileOf(t)
-	_, stderr := mustRun(t, append([]string{"demo", "--window", "1d", "--max-keys-per-user", "2", "--max-events-per-key", "1", "--last-at-least", "3", "--report", path}, fields...)...)
+	_, stderr := mustRun(t, append([]string{"demo", "--window", "1d", "--absolute", "50", "--lasts", "3d", "--report", path}, fields...)...)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if bytes.Contains(text, []byte("real count")) || !bytes.Contains(text, []byte(`<strong class="error">The noise to expect is typically `)) || !strings.Contains(stderr, "from the real count") {
+	if bytes.Contains(text, []byte("real count")) || !bytes.Contains(text, []byte(`<strong class="error">The noise to expect is typically `)) || !strings.Contains(stderr, "of the real count") {
 		t.Errorf("stderr %s, page %s", stderr, regexp.MustCompile(`<strong class="error">.*|.*real count.*`).FindAll(text, -1))
 	}
 }

@@ -56,7 +56,7 @@ func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bo
 	if err := j.openPage(); err != nil {
 		return err
 	}
-	if err := j.open(ctx); err != nil {
+	if err := j.open(); err != nil {
 		return err
 	}
 	j.describePage()
@@ -70,7 +70,10 @@ func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bo
 	if result.Drained && result.Turns == 0 {
 		return errors.New("a signal ended the demo before its first window was released: nothing was written; run it again")
 	}
-	compared, failed := j.compare(ctx, result, values)
+	compared, failed := j.compare(result, values)
+	if compared != nil {
+		defer compared.events.Close() //nolint:errcheck // what it kept is gone
+	}
 	j.addError(compared)
 	if err := j.savePage(); err != nil {
 		return err
@@ -108,7 +111,7 @@ func (f *demoFlags) publicKeyList() ([]string, error) {
 }
 
 // open makes the source and the keys.
-func (j *job) open(ctx context.Context) error {
+func (j *job) open() error {
 	f := j.flags
 	var key *noisereduction.NoiseKey
 	if f.noiseKeyFile != "" {
@@ -121,7 +124,7 @@ func (j *job) open(ctx context.Context) error {
 	if f.input == "" {
 		return j.openGenerated(key)
 	}
-	return j.openFile(ctx, key)
+	return j.openFile(key)
 }
 
 func (j *job) openGenerated(key *noisereduction.NoiseKey) error {
@@ -143,7 +146,7 @@ func (j *job) openGenerated(key *noisereduction.NoiseKey) error {
 	return err
 }
 
-func (j *job) openFile(ctx context.Context, key *noisereduction.NoiseKey) (err error) {
+func (j *job) openFile(key *noisereduction.NoiseKey) (err error) {
 	f := j.flags
 	opt := f.fileOptions()
 	if j.secrets, err = demo.RandomSecrets(); err != nil {
@@ -173,7 +176,7 @@ func (j *job) openFile(ctx context.Context, key *noisereduction.NoiseKey) (err e
 	}
 	if err == nil {
 		j.suggestDates(source)
-		err = j.chooseBounds(ctx, own)
+		err = j.choose(own)
 	}
 	if err == nil && key != nil {
 		err = j.derive(id, own, opt.Digest.Sum()) // before anything is said of the choice: --repeat pays for none of other records

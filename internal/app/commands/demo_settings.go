@@ -68,7 +68,13 @@ func (f *demoFlags) check(changed func(string) bool) error {
 	if changed("repeat") && f.noiseKeyFile == "" {
 		return usage(errors.New("--repeat needs --noise-key-file: give the file that the earlier run had"))
 	}
-	f.chooses = f.input != "" && (f.openValues || !(changed("max-keys-per-user") && changed("max-events-per-key") && changed("last-at-least")))
+	f.chooses = f.input != "" && (f.openValues || !changed("window") || !f.noiseGiven() || f.setting().Lasts == 0)
+	switch {
+	case f.input != "":
+		f.provisional()
+	default:
+		f.madeUp(changed)
+	}
 	if f.keys == keysPrivate && f.publicKeys != "" {
 		return usage(errors.New("--public-keys is only used with --keys public"))
 	}
@@ -79,6 +85,19 @@ func (f *demoFlags) check(changed func(string) bool) error {
 		return err
 	}
 	return readableAll([2]string{"input", f.input}, [2]string{"noise-key-file", f.noiseKeyFile})
+}
+
+// madeUp sets what was not given for made-up events.
+func (f *demoFlags) madeUp(changed func(string) bool) {
+	if !changed("relative") {
+		f.relative = 0.1
+	}
+	if !changed("absolute") {
+		f.absolute = 40
+	}
+	if !changed("lasts") {
+		f.lasts = time.Duration(max(1, f.stream.Windows)) * f.window
+	}
 }
 
 // errEmpty refuses a flag without a value.
@@ -146,7 +165,7 @@ func (f *demoFlags) settings(publicKeys []string) (demo.Settings, *pipeline.Depl
 	s := demo.Settings{
 		Epsilon: f.epsilon, Delta: f.delta, DeltaKeys: f.deltaKeys, Accountant: string(f.accountant), Window: f.window,
 		Target:         noisereduction.Target{Relative: f.relative, Absolute: f.absolute, Confidence: f.confidence},
-		MaxKeysPerUser: f.maxKeysPerUser, MaxEventsPerKey: f.maxEventsPerKey, LastAtLeast: f.lastAtLeast,
+		MaxKeysPerUser: f.maxKeysPerUser, MaxEventsPerKey: f.maxEventsPerKey, Noise: f.noise, Lasts: f.lasts,
 		PublicKeys: publicKeys, NoUser: f.noUser, Planned: f.planned, Kind: f.configured(), Min: f.min, Max: f.max, Statistics: f.statistics,
 	}
 	if _, err := budgets.NewBudget(f.epsilon, f.delta, budgets.Accountant(f.accountant), 0); err != nil {
@@ -156,9 +175,9 @@ func (f *demoFlags) settings(publicKeys []string) (demo.Settings, *pipeline.Depl
 		name  string
 		value int
 	}{
-		{"max-keys-per-user", f.maxKeysPerUser}, {"max-events-per-key", f.maxEventsPerKey}, {"last-at-least", f.lastAtLeast},
+		{"max-keys-per-user", f.maxKeysPerUser}, {"max-events-per-key", f.maxEventsPerKey},
 	} {
-		if bound.value < 1 {
+		if bound.value < 0 {
 			return s, nil, must(bound.name, "at least 1")
 		}
 	}
@@ -178,7 +197,7 @@ var ranksField = regexp.MustCompile(`ranks: \[([^]]*)\]`)
 
 // inFlags writes the fields that a reason proposes as flags of the demo.
 func inFlags(reason string) string {
-	return strings.NewReplacer("max_events_per_key: ", "--max-events-per-key ", "max_keys_per_user: ", "--max-keys-per-user ", "kind: ", "--kind ", "also: ", "--also ", "last_at_least: ", "--last-at-least ", "privacy.epsilon: ", "--epsilon ", "privacy.epsilon", "--epsilon", "max_keys_per_user", "--max-keys-per-user", "max_events_per_key", "--max-events-per-key", "; absolute: ", "; --absolute ").Replace(ranksField.ReplaceAllString(reason, "--ranks $1"))
+	return strings.NewReplacer("max_events_per_key: ", "--max-events-per-key ", "max_keys_per_user: ", "--max-keys-per-user ", "kind: ", "--kind ", "also: ", "--also ", "privacy.epsilon: ", "--epsilon ", "privacy.epsilon", "--epsilon", "max_keys_per_user", "--max-keys-per-user", "max_events_per_key", "--max-events-per-key", "; absolute: ", "; --absolute ").Replace(ranksField.ReplaceAllString(reason, "--ranks $1"))
 }
 
 // configFlag names those flags that were given, of the ones that set a field of the pipeline's
@@ -194,16 +213,17 @@ func (f *demoFlags) configFlag(err error) error {
 		"window":                     "--window",
 		"max_keys_per_user":          "--max-keys-per-user",
 		"max_events_per_key":         "--max-events-per-key",
-		"last_at_least":              "--last-at-least",
+		"target":                     "--absolute, --noise",
 		"target.absolute":            "--absolute",
+		"target.noise":               "--noise",
 		"target.relative":            "--relative",
 		"bounds":                     "--min, --max",
-		"ladder":                     "--last-at-least, --epsilon",
 		"keys":                       "--public-keys",
-		"metrics." + demo.MetricName: "--relative, --absolute, --confidence, --last-at-least",
+		"metrics." + demo.MetricName: "--relative, --absolute, --confidence",
 		"events":                     "--input-format, --columns",
 		"events.user":                "--user-field",
 		"privacy.epsilon":            "--epsilon",
+		"privacy.lasts":              "--lasts",
 		"privacy.delta":              "--delta",
 		"privacy.accountant":         "--accountant",
 		"privacy.delta_keys":         "--delta-keys, --delta",

@@ -79,16 +79,11 @@ func TestHelpFitsATerminal(t *testing.T) {
 func TestUnknownCommandsAreRefused(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"frobnicate":          `unknown command "frobnicate" for "tollgate": there are budget, change, completion, demo,`,
-		"frobnicate --help":   `unknown command "frobnicate" for "tollgate": there are budget, change, completion, demo,`,
-		"--help frobnicate":   `unknown command "frobnicate"`,
-		"dmeo --help":         "is demo meant?",
-		"budget compos":       "is compose meant?",
-		"budget nope -h":      `unknown command "nope" for "tollgate budget": there are calibrate, compare, compose, convert, releases`,
-		"help nope":           `unknown command "nope"`,
-		"help budget nope":    `unknown command "nope" for "tollgate budget"`,
-		"help valdate":        "is validate meant?",
-		"frobnicate --strict": "unknown",
+		"frobnicate":       `unknown command "frobnicate" for "tollgate": there are budget, change, completion, demo,`,
+		"dmeo --help":      "is demo meant?",
+		"budget compos":    "is compose meant?",
+		"budget nope -h":   `unknown command "nope" for "tollgate budget": there are calibrate, compare, compose, convert, releases`,
+		"help budget nope": `unknown command "nope" for "tollgate budget"`,
 	} {
 		code, stdout, stderr := run(t, strings.Fields(args)...)
 		if code != exitUsage || stdout != "" || !strings.Contains(stderr, want) {
@@ -109,11 +104,8 @@ func TestUnknownCommandsAreRefused(t *testing.T) {
 func TestAMisspeltFlagIsAnsweredWithTheOneThatWasMeant(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"demo --epsilonn 1":            "unknown flag: --epsilonn: is --epsilon meant?\n",
 		"demo --Relative=0.1":          "unknown flag: --Relative: is --relative meant?\n",
 		"demo -input x":                "in -input: is --input meant?\n",
-		"plan --max-key-per-user 3":    "is --max-keys-per-user meant?\n",
-		"budget convert --epsilo 1":    "is --epsilon meant?\n",
 		"demo --engin direct":          "unknown flag: --engin\n", // a hidden one
 		"run --frobnicate":             "unknown flag: --frobnicate\n",
 		"status --formt json --config": "is --format meant?\n",

@@ -12,7 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
-	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
@@ -120,7 +120,7 @@ func (f *inputFlags) leastWindow() time.Duration {
 	if event.OnlyDates(string(f.times.layout)) {
 		return 24 * time.Hour
 	}
-	return advice.Usual[0]
+	return choice.Usual[0]
 }
 
 // severalFields returns the fields that --key-field or --time-field names.

@@ -14,7 +14,7 @@ func TestBadKafkaCommandLines(t *testing.T) {
 	csv := write(t, "events.csv", "user,page,when\nu1,a,2025-03-03T00:00:00Z\n")
 	unreachable := deploymentFile(t, "127.0.0.1:1")
 	wrong := deploymentFile(t, "127.0.0.1:1", "window:", "windw:")
-	impossible := deploymentFile(t, "127.0.0.1:1", "last_at_least: 4", "last_at_least: 999999999999999")
+	impossible := deploymentFile(t, "127.0.0.1:1", "absolute: 30", "absolute: 0.1")
 	environment := deploymentFile(t, "127.0.0.1:1", "{file: secrets/noise.key}", "{env: NOISE}")
 	replay := func(more ...string) []string {
 		return append([]string{"replay", "--brokers", "127.0.0.1:1", "--topic", "x", "--input", csv, "--header", "--user-field", "user", "--time-field", "when"}, more...)
@@ -39,7 +39,7 @@ func TestBadKafkaCommandLines(t *testing.T) {
 		{"run of a wrong file", []string{"run", "--config", wrong}, 3, "tollgate.yaml:"},
 
 		{"validate a wrong file", []string{"validate", "--config", wrong}, 3, "did you mean window?"},
-		{"validate what cannot be paid", []string{"validate", "--offline", "--config", impossible}, 3, "last_at_least"},
+		{"validate what cannot be paid", []string{"validate", "--offline", "--config", impossible}, 3, "finer than a user's allowance pays for"},
 
 		{"replay nothing", []string{"replay"}, 2, `"input" not set`},
 		{"replay to nowhere", []string{"replay", "--input", csv, "--topic", "x", "--user-field", "u", "--time-field", "t", "--header"}, 2, "--brokers is needed"},

@@ -41,14 +41,13 @@ events:
   columns: [when, who, where]
   fields: {user: who, key: where, time: when}
   time_unit: rfc3339
-privacy: {epsilon: 4, delta: 1e-6}
+privacy: {epsilon: 4, delta: 1e-6, lasts: 4d}
 time: {trust: producer, no_future: true, idle_grace: 1s}
 metrics:
   - name: views
     window: {size: 1d}
     keys: {list: [north, south, west]}
     target: {absolute: 30}
-    last_at_least: 4
 keys:
   noise: {file: secrets/noise.key}
   user_hash: {file: secrets/user-hash.key}

@@ -2,12 +2,10 @@ package commands
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/spf13/pflag"
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
-	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
 	"github.com/tollgate-dp/tollgate/internal/formats/spelling"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/event"
@@ -114,41 +112,9 @@ func (f *demoFlags) checkKind(changed func(string) bool) error {
 	return nil
 }
 
-// current is the setting that the flags say.
-func (f *demoFlags) current() advice.Setting {
-	return advice.Setting{Window: f.window, KeysPerUser: f.maxKeysPerUser, EventsPerKey: f.maxEventsPerKey, LastAtLeast: f.lastAtLeast,
-		Epsilon: f.epsilon, Relative: f.relative, Absolute: f.absolute, Min: f.min, Max: f.max, DeltaKeys: f.deltaKeys}
-}
-
-// placed is the setting with some range of values, where what it is for does not depend on one.
-func (f *kindFlags) placed(s advice.Setting) advice.Setting {
-	if s.Min, s.Max = f.min, f.max; f.kindOf().Values && !f.ranged() {
-		s.Max = 1
-	}
-	return s
-}
-
-// apply sets what a setting says of values and of their target.
-func (f *demoFlags) apply(s advice.Setting) {
-	if f.min, f.max = s.Min, s.Max; f.choosesAbsolute() {
-		f.absolute = s.Absolute
-	}
-}
-
 // choosesAbsolute says that the target is an absolute one, and not given.
 func (f *demoFlags) choosesAbsolute() bool {
 	return f.kindOf().Vector != nil && !f.given("relative") && !f.given("absolute")
-}
-
-// chosenOf adds what a setting says of values and of their target to the flags of a command.
-func (f *demoFlags) chosenOf(s advice.Setting, set map[string]string) {
-	if !f.kindOf().Values {
-		return
-	}
-	set["min"], set["max"] = strconv.FormatInt(s.Min, 10), strconv.FormatInt(s.Max, 10)
-	if f.choosesAbsolute() && s.Absolute > 0 {
-		set["absolute"], set["relative"] = number(s.Absolute), ""
-	}
 }
 
 // size is what the threshold of private keys counts.

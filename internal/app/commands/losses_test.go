@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
-	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -80,25 +79,5 @@ func TestAStrictRunStopsOnValuesThatCannotBeRead(t *testing.T) {
 		if early || fired(l.badValues) != strict {
 			t.Errorf("strict %v: it stops: %v", strict, fired(l.badValues))
 		}
-	}
-}
-
-// The warning of a run with an end, by the tallies on its control log.
-func TestARunWithAnEndWarnsOfLosses(t *testing.T) {
-	t.Parallel()
-	long.Test(t)
-	cfg := deploymentFile(t, broker(t))
-	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01T00:00:00Z")
-	feed := func(text string) (stderr string) {
-		mustRun(t, "replay", "--config", cfg, "--input", write(t, "visits.csv", "when,who,where\n"+text), "--header")
-		_, stderr = mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "1m")
-		return stderr
-	}
-	const warning = "warning: more than half of the records of this run were lost"
-	if stderr := feed(strings.Repeat("2025-03-01T01:00:00Z,a,west\nsoon,a,west\nlater,a,west\n", 5)); !strings.Contains(stderr, warning) {
-		t.Errorf("stderr %s", stderr)
-	}
-	if stderr := feed("2025-03-20T01:00:00Z,a,west\n2025-03-20T02:00:00Z,b,west\n"); strings.Contains(stderr, warning) {
-		t.Errorf("a run that lost nothing: stderr %s", stderr)
 	}
 }

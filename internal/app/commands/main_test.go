@@ -124,9 +124,8 @@ func TestBadCommandLines(t *testing.T) {
 
 		{"epsilon 0", []string{"demo", "--epsilon", "0"}, 2, "--epsilon is 0"},
 		{"delta 0", []string{"demo", "--delta", "0"}, 2, "--delta is 0"},
-		{"ladder that no user can pay", []string{"demo", "--epsilon", "1e-7", "--last-at-least", "1000000000"}, 2, "--last-at-least"},
-		{"last at least nothing", []string{"demo", "--last-at-least", "0"}, 2, "--last-at-least is 0"},
-		{"no keys per user", []string{"demo", "--max-keys-per-user", "0"}, 2, "--max-keys-per-user is 0"},
+		{"noise that no user can pay", []string{"demo", "--epsilon", "1e-7", "--absolute", "1"}, 2, "--absolute"},
+		{"fewer than no keys per user", []string{"demo", "--max-keys-per-user", "-1"}, 2, "--max-keys-per-user is -1"},
 		{"relative error of 60 %", []string{"demo", "--relative", "0.6"}, 2, "--relative"},
 		{"window 0", []string{"demo", "--window", "0s"}, 2, "window"},
 		{"no users", []string{"demo", "--users", "0"}, 2, "users"},

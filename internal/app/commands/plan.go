@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,22 +13,15 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
-	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
-	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
-	html "github.com/tollgate-dp/tollgate/internal/app/report"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/schemas/event"
-	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// planFlags are the flags of plan. Bounds that are 0 are chosen.
+// planFlags are the flags of plan.
 type planFlags struct {
 	demoFlags
 	windows durationList
-	aim     aimFlag
-	key     string
-	within  float64
-	exact   bool
 
 	unnamed uint64 // records of the file that have no user, and are not broken
 	named   bool   // a record has one
@@ -41,26 +33,22 @@ func (a *app) plan() *cobra.Command {
 	f := &planFlags{}
 	cmd := &cobra.Command{
 		Use:   "plan",
-		Short: "Recommend windows and bounds for your events, and show how exact the counts would be",
-		Long: `Read a file of events once, search for the window, the bounds, the target and the
-lifetime of budgets that fit it, and say how far counts would typically be from the
-real ones: by noise, and by events that are left out. The recommended setting is ready
-for a configuration file and for "tollgate demo".
+		Short: "Recommend windows and noise for your events, and show how exact the values would be",
+		Long: `Read a file of events once, search for the window and the noise that fit it, and say how
+far values would typically be from the real ones. The recommended setting is ready for a
+configuration file and for "tollgate demo".
 
 The typical error is the median over the cells (a key in a window) that hold half of
 the events, the largest first; a cell that does not come out counts as 100 %.
---aim says what the setting is to be best at: the least typical error, the most keys
-that come out, or the longest time in which every user can take part.
 
 plan changes and releases nothing. Its output comes from raw data and is for you alone.
 The recommended setting has round numbers and no key of the data, but plan chose it by
 looking at raw data, and that choice is not protected.
 
 plan keeps what you give and chooses the rest. Without --window it takes the smallest
-of 1h, 6h, 1d, 7d, 30d, 90d and 365d that is useful (for dates without a time of day,
-of 1d and more): typically within 25 % of the real count, or within --relative where you
-give it. If none is, it takes the one with the least error and says what would be enough.
-With several --window it takes the best of them.
+of 1h, 6h, 1d, 7d, 30d, 90d and 365d (for dates without a time of day, of 1d and more)
+whose values are typically within 10 % of the real ones, or else the one with the least
+error. Give several --window to compare sizes.
 
 With --config, or without flags that describe a file, plan reads the events topic of a
 configuration in place of a file and plans one of its metrics, in windows of the
@@ -68,7 +56,7 @@ metric's size unless you give others.`,
 		Example: `  tollgate plan --input visits.csv --header --user-field user --key-field page \
     --time-field when
   tollgate plan --input visits.csv --header --user-field user --key-field page \
-    --time-field when --window 1h --window 1d --key /cart --within 0.1
+    --time-field when --window 1h --window 1d
   tollgate plan --config tollgate.yaml --from 2025-03-01 --to 2025-03-08`,
 		Args: noArguments("--input"),
 	}
@@ -77,26 +65,17 @@ metric's size unless you give others.`,
 	f.inputFlags.register(flags)
 	f.kindFlags.register(flags, "default: plan chooses")
 	flags.Var(&f.windows, "window", "size of windows, like 15m, 1h30m or 1d; give it more than once to compare sizes (default: plan chooses)")
-	f.registerPromise(cmd)
-	flags.IntVar(&f.maxKeysPerUser, "max-keys-per-user", 0, "how many keys a user can contribute to in a window (default: plan chooses)")
-	flags.IntVar(&f.maxEventsPerKey, "max-events-per-key", 0, "how many events a user can contribute to a key in a window (default: plan chooses)")
-	flags.IntVar(&f.lastAtLeast, "last-at-least", 0, "in how many windows every user can take part (default: plan chooses)")
+	f.registerPromise(cmd, "plan")
 	flags.StringVar(&f.publicKeys, "public-keys", "", "the keys to release in every window: a file with one key per line, or a,b,c (default: which keys exist is protected)")
-	f.aim = aimFlag(advice.LeastError)
-	flags.Var(&f.aim, "aim", "what to optimise: error (the least typical error), keys (the most released keys) or lifetime (the longest)")
-	flags.StringVar(&f.key, "key", "", "a key: report what it needs to be within --within in nine of ten windows")
-	flags.Float64Var(&f.within, "within", 0, "with --key: the relative error (default: --relative)")
 	flags.StringVar(&f.config, "config", "", "configuration file (YAML): plan one of its metrics by the events on its topic between --from and --to, in place of --input (default without --input: $TOLLGATE_CONFIG, else "+usualConfig+")")
 	flags.StringVar(&f.metric, "metric", "", "with --config: the metric to plan (default: the only one)")
 	cmd.RegisterFlagCompletionFunc("metric", a.completeMetrics) //nolint:errcheck // the flag exists
-	flags.BoolVar(&f.exact, "exact", false, "also print exact terms: deviations of the noise, thresholds, everything that was tried")
-	flags.StringVar(&f.report, "report", "", "file for an HTML page of the answer, with sliders over what plan computed; made from raw data, for you alone")
 	cli.FormatFlag(cmd, &f.format)
+	f.flags = flags
 	cmd.RunE = a.run(func(cmd *cobra.Command) error {
 		if f.config = a.orUsual(f.config, cmd.Flags().Changed, ofFiles); f.config != "" || cmd.Flags().Changed("config") {
 			return a.runPlanTopic(cmd.Context(), f, cmd.Flags().Changed)
 		}
-		f.command = demoCommand(&f.demoFlags, cmd.Flags(), planOnly...)
 		return a.runPlan(cmd.Context(), f, cmd.Flags().Changed)
 	})
 	return cmd
@@ -116,19 +95,6 @@ func (l *durationList) Set(text string) error {
 		*l = append(*l, d)
 	}
 	return err
-}
-
-// aimFlag is the value of --aim.
-type aimFlag advice.Aim
-
-func (a *aimFlag) String() string { return string(*a) }
-func (a *aimFlag) Type() string   { return "aim" }
-func (a *aimFlag) Set(text string) error {
-	if !slices.Contains(advice.Aims(), advice.Aim(text)) {
-		return errors.New("it must be error, keys or lifetime")
-	}
-	*a = aimFlag(text)
-	return nil
 }
 
 func (f *planFlags) check(changed func(string) bool) error {
@@ -153,30 +119,13 @@ func (f *planFlags) check(changed func(string) bool) error {
 		least = 24 * time.Hour // a configuration has only whole days in a zone
 	}
 	f.demoFlags.window = f.step(least)
-	if err := errors.Join(f.checkChoices(changed), f.checkDeltaKeys(changed)); err != nil {
-		return err
-	}
-	if err := readable("input", f.input); err != nil {
-		return err
-	}
-	return cli.CheckOutput("--report", f.report, 0o600, html.Trusted)
-}
-
-// checkChoices checks what can be given of what is chosen otherwise.
-func (f *planFlags) checkChoices(changed func(string) bool) error {
-	f.given = changed
-	for name, v := range map[string]int{"max-keys-per-user": f.maxKeysPerUser, "max-events-per-key": f.maxEventsPerKey, "last-at-least": f.lastAtLeast} {
-		if changed(name) && v < 1 {
-			return must(name, "at least 1")
-		}
-	}
-	if f.within < 0 || f.within > 1 {
-		return must("within", "from 0 to 1: 0.1 is 10 %%")
-	}
-	if err := f.checkRange(); err != nil {
+	if err := errors.Join(f.checkRange(), f.checkDeltaKeys(changed)); err != nil {
 		return usage(err)
 	}
-	return nil
+	window := f.demoFlags.window
+	f.provisional()
+	f.demoFlags.window = window
+	return readable("input", f.input)
 }
 
 // step returns what all sizes of windows are multiples of: otherwise, where none is given.
@@ -204,30 +153,32 @@ func (a *app) runPlan(ctx context.Context, f *planFlags, changed func(string) bo
 	tty, _ := terminal.Terminal(a.stderr)
 	progress := terminal.NewProgress(a.stderr, tty, time.Now)
 	defer progress.Flush()
-	s, broken, err := f.sample(ctx, progress)
+	e, broken, err := f.collect(ctx, progress, keys)
 	if err != nil {
 		return f.explainFile(err)
 	}
-	answer, err := f.advise(ctx, progress, f.question(s, f.windows, keys))
-	if errors.Is(err, advice.ErrNothing) {
-		return f.whyNothing(s, keys, broken, err)
+	defer e.Close() //nolint:errcheck // what it kept is gone
+	if f.openValues = f.kindOf().Values && !f.ranged(); f.openValues {
+		f.min, f.max = e.Range()
+	}
+	answer, err := f.advise(ctx, progress, e, f.question(keys, f.windows))
+	if errors.Is(err, choice.ErrNothing) {
+		return f.whyNothing(e, keys, broken, err)
 	}
 	if err != nil {
 		return err
 	}
-	return a.printAdvice(answer, f, broken)
+	return a.printPlanned(f, e, f.plan(answer, keys), broken)
 }
 
 // whyNothing says why a file has no events: nothing is err.
-func (f *planFlags) whyNothing(s *sample.Sample, keys []string, broken uint64, nothing error) error {
+func (f *planFlags) whyNothing(e *choice.Events, keys []string, broken uint64, nothing error) error {
 	input := eventfile.Name(f.input)
 	switch {
-	case s.Outside > 0 && f.from.IsZero() && f.to.IsZero():
+	case e.Outside > 0 && f.from.IsZero() && f.to.IsZero():
 		return fmt.Errorf("%w: every event of %s is before 1970, and such events do not count", nothing, input)
-	case s.Outside > 0:
+	case e.Outside > 0:
 		return fmt.Errorf("%w: every event of %s lies outside of --from and --to", nothing, input)
-	case s.Events > 0:
-		return fmt.Errorf("%w: one user in %s has more keys and windows than plan can hold: leave this user out, or give --from and --to", nothing, input)
 	case broken == 0:
 		return fmt.Errorf("%w: %s has no records", nothing, input)
 	}
@@ -235,10 +186,7 @@ func (f *planFlags) whyNothing(s *sample.Sample, keys []string, broken uint64, n
 	if !eventfile.Repeatable(f.input) {
 		return unusable // a pipe cannot be read again to see why
 	}
-	bounded := f.demoFlags
-	bounded.maxKeysPerUser, bounded.maxEventsPerKey, bounded.lastAtLeast = 1, 1, 1 // they do not matter
-	bounded.apply(f.placed(bounded.current()))
-	settings, _, err := bounded.settings(keys)
+	settings, _, err := f.settings(keys)
 	if err != nil {
 		return err
 	}
@@ -257,35 +205,22 @@ func (f *planFlags) whyNothing(s *sample.Sample, keys []string, broken uint64, n
 	return fmt.Errorf("%w: %s", nothing, causeTexts(causes))
 }
 
-// advise answers a question, to which the flags are added.
-func (f *planFlags) advise(ctx context.Context, progress *terminal.Progress, q advice.Question) (*advice.Advice, error) {
-	if q.Sample.Rate < 1 {
-		progress.Note("one of %.0f users is looked at: what follows is for all of them, as far as these tell", 1/q.Sample.Rate)
-	}
-	if q.Sample.Left > 0 {
-		progress.Note("%s alone fill a quarter of what is remembered, and are left out", terminal.Count(q.Sample.Left, "user"))
-	}
-	q.Key, q.Within, q.Aim = f.key, f.within, advice.Aim(f.aim)
-	q.Given.KeysPerUser, q.Given.EventsPerKey, q.Given.LastAtLeast = f.maxKeysPerUser, f.maxEventsPerKey, f.lastAtLeast
-	q.Progress = tries(progress)
-	answer, err := advice.Answer(ctx, q)
-	switch {
-	case errors.Is(err, advice.ErrUnknownKey):
-		return nil, usage(fmt.Errorf("--key is %s: %w", f.key, err))
-	case err != nil:
-		return nil, fmt.Errorf("planning: %w", err)
-	}
-	return answer, nil
-}
-
-// tries returns what says now and then how many settings were tried.
-func tries(progress *terminal.Progress) func(done int) {
+// advise answers a question.
+func (f *demoFlags) advise(ctx context.Context, progress *terminal.Progress, e *choice.Events, q choice.Question) (*choice.Advice, error) {
 	now, tried := often(), 0
-	return func(done int) {
+	q.Progress = func(done int) {
 		if tried += done; now() {
 			progress.Note("%s tried", terminal.Count(tried, "setting"))
 		}
 	}
+	answer, err := e.Advise(ctx, q)
+	if err != nil {
+		return nil, fmt.Errorf("planning: %w", err)
+	}
+	if answer.Rate < 1 {
+		progress.Note("one of %.0f users is looked at: what follows is for all of them, as far as these tell", 1/answer.Rate)
+	}
+	return answer, nil
 }
 
 // often returns what says whether two seconds have passed since it said so.
@@ -301,38 +236,17 @@ func often() func() bool {
 	}
 }
 
-// terms are what all settings have in common.
-func (f *demoFlags) terms(keys []string) advice.Terms {
-	t := advice.Terms{
-		Statistics: f.statistics,
-		Kind:       f.kind,
-		Decimals:   f.decimals,
-		Delta:      f.delta, Accountant: string(f.accountant), Planned: f.planned, Command: f.command,
-		Target: noisereduction.Target{Relative: f.relative, Absolute: f.absolute, Confidence: f.confidence},
-	}
-	switch {
-	case f.keyField == "": // there is one key, which has no name
-		t.Keys = `{mode: public, list: [""]}`
-	case f.publicKeys != "":
-		t.Keys = publicKeysYAML(f.publicKeys, keys)
-	}
-	return t
-}
-
-func (f *planFlags) inRange() string {
-	if !f.from.IsZero() || !f.to.IsZero() {
-		return " between --from and --to"
-	}
-	return ""
-}
-
-// sample reads the events of the file, and counts the records that are no events.
-func (f *planFlags) sample(ctx context.Context, progress *terminal.Progress) (*sample.Sample, uint64, error) {
-	o := sample.Options{Step: f.demoFlags.window, Values: f.kindOf().Values}
-	o.From, o.To = f.millis()
-	c := sample.NewCollector(o)
+// collect reads the events of the file, and counts the records that are no events.
+func (f *planFlags) collect(ctx context.Context, progress *terminal.Progress, keys []string) (*choice.Events, uint64, error) {
+	from, to := f.millis()
+	e := choice.NewEvents([32]byte{}, from, to, "")
 	now := often()
-	faults, err := f.read(ctx, func(e *event.Event) error { c.AddN(e.User, e.Key, e.Millis, e.Value, 1); return nil }, func(records uint64) {
+	faults, err := f.read(ctx, func(v *event.Event) error {
+		if keys != nil && f.keyField != "" && !slices.Contains(keys, string(v.Key)) {
+			return nil
+		}
+		return e.Add(v.User, v.Key, v.Millis, v.Value)
+	}, func(records uint64) {
 		if now() {
 			progress.Note("%s read", terminal.Count(int(records), "record"))
 		}
@@ -340,17 +254,12 @@ func (f *planFlags) sample(ctx context.Context, progress *terminal.Progress) (*s
 	if err != nil {
 		return nil, 0, err
 	}
-	if err := f.refuseCharset(faults, c.Seen()+faults.Total()); err != nil {
-		return nil, 0, err
-	}
-	if err := f.refuseValues(faults, c.Seen()+faults.Total()); err != nil {
-		return nil, 0, err
-	}
-	if err := f.refuseUndecodable(faults, c.Seen()+faults.Total()); err != nil {
+	seen := e.Count + e.Outside + faults.Total()
+	if err := errors.Join(f.refuseCharset(faults, seen), f.refuseValues(faults, seen), f.refuseUndecodable(faults, seen)); err != nil {
 		return nil, 0, err
 	}
 	noteFaults(progress, faults.Texts())
-	if _, err := f.refuseTimes(faults, c.Seen()+faults.Total()); err != nil {
+	if _, err := f.refuseTimes(faults, seen); err != nil {
 		return nil, 0, err
 	}
 	noteTimes(progress, faults, &f.inputFlags)
@@ -359,7 +268,14 @@ func (f *planFlags) sample(ctx context.Context, progress *terminal.Progress) (*s
 	}
 	noteUnnamed(progress, f.noUser, f.unnamed+faults.Unnamed(), faults.Blank())
 	noteWithoutValue(progress, f.noValue, faults.WithoutValue())
-	return c.Sample(), faults.Total(), nil
+	return e, faults.Total(), nil
+}
+
+func (f *planFlags) inRange() string {
+	if !f.from.IsZero() || !f.to.IsZero() {
+		return " between --from and --to"
+	}
+	return ""
 }
 
 // millis returns the range of times; 0 where there is no limit.
@@ -414,11 +330,4 @@ func (f *planFlags) read(ctx context.Context, fn func(*event.Event) error, progr
 		}, err
 	})
 	return faults, err
-}
-
-func (a *app) printAdvice(answer *advice.Advice, f *planFlags, broken uint64) error {
-	if err := f.savePlan(answer); err != nil {
-		return err
-	}
-	return a.printAs(f.format, answer, func(b *strings.Builder) { b.WriteString(adviceText(answer, f, broken)) })
 }

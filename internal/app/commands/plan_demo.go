@@ -11,39 +11,33 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/tollgate-dp/tollgate/internal/app/config"
-	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
 )
 
 // width of text for people, in columns.
 const width = 80
 
-// planOnly are flags of plan that its demo does not have, or that name a file of its own.
-var planOnly = []string{"aim", "key", "within", "exact", "format", "report"}
-
-// demoCommand returns what writes the command of a demo that keeps the flags that were given, but
-// for those without, and for what a setting decides.
-func demoCommand(of *demoFlags, flags *pflag.FlagSet, without ...string) func(advice.Setting) string {
-	return func(s advice.Setting) string {
-		set := map[string]string{
-			"window": config.Duration(s.Window), "max-keys-per-user": strconv.Itoa(s.KeysPerUser), "max-events-per-key": strconv.Itoa(s.EventsPerKey),
-			"last-at-least": strconv.Itoa(s.LastAtLeast), "relative": number(s.Relative), "epsilon": number(s.Epsilon),
-		}
-		of.chosenOf(s, set)
-		if f := flags.Lookup("epsilon"); !f.Changed && f.DefValue == number(s.Epsilon) {
-			delete(set, "epsilon")
-		}
-		if flags.Changed("public-keys") {
-			set["keys"] = string(keysPublic)
-		}
-		if s.DeltaKeys != 0 && !flags.Changed("delta-keys") {
-			set["delta-keys"] = strings.Replace(number(s.DeltaKeys), "e-0", "e-", 1)
-		}
-		if s.Together {
-			set["delta-keys"] = ""
-			set["key-field"], set["keys"], set["public-keys"] = "", "", ""
-		}
-		return rerun(flags, set, without...)
+// demoCommand returns the command of a demo that keeps the flags that were given, but for what a
+// setting decides.
+func (f *demoFlags) demoCommand(s choice.Setting) string {
+	tried := *f
+	tried.take(s)
+	set := map[string]string{"window": config.Duration(s.Window), "lasts": config.Duration(tried.lasts), "epsilon": number(s.Epsilon)}
+	if flag := f.flags.Lookup("epsilon"); !flag.Changed && flag.DefValue == number(s.Epsilon) {
+		delete(set, "epsilon")
 	}
+	for name, v := range map[string]float64{"absolute": tried.absolute, "noise": tried.noise} {
+		if v != 0 {
+			set[name] = number(v)
+		}
+	}
+	if f.openValues {
+		set["min"], set["max"] = strconv.FormatInt(tried.min, 10), strconv.FormatInt(tried.max, 10)
+	}
+	if f.flags.Changed("public-keys") {
+		set["keys"] = string(keysPublic)
+	}
+	return rerun(f.flags, set, "repeat", "format", "report", "config", "metric")
 }
 
 // rerun returns the command of a demo with the flags that were given, but for those without, and
@@ -61,8 +55,7 @@ func rerun(flags *pflag.FlagSet, set map[string]string, without ...string) strin
 		}
 	})
 	for _, name := range []string{
-		"user-field", "no-user", "key-field", "time-field", "time-unit", "time-layout", "time-zone", "decimals", "decimal-comma", "from", "to", "keys", "public-keys", "epsilon", "delta-keys", "window", "max-keys-per-user", "max-events-per-key", "last-at-least", "min", "max", "edges", "relative",
-		"absolute",
+		"user-field", "no-user", "key-field", "time-field", "time-unit", "time-layout", "time-zone", "decimals", "decimal-comma", "from", "to", "keys", "public-keys", "epsilon", "delta-keys", "window", "lasts", "min", "max", "edges", "absolute", "noise", "relative",
 	} {
 		value := set[name]
 		if known := flags.Lookup(name); value != "" && known != nil && known.Value.Type() == "bool" {

@@ -3,206 +3,240 @@ package commands
 import (
 	"fmt"
 	"math"
-	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
-	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
-	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// adviceText writes an answer for people.
-func adviceText(a *advice.Advice, f *planFlags, broken uint64) string {
+// planAnswer is what plan prints, as text or as JSON.
+type planAnswer struct {
+	Trusted string    `json:"trusted"` // what all this is
+	Events  uint64    `json:"events"`
+	Outside uint64    `json:"events_outside_range,omitempty"`
+	From    time.Time `json:"first_event"`
+	To      time.Time `json:"last_event"`
+	// Windows are the best settings for each size of windows, and Epsilon those for other ε in the
+	// recommended window.
+	Windows []plannedSetting `json:"windows"`
+	Epsilon []plannedSetting `json:"epsilon,omitempty"`
+	// Nothing is set if no setting is of use.
+	Nothing bool           `json:"nothing_of_use,omitempty"`
+	Best    plannedSetting `json:"recommended"`
+	YAML    string         `json:"yaml"`           // for a configuration
+	Demo    string         `json:"demo,omitempty"` // the command that does the same with the file
+}
+
+// plannedSetting is an outcome with its setting as people give it.
+type plannedSetting struct {
+	Window string `json:"window"`
+	Within string `json:"finest_noise"` // ± so much at the confidence of the target
+	choice.Outcome
+}
+
+// plan makes the answer of advice.
+func (f *planFlags) plan(a *choice.Advice, keys []string) *planAnswer {
+	of := func(o choice.Outcome) plannedSetting {
+		tried := f.demoFlags
+		tried.take(o.Setting)
+		return plannedSetting{config.Duration(o.Window), number(tried.finest()), o}
+	}
+	out := &planAnswer{Trusted: "made from raw data: not for publication. Settings that were chosen by looking at it are not protected", Best: of(a.Best), Nothing: a.Best.Typical > choice.Useful}
+	for _, o := range a.Sizes {
+		out.Windows = append(out.Windows, of(o))
+	}
+	for _, o := range a.Epsilon {
+		out.Epsilon = append(out.Epsilon, of(o))
+	}
+	if f.config == "" {
+		out.YAML, out.Demo = f.yaml(a.Best.Setting, keys), f.demoCommand(a.Best.Setting)
+	}
+	return out
+}
+
+// yaml returns a setting as the sections privacy and metrics of a configuration file.
+func (f *demoFlags) yaml(s choice.Setting, keys []string) string {
+	tried := *f
+	tried.take(s)
 	var b strings.Builder
-	wrapped(&b, "TRUSTED: "+a.Trusted+".", "")
-	b.WriteString("\n")
-	users := terminal.Number(a.Users, 0)
-	if a.UsersError > 0 {
-		users += " ± " + terminal.Number(a.UsersError, 0)
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	small := func(v float64) string { return strings.Replace(number(v), "e-0", "e-", 1) }
+	if f.decimals > 0 {
+		line("# Needs decimals: %d in the section events.", f.decimals)
 	}
-	if users += " user"; a.Users != 1 {
-		users += "s"
+	line("privacy:")
+	line("  epsilon: %s", number(s.Epsilon))
+	line("  delta: %s", small(f.delta))
+	if f.deltaKeys != 0 {
+		line("  delta_keys: %s", small(f.deltaKeys))
 	}
-	fmt.Fprintf(&b, "%s of %s, %s, %s to %s\n", terminal.Count(a.Events, "event"), users, terminal.Count(a.Keys, "key"),
-		a.From.Format("2006-01-02 15:04"), a.To.Format("2006-01-02 15:04"))
-	if broken > 0 {
-		fmt.Fprintf(&b, "%s: no %s that can be used\n", terminal.Count(int(broken), "record"), f.needed())
-	}
-	if f.badValues > 0 {
-		wrapped(&b, fmt.Sprintf("%s of these have a value that cannot be read. Errors are measured from %s of the other values", terminal.Number(float64(f.badValues), 0), a.Sizes[0].Best().Of()), "")
-	}
-	switch outside := terminal.Count(int(a.Outside), "event"); {
-	case a.Outside == 0:
-	case f.from.IsZero() && f.to.IsZero():
-		fmt.Fprintf(&b, "%s before 1970, which do not count\n", outside)
+	line("  lasts: %s", config.Duration(tried.lasts))
+	line("metrics:")
+	line("  - name: events")
+	line("    kind: %s", f.kind)
+	switch {
+	case f.keyField == "": // there is one key, which has no name
+		line(`    keys: {mode: public, list: [""]}`)
+	case f.publicKeys != "":
+		line("    keys: %s", publicKeysYAML(f.publicKeys, keys))
 	default:
-		fmt.Fprintf(&b, "%s outside of --from and --to\n", outside)
+		line("    keys: {mode: private}")
 	}
-	for i := range a.Sizes {
-		if s := &a.Sizes[i]; s.Window == a.Chosen || f.exact {
-			writeSize(&b, s, f.exact)
-		} else {
-			fmt.Fprintf(&b, "\nwindows of %s: %s\n", s.Window, s.Best().TypicalText())
+	f.statisticsYAML(line)
+	line("    window: {size: %s}", config.Duration(s.Window))
+	var bounds []string
+	if tried.ranged() {
+		bounds = append(bounds, fmt.Sprintf("min: %d, max: %d", tried.min, tried.max))
+	}
+	for _, of := range []struct {
+		name string
+		most int
+	}{{"max_keys_per_user", f.maxKeysPerUser}, {"max_events_per_key", f.maxEventsPerKey}} {
+		if of.most > 0 {
+			bounds = append(bounds, fmt.Sprintf("%s: %d", of.name, of.most))
 		}
 	}
-	if a.Nothing != "" {
-		b.WriteString("\n")
-		wrapped(&b, "NOTHING OF USE CAN BE SHOWN "+a.Nothing+".", "")
-		if a.Need != nil {
-			writeNeed(&b, a.Need, a.Chosen)
-		}
+	if bounds != nil {
+		line("    bounds: {%s}", strings.Join(bounds, ", "))
 	}
-	if a.Nothing != "" && a.Block.Point.Shown < 0.5 {
-		return b.String()
-	}
-	writeBlock(&b, &a.Block, a.Chosen)
-	if a.Nothing == "" && a.Need != nil {
-		writeNeed(&b, a.Need, a.Chosen)
-	}
-	place := "takes the place of the sections privacy and metrics of a configuration"
-	if f.config != "" {
-		place = "takes the place of the metric of that name in " + f.config
-	}
-	b.WriteString("\n")
-	wrapped(&b, "The recommended setting "+place+": it names nothing of the data. See docs/guarantee.md for what may be published.", "")
-	if f.config == "" && f.times.zone != "" {
-		wrapped(&b, "For local days, also set time.window_zone: "+string(f.times.zone)+"; it needs windows of whole days.", "")
-	}
-	if f.config == "" && f.decimals > 0 {
-		wrapped(&b, fmt.Sprintf("For values with decimals, also set events.decimals: %d. All values above are in units of %s.", f.decimals, f.layout().ValueUnit()), "")
-	}
+	line("    target: {%s}", strings.Join(tried.targetYAML(), ", "))
 	return b.String()
 }
 
-// writeBlock writes the recommended setting, which is the best one in windows of one size: larger
-// windows may have a smaller error.
-func writeBlock(b *strings.Builder, block *advice.Block, window string) {
-	aim := map[advice.Aim]string{advice.LeastError: "LEAST ERROR", advice.MostKeys: "MOST KEYS", advice.LongestLife: "LONGEST LIFE"}[block.Aim]
-	b.WriteString("\n")
-	wrapped(b, fmt.Sprintf("%s IN WINDOWS OF %s: %s", aim, window, block.Sentence), "")
-	fmt.Fprintf(b, "\n%s", indented(block.YAML))
-	if block.Demo != "" {
-		fmt.Fprintf(b, "\n%s\n", folded(block.Demo, "  "))
+// statisticsYAML writes the fields of a metric that say which statistics it has.
+func (f *kindFlags) statisticsYAML(line func(format string, args ...any)) {
+	numbers := func(name string, of []float64) {
+		var texts []string
+		for _, v := range of {
+			texts = append(texts, strconv.FormatFloat(v, 'f', -1, 64))
+		}
+		if len(of) > 0 {
+			line("    %s: [%s]", name, strings.Join(texts, ", "))
+		}
+	}
+	s := &f.statistics
+	numbers("ranks", s.Ranks)
+	numbers("edges", s.Edges)
+	if s.Buckets != 0 {
+		line("    buckets: %d", s.Buckets)
+	}
+	if s.Scale != "" {
+		line("    scale: %s", s.Scale)
+	}
+	if len(s.Also) > 0 {
+		line("    also: [%s]", strings.Join(s.Also, ", "))
 	}
 }
 
-// writeSize writes what users do in windows of a size, and what settings give.
-func writeSize(b *strings.Builder, s *advice.SizeAdvice, exact bool) {
-	fmt.Fprintf(b, "\nWINDOWS OF %s (%s)\n\n", s.Window, terminal.Count(s.Stats.Windows, "window"))
+// targetYAML returns the fields of a target.
+func (f *demoFlags) targetYAML() (fields []string) {
+	for _, of := range []struct {
+		name string
+		v    float64
+	}{{"absolute", f.absolute}, {"noise", f.noise}, {"relative", f.relative}, {"confidence", f.confidence}} {
+		if of.v != 0 && (of.name != "confidence" || of.v != 0.95) {
+			fields = append(fields, of.name+": "+number(of.v))
+		}
+	}
+	return fields
+}
+
+// typically writes a typical error.
+func typically(o *choice.Outcome, of string) string {
+	if o.Shown < 0.5 {
+		return "nothing would be released"
+	}
+	return "typically within " + percent(o.Typical) + " of " + of
+}
+
+// realValue is what the errors of a kind are measured from.
+func (f *kindFlags) realValue() string {
+	switch kind := f.kindOf(); {
+	case kind.Vector != nil && kind.Vector.Ratios == 1:
+		return "the real " + kind.Texts.Label
+	case kind.Vector != nil || kind.Tree != nil:
+		return "the real number of events of a " + kind.Texts.Label
+	case kind.Sums():
+		return "the real sum"
+	}
+	return "the real count"
+}
+
+// printPlan prints an answer.
+func (a *app) printPlanned(f *planFlags, e *choice.Events, p *planAnswer, broken uint64) error {
+	p.Events, p.Outside, p.From, p.To = e.Count, e.Outside, time.UnixMilli(e.First).UTC(), time.UnixMilli(e.Last).UTC()
+	return a.printAs(f.format, p, func(b *strings.Builder) { f.planText(b, p, broken) })
+}
+
+// planText writes an answer for people.
+func (f *planFlags) planText(b *strings.Builder, p *planAnswer, broken uint64) {
+	wrapped(b, "TRUSTED: "+p.Trusted+".", "")
+	fmt.Fprintf(b, "\n%s, %s to %s\n", terminal.Count(p.Events, "event"), p.From.Format("2006-01-02 15:04"), p.To.Format("2006-01-02 15:04"))
+	if broken > 0 {
+		fmt.Fprintf(b, "%s: no %s that can be used\n", terminal.Count(int(broken), "record"), f.needed())
+	}
+	if f.badValues > 0 {
+		wrapped(b, fmt.Sprintf("%s of these have a value that cannot be read. Errors are measured from %s of the other values", terminal.Number(float64(f.badValues), 0), f.realValue()), "")
+	}
+	switch outside := terminal.Count(p.Outside, "event"); {
+	case p.Outside == 0:
+	case f.from.IsZero() && f.to.IsZero():
+		fmt.Fprintf(b, "%s before 1970, which do not count\n", outside)
+	default:
+		fmt.Fprintf(b, "%s outside of --from and --to\n", outside)
+	}
 	w := tabwriter.NewWriter(b, 0, 4, 2, ' ', 0)
-	row := func(name string, q sample.Quantiles) {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", name, terminal.Number(q.P50, 0), terminal.Number(q.P90, 0), terminal.Number(q.P99, 0), terminal.Number(q.Max, 0))
-	}
-	fmt.Fprintln(w, "what users do\tmedian\t90 %\t99 %\tmost")
-	row("keys of a user in a window", s.Stats.Keys)
-	row("events of a user and key in a window", s.Stats.PerKey)
-	row("windows in which a user takes part", s.Stats.Active)
-	row("events of a key in a window", s.Stats.Counts)
-	vectors, tree := s.Best().Vectors(), s.Best().Tree()
-	switch v := s.Stats.Spread; {
-	case vectors || tree != nil && v != nil:
-		row("values", sample.Quantiles{P50: v.P50, P90: v.P90, P99: v.P99, Max: v.Max})
-		row("values, from the greatest down", sample.Quantiles{P50: v.P50, P90: v.P10, P99: v.P1, Max: v.Min})
-	case s.Stats.Above != nil:
-		row("values above 0", *s.Stats.Above)
-		if s.Stats.Below.Max > 0 {
-			row("values below 0, without sign", *s.Stats.Below)
-		}
-	}
-	w.Flush() //nolint:errcheck // a strings.Builder takes everything
-	fmt.Fprintln(b)
-	head := "keys × events\tlasts\ttarget\terror\tnoise\tleft out\tkeys shown\tevents\tlost"
-	if s.Stats.Above != nil {
-		head = strings.Replace(head, "events\tlasts", "events, values\tlasts", 1)
-		if s.Best().Sums() {
-			head = strings.Replace(head, "\tevents", "\tof the sums", 1)
-		}
-	}
-	if tree != nil {
-		head = strings.Replace(head, "\terror", "\terror of the number", 1)
-	}
-	for _, b := range s.Best().Beside {
-		head += "\terror of the " + b.Label()
-	}
-	if exact {
-		head += "\tfirst σ\tleast σ\tthreshold"
-	}
-	fmt.Fprintln(w, head)
-	shown, before, alike := []advice.Point{}, map[string]bool{}, false
-	for _, p := range s.Tried {
-		setting := advice.BoundsText(p.Setting) + "\t" + advice.Lasts(p.Setting)
-		figures := fmt.Sprintf("%s\t%s\t%s\t%s of %s\t%s\t%s", percent(p.Typical), percent(p.Noise), percent(p.LeftOut),
-			terminal.Number(p.KeysShown, 0), terminal.Number(p.Keys, 0), percent(p.ShownTruth), percent(p.Lost[len(p.Lost)-1].Share))
-		for _, b := range p.Beside {
-			figures += "\t" + percent(b.Typical)
-		}
-		if exact {
-			figures += fmt.Sprintf("\t%s\t%s\t%s", rounded(p.FirstSigma), rounded(p.TopSigma), rounded(p.Threshold))
-		} else if before[setting+figures] {
-			alike = true
-			continue
-		} else if len(shown) == 8 {
-			break
-		}
-		target := "none"
-		switch {
-		case tree != nil && p.Absolute > 0:
-			target = statisticTarget(metrickind.Of(tree.Statistic), p.Absolute)
-		case p.Relative > 0:
-			target = "± " + percent(p.Relative)
-		case p.Absolute > 0:
-			target = "± " + number(p.Absolute)
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", setting, target, figures)
-		shown, before[setting+figures] = append(shown, p), true
-	}
-	w.Flush() //nolint:errcheck // a strings.Builder takes everything
-	if vectors {
-		wrapped(b, wholeOf(s.Best(), s.Stats.Spread), "")
-	}
-	if slices.ContainsFunc(shown, func(p advice.Point) bool { return p.Typical < 0.95*s.Best().Typical }) {
-		wrapped(b, "The first row is the best over many draws of the noise. A row with a smaller error does not reach it in every run.", "")
-	}
-	if alike {
-		wrapped(b, "Settings that differ from a row in nothing but their target are left out.", "")
-	}
-	if len(s.Keys) > 0 && s.Best().Shown >= 0.5 {
-		fmt.Fprintln(b)
-		what := "events\tnot counted"
-		switch {
-		case vectors:
-			what = "value\tmissed without noise"
-		case s.Stats.Above != nil:
-			what = "value\tnot counted"
-		}
-		fmt.Fprintln(w, "largest keys, least error\t"+what+"\tnoise ±\tshown\twithin target")
-		for _, k := range s.Keys {
-			noise := "–"
-			if k.Shown >= 0.5 {
-				noise = rounded(k.Noise95)
-			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s of %s\t%s\n", terminal.Key(orAll(k.Key), 40), terminal.Number(k.Truth, 0), terminal.Number(k.Bias, 0),
-				noise, terminal.Number(k.Shown, 0), terminal.Number(k.Windows, 0), terminal.Number(k.Within, 0))
+	table := func(head string, all []plannedSetting, first func(*plannedSetting) string) {
+		fmt.Fprintf(w, "\n%s\tfinest noise\ttypical error\tcounted\tvalues shown\twith\n", head)
+		for i := range all {
+			o := &all[i]
+			fmt.Fprintf(w, "%s\t± %s\t%s\t%s\t%s of %s\t%s\n", first(o), o.Within, percent(o.Typical), percent(o.Counted), terminal.Number(o.Shown, 0), terminal.Number(o.Cells, 0), percent(o.Outcome.Within))
 		}
 		w.Flush() //nolint:errcheck // a strings.Builder takes everything
 	}
+	table("window", p.Windows, func(o *plannedSetting) string { return o.Window })
+	if len(p.Epsilon) > 0 {
+		table("ε, in windows of "+p.Best.Window, p.Epsilon, func(o *plannedSetting) string { return number(o.Epsilon) })
+	}
+	b.WriteString("\n")
+	if p.Nothing {
+		wrapped(b, "NOTHING OF USE CAN BE SHOWN: "+f.why(&p.Best.Outcome)+".", "")
+		b.WriteString("\n")
+	}
+	wrapped(b, fmt.Sprintf("LEAST ERROR IN WINDOWS OF %s: %s; %s of the events count", p.Best.Window, typically(&p.Best.Outcome, f.realValue()), percent(p.Best.Counted)), "")
+	if p.YAML != "" {
+		fmt.Fprintf(b, "\n%s", indented(p.YAML))
+	}
+	if p.Demo != "" {
+		fmt.Fprintf(b, "\n%s\n", folded(p.Demo, "  "))
+	}
+	place := "takes the place of the sections privacy and metrics of a configuration"
+	if f.config != "" {
+		place = "takes the place of these fields in " + f.config
+	}
+	b.WriteString("\n")
+	wrapped(b, "The recommended setting "+place+": it names nothing of the data. See docs/guarantee.md for what may be published.", "")
+	if f.config == "" && f.times.zone != "" {
+		wrapped(b, "For local days, also set time.window_zone: "+string(f.times.zone)+"; it needs windows of whole days.", "")
+	}
+	if f.config == "" && f.decimals > 0 {
+		wrapped(b, fmt.Sprintf("For values with decimals, also set events.decimals: %d. All values above are in units of %s.", f.decimals, f.layout().ValueUnit()), "")
+	}
 }
 
-// wholeOf says what errors are compared with if values have a range.
-func wholeOf(p *advice.Point, v *sample.Spread) string {
-	low, high := p.Span(v.P5, v.P95)
-	text := "Errors are in percent of the real value, but never of more than " + terminal.Number(high-low, 0)
-	if low == v.P5 && high == v.P95 {
-		text += ", the width of the range of nine in ten values"
-	} else {
-		text += ", the value if half of the events were at each end of the range of nine in ten values"
+// why says what most of a typical error comes from.
+func (f *demoFlags) why(o *choice.Outcome) string {
+	switch {
+	case o.Threshold > o.Half/1.5:
+		return fmt.Sprintf("a private key is released from about %s on, and half of all %s are in counts of %s or less", terminal.Number(math.Ceil(o.Threshold), 0), f.size(), terminal.Number(math.Ceil(o.Half), 0))
+	case o.Counted < 0.75:
+		return "allowances leave many events out, and to count more of them takes more noise"
 	}
-	if low < 0 && high > 0 {
-		text += ". They are never of less than a quarter of that, because the range contains 0"
-	}
-	return text + "."
+	return "counts are too small: the noise that hides a user is large beside them"
 }
 
 func percent(v float64) string {
@@ -210,50 +244,4 @@ func percent(v float64) string {
 		return "<0.1 %"
 	}
 	return fmt.Sprintf("%.3g %%", math.Round(1000*v)/10)
-}
-
-func orAll(key string) string {
-	if key == "" {
-		return "(all events)"
-	}
-	return key
-}
-
-// writeNeed writes what would be enough where the recommended setting does not.
-func writeNeed(b *strings.Builder, n *advice.Need, window string) {
-	b.WriteString("\n")
-	then, less := func(v float64) string { return "then typically " + percent(v) + " from " + n.Of }, ", which is not enough"
-	if n.Key != "" {
-		fmt.Fprintf(b, "TO SHOW %s within ± %s in nine of ten windows of %s\n", terminal.Key(advice.Named(n.Key), 40), percent(n.Within), window)
-		then, less = func(v float64) string { return "then in " + percent(1-v) + " of windows" }, ", which is less than asked"
-	}
-	of := "typically within " + percent(n.Within) + " of " + n.Of
-	switch enough := slices.ContainsFunc(n.Changes, func(c advice.Change) bool { return !c.Less }); {
-	case n.Enough():
-		fmt.Fprintf(b, "nothing more is needed: it is so in %s of them\n", percent(1-n.Now))
-	case n.Key != "" && len(n.Changes) == 0:
-		wrapped(b, "None of the settings that were tried (larger windows, other bounds, ε up to 20) does that.", "")
-	case n.Key != "" && !enough:
-		wrapped(b, "No single change does that. What comes closer:", "")
-	case n.Key != "":
-	case len(n.Changes) == 0:
-		wrapped(b, "None of the settings that were tried (larger windows, other bounds, ε up to 20) brings values "+of+".", "")
-	case !enough:
-		wrapped(b, "No single change brings values "+of+". What comes closer:", "")
-	default:
-		wrapped(b, "What could be shown, "+of+":", "")
-	}
-	for _, c := range n.Changes {
-		text := fmt.Sprintf("- %s: %s", c.What, then(c.Then))
-		if c.Less {
-			text += less
-		}
-		for i := range c.Point.Beside {
-			text += "; " + c.Point.Beside[i].Label() + " beside it: " + c.Point.Beside[i].ErrorText()
-		}
-		wrapped(b, text, "  ")
-		if c.Demo != "" {
-			fmt.Fprintf(b, "%s\n", folded(c.Demo, "    "))
-		}
-	}
 }

@@ -8,22 +8,19 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/config"
-	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
-	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
-	html "github.com/tollgate-dp/tollgate/internal/app/report"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/event"
-	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 // ofFiles are flags that say what a configuration says.
 var ofFiles = []string{
 	"input", "input-format", "header", "columns", "user-field", "no-user", "key-field", "time-field", "time-unit", "time-layout", "time-zone", "skip-bad-times", "skip-undecodable", "no-value", "epsilon", "delta", "delta-keys", "accountant",
-	"relative", "absolute", "confidence", "public-keys", "kind", "value-field", "decimals", "decimal-comma", "min", "max",
+	"relative", "absolute", "noise", "confidence", "lasts", "max-keys-per-user", "max-events-per-key", "public-keys", "kind", "value-field", "decimals", "decimal-comma", "min", "max",
 }
 
 // runPlanTopic plans a metric of a configuration by the events on its topic.
@@ -40,27 +37,24 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 	if err := a.warnAboutBeginning(d, false); err != nil {
 		return err
 	}
-	if err := d.spared(namedFile{"--report", f.report}); err != nil {
-		return err
-	}
 	m, err := f.metricOf(d)
 	if err != nil {
 		return err
 	}
+	f.given = changed
 	f.demoFlags.window, f.times.zone = f.step(m.Window), timeZone(d.Config.Time.WindowZone)
-	if err := f.checkChoices(changed); err != nil {
-		return err
+	if err := f.checkRange(); err != nil {
+		return usage(err)
 	}
-	if err := cli.CheckOutput("--report", f.report, 0o600, html.Trusted); err != nil {
-		return err
-	}
+	f.kind, f.confidence = m.Kind, m.Target.Confidence
 	tty, _ := terminal.Terminal(a.stderr)
 	progress := terminal.NewProgress(a.stderr, tty, time.Now)
 	defer progress.Flush()
-	s, seen, err := f.look(ctx, d, m, progress)
+	e, seen, err := f.look(ctx, d, m, progress)
 	if err != nil {
 		return d.explained(err)
 	}
+	defer e.Close() //nolint:errcheck // what it kept is gone
 	if lost := seen.Late + seen.Future; lost > 0 {
 		progress.Note("%s late or of the future, as a run would find them: left out", terminal.Count(int(lost), "event"))
 	}
@@ -71,18 +65,43 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 	if len(sizes) == 0 {
 		sizes = durationList{m.Window}
 	}
-	answer, err := f.advise(ctx, progress, advice.Question{
-		Sample: s, Sizes: sizes, Terms: advice.Terms{Metric: m.Name, File: d.file.Text(), Place: slices.IndexFunc(d.Config.Metrics, func(o pipeline.Metric) bool { return o.Name == m.Name }), Kind: m.Kind, Target: m.Target},
-		Compile: advice.OfMetric(d.Config, m.Name), Given: advice.Setting{Epsilon: d.Config.Privacy.Epsilon, Relative: m.Target.Relative, Absolute: m.Target.Absolute},
-		KeepTarget: m.Target.Absolute > 0 || metrickind.Of(m.Kind).Values,
-	})
-	if errors.Is(err, advice.ErrNothing) {
+	compile := f.compileMetric(d, m)
+	answer, err := f.advise(ctx, progress, e, choice.Question{Sizes: sizes, Given: choice.Setting{Epsilon: d.Config.Privacy.Epsilon, Lasts: d.Config.Privacy.Horizon()}, Compile: compile})
+	if errors.Is(err, choice.ErrNothing) {
 		return fmt.Errorf("%w: none of the %s on topic %s is one%s that %s counts", err, terminal.Count(int(seen.Read), "record"), d.Config.Events.Topic, f.inRange(), m.Name)
 	}
 	if err != nil {
 		return err
 	}
-	return a.printAdvice(answer, f, seen.Broken)
+	out := f.plan(answer, nil)
+	f.take(answer.Best.Setting)
+	out.YAML = fmt.Sprintf("- name: %s\n  window: {size: %s}\n  target: {%s}\n", m.Name, out.Best.Window, strings.Join(f.targetYAML(), ", "))
+	return a.printPlanned(f, e, out, seen.Broken)
+}
+
+// compileMetric compiles the configuration with other settings of a metric, and leaves that metric
+// with what is derived from it. Other metrics keep their parts of the budget.
+func (f *planFlags) compileMetric(d *loaded, m *pipeline.Metric) choice.Compile {
+	return func(s choice.Setting) (*pipeline.Deployment, error) {
+		cfg, of := d.Config, f.demoFlags
+		of.take(s)
+		cfg.Privacy.Epsilon, cfg.LedgerSlots, cfg.CatchUp = s.Epsilon, 0, 0 // by the windows that are tried
+		cfg.Metrics = slices.Clone(cfg.Metrics)
+		i := slices.IndexFunc(cfg.Metrics, func(o pipeline.Metric) bool { return o.Name == m.Name })
+		tried := &cfg.Metrics[i]
+		tried.Window, tried.Slide = s.Window, s.Window
+		if f.kindOf().CountTarget() {
+			tried.Target.Absolute = of.absolute
+		} else {
+			tried.Noise = of.noise
+		}
+		compiled, err := pipeline.Compile(cfg)
+		if err != nil {
+			return nil, err
+		}
+		compiled.Metrics = slices.DeleteFunc(compiled.Metrics, func(o deployment.CompiledMetric) bool { return o.Spec.Name != m.Name && o.Spec.Of != m.Name })
+		return compiled, nil
+	}
 }
 
 // refuseTopic refuses a topic if too many of its values cannot be read, as a file.
@@ -122,17 +141,20 @@ func (f *planFlags) metricOf(d *loaded) (*pipeline.Metric, error) {
 }
 
 // look reads the events of the topic that the metric counts.
-func (f *planFlags) look(ctx context.Context, d *loaded, m *pipeline.Metric, progress *terminal.Progress) (*sample.Sample, pipeline.ScanCounts, error) {
-	o := sample.Options{Step: f.demoFlags.window, Values: metrickind.Of(m.Kind).Values}
-	o.From, o.To = f.millis()
-	c := sample.NewCollector(o)
-	now := often()
+func (f *planFlags) look(ctx context.Context, d *loaded, m *pipeline.Metric, progress *terminal.Progress) (*choice.Events, pipeline.ScanCounts, error) {
+	from, to := f.millis()
+	e, now := choice.NewEvents([32]byte{}, from, to, ""), often()
 	seen, err := f.lookAt(ctx, d, m, func(read uint64) {
 		if now() {
 			progress.Note("%s read", terminal.Count(int(read), "record"))
 		}
-	}, func(e *event.Event) error { c.AddN(e.User, e.Key, e.Millis, e.Value, 1); return nil })
-	return c.Sample(), seen, err
+	}, func(v *event.Event) error {
+		if m.Keys.Mode == pipeline.KeysPublic && !slices.Contains(m.Keys.List, string(v.Key)) {
+			return nil
+		}
+		return e.Add(v.User, v.Key, v.Millis, v.Value)
+	})
+	return e, seen, err
 }
 
 // lookAt calls fn with the events of the topic that the metric counts. progress may be nil.

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 )
 
@@ -21,24 +20,24 @@ func TestPlanOfATopicIsThatOfAFile(t *testing.T) {
 	mustRun(t, "init", "--create-topics", "--event-partitions", "3", "--generate-keys", "--config", cfg)
 	mustRun(t, "replay", "--config", cfg, "--input", csv, "--header")
 	before := ends(t, addr)
-	code, stdout, stderr := run(t, "plan", "--config", cfg, "--format", "json", "--from", "2025-03-02", "--to", "2025-03-04", "--last-at-least", "4")
-	var topic advice.Advice
+	code, stdout, stderr := run(t, "plan", "--config", cfg, "--format", "json", "--from", "2025-03-02", "--to", "2025-03-04")
+	var topic planAnswer
 	if err := json.Unmarshal([]byte(stdout), &topic); err != nil || code != exitOK {
 		t.Fatalf("exit %d, %v, %s", code, err, stderr)
 	}
 	file := planJSON(t, "--input", csv, "--header", "--user-field", "who", "--key-field", "where", "--time-field", "when", "--window", "1d",
-		"--from", "2025-03-02", "--to", "2025-03-04", "--last-at-least", "4", "--relative", "0", "--absolute", "30", "--public-keys", "north,south,west")
-	if topic.Events == 0 || topic.Events != file.Events || topic.Users != file.Users || !reflect.DeepEqual(topic.Sizes, file.Sizes) {
-		t.Errorf("%+v\n%+v", topic.Sizes, file.Sizes)
+		"--from", "2025-03-02", "--to", "2025-03-04", "--lasts", "365d", "--public-keys", "north,south,west")
+	if topic.Events == 0 || topic.Events != file.Events || !reflect.DeepEqual(topic.Windows, file.Windows) {
+		t.Errorf("%+v\n%+v", topic.Windows, file.Windows)
 	}
-	if got := topic.Block.YAML; !strings.HasPrefix(got, "  - name: views\n") || !strings.Contains(got, "nowhere") {
-		t.Errorf("it is not the whole metric: %s", got)
+	if got := topic.YAML; !strings.HasPrefix(got, "- name: views\n") || !strings.Contains(got, "absolute: ") {
+		t.Errorf("it is not of the metric: %s", got)
 	}
 	if after := ends(t, addr); !reflect.DeepEqual(before, after) {
 		t.Errorf("%v were %v", after, before)
 	}
-	stdout, stderr = mustRun(t, "plan", "--config", cfg, "--last-at-least", "4")
-	if !strings.Contains(stdout, "TRUSTED") || !strings.Contains(stdout, "2 records: no user, key or time") || !strings.Contains(stdout, "takes the place of the metric") || strings.Contains(stdout, "tollgate demo") {
+	stdout, stderr = mustRun(t, "plan", "--config", cfg)
+	if !strings.Contains(stdout, "TRUSTED") || !strings.Contains(stdout, "2 records: no user, key or time") || !strings.Contains(stdout, "takes the place of these fields") || strings.Contains(stdout, "tollgate demo") {
 		t.Errorf("%s%s", stdout, stderr)
 	}
 }

@@ -25,7 +25,7 @@ func TestReadmesFileGivesUsefulValues(t *testing.T) {
 			ran++
 			args := strings.Fields(strings.ReplaceAll(line.line, "--input docs/", "--input "+root+"/docs/"))
 			if args[0] != "demo" {
-				if stdout, _ := mustRun(t, args...); !strings.Contains(stdout, "max_keys_per_user") {
+				if stdout, _ := mustRun(t, args...); !strings.Contains(stdout, "target: {") {
 					t.Errorf("%s prints no setting: %s", line.line, stdout)
 				}
 				continue

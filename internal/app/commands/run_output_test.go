@@ -22,7 +22,7 @@ func newOutput(t *testing.T, f cli.Format) (*runOutput, *bytes.Buffer) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	a := &app{stdout: &out, stderr: &errs, getenv: func(string) string { return "" }}
-	d, err := a.load(write(t, "tollgate.yaml", planned), config.Options{MissingKeys: true})
+	d, err := a.load(write(t, "tollgate.yaml", twoMetrics), config.Options{MissingKeys: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestNoValueIsPrintedTwice(t *testing.T) {
 func TestRunPrintsTheDaysOfItsZone(t *testing.T) {
 	t.Parallel()
 	a := &app{stdout: &bytes.Buffer{}, getenv: func(string) string { return "" }}
-	zoned := strings.ReplaceAll(planned, "1h", "24h") + "time: {window_zone: America/New_York}\n"
+	zoned := strings.ReplaceAll(twoMetrics, "1h", "24h") + "time: {window_zone: America/New_York}\n"
 	d, err := a.load(write(t, "tollgate.yaml", zoned), config.Options{MissingKeys: true})
 	if err != nil {
 		t.Fatal(err)

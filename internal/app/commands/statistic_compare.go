@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
-	"github.com/tollgate-dp/tollgate/internal/app/plan/forecast"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -84,7 +84,7 @@ func (j *job) compareStatistics(result demo.Result) error {
 		slices.Sort(of)
 		sizes = append(sizes, float64(len(of)))
 	}
-	least := forecast.LeastOfHalf(sizes)
+	least := choice.LeastOfHalf(sizes)
 	var order []string
 	errors := map[string][]float64{} // by what is compared
 	texts, ones := map[string]func(float64) string{}, map[string]string{}
@@ -114,7 +114,7 @@ func (j *job) compareStatistics(result demo.Result) error {
 	}
 	for _, what := range order {
 		j.progress.Note("compared with the file: %s is typically off by %s (%s)",
-			what, texts[what](forecast.Median(errors[what])), medianOf(len(errors[what]), ones[what]))
+			what, texts[what](choice.Median(errors[what])), medianOf(len(errors[what]), ones[what]))
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func zonedFile(t testing.TB) string {
 }
 
 const ofZone = " --header --user-field user --key-field page --time-field when --time-unit ms --time-zone Europe/Zurich --window 1d --public-keys home" +
-	" --max-keys-per-user 1 --max-events-per-key 1 --last-at-least 1 --relative 0 --epsilon 1000"
+	" --absolute 0.1 --lasts 5d --epsilon 1000"
 
 // The noise has a deviation of about 0.03 events.
 func TestDemoCountsTheDaysOfAZone(t *testing.T) {

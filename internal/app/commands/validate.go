@@ -65,7 +65,9 @@ func (a *app) runValidate(ctx context.Context, f *validateFlags) error {
 		fmt.Fprintf(a.stderr, "there is no key in %s: make one with %s. If the deployment has begun, put the copy of its own key there instead\n", name, how)
 	}
 	p := plan.New(d.Deployment)
-	p.AddCounts(d.Deployment)
+	if err := p.AddCounts(d.Deployment); err != nil {
+		return err
+	}
 	if err := a.printPlan(p, f.exact, f.format); err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func writePromise(b *strings.Builder, p *plan.Plan, exact bool) {
 		}
 	}
 	if p.Planned > 0 {
-		line("budget", "%s %% of the promise is already spent on choosing bounds by the data", number(100*p.Planned))
+		line("budget", "%s %% of the promise is already spent on choosing settings by the data", number(100*p.Planned))
 	}
 	if exact {
 		line("exactly", "accountant %s: each user can pay a privacy loss μ of %s (that of one release with Gaussian noise)", p.Accountant, number(p.Mu))
@@ -62,7 +62,7 @@ func writePromise(b *strings.Builder, p *plan.Plan, exact bool) {
 func writeMetrics(b *strings.Builder, p *plan.Plan, exact bool) {
 	w := tabwriter.NewWriter(b, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(b)
-	head := "metric\tcounts\twindow\tkeys\treleased\ttarget\tcounts that meet it\tevery user can take part in"
+	head := "metric\tcounts\twindow\tkeys\treleased\ttarget\tcounts that meet it"
 	if exact {
 		head += "\tfirst noise σ\tleast noise σ"
 	}
@@ -83,16 +83,37 @@ func writeMetrics(b *strings.Builder, p *plan.Plan, exact bool) {
 		if m.Threshold != nil {
 			released = "above " + ceiling(*m.Threshold)
 		}
-		windows := "no window"
-		if m.Windows > 0 {
-			windows = fmt.Sprintf("%s (%s)", terminal.Count(m.Windows, "window"), m.Lasts)
-		}
-		if m.Alone && m.Windows > 0 {
-			windows = "up to " + windows
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", terminal.Key(m.Name, 40), kindText(m.Kind), window, terminal.Key(keys, 40), released, targetOf(m), meetableFrom(m), windows)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s", terminal.Key(m.Name, 40), kindText(m.Kind), window, terminal.Key(keys, 40), released, targetOf(m), meetableFrom(m))
 		if exact {
 			fmt.Fprintf(w, "\t%s\t%s", rounded(m.FirstSigma), rounded(m.TopSigma))
+		}
+		fmt.Fprintln(w)
+	}
+	w.Flush() //nolint:errcheck // a strings.Builder takes everything
+	writeWho(b, p)
+}
+
+// writeWho writes how much of what users do counts.
+func writeWho(b *strings.Builder, p *plan.Plan) {
+	w := tabwriter.NewWriter(b, 0, 4, 2, ' ', 0)
+	for i := range p.Metrics {
+		m := &p.Metrics[i]
+		if len(m.Who) == 0 {
+			continue
+		}
+		if i == 0 {
+			fmt.Fprint(w, "\nof the events of a user with")
+			for _, who := range m.Who {
+				fmt.Fprintf(w, "\t%s", who)
+			}
+			fmt.Fprintln(w)
+		}
+		fmt.Fprint(w, terminal.Key(m.Name, 40)+" counts")
+		if value := m.Who[0].Value; value != 0 {
+			fmt.Fprintf(w, " (values of %s)", terminal.Number(float64(value), 0))
+		}
+		for _, who := range m.Who {
+			fmt.Fprintf(w, "\t%s", percent(who.Share))
 		}
 		fmt.Fprintln(w)
 	}
@@ -113,7 +134,7 @@ func targetOf(m *plan.Metric) string {
 	case metrickind.Of(m.Kind).ValueOf != "":
 		return "none of its own"
 	case target == "":
-		return "as exact as the budget allows"
+		return "as exact as target.noise allows"
 	case metrickind.Of(m.Kind).Statistic != nil:
 		target = statisticTarget(metrickind.Of(m.Kind), m.Absolute)
 	}
@@ -182,38 +203,11 @@ func writeCounts(b *strings.Builder, p *plan.Plan) {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", terminal.Number(c.Count, 0), typical, chance(c.Shown), half, met)
 		}
 		w.Flush() //nolint:errcheck // a strings.Builder takes everything
-		for _, n := range m.Needs {
-			var ways []string
-			if n.Epsilon > 0 {
-				ways = append(ways, "privacy.epsilon: "+number(n.Epsilon))
-			}
-			if n.Windows > 0 {
-				ways = append(ways, fmt.Sprintf("last_at_least: %d", n.Windows))
-			}
-			what := sized(m, n.Count)
-			if len(ways) == 0 {
-				fmt.Fprintf(b, "%s cannot meet the target: choose larger windows, which contain more events, or a wider target\n", what)
-				continue
-			}
-			fmt.Fprintf(b, "%s would meet the target with %s\n", what, strings.Join(ways, ", or "))
-		}
 	}
 	if stated {
 		b.WriteString("\n")
-		wrapped(b, "Typical noise is how far values typically are from counts of that size, a missing one counting as 100 %. Events that bounds and budgets leave out come on top; from your events, the command plan forecasts both.", "")
+		wrapped(b, "Typical noise is how far values typically are from counts of that size, a missing one counting as 100 %. Events beyond the allowance come on top; from your events, the command plan forecasts both.", "")
 	}
-}
-
-// sized names what is released of a size: counts of 100, or shares of 100 events.
-func sized(m *plan.Metric, size float64) string {
-	kind := metrickind.Of(m.Kind)
-	if kind.Texts.Size == "" {
-		return "counts of " + terminal.Number(size, 0)
-	}
-	if kind.Tree != nil {
-		kind = metrickind.Of(kind.Tree.Statistic)
-	}
-	return kind.Texts.Label + "s of " + terminal.Number(size, 0) + " events"
 }
 
 // chance writes a probability coarsely.

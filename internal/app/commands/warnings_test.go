@@ -34,7 +34,7 @@ func TestSecretsThatOthersCanReadAreTold(t *testing.T) {
 	for mode, who := range map[os.FileMode]string{0o644: "other users of this machine (mode 0644)", 0o640: "its group (mode 0640)"} {
 		madeKeys(t, cfg, mode)
 		_, stderr := mustRun(t, "validate", "--offline", "--config", cfg)
-		for _, want := range []string{"warning: " + cfg + ":19:17: keys.noise.file:", "keys.user_hash.file:", who, "chmod 600 "} {
+		for _, want := range []string{"warning: " + cfg + ":18:17: keys.noise.file:", "keys.user_hash.file:", who, "chmod 600 "} {
 			if !strings.Contains(stderr, want) {
 				t.Errorf("%v: validate does not say %q: %s", mode, want, stderr)
 			}

@@ -18,7 +18,7 @@ import (
 
 // environment is what getenv knows in these tests.
 func environment(name string) string {
-	return map[string]string{"NOISE_KEY": strings.Repeat("c3", 32), "P": "hunter2", "NOISE": strings.Repeat("c3", 32), "WHERE": "visits", "HOW_LONG": "24", "YES": "true"}[name]
+	return map[string]string{"NOISE_KEY": strings.Repeat("c3", 32), "P": "hunter2", "NOISE": strings.Repeat("c3", 32), "WHERE": "visits", "HOW_MANY": "24", "YES": "true"}[name]
 }
 
 var variables = config.Environment{Get: environment}

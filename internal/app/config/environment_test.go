@@ -20,7 +20,7 @@ func TestVariablesAreReplaced(t *testing.T) {
 	c := f.Config()
 	m := &c.Metrics[0]
 	_, user := f.KeyFiles()
-	if c.Events.Topic != "visits" || c.Privacy.Epsilon != 1 || m.Name != "views" || m.Window != time.Hour || m.LastAtLeast != 24 || !c.Time.NoFuture ||
+	if c.Events.Topic != "visits" || c.Privacy.Epsilon != 1 || m.Name != "views" || m.Window != time.Hour || m.MaxKeysPerUser != 24 || !c.Time.NoFuture ||
 		!slices.Equal(c.Kafka.Brokers, []string{"localhost:9092", "other:9092"}) || !slices.Equal(m.Keys.List, []string{"costs $5", "$HOME"}) || user != filepath.Join("testdata", "user.key") {
 		t.Errorf("%+v, %s", c, user)
 	}
@@ -39,7 +39,7 @@ func TestVariablesOverrideFields(t *testing.T) {
 	f, err := config.Parse("f.yaml", []byte(config.Minimal()), of(map[string]string{
 		"TOLLGATE__KAFKA__BROKERS": "a:1, b:2", "TOLLGATE__KAFKA__TLS": "true", "TOLLGATE__KAFKA__SASL__MECHANISM": "plain", "TOLLGATE__KAFKA__SASL__USER": "ada",
 		"TOLLGATE__KAFKA__SASL__PASSWORD_ENV": "SECRET", "SECRET": "hunter2\r\n", "TOLLGATE__DEPLOYMENT": "other", "TOLLGATE__PRIVACY__EPSILON": "0.5",
-		"TOLLGATE__METRICS__0__LAST_AT_LEAST": "7", "TOLLGATE__METRICS__0__WINDOW__SIZE": "2h", "TOLLGATE__TIME__LATENESS": "3m", "TOLLGATE_BROKER": "is another program's", "HOME": "/",
+		"TOLLGATE__METRICS__0__BOUNDS__MAX_KEYS_PER_USER": "7", "TOLLGATE__METRICS__0__WINDOW__SIZE": "2h", "TOLLGATE__TIME__LATENESS": "3m", "TOLLGATE_BROKER": "is another program's", "HOME": "/",
 	}))
 	if err == nil {
 		err = f.Resolve(config.Options{MissingKeys: true})
@@ -53,7 +53,7 @@ func TestVariablesOverrideFields(t *testing.T) {
 	c := f.Config()
 	m := &c.Metrics[0]
 	if !slices.Equal(c.Kafka.Brokers, []string{"a:1", "b:2"}) || c.Kafka.TLS == nil || c.Kafka.SASL == nil || c.Kafka.SASL.User != "ada" || c.Kafka.SASL.Password.Reveal() != "hunter2" ||
-		c.Deployment != "other" || c.Privacy.Epsilon != 0.5 || m.LastAtLeast != 7 || m.Window != 2*time.Hour || c.Time.Lateness != 3*time.Minute {
+		c.Deployment != "other" || c.Privacy.Epsilon != 0.5 || m.MaxKeysPerUser != 7 || m.Window != 2*time.Hour || c.Time.Lateness != 3*time.Minute {
 		t.Errorf("%+v", c)
 	}
 }
@@ -64,7 +64,7 @@ func TestWrongOverridesAreRefused(t *testing.T) {
 		"TOLLGATE__KAFKA__BROKER":                "there is no field \"broker\" in kafka; did you mean brokers?",
 		"TOLLGATE__KAFKA":                        "kafka has fields of its own: set one of them, as in TOLLGATE__KAFKA__",
 		"TOLLGATE__METRICS__VIEWS__WINDOW__SIZE": "metrics is a list: which entry is meant? The first one is number 0",
-		"TOLLGATE__METRICS__7__LAST_AT_LEAST":    "metrics[7].last_at_least: the file has no such entry",
+		"TOLLGATE__METRICS__7__SHARE":            "metrics[7].share: the file has no such entry",
 		"TOLLGATE__PRIVACY__EPSILON":             "privacy.epsilon: \"x\" is not a number",
 		"TOLLGATE__KAFKA__TLS":                   "kafka.tls: \"x\" is neither true nor false",
 		"TOLLGATE__":                             "there is no field \"\" here",
@@ -76,14 +76,14 @@ func TestWrongOverridesAreRefused(t *testing.T) {
 		}
 	}
 	// Also where only compiling finds it: not the line of the file, which says something else.
-	f, err := config.Parse("f.yaml", []byte(config.Minimal()), of(map[string]string{"TOLLGATE__METRICS__0__LAST_AT_LEAST": "999999999"}))
+	f, err := config.Parse("f.yaml", []byte(config.Minimal()), of(map[string]string{"TOLLGATE__METRICS__0__TARGET__ABSOLUTE": "0.01"}))
 	if err == nil {
 		err = f.Resolve(config.Options{MissingKeys: true})
 	}
 	if err == nil {
 		_, err = f.Compile()
 	}
-	if err != nil && !strings.Contains(err.Error(), "TOLLGATE__METRICS__0__LAST_AT_LEAST") {
+	if err == nil || !strings.Contains(err.Error(), "TOLLGATE__METRICS__0__TARGET__ABSOLUTE") {
 		t.Errorf("%v", err)
 	}
 }

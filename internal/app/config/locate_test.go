@@ -24,7 +24,7 @@ func TestFieldsOfThePipelineAreFoundInTheFile(t *testing.T) {
 		"metrics.visits.window":               "metrics[0].window.size",
 		"metrics.visits.slide":                "metrics[0].window.slide",
 		"metrics.visits.keys.from":            "metrics[0].keys.keys_from",
-		"metrics.visits.ladder.sigma":         "metrics[0].ladder.sigma",
+		"metrics.visits.ladder.factor":        "metrics[0].ladder.factor",
 		"metrics.visits.daily.min":            "metrics[1].bounds.min",
 		"metrics.visits.daily":                "metrics[1]",
 		"metrics.nowhere.kind":                "metrics.nowhere.kind",
@@ -40,11 +40,9 @@ func TestFieldsOfThePipelineAreFoundInTheFile(t *testing.T) {
 		"metrics.visits.counted.target":       "metrics[0].counted.target",
 		"metrics.visits.target.relative":      "metrics[0].target.relative",
 		"metrics.visits.max_events_per_key":   "metrics[0].bounds.max_events_per_key",
-		"metrics.visits.last_at_least":        "metrics[0].last_at_least",
 		"metrics.visits.keys":                 "metrics[0].keys",
 		"events.format.columns":               "events.columns",
 		"events.registry.url":                 "events.registry.url",
-		"metrics.visits.ladder.expected_max":  "metrics[0].ladder.expected_max",
 		"metrics.visits.ladder.something_new": "metrics[0].ladder.something_new",
 	} {
 		if got := f.pathOf(named); got != want {
@@ -52,7 +50,7 @@ func TestFieldsOfThePipelineAreFoundInTheFile(t *testing.T) {
 		}
 	}
 	var all Errors
-	if err := f.Locate(&pipeline.ConfigError{Field: "metrics.visits.ladder.sigma", Reason: "no"}); !errors.As(err, &all) || all[0].Line != 13 {
+	if err := f.Locate(&pipeline.ConfigError{Field: "metrics.visits.ladder.factor", Reason: "no"}); !errors.As(err, &all) || all[0].Line != 13 {
 		t.Errorf("a field that is not there is shown at %v", err)
 	}
 	if err := errors.New("other"); f.Locate(err) != err {

@@ -149,7 +149,7 @@ func TestReferenceDefaultsAreThePipelines(t *testing.T) {
 	c.Privacy.Accountant = ""
 	c.Metrics = []pipeline.Metric{{
 		Name: m.Name, Window: m.Window, MaxKeysPerUser: m.MaxKeysPerUser, MaxEventsPerKey: m.MaxEventsPerKey,
-		Target: m.Target, LastAtLeast: m.LastAtLeast,
+		Target: m.Target,
 	}}
 	bare, err := pipeline.Compile(c)
 	if err != nil {

@@ -80,13 +80,18 @@ func privacyFields() []field {
 			to:      func(d *draft) any { return &d.cfg.Privacy.Accountant },
 		},
 		{
-			name: "period", kind: duration, example: "30d", absent: "one budget for life", in: atLeast(float64(time.Millisecond)), change: never, goField: "Privacy.Period",
+			name: "period", kind: duration, example: "30d", absent: "one budget for life, which `lasts` pays out", in: atLeast(float64(time.Millisecond)), change: never, goField: "Privacy.Period",
 			meaning: "length of a budget period in event time. Each period has a budget of its own, so the promise covers a user in one period; over several periods it is weaker, and `tollgate validate` says by how much. Periods begin at multiples of this length since 1970-01-01 00:00 in the zone of `time.window_zone`",
 			to:      func(d *draft) any { return &d.cfg.Privacy.Period },
 		},
 		{
+			name: "lasts", kind: duration, example: "365d", absent: "needed without `period`", in: atLeast(float64(time.Millisecond)), change: byChange, goField: "Privacy.Lasts",
+			meaning: "over how long the budget of one user is paid out, in event time",
+			to:      func(d *draft) any { return &d.cfg.Privacy.Lasts },
+		},
+		{
 			name: "planned", kind: number, example: "0.05", initial: "0", in: below(0, 1), change: never, goField: "Privacy.Planned",
-			meaning: "part of the promise that was already spent on choosing bounds, for example by a `demo` of the same users",
+			meaning: "part of the promise that was already spent on choosing settings, for example by a `demo` of the same users",
 			to:      func(d *draft) any { return &d.cfg.Privacy.Planned },
 		},
 	}
@@ -196,7 +201,7 @@ func keyFields() []field {
 		},
 		{
 			name: "user_hash", kind: object, example: "{file: user-hash.key}", needed: true, change: never, goField: "Keys.UserHash",
-			meaning: "the user-hash key, which turns user ids into account ids and decides which contributions are clipped. The control topic keeps its fingerprint",
+			meaning: "the user-hash key, which turns user ids into account ids and decides which of a user's events count. The control topic keeps its fingerprint",
 			fields:  where(func(d *draft) *source { return &d.userHash }),
 		},
 		{

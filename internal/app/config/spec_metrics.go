@@ -64,33 +64,37 @@ func metricFields() []field {
 			},
 		}},
 		{name: "keys", kind: object, meaning: "the keys for which counts are released", fields: keysFields()},
-		{name: "bounds", kind: object, meaning: "most that one user can contribute to one window. Smaller bounds do not lower the noise, but make a budget last longer", fields: boundFields()},
+		{name: "bounds", kind: object, meaning: "for values: the range that counts. Caps on what one user can contribute to one window are only for their meaning, such as one vote a day", fields: boundFields()},
 		{name: "ladder", kind: object, meaning: "the precisions at which Tollgate tries a release, coarsest first, until the target is met", fields: ladderFields()},
 		{
-			name: "target", kind: object, meaning: "accuracy that you want. A release stops when it is reached. Without a target it uses all the precision that the budget pays for",
-			fields: targetFields("Metrics.Target.", func(d *draft) *noisereduction.Target { return &d.metric.Target }),
+			name: "target", kind: object, meaning: "accuracy that you want. A release stops when it is reached",
+			fields: append(targetFields("Metrics.Target.", func(d *draft) *noisereduction.Target { return &d.metric.Target }), field{
+				name: "noise", kind: number, example: "50", unit: "events", absent: "needed for " + metrickind.Plural(metrickind.Computed()) + "; not for other kinds", in: above(0), change: byChange, goField: "Metrics.Noise",
+				meaning: "error that a number of events has at least, at the confidence. The value is computed from such numbers. More noise counts more of the events of busy users",
+				to:      func(d *draft) any { return &d.metric.Noise },
+			}),
 		},
 		{
 			name: "share", kind: number, example: "0.5", absent: "equal parts", in: &limits{low: 0, high: 1, open: true}, change: byChange, goField: "Metrics.Share",
-			meaning: "part of the budget that this metric may use. The shares of all metrics add up to at most 1",
+			meaning: "part of every user's budget that this metric may use. The shares of all metrics add up to at most 1",
 			to:      func(d *draft) any { return &d.metric.Share },
 		},
 		{
-			name: "last_at_least", kind: integer, example: "168", unit: "windows", absent: "needed without `ladder.sigma` and `privacy.period`. With `privacy.period`: the windows of one period", in: atLeast(1), change: byChange, goField: "Metrics.LastAtLeast",
-			meaning: "number of windows that every user's budget pays for, even if the user contributes as much as the bounds allow. It divides the metric's part of the budget; a metric that uses more windows takes from the others",
-			to:      func(d *draft) any { return &d.metric.LastAtLeast },
+			name: "burst", kind: number, initial: "0.5", in: &limits{low: 0, high: 1, open: true}, change: byChange, goField: "Metrics.Burst",
+			meaning: "part of the metric's share that a user may use at once. The rest is paid out evenly over the period",
+			to:      func(d *draft) any { return &d.metric.Burst },
 		},
 		{
 			name: "counted", kind: object, absent: "none", change: byChange, goField: "Metrics.Counted", plain: true,
-			meaning: "also releases how many events of each window are counted and how many are left out (of users whose budget is spent, and beyond the bounds), over all keys, as metric `" + metrickind.Sharing().Beside("<name>") + "` with the keys `" + metrickind.EventsCounted + "` and `" + metrickind.EventsLeftOut + "`. `counted: true` uses the defaults",
+			meaning: "also releases how many events of each window are counted and how many are left out (beyond the allowance, and beyond the caps), over all keys, as metric `" + metrickind.Sharing().Beside("<name>") + "` with the keys `" + metrickind.EventsCounted + "` and `" + metrickind.EventsLeftOut + "`. `counted: true` uses the defaults",
 			begin:   func(d *draft, _, _ int) { d.metric.Counted = &deployment.Counted{} },
 			fields: []field{
 				{
-					name: "share", kind: number, initial: "0.05", in: between(0, 1), change: byChange, meaning: "part of the metric's budget that this uses. Half of it is kept in every account for windows in which the user can pay for no other metric",
+					name: "share", kind: number, initial: "0.05", in: between(0, 1), change: byChange, meaning: "part of the metric's share that this uses. It pays for every window",
 					to: func(d *draft) any { return &d.metric.Counted.Share },
 				},
 				{
-					name: "max_events", kind: integer, example: "20", unit: "events", absent: "`max_keys_per_user` times `max_events_per_key`", in: within(1, 1<<30), change: byChange,
+					name: "max_events", kind: integer, example: "20", unit: "events", absent: "as many as a full allowance pays for in one key", in: within(1, 1<<30), change: byChange,
 					meaning: "most events of one user in a window, over all keys. A user who has more counts with this many, in the same ratio of counted to left out. If some users have far more, the share is too high: choose a number that few users exceed. The noise is in proportion to it",
 					to:      func(d *draft) any { return &d.metric.Counted.MaxEvents },
 				},
@@ -133,13 +137,13 @@ func boundFields() []field {
 	valued := metrickind.Plural(metrickind.Valued())
 	return []field{
 		{
-			name: "max_keys_per_user", kind: integer, initial: "1", in: within(1, maxBound), change: byChange, goField: "Metrics.MaxKeysPerUser",
-			meaning: "most keys of a window in which one user counts. Further keys of the user are clipped",
+			name: "max_keys_per_user", kind: integer, absent: "no cap", example: "1", in: within(1, maxBound), change: byChange, goField: "Metrics.MaxKeysPerUser",
+			meaning: "most keys of a window in which one user counts. Further keys of the user are beyond the allowance",
 			to:      func(d *draft) any { return &d.metric.MaxKeysPerUser },
 		},
 		{
-			name: "max_events_per_key", kind: integer, unit: "events", initial: "1", in: within(1, maxBound), change: byChange, goField: "Metrics.MaxEventsPerKey",
-			meaning: "most events of a window and key that count for one user. Further ones are clipped",
+			name: "max_events_per_key", kind: integer, unit: "events", absent: "no cap", example: "1", in: within(1, maxBound), change: byChange, goField: "Metrics.MaxEventsPerKey",
+			meaning: "most events of a window and key that count for one user. Further ones are beyond the allowance",
 			to:      func(d *draft) any { return &d.metric.MaxEventsPerKey },
 		},
 		{
@@ -164,21 +168,6 @@ func ladderFields() []field {
 			name: "factor", kind: number, initial: "2", in: within(1.05, 16), change: byChange, goField: "Metrics.Ladder.Factor", meaning: "for `geometric`: factor from one precision to the next",
 			to: func(d *draft) any { return &d.metric.Ladder.Factor },
 		},
-		{
-			name: "sigma", kind: number, example: "50", unit: "of the count", absent: "from `last_at_least`", in: above(0), change: byChange, goField: "Metrics.Ladder.Sigma",
-			meaning: "least standard deviation of a release, instead of the one that follows from `last_at_least`",
-			to:      func(d *draft) any { return &d.metric.Ladder.Sigma },
-		},
-		{
-			name: "first_sigma", kind: number, example: "100", unit: "of the count", absent: "private keys: twice `sigma`; public keys: from `expected_max`", in: above(0), change: byChange, goField: "Metrics.Ladder.FirstSigma",
-			meaning: "standard deviation of the first, coarsest rung",
-			to:      func(d *draft) any { return &d.metric.Ladder.FirstSigma },
-		},
-		{
-			name: "expected_max", kind: number, example: "1000000", absent: "the first rung has 2⁻²⁴ of the top's precision", in: above(0), change: byChange, goField: "Metrics.Ladder.ExpectedMax",
-			meaning: "for public keys with a relative target: largest count that you expect. The first rung is just exact enough for it",
-			to:      func(d *draft) any { return &d.metric.Ladder.ExpectedMax },
-		},
 	}
 }
 
@@ -197,7 +186,7 @@ func targetFields(goField string, of func(d *draft) *noisereduction.Target) []fi
 			to: func(d *draft) any { return &of(d).Relative },
 		},
 		{
-			name: "absolute", kind: number, example: "50", initial: "0", in: atLeast(0), change: byChange, goField: name("Absolute"), meaning: "absolute error that is always small enough; 0 means none",
+			name: "absolute", kind: number, example: "50", initial: "0", in: atLeast(0), change: byChange, goField: name("Absolute"), meaning: "absolute error that is always small enough. A metric of counts or sums needs it: no value is more exact, and more noise counts more of the events of busy users",
 			to: func(d *draft) any { return &of(d).Absolute },
 		},
 		{

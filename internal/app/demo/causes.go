@@ -157,25 +157,16 @@ func (e *explaining) swapped() {
 	e.found[len(e.found)-1].rank = allFields
 }
 
-// bounded names the bounds that records exceeded. Where nothing was released, a bound that took few
-// records did not do it.
+// bounded names the records beyond the allowance. Where nothing was released, few of them did not
+// do it.
 func (e *explaining) bounded() {
 	m := e.tallies.Metrics[0]
-	for _, b := range []struct {
-		records uint64
-		exceeds string
-	}{
-		{m.ClippedKeys, fmt.Sprintf("are of more keys than --max-keys-per-user %d allows a user in a window", e.MaxKeysPerUser)},
-		{m.ClippedEvents, fmt.Sprintf("are more than --max-events-per-key %d allows a user for a key in a window", e.MaxEventsPerKey)},
-		{m.OverBudget, fmt.Sprintf("are of users whose budget was spent (--last-at-least %d)", e.LastAtLeast)},
-	} {
-		if e.nothing && 4*b.records < e.tallies.Accepted {
-			continue
-		}
-		e.add(b.records, nil, "%s %s", outcomes.Part(b.records, e.tallies.Accepted, "accepted record"), b.exceeds)
-		if 2*b.records > e.tallies.Read {
-			e.found[len(e.found)-1].rank = tookMost
-		}
+	if e.nothing && 4*m.Beyond < e.tallies.Accepted {
+		return
+	}
+	e.add(m.Beyond, nil, "%s are beyond the allowances of their users", outcomes.Part(m.Beyond, e.tallies.Accepted, "accepted record"))
+	if 2*m.Beyond > e.tallies.Read {
+		e.found[len(e.found)-1].rank = tookMost
 	}
 }
 

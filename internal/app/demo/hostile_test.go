@@ -74,12 +74,13 @@ func TestRuleOneHostileRecordChangesNoOtherUser(t *testing.T) {
 	}
 	all := hostile()
 	spent := settings("a", "b", "c,\"c") // in the first window of a user, so that others are refused
-	spent.MaxKeysPerUser, spent.MaxEventsPerKey, spent.LastAtLeast = 1, 1, 1
+	spent.Target.Absolute = 0.36
 	for name, s := range map[string]Settings{"public keys": settings("a", "b", "c,\"c"), "private keys": settings(), "budgets that are spent": spent} {
 		s.Epsilon, s.Delta = 60, 1e-3 // so that keys pass their thresholds
+		s.Target.Absolute = min(s.Target.Absolute, 4)
 		t.Run(name, func(t *testing.T) {
 			before, want := runAll(t, s, open(t, file(lines)), testSecrets())
-			if strings.Count(want, "\n") < 8 || before.Tallies.Metrics[0].Counted < 200 || before.Tallies.Metrics[0].OverBudget > 50 != (s.LastAtLeast == 1) {
+			if strings.Count(want, "\n") < 8 || before.Tallies.Metrics[0].Counted < 200 || before.Tallies.Metrics[0].Beyond > 30 != (s.Target.Absolute < 1) {
 				t.Fatalf("too little is counted: %+v\n%s", before.Tallies, want)
 			}
 			check := func(what string, with []string, added ...string) {
@@ -119,6 +120,7 @@ func TestRuleOneRecordOf1970MayAddWindowsAndNothingElse(t *testing.T) {
 	lines := visits(400)
 	for name, s := range map[string]Settings{"public keys": settings(keys...), "private keys": settings()} {
 		s.Window, s.Epsilon, s.Delta = year, 60, 1e-3 // so that keys pass their thresholds
+		s.Target.Absolute, s.Lasts = 4, year
 		t.Run(name, func(t *testing.T) {
 			run := func(more ...string) (Result, string) {
 				opt := options(write(t, "user,page,when\n"+strings.Join(append(more, lines...), "\n")))

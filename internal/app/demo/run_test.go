@@ -25,8 +25,8 @@ import (
 func settings(keys ...string) Settings {
 	return Settings{
 		Epsilon: 1, Delta: 1e-6, Accountant: "gdp", Window: time.Hour,
-		Target:         noisereduction.Target{Relative: 0.1, Confidence: 0.95},
-		MaxKeysPerUser: 2, MaxEventsPerKey: 2, LastAtLeast: 24, PublicKeys: keys,
+		Target:         noisereduction.Target{Absolute: 100, Relative: 0.1, Confidence: 0.95},
+		MaxKeysPerUser: 2, MaxEventsPerKey: 2, Lasts: 24 * time.Hour, PublicKeys: keys,
 	}
 }
 
@@ -257,7 +257,7 @@ func TestSettingsAreChecked(t *testing.T) {
 	for name, change := range map[string]func(*Settings){
 		"target": func(s *Settings) { s.Target.Relative = 2 },
 		"bounds": func(s *Settings) { s.MaxEventsPerKey = 1 << 40 },
-		"ladder": func(s *Settings) { s.LastAtLeast, s.Epsilon = 1<<40, 1e-9 },
+		"noise":  func(s *Settings) { s.Epsilon = 1e-9 },
 		"key":    func(s *Settings) { s.PublicKeys = []string{"\xff"} },
 	} {
 		s := settings("a")
@@ -348,4 +348,4 @@ func (z inZurich) Traits() Traits {
 	return t
 }
 
-const wantSecrets = "f891c9d826212656eb1f4cf0822784cf 0ed6cf9f12f09a5d 5fbb3dff1dfb980a"
+const wantSecrets = "b7d1af231a8dcc00263ff92f6f3939fb 0ed6cf9f12f09a5d 5fbb3dff1dfb980a"

@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"math"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/pipeline"
@@ -19,10 +18,12 @@ type Settings struct {
 	Accountant      string
 	Window          time.Duration
 	Target          noisereduction.Target
-	MaxKeysPerUser  int
+	MaxKeysPerUser  int // 0: no cap
 	MaxEventsPerKey int
-	LastAtLeast     int
-	PublicKeys      []string // nil: keys are private
+	// Noise is deployment.Metric.Noise, and Lasts is how long the accounts are paid out.
+	Noise      float64
+	Lasts      time.Duration
+	PublicKeys []string // nil: keys are private
 	// Kind is that of the metric; "" is the usual one. Kinds with values need a source whose format
 	// names the field of values; Min and Max are what these are clamped to.
 	Kind     string `json:",omitempty"`
@@ -56,11 +57,11 @@ func (s Settings) config(broker pipeline.Kafka, source Source, secrets Secrets) 
 		keys = pipeline.Keys{Mode: "public", List: s.PublicKeys}
 	}
 	traits := source.Traits()
-	return oneRung(pipeline.Config{
+	return pipeline.Config{
 		Deployment: "tollgate-demo",
 		Kafka:      broker,
 		Events:     pipeline.Events{Topic: eventsTopic, Format: traits.Format},
-		Privacy:    pipeline.Privacy{Epsilon: s.Epsilon, Delta: s.Delta, DeltaKeys: s.DeltaKeys, Accountant: s.Accountant, Planned: s.Planned},
+		Privacy:    pipeline.Privacy{Epsilon: s.Epsilon, Delta: s.Delta, DeltaKeys: s.DeltaKeys, Accountant: s.Accountant, Planned: s.Planned, Lasts: s.Lasts},
 		Time: pipeline.Time{
 			Trust: "producer", Lateness: traits.Lateness, Skew: traits.Skew, NoFuture: traits.NoFuture,
 		},
@@ -68,28 +69,12 @@ func (s Settings) config(broker pipeline.Kafka, source Source, secrets Secrets) 
 			Name: MetricName, Kind: s.Kind, Min: s.Min, Max: s.Max, Statistics: s.Statistics, Window: s.Window, Keys: keys,
 			MaxKeysPerUser: s.MaxKeysPerUser, MaxEventsPerKey: s.MaxEventsPerKey,
 			Ladder: pipeline.Ladder{Kind: string(noisereduction.Adaptive)},
-			Target: s.Target, Share: 1, LastAtLeast: s.LastAtLeast,
+			Target: s.Target, Noise: s.Noise, Share: 1,
 		}},
 		Outputs: pipeline.Outputs{Counts: "counts", Control: "control", Ledger: "ledger", DeadLetter: "dead-letter", Turns: "turns"},
 		Keys:    pipeline.SecretKeys{Noise: []noisereduction.NoiseKey{secrets.Noise}, UserHash: secrets.UserHash},
 		Shards:  shards, ReleaseShards: 1,
-	})
-}
-
-// oneRung lets the ladder of private keys begin at its top where no target can stop it earlier. The
-// threshold follows from the first rung, which else has twice the noise of the top.
-func oneRung(c pipeline.Config) pipeline.Config {
-	m := &c.Metrics[0]
-	if m.Keys.Mode != pipeline.KeysPrivate || m.Target.Relative != 0 || m.Target.Absolute != 0 {
-		return c
 	}
-	if d, err := pipeline.Compile(c); err == nil { // else the caller gets the same error
-		// Four digits, as plan prints it: not below the noise of the top.
-		sigma := 1 / math.Sqrt(d.Metrics[0].Spec.Top.Float())
-		unit := math.Pow(10, math.Floor(math.Log10(sigma))-3)
-		m.Ladder.FirstSigma = math.Ceil(sigma/unit) * unit
-	}
-	return c
 }
 
 // Compile checks the settings before anything is read or started. The deployment that it

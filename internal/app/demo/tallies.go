@@ -32,9 +32,6 @@ func CheckTallies(t pipeline.Tallies) error {
 		return fmt.Errorf("%w: records read", ErrTallies)
 	}
 	for _, m := range t.Metrics {
-		if m.Clipped != m.ClippedKeys+m.ClippedEvents {
-			return fmt.Errorf("%w: records clipped, metric %s", ErrTallies, m.Metric)
-		}
 		if beside := strings.HasPrefix(m.Metric, MetricName+"."); !beside && m.Pairs() != t.Accepted {
 			return fmt.Errorf("%w: records accepted, metric %s", ErrTallies, m.Metric)
 		}

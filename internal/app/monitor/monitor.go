@@ -107,7 +107,7 @@ var (
 	brokerUp     = prometheus.NewDesc("tollgate_broker_up", "1 where every broker that was asked answers, else 0.", nil, nil)
 	lagRecords   = prometheus.NewDesc("tollgate_lag_records", "Records of a partition that are not read yet. Exact: for the trusted side only.", partition, nil)
 	recordsTotal = prometheus.NewDesc("tollgate_records_total", "Records that this process was the first to read, without dead letters. Exact: for the trusted side only.", nil, nil)
-	lostTotal    = prometheus.NewDesc("tollgate_lost_records_total", "Records that are not counted, by reason; over_budget: once for each window of a metric. Exact: for the trusted side only.", []string{"reason"}, nil)
+	lostTotal    = prometheus.NewDesc("tollgate_lost_records_total", "Records that are not counted, by reason; beyond_allowance: once for each window of a metric. Exact: for the trusted side only.", []string{"reason"}, nil)
 	lossLevel    = prometheus.NewDesc("tollgate_loss_level", "How many of the newest records are not counted, by reason: 0 none, 1 some, 2 more than half.", []string{"reason"}, nil)
 	deadLevel    = prometheus.NewDesc("tollgate_dead_letter_level", "How many of the records of the last hour are dead letters: 0 fewer than ten, 1 fewer than one in a hundred, 2 at least one in a hundred, 3 more than half.", nil, nil)
 	deadLetters  = prometheus.NewDesc("tollgate_dead_letters_total", "Records that this process was the first to read and that are no events, by class. Exact: for the trusted side only.", []string{"class"}, nil)

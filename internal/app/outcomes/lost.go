@@ -10,7 +10,7 @@ import (
 // Loss is the number of records that were lost before counting, of how many, and by reason.
 type Loss struct {
 	Lost, Of float64
-	refused  float64 // of Lost: neither clipped nor over budget
+	refused  float64 // of Lost: not beyond the allowance
 	bad      float64 // of Lost: the value cannot be read
 	valued   float64 // of Of: not broken in another way
 	reasons  []reason
@@ -24,14 +24,15 @@ type reason struct {
 
 // Lost returns what was lost between two reports of the same deployment; before is empty for
 // everything since its beginning. A record is lost if it was dead-lettered, lies before the start,
-// is late, of the future or overtaken, or if it was accepted and then clipped or over budget. A
-// record that a filter or a list of keys leaves out is not lost, nor one whose window is open.
+// is late, of the future or overtaken, or if it was accepted and is beyond the
+// allowance. A record that a filter or a list of keys leaves out is not lost, nor one whose window
+// is open.
 //
 // With one metric over windows that do not overlap the numbers are exact. A metric over sliding
 // windows loses a record in parts, by the number of its windows. Of several metrics the tallies do
 // not say which records they have in common: what they lose is estimated as the greatest number of
 // records that one of them takes, times the share that all of them lose of what they take. A record
-// that one of two metrics counts and the other one clips is so lost by half.
+// that one of two metrics counts and the other one does not is so lost by half.
 func Lost(before, now pipeline.Tallies) Loss {
 	since := func(old, now uint64) float64 { return float64(now) - float64(old) } // a change takes CLOSEs back
 	var lost, took, most, decided float64
@@ -41,7 +42,7 @@ func Lost(before, now pipeline.Tallies) Loss {
 			windows = max(1, float64(m.Pairs())/float64(now.Accepted))
 		}
 		old := named(before.Metrics, m.Metric)
-		gone := since(old.Clipped+old.OverBudget, m.Clipped+m.OverBudget) / windows
+		gone := since(old.Beyond, m.Beyond) / windows
 		counted := since(old.Counted, m.Counted) / windows
 		lost, took, most = lost+gone, took+gone+counted, max(most, gone+counted)
 		decided = max(decided, gone+counted+since(old.Filtered, m.Filtered)/windows)
@@ -62,7 +63,7 @@ func Lost(before, now pipeline.Tallies) Loss {
 	out.Of = out.Lost + max(since(before.Accepted, now.Accepted), decided)
 	out.valued = out.Of - out.reasons[1].n
 	if took > 0 {
-		gone := reason{"clipped or over budget", most * lost / took}
+		gone := reason{"beyond the allowances of their users", most * lost / took}
 		out.Lost += gone.n
 		out.reasons = append(out.reasons, gone)
 	}
@@ -86,7 +87,7 @@ func (l Loss) Most() bool { return 2*l.Lost > l.Of }
 func (l Loss) BadValues() bool { return l.bad >= 10 && 50*l.bad > l.valued }
 
 // Some reports whether at least ten records, and one in a hundred, were lost for other reasons than
-// clipping and spent budgets.
+// allowances.
 func (l Loss) Some() bool { return l.refused >= 10 && 100*l.refused >= l.Of }
 
 // Why names the reasons coarsely, for texts without numbers: "most are late; some are of the

@@ -67,9 +67,7 @@ func rowsOf(t pipeline.Tallies) []row {
 			add(0, "metric "+m.Metric+", by window", all, all)
 		}
 		add(1, "filtered, or of a key that is not on the list", m.Filtered, all)
-		add(1, "clipped by max_keys_per_user", m.ClippedKeys, all)
-		add(1, "clipped by max_events_per_key", m.ClippedEvents, all)
-		add(1, "over budget", m.OverBudget, all)
+		add(1, "beyond the allowance", m.Beyond, all)
 		add(1, "in windows that are not released", m.Open, all)
 		add(1, "in windows that a change gave up", m.GivenUp, all)
 		add(0, "counted", m.Counted, all)

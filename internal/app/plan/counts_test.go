@@ -15,8 +15,9 @@ func private(t *testing.T, change func(*pipeline.Config)) *pipeline.Deployment {
 	cfg := deploytest.Config("localhost:1")
 	cfg.Metrics = []pipeline.Metric{{
 		Name: "views", Window: time.Hour, Keys: pipeline.Keys{Mode: "private"}, MaxKeysPerUser: 2, MaxEventsPerKey: 2,
-		Target: noisereduction.Target{Relative: .1, Confidence: .95}, LastAtLeast: 24,
+		Target: noisereduction.Target{Relative: .1, Absolute: 160, Confidence: .95},
 	}}
+	cfg.Privacy.Lasts = 24 * time.Hour
 	change(&cfg)
 	d, err := pipeline.Compile(cfg)
 	if err != nil {
@@ -45,9 +46,9 @@ func TestCountsAreTheLawOfTheNoise(t *testing.T) {
 	if last := all[len(all)-1]; last.Met != 1 || last.Error > 0.1*last.Count {
 		t.Errorf("a count beyond all noise: %+v", last)
 	}
-	// Of public keys without a target, the noise is normal: its median is 0.6745 σ.
+	// Of public keys without a relative target, the noise is normal: its median is 0.6745 σ.
 	d = private(t, func(c *pipeline.Config) {
-		c.Metrics[0].Keys, c.Metrics[0].Target = pipeline.Keys{Mode: "public", List: []string{"a"}}, noisereduction.Target{Confidence: .95}
+		c.Metrics[0].Keys, c.Metrics[0].Target = pipeline.Keys{Mode: "public", List: []string{"a"}}, noisereduction.Target{Absolute: 160, Confidence: .95}
 	})
 	for _, c := range countsOf(&d.Metrics[0]) {
 		sigma := 1 / math.Sqrt(d.Metrics[0].Spec.Top.Float())
@@ -62,41 +63,30 @@ func TestSizesOfASumGrowWithItsValues(t *testing.T) {
 	for _, most := range []int64{1, 100, 1000, 20_000, 500_000} {
 		d := private(t, func(c *pipeline.Config) {
 			m := &c.Metrics[0]
-			m.Kind, m.Max = "sum", most
+			m.Kind, m.Max, m.Target.Absolute = "sum", most, float64(160*most)
 			m.Keys = pipeline.Keys{Mode: "public", List: []string{"a"}}
 			c.Events.Format.Value = "price"
 		})
 		all := countsOf(&d.Metrics[0])
-		if first, last := all[0], all[len(all)-1]; first.Met > 0 || last.Met != 1 || last.Error > 0.1*last.Count {
-			t.Errorf("values up to %d: %+v to %+v", most, first, last)
+		if last := all[len(all)-1]; last.Met != 1 || last.Error > 0.1*last.Count {
+			t.Errorf("values up to %d: %+v", most, last)
 		}
 	}
 }
 
-// What a count is said to need does, and what is one step less does not.
-func TestNeedsAreTheLeastThatDo(t *testing.T) {
-	d := private(t, func(*pipeline.Config) {})
-	needs := needsOf(d, 0, &d.Metrics[0])
-	if len(needs) != 2 || needs[0].Count != 100 || needs[1].Count != 1000 {
-		t.Fatalf("needs %+v", needs)
-	}
-	does := func(size float64, change func(*pipeline.Config)) bool {
-		m := &private(t, change).Metrics[0]
-		return m.Plan.MeetableFrom() <= size && m.Plan.Threshold() <= size
-	}
-	// Counts of 100 need an ε of some 45, which protects hardly anyone: it is not proposed.
-	if most := needs[0].Epsilon; most != 0 || does(100, func(c *pipeline.Config) { c.Privacy.Epsilon = 10 }) {
-		t.Errorf("ε %v for counts of 100", most)
-	}
-	if needs[1].Epsilon == 0 {
-		t.Error("no ε for counts of 1000")
-	}
-	for _, n := range needs {
-		if n.Epsilon > 0 && (!does(n.Count, func(c *pipeline.Config) { c.Privacy.Epsilon = n.Epsilon }) || does(n.Count, func(c *pipeline.Config) { c.Privacy.Epsilon = n.Epsilon / 1.3 })) {
-			t.Errorf("ε %v for counts of %v", n.Epsilon, n.Count)
-		}
-		if n.Windows > 0 && (!does(n.Count, func(c *pipeline.Config) { c.Metrics[0].LastAtLeast = n.Windows }) || does(n.Count, func(c *pipeline.Config) { c.Metrics[0].LastAtLeast = 2*n.Windows + 1 })) {
-			t.Errorf("%d windows for counts of %v", n.Windows, n.Count)
+// The users of a sum have the values that cost most.
+func TestUsersOfASumHaveTheGreatestValues(t *testing.T) {
+	for _, bounds := range [][2]int64{{0, 100}, {-100, 0}, {50, 100}} {
+		d := private(t, func(cfg *pipeline.Config) {
+			cfg.Metrics[0].Kind, cfg.Metrics[0].Keys = "sum", pipeline.Keys{Mode: "public", List: []string{"a"}}
+			cfg.Metrics[0].MaxKeysPerUser, cfg.Metrics[0].MaxEventsPerKey = 0, 0
+			cfg.Metrics[0].Min, cfg.Metrics[0].Max = bounds[0], bounds[1]
+			cfg.Metrics[0].Target = noisereduction.Target{Absolute: 2000, Confidence: .95}
+			cfg.Events.Format.Value = "value"
+		})
+		who, err := whoCounts(d, &d.Metrics[0].Spec)
+		if err != nil || who[0].Share < 0.99 || who[2].Share > 0.5 || who[2].Share == 0 {
+			t.Errorf("values from %d to %d: %+v, %v", bounds[0], bounds[1], who, err)
 		}
 	}
 }

@@ -32,9 +32,6 @@ func notes(d *deployment.Deployment) []string {
 		}
 		out = append(out, text)
 	}
-	if !deployment.LastAtLeastFits(d) {
-		out = append(out, "last_at_least asks for more windows, over all metrics, than the budget pays for at the given ladder.sigma: users who use the bounds to the full are left out earlier")
-	}
 	return out
 }
 
@@ -59,7 +56,7 @@ func limits(cfg *deployment.Config) []string {
 		"a person with several ids counts as several users",
 		"targets, bounds and filters that were chosen by looking at the data can reveal some of it",
 		"the promise does not hold against anyone who has the noise key, or can write to the deployment's own topics",
-		"users who have spent their budget are missing from the counts: only admitted events are counted",
+		"events beyond a user's allowance are missing from the counts",
 	}
 	if cfg.Events.Format.NoUser == event.NoUserEach {
 		out = append(out, deployment.UnnamedUnit)

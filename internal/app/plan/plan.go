@@ -52,7 +52,6 @@ type Metric struct {
 	// Threshold is what the first noisy count of a private key must exceed; nil where keys
 	// are not private.
 	Threshold *float64 `json:"threshold"`
-	DeltaKey  float64  `json:"delta_key,omitempty"` // the part of delta that one key in one window spends
 
 	Relative   float64 `json:"relative"`
 	Absolute   float64 `json:"absolute"`
@@ -60,15 +59,10 @@ type Metric struct {
 	// MeetableFrom is the least count that can meet the target; nil where no count can.
 	MeetableFrom *float64 `json:"meetable_from"`
 
-	// Windows is how many windows every user can take part in, however much they
-	// contribute within the bounds; Alone says that this holds only while the
-	// other metrics leave the budget to this one (deployment.Lifetime).
-	Windows uint64 `json:"windows"`
-	Alone   bool   `json:"alone,omitempty"`
-	Lasts   string `json:"lasts"` // the time from the start of the first to the end of the last of them
+	Counts *deployment.Reach `json:"events_of_a_user_and_key,omitempty"` // nil for derived metrics
 
+	Who      []Who   `json:"users,omitempty"`    // with even habits, how far they count: see AddCounts
 	Expected []Count `json:"expected,omitempty"` // by size of the count: see AddCounts
-	Needs    []Need  `json:"needs,omitempty"`    // of sizes that cannot meet the target
 }
 
 // New returns the plan of a deployment. Nothing on any broker is looked at.
@@ -82,9 +76,9 @@ func New(d *deployment.Deployment) *Plan {
 		p.Period = config.Duration(cfg.Privacy.Period)
 		p.Periods = overPeriods(d)
 	}
-	lifetimes := deployment.Lifetimes(d)
+	reaches := deployment.Reaches(d)
 	for i, m := range d.Metrics {
-		p.Metrics = append(p.Metrics, planMetric(&m, lifetimes[i], &cfg))
+		p.Metrics = append(p.Metrics, planMetric(&m, reaches[i]))
 		if metrickind.Of(m.Spec.Kind).Statistic != nil && m.Spec.HasTarget() { // its target is met where that of its metric is
 			of := slices.IndexFunc(p.Metrics, func(o Metric) bool { return o.Name == m.Spec.Of })
 			p.Metrics[i].MeetableFrom = p.Metrics[of].MeetableFrom
@@ -107,36 +101,23 @@ func overPeriods(d *deployment.Deployment) []Period {
 	return out
 }
 
-func planMetric(m *deployment.CompiledMetric, l deployment.Lifetime, cfg *deployment.Config) Metric {
+func planMetric(m *deployment.CompiledMetric, r deployment.Reach) Metric {
 	s := &m.Spec
 	size, slide := time.Duration(s.WindowSize)*time.Millisecond, time.Duration(s.WindowSlide)*time.Millisecond
 	out := Metric{
 		Name: s.Name, Kind: s.Kind, Window: config.Duration(size), Keys: s.KeyMode, PublicKeys: len(s.PublicKeys),
-		FirstSigma: deviation(s.First), TopSigma: deviation(s.Top), DeltaKey: s.DeltaKey.Float(),
+		FirstSigma: deviation(s.First), TopSigma: deviation(s.Top),
 		Relative: s.Relative, Absolute: s.Absolute, Confidence: s.Confidence,
 		Threshold: finite(m.Plan.Threshold()), MeetableFrom: finite(math.Ceil(m.Plan.MeetableFrom())),
-		Windows: l.Windows, Alone: l.UpTo, Lasts: lasts(l.Windows, size, slide, cfg.Privacy.Period),
+	}
+	if r.Most > 0 {
+		out.Counts = &r
 	}
 	out.KeysFrom = s.KeysFrom
 	if slide != size {
 		out.Slide = config.Duration(slide)
 	}
 	return out
-}
-
-// lasts says how much time n windows cover.
-func lasts(n uint64, size, slide, period time.Duration) string {
-	if n == 0 {
-		return "no window"
-	}
-	if period > 0 {
-		return "every period anew"
-	}
-	span := float64(n-1)*float64(slide) + float64(size)
-	if span > math.MaxInt64/2 {
-		return "more than 140 years"
-	}
-	return config.Duration(time.Duration(n-1)*slide + size)
 }
 
 func deviation(p units.Precision) float64 { return 1 / math.Sqrt(p.Float()) }

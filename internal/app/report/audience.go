@@ -8,8 +8,6 @@ type Audience string
 const (
 	// Public pages have released values, or the results of an experiment.
 	Public Audience = "a public page of tollgate"
-	// Trusted pages are those of plan: they are as secret as the events.
-	Trusted Audience = "a page of the command plan"
 )
 
 // String says what a page for the audience is.
@@ -20,5 +18,5 @@ func (a Audience) String() string { return string(a) }
 func (a Audience) Wrote(head []byte) bool {
 	page := bytes.HasPrefix(head, []byte("<!DOCTYPE html>\n")) && bytes.Contains(head, []byte(`<div id="scheme" class="scheme"></div>`))
 	plan := bytes.Contains(head, []byte(`<div id="sliders" class="sliders"></div>`))
-	return page && plan == (a == Trusted)
+	return page && !plan // which earlier versions wrote for plan: raw data
 }

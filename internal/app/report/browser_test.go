@@ -53,7 +53,7 @@ func TestPagesInABrowser(t *testing.T) {
 		points   string
 	}{
 		{"pages", pages(), 2, `data-points="144"`},
-		{"mixed", mixed(), 8, `data-points="688"`},
+		{"mixed", mixed(), 8, `data-points="778"`},
 		{"hostile", hostile(), 4, `data-points="96"`},
 		{"many", many(500, 600), 2, `data-points="250000"`},
 		{"one key, many windows", many(1, 2000), 2, `data-points="2000"`},
@@ -189,7 +189,7 @@ func checkControls(t *testing.T, d driven, releases int) {
 	if want := `metric,window_start,window_end,key,value,stddev,low,high,confidence,met,rungs`; lines[0] != want {
 		t.Errorf("CSV begins %q", lines[0])
 	}
-	searches := (releases - 96*3) / 2 // as many as of revenue, which takes its keys
+	searches := (releases - 96*4) / 2 // as many as of revenue, which takes its keys
 	if len(lines) != 1+searches || !strings.HasPrefix(lines[1], "searches,2025-03-03T00:00:00.000Z,2025-03-03T01:00:00.000Z,") {
 		t.Errorf("CSV of %d lines, want %d; %q", len(lines), 1+searches, lines[1])
 	}

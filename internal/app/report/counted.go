@@ -92,7 +92,7 @@ func (s *series) newestShare(m metricFacts, hidden bool) string {
 	if !ok || share.Low <= 0 && share.High >= 1 {
 		return "The noise hides which share of the events of the window that ended at " + end + " is counted in these values: there are too few of them."
 	}
-	text := fmt.Sprintf("About %.0f %% of the events of the window that ended at %s are counted in these values (between %.0f and %.0f %%, at %s %% confidence). The others were left out: their users have spent their budget, or did more than the bounds allow. In this share, a user with more than %s weighs no more than one with that many. If some users have far more, the real share is usually lower.",
+	text := fmt.Sprintf("About %.0f %% of the events of the window that ended at %s are counted in these values (between %.0f and %.0f %%, at %s %% confidence). The others were left out: they are beyond the allowances of their users. In this share, a user with more than %s weighs no more than one with that many. If some users have far more, the real share is usually lower.",
 		100*share.Value, end, math.Floor(100*share.Low), math.Ceil(100*share.High), digits(100*twice(in.confidence)), terminal.Count(uint64(m.MaxEventsPerKey), "event"))
 	if hidden {
 		text += " It includes events of keys that were not released."

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -197,4 +199,12 @@ func array[T any](values []T, write func([]byte, T) []byte) []byte {
 		b = write(b, v)
 	}
 	return append(b, ']')
+}
+
+func upper(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	if size == 0 {
+		return ""
+	}
+	return string(unicode.ToUpper(first)) + text[size:]
 }

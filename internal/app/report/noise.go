@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/tollgate-dp/tollgate/internal/app/plan/forecast"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
 	"github.com/tollgate-dp/tollgate/internal/numbers/search"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
@@ -22,7 +22,7 @@ func (s *series) typicalNoise(f metricFacts) string {
 		return ""
 	}
 	sizes := s.withoutNoise()
-	least := forecast.LeastOfHalf(append([]float64(nil), sizes...))
+	least := choice.LeastOfHalf(append([]float64(nil), sizes...))
 	if math.IsInf(least, 1) {
 		return ""
 	}

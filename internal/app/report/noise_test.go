@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/internal/app/plan/forecast"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -31,8 +31,8 @@ func TestThePageSaysHowLargeTheNoiseTypicallyIs(t *testing.T) {
 				sizes = append(sizes, value(k, w))
 			}
 		}
-		least := forecast.LeastOfHalf(slices.Clone(sizes))
-		sigma := relative * forecast.Median(slices.DeleteFunc(slices.Clone(sizes), func(v float64) bool { return v < least }))
+		least := choice.LeastOfHalf(slices.Clone(sizes))
+		sigma := relative * choice.Median(slices.DeleteFunc(slices.Clone(sizes), func(v float64) bool { return v < least }))
 		for i, v := range sizes {
 			noise := rng.NormFloat64() * sigma
 			s.points = append(s.points, point{key: int32(i / 2000), value: int64((v + noise) * unit), sigma: sigma})
@@ -40,7 +40,7 @@ func TestThePageSaysHowLargeTheNoiseTypicallyIs(t *testing.T) {
 				errors = append(errors, math.Abs(noise)/v)
 			}
 		}
-		return forecast.Median(errors), s.typicalNoise(of(metrickind.Events))
+		return choice.Median(errors), s.typicalNoise(of(metrickind.Events))
 	}
 	for name, value := range map[string]func(key, window int) float64{
 		"alike":   func(int, int) float64 { return 1000 },

@@ -31,7 +31,7 @@ type metricFacts struct {
 	schemas.MetricSpec
 	known        bool // the configuration has it
 	keyed        bool // its events have keys
-	lifetime     deployment.Lifetime
+	reach        deployment.Reach
 	threshold    float64 // private keys of its own: the count from which a key is released; else 0
 	meetableFrom float64 // the least count that can meet the target; +Inf: no count can
 	sigmaTop     float64
@@ -48,11 +48,11 @@ func promiseOf(d *deployment.Deployment) promise {
 	for _, k := range cfg.Keys.Noise {
 		p.noiseKeys = append(p.noiseKeys, k.ID)
 	}
-	lifetimes := deployment.Lifetimes(d)
+	reaches := deployment.Reaches(d)
 	for i, m := range d.Metrics {
 		kind := metrickind.Of(m.Spec.Kind)
 		f := metricFacts{
-			MetricSpec: m.Spec, known: true, keyed: cfg.Events.Format.Key != "" && kind.Keyed(), lifetime: lifetimes[i],
+			MetricSpec: m.Spec, known: true, keyed: cfg.Events.Format.Key != "" && kind.Keyed(), reach: reaches[i],
 			meetableFrom: m.Plan.MeetableFrom(), sigmaTop: 1 / math.Sqrt(m.Spec.Top.Float()),
 		}
 		if kind.Statistic != nil { // its target is met as far as that of the number of events is

@@ -1,16 +1,13 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/pipeline"
-	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -34,41 +31,12 @@ func TestRuleThePageSaysTheBiasOfPrivateKeys(t *testing.T) {
 	}
 }
 
-// The page says how long the budget lasts in truth, where ladder.sigma makes a
-// window cost more than last_at_least leaves.
-func TestRuleThePageSaysWhatTheBudgetPays(t *testing.T) {
-	views := pipeline.Metric{
-		Name: "views", Window: time.Hour, Keys: pipeline.Keys{Mode: pipeline.KeysPublic, List: []string{"a"}},
-		Target: noisereduction.Target{Relative: 0.1, Confidence: 0.95}, Ladder: pipeline.Ladder{Sigma: 40}, LastAtLeast: 100_000,
-	}
-	other, never := views, views
-	other.Name = "other"
-	never.MaxEventsPerKey = 10
-	for want, metrics := range map[string][]pipeline.Metric{
-		"every user can take part in at least 89 windows</bdi>":                                        {views},
-		"every user can take part in up to 89 windows, as far as the other metrics leave budget</bdi>": {views, other},
-		"not enough for one window of a user who contributes as much as the bounds allow</bdi>":        {never},
-	} {
-		d, err := compiled(metrics...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var b bytes.Buffer
-		if err := writePage(&b, d, slices.Values([]schemas.Release{}), written); err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.Count(b.String(), want); got != len(d.Metrics) {
-			t.Errorf("%q is %d times on the page, want %d", want, got, len(d.Metrics))
-		}
-	}
-}
-
 // The target of a quantile is an error of its rank, and is met where there are enough events: the
 // page does not show it as an error of a count.
 func TestThePageSaysWhatIsAskedOfQuantiles(t *testing.T) {
 	d, err := compiled(pipeline.Metric{
 		Name: "latency", Kind: "quantiles", Window: time.Hour, Keys: pipeline.Keys{Mode: pipeline.KeysPrivate}, Statistics: pipeline.Statistics{Ranks: []float64{0.5, 0.99}},
-		Max: 1000, Target: noisereduction.Target{Absolute: 0.02, Confidence: 0.95}, LastAtLeast: 10,
+		Max: 1000, Target: noisereduction.Target{Absolute: 0.02, Confidence: 0.95}, Noise: 500,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ func facts(name, kind, keys string, size, slide int64) metricFacts {
 			Name: name, Kind: kind, WindowSize: size, WindowSlide: slide, MaxKeysPerUser: 2, MaxEventsPerKey: 3,
 			Relative: 0.1, Confidence: 0.95, KeyMode: keys, PublicKeys: [][]byte{[]byte("a"), []byte("b")},
 		},
-		known: true, lifetime: deployment.Lifetime{Windows: 24}, meetableFrom: 1164.2, sigmaTop: 59.4,
+		known: true, reach: deployment.Reach{Always: 3, Most: 12}, meetableFrom: 1164.2, sigmaTop: 59.4,
 	}
 }
 
@@ -171,7 +171,7 @@ func compiled(metrics ...pipeline.Metric) (*pipeline.Deployment, error) {
 	if len(metrics) == 0 {
 		metrics = []pipeline.Metric{{
 			Name: "views", Window: time.Hour, Keys: pipeline.Keys{Mode: pipeline.KeysPrivate},
-			Target: noisereduction.Target{Relative: 0.1, Confidence: 0.95}, LastAtLeast: 24,
+			Target: noisereduction.Target{Relative: 0.1, Absolute: 120, Confidence: 0.95},
 		}}
 	}
 	return pipeline.Compile(pipeline.Config{
@@ -179,7 +179,7 @@ func compiled(metrics ...pipeline.Metric) (*pipeline.Deployment, error) {
 		Events: pipeline.Events{Topic: "events", Format: event.Format{
 			Format: "csv", Columns: []string{"user", "key", "time", "value"}, User: "user", Key: "key", Time: "time", TimeUnit: "ms", Value: "value",
 		}},
-		Privacy: pipeline.Privacy{Epsilon: 1, Delta: 1e-6},
+		Privacy: pipeline.Privacy{Epsilon: 1, Delta: 1e-6, Lasts: 24 * time.Hour},
 		Metrics: metrics,
 		Keys:    pipeline.SecretKeys{Noise: []noisereduction.NoiseKey{{ID: "k1", Secret: secret.New([32]byte{1})}}, UserHash: secret.New([32]byte{2})},
 	})

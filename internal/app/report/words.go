@@ -109,20 +109,8 @@ func (f metricFacts) facts(valueField, valueUnit, zone string) []fact {
 	if metrickind.Of(f.Kind).Statistic != nil {
 		return append(out, plain("Exactness", f.target()))
 	}
-	return append(out, plain("Exactness", f.target()), plain("Budget", f.lasts()),
+	return append(out, plain("Exactness", f.target()), plain("Allowance", f.reach.String()),
 		exactly("Least noise", "standard deviation σ of "+terminal.Number(f.sigmaTop, decimals(f.sigmaTop))))
-}
-
-// lasts says for how many windows the budget lasts.
-func (f metricFacts) lasts() string {
-	switch n := f.lifetime.Windows; {
-	case n == 0:
-		return "not enough for one window of a user who contributes as much as the bounds allow"
-	case f.lifetime.UpTo:
-		return "every user can take part in up to " + terminal.Count(n, "window") + ", as far as the other metrics leave budget"
-	default:
-		return "every user can take part in at least " + terminal.Count(n, "window")
-	}
 }
 
 func (f metricFacts) counted(valueField, unit string) string {
@@ -155,17 +143,24 @@ func (f metricFacts) keys() string {
 	return terminal.Count(len(f.PublicKeys), "public key") + ", released in every window, even at zero"
 }
 
-// bounds says how much of each user counts; "" where that is not known, or said of another metric.
+// bounds says what caps on each user are configured; "" where there are none, or they are not
+// known, or said of another metric.
 func (f metricFacts) bounds() string {
 	kind := metrickind.Of(f.Kind)
 	if !f.known || kind.Derived {
 		return ""
 	}
-	text := "Of each user, at most " + terminal.Count(uint64(f.MaxKeysPerUser), "key") + " per window"
-	if kind.EventBound {
-		text += " and " + terminal.Count(uint64(f.MaxEventsPerKey), "event") + " per key"
+	var caps []string
+	if f.MaxKeysPerUser > 0 {
+		caps = append(caps, terminal.Count(uint64(f.MaxKeysPerUser), "key")+" per window")
 	}
-	return text + " count."
+	if kind.EventBound && f.MaxEventsPerKey > 0 {
+		caps = append(caps, terminal.Count(uint64(f.MaxEventsPerKey), "event")+" per key")
+	}
+	if len(caps) == 0 {
+		return ""
+	}
+	return "Of each user, at most " + strings.Join(caps, " and ") + " count."
 }
 
 // aims reports whether the page says what met the target: not where the configuration has none.
@@ -194,7 +189,7 @@ func (f metricFacts) target() string {
 		return "no target of its own: its noise follows from that of " + f.Of + "; intervals at " + confidence
 	}
 	if !f.HasTarget() {
-		return "every value is as exact as the budget allows; intervals at " + confidence
+		return "every value is as exact as the least noise allows; intervals at " + confidence
 	}
 	return f.wanted() + " is asked for, at " + confidence + "; " + f.reached()
 }
@@ -208,7 +203,7 @@ func (f metricFacts) reached() string {
 	case f.meetableFrom == 0:
 		return "every value can reach it"
 	case math.IsInf(f.meetableFrom, 1):
-		return "the budget does not reach it"
+		return "no value can reach it"
 	}
 	kind := metrickind.Of(f.Kind)
 	size := kind.Texts.Size

@@ -235,7 +235,7 @@ func TestDaysOfAZoneAreOneSeries(t *testing.T) {
 func TestTheTargetOfQuantilesIsThatOfTheRank(t *testing.T) {
 	d := compiled(t, "127.0.0.1:1", func(cfg *deployment.Config) {
 		m := &cfg.Metrics[0]
-		m.Kind, m.Ranks, m.Max, m.Target.Relative, m.Target.Absolute = metrickind.Quantiles, []float64{0.5}, 100, 0, 0.02
+		m.Kind, m.Ranks, m.Max, m.Noise, m.Target.Relative, m.Target.Absolute = metrickind.Quantiles, []float64{0.5}, 100, 100, 0, 0.02
 		cfg.Events.Format.Value, cfg.Events.Format.Decimals = "value", 2
 		cfg.Events.Format.Columns = append(slices.Clone(cfg.Events.Format.Columns), "value")
 	})

@@ -39,8 +39,8 @@ func TestSharesOfCountedEventsAreServed(t *testing.T) {
 		t.Error("the page says a share of a window of which one number is missing")
 	}
 	const says = "About 82 % of the events of the window that ended at 2025-03-03 00:02 are counted in these values (between 80 and 85 %, at 90 % confidence). " +
-		"The others were left out: their users have spent their budget, or did more than the bounds allow. " +
-		"In this share, a user with more than 6 events weighs no more than one with that many. If some users have far more, the real share is usually lower. It includes events of keys that were not released.</p>"
+		"The others were left out: they are beyond the allowances of their users. " +
+		"In this share, a user with more than 4 events weighs no more than one with that many. If some users have far more, the real share is usually lower. It includes events of keys that were not released.</p>"
 	if page := check(rows[:len(rows)-3]); !strings.Contains(page, says) {
 		_, said, _ := strings.Cut(page, "About ")
 		t.Errorf("the page does not say which share is counted, but: %.500s", said)

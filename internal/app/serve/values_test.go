@@ -26,7 +26,7 @@ func TestMeansAndStandardDeviationsAreServedWithTheirIntervals(t *testing.T) {
 	d := compiled(t, broker.Addr(), publicSeconds, func(c *deployment.Config) {
 		c.Events.Format.Value = "price"
 		m := &c.Metrics[0]
-		m.Max, m.MaxKeysPerUser, m.MaxEventsPerKey, m.LastAtLeast = 50, 1, 1, 3
+		m.Max, m.MaxKeysPerUser, m.MaxEventsPerKey, m.Noise = 50, 1, 1, 40
 		m.Target = noisereduction.Target{Absolute: 2, Confidence: 0.95}
 		c.Metrics = append(c.Metrics, *m)
 		c.Metrics[0].Name, c.Metrics[0].Kind = "price", metrickind.Mean

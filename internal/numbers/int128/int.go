@@ -18,6 +18,26 @@ func (a Int) Add(n int64) Int {
 	return Int{a.Hi + n>>63 + int64(carry), lo}
 }
 
+// AddTimes returns a + n·times.
+func (a Int) AddTimes(n int64, times uint64) Int {
+	hi, lo := bits.Mul64(uint64(n), times)
+	if n < 0 { // uint64(n) is n + 2^64
+		hi -= times
+	}
+	lo, carry := bits.Add64(a.Lo, lo, 0)
+	return Int{a.Hi + int64(hi) + int64(carry), lo}
+}
+
+// Abs returns |a|.
+func (a Int) Abs() Uint {
+	if a.Hi >= 0 {
+		return Uint{uint64(a.Hi), a.Lo}
+	}
+	lo, borrow := bits.Sub64(0, a.Lo, 0)
+	hi, _ := bits.Sub64(0, uint64(a.Hi), borrow)
+	return Uint{hi, lo}
+}
+
 func (a Int) fits() bool { return a.Hi == int64(a.Lo)>>63 }
 
 // Clamp returns a, or the nearest number of least to most. That is a contraction: two

@@ -134,6 +134,15 @@ func TestSumsOfEitherSignAreExact(t *testing.T) {
 		for _, n := range rapid.SliceOfN(rapid.OneOf(rapid.Int64(), edge), 0, 40).Draw(t, "numbers") {
 			sum = sum.Add(n)
 			exact.Add(exact, big.NewInt(n))
+			times := rapid.Uint64Range(0, math.MaxInt64).Draw(t, "times")
+			got, want := Int{Hi: -1, Lo: 5}.AddTimes(n, times), new(big.Int).Mul(big.NewInt(n), new(big.Int).SetUint64(times))
+			high := new(big.Int).Lsh(big.NewInt(got.Hi+1), 64)
+			if high.Add(high, new(big.Int).SetUint64(got.Lo)).Sub(high, big.NewInt(5)).Cmp(want) != 0 {
+				t.Fatalf("%d times %d is %v", times, n, got)
+			}
+			if abs := (Int{}).AddTimes(n, times).Abs(); abs.Big().Cmp(want.Abs(want)) != 0 {
+				t.Fatalf("%d times %d is %v without its sign", times, n, abs)
+			}
 		}
 		parts := new(big.Int)
 		sum.Parts(func(n int64) { parts.Add(parts, big.NewInt(n)) })

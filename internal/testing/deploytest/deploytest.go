@@ -9,6 +9,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"log/slog"
+	"math"
 	"math/big"
 	"net"
 	"os"
@@ -40,16 +41,35 @@ func Config(addr string) deployment.Config {
 	return deployment.Config{
 		Kafka:   deployment.Kafka{Brokers: []string{addr}},
 		Events:  deployment.Events{Topic: "events", Format: event.Format{Format: "jsonl", User: "user", Key: "key", Time: "time", TimeUnit: "ms"}},
-		Privacy: deployment.Privacy{Epsilon: 1, Delta: 1e-6},
+		Privacy: deployment.Privacy{Epsilon: 1, Delta: 1e-6, Lasts: 5 * time.Minute},
 		Time:    deployment.Time{Trust: deployment.TrustProducer, NoFuture: true},
 		Metrics: []deployment.Metric{{
 			Name: "views", Window: time.Minute, Keys: deployment.Keys{Mode: deployment.KeysPublic, List: []string{"a", "b", "c"}},
-			MaxKeysPerUser: 2, MaxEventsPerKey: 3, LastAtLeast: 5,
-			Target: noisereduction.Target{Relative: 0.05, Confidence: 0.95},
+			MaxKeysPerUser: 2, MaxEventsPerKey: 3,
+			Target: noisereduction.Target{Relative: 0.05, Absolute: 80, Confidence: 0.95},
 		}},
 		Keys:   deployment.SecretKeys{Noise: []noisereduction.NoiseKey{{ID: "k1", Secret: secret.New([32]byte{1})}}, UserHash: secret.New([32]byte{2})},
 		Shards: 4,
 	}
+}
+
+// PayFor sets the least noise of the first of a configuration's metrics: a user at the caps in so
+// many windows then uses up an account, if that metric may use all of it.
+func PayFor(t testing.TB, c *deployment.Config, windows int) {
+	t.Helper()
+	d, err := deployment.Compile(*c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &d.Config.Metrics[0]
+	ladder := noisereduction.Spec{Kind: noisereduction.Kind(m.Ladder.Kind), Factor: m.Ladder.Factor, Target: m.Target}
+	ladder.Target.Absolute = 1
+	top, err := noisereduction.TopFor(ladder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := float64(m.MaxEventsPerKey)
+	c.Metrics[0].Target.Absolute = (1 + 1e-9) * events * math.Sqrt(float64(windows*m.MaxKeysPerUser)*top.Float()) / d.Budget.Mu2.Mu()
 }
 
 // Logger returns a logger that writes warnings and errors to a buffer.

@@ -26,11 +26,14 @@ func kindOf(k metrickind.Kind, edit ...string) (*deployment.Deployment, error) {
 	if k.Tree != nil { // an error of a rank
 		target = "0.1"
 	}
+	if !k.CountTarget() {
+		target += ", noise: 300"
+	}
 	text := fmt.Sprintf(`
 deployment: d
 kafka: {brokers: ["b:9092"]}
 events: {topic: t, format: jsonl, fields: {user: u, key: k, time: t, value: cents}, time_unit: s}
-privacy: {epsilon: 1, delta: 1e-6}
+privacy: {epsilon: 1, delta: 1e-6, lasts: 24h}
 metrics:
   - name: m
     kind: %s
@@ -38,7 +41,6 @@ metrics:
     keys: {list: [a]}
     %s
     target: {absolute: %s}
-    last_at_least: 10
     counted: true
 keys: {noise: {id: "1", file: noise.key}, user_hash: {file: user.key}}
 `, k.Name, bounds, target)
@@ -115,7 +117,7 @@ func TestWhatAKindOfMetricCannotHaveIsRefused(t *testing.T) {
 			case k.Vector != nil:
 				edits[k.Texts.Label+" that can be 0"] = []string{"min: 2", "min: -2", "absolute: 100", "relative: 0.1"}
 			default:
-				edits[k.Texts.Label+" that can be negative"] = []string{"min: 2", "min: -2", "absolute: 100", "relative: 0.1"}
+				edits[k.Texts.Label+" that can be negative"] = []string{"min: 2", "min: -2", "absolute: 100", "absolute: 100, relative: 0.1"}
 			}
 		} else {
 			edits["are only used with "+metrickind.Plural(metrickind.Valued())] = []string{"keys:", "bounds: {min: 2, max: 10}\n    keys:"}

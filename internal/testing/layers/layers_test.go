@@ -125,9 +125,7 @@ func module() []layer {
 			{"internal/app/config", "configuration files"},
 			{"internal/app/terminal", "tables and charts in a terminal"},
 			{"internal/app/plan", "what follows from a configuration, before anything runs"},
-			{"internal/app/plan/sample", "what users did, as far as fits"},
-			{"internal/app/plan/forecast", "what a deployment would give on that"},
-			{"internal/app/plan/advice", "which settings fit"},
+			{"internal/app/plan/choice", "which settings fit events that have happened"},
 			{"internal/app/outcomes", "what became of the records, and whether most were lost"},
 			{"internal/app/report", "released values as a page"},
 			{"internal/app/monitor/process", "what a process uses, as metrics"},
@@ -137,10 +135,9 @@ func module() []layer {
 			{"internal/app/outfile", "files that appear whole or not at all"},
 			{"internal/app/cli", "what the command lines of all programs share"},
 			{"internal/app/eventfile", "files of events in the order of time"},
-			{"internal/app/plan/protected", "a choice that users pay for"},
 			{"internal/app/generate", "made-up events"},
 		}},
-		{name: "demo", sees: []string{"secrets", "numbers", "wire", "noise", "experiments", "kafka", "deployment", "pipeline", "front"}, outside: []string{franz}, packages: []entry{
+		{name: "demo", sees: []string{"secrets", "numbers", "wire", "noise", "experiments", "spending", "kafka", "deployment", "pipeline", "front"}, outside: []string{franz}, packages: []entry{
 			{"internal/kafka/embedded", "a broker in the process"},
 			{"internal/app/demo", "all of it in one process, with a broker of its own"},
 			{"internal/app/experiment/year", "a year under one promise, with accounts and without"},

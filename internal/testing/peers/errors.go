@@ -3,16 +3,18 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"os"
+	"slices"
+	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 	"github.com/google/differential-privacy/privacy-on-beam/v3/pbeam"
 
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
-	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
-	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
 	"github.com/tollgate-dp/tollgate/internal/testing/shapes"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -42,11 +44,10 @@ func partitionOf(e shapes.Event) string {
 }
 
 // compareErrors sets the errors of this product beside those of Privacy on Beam on ten shapes of
-// data: the same (ε, δ) for each user over all windows, the same bounds (those of the setting
-// that plan recommends), private keys. Privacy on Beam counts pairs of window and key as
-// partitions in one pipeline, so that one budget pays for all of them; a user contributes to as
-// many as here to keys in the windows that the budget lasts for; half of the budget selects the
-// partitions.
+// data: the same (ε, δ) for each user over all windows, private keys, each at its best setting.
+// This product has the noise that plan recommends. Privacy on Beam counts pairs of window and key
+// as partitions in one pipeline, so that one budget pays for all of them; half of the budget
+// selects the partitions. Its bounds are the best of a search.
 func compareErrors(ctx context.Context) (table, error) {
 	silence()
 	beam.Init()
@@ -56,22 +57,22 @@ func compareErrors(ctx context.Context) (table, error) {
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // temporary
 	t := table{
-		title:   "Errors of private keys, the same privacy and bounds for both",
-		columns: []string{"shape", "bounds, windows", "tollgate: shown", "error", "hidden or wrong", "Privacy on Beam: shown", "error", "hidden or wrong"},
+		title:   "Errors of private keys, the same privacy for both",
+		columns: []string{"shape", "tollgate: noise ±", "shown", "error", "hidden or wrong", "Privacy on Beam: partitions × events", "shown", "error", "hidden or wrong"},
 	}
 	for _, s := range shapes.All() {
 		if s.Name == "windows" {
 			continue // neither shows anything in 10,000 minutes
 		}
 		shaped.events, shaped.window = s.Events(), s.Window.Milliseconds()
-		setting, err := accurate(ctx, s)
+		settings, err := accurate(ctx, s)
 		if err != nil {
 			return table{}, fmt.Errorf("planning %s: %w", s.Name, err)
 		}
 		const keys = 3
 		var ours shapes.Measured
 		for key := range keys {
-			m, err := shapes.Measure(ctx, dir, s, shaped.events, settingsOf(setting), uint64(key))
+			m, err := shapes.Measure(ctx, dir, s, shaped.events, settings, uint64(key))
 			if err != nil {
 				return table{}, err
 			}
@@ -80,57 +81,86 @@ func compareErrors(ctx context.Context) (table, error) {
 			ours.ShownTruth += m.ShownTruth / keys
 			ours.RelativeError += m.RelativeError / keys
 		}
-		theirs, err := privateErrors(ctx, setting)
+		bounds, theirs, err := privateErrors(ctx)
 		if err != nil {
 			return table{}, fmt.Errorf("running Privacy on Beam on %s: %w", s.Name, err)
 		}
-		row := []any{s.Name, fmt.Sprintf("%d × %d, %d", setting.KeysPerUser, setting.EventsPerKey, setting.LastAtLeast)}
-		for _, m := range []*shapes.Measured{&ours, theirs} {
-			wrong := 1 - m.ShownTruth/m.Truth + min(1, m.RelativeError)*m.ShownTruth/m.Truth
-			row = append(row, fmt.Sprintf("%.0f of %.0f", m.Shown, m.Counts), tenths(m.RelativeError), tenths(wrong))
-		}
-		t.rows = append(t.rows, row)
+		row := []any{s.Name, fmt.Sprintf("%.0f", settings.Target.Absolute)}
+		row = append(row, errorCells(&ours)...)
+		row = append(row, fmt.Sprintf("%d × %d", bounds[0], bounds[1]))
+		t.rows = append(t.rows, append(row, errorCells(theirs)...))
 	}
 	return t, nil
 }
 
-func settingsOf(s advice.Setting) demo.Settings {
-	return demo.Settings{Epsilon: epsilon, Delta: delta, Accountant: "gdp", Window: s.Window, Target: noisereduction.Target{Relative: s.Relative, Confidence: .95},
-		MaxKeysPerUser: s.KeysPerUser, MaxEventsPerKey: s.EventsPerKey, LastAtLeast: s.LastAtLeast}
+func errorCells(m *shapes.Measured) []any {
+	return []any{fmt.Sprintf("%.0f of %.0f", m.Shown, m.Counts), tenths(m.RelativeError), tenths(hiddenOrWrong(m))}
+}
+
+func hiddenOrWrong(m *shapes.Measured) float64 {
+	return 1 - m.ShownTruth/m.Truth + min(1, m.RelativeError)*m.ShownTruth/m.Truth
+}
+
+func settingsOf(s choice.Setting) demo.Settings {
+	return demo.Settings{Epsilon: epsilon, Delta: delta, Accountant: "gdp", Window: s.Window, Lasts: s.Lasts,
+		Target: noisereduction.Target{Absolute: 1.96 * s.Noise, Confidence: .95}}
 }
 
 // accurate returns the setting that plan recommends.
-func accurate(ctx context.Context, s shapes.Shape) (advice.Setting, error) {
-	c := sample.NewCollector(sample.Options{Step: s.Window})
+func accurate(ctx context.Context, s shapes.Shape) (demo.Settings, error) {
+	events := choice.NewEvents([32]byte{1}, 0, 0, "")
+	defer events.Close() //nolint:errcheck // temporary
 	for _, e := range shaped.events {
-		c.Add([]byte(e.User), []byte(e.Key), e.At.UnixMilli())
+		if err := events.Add([]byte(e.User), []byte(e.Key), e.At.UnixMilli(), 0); err != nil {
+			return demo.Settings{}, err
+		}
 	}
-	a, err := advice.Answer(ctx, advice.Question{Sample: c.Sample(), Sizes: append(advice.Usual[:0:0], s.Window), Given: advice.Setting{Epsilon: epsilon},
-		Terms:   advice.Terms{Delta: delta, Target: noisereduction.Target{Relative: .1, Confidence: .95}},
-		Compile: func(s advice.Setting) (*pipeline.Deployment, error) { return settingsOf(s).Compile() }})
+	a, err := events.Advise(ctx, choice.Question{Sizes: []time.Duration{s.Window}, Given: choice.Setting{Epsilon: epsilon},
+		Compile: func(s choice.Setting) (*pipeline.Deployment, error) { return settingsOf(s).Compile() }})
 	if err != nil {
-		return advice.Setting{}, err
+		return demo.Settings{}, err
 	}
-	return a.Block.Point.Setting, nil
+	return settingsOf(a.Best.Setting), nil
 }
 
-// privateErrors counts the shape with Privacy on Beam.
-func privateErrors(ctx context.Context, setting advice.Setting) (*shapes.Measured, error) {
-	spec, err := pbeam.NewPrivacySpec(pbeam.PrivacySpecParams{
-		AggregationEpsilon: 0.5 * epsilon, AggregationDelta: 0.5 * delta, PartitionSelectionEpsilon: 0.5 * epsilon, PartitionSelectionDelta: 0.5 * delta,
-	})
-	if err != nil {
-		return nil, err
+// privateErrors counts the shape with Privacy on Beam, with the bounds that hide the least or are
+// wrong by the least: quantiles of how many partitions a user has, and of the events in each.
+func privateErrors(ctx context.Context) (bounds [2]int64, best *shapes.Measured, err error) {
+	type contribution struct{ user, partition string }
+	events, users := map[contribution]int64{}, map[string]int64{}
+	for _, e := range shaped.events {
+		c := contribution{e.User, partitionOf(e)}
+		if events[c]++; events[c] == 1 {
+			users[e.User]++
+		}
 	}
-	p, s := beam.NewPipelineWithRoot()
-	users := beam.ParDo(s, &shapedFn{}, beam.Impulse(s))
-	counts := pbeam.Count(s, pbeam.MakePrivate(s, users, spec), pbeam.CountParams{
-		NoiseKind: pbeam.GaussianNoise{}, MaxPartitionsContributed: int64(setting.KeysPerUser * setting.LastAtLeast), MaxValue: int64(setting.EventsPerKey),
-		AllowNegativeOutputs: true,
-	})
-	beam.ParDo0(s, &privateFn{}, counts)
-	collected.counts = nil
-	if err := runDirect(ctx, p); err != nil {
+	partitions, each := slices.Sorted(maps.Values(users)), slices.Sorted(maps.Values(events))
+	for _, most := range quantiles(partitions, .25, .5, .75, .9, .97, 1) {
+		for _, value := range quantiles(each, .5, .75, .9, .97, 1) {
+			m, err := private(ctx, most, value)
+			if err != nil {
+				return bounds, nil, err
+			}
+			if best == nil || hiddenOrWrong(m) < hiddenOrWrong(best) {
+				bounds, best = [2]int64{most, value}, m
+			}
+		}
+	}
+	return bounds, best, nil
+}
+
+// quantiles returns those of a list in order, each once.
+func quantiles(sorted []int64, ranks ...float64) (all []int64) {
+	for _, q := range ranks {
+		all = append(all, sorted[int(q*float64(len(sorted)-1))])
+	}
+	return slices.Compact(all)
+}
+
+// private counts the shape with Privacy on Beam with bounds.
+func private(ctx context.Context, partitions, events int64) (*shapes.Measured, error) {
+	counts, err := privateCounts(ctx, partitions, events)
+	if err != nil {
 		return nil, err
 	}
 	truth, m := map[string]float64{}, &shapes.Measured{}
@@ -140,11 +170,30 @@ func privateErrors(ctx context.Context, setting advice.Setting) (*shapes.Measure
 	}
 	m.Counts = float64(len(truth))
 	wrong := 0.0
-	for _, c := range collected.counts {
+	for _, c := range counts {
 		m.Shown++
 		m.ShownTruth += truth[c.key]
 		wrong += math.Abs(c.value - truth[c.key])
 	}
 	m.RelativeError = wrong / max(1, m.ShownTruth)
 	return m, nil
+}
+
+// privateCounts are those of Privacy on Beam: one pipeline over all windows.
+func privateCounts(ctx context.Context, partitions, events int64) ([]count, error) {
+	spec, err := pbeam.NewPrivacySpec(pbeam.PrivacySpecParams{
+		AggregationEpsilon: 0.5 * epsilon, AggregationDelta: 0.5 * delta, PartitionSelectionEpsilon: 0.5 * epsilon, PartitionSelectionDelta: 0.5 * delta,
+	})
+	if err != nil {
+		return nil, err
+	}
+	p, s := beam.NewPipelineWithRoot()
+	users := beam.ParDo(s, &shapedFn{}, beam.Impulse(s))
+	counts := pbeam.Count(s, pbeam.MakePrivate(s, users, spec), pbeam.CountParams{
+		NoiseKind: pbeam.GaussianNoise{}, MaxPartitionsContributed: partitions, MaxValue: events, AllowNegativeOutputs: true,
+	})
+	beam.ParDo0(s, &privateFn{}, counts)
+	collected.counts = nil
+	err = runDirect(ctx, p)
+	return collected.counts, err
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
+	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/kafka/embedded"
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
@@ -63,12 +65,21 @@ func (t task) config(addr string) pipeline.Config {
 	cfg.Shards = t.Shards
 	m := &cfg.Metrics[0]
 	m.Window, m.MaxKeysPerUser, m.MaxEventsPerKey = workload.Window, maxKeysPerUser, maxEventsPerKey
+	payFor(&cfg, t.Load.Windows)
 	if t.Private {
 		m.Keys = pipeline.Keys{Mode: pipeline.KeysPrivate}
 	} else {
 		m.Keys.List = t.Load.KeyNames()
 	}
 	return cfg
+}
+
+// payFor asks for the finest noise with which users at the bounds count in so many windows.
+func payFor(cfg *pipeline.Config, windows int) {
+	m := &cfg.Metrics[0]
+	cfg.Privacy.Lasts = time.Duration(windows) * m.Window
+	const mu = 0.235 // of epsilon and delta, a tenth of which is for private keys
+	m.Target.Absolute = math.Ceil(1.96 * maxEventsPerKey * math.Sqrt(float64(windows*maxKeysPerUser)) / mu)
 }
 
 func (all *topics) close() {

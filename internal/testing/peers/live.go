@@ -22,14 +22,15 @@ const liveMode = "live"
 type liveTask struct {
 	Task        task
 	Window      time.Duration
-	Windows     int  // that a user's budget is to last for
+	Windows     int  // for which users are paid
 	AppendTimes bool // the broker's times decide, else the events' own
 }
 
 // deployment compiles the task's deployment.
 func (l liveTask) deployment() (*pipeline.Deployment, error) {
 	cfg := l.Task.config(l.Task.Broker)
-	cfg.Metrics[0].Window, cfg.Metrics[0].LastAtLeast = l.Window, l.Windows
+	cfg.Metrics[0].Window = l.Window
+	payFor(&cfg, l.Windows)
 	cfg.Time = pipeline.Time{Trust: pipeline.TrustProducer, Lateness: time.Second}
 	if l.AppendTimes {
 		cfg.Time = pipeline.Time{Trust: pipeline.TrustBroker, Lateness: time.Second, Slack: time.Second}

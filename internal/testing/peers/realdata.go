@@ -15,11 +15,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	"github.com/google/differential-privacy/privacy-on-beam/v3/pbeam"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/shapes"
 )
@@ -217,53 +217,34 @@ func (r *realRun) released(ctx context.Context, mode string, args ...string) (fo
 func (r *realRun) plan(ctx context.Context) string {
 	text, seconds, err := r.run(ctx, "plan", r.fields()...)
 	var answer struct {
-		Blocks []struct {
-			Point struct {
-				Window  string  `json:"window"`
-				Keys    int     `json:"max_keys_per_user"`
-				Events  int     `json:"max_events_per_key"`
-				Last    int     `json:"last_at_least"`
-				Hidden  float64 `json:"wrong"`
-				Typical float64 `json:"typical_error"`
-			} `json:"point"`
-		} `json:"blocks"`
+		Best struct {
+			Window  string  `json:"window"`
+			Typical float64 `json:"typical_error"`
+		} `json:"recommended"`
+		Demo string `json:"demo"`
 	}
 	if err == nil {
 		err = json.Unmarshal(text, &answer)
 	}
-	if err != nil || len(answer.Blocks) == 0 {
-		return fmt.Sprintf("%v | – | – | %.1f", err, seconds)
+	var wrong float64
+	if err == nil {
+		_, _, wrong, _, err = r.released(ctx, "demo", strings.Fields(strings.TrimPrefix(answer.Demo, "tollgate demo"))...)
 	}
-	p := answer.Blocks[0].Point
-	_, _, wrong, _, err := r.released(ctx, "demo", append(r.fields(), "--window", p.Window, "--max-keys-per-user", fmt.Sprint(p.Keys),
-		"--max-events-per-key", fmt.Sprint(p.Events), "--last-at-least", fmt.Sprint(p.Last))...)
 	if err != nil {
 		return fmt.Sprintf("%v | – | – | %.1f", err, seconds)
 	}
-	return fmt.Sprintf("%s | %s | %s | %.1f", p.Window, percent(cmp.Or(p.Typical, p.Hidden)), percent(wrong), seconds)
+	return fmt.Sprintf("%s | %s | %s | %.1f", answer.Best.Window, percent(answer.Best.Typical), percent(wrong), seconds)
 }
 
 // private counts the set with Privacy on Beam: one pipeline over all windows.
 func (s *realSet) private(ctx context.Context) (float64, error) {
 	truth := truthOf(shaped.events, s.window)
-	spec, err := pbeam.NewPrivacySpec(pbeam.PrivacySpecParams{
-		AggregationEpsilon: 0.5 * epsilon, AggregationDelta: 0.5 * delta, PartitionSelectionEpsilon: 0.5 * epsilon, PartitionSelectionDelta: 0.5 * delta,
-	})
+	counts, err := privateCounts(ctx, s.partitions, s.events)
 	if err != nil {
 		return 0, err
 	}
-	p, scope := beam.NewPipelineWithRoot()
-	users := beam.ParDo(scope, &shapedFn{}, beam.Impulse(scope))
-	counts := pbeam.Count(scope, pbeam.MakePrivate(scope, users, spec), pbeam.CountParams{
-		NoiseKind: pbeam.GaussianNoise{}, MaxPartitionsContributed: s.partitions, MaxValue: s.events, AllowNegativeOutputs: true,
-	})
-	beam.ParDo0(scope, &privateFn{}, counts)
-	collected.counts = nil
-	if err := runDirect(ctx, p); err != nil {
-		return 0, err
-	}
 	values := map[string]float64{}
-	for _, c := range collected.counts {
+	for _, c := range counts {
 		values[c.key] = c.value
 	}
 	return typicalError(truth, values), nil

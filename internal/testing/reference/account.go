@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/big"
 
+	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
@@ -24,10 +25,91 @@ func compareOwners(a, b Owner) int {
 	return cmp.Compare(a.Period, b.Period)
 }
 
-// Account is what one individual has lost: Spent in units of 2^-40, Keys in units of 2^-80.
+// Account is what one individual has lost, in units of 2^-40, and the buckets of the metrics that
+// have taken something, by name.
 type Account struct {
-	Spent *big.Int
-	Keys  *big.Int
+	Spent   *big.Int
+	Buckets map[string]Bucket
+}
+
+// Bucket is a token bucket: what was in it when it was last refilled. Times are milliseconds since
+// the individual's horizon began.
+type Bucket struct {
+	Balance *big.Int
+	At      int64
+}
+
+func newAccount() Account { return Account{new(big.Int), map[string]Bucket{}} }
+
+func (a Account) clone() Account { return Account{new(big.Int).Set(a.Spent), maps.Clone(a.Buckets)} }
+
+// Elapsed returns how long an individual's budget period has lasted at a time or, without periods,
+// the time since 1970.
+func (c Config) Elapsed(of Owner, millis int64) int64 {
+	if c.Period != 0 {
+		return millis - of.Period*c.Period
+	}
+	return millis
+}
+
+// paid returns what a bucket has been refilled with, had it always had room.
+func paid(m schemas.MetricSpec, elapsed int64) *big.Int {
+	part := big.NewRat(max(elapsed, 0), m.Horizon)
+	return floor(part.Mul(part, whole(uint64(m.Refill))))
+}
+
+// BucketAt returns the bucket of a metric as it is after so long. A bucket that was never used is
+// full.
+func (a Account) BucketAt(m schemas.MetricSpec, elapsed int64) Bucket {
+	burst := whole(uint64(m.Burst)).Num()
+	b, used := a.Buckets[m.Name]
+	if !used {
+		return Bucket{burst, elapsed}
+	}
+	balance := new(big.Int).Sub(paid(m, elapsed), paid(m, b.At))
+	if balance.Add(balance, b.Balance); balance.Cmp(burst) > 0 {
+		balance = burst
+	}
+	return Bucket{balance, elapsed}
+}
+
+// Available returns what a window of a metric may cost: what is left of the budget and, if the
+// metric has a bucket, no more than is in it.
+func (c Config) Available(a Account, m schemas.MetricSpec, elapsed int64) *big.Int {
+	left := new(big.Int).Sub(c.Budget.Mu2, a.Spent)
+	if m.Burst == 0 {
+		return left
+	}
+	if balance := a.BucketAt(m, elapsed).Balance; balance.Cmp(left) < 0 {
+		return balance
+	}
+	return left
+}
+
+// Take takes a price out of the account, and out of the bucket of the metric.
+func (a *Account) Take(m schemas.MetricSpec, elapsed int64, price *big.Int) {
+	a.Spent = new(big.Int).Add(a.Spent, price)
+	if m.Burst != 0 {
+		b := a.BucketAt(m, elapsed)
+		a.Buckets[m.Name] = Bucket{b.Balance.Sub(new(big.Int).Set(b.Balance), price), elapsed}
+	}
+}
+
+// carry returns an account under the generation after another one: what was missing in a bucket
+// when the change came is missing in the bucket that the metric has now.
+func (c Config) carry(before Config, of Owner, a Account) Account {
+	elapsed := c.Elapsed(of, c.Since)
+	buckets := map[string]Bucket{}
+	for name := range a.Buckets {
+		was, _ := before.metric(name)
+		now, kept := c.metric(name)
+		if !kept || c.Metrics[now].Burst == 0 {
+			continue
+		}
+		balance := new(big.Int).Sub(a.BucketAt(before.Metrics[was], elapsed).Balance, whole(uint64(before.Metrics[was].Burst)).Num())
+		buckets[name] = Bucket{balance.Add(balance, whole(uint64(c.Metrics[now].Burst)).Num()), elapsed}
+	}
+	return Account{a.Spent, buckets}
 }
 
 // Charge returns ⌈c²·u·2^-40⌉: what an individual who contributed c, of either sign, pays for a
@@ -45,80 +127,69 @@ type member struct {
 	parts []windowPart // in the order of the configuration
 }
 
-// windowPart is what an individual contributes to one metric window after clipping: at least one
-// key.
+// windowPart is what an individual contributes to one metric window: of an offer, as much as the
+// account allows.
 type windowPart struct {
-	metric   int
-	counts   map[string]int64   // key → contribution
-	further  []map[string]int64 // by further component
-	values   map[string][]int64 // of quantiles and histograms: key → clamped values
-	records  uint64             // that they come from
-	all      uint64             // of a share: the records of its metric
-	admitted bool
-	refusal  Refusal // why not
+	metric int
+	offer  Offer  // but for shares
+	all    uint64 // of a share: the records of its metric, and how many of them the cap keeps
+	kept   uint64
+	Contribution
 }
 
-// worst returns the reservation: every contribution at the top of the ladder.
-func (c Config) worst(p windowPart) *big.Int {
+// Price returns what a contribution costs at given precisions, nil or 0 for what is not drawn.
+func (c Config) Price(metric int, b Contribution, precision func(metric int, key string) *big.Int) *big.Int {
 	sum := new(big.Int)
-	for _, n := range p.counts {
-		sum.Add(sum, Charge(n, c.Metrics[p.metric].Top.Big()))
-	}
-	for j, at := range c.FurtherOf(p.metric) {
-		for _, n := range p.further[j] {
-			sum.Add(sum, Charge(n, c.Metrics[at].Top.Big()))
+	add := func(at int, counts map[string]int64) {
+		for key, n := range counts {
+			if u := precision(at, key); u != nil {
+				sum.Add(sum, Charge(n, u))
+			}
 		}
 	}
-	top := func(at int, _ string) *big.Int { return c.Metrics[at].Top.Big() }
-	return sum.Add(sum, c.ChargeTrees(p.metric, p.values, top))
+	add(metric, b.Counts)
+	for j, at := range c.FurtherOf(metric) {
+		add(at, b.Further[j])
+	}
+	return sum.Add(sum, c.ChargeTrees(metric, b.Values, precision))
 }
 
-// delta returns what the private keys of a metric window cost: each its δ_key. Keys that are public
-// or taken from another metric cost nothing.
-func (c Config) delta(p windowPart) *big.Int {
-	spec := c.Metrics[p.metric]
-	if spec.KeyMode != "private" {
-		return new(big.Int)
-	}
-	return new(big.Int).Mul(big.NewInt(int64(len(p.counts))), spec.DeltaKey.Big())
-}
+// Top is the precision at which everything is reserved.
+func (c Config) Top(metric int, _ string) *big.Int { return c.Metrics[metric].Top.Big() }
 
 // admit decides over all metric windows of one individual in one turn, in the order of the
-// configuration: each is reserved in full or skipped in full. What is reserved, also by the turns
-// before in the same span, counts against the metric windows after it. The δ of private keys is
-// spent here and never comes back.
-func (c Config) admit(account *Account, reserved *big.Int, m *member) {
+// configuration. Everything that is reserved, also by the turns before in the same span, counts as
+// spent for the metric windows after it.
+func (c Config) admit(account *Account, m *member, elapsed int64) {
 	for i := range m.parts {
 		part := &m.parts[i]
-		limit := c.Budget.Mu2
-		if c.Metrics[part.metric].Kind == "counted" {
-			c.divide(m, part)
+		spec := c.Metrics[part.metric]
+		available := c.Available(*account, spec, elapsed)
+		if spec.Kind == "counted" {
+			part.Contribution = c.divide(m, *part, available)
 		} else {
-			limit = new(big.Int).Sub(limit, c.keptForShares())
+			part.Contribution = c.Fill(part.metric, part.offer, available)
 		}
-		worst := c.worst(*part)
-		total := new(big.Int).Add(account.Spent, reserved)
-		total.Add(total, worst)
-		keys := new(big.Int).Add(account.Keys, c.delta(*part))
-		part.refusal = Refusal{total.Cmp(limit) > 0, keys.Cmp(c.Budget.Keys) > 0}
-		if part.refusal != (Refusal{}) {
-			continue
+		if part.Admitted {
+			account.Take(spec, elapsed, c.Price(part.metric, part.Contribution, c.Top))
 		}
-		part.admitted = true
-		reserved.Add(reserved, worst)
-		account.Keys = keys
 	}
 }
 
-// divide sets what an individual brings to a share, now that it is decided about its metric.
-func (c Config) divide(m *member, share *windowPart) {
+// divide returns what an individual brings to a share, now that it is decided about its metric:
+// everything or nothing.
+func (c Config) divide(m *member, share windowPart, available *big.Int) Contribution {
 	in := uint64(0)
 	for _, part := range m.parts {
-		if part.metric == c.countedIn(c.Metrics[share.metric]) && part.admitted {
-			in = part.records
+		if part.metric == c.countedIn(c.Metrics[share.metric]) {
+			in = part.Counted
 		}
 	}
-	maps.Copy(share.counts, Divide(share.all, in, share.records))
+	b := Contribution{Admitted: true, Counts: Divide(share.all, in, share.kept), Counted: share.kept}
+	if c.Price(share.metric, b, c.Top).Cmp(available) > 0 {
+		return Contribution{Beyond: share.kept}
+	}
+	return b
 }
 
 // Divide returns what an individual brings to the two keys of a share: of all events, in of which
@@ -141,29 +212,18 @@ func Divide(all, in, kept uint64) map[string]int64 {
 
 // settle charges what was drawn: the precision at which each (metric, key) stopped. A key that
 // another metric did not release was not drawn and costs nothing; every other key was.
-func (c Config) settle(account *Account, m *member, stopped map[metricKey]*big.Int) error {
+func (c Config) settle(account *Account, m *member, elapsed int64, stopped map[metricKey]*big.Int) error {
 	for _, part := range m.parts {
-		if !part.admitted {
+		if !part.Admitted {
 			continue
 		}
-		for key, n := range part.counts {
-			u, drawn := stopped[metricKey{part.metric, key}]
-			if !drawn && c.Metrics[part.metric].KeyMode != "from" {
-				return fmt.Errorf("metric %q drew nothing for a key with contributions", c.Metrics[part.metric].Name)
-			}
-			if drawn {
-				account.Spent.Add(account.Spent, Charge(n, u))
+		spec := c.Metrics[part.metric]
+		for key := range part.Counts {
+			if stopped[metricKey{part.metric, key}] == nil && spec.KeyMode != "from" {
+				return fmt.Errorf("metric %q drew nothing for a key with contributions", spec.Name)
 			}
 		}
-		for j, at := range c.FurtherOf(part.metric) {
-			for key, n := range part.further[j] {
-				if u, drawn := stopped[metricKey{at, key}]; drawn {
-					account.Spent.Add(account.Spent, Charge(n, u))
-				}
-			}
-		}
-		drawn := func(at int, cell string) *big.Int { return stopped[metricKey{at, cell}] }
-		account.Spent.Add(account.Spent, c.ChargeTrees(part.metric, part.values, drawn))
+		account.Take(spec, elapsed, c.Price(part.metric, part.Contribution, func(at int, key string) *big.Int { return stopped[metricKey{at, key}] }))
 	}
 	return nil
 }

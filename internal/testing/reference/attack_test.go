@@ -5,12 +5,14 @@ import (
 	"hash/fnv"
 	"math/big"
 	"reflect"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // The conditions of theorem T1, one neighbour against the other: along one path of outputs, with
@@ -28,7 +30,7 @@ func mixed() Config {
 	spent := sum(testMetric("spent", "public", 100), -5, 10)
 	taken := from(sum(testMetric("taken", "public", 40), 0, 6), "pages")
 	scatter := kind(sum(testMetric("scatter", "private", 40), 0, 3), "variance")
-	metrics := []schemas.MetricSpec{visits, share(visits, 4, 1), pages, share(pages, 50, 0), users, spent, taken, share(taken, 2, 2), scatter}
+	metrics := []schemas.MetricSpec{visits, share(visits, 4), pages, share(pages, 50), users, spent, taken, share(taken, 2), scatter}
 	metrics = append(metrics, further(scatter)...)
 	for i := range metrics {
 		metrics[i].Top = costing(int64(5 + i%3))
@@ -98,17 +100,26 @@ func drawUnits(t *rapid.T) *big.Int {
 	return big.NewInt(rapid.Int64Range(0, most).Draw(t, "budget"))
 }
 
-// checkComponent checks that one individual adds to a further component no more than the price is
-// made for.
-func (c Config) checkComponent(t *rapid.T, metric int, added int64) {
-	if size := new(big.Int).Abs(big.NewInt(added)); size.Cmp(greatestTotal(c.Metrics[metric])) > 0 {
-		t.Fatalf("metric %d: the individual adds %d to a component", metric, added)
+// drawAllowances gives a configuration a budget, and its metrics allowances, caps or none, and the
+// δ of a key that follows from the budget.
+func drawAllowances(t *rapid.T, c Config) Config {
+	c.Budget = Budget{drawUnits(t), new(big.Int).Lsh(big.NewInt(rapid.Int64Range(0, 9).Draw(t, "key budget")), 50)}
+	c.Metrics = slices.Clone(c.Metrics)
+	for i := range c.Metrics {
+		m := &c.Metrics[i]
+		m.MaxKeysPerUser, m.MaxEventsPerKey = rapid.Uint32Range(0, 3).Draw(t, "keys"), rapid.Uint32Range(0, 4).Draw(t, "events")
+		m.Burst, m.Refill = units.Mu2(rapid.Uint64Range(0, 60).Draw(t, "burst")), units.Mu2(rapid.Uint64Range(0, 500).Draw(t, "refill"))
+		m.Horizon = rapid.Int64Range(1, 900).Draw(t, "horizon")
+		if c.Budget.Mu2.Sign() > 0 && m.KeyMode == "private" {
+			part := new(big.Rat).SetFrac(new(big.Int).Mul(c.Budget.Keys, m.First.Big()), new(big.Int).Lsh(c.Budget.Mu2, 40))
+			m.DeltaKey, _ = units.DeltaFromBig(floor(part))
+		}
 	}
+	return c
 }
 
 func attack(t *rapid.T, c Config) {
-	c.Budget.Mu2 = drawUnits(t)
-	c.Budget.Keys = new(big.Int).Lsh(big.NewInt(rapid.Int64Range(0, 9).Draw(t, "key budget")), 50)
+	c = drawAllowances(t, c)
 	visits := drawVisits(t)
 	user := rapid.SampledFrom([]string{"u", "v"}).Draw(t, "user")
 	gone := c.owner(user, 0)
@@ -129,14 +140,15 @@ func attack(t *rapid.T, c Config) {
 	if !sameAccounts(all.Accounts, rest.Accounts) || !reflect.DeepEqual(all.Admitted, rest.Admitted) {
 		t.Fatalf("removing one individual changed another's account or admission:\n%v\n%v", all.Admitted, rest.Admitted)
 	}
-	if own.Spent != nil && (own.Spent.Cmp(c.Budget.Mu2) > 0 || own.Keys.Cmp(c.Budget.Keys) > 0) {
-		t.Fatalf("the individual has spent %v of %v and %v of %v", own.Spent, c.Budget.Mu2, own.Keys, c.Budget.Keys)
+	if own.Spent != nil && own.Spent.Cmp(c.Budget.Mu2) > 0 {
+		t.Fatalf("the individual has spent %v of %v", own.Spent, c.Budget.Mu2)
 	}
 }
 
 // compareDraws checks, draw by draw, that the individual adds to a count what it was admitted with
 // and nothing else, and that Σ d²·u over everything that was drawn, published or not, is within
-// what it paid; and Σ δ_key over the keys it is alone with.
+// what it paid; and that Σ c²·δ_key over the keys that it is alone with is no greater part of
+// δ_keys than what it paid is of the budget.
 func compareDraws(t *rapid.T, c Config, all, rest Output, gone Owner) {
 	type cell struct {
 		turn   uint64
@@ -164,7 +176,8 @@ func compareDraws(t *rapid.T, c Config, all, rest Output, gone Owner) {
 			if d.Released {
 				t.Fatalf("metric %d released a key of one individual on a path without it", d.Metric)
 			}
-			delta.Add(delta, c.Metrics[d.Metric].DeltaKey.Big())
+			square := new(big.Int).Mul(big.NewInt(d.Count), big.NewInt(d.Count))
+			delta.Add(delta, square.Mul(square, c.Metrics[d.Metric].DeltaKey.Big()))
 			b = Draw{Precision: d.Precision}
 		}
 		delete(before, at)
@@ -173,9 +186,7 @@ func compareDraws(t *rapid.T, c Config, all, rest Output, gone Owner) {
 		}
 		added := d.Count - b.Count
 		once := c.Metrics[d.Metric].Kind == "distinct_users"
-		if isComponent(c.Metrics[d.Metric]) {
-			c.checkComponent(t, d.Metric, added)
-		} else if added != brings[at] && !(once && added == 0) {
+		if !isComponent(c.Metrics[d.Metric]) && added != brings[at] && !(once && added == 0) {
 			t.Fatalf("metric %d: the individual adds %d to a count and was admitted with %d", d.Metric, added, brings[at])
 		}
 		square := new(big.Int).Mul(big.NewInt(added), big.NewInt(added))
@@ -187,9 +198,9 @@ func compareDraws(t *rapid.T, c Config, all, rest Output, gone Owner) {
 	paid, keys := new(big.Int), new(big.Int)
 	if own, ok := all.Accounts[gone]; ok {
 		paid.Lsh(own.Spent, 40)
-		keys = own.Keys
+		keys.Mul(own.Spent, c.Budget.Keys)
 	}
-	if loss.Cmp(paid) > 0 || delta.Cmp(keys) > 0 {
+	if delta.Mul(delta, c.Budget.Mu2); loss.Cmp(paid) > 0 || delta.Cmp(keys) > 0 {
 		t.Fatalf("the individual lost %v and paid %v, δ %v and paid %v", loss, paid, delta, keys)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
 // check refuses what the definitions do not allow, so that no test compares with nonsense.
@@ -34,8 +33,8 @@ func problem(m schemas.MetricSpec) string {
 		return fmt.Sprintf("key mode is %q", m.KeyMode)
 	case m.WindowSlide <= 0 || m.WindowSize < m.WindowSlide || m.WindowSize%m.WindowSlide != 0:
 		return "the window is no multiple of its slide"
-	case m.MaxKeysPerUser == 0 || m.MaxEventsPerKey == 0:
-		return "bounds must be at least 1"
+	case m.Burst != 0 && m.Horizon <= 0:
+		return "a bucket needs a horizon"
 	case m.KeyMode == "public" && !slices.IsSortedFunc(m.PublicKeys, slices.Compare[[]byte]):
 		return "public keys are not sorted"
 	case m.Kind == "sum":
@@ -48,8 +47,6 @@ func problem(m schemas.MetricSpec) string {
 		return "its values lie between two different bounds, and its target is that of the number of events"
 	case m.Kind == "counted" && (m.KeyMode != "public" || !slices.EqualFunc(m.PublicKeys, [][]byte{[]byte("counted"), []byte("left_out")}, bytes.Equal)):
 		return "a share has the keys counted and left_out"
-	case m.Kind == "counted" && m.Max < 0:
-		return "a share is kept for fewer than no windows"
 	}
 	return ""
 }
@@ -62,8 +59,6 @@ func problemOfSum(m schemas.MetricSpec) string {
 		return "the bounds of a value are in the wrong order"
 	case m.Min < 0 && m.Relative != 0:
 		return "a sum that may be negative has no relative target"
-	case greatestTotal(m).Cmp(whole(noisereduction.MaxCount).Num()) > 0:
-		return "one user's total may exceed what can be released"
 	}
 	return ""
 }

@@ -16,23 +16,45 @@ type Visit struct {
 	Record schemas.RecordID
 }
 
-// Contribution is what one individual contributes to one metric window after clipping.
-type Contribution struct {
-	// Counts are the kept keys with what they get: a number of events, 1 for a user, a signed
-	// total.
-	Counts map[string]int64
-	// Further are, by further component, what the clamped values of each kept key come to.
-	Further []map[string]int64
-	// Values are, for quantiles and histograms, the clamped values of each kept key.
-	Values map[string][]int64
-	// Kept counts the records that they come from; ClippedKeys those of keys beyond
-	// MaxKeysPerUser, and ClippedEvents those beyond MaxEventsPerKey of a key that stays.
-	Kept, ClippedKeys, ClippedEvents uint64
+// Offer is what one individual would contribute to one metric window if everything could be paid
+// for: the keys and records that the caps keep.
+type Offer struct {
+	Keys []OfferedKey // in the order of their ranks
+	// Beyond counts the records beyond the caps.
+	Beyond uint64
 }
 
-// Contribute bounds what one individual brings: the MaxKeysPerUser keys of least rank stay, each
-// with what its records come to. further are the kinds of the metric's further components.
-func Contribute(h *schemas.Hasher, spec schemas.MetricSpec, further []string, of Owner, visits []Visit) Contribution {
+// OfferedKey is what the records of one key come to: a number of events, 1 for a user, or a signed
+// total; Values are the clamped values in the order in which records are chosen.
+type OfferedKey struct {
+	Key     string
+	Total   *big.Int
+	Records uint64
+	Values  []int64
+}
+
+// Contribution is what one individual contributes to one metric window.
+type Contribution struct {
+	Admitted bool
+	// Counts are the keys with what they get: a number of events, 1 for a user, a signed total.
+	Counts map[string]int64
+	// Further are, by further component, what the chosen values of each key come to.
+	Further []map[string]int64
+	// Values are, for quantiles and histograms, the chosen values of each key.
+	Values map[string][]int64
+	// Counted and Beyond are how many of the offered records count, and how many were beyond the
+	// allowance.
+	Counted, Beyond uint64
+}
+
+// chooses reports whether a kind looks at records one by one: which of them count follows from
+// their rank.
+func chooses(kind string) bool { return hasTree(kind) || components(kind) != nil }
+
+// Offer applies the caps: the MaxKeysPerUser keys of least rank stay, each with MaxEventsPerKey
+// records. 0 is no cap.
+func (c Config) Offer(h *schemas.Hasher, metric int, of Owner, visits []Visit) Offer {
+	spec := c.Metrics[metric]
 	byKey := map[string][]Visit{}
 	for _, v := range visits {
 		byKey[v.Key] = append(byKey[v.Key], v)
@@ -44,28 +66,131 @@ func Contribute(h *schemas.Hasher, spec schemas.MetricSpec, further []string, of
 	keys := leastFirst(slices.Sorted(maps.Keys(byKey)), func(key string) [16]byte {
 		return h.ClipRank(name, of.ID, of.Period, []byte(key))
 	})
-	c := Contribution{Counts: map[string]int64{}, Values: map[string][]int64{}}
-	for range further {
-		c.Further = append(c.Further, map[string]int64{})
-	}
+	var offer Offer
 	for i, key := range keys {
 		n := uint64(len(byKey[key]))
-		if i >= int(spec.MaxKeysPerUser) {
-			c.ClippedKeys += n
+		if spec.MaxKeysPerUser > 0 && i >= int(spec.MaxKeysPerUser) {
+			offer.Beyond += n
 			continue
 		}
-		count, kept, values := ofKey(h, spec, of, byKey[key])
-		for j, kind := range further {
-			c.Further[j][key] = component(kind, spec, values)
-		}
-		if hasTree(spec.Kind) {
-			c.Values[key] = values
-		}
-		c.Counts[key] = count
-		c.Kept += kept
-		c.ClippedEvents += n - kept
+		o := ofKey(h, spec, of, byKey[key])
+		o.Key = key
+		offer.Beyond += n - o.Records
+		offer.Keys = append(offer.Keys, o)
 	}
-	return c
+	return offer
+}
+
+// ofKey returns what the records of one kept key come to.
+func ofKey(h *schemas.Hasher, spec schemas.MetricSpec, of Owner, visits []Visit) OfferedKey {
+	o := OfferedKey{Total: big.NewInt(1), Records: uint64(len(visits))}
+	if spec.Kind == "distinct_users" {
+		return o
+	}
+	if spec.MaxEventsPerKey > 0 {
+		o.Records = min(o.Records, uint64(spec.MaxEventsPerKey))
+	}
+	o.Total = whole(o.Records).Num()
+	if spec.Kind != "sum" && !chooses(spec.Kind) {
+		return o
+	}
+	visits = leastFirst(visits, func(v Visit) [16]byte { return h.RecordRank(spec.Name, of.ID, of.Period, v.Record) })
+	sum := new(big.Int)
+	for _, v := range visits[:o.Records] {
+		if spec.Min != 0 || spec.Max != 0 { // a sum may have no range
+			v.Value = min(max(v.Value, spec.Min), spec.Max)
+		}
+		o.Values = append(o.Values, v.Value)
+		sum.Add(sum, big.NewInt(v.Value))
+	}
+	if spec.Kind == "sum" {
+		o.Total = sum
+	}
+	return o
+}
+
+// Fill chooses what of an offer counts. The same most m in all keys is the greatest that is
+// available; after it, one more in each key that has more and for which it still fits, in the order
+// of ranks. A user of whom nothing counts is not admitted.
+func (c Config) Fill(metric int, offer Offer, available *big.Int) Contribution {
+	price := func(o OfferedKey, n *big.Int) *big.Int { return c.priceOf(metric, o, n) }
+	size := func(o OfferedKey) *big.Int { return new(big.Int).Abs(o.Total) }
+	largest := new(big.Int)
+	for _, o := range offer.Keys {
+		largest = largerOf(largest, size(o))
+	}
+	sum := func(m *big.Int) *big.Int {
+		all := new(big.Int)
+		for _, o := range offer.Keys {
+			all.Add(all, price(o, smallerOf(m, size(o))))
+		}
+		return all
+	}
+	m := greatest(new(big.Int), new(big.Int).Add(largest, big.NewInt(1)), func(m *big.Int) bool {
+		return m.Cmp(largest) <= 0 && sum(m).Cmp(available) <= 0
+	})
+	b := Contribution{Counts: map[string]int64{}, Values: map[string][]int64{}}
+	for range c.FurtherOf(metric) {
+		b.Further = append(b.Further, map[string]int64{})
+	}
+	rest := new(big.Int).Sub(available, sum(m))
+	for _, o := range offer.Keys {
+		n := smallerOf(m, size(o))
+		if size(o).Cmp(m) > 0 {
+			more := new(big.Int).Add(m, big.NewInt(1))
+			if extra := new(big.Int).Sub(price(o, more), price(o, n)); extra.Cmp(rest) <= 0 {
+				n = more
+				rest.Sub(rest, extra)
+			}
+		}
+		c.contribute(metric, &b, o, n)
+	}
+	return b
+}
+
+// priceOf returns what n of a key's total would cost at most: of a kind that looks at records, what
+// the dearest of its first records up to n cost for each component.
+func (c Config) priceOf(metric int, o OfferedKey, n *big.Int) *big.Int {
+	sum := Charge(n.Int64(), c.Top(metric, ""))
+	if !chooses(c.Metrics[metric].Kind) {
+		return sum
+	}
+	first := o.Values[:n.Int64()]
+	for j, at := range c.FurtherOf(metric) {
+		dearest := new(big.Int)
+		for i := range first {
+			dearest = largerOf(dearest, Charge(component(c.ComponentsOf(metric)[j], c.Metrics[metric], first[:i+1]), c.Top(at, "")))
+		}
+		sum.Add(sum, dearest)
+	}
+	return sum.Add(sum, c.ChargeTrees(metric, map[string][]int64{o.Key: first}, c.Top))
+}
+
+// contribute adds what n of a key's total come to.
+func (c Config) contribute(metric int, b *Contribution, o OfferedKey, n *big.Int) {
+	if n.Sign() == 0 && o.Total.Sign() != 0 {
+		b.Beyond += o.Records
+		return
+	}
+	b.Admitted = true
+	b.Counts[o.Key] = n.Int64() * int64(o.Total.Sign())
+	counted := o.Records
+	if o.Total.Sign() != 0 { // the same part of the records as of the total
+		part := new(big.Rat).SetFrac(n, new(big.Int).Abs(o.Total))
+		counted = floor(part.Mul(part, whole(o.Records))).Uint64()
+	}
+	b.Counted += counted
+	b.Beyond += o.Records - counted
+	if !chooses(c.Metrics[metric].Kind) {
+		return
+	}
+	first := o.Values[:n.Int64()]
+	for j, kind := range c.ComponentsOf(metric) {
+		b.Further[j][o.Key] = component(kind, c.Metrics[metric], first)
+	}
+	if hasTree(c.Metrics[metric].Kind) {
+		b.Values[o.Key] = first
+	}
 }
 
 // component is what clamped values come to in a further component.
@@ -81,31 +206,6 @@ func component(kind string, spec schemas.MetricSpec, values []int64) (sum int64)
 		}
 	}
 	return sum
-}
-
-// ofKey returns what the records of one kept key come to, how many of them are in it, and to what
-// the values that count are clamped.
-func ofKey(h *schemas.Hasher, spec schemas.MetricSpec, of Owner, visits []Visit) (count int64, kept uint64, values []int64) {
-	n := uint64(len(visits))
-	switch spec.Kind {
-	case "distinct_users":
-		return 1, n, nil
-	case "sum", "mean", "variance", "standard_deviation", "quantiles", "histogram":
-		visits = leastFirst(visits, func(v Visit) [16]byte { return h.RecordRank(spec.Name, of.ID, of.Period, v.Record) })
-		visits = visits[:min(n, uint64(spec.MaxEventsPerKey))]
-		for _, v := range visits {
-			values = append(values, min(max(v.Value, spec.Min), spec.Max))
-			count += values[len(values)-1]
-		}
-		if spec.Kind != "sum" { // whose first component is the number of values
-			count = int64(len(values))
-		}
-		return count, uint64(len(visits)), values
-	case "events":
-		kept = min(n, uint64(spec.MaxEventsPerKey))
-		return int64(kept), kept, nil
-	}
-	return 0, 0, nil // of a kind that is not computed here: TestEveryKindIsComputedASecondTime
 }
 
 // leastFirst orders by rank; among equal ranks the order stays.
@@ -139,25 +239,36 @@ func Takes(spec schemas.MetricSpec, key string) bool {
 	return false
 }
 
-// greatestTotal returns the most that one individual can bring to one key: c_max.
+// greatestTotal returns the most that the caps allow one individual in one key: c_max.
 func greatestTotal(m schemas.MetricSpec) *big.Int {
+	events := big.NewInt(schemas.MostEvents)
+	if m.MaxEventsPerKey > 0 {
+		events = big.NewInt(int64(m.MaxEventsPerKey))
+	}
+	far := new(big.Int).Sub(big.NewInt(m.Max), big.NewInt(m.Min))
 	switch m.Kind {
 	case "distinct_users", "quantile", "bucket_share":
 		return big.NewInt(1)
 	case "sum":
-		low, high := new(big.Int).Abs(big.NewInt(m.Min)), new(big.Int).Abs(big.NewInt(m.Max))
-		if low.Cmp(high) > 0 {
-			high = low
-		}
-		return high.Mul(high, big.NewInt(int64(m.MaxEventsPerKey)))
+		return events.Mul(events, largerOf(new(big.Int).Abs(big.NewInt(m.Min)), new(big.Int).Abs(big.NewInt(m.Max))))
 	case "events", "mean", "variance", "standard_deviation", "quantiles", "quantile_nodes", "quantile_log_nodes", "histogram", "histogram_buckets", "mean_events", "counted":
-		return big.NewInt(int64(m.MaxEventsPerKey))
+		return events
 	case "mean_offset":
-		return new(big.Int).Mul(new(big.Int).Sub(big.NewInt(m.Max), big.NewInt(m.Min)), big.NewInt(int64(m.MaxEventsPerKey)))
+		return events.Mul(events, far)
+	case "mean_square":
+		return events.Mul(events, far.Mul(far, far))
 	}
-	if m.Kind == "mean_square" {
-		far := new(big.Int).Sub(big.NewInt(m.Max), big.NewInt(m.Min))
-		return far.Mul(far, far).Mul(far, big.NewInt(int64(m.MaxEventsPerKey)))
+	return new(big.Int) // of a kind that is not computed here: TestEveryKindIsComputedASecondTime
+}
+
+// most returns the most that one individual adds to one key: what the caps allow, and what a full
+// bucket pays for.
+func most(m schemas.MetricSpec) *big.Int {
+	total := greatestTotal(m)
+	if m.Burst == 0 {
+		return total
 	}
-	return new(big.Int) // as in ofKey
+	paid := new(big.Rat).SetFrac(new(big.Int).Lsh(whole(uint64(m.Burst)).Num(), 40), m.Top.Big())
+	root := floor(paid)
+	return smallerOf(total, largerOf(root.Sqrt(root), big.NewInt(1)))
 }

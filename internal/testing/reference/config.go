@@ -153,18 +153,3 @@ func (c Config) countedIn(share schemas.MetricSpec) int {
 	of, _ := c.metric(share.Of)
 	return of
 }
-
-// keptForShares is the part of an account that all metrics but shares leave: for each share so many
-// windows, as its definition says, at the cost of one individual who has all events of one key,
-// rounded up, and a unit more, because two charges are rounded up where the events have both keys.
-func (c Config) keptForShares() *big.Int {
-	sum := new(big.Int)
-	for _, m := range c.Metrics {
-		if m.Kind == "counted" {
-			window := Charge(int64(m.MaxEventsPerKey), m.Top.Big())
-			window.Add(window, big.NewInt(1))
-			sum.Add(sum, window.Mul(window, big.NewInt(m.Max)))
-		}
-	}
-	return sum
-}

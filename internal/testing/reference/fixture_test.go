@@ -107,7 +107,9 @@ func drawVisits(t *rapid.T) []visit {
 }
 
 func sameAccounts(a, b map[Owner]Account) bool {
-	return maps.EqualFunc(a, b, func(x, y Account) bool { return x.Spent.Cmp(y.Spent) == 0 && x.Keys.Cmp(y.Keys) == 0 })
+	return maps.EqualFunc(a, b, func(x, y Account) bool {
+		return x.Spent.Cmp(y.Spent) == 0 && maps.EqualFunc(x.Buckets, y.Buckets, func(x, y Bucket) bool { return x.At == y.At && x.Balance.Cmp(y.Balance) == 0 })
+	})
 }
 
 // consistent tells whether the parts add up to the whole, per record and per metric.
@@ -121,7 +123,7 @@ func (t Tallies) consistent() bool {
 		return false
 	}
 	for i, m := range t.Metrics {
-		if m.Filtered+m.ClippedKeys+m.ClippedEvents+m.OverBudget+m.Counted+m.Open+m.GivenUp != t.Windows[i] {
+		if m.Filtered+m.Beyond+m.Counted+m.Open+m.GivenUp != t.Windows[i] {
 			return false
 		}
 	}
@@ -166,12 +168,12 @@ func further(of schemas.MetricSpec) (all []schemas.MetricSpec) {
 	return all
 }
 
-// share returns the share of another metric's events that is counted: of so many events of a user
-// at most, and kept for so many windows.
-func share(of schemas.MetricSpec, events uint32, windows int64) schemas.MetricSpec {
+// share returns the share of another metric's events that is counted, of so many events of a user
+// at most.
+func share(of schemas.MetricSpec, events uint32) schemas.MetricSpec {
 	m := testMetric(of.Name+".counted", "public", of.WindowSize)
 	m.Kind, m.Of, m.Filter, m.WindowSlide, m.Period = "counted", of.Name, of.Filter, of.WindowSlide, of.Period
-	m.MaxKeysPerUser, m.MaxEventsPerKey, m.Max = 2, events, windows
+	m.MaxKeysPerUser, m.MaxEventsPerKey = 2, events
 	m.PublicKeys = [][]byte{[]byte("counted"), []byte("left_out")}
 	m.First, m.Top = costing(1), costing(1)
 	return m

@@ -108,8 +108,9 @@ func ladderPoints(spec schemas.MetricSpec, last *big.Int) []*big.Int {
 	return points
 }
 
-// threshold is τ = ⌈C + σ₁·z⌉ on the lattice of the first rung, z = −Φ⁻¹(δ_key), σ₁ the deviation
-// that the sampler uses, C the most that one individual adds to a key.
+// threshold is τ, the greatest ⌈c + σ₁·z⌉ on the lattice of the first rung, for c = 1 and for the
+// most that one individual adds to a key: z = −Φ⁻¹(c²·δ_key), σ₁ the deviation that the sampler
+// uses.
 func threshold(spec schemas.MetricSpec) *big.Rat {
 	u := spec.First.Big()
 	// The sampler takes an integer root of the 64 leading bits of u, an even number of bits cut
@@ -119,10 +120,19 @@ func threshold(spec schemas.MetricSpec) *big.Rat {
 	lead := floor(scale(new(big.Rat).SetInt(u), -shift))
 	sigma := new(big.Rat).SetInt(ceilDiv(new(big.Int).Lsh(big.NewInt(1), 94), lead.Sqrt(lead)))
 	sigma = scale(sigma, -54-shift/2)
-	z := quantile(scale(new(big.Rat).SetInt(spec.DeltaKey.Big()), -80))
 	exponent := 10 + max(0, u.BitLen()-79)/2
-	steps := new(big.Rat).SetInt(ceilRat(scale(sigma.Mul(sigma, z), exponent)))
-	return new(big.Rat).Add(new(big.Rat).SetInt(greatestTotal(spec)), scale(steps, -exponent))
+	var limit *big.Rat
+	for _, c := range []*big.Int{big.NewInt(1), most(spec)} {
+		delta := new(big.Int).Mul(c, c)
+		delta.Mul(delta, spec.DeltaKey.Big())
+		z := quantile(scale(new(big.Rat).SetInt(delta), -80))
+		steps := new(big.Rat).SetInt(ceilRat(scale(z.Mul(z, sigma), exponent)))
+		above := new(big.Rat).Add(new(big.Rat).SetInt(c), scale(steps, -exponent))
+		if limit == nil || above.Cmp(limit) > 0 {
+			limit = above
+		}
+	}
+	return limit
 }
 
 func (l *ladder) refine(key noisereduction.NoiseKey, id noisereduction.Identity, count int64) (stop, error) {

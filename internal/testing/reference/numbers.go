@@ -26,6 +26,20 @@ func ceilDiv(a, b *big.Int) *big.Int {
 	return sum.Quo(sum, b)
 }
 
+func largerOf(a, b *big.Int) *big.Int {
+	if a.Cmp(b) < 0 {
+		return b
+	}
+	return a
+}
+
+func smallerOf(a, b *big.Int) *big.Int {
+	if a.Cmp(b) > 0 {
+		return b
+	}
+	return a
+}
+
 // roundHalfEven rounds to the nearest integer, ties to the even one.
 func roundHalfEven(r *big.Rat) int64 {
 	doubled := scale(r, 1)

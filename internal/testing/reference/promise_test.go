@@ -16,8 +16,7 @@ func TestRuleSubstitutingAUserIsTwiceTheParameter(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkOften(t, func(t *rapid.T) {
-		c := config
-		c.Budget.Mu2 = drawUnits(t)
+		c := drawAllowances(t, config)
 		seed := rapid.Uint64().Draw(t, "path")
 		var others, before, after []visit
 		for _, v := range drawVisits(t) {

@@ -23,17 +23,17 @@ func (c Config) count(members []*member) map[metricKey]int64 {
 	there := map[userAt]bool{}
 	for _, m := range members {
 		for _, part := range m.parts {
-			if !part.admitted {
+			if !part.Admitted {
 				continue
 			}
 			for j, at := range c.FurtherOf(part.metric) {
-				for key, n := range part.further[j] {
+				for key, n := range part.Further[j] {
 					counts[metricKey{at, key}] += n
 				}
 			}
 			if hasTree(c.Metrics[part.metric].Kind) {
 				at, steps := c.nodesOf(part.metric), c.stepsOf(part.metric)
-				for key, values := range part.values {
+				for key, values := range part.Values {
 					for _, v := range values {
 						for _, n := range steps.nodesWith(v) {
 							counts[metricKey{at, n.cell(key)}]++
@@ -41,7 +41,7 @@ func (c Config) count(members []*member) map[metricKey]int64 {
 					}
 				}
 			}
-			for key, n := range part.counts {
+			for key, n := range part.Counts {
 				at := metricKey{part.metric, key}
 				user := userAt{at, m.owner.ID}
 				if c.Metrics[part.metric].Kind != "distinct_users" || !there[user] {

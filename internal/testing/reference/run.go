@@ -27,12 +27,11 @@ type Output struct {
 	Tallies   Tallies
 }
 
-// Decision is the admission of one individual to one metric window, with what it would contribute.
+// Decision is the admission of one individual to one metric window, with what it contributes.
 type Decision struct {
 	Turn     uint64
 	Metric   int
 	Admitted bool
-	Refusal  Refusal // the zero value where it was admitted
 	Counts   map[string]int64
 }
 
@@ -77,9 +76,16 @@ func Run(c Config, log Log, cuts Cuts, turns uint64) (Output, error) {
 		events = append(events, accepted...)
 	}
 	slices.SortStableFunc(events, func(a, b accepted) int { return cmp.Compare(a.millis, b.millis) })
+	generation := 0
 	for first := uint64(1); first <= turns; {
 		last := c.lastOf(first, turns)
-		r := round{Config: all[decides(all, first)], out: &out} // no span reaches over a change
+		if next := decides(all, first); next > generation {
+			for owner, account := range out.Accounts {
+				out.Accounts[owner] = all[next].carry(all[generation], owner, account)
+			}
+			generation = next
+		}
+		r := round{Config: all[generation], out: &out} // no span reaches over a change
 		for _, m := range r.Metrics {
 			r.indices = append(r.indices, slices.Index(known, m.Name))
 		}
@@ -110,15 +116,16 @@ func (c Config) lastOf(first, turns uint64) uint64 {
 
 // settlement is what there is to charge for a turn.
 type settlement struct {
+	end     int64
 	members []*member
 	stopped map[metricKey]*big.Int
 }
 
-// span runs the turns that end with ends, nearly always one. All of them are decided, each with the
-// worst cases of those before it reserved in full, before anything is charged.
+// span runs the turns that end with ends, nearly always one. All of them are decided before
+// anything is charged: with accounts that everything reserved in the span is taken from.
 func (c round) span(events []accepted, first uint64, ends []int64) error {
 	out := c.out
-	reserved := map[Owner]*big.Int{}
+	reserved := map[Owner]*Account{}
 	var open []settlement
 	for i, end := range ends {
 		s, err := c.turn(events, reserved, first+uint64(i), end)
@@ -129,52 +136,49 @@ func (c round) span(events []accepted, first uint64, ends []int64) error {
 	}
 	for _, s := range open {
 		for _, m := range s.members {
-			account := out.Accounts[m.owner]
-			if err := c.settle(&account, m, s.stopped); err != nil {
+			account, known := out.Accounts[m.owner]
+			if !known {
+				account = newAccount()
+			}
+			if err := c.settle(&account, m, c.Elapsed(m.owner, s.end), s.stopped); err != nil {
 				return err
 			}
-			out.Accounts[m.owner] = account
-		}
-	}
-	for owner := range reserved {
-		if account := out.Accounts[owner]; account.Spent.Sign() == 0 && account.Keys.Sign() == 0 {
-			delete(out.Accounts, owner)
+			if account.Spent.Sign() != 0 {
+				out.Accounts[m.owner] = account
+			}
 		}
 	}
 	return nil
 }
 
-// turn runs one turn up to its release: windows, clipping, admission beside what is reserved by
-// owner, ladders.
-func (c round) turn(events []accepted, reserved map[Owner]*big.Int, turn uint64, end int64) (settlement, error) {
+// turn runs one turn up to its release: windows, caps, admission with what the span leaves of each
+// account, ladders.
+func (c round) turn(events []accepted, reserved map[Owner]*Account, turn uint64, end int64) (settlement, error) {
 	out := c.out
 	members := c.members(events, end)
 	for _, m := range members {
-		account, known := out.Accounts[m.owner]
-		if !known {
-			account = Account{new(big.Int), new(big.Int)}
-		}
 		if reserved[m.owner] == nil {
-			reserved[m.owner] = new(big.Int)
+			account, known := out.Accounts[m.owner]
+			if !known {
+				account = newAccount()
+			}
+			account = account.clone()
+			reserved[m.owner] = &account
 		}
-		c.admit(&account, reserved[m.owner], m)
-		out.Accounts[m.owner] = account
+		c.admit(reserved[m.owner], m, c.Elapsed(m.owner, end))
 		for _, part := range m.parts {
 			tally := &out.Tallies.Metrics[c.indices[part.metric]]
-			if part.admitted {
-				tally.Counted += part.records
-			} else {
-				tally.OverBudget += part.records
-			}
-			out.Admitted[m.owner] = append(out.Admitted[m.owner], Decision{turn, part.metric, part.admitted, part.refusal, part.counts})
+			tally.Counted += part.Counted
+			tally.Beyond += part.Beyond
+			out.Admitted[m.owner] = append(out.Admitted[m.owner], Decision{turn, part.metric, part.Admitted, part.Counts})
 		}
 	}
 	stopped, err := c.release(out, c.count(members), turn, end)
-	return settlement{members, stopped}, err
+	return settlement{end, members, stopped}, err
 }
 
-// members collects who brings what to the windows that end, clipped, and counts what is left out on
-// the way.
+// members collects who offers what to the windows that end, and counts what caps leave out on the
+// way.
 func (c round) members(events []accepted, end int64) []*member {
 	out := c.out
 	hasher := schemas.NewHasher(c.UserHash)
@@ -197,14 +201,13 @@ func (c round) members(events []accepted, end int64) []*member {
 				byOwner[owner].parts = append(byOwner[owner].parts, c.shareOf(i, uint64(len(list)), out))
 				continue
 			}
-			brings := Contribute(hasher, spec, c.ComponentsOf(i), owner, list)
+			offer := c.Offer(hasher, i, owner, list)
 			tally := &out.Tallies.Metrics[c.indices[i]]
-			tally.ClippedKeys += brings.ClippedKeys
-			tally.ClippedEvents += brings.ClippedEvents
+			tally.Beyond += offer.Beyond
 			if byOwner[owner] == nil {
 				byOwner[owner] = &member{owner: owner}
 			}
-			byOwner[owner].parts = append(byOwner[owner].parts, windowPart{metric: i, counts: brings.Counts, further: brings.Further, values: brings.Values, records: brings.Kept})
+			byOwner[owner].parts = append(byOwner[owner].parts, windowPart{metric: i, offer: offer})
 		}
 	}
 	return slices.SortedFunc(maps.Values(byOwner), func(a, b *member) int { return compareOwners(a.owner, b.owner) })
@@ -214,9 +217,17 @@ func (c round) members(events []accepted, end int64) []*member {
 // their keys: those depend on the admission to the metric. The individual has a part in the metric
 // already.
 func (c round) shareOf(share int, events uint64, out *Output) windowPart {
-	kept := min(events, uint64(c.Metrics[share].MaxEventsPerKey))
-	out.Tallies.Metrics[c.indices[share]].ClippedEvents += events - kept
-	return windowPart{metric: share, counts: map[string]int64{}, records: kept, all: events}
+	kept := c.KeptOfShare(share, events)
+	out.Tallies.Metrics[c.indices[share]].Beyond += events - kept
+	return windowPart{metric: share, all: events, kept: kept}
+}
+
+// KeptOfShare returns how many of an individual's events the cap of a share keeps.
+func (c Config) KeptOfShare(share int, events uint64) uint64 {
+	if most := uint64(c.Metrics[share].MaxEventsPerKey); most > 0 {
+		return min(events, most)
+	}
+	return events
 }
 
 // within returns the part of the events, which are in the order of their times, that lies in a

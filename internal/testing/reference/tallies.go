@@ -11,7 +11,7 @@ type RecordTallies struct {
 // MetricTallies count what one metric made of the accepted records, once for every window that a
 // record lies in.
 type MetricTallies struct {
-	Filtered, ClippedKeys, ClippedEvents, OverBudget, Counted, Open, GivenUp uint64
+	Filtered, Beyond, Counted, Open, GivenUp uint64
 }
 
 // Tallies account for every record.

@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
-	"github.com/tollgate-dp/tollgate/internal/app/plan/forecast"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
@@ -21,9 +21,9 @@ import (
 )
 
 // Measured is what a demo released, and how far it is from the truth: what was there before
-// clipping and admission.
+// admission.
 type Measured struct {
-	Truth, Kept, Counted float64 // events: all, within the bounds, of users who could pay
+	Truth, Counted float64 // events: all, within the allowances
 	// Counts are the pairs of window and key with a truth, or all pairs of public keys, Shown those
 	// that came out, ShownTruth their truth.
 	Counts, Shown, ShownTruth float64
@@ -31,7 +31,7 @@ type Measured struct {
 	Met                       float64
 	Error                     float64 // of a count that came out
 	RelativeError             float64 // the sum of errors by the sum of truths, of what came out
-	Typical                   float64 // forecast.TypicalError
+	Typical                   float64 // choice.TypicalError
 }
 
 // Source writes the events into a file and opens it as the source of a demo. Close it.
@@ -110,9 +110,8 @@ func Measure(ctx context.Context, dir string, s Shape, events []Event, settings 
 	}
 	tallies := result.Tallies.Metrics[0]
 	m.Counted = float64(tallies.Counted)
-	m.Kept = float64(tallies.Counted + tallies.OverBudget)
 	m.Error, m.RelativeError = wrong/max(1, compared), wrong/max(1, m.ShownTruth)
-	m.Typical, _ = forecast.TypicalError(truth, values)
+	m.Typical, _ = choice.TypicalError(truth, values)
 	m.KeysShown, m.KeysEver = float64(len(seen)), float64(keysOf(truth))
 	return m, nil
 }
@@ -124,17 +123,17 @@ type count struct {
 
 // truths returns what each window and key has, of counts and of means; public keys may have
 // nothing.
-func truths(events []Event, s demo.Settings, kind metrickind.Kind) map[count]forecast.Real {
+func truths(events []Event, s demo.Settings, kind metrickind.Kind) map[count]choice.Real {
 	public := map[string]bool{}
 	for _, k := range s.PublicKeys {
 		public[k] = true
 	}
-	tally, none := forecast.NewTally[count](kind), map[count]forecast.Real{}
+	tally, none := choice.NewTally[count](kind), map[count]choice.Real{}
 	size := s.Window.Milliseconds()
 	first, last := events[0].At.UnixMilli(), events[len(events)-1].At.UnixMilli()
 	for start := first - first%size; start <= last; start += size {
 		for k := range public {
-			none[count{start, k}] = forecast.Real{}
+			none[count{start, k}] = choice.Real{}
 		}
 	}
 	for _, e := range events {
@@ -147,7 +146,7 @@ func truths(events []Event, s demo.Settings, kind metrickind.Kind) map[count]for
 	return none
 }
 
-func keysOf(truth map[count]forecast.Real) int {
+func keysOf(truth map[count]choice.Real) int {
 	keys := map[string]bool{}
 	for c := range truth {
 		keys[c.key] = true

@@ -264,6 +264,9 @@ func (c *Change) checkpoints(ctx context.Context) ([]schemas.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.settled+1 == c.Old.FromTurn { // the next generation finds what this one has found
+		rules.Before = nil
+	}
 	from, done := c.ledger(c.Old.Topics.Ledger)
 	defer done()
 	turns := c.turns()

@@ -364,3 +364,30 @@ func TestWindowsOfSeveralDaysWhereADayIsMissing(t *testing.T) {
 		}
 	}
 }
+
+// What refills an account counts from its budget period or, with one budget for life, from 1970: no
+// data decide it, not even where the deployment begins. In a zone, everything is by its clock.
+func TestRuleNoRecordDecidesWhenAccountsAreRefilled(t *testing.T) {
+	const hour, day = 3_600_000, 86_400_000
+	start := time.Date(2025, 3, 28, 23, 0, 0, 0, time.UTC).UnixMilli() // midnight in Zurich, where 30 March has 23 hours
+	for zone, offset := range map[string]int64{"": 0, "Europe/Zurich": hour} {
+		h := &schemas.Header{FromTurn: 4, StartMillis: start, SliceStart: start + 3*day, Zone: zone, Metrics: []schemas.MetricSpec{{WindowSize: day, WindowSlide: day}}}
+		end := start + offset + 10*day // a reading
+		w := schemas.MetricWindow{WindowStart: end - day, WindowEnd: end}
+		for _, earlier := range []int64{0, 400 * day} {
+			h.StartMillis = start - earlier
+			if got := New(h, 0).Elapsed(w, 0); got != end {
+				t.Errorf("zone %q, for life, %d ms earlier: %d ms, want %d", zone, earlier, got, end)
+			}
+		}
+		h.StartMillis = start
+		turns := New(h, 7*24*time.Hour)
+		period := turns.PeriodOf(start)
+		for later := range int64(3) {
+			want := end - Align(start+offset, 7*day) - 7*day*later
+			if got := turns.Elapsed(w, period+later); got != want {
+				t.Errorf("zone %q, %d periods later: %d ms, want %d", zone, later, got, want)
+			}
+		}
+	}
+}

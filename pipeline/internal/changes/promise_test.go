@@ -18,7 +18,7 @@ import (
 func headerWith(t *testing.T, epsilon, delta, keys float64, private bool) *schemas.Header {
 	t.Helper()
 	cfg := deploytest.Config("localhost:1")
-	cfg.Privacy = deployment.Privacy{Epsilon: epsilon, Delta: delta, DeltaKeys: keys}
+	cfg.Privacy.Epsilon, cfg.Privacy.Delta, cfg.Privacy.DeltaKeys = epsilon, delta, keys
 	if private {
 		m := cfg.Metrics[0]
 		m.Name, m.Keys = "private", deployment.Keys{Mode: deployment.KeysPrivate}

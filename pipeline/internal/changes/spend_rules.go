@@ -3,6 +3,7 @@ package changes
 import (
 	"fmt"
 
+	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
@@ -15,6 +16,6 @@ func Rules(d *deployment.Deployment, h *schemas.Header) (*spend.Rules, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing the rules of generation %d: %w", h.Generation, err)
 	}
-	rules.From = h.FromTurn
+	rules.From, rules.Before, rules.Begins = h.FromTurn, h.Before, wallclock.Of(h.Zone).Begins(h.SliceStart)
 	return rules, nil
 }

@@ -21,6 +21,9 @@ func Succeed(h, want *schemas.Header, from uint64, sliceStart int64, last *contr
 		}
 	}
 	next.Past = append(slices.Clone(h.Past), before)
+	if next.Before = h.Allowances(); from == h.FromTurn {
+		next.Before = h.Before
+	}
 	next.NoiseKeys = slices.Clone(h.NoiseKeys)
 	if now := NewestKey(want); now.Fingerprint != NewestKey(h).Fingerprint {
 		now.FromTurn = from

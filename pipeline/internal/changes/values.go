@@ -59,14 +59,25 @@ func metricValues(was, is *schemas.MetricSpec) []Value {
 		value("kind", was.Kind, is.Kind), value("filter", was.Filter, is.Filter), value("of", was.Of, is.Of),
 		millis("window.size", was.WindowSize, is.WindowSize), millis("window.slide", was.WindowSlide, is.WindowSlide),
 		millis("time.lateness", was.Lateness, is.Lateness), millis("time.skew", was.Skew, is.Skew), millis("time.slack", was.Slack, is.Slack),
-		value("bounds.max_keys_per_user", was.MaxKeysPerUser, is.MaxKeysPerUser), value(events, was.MaxEventsPerKey, is.MaxEventsPerKey),
+		value("bounds.max_keys_per_user", capOf(was.MaxKeysPerUser), capOf(is.MaxKeysPerUser)), value(events, capOf(was.MaxEventsPerKey), capOf(is.MaxEventsPerKey)),
 		value("bounds.min", was.Min, is.Min), value(most, was.Max, is.Max),
 		value("ladder.kind", was.LadderKind, is.LadderKind), value("ladder.factor", was.LadderFactor, is.LadderFactor),
-		deviations("σ of the first rung", was.First, is.First), deviations("σ of the top", was.Top, is.Top),
 		value(relative, was.Relative, is.Relative), value("target.absolute", was.Absolute, is.Absolute), value("target.confidence", was.Confidence, is.Confidence),
 		value("keys.mode", was.KeyMode, is.KeyMode), value("keys.keys_from", was.KeysFrom, is.KeysFrom), lists(keys, was.PublicKeys, is.PublicKeys),
-		shares("δ of a key in one window", was.DeltaKey, is.DeltaKey), value("privacy.period", was.Period, is.Period),
+		deviations("σ of the first rung", was.First, is.First), deviations("σ of the top", was.Top, is.Top),
+		shares("δ of an event of a key", was.DeltaKey, is.DeltaKey),
+		apart("burst of the allowance (B²)", was.Burst != is.Burst, was.Burst.Float(), is.Burst.Float()),
+		apart("refill of the allowance (B²)", was.Refill != is.Refill, was.Refill.Float(), is.Refill.Float()),
+		millis("horizon of the allowance", was.Horizon, is.Horizon), value("privacy.period", was.Period, is.Period),
 	})
+}
+
+// capOf returns a cap, "" without one.
+func capOf(most uint32) string {
+	if most == 0 {
+		return ""
+	}
+	return strconv.FormatUint(uint64(most), 10)
 }
 
 // scaleValues compares the scales of a metric's trees, which only the kind of their nodes shows.

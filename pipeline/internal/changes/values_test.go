@@ -48,6 +48,8 @@ func TestEveryFieldOfAMetricIsComparedByValue(t *testing.T) {
 			f.Set(reflect.ValueOf([][]byte{[]byte("a")}))
 		case units.Precision:
 			f.Set(reflect.ValueOf(precision))
+		case units.Mu2:
+			f.SetUint(5)
 		case units.Delta:
 			f.Set(reflect.ValueOf(delta))
 		default:
@@ -83,7 +85,7 @@ func TestAMeanDiffersOnce(t *testing.T) {
 		cfg := deploytest.Config("localhost:1")
 		cfg.Events.Format.Value = "value"
 		m := &cfg.Metrics[0]
-		m.Name, m.Kind, m.Min, m.Max, m.MaxEventsPerKey = "score", metrickind.Mean, 0, 10, events
+		m.Name, m.Kind, m.Min, m.Max, m.MaxEventsPerKey, m.Noise = "score", metrickind.Mean, 0, 10, events, 80
 		m.Target = noisereduction.Target{Absolute: 1, Confidence: 0.95}
 		d, err := deployment.Compile(cfg)
 		if err != nil {
@@ -139,7 +141,7 @@ func TestScalesAndEdgesAreTold(t *testing.T) {
 		cfg := deploytest.Config("localhost:1")
 		cfg.Events.Format.Value = "value"
 		m := &cfg.Metrics[0]
-		m.Name, m.MaxEventsPerKey = "score", 2
+		m.Name, m.MaxEventsPerKey, m.Noise = "score", 2, 80
 		m.Target = noisereduction.Target{Absolute: 2, Confidence: 0.95}
 		edit(m)
 		d, err := deployment.Compile(cfg)

@@ -79,15 +79,15 @@ var reasons = [...]struct {
 	{"before_start", func(f *Outcomes) (uint64, uint64) { return f.n[BeforeStart], f.read() }},
 	{"overtaken", func(f *Outcomes) (uint64, uint64) { return f.n[Overtaken], f.read() }},
 	{"dead_lettered", func(f *Outcomes) (uint64, uint64) { return f.n[DeadLettered], f.read() }},
-	{"over_budget", func(f *Outcomes) (uint64, uint64) { return f.overBudget, f.overBudget + f.counted }},
+	{"beyond_allowance", func(f *Outcomes) (uint64, uint64) { return f.beyond, f.beyond + f.counted }},
 }
 
 // Totals are exact numbers of what this process has seen, for the trusted side only.
 type Totals struct {
 	Read        uint64            // records, without dead letters
 	DeadLetters map[string]uint64 // by class
-	// Lost has records by the reason for which they are not counted. Those over budget count
-	// once for each window of a metric.
+	// Lost has records by the reason for which they are not counted. Those beyond the allowance
+	// count once for each window of a metric.
 	Lost map[string]uint64
 }
 
@@ -106,8 +106,8 @@ func (l *Losses) Totals() (t Totals) {
 }
 
 // Levels returns by reason how many of the records of the last minute are lost, or of the last hour
-// where the minute has too few: some are said of the last hour. Users who cannot pay are known only
-// when a turn is settled: their level is that of the hour before the last one.
+// where the minute has too few: some are said of the last hour. What is beyond the allowance is
+// known only when a turn is settled: its level is that of the hour before the last one.
 func (l *Losses) Levels(now time.Time) map[string]Level {
 	levels := map[string]Level{}
 	if l == nil {
@@ -118,7 +118,7 @@ func (l *Losses) Levels(now time.Time) map[string]Level {
 	minute, hour, before := l.minute.sum(now), l.hour.sum(now), l.pairs.sum(l.settled)
 	for _, r := range reasons {
 		recent, long, least := &minute, &hour, uint64(leastRecords)
-		if r.name == "over_budget" { // a record counts in every window that it is in
+		if r.name == "beyond_allowance" { // a record counts in every window that it is in
 			recent, long, least = &before, &before, leastRecords*max(1, l.rules.Windows)
 		}
 		levels[r.name] = levelOf(r.of, recent, long, least)

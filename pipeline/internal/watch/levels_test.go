@@ -24,8 +24,8 @@ func TestRuleEveryLossHasALevel(t *testing.T) {
 		"dead_lettered": func(f *Outcomes, n uint64) {
 			f.AddRead(schemas.ReadTallies{DeadLettered: map[string]uint64{"a": n / 2, "b": n - n/2}})
 		},
-		"over_budget": func(f *Outcomes, n uint64) {
-			f.add(new(OutcomesOf(nil, []schemas.MetricTally{{WindowTally: schemas.WindowTally{OverBudget: n}}})))
+		"beyond_allowance": func(f *Outcomes, n uint64) {
+			f.add(new(OutcomesOf(nil, []schemas.MetricTally{{WindowTally: schemas.WindowTally{Beyond: n}}})))
 		},
 	} {
 		for _, c := range []struct {
@@ -37,7 +37,7 @@ func TestRuleEveryLossHasALevel(t *testing.T) {
 			f.AddRead(read(c.good))
 			lose(&f, c.lost)
 			l.Observe(noon, EveryPartition, &f)
-			want := map[string]Level{"late": 0, "future": 0, "before_start": 0, "overtaken": 0, "dead_lettered": 0, "over_budget": 0}
+			want := map[string]Level{"late": 0, "future": 0, "before_start": 0, "overtaken": 0, "dead_lettered": 0, "beyond_allowance": 0}
 			want[name] = c.want
 			if got := l.Levels(noon.Add(time.Second)); !maps.Equal(got, want) {
 				t.Errorf("%s: %d of %d are lost: %v", name, c.lost, c.good+c.lost, got)
@@ -82,10 +82,10 @@ func TestRuleALevelIsOfTenRecordsHoweverManyWindowsTheyAreIn(t *testing.T) {
 	metrics := []deployment.Metric{{Window: 10 * time.Minute, Slide: time.Minute}, {Window: time.Hour, Slide: time.Hour}}
 	for records, want := range map[uint64]Level{1: LostNone, 9: LostNone, 10: LostMost} {
 		l := NewLosses(LossRulesOf(&deployment.Deployment{Config: deployment.Config{Metrics: metrics}}, noon), slog.New(slog.NewTextHandler(io.Discard, nil)))
-		f := OutcomesOf(nil, []schemas.MetricTally{{WindowTally: schemas.WindowTally{OverBudget: 10 * records}}, {WindowTally: schemas.WindowTally{OverBudget: records}}})
+		f := OutcomesOf(nil, []schemas.MetricTally{{WindowTally: schemas.WindowTally{Beyond: 10 * records}}, {WindowTally: schemas.WindowTally{Beyond: records}}})
 		l.Observe(noon, EveryPartition, &f)
-		if got := l.Levels(noon)["over_budget"]; got != want {
-			t.Errorf("%d records in 11 windows each are over budget: level %d, want %d", records, got, want)
+		if got := l.Levels(noon)["beyond_allowance"]; got != want {
+			t.Errorf("%d records in 11 windows each are beyond the allowance: level %d, want %d", records, got, want)
 		}
 	}
 }
@@ -96,14 +96,14 @@ func TestABudgetsLevelStaysUntilTheNextTurn(t *testing.T) {
 	l := NewLosses(LossRulesOf(&deployment.Deployment{}, noon), slog.New(slog.NewTextHandler(io.Discard, nil)))
 	for i, counted := range []uint64{0, 1000} {
 		settled := noon.Add(time.Duration(i) * 24 * time.Hour)
-		f := OutcomesOf(nil, []schemas.MetricTally{{WindowTally: schemas.WindowTally{OverBudget: 10, Counted: counted}}})
+		f := OutcomesOf(nil, []schemas.MetricTally{{WindowTally: schemas.WindowTally{Beyond: 10, Counted: counted}}})
 		l.Observe(settled, EveryPartition, &f)
 		for at := settled; at.Before(settled.Add(23 * time.Hour)); at = at.Add(10 * time.Minute) {
 			f := Outcomes{}
 			f.AddRead(schemas.ReadTallies{Accepted: 100})
 			l.Observe(at, EveryPartition, &f)
 		}
-		if got, want := l.Levels(settled.Add(23 * time.Hour))["over_budget"], []Level{LostMost, LostNone}[i]; got != want {
+		if got, want := l.Levels(settled.Add(23 * time.Hour))["beyond_allowance"], []Level{LostMost, LostNone}[i]; got != want {
 			t.Errorf("turn %d: level %d, want %d", i+1, got, want)
 		}
 	}

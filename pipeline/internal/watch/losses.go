@@ -82,7 +82,7 @@ func (l *Losses) Observe(now time.Time, partition int32, f *Outcomes) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if f.overBudget+f.counted > 0 {
+	if f.beyond+f.counted > 0 {
 		l.pairs.add(now, f)
 		l.settled = now
 	}

@@ -44,9 +44,9 @@ type Outcomes struct {
 	n       [outcomeCount]uint64
 	far     [outcomeCount][len(distances)]uint64 // farther than distances[i].above
 	classes map[string]uint64                    // of dead letters
-	// Pairs of an accepted record and a window of a metric: of users who could not pay, and
-	// counted ones.
-	overBudget, counted uint64
+	// Pairs of an accepted record and a window of a metric: beyond the allowance, and counted
+	// ones.
+	beyond, counted uint64
 }
 
 // OutcomesOf returns what became of the accepted records of settled turns, in the metrics that
@@ -56,7 +56,7 @@ func OutcomesOf(metrics []schemas.MetricSpec, settled []schemas.MetricTally) (f 
 		if int(t.Metric) < len(metrics) && metrickind.Of(metrics[t.Metric].Kind).Share {
 			continue
 		}
-		f.overBudget += t.OverBudget
+		f.beyond += t.Beyond
 		f.counted += t.Counted
 	}
 	return f
@@ -74,7 +74,7 @@ func (f *Outcomes) AddRead(t schemas.ReadTallies) {
 }
 
 // empty says whether there is nothing in f.
-func (f *Outcomes) empty() bool { return f.read() == 0 && f.overBudget == 0 && f.counted == 0 }
+func (f *Outcomes) empty() bool { return f.read() == 0 && f.beyond == 0 && f.counted == 0 }
 
 // Count counts a record: the class of a dead letter, and by how many milliseconds its time breaks
 // the rule.
@@ -94,7 +94,7 @@ func (f *Outcomes) Count(outcome Outcome, class string, off uint64) {
 }
 
 func (f *Outcomes) add(o *Outcomes) {
-	f.overBudget += o.overBudget
+	f.beyond += o.beyond
 	f.counted += o.counted
 	for outcome := range f.n {
 		f.n[outcome] += o.n[outcome]

@@ -20,18 +20,18 @@ func Sigma(keys, days int) (float64, error) {
 // capped are the errors of counts to which every user adds on the first so many days on which they
 // come, at most 1 in each of so many keys, with the Gaussian noise of a promise that is divided
 // among as many days. It returns the mean size of a day's errors in % of its events, and the % of
-// users who have come after their last day.
+// all events that are beyond the caps.
 //
 // Where all days of the year are paid, no user is left out: that is the promise divided beforehand,
 // as a job a day needs it. Of the keys of a user who has more than count, each is as likely.
-func (y *year) capped(events []Event, days, keys int) (errors, out []float64, err error) {
+func (y *year) capped(events []Event, days, keys int) (errors []float64, beyond float64, err error) {
 	sigma, err := Sigma(keys, days)
 	if err != nil {
-		return nil, nil, err
+		return nil, 0, err
 	}
-	perDay, lost, gone := make([]float64, y.days), make([]float64, y.days*Keys), make([]float64, y.days)
+	perDay, lost := make([]float64, y.days), make([]float64, y.days*Keys)
 	for i := 0; i < len(events); {
-		user, visits, left := events[i].User, 0, false
+		user, visits := events[i].User, 0
 		for i < len(events) && events[i].User == user {
 			end, day := i+1, events[i].Day
 			for end < len(events) && events[end].User == user && events[end].Day == day {
@@ -42,15 +42,10 @@ func (y *year) capped(events []Event, days, keys int) (errors, out []float64, er
 			if visits > days {
 				share = 1
 			}
-			if visits > days && !left {
-				left = true
-				for later := day; later < y.days; later++ {
-					gone[later] += 100 / float64(y.users)
-				}
-			}
 			for ; i < end; i++ {
 				perDay[day]++
 				lost[day*Keys+events[i].Key] += share
+				beyond += 100 * share / float64(len(events))
 			}
 		}
 	}
@@ -61,7 +56,7 @@ func (y *year) capped(events []Event, days, keys int) (errors, out []float64, er
 		}
 		errors = append(errors, 100*wrong/n)
 	}
-	return errors, gone, nil
+	return errors, beyond, nil
 }
 
 // folded is the mean of |x| where x is normal with this mean and deviation.

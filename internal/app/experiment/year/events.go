@@ -1,34 +1,22 @@
 package year
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/generate"
 )
 
-// Keys that events have, the promise, and the bounds of one user in a window.
+// Keys that events have, and the promise.
 const (
 	Keys           = 20
 	Epsilon, Delta = 1, 1e-6
-	KeysPerUser    = 2
 )
-
-// begin is the first day.
-var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // Event is one event of a user on a day.
 type Event struct {
 	User, Day, Key int
 }
-
-// At is the time of an event.
-func (e Event) At() time.Time { return begin.AddDate(0, 0, e.Day).Add(12 * time.Hour) }
-
-// KeyName is the name of a key.
-func KeyName(key int) string { return fmt.Sprintf("key-%02d", key) }
 
 // Population says how often its users come.
 type Population struct {

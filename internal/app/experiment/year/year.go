@@ -2,17 +2,10 @@ package year
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"slices"
-	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/experiment"
-	"github.com/tollgate-dp/tollgate/internal/app/plan/forecast"
-	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
-	"github.com/tollgate-dp/tollgate/state/budgets"
-	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
 // Experiments returns the experiment.
@@ -31,8 +24,8 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 		days, paths, part = 120, 2, 20
 	}
 	out := &experiment.Result{Notes: []string{
-		"Each method has the setting with the least mean error that the same search found: how many keys of a user count in a day, for how many days a budget pays in the worst case, and with noise reduction the target.",
-		"A promise that is divided pays for all days of all users: who comes twice a year has paid for 365. With the noise of a divided promise, an account leaves no user out. So a tuned account is never worse.",
+		"Each method has the setting with the least mean error that the same search found: how many keys of a user count in a day, and for how many days a budget pays; or the least noise, the burst of the allowance, and with noise reduction the target.",
+		"A promise that is divided pays for all days of all users: who comes twice a year has paid for 365.",
 	}}
 	all := Populations()
 	for i, p := range all {
@@ -52,70 +45,88 @@ type year struct {
 	options            experiment.Options
 }
 
-// method is a way to keep the promise. Its parameters are how many keys of a user count in a day,
-// how many days a budget pays for in the worst case, and the relative error that noise reduction is
-// asked for, in %; 0 for the same noise for all counts.
+// setting is what a method is tuned by; 0 for what it has no use of.
+type setting struct {
+	keys   float64 // of a user that count in a day
+	days   float64 // that a budget pays for
+	noise  float64 // the least noise: ± so many events at 95 % confidence
+	burst  float64 // the part of an account that a user has at the start
+	within float64 // the relative error that noise reduction is asked for, in %
+}
+
+// method is a way to keep the promise, with the values of each field of its setting that are tried.
 type method struct {
 	name   string
 	grid   grid
-	errors func(ctx context.Context, point []float64, paths int) (errors, out []float64, err error)
+	errors func(ctx context.Context, s setting, paths int) (errors []float64, beyond float64, err error)
 }
 
-func (y *year) methods(events []Event, w *sample.Windows) []method {
-	capped := func(_ context.Context, p []float64, _ int) ([]float64, []float64, error) {
-		return y.capped(events, int(p[1]), int(p[0]))
+func (y *year) methods(events []Event) []method {
+	capped := func(_ context.Context, s setting, _ int) ([]float64, float64, error) {
+		return y.capped(events, int(s.days), int(s.keys))
 	}
-	account := func(ctx context.Context, p []float64, paths int) ([]float64, []float64, error) {
-		return y.account(ctx, w, p, paths)
+	days := y.visitsOf(events)
+	account := func(ctx context.Context, s setting, paths int) ([]float64, float64, error) {
+		return y.account(ctx, days, s, paths)
 	}
-	keys, all, same := []float64{1, 2}, float64(y.days), []float64{0}
+	keys, all, none := []float64{1, 2}, float64(y.days), []float64{0}
 	lives := []float64{5, 10, 20, 30, 40, 60, 80, 120, 160, 200, 250}
 	lives = append(slices.DeleteFunc(lives, func(n float64) bool { return n >= all }), all)
+	noise := []float64{20, 25, 30, 40, 50, 60, 70, 80, 100, 120, 150, 200, 250}
+	bursts := []float64{0.1, 0.25, 0.5, 0.75, 1}
 	return []method{
-		{"promise divided by days (Privacy on Beam, a job a day)", grid{keys, {all}, same}, capped},
-		{"cap on the paid days of a user", grid{keys, lives, same}, capped},
-		{"account for every user, same noise for all counts", grid{keys, lives, same}, account},
-		{"account for every user, noise reduction (Tollgate)", grid{keys, lives, {3, 5, 7, 10, 15, 20, 30, 50}}, account},
+		{"promise divided by days (Privacy on Beam, a job a day)", grid{keys, {all}, none, none, none}, capped},
+		{"cap on the paid days of a user", grid{keys, lives, none, none, none}, capped},
+		{"account for every user, without allowance", grid{none, none, noise, {1}, none}, account},
+		{"account with an allowance (Tollgate)", grid{none, none, noise, bursts, none}, account},
+		{"allowance and noise reduction (Tollgate)", grid{none, none, noise, bursts, {3, 5, 7, 10, 15, 20, 30, 50}}, account},
 	}
 }
 
 func (y *year) run(ctx context.Context, to *experiment.Result) error {
 	events := y.Events(y.options.Random(y.Name), y.users, y.days)
-	w, err := windowsOf(events, y.users)
-	if err != nil {
-		return err
-	}
 	told := []int{1, 10, 100, y.days}
-	columns := append([]experiment.Column{{Name: "method"}}, experiment.Columns(0, "keys", "days", "within %")...)
+	columns := append([]experiment.Column{{Name: "method"}}, experiment.Columns(0, "keys", "days", "noise ±")...)
+	columns = append(columns, experiment.Column{Name: "burst", Digits: 2}, experiment.Column{Name: "within %"})
 	for _, day := range told {
 		columns = append(columns, experiment.Column{Name: fmt.Sprintf("day %d", day), Digits: 1})
 	}
 	table := experiment.Table{
-		Title: fmt.Sprintf("%s: error of a day's counts in %% of its events, and who is left out (%d users, %d events, %d keys; ε = %d and δ = %v for all %d days together)",
+		Title: fmt.Sprintf("%s: error of a day's counts in %% of its events, and what is left out (%d users, %d events, %d keys; ε = %d and δ = %v for all %d days together)",
 			y.Name, y.users, len(events), Keys, Epsilon, Delta, y.days),
-		Columns: append(columns, experiment.Columns(1, "mean", "% of users out at the end")...),
-		Note:    "The error is against all events, so that it has those of users who can no longer pay, and those beyond the bounds. keys, days and within %: the setting that the search found.",
+		Columns: append(columns, experiment.Columns(1, "mean", "% of events left out")...),
+		Note:    "The error is against all events, so that it has those that are left out: beyond the caps or the allowances. keys, days, noise, burst and within %: the setting that the search found.",
 	}
 	wrong := experiment.Figure{Title: y.Name + ": error of a day's counts", X: "day", Y: "% of the day's events", LogY: true}
-	methods := y.methods(events, w)
+	methods := y.methods(events)
 	for i, m := range methods {
 		y.options.Tell(i, len(methods), m.name)
 		best, err := m.grid.search(func(p []float64) (float64, error) {
-			errors, _, err := m.errors(ctx, p, 1)
+			errors, _, err := m.errors(ctx, settingOf(p), 1)
 			return mean(errors), err
 		})
 		if err != nil {
 			return err
 		}
-		errors, out, err := m.errors(ctx, best, y.paths)
+		errors, beyond, err := m.errors(ctx, settingOf(best), y.paths)
 		if err != nil {
 			return err
 		}
-		row := []any{m.name, int(best[0]), int(best[1]), int(best[2])}
+		row := []any{m.name}
+		for field, v := range best {
+			switch {
+			case v == 0:
+				row = append(row, nil)
+			case field == 3: // the burst
+				row = append(row, v)
+			default:
+				row = append(row, int(v))
+			}
+		}
 		for _, day := range told {
 			row = append(row, errors[day-1])
 		}
-		table.Rows = append(table.Rows, append(row, mean(errors), out[y.days-1]))
+		table.Rows = append(table.Rows, append(row, mean(errors), beyond))
 		curve := experiment.Series{Name: m.name, Y: errors}
 		for day := range errors {
 			curve.X = append(curve.X, float64(day+1))
@@ -133,41 +144,4 @@ func mean(values []float64) (mean float64) {
 	return mean
 }
 
-// windowsOf takes all events, of users by number.
-func windowsOf(events []Event, users int) (*sample.Windows, error) {
-	c := sample.NewCollector(sample.Options{Step: 24 * time.Hour, Users: users, Cells: len(events) + 1})
-	var user [4]byte
-	for _, e := range events {
-		c.Add(binary.BigEndian.AppendUint32(user[:0], uint32(e.User)), []byte(KeyName(e.Key)), e.At().UnixMilli())
-	}
-	w, err := c.Sample().Windows(24 * time.Hour)
-	return w, err //nolint:wrapcheck // named
-}
-
-// account forecasts a deployment of these windows, day by day.
-func (y *year) account(ctx context.Context, w *sample.Windows, point []float64, paths int) (errors, out []float64, err error) {
-	settings := demo.Settings{
-		Epsilon: Epsilon, Delta: Delta, Accountant: string(budgets.GDP), Window: 24 * time.Hour,
-		Target:         noisereduction.Target{Relative: point[2] / 100, Confidence: 0.95},
-		MaxKeysPerUser: int(point[0]), MaxEventsPerKey: 1, LastAtLeast: int(point[1]),
-	}
-	for key := range Keys {
-		settings.PublicKeys = append(settings.PublicKeys, KeyName(key))
-	}
-	d, err := settings.Compile()
-	if err != nil {
-		return nil, nil, err //nolint:wrapcheck // constants
-	}
-	every := make([]int, y.days)
-	for i := range every {
-		every[i] = i + 1
-	}
-	f, err := forecast.Of(ctx, w, d, forecast.Options{Paths: paths, Seed: y.options.Seed, Lost: every})
-	if err != nil {
-		return nil, nil, err //nolint:wrapcheck // named
-	}
-	for _, l := range f.Lost {
-		errors, out = append(errors, 100*l.RelativeError), append(out, 100*l.Users/float64(y.users))
-	}
-	return errors, out, nil
-}
+func settingOf(p []float64) setting { return setting{p[0], p[1], p[2], p[3], p[4]} }

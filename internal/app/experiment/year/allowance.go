@@ -1,0 +1,129 @@
+package year
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+
+	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+// visit is a user's day: an event of each of these keys.
+type visit struct {
+	user int
+	keys []int
+}
+
+// visitsOf returns the visits of each day.
+func (y *year) visitsOf(events []Event) [][]visit {
+	all, keys := make([][]visit, y.days), make([]int, len(events))
+	for i := 0; i < len(events); {
+		e, from := events[i], i
+		for ; i < len(events) && events[i].User == e.User && events[i].Day == e.Day; i++ {
+			keys[i] = events[i].Key
+		}
+		all[e.Day] = append(all[e.Day], visit{e.User, keys[from:i]})
+	}
+	return all
+}
+
+// walk is one path of a deployment through the year.
+type walk struct {
+	budget    budgets.Budget
+	allowance accounts.Allowance // whose milliseconds are days
+	plan      *noisereduction.Plan
+
+	accounts []accounts.Account
+	debts    []units.Mu2
+	filler   spend.Filler
+	random   *rand.Rand
+	second   byte // the key of a visit that counts where only one does
+	counted  []uint64
+}
+
+func (y *year) walk(s setting, path int) (*walk, error) {
+	b, err := budgets.NewBudget(Epsilon, Delta, budgets.GDP, 0)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // constants
+	}
+	ladder := noisereduction.Spec{Kind: noisereduction.Adaptive,
+		Target: noisereduction.Target{Absolute: s.noise, Relative: s.within / 100, Confidence: 0.95}}
+	if ladder.Top, err = noisereduction.TopFor(ladder); err != nil {
+		return nil, err //nolint:wrapcheck // of the grid
+	}
+	if ladder.First = ladder.Top; s.within > 0 {
+		if ladder.First, err = units.PrecisionFromFloat(ladder.Top.Float()*0x1p-24, units.RoundDown); err != nil {
+			return nil, err //nolint:wrapcheck // of the grid
+		}
+	}
+	plan, err := noisereduction.Compile(ladder)
+	burst := units.Mu2(s.burst * float64(b.Mu2))
+	return &walk{budget: b, allowance: accounts.Allowance{Burst: burst, Refill: b.Mu2 - burst, Horizon: int64(y.days)}, plan: plan,
+		accounts: make([]accounts.Account, y.users), debts: make([]units.Mu2, y.users), random: y.options.Random(y.Name, path)}, err //nolint:wrapcheck // of the grid
+}
+
+func (w *walk) rank(key int) (rank [16]byte) {
+	rank[0] = byte(key) ^ w.second
+	return rank
+}
+
+// day returns the sizes of a day's errors, and how many of its events count.
+func (w *walk) day(day int, visits []visit) (wrong, truth, counted float64) {
+	var real, counts [Keys]float64
+	paid, one := w.allowance.Paid(int64(day)+1), []uint64{1, 1}
+	w.counted = w.counted[:0]
+	for _, v := range visits {
+		left := min(w.accounts[v.user].Left(w.budget), w.allowance.Left(w.debts[v.user], paid))
+		w.second = byte(w.random.IntN(2))
+		some, _ := w.filler.Fill(one[:len(v.keys)], left, w.plan.Top(), w.rank)
+		w.counted = append(w.counted, some...)
+		for i, key := range v.keys {
+			real[key]++
+			counts[key] += float64(some[i])
+		}
+	}
+	var price [Keys]units.Mu2
+	for key, n := range counts {
+		out := w.plan.Imitate(n, w.random.NormFloat64)
+		price[key], _ = units.Charge(1, out.Precision)
+		wrong += math.Abs(n + out.Error - real[key])
+		truth, counted = truth+real[key], counted+n
+	}
+	each := w.counted
+	for _, v := range visits {
+		var cost units.Mu2
+		for i, key := range v.keys {
+			cost += units.Mu2(each[i]) * price[key]
+		}
+		each = each[len(v.keys):]
+		w.accounts[v.user].Spent += cost
+		w.debts[v.user] = w.allowance.Take(w.debts[v.user], paid, cost)
+	}
+	return wrong, truth, counted
+}
+
+// account are the errors of a deployment whose accounts are paid out over the days, as means over
+// so many paths of noise, and the % of all events that are beyond the allowances.
+func (y *year) account(ctx context.Context, days [][]visit, s setting, paths int) (errors []float64, beyond float64, err error) {
+	errors = make([]float64, len(days))
+	all, within := 0.0, 0.0
+	for path := range paths {
+		w, err := y.walk(s, path)
+		if err != nil {
+			return nil, 0, err
+		}
+		for day, visits := range days {
+			wrong, truth, counted := w.day(day, visits)
+			errors[day] += 100 * wrong / truth / float64(paths)
+			all, within = all+truth, within+counted
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, 0, err //nolint:wrapcheck // of the context
+		}
+	}
+	return errors, 100 * (1 - within/all), nil
+}

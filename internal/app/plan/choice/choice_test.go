@@ -1,0 +1,296 @@
+package choice
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed" // seeds rapid
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// unprotected makes deployments of one metric of a kind, at (ε, 1e-6), with a planned part of the
+// promise, and without a threshold of private keys.
+func unprotected(kind string) Compile {
+	return func(s Setting) (*deployment.Deployment, error) {
+		b, err := budgets.NewBudget(s.Epsilon, 1e-6, budgets.GDP, 1e-7)
+		if err == nil {
+			b, err = b.Plan(.05)
+		}
+		if err != nil {
+			return nil, err
+		}
+		u, err := units.PrecisionFromSigma(s.Noise)
+		if err != nil {
+			return nil, err
+		}
+		spec := schemas.MetricSpec{Name: "m", Kind: kind, WindowSize: s.Window.Milliseconds(), WindowSlide: s.Window.Milliseconds(), KeyMode: schemas.KeysPrivate, First: u, Top: u,
+			LadderKind: "geometric", LadderFactor: 2, Confidence: .95, Burst: b.Mu2 / 2, Refill: b.Mu2 / 2, Horizon: s.Lasts.Milliseconds(), DeltaKey: b.KeyDelta(u), Min: math.MinInt32, Max: math.MaxInt32}
+		return &deployment.Deployment{Budget: b, Metrics: []deployment.CompiledMetric{{Spec: spec}}}, nil
+	}
+}
+
+// compiled makes such deployments with the threshold.
+func compiled(kind string) Compile {
+	return func(s Setting) (*deployment.Deployment, error) {
+		d, err := unprotected(kind)(s)
+		if err != nil {
+			return nil, err
+		}
+		of := &d.Metrics[0]
+		of.Plan, err = noisereduction.Compile(noisereduction.Spec{Kind: noisereduction.Geometric, Factor: 2, First: of.Spec.First, Top: of.Spec.Top, Target: noisereduction.Target{Confidence: .95},
+			Private: &noisereduction.Private{Contribution: of.Spec.Most(), DeltaKey: of.Spec.DeltaKey}})
+		return d, err
+	}
+}
+
+func keyOf(n uint64) noisereduction.NoiseKey {
+	var key [32]byte
+	binary.BigEndian.PutUint64(key[:], n)
+	return noisereduction.NoiseKey{ID: "1", Secret: secret.New(key)}
+}
+
+// does is an event of a test.
+type does struct {
+	user, key string
+	at        time.Duration
+	value     int64
+}
+
+func store(t testing.TB, all []does) *Events {
+	t.Helper()
+	e := NewEvents([32]byte{1}, 0, 0, t.TempDir())
+	t.Cleanup(func() { e.Close() }) //nolint:errcheck // a test's file
+	for _, d := range all {
+		if err := e.Add([]byte(d.user), []byte(d.key), d.at.Milliseconds(), d.value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return e
+}
+
+// manyUsers is users who each have events on several days with a few keys, one key most.
+func manyUsers(users, days, events int) (all []does) {
+	for u := range users {
+		for i := range events {
+			all = append(all, does{fmt.Sprint("user", u), fmt.Sprint("key", (u*i)%7*((u+i)%2)), time.Duration((u+i*i)%days)*day + time.Duration(u%20)*time.Hour, int64(u%5 + 1)})
+		}
+	}
+	return all
+}
+
+func privately(t testing.TB, kind string, n uint64, sizes ...time.Duration) Private {
+	t.Helper()
+	compile := compiled(kind)
+	d, err := compile(Setting{Window: day, Noise: 10, Epsilon: 1, Lasts: day})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Private{Sizes: sizes, Given: Setting{Epsilon: 1}, Compile: compile, Budget: d.Budget, Kind: metrickind.Of(kind), Key: keyOf(n)}
+}
+
+// TestRuleAUserMovesTheNumbersOfAChoiceByTheirBounds: with and without a user, the tables differ
+// by 1 in one row, the changes of the scores of a decision by at most its width, and the answer on
+// use by at most its own. Little noise, so that counts are above it.
+func TestRuleAUserMovesTheNumbersOfAChoiceByTheirBounds(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		kind := rapid.SampledFrom([]string{"events", "distinct_users", "sum"}).Draw(rt, "kind")
+		far := rapid.SampledFrom([]int{1, 30, 300, 30_000}).Draw(rt, "hours")
+		most := rapid.SampledFrom([]int64{1, 20, 1 << 20, math.MaxInt64}).Draw(rt, "most")
+		draw := func(user string) (all []does) {
+			random := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1)) // fixed seed: rapid draws it
+			sign := random.IntN(3) - 1
+			for range rapid.SampledFrom([]int{1, 5, 30, 300}).Draw(rt, "events") {
+				value := 1 + random.Int64N(most)
+				if sign < 0 || sign == 0 && random.IntN(2) == 0 {
+					value = -value
+				}
+				all = append(all, does{user, fmt.Sprint(random.IntN(4)), time.Duration(random.IntN(far)) * time.Hour, value})
+			}
+			return all
+		}
+		victim, others := draw("victim"), []does(nil)
+		for u := range rapid.IntRange(0, 6).Draw(rt, "users") {
+			others = append(others, draw(fmt.Sprint(u))...)
+		}
+		p := privately(t, kind, 0, 6*time.Hour, day, 7*day)
+		p.Given.Lasts, p.Given.Epsilon = 30*day, rapid.SampledFrom([]float64{1, 10, 30, 60}).Draw(rt, "epsilon")
+		p.Compile = unprotected(kind)
+		limit := rapid.SampledFrom([]float64{1, 2, 10, 40, 100}).Draw(rt, "limit")
+		numbers := func(all []does) [5][]int64 {
+			c := &chooser{Private: &p, events: store(t, all), limit: limit, kept: .9, found: &Found{Setting: p.Given}}
+			table, err1 := c.table()
+			values, err2 := c.valueTable()
+			horizons, err3 := c.lengths()
+			windows, err4 := c.windows(p.Sizes, 1)
+			one, err5 := c.try(day, 2)
+			if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
+				t.Fatal(err)
+			}
+			return [5][]int64{append(table, values...), horizons, windows, one.scores(), {one.use(0)}}
+		}
+		c := &chooser{Private: &p}
+		widths := [...]int{2, width(lengthHolds, lengthHolds), c.width(showsMuch), c.noiseWidth(), 0}
+		with, without := numbers(append(others, victim...)), numbers(others)
+		for i := range with {
+			least, greatest, squares := int64(math.MaxInt64), int64(math.MinInt64), int64(0)
+			for k, n := range with[i] {
+				by := n - without[i][k]
+				least, greatest, squares = min(least, by), max(greatest, by), squares+by*by
+			}
+			switch {
+			case i == 0 && squares != 2, i > 0 && i < 4 && greatest-least > int64(widths[i]), i == 4 && max(greatest, -least) > int64(c.useMoves()):
+				rt.Fatalf("decision %d: changes from %d to %d, with a width of %d", i, least, greatest, widths[i])
+			}
+		}
+	})
+}
+
+// TestRuleADecisionIsAsLikelyAsItsScore: an index is picked with probability in proportion to
+// r^(max − score), where √(2π)/4·width·ln(1/r) is at most the root of the share, and nearly that
+// (false-reject rate below 1e-6).
+func TestRuleADecisionIsAsLikelyAsItsScore(t *testing.T) {
+	const runs, width = 3000, 40
+	got := [3]float64{}
+	d := &drawer{planned: 1 << 40} // μ² = 1
+	for n := range runs {
+		d.key = keyOf(uint64(n))
+		at, err := d.pick(ofLength, width, []int64{100, 140, 60})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[at]++
+	}
+	mu := math.Sqrt(float64(ofLength) / allParts)
+	odds := math.Exp(mu * 4 / math.Sqrt(2*math.Pi)) // of 40 more
+	for i, want := range []float64{1, odds, 1 / odds} {
+		p := want / (1 + odds + 1/odds)
+		if deviation := math.Sqrt(runs * p * (1 - p)); math.Abs(got[i]-runs*p) > 5.2*deviation {
+			t.Errorf("index %d is picked %v times of %d, want %.0f ± %.0f", i, got[i], runs, runs*p, deviation)
+		}
+	}
+}
+
+// TestRuleWeightsAreExact: to within a part of 2^-100, also far away and where ε is small.
+func TestRuleWeightsAreExact(t *testing.T) {
+	for _, of := range []struct{ ratio, n int64 }{{1<<32 - 1, 0}, {1<<32 - 1, 1 << 14}, {1<<32 - 1<<22, 40_000}, {4_000_000_000, 570}, {1 << 31, 58}, {5, 2}} {
+		want := new(big.Int).Exp(big.NewInt(of.ratio), big.NewInt(of.n), nil)
+		want.Lsh(want, weightBits)
+		got := weight(of.ratio, of.n)
+		off := got.Sub(got.Lsh(got, uint(ratioBits*of.n)), want)
+		if off.Lsh(off.Abs(off), 100).Cmp(want) > 0 {
+			t.Errorf("the weight of (%d/2^32)^%d", of.ratio, of.n)
+		}
+	}
+	// So far away that exact powers take minutes.
+	if _, err := (&drawer{planned: 1 << 8, key: keyOf(1)}).pick(ofLength, 55, []int64{0, math.MaxInt64}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRuleAChoiceSpendsWhatIsPlanned: the precisions and widths of all decisions add up to the
+// planned part at most.
+func TestRuleAChoiceSpendsWhatIsPlanned(t *testing.T) {
+	d := &drawer{planned: 12345678901, key: keyOf(1)}
+	spent := 0.0
+	for _, parts := range []int{ofUsers, ofUse, ofValues} {
+		_, deviation, err := d.noisy(parts, 7, []int64{0})
+		if err != nil {
+			t.Fatal(err)
+		}
+		spent += 7 * 7 / deviation / deviation
+	}
+	for _, parts := range []int{ofLength, ofWindow, ofNoise} {
+		spent += d.share(parts).Float()
+	}
+	if spent > d.planned.Float() || spent < .999*d.planned.Float() {
+		t.Errorf("%v spent of %v", spent, d.planned.Float())
+	}
+}
+
+// TestAChoiceShowsMuch: of users enough, the window and the noise that are chosen show what the
+// best do, the horizon holds the days of the events, and the same key chooses the same again in
+// another order of events.
+func TestAChoiceShowsMuch(t *testing.T) {
+	all := manyUsers(2500, 28, 12)
+	p := privately(t, "events", 3, time.Hour, day, 7*day)
+	found, err := store(t, all).Choose(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found.Few || !found.Useful || found.Lasts < 28*day || found.Lasts > 60*day || math.Abs(found.Users-2500) > 6*found.UsersDeviation {
+		t.Errorf("found %+v", found)
+	}
+	e := store(t, all)
+	best, err := e.Advise(t.Context(), Question{Sizes: []time.Duration{found.Window}, Given: Setting{Epsilon: 1, Lasts: found.Lasts}, Compile: p.Compile})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := e.Forecast(found.Setting, p.Compile)
+	if err != nil || got.Typical > .1 || got.Typical > 2.5*best.Best.Typical {
+		t.Errorf("chosen %+v, best %+v, %v", got, best.Best, err)
+	}
+	slices.Reverse(all)
+	e = store(t, nil)
+	e.limit = 5000 // most events are in files
+	for _, d := range all {
+		if err := e.Add([]byte(d.user), []byte(d.key), d.at.Milliseconds(), d.value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if again, err := e.Choose(p); err != nil || *again != *found {
+		t.Errorf("in another order, from files: %+v instead of %+v, %v", again, found, err)
+	}
+}
+
+// TestFewUsersGetASettingThatDoesNotDependOnThem: nor does one key choose it.
+func TestFewUsersGetASettingThatDoesNotDependOnThem(t *testing.T) {
+	var settings []Setting
+	for n, all := range [][]does{manyUsers(3, 5, 4), manyUsers(8, 300, 2), nil} {
+		found, err := store(t, all).Choose(privately(t, "events", uint64(n), day, 7*day))
+		if err != nil || !found.Few || found.Useful {
+			t.Fatalf("%+v, %v", found, err)
+		}
+		settings = append(settings, found.Setting)
+	}
+	if settings[0] != settings[1] || settings[1] != settings[2] {
+		t.Errorf("settings %v", settings)
+	}
+}
+
+// TestRuleTwoChoicesShareNoNoise: another key, another argument and other data each have noise of
+// their own, also where most numbers are alike.
+func TestRuleTwoChoicesShareNoNoise(t *testing.T) {
+	noise := func(key uint64, argument byte, numbers ...int64) string {
+		d := &drawer{key: keyOf(key), arguments: [32]byte{argument}, planned: 1 << 30}
+		out, _, err := d.noisy(ofUsers, 1, numbers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(out[0] - float64(numbers[0]))
+	}
+	seen := map[string]bool{}
+	for _, text := range []string{noise(1, 1, 5, 7), noise(2, 1, 5, 7), noise(1, 2, 5, 7), noise(1, 1, 5, 8), noise(1, 1, 6, 7)} {
+		if seen[text] {
+			t.Errorf("noise %s twice", text)
+		}
+		seen[text] = true
+	}
+	if !seen[noise(1, 1, 5, 7)] {
+		t.Error("the same choice has other noise")
+	}
+}

@@ -1,0 +1,129 @@
+package choice
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/schemas/secret"
+	"github.com/tollgate-dp/tollgate/state/units"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// ErrTooLittle says that the planned part of the budget pays for nothing.
+var ErrTooLittle = errors.New("the planned part of the budget is too small")
+
+// drawer makes the random decisions of one choice. Each has its own randomness, which follows from
+// the key, the arguments of the choice, the decision's number and the exact numbers that it rests
+// on.
+type drawer struct {
+	key       noisereduction.NoiseKey
+	arguments [32]byte
+	n         uint64
+	planned   units.Mu2
+}
+
+// share returns what a decision may cost: so many of all parts of the planned budget.
+func (d *drawer) share(parts int) units.Mu2 { return d.planned / allParts * units.Mu2(parts) }
+
+// seed is the randomness of the next decision.
+func (d *drawer) seed(numbers []int64) [32]byte {
+	d.n++
+	return secret.Keyed(d.key.Secret.Reveal(), "tollgate choice v1", d.arguments[:], binary.BigEndian.AppendUint64(nil, d.n), fmt.Append(nil, numbers))
+}
+
+// noisy releases numbers with Gaussian noise and returns its deviation. A user moves the numbers by
+// d, with Σ d² at most by².
+func (d *drawer) noisy(parts int, by uint64, numbers []int64) ([]float64, float64, error) {
+	cost := new(big.Int).Lsh(new(big.Int).SetUint64(uint64(d.share(parts))), units.Mu2Bits)
+	u, err := units.PrecisionFromBig(cost.Div(cost, new(big.Int).SetUint64(by*by)))
+	if err != nil || u.IsZero() {
+		return nil, 0, errors.Join(ErrTooLittle, err)
+	}
+	seed := d.seed(numbers)
+	noise := noisereduction.NoiseKey{ID: d.key.ID, Secret: secret.New(secret.Keyed(d.key.Secret.Reveal(), "tollgate choice noise key v1"))}
+	var sampler noisereduction.Sampler
+	out := make([]float64, len(numbers))
+	for i, n := range numbers {
+		id := noisereduction.Identity{Incarnation: [16]byte(seed[:16]), MetricDigest: sha256.Sum256([]byte("tollgate choice")), Key: fmt.Append(nil, i)}
+		y, exponent, err := sampler.Draw(noise, id, 1, units.Precision{}, u, n)
+		if err != nil {
+			return nil, 0, fmt.Errorf("choosing a setting: %w", err)
+		}
+		f, _ := new(big.Float).SetInt(y).Float64()
+		out[i] = math.Ldexp(f, -int(exponent))
+	}
+	return out, 1 / math.Sqrt(u.Float()), nil
+}
+
+const (
+	// ratioBits is how exact the base of the weights is, weightBits how exact weights are, and
+	// furthest the exponent of e beyond which scores count as equally bad.
+	ratioBits  = 32
+	weightBits = 192
+	furthest   = 40
+)
+
+// pick returns one of the scores' indexes, by the exponential mechanism: i with probability
+// proportional to r^(max − scores[i]), to within a part of 2^-100. A user raises all scores by
+// numbers between some a and a + width. Then no test tells whether the user is there better than
+// one of N(0, 1) against N(μ, 1) with μ = √(2π)/4·width·ln(1/r) (docs/guarantee.md, section 10),
+// and r is such that μ² is at most the share. The margin of 1e-9 is for rounding.
+func (d *drawer) pick(parts int, width int, scores []int64) (int, error) {
+	epsilon := math.Sqrt(d.share(parts).Float()) * 4 / math.Sqrt(2*math.Pi) / float64(width) * (1 - 1e-9)
+	ratio := int64(math.Ceil(math.Ldexp(math.Exp(-epsilon), ratioBits)))
+	if ratio >= 1<<ratioBits {
+		return 0, ErrTooLittle
+	}
+	most, far := slices.Max(scores), int64(math.Ceil(furthest/epsilon))
+	weights, total := make([]*big.Int, len(scores)), new(big.Int)
+	for i, s := range scores {
+		weights[i] = weight(ratio, min(most-s, far))
+		total.Add(total, weights[i])
+	}
+	at := d.uniform(d.seed(scores), total)
+	for i, w := range weights {
+		if at.Cmp(w) < 0 {
+			return i, nil
+		}
+		at.Sub(at, w)
+	}
+	return 0, errors.New("choosing a setting: the weights do not add up")
+}
+
+// weight returns 2^weightBits·(ratio/2^ratioBits)^n. Where that is at least 2^128, it is within a
+// part of 2^-100: powers are off by 2n·2^-weightBits at most, with n < 2^38.
+func weight(ratio, n int64) *big.Int {
+	number := func() *big.Float { return new(big.Float).SetPrec(weightBits) }
+	power, square := number().SetMantExp(number().SetInt64(1), weightBits), number().SetMantExp(number().SetInt64(ratio), -ratioBits)
+	for ; n > 0; n >>= 1 {
+		if n&1 == 1 {
+			power.Mul(power, square)
+		}
+		square.Mul(square, square)
+	}
+	w, _ := power.Int(nil)
+	return w
+}
+
+// uniform returns a number from 0 to below n: every one with the same probability, up to the
+// pseudorandom function.
+func (d *drawer) uniform(seed [32]byte, n *big.Int) *big.Int {
+	bytes := make([]byte, 0, n.BitLen()/8+sha256.Size)
+	for counter := uint64(0); ; {
+		bytes = bytes[:0]
+		for len(bytes)*8 < n.BitLen() {
+			counter++
+			block := secret.Keyed(seed, "tollgate choice stream v1", binary.BigEndian.AppendUint64(nil, counter))
+			bytes = append(bytes, block[:]...)
+		}
+		v := new(big.Int).SetBytes(bytes)
+		if v.Rsh(v, uint(len(bytes)*8-n.BitLen())); v.Cmp(n) < 0 {
+			return v
+		}
+	}
+}

@@ -1,0 +1,320 @@
+package choice
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+// Setting is what is chosen. Everything else of a deployment is given.
+type Setting struct {
+	Window  time.Duration `json:"-"`
+	Noise   float64       `json:"noise"` // deviation of the finest noise, in events or a sum's unit
+	Epsilon float64       `json:"epsilon"`
+	Lasts   time.Duration `json:"-"` // the horizon of the promise
+	// Min and Max are what values are clamped to, for kinds that need a range.
+	Min int64 `json:"min,omitempty"`
+	Max int64 `json:"max,omitempty"`
+}
+
+// option is a setting with its deployment.
+type option struct {
+	Setting
+	d *deployment.Deployment
+}
+
+// options compiles a setting with some noises, and leaves out those that cannot be.
+func options(compile Compile, s Setting, noises ...float64) (all []option, err error) {
+	for _, s.Noise = range noises {
+		d, failed := compile(s)
+		if failed == nil {
+			all = append(all, option{s, d})
+		}
+		err = failed
+	}
+	if len(all) > 0 {
+		err = nil
+	}
+	return all, err
+}
+
+// Compile makes a deployment with one metric of a setting.
+type Compile func(Setting) (*deployment.Deployment, error)
+
+// Outcome is what a setting is forecast to give.
+type Outcome struct {
+	Setting
+	// Typical is the median of |value − real value| / real value over the cells that hold half of
+	// what there is to count, the largest first; a cell without a value counts as 1.
+	Typical float64 `json:"typical_error"`
+	Counted float64 `json:"counted"` // the part of all that there is to count
+	Cells   float64 `json:"cells"`   // pairs of window and key
+	Shown   float64 `json:"shown"`   // those of them that come out
+	Within  float64 `json:"within"`  // the part of all that there is to count that is in what comes out
+	// Threshold is that of private keys, and Half the least size of the cells that hold half.
+	Threshold float64 `json:"threshold"`
+	Half      float64 `json:"half"`
+}
+
+// trial is a deployment that is tried: what it counts in each cell.
+type trial struct {
+	option
+	person  *spend.Person
+	counted [][components]float64 // by cell
+}
+
+// components are how many numbers a trial keeps of a cell: a mean has two.
+const components = 2
+
+func newTrials(all []option) (trials []*trial, err error) {
+	for _, o := range all {
+		p, err := spend.NewPerson(o.d.Budget, o.d.Specs(), o.d.Metrics[0].Spec.Name)
+		if err != nil {
+			return nil, err
+		}
+		trials = append(trials, &trial{option: o, person: p})
+	}
+	return trials, nil
+}
+
+// finest is the deviation of the finest noise of a deployment.
+func finest(d *deployment.Deployment) float64 { return 1 / math.Sqrt(d.Metrics[0].Spec.Top.Float()) }
+
+// of calls add with what a user adds to each entry. The horizon begins with the window start.
+func (t *trial) of(p *person, size, start int64, add func(entry int, part spend.Part)) error {
+	t.person.Begin(p.id, p.names)
+	for _, w := range p.windows {
+		entries := p.entries[w.entries[0]:w.entries[1]]
+		parts, err := t.person.Window((w.number+1-start)*size, entries, p.records[w.recs[0]:w.recs[1]])
+		if err != nil {
+			return err
+		}
+		at := 0
+		for _, part := range parts {
+			for entries[at].Key != part.Key {
+				at++
+			}
+			add(w.entries[0]+at, part)
+		}
+	}
+	return nil
+}
+
+// table is what settings of one size of windows count, which differ in noise alone.
+type table struct {
+	rate   float64 // part of the users that was looked at
+	trials []*trial
+	truth  [][components]float64 // by cell: what there is to count, and of means the sum of values
+	half   float64               // the least size of the cells that hold half
+	total  float64
+	kind   metrickind.Kind
+	values map[int64]uint64 // of events, roughly
+	spread spread
+}
+
+// ErrNothing says that there are no events.
+var ErrNothing = errors.New("there are no events to plan for")
+
+// mostEntries is how many pairs of window and key of users are looked at; of more, a sample of
+// users.
+const mostEntries = 1 << 20
+
+// try returns what settings, whose windows have this size, count of the events.
+func (e *Events) try(size time.Duration, all []option) (*table, error) {
+	if e.Count == 0 || len(all) == 0 {
+		return nil, ErrNothing
+	}
+	t := &table{rate: 1, values: map[int64]uint64{}, kind: metrickind.Of(all[0].d.Metrics[0].Spec.Kind)}
+	var err error
+	if t.trials, err = newTrials(all); err != nil {
+		return nil, err
+	}
+	c, start, seen := newCutter(size, t.kind), floor(e.First, size.Milliseconds()), 0
+	err = e.each(func(events []record, part float64) (bool, error) {
+		if seen > mostEntries && part > 0 {
+			t.rate = part
+			return false, nil
+		}
+		p := c.cut(events)
+		seen += len(p.entries)
+		return true, t.add(p, events, c, start)
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.finish()
+	return t, nil
+}
+
+func (t *table) add(p *person, events []record, c *cutter, start int64) error {
+	for len(t.truth) < len(c.cells) {
+		t.truth = append(t.truth, [components]float64{})
+	}
+	for i, cell := range p.cells {
+		t.truth[cell][0] += p.truth[i]
+	}
+	if t.kind.Values && !t.kind.Sums() {
+		for _, r := range events {
+			t.truth[c.cells[place{floor(r.millis, c.size), r.key}]][1] += float64(r.value)
+			t.values[coarse(r.value)]++
+		}
+	}
+	for _, one := range t.trials {
+		for len(one.counted) < len(c.cells) {
+			one.counted = append(one.counted, [components]float64{})
+		}
+		if err := one.of(p, c.size, start, func(entry int, part spend.Part) {
+			to := &one.counted[p.cells[entry]]
+			to[0] += float64(part.Total)
+			if len(part.Further) > 0 {
+				to[1] += float64(part.Further[0])
+			}
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *table) finish() {
+	t.spread = spreadOf(t.values)
+	sizes := make([]float64, len(t.truth))
+	for i, of := range t.truth {
+		sizes[i] = math.Abs(of[0]) / t.rate
+		t.total += sizes[i]
+	}
+	t.half = LeastOfHalf(sizes)
+}
+
+// LeastOfHalf returns the least of the numbers that make up half of their sum, the largest first;
+// +Inf if all are 0. It sorts them.
+func LeastOfHalf(sizes []float64) float64 {
+	slices.Sort(sizes)
+	all, sum := 0.0, 0.0
+	for _, n := range sizes {
+		all += n
+	}
+	for _, n := range slices.Backward(sizes) {
+		if sum += n; n > 0 && 2*sum >= all {
+			return n
+		}
+	}
+	return math.Inf(1)
+}
+
+// quantiles of the standard normal distribution stand for the noise of a cell.
+var normal = func() (z [24]float64) {
+	for i := range z {
+		z[i] = math.Sqrt2 * math.Erfinv((2*float64(i)+1)/float64(len(z))-1)
+	}
+	return z
+}()
+
+// outcome forecasts what an option gives that counts the same as trial n: one whose noise and whose
+// budget differ by the same factor, or the trial's own.
+func (t *table) outcome(n int, of option) Outcome {
+	one, sigma, threshold := t.trials[n], finest(of.d), of.d.Metrics[0].Plan.Threshold()
+	o := Outcome{Setting: of.Setting, Cells: float64(len(t.truth)), Threshold: max(0, threshold), Half: t.half}
+	var errs []float64
+	counted := 0.0
+	for i, truth := range t.truth {
+		value, size := one.counted[i][0]/t.rate, math.Abs(truth[0])/t.rate
+		counted += math.Abs(value)
+		shown := 1 - below((threshold-value)/sigma)
+		o.Shown += shown
+		o.Within += shown * size
+		if size < t.half*(1-1e-9) {
+			continue
+		}
+		for _, z := range normal {
+			errs = append(errs, t.wrong(one, i, value+sigma*z, threshold, sigma))
+		}
+	}
+	o.Typical = Median(errs)
+	o.Counted, o.Within = counted/t.total, o.Within/t.total
+	return o
+}
+
+// wrong returns the relative error of a cell whose noisy first component is y.
+func (t *table) wrong(one *trial, cell int, y, threshold, sigma float64) float64 {
+	truth := t.truth[cell]
+	if y <= threshold {
+		return 1
+	}
+	if t.kind.Vector == nil || t.kind.Vector.Ratios != 1 {
+		// Of variances, quantiles and histograms, it is the error of the number of events.
+		return math.Abs(y-truth[0]/t.rate) / (math.Abs(truth[0]) / t.rate)
+	}
+	b := one.d.Metrics[0].Spec.Bounds()
+	mean, n, half := truth[1]/truth[0], one.counted[cell][0], float64(b.Max-b.Min)/2
+	if n == 0 {
+		return 1
+	}
+	// The noise of the sum is max − min times that of the number of events.
+	found := float64(b.Min+b.Max)/2 + one.counted[cell][1]/n/2
+	spread := sigma * math.Hypot(half, found-float64(b.Min+b.Max)/2) / (n / t.rate)
+	z := (y - n/t.rate) / sigma
+	return math.Abs(found+z*spread-mean) / t.spread.scale(mean)
+}
+
+// below is the standard normal distribution function.
+func below(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }
+
+// Median sorts; it is 0 of nothing, and of an even number the mean of the two in the middle.
+func Median(of []float64) float64 {
+	if len(of) == 0 {
+		return 0
+	}
+	slices.Sort(of)
+	return (of[(len(of)-1)/2] + of[len(of)/2]) / 2
+}
+
+// gridStep is between noises that are tried.
+const gridStep = math.Sqrt2
+
+// payable compiles a setting with a noise with which users can pay. Means of wide ranges, and
+// private keys with much budget and little δ, cannot have very much noise.
+func payable(compile Compile, s Setting) (d *deployment.Deployment, err error) {
+	for s.Noise = 1e6; s.Noise >= 1; s.Noise /= 10 {
+		if d, err = compile(s); err == nil {
+			return d, nil
+		}
+	}
+	return nil, err
+}
+
+// grid are settings whose noises are a step apart, the least first. Users who add most in all are
+// counted whole with the greatest of them, whatever the window; the least is a part in span of
+// that, or such that a user pays for one event.
+func grid(compile Compile, s Setting, most, span, step float64) ([]option, error) {
+	d, err := payable(compile, s)
+	if err != nil {
+		return nil, err
+	}
+	spec := &d.Metrics[0].Spec
+	burst := d.Budget.Mu2
+	if spec.Burst > 0 {
+		burst = spec.Burst
+	}
+	one := 1 / math.Sqrt(burst.Float()) // with which users pay for one event: more if it has several components
+	for s.Noise = 1.1 * one; s.Noise < finest(d); s.Noise *= 1.1 {
+		if _, err := compile(s); err == nil {
+			break
+		}
+		one *= 1.1
+	}
+	least := most * one / span
+	if !metrickind.Of(spec.Kind).Sums() {
+		least = max(one*1.001, least)
+	}
+	var noises []float64
+	for n := least; n < 1.5*most*one; n *= step {
+		noises = append(noises, n)
+	}
+	return options(compile, s, noises...)
+}

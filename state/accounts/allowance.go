@@ -1,0 +1,81 @@
+package accounts
+
+import (
+	"math/big"
+	"math/bits"
+
+	"github.com/tollgate-dp/tollgate/state/units"
+)
+
+// Allowance says how fast one metric may use an account: a token bucket in μ² that holds at most
+// Burst, begins full, and is refilled evenly, with Refill in a time of Horizon. So it pays out at
+// most Burst + Refill in any time of Horizon. The zero value is no limit.
+//
+// An allowance is a matter of use: it spreads a budget over time and over metrics. The promise
+// rests on Account.Fits alone.
+//
+// The state of a bucket is one number, its debt: what was ever taken, on a scale on which what was
+// paid out while the bucket was full counts as taken. 0 is a full bucket.
+type Allowance struct {
+	Burst, Refill units.Mu2
+	Horizon       int64 // in milliseconds; above 0 if Burst is
+}
+
+// NewAllowance divides an amount, in which burst is the part from 0 to 1 that may be used at once.
+func NewAllowance(amount units.Mu2, burst float64, horizon int64) Allowance {
+	b := Part(amount, burst)
+	return Allowance{Burst: b, Refill: amount - b, Horizon: horizon}
+}
+
+// Part returns a part of an amount, from 0 to 1, rounded down.
+func Part(amount units.Mu2, part float64) units.Mu2 {
+	r := new(big.Rat).SetFloat64(min(max(part, 0), 1))
+	r.Mul(r, new(big.Rat).SetInt(new(big.Int).SetUint64(uint64(amount))))
+	return units.Mu2(new(big.Int).Quo(r.Num(), r.Denom()).Uint64())
+}
+
+// Paid returns with how much a bucket that always has room is refilled in elapsed milliseconds,
+// rounded down, modulo 2^64. Only differences matter, so that elapsed may begin at any time that no
+// data decide.
+func (a *Allowance) Paid(elapsed int64) units.Mu2 {
+	if elapsed <= 0 || a.Horizon <= 0 {
+		return 0
+	}
+	high, low := bits.Mul64(uint64(a.Refill), uint64(elapsed))
+	paid, _ := bits.Div64(high%uint64(a.Horizon), low, uint64(a.Horizon))
+	return units.Mu2(paid)
+}
+
+// Lacks returns how much is missing in a bucket with a debt: both debt and paid count modulo 2^64,
+// and are less than 2^63 apart unless the bucket is full.
+func Lacks(debt, paid units.Mu2) units.Mu2 {
+	if d := int64(debt - paid); debt != 0 && d > 0 {
+		return units.Mu2(d)
+	}
+	return 0
+}
+
+// Left returns what may be taken of a bucket with a debt.
+func (a *Allowance) Left(debt, paid units.Mu2) units.Mu2 {
+	if a.Burst == 0 {
+		return units.MaxMu2
+	}
+	return a.Burst - min(a.Burst, Lacks(debt, paid))
+}
+
+// Take returns the debt of a bucket after amount was taken, which is at most the burst.
+func (a *Allowance) Take(debt, paid, amount units.Mu2) units.Mu2 {
+	lack := Lacks(debt, paid)
+	if a.Burst == 0 || lack+amount == 0 {
+		return 0
+	}
+	return max(1, paid+lack+amount)
+}
+
+// Carry returns the debt of a bucket that goes on under another allowance.
+func (a *Allowance) Carry(debt, paid units.Mu2, next *Allowance, nextPaid units.Mu2) units.Mu2 {
+	if a.Burst == 0 {
+		return 0
+	}
+	return next.Take(0, nextPaid, Lacks(debt, paid))
+}

@@ -1,0 +1,23 @@
+package budgets
+
+import (
+	"math/big"
+
+	"github.com/tollgate-dp/tollgate/state/units"
+)
+
+// KeyDelta returns the δ with which a private key may pass for a contribution of 1 to a first rung
+// of precision u: what the contribution pays, as a part of B², times δ_keys, rounded down to 2^-80.
+// A contribution c pays at least c² times as much, and may pass with c² times this δ. So what an
+// account can spend pays for δ_keys at most, however it is spent.
+func (b Budget) KeyDelta(u units.Precision) units.Delta {
+	if b.Mu2 == 0 {
+		return units.Delta{}
+	}
+	whole := new(big.Int).Lsh(new(big.Int).SetUint64(uint64(b.Mu2)), units.FinestBits-units.Mu2Bits)
+	delta, err := units.DeltaFromBig(whole.Quo(new(big.Int).Mul(b.Keys.Big(), u.Big()), whole))
+	if err != nil { // so fine that every key passes
+		delta, _ = units.DeltaFromFloat(1)
+	}
+	return delta
+}

@@ -1,0 +1,65 @@
+package spend
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/units"
+)
+
+// left returns what a user can pay for a metric window: what the account has left, and no more than
+// what the metric's bucket holds. place is the account's index.
+func (a *shardAccounts) left(place int, account *accounts.Account, u *member, w schemas.MetricWindow) units.Mu2 {
+	m := &a.rules.metrics[w.Metric]
+	return min(account.Left(a.rules.Budget), m.allowance.Left(a.debt(place, u, w.Metric), a.paid(m, w, u.Period)))
+}
+
+// paid returns what a metric's allowance has paid out when a window ends.
+func (a *shardAccounts) paid(m *metric, w schemas.MetricWindow, period int64) units.Mu2 {
+	return m.allowance.Paid(a.windows.Elapsed(w, period))
+}
+
+// debt returns the debt of a user's bucket for a metric, with what the turns of the open span have
+// reserved before this one.
+func (a *shardAccounts) debt(place int, u *member, metric uint32) units.Mu2 {
+	debt, m := a.store.Debt(place, int(metric)), &a.rules.metrics[metric]
+	for i := range a.decided {
+		d := &a.decided[i]
+		list := d.reservations.list
+		at, _ := slices.BinarySearchFunc(list, u, func(r reservation, u *member) int {
+			return cmp.Or(r.id.Compare(u.ID), cmp.Compare(r.period, u.Period))
+		})
+		for ; at < len(list) && list[at].id == u.ID && list[at].period == u.Period; at++ {
+			if w := d.delta.Windows[list[at].window]; w.Metric == metric {
+				debt = m.allowance.Take(debt, a.paid(m, w, u.Period), list[at].worst)
+			}
+		}
+	}
+	return debt
+}
+
+// settle takes what a user paid for a window out of the metric's bucket, as if that had been known
+// when the user was admitted.
+func (a *shardAccounts) settle(place int, r *reservation, w schemas.MetricWindow, actual units.Mu2) {
+	m := &a.rules.metrics[w.Metric]
+	a.store.SetDebt(place, int(w.Metric), m.allowance.Take(a.store.Debt(place, int(w.Metric)), a.paid(m, w, r.period), actual))
+}
+
+// carry returns the debts of an account, which are as of the turn before these rules, under these
+// rules: what was missing in a metric's bucket then is missing in the one of that name. A metric
+// that is new begins with a full bucket.
+func (a *shardAccounts) carry(e *accounts.Entry) []units.Mu2 {
+	elapsed := a.windows.Elapsed(schemas.MetricWindow{WindowEnd: a.rules.Begins}, e.Period)
+	debts := make([]units.Mu2, len(a.rules.metrics))
+	for i, debt := range e.Debts[:min(len(e.Debts), len(a.rules.Before))] {
+		was := &a.rules.Before[i]
+		at := slices.IndexFunc(a.rules.metrics, func(m metric) bool { return m.spec.Name == was.Metric })
+		if at >= 0 {
+			next := &a.rules.metrics[at].allowance
+			debts[at] = was.Carry(debt, was.Paid(elapsed), next, next.Paid(elapsed))
+		}
+	}
+	return debts
+}

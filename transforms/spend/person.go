@@ -1,0 +1,90 @@
+package spend
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
+)
+
+// Person is one user of one metric, window after window, admitted by the code of a run: for
+// forecasts of what would be counted. Nothing of what is reserved flows back. Not for concurrent
+// use.
+type Person struct {
+	rules   *Rules
+	m       *metric
+	clip    *clipper
+	account accounts.Account
+	debt    units.Mu2
+	own     contributions
+	taken   []bool
+	user    schemas.ContribUser
+	parts   []Part
+}
+
+// Part is what a user adds to the count of a key.
+type Part struct {
+	Key     uint32 // index into the keys of Begin
+	Total   int64
+	Further []int64 // what the user adds to the further components that are sums
+}
+
+// NewPerson returns a user of the metric with this name.
+func NewPerson(b budgets.Budget, metrics []schemas.MetricSpec, name string) (*Person, error) {
+	r, err := NewRules(b, [32]byte{1}, metrics, 1, 1, minLedgerSlots)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(metrics, func(m schemas.MetricSpec) bool { return m.Name == name })
+	if at < 0 {
+		return nil, fmt.Errorf("preparing a forecast: there is no metric %s", name)
+	}
+	p := &Person{rules: r, m: &r.metrics[at], clip: newClipper(r)}
+	p.clip.ranks = map[uint32][16]byte{}
+	return p, nil
+}
+
+// Begin turns to another user, who has contributed nothing yet and whose keys are these.
+func (p *Person) Begin(id accounts.ID, keys [][]byte) {
+	p.account, p.debt = accounts.Account{}, 0
+	p.user = schemas.ContribUser{ID: id}
+	p.own.keys, p.own.keyOf, p.taken = keys, p.own.keyOf[:0], p.taken[:0]
+	for i := range keys {
+		p.own.keyOf, p.taken = append(p.own.keyOf, uint32(i)), append(p.taken, true)
+	}
+	clear(p.clip.ranks)
+}
+
+// Window returns what counts of the user's events in a window that ends when elapsed milliseconds
+// of the horizon are over. Entries ascend by key, and so do records, which metrics with values
+// need. Windows come in the order of their ends. The result is valid until the next call.
+func (p *Person) Window(elapsed int64, entries []schemas.KeyCount, records []schemas.RecordValue) ([]Part, error) {
+	allowance := p.m.allowance
+	paid := allowance.Paid(elapsed)
+	left := min(p.account.Left(p.rules.Budget), allowance.Left(p.debt, paid))
+	p.user.Entries, p.user.Records = entries, records
+	kept, _, err := p.clip.keep(p.m, &p.own, p.taken, &p.user, left)
+	if err != nil || len(kept) == 0 {
+		return nil, err
+	}
+	worst, ok := p.rules.price(p.m, kept, p.clip.further, p.clip.leaves)
+	if !ok || worst > left {
+		return nil, nil
+	}
+	if err := p.account.Reserve(p.rules.Budget, worst); err != nil {
+		return nil, err
+	}
+	if err := p.account.Settle(worst, worst); err != nil {
+		return nil, err
+	}
+	p.debt = allowance.Take(p.debt, paid, worst)
+	p.parts = p.parts[:0]
+	n := len(p.m.further)
+	for i, k := range kept {
+		p.parts = append(p.parts, Part{k.key, k.total, p.clip.further[i*n : (i+1)*n]})
+	}
+	return p.parts, nil
+}
