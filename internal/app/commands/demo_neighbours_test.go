@@ -116,3 +116,27 @@ func TestRuleOneUserChangesNothingPublicButReleasedValues(t *testing.T) {
 		})
 	}
 }
+
+// One old record of one user takes nothing from the allowances of others, also where no --from
+// keeps it out.
+func TestRuleAnOldRecordTakesNoAllowanceFromOthers(t *testing.T) {
+	t.Parallel()
+	text := "who,what,when\n"
+	for u := range 60 {
+		for day := 1; day <= 6; day++ {
+			text += strings.Repeat(fmt.Sprintf("u%d,a,2025-03-%02dT10:00:00Z\n", u, day), 10)
+		}
+	}
+	counted := func(text string) string {
+		_, stderr := mustRun(t, "demo", "--header", "--user-field", "who", "--time-field", "when", "--window", "1d", "--lasts", "6d", "--absolute", "40", "--input", write(t, "visits.csv", text))
+		return regexp.MustCompile(`(?m)^  counted +[\d,]+`).FindString(stderr)
+	}
+	alone, beside := counted(text), counted(text+"evil,a,2024-12-01T10:00:00Z\n")
+	number := func(of string) (n int) {
+		fmt.Sscan(strings.ReplaceAll(strings.TrimPrefix(strings.TrimSpace(of), "counted"), ",", ""), &n) //nolint:errcheck // 0 is wrong as well
+		return n
+	}
+	if n := number(alone); n == 0 || n >= 3600 || number(beside) != n+1 {
+		t.Errorf("%d of 3,600 events count, and %d of them beside an old record", n, number(beside))
+	}
+}
