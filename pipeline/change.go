@@ -145,10 +145,10 @@ func compare(d *deployment.Deployment, old, want *schemas.Header) (result Change
 	if first := result.Differences[0]; first.Never != "" {
 		return result, fmt.Errorf("changing generation %d on topic %s: %s cannot be changed%s: %s: %w", old.Generation, d.Config.Outputs.Control, first.What, first.Detail(), first.Never, deployment.ErrHeaderMismatch)
 	}
-	if result.Before, err = deployment.FiguresOf(old.Metrics); err != nil {
+	if result.Before, err = deployment.FiguresOf(old.Budget, old.Metrics); err != nil {
 		return result, fmt.Errorf("compiling generation %d on topic %s: %w", old.Generation, d.Config.Outputs.Control, err)
 	}
-	if result.After, err = deployment.FiguresOf(want.Metrics); err != nil {
+	if result.After, err = deployment.FiguresOf(want.Budget, want.Metrics); err != nil {
 		return result, fmt.Errorf("compiling the configuration: %w", err)
 	}
 	return result, nil

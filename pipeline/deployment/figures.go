@@ -5,6 +5,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/transforms/release"
 )
 
@@ -20,11 +21,12 @@ type Figures struct {
 	// without a target. Threshold is what the first noisy count of a private key must exceed;
 	// -Inf where keys are not private.
 	MeetableFrom, Threshold float64
-	Reach                   Reach // zero for a share of counted events
+	Users                   Users // how far their events count; nil for a share of counted events
 }
 
-// FiguresOf returns the Figures of every metric. Errors are those of release.PlanOf.
-func FiguresOf(metrics []schemas.MetricSpec) ([]Figures, error) {
+// FiguresOf returns the Figures of every metric. Errors are those of release.PlanOf
+// and WhoCounts.
+func FiguresOf(b budgets.Budget, metrics []schemas.MetricSpec) ([]Figures, error) {
 	var all []Figures
 	for i := range metrics {
 		m := &metrics[i]
@@ -42,27 +44,10 @@ func FiguresOf(metrics []schemas.MetricSpec) ([]Figures, error) {
 		if m.Relative == 0 && m.Absolute == 0 {
 			f.MeetableFrom = math.NaN()
 		}
-		if !metrickind.Of(m.Kind).Derived {
-			sums, scale := componentsOf(metrics, m)
-			f.Reach = reachOf(m, sums, scale)
+		if f.Users, err = WhoCounts(b, metrics, m.Name); err != nil {
+			return nil, err
 		}
 		all = append(all, f)
 	}
 	return all, nil
-}
-
-// componentsOf returns the further components of a metric's counts: those that are sums, and the
-// scale of its trees; nil if it has none.
-func componentsOf(metrics []schemas.MetricSpec, m *schemas.MetricSpec) (sums []metrickind.Kind, scale *metrickind.Scale) {
-	for i := range metrics {
-		kind := metrickind.Of(metrics[i].Kind)
-		switch {
-		case metrics[i].Of != m.Name:
-		case kind.Nodes != nil:
-			scale, _ = metrics[i].Scale() // without an error: it was compiled
-		case kind.Component:
-			sums = append(sums, kind)
-		}
-	}
-	return sums, scale
 }

@@ -41,15 +41,16 @@ func TestRuleABucketPaysForAllComponentsOfAValue(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		specs, most := d.Specs(), deployment.Reaches(d)[0].Most
-		for _, events := range []uint64{most, most + 1} {
+		specs := d.Specs()
+		atOnce, _ := deployment.MostOfKey(d)
+		for _, events := range []uint64{atOnce, atOnce + 1} {
 			price, most := units.Mu2(0), events
 			for i := range specs {
 				charge, _ := units.Charge(most, specs[i].Top)
 				price, _ = price.Add(charge)
 				most *= uint64(m.Max - m.Min)
 			}
-			if fits := price <= specs[0].Burst; fits != (events == deployment.Reaches(d)[0].Most) {
+			if fits := price <= specs[0].Burst; fits != (events == atOnce) {
 				rt.Fatalf("%d events cost %d of %d", events, price, specs[0].Burst)
 			}
 		}

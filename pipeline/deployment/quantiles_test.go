@@ -73,7 +73,7 @@ func TestRuleABucketPaysForAllLevelsOfQuantiles(t *testing.T) {
 				rt.Errorf("a tree of %d levels: N at %v, and %s at %v, want %v", levels, first.Top, of.Kind, of.Top.Big(), top)
 			}
 		}
-		most := deployment.Reaches(d)[0].Most
+		most, _ := deployment.MostOfKey(d)
 		for _, events := range []uint64{most, most + 1} {
 			price, _ := units.Charge(events, first.Top)
 			tree, _ := units.ChargeSquares(uint64(levels)*events*events, nodes.Top)

@@ -50,8 +50,8 @@ type figures struct {
 	Confidence   float64          `json:"confidence"`
 	MeetableFrom *float64         `json:"meetable_from"` // nil: no count can meet the target, or there is none
 	NoTarget     bool             `json:"no_target,omitempty"`
-	Threshold    *float64         `json:"threshold"`                // nil: keys are not private
-	Counts       deployment.Reach `json:"events_of_a_user_and_key"` // that count; zero for a share
+	Threshold    *float64         `json:"threshold"`       // nil: keys are not private
+	Users        deployment.Users `json:"users,omitempty"` // how far their events count
 }
 
 func figuresOf(f deployment.Figures) *figures {
@@ -62,7 +62,7 @@ func figuresOf(f deployment.Figures) *figures {
 		return &v
 	}
 	return &figures{Sigma: f.Sigma, Within: f.Within, Confidence: f.Confidence, MeetableFrom: finite(math.Ceil(f.MeetableFrom)),
-		NoTarget: math.IsNaN(f.MeetableFrom), Threshold: finite(f.Threshold), Counts: f.Reach}
+		NoTarget: math.IsNaN(f.MeetableFrom), Threshold: finite(f.Threshold), Users: f.Users}
 }
 
 // effects compares the figures of metrics by their names: those that differ, and those that are on
@@ -113,8 +113,8 @@ func (f *figures) text() string {
 	if f.Threshold != nil {
 		parts = append(parts, "keys released above "+ceiling(*f.Threshold))
 	}
-	if f.Counts.Most > 0 {
-		parts = append(parts, f.Counts.String())
+	if len(f.Users) > 0 {
+		parts = append(parts, f.Users.String())
 	}
 	return strings.Join(parts, ", ")
 }

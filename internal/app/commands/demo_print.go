@@ -52,7 +52,10 @@ func (p *printer) hasTarget() bool { return p.j.deployment.Metrics[0].Spec.HasTa
 
 // begin says what is promised: on stdout with a table, on stderr with JSON.
 func (p *printer) begin() error {
-	text := p.j.promise()
+	text, err := p.j.promise()
+	if err != nil {
+		return err
+	}
 	if p.j.flags.format == cli.JSON {
 		p.j.progress.Note("%s", strings.TrimRight(text, "\n"))
 		return nil

@@ -13,7 +13,7 @@ import (
 
 // promise says in a few lines what is promised to users and to readers: first what it means,
 // then the exact terms.
-func (j *job) promise() string {
+func (j *job) promise() (string, error) {
 	s, f := j.settings, j.flags
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
@@ -53,9 +53,15 @@ func (j *job) promise() string {
 	for _, text := range linesOf(j.chosen, 70) {
 		line("", "%s", text)
 	}
-	line("allowance", "%s", deployment.Reaches(j.deployment)[0])
+	users, err := deployment.WhoCounts(j.deployment.Budget, j.deployment.Specs(), j.deployment.Metrics[0].Spec.Name)
+	if err != nil {
+		return "", err
+	}
+	for i, text := range linesOf(users.String(), 70) {
+		line([]string{"allowance", ""}[min(i, 1)], "%s", text)
+	}
 	line("range", "%s", j.rangeText())
-	return b.String()
+	return b.String(), nil
 }
 
 // accuracy says what the target is, and which counts can meet it.

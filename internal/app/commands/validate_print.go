@@ -98,21 +98,21 @@ func writeWho(b *strings.Builder, p *plan.Plan) {
 	w := tabwriter.NewWriter(b, 0, 4, 2, ' ', 0)
 	for i := range p.Metrics {
 		m := &p.Metrics[i]
-		if len(m.Who) == 0 {
+		if len(m.Users) == 0 {
 			continue
 		}
 		if i == 0 {
 			fmt.Fprint(w, "\nof the events of a user with")
-			for _, who := range m.Who {
+			for _, who := range m.Users {
 				fmt.Fprintf(w, "\t%s", who)
 			}
 			fmt.Fprintln(w)
 		}
 		fmt.Fprint(w, terminal.Key(m.Name, 40)+" counts")
-		if value := m.Who[0].Value; value != 0 {
+		if value := m.Users[0].Value; value != 0 {
 			fmt.Fprintf(w, " (values of %s)", terminal.Number(float64(value), 0))
 		}
-		for _, who := range m.Who {
+		for _, who := range m.Users {
 			fmt.Fprintf(w, "\t%s", percent(who.Share))
 		}
 		fmt.Fprintln(w)

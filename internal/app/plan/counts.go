@@ -44,10 +44,7 @@ func (p *Plan) AddCounts(d *deployment.Deployment) (err error) {
 			continue // computed from another one, which says how many events it needs
 		}
 		p.Metrics[i].Expected = countsOf(&d.Metrics[i])
-		if kind.Derived {
-			continue
-		}
-		if p.Metrics[i].Who, err = whoCounts(d, &d.Metrics[i].Spec); err != nil {
+		if p.Metrics[i].Users, err = deployment.WhoCounts(d.Budget, d.Specs(), d.Metrics[i].Spec.Name); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -84,7 +85,7 @@ func TestUsersOfASumHaveTheGreatestValues(t *testing.T) {
 			cfg.Metrics[0].Target = noisereduction.Target{Absolute: 2000, Confidence: .95}
 			cfg.Events.Format.Value = "value"
 		})
-		who, err := whoCounts(d, &d.Metrics[0].Spec)
+		who, err := deployment.WhoCounts(d.Budget, d.Specs(), d.Metrics[0].Spec.Name)
 		if err != nil || who[0].Share < 0.99 || who[2].Share > 0.5 || who[2].Share == 0 {
 			t.Errorf("values from %d to %d: %+v, %v", bounds[0], bounds[1], who, err)
 		}

@@ -59,10 +59,8 @@ type Metric struct {
 	// MeetableFrom is the least count that can meet the target; nil where no count can.
 	MeetableFrom *float64 `json:"meetable_from"`
 
-	Counts *deployment.Reach `json:"events_of_a_user_and_key,omitempty"` // nil for derived metrics
-
-	Who      []Who   `json:"users,omitempty"`    // with even habits, how far they count: see AddCounts
-	Expected []Count `json:"expected,omitempty"` // by size of the count: see AddCounts
+	Users    deployment.Users `json:"users,omitempty"`    // with even habits, how far they count: see AddCounts
+	Expected []Count          `json:"expected,omitempty"` // by size of the count: see AddCounts
 }
 
 // New returns the plan of a deployment. Nothing on any broker is looked at.
@@ -76,9 +74,8 @@ func New(d *deployment.Deployment) *Plan {
 		p.Period = config.Duration(cfg.Privacy.Period)
 		p.Periods = overPeriods(d)
 	}
-	reaches := deployment.Reaches(d)
 	for i, m := range d.Metrics {
-		p.Metrics = append(p.Metrics, planMetric(&m, reaches[i]))
+		p.Metrics = append(p.Metrics, planMetric(&m))
 		if metrickind.Of(m.Spec.Kind).Statistic != nil && m.Spec.HasTarget() { // its target is met where that of its metric is
 			of := slices.IndexFunc(p.Metrics, func(o Metric) bool { return o.Name == m.Spec.Of })
 			p.Metrics[i].MeetableFrom = p.Metrics[of].MeetableFrom
@@ -101,7 +98,7 @@ func overPeriods(d *deployment.Deployment) []Period {
 	return out
 }
 
-func planMetric(m *deployment.CompiledMetric, r deployment.Reach) Metric {
+func planMetric(m *deployment.CompiledMetric) Metric {
 	s := &m.Spec
 	size, slide := time.Duration(s.WindowSize)*time.Millisecond, time.Duration(s.WindowSlide)*time.Millisecond
 	out := Metric{
@@ -109,9 +106,6 @@ func planMetric(m *deployment.CompiledMetric, r deployment.Reach) Metric {
 		FirstSigma: deviation(s.First), TopSigma: deviation(s.Top),
 		Relative: s.Relative, Absolute: s.Absolute, Confidence: s.Confidence,
 		Threshold: finite(m.Plan.Threshold()), MeetableFrom: finite(math.Ceil(m.Plan.MeetableFrom())),
-	}
-	if r.Most > 0 {
-		out.Counts = &r
 	}
 	out.KeysFrom = s.KeysFrom
 	if slide != size {

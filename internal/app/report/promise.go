@@ -29,9 +29,8 @@ type promise struct {
 // metricFacts has what is known of a metric beside its releases.
 type metricFacts struct {
 	schemas.MetricSpec
-	known        bool // the configuration has it
-	keyed        bool // its events have keys
-	reach        deployment.Reach
+	known        bool    // the configuration has it
+	keyed        bool    // its events have keys
 	threshold    float64 // private keys of its own: the count from which a key is released; else 0
 	meetableFrom float64 // the least count that can meet the target; +Inf: no count can
 	sigmaTop     float64
@@ -48,11 +47,10 @@ func promiseOf(d *deployment.Deployment) promise {
 	for _, k := range cfg.Keys.Noise {
 		p.noiseKeys = append(p.noiseKeys, k.ID)
 	}
-	reaches := deployment.Reaches(d)
-	for i, m := range d.Metrics {
+	for _, m := range d.Metrics {
 		kind := metrickind.Of(m.Spec.Kind)
 		f := metricFacts{
-			MetricSpec: m.Spec, known: true, keyed: cfg.Events.Format.Key != "" && kind.Keyed(), reach: reaches[i],
+			MetricSpec: m.Spec, known: true, keyed: cfg.Events.Format.Key != "" && kind.Keyed(),
 			meetableFrom: m.Plan.MeetableFrom(), sigmaTop: 1 / math.Sqrt(m.Spec.Top.Float()),
 		}
 		if kind.Statistic != nil { // its target is met as far as that of the number of events is

@@ -26,7 +26,7 @@ func facts(name, kind, keys string, size, slide int64) metricFacts {
 			Name: name, Kind: kind, WindowSize: size, WindowSlide: slide, MaxKeysPerUser: 2, MaxEventsPerKey: 3,
 			Relative: 0.1, Confidence: 0.95, KeyMode: keys, PublicKeys: [][]byte{[]byte("a"), []byte("b")},
 		},
-		known: true, reach: deployment.Reach{Always: 3, Most: 12}, meetableFrom: 1164.2, sigmaTop: 59.4,
+		known: true, meetableFrom: 1164.2, sigmaTop: 59.4,
 	}
 }
 

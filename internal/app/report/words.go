@@ -109,7 +109,7 @@ func (f metricFacts) facts(valueField, valueUnit, zone string) []fact {
 	if metrickind.Of(f.Kind).Statistic != nil {
 		return append(out, plain("Exactness", f.target()))
 	}
-	return append(out, plain("Exactness", f.target()), plain("Allowance", f.reach.String()),
+	return append(out, plain("Exactness", f.target()),
 		exactly("Least noise", "standard deviation σ of "+terminal.Number(f.sigmaTop, decimals(f.sigmaTop))))
 }
 

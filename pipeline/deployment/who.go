@@ -1,15 +1,18 @@
-package plan
+package deployment
 
 import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
@@ -22,7 +25,28 @@ type Who struct {
 	Share  float64 `json:"share_counted"`
 }
 
-// String says it in a few words.
+// Users are those with even habits.
+type Users []Who
+
+// String is a line like "of 1 event a day of a user, 100 % count; of 20 a day in 5 keys, 48 %".
+func (u Users) String() string {
+	var parts []string
+	for _, w := range u {
+		share := strconv.FormatFloat(math.Round(1000*w.Share)/10, 'f', -1, 64)
+		if len(parts) > 0 {
+			parts = append(parts, fmt.Sprintf("of %s, %s %%", w, share))
+			continue
+		}
+		event := "event"
+		if w.Value != 0 {
+			event = fmt.Sprintf("event of %d", w.Value)
+		}
+		parts = append(parts, fmt.Sprintf("of %d %s a day of a user, %s %% count", w.Events, event, share))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// String is the habit in a few words.
 func (w Who) String() string {
 	if w.Keys == 1 {
 		return fmt.Sprintf("%d a day", w.Events)
@@ -41,11 +65,17 @@ const (
 	mostWindows = 100_000
 )
 
-// whoCounts asks the code of a run.
-func whoCounts(d *deployment.Deployment, m *schemas.MetricSpec) (out []Who, err error) {
-	person, err := spend.NewPerson(d.Budget, d.Specs(), m.Name)
+// WhoCounts asks the code of a run about the metric of this name; nil for a derived one. It takes
+// up to a second.
+func WhoCounts(b budgets.Budget, metrics []schemas.MetricSpec, name string) (out Users, err error) {
+	at := slices.IndexFunc(metrics, func(m schemas.MetricSpec) bool { return m.Name == name })
+	if at < 0 || metrickind.Of(metrics[at].Kind).Derived {
+		return nil, nil
+	}
+	m := &metrics[at]
+	person, err := spend.NewPerson(b, metrics, name)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("asking who counts in metric %s: %w", name, err)
 	}
 	for _, h := range habits() {
 		if m.KeyMode == schemas.KeysPublic {
