@@ -16,11 +16,11 @@ func MostOfKey(d *Deployment) (atOnce, always uint64) {
 	m := &d.Metrics[0].Spec
 	var sums []metrickind.Kind
 	var scale *metrickind.Scale
-	for i := range d.Metrics {
-		switch kind := metrickind.Of(d.Metrics[i].Spec.Kind); {
-		case d.Metrics[i].Spec.Of != m.Name:
+	for _, spec := range d.Specs() {
+		switch kind := metrickind.Of(spec.Kind); {
+		case spec.Of != m.Name:
 		case kind.Nodes != nil:
-			scale, _ = d.Metrics[i].Spec.Scale()
+			scale, _ = spec.Scale()
 		case kind.Component:
 			sums = append(sums, kind)
 		}
