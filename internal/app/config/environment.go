@@ -106,10 +106,10 @@ func (doc *document) override(full string, f *field, where position) bool {
 	o := doc.overrides[full]
 	if o == nil {
 		_, there := doc.positions[full]
-		if there || f.kind != object || f.begin == nil || !doc.overridden(full+".") {
+		if there || f.kind != object || !f.optional || !doc.overridden(full+".") {
 			return false
 		}
-		f.begin(doc.draft, 0, 1)
+		f.begin(doc.draft)
 		doc.object(full, f.fields, nil, where)
 		return true
 	}
@@ -118,7 +118,7 @@ func (doc *document) override(full string, f *field, where position) bool {
 	case object: // a switch
 		switch o.value {
 		case "true":
-			f.begin(doc.draft, 0, 1)
+			f.begin(doc.draft)
 			doc.object(full, f.fields, nil, where)
 		case "false":
 		default:

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,18 +44,37 @@ type field struct {
 	oneOf           []string
 	begunWith       []string // further values: of deployments that have begun with them
 	in              *limits
-	goField         string  // the field of pipeline.Config that it sets; a test wants each of them once
+	goField         string  // the field of deployment.Config that it sets, or those of the metric
 	fields          []field // of an object, or of every object of a list
-	// begin prepares the draft for an object that is there; index is its
-	// index in a list of count objects.
-	begin func(d *draft, index, count int)
+	// optional objects give their fields no defaults where they are absent.
+	optional bool
 	// plain lets true stand for an object with all defaults and false for none.
 	plain bool
 	// single lets a text stand for a list of one.
 	single bool
-	// to is where the value goes: *string, *int, *int64, *float64,
-	// *time.Duration, *bool, *[]string, *[]float64 or *secret.Of[string].
+	// to is where the value goes, if that is not goField: see place.
 	to func(d *draft) any
+}
+
+// place returns where a value goes: *string, *int, *int64, *float64, *time.Duration, *bool,
+// *[]string, *[]float64 or *secret.Of[string].
+func (f *field) place(d *draft) any {
+	if f.to != nil {
+		return f.to(d)
+	}
+	v := d.field(f.goField)
+	if v.Kind() == reflect.String {
+		return v.Addr().Convert(reflect.TypeFor[*string]()).Interface() // also of a named type
+	}
+	return v.Addr().Interface()
+}
+
+// begin prepares the draft for an object that is there.
+func (f *field) begin(d *draft) {
+	if f.optional && f.goField != "" {
+		v := d.field(f.goField)
+		v.Set(reflect.New(v.Type().Elem()))
+	}
 }
 
 // limits are the ends of an interval of numbers, or of durations in nanoseconds.

@@ -302,7 +302,7 @@ func (doc *document) missing(at string, f *field, parent position) {
 		}
 		meaning, _, _ := strings.Cut(f.meaning, ". ") // its first sentence
 		doc.fail(parent, at, "it is missing: %s%s", meaning, hint)
-	case f.kind == object && f.begin == nil:
+	case f.kind == object && !f.optional:
 		doc.object(at, f.fields, nil, parent)
 	case f.initial != "":
 		doc.set(at, f, f.initial, parent)

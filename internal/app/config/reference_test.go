@@ -68,13 +68,13 @@ func TestReferenceExplainsEveryFieldWell(t *testing.T) {
 			t.Errorf("%s is not a name", name)
 		case (f.kind == object || f.kind == objects) == (len(f.fields) == 0):
 			t.Errorf("%s: objects have fields, others none", name)
-		case f.to == nil && len(f.fields) == 0:
+		case f.to == nil && f.goField == "" && len(f.fields) == 0:
 			t.Errorf("%s goes nowhere", name)
 		case f.needed && (f.initial != "" || f.absent != ""):
 			t.Errorf("%s is needed and has a default", name)
 		case f.in != nil && f.example == "" && f.initial == "":
 			t.Errorf("%s: its errors name no value that works", name)
-		case f.plain && f.begin == nil:
+		case f.plain && !f.optional:
 			t.Errorf("%s: only what may be absent can be switched", name)
 		}
 	}
@@ -119,7 +119,10 @@ func leaves(typ reflect.Type, at string) []string {
 	for i := range typ.NumField() {
 		f := typ.Field(i)
 		below := f.Type
-		for below.Kind() == reflect.Slice {
+		for below.Kind() == reflect.Slice || below.Kind() == reflect.Pointer && f.Name != "Record" {
+			if below.Kind() == reflect.Pointer {
+				out = append(out, at+f.Name)
+			}
 			below = below.Elem()
 		}
 		if below.Kind() == reflect.Struct && strings.Contains(below.PkgPath(), "/tollgate/") && !strings.HasSuffix(below.PkgPath(), "/secret") {

@@ -3,7 +3,6 @@ package config
 import (
 	"time"
 
-	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 )
@@ -14,7 +13,6 @@ func specification() []field {
 		{
 			name: "deployment", kind: text, initial: "tollgate", change: never, goField: "Deployment",
 			meaning: "name of the deployment: prefix of its transactional ids and of its default topics. Two deployments on one cluster need different names",
-			to:      func(d *draft) any { return &d.cfg.Deployment },
 		},
 		{name: "kafka", kind: object, needed: true, meaning: "how to reach the brokers", fields: kafkaFields()},
 		{name: "events", kind: object, needed: true, meaning: "the events topic, and how its records are read", fields: eventsFields()},
@@ -23,36 +21,25 @@ func specification() []field {
 		{
 			name: "metrics", kind: objects, needed: true, change: byChange,
 			meaning: "list of metrics. If a user's budget does not pay for all of them, the first ones in this list get it",
-			begin: func(d *draft, index, count int) {
-				if d.cfg.Metrics == nil {
-					d.cfg.Metrics = make([]deployment.Metric, count)
-					d.listFiles = make([]string, count)
-				}
-				d.metric, d.at = &d.cfg.Metrics[index], index
-			},
-			fields: metricFields(),
+			fields:  metricFields(),
 		},
 		{name: "outputs", kind: object, meaning: "names and format of the deployment's own topics", fields: outputFields()},
 		{name: "keys", kind: object, needed: true, meaning: "the secret keys: 64 hex digits each, in a file or an environment variable", fields: keyFields()},
 		{
 			name: "shards", kind: integer, initial: "16", in: within(1, 4096), change: byChange, goField: "Shards",
 			meaning: "number of shards that users are divided into; the ledger topic has as many partitions",
-			to:      func(d *draft) any { return &d.cfg.Shards },
 		},
 		{
 			name: "release_shards", kind: integer, initial: "1", in: within(1, 4096), change: byChange, goField: "ReleaseShards",
 			meaning: "number of partitions of the counts topic",
-			to:      func(d *draft) any { return &d.cfg.ReleaseShards },
 		},
 		{
 			name: "ledger_slots", kind: integer, example: "64", absent: "64, or a quarter of the turns in the longest window if that is more, up to 1024", in: atLeast(4), change: byChange, goField: "LedgerSlots",
 			meaning: "number of turns after which a ledger key is used again. A larger number means fewer snapshots, but a longer restore at a start",
-			to:      func(d *draft) any { return &d.cfg.LedgerSlots },
 		},
 		{
 			name: "catch_up", kind: integer, initial: "1", in: within(1, 16), goField: "CatchUp",
 			meaning: "number of turns that a lagging run may open together, at most a quarter of `ledger_slots`. It catches up faster, but each account must reserve the worst case of all these turns, so users near the end of their budget are left out of more windows",
-			to:      func(d *draft) any { return &d.cfg.CatchUp },
 		},
 	}
 }
@@ -62,37 +49,30 @@ func privacyFields() []field {
 		{
 			name: "epsilon", kind: number, example: "1", needed: true, in: above(0), change: downwards, goField: "Privacy.Epsilon",
 			meaning: "ε of each user for everything that is ever released. With `privacy.period`: for one period",
-			to:      func(d *draft) any { return &d.cfg.Privacy.Epsilon },
 		},
 		{
 			name: "delta", kind: number, example: "1e-6", needed: true, in: between(0, 1), change: downwards, goField: "Privacy.Delta",
 			meaning: "δ of the promise. Choose it well below 1 divided by the number of users",
-			to:      func(d *draft) any { return &d.cfg.Privacy.Delta },
 		},
 		{
 			name: "delta_keys", kind: number, example: "1e-7", absent: "a tenth of `delta` if a metric has private keys, else 0", in: below(0, 1), change: downwards, goField: "Privacy.DeltaKeys",
 			meaning: "part of `delta` that private keys may spend: below `delta`, and above 0 if a metric has private keys. It can never be raised, so reserve it from the start if you may add a metric with private keys later. Keep it when you remove the last one, because the rest of the budget must not rise either",
-			to:      func(d *draft) any { return &d.cfg.Privacy.DeltaKeys },
 		},
 		{
 			name: "accountant", kind: text, initial: string(budgets.GDP), oneOf: budgets.AccountantNames(), begunWith: []string{string(budgets.RDP)}, change: never, goField: "Privacy.Accountant",
 			meaning: "how Tollgate turns (ε, δ) into a budget. `gdp` is exact for Gaussian noise. A deployment that began with `rdp` keeps it, which is the same as `zcdp`",
-			to:      func(d *draft) any { return &d.cfg.Privacy.Accountant },
 		},
 		{
 			name: "period", kind: duration, example: "30d", absent: "one budget for life, which `lasts` pays out", in: atLeast(float64(time.Millisecond)), change: never, goField: "Privacy.Period",
 			meaning: "length of a budget period in event time. Each period has a budget of its own, so the promise covers a user in one period; over several periods it is weaker, and `tollgate validate` says by how much. Periods begin at multiples of this length since 1970-01-01 00:00 in the zone of `time.window_zone`",
-			to:      func(d *draft) any { return &d.cfg.Privacy.Period },
 		},
 		{
 			name: "lasts", kind: duration, example: "365d", absent: "needed without `period`", in: atLeast(float64(time.Millisecond)), change: byChange, goField: "Privacy.Lasts",
 			meaning: "over how long the budget of one user is paid out, in event time",
-			to:      func(d *draft) any { return &d.cfg.Privacy.Lasts },
 		},
 		{
 			name: "planned", kind: number, example: "0.05", initial: "0", in: below(0, 1), change: never, goField: "Privacy.Planned",
 			meaning: "part of the promise that was already spent on choosing settings, for example by a `demo` of the same users",
-			to:      func(d *draft) any { return &d.cfg.Privacy.Planned },
 		},
 	}
 }
@@ -104,69 +84,59 @@ func timeFields() []field {
 		{
 			name: "trust", kind: text, initial: "broker", oneOf: []string{"broker", "producer"}, change: never, goField: "Time.Trust",
 			meaning: "whose times decide when a window closes. `broker`: the broker's append times; the events topic needs `message.timestamp.type=LogAppendTime`. `producer`: the times in the records. That is a weaker promise, because one record with a time ahead of its neighbours makes their events late for all users",
-			to:      func(d *draft) any { return &d.cfg.Time.Trust },
 		},
 		{
 			name: "lateness", kind: duration, example: "2m", initial: "0s", in: within(0, year), change: byChange, goField: "Time.Lateness",
 			meaning: "how much older than its append time an event may be and still count",
-			to:      func(d *draft) any { return &d.cfg.Time.Lateness },
 		},
 		{
 			name: "skew", kind: duration, example: "1s", initial: "0s", in: within(0, year), change: byChange, goField: "Time.Skew",
 			meaning: "how much newer than its append time an event may be and still count. With `trust: producer`, also how far ahead of the clock a record's time may be and still close windows for all users",
-			to:      func(d *draft) any { return &d.cfg.Time.Skew },
 		},
 		{
 			name: "slack", kind: duration, example: "5s", absent: "5s with `trust: broker`", in: within(milli, year), change: byChange, goField: "Time.Slack",
 			meaning: "for `trust: broker`: how far append times may step back within a partition, for example when a new leader's clock is behind, before records count as late. Not 0, because one record could then make its neighbours late",
-			to:      func(d *draft) any { return &d.cfg.Time.Slack },
 		},
 		{
 			name: "idle_grace", kind: duration, initial: "1m", in: within(milli, year), goField: "Time.IdleGrace",
 			meaning: "how long a partition must be silent before Tollgate closes its windows by the clock, as soon as they ended `lateness`, `skew` and `idle_grace` ago. If producers' times are behind the clock (delayed or replayed streams), they close later by the delay of the partition's last records, at most a day. Not 0, because records on their way to the broker would then be late",
-			to:      func(d *draft) any { return &d.cfg.Time.IdleGrace },
 		},
 		{
 			name: "window_zone", kind: text, example: "Europe/Zurich", absent: "UTC", change: never, goField: "Time.WindowZone",
 			meaning: "time zone in which windows and budget periods begin. With Europe/Zurich, a window of `24h` is a day there, which has 23 or 25 hours when clocks change. `events.time_zone` is the zone in which the times of events are written",
-			to:      func(d *draft) any { return &d.cfg.Time.WindowZone },
 		},
 		{
 			name: "no_future", kind: boolean, initial: "false", change: never, goField: "Time.NoFuture",
 			meaning: "`true` counts events whatever their time is, also a time in the future. Use it only for files of the past: on a live topic, one record far ahead can then close every window (`trust: producer`), make every restart read from its offset (and once retention has deleted that record, no run starts), and make `run --until-end` wait",
-			to:      func(d *draft) any { return &d.cfg.Time.NoFuture },
 		},
 	}
 }
 
 func outputFields() []field {
-	topic := func(name, goField, meaning string, change changing, to func(d *draft) any) field {
+	topic := func(name, goField, meaning string, change changing) field {
 		return field{
 			name: name, kind: text, absent: "`<deployment>-" + goName(name) + "`", change: change, goField: goField,
-			meaning: meaning, to: to,
+			meaning: meaning,
 		}
 	}
 	return []field{
-		topic("counts", "Outputs.Counts", "topic of the published counts: public", byChange, func(d *draft) any { return &d.cfg.Outputs.Counts }),
-		topic("control", "Outputs.Control", "topic that says which records belong to a turn and what the turn released: for the trusted side only", never, func(d *draft) any { return &d.cfg.Outputs.Control }),
-		topic("ledger", "Outputs.Ledger", "topic of what each user contributed and has spent: for the trusted side only", byChange, func(d *draft) any { return &d.cfg.Outputs.Ledger }),
-		topic("dead_letter", "Outputs.DeadLetter", "topic of records that Tollgate cannot read as events: for the trusted side only", byChange, func(d *draft) any { return &d.cfg.Outputs.DeadLetter }),
-		topic("turns", "Outputs.Turns", "topic that says up to which time counts are complete: public", byChange, func(d *draft) any { return &d.cfg.Outputs.Turns }),
+		topic("counts", "Outputs.Counts", "topic of the published counts: public", byChange),
+		topic("control", "Outputs.Control", "topic that says which records belong to a turn and what the turn released: for the trusted side only", never),
+		topic("ledger", "Outputs.Ledger", "topic of what each user contributed and has spent: for the trusted side only", byChange),
+		topic("dead_letter", "Outputs.DeadLetter", "topic of records that Tollgate cannot read as events: for the trusted side only", byChange),
+		topic("turns", "Outputs.Turns", "topic that says up to which time counts are complete: public", byChange),
 		{
 			name: "counts_format", kind: text, absent: string(schemas.CountsAvro) + " where a registry is configured, else " + string(schemas.CountsJSON), oneOf: schemas.CountsFormats(), change: byChange, goField: "Outputs.CountsFormat",
 			meaning: "how counts are written. `avro`: with the id of a schema in the registry. `json`: one object in each record",
-			to:      func(d *draft) any { return (*string)(&d.cfg.Outputs.CountsFormat) },
 		},
 		{
-			name: "registry", kind: object, absent: "`events.registry`", goField: "Outputs.Registry",
+			name: "registry", kind: object, absent: "`events.registry`", optional: true, goField: "Outputs.Registry",
 			meaning: "for `counts_format: avro`: schema registry with Confluent's API. `init` and `change` register the schema of counts there, `validate` checks that it is there, and `run` does not use it",
-			begin:   func(d *draft, _, _ int) { d.cfg.Outputs.Registry = &deployment.Registry{} },
-			fields:  registryFields("", "address of the registry, `https://…`", func(d *draft) *deployment.Registry { return d.cfg.Outputs.Registry }, func(d *draft) *source { return &d.countsPassword }),
+			fields:  registryFields("Outputs.Registry.", "address of the registry, `https://…`", "", func(d *draft) *source { return &d.countsPassword }),
 		},
 		{
 			name: "publish_every", kind: duration, example: "1m", absent: "at once", in: within(float64(time.Millisecond), float64(time.Hour)), goField: "Outputs.PublishEvery",
 			meaning: "publishes counts only at multiples of this duration, by the clock, so that the time of publication does not reveal how much there was to count",
-			to:      func(d *draft) any { return &d.cfg.Outputs.PublishEvery },
 		},
 	}
 }

@@ -4,9 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/event"
-	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
 func kafkaFields() []field {
@@ -14,30 +12,26 @@ func kafkaFields() []field {
 		{
 			name: "brokers", kind: list, example: `["localhost:9092"]`, needed: true, goField: "Kafka.Brokers",
 			meaning: "addresses of brokers, `host:port`, tried in this order",
-			to:      func(d *draft) any { return &d.cfg.Kafka.Brokers },
 		},
 		{
-			name: "tls", kind: object, absent: "plaintext", goField: "Kafka.TLS", plain: true,
+			name: "tls", kind: object, absent: "plaintext", optional: true, goField: "Kafka.TLS", plain: true,
 			meaning: "encryption. `tls: true` trusts the system's authorities. Tollgate reads the files again for every connection",
-			begin:   func(d *draft, _, _ int) { d.cfg.Kafka.TLS = &deployment.TLS{} },
 			fields: []field{
-				{name: "ca", kind: path, absent: "the system's authorities", meaning: "PEM file of the authority that signed the brokers' certificates", to: func(d *draft) any { return &d.cfg.Kafka.TLS.CAFile }},
-				{name: "cert", kind: path, absent: "none is sent", meaning: "PEM file of the client's certificate", to: func(d *draft) any { return &d.cfg.Kafka.TLS.CertFile }},
-				{name: "key", kind: path, absent: "none", meaning: "PEM file of the client's key", to: func(d *draft) any { return &d.cfg.Kafka.TLS.KeyFile }},
-				{name: "server_name", kind: text, absent: "the broker's host name", meaning: "host name that the brokers' certificates must have", to: func(d *draft) any { return &d.cfg.Kafka.TLS.ServerName }},
+				{name: "ca", kind: path, absent: "the system's authorities", meaning: "PEM file of the authority that signed the brokers' certificates", goField: "Kafka.TLS.CAFile"},
+				{name: "cert", kind: path, absent: "none is sent", meaning: "PEM file of the client's certificate", goField: "Kafka.TLS.CertFile"},
+				{name: "key", kind: path, absent: "none", meaning: "PEM file of the client's key", goField: "Kafka.TLS.KeyFile"},
+				{name: "server_name", kind: text, absent: "the broker's host name", meaning: "host name that the brokers' certificates must have", goField: "Kafka.TLS.ServerName"},
 			},
 		},
 		{
-			name: "sasl", kind: object, absent: "none", goField: "Kafka.SASL",
+			name: "sasl", kind: object, absent: "none", optional: true, goField: "Kafka.SASL",
 			meaning: "how Tollgate authenticates to the brokers",
-			begin:   func(d *draft, _, _ int) { d.cfg.Kafka.SASL = &deployment.SASL{} },
 			fields: slices.Concat([]field{
 				{
-					name: "mechanism", kind: text, example: "scram-sha-512", needed: true, oneOf: []string{"plain", "scram-sha-256", "scram-sha-512", "oauthbearer"}, meaning: "SASL mechanism: with a password, or with a token (`oauthbearer`)",
-					to: func(d *draft) any { return &d.cfg.Kafka.SASL.Mechanism },
+					name: "mechanism", kind: text, example: "scram-sha-512", needed: true, oneOf: []string{"plain", "scram-sha-256", "scram-sha-512", "oauthbearer"}, goField: "Kafka.SASL.Mechanism", meaning: "SASL mechanism: with a password, or with a token (`oauthbearer`)",
 				},
-				{name: "user", kind: text, example: "tollgate", absent: "needed, except with `token_file`", meaning: "user name; with `token_url`, the client id", to: func(d *draft) any { return &d.cfg.Kafka.SASL.User }},
-			}, passwordFields(func(d *draft) *secret.Of[string] { return &d.cfg.Kafka.SASL.Password }, func(d *draft) *source { return &d.saslPassword }), tokenFields()),
+				{name: "user", kind: text, example: "tollgate", absent: "needed, except with `token_file`", meaning: "user name; with `token_url`, the client id", goField: "Kafka.SASL.User"},
+			}, passwordFields("Kafka.SASL.", func(d *draft) *source { return &d.saslPassword }), tokenFields()),
 		},
 	}
 }
@@ -45,31 +39,32 @@ func kafkaFields() []field {
 // tokenFields returns the fields of oauthbearer.
 func tokenFields() []field {
 	return []field{
-		{name: "token_file", kind: path, absent: "`token_url`", meaning: "for `oauthbearer`: file with a token that another program keeps valid. Tollgate reads it again for every connection", to: func(d *draft) any { return &d.cfg.Kafka.SASL.TokenFile }},
-		{name: "token_url", kind: text, absent: "`token_file`", meaning: "for `oauthbearer`: token endpoint for the client credentials grant, with `user` as client id and `password` as client secret. Errors do not show its query", to: func(d *draft) any { return &d.cfg.Kafka.SASL.TokenURL }},
-		{name: "token_ca", kind: path, absent: "the system's authorities", meaning: "PEM file of the authority that signed the certificate of `token_url`", to: func(d *draft) any { return &d.cfg.Kafka.SASL.TokenCAFile }},
-		{name: "audience", kind: text, absent: "none", meaning: "audience to request at `token_url`", to: func(d *draft) any { return &d.cfg.Kafka.SASL.Audience }},
-		{name: "scopes", kind: list, absent: "none", meaning: "scopes to request at `token_url`", to: func(d *draft) any { return &d.cfg.Kafka.SASL.Scopes }},
-		{name: "extensions", kind: list, absent: "none", meaning: "for `oauthbearer`: extensions `name=value` to send to the brokers with the token", to: func(d *draft) any { return &d.cfg.Kafka.SASL.Extensions }},
+		{name: "token_file", kind: path, absent: "`token_url`", meaning: "for `oauthbearer`: file with a token that another program keeps valid. Tollgate reads it again for every connection", goField: "Kafka.SASL.TokenFile"},
+		{name: "token_url", kind: text, absent: "`token_file`", meaning: "for `oauthbearer`: token endpoint for the client credentials grant, with `user` as client id and `password` as client secret. Errors do not show its query", goField: "Kafka.SASL.TokenURL"},
+		{name: "token_ca", kind: path, absent: "the system's authorities", meaning: "PEM file of the authority that signed the certificate of `token_url`", goField: "Kafka.SASL.TokenCAFile"},
+		{name: "audience", kind: text, absent: "none", meaning: "audience to request at `token_url`", goField: "Kafka.SASL.Audience"},
+		{name: "scopes", kind: list, absent: "none", meaning: "scopes to request at `token_url`", goField: "Kafka.SASL.Scopes"},
+		{name: "extensions", kind: list, absent: "none", meaning: "for `oauthbearer`: extensions `name=value` to send to the brokers with the token", goField: "Kafka.SASL.Extensions"},
 	}
 }
 
 // passwordFields returns the three fields that can give a password; one of them is used.
-func passwordFields(value func(d *draft) *secret.Of[string], from func(d *draft) *source) []field {
+func passwordFields(in string, from func(d *draft) *source) []field {
 	return []field{
-		{name: "password", kind: text, absent: "`password_env` or `password_file`", meaning: "the password itself. Prefer `password_file` or `password_env`", to: func(d *draft) any { return value(d) }},
+		{name: "password", kind: text, absent: "`password_env` or `password_file`", meaning: "the password itself. Prefer `password_file` or `password_env`", goField: in + "Password"},
 		{name: "password_env", kind: text, absent: "", meaning: "environment variable with the password. Tollgate drops a line end after it", to: func(d *draft) any { return &from(d).env }},
-		{name: "password_file", kind: path, absent: "", meaning: "file with the password. Tollgate reads it again for every connection and drops a line end after the password", to: func(d *draft) any { return &from(d).file }},
+		{name: "password_file", kind: path, absent: "", meaning: "file with the password. Tollgate reads it again for every connection and drops a line end after the password", goField: in + "PasswordFile", to: func(d *draft) any { return &from(d).file }},
 	}
 }
 
-// registryFields returns the fields of a registry, whose address may be changed as change says.
-func registryFields(change changing, address string, of func(d *draft) *deployment.Registry, password func(d *draft) *source) []field {
+// registryFields returns the fields of the registry at this place of deployment.Config, whose
+// address may be changed as change says.
+func registryFields(in, address string, change changing, password func(d *draft) *source) []field {
 	return append([]field{
-		{name: "url", kind: text, example: `"https://registry:8081"`, needed: true, change: change, meaning: address, to: func(d *draft) any { return &of(d).URL }},
-		{name: "user", kind: text, absent: "no authentication", meaning: "user name", to: func(d *draft) any { return &of(d).User }},
-		{name: "ca", kind: path, absent: "the system's authorities", meaning: "PEM file of the authority that signed the registry's certificate", to: func(d *draft) any { return &of(d).CAFile }},
-	}, passwordFields(func(d *draft) *secret.Of[string] { return &of(d).Password }, password)...)
+		{name: "url", kind: text, example: `"https://registry:8081"`, needed: true, change: change, meaning: address, goField: in + "URL"},
+		{name: "user", kind: text, absent: "no authentication", meaning: "user name", goField: in + "User"},
+		{name: "ca", kind: path, absent: "the system's authorities", meaning: "PEM file of the authority that signed the registry's certificate", goField: in + "CAFile"},
+	}, passwordFields(in, password)...)
 }
 
 func eventsFields() []field {
@@ -89,12 +84,10 @@ func eventsFields() []field {
 		{
 			name: "topic", kind: text, example: "visits", needed: true, change: never, goField: "Events.Topic",
 			meaning: "topic with the events. Tollgate only reads it",
-			to:      func(d *draft) any { return &d.cfg.Events.Topic },
 		},
 		{
 			name: "format", kind: text, example: example, needed: true, oneOf: event.Names(event.Encoding.Known), change: never, goField: "Events.Format.Format",
 			meaning: "format of the records. " + strings.Join(records, "; "),
-			to:      func(d *draft) any { return &d.cfg.Events.Format.Format },
 		},
 		{
 			name: "schema", kind: path, absent: "`registry`", change: byFields, goField: "Events.Format.Schema",
@@ -102,27 +95,23 @@ func eventsFields() []field {
 			to:      func(d *draft) any { return &d.schemaFile },
 		},
 		{
-			name: "registry", kind: object, absent: "none", change: never, goField: "Events.Registry",
+			name: "registry", kind: object, absent: "none", optional: true, change: never, goField: "Events.Registry",
 			meaning: "for " + schemas + ": schema registry with Confluent's API. Every record then begins with the id of a schema of this registry",
-			begin:   func(d *draft, _, _ int) { d.cfg.Events.Registry = &deployment.Registry{} },
-			fields: registryFields(never, "address of the registry, `https://…`. Use a name that you can move to another machine. You may change http to https at the same port",
-				func(d *draft) *deployment.Registry { return d.cfg.Events.Registry }, func(d *draft) *source { return &d.registryPassword }),
+			fields: registryFields("Events.Registry.", "address of the registry, `https://…`. Use a name that you can move to another machine. You may change http to https at the same port",
+				never, func(d *draft) *source { return &d.registryPassword }),
 		},
 		{
 			name: "accept_size_retention", kind: boolean, initial: "false", goField: "Events.AcceptSizeRetention",
 			meaning: "`true` accepts an events topic that deletes records by size (`retention.bytes`). Then make sure that it keeps records for days: a run refuses to start if records that it needs are gone",
-			to:      func(d *draft) any { return &d.cfg.Events.AcceptSizeRetention },
 		},
 		{
 			name: "columns", kind: list, absent: "needed for " + rows, change: byFields, goField: "Events.Format.Columns",
 			meaning: "for " + rows + ": names of the columns, in order",
-			to:      func(d *draft) any { return &d.cfg.Events.Format.Columns },
 		},
 		{name: "fields", kind: object, needed: true, meaning: "which field of a record holds what. Separate the parts of a path into nested records by dots", fields: []field{
 			{
 				name: "user", kind: text, example: "user", needed: true, change: byFields, goField: "Events.Format.User",
 				meaning: "field with the user id: 1 to 1024 bytes, different for every person",
-				to:      func(d *draft) any { return &d.cfg.Events.Format.User },
 			},
 			{
 				name: "key", kind: list, single: true, absent: "all events have the empty key", change: byFields, goField: "Events.Format.Key",
@@ -137,48 +126,39 @@ func eventsFields() []field {
 			{
 				name: "value", kind: text, absent: "none; needed for sums, means, variances, standard deviations, quantiles and histograms", change: byFields, goField: "Events.Format.Value",
 				meaning: "field with the number that these kinds read: an integer, or any number if `events.decimals` is set. Every record must have it, unless `events.no_value` says otherwise",
-				to:      func(d *draft) any { return &d.cfg.Events.Format.Value },
 			},
 		}},
 		{
 			name: "decimals", kind: integer, example: "2", absent: "values are integers", in: within(1, event.MaxDecimals), change: byFields, goField: "Events.Format.Decimals",
 			meaning: "[values with decimals](events.md#values): how many decimals to keep. With 2, 12.345 is 1235 hundredths, and bounds, edges and released values are in hundredths",
-			to:      func(d *draft) any { return &d.cfg.Events.Format.Decimals },
 		},
 		{
 			name: "decimal_comma", kind: boolean, initial: "false", change: byFields, goField: "Events.Format.DecimalComma",
 			meaning: "values in columns and strings have a decimal comma: 12,5 or 1.234,56",
-			to:      func(d *draft) any { return &d.cfg.Events.Format.DecimalComma },
 		},
 		{
 			name: "no_value", kind: text, example: event.NoValueSkip, absent: "such a record becomes a dead letter", change: byFields, oneOf: []string{event.NoValueSkip, event.NoValueBroken}, goField: "Events.Format.NoValue",
 			meaning: "`skip` leaves out records whose value is absent, null or empty; with `broken` they are dead letters",
-			to:      func(d *draft) any { return &d.cfg.Events.Format.NoValue },
 		},
 		{
 			name: "no_user", kind: text, example: event.NoUserEach, absent: "such a record becomes a dead letter", change: never, oneOf: []string{event.NoUserEach}, goField: "Events.Format.NoUser",
 			meaning: "`each` makes every record whose user field is absent, null or empty a user of its own: a person with several such records is protected [for each of them only](events.md#records-without-a-user)",
-			to:      func(d *draft) any { return &d.cfg.Events.Format.NoUser },
 		},
 		{
 			name: "time_unit", kind: text, example: "rfc3339", absent: "needed, except for " + schemas + " fields with a logical type", change: newName, oneOf: event.TimeUnits(), goField: "Events.Format.TimeUnit",
 			meaning: "unit of the time field: [numbers](events.md#times), such as `s` or `ms` since 1970, RFC 3339, or `text` in a usual layout or in `time_layout`; years 1 to 9999. With `privacy.period` you can never change it",
-			to:      func(d *draft) any { return &d.cfg.Events.Format.TimeUnit },
 		},
 		{
 			name: "time_layout", kind: text, example: `"%d.%m.%Y %H:%M:%S"`, absent: "the usual layouts", change: newName, goField: "Events.Format.TimeLayout",
 			meaning: "for `time_unit: text`: layout of times, as strptime has it. With `privacy.period` you can never change it",
-			to:      func(d *draft) any { return &d.cfg.Events.Format.TimeLayout },
 		},
 		{
 			name: "time_zone", kind: text, example: "Europe/Zurich", absent: "UTC", change: newName, goField: "Events.Format.TimeZone",
 			meaning: "for `time_unit: text`: zone of times that do not say their own. With `privacy.period` you can never change it",
-			to:      func(d *draft) any { return &d.cfg.Events.Format.TimeZone },
 		},
 		{
 			name: "max_record_bytes", kind: integer, unit: "bytes", initial: "1048576", in: within(1, 1<<30), change: byChange, goField: "Events.Format.MaxRecordBytes",
 			meaning: "longest record that is read. Longer ones become dead letters of class `oversized`",
-			to:      func(d *draft) any { return &d.cfg.Events.Format.MaxRecordBytes },
 		},
 	}
 }

@@ -45,14 +45,12 @@ func (doc *document) value(at string, f *field, node ast.Node, key position) {
 func (doc *document) nested(at string, f *field, node ast.Node, key position) {
 	if b, ok := node.(*ast.BoolNode); ok && f.plain {
 		if b.Value {
-			f.begin(doc.draft, 0, 1)
+			f.begin(doc.draft)
 			doc.object(at, f.fields, nil, key)
 		}
 		return
 	}
-	if f.begin != nil {
-		f.begin(doc.draft, 0, 1)
-	}
+	f.begin(doc.draft)
 	doc.object(at, f.fields, node, key)
 }
 
@@ -68,7 +66,7 @@ func (doc *document) elements(at string, f *field, node ast.Node, where position
 		return
 	}
 	for i, element := range seq.Values {
-		f.begin(doc.draft, i, len(seq.Values))
+		doc.draft.beginMetric(i, len(seq.Values))
 		here := start(element, where)
 		full := at + strings.TrimPrefix(metricPath(i), "metrics")
 		doc.positions[full], doc.valuePositions[full] = here, here
@@ -85,7 +83,7 @@ func (doc *document) entries(at string, f *field, node ast.Node, where position)
 	seq, ok := node.(*ast.SequenceNode)
 	if !ok && f.single {
 		if one, ok := doc.scalar(at, &field{kind: text}, node, where); ok {
-			*f.to(doc.draft).(*[]string) = []string{one}
+			*f.place(doc.draft).(*[]string) = []string{one}
 		}
 		return
 	}
@@ -114,7 +112,7 @@ func (doc *document) entries(at string, f *field, node ast.Node, where position)
 
 // setList puts the entries of a list into the draft.
 func (doc *document) setList(at string, f *field, entries []string, where position) {
-	switch to := f.to(doc.draft).(type) {
+	switch to := f.place(doc.draft).(type) {
 	case *[]string:
 		*to = entries
 	case *[]float64:
@@ -200,7 +198,7 @@ func (doc *document) set(at string, f *field, written string, where position) {
 		doc.fail(where, at, "%s is out of range: it must be %s%s", written, f.in.text(f.kind), f.working())
 		return false
 	}
-	switch to := f.to(doc.draft).(type) {
+	switch to := f.place(doc.draft).(type) {
 	case *string:
 		if written == "" {
 			doc.fail(where, at, "it is empty; %sgive it a value%s", f.orLeaveOut(), f.working())
