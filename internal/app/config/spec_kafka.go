@@ -57,7 +57,7 @@ func passwordFields(in string, from func(d *draft) *source) []field {
 	}
 }
 
-// registryFields returns the fields of the registry at this place of deployment.Config, whose
+// registryFields returns the fields of the registry in this part of deployment.Config, whose
 // address may be changed as change says.
 func registryFields(in, address string, change changing, password func(d *draft) *source) []field {
 	return append([]field{

@@ -144,7 +144,7 @@ func ladderFields() []field {
 	}
 }
 
-// targetFields returns the fields of the target at this place of deployment.Config.
+// targetFields returns the fields of the target in this part of deployment.Config.
 func targetFields(in string) []field {
 	return []field{
 		{
