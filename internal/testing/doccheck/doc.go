@@ -1,8 +1,7 @@
 // Package doccheck holds tests that the documents and the source tree agree: every rule has the
-// test that docs/rules.md names, every dependency its line, every setting, error and flag its
-// explanation, every package its comment. Comments, texts and pages keep to the words of the
-// glossary, no library ends the process, and every kind of metric is known everywhere.
+// test that docs/rules.md names, every dependency its line, every error, flag and kind of metric
+// its explanation. No library ends the process, and random tests draw from the seed of the run.
 //
-// It has no code of its own. It does not check that what a document says is
-// true, only that what it names is there and that nothing is left out.
+// It has no code of its own. It does not check that a document is true, only that the names in it
+// exist and that none is left out.
 package doccheck

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -19,47 +20,42 @@ type source struct {
 	path string // from the module's directory, with slashes
 	dir  string
 	test bool
-	fset *token.FileSet
+	text string
 	file *ast.File
 }
 
-// sources parses every Go file of the module but test data.
-func sources(t *testing.T) []source {
-	t.Helper()
-	var out []source
-	fset := token.NewFileSet()
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
+// parsed are all Go files of the module but test data.
+var parsed = sync.OnceValues(func() (out []source, err error) {
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		name := d.Name()
-		if d.IsDir() {
-			if path != root && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata") {
-				return filepath.SkipDir
-			}
+		switch hidden := strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_"); {
+		case err != nil:
+			return err
+		case d.IsDir() && path != root && (hidden || name == "testdata"):
+			return filepath.SkipDir
+		case d.IsDir() || hidden || !strings.HasSuffix(name, ".go"):
 			return nil
 		}
-		if !strings.HasSuffix(name, ".go") || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") {
-			return nil
-		}
-		file, err := parser.ParseFile(fset, path, nil, parser.ParseComments|parser.SkipObjectResolution)
+		text, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
-		rel, err := filepath.Rel(root, path)
+		file, err := parser.ParseFile(token.NewFileSet(), path, text, parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}
-		rel = filepath.ToSlash(rel)
-		dir := filepath.ToSlash(filepath.Dir(rel))
-		out = append(out, source{path: rel, dir: dir, test: strings.HasSuffix(name, "_test.go"), fset: fset, file: file})
+		rel := filepath.ToSlash(strings.TrimPrefix(path, root+string(filepath.Separator)))
+		out = append(out, source{rel, filepath.ToSlash(filepath.Dir(rel)), strings.HasSuffix(name, "_test.go"), string(text), file})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(out) < 100 {
-		t.Fatalf("found %d Go files: is %s the module's directory?", len(out), root)
+	return out, err
+})
+
+func sources(t *testing.T) []source {
+	t.Helper()
+	out, err := parsed()
+	if err != nil || len(out) < 100 {
+		t.Fatalf("found %d Go files (%v): is %s the module's directory?", len(out), err, root)
 	}
 	return out
 }

@@ -1,15 +1,20 @@
 package layers
 
-// A layer is a group of packages that know the same things.
-type layer struct {
-	name     string
-	sees     []string // earlier layers, of which its packages may import all
-	outside  []string // of the modules in restricted, those that it may import
-	packages []entry  // a package may import those on the lines above it
-}
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
 
-// An entry is a package, by its path in the module, and what it is for.
-type entry struct{ path, why string }
+const (
+	root = "../../.." // the module's directory, seen from this package
+	own  = "github.com/tollgate-dp/tollgate/"
+)
 
 // Modules that decide where a package can be used: what imports them cannot be had without them.
 const (
@@ -21,170 +26,183 @@ const (
 
 var restricted = []string{beam, kafkaGo, franz, testTools}
 
+// A layer is a group of packages that know the same things.
+type layer struct {
+	name     string
+	sees     string   // earlier layers, of which its packages may import all
+	outside  []string // of the modules in restricted, those that it may import
+	packages string   // a package may import those before it
+}
+
 // module lists the layers from the bottom up: data goes down the list, an import up. A new package
-// is a new line here; a new arrow shows what it would tie together.
+// gets a name here; a new arrow shows what it would tie together.
 func module() []layer {
 	return []layer{
-		{name: "secrets", packages: []entry{{"schemas/secret", "what is never printed"}}},
-		{name: "numbers", packages: []entry{
-			{"internal/numbers/int128", "integers of 128 bits"},
-			{"internal/numbers/rounding", "float64 arithmetic rounded to one side"},
-			{"internal/numbers/search", "where a condition begins to hold"},
-			{"internal/numbers/wallclock", "days and hours of a time zone"},
-			{"state/internal/bigmath", "tables and bounds in exact arithmetic"},
-			{"state/units", "the numbers in which privacy loss is counted"},
-			{"state/budgets", "from a promise to what accounts may spend, and back"},
-			{"state/internal/fixed", "sums of losses in integers, and what fits a budget"},
-			{"state/accounts", "what every user has spent, and its form at rest"},
-		}},
-		{name: "memory", packages: []entry{{"internal/hooks/poison", "overwrites memory that is given back, under test"}}},
-		{name: "accounting", sees: []string{"numbers"}, packages: []entry{
-			{"state/internal/stored", "states at rest"},
-			{"state/loss", "the vocabulary of losses"},
-			{"state/conversion", "from one description of a loss to another"},
-			{"state/filter", "how much may still be spent"},
-			{"state/odometer", "how much was spent"},
-			{"state/individual", "filters and odometers for each user"},
-			{"state/continual", "counts after every step, with an account for every user"},
-			{"state/pld", "composition by distributions of the loss"},
-			{"state/bucket", "one curve for many losses"},
-			{"state/compose", "what mechanisms cost together, by every accountant"},
-		}},
-		{name: "wire", sees: []string{"secrets", "numbers", "memory"}, packages: []entry{
-			{"internal/formats/spelling", "names in texts, and which one was meant"},
-			{"schemas/metrickind", "the table of metric kinds"},
-			{"schemas", "what stands on topics and disks; nothing of how it is made"},
-			{"schemas/event/filter", "which events a metric takes"},
-			{"internal/formats/avro", "schemas and values of Avro"},
-			{"internal/formats/csvrow", "rows of CSV"},
-			{"schemas/event", "events of others, decoded"},
-		}},
-		{name: "noise", sees: []string{"secrets", "numbers", "accounting"}, packages: []entry{
-			{"transforms/noisereduction", "sampler, ladders, thresholds; knows no record"},
-			{"transforms/mechanisms", "other mechanisms, and their prices"},
-		}},
-		{name: "experiments", sees: []string{"numbers", "accounting", "noise"}, packages: []entry{
-			{"internal/app/experiment", "what an experiment is and finds"},
-			{"internal/app/experiment/counts", "counts to a relative error under one budget"},
-			{"internal/app/experiment/odometers", "what it costs not to know the horizon"},
-			{"internal/app/experiment/filters", "individual accounting by GDP, RDP and distributions"},
-			{"internal/app/experiment/descent", "gradient descent with an account for every example"},
-		}},
-		{name: "spending", sees: []string{"secrets", "numbers", "memory", "wire", "noise"}, packages: []entry{
-			{"transforms/spend", "clipping, admission, charging; no Beam, so that it is tested without"},
-			{"transforms/release", "ladders, what is published, settlement; no Beam either"},
-		}},
-		{name: "transforms", sees: []string{"secrets", "numbers", "wire", "noise", "spending"}, outside: []string{beam}, packages: []entry{
-			{"internal/hooks/localrunner", "how the local runner has to run"},
-			{"transforms/hook", "what an author plugs in, on its way to the worker"},
-			{"transforms", "the DoFns, and interfaces to the outside world; no Kafka, for other logs fit as well"},
-			{"transforms/plain", "parts that are used alone"},
-			{"transforms/direct", "Beam's graphs in this process; knows no transform of ours"},
-		}},
-		{name: "kafka", sees: []string{"secrets", "memory", "wire"}, outside: []string{kafkaGo, franz}, packages: []entry{
-			{"internal/kafka/kafkalog", "partitions as logs; knows no deployment"},
-			{"internal/kafka/registry", "schemas by id"},
-		}},
-		// Deployment: what is configured, and what follows from it: passive. It asks no server.
-		{name: "deployment", sees: []string{"secrets", "numbers", "wire", "noise", "spending", "transforms", "kafka"}, packages: []entry{
-			{"pipeline/internal/calendar", "which turn covers a time, which windows end with it"},
-			{"pipeline/deployment", "what is configured, checked, and what follows from it"},
-		}},
-		// Stages, in the direction of the data; that none imports pipeline follows.
-		{
-			name: "stages", sees: []string{"secrets", "numbers", "memory", "wire", "noise", "spending", "transforms", "kafka", "deployment"},
-			outside: []string{beam, kafkaGo}, packages: []entry{
-				{"internal/hooks/crashpoint", "where tests interrupt a run; does nothing otherwise"},
-				{"pipeline/internal/connect", "a client of a configuration"},
-				{"pipeline/internal/controllog", "which records belong to a turn, what it released, who goes on"},
-				{"pipeline/internal/changes", "what may be changed, and the next generation"},
-				{"pipeline/internal/topicrules", "how topics must be set up"},
-				{"pipeline/internal/fencing", "one writer for a partition"},
-				{"pipeline/internal/watch", "why nothing moves, what is lost, when counts come"},
-				{"pipeline/internal/packing", "contributions on their way to the shards"},
-				{"pipeline/internal/ledgerlog", "the ledger on its topic"},
-				{"pipeline/internal/countslog", "what was published"},
-				{"pipeline/internal/reading", "READ: outcomes, CLOSE, OPEN, where to continue after a start"},
-				{"pipeline/internal/publishing", "RELEASE, PUBLISH and SETTLE on Kafka"},
-				{"pipeline/internal/admin", "what operators do between runs"},
-			},
-		},
-		{name: "published", sees: []string{"secrets", "wire", "kafka", "deployment", "stages"}, packages: []entry{
-			{"pipeline/published", "what was published, for programs that only read"},
-		}},
-		{
-			name: "pipeline", sees: []string{"secrets", "numbers", "wire", "noise", "spending", "transforms", "kafka", "deployment", "stages", "published"},
-			outside: []string{beam, kafkaGo}, packages: []entry{
-				{"pipeline", "what a library's user calls: Compile, Init, Run, Change"},
-				{"pipeline/flink", "a cluster of Flink, for programs that import it"},
-			},
-		},
-		{name: "front", sees: []string{"secrets", "numbers", "wire", "noise", "spending", "deployment", "published", "pipeline"}, packages: []entry{
-			{"internal/app/keyfile", "the format of key files"},
-			{"internal/app/startrecord", "which deployments have begun under keys"},
-			{"internal/app/config", "configuration files"},
-			{"internal/app/terminal", "tables and charts in a terminal"},
-			{"internal/app/plan", "what follows from a configuration, before anything runs"},
-			{"internal/app/plan/choice", "which settings fit events that have happened"},
-			{"internal/app/outcomes", "what became of the records, and whether most were lost"},
-			{"internal/app/report", "released values as a page"},
-			{"internal/app/monitor/process", "what a process uses, as metrics"},
-			{"internal/app/monitor", "what a run knows of itself, over HTTP"},
-			{"docs", "documents that programs serve"},
-			{"internal/app/serve", "released values for the public, over HTTP; has no key"},
-			{"internal/app/outfile", "files that appear whole or not at all"},
-			{"internal/app/cli", "what the command lines of all programs share"},
-			{"internal/app/eventfile", "files of events in the order of time"},
-			{"internal/app/generate", "made-up events"},
-		}},
-		{name: "demo", sees: []string{"secrets", "numbers", "wire", "noise", "experiments", "spending", "kafka", "deployment", "pipeline", "front"}, outside: []string{franz}, packages: []entry{
-			{"internal/kafka/embedded", "a broker in the process"},
-			{"internal/app/demo", "all of it in one process, with a broker of its own"},
-			{"internal/app/experiment/year", "a year under one promise, with accounts and without"},
-			{"internal/app/experiment/page", "what an experiment found, as a page"},
-			{"internal/app/replay", "a file onto an events topic"},
-		}},
-		{
-			name: "programs", packages: []entry{
-				{"internal/app/commands", "parses flags, calls, and prints"},
-				{"cmd/runner", "the program; one call"},
-				{"cmd/experiments", "the papers' experiments, by name"},
-			},
-			sees: []string{"secrets", "numbers", "accounting", "wire", "noise", "experiments", "transforms", "kafka", "deployment", "pipeline", "front", "demo"},
-		},
-		// What only tests import; files that ship, of any layer above, never do.
-		{name: "tests", outside: []string{beam}, sees: []string{"secrets", "numbers", "wire", "noise", "experiments", "transforms", "kafka", "deployment", "front", "demo"}, packages: []entry{
-			{"internal/testing/await", "conditions that tests wait for"},
-			{"internal/testing/deploytest", "what tests of deployments share"},
-			{"internal/testing/shapes", "ten data sets, and what a demo releases of them"},
-			{"internal/testing/long", "tests that `go test ./...` leaves out"},
-			{"internal/testing/chance", "rates and probabilities"},
-			{"internal/testing/doccheck", "documents and tree agree"},
-			{"internal/testing/fakeregistry", "a schema registry in the process"},
-			{"internal/testing/python", "an interpreter for the programs of docs"},
-			{"internal/testing/runseed", "what random tests draw"},
-			{"internal/testing/golden", "golden files"},
-			{"internal/testing/repeated", "experiments, run and compared"},
-			{"internal/testing/atrest", "what every state at rest keeps to"},
-			{"internal/testing/layers", "this test"},
-			{"internal/testing/memledger", "a ledger in memory"},
-			{"internal/testing/process", "programs that tests start and kill"},
-			{"internal/testing/realkafka", "Apache Kafka as a process"},
-			{"internal/testing/brokerprocess", "the embedded broker as a process"},
-			{"internal/testing/realflink", "a cluster of Apache Flink as processes"},
-			{"internal/testing/workload", "the events of benchmarks"},
-			{"internal/testing/reference", "what must come out, computed a second time; no code of pipeline or spend"},
-			{"integration", "tests of the whole"},
-		}},
-		// A module of its own, with the dependencies that the product does without.
-		{
-			name: "peers", sees: []string{"secrets", "wire", "noise", "experiments", "kafka", "pipeline", "front", "demo", "tests"},
-			outside: []string{beam}, packages: []entry{{"internal/testing/peers", "this product beside others that count"}},
-		},
-		// Another, with what reads files for Docker and Kubernetes.
-		{name: "deployment files", packages: []entry{
-			{"internal/testing/deployfiles", "whether the files of deploy are well-formed, and mean what they are for"},
-			{"deploy/release", "images without a Docker engine"},
-		}},
+		{name: "secrets", packages: `
+			schemas/secret`},
+		{name: "numbers", packages: `
+			internal/numbers/int128 internal/numbers/rounding internal/numbers/search
+			internal/numbers/wallclock state/internal/bigmath state/units state/budgets state/internal/fixed
+			state/accounts`},
+		{name: "memory", packages: `
+			internal/hooks/poison`},
+		{name: "accounting", sees: "numbers", packages: `
+			state/internal/stored state/loss state/conversion state/filter state/odometer state/individual
+			state/continual state/pld state/bucket state/compose`},
+		{name: "wire", sees: "secrets numbers memory", packages: `
+			internal/formats/spelling schemas/metrickind schemas schemas/event/filter internal/formats/avro
+			internal/formats/csvrow schemas/event`},
+		{name: "noise", sees: "secrets numbers accounting", packages: `
+			transforms/noisereduction transforms/mechanisms`},
+		{name: "experiments", sees: "numbers accounting noise", packages: `
+			internal/app/experiment internal/app/experiment/counts internal/app/experiment/odometers
+			internal/app/experiment/filters internal/app/experiment/descent`},
+		{name: "spending", sees: "secrets numbers memory wire noise", packages: `
+			transforms/spend transforms/release`},
+		{name: "transforms", sees: "secrets numbers wire noise spending", outside: []string{beam}, packages: `
+			internal/hooks/localrunner transforms/hook transforms transforms/plain transforms/direct`},
+		{name: "kafka", sees: "secrets memory wire", outside: []string{kafkaGo, franz}, packages: `
+			internal/kafka/kafkalog internal/kafka/registry`},
+		{name: "deployment", sees: "secrets numbers wire noise spending transforms kafka", packages: `
+			pipeline/internal/calendar pipeline/deployment`},
+		{name: "stages", sees: "secrets numbers memory wire noise spending transforms kafka deployment", outside: []string{beam, kafkaGo}, packages: `
+			internal/hooks/crashpoint pipeline/internal/connect pipeline/internal/controllog
+			pipeline/internal/changes pipeline/internal/topicrules pipeline/internal/fencing
+			pipeline/internal/watch pipeline/internal/packing pipeline/internal/ledgerlog
+			pipeline/internal/countslog pipeline/internal/reading pipeline/internal/publishing
+			pipeline/internal/admin`},
+		{name: "published", sees: "secrets wire kafka deployment stages", packages: `
+			pipeline/published`},
+		{name: "pipeline", sees: "secrets numbers wire noise spending transforms kafka deployment stages published", outside: []string{beam, kafkaGo}, packages: `
+			pipeline pipeline/flink`},
+		{name: "front", sees: "secrets numbers wire noise spending deployment published pipeline", packages: `
+			internal/app/keyfile internal/app/startrecord internal/app/config internal/app/terminal
+			internal/app/plan internal/app/plan/choice internal/app/outcomes internal/app/report
+			internal/app/monitor/process internal/app/monitor docs internal/app/serve internal/app/outfile
+			internal/app/cli internal/app/eventfile internal/app/generate`},
+		{name: "demo", sees: "secrets numbers wire noise experiments spending kafka deployment pipeline front", outside: []string{franz}, packages: `
+			internal/kafka/embedded internal/app/demo internal/app/experiment/year
+			internal/app/experiment/page internal/app/replay`},
+		{name: "programs", sees: "secrets numbers accounting wire noise experiments transforms kafka deployment pipeline front demo", packages: `
+			internal/app/commands cmd/runner cmd/experiments`},
+		{name: "tests", sees: "secrets numbers wire noise experiments transforms kafka deployment front demo", outside: []string{beam}, packages: `
+			internal/testing/await internal/testing/deploytest internal/testing/long internal/testing/chance
+			internal/testing/doccheck internal/testing/fakeregistry internal/testing/python
+			internal/testing/runseed internal/testing/golden internal/testing/repeated
+			internal/testing/atrest internal/testing/layers internal/testing/memledger
+			internal/testing/process internal/testing/realkafka internal/testing/brokerprocess
+			internal/testing/realflink internal/testing/workload internal/testing/reference integration`},
+		{name: "peers", sees: "secrets wire noise experiments kafka pipeline front demo tests", outside: []string{beam}, packages: `
+			internal/testing/peers`},
+		{name: "deployment files", packages: `
+			internal/testing/deployfiles deploy/release`},
+	}
+}
+
+// importsOf returns what every package of the module imports outside of tests.
+func importsOf(t *testing.T) map[string][]string {
+	t.Helper()
+	graph := map[string][]string{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		name := d.Name()
+		switch hidden := strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_"); {
+		case err != nil:
+			return err
+		case d.IsDir() && path != root && (hidden || name == "testdata"):
+			return filepath.SkipDir
+		case d.IsDir() || hidden || !strings.HasSuffix(name, ".go"):
+			return nil
+		}
+		dir, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		dir = filepath.ToSlash(dir)
+		if _, seen := graph[dir]; !seen {
+			graph[dir] = nil
+		}
+		if strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, i := range file.Imports {
+			to, err := strconv.Unquote(i.Path.Value)
+			if err != nil {
+				return err
+			}
+			graph[dir] = append(graph[dir], to)
+		}
+		return nil
+	})
+	if err != nil || len(graph["pipeline"]) < 10 {
+		t.Fatalf("pipeline imports %q (%v): the test does not look where the packages are", graph["pipeline"], err)
+	}
+	return graph
+}
+
+func TestPackagesImportDownwardsOnly(t *testing.T) {
+	graph := importsOf(t)
+	layerOf, position := map[string]layer{}, map[string]int{}
+	known := map[string]bool{}
+	for _, l := range module() {
+		for s := range strings.FieldsSeq(l.sees) {
+			if !known[s] {
+				t.Errorf("layer %s sees %s, which is not an earlier layer", l.name, s)
+			}
+		}
+		known[l.name] = true
+		for p := range strings.FieldsSeq(l.packages) {
+			if _, there := graph[p]; !there || position[p] > 0 {
+				t.Errorf("%s is listed twice, or does not exist", p)
+			}
+			layerOf[p], position[p] = l, len(position)+1
+		}
+	}
+	for from, imports := range graph {
+		l, listed := layerOf[from]
+		if !listed {
+			t.Errorf("%s is in no layer: add it to the one whose knowledge it shares", from)
+		}
+		for _, to := range imports {
+			within := func(m string) bool { return to == m || strings.HasPrefix(to, m+"/") }
+			inner, mine := strings.CutPrefix(to, own)
+			other := layerOf[inner]
+			switch {
+			case !mine:
+				if slices.ContainsFunc(restricted, within) && !slices.ContainsFunc(l.outside, within) {
+					t.Errorf("%s imports %s, which layer %s does without", from, to, l.name)
+				}
+			case other.name == l.name && position[inner] >= position[from]:
+				t.Errorf("%s imports %s, which is not before it in layer %s", from, inner, l.name)
+			case other.name != l.name && !slices.Contains(strings.Fields(l.sees), other.name):
+				t.Errorf("%s imports %s, and layer %s does not see layer %s", from, inner, l.name, other.name)
+			}
+		}
+	}
+}
+
+// Programs that only read a configuration, or what was published, do without the engine.
+func TestReadersDoWithoutBeam(t *testing.T) {
+	graph := importsOf(t)
+	for from := range strings.FieldsSeq("pipeline/deployment pipeline/published internal/app/config internal/app/plan internal/app/report " +
+		"internal/app/serve transforms/release transforms/spend") {
+		if len(graph[from]) == 0 {
+			t.Errorf("%s imports nothing: the test does not look where the package is", from)
+		}
+		seen := map[string]bool{}
+		for next := []string{from}; len(next) > 0; next = next[1:] {
+			for _, to := range graph[next[0]] {
+				if strings.HasPrefix(to, beam) {
+					t.Errorf("%s imports Beam, by way of %s", from, next[0])
+				}
+				if inner, mine := strings.CutPrefix(to, own); mine && !seen[inner] {
+					seen[inner] = true
+					next = append(next, inner)
+				}
+			}
+		}
 	}
 }

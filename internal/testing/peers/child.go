@@ -116,31 +116,9 @@ func measure(run func() error) (result, error) {
 		return result{}, err
 	}
 	r := result{Wall: time.Since(began), CPU: cpuTime() - cpu, Allocated: allocated() - bytes}
-	peak, err := memory(os.Getpid(), "VmHWM")
+	peak, err := peakMemory()
 	r.Peak = peak
 	return r, err
-}
-
-// ticksPerSecond is the unit of CPU times in /proc (USER_HZ): 100 on every Linux.
-const ticksPerSecond = 100
-
-// cpuOf returns the CPU time of another process, of user and system together, in steps of 10 ms.
-func cpuOf(pid int) (time.Duration, error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, fmt.Errorf("looking for CPU time: %w", err)
-	}
-	// The second field is the program's name in brackets; the 14th and 15th are what is looked for.
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	var ticks time.Duration
-	for _, field := range fields[11:13] {
-		n, err := strconv.ParseInt(field, 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("reading the CPU time of process %d: %w", pid, err)
-		}
-		ticks += time.Duration(n)
-	}
-	return ticks * time.Second / ticksPerSecond, nil
 }
 
 func cpuTime() time.Duration {
@@ -157,21 +135,17 @@ func allocated() uint64 {
 	return m.TotalAlloc
 }
 
-// memory returns a field of a process's status, in bytes: VmRSS, or VmHWM for the peak. The peak
-// that getrusage knows would be that of the process that started this one where that was greater.
-func memory(pid int, field string) (uint64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+// peakMemory returns the peak of the resident memory in bytes. The peak that getrusage knows would
+// be that of the process that started this one where that was greater.
+func peakMemory() (uint64, error) {
+	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
-		return 0, fmt.Errorf("looking for resident memory: %w", err)
+		return 0, fmt.Errorf("reading the peak of resident memory: %w", err)
 	}
-	for line := range strings.Lines(string(status)) {
-		if rest, ok := strings.CutPrefix(line, field+":"); ok {
-			kib, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
-			if err != nil {
-				return 0, fmt.Errorf("reading %s of process %d: %w", field, pid, err)
-			}
-			return kib << 10, nil
-		}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	var kib uint64
+	if _, err := fmt.Sscanf(rest, "%d kB", &kib); err != nil {
+		return 0, fmt.Errorf("reading the peak of resident memory: %w", err)
 	}
-	return 0, fmt.Errorf("looking for resident memory: process %d has no %s", pid, field)
+	return kib << 10, nil
 }

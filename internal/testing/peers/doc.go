@@ -1,9 +1,7 @@
-// Command peers measures this product beside others that count, and by itself as hours pass. It is
-// a module of its own, so that what it compares with is no dependency of the product.
+// Command peers measures this product beside others that count. It is a module of its own, so that
+// what it compares with is no dependency of the product.
 //
 //	go run . [flags]          Privacy on Beam, Beam's count, a plain loop and the product on the same events
-//	go run . soak [flags]     the product alone on live events
-//	go run . errors           errors beside those of Privacy on Beam, on made-up shapes of data
 //	go run . realdata DIR TOLLGATE [NAME ...]
 //	                          a tollgate binary and Privacy on Beam on the files of ../realdata
 //

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"flag"
 	"os"
 	"slices"
 	"strings"
@@ -18,7 +16,7 @@ import (
 // the product.
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && slices.Contains([]string{childMode, brokerMode, liveMode}, os.Args[1]) {
+	if len(os.Args) == 2 && slices.Contains([]string{childMode, brokerMode}, os.Args[1]) {
 		main() // as one of the processes that the tests start
 		return
 	}
@@ -69,19 +67,6 @@ func TestContestantsCountTheSame(t *testing.T) {
 	}
 }
 
-func TestSoakSaysWhenValuesCome(t *testing.T) {
-	r := tableOf(t, "soak", "-broker", "apart", "-for", "8s", "-window", "1s", "-report", "4s", "-rate", "2000", "-users", "100", "-shards", "2")
-	if len(r.Rows) != 2 {
-		t.Fatalf("%d rows, want 2", len(r.Rows))
-	}
-	for _, row := range r.Rows {
-		numbers(t, row, "events", "windows", "latency p50 s", "p99 s", "resident MB at most")
-		if s := row["latency p50 s"].(float64); s < 1 {
-			t.Errorf("values after %v s, and the lateness is 1 s", s)
-		}
-	}
-}
-
 func TestWrongCountsAreFound(t *testing.T) {
 	l := workload.Load{Events: 8, Users: 8, Keys: 2, Windows: 2} // 2 events in every window and key
 	exact := func(deviation float64) []count {
@@ -121,60 +106,6 @@ func TestWrongCountsAreFound(t *testing.T) {
 		err := c.contestant.verify(c.task, counts)
 		if c.wrong == "" && err != nil || c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)) {
 			t.Errorf("%s: got %v, want an error with %q", name, err, c.wrong)
-		}
-	}
-}
-
-func TestMistakesInArgumentsAreNamed(t *testing.T) {
-	for _, c := range []struct {
-		args []string
-		says string
-	}{
-		{[]string{"grow"}, `no mode "grow"`},
-		{[]string{"-only", "spark"}, `no "spark"`},
-		{[]string{"-events", "0"}, "at least 1"},
-		{[]string{"-broker", "redpanda"}, "redpanda"},
-		{[]string{"soak", "-broker", "embedded"}, "embedded"},
-		{[]string{"soak", "-for", "1s"}, "at least a -window"},
-		{[]string{"-format", "xml"}, "xml"},
-		{[]string{"-what"}, "not defined: -what"},
-	} {
-		err := run(context.Background(), c.args, nil, &bytes.Buffer{})
-		if !errors.As(err, new(usageError)) || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%q: %v, want a usageError that says %q", c.args, err, c.says)
-		}
-	}
-}
-
-func TestHelpNamesEveryFlag(t *testing.T) {
-	for mode, flags := range map[string][]string{"": {"-rounds", "-only", "pob-direct"}, "soak": {"-for", "-rate"}} {
-		var out bytes.Buffer
-		err := run(context.Background(), strings.Fields(mode+" --help"), nil, &out)
-		if !errors.Is(err, flag.ErrHelp) {
-			t.Fatal(err)
-		}
-		for _, name := range append(flags, "-broker", "-format", "Usage: go run .") {
-			if !strings.Contains(out.String(), name) {
-				t.Errorf("help of mode %q does not say %q", mode, name)
-			}
-		}
-	}
-}
-
-func TestTablesAreWrittenInThreeFormats(t *testing.T) {
-	tb := table{title: "so", columns: []string{"a", "b", "c"}, rows: [][]any{{"x", 7, 1234.5678}, {"y", 8, 0.012345}}}
-	for format, want := range map[string]string{
-		"text":     "so\n\na  b  c\nx  7  1235\ny  8  0.0123\n",
-		"markdown": "so\n\n| a | b | c |\n|---|---|---|\n| x | 7 | 1235 |\n| y | 8 | 0.0123 |\n",
-		"json": "{\n  \"rows\": [\n    {\n      \"a\": \"x\",\n      \"b\": 7,\n      \"c\": 1234.5678\n    },\n    {\n      \"a\": \"y\",\n      \"b\": 8,\n      \"c\": 0.012345\n    }\n  ],\n" +
-			"  \"title\": \"so\"\n}\n",
-	} {
-		var out bytes.Buffer
-		if err := tb.write(&out, format); err != nil {
-			t.Fatal(err)
-		}
-		if out.String() != want {
-			t.Errorf("%s:\n%s\nwant\n%s", format, out.String(), want)
 		}
 	}
 }

@@ -20,8 +20,8 @@ import (
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-
-	"github.com/tollgate-dp/tollgate/internal/testing/shapes"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+	"github.com/google/differential-privacy/privacy-on-beam/v3/pbeam"
 )
 
 // realSet is a data set of internal/testing/realdata, with the setting that a person who knows
@@ -88,7 +88,7 @@ func measureReal(ctx context.Context, args []string, out io.Writer) error {
 }
 
 // readReal reads a file with the columns user, key and time.
-func readReal(path string) ([]shapes.Event, error) {
+func readReal(path string) ([]happened, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func readReal(path string) ([]shapes.Event, error) {
 	defer file.Close() //nolint:errcheck // it was only read
 	rows := csv.NewReader(bufio.NewReader(file))
 	rows.ReuseRecord = true
-	var out []shapes.Event
+	var out []happened
 	for header := true; ; header = false {
 		row, err := rows.Read()
 		if errors.Is(err, io.EOF) {
@@ -105,7 +105,7 @@ func readReal(path string) ([]shapes.Event, error) {
 		if err == nil && !header {
 			var at time.Time
 			at, err = time.Parse(time.RFC3339, row[2])
-			out = append(out, shapes.Event{User: row[0], Key: row[1], At: at})
+			out = append(out, happened{row[0], row[1], at})
 		}
 		if err != nil {
 			return nil, fmt.Errorf("reading %s: %w", path, err)
@@ -114,7 +114,7 @@ func readReal(path string) ([]shapes.Event, error) {
 }
 
 // truthOf counts the events of each window and key, named as partitionOf names them.
-func truthOf(events []shapes.Event, window time.Duration) map[string]float64 {
+func truthOf(events []happened, window time.Duration) map[string]float64 {
 	shaped.window = window.Milliseconds()
 	truth := map[string]float64{}
 	for _, e := range events {
@@ -149,7 +149,7 @@ func typicalError(truth, values map[string]float64) float64 {
 
 // realRun runs the binary on one file.
 type realRun struct {
-	events       []shapes.Event
+	events       []happened
 	binary, path string
 }
 
@@ -262,4 +262,52 @@ func windowText(size time.Duration) string {
 		return fmt.Sprintf("%dd", size/day)
 	}
 	return fmt.Sprintf("%gh", size.Hours())
+}
+
+// A happened is an event of a data set.
+type happened struct {
+	user, key string
+	at        time.Time
+}
+
+// shaped are the events that are counted: the DoFn runs in this process.
+var shaped struct {
+	events []happened
+	window int64 // milliseconds
+}
+
+func init() { register.DoFn2x1[[]byte, func(string, string), error](&shapedFn{}) }
+
+// shapedFn emits every event's user, and its window and key together.
+type shapedFn struct{}
+
+// ProcessElement implements Beam's DoFn.
+func (*shapedFn) ProcessElement(_ []byte, emit func(string, string)) error {
+	for _, e := range shaped.events {
+		emit(e.user, partitionOf(e))
+	}
+	return nil
+}
+
+func partitionOf(e happened) string {
+	return fmt.Sprint(e.at.UnixMilli()/shaped.window, "|", e.key)
+}
+
+// privateCounts are those of Privacy on Beam: one pipeline over all windows.
+func privateCounts(ctx context.Context, partitions, events int64) ([]count, error) {
+	spec, err := pbeam.NewPrivacySpec(pbeam.PrivacySpecParams{
+		AggregationEpsilon: 0.5 * epsilon, AggregationDelta: 0.5 * delta, PartitionSelectionEpsilon: 0.5 * epsilon, PartitionSelectionDelta: 0.5 * delta,
+	})
+	if err != nil {
+		return nil, err
+	}
+	p, s := beam.NewPipelineWithRoot()
+	users := beam.ParDo(s, &shapedFn{}, beam.Impulse(s))
+	counts := pbeam.Count(s, pbeam.MakePrivate(s, users, spec), pbeam.CountParams{
+		NoiseKind: pbeam.GaussianNoise{}, MaxPartitionsContributed: partitions, MaxValue: events, AllowNegativeOutputs: true,
+	})
+	beam.ParDo0(s, &privateFn{}, counts)
+	collected.counts = nil
+	err = runDirect(ctx, p)
+	return collected.counts, err
 }
