@@ -302,13 +302,17 @@ func (r *run) observeProgress(ctx context.Context, moved *lastMoves, now time.Ti
 // the configuration that Workers.Config names. Errors of a worker reach Run as text, and end it
 // where beginning again would not help.
 func OpenRuns(load func(config string) (*Deployment, error), log *slog.Logger) {
-	transforms.OpenRuns(func(run transforms.Run) (*transforms.Runtime, error) {
+	transforms.OpenRuns(opener(load, log))
+}
+
+func opener(load func(config string) (*Deployment, error), log *slog.Logger) transforms.Opener {
+	return func(run transforms.Run) (*transforms.Runtime, error) {
 		rt, err := openRun(run, load, log)
 		if err != nil {
 			return nil, coded(fmt.Errorf("opening run %s: %w: %w", run.ID, errOpening, err))
 		}
 		return rt, nil
-	})
+	}
 }
 
 // openLimit is how long a worker tries to open a run.

@@ -17,7 +17,6 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/transforms"
-	"github.com/tollgate-dp/tollgate/transforms/direct"
 )
 
 // What ended a job is told, and not that following control was interrupted by its end.
@@ -119,12 +118,9 @@ func TestAJobThatIsLeftIsTold(t *testing.T) {
 // A worker whose configuration cannot be read says so, with the run and the code that ends it.
 func TestAWorkerThatCannotOpenItsRunSaysWhy(t *testing.T) {
 	unreadable := fmt.Errorf("opening tollgate.yaml: %w", ErrHeaderMismatch)
-	OpenRuns(func(string) (*Deployment, error) { return nil, unreadable }, slog.New(slog.DiscardHandler))
-	defer transforms.OpenRuns(nil)
 	const id = "000102030405060708090a0b0c0d0e0f"
-	p, s := beam.NewPipelineWithRoot()
-	transforms.Build(s, transforms.Run{ID: id, Terms: `{"ID": "` + id + `"}`}, transforms.Layout{})
-	_, err := direct.Execute(t.Context(), p)
+	open := opener(func(string) (*Deployment, error) { return nil, unreadable }, slog.New(slog.DiscardHandler))
+	_, err := open(transforms.Run{ID: id, Terms: `{"ID": "` + id + `"}`})
 	if err == nil {
 		t.Fatal("it ran")
 	}

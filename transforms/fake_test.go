@@ -2,7 +2,6 @@ package transforms
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	beamlog "github.com/apache/beam/sdks/v2/go/pkg/beam/log"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/testing/ptest"
 
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -29,35 +29,45 @@ type silent struct{}
 
 func (silent) Log(context.Context, beamlog.Severity, int, string) {}
 
-// onePipeline: the local runner's job options are global.
-var onePipeline sync.Mutex
-
-// runPipeline runs a Runtime's pipeline to its end and returns what Fail was told.
-func runPipeline(t *testing.T, execute Engine, rt *Runtime) ([]error, error) {
-	t.Helper()
-	onePipeline.Lock()
-	defer onePipeline.Unlock()
-	var mu sync.Mutex
-	var told []error // a stage may still add to it meanwhile
-	rt.Fail = func(err error) error {
-		mu.Lock()
-		defer mu.Unlock()
-		told = append(told, err)
+// engines run the stages of a run in this process.
+var engines = map[string]func(context.Context, *Runtime) error{
+	"direct": func(ctx context.Context, rt *Runtime) error { return Direct(ctx, rt, 1) },
+	"prism": func(ctx context.Context, rt *Runtime) error {
+		forget, err := Register("run", rt)
+		if err != nil {
+			return err
+		}
+		defer forget()
+		p, s := beam.NewPipelineWithRoot()
+		Build(s, Run{ID: "run"}, Layout{})
+		_, err = prism.Execute(ctx, p)
 		return err
+	},
+}
+
+// onEngines runs a test on both, with a function that returns what Fail was told, too.
+func onEngines(t *testing.T, test func(t *testing.T, run func(*Runtime) ([]error, error))) {
+	t.Helper()
+	for name, engine := range engines {
+		t.Run(name, func(t *testing.T) {
+			test(t, func(rt *Runtime) ([]error, error) {
+				var mu sync.Mutex
+				var told []error // a stage may still add to it meanwhile
+				rt.Fail = func(err error) error {
+					mu.Lock()
+					defer mu.Unlock()
+					told = append(told, err)
+					return err
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+				defer cancel()
+				err := engine(ctx, rt)
+				mu.Lock()
+				defer mu.Unlock()
+				return slices.Clone(told), err
+			})
+		})
 	}
-	forget, err := Register(t.Name(), rt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer forget()
-	p, s := beam.NewPipelineWithRoot()
-	Build(s, Run{ID: t.Name()}, Layout{})
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
-	defer cancel()
-	_, err = execute(ctx, p)
-	mu.Lock()
-	defer mu.Unlock()
-	return slices.Clone(told), err
 }
 
 // blobs is finished work.
@@ -94,7 +104,7 @@ func newLoop(shards, releaseShards int, turns uint64) *loop {
 }
 
 func (l *loop) runtime() *Runtime {
-	return &Runtime{Source: Ready[Source](l), Spender: Ready[Spender](l), Releaser: Ready[Releaser](l), Settler: Ready[Settler](l)}
+	return &Runtime{Source: ready[Source](l), Spender: ready[Spender](l), Releaser: ready[Releaser](l), Settler: ready[Settler](l)}
 }
 
 func (l *loop) fault(format string, args ...any) {
@@ -241,59 +251,7 @@ func (l *loop) Settle(_ context.Context, acks [][]byte) error {
 	return nil
 }
 
-var errPlanned = errors.New("planned")
-
-// broken fails in one of its stages.
-type broken struct {
-	*loop
-	stage string
-	err   error
-}
-
-func (b *broken) runtime() *Runtime {
-	return &Runtime{Source: Ready[Source](b), Spender: Ready[Spender](b), Releaser: Ready[Releaser](b), Settler: Ready[Settler](b)}
-}
-
-func (b *broken) Step(ctx context.Context, at Restriction) (Step, error) {
-	if b.stage == "read" {
-		return Step{}, b.err
-	}
-	return b.loop.Step(ctx, at)
-}
-
-func (b *broken) Spend(ctx context.Context, shard int, e [][]byte) (spend.Pending, error) {
-	switch b.stage {
-	case "spend":
-		return nil, b.err
-	case "spend, waiting":
-		return late{b.err}, nil
-	}
-	return b.loop.Spend(ctx, shard, e)
-}
-
-func (b *broken) Release(ctx context.Context, shard int, p [][]byte) (spend.Pending, error) {
-	switch b.stage {
-	case "release":
-		return nil, b.err
-	case "release, waiting":
-		return late{b.err}, nil
-	}
-	return b.loop.Release(ctx, shard, p)
-}
-
-func (b *broken) Settle(ctx context.Context, acks [][]byte) error {
-	if b.stage == "settle" {
-		return b.err
-	}
-	return b.loop.Settle(ctx, acks)
-}
-
-// late fails when it is waited for.
-type late struct{ err error }
-
-func (l late) Wait(context.Context) ([]spend.Blob, error) { return nil, l.err }
-
-// Ready is a function of a Runtime for a stage that is open already.
-func Ready[T any](stage T) func(context.Context) (T, error) {
+// ready is a function of a Runtime for a stage that is open already.
+func ready[T any](stage T) func(context.Context) (T, error) {
 	return func(context.Context) (T, error) { return stage, nil }
 }

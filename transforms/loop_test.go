@@ -2,13 +2,10 @@ package transforms
 
 import (
 	"context"
-	"errors"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
 // check looks at what a finished loop has seen.
@@ -36,12 +33,12 @@ func (l *loop) check(t *testing.T) {
 }
 
 // TestTurnsGoRoundTheLoopInOrder, with every shard in every turn, once.
-func TestTurnsGoRoundTheLoopInOrder(t *testing.T) { OnEngines(t, turnsGoRoundTheLoopInOrder) }
+func TestTurnsGoRoundTheLoopInOrder(t *testing.T) { onEngines(t, turnsGoRoundTheLoopInOrder) }
 
-func turnsGoRoundTheLoopInOrder(t *testing.T, execute Engine) {
+func turnsGoRoundTheLoopInOrder(t *testing.T, run func(*Runtime) ([]error, error)) {
 	l := newLoop(16, 3, 50)
 	l.idle = 1
-	if failed, err := runPipeline(t, execute, l.runtime()); err != nil || failed != nil {
+	if failed, err := run(l.runtime()); err != nil || failed != nil {
 		t.Fatal(failed, err)
 	}
 	l.check(t)
@@ -49,9 +46,9 @@ func turnsGoRoundTheLoopInOrder(t *testing.T, execute Engine) {
 
 // TestSeveralEpochsInOneTick: what an engine's restore brought back comes along
 // with the new epoch's elements, in one envelope.
-func TestSeveralEpochsInOneTick(t *testing.T) { OnEngines(t, severalEpochsInOneTick) }
+func TestSeveralEpochsInOneTick(t *testing.T) { onEngines(t, severalEpochsInOneTick) }
 
-func severalEpochsInOneTick(t *testing.T, execute Engine) {
+func severalEpochsInOneTick(t *testing.T, run func(*Runtime) ([]error, error)) {
 	l := newLoop(3, 1, 6)
 	l.elements = func(turn uint64) []Element {
 		var all []Element
@@ -60,7 +57,7 @@ func severalEpochsInOneTick(t *testing.T, execute Engine) {
 		}
 		return all
 	}
-	if failed, err := runPipeline(t, execute, l.runtime()); err != nil || failed != nil {
+	if failed, err := run(l.runtime()); err != nil || failed != nil {
 		t.Fatal(failed, err)
 	}
 	l.check(t)
@@ -75,22 +72,22 @@ func severalEpochsInOneTick(t *testing.T, execute Engine) {
 
 // TestAGroupWithoutOpenEmitsNothing: contributions that no OPEN follows, then
 // the end of reading, as in a drain by the engine.
-func TestAGroupWithoutOpenEmitsNothing(t *testing.T) { OnEngines(t, aGroupWithoutOpenEmitsNothing) }
+func TestAGroupWithoutOpenEmitsNothing(t *testing.T) { onEngines(t, aGroupWithoutOpenEmitsNothing) }
 
-func aGroupWithoutOpenEmitsNothing(t *testing.T, execute Engine) {
+func aGroupWithoutOpenEmitsNothing(t *testing.T, run func(*Runtime) ([]error, error)) {
 	contributions, err := schemas.EncodeContributions(schemas.Contributions{Epoch: 1, Turn: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	l := newLoop(1, 1, 1)
 	rt := l.runtime()
-	rt.Source = Ready[Source](script{func(at Restriction) Step {
+	rt.Source = ready[Source](script{func(at Restriction) Step {
 		next := at
 		next.Calls++
 		next.Done = at.Calls == 1
 		return Step{Next: next, Elements: []Element{{0, contributions}}}
 	}})
-	if failed, err := runPipeline(t, execute, rt); err != nil || failed != nil {
+	if failed, err := run(rt); err != nil || failed != nil {
 		t.Fatal(failed, err)
 	}
 	if l.unopened != 1 {
@@ -108,9 +105,9 @@ func (s script) Step(_ context.Context, at Restriction) (Step, error) { return s
 
 // TestContributionsWaitForTheirOpen: elements of several steps meet in one
 // envelope, and only an opening lets it go.
-func TestContributionsWaitForTheirOpen(t *testing.T) { OnEngines(t, contributionsWaitForTheirOpen) }
+func TestContributionsWaitForTheirOpen(t *testing.T) { onEngines(t, contributionsWaitForTheirOpen) }
 
-func contributionsWaitForTheirOpen(t *testing.T, execute Engine) {
+func contributionsWaitForTheirOpen(t *testing.T, run func(*Runtime) ([]error, error)) {
 	contributions, err := schemas.EncodeContributions(schemas.Contributions{Epoch: 1, Turn: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +116,7 @@ func contributionsWaitForTheirOpen(t *testing.T, execute Engine) {
 	rt := l.runtime()
 	const before = 5
 	early := 0
-	rt.Source = Ready[Source](script{func(at Restriction) Step {
+	rt.Source = ready[Source](script{func(at Restriction) Step {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		next := at
@@ -138,39 +135,12 @@ func contributionsWaitForTheirOpen(t *testing.T, execute Engine) {
 		next.Done = true
 		return Step{Next: next}
 	}})
-	if failed, err := runPipeline(t, execute, rt); err != nil || failed != nil {
+	if failed, err := run(rt); err != nil || failed != nil {
 		t.Fatal(failed, err)
 	}
 	l.check(t)
 	if early != 0 || len(l.lengths[1]) != 1 || l.lengths[1][0] != before+1 {
 		t.Fatalf("envelopes had %v blobs, want one of %d; %d were spent before the OPEN", l.lengths[1], before+1, early)
-	}
-}
-
-// TestErrorsReachTheRuntimeWithTheirType: some engines make text of them.
-func TestErrorsReachTheRuntimeWithTheirType(t *testing.T) {
-	OnEngines(t, errorsReachTheRuntimeWithTheirType)
-}
-
-func errorsReachTheRuntimeWithTheirType(t *testing.T, execute Engine) {
-	for _, stage := range []string{"read", "spend", "spend, waiting", "release", "release, waiting", "settle"} {
-		t.Run(stage, func(t *testing.T) {
-			b := &broken{newLoop(2, 1, 3), stage, &spend.StopError{Shard: 1, Turn: 2, Reason: "planned", Err: errPlanned}}
-			failed, err := runPipeline(t, execute, b.runtime())
-			if err == nil || len(failed) == 0 {
-				t.Fatalf("the run ended with %v, and Fail was told %v", err, failed)
-			}
-			var stop *spend.StopError
-			if !errors.As(failed[0], &stop) || !errors.Is(failed[0], errPlanned) || stop.Turn != 2 {
-				t.Fatalf("Fail was told %v", failed[0])
-			}
-			if strings.Contains(t.Name(), "/direct/") && !errors.As(err, &stop) {
-				t.Errorf("the engine for one process returned %v", err)
-			}
-			if len(b.order) != 0 {
-				t.Fatalf("turns %v were settled", b.order)
-			}
-		})
 	}
 }
 

@@ -64,7 +64,7 @@ type readFn struct {
 }
 
 func (f *readFn) CreateInitialRestriction(key int) Restriction {
-	return Restriction{Group: slices.Index(f.Layout.readers(), key), Epoch: -1, Tick: 1}
+	return begin(slices.Index(f.Layout.readers(), key))
 }
 
 func (f *readFn) SplitRestriction(_ int, rest Restriction) []Restriction { return []Restriction{rest} }
@@ -110,12 +110,8 @@ func (f *readFn) ProcessElement(ctx context.Context, w *tickWatermark, rt *sdf.L
 	if !rt.TryClaim(step.Next) {
 		return sdf.StopProcessing(), nil
 	}
-	tick := at.Tick
-	if step.Opened {
-		tick = step.Next.Tick - 1
-	}
 	for _, e := range step.Elements {
-		emit(tickStart(tick), f.Layout.strand(e.Shard), e.Data)
+		emit(tickStart(step.tick(at)), f.Layout.strand(e.Shard), e.Data)
 	}
 	w.millis.Store(int64(tickStart(step.Next.Tick)))
 	if step.Next.Done {

@@ -31,6 +31,9 @@ type Restriction struct {
 	Done  bool
 }
 
+// begin is where the reader of a group starts.
+func begin(group int) Restriction { return Restriction{Group: group, Epoch: -1, Tick: 1} }
+
 // Element is one packed blob on its way to a shard of SPEND.
 type Element struct {
 	Shard int
@@ -46,6 +49,14 @@ type Step struct {
 	// watermark moves past their tick.
 	Opened bool
 	Delay  time.Duration
+}
+
+// tick is that of the elements of a step from a position.
+func (s *Step) tick(at Restriction) int64 {
+	if s.Opened {
+		return s.Next.Tick - 1
+	}
+	return at.Tick
 }
 
 // Source is READ's side of a Runtime. Step is called by one goroutine at a

@@ -60,7 +60,7 @@ func module() []layer {
 		{name: "spending", sees: "secrets numbers memory wire noise", packages: `
 			transforms/spend transforms/release`},
 		{name: "transforms", sees: "secrets numbers wire noise spending", outside: []string{beam}, packages: `
-			internal/hooks/localrunner transforms/hook transforms transforms/plain transforms/direct`},
+			internal/hooks/localrunner transforms/hook transforms transforms/plain`},
 		{name: "kafka", sees: "secrets memory wire", outside: []string{kafkaGo, franz}, packages: `
 			internal/kafka/kafkalog internal/kafka/registry`},
 		{name: "deployment", sees: "secrets numbers wire noise spending transforms kafka", packages: `
