@@ -10,6 +10,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // ErrInterrupted says that the turn after the settled one has decisions on the ledger already, so
@@ -26,17 +27,63 @@ func (e *Engine) Checkpoint(ctx context.Context, n int, epoch int64, settled uin
 	s := e.shard(n)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// An OPEN this long finds every decision after the settled turn, however long its span.
-	if err := e.acquire(ctx, n, s, &schemas.Open{Epoch: epoch, First: settled + 1, Turn: settled + 1<<20}); err != nil {
+	if err := e.asOf(ctx, n, s, epoch, settled); err != nil {
 		return schemas.Snapshot{}, err
 	}
 	if len(s.found) > 0 {
 		return schemas.Snapshot{}, fmt.Errorf("looking at shard %d after turn %d: %w", n, settled, ErrInterrupted)
 	}
-	if err := e.charge(ctx, n, s.accounts); err != nil {
-		return schemas.Snapshot{}, err
-	}
 	return s.accounts.snapshot(settled, epoch), nil
+}
+
+// asOf acquires a shard as of a settled turn, charged; found has the decisions after it.
+func (e *Engine) asOf(ctx context.Context, n int, s *shard, epoch int64, settled uint64) error {
+	// An OPEN this long finds every decision after the settled turn, however long its span.
+	if err := e.acquire(ctx, n, s, &schemas.Open{Epoch: epoch, First: settled + 1, Turn: settled + 1<<20}); err != nil {
+		return err
+	}
+	return e.charge(ctx, n, s.accounts)
+}
+
+// Standing is the account of one user in one budget period, as of a settled turn.
+type Standing struct {
+	Period int64
+	Spent  units.Mu2
+	Left   []Left // of the metrics that have an allowance
+}
+
+// Left is what the bucket of a metric holds.
+type Left struct {
+	Metric      string
+	Left, Burst units.Mu2
+}
+
+// Standings returns the accounts of a user as of a settled turn, which ends at the reading end, from
+// the oldest period that is kept on. Turns that are decided and not settled are not in them. Errors
+// are those of Checkpoint, without ErrInterrupted.
+func (e *Engine) Standings(ctx context.Context, id accounts.ID, settled uint64, end int64) (out []Standing, err error) {
+	n := schemas.ShardOf(id, e.opts.Rules.Shards)
+	s := e.shard(n)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := e.asOf(ctx, n, s, -1, settled); err != nil {
+		return nil, err
+	}
+	for entry := range s.accounts.store.All() {
+		if entry.ID != id {
+			continue
+		}
+		standing := Standing{Period: entry.Period, Spent: entry.Account.Spent}
+		elapsed := s.accounts.windows.Elapsed(schemas.MetricWindow{WindowEnd: end}, entry.Period)
+		debts := append(entry.Debts, make([]units.Mu2, len(e.opts.Rules.metrics))...)
+		for i := range e.opts.Rules.metrics {
+			if m := &e.opts.Rules.metrics[i]; m.allowance.Burst > 0 {
+				standing.Left = append(standing.Left, Left{m.spec.Name, m.allowance.Left(debts[i], m.allowance.Paid(elapsed)), m.allowance.Burst})
+			}
+		}
+		out = append(out, standing)
+	}
+	return out, nil
 }
 
 func (a *shardAccounts) snapshot(turn uint64, epoch int64) schemas.Snapshot {

@@ -82,7 +82,7 @@ Exit codes:
 	root.SetHelpCommand(helpCommand())
 	root.Version = a.versionLine()
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.AddCommand(a.initialise(), a.runCommand(), a.serve(), a.change(), a.status(), a.recover(), a.replay(), a.validate(), a.plan(), a.demo(), a.budget(), a.probe(), a.version(), a.man())
+	root.AddCommand(a.initialise(), a.runCommand(), a.serve(), a.change(), a.status(), a.statement(), a.recover(), a.replay(), a.validate(), a.plan(), a.demo(), a.budget(), a.probe(), a.version(), a.man())
 	for _, command := range taggedCommands {
 		root.AddCommand(command(a))
 	}

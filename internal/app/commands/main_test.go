@@ -56,7 +56,7 @@ func write(t testing.TB, name, text string) string {
 
 func TestHelpGolden(t *testing.T) {
 	t.Parallel()
-	for _, command := range []string{"", "init", "run", "serve", "change", "status", "man", "recover", "replay", "validate", "plan", "demo", "budget", "budget releases", "budget calibrate", "budget convert", "budget compose", "budget compare", "probe", "version"} {
+	for _, command := range []string{"", "init", "run", "serve", "change", "status", "statement", "man", "recover", "replay", "validate", "plan", "demo", "budget", "budget releases", "budget calibrate", "budget convert", "budget compose", "budget compare", "probe", "version"} {
 		name := "help_" + strings.ReplaceAll(command, " ", "_") + ".golden"
 		if command == "" {
 			name = "help.golden"

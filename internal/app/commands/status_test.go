@@ -45,6 +45,9 @@ func TestStatusIsWhatControlSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "1m")
+	if stdout, _ := mustRun(t, "statement", "person-1", "--config", cfg); !strings.Contains(stdout, "of the budget: all values together are ε = ") || strings.Contains(stdout, "person-") {
+		t.Errorf("a statement: %s", stdout)
+	}
 	unreadable()
 	stdout, stderr := mustRun(t, "status", "--config", cfg, "--format", "json")
 	var s struct {

@@ -260,20 +260,11 @@ func (c *Change) checkpoints(ctx context.Context) ([]schemas.Snapshot, error) {
 	if c.settled > 0 && c.last == nil {
 		return nil, fmt.Errorf("changing the deployment after turn %d: control does not hold its CLOSE: %w", c.settled, deployment.ErrLogFault)
 	}
-	rules, err := changes.Rules(c.dep, c.Old)
+	engine, done, err := c.oldEngine()
 	if err != nil {
 		return nil, err
 	}
-	if c.settled+1 == c.Old.FromTurn { // the next generation finds what this one has found
-		rules.Before = nil
-	}
-	from, done := c.ledger(c.Old.Topics.Ledger)
 	defer done()
-	turns := c.turns()
-	engine, err := spend.NewEngine(spend.Options{Rules: rules, Ledger: from, Settlements: c.control, Ending: turns.Ending, Windows: turns})
-	if err != nil {
-		return nil, err
-	}
 	snapshots := make([]schemas.Snapshot, c.Old.Shards)
 	for n := range snapshots {
 		if snapshots[n], err = engine.Checkpoint(ctx, n, c.epoch, c.settled); err != nil {
@@ -281,6 +272,22 @@ func (c *Change) checkpoints(ctx context.Context) ([]schemas.Snapshot, error) {
 		}
 	}
 	return snapshots, nil
+}
+
+// oldEngine returns the engine of the generation in force. The function that it returns closes the
+// ledger.
+func (c *Change) oldEngine() (*spend.Engine, func(), error) {
+	rules, err := changes.Rules(c.dep, c.Old)
+	if err != nil {
+		return nil, nil, err
+	}
+	if c.settled+1 == c.Old.FromTurn { // the next generation finds what this one has found
+		rules.Before = nil
+	}
+	from, done := c.ledger(c.Old.Topics.Ledger)
+	turns := c.turns()
+	engine, err := spend.NewEngine(spend.Options{Rules: rules, Ledger: from, Settlements: c.control, Ending: turns.Ending, Windows: turns})
+	return engine, done, err
 }
 
 // WriteSnapshots writes what WindUp returned to the ledger that Next reads; before TakeEpoch it

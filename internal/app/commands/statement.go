@@ -1,0 +1,91 @@
+package commands
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+func (a *app) statement() *cobra.Command {
+	var (
+		path string
+		f    cli.Format
+	)
+	cmd := &cobra.Command{
+		Use:   "statement USER",
+		Short: "Show what one user has spent of the privacy promise",
+		Long: `Show what one user has spent of the privacy promise, as of the last counts: the share
+of the budget, the ε of all releases together, and what is left of each metric's
+allowance. statement reads the control topic and the ledger and changes nothing; a run
+may go on. It needs the user-hash key. Only the trusted side can run it, and only that
+person should read it.
+
+USER is the id as it is in the events; - reads it from the standard input, so that it
+does not stay in the history of the shell. Budget periods that are over are not kept.`,
+		Example: `  tollgate statement u17 --config tollgate.yaml
+  echo -n u17 | tollgate statement - --config tollgate.yaml --format json`,
+		Args: cobra.ExactArgs(1),
+	}
+	cmd.Flags().SortFlags = false
+	a.configPath(cmd, &path)
+	cli.FormatFlag(cmd, &f)
+	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runStatement(cmd.Context(), path, cmd.Flags().Arg(0), cmd.InOrStdin(), f) })
+	return cmd
+}
+
+func (a *app) runStatement(ctx context.Context, path, user string, stdin io.Reader, f cli.Format) error {
+	id := []byte(user)
+	if user == "-" {
+		text, err := io.ReadAll(io.LimitReader(stdin, 1<<20))
+		if err != nil {
+			return fmt.Errorf("reading the user id from the standard input: %w", err)
+		}
+		id = bytes.TrimRight(text, "\r\n")
+	}
+	d, err := a.load(path, config.Options{WithoutRegistries: true})
+	if err != nil {
+		return err
+	}
+	if err := a.awaitAnswer(ctx, d.Config.Kafka); err != nil {
+		return d.explained(err)
+	}
+	s, err := pipeline.ReadStatement(ctx, d.Deployment, id)
+	if err != nil {
+		return d.explained(err)
+	}
+	return a.printAs(f, s, func(b *strings.Builder) { writeStatement(b, s) })
+}
+
+// writeStatement writes a statement for people. It does not repeat the user's id.
+func writeStatement(b *strings.Builder, s *pipeline.Statement) {
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(b, "%-10s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	line("deployment", "%s, counts up to %s", terminal.Key(s.Deployment, 60), s.AsOf.Format(time.RFC3339))
+	line("promise", "(%s, %s)-differential privacy", number(s.Epsilon), number(s.Delta))
+	if s.Planned > 0 {
+		line("", "of which %s were spent on choosing settings", percent(s.Planned))
+	}
+	if len(s.Accounts) == 0 {
+		line("spent", "nothing: no value depends on this user, or only values of periods that are over")
+	}
+	for _, a := range s.Accounts {
+		if a.From != nil {
+			line("period", "%s to %s", a.From.Format(time.RFC3339), a.To.Format(time.RFC3339))
+		}
+		line("spent", "%s of the budget: all values together are ε = %s at δ = %s", percent(a.Share), number(a.Epsilon), number(s.Delta))
+		for _, left := range a.Allowances {
+			line("allowance", "%s: %s left", terminal.Key(left.Metric, 40), percent(left.Left))
+		}
+	}
+}
