@@ -1,7 +1,6 @@
 package mechanisms_test
 
 import (
-	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -117,19 +116,6 @@ func atMost(k, n int, miss float64) float64 {
 	return mathext.InvRegIncBeta(float64(k+1), float64(n-k), 1-miss)
 }
 
-// TestClopperPearsonLimits: 5 of 10 and 2 of 20 at 95 % are (0.1871, 0.8129) and
-// (0.0123, 0.3170), R's binom.test to 4 decimals; none of n is 1 − miss^(1/n) exactly.
-func TestClopperPearsonLimits(t *testing.T) {
-	for _, c := range []struct {
-		k, n      int
-		low, high float64
-	}{{5, 10, 0.1871, 0.8129}, {2, 20, 0.0123, 0.3170}, {0, 10, 0, 1 - math.Pow(0.025, 0.1)}, {10, 10, math.Pow(0.025, 0.1), 1}} {
-		if low, high := atLeast(c.k, c.n, 0.025), atMost(c.k, c.n, 0.025); math.Abs(low-c.low) > 5e-5 || math.Abs(high-c.high) > 5e-5 {
-			t.Errorf("%d of %d: (%v, %v), want (%v, %v)", c.k, c.n, low, high, c.low, c.high)
-		}
-	}
-}
-
 // attackGames returns how often each value is played after the pilot.
 func attackGames() int {
 	if !long.On() {
@@ -217,49 +203,6 @@ func gaussianGame(sigma float64) (m *mechanisms.Gaussian, run func(float64, mech
 	}
 }
 
-func discreteGame(sigma float64) (m *mechanisms.DiscreteGaussian, run func(float64, mechanisms.Source) float64) {
-	m = must(mechanisms.NewDiscreteGaussian(sigma))
-	return m, func(secret float64, src mechanisms.Source) float64 {
-		return (must(m.Release(secret, src)) - 0.5) / (sigma * sigma)
-	}
-}
-
-func laplaceGame(scale float64) (m *mechanisms.Laplace, run func(float64, mechanisms.Source) float64) {
-	m = must(mechanisms.NewLaplace(scale))
-	return m, func(secret float64, src mechanisms.Source) float64 {
-		return laplaceRatio(must(m.Release(secret, src)), scale)
-	}
-}
-
 func laplaceRatio(y, scale float64) float64 { return (math.Abs(y) - math.Abs(y-1)) / scale }
 
-// leakyResponse returns randomised response that gives the value away with probability δ:
-// the mechanism that (ε, δ)-DP allows at most (Kairouz, Oh and Viswanath, 2015).
-func leakyResponse(price loss.Approx) func(float64, mechanisms.Source) float64 {
-	honest := 1 / (1 + math.Exp(-price.Epsilon))
-	return func(secret float64, src mechanisms.Source) float64 {
-		sign := 2*secret - 1
-		if unit(src) < price.Delta {
-			return sign * 1e6
-		}
-		if unit(src) >= honest {
-			sign = -sign
-		}
-		return sign * price.Epsilon
-	}
-}
-
 func unit(src mechanisms.Source) float64 { return float64(src.Word()>>11) * 0x1p-53 }
-
-func TestGamblerEndsWhereNothingFits(t *testing.T) {
-	f := must(filter.NewBasic(loss.Approx{Epsilon: 1}))
-	runs := 0
-	menu := []offer[loss.Approx]{{loss.Approx{Epsilon: 0.3}, func(float64, mechanisms.Source) float64 { runs++; return 0 }}}
-	gambler(t, func() filter.Filter[loss.Approx] { return f }, menu)(0, seeded(1))
-	if runs != 3 {
-		t.Errorf("%d mechanisms of 0.3 ran in a budget of 1", runs)
-	}
-	if err := f.Spend(menu[0].price); !errors.Is(err, filter.ErrExceeded) {
-		t.Errorf("a fourth one: %v", err)
-	}
-}

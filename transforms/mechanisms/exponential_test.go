@@ -51,35 +51,6 @@ func flipLaw(scores []int64, scale float64) []float64 {
 	return law
 }
 
-// noisyMaxLaw returns the law of the greatest score after exponential noise, by the sum over
-// subsets of ∫ e^(−z)·Π_j (1 − e^(−z−gap_j))₊ dz: another way to the law of PermuteAndFlip.
-// Candidate i wins with noise z where the others' is below z + s_i − s_j; before that is
-// possible, at z = greatest − s_i, the integrand is 0.
-func noisyMaxLaw(scores []int64, scale float64) []float64 {
-	greatest, law := slices.Max(scores), make([]float64, len(scores))
-	for i := range scores {
-		// With y = z + (s_i − greatest)/b ≥ 0: e^(−(greatest−s_i)/b)·∫ e^(−y)·Π(1 − a_j·e^(−y)) dy.
-		product := []float64{1} // coefficients in e^(−y)
-		for j := range scores {
-			if j == i {
-				continue
-			}
-			a := math.Exp(float64(scores[j]-greatest) / scale)
-			next := make([]float64, len(product)+1)
-			for k, c := range product {
-				next[k] += c
-				next[k+1] -= a * c
-			}
-			product = next
-		}
-		for k, c := range product {
-			law[i] += c / float64(k+1)
-		}
-		law[i] *= math.Exp(float64(scores[i]-greatest) / scale)
-	}
-	return law
-}
-
 func TestSelectionsHaveTheirLaws(t *testing.T) {
 	n := chance.Trials(200_000)
 	for i, c := range []struct {
@@ -104,21 +75,6 @@ func TestSelectionsHaveTheirLaws(t *testing.T) {
 			checkCounts(t, fmt.Sprintf("%s of %v, scale %v", name, c.scores, c.scale), counts, n, law)
 		}
 	}
-}
-
-// TestPermuteAndFlipIsReportNoisyMax: the law that the sampler is tested with is that from
-// which its price follows.
-func TestPermuteAndFlipIsReportNoisyMax(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		scores := rapid.SliceOfN(rapid.Int64Range(-20, 20), 1, 6).Draw(t, "scores")
-		scale := rapid.Float64Range(0.5, 20).Draw(t, "scale")
-		a, b := flipLaw(scores, scale), noisyMaxLaw(scores, scale)
-		for i := range a {
-			if math.Abs(a[i]-b[i]) > 1e-11 {
-				t.Fatalf("candidate %d: %v by orders, %v by noise", i, a[i], b[i])
-			}
-		}
-	})
 }
 
 // TestSelectionsPayForTheirLosses compares prices with the losses of neighbouring score

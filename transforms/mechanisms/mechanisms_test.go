@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
-	"sync"
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/chance"
@@ -189,52 +187,6 @@ func TestNoiseForLinearQueriesIsThatOfTheMechanism(t *testing.T) {
 		}
 		if _, err := c.noise(1, -7); !errors.As(err, &out) || out.Parameter != "sigma" {
 			t.Errorf("mechanism %d: a negative sigma: %v", i, err)
-		}
-	}
-}
-
-// TestMechanismsAreSharedByGoroutines releases from several goroutines at once, each
-// with its own digits, and wants what each gets alone.
-func TestMechanismsAreSharedByGoroutines(t *testing.T) {
-	g, _ := NewGaussian(3)
-	l, _ := NewLaplace(3)
-	d, _ := NewDiscreteGaussian(3)
-	m, _ := NewLaplaceReduction(8, 1)
-	run := func(label byte) (ys []float64, err error) {
-		src := NewKeyed([32]byte{1}, []byte{label})
-		for range 50 {
-			c, err := m.Begin(5)
-			if err != nil {
-				return nil, err
-			}
-			for _, release := range []func() (float64, error){
-				func() (float64, error) { return g.Release(5, src) },
-				func() (float64, error) { return l.Release(5, src) },
-				func() (float64, error) { return d.Release(5, src) },
-				func() (float64, error) { return c.Next(8, src) },
-				func() (float64, error) { return c.Next(2, src) },
-			} {
-				y, err := release()
-				if err != nil {
-					return nil, err
-				}
-				ys = append(ys, y)
-			}
-		}
-		return ys, nil
-	}
-	const goroutines = 8
-	var together [goroutines][]float64
-	var errs [goroutines]error
-	var wait sync.WaitGroup
-	for i := range goroutines {
-		wait.Go(func() { together[i], errs[i] = run(byte(i)) })
-	}
-	wait.Wait()
-	for i := range goroutines {
-		alone, err := run(byte(i))
-		if err != nil || errs[i] != nil || !slices.Equal(alone, together[i]) {
-			t.Errorf("goroutine %d released something else: %v, %v", i, err, errs[i])
 		}
 	}
 }

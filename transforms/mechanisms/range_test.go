@@ -10,81 +10,43 @@ import (
 
 func TestBadNumbersAreNamed(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
-	g, _ := NewGaussian(1)
-	l, _ := NewLaplace(1)
-	d, _ := NewDiscreteGaussian(1)
-	m, _ := NewLaplaceReduction(8, 1)
-	bad := map[string][]error{}
-	add := func(name string, err error) { bad[name] = append(bad[name], err) }
-	for _, x := range []float64{nan, inf, -inf, -1, 0, 0x1p-24, 0x1p41} {
-		_, err := NewGaussian(x)
-		add("sigma", err)
-		_, err = NewDiscreteGaussian(x)
-		add("sigma", err)
-		_, err = NewLaplace(x)
-		add("scale", err)
-		_, err = NewLaplaceReduction(x, 1)
-		add("coarsest scale", err)
-		_, err = NewLaplaceReduction(8, x)
-		add("finest scale", err)
-	}
-	_, err := NewLaplaceReduction(0x1p21, 1)
-	add("finest scale", err)
-	for _, x := range []float64{nan, inf, -inf, 0x1p901, -0x1p901} {
-		for _, r := range []releaser{g, l, d} {
-			_, err = r.Release(x, seeded(t, 1))
-			add("value", err)
-		}
-		_, err = m.Begin(x)
-		add("value", err)
-	}
-	for _, x := range []float64{nan, inf, -inf, -1e-300, 0x1p901} {
-		_, err = g.GDP(x)
-		add("sensitivity", err)
-		_, err = g.ZCDP(x)
-		add("sensitivity", err)
-		_, err = g.RDP(x, 2)
-		add("sensitivity", err)
-		_, err = g.Approx(x, 1e-6)
-		add("sensitivity", err)
-		_, err = l.Approx(x)
-		add("sensitivity", err)
-		_, err = l.GDP(x)
-		add("sensitivity", err)
-		_, err = l.ZCDP(x)
-		add("sensitivity", err)
-		_, err = l.RDP(x, 2)
-		add("sensitivity", err)
-		_, err = d.ZCDP(x)
-		add("sensitivity", err)
-		_, err = d.Approx(x, 1e-6)
-		add("sensitivity", err)
-		_, err = m.Worst(x)
-		add("sensitivity", err)
-	}
-	_, err = g.GDP(0x1p600) // its square has no float64
-	add("sensitivity", err)
-	for _, x := range []float64{nan, inf, 1, 0, -1} {
-		_, err = g.RDP(1, x)
-		add("alpha", err)
-		_, err = l.RDP(1, x)
-		add("alpha", err)
-		_, err = d.RDP(1, x)
-		add("alpha", err)
-	}
-	_, err = l.RDP(1)
-	add("orders", err)
-	for _, x := range []float64{nan, 0, 1, -1} {
-		_, err = g.Approx(1, x)
-		add("delta", err)
-		_, err = d.Approx(1, x)
-		add("delta", err)
-	}
-	for name, errs := range bad {
-		for i, err := range errs {
-			var out *units.RangeError
-			if !errors.As(err, &out) || out.Parameter != name {
-				t.Errorf("%s, case %d: %v, want a *units.RangeError that names it", name, i, err)
+	g, l, d, m := must(NewGaussian(1)), must(NewLaplace(1)), must(NewDiscreteGaussian(1)), must(NewLaplaceReduction(8, 1))
+	for _, c := range []struct {
+		name  string
+		bad   []float64
+		calls func(x float64) []error
+	}{
+		{"sigma", []float64{nan, inf, -inf, -1, 0, 0x1p-24, 0x1p41}, func(x float64) []error {
+			return []error{second(NewGaussian(x)), second(NewDiscreteGaussian(x))}
+		}},
+		{"scale", []float64{nan, inf, -inf, -1, 0, 0x1p-24, 0x1p41}, func(x float64) []error { return []error{second(NewLaplace(x))} }},
+		{"coarsest scale", []float64{nan, inf, -1, 0, 0x1p-24, 0x1p41}, func(x float64) []error { return []error{second(NewLaplaceReduction(x, 1))} }},
+		{"finest scale", []float64{nan, inf, -1, 0, 0x1p-24, 0x1p41, 0x1p-19}, func(x float64) []error { return []error{second(NewLaplaceReduction(8, x))} }},
+		{"value", []float64{nan, inf, -inf, 0x1p901, -0x1p901}, func(x float64) []error {
+			src := seeded(t, 1)
+			return []error{second(g.Release(x, src)), second(l.Release(x, src)), second(d.Release(x, src)), second(m.Begin(x))}
+		}},
+		{"sensitivity", []float64{nan, inf, -inf, -1e-300, 0x1p901}, func(x float64) []error {
+			return []error{
+				second(g.GDP(x)), second(g.ZCDP(x)), second(g.RDP(x, 2)), second(g.Approx(x, 1e-6)), second(l.Approx(x)), second(l.GDP(x)),
+				second(l.ZCDP(x)), second(l.RDP(x, 2)), second(d.ZCDP(x)), second(d.Approx(x, 1e-6)), second(m.Worst(x)),
+			}
+		}},
+		{"sensitivity", []float64{0x1p600}, func(x float64) []error { return []error{second(g.GDP(x))} }}, // its square has no float64
+		{"alpha", []float64{nan, inf, 1, 0, -1}, func(x float64) []error {
+			return []error{second(g.RDP(1, x)), second(l.RDP(1, x)), second(d.RDP(1, x))}
+		}},
+		{"orders", []float64{0}, func(float64) []error { return []error{second(l.RDP(1))} }},
+		{"delta", []float64{nan, 0, 1, -1}, func(x float64) []error {
+			return []error{second(g.Approx(1, x)), second(d.Approx(1, x))}
+		}},
+	} {
+		for _, x := range c.bad {
+			for i, err := range c.calls(x) {
+				var out *units.RangeError
+				if !errors.As(err, &out) || out.Parameter != c.name {
+					t.Errorf("%s %v, call %d: %v, want a *units.RangeError that names it", c.name, x, i, err)
+				}
 			}
 		}
 	}

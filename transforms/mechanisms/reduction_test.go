@@ -76,29 +76,6 @@ func TestRungsOfARefinementAreCoupledLaplace(t *testing.T) {
 	}
 }
 
-// TestTheWayDoesNotMatterForTheEnd compares the last rung of refinements that chose their
-// scales from what was released with the Laplace law of the last scale.
-func TestTheWayDoesNotMatterForTheEnd(t *testing.T) {
-	n := chance.Trials(100_000)
-	m, src := reduction(t, 64, 1), seeded(t, 701)
-	ends := make([]float64, n)
-	for i := range ends {
-		c, err := m.Begin(0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, scale := range []float64{64, 0, 1} {
-			if scale == 0 {
-				scale = min(40, max(2, math.Abs(ends[i])))
-			}
-			if ends[i], err = c.Next(scale, src); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	checkDistribution(t, "last rung", ends, laplaceCDF)
-}
-
 func TestOnlyTheLastRungIsPaid(t *testing.T) {
 	m, src := reduction(t, 64, 0.5), seeded(t, 702)
 	worst, err := m.Worst(3)

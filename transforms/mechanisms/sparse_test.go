@@ -118,24 +118,6 @@ func TestSearchesPayForTheirLosses(t *testing.T) {
 	})
 }
 
-// TestTheGreatestLossOfASearchComesNearItsPrice: prices bind where answers are unlikely.
-func TestTheGreatestLossOfASearchComesNearItsPrice(t *testing.T) {
-	s := integers(2, 3, 1)
-	for name, c := range map[string]struct {
-		values, changed []int64
-		monotone        bool
-	}{
-		"both ways": {[]int64{5, 5, -5}, []int64{7, 7, -7}, false},
-		"monotone":  {[]int64{5, 5, 5}, []int64{7, 7, 7}, true},
-	} {
-		share := greatestLoss(t, s, c.values, c.changed, c.monotone)
-		t.Logf("%s: the greatest loss is %.3f of its price", name, share)
-		if share < 0.9 {
-			t.Errorf("%s: the greatest loss is %.3f of its price", name, share)
-		}
-	}
-}
-
 // greatestLoss fails a test in which a transcript loses more than its price, and returns the
 // greatest share of a price that one loses.
 func greatestLoss(t rapid.TB, s *SparseVector, values, changed []int64, monotone bool) (share float64) {

@@ -161,21 +161,6 @@ func TestJumpAimsShortOfTheBarrier(t *testing.T) {
 	}
 }
 
-func TestFixedLadderIsGeometric(t *testing.T) {
-	first := precision(t, 1e5)
-	top := units.Precision{Lo: first.Lo * 20}
-	p := compile(t, Spec{Kind: Geometric, Factor: 2, First: first, Top: top, Target: Target{Relative: .05, Confidence: .95}})
-	ladder := p.Ladder()
-	if len(ladder) != 6 {
-		t.Fatalf("%d rungs, want 6", len(ladder))
-	}
-	for i, u := range ladder {
-		if want := min(first.Lo<<i, top.Lo); u.Lo != want {
-			t.Errorf("rung %d has precision %d, want %d", i+1, u.Lo, want)
-		}
-	}
-}
-
 func TestMeetableFrom(t *testing.T) {
 	for _, test := range []struct {
 		target    Target
@@ -212,17 +197,5 @@ func TestFactorsBetweenNodesAreTheStrictest(t *testing.T) {
 	}
 	if at(.001, .95) != at(.01, .95) {
 		t.Error("targets below the table do not take its first row")
-	}
-}
-
-func TestFactorTableIsPlausible(t *testing.T) {
-	for c, rows := range fitted() {
-		for r, row := range rows {
-			for class, f := range row {
-				if f.kappa < 400 || f.kappa > 1100 || f.floor > f.kappa || f.floor < 400 || f.widen < 1000 || f.widen > 1600 {
-					t.Errorf("factors %+v at %v, %v, class %d", f, tableConfidences()[c], tableTargets()[r], class)
-				}
-			}
-		}
 	}
 }

@@ -1,7 +1,5 @@
 package noisereduction
 
-//go:generate go test -run ^TestFitFindsTheFactors$ -fit stoptable.go .
-
 const (
 	confidenceCount = 7
 	targetCount     = 12

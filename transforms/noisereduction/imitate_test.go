@@ -85,12 +85,3 @@ func difference(a, b []float64) float64 {
 	}
 	return (mb - ma) / math.Sqrt(va+vb)
 }
-
-func BenchmarkImitate(b *testing.B) {
-	p := compile(b, Spec{Kind: Adaptive, First: precision(b, 1e5), Top: precision(b, 20), Target: Target{Relative: .1, Confidence: .95}})
-	random := rand.New(runseed.PCG(b, 7, 7))
-	b.ReportAllocs()
-	for b.Loop() {
-		p.Imitate(1000, random.NormFloat64)
-	}
-}

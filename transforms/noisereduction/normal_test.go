@@ -101,17 +101,6 @@ func scaledTail(k int, x float64) float64 {
 	return 0.5 * math.Erfc((float64(k)+x)/math.Sqrt2) * math.Exp(float64(k*k)/2)
 }
 
-func TestUniformComparisonRefinesTies(t *testing.T) {
-	src := &script{t, []uint64{7, 7, 9, 9, 4, 5}}
-	var a, b deviate
-	if !less(&a, &b, src) {
-		t.Error("0.7,9,4 < 0.7,9,5 was not found")
-	}
-	if len(a) != 3 || len(b) != 3 {
-		t.Errorf("compared %d and %d digits, want 3", len(a), len(b))
-	}
-}
-
 // TestRoundingIsRefinedUntilDecided puts the first digit of the fraction on
 // a rounding boundary: one digit leaves two answers, the second decides.
 func TestRoundingIsRefinedUntilDecided(t *testing.T) {

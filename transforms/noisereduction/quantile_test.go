@@ -42,16 +42,6 @@ func TestUpperQuantileIsLeast(t *testing.T) {
 	}
 }
 
-func TestUpperTailAgreesWithErfc(t *testing.T) {
-	for x := 0.0; x < 11; x += 0.37 {
-		got, _ := upperTail(big.NewInt(int64(math.Round(math.Ldexp(x, quantileBits))))).Float64()
-		want := 0.5 * math.Erfc(x/math.Sqrt2)
-		if math.Abs(got/want-1) > 1e-10 {
-			t.Errorf("tail at %v is %g, erfc says %g", x, got, want)
-		}
-	}
-}
-
 func TestRootsOfTwo(t *testing.T) {
 	for _, n := range []int{octave, 2 * octave} {
 		for i, root := range rootsOfTwo(n) {

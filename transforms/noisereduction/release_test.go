@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -172,82 +171,6 @@ func releasedDigest(t *testing.T, geometric *Plan) string {
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
-}
-
-func TestReleaseIsSafeForConcurrentUse(t *testing.T) {
-	p := compile(t, Spec{Kind: Adaptive, First: precision(t, 1e6), Top: precision(t, 1), Target: Target{Relative: .05, Confidence: .95}})
-	const n = 200
-	var want [n]Result
-	for i := range want {
-		want[i], _ = p.Release(testKey(), testIdentity(), int64(i))
-	}
-	var wait sync.WaitGroup
-	for range 4 {
-		wait.Go(func() {
-			for i := range want {
-				if r, err := p.Release(testKey(), testIdentity(), int64(i)); err != nil || r != want[i] {
-					t.Errorf("count %d released %+v, %v", i, r, err)
-				}
-			}
-		})
-	}
-	wait.Wait()
-}
-
-// TestAbsoluteTarget stops at ⌈(z/floor)²⌉ whatever the count.
-func TestAbsoluteTarget(t *testing.T) {
-	for _, kind := range []Kind{Adaptive, Geometric} {
-		p := compile(t, Spec{Kind: kind, Factor: 3, First: precision(t, 1e4), Top: precision(t, 1), Target: Target{Absolute: 100, Confidence: .95}})
-		for _, count := range []int64{0, 5, 1e6} {
-			r, err := p.Release(testKey(), testIdentity(), count)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if want := 100 / 1.959963984540054; !r.Met || math.Abs(r.StdDev-want) > 1e-9 {
-				t.Errorf("%s, count %d: σ = %v, met %v; want %v, met", kind, count, r.StdDev, r.Met, want)
-			}
-		}
-	}
-}
-
-func TestWithoutTargetLadderGoesToTop(t *testing.T) {
-	p := compile(t, Spec{Kind: Adaptive, First: precision(t, 1e4), Top: precision(t, 7), Target: Target{Confidence: .95}})
-	r, err := p.Release(testKey(), testIdentity(), 1000)
-	if err != nil || r.Met || r.Precision != p.Top() || r.StdDev > 7 {
-		t.Errorf("released %+v, %v", r, err)
-	}
-}
-
-func TestReleaseRefusesHugeCounts(t *testing.T) {
-	p := compile(t, Spec{Kind: Adaptive, First: precision(t, 1e4), Top: precision(t, 7), Target: Target{Confidence: .95}})
-	if _, err := p.Release(testKey(), testIdentity(), MaxCount+1); err == nil {
-		t.Error("no error")
-	}
-}
-
-func BenchmarkRelease(b *testing.B) {
-	p := compile(b, Spec{Kind: Adaptive, First: precision(b, 1e6), Top: precision(b, 0.01), Target: Target{Relative: .05, Confidence: .95}})
-	k, id := testKey(), testIdentity()
-	b.ReportAllocs()
-	rungs := 0
-	for i := 0; b.Loop(); i++ {
-		id.WindowStart = int64(i)
-		r, err := p.Release(k, id, 12345)
-		if err != nil {
-			b.Fatal(err)
-		}
-		rungs += r.Rungs
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(rungs), "ns/rung")
-}
-
-func BenchmarkCompile(b *testing.B) {
-	s := Spec{Kind: Adaptive, First: precision(b, 1e6), Top: precision(b, 100), Target: Target{Relative: .05, Confidence: .95}}
-	for b.Loop() {
-		if _, err := Compile(s); err != nil {
-			b.Fatal(err)
-		}
-	}
 }
 
 // TestWithoutTargetHugeCountsAreNotMet: a score beyond 64 bits saturated onto

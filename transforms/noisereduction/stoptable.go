@@ -1,9 +1,6 @@
-// The table was fitted by TestFitFindsTheFactors on a coarse grid of counts; entries
-// whose worst count, computed on a fine grid, was beyond what is allowed were
-// then lowered, and the row of adaptive ladders at 5 % was fitted again. It is
-// TestFactorsKeepThePromise and TestRuleAccuracyPromise that vouch for it, not
-// its origin. go generate fits it anew (some 13 minutes of one core, and every
-// released value changes).
+// The table was fitted on a coarse grid of counts, and entries whose worst count on a fine grid was
+// beyond what is allowed were lowered. TestFactorsKeepThePromise and TestRuleAccuracyPromise vouch
+// for it, not its origin. Other factors would change every released value.
 
 package noisereduction
 

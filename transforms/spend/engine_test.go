@@ -1,7 +1,6 @@
 package spend
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -78,33 +77,6 @@ func TestNothingIsHandedOnBeforeTheDeltaIsDurable(t *testing.T) {
 		if err == nil || blobs != nil {
 			t.Fatalf("%d deliveries: handed on %d blobs while the append was under way (%v)", deliveries, len(blobs), err)
 		}
-	}
-}
-
-func TestTheSameTurnAgainHandsOnTheSameBytes(t *testing.T) {
-	w := mustWorld(t, oneMetric())
-	mustPlay(t, w, 1, 3)
-	var first []Blob
-	for i := range 3 {
-		pending, err := w.spend(0, w.envelope(4, 0, oneUser(4), false))
-		if err != nil {
-			t.Fatal(err)
-		}
-		blobs, err := pending.Wait(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if i == 0 {
-			first = blobs
-		}
-		for r := range blobs {
-			if !bytes.Equal(blobs[r].Data, first[r].Data) {
-				t.Fatalf("delivery %d hands on other bytes", i+1)
-			}
-		}
-	}
-	if n := w.ledger.appends[0]; n != 4 {
-		t.Fatalf("%d appends for 4 turns", n)
 	}
 }
 
@@ -226,24 +198,6 @@ func TestAnEnvelopeWithoutOpenDoesNothing(t *testing.T) {
 	}
 }
 
-func TestRefusesWhatIsNoEnvelope(t *testing.T) {
-	w := mustWorld(t, oneMetric())
-	partial, err := schemas.EncodePartial(schemas.Partial{Epoch: w.epoch, Turn: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	open := w.envelope(1, 0, nil, false)[0]
-	for name, blobs := range map[string][][]byte{
-		"garbage": {[]byte("garbage")}, "a partial": {open, partial}, "a cut OPEN": {open[:len(open)-1]}, "an empty blob": {{}},
-	} {
-		if p, err := w.engine.Spend(t.Context(), 0, blobs); err == nil || p != nil {
-			t.Errorf("%s was taken", name)
-		}
-	}
-	_, err = w.engine.Spend(t.Context(), 0, [][]byte{schemas.EncodeOpen(schemas.Open{Epoch: w.epoch, Turn: 1, Shards: 2})})
-	stopReason(t, err, "another number of shards")
-}
-
 // TestAMissingSettlementIsNoStop: the broker may be slow; the turn can be tried
 // again.
 func TestAMissingSettlementIsNoStop(t *testing.T) {
@@ -259,24 +213,4 @@ func TestAMissingSettlementIsNoStop(t *testing.T) {
 	}
 	w.settle(1, partials)
 	mustPlay(t, w, 2, 2)
-}
-
-func TestConstructorsCheckTheirOptions(t *testing.T) {
-	w := mustWorld(t, oneMetric())
-	full := w.engine.opts
-	for i, o := range []Options{
-		{Ledger: full.Ledger, Settlements: full.Settlements, Ending: full.Ending},
-		{Rules: full.Rules, Settlements: full.Settlements, Ending: full.Ending},
-		{Rules: full.Rules, Ledger: full.Ledger, Ending: full.Ending},
-		{Rules: full.Rules, Ledger: full.Ledger, Settlements: full.Settlements},
-	} {
-		if _, err := NewEngine(o); err == nil {
-			t.Errorf("options %d were taken", i)
-		}
-	}
-	for _, n := range [][3]int{{0, 1, 4}, {1, 0, 4}, {1, 1, 3}} {
-		if _, err := NewRules(budgets.Budget{}, testHashKey, nil, n[0], n[1], n[2]); err == nil {
-			t.Errorf("%v shards, release shards and slots were taken", n)
-		}
-	}
 }

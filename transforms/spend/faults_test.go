@@ -64,20 +64,6 @@ func TestEventsThatDifferFromTheLedgerStop(t *testing.T) {
 	}
 }
 
-// TestAChangedConfigurationStops: other bounds give other decisions.
-func TestAChangedConfigurationStops(t *testing.T) {
-	w := mustWorld(t, oneMetric())
-	if _, err := w.open(1, []contribution{{user: 1, key: "a", n: 9}}, false); err != nil {
-		t.Fatal(err)
-	}
-	w.rules.metrics[0].bounds.Events++
-	if err := w.restart(); err != nil {
-		t.Fatal(err)
-	}
-	_, err := w.open(1, []contribution{{user: 1, key: "a", n: 9}}, false)
-	stopReason(t, err, "other decisions than the ledger")
-}
-
 func TestAGapInTheLedgerStops(t *testing.T) {
 	for gap := uint64(1); gap <= 3; gap++ {
 		s := oneMetric()
@@ -106,15 +92,6 @@ func TestALedgerAheadOfControlStops(t *testing.T) {
 	}
 	_, err := w.open(2, oneUser(2), false)
 	stopReason(t, err, "ahead of the control log")
-}
-
-func TestARedoNeedsTheLedger(t *testing.T) {
-	w := mustWorld(t, oneMetric())
-	_, err := w.open(1, nil, true)
-	stopReason(t, err, "redone from the ledger")
-	if w.ledger.appends[0] != 0 {
-		t.Error("the ledger was written")
-	}
 }
 
 // forge puts a delta into a shard's ledger.
@@ -196,35 +173,6 @@ func TestRuleNoDecisionOfADeltaIsLeftOut(t *testing.T) {
 		d := schemas.Delta{Turn: 1, Windows: s.windows(1), Tallies: make([]schemas.WindowTally, 1), Labels: []schemas.Label{{Key: []byte("a")}}, Users: c.users}
 		if err := accounts.applyDelta(1, &d, s.windows(1)); !errors.Is(err, c.err) || len(accounts.decided) != 0 && err != nil {
 			t.Errorf("users %s: %v with %d decisions, want %v", name, err, len(accounts.decided), c.err)
-		}
-	}
-}
-
-func TestGarbageInTheLedgerIsAnError(t *testing.T) {
-	w := mustWorld(t, oneMetric())
-	w.ledger.logs[0] = []accounts.LedgerRecord{{Key: []byte("delta/1/0"), Value: []byte("garbage")}}
-	if _, err := w.open(1, nil, false); err == nil {
-		t.Fatal("garbage was taken for a ledger")
-	}
-}
-
-// TestAFailedAppendForgetsTheShard: what the process has in memory may be
-// ahead of the ledger, so the next try begins with the ledger.
-func TestAFailedAppendForgetsTheShard(t *testing.T) {
-	for landed := range 2 {
-		w := mustWorld(t, oneMetric())
-		mustPlay(t, w, 1, 1)
-		takes := w.ledger.takes
-		w.ledger.tear = func(int, int) int { return landed }
-		if blobs, err := w.open(2, oneUser(2), false); err == nil || blobs != nil {
-			t.Fatalf("a failed append handed on %d blobs", len(blobs))
-		}
-		w.ledger.tear = nil
-		if _, err := w.open(2, oneUser(2), false); err != nil {
-			t.Fatal(err)
-		}
-		if w.ledger.takes != takes+1 {
-			t.Fatal("the shard was not taken anew")
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state/accounts"
@@ -112,79 +111,5 @@ func TestRuleSquaresOfATreeDoNotOverflow(t *testing.T) {
 		if got := a.of(1).Reserved; got != c.want || (len(a.last().reservations.list) > 0) != (c.want > 0) {
 			t.Errorf("%s: %d reserved by %d admissions, want %d", name, got, len(a.last().reservations.list), c.want)
 		}
-	}
-}
-
-// TestRulePeriodsAreTwoIndividuals: own clipping, own account, own charge.
-func TestRulePeriodsAreTwoIndividuals(t *testing.T) {
-	m := metric1("m")
-	m.MaxKeysPerUser = 1
-	s := deployment(400, m)
-	a := mustAccounts(t, s, []contribution{{user: 1, key: "a", n: 10}, {user: 1, period: 1, key: "a", n: 10}, {user: 1, period: 1, key: "b", n: 1}})
-	if len(a.last().delta.Users) != 2 || !a.last().delta.Users[0].Admitted.Get(0) || !a.last().delta.Users[1].Admitted.Get(0) {
-		t.Fatalf("users are %+v", a.last().delta.Users)
-	}
-	if err := a.charge(released(unit(2), nil)); err != nil { // no key is released: the first rung
-		t.Fatal(err)
-	}
-	other, _ := a.store.Get(testID(1), 1)
-	if got := a.of(1); got.Spent != 200 || got.Reserved != 0 || other.Spent != 200 && other.Spent != 2 || other.Reserved != 0 {
-		t.Fatalf("charged, accounts are %+v and %+v", got, other)
-	}
-	// In each period the key of least rank is kept, and each period has ranks of its own.
-	var differ int
-	for user := range 40 {
-		a := mustAccounts(t, deployment(400, m), []contribution{{user: user, key: "a", n: 1}, {user: user, key: "b", n: 1},
-			{user: user, period: 1, key: "a", n: 1}, {user: user, period: 1, key: "b", n: 1}})
-		var keys []string
-		for _, r := range a.last().reservations.list {
-			keys = append(keys, string(a.last().ended.contributions[0].keys[a.last().reservations.of(&r)[0].key]))
-		}
-		if len(keys) != 2 {
-			t.Fatalf("kept %v in two periods", keys)
-		}
-		if keys[0] != keys[1] {
-			differ++
-		}
-	}
-	if differ == 0 {
-		t.Error("what is clipped in one period is clipped in the other: 40 users of 40")
-	}
-}
-
-// TestRuleNoCapOverUsers: however many users, each is admitted.
-func TestRuleNoCapOverUsers(t *testing.T) {
-	var cs []contribution
-	for u := range 5000 {
-		cs = append(cs, contribution{user: u, key: "a", n: 1})
-	}
-	a := mustAccounts(t, deployment(4, metric1("m")), cs)
-	if counts := a.counts(a.last()); counts.keys[0][0] != (int128.Int{Lo: 5000}) {
-		t.Fatalf("counted %v", counts)
-	}
-}
-
-// TestRuleLossesAddToTheBudgetAndNoFurther: a user who takes part with three events, then with as
-// many as can be paid for, until refused, has spent the charges of these, to the unit.
-func TestRuleLossesAddToTheBudgetAndNoFurther(t *testing.T) {
-	lossesAdd(t, 1000, 36*27+16+4+4+4)
-	lossesAdd(t, 36*27-1, 36*26+16+16)
-	lossesAdd(t, 36*27, 36*27)
-}
-
-func lossesAdd(t *testing.T, budget, want units.Mu2) {
-	t.Helper()
-	s := deployment(budget, metric1("m"))
-	a := newShardAccounts(mustWorld(t, s).rules, oneSlice{})
-	for turn := uint64(1); turn <= 100; turn++ {
-		mustDecide(t, a, s, []contribution{{user: 1, key: "a", n: 3}})
-		settled := schemas.Settled{Turn: turn, FirstRungs: []units.Precision{unit(1)}, Keys: []schemas.SettledKey{
-			{WindowStart: int64(turn-1) * 1000, WindowEnd: int64(turn) * 1000, Key: []byte("a"), Precision: unit(4)}}}
-		if err := a.charge(NewSettlement(settled)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := a.of(1).Spent; got != want {
-		t.Fatalf("B² = %d: spent %d, want %d", budget, got, want)
 	}
 }

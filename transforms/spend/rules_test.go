@@ -171,44 +171,6 @@ func decidedDelta(t *rapid.T, w *world, shard int, turn uint64) schemas.Delta {
 	return d
 }
 
-// TestRuleClippingNeverByArrivalOrder: in whatever order and packing the
-// records come, the delta has the same bytes, and counts the keys of least rank as the model does.
-func TestRuleClippingNeverByArrivalOrder(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := drawTurnSettings(t)
-		s.shards = 1
-		s.budget = budgets.Budget{Mu2: 1 << 60}
-		cs := drawContributions(t)
-		if rapid.Bool().Draw(t, "many") {
-			cs = drawMany(t)
-		}
-		var first [32]byte
-		for i := range 4 {
-			w, err := newWorld(s, uint64(i))
-			if err != nil {
-				t.Fatal(err)
-			}
-			partials, err := w.play(1, cs, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			m := newModel(s)
-			m.open(1, [][]contribution{cs})
-			if err := w.agree(m, partials); err != nil {
-				t.Fatal(err)
-			}
-			d := decidedDelta(t, w, 0, 1)
-			digest := d.BodyDigest()
-			if i == 0 {
-				first = digest
-			}
-			if digest != first {
-				t.Fatal("another order gave another delta")
-			}
-		}
-	})
-}
-
 // TestRuleOneRecordMovesCountsByOne: taking away one event of one user, who is far above every
 // bound and within the allowance, moves each metric's counts by at most one, in one key; a sum by
 // at most what one value can be.
@@ -280,36 +242,6 @@ func newModelled(t *rapid.T, s settings, cs []contribution) map[Cell]int64 {
 		}
 	}
 	return counts
-}
-
-// TestRuleChargeIsWhatWasReleased: c²·u of the rung where each key stopped,
-// rounded up by itself; the first rung for a private key that stayed below. What
-// another metric released of the same key does not count.
-func TestRuleChargeIsWhatWasReleased(t *testing.T) {
-	both := deployment(1<<40, publicMetric("m", "a"), publicMetric("n", "a"))
-	two := mustAccounts(t, both, []contribution{{user: 1, key: "a", n: 1}})
-	mustCharge(t, two, schemas.Settled{FirstRungs: []units.Precision{unit(1), unit(1)}, Keys: []schemas.SettledKey{
-		{Metric: 0, WindowEnd: testTurn, Key: []byte("a"), Precision: unit(1)}, {Metric: 1, WindowEnd: testTurn, Key: []byte("a"), Precision: unit(4)}}})
-	if got := two.of(1); got != (accounts.Account{Spent: 1 + 4}) {
-		t.Fatalf("charged by two metrics: %+v, want 5", got)
-	}
-	s := deployment(1<<40, metric1("m"))
-	a := mustAccounts(t, s, []contribution{{user: 1, key: "a", n: 3}, {user: 1, key: "b", n: 2}, {user: 1, key: "c", n: 99}, {user: 2, key: "a", n: 1}})
-	if got := a.of(1); got.Reserved != 4*(9+4+100) || got.Spent != 0 {
-		t.Fatalf("reserved %d, want the whole worst case", got.Reserved)
-	}
-	odd := units.Precision{Lo: 2<<40 + 1}
-	if err := a.charge(released(unit(1), map[string]units.Precision{"a": odd, "c": unit(4)})); err != nil {
-		t.Fatal(err)
-	}
-	// a stopped just above 2 units: 9·2 and a fraction, rounded up; b stayed
-	// below: first rung; c at the top, clipped to 10 events.
-	if got, want := a.of(1), (accounts.Account{Spent: 19 + 4 + 400}); got != want {
-		t.Fatalf("account is %+v, want %+v", got, want)
-	}
-	if got, want := a.of(2), (accounts.Account{Spent: 3}); got != want {
-		t.Fatalf("account is %+v, want %+v", got, want)
-	}
 }
 
 // TestRuleAdmissionReservesTheWholeWorstCase: a second window of the turn is

@@ -32,24 +32,3 @@ func TestRunsAreMergedInOrder(t *testing.T) {
 		}
 	})
 }
-
-// Runs cost comparisons by their number alone.
-func TestRunsCostFewComparisons(t *testing.T) {
-	const n = 1 << 14
-	for _, runs := range []int{1, 2, 8, 64} {
-		var items []int
-		for r := range runs {
-			for i := r; i < n; i += runs {
-				items = append(items, i)
-			}
-		}
-		compared := 0
-		rounds := 1
-		for 1<<(rounds-1) < runs {
-			rounds++
-		}
-		if sortRuns(items, nil, func(a, b int) int { compared++; return cmp.Compare(a, b) }); compared > rounds*n {
-			t.Errorf("%d runs: %d comparisons of %d items", runs, compared, n)
-		}
-	}
-}

@@ -132,16 +132,3 @@ func TestRuleWaterFillsKeysToOneLevel(t *testing.T) {
 		}
 	})
 }
-
-func TestWaterFillsWithoutAllocations(t *testing.T) {
-	v := &vessels{ranks: make([]byte, 100)}
-	sizes := make([]uint64, 100)
-	for i := range sizes {
-		sizes[i], v.ranks[i] = uint64(i), byte(i)
-	}
-	var w water
-	w.fill(sizes, 90, v)
-	if n := testing.AllocsPerRun(10, func() { w.fill(sizes, 90, v) }); n > 0 {
-		t.Errorf("%v allocations", n)
-	}
-}

@@ -412,9 +412,9 @@ func (w *world) agree(m *model, partials []schemas.Partial) error {
 	for at, want := range m.accounts {
 		got := accounts[at]
 		delete(accounts, at)
-		if new(big.Int).SetUint64(uint64(got.Spent)).Cmp(want.spent) != 0 ||
-			new(big.Int).SetUint64(uint64(got.Reserved)).Cmp(want.reserved) != 0 {
-			return fmt.Errorf("an account is %+v, the model says spent %v, reserved %v", got, want.spent, want.reserved)
+		if new(big.Int).SetUint64(uint64(got.Spent)).Cmp(want.spent()) != 0 ||
+			new(big.Int).SetUint64(uint64(got.Reserved)).Cmp(want.reserved()) != 0 {
+			return fmt.Errorf("an account is %+v, the model says spent %v, reserved %v", got, want.spent(), want.reserved())
 		}
 		if sum, ok := got.Spent.Add(got.Reserved); !ok || sum > w.budget.Mu2 {
 			return fmt.Errorf("an account is over budget: %+v of %+v", got, w.budget)

@@ -3,6 +3,7 @@ package reference
 import (
 	"bytes"
 	"maps"
+	"math"
 	"math/big"
 	"slices"
 
@@ -97,7 +98,7 @@ func ofKey(h *schemas.Hasher, spec schemas.MetricSpec, of Owner, visits []Visit)
 	visits = leastFirst(visits, func(v Visit) [16]byte { return h.RecordRank(spec.Name, of.ID, of.Period, v.Record) })
 	sum := new(big.Int)
 	for _, v := range visits[:o.Records] {
-		if spec.Min != 0 || spec.Max != 0 { // a sum may have no range
+		if spec.Kind != "sum" || spec.Min != 0 || spec.Max != 0 { // a sum may have no range
 			v.Value = min(max(v.Value, spec.Min), spec.Max)
 		}
 		o.Values = append(o.Values, v.Value)
@@ -119,6 +120,7 @@ func (c Config) Fill(metric int, offer Offer, available *big.Int) Contribution {
 	for _, o := range offer.Keys {
 		largest = largerOf(largest, size(o))
 	}
+	largest = smallerOf(largest, big.NewInt(math.MaxInt64)) // no account pays for more
 	sum := func(m *big.Int) *big.Int {
 		all := new(big.Int)
 		for _, o := range offer.Keys {
