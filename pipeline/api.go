@@ -137,7 +137,7 @@ var (
 	ErrUnreachable = kafkalog.ErrUnreachable
 	// ErrRefused says that a broker was reached and would not talk: the text says what to check.
 	ErrRefused = kafkalog.ErrRefused
-	// ErrForbidden says that the brokers denied a right; a *kafkalog.DeniedError names it.
+	// ErrForbidden says that the brokers denied a right.
 	ErrForbidden = kafkalog.ErrForbidden
 	// ErrTopicExists says that CreateTopics found a topic; the others may have been made.
 	ErrTopicExists = kafkalog.ErrTopicExists

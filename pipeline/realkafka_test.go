@@ -107,7 +107,7 @@ func testSecurityOf(t *testing.T, b *realkafka.Broker, f deploytest.PEMFiles) {
 		{"SASL where none is", "PLAINTEXT", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "plain", User: "alice", Password: secret.New("s3cret")}}, "this listener has no SASL"},
 		{"plaintext to TLS", "TLS", deployment.Kafka{}, "the listener expects TLS: set tls in the configuration"},
 		{"TLS to plaintext", "PLAINTEXT", deployment.Kafka{TLS: ca}, "check that this listener speaks TLS"},
-		{"another authority", "TLS", deployment.Kafka{TLS: &deployment.TLS{CAFile: deploytest.WritePEM(t).Cert}}, "the broker's certificate is signed by an unknown authority: check that the CA file "},
+		{"another authority", "TLS", deployment.Kafka{TLS: &deployment.TLS{CAFile: deploytest.WritePEM(t).Cert}}, "the broker's certificate is signed by an unknown authority: check the CA file "},
 		{"another host name", "TLS", deployment.Kafka{TLS: &deployment.TLS{CAFile: f.Cert, ServerName: "elsewhere"}}, "is for another host name"},
 		{"no client certificate", "MUTUAL", deployment.Kafka{TLS: ca}, "the broker wants a client certificate: set one"},
 	} {
@@ -140,7 +140,7 @@ func testTopicsOf(t *testing.T, b *realkafka.Broker) {
 	}
 	cfg.Deployment, cfg.Events.Topic = "wide", "wide-events"
 	err := CreateTopics(t.Context(), mustCompile(t, cfg), TopicOptions{EventPartitions: 1, Replication: 3})
-	if !errors.Is(err, ErrReplication) || strings.Count(err.Error(), "too few brokers for 3 replicas: the cluster has 1") != 1 || strings.Count(err.Error(), `"wide-`) != 6 {
+	if !errors.Is(err, ErrReplication) || strings.Count(err.Error(), "too few brokers for the replicas: the cluster has 1") != 1 || strings.Count(err.Error(), `"wide-`) != 6 {
 		t.Errorf("three replicas on one broker: %v", err)
 	}
 	// A deployment whose topics were all made by hand with the broker's defaults.

@@ -48,7 +48,7 @@ func TestARightThatAWorkerLacksEndsTheJob(t *testing.T) {
 	}
 	defer broker.Close()
 	d := deploy(t, deploytest.Config(broker.Addr()), time.Now(), 1)
-	denied := &kafkalog.DeniedError{Operation: kafkalog.Write, Resource: "topic", Name: "shop-ledger"}
+	denied := fmt.Errorf("appending to topic shop-ledger: %w", kafkalog.ErrForbidden)
 	w := &Workers{Engine: func(_ context.Context, _ *beam.Pipeline, job Job) error {
 		return job.Failing("bundle 7 failed: " + coded(denied).Error())
 	}}

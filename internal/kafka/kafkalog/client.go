@@ -34,7 +34,7 @@ type Client struct {
 func newClient(cfg Config) *Client {
 	life, end := context.WithCancel(context.Background())
 	c := &Client{
-		cfg: cfg, health: newHealth(cfg.waits.silent), decompressor: kgo.DefaultDecompressor(), life: life, end: end,
+		cfg: cfg, health: newHealth(), decompressor: kgo.DefaultDecompressor(), life: life, end: end,
 		wires: map[*wire]struct{}{}, brokers: map[int32]string{}, controller: -1,
 		topics: map[string]map[int32]leader{}, welcomed: map[string]bool{},
 	}
@@ -42,8 +42,7 @@ func newClient(cfg Config) *Client {
 	return c
 }
 
-// Close closes every connection, fetcher and producer of the client. Calls in progress fail at
-// once, whatever a broker does.
+// Close closes every connection, fetcher and producer of the client. Calls in progress fail.
 func (c *Client) Close() {
 	c.mu.Lock()
 	c.end()
@@ -75,7 +74,6 @@ func (c *Client) disown(w *wire) {
 	delete(c.wires, w)
 }
 
-// welcome notes that a broker has let the client in.
 func (c *Client) welcome(addr string) {
 	c.mu.Lock()
 	c.welcomed[addr] = true
@@ -86,24 +84,12 @@ func (c *Client) welcome(addr string) {
 // requestor sends an idempotent request to a broker, and reads the response into res.
 type requestor func(ctx context.Context, req protocol.Message, res any) error
 
-// broker returns a requestor for addr. If a connection that was idle turns out to be closed, it
-// sends the request once more.
 func (c *Client) broker(addr string) requestor {
 	return func(ctx context.Context, req protocol.Message, res any) error {
-		return c.ask(ctx, addr, req, res, c.cfg.waits.request, freshBytes)
+		return c.send(ctx, c.transport, addr, req, res, c.cfg.waits.request, freshBytes)
 	}
 }
 
-func (c *Client) ask(ctx context.Context, addr string, req protocol.Message, res any, timeout time.Duration, memory func(n int) []byte) error {
-	for {
-		err := c.send(ctx, c.transport, addr, req, res, timeout, memory)
-		if !errors.As(err, new(*staleError)) || ctx.Err() != nil {
-			return err
-		}
-	}
-}
-
-// onNewConnection returns a requestor for addr that dials.
 func (c *Client) onNewConnection(addr string, timeout time.Duration) requestor {
 	return func(ctx context.Context, req protocol.Message, res any) error {
 		t := c.newTransport()
@@ -125,14 +111,10 @@ func (c *Client) anyBroker() requestor {
 	}
 }
 
-// addresses returns the brokers known from metadata, then the bootstrap list, which has other names
-// of the same brokers, or a load balancer in front of them.
+// addresses returns the brokers known from metadata, then the bootstrap list.
 func (c *Client) addresses() []string {
 	defer c.lock()()
-	list := make([]string, 0, len(c.brokers)+len(c.cfg.Brokers))
-	for _, id := range slices.Sorted(maps.Keys(c.brokers)) {
-		list = append(list, c.brokers[id])
-	}
+	list := slices.Sorted(maps.Values(c.brokers))
 	for _, addr := range c.cfg.Brokers {
 		if !slices.Contains(list, addr) {
 			list = append(list, addr)

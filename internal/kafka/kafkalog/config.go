@@ -20,20 +20,16 @@ type Config struct {
 	SASL     sasl.Mechanism // nil: no authentication
 	Logger   *slog.Logger   // nil: no log
 
-	// RenewTLS returns the TLS of a connection that is about to be made, for certificates that
-	// change while the client lives; TLS is then only what error texts look at. nil: TLS stays.
+	// RenewTLS returns the TLS of the next connection, for certificates that change; nil: TLS stays.
 	RenewTLS func() *tls.Config
-	// MayChange says that what brokers are shown may change, by RenewTLS or by a mechanism of SASL
-	// that reads its secret anew. Brokers take up a change earlier or later than this side: one
-	// that has let the client in before, and refuses it now, is asked again for RetryFor.
+	// MayChange says that certificates or passwords may change. Brokers take up a change earlier or
+	// later than this side: one that refuses the client now but did not before is asked again.
 	MayChange bool
 
-	// CAFile and CertFile are the names of the files from which TLS was made, for error texts; they
-	// are not opened here.
+	// CAFile and CertFile are the names of TLS's files, for error texts.
 	CAFile, CertFile string
 
-	// MaxBatchBytes bounds a record batch that a Producer makes, in bytes. Default 1,000,000, which
-	// is below the default max.message.bytes of a broker (1,048,588).
+	// MaxBatchBytes bounds a record batch. Default DefaultBatchBytes.
 	MaxBatchBytes int
 	// RetryFor bounds how long a call waits for a cluster that does not answer or has no leader.
 	// Default 2 min.
@@ -42,10 +38,8 @@ type Config struct {
 	waits waits
 }
 
-// DefaultBatchBytes is the default of Config.MaxBatchBytes.
+// DefaultBatchBytes is below the default max.message.bytes of a broker (1,048,588).
 const DefaultBatchBytes = 1_000_000
-
-const defaultRetryFor = 2 * time.Minute
 
 func (cfg Config) withDefaults() (Config, error) {
 	if len(cfg.Brokers) == 0 {
@@ -58,14 +52,8 @@ func (cfg Config) withDefaults() (Config, error) {
 	}
 	cfg.ClientID = cmp.Or(cfg.ClientID, "tollgate")
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
-	if cfg.MaxBatchBytes <= 0 {
-		cfg.MaxBatchBytes = DefaultBatchBytes
-	}
-	if cfg.RetryFor <= 0 {
-		cfg.RetryFor = defaultRetryFor
-	}
-	if cfg.waits == (waits{}) {
-		cfg.waits = waits{dial: dialTimeout, request: requestTimeout, silent: silentAfter}
-	}
+	cfg.MaxBatchBytes = cmp.Or(cfg.MaxBatchBytes, DefaultBatchBytes)
+	cfg.RetryFor = cmp.Or(cfg.RetryFor, 2*time.Minute)
+	cfg.waits = cmp.Or(cfg.waits, waits{dial: dialTimeout, request: requestTimeout, silent: silentAfter})
 	return cfg, nil
 }

@@ -25,8 +25,7 @@ const (
 	stageMetadata
 )
 
-// stageError is the failure of one step of connecting to a broker. It unwraps to ErrUnreachable or
-// ErrRefused and to the cause.
+// stageError is an ErrUnreachable or ErrRefused with the step of connecting that failed.
 type stageError struct {
 	stage    stage
 	addr     string
@@ -38,7 +37,6 @@ type stageError struct {
 
 func (e *stageError) Error() string { return fmt.Sprintf("broker %s: %s", e.addr, e.why()) }
 
-// why says what to check, and the cause.
 func (e *stageError) why() string {
 	hint := e.answerHint
 	switch e.stage {
@@ -59,17 +57,15 @@ func (e *stageError) Unwrap() []error {
 	return []error{ErrRefused, e.err}
 }
 
-// silent reports whether no answer came in time.
-func (e *stageError) silent() bool { return timedOut(e.err) || errors.Is(e.err, context.Canceled) }
+func (e *stageError) Is(target error) bool { return target == errTransient && e.transient() } //nolint:errorlint // it implements errors.Is
 
-func timedOut(err error) bool {
+func (e *stageError) silent() bool {
 	var timeout net.Error
-	return errors.As(err, &timeout) && timeout.Timeout()
+	return errors.As(e.err, &timeout) && timeout.Timeout() || errors.Is(e.err, context.Canceled)
 }
 
-// transient reports whether another try may succeed: the broker may just be stopping or starting,
-// because it hung up in the middle, and has not refused; or it knows new secrets earlier than this
-// side, or later.
+// transient reports whether another try may succeed: the broker may just be stopping or starting, or
+// know new secrets earlier than this side, or later.
 func (e *stageError) transient() bool {
 	return e.stage == stageConnect || e.silent() || e.welcomed || (hungUp(e.err) && !isCode(e.err, kafka.SASLAuthenticationFailed))
 }
@@ -90,8 +86,6 @@ func (e *stageError) connectHint() string {
 }
 
 func (e *stageError) answerHint() string {
-	const closed = "the broker closed the connection right after the request: "
-	mayLackSASL := e.cfg.SASL == nil || e.stage == stageVersions
 	switch {
 	case errors.Is(e.err, errExpectsTLS):
 		return "the listener expects TLS: set tls in the configuration"
@@ -99,12 +93,10 @@ func (e *stageError) answerHint() string {
 		return e.certificateHint()
 	case errors.Is(e.err, ErrCorrupt):
 		return "the answer is not Kafka's protocol: check that this is the port of a Kafka listener"
-	case hungUp(e.err) && mayLackSASL && e.cfg.TLS == nil:
-		return closed + "unless it is starting or stopping, check whether the configuration needs SASL or TLS"
-	case hungUp(e.err) && mayLackSASL:
-		return closed + "unless it is starting or stopping, check whether the configuration needs SASL"
+	case hungUp(e.err) && (e.cfg.SASL == nil || e.stage == stageVersions):
+		return "the broker closed the connection: unless it is starting or stopping, check whether the configuration needs SASL or TLS"
 	case hungUp(e.err):
-		return closed + "check whether it is starting or stopping"
+		return "the broker closed the connection: check whether it is starting or stopping"
 	case e.silent():
 		return "the broker accepted the connection but did not answer: check whether it is overloaded, or another service"
 	}
@@ -112,36 +104,26 @@ func (e *stageError) answerHint() string {
 }
 
 func (e *stageError) tlsHint() string {
-	var host x509.HostnameError
 	switch {
-	case errors.As(e.err, new(x509.UnknownAuthorityError)):
-		return "the broker's certificate is signed by an unknown authority: " + e.authorityHint()
-	case errors.As(e.err, &host) && len(host.Certificate.DNSNames)+len(host.Certificate.IPAddresses) == 0:
-		return "the broker's certificate has no subject alternative name, and a common name does not count: sign one that has the broker's host name as SAN"
-	case errors.As(e.err, &host):
+	case errors.As(e.err, new(x509.HostnameError)):
 		return "the broker's certificate is for another host name: use the address in the certificate"
 	case errors.As(e.err, new(x509.CertificateInvalidError)):
 		return "the broker's certificate is not valid: check whether it has expired or a clock is wrong"
+	case errors.As(e.err, new(*tls.CertificateVerificationError)) && e.cfg.TLS.RootCAs == nil:
+		return "the broker's certificate is signed by an unknown authority: set its CA file"
 	case errors.As(e.err, new(*tls.CertificateVerificationError)):
-		return "the broker's certificate was not accepted: " + e.authorityHint()
+		return "the broker's certificate is signed by an unknown authority: check the CA file " + e.cfg.CAFile
 	case alert(e.err):
 		return e.certificateHint()
 	}
 	return "the TLS handshake failed: unless the broker is starting or stopping, check that this listener speaks TLS"
 }
 
-func (e *stageError) authorityHint() string {
-	if e.cfg.TLS.RootCAs == nil {
-		return "no CA file is set: set one if an authority of your own signed it"
-	}
-	return "check that the CA file" + strings.TrimRight(" "+e.cfg.CAFile, " ") + " is the right one"
-}
-
 func (e *stageError) certificateHint() string {
 	if e.cfg.TLS == nil || len(e.cfg.TLS.Certificates) == 0 {
 		return "the broker wants a client certificate: set one"
 	}
-	return strings.TrimSpace("the broker refused the client certificate "+e.cfg.CertFile) + ": check that the broker trusts the CA that signed it"
+	return fmt.Sprintf("the broker refused the client certificate %s: check that it trusts the CA that signed it", e.cfg.CertFile)
 }
 
 func (e *stageError) saslHint() string {
@@ -153,9 +135,7 @@ func (e *stageError) saslHint() string {
 	switch {
 	case mechanism == "OAUTHBEARER" && isCode(e.err, kafka.SASLAuthenticationFailed):
 		return failed + ": check that the broker accepts this token, and that it has not expired"
-	case hungUp(e.err):
-		return failed + ": check user and password. The broker closed the connection without a reason, as one that is starting or stopping does"
-	case isCode(e.err, kafka.SASLAuthenticationFailed):
+	case hungUp(e.err), isCode(e.err, kafka.SASLAuthenticationFailed):
 		return failed + ": check user and password"
 	case isCode(e.err, kafka.UnsupportedSASLMechanism):
 		return fmt.Sprintf("the listener does not offer %s; it offers: %s", mechanism, cmp.Or(strings.Join(e.offered, ", "), "none"))
@@ -165,8 +145,7 @@ func (e *stageError) saslHint() string {
 	return failed
 }
 
-// alert reports whether err is a fatal alert of the peer about the client's certificate. crypto/tls
-// has no exported type for alerts received over TCP; its text is stable ("remote error: tls: …").
+// alert reports whether err is a fatal alert about the client's certificate, by crypto/tls's text.
 func alert(err error) bool {
 	s := err.Error()
 	return strings.Contains(s, "remote error: tls:") && strings.Contains(s, "certificate")

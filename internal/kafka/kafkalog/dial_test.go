@@ -13,7 +13,6 @@ import (
 	"math/big"
 	"net"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,7 +22,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 )
 
-// certificate makes a self-signed certificate for a host; for "", with a common name only.
+// certificate makes a self-signed certificate for a host or an address.
 func certificate(t *testing.T, host string) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -33,9 +32,6 @@ func certificate(t *testing.T, host string) (tls.Certificate, *x509.CertPool) {
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, IsCA: true, BasicConstraintsValid: true,
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{host},
-	}
-	if host == "" {
-		template.DNSNames = nil
 	}
 	if ip := net.ParseIP(host); ip != nil {
 		template.DNSNames, template.IPAddresses = nil, []net.IP{ip}
@@ -97,175 +93,80 @@ func accept(t *testing.T, serve func(net.Conn)) string {
 	return l.Addr().String()
 }
 
-// listeners are brokers with every kind of listener, and some that are not brokers.
-type listeners struct {
-	open, withSASL, withTLS, elsewhere, mutual string
-	hangsUp, http, closed, free                string
-	nameless                                   string
-	cert, otherCert                            tls.Certificate
-	pool, otherPool, namelessPool              *x509.CertPool
-}
-
-func startListeners(t *testing.T) listeners {
-	t.Helper()
-	var l listeners
-	l.cert, l.pool = certificate(t, "127.0.0.1")
-	l.otherCert, l.otherPool = certificate(t, "elsewhere")
-	nameless, namelessPool := certificate(t, "")
-	l.namelessPool = namelessPool
-	addr := func(opts ...kfake.Opt) string { return startBroker(t, opts...).ListenAddrs()[0] }
-	l.open = addr()
-	l.withSASL = addr(kfake.EnableSASL(), kfake.Superuser("PLAIN", "alice", "secret"), kfake.Superuser("SCRAM-SHA-256", "bob", "secret"))
-	l.withTLS = addr(kfake.TLS(&tls.Config{Certificates: []tls.Certificate{l.cert}}))
-	l.elsewhere = addr(kfake.TLS(&tls.Config{Certificates: []tls.Certificate{l.otherCert}}))
-	l.nameless = addr(kfake.TLS(&tls.Config{Certificates: []tls.Certificate{nameless}}))
-	l.mutual = addr(kfake.TLS(&tls.Config{Certificates: []tls.Certificate{l.cert}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: l.pool}))
-	l.hangsUp = accept(t, func(c net.Conn) { _, _ = c.Read(make([]byte, 1)) })
-	l.http = accept(t, func(c net.Conn) {
-		_, _ = c.Read(make([]byte, 100))
-		_, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n")
-	})
-	l.closed = accept(t, func(net.Conn) {})
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	free.Close()
-	l.free = free.Addr().String()
-	return l
-}
-
 func TestDialExplainsWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	l := startListeners(t)
+	cert, pool := certificate(t, "127.0.0.1")
+	otherCert, otherPool := certificate(t, "elsewhere")
+	start := func(opts ...kfake.Opt) []string { return startBroker(t, opts...).ListenAddrs() }
+	open := start()
+	withSASL := start(kfake.EnableSASL(), kfake.Superuser("PLAIN", "alice", "secret"), kfake.Superuser("SCRAM-SHA-256", "bob", "secret"))
+	withTLS := start(kfake.TLS(&tls.Config{Certificates: []tls.Certificate{cert}}))
+	elsewhere := start(kfake.TLS(&tls.Config{Certificates: []tls.Certificate{otherCert}}))
+	mutual := start(kfake.TLS(&tls.Config{Certificates: []tls.Certificate{cert}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool}))
+	hangsUp := []string{accept(t, func(c net.Conn) { _, _ = c.Read(make([]byte, 1)) })}
+	saying := func(text string) []string {
+		return []string{accept(t, func(c net.Conn) {
+			_, _ = c.Read(make([]byte, 100))
+			_, _ = io.WriteString(c, text)
+		})}
+	}
+	http, alerts := saying("HTTP/1.1 400 Bad Request\r\n\r\n"), saying("\x15\x03\x03\x00\x02\x02\x46")
+	gone := startBroker(t)
+	free := gone.ListenAddrs()
+	gone.Close()
 	for name, tt := range map[string]struct {
 		cfg  Config
-		is   error
-		says []string
+		is   error // nil: Dial succeeds
+		up   bool  // it may come up
+		says string
 	}{
-		"nothing listens":   {Config{Brokers: []string{l.free}}, ErrUnreachable, []string{"nothing listens there"}},
-		"unknown host":      {Config{Brokers: []string{"no-such-host.invalid:9092"}}, ErrUnreachable, []string{"does not resolve", "no-such-host.invalid"}},
-		"wrong password":    {Config{Brokers: []string{l.withSASL}, SASL: plainOf("alice", "guess")}, ErrRefused, []string{`user "alice"`, "PLAIN", "password"}},
-		"wrong SCRAM":       {Config{Brokers: []string{l.withSASL}, SASL: scramOf(t, scram.SHA256, "bob", "guess")}, ErrRefused, []string{"SCRAM-SHA-256", "password"}},
-		"unknown user":      {Config{Brokers: []string{l.withSASL}, SASL: plainOf("mallory", "guess")}, ErrRefused, []string{`user "mallory"`}},
-		"SASL missing":      {Config{Brokers: []string{l.withSASL}}, ErrRefused, []string{"check whether the configuration needs SASL or TLS"}},
-		"TLS missing":       {Config{Brokers: []string{l.withTLS}}, ErrRefused, []string{"TLS"}},
-		"TLS not spoken":    {Config{Brokers: []string{l.open}, TLS: &tls.Config{RootCAs: l.pool}}, ErrRefused, []string{"check that this listener speaks TLS"}},
-		"unknown CA":        {Config{Brokers: []string{l.withTLS}, TLS: &tls.Config{RootCAs: l.otherPool}, CAFile: "other.pem"}, ErrRefused, []string{"unknown authority", "check that the CA file other.pem is the right one"}},
-		"host name":         {Config{Brokers: []string{l.elsewhere}, TLS: &tls.Config{RootCAs: l.otherPool}}, ErrRefused, []string{"another host name"}},
-		"common name only":  {Config{Brokers: []string{l.nameless}, TLS: &tls.Config{RootCAs: l.namelessPool}}, ErrRefused, []string{"no subject alternative name"}},
-		"no CA file":        {Config{Brokers: []string{l.withTLS}, TLS: &tls.Config{}}, ErrRefused, []string{"no CA file is set"}},
-		"other client cert": {Config{Brokers: []string{l.mutual}, TLS: &tls.Config{RootCAs: l.pool, Certificates: []tls.Certificate{l.otherCert}}, CertFile: "me.pem"}, ErrRefused, []string{"refused the client certificate me.pem"}},
-		"no client cert":    {Config{Brokers: []string{l.mutual}, TLS: &tls.Config{RootCAs: l.pool}}, ErrRefused, []string{"wants a client certificate: set"}},
-		"hangs up":          {Config{Brokers: []string{l.hangsUp}}, ErrRefused, []string{"check whether the configuration needs SASL or TLS"}},
-		"closes at once":    {Config{Brokers: []string{l.closed}}, ErrRefused, []string{"closed the connection"}},
-		"another protocol":  {Config{Brokers: []string{l.http}}, ErrRefused, []string{"check that this is the port of a Kafka listener"}},
-		"no broker":         {Config{}, nil, []string{"no broker address"}},
-		"address":           {Config{Brokers: []string{"localhost"}}, nil, []string{`"localhost" is not host:port`}},
-		"refusals go first": {Config{Brokers: []string{l.free, l.withSASL}}, ErrRefused, []string{"needs SASL"}},
+		"nothing listens":   {Config{Brokers: free}, ErrUnreachable, true, "nothing listens there"},
+		"unknown host":      {Config{Brokers: []string{"no-such-host.invalid:9092"}}, ErrUnreachable, true, "broker no-such-host.invalid:9092: the host name does not resolve"},
+		"wrong password":    {Config{Brokers: withSASL, SASL: plainOf("alice", "guess")}, ErrRefused, false, `user "alice" with mechanism PLAIN failed: check user and password`},
+		"wrong SCRAM":       {Config{Brokers: withSASL, SASL: scramOf(t, scram.SHA256, "bob", "guess")}, ErrRefused, false, "mechanism SCRAM-SHA-256 failed: check user and password"},
+		"SASL missing":      {Config{Brokers: withSASL}, ErrRefused, true, "needs SASL or TLS"},
+		"TLS missing":       {Config{Brokers: alerts}, ErrRefused, false, "the listener expects TLS: set tls"},
+		"TLS not spoken":    {Config{Brokers: open, TLS: &tls.Config{RootCAs: pool}}, ErrRefused, true, "check that this listener speaks TLS"},
+		"unknown CA":        {Config{Brokers: withTLS, TLS: &tls.Config{RootCAs: otherPool}, CAFile: "other.pem"}, ErrRefused, false, "unknown authority: check the CA file other.pem"},
+		"host name":         {Config{Brokers: elsewhere, TLS: &tls.Config{RootCAs: otherPool}}, ErrRefused, false, "another host name"},
+		"no CA file":        {Config{Brokers: withTLS, TLS: &tls.Config{}}, ErrRefused, false, "set its CA file"},
+		"other client cert": {Config{Brokers: mutual, TLS: &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{otherCert}}, CertFile: "me.pem"}, ErrRefused, false, "refused the client certificate me.pem"},
+		"no client cert":    {Config{Brokers: mutual, TLS: &tls.Config{RootCAs: pool}}, ErrRefused, false, "wants a client certificate: set"},
+		"hangs up":          {Config{Brokers: hangsUp}, ErrRefused, true, "needs SASL or TLS"},
+		"another protocol":  {Config{Brokers: http}, ErrRefused, false, "check that this is the port of a Kafka listener"},
+		"refusals go first": {Config{Brokers: append(free, withSASL...)}, ErrRefused, true, "needs SASL"},
+
+		"plaintext":       {Config{Brokers: append(free, open...)}, nil, false, ""},
+		"PLAIN":           {Config{Brokers: withSASL, SASL: plainOf("alice", "secret")}, nil, false, ""},
+		"SCRAM":           {Config{Brokers: withSASL, SASL: scramOf(t, scram.SHA256, "bob", "secret")}, nil, false, ""},
+		"mutual TLS":      {Config{Brokers: mutual, TLS: &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{cert}}}, nil, false, ""},
+		"TLS server name": {Config{Brokers: elsewhere, TLS: &tls.Config{RootCAs: otherPool, ServerName: "elsewhere"}}, nil, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx := t.Context()
-			if tt.cfg.Brokers != nil && tt.cfg.Brokers[0] == l.open {
-				// A plaintext broker waits for the rest of what it takes for a long request: do not
-				// wait with it.
-				var cancel context.CancelFunc
-				ctx, cancel = context.WithTimeout(ctx, time.Second)
-				defer cancel()
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			if name == "TLS not spoken" { // a plaintext broker takes TLS for a long request
+				tt.cfg.waits = waits{dial: time.Second, request: time.Second, silent: silentAfter}
 			}
 			c, err := Dial(ctx, tt.cfg)
 			if err == nil {
-				c.Close()
-				t.Fatal("Dial succeeded")
+				defer c.Close()
 			}
-			if tt.is != nil && !errors.Is(err, tt.is) {
-				t.Errorf("%v is not %v", err, tt.is)
-			}
-			for _, s := range tt.says {
-				if !strings.Contains(err.Error(), s) {
-					t.Errorf("%v does not say %q", err, s)
-				}
-			}
-			if strings.Contains(err.Error(), "guess") {
-				t.Errorf("the password is in %v", err)
+			switch {
+			case tt.is == nil && err != nil, !errors.Is(err, tt.is), MayComeUp(err) != tt.up:
+				t.Errorf("%v (may come up: %v), want %v", err, MayComeUp(err), tt.is)
+			case tt.is != nil && (!strings.Contains(err.Error(), tt.says) || strings.Contains(err.Error(), "guess")):
+				t.Errorf("%v does not say %q", err, tt.says)
 			}
 		})
-	}
-}
-
-func TestDialWorksWithWhatIsRight(t *testing.T) {
-	t.Parallel()
-	l := startListeners(t)
-	for name, cfg := range map[string]Config{
-		"plaintext":       {Brokers: []string{l.free, l.open}},
-		"PLAIN":           {Brokers: []string{l.withSASL}, SASL: plainOf("alice", "secret")},
-		"SCRAM":           {Brokers: []string{l.withSASL}, SASL: scramOf(t, scram.SHA256, "bob", "secret")},
-		"TLS":             {Brokers: []string{l.withTLS}, TLS: &tls.Config{RootCAs: l.pool}},
-		"mutual TLS":      {Brokers: []string{l.mutual}, TLS: &tls.Config{RootCAs: l.pool, Certificates: []tls.Certificate{l.cert}}},
-		"TLS server name": {Brokers: []string{l.elsewhere}, TLS: &tls.Config{RootCAs: l.otherPool, ServerName: "elsewhere"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c, err := Dial(t.Context(), cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
-			if err := c.CreateTopics(t.Context(), TopicSpec{Name: strings.ReplaceAll(name, " ", "-"), Partitions: 1}); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-}
-
-// A broker that has let a client in and refuses it now may have changed its secrets: it is away,
-// and asked again, where secrets may change; a broker that never did is not.
-func TestARefusalAfterAWelcomeIsTriedAgain(t *testing.T) {
-	t.Parallel()
-	cert, pool := certificate(t, "127.0.0.1")
-	other, otherPool := certificate(t, "127.0.0.1")
-	var shown, trusted atomic.Pointer[tls.Config]
-	shown.Store(&tls.Config{Certificates: []tls.Certificate{cert}})
-	trusted.Store(&tls.Config{RootCAs: pool})
-	addr := startBroker(t, kfake.TLS(&tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return shown.Load(), nil }})).ListenAddrs()[0]
-	dial := func(mayChange bool) (*Client, error) {
-		return Dial(t.Context(), Config{Brokers: []string{addr}, TLS: trusted.Load(), RenewTLS: trusted.Load, MayChange: mayChange})
-	}
-	fixed, err := dial(false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer fixed.Close()
-	changing, err := dial(true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer changing.Close()
-
-	shown.Store(&tls.Config{Certificates: []tls.Certificate{other}})
-	if err := fixed.Ping(t.Context()); !errors.Is(err, ErrRefused) || retriable(err) || len(fixed.Away()) > 0 {
-		t.Errorf("where nothing may change: %v, %v", err, fixed.Away())
-	}
-	err = changing.Ping(t.Context())
-	if away := changing.Away(); !errors.Is(err, ErrRefused) || !retriable(err) || len(away) != 1 || !strings.Contains(away[0].Why, "unknown authority") {
-		t.Errorf("where secrets may change: %v, %v", err, away)
-	}
-	if _, err := dial(true); !errors.Is(err, ErrRefused) || MayComeUp(err) {
-		t.Errorf("a broker that has let no connection in: %v", err)
-	}
-	trusted.Store(&tls.Config{RootCAs: otherPool})
-	if err := changing.Ping(t.Context()); err != nil || len(changing.Away()) > 0 {
-		t.Errorf("with the new authority: %v, %v", err, changing.Away())
 	}
 }
 
 func TestWrongMechanismNamesThoseOffered(t *testing.T) {
 	t.Parallel()
 	err := &stageError{stage: stageSASL, addr: "b:1", cfg: &Config{SASL: scramOf(t, scram.SHA512, "bob", "x")}, offered: []string{"PLAIN", "SCRAM-SHA-256"}, err: codeError(33)}
-	if s := err.Error(); !strings.Contains(s, "PLAIN, SCRAM-SHA-256") || !strings.Contains(s, "does not offer SCRAM-SHA-512") {
-		t.Error(s)
-	}
-	unsupported := &stageError{stage: stageSASL, addr: "b:1", cfg: &Config{SASL: plainOf("a", "b")}, err: codeError(34)}
-	if s := unsupported.Error(); !strings.Contains(s, "has no SASL") {
+	if s := err.Error(); !strings.Contains(s, "does not offer SCRAM-SHA-512; it offers: PLAIN, SCRAM-SHA-256") {
 		t.Error(s)
 	}
 }
@@ -286,35 +187,18 @@ func TestDialEndsWithItsContext(t *testing.T) {
 
 func TestUseAfterCloseIsAnError(t *testing.T) {
 	t.Parallel()
-	cluster, c := setup(t, 1)
-	p := newProducer(t, c, 0, "")
-	mustAppend(t, p, "a")
-	f := c.NewFetcher()
-	asked := fetches(cluster)
-	polled := make(chan error, 1)
-	go func() {
-		gots, err := f.Poll(context.Background(), []Fetch{{Topic: "t", Offset: 1}}, 1, time.Minute)
-		if err == nil && len(gots) == 1 {
-			err = gots[0].Err // where Close comes before the poll begins to wait for the answer
+	_, c := setup(t, 1)
+	p, f := newProducer(t, c, 0, ""), c.NewFetcher()
+	c.Close()
+	c.Close()
+	for name, call := range map[string]func() error{
+		"append":     func() error { _, err := p.Append(t.Context(), messages("b")); return err },
+		"partitions": func() error { _, err := c.Partitions(t.Context(), "t"); return err },
+		"poll":       func() error { _, err := f.Poll(t.Context(), []Fetch{{Topic: "t"}}, 1, time.Second); return err },
+		"create":     func() error { return c.CreateTopics(t.Context(), TopicSpec{Name: "u", Partitions: 1}) },
+	} {
+		if err := call(); !errors.Is(err, ErrClosed) {
+			t.Errorf("%s: %v", name, err)
 		}
-		polled <- err
-	}()
-	<-asked
-	c.Close()
-	c.Close()
-	if err := <-polled; !errors.Is(err, ErrClosed) {
-		t.Errorf("poll in progress: %v", err)
-	}
-	if _, err := p.Append(t.Context(), messages("b")); !errors.Is(err, ErrClosed) {
-		t.Errorf("append: %v", err)
-	}
-	if _, err := c.Partitions(t.Context(), "t"); !errors.Is(err, ErrClosed) {
-		t.Errorf("partitions: %v", err)
-	}
-	if _, err := c.NewFetcher().Poll(t.Context(), []Fetch{{Topic: "t"}}, 1, time.Second); !errors.Is(err, ErrClosed) {
-		t.Errorf("poll: %v", err)
-	}
-	if err := c.CreateTopics(t.Context(), TopicSpec{Name: "u", Partitions: 1}); !errors.Is(err, ErrClosed) {
-		t.Errorf("create: %v", err)
 	}
 }

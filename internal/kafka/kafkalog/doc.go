@@ -1,39 +1,28 @@
-// Package kafkalog reads and writes Kafka partitions as logs: exact offsets, exact timestamps,
-// exactly one copy of every appended batch, and errors that say what to check.
+// Package kafkalog reads and writes Kafka partitions as logs: exact offsets, exact timestamps, and
+// exactly one copy of every appended batch.
 //
 // The Transport of github.com/segmentio/kafka-go keeps the connections and agrees on versions; its
 // protocol packages have most requests (transport.go). Responses are read and decoded here
 // (frame.go), because kafka-go allocates whatever length a broker claims, and so are record batches
 // (record_set.go), because kafka-go drops timestamp types and offsets. Transport's own discovery of
-// brokers is switched off: who leads what is asked for in metadata.go.
+// brokers is switched off: metadata.go asks for the leaders.
 //
 // # Guarantees
 //
-//   - Dial explains a failure: wrong password, wrong mechanism, TLS missing or not spoken, unknown
-//     certificate, no listener.
 //   - Fetcher.Poll returns committed records only, in log order per partition, and a next offset
 //     after everything that was looked at. Data in any wanted partition ends a long poll at once.
-//   - Records stay valid for ever, except those of a Fetcher with Reuse. (One kept record keeps its
-//     response of about MaxBytes in memory.)
 //   - Producer.Append returns without an error only when every in-sync replica has the records,
 //     once. A batch whose outcome is unknown is looked for in the log and sent again byte for byte;
 //     the broker recognises it by producer id, epoch and sequence.
 //   - A Producer with a transactional id is fenced (ErrFenced) once another one has taken the same
-//     id and written to the partition. Kafka fences only on partitions that the new owner has
-//     written to; an owner therefore calls Fence before it trusts what it reads.
+//     id and written to the partition. An owner therefore calls Fence before it trusts its reads.
 //   - During changes of leader, lost connections and broker restarts, calls are tried again for
-//     Config.RetryFor; with Config.MayChange also while a broker that has let the client in refuses
-//     it. Connections are replaced before a broker ends their authentication.
-//   - A call ends with its context, and with Close. Error texts and logs name brokers, topics,
-//     partitions, offsets and error codes, never keys or values.
+//     Config.RetryFor. Connections are replaced before a broker ends their authentication.
+//   - A call ends with its context, and with Close. Error texts and logs never have keys or values.
 //
 // # What it does not do
 //
-//   - No consumer groups, no transactions across partitions, no compression of what it writes, no
-//     batches in a format older than Kafka 0.11.
-//   - An error of an append other than a refusal means "unknown", not "not written". The producer
-//     then refuses further appends: with its sequence used again for other bytes, these could be
-//     lost without an error.
+//   - No consumer groups, no transactions across partitions, no compression of what it writes.
 //   - The broker forgets a transactional id after transactional.id.expiration.ms without a Fence. A
 //     writer whose last Fence is older asks before it writes; only one that is halted within an
 //     append for as long is not fenced.

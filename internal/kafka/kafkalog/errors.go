@@ -13,8 +13,7 @@ import (
 var (
 	// ErrUnreachable: Dial has reached no broker of the list.
 	ErrUnreachable = errors.New("no broker reachable")
-	// ErrRefused: Dial has reached a broker, but TLS, SASL or the protocol do not match, or no
-	// answer came. The text says what to check.
+	// ErrRefused: a broker was reached, but TLS, SASL or the protocol do not match, or it is silent.
 	ErrRefused = errors.New("broker refused the connection")
 	// ErrTopicExists: CreateTopics was to make a topic that is already there.
 	ErrTopicExists = errors.New("topic exists")
@@ -22,24 +21,19 @@ var (
 	ErrReplication = errors.New("too few brokers")
 	// ErrUnknownTopic: the cluster does not have the topic or partition.
 	ErrUnknownTopic = errors.New("unknown topic or partition")
-	// ErrOffsetOutOfRange: the wanted offset lies below the start of the log (retention or deletion
-	// took the records) or above its end (it was truncated, or the topic created anew).
+	// ErrOffsetOutOfRange: the wanted offset lies below the start of the log or above its end.
 	ErrOffsetOutOfRange = errors.New("offset out of range")
-	// ErrForbidden: access control does not allow the user what was asked for; mostly as a
-	// *DeniedError, whose text begins with this one: of errors of an engine's workers only the text
-	// is known.
-	ErrForbidden = errors.New("the brokers do not allow this user")
+	// ErrForbidden: access control does not allow the user this.
+	ErrForbidden = errors.New("the brokers do not allow this user to do so")
 	// ErrFenced: another producer has taken this one's transactional id (error 47 or 90).
 	ErrFenced = errors.New("producer fenced by a newer one")
-	// ErrSequence: the partition does not continue where this producer's acknowledged records end,
-	// and the batch is not in the log. Acknowledged records were lost, or the broker forgot the
-	// producer. Read the log again before writing more.
+	// ErrSequence: the partition does not continue where this producer's acknowledged records end:
+	// records were lost, or the broker forgot the producer. Read the log again before writing more.
 	ErrSequence = errors.New("log does not continue this producer's records")
-	// ErrTooLarge: a message does not fit in a batch of Config.MaxBatchBytes, or of the topic's
-	// max.message.bytes.
+	// ErrTooLarge: a message is above Config.MaxBatchBytes or the topic's max.message.bytes.
 	ErrTooLarge = errors.New("message too large")
-	// ErrUnknownOutcome: the Producer has failed before in a way that leaves it open whether the
-	// records were written. Make a new Producer and read the log.
+	// ErrUnknownOutcome: it is unknown whether an earlier append was written. Make a new Producer
+	// and read the log.
 	ErrUnknownOutcome = errors.New("earlier append has an unknown outcome")
 	// ErrCorrupt: bytes from a broker break the protocol.
 	ErrCorrupt = errors.New("corrupt response")
@@ -47,82 +41,27 @@ var (
 	ErrClosed = errors.New("client closed")
 )
 
-// Causes returns every error of a type in the tree of err, where errors.As finds the first only.
-func Causes[T error](err error) (all []T) {
-	switch e := err.(type) { //nolint:errorlint // every branch of the tree is looked at
-	case T:
-		return []T{e}
-	case interface{ Unwrap() []error }:
-		for _, one := range e.Unwrap() {
-			all = append(all, Causes[T](one)...)
-		}
-	case interface{ Unwrap() error }:
-		return Causes[T](e.Unwrap())
-	}
-	return all
-}
-
-// codeError turns an error code of a response into an error, nil for 0. The error has only the code
-// and its name, because a broker's free text may quote what was sent.
+// codeError turns an error code of a response into an error, nil for 0. A broker's free text is
+// left out: it may quote what was sent.
 func codeError(code int16) error {
 	switch kafka.Error(code) {
 	case 0:
 		return nil
 	case kafka.OffsetNotAvailable:
-		return fmt.Errorf("error %d from the broker: %w (if this lasts, fewer replicas are in sync than min.insync.replicas)", code, kafka.Error(code))
+		return fmt.Errorf("%w (if this lasts, fewer replicas are in sync than min.insync.replicas)", kafka.Error(code))
+	case kafka.TopicAuthorizationFailed, kafka.ClusterAuthorizationFailed, kafka.TransactionalIDAuthorizationFailed:
+		return fmt.Errorf("%w: %w", ErrForbidden, kafka.Error(code))
 	}
 	return fmt.Errorf("error %d from the broker: %w", code, kafka.Error(code))
 }
 
-// isCode reports whether err carries one of the given Kafka error codes.
-func isCode(err error, codes ...kafka.Error) bool {
-	var code kafka.Error
-	return errors.As(err, &code) && slices.Contains(codes, code)
+func isCode(err error, code kafka.Error) bool {
+	var its kafka.Error
+	return errors.As(err, &its) && its == code
 }
 
-// The operations that access control allows or forbids, by their names in kafka-acls.sh.
-const (
-	Read            = "Read"
-	Write           = "Write"
-	Create          = "Create"
-	Describe        = "Describe"
-	DescribeConfigs = "DescribeConfigs"
-)
-
-// DeniedError names a right that a broker denied. It is an ErrForbidden.
-type DeniedError struct {
-	Operation string
-	Resource  string // "topic" or "transactional id"
-	Name      string // of the resource
-	code      kafka.Error
-}
-
-// Error implements error.
-func (e *DeniedError) Error() string {
-	return fmt.Sprintf("%v %s on %s %q (error %d)", ErrForbidden, e.Operation, e.Resource, e.Name, e.code)
-}
-
-// Unwrap makes every DeniedError an ErrForbidden.
-func (e *DeniedError) Unwrap() []error { return []error{ErrForbidden, e.code} }
-
-// denied names the right that is missing if err is a code that says so: an operation on a topic, or
-// Write on a transactional id. It returns any other error as it is.
-func denied(err error, operation, topic, transactionalID string) error {
-	e := &DeniedError{Operation: operation, Resource: "topic", Name: topic}
-	switch {
-	case isCode(err, kafka.TransactionalIDAuthorizationFailed):
-		e.Operation, e.Resource, e.Name = Write, "transactional id", transactionalID
-	case !isCode(err, kafka.TopicAuthorizationFailed, kafka.ClusterAuthorizationFailed):
-		return err
-	}
-	errors.As(err, &e.code)
-	return e
-}
-
-// pause returns the time to wait before try n (0, 1, …).
 func pause(n int) time.Duration { return min(5*time.Millisecond<<min(n, 6), 250*time.Millisecond) }
 
-// sleep waits for d, or until ctx ends: then it returns the error of ctx.
 func sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -158,8 +97,7 @@ func (c *Client) persist(ctx context.Context, doing string, try func() error) er
 	}
 }
 
-// persistKnown is persist for what asks about a topic: it fails with ErrUnknownTopic once the
-// cluster has not known the topic for topicGrace.
+// persistKnown is persist for questions about a topic: ErrUnknownTopic after topicGrace.
 func (c *Client) persistKnown(ctx context.Context, doing string, try func() error) error {
 	var missing absence
 	return c.persist(ctx, doing, func() error {
@@ -171,9 +109,7 @@ func (c *Client) persistKnown(ctx context.Context, doing string, try func() erro
 	})
 }
 
-// retriable reports whether err may go away by asking again, after a refresh of the metadata: a
-// broker that has not refused a connection, every failure of the network, and the errors of brokers
-// that are about leadership, start-up or replicas.
+// retriable reports whether err may go away by asking again, after a refresh of the metadata.
 func retriable(err error) bool {
 	var dialing *stageError
 	var code kafka.Error
@@ -192,8 +128,8 @@ func retriableCode(code kafka.Error) bool {
 	return code.Temporary() || slices.Contains([]kafka.Error{kafka.ReplicaNotAvailable, kafka.BrokerNotAvailable, kafka.ConcurrentTransactions, kafka.Unknown, kafka.InvalidMessage}, code)
 }
 
-// absence is how long answers have said, one after the other, that a topic or partition does not
-// exist. A broker that has just started says so of what it does not know yet.
+// absence is how long every answer has said that a topic or partition does not exist. A broker that
+// has just started says so of topics that it does not know yet.
 type absence struct{ since time.Time }
 
 // lasts takes the outcome of the latest try, and reports whether the absence is longer than grace.

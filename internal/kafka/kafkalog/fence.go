@@ -12,17 +12,15 @@ import (
 )
 
 // Fence ends the writing of every older producer of the transactional id in the partition, and
-// returns the offset at which it does: what they have written stands before it, and the broker
-// refuses whatever comes from them after it. For a producer with a transactional id, before its
-// first append; from then on appends repeat it now and then (renewAfter).
+// returns the offset after which the broker refuses them. For a producer with a transactional id,
+// before its first append; from then on appends repeat it now and then (renewAfter).
 //
 // It commits an empty transaction, whose marker makes the partition's leader forget older epochs,
 // and reads the log until it finds the marker: a commit is acknowledged before its markers stand,
-// and an older producer may write in between. It commits another one where none comes. The marker
-// takes an offset and is no record: no reader sees it.
+// and an older producer may write in between. The marker takes an offset and is no record.
 //
 // Errors: ErrFenced if a newer producer has taken the id, or the coordinator has forgotten it;
-// ErrSequence where the log ends before the producer's records, or its marker is gone.
+// ErrSequence if the log ends before the producer's records, or its marker is gone.
 func (p *Producer) Fence(ctx context.Context) (offset int64, err error) {
 	doing := fmt.Sprintf("fencing topic %q partition %d", p.topic, p.partition)
 	began := time.Now().Round(0)
@@ -43,7 +41,7 @@ func (p *Producer) Fence(ctx context.Context) (offset int64, err error) {
 				return -1, err
 			}
 			if !found {
-				if err := sleep(ctx, min(time.Millisecond<<min(wait, 6), markerPause)); err != nil {
+				if err := sleep(ctx, pause(wait)); err != nil {
 					return -1, fmt.Errorf("%s: waiting for its marker: %w", doing, err)
 				}
 			}
@@ -53,52 +51,35 @@ func (p *Producer) Fence(ctx context.Context) (offset int64, err error) {
 	return at, nil
 }
 
-const (
-	// markerPause is the longest pause between two looks for a marker, which mostly stands within a
-	// few milliseconds.
-	markerPause = 50 * time.Millisecond
-	// markerAgain is how long a marker is waited for before the transaction is committed again. A
-	// coordinator leaves out the marker of a partition whose leader it does not know (Kafka's
-	// TransactionMarkerChannelManager), for example while a broker starts.
-	markerAgain = 2 * time.Second
-)
+// markerAgain is how long a marker is waited for before the transaction is committed again: a
+// coordinator leaves out the marker of a partition whose leader it does not know.
+const markerAgain = 2 * time.Second
 
-// joinTransaction adds the partition to the producer's transaction, and so begins it.
 func (p *Producer) joinTransaction(ctx context.Context) error {
-	addr, err := p.c.coordinator(ctx, p.topic, p.txn)
-	if err != nil {
-		return err
-	}
 	req := &addpartitionstotxn.Request{
 		TransactionalID: p.txn, ProducerID: p.id, ProducerEpoch: p.epoch,
 		Topics: []addpartitionstotxn.RequestTopic{{Name: p.topic, Partitions: []int32{p.partition}}},
 	}
 	res := new(addpartitionstotxn.Response)
-	if err := p.c.broker(addr)(ctx, req, res); err != nil {
+	if err := p.c.coordinator(p.txn)(ctx, req, res); err != nil {
 		return err
 	}
 	if len(res.Results) != 1 || len(res.Results[0].Results) != 1 {
 		return fmt.Errorf("reading who is in a transaction: %w", ErrCorrupt)
 	}
-	return denied(transactionError(res.Results[0].Results[0].ErrorCode), Write, p.topic, p.txn)
+	return transactionError(res.Results[0].Results[0].ErrorCode)
 }
 
 // commitTransaction commits the producer's transaction; a second time changes nothing.
 func (p *Producer) commitTransaction(ctx context.Context) error {
-	addr, err := p.c.coordinator(ctx, p.topic, p.txn)
-	if err != nil {
-		return err
-	}
 	res := new(endtxn.Response)
 	req := &endtxn.Request{TransactionalID: p.txn, ProducerID: p.id, ProducerEpoch: p.epoch, Committed: true}
-	if err := p.c.broker(addr)(ctx, req, res); err != nil {
+	if err := p.c.coordinator(p.txn)(ctx, req, res); err != nil {
 		return err
 	}
-	return denied(transactionError(res.ErrorCode), Write, p.topic, p.txn)
+	return transactionError(res.ErrorCode)
 }
 
-// transactionError returns the error of a code in a coordinator's answer. It knows a transaction no
-// more that lasted too long, or was aborted by a newer producer.
 func transactionError(code int16) error {
 	switch kafka.Error(code) {
 	case kafka.InvalidProducerEpoch, kafka.ProducerFenced, kafka.InvalidTransactionState, kafka.InvalidProducerIDMapping:
@@ -107,8 +88,7 @@ func transactionError(code int16) error {
 	return codeError(code)
 }
 
-// marker looks for the marker of the producer's transaction from an offset on, and returns where it
-// stands, or where to look again.
+// marker looks for the producer's marker from an offset on; without it, at is where to look again.
 func (p *Producer) marker(ctx context.Context, from int64) (at int64, found bool, err error) {
 	next, err := p.eachBatch(ctx, from, func(b *batch) (err error) {
 		if b.ProducerID != p.id || b.FirstOffset < from {

@@ -1,7 +1,7 @@
 package kafkalog
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -11,8 +11,7 @@ import (
 )
 
 const (
-	// maxFetchBytes bounds one response over all its partitions: those that stand first in the
-	// request are served first, and the first batch of the first one that has any is sent whole.
+	// maxFetchBytes bounds one response over all its partitions; the first in the request come first.
 	maxFetchBytes = 8 << 20
 	// defaultMaxBytes bounds one partition's part of a response if Fetch.MaxBytes is 0.
 	defaultMaxBytes = 1 << 20
@@ -37,7 +36,6 @@ type Fetched struct {
 	Next       int64    // the offset to ask for next: after records, markers, holes and emptied batches
 	High       int64    // see Offsets, as of this answer
 	LastStable int64
-	LogStart   int64
 	AppendTime bool  // Records is not empty and every one of them carries the broker's append time
 	Asked      int64 // unix ms of the reader's clock just before this answer's request was sent
 	Err        error // why the partition cannot be read further: ErrOffsetOutOfRange, ErrUnknownTopic, ErrCorrupt or a kafka.Error
@@ -48,8 +46,7 @@ type topicPartition struct {
 	partition int32
 }
 
-// fetchRequest puts all fetches into one request, grouped by topic. Every answer is complete in
-// itself: there is no fetch session.
+// fetchRequest puts all fetches into one request, without a fetch session.
 func fetchRequest(fetches []Fetch, minBytes int32, wait time.Duration, isolation int8) *fetch.Request {
 	req := &fetch.Request{
 		ReplicaID: -1, MaxWaitTime: int32(min(wait.Milliseconds(), 1<<30)), MinBytes: minBytes, MaxBytes: maxFetchBytes,
@@ -61,10 +58,7 @@ func fetchRequest(fetches []Fetch, minBytes int32, wait time.Duration, isolation
 			i = len(req.Topics)
 			req.Topics = append(req.Topics, fetch.RequestTopic{Topic: one.Topic})
 		}
-		p := fetch.RequestPartition{Partition: one.Partition, CurrentLeaderEpoch: -1, FetchOffset: one.Offset, LogStartOffset: -1, PartitionMaxBytes: one.MaxBytes}
-		if p.PartitionMaxBytes <= 0 {
-			p.PartitionMaxBytes = defaultMaxBytes
-		}
+		p := fetch.RequestPartition{Partition: one.Partition, CurrentLeaderEpoch: -1, FetchOffset: one.Offset, LogStartOffset: -1, PartitionMaxBytes: cmp.Or(one.MaxBytes, defaultMaxBytes)}
 		req.Topics[i].Partitions = append(req.Topics[i].Partitions, p)
 	}
 	return req
@@ -95,20 +89,19 @@ type fetchedPartition struct {
 	Records              []byte                      `kafka:"min=v0,max=v11"`
 }
 
-// decodePartition decodes the answer for one partition. again is an error of the partition that
-// goes away with fresh metadata; fetched has no meaning then. The records stand in the space, which
-// must have begun with the response.
+// decodePartition decodes the answer for one partition into the space. again is an error that goes
+// away with fresh metadata; fetched has no meaning then.
 func decodePartition(fetch Fetch, p *fetchedPartition, in *space) (fetched Fetched, again error) {
 	fetched = Fetched{
 		Topic: fetch.Topic, Partition: fetch.Partition, Next: fetch.Offset,
-		High: p.HighWatermark, LastStable: p.LastStableOffset, LogStart: p.LogStartOffset,
+		High: p.HighWatermark, LastStable: p.LastStableOffset,
 	}
 	if p.ErrorCode != 0 {
 		code := kafka.Error(p.ErrorCode)
 		switch {
 		case code == kafka.OffsetOutOfRange:
 			fetched.Err = fetched.fail(ErrOffsetOutOfRange)
-		case retriableCode(code), code == kafka.TopicAuthorizationFailed:
+		case retriableCode(code):
 			return fetched, code
 		default:
 			fetched.Err = fetched.fail(codeError(p.ErrorCode))
@@ -119,8 +112,7 @@ func decodePartition(fetch Fetch, p *fetchedPartition, in *space) (fetched Fetch
 	fetched.Records, fetched.Next = set.records, set.next
 	fetched.AppendTime = len(set.records) > 0 && set.appendTime
 	if !ok && len(fetched.Records) == 0 {
-		// The records before the damage are returned; another fetch from Next shows the damage
-		// alone.
+		// The records before the damage are returned; the next fetch shows the damage alone.
 		fetched.Err = fetched.fail(ErrCorrupt)
 	}
 	return fetched, nil
@@ -130,12 +122,8 @@ func (f *Fetched) fail(err error) error {
 	return fmt.Errorf("reading topic %q partition %d at offset %d: %w", f.Topic, f.Partition, f.Next, err)
 }
 
-// errVoid is the error for an answer that says nothing about a wanted partition.
-var errVoid = errors.New("the answer lacks the partition")
-
-// decodeAnswer matches a response with the fetches that were sent. all has one entry per fetch that
-// was answered; news says that one of them has records, an error or a greater next offset; again
-// maps the partitions that must be asked for again to the reason.
+// decodeAnswer matches a response with the fetches that were sent. news says that one of them has
+// records, an error or a greater next offset; again has the partitions to ask for again.
 func decodeAnswer(fetches []Fetch, res *fetchResponse, in *space) (
 	all []Fetched, news bool, again map[topicPartition]error,
 ) {
@@ -148,7 +136,7 @@ func decodeAnswer(fetches []Fetch, res *fetchResponse, in *space) (
 		}
 	}
 	for _, fetch := range fetches {
-		err := errVoid
+		err := ErrCorrupt // it lacks the partition
 		if p := parts[fetch.at()]; p != nil {
 			var fetched Fetched
 			if fetched, err = decodePartition(fetch, p, in); err == nil {

@@ -22,7 +22,6 @@ type Fetcher struct {
 	end     context.CancelFunc
 }
 
-// link is the request that is outstanding at one broker, and the memory of its response.
 type link struct {
 	addr    string
 	sent    []Fetch // nil: nothing outstanding
@@ -33,14 +32,12 @@ type link struct {
 	in      *space // of the answer; written from sending on until the answer is decoded
 }
 
-// failing is the state of a partition that cannot be read for the moment.
 type failing struct {
 	since   time.Time // of failures of any kind
 	missing absence
 	trouble
 }
 
-// forgetFailure forgets the failure of a partition that was read.
 func (f *Fetcher) forgetFailure(at topicPartition) {
 	if was := f.failing[at]; was != nil {
 		f.c.health.over(&was.trouble)
@@ -48,7 +45,6 @@ func (f *Fetcher) forgetFailure(at topicPartition) {
 	}
 }
 
-// keepFailures forgets those of partitions that are not wanted any more.
 func (f *Fetcher) keepFailures(fetches []Fetch) {
 	for at := range f.failing {
 		if !slices.ContainsFunc(fetches, func(fetch Fetch) bool { return fetch.at() == at }) {
@@ -75,13 +71,10 @@ func (c *Client) NewFetcher() *Fetcher {
 func (f *Fetcher) Close() { f.end() }
 
 // Poll waits until minBytes of committed records (or an error) have come in from one broker, or
-// maxWait is over, and returns one Fetched per partition whose broker answered. Every broker has
-// one request with all its partitions. One that is still outstanding when Poll returns is kept for
-// the next Poll if that asks the same; so only Fetched.Asked, not the time of the call, dates an
-// answer.
+// maxWait is over, and returns one Fetched per partition whose broker answered. A request that is
+// still outstanding is kept for the next Poll if that asks the same: Fetched.Asked dates an answer.
 //
-// Partitions whose leader is away are asked for again while maxWait lasts, then left out; after
-// RetryFor without success their Fetched.Err says so.
+// Partitions whose leader is away are left out; after RetryFor their Fetched.Err says so.
 func (f *Fetcher) Poll(ctx context.Context, fetches []Fetch, minBytes int32, maxWait time.Duration) ([]Fetched, error) {
 	if len(fetches) == 0 {
 		return nil, errors.New("polling: no partition is given")
@@ -101,7 +94,7 @@ func (f *Fetcher) Poll(ctx context.Context, fetches []Fetch, minBytes int32, max
 }
 
 // dispatch makes sure that exactly these fetches are outstanding at a broker: an equal request is
-// kept, another one is given up with its connection, because Kafka has no way to cancel it.
+// kept, another one is given up with its connection.
 func (f *Fetcher) dispatch(broker int32, addr string, fetches []Fetch, minBytes int32, start time.Time, wait time.Duration) {
 	l := f.links[broker]
 	if l != nil && l.sent != nil {
@@ -126,7 +119,7 @@ func (f *Fetcher) dispatch(broker int32, addr string, fetches []Fetch, minBytes 
 		defer cancel()
 		a := answer{broker: broker, link: l, res: new(fetchResponse)}
 		req := fetchRequest(fetches, minBytes, wait, readCommitted)
-		if a.err = f.c.ask(ctx, addr, req, a.res, wait+f.c.cfg.waits.request, l.in.bytes); a.err == nil {
+		if a.err = f.c.send(ctx, f.c.transport, addr, req, a.res, wait+f.c.cfg.waits.request, l.in.bytes); a.err == nil {
 			a.err = codeError(a.res.ErrorCode)
 		}
 		select {
@@ -136,7 +129,6 @@ func (f *Fetcher) dispatch(broker int32, addr string, fetches []Fetch, minBytes 
 	}()
 }
 
-// drop gives up what is outstanding at a broker.
 func (f *Fetcher) drop(broker int32) {
 	if l := f.links[broker]; l != nil {
 		delete(f.links, broker)

@@ -8,6 +8,9 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+
+	"github.com/twmb/franz-go/pkg/kbin"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 const (
@@ -50,16 +53,26 @@ func readFrame(r io.Reader, memory func(n int) []byte) ([]byte, error) {
 	}
 }
 
-// errExpectsTLS is the error for a response whose first bytes are a TLS alert.
 var errExpectsTLS = errors.New("broker appears to be expecting TLS")
 
 // decode fills those fields of a kafka-go response that a version without flexible headers has.
 // kafka-go's own decoder allocates as many items as an array claims to have: a corrupt length ends
 // the process. Byte slices in res belong to body. Null strings become "".
 func decode(res any, version int16, body []byte) error {
-	d := decoder{version, body}
-	v := reflect.ValueOf(res).Elem()
-	if id, ok := res.(*identity); ok && !id.decode(version, body) || !ok && !d.structure(v, d.fields(v.Type())) {
+	ok := false
+	switch res := res.(type) {
+	case *identity:
+		ok = res.decode(version, body)
+	case kmsg.Response: // of a franzRequest
+		res.SetVersion(version)
+		ok = res.ReadFrom(body) == nil
+	default:
+		d := decoder{version, kbin.Reader{Src: body}}
+		v := reflect.ValueOf(res).Elem()
+		d.structure(v, d.fields(v.Type()))
+		ok = d.Ok()
+	}
+	if !ok {
 		return fmt.Errorf("decoding a %T: %w", res, ErrCorrupt)
 	}
 	return nil
@@ -67,10 +80,9 @@ func decode(res any, version int16, body []byte) error {
 
 type decoder struct {
 	version int16
-	rest    []byte
+	kbin.Reader
 }
 
-// layouts keeps what fields returns.
 var layouts sync.Map
 
 type layout struct {
@@ -78,8 +90,7 @@ type layout struct {
 	version int16
 }
 
-// fields returns the fields of a struct that the version has, from tags like
-// `kafka:"min=v0,max=v8"`.
+// fields returns the fields that the version has, from tags like `kafka:"min=v0,max=v8"`.
 func (d *decoder) fields(t reflect.Type) (has []int) {
 	of := layout{t, d.version}
 	if known, ok := layouts.Load(of); ok {
@@ -98,73 +109,49 @@ func (d *decoder) fields(t reflect.Type) (has []int) {
 	return has
 }
 
-func (d *decoder) structure(v reflect.Value, fields []int) bool {
+func (d *decoder) structure(v reflect.Value, fields []int) {
 	for _, i := range fields {
-		if !d.value(v.Field(i)) {
-			return false
-		}
+		d.value(v.Field(i))
 	}
-	return true
 }
 
-// take returns the next n bytes.
-func (d *decoder) take(n int64) (b []byte, ok bool) {
-	if n < 0 || n > int64(len(d.rest)) {
-		return nil, false
-	}
-	b, d.rest = d.rest[:n:n], d.rest[n:]
-	return b, true
-}
-
-// integer returns the next big-endian integer of a size in bytes.
-func (d *decoder) integer(size int64) (n int64, ok bool) {
-	b, ok := d.take(size)
-	for i := range b {
-		n = n<<8 | int64(b[i])
-	}
-	return n << (64 - 8*size) >> (64 - 8*size), ok
-}
-
-func (d *decoder) value(v reflect.Value) bool {
+func (d *decoder) value(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Bool:
-		n, ok := d.integer(1)
-		v.SetBool(n != 0)
-		return ok
-	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		n, ok := d.integer(int64(v.Type().Size()))
-		v.SetInt(n)
-		return ok
+		v.SetBool(d.Bool())
+	case reflect.Int8:
+		v.SetInt(int64(d.Int8()))
+	case reflect.Int16:
+		v.SetInt(int64(d.Int16()))
+	case reflect.Int32:
+		v.SetInt(int64(d.Int32()))
+	case reflect.Int64:
+		v.SetInt(d.Int64())
 	case reflect.String:
-		n, ok := d.integer(2)
-		b, whole := d.take(max(n, 0))
-		v.SetString(string(b))
-		return ok && whole
-	case reflect.Struct:
-		return d.structure(v, d.fields(v.Type()))
-	case reflect.Slice:
-		n, ok := d.integer(4)
-		if n = max(n, 0); !ok || n > int64(len(d.rest)) {
-			return false
+		if s := d.NullableString(); s != nil {
+			v.SetString(*s)
 		}
-		of := v.Type().Elem()
-		if of.Kind() == reflect.Uint8 {
-			b, ok := d.take(n)
-			v.SetBytes(b)
-			return ok
+	case reflect.Struct:
+		d.structure(v, d.fields(v.Type()))
+	case reflect.Slice:
+		elem := v.Type().Elem()
+		if elem.Kind() == reflect.Uint8 {
+			v.SetBytes(d.NullableBytes())
+			return
 		}
 		var fields []int
-		if of.Kind() == reflect.Struct {
-			fields = d.fields(of)
+		if elem.Kind() == reflect.Struct {
+			fields = d.fields(elem)
 		}
-		for i := range int(n) { // it grows with the bytes that are there
+		n := int(d.ArrayLen())
+		for i := 0; i < n && d.Ok(); i++ { // it grows with the bytes that are there
 			v.Grow(1)
 			v.SetLen(i + 1)
-			if item := v.Index(i); fields != nil && !d.structure(item, fields) || fields == nil && !d.value(item) {
-				return false
+			if item := v.Index(i); fields != nil {
+				d.structure(item, fields)
+			} else {
+				d.value(item)
 			}
 		}
-		return true
 	}
-	return false
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -113,61 +113,6 @@ func equal(t testing.TB, got, want []string) {
 	}
 }
 
-func TestRecordsComeBackAsAppended(t *testing.T) {
-	t.Parallel()
-	_, c := setup(t, 3)
-	p := newProducer(t, c, 1, "")
-	const past = 86_400_000
-	in := []Message{
-		{Key: []byte("k"), Value: []byte("v"), Timestamp: At(past), Headers: []Header{{Key: "h", Value: []byte("x")}, {Key: "n"}}},
-		{Key: []byte{}, Value: nil, Timestamp: At(past - 7)},
-		{Key: nil, Value: []byte{}, Timestamp: At(past + 1<<40)},
-	}
-	// No value stands for "no time", and the distance of the last two does not fit an int64.
-	for _, millis := range []int64{0, -1, 1, -past, math.MinInt64, math.MaxInt64} {
-		in = append(in, Message{Value: []byte{}, Timestamp: At(millis)})
-	}
-	base, err := p.Append(t.Context(), in)
-	if err != nil || base != 0 {
-		t.Fatalf("Append = %d, %v", base, err)
-	}
-	var out []Record
-	err = c.ReadRange(t.Context(), "t", 1, 0, int64(len(in)), func(r Record) error { out = append(out, r); return nil })
-	if err != nil || len(out) != len(in) {
-		t.Fatalf("read %d records, %v", len(out), err)
-	}
-	for i, r := range out {
-		m := in[i]
-		at, _ := m.Timestamp.Millis()
-		if string(r.Key) != string(m.Key) || string(r.Value) != string(m.Value) || (r.Key == nil) != (m.Key == nil) ||
-			(r.Value == nil) != (m.Value == nil) || r.Timestamp != at || r.Offset != int64(i) ||
-			r.Partition != 1 || len(r.Headers) != len(m.Headers) {
-			t.Errorf("record %d = %+v, appended %+v", i, r, m)
-		}
-	}
-	if h := out[0].Headers; h[0].Key != "h" || string(h[0].Value) != "x" || h[1].Key != "n" || h[1].Value != nil {
-		t.Errorf("headers = %v", h)
-	}
-}
-
-func TestPartitionsAndOffsetsAreTheBrokers(t *testing.T) {
-	t.Parallel()
-	_, c := setup(t, 4)
-	ps, err := c.Partitions(t.Context(), "t")
-	if err != nil || fmt.Sprint(ps) != "[0 1 2 3]" {
-		t.Fatalf("Partitions = %v, %v", ps, err)
-	}
-	p := newProducer(t, c, 2, "")
-	mustAppend(t, p, "a", "b")
-	if base := mustAppend(t, p, "c"); base != 2 {
-		t.Errorf("third record at %d", base)
-	}
-	o, err := c.Offsets(t.Context(), "t", 2)
-	if err != nil || o != (Offsets{Start: 0, High: 3, LastStable: 3}) {
-		t.Errorf("Offsets = %+v, %v", o, err)
-	}
-}
-
 func TestTopicErrorsAreTyped(t *testing.T) {
 	t.Parallel()
 	_, c := setup(t, 1)
@@ -215,34 +160,17 @@ func TestPollReturnsEveryPartitionOnTimeout(t *testing.T) {
 func TestLongPollIsWokenByAnyPartition(t *testing.T) {
 	t.Parallel()
 	cluster, c := setup(t, 2)
-	if err := c.CreateTopics(t.Context(), TopicSpec{Name: "control", Partitions: 1}); err != nil {
-		t.Fatal(err)
-	}
-	p, err := c.NewProducer(t.Context(), "control", 0, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	mustAppend(t, p, "warm")
-	f := c.NewFetcher()
+	p := newProducer(t, c, 0, "")
 	asked := fetches(cluster)
 	go func() {
 		<-asked
 		_, _ = p.Append(context.Background(), messages("wake"))
 	}()
 	start := time.Now()
-	fetched, err := f.Poll(t.Context(), []Fetch{{Topic: "t", Partition: 1}, {Topic: "control", Offset: 1}}, 1, 2*time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if waited := time.Since(start); waited > time.Minute {
-		t.Errorf("woken after %s", waited)
-	}
-	var seen bool
-	for _, g := range fetched {
-		seen = seen || g.Topic == "control" && len(g.Records) == 1 && string(g.Records[0].Value) == "wake"
-	}
-	if !seen {
-		t.Errorf("Poll = %+v", fetched)
+	fetched, err := c.NewFetcher().Poll(t.Context(), []Fetch{{Topic: "t", Partition: 1}, {Topic: "t"}}, 1, 2*time.Minute)
+	woken := slices.ContainsFunc(fetched, func(g Fetched) bool { return g.Partition == 0 && len(g.Records) == 1 })
+	if err != nil || !woken || time.Since(start) > time.Minute {
+		t.Errorf("Poll = %+v, %v after %s", fetched, err, time.Since(start))
 	}
 }
 
@@ -286,5 +214,26 @@ func TestOutOfRangeIsTyped(t *testing.T) {
 	o, err := c.Offsets(t.Context(), "t", 0)
 	if err != nil || o.Start != 2 {
 		t.Errorf("Offsets = %+v, %v", o, err)
+	}
+}
+
+func TestTheFirstTimeOfATopicIsTheLeastOfItsPartitions(t *testing.T) {
+	t.Parallel()
+	_, c := setup(t, 3)
+	if at, found, err := c.FirstTime(t.Context(), "t"); found || err != nil {
+		t.Errorf("of an empty topic: %d, %v, %v", at, found, err)
+	}
+	for partition, times := range [][]int64{{7000, 1000}, {5000}} {
+		p := newProducer(t, c, int32(partition), "")
+		var messages []Message
+		for _, at := range times {
+			messages = append(messages, Message{Value: []byte("x"), Timestamp: At(at)})
+		}
+		if _, err := p.Append(t.Context(), messages); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if at, found, err := c.FirstTime(t.Context(), "t"); at != 5000 || !found || err != nil {
+		t.Errorf("got %d, %v, %v", at, found, err)
 	}
 }

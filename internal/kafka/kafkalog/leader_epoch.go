@@ -11,16 +11,12 @@ import (
 // EpochEnd asks the leader of a partition where a leader epoch ended. It returns the greatest epoch
 // of its log that is at most leaderEpoch, and the offset where the next greater one begins, or the
 // end of the log. If every epoch of the log is greater, it returns leaderEpoch itself and the
-// offset where the first one begins; if none is, and the log has nothing after leaderEpoch, −1 and
-// −1.
+// offset where the first one begins; if the log has nothing after leaderEpoch, −1 and −1.
 //
 // A record of epoch e at offset o is still the same as it was if and only if EpochEnd(e) returns e
 // and an end above o (or o lies below the beginning of the log): an election that lost it has begun
 // a greater epoch at o or below.
 func (c *Client) EpochEnd(ctx context.Context, topic string, partition, leaderEpoch int32) (endOffset int64, epoch int32, err error) {
-	if leaderEpoch < 0 {
-		return -1, -1, fmt.Errorf("asking for the end of a leader epoch of topic %q partition %d: the epoch is %d, it must not be negative", topic, partition, leaderEpoch)
-	}
 	doing := fmt.Sprintf("asking for the end of leader epoch %d of topic %q partition %d", leaderEpoch, topic, partition)
 	req := franzRequest{newest: newest[protocol.OffsetForLeaderEpoch], make: func() kmsg.Request {
 		req := kmsg.NewPtrOffsetForLeaderEpochRequest() // its default is a consumer's
@@ -30,35 +26,17 @@ func (c *Client) EpochEnd(ctx context.Context, topic string, partition, leaderEp
 	}}
 	endOffset, epoch = -1, -1
 	err = c.atLeader(ctx, doing, topic, partition, func(leader requestor) error {
-		res := new(epochResponse)
+		res := kmsg.NewPtrOffsetForLeaderEpochResponse()
 		err := leader(ctx, req, res)
 		if err == nil {
 			endOffset, epoch, err = epochEnd(res, topic, partition)
 		}
-		return denied(err, Describe, topic, "")
+		return err
 	})
 	return endOffset, epoch, err
 }
 
-type epochResponse struct {
-	ThrottleTimeMs int32        `kafka:"min=v2,max=v3"`
-	Topics         []epochTopic `kafka:"min=v2,max=v3"`
-}
-
-type epochTopic struct {
-	Topic      string      `kafka:"min=v2,max=v3"`
-	Partitions []epochTold `kafka:"min=v2,max=v3"`
-}
-
-type epochTold struct {
-	ErrorCode   int16 `kafka:"min=v2,max=v3"`
-	Partition   int32 `kafka:"min=v2,max=v3"`
-	LeaderEpoch int32 `kafka:"min=v2,max=v3"`
-	EndOffset   int64 `kafka:"min=v2,max=v3"`
-}
-
-// epochEnd returns the answer for one partition from a response.
-func epochEnd(res *epochResponse, topic string, partition int32) (endOffset int64, epoch int32, err error) {
+func epochEnd(res *kmsg.OffsetForLeaderEpochResponse, topic string, partition int32) (endOffset int64, epoch int32, err error) {
 	if len(res.Topics) != 1 || res.Topics[0].Topic != topic || len(res.Topics[0].Partitions) != 1 || res.Topics[0].Partitions[0].Partition != partition {
 		return -1, -1, ErrCorrupt
 	}
@@ -69,8 +47,7 @@ func epochEnd(res *epochResponse, topic string, partition int32) (endOffset int6
 	return p.EndOffset, p.LeaderEpoch, nil
 }
 
-// LeaderEpoch asks for the leader epoch of a partition; −1 if the cluster does not say it. Errors:
-// ErrUnknownTopic if the cluster does not have the partition.
+// LeaderEpoch asks for the leader epoch of a partition; −1 if the cluster does not say it.
 func (c *Client) LeaderEpoch(ctx context.Context, topic string, partition int32) (int32, error) {
 	doing := fmt.Sprintf("asking for the leader epoch of topic %q partition %d", topic, partition)
 	epoch := int32(-1)

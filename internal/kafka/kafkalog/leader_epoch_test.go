@@ -3,6 +3,8 @@ package kafkalog
 import (
 	"errors"
 	"testing"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 func TestEpochEndTellsWhereALeadersRecordsEnd(t *testing.T) {
@@ -36,35 +38,18 @@ func TestEpochEndTellsWhereALeadersRecordsEnd(t *testing.T) {
 	}
 }
 
-func TestEpochEndErrorsAreTyped(t *testing.T) {
-	t.Parallel()
-	_, c := setup(t, 1)
-	if _, _, err := c.EpochEnd(t.Context(), "t", 9, 0); !errors.Is(err, ErrUnknownTopic) {
-		t.Errorf("an unknown partition: %v", err)
-	}
-	if _, _, err := c.EpochEnd(t.Context(), "t", 0, -1); err == nil {
-		t.Error("an unknown epoch was asked about")
-	}
-	c.Close()
-	if _, _, err := c.EpochEnd(t.Context(), "t", 0, 0); !errors.Is(err, ErrClosed) {
-		t.Errorf("after Close: %v", err)
-	}
-}
-
 func TestEpochAnswersForOthersAreCorrupt(t *testing.T) {
 	t.Parallel()
-	of := func(topic string, partition int32, code int16) *epochResponse {
-		return &epochResponse{Topics: []epochTopic{{topic, []epochTold{{code, partition, 2, 17}}}}}
+	response := func(topic string, partition int32, code int16) *kmsg.OffsetForLeaderEpochResponse {
+		told := kmsg.OffsetForLeaderEpochResponseTopicPartition{ErrorCode: code, Partition: partition, LeaderEpoch: 2, EndOffset: 17}
+		return &kmsg.OffsetForLeaderEpochResponse{Topics: []kmsg.OffsetForLeaderEpochResponseTopic{{Topic: topic, Partitions: []kmsg.OffsetForLeaderEpochResponseTopicPartition{told}}}}
 	}
-	if end, epoch, err := epochEnd(of("t", 3, 0), "t", 3); end != 17 || epoch != 2 || err != nil {
-		t.Errorf("%d, %d, %v", end, epoch, err)
-	}
-	for name, res := range map[string]*epochResponse{"topic": of("u", 3, 0), "partition": of("t", 4, 0), "none": {}} {
+	for name, res := range map[string]*kmsg.OffsetForLeaderEpochResponse{"topic": response("u", 3, 0), "partition": response("t", 4, 0), "none": {}} {
 		if _, _, err := epochEnd(res, "t", 3); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, _, err := epochEnd(of("t", 3, 6), "t", 3); err == nil || !retriable(err) {
+	if _, _, err := epochEnd(response("t", 3, 6), "t", 3); err == nil || !retriable(err) {
 		t.Errorf("not the leader: %v", err)
 	}
 }

@@ -23,19 +23,16 @@ type leader struct {
 	replicas int
 }
 
-// topicGrace is how long a topic may be missing from metadata before it counts as unknown: brokers
-// learn of a new topic one after the other.
+// topicGrace is how long a topic may be missing: brokers learn of a new one one after the other.
 const topicGrace = 500 * time.Millisecond
 
-// Partitions returns the partition numbers of topic in ascending order. Errors: ErrUnknownTopic if
-// the cluster does not have the topic.
+// Partitions returns the partition numbers of topic in ascending order. Errors: ErrUnknownTopic.
 func (c *Client) Partitions(ctx context.Context, topic string) ([]int32, error) {
 	leaders, err := c.describe(ctx, topic)
 	return slices.Sorted(maps.Keys(leaders)), err
 }
 
-// Replication returns the least number of replicas that a partition of topic has, and how many
-// brokers the cluster has.
+// Replication returns the least number of replicas of a topic's partitions, and that of brokers.
 func (c *Client) Replication(ctx context.Context, topic string) (replicas, brokers int, err error) {
 	leaders, err := c.describe(ctx, topic)
 	if err != nil {
@@ -62,7 +59,6 @@ func (c *Client) ClusterID(ctx context.Context) (id string, err error) {
 	return id, err
 }
 
-// describe asks for the state of a topic that exists.
 func (c *Client) describe(ctx context.Context, topic string) (map[int32]leader, error) {
 	doing := fmt.Sprintf("asking for the partitions of topic %q", topic)
 	var all map[int32]leader
@@ -79,13 +75,11 @@ func (c *Client) describe(ctx context.Context, topic string) (map[int32]leader, 
 	return all, err
 }
 
-// refresh asks any broker for the state of the given topics and of the cluster. A topic that does
-// not exist is forgotten, without an error.
+// refresh asks any broker for the cluster and the topics. It forgets topics that do not exist.
 func (c *Client) refresh(ctx context.Context, topics ...string) error {
 	return c.refreshOn(ctx, c.anyBroker(), topics)
 }
 
-// refreshOn does what refresh does, but asks a given broker.
 func (c *Client) refreshOn(ctx context.Context, at requestor, topics []string) error {
 	res := new(metadata.Response)
 	err := at(ctx, &metadata.Request{TopicNames: append([]string{}, topics...)}, res) // nil would ask for every topic
@@ -95,7 +89,6 @@ func (c *Client) refreshOn(ctx context.Context, at requestor, topics []string) e
 	return c.learn(res, topics)
 }
 
-// learn remembers what a broker says about the cluster and about topics.
 func (c *Client) learn(m *metadata.Response, topics []string) error {
 	defer c.lock()()
 	if len(m.Brokers) > 0 {
@@ -111,7 +104,7 @@ func (c *Client) learn(m *metadata.Response, topics []string) error {
 	}
 	var failed error
 	for _, t := range m.Topics {
-		if err := denied(codeError(t.ErrorCode), Describe, t.Name, ""); err != nil {
+		if err := codeError(t.ErrorCode); err != nil {
 			if !isCode(err, kafka.UnknownTopicOrPartition) {
 				failed = errors.Join(failed, fmt.Errorf("topic %q: %w", t.Name, err))
 			}
@@ -128,30 +121,26 @@ func (c *Client) learn(m *metadata.Response, topics []string) error {
 
 // leaderOf returns the broker that serves a partition, from memory or after a request.
 func (c *Client) leaderOf(ctx context.Context, topic string, partition int32) (id int32, addr string, err error) {
-	if id, addr, ok := c.cachedLeader(topic, partition); ok {
+	id, addr, err = c.cachedLeader(topic, partition)
+	if err == nil {
 		return id, addr, nil
 	}
 	if err := c.refresh(ctx, topic); err != nil {
 		return 0, "", err
 	}
-	if id, addr, ok := c.cachedLeader(topic, partition); ok {
-		return id, addr, nil
-	}
-	defer c.lock()()
-	if _, ok := c.topics[topic][partition]; !ok {
-		return 0, "", kafka.UnknownTopicOrPartition
-	}
-	return 0, "", kafka.LeaderNotAvailable
+	return c.cachedLeader(topic, partition)
 }
 
-func (c *Client) cachedLeader(topic string, partition int32) (int32, string, bool) {
+func (c *Client) cachedLeader(topic string, partition int32) (id int32, addr string, err error) {
 	defer c.lock()()
 	l, ok := c.topics[topic][partition]
 	if !ok {
-		return 0, "", false
+		return 0, "", kafka.UnknownTopicOrPartition
 	}
-	addr, ok := c.brokers[l.broker]
-	return l.broker, addr, ok
+	if addr, ok = c.brokers[l.broker]; !ok {
+		return 0, "", kafka.LeaderNotAvailable
+	}
+	return l.broker, addr, nil
 }
 
 // forget drops what is remembered of a topic, so that the next use asks again.
@@ -160,8 +149,7 @@ func (c *Client) forget(topic string) {
 	delete(c.topics, topic)
 }
 
-// atLeader calls ask with the leader of a partition, again and again with fresh metadata while the
-// failure is retriable. For an unknown partition it fails after topicGrace.
+// atLeader calls ask with the leader of a partition until that succeeds (see persistKnown).
 func (c *Client) atLeader(ctx context.Context, doing, topic string, partition int32, ask func(leader requestor) error) error {
 	return c.persistKnown(ctx, doing, func() error {
 		_, addr, err := c.leaderOf(ctx, topic, partition)

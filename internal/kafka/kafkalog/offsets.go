@@ -7,7 +7,7 @@ import (
 	"github.com/segmentio/kafka-go/protocol/listoffsets"
 )
 
-// Offsets are the bounds of a partition at (about) one instant.
+// Offsets are the bounds of a partition.
 type Offsets struct {
 	Start      int64 // offset of the first record that is still there
 	High       int64 // one after the last record that all in-sync replicas have
@@ -21,9 +21,8 @@ const (
 	readCommitted   = 1
 )
 
-// Offsets asks the leader of a partition for its bounds. Start ≤ LastStable ≤ High holds for the
-// result: they are asked for in this order, and each only grows. Errors: ErrUnknownTopic if the
-// cluster does not have the partition.
+// Offsets asks the leader of a partition for its bounds, in this order, because each only grows:
+// Start ≤ LastStable ≤ High. Errors: ErrUnknownTopic.
 func (c *Client) Offsets(ctx context.Context, topic string, partition int32) (Offsets, error) {
 	var o Offsets
 	var err error
@@ -39,9 +38,7 @@ func (c *Client) Offsets(ctx context.Context, topic string, partition int32) (Of
 	return o, nil
 }
 
-// OffsetAt returns the first offset whose timestamp is at or after millis (unix ms, ≥ 0): by append
-// time if the topic uses it, else the first in log order with such a producer time. found is false
-// if there is no such record.
+// OffsetAt returns the first offset whose timestamp is at or after millis (unix ms, ≥ 0).
 func (c *Client) OffsetAt(ctx context.Context, topic string, partition int32, millis int64) (offset int64, found bool, err error) {
 	if millis < 0 {
 		return 0, false, fmt.Errorf("asking for the offset at a time: %d ms is before 1970", millis)
@@ -50,8 +47,7 @@ func (c *Client) OffsetAt(ctx context.Context, topic string, partition int32, mi
 	return offset, err == nil && offset >= 0, err
 }
 
-// listOffset asks one question about one partition: brokers refuse two about the same one in a
-// request.
+// listOffset asks one question: brokers refuse two about the same partition in a request.
 func (c *Client) listOffset(ctx context.Context, topic string, partition int32, at int64, isolation int8) (int64, error) {
 	req := &listoffsets.Request{ReplicaID: -1, IsolationLevel: isolation, Topics: []listoffsets.RequestTopic{{
 		Topic: topic, Partitions: []listoffsets.RequestPartition{{Partition: partition, CurrentLeaderEpoch: -1, Timestamp: at}},
@@ -68,14 +64,13 @@ func (c *Client) listOffset(ctx context.Context, topic string, partition int32, 
 		}
 		p := res.Topics[0].Partitions[0]
 		offset = p.Offset
-		return denied(codeError(p.ErrorCode), Describe, topic, "")
+		return codeError(p.ErrorCode)
 	})
 	return offset, err
 }
 
-// FirstTime returns the least timestamp (unix ms) of the first records of a topic's partitions; a
-// timestamp before 1970 counts as 0. found is false if no partition has a committed record. Later
-// records may be older. Errors: ErrUnknownTopic if the cluster does not have the topic.
+// FirstTime returns the least timestamp (unix ms, at least 0) of the first committed records of a
+// topic's partitions. Later records may be older. Errors: ErrUnknownTopic.
 func (c *Client) FirstTime(ctx context.Context, topic string) (millis int64, found bool, err error) {
 	partitions, err := c.Partitions(ctx, topic)
 	if err != nil {

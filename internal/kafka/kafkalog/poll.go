@@ -9,13 +9,11 @@ import (
 	"time"
 )
 
-// pollGrace is how long after its deadline a poll still waits for answers that are on their way.
-const pollGrace = time.Second
+const (
+	pollGrace    = time.Second     // how long after its deadline a poll still waits for answers
+	unknownGrace = 3 * time.Second // how long a partition that is read or written may be unknown
+)
 
-// unknownGrace is how long a partition that is being read or written may be unknown to the cluster.
-const unknownGrace = 3 * time.Second
-
-// poll is one call of Fetcher.Poll.
 type poll struct {
 	f        *Fetcher
 	start    time.Time
@@ -35,30 +33,24 @@ func (p *poll) run(ctx context.Context) ([]Fetched, error) {
 		if !p.retryAt.IsZero() && p.retryAt.Before(wake) {
 			wake = p.retryAt
 		}
-		timer := time.NewTimer(time.Until(wake))
 		select {
 		case a := <-p.f.answers:
 			p.take(ctx, a)
-		case <-timer.C:
+		case <-time.After(time.Until(wake)):
 			if p.retryAt.IsZero() || time.Now().After(p.deadline) {
-				timer.Stop()
 				return p.result()
 			}
 			p.retryAt = time.Time{}
 			p.askAll(ctx)
 		case <-ctx.Done():
-			timer.Stop()
 			return nil, context.Cause(ctx)
 		case <-p.f.life.Done():
-			timer.Stop()
 			return nil, fmt.Errorf("polling: %w", ErrClosed)
 		}
-		timer.Stop()
 	}
 	return p.result()
 }
 
-// finished reports whether there is something to return, or nothing left to wait for.
 func (p *poll) finished() bool {
 	if p.done || len(p.fetched) == len(p.fetches) {
 		return true
@@ -66,7 +58,6 @@ func (p *poll) finished() bool {
 	return !p.retryAt.IsZero() && p.retryAt.After(p.deadline)
 }
 
-// askAll dispatches every fetch that has no answer yet to its leader.
 func (p *poll) askAll(ctx context.Context) {
 	begin := time.Now()
 	type group struct {
@@ -95,7 +86,6 @@ func (p *poll) askAll(ctx context.Context) {
 	}
 }
 
-// take handles one answer.
 func (p *poll) take(ctx context.Context, a answer) {
 	l := a.link
 	if p.f.links[a.broker] != l || l.sent == nil {
@@ -123,7 +113,7 @@ func (p *poll) take(ctx context.Context, a answer) {
 		return
 	}
 	for at, err := range again {
-		p.failed(at, time.Now(), denied(err, Read, at.topic, ""))
+		p.failed(at, time.Now(), err)
 	}
 	if len(again) > 0 && !news {
 		return // the broker ended the wait early because of the errors: all partitions are asked for again
@@ -158,7 +148,7 @@ func (p *poll) failed(at topicPartition, since time.Time, err error) {
 		final = fmt.Errorf("giving up after %s: %w", f.c.cfg.RetryFor, err)
 	}
 	if final != nil {
-		fetched := Fetched{Topic: at.topic, Partition: at.partition, High: -1, LastStable: -1, LogStart: -1}
+		fetched := Fetched{Topic: at.topic, Partition: at.partition, High: -1, LastStable: -1}
 		for _, fetch := range p.fetches { // it may be one that only an earlier Poll has asked for
 			if fetch.at() == at {
 				fetched.Next = fetch.Offset

@@ -14,54 +14,32 @@ import (
 	"github.com/segmentio/kafka-go/protocol/rawproduce"
 )
 
-// acksAll asks that every in-sync replica has the records.
-const acksAll = -1
-
-// refusal is an answer that says that the batch was not written.
-type refusal struct{ err error }
-
-func (e *refusal) Error() string { return e.err.Error() }
-func (e *refusal) Unwrap() error { return e.err }
-
 // appendBatch writes one batch, with the same bytes as often as needed until its outcome is known.
 func (p *Producer) appendBatch(ctx context.Context, msgs []Message) (int64, error) {
-	p.buf = appendBatch(p.buf[:0], msgs, p.id, p.epoch, p.sequence, time.Now().UnixMilli())
+	p.buf = appendBatch(append(p.buf[:0], 0, 0, 0, 0), msgs, p.id, p.epoch, p.sequence, time.Now().UnixMilli())
 	count := int32(len(msgs))
-	var base int64
+	base := int64(-1)
 	sent := false // an earlier try may have been written
-	start := time.Now()
 	var missing absence
-	call := new(trouble)
-	defer p.c.health.over(call)
-	for n := 0; ; n++ {
-		err := ctx.Err()
-		if err == nil {
-			base, err = p.try(ctx, count, &sent)
+	err := p.c.persist(ctx, p.doing(), func() (err error) {
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
-		if err == nil {
-			break
-		}
-		var no *refusal
+		base, err = p.try(ctx, count, &sent)
 		switch {
 		case missing.lasts(err, unknownGrace):
-			err = ErrUnknownTopic
-		case errors.As(err, &no) && !sent:
-			return -1, no.err
+			return ErrUnknownTopic
+		case errors.Is(err, ErrFenced), errors.Is(err, ErrSequence):
+			return &finalError{err}
+		}
+		return err
+	})
+	if err != nil {
+		switch {
 		case errors.Is(err, ErrFenced), errors.Is(err, ErrSequence), errors.Is(err, ErrClosed):
 			p.failed = err
-			return -1, err
-		case ctx.Err() != nil:
-			err = context.Cause(ctx)
-		case time.Since(start) > p.c.cfg.RetryFor:
-			err = fmt.Errorf("giving up after %s: %w", p.c.cfg.RetryFor, err)
-		case retriable(err) && !errors.As(err, &no):
-			p.c.health.note(call, start, fmt.Sprintf("appending to topic %q partition %d", p.topic, p.partition), err)
-			if err = sleep(ctx, pause(n)); err == nil {
-				continue
-			}
-		}
-		if sent {
-			p.failed = ErrUnknownOutcome
+		case sent:
+			p.failed = p.wrap(ErrUnknownOutcome)
 		}
 		return -1, err
 	}
@@ -81,8 +59,7 @@ func (p *Producer) try(ctx context.Context, count int32, sent *bool) (int64, err
 		return -1, err
 	}
 	if *sent {
-		// A broker that was restarted may not know the producer any more: look before sending
-		// again.
+		// A broker that was restarted may not know the producer any more.
 		if base, found, err := p.find(ctx, count); err != nil || found {
 			return base, err
 		}
@@ -100,8 +77,7 @@ func (p *Producer) try(ctx context.Context, count int32, sent *bool) (int64, err
 	case 0:
 		return base, nil
 	case kafka.InvalidProducerEpoch, kafka.ProducerFenced, kafka.InvalidTransactionState:
-		// The last: a newer producer is in the middle of its fence (the embedded broker says so;
-		// our own transaction is over before the first append).
+		// The last: a newer producer is in the middle of its fence.
 		return -1, fmt.Errorf("%w (error %d)", ErrFenced, code)
 	case kafka.OutOfOrderSequenceNumber, kafka.DuplicateSequenceNumber, kafka.UnknownProducerId:
 		base, found, err := p.find(ctx, count)
@@ -118,26 +94,18 @@ func (p *Producer) try(ctx context.Context, count int32, sent *bool) (int64, err
 		return -1, kafka.Error(code)
 	}
 	if kafka.Error(code) == kafka.MessageSizeTooLarge || kafka.Error(code) == kafka.RecordListTooLarge {
-		return -1, &refusal{fmt.Errorf("%w: the topic's max.message.bytes is below the batch of %d bytes", ErrTooLarge, len(p.buf))}
+		return -1, &finalError{fmt.Errorf("%w: the topic's max.message.bytes is below the batch of %d bytes", ErrTooLarge, len(p.buf))}
 	}
-	return -1, &refusal{denied(codeError(code), Write, p.topic, p.txn)}
+	return -1, &finalError{codeError(code)}
 }
 
-// appendRequest is a produce request without the bytes of its one batch, which follow it:
-// kafka-go would copy them into pages of its own.
-type appendRequest struct {
-	*rawproduce.Request
-	batch []byte
-}
-
-// send writes the encoded batch and returns the base offset or the error code that came back.
 func (p *Producer) send(ctx context.Context, addr string) (base int64, code int16, err error) {
-	size := binary.BigEndian.AppendUint32(nil, uint32(len(p.buf)))
-	req := &rawproduce.Request{Acks: acksAll, Timeout: int32(requestTimeout.Milliseconds()), Topics: []rawproduce.RequestTopic{{
-		Topic: p.topic, Partitions: []rawproduce.RequestPartition{{Partition: p.partition, RecordSet: protocol.RawRecordSet{Reader: bytes.NewReader(size)}}},
+	binary.BigEndian.PutUint32(p.buf, uint32(len(p.buf)-4)) // kafka-go wants the size first
+	req := &rawproduce.Request{Acks: -1 /* every in-sync replica */, Timeout: int32(requestTimeout.Milliseconds()), Topics: []rawproduce.RequestTopic{{
+		Topic: p.topic, Partitions: []rawproduce.RequestPartition{{Partition: p.partition, RecordSet: protocol.RawRecordSet{Reader: bytes.NewReader(p.buf)}}},
 	}}}
 	res := new(produce.Response)
-	if err := p.c.send(ctx, p.c.transport, addr, appendRequest{req, p.buf}, res, requestTimeout+10*time.Second, freshBytes); err != nil {
+	if err := p.c.send(ctx, p.c.transport, addr, req, res, requestTimeout+10*time.Second, freshBytes); err != nil {
 		return -1, 0, err
 	}
 	if base, code, err = produced(res); err == nil {
@@ -146,7 +114,6 @@ func (p *Producer) send(ctx context.Context, addr string) (base int64, code int1
 	return base, code, err
 }
 
-// produced returns the answer for one partition from a response.
 func produced(res *produce.Response) (base int64, code int16, err error) {
 	if len(res.Topics) != 1 || len(res.Topics[0].Partitions) != 1 {
 		return -1, 0, fmt.Errorf("reading a produce response: %w", ErrCorrupt)
@@ -158,8 +125,7 @@ func produced(res *produce.Response) (base int64, code int16, err error) {
 	return at.BaseOffset, at.ErrorCode, nil
 }
 
-// find looks for the producer's current batch in the log, from the last acknowledged offset on, and
-// returns its base offset. Open transactions of other producers do not hide it.
+// find looks for the producer's current batch in the log, after the last acknowledged offset.
 func (p *Producer) find(ctx context.Context, count int32) (base int64, found bool, err error) {
 	base = -1
 	_, err = p.eachBatch(ctx, p.next, func(b *batch) error {
@@ -174,8 +140,7 @@ func (p *Producer) find(ctx context.Context, count int32) (base int64, found boo
 }
 
 // eachBatch calls fn with every batch from an offset to the end of the log, also of open
-// transactions, and returns the offset at which the next call goes on. An error of fn ends it, and
-// is returned unless it is StopReading.
+// transactions, and returns the offset after them. An error of fn ends it (see StopReading).
 func (p *Producer) eachBatch(ctx context.Context, at int64, fn func(b *batch) error) (next int64, err error) {
 	end, err := p.c.listOffset(ctx, p.topic, p.partition, latestTime, readUncommitted)
 	if err != nil {
@@ -202,8 +167,7 @@ func (p *Producer) eachBatch(ctx context.Context, at int64, fn func(b *batch) er
 	return at, nil
 }
 
-// batches fetches from offset at, also what belongs to open transactions. ErrSequence says that the
-// log ends before at, or begins after it.
+// batches fetches from an offset, also of open transactions. ErrSequence: the log does not have it.
 func (p *Producer) batches(ctx context.Context, at int64) ([]byte, error) {
 	_, addr, err := p.c.leaderOf(ctx, p.topic, p.partition)
 	if err != nil {
@@ -219,10 +183,10 @@ func (p *Producer) batches(ctx context.Context, at int64) ([]byte, error) {
 		return nil, err
 	}
 	if len(res.Topics) != 1 || len(res.Topics[0].Partitions) != 1 {
-		return nil, errVoid
+		return nil, ErrCorrupt
 	}
 	part := res.Topics[0].Partitions[0]
-	if err := denied(codeError(part.ErrorCode), Read, p.topic, ""); err != nil {
+	if err := codeError(part.ErrorCode); err != nil {
 		if isCode(err, kafka.OffsetOutOfRange) {
 			return nil, ErrSequence // the log ends before the acknowledged records, or starts after them
 		}

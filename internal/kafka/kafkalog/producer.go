@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
 	"github.com/segmentio/kafka-go/protocol/findcoordinator"
 	"github.com/segmentio/kafka-go/protocol/initproducerid"
 )
@@ -38,16 +39,15 @@ type Producer struct {
 }
 
 // NewProducer gets a producer id and epoch for a partition. With a transactional id it raises that
-// id's epoch, and from the first append on the broker refuses the producers that had the id before
-// (on this partition). The batches belong to no transaction: readers see them at once. Without a
-// transactional id ("") the producer is only idempotent.
+// id's epoch; without one ("") the producer is only idempotent. The batches belong to no
+// transaction: readers see them at once.
 func (c *Client) NewProducer(ctx context.Context, topic string, partition int32, transactionalID string) (*Producer, error) {
 	p := &Producer{c: c, topic: topic, partition: partition, txn: transactionalID}
 	p.life, p.end = context.WithCancel(c.life)
 	doing := fmt.Sprintf("taking a producer id for topic %q partition %d", topic, partition)
 	err := c.persist(ctx, doing, func() error {
 		var err error
-		p.id, p.epoch, err = c.initProducer(ctx, topic, transactionalID)
+		p.id, p.epoch, err = c.initProducer(ctx, transactionalID)
 		return err
 	})
 	if err != nil {
@@ -63,15 +63,13 @@ func (c *Client) NewProducer(ctx context.Context, topic string, partition int32,
 // Identity returns the producer id and epoch that the broker knows this producer by.
 func (p *Producer) Identity() (id int64, epoch int16) { return p.id, p.epoch }
 
-// End returns the offset after the last record that the producer has written and was told of, or
-// after its fence.
+// End returns the offset after the last acknowledged record of the producer, or after its fence.
 func (p *Producer) End() int64 { return p.next }
 
 // Close ends the use of the producer. An Append in progress fails with an unknown outcome.
 func (p *Producer) Close() { p.end() }
 
-// Append appends msgs in order and returns the offset of the first, once all are acknowledged. See
-// AppendOffsets.
+// Append is AppendOffsets for the offset of the first message.
 func (p *Producer) Append(ctx context.Context, msgs []Message) (base int64, err error) {
 	offsets, err := p.AppendOffsets(ctx, msgs)
 	if len(offsets) == 0 {
@@ -83,13 +81,12 @@ func (p *Producer) Append(ctx context.Context, msgs []Message) (base int64, err 
 // AppendOffsets appends msgs in order, in batches of Config.MaxBatchBytes, and returns their
 // offsets; with an error, those of the leading messages that were acknowledged.
 //
-// ErrTooLarge because of MaxBatchBytes is returned before anything is written. After any other
-// refusal the log has nothing after the acknowledged messages. ErrFenced and ErrSequence are final.
-// After any other error (the end of ctx, RetryFor) the outcome of one batch is unknown and further
-// appends return ErrUnknownOutcome.
+// After a refusal the log has nothing after the acknowledged messages. ErrFenced and ErrSequence are
+// final. After any other error the outcome of one batch is unknown, and further appends return
+// ErrUnknownOutcome: its sequence, used again for other bytes, could lose them.
 func (p *Producer) AppendOffsets(ctx context.Context, msgs []Message) ([]int64, error) {
 	if p.failed != nil {
-		return nil, p.wrap(p.failed)
+		return nil, p.failed
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -111,7 +108,7 @@ func (p *Producer) AppendOffsets(ctx context.Context, msgs []Message) ([]int64, 
 		n := splitBatch(msgs, limit)
 		base, err := p.appendBatch(ctx, msgs[:n])
 		if err != nil {
-			return offsets, p.wrap(err)
+			return offsets, err
 		}
 		for i := range n {
 			offsets = append(offsets, base+int64(i))
@@ -121,13 +118,11 @@ func (p *Producer) AppendOffsets(ctx context.Context, msgs []Message) ([]int64, 
 	return offsets, nil
 }
 
-// renewAfter is how old a fence may be at an append: far below any transactional.id.expiration.ms
-// and producer.id.expiration.ms that a broker is given in earnest.
+// renewAfter is how old a fence may be at an append: far below any transactional.id.expiration.ms.
 const renewAfter = time.Hour
 
 // renew repeats a fence that has grown old. Appends do not reach the coordinator: it forgets the
-// transactional id of a producer that only appends, and gives the next one another producer id,
-// which fences nothing of this one.
+// transactional id of a producer that only appends, and the next one's id fences nothing of this one.
 func (p *Producer) renew(ctx context.Context) error {
 	// By the wall clock: the monotonic one stands still while a machine sleeps.
 	age := time.Now().Round(0).Sub(p.fenced)
@@ -136,44 +131,44 @@ func (p *Producer) renew(ctx context.Context) error {
 	}
 	_, err := p.Fence(ctx)
 	if errors.Is(err, ErrFenced) || errors.Is(err, ErrSequence) {
-		p.failed = err
+		p.failed = p.wrap(err)
 	}
 	return err
 }
 
-func (p *Producer) wrap(err error) error {
-	return fmt.Errorf("appending to topic %q partition %d: %w", p.topic, p.partition, err)
+func (p *Producer) doing() string {
+	return fmt.Sprintf("appending to topic %q partition %d", p.topic, p.partition)
 }
+
+func (p *Producer) wrap(err error) error { return fmt.Errorf("%s: %w", p.doing(), err) }
 
 // transactionTimeout is how long the empty transaction of a Fence may last: then it is aborted.
 const transactionTimeout = 60 * time.Second
 
-// initProducer asks for a producer id and epoch. With a transactional id its coordinator answers,
-// and raises the epoch. The producer is for a topic.
-func (c *Client) initProducer(ctx context.Context, topic, transactionalID string) (id int64, epoch int16, err error) {
+func (c *Client) initProducer(ctx context.Context, transactionalID string) (id int64, epoch int16, err error) {
 	req := &initproducerid.Request{TransactionalID: transactionalID, TransactionTimeoutMs: int32(transactionTimeout.Milliseconds())}
 	at := c.anyBroker()
 	if transactionalID != "" {
-		addr, err := c.coordinator(ctx, topic, transactionalID)
-		if err != nil {
-			return -1, -1, err
-		}
-		at = c.broker(addr)
+		at = c.coordinator(transactionalID)
 	}
 	res := new(initproducerid.Response)
 	if err := at(ctx, req, res); err != nil {
 		return -1, -1, err
 	}
-	return res.ProducerID, res.ProducerEpoch, denied(codeError(res.ErrorCode), Write, topic, transactionalID)
+	return res.ProducerID, res.ProducerEpoch, codeError(res.ErrorCode)
 }
 
-// coordinator returns the address of the broker that keeps a transactional id, for a producer of a
-// topic.
-func (c *Client) coordinator(ctx context.Context, topic, transactionalID string) (string, error) {
-	res := new(findcoordinator.Response)
-	req := &findcoordinator.Request{Key: transactionalID, KeyType: int8(kafka.CoordinatorKeyTypeTransaction)}
-	if err := c.anyBroker()(ctx, req, res); err != nil {
-		return "", err
+func (c *Client) coordinator(transactionalID string) requestor {
+	return func(ctx context.Context, req protocol.Message, res any) error {
+		found := new(findcoordinator.Response)
+		find := &findcoordinator.Request{Key: transactionalID, KeyType: int8(kafka.CoordinatorKeyTypeTransaction)}
+		err := c.anyBroker()(ctx, find, found)
+		if err == nil {
+			err = codeError(found.ErrorCode)
+		}
+		if err != nil {
+			return err
+		}
+		return c.broker(net.JoinHostPort(found.Host, strconv.Itoa(int(found.Port))))(ctx, req, res)
 	}
-	return net.JoinHostPort(res.Host, strconv.Itoa(int(res.Port))), denied(codeError(res.ErrorCode), Write, topic, transactionalID)
 }

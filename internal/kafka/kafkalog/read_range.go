@@ -1,7 +1,6 @@
 package kafkalog
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,9 +13,8 @@ import (
 var StopReading = errors.New("stop reading")
 
 // ReadRange calls fn for every committed record with from ≤ offset < to, in log order. It waits for
-// records that are not there yet: to is at most Offsets.LastStable where that is not wanted. An
-// error of fn ends the reading and is returned as it is, unless it is StopReading. Errors:
-// ErrOffsetOutOfRange if from is outside the log.
+// records that are not there yet. An error of fn ends the reading and is returned as it is, unless
+// it is StopReading. Errors: ErrOffsetOutOfRange if from is outside the log.
 func (c *Client) ReadRange(ctx context.Context, topic string, partition int32, from, to int64, fn func(Record) error) error {
 	return c.NewRangeReader(topic, partition).Read(ctx, from, to, fn)
 }
@@ -80,9 +78,8 @@ func (r *RangeReader) Read(ctx context.Context, from, to int64, fn func(Record) 
 	}
 }
 
-// fetch asks a broker once, for records at or after from.
 func (r *RangeReader) fetch(ctx context.Context, f *Fetcher, from int64) (records []Record, next int64, err error) {
-	asked := []Fetch{{Topic: r.Topic, Partition: r.Partition, Offset: from, MaxBytes: cmp.Or(r.MaxBytes, defaultMaxBytes)}}
+	asked := []Fetch{{Topic: r.Topic, Partition: r.Partition, Offset: from, MaxBytes: r.MaxBytes}}
 	all, err := f.Poll(ctx, asked, 1, 500*time.Millisecond)
 	if err != nil {
 		return nil, 0, fmt.Errorf("reading topic %q partition %d: %w", r.Topic, r.Partition, err)

@@ -7,9 +7,8 @@ import (
 // Header is a Kafka record header: Key string, Value []byte.
 type Header = kgo.RecordHeader
 
-// Record is one committed record. Its bytes are shared with the other records of the same fetch and
-// must not be changed; they stay valid for ever, unless Fetcher.Reuse is set. A nil Value is a
-// tombstone.
+// Record is one committed record. Its bytes are shared with other records: do not change them. They
+// stay valid for ever, unless Fetcher.Reuse is set. A nil Value is a tombstone.
 type Record struct {
 	Partition   int32
 	Offset      int64
@@ -26,9 +25,7 @@ type Message struct {
 	Timestamp  Stamp
 }
 
-// Stamp is the time of a message: At or Now. The zero value is Now, so that a message whose time
-// was forgotten does not claim to be of 1970. Every int64 is a time, also 0 and −1: no value stands
-// for "no time".
+// Stamp is the time of a message: At or Now. The zero value is Now: a forgotten time is not of 1970.
 type Stamp struct {
 	millis int64
 	given  bool

@@ -4,23 +4,20 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"math"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kbin"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// batchHeader is the size of the header of a record batch, format version 2, up to and including
-// the record count.
-const batchHeader = 61
+const (
+	batchHeader = 61 // size of the header of a record batch, format version 2
+	crcStart    = 21 // where the checksummed part begins
+)
 
-// crcStart is where the checksummed part begins: after the checksum itself.
-const crcStart = 21
-
-// batch is a record batch of format version 2.
 type batch struct{ kmsg.RecordBatch }
 
-// last returns the offset of the last record, as first written.
-func (b *batch) last() int64 { return b.FirstOffset + int64(b.LastOffsetDelta) }
+func (b *batch) last() int64 { return b.FirstOffset + int64(b.LastOffsetDelta) } // as first written
 
 // nextBatch reads the first batch in raw. ok is false when raw does not hold a whole one.
 func nextBatch(raw []byte) (b batch, rest []byte, ok bool) {
@@ -32,10 +29,9 @@ func nextBatch(raw []byte) (b batch, rest []byte, ok bool) {
 	return b, raw[batchHeader+len(b.Records):], sane
 }
 
-// appendBatch encodes msgs as one uncompressed, non-transactional record batch of the given
-// producer and appends it to dst. Its base offset is 0: the broker writes the real one. now (unix
-// ms) is the time of appending. The distance of two times may not fit an int64: deltas wrap around,
-// and so does the sum that a reader makes of them.
+// appendBatch encodes msgs as one uncompressed, non-transactional record batch and appends it to
+// dst. The broker writes the base offset. now (unix ms) is the time of appending. Deltas of times
+// may wrap around, and so does the sum that a reader makes of them.
 func appendBatch(dst []byte, msgs []Message, producer int64, epoch int16, sequence int32, now int64) []byte {
 	start := len(dst)
 	first := msgs[0].Timestamp.or(now)
@@ -63,9 +59,8 @@ func appendBatch(dst []byte, msgs []Message, producer int64, epoch int16, sequen
 // castagnoli is the checksum of record batches; MakeTable returns the shared table.
 func castagnoli(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
-// appendRecord encodes one record of a batch: its length, then the body.
 func appendRecord(dst []byte, m *Message, timeDelta int64, index int) []byte {
-	dst = kbin.AppendVarint(dst, int32(bodySize(m, timeDelta, index)))
+	start := len(dst)
 	dst = append(dst, 0) // attributes: none are defined
 	dst = kbin.AppendVarlong(dst, timeDelta)
 	dst = kbin.AppendVarint(dst, int32(index))
@@ -76,33 +71,21 @@ func appendRecord(dst []byte, m *Message, timeDelta int64, index int) []byte {
 		dst = kbin.AppendVarintString(dst, h.Key)
 		dst = kbin.AppendVarintBytes(dst, h.Value)
 	}
-	return dst
+	var size [binary.MaxVarintLen32]byte
+	return slices.Insert(dst, start, kbin.AppendVarint(size[:0], int32(len(dst)-start))...)
 }
 
-// bodySize is the length of a record's body in bytes.
-func bodySize(m *Message, timeDelta int64, index int) int {
-	n := 1 + kbin.VarlongLen(timeDelta) + kbin.VarlongLen(int64(index)) + nullableSize(m.Key) + nullableSize(m.Value)
-	n += kbin.VarlongLen(int64(len(m.Headers)))
+// maxRecordSize bounds the bytes of a message in a batch, whatever its index and time in it.
+func maxRecordSize(m *Message) int {
+	const number = binary.MaxVarintLen32
+	n := number + 1 + binary.MaxVarintLen64 + 4*number + len(m.Key) + len(m.Value) // size, attributes, time, index, lengths
 	for _, h := range m.Headers {
-		n += kbin.VarlongLen(int64(len(h.Key))) + len(h.Key) + nullableSize(h.Value)
+		n += 2*number + len(h.Key) + len(h.Value)
 	}
 	return n
 }
 
-// maxRecordSize bounds what a message takes in a batch, whatever its index and time in it.
-func maxRecordSize(m *Message) int {
-	return binary.MaxVarintLen32 + bodySize(m, math.MinInt64, math.MaxInt32)
-}
-
-func nullableSize(b []byte) int {
-	if b == nil {
-		return 1
-	}
-	return kbin.VarlongLen(int64(len(b))) + len(b)
-}
-
-// splitBatch returns how many of the leading msgs fit in a batch of limit bytes; 0 when the first
-// alone does not.
+// splitBatch returns how many of the leading msgs fit in a batch of limit bytes.
 func splitBatch(msgs []Message, limit int) int {
 	size := batchHeader
 	for i := range msgs {

@@ -10,21 +10,16 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go"
-	"github.com/segmentio/kafka-go/protocol"
 	"github.com/segmentio/kafka-go/protocol/saslauthenticate"
 	"github.com/segmentio/kafka-go/protocol/saslhandshake"
 	"github.com/segmentio/kafka-go/sasl"
 )
 
-// authenticate runs the SASL exchange. Errors are stageErrors. kafka-go's own exchange drops the
-// mechanisms that the listener offers, and how long the session lasts.
+// authenticate runs the SASL exchange. kafka-go's own drops the mechanisms that the listener offers,
+// and how long the session lasts.
 func (w *wire) authenticate(ctx context.Context) error {
 	fail := func(err error, offered []string) error {
 		return &stageError{stage: stageSASL, addr: w.addr, cfg: w.cfg, offered: offered, err: err}
-	}
-	// Version 0 of the handshake is followed by bare tokens; every broker since 1.0 has version 1.
-	if w.versions[protocol.SaslHandshake] < 1 {
-		return fail(errors.New("broker older than Kafka 1.0"), nil)
 	}
 	mechanism, hello := w.cfg.SASL, new(saslhandshake.Response)
 	if err := w.roundTrip(&saslhandshake.Request{Mechanism: mechanism.Name()}, hello, freshBytes); err != nil {

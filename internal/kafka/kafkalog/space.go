@@ -16,8 +16,8 @@ const (
 	keptBytes   = 4 * maxFetchBytes
 )
 
-// space is the memory of one answer: its bytes, its records, and what its batches are decompressed
-// to. That of a Fetcher with Reuse serves one answer of a link after the other.
+// space is the memory of one answer: its bytes, its records, and its decompressed batches. With
+// Reuse it serves one answer of a link after the other.
 type space struct {
 	decompressor kgo.Decompressor
 	frame        []byte
@@ -27,7 +27,6 @@ type space struct {
 	reused       bool
 }
 
-// newSpace returns the space of one answer, or of one after the other.
 func newSpace(decompressor kgo.Decompressor, reused bool) *space {
 	s := &space{decompressor: decompressor, reused: reused}
 	if reused {
@@ -36,7 +35,6 @@ func newSpace(decompressor kgo.Decompressor, reused bool) *space {
 	return s
 }
 
-// bytes returns n bytes for the response, with any contents.
 func (s *space) bytes(n int) []byte {
 	switch {
 	case !s.reused:
@@ -59,8 +57,7 @@ func (s *space) giveBack() {
 	}
 }
 
-// begin makes room for the records that the headers of a response promise, as far as the bytes can
-// have them, and forgets those of the answer before.
+// begin makes room for the records that a response promises, as far as its bytes can have them.
 func (s *space) begin(res *fetchResponse) {
 	const smallest = 7 // bytes of a record without key, value and headers
 	total := 0
@@ -87,7 +84,6 @@ func (s *space) begin(res *fetchResponse) {
 	}
 }
 
-// decompress returns what a batch was before compression.
 func (s *space) decompress(body []byte, codec kgo.CompressionCodecType) ([]byte, error) {
 	out, err := s.decompressor.Decompress(body, codec)
 	if err != nil || !s.reused {
@@ -101,8 +97,6 @@ func (s *space) decompress(body []byte, codec kgo.CompressionCodecType) ([]byte,
 	return out, nil
 }
 
-// GetDecompressBytes implements kgo.PoolDecompressBytes: the memory of the batch that had the
-// same number in the answer before.
 func (s *space) GetDecompressBytes([]byte, kgo.CompressionCodecType) []byte {
 	if s.taken == len(s.bodies) {
 		return nil

@@ -2,13 +2,12 @@ package kafkalog
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 
+	"github.com/twmb/franz-go/pkg/kbin"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// idsFrom is the version from which on a response to Metadata has the ids of topics.
 const idsFrom = 10
 
 // TopicID returns the id that a topic got when it was created, and the id of the cluster. Both are
@@ -25,12 +24,11 @@ func (c *Client) TopicID(ctx context.Context, topic string) (cluster string, id 
 		if err == nil {
 			cluster, id, err = res.cluster, res.id, codeError(res.code)
 		}
-		return denied(err, Describe, topic, "")
+		return err
 	})
 	return cluster, id, err
 }
 
-// identity is what a response to Metadata says of one topic up to its id.
 type identity struct {
 	cluster string
 	code    int16
@@ -42,42 +40,27 @@ func (t *identity) decode(version int16, body []byte) (ok bool) {
 	if version < idsFrom {
 		return true
 	}
-	ok = true
-	take := func(n uint64) []byte {
-		if ok = ok && n <= uint64(len(body)); !ok {
-			return make([]byte, min(n, 16))
-		}
-		b := body[:n]
-		body = body[n:]
-		return b
-	}
-	number := func() uint64 {
-		n, size := binary.Uvarint(body)
-		take(uint64(max(size, 0)))
-		ok = ok && size > 0
-		return n
-	}
-	length := func() uint64 { return max(number(), 1) - 1 } // null is 0
-	tags := func() {
-		for n := number(); ok && n > 0; n-- {
-			number()
-			take(number())
+	r := kbin.Reader{Src: body}
+	tags := func() { // franz-go's own decoder counts tags that are not there
+		for n := r.Uvarint(); r.Ok() && n > 0; n-- {
+			r.Uvarint()
+			r.Span(int(r.Uvarint()))
 		}
 	}
-	tags()  // of the header
-	take(4) // throttling
-	for n := length(); ok && n > 0; n-- {
-		take(4) // a broker's id
-		take(length())
-		take(4) // its port
-		take(length())
+	tags()    // of the header
+	r.Int32() // throttling
+	for n := r.CompactArrayLen(); r.Ok() && n > 0; n-- {
+		r.Int32() // a broker's id
+		r.CompactNullableBytes()
+		r.Int32() // its port
+		r.CompactNullableBytes()
 		tags()
 	}
-	t.cluster = string(take(length()))
-	take(4) // controller
-	ok = length() == 1 && ok
-	t.code = int16(binary.BigEndian.Uint16(take(2)))
-	take(length()) // name
-	copy(t.id[:], take(16))
-	return ok
+	t.cluster = string(r.CompactNullableBytes())
+	r.Int32() // controller
+	topics := r.CompactArrayLen()
+	t.code = r.Int16()
+	r.CompactNullableBytes() // name
+	t.id = r.Uuid()
+	return topics == 1 && r.Ok()
 }

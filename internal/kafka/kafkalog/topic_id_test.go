@@ -20,9 +20,6 @@ func TestATopicThatIsCreatedAgainHasAnotherID(t *testing.T) {
 		return id
 	}
 	first := id()
-	if id() != first {
-		t.Error("the topic is the same, and its id is not")
-	}
 	if err := cluster.DeleteTopic("t"); err != nil {
 		t.Fatal(err)
 	}

@@ -1,13 +1,13 @@
 package kafkalog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol/createtopics"
@@ -22,23 +22,17 @@ type TopicSpec struct {
 	Config      map[string]string // topic-level settings by their Kafka name
 }
 
-// CreateTopics creates the topics and waits until every partition has a leader. The broker creates
-// each topic on its own: after an error some of them may exist. The error joins a *CreateError for
-// every reason, ErrTopicExists for topics that were there before. A broken connection is an error,
-// too, because the outcome is unknown then; a second call finds it out.
+// CreateTopics creates the topics and waits until every partition has a leader. After an error some
+// of them may exist. The error joins a *CreateError for every reason, ErrTopicExists for topics that
+// were there before. A broken connection is an error, too: a second call finds out the outcome.
 func (c *Client) CreateTopics(ctx context.Context, specs ...TopicSpec) error {
-	if len(specs) == 0 {
-		return nil
-	}
 	req := &createtopics.Request{TimeoutMs: int32(requestTimeout.Milliseconds())}
 	for _, s := range specs {
 		if s.Partitions < 1 || s.Partitions > 1<<20 {
 			return fmt.Errorf("creating topic %q: the number of partitions is %d, it must be at least 1", s.Name, s.Partitions)
 		}
-		t := createtopics.RequestTopic{Name: s.Name, NumPartitions: int32(s.Partitions), ReplicationFactor: -1}
-		if s.Replication > 0 && s.Replication < 1<<15 {
-			t.ReplicationFactor = int16(s.Replication)
-		}
+		replicas := min(cmp.Or(s.Replication, -1), math.MaxInt16)
+		t := createtopics.RequestTopic{Name: s.Name, NumPartitions: int32(s.Partitions), ReplicationFactor: int16(replicas)}
 		for _, k := range slices.Sorted(maps.Keys(s.Config)) {
 			t.Configs = append(t.Configs, createtopics.RequestConfig{Name: k, Value: s.Config[k]})
 		}
@@ -52,8 +46,6 @@ func (c *Client) CreateTopics(ctx context.Context, specs ...TopicSpec) error {
 	return errors.Join(err, c.waitForLeaders(ctx, created, specs))
 }
 
-// createOnController returns the names of the topics that were created. A retriable error means
-// that nothing was.
 func (c *Client) createOnController(ctx context.Context, req *createtopics.Request) ([]string, error) {
 	if err := c.refresh(ctx); err != nil {
 		return nil, err
@@ -64,8 +56,7 @@ func (c *Client) createOnController(ctx context.Context, req *createtopics.Reque
 	if addr == "" {
 		addr = c.addresses()[0]
 	}
-	// A new connection: after a failure on one that was idle, it would not be known whether the
-	// request arrived.
+	// After a failure on an idle connection, it would not be known whether the request arrived.
 	res := new(createtopics.Response)
 	err := c.onNewConnection(addr, 2*requestTimeout)(ctx, req, res)
 	if errors.As(err, new(*stageError)) {
@@ -75,9 +66,9 @@ func (c *Client) createOnController(ctx context.Context, req *createtopics.Reque
 		return nil, &finalError{err}
 	}
 	var created []string
-	var failed []error
+	failed := map[string]*CreateError{} // by the reason
 	for i, t := range res.Topics {
-		err := denied(codeError(t.ErrorCode), Create, t.Name, "")
+		err := codeError(t.ErrorCode)
 		switch {
 		case err == nil:
 			created = append(created, t.Name)
@@ -87,24 +78,21 @@ func (c *Client) createOnController(ctx context.Context, req *createtopics.Reque
 		case isCode(err, kafka.TopicAlreadyExists):
 			err = ErrTopicExists
 		case isCode(err, kafka.InvalidReplicationFactor):
-			asked := "the default number of"
-			if at := slices.IndexFunc(req.Topics, func(r createtopics.RequestTopic) bool { return r.Name == t.Name }); at >= 0 && req.Topics[at].ReplicationFactor > 0 {
-				asked = fmt.Sprint(req.Topics[at].ReplicationFactor)
-			}
-			err = fmt.Errorf("%w for %s replicas: the cluster has %d", ErrReplication, asked, brokers)
+			err = fmt.Errorf("%w for the replicas: the cluster has %d", ErrReplication, brokers)
 		case t.ErrorMessage != "":
 			// The broker's words are about the request (a name, a setting), not about records.
 			err = fmt.Errorf("%w (%s)", err, t.ErrorMessage)
 		}
-		same := slices.IndexFunc(failed, func(f error) bool { return f.(*CreateError).Err.Error() == err.Error() }) //nolint:errorlint // of this loop
-		if same < 0 {
-			failed, same = append(failed, &CreateError{Err: err}), len(failed)
-		}
-		one := failed[same].(*CreateError) //nolint:errorlint // of this loop
+		one := cmp.Or(failed[err.Error()], &CreateError{Err: err})
 		one.Topics = append(one.Topics, t.Name)
+		failed[err.Error()] = one
 	}
-	if len(failed) > 0 {
-		return created, &finalError{errors.Join(failed...)}
+	var reasons []error
+	for _, reason := range slices.Sorted(maps.Keys(failed)) {
+		reasons = append(reasons, failed[reason])
+	}
+	if len(reasons) > 0 {
+		return created, &finalError{errors.Join(reasons...)}
 	}
 	return created, nil
 }
@@ -115,19 +103,8 @@ type CreateError struct {
 	Err    error
 }
 
-func (e *CreateError) Error() string {
-	noun := "topic "
-	if len(e.Topics) > 1 {
-		noun = "topics "
-	}
-	var names []string
-	for _, topic := range e.Topics {
-		names = append(names, strconv.Quote(topic))
-	}
-	return noun + strings.Join(names, ", ") + ": " + e.Err.Error()
-}
+func (e *CreateError) Error() string { return fmt.Sprintf("topics %q: %v", e.Topics, e.Err) }
 
-// Unwrap returns the reason.
 func (e *CreateError) Unwrap() error { return e.Err }
 
 // waitForLeaders waits until metadata shows all partitions of the created topics with a leader.
@@ -138,10 +115,8 @@ func (c *Client) waitForLeaders(ctx context.Context, created []string, specs []T
 		}
 		err := c.persist(ctx, fmt.Sprintf("waiting for topic %q to get leaders", s.Name), func() error {
 			err := c.refresh(ctx, s.Name)
-			for p := range s.Partitions {
-				if _, _, ok := c.cachedLeader(s.Name, int32(p)); !ok && err == nil {
-					err = kafka.LeaderNotAvailable
-				}
+			for p := 0; p < s.Partitions && err == nil; p++ {
+				_, _, err = c.cachedLeader(s.Name, int32(p))
 			}
 			return err
 		})
@@ -152,10 +127,8 @@ func (c *Client) waitForLeaders(ctx context.Context, created []string, specs []T
 	return nil
 }
 
-// TopicConfig returns the settings of a topic that are in force, by their Kafka name: the topic's
-// own, else the broker's, else the default. A setting that the broker does not know or keeps secret
-// is absent. Errors: ErrUnknownTopic if the cluster does not have the topic, *DeniedError
-// if the user may not see its settings.
+// TopicConfig returns the settings of a topic that are in force, by their Kafka name, but for secret
+// ones. Errors: ErrUnknownTopic, ErrForbidden.
 func (c *Client) TopicConfig(ctx context.Context, topic string) (map[string]string, error) {
 	doing := fmt.Sprintf("asking for the settings of topic %q", topic)
 	req := &describeconfigs.Request{Resources: []describeconfigs.RequestResource{{ResourceType: resourceTopic, ResourceName: topic}}}
@@ -166,7 +139,7 @@ func (c *Client) TopicConfig(ctx context.Context, topic string) (map[string]stri
 		if err == nil {
 			settings, err = settingsOf(res, topic)
 		}
-		return denied(err, DescribeConfigs, topic, "")
+		return err
 	})
 	return settings, err
 }

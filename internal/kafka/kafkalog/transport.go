@@ -1,7 +1,6 @@
 package kafkalog
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/binary"
@@ -9,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -22,20 +20,16 @@ import (
 const (
 	dialTimeout    = 10 * time.Second
 	requestTimeout = 30 * time.Second
-	// idleTimeout is how long a connection is kept without a request.
-	idleTimeout = time.Minute
-	// never is when kafka-go's Transport asks for metadata: kafkalog asks itself.
-	never = 1 << 62 * time.Nanosecond
+	idleTimeout    = time.Minute               // of a connection
+	never          = 1 << 62 * time.Nanosecond // is when kafka-go's Transport asks for metadata
 )
 
-// waits says how long a client waits for answers; tests set shorter times.
 type waits struct {
 	dial, request time.Duration
 	silent        time.Duration // see silentAfter
 }
 
-// newest is the newest version in which a request is sent. None has a flexible header (KIP-482):
-// only a franzRequest may have one.
+// newest is the newest version in which a request is sent. None has a flexible header (KIP-482).
 // After EndTxn 5 a producer would get another epoch for every transaction (KIP-890); from Fetch 13
 // on topics are ids.
 var newest = map[protocol.ApiKey]int16{
@@ -44,8 +38,7 @@ var newest = map[protocol.ApiKey]int16{
 	protocol.CreateTopics: 4, protocol.DescribeConfigs: 3, protocol.SaslHandshake: 1, protocol.SaslAuthenticate: 1,
 }
 
-// newTransport returns kafka-go's pool of connections: several per broker, each with one request at
-// a time. Client.life ends it.
+// newTransport returns kafka-go's pool of connections: several per broker, each with one request.
 func (c *Client) newTransport() *kafka.Transport {
 	return &kafka.Transport{
 		Dial: c.connect, DialTimeout: c.cfg.waits.dial, IdleTimeout: idleTimeout, MetadataTTL: never,
@@ -53,9 +46,8 @@ func (c *Client) newTransport() *kafka.Transport {
 	}
 }
 
-// exchange is a request to one broker and its response. A Transport answers its own type of
-// metadata request from a cache and sends others to the brokers that it finds there: it must see no
-// other type than this one.
+// exchange is a request to one broker and its response. A Transport answers its own types of
+// requests from a cache, or chooses the broker: it must see no other type than this one.
 type exchange struct {
 	c                *Client
 	ctx              context.Context
@@ -78,40 +70,24 @@ var abandoned = new(step)
 
 // reach notes a step, nil for the request itself, unless the call has ended.
 func (x *exchange) reach(s *step) bool {
-	for {
-		before := x.step.Load()
-		if before == abandoned {
-			return false
-		}
-		if x.step.CompareAndSwap(before, s) {
-			return true
-		}
-	}
+	before := x.step.Load()
+	return before != abandoned && x.step.CompareAndSwap(before, s)
 }
 
 type exchangeKey struct{}
 
-// Required implements protocol.RawExchanger.
 func (*exchange) Required(map[protocol.ApiKey]int16) bool { return true }
-
-// staleError is the failure of a connection that was used before: the broker may have closed it
-// while it was idle.
-type staleError struct{ err error }
-
-func (e *staleError) Error() string { return e.err.Error() }
-func (e *staleError) Unwrap() error { return e.err }
 
 var errRetired = errors.New("the connection is not used any more")
 
-// send sends req to a broker and reads the response into res. After an error res may still be
-// written.
+// send sends req to a broker and reads the response into res, which an error may leave half-written.
 func (c *Client) send(ctx context.Context, t *kafka.Transport, addr string, req protocol.Message, res any, timeout time.Duration, memory func(n int) []byte) error {
 	under, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.life, cancel)()
 	x := &exchange{c: c, ctx: under, addr: addr, Message: req, res: res, timeout: timeout, memory: memory}
 	begin := time.Now()
-	c.health.asked(addr)
+	ended := c.health.request(addr)
 	_, err := t.RoundTrip(context.WithValue(under, exchangeKey{}, x), kafka.TCP(addr), x)
 	var failed *stageError
 	switch made := x.step.Swap(abandoned); {
@@ -125,21 +101,20 @@ func (c *Client) send(ctx context.Context, t *kafka.Transport, addr string, req 
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	}
-	c.health.heard(addr, err, ctx.Err() != nil || timedOut(err) || errors.Is(err, ErrClosed))
+	ended(err)
 	if failed != nil && ctx.Err() == nil { // an attempt that was given up says nothing of the broker
 		c.mu.Lock()
 		failed.welcomed = c.cfg.MayChange && c.welcomed[addr]
 		c.mu.Unlock()
 		c.health.dialed(addr, begin, failed)
 	}
-	if errors.Is(err, errRetired) { // nothing was sent
+	if errors.Is(err, errRetired) && ctx.Err() == nil {
 		return c.send(ctx, t, addr, req, res, timeout, memory)
 	}
 	return err
 }
 
-// connect implements Transport.Dial: TCP and TLS. kafka-go asks for the versions then, and the
-// first exchange authenticates. Errors are stageErrors.
+// connect implements Transport.Dial: TCP and TLS. The first exchange authenticates.
 func (c *Client) connect(ctx context.Context, _, addr string) (net.Conn, error) {
 	x, ok := ctx.Value(exchangeKey{}).(*exchange)
 	if !ok { // the Transport wants metadata for its own use
@@ -176,13 +151,11 @@ func (c *Client) connect(ctx context.Context, _, addr string) (net.Conn, error) 
 		return nil, ErrClosed
 	}
 	x.reach(&step{stageVersions, cfg})
-	// A call that ends while kafka-go asks for the versions leaves nothing behind. The context
-	// given here is cancelled after a good dial, too.
+	// The context given here is cancelled after a good dial, too.
 	w.settled = context.AfterFunc(x.ctx, w.abort)
 	return w, nil
 }
 
-// wire is the connection under kafka-go's.
 type wire struct {
 	net.Conn
 	c           *Client
@@ -192,22 +165,17 @@ type wire struct {
 	greeting    []byte                    // the rest of the response to ApiVersions
 	versions    map[protocol.ApiKey]int16 // the newest ones that the broker has
 	correlation int32
-	welcome     bool // authenticated, or that is not needed
-	// retires is when a new connection takes over, because the broker is about to end this one's
-	// authentication; zero: never.
-	retires time.Time
+	welcome     bool      // authenticated, or that is not needed
+	retires     time.Time // shortly before the broker ends its authentication; zero: never
 }
 
-// wireAddr is the address of a wire: by it an exchange finds the wire under kafka-go's connection.
 type wireAddr struct {
 	net.Addr
 	wire *wire
 }
 
-// LocalAddr implements net.Conn.
 func (w *wire) LocalAddr() net.Addr { return wireAddr{w.Conn.LocalAddr(), w} }
 
-// Close implements net.Conn.
 func (w *wire) Close() error {
 	w.c.disown(w)
 	return w.Conn.Close()
@@ -244,7 +212,6 @@ func (w *wire) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// RawExchange implements protocol.RawExchanger.
 func (x *exchange) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
 	w := rw.(net.Conn).LocalAddr().(wireAddr).wire
 	stop := context.AfterFunc(x.ctx, w.abort)
@@ -259,10 +226,9 @@ func (x *exchange) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
 }
 
 func (w *wire) carry(x *exchange) error {
-	used := w.welcome
-	if !used {
+	if !w.welcome {
 		if !w.settled() {
-			return &staleError{errRetired}
+			return errRetired
 		}
 		if w.cfg.SASL != nil {
 			x.reach(&step{stageSASL, w.cfg})
@@ -275,36 +241,23 @@ func (w *wire) carry(x *exchange) error {
 		w.c.welcome(w.addr)
 	}
 	if !x.reach(nil) || !w.retires.IsZero() && time.Now().After(w.retires) {
-		return &staleError{errRetired}
+		return errRetired
 	}
 	_ = w.SetDeadline(time.Now().Add(x.timeout))
-	err := w.roundTrip(x.Message, x.res, x.memory)
-	if err != nil && used && !errors.Is(err, os.ErrDeadlineExceeded) {
-		return &staleError{err}
-	}
-	return err
+	return w.roundTrip(x.Message, x.res, x.memory)
 }
 
 func (w *wire) roundTrip(req protocol.Message, res any, memory func(n int) []byte) error {
 	w.correlation++
 	version := min(newest[req.ApiKey()], w.versions[req.ApiKey()])
-	frame := new(bytes.Buffer)
-	appending, ok := req.(appendRequest)
-	if ok {
-		req = appending.Request
-	}
 	var err error
 	if franz, ok := req.(franzRequest); ok {
 		r := franz.make()
 		version = min(franz.newest, w.versions[req.ApiKey()])
 		r.SetVersion(version)
-		frame.Write(kmsg.NewRequestFormatter(kmsg.FormatterClientID(w.cfg.ClientID)).AppendRequest(nil, r, w.correlation))
+		_, err = w.Write(kmsg.NewRequestFormatter(kmsg.FormatterClientID(w.cfg.ClientID)).AppendRequest(nil, r, w.correlation))
 	} else {
-		err = protocol.WriteRequest(frame, version, w.correlation, w.cfg.ClientID, req)
-	}
-	if err == nil {
-		binary.BigEndian.PutUint32(frame.Bytes(), uint32(frame.Len()-4+len(appending.batch)))
-		_, err = (&net.Buffers{frame.Bytes(), appending.batch}).WriteTo(w.Conn)
+		err = protocol.WriteRequest(w.Conn, version, w.correlation, w.cfg.ClientID, req)
 	}
 	if err != nil {
 		return fmt.Errorf("sending to %s: %w", w.addr, err)

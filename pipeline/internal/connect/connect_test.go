@@ -98,7 +98,7 @@ func TestDialSpeaksTLSAndSASLAsConfigured(t *testing.T) {
 		{"TLS and SCRAM-SHA-512", deployment.Kafka{Brokers: both, TLS: ca, SASL: &deployment.SASL{Mechanism: "SCRAM-SHA-512", User: "carol", Password: secret.New("s3cret")}}, nil, ""},
 		{"wrong password", deployment.Kafka{Brokers: both, TLS: ca, SASL: &deployment.SASL{Mechanism: "scram-sha-256", User: "bob", Password: secret.New("s3cret2")}}, kafkalog.ErrRefused, `authentication of user "bob" with mechanism SCRAM-SHA-256 failed: check user and password`},
 		{"SASL is missing", deployment.Kafka{Brokers: both, TLS: ca}, kafkalog.ErrRefused, "check whether the configuration needs SASL"},
-		{"the authority is not known", deployment.Kafka{Brokers: both, TLS: &deployment.TLS{}, SASL: &deployment.SASL{Mechanism: "plain", User: "alice", Password: secret.New("s3cret")}}, kafkalog.ErrRefused, "signed by an unknown authority: no CA file is set: set one if an authority of your own signed it"},
+		{"the authority is not known", deployment.Kafka{Brokers: both, TLS: &deployment.TLS{}, SASL: &deployment.SASL{Mechanism: "plain", User: "alice", Password: secret.New("s3cret")}}, kafkalog.ErrRefused, "signed by an unknown authority: set its CA file"},
 		{"the certificate is missing", deployment.Kafka{Brokers: mutual, TLS: ca}, kafkalog.ErrRefused, "the broker wants a client certificate: set one"},
 		{"another host name", deployment.Kafka{Brokers: both, TLS: &deployment.TLS{CAFile: f.Cert, ServerName: "elsewhere"}}, kafkalog.ErrRefused, "is for another host name"},
 	} {

@@ -120,16 +120,13 @@ func describeTopic(ctx context.Context, d *deployment.Deployment, client *kafkal
 		t.partitions = len(ids)
 		t.replicas, t.brokers, err = client.Replication(ctx, name)
 	}
+	right := "Describe"
 	if err == nil {
+		right = "DescribeConfigs"
 		t.settings, err = client.TopicConfig(ctx, name)
 	}
-	var denied *kafkalog.DeniedError
-	if errors.As(err, &denied) {
-		what := "it"
-		if denied.Operation == kafkalog.DescribeConfigs {
-			what = "its settings"
-		}
-		return nil, &deployment.TopicError{Topic: name, Got: "does not allow this user to read " + what, Fix: fmt.Sprintf("allow the user %s on the topic", denied.Operation), Err: err}
+	if errors.Is(err, kafkalog.ErrForbidden) {
+		return nil, &deployment.TopicError{Topic: name, Got: "does not allow this user to read it", Fix: fmt.Sprintf("allow the user %s on the topic", right), Err: err}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("checking the topics: %w", err)

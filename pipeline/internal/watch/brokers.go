@@ -57,8 +57,8 @@ func (b *brokers) update(now time.Time, away []kafkalog.Away, quiet bool) {
 	}
 }
 
-// Brokers says to log which brokers a client cannot reach or do not answer, and what else keeps
-// Kafka from answering, and when that is over, until ctx ends.
+// Brokers says to log which brokers a client cannot reach, and what else keeps Kafka from
+// answering, and when that is over, until ctx ends.
 func Brokers(ctx context.Context, client *kafkalog.Client, log *slog.Logger) {
 	s, second := New(Rules{}, log), time.NewTicker(time.Second)
 	defer second.Stop()
@@ -67,7 +67,7 @@ func Brokers(ctx context.Context, client *kafkalog.Client, log *slog.Logger) {
 		case <-ctx.Done():
 			return
 		case now := <-second.C:
-			s.update(now, client.Troubles(), append(client.Away(), client.Silent()...))
+			s.update(now, client.Troubles(), client.Away())
 		}
 	}
 }
