@@ -5,7 +5,7 @@
 //
 //   - Spent + Reserved of an Account never exceeds B² under any sequence of Reserve and Settle,
 //     and a failed call leaves the account as it was. What fits is decided where the filters of
-//     package filter decide it.
+//     package accounting decide it.
 //   - An account that is not zero is never deleted from a Shard and never lowered.
 //   - The encoding is canonical: equal accounts have equal bytes.
 //

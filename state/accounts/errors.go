@@ -36,7 +36,7 @@ var (
 // DecodeError says why bytes are not a valid encoding. Its text names
 // positions and lengths, never contents.
 type DecodeError struct {
-	What   string // "accounts", "filter.GDP"
+	What   string // "accounts", "gdp"
 	Reason string
 	// Version and Known are, where the encoding is of a version that this program does not know,
 	// that version and the one that it knows; else 0.

@@ -33,8 +33,8 @@
 // The curve of a user whose noise levels depend on earlier outputs is not an (ε, δ)
 // guarantee, however tight; nor may it be published: it is a function of the
 // user's data. The Gaussian mechanism without sampling has an exact filter at no
-// cost (filter.GDP): nothing here improves on it. For the same noise a Rényi filter
-// of the orders that matter (filter.NewRenyiOrders) accepts at least what Filter
+// cost (accounting.NewGDP): nothing here improves on it. For the same noise a Rényi filter
+// of the orders that matter (accounting.NewRenyi) accepts at least what Filter
 // does, as the condition of Section 5 implies the Rényi one: Filter adds the
 // smallest μ and, for a fixed sequence, its tighter curve.
 //

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"log"
 
+	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/bucket"
-	"github.com/tollgate-dp/tollgate/state/filter"
 )
 
 // What one user has lost to sampled releases to which they contributed unequally.
@@ -77,7 +77,7 @@ func ExampleFilter() {
 	}
 	for release := 1; ; release++ {
 		err := user.Spend(bucket.Noise{Sigma: 5}) // rounded down to 4
-		if errors.Is(err, filter.ErrExceeded) {
+		if errors.Is(err, accounting.ErrExceeded) {
 			fmt.Printf("release %d does not fit; left: sigma %.0f\n", release, user.Left().Sigma)
 			return
 		}

@@ -6,8 +6,7 @@ import (
 	"math"
 	"sort"
 
-	"github.com/tollgate-dp/tollgate/state/filter"
-	"github.com/tollgate-dp/tollgate/state/internal/stored"
+	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
@@ -24,7 +23,7 @@ func (n Noise) Validate() error {
 }
 
 // NoiseFor returns the individual noise level of a contribution of L2 norm c to a
-// release with noise of standard deviation sigma, rounded down. The error is a
+// release with noise of standard deviation sigma, rounded df. The error is a
 // *units.RangeError unless sigma is above 0 and finite and c at least 0 and finite.
 func NoiseFor(sigma, c float64) (Noise, error) {
 	if err := cmp.Or(
@@ -47,23 +46,12 @@ func NoiseFor(sigma, c float64) (Noise, error) {
 // table, whatever came before, and less the more there is to compose. Not safe for concurrent use,
 // nor are filters of one Gate.
 //
-// A state at rest has the budget, what table and ladder there are (of the table a digest), and
-// the counts. It is read into a filter that NewFilter made of a gate of the same budget and
-// table and the same ladder; counts that are to go on at another gate go through ResumeFilter,
-// which says what is promised then.
+// Counts are all there is to store of a filter; ResumeFilter goes on from them.
 type Filter struct {
-	value[state, *state]
-}
-
-type value[S any, P stored.Layout[S]] = stored.Value[S, P]
-
-type state struct {
 	gate   *Gate
 	ladder Ladder
 	counts Counts
 }
-
-var _ filter.Filter[Noise] = (*Filter)(nil)
 
 // NewFilter returns the filter of a user who has spent nothing. Bucket i of the
 // gate's table is that of level i of the ladder (Ladder.Pairs). The error is a
@@ -75,7 +63,7 @@ func NewFilter(g *Gate, l Ladder) (*Filter, error) {
 	return ResumeFilter(g, l, g.table.NewCounts())
 }
 
-// ResumeFilter returns the filter of a user whose counts are known. They are copied. Where they
+// ResumeFilter returns the filter of a user whose counts are knf. They are copied. Where they
 // were made at gates of other budgets, over the same table, what is promised of everything together
 // is that of a gate with the greatest Mu and the greatest Slack among them, however each is made
 // up: outputs may have chosen which of them refused last, and slack of one adds to δ of another.
@@ -90,12 +78,8 @@ func ResumeFilter(g *Gate, l Ladder, c Counts) (*Filter, error) {
 	); err != nil {
 		return nil, err
 	}
-	return newFilter(g, l, append(Counts(nil), c...)), nil
+	return &Filter{g, l, append(Counts(nil), c...)}, nil
 }
-
-func newFilter(g *Gate, l Ladder, c Counts) *Filter { return &Filter{stored.New(state{g, l, c})} }
-
-func (f *Filter) state() *state { return stored.Of(&f.value) }
 
 // Fits reports whether n would be taken.
 func (f *Filter) Fits(n Noise) bool {
@@ -103,13 +87,13 @@ func (f *Filter) Fits(n Noise) bool {
 	return err == nil
 }
 
-// Spend takes n, or returns filter.ErrExceeded or a *units.RangeError.
+// Spend takes n, or returns accounting.ErrExceeded or a *units.RangeError.
 func (f *Filter) Spend(n Noise) error {
 	i, err := f.admits(n)
 	if err != nil || i == free {
 		return err
 	}
-	return f.state().counts.Add(i)
+	return f.counts.Add(i)
 }
 
 // free is the bucket of what costs nothing.
@@ -123,45 +107,42 @@ func (f *Filter) admits(n Noise) (int, error) {
 	if math.IsInf(n.Sigma, 1) {
 		return free, nil
 	}
-	own := f.state()
-	i, err := own.ladder.Bucket(n.Sigma)
+	i, err := f.ladder.Bucket(n.Sigma)
 	if err != nil {
-		return 0, filter.ErrExceeded
+		return 0, accounting.ErrExceeded
 	}
-	ok, err := own.gate.Admits(own.counts, i)
+	ok, err := f.gate.Admits(f.counts, i)
 	if err == nil && !ok {
-		err = filter.ErrExceeded
+		err = accounting.ErrExceeded
 	}
 	return i, err
 }
 
 // Left returns the lowest level of the ladder that still fits, +Inf if no level does.
 func (f *Filter) Left() Noise {
-	own := f.state()
-	i := sort.Search(own.ladder.Len(), func(i int) bool { return f.Fits(Noise{own.ladder.Sigma(i)}) })
-	if i == own.ladder.Len() {
+	i := sort.Search(f.ladder.Len(), func(i int) bool { return f.Fits(Noise{f.ladder.Sigma(i)}) })
+	if i == f.ladder.Len() {
 		return Noise{Sigma: math.Inf(1)}
 	}
-	return Noise{Sigma: own.ladder.Sigma(i)}
+	return Noise{Sigma: f.ladder.Sigma(i)}
 }
 
 // Spent returns the noise level of one Gaussian release, not sampled, that covers everything
 // accepted up to the slack, rounded down; +Inf where nothing was accepted, 0 where nothing is
 // known to cover it. It takes as long as Curve.SmallestMu.
 func (f *Filter) Spent() Noise {
-	own := f.state()
-	square := own.gate.ownSum(own.counts)
+	square := f.gate.ownSum(f.counts)
 	if square == 0 {
 		return Noise{Sigma: math.Inf(1)}
 	}
 	mu := math.Nextafter(math.Sqrt(square), math.Inf(1))
-	if own.gate.curve.Set(own.counts) == nil {
-		if covered, err := own.gate.curve.SmallestMu(own.gate.budget.Slack); err == nil {
+	if f.gate.curve.Set(f.counts) == nil {
+		if covered, err := f.gate.curve.SmallestMu(f.gate.budget.Slack); err == nil {
 			mu = min(mu, covered)
 		}
 		// The values that SmallestMu can have lie apart, so that it may pass over the budget.
-		if covered, err := own.gate.curve.CoveredBy(own.gate.budget.Mu, own.gate.budget.Slack); err == nil && covered {
-			mu = min(mu, own.gate.budget.Mu)
+		if covered, err := f.gate.curve.CoveredBy(f.gate.budget.Mu, f.gate.budget.Slack); err == nil && covered {
+			mu = min(mu, f.gate.budget.Mu)
 		}
 	}
 	return noiseOf(mu)
@@ -169,17 +150,11 @@ func (f *Filter) Spent() Noise {
 
 // Budget returns the noise level of one Gaussian release of the gate's μ, rounded up.
 func (f *Filter) Budget() Noise {
-	return Noise{Sigma: math.Nextafter(1/f.state().gate.budget.Mu, math.Inf(1))}
+	return Noise{Sigma: math.Nextafter(1/f.gate.budget.Mu, math.Inf(1))}
 }
 
-// noiseOf returns 1/μ, rounded down.
+// noiseOf returns 1/μ, rounded df.
 func noiseOf(mu float64) Noise { return Noise{Sigma: math.Nextafter(1/mu, 0)} }
 
-// Fresh returns the filter of another user of the same gate and ladder, who has spent nothing.
-func (f *Filter) Fresh() filter.Filter[Noise] {
-	own := f.state()
-	return newFilter(own.gate, own.ladder, own.gate.table.NewCounts())
-}
-
 // Counts returns a copy of what has been accepted: all there is to keep.
-func (f *Filter) Counts() Counts { return append(Counts(nil), f.state().counts...) }
+func (f *Filter) Counts() Counts { return append(Counts(nil), f.counts...) }

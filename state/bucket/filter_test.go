@@ -10,9 +10,9 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
+	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/bucket"
 	"github.com/tollgate-dp/tollgate/state/budgets"
-	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/pld"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -89,7 +89,7 @@ func TestAMillionSpendsStayWithinTheBudget(t *testing.T) {
 		switch err := f.Spend(bucket.Noise{Sigma: l.Sigma(rng.IntN(l.Len()))}); {
 		case err == nil:
 			accepted++
-		case !errors.Is(err, filter.ErrExceeded):
+		case !errors.Is(err, accounting.ErrExceeded):
 			t.Fatal(err)
 		}
 	}
@@ -142,7 +142,7 @@ func TestFilterOfSampledGaussiansKeepsItsPromise(t *testing.T) {
 		}
 		for range 100 {
 			err := f.Spend(bucket.Noise{Sigma: rapid.Float64Range(0.8, 8).Draw(t, "sigma")})
-			if errors.Is(err, filter.ErrExceeded) {
+			if errors.Is(err, accounting.ErrExceeded) {
 				break
 			}
 			if err != nil {
@@ -253,7 +253,7 @@ func TestRefusalChangesNothing(t *testing.T) {
 		exceeded bool
 	}{{2, true}, {1.9, true}, {1e-300, true}, {0, false}, {-1, false}, {math.NaN(), false}, {math.Inf(-1), false}} {
 		err := f.Spend(bucket.Noise{Sigma: c.sigma})
-		if errors.Is(err, filter.ErrExceeded) != c.exceeded || errors.As(err, &out) == c.exceeded {
+		if errors.Is(err, accounting.ErrExceeded) != c.exceeded || errors.As(err, &out) == c.exceeded {
 			t.Errorf("σ = %v: %v", c.sigma, err)
 		}
 		if f.Fits(bucket.Noise{Sigma: c.sigma}) {
@@ -332,4 +332,36 @@ func levelOf(t *testing.T, l bucket.Ladder, n bucket.Noise) int {
 		t.Fatal(err)
 	}
 	return i
+}
+
+// What is spent is at least what sampling makes of it, at most what the noise alone would cost,
+// and never more than the budget.
+func TestSpentOfAFilter(t *testing.T) {
+	f := spentFilter(t, 0.25)
+	if s := f.Spent(); !math.IsInf(s.Sigma, 1) {
+		t.Errorf("nothing was accepted, and %v spent", s)
+	}
+	last := math.Inf(1)
+	for f.Spend(bucket.Noise{Sigma: 4}) == nil {
+		s := f.Spent().Sigma
+		if s > last || s < f.Budget().Sigma*(1-1e-12) {
+			t.Errorf("σ̃ of what was spent is %v, %v before, budget %v", s, last, f.Budget())
+		}
+		last = s
+	}
+	if math.IsInf(last, 1) {
+		t.Error("nothing was accepted")
+	}
+	exact := spentFilter(t, 1)
+	if err := exact.Spend(bucket.Noise{Sigma: 4}); err != nil {
+		t.Fatal(err)
+	}
+	if s := exact.Spent().Sigma; s > 4 || s < 4*(1-1e-9) {
+		t.Errorf("one release of σ̃ = 4 is %v", s)
+	}
+}
+
+func spentFilter(t *testing.T, sampling float64) *bucket.Filter {
+	l := ladder(t, 4, 40, 4)
+	return newFilter(t, ladderTable(t, l, sampling, bucket.Options{Interval: 0x1p-7, Points: 1 << 9, Tail: 1e-8}), l, bucket.Budget{Mu: 0.5, Slack: 1e-6})
 }

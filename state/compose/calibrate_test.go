@@ -9,7 +9,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
-	"github.com/tollgate-dp/tollgate/state/filter"
+	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -84,7 +84,7 @@ func TestCalibratedReleasesFitAGaussianFilter(t *testing.T) {
 			t.Errorf("%+v for %+v: %v", r, budget, err)
 			continue
 		}
-		f, err := filter.NewGDPFor(budget)
+		f, err := accounting.NewGDPFor(budget)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,9 +3,9 @@ package compose
 import (
 	"math"
 
+	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/conversion"
-	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/pld"
 )
@@ -146,7 +146,7 @@ func byAdvanced(list []Mechanism, q Question) (float64, error) {
 
 // accepts reports whether an advanced filter of the budget takes all mechanisms.
 func accepts(budget loss.Approx, list []priced) bool {
-	f, err := filter.NewAdvanced(budget)
+	f, err := accounting.NewAdvanced(budget)
 	if err != nil {
 		return false
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
 	"github.com/tollgate-dp/tollgate/internal/numbers/rounding"
-	"github.com/tollgate-dp/tollgate/state/filter"
+	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/units"
@@ -51,7 +51,7 @@ func checkSigma(sigma float64) error {
 	return units.Require(sigma >= 0x1p-20 && sigma <= 0x1p20, "sigma", sigma, "from 2^-20 to 2^20")
 }
 
-// Spend admits a contribution and charges it, or returns filter.ErrExceeded where it does not fit:
+// Spend admits a contribution and charges it, or returns accounting.ErrExceeded if it does not fit:
 // the user is to be left out of that step. Steps never fall. The error is also a *units.RangeError,
 // for a step that there is not or that is before an earlier one, and for a count that brings the
 // user above MaxContributed. An error has changed nothing.
@@ -68,7 +68,7 @@ func (a *Account) Spend(c Contribution) error {
 	}
 	increase := a.matrix.increase(a.admitted, c)
 	if !fixed.Fits(a.budget, a.spent, int128.Uint{}, increase) {
-		return filter.ErrExceeded
+		return accounting.ErrExceeded
 	}
 	a.spent, _ = a.spent.Add(increase)
 	a.total += uint64(c.Count)

@@ -9,9 +9,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
+	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/continual"
 	"github.com/tollgate-dp/tollgate/state/conversion"
-	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
@@ -82,7 +82,7 @@ func TestAccountsPayTheNormOfTheirContributions(t *testing.T) {
 				err := a.Spend(continual.Contribution{Step: step, Count: count})
 				price := norm(c, delta) / sigma
 				switch {
-				case errors.Is(err, filter.ErrExceeded):
+				case errors.Is(err, accounting.ErrExceeded):
 					if price < budget*(1-1e-5) {
 						t.Fatalf("%s: refused at %v of %v", name, price, budget)
 					}

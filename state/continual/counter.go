@@ -6,7 +6,7 @@ import (
 	"math/bits"
 
 	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
-	"github.com/tollgate-dp/tollgate/state/individual"
+	"github.com/tollgate-dp/tollgate/state/accounting"
 )
 
 // ErrOver is returned after the last step.
@@ -23,7 +23,7 @@ const (
 type Counter struct {
 	matrix    Matrix
 	sigma     float64
-	noise     individual.Noise
+	noise     accounting.Noise
 	step      int
 	estimator estimator
 }
@@ -35,13 +35,13 @@ type estimator interface {
 
 // NewCounter returns a counter of nothing, with noise of standard deviation sigma for a sensitivity
 // of 1, from 2^-20 to 2^20; noise adds Gaussian noise to an integer (mechanisms.GaussianNoise). The
-// error is a *units.RangeError, or individual.ErrNoNoise.
-func NewCounter(m Matrix, sigma float64, noise individual.Noise) (*Counter, error) {
+// error is a *units.RangeError, or accounting.ErrNoNoise.
+func NewCounter(m Matrix, sigma float64, noise accounting.Noise) (*Counter, error) {
 	if err := checkSigma(sigma); err != nil {
 		return nil, err
 	}
 	if noise == nil {
-		return nil, individual.ErrNoNoise
+		return nil, accounting.ErrNoNoise
 	}
 	return &Counter{matrix: m, sigma: sigma, noise: noise, estimator: m.estimator()}, nil
 }

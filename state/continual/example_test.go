@@ -6,9 +6,9 @@ import (
 	"log"
 	"math"
 
+	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/continual"
 	"github.com/tollgate-dp/tollgate/state/conversion"
-	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/transforms/mechanisms"
 )
@@ -44,7 +44,7 @@ func ExampleCounter() {
 			switch err := account.Spend(continual.Contribution{Step: day, Count: 1}); {
 			case err == nil:
 				today++
-			case !errors.Is(err, filter.ErrExceeded):
+			case !errors.Is(err, accounting.ErrExceeded):
 				log.Fatal(err)
 			}
 		}

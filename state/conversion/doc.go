@@ -36,7 +36,7 @@
 //
 // # What it does not do
 //
-// It does not compose: sums of losses belong to package filter, whose arithmetic is
+// It does not compose: sums of losses belong to package accounting, whose arithmetic is
 // exact, and distributions of losses to package pld. It accepts guarantees as given: the
 // caller answers for whether a mechanism has them.
 //

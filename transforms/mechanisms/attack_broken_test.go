@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/state/filter"
+	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/transforms/mechanisms"
 )
@@ -32,20 +32,20 @@ func catchesIn(t *testing.T, games int, claim loss.Approx, play adversary) {
 // TestAttackCatchesTwiceTheBudget: a Gaussian filter that takes 2·B² where B² was
 // promised, as by counting in units of ρ = μ²/2.
 func TestAttackCatchesTwiceTheBudget(t *testing.T) {
-	honest := must(filter.NewGDPFor(promise()))
-	base := must(filter.NewGDP(honest.Left().Mu * math.Sqrt2))
+	honest := must(accounting.NewGDPFor(promise()))
+	base := must(accounting.NewGDP(honest.Left().Mu * math.Sqrt2))
 	var menu []offer[loss.GDP]
 	for _, share := range shares() {
 		g, run := gaussianGame(1 / (base.Left().Mu * math.Sqrt(share) * hair))
 		menu = append(menu, offer[loss.GDP]{must(g.GDP(1)), run})
 	}
-	catches(t, promise(), gambler(t, func() filter.Filter[loss.GDP] { f := *base; return &f }, menu))
+	catches(t, promise(), gambler(t, func() filter[loss.GDP] { return base.Fresh() }, menu))
 }
 
 // TestAttackCatchesAdmissionOnWhatWasSpent: an ex-post filter that lets a mechanism run
 // as long as anything is left and charges what was realised, without its worst case
 // (the condition of Rogers et al. 2023, Lemma 5.2). The same refiner that stays below
-// the claim of filter.ExPost shows more.
+// the claim of accounting.NewExPost shows more.
 func TestAttackCatchesAdmissionOnWhatWasSpent(t *testing.T) {
 	claim := loss.Approx{Epsilon: 1}
 	catches(t, claim, func(secret float64, src mechanisms.Source) float64 {
@@ -69,7 +69,7 @@ func TestAttackCatchesRefinementsThatAreNotReserved(t *testing.T) {
 	base := unified()
 	ladder := brownianLadder(base.Left().Rho)
 	catches(t, promise(), func(secret float64, src mechanisms.Source) float64 {
-		f, open := *base, 0
+		f, open := base.Fresh(), 0
 		for range 8 {
 			if f.Fits(ladder[3].rho) { // nothing was spent yet
 				open++

@@ -9,7 +9,6 @@ import (
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
-	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/transforms/mechanisms"
 )
@@ -27,6 +26,12 @@ func seeded(seed uint64) fast {
 // falseAlarm is the probability with which an attack reports a leak beyond a claim
 // that holds, over the seeds.
 const falseAlarm = 1e-5
+
+// filter is what an adversary asks: one of package accounting, or a broken one.
+type filter[L any] interface {
+	Fits(L) bool
+	Spend(L) error
+}
 
 // An adversary interacts with mechanisms on the value secret, 0 or 1, and returns the
 // logarithm of how much likelier 1 makes what it has seen than 0.
@@ -155,7 +160,7 @@ type offer[L any] struct {
 // gambler takes from a menu, dearest first, until nothing fits. It chooses by what it
 // has seen: where it is behind, it starts from the second offer to keep the large bets for
 // later.
-func gambler[L any](t testing.TB, fresh func() filter.Filter[L], menu []offer[L]) adversary {
+func gambler[L any](t testing.TB, fresh func() filter[L], menu []offer[L]) adversary {
 	return func(secret float64, src mechanisms.Source) float64 {
 		f, score := fresh(), 0.0
 		for range 64 {
@@ -173,7 +178,7 @@ func gambler[L any](t testing.TB, fresh func() filter.Filter[L], menu []offer[L]
 }
 
 // choose returns the index of the next offer, -1 if none fits.
-func choose[L any](f filter.Filter[L], menu []offer[L], score float64) int {
+func choose[L any](f filter[L], menu []offer[L], score float64) int {
 	order := 0
 	if score < 0 {
 		order = 1

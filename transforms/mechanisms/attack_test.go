@@ -4,9 +4,9 @@ import (
 	"math"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/state/budgets"
-	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/mechanisms"
@@ -23,13 +23,13 @@ func shares() []float64 { return []float64{0.5, 0.25, 0.125, 0.125, 0.0625} }
 const hair = 1 - 1e-9
 
 func TestAttackOnGDPFilter(t *testing.T) {
-	base := must(filter.NewGDPFor(promise()))
+	base := must(accounting.NewGDPFor(promise()))
 	var menu []offer[loss.GDP]
 	for _, share := range shares() {
 		g, run := gaussianGame(1 / (base.Left().Mu * math.Sqrt(share) * hair))
 		menu = append(menu, offer[loss.GDP]{must(g.GDP(1)), run})
 	}
-	holds(t, promise(), 0.85, gambler(t, func() filter.Filter[loss.GDP] { f := *base; return &f }, menu))
+	holds(t, promise(), 0.85, gambler(t, func() filter[loss.GDP] { return base.Fresh() }, menu))
 }
 
 // refiner spends an ex-post budget on Laplace reductions of the value. It stops a refinement
@@ -75,7 +75,7 @@ func refine(m *mechanisms.LaplaceReduction, scale, secret float64, src mechanism
 }
 
 // exPostRefiner keeps to the rules of an ex-post filter.
-func exPostRefiner(t testing.TB, f *filter.ExPost) refiner {
+func exPostRefiner(t testing.TB, f *accounting.Reserver[loss.Approx]) refiner {
 	return refiner{
 		open: func(worst loss.Approx) bool { return f.Reserve(worst) == nil },
 		settle: func(worst, realised loss.Approx) {
@@ -88,10 +88,10 @@ func exPostRefiner(t testing.TB, f *filter.ExPost) refiner {
 }
 
 func TestAttackOnExPostFilter(t *testing.T) {
-	base := must(filter.NewExPost(1))
+	base := must(accounting.NewExPost(loss.Approx{Epsilon: 1}))
 	holds(t, loss.Approx{Epsilon: 1}, 0.85, func(secret float64, src mechanisms.Source) float64 {
-		f := *base
-		return exPostRefiner(t, &f).play(secret, src)
+		f := base.Fresh()
+		return exPostRefiner(t, f).play(secret, src)
 	})
 }
 
@@ -129,9 +129,9 @@ func refineBrownian(ladder []brownianRung, secret float64, src mechanisms.Source
 }
 
 // unified returns a filter whose ρ implies the promise by the optimal conversion.
-func unified() *filter.Unified {
+func unified() *accounting.Reserver[loss.ZCDP] {
 	c := must(budgets.ConvertEpsilonDelta(promise().Epsilon, promise().Delta, budgets.ZCDP))
-	return must(filter.NewUnified(c.Rho, 0))
+	return must(accounting.NewUnified(c.Rho, 0))
 }
 
 // TestAttackOnAccountOfThePipeline is the unified filter that the pipeline runs on:

@@ -1,4 +1,4 @@
-// Package mechanisms is for programs of your own that account with package state/filter: it
+// Package mechanisms is for programs of your own that account with package state/accounting: it
 // has the noise that those filters price. A tollgate deployment draws nothing from it: the noise
 // of its counts is in transforms/noisereduction.
 //

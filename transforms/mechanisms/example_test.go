@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/tollgate-dp/tollgate/state/filter"
+	"github.com/tollgate-dp/tollgate/state/accounting"
+	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/transforms/mechanisms"
 )
 
@@ -12,7 +13,7 @@ import (
 // mechanism runs. In production the Source is new(mechanisms.System).
 func ExampleGaussian() {
 	gaussian, _ := mechanisms.NewGaussian(10)
-	budget, _ := filter.NewGDP(0.18)
+	budget, _ := accounting.NewGDP(0.18)
 	src := mechanisms.NewKeyed([32]byte{1}, []byte("example"))
 	for {
 		price, _ := gaussian.GDP(1) // one individual changes the count by 1
@@ -33,7 +34,7 @@ func ExampleGaussian() {
 // A refinement goes down until the answer is good enough, and pays for where it stopped.
 func ExampleLaplaceReduction() {
 	reduction, _ := mechanisms.NewLaplaceReduction(64, 2)
-	budget, _ := filter.NewExPost(1)
+	budget, _ := accounting.NewExPost(loss.Approx{Epsilon: 1})
 	worst, _ := reduction.Worst(1)
 	if err := budget.Reserve(worst); err != nil {
 		fmt.Println(err)

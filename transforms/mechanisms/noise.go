@@ -9,7 +9,7 @@ const greatestTotal = 1 << 53
 
 // GaussianNoise returns a function that releases integers with Gaussian noise of at
 // least the standard deviation it is given, all from one Source: what
-// individual.LinearQueries asks for. Its errors are those of NewGaussian and
+// accounting.LinearQueries asks for. Its errors are those of NewGaussian and
 // Release, and a *units.RangeError for a total beyond 2^53.
 func GaussianNoise(src Source) func(total int64, sigma float64) (float64, error) {
 	return noiseOf(src, NewGaussian)

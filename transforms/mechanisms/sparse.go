@@ -158,7 +158,7 @@ func (c *Search) Above(value float64, src Source) (bool, error) {
 func (c *Search) Found() int { return c.found }
 
 // Price returns what the search has cost so far an individual who changes every value by at
-// most sensitivity: an ex-post bound, with which filter.ExPost settles what was reserved for
+// most sensitivity: an ex-post bound, with which accounting.NewExPost settles what was reserved for
 // Worst. The threshold's noise is paid from Begin on.
 func (c *Search) Price(sensitivity float64) (loss.Approx, error) {
 	return c.mechanism.price(sensitivity, 2, c.found)

@@ -10,7 +10,7 @@ import (
 // with noise of its own on every coordinate: what Release does with each, in their order. One price
 // covers all coordinates, by the Euclidean norm of the difference that one individual makes: ρ =
 // ‖Δ‖²/(2σ²) (Canonne, Kamath and Steinke, 2020, Theorem 4, whose Rényi divergences add over
-// independent coordinates), which is individual.SquaredNorm.ZCDP of a quantised vector. The
+// independent coordinates), which is accounting.SquaredNorm.ZCDP of a quantised vector. The
 // error is a *units.RangeError for a coordinate beyond ±2^53, before any noise is drawn, or
 // ErrDigits; there is no vector then.
 func (d *DiscreteGaussian) ReleaseVector(dst []float64, sum []int64, src Source) ([]float64, error) {

@@ -47,8 +47,8 @@ func module() []layer {
 		{name: "memory", packages: `
 			internal/hooks/poison`},
 		{name: "accounting", sees: "numbers", packages: `
-			state/internal/stored state/loss state/conversion state/filter state/odometer state/individual
-			state/continual state/pld state/bucket state/compose`},
+			state/loss state/conversion state/accounting state/continual state/pld state/bucket
+			state/compose`},
 		{name: "wire", sees: "secrets numbers memory", packages: `
 			internal/formats/spelling schemas/metrickind schemas schemas/event/filter internal/formats/avro
 			internal/formats/csvrow schemas/event`},
@@ -89,7 +89,7 @@ func module() []layer {
 			internal/testing/await internal/testing/deploytest internal/testing/long internal/testing/chance
 			internal/testing/doccheck internal/testing/fakeregistry internal/testing/python
 			internal/testing/runseed internal/testing/golden internal/testing/repeated
-			internal/testing/atrest internal/testing/layers internal/testing/memledger
+			internal/testing/layers internal/testing/memledger
 			internal/testing/process internal/testing/realkafka internal/testing/brokerprocess
 			internal/testing/realflink internal/testing/workload internal/testing/reference integration`},
 		{name: "peers", sees: "secrets wire noise experiments kafka pipeline front demo tests", outside: []string{beam}, packages: `

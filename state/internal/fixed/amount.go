@@ -58,6 +58,12 @@ func BigDown(x *big.Float) Amount {
 	return below(wideFromBig(units))
 }
 
+// FromInteger returns n·2^-16, so that every n fits.
+func FromInteger(n uint64) Amount { return Amount{wide{d: n}} }
+
+// Integer returns a·2^16, rounded down.
+func (a Amount) Integer() uint64 { return a.units.d }
+
 // Cmp returns -1, 0 or 1 as a is less than, equal to or greater than b.
 func (a Amount) Cmp(b Amount) int { return a.units.cmp(b.units) }
 

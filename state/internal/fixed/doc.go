@@ -1,7 +1,7 @@
 // Package fixed has the sums of privacy loss: 256-bit integers of 2^-208,
 // made from float64 values with the direction of rounding stated, and the meters that
 // check such sums against a limit. Whether a loss fits a budget is decided in one place, Fits: for
-// the filters of package filter, whose sums these are, and for the accounts of package accounts.
+// the filters of package accounting, whose sums these are, and for the accounts of accounts.
 //
 // # Guarantees
 //
@@ -18,7 +18,7 @@
 // # What it does not do
 //
 // It does not know what is added: that sums of these numbers bound a privacy loss
-// is for package filter to say. Nothing below 2^-208 can be told from 2^-208 when it
+// is for package accounting to say. Nothing below 2^-208 can be told from 2^-208 when it
 // is rounded up, nor from 0 when it is rounded down.
 //
 // # Concurrency

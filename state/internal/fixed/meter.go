@@ -44,9 +44,6 @@ func ResumeMeter(limit, taken, reserved Amount) (Meter, bool) {
 	return Meter{limit, taken, reserved}, true
 }
 
-// Fresh returns a Meter of the same limit of which nothing is taken.
-func (m *Meter) Fresh() Meter { return Meter{limit: m.limit} }
-
 // Limit returns the limit.
 func (m *Meter) Limit() Amount { return m.limit }
 
@@ -91,16 +88,4 @@ func (m *Meter) Settle(worst, actual Amount) bool {
 	m.reserved = m.reserved.Sub(worst)
 	m.taken = m.taken.Plus(actual)
 	return true
-}
-
-// Pair is two sums that are spent together: a loss, of which a part may be reserved, and the δ
-// that comes with it, which is spent at once, also where the loss is only reserved.
-type Pair struct{ Loss, Delta Meter }
-
-// Admit reports whether both fit, and does then with both what act says.
-func (p *Pair) Admit(act Act, loss, delta Amount) bool {
-	if !p.Delta.Admit(Ask, delta) || !p.Loss.Admit(act, loss) {
-		return false
-	}
-	return act == Ask || p.Delta.Admit(Spend, delta)
 }

@@ -104,8 +104,6 @@ func TestNoMethodPaysMoreThanTheBudget(t *testing.T) {
 		switch f := p.(type) {
 		case gdpPayer:
 			spent, most = f.Spent().Mu, f.Budget().Mu
-		case unifiedPayer:
-			spent, most = f.Spent().Rho, f.Budget().Rho
 		case zcdpPayer:
 			spent, most = f.Spent().Rho, f.Budget().Rho
 		case exPostPayer:

@@ -7,6 +7,6 @@
 // methods differ in is what that costs: the last rung only (noise reduction), or all of them
 // (doubling); and how the costs add up.
 //
-// Guarantees: every loss goes through a filter of state/filter before the noise it pays for is
+// Guarantees: every loss goes through a filter of state/accounting before the noise it pays for is
 // drawn. Not guaranteed: exact noise (it is drawn in floating point from a seed).
 package counts

@@ -6,10 +6,9 @@ import (
 	"math/rand/v2"
 	"sync"
 
+	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/budgets"
-	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/loss"
-	"github.com/tollgate-dp/tollgate/state/odometer"
 	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
@@ -208,32 +207,30 @@ func methods() []method {
 	}
 }
 
-type gdpPayer struct{ *filter.GDP }
+type gdpPayer struct{ *accounting.Filter[loss.GDP] }
 
 func openGDP() (payer, error) {
-	f, err := filter.NewGDPFor(budget)
+	f, err := accounting.NewGDPFor(budget)
 	return gdpPayer{f}, err //nolint:wrapcheck // a constant budget
 }
 
 func (p gdpPayer) fits(sigma float64) (bool, error) { return p.Fits(loss.GDP{Mu: 1 / sigma}), nil }
 func (p gdpPayer) pay(sigma float64) error          { return p.Spend(loss.GDP{Mu: 1 / sigma}) }
 
-type unifiedPayer struct{ *filter.Unified }
+type zcdpPayer struct{ *accounting.Filter[loss.ZCDP] }
 
 func openUnified() (payer, error) {
-	f, err := filter.NewUnifiedFor(budget, 0)
-	return unifiedPayer{f}, err //nolint:wrapcheck // a constant budget
+	f, err := accounting.NewUnifiedFor(budget, 0)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // a constant budget
+	}
+	return zcdpPayer{&f.Filter}, nil
 }
 
 func rho(sigma float64) loss.ZCDP { return loss.ZCDP{Rho: 1 / (2 * sigma * sigma)} }
 
-func (p unifiedPayer) fits(sigma float64) (bool, error) { return p.Fits(rho(sigma)), nil }
-func (p unifiedPayer) pay(sigma float64) error          { return p.Spend(rho(sigma)) }
-
-type zcdpPayer struct{ *filter.ZCDP }
-
 func openZCDP() (payer, error) {
-	f, err := filter.NewZCDP(budget)
+	f, err := accounting.NewZCDP(budget)
 	return zcdpPayer{f}, err //nolint:wrapcheck // a constant budget
 }
 
@@ -243,19 +240,19 @@ func (p zcdpPayer) pay(sigma float64) error          { return p.Spend(rho(sigma)
 // exPostPayer adds up ex-post losses (Lemma 5.2): a ladder must end before its bound exceeds what
 // is left, which a rung is asked for before it is drawn.
 type exPostPayer struct {
-	*filter.ExPost
+	*accounting.Reserver[loss.Approx]
 	bound func(sigma float64) (loss.Approx, error)
 }
 
 // openBrownianExPost has a boundary for every count; their δ add up to that of the budget.
 func openBrownianExPost() (payer, error) {
-	b, err1 := odometer.NewMixtureFor(delta/values, 4)
-	f, err2 := filter.NewExPostApprox(loss.Approx{Epsilon: epsilon, Delta: delta * (1 + 1e-9)})
+	b, err1 := accounting.NewMixtureFor(delta/values, 4)
+	f, err2 := accounting.NewExPost(loss.Approx{Epsilon: epsilon, Delta: delta * (1 + 1e-9)})
 	return exPostPayer{f, func(sigma float64) (loss.Approx, error) { return b.At(1, sigma*sigma) }}, errors.Join(err1, err2)
 }
 
 func openLaplaceExPost() (payer, error) {
-	f, err := filter.NewExPost(epsilon)
+	f, err := accounting.NewExPost(loss.Approx{Epsilon: epsilon})
 	return exPostPayer{f, func(sigma float64) (loss.Approx, error) { return loss.Approx{Epsilon: math.Sqrt2 / sigma}, nil }}, err //nolint:wrapcheck // a constant budget
 }
 

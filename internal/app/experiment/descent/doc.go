@@ -3,7 +3,7 @@
 // one user, whose clipped gradients are paid from an account of their own, and examples with small
 // gradients go on helping after those with large ones have left.
 //
-// Guarantees: accounts are filters of squared norms (individual.Norm), rounded against the user
+// Guarantees: accounts are filters of squared norms (accounting.NewNorm), rounded against the user
 // who pays, so that no account is ever overdrawn: Propositions 5.1 and 5.2 with the noise of the
 // setting. The same seed gives the same model on any number of processors of an architecture.
 //

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/blas/blas64"
 
-	"github.com/tollgate-dp/tollgate/state/individual"
+	"github.com/tollgate-dp/tollgate/state/accounting"
 )
 
 // chunk is how many examples are computed at once: sums are added up in their order, on any
@@ -76,7 +76,7 @@ type descent struct {
 	setting  setting
 	examples part
 	theta    []float64
-	accounts []*individual.Norm
+	accounts []*accounting.Filter[accounting.SquaredNorm]
 	noise    *rand.Rand
 	partial  [][]float64
 }
@@ -86,7 +86,7 @@ type descent struct {
 func newDescent(m model, s setting, examples part, random *rand.Rand) (*descent, error) {
 	d := &descent{model: m, setting: s, examples: examples, theta: m.first(random), noise: random}
 	for range examples.classes {
-		account, err := individual.NewNorm(individual.SquaredNorm(s.steps) * unit)
+		account, err := accounting.NewNorm(accounting.SquaredNorm(s.steps) * unit)
 		if err != nil {
 			return nil, err //nolint:wrapcheck // of the setting
 		}
@@ -131,14 +131,14 @@ func (d *descent) step() {
 // charge takes from the account what a gradient costs whose norm is so many clips, and returns what
 // it is to be multiplied by: Algorithm 7's clipping, with squares rounded up. Not a number or an
 // infinite norm counts for nothing, and costs nothing.
-func charge(account *individual.Norm, norm float64) float64 {
+func charge(account *accounting.Filter[accounting.SquaredNorm], norm float64) float64 {
 	left := account.Left()
 	if !(norm > 0) || math.IsInf(norm, 1) || left == 0 {
 		return 0
 	}
-	by, cost := 1.0, individual.SquaredNorm(unit)
+	by, cost := 1.0, accounting.SquaredNorm(unit)
 	if norm < 1 {
-		cost = individual.SquaredNorm(math.Ceil(norm * norm * unit))
+		cost = accounting.SquaredNorm(math.Ceil(norm * norm * unit))
 	} else {
 		by = 1 / norm
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/experiment"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
+	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/conversion"
-	"github.com/tollgate-dp/tollgate/state/individual"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
@@ -21,7 +21,7 @@ import (
 func TestAccountsAreNeverOverdrawn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		steps := rapid.IntRange(1, 5).Draw(t, "steps")
-		account, err := individual.NewNorm(individual.SquaredNorm(steps) * unit)
+		account, err := accounting.NewNorm(accounting.SquaredNorm(steps) * unit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +119,7 @@ func play(t *testing.T, games, budget, steps int, sigma float64) (ratios []float
 		}
 		account := d.accounts[0]
 		if games < 0 {
-			if account, err = individual.NewNorm(account.Budget()); err == nil {
+			if account, err = accounting.NewNorm(account.Budget()); err == nil {
 				err = d.accounts[0].Spend(account.Budget()) // its gradients are nothing
 			}
 			if err != nil {
@@ -129,7 +129,7 @@ func play(t *testing.T, games, budget, steps int, sigma float64) (ratios []float
 		ratio := 0.0
 		for range steps {
 			before, g := slices.Clone(d.theta), make([]float64, len(d.theta))
-			shadow, err := individual.NewNorm(account.Budget())
+			shadow, err := accounting.NewNorm(account.Budget())
 			if err == nil {
 				err = shadow.Spend(account.Spent())
 			}

@@ -8,9 +8,8 @@ import (
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/internal/app/experiment"
+	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/conversion"
-	"github.com/tollgate-dp/tollgate/state/filter"
-	"github.com/tollgate-dp/tollgate/state/individual"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
@@ -48,11 +47,11 @@ func groups(ctx context.Context, o experiment.Options) (*experiment.Result, erro
 	if err != nil {
 		return nil, err //nolint:wrapcheck // constants
 	}
-	per, err := filter.NewGDP(budget.Mu)
+	per, err := accounting.NewGDP(budget.Mu)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // constants
 	}
-	accounts, err := individual.New[int](individual.ForRound, per)
+	accounts, err := accounting.NewPerUser[int](accounting.ForRound, per)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // constants
 	}

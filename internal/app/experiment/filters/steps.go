@@ -93,6 +93,6 @@ func steps(_ context.Context, o experiment.Options) (*experiment.Result, error) 
 	}
 	return &experiment.Result{
 		Tables: []experiment.Table{atSame, admitted}, Figures: []experiment.Figure{bySteps, byEpsilon},
-		Notes: []string{fmt.Sprintf("Nothing is random here. %d steps at ε = %.4f: a filter that adds up μ² admits them, whatever chose them; see state/filter.", same, byRDP)},
+		Notes: []string{fmt.Sprintf("Nothing is random here. %d steps at ε = %.4f: a filter that adds up μ² admits them, whatever chose them; see state/accounting.", same, byRDP)},
 	}, nil
 }

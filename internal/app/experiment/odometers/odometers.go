@@ -6,8 +6,8 @@ import (
 	"math"
 
 	"github.com/tollgate-dp/tollgate/internal/app/experiment"
+	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/loss"
-	"github.com/tollgate-dp/tollgate/state/odometer"
 )
 
 const (
@@ -33,13 +33,13 @@ type claims struct {
 
 // claimsOf asks the odometers for their bounds after every step.
 func claimsOf(w walk) (*claims, error) {
-	advanced, err := odometer.NewAdvanced(delta, grid)
+	advanced, err := accounting.NewAdvancedOdometer(delta, grid)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // constants
 	}
 	// The mixture is least at a Σρ that is named: that of the last horizon.
 	rho := epsilon * epsilon / 2
-	concentrated, err := odometer.NewConcentrated(delta, rho*float64(w.steps))
+	concentrated, err := accounting.NewConcentratedOdometer(delta, rho*float64(w.steps))
 	if err != nil {
 		return nil, err //nolint:wrapcheck // constants
 	}

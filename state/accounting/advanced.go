@@ -1,0 +1,225 @@
+package accounting
+
+import (
+	"math"
+	"sort"
+
+	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
+	"github.com/tollgate-dp/tollgate/state/internal/fixed"
+	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
+)
+
+// advanced is the condition of Rogers et al. 2016, Theorem 5.1, on the sums Σ ε_i(e^ε_i − 1)/2 and
+// Σ ε_i². The third sum is Σ δ_i, with a limit of δ/2.
+type advanced struct {
+	promise loss.Approx
+	beta    float64
+	weight  float64 // 2·β·ln(2/δ)/ε², the square of the root at no loss
+}
+
+// betaFactor is the 28.04 of Theorem 5.1. It is 8x for the x = 2 + ln(1 + x) at which the theorem's
+// β is best if advanced composition would just use up ε.
+const betaFactor = 28.04
+
+// NewAdvanced returns the filter of advanced composition (Rogers et al. 2016, Theorem 5.1).
+// Everything accepted together is (ε, δ)-DP with the budget's ε and δ; about realised losses see
+// NewBasic. 2^-80 ≤ ε ≤ budgets.MaxEpsilon and budgets.MinDelta ≤ δ < 1/e, as the theorem asks;
+// below δ = 2^-207 only pure losses fit. The error is a *units.RangeError.
+//
+// It accepts while Σ δ_i ≤ δ/2 and
+//
+//	Σ ε_i(e^ε_i − 1)/2 + √(2(Σ ε_i² + β)(1 + ½·ln(Σ ε_i²/β + 1))·ln 2/δ) ≤ ε
+//
+// with β = ε²/(28.04·ln 1/δ). The left side is bounded from above: a relative 2^-40 of the first
+// sum and of Σ ε_i² + β may go unused. Spent is the left side, and Σ δ_i, which may be half of δ; 0
+// if nothing was accepted, but a first loss, however small, costs √(2β·ln 2/δ). Left evaluates the
+// rule some sixty times.
+//
+// For pure ε_i-DP mechanisms of the same budget NewZCDP accepts whatever this filter does, and
+// more: ½·Σ ε_i² + √(2·Σ ε_i²·ln 1/δ) is less than the above, term by term.
+func NewAdvanced(budget loss.Approx) (*Filter[loss.Approx], error) {
+	if err := checkPromise(budget); err != nil {
+		return nil, err
+	}
+	if err := checkBelowInverseE(budget.Delta); err != nil {
+		return nil, err
+	}
+	l := -math.Log(budget.Delta)
+	unlimited := fixed.Down(math.Inf(1))
+	limits := []fixed.Amount{unlimited, unlimited, fixed.Down(budget.Delta / 2)}
+	f := newFilter("advanced", advancedSums, limits, budget.Epsilon, budget.Delta)
+	f.rule.beyond = advanced{
+		promise: budget,
+		beta:    budget.Epsilon * budget.Epsilon / (betaFactor * l),
+		weight:  2 * (l + math.Ln2) / (betaFactor * l),
+	}
+	return f, nil
+}
+
+var advancedSums = sums[loss.Approx]{price: func(l loss.Approx, prices []fixed.Amount) error {
+	if err := l.Validate(); err != nil {
+		return err
+	}
+	prices[0], prices[1], prices[2] = fixed.Up(excessOf(l.Epsilon)), fixed.SquareUp(l.Epsilon), fixed.Up(l.Delta)
+	return nil
+}}
+
+func (a advanced) allows(m []fixed.Meter, prices []fixed.Amount, tolerance float64) bool {
+	return a.upTo(m[0].Taken().Plus(prices[0]), m[1].Taken().Plus(prices[1])) <= a.promise.Epsilon*tolerance
+}
+
+func (a advanced) left(m []fixed.Meter) loss.Approx {
+	// ε_i above ε never fits: then Σ ε_i²/β ≥ 28.04·ln 1/δ, and the root alone is
+	// above √2·ε. Non-negative floats are ordered as their bit patterns.
+	patterns := int(math.Float64bits(a.promise.Epsilon)) + 1
+	refused := sort.Search(patterns, func(i int) bool {
+		epsilon := math.Float64frombits(uint64(i))
+		return !a.allows(m, []fixed.Amount{fixed.Up(excessOf(epsilon)), fixed.SquareUp(epsilon)}, 1)
+	})
+	l := loss.Approx{Delta: m[2].Left().FloatDown()}
+	if refused > 0 {
+		l.Epsilon = math.Float64frombits(uint64(refused - 1))
+	}
+	return l
+}
+
+func (a advanced) spent(m []fixed.Meter) loss.Approx {
+	l := loss.Approx{Delta: m[2].Taken().FloatUp()}
+	if squares := m[1].Taken(); !squares.IsZero() {
+		l.Epsilon = a.upTo(m[0].Taken(), squares)
+	}
+	return l
+}
+
+func (a advanced) budget() loss.Approx { return a.promise }
+
+// coarseBits is the number of low mantissa bits that coarsen clears.
+const coarseBits = 11
+
+// evaluationMargin is above the relative error of what is evaluated in float64 here:
+// a dozen operations that are correctly rounded or, for math.Log and math.Expm1, below
+// one ulp, so that 2^-49 would do.
+const evaluationMargin = 1 + 0x1p-46
+
+// coarsen returns x ≥ 0 rounded up to 42 significant bits. math.Log and math.Expm1
+// are not known to be monotone in the last bit. Arguments that differ after
+// coarsening differ by a relative 2^-42, and so do the products x·ln and x·expm1 below:
+// more than any error of their evaluation. So both functions are monotone as computed.
+func coarsen(x float64) float64 {
+	const low = 1<<coarseBits - 1
+	return math.Float64frombits((math.Float64bits(x) + low) &^ low)
+}
+
+// excessOf returns an upper bound of ε(e^ε − 1)/2, monotone in ε ≥ 0; it is 0 for 0,
+// and +Inf if it overflows.
+func excessOf(epsilon float64) float64 {
+	if epsilon == 0 {
+		return 0
+	}
+	c := coarsen(epsilon)
+	product := float64(c * math.Expm1(c) / 2)
+	return float64(product*evaluationMargin) + math.SmallestNonzeroFloat64
+}
+
+// upTo returns an upper bound of the halting rule's expression. Every step is monotone in both
+// sums: correctly rounded operations are, and float64() keeps them from being fused into others
+// on some machines only.
+func (a advanced) upTo(excess, squares fixed.Amount) float64 {
+	ratio := 1 + float64(squares.FloatUp()/a.beta)
+	ratio = coarsen(float64(ratio * evaluationMargin))
+	spread := float64(ratio * (1 + float64(0.5*math.Log(ratio))))
+	root := float64(a.promise.Epsilon * math.Sqrt(float64(a.weight*spread)))
+	total := excess.FloatUp() + root
+	return float64(total * evaluationMargin)
+}
+
+// NewAdvancedOdometer returns the advanced odometer (Rogers et al. 2016, Theorem 6.2): the realised
+// loss grows like √Σε² instead of Σε, but for a probability of delta, 1e-300 ≤ delta < 1/e. n ≥ 2
+// is the size of the data set in the theorem; any number that was not chosen by looking at the data
+// is as valid. The error is a *units.RangeError.
+//
+// With S = Σε² the bound is Σε(e^ε − 1)/2 plus
+//
+//	2·√(S·(1 + ln √3)·ln(2k/δ))                                   for S in [1/n², 1]
+//	√(2·(1/n² + S)·(1 + ½·ln(1 + n²·S))·ln(2k/δ))                 for every S
+//
+// and nothing once Σδ > δ/2: then it is +Inf. k = ⌈2·log₂ n⌉ counts the values over which the proof
+// takes its union bound. The theorem prints 4·log₂ n for 2k, which is less unless n² is a power of
+// two: too little by up to one value. The smallest of both expressions and Σε is claimed, plus Σδ:
+// all three hold on the same event, so none of them costs any δ.
+//
+// The losses must hold point by point, as for NewBasicOdometer, and both of their numbers must be
+// fixed before the mechanism runs. Then a mechanism's mean loss is at most ε·tanh(ε/2) + δ, hence
+// the Σδ, at most δ/2 altogether.
+func NewAdvancedOdometer(delta float64, n uint64) (*Odometer[loss.Approx, loss.Approx], error) {
+	if err := checkBelowInverseE(delta); err != nil {
+		return nil, err
+	}
+	if n < 2 {
+		return nil, &units.RangeError{Parameter: "n", Value: float64(n), Range: "at least 2"}
+	}
+	a := advancedClaim{
+		delta:   delta,
+		logTerm: enlarged(math.Log(float64(2*doublings(n))) - math.Log(delta)),
+		n:       float64(n),
+		limit:   fixed.Down(delta / 2),
+	}
+	return newOdometer("advanced odometer", realisedSums, 4, a.bound, delta, math.Float64frombits(n)), nil
+}
+
+// realisedSums has Σε, Σε², Σε(e^ε − 1)/2 and Σδ.
+var realisedSums = sums[loss.Approx]{
+	price: func(l loss.Approx, prices []fixed.Amount) error {
+		prices[0], prices[1], prices[2], prices[3] = fixed.Up(l.Epsilon), fixed.SquareUp(l.Epsilon), meanUp(l.Epsilon), fixed.Up(l.Delta)
+		return l.Validate()
+	},
+	loss: func(s []fixed.Amount, r direction) loss.Approx {
+		return loss.Approx{Epsilon: r.float(s[0]), Delta: r.float(s[3])}
+	},
+}
+
+// meanUp returns ε(e^ε − 1)/2, rounded up: at least one unit if ε is not 0, also
+// if float64 has lost the product.
+func meanUp(epsilon float64) fixed.Amount {
+	if epsilon == 0 {
+		return fixed.Amount{}
+	}
+	return fixed.Up(math.Max(enlarged(epsilon*math.Expm1(epsilon)/2), math.SmallestNonzeroFloat64))
+}
+
+type advancedClaim struct {
+	delta   float64
+	logTerm float64 // ln(2k/δ)
+	n       float64
+	limit   fixed.Amount // of Σδ
+}
+
+// doublings returns ⌈2·log₂ n⌉, the number of doublings from 1/n² to 1, for n ≥ 2.
+func doublings(n uint64) int {
+	less, _ := int128.Mul(n, n).Sub(int128.Uint{Lo: 1})
+	return less.Len()
+}
+
+func (a advancedClaim) bound(s []fixed.Amount) loss.Approx {
+	if s[3].Cmp(a.limit) > 0 {
+		return loss.Approx{Epsilon: math.Inf(1), Delta: a.delta}
+	}
+	mean := up.float(s[2].Plus(s[3]))
+	epsilon := math.Min(up.float(s[0]), enlarged(mean+a.deviation(up.float(s[1]))))
+	return loss.Approx{Epsilon: epsilon, Delta: a.delta}
+}
+
+// deviation returns the second term of the bound at S = s, approximately.
+func (a advancedClaim) deviation(s float64) float64 {
+	if s == 0 {
+		return 0
+	}
+	least := 1 / a.n / a.n
+	whole := math.Sqrt(2 * (least + s) * (1 + math.Log1p(s/least)/2) * a.logTerm)
+	if s < least || s > 1 {
+		return whole
+	}
+	const sqrt3 = 0.5493061443340548 // ln √3 = 0.54930614433405484…
+	return math.Min(whole, 2*math.Sqrt(s*(1+sqrt3)*a.logTerm))
+}

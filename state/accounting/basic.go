@@ -1,0 +1,118 @@
+package accounting
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/tollgate-dp/tollgate/internal/numbers/rounding"
+	"github.com/tollgate-dp/tollgate/state/internal/fixed"
+	"github.com/tollgate-dp/tollgate/state/loss"
+)
+
+// NewBasic returns the filter of basic composition: ε and δ add (Rogers et al. 2016, Theorem 3.3).
+// Everything accepted together is (ε, δ)-DP with the budget's ε, 2^-80 ≤ ε < 2^48, and δ, 0 for
+// pure differential privacy or 2^-80 ≤ δ < 1. The error is a *units.RangeError.
+//
+// It does not promise that the realised loss stays within ε but for a probability of δ, as the
+// paper's Definition 3.2 has it. That holds for pure mechanisms, and for randomised response, of
+// which every (ε_i, δ_i)-DP mechanism is a post-processing (Kairouz, Oh and Viswanath 2015): the
+// (ε, δ)-DP of the whole survives post-processing, a bound on the loss of each outcome does not.
+// The Gaussian mechanism, for one, violates it alone.
+func NewBasic(budget loss.Approx) (*Filter[loss.Approx], error) {
+	limits, err := limits("epsilon", budget.Epsilon, budget.Delta)
+	if err != nil {
+		return nil, err
+	}
+	return newFilter("basic", approxSums, limits), nil
+}
+
+// NewExPost returns the filter for mechanisms whose bound on privacy loss depends on what they
+// released (Rogers et al. 2023, Lemma 5.2): realised bounds add, and no mechanism may be able to
+// exceed what is left. Budgets and errors as for NewBasic; δ is 0 for bounds that are always true,
+// such as that of Laplace noise reduction.
+//
+// A mechanism with outcome y is ex-post private with E(y) and δ if its privacy loss exceeds E(y)
+// with probability at most δ, whatever was released before (Definition 4.1). Reserve, before it
+// runs, the largest value that E can take; if there is none or it does not fit, the mechanism must
+// not run. Settle with E of the outcome when it has stopped.
+//
+// Everything reserved or spent together is (ε, δ)-DP with the budget's ε and δ: but for an event of
+// probability Σ δ_i the loss of the whole transcript is at most Σ E_i(y_i) ≤ ε, in both directions.
+// Reservations may overlap if each bound is true for every rule of stopping: what else is released
+// meanwhile is then one more reason to stop.
+//
+// The bound must be that of the outcomes themselves: unlike differential privacy, ex-post privacy
+// is not kept by post-processing (Remark 1). The realised bound is a function of the outcomes and
+// no more secret than they are.
+//
+// Spend charges a loss in full: for a mechanism whose bound does not depend on its outcome, before
+// it runs, or, if nothing else is open, for the realised bound of a mechanism that ran because Fits
+// had accepted its worst case.
+func NewExPost(budget loss.Approx) (*Reserver[loss.Approx], error) {
+	limits, err := limits("epsilon", budget.Epsilon, budget.Delta)
+	if err != nil {
+		return nil, err
+	}
+	return &Reserver[loss.Approx]{*newFilter("ex-post", approxSums, limits)}, nil
+}
+
+// Mixed has zCDP and ex-post private mechanisms side by side (Rogers et al. 2023, Theorem 3): at
+// each step either kind may run, chosen and bounded from everything released before, each checked
+// against a budget of its own.
+//
+// With (ε, δ) for the zCDP part and (ε', δ') for the ex-post part, everything accepted together is
+// (ε + ε', δ + δ')-DP: each part is private against any analyst, and concurrent composition lets
+// the analyst use the answers of one to question the other. A part that is used up does not stop
+// the other, and nothing moves between the budgets: a ρ has no use for an ε that was saved by
+// stopping early. The parts are stored each by itself.
+type Mixed struct {
+	Concentrated *Filter[loss.ZCDP]
+	ExPost       *Reserver[loss.Approx]
+	Promise      loss.Approx // what holds for both parts together, rounded up
+}
+
+// NewMixed returns a Mixed filter with the budgets of NewApproxZCDPFor(concentrated, approximate)
+// and NewExPost(exPost). The error is a *units.RangeError.
+func NewMixed(concentrated loss.Approx, approximate float64, exPost loss.Approx) (*Mixed, error) {
+	z, err := NewApproxZCDPFor(concentrated, approximate)
+	if err != nil {
+		return nil, err
+	}
+	e, err := NewExPost(exPost)
+	if err != nil {
+		return nil, err
+	}
+	promise := loss.Approx{
+		Epsilon: rounding.SumUp(concentrated.Epsilon, exPost.Epsilon),
+		Delta:   rounding.SumUp(concentrated.Delta, exPost.Delta),
+	}
+	if err := promise.Validate(); err != nil {
+		return nil, fmt.Errorf("adding up the promises of both parts: %w", err)
+	}
+	return &Mixed{z, e, promise}, nil
+}
+
+// NewBasicOdometer adds up ε and δ (Rogers et al. 2016, Theorem 3.3): while Σδ is at most delta,
+// the realised loss is at most Σε, and −Σε from below, but for a probability of delta, 0 ≤ delta <
+// 1. After that Epsilon of the bound is +Inf. The error is a *units.RangeError.
+//
+// Each loss (ε, δ) that is recorded must hold point by point: but for a probability of δ, under
+// either of the two inputs, the realised loss of that mechanism given everything before lies within
+// ±ε. Every (ε, 0)-private mechanism has that property; one that is (ε, δ)-private with δ > 0 need
+// not, see PointWise.
+//
+// δ must be fixed before the mechanism runs. ε may be known only afterwards: the bound that a
+// Mixture gives of a stopped Brownian mechanism, or any other ex-post loss, may be recorded, and
+// the sum is then a bound from above in the sense of Rogers et al. 2023, Lemma 5.1.
+func NewBasicOdometer(delta float64) (*Odometer[loss.Approx, loss.Approx], error) {
+	if err := (loss.Approx{Delta: delta}).Validate(); err != nil {
+		return nil, fmt.Errorf("making a basic odometer: %w", err)
+	}
+	limit := fixed.Down(delta)
+	return newOdometer("basic odometer", approxSums, 2, func(recorded []fixed.Amount) loss.Approx {
+		if recorded[1].Cmp(limit) > 0 {
+			return loss.Approx{Epsilon: math.Inf(1), Delta: delta}
+		}
+		return loss.Approx{Epsilon: up.float(recorded[0]), Delta: delta}
+	}, delta), nil
+}

@@ -1,0 +1,102 @@
+package accounting
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
+)
+
+// Mixture bounds the realised loss of a Brownian mechanism by the variance at which it stopped.
+//
+// The mechanism shows f + W(t) for falling variances t, with W a Brownian motion, and stops where
+// it likes (Whitehouse, Ramdas, Rogers and Wu, 2022). What was shown down to variance T loses
+// D²/(2T) + (D/T)·W(T) exactly, for two inputs whose f lie D apart. A curve that W stays below at
+// all t > 0, but for a probability of δ, therefore bounds the loss at every stop, also at one
+// chosen by looking at the loss itself. The curve √(2(t + p)·ln((1/δ)·√((t + p)/p))) gives
+//
+//	ψ(T) = D²/(2T) + (D/T)·√(2(T + p)·ln((1/δ)·√((T + p)/p))).
+//
+// By Ville's inequality for the martingale √(p/(t + p))·e^(W²/(2(t + p))), Robbins' mixture of
+// e^(λW − λ²t/2) over λ with law N(0, 1/p), |W| reaches it at some time with probability δ exactly.
+// It is within a factor √(ln t) of what a single variance would claim over many orders of
+// magnitude. The loss is bounded on both sides of its mean D²/(2T), about δ/2 each.
+//
+// The zero value is not a boundary.
+type Mixture struct {
+	delta, p float64
+	logTerm  float64 // ln(1/δ)
+}
+
+// NewMixture returns the mixture of parameter p, a variance between 2^-200 and 2^200, for 1e-300 ≤
+// delta < 1. The error is a *units.RangeError.
+func NewMixture(delta, p float64) (Mixture, error) {
+	if err := budgets.CheckDelta(delta); err != nil {
+		return Mixture{}, err
+	}
+	if err := checkVariance("p", p); err != nil {
+		return Mixture{}, err
+	}
+	return Mixture{delta: delta, p: p, logTerm: -math.Log(delta)}, nil
+}
+
+// NewMixtureFor returns the mixture that is least at a variance between 2^-150 and 2^150. The error
+// is a *units.RangeError.
+func NewMixtureFor(delta, variance float64) (Mixture, error) {
+	if err := budgets.CheckDelta(delta); err != nil {
+		return Mixture{}, err
+	}
+	if err := units.Require(variance >= 0x1p-150 && variance <= 0x1p150, "variance", variance, "between 2^-150 and 2^150"); err != nil {
+		return Mixture{}, err
+	}
+	return NewMixture(delta, bestMixture(delta, variance))
+}
+
+// At returns ψ(T) as Epsilon, rounded up, and δ, for a mechanism of that sensitivity D, 0 or
+// between 2^-100 and 2^100, that stopped at that variance T, between 2^-200 and 2^200 (in squared
+// units of D). ψ falls with T and grows with D. The error is a *units.RangeError.
+//
+// The claim is about the loss of either input against the other. The δ was spent when the mechanism
+// began: record the result in a basic odometer whatever became of the release.
+func (m Mixture) At(sensitivity, variance float64) (loss.Approx, error) {
+	if err := m.check(sensitivity, variance); err != nil {
+		return loss.Approx{}, fmt.Errorf("bounding the loss of a stopped mechanism: %w", err)
+	}
+	drift := sensitivity * sensitivity / variance / 2
+	psi := drift + sensitivity/variance*mixtureHeight(variance, m.p, m.logTerm)
+	return loss.Approx{Epsilon: enlarged(psi), Delta: m.delta}, nil
+}
+
+// check also refuses the zero value, which has no δ.
+func (m Mixture) check(sensitivity, variance float64) error {
+	if err := budgets.CheckDelta(m.delta); err != nil {
+		return err
+	}
+	if sensitivity != 0 && !(sensitivity >= 0x1p-100 && sensitivity <= 0x1p100) {
+		return &units.RangeError{Parameter: "sensitivity", Value: sensitivity, Range: "0, or between 2^-100 and 2^100"}
+	}
+	return checkVariance("variance", variance)
+}
+
+func checkVariance(name string, v float64) error {
+	return units.Require(v >= 0x1p-200 && v <= 0x1p200, name, v, "between 2^-200 and 2^200")
+}
+
+// mixtureHeight returns √(2(t + p)·(logTerm + ½·ln((t + p)/p))), approximately.
+func mixtureHeight(t, p, logTerm float64) float64 {
+	return math.Sqrt(2 * (t + p) * (logTerm + math.Log1p(t/p)/2))
+}
+
+// bestMixture returns the p at which mixtureHeight is least for a given t, approximately: with y =
+// (t + p)/p it is the y > 1 at which y − 1 − ln y = 2·ln(1/δ). Newton's iteration on a convex
+// function, from the right.
+func bestMixture(delta, t float64) float64 {
+	r := -2 * math.Log(delta)
+	x := r + math.Sqrt(2*r) // y − 1
+	for range 60 {
+		x -= (x - math.Log1p(x) - r) * (1 + x) / x
+	}
+	return t / x
+}

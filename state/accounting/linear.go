@@ -1,0 +1,229 @@
+package accounting
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"math/big"
+	"math/bits"
+
+	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
+	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/internal/fixed"
+	"github.com/tollgate-dp/tollgate/state/units"
+)
+
+// ErrNoNoise is returned for linear queries without a source of noise.
+var ErrNoNoise = errors.New("linear queries need a source of noise")
+
+// greatestTotal bounds what Noise is asked for: mechanisms.GaussianNoise refuses totals beyond it,
+// and a refusal that one user causes would tell of that user without any noise.
+const greatestTotal = 1 << 53
+
+// Noise draws what hides one coordinate of an answer: total plus a deviate of mean
+// 0 and of at least that standard deviation, fresh and independent in every call,
+// exactly: the Gaussian law rounded to a lattice that does not depend on the data,
+// or the discrete Gaussian law on the integers, both of which are 1/(2σ²)-zCDP for
+// a sensitivity of 1. Deviates from an inverse distribution function in float64 are
+// no such thing.
+type Noise func(total int64, sigma float64) (float64, error)
+
+// LinearQueries answers adaptively chosen linear queries, each a vector of integers
+// per user, added up over the users (Feldman and Zrnic, 2021, Corollary 4.7). Every
+// user has a budget of squared norm: a user whose Σ‖q_t(x)‖² would exceed it is left
+// out. So a user whom few queries touch is counted in all of them, however many
+// there are.
+//
+// Everything answered together is κ-zCDP, removing one user, for any number of
+// queries: each answer has Gaussian noise of σ² = norm budget/(2κ), and a user of
+// norm ‖q‖ loses ‖q‖²/(2σ²). With continuous Gaussian noise it is √(2κ)-GDP.
+//
+// Values are integers, in units of the caller's choice (a query of resolution 2^-10
+// counts 1024ths, and its norm budget is 2^20 times as large): sums are exact, in any
+// order. The influence of one user on a sum of float64 is larger than their own
+// value.
+//
+// Not safe for concurrent use.
+type LinearQueries[K comparable] struct {
+	accounts.NoJSON
+	users *PerUser[K, SquaredNorm]
+	noise Noise
+	kappa float64
+	sigma float64
+}
+
+// NewLinearQueries returns an empty account of linear queries with a squared norm
+// of at most norm for every user, norm ≥ 1, that is kappa-zCDP, 2^-40 ≤ kappa ≤
+// 2^40. The error is a *units.RangeError, or ErrNoNoise.
+func NewLinearQueries[K comparable](norm SquaredNorm, kappa float64, policy Policy, noise Noise) (*LinearQueries[K], error) {
+	if !(kappa >= 0x1p-40 && kappa <= 0x1p40) {
+		return nil, &units.RangeError{Parameter: "kappa", Value: kappa, Range: "between 2^-40 and 2^40"}
+	}
+	if noise == nil {
+		return nil, ErrNoNoise
+	}
+	budget, err := NewNorm(norm)
+	if err != nil {
+		return nil, err
+	}
+	users, err := NewPerUser[K](policy, budget)
+	if err != nil {
+		return nil, err
+	}
+	return &LinearQueries[K]{users: users, noise: noise, kappa: kappa, sigma: deviation(norm, kappa)}, nil
+}
+
+// deviation returns √(norm/(2κ)), rounded up.
+func deviation(norm SquaredNorm, kappa float64) float64 {
+	const working = 200
+	variance := new(big.Float).SetPrec(working).SetUint64(uint64(norm))
+	variance.Quo(variance, big.NewFloat(2*kappa))
+	sigma, _ := variance.Sqrt(variance).Float64()
+	return math.Nextafter(sigma, math.Inf(1))
+}
+
+// Sigma returns the standard deviation of the noise of every coordinate, σ² =
+// norm budget/(2κ), rounded up.
+func (q *LinearQueries[K]) Sigma() float64 { return q.sigma }
+
+// Kappa returns the zCDP parameter of all answers together.
+func (q *LinearQueries[K]) Kappa() float64 { return q.kappa }
+
+// Answer returns the noisy sum of one query over the users that are active in it: d
+// coordinates, d ≥ 1. values yields every user once, with their own d integers,
+// which are read before the next is asked for and not kept. They are functions of
+// the user's data and of earlier answers.
+//
+// A user whose vector does not have d coordinates, or whose squared norm does not
+// fit what is left of the budget, is left out. A sum beyond ±2^53, which takes at least
+// 2^21 users, is clamped to it, which brings no two inputs further apart.
+//
+// On an error there is no answer, and what was charged stays charged: a
+// *units.RangeError for d, ErrTwice, or the error of the noise.
+func (q *LinearQueries[K]) Answer(d int, values iter.Seq2[K, []int64]) ([]float64, error) {
+	if d < 1 {
+		return nil, &units.RangeError{Parameter: "d", Value: float64(d), Range: "at least 1"}
+	}
+	totals, err := q.sum(d, values)
+	if err != nil {
+		return nil, fmt.Errorf("answering a linear query: %w", err)
+	}
+	answers := make([]float64, d)
+	for j, total := range totals {
+		if answers[j], err = q.noise(total.Clamp(-greatestTotal, greatestTotal), q.sigma); err != nil {
+			return nil, fmt.Errorf("drawing the noise of a linear query: %w", err)
+		}
+	}
+	return answers, nil
+}
+
+// sum charges the users of a query and adds up the vectors of those that are
+// active.
+func (q *LinearQueries[K]) sum(d int, values iter.Seq2[K, []int64]) ([]int128.Int, error) {
+	q.users.round++
+	totals := make([]int128.Int, d)
+	for user, vector := range values {
+		norm := SquaredNorm(math.MaxUint64)
+		if len(vector) == d {
+			norm = squaredNorm(vector)
+		}
+		if err := q.users.admit(user, norm); errors.Is(err, ErrExceeded) {
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		for j, v := range vector {
+			totals[j] = totals[j].Add(v)
+		}
+	}
+	return totals, nil
+}
+
+// Spent returns how much squared norm was charged to the user; see PerUser.Spent.
+func (q *LinearQueries[K]) Spent(user K) SquaredNorm { return q.users.Spent(user) }
+
+// Budget returns the squared norm that every user has.
+func (q *LinearQueries[K]) Budget() SquaredNorm { return q.users.Budget() }
+
+// Left returns how much squared norm the user has left; see PerUser.Left.
+func (q *LinearQueries[K]) Left(user K) SquaredNorm { return q.users.Left(user) }
+
+// Radius returns an r such that all d coordinates of an answer lie within r of the
+// sum over the query's active users but for a probability of delta, if the noise has
+// a standard deviation of Sigma and no rounding:
+//
+//	σ·√(2·ln(2d/δ)), rounded up, and σ² = norm budget/(2κ).
+//
+// Corollary 4.7 has d in place of 2d, which holds for continuous Gaussian noise; this
+// holds for the discrete one, too. d ≥ 1, 1e-300 ≤ delta < 1; the error is a
+// *units.RangeError.
+func (q *LinearQueries[K]) Radius(d int, delta float64) (float64, error) {
+	if err := cmp.Or(units.Require(d >= 1, "d", float64(d), "at least 1"), budgets.CheckDelta(delta)); err != nil {
+		return 0, err
+	}
+	const margin = 1 + 0x1p-40 // far above the error of the formula in float64
+	return q.Sigma() * math.Sqrt(2*(math.Log(2*float64(d))-math.Log(delta))) * margin, nil
+}
+
+func (q *LinearQueries[K]) header() header {
+	return header{"linear queries", binary.BigEndian.AppendUint64([]byte{formatVersion, 'q'}, math.Float64bits(q.kappa))}
+}
+
+// MarshalBinary returns kappa and every user's account; see the package.
+func (q *LinearQueries[K]) MarshalBinary() ([]byte, error) {
+	users, err := q.users.MarshalBinary()
+	return append(q.header().bytes, users...), err
+}
+
+// UnmarshalBinary resumes a stored state; see the package.
+func (q *LinearQueries[K]) UnmarshalBinary(data []byte) error {
+	users, err := q.header().cut(data)
+	if err != nil {
+		return err
+	}
+	return q.users.UnmarshalBinary(users)
+}
+
+// SquaredNorm is Σ v_j² of a vector of integers. 2^64 − 1 stands for everything from there on, and
+// fits no budget.
+type SquaredNorm uint64
+
+// normSums has squared norms, exactly: integers below 2^64 in units of 2^-16.
+var normSums = sums[SquaredNorm]{
+	price: func(n SquaredNorm, prices []fixed.Amount) error {
+		prices[0] = fixed.FromInteger(uint64(n))
+		return nil
+	},
+	loss: func(s []fixed.Amount, _ direction) SquaredNorm { return SquaredNorm(s[0].Integer()) },
+}
+
+// NewNorm returns a filter of squared norms: they add up to at most the budget, exactly, at least 1
+// and below 2^64 − 1. The error is a *units.RangeError.
+func NewNorm(budget SquaredNorm) (*Filter[SquaredNorm], error) {
+	if budget == 0 || budget == math.MaxUint64 {
+		return nil, &units.RangeError{Parameter: "norm", Value: float64(budget), Range: "at least 1 and below 2^64 - 1"}
+	}
+	return newFilter("norm", normSums, []fixed.Amount{fixed.FromInteger(uint64(budget))}), nil
+}
+
+// squaredNorm returns Σ v_j², or 2^64 − 1 if it does not fit.
+func squaredNorm(vector []int64) SquaredNorm {
+	var sum uint64
+	for _, v := range vector {
+		u := uint64(v)
+		if v < 0 {
+			u = -u
+		}
+		hi, lo := bits.Mul64(u, u)
+		var carry uint64
+		sum, carry = bits.Add64(sum, lo, 0)
+		if hi != 0 || carry != 0 {
+			return math.MaxUint64
+		}
+	}
+	return SquaredNorm(sum)
+}

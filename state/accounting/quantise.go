@@ -1,0 +1,142 @@
+package accounting
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+
+	"github.com/tollgate-dp/tollgate/internal/numbers/rounding"
+	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
+)
+
+// maxQuantised bounds squared norms of quantised vectors: every coordinate is an integer that a
+// float64 holds.
+const maxQuantised = 1 << 62
+
+// Quantiser makes vectors of integers from vectors of real numbers, gradients for example, for
+// LinearQueries and for sums with discrete Gaussian noise: clipped to a Euclidean norm, in
+// units of 1/scale. Not one unit is added to the norm: ‖q‖² is at most ⌊(clip·scale)²⌋, where
+// rounding to nearest has (clip·scale + √d/2)² and the conditional rounding of Kairouz, Liu and
+// Steinke (2021, Proposition 22) has a little less. What it costs is that a vector near the
+// clip is rounded towards 0 in some coordinates; each is within 1 unit of the clipped vector's
+// (but for the rounding of float64), and within 1/2 where no coordinate was.
+//
+// Why: truncation only shortens, so that there is always a vector that fits; and the norm is
+// computed in the integers, after all rounding, so that no error of float64 is in it.
+// It is a function of one user's vector alone. A value, for any number of goroutines.
+type Quantiser struct {
+	clip, scale float64
+	bound       SquaredNorm
+}
+
+// NewQuantiser returns a quantiser that clips to a norm of clip, in the vectors' unit, and
+// counts in units of 1/scale. Both are finite and above 0, and (clip·scale)² is from 1 to 2^62;
+// the error is a *units.RangeError. With a scale of 2^10/clip and more, rounding is small
+// against noise that is as large as a clipped vector.
+func NewQuantiser(clip, scale float64) (Quantiser, error) {
+	for name, v := range map[string]float64{"clip": clip, "scale": scale} {
+		if !(v > 0 && v <= math.MaxFloat64) {
+			return Quantiser{}, &units.RangeError{Parameter: name, Value: v, Range: "finite and above 0"}
+		}
+	}
+	exact := new(big.Float).SetPrec(256).SetFloat64(clip)
+	exact.Mul(exact, big.NewFloat(scale))
+	exact.Mul(exact, exact) // at most 212 bits
+	bound, _ := exact.Uint64()
+	if bound < 1 || exact.Cmp(big.NewFloat(maxQuantised)) > 0 {
+		return Quantiser{}, &units.RangeError{Parameter: "clip*scale", Value: clip * scale, Range: "from 1 to 2^31"}
+	}
+	return Quantiser{clip: clip, scale: scale, bound: SquaredNorm(bound)}, nil
+}
+
+// Bound returns the largest squared norm of a quantised vector, ⌊(clip·scale)²⌋.
+func (q Quantiser) Bound() SquaredNorm { return q.bound }
+
+// Quantise writes the integers of a vector to dst, which is made longer where it is too short, and
+// returns it with its squared norm, exactly. A coordinate that is not finite is a
+// *units.RangeError: an error depends on the user's data, and the vector of 0 stands for it. The
+// zero Quantiser makes every vector 0.
+func (q Quantiser) Quantise(dst []int64, vector []float64) ([]int64, SquaredNorm, error) {
+	greatest := 0.0
+	for j, x := range vector {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return nil, 0, fmt.Errorf("quantising a vector: %w", &units.RangeError{Parameter: fmt.Sprintf("vector[%d]", j), Value: x, Range: "finite"})
+		}
+		greatest = max(greatest, math.Abs(x))
+	}
+	if cap(dst) < len(vector) {
+		dst = make([]int64, len(vector))
+	}
+	dst = dst[:len(vector)]
+	if greatest == 0 || q.bound == 0 {
+		clear(dst)
+		return dst, 0, nil
+	}
+	// Coordinates relative to the greatest, which neither overflow nor vanish as squares.
+	sum := 0.0
+	for _, x := range vector {
+		sum += (x / greatest) * (x / greatest)
+	}
+	length := min(greatest, q.clip/math.Sqrt(sum)) * q.scale // of the greatest coordinate, clipped
+	for j, x := range vector {
+		dst[j] = int64(math.Round(x / greatest * length))
+	}
+	norm := squaredNorm(dst)
+	for j := 0; norm > q.bound && j < len(dst); j++ {
+		if math.Abs(float64(dst[j])) > math.Abs(vector[j]/greatest*length) {
+			norm -= shorten(&dst[j])
+		}
+	}
+	for j := 0; norm > q.bound; j = (j + 1) % len(dst) { // the rounding of float64
+		norm -= shorten(&dst[j])
+	}
+	return dst, norm, nil
+}
+
+// shorten brings a coordinate one nearer to 0 and returns by how much its square falls.
+func shorten(v *int64) SquaredNorm {
+	switch {
+	case *v > 0:
+		*v--
+		return SquaredNorm(2**v + 1)
+	case *v < 0:
+		*v++
+		return SquaredNorm(1 - 2**v)
+	}
+	return 0
+}
+
+// Real returns a sum of quantised vectors, with its noise, in the vectors' own unit: every
+// coordinate divided by scale, in place.
+func (q Quantiser) Real(answer []float64) []float64 {
+	for j := range answer {
+		answer[j] /= q.scale
+	}
+	return answer
+}
+
+// ZCDP returns what a user with a vector of this squared norm loses by a sum with noise of
+// parameter sigma in every coordinate, discrete Gaussian or Gaussian: ρ = ‖q‖²/(2σ²) (Canonne,
+// Kamath and Steinke, 2020, Theorem 4, coordinate by coordinate; Bun and Steinke, 2016, Lemma
+// 2.3), rounded up; whatever the number of coordinates. The error is a *units.RangeError for a
+// sigma that is not from 2^-23 to 2^40 or a norm of 2^64 − 1.
+func (n SquaredNorm) ZCDP(sigma float64) (loss.ZCDP, error) {
+	if !(sigma >= 0x1p-23 && sigma <= 0x1p40) {
+		return loss.ZCDP{}, &units.RangeError{Parameter: "sigma", Value: sigma, Range: "from 2^-23 to 2^40"}
+	}
+	if n == math.MaxUint64 {
+		return loss.ZCDP{}, &units.RangeError{Parameter: "norm", Value: float64(n), Range: "below 2^64 - 1"}
+	}
+	// Two quotients, each rounded up; halving is exact.
+	return loss.ZCDP{Rho: rounding.QuotientUp(rounding.QuotientUp(rounding.IntegerUp(uint64(n)), sigma), sigma) / 2}, nil
+}
+
+// GDP returns the same of Gaussian noise: μ = ‖q‖/σ (Dong, Roth and Su, 2022, Theorem 2.7), rounded
+// up. It is not known for the discrete Gaussian law. The error is that of ZCDP.
+func (n SquaredNorm) GDP(sigma float64) (loss.GDP, error) {
+	if _, err := n.ZCDP(sigma); err != nil {
+		return loss.GDP{}, err
+	}
+	return loss.GDP{Mu: rounding.QuotientUp(rounding.RootUp(rounding.IntegerUp(uint64(n))), sigma)}, nil
+}

@@ -1,0 +1,256 @@
+package accounting
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/internal/fixed"
+	"github.com/tollgate-dp/tollgate/state/units"
+)
+
+// ErrTwice is returned if one round names a user twice. What one person contributes to a round is
+// one loss: two that each fit may not fit together, and for a sum with Gaussian noise contributions
+// add before they are squared.
+var ErrTwice = errors.New("a user appears twice in one round")
+
+// ErrNoBudget is returned for users without a filter.
+var ErrNoBudget = errors.New("users need a filter that has their budget")
+
+// Policy says for how long a user who does not fit is left out.
+type Policy int
+
+const (
+	// ForRound leaves them out of that round only (Feldman and Zrnic, Algorithm 3).
+	ForRound Policy = iota
+	// ForGood leaves them out of that round and all later ones (the active sets of their Corollary
+	// 4.7). Then the answer covers fewer users, but never one who was missing before.
+	ForGood
+)
+
+// PerUser keeps a Filter for every user, named by a key K: each round leaves out the users whose
+// loss no longer fits, instead of stopping for all when the first budget is used up.
+//
+// It is Algorithm 3 of Feldman and Zrnic over a Rényi or zCDP filter, Algorithm 1 of Koskela,
+// Tobaben and Honkela over a Gaussian filter, and the same over any other. Everything released
+// together is private, removing one user, to the budget of the filter: (α, B)-RDP (Feldman and
+// Zrnic, Theorem 4.5), κ-zCDP (Remark 4.4), B-GDP (Koskela et al., Theorem 12), or whatever the
+// filter promises. This rests on the caller:
+//
+//   - A user's loss bounds what the round's mechanism reveals about this user on every data set
+//     that has them, removing them (Definition 2.5, not 2.6): for a sum with Gaussian noise, their
+//     own contribution over σ. A bound that is true only of the data at hand is not enough:
+//     others' active sets would depend on this user.
+//   - A loss is a function of the user's own data and of earlier releases. Nothing else decides who
+//     is active, not even a cap on the number of users.
+//   - The mechanism of a round reads the active users and no other user, and runs once.
+//   - One key is one person (or whatever the promise is made to), in all rounds.
+//
+// A user who comes back after a refusal is covered, too. For a single user, the rounds that leave
+// them out are mechanisms of loss 0, so that the filtered rounds are one adaptive composition on
+// which their filter never refuses; the proof of Feldman and Zrnic's Theorem 4.5 is this argument
+// for Rényi divergence. For GDP it is Koskela et al.'s Theorem 11 on the filtered mechanisms.
+//
+// Who is active, how many are, what is left of a budget and whether a round left users out depend
+// on private data: publish none of it. Leaving users out biases whatever is computed on the rest.
+// Accounts are kept in memory and are never deleted.
+//
+// A state at rest has every account, by rising keys. Keys are strings, or have a fixed size in
+// encoding/binary. A state is as private as the users' data.
+type PerUser[K comparable, L any] struct {
+	accounts.NoJSON
+	policy   Policy
+	filter   *Filter[L] // nothing is spent of it
+	accounts map[K]*account
+	round    uint64
+}
+
+type account struct {
+	meters []fixed.Meter // of the user's filter
+	round  uint64        // the last one that named this user
+	out    bool          // for good
+}
+
+// NewPerUser returns a PerUser in which every user has a filter of the budget given, whatever was
+// spent of that. The error is a *units.RangeError for the policy, or ErrNoBudget.
+func NewPerUser[K comparable, L any](policy Policy, budget *Filter[L]) (*PerUser[K, L], error) {
+	if err := units.Require(policy == ForRound || policy == ForGood, "policy", float64(policy), "ForRound (0) or ForGood (1)"); err != nil {
+		return nil, err
+	}
+	if budget == nil || budget.rule == nil {
+		return nil, ErrNoBudget
+	}
+	return &PerUser[K, L]{policy: policy, filter: budget.Fresh(), accounts: make(map[K]*account)}, nil
+}
+
+// Active is who takes part in one round. It depends on private data.
+type Active[K comparable] struct {
+	Users   []K // in the order given
+	LeftOut int // users whose loss did not fit, or who are out for good
+	Invalid int // users left out because their loss was invalid (NaN, negative, …)
+}
+
+// Round determines the active users of the next round and charges them, before the round's
+// mechanism runs. losses yields every user the mechanism would read, once, with a bound on their
+// individual loss; a user it does not yield must not be read. A user who is not active pays
+// nothing, and whether a user is active does not depend on another user.
+//
+// After an error, ErrTwice, the mechanism must not run. Users that were charged before it stay
+// charged, which does not harm privacy.
+func (p *PerUser[K, L]) Round(losses iter.Seq2[K, L]) (Active[K], error) {
+	p.round++
+	var active Active[K]
+	for user, l := range losses {
+		switch err := p.admit(user, l); {
+		case err == nil:
+			active.Users = append(active.Users, user)
+		case errors.Is(err, ErrTwice):
+			return Active[K]{}, fmt.Errorf("determining the active users of round %d: %w", p.round, err)
+		case errors.Is(err, ErrExceeded):
+			active.LeftOut++
+		default:
+			active.Invalid++
+		}
+	}
+	return active, nil
+}
+
+// admit charges user for this round. The error is ErrTwice, ErrExceeded, or that of an invalid
+// loss.
+func (p *PerUser[K, L]) admit(user K, l L) error {
+	a, ok := p.accounts[user]
+	if !ok {
+		a = &account{meters: p.filter.fresh()}
+		p.accounts[user] = a
+	}
+	if a.round == p.round {
+		return ErrTwice
+	}
+	a.round = p.round
+	if a.out {
+		return ErrExceeded
+	}
+	err := p.of(a).Spend(l)
+	a.out = err != nil && p.policy == ForGood
+	return err
+}
+
+// of returns the filter of an account, valid until the next call.
+func (p *PerUser[K, L]) of(a *account) *Filter[L] {
+	return &Filter[L]{rule: p.filter.rule, meters: a.meters, prices: p.filter.prices}
+}
+
+// Left returns the largest loss that still fits the user's budget: all of it for a user who was
+// never named, and the zero value for one who is out for good.
+func (p *PerUser[K, L]) Left(user K) (l L) {
+	switch a, ok := p.accounts[user]; {
+	case !ok:
+		return p.filter.Left()
+	case a.out:
+		return l
+	default:
+		return p.of(a).Left()
+	}
+}
+
+// Spent returns what was charged to the user, also to one who is out for good, rounded up. It
+// depends on private data.
+func (p *PerUser[K, L]) Spent(user K) L {
+	if a, ok := p.accounts[user]; ok {
+		return p.of(a).Spent()
+	}
+	return p.filter.Spent()
+}
+
+// Budget returns every user's budget, rounded down.
+func (p *PerUser[K, L]) Budget() L { return p.filter.Budget() }
+
+// Users returns the number of users with an account. It depends on private data.
+func (p *PerUser[K, L]) Users() int { return len(p.accounts) }
+
+func (p *PerUser[K, L]) header() header {
+	return header{"users' filters", append([]byte{formatVersion, 'u', byte(p.policy)}, p.filter.rule.bytes...)}
+}
+
+// MarshalBinary returns every user's account; see the package.
+func (p *PerUser[K, L]) MarshalBinary() ([]byte, error) {
+	users := make([][]byte, 0, len(p.accounts))
+	for user, a := range p.accounts {
+		b, err := appendKey(nil, user)
+		if err != nil {
+			return nil, fmt.Errorf("storing a user's key: %w", err)
+		}
+		b = append(b, 0)
+		if a.out {
+			b[len(b)-1] = 1
+		}
+		users = append(users, appendAmounts(b, p.of(a).amounts()...))
+	}
+	slices.SortFunc(users, bytes.Compare)
+	return slices.Concat(append([][]byte{p.header().bytes}, users...)...), nil
+}
+
+// UnmarshalBinary resumes a stored state; see the package.
+func (p *PerUser[K, L]) UnmarshalBinary(data []byte) error {
+	h := p.header()
+	rest, err := h.cut(data)
+	if err != nil {
+		return err
+	}
+	if len(p.accounts) > 0 {
+		return h.errUsed()
+	}
+	read := make(map[K]*account)
+	size := 1 + (len(p.filter.meters)+1)*fixed.Size
+	var last []byte
+	for len(rest) > 0 {
+		var user K
+		n, err := readKey(rest, &user)
+		if err != nil || len(rest)-n < size {
+			return h.refuse("it is cut, or of users with other keys")
+		}
+		if _, twice := read[user]; twice || bytes.Compare(last, rest[:n]) >= 0 {
+			return h.refuse("its users do not rise")
+		}
+		last = rest[:n]
+		out := rest[n]
+		if out > 1 || out == 1 && p.policy != ForGood {
+			return h.refuse("a user is out for good, which the policy does not know")
+		}
+		meters, err := p.filter.resumed(rest[n+1 : n+size])
+		if err != nil {
+			return err
+		}
+		read[user] = &account{meters: meters, out: out == 1}
+		rest = rest[n+size:]
+	}
+	p.accounts = read
+	return nil
+}
+
+// appendKey appends the length of a string and the string, or the bytes of encoding/binary.
+func appendKey[K comparable](b []byte, key K) ([]byte, error) {
+	if s, ok := any(key).(string); ok {
+		return append(binary.BigEndian.AppendUint32(b, uint32(len(s))), s...), nil
+	}
+	return binary.Append(b, binary.BigEndian, key) //nolint:wrapcheck // wrapped by the caller
+}
+
+// readKey undoes appendKey and returns the number of bytes read.
+func readKey[K comparable](b []byte, key *K) (int, error) {
+	s, ok := any(key).(*string)
+	if !ok {
+		return binary.Decode(b, binary.BigEndian, key) //nolint:wrapcheck // replaced by the caller
+	}
+	if len(b) < 4 || uint64(binary.BigEndian.Uint32(b)) > uint64(len(b)-4) {
+		return 0, io.ErrUnexpectedEOF
+	}
+	n := 4 + int(binary.BigEndian.Uint32(b))
+	*s = string(b[4:n])
+	return n, nil
+}

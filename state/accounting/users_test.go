@@ -1,0 +1,181 @@
+package accounting_test
+
+import (
+	"errors"
+	"iter"
+	"math"
+	"math/big"
+	"reflect"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tollgate-dp/tollgate/state/accounting"
+	"github.com/tollgate-dp/tollgate/state/loss"
+)
+
+// pair is one user with their loss in a round.
+type pair[L any] struct {
+	user string
+	loss L
+}
+
+func all[L any](pairs []pair[L]) iter.Seq2[string, L] {
+	return func(yield func(string, L) bool) {
+		for _, p := range pairs {
+			if !yield(p.user, p.loss) {
+				return
+			}
+		}
+	}
+}
+
+func zcdp(rho float64) *accounting.Filter[loss.ZCDP] { return must(accounting.NewApproxZCDP(rho, 0)) }
+
+func gdp(mu float64) *accounting.Filter[loss.GDP] { return must(accounting.NewGDP(mu)) }
+
+func TestUsersWhoDoNotFitAreLeftOut(t *testing.T) {
+	for _, c := range []struct {
+		policy     accounting.Policy
+		want       [][]string
+		left, paid float64 // of b
+	}{
+		// b's 0.75 does not fit after 0.5; its 0.25 does, unless it is out for good.
+		{accounting.ForRound, [][]string{{"a", "b"}, {"a"}, {"a", "b"}, {"a", "b"}, {}}, 0, 1},
+		{accounting.ForGood, [][]string{{"a", "b"}, {"a"}, {"a"}, {"a"}, {}}, 0, 0.5},
+	} {
+		f := must(accounting.NewPerUser[string](c.policy, zcdp(1)))
+		for round, b := range []float64{0.5, 0.75, 0.25, 0.25, 0x1p-80} {
+			active := must(f.Round(all([]pair[loss.ZCDP]{{"a", loss.ZCDP{Rho: 0.25}}, {"b", loss.ZCDP{Rho: b}}})))
+			if !slices.Equal(active.Users, c.want[round]) || active.LeftOut != 2-len(active.Users) || active.Invalid != 0 {
+				t.Errorf("policy %d, round %d: %+v, want the users %v", c.policy, round, active, c.want[round])
+			}
+		}
+		if f.Left("b").Rho != c.left || f.Spent("b").Rho != c.paid || f.Left("eve").Rho != 1 || f.Spent("eve").Rho != 0 || f.Budget().Rho != 1 || f.Users() != 2 {
+			t.Errorf("policy %d: b has %v left and spent %v, eve %v and %v of %v; %d users", c.policy,
+				f.Left("b"), f.Spent("b"), f.Left("eve"), f.Spent("eve"), f.Budget(), f.Users())
+		}
+	}
+	_, err := accounting.NewPerUser[string](accounting.Policy(2), zcdp(1))
+	named(t, "an unknown policy", err, "policy")
+	for _, budget := range []*accounting.Filter[loss.ZCDP]{nil, {}} {
+		if _, err := accounting.NewPerUser[string](accounting.ForRound, budget); !errors.Is(err, accounting.ErrNoBudget) {
+			t.Errorf("no budget: %v", err)
+		}
+	}
+}
+
+func TestInvalidLossesLeaveOnlyTheirUserOut(t *testing.T) {
+	f := must(accounting.NewPerUser[string](accounting.ForRound, zcdp(1)))
+	active := must(f.Round(all([]pair[loss.ZCDP]{
+		{"a", loss.ZCDP{Rho: math.NaN()}}, {"b", loss.ZCDP{Rho: 0.5}}, {"c", loss.ZCDP{Rho: -1}}, {"d", loss.ZCDP{Rho: 2}},
+	})))
+	if !slices.Equal(active.Users, []string{"b"}) || active.Invalid != 2 || active.LeftOut != 1 {
+		t.Errorf("%+v, want b alone, 2 invalid, 1 left out", active)
+	}
+	if left := f.Left("a"); left.Rho != 1 {
+		t.Errorf("an invalid loss was charged: %v left of 1", left.Rho)
+	}
+}
+
+func TestNoUserIsActiveIfOneAppearsTwice(t *testing.T) {
+	f := must(accounting.NewPerUser[string](accounting.ForRound, zcdp(1)))
+	l := loss.ZCDP{Rho: 0.25}
+	active, err := f.Round(all([]pair[loss.ZCDP]{{"a", l}, {"b", l}, {"a", l}}))
+	if !errors.Is(err, accounting.ErrTwice) || active.Users != nil {
+		t.Errorf("%+v, %v; want ErrTwice and no user", active, err)
+	}
+	if active = must(f.Round(all([]pair[loss.ZCDP]{{"a", l}, {"b", l}}))); len(active.Users) != 2 {
+		t.Errorf("the next round has %+v, want both", active)
+	}
+	if left := f.Left("a"); left.Rho != 0.5 {
+		t.Errorf("%v left after two charges of 0.25 of 1", left.Rho)
+	}
+}
+
+// What the theorems rest on: on every path the losses of a user's active rounds add
+// up to at most the budget, in exact arithmetic; no user who would fit is left out;
+// and a user is active or not for reasons of their own, whichever others are there.
+func TestLossesOfActiveRoundsNeverExceedTheBudget(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		users := []string{"a", "b", "c", "d"}
+		removed := rapid.SampledFrom(users).Draw(t, "removed")
+		policy := rapid.SampledFrom([]accounting.Policy{accounting.ForRound, accounting.ForGood}).Draw(t, "policy")
+		with, without := must(accounting.NewPerUser[string](policy, gdp(1))), must(accounting.NewPerUser[string](policy, gdp(1)))
+		spent, out := map[string]*big.Rat{}, map[string]bool{}
+		for range rapid.IntRange(1, 60).Draw(t, "rounds") {
+			var everybody, rest []pair[loss.GDP]
+			for _, u := range rapid.Permutation(users).Draw(t, "order") {
+				if rapid.Bool().Draw(t, "reads") {
+					p := pair[loss.GDP]{u, loss.GDP{Mu: rapid.Float64Range(0, 0.7).Draw(t, "mu")}}
+					everybody = append(everybody, p)
+					if u != removed {
+						rest = append(rest, p)
+					}
+				}
+			}
+			active, others := must(with.Round(all(everybody))), must(without.Round(all(rest)))
+			if mine := slices.DeleteFunc(slices.Clone(active.Users), func(u string) bool { return u == removed }); !slices.Equal(mine, others.Users) {
+				t.Fatalf("with %s the others' active set is %v, without %v", removed, mine, others.Users)
+			}
+			for _, p := range everybody {
+				if spent[p.user] == nil {
+					spent[p.user] = new(big.Rat)
+				}
+				sum := new(big.Rat).Add(spent[p.user], ratSquare(p.loss.Mu))
+				if slices.Contains(active.Users, p.user) {
+					spent[p.user] = sum
+					if sum.Cmp(big.NewRat(1, 1)) > 0 || out[p.user] {
+						t.Fatalf("%s spent %s of 1, or came back although out for good", p.user, sum.FloatString(30))
+					}
+					continue
+				}
+				f, _ := sum.Float64()
+				if !out[p.user] && f < 1-1e-20 {
+					t.Fatalf("%s was left out although μ² would be %v of 1", p.user, f)
+				}
+				out[p.user] = out[p.user] || policy == accounting.ForGood
+			}
+		}
+	})
+}
+
+// A round's decisions for one user are those of a filter that no other user has.
+func TestPerUserWorksOverEveryRule(t *testing.T) {
+	pure := func(v float64) loss.Approx { return loss.Approx{Epsilon: v, Delta: v * 1e-9} }
+	leaky := func(v float64) loss.ZCDP { return loss.ZCDP{Rho: v, Delta: v * 1e-6} }
+	budget := loss.Approx{Epsilon: 1, Delta: 1e-6}
+	agrees(t, "basic", pure, must(accounting.NewBasic(budget)))
+	agrees(t, "advanced", pure, must(accounting.NewAdvanced(budget)))
+	agrees(t, "ex-post", pure, &must(accounting.NewExPost(budget)).Filter)
+	agrees(t, "renyi", func(v float64) loss.RDP { return renyi(2, 16)(numbers{v, 4 * v}) }, must(accounting.NewRenyi(renyi(2, 16)(numbers{1, 3}))))
+	agrees(t, "zcdp", func(v float64) loss.ZCDP { return loss.ZCDP{Rho: v} }, must(accounting.NewZCDP(budget)))
+	agrees(t, "gdp", func(v float64) loss.GDP { return loss.GDP{Mu: v} }, gdp(1))
+	agrees(t, "bound by rho", leaky, must(accounting.NewApproxZCDP(1, 2e-6)))
+	agrees(t, "bound by delta", leaky, must(accounting.NewApproxZCDP(2, 1e-6)))
+}
+
+func agrees[L any](t *testing.T, name string, in func(float64) L, alone *accounting.Filter[L]) {
+	t.Helper()
+	f := must(accounting.NewPerUser[string](accounting.ForRound, alone))
+	refused, taken := 0, 0
+	for i, v := range []float64{0.01, 0.02, 0.3, 0.01, 0.5, 0.04, 0.2, 0.9, 0.1, 0.05, 0.7, 0.01, 0.4, 0.002, 0.3, 0.001, 3, 0.0001} {
+		active := must(f.Round(all([]pair[L]{{"other", in(0.01)}, {"user", in(v)}})))
+		err := alone.Spend(in(v))
+		if got := slices.Contains(active.Users, "user"); got != (err == nil) {
+			t.Errorf("%s, round %d: active %v, but a filter alone returns %v", name, i, got, err)
+		}
+		if err != nil {
+			refused++
+		} else {
+			taken++
+		}
+		if got, want := f.Left("user"), alone.Left(); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s, round %d: left %v, want %v", name, i, got, want)
+		}
+	}
+	if refused == 0 || taken == 0 {
+		t.Errorf("%s: %d losses taken, %d refused: nothing was compared", name, taken, refused)
+	}
+}

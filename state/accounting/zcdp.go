@@ -1,0 +1,181 @@
+package accounting
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+
+	"github.com/tollgate-dp/tollgate/internal/numbers/rounding"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
+	"github.com/tollgate-dp/tollgate/state/internal/fixed"
+	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
+)
+
+// NewZCDP returns the (ε, δ) filter through zero-concentrated differential privacy: ρ adds, up to
+// the ρ of ε = ρ + 2·√(ρ·ln 1/δ), the closed form given with Feldman and Zrnic, Theorem 4.9: ρ =
+// (√(ln 1/δ + ε) − √(ln 1/δ))². Everything accepted together is ρ-zCDP with that ρ, and so (ε,
+// δ)-DP. 2^-80 ≤ ε ≤ budgets.MaxEpsilon and budgets.MinDelta ≤ δ < 1, both large enough for a ρ of
+// 2^-80; the error is a *units.RangeError.
+//
+// It takes plain zCDP: a loss with a δ is a *units.RangeError, see NewApproxZCDP. A pure ε-DP
+// mechanism is ε²/2-zCDP, which is the theorem's ½·Σε².
+func NewZCDP(budget loss.Approx) (*Filter[loss.ZCDP], error) {
+	rho, err := simpleRho(budget)
+	if err != nil {
+		return nil, err
+	}
+	l, err := limitOf("rho", rho)
+	if err != nil {
+		return nil, fmt.Errorf("making a zCDP filter for (%v, %v): %w", budget.Epsilon, budget.Delta, err)
+	}
+	return newFilter("zcdp", plainZCDPSums, []fixed.Amount{l}), nil
+}
+
+// NewApproxZCDP returns the filter of approximate zCDP: ρ and δ add (Rogers et al. 2023, Theorem
+// 2), up to the budgets ρ, 2^-80 ≤ rho < 2^48, and δ, 0 or 2^-80 ≤ delta < 1. The error is a
+// *units.RangeError.
+//
+// Everything accepted together is (ε, δ + δ')-DP for every δ' > 0 and ε = ρ + 2·√(ρ·ln 1/δ'). It is
+// also δ-approximate ρ-zCDP as a whole, so that tighter conversions may be used: on every path the
+// kernels without their failures have ρ-zCDP by Feldman and Zrnic's Remark 4.4, and weigh at least
+// Π(1 − δ_i) ≥ 1 − δ.
+func NewApproxZCDP(rho, delta float64) (*Filter[loss.ZCDP], error) {
+	limits, err := limits("rho", rho, delta)
+	if err != nil {
+		return nil, err
+	}
+	return newFilter("approximate zcdp", zcdpSums, limits), nil
+}
+
+// NewApproxZCDPFor returns the filter whose accepted mechanisms are (ε, δ)-DP together by Theorem
+// 2: the δ of losses may add up to approximate, and ρ is that of ε = ρ + 2·√(ρ·ln 1/δ') at δ' = δ −
+// approximate. ε and δ as for NewZCDP; approximate is 0 or at least 2^-80 and below δ. The error is
+// a *units.RangeError.
+func NewApproxZCDPFor(budget loss.Approx, approximate float64) (*Filter[loss.ZCDP], error) {
+	limits, err := approxLimits(budget, approximate)
+	if err != nil {
+		return nil, err
+	}
+	return newFilter("approximate zcdp", zcdpSums, limits), nil
+}
+
+// NewUnified returns the filter for Brownian noise reduction beside approximate zCDP (Rogers et al.
+// 2023, the unified filter): a mechanism that gave ever more precise answers and was stopped at one
+// of them is charged the zCDP of that one. Budgets, errors and promise are those of NewApproxZCDP.
+//
+// Reserve the ρ of the last rung before the first one is released, stop when the released answers
+// say so, then Settle with the ρ of the rung that was reached, or with the zero loss if none was
+// released. A rung whose noise has variance T costs ρ = D²/(2T) at sensitivity D. Any number of
+// mechanisms may be open at once; Spend charges those whose loss is known before.
+//
+// The promise holds because rung k of a Brownian mechanism is one more Gaussian release, of ρ_k −
+// ρ_{k−1} and independent noise; the increments add up to the last rung, and a stop that reads
+// answers is ordinary adaptivity. It does not hold for noise reduction with Laplace noise, whose
+// bound is ex-post (NewExPost), nor for fresh noise at every rung, which costs the sum of all
+// rungs, nor for a stop that reads the data.
+func NewUnified(rho, delta float64) (*Reserver[loss.ZCDP], error) {
+	limits, err := limits("rho", rho, delta)
+	if err != nil {
+		return nil, err
+	}
+	return newUnified(limits), nil
+}
+
+// NewUnifiedFor returns a unified filter with the budgets of NewApproxZCDPFor: everything accepted
+// together is (ε, δ)-DP. The error is a *units.RangeError.
+func NewUnifiedFor(budget loss.Approx, approximate float64) (*Reserver[loss.ZCDP], error) {
+	limits, err := approxLimits(budget, approximate)
+	if err != nil {
+		return nil, err
+	}
+	return newUnified(limits), nil
+}
+
+func newUnified(limits []fixed.Amount) *Reserver[loss.ZCDP] {
+	return &Reserver[loss.ZCDP]{*newFilter("unified", zcdpSums, limits)}
+}
+
+func approxLimits(budget loss.Approx, approximate float64) ([]fixed.Amount, error) {
+	if err := checkPromise(budget); err != nil {
+		return nil, err
+	}
+	if !(approximate >= 0 && approximate < budget.Delta) {
+		return nil, &units.RangeError{
+			Parameter: "approximate", Value: approximate,
+			Range: fmt.Sprintf("at least 0 and below delta (%v)", budget.Delta),
+		}
+	}
+	left := -rounding.SumUp(approximate, -budget.Delta) // rounded down
+	rho, err := simpleRho(loss.Approx{Epsilon: budget.Epsilon, Delta: left})
+	if err != nil {
+		return nil, fmt.Errorf("converting what approximate leaves of delta: %w", err)
+	}
+	l, err := limitOf("rho", rho)
+	if err != nil {
+		return nil, fmt.Errorf("making an approximate zCDP filter for (%v, %v): %w", budget.Epsilon, budget.Delta, err)
+	}
+	d, err := failure(approximate)
+	return []fixed.Amount{l, d}, err
+}
+
+// simpleRho returns the ρ of ε = ρ + 2·√(ρ·ln 1/δ), less a relative 2^-140, or a *units.RangeError.
+// With L = ln 1/δ it is (ε/(√(L+ε) + √L))², in which nothing cancels.
+func simpleRho(p loss.Approx) (*big.Float, error) {
+	if err := checkPromise(p); err != nil {
+		return nil, err
+	}
+	epsilon := bigmath.New(p.Epsilon)
+	l := bigmath.Log(bigmath.New(p.Delta))
+	l.Neg(l)
+	root := bigmath.Zero().Sqrt(bigmath.Zero().Add(l, epsilon))
+	root.Add(root, bigmath.Zero().Sqrt(l))
+	root.Quo(epsilon, root)
+	rho := root.Mul(root, root)
+	return rho.Sub(rho, bigmath.Margin(rho)), nil
+}
+
+// NewZCDPTotal returns Σρ and Σδ of everything recorded: for every (ρ, δ) fixed in advance, what
+// was released up to the last moment at which both were within it is δ-approximate ρ-zCDP (Rogers
+// et al. 2023, Theorem 2, as a whole). A Delta of 1 or more and a Rho of +Inf promise nothing.
+func NewZCDPTotal() *Odometer[loss.ZCDP, loss.ZCDP] { return newTotal("zcdp total", zcdpSums, 2) }
+
+// NewConcentratedOdometer returns an odometer for mechanisms with plain zCDP, and so for Gaussian
+// and Brownian ones, a μ counting as ρ = μ²/2. With R = Σρ and a parameter q the realised loss is
+// at most
+//
+//	R + √(2(2R + q)·ln((1/δ)·√((2R + q)/q)))
+//
+// at all moments at once, but for a probability of delta, 1e-300 ≤ delta < 1: the mixture odometer
+// of Whitehouse, Ramdas, Rogers and Wu (2023), for zCDP. q is such that the bound is least if Σρ is
+// near rho, between 2^-40 and 2^40; it is valid everywhere. It spends δ once, while a Mixture for
+// every mechanism spends it every time, and grows like √R. Every ρ is fixed before its mechanism
+// runs, from what was released before; a Brownian mechanism is recorded rung by rung, each with the
+// precision that it adds: c²(u_k − u_(k−1))/2. The error is a *units.RangeError.
+//
+// Proof. With L the realised loss, e^(θ(L − R) − θ²R) is a supermartingale for every θ > 0, as the
+// Rényi divergence of order 1 + θ of a mechanism is at most (1 + θ)ρ. Mixing θ with the density of
+// |N(0, 1/q)| and bounding its Φ(x) from below by 1/2 for x ≥ 0 gives √(q/(2R + q))·e^((L −
+// R)²/(2(2R + q))) as a lower bound of a supermartingale that begins at 1; Ville's inequality does
+// the rest.
+func NewConcentratedOdometer(delta, rho float64) (*Odometer[loss.ZCDP, loss.Approx], error) {
+	if err := budgets.CheckDelta(delta); err != nil {
+		return nil, err
+	}
+	if err := units.Require(rho >= 0x1p-40 && rho <= 0x1p40, "rho", rho, "between 2^-40 and 2^40"); err != nil {
+		return nil, err
+	}
+	// A state with another q is refused: one run may not use two.
+	q, logTerm := bestMixture(delta, 2*rho), -math.Log(delta)
+	return newOdometer("concentrated odometer", plainZCDPSums, 1, func(recorded []fixed.Amount) loss.Approx {
+		if recorded[0].IsZero() {
+			return loss.Approx{Delta: delta}
+		}
+		rho := up.float(recorded[0])
+		if math.IsInf(rho, 1) {
+			return loss.Approx{Epsilon: rho, Delta: delta}
+		}
+		return loss.Approx{Epsilon: enlarged(rho + mixtureHeight(2*rho, q, logTerm)), Delta: delta}
+	}, delta, q), nil
+}
