@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"reflect"
 	"sync"
 	"time"
@@ -27,7 +26,6 @@ import (
 func init() {
 	beam.RegisterDoFn(&blobs{})
 	register.Emitter2[int, []byte]()
-	register.Function2x0(printPack)
 	register.Function2x0(printPartial)
 	beam.RegisterType(reflect.TypeFor[hours]())
 	beam.RegisterType(reflect.TypeFor[promise]())
@@ -90,7 +88,7 @@ func (b *blobs) ProcessElement(_ []byte, emit func(int, []byte)) error {
 // Here every turn is one tick, so that at.Tick is the turn to open next.
 type hours struct {
 	Turns uint64
-	Dir   string // where settlements are
+	Run   string // whose settlements it waits for
 }
 
 func (h hours) Open(context.Context) (transforms.Source, error) { return h, nil }
@@ -100,9 +98,8 @@ func (h hours) Step(_ context.Context, at transforms.Restriction) (transforms.St
 	turn, next := uint64(at.Tick), at
 	next.Calls++
 	if turn > 1 {
-		settled, err := folder{h.Dir}.settled(turn - 1)
-		if err != nil || !settled {
-			return transforms.Step{Next: next, Delay: time.Millisecond}, err
+		if _, settled := settled.Load(turnOf{h.Run, turn - 1}); !settled {
+			return transforms.Step{Next: next, Delay: time.Millisecond}, nil
 		}
 	}
 	if turn > h.Turns {
@@ -121,10 +118,10 @@ func (h hours) Step(_ context.Context, at transforms.Restriction) (transforms.St
 // memory; a real one outlives the process.
 type promise struct {
 	Epsilon, Delta float64
-	Dir            string // as in settlements
+	Run            string // as in settlements
 }
 
-// engines are the Spenders of this process, by directory: an engine of Beam opens a hook several
+// engines are the Spenders of this process, by run: an engine of Beam opens a hook several
 // times, and a shard has one Spender.
 var engines sync.Map
 
@@ -141,11 +138,11 @@ func (h promise) Open(context.Context) (transforms.Spender, error) {
 	if err != nil {
 		return nil, err
 	}
-	engine, err := spend.NewEngine(spend.Options{Rules: rules, Ending: windowsOf, Settlements: settlements{h.Dir}, Ledger: &memledger.Ledger{}})
-	if err != nil || h.Dir == "" {
+	engine, err := spend.NewEngine(spend.Options{Rules: rules, Ending: windowsOf, Settlements: settlements{h.Run}, Ledger: &memledger.Ledger{}})
+	if err != nil || h.Run == "" {
 		return engine, err
 	}
-	shared, _ := engines.LoadOrStore(h.Dir, engine)
+	shared, _ := engines.LoadOrStore(h.Run, engine)
 	return shared.(*spend.Engine), nil
 }
 
@@ -180,9 +177,17 @@ func (h ladders) Append(_ context.Context, _ uint64, records []release.Record) f
 	return func(context.Context) (int64, error) { return 0, nil }
 }
 
-// settlements is the hook of SETTLE, and where SPEND looks for what was settled:
-// a directory. Pipelines of one turn never look, and name none.
-type settlements struct{ Dir string }
+// settled are the settlements of this process, as schemas.Settled by turnOf. A real one outlives the
+// process.
+var settled sync.Map
+
+type turnOf struct {
+	run  string
+	turn uint64
+}
+
+// settlements is the hook of SETTLE, and where SPEND looks for what was settled.
+type settlements struct{ Run string }
 
 func (h settlements) Open(context.Context) (transforms.Settler, error) {
 	metric, err := views()
@@ -193,22 +198,19 @@ func (h settlements) Open(context.Context) (transforms.Settler, error) {
 }
 
 // WriteSettlement implements release.SettlementWriter.
-func (h settlements) WriteSettlement(ctx context.Context, s schemas.Settled) error {
+func (h settlements) WriteSettlement(_ context.Context, s schemas.Settled) error {
 	fmt.Printf("turn %d is settled: %d counts\n", s.Turn, len(s.Keys))
-	if h.Dir == "" {
-		return nil
-	}
-	return folder(h).WriteSettlement(ctx, s)
+	settled.Store(turnOf{h.Run, s.Turn}, s)
+	return nil
 }
 
 // Settlement implements spend.Settlements.
-func (h settlements) Settlement(ctx context.Context, turn uint64) (*spend.Settlement, error) {
-	return folder(h).Settlement(ctx, turn)
-}
-
-func printPack(shard int, pack []byte) {
-	blobs, err := transforms.Unpack(pack)
-	fmt.Println("shard", shard, "has", len(blobs), "blobs", err)
+func (h settlements) Settlement(_ context.Context, turn uint64) (*spend.Settlement, error) {
+	s, ok := settled.Load(turnOf{h.Run, turn})
+	if !ok {
+		return nil, fmt.Errorf("turn %d is not settled", turn)
+	}
+	return spend.NewSettlement(s.(schemas.Settled)), nil
 }
 
 func printPartial(_ int, blob []byte) {
@@ -228,16 +230,6 @@ func run(p *beam.Pipeline) {
 	}
 }
 
-// What a shard has in a tick becomes one element.
-func ExamplePack() {
-	p, s := beam.NewPipelineWithRoot()
-	packed := transforms.Pack(s, beam.ParDo(s, &blobs{}, beam.Impulse(s)))
-	beam.ParDo0(s, printPack, packed)
-	run(p)
-	// Output:
-	// shard 0 has 2 blobs <nil>
-}
-
 // Two users are admitted, one of them with five of seven events. The counts
 // are exact: they go on to Release and nowhere else.
 func ExampleSpend() {
@@ -248,18 +240,6 @@ func ExampleSpend() {
 	// Output:
 	// metric 0, /: 6
 	// metric 0, /buy: 1
-}
-
-// The counts of the turn are released, and published by the hook.
-func ExampleRelease() {
-	p, s := beam.NewPipelineWithRoot()
-	envelopes := transforms.Pack(s, beam.ParDo(s, &blobs{}, beam.Impulse(s)))
-	partials := transforms.Pack(s, transforms.Spend(s, promise{Epsilon: 1, Delta: 1e-6}, envelopes))
-	transforms.Release(s, ladders{Currency: "views"}, partials)
-	run(p)
-	// Output:
-	// 00:00 views /: 0 ± 50 views
-	// 00:00 views /buy: 111 ± 50 views
 }
 
 // All stages but Read, with a hook for each.
@@ -279,17 +259,11 @@ func ExampleSettle() {
 // The whole loop: Read drives a Source, which opens the second turn once the
 // first is settled.
 func ExampleRead() {
-	dir, err := os.MkdirTemp("", "settlements")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer os.RemoveAll(dir)
 	p, s := beam.NewPipelineWithRoot()
-	envelopes := transforms.Pack(s, transforms.Read(s, hours{Turns: 2, Dir: dir}, 1))
-	partials := transforms.Pack(s, transforms.Spend(s, promise{Epsilon: 1, Delta: 1e-6, Dir: dir}, envelopes))
+	envelopes := transforms.Pack(s, transforms.Read(s, hours{Turns: 2, Run: "example"}, 1))
+	partials := transforms.Pack(s, transforms.Spend(s, promise{Epsilon: 1, Delta: 1e-6, Run: "example"}, envelopes))
 	acks := transforms.Pack(s, transforms.Release(s, ladders{Currency: "views"}, partials))
-	transforms.Settle(s, settlements{dir}, acks)
+	transforms.Settle(s, settlements{"example"}, acks)
 	run(p)
 	// Output:
 	// 00:00 views /: 0 ± 50 views

@@ -80,8 +80,6 @@ func (b blobs) Wait(context.Context) ([]spend.Blob, error) { return b, nil }
 type loop struct {
 	shards, releaseShards int
 	turns                 uint64
-	// elements, when set, gives a turn's elements; nil: an OPEN for each shard.
-	elements func(turn uint64) []Element
 	// idle is how many steps without an element come before every opening.
 	idle int
 
@@ -143,11 +141,7 @@ func (l *loop) Step(ctx context.Context, at Restriction) (Step, error) {
 	defer l.mu.Unlock()
 	l.turn++
 	next.Tick++
-	elements := l.opens(1, l.turn)
-	if l.elements != nil {
-		elements = l.elements(l.turn)
-	}
-	return Step{Next: next, Elements: elements, Opened: true}, nil
+	return Step{Next: next, Elements: l.opens(1, l.turn), Opened: true}, nil
 }
 
 func (l *loop) opens(epoch int64, turn uint64) []Element {

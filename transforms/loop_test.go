@@ -44,32 +44,6 @@ func turnsGoRoundTheLoopInOrder(t *testing.T, run func(*Runtime) ([]error, error
 	l.check(t)
 }
 
-// TestSeveralEpochsInOneTick: what an engine's restore brought back comes along
-// with the new epoch's elements, in one envelope.
-func TestSeveralEpochsInOneTick(t *testing.T) { onEngines(t, severalEpochsInOneTick) }
-
-func severalEpochsInOneTick(t *testing.T, run func(*Runtime) ([]error, error)) {
-	l := newLoop(3, 1, 6)
-	l.elements = func(turn uint64) []Element {
-		var all []Element
-		for epoch := int64(3); epoch >= 1; epoch-- { // the newest first: order must not matter
-			all = append(all, l.opens(epoch, turn+uint64(3-epoch))...)
-		}
-		return all
-	}
-	if failed, err := run(l.runtime()); err != nil || failed != nil {
-		t.Fatal(failed, err)
-	}
-	l.check(t)
-	for turn, lengths := range l.lengths {
-		for _, n := range lengths {
-			if n != 3 {
-				t.Errorf("turn %d: an envelope had %d blobs, want all of 3 epochs", turn, n)
-			}
-		}
-	}
-}
-
 // TestAGroupWithoutOpenEmitsNothing: contributions that no OPEN follows, then
 // the end of reading, as in a drain by the engine.
 func TestAGroupWithoutOpenEmitsNothing(t *testing.T) { onEngines(t, aGroupWithoutOpenEmitsNothing) }

@@ -2,7 +2,6 @@ package release
 
 import (
 	"math"
-	"math/big"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -10,8 +9,6 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
-	"github.com/tollgate-dp/tollgate/state/budgets"
-	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
@@ -106,56 +103,5 @@ func TestRuleAllBucketsOfAHistogramAreSettled(t *testing.T) {
 		if want := (buckets + 7) / 8; len(parents) != want {
 			t.Errorf("%d buckets: %d parents are settled, want %d", buckets, len(parents), want)
 		}
-	}
-}
-
-// An attacker who sees the number of events and every bucket, and knows everything but whether one
-// user's two events are there, in buckets of different parents, is told apart no better than the
-// charge says. Without the charge for one of the buckets the claim would be wrong.
-func TestAttackOnHistograms(t *testing.T) {
-	const trials, epsilon = 20_000, 1
-	edges := []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
-	specs := withTree(t, metrickind.Histogram, "histogram_buckets", 0, 10, edges, nil, 0, math.Sqrt(3))
-	specs = []schemas.MetricSpec{specs[0], specs[len(specs)-1]} // shares follow from what is seen
-	r := releaserOf(t, specs, rand.New(runseed.PCG(t, 3, 2030)))
-	scale, nodesAt := scaleOf(t, &specs[len(specs)-1]), len(specs)-1
-	events, _ := units.Charge(2, specs[0].Top)
-	bucket, _ := units.Charge(1, specs[nodesAt].Top)
-	seen := func(prefix string, there int64) (above float64) {
-		tasks := searched(t, r, specs, map[int64]int64{1: 1000 + there, 9: 1000 + there}, trials, prefix)
-		for i := range tasks {
-			u := tasks[i].result.Precision
-			sum := u.Float() * 2 * (float64(tasks[i].result.Value)/1024 - 2000 - 1)
-			further, err := FurtherPrecision(&specs[0], &specs[nodesAt], u)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, value := range []int64{1, 9} {
-				leafOf := scale.Leaf(value)
-				n := nodes{ladders: &r.ladders, cell: tasks[i].Cell, precision: further, scale: scale, leaves: []leaf{{leafOf, 1000 + there}}}
-				n.cell.Metric = uint32(nodesAt)
-				y, err := n.draw(leafOf)
-				if err != nil {
-					t.Fatal(err)
-				}
-				at, _ := new(big.Rat).SetFrac(y, new(big.Int).Lsh(big.NewInt(1), n.exponent)).Float64()
-				sum += further.Float() * (at - 1000 - 0.5)
-			}
-			if sum > epsilon {
-				above++
-			}
-		}
-		return above / trials
-	}
-	with, without := seen("a", 1), seen("b", 0)
-	got := with - math.Exp(epsilon)*without
-	deviation := math.Sqrt((with+math.Exp(2*epsilon)*without)/trials) + 1e-9
-	claimed, less := budgets.DeltaOf(events+2*bucket, epsilon, budgets.GDP), budgets.DeltaOf(events+bucket, epsilon, budgets.GDP)
-	t.Logf("δ(1) shown %.4f ± %.4f, claimed %.4f, without a bucket %.4f", got, deviation, claimed, less)
-	if math.Abs(got-claimed) > 5*deviation {
-		t.Errorf("δ(1) of %v is shown, %v was charged for", got, claimed)
-	}
-	if got < less+4*deviation {
-		t.Errorf("the attack shows δ(1) of %v only: it would not see that a bucket is not charged (%v)", got, less)
 	}
 }

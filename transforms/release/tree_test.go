@@ -16,7 +16,6 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
-	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
@@ -200,66 +199,6 @@ func TestIntervalsOfQuantilesHold(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d intervals miss", missing, all)
-}
-
-// An attacker who sees the number of events and every drawn node, and knows everything but whether
-// one user's only event is there, is told apart no better than the charge says, where all other
-// events have the same value, so that every level is drawn around it. Without the charge for one
-// level the claim would be wrong.
-func TestAttackOnQuantiles(t *testing.T) {
-	long.Test(t)
-	const trials, epsilon, value = 20_000, 1, 333
-	specs := quantilesOf(t, 0, 511, []int64{500_000}, 0, math.Sqrt(3)) // three levels
-	r := releaserOf(t, specs, rand.New(runseed.PCG(t, 3, 2029)))
-	scale, nodesAt := scaleOf(t, &specs[len(specs)-1]), len(specs)-1
-	one, _ := units.Charge(1, specs[0].Top)
-	level, _ := units.Charge(1, specs[nodesAt].Top)
-	all := one + units.Mu2(scale.Levels())*level
-	seen := func(prefix string, there int64) (sums []float64) {
-		tasks := searched(t, r, specs, map[int64]int64{value: 1000 + there}, trials, prefix)
-		for i := range tasks {
-			u := tasks[i].result.Precision
-			ratio := func(u units.Precision, y float64) float64 { return u.Float() * (y - 1000 - 0.5) }
-			sum := ratio(u, float64(tasks[i].result.Value)/1024)
-			further, err := FurtherPrecision(&specs[0], &specs[nodesAt], u)
-			if err != nil {
-				t.Fatal(err)
-			}
-			n := nodes{ladders: &r.ladders, cell: tasks[i].Cell, precision: further, scale: scale, leaves: []leaf{{scale.Leaf(value), 1000 + there}}}
-			n.cell.Metric = uint32(nodesAt)
-			for node := scale.Leaf(value); node != metrickind.Root; node = node.Parent() {
-				y, err := n.draw(node)
-				if err != nil {
-					t.Fatal(err)
-				}
-				at, _ := new(big.Rat).SetFrac(y, new(big.Int).Lsh(big.NewInt(1), n.exponent)).Float64()
-				sum += ratio(further, at)
-			}
-			sums = append(sums, sum)
-		}
-		return sums
-	}
-	var with, without float64
-	for _, sum := range seen("a", 1) {
-		if sum > epsilon {
-			with++
-		}
-	}
-	for _, sum := range seen("b", 0) {
-		if sum > epsilon {
-			without++
-		}
-	}
-	got := with/trials - math.Exp(epsilon)*without/trials
-	deviation := math.Sqrt((with/trials+math.Exp(2*epsilon)*without/trials)/trials) + 1e-9
-	claimed := budgets.DeltaOf(all, epsilon, budgets.GDP)
-	t.Logf("δ(1) shown %.4f ± %.4f, claimed %.4f", got, deviation, claimed)
-	if got > claimed+5*deviation || got < claimed-5*deviation {
-		t.Errorf("δ(1) of %v is shown, %v was charged for", got, claimed)
-	}
-	if less := budgets.DeltaOf(all-level, epsilon, budgets.GDP); got < less+4*deviation {
-		t.Errorf("the attack shows δ(1) of %v only: it would not see that a level is not charged (%v)", got, less)
-	}
 }
 
 // What is settled names only nodes whose children a rank has led to: the root, and of each further

@@ -2,8 +2,8 @@ package reference
 
 import "math/big"
 
-// The curve of the Gaussian mechanism in 320-bit arithmetic: slow, and without the cancellation and
-// the library functions that a float64 implementation has to argue about.
+// The normal law in 320-bit arithmetic: slow, and without the cancellation and the library functions
+// that a float64 implementation has to argue about.
 
 const curveBits = 320
 
@@ -43,21 +43,4 @@ func normal(x *big.Float) *big.Float {
 	density, _, _ := big.ParseFloat("0.3989422804014326779399460599343818684758586311649346576659258296706579258993018385012523339073069364", 10, curveBits, big.ToNearestEven)
 	density.Mul(density, exp(newReal().Neg(newReal().SetMantExp(square, -1))))
 	return sum.Add(sum.Mul(sum, density), real64(0.5))
-}
-
-// GaussianDelta returns δ = Φ(−ε/B + B/2) − e^ε·Φ(−ε/B − B/2) at B² = mu2·2^-40 (Corollary C.2 of
-// the accuracy-first paper).
-func GaussianDelta(mu2 *big.Int, epsilon float64) *big.Float {
-	b := newReal().Sqrt(newReal().SetMantExp(newReal().SetInt(mu2), -40))
-	ratio := newReal().Quo(real64(epsilon), b)
-	half := newReal().SetMantExp(b, -1)
-	first := normal(newReal().Sub(half, ratio))
-	second := normal(newReal().Neg(newReal().Add(half, ratio)))
-	return first.Sub(first, second.Mul(second, exp(real64(epsilon))))
-}
-
-// GaussianBudget returns the largest B² in units of 2^-40 whose curve passes at or below (ε, δ).
-func GaussianBudget(epsilon, delta float64) *big.Int {
-	above := new(big.Int).Lsh(big.NewInt(1), 47) // B² ≤ 128
-	return greatest(big.NewInt(1), above, func(mu2 *big.Int) bool { return GaussianDelta(mu2, epsilon).Cmp(real64(delta)) <= 0 })
 }

@@ -7,18 +7,6 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-func TestGaussianBudgetIsThatOfTheMathematics(t *testing.T) {
-	// Reference values of the theory page, found there with another program.
-	for _, k := range []struct {
-		epsilon, delta float64
-		want           int64
-	}{{1, 1e-6, 61_604_497_218}, {0.01, 1e-6, 11_715_558}} {
-		if got := GaussianBudget(k.epsilon, k.delta); got.Int64() != k.want {
-			t.Errorf("B² at (%g, %g) is %v, want %d", k.epsilon, k.delta, got, k.want)
-		}
-	}
-}
-
 func TestThresholdOfTheTheoryPage(t *testing.T) {
 	for _, k := range []struct {
 		contribution uint32
