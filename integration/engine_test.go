@@ -45,7 +45,7 @@ func TestEnginesReleaseTheSameBytes(t *testing.T) {
 	broker := startBroker(t)
 	arrivals := scatter(calm(60).arrivals(), 2, 1)
 	written := map[string]map[string][]string{}
-	for name, engine := range map[string]pipeline.Engine{"direct": nil, "prism": onPrism} {
+	for name, engine := range map[string]pipeline.Engine{"direct": pipeline.Direct, "prism": onPrism} {
 		d := newDeployment(t, broker, "engine-"+name, 2, sharded(3, 2), tight)
 		d.load(arrivals)
 		d.run(func(o *runOptions) { o.Engine = engine })

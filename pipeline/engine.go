@@ -4,8 +4,13 @@ import (
 	"context"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/tollgate-dp/tollgate/transforms"
 )
 
 // Engine runs a Beam pipeline to its end. Where ctx is cancelled it may return at once, or when
 // a stage fails: the connections of a cancelled run are closed.
 type Engine func(ctx context.Context, p *beam.Pipeline) error
+
+// Direct is the engine for one process, [transforms.Direct].
+func Direct(ctx context.Context, p *beam.Pipeline) error { return transforms.Direct(ctx, p) }

@@ -25,7 +25,7 @@ import (
 // RunOptions say how a run behaves; nothing in them changes what is released. The
 // zero value reads until ctx is cancelled or another run takes over.
 type RunOptions struct {
-	// Engine runs the stages; default: transforms.Direct, which needs no Beam.
+	// Engine runs the stages; default: Direct.
 	Engine Engine
 	// Workers has the stages run in other processes, in place of Engine.
 	Workers *Workers
@@ -231,6 +231,9 @@ func (o RunOptions) withDefaults() RunOptions {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
+	if o.Engine == nil {
+		o.Engine = Direct
+	}
 	if o.StallLimit == 0 {
 		o.StallLimit = defaultStallLimit
 	}
@@ -260,13 +263,18 @@ func (r *run) pipeline(w *Workers) (*beam.Pipeline, error) {
 	return p, nil
 }
 
-// runLocally runs the stages in this process.
-func (r *run) runLocally(ctx context.Context, engine Engine) (err error) {
-	if engine == nil {
-		err = transforms.Direct(ctx, r.runtime(), r.terms.Readers)
-	} else {
-		err = r.runOn(ctx, engine)
+// runLocally runs the pipeline on an engine in this process.
+func (r *run) runLocally(ctx context.Context, engine Engine) error {
+	forget, err := transforms.Register(r.terms.ID, r.runtime())
+	if err != nil {
+		return err
 	}
+	defer forget()
+	p, err := r.pipeline(nil)
+	if err != nil {
+		return err
+	}
+	err = engine(ctx, p)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	superseded, stop := r.endByControl()
@@ -283,20 +291,6 @@ func (r *run) runLocally(ctx context.Context, engine Engine) (err error) {
 		return nil
 	}
 	return stop
-}
-
-// runOn runs the pipeline on an engine in this process.
-func (r *run) runOn(ctx context.Context, engine Engine) error {
-	forget, err := transforms.Register(r.terms.ID, r.runtime())
-	if err != nil {
-		return err
-	}
-	defer forget()
-	p, err := r.pipeline(nil)
-	if err != nil {
-		return err
-	}
-	return engine(ctx, p)
 }
 
 // endByControl returns whether another run has taken over, and the ErrStopped of a STOP, both as

@@ -2,6 +2,7 @@ package transforms
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -11,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tollgate-dp/tollgate/transforms/spend"
@@ -20,52 +22,87 @@ import (
 // machines have cores: a shard waits for brokers as much as it computes.
 const parallelism = 16
 
-// Direct runs the stages of a run in this process, without Beam, until all of its readers are done
-// or ctx is cancelled. It does what an engine of Beam makes of [Build]'s pipeline, and encodes,
-// retries and splits nothing: the next run continues after an error.
+// ErrUnsupported says that a pipeline is not one of Build.
+var ErrUnsupported = errors.New("the direct engine runs the pipeline of a deployment: run others on a runner of Beam")
+
+// Direct runs a pipeline of [Build] in this process, until all of its readers are done or ctx is
+// cancelled. It is Beam's graph that it runs: it takes the DoFns of the stages from there, has them
+// set up and torn down, and hands what they group to what they open. It encodes, retries and splits
+// nothing: the next run continues after an error.
 //
 //   - One tick is under way at a time, in their order: SPEND has all shards of it, then RELEASE,
 //     then SETTLE. The shards of a stage share the wait for their writes. Meanwhile each reader
 //     makes at most one more step that yields something.
 //   - The end of the last reader is a drain: whatever has been read goes through all stages.
-//   - The first error ends the run, and keeps its type; rt.Fail is told. So does a panic in the
-//     goroutine of a stage: its error names the calls, without their arguments.
+//   - The first error ends the run, and keeps its type; the Runtime's Fail is told. So does a panic in
+//     the goroutine of a stage: its error names the calls, without their arguments.
 //
-// When Direct returns, no goroutine of it is left. rt's functions are called once each; its Close
-// is left to the caller.
-func Direct(ctx context.Context, rt *Runtime, readers int) error {
-	d := &direct{fail: rt.Fail}
-	if d.fail == nil {
-		d.fail = func(err error) error { return err }
+// When Direct returns, no goroutine of it is left. Errors: ErrUnsupported for another pipeline, those
+// of the stages, or the cause of ctx.
+func Direct(ctx context.Context, p *beam.Pipeline) (err error) {
+	d, err := directOf(p)
+	if err != nil {
+		return err
 	}
-	var err error
-	if d.source, err = rt.Source(ctx); err != nil {
-		return fmt.Errorf("opening READ: %w", err)
-	}
-	if d.spender, err = rt.Spender(ctx); err != nil {
-		return fmt.Errorf("opening SPEND: %w", err)
-	}
-	if d.releaser, err = rt.Releaser(ctx); err != nil {
-		return fmt.Errorf("opening RELEASE: %w", err)
-	}
-	if d.settler, err = rt.Settler(ctx); err != nil {
-		return fmt.Errorf("opening SETTLE: %w", err)
+	for _, fn := range []interface {
+		Setup(context.Context) error
+		Teardown() error
+	}{d.read, d.spend, d.release, d.settle} {
+		if err := fn.Setup(ctx); err != nil {
+			return fmt.Errorf("opening a stage: %w", err)
+		}
+		defer func() { err = errors.Join(err, fn.Teardown()) }()
 	}
 	steps := make(chan delivery)
 	g, ctx := errgroup.WithContext(ctx)
-	for group := range readers {
-		g.Go(func() error { return d.read(ctx, group, steps) })
+	for group := range d.read.Layout.readers() {
+		g.Go(func() error { return d.reads(ctx, group, steps) })
 	}
-	g.Go(func() error { return d.run(ctx, readers, steps) })
+	g.Go(func() error { return d.run(ctx, steps) })
 	return g.Wait()
 }
 
+// direct has the DoFns of the stages.
 type direct struct {
-	source   Source
-	spender  Spender
-	releaser Releaser
-	settler  Settler
-	fail     func(error) error
+	read    *readFn
+	spend   *spendFn
+	release *releaseFn
+	settle  *settleFn
+}
+
+// directOf finds the stages of a pipeline in its graph.
+func directOf(p *beam.Pipeline) (*direct, error) {
+	edges, _, err := p.Build()
+	if err != nil {
+		return nil, fmt.Errorf("compiling the pipeline: %w", err)
+	}
+	d := &direct{}
+	for _, e := range edges {
+		if e.DoFn == nil {
+			continue // what is between them follows from the stages
+		}
+		known := true
+		switch fn := e.DoFn.Recv.(type) {
+		case *groupsFn, *packFn:
+		case *readFn:
+			d.read, known = fn, d.read == nil
+		case *spendFn:
+			d.spend, known = fn, d.spend == nil
+		case *releaseFn:
+			d.release, known = fn, d.release == nil
+		case *settleFn:
+			d.settle, known = fn, d.settle == nil
+		default:
+			known = false
+		}
+		if !known {
+			return nil, fmt.Errorf("compiling %s of %v: %w", e.Name(), e.Scope(), ErrUnsupported)
+		}
+	}
+	if d.read == nil || d.spend == nil || d.release == nil || d.settle == nil {
+		return nil, fmt.Errorf("compiling the pipeline: a stage is missing: %w", ErrUnsupported)
+	}
+	return d, nil
 }
 
 // delivery is what a step has yielded: elements of one tick, and the first tick of which the reader
@@ -77,12 +114,12 @@ type delivery struct {
 	next     int64 // math.MaxInt64: the reader is done
 }
 
-// read drives the reader of a group to its end.
-func (d *direct) read(ctx context.Context, group int, steps chan<- delivery) error {
+// reads drives the reader of a group to its end.
+func (d *direct) reads(ctx context.Context, group int, steps chan<- delivery) error {
 	for at := begin(group); !at.Done; {
 		var step Step
 		err := guarded(func() (err error) {
-			step, err = d.source.Step(ctx, at)
+			step, err = d.read.opened.Step(ctx, at)
 			return err
 		})
 		out := delivery{group, step.Elements, step.tick(at), step.Next.Tick}
@@ -93,7 +130,7 @@ func (d *direct) read(ctx context.Context, group int, steps chan<- delivery) err
 			err = fmt.Errorf("a step went back from tick %d", at.Tick)
 		}
 		if err != nil {
-			return d.fail(fmt.Errorf("reading events: %w", err))
+			return d.read.fail(fmt.Errorf("reading events: %w", err))
 		}
 		if len(out.elements) > 0 || out.next > at.Tick {
 			select {
@@ -121,9 +158,9 @@ func pause(ctx context.Context, d time.Duration) error {
 }
 
 // run takes each tick through the stages when all readers have passed it.
-func (d *direct) run(ctx context.Context, readers int, steps <-chan delivery) error {
+func (d *direct) run(ctx context.Context, steps <-chan delivery) error {
 	waiting := map[int64]byShard{}
-	next := make([]int64, readers)
+	next := make([]int64, len(d.read.Layout.readers()))
 	for slices.Min(next) < math.MaxInt64 {
 		select {
 		case s := <-steps:
@@ -142,7 +179,7 @@ func (d *direct) run(ctx context.Context, readers int, steps <-chan delivery) er
 				break
 			}
 			if err := d.turn(ctx, waiting[tick]); err != nil {
-				return d.fail(err)
+				return err
 			}
 			delete(waiting, tick)
 		}
@@ -151,17 +188,17 @@ func (d *direct) run(ctx context.Context, readers int, steps <-chan delivery) er
 }
 
 func (d *direct) turn(ctx context.Context, contributions byShard) error {
-	partials, err := contributions.each(ctx, d.spender.Spend)
+	partials, err := contributions.each(ctx, d.spend.opened.Spend)
 	if err != nil {
-		return fmt.Errorf("spending %w", err)
+		return d.spend.fail(fmt.Errorf("spending %w", err))
 	}
-	acks, err := partials.each(ctx, d.releaser.Release)
+	acks, err := partials.each(ctx, d.release.opened.Release)
 	if err != nil {
-		return fmt.Errorf("releasing %w", err)
+		return d.release.fail(fmt.Errorf("releasing %w", err))
 	}
 	for _, all := range acks { // under one key
-		if err := guarded(func() error { return d.settler.Settle(ctx, all) }); err != nil {
-			return fmt.Errorf("settling: %w", err)
+		if err := guarded(func() error { return d.settle.opened.Settle(ctx, all) }); err != nil {
+			return d.settle.fail(fmt.Errorf("settling: %w", err))
 		}
 	}
 	return nil

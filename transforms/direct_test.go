@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
@@ -161,7 +163,7 @@ func TestDirectEndsWhatCannotGoOn(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		rt := newLoop(1, 1, 1).runtime()
 		rt.Source = ready[Source](script{func(at Restriction) Step { return c.step(at, cancel) }})
-		if err := Direct(ctx, rt, 2); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := built(rt, 2, func(p *beam.Pipeline) error { return Direct(ctx, p) }); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: the run ended with %v", name, err)
 		}
 		cancel(nil)
@@ -199,7 +201,7 @@ func TestATickWaitsForAllReaders(t *testing.T) {
 		}
 		return l.Settle(t.Context(), acks)
 	}))
-	if err := Direct(t.Context(), rt, readers); err != nil {
+	if err := built(rt, readers, func(p *beam.Pipeline) error { return Direct(t.Context(), p) }); err != nil {
 		t.Fatal(err)
 	}
 	l.check(t)
@@ -211,6 +213,34 @@ func TestATickWaitsForAllReaders(t *testing.T) {
 		}
 	}
 }
+
+// TestOnlyThePipelineOfADeploymentIsRun: what has another stage, a stage twice or none is refused
+// before anything of it has run.
+func TestOnlyThePipelineOfADeploymentIsRun(t *testing.T) {
+	for name, build := range map[string]func(beam.Scope){
+		"no stage": func(s beam.Scope) { beam.ParDo(s, &groupsFn{}, beam.Impulse(s)) },
+		"twice": func(s beam.Scope) {
+			Build(s, Run{ID: "a"}, Layout{})
+			Build(s, Run{ID: "b"}, Layout{})
+		},
+		"another stage": func(s beam.Scope) {
+			Build(s, Run{ID: "a"}, Layout{})
+			beam.ParDo0(s, &anotherFn{}, beam.Impulse(s))
+		},
+	} {
+		p, s := beam.NewPipelineWithRoot()
+		build(s)
+		if err := Direct(t.Context(), p); !errors.Is(err, ErrUnsupported) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+type anotherFn struct{}
+
+func (*anotherFn) ProcessElement([]byte) {}
+
+func init() { beam.RegisterDoFn(&anotherFn{}) }
 
 type settler func([][]byte) error
 

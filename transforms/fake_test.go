@@ -31,18 +31,31 @@ func (silent) Log(context.Context, beamlog.Severity, int, string) {}
 
 // engines run the stages of a run in this process.
 var engines = map[string]func(context.Context, *Runtime) error{
-	"direct": func(ctx context.Context, rt *Runtime) error { return Direct(ctx, rt, 1) },
-	"prism": func(ctx context.Context, rt *Runtime) error {
-		forget, err := Register("run", rt)
-		if err != nil {
-			return err
-		}
-		defer forget()
-		p, s := beam.NewPipelineWithRoot()
-		Build(s, Run{ID: "run"}, Layout{})
-		_, err = prism.Execute(ctx, p)
-		return err
+	"direct": func(ctx context.Context, rt *Runtime) error {
+		return built(rt, 1, func(p *beam.Pipeline) error { return Direct(ctx, p) })
 	},
+	"prism": func(ctx context.Context, rt *Runtime) error {
+		return built(rt, 1, func(p *beam.Pipeline) error {
+			_, err := prism.Execute(ctx, p)
+			return err
+		})
+	},
+}
+
+// built registers a run, and runs its pipeline.
+func built(rt *Runtime, readers int, run func(*beam.Pipeline) error) error {
+	forget, err := Register("run", rt)
+	if err != nil {
+		return err
+	}
+	defer forget()
+	p, s := beam.NewPipelineWithRoot()
+	var l Layout
+	for group := range readers {
+		l.Readers = append(l.Readers, group)
+	}
+	Build(s, Run{ID: "run"}, l)
+	return run(p)
 }
 
 // onEngines runs a test on both, with a function that returns what Fail was told, too.
