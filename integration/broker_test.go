@@ -10,9 +10,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 )
 
-// kindVariable chooses the broker that the tests run against: "embedded" (default), "kafka" (a
-// process of this machine, see internal/testing/realkafka) or "docker" (a container of a Docker
-// engine that answers).
+// kindVariable chooses the broker that the tests run against: "embedded" (default) or "kafka" (a
+// process of this machine, see internal/testing/realkafka).
 const kindVariable = "TOLLGATE_BROKER"
 
 // requireVariable makes a broker that cannot be had a failure instead of a skip.
@@ -22,7 +21,6 @@ const requireVariable = "TOLLGATE_REQUIRE_KAFKA"
 const (
 	embeddedKind = "embedded"
 	kafkaKind    = "kafka"
-	dockerKind   = "docker"
 )
 
 // testBroker is a broker that can be lost.
@@ -40,10 +38,10 @@ func kind(t testing.TB) string {
 	switch k := os.Getenv(kindVariable); k {
 	case "":
 		return embeddedKind
-	case embeddedKind, kafkaKind, dockerKind:
+	case embeddedKind, kafkaKind:
 		return k
 	default:
-		t.Fatalf("%s is %q: it must be %s, %s or %s", kindVariable, k, embeddedKind, kafkaKind, dockerKind)
+		t.Fatalf("%s is %q: it must be %s or %s", kindVariable, k, embeddedKind, kafkaKind)
 		return ""
 	}
 }
@@ -61,7 +59,7 @@ func onReal(t testing.TB, onReal, embedded int) int {
 func needReal(t testing.TB) {
 	t.Helper()
 	if kind(t) == embeddedKind {
-		t.Skipf("needs a real Kafka: `.ci/run kafka`, or %s=%s or %s", kindVariable, kafkaKind, dockerKind)
+		t.Skipf("needs a real Kafka: `.ci/run kafka`, or %s=%s", kindVariable, kafkaKind)
 	}
 }
 
@@ -91,7 +89,7 @@ func startOwnBroker(t testing.TB) testBroker {
 	if kind(t) == embeddedKind {
 		return startBrokerAt(t, "127.0.0.1:0", t.TempDir())
 	}
-	b, stop, err := startReal(kind(t))
+	b, stop, err := startReal()
 	if err != nil {
 		unavailable(t, err)
 	}
@@ -100,10 +98,7 @@ func startOwnBroker(t testing.TB) testBroker {
 }
 
 // startReal starts a real broker; stop ends it.
-func startReal(kind string) (b testBroker, stop func(), err error) {
-	if kind == dockerKind {
-		return startContainer()
-	}
+func startReal() (b testBroker, stop func(), err error) {
 	broker, err := realkafka.Start(context.Background(), realkafka.Options{})
 	if err != nil {
 		return nil, nil, err
@@ -151,8 +146,7 @@ var theShared sharedBroker
 
 func (s *sharedBroker) get(t testing.TB) testBroker {
 	t.Helper()
-	k := kind(t)
-	s.once.Do(func() { s.broker, s.stop, s.err = startReal(k) })
+	s.once.Do(func() { s.broker, s.stop, s.err = startReal() })
 	if s.err != nil {
 		unavailable(t, s.err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	_ "embed"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"text/template"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/config"
@@ -51,122 +53,24 @@ type subjectSettings struct {
 
 const campaignPartitions = 3
 
-// yaml returns the configuration file. Metrics of all kinds, over windows of three sizes.
+//go:embed testdata/campaign.yaml.tmpl
+var campaignFile string
+
+// yaml returns the configuration file; {{w 3}} stands for three windows.
 func (s subjectSettings) yaml() string {
-	w := func(n int) string { return config.Duration(time.Duration(n) * s.window) }
-	// The events are of years ago: the clock must not stand in for a partition that goes on.
-	trust := fmt.Sprintf("{trust: producer, lateness: %s, skew: 1m, idle_grace: 10m}", w(1))
-	if s.appendTimes {
-		trust = fmt.Sprintf("{trust: broker, lateness: %s, skew: 1m, slack: 500ms, idle_grace: 300d}", w(1))
+	file := template.Must(template.New("").Funcs(template.FuncMap{
+		"mod": func(a, b int) int { return a % b }, "div": func(a, b int) int { return a / b },
+		"w": func(n int) string { return config.Duration(time.Duration(n) * s.window) },
+	}).Parse(campaignFile))
+	var text strings.Builder
+	err := file.Execute(&text, map[string]any{
+		"Name": s.name, "Brokers": strings.Split(s.broker, ","), "Events": s.events, "AppendTimes": s.appendTimes, "Changes": s.changes,
+		"NoiseEnv": s.noiseEnv, "Slots": s.slots, "CatchUp": s.catchUp,
+	})
+	if err != nil {
+		panic(err)
 	}
-	// What a change changes: a target, a bound, the noise key.
-	relative := []string{"0.3", "0.2", "0.4"}[s.changes%3]
-	events := 1 + s.changes%2
-	// Quantiles get other ranks, another range and scale, then a histogram takes their place.
-	amounts := []string{
-		"amounts%d\n    kind: quantiles\n    ranks: [0.5, 0.95, 0.99]\n    also: [mean]\n    bounds: {max_keys_per_user: 1, max_events_per_key: 2, min: -10, max: 30}\n    target: {absolute: 0.02, noise: 4}",
-		"amounts%d\n    kind: quantiles\n    ranks: [0.95, 0.1]\n    bounds: {max_keys_per_user: 1, max_events_per_key: 4, min: -1000, max: 100000}\n    scale: logarithmic\n    target: {absolute: 0.3, noise: 4}",
-		"parts%d\n    kind: histogram\n    edges: [-9, -5, -1, 0, 2, 4, 9, 14, 19, 27]\n    bounds: {max_keys_per_user: 2, max_events_per_key: 2}\n    target: {absolute: 20, noise: 4}",
-	}[s.changes%3]
-	// Under one name, a histogram gets other edges, and quantiles other ranks and the other scale.
-	edges := []string{"[-9, -5, -1, 0, 2, 4, 9, 14, 19, 27]", "[-9, 0, 2, 30]"}[s.changes%2]
-	ranks := []string{"[0.5, 0.95]", "[0.95, 0.25, 0.999]"}[s.changes%2]
-	scale := []string{"logarithmic", "linear"}[s.changes%2]
-	noise := fmt.Sprintf("file: noise-%d.key", s.changes)
-	if s.noiseEnv != "" {
-		noise = "env: " + s.noiseEnv
-	}
-	return fmt.Sprintf(`deployment: %s
-kafka: {brokers: [%s]}
-events:
-  topic: %s
-  format: jsonl
-  fields: {user: user, key: page, time: ts, value: amount}
-  time_unit: ms
-privacy: {epsilon: 400, delta: 1e-4, period: %s}
-time: %s
-metrics:
-  - name: visits
-    window: {size: %s}
-    keys: {list: [p00, p01, p02, p03, nobody]}
-    bounds: {max_keys_per_user: 2, max_events_per_key: 2}
-    target: {relative: %s, absolute: 2}
-    share: 0.1
-  - name: pages
-    window: {size: %s}
-    keys: {mode: private}
-    bounds: {max_keys_per_user: 2, max_events_per_key: %d}
-    ladder: {kind: geometric, factor: 1.5}
-    target: {relative: 0.3, absolute: 2}
-    share: 0.1
-  - name: spent
-    kind: sum
-    window: {size: %s}
-    keys: {keys_from: pages}
-    bounds: {max_keys_per_user: 2, max_events_per_key: 2, min: 0, max: 20}
-    target: {relative: 0.4, absolute: 25, confidence: 0.9}
-    share: 0.1
-  - name: people
-    kind: distinct_users
-    filter: item.category != "toy"
-    window: {size: %s, slide: %s}
-    keys: {mode: private}
-    bounds: {max_keys_per_user: 3}
-    target: {relative: 0.3, absolute: 2}
-    share: 0.1
-  - name: balance
-    kind: sum
-    window: {size: %s, slide: %s}
-    keys: {list: [p00, p01, p02, p03]}
-    bounds: {max_keys_per_user: 2, max_events_per_key: 2, min: -5, max: 15}
-    target: {absolute: 30}
-    share: 0.1
-  - name: %s
-    window: {size: %s, slide: %s}
-    keys: {mode: private}
-    share: 0.2
-    counted: true
-  - name: parts
-    kind: histogram
-    edges: %s
-    window: {size: %s, slide: %s}
-    keys: {list: [p00]}
-    bounds: {max_keys_per_user: 1, max_events_per_key: 3}
-    target: {absolute: 20, noise: 4}
-    share: 0.1
-  - name: sizes
-    kind: quantiles
-    ranks: %s
-    scale: %s
-    window: {size: %s}
-    keys: {list: [p00]}
-    bounds: {max_keys_per_user: 1, max_events_per_key: 2, min: -100, max: 100000}
-    target: {absolute: 0.1, noise: 4}
-    share: 0.1
-  - name: average
-    kind: mean
-    window: {size: %s}
-    keys: {list: [p00, p02]}
-    bounds: {max_keys_per_user: 2, max_events_per_key: 2, min: -10, max: 20}
-    target: {absolute: 3, noise: 2}
-    share: 0.05
-  - name: scatter
-    kind: variance
-    filter: item.category != "toy"
-    window: {size: %s}
-    keys: {list: [p00, p03]}
-    bounds: {max_keys_per_user: 1, max_events_per_key: 2, min: 0, max: 20}
-    target: {absolute: 30, noise: 3}
-    share: 0.05
-keys:
-  noise: {id: "k%d", %s}
-  user_hash: {file: user-hash.key}
-shards: 4
-release_shards: 2
-ledger_slots: %d
-catch_up: %d
-`, s.name, `"`+strings.ReplaceAll(s.broker, ",", `", "`)+`"`, s.events, w(30), trust, w(1), relative, w(1), events, w(1), w(3), w(1), w(4), w(2),
-		fmt.Sprintf(amounts, s.changes/3), w(4), w(2), edges, w(4), w(2), ranks, scale, w(2), w(1), w(3), s.changes, noise, s.slots, s.catchUp)
+	return text.String()
 }
 
 // write puts the file in its place.

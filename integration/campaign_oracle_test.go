@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -242,12 +243,24 @@ func (c *campaign) compareDeadLetters(s *subject) int {
 // printed returns what a process wrote to its standard output.
 func (p *proc) printed(t testing.TB) []byte {
 	t.Helper()
-	if p.stdout == "" {
-		return nil
-	}
 	text, err := os.ReadFile(p.stdout)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return text
 }
+
+// originIn returns what a dead letter says about where its record stood. Of several headers of a
+// name, the pipeline wrote the first.
+func originIn(headers []kafkalog.Header) string {
+	first := map[string]string{}
+	for _, h := range headers {
+		if _, known := first[h.Key]; !known {
+			first[h.Key] = string(h.Value)
+		}
+	}
+	return fmt.Sprintf("%s/%s/%s", first["tollgate-topic"], first["tollgate-partition"], first["tollgate-offset"])
+}
+
+// sameBytes tells nothing and empty apart, as Kafka does.
+func sameBytes(a, b []byte) bool { return bytes.Equal(a, b) && (a == nil) == (b == nil) }

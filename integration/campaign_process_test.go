@@ -42,8 +42,7 @@ type proc struct {
 	began  time.Time
 	from   seen // of control when it was started
 	gone   chan struct{}
-	err    error // how it ended; set before gone is closed
-	unread *os.File
+	err    error  // how it ended; set before gone is closed
 	before string // what it had said on stderr before it was made to print its stacks
 	named  bool   // in a failure already
 }
@@ -61,26 +60,6 @@ func launch(t testing.TB, name, binary, dir string, args ...string) *proc {
 	return p
 }
 
-// launchUnread starts the binary with its output in a pipe that is full and that no process reads.
-func launchUnread(t testing.TB, name, binary string, args ...string) *proc {
-	t.Helper()
-	p := &proc{name: name, args: args}
-	read, write, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = write.Close() }()
-	if err := write.SetWriteDeadline(time.Now().Add(200 * time.Millisecond)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := write.Write(make([]byte, 8<<20)); !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Fatalf("filling a pipe: %v", err)
-	}
-	p.unread = read
-	p.start(t, binary, write)
-	return p
-}
-
 func (p *proc) start(t testing.TB, binary string, out *os.File) {
 	t.Helper()
 	p.stderr, p.gone, p.began = &safeBuffer{}, make(chan struct{}), time.Now()
@@ -91,9 +70,6 @@ func (p *proc) start(t testing.TB, binary string, out *os.File) {
 	}
 	go func() {
 		p.err = p.cmd.Wait()
-		if p.unread != nil {
-			_ = p.unread.Close()
-		}
 		close(p.gone)
 	}()
 	t.Cleanup(p.kill)

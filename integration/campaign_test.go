@@ -39,9 +39,6 @@ type campaign struct {
 	proxy  *proxy
 	began  time.Time
 
-	others         int // deployments of one fault
-	looked, midway int // how often a run was stopped, and how often with a part of a turn written
-
 	faults   []fault
 	faultNow string // names the fault that is under way, for messages
 	failures []string
@@ -295,7 +292,6 @@ func (c *campaign) table() {
 		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f\t%s\t%.1f\t\n", r.name, r.runs, r.turns, r.values, r.quantiles, r.shares, r.means, r.printed, r.deadLetters, r.faults.Seconds(), undisturbed, r.checks.Seconds())
 	}
 	_ = w.Flush()
-	fmt.Fprintf(&text, "\nof %d runs that were killed or stopped at a random instant %d had written a part of a turn\n", c.looked, c.midway)
 	c.t.Logf("\n%s", text.String())
 	if 2*hits < len(c.faults) {
 		c.t.Errorf("%d of %d faults hit an open turn: the campaign says little", hits, len(c.faults))

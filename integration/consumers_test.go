@@ -1,12 +1,10 @@
 package integration
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,7 +17,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/testing/fakeregistry"
 	"github.com/tollgate-dp/tollgate/internal/testing/python"
-	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 )
 
 // What consumers read that no test of the product wrote, compared row by row with what the run
@@ -155,110 +152,4 @@ func sameRows(t *testing.T, printed, read map[string]row) {
 	for id := range read {
 		t.Errorf("%s was not printed", id)
 	}
-}
-
-// Kafka Connect's file sink writes what its converter makes of a value: with JsonConverter a map
-// whose value is a number.
-func TestKafkaConnectsFileSinkWritesTheCountsThatWerePrinted(t *testing.T) {
-	if kind(t) != kafkaKind {
-		t.Skipf("runs Kafka Connect as a process: `.ci/run kafka`, or %s=%s", kindVariable, kafkaKind)
-	}
-	broker := startBroker(t)
-	printed, topic := publishedBy(t, broker, "connect", "counts_format: json")
-	dir := t.TempDir()
-	rows, masked := filepath.Join(dir, "rows"), filepath.Join(dir, "masked")
-	sink := func(name, file string, more map[string]string) map[string]string {
-		settings := map[string]string{"name": name, "connector.class": "org.apache.kafka.connect.file.FileStreamSinkConnector",
-			"tasks.max": "1", "topics": topic, "file": file}
-		maps.Copy(settings, more)
-		return settings
-	}
-	worker := map[string]string{
-		"key.converter":                  "org.apache.kafka.connect.storage.StringConverter",
-		"value.converter":                "org.apache.kafka.connect.json.JsonConverter",
-		"value.converter.schemas.enable": "false",
-		"consumer.isolation.level":       "read_committed",
-		"consumer.auto.offset.reset":     "earliest",
-	}
-	connect, err := realkafka.StartConnect(broker, dir, worker, sink("rows", rows, nil),
-		// MaskField puts 0 in place of a number and nothing in place of a text: a sink that wants a
-		// number gets one.
-		sink("masked", masked, map[string]string{"transforms": "mask", "transforms.mask.fields": "value",
-			"transforms.mask.type": "org.apache.kafka.connect.transforms.MaskField$Value"}))
-	if err != nil {
-		unavailable(t, err)
-	}
-	t.Cleanup(connect.Close)
-	read := map[string]row{}
-	for _, line := range linesOf(t, connect, rows, len(printed)) {
-		r := javaRow(t, line)
-		read[r.id()] = r
-	}
-	sameRows(t, printed, read)
-	for _, line := range linesOf(t, connect, masked, len(printed)) {
-		if !strings.Contains(line, ", value=0.0,") && !strings.Contains(line, ", value=0,") {
-			t.Errorf("a value is no number to Kafka Connect: %s", line)
-		}
-	}
-}
-
-// linesOf waits until the worker has written so many lines.
-func linesOf(t *testing.T, connect *realkafka.Connect, file string, n int) []string {
-	t.Helper()
-	tick, over := time.NewTicker(100*time.Millisecond), time.After(patience)
-	defer tick.Stop()
-	for {
-		var lines []string
-		if text, err := os.ReadFile(file); err == nil {
-			for s := bufio.NewScanner(bytes.NewReader(text)); s.Scan(); {
-				lines = append(lines, s.Text())
-			}
-		}
-		if len(lines) >= n {
-			return lines
-		}
-		select {
-		case <-tick.C:
-		case <-connect.Gone():
-			t.Fatalf("Kafka Connect ended; it said:\n%s", connect.Said())
-		case <-over:
-			t.Fatalf("Kafka Connect wrote %d lines of %d; it said:\n%s", len(lines), n, connect.Said())
-		}
-	}
-}
-
-// javaField is the beginning of a field in what Map.toString writes.
-var javaField = regexp.MustCompile(`(?:^\{|, )(metric|window_start|window_end|key|value|stddev|low|high|confidence|met|rungs|precision|value_1024ths|precision_units|turn|generation|metric_digest|noise_key_id)=`)
-
-// javaRow reads what Map.toString makes of a value; no key of these tests looks like a field.
-func javaRow(t *testing.T, line string) row {
-	t.Helper()
-	fields, found := map[string]string{}, javaField.FindAllStringSubmatchIndex(line, -1)
-	for i, at := range found {
-		end := len(line) - 1
-		if i+1 < len(found) {
-			end = found[i+1][0]
-		}
-		fields[line[at[2]:at[3]]] = line[at[1]:end]
-	}
-	number := func(name string) float64 {
-		v, err := strconv.ParseFloat(fields[name], 64)
-		if err != nil {
-			v = math.NaN()
-		}
-		return v
-	}
-	at := func(name string) time.Time {
-		v, err := time.Parse(time.RFC3339Nano, fields[name])
-		if err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
-		return v
-	}
-	if len(fields) != 18 {
-		t.Fatalf("%d fields in %s", len(fields), line)
-	}
-	return row{Metric: fields["metric"], Key: fields["key"], WindowStart: at("window_start"), WindowEnd: at("window_end"),
-		Value: number("value"), StdDev: number("stddev"), Low: number("low"), High: number("high"), Confidence: number("confidence"),
-		Precision: number("precision"), Met: fields["met"] == "true", Rungs: int(number("rungs"))}
 }

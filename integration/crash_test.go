@@ -1,13 +1,14 @@
 package integration
 
 import (
+	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -55,46 +56,6 @@ func (d *deployment) crashAt(point string, turn uint64, skip int) {
 	d.crashed(j)
 	if err := d.chargeable(); err != nil {
 		d.t.Fatal(err)
-	}
-}
-
-// killAtRandom starts runners and kills them at random instants until one finishes; it counts the
-// kills. After every kill whatever is published must be chargeable.
-func (d *deployment) killAtRandom(random *rand.Rand) int {
-	d.t.Helper()
-	// How long a start and a turn take is the engine's and the machine's: as it was seen last.
-	start, turn := 700*time.Millisecond, 20*time.Millisecond
-	for kills := 0; ; kills++ {
-		c := startRunner(d.t, d.job())
-		began := time.Now()
-		if random.IntN(4) > 0 {
-			// Past the start, so that most kills meet a turn: some settlements, then a random part
-			// of a turn.
-			c.settled(d.t, 0)
-			for range random.IntN(4) {
-				from := time.Now()
-				if c.settled(d.t, 1) {
-					turn = min(max(2*time.Since(from), time.Millisecond), 20*time.Millisecond)
-				}
-			}
-			start = min(2*time.Since(began), 700*time.Millisecond)
-			time.Sleep(time.Duration(random.Int64N(int64(turn))))
-		} else {
-			time.Sleep(time.Duration(random.Int64N(int64(start)))) // anywhere in the start
-		}
-		c.kill()
-		if c.broken != nil {
-			d.t.Fatal(c.broken)
-		}
-		if c.end != nil {
-			if c.end.Error != "" {
-				d.t.Fatalf("after %d kills: %s\n%s", kills, c.end.Error, c.stderr.tail())
-			}
-			return kills
-		}
-		if err := d.chargeable(); err != nil {
-			d.t.Fatalf("after %d kills: %v", kills+1, err)
-		}
 	}
 }
 
@@ -207,7 +168,8 @@ func TestRuleADrainFinishesATurnOfWhichAPartitionIsLost(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer p.Close()
-			if _, err := p.Fence(t.Context()); err != nil {
+			// The run may have met the new producer, and taken the partition back, before.
+			if _, err := p.Fence(t.Context()); err != nil && !errors.Is(err, kafkalog.ErrFenced) {
 				t.Fatal(err)
 			}
 			c.drain()
@@ -219,27 +181,6 @@ func TestRuleADrainFinishesATurnOfWhichAPartitionIsLost(t *testing.T) {
 			}
 			if tr, err := d.readTrusted(); err != nil || len(tr.epochs) < 2 {
 				t.Errorf("the run took %d epochs (%v): it has lost nothing", len(tr.epochs), err)
-			}
-			d.change(func(c *pipeline.Config) { c.Metrics[0].Target.Relative = 0.4 })
-			d.finish()
-			d.verify()
-		})
-	}
-}
-
-// A run that died has left a turn, with some of its deltas written or with all: a run that is
-// drained at once finishes it, so that the deployment can be changed.
-func TestRuleADrainFinishesATurnThatARunHasLeft(t *testing.T) {
-	t.Parallel()
-	broker := startBrokerProcess(t)
-	for _, point := range []string{crashpoint.DeltaWritten, crashpoint.CountsWritten} {
-		t.Run(point, func(t *testing.T) {
-			d := newDeployment(t, broker, "left-"+point, 2, tight)
-			d.load(scatter(calm(505).arrivals(), 2, 7))
-			d.crashAt(point, 4, 0)
-			d.runTurns(0)
-			if err := d.nothingAfterSettled(); err != nil {
-				t.Fatal(err)
 			}
 			d.change(func(c *pipeline.Config) { c.Metrics[0].Target.Relative = 0.4 })
 			d.finish()
@@ -264,29 +205,6 @@ func (d *deployment) nothingAfterSettled() error {
 		}
 	}
 	return d.chargeable()
-}
-
-func TestInvariant9TwoInstancesAtOnce(t *testing.T) {
-	t.Parallel()
-	broker := startBrokerProcess(t)
-	for round := range pick(1, onReal(t, 3, 6)) {
-		d := newDeployment(t, broker, fmt.Sprintf("two%d", round), 2, tight)
-		d.load(scatter(usualWorkload(uint64(300+round)).arrivals(), 2, uint64(round)))
-		first := startRunner(t, d.job())
-		if round%2 == 1 {
-			first.settled(t, 1)
-		}
-		second := startRunner(t, d.job())
-		finished := false
-		for _, c := range []*child{first, second} {
-			end := c.last(t)
-			finished = finished || end != nil && end.Error == "" && !end.Done.Superseded
-		}
-		if !finished {
-			d.finish()
-		}
-		d.verify()
-	}
 }
 
 // A zombie is an instance that stood still (a stopped virtual machine, a long pause) with a write

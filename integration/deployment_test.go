@@ -192,7 +192,7 @@ func (d *deployment) run(change ...func(*runOptions)) pipeline.RunResult {
 }
 
 func (d *deployment) tryRun(change ...func(*runOptions)) (pipeline.RunResult, error) {
-	options := runOptions{RunOptions: pipeline.RunOptions{Readers: readersOf(d.partitions), Bounded: true, Logger: quiet()}}
+	options := runOptions{RunOptions: pipeline.RunOptions{Bounded: true, Logger: quiet()}}
 	for _, c := range change {
 		c(&options)
 	}
@@ -205,7 +205,6 @@ func (d *deployment) tryRun(change ...func(*runOptions)) (pipeline.RunResult, er
 	return result, err
 }
 
-// job is the deployment as a process runs it.
 // runTurns runs until so many more turns are settled, and drains: at once for none.
 // It tells whether it did, or the run ended before.
 func (d *deployment) runTurns(turns int, change ...func(*runOptions)) (drained bool) {
@@ -249,8 +248,9 @@ func (d *deployment) drainAtRandom(random *rand.Rand, least, most int, change ..
 	}
 }
 
+// job is the deployment as a process runs it.
 func (d *deployment) job() job {
-	return job{Config: d.config, Readers: readersOf(d.partitions), Bounded: true}
+	return job{Config: d.config, Bounded: true}
 }
 
 // records reads one partition of a topic from its first record.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
-	"strconv"
 	"sync"
 	"testing"
 
@@ -18,26 +16,6 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
-
-// readersVariable says how many READs share the partitions of a run that chooses no other number,
-// where there are so many partitions; default: 1.
-const readersVariable = "TOLLGATE_READERS"
-
-// theReaders is that number. TestMain sets it.
-var theReaders int
-
-// readersOf returns how many READs a run over so many partitions has.
-func readersOf(partitions int) int { return max(1, min(theReaders, partitions)) }
-
-// chooseReaders sets theReaders by the environment.
-func chooseReaders() (err error) {
-	if text := os.Getenv(readersVariable); text != "" {
-		if theReaders, err = strconv.Atoi(text); err != nil || theReaders < 1 {
-			return fmt.Errorf("%s=%s: it must be a number above 0", readersVariable, text)
-		}
-	}
-	return nil
-}
 
 // The same log gives the same counts, settlements and ledger, byte for byte, whatever runs the
 // stages; and they are those of the reference.

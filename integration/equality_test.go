@@ -76,24 +76,6 @@ func TestInvariant6EveryRecordIsAccountedFor(t *testing.T) {
 	}
 }
 
-func TestInvariant5SameOutputForEveryArrivalOrder(t *testing.T) {
-	t.Parallel()
-	broker := startBrokerProcess(t)
-	arrivals := calm(3).arrivals()
-	var first *deployment
-	for seed := range uint64(pick(2, onReal(t, 4, 6))) {
-		d := newDeployment(t, broker, fmt.Sprintf("order%d", seed), 2, tight)
-		d.load(scatter(shuffleWithin(arrivals, 4*time.Second, seed), 2, seed))
-		d.finish()
-		d.verify()
-		if first == nil {
-			first = d
-		} else {
-			sameReleases(t, first, d)
-		}
-	}
-}
-
 // The two topics arrive in random order: events are appended in small random batches while turns
 // are being closed and settled. Every other time they wait, with a turn that has ended and is not
 // yet to be closed, for the turn before it: a busy machine, too, then closes turns while events of

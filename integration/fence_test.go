@@ -30,11 +30,7 @@ func TestRuleNothingOfAnOlderWriterStandsAfterAFence(t *testing.T) {
 	const takers = 40
 	topic := fmt.Sprintf("fences-%d", time.Now().UnixNano())
 	broker := startBroker(t)
-	client, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{broker}, Logger: quiet()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.Close)
+	client := dialled(t, broker)
 	createTopic(t, broker, topic, 1, nil)
 	var takings []taking
 	var mu sync.Mutex
@@ -138,9 +134,6 @@ func checkFences(t *testing.T, client *kafkalog.Client, topic string, takings []
 // keeps the id: the records go on where they were, and the next taker is the newer one.
 func TestRuleARunThatWritesForLongIsStillFenced(t *testing.T) {
 	needReal(t)
-	if kind(t) != kafkaKind {
-		t.Skipf("sets the broker's expirations: `.ci/run kafka`, or %s=%s", kindVariable, kafkaKind)
-	}
 	broker, err := realkafka.Start(t.Context(), realkafka.Options{Settings: map[string]string{
 		"transactional.id.expiration.ms": "2000", "transaction.remove.expired.transaction.cleanup.interval.ms": "200",
 	}})
@@ -179,4 +172,14 @@ func TestRuleARunThatWritesForLongIsStillFenced(t *testing.T) {
 	if _, err := old.Append(t.Context(), []kafkalog.Message{{Value: []byte{0, 0}}}); !errors.Is(err, kafkalog.ErrFenced) {
 		t.Errorf("the one before appended after the fence: %v", err)
 	}
+}
+
+func dialled(t *testing.T, broker string) *kafkalog.Client {
+	t.Helper()
+	client, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{broker}, Logger: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return client
 }

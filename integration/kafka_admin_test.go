@@ -68,19 +68,20 @@ func topicHas(ctx context.Context, t testing.TB, client *kgo.Client, topic strin
 	return have == len(settings)
 }
 
-// electPreferred gives every partition of a cluster its first replica for a leader, where that one
-// is in sync.
-func electPreferred(t testing.TB, broker string) {
+func deleteTopic(t testing.TB, broker, topic string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	request := kmsg.NewPtrElectLeadersRequest() // no topics: all of them
-	request.TimeoutMillis = 30_000
+	request := kmsg.NewPtrDeleteTopicsRequest()
+	request.TopicNames = []string{topic}
+	one := kmsg.NewDeleteTopicsRequestTopic()
+	one.Topic = kmsg.StringPtr(topic)
+	request.Topics = append(request.Topics, one)
 	response, err := request.RequestWith(ctx, adminClient(t, broker))
 	if err == nil {
-		err = kerr.ErrorForCode(response.ErrorCode)
+		err = kerr.ErrorForCode(response.Topics[0].ErrorCode)
 	}
 	if err != nil {
-		t.Errorf("electing leaders: %v", err)
+		t.Fatalf("deleting topic %s: %v", topic, err)
 	}
 }

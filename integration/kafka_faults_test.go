@@ -32,30 +32,6 @@ func (d *deployment) holes(topic string, partition int32) int64 {
 	return bounds.High - int64(len(d.records(topic, partition)))
 }
 
-// The ledger, and counts, are compacted by Kafka itself while runs write them, crash and restore
-// from them.
-func TestRuleTheLedgerIsCompactedUnderneath(t *testing.T) {
-	needReal(t)
-	d := newDeployment(t, startBroker(t), "compacted", 2, tight, func(c *pipeline.Config) { c.LedgerSlots = 4 })
-	alterTopic(t, d.config.Kafka.Brokers[0], d.config.Outputs.Ledger, eager())
-	alterTopic(t, d.config.Kafka.Brokers[0], d.config.Outputs.Counts, eager())
-	w := calm(610)
-	w.Windows = pick(20, 36)
-	d.load(scatter(w.arrivals(), 2, 1))
-	last := int64(0)
-	const fences = 3 // more than one run leaves, each of which is a hole, too
-	for turn := uint64(10); turn < uint64(w.Windows); turn += 10 {
-		j := d.job()
-		j.Delays = map[string]time.Duration{crashpoint.DeltaWriting: 30 * time.Millisecond} // so that turns lie in segments of their own
-		j.CrashAt, j.CrashTurn = []string{crashpoint.SettledWritten, crashpoint.DeltaWritten, crashpoint.CountsWriting}[turn/10%3], turn
-		d.crashed(j)
-		await.That(d.t, patience, "compaction of the ledger", func() bool { return d.holes(d.config.Outputs.Ledger, 0) > last+fences })
-		last = d.holes(d.config.Outputs.Ledger, 0)
-	}
-	d.finish()
-	d.verify()
-}
-
 // keyed appends arrivals with record keys, each batch a segment's worth of time after the one
 // before.
 func (d *deployment) keyed(arrivals []arrival, keys int) {
@@ -166,30 +142,6 @@ func TestRuleRecordsDeletedUnderARunStopIt(t *testing.T) {
 		t.Fatal("the run goes on over deleted records")
 	}
 	if err := d.chargeable(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// Retention takes what was settled long ago: no run needs it.
-func TestRuleRetentionBeforeTheRestartOffsetsIsHarmless(t *testing.T) {
-	needReal(t)
-	d := newDeployment(t, startBroker(t), "retained", 2, tight)
-	d.load(scatter(calm(614).arrivals(), 2, 1))
-	log := d.independentLog()
-	for turn := uint64(3); turn <= uint64(pick(3, 9)); turn += 3 {
-		j := d.job()
-		j.CrashAt, j.CrashTurn = crashpoint.SettledWritten, turn
-		d.crashed(j)
-		tr, err := d.readTrusted()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, cut := range tr.closes[tr.last].Cuts {
-			d.deleteRecords(d.config.Events.Topic, cut.Partition, cut.Restart)
-		}
-	}
-	d.finish()
-	if err := d.checkAgainst(log); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,12 +1,9 @@
 package integration
 
 import (
-	"math/rand/v2"
 	"testing"
-	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
-	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -46,17 +43,6 @@ func TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor(t *testing.T) {
 	d.verify()
 }
 
-func TestInvariant5MixedDrainAtRandomTurns(t *testing.T) {
-	long.Test(t)
-	broker := startBroker(t)
-	for seed := range uint64(pick(1, onReal(t, 1, 2))) {
-		d := newMixed(t, broker, numbered("drain", int(seed)), 2)
-		d.load(scatter(shoppers(53+seed).arrivals(), 2, seed))
-		d.drainAtRandom(rand.New(runseed.PCG(t, seed, 6)), 1, 9)
-		d.verify()
-	}
-}
-
 // A process that forgets a shard between two slices of a window must find the earlier ones again.
 func TestInvariant5MixedForcedCacheMisses(t *testing.T) {
 	t.Parallel()
@@ -70,44 +56,5 @@ func TestInvariant5MixedForcedCacheMisses(t *testing.T) {
 		d.load(scatter(shoppersAtPeace(54).arrivals(), 2, every))
 		d.finish(forgetting(every))
 		d.verify()
-	}
-}
-
-// An hour that slides by minutes and a day beside minutes, in their real sizes: 15 slices of an
-// hour, 360 of a day.
-func TestInvariant5MinutesHoursAndDaysTogether(t *testing.T) {
-	long.Test(t)
-	if kind(t) != embeddedKind {
-		t.Skip("380 turns take some minutes on this broker, and show nothing about it")
-	}
-	t.Parallel()
-	d := newDeployment(t, startBrokerProcess(t), "mixed-scale", 2, func(c *pipeline.Config) {
-		c.Events.Format.Value = "amount"
-		periodOf(24 * time.Hour)(c)
-		c.LedgerSlots = 40
-		c.Time.Lateness = time.Minute
-		hour, day, pages := usersOf("hour", time.Hour), sumOf("day", 24*time.Hour), privately(countOf("pages", time.Hour))
-		hour.Slide = 4 * time.Minute
-		pages.Slide, pages.MaxKeysPerUser, pages.MaxEventsPerKey = 20*time.Minute, 1, 1
-		c.Metrics = []pipeline.Metric{countOf("minutes", 4*time.Minute), hour, day, pages}
-	})
-	w := shoppersAtPeace(55)
-	w.Windows, w.Window, w.Events, w.Disturb = 25*15, 4*time.Minute, 12, 50*time.Second
-	d.load(scatter(w.arrivals(), 2, 1))
-	d.patience = 5 * time.Minute
-	d.finish()
-	d.verify()
-	specs, passed, suppressed := d.referenceConfig().Metrics, 0, 0
-	for _, draw := range d.reference().Draws {
-		switch {
-		case specs[draw.Metric].KeyMode != "private":
-		case draw.Released:
-			passed++
-		default:
-			suppressed++
-		}
-	}
-	if passed == 0 || suppressed == 0 {
-		t.Errorf("the case says little: %d private keys passed their threshold, %d did not", passed, suppressed)
 	}
 }

@@ -11,9 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/pipeline"
-	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
 // lockedBuffer takes log lines from many goroutines.
@@ -86,74 +84,5 @@ func TestRuleNothingIsDeduplicated(t *testing.T) {
 	}
 	if !slices.Equal(counts, []int64{6, 42, 3}) {
 		t.Errorf("counts are %v, want 6 events, their sum and 3 users", counts)
-	}
-}
-
-// Bounds clip what one user can burn. The noise of a metric is as it was asked for, whatever they
-// are.
-func TestRuleBoundsDoNotChangeTheNoise(t *testing.T) {
-	ladder := func(m pipeline.Metric, keys, events int) []float64 {
-		config := baseConfig("localhost:1", "bounds")
-		config.Events.Format.Value = "amount"
-		m.MaxKeysPerUser, m.MaxEventsPerKey = keys, events
-		m.Target = noisereduction.Target{Absolute: 40, Confidence: 0.95}
-		config.Metrics = []pipeline.Metric{m}
-		d, err := pipeline.Compile(config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var deviations []float64
-		for _, u := range d.Metrics[0].Plan.Ladder() {
-			deviations = append(deviations, u.Float())
-		}
-		return deviations
-	}
-	count, sum := countOf("visits", 10*time.Second), sumOf("balance", 10*time.Second)
-	want := ladder(count, 1, 1)
-	higher := sum
-	higher.Min, higher.Max = -40, 30
-	for what, got := range map[string][]float64{"other bounds": ladder(count, 3, 5), "values": ladder(sum, 1, 1), "other values": ladder(higher, 2, 3)} {
-		if !slices.Equal(got, want) {
-			t.Errorf("with %s the ladder is %v, not %v", what, got, want)
-		}
-	}
-}
-
-// Trusting producers' clocks weakens the promise: no deployment does so without asking for it.
-func TestRuleProducerTimesAreAnExplicitChoice(t *testing.T) {
-	d := newDeployment(t, startBroker(t), "mixed-trust", 1, func(c *pipeline.Config) { c.Time.Trust = "" })
-	if got := d.compiled.Config.Time; got.Trust != pipeline.TrustBroker || got.Slack == 0 {
-		t.Errorf("by default the times of %q are trusted, with a slack of %v", got.Trust, got.Slack)
-	}
-}
-
-// What a user pays in one deployment is one account over all metrics: the same records cost the sum
-// of what each metric charges.
-func TestRuleOneAccountCoversAllMetrics(t *testing.T) {
-	t.Parallel()
-	d := newMixed(t, startBrokerProcess(t), "account", 1, forLife)
-	d.load([][]arrival{shoppersAtPeace(81).arrivals()})
-	d.finish()
-	d.verify()
-	want := d.reference()
-	paid := map[reference.Owner]map[int]bool{}
-	for owner, decisions := range want.Admitted {
-		paid[owner] = map[int]bool{}
-		for _, decision := range decisions {
-			if decision.Admitted {
-				paid[owner][decision.Metric] = true
-			}
-		}
-	}
-	most := 0
-	for _, metrics := range paid {
-		most = max(most, len(metrics))
-	}
-	if most < 5 {
-		t.Errorf("nobody takes part in more than %d metrics: the case says little", most)
-	}
-	_, accounts := d.decisions()
-	if len(accounts) != len(want.Accounts) {
-		t.Errorf("%d accounts for %d users", len(accounts), len(want.Accounts))
 	}
 }

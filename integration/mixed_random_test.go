@@ -19,7 +19,6 @@ import (
 func TestInvariant5MixedRandomDeployments(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
-	var sum drawn
 	for seed := range uint64(pick(2, onReal(t, 3, 10))) {
 		random := rand.New(runseed.PCG(t, seed, 0x317f1))
 		unit := time.Duration(1+random.IntN(8)) * time.Second
@@ -37,11 +36,8 @@ func TestInvariant5MixedRandomDeployments(t *testing.T) {
 		d.finish(forgetting(every * uint64(random.IntN(2))))
 		if err := d.check(); err != nil {
 			t.Errorf("seed %d: %v", seed, err)
-			continue
 		}
-		sum.add(d)
 	}
-	sum.tellMuch(t)
 }
 
 // drawMixed draws until a configuration is valid: some leave no precision or ask for more than the
@@ -51,6 +47,7 @@ func drawMixed(t *testing.T, random *rand.Rand, broker, name string, unit time.D
 	for range 50 {
 		config := baseConfig(broker, name)
 		config.Shards, config.ReleaseShards, config.LedgerSlots = 1+random.IntN(20), 1+random.IntN(4), 4+random.IntN(30)
+		config.CatchUp = 1 + random.IntN(config.LedgerSlots/4)
 		config.Privacy.Epsilon = []float64{1, 8, 40}[random.IntN(3)]
 		config.Privacy.Accountant = []string{"gdp", "zcdp"}[random.IntN(2)]
 		if random.IntN(3) > 0 {
@@ -160,4 +157,10 @@ func drawTree(random *rand.Rand, m *pipeline.Metric) {
 	if m.Scale == pipeline.ScaleLogarithmic {
 		m.Min, m.Max = 1+int64(random.IntN(3)), 1<<20
 	}
+}
+
+// mostlyInTime draws by how much event times lie before their records': by so little more than the
+// lateness, at most, that no more than a quarter of the records come too late for it.
+func mostlyInTime(random *rand.Rand, c pipeline.Config) time.Duration {
+	return time.Duration(random.Int64N(int64(c.Time.Lateness)*4/3+1)) + time.Millisecond
 }

@@ -1,13 +1,11 @@
 package integration
 
 import (
-	"math/rand/v2"
+	"fmt"
 	"testing"
-	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
-	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -27,55 +25,26 @@ func TestRuleOpenSlicesOutliveTheSlotsOfTheLedger(t *testing.T) {
 	d.tellsMuch()
 }
 
-func TestInvariant5MixedKillsAtRandomInstants(t *testing.T) {
-	t.Parallel()
-	long.Test(t)
-	broker := startBrokerProcess(t)
-	for kills, round := 0, 0; kills < pick(3, onReal(t, 6, 16)); round++ {
-		shape := []settings{sharded(4, 1), sharded(1, 1), sharded(16, 3)}[round%3]
-		slots := func(c *pipeline.Config) { c.LedgerSlots = 4 + 9*(round%2) }
-		d := newMixed(t, broker, numbered("kill", round), 1+round%3, shape, slots)
-		d.load(scatter(shoppers(uint64(600+round)).arrivals(), d.partitions, uint64(round)))
-		kills += d.killAtRandom(rand.New(runseed.PCG(t, uint64(round), 78)))
-		d.verify()
-		if round > 60 {
-			t.Fatal("the runners end before they can be killed")
-		}
-	}
-}
-
+// A turn, or a span of several, is interrupted at every point: with some of its deltas durable or
+// all of them, with values published or not.
 func TestInvariant5MixedCrashAtEveryPoint(t *testing.T) {
 	t.Parallel()
 	long.Test(t)
 	broker := startBrokerProcess(t)
-	points := []string{crashpoint.DeltaWriting, crashpoint.DeltaWritten, crashpoint.CountsWriting,
-		crashpoint.CountsWritten, crashpoint.SettledWriting, crashpoint.SettledWritten, crashpoint.CloseWritten}
-	for i, point := range points[:pick(2, len(points))] {
-		t.Run(point, func(t *testing.T) {
-			d := newMixed(t, broker, "point-"+point, 2)
-			d.load(scatter(shoppers(uint64(620+i)).arrivals(), 2, uint64(i)))
-			d.crashAt(point, uint64(5+i%4), i%2)
-			d.finish()
-			d.verify()
-		})
-	}
-}
-
-// Engines restore in the middle of windows, too.
-func TestRuleAnEngineRestoreLeavesOpenWindowsWhole(t *testing.T) {
-	broker := startBroker(t)
-	for i := range pick(1, onReal(t, 1, 2)) {
-		d := newMixed(t, broker, numbered("restore", i), 2)
-		d.load(scatter(shoppersAtPeace(uint64(640+i)).arrivals(), 2, 1))
-		d.run(func(o *runOptions) {
-			o.Hooks.At = func(point string, _ int) error {
-				if i%2 == 1 && point == crashpoint.DeltaWriting {
-					time.Sleep(20 * time.Millisecond) // a slow write
+	points := []string{crashpoint.DeltaWritten, crashpoint.CountsWritten, crashpoint.DeltaWriting, crashpoint.CountsWriting,
+		crashpoint.SettledWriting, crashpoint.SettledWritten, crashpoint.CloseWritten}
+	for i, point := range points {
+		for _, turns := range []int{1, 4} {
+			t.Run(fmt.Sprintf("%s, spans of %d", point, turns), func(t *testing.T) {
+				d := newMixed(t, broker, numbered("point-"+point, turns), 2, catchingUp(turns))
+				d.load(scatter(backlog(uint64(740+i)).arrivals(), 2, uint64(i)))
+				d.crashAt(point, 3, i%2)
+				d.finish()
+				d.verify()
+				if turns > 1 {
+					d.inSpans()
 				}
-				return nil
-			}
-			o.Hooks.Restore = func(step int) bool { return step > 2 && step%(5+i) == 0 }
-		})
-		d.verify()
+			})
+		}
 	}
 }

@@ -1,16 +1,12 @@
 package integration
 
 import (
-	"context"
 	"math/rand/v2"
 	"os"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
@@ -142,76 +138,4 @@ func TestInvariant5LostNodesChangeNothing(t *testing.T) {
 	c.finish(s, &row)
 	c.rows = append(c.rows, row)
 	c.table()
-}
-
-// topicOn makes a topic with copies on the nodes of these numbers, where acknowledged records can
-// be lost: one copy is enough, and any copy may lead.
-func topicOn(t *testing.T, broker, name string, partitions int, nodes ...int32) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	topic := kmsg.NewCreateTopicsRequestTopic()
-	topic.Topic, topic.NumPartitions, topic.ReplicationFactor = name, -1, -1
-	for p := range partitions {
-		on := kmsg.NewCreateTopicsRequestTopicReplicaAssignment()
-		on.Partition, on.Replicas = int32(p), nodes
-		topic.ReplicaAssignment = append(topic.ReplicaAssignment, on)
-	}
-	for key, value := range map[string]string{"min.insync.replicas": "1", "unclean.leader.election.enable": "true"} {
-		c := kmsg.NewCreateTopicsRequestTopicConfig()
-		c.Name, c.Value = key, kmsg.StringPtr(value)
-		topic.Configs = append(topic.Configs, c)
-	}
-	request := kmsg.NewPtrCreateTopicsRequest()
-	request.Topics = append(request.Topics, topic)
-	response, err := request.RequestWith(ctx, adminClient(t, broker))
-	if err == nil {
-		err = kerr.ErrorForCode(response.Topics[0].ErrorCode)
-	}
-	if err != nil {
-		t.Fatalf("making topic %s: %v", name, err)
-	}
-}
-
-// An election that loses events which were read and counted is found at the next start, and nothing
-// is made of the records that take their offsets.
-func TestRuleARunRefusesEventsAfterAnUncleanElection(t *testing.T) {
-	c, nodes := startNodes(t)
-	const events = "unclean-events"
-	topicOn(t, nodes[0].Addr(), events, campaignPartitions, 1, 2)
-	s := c.newSubject(subjectSettings{name: "campaign-unclean", events: events, eventsExist: true, broker: c.addr, window: 10 * time.Second, catchUp: 1, slots: 10}, base)
-	c.faultNow = "an unclean election"
-	c.run(s)
-	c.moves(s, s.current, 20)
-	nodes[1].Kill() // from now on node 1 has the only copy
-	written := s.feed.written.Load()
-	c.moves(s, s.current, 3)
-	await.That(t, patience, "events are written and counted that node 2 never had", func() bool {
-		return s.feed.written.Load() > written+40 && int64(s.watch.now().settled) > written+10
-	})
-	c.lose(s)
-	close(s.feed.stopped)
-	<-s.feed.done
-	before := s.watch.now()
-	nodes[0].Kill()
-	c.restart(nodes[1]) // leads without what it never had
-	c.restart(nodes[0]) // and follows
-	refuses := func(text string) {
-		t.Helper()
-		p := c.start(s, "--wait-for-broker", "1m")
-		if !p.ends(endsWithin) || p.code() != 1 || !p.said(text) {
-			p.stacks()
-			c.complain(p, "events were lost by an election, and the run should have refused to start for that")
-		}
-	}
-	refuses("records that a turn needs are gone")
-	for n := range 120 { // others take their offsets
-		if err := s.feed.put(spread(s.feed.window(s.feed.next+n, s.feed.work), campaignPartitions)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	refuses("unclean leader election")
-	if now := s.watch.now(); now.settled != before.settled || now.stops != before.stops {
-		t.Errorf("turns %d were settled before, and %d now; %d STOPs", before.settled, now.settled, now.stops)
-	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -370,27 +369,5 @@ func TestInvariant6ATurnIsSpentWithWhatEveryReaderHas(t *testing.T) {
 	case <-renewed:
 	default:
 		t.Error("no reader stood still")
-	}
-}
-
-// What a reader reads after the last turn is in the tallies of a bounded run, too: of one that ends
-// with the last turn that has an event, and of one that ends at an instant.
-func TestInvariant6ABoundedRunTalliesWhatEveryReaderReads(t *testing.T) {
-	broker := startBroker(t)
-	for name, until := range map[string]time.Time{"last": {}, "until": base.Add(200 * time.Second)} {
-		d := newDeployment(t, broker, name, 2, tight)
-		w := calm(39)
-		w.Windows = 20
-		dealt := scatter(w.arrivals(), 2, 39)
-		// The first broken record passes all turns, and they are more than one fetch brings.
-		broken := arrival{"u", base.Add(10 * time.Minute).UnixMilli(), append([]byte(`{"user":`), make([]byte, 50_000)...)}
-		for p := range dealt {
-			d.append(int32(p), dealt[p])
-		}
-		for range 10 {
-			d.append(1, slices.Repeat([]arrival{broken}, 10))
-		}
-		d.run(func(o *runOptions) { o.Readers, o.Until = 2, until })
-		d.verify()
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kversion"
 
 	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
-	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
@@ -61,32 +60,38 @@ func (d *deployment) openTurn() (uint64, map[int32]int64) {
 	return tr.last + 1, restart
 }
 
-// All deltas of the interrupted turn are durable: it is redone from the ledger, and no shard needs
-// its events.
+// All deltas of the interrupted turn, or of all turns of a span, are durable: they are redone from
+// the ledger, and no shard needs their events.
 func TestRuleAnInterruptedTurnIsRedoneFromTheLedger(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
-	for _, point := range []string{crashpoint.DeltaWritten, crashpoint.CountsWriting, crashpoint.CountsWritten, crashpoint.SettledWriting} {
-		if !long.On() && point != crashpoint.CountsWriting {
-			continue
-		}
+	points := []string{crashpoint.CountsWriting, crashpoint.CountsWritten, crashpoint.DeltaWritten, crashpoint.SettledWriting}
+	for i, point := range points[:pick(2, 4)] {
 		t.Run(point, func(t *testing.T) {
-			d := newDeployment(t, broker, "deleted-"+point, 2, tight)
+			d := newDeployment(t, broker, "deleted-"+point, 2, tight, catchingUp(1+3*(i%2)))
 			d.load(scatter(calm(30).arrivals(), 2, 1))
 			log := d.eventLog()
 			j := d.job()
-			j.CrashAt, j.CrashTurn = point, 5
+			j.CrashAt, j.CrashTurn = point, 2
 			if point == crashpoint.DeltaWritten {
 				j.Skip = d.config.Shards - 1
 			}
 			d.crashed(j)
-			turn, restart := d.openTurn()
 			tr, err := d.readTrusted()
-			if err != nil || !tr.completeTurn(turn) {
-				t.Fatalf("turn %d is not complete on the ledger: %v", turn, err)
+			if err != nil {
+				t.Fatal(err)
 			}
-			for partition, offset := range restart {
-				d.deleteRecords(d.config.Events.Topic, partition, offset)
+			open := tr.closes[tr.last+1]
+			for turn := open.First; turn <= open.Turn; turn++ {
+				if !tr.completeTurn(turn) {
+					t.Fatalf("turn %d is not complete on the ledger", turn)
+				}
+			}
+			if (open.First < open.Turn) != (i%2 == 1) {
+				t.Fatalf("turns %d to %d were interrupted", open.First, open.Turn)
+			}
+			for _, cut := range open.Cuts {
+				d.deleteRecords(d.config.Events.Topic, cut.Partition, cut.Restart)
 			}
 			d.finish()
 			if err := d.checkAgainst(log); err != nil {
@@ -143,42 +148,6 @@ func TestRuleMissingEventsOfAnOpenTurnStopTheRun(t *testing.T) {
 	}
 	if err := d.chargeable(); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// What has been released can no longer be charged where the ledger has lost records: nothing more
-// is released.
-func TestRuleALostLedgerStopsTheRun(t *testing.T) {
-	t.Parallel()
-	d := newDeployment(t, startBrokerProcess(t), "lost", 1, tight)
-	d.load(scatter(calm(37).arrivals(), 1, 1))
-	j := d.job()
-	j.CrashAt, j.CrashTurn = crashpoint.SettledWritten, 5
-	d.crashed(j)
-	before, err := d.readCounts()
-	if err != nil {
-		t.Fatal(err)
-	}
-	offsets, err := d.client.Offsets(t.Context(), d.config.Outputs.Ledger, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if kind(t) != embeddedKind { // Kafka does not delete from a topic that is only compacted
-		alterTopic(t, d.config.Kafka.Brokers[0], d.config.Outputs.Ledger, map[string]string{"cleanup.policy": "delete"})
-	}
-	d.deleteRecords(d.config.Outputs.Ledger, 0, offsets.High)
-	if kind(t) != embeddedKind {
-		alterTopic(t, d.config.Kafka.Brokers[0], d.config.Outputs.Ledger, map[string]string{"cleanup.policy": "compact"})
-	}
-	if end := startRunner(t, d.job()).last(t); end == nil || end.Error == "" {
-		t.Fatalf("without its ledger the run ended with: %s", end)
-	}
-	after, err := d.readCounts()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(after.values) != len(before.values) {
-		t.Errorf("%d values were published without a ledger to charge them from", len(after.values)-len(before.values))
 	}
 }
 

@@ -82,7 +82,8 @@ func TestRuleADeadLetterHoldsItsOwnRecordAfterAnEpochEnds(t *testing.T) {
 	for i := range 40 {
 		value := fmt.Appendf(nil, "broken record %d", i)
 		broken[int64(120+i)] = value
-		msgs = append(msgs, kafkalog.Message{Key: fmt.Appendf(nil, "key %d", i), Value: value, Timestamp: kafkalog.At(start.Add(30 * time.Minute).UnixMilli())})
+		msgs = append(msgs, kafkalog.Message{Key: fmt.Appendf(nil, "key %d", i), Value: value, Timestamp: kafkalog.At(start.Add(30 * time.Minute).UnixMilli()),
+			Headers: []kafkalog.Header{{Key: "trace", Value: []byte{byte(i)}}, {Key: "null"}}})
 	}
 	refused := e.refuseOnce(d.Config.Outputs.DeadLetter)
 	appendEvents(t, e.ListenAddrs()[0], msgs...)
@@ -114,6 +115,9 @@ func TestRuleADeadLetterHoldsItsOwnRecordAfterAnEpochEnds(t *testing.T) {
 			return err
 		}
 		want := broken[info.Origin.Offset]
+		if h := info.Original; len(h) != 2 || !bytes.Equal(h[0].Value, []byte{byte(info.Origin.Offset - 120)}) || h[1].Key != "null" || h[1].Value != nil || info.Class != "undecodable" {
+			t.Errorf("the dead letter of offset %d, of class %s, has the headers %v", info.Origin.Offset, info.Class, h)
+		}
 		if key := fmt.Appendf(nil, "key %d", info.Origin.Offset-120); !bytes.Equal(r.Value, want) || !bytes.Equal(r.Key, key) {
 			t.Errorf("the dead letter of offset %d is %q: %q, want %q: %q", info.Origin.Offset, r.Key, r.Value, key, want)
 		}

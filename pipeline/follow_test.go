@@ -1,11 +1,9 @@
 package pipeline
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +14,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
-	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -354,69 +351,6 @@ func oldRelease(turn uint64, key string) schemas.Release {
 	return r
 }
 
-// BenchmarkFollowing measures what following costs over a counts topic with many old values:
-// how many are handed out, and the memory in use once the last turn was.
-func BenchmarkFollowing(b *testing.B) {
-	d, _ := twoRuns(b, true, func(d *deployment.Deployment) { writeOld(b, d, 200_000) })
-	var start Position // of the second run, which finishes the turns
-	if _, err := Run(b.Context(), d, RunOptions{Bounded: true, OnStart: func(from Position) { start = from }}); err != nil {
-		b.Fatal(err)
-	}
-	for name, from := range map[string]*Position{"settled": &start, "beginning": {}} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			var before, after runtime.MemStats
-			values := 0
-			for range b.N {
-				runtime.GC()
-				runtime.ReadMemStats(&before)
-				ctx, stop := context.WithTimeout(b.Context(), time.Minute)
-				err := FollowReleases(ctx, d, FollowOptions{From: from}, func(p Published) error {
-					if values += len(p.Releases); p.Turn == 10 {
-						runtime.GC()
-						runtime.ReadMemStats(&after)
-						stop()
-					}
-					return nil
-				})
-				stop()
-				if err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(values)/float64(b.N), "values")
-			b.ReportMetric(float64(int64(after.HeapAlloc)-int64(before.HeapAlloc))/1e6, "MB-held")
-		})
-	}
-}
-
-// writeOld adds values of turn 3 to counts, as if it had released so many.
-func writeOld(tb testing.TB, d *deployment.Deployment, n int) {
-	tb.Helper()
-	client, err := connect.Dial(tb.Context(), d.Config.Kafka, nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer client.Close()
-	p, err := client.NewProducer(tb.Context(), d.Config.Outputs.Counts, 0, "")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer p.Close()
-	msgs := make([]kafkalog.Message, n)
-	for i := range msgs {
-		key := fmt.Sprint("old-key-", i)
-		data, err := schemas.EncodeRelease(schemas.CountsEncoding{Format: schemas.CountsJSON}, oldRelease(3, key))
-		if err != nil {
-			tb.Fatal(err)
-		}
-		msgs[i] = kafkalog.Message{Key: []byte(key), Value: data, Timestamp: kafkalog.At(1000), Headers: []kafkalog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeRelease)}}}
-	}
-	if _, err := p.Append(tb.Context(), msgs); err != nil {
-		tb.Fatal(err)
-	}
-}
-
 // A reader that is current has every turn that is settled, and goes on being told that the topic
 // answers.
 func TestFollowingSaysWhenItIsCurrent(t *testing.T) {
@@ -447,34 +381,6 @@ func TestFollowingSaysWhenItIsCurrent(t *testing.T) {
 	}
 	if want := time.Date(2026, 1, 1, 0, 0, 10, 0, time.UTC); !end.Equal(want) {
 		t.Errorf("the last turn ends at %v, want %v", end, want)
-	}
-}
-
-// A reader of another counts topic than the run's has nothing to show, and says why.
-func TestFollowingSaysThatValuesAreOnAnotherTopic(t *testing.T) {
-	t.Parallel()
-	d := tenTurns(t, func(*deployment.Config) {})
-	if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); err != nil {
-		t.Fatal(err)
-	}
-	for counts, want := range map[string]string{
-		d.Config.Outputs.Counts: "",
-		"other-counts":          "the newest values are on topic " + d.Config.Outputs.Counts + ", and outputs.counts names other-counts",
-	} {
-		edited := *d
-		edited.Config.Outputs.Counts = counts
-		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-		defer stop()
-		var log bytes.Buffer
-		turns, answers := 0, 0
-		err := FollowReleases(ctx, &edited, FollowOptions{From: &Position{}, Logger: deploytest.Logger(&log), OnAnswer: func(current bool) {
-			if answers++; current && answers > 2 {
-				stop()
-			}
-		}}, func(Published) error { turns++; return nil })
-		if err != nil || ctx.Err() != context.Canceled || (turns > 0) != (want == "") || strings.Count(log.String(), "newest values") != min(1, len(want)) || !strings.Contains(log.String(), want) {
-			t.Errorf("%s: %d turns (%v), logged %s", counts, turns, err, &log)
-		}
 	}
 }
 

@@ -352,24 +352,3 @@ func TestRuleWhatDecidesWhoAUserIsNeverChanges(t *testing.T) {
 		}
 	}
 }
-
-// Where nothing but the address of a registry differs there is a cheaper way than a new deployment.
-func TestAMovedRegistryIsToldFromAMovedUser(t *testing.T) {
-	t.Parallel()
-	const cheap = "make its old name point to the new address"
-	at := func(path, registry string) *schemas.Header {
-		h := schemas.Header{Metrics: []schemas.MetricSpec{{}}, NoiseKeys: []schemas.KeyFingerprint{{}}}
-		h.Events.User = fmt.Sprintf("path %q of avro by the registry %q", path, registry)
-		return &h
-	}
-	old := at("user", "registry:8081")
-	for _, tc := range []struct {
-		want  *schemas.Header
-		cheap bool
-	}{{at("user", "other:8081"), true}, {at("name", "registry:8081"), false}, {at("name", "other:8081"), false}} {
-		all := changes.Differences(old, tc.want)
-		if len(all) == 0 || strings.Contains(all[0].Never, cheap) != tc.cheap || !strings.Contains(all[0].Never, "could belong to other users") {
-			t.Errorf("%q: %v", tc.want.Events.User, all)
-		}
-	}
-}

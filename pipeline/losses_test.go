@@ -10,11 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/kafka/embedded"
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
-	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 )
@@ -87,60 +85,5 @@ func TestRuleARunSaysCoarselyWhatIsWrong(t *testing.T) {
 		if strings.Contains(text, "person") || strings.Contains(text, "records") && strings.ContainsAny(text, "0123456789") {
 			t.Errorf("a user or a number is in what the run says: %s", line)
 		}
-	}
-}
-
-// A broker that goes away in mid-run is named at once, and when it is back; until then the run has
-// said when its first result comes.
-func TestRuleABrokerThatGoesAwayIsNamedAtOnce(t *testing.T) {
-	t.Parallel()
-	long.Test(t)
-	dir := t.TempDir()
-	broker, err := embedded.Start(embedded.Options{DataDir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { broker.Close() }()
-	addr := broker.Addr()
-	cfg := deploytest.Config(addr)
-	cfg.Metrics[0].Window = 24 * time.Hour
-	d := deploy(t, cfg, time.Now().Truncate(24*time.Hour), 1)
-	out := &lockedBuffer{}
-	progress := make(chan Progress, 100)
-	drain, over := make(chan struct{}), make(chan error, 1)
-	go func() {
-		_, err := Run(context.Background(), d, RunOptions{
-			Drain: drain, Logger: slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelWarn})),
-			OnProgress: func(p Progress) {
-				select {
-				case progress <- p:
-				default:
-				}
-			},
-		})
-		over <- err
-	}()
-	tomorrow := d.Config.Metrics[0].Window
-	if p := <-progress; !p.WindowEnd.Equal(time.Now().Truncate(tomorrow).Add(tomorrow)) || !p.Latest.Equal(p.WindowEnd.Add(d.Config.Time.Skew+d.Config.Time.IdleGrace)) || p.Lag != 0 || p.Closed {
-		t.Errorf("%+v", p)
-	}
-	broker.Close()
-	away := "broker " + addr + " unreachable since "
-	began := time.Now()
-	await.That(t, time.Minute, "the broker is named", func() bool { return strings.Contains(out.String(), away) })
-	if took := time.Since(began); took > 20*time.Second { // the half minute after which a stall is told
-		t.Errorf("that took %v", took)
-	}
-	time.Sleep(3 * time.Second) // some looks
-	if broker, err = embedded.Start(embedded.Options{Addr: addr, DataDir: dir}); err != nil {
-		t.Fatal(err)
-	}
-	await.That(t, time.Minute, "the broker is back", func() bool { return strings.Contains(out.String(), "broker "+addr+" answers again after ") })
-	close(drain)
-	if err := <-over; err != nil {
-		t.Fatal(err)
-	}
-	if strings.Count(out.String(), away) != 1 {
-		t.Errorf("it is named more than once:\n%s", out)
 	}
 }

@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,7 +18,6 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
-	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
@@ -34,76 +31,21 @@ func unsecured(life time.Duration) string {
 	return part(`{"alg":"none"}`) + "." + part(fmt.Sprintf(`{"sub":"alice","iat":%d,"exp":%d}`, now-3600, now+int64(life.Seconds()))) + "."
 }
 
-// relay passes connections on to a broker, and counts those that the broker ends.
-type relay struct {
-	to      atomic.Value // string
-	dialled atomic.Int64
-	ended   atomic.Int64
-}
-
-func (r *relay) listen(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all sync.WaitGroup
-	t.Cleanup(func() { l.Close(); all.Wait() })
-	all.Go(func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			r.dialled.Add(1)
-			broker, err := net.Dial("tcp", r.to.Load().(string))
-			if err != nil {
-				client.Close()
-				continue
-			}
-			var byClient atomic.Bool
-			all.Go(func() {
-				_, _ = io.Copy(broker, client)
-				byClient.Store(true)
-				broker.Close()
-			})
-			all.Go(func() {
-				_, _ = io.Copy(client, broker)
-				if !byClient.Load() {
-					r.ended.Add(1)
-				}
-				client.Close()
-			})
-		}
-	})
-	return l.Addr().String()
-}
-
 // Tokens on Apache Kafka: from a file that is replaced, and from an authorization server. One
 // broker for both, because starting it takes seconds.
 func TestTokensOnApacheKafka(t *testing.T) {
 	t.Parallel()
-	r := &relay{}
-	through := ""
-	if long.On() {
-		through = r.listen(t)
-	}
-	login := "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub=\"broker\";"
 	b := kafkaOf(t, realkafka.Options{
-		Listeners: []realkafka.Listener{{Name: "TOKEN", Protocol: "SASL_PLAINTEXT"}, {Name: "SHORT", Protocol: "SASL_PLAINTEXT", Advertised: through}},
+		Listeners: []realkafka.Listener{{Name: "TOKEN", Protocol: "SASL_PLAINTEXT"}},
 		Settings: map[string]string{
-			"sasl.enabled.mechanisms":                                   "OAUTHBEARER",
-			"listener.name.token.sasl.enabled.mechanisms":               "OAUTHBEARER",
-			"listener.name.token.oauthbearer.sasl.jaas.config":          login,
-			"listener.name.short.sasl.enabled.mechanisms":               "OAUTHBEARER",
-			"listener.name.short.oauthbearer.sasl.jaas.config":          login,
-			"listener.name.short.oauthbearer.connections.max.reauth.ms": "2000",
+			"sasl.enabled.mechanisms":                     "OAUTHBEARER",
+			"listener.name.token.sasl.enabled.mechanisms": "OAUTHBEARER",
+			"listener.name.token.oauthbearer.sasl.jaas.config": "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule " +
+				"required unsecuredLoginStringClaim_sub=\"broker\";",
 		},
 	})
-	r.to.Store(b.AddrOf("SHORT"))
 	t.Run("file", func(t *testing.T) { testTokenFile(t, b) })
 	t.Run("endpoint", func(t *testing.T) { testTokenEndpoint(t, b) })
-	t.Run("sessions that end", func(t *testing.T) { testShortSessions(t, r, through) })
 }
 
 func testTokenFile(t *testing.T, b *realkafka.Broker) {
@@ -201,45 +143,5 @@ func testTokenEndpoint(t *testing.T, b *realkafka.Broker) {
 		if err == nil || !strings.Contains(err.Error(), tt.says) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: %v does not say %s", name, err, tt.says)
 		}
-	}
-}
-
-// Where brokers end sessions, connections are replaced before: no append and no read finds its
-// connection gone.
-func testShortSessions(t *testing.T, r *relay, addr string) {
-	file := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(file, []byte(unsecured(time.Hour)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	client, err := connect.Dial(t.Context(), deployment.Kafka{Brokers: []string{addr}, SASL: &deployment.SASL{Mechanism: "oauthbearer", TokenFile: file}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	if err := client.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: "sessions", Partitions: 1, Replication: 1}); err != nil {
-		t.Fatal(err)
-	}
-	p, err := client.NewProducer(t.Context(), "sessions", 0, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	f := client.NewFetcher()
-	defer f.Close()
-	for began, n := time.Now(), int64(0); time.Since(began) < 6*time.Second; n++ {
-		if _, err := p.Append(t.Context(), []kafkalog.Message{{Value: []byte("x"), Timestamp: kafkalog.Now()}}); err != nil {
-			t.Fatal(err)
-		}
-		got, err := f.Poll(t.Context(), []kafkalog.Fetch{{Topic: "sessions", Offset: n}}, 1, time.Second)
-		if err != nil || len(got) != 1 || got[0].Err != nil {
-			t.Fatalf("%+v, %v", got, err)
-		}
-		if _, err := client.TopicConfig(t.Context(), "sessions"); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	if ended, dialled := r.ended.Load(), r.dialled.Load(); ended > 0 || dialled < 4 {
-		t.Errorf("the broker has ended %d of %d connections", ended, dialled)
 	}
 }

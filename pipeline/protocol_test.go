@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -184,26 +183,6 @@ func ran(t *testing.T, d *deployment.Deployment) *deployment.Deployment {
 	return d
 }
 
-// A damaged record of ours on control, or one of a later version, stops every
-// start, with its offset and what to do.
-func TestADamagedRecordOnControlIsNamed(t *testing.T) {
-	t.Parallel()
-	for says, damage := range map[string]func([]byte) []byte{
-		"at offset 1 of partition 0: decoding control run: malformed record: run id: cut off; it is damaged":                                                                         func(b []byte) []byte { return b[:len(b)-1] },
-		"at offset 1 of partition 0: decoding control run: unsupported format version: it is of version 99, this program knows version 6; use the version of tollgate that wrote it": func(b []byte) []byte { b[3] = 99; return b },
-	} {
-		d := tenTurns(t, func(*deployment.Config) {})
-		value, err := schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &schemas.Run{}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		appendRecord(t, d, d.Config.Outputs.Control, kafkalog.Message{Value: damage(value)})
-		if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); !errors.Is(err, deployment.ErrLogFault) || !strings.Contains(err.Error(), says) {
-			t.Errorf("the run ended with %v, want one that says %q", err, says)
-		}
-	}
-}
-
 // A run that was announced first and starts slowly does not take over from one
 // that was announced later: it never writes anything but its EPOCH, and that is
 // ignored.
@@ -321,33 +300,5 @@ func TestRuleAReplacedLedgerRecordIsMissedWhereItIsNeeded(t *testing.T) {
 				t.Errorf("the next run ended with %v, want ErrStopped", err)
 			}
 		})
-	}
-}
-
-// Many foreign records do not get a line each.
-func TestForeignRecordsDoNotFloodTheLog(t *testing.T) {
-	t.Parallel()
-	d := ran(t, tenTurns(t, func(c *deployment.Config) { c.Shards, c.ReleaseShards = 1, 1 }))
-	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	for _, topic := range []string{d.Config.Outputs.Control, d.Config.Outputs.Ledger} {
-		p, err := client.NewProducer(t.Context(), topic, 0, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := p.Append(t.Context(), slices.Repeat([]kafkalog.Message{{Key: []byte("k"), Value: []byte("x")}}, 2500)); err != nil {
-			t.Fatal(err)
-		}
-		p.Close()
-	}
-	var warnings bytes.Buffer
-	if _, err := Run(t.Context(), d, RunOptions{Bounded: true, Logger: deploytest.Logger(&warnings)}); err != nil {
-		t.Fatal(err)
-	}
-	if n := strings.Count(warnings.String(), "the record at offset"); n < 20 || n > 40 {
-		t.Errorf("%d lines:\n%.2000s", n, warnings.String())
 	}
 }

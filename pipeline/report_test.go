@@ -118,23 +118,6 @@ func TestTrustedReportAddsUpOverAChange(t *testing.T) {
 	}
 }
 
-// The two components of a mean are one metric, which looks at each record once.
-func TestTrustedReportHasAMeanOnce(t *testing.T) {
-	t.Parallel()
-	h := testHeader(1, 1, "score", "score.mean_offset")
-	h.Metrics[0].Kind, h.Metrics[1].Kind, h.Metrics[1].Of = metrickind.Mean, "mean_offset", "score"
-	c := closeOf(1, 1, 1)
-	c.Contributions, c.Tallies = 10, schemas.ReadTallies{Read: 10, Accepted: 10}
-	d := controlOf(t, &h, &schemas.Epoch{}, c, settledWith(t, 1, schemas.MetricTally{Metric: 0, WindowTally: schemas.WindowTally{Counted: 10}}))
-	got, err := TrustedReport(t.Context(), d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]MetricTallies{{Metric: "score", Counted: 10}}, got.Metrics); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func closeOf(epoch int64, first, turn uint64) *schemas.Close {
 	c := &schemas.Close{Epoch: epoch, First: first, Turn: turn}
 	if turn > first {

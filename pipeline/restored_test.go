@@ -35,7 +35,7 @@ func newMoments(t *testing.T, change func(*deployment.Config)) *moments {
 	m.history("events")
 	m.events(60, 60)
 	m.mustRun()
-	for _, spec := range topicrules.Specs(m.d, 0, 1) {
+	for _, spec := range topicrules.Specs(m.d, 1, 1) {
 		for p := range spec.Partitions {
 			bounds, err := m.client.Offsets(t.Context(), spec.Name, int32(p))
 			if err != nil {
@@ -228,6 +228,49 @@ func TestRuleATurnWhoseEndWasToldIsNotDecidedAgain(t *testing.T) {
 		appendRecord(t, m.d, turnsTopic, kafkalog.Message{Value: value, Timestamp: kafkalog.Now()})
 	}
 	m.mustRun()
+}
+
+// One or some of the topics come back as they were a turn earlier: a run goes on and publishes what
+// was published before, or is refused and writes nothing.
+func TestRuleNothingIsReleasedTwiceAfterARestore(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		older []string
+		says  string // "": it goes on
+	}{
+		{[]string{"events", controlTopic, ledgerTopic, countsTopic, turnsTopic}, ""},
+		{[]string{controlTopic, ledgerTopic, countsTopic, turnsTopic}, ""},
+		{[]string{turnsTopic}, ""},
+		{[]string{"events"}, "are gone"},
+		{[]string{controlTopic}, "it says that turn 2 is settled, but control has settled turn 1: control was restored from an older copy"},
+		{[]string{controlTopic, turnsTopic}, "control was restored from an older copy than the ledger"},
+		{[]string{ledgerTopic}, "the ledger was restored from an older copy than control"},
+		{[]string{countsTopic}, "but when turn 2 was settled it ended at"},
+		{[]string{"events", controlTopic, ledgerTopic, turnsTopic}, "counts holds values of it, but"},
+		{[]string{"events", controlTopic, ledgerTopic, countsTopic}, "it says that turn 2 is settled, but control has settled turn 1"},
+	} {
+		t.Run(strings.Join(tt.older, ", "), func(t *testing.T) {
+			t.Parallel()
+			m := newMoments(t, func(*deployment.Config) {})
+			published := valuesOn(t, m.d)
+			events := endOf(t, m.d, "events")
+			m.elsewhere()
+			m.restore(tt.older...)
+			err := m.run(RunOptions{})
+			if (err == nil) != (tt.says == "") || err != nil && (!errors.Is(err, deployment.ErrLogFault) || !strings.Contains(err.Error(), tt.says)) {
+				t.Errorf("the run ended with %v, want %q", err, tt.says)
+			}
+			if err == nil && endOf(t, m.d, "events") < events { // those of the second turn come again
+				m.events(120, 40)
+				m.mustRun()
+			}
+			for key, value := range valuesOn(t, m.d) {
+				if published[key] != value {
+					t.Errorf("%s has another value after the restore", key)
+				}
+			}
+		})
+	}
 }
 
 // A copy of counts without the markers of transactions moves values of an open turn before the

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -161,94 +160,6 @@ func watchHeap() func() uint64 {
 		}
 	})
 	return func() uint64 { close(stop); wg.Wait(); return most }
-}
-
-// BenchmarkManyKeys is one turn with as many keys as the name says, each with
-// one contribution: the cost of a key must not grow with their number.
-func BenchmarkManyKeys(b *testing.B) {
-	for _, keys := range []int{1_000, 10_000, 100_000} {
-		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {
-			b.StopTimer()
-			for range b.N {
-				addr, done := benchBroker(b)
-				cfg := benchConfig(addr)
-				cfg.Metrics[0].Keys = deployment.Keys{Mode: deployment.KeysPrivate}
-				d := deploy(b, cfg, workload.Start(), 4)
-				load(b, d, 4, keys, func(i int) []byte {
-					return fmt.Appendf(nil, `{"user":"user%d","key":"key%d","time":%d}`, i, i, workload.Start().UnixMilli())
-				}, func(int) int64 { return workload.Start().UnixMilli() })
-				b.StartTimer()
-				if _, err := Run(context.Background(), d, RunOptions{Bounded: true}); err != nil {
-					b.Fatal(err)
-				}
-				b.StopTimer()
-				done()
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*keys), "ns/key")
-		})
-	}
-}
-
-// BenchmarkDayBesideMinutes is a day of minutes with one million events: alone,
-// alone with as many ledger slots as a day's window brings with it by default, and
-// with a window over the whole day beside them.
-func BenchmarkDayBesideMinutes(b *testing.B) {
-	const minutes = 1440
-	for _, c := range []struct {
-		name  string
-		day   bool
-		slots int
-	}{{"minutes", false, 0}, {"minutes,slots=360", false, 360}, {"minutes+day", true, 0}} {
-		b.Run(c.name, func(b *testing.B) {
-			b.StopTimer()
-			var longest, last time.Duration
-			var all []time.Duration
-			for range b.N {
-				addr, done := benchBroker(b)
-				cfg := benchConfig(addr)
-				cfg.Metrics[0].Window = time.Minute
-				cfg.LedgerSlots = c.slots
-				if c.day {
-					m := cfg.Metrics[0]
-					m.Name, m.Window = "day", 24*time.Hour
-					cfg.Metrics = append(cfg.Metrics, m)
-				}
-				d := deploy(b, cfg, workload.Start(), 4)
-				millis := func(i int) int64 {
-					return workload.Start().UnixMilli() + int64(i)*minutes*60_000/int64(standard.Events)
-				}
-				load(b, d, 4, standard.Events, func(i int) []byte {
-					return standard.AppendJSON(nil, i, millis(i))
-				}, millis)
-				before := time.Now()
-				settled := func(s Settlement) {
-					took := time.Since(before)
-					before = time.Now()
-					if last = took; s.Turn > 1 && s.Turn < minutes {
-						longest = max(longest, took)
-						all = append(all, took)
-					}
-				}
-				b.StartTimer()
-				if _, err := Run(context.Background(), d, RunOptions{Bounded: true, OnSettled: settled}); err != nil {
-					b.Fatal(err)
-				}
-				b.StopTimer()
-				done()
-			}
-			b.ReportMetric(b.Elapsed().Seconds()*1000/float64(b.N*minutes), "ms/turn")
-			quarter := len(all) / 4
-			for i, part := range [][]time.Duration{all[:quarter], all[len(all)-quarter:]} {
-				part = slices.Sorted(slices.Values(part))
-				b.ReportMetric(float64(part[quarter/2].Microseconds())/1000, []string{"morning-median-ms", "evening-median-ms"}[i])
-			}
-			slices.Sort(all)
-			b.ReportMetric(float64(all[len(all)/2].Microseconds())/1000, "median-ms")
-			b.ReportMetric(float64(all[len(all)*9/10].Microseconds())/1000, "p90-ms")
-			b.ReportMetric(float64(longest.Milliseconds()), "longest-ms")
-			b.ReportMetric(float64(last.Milliseconds()), "last-ms")
-		})
-	}
 }
 
 // BenchmarkManyTurns runs a backlog of as many tiny turns as b.N says, one by one

@@ -260,14 +260,6 @@ func TestAcceptedLimitsInBytesAndUncleanElectionsOfEventsAreWarnedOf(t *testing.
 	}
 }
 
-func TestAForbiddenLookAtSettingsIsRefusedWithTheFix(t *testing.T) {
-	t.Parallel()
-	err := &deployment.TopicError{Topic: "events", Got: "does not allow this user to read its settings", Fix: "allow the user DescribeConfigs on the topic", Err: kafkalog.ErrForbidden}
-	if !errors.Is(err, kafkalog.ErrForbidden) || !errors.Is(err, deployment.ErrTopicSettings) {
-		t.Error("its reasons are lost")
-	}
-}
-
 func TestAnUnreachableBrokerIsNamedByItsAddress(t *testing.T) {
 	t.Parallel()
 	free, err := net.Listen("tcp", "127.0.0.1:0")

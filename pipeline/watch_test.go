@@ -113,30 +113,6 @@ func TestRuleADrainWithoutABrokerEndsSoon(t *testing.T) {
 	}
 }
 
-// A start that finds a frozen broker, which accepts connections and says nothing, says within
-// seconds that it waits, and how it ends does not depend on how long one try takes.
-func TestAStartSaysThatItWaitsForAFrozenBroker(t *testing.T) {
-	t.Parallel()
-	long.Test(t)
-	frozen, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer frozen.Close()
-	d, err := deployment.Compile(deploytest.Config(frozen.Addr().String()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := &lockedBuffer{}
-	_, err = AwaitBroker(t.Context(), d, 3*time.Second, slog.New(slog.NewTextHandler(out, nil)))
-	if !errors.Is(err, deployment.ErrNoBroker) || !strings.Contains(err.Error(), "accepted the connection but did not answer") {
-		t.Errorf("it ends with %v", err)
-	}
-	if !strings.Contains(out.String(), "no broker has answered yet, waiting for one for up to ") {
-		t.Errorf("it says %s", out)
-	}
-}
-
 // waitsUpTo is how long a start waits, of three seconds.
 var waitsUpTo = regexp.MustCompile(`no broker (answers|has answered yet), waiting for one for up to ([12]\.\d|[0-3]|\d00m)s`)
 

@@ -12,7 +12,6 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/tollgate-dp/tollgate/internal/kafka/embedded"
-	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -36,24 +35,6 @@ func TestTheErrorOfAJobIsTold(t *testing.T) {
 		if _, err := Run(t.Context(), d, RunOptions{Workers: w}); !errors.Is(err, broken) {
 			t.Fatalf("Run = %v, want %v", err, broken)
 		}
-	}
-}
-
-// Errors of workers come as text. A right that a worker lacks ends the job: it does not begin again
-// for ever.
-func TestARightThatAWorkerLacksEndsTheJob(t *testing.T) {
-	broker, err := embedded.Start(embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer broker.Close()
-	d := deploy(t, deploytest.Config(broker.Addr()), time.Now(), 1)
-	denied := fmt.Errorf("appending to topic shop-ledger: %w", kafkalog.ErrForbidden)
-	w := &Workers{Engine: func(_ context.Context, _ *beam.Pipeline, job Job) error {
-		return job.Failing("bundle 7 failed: " + coded(denied).Error())
-	}}
-	if _, err := Run(t.Context(), d, RunOptions{Workers: w}); !errors.Is(err, ErrForbidden) || !strings.Contains(err.Error(), "shop-ledger") {
-		t.Errorf("Run = %v, want the right that is missing", err)
 	}
 }
 
@@ -92,26 +73,6 @@ func TestASilentPartitionPutsNoAlarmOff(t *testing.T) {
 	cuts[2].Lag = (2 * time.Hour).Milliseconds() // but the clock is set back by the lag of a silent one
 	if got := delay(cuts, closed); got != 2*time.Hour {
 		t.Errorf("the records are %v behind the clock, want 2h", got)
-	}
-}
-
-// A job that could not be cancelled is named.
-func TestAJobThatIsLeftIsTold(t *testing.T) {
-	broker, err := embedded.Start(embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer broker.Close()
-	d := deploy(t, deploytest.Config(broker.Addr()), time.Now(), 1)
-	ended := errors.New("ended by a signal")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	w := &Workers{Engine: func(ctx context.Context, _ *beam.Pipeline, _ Job) error {
-		cancel(ended)
-		<-ctx.Done()
-		return fmt.Errorf("%w (and job 7 may still run)", context.Cause(ctx))
-	}}
-	if _, err := Run(ctx, d, RunOptions{Workers: w}); !errors.Is(err, ended) || !strings.Contains(err.Error(), "job 7 may still run") {
-		t.Errorf("Run = %v, want what ended it and the job that is left", err)
 	}
 }
 

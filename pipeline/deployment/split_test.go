@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/big"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -173,5 +174,40 @@ func TestWhatAnErrorOfTheNoiseProposesCounts(t *testing.T) {
 				t.Errorf("%s: %s, and then %d and %d", kind, bad.Reason, atOnce, always)
 			}
 		}
+	}
+}
+
+// Bounds clip what one user can burn. The noise of a metric is as it was asked for, whatever they
+// are.
+func TestRuleBoundsDoNotChangeTheNoise(t *testing.T) {
+	ladder := func(kind string, low, high int64, keys, events int) (deviations []float64) {
+		m := hourly("m")
+		m.Kind, m.Min, m.Max, m.MaxKeysPerUser, m.MaxEventsPerKey = kind, low, high, keys, events
+		d, err := compile(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, u := range d.Metrics[0].Plan.Ladder() {
+			deviations = append(deviations, u.Float())
+		}
+		return deviations
+	}
+	want := ladder(metrickind.Events, 0, 0, 1, 1)
+	for what, got := range map[string][]float64{
+		"other bounds": ladder(metrickind.Events, 0, 0, 3, 5), "values": ladder(metrickind.Sum, -5, 15, 1, 1), "other values": ladder(metrickind.Sum, -40, 30, 2, 3),
+	} {
+		if !slices.Equal(got, want) {
+			t.Errorf("with %s the ladder is %v, not %v", what, got, want)
+		}
+	}
+}
+
+// Trusting producers' clocks weakens the promise: no deployment does so without asking for it.
+func TestRuleProducerTimesAreAnExplicitChoice(t *testing.T) {
+	cfg := deploytest.Config("localhost:1")
+	cfg.Time.Trust = ""
+	d, err := deployment.Compile(cfg)
+	if err != nil || d.Config.Time.Trust != deployment.TrustBroker || d.Config.Time.Slack == 0 {
+		t.Errorf("by default the times of %q are trusted, with a slack of %v (%v)", d.Config.Time.Trust, d.Config.Time.Slack, err)
 	}
 }

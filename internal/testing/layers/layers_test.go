@@ -18,13 +18,12 @@ const (
 
 // Modules that decide where a package can be used: what imports them cannot be had without them.
 const (
-	beam      = "github.com/apache/beam"
-	kafkaGo   = "github.com/segmentio/kafka-go"
-	franz     = "github.com/twmb/franz-go"
-	testTools = "github.com/testcontainers"
+	beam    = "github.com/apache/beam"
+	kafkaGo = "github.com/segmentio/kafka-go"
+	franz   = "github.com/twmb/franz-go"
 )
 
-var restricted = []string{beam, kafkaGo, franz, testTools}
+var restricted = []string{beam, kafkaGo, franz}
 
 // A layer is a group of packages that know the same things.
 type layer struct {

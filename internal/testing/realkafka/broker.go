@@ -28,12 +28,7 @@ type Options struct {
 	// ScramUsers are added when the storage is formatted:
 	// "SCRAM-SHA-256=[name=alice,password=secret]".
 	ScramUsers []string
-	// Classes is a directory of classes that stand in for Kafka's own, Flags are handed to the JVM:
-	// for tests that need another clock, say.
-	Classes string
-	Flags   []string
-
-	addrs []string // where to listen: the plain listener and the controller; nil: on free ports
+	addrs      []string // where to listen: the plain listener and the controller; nil: on free ports
 }
 
 // Broker is a Kafka process. For one goroutine at a time, except Addr.
@@ -62,12 +57,7 @@ func Start(ctx context.Context, o Options) (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.java, b.flags = java, append(jvm(), o.Flags...)
-	classes := filepath.Join(jars, "*")
-	if o.Classes != "" {
-		classes = o.Classes + string(filepath.ListSeparator) + classes
-	}
-	b.flags = append(b.flags, "-cp", classes)
+	b.java, b.flags = java, append(jvm(), "-cp", filepath.Join(jars, "*"))
 	if b.dir == "" {
 		if b.dir, err = os.MkdirTemp("", "tollgate-kafka-"); err != nil {
 			return nil, fmt.Errorf("making a directory for a broker: %w", err)

@@ -1,16 +1,10 @@
 package connect
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/twmb/franz-go/pkg/kfake"
-
-	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
@@ -58,60 +52,6 @@ func TestWhatIsWrongWithSecurityIsSaidByField(t *testing.T) {
 			}
 			if err != nil && strings.Contains(err.Error(), "s3cret") {
 				t.Errorf("the password is in %v", err)
-			}
-		})
-	}
-}
-
-func TestDialSpeaksTLSAndSASLAsConfigured(t *testing.T) {
-	f := deploytest.WritePEM(t)
-	pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := x509.NewCertPool()
-	data, err := os.ReadFile(f.Cert)
-	if err != nil || !pool.AppendCertsFromPEM(data) {
-		t.Fatal("reading the certificate")
-	}
-	start := func(opts ...kfake.Opt) []string {
-		cluster, err := kfake.NewCluster(append(opts, kfake.NumBrokers(1))...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(cluster.Close)
-		return cluster.ListenAddrs()
-	}
-	mutual := start(kfake.TLS(&tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool}))
-	both := start(kfake.TLS(&tls.Config{Certificates: []tls.Certificate{pair}}), kfake.EnableSASL(),
-		kfake.Superuser("PLAIN", "alice", "s3cret"), kfake.Superuser("SCRAM-SHA-256", "bob", "s3cret"), kfake.Superuser("SCRAM-SHA-512", "carol", "s3cret"))
-	ca := &deployment.TLS{CAFile: f.Cert}
-	for _, tt := range []struct {
-		name string
-		k    deployment.Kafka
-		is   error // nil: it works
-		says string
-	}{
-		{"mutual TLS", deployment.Kafka{Brokers: mutual, TLS: &deployment.TLS{CAFile: f.Cert, CertFile: f.Cert, KeyFile: f.Key}}, nil, ""},
-		{"TLS and PLAIN", deployment.Kafka{Brokers: both, TLS: ca, SASL: &deployment.SASL{Mechanism: "plain", User: "alice", Password: secret.New("s3cret")}}, nil, ""},
-		{"TLS and SCRAM-SHA-256", deployment.Kafka{Brokers: both, TLS: ca, SASL: &deployment.SASL{Mechanism: "scram-sha-256", User: "bob", Password: secret.New("s3cret")}}, nil, ""},
-		{"TLS and SCRAM-SHA-512", deployment.Kafka{Brokers: both, TLS: ca, SASL: &deployment.SASL{Mechanism: "SCRAM-SHA-512", User: "carol", Password: secret.New("s3cret")}}, nil, ""},
-		{"wrong password", deployment.Kafka{Brokers: both, TLS: ca, SASL: &deployment.SASL{Mechanism: "scram-sha-256", User: "bob", Password: secret.New("s3cret2")}}, kafkalog.ErrRefused, `authentication of user "bob" with mechanism SCRAM-SHA-256 failed: check user and password`},
-		{"SASL is missing", deployment.Kafka{Brokers: both, TLS: ca}, kafkalog.ErrRefused, "check whether the configuration needs SASL"},
-		{"the authority is not known", deployment.Kafka{Brokers: both, TLS: &deployment.TLS{}, SASL: &deployment.SASL{Mechanism: "plain", User: "alice", Password: secret.New("s3cret")}}, kafkalog.ErrRefused, "signed by an unknown authority: set its CA file"},
-		{"the certificate is missing", deployment.Kafka{Brokers: mutual, TLS: ca}, kafkalog.ErrRefused, "the broker wants a client certificate: set one"},
-		{"another host name", deployment.Kafka{Brokers: both, TLS: &deployment.TLS{CAFile: f.Cert, ServerName: "elsewhere"}}, kafkalog.ErrRefused, "is for another host name"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			client, err := Dial(t.Context(), tt.k, nil)
-			if err == nil {
-				client.Close()
-			}
-			if !errors.Is(err, tt.is) {
-				t.Fatalf("%v, want %v", err, tt.is)
-			}
-			if tt.is != nil && (!strings.Contains(err.Error(), tt.says) || strings.Contains(err.Error(), "s3cret")) {
-				t.Errorf("%v does not say %q", err, tt.says)
 			}
 		})
 	}

@@ -197,30 +197,3 @@ func TestABufferKeepsNoChainOfThoseBeforeIt(t *testing.T) {
 		t.Error("the buffer of a distant turn keeps another one")
 	}
 }
-
-// BenchmarkBuffer is what a record costs on its way into the buffer, by how many
-// labels its key has.
-func BenchmarkBuffer(b *testing.B) {
-	for _, labels := range []int{1, 4, 8, 16, 4096, 1 << 16} {
-		b.Run(fmt.Sprintf("labels=%d", labels), func(b *testing.B) {
-			keys := make([][]byte, 1000)
-			for i := range keys {
-				keys[i] = fmt.Appendf(nil, "page-%d", i)
-			}
-			if labels > 16 {
-				keys = keys[:1]
-			}
-			b.ReportAllocs()
-			pool := NewPool(1)
-			buf, u := pool.Buffer(), NewUsers(schemas.NewHasher([32]byte{1}), 1, 1<<20).Of([]byte("u"))
-			for i := range b.N {
-				if i%(1<<17) == 0 {
-					pool.Put(buf)
-					buf = pool.Buffer()
-				}
-				c := Contribution{User: u, Label: schemas.Label{Key: keys[i%len(keys)], Passes: uint64(i / len(keys) % labels)}}
-				buf.Add(&c, 0, Mark{})
-			}
-		})
-	}
-}

@@ -81,36 +81,3 @@ func TestRuleABatchCarriesTheLabelsOfItsOwnUsersOnly(t *testing.T) {
 		}
 	}
 }
-
-// BenchmarkContributions packs a turn of one shard, and says how many bytes its batches have.
-func BenchmarkContributions(b *testing.B) {
-	const n = 300_000
-	for _, c := range []struct {
-		name  string
-		users int
-		key   func(i int) string
-	}{
-		{"one-batch/keys=100", maxBatchUsers, func(i int) string { return ownKey(i % 100) }},
-		{"ten-batches/keys=100", n, func(i int) string { return ownKey(i % 100) }},
-		{"ten-batches/keys=10000", n, func(i int) string { return ownKey(i % 10_000) }},
-		{"ten-batches/own-keys", n, ownKey},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			pool := NewPool(1)
-			buf := fill(pool, NewUsers(testHasher(), 1, 64<<20), c.users, false, c.key)
-			bytes := 0
-			b.ReportAllocs()
-			for b.Loop() {
-				out, err := buf.Contributions(nil, 5, 1)
-				if err != nil {
-					b.Fatal(err)
-				}
-				bytes = 0
-				for _, e := range out {
-					bytes += len(e.Data)
-				}
-			}
-			b.ReportMetric(float64(bytes)/1e6, "MB/turn")
-		})
-	}
-}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/internal/kafka/registry"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/event"
@@ -61,21 +60,5 @@ func TestTheNewestSchemaOfTheRegistryIsLookedAtFirst(t *testing.T) {
 		case c.want != "" && (!errors.As(err, &bad) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "events-value")):
 			t.Errorf("%s: got %v, want an error about %q", name, err, c.want)
 		}
-	}
-}
-
-func TestARegistryThatDoesNotAnswerIsAnErrorAtTheStart(t *testing.T) {
-	t.Parallel()
-	server := httptest.NewServer(http.NotFoundHandler())
-	server.Close()
-	cfg := deploytest.Config("localhost:1")
-	cfg.Events.Format = event.Format{Format: "avro", User: "user", Time: "at"}
-	cfg.Events.Registry = &deployment.Registry{URL: server.URL}
-	d, err := deployment.Compile(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := NewDecoder(t.Context(), d, slog.New(slog.DiscardHandler)); !errors.Is(err, registry.ErrUnreachable) {
-		t.Errorf("got %v", err)
 	}
 }

@@ -170,4 +170,8 @@ func TestRuleAppendTimesNeedNoSilence(t *testing.T) {
 	if got := s.look(time.Second); got < 0 {
 		t.Error("with append times the idle rule waits for silence")
 	}
+	const standsIn = 60 * time.Second // lateness, skew and grace
+	if got := s.look(2 * time.Minute); got != standsIn {
+		t.Errorf("with append times the watermark of a silent partition is %v behind the clock, want %v", got, standsIn)
+	}
 }

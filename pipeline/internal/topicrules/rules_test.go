@@ -6,10 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 )
 
 // The settings that a broker leaves out are Kafka's defaults.
@@ -54,25 +52,5 @@ func TestTheShortestSlideDecidesHowLongEventsAreNeeded(t *testing.T) {
 	}
 	if got, want := neededRetention(d), 3*(3*time.Hour+2*time.Minute+5*time.Second); got != want {
 		t.Errorf("%v, want %v", got, want)
-	}
-}
-
-func TestReplicasAndBrokersAreCounted(t *testing.T) {
-	d, err := deployment.Compile(deploytest.Config(deploytest.Start(t).Addr()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	topic := d.Config.Outputs.Control
-	if err := client.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: topic, Partitions: 1, Replication: 1}); err != nil {
-		t.Fatal(err)
-	}
-	state, err := describeTopic(t.Context(), d, client, topic)
-	if err != nil || state.replicas != 1 || state.brokers != 1 {
-		t.Errorf("%+v, %v", state, err)
 	}
 }
