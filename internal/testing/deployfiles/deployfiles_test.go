@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -54,14 +53,14 @@ func TestMain(m *testing.M) {
 
 var buildOnce sync.Once
 
-// runner returns the path of the program, with the test broker beside it, built once.
+// runner returns the path of the program, built once.
 func runner(t *testing.T) string {
 	t.Helper()
 	buildOnce.Do(func() {
 		var err error
 		buildDir, err = os.MkdirTemp("", "tollgate-deployfiles-")
 		ok(t, err)
-		output(t, "go", "build", "-o", buildDir+string(filepath.Separator), "./cmd/runner", "./internal/testing/brokerprocess")
+		output(t, "go", "build", "-o", buildDir+string(filepath.Separator), "./cmd/runner")
 	})
 	return filepath.Join(buildDir, "runner")
 }
@@ -115,45 +114,6 @@ func TestComposeServicesRunThisProgramAndStayOnThisMachine(t *testing.T) {
 	}
 }
 
-func TestDockerReadsTheComposeFiles(t *testing.T) {
-	if text, err := exec.Command("docker", "compose", "version").CombinedOutput(); err != nil {
-		t.Skipf("docker compose is not there: %s", text)
-	}
-	for _, name := range []string{"compose", "flink"} {
-		if text := output(t, "docker", "compose", "-f", "deploy/"+name+"/compose.yaml", "config", "--quiet"); text != "" {
-			t.Errorf("%s: %s", name, text)
-		}
-	}
-}
-
-func TestTheImageRunsAJob(t *testing.T) {
-	if text, err := exec.CommandContext(t.Context(), "docker", "version").CombinedOutput(); err != nil {
-		t.Skipf("no Docker engine answers: %s", text)
-	}
-	context := t.TempDir()
-	program, err := os.ReadFile(runner(t))
-	ok(t, err)
-	ok(t, os.WriteFile(filepath.Join(context, "tollgate"), program, 0o755))
-	const tag = "tollgate/test:deployfiles"
-	t.Setenv("DOCKER_BUILDKIT", "0") // engines without the plugin build as well
-	output(t, "docker", "build", "-t", tag, "-f", "deploy/image/Dockerfile", context)
-	t.Cleanup(func() { _ = exec.Command("docker", "image", "rm", "--force", tag).Run() })
-	said := output(t, "docker", "run", "--rm", "--read-only", "--cap-drop", "ALL", "--network", "none", tag, "demo", "--events", "20000", "--windows", "3")
-	if !strings.Contains(said, "3 windows, ") || !strings.Contains(said, "values released") {
-		t.Error(said)
-	}
-}
-
-func TestTheImageOfFlinkHasItsEngine(t *testing.T) {
-	line := regexp.MustCompile(`(?s)go build.*?[^\\]\n`).FindString(string(file(t, "flink/Dockerfile")))
-	program := filepath.Join(t.TempDir(), "tollgate")
-	output(t, "sh", "-c", strings.Replace(line, "-o /tollgate", "-o "+program, 1))
-	said := output(t, program, "version")
-	if !regexp.MustCompile(`(?m)^engines.*\bflink\b`).MatchString(said) || !strings.Contains(said, "v1.2.3") {
-		t.Error(said)
-	}
-}
-
 // settings reads a file of settings of Flink.
 func settings(t *testing.T, data []byte) map[string]string {
 	t.Helper()
@@ -183,21 +143,6 @@ func TestSettingsOfFlinkAreTheSameEverywhere(t *testing.T) {
 			if !strings.HasSuffix(name, "address") && !strings.HasSuffix(name, "host") && got[name] != value {
 				t.Errorf("%s: %s is %q, and %q in conf/config.yaml", where, name, got[name], value)
 			}
-		}
-	}
-}
-
-func TestSystemdReadsTheUnits(t *testing.T) {
-	if _, err := exec.LookPath("systemd-analyze"); err != nil {
-		t.Skip("systemd-analyze is not there")
-	}
-	tree, err := filepath.Abs("../../..")
-	ok(t, err)
-	for _, name := range []string{"tollgate-jobmanager.service", "tollgate-taskmanager.service"} {
-		installed := filepath.Join(t.TempDir(), name)
-		ok(t, os.WriteFile(installed, bytes.ReplaceAll(file(t, "flink/systemd/"+name), []byte("/opt/tollgate"), []byte(tree)), 0o644))
-		if text := output(t, "systemd-analyze", "verify", "--man=no", installed); text != "" {
-			t.Errorf("%s: %s", name, text)
 		}
 	}
 }

@@ -89,7 +89,7 @@ func module() []layer {
 			internal/testing/doccheck internal/testing/fakeregistry internal/testing/python
 			internal/testing/runseed internal/testing/golden internal/testing/repeated
 			internal/testing/layers internal/testing/memledger
-			internal/testing/process internal/testing/realkafka internal/testing/brokerprocess
+			internal/testing/process internal/testing/realkafka
 			internal/testing/realflink internal/testing/workload internal/testing/reference integration`},
 		{name: "peers", sees: "secrets wire noise experiments kafka pipeline front demo tests", outside: []string{beam}, packages: `
 			internal/testing/peers`},

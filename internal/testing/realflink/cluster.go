@@ -152,7 +152,7 @@ func (c *Cluster) log(n *node) string { return filepath.Join(c.dir, n.id()+".log
 func (c *Cluster) KillJobManager() { c.jobManager.Kill() }
 
 // StartJobManager starts a JobManager that was killed, on the same ports, and returns once it
-// answers. TaskManagers come back by themselves: AwaitSlots.
+// answers. TaskManagers come back by themselves.
 func (c *Cluster) StartJobManager(ctx context.Context) error {
 	if err := c.launch(c.jobManager); err != nil {
 		return err
@@ -163,15 +163,6 @@ func (c *Cluster) StartJobManager(ctx context.Context) error {
 // TaskManagers returns how many numbers have been given, including those of TaskManagers that were
 // killed.
 func (c *Cluster) TaskManagers() int { return len(c.taskManagers) }
-
-// StartTaskManager starts one more TaskManager and returns its number once it has registered.
-func (c *Cluster) StartTaskManager(ctx context.Context) (int, error) {
-	tm, err := c.addTaskManager()
-	if err != nil {
-		return 0, err
-	}
-	return len(c.taskManagers) - 1, c.awaitTaskManager(ctx, tm)
-}
 
 func (c *Cluster) addTaskManager() (*node, error) {
 	tm := &node{name: fmt.Sprintf("taskmanager-%d", len(c.taskManagers))}
@@ -204,15 +195,6 @@ func (c *Cluster) Logs() string {
 		fmt.Fprintf(&said, "--- %s\n%s\n", n.id(), process.Tail(c.log(n)))
 	}
 	return said.String()
-}
-
-// LogFiles returns the files with all that the processes have printed, one for each start.
-func (c *Cluster) LogFiles() ([]string, error) {
-	files, err := filepath.Glob(filepath.Join(c.dir, "*.log"))
-	if err != nil {
-		return nil, fmt.Errorf("listing a cluster's logs: %w", err)
-	}
-	return files, nil
 }
 
 // Close kills all processes and the workers that are left, and removes a temporary directory.

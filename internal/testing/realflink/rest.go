@@ -39,14 +39,6 @@ func (c *Cluster) Unfinished(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// AwaitSlots returns once the cluster has exactly so many slots in all.
-func (c *Cluster) AwaitSlots(ctx context.Context, total int) error {
-	return c.await(ctx, c.jobManager, fmt.Sprintf("%d slots", total), func(ctx context.Context) bool {
-		found, _, err := c.Slots(ctx)
-		return err == nil && found == total
-	})
-}
-
 func (c *Cluster) awaitJobManager(ctx context.Context) error {
 	return c.await(ctx, c.jobManager, "REST to answer", func(ctx context.Context) bool {
 		_, _, err := c.Slots(ctx)

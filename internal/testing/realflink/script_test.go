@@ -9,40 +9,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
-
-	"github.com/tollgate-dp/tollgate/internal/testing/await"
 )
 
 const scripts = "../../../deploy/flink"
-
-// What is left of a fetch that is killed does not look like one that was done.
-func TestAKilledFetchLeavesNothingThatLooksWhole(t *testing.T) {
-	dir, tools := t.TempDir(), t.TempDir()
-	for name, script := range map[string]string{
-		"java": `echo 'openjdk version "17.0.15"' >&2`,
-		"mvn":  `for a; do case $a in -DoutputDirectory=*) touch "${a#*=}/half.jar" ;; esac; done; sleep 300`,
-	} {
-		ok(t, os.WriteFile(filepath.Join(tools, name), []byte("#!/bin/sh\n"+script+"\n"), 0o700))
-	}
-	cmd := exec.Command(filepath.Join(scripts, "cluster"), "fetch")
-	cmd.Env = append(os.Environ(), "TOLLGATE_FLINK_DIR="+dir, "PATH="+tools+":"+os.Getenv("PATH"))
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	ok(t, cmd.Start())
-	entries := func(pattern string) int {
-		found, err := filepath.Glob(filepath.Join(dir, pattern))
-		ok(t, err)
-		return len(found)
-	}
-	await.That(t, time.Minute, "a jar is there", func() bool { return entries(".half.*/half.jar") == 1 })
-	ok(t, syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL))
-	_ = cmd.Wait() // killed
-	if entries(".half.*") != 1 || entries("[^.]*") != 0 {
-		t.Errorf("%d entries are half made, %d look whole; want 1 and 0", entries(".half.*"), entries("[^.]*"))
-	}
-}
 
 // Each replacement must find its text: a class of another version is not built as if it were known.
 func TestAPatchThatFindsNothingFails(t *testing.T) {
@@ -102,5 +72,12 @@ func TestAPatchThatFindsNothingFails(t *testing.T) {
 				t.Error("a jar was made")
 			}
 		})
+	}
+}
+
+func ok(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
