@@ -7,43 +7,6 @@ import (
 	"testing"
 )
 
-// A shell is told commands, flags, the words that a flag takes and the metrics of a configuration.
-func TestShellsCompleteWhatCanStandThere(t *testing.T) {
-	t.Parallel()
-	cfg := deploymentFile(t, "localhost:1")
-	for args, want := range map[string]string{
-		"vali": "validate\t", "run --log": "--log-format\t", "validate --format ": "table\njson\n", "run --log-format ": "auto\ntext\njson\n", "budget compo": "compose\t",
-		"plan --config " + cfg + " --metric ": "views\n",
-	} {
-		stdout, _ := mustRun(t, append([]string{"__complete"}, strings.Split(args, " ")...)...)
-		if !strings.Contains(stdout, want) {
-			t.Errorf("%s: %q, want %q", args, stdout, want)
-		}
-	}
-	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		if stdout, _ := mustRun(t, "completion", shell); len(stdout) < 500 {
-			t.Errorf("%s: %s", shell, stdout)
-		}
-	}
-}
-
-func TestManualPagesAreOneForEachCommand(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "man1")
-	mustRun(t, "man", "--dir", dir)
-	pages, err := filepath.Glob(filepath.Join(dir, "tollgate*.1"))
-	if err != nil || len(pages) < 15 {
-		t.Fatalf("%d pages, %v", len(pages), err)
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "tollgate-run.1"))
-	if err != nil || !strings.Contains(string(text), `.TH "TOLLGATE" "1" "Jan 1970"`) || !strings.Contains(string(text), `\-\-until\-end`) && !strings.Contains(string(text), "--until-end") {
-		t.Errorf("%v: %s", err, text)
-	}
-	if code, _, stderr := run(t, "man"); code != exitUsage || !strings.Contains(stderr, "dir") {
-		t.Errorf("exit %d, %s", code, stderr)
-	}
-}
-
 // Without --config the variable says which file it is, and then its usual name; --config wins.
 func TestTheUsualConfiguration(t *testing.T) {
 	dir := t.TempDir()

@@ -10,116 +10,12 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
-	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 var spring = time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
 
-// causeCase is a file that a demo makes little of, and what its holder is to read.
-type causeCase struct {
-	name   string
-	header string             // of a CSV file; "": JSON lines
-	record func(i int) string // record i of 2,000
-	args   []string           // beside those that all cases share
-	want   []string           // on stderr
-	never  []string           // not on stderr
-	lost   bool               // more than half
-}
-
-// minutes are the times of records, a minute apart.
-func minutes(i int) time.Time { return spring.Add(time.Duration(i) * time.Minute) }
-
-// ordinary is record i of as many users, a day for all, with a layout of its own.
-func ordinary(layout func(time.Time) string) func(int) string {
-	return func(i int) string { return fmt.Sprintf("%s,u%d,north", layout(minutes(i/2)), i) }
-}
-
 func rfc3339(t time.Time) string { return t.Format(time.RFC3339) }
-
-func causeCases() []causeCase {
-	const header = "when,who,where"
-	threshold := "a private key is released from about"
-	listed := []string{"--public-keys", "north,south", "--window", "24h"}
-	return []causeCase{
-		{
-			name: "after the end", header: header, record: ordinary(rfc3339), args: append([]string{"--from", "2025-02-01"}, "--to", "2025-02-02"),
-			want:  []string{"2,000 of 2,000 records (100 %) are not before --to 2025-02-02T00:00:00Z", "--to 2025-03-02T00:00:00Z includes them"},
-			never: []string{threshold},
-		},
-		{
-			// 10 pages of 2,000 visitors.
-			name: "swapped fields", header: header, record: func(i int) string { return fmt.Sprintf("%s,page-%d,u%d", rfc3339(minutes(i/2)), i%10, i) }, lost: true,
-			want: []string{"\nwhy: 10 users and 2,000 keys: check whether --user-field who and --key-field where are swapped. The data do not prove it"},
-		},
-		{
-			// 20 users on each of 100 days, who can pay for few of them with so little noise.
-			name: "beyond the allowance", header: header, record: func(i int) string {
-				return fmt.Sprintf("%s,u%d,north", rfc3339(spring.AddDate(0, 0, i/20)), i%20)
-			},
-			args: append([]string{"--absolute", "15"}, listed...), lost: true,
-			want: []string{" are beyond the allowances of their users"},
-		},
-		{
-			// In any order, and enough of everything: nothing to explain.
-			name: "all is well", header: header, record: func(i int) string { return ordinary(rfc3339)(i * 7919 % 2000) },
-			never: []string{"why", "were lost before", "nothing was released"},
-		},
-	}
-}
-
-// Each cause of little or nothing being released is named by its figures, with a flag and a value,
-// and none that the file does not prove.
-func TestDemoSaysWhatDidIt(t *testing.T) {
-	t.Parallel()
-	cases := causeCases()
-	if !long.On() {
-		cases = cases[:4]
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			var b strings.Builder
-			name := "visits.jsonl"
-			if c.header != "" {
-				name = "visits.csv"
-				b.WriteString(c.header + "\n")
-			}
-			for i := range 2000 {
-				b.WriteString(c.record(i) + "\n")
-			}
-			args := []string{"demo", "--input", write(t, name, b.String()), "--user-field", "who", "--key-field", "where", "--time-field", "when",
-				"--window", "24h", "--max-keys-per-user", "1", "--max-events-per-key", "1"}
-			if c.header != "" {
-				args = append(args, "--header")
-			}
-			code, stdout, stderr := run(t, append(args, c.args...)...)
-			nothing := strings.Contains(stderr, "error: nothing to release: no record")
-			if (code != exitOK) != nothing || nothing && (code != exitError || stdout != "") {
-				t.Errorf("exit %d, %s, stdout %s", code, stderr, stdout)
-			}
-			for _, want := range c.want {
-				if !strings.Contains(stderr, want) {
-					t.Errorf("stderr lacks %q:\n%s", want, stderr)
-				}
-			}
-			_, after, _ := strings.Cut(stderr, "what became of the records")
-			for _, never := range c.never {
-				if strings.Contains(after, never) {
-					t.Errorf("stderr has %q:\n%s", never, stderr)
-				}
-			}
-			if strings.Count(stderr, "\nwhy: ") > 3 {
-				t.Errorf("more than three causes:\n%s", stderr)
-			}
-			if strings.Contains(stdout, "why") || strings.Contains(stdout, "of 2,000") || strings.Contains(stdout, "lost") {
-				t.Errorf("stdout depends on the data:\n%s", stdout)
-			}
-			if strings.Contains(stderr, "were lost before counting") != (c.lost && !nothing) {
-				t.Errorf("lost is not %v:\n%s", c.lost, stderr)
-			}
-		})
-	}
-}
 
 // With --strict a demo that loses most of its records ends with a status of its own, after all
 // reports are written.
@@ -141,37 +37,6 @@ func TestStrictRefusesLosses(t *testing.T) {
 		}
 		if _, err := os.Stat(report); err != nil {
 			t.Error(err)
-		}
-	}
-}
-
-// Where more than a tenth of the times cannot be read, the others may be misread: demo and plan
-// refuse the file, with the layout that reads them, before anything is promised.
-func TestAFileOfWhichManyTimesCannotBeReadIsRefused(t *testing.T) {
-	t.Parallel()
-	long.Test(t)
-	file := func(days int, rest string) string {
-		var b strings.Builder
-		b.WriteString("when,who,where\n")
-		for i := range 900 {
-			fmt.Fprintf(&b, "03/%02d/2025,u%d,north\n", 1+i%days, i)
-		}
-		return write(t, "visits.csv", b.String()+strings.Repeat(rest, 100))
-	}
-	columns := []string{"--header", "--user-field", "who", "--key-field", "where", "--time-field", "when", "--window", "1d", "--input"}
-	american := file(28, "")
-	for _, command := range []string{"demo", "plan"} {
-		args := append(append([]string{command}, columns...), american)
-		code, stdout, stderr := run(t, append(args, "--time-layout", "%d/%m/%Y")...)
-		if code != exitError || stdout != "" || !strings.Contains(stderr, " of 900 records (57 %) have a time that cannot be read: lines 14, 15, 16 and more; line 14 is like 99/99/9999,x9") || !strings.Contains(stderr, "give --time-layout '%m/%d/%Y' (2025-03-13 to 2025-03-28); to leave them out, add --skip-bad-times") {
-			t.Errorf("%s: exit %d, %s\n%s", command, code, stdout, stderr)
-		}
-		mustRun(t, append(args, "--time-layout", "%m/%d/%Y")...)
-		mustRun(t, append(args, "--time-layout", "%d/%m/%Y", "--skip-bad-times")...)
-		// A tenth is a file with some broken records.
-		mustRun(t, append(append([]string{command}, columns...), file(28, "soon,u1,north\n"), "--time-layout", "%m/%d/%Y")...)
-		if code, _, stderr = run(t, append(append([]string{command}, columns...), file(28, "soon,u1,north\nsoon,u2,north\n"), "--time-layout", "%m/%d/%Y")...); code != exitError || !strings.Contains(stderr, "200 of 1,100 records (18 %)") || !strings.Contains(stderr, "correct --time-field, --time-unit or --time-layout") {
-			t.Errorf("%s: exit %d, %s", command, code, stderr)
 		}
 	}
 }

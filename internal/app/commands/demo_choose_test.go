@@ -14,6 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -81,6 +82,9 @@ func TestSettingsAreFoundForEveryEpsilon(t *testing.T) {
 			for _, epsilon := range []string{".05", "2", "20"} {
 				args := slices.Concat(of, keys, []string{"--epsilon", epsilon})
 				choosing(t, path, args...)
+				if !long.On() {
+					break
+				}
 				if code, _, stderr := run(t, append([]string{"plan", "--input", path, "--header", "--user-field", "who", "--time-field", "when"}, args...)...); code != exitOK {
 					t.Errorf("%v: exit %d\n%s", args, code, stderr)
 				}

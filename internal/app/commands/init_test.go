@@ -1,13 +1,9 @@
 package commands
 
 import (
-	"errors"
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 )
@@ -73,58 +69,5 @@ func TestInitCanBeRepeated(t *testing.T) {
 	}
 	if n := records(t, addr, "shop-control"); n != 1 {
 		t.Errorf("control has %d records", n)
-	}
-}
-
-// Where control was lost, init refuses to begin anew before it makes any topic: an empty control
-// topic would hide what was lost.
-func TestInitMakesNoTopicWhereControlWasLost(t *testing.T) {
-	t.Parallel()
-	for _, held := range []string{"shop-ledger", "shop-counts", "shop-turns"} {
-		addr := broker(t)
-		cfg := deploymentFile(t, addr)
-		mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
-		c, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		p, err := c.NewProducer(t.Context(), held, 0, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := p.Append(t.Context(), []kafkalog.Message{{Key: []byte("k"), Value: []byte("what was written")}}); err != nil {
-			t.Fatal(err)
-		}
-		p.Close()
-		deleteTopics(t, addr, "shop-control", "shop-dead-letter")
-		code, _, stderr := run(t, "init", "--config", cfg, "--create-topics", "--begin-second-promise")
-		if code != exitError || !strings.Contains(stderr, "topic shop-control does not exist, but topic "+held+" holds records: control was lost") || strings.Contains(stderr, "made topic") {
-			t.Errorf("exit %d, %s", code, stderr)
-		}
-		for _, gone := range []string{"shop-control", "shop-dead-letter"} {
-			if _, err := c.Partitions(t.Context(), gone); !errors.Is(err, kafkalog.ErrUnknownTopic) {
-				t.Errorf("topic %s: %v", gone, err)
-			}
-		}
-	}
-}
-
-func deleteTopics(t *testing.T, addr string, names ...string) {
-	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(addr))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	request := kmsg.NewPtrDeleteTopicsRequest()
-	request.TopicNames = names
-	for _, name := range names {
-		topic := kmsg.NewDeleteTopicsRequestTopic()
-		topic.Topic = &name
-		request.Topics = append(request.Topics, topic)
-	}
-	if _, err := request.RequestWith(t.Context(), client); err != nil {
-		t.Fatal(err)
 	}
 }

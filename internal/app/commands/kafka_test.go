@@ -2,17 +2,14 @@ package commands
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/kafka/embedded"
-	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
@@ -231,71 +228,5 @@ func TestRunIsDrainedByASignal(t *testing.T) {
 	drained(r, "drained: everything up to turn")
 	if stdout, _ := mustRun(t, "run", "--config", cfg, "--until", "2025-03-05", "--wait", "1m", "--format", "json"); strings.Contains(r.stdout.String(), "2025-03-05") == strings.Contains(stdout, "2025-03-05") {
 		t.Errorf("a run that goes on does not publish what is left, once: %s", stdout)
-	}
-}
-
-func create(t testing.TB, addr string, specs ...kafkalog.TopicSpec) {
-	t.Helper()
-	c, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if err := c.CreateTopics(t.Context(), specs...); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// Every record is written as it is, in the order of the file, users together,
-// with the time of the event; what has none has that of the record before.
-func TestReplayWritesTheFile(t *testing.T) {
-	t.Parallel()
-	addr := broker(t)
-	create(t, addr, kafkalog.TopicSpec{Name: "visits", Partitions: 3})
-	lines := []string{`{"broken`, `{"u":"a","t":3}`, `{"u":"b","t":1}`, `{"t":9}`, `{"u":"a","t":2}`, `{"u":"c","t":7}`, `{"u":"a","t":4}`}
-	times := []int64{3000, 3000, 1000, 1000, 2000, 7000, 4000}
-	path := write(t, "events.jsonl", strings.Join(lines, "\n")+"\n"+strings.Repeat("x", 1_000_000)+"\n")
-	_, stderr := mustRun(t, "replay", "--brokers", addr, "--topic", "visits", "--input", path, "--user-field", "u", "--time-field", "t", "--time-unit", "s")
-	if !strings.Contains(stderr, "bytes; the first is in line 8") {
-		t.Errorf("stderr %s", stderr)
-	}
-	c, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	found := 0
-	users := map[string]int32{}
-	for p := range int32(3) {
-		bounds, err := c.Offsets(t.Context(), "visits", p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		last := -1
-		err = c.ReadRange(t.Context(), "visits", p, bounds.Start, bounds.LastStable, func(r kafkalog.Record) error {
-			for i, line := range lines {
-				if line != string(r.Value) {
-					continue
-				}
-				found++
-				if i < last || r.Timestamp != times[i] {
-					return fmt.Errorf("record %d at %d follows record %d: out of order, or with another time", i, r.Timestamp, last)
-				}
-				last = i
-				if user := regexp.MustCompile(`"u":"(.)"`).FindStringSubmatch(line); user != nil {
-					if before, ok := users[user[1]]; ok && before != p {
-						return errors.New("a user is on two partitions")
-					}
-					users[user[1]] = p
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
-	}
-	if found != len(lines) {
-		t.Errorf("%d records of %d", found, len(lines))
 	}
 }

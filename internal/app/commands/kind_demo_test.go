@@ -90,16 +90,3 @@ func TestDemoChoosesTheRangeOfValues(t *testing.T) {
 		t.Error(stderr)
 	}
 }
-
-// With decimals, the range that the text proposes is in units of the last of them.
-func TestARangeIsProposedInTheUnitOfValues(t *testing.T) {
-	t.Parallel()
-	args := append([]string{"demo", "--input", orders(t, 10), "--kind", "mean", "--value-field", "amount"}, strings.Fields(ofOrders)...)
-	for _, c := range []struct{ decimals, unit, most string }{{"0", "give --min and --max, which", "--max 100 "}, {"2", "in units of 0.01", "--max 10000 "}} {
-		code, _, stderr := run(t, append(args, "--decimals", c.decimals)...)
-		words := strings.Join(strings.Fields(stderr), " ")
-		if code != 2 || !strings.Contains(words, c.unit) || !strings.Contains(words, c.most) {
-			t.Errorf("--decimals %s: exit code %d: %s", c.decimals, code, stderr)
-		}
-	}
-}

@@ -1,54 +1,12 @@
 package commands
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
-
-// Whatever a run writes to stderr elsewhere than on a terminal is one object a line, with a time, a
-// level and a message: notes, warnings, the log, and the error of the end. What keys and users are
-// made of is not in it.
-func TestLogsAreObjectsElsewhereThanOnATerminal(t *testing.T) {
-	t.Parallel()
-	long.Test(t)
-	cfg := deploymentFile(t, broker(t))
-	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "2", "--start", "2025-03-01T00:00:00Z")
-	mustRun(t, "replay", "--config", cfg, "--input", visits(t, true), "--header")
-	var out, errs bytes.Buffer
-	a := app{stdout: &out, stderr: &errs, getenv: func(string) string { return "" }}
-	before := time.Now()
-	a.execute(context.Background(), []string{"run", "--config", cfg, "--until-end", "--wait", "1m"})
-	a.stderr = &errs
-	if code := a.execute(context.Background(), []string{"run", "--config", deploymentFile(t, "127.0.0.1:1"), "--wait-for-broker", "0s"}); code != exitConfig && code != exitError {
-		t.Errorf("exit %d", code)
-	}
-	levels := map[string]int{}
-	for line := range strings.Lines(errs.String()) {
-		var r struct {
-			Time       time.Time
-			Level, Msg string
-		}
-		decoder := json.NewDecoder(strings.NewReader(line))
-		if err := decoder.Decode(&r); err != nil || r.Msg == "" || r.Time.Before(before) || strings.Contains(line, "person-") || strings.Contains(line, "north") {
-			t.Errorf("%v: %s", err, line)
-		}
-		levels[r.Level]++
-	}
-	if levels["INFO"] == 0 || levels["WARN"] == 0 || levels["ERROR"] != 1 || len(levels) != 3 {
-		t.Errorf("levels %v of\n%s", levels, &errs)
-	}
-	if code, _, stderr := run(t, "run", "--config", cfg, "--log-format", "yaml"); code != exitUsage || !strings.Contains(stderr, "auto, text or json") {
-		t.Errorf("exit %d, %s", code, stderr)
-	}
-}
 
 // A line may come in parts, or several at once, and what looks like an object of another program is
 // a message.

@@ -100,28 +100,3 @@ func TestReadinessFollowsTheBroker(t *testing.T) {
 
 // jsonText takes out what no JSON text can hold.
 func jsonText(text string) string { return strings.ToValidUTF8(text, "") }
-
-// An address that is taken, or none, is an error before the run begins.
-func TestListenIsCheckedFirst(t *testing.T) {
-	t.Parallel()
-	addr := broker(t)
-	cfg := deploymentFile(t, addr)
-	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
-	for _, c := range []struct {
-		args []string
-		code int
-		want string
-	}{
-		{[]string{"--listen", addr}, exitError, "--listen " + addr + ": another process has this port"},
-		{[]string{"--listen", "192.0.2.1:9464"}, exitError, "this machine does not have this address"},
-		{[]string{"--listen", ""}, exitUsage, "--listen is empty"},
-		{[]string{"--listen", "nonsense"}, exitUsage, "it must be host:port"},
-		{[]string{"--listen", "localhost:99999"}, exitUsage, "a port up to 65535"},
-		{[]string{"--metrics-trusted"}, exitUsage, "--metrics-trusted is only used with --listen"},
-		{[]string{"--pprof"}, exitUsage, "--pprof is only used with --listen"},
-	} {
-		if code, stdout, stderr := run(t, append([]string{"run", "--config", cfg}, c.args...)...); code != c.code || stdout != "" || !strings.Contains(stderr, c.want) {
-			t.Errorf("%v: exit %d, %s%s", c.args, code, stdout, stderr)
-		}
-	}
-}

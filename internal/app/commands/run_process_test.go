@@ -7,11 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -269,29 +266,6 @@ func TestRuleAStderrThatTakesNothingDoesNotStopTheRun(t *testing.T) {
 	}
 }
 
-// A reader that goes away ends the run, as other errors of printing do: drained.
-func TestAReaderThatGoesAwayDrainsTheRun(t *testing.T) {
-	long.Test(t)
-	t.Parallel()
-	cfg, _ := hourly(t)
-	r, w := pipe(t)
-	var stderr kept
-	p := startProcess(t, w, &stderr, "run", "--config", cfg, "--format", "json")
-	w.Close()
-	if _, err := r.Read(make([]byte, 1000)); err != nil {
-		t.Fatal(err)
-	}
-	r.Close()
-	if code := p.code(t); code != exitError {
-		t.Errorf("exit %d", code)
-	}
-	for _, want := range []string{"drained: everything up to turn", "error: writing output: ", "broken pipe", "not printed: read topic shop-counts"} {
-		if !strings.Contains(stderr.String(), want) {
-			t.Errorf("stderr does not say %q: %s", want, &stderr)
-		}
-	}
-}
-
 // A run starts and prints where counts has lost what earlier runs published.
 func TestRuleARunStartsWhereCountsHasLostItsFirstRecords(t *testing.T) {
 	long.Test(t)
@@ -338,41 +312,4 @@ func broken(t testing.TB) *os.File {
 	r, w := pipe(t)
 	r.Close()
 	return w
-}
-
-// A stderr that is gone before the command begins ends neither a run nor a server, whatever they
-// have to say before anything else, and at their end.
-func TestAStderrThatIsGoneEndsNoCommand(t *testing.T) {
-	long.Test(t)
-	t.Parallel()
-	addr := broker(t)
-	cfg := deploymentFile(t, addr)
-	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01T00:00:00Z")
-	mustRun(t, "replay", "--config", cfg, "--input", visits(t, true), "--header")
-	if err := os.Chmod(filepath.Join(filepath.Dir(cfg), "secrets", "noise.key"), 0o644); err != nil { //nolint:gosec // so that there is something to warn of
-		t.Fatal(err)
-	}
-	var stdout kept
-	if code := startProcess(t, &stdout, broken(t), "run", "--config", cfg, "--until-end", "--wait", "1m", "--format", "json").code(t); code != exitOK || strings.Count(stdout.String(), `"metric"`) != 12 {
-		t.Errorf("run: exit %d, stdout %s", code, &stdout)
-	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := free.Addr().String()
-	free.Close()
-	p := startProcess(t, nil, broken(t), "serve", "--config", cfg, "--listen", at)
-	await.That(t, patience, "values are served", func() bool {
-		answer, err := http.Get("http://" + at + "/-/ready")
-		if err != nil {
-			return false
-		}
-		defer answer.Body.Close()
-		return answer.StatusCode == http.StatusOK
-	})
-	p.signal(t, syscall.SIGTERM)
-	if code := p.code(t); code != exitOK {
-		t.Errorf("serve: exit %d", code)
-	}
 }

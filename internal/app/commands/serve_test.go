@@ -83,18 +83,3 @@ func TestServeShowsWhatARunPublishes(t *testing.T) {
 		t.Error("it still listens")
 	}
 }
-
-func TestServeRefusesBadFlags(t *testing.T) {
-	t.Parallel()
-	cfg := deploymentFile(t, "127.0.0.1:1")
-	for want, args := range map[string][]string{
-		"--keep is 0: it must be at least 1":          {"--keep", "0"},
-		"--max-clients is -1: it must be at least 1":  {"--max-clients", "-1"},
-		"--refresh is 1ms: it must be at least 100ms": {"--refresh", "1ms"},
-		"--listen is 8080: it must be host:port":      {"--listen", "8080"},
-	} {
-		if code, _, stderr := run(t, append([]string{"serve", "--config", cfg}, args...)...); code != exitUsage || !strings.Contains(stderr, want) {
-			t.Errorf("%v: exit %d, stderr %s", args, code, stderr)
-		}
-	}
-}

@@ -55,20 +55,6 @@ metrics:
 keys: {noise: {file: noise.key}, user_hash: {file: user.key}}
 `
 
-func TestValidateJSONIsOneObject(t *testing.T) {
-	t.Parallel()
-	stdout, _ := mustRun(t, "validate", "--offline", "--format", "json", "--config", write(t, "tollgate.yaml", twoMetrics))
-	var p plan.Plan
-	decoder := json.NewDecoder(strings.NewReader(stdout))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&p); err != nil || len(p.Metrics) != 2 || decoder.More() {
-		t.Fatalf("%v: %s", err, stdout)
-	}
-	if p.Metrics[0].Threshold == nil || p.Metrics[1].Threshold != nil {
-		t.Errorf("%+v", p.Metrics)
-	}
-}
-
 // Budgets of periods add where every window lies within one: n periods are √n times the
 // μ, and δ adds up.
 func TestPeriodsAddUp(t *testing.T) {

@@ -3,7 +3,6 @@ package experiment
 import (
 	"context"
 	"errors"
-	"math"
 	"strings"
 	"testing"
 
@@ -37,28 +36,4 @@ func TestTextAndJSON(t *testing.T) {
 	}
 	golden.File(t, "testdata/sample.txt", text.String())
 	golden.File(t, "testdata/sample.json", asJSON.String())
-}
-
-func TestWhatCannotBeWrittenIsAnError(t *testing.T) {
-	for want, spoil := range map[string]func(r *Result){
-		"2 cells for 3 columns":        func(r *Result) { r.Tables[0].Rows[0] = r.Tables[0].Rows[0][:2] },
-		`column "measured" is NaN`:     func(r *Result) { r.Tables[0].Rows[0][2] = math.NaN() },
-		`column "measured" has a bool`: func(r *Result) { r.Tables[0].Rows[0][2] = true },
-		"2 by 1 points":                func(r *Result) { r.Figures[0].Series[0].Y = []float64{1} },
-		"0 by 0 points":                func(r *Result) { r.Figures[0].Series[0] = Series{Name: "none"} },
-		"point 1 is (10, +Inf)":        func(r *Result) { r.Figures[0].Series[0].Y[1] = math.Inf(1) },
-		"left of the one before":       func(r *Result) { r.Figures[0].Series[0].X[1] = 0.5 },
-		"logarithmic axis":             func(r *Result) { r.Figures[0].LogY = true },
-	} {
-		e := sample()
-		run := e.Run
-		e.Run = func(ctx context.Context, o Options) (*Result, error) {
-			r, err := run(ctx, o)
-			spoil(r)
-			return r, err
-		}
-		if _, err := e.Find(t.Context(), Options{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("want an error with %q, got %v", want, err)
-		}
-	}
 }

@@ -61,25 +61,3 @@ func TestFiguresAreDrawnWithinTheirFrame(t *testing.T) {
 		}
 	})
 }
-
-func TestTicksAreRound(t *testing.T) {
-	for _, c := range []struct {
-		a    axis
-		want string
-	}{
-		{axis{low: 0, high: 10}, "0 2 4 6 8 10"},
-		{axis{low: 0, high: 0.83}, "0 0.2 0.4 0.6 0.8"},
-		{axis{low: 3, high: 495}, "100 200 300 400"},
-		{axis{low: 1, high: 1000, log: true}, "1 10 100 1000"},
-		{axis{low: 2, high: 40, log: true}, "2 5 10 20"},
-		{axis{low: 1e-9, high: 1e-7, log: true}, "1e-9 1e-8 1e-7"},
-	} {
-		var all []string
-		for _, v := range c.a.ticks() {
-			all = append(all, tick(v))
-		}
-		if got := strings.Join(all, " "); got != c.want {
-			t.Errorf("from %v to %v: %s, not %s", c.a.low, c.a.high, got, c.want)
-		}
-	}
-}

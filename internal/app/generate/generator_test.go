@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"testing"
 	"time"
 
@@ -153,36 +152,6 @@ func TestShares(t *testing.T) {
 	}
 }
 
-func TestEveryClassCanBeGenerated(t *testing.T) {
-	var made []string
-	for _, kind := range kinds {
-		made = append(made, kind.class)
-	}
-	want := slices.DeleteFunc(event.Classes(), func(class string) bool {
-		// made-up events are JSON without a registry, another encoding, or values
-		return slices.Contains([]string{event.ClassUnknownSchema, event.ClassUnfitSchema, event.ClassNotUTF8, event.ClassPacked, event.ClassFramed, event.ClassUnframed, event.ClassInString, event.ClassBadValue, event.ClassNoValue}, class)
-	})
-	slices.Sort(made)
-	slices.Sort(want)
-	if !slices.Equal(made, want) {
-		t.Errorf("classes made %q, classes there are %q", made, want)
-	}
-}
-
-func TestZipfShares(t *testing.T) {
-	z := NewZipf(10, 1)
-	sum := 0.0
-	for rank := range 10 {
-		if ratio := z.share(0) / z.share(rank); math.Abs(ratio-float64(rank+1)) > 1e-9 {
-			t.Errorf("rank %d: ratio to the first %g", rank, ratio)
-		}
-		sum += z.share(rank)
-	}
-	if math.Abs(sum-1) > 1e-12 {
-		t.Errorf("shares add up to %g", sum)
-	}
-}
-
 func TestNewRefusesImpossibleStreams(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"events":   func(c *Config) { c.Events = -1 },
@@ -200,23 +169,6 @@ func TestNewRefusesImpossibleStreams(t *testing.T) {
 		change(&c)
 		if _, err := New(c); !errors.Is(err, ErrConfig) {
 			t.Errorf("%s: got %v", name, err)
-		}
-	}
-}
-
-func BenchmarkGenerator(b *testing.B) {
-	c := Defaults()
-	var g *Generator
-	b.ReportAllocs()
-	for b.Loop() {
-		if g != nil {
-			if _, ok := g.Next(); ok {
-				continue
-			}
-		}
-		var err error
-		if g, err = New(c); err != nil {
-			b.Fatal(err)
 		}
 	}
 }

@@ -76,21 +76,6 @@ func TestADeviceIsWrittenDirectly(t *testing.T) {
 	}
 }
 
-// The longest name that a file system takes is a name that a report can have.
-func TestALongNameIsTaken(t *testing.T) {
-	path := filepath.Join(t.TempDir(), strings.Repeat("a", 255))
-	f, err := Create(path, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Commit(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(path); err != nil {
-		t.Error(err)
-	}
-}
-
 // Errors name the path that was asked for, and what is missing; the new file beside it is
 // not mentioned.
 func TestErrorsNameThePath(t *testing.T) {

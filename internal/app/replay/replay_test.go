@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -155,34 +154,6 @@ func TestADrainedReplaySaysSo(t *testing.T) {
 	}
 }
 
-// What is too far ahead of now is told, whether the broker gives the times or the file; also where
-// nothing may be ahead.
-func TestTheFutureIsTold(t *testing.T) {
-	client := broker(t)
-	const appended = "appended"
-	spec := kafkalog.TopicSpec{Name: appended, Partitions: 1, Replication: 1, Config: map[string]string{"message.timestamp.type": "LogAppendTime"}}
-	if err := client.CreateTopics(t.Context(), spec); err != nil {
-		t.Fatal(err)
-	}
-	ahead := func(d time.Duration) string { return fmt.Sprintf("%d,a", time.Now().Add(d).Unix()) }
-	some, none := 30*time.Minute, time.Duration(0)
-	for _, name := range []string{appended, topic} {
-		for skew, want := range map[*time.Duration]int64{&some: 2, &none: 3, nil: 0} {
-			o := options(t, ahead(-time.Hour), ahead(10*time.Minute), ahead(time.Hour), ahead(24*time.Hour))
-			o.Topic, o.AcceptLate, o.Skew = name, true, skew
-			r, err := Open(t.Context(), client, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			result, err := r.Run(t.Context(), nil)
-			r.Close()
-			if err != nil || result.Future != want {
-				t.Errorf("topic %s, skew %v: got %+v, %v, want %d of the future", name, skew, result, err, want)
-			}
-		}
-	}
-}
-
 // Records that a run would count as late are told, by the newest record before them in their
 // partition.
 func TestRecordsThatComeTooLateAreTold(t *testing.T) {
@@ -289,21 +260,5 @@ func TestRecordsOfASlowPipeAreWrittenAsTheyCome(t *testing.T) {
 	pipe.Close()
 	if err := <-ended; err != nil || result.Written != 4 || !on(4)() {
 		t.Errorf("%+v, %v", result, err)
-	}
-}
-
-// A header that was not announced would be written as a record.
-func TestAHeaderThatIsNotAnnouncedIsRefused(t *testing.T) {
-	client := broker(t)
-	r, err := Open(t.Context(), client, options(t, "when,who", "1700000000,ann"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	if _, err := r.Run(t.Context(), nil); !errors.Is(err, errHeader) {
-		t.Errorf("error %v", err)
-	}
-	if values := written(t, client); len(values[0])+len(values[1]) != 0 {
-		t.Errorf("%q was written", values)
 	}
 }

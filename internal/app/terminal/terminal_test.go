@@ -87,94 +87,6 @@ func TestTableGolden(t *testing.T) {
 	golden.File(t, "testdata/table.golden", b.String())
 }
 
-// The noise is that of the farther end: an interval of a quantile can lie on one side of its value.
-func TestTheNoiseCoversTheWholeInterval(t *testing.T) {
-	var b bytes.Buffer
-	row := Row{Start: monday, End: monday.Add(time.Hour), Key: "/home", Value: 530, Low: 281, High: 2000}
-	if err := NewTable(&b, TableOptions{Width: 80, Window: time.Hour, Confidence: 0.95}).Rows([]Row{row}); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(b.String(), "± 1,470") {
-		t.Errorf("530 in an interval from 281 to 2,000 is written as\n%s", b.String())
-	}
-}
-
-// Without a target there is none to meet or to miss.
-// Negative values hang from zero.
-func TestAChartOfNegativeValues(t *testing.T) {
-	t.Parallel()
-	rows := func(values ...float64) (out []Row) {
-		for i, v := range values {
-			start := monday.Add(time.Duration(i) * time.Hour)
-			out = append(out, Row{Start: start, End: start.Add(time.Hour), Key: "k", Value: v, Low: v - 10, High: v + 10})
-		}
-		return out
-	}
-	panelOf := func(values ...float64) string {
-		opt := options(len(values), time.Hour)
-		opt.Target = false
-		lines := strings.Split(chart(t, rows(values...), opt), "\n")
-		return strings.Join(lines[3:len(lines)-2], "\n")
-	}
-	for _, tc := range []struct{ got, want string }{
-		{panelOf(-100, -290), `     0 ┤████  ████
-       │████╷ ████
-       │      ████
-       │      ████
-       │      ████
-       │      ████╷
-  -300 └────────────`},
-		{panelOf(190, -90), `   200 ┤▆▆▆▆╵
-       │████
-       │████
-       │████
-     0 ┤      ████
-       │      ████╷
-  -100 └────────────`},
-	} {
-		if diff := cmp.Diff(strings.Split(tc.want, "\n"), strings.Split(tc.got, "\n")); diff != "" {
-			t.Error(diff)
-		}
-	}
-}
-
-// The whisker of a quantile is its interval, also where a bar is the mean of several windows.
-func TestTheChartShowsTheIntervalOfAQuantile(t *testing.T) {
-	t.Parallel()
-	var rows []Row
-	for i := range 2 {
-		start := monday.Add(time.Duration(i) * time.Hour)
-		rows = append(rows, Row{Start: start, End: start.Add(time.Hour), Key: "k", Value: 100, Low: 96, High: 180, Lopsided: true})
-	}
-	for group := 1; group <= 2; group++ {
-		p := newPanel("k", rows, grid{from: monday, size: time.Hour, count: 2, group: group, bars: 2 / group, column: 4}, options(2, time.Hour))
-		if b := p.bars[0]; b.released != group || b.low != 96 || b.top != 180 || b.value != 100 {
-			t.Errorf("%d windows: %+v", group, b)
-		}
-	}
-	p := newPanel("k", []Row{{Start: monday, Value: 100, Low: 90, High: 110}, {Start: monday.Add(time.Hour), Value: 100, Low: 90, High: 110}},
-		grid{from: monday, size: time.Hour, count: 2, group: 2, bars: 1, column: 4}, options(2, time.Hour))
-	if b := p.bars[0]; math.Abs(b.top-b.value-10/math.Sqrt2) > 1e-9 || math.Abs(b.value-b.low-10/math.Sqrt2) > 1e-9 {
-		t.Errorf("of normal noise: %+v", b)
-	}
-}
-
-func TestWithoutATargetNothingIsSaidOfIt(t *testing.T) {
-	opt := options(3, time.Hour)
-	opt.Target = false
-	rows := day(3, time.Hour)
-	for i := range rows {
-		rows[i].Met = false
-	}
-	var b bytes.Buffer
-	if err := NewTable(&b, TableOptions{Width: 80, Window: time.Hour, Confidence: 0.95}).Rows(rows); err != nil {
-		t.Fatal(err)
-	}
-	if text := b.String() + chart(t, rows, opt); strings.Contains(text, "asked") || strings.Contains(text, "exact") || strings.Contains(text, "┄") {
-		t.Errorf("there is a target in\n%s", text)
-	}
-}
-
 // Whatever is drawn, no line is wider than asked for and no escape sequence
 // gets out.
 func TestNothingIsWiderThanAskedFor(t *testing.T) {
@@ -207,27 +119,6 @@ func TestNothingIsWiderThanAskedFor(t *testing.T) {
 	})
 }
 
-func TestChartOfNothing(t *testing.T) {
-	if got := chart(t, nil, options(24, time.Hour)); got != "" {
-		t.Errorf("got %q", got)
-	}
-}
-
-// A time.Duration can be 292 years; windows reach the year 9999.
-func TestAChartSpansThousandsOfYears(t *testing.T) {
-	size := 24 * time.Hour
-	first, last := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
-	opt := options(1, size)
-	opt.From, opt.To = first, last.Add(size)
-	g := newGrid(opt)
-	if g.count != 3_652_059 || g.index(first) != 0 || g.index(last) != g.bars-1 || g.index(time.Date(5000, 1, 1, 0, 0, 0, 0, time.UTC)) != (g.bars-1)/2 {
-		t.Errorf("%d windows in %d bars, the last in %d", g.count, g.bars, g.index(last))
-	}
-	if got := g.labels(); !strings.Contains(got, "0001-01-01") || !strings.Contains(got, "7") {
-		t.Errorf("labels %q", got)
-	}
-}
-
 func TestNumber(t *testing.T) {
 	for _, tc := range []struct {
 		v        float64
@@ -239,36 +130,6 @@ func TestNumber(t *testing.T) {
 	} {
 		if got := Number(tc.v, tc.decimals); got != tc.want {
 			t.Errorf("Number(%v, %d) = %q, want %q", tc.v, tc.decimals, got, tc.want)
-		}
-	}
-}
-
-func TestShortFitsTheAxis(t *testing.T) {
-	for _, v := range []float64{0.5, 1, 2.5, 15, 800, 1500, 99_999, 100_000, 250_000, 1e6, 2.5e7, 8e8, 1.5e9, 1e12, 3e15, 8e17} {
-		for _, v := range []float64{v, -v} {
-			if got := short(v); len(got) > gutter-2 {
-				t.Errorf("short(%v) = %q", v, got)
-			}
-		}
-	}
-}
-
-func TestWindowText(t *testing.T) {
-	for _, tc := range []struct {
-		start, size time.Duration
-		want        string
-	}{
-		{0, time.Hour, "2025-03-03 00:00–01:00"},
-		{0, 24 * time.Hour, "2025-03-03"},
-		{0, 48 * time.Hour, "2025-03-03 to 03-05"},
-		{0, 365 * 24 * time.Hour, "2025-03-03 to 2026-03-03"},
-		{time.Hour, 24 * time.Hour, "2025-03-03 01:00–01:00"},
-		{0, 36 * time.Hour, "2025-03-03 00:00 to 03-04 12:00"},
-		{15 * time.Second, 15 * time.Second, "2025-03-03 00:00:15–00:00:30"},
-		{0, 250 * time.Millisecond, "2025-03-03 00:00:00.000–00:00:00.250"},
-	} {
-		if got := windowText(monday.Add(tc.start), monday.Add(tc.start+tc.size)); got != tc.want {
-			t.Errorf("window %v + %v: got %q, want %q", tc.start, tc.size, got, tc.want)
 		}
 	}
 }
@@ -342,67 +203,6 @@ func TestStatisticsFollowTheirKey(t *testing.T) {
 	}
 }
 
-// A table of statistics has the keys that the table of their metric has, not those with the largest
-// statistics.
-func TestTheTopOfStatisticsIsThatOfTheirMetric(t *testing.T) {
-	rows := statistics(map[string]float64{"/a": 100, "/b": 3000, "/c": 2000}, "/a", "/b", "/c")
-	var b, means bytes.Buffer
-	own := NewTable(&b, TableOptions{Width: 80, Window: time.Hour, Confidence: 0.95, Top: 1})
-	table := NewTable(&means, TableOptions{Width: 80, Window: time.Hour, Confidence: 0.95, Top: 1, Of: own})
-	for _, later := range []time.Duration{0, time.Hour} {
-		var ofOwn, ofMeans []Row
-		for i, r := range rows {
-			r.Start, r.End = r.Start.Add(later), r.End.Add(later)
-			if r.Statistic == "" {
-				ofOwn = append(ofOwn, r)
-			} else if r.Statistic = ""; i%3 == 2 {
-				ofMeans = append(ofMeans, r)
-			}
-		}
-		if err := errors.Join(own.Rows(ofOwn), table.Rows(ofMeans)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if text := means.String(); strings.Count(text, "/b ") != 2 || strings.Contains(text, "/a ") || strings.Count(text, "and 2 keys with smaller values") != 2 {
-		t.Errorf("%s\n%s", &b, text)
-	}
-}
-
-// Each chosen key has charts of all of its statistics. Keys are chosen by their own values.
-func TestKeysWithTheLargestValuesHaveChartsOfAllStatistics(t *testing.T) {
-	rows := statistics(map[string]float64{"/a": 100, "/b": 2000, "/c": 3000}, "/a", "/b", "/c")
-	opt := options(1, time.Hour)
-	opt.MaxKeys = 2
-	rest := chart(t, rows, opt)
-	for _, want := range []string{"\n/c   noise", "\n/c, standard_deviation   noise", "\n/c, mean   noise", "\n/b   noise", "\n/b, standard_deviation   noise", "\n/b, mean   noise", "\nkeys without a chart: 1\n"} {
-		before, after, found := strings.Cut(rest, want)
-		if !found || strings.Contains(before, "\n/a") {
-			t.Fatalf("%q is not in its place in\n%s", want, chart(t, rows, opt))
-		}
-		rest = after
-	}
-}
-
-// The column of keys is as wide as those that came, not as wide as there is room.
-func TestAColumnOfUnknownKeysGrows(t *testing.T) {
-	var b bytes.Buffer
-	table := NewTable(&b, TableOptions{Width: 80, Window: time.Hour, Confidence: 0.95})
-	rows := day(2, time.Hour)
-	for _, key := range []string{"/a", "/a/longer/key", "/" + strings.Repeat("long", 20)} {
-		rows[0].Key = key
-		if err := table.Rows(rows[:1]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var widths []int
-	for line := range strings.Lines(b.String()) {
-		widths = append(widths, uniseg.StringWidth(strings.TrimSuffix(line, "\n")))
-	}
-	if want := []int{60, 60, 60, 65, 80}; !slices.Equal(widths, want) {
-		t.Errorf("lines of %v columns, want %v\n%s", widths, want, &b)
-	}
-}
-
 func TestKeyCannotSteerTheTerminal(t *testing.T) {
 	for key, want := range map[string]string{
 		"plain": "plain", "": "", "a\x1b[2Jb": `a\x1b[2Jb`, "a\nb\t": `a\nb\t`, "\xff": `\xff`, "\u202eabc": `\u202eabc`,
@@ -418,29 +218,6 @@ func TestKeyCannotSteerTheTerminal(t *testing.T) {
 type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
-
-func TestProgressElsewhereIsPlainLines(t *testing.T) {
-	var b bytes.Buffer
-	c := &clock{at: monday}
-	p := NewProgress(&b, false, c.now)
-	p.Expect(1200)
-	for turn := 1; turn <= 100; turn++ {
-		c.at = c.at.Add(50 * time.Millisecond)
-		p.Settled(turn, 6)
-		p.out.flush() // a line is left out while another is being written
-	}
-	p.Note("a %s", "note")
-	c.at = c.at.Add(2 * time.Minute)
-	p.Done("")
-	want := `40 of 1,200 turns settled, 240 values released, 2.0 s
-80 of 1,200 turns settled, 480 values released, 4.0 s
-a note
-100 of 1,200 turns settled, 600 values released, 2m5s
-`
-	if diff := cmp.Diff(want, b.String()); diff != "" {
-		t.Errorf("progress differs (-want +got):\n%s", diff)
-	}
-}
 
 func TestProgressOnATerminalIsOneLine(t *testing.T) {
 	var b bytes.Buffer
@@ -505,43 +282,6 @@ drained
 	}
 }
 
-// A run that has settled nothing has no summary of what it settled, and a line that does not fit a
-// terminal is cut: it could not be drawn over.
-func TestProgressSumsUpWhatThereIs(t *testing.T) {
-	for terminal, want := range map[bool]string{false: "", true: clear} {
-		var b bytes.Buffer
-		c := &clock{at: monday}
-		p := NewProgress(&b, terminal, c.now)
-		if p.Done(""); b.String() != "" {
-			t.Errorf("%q of a run that showed nothing", b.String())
-		}
-		c.at = c.at.Add(time.Second)
-		p.Status(strings.Repeat("x", 100))
-		p.out.flush()
-		if line := strings.TrimPrefix(b.String(), clear); terminal && utf8.RuneCountInString(line) != DefaultWidth-1 {
-			t.Errorf("a line of %d columns: %q", utf8.RuneCountInString(line), line)
-		}
-		b.Reset()
-		if p.Done(""); b.String() != want {
-			t.Errorf("terminal %v: %q", terminal, b.String())
-		}
-	}
-}
-
-func TestBufferIsNoTerminal(t *testing.T) {
-	if terminal, width := Terminal(&bytes.Buffer{}); terminal || width != 80 {
-		t.Errorf("got %v, %d", terminal, width)
-	}
-	if Color(&bytes.Buffer{}, func(string) string { return "" }) {
-		t.Error("colour without a terminal")
-	}
-}
-
-func ExampleNumber() {
-	fmt.Println(Number(1234567.5, 1))
-	// Output: 1,234,567.5
-}
-
 // The shares of a histogram are rows of the table, with intervals.
 func TestSharesGolden(t *testing.T) {
 	label := Bucket(0, 20, 0, 5000)
@@ -598,5 +338,51 @@ func TestPrintableKeepsCharactersOfTwoWrites(t *testing.T) {
 		if b.String() != want || buffered.String() != want {
 			t.Errorf("parts of %d bytes: %q, buffered %q", size, b.String(), buffered.String())
 		}
+	}
+}
+
+func TestWindowText(t *testing.T) {
+	for _, tc := range []struct {
+		start, size time.Duration
+		want        string
+	}{
+		{0, time.Hour, "2025-03-03 00:00–01:00"},
+		{0, 24 * time.Hour, "2025-03-03"},
+		{0, 48 * time.Hour, "2025-03-03 to 03-05"},
+		{0, 365 * 24 * time.Hour, "2025-03-03 to 2026-03-03"},
+		{time.Hour, 24 * time.Hour, "2025-03-03 01:00–01:00"},
+		{0, 36 * time.Hour, "2025-03-03 00:00 to 03-04 12:00"},
+		{15 * time.Second, 15 * time.Second, "2025-03-03 00:00:15–00:00:30"},
+		{0, 250 * time.Millisecond, "2025-03-03 00:00:00.000–00:00:00.250"},
+	} {
+		if got := windowText(monday.Add(tc.start), monday.Add(tc.start+tc.size)); got != tc.want {
+			t.Errorf("window %v + %v: got %q, want %q", tc.start, tc.size, got, tc.want)
+		}
+	}
+}
+
+// A table of statistics has the keys that the table of their metric has, not those with the largest
+// statistics.
+func TestTheTopOfStatisticsIsThatOfTheirMetric(t *testing.T) {
+	rows := statistics(map[string]float64{"/a": 100, "/b": 3000, "/c": 2000}, "/a", "/b", "/c")
+	var b, means bytes.Buffer
+	own := NewTable(&b, TableOptions{Width: 80, Window: time.Hour, Confidence: 0.95, Top: 1})
+	table := NewTable(&means, TableOptions{Width: 80, Window: time.Hour, Confidence: 0.95, Top: 1, Of: own})
+	for _, later := range []time.Duration{0, time.Hour} {
+		var ofOwn, ofMeans []Row
+		for i, r := range rows {
+			r.Start, r.End = r.Start.Add(later), r.End.Add(later)
+			if r.Statistic == "" {
+				ofOwn = append(ofOwn, r)
+			} else if r.Statistic = ""; i%3 == 2 {
+				ofMeans = append(ofMeans, r)
+			}
+		}
+		if err := errors.Join(own.Rows(ofOwn), table.Rows(ofMeans)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text := means.String(); strings.Count(text, "/b ") != 2 || strings.Contains(text, "/a ") || strings.Count(text, "and 2 keys with smaller values") != 2 {
+		t.Errorf("%s\n%s", &b, text)
 	}
 }

@@ -43,18 +43,6 @@ func TestCostsAreThoseOfThePaper(t *testing.T) {
 	}
 }
 
-// A clip and a noise that are off cost at most what the tuned ones do.
-func TestVariantsCostNoMore(t *testing.T) {
-	for _, p := range promises {
-		tuned := setting{p.sigmaFor(100), 1, 1, 100}
-		for _, v := range variants {
-			if s := v.apply(tuned, p.off); math.Sqrt(float64(s.steps))/s.sigma > p.mu()*(1+1e-12) || s.steps < 20 {
-				t.Errorf("%s at ε = %v: %d steps with σ = %v", v.name, p.epsilon, s.steps, s.sigma)
-			}
-		}
-	}
-}
-
 // The private stop ends at the first look with fewer than 80 % left, but for its noise: with these
 // numbers it errs once in 10^9 looks.
 func TestTheStopCountsWhoIsLeft(t *testing.T) {

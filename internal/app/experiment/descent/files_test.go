@@ -68,26 +68,6 @@ func TestMNISTIsRead(t *testing.T) {
 	}
 }
 
-func TestImagesThatAreNone(t *testing.T) {
-	good := idxFile(0x803, []uint32{1, 28, 28}, pixels(1, 1)...)
-	for name, c := range map[string]struct {
-		images, labels []byte
-		says           string
-	}{
-		"swapped":   {idxFile(0x801, []uint32{1}, 1), good, "images: not a file in the format IDX"},
-		"short":     {good[:100], idxFile(0x801, []uint32{1}, 1), "84 bytes follow the header that announces 784"},
-		"other":     {idxFile(0x803, []uint32{1, 32, 28}, pixels(1, 1)...), nil, "dimension 2 is 32 and must be 28"},
-		"fewer":     {good, idxFile(0x801, []uint32{2}, 1, 1), "1 images for 2 labels"},
-		"ten":       {good, idxFile(0x801, []uint32{1}, 10), "a label is 10"},
-		"nothing":   {idxFile(0x803, []uint32{0, 28, 28}), idxFile(0x801, []uint32{0}), "no images"},
-		"announced": {idxFile(0x803, []uint32{math.MaxUint32, 28, 28}), nil, "announces 3367254359280"},
-	} {
-		if _, err := digitsOf(c.images, c.labels); err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
 const anAdult = "39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, Male, 2174, 0, 40, United-States, <=50K\n"
 
 func TestAdultIsRead(t *testing.T) {
@@ -112,36 +92,6 @@ func TestAdultIsRead(t *testing.T) {
 	}
 	if a, b := row(d.train.x, 1), row(d.test.x, 0); a[0] != 0.39 || a[6] != 1 || b[6] != 0 || ones(a) != 8 || ones(b) != 7 {
 		t.Errorf("%v\n%v", a, b)
-	}
-}
-
-func TestRecordsThatAreNone(t *testing.T) {
-	for says, content := range map[string]string{
-		"no records":                                            "",
-		"wrong number of fields":                                "1, 2\n",
-		"line 2, age: not a number":                             anAdult + strings.Replace(anAdult, "39", "old", 1),
-		"line 1, hours-per-week: not a number":                  strings.Replace(anAdult, " 40", " NaN", 1),
-		"line 1, sex: not a value":                              strings.Replace(anAdult, "Male", "male", 1),
-		"line 1: the income must be <=50K or >50K":              strings.Replace(anAdult, "<=50K", "50K", 1),
-		"line 1, native-country: not a value that the data set": strings.Replace(anAdult, "United-States", "Atlantis", 1),
-	} {
-		if _, err := incomesOf([]byte(content)); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%q: %v", says, err)
-		}
-	}
-}
-
-func TestAFileThatCannotBeReadIsNamed(t *testing.T) {
-	o := experiment.Options{Data: t.TempDir()}
-	if err := os.Mkdir(filepath.Join(o.Data, "adult.data"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := adult(o); err == nil || !strings.Contains(err.Error(), "adult.data") {
-		t.Errorf("a directory: %v", err)
-	}
-	write(t, o.Data, mnistData.Files[0]+".gz", []byte("no gzip"))
-	if _, err := mnist(o); err == nil || !strings.Contains(err.Error(), mnistData.Files[0]+".gz: decompressing") {
-		t.Errorf("not compressed: %v", err)
 	}
 }
 

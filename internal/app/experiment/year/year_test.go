@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"math"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 
@@ -40,29 +39,6 @@ func recomputed(t *testing.T, found *experiment.Result) {
 	out, err := check.CombinedOutput()
 	if t.Logf("%s", out); err != nil {
 		t.Errorf("docs/year.py: %v", err)
-	}
-}
-
-// Populations come as often as is said of them: shares of 100,000 users, whose deviation is below
-// 0.002; four of them are exceeded with probability 1e-4.
-func TestPopulationsComeAsOftenAsIsSaid(t *testing.T) {
-	for _, c := range []struct {
-		population       int
-		days, part, want float64 // the share of users who come on fewer than so many of so many days
-	}{
-		{0, 0.0100, 1, 0.5}, {0, 58.0 / 365, 1, 0.99}, {1, 0.0625, 1, 0.5}, {1, 0.8145, 1, 0.95},
-	} {
-		random := experiment.Options{Seed: 9}.Random(c.population, c.days)
-		p := Populations()[c.population]
-		below := 0.0
-		for range 100_000 {
-			if p.often(random) < c.days {
-				below += 1e-5
-			}
-		}
-		if math.Abs(below-c.want) > 0.0064 {
-			t.Errorf("%s: %v of users come on fewer than %v of days, not %v", p.Name, below, c.days, c.want)
-		}
 	}
 }
 
@@ -107,32 +83,5 @@ func TestACapLosesWhatComesLater(t *testing.T) {
 	}
 	if math.Abs(beyond-200./3) > 1e-12 {
 		t.Errorf("%v %% are left out", beyond)
-	}
-}
-
-// folded agrees with its own integral, far from 0 and near.
-func TestTheMeanSizeOfNoiseWithABias(t *testing.T) {
-	for _, mean := range []float64{0, 0.3, 2, 30} {
-		want, step := 0.0, 1e-3
-		for x := -12.0; x < 12; x += step {
-			want += step * math.Abs(mean+2*x) * math.Exp(-x*x/2) / math.Sqrt(2*math.Pi)
-		}
-		if got := folded(mean, 2); math.Abs(got/want-1) > 1e-5 {
-			t.Errorf("mean %v: %v, want %v", mean, got, want)
-		}
-	}
-}
-
-// The search finds the least point of a valley that lies across its parameters.
-func TestTheSearchFindsTheLeastPoint(t *testing.T) {
-	g := grid{{1, 2, 3, 4, 5, 6, 7, 8}, {0, 1, 2, 3, 4, 5, 6, 7}}
-	for _, want := range [][]float64{{1, 0}, {8, 7}, {3, 5}, {7, 1}} {
-		got, err := g.search(func(p []float64) (float64, error) {
-			a, b := p[0]-want[0], p[1]-want[1]
-			return a*a + b*b + a*b/2, nil
-		})
-		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("found %v and %v, want %v", got, err, want)
-		}
 	}
 }
