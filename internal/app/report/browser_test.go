@@ -1,7 +1,6 @@
 package report
 
 import (
-	"image"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -78,39 +77,6 @@ func TestPagesInABrowser(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestPageOnScreen looks at pixels: series in their colours on a light page and
-// on a dark one.
-func TestPageOnScreen(t *testing.T) {
-	browser(t)
-	html := render(t, pages(), MaxPoints, written)
-	for scheme, want := range map[string]struct{ first, paper [3]uint32 }{
-		"light": {[3]uint32{0x1f, 0x6f, 0xb4}, [3]uint32{0xf6, 0xf7, 0xf9}},
-		"dark":  {[3]uint32{0x6c, 0xb6, 0xff}, [3]uint32{0x12, 0x16, 0x1c}},
-	} {
-		t.Run(scheme, func(t *testing.T) {
-			picture := browse(t, html, desktop, scheme).picture()
-			count := colours(picture)
-			if count[want.first] < 500 {
-				t.Errorf("%d pixels in the colour of the first key", count[want.first])
-			}
-			if count[want.paper] < 10_000 {
-				t.Errorf("%d pixels of the page's background", count[want.paper])
-			}
-		})
-	}
-}
-
-func colours(picture image.Image) map[[3]uint32]int {
-	count := map[[3]uint32]int{}
-	for y := picture.Bounds().Min.Y; y < picture.Bounds().Max.Y; y++ {
-		for x := picture.Bounds().Min.X; x < picture.Bounds().Max.X; x++ {
-			r, g, b, _ := picture.At(x, y).RGBA()
-			count[[3]uint32{r >> 8, g >> 8, b >> 8}]++
-		}
-	}
-	return count
 }
 
 // driven is what testdata/drive.js says.

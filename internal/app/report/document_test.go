@@ -35,18 +35,3 @@ func TestADocumentIsSelfContained(t *testing.T) {
 		}
 	}
 }
-
-func TestADocumentInABrowser(t *testing.T) {
-	browser(t)
-	var dom string
-	browse(t, documentOf(t, "A sample"), desktop, "light").eval(`document.documentElement.outerHTML`, &dom)
-	root := rootTag.FindString(dom)
-	for _, attribute := range []string{`data-ready="true"`, `data-errors="0"`} {
-		if !strings.Contains(root, attribute) {
-			t.Errorf("the page is %s, without %s", root, attribute)
-		}
-	}
-	if strings.Contains(dom, "exact terms</label>") {
-		t.Error("a page without exact terms offers them")
-	}
-}

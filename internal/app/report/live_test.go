@@ -208,81 +208,6 @@ func TestALivePageTakesInWhatIsPublished(t *testing.T) {
 	}
 }
 
-// A page that gets no answer says so, and goes on when there is one.
-func TestALivePageSaysThatItHasNoAnswer(t *testing.T) {
-	all := pages()
-	l := &liveServer{t: t, sample: sample{promise: all.promise}}
-	l.publish(all.releases[:6]...)
-	server := httptest.NewServer(l)
-	defer server.Close()
-	b := visit(t, server.URL+"/", phone, "dark")
-	var ok bool
-	b.eval(`(() => { window.real = fetch; window.fetch = () => Promise.reject(new Error("offline")); return true; })()`, &ok)
-	s := l.await(b, "that there is no answer", func(s seen) bool { return strings.HasPrefix(s.Live, "No answer since ") })
-	if s.Legend == "" || s.Wide > float64(phone.Width) {
-		t.Errorf("the page has lost its values, or is wider than a phone: %+v", s)
-	}
-	b.eval(`(() => { window.fetch = window.real; return true; })()`, &ok)
-	l.publish(all.releases[6:12]...)
-	l.await(b, "the next window", func(s seen) bool { return s.Tile == "12" && !strings.HasPrefix(s.Live, "No answer") })
-}
-
-// A page is live until the next values are overdue, and windows without values are on it.
-func TestALivePageSaysThatValuesAreOverdue(t *testing.T) {
-	all := pages()
-	l := &liveServer{t: t, sample: sample{promise: all.promise}}
-	day := time.Now().UTC().Truncate(24 * time.Hour)
-	l.since = 72 * time.Hour
-	l.publish()
-	server := httptest.NewServer(l)
-	defer server.Close()
-	b := visit(t, server.URL+"/", desktop, "light")
-	l.await(b, "that none came", func(s seen) bool { return strings.HasPrefix(s.Live, "No values yet: the first ones were due by ") })
-	l.settled.Add(0, day, day)
-	l.publish(all.releases[:6]...)
-	l.await(b, "when the next values come", func(s seen) bool { return strings.HasPrefix(s.Live, "Live: next by ") })
-	l.settled.Add(0, day, day.Add(-48*time.Hour))
-	l.publish()
-	l.await(b, "that they are overdue", func(s seen) bool { return strings.HasPrefix(s.Live, "Overdue since ") })
-	var late bool
-	if b.eval(`document.getElementById("live").classList.contains("late")`, &late); !late {
-		t.Error("what is overdue has no colour of its own")
-	}
-}
-
-// Settled windows without values are drawn, counted, and a notice says how many of them are the
-// newest ones.
-func TestSettledWindowsWithoutValuesAreShown(t *testing.T) {
-	all := pages() // of 12 windows from 2025-03-03 00:00
-	s := sample{promise: all.promise, releases: all.releases[6:12]}
-	c := newCollector(s.promise, MaxPoints)
-	for _, r := range s.releases {
-		c.Add(r)
-	}
-	var o Options
-	end := func(hour int) time.Time {
-		return time.UnixMilli(s.releases[0].WindowEnd).Add(time.Duration(hour) * time.Hour)
-	}
-	o.Settled.Add(1, end(-1), end(-1))
-	o.Settled.Add(1, end(4), end(4))
-	released, err := c.points.settle()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := newPage(c.promise, released, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	section := p.Sections[0]
-	if diff := cmp.Diff(plain("windows", "1 of 6 have values"), section.Tiles[0]); diff != "" || !strings.HasPrefix(section.Silent, "No values in the newest 4 windows, until ") || !strings.Contains(string(p.Data), `"windows":6,`) {
-		t.Errorf("%s%q, %s", diff, section.Silent, p.Data)
-	}
-	o.Settled.Add(2, end(2), end(2)) // of a later configuration, which may have other metrics
-	if p, err = newPage(c.promise, released, o); err != nil || p.Sections[0].Tiles[0].Text != "1 of 3 have values" {
-		t.Errorf("%+v, %v", p.Sections[0].Tiles[0], err)
-	}
-}
-
 // The version of a page follows from what is on it, and nothing else.
 func TestTheVersionIsThatOfTheContents(t *testing.T) {
 	served := func(s sample, title string) Served {
@@ -317,5 +242,38 @@ func TestTheVersionIsThatOfTheContents(t *testing.T) {
 	}
 	if html := render(t, s, MaxPoints, written); strings.Contains(html, "data-live") || strings.Contains(html, "connect-src") {
 		t.Error("a file asks for something")
+	}
+}
+
+// Settled windows without values are drawn, counted, and a notice says how many of them are the
+// newest ones.
+func TestSettledWindowsWithoutValuesAreShown(t *testing.T) {
+	all := pages() // of 12 windows from 2025-03-03 00:00
+	s := sample{promise: all.promise, releases: all.releases[6:12]}
+	c := newCollector(s.promise, MaxPoints)
+	for _, r := range s.releases {
+		c.Add(r)
+	}
+	var o Options
+	end := func(hour int) time.Time {
+		return time.UnixMilli(s.releases[0].WindowEnd).Add(time.Duration(hour) * time.Hour)
+	}
+	o.Settled.Add(1, end(-1), end(-1))
+	o.Settled.Add(1, end(4), end(4))
+	released, err := c.points.settle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := newPage(c.promise, released, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	section := p.Sections[0]
+	if diff := cmp.Diff(plain("windows", "1 of 6 have values"), section.Tiles[0]); diff != "" || !strings.HasPrefix(section.Silent, "No values in the newest 4 windows, until ") || !strings.Contains(string(p.Data), `"windows":6,`) {
+		t.Errorf("%s%q, %s", diff, section.Silent, p.Data)
+	}
+	o.Settled.Add(2, end(2), end(2)) // of a later configuration, which may have other metrics
+	if p, err = newPage(c.promise, released, o); err != nil || p.Sections[0].Tiles[0].Text != "1 of 3 have values" {
+		t.Errorf("%+v, %v", p.Sections[0].Tiles[0], err)
 	}
 }

@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"math/rand/v2"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -19,7 +17,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/internal/testing/golden"
-	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -188,23 +185,6 @@ func TestAPageThatCannotHaveAllValuesSaysSo(t *testing.T) {
 	}
 }
 
-// A metric with few values keeps them beside one with many.
-func TestRoomIsShared(t *testing.T) {
-	s := many(10, 100)
-	p := pages()
-	s.promise.metrics = append(s.promise.metrics, p.promise.metrics...)
-	s.releases = append(s.releases, p.releases...)
-	for _, m := range block(t, render(t, s, 400, written)).Metrics {
-		n := 0
-		for _, k := range m.Keys {
-			n += len(k.Value)
-		}
-		if want := map[string]int{"views": 144, "requests": 250}[m.Name]; n != want {
-			t.Errorf("%s: %d values, want %d", m.Name, n, want)
-		}
-	}
-}
-
 func TestTwoValuesForOneKeyAreRefused(t *testing.T) {
 	s := pages()
 	other := s.releases[3]
@@ -215,50 +195,6 @@ func TestTwoValuesForOneKeyAreRefused(t *testing.T) {
 	}
 	if err := c.Write(io.Discard, Options{}); !errors.Is(err, ErrConflict) {
 		t.Errorf("error %v", err)
-	}
-}
-
-func TestACollectorWritesAgainAndAgain(t *testing.T) {
-	s := many(5, 40)
-	c := newCollector(s.promise, 100)
-	var b bytes.Buffer
-	for i, r := range s.releases {
-		c.Add(r)
-		if i%37 == 0 {
-			b.Reset()
-			if err := c.Write(&b, written); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	b.Reset()
-	if err := c.Write(&b, written); err != nil {
-		t.Fatal(err)
-	}
-	if b.String() != render(t, s, 100, written) {
-		t.Error("writing in between changed the last page")
-	}
-}
-
-func TestWriteOfADeployment(t *testing.T) {
-	d, err := compiled()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	if err := writePage(&b, d, slices.Values(pages().releases), written); err != nil {
-		t.Fatal(err)
-	}
-	for _, text := range []string{
-		"(ε, δ)-differential privacy with ε = 1 and δ = 10⁻⁶", "every user, with all of their events, for ever", "δ for private keys",
-		"private: a key is released from a value of about", "every value can reach it", "144", "k1", "Made up.",
-	} {
-		if !strings.Contains(b.String(), text) {
-			t.Errorf("the page does not say %q", text)
-		}
-	}
-	if strings.Contains(b.String(), "ncarnation") {
-		t.Error("the page shows the incarnation")
 	}
 }
 
@@ -281,85 +217,9 @@ func TestTheEmptyKeyIsAllTogetherOnlyWithoutKeys(t *testing.T) {
 	}
 }
 
-func TestManyReleasesNeedLittleMemory(t *testing.T) {
-	long.Test(t)
-	d, err := compiled()
-	if err != nil {
-		t.Fatal(err)
-	}
-	runtime.GC()
-	var begin, now runtime.MemStats
-	runtime.ReadMemStats(&begin)
-	peak := int64(0)
-	look := func() {
-		runtime.ReadMemStats(&now)
-		peak = max(peak, int64(now.HeapInuse)-int64(begin.HeapInuse)) // other tests may free meanwhile
-	}
-	r := rand.New(runseed.PCG(t, 5, 6))
-	const windows, keys = 2000, 500
-	err = writePage(io.Discard, d, func(yield func(schemas.Release) bool) {
-		for i := range windows {
-			for k := range keys {
-				if !yield(released(r, "views", fmt.Sprintf("key-%03d", k), monday+int64(i)*hour, hour, 5000)) {
-					return
-				}
-			}
-			if i%20 == 0 {
-				look()
-			}
-		}
-	}, written)
-	if err != nil {
-		t.Fatal(err)
-	}
-	look()
-	t.Logf("at most %d MB", peak>>20)
-	if peak > 250<<20 {
-		t.Errorf("%d MB", peak>>20)
-	}
-}
-
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
-
-func TestErrorsOfTheWriterComeBack(t *testing.T) {
-	if err := newCollector(promiseFor(), 10).Write(full{}, Options{}); !errors.Is(err, io.ErrShortWrite) {
-		t.Errorf("error %v", err)
-	}
-}
-
-func TestWords(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		26 * time.Hour: "1 day 2 h", 90 * time.Second: "1 min 30 s", 48 * time.Hour: "2 days", time.Millisecond: "1 ms", 30 * 24 * time.Hour: "30 days",
-	} {
-		if got := duration(d); got != want {
-			t.Errorf("%v is %q, want %q", d, got, want)
-		}
-	}
-	for part, want := range map[int]string{0: "0 %", 1: "less than 0.1 %", 5000: "50.0 %", 9999: "more than 99.9 %", 10000: "100 %"} {
-		if got := percent(part, 10000); got != want {
-			t.Errorf("%d of 10000 is %q, want %q", part, got, want)
-		}
-	}
-	p := promiseFor()
-	p.period = 30 * 24 * time.Hour
-	if got := p.promised()[1].Text; !strings.Contains(got, "within every period of 30 days") {
-		t.Errorf("a period is %q", got)
-	}
-}
-
-// Without a target there is none to meet or to miss; JSON and CSV say false all the same.
-func TestAPageWithoutATargetSaysNothingOfOne(t *testing.T) {
-	s := pages()
-	if html := render(t, s, 100, Options{}); !strings.Contains(html, "<dt>as exact as asked</dt>") || !block(t, html).Metrics[0].Aims {
-		t.Error("the page does not say what met the target")
-	}
-	s.promise.metrics[0].Relative = 0
-	if html := render(t, s, 100, Options{}); strings.Contains(html, "<dt>as exact as asked</dt>") || block(t, html).Metrics[0].Aims {
-		t.Error("the page says what met a target that there is not")
-	}
-}
 
 // The script is small, loads nothing and never sets markup.
 func TestTheScriptIsSmallAndKeepsToText(t *testing.T) {
@@ -401,4 +261,43 @@ func writePage(w io.Writer, d *pipeline.Deployment, releases iter.Seq[schemas.Re
 		c.Add(r)
 	}
 	return c.Write(w, o)
+}
+
+func TestWriteOfADeployment(t *testing.T) {
+	d, err := compiled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := writePage(&b, d, slices.Values(pages().releases), written); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		"(ε, δ)-differential privacy with ε = 1 and δ = 10⁻⁶", "every user, with all of their events, for ever", "δ for private keys",
+		"private: a key is released from a value of about", "every value can reach it", "144", "k1", "Made up.",
+	} {
+		if !strings.Contains(b.String(), text) {
+			t.Errorf("the page does not say %q", text)
+		}
+	}
+	if strings.Contains(b.String(), "ncarnation") {
+		t.Error("the page shows the incarnation")
+	}
+}
+
+// A metric with few values keeps them beside one with many.
+func TestRoomIsShared(t *testing.T) {
+	s := many(10, 100)
+	p := pages()
+	s.promise.metrics = append(s.promise.metrics, p.promise.metrics...)
+	s.releases = append(s.releases, p.releases...)
+	for _, m := range block(t, render(t, s, 400, written)).Metrics {
+		n := 0
+		for _, k := range m.Keys {
+			n += len(k.Value)
+		}
+		if want := map[string]int{"views": 144, "requests": 250}[m.Name]; n != want {
+			t.Errorf("%s: %d values, want %d", m.Name, n, want)
+		}
+	}
 }

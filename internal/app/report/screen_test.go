@@ -4,8 +4,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-
-	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
 // The first screen of a phone has a whole chart, of a page with a mark and a list of metrics as
@@ -28,39 +26,6 @@ func TestAPhoneShowsAChartAtOnce(t *testing.T) {
 				t.Errorf("the chart lies from %g to %g of %d pixels", seen.Top, seen.Bottom, phone.Height)
 			}
 		})
-	}
-}
-
-// Small values are less exact than asked: no text on the page calls that a fault, and no colour is
-// kept for it.
-func TestSmallValuesAreNoFaults(t *testing.T) {
-	s := sample{promise: promiseFor(facts("views", "events", pipeline.KeysPublic, hour, hour))}
-	for _, r := range pages().releases {
-		r.Met = false
-		s.releases = append(s.releases, r)
-	}
-	b := browse(t, render(t, s, MaxPoints, written), desktop, "light")
-	var text string
-	b.eval(`document.body.innerText.toLowerCase()`, &text)
-	for _, word := range []string{"fail", "miss", "not met", "×", "✗", "error"} {
-		if strings.Contains(text, word) {
-			t.Errorf("the page says %q", word)
-		}
-	}
-	for _, want := range []string{"less exact", "± 10 % is asked for: it is reached from about 1,165 on"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the page does not say %q", want)
-		}
-	}
-	var red int
-	b.eval(`(() => {
-		const c = document.querySelector("canvas"), pixels = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
-		let red = 0;
-		for (let i = 0; i < pixels.length; i += 4) red += pixels[i] > 200 && pixels[i + 1] < 60 && pixels[i + 2] < 60;
-		return red;
-	})()`, &red)
-	if red > 0 {
-		t.Errorf("%d red pixels", red)
 	}
 }
 

@@ -1,9 +1,6 @@
 package serve
 
 import (
-	"context"
-	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,44 +8,6 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
-
-// Pauses between attempts grow while nothing can be read, and are short again after something was.
-func TestPausesAreShortAgainOnceSomethingWasRead(t *testing.T) {
-	t.Parallel()
-	s, err := newServer(compiled(t, "127.0.0.1:1"), someOptions)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	f := newFeed(s, 10)
-	attempts, pauses := 0, []time.Duration{}
-	f.read = func(_ context.Context, _ *pipeline.Deployment, o pipeline.FollowOptions, _ func(pipeline.Published) error) error {
-		if attempts++; attempts == 9 {
-			o.OnAnswer(true)
-		}
-		return errors.New("no topic")
-	}
-	f.after = func(d time.Duration) <-chan time.Time {
-		over := make(chan time.Time, 1)
-		if pauses = append(pauses, d); len(pauses) == 11 {
-			cancel()
-			return over // for ever: the end is what follow sees
-		}
-		over <- time.Time{}
-		return over
-	}
-	if err := f.follow(ctx); err != nil {
-		t.Fatal(err)
-	}
-	var want []time.Duration
-	for _, seconds := range []int{1, 2, 4, 8, 16, 32, 60, 60, 1, 2, 4} {
-		want = append(want, time.Duration(seconds)*time.Second)
-	}
-	if !slices.Equal(pauses, want) {
-		t.Errorf("pauses %v, want %v", pauses, want)
-	}
-}
 
 // An end of a turn that lies in the future decides nothing of the time of the last turn, unless
 // values say the same.

@@ -134,55 +134,6 @@ func publicSeconds(c *deployment.Config) {
 	c.Metrics[0].Window, c.Metrics = time.Second, c.Metrics[:1]
 }
 
-// Where no broker answers that is said at once, and where one goes away as well: with its address
-// and what to look at.
-func TestBrokersThatAreAwayAreNamed(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	defer http.DefaultClient.CloseIdleConnections()
-	none := run(t, compiled(t, "127.0.0.1:1", publicSeconds), func(*Options) {})
-	await.That(t, patienceOfTests, "that no broker answers is said", func() bool {
-		return strings.Contains(none.log.String(), "no broker answers, waiting for one: ") && strings.Contains(none.log.String(), "127.0.0.1:1: nothing listens there")
-	})
-	if err := none.stop(); err != nil {
-		t.Error(err)
-	}
-
-	broker := deploytest.Start(t)
-	d := compiled(t, broker.Addr(), publicSeconds)
-	begin(t, d, 1, 1)
-	r := run(t, d, func(*Options) {})
-	await.That(t, patienceOfTests, "that is ready", func() bool {
-		code, _ := r.get(t, "/-/ready")
-		return code == http.StatusOK
-	})
-	broker.Close()
-	await.That(t, patienceOfTests, "the broker is named", func() bool { return strings.Contains(r.log.String(), broker.Addr()+" unreachable since ") })
-	if err := r.stop(); err != nil {
-		t.Error(err)
-	}
-}
-
-// Why a process is not ready does not end with "still": after a while it is said that nothing can
-// be read. One that has values is ready however long Kafka does not answer.
-func TestUnreadyIsTrueAfterAWhile(t *testing.T) {
-	s, err := newServer(compiled(t, "127.0.0.1:1", publicSeconds), someOptions)
-	if err != nil {
-		t.Fatal(err)
-	}
-	began := time.UnixMilli(s.answered.Load())
-	for after, want := range map[time.Duration]string{patience: "values are still being read", patience + time.Second: "serve cannot read the published values: its log says why"} {
-		if got := s.unready(began.Add(after)); got != want {
-			t.Errorf("after %s: %q", after, got)
-		}
-	}
-	s.complete.Store(true)
-	for after, want := range map[time.Duration]string{patience: "", patience + time.Hour: ""} {
-		if got := s.unready(began.Add(after)); got != want {
-			t.Errorf("complete, after %s: %q", after, got)
-		}
-	}
-}
-
 // What a run publishes appears, and nothing else; the process starts before the topics are there
 // and waits for them, and ends when it is told to.
 func TestRunServesWhatIsPublished(t *testing.T) {

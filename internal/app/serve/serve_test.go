@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -19,7 +18,6 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
@@ -227,35 +225,5 @@ func TestDaysOfAZoneAreOneSeries(t *testing.T) {
 	}
 	if kept := v.rows(); len(kept) != 2 || kept[0].WindowStart != begin[1].UnixMilli() {
 		t.Errorf("kept: %v", kept)
-	}
-}
-
-// The API says the target of the configuration, of quantiles the error of the rank, and not
-// the relative error of the number of events that follows from it.
-func TestTheTargetOfQuantilesIsThatOfTheRank(t *testing.T) {
-	d := compiled(t, "127.0.0.1:1", func(cfg *deployment.Config) {
-		m := &cfg.Metrics[0]
-		m.Kind, m.Ranks, m.Max, m.Noise, m.Target.Relative, m.Target.Absolute = metrickind.Quantiles, []float64{0.5}, 100, 100, 0, 0.02
-		cfg.Events.Format.Value, cfg.Events.Format.Decimals = "value", 2
-		cfg.Events.Format.Columns = append(slices.Clone(cfg.Events.Format.Columns), "value")
-	})
-	if d.Metrics[0].Spec.Relative == 0 {
-		t.Fatal("the number of events has no target")
-	}
-	text, err := describe(d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var answer metricsAnswer
-	if err := json.Unmarshal(text, &answer); err != nil {
-		t.Fatal(err)
-	}
-	if answer.ValueUnit != "0.01" {
-		t.Errorf("values of two decimals are in units of %q", answer.ValueUnit)
-	}
-	for _, m := range answer.Metrics {
-		if quantile := m.Kind == "quantile"; m.Relative != nil && metrickind.Of(m.Kind).Tree != nil || quantile && (m.Absolute == nil || *m.Absolute != 0.02) {
-			t.Errorf("%+v", m)
-		}
 	}
 }

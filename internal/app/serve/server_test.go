@@ -315,41 +315,6 @@ func TestAnotherConfigurationIsMarked(t *testing.T) {
 	}
 }
 
-// Right after a change no value was released under the new configuration: that is no reason to warn
-// of it. Values that come under another one are.
-func TestAStartAfterAChangeWarnsOnlyWithCause(t *testing.T) {
-	before := func(to int) []schemas.Release {
-		rows := windows(0, to)
-		for i := range rows {
-			rows[i].MetricDigest[0]++
-		}
-		return rows
-	}
-	for name, test := range map[string]struct {
-		next []schemas.Release
-		warn bool
-	}{
-		"the new configuration": {append(before(3), windows(3, 4)...), false},
-		"the old configuration": {before(4), true},
-		"an older one":          {append(windows(-2, -1), before(3)...), true},
-	} {
-		var log bytes.Buffer
-		s, err := newServer(compiled(t, "127.0.0.1:1"), someOptions)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.options.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		for _, rows := range [][]schemas.Release{before(1), before(3)} {
-			if err := s.show(rows, len(rows) > 4); err != nil || log.Len() > 0 {
-				t.Fatalf("%s: at the start: %v, %s", name, err, &log)
-			}
-		}
-		if err := s.show(test.next, true); err != nil || strings.Contains(log.String(), "WARN") != test.warn {
-			t.Errorf("%s: %v, %s", name, err, &log)
-		}
-	}
-}
-
 func TestReadinessSaysWhy(t *testing.T) {
 	s := serveValues(t, windows(0, 3))
 	if answer := s.get("/-/ready"); answer.code != http.StatusOK || answer.body != "ready\n" {
