@@ -294,34 +294,3 @@ func TestReleasesOutOfRangeAreRefused(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkEncodeRelease(b *testing.B) {
-	for _, enc := range []CountsEncoding{{CountsAvro, 1}, {Format: CountsJSON}} {
-		b.Run(string(enc.Format), func(b *testing.B) {
-			r := someRelease()
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := EncodeRelease(enc, r); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-func BenchmarkDecodeRelease(b *testing.B) {
-	for _, enc := range []CountsEncoding{{CountsAvro, 1}, {Format: CountsJSON}} {
-		b.Run(string(enc.Format), func(b *testing.B) {
-			value, err := EncodeRelease(enc, someRelease())
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := DecodeRelease(value); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}

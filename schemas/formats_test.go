@@ -197,31 +197,6 @@ func withoutItsEnd(b, cut []byte) bool {
 	return false
 }
 
-// A header that is cut short is refused, whatever length is left. The exceptions are the lengths
-// at which it is the header of a deployment in UTC, and of one that planned nothing either.
-func TestOnlyTheCutsBeforeTheEndAreHeaders(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		h := genHeader(t)
-		h.Budget.Planned, h.Zone = budgets.Planned{Share: 0.5, Mu2: 1 << 40}, "Europe/Zurich"
-		b, err := EncodeControl(Control{Generation: 1, Body: h})
-		if err != nil {
-			t.Fatal(err)
-		}
-		read := 0
-		for cut := range b {
-			if _, err := DecodeControl(b[:cut]); err == nil {
-				read++
-				if !withoutItsEnd(b, b[:cut]) {
-					t.Fatalf("%d of %d bytes are a record", cut, len(b))
-				}
-			}
-		}
-		if read != 2 {
-			t.Fatalf("%d cuts are records", read)
-		}
-	})
-}
-
 // What a decoder accepts is the one encoding of its value.
 func checkCanonical(t *testing.T, c codec, b []byte) {
 	t.Helper()

@@ -273,30 +273,3 @@ func TestRuleRecordsAreRankedByTheirOwnBytes(t *testing.T) {
 		t.Error("a rank changes")
 	}
 }
-
-func BenchmarkRecord(b *testing.B) {
-	h := NewHasher([32]byte{1})
-	value := make([]byte, 120)
-	b.ReportAllocs()
-	for b.Loop() {
-		h.Record(value)
-	}
-}
-
-func BenchmarkAccount(b *testing.B) {
-	h := NewHasher([32]byte{1})
-	user := []byte("user-1234567")
-	b.ReportAllocs()
-	for b.Loop() {
-		h.Account(user)
-	}
-}
-
-func BenchmarkClipRank(b *testing.B) {
-	h := NewHasher([32]byte{1})
-	key := []byte("/products/42")
-	b.ReportAllocs()
-	for b.Loop() {
-		h.ClipRank("views", accounts.ID{1}, 0, key)
-	}
-}

@@ -37,45 +37,6 @@ func addAll(t interface{ Fatal(...any) }, l *LedgerReader, records []LedgerRecor
 	}
 }
 
-func TestALaterTurnInASlotReplacesTheOlder(t *testing.T) {
-	var l LedgerReader
-	old, young := mustEncode(t, smallDelta(1, 5, 20), 4), mustEncode(t, smallDelta(5, 5, 3), 4)
-	if len(old) <= len(young) || len(young) < 2 {
-		t.Fatal("the older delta must have more parts, the younger more than one")
-	}
-	addAll(t, &l, old)
-	if got := l.DeltaTurns(); !slices.Equal(got, []uint64{1}) {
-		t.Fatal(got)
-	}
-	addAll(t, &l, young[:len(young)-1])
-	if got := l.DeltaTurns(); len(got) != 0 {
-		t.Fatal("neither is complete now, got", got)
-	}
-	addAll(t, &l, young[len(young)-1:])
-	all, err := l.DeltasAfter(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := same(all, map[uint64]Delta{5: smallDelta(5, 5, 3)}); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestADeltaWrittenAgainByALaterEpochNeedsAllItsParts(t *testing.T) {
-	var l LedgerReader
-	first, second := mustEncode(t, smallDelta(1, 5, 20), 4), mustEncode(t, smallDelta(1, 9, 20), 4)
-	addAll(t, &l, first[:len(first)-1]) // killed before the last part
-	addAll(t, &l, second[:1])           // killed again
-	addAll(t, &l, second[len(second)-1:])
-	if got := l.DeltaTurns(); len(got) != 0 {
-		t.Fatal("parts of two epochs were joined")
-	}
-	addAll(t, &l, second)
-	if all, err := l.DeltasAfter(0); err != nil || all[1].Epoch != 9 {
-		t.Fatal(all, err)
-	}
-}
-
 func TestTheNewestSnapshotUpToATurnCounts(t *testing.T) {
 	var l LedgerReader
 	if _, ok, err := l.NewestSnapshot(100); ok || err != nil {

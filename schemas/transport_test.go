@@ -69,31 +69,6 @@ func TestHostileLengthsAllocateNothing(t *testing.T) {
 	}
 }
 
-func BenchmarkContributions(b *testing.B) {
-	d := benchDelta(1000)
-	c := Contributions{Epoch: 1, Turn: 2, Records: 1000, Labels: d.Labels}
-	for _, u := range d.Users {
-		c.Users = append(c.Users, ContribUser{ID: u.ID, Entries: u.Entries})
-	}
-	enc, err := EncodeContributions(c)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Run("encode", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			_, _ = EncodeContributions(c)
-		}
-		b.ReportMetric(float64(len(enc))/1000, "B/user")
-	})
-	b.Run("decode", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			_, _ = DecodeContributions(enc)
-		}
-	})
-}
-
 // Batches that stand in one memory leave each other alone, whatever stood there before.
 func TestBatchesShareMemoryAndNothingElse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

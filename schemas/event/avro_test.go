@@ -142,59 +142,6 @@ func TestAvroTypesOfUsersKeysAndTimes(t *testing.T) {
 	}
 }
 
-func TestAvroSchemasThatLackWhatIsConfigured(t *testing.T) {
-	s, ms := `"string"`, `{"type":"long","logicalType":"timestamp-millis"}`
-	for _, c := range []struct {
-		name   string
-		format Format
-		field  string
-		says   []string
-	}{
-		{"no such field", Format{Schema: visitSchema, User: "customer", Time: "at"}, "user", []string{`"customer"`, "record shop.web.Visit has no field"}},
-		{"no such field within", Format{Schema: visitSchema, User: "user.name", Time: "at"}, "user", []string{"record shop.web.User has no field", `"name"`}},
-		{"path into a string", Format{Schema: visitSchema, User: "id.x", Time: "at"}, "user", []string{`no "x" within`, "string"}},
-		{"record for user", Format{Schema: visitSchema, User: "user", Time: "at"}, "user", []string{"fields of its own"}},
-		{"array for key", Format{Schema: visitSchema, User: "id", Key: "tags", Time: "at"}, "key", []string{"array"}},
-		{"string for value", Format{Schema: visitSchema, User: "id", Value: "page", Time: "at"}, "value", []string{"string", "int, long"}},
-		{"float for value", Format{Schema: visitSchema, User: "id", Value: "price", Time: "at"}, "value", []string{"double"}},
-		{"string for time without a unit", Format{Schema: visitSchema, User: "id", Time: "page"}, "time", []string{"rfc3339"}},
-		{"seconds for a logical type", Format{Schema: visitSchema, User: "id", Time: "at", TimeUnit: "s"}, "time", []string{"timestamp-millis", "leave the time unit empty"}},
-		{"plain long without a unit", typedFormat(s, s, `"long"`, ""), "time", []string{"set the time unit"}},
-		{"long for RFC 3339", typedFormat(s, s, `"long"`, "rfc3339"), "time", []string{"the time unit is of texts"}},
-		{"local time", typedFormat(s, s, `{"type":"long","logicalType":"local-timestamp-micros"}`, ""), "time", []string{"no known zone"}},
-		{"local time with a unit", typedFormat(s, s, `{"type":"long","logicalType":"local-timestamp-millis"}`, "ms"), "time", []string{"no known zone"}},
-		{"date", typedFormat(s, s, `{"type":"int","logicalType":"date"}`, "s"), "time", []string{"int (date)"}},
-		{"float", typedFormat(s, s, `"float"`, "s"), "time", []string{"float"}},
-		{"null", typedFormat(`"null"`, s, ms, ""), "user", []string{"always null"}},
-		{"decimal", typedFormat(`{"type":"bytes","logicalType":"decimal","precision":4}`, s, ms, ""), "user", []string{"decimal"}},
-		{"filter of a field that is not there", Format{Schema: visitSchema, User: "id", Time: "at", Filters: []string{"price > 1", "cost > 1"}}, "filters[1]", []string{`"cost"; it has `, "price"}},
-		{"a string without a unit", typedFormat(s, s, s, ""), "time", []string{"set the time unit to rfc3339 or text (--time-unit, or events.time_unit)"}},
-		{"not JSON", Format{Schema: "\ufeff{\n\n]", User: "u", Time: "t"}, "schema", []string{"not JSON, in line 3"}},
-		{"a record in the field itself", Format{Schema: `{"type":"record","name":"e","fields":[{"name":"u","type":"record","fields":[]}]}`, User: "u", Time: "t"}, "schema", []string{`only "record": write {"type": "record", …}`}},
-		{"not a record", Format{Schema: `"string"`, User: "u", Time: "t"}, "schema", []string{"must be a record"}},
-		{"undefined type", typedFormat(`"Other"`, s, ms, ""), "schema", []string{`"Other"`, "not defined"}},
-		{"union in a union", typedFormat(`["null",["string"]]`, s, ms, ""), "schema", []string{"union"}},
-		{"no union", typedFormat(`[]`, s, ms, ""), "schema", []string{"union of no types"}},
-		{"no size", typedFormat(`{"type":"fixed","name":"F"}`, s, ms, ""), "schema", []string{"no size"}},
-		{"bad path", Format{Schema: visitSchema, User: "a..b", Time: "at"}, "user", []string{"empty"}},
-		{"bad escape", Format{Schema: visitSchema, User: `a\b`, Time: "at"}, "user", []string{"backslash"}},
-		{"neither schema nor registry", Format{User: "a", Time: "at"}, "schema", []string{"registry"}},
-	} {
-		c.format.Format = "avro"
-		_, err := NewDecoder(c.format)
-		var bad *FormatError
-		if !errors.As(err, &bad) || bad.Field != c.field {
-			t.Errorf("%s: %v, want an error of %s", c.name, err, c.field)
-			continue
-		}
-		for _, text := range c.says {
-			if !strings.Contains(bad.Reason, text) {
-				t.Errorf("%s: %q does not say %q", c.name, bad.Reason, text)
-			}
-		}
-	}
-}
-
 // registry is a SchemaSource that counts questions.
 type registry struct {
 	schemas map[uint32]string

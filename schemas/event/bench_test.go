@@ -1,7 +1,6 @@
 package event
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/linkedin/goavro/v2"
@@ -70,37 +69,5 @@ func BenchmarkDecode(b *testing.B) {
 				_ = d.Decode(value, &ev)
 			}
 		})
-	}
-}
-
-// What encoding/json takes for the same record, for comparison.
-func BenchmarkEncodingJSON(b *testing.B) {
-	value := []byte(benchEvents["jsonl"].value)
-	b.ReportAllocs()
-	var v struct {
-		T    json.RawMessage `json:"t"`
-		User json.RawMessage `json:"user"`
-		Page json.RawMessage `json:"page"`
-	}
-	for b.Loop() {
-		if err := json.Unmarshal(value, &v); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// What goavro takes for the same record as the benchmark "avro", for comparison.
-func BenchmarkGoavro(b *testing.B) {
-	codec, err := goavro.NewCodec(visitSchema)
-	if err != nil {
-		b.Fatal(err)
-	}
-	value := []byte(benchCases(b)["avro"].value)
-	b.ReportAllocs()
-	b.SetBytes(int64(len(value)))
-	for b.Loop() {
-		if _, _, err := codec.NativeFromBinary(value); err != nil {
-			b.Fatal(err)
-		}
 	}
 }

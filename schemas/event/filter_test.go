@@ -144,19 +144,6 @@ func TestComparisonsThatAreNeverEqualAreFound(t *testing.T) {
 	}
 }
 
-func TestFormatsNameTheInvalidFilter(t *testing.T) {
-	f := jsonFormat("s")
-	f.Filters = []string{"x", "x ="}
-	var bad *FormatError
-	if err := f.Check(); !errors.As(err, &bad) || bad.Field != "filters[1]" || !strings.Contains(bad.Reason, "(1:") {
-		t.Errorf("second filter: %v", err)
-	}
-	f.Filters = slices.Repeat([]string{"x"}, filter.MaxFilters+1)
-	if err := f.Check(); !errors.As(err, &bad) || bad.Field != "filters" {
-		t.Errorf("65 filters: %v", err)
-	}
-}
-
 func TestEveryFilterHasItsBit(t *testing.T) {
 	f := jsonFormat("s")
 	for i := range filter.MaxFilters {

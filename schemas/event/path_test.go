@@ -1,18 +1,11 @@
 package event
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"math/big"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
-
-	"github.com/tollgate-dp/tollgate/internal/testing/long"
-	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
 func TestPathsAreSplitAtDots(t *testing.T) {
@@ -99,81 +92,6 @@ func TestValuesInColumns(t *testing.T) {
 	f.Value = "last"
 	if got := classOf(t, newDecoder(t, f).Decode([]byte("1,u,x,p"), new(Event))); got != ClassMissingField {
 		t.Errorf("row too short for the value: %q", got)
-	}
-}
-
-// lookUp finds a value by encoding/json.
-func lookUp(raw json.RawMessage, path []string) (json.RawMessage, string) {
-	for _, name := range path {
-		if raw[0] == 'n' {
-			return nil, ClassNoValue
-		}
-		var members map[string]json.RawMessage
-		if json.Unmarshal(raw, &members) != nil {
-			return nil, ClassBadValue
-		}
-		var ok bool
-		if raw, ok = members[name]; !ok {
-			return nil, ClassNoValue
-		}
-	}
-	return raw, ""
-}
-
-// Members of members are found as by encoding/json, and values are what rational numbers say. Every
-// tenth object has a whole number where it is looked for, of the others one in 700. A fifth of the
-// objects have another value there and two fifths have none: fewer than 1 of 500 are not once in
-// 10⁹ runs.
-func TestRandomPathsAreReadAsByEncodingJSON(t *testing.T) {
-	n := 60000
-	if !long.On() {
-		n = 6000
-	}
-	rng := rand.New(runseed.PCG(t, 13, 17))
-	d := newDecoder(t, Format{Format: "jsonl", User: "user", Time: "t", TimeUnit: "s", Value: "x.x"})
-	counts := map[string]int{}
-	for i := range n {
-		var b strings.Builder
-		if jsonText(rng, &b, 0); i%10 == 0 {
-			b.Reset()
-			fmt.Fprintf(&b, `{"user":"a","t":1,"x":{"x":%d}}`, rng.Int64()>>rng.IntN(64))
-		}
-		value := []byte(b.String())
-		if !json.Valid(value) || !utf8.Valid(value) {
-			continue
-		}
-		var ev Event
-		err := d.Decode(value, &ev)
-		var bad *Error
-		if errors.As(err, &bad) && bad.Field != "value" {
-			continue // compared elsewhere
-		}
-		raw, class := lookUp(value, []string{"x", "x"})
-		var want *big.Rat
-		if class == "" {
-			switch c := raw[0]; {
-			case c == 'n':
-				class = ClassNoValue
-			case c == '-' || c >= '0' && c <= '9':
-				if want, _ = new(big.Rat).SetString(string(raw)); want == nil || !want.IsInt() || !want.Num().IsInt64() {
-					class = ClassBadValue
-				}
-			case c == '"' && len(raw) > 2: // what is in strings is compared elsewhere
-				continue
-			case c == '"':
-				class = ClassNoValue
-			default:
-				class = ClassBadValue
-			}
-		}
-		if got := classOf(t, err); got != class && bad != nil || bad == nil && (class != "" || ev.Value != want.Num().Int64()) {
-			t.Fatalf("%s: class %q, value %d, want %q, %v", value, got, ev.Value, class, want)
-		}
-		counts[class]++
-	}
-	t.Log(counts)
-	if counts[""] < n/10 || counts[ClassBadValue] < n/500 || counts[ClassNoValue] < n/500 {
-		t.Error("too few of a kind for the comparison to say much")
 	}
 }
 

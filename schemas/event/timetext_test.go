@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
@@ -151,32 +149,6 @@ func TestTimesInZonesAgreeWithPackageTime(t *testing.T) {
 	}
 }
 
-// The usual layouts read what package time writes.
-func TestUsualLayoutsAgreeWithPackageTime(t *testing.T) {
-	layouts := []string{
-		time.RFC3339Nano, time.RFC1123, time.RFC1123Z, time.ANSIC, time.UnixDate, time.DateTime, time.DateOnly, "2006/01/02 15:04:05.000", "20060102 15:04",
-		"02/Jan/2006:15:04:05 -0700", "Monday, 2-January-2006 15:04:05 -0700", "2006-01-02T15:04:05.000000-07",
-	}
-	zones := []*time.Location{time.UTC, time.FixedZone("", 3600), time.FixedZone("", -4*3600)}
-	rapid.Check(t, func(t *rapid.T) {
-		layout := rapid.SampledFrom(layouts).Draw(t, "layout")
-		at := time.UnixMilli(rapid.Int64Range(minMillis, maxMillis).Draw(t, "at"))
-		zone := zones[0]
-		if strings.Contains(layout, "07") && !strings.Contains(layout, "MST") {
-			zone = rapid.SampledFrom(zones).Draw(t, "zone")
-		}
-		text := at.In(zone).Format(layout)
-		parsed, err := time.Parse(layout, text)
-		if err != nil || at.In(zone).Year() < 1 || at.In(zone).Year() > 9999 {
-			t.Skip(err)
-		}
-		got, ok := parseTime([]byte(text), TimeText)
-		if want := parsed.UnixMilli(); got != want || ok != (want >= minMillis && want <= maxMillis) {
-			t.Fatalf("%q: got %d, %v, want %d", text, got, ok, want)
-		}
-	})
-}
-
 // FuzzTimeText: no text makes the reader panic, and a text is one time whatever stands around it.
 func FuzzTimeText(f *testing.F) {
 	for _, seed := range []string{"2025-03-03 04:05:06.7 +01:00", "Mon, 03 Mar 2025 04:05:06 GMT", "[03/Mar/2025:05:05:06 +0100]", "20250303", "Mon Mar  3 04:05:06 UTC 2025", "9999-12-31T23:59:59.999-12:00", "[", "+", "%d"} {
@@ -234,17 +206,6 @@ func TestHowTextsAreReadAsTimesIsPartOfTheIdentity(t *testing.T) {
 	a, _ := utc.Identity("")
 	if b, err := named.Identity(""); err != nil || a.Time != b.Time {
 		t.Errorf("UTC by its name is %q, and by default %q, %v", b.Time, a.Time, err)
-	}
-}
-
-func BenchmarkTimeText(b *testing.B) {
-	d := newDecoder(b, timeFormat("", "Europe/Zurich"))
-	text := []byte("2025-03-03 04:05:06")
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, ok := d.parseTime(text); !ok {
-			b.Fatal("no time")
-		}
 	}
 }
 

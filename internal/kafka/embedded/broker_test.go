@@ -74,31 +74,6 @@ func read(t *testing.T, c *kafkalog.Client) (values []string) {
 	return values
 }
 
-func TestBrokersInMemoryAreIndependent(t *testing.T) {
-	a, b := start(t, embedded.Options{}), start(t, embedded.Options{})
-	if a.Addr() == b.Addr() {
-		t.Fatalf("both listen on %s", a.Addr())
-	}
-	if err := dial(t, a.Addr()).CreateTopics(t.Context(), kafkalog.TopicSpec{Name: "t", Partitions: 1}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := dial(t, b.Addr()).Partitions(t.Context(), "t"); !errors.Is(err, kafkalog.ErrUnknownTopic) {
-		t.Errorf("the other broker's topic: %v", err)
-	}
-	a.Close()
-	a.Close()
-}
-
-func TestTakenAddressIsAnError(t *testing.T) {
-	a := start(t, embedded.Options{})
-	if _, err := embedded.Start(embedded.Options{Addr: a.Addr()}); err == nil {
-		t.Error("two brokers on one address")
-	}
-	if _, err := embedded.Start(embedded.Options{Addr: "nonsense"}); err == nil {
-		t.Error("an address without a port")
-	}
-}
-
 func TestRecordsOfThePastAreKept(t *testing.T) {
 	b := start(t, embedded.Options{})
 	c := dial(t, b.Addr())
@@ -155,39 +130,6 @@ func TestRestartKeepsTheLogAndItsClients(t *testing.T) {
 	}
 	if _, err := old.Append(t.Context(), []kafkalog.Message{{Value: []byte("late"), Timestamp: kafkalog.Now()}}); !errors.Is(err, kafkalog.ErrFenced) {
 		t.Errorf("append of a producer that was fenced before the restarts: %v", err)
-	}
-}
-
-func TestLongPollOutlivesARestart(t *testing.T) {
-	dir := t.TempDir()
-	b := start(t, embedded.Options{DataDir: dir})
-	c := dial(t, b.Addr())
-	if err := c.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: "t", Partitions: 1}); err != nil {
-		t.Fatal(err)
-	}
-	f := c.NewFetcher()
-	type polled struct {
-		gots []kafkalog.Fetched
-		err  error
-	}
-	done := make(chan polled, 1)
-	go func() {
-		gots, err := f.Poll(context.Background(), []kafkalog.Fetch{{Topic: "t"}}, 1, 30*time.Second)
-		done <- polled{gots, err}
-	}()
-	time.Sleep(50 * time.Millisecond) // the poll has come to the broker, which does not tell
-	b.Close()
-	await.That(t, time.Minute, "the poll finds no broker", func() bool { return len(c.Troubles()) > 0 })
-	start(t, embedded.Options{Addr: b.Addr(), DataDir: dir})
-	p, err := c.NewProducer(t.Context(), "t", 0, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.Append(t.Context(), []kafkalog.Message{{Value: []byte("x"), Timestamp: kafkalog.Now()}}); err != nil {
-		t.Fatal(err)
-	}
-	if got := <-done; got.err != nil || len(got.gots) != 1 || len(got.gots[0].Records) != 1 {
-		t.Errorf("Poll = %+v", got)
 	}
 }
 
@@ -271,5 +213,15 @@ func kill(cmd *exec.Cmd) {
 	if cmd.ProcessState == nil {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
+	}
+}
+
+func TestTakenAddressIsAnError(t *testing.T) {
+	a := start(t, embedded.Options{})
+	if _, err := embedded.Start(embedded.Options{Addr: a.Addr()}); err == nil {
+		t.Error("two brokers on one address")
+	}
+	if _, err := embedded.Start(embedded.Options{Addr: "nonsense"}); err == nil {
+		t.Error("an address without a port")
 	}
 }
