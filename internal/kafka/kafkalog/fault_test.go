@@ -117,6 +117,32 @@ func TestSequenceErrorAsksTheLog(t *testing.T) {
 	}
 }
 
+// A new topic of the same name takes records and fences of a producer that it does not know.
+func TestALogThatHasLostTheProducersRecordsEndsIt(t *testing.T) {
+	t.Parallel()
+	cluster, c := setup(t, 1)
+	var producers []*Producer
+	for _, txn := range []string{"appends", "fences"} {
+		p := newProducer(t, c, 0, txn)
+		mustFence(t, p)
+		mustAppend(t, p, "a", "b")
+		producers = append(producers, p)
+	}
+	if err := errors.Join(cluster.DeleteTopic("t"), cluster.CreateTopic("t", 1, nil)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*markerAgain)
+	defer cancel()
+	if _, err := producers[1].Fence(ctx); !errors.Is(err, ErrSequence) {
+		t.Errorf("fence: %v", err)
+	}
+	for range 2 {
+		if _, err := producers[0].Append(t.Context(), messages("c")); !errors.Is(err, ErrSequence) {
+			t.Errorf("append: %v", err)
+		}
+	}
+}
+
 func TestRefusalLeavesTheProducerUsable(t *testing.T) {
 	t.Parallel()
 	cluster, c := setup(t, 1)

@@ -75,7 +75,10 @@ func (p *Producer) try(ctx context.Context, count int32, sent *bool) (int64, err
 	}
 	switch kafka.Error(code) {
 	case 0:
-		return base, nil
+		if base < p.next {
+			err = ErrSequence
+		}
+		return base, err
 	case kafka.InvalidProducerEpoch, kafka.ProducerFenced, kafka.InvalidTransactionState:
 		// The last: a newer producer is in the middle of its fence.
 		return -1, fmt.Errorf("%w (error %d)", ErrFenced, code)
@@ -143,6 +146,9 @@ func (p *Producer) find(ctx context.Context, count int32) (base int64, found boo
 // transactions, and returns the offset after them. An error of fn ends it (see StopReading).
 func (p *Producer) eachBatch(ctx context.Context, at int64, fn func(b *batch) error) (next int64, err error) {
 	end, err := p.c.listOffset(ctx, p.topic, p.partition, latestTime, readUncommitted)
+	if err == nil && end < at {
+		err = ErrSequence // an unclean election: what stood below was seen or acknowledged
+	}
 	if err != nil {
 		return at, err
 	}
