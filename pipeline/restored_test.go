@@ -320,7 +320,7 @@ func TestRuleEventsWithOtherOffsetsAreRefused(t *testing.T) {
 			m.events(260, 30)
 			says := "comparing partition 0 of events with the CLOSE of turn 2: records before offset 100 are later than all that were read there"
 			if tt.same {
-				says = "comparing topic events with the CLOSE of turn 2: its id is "
+				says = "comparing topic events with the one that was read: its id is "
 			}
 			var log bytes.Buffer
 			err := m.run(RunOptions{Logger: deploytest.Logger(&log), Strict: tt.strict, Disposable: true})

@@ -41,6 +41,7 @@ func (s *Source) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.taken = taken
 	epoch := offsets[0]
 	if err := s.control.Update(ctx); err != nil {
 		return err
@@ -321,12 +322,17 @@ func (s *Source) position(ctx context.Context, id int32, base uint64, closes map
 }
 
 // refreshPartitions adds partitions that the events topic has got meanwhile. They are read from
-// their beginning, and are part of the next CLOSE.
+// their beginning, and are part of the next CLOSE. It refuses a topic that was created again.
 func (s *Source) refreshPartitions(ctx context.Context) error {
 	if s.opts.Bounded || time.Since(s.refreshed) < partitionsRefresh {
 		return nil
 	}
 	s.refreshed = time.Now()
+	if s.opts.Group == 0 {
+		if err := s.checkTopicOf(ctx, s.taken); err != nil {
+			return err
+		}
+	}
 	ids, err := s.client.Partitions(ctx, s.dep.Config.Events.Topic)
 	if err != nil {
 		return fmt.Errorf("finding new partitions: %w", err)

@@ -150,6 +150,10 @@ func (s *Source) checkSameTopic(ctx context.Context, newest *controllog.Closing)
 	if err != nil {
 		return err
 	}
+	return s.checkTopicOf(ctx, was)
+}
+
+func (s *Source) checkTopicOf(ctx context.Context, was *schemas.Epoch) error {
 	cluster, id, err := s.client.TopicID(ctx, s.dep.Config.Events.Topic)
 	switch unknown := [16]byte{}; {
 	case err != nil:
@@ -158,6 +162,6 @@ func (s *Source) checkSameTopic(ctx context.Context, newest *controllog.Closing)
 		return nil
 	}
 	name := base64.RawURLEncoding.EncodeToString
-	return fmt.Errorf("comparing topic %s with the CLOSE of turn %d: its id is %s, but %s was read: it was deleted and created again, and the run would skip its first records. "+
-		"Restore the old topic, or begin a new deployment with new keys (docs/failover.md): %w", s.dep.Config.Events.Topic, newest.Turn, name(id[:]), name(was.EventsID[:]), deployment.ErrLogFault)
+	return fmt.Errorf("comparing topic %s with the one that was read: its id is %s, but %s was read: it was deleted and created again, and the run would skip its first records. "+
+		"Restore the old topic, or begin a new deployment with new keys (docs/failover.md): %w", s.dep.Config.Events.Topic, name(id[:]), name(was.EventsID[:]), deployment.ErrLogFault)
 }

@@ -44,8 +44,9 @@ type Source struct {
 	stopIt context.CancelFunc
 	step   sync.Mutex // held by the one step that runs
 
-	epoch  atomic.Int64 // beginStep reads it while a step runs; −1: outside an epoch
-	reader int64        // of a group but the first: its number
+	epoch  atomic.Int64   // beginStep reads it while a step runs; −1: outside an epoch
+	reader int64          // of a group but the first: its number
+	taken  *schemas.Epoch // of group 0: the newest EPOCH that it has written
 	// assembling is since when group 0 waits for the readers of other groups.
 	assembling time.Time
 	session
