@@ -104,8 +104,8 @@ func privately(t testing.TB, kind string, n uint64, sizes ...time.Duration) Priv
 }
 
 // TestRuleAUserMovesTheNumbersOfAChoiceByTheirBounds: with and without a user, the tables differ
-// by 1 in one row, the changes of the scores of a decision by at most its width, and the answer on
-// use by at most its own. Little noise, so that counts are above it.
+// by 1 in one row, the changes of the scores of a decision by at most its width, and the answers on
+// use by at most their own. Little noise, so that counts are above it.
 func TestRuleAUserMovesTheNumbersOfAChoiceByTheirBounds(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		kind := rapid.SampledFrom([]string{"events", "distinct_users", "sum"}).Draw(rt, "kind")
@@ -131,20 +131,22 @@ func TestRuleAUserMovesTheNumbersOfAChoiceByTheirBounds(t *testing.T) {
 		p.Given.Lasts, p.Given.Epsilon = 30*day, rapid.SampledFrom([]float64{1, 10, 30, 60}).Draw(rt, "epsilon")
 		p.Compile = unprotected(kind)
 		limit := rapid.SampledFrom([]float64{1, 2, 10, 40, 100}).Draw(rt, "limit")
-		numbers := func(all []does) [5][]int64 {
-			c := &chooser{Private: &p, events: store(t, all), limit: limit, kept: .9, found: &Found{Setting: p.Given}}
+		numbers := func(all []does) [4][]int64 {
+			c := &chooser{Private: &p, events: store(t, all), limit: limit, counts: 300, kept: .9, found: &Found{Setting: p.Given}}
 			table, err1 := c.table()
 			values, err2 := c.valueTable()
 			horizons, err3 := c.lengths()
-			windows, err4 := c.windows(p.Sizes, 1)
-			one, err5 := c.try(day, 2)
-			if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
+			settings, scores, err4 := c.candidates(p.Sizes)
+			if err := errors.Join(err1, err2, err3, err4); err != nil {
 				t.Fatal(err)
 			}
-			return [5][]int64{append(table, values...), horizons, windows, one.scores(), {one.use(0)}}
+			var uses []int64
+			for i := range settings {
+				uses = append(uses, settings[i].use())
+			}
+			return [4][]int64{append(table, values...), horizons, scores, uses}
 		}
-		c := &chooser{Private: &p}
-		widths := [...]int{2, width(lengthHolds, lengthHolds), c.width(showsMuch), c.noiseWidth(), 0}
+		widths := [...]int{2, width(lengthHolds, lengthHolds), settingWidth, 0}
 		with, without := numbers(append(others, victim...)), numbers(others)
 		for i := range with {
 			least, greatest, squares := int64(math.MaxInt64), int64(math.MinInt64), int64(0)
@@ -153,11 +155,28 @@ func TestRuleAUserMovesTheNumbersOfAChoiceByTheirBounds(t *testing.T) {
 				least, greatest, squares = min(least, by), max(greatest, by), squares+by*by
 			}
 			switch {
-			case i == 0 && squares != 2, i > 0 && i < 4 && greatest-least > int64(widths[i]), i == 4 && max(greatest, -least) > int64(c.useMoves()):
+			case i == 0 && squares != 2, i > 0 && i < 3 && greatest-least > int64(widths[i]), i == 3 && max(greatest, -least) > int64(useMoves):
 				rt.Fatalf("decision %d: changes from %d to %d, with a width of %d", i, least, greatest, widths[i])
 			}
 		}
 	})
+}
+
+// TestRuleTheWidthOfScoresIsReached: by a user of whom one setting counts all and another nothing,
+// beside small cells with a quarter of all, which settle the size that is taken from all cells.
+func TestRuleTheWidthOfScoresIsReached(t *testing.T) {
+	scores := func(user, all int64) (out [2]int64) {
+		real := append(slices.Repeat([]int64{whole / 250}, 1000), 11*whole, user)
+		few, many := append(make([]int64, 1001), user), append(real[:1000:1000], 0, 0)
+		for i, counts := range [][]int64{few, many} {
+			out[i] = (&candidate{shown: largeFrom(real, all).above(counts, counts, 0), all: all}).score(0)
+		}
+		return out
+	}
+	with, without := scores(whole, 16*whole), scores(0, 15*whole)
+	if width := int64(settingWidth); with[0]-without[0]+without[1]-with[1] > width || with[0]-without[0]+without[1]-with[1] < width-2 {
+		t.Errorf("scores %v with a user and %v without, at a width of %d", with, without, width)
+	}
 }
 
 // TestRuleADecisionIsAsLikelyAsItsScore: an index is picked with probability in proportion to
@@ -214,7 +233,7 @@ func TestRuleAChoiceSpendsWhatIsPlanned(t *testing.T) {
 		}
 		spent += 7 * 7 / deviation / deviation
 	}
-	for _, parts := range []int{ofLength, ofWindow, ofNoise} {
+	for _, parts := range []int{ofLength, ofSetting} {
 		spent += d.share(parts).Float()
 	}
 	if spent > d.planned.Float() || spent < .999*d.planned.Float() {

@@ -33,29 +33,34 @@ type Found struct {
 	Setting
 	Users, UsersDeviation float64 // how many there are, with noise
 	Few                   bool    // too few to choose by: the setting does not depend on the data
-	// Useful says that much would come out: about 0.4 of all that there is to count lies above the
+	// Useful says that much would come out: about two thirds of what large cells have lie above the
 	// noise, or more.
 	Useful bool
 }
 
 // What decisions may cost, of allParts of the planned budget.
 const (
-	ofUsers, ofLength, ofWindow, ofNoise, ofUse, ofValues = 2, 2, 6, 8, 2, 2
-	allParts                                              = ofUsers + ofLength + ofWindow + ofNoise + ofUse + ofValues
+	ofUsers, ofLength, ofSetting, ofUse, ofValues = 2, 2, 14, 2, 2
+	allParts                                      = ofUsers + ofLength + ofSetting + ofUse + ofValues
 )
 
 const (
 	// whole is the most that one user adds to all cells, and steps in how many a score counts it.
 	whole = 1 << 20
 	steps = 32
-	// Parts of what there is to count, in 64ths, that a window must show above the noise: one that
-	// the horizon holds many times, the largest that it holds four times, one that is of use at
-	// all.
-	showsMuch, showsEnough, showsSome = 48, 32, 26
+	// Above a size that is taken from all cells lie large quarters of all that there is to count.
+	// Of this, what a setting shows above the noise counts half beyond enough, and is of use from
+	// some on: parts of all, in 64ths.
+	large        = 3
+	enough, some = 40, 31
 	// lengthHolds is the part of the users' events that a horizon must hold, in 64ths.
 	lengthHolds = 54
-	// aboveNoise is how many deviations of the noise are taken from a count.
-	aboveNoise = 0.7
+	// aboveNoise is how many deviations of the noise are taken from a count: more than its typical
+	// error, because a private key must pass a threshold.
+	aboveNoise = 1.5
+	// longer is how much more windows of twice the size must show, as a part of what large cells
+	// have, and beyond what is added to that where the horizon does not hold four of them.
+	longer, beyond = .03, .02
 	// limitCost is what a limit on a user costs in comparison: noise that is in proportion to it.
 	limitCost = 100
 	// mostWindows is how many windows a horizon has at most, where their size is chosen.
@@ -78,7 +83,8 @@ type chooser struct {
 	*drawer
 	events *Events
 	limit  float64 // the most that counts of one user
-	kept   float64 // the part of all that counts then
+	counts float64 // what counts of all users then
+	kept   float64 // and which part of all that is
 	found  *Found
 }
 
@@ -136,7 +142,7 @@ func (c *chooser) users() error {
 			kept += n * min(limit, inRow(i))
 		}
 		if worth := kept - limitCost*limit; worth > best {
-			best, c.limit, c.kept = worth, limit, kept/all
+			best, c.limit, c.counts, c.kept = worth, limit, kept, kept/all
 		}
 	}
 	f.Few = best == 0
@@ -171,8 +177,8 @@ func seen(noisy []float64, least float64) {
 	}
 }
 
-// inRow is what a user of a row adds in all: about the middle of it.
-func inRow(row int) float64 { return math.Exp2(float64(row)) * 1.45 }
+// inRow is what a user of a row adds in all: the middle of it.
+func inRow(row int) float64 { return 1.5*math.Exp2(float64(row)) - .5 }
 
 // amount is how much there is to count of a user in all; at least 1.
 func (c *chooser) amount(events []record) uint64 {
@@ -274,99 +280,67 @@ func score(n int64) int64 { return floor(n, 64*whole/steps) }
 // 64ths of what counts of a user, rise by −below at the least and above at the most.
 func width(below, above int) int { return ((below+above)*steps+63)/64 + 1 }
 
-// setting chooses the window, and then the noise.
+// candidate is a setting and what it shows, exactly. It never leaves the package.
+type candidate struct {
+	option
+	shown int64 // of what the large cells have, what lies above the noise
+	all   int64 // all that there is to count
+}
+
+// score judges a candidate: less is what is taken for the size of its windows.
+func (t *candidate) score(less int64) int64 {
+	return score(min(32*t.shown, enough/2*t.all) + 32*t.shown - less)
+}
+
+// use is above 0 if a candidate shows something of use.
+func (t *candidate) use() int64 { return score(64*t.shown - some*t.all) }
+
+// By how much users move these numbers (docs/guarantee.md, section 10).
+var (
+	settingWidth = width(64, 64-16*large)
+	useMoves     = uint64(max(64-some, 64-16*large+some)*steps/64 + 1)
+)
+
+// setting chooses the window and the noise together.
 func (c *chooser) setting() error {
-	f := c.found
-	sizes, middle := c.sizes()
-	at := middle
-	if len(sizes) > 1 {
-		scores, err := c.windows(sizes, middle)
-		if err != nil {
-			return err
-		}
-		picked, err := c.pick(ofWindow, c.width(showsMuch), scores)
-		if err != nil {
-			return err
-		}
-		if picked < len(sizes) {
-			at = picked
-		}
-	}
-	f.Window = sizes[at]
-	t, err := c.try(f.Window, gridStep)
+	all, scores, err := c.candidates(c.sizes())
 	if err != nil {
 		return err
 	}
-	at = 0
-	if f.Noise == 0 {
-		parts := ofNoise
-		if !c.Range {
-			parts += ofValues // no table of values is made
-		}
-		if at, err = c.pick(parts, c.noiseWidth(), t.scores()); err != nil {
-			return err
-		}
-		f.Noise = t.options[at].Noise
+	parts := ofSetting
+	if !c.Range {
+		parts += ofValues // no table of values is made
 	}
-	use, _, err := c.noisy(ofUse, c.useMoves(), []int64{t.use(at)})
-	f.Useful = err == nil && use[0] > 0
+	at, err := c.pick(parts, settingWidth, scores)
+	if err != nil {
+		return err
+	}
+	c.found.Window, c.found.Noise = all[at].Window, all[at].Noise
+	use, _, err := c.noisy(ofUse, useMoves, []int64{all[at].use()})
+	c.found.Useful = err == nil && use[0] > 0
 	return err
 }
 
-// windows judges sizes of windows, and last that none of them shows enough. Each is to be the
-// smallest that does: those before the middle must show more.
-func (c *chooser) windows(sizes []time.Duration, middle int) (scores []int64, err error) {
-	none := int64(math.MaxInt64)
-	for i, size := range sizes {
-		asked := int64(showsEnough)
-		if i < middle {
-			asked = showsMuch
-		}
-		t, err := c.try(size, gridStep*gridStep)
+// candidates judges noises in windows of some sizes, ascending.
+func (c *chooser) candidates(sizes []time.Duration) (all []candidate, scores []int64, err error) {
+	for _, size := range sizes {
+		tried, err := c.try(size)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		enough := 64*slices.Max(t.shown) - asked*t.all
-		scores = append(scores, score(min(enough, none)))
-		none = min(none, -enough)
+		part := longer*math.Log2(float64(size)/float64(sizes[0])) + beyond*max(0, math.Log2(4*float64(size)/float64(c.found.Lasts)))
+		less := int64(64 * large / 4 * part * c.counts / c.limit * whole)
+		for i := range tried {
+			all, scores = append(all, tried[i]), append(scores, tried[i].score(less))
+		}
 	}
-	return append(scores, score(none)), nil
+	return all, scores, nil
 }
 
-// signs is 2 if users can move a cell in both directions.
-func (c *chooser) signs() int {
-	if c.Kind.Sums() {
-		return 2
-	}
-	return 1
-}
-
-// noiseWidth is that of the scores of noises.
-func (c *chooser) noiseWidth() int { return steps*c.signs() + 1 }
-
-// useMoves is by how much a user moves the answer on use at most.
-func (c *chooser) useMoves() uint64 {
-	if c.signs() == 2 {
-		return (64+showsSome)*steps/64 + 1
-	}
-	return (64-showsSome)*steps/64 + 1
-}
-
-// width is that of numbers x − asked/64·y and their negatives, where a user raises y by at most
-// whole, and x by at most as much as y, or moves it by that much.
-func (c *chooser) width(asked int) int {
-	below := max(asked, 64-asked)
-	if c.signs() == 2 {
-		below = 64 + asked
-	}
-	return width(below, below)
-}
-
-// sizes are those of windows that fit the horizon, and which of them is chosen if none shows
-// enough: the largest that the horizon holds four times.
-func (c *chooser) sizes() (all []time.Duration, middle int) {
+// sizes are those of windows that fit the horizon.
+func (c *chooser) sizes() (all []time.Duration) {
 	if len(c.Sizes) == 1 {
-		return c.Sizes, 0
+		return c.Sizes
 	}
 	lasts := c.found.Lasts
 	for _, size := range c.Sizes {
@@ -375,124 +349,109 @@ func (c *chooser) sizes() (all []time.Duration, middle int) {
 		}
 	}
 	if len(all) == 0 {
-		return c.Sizes[len(c.Sizes)-1:], 0
+		return c.Sizes[len(c.Sizes)-1:]
 	}
-	for i, size := range all {
-		if 4*size <= lasts {
-			middle = i
-		}
-	}
-	return all, middle
+	return all
 }
-
-// tried is what windows of one size show with different noises, exactly. It never leaves the
-// package.
-type tried struct {
-	options []option
-	shown   []int64 // by option: over all cells, what lies above its noise
-	all     int64   // what there is to count
-}
-
-// scores judges each noise by itself and those beside it: above the best one, values vanish below
-// the threshold of private keys, and below it, fewer events are counted.
-func (t *tried) scores() (scores []int64) {
-	for i := range t.shown {
-		scores = append(scores, score(64*slices.Min(t.shown[max(0, i-1):min(len(t.shown), i+2)])))
-	}
-	return scores
-}
-
-// use is above 0 if a noise shows something of use.
-func (t *tried) use(at int) int64 { return score(64*t.shown[at] - showsSome*t.all) }
 
 // try counts as a run would, with the grid's noises in windows of one size. Of each user, at most
-// whole counts in all, in proportion.
-func (c *chooser) try(size time.Duration, step float64) (*tried, error) {
+// whole counts in all, in proportion. Every second noise is tried, and the others lie between.
+func (c *chooser) try(size time.Duration) ([]candidate, error) {
 	s := c.found.Setting
 	s.Window = size
-	t := &tried{}
+	var all []option
 	var err error
 	if s.Noise > 0 { // it is given
-		t.options, err = options(c.Compile, s, s.Noise)
+		all, err = options(c.Compile, s, s.Noise)
 	} else {
-		t.options, err = grid(c.Compile, s, 8*c.limit, 1<<7, step)
+		all, err = grid(c.Compile, s, 8*c.limit, 1<<7, gridStep)
 	}
 	if err != nil {
 		return nil, err
 	}
-	trials, err := newTrials(t.options)
+	var every []option
+	for i := 0; i < len(all); i += 2 {
+		every = append(every, all[i])
+	}
+	trials, err := newTrials(every)
 	if err != nil {
 		return nil, err
 	}
-	counts := make([][]int64, len(trials))
+	counts, real, sum := make([][]int64, len(trials)), []int64(nil), int64(0)
 	cut := newCutter(size, c.Kind)
-	var parts []contribution
+	var own []int64
 	err = c.events.each(func(events []record, _ float64) (bool, error) {
 		p := cut.cut(events)
-		parts = parts[:0]
-		for i, n := range p.truth {
-			parts = append(parts, contribution{p.cells[i], n})
+		added := 0.0
+		for _, n := range p.truth {
+			added += math.Abs(n)
 		}
-		most := int64(math.Ceil(whole * min(1, amountOf(parts)/c.limit)))
-		t.all += most
+		most := int64(math.Ceil(whole * min(1, added/c.limit)))
+		sum += most
+		part := func(n float64) int64 {
+			return int64(math.Abs(n) * float64(most) / max(1, added) * (1 - 1e-9)) // the margin is for rounding
+		}
+		own = own[:0]
+		real = append(real, make([]int64, len(cut.cells)-len(real))...)
+		for i, n := range p.truth {
+			own = append(own, part(n))
+			real[p.cells[i]] += own[i]
+		}
 		for i, one := range trials {
-			if grown := len(cut.cells) - len(counts[i]); grown > 0 {
-				counts[i] = append(counts[i], make([]int64, grown)...)
-			}
-			parts = parts[:0]
+			counts[i] = append(counts[i], make([]int64, len(cut.cells)-len(counts[i]))...)
 			// A user's own first window begins the horizon: others do not matter.
-			if err := one.of(p, cut.size, p.windows[0].number, func(entry int, part spend.Part) {
-				parts = append(parts, contribution{p.cells[entry], float64(part.Total)})
+			if err := one.of(p, cut.size, p.windows[0].number, func(entry int, of spend.Part) {
+				counts[i][p.cells[entry]] += min(own[entry], part(float64(of.Total)))
 			}); err != nil {
 				return false, err
-			}
-			for k, n := range c.limited(parts, most) {
-				counts[i][parts[k].cell] += n
 			}
 		}
 		return true, nil
 	})
-	louder := 1.0
+	level := aboveNoise * c.kept * whole / c.limit
 	if c.Kind.Vector != nil {
-		louder = 2.25 // of a mean a quarter of the range from its end, with the noise of both components
+		level *= 2.25 // of a mean a quarter of the range from its end, with the noise of both components
 	}
-	for i, of := range t.options {
-		t.shown = append(t.shown, c.above(counts[i], louder*finest(of.d)))
+	from, tried := largeFrom(real, sum), make([]candidate, len(all))
+	for i, of := range all {
+		between := min(i/2+i%2, len(counts)-1)
+		least := int64(math.Min(level*finest(of.d), 1<<50))
+		tried[i] = candidate{of, from.above(counts[i/2], counts[between], least), sum}
 	}
-	return t, err
+	return tried, err
 }
 
-// contribution is what a user adds to a cell.
-type contribution struct {
-	cell int
-	n    float64
+// cellSize is a size of cells, a/b.
+type cellSize struct{ a, b int64 }
+
+// largeFrom returns the size above which cells have, together, large quarters of all; 0 if cells
+// have less than that.
+func largeFrom(cells []int64, all int64) cellSize {
+	cells = slices.Sorted(slices.Values(cells))
+	sum := int64(0)
+	for i, n := range slices.Backward(cells) {
+		sum += n
+		next, many := int64(0), int64(len(cells)-i)
+		if i > 0 {
+			next = cells[i-1]
+		}
+		if 4*(sum-many*next) >= large*all {
+			return cellSize{4*sum - large*all, 4 * many}
+		}
+	}
+	return cellSize{0, 1}
 }
 
-// limited returns contributions in parts of the limit, together at most most of them.
-func (c *chooser) limited(parts []contribution, most int64) (out []int64) {
-	factor := whole / c.limit
-	if sum := amountOf(parts); sum*factor > float64(most) {
-		factor = float64(most) / sum
+// above returns Σ max(0, count − noise − size), where a count lies two fifths of the way from one
+// to the other: allowances leave room for about so much with √2 of the noise.
+func (s cellSize) above(one, other []int64, noise int64) int64 {
+	sum, many, least := int64(0), uint64(0), 5*s.a/s.b
+	for i, n := range one {
+		if n = 3*n + 2*other[i] - 5*noise; n > least {
+			sum, many = sum+n, many+5
+		}
 	}
-	for _, p := range parts {
-		out = append(out, int64(p.n*factor*(1-1e-9))) // the margin is for rounding
-	}
-	return out
-}
-
-func amountOf(parts []contribution) (sum float64) {
-	for _, p := range parts {
-		sum += math.Abs(p.n)
-	}
-	return sum
-}
-
-// above returns Σ max(0, |count| − the noise), in parts of the limit. The noise is lowered as
-// counts are by the limit.
-func (c *chooser) above(counts []int64, noise float64) (sum int64) {
-	least := int64(math.Min(aboveNoise*c.kept*noise*whole/c.limit, 1<<60))
-	for _, n := range counts {
-		sum += max(0, max(n, -n)-least)
-	}
-	return sum
+	high, low := bits.Mul64(many, uint64(s.a))
+	less, _ := bits.Div64(high, low, uint64(s.b))
+	return (sum - int64(less)) / 5
 }
