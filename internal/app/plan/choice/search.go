@@ -51,7 +51,10 @@ func (e *Events) Advise(ctx context.Context, q Question) (*Advice, error) {
 		q.Progress = func(int) {}
 	}
 	if q.Given.Lasts == 0 {
-		q.Given.Lasts = time.Duration(e.Last-e.First)*time.Millisecond/day*day + day
+		var err error
+		if q.Given.Lasts, err = e.stay(); err != nil {
+			return nil, err
+		}
 	}
 	a, tables, failed := &Advice{}, []*table{}, error(nil)
 	for _, size := range slices.Backward(e.sizes(&q)) {
@@ -126,6 +129,19 @@ func (e *Events) sizes(q *Question) (all []time.Duration) {
 		return []time.Duration{day}
 	}
 	return all
+}
+
+// stay is how long after the first event of their users 19 of 20 events come: a budget that is paid
+// out over more time than users stay is never paid out.
+func (e *Events) stay() (time.Duration, error) {
+	after := map[int64]uint64{}
+	err := e.each(func(events []record, _ float64) (bool, error) {
+		for _, r := range events {
+			after[coarse(r.millis-events[0].millis)]++
+		}
+		return true, nil
+	})
+	return time.Duration(spreadOf(after).high)*time.Millisecond/day*day + day, err
 }
 
 // most is the greatest amount of one user.
