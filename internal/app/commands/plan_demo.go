@@ -34,9 +34,6 @@ func (f *demoFlags) demoCommand(s choice.Setting) string {
 	if f.openValues {
 		set["min"], set["max"] = strconv.FormatInt(tried.min, 10), strconv.FormatInt(tried.max, 10)
 	}
-	if f.flags.Changed("public-keys") {
-		set["keys"] = string(keysPublic)
-	}
 	return rerun(f.flags, set, "repeat", "format", "report", "config", "metric")
 }
 

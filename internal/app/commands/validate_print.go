@@ -180,18 +180,22 @@ func writeCounts(b *strings.Builder, p *plan.Plan) {
 		if metrickind.Of(m.Kind).Statistic != nil {
 			continue
 		}
+		head := "\ttypical noise"
+		if metrickind.Of(m.Kind).Vector != nil {
+			head = "" // it depends on the values, too
+		}
 		size := "count"
 		if s := metrickind.Of(m.Kind).Texts.Size; s != "" {
 			size = s
 		}
 		fmt.Fprintf(b, "\n%s: what becomes of a count\n", terminal.Key(m.Name, 40))
 		w := tabwriter.NewWriter(b, 0, 4, 2, ' ', 0)
-		fmt.Fprintln(w, size+"\ttypical noise\treleased\tnoise at "+number(100*m.Confidence)+" %\tmeets the target")
+		fmt.Fprintln(w, size+head+"\treleased\tnoise at "+number(100*m.Confidence)+" %\tmeets the target")
 		for _, c := range m.Expected {
-			half, met, typical := "–", "–", "–"
+			half, met, typical := "–", "–", "\t–"
 			if c.Typical != nil && c.Shown > 0 {
-				if typical, stated = percent(*c.Typical), true; *c.Typical > 1 {
-					typical = "> 100 %"
+				if typical, stated = "\t"+percent(*c.Typical), true; *c.Typical > 1 {
+					typical = "\t> 100 %"
 				}
 			}
 			if c.Shown > 0 {
@@ -200,7 +204,10 @@ func writeCounts(b *strings.Builder, p *plan.Plan) {
 					met = "no target"
 				}
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", terminal.Number(c.Count, 0), typical, chance(c.Shown), half, met)
+			if head == "" {
+				typical = ""
+			}
+			fmt.Fprintf(w, "%s%s\t%s\t%s\t%s\n", terminal.Number(c.Count, 0), typical, chance(c.Shown), half, met)
 		}
 		w.Flush() //nolint:errcheck // a strings.Builder takes everything
 	}

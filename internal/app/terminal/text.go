@@ -36,7 +36,9 @@ func Target(relative, absolute float64, number func(float64) string) string {
 	if relative > 0 {
 		parts = append(parts, "± "+number(relative*100)+" %")
 	}
-	if absolute > 0 {
+	if absolute >= 1000 && absolute == math.Trunc(absolute) {
+		parts = append(parts, "± "+Number(absolute, 0))
+	} else if absolute > 0 {
 		parts = append(parts, "± "+number(absolute))
 	}
 	return strings.Join(parts, " or ")
