@@ -1,7 +1,11 @@
 package commands
 
 import (
+	"strings"
+	"testing"
+
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // commands calls fn with every command and the arguments that name it.
@@ -15,4 +19,69 @@ func commands(fn func(cmd *cobra.Command, args []string)) {
 		}
 	}
 	walk(a.root(), nil)
+}
+
+// Whatever the flag, a text that is no value of it is answered with the flag, the text, and what
+// the flag takes; numbers and durations with an example; never in the words of Go.
+func TestEveryFlagSaysWhatItTakes(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	commands(func(cmd *cobra.Command, args []string) {
+		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+			wrong := "x!"
+			switch flag.Value.Type() {
+			case "string", "stringArray":
+				return // any text is a value
+			case "stringSlice":
+				wrong = `a"b`
+			}
+			seen++
+			code, stdout, stderr := run(t, append(args, "--"+flag.Name+"="+wrong)...)
+			if code != exitUsage || stdout != "" || !strings.HasPrefix(stderr, "error: --"+flag.Name+" is ") || !strings.Contains(stderr, " must be ") &&
+				!strings.Contains(stderr, "write it like") {
+				t.Errorf("%v --%s: exit %d, stderr %q", args, flag.Name, code, stderr)
+			}
+			for _, internal := range []string{"strconv", "parsing", "invalid argument", "time:", "parse error"} {
+				if strings.Contains(stderr, internal) {
+					t.Errorf("%v --%s: %q in %q", args, flag.Name, internal, stderr)
+				}
+			}
+			switch flag.Value.Type() {
+			case "float64", "int", "uint64", "duration":
+				_, value, _ := strings.Cut(stderr, "; for example --"+flag.Name+" ")
+				if value, _, _ = strings.Cut(value, "\n"); value == "" {
+					t.Errorf("%v --%s: no example: %q", args, flag.Name, stderr)
+				} else if err := flag.Value.Set(value); err != nil {
+					t.Errorf("%v --%s: the example %q: %v", args, flag.Name, value, err)
+				}
+			}
+		})
+	})
+	if seen < 40 {
+		t.Errorf("%d flags were tried", seen)
+	}
+}
+
+func TestUnknownCommandsAreRefused(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"frobnicate":       `unknown command "frobnicate" for "tollgate": there are budget, change, completion, demo,`,
+		"dmeo --help":      "is demo meant?",
+		"budget compos":    "is compose meant?",
+		"budget nope -h":   `unknown command "nope" for "tollgate budget": there are calibrate, compare, compose, convert, releases`,
+		"help budget nope": `unknown command "nope" for "tollgate budget"`,
+	} {
+		code, stdout, stderr := run(t, strings.Fields(args)...)
+		if code != exitUsage || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit %d, stdout %q, stderr %q", args, code, stdout, stderr)
+		}
+	}
+	for args, want := range map[string]string{
+		"": "Available Commands:", "help": "Available Commands:", "help demo": "tollgate demo [flags]", "help budget compose": "tollgate budget compose [flags]",
+		"budget --help": "tollgate budget [command]", "help help": "help [command]",
+	} {
+		if stdout, _ := mustRun(t, strings.Fields(args)...); !strings.Contains(stdout, want) {
+			t.Errorf("%s: stdout %q", args, stdout)
+		}
+	}
 }

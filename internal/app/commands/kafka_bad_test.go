@@ -2,10 +2,71 @@ package commands
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/app/keyfile"
 )
+
+// As TestBadCommandLines, for the commands that work with Kafka.
+func TestBadKafkaCommandLines(t *testing.T) {
+	t.Parallel()
+	csv := write(t, "events.csv", "user,page,when\nu1,a,2025-03-03T00:00:00Z\n")
+	unreachable := deploymentFile(t, "127.0.0.1:1")
+	wrong := deploymentFile(t, "127.0.0.1:1", "window:", "windw:")
+	impossible := deploymentFile(t, "127.0.0.1:1", "absolute: 30", "absolute: 0.1")
+	environment := deploymentFile(t, "127.0.0.1:1", "{file: secrets/noise.key}", "{env: NOISE}")
+	replay := func(more ...string) []string {
+		return append([]string{"replay", "--brokers", "127.0.0.1:1", "--topic", "x", "--input", csv, "--header", "--user-field", "user", "--time-field", "when"}, more...)
+	}
+	for _, tc := range []struct {
+		name string
+		args []string
+		code int
+		want string
+	}{
+		{"init without a file", []string{"init"}, 2, "--config is needed"},
+		{"init before 1970", []string{"init", "--config", wrong, "--start", "1969-01-01"}, 2, "before 1970"},
+		{"replication without topics", []string{"init", "--config", wrong, "--replication", "3"}, 2, "are only used with --create-topics"},
+		{"keys from the environment", []string{"init", "--config", environment, "--generate-keys"}, 2, "names an environment variable"},
+		{"init of a wrong file", []string{"init", "--config", wrong}, 3, "did you mean window?"},
+		{"init without keys", []string{"init", "--config", unreachable}, 3, "make it with tollgate init --generate-keys"},
+
+		{"run without a file", []string{"run"}, 2, "--config is needed"},
+		{"wait without an end", []string{"run", "--config", wrong, "--wait", "1m"}, 2, "--wait is only used with --until-end"},
+		{"two ends", []string{"run", "--config", wrong, "--until-end", "--until", "now"}, 2, "choose one"},
+		{"wait for a broker backwards", []string{"run", "--config", wrong, "--wait-for-broker", "-1s"}, 2, `--wait-for-broker is "-1s"`},
+		{"run of a wrong file", []string{"run", "--config", wrong}, 3, "tollgate.yaml:"},
+
+		{"validate a wrong file", []string{"validate", "--config", wrong}, 3, "did you mean window?"},
+		{"validate what cannot be paid", []string{"validate", "--offline", "--config", impossible}, 3, "finer than a user's allowance pays for"},
+
+		{"replay nothing", []string{"replay"}, 2, `"input" not set`},
+		{"replay to nowhere", []string{"replay", "--input", csv, "--topic", "x", "--user-field", "u", "--time-field", "t", "--header"}, 2, "--brokers is needed"},
+		{"replay at rate 0", replay("--rate", "0"), 2, "--rate is 0"},
+		{"a password and no mechanism", replay("--sasl-password-env", "P"), 2, "--sasl-mechanism is needed"},
+		{"a mechanism of tokens", replay("--sasl-mechanism", "oauthbearer"), 2, "give --config FILE, with kafka.sasl in it"},
+		{"a certificate without a key", replay("--tls-cert", csv), 2, "private key"},
+		{"flags beside a file", []string{"replay", "--config", unreachable, "--input", csv, "--topic", "x"}, 2, "leave out --topic: the file of --config sets it"},
+		{"replay of another format", []string{"replay", "--config", unreachable, "--input", csv, "--input-format", "jsonl"}, 2, "events.format in the configuration is csv"},
+		{"replay to a broker without a port", []string{"replay", "--brokers", "localhost", "--topic", "x", "--input", csv, "--header", "--user-field", "user", "--time-field", "when"}, 2, "host:port"},
+		{"a broker without a port", []string{"validate", "--offline", "--config", deploymentFile(t, "localhost")}, 3, `tollgate.yaml:3:19: kafka.brokers[0]: "localhost" has no port`},
+		{"replay to unreachable brokers", replay(), 1, "127.0.0.1:1"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			code, stdout, stderr := run(t, tc.args...)
+			if code != tc.code {
+				t.Errorf("exit %d, want %d", code, tc.code)
+			}
+			if stdout != "" {
+				t.Errorf("stdout %q", stdout)
+			}
+			if !strings.Contains(stderr, tc.want) || !strings.Contains(stderr, "error: ") {
+				t.Errorf("stderr %q does not say %q", stderr, tc.want)
+			}
+		})
+	}
+}
 
 func TestKeysAreMadeOnceAndForTheOwnerOnly(t *testing.T) {
 	t.Parallel()
