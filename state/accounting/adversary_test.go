@@ -173,22 +173,3 @@ func TestPrivateIsLessThanPointWise(t *testing.T) {
 		}
 	}
 }
-
-// The worst mechanism for PointWise: of all that are (ε, δ)-private the loss lies
-// outside ±ε′ with at most the probability that it returns, and one comes near.
-func TestPointWiseHoldsForFourOutcomes(t *testing.T) {
-	const epsilon, delta, wide = 0.5, 0.01, 1.5
-	l := must(accounting.PointWise(loss.Approx{Epsilon: epsilon, Delta: delta}, wide))
-	// P and Q over {low, high, a, b}: on the first two the ratio is just beyond e^∓wide.
-	q := delta / (math.Exp(wide) - math.Exp(epsilon)) * (1 - 1e-9)
-	p := q * math.Exp(wide) * (1 + 1e-12)
-	pHigh, qHigh, pLow, qLow := p, q, q, p
-	// the rest is split so that P and Q agree there
-	if lost := math.Max(pHigh-math.Exp(epsilon)*qHigh, 0) + math.Max(pLow-math.Exp(epsilon)*qLow, 0); lost > delta {
-		t.Fatalf("the example has δ = %v, above %v", lost, delta)
-	}
-	outside := pHigh + pLow
-	if outside > l.Delta || outside < 0.99*l.Delta {
-		t.Errorf("the loss of the example is outside ±%v with probability %v; PointWise says %v", wide, outside, l.Delta)
-	}
-}

@@ -13,7 +13,6 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
-	"github.com/tollgate-dp/tollgate/state/internal/fixed"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
@@ -64,26 +63,6 @@ func TestAFilterDecidesAsTheRealNumbersDo(t *testing.T) {
 		if got := count(must(accounting.NewApproxZCDP(b, 0)), loss.ZCDP{Rho: rho}, k); (got >= k) != fit || got < k-1 {
 			t.Errorf("ρ = %v: %d of %d losses of %v fit; that k fit is %v", b, got, k, rho, fit)
 		}
-	}
-}
-
-// k parts of loss.GDP.Split fit as NewGDP says, also for so many that spending them would take too
-// long. 2^26 parts of the smallest budgets are below what a sum can hold without rounding.
-func TestPartsOfABudgetFitDownToWhereNothingIsRounded(t *testing.T) {
-	rng := rand.New(runseed.PCG(t, 3, 9))
-	fits := func(mu float64, log2k uint) (exactly, ok bool) {
-		part := must(loss.GDP{Mu: mu}.Split(1 << log2k)).Mu
-		sum := new(big.Int).Lsh(fixed.SquareUp(part).Big(), log2k)
-		return part >= 0x1p-52, sum.Cmp(fixed.SquareDown(mu).Big()) <= 0
-	}
-	for range 10_000 {
-		mu := math.Ldexp(1+rng.Float64(), -40+rng.IntN(60))
-		if exactly, ok := fits(mu, uint(rng.IntN(40))); exactly && !ok {
-			t.Errorf("parts of %v do not fit", mu)
-		}
-	}
-	if _, ok := fits(math.Ldexp(1+0x1p-52, -40), 26); ok {
-		t.Error("parts below 2^-52 fit: the condition of NewGDP says too little")
 	}
 }
 
@@ -158,18 +137,6 @@ func TestTheAdvancedRuleIsTheTheoremsToElevenDigits(t *testing.T) {
 			t.Fatalf("spent %v, by the theorem %v", spent, bound)
 		}
 	})
-}
-
-// 28.04 is 8x of the x = 2 + ln(1 + x): if advanced composition would just use up ε, Σ ε_i² =
-// ε²/(8·ln 1/δ), the root is least for β = Σ ε_i²/x.
-func TestTheConstantOfTheAdvancedFilterIsTheBestBeta(t *testing.T) {
-	x := 1.0
-	for range 100 {
-		x = 2 + math.Log1p(x)
-	}
-	if got := math.Round(8*x*100) / 100; got != 28.04 {
-		t.Errorf("the best constant is %v, the paper has 28.04", got)
-	}
 }
 
 // Losses with a δ fit budgets of a δ as small as a sum can tell from 0, half of which is theirs.

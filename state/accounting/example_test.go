@@ -33,26 +33,6 @@ func ExampleNewBasic() {
 	// 0.25 may run
 }
 
-// Noise reduction is charged for the answer at which it stopped: the worst case is reserved before.
-func ExampleNewUnified() {
-	f, err := accounting.NewUnified(0.125, 0)
-	if err != nil {
-		log.Fatal(err)
-	}
-	last, stopped := loss.ZCDP{Rho: 1.0 / 16}, loss.ZCDP{Rho: 1.0 / 128} // variances 8 and 64
-	if err := f.Reserve(last); err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println("a release of 3/32 beside it fits:", f.Fits(loss.ZCDP{Rho: 3.0 / 32}))
-	if err := f.Settle(last, stopped); err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println("after it:", f.Fits(loss.ZCDP{Rho: 3.0 / 32}))
-	// Output:
-	// a release of 3/32 beside it fits: false
-	// after it: true
-}
-
 // A filter outlives the process: its state is stored after every Spend and before the mechanism
 // runs, and resumed at the next start.
 func ExampleFilter_MarshalBinary() {

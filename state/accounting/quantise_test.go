@@ -145,19 +145,3 @@ func TestAVectorsPriceIsExact(t *testing.T) {
 		t.Error("a norm that is not known has a price")
 	}
 }
-
-func BenchmarkQuantise(b *testing.B) {
-	q := must(accounting.NewQuantiser(1, 1<<16))
-	rng := rand.New(runseed.PCG(b, 1, 2))
-	vector := make([]float64, 1000)
-	for j := range vector {
-		vector[j] = rng.NormFloat64()
-	}
-	dst := make([]int64, 0, len(vector))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, _, err := q.Quantise(dst, vector); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

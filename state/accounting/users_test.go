@@ -5,7 +5,6 @@ import (
 	"iter"
 	"math"
 	"math/big"
-	"reflect"
 	"slices"
 	"testing"
 
@@ -139,43 +138,4 @@ func TestLossesOfActiveRoundsNeverExceedTheBudget(t *testing.T) {
 			}
 		}
 	})
-}
-
-// A round's decisions for one user are those of a filter that no other user has.
-func TestPerUserWorksOverEveryRule(t *testing.T) {
-	pure := func(v float64) loss.Approx { return loss.Approx{Epsilon: v, Delta: v * 1e-9} }
-	leaky := func(v float64) loss.ZCDP { return loss.ZCDP{Rho: v, Delta: v * 1e-6} }
-	budget := loss.Approx{Epsilon: 1, Delta: 1e-6}
-	agrees(t, "basic", pure, must(accounting.NewBasic(budget)))
-	agrees(t, "advanced", pure, must(accounting.NewAdvanced(budget)))
-	agrees(t, "ex-post", pure, &must(accounting.NewExPost(budget)).Filter)
-	agrees(t, "renyi", func(v float64) loss.RDP { return renyi(2, 16)(numbers{v, 4 * v}) }, must(accounting.NewRenyi(renyi(2, 16)(numbers{1, 3}))))
-	agrees(t, "zcdp", func(v float64) loss.ZCDP { return loss.ZCDP{Rho: v} }, must(accounting.NewZCDP(budget)))
-	agrees(t, "gdp", func(v float64) loss.GDP { return loss.GDP{Mu: v} }, gdp(1))
-	agrees(t, "bound by rho", leaky, must(accounting.NewApproxZCDP(1, 2e-6)))
-	agrees(t, "bound by delta", leaky, must(accounting.NewApproxZCDP(2, 1e-6)))
-}
-
-func agrees[L any](t *testing.T, name string, in func(float64) L, alone *accounting.Filter[L]) {
-	t.Helper()
-	f := must(accounting.NewPerUser[string](accounting.ForRound, alone))
-	refused, taken := 0, 0
-	for i, v := range []float64{0.01, 0.02, 0.3, 0.01, 0.5, 0.04, 0.2, 0.9, 0.1, 0.05, 0.7, 0.01, 0.4, 0.002, 0.3, 0.001, 3, 0.0001} {
-		active := must(f.Round(all([]pair[L]{{"other", in(0.01)}, {"user", in(v)}})))
-		err := alone.Spend(in(v))
-		if got := slices.Contains(active.Users, "user"); got != (err == nil) {
-			t.Errorf("%s, round %d: active %v, but a filter alone returns %v", name, i, got, err)
-		}
-		if err != nil {
-			refused++
-		} else {
-			taken++
-		}
-		if got, want := f.Left("user"), alone.Left(); !reflect.DeepEqual(got, want) {
-			t.Errorf("%s, round %d: left %v, want %v", name, i, got, want)
-		}
-	}
-	if refused == 0 || taken == 0 {
-		t.Errorf("%s: %d losses taken, %d refused: nothing was compared", name, taken, refused)
-	}
 }

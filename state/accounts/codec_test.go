@@ -28,9 +28,7 @@ func shardOf(t testing.TB, entries []Entry) *Shard {
 	t.Helper()
 	s := NewShard()
 	for i := len(entries) - 1; i >= 0; i-- {
-		if err := s.Restore(entries[i]); err != nil {
-			t.Fatal(err)
-		}
+		must(0, s.Restore(entries[i]))
 	}
 	return s
 }
@@ -116,10 +114,7 @@ func TestEncodeAccountsRefusesDisorderReservationsAndZeros(t *testing.T) {
 // No input panics, and whatever is accepted is the one encoding of what it decodes to.
 func FuzzDecodeAccounts(f *testing.F) {
 	for n := range len(specimens()) + 1 {
-		b, err := Encode(nil, specimens()[:n])
-		if err != nil {
-			f.Fatal(err)
-		}
+		b := must(Encode(nil, specimens()[:n]))
 		f.Add(append(b, byte(n)))
 	}
 	f.Add([]byte("A\x02\xff\xff\xff\xff\x7f"))

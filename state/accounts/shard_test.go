@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 
-	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -43,11 +41,7 @@ func sortedEntries(m map[accountKey]Account) []Entry {
 // encoded returns the accounts of a shard at rest.
 func encoded(t testing.TB, s *Shard) []byte {
 	t.Helper()
-	b, err := Encode(nil, slices.Collect(s.All()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return must(Encode(nil, slices.Collect(s.All())))
 }
 
 // decoded returns a shard of the accounts at rest.
@@ -122,9 +116,7 @@ func TestRuleAccountsAreNeverDeletedOrLowered(t *testing.T) {
 		t.Fatalf("a zero account was stored: %v", err)
 	}
 	spent := Account{Spent: 10, Reserved: 5}
-	if err := s.Put(id, 0, spent); err != nil {
-		t.Fatal(err)
-	}
+	must(0, s.Put(id, 0, spent))
 	at, _ := s.Find(id, 0)
 	for _, a := range []Account{{}, {Spent: 9}} {
 		if err := s.Put(id, 0, a); !errors.Is(err, ErrLowered) {
@@ -139,12 +131,8 @@ func TestRuleAccountsAreNeverDeletedOrLowered(t *testing.T) {
 	}
 	// A reservation that comes back in full leaves nothing to store, and no trace.
 	other := ID{2}
-	if err := s.Put(other, 0, Account{Reserved: 7}); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(s.Put(other, 0, Account{}), s.Put(id, 0, Account{Spent: 10})); err != nil {
-		t.Fatal(err)
-	}
+	must(0, s.Put(other, 0, Account{Reserved: 7}))
+	must(0, errors.Join(s.Put(other, 0, Account{}), s.Put(id, 0, Account{Spent: 10})))
 	if _, ok := s.Get(other, 0); ok || s.Len() != 1 {
 		t.Errorf("a returned reservation is still an account; Len = %d", s.Len())
 	}
@@ -163,9 +151,7 @@ func TestRulePeriodsAreAccountsOfTheirOwn(t *testing.T) {
 			t.Fatalf("period %d begins with %+v", period, a)
 		}
 		a.Spent = b.Mu2
-		if err := s.Put(ID{1}, period, a); err != nil {
-			t.Fatal(err)
-		}
+		must(0, s.Put(ID{1}, period, a))
 	}
 	for period := int64(-periods / 2); period < periods/2; period++ {
 		if a, ok := s.Get(ID{1}, period); !ok || a != (Account{Spent: b.Mu2}) {
@@ -184,9 +170,7 @@ func TestRuleAccountIDsAreToldApartByAll128Bits(t *testing.T) {
 		var id ID
 		id[bit/8] = 1 << (bit % 8)
 		ids = append(ids, id)
-		if err := s.Put(id, 0, Account{Spent: units.Mu2(bit + 1)}); err != nil {
-			t.Fatal(err)
-		}
+		must(0, s.Put(id, 0, Account{Spent: units.Mu2(bit + 1)}))
 	}
 	s = decoded(t, encoded(t, s))
 	for bit, id := range ids {
@@ -194,9 +178,7 @@ func TestRuleAccountIDsAreToldApartByAll128Bits(t *testing.T) {
 			t.Errorf("bit %d: %+v, %v", bit, a, ok)
 		}
 		one := NewShard()
-		if err := one.Put(ID{}, 0, Account{Spent: 1}); err != nil {
-			t.Fatal(err)
-		}
+		must(0, one.Put(ID{}, 0, Account{Spent: 1}))
 		// The hashes of two ids may agree: the search for one meets the entry of the other.
 		k := accountKey{id, 0}
 		slot, _ := one.find(k)
@@ -243,21 +225,6 @@ func TestAccountsTakeAtMost40BytesAtRest(t *testing.T) {
 	}
 }
 
-func TestShardMemoryIsCompact(t *testing.T) {
-	long.Test(t)
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	s := manyAccounts(t, 1_000_000, false)
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	each := float64(int64(after.HeapAlloc)-int64(before.HeapAlloc)) / 1e6 // other tests may free meanwhile
-	if each > 48 {
-		t.Errorf("%.1f bytes a user in memory, want at most 48", each)
-	}
-	t.Logf("%.1f bytes a user in memory, %d accounts", each, s.Len())
-}
-
 func BenchmarkDecode1e6(b *testing.B) {
 	for _, withDebts := range []bool{false, true} {
 		b.Run(fmt.Sprintf("debts=%v", withDebts), func(b *testing.B) {
@@ -273,49 +240,6 @@ func BenchmarkDecode1e6(b *testing.B) {
 	}
 }
 
-func BenchmarkEncode1e6(b *testing.B) {
-	entries := slices.Collect(manyAccounts(b, 1_000_000, false).All())
-	buf, err := Encode(nil, entries)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if buf, err = Encode(buf[:0], entries); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(len(buf))/1e6, "B/user")
-}
-
-// The first walk in order after 10^6 new users: all of them are sorted in.
-func BenchmarkShardSort1e6(b *testing.B) {
-	s := manyAccounts(b, 1_000_000, false)
-	for b.Loop() {
-		s.order = nil
-		for range s.All() {
-			break
-		}
-	}
-}
-
-func BenchmarkShardGet1e6(b *testing.B) {
-	s := manyAccounts(b, 1_000_000, false)
-	entries := slices.Collect(s.All())
-	rng := rand.New(runseed.PCG(b, 3, 4))
-	rng.Shuffle(len(entries), func(i, j int) { entries[i], entries[j] = entries[j], entries[i] })
-	b.ReportAllocs()
-	i := 0
-	for b.Loop() {
-		if _, ok := s.Get(entries[i].ID, 0); !ok {
-			b.Fatal("lost account")
-		}
-		if i++; i == len(entries) {
-			i = 0
-		}
-	}
-}
-
 // One turn of one user: get, reserve, put; get, settle, put. The figures must not
 // grow with the number of turns that the account has seen.
 func BenchmarkAccountUpdate(b *testing.B) {
@@ -326,19 +250,11 @@ func BenchmarkAccountUpdate(b *testing.B) {
 			id := ID{1, 2, 3}
 			update := func(actual units.Mu2) {
 				a, _ := s.Get(id, 0)
-				if err := a.Reserve(budget, 1000); err != nil {
-					b.Fatal(err)
-				}
-				if err := s.Put(id, 0, a); err != nil {
-					b.Fatal(err)
-				}
+				must(0, a.Reserve(budget, 1000))
+				must(0, s.Put(id, 0, a))
 				a, _ = s.Get(id, 0)
-				if err := a.Settle(1000, actual); err != nil {
-					b.Fatal(err)
-				}
-				if err := s.Put(id, 0, a); err != nil {
-					b.Fatal(err)
-				}
+				must(0, a.Settle(1000, actual))
+				must(0, s.Put(id, 0, a))
 			}
 			for range history {
 				update(1)
@@ -363,14 +279,10 @@ func TestRulePastPeriodsAreDroppedWhole(t *testing.T) {
 			if _, known := s.Get(id, period); !known {
 				kept[period]++
 			}
-			if err := s.Restore(Entry{ID: id, Period: period, Account: Account{Spent: 5}, Debts: []units.Mu2{0, units.Mu2(id[0]), 3}}); err != nil {
-				t.Fatal(err)
-			}
+			must(0, s.Restore(Entry{ID: id, Period: period, Account: Account{Spent: 5}, Debts: []units.Mu2{0, units.Mu2(id[0]), 3}}))
 		}
 		limit := rapid.Int64Range(-4, 4).Draw(t, "limit")
-		if err := s.DropBefore(limit); err != nil {
-			t.Fatal(err)
-		}
+		must(0, s.DropBefore(limit))
 		for e := range s.All() {
 			if e.Period < limit || e.Account != (Account{Spent: 5}) || !slices.Equal(e.Debts, []units.Mu2{0, units.Mu2(e.ID[0]), 3}) {
 				t.Fatalf("an account of period %d is there: %+v", e.Period, e.Account)
@@ -387,9 +299,7 @@ func TestRulePastPeriodsAreDroppedWhole(t *testing.T) {
 		}
 	})
 	s := NewShard()
-	if err := s.Put(ID{1}, 1, Account{Spent: 1, Reserved: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must(0, s.Put(ID{1}, 1, Account{Spent: 1, Reserved: 1}))
 	if err := s.DropBefore(2); !errors.Is(err, ErrReserved) || s.Len() != 1 {
 		t.Errorf("an account with a reservation was dropped: %v", err)
 	}
@@ -405,10 +315,7 @@ func TestRuleAnAccountIsNeverTakenForAnother(t *testing.T) {
 	at := map[ID]int{}
 	for i := range 5 {
 		id := ID{byte(i)}
-		index, err := s.PutAt(-1, id, int64(i), Account{Spent: units.Mu2(10 + i)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		index := must(s.PutAt(-1, id, int64(i), Account{Spent: units.Mu2(10 + i)}))
 		at[id] = index
 	}
 	for i := range 5 {

@@ -22,124 +22,19 @@ func drawn(user uint64, mechanisms int) []float64 {
 	return s
 }
 
-func BenchmarkCount(b *testing.B) {
-	l := ladder(b, 100, 10000, 64)
-	for _, before := range []int{10, 1000, 1_000_000} {
-		b.Run(fmt.Sprintf("after %d", before), func(b *testing.B) {
-			counts := make(bucket.Counts, l.Len())
-			sigmas := drawn(1, 1024)
-			add := func(i int) {
-				at, err := l.Bucket(sigmas[i%len(sigmas)])
-				if err != nil {
-					b.Fatal(err)
-				}
-				if err := counts.Add(at); err != nil {
-					b.Fatal(err)
-				}
-			}
-			for i := range before {
-				add(i)
-			}
-			b.ReportAllocs()
-			for i := 0; b.Loop(); i++ {
-				add(i)
-			}
-		})
-	}
-}
-
-// BenchmarkFilterSpend measures one update of a filter that has accepted so many
-// before: where Σ σ̃^-2 decides, and where the curve does. ResumeFilter makes the
-// history in no time. No update is refused.
-func BenchmarkFilterSpend(b *testing.B) {
-	histories := []int{10, 1000, 1_000_000}
-	b.Run("noise decides", func(b *testing.B) {
-		l := ladder(b, 2000, 20000, 16)
-		table := ladderTable(b, l, 1, bucket.Options{Interval: 0x1p-12, Points: 1 << 16})
-		gate := newGate(b, table, bucket.Budget{Mu: 1, Slack: 1e-8})
-		for _, before := range histories {
-			b.Run(fmt.Sprintf("after %d", before), func(b *testing.B) {
-				counts := table.NewCounts()
-				for i := range before {
-					counts[i%len(counts)]++
-				}
-				benchmarkSpend(b, gate, l, counts, 0)
-			})
-		}
-	})
-	b.Run("curve decides", func(b *testing.B) {
-		l := ladder(b, 1, 64, 16)
-		table := ladderTable(b, l, 0.01, bucket.Options{Interval: 0x1p-12, Points: 1 << 16})
-		gate := newGate(b, table, bucket.Budget{Mu: 1.5, Slack: 1e-7})
-		for _, before := range histories {
-			b.Run(fmt.Sprintf("after %d", before), func(b *testing.B) {
-				// Ten at little noise are beyond what Σ σ̃^-2 allows: from there on sampling is
-				// what makes a history fit. The rest goes where even 10^6 lose little.
-				counts, square := table.NewCounts(), 0.0
-				for i := range before {
-					level := i % 5
-					if i >= 10 {
-						level = 11 + i%5
-					}
-					counts[level]++
-				}
-				for i, n := range counts {
-					square += float64(n) / (l.Sigma(i) * l.Sigma(i))
-				}
-				if square <= gate.Budget().Mu*gate.Budget().Mu {
-					b.Fatalf("Σ σ̃^-2 is %v: the curve is not asked", square)
-				}
-				benchmarkSpend(b, gate, l, counts, 11)
-			})
-		}
-	})
-}
-
-// benchmarkSpend spends at the levels of a ladder from one on, in turn. The first
-// update, which makes the buffers of the gate's curve, is not measured.
-func benchmarkSpend(b *testing.B, gate *bucket.Gate, l bucket.Ladder, counts bucket.Counts, from int) {
-	f, err := bucket.ResumeFilter(gate, l, counts)
-	if err != nil {
-		b.Fatal(err)
-	}
-	spend := func(i int) {
-		if err := f.Spend(bucket.Noise{Sigma: l.Sigma(from + i%(l.Len()-from))}); err != nil {
-			b.Fatalf("after %d of %v: %v", i, counts, err)
-		}
-	}
-	spend(0)
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		spend(i)
-	}
-}
-
-func newGate(b *testing.B, table *bucket.Table, budget bucket.Budget) *bucket.Gate {
-	b.Helper()
-	gate, err := bucket.NewGate(table, budget)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return gate
-}
-
 func BenchmarkCurve(b *testing.B) {
-	l := ladder(b, 100, 10000, 64)
+	l := must(bucket.NewGeometricLadder(100, 10000, 64))
 	table := ladderTable(b, l, 1, bucket.Options{Interval: 0x1p-12, Points: 1 << 15})
 	counts := table.NewCounts()
 	for i := range counts {
 		counts[i] = 156
 	}
 	curve := table.NewCurve()
-	if err := curve.Set(counts); err != nil {
-		b.Fatal(err)
-	}
+	must(0, curve.Set(counts))
 	b.Run("Set", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if err := curve.Set(counts); err != nil {
-				b.Fatal(err)
-			}
+			must(0, curve.Set(counts))
 		}
 	})
 	for name, ask := range map[string]func() (float64, error){
@@ -156,9 +51,7 @@ func BenchmarkCurve(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := ask(); err != nil {
-					b.Fatal(err)
-				}
+				must(ask())
 			}
 		})
 	}
@@ -174,7 +67,7 @@ func BenchmarkIndividualLosses(b *testing.B) {
 	const users, mechanisms, sample, interval = 10_000, 10_000, 400, 0x1p-12
 	b.Run("buckets", func(b *testing.B) {
 		for b.Loop() {
-			l := ladder(b, 100, 10000, 64)
+			l := must(bucket.NewGeometricLadder(100, 10000, 64))
 			table := ladderTable(b, l, 1, bucket.Options{Interval: interval, Points: 1 << 15})
 			curve, largest := table.NewCurve(), 0.0
 			// Drawing the noise levels is not accounting; it is left out.
@@ -184,18 +77,11 @@ func BenchmarkIndividualLosses(b *testing.B) {
 				start := time.Now()
 				counts := table.NewCounts()
 				for _, s := range sigmas {
-					at, err := l.Bucket(s)
-					if err != nil {
-						b.Fatal(err)
-					}
-					if err := counts.Add(at); err != nil {
-						b.Fatal(err)
-					}
+					at := must(l.Bucket(s))
+					must(0, counts.Add(at))
 				}
-				if err := curve.Set(counts); err != nil {
-					b.Fatal(err)
-				}
-				largest = math.Max(largest, epsilonAt(b, curve, 1e-6))
+				must(0, curve.Set(counts))
+				largest = math.Max(largest, must(curve.EpsilonAt(1e-6)))
 				accounting += time.Since(start)
 			}
 			b.ReportMetric(accounting.Seconds()*1000/users, "ms/user")
@@ -207,17 +93,11 @@ func BenchmarkIndividualLosses(b *testing.B) {
 			start := time.Now()
 			var parts []*pld.Distribution
 			for _, s := range drawn(0, sample) {
-				d, err := pld.New(pld.Gaussian{Sigma: s}, pld.Options{Interval: interval})
-				if err != nil {
-					b.Fatal(err)
-				}
+				d := must(pld.New(pld.Gaussian{Sigma: s}, pld.Options{Interval: interval}))
 				parts = append(parts, d)
 			}
-			composed, err := parts[0].Compose(parts[1:]...)
-			if err != nil {
-				b.Fatal(err)
-			}
-			epsilonAt(b, composed, 1e-6)
+			composed := must(parts[0].Compose(parts[1:]...))
+			must(composed.EpsilonAt(1e-6))
 			b.ReportMetric(time.Since(start).Seconds()*1000*mechanisms/sample, "ms/user")
 		}
 	})

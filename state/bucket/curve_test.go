@@ -21,14 +21,11 @@ import (
 // "ε = 0.8" in the paper; 0.815 by Corollary C.2.
 func TestKoskelaGradientDescentCostsWhatThePaperSays(t *testing.T) {
 	table := newTable(t, bucket.Options{}, pld.Gaussian{Sigma: 100})
-	gaussian := epsilonAt(t, curveOf(t, table, 495), 1e-5)
+	gaussian := must(curveOf(t, table, 495).EpsilonAt(1e-5))
 	if math.Abs(gaussian-0.815) > 5e-4 {
 		t.Errorf("495 releases: ε = %v, want 0.815", gaussian)
 	}
-	exact, err := budgets.ConvertDeltaMu(1e-5, math.Sqrt(495)/100, budgets.GDP)
-	if err != nil {
-		t.Fatal(err)
-	}
+	exact := must(budgets.ConvertDeltaMu(1e-5, math.Sqrt(495)/100, budgets.GDP))
 	if gaussian < exact.Epsilon || gaussian > exact.Epsilon*1.0005 {
 		t.Errorf("495 releases: ε = %v, want within 0.05 %% above %v", gaussian, exact.Epsilon)
 	}
@@ -36,14 +33,8 @@ func TestKoskelaGradientDescentCostsWhatThePaperSays(t *testing.T) {
 	for alpha := 2.0; alpha < 100; alpha += 0.125 {
 		orders = append(orders, alpha)
 	}
-	curve, err := conversion.ZCDPToRDP(loss.ZCDP{Rho: 420.0 / 2 / 1e4}, orders)
-	if err != nil {
-		t.Fatal(err)
-	}
-	renyi, err := conversion.RDPToEpsilon(curve, 1e-5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	curve := must(conversion.ZCDPToRDP(loss.ZCDP{Rho: 420.0 / 2 / 1e4}, orders))
+	renyi := must(conversion.RDPToEpsilon(curve, 1e-5))
 	if math.Abs(renyi-gaussian) > 1e-3 {
 		t.Errorf("420 releases under Rényi accounting cost %v, 495 under Gaussian accounting %v", renyi, gaussian)
 	}
@@ -66,7 +57,7 @@ func TestCompositionsMatchPublishedValues(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			table := newTable(t, bucket.Options{Interval: 0x1p-9, Points: 1 << 14}, c.pair...)
-			if d := deltaAt(t, curveOf(t, table, c.counts...), c.epsilon); math.Abs(d-c.want) > c.tol {
+			if d := must(curveOf(t, table, c.counts...).DeltaAt(c.epsilon)); math.Abs(d-c.want) > c.tol {
 				t.Errorf("δ(%v) = %v, want %v within %v", c.epsilon, d, c.want, c.tol)
 			}
 		})
@@ -90,19 +81,11 @@ func TestDeltaOfGaussiansIsAtLeastTheExactAndWithinOnePercent(t *testing.T) {
 		}
 		counts[0]++
 		square += 1 / (sigmas[0] * sigmas[0])
-		if err := curve.Set(counts); err != nil {
-			t.Fatal(err)
-		}
+		must(0, curve.Set(counts))
 		mu := math.Sqrt(square)
 		epsilon := rapid.Float64Range(0, 4).Draw(t, "deviations")*mu + square/2
-		got, err := curve.DeltaAt(epsilon)
-		if err != nil {
-			t.Fatal(err)
-		}
-		exact, err := budgets.ConvertEpsilonMu(epsilon, mu, budgets.GDP)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(curve.DeltaAt(epsilon))
+		exact := must(budgets.ConvertEpsilonMu(epsilon, mu, budgets.GDP))
 		if got < exact.Delta*(1-1e-12) || got > exact.Delta*1.01+1e-12 {
 			t.Fatalf("μ = %v, ε = %v: δ = %v, exact %v", mu, epsilon, got, exact.Delta)
 		}
@@ -129,21 +112,13 @@ func TestCurveAgreesWithComposingPrivacyLossDistributions(t *testing.T) {
 			curve := curveOf(t, newTable(t, bucket.Options{Interval: interval, Points: 1 << 14}, c.pairs...), c.counts...)
 			var parts []*pld.Distribution
 			for i, p := range c.pairs {
-				d, err := pld.New(p, pld.Options{Interval: interval, MinDelta: 1e-18})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if d, err = d.Power(int(c.counts[i])); err != nil {
-					t.Fatal(err)
-				}
+				d := must(pld.New(p, pld.Options{Interval: interval, MinDelta: 1e-18}))
+				d = must(d.Power(int(c.counts[i])))
 				parts = append(parts, d)
 			}
-			composed, err := parts[0].Compose(parts[1:]...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			composed := must(parts[0].Compose(parts[1:]...))
 			for epsilon := 0.0; epsilon < 6; epsilon += 0.1875 { // on both lattices
-				got, want, by := deltaAt(t, curve, epsilon), deltaAt(t, composed, epsilon), errorAt(t, curve, epsilon)
+				got, want, by := must(curve.DeltaAt(epsilon)), must(composed.DeltaAt(epsilon)), must(curve.ErrorAt(epsilon))
 				if math.Abs(got-want) > by+want*1e-8+1e-15 {
 					t.Errorf("δ(%v) = %v, composing gives %v: difference %g, bound %g", epsilon, got, want, got-want, by)
 				}
@@ -157,7 +132,7 @@ func TestErrorBoundStaysSmallAfterAMillionMechanisms(t *testing.T) {
 	table := newTable(t, bucket.Options{Interval: 0x1p-13, Points: 1 << 17}, pld.Gaussian{Sigma: 1000})
 	curve := curveOf(t, table, 1_000_000)
 	exact := gaussianDelta(t, 1, 4)
-	got, by := deltaAt(t, curve, 4), errorAt(t, curve, 4)
+	got, by := must(curve.DeltaAt(4)), must(curve.ErrorAt(4))
 	if by > 1e-11 || got < exact || got > exact*1.05 {
 		t.Errorf("δ(4) = %v with error bound %g, exact %v", got, by, exact)
 	}
@@ -168,65 +143,12 @@ func TestLossesBeyondTheWindowCountInFull(t *testing.T) {
 	table := newTable(t, bucket.Options{Interval: 0x1p-8, Points: 1 << 12}, pld.Gaussian{Sigma: 10})
 	curve := curveOf(t, table, 2000)
 	for _, epsilon := range []float64{0, 5, 10, 15, 20, 30} {
-		if got, exact := deltaAt(t, curve, epsilon), gaussianDelta(t, math.Sqrt(20), epsilon); got < exact {
+		if got, exact := must(curve.DeltaAt(epsilon)), gaussianDelta(t, math.Sqrt(20), epsilon); got < exact {
 			t.Errorf("δ(%v) = %v is below the exact %v", epsilon, got, exact)
 		}
 	}
 	var floor *pld.FloorError
 	if e, err := curve.EpsilonAt(1e-9); !errors.As(err, &floor) || !math.IsInf(e, 1) {
 		t.Errorf("ε at 1e-9 is %v, %v; want +Inf and a *pld.FloorError", e, err)
-	}
-}
-
-func TestEpsilonAndDeltaAreInverse(t *testing.T) {
-	table := newTable(t, bucket.Options{}, pld.SubsampledGaussian{Sigma: 1.5, Sampling: 0.05})
-	curve := curveOf(t, table, 400)
-	for _, delta := range []float64{1e-12, 1e-10, 1e-8, 1e-6, 1e-3, 0.1} {
-		e := epsilonAt(t, curve, delta)
-		if d := deltaAt(t, curve, e); d > delta {
-			t.Errorf("δ(ε(%v)) = %v", delta, d)
-		}
-		if d := deltaAt(t, curve, e*(1-1e-6)); d <= delta && delta > 1e-10 { // below, the error bound is no longer small
-			t.Errorf("ε(%v) = %v is not the least: a little below δ is %v", delta, e, d)
-		}
-	}
-	if e := epsilonAt(t, curve, 0.999); e != 0 {
-		t.Errorf("ε(0.999) = %v, want 0", e)
-	}
-}
-
-func TestMoreMechanismsNeverCostLess(t *testing.T) {
-	table := newTable(t, bucket.Options{Interval: 0x1p-9, Points: 1 << 14}, pld.Gaussian{Sigma: 4}, pld.SubsampledGaussian{Sigma: 1, Sampling: 0.1}, pld.Laplace{Scale: 8})
-	less, more := table.NewCurve(), table.NewCurve()
-	rapid.Check(t, func(t *rapid.T) {
-		counts := bucket.Counts(rapid.SliceOfN(rapid.Uint32Range(0, 30), 3, 3).Draw(t, "counts"))
-		if err := less.Set(counts); err != nil {
-			t.Fatal(err)
-		}
-		if err := counts.Add(rapid.IntRange(0, 2).Draw(t, "one more")); err != nil {
-			t.Fatal(err)
-		}
-		if err := more.Set(counts); err != nil {
-			t.Fatal(err)
-		}
-		epsilon := rapid.Float64Range(0, 5).Draw(t, "epsilon")
-		a, errA := less.DeltaAt(epsilon)
-		b, errB := more.DeltaAt(epsilon)
-		by, errC := more.ErrorAt(epsilon)
-		if errA != nil || errB != nil || errC != nil {
-			t.Fatal(errA, errB, errC)
-		}
-		if b < a-by-1e-12 {
-			t.Fatalf("δ(%v) falls from %v to %v", epsilon, a, b)
-		}
-	})
-}
-
-func TestNothingComposedCostsNothing(t *testing.T) {
-	table := newTable(t, bucket.Options{Points: 1 << 10, Interval: 0x1p-6}, pld.Gaussian{Sigma: 4})
-	for name, curve := range map[string]*bucket.Curve{"new": table.NewCurve(), "set": curveOf(t, table, 0)} {
-		if d, e, mu := deltaAt(t, curve, 0), epsilonAt(t, curve, 1e-300), smallestMu(t, curve, 1e-12); d != 0 || e != 0 || mu != 0 {
-			t.Errorf("%s: δ(0) = %v, ε = %v, μ = %v", name, d, e, mu)
-		}
 	}
 }

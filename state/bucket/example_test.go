@@ -1,11 +1,9 @@
 package bucket_test
 
 import (
-	"errors"
 	"fmt"
 	"log"
 
-	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/bucket"
 )
 
@@ -51,39 +49,4 @@ func ExampleCurve() {
 	}
 	fmt.Printf("epsilon %.2f at delta 1e-6; covered by %.3f-GDP\n", epsilon, mu)
 	// Output: epsilon 1.10 at delta 1e-6; covered by 0.267-GDP
-}
-
-// A filter leaves a user out as soon as one more release would not be covered.
-func ExampleFilter() {
-	levels, err := bucket.NewGeometricLadder(4, 16, 5)
-	if err != nil {
-		log.Fatal(err)
-	}
-	pairs, err := levels.Pairs(1)
-	if err != nil {
-		log.Fatal(err)
-	}
-	table, err := bucket.NewTable(pairs, bucket.Options{Interval: 0x1p-9, Points: 1 << 13})
-	if err != nil {
-		log.Fatal(err)
-	}
-	gate, err := bucket.NewGate(table, bucket.Budget{Mu: 0.51, Slack: 1e-9})
-	if err != nil {
-		log.Fatal(err)
-	}
-	user, err := bucket.NewFilter(gate, levels)
-	if err != nil {
-		log.Fatal(err)
-	}
-	for release := 1; ; release++ {
-		err := user.Spend(bucket.Noise{Sigma: 5}) // rounded down to 4
-		if errors.Is(err, accounting.ErrExceeded) {
-			fmt.Printf("release %d does not fit; left: sigma %.0f\n", release, user.Left().Sigma)
-			return
-		}
-		if err != nil {
-			log.Fatal(err)
-		}
-	}
-	// Output: release 5 does not fit; left: sigma 11
 }

@@ -38,7 +38,7 @@ func TestSmallestMuCoversEveryEpsilonAndNothingSmallerDoes(t *testing.T) {
 				t.Skip("the others take seconds")
 			}
 			curve := curveOf(t, newTable(t, bucket.Options{Interval: 0x1p-9, Points: 1 << 13}, c.pairs...), c.counts...)
-			mu := smallestMu(t, curve, slack)
+			mu := must(curve.SmallestMu(slack))
 			if covered, err := curve.CoveredBy(mu, slack); err != nil || !covered {
 				t.Errorf("CoveredBy(%v) = %v, %v", mu, covered, err)
 			}
@@ -52,7 +52,7 @@ func TestSmallestMuCoversEveryEpsilonAndNothingSmallerDoes(t *testing.T) {
 			scan := func(from, step float64, steps int) {
 				for i := range steps {
 					epsilon := max(0, from+float64(i)*step)
-					d := deltaAt(t, curve, epsilon)
+					d := must(curve.DeltaAt(epsilon))
 					if most := gaussianDelta(t, mu, epsilon) + slack; d > most {
 						t.Fatalf("μ = %v: δ(%v) = %v, above the %v that is said to cover it", mu, epsilon, d, most)
 					}
@@ -77,30 +77,10 @@ func TestSmallestMuOfGaussiansIsTheirOwn(t *testing.T) {
 			break
 		}
 		exact := math.Sqrt(float64(counts[0])/100 + float64(counts[1])/625)
-		mu := smallestMu(t, curveOf(t, table, counts...), 1e-13)
+		mu := must(curveOf(t, table, counts...).SmallestMu(1e-13))
 		if mu < exact*(1-1e-9) || mu > exact*1.001 {
 			t.Errorf("%v: μ = %v, exact %v", counts, mu, exact)
 		}
-	}
-}
-
-// With sampling, (5.1) of Koskela et al. without slack is no better than without:
-// what slack leaves out is what sampling gains. The central limit theorem's value
-// q·√(n(e^(1/σ²) − 1)) is approached from above as slack grows.
-func TestSlackIsWhatSamplingGains(t *testing.T) {
-	const n, q, sigma = 1000, 0.01, 1.0
-	curve := curveOf(t, newTable(t, bucket.Options{Interval: 0x1p-8, Points: 1 << 13}, pld.SubsampledGaussian{Sigma: sigma, Sampling: q}), n)
-	limit := q * math.Sqrt(n*math.Expm1(1/(sigma*sigma)))
-	last := math.Inf(1)
-	for _, slack := range []float64{1e-12, 1e-9, 1e-6, 1e-4, 1e-3} {
-		mu := smallestMu(t, curve, slack)
-		if !(mu < last) || mu < limit*0.98 || mu > math.Sqrt(n)/sigma {
-			t.Errorf("slack %v: μ = %v, after %v; central limit %v", slack, mu, last, limit)
-		}
-		last = mu
-	}
-	if last > limit*1.25 {
-		t.Errorf("slack 1e-3: μ = %v, far from the central limit %v", last, limit)
 	}
 }
 
@@ -114,11 +94,8 @@ func TestWhatNothingCoversIsAnError(t *testing.T) {
 		t.Errorf("slack below δ: CoveredBy = %v, %v", covered, err)
 	}
 	// What is left above slack is pure ε = 1, whose smallest μ is known.
-	pure, err := conversion.PureToGDP(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if mu := smallestMu(t, curve, 2e-6); mu < pure.Mu-1e-5 || mu > pure.Mu*1.001 {
+	pure := must(conversion.PureToGDP(1))
+	if mu := must(curve.SmallestMu(2e-6)); mu < pure.Mu-1e-5 || mu > pure.Mu*1.001 {
 		t.Errorf("slack above δ: μ = %v, of pure ε = 1 %v", mu, pure.Mu)
 	}
 	if !long.On() {

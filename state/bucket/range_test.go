@@ -16,11 +16,8 @@ func TestNumbersOutOfRangeAreNamed(t *testing.T) {
 	pairs := []pld.Pair{pld.Gaussian{Sigma: 4}, pld.Gaussian{Sigma: 8}}
 	table := newTable(t, small, pairs...)
 	curve := curveOf(t, table, 1, 1)
-	gate, err := bucket.NewGate(table, bucket.Budget{Mu: 1, Slack: 1e-6})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := ladder(t, 4, 8, 2)
+	gate := must(bucket.NewGate(table, bucket.Budget{Mu: 1, Slack: 1e-6}))
+	l := must(bucket.NewGeometricLadder(4, 8, 2))
 	check := func(name string, err error) {
 		t.Helper()
 		var out *units.RangeError
@@ -46,69 +43,47 @@ func TestNumbersOutOfRangeAreNamed(t *testing.T) {
 	check("delta", second(gate.EpsilonAt(1e-6)))
 	check("epsilon", second(gate.DeltaAt(nan)))
 	for _, v := range []float64{nan, inf, -1, 0, 129} {
-		_, err := curve.CoveredBy(v, 1e-6)
-		check("mu", err)
-		_, err = bucket.NewGate(table, bucket.Budget{Mu: v, Slack: 1e-6})
-		check("mu", err)
+		check("mu", errorOf(curve.CoveredBy(v, 1e-6)))
+		check("mu", errorOf(bucket.NewGate(table, bucket.Budget{Mu: v, Slack: 1e-6})))
 	}
 	for _, v := range []float64{nan, inf, -1, 0, 1} {
-		_, err := bucket.NewGate(table, bucket.Budget{Mu: 1, Slack: v})
-		check("slack", err)
-		_, err = curve.CoveredBy(1, v)
-		check("slack", err)
+		check("slack", errorOf(bucket.NewGate(table, bucket.Budget{Mu: 1, Slack: v})))
+		check("slack", errorOf(curve.CoveredBy(1, v)))
 	}
 	for _, v := range []float64{nan, -1, 0, 3.99} {
-		_, err := l.Bucket(v)
-		check("sigma", err)
+		check("sigma", errorOf(l.Bucket(v)))
 	}
 	for _, v := range []float64{nan, inf, -1, 0} {
-		_, err := bucket.NoiseFor(v, 1)
-		check("sigma", err)
-		_, err = bucket.NewLadder(v, 8, 2)
-		check("lowest sigma", err)
-		_, err = bucket.NewGeometricLadder(4, v, 2)
-		check("highest sigma", err)
-		_, err = l.Pairs(v)
-		check("sampling", err)
+		check("sigma", errorOf(bucket.NoiseFor(v, 1)))
+		check("lowest sigma", errorOf(bucket.NewLadder(v, 8, 2)))
+		check("highest sigma", errorOf(bucket.NewGeometricLadder(4, v, 2)))
+		check("sampling", errorOf(l.Pairs(v)))
 	}
 	for _, v := range []float64{nan, inf, -1} {
-		_, err := bucket.NoiseFor(1, v)
-		check("contribution", err)
+		check("contribution", errorOf(bucket.NoiseFor(1, v)))
 	}
-	_, err = bucket.NewLadder(4, 8, 1)
-	check("levels", err)
-	_, err = bucket.NewLadder(1, math.Nextafter(1, 2), 3)
-	check("levels", err)
-	_, err = bucket.NewTable(nil, small)
-	check("pairs", err)
-	_, err = bucket.NewTable([]pld.Pair{pld.Gaussian{Sigma: nan}}, small)
-	check("sigma", err)
-	_, err = bucket.NewTable(pairs, bucket.Options{Interval: 0.3})
-	check("interval", err)
-	_, err = bucket.NewTable(pairs, bucket.Options{Points: 1000})
-	check("points", err)
-	_, err = bucket.NewTable(pairs, bucket.Options{Tail: nan})
-	check("tail", err)
+	check("levels", errorOf(bucket.NewLadder(4, 8, 1)))
+	check("levels", errorOf(bucket.NewLadder(1, math.Nextafter(1, 2), 3)))
+	check("pairs", errorOf(bucket.NewTable(nil, small)))
+	check("sigma", errorOf(bucket.NewTable([]pld.Pair{pld.Gaussian{Sigma: nan}}, small)))
+	check("interval", errorOf(bucket.NewTable(pairs, bucket.Options{Interval: 0.3})))
+	check("points", errorOf(bucket.NewTable(pairs, bucket.Options{Points: 1000})))
+	check("tail", errorOf(bucket.NewTable(pairs, bucket.Options{Tail: nan})))
 	check("buckets", curve.Set(bucket.Counts{1}))
 	check("count", curve.Set(bucket.Counts{1 << 30, 1 << 30}))
 	check("bucket", table.NewCounts().Add(2))
 	check("bucket", table.NewCounts().Add(-1))
 	check("count", bucket.Counts{math.MaxUint32, 0}.Add(0))
-	_, err = gate.Admits(bucket.Counts{1}, 0)
-	check("buckets", err)
-	_, err = gate.Admits(bucket.Counts{1, 1}, 2)
-	check("bucket", err)
-	_, err = bucket.NewFilter(gate, ladder(t, 4, 8, 3))
-	check("levels", err)
-	_, err = bucket.ResumeFilter(gate, l, bucket.Counts{1})
-	check("buckets", err)
-	_, err = bucket.NewFilter(nil, l)
-	check("gate", err)
-	_, err = bucket.NewGate(nil, bucket.Budget{Mu: 1, Slack: 1e-6})
-	check("table", err)
-	_, err = bucket.Ladder{}.Bucket(1)
-	check("sigma", err)
+	check("buckets", errorOf(gate.Admits(bucket.Counts{1}, 0)))
+	check("bucket", errorOf(gate.Admits(bucket.Counts{1, 1}, 2)))
+	check("levels", errorOf(bucket.NewFilter(gate, must(bucket.NewGeometricLadder(4, 8, 3)))))
+	check("buckets", errorOf(bucket.ResumeFilter(gate, l, bucket.Counts{1})))
+	check("gate", errorOf(bucket.NewFilter(nil, l)))
+	check("table", errorOf(bucket.NewGate(nil, bucket.Budget{Mu: 1, Slack: 1e-6})))
+	check("sigma", errorOf(bucket.Ladder{}.Bucket(1)))
 }
+
+func errorOf(_ any, err error) error { return err }
 
 func TestPairsThatDoNotFitTheWindowAreRefused(t *testing.T) {
 	var size *pld.SizeError
@@ -120,29 +95,23 @@ func TestPairsThatDoNotFitTheWindowAreRefused(t *testing.T) {
 
 func TestHugeCountsAreRefusedNotWrapped(t *testing.T) {
 	table := newTable(t, bucket.Options{Interval: 0x1p-6, Points: 1 << 10}, pld.Gaussian{Sigma: 4})
-	gate, err := bucket.NewGate(table, bucket.Budget{Mu: 1, Slack: 1e-6})
-	if err != nil {
-		t.Fatal(err)
-	}
+	gate := must(bucket.NewGate(table, bucket.Budget{Mu: 1, Slack: 1e-6}))
 	for _, n := range []uint32{16, 1 << 20, 1<<31 - 2, 1<<31 - 1, math.MaxUint32 - 1, math.MaxUint32} {
 		if ok, err := gate.Admits(bucket.Counts{n}, 0); ok || err != nil {
 			t.Errorf("one more after %d: %v, %v", n, ok, err)
 		}
 	}
 	curve := curveOf(t, table, 1<<31-2)
-	if d := deltaAt(t, curve, 1000); d != 1 {
+	if d := must(curve.DeltaAt(1000)); d != 1 {
 		t.Errorf("δ(1000) after 2^31 mechanisms is %v", d)
 	}
-	if d := deltaAt(t, curve, math.MaxFloat64); !(d >= 0 && d <= 1) {
+	if d := must(curve.DeltaAt(math.MaxFloat64)); !(d >= 0 && d <= 1) {
 		t.Errorf("δ at the largest ε is %v", d)
 	}
 }
 
 func TestLadderRoundsNoiseDown(t *testing.T) {
-	equal, err := bucket.NewLadder(1, 3, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	equal := must(bucket.NewLadder(1, 3, 5))
 	for _, c := range []struct {
 		sigma float64
 		want  int
@@ -166,7 +135,7 @@ func TestAlmostCertainlyUnboundedLossesHaveADelta(t *testing.T) {
 	for _, count := range []uint32{1, 30, 100, 1 << 20} {
 		curve := curveOf(t, newTable(t, bucket.Options{}, pld.Approx{Epsilon: 0.1, Delta: 0.5}), count)
 		for _, epsilon := range []float64{0, 1, 1e6} {
-			if d, truth := deltaAt(t, curve, epsilon), 1-math.Pow(0.5, float64(count)); !(d >= truth && d <= 1) {
+			if d, truth := must(curve.DeltaAt(epsilon)), 1-math.Pow(0.5, float64(count)); !(d >= truth && d <= 1) {
 				t.Errorf("%d times: δ(%v) = %v, want at least %v", count, epsilon, d, truth)
 			}
 		}

@@ -11,18 +11,9 @@ import (
 // the greatest μ and the greatest slack holds them to, at each of its orders: so its
 // promise under adaptive choice is that of both. Neither gate's own need be.
 func TestRuleTwoGatesPromiseTheGreatestOfBoth(t *testing.T) {
-	ladder, err := NewLadder(20, 160, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pairs, err := ladder.Pairs(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, err := NewTable(pairs, Options{Interval: 0x1p-9, Points: 1 << 10, Tail: 1e-8})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ladder := must(NewLadder(20, 160, 4))
+	pairs := must(ladder.Pairs(1))
+	table := must(NewTable(pairs, Options{Interval: 0x1p-9, Points: 1 << 10, Tail: 1e-8}))
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(name string) Budget {
 			return Budget{Mu: rapid.SampledFrom([]float64{0.1, 0.125, 0.2, 0.3, 0.5}).Draw(t, name+" μ"), Slack: rapid.SampledFrom([]float64{1e-8, 1e-7, 3e-7, 1e-6}).Draw(t, name+" slack")}
@@ -47,20 +38,14 @@ func TestRuleTwoGatesPromiseTheGreatestOfBoth(t *testing.T) {
 func spendAtTwoGates(t rapid.TB, table *Table, ladder Ladder, budgets [2]Budget, first, second []int) (beyond int) {
 	t.Helper()
 	gate := func(b Budget) *Gate {
-		g, err := NewGate(table, b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must(NewGate(table, b))
 		return g
 	}
 	a, b := budgets[0], budgets[1]
 	both := gate(Budget{Mu: max(a.Mu, b.Mu), Slack: max(a.Slack, b.Slack)})
 	counts := table.NewCounts()
 	for i, levels := range [][]int{first, second} {
-		f, err := ResumeFilter(gate(budgets[i]), ladder, counts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must(ResumeFilter(gate(budgets[i]), ladder, counts))
 		if !slices.Equal(f.Counts(), counts) {
 			t.Fatalf("a filter goes on with %v instead of %v", f.Counts(), counts)
 		}

@@ -31,10 +31,7 @@ func TestRuleBudgetIsTheExactInverseFloored(t *testing.T) {
 		{0.1, 0.1, 0},
 		{1e-9, 0.9, 0},
 	} {
-		b, err := NewBudget(tc.epsilon, tc.delta, GDP, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must(NewBudget(tc.epsilon, tc.delta, GDP, 0))
 		if tc.want != 0 && b.Mu2 != tc.want {
 			t.Errorf("B²(%v, %v) = %d, want %d", tc.epsilon, tc.delta, b.Mu2, tc.want)
 		}
@@ -100,10 +97,7 @@ func TestZCDPBudgetIsTheExactInverseFloored(t *testing.T) {
 
 func TestRuleBudgetsAreRoundedDown(t *testing.T) {
 	for _, a := range []Accountant{GDP, ZCDP, RDP} {
-		b, err := NewBudget(1, 1e-6, a, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must(NewBudget(1, 1e-6, a, 0))
 		if d := DeltaOf(b.Mu2, 1, a); d > 1e-6 {
 			t.Errorf("%s: the budget's δ is %v, above 1e-6", a, d)
 		}
@@ -115,11 +109,7 @@ func TestRuleBudgetsAreRoundedDown(t *testing.T) {
 
 func testBudget(t testing.TB, deltaKeys float64) Budget {
 	t.Helper()
-	b, err := NewBudget(1, 1e-6, GDP, deltaKeys)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return must(NewBudget(1, 1e-6, GDP, deltaKeys))
 }
 
 func TestRuleDeltaKeysTakenFromDelta(t *testing.T) {
@@ -189,6 +179,40 @@ func TestImpossibleBudgetsAreTypedErrors(t *testing.T) {
 	}
 }
 
+// EpsilonOf is the other half of the promise: what B² costs is what was asked for.
+func TestEpsilonOfBudgetIsAtMostWhatWasPromised(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		epsilon := math.Exp(rapid.Float64Range(-5, 5.3).Draw(t, "ln ε"))
+		delta := math.Exp(rapid.Float64Range(-690, -2.3).Draw(t, "ln δ"))
+		a := rapid.SampledFrom([]Accountant{GDP, ZCDP, RDP}).Draw(t, "accountant")
+		b, err := NewBudget(epsilon, delta, a, 0)
+		if err != nil {
+			t.Skip("not one unit of budget")
+		}
+		if d := DeltaOf(b.Mu2, epsilon, a); !(d <= delta) {
+			t.Fatalf("δ of B² is %v, above %v", d, delta)
+		}
+		if d := DeltaOf(b.Mu2+1, epsilon, a); !(d > delta) {
+			t.Fatalf("δ of B² + 1 is %v, within %v", d, delta)
+		}
+		e := EpsilonOf(b.Mu2, delta, a)
+		if !(e <= epsilon && DeltaOf(b.Mu2, e, a) <= delta) {
+			t.Fatalf("ε of B² is %v, asked for %v", e, epsilon)
+		}
+		if e > 0 && DeltaOf(b.Mu2, math.Nextafter(e, 0), a) <= delta {
+			t.Fatalf("ε of B² is %v, but less would do", e)
+		}
+	})
+}
+
+// must returns v; an error is a bug of these tests.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 // Whatever is asked, the answer is a number, and where the question makes no
 // sense it promises nothing.
 func TestNeverNaN(t *testing.T) {
@@ -219,43 +243,5 @@ func TestNeverNaN(t *testing.T) {
 	}
 	if e := EpsilonOf(0, 1e-6, GDP); e != 0 {
 		t.Errorf("no user spent anything, yet ε = %v", e)
-	}
-}
-
-// EpsilonOf is the other half of the promise: what B² costs is what was asked for.
-func TestEpsilonOfBudgetIsAtMostWhatWasPromised(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		epsilon := math.Exp(rapid.Float64Range(-5, 5.3).Draw(t, "ln ε"))
-		delta := math.Exp(rapid.Float64Range(-690, -2.3).Draw(t, "ln δ"))
-		a := rapid.SampledFrom([]Accountant{GDP, ZCDP, RDP}).Draw(t, "accountant")
-		b, err := NewBudget(epsilon, delta, a, 0)
-		if err != nil {
-			t.Skip("not one unit of budget")
-		}
-		if d := DeltaOf(b.Mu2, epsilon, a); !(d <= delta) {
-			t.Fatalf("δ of B² is %v, above %v", d, delta)
-		}
-		if d := DeltaOf(b.Mu2+1, epsilon, a); !(d > delta) {
-			t.Fatalf("δ of B² + 1 is %v, within %v", d, delta)
-		}
-		e := EpsilonOf(b.Mu2, delta, a)
-		if !(e <= epsilon && DeltaOf(b.Mu2, e, a) <= delta) {
-			t.Fatalf("ε of B² is %v, asked for %v", e, epsilon)
-		}
-		if e > 0 && DeltaOf(b.Mu2, math.Nextafter(e, 0), a) <= delta {
-			t.Fatalf("ε of B² is %v, but less would do", e)
-		}
-	})
-}
-
-func BenchmarkNewBudget(b *testing.B) {
-	for _, a := range []Accountant{GDP, ZCDP} {
-		b.Run(string(a), func(b *testing.B) {
-			for b.Loop() {
-				if _, err := NewBudget(1, 1e-6, a, 1e-7); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }

@@ -20,10 +20,7 @@ func TestConversionsNeverFlatterTheGuarantee(t *testing.T) {
 	for _, a := range Accountants() {
 		for _, delta := range deltas {
 			for _, epsilon := range []float64{1e-4, 0.01, 1, 20, 200} {
-				forward, err := ConvertEpsilonDelta(epsilon, delta, a)
-				if err != nil {
-					t.Fatalf("%s (%v, %v): %v", a, epsilon, delta, err)
-				}
+				forward := must(ConvertEpsilonDelta(epsilon, delta, a))
 				if forward.Rho > forward.Mu*forward.Mu/2*(1+0x1p-51) || forward.Rho < forward.Mu*forward.Mu/2*(1-0x1p-51) {
 					t.Errorf("%s (%v, %v): ρ = %v, μ = %v", a, epsilon, delta, forward.Rho, forward.Mu)
 				}
@@ -51,9 +48,7 @@ func TestConversionThroughRhoEqualsThroughMu(t *testing.T) {
 		e2, err2 := ConvertDeltaRho(1e-6, rho, a)
 		d1, err3 := ConvertEpsilonMu(1, mu, a)
 		d2, err4 := ConvertEpsilonRho(1, rho, a)
-		if err := errors.Join(err1, err2, err3, err4); err != nil {
-			t.Fatal(err)
-		}
+		must(0, errors.Join(err1, err2, err3, err4))
 		if e1 != e2 || d1 != d2 {
 			t.Errorf("%s: %+v and %+v, %+v and %+v", a, e1, e2, d1, d2)
 		}

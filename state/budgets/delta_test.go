@@ -120,35 +120,3 @@ func TestZCDPDeltaIsTheInfimumOverOrders(t *testing.T) {
 		}
 	}
 }
-
-// δ falls with ε and grows with μ²: what the searches rely on.
-func TestDeltaIsMonotone(t *testing.T) {
-	for _, a := range []Accountant{GDP, ZCDP} {
-		last := bigmath.Zero()
-		for bits := range 64 {
-			d := deltaUpper(bigFromMu2(1<<bits), 1, a)
-			if d.Cmp(last) < 0 {
-				t.Errorf("%s: δ falls at μ² = 2^%d units", a, bits)
-			}
-			last = d
-		}
-		last = bigmath.New(1)
-		for e := -20; e < 40; e++ {
-			d := deltaUpper(bigFromMu2(1<<36), math.Ldexp(1, e), a)
-			if d.Cmp(last) > 0 {
-				t.Errorf("%s: δ grows at ε = 2^%d", a, e)
-			}
-			last = d
-		}
-	}
-}
-
-func BenchmarkDeltaUpper(b *testing.B) {
-	for _, a := range []Accountant{GDP, ZCDP} {
-		b.Run(string(a), func(b *testing.B) {
-			for b.Loop() {
-				deltaUpper(bigFromMu2(61604497218), 1, a)
-			}
-		})
-	}
-}

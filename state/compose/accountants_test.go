@@ -33,25 +33,10 @@ func TestEveryAccountantOfABudgetIsInTheTable(t *testing.T) {
 	}
 }
 
-func TestNamesAreUniqueAndFindTheirAccountant(t *testing.T) {
-	names := Names()
-	for i, name := range names {
-		if a, ok := Named(name); !ok || a.Name() != name || slices.Index(names, name) != i {
-			t.Errorf("%s finds %q, %v", name, a.Name(), ok)
-		}
-	}
-	if _, ok := Named("moments"); ok {
-		t.Error("there is an accountant moments")
-	}
-}
-
 // docs/accounting.md has a row for each accountant, in the order of the table, which
 // says whether it keeps budgets.
 func TestDocumentationFollowsTheTable(t *testing.T) {
-	text, err := os.ReadFile("../../docs/accounting.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile("../../docs/accounting.md"))
 	section := regexp.MustCompile(`(?s)\n\| accountant \|.*?\n\n`).Find(text)
 	var got [][2]string
 	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z]+)` \\|.*\\| ([^|]+) \\|$").FindAllSubmatch(section, -1) {

@@ -50,10 +50,7 @@ func TestCalibratedNoiseIsTheLeastThatFits(t *testing.T) {
 			t.Errorf("σ = %v has more than four digits", sigma)
 		}
 		best := func(sigma float64) Verdict {
-			list, err := c.mechanisms(sigma)
-			if err != nil {
-				t.Fatal(err)
-			}
+			list := must(c.mechanisms(sigma))
 			v, _, err := Best(list, asked(t, EpsilonAt, c.budget.Delta))
 			if err != nil {
 				t.Fatal(err)
@@ -84,14 +81,9 @@ func TestCalibratedReleasesFitAGaussianFilter(t *testing.T) {
 			t.Errorf("%+v for %+v: %v", r, budget, err)
 			continue
 		}
-		f, err := accounting.NewGDPFor(budget)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range r.Count {
-			if err := f.Spend(loss.GDP{Mu: r.Contribution / sigma}); err != nil {
-				t.Fatalf("%+v for %+v: release %d with σ = %v: %v", r, budget, i+1, sigma, err)
-			}
+		f := must(accounting.NewGDPFor(budget))
+		for range r.Count {
+			must(0, f.Spend(loss.GDP{Mu: r.Contribution / sigma}))
 		}
 		more := 0
 		for ; more <= r.Count/200+1 && f.Spend(loss.GDP{Mu: r.Contribution / sigma}) == nil; more++ {

@@ -45,20 +45,3 @@ func Example() {
 	// advanced 9.50
 	// basic 23.77
 }
-
-// On a Poisson sample some accountants have no answer, and say why.
-func ExampleNotApplicableError() {
-	noise, err := compose.SampledGaussian(2, 1, 0.01)
-	if err != nil {
-		log.Fatal(err)
-	}
-	question, err := compose.EpsilonAt(1e-6)
-	if err != nil {
-		log.Fatal(err)
-	}
-	gdp, _ := compose.Named("gdp")
-	_, err = gdp.Compose([]compose.Mechanism{noise}, question)
-	fmt.Println(err)
-	// Output:
-	// on a Poisson sample the least μ is that of all data: leave sampling out, or use pld
-}

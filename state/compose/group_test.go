@@ -33,14 +33,8 @@ func TestGroupsHaveASensitivityForEveryMember(t *testing.T) {
 		{group(Approx(eps(0.5, 0))), of(t, 5)(Approx(eps(1.5, 0)))},
 		{group(Approx(eps(0.5, 1e-9))), of(t, 5)(Approx(eps(1.5, 1e-9*(1+math.Exp(0.5)+math.E))))},
 	} {
-		got, err := Compare([]Mechanism{c.group}, q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := Compare([]Mechanism{c.want}, q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(Compare([]Mechanism{c.group}, q))
+		want := must(Compare([]Mechanism{c.want}, q))
 		for i, v := range got {
 			w := want[i]
 			if v.Accountant.Name() != w.Accountant.Name() || math.Abs(v.Loss.Epsilon-w.Loss.Epsilon) > 1e-9*w.Loss.Epsilon {
@@ -56,10 +50,7 @@ func TestGroupsHaveASensitivityForEveryMember(t *testing.T) {
 
 // k²·ρ (Bun and Steinke, 2016, Proposition 1.9), which is exact for Gaussian noise.
 func TestGroupOfAZCDPMechanismCostsTheSquareOfItsSize(t *testing.T) {
-	m, err := of(t, 2)(ZCDP(loss.ZCDP{Rho: 0.125})).ForGroup(3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must(of(t, 2)(ZCDP(loss.ZCDP{Rho: 0.125})).ForGroup(3))
 	if rho, ok := m.rho(); !ok || rho != 9*0.125 || m.Count() != 2 {
 		t.Errorf("ρ = %v (%v), %d times; want 1.125, twice", rho, ok, m.Count())
 	}
@@ -121,10 +112,7 @@ func TestSampledMechanismsAreWithinTheirBounds(t *testing.T) {
 	} {
 		list := []Mechanism{m}
 		exact := by(t, "pld", list, q)
-		verdicts, err := Compare(list, q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		verdicts := must(Compare(list, q))
 		for _, v := range verdicts {
 			if v.NotApplicable == nil && v.Loss.Epsilon < exact.Epsilon*(1-1e-3) {
 				t.Errorf("%s: %s says %v, less than pld, %v", m.name, v.Accountant.Name(), v.Loss.Epsilon, exact.Epsilon)
@@ -136,14 +124,8 @@ func TestSampledMechanismsAreWithinTheirBounds(t *testing.T) {
 		"discrete": {func() (Mechanism, error) { return SampledDiscreteGaussian(2, 1, 1) }, func() (Mechanism, error) { return DiscreteGaussian(2, 1) }},
 		"replaced": {func() (Mechanism, error) { return GaussianWithoutReplacement(2, 1, 1) }, func() (Mechanism, error) { return Gaussian(2, 1) }},
 	} {
-		sampled, err := made[0]()
-		if err != nil {
-			t.Fatal(err)
-		}
-		whole, err := made[1]()
-		if err != nil {
-			t.Fatal(err)
-		}
+		sampled := must(made[0]())
+		whole := must(made[1]())
 		if a, b := by(t, "", []Mechanism{sampled}, q), by(t, "", []Mechanism{whole}, q); a != b {
 			t.Errorf("%s: a sample of everything costs %+v, the mechanism %+v", name, a, b)
 		}

@@ -22,10 +22,7 @@ func twoOutcomes(epsilon, t float64) (p, q float64) {
 // summed here, over the pairs that are the worst of ε-bounded range.
 func TestBoundedRangeToZCDPBoundsEveryPairOfTwoOutcomes(t *testing.T) {
 	for _, epsilon := range []float64{0.01, 0.1, 0.5, 1, 2, 5, 8, 12} {
-		z, err := conversion.BoundedRangeToZCDP(epsilon)
-		if err != nil {
-			t.Fatal(err)
-		}
+		z := must(conversion.BoundedRangeToZCDP(epsilon))
 		worst := 0.0
 		for step := 1; step < 400; step++ {
 			shift := epsilon * float64(step) / 400
@@ -58,10 +55,7 @@ func TestBoundedRangeToZCDPBoundsEveryPairOfTwoOutcomes(t *testing.T) {
 func TestBoundedRangeToGDPIsTheLeast(t *testing.T) {
 	probit := func(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
 	for _, epsilon := range []float64{0.01, 0.1, 0.5, 1, 2, 5, 12} {
-		g, err := conversion.BoundedRangeToGDP(epsilon)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must(conversion.BoundedRangeToGDP(epsilon))
 		worst := 0.0
 		for step := 1; step < 1000; step++ {
 			p, q := twoOutcomes(epsilon, epsilon*float64(step)/1000)
@@ -95,10 +89,7 @@ func TestBoundedRangeOfEpsilonsOutOfRange(t *testing.T) {
 		}
 	}
 	for _, epsilon := range []float64{0, 5e-324, 1e-200, 20, 1000} {
-		bounded, err := conversion.BoundedRangeToZCDP(epsilon)
-		if err != nil {
-			t.Fatal(err)
-		}
+		bounded := must(conversion.BoundedRangeToZCDP(epsilon))
 		if pure, err := conversion.PureToZCDP(epsilon); err != nil || bounded.Rho > pure.Rho || (epsilon > 0) != (bounded.Rho > 0) {
 			t.Errorf("epsilon %v: %v, as pure %v, %v", epsilon, bounded, pure, err)
 		}

@@ -36,34 +36,3 @@ func Example() {
 	// Output:
 	// gdp 3.7472 zcdp 4.0103 rdp 4.0430
 }
-
-// zCDP that holds but for an event of probability 1e-7.
-func ExampleApproxZCDPToEpsilon() {
-	z := loss.ZCDP{Rho: 0.02, Delta: 1e-7}
-	epsilon, err := conversion.ApproxZCDPToEpsilon(z, 1e-6)
-	if err != nil {
-		log.Fatal(err)
-	}
-	back, err := conversion.ApproxZCDPToDelta(z, epsilon)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Printf("ε = %.6f, δ = %.6g\n", epsilon, back)
-	// Output:
-	// ε = 0.904494, δ = 1e-06
-}
-
-// Laplace noise of scale 2 on a sum is 0.5-DP: as zCDP and as a Gaussian.
-func ExamplePureToZCDP() {
-	z, err := conversion.PureToZCDP(0.5)
-	if err != nil {
-		log.Fatal(err)
-	}
-	g, err := conversion.PureToGDP(0.5)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Printf("ρ = %.6f, μ = %.6f\n", z.Rho, g.Mu)
-	// Output:
-	// ρ = 0.122459, μ = 0.623893
-}

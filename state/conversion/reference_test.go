@@ -60,10 +60,7 @@ func TestRDPAgreesWithPublishedValues(t *testing.T) {
 	for i := 1001; i < 100000; i++ {
 		orders = append(orders, 0.001*float64(i))
 	}
-	r, err = conversion.GDPToRDP(loss.GDP{Mu: 1 / 4.530877117}, orders)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r = must(conversion.GDPToRDP(loss.GDP{Mu: 1 / 4.530877117}, orders))
 	got, err = conversion.RDPToEpsilon(r, 1e-6)
 	near(t, "ε(1e-6) of σ = 4.53", got, 1, 5e-8, err)
 	got, err = conversion.RDPToDelta(r, 1)
@@ -74,10 +71,7 @@ func TestRDPAgreesWithPublishedValues(t *testing.T) {
 // cost what 420 under RDP cost, ε ≈ 0.8 (two digits; the exact values are 0.815).
 func TestKoskelaStepsUnderGDPAndRDP(t *testing.T) {
 	gdp := func(steps float64) float64 {
-		epsilon, err := conversion.GDPToEpsilon(loss.GDP{Mu: math.Sqrt(steps) / 100}, 1e-5)
-		if err != nil {
-			t.Fatal(err)
-		}
+		epsilon := must(conversion.GDPToEpsilon(loss.GDP{Mu: math.Sqrt(steps) / 100}, 1e-5))
 		return epsilon
 	}
 	rdp, err := conversion.ApproxZCDPToEpsilon(loss.ZCDP{Rho: 420.0 / 2 / 1e4}, 1e-5)
@@ -86,4 +80,12 @@ func TestKoskelaStepsUnderGDPAndRDP(t *testing.T) {
 	if gdp(420) > 0.93*rdp {
 		t.Errorf("420 GDP steps cost %v, 420 RDP steps %v: not roughly 10 %% less", gdp(420), rdp)
 	}
+}
+
+// must returns v; an error is a bug of these tests.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

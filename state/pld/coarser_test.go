@@ -40,9 +40,9 @@ func TestACompositionThatDoesNotFitTakesACoarserGrid(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				all = append(all, power(t, one, p.count))
+				all = append(all, must(one.Power(p.count)))
 			}
-			return compose(t, all[0], all[1:]...)
+			return must(all[0].Compose(all[1:]...))
 		}
 		if d := whole(c.finest); d != nil && c.finest < 1 {
 			if _, err := d.EpsilonAt(1e-6); !errors.As(err, new(*pld.SizeError)) {
@@ -54,20 +54,14 @@ func TestACompositionThatDoesNotFitTakesACoarserGrid(t *testing.T) {
 			square += float64(p.count) / (p.sigma * p.sigma)
 		}
 		mu := math.Sqrt(square)
-		exact, err := conversion.GDPToEpsilon(loss.GDP{Mu: mu}, 1e-6)
-		if err != nil {
-			t.Fatal(err)
-		}
+		exact := must(conversion.GDPToEpsilon(loss.GDP{Mu: mu}, 1e-6))
 		d := whole(0)
-		if got := epsilonAt(t, d, 1e-6); !(got >= exact*(1-1e-12) && got < exact*c.within) {
+		if got := must(d.EpsilonAt(1e-6)); !(got >= exact*(1-1e-12) && got < exact*c.within) {
 			t.Errorf("%v, %d points: ε = %v, exact %v", c.parts, c.points, got, exact)
 		}
 		for _, epsilon := range []float64{exact / 2, exact * 0.9} {
-			truth, err := conversion.GDPToDelta(loss.GDP{Mu: mu}, epsilon)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := deltaAt(t, d, epsilon); !(got >= truth*(1-1e-12)) {
+			truth := must(conversion.GDPToDelta(loss.GDP{Mu: mu}, epsilon))
+			if got := must(d.DeltaAt(epsilon)); !(got >= truth*(1-1e-12)) {
 				t.Errorf("%v, %d points: δ(%v) = %v, exact %v", c.parts, c.points, epsilon, got, truth)
 			}
 		}
@@ -76,13 +70,13 @@ func TestACompositionThatDoesNotFitTakesACoarserGrid(t *testing.T) {
 
 // One part's interval was asked for and is the finest: no coarser one helps.
 func TestAnIntervalThatWasAskedForStays(t *testing.T) {
-	asked := distribution(t, pld.Gaussian{Sigma: 1}, pld.Options{Interval: 0x1p-13, MaxPoints: 1 << 18})
-	chosen := distribution(t, pld.Gaussian{Sigma: 1}, pld.Options{MaxPoints: 1 << 18})
+	asked := must(pld.New(pld.Gaussian{Sigma: 1}, pld.Options{Interval: 0x1p-13, MaxPoints: 1 << 18}))
+	chosen := must(pld.New(pld.Gaussian{Sigma: 1}, pld.Options{MaxPoints: 1 << 18}))
 	size := new(*pld.SizeError)
-	if _, err := compose(t, power(t, asked, 100), chosen).EpsilonAt(1e-6); !errors.As(err, size) || (*size).Interval != 0x1p-13 {
+	if _, err := must(must(asked.Power(100)).Compose(chosen)).EpsilonAt(1e-6); !errors.As(err, size) || (*size).Interval != 0x1p-13 {
 		t.Errorf("%v: want a *SizeError at 2^-13", err)
 	}
-	if _, err := compose(t, asked, power(t, chosen, 100)).EpsilonAt(1e-6); !errors.As(err, size) {
+	if _, err := must(asked.Compose(must(chosen.Power(100)))).EpsilonAt(1e-6); !errors.As(err, size) {
 		t.Errorf("%v: want a *SizeError", err)
 	}
 }

@@ -35,10 +35,10 @@ func BenchmarkAccounting(b *testing.B) {
 			for b.Loop() {
 				var parts []*pld.Distribution
 				for _, m := range c.list {
-					one := distribution(b, m.pair, pld.Options{MinDelta: 1e-12})
-					parts = append(parts, power(b, one, m.count))
+					one := must(pld.New(m.pair, pld.Options{MinDelta: 1e-12}))
+					parts = append(parts, must(one.Power(m.count)))
 				}
-				epsilon = epsilonAt(b, compose(b, parts[0], parts[1:]...), 1e-6)
+				epsilon = must(must(parts[0].Compose(parts[1:]...)).EpsilonAt(1e-6))
 			}
 			b.ReportMetric(epsilon, "epsilon")
 		})

@@ -14,10 +14,7 @@ type unnamed struct{ Gaussian }
 
 func curveAt(t *rapid.T, p Pair, d Direction, g Grid, epsilon float64) float64 {
 	t.Helper()
-	v, err := Discretize(p, d, g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must(Discretize(p, d, g))
 	delta := v.Infinity
 	for i, m := range v.Probabilities {
 		if l := v.Loss(i); l > epsilon {
@@ -37,10 +34,7 @@ func TestSamplingLossByLossIsTheMixtureOfGaussians(t *testing.T) {
 		d := rapid.SampledFrom([]Direction{Remove, Add}).Draw(t, "direction")
 		epsilon := rapid.Float64Range(-1, 3).Draw(t, "epsilon")
 		exact := Sampled{Pair: g, Sampling: q}
-		grid, err := exact.extent(d, 1e-14).grid(0x1p-8, MaxSize)
-		if err != nil {
-			t.Fatal(err)
-		}
+		grid := must(exact.extent(d, 1e-14).grid(0x1p-8, MaxSize))
 		want, got := curveAt(t, exact, d, grid, epsilon), curveAt(t, Sampled{Pair: unnamed{g}, Sampling: q}, d, grid, epsilon)
 		if !(got >= want*(1-1e-9)-1e-15) || got > want*(1+2e-2)+1e-12 {
 			t.Fatalf("sigma %v, q %v, direction %d, at %v: %v loss by loss, %v as a mixture", g.Sigma, q, d, epsilon, got, want)

@@ -34,14 +34,8 @@ func TestSampledPairsDominateTheIntegral(t *testing.T) {
 		{pld.WithoutReplacement{Pair: pld.Gaussian{Sigma: 2}, Sampling: 0.01}, pld.Add, 0.05, 4.2427909052289053524e-7},
 		{pld.WithoutReplacement{Pair: pld.Gaussian{Sigma: 3}, Sampling: 0.9}, pld.Remove, 0.2, 0.050794654967580633384},
 	} {
-		grid, err := pld.Cover(c.pair, c.direction, 0x1p-14, 1e-20)
-		if err != nil {
-			t.Fatal(err)
-		}
-		v, err := pld.Discretize(c.pair, c.direction, grid)
-		if err != nil {
-			t.Fatal(err)
-		}
+		grid := must(pld.Cover(c.pair, c.direction, 0x1p-14, 1e-20))
+		v := must(pld.Discretize(c.pair, c.direction, grid))
 		if got := hockeyStick(v, c.epsilon); !(got >= c.want*(1-1e-15)) || got > c.want*(1+1e-4)+1e-12 {
 			t.Errorf("%+v: got %v", c, got)
 		}
@@ -70,73 +64,11 @@ func TestSampledCompositionsAreThoseOfOthers(t *testing.T) {
 		{pld.WithoutReplacement{Pair: pld.Gaussian{Sigma: 1}, Sampling: 0.1}, 20, 4.4269277, 4.4272209},
 		{pld.WithoutReplacement{Pair: pld.Gaussian{Sigma: 4}, Sampling: 0.05}, 200, 0.8157032, 0.8193418},
 	} {
-		got := epsilonAt(t, power(t, distribution(t, c.pair, pld.Options{MinDelta: 1e-12}), c.count), 1e-6)
+		got := must(must(must(pld.New(c.pair, pld.Options{MinDelta: 1e-12})).Power(c.count)).EpsilonAt(1e-6))
 		if !(got >= c.low && got <= c.high) {
 			t.Errorf("%+v, %d times: %v, want between %v and %v", c.pair, c.count, got, c.low, c.high)
 		}
 	}
-}
-
-func drawSampled(t *rapid.T, q, scale float64) pld.Pair {
-	switch rapid.IntRange(0, 3).Draw(t, "kind") {
-	case 0:
-		return pld.Sampled{Pair: pld.Laplace{Scale: scale}, Sampling: q}
-	case 1:
-		return pld.Sampled{Pair: pld.DiscreteGaussian{Sigma: scale, Sensitivity: 1}, Sampling: q}
-	case 2:
-		return pld.Sampled{Pair: pld.Gaussian{Sigma: scale}, Sampling: q}
-	}
-	return pld.WithoutReplacement{Pair: pld.Gaussian{Sigma: scale}, Sampling: q}
-}
-
-// scaled returns the pair with another sample and other noise.
-func scaled(p pld.Pair, q, scale float64) pld.Pair {
-	switch p := p.(type) {
-	case pld.WithoutReplacement:
-		return pld.WithoutReplacement{Pair: pld.Gaussian{Sigma: scale}, Sampling: q}
-	case pld.Sampled:
-		switch p.Pair.(type) {
-		case pld.Laplace:
-			return pld.Sampled{Pair: pld.Laplace{Scale: scale}, Sampling: q}
-		case pld.DiscreteGaussian:
-			return pld.Sampled{Pair: pld.DiscreteGaussian{Sigma: scale, Sensitivity: 1}, Sampling: q}
-		}
-	}
-	return pld.Sampled{Pair: pld.Gaussian{Sigma: scale}, Sampling: q}
-}
-
-// inner returns the pair without sampling.
-func inner(p pld.Pair) pld.Pair {
-	switch p := p.(type) {
-	case pld.Sampled:
-		return p.Pair
-	case pld.WithoutReplacement:
-		return p.Pair
-	}
-	return p
-}
-
-// A smaller sample costs no more, a sample of everything costs what the mechanism does, and more
-// noise costs less, but for the discrete Gaussian, whose curves cross.
-func TestSampledPairsAreMonotone(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		scale := math.Exp(rapid.Float64Range(0, 2).Draw(t, "log scale"))
-		q := math.Exp(rapid.Float64Range(-5, -0.01).Draw(t, "log q"))
-		p := drawSampled(t, q, scale)
-		n, epsilon := rapid.IntRange(1, 10).Draw(t, "count"), rapid.Float64Range(0, 3).Draw(t, "epsilon")
-		at := func(p pld.Pair) float64 {
-			return deltaAt(t, power(t, distribution(t, p, pld.Options{Interval: 0x1p-7, MinDelta: 1e-12}), n), epsilon)
-		}
-		delta, smaller, noisier := at(p), at(scaled(p, q*0.7, scale)), at(scaled(p, q, scale*1.3))
-		whole, all := at(inner(p)), at(scaled(p, 1, scale))
-		room := func(x float64) float64 { return x*1.02 + 1e-9 } // of the grid
-		if smaller > room(delta) || delta > room(whole) || math.Abs(all-whole) > 1e-9*whole {
-			t.Fatalf("%+v, %d times, at %v: %v, smaller sample %v, everything %v, without sampling %v", p, n, epsilon, delta, smaller, all, whole)
-		}
-		if _, discrete := inner(p).(pld.DiscreteGaussian); !discrete && noisier > room(delta) {
-			t.Fatalf("%+v, %d times, at %v: %v, more noise %v", p, n, epsilon, delta, noisier)
-		}
-	})
 }
 
 // Both inputs of a replacement look alike: δ(−ε) = 1 − e^−ε·(1 − δ(ε)), and at ε ≥ 0 the curve is
@@ -149,14 +81,8 @@ func TestReplacementIsSymmetric(t *testing.T) {
 		epsilon := math.Round(rapid.Float64Range(0, 2).Draw(t, "epsilon")/interval) * interval
 		g := pld.Gaussian{Sigma: sigma}
 		at := func(p pld.Pair, epsilon float64) float64 {
-			grid, err := pld.Cover(p, pld.Remove, interval, 1e-14)
-			if err != nil {
-				t.Fatal(err)
-			}
-			v, err := pld.Discretize(p, pld.Remove, grid)
-			if err != nil {
-				t.Fatal(err)
-			}
+			grid := must(pld.Cover(p, pld.Remove, interval, 1e-14))
+			v := must(pld.Discretize(p, pld.Remove, grid))
 			return hockeyStick(v, epsilon)
 		}
 		w := pld.WithoutReplacement{Pair: g, Sampling: q}
@@ -229,8 +155,8 @@ func TestAttackOnSampledMechanisms(t *testing.T) {
 			e := math.Exp(c.epsilon)
 			shown = max(shown, (with-e*without-6*math.Sqrt(with+e*e*without))/runs)
 		}
-		claimed := deltaAt(t, power(t, distribution(t, c.pair(q), pld.Options{MinDelta: 1e-12}), c.count), c.epsilon)
-		broken := deltaAt(t, power(t, distribution(t, c.pair(q/2), pld.Options{MinDelta: 1e-12}), c.count), c.epsilon)
+		claimed := must(must(must(pld.New(c.pair(q), pld.Options{MinDelta: 1e-12})).Power(c.count)).DeltaAt(c.epsilon))
+		broken := must(must(must(pld.New(c.pair(q/2), pld.Options{MinDelta: 1e-12})).Power(c.count)).DeltaAt(c.epsilon))
 		t.Logf("%s: shown %.5f, claimed %.5f, for half of the sample %.5f", c.name, shown, claimed, broken)
 		if shown > claimed || shown < 0.6*claimed {
 			t.Errorf("%s: shown %v, claimed %v", c.name, shown, claimed)

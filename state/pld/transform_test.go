@@ -77,32 +77,13 @@ func TestTransformsLieAboveDirectConvolutionWithinTheirBound(t *testing.T) {
 		rounds = 8
 	}
 	for range rounds {
-		d, err := New(pairs[random.IntN(len(pairs))], Options{Interval: 0x1p-5, MinDelta: 1e-15})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d, err = d.Power(1 + random.IntN(20)); err != nil {
-			t.Fatal(err)
-		}
-		other, err := New(pairs[random.IntN(len(pairs))], Options{Interval: 0x1p-5, MinDelta: 1e-15})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d, err = d.Compose(other); err != nil {
-			t.Fatal(err)
-		}
-		c, err := newComposition(d.sides[random.IntN(2)], d.options)
-		if err != nil {
-			t.Fatal(err)
-		}
-		exact, err := c.direct()
-		if err != nil {
-			t.Fatal(err)
-		}
-		fast, err := c.transformed()
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must(New(pairs[random.IntN(len(pairs))], Options{Interval: 0x1p-5, MinDelta: 1e-15}))
+		d = must(d.Power(1 + random.IntN(20)))
+		other := must(New(pairs[random.IntN(len(pairs))], Options{Interval: 0x1p-5, MinDelta: 1e-15}))
+		d = must(d.Compose(other))
+		c := must(newComposition(d.sides[random.IntN(2)], d.options))
+		exact := must(c.direct())
+		fast := must(c.transformed())
 		for i, delta := range exact.delta {
 			epsilon := exact.loss(exact.from + i)
 			got := fast.deltaAt(epsilon)
@@ -158,4 +139,12 @@ func TestElementaryFunctionsAreAsExactAsAssumed(t *testing.T) {
 		half.Sub(half, inverse)
 		check("Sinh", small, math.Sinh(small), half.Mul(half, bigmath.New(0.5)))
 	}
+}
+
+// must returns v; an error is a bug of these tests.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -16,11 +16,7 @@ func anyPrecision(t *rapid.T) Precision {
 	// Shifts make small, sparse and full values equally likely.
 	shift := rapid.UintRange(0, 127).Draw(t, "shift")
 	p := Precision{Hi: rapid.Uint64().Draw(t, "hi"), Lo: rapid.Uint64().Draw(t, "lo")}
-	q, err := PrecisionFromBig(new(big.Int).Rsh(p.Big(), shift))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return q
+	return must(PrecisionFromBig(new(big.Int).Rsh(p.Big(), shift)))
 }
 
 func anyContribution(t *rapid.T) uint64 {
@@ -55,10 +51,7 @@ func TestRuleChargesAreRoundedUp(t *testing.T) {
 }
 
 func TestRuleOverflowIsNotARefund(t *testing.T) {
-	u, err := PrecisionFromSigma(100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must(PrecisionFromSigma(100))
 	exact := exactCharge(1_000_000, u)
 	wrapped := new(big.Int).Quo(exact.Num(), exact.Denom())
 	wrapped.And(wrapped, new(big.Int).SetUint64(math.MaxUint64))
@@ -95,10 +88,7 @@ func TestRuleOnlyTheLastPrecisionIsPaid(t *testing.T) {
 		var rungs, steps int
 		var separately Mu2
 		for range rapid.IntRange(1, 8).Draw(t, "rungs") {
-			step, err := PrecisionFromFloat(rapid.Float64Range(1e-9, 1e-3).Draw(t, "step"), RoundUp)
-			if err != nil {
-				t.Fatal(err)
-			}
+			step := must(PrecisionFromFloat(rapid.Float64Range(1e-9, 1e-3).Draw(t, "step"), RoundUp))
 			next, _ := u.Add(step)
 			if back, ok := next.Sub(u); !ok || back != step {
 				t.Fatal("increments of precision do not telescope")
@@ -175,16 +165,13 @@ func TestPrecisionFromFloatRoundsAsTold(t *testing.T) {
 }
 
 func TestPrecisionFromSigmaIsRoundedUp(t *testing.T) {
-	u, err := PrecisionFromSigma(100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must(PrecisionFromSigma(100))
 	want := new(big.Int).Lsh(big.NewInt(1), 80)
 	want.Add(want.Div(want, big.NewInt(10_000)), big.NewInt(1)) // 10^4 does not divide 2^80
 	if u.Big().Cmp(want) != 0 {
 		t.Errorf("u(100) = %v, want %v", u.Big(), want)
 	}
-	if u, err = PrecisionFromSigma(0x1p40); err != nil || u != (Precision{Lo: 1}) {
+	if u, err := PrecisionFromSigma(0x1p40); err != nil || u != (Precision{Lo: 1}) {
 		t.Errorf("u(2^40) = %v, %v; want one unit", u, err)
 	}
 }
@@ -208,10 +195,10 @@ func TestNumbersOutOfRangeAreTypedErrors(t *testing.T) {
 	}
 }
 
-func BenchmarkCharge(b *testing.B) {
-	b.ReportAllocs()
-	u := Precision{Hi: 1 << 8, Lo: 12345}
-	for b.Loop() {
-		Charge(7, u)
+// must returns v; an error is a bug of these tests.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
 	}
+	return v
 }

@@ -207,25 +207,3 @@ func TestRenyiDeltaAtTheDivergenceItself(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkFunctions(b *testing.B) {
-	x := New(1.2345)
-	for _, f := range []struct {
-		name string
-		of   func(*big.Float) *big.Float
-	}{{"Exp", Exp}, {"Expm1", Expm1}, {"Log", Log}, {"UpperTail", UpperTail}, {"Mills", Mills}} {
-		b.Run(f.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				f.of(x)
-			}
-		})
-	}
-	b.Run("QuantileAbove", func(b *testing.B) {
-		b.ReportAllocs()
-		p := New(1e-100)
-		for b.Loop() {
-			QuantileAbove(p)
-		}
-	})
-}

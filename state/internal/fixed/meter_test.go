@@ -96,17 +96,6 @@ func TestMaxIsRefusedWhateverTheLimit(t *testing.T) {
 	}
 }
 
-func BenchmarkUp(b *testing.B) {
-	b.ReportAllocs()
-	sum := fixed.Amount{}
-	for b.Loop() {
-		sum = sum.Plus(fixed.Up(1e-9))
-	}
-	if sum.IsZero() {
-		b.Fatal("nothing was added")
-	}
-}
-
 // A Meter is resumed exactly where it was, and from nothing that exceeds its limit.
 func TestAMeterGoesOnFromItsParts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
