@@ -39,7 +39,9 @@ does not stay in the history of the shell. Budget periods that are over are not 
 	cmd.Flags().SortFlags = false
 	a.configPath(cmd, &path)
 	cli.FormatFlag(cmd, &f)
-	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runStatement(cmd.Context(), path, cmd.Flags().Arg(0), cmd.InOrStdin(), f) })
+	cmd.RunE = a.run(func(cmd *cobra.Command) error {
+		return a.runStatement(cmd.Context(), path, cmd.Flags().Arg(0), cmd.InOrStdin(), f)
+	})
 	return cmd
 }
 

@@ -29,7 +29,7 @@ var (
 	ErrFenced = errors.New("producer fenced by a newer one")
 	// ErrSequence: the partition does not continue where this producer's acknowledged records end:
 	// records were lost, or the broker forgot the producer. Read the log again before writing more.
-	ErrSequence = errors.New("log does not continue this producer's records")
+	ErrSequence = errors.New("log does not continue this producer's records: it has lost some, or the topic was created again")
 	// ErrTooLarge: a message is above Config.MaxBatchBytes or the topic's max.message.bytes.
 	ErrTooLarge = errors.New("message too large")
 	// ErrUnknownOutcome: it is unknown whether an earlier append was written. Make a new Producer

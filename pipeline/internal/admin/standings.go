@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,13 +38,14 @@ func (c *Change) Standings(ctx context.Context, user []byte) (all []spend.Standi
 		}
 		all, err = engine.Standings(ctx, id, c.settled, wallclock.Of(c.Old.Zone).Reading(asOf))
 		done()
-		if moved := c.CheckUnmoved(ctx); errors.Is(moved, deployment.ErrSuperseded) {
+		moved := c.CheckUnmoved(ctx)
+		if errors.Is(moved, deployment.ErrSuperseded) {
 			continue
 		}
-		if err != nil {
+		if err = cmp.Or(err, moved); err != nil {
 			err = fmt.Errorf("reading the account of a user as of turn %d: %w", c.settled, err)
 		}
 		return all, asOf, err
 	}
-	return nil, 0, fmt.Errorf("reading the account of a user: a run settles turns faster than they can be read: drain it first: %w", deployment.ErrSuperseded)
+	return nil, 0, errors.New("reading the account of a user: a run settles turns faster than they can be read: try again when it has caught up, or drain it")
 }
