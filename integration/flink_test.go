@@ -1,18 +1,15 @@
 package integration
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/app/startrecord"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/realflink"
 )
@@ -221,40 +218,22 @@ func TestRuleFlinkSaysAtTheStartWhatIsWrong(t *testing.T) {
 	f.must(err)
 	defer silent.Close()
 	for i, test := range []struct {
-		name   string
-		env    string           // has the noise key; empty: a file
-		during func(s *subject) // when the run has read its file and is about to submit
-		begun  func()           // when the job has its slots, and its workers are about to begin
-		code   int
-		says   []string
+		name  string
+		env   string // has the noise key; empty: a file
+		begun func() // when the job has its slots, and its workers are about to begin
+		code  int
+		says  []string
 	}{
 		{name: "missing-key", env: missing, code: 1, says: []string{"a worker could not start", missing}},
 		{name: "other-key", env: other, code: 3, says: []string{"another configuration or other keys than the run", "the noise key"}},
-		// Workers do not look at the record: whatever is in it is not what ends the job.
-		{name: "other-file", during: func(s *subject) {
-			s.rewrite("skew: 1m", "skew: 2m")
-			f.must(os.WriteFile(startrecord.Of(filepath.Join(s.dir, "user-hash.key")), []byte("damaged"), 0o600))
-		},
-			code: 3, says: []string{"another configuration than the run", "Time"}},
-		{name: "no-broker", begun: func() { f.proxy.to("127.0.0.1:1") }, // new connections
-			code: 1, says: []string{"a worker could not start"}},
 		{name: "silent-broker", begun: func() { f.proxy.to(silent.Addr().String()) },
 			code: 1, says: []string{"a worker could not start", "Kafka did not answer this worker"}},
-		{name: "shards", code: 3, says: []string{"shards"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			name := fmt.Sprint("campaign-wrong", i)
 			s := f.newSubject(subjectSettings{name: name, events: name + "-events", broker: f.proxy.addr, window: 10 * time.Second, catchUp: 1, slots: 10, noiseEnv: test.env}, base)
 			s.args = f.flags(2)
-			before := test.name == "shards"
-			if before {
-				s.rewrite("shards: 4", "shards: 8")
-			}
 			p := f.start(s)
-			if test.during != nil {
-				await.That(t, patience, "the run has read its file", func() bool { return p.said("warning: ") })
-				test.during(s)
-			}
 			if test.begun != nil {
 				await.That(t, patience, "the job has slots", func() bool {
 					total, free, err := cluster.Slots(t.Context())
@@ -266,9 +245,6 @@ func TestRuleFlinkSaysAtTheStartWhatIsWrong(t *testing.T) {
 			if !p.ends(endsWithin) || p.code() != test.code {
 				t.Errorf("want code %d: %v", test.code, p)
 			}
-			if submitted := p.said(" of Flink runs the stages"); before && submitted {
-				t.Errorf("a job was submitted: %v", p)
-			}
 			for _, words := range test.says {
 				if !p.said(words) {
 					t.Errorf("%q is not said: %v", words, p)
@@ -278,17 +254,5 @@ func TestRuleFlinkSaysAtTheStartWhatIsWrong(t *testing.T) {
 				t.Errorf("%d jobs are left (%v)", left, err)
 			}
 		})
-	}
-}
-
-// rewrite changes the file under way.
-func (s *subject) rewrite(old, replacement string) {
-	s.t.Helper()
-	text, err := os.ReadFile(s.file)
-	if err == nil {
-		err = os.WriteFile(s.file, bytes.Replace(text, []byte(old), []byte(replacement), 1), 0o600)
-	}
-	if err != nil {
-		s.t.Fatal(err)
 	}
 }

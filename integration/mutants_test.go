@@ -43,7 +43,7 @@ func protocolMutants() []mutant {
 		{"open-span-forgotten-by-buckets", "shardAccounts.debt", insertBefore("range a.decided", "return debt"), spansTest},
 		{"buckets-lose-the-worst-case", "shardAccounts.settle", insertBefore("a.store.SetDebt(", "actual = r.worst"), spansTest},
 		{"buckets-full-after-a-restore", "Engine.acquire", insertBefore("a.store.Restore(entry)", "entry.Debts = nil"), "transforms/spend.TestARestartAtAnySpanFindsNoGap"},
-		{"refilled-in-another-period", "shardAccounts.paid", replace("a.windows.Elapsed(w, period)", "a.windows.Elapsed(w, 0)"), "transforms/spend.TestABucketIsRefilledOverItsOwnPeriod"},
+		{"refilled-in-another-period", "shardAccounts.paid", replace("a.windows.Elapsed(w, period)", "a.windows.Elapsed(w, 0)"), everyMixedRecord},
 		{"filled-above-the-burst", "Allowance.Take", replace("Lacks(debt, paid)", "debt - paid"), "state/accounts.TestRuleAnAllowanceIsATokenBucket"},
 		{"span-charged-as-one-turn", "shardAccounts.charge", insertBefore("a.first() <= s.Turn", onlyTheLast), "TestInvariant5MixedSpansEqualTheReference"},
 		{"values-unclamped", "clipper.collect", replace("min(max(v.Value, m.bounds.Min), m.bounds.Max)", "v.Value"), everyMixedRecord},
@@ -55,15 +55,15 @@ func protocolMutants() []mutant {
 		{"restart-without-marks", "GroupCut.For", never("m.Turn > turn"), readersTest},
 		{"said-again-before-it-is-closed", "Source.writePassed", replace("s.lastPassed.turn <= s.closed", "true"), liveReadersTest},
 		{"overtaken-not-by-what-was-said", "Source.isOvertaken", replace("s.lastPassed.turn", "0"), "TestRuleRecordsAfterAPassedAreOvertaken"},
-		{"replaced-reader-heard", "View.TakesPart", replace("at == reader", "true"), replacedReaderTest},
-		{"passed-counts-twice", "View.observePassed", always("p.Turn > g.Turn"), replacedReaderTest},
-		{"passed-of-any-epoch", "View.observePassed", replace("v.inForce(p.Epoch)", "true"), replacedReaderTest},
-		{"tallies-outlive-their-close", "View.observeClose", drop("g.Tallies ="), lastPassedTest},
+		{"replaced-reader-heard", "View.TakesPart", replace("at == reader", "true"), readersSayTest},
+		{"passed-counts-twice", "View.observePassed", always("p.Turn > g.Turn"), readersSayTest},
+		{"passed-of-any-epoch", "View.observePassed", replace("v.inForce(p.Epoch)", "true"), readersSayTest},
+		{"tallies-outlive-their-close", "View.observeClose", drop("g.Tallies ="), readersSayTest},
 		{"others-ahead-forgotten", "Source.groupCut", insertBefore("return g", "g.Ahead = nil"), "TestRuleStampsAheadOfTheClockAreSoForEveryLaterReader"},
 		{"ticks-without-spans", "Source.open", replace("v.Epoch + v.Spans", "v.Epoch"), readersTest},
 		{"others-restart-at-cut", "Source.groupCut", never("m != nil"), lastPassedTest},
 		{"others-in-no-span", "Source.otherRecords", replace("g.Each[turn]", "0"), "TestInvariant5SpansOfSeveralReadersEqualTheReference"},
-		{"spent-without-the-others", "readEnvelope", replace("open.Groups", "0"), "TestInvariant6ATurnIsSpentWithWhatEveryReaderHas"},
+		{"spent-without-the-others", "readEnvelope", replace("open.Groups", "0"), "transforms/spend.TestAnEnvelopeWithoutOpenDoesNothing"},
 		{"end-unheard", "Source.finished", replace("v.Ended != nil", "false"), readersTest},
 		{"clipped-across-periods", "clipper.rank", replace("c.u.Period", "0"), everyMixedRecord},
 		{"share-unclipped", "clipper.divide", replace("m.spec.MaxEventsPerKey", "m.spec.MaxEventsPerKey + 1"), everyMixedRecord},
@@ -97,12 +97,12 @@ func protocolMutants() []mutant {
 
 // Tests that catch several mutants. The first ones have several READs in every run.
 const (
-	readersTest        = "TestInvariant5SeveralReadersEqualTheReference"
-	liveReadersTest    = "TestInvariant6SeveralReadersOfLiveEvents"
-	lastPassedTest     = "TestInvariant5ARunBeginsAfterTheLastTurnThatReadersHavePassed"
-	everyMixedRecord   = "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"
-	replacedReaderTest = "TestInvariant9WhatReplacedReadersSayChangesNothing"
-	spansTest          = "transforms/spend.TestRuleASpanReservesTheWorstCaseOfAllItsTurns" // with accounts and buckets, each alone
+	readersTest      = "TestInvariant5SeveralReadersEqualTheReference"
+	liveReadersTest  = "TestInvariant6SeveralReadersOfLiveEvents"
+	lastPassedTest   = "TestInvariant5ARunBeginsAfterTheLastTurnThatReadersHavePassed"
+	everyMixedRecord = "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"
+	readersSayTest   = "pipeline/internal/controllog.TestRuleWhatTheProcessesOfARunSayCountsWhereItBelongsOnly"
+	spansTest        = "transforms/spend.TestRuleASpanReservesTheWorstCaseOfAllItsTurns" // with accounts and buckets, each alone
 )
 
 // Code of mutants that is too long for their lines.
@@ -144,6 +144,12 @@ func TestMutantsOfTheProtocolAreCaught(t *testing.T) {
 	description, err := overlay("..", dir, protocolMutants())
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, m := range protocolMutants() {
+		in, test := located(m.caught)
+		if out, err := exec.Command("grep", "-rl", "--include=*_test.go", "^func "+test+"(", in).Output(); err != nil || len(out) == 0 {
+			t.Errorf("mutant %s: there is no test %s", m.name, m.caught)
+		}
 	}
 	if !long.On() {
 		return // building and running them takes a minute or two

@@ -1,8 +1,6 @@
 package integration
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -10,11 +8,9 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
-	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
-	"github.com/tollgate-dp/tollgate/schemas"
 )
 
 // Runs with several READs, each run with another number of them, that die at points of their
@@ -152,93 +148,6 @@ func TestRuleRecordsAfterAPassedAreOvertaken(t *testing.T) {
 	}
 }
 
-// forge writes records to control as a process does that knows nothing of what stands there, and
-// returns their offsets.
-func (d *deployment) forge(bodies ...schemas.ControlBody) []int64 {
-	d.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	producer, err := d.client.NewProducer(ctx, d.config.Outputs.Control, 0, "")
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	defer producer.Close()
-	var messages []kafkalog.Message
-	for _, b := range bodies {
-		value, err := schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: b})
-		if err != nil {
-			d.t.Fatal(err)
-		}
-		messages = append(messages, kafkalog.Message{Value: value, Timestamp: kafkalog.Now()})
-	}
-	offsets, err := producer.AppendOffsets(ctx, messages)
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	return offsets
-}
-
-// newest returns the last record of a kind on control, and its offset; −1 for none.
-func newest[B schemas.ControlBody](d *deployment) (body B, offset int64) {
-	d.t.Helper()
-	offset = -1
-	for _, r := range d.records(d.config.Outputs.Control, 0) {
-		c, err := schemas.DecodeControl(r.Value)
-		if err != nil {
-			d.t.Fatal(err)
-		}
-		if b, is := c.Body.(B); is {
-			body, offset = b, r.Offset
-		}
-	}
-	return body, offset
-}
-
-// What a reader says that was replaced, or says twice, or in no epoch, changes nothing: neither how
-// many records a turn has, nor where it ends, nor any tally.
-func TestInvariant9WhatReplacedReadersSayChangesNothing(t *testing.T) {
-	d := newDeployment(t, startBroker(t), "replaced", 3, tight)
-	w := calm(35)
-	w.Windows = 40 // more than are closed ahead
-	d.load(scatter(w.arrivals(), 3, 35))
-	replaced, run, forged, twice := int64(-1), int64(-1), 0, 0
-	var mu sync.Mutex
-	hooks := func(point string, _ int) error {
-		mu.Lock()
-		defer mu.Unlock()
-		switch point {
-		case crashpoint.ReaderWriting:
-			_, run = newest[*schemas.Run](d)
-			replaced = d.forge(&schemas.Reader{Run: run, Group: 1, Groups: 2})[0]
-		case crashpoint.EpochWritten:
-			_, epoch := newest[*schemas.Epoch](d)
-			_, reader := newest[*schemas.Reader](d)
-			if replaced < 0 || reader == replaced {
-				return nil // it was not replaced before this epoch
-			}
-			forged++
-			wrong := schemas.Passed{Epoch: epoch, Group: 1, Reader: replaced, Turn: 5, Tallies: schemas.ReadTallies{Read: 1000, Accepted: 1000},
-				Each: []schemas.TurnRecords{{Turn: 1, Records: 1000}}, Cuts: []schemas.GroupCut{{Cut: schemas.Cut{Partition: 1, Cut: 100_000, LeaderEpoch: -1}}}}
-			none := wrong
-			none.Epoch, none.Reader = run, reader
-			d.forge(&wrong, &none, &schemas.Lost{Epoch: run}, &schemas.End{Epoch: run}, &schemas.Close{Epoch: run, First: 1, Turn: 1, Contributions: 1000})
-		case crashpoint.CloseWritten:
-			if p, _ := newest[*schemas.Passed](d); p.Group == 1 {
-				twice++
-				d.forge(p)
-			}
-		}
-		return nil
-	}
-	several := func(o *runOptions) { o.Readers, o.Hooks.At = 2, hooks }
-	d.runTurns(2, several)
-	d.run(several)
-	d.verify()
-	if forged < 2 || twice < 2 {
-		t.Errorf("%d replaced readers had something to say, and %d records came twice: want 2 at least", forged, twice)
-	}
-}
-
 // Turns of a backlog that several readers have passed are opened together, also where a process
 // dies: what is published is what the reference says of these spans.
 func TestInvariant5SpansOfSeveralReadersEqualTheReference(t *testing.T) {
@@ -320,54 +229,5 @@ func TestInvariant5ARunBeginsAfterTheLastTurnThatReadersHavePassed(t *testing.T)
 		d.runTurns(turns, func(o *runOptions) { o.Readers = 3 })
 		d.run(func(o *runOptions) { o.Readers = 2 })
 		d.verify()
-	}
-}
-
-// A turn that group 0 has opened is not spent without what the other readers have of it: one that
-// stood still, while its turn was held up and group 0 took another epoch, goes on in that epoch,
-// and lets the tick of the earlier one pass.
-func TestInvariant6ATurnIsSpentWithWhatEveryReaderHas(t *testing.T) {
-	d := newDeployment(t, startBroker(t), "held", 2, tight)
-	w := calm(37)
-	w.Windows = 60 // the reader says more when turns of the epoch are settled
-	d.load(scatter(w.arrivals(), 2, 37))
-	stands, renewed := false, make(chan struct{})
-	var mu sync.Mutex
-	hooks := func(point string, _ int) error {
-		mu.Lock()
-		defer mu.Unlock()
-		switch point {
-		case crashpoint.EpochWritten:
-			if stands {
-				stands = false
-				close(renewed)
-			}
-		case crashpoint.PassedWritten:
-			p, _ := newest[*schemas.Passed](d)
-			select {
-			case <-renewed:
-				return nil
-			default:
-			}
-			if s, _ := newest[*schemas.Settled](d); p.Group == 0 || s == nil || stands {
-				return nil
-			}
-			stands = true
-			mu.Unlock()
-			defer mu.Lock()
-			select {
-			case <-renewed:
-			case <-time.After(patience):
-				return errors.New("no turn was held up")
-			}
-		}
-		return nil
-	}
-	d.run(func(o *runOptions) { o.Readers, o.Hooks.At, o.StallLimit = 2, hooks, time.Second })
-	d.verify()
-	select {
-	case <-renewed:
-	default:
-		t.Error("no reader stood still")
 	}
 }

@@ -1,12 +1,10 @@
 package integration
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -55,7 +53,6 @@ func soakFaults() []soakFault {
 		{"run killed", 0, false, false, kill},
 		{"network cut", 0, false, false, cut},
 		{"broker restarted", 0, false, false, broker(false)},
-		{"disk full", short, true, false, (*soak).fill},
 		{"network slow", short, false, false, slow},
 		{"broker killed", long, true, false, broker(true)},
 		{"run killed", 0, false, false, kill},
@@ -69,8 +66,7 @@ func soakFaults() []soakFault {
 // soak is a deployment that is watched while faults befall it.
 type soak struct {
 	*subject
-	c    *campaign
-	disk string // of the broker; "" where it cannot be filled
+	c *campaign
 	// faults come one after the other, and again.
 	faults []soakFault
 
@@ -96,9 +92,8 @@ func TestInvariant5ASoakOfFaultsIsSeenAndChangesNothing(t *testing.T) {
 	if err != nil {
 		t.Skipf("a soak takes minutes: `.ci/run soak`, or %s=5m or more", soakVariable)
 	}
-	disk := smallDisk(t)
 	c := startCampaign(t, campaignSeed(t))
-	(&soak{c: c, disk: disk, faults: soakFaults()}).goOn(c.proxy.addr, lasts)
+	(&soak{c: c, faults: soakFaults()}).goOn(c.proxy.addr, lasts)
 }
 
 // goOn runs a deployment for a time, with a fault in every minute, and compares what came of it.
@@ -114,10 +109,8 @@ func (s *soak) goOn(broker string, lasts time.Duration) {
 	var rows []string
 	for n := 0; time.Now().Before(end); n++ {
 		f := s.faults[n%len(s.faults)]
-		if f.name == "disk full" && s.disk == "" || lasts < 15*time.Minute && f.lasts > 2*time.Minute {
-			if f.lasts = 35 * time.Second; f.name == "disk full" {
-				continue
-			}
+		if lasts < 15*time.Minute && f.lasts > 2*time.Minute {
+			f.lasts = 35 * time.Second
 		}
 		rows = append(rows, s.endure(n+1, f))
 	}
@@ -276,52 +269,5 @@ func (s *soak) checkMemory() {
 	s.c.t.Logf("memory of a run, 90 %% of samples: %.0f MB in the first fifth, %.0f MB in the last", first/1e6, last/1e6)
 	if first == 0 || last > 1.5*first+50e6 {
 		s.c.t.Errorf("memory grows from %.0f to %.0f MB", first/1e6, last/1e6)
-	}
-}
-
-// smallDisk gives the broker a file system of its own, which can be filled; "" where none can be
-// mounted.
-func smallDisk(t *testing.T) string {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), "disk")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1500m"); err != nil {
-		t.Logf("no disk is filled: mounting a small one: %v", err)
-		return ""
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
-	t.Setenv(campaignDirVariable, dir)
-	return dir
-}
-
-// fill leaves the broker no byte: it ends by itself. Afterwards it is started again.
-func (s *soak) fill() func() {
-	c := s.c
-	c.t.Helper()
-	name := filepath.Join(s.disk, "fill")
-	file, err := os.Create(name)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	block := make([]byte, 1<<20)
-	for err == nil {
-		_, err = file.Write(block)
-	}
-	if !errors.Is(err, syscall.ENOSPC) {
-		c.t.Fatal(err)
-	}
-	file.Close() //nolint:errcheck // it is full
-	return func() {
-		if err := os.Remove(name); err != nil {
-			c.t.Fatal(err)
-		}
-		c.brokerDown(true)
-		c.brokerUp()
 	}
 }

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
@@ -88,43 +86,34 @@ func TestRuleARefusedChangeWritesNothing(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a run was started meanwhile", func(t *testing.T) {
-		t.Parallel()
-		d, next := bounded(t, func(*deployment.Config) {})
-		ran(t, d)
-		var control int64
-		o := ChangeOptions{MakeTopics: func(context.Context) error {
+	for name, meanwhile := range map[string]func(*testing.T, *deployment.Deployment, deployment.Config){
+		"a run was started": func(t *testing.T, d *deployment.Deployment, _ deployment.Config) {
 			appendControl(t, d, &schemas.Run{ID: [16]byte{9}})
-			control = endOf(t, d, d.Config.Outputs.Control)
-			return nil
-		}}
-		if _, err := Change(t.Context(), mustCompile(t, next), o); !errors.Is(err, deployment.ErrSuperseded) {
-			t.Errorf("the change ended with %v, want %v", err, deployment.ErrSuperseded)
-		}
-		if at := endOf(t, d, d.Config.Outputs.Control); at != control {
-			t.Errorf("control grew from %d to %d", control, at)
-		}
-	})
-	t.Run("another change was made meanwhile", func(t *testing.T) {
-		t.Parallel()
-		d, next := bounded(t, func(*deployment.Config) {})
-		ran(t, d)
-		var control int64
-		o := ChangeOptions{MakeTopics: func(context.Context) error {
+		},
+		"another change was made": func(t *testing.T, _ *deployment.Deployment, next deployment.Config) {
 			if _, err := Change(t.Context(), mustCompile(t, next), ChangeOptions{}); err != nil {
 				t.Errorf("the other change ended with %v", err)
 			}
-			control = endOf(t, d, d.Config.Outputs.Control)
-			return nil
-		}}
-		_, err := Change(t.Context(), mustCompile(t, next), o)
-		if !errors.Is(err, deployment.ErrSuperseded) || !strings.Contains(err.Error(), "another change") {
-			t.Errorf("the change ended with %v, want %v, which says that it can be another change", err, deployment.ErrSuperseded)
-		}
-		if at := endOf(t, d, d.Config.Outputs.Control); at != control {
-			t.Errorf("control grew from %d to %d", control, at)
-		}
-	})
+		},
+	} {
+		t.Run(name+" meanwhile", func(t *testing.T) {
+			t.Parallel()
+			d, next := bounded(t, func(*deployment.Config) {})
+			ran(t, d)
+			var control int64
+			o := ChangeOptions{MakeTopics: func(context.Context) error {
+				meanwhile(t, d, next)
+				control = endOf(t, d, d.Config.Outputs.Control)
+				return nil
+			}}
+			if _, err := Change(t.Context(), mustCompile(t, next), o); !errors.Is(err, deployment.ErrSuperseded) {
+				t.Errorf("the change ended with %v, want %v", err, deployment.ErrSuperseded)
+			}
+			if at := endOf(t, d, d.Config.Outputs.Control); at != control {
+				t.Errorf("control grew from %d to %d", control, at)
+			}
+		})
+	}
 }
 
 var (
@@ -139,37 +128,6 @@ func manyKeys(c *deployment.Config) {
 		list = append(list, strings.Repeat("k", 400)+string(rune('0'+i/1000))+string(rune('0'+i/100%10))+string(rune('0'+i/10%10))+string(rune('0'+i%10)))
 	}
 	c.Metrics[0].Keys.List = list
-}
-
-// A run goes on when a change is refused because of the turn that the run has open.
-func TestARunOutlivesAChangeThatItsOpenTurnRefuses(t *testing.T) {
-	t.Parallel()
-	d, next := bounded(t, func(*deployment.Config) {})
-	settling, refused := make(chan struct{}), make(chan struct{})
-	var once sync.Once
-	hooks := crashpoint.Hooks{At: func(point string, _ int) error {
-		if point == crashpoint.SettledWriting {
-			once.Do(func() { close(settling) })
-			<-refused
-		}
-		return nil
-	}}
-	var ended sync.WaitGroup
-	ended.Go(func() {
-		result, err := Run(crashpoint.With(context.Background(), hooks), d, RunOptions{Bounded: true})
-		if err != nil || result.Superseded || result.Settled != 10 {
-			t.Errorf("the run ended with %+v, %v", result, err)
-		}
-	})
-	<-settling
-	if _, err := Change(t.Context(), mustCompile(t, next), ChangeOptions{}); !errors.Is(err, deployment.ErrInterruptedTurn) {
-		t.Errorf("the change ended with %v", err)
-	}
-	close(refused)
-	ended.Wait()
-	if result, err := Change(t.Context(), mustCompile(t, next), ChangeOptions{}); err != nil || len(result.Differences) == 0 {
-		t.Errorf("the run has ended, and the change: %+v, %v", result, err)
-	}
 }
 
 // What refuses a deployment refuses it before it is recorded beside the noise key that it begins.

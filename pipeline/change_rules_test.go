@@ -1,11 +1,9 @@
 package pipeline
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,7 +12,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
-	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
@@ -35,40 +32,6 @@ func bounded(t *testing.T, change func(*deployment.Config)) (d *deployment.Deplo
 	next.Metrics = append([]deployment.Metric{}, cfg.Metrics...)
 	next.Metrics[0].MaxEventsPerKey = 1
 	return d, next
-}
-
-// What was published of a turn that is not settled is charged by its decisions on
-// the ledger. Where those are lost a change would publish other values for the same
-// windows, and no user would be charged for the first: it is refused, as a run is.
-func TestRuleAChangeGoesOverNoPublishedTurn(t *testing.T) {
-	t.Parallel()
-	for name, lost := range map[string]*kafkalog.Message{
-		"lost to a foreign record": {Key: []byte("delta/3/0"), Value: []byte("another program's")},
-		"lost to a tombstone":      {Key: []byte("delta/3/0")},
-		"still there":              nil,
-	} {
-		t.Run(name, func(t *testing.T) {
-			d, next := bounded(t, func(*deployment.Config) {})
-			diesBeforeSettling(t, d, 3)
-			want := deployment.ErrInterruptedTurn
-			if lost != nil {
-				appendRecord(t, d, d.Config.Outputs.Ledger, *lost)
-				want = deployment.ErrLogFault
-			}
-			var warnings bytes.Buffer
-			_, err := Change(t.Context(), mustCompile(t, next), ChangeOptions{Logger: deploytest.Logger(&warnings)})
-			if !errors.Is(err, want) {
-				t.Errorf("the change ended with %v, want %v", err, want)
-			}
-			dry, err := Change(t.Context(), mustCompile(t, next), ChangeOptions{DryRun: true})
-			if lost != nil && !errors.Is(err, want) || lost == nil && (err != nil || dry.UnderWay != 3) {
-				t.Errorf("the dry run ended with %+v, %v", dry, err)
-			}
-			if named := strings.Contains(warnings.String(), "topic tollgate-ledger, partition 0: the record at offset "); named != (lost != nil) {
-				t.Errorf("the change said:\n%s", warnings.String())
-			}
-		})
-	}
 }
 
 // diesBeforeSettling runs a deployment until a turn is published and not settled.
@@ -92,25 +55,17 @@ func diesBeforeSettling(t *testing.T, d *deployment.Deployment, last int) {
 func TestRuleAChangeAndARunLookAtAllThatWasPublished(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		config func(*deployment.Config)
-		turn   int
-		lose   func(*testing.T, *deployment.Deployment)
+		turn int
+		lose func(*testing.T, *deployment.Deployment)
 	}{
-		"values that are there":          {func(*deployment.Config) {}, 3, func(*testing.T, *deployment.Deployment) {}},
-		"values that are gone":           {func(*deployment.Config) {}, 3, func(t *testing.T, d *deployment.Deployment) { deleteCounts(t, d) }},
-		"values of the first turn, gone": {func(*deployment.Config) {}, 1, func(t *testing.T, d *deployment.Deployment) { deleteCounts(t, d) }},
-		"counts that were made anew":     {func(*deployment.Config) {}, 3, remakeCounts},
-		"values of a second partition": {func(c *deployment.Config) {
-			c.ReleaseShards, c.Metrics[0].Keys.List = 2, strings.Split("abcdefghijklmnopqrstuvwxyz", "") // some in each
-		}, 3, func(*testing.T, *deployment.Deployment) {}},
+		"values that are there":          {3, func(*testing.T, *deployment.Deployment) {}},
+		"values that are gone":           {3, func(t *testing.T, d *deployment.Deployment) { deleteCounts(t, d) }},
+		"values of the first turn, gone": {1, func(t *testing.T, d *deployment.Deployment) { deleteCounts(t, d) }},
+		"counts that were made anew":     {3, remakeCounts},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, next := bounded(t, test.config)
-			if d.Config.ReleaseShards == 2 {
-				diesWithOnePartition(t, d, test.turn)
-			} else {
-				diesBeforeSettling(t, d, test.turn)
-			}
+			d, next := bounded(t, func(*deployment.Config) {})
+			diesBeforeSettling(t, d, test.turn)
 			appendRecord(t, d, d.Config.Outputs.Ledger, kafkalog.Message{Key: fmt.Appendf(nil, "delta/%d/0", test.turn), Value: []byte("another program's")})
 			test.lose(t, d)
 			if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); !errors.Is(err, deployment.ErrLogFault) {
@@ -120,34 +75,6 @@ func TestRuleAChangeAndARunLookAtAllThatWasPublished(t *testing.T) {
 				t.Errorf("the change ended with %v", err)
 			}
 		})
-	}
-}
-
-// diesWithOnePartition runs a deployment of two partitions of counts until a turn is published in
-// the second one only.
-func diesWithOnePartition(t *testing.T, d *deployment.Deployment, last int) {
-	t.Helper()
-	var settled atomic.Int32
-	published := make(chan struct{})
-	hooks := crashpoint.Hooks{At: func(point string, shard int) error {
-		switch open := int(settled.Load()) + 1; {
-		case point == crashpoint.SettledWritten:
-			settled.Add(1)
-		case open < last || shard < 0:
-		case point == crashpoint.CountsWritten && shard == 1:
-			close(published)
-		case point == crashpoint.CountsWriting && shard == 0:
-			select {
-			case <-published:
-			case <-time.After(time.Minute):
-				t.Error("nothing is published in the second partition")
-			}
-			return errors.New("died")
-		}
-		return nil
-	}}
-	if _, err := Run(crashpoint.With(t.Context(), hooks), d, RunOptions{Bounded: true}); err == nil {
-		t.Fatal("the run did not die")
 	}
 }
 

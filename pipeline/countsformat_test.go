@@ -131,49 +131,6 @@ func TestInitRegistersTheSchemaOfCounts(t *testing.T) {
 	}
 }
 
-// validate finds a registry that has lost the schema, or has another one under its id; change
-// registers it there, and writes the new id in another generation.
-func TestARegistryThatWasReplacedIsFoundAndRepaired(t *testing.T) {
-	t.Parallel()
-	d := ran(t, tenTurns(t, inRegistry(fakeregistry.Start(t).URL)))
-	before := valuesOn(t, d)
-	lost, other := fakeregistry.Start(t), fakeregistry.Start(t)
-	other.Add("another-value", `{"type":"record","name":"visit","fields":[{"name":"user","type":"string"}]}`)
-	for says, url := range map[string]string{"has no schema with that id": lost.URL, "has another schema under that id": other.URL} {
-		next := d.Config
-		inRegistry(url)(&next)
-		err := CheckTopics(t.Context(), mustCompile(t, next), CheckOptions{Start: true})
-		if !errors.Is(err, ErrCountsSchema) || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "id 100") || !strings.Contains(err.Error(), "tollgate change") {
-			t.Errorf("%q: %v", says, err)
-		}
-	}
-	next := d.Config
-	inRegistry(other.URL)(&next)
-	moved := mustCompile(t, next)
-	for _, dry := range []bool{true, false} {
-		result, err := Change(t.Context(), moved, ChangeOptions{DryRun: dry})
-		if err != nil || len(result.Differences) != 1 || !strings.Contains(result.Differences[0].Detail(), "in force 100, configured the registry does not have it") {
-			t.Fatalf("%+v, %v", result, err)
-		}
-		if kept := other.Subject(countsSubject); (len(kept) == 0) != dry {
-			t.Errorf("dry %v: the registry has %q", dry, kept)
-		}
-	}
-	if err := CheckTopics(t.Context(), moved, CheckOptions{Start: true}); err != nil {
-		t.Error(err)
-	}
-	if result, err := Change(t.Context(), moved, ChangeOptions{}); err != nil || len(result.Differences) != 0 {
-		t.Errorf("the same change again: %+v, %v", result, err)
-	}
-	ran(t, moved)
-	after := valuesOn(t, moved)
-	for key, value := range before {
-		if after[key] != value {
-			t.Errorf("%s has another value after the change", key)
-		}
-	}
-}
-
 // Another format is a change like any other; values that were published stay as they are, and are
 // read.
 func TestTheFormatOfCountsCanBeChanged(t *testing.T) {

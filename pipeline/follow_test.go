@@ -145,23 +145,6 @@ func TestFollowingBeginsAfterTheSettledTurn(t *testing.T) {
 	}
 }
 
-// A turns topic that was made anew ends before the offset at which following was to go on.
-func TestFollowingGoesOnWhereTheTurnsTopicWasMadeAnew(t *testing.T) {
-	t.Parallel()
-	d, _ := twoRuns(t, false, nil)
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-	defer stop()
-	turns := 0
-	err := FollowReleases(ctx, d, FollowOptions{From: &Position{Ends: 1000}}, func(Published) error {
-		turns++
-		stop()
-		return nil
-	})
-	if err != nil || turns != 1 {
-		t.Errorf("%d turns were followed: %v", turns, err)
-	}
-}
-
 // What an interrupted run had published is followed by the run that settles it, once.
 func TestFollowingHandsOutWhatWasNotSettledOnce(t *testing.T) {
 	t.Parallel()
@@ -196,55 +179,15 @@ func TestRuleMissingValuesOfAnOpenTurnStopTheRun(t *testing.T) {
 	}
 }
 
-// makeCountsAnew replaces the counts topic by an empty one.
-func makeCountsAnew(t testing.TB, d *deployment.Deployment) {
-	t.Helper()
-	k, err := kgo.NewClient(kgo.SeedBrokers(d.Config.Kafka.Brokers...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer k.Close()
-	req, one := kmsg.NewPtrDeleteTopicsRequest(), kmsg.NewDeleteTopicsRequestTopic()
-	one.Topic = &d.Config.Outputs.Counts
-	req.TopicNames, req.Topics = []string{*one.Topic}, append(req.Topics, one)
-	if res, err := req.RequestWith(t.Context(), k); err != nil || res.Topics[0].ErrorCode != 0 {
-		t.Fatal(err, res)
-	}
-	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	if err := client.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: *one.Topic, Partitions: d.Config.ReleaseShards, Replication: 1}); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // Values of an open turn can be lost with an unclean election or a restored copy, and published
 // again at other offsets: those that stood there before are not handed out.
 func TestFollowingForgetsValuesOfAnOpenTurn(t *testing.T) {
 	t.Parallel()
 	d := tenTurns(t, func(*deployment.Config) {})
-	write, topic := writerTo(t, d), d.Config.Outputs.Counts
-	counts := func(turn uint64, keys ...string) {
-		for _, key := range keys {
-			data, err := schemas.EncodeRelease(schemas.CountsEncoding{Format: schemas.CountsJSON}, oldRelease(turn, key))
-			if err != nil {
-				t.Fatal(err)
-			}
-			write(topic, 0, kafkalog.Message{Key: []byte(key), Value: data, Headers: []kafkalog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeRelease)}}})
-		}
-	}
-	end := func(turn uint64, at int64) {
-		data, err := schemas.EncodeTurnEnd(schemas.TurnEnd{Turn: turn, Generation: 1, Counts: topic, CountsEnd: []int64{at, 0}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		write(d.Config.Outputs.Turns, 0, kafkalog.Message{Key: schemas.TurnEndKey(), Value: data})
-	}
-	counts(5, "a")
-	counts(6, "lost", "x", "y")
-	end(5, 1)
+	w := writerTo(t, d)
+	w.counts(0, 5, "a")
+	w.counts(0, 6, "lost", "x", "y")
+	w.end(5, d.Config.Outputs.Counts, 1, 0)
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	var got []string
@@ -256,10 +199,10 @@ func TestFollowingForgetsValuesOfAnOpenTurn(t *testing.T) {
 			stop()
 			return nil
 		}
-		makeCountsAnew(t, d)
-		counts(5, "a")
-		counts(6, "x", "y", "z")
-		end(6, 4)
+		remakeCounts(t, d)
+		w.counts(0, 5, "a")
+		w.counts(0, 6, "x", "y", "z")
+		w.end(6, d.Config.Outputs.Counts, 4, 0)
 		return nil
 	})
 	if want := []string{"5a", "6x", "6y", "6z"}; err != nil || !slices.Equal(got, want) {
@@ -272,40 +215,24 @@ func TestFollowingForgetsValuesOfAnOpenTurn(t *testing.T) {
 func TestFollowerPutsTurnsTogether(t *testing.T) {
 	t.Parallel()
 	d := tenTurns(t, func(*deployment.Config) {})
-	write := writerTo(t, d)
-	counts := func(partition int32, turn uint64, keys ...string) {
-		for _, key := range keys {
-			data, err := schemas.EncodeRelease(schemas.CountsEncoding{Format: schemas.CountsJSON}, oldRelease(turn, key))
-			if err != nil {
-				t.Fatal(err)
-			}
-			write(d.Config.Outputs.Counts, partition, kafkalog.Message{Key: []byte(key), Value: data, Headers: []kafkalog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeRelease)}}})
-		}
-	}
-	end := func(turn uint64, topic string, offsets ...int64) {
-		data, err := schemas.EncodeTurnEnd(schemas.TurnEnd{Turn: turn, Generation: 1, Counts: topic, CountsEnd: offsets})
-		if err != nil {
-			t.Fatal(err)
-		}
-		write(d.Config.Outputs.Turns, 0, kafkalog.Message{Key: schemas.TurnEndKey(), Value: data})
-	}
-	counts(0, 4, "b")
-	counts(0, 5, "a", "a")
-	counts(0, 6, "x")
-	counts(0, 8, "y", "open")
-	counts(1, 5, "c")
-	write(d.Config.Outputs.Counts, 1, kafkalog.Message{Key: []byte("z"), Value: []byte("garbage")})
-	counts(1, 7, "d")
+	w := writerTo(t, d)
+	w.counts(0, 4, "b")
+	w.counts(0, 5, "a", "a")
+	w.counts(0, 6, "x")
+	w.counts(0, 8, "y", "open")
+	w.counts(1, 5, "c")
+	w.write(d.Config.Outputs.Counts, 1, kafkalog.Message{Key: []byte("z"), Value: []byte("garbage")})
+	w.counts(1, 7, "d")
 	topic := d.Config.Outputs.Counts
-	end(4, topic, 1, 0)
-	end(5, topic, 3, 1)
-	write(d.Config.Outputs.Turns, 0, kafkalog.Message{Value: []byte("garbage")})
-	end(6, "elsewhere", 100, 100)
-	end(5, topic, 3, 1)
-	end(7, topic, 4, 3)     // that of turn 6 is missing
-	end(8, topic, 5, 1<<40) // foreign: counts are shorter
-	end(8, topic, 5, 3)
-	end(9, topic, 5, 3)
+	w.end(4, topic, 1, 0)
+	w.end(5, topic, 3, 1)
+	w.write(d.Config.Outputs.Turns, 0, kafkalog.Message{Value: []byte("garbage")})
+	w.end(6, "elsewhere", 100, 100)
+	w.end(5, topic, 3, 1)
+	w.end(7, topic, 4, 3)     // that of turn 6 is missing
+	w.end(8, topic, 5, 1<<40) // foreign: counts are shorter
+	w.end(8, topic, 5, 3)
+	w.end(9, topic, 5, 3)
 	var got []string
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
@@ -324,31 +251,57 @@ func TestFollowerPutsTurnsTogether(t *testing.T) {
 	}
 }
 
-// writerTo returns a function that appends to any topic of a deployment's broker.
-func writerTo(t *testing.T, d *deployment.Deployment) func(topic string, partition int32, m kafkalog.Message) {
+// topicWriter appends to any topic of a deployment's broker.
+type topicWriter struct {
+	t      *testing.T
+	d      *deployment.Deployment
+	client *kafkalog.Client
+}
+
+func writerTo(t *testing.T, d *deployment.Deployment) topicWriter {
 	t.Helper()
 	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	return func(topic string, partition int32, m kafkalog.Message) {
-		t.Helper()
-		p, err := client.NewProducer(t.Context(), topic, partition, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer p.Close()
-		if _, err := p.Append(t.Context(), []kafkalog.Message{m}); err != nil {
-			t.Fatal(err)
-		}
+	return topicWriter{t, d, client}
+}
+
+func (w topicWriter) write(topic string, partition int32, m kafkalog.Message) {
+	w.t.Helper()
+	p, err := w.client.NewProducer(w.t.Context(), topic, partition, "")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer p.Close()
+	if _, err := p.Append(w.t.Context(), []kafkalog.Message{m}); err != nil {
+		w.t.Fatal(err)
 	}
 }
 
-func oldRelease(turn uint64, key string) schemas.Release {
-	r := schemas.Release{Metric: "views", Key: key, Turn: turn, WindowEnd: 1000, Confidence: 0.95, Rungs: 1}
-	r.Precision.Hi = 1
-	return r
+// counts writes values of a turn.
+func (w topicWriter) counts(partition int32, turn uint64, keys ...string) {
+	w.t.Helper()
+	for _, key := range keys {
+		r := schemas.Release{Metric: "views", Key: key, Turn: turn, WindowEnd: 1000, Confidence: 0.95, Rungs: 1}
+		r.Precision.Hi = 1
+		data, err := schemas.EncodeRelease(schemas.CountsEncoding{Format: schemas.CountsJSON}, r)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.write(w.d.Config.Outputs.Counts, partition, kafkalog.Message{Key: []byte(key), Value: data, Headers: []kafkalog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeRelease)}}})
+	}
+}
+
+// end writes the end of a turn.
+func (w topicWriter) end(turn uint64, topic string, offsets ...int64) {
+	w.t.Helper()
+	data, err := schemas.EncodeTurnEnd(schemas.TurnEnd{Turn: turn, Generation: 1, Counts: topic, CountsEnd: offsets})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.write(w.d.Config.Outputs.Turns, 0, kafkalog.Message{Key: schemas.TurnEndKey(), Value: data})
 }
 
 // A reader that is current has every turn that is settled, and goes on being told that the topic

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -325,31 +324,5 @@ func TestRuleASupersededRunTellsNoEnd(t *testing.T) {
 	ran(t, d)
 	if ends := toldEnds(t, d); ends[len(ends)-1].Turn != 10 || ends[2].Turn != 2 {
 		t.Errorf("after the next run: %+v", ends)
-	}
-}
-
-// Also the last end, which is told while the run closes.
-func TestARunSaysThatAnEndCouldNotBeTold(t *testing.T) {
-	t.Parallel()
-	died := errors.New("died")
-	for _, last := range []int{1, 10} {
-		d := tenTurns(t, func(*deployment.Config) {})
-		var settled atomic.Int32
-		hooks := crashpoint.Hooks{At: func(point string, _ int) error {
-			switch {
-			case point == crashpoint.SettledWritten:
-				settled.Add(1)
-			case point == crashpoint.EndWriting && int(settled.Load()) >= last:
-				return died
-			}
-			return nil
-		}}
-		if _, err := Run(crashpoint.With(t.Context(), hooks), d, RunOptions{Bounded: true}); !errors.Is(err, died) || !strings.Contains(err.Error(), "writing the ends of turns") {
-			t.Errorf("from turn %d on: %v", last, err)
-		}
-		ran(t, d)
-		if ends := toldEnds(t, d); ends[len(ends)-1].Turn != 10 {
-			t.Errorf("from turn %d on, the next run told %+v", last, ends)
-		}
 	}
 }

@@ -1,14 +1,10 @@
 package deployment_test
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/big"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -132,47 +128,6 @@ func TestTheLeastNoiseIsTheTopOfTheLadder(t *testing.T) {
 		}
 		if got := spec.First.Float() / spec.Top.Float(); math.Abs(got/test.first-1) > 1e-6 {
 			t.Errorf("%s: the first rung has %v of the top, want %v", name, got, test.first)
-		}
-	}
-}
-
-// Without a least noise, or with one for which no user can pay, the error proposes one that does.
-func TestWhatAnErrorOfTheNoiseProposesCounts(t *testing.T) {
-	proposal := regexp.MustCompile(`(?:: |give )([0-9.e+]+)(?:,| or more)`)
-	for _, kind := range []string{metrickind.Events, metrickind.Sum, metrickind.Mean, metrickind.Quantiles} {
-		for _, noise := range []float64{0, 1e-3} {
-			m := hourly("m")
-			set := &m.Target.Absolute
-			if kind != metrickind.Events {
-				m.Max = 100
-			}
-			if m.Kind = kind; !metrickind.Of(kind).CountTarget() {
-				m.Target.Absolute, set = 0.05, &m.Noise
-			}
-			if kind == metrickind.Mean {
-				m.Target.Absolute = 5
-			}
-			*set = noise
-			_, err := compile(m)
-			var bad *deployment.ConfigError
-			if !errors.As(err, &bad) || !strings.HasPrefix(bad.Field, "metrics.m.target") {
-				t.Errorf("%s with noise %v: %v", kind, noise, err)
-				continue
-			}
-			found := proposal.FindStringSubmatch(bad.Reason)
-			if found == nil {
-				t.Errorf("nothing is proposed: %v", err)
-				continue
-			}
-			if *set, err = strconv.ParseFloat(found[1], 64); err != nil {
-				t.Fatal(err)
-			}
-			d, err := compile(m)
-			if err != nil {
-				t.Errorf("%s: %s, and then: %v", kind, bad.Reason, err)
-			} else if atOnce, always := deployment.MostOfKey(d); noise == 0 && always != 1 || atOnce < 1 {
-				t.Errorf("%s: %s, and then %d and %d", kind, bad.Reason, atOnce, always)
-			}
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
-	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // A setting that can release nothing gives a warning at the field that causes it.
@@ -39,25 +38,6 @@ func TestSettingsThatReleaseNothingGiveAWarning(t *testing.T) {
 		}
 		if len(all) != 1 || all[0].Field != "metrics.m."+test.field || !strings.Contains(all[0].Reason, test.says) {
 			t.Errorf("%s: warnings %v", name, all)
-		}
-	}
-}
-
-// A user field that is the time or the value as well makes every event a user of its own.
-func TestAUserFieldThatChangesWithTheEventIsDoubted(t *testing.T) {
-	for _, test := range []struct {
-		user  string
-		warns bool
-	}{{"who", false}, {"page", false}, {"at", true}, {"cents", true}} {
-		c := deploytest.Config("localhost:1")
-		c.Events.Format = event.Format{Format: "jsonl", User: test.user, Key: "page", Time: "at", TimeUnit: "ms", Value: "cents"}
-		d, err := deployment.Compile(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all := deployment.Warnings(d)
-		if (len(all) > 0) != test.warns || test.warns && (all[0].Field != "events.user" || !strings.Contains(all[0].Reason, "name the field with the person's id")) {
-			t.Errorf("user %s: warnings %v", test.user, all)
 		}
 	}
 }

@@ -92,15 +92,3 @@ func TestAJobIsFollowedToItsEnd(t *testing.T) {
 		})
 	}
 }
-
-func TestARefusedSubmissionSaysWhy(t *testing.T) {
-	for refuse, want := range map[string]string{
-		"java.lang.ClassNotFoundException: tollgate.Submission": ErrClasses.Error(),
-		"no such parallelism": "no such parallelism",
-	} {
-		m := &slowJobManager{refuse: refuse}
-		if _, err := followed(t, m, func(context.CancelCauseFunc) {}, func(string) error { return nil }); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("refused with %q: %v", refuse, err)
-		}
-	}
-}

@@ -3,61 +3,18 @@ package flink
 import (
 	"archive/zip"
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	beamlog "github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
-
-// What Flink gives a program tells a worker from a program that a user has called.
-func TestAWorkerIsKnownByWhatFlinkGivesIt(t *testing.T) {
-	given := []string{"--id=1-1", "--logging_endpoint=localhost:1", "--provision_endpoint=localhost:2", "--control_endpoint=localhost:3"}
-	if !IsWorker(given) {
-		t.Errorf("%v are not those of a worker", given)
-	}
-	for _, args := range [][]string{nil, {"worker"}, given[:2], given[2:]} {
-		if IsWorker(args) {
-			t.Errorf("%v are those of a worker", args)
-		}
-		if err := Worker(t.Context(), args); err == nil || !strings.Contains(err.Error(), "a TaskManager of Flink does") {
-			t.Errorf("Worker(%v) = %v", args, err)
-		}
-	}
-}
-
-// kept keeps what is written to Beam's log.
-type kept struct{ lines []string }
-
-func (k *kept) Log(_ context.Context, severity beamlog.Severity, _ int, line string) {
-	k.lines = append(k.lines, map[beamlog.Severity]string{beamlog.SevInfo: "info ", beamlog.SevWarn: "warn ", beamlog.SevError: "error "}[severity]+line)
-}
-
-// A worker's lines are whole in Beam's log, which goes to the TaskManager.
-func TestLinesOfAWorkerStandInBeamsLog(t *testing.T) {
-	log := &kept{}
-	beamlog.SetLogger(log)
-	t.Cleanup(func() { beamlog.SetLogger(&beamlog.Standard{}) })
-	one := NewLogger().With("run", 3)
-	group := one.WithGroup("kafka").With("topic", "counts")
-	one.Debug("not written")
-	one.Info("began")
-	group.Warn("slow", "partition", 7)
-	one.Error("ended", "why", "no broker")
-	want := []string{"info began run=3", "warn slow run=3 kafka.topic=counts kafka.partition=7", "error ended run=3 why=no broker"}
-	if !slices.Equal(log.lines, want) {
-		t.Errorf("Beam's log has %q, want %q", log.lines, want)
-	}
-}
 
 // The engine uploads the pipeline with the program of its workers, and returns what Flink refuses.
 func TestTheEngineUploadsThePipelineAndItsProgram(t *testing.T) {

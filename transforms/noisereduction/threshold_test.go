@@ -2,6 +2,7 @@ package noisereduction
 
 import (
 	"math"
+	"math/big"
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/chance"
@@ -132,5 +133,15 @@ func TestRuleThresholdFirstRungOnly(t *testing.T) {
 	}
 	if below == 0 || fell == 0 {
 		t.Errorf("%d keys stayed below, %d passed and ended below the threshold: both should occur", below, fell)
+	}
+	y, exponent, err := s.Draw(testKey(), id, 1, units.Precision{}, p.First(), 60)
+	if err != nil || exponent != p.threshold.exponent {
+		t.Fatal(exponent, err)
+	}
+	for over := range int64(2) { // a first rung at the threshold does not pass, one by a point above does
+		p.threshold.limit = new(big.Int).Sub(y, big.NewInt(over))
+		if r, err := p.Release(testKey(), id, 60); err != nil || r.Passed != (over == 1) {
+			t.Errorf("a first rung by %d above the threshold: passed %v, %v", over, r.Passed, err)
+		}
 	}
 }

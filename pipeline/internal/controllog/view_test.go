@@ -50,32 +50,6 @@ func settledParts(t *testing.T, epoch int64, turn uint64, keys int) []schemas.Co
 	return out
 }
 
-// TestRuleControlIsFencedByItsContent: a CLOSE or SETTLED counts only if its
-// epoch is the last EPOCH before it, and only for the next turn.
-func TestRuleControlIsFencedByItsContent(t *testing.T) {
-	v := NewView(64)
-	v.BeginAt(0, -1, -1)
-	feedView(t, v, &schemas.Header{Counts: inJSON}, &schemas.Epoch{}) // offsets 0 and 1
-	feedView(t, v, &schemas.Close{Epoch: 1, Turn: 1}, &schemas.Close{Epoch: 1, Turn: 3}, &schemas.Close{Epoch: 0, Turn: 2})
-	if v.Closed != 1 {
-		t.Fatalf("closed %d, want 1: turn 3 is not next, and no EPOCH stands at offset 0", v.Closed)
-	}
-	feedView(t, v, &schemas.Epoch{}) // offset 5: a new run
-	feedView(t, v, &schemas.Close{Epoch: 1, Turn: 2}, settledParts(t, 1, 1, 1)[0])
-	if v.Closed != 1 || v.Settled != 0 {
-		t.Fatalf("closed %d, settled %d: the old run's records counted", v.Closed, v.Settled)
-	}
-	feedView(t, v, settledParts(t, 5, 1, 1)...)
-	feedView(t, v, &schemas.Close{Epoch: 5, Turn: 2})
-	if v.Closed != 2 || v.Settled != 1 || v.CountsEnd[1][0] != 1 {
-		t.Fatalf("closed %d, settled %d", v.Closed, v.Settled)
-	}
-	feedView(t, v, &schemas.Close{Epoch: 5, Turn: 2, Contributions: 9})
-	if v.Closes[2].Contributions != 0 {
-		t.Error("a second CLOSE of a turn replaced the first")
-	}
-}
-
 // TestRuleSettledCountsWithItsLastPart: a turn is settled by the last part, and
 // parts of a run that was taken over are forgotten.
 func TestRuleSettledCountsWithItsLastPart(t *testing.T) {
@@ -181,26 +155,6 @@ func (l *controlLog) checkBack() {
 		if _, ok := late.SettledAt[uint64(w)]; !ok || late.Closes[uint64(w)] == nil {
 			l.t.Fatalf("turn %d of %d is not known from back %d", w, l.whole.Settled, back)
 		}
-	}
-}
-
-func TestStopHoldsUntilRecover(t *testing.T) {
-	v := NewView(64)
-	v.BeginAt(0, -1, -1)
-	feedView(t, v, &schemas.Header{Counts: inJSON}, &schemas.Epoch{}, &schemas.Stop{Epoch: 1, Turn: 1, Reason: "x"}, &schemas.Epoch{})
-	if v.Stop == nil {
-		t.Fatal("a new EPOCH lifted the STOP")
-	}
-	for what, body := range map[string]schemas.ControlBody{
-		"a new RUN": &schemas.Run{ID: [16]byte{9}}, "RECOVER from another STOP": &schemas.Recover{By: "somebody", Stop: 1}, "RECOVER from a later STOP": &schemas.Recover{By: "somebody", Stop: 99},
-	} {
-		if feedView(t, v, body); v.Stop == nil {
-			t.Fatalf("%s lifted the STOP", what)
-		}
-	}
-	feedView(t, v, &schemas.Recover{By: "somebody", Stop: 2})
-	if v.Stop != nil {
-		t.Fatal("RECOVER did not lift the STOP")
 	}
 }
 

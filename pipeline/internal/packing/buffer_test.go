@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -160,40 +159,5 @@ func TestRuleAUsedBufferKeepsAndChangesNothing(t *testing.T) {
 		if !bytes.Equal(h.data, h.was) {
 			t.Fatalf("batch %d has changed since it was handed on", i)
 		}
-	}
-}
-
-// One user whose events alternate between periods writes a row each: sorting them takes no more
-// than n log n.
-func TestRowsOfOneUserAreSortedAsWell(t *testing.T) {
-	pool := NewPool(1)
-	u := NewUsers(testHasher(), 1, 1<<20).Of([]byte("u"))
-	b := pool.Buffer()
-	const n = 300_000
-	for i := range n {
-		b.Add(&Contribution{User: u, Period: int64(i*7919%n) - n/2, Label: schemas.Label{Key: []byte("k")}}, 0, Mark{})
-	}
-	began := time.Now()
-	rows := b.shards[0].rows
-	for i, at := range pool.pack.sort(rows) {
-		if want := int64(i) - n/2; rows[at.row].period != want {
-			t.Fatalf("row %d is of period %d, want %d", i, rows[at.row].period, want)
-		}
-	}
-	if took := time.Since(began); took > 20*time.Second { // a quadratic sort takes minutes
-		t.Errorf("sorting %d rows of one user took %v", n, took)
-	}
-}
-
-// A buffer that stays keeps at most one other one.
-func TestABufferKeepsNoChainOfThoseBeforeIt(t *testing.T) {
-	pool := NewPool(2)
-	for range 5 {
-		if b := pool.Buffer(); b.like != nil && b.like.like != nil {
-			t.Fatal("a buffer keeps that before it, and the one before that")
-		}
-	}
-	if b := pool.Distant(); b.like != nil {
-		t.Error("the buffer of a distant turn keeps another one")
 	}
 }
