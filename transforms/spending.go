@@ -2,7 +2,6 @@ package transforms
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
@@ -27,34 +26,13 @@ func Spend(s beam.Scope, h hook.Hook[Spender], envelopes beam.PCollection) beam.
 }
 
 func spendIn(s beam.Scope, h hook.Hook[Spender], l Layout, envelopes beam.PCollection) beam.PCollection {
-	return beam.ParDo(s.Scope("spend"), &spendFn{stage: stage[Spender]{Hook: hook.NewField(h)}, Layout: l}, envelopes)
+	return beam.ParDo(s.Scope("spend"), &spendFn{shardsFn[Spender]{stage: stage[Spender]{Hook: hook.NewField(h)}, Layout: l}}, envelopes)
 }
 
-// spendFn hands a shard's envelope to the Spender. It starts the writes at once and
-// waits for them when the bundle ends, so that the shards of a turn share one wait.
-type spendFn struct {
-	stage[Spender]
-	Layout  Layout
-	pending waits
-}
+// spendFn hands a shard's envelope to the Spender.
+type spendFn struct{ shardsFn[Spender] }
 
-// StartBundle forgets what a failed bundle left.
-func (f *spendFn) StartBundle(_ func(beam.EventTime, int, []byte)) { f.pending.reset() }
-
-// ProcessElement decides one shard's turn, or that of all shards of a strand, and starts the ledger
-// writes.
+// ProcessElement decides one shard's turn, or that of all shards of a strand.
 func (f *spendFn) ProcessElement(ctx context.Context, at beam.EventTime, strand int, packed []byte, _ func(beam.EventTime, int, []byte)) error {
-	return f.fail(f.Layout.each(strand, packed, func(shard int, blobs [][]byte) error {
-		pending, err := f.opened.Spend(ctx, shard, blobs)
-		if err != nil {
-			return fmt.Errorf("spending in shard %d: %w", shard, err)
-		}
-		f.pending.add(at, pending)
-		return nil
-	}))
-}
-
-// FinishBundle emits the partial counts of every turn whose delta is durable.
-func (f *spendFn) FinishBundle(ctx context.Context, emit func(beam.EventTime, int, []byte)) error {
-	return f.fail(f.pending.wait(ctx, f.Layout, emit))
+	return f.start(ctx, at, strand, packed, "spending", f.opened.Spend)
 }

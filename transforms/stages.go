@@ -32,7 +32,7 @@ func Release(s beam.Scope, h hook.Hook[Releaser], partials beam.PCollection) bea
 }
 
 func releaseIn(s beam.Scope, h hook.Hook[Releaser], l Layout, partials beam.PCollection) beam.PCollection {
-	return beam.ParDo(s.Scope("release"), &releaseFn{stage: stage[Releaser]{Hook: hook.NewField(h)}, Layout: l}, partials)
+	return beam.ParDo(s.Scope("release"), &releaseFn{shardsFn[Releaser]{stage: stage[Releaser]{Hook: hook.NewField(h)}, Layout: l}}, partials)
 }
 
 // Settle hands the acknowledgements of every turn to the Settler that h opens.
@@ -76,28 +76,39 @@ func (s *stage[T]) fail(err error) error {
 	return err
 }
 
-// releaseFn hands the partial counts of one release shard to the Releaser. It
-// starts the writes at once and waits for them when the bundle ends, so that
-// the shards of a turn share one wait.
-type releaseFn struct {
-	stage[Releaser]
+// shardsFn is what the DoFns of SPEND and RELEASE share. It starts the writes of all shards at once
+// and waits for them when the bundle ends, so that the shards of a turn share one wait.
+type shardsFn[T any] struct {
+	stage[T]
 	Layout  Layout
 	pending waits
 }
 
 // StartBundle forgets what a failed bundle left.
-func (f *releaseFn) StartBundle(_ func(beam.EventTime, int, []byte)) { f.pending.reset() }
+func (f *shardsFn[T]) StartBundle(_ func(beam.EventTime, int, []byte)) { f.pending.reset() }
 
-// ProcessElement starts the work of a release shard, or of all release shards of a strand.
-func (f *releaseFn) ProcessElement(ctx context.Context, at beam.EventTime, strand int, packed []byte, _ func(beam.EventTime, int, []byte)) error {
+func (f *shardsFn[T]) start(ctx context.Context, at beam.EventTime, strand int, packed []byte, doing string, work func(context.Context, int, [][]byte) (spend.Pending, error)) error {
 	return f.fail(f.Layout.each(strand, packed, func(shard int, blobs [][]byte) error {
-		p, err := f.opened.Release(ctx, shard, blobs)
+		p, err := work(ctx, shard, blobs)
 		if err != nil {
-			return fmt.Errorf("releasing in shard %d: %w", shard, err)
+			return fmt.Errorf("%s in shard %d: %w", doing, shard, err)
 		}
 		f.pending.add(at, p)
 		return nil
 	}))
+}
+
+// FinishBundle emits the results that are durable now. Acknowledgements are all of shard 0.
+func (f *shardsFn[T]) FinishBundle(ctx context.Context, emit func(beam.EventTime, int, []byte)) error {
+	return f.fail(f.pending.wait(ctx, f.Layout, emit))
+}
+
+// releaseFn hands the partial counts of one release shard to the Releaser.
+type releaseFn struct{ shardsFn[Releaser] }
+
+// ProcessElement starts the work of a release shard, or of all release shards of a strand.
+func (f *releaseFn) ProcessElement(ctx context.Context, at beam.EventTime, strand int, packed []byte, _ func(beam.EventTime, int, []byte)) error {
+	return f.start(ctx, at, strand, packed, "releasing", f.opened.Release)
 }
 
 // each calls do with the blobs of every shard in a pack, in the order of the shards.
@@ -123,11 +134,6 @@ func (l Layout) each(strand int, packed []byte, do func(shard int, blobs [][]byt
 		}
 	}
 	return nil
-}
-
-// FinishBundle emits the acknowledgements of what is durable now.
-func (f *releaseFn) FinishBundle(ctx context.Context, emit func(beam.EventTime, int, []byte)) error {
-	return f.fail(f.pending.wait(ctx, Layout{}, emit)) // all under one key
 }
 
 type settleFn struct {

@@ -209,5 +209,3 @@ func gaussianGame(sigma float64) (m *mechanisms.Gaussian, run func(float64, mech
 }
 
 func laplaceRatio(y, scale float64) float64 { return (math.Abs(y) - math.Abs(y-1)) / scale }
-
-func unit(src mechanisms.Source) float64 { return float64(src.Word()>>11) * 0x1p-53 }
