@@ -15,6 +15,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+	"github.com/tollgate-dp/tollgate/transforms/release"
 )
 
 // Settings say what is counted, at which price, and what every user may spend.
@@ -202,14 +203,7 @@ func (m *Metric) check() error {
 
 // plan returns the metric's ladder of one rung.
 func (m *metric) plan() (*noisereduction.Plan, error) {
-	s := noisereduction.Spec{
-		Kind: noisereduction.Kind(m.spec.LadderKind), Factor: m.spec.LadderFactor, First: m.spec.First, Top: m.spec.Top,
-		Target: noisereduction.Target{Confidence: m.spec.Confidence},
-	}
-	if m.public == nil {
-		s.Private = &noisereduction.Private{Contribution: m.spec.Most(), DeltaKey: m.spec.DeltaKey}
-	}
-	plan, err := noisereduction.Compile(s)
+	plan, err := release.PlanOf(&m.spec)
 	if err != nil {
 		return nil, invalid("metric %q: %v", m.spec.Name, err)
 	}

@@ -110,6 +110,42 @@ func TestRuleASpanReservesTheWorstCaseOfAllItsTurns(t *testing.T) {
 	}
 }
 
+// TestABucketIsRefilledOverItsOwnPeriod: one of 4 units, which an event costs, is refilled with 8
+// in four turns, in period 1 from turn 3 on. What does not go into it is lost.
+func TestABucketIsRefilledOverItsOwnPeriod(t *testing.T) {
+	s := deployment(1<<40, metric1("m"))
+	s.metrics[0].First, s.metrics[0].Burst, s.metrics[0].Refill, s.metrics[0].Horizon = unit(4), 4, 8, 4*testTurn
+	for _, c := range []struct {
+		period int64
+		from   uint64 // the first turn with an event
+		want   []uint64
+	}{
+		{0, 1, []uint64{1, 3, 5, 7, 9, 11}}, // it holds 4, 2, 4, 2, …
+		{1, 1, []uint64{1, 5, 7, 9, 11}},
+		{1, 5, []uint64{5, 7, 9, 11}},
+		{1, 6, []uint64{6, 8, 10, 12}},
+		{2, 1, []uint64{1, 8, 10, 12}},
+		{2, 10, []uint64{10, 12}},
+	} {
+		w := mustWorld(t, s)
+		var got []uint64
+		for turn := uint64(1); turn <= 12; turn++ {
+			var cs []contribution
+			if turn >= c.from {
+				cs = []contribution{{user: 1, period: c.period, key: "a", n: 1}}
+			}
+			if _, err := w.play(turn, cs, nil); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, admittedTo(w.engine.shards[0].accounts)...)
+			w.settlements.settle(schemas.Settled{First: turn, Turn: turn, FirstRungs: []units.Precision{unit(4)}})
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("in period %d with events from turn %d: admitted to turns %v, want %v", c.period, c.from, got, c.want)
+		}
+	}
+}
+
 // TestARestartAtAnySpanFindsNoGap: whatever the spans, whatever part of the last
 // append has landed, and after a compaction that keeps the newest record of every
 // key alone, a restore finds the accounts of an undisturbed run.
