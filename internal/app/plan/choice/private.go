@@ -40,7 +40,7 @@ type Found struct {
 
 // What decisions may cost, of allParts of the planned budget.
 const (
-	ofUsers, ofLength, ofSetting, ofUse, ofValues = 2, 2, 14, 2, 2
+	ofUsers, ofLength, ofSetting, ofUse, ofValues = 2, 2, 12, 4, 2
 	allParts                                      = ofUsers + ofLength + ofSetting + ofUse + ofValues
 )
 
@@ -52,7 +52,7 @@ const (
 	// Of this, what a setting shows above the noise counts half beyond enough, and is of use from
 	// some on: parts of all, in 64ths.
 	large        = 3
-	enough, some = 40, 31
+	enough, some = 40, 29
 	// lengthHolds is the part of the users' events that a horizon must hold, in 64ths.
 	lengthHolds = 54
 	// aboveNoise is how many deviations of the noise are taken from a count: more than its typical
