@@ -76,28 +76,6 @@ func TestSearchesHaveTheirLaw(t *testing.T) {
 	}
 }
 
-// TestSearchesOnFineLatticesHaveTheLawOfTheRealLine: probabilities are mpmath's, by quadrature
-// over Laplace noise of scales 2 and 4; on a lattice of 2^28 points they are the same as far
-// as can be seen.
-func TestSearchesOnFineLatticesHaveTheLawOfTheRealLine(t *testing.T) {
-	n := chance.Trials(200_000)
-	s, src, counts := must(NewSparseVector(2, 4, 1)), seeded(t, 410), map[string]int{}
-	for range n {
-		search, answers := must(s.Begin(0.75, src)), ""
-		for _, v := range []float64{0.5, 1.25, -0.3} {
-			if must(search.Above(v, src)) {
-				answers += "+"
-				break
-			}
-			answers += "-"
-		}
-		counts[answers]++
-	}
-	checkCounts(t, "scales 2 and 4", counts, n, map[string]float64{
-		"+": 0.479192558112, "-+": 0.240840580319, "--+": 0.0778182146549, "---": 0.202148646915,
-	})
-}
-
 // TestSearchesPayForTheirLosses compares the price of every transcript with its exact
 // likelihood ratio, in both directions.
 func TestSearchesPayForTheirLosses(t *testing.T) {
