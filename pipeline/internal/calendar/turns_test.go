@@ -370,3 +370,24 @@ func TestRuleNoRecordDecidesWhenAccountsAreRefilled(t *testing.T) {
 		}
 	}
 }
+
+func TestTurnsOfFarTimes(t *testing.T) {
+	w := testTurns(1_700_000_000_123, 0, windowed{size: 420_000, slide: 420_000}, windowed{size: 86_400_000, slide: 600_000}, windowed{size: 60_000, slide: 60_000})
+	for _, turn := range []uint64{1, 2, 1e6, 1e9} {
+		end := w.End(turn)
+		if w.Of(end-1) != turn || w.Of(end) != turn+1 {
+			t.Errorf("turn %d ends at %d, whose neighbours are in turns %d and %d", turn, end, w.Of(end-1), w.Of(end))
+		}
+	}
+}
+
+// In Beirut, 31 March 2024 began at 01:00: a deployment that begins then has the whole day.
+func TestADayThatBeginsAtOneIsWhole(t *testing.T) {
+	const day = 86_400_000
+	start := time.Date(2024, 3, 30, 22, 0, 0, 0, time.UTC).UnixMilli()
+	turns := New(&schemas.Header{FromTurn: 1, SliceStart: start, StartMillis: start, Zone: "Asia/Beirut",
+		Metrics: []schemas.MetricSpec{{WindowSize: day, WindowSlide: day}}}, 0)
+	if ending := turns.Ending(1); len(ending) != 1 || turns.End(1)-start != 23*3_600_000 || turns.WindowsOf(0, 1) != 1 || turns.NextEnd(0) != turns.End(1) {
+		t.Errorf("turn 1 ends %v, after %d ms", ending, turns.End(1)-start)
+	}
+}

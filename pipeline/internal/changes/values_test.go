@@ -1,11 +1,17 @@
 package changes
 
 import (
+	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state/units"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
 // No field of a metric can change without being told, with its old and its new value.
@@ -55,5 +61,114 @@ func TestEveryFieldOfAMetricIsComparedByValue(t *testing.T) {
 	}
 	if all := metricValues(&was, &was); len(all) != 0 {
 		t.Errorf("nothing differs, and is told as %v", all)
+	}
+}
+
+// A list that keeps its length differs, too; no key is told, for a run logs the difference.
+func TestListsOfKeysAreComparedWithoutKeys(t *testing.T) {
+	keys := func(texts ...string) (list [][]byte) {
+		for _, text := range texts {
+			list = append(list, []byte(text))
+		}
+		return list
+	}
+	got := fmt.Sprint(lists("keys.list", keys("a", "b", "c"), keys("a", "b", "f")))
+	if want := `{keys.list 3 keys 3 keys (1 added, 1 gone)}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// The two components of a mean differ together, and are told as the one metric that they are; a
+// difference of the second one alone is told as well.
+func TestAMeanDiffersOnce(t *testing.T) {
+	mean := func(events int) *schemas.Header {
+		cfg := deploytest.Config("localhost:1")
+		cfg.Events.Format.Value = "value"
+		m := &cfg.Metrics[0]
+		m.Name, m.Kind, m.Min, m.Max, m.MaxEventsPerKey, m.Noise = "score", metrickind.Mean, 0, 10, events, 80
+		m.Target = noisereduction.Target{Absolute: 1, Confidence: 0.95}
+		d, err := deployment.Compile(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := Header(d)
+		return &h
+	}
+	was, is := mean(2), mean(3)
+	if all := metricDifferences(was, is); len(is.Metrics) < 2 || len(all) != 1 || all[0].What != "the metric score" || len(all[0].Values) == 0 {
+		t.Errorf("%d metrics, told as %+v", len(is.Metrics), all)
+	}
+	is = mean(2)
+	is.Metrics[1].Top = was.Metrics[0].Top
+	if all := metricDifferences(was, is); len(all) != 1 || all[0].What != "the metric score.mean_offset" {
+		t.Errorf("told as %+v", all)
+	}
+}
+
+// A metric that reads another field, or another unit, is told where the field stood and stands.
+func TestPlacesOfFieldsAreComparedByValue(t *testing.T) {
+	was := &schemas.Header{Metrics: []schemas.MetricSpec{{Name: "views", Kind: "events"}}}
+	was.Events.Key, was.Events.Time = "column 1", "column 2, ms"
+	is := &schemas.Header{Metrics: was.Metrics, Events: was.Events}
+	is.Events.Time = "column 2, s"
+	all := metricDifferences(was, is)
+	if len(all) != 1 || len(all[0].Values) != 1 || all[0].Values[0].Was != "column 2, ms" || all[0].Values[0].Is != "column 2, s" {
+		t.Errorf("told as %+v", all)
+	}
+}
+
+// The relative error that quantiles and histograms need of their number of events is not told as a
+// target of the configuration.
+func TestARelativeErrorThatFollowsIsNotToldAsATarget(t *testing.T) {
+	for kind, want := range map[string]string{
+		metrickind.Quantiles: "relative error of the number of events, from target.absolute", metrickind.Histogram: "relative error of the number of events, from target.absolute",
+		metrickind.Events: "target.relative",
+	} {
+		was := schemas.MetricSpec{Kind: kind, Relative: 0.1}
+		is := was
+		is.Relative = 0.2
+		if all := metricValues(&was, &is); len(all) != 1 || all[0] != (Value{want, "0.1", "0.2"}) {
+			t.Errorf("%s: %v", kind, all)
+		}
+	}
+}
+
+// Another scale of quantiles changes nothing but the definition of their nodes, if both scales have
+// as many levels; other edges change the definition of the buckets. Each is told as what it is in
+// the configuration.
+func TestScalesAndEdgesAreTold(t *testing.T) {
+	header := func(edit func(*deployment.Metric)) *schemas.Header {
+		cfg := deploytest.Config("localhost:1")
+		cfg.Events.Format.Value = "value"
+		m := &cfg.Metrics[0]
+		m.Name, m.MaxEventsPerKey, m.Noise = "score", 2, 80
+		m.Target = noisereduction.Target{Absolute: 2, Confidence: 0.95}
+		edit(m)
+		d, err := deployment.Compile(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := Header(d)
+		return &h
+	}
+	quantiles := func(scale string, most int64) *schemas.Header {
+		return header(func(m *deployment.Metric) {
+			m.Kind, m.Max, m.Scale, m.Target.Absolute = metrickind.Quantiles, most, scale, 0
+		})
+	}
+	for _, most := range []int64{100, 1 << 30} { // with as many levels, or fewer
+		all := metricDifferences(quantiles("linear", most), quantiles("logarithmic", most))
+		if len(all) != 1 || all[0].What != "the metric score" || !slices.Contains(all[0].Values, Value{"scale", "linear", "logarithmic"}) {
+			t.Errorf("to %d: told as %+v", most, all)
+		}
+	}
+	edges := func(edges ...float64) *schemas.Header {
+		return header(func(m *deployment.Metric) { m.Kind, m.Edges = metrickind.Histogram, edges })
+	}
+	all := metricDifferences(edges(0, 5, 10), edges(0, 6, 10))
+	if !slices.ContainsFunc(all, func(d Difference) bool {
+		return slices.Contains(d.Values, Value{"edges", "3 edges", "3 edges (1 added, 1 gone)"})
+	}) {
+		t.Errorf("told as %+v", all)
 	}
 }
