@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -35,33 +34,6 @@ func TestCheckLooksAtTheSlotsOfTheCluster(t *testing.T) {
 	time.AfterFunc(time.Second, func() { slots.Store(5) })
 	if err := Check(t.Context(), Options{URL: secret.NewURL(server.URL), Parallelism: 5}); err != nil {
 		t.Errorf("Check = %v, after a TaskManager has come", err)
-	}
-}
-
-// What is not HTTP at all is not waited for.
-func TestCheckNamesAProgramThatIsNoJobManager(t *testing.T) {
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = c.Write([]byte("\x00\x00\x00\x04what?")) // as another protocol would
-			_ = c.Close()
-		}
-	}()
-	if err := Check(t.Context(), Options{URL: secret.NewURL("http://" + l.Addr().String()), Parallelism: 1}); !errors.Is(err, ErrNotFlink) {
-		t.Errorf("Check = %v, want ErrNotFlink", err)
-	}
-	plain := httptest.NewServer(http.NotFoundHandler())
-	defer plain.Close()
-	if err := Check(t.Context(), Options{URL: secret.NewURL("https" + strings.TrimPrefix(plain.URL, "http")), Parallelism: 1}); !errors.Is(err, ErrNotFlink) {
-		t.Errorf("Check = %v over TLS, want ErrNotFlink", err)
 	}
 }
 

@@ -371,16 +371,6 @@ func TestRuleNoRecordDecidesWhenAccountsAreRefilled(t *testing.T) {
 	}
 }
 
-func TestTurnsOfFarTimes(t *testing.T) {
-	w := testTurns(1_700_000_000_123, 0, windowed{size: 420_000, slide: 420_000}, windowed{size: 86_400_000, slide: 600_000}, windowed{size: 60_000, slide: 60_000})
-	for _, turn := range []uint64{1, 2, 1e6, 1e9} {
-		end := w.End(turn)
-		if w.Of(end-1) != turn || w.Of(end) != turn+1 {
-			t.Errorf("turn %d ends at %d, whose neighbours are in turns %d and %d", turn, end, w.Of(end-1), w.Of(end))
-		}
-	}
-}
-
 // In Beirut, 31 March 2024 began at 01:00: a deployment that begins then has the whole day.
 func TestADayThatBeginsAtOneIsWhole(t *testing.T) {
 	const day = 86_400_000
