@@ -130,7 +130,6 @@ func TestAnEpsilonIsTheLeastThatIsSafe(t *testing.T) {
 	}
 }
 
-
 // TestAGuidedSearchEvaluatesLittle counts evaluations in exact arithmetic, of which halving
 // has 62.
 func TestAGuidedSearchEvaluatesLittle(t *testing.T) {
