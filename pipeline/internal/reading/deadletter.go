@@ -100,6 +100,12 @@ func (d *deadLetters) flush(ctx context.Context) error {
 		return nil
 	}
 	_, err := d.producer.Append(ctx, d.waiting)
+	if errors.Is(err, kafkalog.ErrSequence) { // it was created again between two checks
+		d.producer.Close()
+		if err = d.prepare(ctx); err == nil {
+			_, err = d.producer.Append(ctx, d.waiting)
+		}
+	}
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
 		return fmt.Errorf("writing dead letters: topic %s does not exist any more (the next start reads the record again): %s: %w", d.topic, d.fix, err)
 	}

@@ -112,4 +112,13 @@ func TestRuleAMissingDeadLetterTopicIsToldBeforeItIsNeeded(t *testing.T) {
 	if bounds, err := client.Offsets(t.Context(), topic, 0); err != nil || bounds.High != 1 {
 		t.Errorf("the topic ends at %d, %v", bounds.High, err)
 	}
+
+	deleteTopic(t, broker.Addr(), topic) // and it is made again before a look
+	if err := client.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: topic, Partitions: 1, Replication: 1}); err != nil {
+		t.Fatal(err)
+	}
+	broken(3)
+	if err := letters.flush(t.Context()); err != nil {
+		t.Fatalf("writing to the topic that was made again at once: %v", err)
+	}
 }
