@@ -153,7 +153,7 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 		defer client.Close()
 	}
 	defer func() { err = watch.Named(client, err) }()
-	stalls := watch.New(watch.RulesOf(d, opts.Bounded, opts.StallLimit).After(crashpoint.From(ctx).StallAfter), opts.Logger)
+	stalls := watch.New(watch.RulesOf(d, opts.Bounded).After(crashpoint.From(ctx).StallAfter), opts.Logger)
 	monitor := watch.Start(ctx, client, stalls, opts.Drain, cancel)
 	defer monitor.Stop()
 	// Closing the connections makes every stage of a cancelled run return, whatever its
@@ -324,7 +324,7 @@ func (r *run) result() RunResult {
 	case owed > out.Settled:
 		out.OpenTurns = owed - out.Settled
 		end := r.turns.End(owed)
-		rules := watch.RulesOf(r.dep, false, 0)
+		rules := watch.RulesOf(r.dep, false)
 		out.Open.WindowEnd = time.UnixMilli(end).UTC()
 		out.Open.Earliest, out.Open.Latest = rules.Closes(end)
 	}

@@ -75,7 +75,7 @@ func answering(away []kafkalog.Away, troubles []kafkalog.Trouble, now time.Time)
 
 // reportState returns a function to be called about once a second, which calls OnState.
 func (r *run) reportState(opts RunOptions, client *kafkalog.Client) func(now time.Time) {
-	ready := watch.NewReadiness(watch.RulesOf(r.dep, opts.Bounded, opts.StallLimit))
+	ready := watch.NewReadiness(watch.RulesOf(r.dep, opts.Bounded))
 	first := int64(-1)
 	return func(now time.Time) {
 		var s RunState

@@ -39,7 +39,7 @@ func notifySettled(s *stages, workers bool, notify func(Settlement)) func() {
 		if workers {
 			outcomes.AddRead(read)
 		}
-		s.losses.Observe(time.Now(), watch.EveryPartition, &outcomes)
+		s.losses.Observe(time.Now(), &outcomes)
 		n.put(Settlement{First: settled.First, Turn: settled.Turn, WindowEnd: time.UnixMilli(s.turns.End(settled.Turn)).UTC(), Keys: valuesOf(metrics, settled.Keys)})
 	})
 	go n.deliver()

@@ -110,7 +110,7 @@ func (s *stages) reader(group int) (transforms.Source, error) {
 	o := reading.Options{Group: group, Groups: s.terms.Readers, Crowded: s.terms.Crowded, Bounded: s.terms.Bounded, Until: s.terms.Until, UntilEnd: s.terms.UntilEnd,
 		Ends: s.terms.Ends, StallLimit: s.terms.StallLimit, Strict: s.terms.Strict, Logger: s.log, Losses: s.losses}
 	if o.Stalls = s.stalls; group > 0 {
-		o.Stalls = watch.New(watch.RulesOf(s.dep, s.terms.Bounded, s.terms.StallLimit), s.log)
+		o.Stalls = watch.New(watch.RulesOf(s.dep, s.terms.Bounded), s.log)
 		s.monitor.EverySecond(o.Stalls.Check)
 	}
 	r, err := reading.New(s.ctx, s.dep, s.client, s.control, o)

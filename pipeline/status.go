@@ -110,7 +110,7 @@ func ReadStatus(ctx context.Context, d *deployment.Deployment, now time.Time) (*
 		}
 	})
 	s.SettledTo = time.UnixMilli(turns.End(s.Settled)).UTC()
-	rules := watch.RulesOf(d, false, 0)
+	rules := watch.RulesOf(d, false)
 	_, s.Due = rules.Closes(turns.End(s.Settled + 1))
 	written, err := control.WrittenAt(ctx, max(settledAt, control.HeaderAt))
 	if err != nil {

@@ -291,9 +291,6 @@ func (r *run) observeProgress(ctx context.Context, moved *lastMoves, now time.Ti
 	if atEnd {
 		p.Behind = calendar.Forever
 	}
-	if p.Open == 0 && (!atEnd || !r.terms.Bounded) {
-		p.Unclosed = moved.at
-	}
 	r.stalls.Observe(now, p)
 	return nil
 }
@@ -346,7 +343,7 @@ func openRun(run transforms.Run, load func(config string) (*Deployment, error), 
 	}
 	control.Join(t.Run, id)
 	s := newStages(ctx, d, client, control, t, log)
-	s.stalls = watch.New(watch.RulesOf(d, t.Bounded, t.StallLimit), log)
+	s.stalls = watch.New(watch.RulesOf(d, t.Bounded), log)
 	s.monitor = watch.Start(ctx, client, s.stalls, nil, func(error) {})
 	s.monitor.EverySecond(s.losses.Check)
 	rt := s.runtime()

@@ -13,10 +13,6 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-var spring = time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
-
-func rfc3339(t time.Time) string { return t.Format(time.RFC3339) }
-
 // With --strict a demo that loses most of its records ends with a status of its own, after all
 // reports are written.
 func TestStrictRefusesLosses(t *testing.T) {
@@ -105,31 +101,6 @@ func TestUndecodableRowsRefuseAFile(t *testing.T) {
 		}
 		if f.skipUndecodable = true; f.refuseUndecodable(faults, 500) != nil {
 			t.Error("refused all the same")
-		}
-	}
-}
-
-// A user's id may be the name of a member. Texts list members of many records only if all of these
-// records have them.
-func TestRuleMembersThatMayBeUsersAreNotShown(t *testing.T) {
-	t.Parallel()
-	for name, when := range map[string]string{"no user": rfc3339(spring), "no time": "soon"} {
-		for _, records := range []int{1, 2000} {
-			var b strings.Builder
-			for i := range records {
-				fmt.Fprintf(&b, `{"who": {"person-%d": {"n": 1}}, "person": "u%d", "where": "north", "when": %q}`+"\n", i%1000, i, when)
-			}
-			path := write(t, "visits.jsonl", b.String())
-			user := "who"
-			if name == "no time" {
-				user = "person"
-			}
-			for _, command := range []string{"demo", "plan"} {
-				code, stdout, stderr := run(t, command, "--input", path, "--user-field", user, "--key-field", "where", "--time-field", "when")
-				if code != exitError || strings.Contains(stdout+stderr, "person-") || strings.Contains(stderr, "the fields are person, when, where") != (records > 1) {
-					t.Errorf("%s, %s of %d records: exit %d, %s%s", name, command, records, code, stdout, stderr)
-				}
-			}
 		}
 	}
 }

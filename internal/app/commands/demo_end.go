@@ -27,10 +27,7 @@ func (j *job) sumUp(ctx context.Context, result demo.Result, released int, compa
 	if result.Drained {
 		return nil
 	}
-	causes, err := demo.Causes(j.settings, j.source, result, released)
-	if err != nil {
-		return err
-	}
+	causes := demo.Causes(j.settings, j.source, result, released)
 	switch {
 	case released == 0 && causes == nil && compared == nil: // else the comparison says why
 		j.progress.Note("nothing was released, and no single cause stands out")
@@ -38,9 +35,7 @@ func (j *job) sumUp(ctx context.Context, result demo.Result, released int, compa
 		j.progress.Note("nothing was released")
 	}
 	for _, c := range causes {
-		if j.progress.Note("why: %s", c.Text); c.Set != nil && j.flags.flags != nil {
-			j.progress.Note("to change that:\n%s", folded(rerun(j.flags.flags, c.Set, "repeat"), "  "))
-		}
+		j.progress.Note("why: %s", c)
 	}
 	if compared != nil {
 		j.sayCompared(compared)

@@ -294,7 +294,7 @@ func (j *job) refuseLong(file *demo.File) error {
 		return nil
 	}
 	return fmt.Errorf("reading input file %s: its events are in %s of %s, which takes about %s: %s; or go on with --all-windows",
-		eventfile.Name(f.input), terminal.Count(turns, "window"), config.Duration(f.window), j.takes(), file.Stretched(manyTurns))
+		eventfile.Name(f.input), terminal.Count(turns, "window"), config.Duration(f.window), j.takes(), file.Stretched())
 }
 
 // turns returns how many windows are to be settled.

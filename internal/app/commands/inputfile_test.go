@@ -9,11 +9,6 @@ import (
 	"testing"
 )
 
-const (
-	visitsCSV   = "when,who,where\n2025-03-03T01:00:00Z,alice,north\n2025-03-03T02:00:00Z,bob,south\n"
-	visitsJSONL = `{"when":"2025-03-03T01:00:00Z","who":"alice","where":"north"}` + "\n" + `{"when":"2025-03-03T02:00:00Z","who":"bob","where":"south"}` + "\n"
-)
-
 // The standard input is a file: demo and plan read it, whatever it is compressed with.
 func TestTheStandardInputIsAFile(t *testing.T) {
 	t.Parallel()

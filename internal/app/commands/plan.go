@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -195,14 +196,10 @@ func (f *planFlags) whyNothing(e *choice.Events, keys []string, broken uint64, n
 		return f.explainFile(err)
 	}
 	defer source.Close() //nolint:errcheck // it was only read
-	causes, err := demo.NoEvents(settings, source)
-	switch {
-	case err != nil:
-		return err
-	case causes == nil:
-		return unusable
+	if causes := demo.NoEvents(settings, source); causes != nil {
+		return fmt.Errorf("%w: %s", nothing, strings.Join(causes, "; "))
 	}
-	return fmt.Errorf("%w: %s", nothing, causeTexts(causes))
+	return unusable
 }
 
 // advise answers a question.

@@ -3,8 +3,6 @@ package commands
 import (
 	"errors"
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 	"time"
 
@@ -43,86 +41,27 @@ func (j *job) refuseUnreadable(file *demo.File) error {
 	noteFaults(j.progress, file.Faults().Texts())
 	noteUnnamed(j.progress, f.noUser, file.Unnamed(), file.Faults().Blank())
 	noteWithoutValue(j.progress, f.noValue, file.Faults().WithoutValue())
-	causes, err := demo.NoEvents(j.settings, file)
-	if err != nil {
-		return err
-	}
 	text := fmt.Sprintf("nothing to release: no record of %s has a user, a key and a time that can be used", eventfile.Name(f.input))
-	if causes != nil {
-		text += ": " + causeTexts(causes)
-	}
-	for _, c := range causes {
-		if c.Set != nil && f.flags != nil {
-			text += "\nto change that:\n" + folded(rerun(f.flags, c.Set, "repeat"), "  ")
-		}
+	if causes := demo.NoEvents(j.settings, file); causes != nil {
+		text += ": " + strings.Join(causes, "; ")
 	}
 	return errors.New(text)
 }
 
-func causeTexts(causes []demo.Cause) string {
-	texts := make([]string, len(causes))
-	for i, c := range causes {
-		texts[i] = c.Text
-	}
-	return strings.Join(texts, "; ")
-}
-
 // refuseValues refuses a file if too many of its records have a value that cannot be read: the
-// other records are no sample of all. The command that it gives reads these values, and has the
-// range of values in their unit.
+// other records are no sample of all.
 func (f *demoFlags) refuseValues(faults *eventfile.Faults, records uint64) error {
 	n, where, tooMany := faults.BadValues()
 	f.badValues = n
 	if !tooMany || f.skipBadValues {
 		return nil
 	}
-	text := fmt.Sprintf("reading input file %s: %s have a value that is not %s: %s. ",
-		eventfile.Name(f.input), outcomes.Part(n, records, "record"), f.number(), where)
-	decimals, comma := faults.Decimals()
-	if decimals == 0 {
-		return fmt.Errorf("%sCorrect --value-field or the file, or leave such records out with --skip-bad-values", text)
+	cure := "Correct --value-field or the file"
+	if f.decimals == 0 {
+		cure = "If they have decimals, give --decimals, and all bounds in their unit"
 	}
-	set := map[string]string{}
-	if !comma && decimals == 3 && faults.Grouped() {
-		cure := map[bool]string{false: "give --decimal-comma", true: "leave out --decimal-comma"}[f.comma]
-		return fmt.Errorf("%sThey have either thousands or three decimals: if 9.999 is nearly ten thousand, %s; if it is nearly ten, give --decimals 3, and all bounds in units of 0.001", text, cure)
-	}
-	if comma {
-		text += "Most of these use the other decimal sign: "
-		if set["decimal-comma"] = ""; !f.comma {
-			set["decimal-comma"] = "true"
-		}
-		text += map[bool]string{false: "give --decimal-comma", true: "leave out --decimal-comma"}[f.comma]
-	}
-	if f.decimals > 0 {
-		return f.refused(text, set)
-	}
-	unit := terminal.Number(1/math.Pow10(decimals), decimals)
-	if comma {
-		text += fmt.Sprintf(" with --decimals %d, and all bounds in units of %s", decimals, unit)
-	} else {
-		text += fmt.Sprintf("Most of these have decimals: to keep %s, give --decimals %d, and all bounds in units of %s", terminal.Count(decimals, "decimal"), decimals, unit)
-	}
-	set["decimals"] = strconv.Itoa(decimals)
-	if f.flags == nil {
-		return errors.New(text)
-	}
-	if f.given("absolute") {
-		set["absolute"] = "" // of another unit
-	}
-	for name, v := range map[string]int64{"min": f.min, "max": f.max} {
-		if f.given(name) {
-			set[name] = strconv.FormatFloat(float64(v)*math.Pow10(decimals), 'f', 0, 64)
-		}
-	}
-	if f.given("edges") {
-		scaled := numbersValue{to: new([]float64)}
-		for _, edge := range f.statistics.Edges {
-			*scaled.to = append(*scaled.to, edge*math.Pow10(decimals))
-		}
-		set["edges"], set["min"], set["max"] = scaled.String(), "", ""
-	}
-	return f.refused(text, set)
+	return fmt.Errorf("reading input file %s: %s have a value that is not %s: %s. %s; to leave such records out, add --skip-bad-values",
+		eventfile.Name(f.input), outcomes.Part(n, records, "record"), f.number(), where, cure)
 }
 
 // number says what a value must be.
@@ -131,14 +70,6 @@ func (f *demoFlags) number() string {
 		return "a number"
 	}
 	return "a whole number"
-}
-
-// refused returns an error with a text, and the command with other flags where it is known.
-func (f *demoFlags) refused(text string, set map[string]string) error {
-	if f.flags == nil {
-		return errors.New(text)
-	}
-	return fmt.Errorf("%s:\n%s", text, folded(rerun(f.flags, set, "repeat"), "  "))
 }
 
 // refuseCharset refuses a file if more than one in a hundred of its records are not UTF-8: they may
@@ -202,13 +133,6 @@ func (f *inputFlags) refuseTimes(faults *eventfile.Faults, records uint64) (way 
 // or over more than 20 years, unless --from and --to leave them out. f is nil without these flags.
 func noteTimes(progress *terminal.Progress, faults *eventfile.Faults, f *inputFlags) {
 	t := faults.Times()
-	if way := t.Clock(); way != nil {
-		flags := "--time-field " + shellWord(way["time-field"])
-		if way["time-layout"] != "" {
-			flags += " --time-layout " + shellWord(way["time-layout"])
-		}
-		progress.Note("every time is the start of a day, and another field has times of day: to read both, give %s", flags)
-	}
 	open := f == nil || f.from.IsZero() && f.to.IsZero()
 	var what, flags []string
 	if t.Early > 0 && (open || f.from.IsZero()) {

@@ -4,7 +4,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
@@ -90,26 +89,12 @@ func (f *File) NoRecords() error {
 	return fmt.Errorf("reading input file %s: %w", eventfile.Name(f.opt.Path), eventfile.NoRecords(f.opt.Header && !f.data.Empty))
 }
 
-// Stretched says which records make the range longer than most windows, and the flags that leave
-// them out. It has times of the file: it is for the user who holds it.
-func (f *File) Stretched(most int) string {
-	window := f.opt.Window.Milliseconds()
-	first, last := f.data.Core(int64(most) * window)
-	at := func(millis int64) string { return stamp(f, millis) }
-	unit := f.data.Unit
-	var why, cure []string
-	if f.opt.From.IsZero() && first > f.data.First {
-		why = append(why, fmt.Sprintf("the event in %s %d is of %s, and most come after %s", unit, f.data.FirstLine, at(f.data.First), at(first-1)))
-		cure = append(cure, "--from "+at(first-first%window))
-	}
-	if f.opt.To.IsZero() && last < f.data.Last {
-		why = append(why, fmt.Sprintf("the event in %s %d is of %s, and most come before %s", unit, f.data.LastLine, at(f.data.Last), at(last+1)))
-		cure = append(cure, "--to "+at(last-last%window+window))
-	}
-	if len(why) == 0 {
-		return fmt.Sprintf("the events are spread from %s to %s: take larger windows (--window), or a part of the time (--from, --to)", at(f.data.First), at(f.data.Last))
-	}
-	return strings.Join(why, "; ") + ": " + strings.Join(cure, " ") + " leaves such times out"
+// Stretched says where the first and the last event are, whose distance is longer than most
+// windows. It has times of the file: it is for the user who holds it.
+func (f *File) Stretched() string {
+	d := f.data
+	return fmt.Sprintf("the events are spread from %s (%s %d) to %s (%s %d): take larger windows (--window), or leave out what is far away (--from, --to)",
+		stamp(f, d.First), d.Unit, d.FirstLine, stamp(f, d.Last), d.Unit, d.LastLine)
 }
 
 // Close frees what sorting took.

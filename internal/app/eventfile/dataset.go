@@ -66,7 +66,6 @@ type Dataset struct {
 	First, Last int64
 	// FirstLine and LastLine say which record has them: see Record.Line.
 	FirstLine, LastLine int64
-	times               sample
 	sorter              *Sorter
 }
 
@@ -190,7 +189,6 @@ func (d *Dataset) add(record Record, at Clock, last *int64) error {
 		if millis > d.Last {
 			d.Last, d.LastLine = millis, record.Line
 		}
-		d.times.add(millis)
 		*last = millis
 	}
 	e := Entry{Millis: *last, Value: record.Value}

@@ -3,10 +3,8 @@ package eventfile
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas/event"
@@ -68,31 +66,14 @@ func mismatch(given event.Encoding, head []byte) error {
 	if bytes.HasPrefix(head, []byte("PAR1")) {
 		return wrong("", "the mark of a Parquet file: convert it, for example to "+formats[0].Name)
 	}
-	if arrayOfArrays.Match(head) {
-		return wrong("", "an array of arrays: make rows of them, for example with jq -r '.[] | @csv'")
-	}
 	for _, e := range formats {
 		if spread(e, head) {
 			return wrong(e.Name, e.Begins)
 		}
 	}
-	if bytes.Count(bytes.TrimRight(head, "\r"), []byte("\r")) > 1 && bytes.IndexByte(head, '\n') < 0 {
-		return fmt.Errorf("%w: lines that end in CR alone; convert it first, for example with tr '\\r' '\\n'", ErrEncoding)
-	}
 	lines := linesOf(head)
-	if len(lines) > 1 && len(lines[0]) == len("sep=;") && bytes.HasPrefix(lines[0], []byte("sep=")) {
-		return wrong("", "the line of Excel that names its separator: delete the line, for example with tail -n +2")
-	}
 	all := func(is func(line []byte) bool) bool {
 		return len(lines) > 0 && !slices.ContainsFunc(lines, func(line []byte) bool { return !is(line) })
-	}
-	for _, one := range lists {
-		if all(one.is) {
-			return wrong("", one.found)
-		}
-	}
-	if given.Separator != ' ' && all(webLog.Match) {
-		return wrong("", "lines of a web server's log: "+webLogCure)
 	}
 	if other := separated(given.Separator, lines); given.Tabular() && other != nil {
 		return other.instead(given)
@@ -110,27 +91,6 @@ func mismatch(given event.Encoding, head []byte) error {
 		return other.instead(given)
 	}
 	return nil
-}
-
-var arrayOfArrays = regexp.MustCompile(`^\s*\[\s*\[\s*["\d{-]`)
-
-// webLog is a line of Apache and nginx, in their common or combined format. Its texts may have
-// commas and semicolons.
-var webLog = regexp.MustCompile(`^\S+ \S+ \S+ \[\d\d/\w{3}/\d{4}:[\d:]{8} [+-]\d{4}\] "`)
-
-// webLogCure names the columns of the combined format.
-const webLogCure = "read it with --input-format csv --separator ' ', " +
-	"--columns host,ident,login,day,zone,request,status,bytes,referer,agent (the common format ends with bytes) and --time-field day,zone"
-
-// lists are lines of JSON that are no objects.
-var lists = [...]struct {
-	is    func(line []byte) bool
-	found string
-}{
-	{func(line []byte) bool { return line[0] == '[' && json.Valid(line) },
-		"JSON arrays: make rows of them, for example with jq -r @csv"},
-	{func(line []byte) bool { return bytes.HasPrefix(line, []byte(`"{\"`)) && json.Valid(line) },
-		"JSON in strings: unpack it, for example with jq -c fromjson"},
 }
 
 // separator is a character that may stand between columns.

@@ -1,13 +1,10 @@
 package eventfile
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -35,7 +32,6 @@ type Faults struct {
 	total   uint64
 	skipped uint64 // records without a value that are no events
 	blank   uint64 // events of users like NULL
-	columns int    // of rows
 	times   *Times // nil before a head was read
 	values  *otherValues
 }
@@ -45,7 +41,6 @@ type fault struct {
 	records uint64
 	lines   []string
 	example string         // masked; "" if it is not text
-	hint    string         // what the first record shows; "" if nothing
 	fields  map[string]int // how many such records have a field, where records name their fields
 }
 
@@ -56,7 +51,6 @@ func NewFaults(format event.Format) *Faults {
 
 // Begin takes what a file says of its records.
 func (f *Faults) Begin(h Head) {
-	f.columns = len(h.Columns)
 	f.Unit, f.values = h.Unit, newOtherValues(h.Of(f.format))
 	f.times = &Times{format: h.Of(f.format), now: time.Now().AddDate(0, 0, 1).UnixMilli()}
 }
@@ -104,26 +98,6 @@ func (f *Faults) BadValues() (n uint64, where string, tooMany bool) {
 		return 0, "", false
 	}
 	return one.records, f.where(one), f.values != nil && f.values.tooMany(f.total-one.records-f.of(noValue))
-}
-
-// Decimals returns how many decimals most of these values have, and whether these are after a
-// decimal comma where the format has a decimal point, or the other way round; 0 if most are no
-// numbers.
-func (f *Faults) Decimals() (places int, comma bool) {
-	if f.values == nil {
-		return 0, false
-	}
-	if places = f.values.same.best(); places == 0 {
-		places = f.values.other.best()
-		comma = places > 0
-	}
-	return places, comma
-}
-
-// Grouped reports whether all these values may be whole numbers with a sign between thousands, and
-// also numbers with three decimals: 1.234.
-func (f *Faults) Grouped() bool {
-	return f.values != nil && !f.values.single
 }
 
 // Undecodable returns how many records are no records of the format, or rows that are too short,
@@ -191,7 +165,7 @@ func (f *Faults) Add(err error, r Record) bool {
 	kind := f.kinds[*broken]
 	if kind == nil {
 		kind = &fault{fields: map[string]int{}}
-		f.kinds[*broken], kind.hint = kind, f.hint(broken.Class, r.Value)
+		f.kinds[*broken] = kind
 	}
 	if *broken == badTime && f.times != nil {
 		f.times.try(r.Value, datesFrom)
@@ -262,12 +236,19 @@ func (f *Faults) ByClass() map[string]uint64 {
 	return out
 }
 
+// Most returns the most frequent kind of broken records; the zero value if none is broken.
+func (f *Faults) Most() event.Error { return append(f.mostFrequent(), event.Error{})[0] }
+
+func (f *Faults) mostFrequent() []event.Error {
+	return slices.SortedFunc(maps.Keys(f.kinds), func(a, b event.Error) int {
+		return cmp.Or(cmp.Compare(f.kinds[b].records, f.kinds[a].records), strings.Compare(a.Class+a.Field, b.Class+b.Field))
+	})
+}
+
 // Texts says where the broken records are and what the first ones are like, most frequent kinds
 // first.
 func (f *Faults) Texts() (out []string) {
-	kinds := slices.SortedFunc(maps.Keys(f.kinds), func(a, b event.Error) int {
-		return cmp.Or(cmp.Compare(f.kinds[b].records, f.kinds[a].records), strings.Compare(a.Class+a.Field, b.Class+b.Field))
-	})
+	kinds := f.mostFrequent()
 	for _, kind := range kinds[:min(len(kinds), mostKinds)] {
 		one := f.kinds[kind]
 		text := fmt.Sprintf("%s %s: %s", terminal.Number(float64(one.records), 0), strings.TrimSpace(kind.Class+" "+kind.Field), f.where(one))
@@ -296,53 +277,12 @@ func places(unit string, one *fault) string {
 	return unit + "s " + spelling.List(one.lines, " and ")
 }
 
-// aroundList begins an object in which a list of objects or of lists comes first.
-var aroundList = regexp.MustCompile(`^\s*\{(\s*"[^"]*"\s*:\s*("[^"]*"|[^"\s{\[,]+|\{[^{}]*\})\s*,)*\s*"[^"]*"\s*:\s*\[\s*[\[{]`)
-
-// hint says how a record is written that cannot be read, and how to write it; "" if it shows that
-// by nothing.
-func (f *Faults) hint(class string, record []byte) string {
-	e := f.format.Encoding()
-	switch {
-	case !e.Tabular():
-		if (class == event.ClassMissingField || class == event.ClassOversized) && aroundList.Match(record) {
-			return "; if its events are in its list, make lines of them, for example with jq -c '.[] | arrays[]'"
-		}
-		return ""
-	case class != event.ClassUndecodable && class != event.ClassMissingField:
-		return ""
-	case e.Quoted && bytes.Contains(record, []byte(`\"`)):
-		return `; write its quotes twice, for example with sed 's/\\"/""/g'`
-	case e.Quoted && regexp.MustCompile(`(^|[^"])="`).Match(record):
-		return `; leave out the = before its quotes, for example with sed 's/="/"/g'`
-	}
-	row := csv.NewReader(bytes.NewReader(record))
-	row.Comma, row.LazyQuotes = rune(e.Separator), !e.Quoted
-	fields, err := row.Read()
-	if err != nil || len(fields) == f.columns {
-		return ""
-	}
-	text := fmt.Sprintf("; it has %s, and there are %s", terminal.Count(len(fields), "field"), terminal.Count(f.columns, "column"))
-	if len(fields) == f.columns+1 {
-		text += fmt.Sprintf(": if all rows have so many, name one more, for example with sed '1s/$/%crest/'", e.Separator)
-	}
-	return text
-}
-
 // meant says which fields records have that lack one. Those of a single record may be data.
 func (f *Faults) meant(kind event.Error, one *fault) (text string) {
-	if one.hint != "" {
-		return one.hint
-	}
 	if kind == badTime && f.times != nil {
 		if ways := f.times.Readings(); ways != nil {
 			return "; most of these times need " + Listed(ways)
 		}
-	}
-	if places, comma := f.Decimals(); kind == wrongValue && comma {
-		return "; most of these values use the other decimal sign: " + commaFlag(!f.format.DecimalComma)
-	} else if kind == wrongValue && places > 0 {
-		return fmt.Sprintf("; most of these values have decimals: to keep %d of them, set events.decimals (--decimals)", places)
 	}
 	fields := CommonFields(one.fields, int(min(one.records, compared)))
 	if len(fields) == 0 {
@@ -361,13 +301,6 @@ func (f *Faults) meant(kind event.Error, one *fault) (text string) {
 		return text
 	}
 	return text + "; its fields are " + listed(fields)
-}
-
-func commaFlag(set bool) string {
-	if set {
-		return "set events.decimal_comma (--decimal-comma)"
-	}
-	return "leave out events.decimal_comma (--decimal-comma)"
 }
 
 // masked returns the beginning of a record with 9 for every digit and x for every letter, so that

@@ -150,14 +150,10 @@ func TestRuleTooManyUnreadableValuesAreTwoPercentOfAllOrOfTheGreatest(t *testing
 		if n, _, tooMany := faults.BadValues(); tooMany != c.tooMany || int(n+faults.WithoutValue()) != 1000-c.small-c.large {
 			t.Errorf("%s: %d, %v", c.name, n, tooMany)
 		}
-		if places, comma := faults.Decimals(); (faults.Grouped() && places == 3 && !comma) != (c.name == "thousands or decimals") {
-			t.Errorf("%s: grouped, %d decimals", c.name, places)
-		}
 	}
 }
 
-// Records of another format are counted, and the first one shows how to convert them.
-func TestUndecodableRecordsSayHowTheyAreWritten(t *testing.T) {
+func TestUndecodableRecordsAreCounted(t *testing.T) {
 	rows := event.Format{Format: event.CSV, User: "who", Key: "page", Time: "at", TimeUnit: "s"}
 	objects := event.Format{Format: event.JSONL, User: "who", Time: "at", TimeUnit: "s"}
 	const header, good = "who,page,at\n", "u1,a,1\n"
@@ -165,21 +161,15 @@ func TestUndecodableRecordsSayHowTheyAreWritten(t *testing.T) {
 		format event.Format
 		text   string
 		n      uint64
-		hint   string
 	}{
-		{rows, header + good + "u1,a,1,\nu1,a,1,\n", 2, "it has 4 fields, and there are 3 columns: if all rows have so many, name one more, for example with sed '1s/$/,rest/'"},
-		{rows, header + good + "u1,a\n", 1, "it has 2 fields, and there are 3 columns"},
-		{rows, header + good + `u1,"a \"b\"",1` + "\n", 1, `sed 's/\\"/""/g'`},
-		{rows, header + good + `="01",a,1` + "\n", 1, `sed 's/="/"/g'`},
-		{rows, header + good + `"=""01""",a,1` + "\nu1,a,x\n", 0, ""},
-		{objects, `{"next":"x","meta":{"n":1},"data":[{"who":"u1","at":1},{"who":"u2","at":1}]}`, 0, "jq -c '.[] | arrays[]'"},
-		{objects, `{"id":1,"pages":["a"]}`, 0, "it has no field who"},
-		{objects, `{"who":"u1","at":1}` + "\n{x\n", 1, ""},
+		{rows, header + good + "u1,a,1,\nu1,a,1,\n", 2},
+		{rows, header + good + "u1,a\n", 1},
+		{rows, header + good + "u1,a,x\n", 0},
+		{objects, `{"id":1,"pages":["a"]}`, 0},
+		{objects, `{"who":"u1","at":1}` + "\n{x\n", 1},
 	} {
-		f := faultsOf(t, c.format, c.text)
-		n, where := f.Undecodable()
-		if texts := strings.Join(f.Texts(), "\n"); n != c.n || !strings.Contains(texts, c.hint) || n > 0 && !strings.HasSuffix(where, c.hint) || strings.Contains(texts, "u1") {
-			t.Errorf("%s: %d, %s, want %d and %s; %s", c.text, n, where, c.n, c.hint, texts)
+		if n, _ := faultsOf(t, c.format, c.text).Undecodable(); n != c.n {
+			t.Errorf("%s: %d, want %d", c.text, n, c.n)
 		}
 	}
 }

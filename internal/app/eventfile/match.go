@@ -20,6 +20,9 @@ func (e *SchemaMismatch) Error() string {
 	if e.Path != "" {
 		at = "field " + e.Path
 	}
+	if e.File == e.Topic {
+		return fmt.Sprintf("the file was written with another schema than the topic's: %s has other fields, branches, symbols or another size", at)
+	}
 	return fmt.Sprintf("the file was written with another schema than the topic's: %s is %s in the file, %s on the topic", at, e.File, e.Topic)
 }
 
@@ -91,20 +94,6 @@ func names(t *avro.Type) []string {
 
 // describe returns what the type is, without the types in it.
 func describe(t *avro.Type) string {
-	switch t.Kind {
-	case avro.Record:
-		return fmt.Sprintf("a record of the fields %s", strings.Join(names(t), ", "))
-	case avro.Enum:
-		return fmt.Sprintf("an enum of %s", strings.Join(names(t), ", "))
-	case avro.Union:
-		kinds := make([]string, len(t.Branches))
-		for i, b := range t.Branches {
-			kinds[i] = b.Kind.String()
-		}
-		return fmt.Sprintf("a union of %s", strings.Join(kinds, ", "))
-	case avro.Fixed:
-		return fmt.Sprintf("fixed of %d bytes", t.Size)
-	}
 	if at := timeOf(t); at != "" {
 		return t.Kind.String() + " (" + at + ")"
 	}

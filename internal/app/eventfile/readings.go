@@ -26,7 +26,6 @@ var (
 // Reading is a way to read times.
 type Reading struct {
 	unit, layout, zone string
-	clock              string // the field of the time of day
 
 	from        int64 // times before it show that the way is wrong
 	decoder     *event.Decoder
@@ -38,8 +37,6 @@ type Reading struct {
 var (
 	dateLayouts  = []string{"%m/%d/%Y", "%d/%m/%Y", "%m-%d-%Y", "%d-%m-%Y", "%m.%d.%Y", "%m/%d/%y", "%d/%m/%y", "%d.%m.%y", "%Y-%m-%d", "%Y/%m/%d", "%b %d, %Y", "%d %b %Y", "%d-%b-%y", "%Y-%j", "%G-W%V-%u"}
 	clockLayouts = []string{"", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p", " %H:%M:%S.%f", ", %H:%M:%S", ", %I:%M %p", ", %I:%M:%S %p", " %I:%M%p", " %H.%M.%S", " %T %z", "T%T", "T%T%z"}
-	// namedLayouts have the short name of a zone.
-	namedLayouts = []string{" %I:%M %p %Z", " %I:%M:%S %p %Z", " %T %Z"}
 	// wholeLayouts are not made of these.
 	wholeLayouts = []string{"%Y%m%d%H%M", "%Y%m%dT%H%M", "%Y-%m-%d-%H.%M.%S.%f", "%d%b%Y:%T", "%d-%b-%y %I.%M.%S.%f %p", "%d. %B %Y %H:%M", "%B %d, %Y at %I:%M %p", "%G-W%V"}
 	// zones are those whose times have the best-known short names.
@@ -92,13 +89,8 @@ func readings(format event.Format) (all []*Reading) {
 	for _, year := range []int{time.Now().Year(), time.Now().Year() - 1} {
 		dates(fmt.Sprintf("%%{%d}%%b %%d %%T", year), "")
 	}
-	for _, zone := range append([]string{""}, zones...) {
+	for _, zone := range zones {
 		dates(format.TimeLayout, zone)
-		for _, date := range dateLayouts {
-			for _, clock := range namedLayouts {
-				dates(date+clock, zone)
-			}
-		}
 	}
 	return all
 }
@@ -156,14 +148,11 @@ type Times struct {
 	now    int64
 	odd    fault // the early ones and those ahead
 	others []*Reading
-	clocks []*Reading // while all events are at the start of a day
-	hours  bool       // one is not
 	tried  uint64
 }
 
 // add notes the time of an event.
 func (t *Times) add(millis int64, r Record) {
-	t.tryClocks(r.Value, millis)
 	within(t.Events, &t.First, &t.Last, millis)
 	t.Events++
 	switch {
@@ -189,63 +178,6 @@ func within(n uint64, first, last *int64, millis int64) {
 
 // Usual returns how many events are neither early nor ahead of now.
 func (t *Times) Usual() uint64 { return t.Events - t.Early - t.Ahead }
-
-// clockReadings returns the ways in which another field has the time of day. members are the fields
-// of a record where records name them.
-func clockReadings(format event.Format, members []string) (all []*Reading) {
-	if format.TimeUnit != event.TimeText || len(format.MoreTimes) > 0 {
-		return nil
-	}
-	layouts := []string{""}
-	for _, clock := range clockLayouts[1:] {
-		layouts = append(layouts, cmp.Or(format.TimeLayout, "%Y-%m-%d")+clock)
-	}
-	for _, name := range append(members, format.Columns...) {
-		for _, layout := range layouts {
-			f := format
-			f.MoreTimes, f.TimeLayout = []string{name}, layout
-			if decoder, err := event.NewDecoder(f); err == nil && !strings.ContainsAny(name, ",\"") {
-				all = append(all, &Reading{unit: event.TimeText, layout: layout, clock: name, decoder: decoder})
-			}
-		}
-	}
-	return all
-}
-
-// tryClocks looks for another field with the time of day of the first events, if all events are at
-// the start of a day.
-func (t *Times) tryClocks(record []byte, millis int64) {
-	const day = 24 * 60 * 60 * 1000
-	if t.hours = t.hours || millis%day != 0; t.hours || t.Events >= compared {
-		return
-	}
-	if t.Events == 0 {
-		var members []string
-		if names := t.format.Encoding().Members; names != nil {
-			members = names(record)
-		}
-		t.clocks = clockReadings(t.format, members)
-	}
-	var e event.Event
-	t.clocks = slices.DeleteFunc(t.clocks, func(r *Reading) bool {
-		bad := r.decoder.Decode(record, &e) != nil
-		if !bad && e.Millis%day != 0 {
-			r.reads++
-		}
-		return bad
-	})
-}
-
-// Clock returns the flags that add the time of day from another field, where all times are the
-// start of a day and all of the first records have it there; nil if no field has it.
-func (t *Times) Clock() map[string]string {
-	for _, r := range t.clocks {
-		if !t.hours && r.reads > 1 { // the members of a single record may be data
-			return map[string]string{"time-field": t.format.Time + "," + r.clock, "time-layout": r.layout}
-		}
-	}
-	return nil
-}
 
 // try reads a record in other ways. A date that could not be read may be before 1990.
 func (t *Times) try(record []byte, dates int64) {

@@ -31,13 +31,12 @@ type classifier struct {
 // noTimestamp is what a record of Kafka has that was written without a timestamp.
 const noTimestamp = -1
 
-// classification is a record's outcome, the turn of an accepted record, the
-// class of a dead letter, and by how many milliseconds its time breaks the rule.
+// classification is a record's outcome, the turn of an accepted record, and the class of a dead
+// letter.
 type classification struct {
 	watch.Outcome
 	turn  uint64
 	class string
-	off   uint64
 }
 
 // classify decodes one record and decides its outcome. It accepts a record by the record's
@@ -63,17 +62,15 @@ func (f *classifier) classify(p *partition, r *kafkalog.Record, now int64) (clas
 	reached := max(r.Timestamp, minus(p.appendTime, by.slack))
 	switch {
 	case f.turns != nil && at < f.turns.Start:
-		return classification{Outcome: watch.BeforeStart, off: distance(f.turns.Start, at)}, nil
-	case at < minus(r.Timestamp, by.lateness) && !ahead:
-		return classification{Outcome: watch.Late, off: distance(r.Timestamp, at)}, nil
+		return classification{Outcome: watch.BeforeStart}, nil
 	case at < minus(reached, by.lateness) && !ahead:
-		return classification{Outcome: watch.Disordered, off: distance(reached, at)}, nil
+		return classification{Outcome: watch.Late}, nil
 	case ahead:
-		return classification{Outcome: watch.Future, off: distance(r.Timestamp, now)}, nil
+		return classification{Outcome: watch.Future}, nil
 	case !by.noFuture && at > plus(r.Timestamp, by.skew) && r.Timestamp == noTimestamp:
 		return classification{Outcome: watch.Unstamped}, nil
 	case !by.noFuture && at > plus(r.Timestamp, by.skew):
-		return classification{Outcome: watch.Future, off: distance(at, r.Timestamp)}, nil
+		return classification{Outcome: watch.Future}, nil
 	}
 	v := classification{Outcome: watch.Accepted}
 	if f.turns != nil {
@@ -82,16 +79,13 @@ func (f *classifier) classify(p *partition, r *kafkalog.Record, now int64) (clas
 	return v, nil
 }
 
-// distance returns later − earlier, which may exceed an int64.
-func distance(later, earlier int64) uint64 { return uint64(later) - uint64(earlier) }
-
 // tally counts a classification in the tallies of a CLOSE.
 func (v *classification) tally(t *schemas.ReadTallies) {
 	t.Read++
 	switch v.Outcome {
 	case watch.Accepted:
 		t.Accepted++
-	case watch.Late, watch.Disordered:
+	case watch.Late:
 		t.Late++
 	case watch.Future, watch.Unstamped:
 		t.Future++

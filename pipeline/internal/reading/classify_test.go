@@ -81,8 +81,6 @@ func judgeOne(t *testing.T, f *classifier, p *partition, offset, stamp, event, n
 		return "before start"
 	case watch.Late:
 		return "late"
-	case watch.Disordered:
-		return "late by the order"
 	case watch.Future:
 		return "future"
 	case watch.Unstamped:
@@ -120,7 +118,7 @@ func TestRuleLatenessIsAPropertyOfOneRecord(t *testing.T) {
 	}
 	p := newPartition()
 	judgeOne(t, f, p, 0, 5501, 5000, 0)
-	if got := judgeOne(t, f, p, 1, 5000, 4900, 0); got != "late by the order" {
+	if got := judgeOne(t, f, p, 1, 5000, 4900, 0); got != "late" {
 		t.Errorf("beyond the slack the watermark decides: got %s", got)
 	}
 }

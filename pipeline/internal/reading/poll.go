@@ -56,7 +56,7 @@ func (s *Source) poll(ctx context.Context, settled uint64, wait time.Duration) e
 	s.clock.report(time.Now())
 	s.reportProgress(settled)
 	for _, p := range s.partitions {
-		s.opts.Losses.Observe(time.Now(), p.id, &p.read)
+		s.opts.Losses.Observe(time.Now(), &p.read)
 	}
 	return s.dead.flush(ctx)
 }
@@ -184,7 +184,7 @@ func (s *Source) readRecord(p *partition, rec *kafkalog.Record, now int64) error
 	}
 	if rec.Offset >= p.talliedTo { // no run has read it before
 		v.tally(&s.tallies)
-		p.read.Count(v.Outcome, v.class, v.off)
+		p.read.Count(v.Outcome, v.class)
 		if v.Outcome == watch.DeadLettered {
 			s.dead.add(s.dep.Config.Events.Topic, rec, v.class)
 		}

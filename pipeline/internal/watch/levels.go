@@ -74,7 +74,7 @@ var reasons = [...]struct {
 	name string
 	of   func(*Outcomes) (lost, all uint64)
 }{
-	{"late", func(f *Outcomes) (uint64, uint64) { return f.n[Late] + f.n[Disordered], f.read() }},
+	{"late", func(f *Outcomes) (uint64, uint64) { return f.n[Late], f.read() }},
 	{"future", func(f *Outcomes) (uint64, uint64) { return f.n[Future] + f.n[Unstamped], f.read() }},
 	{"before_start", func(f *Outcomes) (uint64, uint64) { return f.n[BeforeStart], f.read() }},
 	{"overtaken", func(f *Outcomes) (uint64, uint64) { return f.n[Overtaken], f.read() }},

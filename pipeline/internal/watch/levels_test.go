@@ -36,7 +36,7 @@ func TestRuleEveryLossHasALevel(t *testing.T) {
 			f := OutcomesOf(nil, []schemas.MetricTally{{WindowTally: schemas.WindowTally{Counted: c.good}}})
 			f.AddRead(read(c.good))
 			lose(&f, c.lost)
-			l.Observe(noon, EveryPartition, &f)
+			l.Observe(noon, &f)
 			want := map[string]Level{"late": 0, "future": 0, "before_start": 0, "overtaken": 0, "dead_lettered": 0, "beyond_allowance": 0}
 			want[name] = c.want
 			if got := l.Levels(noon.Add(time.Second)); !maps.Equal(got, want) {
@@ -47,7 +47,7 @@ func TestRuleEveryLossHasALevel(t *testing.T) {
 			}
 			good := OutcomesOf(nil, []schemas.MetricTally{{WindowTally: schemas.WindowTally{Counted: 100}}})
 			good.AddRead(read(100))
-			l.Observe(noon.Add(2*time.Hour), EveryPartition, &good)
+			l.Observe(noon.Add(2*time.Hour), &good)
 			if got := l.Levels(noon.Add(2 * time.Hour)); got[name] != LostNone {
 				t.Errorf("%s: the level does not fall: %v", name, got)
 			}
@@ -65,7 +65,7 @@ func TestRuleALevelOfDeadLettersIsOfTenRecords(t *testing.T) {
 		l := NewLosses(LossRulesOf(&deployment.Deployment{}, noon), slog.New(slog.NewTextHandler(io.Discard, nil)))
 		f := Outcomes{}
 		f.AddRead(schemas.ReadTallies{Accepted: c.good, DeadLettered: map[string]uint64{"a": c.dead}})
-		l.Observe(noon, EveryPartition, &f)
+		l.Observe(noon, &f)
 		if got := l.DeadLetters(noon.Add(time.Minute)); got != c.want {
 			t.Errorf("%d of %d: %s, want %s", c.dead, c.good+c.dead, got, c.want)
 		}
@@ -83,7 +83,7 @@ func TestRuleALevelIsOfTenRecordsHoweverManyWindowsTheyAreIn(t *testing.T) {
 	for records, want := range map[uint64]Level{1: LostNone, 9: LostNone, 10: LostMost} {
 		l := NewLosses(LossRulesOf(&deployment.Deployment{Config: deployment.Config{Metrics: metrics}}, noon), slog.New(slog.NewTextHandler(io.Discard, nil)))
 		f := OutcomesOf(nil, []schemas.MetricTally{{WindowTally: schemas.WindowTally{Beyond: 10 * records}}, {WindowTally: schemas.WindowTally{Beyond: records}}})
-		l.Observe(noon, EveryPartition, &f)
+		l.Observe(noon, &f)
 		if got := l.Levels(noon)["beyond_allowance"]; got != want {
 			t.Errorf("%d records in 11 windows each are beyond the allowance: level %d, want %d", records, got, want)
 		}
@@ -97,11 +97,11 @@ func TestABudgetsLevelStaysUntilTheNextTurn(t *testing.T) {
 	for i, counted := range []uint64{0, 1000} {
 		settled := noon.Add(time.Duration(i) * 24 * time.Hour)
 		f := OutcomesOf(nil, []schemas.MetricTally{{WindowTally: schemas.WindowTally{Beyond: 10, Counted: counted}}})
-		l.Observe(settled, EveryPartition, &f)
+		l.Observe(settled, &f)
 		for at := settled; at.Before(settled.Add(23 * time.Hour)); at = at.Add(10 * time.Minute) {
 			f := Outcomes{}
 			f.AddRead(schemas.ReadTallies{Accepted: 100})
-			l.Observe(at, EveryPartition, &f)
+			l.Observe(at, &f)
 		}
 		if got, want := l.Levels(settled.Add(23 * time.Hour))["beyond_allowance"], []Level{LostMost, LostNone}[i]; got != want {
 			t.Errorf("turn %d: level %d, want %d", i+1, got, want)

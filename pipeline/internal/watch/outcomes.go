@@ -10,14 +10,11 @@ import (
 // Outcome is what becomes of a record.
 type Outcome int
 
-// The outcomes of records. Disordered is late as well, but not by the record's own times: other
-// records of its partition have later ones, by more than time.slack. Unstamped is of the future,
-// because the record has no timestamp of Kafka. Skipped is no event by design,
-// and so no loss.
+// The outcomes of records. Unstamped is of the future, because the record has no timestamp of Kafka.
+// Skipped is no event by design, and so no loss.
 const (
 	Accepted Outcome = iota
 	Late
-	Disordered
 	Future
 	Unstamped
 	BeforeStart
@@ -27,23 +24,11 @@ const (
 	outcomeCount
 )
 
-// distances are the steps by which it is said how far a record's time breaks a rule.
-var distances = [...]struct {
-	above uint64 // milliseconds
-	text  string
-}{
-	{uint64(365 * 24 * time.Hour / time.Millisecond), "a year"},
-	{uint64(24 * time.Hour / time.Millisecond), "a day"},
-	{uint64(time.Hour / time.Millisecond), "an hour"},
-	{uint64(time.Minute / time.Millisecond), "a minute"},
-}
-
 // Outcomes counts records by what became of them. The numbers are exact: they stay in this process,
 // and Losses says nothing finer of them than "some" and "more than half". The zero value is empty.
 type Outcomes struct {
 	n       [outcomeCount]uint64
-	far     [outcomeCount][len(distances)]uint64 // farther than distances[i].above
-	classes map[string]uint64                    // of dead letters
+	classes map[string]uint64 // of dead letters
 	// Pairs of an accepted record and a window of a metric: beyond the allowance, and counted
 	// ones.
 	beyond, counted uint64
@@ -76,15 +61,9 @@ func (f *Outcomes) AddRead(t schemas.ReadTallies) {
 // empty says whether there is nothing in f.
 func (f *Outcomes) empty() bool { return f.read() == 0 && f.beyond == 0 && f.counted == 0 }
 
-// Count counts a record: the class of a dead letter, and by how many milliseconds its time breaks
-// the rule.
-func (f *Outcomes) Count(outcome Outcome, class string, off uint64) {
+// Count counts a record, and the class of a dead letter.
+func (f *Outcomes) Count(outcome Outcome, class string) {
 	f.n[outcome]++
-	for i := range distances {
-		if off > distances[i].above {
-			f.far[outcome][i]++
-		}
-	}
 	if outcome == DeadLettered {
 		if f.classes == nil {
 			f.classes = map[string]uint64{}
@@ -98,9 +77,6 @@ func (f *Outcomes) add(o *Outcomes) {
 	f.counted += o.counted
 	for outcome := range f.n {
 		f.n[outcome] += o.n[outcome]
-		for i := range distances {
-			f.far[outcome][i] += o.far[outcome][i]
-		}
 	}
 	for class, n := range o.classes {
 		if f.classes == nil {
@@ -116,26 +92,6 @@ func (f *Outcomes) read() (all uint64) {
 		all += n
 	}
 	return all
-}
-
-// stretch holds the outcomes of the last minute and of the last hour.
-type stretch struct{ minute, hour recent }
-
-func newStretch() stretch {
-	return stretch{minute: recent{slot: time.Minute / 12}, hour: recent{slot: time.Hour / 12}}
-}
-
-func (s *stretch) add(now time.Time, f *Outcomes) {
-	s.minute.add(now, f)
-	s.hour.add(now, f)
-}
-
-// last returns the outcomes of the last minute, or of the last hour where the minute has too few.
-func (s *stretch) last(now time.Time) (f Outcomes, span string) {
-	if f = s.minute.sum(now); f.read() >= leastRecords {
-		return f, "minute"
-	}
-	return s.hour.sum(now), "hour"
 }
 
 // recent holds the outcomes of a stretch of time that ends now, in slots.

@@ -52,7 +52,6 @@ type Progress struct {
 	// Delay is by how much the records were behind the clock when the last turn was closed: as far
 	// as nothing is known of the partitions, the next turn is due so much later.
 	Delay    time.Duration
-	Unclosed time.Time // since when no turn is closed though one may be due; zero where that is not known
 	Open     uint64    // the turn that was opened and is not settled; 0 for none
 	OpenedAt time.Time // when Open was opened
 	Worked   time.Time // when a stage was last seen at work on an open turn
@@ -65,12 +64,9 @@ type Progress struct {
 // not taken for a stall.
 type Rules struct {
 	topic                        string
-	broker                       string // for commands in texts
 	lateness, slack, skew, grace time.Duration
 	idle                         bool // the clock can stand in for a silent partition
-	producer                     bool // times are the producers'
 	publishEvery                 time.Duration
-	limit                        time.Duration // RunOptions.StallLimit
 	after                        time.Duration // how long nothing may move before it is logged; 0: StallAfter
 }
 
@@ -80,14 +76,13 @@ func (r Rules) After(d time.Duration) Rules {
 	return r
 }
 
-// RulesOf returns the rules of a deployment, for a run that is bounded or not. limit is
-// after what time without settlement the run takes a new epoch.
-func RulesOf(d *deployment.Deployment, bounded bool, limit time.Duration) Rules {
+// RulesOf returns the rules of a deployment, for a run that is bounded or not.
+func RulesOf(d *deployment.Deployment, bounded bool) Rules {
 	t := &d.Config.Time
 	return Rules{
-		topic: d.Config.Events.Topic, broker: d.Config.Kafka.Brokers[0],
-		lateness: t.Lateness, slack: t.Slack, skew: t.Skew, grace: t.IdleGrace, idle: !bounded, producer: t.Trust == deployment.TrustProducer,
-		publishEvery: d.Config.Outputs.PublishEvery, limit: limit,
+		topic:    d.Config.Events.Topic,
+		lateness: t.Lateness, slack: t.Slack, skew: t.Skew, grace: t.IdleGrace, idle: !bounded,
+		publishEvery: d.Config.Outputs.PublishEvery,
 	}
 }
 
@@ -100,7 +95,6 @@ const (
 	stallTransaction
 	stallSilent
 	stallOpen
-	stallUnclosed
 )
 
 // Stalls logs, from READ's progress and from calls that the client cannot complete, that
@@ -132,6 +126,7 @@ type lasting struct {
 	Repeat
 	since      time.Time
 	partitions []int32 // of a stall
+	most       bool    // more than half of the records were lost
 }
 
 // New returns Stalls that write to log. Start updates them about once a second.
@@ -200,7 +195,6 @@ func (s *Stalls) update(now time.Time, troubles []kafkalog.Trouble, away []kafka
 		return
 	}
 	s.updateOpen(now)
-	s.updateUnclosed(now)
 	if now.Sub(s.seenAt) < stallFresh {
 		s.updatePartitions(now)
 	}
@@ -208,8 +202,7 @@ func (s *Stalls) update(now time.Time, troubles []kafkalog.Trouble, away []kafka
 
 func (s *Stalls) updateOpen(now time.Time) {
 	if at := s.seen.OpenedAt; s.seen.Open > 0 && now.Sub(at) >= s.rules.after+s.rules.publishEvery && now.Sub(s.worked) >= s.rules.after {
-		s.report(now, stallOpen, at, nil, fmt.Sprintf("turn %d was opened at %s and is not settled: check whether this machine, a worker or a broker is overloaded or full. If the turn is not settled within %s, the run starts a new epoch by itself and allows twice as long",
-			s.seen.Open, clockTime(at), s.rules.limit))
+		s.report(now, stallOpen, at, nil, fmt.Sprintf("turn %d was opened at %s and is not settled: check whether this machine, a worker or a broker is overloaded or full", s.seen.Open, clockTime(at)))
 		return
 	}
 	if s.seen.Open > 0 {
@@ -217,20 +210,6 @@ func (s *Stalls) updateOpen(now time.Time) {
 		return
 	}
 	s.reportEnd(now, stallOpen, "turns are settled again")
-}
-
-// updateUnclosed logs if no turn is closed although one is due: readers that have begun close it
-// when the clock lets them, whatever comes.
-func (s *Stalls) updateUnclosed(now time.Time) {
-	since := s.seen.Unclosed
-	if due := time.UnixMilli(s.seen.End).Add(s.seen.Delay); due.After(since) {
-		since = due // until then the turn may just be filling up
-	}
-	if !s.seen.Unclosed.IsZero() && s.seen.End < calendar.Forever && now.Sub(since) >= s.rules.after+s.rules.lateness+s.rules.slack+s.rules.skew+s.rules.grace {
-		s.report(now, stallUnclosed, since, nil, "no turn is closed although the next one is due: either reading its many records takes this long, or a worker hangs. If you end a hung worker, the cluster starts another one")
-		return
-	}
-	s.reportEnd(now, stallUnclosed, "turns are closed again")
 }
 
 func (s *Stalls) updatePartitions(now time.Time) {
@@ -336,19 +315,13 @@ func (s *Stalls) clusterText(troubles []kafkalog.Trouble) string {
 func (s *Stalls) waitingText(kind stallKind, ids []int32) string {
 	who, end := partitionsText(ids, s.rules.topic), clockTime(time.UnixMilli(s.seen.End))
 	if kind == stallTransaction {
-		return fmt.Sprintf("%s blocked by an open transaction, which its producer has neither committed nor aborted, so the windows that ended at %s wait. "+
-			"If the producer does not return, kafka-transactions.sh --bootstrap-server %s describe-producers --topic %s --partition %d shows its CurrentTransactionStartOffset N; "+
-			"the same command with abort in place of describe-producers, and --start-offset N, ends it", who, end, s.rules.broker, s.rules.topic, ids[0])
+		return fmt.Sprintf("%s blocked by an open transaction, so the windows that ended at %s wait: if its producer does not return, abort it with kafka-transactions.sh", who, end)
 	}
 	until := "it has records again"
 	if s.rules.idle {
 		until = clockTime(time.UnixMilli(s.rules.closesByClock(&s.seen))) + ", when time.idle_grace ends and the clock decides"
 	}
-	rule := "If silence is normal, lower time.idle_grace"
-	if s.rules.producer {
-		rule = "The clock waits as much longer as the partition's records were behind it"
-	}
-	return fmt.Sprintf("%s silent, so the windows that ended at %s wait until %s: check that the producers are up. %s", who, end, until, rule)
+	return fmt.Sprintf("%s silent, so the windows that ended at %s wait until %s: check that the producers are up", who, end, until)
 }
 
 // closesByClock returns when the clock will have closed the next turn for all partitions that hold

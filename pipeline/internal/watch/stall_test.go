@@ -28,7 +28,7 @@ var stallNoon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func newStallScene(t *testing.T, change func(*Rules)) *stallScene {
 	t.Helper()
-	rules := Rules{topic: "visits", broker: "b:9092", lateness: 10 * time.Second, slack: 5 * time.Second, skew: time.Minute, grace: 2 * time.Minute, idle: true, limit: 2 * time.Minute}
+	rules := Rules{topic: "visits", lateness: 10 * time.Second, slack: 5 * time.Second, skew: time.Minute, grace: 2 * time.Minute, idle: true}
 	if change != nil {
 		change(&rules)
 	}
@@ -92,7 +92,7 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 		s.p = &Progress{End: windowEnd(0), Partitions: []Partition{stuck(3), {ID: 4, Next: 7775, LastStable: 7780, High: 7790, HeldBack: true}}}
 		// The window is due at 15 s; intervals of 1, 2, 4, 8 and 10 minutes.
 		s.says(s.until(40*time.Minute),
-			[]string{"45s", "no progress for 30s: partition 3 of topic visits is blocked by an open transaction, which its producer has neither committed nor aborted, so the windows that ended at 2026-03-01T12:00:00Z wait", "kafka-transactions.sh --bootstrap-server b:9092 describe-producers --topic visits --partition 3 "},
+			[]string{"45s", "no progress for 30s: partition 3 of topic visits is blocked by an open transaction, so the windows that ended at 2026-03-01T12:00:00Z wait", "kafka-transactions.sh"},
 			[]string{"1m45s", "no progress for 1m30s: partition 3"}, []string{"3m45s"}, []string{"7m45s"}, []string{"15m45s"}, []string{"25m45s"}, []string{"35m45s"})
 		s.p = &Progress{End: windowEnd(time.Minute), Partitions: []Partition{{ID: 3, Next: 7779, LastStable: 7779, High: 7779}}}
 		s.says(s.until(41*time.Minute), []string{"40m1s", "partition 3 of topic visits is no longer waited for, after 39m46s"})
@@ -121,14 +121,6 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 		s.p = &Progress{End: windowEnd(0), Partitions: []Partition{silent}}
 		s.says(s.until(time.Minute), []string{"45s", "wait until 2026-03-01T12:07:00Z, when time.idle_grace ends and the clock decides"})
 	})
-	// A lower idle_grace would lose what such a partition brings after its pause.
-	for producer, rule := range map[bool]string{false: "lower time.idle_grace", true: "The clock waits as much longer"} {
-		t.Run(fmt.Sprint("what to do, with producers' times: ", producer), func(t *testing.T) {
-			s := newStallScene(t, func(r *Rules) { r.producer = producer })
-			s.p = &Progress{End: windowEnd(0), Partitions: []Partition{quiet1(0)}}
-			s.says(s.until(time.Minute), []string{"45s", rule})
-		})
-	}
 	t.Run("silent for ever", func(t *testing.T) {
 		s := newStallScene(t, func(r *Rules) { r.idle = false })
 		s.p = &Progress{End: windowEnd(0), Partitions: []Partition{quiet1(2)}}
@@ -199,38 +191,6 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 		s.down = []kafkalog.Trouble{{Doing: "reading", Since: stallNoon, Cause: errors.New("broker b:9092: nothing listens there")}}
 		s.says(s.until(4*time.Minute), []string{"2s", "broker b:9092 unreachable"}, []string{"30s", "no progress for 30s", "broker b:9092"}, []string{"1m30s", "no progress"}, []string{"3m30s", "no progress"})
 	})
-	t.Run("a frozen broker", func(t *testing.T) {
-		// Requests time out after 30 s and are sent again, other calls come and go, and a look may
-		// see young troubles only.
-		s := newStallScene(t, nil)
-		since := stallNoon
-		for s.at < 8*time.Minute {
-			s.down = []kafkalog.Trouble{{Doing: "waiting for broker b:9092", Since: since, Cause: errors.New("frozen")}, {Doing: "reading", Since: stallNoon.Add(s.at)}}
-			lines := s.until(s.at + 29*time.Second)
-			switch told := s.at - 30*time.Second; told { // the half minute whose looks these are
-			case 30 * time.Second:
-				s.says(lines, []string{"30s", "no progress for 30s: Kafka has not answered properly since 2026-03-01T12:00:00Z: waiting for broker b:9092: frozen"})
-			case 90 * time.Second:
-				s.says(lines, []string{"1m30s", "no progress for 1m30s"})
-			case 210 * time.Second:
-				s.says(lines, []string{"3m30s", "no progress for 3m30s"})
-			case 450 * time.Second:
-				s.says(lines, []string{"7m30s", "no progress for 7m30s"})
-			default:
-				s.says(lines)
-			}
-			if told := s.at - 30*time.Second; told == 120*time.Second { // it looks young once
-				s.down = s.down[1:]
-				s.down[0].Since = stallNoon.Add(s.at)
-				s.says(s.until(s.at))
-				s.at -= time.Second
-			}
-		}
-		s.down = []kafkalog.Trouble{{Doing: "reading", Since: stallNoon.Add(s.at)}} // it answers, and the leaders are not there yet
-		s.says(s.until(s.at + 3*time.Second))
-		s.down = nil
-		s.says(s.until(20*time.Minute), []string{"8m4s", "Kafka answers properly again, after 8m4s"})
-	})
 	t.Run("a short failure", func(t *testing.T) {
 		s := newStallScene(t, nil)
 		for i := range 10 {
@@ -243,7 +203,7 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 	t.Run("a turn that does not settle", func(t *testing.T) {
 		s := newStallScene(t, func(r *Rules) { r.publishEvery = time.Minute })
 		s.p = &Progress{End: windowEnd(0), Open: 17, OpenedAt: stallNoon}
-		s.says(s.until(2*time.Minute), []string{"1m30s", "no progress for 1m30s: turn 17 was opened at 2026-03-01T12:00:00Z and is not settled", "within 2m0s"})
+		s.says(s.until(2*time.Minute), []string{"1m30s", "no progress for 1m30s: turn 17 was opened at 2026-03-01T12:00:00Z and is not settled"})
 		s.p = &Progress{End: windowEnd(time.Hour)}
 		s.says(s.until(3*time.Minute), []string{"2m1s", "turns are settled again, after 2m1s"})
 	})
@@ -263,41 +223,6 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 		s.p = nil
 		s.says(s.until(119*time.Second), []string{"1m0s", "turn 3"})
 	})
-}
-
-// A process that follows control alone does not know where reading stands, only that no turn is
-// closed: that is told once no rule of time can be the reason.
-func TestRuleATurnThatIsNotClosedIsTold(t *testing.T) {
-	s := newStallScene(t, nil)
-	s.p = &Progress{Unclosed: stallNoon, End: stallNoon.Add(time.Minute).UnixMilli()}
-	wait := time.Minute + StallAfter + 10*time.Second + 5*time.Second + time.Minute + 2*time.Minute
-	if lines := s.until(wait - time.Second); len(lines) > 0 {
-		t.Errorf("told while the turn may be filling up: %q", lines)
-	}
-	if lines := s.until(wait + 10*time.Second); len(lines) != 1 || !strings.Contains(lines[0], "a worker hangs") {
-		t.Errorf("%q, want one line about the workers", lines)
-	}
-	s.p = &Progress{Unclosed: stallNoon, End: calendar.Forever} // no turn is to be closed any more
-	if lines := s.until(wait + 20*time.Second); len(lines) != 1 || !strings.Contains(lines[0], "turns are closed again") {
-		t.Errorf("%q, want the end of it", lines)
-	}
-	s = newStallScene(t, nil) // the records are an hour behind the clock
-	s.p = &Progress{Unclosed: stallNoon, End: stallNoon.Add(time.Minute).UnixMilli(), Delay: time.Hour}
-	if lines := s.until(wait + time.Hour - time.Second); len(lines) > 0 {
-		t.Errorf("told while the turn may be filling up: %q", lines)
-	}
-	if lines := s.until(wait + time.Hour); len(lines) != 1 {
-		t.Errorf("%q, want one line", lines)
-	}
-	s = newStallScene(t, nil) // a turn was closed at noon, and the next one is long due
-	s.p = &Progress{Unclosed: stallNoon, End: stallNoon.Add(-time.Hour).UnixMilli()}
-	wait -= time.Minute
-	if lines := s.until(wait - time.Second); len(lines) > 0 {
-		t.Errorf("told while turns are closed: %q", lines)
-	}
-	if lines := s.until(wait); len(lines) != 1 {
-		t.Errorf("%q, want one line", lines)
-	}
 }
 
 func TestManyPartitionsAreNotAllNamed(t *testing.T) {
