@@ -1,0 +1,124 @@
+package spend
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mathext"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// attackTurns is the horizon of the attackers' allowances, in windows.
+const attackTurns = 8
+
+// attackers are users who each have keys of their own. They offer so many keys with so many events
+// each in a window.
+type attackers struct {
+	name  string
+	offer func(turn, most int, random *rand.Rand) (keys, events int)
+}
+
+func everyAttacker() []attackers {
+	return []attackers{
+		{"many keys with one event", func(_, most int, _ *rand.Rand) (int, int) { return most * most, 1 }},
+		{"one key with everything", func(_, most int, _ *rand.Rand) (int, int) { return 1, 10 * most }},
+		{"something of both", func(_, most int, r *rand.Rand) (int, int) { return 1 + r.IntN(most), 1 + r.IntN(most) }},
+		{"all in the first window", func(turn, most int, _ *rand.Rand) (int, int) { return 2 * most * most / (turn * turn), most }},
+		{"saves for the last window", func(turn, most int, _ *rand.Rand) (int, int) { return turn / attackTurns * 2 * most * most, 1 }},
+	}
+}
+
+// Whatever users bring, the probability that any key shows that only they have is at most δ_keys,
+// and what they pay is at most the budget, and what their buckets have paid out until then. One
+// event is the dearest for the threshold where noise is large, and all that a user can bring where
+// it is not.
+func TestAttackOnKeysOfOneUser(t *testing.T) {
+	const keys = 0.3 // δ_keys: so much is shown soon
+	for _, c := range []struct {
+		mu2   float64
+		rungs float64 // the top by the first rung
+	}{{0.06, 4}, {20, 1}} {
+		b := budgets.Budget{Mu2: units.Mu2(math.Ldexp(c.mu2, units.Mu2Bits)), Keys: must(units.DeltaFromFloat(keys))}
+		m := metric1("m")
+		m.MaxKeysPerUser, m.MaxEventsPerKey = 0, 0
+		m.Burst, m.Refill, m.Horizon = b.Mu2/2, b.Mu2/2, attackTurns*testTurn
+		m.Top = must(units.PrecisionFromFloat(c.mu2/2/36.5, units.RoundDown)) // a full bucket pays for six events of a key
+		m.First = must(units.PrecisionFromFloat(m.Top.Float()/c.rungs, units.RoundDown))
+		m.DeltaKey = b.KeyDelta(m.First)
+		most := 0.0
+		for i, a := range everyAttacker() {
+			t.Run(fmt.Sprintf("%v/%s", c.mu2, a.name), func(t *testing.T) { most = max(most, a.attack(t, b, m, uint64(i))) })
+		}
+		if most < 0.4*keys {
+			t.Errorf("μ² %v: no attack shows keys of more than %v of the users, and δ_keys is %v", c.mu2, most, keys)
+		}
+	}
+}
+
+// attack returns of which part of the users keys show.
+func (a *attackers) attack(t *testing.T, b budgets.Budget, m schemas.MetricSpec, seed uint64) float64 {
+	users := 200
+	if long.On() {
+		users = 10_000
+	}
+	plan := must(noisereduction.Compile(noisereduction.Spec{Kind: noisereduction.Adaptive, First: m.First, Top: m.Top,
+		Target:  noisereduction.Target{Confidence: 0.95},
+		Private: &noisereduction.Private{Contribution: m.Most(), DeltaKey: m.DeltaKey}}))
+	w := must(newWorld(settings{budget: b, metrics: []schemas.MetricSpec{m}, shards: 1, releaseShards: 1, slots: 16}, 1))
+	random, allowance := rand.New(rand.NewPCG(seed, 1)), m.Allowance() // fixed seed: rates are compared with limits
+	sigma, shown, owner := 1/math.Sqrt(m.First.Float()), map[int]bool{}, map[string]int{}
+	for turn := 1; turn <= attackTurns; turn++ {
+		var all []contribution
+		for user := range users {
+			keys, events := a.offer(turn, int(m.Most()), random)
+			for k := range keys {
+				key := fmt.Sprint(user, "/", k)
+				owner[key] = user
+				all = append(all, contribution{user: user, key: key, n: uint32(events)})
+			}
+		}
+		partials := must(w.play(uint64(turn), all, nil))
+		paid := min(b.Mu2, m.Burst+allowance.Paid(int64(turn)*testTurn))
+		for _, account := range w.accounts() {
+			if account.Spent+account.Reserved > paid || account.Reserved > m.Burst {
+				t.Fatalf("turn %d: an account has %+v where %v are paid out, and %v at once", turn, account, paid, m.Burst)
+			}
+		}
+		s := schemas.Settled{First: uint64(turn), Turn: uint64(turn), FirstRungs: []units.Precision{m.First}}
+		for _, p := range partials {
+			for _, c := range p.Cells {
+				if float64(c.Count)+sigma*random.NormFloat64() <= plan.Threshold() {
+					continue
+				}
+				shown[owner[string(c.Key)]] = true
+				s.Keys = append(s.Keys, schemas.SettledKey{WindowStart: c.WindowStart, WindowEnd: c.WindowEnd, Key: slices.Clone(c.Key), Precision: m.Top})
+			}
+		}
+		w.settlements.settle(s)
+	}
+	// Clopper and Pearson, wrong with probability 0.001.
+	rate, least := float64(len(shown))/float64(users), 0.0
+	if n := float64(len(shown)); n > 0 {
+		least = mathext.InvRegIncBeta(n, float64(users)-n+1, 0.001)
+	}
+	t.Logf("%.4f of the users show, at least %.4f; δ_keys is %.4f", rate, least, b.Keys.Float())
+	if least > b.Keys.Float() {
+		t.Errorf("keys of %v of the users show, and δ_keys is %v", rate, b.Keys.Float())
+	}
+	return rate
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err) // a mistake of the test's
+	}
+	return v
+}
