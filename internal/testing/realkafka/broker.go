@@ -97,7 +97,7 @@ func (b *Broker) prepare(ctx context.Context, o Options) error {
 	if err := os.WriteFile(b.file("server.properties"), []byte(text), 0o600); err != nil {
 		return fmt.Errorf("writing a broker's settings: %w", err)
 	}
-	if err := os.WriteFile(b.file("log4j2.xml"), []byte(LogConfig), 0o600); err != nil {
+	if err := os.WriteFile(b.file("log4j2.xml"), []byte(logConfig), 0o600); err != nil {
 		return fmt.Errorf("writing a broker's log settings: %w", err)
 	}
 	return b.format(ctx)

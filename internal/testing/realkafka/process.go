@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/process"
 )
@@ -15,15 +14,6 @@ import (
 // A broker of tests lives for minutes and shares two cores with them: no time for the second
 // compiler.
 func jvm() []string { return []string{"-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"} }
-
-// Script returns a shell script that formats the storage in dir where that has not been done and
-// then becomes the broker, for a container. The other arguments are the directory of the jars, the
-// settings and the log4j2 configuration.
-func Script(jars, dir, properties, logConfig string) string {
-	java := fmt.Sprintf("java %s -cp '%s/*'", strings.Join(jvm(), " "), jars)
-	return fmt.Sprintf("test -f %s/meta.properties || %s kafka.tools.StorageTool format -t %s -c %s || exit 1\n"+
-		"exec %s -Dlog4j2.configurationFile=%s kafka.Kafka %s\n", dir, java, ClusterID, properties, java, logConfig, properties)
-}
 
 // format prepares the storage once.
 func (b *Broker) format(ctx context.Context) error {

@@ -32,13 +32,6 @@ const (
 	controllerListener = "CONTROLLER"
 )
 
-// Properties returns the server.properties of a single node that listens on bind and tells clients
-// to come to advertised (host:port both), with the controller on the third address and its data in
-// dir. extra comes last and wins.
-func Properties(bind, advertised, controller, dir string, extra map[string]string) string {
-	return properties([]endpoint{{Listener{Name: plainListener, Protocol: plainListener}, bind, advertised}}, controller, dir, extra)
-}
-
 func properties(endpoints []endpoint, controller, dir string, extra map[string]string) string {
 	all := map[string]string{
 		"process.roles":                                    "broker,controller",
@@ -93,9 +86,9 @@ func escape(value string) string {
 	return strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(value)
 }
 
-// LogConfig is a log4j2 configuration that writes warnings, and the line that says that the broker
+// logConfig is a log4j2 configuration that writes warnings, and the line that says that the broker
 // is ready, to standard output. Without one the broker says nothing.
-const LogConfig = `<Configuration status="WARN">
+const logConfig = `<Configuration status="WARN">
   <Appenders>
     <Console name="out"><PatternLayout pattern="%d{HH:mm:ss.SSS} %p %m (%c{1})%n"/></Console>
   </Appenders>
