@@ -71,7 +71,7 @@ func bare(text string) string { return strings.Join(strings.Fields(text), "") }
 // condition has the `if` whose condition contains a text look at something more.
 func condition(text, more string) mutation {
 	return onLine(text, func(line, _ *string, name string) error {
-		if !strings.HasPrefix(strings.TrimLeft(*line, "\t} else"), "if ") || !strings.HasSuffix(*line, " {") {
+		if !strings.HasPrefix(strings.TrimLeft(*line, "\t} els"), "if ") || !strings.HasSuffix(*line, " {") {
 			return fmt.Errorf("%q is in no condition: %s", text, *line)
 		}
 		from := max(strings.LastIndex(*line, "; "), strings.LastIndex(*line, "if ")+1) + 2

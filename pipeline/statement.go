@@ -30,9 +30,9 @@ type Statement struct {
 type StatementAccount struct {
 	From *time.Time `json:"from,omitempty"` // the period, UTC; nil with one budget for life
 	To   *time.Time `json:"to,omitempty"`
-	// Share is the part of the budget B² that is spent, rounded up; Epsilon is the ε at Statement.Delta
-	// of all releases together; Noise is their noise as that of one Gaussian release of sensitivity
-	// 1, which dp_accounting takes as GaussianDpEvent(noise_multiplier).
+	// Share is the part of the budget B² that is spent, rounded up; Epsilon is the ε at
+	// Statement.Delta of all releases together; Noise is their noise as that of one Gaussian
+	// release of sensitivity 1, which dp_accounting takes as GaussianDpEvent(noise_multiplier).
 	Share   float64 `json:"share_spent"`
 	Epsilon float64 `json:"epsilon_spent"`
 	Noise   float64 `json:"noise_multiplier"`

@@ -37,8 +37,8 @@ var ErrUnsupported = errors.New("the direct engine runs the pipeline of a deploy
 //   - The first error ends the run, and keeps its type; the Runtime's Fail is told. So does a panic in
 //     the goroutine of a stage: its error names the calls, without their arguments.
 //
-// When Direct returns, no goroutine of it is left. Errors: ErrUnsupported for another pipeline, those
-// of the stages, or the cause of ctx.
+// When Direct returns, no goroutine of it is left. Errors: ErrUnsupported for another pipeline,
+// those of the stages, or the cause of ctx.
 func Direct(ctx context.Context, p *beam.Pipeline) (err error) {
 	d, err := directOf(p)
 	if err != nil {

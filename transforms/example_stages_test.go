@@ -177,8 +177,8 @@ func (h ladders) Append(_ context.Context, _ uint64, records []release.Record) f
 	return func(context.Context) (int64, error) { return 0, nil }
 }
 
-// settled are the settlements of this process, as schemas.Settled by turnOf. A real one outlives the
-// process.
+// settled are the settlements of this process, as schemas.Settled by turnOf. A real one outlives
+// the process.
 var settled sync.Map
 
 type turnOf struct {

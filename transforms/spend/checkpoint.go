@@ -58,9 +58,9 @@ type Left struct {
 	Left, Burst units.Mu2
 }
 
-// Standings returns the accounts of a user as of a settled turn, which ends at the reading end, from
-// the oldest period that is kept on. Turns that are decided and not settled are not in them. Errors
-// are those of Checkpoint, without ErrInterrupted.
+// Standings returns the accounts of a user as of a settled turn, which ends at the reading end,
+// from the oldest period that is kept on. Turns that are decided and not settled are not in them.
+// Errors are those of Checkpoint, without ErrInterrupted.
 func (e *Engine) Standings(ctx context.Context, id accounts.ID, settled uint64, end int64) (out []Standing, err error) {
 	n := schemas.ShardOf(id, e.opts.Rules.Shards)
 	s := e.shard(n)

@@ -26,8 +26,6 @@ func fileOf(t testing.TB) (path string, fields []string) {
 	return path, []string{"--input", path, "--header", "--user-field", "who", "--key-field", "where", "--time-field", "when"}
 }
 
-func path(fields []string) string { return fields[1] }
-
 func planJSON(t *testing.T, args ...string) *planAnswer {
 	t.Helper()
 	stdout, _ := mustRun(t, append([]string{"plan", "--format", "json"}, args...)...)

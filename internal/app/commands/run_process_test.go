@@ -305,11 +305,3 @@ func deleteRecords(t testing.TB, addr, name string) {
 		t.Fatalf("deleting records: %+v (%v)", response, err)
 	}
 }
-
-// broken returns a pipe whose reader has gone.
-func broken(t testing.TB) *os.File {
-	t.Helper()
-	r, w := pipe(t)
-	r.Close()
-	return w
-}

@@ -2,12 +2,9 @@ package report
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"image"
-	"image/png"
 	"net/url"
 	"os"
 	"os/exec"
@@ -183,16 +180,4 @@ func (b *tab) eval(script string, out any) {
 	if err := json.Unmarshal(r.Result.Value, out); err != nil {
 		b.t.Fatalf("%s: %v", script, err)
 	}
-}
-
-// picture is what is on the screen.
-func (b *tab) picture() image.Image {
-	b.t.Helper()
-	var r struct{ Data []byte }
-	b.call("Page.captureScreenshot", nil, &r)
-	picture, err := png.Decode(bytes.NewReader(r.Data))
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return picture
 }

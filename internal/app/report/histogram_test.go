@@ -75,10 +75,3 @@ func TestAHistogramIsOneChart(t *testing.T) {
 		}
 	}
 }
-
-// drawn is what a reader sees of a histogram.
-type drawn struct {
-	Errors, Points, Role, Window, Value, Legend, Spoken, Tip, Hidden string
-	Titles, Rows                                                     []string
-	Bars                                                             [][]float64
-}

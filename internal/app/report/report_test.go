@@ -217,10 +217,6 @@ func TestTheEmptyKeyIsAllTogetherOnlyWithoutKeys(t *testing.T) {
 	}
 }
 
-type full struct{}
-
-func (full) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
-
 // The script is small, loads nothing and never sets markup.
 func TestTheScriptIsSmallAndKeepsToText(t *testing.T) {
 	a, err := loadAssets()

@@ -20,7 +20,8 @@ type Config struct {
 	SASL     sasl.Mechanism // nil: no authentication
 	Logger   *slog.Logger   // nil: no log
 
-	// RenewTLS returns the TLS of the next connection, for certificates that change; nil: TLS stays.
+	// RenewTLS returns the TLS of the next connection, for certificates that change; nil: TLS
+	// stays.
 	RenewTLS func() *tls.Config
 	// MayChange says that certificates or passwords may change. Brokers take up a change earlier or
 	// later than this side: one that refuses the client now but did not before is asked again.

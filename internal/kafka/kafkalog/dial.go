@@ -22,7 +22,8 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// MayComeUp reports whether an error of Dial may come from a broker that is down, starting or stopping.
+// MayComeUp reports whether an error of Dial may come from a broker that is down, starting or
+// stopping.
 func MayComeUp(err error) bool { return errors.Is(err, errTransient) }
 
 // errTransient is what every transient stageError is.

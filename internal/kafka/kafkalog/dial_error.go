@@ -64,8 +64,8 @@ func (e *stageError) silent() bool {
 	return errors.As(e.err, &timeout) && timeout.Timeout() || errors.Is(e.err, context.Canceled)
 }
 
-// transient reports whether another try may succeed: the broker may just be stopping or starting, or
-// know new secrets earlier than this side, or later.
+// transient reports whether another try may succeed: the broker may just be stopping or starting,
+// or know new secrets earlier than this side, or later.
 func (e *stageError) transient() bool {
 	return e.stage == stageConnect || e.silent() || e.welcomed || (hungUp(e.err) && !isCode(e.err, kafka.SASLAuthenticationFailed))
 }

@@ -13,7 +13,8 @@ import (
 var (
 	// ErrUnreachable: Dial has reached no broker of the list.
 	ErrUnreachable = errors.New("no broker reachable")
-	// ErrRefused: a broker was reached, but TLS, SASL or the protocol do not match, or it is silent.
+	// ErrRefused: a broker was reached, but TLS, SASL or the protocol do not match, or it is
+	// silent.
 	ErrRefused = errors.New("broker refused the connection")
 	// ErrTopicExists: CreateTopics was to make a topic that is already there.
 	ErrTopicExists = errors.New("topic exists")

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// maxFetchBytes bounds one response over all its partitions; the first in the request come first.
+	// maxFetchBytes bounds one response over all its partitions; the first in the request come
+	// first.
 	maxFetchBytes = 8 << 20
 	// defaultMaxBytes bounds one partition's part of a response if Fetch.MaxBytes is 0.
 	defaultMaxBytes = 1 << 20

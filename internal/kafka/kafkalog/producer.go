@@ -81,8 +81,8 @@ func (p *Producer) Append(ctx context.Context, msgs []Message) (base int64, err 
 // AppendOffsets appends msgs in order, in batches of Config.MaxBatchBytes, and returns their
 // offsets; with an error, those of the leading messages that were acknowledged.
 //
-// After a refusal the log has nothing after the acknowledged messages. ErrFenced and ErrSequence are
-// final. After any other error the outcome of one batch is unknown, and further appends return
+// After a refusal the log has nothing after the acknowledged messages. ErrFenced and ErrSequence
+// are final. After any other error the outcome of one batch is unknown, and further appends return
 // ErrUnknownOutcome: its sequence, used again for other bytes, could lose them.
 func (p *Producer) AppendOffsets(ctx context.Context, msgs []Message) ([]int64, error) {
 	if p.failed != nil {
@@ -122,7 +122,8 @@ func (p *Producer) AppendOffsets(ctx context.Context, msgs []Message) ([]int64, 
 const renewAfter = time.Hour
 
 // renew repeats a fence that has grown old. Appends do not reach the coordinator: it forgets the
-// transactional id of a producer that only appends, and the next one's id fences nothing of this one.
+// transactional id of a producer that only appends, and the next one's id fences nothing of this
+// one.
 func (p *Producer) renew(ctx context.Context) error {
 	// By the wall clock: the monotonic one stands still while a machine sleeps.
 	age := time.Now().Round(0).Sub(p.fenced)

@@ -25,7 +25,8 @@ type Message struct {
 	Timestamp  Stamp
 }
 
-// Stamp is the time of a message: At or Now. The zero value is Now: a forgotten time is not of 1970.
+// Stamp is the time of a message: At or Now. The zero value is Now: a forgotten time is not of
+// 1970.
 type Stamp struct {
 	millis int64
 	given  bool

@@ -15,8 +15,8 @@ import (
 	"github.com/segmentio/kafka-go/sasl"
 )
 
-// authenticate runs the SASL exchange. kafka-go's own drops the mechanisms that the listener offers,
-// and how long the session lasts.
+// authenticate runs the SASL exchange. kafka-go's own drops the mechanisms that the listener
+// offers, and how long the session lasts.
 func (w *wire) authenticate(ctx context.Context) error {
 	fail := func(err error, offered []string) error {
 		return &stageError{stage: stageSASL, addr: w.addr, cfg: w.cfg, offered: offered, err: err}

@@ -23,8 +23,9 @@ type TopicSpec struct {
 }
 
 // CreateTopics creates the topics and waits until every partition has a leader. After an error some
-// of them may exist. The error joins a *CreateError for every reason, ErrTopicExists for topics that
-// were there before. A broken connection is an error, too: a second call finds out the outcome.
+// of them may exist. The error joins a *CreateError for every reason, ErrTopicExists for topics
+// that were there before. A broken connection is an error, too: a second call finds out the
+// outcome.
 func (c *Client) CreateTopics(ctx context.Context, specs ...TopicSpec) error {
 	req := &createtopics.Request{TimeoutMs: int32(requestTimeout.Milliseconds())}
 	for _, s := range specs {
@@ -127,8 +128,8 @@ func (c *Client) waitForLeaders(ctx context.Context, created []string, specs []T
 	return nil
 }
 
-// TopicConfig returns the settings of a topic that are in force, by their Kafka name, but for secret
-// ones. Errors: ErrUnknownTopic, ErrForbidden.
+// TopicConfig returns the settings of a topic that are in force, by their Kafka name, but for
+// secret ones. Errors: ErrUnknownTopic, ErrForbidden.
 func (c *Client) TopicConfig(ctx context.Context, topic string) (map[string]string, error) {
 	doing := fmt.Sprintf("asking for the settings of topic %q", topic)
 	req := &describeconfigs.Request{Resources: []describeconfigs.RequestResource{{ResourceType: resourceTopic, ResourceName: topic}}}

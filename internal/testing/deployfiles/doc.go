@@ -1,6 +1,6 @@
-// Package deployfiles checks the files of deploy: kustomize and Helm render the manifests, the types
-// of Kubernetes decode them, and the program reads their arguments and configurations. .ci/run calls
-// promtool, Docker and systemd, and builds a release twice.
+// Package deployfiles checks the files of deploy: kustomize and Helm render the manifests, the
+// types of Kubernetes decode them, and the program reads their arguments and configurations.
+// .ci/run calls promtool, Docker and systemd, and builds a release twice.
 //
 // It is a module of its own: the tools have many dependencies that the product does without.
 //

@@ -2,8 +2,8 @@ package reference
 
 import "math/big"
 
-// The normal law in 320-bit arithmetic: slow, and without the cancellation and the library functions
-// that a float64 implementation has to argue about.
+// The normal law in 320-bit arithmetic: slow, and without the cancellation and the library
+// functions that a float64 implementation has to argue about.
 
 const curveBits = 320
 

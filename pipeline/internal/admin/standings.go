@@ -8,6 +8,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
@@ -28,6 +29,11 @@ func (c *Change) Standings(ctx context.Context, user []byte) (all []spend.Standi
 		}
 		if err := c.ReadState(); err != nil && !errors.Is(err, deployment.ErrStopped) {
 			return nil, 0, err
+		}
+		var headerAt int64
+		c.control.WithView(func(v *controllog.View) { headerAt = v.HeaderAt })
+		if headerAt != c.control.HeaderAt {
+			return nil, 0, errors.New("reading the account of a user: the deployment was changed meanwhile: try again")
 		}
 		if asOf = c.turns().End(c.settled); c.settled == 0 {
 			return nil, asOf, nil

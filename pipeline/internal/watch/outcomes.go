@@ -10,8 +10,8 @@ import (
 // Outcome is what becomes of a record.
 type Outcome int
 
-// The outcomes of records. Unstamped is of the future, because the record has no timestamp of Kafka.
-// Skipped is no event by design, and so no loss.
+// The outcomes of records. Unstamped is of the future, because the record has no timestamp of
+// Kafka. Skipped is no event by design, and so no loss.
 const (
 	Accepted Outcome = iota
 	Late
