@@ -85,6 +85,7 @@ func manyChanges(name string) settings {
 }
 
 func TestRuleAChangeIsObeyedByEveryReplay(t *testing.T) {
+	t.Parallel()
 	broker := startBroker(t)
 	for _, seed := range []uint64{71, 72}[:pick(1, onReal(t, 1, 2))] {
 		name := numbered("generations", int(seed))
@@ -135,6 +136,7 @@ var errDied = errors.New("the process died")
 // A change that dies at any point has not happened or has happened whole, and can be made again;
 // the old configuration goes on where it has not happened.
 func TestRuleAnInterruptedChangeHasNotHappened(t *testing.T) {
+	t.Parallel()
 	broker := startBroker(t)
 	points := []string{crashpoint.EpochWriting, crashpoint.EpochWritten, crashpoint.FenceWriting, crashpoint.FenceWritten,
 		crashpoint.DeltaWriting, crashpoint.DeltaWritten, crashpoint.GenerationWriting, crashpoint.GenerationWritten}
@@ -226,6 +228,7 @@ func TestRuleATurnUnderWayIsFinishedBeforeAChange(t *testing.T) {
 // Every range of turns has a noise key of its own, named in every value. Once a change is made the
 // old key is needed for nothing.
 func TestRuleANoiseKeyServesOneRangeOfTurns(t *testing.T) {
+	t.Parallel()
 	broker := startBrokerProcess(t)
 	d := newMixed(t, broker, "rotation", 2)
 	w := shoppers(91)

@@ -60,6 +60,7 @@ func TestInvariant5MixedSpansEqualTheReference(t *testing.T) {
 
 // A change takes closed spans back that no run has opened; they are closed again, in other spans.
 func TestRuleAChangeTakesClosedSpansBack(t *testing.T) {
+	t.Parallel()
 	d := newMixed(t, startBroker(t), "span-change", 2, catchingUp(4))
 	d.load(scatter(backlog(780).arrivals(), 2, 1))
 	d.runTurns(1)

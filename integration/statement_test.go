@@ -15,6 +15,7 @@ import (
 
 // A statement has every account of the user as the reference has it, over periods and a change.
 func TestRuleAStatementIsTheUsersAccount(t *testing.T) {
+	t.Parallel()
 	d := newMixed(t, startBroker(t), "statement", 3)
 	arrivals := shoppers(73).arrivals()
 	d.load(scatter(arrivals, 3, 1))
