@@ -107,6 +107,11 @@ func privately(t testing.TB, kind string, n uint64, sizes ...time.Duration) Priv
 // by 1 in one row, the changes of the scores of a decision by at most its width, and the answers on
 // use by at most their own. Little noise, so that counts are above it.
 func TestRuleAUserMovesTheNumbersOfAChoiceByTheirBounds(t *testing.T) {
+	var busy, crowd []does // who are each within the limit, in another cell
+	for i := range 1200 {
+		busy, crowd = append(busy, does{"busy", "key", 0, 1}), append(crowd, does{fmt.Sprint(i % 400), "key", 300 * day, 1})
+	}
+	move(t, t, "events", 30, 10, busy, crowd)
 	rapid.Check(t, func(rt *rapid.T) {
 		kind := rapid.SampledFrom([]string{"events", "distinct_users", "sum"}).Draw(rt, "kind")
 		far := rapid.SampledFrom([]int{1, 30, 300, 30_000}).Draw(rt, "hours")
@@ -127,55 +132,65 @@ func TestRuleAUserMovesTheNumbersOfAChoiceByTheirBounds(t *testing.T) {
 		for u := range rapid.IntRange(0, 6).Draw(rt, "users") {
 			others = append(others, draw(fmt.Sprint(u))...)
 		}
-		p := privately(t, kind, 0, 6*time.Hour, day, 7*day)
-		p.Given.Lasts, p.Given.Epsilon = 30*day, rapid.SampledFrom([]float64{1, 10, 30, 60}).Draw(rt, "epsilon")
-		p.Compile = unprotected(kind)
-		limit := rapid.SampledFrom([]float64{1, 2, 10, 40, 100}).Draw(rt, "limit")
-		numbers := func(all []does) [4][]int64 {
-			c := &chooser{Private: &p, events: store(t, all), limit: limit, counts: 300, kept: .9, found: &Found{Setting: p.Given}}
-			table, err1 := c.table()
-			values, err2 := c.valueTable()
-			horizons, err3 := c.lengths()
-			settings, scores, err4 := c.candidates(p.Sizes)
-			if err := errors.Join(err1, err2, err3, err4); err != nil {
-				t.Fatal(err)
-			}
-			var uses []int64
-			for i := range settings {
-				uses = append(uses, settings[i].use())
-			}
-			return [4][]int64{append(table, values...), horizons, scores, uses}
-		}
-		widths := [...]int{2, width(lengthHolds, lengthHolds), settingWidth, 0}
-		with, without := numbers(append(others, victim...)), numbers(others)
-		for i := range with {
-			least, greatest, squares := int64(math.MaxInt64), int64(math.MinInt64), int64(0)
-			for k, n := range with[i] {
-				by := n - without[i][k]
-				least, greatest, squares = min(least, by), max(greatest, by), squares+by*by
-			}
-			switch {
-			case i == 0 && squares != 2, i > 0 && i < 3 && greatest-least > int64(widths[i]), i == 3 && max(greatest, -least) > int64(useMoves):
-				rt.Fatalf("decision %d: changes from %d to %d, with a width of %d", i, least, greatest, widths[i])
-			}
-		}
+		epsilon, limit := rapid.SampledFrom([]float64{1, 10, 30, 60}).Draw(rt, "epsilon"), rapid.SampledFrom([]float64{1, 2, 10, 40, 100}).Draw(rt, "limit")
+		move(t, rt, kind, epsilon, limit, victim, others)
 	})
 }
 
-// TestRuleTheWidthOfScoresIsReached: by a user of whom one setting counts all and another nothing,
-// beside small cells with a quarter of all, which settle the size that is taken from all cells.
+// move checks by how much a user moves the numbers of a choice.
+func move(t *testing.T, rt rapid.TB, kind string, epsilon, limit float64, victim, others []does) {
+	t.Helper()
+	p := privately(t, kind, 0, 6*time.Hour, day, 7*day)
+	p.Given.Lasts, p.Given.Epsilon, p.Compile = 30*day, epsilon, unprotected(kind)
+	numbers := func(all []does) [4][]int64 {
+		c := &chooser{Private: &p, events: store(t, all), limit: limit, counts: 300, kept: .9, found: &Found{Setting: p.Given}}
+		table, err1 := c.table()
+		values, err2 := c.valueTable()
+		horizons, err3 := c.lengths()
+		settings, scores, err4 := c.candidates(p.Sizes)
+		if err := errors.Join(err1, err2, err3, err4); err != nil {
+			t.Fatal(err)
+		}
+		var uses []int64
+		for i := range settings {
+			uses = append(uses, settings[i].use())
+		}
+		return [4][]int64{append(table, values...), horizons, scores, uses}
+	}
+	widths := [...]int{2, width(lengthHolds, lengthHolds), settingWidth, 0}
+	with, without := numbers(append(others, victim...)), numbers(others)
+	for i := range with {
+		least, greatest, squares := int64(math.MaxInt64), int64(math.MinInt64), int64(0)
+		for k, n := range with[i] {
+			by := n - without[i][k]
+			least, greatest, squares = min(least, by), max(greatest, by), squares+by*by
+		}
+		switch {
+		case i == 0 && squares != 2, i > 0 && i < 3 && greatest-least > int64(widths[i]), i == 3 && max(greatest, -least) > int64(useMoves):
+			rt.Fatalf("decision %d: changes from %d to %d, with a width of %d", i, least, greatest, widths[i])
+		}
+	}
+}
+
+// TestRuleTheWidthOfScoresIsReached: that, and the bound of the answer on use,
+// by a user of whom one setting counts all and another nothing, beside small cells with a quarter
+// of all, which settle the size that is taken from all cells.
 func TestRuleTheWidthOfScoresIsReached(t *testing.T) {
-	scores := func(user, all int64) (out [2]int64) {
+	scores := func(user, all int64) (out [4]int64) {
 		real := append(slices.Repeat([]int64{whole / 250}, 1000), 11*whole, user)
 		few, many := append(make([]int64, 1001), user), append(real[:1000:1000], 0, 0)
 		for i, counts := range [][]int64{few, many} {
-			out[i] = (&candidate{shown: largeFrom(real, all).above(counts, counts, 0), all: all}).score(0)
+			c := candidate{shown: largeFrom(real, all).above(counts, counts, 0), all: all}
+			out[i], out[2+i] = c.score(0), c.use()
 		}
 		return out
 	}
 	with, without := scores(whole, 16*whole), scores(0, 15*whole)
 	if width := int64(settingWidth); with[0]-without[0]+without[1]-with[1] > width || with[0]-without[0]+without[1]-with[1] < width-2 {
 		t.Errorf("scores %v with a user and %v without, at a width of %d", with, without, width)
+	}
+	if by := without[3] - with[3]; by > int64(useMoves) || by < int64(useMoves)-2 {
+		t.Errorf("the answer on use moves by %d, at most %d", by, useMoves)
 	}
 }
 
