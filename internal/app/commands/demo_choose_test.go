@@ -132,13 +132,13 @@ func TestRuleADemoThatChoosesPaysForThat(t *testing.T) {
 		t.Errorf("exit %d\n%s", code, given)
 	}
 	// Looking took a part of the budget, also where it led to nothing.
-	f := &demoFlags{inputFlags: inputFlags{input: few, kindFlags: kindFlags{kind: "events"}}, planned: choiceShare, window: time.Hour, epsilon: 1, delta: 1e-6, accountant: "gdp", confidence: .95, absolute: 50, lasts: time.Hour}
-	_, spent, err := f.settings(nil)
+	settings := choosing(t, few, "--key-field", "what")
+	spent, err := settings.Compile()
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.planned = 0
-	_, whole, err := f.settings(nil)
+	settings.Planned = 0
+	whole, err := settings.Compile()
 	if err != nil || spent.Budget.Mu2 >= whole.Budget.Mu2 || spent.Budget.Whole().Mu2 != whole.Budget.Mu2 {
 		t.Errorf("%v left of %v, %v", spent.Budget, whole.Budget, err)
 	}
