@@ -17,6 +17,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/testing/ptest"
 
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
@@ -187,3 +188,9 @@ func shuffled(events []event, seed int64) []event {
 	}
 	return out
 }
+
+func testSecrets() Secrets {
+	return Secrets{UserHash: secret.New([32]byte{1}), Noise: noisereduction.NoiseKey{ID: "test", Secret: secret.New([32]byte{2})}}
+}
+
+func msTime(millis int64) time.Time { return time.UnixMilli(millis) }
