@@ -53,12 +53,15 @@ func (b *bounded) Accept() (net.Conn, error) {
 func refuse(c net.Conn) {
 	defer c.Close()
 	const patience = 5 * time.Millisecond
-	if c.SetDeadline(time.Now().Add(patience)) != nil {
+	if c.SetReadDeadline(time.Now().Add(patience)) != nil {
 		return
 	}
 	// Received bytes are read first: closing a connection with unread bytes drops the answer.
 	c.Read(make([]byte, 4096)) //nolint:errcheck // whatever it was, the answer is the same
-	c.Write(fullAnswer())      //nolint:errcheck // there is nothing else to be done for it
+	if c.SetWriteDeadline(time.Now().Add(patience)) != nil {
+		return
+	}
+	c.Write(fullAnswer()) //nolint:errcheck // there is nothing else to be done for it
 	if half, ok := c.(interface{ CloseWrite() error }); ok {
 		half.CloseWrite() //nolint:errcheck // it is closed next
 	}
