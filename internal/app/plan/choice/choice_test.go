@@ -157,7 +157,7 @@ func move(t *testing.T, rt rapid.TB, kind string, epsilon, limit float64, victim
 		}
 		return [4][]int64{append(table, values...), horizons, scores, uses}
 	}
-	widths := [...]int{2, width(lengthHolds, lengthHolds), settingWidth, 0}
+	widths := [...]int{2, ofLength.moves, ofSetting.moves, 0}
 	with, without := numbers(append(others, victim...)), numbers(others)
 	for i := range with {
 		least, greatest, squares := int64(math.MaxInt64), int64(math.MinInt64), int64(0)
@@ -166,7 +166,7 @@ func move(t *testing.T, rt rapid.TB, kind string, epsilon, limit float64, victim
 			least, greatest, squares = min(least, by), max(greatest, by), squares+by*by
 		}
 		switch {
-		case i == 0 && squares != 2, i > 0 && i < 3 && greatest-least > int64(widths[i]), i == 3 && max(greatest, -least) > int64(useMoves):
+		case i == 0 && squares != 2, i > 0 && i < 3 && greatest-least > int64(widths[i]), i == 3 && max(greatest, -least) > int64(ofUse.moves):
 			rt.Fatalf("decision %d: changes from %d to %d, with a width of %d", i, least, greatest, widths[i])
 		}
 	}
@@ -186,11 +186,11 @@ func TestRuleTheWidthOfScoresIsReached(t *testing.T) {
 		return out
 	}
 	with, without := scores(whole, 16*whole), scores(0, 15*whole)
-	if width := int64(settingWidth); with[0]-without[0]+without[1]-with[1] > width || with[0]-without[0]+without[1]-with[1] < width-2 {
+	if width := int64(ofSetting.moves); with[0]-without[0]+without[1]-with[1] > width || with[0]-without[0]+without[1]-with[1] < width-2 {
 		t.Errorf("scores %v with a user and %v without, at a width of %d", with, without, width)
 	}
-	if by := without[3] - with[3]; by > int64(useMoves) || by < int64(useMoves)-2 {
-		t.Errorf("the answer on use moves by %d, at most %d", by, useMoves)
+	if by := without[3] - with[3]; by > int64(ofUse.moves) || by < int64(ofUse.moves)-2 {
+		t.Errorf("the answer on use moves by %d, at most %d", by, ofUse.moves)
 	}
 }
 
@@ -202,14 +202,14 @@ func TestRuleADecisionIsAsLikelyAsItsScore(t *testing.T) {
 	got := [3]float64{}
 	d := &drawer{planned: 1 << 40} // μ² = 1
 	for n := range runs {
-		d.key = keyOf(uint64(n))
-		at, err := d.pick(ofLength, width, []int64{100, 140, 60})
+		d.key, d.used = keyOf(uint64(n)), 0
+		at, err := d.pick(decision{ofLength.parts, width}, []int64{100, 140, 60})
 		if err != nil {
 			t.Fatal(err)
 		}
 		got[at]++
 	}
-	mu := math.Sqrt(float64(ofLength) / allParts)
+	mu := math.Sqrt(float64(ofLength.parts) / allParts)
 	odds := math.Exp(mu * 4 / math.Sqrt(2*math.Pi)) // of 40 more
 	for i, want := range []float64{1, odds, 1 / odds} {
 		p := want / (1 + odds + 1/odds)
@@ -231,25 +231,32 @@ func TestRuleWeightsAreExact(t *testing.T) {
 		}
 	}
 	// So far away that exact powers take minutes.
-	if _, err := (&drawer{planned: 1 << 8, key: keyOf(1)}).pick(ofLength, 55, []int64{0, math.MaxInt64}); err != nil {
+	if _, err := (&drawer{planned: 1 << 8, key: keyOf(1)}).pick(decision{ofLength.parts, 55}, []int64{0, math.MaxInt64}); err != nil {
 		t.Error(err)
 	}
 }
 
 // TestRuleAChoiceSpendsWhatIsPlanned: the precisions and widths of all decisions add up to the
-// planned part at most.
+// planned part at most, and one more is refused.
 func TestRuleAChoiceSpendsWhatIsPlanned(t *testing.T) {
 	d := &drawer{planned: 12345678901, key: keyOf(1)}
 	spent := 0.0
-	for _, parts := range []int{ofUsers, ofUse, ofValues} {
-		_, deviation, err := d.noisy(parts, 7, []int64{0})
+	for _, of := range []decision{ofUsers, ofUse, ofValues} {
+		_, deviation, err := d.noisy(of, []int64{0})
 		if err != nil {
 			t.Fatal(err)
 		}
-		spent += 7 * 7 / deviation / deviation
+		spent += float64(of.moves*of.moves) / deviation / deviation
 	}
-	for _, parts := range []int{ofLength, ofSetting} {
-		spent += d.share(parts).Float()
+	for _, of := range []decision{ofLength, ofSetting} {
+		share, err := d.share(of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spent += share.Float()
+	}
+	if _, err := d.share(decision{1, 1}); err == nil {
+		t.Error("a decision beyond the planned part")
 	}
 	if spent > d.planned.Float() || spent < .999*d.planned.Float() {
 		t.Errorf("%v spent of %v", spent, d.planned.Float())
@@ -311,7 +318,7 @@ func TestFewUsersGetASettingThatDoesNotDependOnThem(t *testing.T) {
 func TestRuleTwoChoicesShareNoNoise(t *testing.T) {
 	noise := func(key uint64, argument byte, numbers ...int64) string {
 		d := &drawer{key: keyOf(key), arguments: [32]byte{argument}, planned: 1 << 30}
-		out, _, err := d.noisy(ofUsers, 1, numbers)
+		out, _, err := d.noisy(ofUsers, numbers)
 		if err != nil {
 			t.Fatal(err)
 		}

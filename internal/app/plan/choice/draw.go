@@ -25,10 +25,21 @@ type drawer struct {
 	arguments [32]byte
 	n         uint64
 	planned   units.Mu2
+	used      int // of allParts of planned
 }
 
-// share returns what a decision may cost: so many of all parts of the planned budget.
-func (d *drawer) share(parts int) units.Mu2 { return d.planned / allParts * units.Mu2(parts) }
+// decision is one draw: how many of allParts it costs, and by how much a user moves the numbers
+// that it rests on. Of numbers that are released that is the root of Σ d²; of scores, how far apart
+// their changes are.
+type decision struct{ parts, moves int }
+
+// share takes from the planned budget what a decision costs.
+func (d *drawer) share(of decision) (units.Mu2, error) {
+	if d.used += of.parts; d.used > allParts {
+		return 0, errors.New("choosing a setting: the decisions cost more than is planned")
+	}
+	return d.planned / allParts * units.Mu2(of.parts), nil
+}
 
 // seed is the randomness of the next decision.
 func (d *drawer) seed(numbers []int64) [32]byte {
@@ -36,11 +47,14 @@ func (d *drawer) seed(numbers []int64) [32]byte {
 	return secret.Keyed(d.key.Secret.Reveal(), "tollgate choice v1", d.arguments[:], binary.BigEndian.AppendUint64(nil, d.n), fmt.Append(nil, numbers))
 }
 
-// noisy releases numbers with Gaussian noise and returns its deviation. A user moves the numbers by
-// d, with Σ d² at most by².
-func (d *drawer) noisy(parts int, by uint64, numbers []int64) ([]float64, float64, error) {
-	cost := new(big.Int).Lsh(new(big.Int).SetUint64(uint64(d.share(parts))), units.Mu2Bits)
-	u, err := units.PrecisionFromBig(cost.Div(cost, new(big.Int).SetUint64(by*by)))
+// noisy releases numbers with Gaussian noise and returns its deviation.
+func (d *drawer) noisy(of decision, numbers []int64) ([]float64, float64, error) {
+	share, err := d.share(of)
+	if err != nil {
+		return nil, 0, err
+	}
+	cost := new(big.Int).Lsh(new(big.Int).SetUint64(uint64(share)), units.Mu2Bits)
+	u, err := units.PrecisionFromBig(cost.Div(cost, big.NewInt(int64(of.moves)*int64(of.moves))))
 	if err != nil || u.IsZero() {
 		return nil, 0, errors.Join(ErrTooLittle, err)
 	}
@@ -70,11 +84,15 @@ const (
 
 // pick returns one of the scores' indexes, by the exponential mechanism: i with probability
 // proportional to r^(max − scores[i]), to within a part of 2^-100. A user raises all scores by
-// numbers between some a and a + width. Then no test tells whether the user is there better than
-// one of N(0, 1) against N(μ, 1) with μ = √(2π)/4·width·ln(1/r) (docs/guarantee.md, section 10),
+// numbers between some a and a + moves. Then no test tells whether the user is there better than
+// one of N(0, 1) against N(μ, 1) with μ = √(2π)/4·moves·ln(1/r) (docs/guarantee.md, section 10),
 // and r is such that μ² is at most the share. The margin of 1e-9 is for rounding.
-func (d *drawer) pick(parts int, width int, scores []int64) (int, error) {
-	epsilon := math.Sqrt(d.share(parts).Float()) * 4 / math.Sqrt(2*math.Pi) / float64(width) * (1 - 1e-9)
+func (d *drawer) pick(of decision, scores []int64) (int, error) {
+	share, err := d.share(of)
+	if err != nil {
+		return 0, err
+	}
+	epsilon := math.Sqrt(share.Float()) * 4 / math.Sqrt(2*math.Pi) / float64(of.moves) * (1 - 1e-9)
 	ratio := int64(math.Ceil(math.Ldexp(math.Exp(-epsilon), ratioBits)))
 	if ratio >= 1<<ratioBits {
 		return 0, ErrTooLittle

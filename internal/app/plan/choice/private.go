@@ -38,10 +38,16 @@ type Found struct {
 	Useful bool
 }
 
-// What decisions may cost, of allParts of the planned budget.
-const (
-	ofUsers, ofLength, ofSetting, ofUse, ofValues = 2, 2, 12, 4, 2
-	allParts                                      = ofUsers + ofLength + ofSetting + ofUse + ofValues
+// allParts is what the decisions cost together.
+const allParts = 22
+
+// The decisions of a choice. docs/guarantee.md, section 10, has by how much a user moves them.
+var (
+	ofUsers   = decision{2, 1}
+	ofLength  = decision{2, width(lengthHolds, lengthHolds)}
+	ofSetting = decision{12, width(64, 64-16*large)}
+	ofUse     = decision{4, max(64-some, 64-16*large+some)*steps/64 + 1}
+	ofValues  = decision{2, 1}
 )
 
 const (
@@ -123,7 +129,7 @@ func (c *chooser) users() error {
 	if err != nil {
 		return err
 	}
-	noisy, deviation, err := c.noisy(ofUsers, 1, table)
+	noisy, deviation, err := c.noisy(ofUsers, table)
 	if err != nil {
 		return err
 	}
@@ -222,7 +228,7 @@ func (c *chooser) length() error {
 	if err != nil {
 		return err
 	}
-	at, err := c.pick(ofLength, width(lengthHolds, lengthHolds), scores)
+	at, err := c.pick(ofLength, scores)
 	c.found.Lasts = lengths[at]
 	return err
 }
@@ -295,28 +301,22 @@ func (t *candidate) score(less int64) int64 {
 // use is above 0 if a candidate shows something of use.
 func (t *candidate) use() int64 { return score(64*t.shown - some*t.all) }
 
-// By how much users move these numbers (docs/guarantee.md, section 10).
-var (
-	settingWidth = width(64, 64-16*large)
-	useMoves     = uint64(max(64-some, 64-16*large+some)*steps/64 + 1)
-)
-
 // setting chooses the window and the noise together.
 func (c *chooser) setting() error {
 	all, scores, err := c.candidates(c.sizes())
 	if err != nil {
 		return err
 	}
-	parts := ofSetting
+	of := ofSetting
 	if !c.Range {
-		parts += ofValues // no table of values is made
+		of.parts += ofValues.parts // no table of values is made
 	}
-	at, err := c.pick(parts, settingWidth, scores)
+	at, err := c.pick(of, scores)
 	if err != nil {
 		return err
 	}
 	c.found.Window, c.found.Noise = all[at].Window, all[at].Noise
-	use, _, err := c.noisy(ofUse, useMoves, []int64{all[at].use()})
+	use, _, err := c.noisy(ofUse, []int64{all[at].use()})
 	c.found.Useful = err == nil && use[0] > 0
 	return err
 }

@@ -18,7 +18,7 @@ func (c *chooser) values() error {
 	if err != nil {
 		return err
 	}
-	noisy, deviation, err := c.noisy(ofValues, 1, table)
+	noisy, deviation, err := c.noisy(ofValues, table)
 	if err != nil {
 		return err
 	}
