@@ -71,7 +71,7 @@ const (
 	maxWindows = 1_000_000
 	maxBound   = 1 << 30
 
-	keysPublic, keysPrivate = "public", "private"
+	keysPublic, keysPrivate = schemas.KeysPublic, schemas.KeysPrivate
 )
 
 // metric is a Metric with what is computed from it.
