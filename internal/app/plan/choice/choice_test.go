@@ -142,7 +142,7 @@ func move(t *testing.T, rt rapid.TB, kind string, epsilon, limit float64, victim
 	t.Helper()
 	p := privately(t, kind, 0, 6*time.Hour, day, 7*day)
 	p.Given.Lasts, p.Given.Epsilon, p.Compile = 30*day, epsilon, unprotected(kind)
-	numbers := func(all []does) [4][]int64 {
+	numbers := func(all []does) []exact {
 		c := &chooser{Private: &p, events: store(t, all), limit: limit, counts: 300, kept: .9, found: &Found{Setting: p.Given}}
 		table, err1 := c.table()
 		values, err2 := c.valueTable()
@@ -151,23 +151,23 @@ func move(t *testing.T, rt rapid.TB, kind string, epsilon, limit float64, victim
 		if err := errors.Join(err1, err2, err3, err4); err != nil {
 			t.Fatal(err)
 		}
-		var uses []int64
+		out := []exact{table, values, horizons, scores}
 		for i := range settings {
-			uses = append(uses, settings[i].use())
+			out = append(out, settings[i].use())
 		}
-		return [4][]int64{append(table, values...), horizons, scores, uses}
+		return out
 	}
-	widths := [...]int{2, ofLength.moves, ofSetting.moves, 0}
 	with, without := numbers(append(others, victim...)), numbers(others)
 	for i := range with {
 		least, greatest, squares := int64(math.MaxInt64), int64(math.MinInt64), int64(0)
-		for k, n := range with[i] {
-			by := n - without[i][k]
+		for k, n := range with[i].numbers {
+			by := n - without[i].numbers[k]
 			least, greatest, squares = min(least, by), max(greatest, by), squares+by*by
 		}
-		switch {
-		case i == 0 && squares != 2, i > 0 && i < 3 && greatest-least > int64(widths[i]), i == 3 && max(greatest, -least) > int64(ofUse.moves):
-			rt.Fatalf("decision %d: changes from %d to %d, with a width of %d", i, least, greatest, widths[i])
+		moves := int64(with[i].moves)
+		switch scores := i == 2 || i == 3; {
+		case scores && greatest-least > moves, !scores && squares > moves*moves:
+			rt.Fatalf("decision %d: changes from %d to %d, said to be by %d", i, least, greatest, moves)
 		}
 	}
 }
@@ -181,7 +181,7 @@ func TestRuleTheWidthOfScoresIsReached(t *testing.T) {
 		few, many := append(make([]int64, 1001), user), append(real[:1000:1000], 0, 0)
 		for i, counts := range [][]int64{few, many} {
 			c := candidate{shown: largeFrom(real, all).above(counts, counts, 0), all: all}
-			out[i], out[2+i] = c.score(0), c.use()
+			out[i], out[2+i] = c.score(0), c.use().numbers[0]
 		}
 		return out
 	}
@@ -203,7 +203,7 @@ func TestRuleADecisionIsAsLikelyAsItsScore(t *testing.T) {
 	d := &drawer{planned: 1 << 40} // μ² = 1
 	for n := range runs {
 		d.key, d.used = keyOf(uint64(n)), 0
-		at, err := d.pick(decision{ofLength.parts, width}, []int64{100, 140, 60})
+		at, err := d.pick(exact{decision{ofLength.parts, width}, []int64{100, 140, 60}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -231,7 +231,7 @@ func TestRuleWeightsAreExact(t *testing.T) {
 		}
 	}
 	// So far away that exact powers take minutes.
-	if _, err := (&drawer{planned: 1 << 8, key: keyOf(1)}).pick(decision{ofLength.parts, 55}, []int64{0, math.MaxInt64}); err != nil {
+	if _, err := (&drawer{planned: 1 << 8, key: keyOf(1)}).pick(exact{decision{ofLength.parts, 55}, []int64{0, math.MaxInt64}}); err != nil {
 		t.Error(err)
 	}
 }
@@ -242,7 +242,7 @@ func TestRuleAChoiceSpendsWhatIsPlanned(t *testing.T) {
 	d := &drawer{planned: 12345678901, key: keyOf(1)}
 	spent := 0.0
 	for _, of := range []decision{ofUsers, ofUse, ofValues} {
-		_, deviation, err := d.noisy(of, []int64{0})
+		_, deviation, err := d.noisy(exact{of, []int64{0}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -318,7 +318,7 @@ func TestFewUsersGetASettingThatDoesNotDependOnThem(t *testing.T) {
 func TestRuleTwoChoicesShareNoNoise(t *testing.T) {
 	noise := func(key uint64, argument byte, numbers ...int64) string {
 		d := &drawer{key: keyOf(key), arguments: [32]byte{argument}, planned: 1 << 30}
-		out, _, err := d.noisy(ofUsers, numbers)
+		out, _, err := d.noisy(exact{ofUsers, numbers})
 		if err != nil {
 			t.Fatal(err)
 		}

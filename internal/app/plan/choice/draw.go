@@ -33,6 +33,12 @@ type drawer struct {
 // their changes are.
 type decision struct{ parts, moves int }
 
+// exact is what a decision rests on. It never leaves the package.
+type exact struct {
+	decision
+	numbers []int64
+}
+
 // share takes from the planned budget what a decision costs.
 func (d *drawer) share(of decision) (units.Mu2, error) {
 	if d.used += of.parts; d.used > allParts {
@@ -48,8 +54,8 @@ func (d *drawer) seed(numbers []int64) [32]byte {
 }
 
 // noisy releases numbers with Gaussian noise and returns its deviation.
-func (d *drawer) noisy(of decision, numbers []int64) ([]float64, float64, error) {
-	share, err := d.share(of)
+func (d *drawer) noisy(of exact) ([]float64, float64, error) {
+	share, err := d.share(of.decision)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -58,11 +64,11 @@ func (d *drawer) noisy(of decision, numbers []int64) ([]float64, float64, error)
 	if err != nil || u.IsZero() {
 		return nil, 0, errors.Join(ErrTooLittle, err)
 	}
-	seed := d.seed(numbers)
+	seed := d.seed(of.numbers)
 	noise := noisereduction.NoiseKey{ID: d.key.ID, Secret: secret.New(secret.Keyed(d.key.Secret.Reveal(), "tollgate choice noise key v1"))}
 	var sampler noisereduction.Sampler
-	out := make([]float64, len(numbers))
-	for i, n := range numbers {
+	out := make([]float64, len(of.numbers))
+	for i, n := range of.numbers {
 		id := noisereduction.Identity{Incarnation: [16]byte(seed[:16]), MetricDigest: sha256.Sum256([]byte("tollgate choice")), Key: fmt.Append(nil, i)}
 		y, exponent, err := sampler.Draw(noise, id, 1, units.Precision{}, u, n)
 		if err != nil {
@@ -87,8 +93,8 @@ const (
 // numbers between some a and a + moves. Then no test tells whether the user is there better than
 // one of N(0, 1) against N(μ, 1) with μ = √(2π)/4·moves·ln(1/r) (docs/guarantee.md, section 10),
 // and r is such that μ² is at most the share. The margin of 1e-9 is for rounding.
-func (d *drawer) pick(of decision, scores []int64) (int, error) {
-	share, err := d.share(of)
+func (d *drawer) pick(of exact) (int, error) {
+	share, err := d.share(of.decision)
 	if err != nil {
 		return 0, err
 	}
@@ -97,6 +103,7 @@ func (d *drawer) pick(of decision, scores []int64) (int, error) {
 	if ratio >= 1<<ratioBits {
 		return 0, ErrTooLittle
 	}
+	scores := of.numbers
 	most, far := slices.Max(scores), int64(math.Ceil(furthest/epsilon))
 	weights, total := make([]*big.Int, len(scores)), new(big.Int)
 	for i, s := range scores {

@@ -129,7 +129,7 @@ func (c *chooser) users() error {
 	if err != nil {
 		return err
 	}
-	noisy, deviation, err := c.noisy(ofUsers, table)
+	noisy, deviation, err := c.noisy(table)
 	if err != nil {
 		return err
 	}
@@ -156,9 +156,9 @@ func (c *chooser) users() error {
 }
 
 // table counts users by how much they add in all: each user is in one row.
-func (c *chooser) table() ([]int64, error) {
+func (c *chooser) table() (exact, error) {
 	table := make([]int64, rows)
-	return table, c.events.each(func(events []record, _ float64) (bool, error) {
+	return exact{ofUsers, table}, c.events.each(func(events []record, _ float64) (bool, error) {
 		table[min(rows, bits.Len64(c.amount(events)))-1]++
 		return true, nil
 	})
@@ -228,13 +228,13 @@ func (c *chooser) length() error {
 	if err != nil {
 		return err
 	}
-	at, err := c.pick(ofLength, scores)
+	at, err := c.pick(scores)
 	c.found.Lasts = lengths[at]
 	return err
 }
 
 // lengths judges horizons, each at the best place for it.
-func (c *chooser) lengths() ([]int64, error) {
+func (c *chooser) lengths() (exact, error) {
 	held := make([]map[int64]int64, len(lengths))
 	for i := range held {
 		held[i] = map[int64]int64{}
@@ -256,7 +256,7 @@ func (c *chooser) lengths() ([]int64, error) {
 		return true, nil
 	})
 	if err != nil {
-		return nil, err
+		return exact{}, err
 	}
 	scores, before := make([]int64, len(lengths)), int64(0)
 	for i := range lengths {
@@ -273,7 +273,7 @@ func (c *chooser) lengths() ([]int64, error) {
 		scores[i] = score(min(64*most-lengthHolds*n, lengthHolds*n-64*before))
 		before = most
 	}
-	return scores, nil
+	return exact{ofLength, scores}, nil
 }
 
 // eighths: a horizon begins at multiples of an eighth of its length.
@@ -299,7 +299,7 @@ func (t *candidate) score(less int64) int64 {
 }
 
 // use is above 0 if a candidate shows something of use.
-func (t *candidate) use() int64 { return score(64*t.shown - some*t.all) }
+func (t *candidate) use() exact { return exact{ofUse, []int64{score(64*t.shown - some*t.all)}} }
 
 // setting chooses the window and the noise together.
 func (c *chooser) setting() error {
@@ -307,31 +307,31 @@ func (c *chooser) setting() error {
 	if err != nil {
 		return err
 	}
-	of := ofSetting
 	if !c.Range {
-		of.parts += ofValues.parts // no table of values is made
+		scores.parts += ofValues.parts // no table of values is made
 	}
-	at, err := c.pick(of, scores)
+	at, err := c.pick(scores)
 	if err != nil {
 		return err
 	}
 	c.found.Window, c.found.Noise = all[at].Window, all[at].Noise
-	use, _, err := c.noisy(ofUse, []int64{all[at].use()})
+	use, _, err := c.noisy(all[at].use())
 	c.found.Useful = err == nil && use[0] > 0
 	return err
 }
 
 // candidates judges noises in windows of some sizes, ascending.
-func (c *chooser) candidates(sizes []time.Duration) (all []candidate, scores []int64, err error) {
+func (c *chooser) candidates(sizes []time.Duration) (all []candidate, scores exact, err error) {
+	scores.decision = ofSetting
 	for _, size := range sizes {
 		tried, err := c.try(size)
 		if err != nil {
-			return nil, nil, err
+			return nil, scores, err
 		}
 		part := longer*math.Log2(float64(size)/float64(sizes[0])) + beyond*max(0, math.Log2(4*float64(size)/float64(c.found.Lasts)))
 		less := int64(64 * large / 4 * part * c.counts / c.limit * whole)
 		for i := range tried {
-			all, scores = append(all, tried[i]), append(scores, tried[i].score(less))
+			all, scores.numbers = append(all, tried[i]), append(scores.numbers, tried[i].score(less))
 		}
 	}
 	return all, scores, nil

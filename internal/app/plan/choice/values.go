@@ -18,7 +18,7 @@ func (c *chooser) values() error {
 	if err != nil {
 		return err
 	}
-	noisy, deviation, err := c.noisy(ofValues, table)
+	noisy, deviation, err := c.noisy(table)
 	if err != nil {
 		return err
 	}
@@ -43,10 +43,10 @@ func (c *chooser) values() error {
 
 // valueTable counts users by the least power of 2 that nine in ten of their values do not exceed in
 // size, and by the sign of most of these: each user is in one row.
-func (c *chooser) valueTable() ([]int64, error) {
+func (c *chooser) valueTable() (exact, error) {
 	table := make([]int64, 2*valueSteps+1)
 	var steps []int
-	return table, c.events.each(func(events []record, _ float64) (bool, error) {
+	return exact{ofValues, table}, c.events.each(func(events []record, _ float64) (bool, error) {
 		steps = steps[:0]
 		negative := 0
 		for _, r := range events {
