@@ -21,8 +21,8 @@ type Statement struct {
 	Epsilon    float64   `json:"epsilon"` // the promise, of each period if there are periods
 	Delta      float64   `json:"delta"`
 	Planned    float64   `json:"planned,omitempty"` // part of the promise that was spent on choosing settings
-	// Accounts are those that are kept: one for each budget period, or one for life. None: nothing
-	// that was released depends on this user, or only in periods that are over.
+	// Accounts are those that are kept: one for each budget period, or one for life. None: no
+	// released value counts this user, or only values of periods that are over.
 	Accounts []StatementAccount `json:"accounts"`
 }
 
@@ -30,7 +30,7 @@ type Statement struct {
 type StatementAccount struct {
 	From *time.Time `json:"from,omitempty"` // the period, UTC; nil with one budget for life
 	To   *time.Time `json:"to,omitempty"`
-	// Share is the part of the budget B² that is spent, rounded up; Epsilon is the ε at
+	// Share is the part of the budget B² that is spent; Epsilon, rounded up, is the ε at
 	// Statement.Delta of all releases together; Noise is their noise as that of one Gaussian
 	// release of sensitivity 1, which dp_accounting takes as GaussianDpEvent(noise_multiplier).
 	Share   float64 `json:"share_spent"`

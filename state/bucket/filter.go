@@ -23,7 +23,7 @@ func (n Noise) Validate() error {
 }
 
 // NoiseFor returns the individual noise level of a contribution of L2 norm c to a
-// release with noise of standard deviation sigma, rounded df. The error is a
+// release with noise of standard deviation sigma, rounded down. The error is a
 // *units.RangeError unless sigma is above 0 and finite and c at least 0 and finite.
 func NoiseFor(sigma, c float64) (Noise, error) {
 	if err := cmp.Or(
@@ -63,7 +63,7 @@ func NewFilter(g *Gate, l Ladder) (*Filter, error) {
 	return ResumeFilter(g, l, g.table.NewCounts())
 }
 
-// ResumeFilter returns the filter of a user whose counts are knf. They are copied. Where they
+// ResumeFilter returns the filter of a user whose counts are known. They are copied. Where they
 // were made at gates of other budgets, over the same table, what is promised of everything together
 // is that of a gate with the greatest Mu and the greatest Slack among them, however each is made
 // up: outputs may have chosen which of them refused last, and slack of one adds to δ of another.
@@ -153,7 +153,7 @@ func (f *Filter) Budget() Noise {
 	return Noise{Sigma: math.Nextafter(1/f.gate.budget.Mu, math.Inf(1))}
 }
 
-// noiseOf returns 1/μ, rounded df.
+// noiseOf returns 1/μ, rounded down.
 func noiseOf(mu float64) Noise { return Noise{Sigma: math.Nextafter(1/mu, 0)} }
 
 // Counts returns a copy of what has been accepted: all there is to keep.

@@ -17,6 +17,12 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
+// shownDelta is the δ(ε) that an attack shows whose test holds in these parts of its trials, with
+// the user and without, and its standard deviation.
+func shownDelta(with, without float64, trials int, epsilon float64) (delta, deviation float64) {
+	return with - math.Exp(epsilon)*without, math.Sqrt((with+math.Exp(2*epsilon)*without)/float64(trials)) + 1e-9
+}
+
 // leafOf is a metrickind.Leaf.
 type leafOf struct {
 	node   metrickind.Node
@@ -101,8 +107,7 @@ func TestAttackOnLogarithmicQuantiles(t *testing.T) {
 		return above / trials
 	}
 	with, without := seen("a", 1), seen("b", 0)
-	got := with - math.Exp(epsilon)*without
-	deviation := math.Sqrt((with+math.Exp(2*epsilon)*without)/trials) + 1e-9
+	got, deviation := shownDelta(with, without, trials, epsilon)
 	level, _ := units.ChargeSquares(4, specs[nodesAt].Top) // both events in one node
 	claimed, less := budgets.DeltaOf(events+most, epsilon, budgets.GDP), budgets.DeltaOf(events+most-level, epsilon, budgets.GDP)
 	t.Logf("δ(1) shown %.4f ± %.4f, claimed %.4f, without a level %.4f", got, deviation, claimed, less)
@@ -153,8 +158,7 @@ func TestAttackOnHistograms(t *testing.T) {
 		return above / trials
 	}
 	with, without := seen("a", 1), seen("b", 0)
-	got := with - math.Exp(epsilon)*without
-	deviation := math.Sqrt((with+math.Exp(2*epsilon)*without)/trials) + 1e-9
+	got, deviation := shownDelta(with, without, trials, epsilon)
 	claimed, less := budgets.DeltaOf(events+2*bucket, epsilon, budgets.GDP), budgets.DeltaOf(events+bucket, epsilon, budgets.GDP)
 	t.Logf("δ(1) shown %.4f ± %.4f, claimed %.4f, without a bucket %.4f", got, deviation, claimed, less)
 	if math.Abs(got-claimed) > 5*deviation {
@@ -213,8 +217,7 @@ func TestAttackOnQuantiles(t *testing.T) {
 			without++
 		}
 	}
-	got := with/trials - math.Exp(epsilon)*without/trials
-	deviation := math.Sqrt((with/trials+math.Exp(2*epsilon)*without/trials)/trials) + 1e-9
+	got, deviation := shownDelta(with/trials, without/trials, trials, epsilon)
 	claimed := budgets.DeltaOf(all, epsilon, budgets.GDP)
 	t.Logf("δ(1) shown %.4f ± %.4f, claimed %.4f", got, deviation, claimed)
 	if got > claimed+5*deviation || got < claimed-5*deviation {
@@ -280,8 +283,7 @@ func attackOn(t *testing.T, kind string) {
 			without++
 		}
 	}
-	got := with/trials - math.Exp(epsilon)*without/trials
-	deviation := math.Sqrt((with/trials+math.Exp(2*epsilon)*without/trials)/trials) + 1e-9
+	got, deviation := shownDelta(with/trials, without/trials, trials, epsilon)
 	claimed := budgets.DeltaOf(all, epsilon, budgets.GDP)
 	t.Logf("δ(1) shown %.4f ± %.4f, claimed %.4f", got, deviation, claimed)
 	if got > claimed+5*deviation || got < claimed-5*deviation {

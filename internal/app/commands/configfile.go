@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"context"
 	"errors"
 	"os"
 	"slices"
@@ -56,6 +57,18 @@ type loaded struct {
 	*pipeline.Deployment
 	file *config.File
 	made []string // the key files that the command has made
+}
+
+// reach loads a configuration and waits until its broker answers.
+func (a *app) reach(ctx context.Context, path string, o config.Options) (*loaded, error) {
+	d, err := a.load(path, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.awaitAnswer(ctx, d.Config.Kafka); err != nil {
+		return nil, d.explained(err)
+	}
+	return d, nil
 }
 
 // load reads, resolves and compiles a configuration. Errors in its contents have an exit

@@ -38,12 +38,9 @@ func (a *app) runRecover(ctx context.Context, path, by string) error {
 	if by == "" {
 		return usage(errors.New("--by is empty: name the person who has looked into it"))
 	}
-	d, err := a.load(path, config.Options{})
+	d, err := a.reach(ctx, path, config.Options{})
 	if err != nil {
 		return err
-	}
-	if err := a.awaitAnswer(ctx, d.Config.Kafka); err != nil {
-		return d.explained(err)
 	}
 	if err := pipeline.Recover(ctx, d.Deployment, by); err != nil {
 		return d.explained(err)

@@ -3,6 +3,7 @@ package commands
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -34,7 +35,12 @@ USER is the id as it is in the events; - reads it from the standard input, so th
 does not stay in the history of the shell. Budget periods that are over are not kept.`,
 		Example: `  tollgate statement u17 --config tollgate.yaml
   echo -n u17 | tollgate statement - --config tollgate.yaml --format json`,
-		Args: cobra.ExactArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage(errors.New("give one user id, or - to read it from the standard input"))
+			}
+			return nil
+		},
 	}
 	cmd.Flags().SortFlags = false
 	a.configPath(cmd, &path)
@@ -54,12 +60,9 @@ func (a *app) runStatement(ctx context.Context, path, user string, stdin io.Read
 		}
 		id = bytes.TrimRight(text, "\r\n")
 	}
-	d, err := a.load(path, config.Options{WithoutRegistries: true})
+	d, err := a.reach(ctx, path, config.Options{WithoutRegistries: true})
 	if err != nil {
 		return err
-	}
-	if err := a.awaitAnswer(ctx, d.Config.Kafka); err != nil {
-		return d.explained(err)
 	}
 	s, err := pipeline.ReadStatement(ctx, d.Deployment, id)
 	if err != nil {
@@ -79,7 +82,7 @@ func writeStatement(b *strings.Builder, s *pipeline.Statement) {
 		line("", "of which %s were spent on choosing settings", percent(s.Planned))
 	}
 	if len(s.Accounts) == 0 {
-		line("spent", "nothing: no value depends on this user, or only values of periods that are over")
+		line("spent", "nothing: no released value counts this user, or only values of periods that are over")
 	}
 	for _, a := range s.Accounts {
 		if a.From != nil {

@@ -55,12 +55,9 @@ reading lags, use the metric tollgate_lag_seconds of the run.`,
 }
 
 func (a *app) runStatus(ctx context.Context, path string, maxLag time.Duration, f cli.Format) error {
-	d, err := a.load(path, config.Options{WithoutKeys: true, WithoutRegistries: true})
+	d, err := a.reach(ctx, path, config.Options{WithoutKeys: true, WithoutRegistries: true})
 	if err != nil {
 		return err
-	}
-	if err := a.awaitAnswer(ctx, d.Config.Kafka); err != nil {
-		return d.explained(err)
 	}
 	now := time.Now()
 	s, err := pipeline.ReadStatus(ctx, d.Deployment, now)
