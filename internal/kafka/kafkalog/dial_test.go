@@ -13,6 +13,7 @@ import (
 	"math/big"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -200,5 +201,46 @@ func TestUseAfterCloseIsAnError(t *testing.T) {
 		if err := call(); !errors.Is(err, ErrClosed) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// A broker that has let a client in and refuses it now may have changed its secrets: it is away,
+// and asked again, where secrets may change; a broker that never did is not.
+func TestARefusalAfterAWelcomeIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	cert, pool := certificate(t, "127.0.0.1")
+	other, otherPool := certificate(t, "127.0.0.1")
+	var shown, trusted atomic.Pointer[tls.Config]
+	shown.Store(&tls.Config{Certificates: []tls.Certificate{cert}})
+	trusted.Store(&tls.Config{RootCAs: pool})
+	addr := startBroker(t, kfake.TLS(&tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return shown.Load(), nil }})).ListenAddrs()[0]
+	dial := func(mayChange bool) (*Client, error) {
+		return Dial(t.Context(), Config{Brokers: []string{addr}, TLS: trusted.Load(), RenewTLS: trusted.Load, MayChange: mayChange})
+	}
+	fixed, err := dial(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fixed.Close()
+	changing, err := dial(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer changing.Close()
+
+	shown.Store(&tls.Config{Certificates: []tls.Certificate{other}})
+	if err := fixed.Ping(t.Context()); !errors.Is(err, ErrRefused) || retriable(err) || len(fixed.Away()) > 0 {
+		t.Errorf("where nothing may change: %v, %v", err, fixed.Away())
+	}
+	err = changing.Ping(t.Context())
+	if away := changing.Away(); !errors.Is(err, ErrRefused) || !retriable(err) || len(away) != 1 || !strings.Contains(away[0].Why, "unknown authority") {
+		t.Errorf("where secrets may change: %v, %v", err, away)
+	}
+	if _, err := dial(true); !errors.Is(err, ErrRefused) || MayComeUp(err) {
+		t.Errorf("a broker that has let no connection in: %v", err)
+	}
+	trusted.Store(&tls.Config{RootCAs: otherPool})
+	if err := changing.Ping(t.Context()); err != nil || len(changing.Away()) > 0 {
+		t.Errorf("with the new authority: %v, %v", err, changing.Away())
 	}
 }
