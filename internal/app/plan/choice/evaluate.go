@@ -115,6 +115,7 @@ type table struct {
 	kind   metrickind.Kind
 	values map[int64]uint64 // of events, roughly
 	spread spread
+	near   *table // of the second round, with noises near the best of the first; nil: none
 }
 
 // ErrNothing says that there are no events.

@@ -179,10 +179,11 @@ func (e *Events) best(q *Question) (Outcome, *table, error) {
 	if all, err = options(q.Compile, s, near...); err != nil {
 		return best, t, nil //nolint:nilerr // there are none nearby
 	}
-	_, nearer, err := e.tryBest(q, all)
+	second, nearer, err := e.tryBest(q, all)
 	if err == nil && nearer.Typical < best.Typical {
 		best = nearer
 	}
+	t.near = second
 	return best, t, err
 }
 
@@ -229,10 +230,12 @@ func (t *table) epsilons(q *Question, best *Outcome) (all []Outcome) {
 			continue
 		}
 		factor, least := math.Sqrt(base/d.Budget.Mu2.Float()), Outcome{Typical: math.Inf(1)}
-		for i, one := range t.trials {
-			if of, err := options(q.Compile, s, one.Noise*factor); err == nil {
-				if o := t.outcome(i, of[0]); o.Typical < least.Typical {
-					least = o
+		for from := t; from != nil; from = from.near {
+			for i, one := range from.trials {
+				if of, err := options(q.Compile, s, one.Noise*factor); err == nil {
+					if o := from.outcome(i, of[0]); o.Typical < least.Typical {
+						least = o
+					}
 				}
 			}
 		}
