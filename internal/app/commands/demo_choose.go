@@ -99,6 +99,9 @@ func (f *demoFlags) question(keys []string, sizes []time.Duration) choice.Questi
 func (f *demoFlags) provisional() {
 	s := f.setting()
 	s.Noise = 1000
+	if f.kindOf().Vector != nil {
+		s.Noise = 30 / f.epsilon // more, and a variance cannot have a wide range
+	}
 	if s.Lasts == 0 {
 		s.Lasts = 365 * 24 * time.Hour
 	}
@@ -185,7 +188,7 @@ func (f *demoFlags) noRange(why string) error {
 	return usage(errors.New(text))
 }
 
-// chosen says how a setting was chosen: by nothing but protected numbers.
+// chosen reports how a setting was chosen: by nothing but protected numbers.
 func (f *demoFlags) chosen(found *choice.Found) string {
 	spent, flag := percent(choiceShare), "--absolute"
 	if !f.kindOf().CountTarget() {
@@ -194,11 +197,11 @@ func (f *demoFlags) chosen(found *choice.Found) string {
 	if found.Few {
 		return fmt.Sprintf("window and noise are defaults, because %s are too few to choose by; finding this out took %s of the budget; to avoid that, give --window, %s and --lasts", about(found), spent, flag)
 	}
-	text := fmt.Sprintf("chosen by noisy numbers of what about %s users do, which took %s of the budget", terminal.Number(found.Users, 0), spent)
+	text := fmt.Sprintf("chosen from noisy tallies of the events of about %s users, which took %s of the budget", terminal.Number(found.Users, 0), spent)
 	if !found.Useful {
 		text += fmt.Sprintf("; these say that little of use can be shown at ε = %v, but they are rough", f.epsilon)
 	}
-	return text + "; to change it: --window, " + flag + ", --lasts; tollgate plan says what each would give"
+	return text + "; to change it: --window, " + flag + ", --lasts; tollgate plan shows what each would give"
 }
 
 // about writes a noisy number of users, with two standard deviations.
@@ -268,11 +271,11 @@ func (j *job) events(fn func(*event.Event) error) error {
 	})
 }
 
-// linesOf cuts a text into lines of a width.
+// linesOf cuts a text into lines of a width, and none between a number and its %.
 func linesOf(text string, width int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(text) {
-		if line != "" && len([]rune(line))+1+len([]rune(word)) > width {
+		if line != "" && !strings.HasPrefix(word, "%") && len([]rune(line))+1+len([]rune(word)) > width {
 			lines, line = append(lines, line), ""
 		}
 		line = strings.TrimPrefix(line+" "+word, " ")

@@ -112,11 +112,21 @@ func TestRuleOneRecordFarAwayChangesNoSettingOfADemo(t *testing.T) {
 	}
 }
 
+// A variance of a wide range leaves little room between too much noise and too little.
+func TestADemoFindsTheNoiseThatAVarianceCanHave(t *testing.T) {
+	t.Parallel()
+	code, _, stderr := run(t, "demo", "--input", manyUsers(t, 4000), "--header", "--user-field", "who", "--time-field", "when",
+		"--kind", "variance", "--value-field", "value", "--min", "0", "--max", "25000")
+	if code != exitOK || !strings.Contains(stderr, "of the real variance of value") || !strings.Contains(stderr, "forecast for the number of events") {
+		t.Errorf("exit %d\n%s", code, stderr)
+	}
+}
+
 func TestRuleADemoThatChoosesPaysForThat(t *testing.T) {
 	t.Parallel()
 	args := []string{"demo", "--header", "--user-field", "who", "--key-field", "what", "--time-field", "when"}
 	code, stdout, stderr := run(t, append(args, "--input", manyUsers(t, 4000))...)
-	if code != exitOK || !strings.Contains(stdout, "chosen by noisy numbers") {
+	if code != exitOK || !strings.Contains(stdout, "chosen from noisy tallies") {
 		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
 	}
 	if promise, _, _ := strings.Cut(stdout, "window (UTC)"); strings.Contains(promise, "4000") || strings.Contains(promise, "4,000 ") {

@@ -67,11 +67,14 @@ func (j *job) compare(result demo.Result, shown map[cell]float64) (*comparison, 
 // text says how far the released values are from the real ones, and what error was forecast. among
 // says of which values the error is the median; "" leaves that out.
 func (c *comparison) text(f *demoFlags, among string) string {
-	of := f.realValue() + f.ofValues()
+	of, forecast := f.realValue()+f.ofValues(), "forecast"
 	if f.kindOf().Tree != nil { // statistics are compared by themselves
 		return fmt.Sprintf("forecast: %s; %s of the events count", typically(c.now, of), percent(c.now.Counted))
 	}
-	return fmt.Sprintf("typically within %s of %s%s; forecast: %s, with %s of the events counted", percent(c.typical), of, among, percent(c.now.Typical), percent(c.now.Counted))
+	if kind := f.kindOf(); kind.Vector != nil && kind.Vector.Ratios != 1 {
+		of, forecast = "the real "+kind.Texts.Label+f.ofValues(), "forecast for the number of events"
+	}
+	return fmt.Sprintf("typically within %s of %s%s; %s: %s, with %s of the events counted", percent(c.typical), of, among, forecast, percent(c.now.Typical), percent(c.now.Counted))
 }
 
 // ofValues names the field whose mean, variance and so on a text is about; "" for counts.

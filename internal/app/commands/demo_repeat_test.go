@@ -78,7 +78,7 @@ func TestRuleADemoChoosesBoundsWithNoiseOfItsOwn(t *testing.T) {
 	users := func(more ...string) (promise, stdout, name string) {
 		stdout, stderr := mustRun(t, append(args, more...)...)
 		found := runName.FindStringSubmatch(stderr)
-		_, rest, chosen := strings.Cut(stderr, "chosen by noisy numbers")
+		_, rest, chosen := strings.Cut(stderr, "chosen from noisy tallies")
 		if promise, _, _ = strings.Cut(rest, "budget"); !chosen || found == nil {
 			t.Fatalf("stderr %s", stderr)
 		}

@@ -281,7 +281,7 @@ const gridStep = math.Sqrt2
 // payable compiles a setting with a noise with which users can pay. Means of wide ranges, and
 // private keys with much budget and little δ, cannot have very much noise.
 func payable(compile Compile, s Setting) (d *deployment.Deployment, err error) {
-	for s.Noise = 1e6; s.Noise >= 1; s.Noise /= 10 {
+	for s.Noise = 1e6; s.Noise >= 1; s.Noise /= 2 {
 		if d, err = compile(s); err == nil {
 			return d, nil
 		}
@@ -317,5 +317,9 @@ func grid(compile Compile, s Setting, most, span, step float64) ([]option, error
 	for n := least; n < 1.5*most*one; n *= step {
 		noises = append(noises, n)
 	}
-	return options(compile, s, noises...)
+	all, err := options(compile, s, noises...)
+	if err != nil { // what is possible lies between two of them
+		return options(compile, s, finest(d))
+	}
+	return all, nil
 }

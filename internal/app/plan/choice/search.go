@@ -217,9 +217,8 @@ func (e *Events) tryBest(q *Question, all []option) (*table, Outcome, error) {
 	return t, best, nil
 }
 
-// epsilons returns what other ε give in the same windows. What is counted follows from the budget
-// times the noise squared: where the noise is lower by the root of what the budget is greater, the
-// same counts.
+// epsilons returns what other ε give in the same windows. The same events count if the noise is
+// lower by the factor by which the root of the budget is greater.
 func (t *table) epsilons(q *Question, best *Outcome) (all []Outcome) {
 	base := t.trials[0].d.Budget.Mu2.Float()
 	for _, times := range []float64{.5, 2, 4, 8} {
