@@ -40,7 +40,7 @@ func (f *File) key(at string, s source, o Options, standIn byte) (key [32]byte) 
 			f.Missing = append(f.Missing, s.file)
 			return [32]byte{standIn}
 		case errors.Is(err, fs.ErrNotExist):
-			doc.fail(where, at+".file", "%s", noKey(s.file))
+			doc.fail(where, at+".file", "%s", noKey(at, s.file))
 			return key
 		case err != nil:
 			doc.fail(where, at+".file", "reading %s: %v", s.file, cause(err))
@@ -83,9 +83,13 @@ func (f *File) password(at string, to *secret.Of[string], s source) {
 	}
 }
 
-// noKey says what to do about a key file that is not there.
-func noKey(file string) string {
-	return fmt.Sprintf("there is no file %s: make it with tollgate init --generate-keys, or with %s. If the deployment has begun, put the copy of its own key there, or make a new noise key with tollgate change --generate-keys", file, MakeKey(file))
+// noKey returns what to do about a missing key file. Only the noise key can be replaced.
+func noKey(at, file string) string {
+	text := fmt.Sprintf("there is no file %s: make it with tollgate init --generate-keys, or with %s. If the deployment has begun, put the copy of its own key there", file, MakeKey(file))
+	if at == "keys.noise" {
+		text += ", or make a new noise key with tollgate change --generate-keys"
+	}
+	return text
 }
 
 // MakeKey returns a command for the shell that makes a key file, readable by its owner only.
