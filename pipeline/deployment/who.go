@@ -16,8 +16,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Who says how many of the events of a user with even habits count over the horizon of an
-// allowance.
+// Who is how much of a user with even habits counts over the horizon of an allowance.
 type Who struct {
 	Events int     `json:"events_a_day"`
 	Keys   int     `json:"keys"`
@@ -28,22 +27,22 @@ type Who struct {
 // Users are those with even habits.
 type Users []Who
 
-// String is a line like "of 1 event a day of a user, 100 % count; of 20 a day in 5 keys, 48 %".
+// String is a line like "pays for 100 % of the events of a user with 1 a day, 48 % with 20 a day".
 func (u Users) String() string {
 	var parts []string
 	for _, w := range u {
 		share := strconv.FormatFloat(math.Round(1000*w.Share)/10, 'f', -1, 64)
 		if len(parts) > 0 {
-			parts = append(parts, fmt.Sprintf("of %s, %s %%", w, share))
+			parts = append(parts, fmt.Sprintf("%s %% with %s", share, w))
 			continue
 		}
-		event := "event"
+		events := "events"
 		if w.Value != 0 {
-			event = fmt.Sprintf("event of %d", w.Value)
+			events = fmt.Sprintf("events of %d", w.Value)
 		}
-		parts = append(parts, fmt.Sprintf("of %d %s a day of a user, %s %% count", w.Events, event, share))
+		parts = append(parts, fmt.Sprintf("pays for %s %% of the %s of a user with %s", share, events, w))
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(parts, ", ")
 }
 
 // String is the habit in a few words.
@@ -54,7 +53,7 @@ func (w Who) String() string {
 	return fmt.Sprintf("%d a day in %d keys", w.Events, w.Keys)
 }
 
-// habits are those that are told of: of a daily, a busy and a heavy user.
+// habits are those of a daily, a busy and a heavy user.
 func habits() []Who {
 	return []Who{{Events: 1, Keys: 1}, {Events: 20, Keys: 5}, {Events: 500, Keys: 20}}
 }

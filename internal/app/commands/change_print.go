@@ -114,7 +114,7 @@ func (f *figures) text() string {
 		parts = append(parts, "keys released above "+ceiling(*f.Threshold))
 	}
 	if len(f.Users) > 0 {
-		parts = append(parts, f.Users.String())
+		parts = append(parts, "allowance "+f.Users.String())
 	}
 	return strings.Join(parts, ", ")
 }

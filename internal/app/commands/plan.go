@@ -35,7 +35,7 @@ func (a *app) plan() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Recommend windows and noise for your events, and show how exact the values would be",
-		Long: `Read a file of events once, search for the window and the noise that fit it, and say how
+		Long: `Read a file of events once, search for the window and the noise that fit it, and show how
 far values would typically be from the real ones. The recommended setting is ready for a
 configuration file and for "tollgate demo".
 

@@ -27,12 +27,12 @@ func (a *app) statement() *cobra.Command {
 		Short: "Show what one user has spent of the privacy promise",
 		Long: `Show what one user has spent of the privacy promise, as of the last counts: the share
 of the budget, the ε of all releases together, and what is left of each metric's
-allowance. statement reads the control topic and the ledger and changes nothing; a run
-may go on. It needs the user-hash key. Only the trusted side can run it, and only that
-person should read it.
+allowance. statement only reads, so a run may go on. It needs the user-hash key, so
+only the trusted side can run it. Show the result to nobody but this user.
 
-USER is the id as it is in the events; - reads it from the standard input, so that it
-does not stay in the history of the shell. Budget periods that are over are not kept.`,
+USER is the id as it is in the events. With -, statement reads it from the standard
+input, so that it does not stay in the history of the shell. A statement does not cover
+budget periods that are over.`,
 		Example: `  tollgate statement u17 --config tollgate.yaml
   echo -n u17 | tollgate statement - --config tollgate.yaml --format json`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -46,6 +46,9 @@ does not stay in the history of the shell. Budget periods that are over are not 
 	a.configPath(cmd, &path)
 	cli.FormatFlag(cmd, &f)
 	cmd.RunE = a.run(func(cmd *cobra.Command) error {
+		if cmd.Flags().NArg() != 1 {
+			return usage(errors.New("statement needs one USER: an id as it is in the events, or - to read it"))
+		}
 		return a.runStatement(cmd.Context(), path, cmd.Flags().Arg(0), cmd.InOrStdin(), f)
 	})
 	return cmd

@@ -58,7 +58,7 @@ func (f *demoFlags) refuseValues(faults *eventfile.Faults, records uint64) error
 	}
 	cure := "Correct --value-field or the file"
 	if f.decimals == 0 {
-		cure = "If they have decimals, give --decimals, and all bounds in their unit"
+		cure = "If they have decimals, give --decimals 2 for two of them, and --min and --max in hundredths"
 	}
 	return fmt.Errorf("reading input file %s: %s have a value that is not %s: %s. %s; to leave such records out, add --skip-bad-values",
 		eventfile.Name(f.input), outcomes.Part(n, records, "record"), f.number(), where, cure)
