@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
+	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
 )
 
 // hooks turns a job's wishes into hooks. settled is the last turn that was settled; say tells the

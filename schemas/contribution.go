@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/tollgate-dp/tollgate/internal/hooks/poison"
+	"github.com/tollgate-dp/tollgate/internal/base/hooks/poison"
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 

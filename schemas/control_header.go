@@ -1,7 +1,7 @@
 package schemas
 
 import (
-	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 

@@ -22,7 +22,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/experiment/year"
 	"github.com/tollgate-dp/tollgate/internal/app/report"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
-	"github.com/tollgate-dp/tollgate/internal/formats/spelling"
+	"github.com/tollgate-dp/tollgate/internal/base/formats/spelling"
 )
 
 // The exit codes of doc.go.

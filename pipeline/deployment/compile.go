@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"

@@ -8,7 +8,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/tollgate-dp/tollgate/internal/formats/avro"
+	"github.com/tollgate-dp/tollgate/internal/base/formats/avro"
 )
 
 // avroSource has the writer schemas that are known, and the scratch of reading a record.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/internal/formats/avro"
+	"github.com/tollgate-dp/tollgate/internal/base/formats/avro"
 )
 
 func (a *avroSource) common() string {

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/internal/formats/avro"
-	"github.com/tollgate-dp/tollgate/internal/formats/spelling"
+	"github.com/tollgate-dp/tollgate/internal/base/formats/avro"
+	"github.com/tollgate-dp/tollgate/internal/base/formats/spelling"
 )
 
 // avroNode is a part of a writer schema in which a field is looked for. Parts without a node are

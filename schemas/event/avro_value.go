@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/tollgate-dp/tollgate/internal/formats/avro"
+	"github.com/tollgate-dp/tollgate/internal/base/formats/avro"
 )
 
 // seen returns nil, bool, int64, float64, string (also for an enum; bytes and fixed as they are),

@@ -1,6 +1,6 @@
 package event
 
-import "github.com/tollgate-dp/tollgate/internal/formats/csvrow"
+import "github.com/tollgate-dp/tollgate/internal/base/formats/csvrow"
 
 // splitQuoted splits at commas outside quotes, as encoding/csv does with its default settings. An
 // empty line is not a row, nor is a text with a second row.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/internal/formats/spelling"
+	"github.com/tollgate-dp/tollgate/internal/base/formats/spelling"
 )
 
 // The names of the formats, for tests and for code that writes events itself. Other code that ships

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
 )
 
 // TimeText is the unit of times that are texts in one of the usual layouts, or in

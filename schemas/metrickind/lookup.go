@@ -1,6 +1,6 @@
 package metrickind
 
-import "github.com/tollgate-dp/tollgate/internal/formats/spelling"
+import "github.com/tollgate-dp/tollgate/internal/base/formats/spelling"
 
 // Find returns the entry of a kind; ok is false if the table has no kind of that name.
 func Find(name string) (k Kind, ok bool) {

@@ -6,7 +6,7 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/tollgate-dp/tollgate/internal/numbers/search"
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/search"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 	"github.com/tollgate-dp/tollgate/state/units"
 )

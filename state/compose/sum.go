@@ -1,6 +1,6 @@
 package compose
 
-import "github.com/tollgate-dp/tollgate/internal/numbers/rounding"
+import "github.com/tollgate-dp/tollgate/internal/base/numbers/rounding"
 
 // total is a sum of float64 numbers and products, rounded up after every step; what
 // fits is exact. The zero value is 0.

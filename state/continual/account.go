@@ -5,8 +5,8 @@ import (
 	"math/big"
 	"slices"
 
-	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
-	"github.com/tollgate-dp/tollgate/internal/numbers/rounding"
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/int128"
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/rounding"
 	"github.com/tollgate-dp/tollgate/state/accounting"
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
 	"github.com/tollgate-dp/tollgate/state/loss"

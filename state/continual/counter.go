@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 
-	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/int128"
 	"github.com/tollgate-dp/tollgate/state/accounting"
 )
 

@@ -3,7 +3,7 @@ package pld
 import (
 	"math"
 
-	"github.com/tollgate-dp/tollgate/internal/numbers/rounding"
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/rounding"
 )
 
 // MinScale and MaxScale bound the noise of the Laplace pair.

@@ -3,7 +3,7 @@ package pld
 import (
 	"math"
 
-	"github.com/tollgate-dp/tollgate/internal/numbers/rounding"
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/rounding"
 )
 
 // merged returns the factors with all Gaussian ones whose interval may be chosen as one: Gaussians

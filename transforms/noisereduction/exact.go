@@ -3,7 +3,7 @@ package noisereduction
 import (
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/int128"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 

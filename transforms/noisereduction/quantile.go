@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"sort"
 
-	"github.com/tollgate-dp/tollgate/internal/numbers/search"
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/search"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"math/big"
 	"sort"
 
-	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/int128"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 
-	"github.com/tollgate-dp/tollgate/internal/hooks/localrunner"
+	"github.com/tollgate-dp/tollgate/internal/base/hooks/localrunner"
 )
 
 // The accounts of the plain form are kept in keyed state and nowhere else.

@@ -11,7 +11,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/timers"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
-	"github.com/tollgate-dp/tollgate/internal/hooks/localrunner"
+	"github.com/tollgate-dp/tollgate/internal/base/hooks/localrunner"
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 

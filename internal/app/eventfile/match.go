@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/internal/formats/avro"
+	"github.com/tollgate-dp/tollgate/internal/base/formats/avro"
 )
 
 // SchemaMismatch says where the schema of a file and that of a topic differ.

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tollgate-dp/tollgate/internal/formats/avro"
+	"github.com/tollgate-dp/tollgate/internal/base/formats/avro"
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 

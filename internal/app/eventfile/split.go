@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io"
 
-	"github.com/tollgate-dp/tollgate/internal/formats/csvrow"
+	"github.com/tollgate-dp/tollgate/internal/base/formats/csvrow"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
-	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
-	"github.com/tollgate-dp/tollgate/internal/kafka/registry"
+	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/base/kafka/registry"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 

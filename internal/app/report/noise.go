@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
-	"github.com/tollgate-dp/tollgate/internal/numbers/search"
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/search"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/report"
-	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/published"
 )

@@ -43,7 +43,7 @@ func TestPagesExplainWhatTheCodeNames(t *testing.T) {
 		{`^internal/app/(commands|cli)$`, flag, "`--", "docs/configuration.md", 40},
 		{`^cmd/experiments$`, flag, "`--", "docs/experiments.md", 3},
 		{`^pipeline$`, sentinel, "`pipeline.", "docs/runbook.md", 5},
-		{`^internal/kafka/kafkalog$`, sentinel, "`kafkalog.", "docs/runbook.md", 3},
+		{`^internal/base/kafka/kafkalog$`, sentinel, "`kafkalog.", "docs/runbook.md", 3},
 		{`.`, `StopError\{[^}]*?Reason: +"([^",:;(]+[^",:;( ])`, "", "docs/runbook.md", 5},
 	} {
 		found, dirs, expr, page := 0, regexp.MustCompile(c.dirs), regexp.MustCompile(c.expr), read(t, c.page)

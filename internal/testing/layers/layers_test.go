@@ -40,17 +40,17 @@ func module() []layer {
 		{name: "secrets", packages: `
 			schemas/secret`},
 		{name: "numbers", packages: `
-			internal/numbers/int128 internal/numbers/rounding internal/numbers/search
-			internal/numbers/wallclock state/internal/bigmath state/units state/budgets state/internal/fixed
+			internal/base/numbers/int128 internal/base/numbers/rounding internal/base/numbers/search
+			internal/base/numbers/wallclock state/internal/bigmath state/units state/budgets state/internal/fixed
 			state/accounts`},
 		{name: "memory", packages: `
-			internal/hooks/poison`},
+			internal/base/hooks/poison`},
 		{name: "accounting", sees: "numbers", packages: `
 			state/loss state/conversion state/accounting state/continual state/pld state/bucket
 			state/compose`},
 		{name: "wire", sees: "secrets numbers memory", packages: `
-			internal/formats/spelling schemas/metrickind schemas schemas/event/filter internal/formats/avro
-			internal/formats/csvrow schemas/event`},
+			internal/base/formats/spelling schemas/metrickind schemas schemas/event/filter internal/base/formats/avro
+			internal/base/formats/csvrow schemas/event`},
 		{name: "noise", sees: "secrets numbers accounting", packages: `
 			transforms/noisereduction transforms/mechanisms`},
 		{name: "experiments", sees: "numbers accounting noise", packages: `
@@ -59,13 +59,13 @@ func module() []layer {
 		{name: "spending", sees: "secrets numbers memory wire noise", packages: `
 			transforms/spend transforms/release`},
 		{name: "transforms", sees: "secrets numbers wire noise spending", outside: []string{beam}, packages: `
-			internal/hooks/localrunner transforms/hook transforms transforms/plain`},
+			internal/base/hooks/localrunner transforms/hook transforms transforms/plain`},
 		{name: "kafka", sees: "secrets memory wire", outside: []string{kafkaGo, franz}, packages: `
-			internal/kafka/kafkalog internal/kafka/registry`},
+			internal/base/kafka/kafkalog internal/base/kafka/registry`},
 		{name: "deployment", sees: "secrets numbers wire noise spending transforms kafka", packages: `
 			pipeline/internal/calendar pipeline/deployment`},
 		{name: "stages", sees: "secrets numbers memory wire noise spending transforms kafka deployment", outside: []string{beam, kafkaGo}, packages: `
-			internal/hooks/crashpoint pipeline/internal/connect pipeline/internal/controllog
+			internal/base/hooks/crashpoint pipeline/internal/connect pipeline/internal/controllog
 			pipeline/internal/changes pipeline/internal/topicrules pipeline/internal/fencing
 			pipeline/internal/watch pipeline/internal/packing pipeline/internal/ledgerlog
 			pipeline/internal/countslog pipeline/internal/reading pipeline/internal/publishing
@@ -80,7 +80,7 @@ func module() []layer {
 			internal/app/monitor/process internal/app/monitor docs internal/app/serve internal/app/outfile
 			internal/app/cli internal/app/eventfile internal/app/generate`},
 		{name: "demo", sees: "secrets numbers wire noise experiments spending kafka deployment pipeline front", outside: []string{franz}, packages: `
-			internal/kafka/embedded internal/app/demo internal/app/experiment/year
+			internal/base/kafka/embedded internal/app/demo internal/app/experiment/year
 			internal/app/experiment/page internal/app/replay`},
 		{name: "programs", sees: "secrets numbers accounting wire noise experiments transforms kafka deployment pipeline front demo", packages: `
 			internal/app/commands cmd/runner cmd/experiments`},

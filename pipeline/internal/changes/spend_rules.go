@@ -3,7 +3,7 @@ package changes
 import (
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/internal/numbers/wallclock"
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/transforms/spend"

@@ -1,7 +1,7 @@
 package connect
 
 import (
-	"github.com/tollgate-dp/tollgate/internal/kafka/registry"
+	"github.com/tollgate-dp/tollgate/internal/base/kafka/registry"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 

@@ -4,7 +4,7 @@ import (
 	"hash/maphash"
 	"math"
 
-	"github.com/tollgate-dp/tollgate/internal/hooks/poison"
+	"github.com/tollgate-dp/tollgate/internal/base/hooks/poison"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/transforms"

@@ -5,7 +5,7 @@ import (
 	"hash/maphash"
 	"math/bits"
 
-	"github.com/tollgate-dp/tollgate/internal/hooks/poison"
+	"github.com/tollgate-dp/tollgate/internal/base/hooks/poison"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 

@@ -9,7 +9,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/tollgate-dp/tollgate/internal/hooks/poison"
+	"github.com/tollgate-dp/tollgate/internal/base/hooks/poison"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/transforms"
 )

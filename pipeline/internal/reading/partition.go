@@ -3,7 +3,7 @@ package reading
 import (
 	"slices"
 
-	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/packing"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"

@@ -6,7 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/tollgate-dp/tollgate/internal/hooks/poison"
+	"github.com/tollgate-dp/tollgate/internal/base/hooks/poison"
 )
 
 const (

@@ -15,7 +15,7 @@ import (
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/testing/ptest"
 
-	"github.com/tollgate-dp/tollgate/internal/hooks/localrunner"
+	"github.com/tollgate-dp/tollgate/internal/base/hooks/localrunner"
 )
 
 type silent struct{}
