@@ -40,7 +40,7 @@ var parsed = sync.OnceValues(func() (out []source, err error) {
 		if err != nil {
 			return err
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, text, parser.SkipObjectResolution)
+		file, err := parser.ParseFile(token.NewFileSet(), path, text, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}
