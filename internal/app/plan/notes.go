@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/state/budgets"
@@ -70,8 +71,19 @@ func limits(cfg *deployment.Config) []string {
 	if cfg.Time.Trust == deployment.TrustProducer {
 		out = append(out, "the times in the records are believed: a producer that writes wrong times can move events into other windows, and make other events late")
 	}
+	out = append(out, influence(&cfg.Time))
 	if cfg.Privacy.Period > 0 {
 		out = append(out, "the promise is to a user in one period: someone who looks at several periods learns more, as said above")
 	}
 	return out
+}
+
+// influence returns a sentence on the conditions beyond which one user can decide whether another's
+// record counts (docs/guarantee.md, "What one user can do to others' records").
+func influence(t *deployment.Time) string {
+	within := config.Duration(t.Skew + t.IdleGrace)
+	if t.Trust == deployment.TrustProducer {
+		return fmt.Sprintf("one user can decide whether another's record counts, if that record reaches Kafka more than %s after its own time (time.skew + time.idle_grace), or stands behind one in its partition that is newer by more than %s (time.lateness)", within, config.Duration(t.Lateness))
+	}
+	return fmt.Sprintf("one user can decide whether another's record counts, if Kafka shows that record only %s after it has stored it (time.skew + time.idle_grace), or if append times step back by more than %s (time.slack)", within, config.Duration(t.Slack))
 }
