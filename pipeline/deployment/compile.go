@@ -299,6 +299,15 @@ func (d *Deployment) Specs() []schemas.MetricSpec {
 	return specs
 }
 
+// Plans returns the ladders of Deployment.Metrics, with which Specs begins.
+func (d *Deployment) Plans() []*noisereduction.Plan {
+	plans := make([]*noisereduction.Plan, len(d.Metrics))
+	for i := range d.Metrics {
+		plans[i] = d.Metrics[i].Plan
+	}
+	return plans
+}
+
 // FirstWindow returns the start of a deployment that is asked to start at a time: the start of the
 // window of the least slide that holds this time, in UTC.
 func FirstWindow(d *Deployment, start time.Time) time.Time {

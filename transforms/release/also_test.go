@@ -12,7 +12,6 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
-	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
 // What is released beside a value is what its kind makes of the drawn components, with an interval
@@ -31,15 +30,15 @@ func TestRuleAStatisticBesideAnotherIsThatOfItsKind(t *testing.T) {
 				specs = append(specs, also)
 			}
 			r := releaserOf(t, specs, rand.New(runseed.PCG(t, 3, 31)))
-			tasks, counts := make([]task, 50), []spend.Count(nil)
+			tasks, counts := make([]task, 50), []cellCount(nil)
 			for i := range tasks {
-				c := spend.Cell{End: 1000, Key: fmt.Sprintf("%06d", i)}
-				tasks[i] = task{Cell: c, turn: 1, count: all[0]}
+				c := cellID{End: 1000, Key: fmt.Sprintf("%06d", i)}
+				tasks[i] = task{cellID: c, turn: 1, count: all[0]}
 				for c.Metric = 1; c.Metric <= 2; c.Metric++ {
-					counts = append(counts, spend.Count{Cell: c, Sum: all[c.Metric]})
+					counts = append(counts, cellCount{cellID: c, Sum: all[c.Metric]})
 				}
 			}
-			slices.SortFunc(counts, func(a, b spend.Count) int { return a.Compare(b.Cell) })
+			slices.SortFunc(counts, func(a, b cellCount) int { return a.Compare(b.cellID) })
 			if err := r.ladders.refineAll(tasks); err != nil {
 				t.Fatal(err)
 			}

@@ -14,7 +14,6 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/units"
-	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
 // shownDelta is the δ(ε) that an attack shows whose test holds in these parts of its trials, with
@@ -53,7 +52,7 @@ func TestAttackOnLogarithmicQuantiles(t *testing.T) {
 	seen := func(prefix string, there int64) (above float64) {
 		tasks := make([]task, trials)
 		for i := range tasks {
-			tasks[i] = task{Cell: spend.Cell{End: 1000, Key: fmt.Sprintf("%s%d", prefix, i)}, turn: 1, count: others + 2*there}
+			tasks[i] = task{cellID: cellID{End: 1000, Key: fmt.Sprintf("%s%d", prefix, i)}, turn: 1, count: others + 2*there}
 		}
 		if err := r.ladders.refineAll(tasks); err != nil {
 			t.Fatal(err)
@@ -64,7 +63,7 @@ func TestAttackOnLogarithmicQuantiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			n := nodes{ladders: &r.ladders, cell: of.Cell, precision: u, scale: scale, leaves: []leaf{{first, others + there}}}
+			n := nodes{ladders: &r.ladders, cell: of.cellID, precision: u, scale: scale, leaves: []leaf{{first, others + there}}}
 			if n.cell.Metric = uint32(nodesAt); there > 0 {
 				n.leaves = append(n.leaves, leaf{first + 1, there})
 			}
@@ -142,7 +141,7 @@ func TestAttackOnHistograms(t *testing.T) {
 			}
 			for _, value := range []int64{1, 9} {
 				leafOf := scale.Leaf(value)
-				n := nodes{ladders: &r.ladders, cell: tasks[i].Cell, precision: further, scale: scale, leaves: []leaf{{leafOf, 1000 + there}}}
+				n := nodes{ladders: &r.ladders, cell: tasks[i].cellID, precision: further, scale: scale, leaves: []leaf{{leafOf, 1000 + there}}}
 				n.cell.Metric = uint32(nodesAt)
 				y, err := n.draw(leafOf)
 				if err != nil {
@@ -192,7 +191,7 @@ func TestAttackOnQuantiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			n := nodes{ladders: &r.ladders, cell: tasks[i].Cell, precision: further, scale: scale, leaves: []leaf{{scale.Leaf(value), 1000 + there}}}
+			n := nodes{ladders: &r.ladders, cell: tasks[i].cellID, precision: further, scale: scale, leaves: []leaf{{scale.Leaf(value), 1000 + there}}}
 			n.cell.Metric = uint32(nodesAt)
 			for node := scale.Leaf(value); node != metrickind.Root; node = node.Parent() {
 				y, err := n.draw(node)
@@ -250,8 +249,8 @@ func attackOn(t *testing.T, kind string) {
 	}
 	// The logarithm of the likelihood ratio of what is seen, with the event against without it.
 	seen := func(key string, there int64) float64 {
-		cell := spend.Cell{End: 1000, Key: key}
-		tasks := []task{{Cell: cell, turn: 1, count: there * event[0]}}
+		cell := cellID{End: 1000, Key: key}
+		tasks := []task{{cellID: cell, turn: 1, count: there * event[0]}}
 		if err := r.ladders.refineAll(tasks); err != nil {
 			t.Fatal(err)
 		}

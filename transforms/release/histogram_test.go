@@ -9,7 +9,6 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
-	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
 // Of 200 cells each, intervals at 95 % hold the true share in 95 %, and values that say that they
@@ -80,7 +79,7 @@ func TestRuleAllBucketsOfAHistogramAreSettled(t *testing.T) {
 		}
 		specs := withTree(t, metrickind.Histogram, "histogram_buckets", 0, int64(buckets), edges, nil, 0, 3)
 		r := releaserOf(t, specs, rand.New(runseed.PCG(t, 3, 50)))
-		tasks := []task{{Cell: spend.Cell{End: 1000, Key: "k"}, turn: 1, count: 100}}
+		tasks := []task{{cellID: cellID{End: 1000, Key: "k"}, turn: 1, count: 100}}
 		if err := r.ladders.refineAll(tasks); err != nil {
 			t.Fatal(err)
 		}

@@ -6,21 +6,20 @@ import (
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
-	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
 // tasks lists every cell that the shard must release, each once and in order. Keys that a metric
 // has from another metric are not among them: see following.
-func (l *ladders) tasks(shard int, head *schemas.Partial, counts []spend.Count) ([]task, error) {
+func (l *ladders) tasks(shard int, head *schemas.Partial, counts []cellCount) ([]task, error) {
 	turns := map[int64]uint64{} // by end of their windows
-	var public []spend.Cell
+	var public []cellID
 	for turn := head.First; turn <= head.Turn; turn++ {
 		for _, w := range l.windows(turn) {
 			turns[w.WindowEnd] = turn
 			public = l.public(public, w, shard, int(head.ReleaseShards))
 		}
 	}
-	slices.SortFunc(public, spend.Cell.Compare)
+	slices.SortFunc(public, cellID.Compare)
 	public = slices.Compact(public)
 	tasks := make([]task, 0, len(public)+len(counts))
 	for _, c := range counts {
@@ -35,27 +34,27 @@ func (l *ladders) tasks(shard int, head *schemas.Partial, counts []spend.Count) 
 		}
 		order := -1
 		for len(public) > 0 && order < 0 {
-			if order = public[0].Compare(c.Cell); order < 0 {
-				tasks = append(tasks, task{Cell: public[0], turn: turns[public[0].End]})
+			if order = public[0].Compare(c.cellID); order < 0 {
+				tasks = append(tasks, task{cellID: public[0], turn: turns[public[0].End]})
 			}
 			if order <= 0 {
 				public = public[1:]
 			}
 		}
-		tasks = append(tasks, task{Cell: c.Cell, turn: turn, count: c.Sum})
+		tasks = append(tasks, task{cellID: c.cellID, turn: turn, count: c.Sum})
 	}
 	for _, at := range public {
-		tasks = append(tasks, task{Cell: at, turn: turns[at.End]})
+		tasks = append(tasks, task{cellID: at, turn: turns[at.End]})
 	}
 	return tasks, nil
 }
 
 // public appends the public keys of a window that the shard releases.
-func (l *ladders) public(cells []spend.Cell, w schemas.MetricWindow, shard, shards int) []spend.Cell {
+func (l *ladders) public(cells []cellID, w schemas.MetricWindow, shard, shards int) []cellID {
 	spec := &l.metrics[w.Metric]
 	for _, key := range spec.PublicKeys {
 		if schemas.ReleaseShardOf(spec.Route(), w.WindowStart, w.WindowEnd, key, shards) == shard {
-			cells = append(cells, spend.Cell{Metric: w.Metric, Start: w.WindowStart, End: w.WindowEnd, Key: string(key)})
+			cells = append(cells, cellID{Metric: w.Metric, Start: w.WindowStart, End: w.WindowEnd, Key: string(key)})
 		}
 	}
 	return cells
@@ -63,7 +62,7 @@ func (l *ladders) public(cells []spend.Cell, w schemas.MetricWindow, shard, shar
 
 // following lists the cells of metrics whose keys are those that another metric has just
 // released: all of them, also without any contribution, because the keys are public now.
-func (l *ladders) following(released []task, counts []spend.Count) []task {
+func (l *ladders) following(released []task, counts []cellCount) []task {
 	var tasks []task
 	for i := range released {
 		t := &released[i]
@@ -73,9 +72,9 @@ func (l *ladders) following(released []task, counts []spend.Count) []task {
 		for m := range l.metrics {
 			kind := metrickind.Of(l.metrics[m].Kind)
 			if spec := &l.metrics[m]; spec.KeyMode == schemas.KeysFrom && spec.KeysFrom == l.metrics[t.Metric].Name && !kind.Component && kind.Statistic == nil {
-				at := t.Cell
+				at := t.cellID
 				at.Metric = uint32(m)
-				tasks = append(tasks, task{Cell: at, turn: t.turn, count: countOf(counts, at)})
+				tasks = append(tasks, task{cellID: at, turn: t.turn, count: countOf(counts, at)})
 			}
 		}
 	}
@@ -83,8 +82,8 @@ func (l *ladders) following(released []task, counts []spend.Count) []task {
 }
 
 // countOf returns the count of a cell; 0 where no user contributed.
-func countOf(counts []spend.Count, at spend.Cell) int64 {
-	if c, found := slices.BinarySearchFunc(counts, at, func(c spend.Count, at spend.Cell) int { return c.Compare(at) }); found {
+func countOf(counts []cellCount, at cellID) int64 {
+	if c, found := slices.BinarySearchFunc(counts, at, func(c cellCount, at cellID) int { return c.Compare(at) }); found {
 		return counts[c].Sum
 	}
 	return 0

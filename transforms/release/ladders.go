@@ -12,7 +12,6 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
-	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
 // ladders releases the counts of a turn, or of all turns of a span: it decides which cells to
@@ -54,7 +53,7 @@ func PlanOf(m *schemas.MetricSpec) (*noisereduction.Plan, error) {
 
 // task is one release along a ladder.
 type task struct {
-	spend.Cell
+	cellID
 	turn   uint64 // with which the window ends
 	count  int64
 	result noisereduction.Result
@@ -70,7 +69,7 @@ type task struct {
 // if that metric has just released them. It returns the releases in the order of window, metric and
 // key, each followed by its statistics, and the precisions that contributors pay for. The turns of
 // a span have no window in common, so each is released as it would be alone.
-func (l *ladders) releaseShard(shard int, partials spend.Partials) ([]schemas.Release, []schemas.SettledKey, error) {
+func (l *ladders) releaseShard(shard int, partials partialGroup) ([]schemas.Release, []schemas.SettledKey, error) {
 	counts := partials.Counts()
 	tasks, err := l.tasks(shard, &partials[0], counts)
 	if err != nil {
@@ -84,7 +83,7 @@ func (l *ladders) releaseShard(shard int, partials spend.Partials) ([]schemas.Re
 			return nil, nil, err
 		}
 		tasks = append(tasks, following...)
-		slices.SortFunc(tasks, func(a, b task) int { return a.Compare(b.Cell) })
+		slices.SortFunc(tasks, func(a, b task) int { return a.Compare(b.cellID) })
 	}
 	passed := slices.DeleteFunc(tasks, func(t task) bool { return !t.result.Passed })
 	releases, settled := make([]schemas.Release, 0, len(passed)), make([]schemas.SettledKey, len(passed))
@@ -102,7 +101,7 @@ func (l *ladders) releaseShard(shard int, partials spend.Partials) ([]schemas.Re
 		for j := range t.statistics {
 			releases = append(releases, l.statistic(t, &t.statistics[j]))
 		}
-		settled[i] = settledKey(t.Cell, t.result.Precision)
+		settled[i] = settledKey(t.cellID, t.result.Precision)
 	}
 	return releases, slices.Concat(settled, further, nodes), nil
 }
@@ -134,7 +133,7 @@ func inChunks(n int, fn func(i int) error) error {
 	return group.Wait()
 }
 
-func settledKey(c spend.Cell, u units.Precision) schemas.SettledKey {
+func settledKey(c cellID, u units.Precision) schemas.SettledKey {
 	return schemas.SettledKey{Metric: c.Metric, WindowStart: c.Start, WindowEnd: c.End, Key: []byte(c.Key), Precision: u}
 }
 

@@ -21,6 +21,9 @@ import (
 type Options struct {
 	// Metrics as in spend.NewRules.
 	Metrics []schemas.MetricSpec
+	// Plans are the ladders of the first metrics, by PlanOf. New compiles the missing ones, which
+	// takes some milliseconds each.
+	Plans []*noisereduction.Plan
 	// Ending as in spend.Options.
 	Ending func(turn uint64) []schemas.MetricWindow
 	// Bounds returns the times that are published for a window's start and end. nil: these.
@@ -65,7 +68,7 @@ func New(o Options) (*Releaser, error) {
 	r.ladders.further = furtherOf(o.Metrics)
 	for i := range o.Metrics {
 		m := &o.Metrics[i]
-		plan, err := PlanOf(m)
+		plan, err := o.planOf(i)
 		if err != nil {
 			return nil, fmt.Errorf("making a releaser: metric %q: %w", m.Name, err)
 		}
@@ -84,6 +87,18 @@ func New(o Options) (*Releaser, error) {
 		r.ladders.trees = append(r.ladders.trees, tree)
 	}
 	return r, nil
+}
+
+// planOf returns the ladder of metric i.
+func (o *Options) planOf(i int) (*noisereduction.Plan, error) {
+	m := &o.Metrics[i]
+	if i >= len(o.Plans) {
+		return PlanOf(m)
+	}
+	if p := o.Plans[i]; p.First() == m.First && p.Top() == m.Top {
+		return p, nil
+	}
+	return nil, errors.New("its plan is that of another ladder")
 }
 
 // Releaser turns the partial counts of a release shard and turn into published counts.
@@ -110,7 +125,7 @@ type counts struct {
 
 // Release implements transforms.Releaser.
 func (r *Releaser) Release(ctx context.Context, shard int, blobs [][]byte) (spend.Pending, error) {
-	partials, err := spend.NewestPartials(blobs)
+	partials, err := newestPartials(blobs)
 	if err != nil || !partials.Complete() {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
@@ -23,6 +24,23 @@ func losing(t *testing.T, p Publisher, lost *[]int64) *Releaser {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// A Releaser never draws along the ladder of another metric.
+func TestAPlanOfAnotherLadderIsRefused(t *testing.T) {
+	metrics := testMetrics(t)
+	plan, err := PlanOf(&metrics[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Metrics: metrics, Plans: []*noisereduction.Plan{plan}, Ending: testWindows, Counts: schemas.CountsEncoding{Format: schemas.CountsJSON}, Publisher: &published{}}
+	if r, err := New(o); err != nil || r.ladders.plans[0] != plan {
+		t.Errorf("the metric's plan: %v", err)
+	}
+	metrics[0].First, err = units.PrecisionFromSigma(20)
+	if _, refused := New(o); err != nil || refused == nil {
+		t.Errorf("the plan of another first precision is taken (%v)", err)
+	}
 }
 
 // acknowledged releases a group and waits for it; nil where nothing is acknowledged.

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
 // SettlementWriter stores settled turns where SPEND's Settlements and the Source
@@ -43,7 +42,7 @@ func (s *Settler) Close() error { return closeIfCloser(s.w) }
 
 // Settle implements transforms.Settler.
 func (s *Settler) Settle(ctx context.Context, blobs [][]byte) error {
-	acks, err := spend.NewestAcks(blobs)
+	acks, err := newestAcks(blobs)
 	if err != nil || acks == nil {
 		return err
 	}
@@ -53,7 +52,7 @@ func (s *Settler) Settle(ctx context.Context, blobs [][]byte) error {
 	if s.done[head.Epoch] >= head.Turn {
 		return nil
 	}
-	if err := s.w.WriteSettlement(ctx, spend.Settle(s.metrics, acks)); err != nil {
+	if err := s.w.WriteSettlement(ctx, settledOf(s.metrics, acks)); err != nil {
 		return fmt.Errorf("writing turn %d: %w", head.Turn, err)
 	}
 	s.done[head.Epoch] = head.Turn

@@ -12,6 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
 var errPlanned = errors.New("planned")
@@ -152,10 +153,14 @@ func TestReleaserPublishesPublicKeysOfACompleteTurn(t *testing.T) {
 }
 
 func TestReleaserRefusesLostRecords(t *testing.T) {
-	p := &published{}
-	head := schemas.Partial{Epoch: 1, Turn: 1, Shards: 1, ReleaseShards: 1, Records: 3, Total: 4}
-	if _, err := testReleaser(t, p).Release(t.Context(), 0, [][]byte{partialBlob(t, head)}); err == nil || len(p.values) != 0 {
-		t.Fatal("released a turn of which a record is missing", err)
+	for _, records := range []uint64{0, 3, 5} {
+		p := &published{}
+		head := schemas.Partial{Epoch: 1, Turn: 7, Shards: 1, ReleaseShards: 1, Records: records, Total: 4}
+		_, err := testReleaser(t, p).Release(t.Context(), 0, [][]byte{partialBlob(t, head)})
+		var stop *spend.StopError
+		if !errors.As(err, &stop) || stop.Turn != 7 || len(p.values) != 0 {
+			t.Errorf("%d records of 4: %v, %d values published; want a stop at turn 7", records, err, len(p.values))
+		}
 	}
 }
 

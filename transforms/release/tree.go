@@ -10,7 +10,6 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
-	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
 // tree holds the metrics that belong to a metric whose counts have trees of values, or from whose
@@ -53,7 +52,7 @@ type statistic struct {
 
 // compute computes the statistics of released counts, and draws nodes of their trees. It returns
 // the parents of drawn nodes with their precision, in the order of the counts.
-func (l *ladders) compute(passed []task, counts []spend.Count) ([]schemas.SettledKey, error) {
+func (l *ladders) compute(passed []task, counts []cellCount) ([]schemas.SettledKey, error) {
 	var of []*task
 	for i := range passed {
 		if t := &l.trees[passed[i].Metric]; t.nodes >= 0 || len(t.statistics) > 0 {
@@ -71,13 +70,13 @@ func (l *ladders) compute(passed []task, counts []spend.Count) ([]schemas.Settle
 }
 
 // computeOne computes the statistics of one count.
-func (l *ladders) computeOne(t *task, counts []spend.Count) (settled []schemas.SettledKey, err error) {
+func (l *ladders) computeOne(t *task, counts []cellCount) (settled []schemas.SettledKey, err error) {
 	r, of := &t.result, &l.trees[t.Metric]
 	known := metrickind.Known{
 		Events:     metrickind.Estimate{Value: r.Value, StdDev: r.StdDev, Low: r.Low, High: r.High},
 		Components: func(further, ratios int) metrickind.Components { return l.components(t, further, ratios) },
 	}
-	cell := t.Cell
+	cell := t.cellID
 	cell.Metric = uint32(max(of.nodes, 0))
 	var u units.Precision // of nodes
 	if of.nodes >= 0 {
@@ -106,7 +105,7 @@ func (l *ladders) computeOne(t *task, counts []spend.Count) (settled []schemas.S
 // search begins the search in the tree of a count, and returns the precision of all nodes. Only
 // noisy numbers decide which nodes are drawn: the precision at which the count has stopped, and the
 // nodes drawn before (docs/guarantee.md, "Quantiles").
-func (l *ladders) search(t *task, cell spend.Cell, counts []spend.Count) (*metrickind.Search, units.Precision, error) {
+func (l *ladders) search(t *task, cell cellID, counts []cellCount) (*metrickind.Search, units.Precision, error) {
 	of := &l.trees[t.Metric]
 	u, err := FurtherPrecision(&l.metrics[t.Metric], &l.metrics[of.nodes], t.result.Precision)
 	if err != nil {
@@ -128,10 +127,10 @@ type leaf struct {
 }
 
 // leavesOf returns the leaves of a key's tree that have a count, ascending.
-func leavesOf(counts []spend.Count, at spend.Cell) (leaves []leaf, err error) {
+func leavesOf(counts []cellCount, at cellID) (leaves []leaf, err error) {
 	key := at.Key
 	at.Key = string(schemas.NodeKey([]byte(key), 0))
-	first, _ := slices.BinarySearchFunc(counts, at, func(c spend.Count, at spend.Cell) int { return c.Compare(at) })
+	first, _ := slices.BinarySearchFunc(counts, at, func(c cellCount, at cellID) int { return c.Compare(at) })
 	for _, c := range counts[first:] {
 		of, node, ok := schemas.SplitNodeKey([]byte(c.Key))
 		if c.Metric != at.Metric || c.Start != at.Start || c.End != at.End || ok && string(of) != key {
@@ -148,7 +147,7 @@ func leavesOf(counts []spend.Count, at spend.Cell) (leaves []leaf, err error) {
 // nodes draws the nodes of one key's tree.
 type nodes struct {
 	ladders   *ladders
-	cell      spend.Cell // of the metric of nodes, with the key itself
+	cell      cellID // of the metric of nodes, with the key itself
 	precision units.Precision
 	scale     *metrickind.Scale
 	leaves    []leaf

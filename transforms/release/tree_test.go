@@ -18,7 +18,6 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
-	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
 // quantilesOf returns quantiles of values from low to high. The noise of a node has a standard
@@ -93,13 +92,13 @@ func searched(t testing.TB, r *Releaser, specs []schemas.MetricSpec, values map[
 		leaves[scaleOf(t, &specs[len(specs)-1]).Leaf(v)] += n
 		all += n
 	}
-	tasks, counts := make([]task, cells), make([]spend.Count, 0, cells*len(leaves))
+	tasks, counts := make([]task, cells), make([]cellCount, 0, cells*len(leaves))
 	order := slices.Sorted(maps.Keys(leaves))
 	for i := range tasks { // all keys have the same length, so that the counts are in order
-		c := spend.Cell{End: 1000, Key: fmt.Sprintf("%s%06d", prefix, i)}
-		tasks[i] = task{Cell: c, turn: 1, count: all}
+		c := cellID{End: 1000, Key: fmt.Sprintf("%s%06d", prefix, i)}
+		tasks[i] = task{cellID: c, turn: 1, count: all}
 		for _, leaf := range order {
-			counts = append(counts, spend.Count{Cell: spend.Cell{Metric: nodes, End: 1000, Key: string(schemas.NodeKey([]byte(c.Key), leaf))}, Sum: leaves[leaf]})
+			counts = append(counts, cellCount{cellID: cellID{Metric: nodes, End: 1000, Key: string(schemas.NodeKey([]byte(c.Key), leaf))}, Sum: leaves[leaf]})
 		}
 	}
 	if err := r.ladders.refineAll(tasks); err != nil {
@@ -208,15 +207,15 @@ func TestOnlyNodesOnTheWayOfARankAreDrawn(t *testing.T) {
 	specs := quantilesOf(t, 0, 1_000_000, []int64{100_000, 500_000, 900_000}, 0, 3)
 	r := releaserOf(t, specs, rand.New(runseed.PCG(t, 3, 8)))
 	for name, shape := range shapesOfValues {
-		cell := spend.Cell{End: 1000, Key: "k"}
-		tasks := []task{{Cell: cell, turn: 1}}
+		cell := cellID{End: 1000, Key: "k"}
+		tasks := []task{{cellID: cell, turn: 1}}
 		values := valuesOf(shape, 10_000)
-		var counts []spend.Count
+		var counts []cellCount
 		for v, n := range values {
-			counts = append(counts, spend.Count{Cell: spend.Cell{Metric: uint32(len(specs) - 1), End: 1000, Key: string(schemas.NodeKey([]byte("k"), scaleOf(t, &specs[len(specs)-1]).Leaf(v)))}, Sum: n})
+			counts = append(counts, cellCount{cellID: cellID{Metric: uint32(len(specs) - 1), End: 1000, Key: string(schemas.NodeKey([]byte("k"), scaleOf(t, &specs[len(specs)-1]).Leaf(v)))}, Sum: n})
 			tasks[0].count += n
 		}
-		slices.SortFunc(counts, func(a, b spend.Count) int { return a.Compare(b.Cell) })
+		slices.SortFunc(counts, func(a, b cellCount) int { return a.Compare(b.cellID) })
 		if err := r.ladders.refineAll(tasks); err != nil {
 			t.Fatal(err)
 		}
@@ -252,10 +251,10 @@ func TestOnlyNodesOnTheWayOfARankAreDrawn(t *testing.T) {
 func TestQuantilesOfClampedCountsSayNothing(t *testing.T) {
 	specs := quantilesOf(t, 0, 1_000_000, []int64{500_000}, 0.05, 3)
 	r := releaserOf(t, specs, rand.New(runseed.PCG(t, 3, 9)))
-	tasks := []task{{Cell: spend.Cell{End: 1000, Key: "k"}, turn: 1, count: noisereduction.MaxCount}}
-	counts := []spend.Count{}
+	tasks := []task{{cellID: cellID{End: 1000, Key: "k"}, turn: 1, count: noisereduction.MaxCount}}
+	counts := []cellCount{}
 	for _, v := range []int64{10, 999_990} {
-		counts = append(counts, spend.Count{Cell: spend.Cell{Metric: uint32(len(specs) - 1), End: 1000, Key: string(schemas.NodeKey([]byte("k"), scaleOf(t, &specs[len(specs)-1]).Leaf(v)))}, Sum: noisereduction.MaxCount})
+		counts = append(counts, cellCount{cellID: cellID{Metric: uint32(len(specs) - 1), End: 1000, Key: string(schemas.NodeKey([]byte("k"), scaleOf(t, &specs[len(specs)-1]).Leaf(v)))}, Sum: noisereduction.MaxCount})
 	}
 	if err := r.ladders.refineAll(tasks); err != nil {
 		t.Fatal(err)
@@ -294,14 +293,14 @@ func TestQuantilesFollowFromSettledNodesAlone(t *testing.T) {
 			within := c.within
 			specs := withTree(t, metrickind.Quantiles, c.scale, 0, 1_000_000, nil, ranks, within, 3)
 			r, at := releaserOf(t, specs, rng), uint32(len(specs)-1)
-			tasks, counts := []task{{Cell: spend.Cell{End: 1000, Key: "k"}, turn: 1, count: 10_000}}, []spend.Count{}
+			tasks, counts := []task{{cellID: cellID{End: 1000, Key: "k"}, turn: 1, count: 10_000}}, []cellCount{}
 			var leaves []leaf
 			for v, n := range valuesOf(shape, 10_000) {
 				leaves = append(leaves, leaf{scaleOf(t, &specs[len(specs)-1]).Leaf(v), n})
 			}
 			slices.SortFunc(leaves, func(a, b leaf) int { return int(a.node) - int(b.node) })
 			for _, l := range leaves {
-				counts = append(counts, spend.Count{Cell: spend.Cell{Metric: at, End: 1000, Key: string(schemas.NodeKey([]byte("k"), l.node))}, Sum: l.count})
+				counts = append(counts, cellCount{cellID: cellID{Metric: at, End: 1000, Key: string(schemas.NodeKey([]byte("k"), l.node))}, Sum: l.count})
 			}
 			if err := r.ladders.refineAll(tasks); err != nil {
 				t.Fatal(err)
@@ -315,7 +314,7 @@ func TestQuantilesFollowFromSettledNodesAlone(t *testing.T) {
 				_, node, _ := schemas.SplitNodeKey(k.Key)
 				paid[node] = k.Precision
 			}
-			n := nodes{ladders: &r.ladders, cell: tasks[0].Cell, precision: paid[metrickind.Root], scale: scaleOf(t, &specs[len(specs)-1]), leaves: leaves}
+			n := nodes{ladders: &r.ladders, cell: tasks[0].cellID, precision: paid[metrickind.Root], scale: scaleOf(t, &specs[len(specs)-1]), leaves: leaves}
 			n.cell.Metric = at
 			needed := map[metrickind.Node]bool{}
 			again := metrickind.Search{Scale: n.scale, Draw: func(parent metrickind.Node) ([metrickind.Branching]*big.Int, error) {
@@ -363,7 +362,7 @@ func TestRuleNoNodeOfAKeyBelowItsThresholdIsDrawn(t *testing.T) {
 	r.ladders.windows = func(uint64) []schemas.MetricWindow { return []schemas.MetricWindow{{WindowEnd: 1000}} }
 	released := map[string]int64{"": 100_000, "a": 200_000, "ab": 300_000, strings.Repeat("a", schemas.MaxKeyBytes): 400_000, "b": 500_000}
 	few := []string{"aa", "aab", "c", strings.Repeat("a", schemas.MaxKeyBytes-1)}
-	partials := spend.Partials{{First: 1, Turn: 1, ReleaseShards: 1}, {First: 1, Turn: 1, ReleaseShards: 1}}
+	partials := partialGroup{{First: 1, Turn: 1, ReleaseShards: 1}, {First: 1, Turn: 1, ReleaseShards: 1}}
 	add := func(shard int, key string, value, n int64) {
 		leaf := schemas.NodeKey([]byte(key), scaleOf(t, &specs[len(specs)-1]).Leaf(value))
 		partials[shard].Cells = append(partials[shard].Cells, schemas.Cell{WindowEnd: 1000, Key: []byte(key), Count: n}, schemas.Cell{Metric: nodesAt, WindowEnd: 1000, Key: leaf, Count: n})

@@ -10,7 +10,6 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
-	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
 // furtherOf returns, by metric, the metrics of its further components in their order.
@@ -34,7 +33,7 @@ func isSum(m *schemas.MetricSpec) bool {
 
 // join draws the further components of the released counts that are sums, and returns what they
 // cost, in the order of the counts.
-func (l *ladders) join(passed []task, counts []spend.Count) ([]schemas.SettledKey, error) {
+func (l *ladders) join(passed []task, counts []cellCount) ([]schemas.SettledKey, error) {
 	var vectors []*task
 	for i := range passed {
 		if len(l.further[passed[i].Metric]) > 0 {
@@ -54,11 +53,11 @@ func (l *ladders) join(passed []task, counts []spend.Count) ([]schemas.SettledKe
 // joinOne draws the further components of a count and computes the value from all. Their precisions
 // follow from that of the first one, which is public: they are successive Gaussian releases
 // (docs/guarantee.md, "Several components").
-func (l *ladders) joinOne(t *task, counts []spend.Count) (settled []schemas.SettledKey, err error) {
+func (l *ladders) joinOne(t *task, counts []cellCount) (settled []schemas.SettledKey, err error) {
 	spec := &l.metrics[t.Metric]
 	t.components = append(t.components, metrickind.Component{Value: new(big.Rat).SetFrac(big.NewInt(t.result.Value), big.NewInt(1<<10)), Variance: variance(t.result.Precision)})
 	for _, at := range l.further[t.Metric] {
-		cell := t.Cell
+		cell := t.cellID
 		cell.Metric = uint32(at)
 		u, err := FurtherPrecision(spec, &l.metrics[at], t.result.Precision)
 		if err != nil {
@@ -93,7 +92,7 @@ func (l *ladders) components(t *task, further, ratios int) metrickind.Components
 }
 
 // draw draws a further component of a count with precision u.
-func (l *ladders) draw(c spend.Cell, u units.Precision, count int64) (*big.Rat, error) {
+func (l *ladders) draw(c cellID, u units.Precision, count int64) (*big.Rat, error) {
 	var sampler noisereduction.Sampler
 	y, exponent, err := sampler.Draw(l.noise, noisereduction.Identity{
 		Incarnation: l.incarnation, MetricDigest: l.digests[c.Metric], WindowStart: c.Start, WindowEnd: c.End, Key: []byte(c.Key),
@@ -119,7 +118,7 @@ func FurtherPrecision(first, further *schemas.MetricSpec, u units.Precision) (un
 }
 
 // beyond reports whether the estimated sum may have been clamped to what can be released
-// (spend.Partials.Counts): MaxCount is within the estimate's interval, or below it. It uses only
+// (partialGroup.Counts): MaxCount is within the estimate's interval, or below it. It uses only
 // the drawn estimate, not the sum.
 func beyond(c metrickind.Component, width *big.Rat) bool {
 	room := new(big.Rat).SetInt64(noisereduction.MaxCount)

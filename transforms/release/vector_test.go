@@ -16,7 +16,6 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
-	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
 // meanOf returns a mean of values from min to max, and its second component. Its noise has a
@@ -162,16 +161,16 @@ func means(t testing.TB, r *Releaser, bounds metrickind.Bounds, events, sum int6
 // released releases a value of these components in each of some cells.
 func released(t testing.TB, r *Releaser, of []int64, cells int) []schemas.Release {
 	t.Helper()
-	tasks, counts, all := make([]task, cells), []spend.Count(nil), make([]schemas.Release, cells)
+	tasks, counts, all := make([]task, cells), []cellCount(nil), make([]schemas.Release, cells)
 	for i := range tasks {
-		c := spend.Cell{End: 1000, Key: fmt.Sprintf("%06d", i)}
-		tasks[i] = task{Cell: c, turn: 1, count: of[0]}
+		c := cellID{End: 1000, Key: fmt.Sprintf("%06d", i)}
+		tasks[i] = task{cellID: c, turn: 1, count: of[0]}
 	}
 	for j, n := range of[1:] {
 		for i := range tasks {
-			c := tasks[i].Cell
+			c := tasks[i].cellID
 			c.Metric = uint32(1 + j)
-			counts = append(counts, spend.Count{Cell: c, Sum: n})
+			counts = append(counts, cellCount{cellID: c, Sum: n})
 		}
 	}
 	if err := r.ladders.refineAll(tasks); err != nil {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/runs"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -87,7 +88,7 @@ func (c *contributions) mergeLabels(parts []*contributions) [][]uint32 {
 		}
 	}
 	at := func(r labelRef) *schemas.Label { return &parts[r.part].labels[r.label] }
-	refs, _ = sortRuns(refs, nil, func(a, b labelRef) int {
+	refs, _ = runs.Sort(refs, nil, func(a, b labelRef) int {
 		if a.lead != b.lead {
 			return cmp.Compare(a.lead, b.lead)
 		}
@@ -139,7 +140,7 @@ func (m *merged) join(c *contributions, parts []*contributions, renumbered [][]u
 		}
 		return schemas.CompareUsers(at(a), at(b))
 	}
-	refs, m.spare = sortRuns(refs, m.spare, compare)
+	refs, m.spare = runs.Sort(refs, m.spare, compare)
 	arena := slices.Grow(m.entries[:0], entries)
 	c.users = slices.Grow(m.users[:0], users)
 	for i := 0; i < len(refs); {

@@ -117,7 +117,7 @@ type model struct {
 	hasher       *schemas.Hasher
 	accounts     map[account]*modelAccount
 	past         map[uint64][]contribution
-	counts       map[Cell]int64 // admitted, of the span that is open
+	counts       map[cell]int64 // admitted, of the span that is open
 	tallies      []schemas.WindowTally
 	reservations []*modelReservation // of the span that is open
 	counted      map[inWindow]uint64 // events of admitted users
@@ -185,7 +185,7 @@ func (m *model) change(s settings) {
 // open admits the contributions of a span's turns, one after the other: nothing
 // is charged in between.
 func (m *model) open(first uint64, span [][]contribution) {
-	m.counts, m.reservations = map[Cell]int64{}, nil
+	m.counts, m.reservations = map[cell]int64{}, nil
 	m.tallies = make([]schemas.WindowTally, len(m.metrics))
 	for i, cs := range span {
 		m.turn(first+uint64(i), cs)
@@ -273,7 +273,7 @@ func (m *model) count(w schemas.MetricWindow) {
 	}
 	seen := map[userOfKey]bool{}
 	add := func(metric int, key string, n int64) {
-		m.counts[Cell{uint32(metric), w.WindowStart, w.WindowEnd, key}] += n
+		m.counts[cell{uint32(metric), w.WindowStart, w.WindowEnd, key}] += n
 	}
 	for _, r := range m.reservations {
 		if r.window != w {
@@ -316,14 +316,14 @@ func (m *model) account(at account) *modelAccount {
 // charge settles the open span: a key that is not released costs the first rung, unless it is
 // another metric's.
 func (m *model) charge(s schemas.Settled) {
-	released := map[Cell]units.Precision{}
+	released := map[cell]units.Precision{}
 	for _, k := range s.Keys {
-		released[Cell{k.Metric, k.WindowStart, k.WindowEnd, string(k.Key)}] = k.Precision
+		released[cell{k.Metric, k.WindowStart, k.WindowEnd, string(k.Key)}] = k.Precision
 	}
 	for _, r := range m.reservations {
 		spec, a := &m.metrics[r.window.Metric], m.account(r.account)
 		paid := m.rules.Price(int(r.window.Metric), r.Contribution, func(metric int, key string) *big.Int {
-			u, ok := released[Cell{uint32(metric), r.window.WindowStart, r.window.WindowEnd, key}]
+			u, ok := released[cell{uint32(metric), r.window.WindowStart, r.window.WindowEnd, key}]
 			if !ok && metric == int(r.window.Metric) && spec.KeyMode != schemas.KeysFrom {
 				u = spec.First
 			}

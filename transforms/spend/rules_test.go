@@ -218,15 +218,15 @@ func TestRuleOneRecordMovesCountsByOne(t *testing.T) {
 }
 
 // distance adds up by how much the counts of a metric's first window differ.
-func distance(a, b map[Cell]int64, metric uint32) (sum int64) {
+func distance(a, b map[cell]int64, metric uint32) (sum int64) {
 	for _, key := range testKeys {
-		at := Cell{metric, 0, testTurn, key}
+		at := cell{metric, 0, testTurn, key}
 		sum += max(a[at]-b[at], b[at]-a[at])
 	}
 	return sum
 }
 
-func newModelled(t *rapid.T, s settings, cs []contribution) map[Cell]int64 {
+func newModelled(t *rapid.T, s settings, cs []contribution) map[cell]int64 {
 	w, err := newWorld(s, 5)
 	if err != nil {
 		t.Fatal(err)
@@ -235,10 +235,10 @@ func newModelled(t *rapid.T, s settings, cs []contribution) map[Cell]int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	counts := map[Cell]int64{}
+	counts := map[cell]int64{}
 	for _, p := range partials {
 		for _, c := range p.Cells {
-			counts[Cell{c.Metric, c.WindowStart, c.WindowEnd, string(c.Key)}] += c.Count
+			counts[cell{c.Metric, c.WindowStart, c.WindowEnd, string(c.Key)}] += c.Count
 		}
 	}
 	return counts

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/runs"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -27,7 +28,7 @@ func NewSettlement(s schemas.Settled) *Settlement {
 		n.released[i] = &s.Keys[i]
 	}
 	// The keys of each release shard are in order.
-	n.released, _ = sortRuns(n.released, nil, func(a, b *schemas.SettledKey) int {
+	n.released, _ = runs.Sort(n.released, nil, func(a, b *schemas.SettledKey) int {
 		if order := compareWindows(a, windowOf(b)); order != 0 {
 			return order
 		}

@@ -266,6 +266,13 @@ func (w *world) spend(shard int, blobs [][]byte) (Pending, error) {
 	return pending, err
 }
 
+// cell names a count: a metric, a window in Unix milliseconds, a key.
+type cell struct {
+	Metric     uint32
+	Start, End int64
+	Key        string
+}
+
 // settle stops every ladder somewhere, as a hash of the key says.
 func (w *world) settle(turn uint64, partials []schemas.Partial) schemas.Settled {
 	return w.settleSpan(turn, turn, partials)
@@ -273,10 +280,10 @@ func (w *world) settle(turn uint64, partials []schemas.Partial) schemas.Settled 
 
 func (w *world) settleSpan(first, last uint64, partials []schemas.Partial) schemas.Settled {
 	s := schemas.Settled{First: first, Turn: last}
-	counts := map[Cell]int64{}
+	counts := map[cell]int64{}
 	for _, p := range partials {
 		for _, c := range p.Cells {
-			counts[Cell{c.Metric, c.WindowStart, c.WindowEnd, string(c.Key)}] += c.Count
+			counts[cell{c.Metric, c.WindowStart, c.WindowEnd, string(c.Key)}] += c.Count
 		}
 	}
 	for i := range w.metrics {
@@ -289,11 +296,11 @@ func (w *world) settleSpan(first, last uint64, partials []schemas.Partial) schem
 	for _, p := range windows {
 		for i := p.Metric; int(i) < len(w.metrics) && (i == p.Metric || w.metrics[i].Of == w.metrics[p.Metric].Name); i++ {
 			for _, k := range w.metrics[i].PublicKeys {
-				counts[Cell{i, p.WindowStart, p.WindowEnd, string(k)}] += 0
+				counts[cell{i, p.WindowStart, p.WindowEnd, string(k)}] += 0
 			}
 		}
 	}
-	var released []Cell
+	var released []cell
 	for c := range counts {
 		m := &w.metrics[c.Metric]
 		if m.KeyMode == schemas.KeysFrom || m.KeyMode == schemas.KeysPrivate && hashOf(c)%3 == 0 {
@@ -301,10 +308,10 @@ func (w *world) settleSpan(first, last uint64, partials []schemas.Partial) schem
 		}
 		released = append(released, c)
 	}
-	var trees []Cell
+	var trees []cell
 	for _, c := range slices.Clone(released) {
 		for i := range w.metrics {
-			at := Cell{uint32(i), c.Start, c.End, c.Key}
+			at := cell{uint32(i), c.Start, c.End, c.Key}
 			switch {
 			case w.metrics[i].KeysFrom != w.metrics[c.Metric].Name && w.metrics[i].Of != w.metrics[c.Metric].Name:
 			case metrickind.Of(w.metrics[i].Kind).Statistic != nil: // which has no draws of its own
@@ -336,7 +343,7 @@ func (w *world) settleSpan(first, last uint64, partials []schemas.Partial) schem
 
 // drawnTrees returns the nodes whose children are drawn of keys' trees: the root, and below it
 // those that a hash says.
-func drawnTrees(trees []Cell, metrics []schemas.MetricSpec) (drawn []Cell) {
+func drawnTrees(trees []cell, metrics []schemas.MetricSpec) (drawn []cell) {
 	for _, c := range trees {
 		level := []metrickind.Node{metrickind.Root}
 		scale, err := metrics[c.Metric].Scale()
@@ -369,7 +376,7 @@ func drawnTrees(trees []Cell, metrics []schemas.MetricSpec) (drawn []Cell) {
 	return drawn
 }
 
-func hashOf(c Cell) uint64 {
+func hashOf(c cell) uint64 {
 	h := fnv.New64a()
 	_ = binary.Write(h, binary.BigEndian, []int64{int64(c.Metric), c.End})
 	_, _ = h.Write([]byte(c.Key))
@@ -392,11 +399,11 @@ func (w *world) accounts() map[account]accounts.Account {
 
 // agree compares everything that can be seen with the model.
 func (w *world) agree(m *model, partials []schemas.Partial) error {
-	counts := map[Cell]int64{}
+	counts := map[cell]int64{}
 	tallies := make([]schemas.WindowTally, len(w.metrics))
 	for _, p := range partials {
 		for _, c := range p.Cells {
-			counts[Cell{c.Metric, c.WindowStart, c.WindowEnd, string(c.Key)}] += c.Count
+			counts[cell{c.Metric, c.WindowStart, c.WindowEnd, string(c.Key)}] += c.Count
 		}
 		for _, t := range p.Tallies {
 			tallies[t.Metric].Add(t.WindowTally)

@@ -15,7 +15,7 @@ import (
 func NewReleaser(client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment, turns *calendar.Turns, lost func(epoch int64)) (transforms.Releaser, error) {
 	h := control.Header
 	return release.New(release.Options{
-		Metrics: d.Specs(), Ending: turns.Ending, Bounds: turns.Bounds, Incarnation: h.Incarnation, Generation: h.Generation,
+		Metrics: d.Specs(), Plans: d.Plans(), Ending: turns.Ending, Bounds: turns.Bounds, Incarnation: h.Incarnation, Generation: h.Generation,
 		Noise: d.Config.Keys.Noise[0], Counts: h.Counts, Publisher: newPublisher(client, control, d), Lost: lost,
 	})
 }

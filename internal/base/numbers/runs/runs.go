@@ -1,16 +1,17 @@
-package spend
+// Package runs sorts slices that usually consist of a few ascending runs.
+package runs
 
 import "slices"
 
-// fewInRun is the least length that runs must have on average for sortRuns to merge them: below
+// fewInRun is the least length that runs must have on average for Sort to merge them: below
 // it, sorting anew is faster.
 const fewInRun = 16
 
-// sortRuns sorts items that usually consist of a few ascending runs, one after the other, by
+// Sort sorts items that usually consist of a few ascending runs, one after the other, by
 // merging the runs in pairs: O(n) for one run, O(n·log k) for k. It sorts any other order, too.
 // It is not stable. spare is memory for the merges and may be nil. It returns the sorted items, and
 // the memory that they do not use.
-func sortRuns[T any](items, spare []T, compare func(a, b T) int) (sorted, rest []T) {
+func Sort[T any](items, spare []T, compare func(a, b T) int) (sorted, rest []T) {
 	var ends []int
 	for i := 1; i < len(items); i++ {
 		if compare(items[i-1], items[i]) > 0 {

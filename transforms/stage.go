@@ -13,36 +13,6 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-func init() {
-	beam.RegisterDoFn(&releaseFn{})
-	beam.RegisterDoFn(&settleFn{})
-}
-
-// Release hands the partial counts of every turn and release shard to the
-// Releaser that h opens.
-//
-// In: what Pack makes of Spend's output, KV<int, []byte> by release shard. Out:
-// KV<int, []byte>, all under key 0: one acknowledgement (schemas.Ack) a release
-// shard, with the time of its turn, once what it acknowledges is published.
-//
-// release.New makes a Releaser of ladders and a Publisher. A Releaser must
-// expect the same group again after a bundle has failed.
-func Release(s beam.Scope, h hook.Hook[Releaser], partials beam.PCollection) beam.PCollection {
-	return releaseIn(s, h, Layout{}, partials)
-}
-
-func releaseIn(s beam.Scope, h hook.Hook[Releaser], l Layout, partials beam.PCollection) beam.PCollection {
-	return beam.ParDo(s.Scope("release"), &releaseFn{shardsFn[Releaser]{stage: stage[Releaser]{Hook: hook.NewField(h)}, Layout: l}}, partials)
-}
-
-// Settle hands the acknowledgements of every turn to the Settler that h opens.
-//
-// In: what Pack makes of Release's output, KV<int, []byte>. Nothing comes out:
-// the Settler tells the Source that the next turn may open.
-func Settle(s beam.Scope, h hook.Hook[Settler], acks beam.PCollection) {
-	beam.ParDo0(s.Scope("settle"), &settleFn{stage[Settler]{Hook: hook.NewField(h)}}, acks)
-}
-
 // stage is what the DoFns of all stages have: a hook, and what it opened.
 type stage[T any] struct {
 	Hook hook.Field[T]
@@ -87,7 +57,10 @@ type shardsFn[T any] struct {
 // StartBundle forgets what a failed bundle left.
 func (f *shardsFn[T]) StartBundle(_ func(beam.EventTime, int, []byte)) { f.pending.reset() }
 
-func (f *shardsFn[T]) start(ctx context.Context, at beam.EventTime, strand int, packed []byte, doing string, work func(context.Context, int, [][]byte) (spend.Pending, error)) error {
+func (f *shardsFn[T]) start(
+	ctx context.Context, at beam.EventTime, strand int, packed []byte,
+	doing string, work func(context.Context, int, [][]byte) (spend.Pending, error),
+) error {
 	return f.fail(f.Layout.each(strand, packed, func(shard int, blobs [][]byte) error {
 		p, err := work(ctx, shard, blobs)
 		if err != nil {
@@ -101,14 +74,6 @@ func (f *shardsFn[T]) start(ctx context.Context, at beam.EventTime, strand int, 
 // FinishBundle emits the results that are durable now. Acknowledgements are all of shard 0.
 func (f *shardsFn[T]) FinishBundle(ctx context.Context, emit func(beam.EventTime, int, []byte)) error {
 	return f.fail(f.pending.wait(ctx, f.Layout, emit))
-}
-
-// releaseFn hands the partial counts of one release shard to the Releaser.
-type releaseFn struct{ shardsFn[Releaser] }
-
-// ProcessElement starts the work of a release shard, or of all release shards of a strand.
-func (f *releaseFn) ProcessElement(ctx context.Context, at beam.EventTime, strand int, packed []byte, _ func(beam.EventTime, int, []byte)) error {
-	return f.start(ctx, at, strand, packed, "releasing", f.opened.Release)
 }
 
 // each calls do with the blobs of every shard in a pack, in the order of the shards.
@@ -132,22 +97,6 @@ func (l Layout) each(strand int, packed []byte, do func(shard int, blobs [][]byt
 		if err := do(shard, byShard[shard]); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-type settleFn struct {
-	stage[Settler]
-}
-
-// ProcessElement hands a tick's acknowledgements to the Settler.
-func (f *settleFn) ProcessElement(ctx context.Context, _ int, packed []byte) error {
-	blobs, err := Unpack(packed)
-	if err != nil {
-		return f.fail(err)
-	}
-	if err := f.opened.Settle(ctx, blobs); err != nil {
-		return f.fail(fmt.Errorf("settling: %w", err))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package spend
+package release
 
 import (
 	"bytes"
@@ -7,18 +7,20 @@ import (
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/int128"
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/runs"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Partials are the partial counts of one span and release shard, in order of
+// partialGroup are the partial counts of one span and release shard, in order of
 // account shards.
-type Partials []schemas.Partial
+type partialGroup []schemas.Partial
 
-// NewestPartials decodes what an engine has grouped: the blobs of the largest
+// newestPartials decodes what an engine has grouped: the blobs of the largest
 // epoch, one per shard; nil if there are no blobs. If an engine repeats a turn within
 // one epoch, the blobs are the same.
-func NewestPartials(blobs [][]byte) (Partials, error) {
+func newestPartials(blobs [][]byte) (partialGroup, error) {
 	newest := int64(-1)
 	for _, b := range blobs {
 		_, epoch, _, err := schemas.PeekEpoch(b)
@@ -27,7 +29,7 @@ func NewestPartials(blobs [][]byte) (Partials, error) {
 		}
 		newest = max(newest, epoch)
 	}
-	var partials Partials
+	var partials partialGroup
 	for _, b := range blobs {
 		if _, epoch, _, err := schemas.PeekEpoch(b); err != nil || epoch != newest {
 			continue
@@ -39,11 +41,12 @@ func NewestPartials(blobs [][]byte) (Partials, error) {
 		partials = append(partials, p)
 	}
 	slices.SortStableFunc(partials, func(a, b schemas.Partial) int { return cmp.Compare(a.Shard, b.Shard) })
-	return slices.CompactFunc(partials, func(a, b schemas.Partial) bool { return a.Shard == b.Shard && a.Turn == b.Turn }), nil
+	same := func(a, b schemas.Partial) bool { return a.Shard == b.Shard && a.Turn == b.Turn }
+	return slices.CompactFunc(partials, same), nil
 }
 
 // Complete reports whether every shard is there, once, for one span.
-func (p Partials) Complete() bool {
+func (p partialGroup) Complete() bool {
 	if len(p) == 0 || len(p) != int(p[0].Shards) {
 		return false
 	}
@@ -56,20 +59,21 @@ func (p Partials) Complete() bool {
 }
 
 // Balanced refuses a complete turn of which an engine has lost or repeated
-// records. Errors: *StopError.
-func (p Partials) Balanced(shard int) error {
+// records. Errors: *spend.StopError.
+func (p partialGroup) Balanced(shard int) error {
 	var sum uint64
 	for i := range p {
 		sum += p[i].Records
 	}
 	if sum != p[0].Total {
-		return &StopError{Shard: shard, Turn: p[0].Turn, Reason: "READ and SPEND counted different numbers of records: the engine has lost or repeated some"}
+		return &spend.StopError{Shard: shard, Turn: p[0].Turn, Reason: "READ and SPEND counted different numbers of records: " +
+			"the engine has lost or repeated some"}
 	}
 	return nil
 }
 
 // Tallies adds up the shards' tallies by metric.
-func (p Partials) Tallies() []schemas.MetricTally {
+func (p partialGroup) Tallies() []schemas.MetricTally {
 	var sum []schemas.MetricTally
 	for i := range p {
 		for j, t := range p[i].Tallies {
@@ -82,24 +86,25 @@ func (p Partials) Tallies() []schemas.MetricTally {
 	return sum
 }
 
-// Cell names a count: a metric, a window in Unix milliseconds, a key.
-type Cell struct {
+// cellID names a count: a metric, a window in Unix milliseconds, a key.
+type cellID struct {
 	Metric     uint32
 	Start, End int64
 	Key        string
 }
 
 // Compare orders cells by window, metric and key.
-func (c Cell) Compare(o Cell) int {
-	if order := cmp.Or(cmp.Compare(c.End, o.End), cmp.Compare(c.Start, o.Start), cmp.Compare(c.Metric, o.Metric)); order != 0 {
+func (c cellID) Compare(o cellID) int {
+	order := cmp.Or(cmp.Compare(c.End, o.End), cmp.Compare(c.Start, o.Start), cmp.Compare(c.Metric, o.Metric))
+	if order != 0 {
 		return order
 	}
 	return cmp.Compare(c.Key, o.Key)
 }
 
-// Count is the sum of all shards in a cell.
-type Count struct {
-	Cell
+// cellCount is the sum of all shards in a cell.
+type cellCount struct {
+	cellID
 	Sum int64
 }
 
@@ -107,7 +112,7 @@ type Count struct {
 // to what can be released. Clamping the exact sum never increases a user's influence on it.
 // Clamping before the last addition would make the sum depend on which
 // shard a user is in. The counts are in the order of their cells, one for each.
-func (p Partials) Counts() []Count {
+func (p partialGroup) Counts() []cellCount {
 	cells := 0
 	for i := range p {
 		cells += len(p[i].Cells)
@@ -118,20 +123,21 @@ func (p Partials) Counts() []Count {
 			refs = append(refs, &p[i].Cells[j])
 		}
 	}
-	refs, _ = sortRuns(refs, nil, compareCells)
-	counts := make([]Count, 0, cells/max(1, len(p)))
+	refs, _ = runs.Sort(refs, nil, compareCells)
+	counts := make([]cellCount, 0, cells/max(1, len(p)))
 	for i := 0; i < len(refs); {
 		first := refs[i]
 		var sum int128.Int
 		for ; i < len(refs) && compareCells(refs[i], first) == 0; i++ {
 			sum = sum.Add(refs[i].Count)
 		}
-		counts = append(counts, Count{Cell{first.Metric, first.WindowStart, first.WindowEnd, string(first.Key)}, releasable(sum)})
+		cell := cellID{first.Metric, first.WindowStart, first.WindowEnd, string(first.Key)}
+		counts = append(counts, cellCount{cell, releasable(sum)})
 	}
 	return counts
 }
 
-// compareCells is Cell.Compare for the cells of partial counts.
+// compareCells is cellID.Compare for the cells of partial counts.
 func compareCells(a, b *schemas.Cell) int {
 	switch {
 	case a.WindowEnd != b.WindowEnd:
@@ -149,9 +155,9 @@ func releasable(sum int128.Int) int64 {
 	return sum.Clamp(-noisereduction.MaxCount, noisereduction.MaxCount)
 }
 
-// NewestAcks decodes the acknowledgements of the largest epoch that an engine has
+// newestAcks decodes the acknowledgements of the largest epoch that an engine has
 // grouped, by release shard; nil when one is missing.
-func NewestAcks(blobs [][]byte) ([]schemas.Ack, error) {
+func newestAcks(blobs [][]byte) ([]schemas.Ack, error) {
 	var acks []schemas.Ack
 	newest := int64(-1)
 	for _, b := range blobs {
@@ -174,10 +180,11 @@ func NewestAcks(blobs [][]byte) ([]schemas.Ack, error) {
 	return acks, nil
 }
 
-// Settle makes the SETTLED record of a span from what its release shards have acknowledged: what
+// settledOf makes the SETTLED record of a span from what its release shards have acknowledged: what
 // was released, and what those keys cost that were not released.
-func Settle(metrics []schemas.MetricSpec, acks []schemas.Ack) schemas.Settled {
-	settled := schemas.Settled{Epoch: acks[0].Epoch, First: acks[0].First, Turn: acks[0].Turn, CountsEnd: make([]int64, len(acks))}
+func settledOf(metrics []schemas.MetricSpec, acks []schemas.Ack) schemas.Settled {
+	head := &acks[0]
+	settled := schemas.Settled{Epoch: head.Epoch, First: head.First, Turn: head.Turn, CountsEnd: make([]int64, len(acks))}
 	for i := range metrics {
 		settled.FirstRungs = append(settled.FirstRungs, metrics[i].First)
 		settled.Tallies = append(settled.Tallies, schemas.MetricTally{Metric: uint32(i)})

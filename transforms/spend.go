@@ -8,9 +8,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/hook"
 )
 
-func init() {
-	beam.RegisterDoFn(&spendFn{})
-}
+func init() { beam.RegisterDoFn(&spendFn{}) }
 
 // Spend hands every shard's turn to the Spender that h opens, which keeps the shard's
 // accounts in a ledger: spend.Engine.
@@ -26,13 +24,16 @@ func Spend(s beam.Scope, h hook.Hook[Spender], envelopes beam.PCollection) beam.
 }
 
 func spendIn(s beam.Scope, h hook.Hook[Spender], l Layout, envelopes beam.PCollection) beam.PCollection {
-	return beam.ParDo(s.Scope("spend"), &spendFn{shardsFn[Spender]{stage: stage[Spender]{Hook: hook.NewField(h)}, Layout: l}}, envelopes)
+	fn := &spendFn{shardsFn[Spender]{stage: stage[Spender]{Hook: hook.NewField(h)}, Layout: l}}
+	return beam.ParDo(s.Scope("spend"), fn, envelopes)
 }
 
 // spendFn hands a shard's envelope to the Spender.
 type spendFn struct{ shardsFn[Spender] }
 
 // ProcessElement decides one shard's turn, or that of all shards of a strand.
-func (f *spendFn) ProcessElement(ctx context.Context, at beam.EventTime, strand int, packed []byte, _ func(beam.EventTime, int, []byte)) error {
+func (f *spendFn) ProcessElement(
+	ctx context.Context, at beam.EventTime, strand int, packed []byte, _ func(beam.EventTime, int, []byte),
+) error {
 	return f.start(ctx, at, strand, packed, "spending", f.opened.Spend)
 }

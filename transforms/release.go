@@ -1,0 +1,39 @@
+package transforms
+
+import (
+	"context"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/tollgate-dp/tollgate/transforms/hook"
+)
+
+func init() { beam.RegisterDoFn(&releaseFn{}) }
+
+// Release hands the partial counts of every turn and release shard to the
+// Releaser that h opens.
+//
+// In: what Pack makes of Spend's output, KV<int, []byte> by release shard. Out:
+// KV<int, []byte>, all under key 0: one acknowledgement (schemas.Ack) a release
+// shard, with the time of its turn, once what it acknowledges is published.
+//
+// release.New makes a Releaser of ladders and a Publisher. A Releaser must
+// expect the same group again after a bundle has failed.
+func Release(s beam.Scope, h hook.Hook[Releaser], partials beam.PCollection) beam.PCollection {
+	return releaseIn(s, h, Layout{}, partials)
+}
+
+func releaseIn(s beam.Scope, h hook.Hook[Releaser], l Layout, partials beam.PCollection) beam.PCollection {
+	fn := &releaseFn{shardsFn[Releaser]{stage: stage[Releaser]{Hook: hook.NewField(h)}, Layout: l}}
+	return beam.ParDo(s.Scope("release"), fn, partials)
+}
+
+// releaseFn hands the partial counts of one release shard to the Releaser.
+type releaseFn struct{ shardsFn[Releaser] }
+
+// ProcessElement starts the work of a release shard, or of all release shards of a strand.
+func (f *releaseFn) ProcessElement(
+	ctx context.Context, at beam.EventTime, strand int, packed []byte, _ func(beam.EventTime, int, []byte),
+) error {
+	return f.start(ctx, at, strand, packed, "releasing", f.opened.Release)
+}
