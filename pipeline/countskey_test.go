@@ -69,7 +69,7 @@ func TestRuleAKeyOfCountsNamesOneWindow(t *testing.T) {
 	for _, name := range []string{"a|b", "|", "", "a\xff", strings.Repeat("n", 201)} {
 		cfg := deploytest.Config("localhost:1")
 		cfg.Metrics[0].Name = name
-		if _, err := deployment.Compile(cfg); err == nil || !strings.Contains(err.Error(), "metrics.name") {
+		if _, err := deployment.Compile(cfg); err == nil || !strings.Contains(err.Error(), "Metrics[0].Name") {
 			t.Errorf("a metric called %q: %v", name, err)
 		}
 	}

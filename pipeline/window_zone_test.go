@@ -93,7 +93,7 @@ func TestRuleWindowsAreDaysOfTheirZone(t *testing.T) {
 			t.Errorf("a change to the zone %q was made", zone)
 		}
 	}
-	if _, err := deployment.Compile(withZone(d.Config, "Mars/Olympus")); err == nil || !strings.Contains(err.Error(), "time.window_zone") {
+	if _, err := deployment.Compile(withZone(d.Config, "Mars/Olympus")); err == nil || !strings.Contains(err.Error(), "Time.WindowZone") {
 		t.Errorf("a zone that does not exist: %v", err)
 	}
 }

@@ -82,7 +82,7 @@ func (w *Workers) check(d *deployment.Deployment) error {
 		return errors.New("running with workers: Workers.Engine is missing: package pipeline/flink makes one")
 	}
 	if every := d.Config.Outputs.PublishEvery; every > WorkerPublishEvery {
-		return deployment.Invalid("outputs.publish_every", "%v is above %v, the longest that a task of the engine can wait: lower it, or run in one process", every, WorkerPublishEvery)
+		return deployment.Invalid("Outputs.PublishEvery", "%v is above %v, the longest that a task of the engine can wait: lower it, or run in one process", every, WorkerPublishEvery)
 	}
 	return nil
 }

@@ -42,16 +42,16 @@ func alsoMeant(name string) string {
 
 // alsoRefused returns the error for a name in also that a metric of the kind does not release. It
 // says what to do.
-func alsoRefused(field string, kind metrickind.Kind, name string) error {
+func alsoRefused(kind metrickind.Kind, name string) error {
 	possible, meant := kind.Also(), alsoMeant(name)
-	refuse := func(format string, args ...any) error { return Invalid(field, format, args...) }
+	refuse := func(format string, args ...any) error { return Invalid("Also", format, args...) }
 	switch rank := rankNamed(strings.ToLower(name)); {
 	case name == "":
 		return refuse("a name is empty: remove it, or the comma beside it")
 	case rank != "" && kind.Tree != nil && !kind.Tree.Edges:
-		return refuse("%s is one of the quantiles: leave it out here, and give ranks: [%s]", name, rank)
+		return refuse("%s is one of the quantiles: leave it out here, and give %s", name, with("Metrics.Ranks", "["+rank+"]"))
 	case rank != "":
-		return refuse("%s is a quantile: leave it out here, and give kind: quantiles with ranks: [%s]", name, rank)
+		return refuse("%s is a quantile: leave it out here, and give %s with %s", name, with("Metrics.Kind", metrickind.Quantiles), with("Metrics.Ranks", "["+rank+"]"))
 	case meant == kind.Name:
 		return refuse("%s is released anyway, as the metric's own value: leave it out", name)
 	case meant != "" && !slices.Contains(possible, meant):

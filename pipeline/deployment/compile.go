@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
@@ -58,13 +59,13 @@ func Compile(cfg Config) (*Deployment, error) {
 	for i := range cfg.Metrics {
 		compiled, err := compileMetric(d, &cfg.Metrics[i], parts[i])
 		if err != nil {
-			return nil, err
+			return nil, inMetric(i, err)
 		}
 		d.Metrics = append(d.Metrics, compiled...)
 	}
 	specs := d.Specs()
 	if d.Config.Events.Format.Filters = schemas.Filters(specs); len(d.Config.Events.Format.Filters) > maxFilters {
-		return nil, Invalid("metrics", "they have %d different filters, and at most %d are possible: use one filter for several metrics, or two deployments", len(d.Config.Events.Format.Filters), maxFilters)
+		return nil, Invalid("Metrics", "they have %d different filters, and at most %d are possible: use one filter for several metrics, or two deployments", len(d.Config.Events.Format.Filters), maxFilters)
 	}
 	if err := checkFormat(d); err != nil {
 		return nil, err
@@ -83,7 +84,7 @@ func setBudget(d *Deployment) error {
 	p := &d.Config.Privacy
 	accountant := budgets.Accountant(p.Accountant)
 	if !accountant.Known() {
-		return Invalid("privacy.accountant", "%v", &budgets.UnknownAccountantError{Name: p.Accountant})
+		return Invalid("Privacy.Accountant", "%v", &budgets.UnknownAccountantError{Name: p.Accountant})
 	}
 	private := false
 	for i := range d.Config.Metrics {
@@ -93,18 +94,18 @@ func setBudget(d *Deployment) error {
 		p.DeltaKeys = p.Delta / 10
 	}
 	if p.DeltaKeys >= p.Delta && p.Delta > 0 {
-		return Invalid("privacy.delta_keys", "%v is not below delta, %v, of which it is a part: leave it out (a tenth of delta), or write for example %v", p.DeltaKeys, p.Delta, p.Delta/10)
+		return Invalid("Privacy.DeltaKeys", "%v is not below δ, %v, of which it is a part: leave it out (a tenth of δ), or write for example %v", p.DeltaKeys, p.Delta, p.Delta/10)
 	}
 	if p.DeltaKeys > 0 && p.DeltaKeys < 0x1p-80 && p.Delta < 1 {
-		return Invalid("privacy.delta", "the part of it for private keys is %v, and must be at least 2^-80: raise delta, or delta_keys, for example delta: 1e-6", p.DeltaKeys)
+		return Invalid("Privacy.Delta", "the part of it for private keys is %v, and must be at least 2^-80: raise δ, for example %s", p.DeltaKeys, with("Privacy.Delta", 1e-6))
 	}
 	var err error
 	d.Budget, err = budgets.NewBudget(p.Epsilon, p.Delta, accountant, p.DeltaKeys)
 	if err != nil {
-		return Invalid("privacy", "%v", err)
+		return Invalid("Privacy", "%v", err)
 	}
 	if d.Budget, err = d.Budget.Plan(p.Planned); err != nil {
-		return Invalid("privacy.planned", "%v", err)
+		return Invalid("Privacy.Planned", "%v", err)
 	}
 	return nil
 }
@@ -113,7 +114,7 @@ func setBudget(d *Deployment) error {
 // goes on; nil where one can.
 func (d *Deployment) MayBegin() error {
 	if _, err := budgets.ParseAccountant(d.Config.Privacy.Accountant); err != nil {
-		return Invalid("privacy.accountant", "%v. If this one has begun, correct kafka.brokers and outputs.control", err)
+		return Invalid("Privacy.Accountant", "%v. If this one has begun, correct %s and %s", err, field("Kafka.Brokers"), field("Outputs.Control"))
 	}
 	return nil
 }
@@ -150,21 +151,36 @@ func checkFormat(d *Deployment) (err error) {
 	if d.Events, err = e.Format.Identity(e.Registry.identity()); err != nil {
 		var bad *event.FormatError
 		if errors.As(err, &bad) {
-			return Invalid("events."+bad.Field, "%s", bad.Reason)
+			return d.badFormat(bad)
 		}
-		return Invalid("events", "%v", err)
+		return Invalid("Events", "%v", err)
 	}
 	switch format := event.EncodingOf(e.Format.Format); {
 	case format.Schemas() && e.Format.Schema == "" && e.Registry == nil:
-		return Invalid("events.schema", "%s events need the schema that they were written with: name an %s file, or a registry", format.Name, format.SchemaFile)
+		return Invalid("Events.Format.Schema", "%s events need the schema that they were written with: name an %s file, or a registry", format.Name, format.SchemaFile)
 	case format.Schemas() && e.Format.Schema != "" && e.Registry != nil:
-		return Invalid("events.registry", "%s events have their schema from a file or from a registry: remove one of the two", format.Name)
+		return Invalid("Events.Registry", "%s events have their schema from a file or from a registry: remove one of the two", format.Name)
 	case !format.Schemas() && e.Registry != nil:
-		return Invalid("events.registry", "only %s events have a schema: remove it", event.Listed(event.Encoding.Schemas, " and "))
+		return Invalid("Events.Registry", "only %s events have a schema: remove it", event.Listed(event.Encoding.Schemas, " and "))
 	case e.Registry != nil:
-		return e.Registry.check("events.registry")
+		return e.Registry.check("Events.Registry")
 	}
 	return nil
+}
+
+// badFormat returns an error of the events' format as one of the configuration.
+func (d *Deployment) badFormat(bad *event.FormatError) error {
+	for i := range d.Config.Metrics {
+		filter := slices.Index(d.Config.Events.Format.Filters, d.Config.Metrics[i].Filter)
+		if filter >= 0 && bad.Field == fmt.Sprintf("filters[%d]", filter) {
+			return inMetric(i, Invalid("Filter", "%s", bad.Reason))
+		}
+	}
+	path := "Events.Format."
+	for part := range strings.SplitSeq(bad.Field, "_") {
+		path += strings.ToUpper(part[:1]) + part[1:]
+	}
+	return Invalid(path, "%s", bad.Reason)
 }
 
 // compileMetric computes a metric and, after it, what is released beside it.
@@ -234,7 +250,7 @@ func furtherSpecs(m *Metric, of schemas.MetricSpec) (all []schemas.MetricSpec, e
 		}
 		further.First = further.Top
 		if least, err := release.FurtherPrecision(&of, &further, of.First); err != nil || least.Cmp(leastFurther) < 0 {
-			return nil, Invalid("metrics."+of.Name+".bounds", "the range from min to max is too wide for the budget: give values in a coarser unit, or move min and max closer together")
+			return nil, Invalid("Max", "the range from min to max is too wide for the budget: give values in a coarser unit, or move min and max closer together")
 		}
 		all = append(all, further)
 	}
@@ -271,7 +287,7 @@ func countedName(metric string) string { return metrickind.Sharing().Beside(metr
 func compileSpec(spec schemas.MetricSpec) (CompiledMetric, error) {
 	plan, err := release.PlanOf(&spec)
 	if err != nil {
-		return CompiledMetric{}, Invalid("metrics."+spec.Name, "%v", err)
+		return CompiledMetric{}, Invalid("", "%v", err)
 	}
 	return CompiledMetric{Spec: spec, Digest: spec.Digest(), Plan: plan}, nil
 }

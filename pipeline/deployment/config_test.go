@@ -21,87 +21,87 @@ func TestCompileRefusesInvalidValues(t *testing.T) {
 		field  string
 		change func(c *deployment.Config)
 	}{
-		{"kafka.brokers", func(c *deployment.Config) { c.Kafka.Brokers = nil }},
-		{"events.topic", func(c *deployment.Config) { c.Events.Topic = "" }},
-		{"events.user", func(c *deployment.Config) { c.Events.Format.User = "" }},
-		{"privacy", func(c *deployment.Config) { c.Privacy.Epsilon = 0 }},
-		{"privacy", func(c *deployment.Config) { c.Privacy.Epsilon = math.NaN() }},
-		{"privacy", func(c *deployment.Config) { c.Privacy.Delta = 0 }},
-		{"privacy", func(c *deployment.Config) { c.Privacy.Delta = 1 }},
-		{"privacy.accountant", func(c *deployment.Config) { c.Privacy.Accountant = "renyi" }},
-		{"privacy.delta_keys", func(c *deployment.Config) { c.Privacy.DeltaKeys = 1e-6 }}, // all of δ
-		{"privacy", func(c *deployment.Config) { c.Privacy.DeltaKeys = -1e-7 }},
-		{"time.trust", func(c *deployment.Config) { c.Time.Trust = "nobody" }},
-		{"time.slack", func(c *deployment.Config) { c.Time.Slack = time.Second }},
-		{"time.lateness", func(c *deployment.Config) { c.Time.Lateness = -time.Second }},
-		{"time.skew", func(c *deployment.Config) { c.Time.Skew = time.Microsecond }},
-		{"shards", func(c *deployment.Config) { c.Shards = -1 }},
-		{"release_shards", func(c *deployment.Config) { c.ReleaseShards = 1 << 20 }},
-		{"ledger_slots", func(c *deployment.Config) { c.LedgerSlots = 3 }},
-		{"keys.noise", func(c *deployment.Config) { c.Keys.Noise = nil }},
-		{"keys.noise", func(c *deployment.Config) { c.Keys.Noise[0].Secret = secret.New([32]byte{}) }},
-		{"keys.user_hash", func(c *deployment.Config) { c.Keys.UserHash = secret.New([32]byte{}) }},
-		{"keys.user_hash", func(c *deployment.Config) { c.Keys.UserHash = c.Keys.Noise[0].Secret }},
-		{"outputs.ledger", func(c *deployment.Config) { c.Outputs.Ledger = "events" }},
-		{"metrics", func(c *deployment.Config) { c.Metrics = nil }},
-		{"metrics.name", func(c *deployment.Config) { c.Metrics[0].Name = "" }},
-		{"metrics.views", func(c *deployment.Config) { c.Metrics = append(c.Metrics, c.Metrics[0]) }},
-		{"metrics.views.kind", func(c *deployment.Config) { c.Metrics[0].Kind = "median" }},
-		{"metrics.views.window.size", func(c *deployment.Config) { c.Metrics[0].Window = 0 }},
-		{"metrics.views.window.size", func(c *deployment.Config) { c.Metrics[0].Window = 1500 * time.Microsecond }},
-		{"metrics.views.window.slide", func(c *deployment.Config) { c.Metrics[0].Slide = 7 * time.Millisecond }},
-		{"metrics.views.window.slide", func(c *deployment.Config) { c.Metrics[0].Slide = c.Metrics[0].Window / 200 }},
-		{"metrics", func(c *deployment.Config) {
+		{"Kafka.Brokers", func(c *deployment.Config) { c.Kafka.Brokers = nil }},
+		{"Events.Topic", func(c *deployment.Config) { c.Events.Topic = "" }},
+		{"Events.Format.User", func(c *deployment.Config) { c.Events.Format.User = "" }},
+		{"Privacy", func(c *deployment.Config) { c.Privacy.Epsilon = 0 }},
+		{"Privacy", func(c *deployment.Config) { c.Privacy.Epsilon = math.NaN() }},
+		{"Privacy", func(c *deployment.Config) { c.Privacy.Delta = 0 }},
+		{"Privacy", func(c *deployment.Config) { c.Privacy.Delta = 1 }},
+		{"Privacy.Accountant", func(c *deployment.Config) { c.Privacy.Accountant = "renyi" }},
+		{"Privacy.DeltaKeys", func(c *deployment.Config) { c.Privacy.DeltaKeys = 1e-6 }}, // all of δ
+		{"Privacy", func(c *deployment.Config) { c.Privacy.DeltaKeys = -1e-7 }},
+		{"Time.Trust", func(c *deployment.Config) { c.Time.Trust = "nobody" }},
+		{"Time.Slack", func(c *deployment.Config) { c.Time.Slack = time.Second }},
+		{"Time.Lateness", func(c *deployment.Config) { c.Time.Lateness = -time.Second }},
+		{"Time.Skew", func(c *deployment.Config) { c.Time.Skew = time.Microsecond }},
+		{"Shards", func(c *deployment.Config) { c.Shards = -1 }},
+		{"ReleaseShards", func(c *deployment.Config) { c.ReleaseShards = 1 << 20 }},
+		{"LedgerSlots", func(c *deployment.Config) { c.LedgerSlots = 3 }},
+		{"Keys.Noise", func(c *deployment.Config) { c.Keys.Noise = nil }},
+		{"Keys.Noise[0].Secret", func(c *deployment.Config) { c.Keys.Noise[0].Secret = secret.New([32]byte{}) }},
+		{"Keys.UserHash", func(c *deployment.Config) { c.Keys.UserHash = secret.New([32]byte{}) }},
+		{"Keys.UserHash", func(c *deployment.Config) { c.Keys.UserHash = c.Keys.Noise[0].Secret }},
+		{"Outputs.Ledger", func(c *deployment.Config) { c.Outputs.Ledger = "events" }},
+		{"Metrics", func(c *deployment.Config) { c.Metrics = nil }},
+		{"Metrics[0].Name", func(c *deployment.Config) { c.Metrics[0].Name = "" }},
+		{"Metrics[1].Name", func(c *deployment.Config) { c.Metrics = append(c.Metrics, c.Metrics[0]) }},
+		{"Metrics[0].Kind", func(c *deployment.Config) { c.Metrics[0].Kind = "median" }},
+		{"Metrics[0].Window", func(c *deployment.Config) { c.Metrics[0].Window = 0 }},
+		{"Metrics[0].Window", func(c *deployment.Config) { c.Metrics[0].Window = 1500 * time.Microsecond }},
+		{"Metrics[0].Slide", func(c *deployment.Config) { c.Metrics[0].Slide = 7 * time.Millisecond }},
+		{"Metrics[0].Slide", func(c *deployment.Config) { c.Metrics[0].Slide = c.Metrics[0].Window / 200 }},
+		{"Metrics", func(c *deployment.Config) {
 			for i, ms := range []int{2003, 2011, 2017, 2027, 2029, 2039, 2053} {
 				m := c.Metrics[0]
 				m.Name, m.Window = fmt.Sprint("m", i), time.Duration(ms)*time.Millisecond
 				c.Metrics = append(c.Metrics, m)
 			}
 		}},
-		{"privacy.period", func(c *deployment.Config) { c.Privacy.Period, c.Privacy.Lasts = -time.Hour, 0 }},
-		{"metrics.views.bounds", func(c *deployment.Config) { c.Metrics[0].Max = 1 }},
-		{"metrics.views.bounds.max", deploytest.AsSum(func(m *deployment.Metric) { m.Max = 0 })},
-		{"metrics.views.bounds.min", deploytest.AsSum(func(m *deployment.Metric) { m.Min = 101 })},
-		{"metrics.views.bounds", deploytest.AsSum(func(m *deployment.Metric) { m.Max = 1 << 36 })},
-		{"metrics.views.bounds", deploytest.AsSum(func(m *deployment.Metric) { m.Min, m.Target.Relative, m.Target.Absolute = math.MinInt64, 0, 1 })},
-		{"metrics.views.target.relative", deploytest.AsSum(func(m *deployment.Metric) { m.Min = -1 })},
-		{"metrics.views.keys", deploytest.AsSum(func(m *deployment.Metric) { m.Keys = deployment.Keys{Mode: deployment.KeysPrivate} })},
-		{"events.fields.value", func(c *deployment.Config) { c.Metrics[0].Kind, c.Metrics[0].Max = "sum", 1 }},
-		{"metrics.views.counted", func(c *deployment.Config) {
+		{"Privacy.Period", func(c *deployment.Config) { c.Privacy.Period, c.Privacy.Lasts = -time.Hour, 0 }},
+		{"Metrics[0].Max", func(c *deployment.Config) { c.Metrics[0].Max = 1 }},
+		{"Metrics[0].Max", deploytest.AsSum(func(m *deployment.Metric) { m.Max = 0 })},
+		{"Metrics[0].Min", deploytest.AsSum(func(m *deployment.Metric) { m.Min = 101 })},
+		{"Metrics[0].Max", deploytest.AsSum(func(m *deployment.Metric) { m.Max = 1 << 36 })},
+		{"Metrics[0].Max", deploytest.AsSum(func(m *deployment.Metric) { m.Min, m.Target.Relative, m.Target.Absolute = math.MinInt64, 0, 1 })},
+		{"Metrics[0].Target.Relative", deploytest.AsSum(func(m *deployment.Metric) { m.Min = -1 })},
+		{"Metrics[0].Keys", deploytest.AsSum(func(m *deployment.Metric) { m.Keys = deployment.Keys{Mode: deployment.KeysPrivate} })},
+		{"Events.Format.Value", func(c *deployment.Config) { c.Metrics[0].Kind, c.Metrics[0].Max = "sum", 1 }},
+		{"Metrics[0].Counted", func(c *deployment.Config) {
 			c.Metrics[0].Counted = &deployment.Counted{}
 			c.Metrics = append(c.Metrics, c.Metrics[0])
 			c.Metrics[1].Name, c.Metrics[1].Counted = "views.counted", nil
 		}},
-		{"metrics.views.keys", func(c *deployment.Config) { c.Metrics[0].Keys.From = "views" }},
-		{"metrics.views.keys.keys_from", func(c *deployment.Config) { c.Metrics[0].Keys = deployment.Keys{From: "views"} }},
-		{"metrics.views.keys.keys_from", func(c *deployment.Config) { c.Metrics[0].Keys = deployment.Keys{From: "elsewhere"} }},
-		{"metrics.views.max_keys_per_user", func(c *deployment.Config) { c.Metrics[0].MaxKeysPerUser = -1 }},
-		{"metrics.views.max_events_per_key", func(c *deployment.Config) { c.Metrics[0].MaxEventsPerKey = -1 }},
-		{"privacy", func(c *deployment.Config) { c.Privacy.Lasts = 0 }},
-		{"privacy.lasts", func(c *deployment.Config) { c.Privacy.Lasts = -time.Hour }},
-		{"privacy.lasts", func(c *deployment.Config) { c.Privacy.Period = time.Hour }},
-		{"metrics.views.target.absolute", func(c *deployment.Config) { c.Metrics[0].Target.Absolute = math.Inf(1) }},
-		{"metrics.views.target.noise", func(c *deployment.Config) { c.Metrics[0].Noise = 5 }},
-		{"metrics.views.burst", func(c *deployment.Config) { c.Metrics[0].Burst = 1.5 }},
-		{"metrics.views.counted.share", func(c *deployment.Config) { c.Metrics[0].Counted = &deployment.Counted{Share: 1} }},
-		{"metrics.views.counted.max_events", func(c *deployment.Config) { c.Metrics[0].Counted = &deployment.Counted{MaxEvents: -1} }},
-		{"metrics.views.counted", func(c *deployment.Config) {
+		{"Metrics[0].Keys", func(c *deployment.Config) { c.Metrics[0].Keys.From = "views" }},
+		{"Metrics[0].Keys.From", func(c *deployment.Config) { c.Metrics[0].Keys = deployment.Keys{From: "views"} }},
+		{"Metrics[0].Keys.From", func(c *deployment.Config) { c.Metrics[0].Keys = deployment.Keys{From: "elsewhere"} }},
+		{"Metrics[0].MaxKeysPerUser", func(c *deployment.Config) { c.Metrics[0].MaxKeysPerUser = -1 }},
+		{"Metrics[0].MaxEventsPerKey", func(c *deployment.Config) { c.Metrics[0].MaxEventsPerKey = -1 }},
+		{"Privacy", func(c *deployment.Config) { c.Privacy.Lasts = 0 }},
+		{"Privacy.Lasts", func(c *deployment.Config) { c.Privacy.Lasts = -time.Hour }},
+		{"Privacy.Lasts", func(c *deployment.Config) { c.Privacy.Period = time.Hour }},
+		{"Metrics[0].Target.Absolute", func(c *deployment.Config) { c.Metrics[0].Target.Absolute = math.Inf(1) }},
+		{"Metrics[0].Noise", func(c *deployment.Config) { c.Metrics[0].Noise = 5 }},
+		{"Metrics[0].Burst", func(c *deployment.Config) { c.Metrics[0].Burst = 1.5 }},
+		{"Metrics[0].Counted.Share", func(c *deployment.Config) { c.Metrics[0].Counted = &deployment.Counted{Share: 1} }},
+		{"Metrics[0].Counted.MaxEvents", func(c *deployment.Config) { c.Metrics[0].Counted = &deployment.Counted{MaxEvents: -1} }},
+		{"Metrics[0].Counted", func(c *deployment.Config) {
 			c.Metrics[0].Counted = &deployment.Counted{MaxEvents: 1 << 30, Share: 1e-6}
 		}},
-		{"metrics.views.share", func(c *deployment.Config) { c.Metrics[0].Share = 1.5 }},
-		{"metrics.views.keys", func(c *deployment.Config) { c.Metrics[0].Keys.List = nil }},
-		{"metrics.views.keys", func(c *deployment.Config) { c.Metrics[0].Keys.Mode = "secret" }},
-		{"metrics.views.keys", func(c *deployment.Config) {
+		{"Metrics[0].Share", func(c *deployment.Config) { c.Metrics[0].Share = 1.5 }},
+		{"Metrics[0].Keys", func(c *deployment.Config) { c.Metrics[0].Keys.List = nil }},
+		{"Metrics[0].Keys", func(c *deployment.Config) { c.Metrics[0].Keys.Mode = "secret" }},
+		{"Metrics[0].Keys", func(c *deployment.Config) {
 			c.Metrics[0].Keys = deployment.Keys{Mode: deployment.KeysPrivate, List: []string{"a"}}
 		}},
-		{"metrics.views.target.confidence", func(c *deployment.Config) { c.Metrics[0].Target.Confidence = 1 }},
-		{"metrics.views.target.relative", func(c *deployment.Config) { c.Metrics[0].Target.Relative = -1 }},
+		{"Metrics[0].Target.Confidence", func(c *deployment.Config) { c.Metrics[0].Target.Confidence = 1 }},
+		{"Metrics[0].Target.Relative", func(c *deployment.Config) { c.Metrics[0].Target.Relative = -1 }},
 	} {
 		cfg := deploytest.Config("localhost:1")
 		test.change(&cfg)
 		_, err := deployment.Compile(cfg)
 		var bad *deployment.ConfigError
-		if !errors.As(err, &bad) || bad.Field != test.field || bad.Reason == "" {
+		if !errors.As(err, &bad) || bad.Field != test.field || bad.Reason(deployment.Setting.String) == "" {
 			t.Errorf("want an error about %s, got: %v", test.field, err)
 		}
 	}
@@ -141,7 +141,7 @@ func TestCatchUpIsAQuarterOfTheSlotsAtMost(t *testing.T) {
 		cfg.CatchUp, cfg.LedgerSlots = c.turns, c.slots
 		_, err := deployment.Compile(cfg)
 		var bad *deployment.ConfigError
-		if c.ok && err != nil || !c.ok && (!errors.As(err, &bad) || bad.Field != "catch_up") {
+		if c.ok && err != nil || !c.ok && (!errors.As(err, &bad) || bad.Field != "CatchUp") {
 			t.Errorf("%d turns in %d slots: %v", c.turns, c.slots, err)
 		}
 	}

@@ -3,23 +3,70 @@ package deployment
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/tollgate-dp/tollgate/transforms/release"
 )
 
-// ConfigError says which field of a configuration is invalid, and why.
+// ConfigError reports an invalid field of a Config. Its text names fields as Go does; Reason can
+// name them otherwise.
 type ConfigError struct {
-	Field  string // as in a configuration file, with the metric's name: metrics.views.keys
-	Reason string // a sentence without the field: what is wrong, and what to do
+	Field string // a path in Config, such as Metrics[1].Window
+
+	format string
+	args   []any // each Setting is written by Reason
+}
+
+// Setting is a field of Config in the reason of a ConfigError.
+type Setting struct {
+	Field string // without indices, such as Metrics.Window
+	Value string // to give to the field; "" if none is proposed
+}
+
+// String writes the setting as a Go program has it.
+func (s Setting) String() string {
+	name := strings.TrimPrefix(s.Field, "Metrics.")
+	if s.Value == "" {
+		return name
+	}
+	return name + " = " + s.Value
 }
 
 // Error implements error.
-func (e *ConfigError) Error() string { return fmt.Sprintf("%s: %s", e.Field, e.Reason) }
+func (e *ConfigError) Error() string { return e.Field + ": " + e.Reason(Setting.String) }
 
-// Invalid returns a *ConfigError for a field, with a reason as of fmt.Sprintf.
-func Invalid(field, format string, args ...any) error {
-	return &ConfigError{Field: field, Reason: fmt.Sprintf(format, args...)}
+// Reason returns a sentence without the field: what is wrong, and what to do. The function name
+// writes the settings in it.
+func (e *ConfigError) Reason(name func(Setting) string) string {
+	args := slices.Clone(e.args)
+	for i := range args {
+		if s, ok := args[i].(Setting); ok {
+			args[i] = name(s)
+		}
+	}
+	return fmt.Sprintf(e.format, args...)
 }
+
+// Invalid returns the error of a field, with a reason as of fmt.Sprintf.
+func Invalid(field, format string, args ...any) *ConfigError {
+	return &ConfigError{Field: field, format: format, args: args}
+}
+
+// inMetric completes the field of an error that was found in metric i alone.
+func inMetric(i int, err error) error {
+	var bad *ConfigError
+	if errors.As(err, &bad) {
+		bad.Field = strings.TrimSuffix(fmt.Sprintf("Metrics[%d].%s", i, bad.Field), ".")
+	}
+	return err
+}
+
+// field mentions a field in a reason.
+func field(path string) Setting { return Setting{Field: path} }
+
+// with proposes a value of a field in a reason.
+func with(path string, value any) Setting { return Setting{path, fmt.Sprint(value)} }
 
 var (
 	// ErrNotInitialised says that the control log holds no HEADER: run Init first.

@@ -12,11 +12,11 @@ import (
 // check refuses an impossible address; field is where the registry is configured.
 func (g *Registry) check(field string) error {
 	if g.URL == "" {
-		return Invalid(field+".url", "no registry is named")
+		return Invalid(field+".URL", "no registry is named")
 	}
 	var bad *registry.ConfigError
 	if errors.As(registry.CheckURL(g.URL), &bad) {
-		return Invalid(field+"."+bad.Field, "%s", bad.Reason)
+		return Invalid(field+"."+map[string]string{"url": "URL", "user": "User", "password": "Password", "ca_file": "CAFile"}[bad.Field], "%s", bad.Reason)
 	}
 	return nil
 }

@@ -69,14 +69,14 @@ func TestRuleABucketPaysForAllComponentsOfAValue(t *testing.T) {
 func TestWhatAMeanCannotBe(t *testing.T) {
 	relative := noisereduction.Target{Relative: 0.1, Confidence: 0.95}
 	for says, change := range map[string]func(m *deployment.Metric){
-		"bounds.max: a mean needs a min below max": func(m *deployment.Metric) { m.Min, m.Max = 5, 5 },
-		"target.relative: a mean that can be 0":    func(m *deployment.Metric) { m.Target = relative },
+		"Max: a mean needs a min below max": func(m *deployment.Metric) { m.Min, m.Max = 5, 5 },
+		"Target.Relative: a mean that can be 0":    func(m *deployment.Metric) { m.Target = relative },
 		"let max be at most 34359738 above min":    func(m *deployment.Metric) { m.Max, m.MaxEventsPerKey = 35_000_000, 1000 },
-		"bounds: the range from min to max is too wide": func(m *deployment.Metric) {
+		"Max: the range from min to max is too wide": func(m *deployment.Metric) {
 			m.Max, m.Noise, m.Target.Absolute = 1<<34, 1e6, 1<<30
 		},
-		"target: it is too fine for values from 0 to 100": func(m *deployment.Metric) { m.Target.Absolute = 1e-5 },
-		"a variance that can be 0 has no relative error: give an absolute target in the unit of the variance, for example absolute: 101.25": func(m *deployment.Metric) {
+		"Target: it is too fine for values from 0 to 100": func(m *deployment.Metric) { m.Target.Absolute = 1e-5 },
+		"a variance that can be 0 has no relative error: give an absolute target in the unit of the variance, for example Target.Absolute = 101.25": func(m *deployment.Metric) {
 			m.Kind, m.Min, m.Target = metrickind.Variance, 10, relative
 		},
 		"a standard deviation that can be 0 has no relative error": func(m *deployment.Metric) {

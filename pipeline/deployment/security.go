@@ -32,10 +32,10 @@ func (k *Kafka) checkBrokers() error {
 	for i, address := range k.Brokers {
 		host, port, err := net.SplitHostPort(address)
 		if err != nil || host == "" {
-			return Invalid(fmt.Sprintf("kafka.brokers[%d]", i), "%s", noAddress(secret.Redact(address)))
+			return Invalid(fmt.Sprintf("Kafka.Brokers[%d]", i), "%s", noAddress(secret.Redact(address)))
 		}
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return Invalid(fmt.Sprintf("kafka.brokers[%d]", i), "the port in %q must be from 1 to 65535, for example 9092", secret.Redact(address))
+			return Invalid(fmt.Sprintf("Kafka.Brokers[%d]", i), "the port in %q must be from 1 to 65535, for example 9092", secret.Redact(address))
 		}
 	}
 	return nil
@@ -54,9 +54,9 @@ func (k *Kafka) checkSecurity() error {
 	if t := k.TLS; t != nil {
 		switch {
 		case t.CertFile != "" && t.KeyFile == "":
-			return Invalid("kafka.tls.key", "the client certificate %s needs its private key", t.CertFile)
+			return Invalid("Kafka.TLS.KeyFile", "the client certificate %s needs its private key", t.CertFile)
 		case t.KeyFile != "" && t.CertFile == "":
-			return Invalid("kafka.tls.cert", "the private key %s needs its certificate", t.KeyFile)
+			return Invalid("Kafka.TLS.CertFile", "the private key %s needs its certificate", t.KeyFile)
 		}
 	}
 	if k.SASL != nil {
@@ -73,12 +73,12 @@ func (s *SASL) check() error {
 	case SASLOAuthBearer:
 		return s.checkToken()
 	case "":
-		return Invalid("kafka.sasl.mechanism", "it is missing: %s", all)
+		return Invalid("Kafka.SASL.Mechanism", "it is missing: %s", all)
 	default:
-		return Invalid("kafka.sasl.mechanism", "%q is not %s", s.Mechanism, all)
+		return Invalid("Kafka.SASL.Mechanism", "%q is not %s", s.Mechanism, all)
 	}
 	if s.TokenFile+s.TokenURL.Reveal()+s.TokenCAFile+s.Audience != "" || len(s.Scopes)+len(s.Extensions) > 0 {
-		return Invalid("kafka.sasl", "tokens, audience, scopes and extensions are only used with mechanism %s", SASLOAuthBearer)
+		return Invalid("Kafka.SASL", "tokens, audience, scopes and extensions are only used with %s", with("Kafka.SASL.Mechanism", SASLOAuthBearer))
 	}
 	return s.checkUser()
 }
@@ -86,9 +86,9 @@ func (s *SASL) check() error {
 func (s *SASL) checkUser() error {
 	switch {
 	case s.User == "":
-		return Invalid("kafka.sasl.user", "it is missing: %s needs a user", s.Mechanism)
+		return Invalid("Kafka.SASL.User", "it is missing: %s needs a user", s.Mechanism)
 	case s.Password.Reveal() == "" && s.PasswordFile == "":
-		return Invalid("kafka.sasl.password", "it is missing for user %q", s.User)
+		return Invalid("Kafka.SASL.Password", "it is missing for user %q", s.User)
 	}
 	return nil
 }
@@ -96,24 +96,25 @@ func (s *SASL) checkUser() error {
 // checkToken refuses invalid settings of oauthbearer.
 func (s *SASL) checkToken() error {
 	if (s.TokenFile == "") == (s.TokenURL.Reveal() == "") {
-		return Invalid("kafka.sasl", "the source of the token is missing: give token_file, a file that another program keeps valid, or token_url with user and password as client id and secret")
+		return Invalid("Kafka.SASL", "the source of the token is missing: give %s, a file that another program keeps valid, or %s with user and password as client id and secret",
+			field("Kafka.SASL.TokenFile"), field("Kafka.SASL.TokenURL"))
 	}
 	for _, one := range s.Extensions {
 		name, value, ok := strings.Cut(one, "=")
 		letters := strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 		if !ok || name == "" || name == "auth" || !letters || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }) {
-			return Invalid("kafka.sasl.extensions", "%q is not name=value, with a name of letters, not auth, and a value of printable characters", one)
+			return Invalid("Kafka.SASL.Extensions", "%q is not name=value, with a name of letters, not auth, and a value of printable characters", one)
 		}
 	}
 	if s.TokenFile != "" {
 		if s.User+s.Password.Reveal()+s.PasswordFile+s.TokenCAFile+s.Audience != "" || len(s.Scopes) > 0 {
-			return Invalid("kafka.sasl", "user, password, token_ca, audience and scopes are only used with token_url: the token of token_file already has them")
+			return Invalid("Kafka.SASL", "user, password, authority, audience and scopes are only used with %s: the token of a file already has them", field("Kafka.SASL.TokenURL"))
 		}
 		return nil
 	}
 	address, query, _ := strings.Cut(s.TokenURL.Reveal(), "?")
 	if registry.CheckURL(address) != nil || strings.Contains(query, "#") {
-		return Invalid("kafka.sasl.token_url", "it must be http://host:port/path or https://host:port/path, without user, password and #")
+		return Invalid("Kafka.SASL.TokenURL", "it must be http://host:port/path or https://host:port/path, without user, password and #")
 	}
 	return s.checkUser()
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/big"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -41,7 +42,7 @@ func split(c *Config, b budgets.Budget) ([]allotment, error) {
 	for i := range c.Metrics {
 		part := floorDiv(shares[i].Mul(shares[i], new(big.Rat).SetInt(accountUnits(b.Mu2))), big.NewInt(1))
 		if out[i], err = allot(&c.Metrics[i], part, &c.Privacy, b); err != nil {
-			return nil, err
+			return nil, inMetric(i, err)
 		}
 	}
 	return out, nil
@@ -66,7 +67,7 @@ func allot(m *Metric, part *big.Int, p *Privacy, b budgets.Budget) (a allotment,
 	}
 	if m.Keys.Mode == KeysPrivate {
 		if a.deltaKey = b.KeyDelta(a.first); a.deltaKey.IsZero() {
-			return a, Invalid("metrics."+m.Name+".keys", "δ is too small for noise of this size: raise privacy.delta or privacy.delta_keys")
+			return a, Invalid("Keys", "δ is too small for noise of this size: raise %s or %s", field("Privacy.Delta"), field("Privacy.DeltaKeys"))
 		}
 	}
 	if m.Counted != nil {
@@ -75,28 +76,36 @@ func allot(m *Metric, part *big.Int, p *Privacy, b budgets.Budget) (a allotment,
 	return a, err
 }
 
+// leastNoise returns the field of the least noise that a release may have.
+func (m *Metric) leastNoise() string {
+	if metrickind.Of(m.Kind).CountTarget() {
+		return "Target.Absolute"
+	}
+	return "Noise"
+}
+
 // top returns the precision of the least noise that a release may have. part is what an account has
 // for the metric over the horizon.
 func (m *Metric) top(part *big.Int, horizon time.Duration) (units.Precision, error) {
-	field, least := "absolute", m.Target
-	if !metrickind.Of(m.Kind).CountTarget() {
-		field, least = "noise", noisereduction.Target{Absolute: m.Noise, Confidence: m.Target.Confidence}
+	path, least := m.leastNoise(), m.Target
+	if path == "Noise" {
+		least = noisereduction.Target{Absolute: m.Noise, Confidence: m.Target.Confidence}
 	}
 	if bad := (*units.RangeError)(nil); errors.As(least.Check(), &bad) && bad.Parameter != "absolute" {
-		return units.Precision{}, Invalid("metrics."+m.Name+".target."+bad.Parameter, "%v", bad)
+		return units.Precision{}, Invalid("Target."+strings.ToUpper(bad.Parameter[:1])+bad.Parameter[1:], "%v", bad)
 	}
 	if least.Absolute == 0 {
-		return units.Precision{}, m.needs(field, part, horizon)
+		return units.Precision{}, m.needs(path, part, horizon)
 	}
 	top, err := noisereduction.TopFor(noisereduction.Spec{Kind: noisereduction.Kind(m.Ladder.Kind), Factor: m.Ladder.Factor, Target: least})
 	if err != nil || top.IsZero() {
-		return top, Invalid("metrics."+m.Name+".target."+field, "%v is out of range: give for example %s: 100", least.Absolute, field)
+		return top, Invalid(path, "%v is out of range: give for example 100", least.Absolute)
 	}
 	return top, nil
 }
 
 // needs returns the error of a metric without its least noise, which says what a number would give.
-func (m *Metric) needs(field string, part *big.Int, horizon time.Duration) error {
+func (m *Metric) needs(path string, part *big.Int, horizon time.Duration) error {
 	have, _ := new(big.Float).SetInt(part).Float64()
 	windows := math.Ceil(float64(horizon) / float64(m.Slide))
 	sigma := math.Sqrt(float64(m.components()) * windows / math.Ldexp(max(1, have), -units.Mu2Bits))
@@ -104,7 +113,8 @@ func (m *Metric) needs(field string, part *big.Int, horizon time.Duration) error
 	if metrickind.Of(m.Kind).Sums() {
 		one = "a value of 1"
 	}
-	return Invalid("metrics."+m.Name+".target", "it needs %s, the least noise: with %s: %s, %s of each user and key counts in every window; with half as much noise, in one window of four", field, field, atLeastText(math.Sqrt2*math.Erfinv(m.Target.Confidence)*sigma), one)
+	usual := with("Metrics."+path, atLeastText(math.Sqrt2*math.Erfinv(m.Target.Confidence)*sigma))
+	return Invalid(path, "the least noise is missing: with %s, %s of each user and key counts in every window; with half as much noise, in one window of four", usual, one)
 }
 
 var twoTo40 = new(big.Int).Lsh(big.NewInt(1), 40)
@@ -198,7 +208,8 @@ func (a *allotment) count(m *Metric, part *big.Int, p *Privacy) error {
 		a.countedFirst, err = units.PrecisionFromBig(new(big.Int).Rsh(top, 24))
 	}
 	if err != nil {
-		return Invalid("metrics."+m.Name+".counted", "its share, %v, leaves no precision for %d events of a user in a window: lower counted.max_events, raise counted.share (the default is 0.05), or raise privacy.epsilon", m.Counted.Share, a.countedEvents)
+		return Invalid("Counted", "its share, %v, leaves no precision for %d events of a user in a window: lower %s, raise %s, or raise %s",
+			m.Counted.Share, a.countedEvents, field("Metrics.Counted.MaxEvents"), field("Metrics.Counted.Share"), field("Privacy.Epsilon"))
 	}
 	return nil
 }
@@ -222,7 +233,7 @@ func firstRung(m *Metric, top units.Precision) (units.Precision, error) {
 	}
 	first, err := units.PrecisionFromBig(of)
 	if err != nil || first.IsZero() {
-		return first, Invalid("metrics."+m.Name+".target", "the first rung has no precision left: ask for less noise")
+		return first, Invalid("Target", "the first rung has no precision left: ask for less noise")
 	}
 	return first, nil
 }
@@ -273,7 +284,8 @@ func sharesAs(metrics []Metric, exact func(float64) *big.Rat) ([]*big.Rat, error
 	}
 	if sum.Cmp(big.NewRat(1, 1)) > 0 {
 		all, _ := sum.Float64()
-		return nil, Invalid("metrics", "their shares add up to %.3g, more than 1: give each metric one, for example share: %.3g (a metric without a share has 1 divided by the number of metrics)", all, math.Floor(1000/float64(len(metrics)))/1000)
+		return nil, Invalid("Metrics", "their shares add up to %.3g, more than 1: give each metric one, for example %s (a metric without a share has 1 divided by the number of metrics)",
+			all, with("Metrics.Share", math.Floor(1000/float64(len(metrics)))/1000))
 	}
 	return out, nil
 }
@@ -289,14 +301,14 @@ func payable(m *Metric, top units.Precision, burst *big.Int) error {
 	if worst := worstOfKey(metrickind.Of(m.Kind), one, m.further(), m.scale(), top); worst.Cmp(burst) > 0 {
 		cost, _ := worst.Float64()
 		have, _ := new(big.Float).SetInt(burst).Float64()
-		field, is := "absolute", m.Target.Absolute
-		if !metrickind.Of(m.Kind).CountTarget() {
-			field, is = "noise", m.Noise
+		path, is := m.leastNoise(), m.Target.Absolute
+		if path == "Noise" {
+			is = m.Noise
 		}
 		if have < 1 {
 			have = 1
 		}
-		return Invalid("metrics."+m.Name+".target."+field, "%v is finer than a user's allowance pays for, even for one event: give %s or more, or raise privacy.epsilon", is, atLeastText(1.001*is*math.Sqrt(cost/have)))
+		return Invalid(path, "%v is finer than a user's allowance pays for, even for one event: give %s or more, or raise %s", is, atLeastText(1.001*is*math.Sqrt(cost/have)), field("Privacy.Epsilon"))
 	}
 	return nil
 }

@@ -96,20 +96,19 @@ func nearestRoot(low, high, i, j int64) int64 {
 
 // checkTree checks the range, the target and the statistics of quantiles or a histogram.
 func (m *Metric) checkTree(kind metrickind.Kind) error {
-	at := func(field string) string { return "metrics." + m.Name + "." + field }
 	switch {
 	case m.Min == m.Max:
-		return Invalid(at("bounds.max"), "a %s needs a min below max: values outside count as the nearer of the two, for example min: 0, max: 100", kind.Texts.Label)
+		return Invalid("Max", "a %s needs a min below max: values outside count as the nearer of the two, for example min: 0, max: 100", kind.Texts.Label)
 	case m.Target.Relative != 0:
-		return Invalid(at("target.relative"), "give an absolute target instead, %s: for example absolute: %v", kind.Tree.Unit, kind.Tree.Target)
+		return Invalid("Target.Relative", "give an absolute target instead, %s: for example %s", kind.Tree.Unit, with("Metrics.Target.Absolute", kind.Tree.Target))
 	case m.Scale != ScaleLinear && m.Scale != ScaleLogarithmic:
-		return Invalid(at("scale"), "%q must be %s or %s", m.Scale, ScaleLinear, ScaleLogarithmic)
+		return Invalid("Scale", "%q must be %s or %s", m.Scale, ScaleLinear, ScaleLogarithmic)
 	}
 	check := m.checkRanks
 	if m.hasEdges() {
 		check = m.checkEdges
 	}
-	if err := check(at); err != nil {
+	if err := check(); err != nil {
 		return err
 	}
 	if power, most := m.farthest(); len(m.further()) > 0 && m.Max-m.Min > most {
@@ -118,64 +117,64 @@ func (m *Metric) checkTree(kind metrickind.Kind) error {
 	return m.checkPrivate(kind)
 }
 
-func (m *Metric) checkRanks(at func(string) string) error {
+func (m *Metric) checkRanks() error {
 	switch {
 	case len(m.Ranks) > mostRanks:
-		return Invalid(at("ranks"), "%d ranks are listed, and at most %d are possible: remove some", len(m.Ranks), mostRanks)
+		return Invalid("Ranks", "%d ranks are listed, and at most %d are possible: remove some", len(m.Ranks), mostRanks)
 	case len(m.Edges) > 0:
-		return Invalid(at("edges"), onlyHistograms, "edges")
+		return Invalid("Edges", onlyHistograms, "edges", with("Metrics.Kind", metrickind.Histogram))
 	case m.Buckets != 0:
-		return Invalid(at("buckets"), onlyHistograms, "buckets")
+		return Invalid("Buckets", onlyHistograms, "buckets", with("Metrics.Kind", metrickind.Histogram))
 	case m.Target.Absolute != 0 && !(m.Target.Absolute >= 1.0/metrickind.RankUnit && m.Target.Absolute < 0.5):
-		return Invalid(at("target.absolute"), "%v is out of range: the error of a rank must be from 0.000001 to below 0.5, for example 0.02", m.Target.Absolute)
+		return Invalid("Target.Absolute", "%v is out of range: the error of a rank must be from 0.000001 to below 0.5, for example 0.02", m.Target.Absolute)
 	}
 	for i, rank := range m.Ranks {
 		if !(rank > 0 && rank < 1) || rankOf(rank) == 0 || rankOf(rank) == metrickind.RankUnit {
-			return Invalid(at("ranks"), "%v is out of range: a rank must be above 0 and below 1, for example 0.95", rank)
+			return Invalid("Ranks", "%v is out of range: a rank must be above 0 and below 1, for example 0.95", rank)
 		}
 		if slices.Contains(m.ranks()[:i], rankOf(rank)) {
-			return Invalid(at("ranks"), "%v is listed twice: remove one", rank)
+			return Invalid("Ranks", "%v is listed twice: remove one", rank)
 		}
 	}
 	return nil
 }
 
 // onlyHistograms refuses a field that only histograms have.
-const onlyHistograms = "only a histogram has %s: remove them, or give kind: histogram"
+const onlyHistograms = "only a histogram has %s: remove them, or give %s"
 
 // onlyQuantiles refuses ranks for other kinds.
-const onlyQuantiles = "only quantiles have ranks: remove them, or give kind: quantiles"
+const onlyQuantiles = "only quantiles have ranks: remove them, or give %s"
 
-func (m *Metric) checkEdges(at func(string) string) error {
+func (m *Metric) checkEdges() error {
 	switch n := len(m.Edges) - 1; {
 	case len(m.Ranks) > 0:
-		return Invalid(at("ranks"), onlyQuantiles)
+		return Invalid("Ranks", onlyQuantiles, with("Metrics.Kind", metrickind.Quantiles))
 	case m.Target.Absolute != 0 && !(m.Target.Absolute >= 0.001 && m.Target.Absolute < 50):
-		return Invalid(at("target.absolute"), "%v is out of range: the error of a share must be from 0.001 to below 50 percentage points, for example 2", m.Target.Absolute)
+		return Invalid("Target.Absolute", "%v is out of range: the error of a share must be from 0.001 to below 50 percentage points, for example 2", m.Target.Absolute)
 	case n < 0 && (m.Buckets < 2 || m.Buckets > metrickind.MostBuckets):
-		return Invalid(at("buckets"), outside, m.Buckets, 2, metrickind.MostBuckets)
+		return Invalid("Buckets", outside, m.Buckets, 2, metrickind.MostBuckets)
 	case n < 0 && m.Scale == ScaleLogarithmic && m.Min < 1:
-		return Invalid(at("bounds.min"), "%d is out of range: logarithmic buckets must begin at 1 or above. Raise min, or list edges", m.Min)
+		return Invalid("Min", "%d is out of range: logarithmic buckets must begin at 1 or above. Raise min, or list edges", m.Min)
 	case n < 0 && !rising(m.edges()):
-		return Invalid(at("buckets"), "some of %d buckets from %d to %d would be empty: ask for fewer, or move min and max apart", m.Buckets, m.Min, m.Max)
+		return Invalid("Buckets", "some of %d buckets from %d to %d would be empty: ask for fewer, or move min and max apart", m.Buckets, m.Min, m.Max)
 	case n < 0:
 		return nil
 	case m.Buckets != 0:
-		return Invalid(at("buckets"), "edges already say what the buckets are: remove buckets")
+		return Invalid("Buckets", "edges already say what the buckets are: remove buckets")
 	case m.Scale == ScaleLogarithmic:
-		return Invalid(at("scale"), "edges already say what the buckets are: remove the scale, or give buckets instead of edges")
+		return Invalid("Scale", "edges already say what the buckets are: remove the scale, or give buckets instead of edges")
 	case n < 2 || n > metrickind.MostBuckets:
-		return Invalid(at("edges"), "%d edges are listed, and 3 to %d are possible: add or remove some", n+1, metrickind.MostBuckets+1)
+		return Invalid("Edges", "%d edges are listed, and 3 to %d are possible: add or remove some", n+1, metrickind.MostBuckets+1)
 	}
 	for _, edge := range m.Edges {
 		if edge != math.Trunc(edge) || math.Abs(edge) > maxSum {
-			return Invalid(at("edges"), "%v is out of range: an edge must be a whole number between -2^36 and 2^36", edge)
+			return Invalid("Edges", "%v is out of range: an edge must be a whole number between -2^36 and 2^36", edge)
 		}
 	}
 	if edges := m.edges(); !rising(edges) {
-		return Invalid(at("edges"), "edges must rise: list each edge once, the least first")
+		return Invalid("Edges", "edges must rise: list each edge once, the least first")
 	} else if edges[0] != m.Min || edges[len(edges)-1] != m.Max {
-		return Invalid(at("bounds"), "min and max, %d and %d, must be the outermost edges: leave them out, or correct them", m.Min, m.Max)
+		return Invalid("Max", "min and max, %d and %d, must be the outermost edges: leave them out, or correct them", m.Min, m.Max)
 	}
 	return nil
 }
@@ -254,15 +253,15 @@ func AlsoName(metric, kind string) string { return metric + "." + kind }
 
 // checkAlso checks what is released beside the metric's own value.
 func (m *Metric) checkAlso(kind metrickind.Kind) error {
-	possible, field := kind.Also(), "metrics."+m.Name+".also"
+	possible := kind.Also()
 	for i, also := range m.Also {
 		switch {
 		case len(possible) == 0:
-			return Invalid(field, "a metric of kind %s releases only its own value: leave this out", kind.Name)
+			return Invalid("Also", "a metric of kind %s releases only its own value: leave this out", kind.Name)
 		case !slices.Contains(possible, also):
-			return alsoRefused(field, kind, also)
+			return alsoRefused(kind, also)
 		case slices.Contains(m.Also[:i], also):
-			return Invalid(field, "%s is listed twice: remove one", also)
+			return Invalid("Also", "%s is listed twice: remove one", also)
 		}
 	}
 	return nil

@@ -3,7 +3,6 @@ package deployment
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -33,33 +32,34 @@ const (
 func (c *Config) check() error {
 	switch {
 	case len(c.Kafka.Brokers) == 0:
-		return Invalid("kafka.brokers", "no broker is named: give host:port of at least one, for example localhost:9092")
+		return Invalid("Kafka.Brokers", "no broker is named: give host:port of at least one, for example localhost:9092")
 	case c.Events.Topic == "":
-		return Invalid("events.topic", "no topic is named")
+		return Invalid("Events.Topic", "no topic is named")
 	case c.Time.Trust != TrustBroker && c.Time.Trust != TrustProducer:
-		return Invalid("time.trust", "%q must be broker or producer", c.Time.Trust)
+		return Invalid("Time.Trust", "%q must be broker or producer", c.Time.Trust)
 	case c.Time.Trust == TrustProducer && c.Time.Slack != 0:
-		return Invalid("time.slack", "it is only used with trust: broker: leave it out")
+		return Invalid("Time.Slack", "it is only used with %s: leave it out", with("Time.Trust", TrustBroker))
 	case c.Shards < 1 || c.Shards > maxShards:
-		return Invalid("shards", outside, c.Shards, 1, maxShards)
+		return Invalid("Shards", outside, c.Shards, 1, maxShards)
 	case c.ReleaseShards < 1 || c.ReleaseShards > maxShards:
-		return Invalid("release_shards", outside, c.ReleaseShards, 1, maxShards)
+		return Invalid("ReleaseShards", outside, c.ReleaseShards, 1, maxShards)
 	case c.LedgerSlots < minLedgerSlots:
-		return Invalid("ledger_slots", "%d is out of range: it must be at least %d, for example 64", c.LedgerSlots, minLedgerSlots)
+		return Invalid("LedgerSlots", "%d is out of range: it must be at least %d, for example 64", c.LedgerSlots, minLedgerSlots)
 	case c.CatchUp < 1 || c.CatchUp > schemas.MaxSpan:
-		return Invalid("catch_up", outside, c.CatchUp, 1, schemas.MaxSpan)
+		return Invalid("CatchUp", outside, c.CatchUp, 1, schemas.MaxSpan)
 	case c.CatchUp > 1 && c.CatchUp > c.LedgerSlots/4:
-		return Invalid("catch_up", "%d is above a quarter of ledger_slots, %d, of which a restore needs the rest: make it at most %d, or ledger_slots at least %d", c.CatchUp, c.LedgerSlots, c.LedgerSlots/4, 4*c.CatchUp)
+		return Invalid("CatchUp", "%d is above a quarter of %s (%d), of which a restore needs the rest: lower it, or give %s",
+			c.CatchUp, field("LedgerSlots"), c.LedgerSlots, with("LedgerSlots", 4*c.CatchUp))
 	case len(c.Keys.Noise) != 1:
-		return Invalid("keys.noise", "there are %d keys: give exactly one", len(c.Keys.Noise))
+		return Invalid("Keys.Noise", "there are %d keys: give exactly one", len(c.Keys.Noise))
 	case c.Keys.Noise[0].Secret.Reveal() == [32]byte{}:
-		return Invalid("keys.noise", zeros)
+		return Invalid("Keys.Noise[0].Secret", zeros)
 	case c.Keys.UserHash.Reveal() == [32]byte{}:
-		return Invalid("keys.user_hash", zeros)
+		return Invalid("Keys.UserHash", zeros)
 	case c.Keys.UserHash.Equal(c.Keys.Noise[0].Secret):
-		return Invalid("keys.user_hash", "it is the same as the noise key: make another one with openssl rand -hex 32")
+		return Invalid("Keys.UserHash", "it is the same as the noise key: make another one with openssl rand -hex 32")
 	case len(c.Metrics) == 0:
-		return Invalid("metrics", "no metric is configured")
+		return Invalid("Metrics", "no metric is configured")
 	}
 	if err := cmp.Or(c.checkTimes(), c.Kafka.Check(), c.checkTopics()); err != nil {
 		return err
@@ -68,13 +68,13 @@ func (c *Config) check() error {
 	for i := range c.Metrics { // before anything else, which could not say which of two metrics is meant
 		name := c.Metrics[i].Name
 		if names[name] {
-			return Invalid("metrics."+name, "the name %q is used twice: give each metric its own", name)
+			return inMetric(i, Invalid("Name", "the name %q is used twice: give each metric its own", name))
 		}
 		names[name] = true
 	}
 	for i := range c.Metrics {
 		if err := c.Metrics[i].check(); err != nil {
-			return err
+			return inMetric(i, err)
 		}
 	}
 	return c.checkTogether()
@@ -84,31 +84,32 @@ func (c *Config) checkTimes() error {
 	for _, t := range []struct {
 		field string
 		d     time.Duration
-	}{{"time.lateness", c.Time.Lateness}, {"time.skew", c.Time.Skew}, {"time.slack", c.Time.Slack}, {"time.idle_grace", c.Time.IdleGrace}} {
+	}{{"Time.Lateness", c.Time.Lateness}, {"Time.Skew", c.Time.Skew}, {"Time.Slack", c.Time.Slack}, {"Time.IdleGrace", c.Time.IdleGrace}} {
 		if t.d < 0 || t.d%time.Millisecond != 0 || t.d > 366*24*time.Hour {
 			return Invalid(t.field, "%s is out of range: it must be whole milliseconds from 0s to 366d, for example 1m", short(t.d))
 		}
 	}
 	if _, err := wallclock.Load(c.Time.WindowZone); err != nil {
-		return Invalid("time.window_zone", "%q: %v", c.Time.WindowZone, err)
+		return Invalid("Time.WindowZone", "%q: %v", c.Time.WindowZone, err)
 	}
 	if err := c.checkDays(); err != nil {
 		return err
 	}
 	if g := c.Outputs.PublishEvery; g < 0 || g%time.Millisecond != 0 || g > time.Hour {
-		return Invalid("outputs.publish_every", "%s is out of range: it must be whole milliseconds up to 1h, for example 1m; leave it out for at once", short(g))
+		return Invalid("Outputs.PublishEvery", "%s is out of range: it must be whole milliseconds up to 1h, for example 1m; leave it out for at once", short(g))
 	}
 	if p := c.Privacy.Lasts; p < 0 || p%time.Millisecond != 0 {
-		return Invalid("privacy.lasts", "%s is out of range: it must be whole milliseconds, for example 8760h (a year)", short(p))
+		return Invalid("Privacy.Lasts", "%s is out of range: it must be whole milliseconds, for example 8760h (a year)", short(p))
 	}
 	switch p := &c.Privacy; {
 	case p.Period == 0 && p.Lasts == 0:
-		return Invalid("privacy", "it says neither how often users get a new budget nor how long one lasts: give period: 720h (a new one every 30 days), or lasts: 8760h (one budget for life, paid out over a year)")
+		return Invalid("Privacy", "it says neither how often users get a new budget nor how long one lasts: give %s (a new one every 30 days), or %s (one budget for life, paid out over a year)",
+			with("Privacy.Period", "720h"), with("Privacy.Lasts", "8760h"))
 	case p.Period != 0 && p.Lasts != 0:
-		return Invalid("privacy.lasts", "with a period, a budget lasts for the period: leave one of the two out")
+		return Invalid("Privacy.Lasts", "with a period, a budget lasts for the period: leave one of the two out")
 	}
 	if p := c.Privacy.Period; p < 0 || p%time.Millisecond != 0 {
-		return Invalid("privacy.period", "%s is out of range: it must be whole milliseconds, for example 720h (30 days); leave it out for a budget for life", short(p))
+		return Invalid("Privacy.Period", "%s is out of range: it must be whole milliseconds, for example 720h (30 days); leave it out for a budget for life", short(p))
 	}
 	return nil
 }
@@ -121,11 +122,11 @@ func (c *Config) checkDays() error {
 		return nil
 	}
 	if c.Privacy.Period%day != 0 {
-		return Invalid("privacy.period", "%s is no number of days, and with time.window_zone it must be: take a multiple of 24h, or leave out time.window_zone", short(c.Privacy.Period))
+		return Invalid("Privacy.Period", "%s is no number of days, and with %s it must be: take a multiple of 24h", short(c.Privacy.Period), field("Time.WindowZone"))
 	}
 	for i := range c.Metrics {
 		if m := &c.Metrics[i]; m.Window%day != 0 || m.Slide%day != 0 {
-			return Invalid("metrics."+m.Name+".window", "windows of %s with a slide of %s are not of whole days, and with time.window_zone they must be: take multiples of 24h, or leave out time.window_zone", short(m.Window), short(m.Slide))
+			return inMetric(i, Invalid("Window", "windows of %s with a slide of %s are not of whole days, and with %s they must be: take multiples of 24h", short(m.Window), short(m.Slide), field("Time.WindowZone")))
 		}
 	}
 	return nil
@@ -133,29 +134,29 @@ func (c *Config) checkDays() error {
 
 func (c *Config) checkTopics() error {
 	if !topicName(c.Events.Topic) {
-		return Invalid("events.topic", "%q %s", c.Events.Topic, topicLetters)
+		return Invalid("Events.Topic", "%q %s", c.Events.Topic, topicLetters)
 	}
-	used := map[string]string{c.Events.Topic: "events.topic"}
-	for _, own := range [...]struct{ field, topic, name string }{
-		{"outputs.counts", c.Outputs.Counts, "counts"}, {"outputs.control", c.Outputs.Control, "control"},
-		{"outputs.ledger", c.Outputs.Ledger, "ledger"}, {"outputs.dead_letter", c.Outputs.DeadLetter, "dead-letter"},
-		{"outputs.turns", c.Outputs.Turns, "turns"},
+	used := map[string]string{c.Events.Topic: "Events.Topic"}
+	for _, own := range [...]struct{ path, topic, name string }{
+		{"Outputs.Counts", c.Outputs.Counts, "counts"}, {"Outputs.Control", c.Outputs.Control, "control"},
+		{"Outputs.Ledger", c.Outputs.Ledger, "ledger"}, {"Outputs.DeadLetter", c.Outputs.DeadLetter, "dead-letter"},
+		{"Outputs.Turns", c.Outputs.Turns, "turns"},
 	} {
 		unset := own.topic == c.Deployment+"-"+own.name // or set to its default
 		if !topicName(own.topic) {
-			field := own.field
+			path := own.path
 			if unset {
-				field = "deployment"
+				path = "Deployment"
 			}
-			return Invalid(field, "the topic %q %s", own.topic, topicLetters)
+			return Invalid(path, "the topic %q %s", own.topic, topicLetters)
 		}
 		switch other, twice := used[own.topic]; {
 		case twice && unset:
-			return Invalid(other, "topic %s is also %s, whose name follows from the deployment's name: name another topic here or there", own.topic, own.field)
+			return Invalid(other, "topic %s is also %s, whose name follows from the deployment's name: name another topic here or there", own.topic, field(own.path))
 		case twice:
-			return Invalid(own.field, "topic %s is also %s: give each its own, for example %s-%s", own.topic, other, c.Deployment, own.name)
+			return Invalid(own.path, "topic %s is also %s: give each its own, for example %s-%s", own.topic, field(other), c.Deployment, own.name)
 		}
-		used[own.topic] = own.field
+		used[own.topic] = own.path
 	}
 	return nil
 }
@@ -174,15 +175,15 @@ func topicName(name string) bool {
 func (c *Config) checkCounts() error {
 	o := &c.Outputs
 	if formats := schemas.CountsFormats(); !slices.Contains(formats, string(o.CountsFormat)) {
-		return Invalid("outputs.counts_format", "%q must be %s", o.CountsFormat, spelling.List(formats, " or "))
+		return Invalid("Outputs.CountsFormat", "%q must be %s", o.CountsFormat, spelling.List(formats, " or "))
 	}
 	switch avro := o.CountsFormat == schemas.CountsAvro; {
 	case avro && o.Registry == nil:
-		return Invalid("outputs.counts_format", "%s counts carry the id of a schema in a registry: name it (outputs.registry), or choose %s", schemas.CountsAvro, schemas.CountsJSON)
+		return Invalid("Outputs.CountsFormat", "%s counts carry the id of a schema in a registry: name it (%s), or choose %s", schemas.CountsAvro, field("Outputs.Registry"), schemas.CountsJSON)
 	case !avro && o.Registry != nil:
-		return Invalid("outputs.registry", "only counts in the format %s have a schema in a registry, and outputs.counts_format is %s: leave one of the two out", schemas.CountsAvro, o.CountsFormat)
+		return Invalid("Outputs.Registry", "only counts in the format %s have a schema in a registry: leave it out, or %s", schemas.CountsAvro, with("Outputs.CountsFormat", o.CountsFormat))
 	case avro:
-		return o.Registry.check("outputs.registry")
+		return o.Registry.check("Outputs.Registry")
 	}
 	return nil
 }
@@ -223,32 +224,31 @@ func slideFor(size, wanted time.Duration) time.Duration {
 }
 
 func (m *Metric) check() error {
-	at := func(field string) string { return "metrics." + m.Name + "." + field }
 	kinds := metrickind.Names(metrickind.Offered())
 	switch {
 	case m.Name == "":
-		return Invalid("metrics.name", "a metric has no name: give it one of 1 to 200 bytes, for example views")
+		return Invalid("Name", "a metric has no name: give it one of 1 to 200 bytes, for example views")
 	case len(m.Name) > 200:
-		return Invalid("metrics.name", "it has %d bytes and may have 200", len(m.Name))
+		return Invalid("Name", "it has %d bytes and may have 200", len(m.Name))
 	case schemas.ValidateMetricName(m.Name) != nil:
-		return Invalid("metrics.name", "%q: %v, for example views", m.Name, schemas.ErrMetricName)
+		return Invalid("Name", "%q: %v, for example views", m.Name, schemas.ErrMetricName)
 	case !slices.Contains(kinds, m.Kind):
-		return Invalid(at("kind"), "%q must be %s", m.Kind, spelling.List(kinds, " or "))
+		return Invalid("Kind", "%q must be %s", m.Kind, spelling.List(kinds, " or "))
 	case m.Window < time.Millisecond || m.Window%time.Millisecond != 0:
-		return Invalid(at("window.size"), "%s is out of range: it must be whole milliseconds, at least 1ms, for example 1h", short(m.Window))
+		return Invalid("Window", "%s is out of range: it must be whole milliseconds, at least 1ms, for example 1h", short(m.Window))
 	case m.Slide < time.Millisecond || m.Slide%time.Millisecond != 0 || m.Window%m.Slide != 0 || m.Window/m.Slide > maxPerSize:
-		return Invalid(at("window.slide"), "%s: the size, %s, must be a multiple of it, at most %d times, for example %s", short(m.Slide), short(m.Window), maxPerSize, short(slideFor(m.Window, m.Slide)))
+		return Invalid("Slide", "%s: the size, %s, must be a multiple of it, at most %d times, for example %s", short(m.Slide), short(m.Window), maxPerSize, short(slideFor(m.Window, m.Slide)))
 	case m.MaxKeysPerUser < 0 || m.MaxKeysPerUser > maxBound:
-		return Invalid(at("max_keys_per_user"), outside, m.MaxKeysPerUser, 1, maxBound)
+		return Invalid("MaxKeysPerUser", outside, m.MaxKeysPerUser, 1, maxBound)
 	case m.MaxEventsPerKey < 0 || m.MaxEventsPerKey > maxBound:
-		return Invalid(at("max_events_per_key"), outside, m.MaxEventsPerKey, 1, maxBound)
+		return Invalid("MaxEventsPerKey", outside, m.MaxEventsPerKey, 1, maxBound)
 	case !(m.Burst > 0 && m.Burst <= 1):
-		return Invalid(at("burst"), "%v is out of range: it must be above 0 and at most 1, for example 0.5", m.Burst)
+		return Invalid("Burst", "%v is out of range: it must be above 0 and at most 1, for example 0.5", m.Burst)
 	case !(m.Share >= 0 && m.Share <= 1):
-		return Invalid(at("share"), "%v is out of range: it must be above 0 and at most 1, for example 0.5", m.Share)
+		return Invalid("Share", "%v is out of range: it must be above 0 and at most 1, for example 0.5", m.Share)
 	}
 	if m.Noise != 0 && metrickind.Of(m.Kind).CountTarget() {
-		return Invalid(at("target.noise"), "it is only used with %s: give absolute", metrickind.Plural(metrickind.Computed()))
+		return Invalid("Noise", "it is only used with %s: give %s", metrickind.Plural(metrickind.Computed()), field("Metrics.Target.Absolute"))
 	}
 	if err := m.checkValues(); err != nil {
 		return err
@@ -265,19 +265,17 @@ func (m *Metric) checkCounted() error {
 	if c == nil {
 		return nil
 	}
-	at := func(field string) string { return "metrics." + m.Name + ".counted" + field }
 	switch {
 	case !(c.Share > 0 && c.Share < 1):
-		return Invalid(at(".share"), "%v is out of range: it must be above 0 and below 1, for example 0.05", c.Share)
+		return Invalid("Counted.Share", "%v is out of range: it must be above 0 and below 1, for example 0.05", c.Share)
 	case c.MaxEvents < 0 || c.MaxEvents > maxBound:
-		return Invalid(at(".max_events"), outside, c.MaxEvents, 1, maxBound)
+		return Invalid("Counted.MaxEvents", outside, c.MaxEvents, 1, maxBound)
 	}
 	return nil
 }
 
 // checkValues checks the range of values, and whether kind, target and keys go with it.
 func (m *Metric) checkValues() error {
-	at := func(field string) string { return "metrics." + m.Name + "." + field }
 	kind := metrickind.Of(m.Kind)
 	most := int64(maxSum / max(m.MaxEventsPerKey, 1))
 	if kind.Tree != nil { // a tree adds up no values
@@ -285,15 +283,16 @@ func (m *Metric) checkValues() error {
 	}
 	switch {
 	case !kind.Values && (m.Min != 0 || m.Max != 0):
-		return Invalid(at("bounds"), "min and max are only used with %s", metrickind.Plural(metrickind.Valued()))
+		return Invalid("Max", "min and max are only used with %s", metrickind.Plural(metrickind.Valued()))
 	case m.Min > m.Max:
-		return Invalid(at("bounds.min"), "%d is greater than max, %d: exchange them, or correct one", m.Min, m.Max)
+		return Invalid("Min", "%d is greater than max, %d: exchange them, or correct one", m.Min, m.Max)
 	case kind.Values && m.Min == 0 && m.Max == 0:
-		return Invalid(at("bounds.max"), "a %s needs min and max: values outside count as the nearer of the two, for example min: 0, max: 100", kind.Texts.Label)
+		return Invalid("Max", "a %s needs min and max: values outside count as the nearer of the two, for example min: 0, max: 100", kind.Texts.Label)
 	case kind.Tree != nil && (m.Max > most || m.Min < -most):
-		return Invalid(at("bounds"), "min and max must be between -2^36 and 2^36: bring them closer to 0, or give values in a coarser unit")
+		return Invalid("Max", "min and max must be between -2^36 and 2^36: bring them closer to 0, or give values in a coarser unit")
 	case m.Max > most || m.Min < -most:
-		return Invalid(at("bounds"), "max_events_per_key (%d) times the greatest value is above 2^36, and no budget pays for that: keep min and max between %d and %d, or %s", m.MaxEventsPerKey, -most, most, m.coarser())
+		return Invalid("Max", "%s (%d) times the greatest value is above 2^36, and no budget pays for that: keep min and max between %d and %d, or give values in a coarser unit%s",
+			field("Metrics.MaxEventsPerKey"), m.MaxEventsPerKey, -most, most, m.orOneEvent())
 	}
 	if err := m.checkAlso(kind); err != nil {
 		return err
@@ -304,44 +303,44 @@ func (m *Metric) checkValues() error {
 	case kind.Tree != nil:
 		return m.checkTree(kind)
 	case len(m.Ranks) > 0:
-		return Invalid(at("ranks"), onlyQuantiles)
+		return Invalid("Ranks", onlyQuantiles, with("Metrics.Kind", metrickind.Quantiles))
 	case len(m.Edges) > 0:
-		return Invalid(at("edges"), onlyHistograms, "edges")
+		return Invalid("Edges", onlyHistograms, "edges", with("Metrics.Kind", metrickind.Histogram))
 	case m.Buckets != 0:
-		return Invalid(at("buckets"), onlyHistograms, "buckets")
+		return Invalid("Buckets", onlyHistograms, "buckets", with("Metrics.Kind", metrickind.Histogram))
 	case m.Scale != "":
-		return Invalid(at("scale"), "only quantiles and histograms have a scale: remove it, or give kind: quantiles")
+		return Invalid("Scale", "only quantiles and histograms have a scale: remove it, or give %s", with("Metrics.Kind", metrickind.Quantiles))
 	}
 	if m.Min < 0 && m.Target.Relative != 0 {
-		return Invalid(at("target.relative"), "a %s that can be negative has no relative error; give an absolute target, or a min of 0 or more", kind.Texts.Label)
+		return Invalid("Target.Relative", "a %s that can be negative has no relative error; give an absolute target, or a min of 0 or more", kind.Texts.Label)
 	}
 	return m.checkPrivate(kind)
 }
 
-// coarser says what makes the contribution of a user and key smaller.
-func (m *Metric) coarser() string {
+// orOneEvent returns a further remedy if a user and key contribute several events.
+func (m *Metric) orOneEvent() string {
 	if m.MaxEventsPerKey == 1 {
-		return "give values in a coarser unit"
+		return ""
 	}
-	return "give values in a coarser unit, or max_events_per_key: 1"
+	return ", or let one event of each user and key count"
 }
 
 // checkVector checks the range of values and the target of a kind with several components.
 func (m *Metric) checkVector(kind metrickind.Kind) error {
-	at := func(field string) string { return "metrics." + m.Name + "." + field }
 	power, most := m.farthest()
 	aim, wanted := kind.Vector.Aim(m.bounds(), m.Target.Relative, m.Target.Absolute, m.Target.Confidence), m.Target.Relative != 0 || m.Target.Absolute != 0
 	switch coarse := CoarseTarget(kind, m.bounds(), m.Target.Confidence); {
 	case m.Min == m.Max:
-		return Invalid(at("bounds.max"), "a %s needs a min below max: values outside count as the nearer of the two, for example min: 0, max: 100", kind.Texts.Label)
+		return Invalid("Max", "a %s needs a min below max: values outside count as the nearer of the two, for example min: 0, max: 100", kind.Texts.Label)
 	case m.Max-m.Min > most:
 		return m.tooFar(power, most)
 	case wanted && (aim == 0 || m.Target.Relative != 0 && aboveZero(kind) == ""):
-		return Invalid(at("target.relative"), "a %s that can be 0 has no relative error: give an absolute target in the unit of the %s, for example absolute: %v%s", kind.Texts.Label, kind.Texts.Label, coarse, aboveZero(kind))
+		return Invalid("Target.Relative", "a %s that can be 0 has no relative error: give an absolute target in the unit of the %s, for example %s%s",
+			kind.Texts.Label, kind.Texts.Label, with("Metrics.Target.Absolute", coarse), aboveZero(kind))
 	case wanted && (noisereduction.Target{Relative: m.Target.Relative, Absolute: m.Target.Absolute, Confidence: 0.95}).Check() != nil:
-		return Invalid(at("target"), "relative must be 0 or from 1e-6 to 0.5; absolute must be 0 or from 2^-20 to 2^52")
+		return Invalid("Target", "relative must be 0 or from 1e-6 to 0.5; absolute must be 0 or from 2^-20 to 2^52")
 	case wanted && (noisereduction.Target{Relative: aim, Confidence: 0.95}).Check() != nil:
-		return Invalid(at("target"), "it is too fine for values from %d to %d: give a coarser one, for example absolute: %v", m.Min, m.Max, coarse)
+		return Invalid("Target", "it is too fine for values from %d to %d: give a coarser one, for example %s", m.Min, m.Max, with("Metrics.Target.Absolute", coarse))
 	}
 	return m.checkPrivate(kind)
 }
@@ -373,7 +372,6 @@ func (m *Metric) farthest() (power string, most int64) {
 }
 
 func (m *Metric) tooFar(power string, most int64) error {
-	remedies := []string{fmt.Sprintf("let max be at most %d above min", most), m.coarser()}
 	var also []string // those that need this power, if the metric's own value does not
 	need := len(metrickind.Of(m.Kind).Further())
 	for _, one := range m.Also {
@@ -384,11 +382,12 @@ func (m *Metric) tooFar(power string, most int64) error {
 			also = append(also, one)
 		}
 	}
+	without := ""
 	if also != nil {
-		power += ", which also: " + strings.Join(also, ", ") + " needs,"
-		remedies = append(remedies, "leave "+strings.Join(also, " and ")+" out")
+		without = ", or do without the " + strings.Join(also, " and ") + " beside it"
 	}
-	return Invalid("metrics."+m.Name+".bounds", "max_events_per_key (%d) times %s is above 2^35, and no budget pays for that: %s", m.MaxEventsPerKey, power, strings.Join(remedies, ", or "))
+	return Invalid("Max", "%s (%d) times %s is above 2^35, and no budget pays for that: let max be at most %d above min, or give values in a coarser unit%s%s",
+		field("Metrics.MaxEventsPerKey"), m.MaxEventsPerKey, power, most, m.orOneEvent(), without)
 }
 
 // aboveZero returns another remedy for a kind whose value is above 0 if the values of all events
@@ -402,7 +401,7 @@ func aboveZero(kind metrickind.Kind) string {
 
 func (m *Metric) checkPrivate(kind metrickind.Kind) error {
 	if m.Keys.Mode == KeysPrivate && kind.NotPrivate != "" {
-		return Invalid("metrics."+m.Name+".keys", "%s: take the keys of a metric that counts (keys_from), or list public ones", kind.NotPrivate)
+		return Invalid("Keys", "%s: take the keys of a metric that counts (%s), or list public ones", kind.NotPrivate, field("Metrics.Keys.From"))
 	}
 	return nil
 }
@@ -418,31 +417,32 @@ func (c *Config) checkTogether() error {
 		m := &c.Metrics[i]
 		slides = append(slides, m.Slide.Milliseconds())
 		if m.Counted != nil && byName[countedName(m.Name)] != nil {
-			return Invalid("metrics."+m.Name+".counted", "it is released as %q, which is the name of another metric: rename one of them", countedName(m.Name))
+			return inMetric(i, Invalid("Counted", "it is released as %q, which is the name of another metric: rename one of them", countedName(m.Name)))
 		}
 		for _, name := range m.partNames() {
-			if byName[name] != nil {
-				return Invalid("metrics."+name, "metric %s needs this name for a part of its values: give this metric another one", m.Name)
+			if part := slices.IndexFunc(c.Metrics, func(m Metric) bool { return m.Name == name }); part >= 0 {
+				return inMetric(part, Invalid("Name", "metric %s needs this name for a part of its values: give this metric another one", m.Name))
 			}
 		}
 		if kind := metrickind.Of(m.Kind); kind.Values && c.Events.Format.Value == "" {
-			return Invalid("events.fields.value", "metric %s %s values: name the field that holds them", m.Name, kind.Texts.Verb)
+			return Invalid("Events.Format.Value", "metric %s %s values: name the field that holds them", m.Name, kind.Texts.Verb)
 		}
 		if m.Keys.Mode != KeysFrom {
 			continue
 		}
 		from := byName[m.Keys.From]
-		switch at := "metrics." + m.Name + ".keys.keys_from"; {
+		refuse := func(format string, args ...any) error { return inMetric(i, Invalid("Keys.From", format, args...)) }
+		switch {
 		case from == nil:
-			return Invalid(at, "there is no metric %q%s", m.Keys.From, c.privateMetrics())
+			return refuse("there is no metric %q%s", m.Keys.From, c.privateMetrics())
 		case from.Keys.Mode != KeysPrivate || metrickind.Of(from.Kind).NotPrivate != "":
-			return Invalid(at, "%s has no private keys of its own%s", m.Keys.From, c.privateMetrics())
+			return refuse("%s has no private keys of its own%s", m.Keys.From, c.privateMetrics())
 		case from.Window != m.Window || from.Slide != m.Slide:
-			return Invalid(at, "%s has other windows, %s every %s: give this metric the same window.size and window.slide", m.Keys.From, short(from.Window), short(from.Slide))
+			return refuse("%s has other windows, %s every %s: give this metric the same ones", m.Keys.From, short(from.Window), short(from.Slide))
 		}
 	}
 	if n := len(calendar.Coarse(slides)); n > calendar.MaxSlides {
-		return Invalid("metrics", "they have %d values of window.slide of which none is a multiple of another, and may have %d: let slides be multiples of each other, for example 1m, 5m and 1h", n, calendar.MaxSlides)
+		return Invalid("Metrics", "they have %d slides of which none is a multiple of another, and may have %d: let slides be multiples of each other, for example 1m, 5m and 1h", n, calendar.MaxSlides)
 	}
 	return nil
 }
@@ -456,36 +456,35 @@ func (c *Config) privateMetrics() string {
 		}
 	}
 	if len(names) == 0 {
-		return ", and no metric has private keys: give one keys.mode private, or list keys here"
+		return ", and no metric has private keys: give one private keys, or list keys here"
 	}
 	return "; metrics with private keys: " + strings.Join(names, ", ")
 }
 
 func (m *Metric) checkKeys() error {
-	at := "metrics." + m.Name + ".keys"
 	switch m.Keys.Mode {
 	case KeysPrivate:
 		if len(m.Keys.List) > 0 || m.Keys.From != "" {
-			return Invalid(at, "private keys need neither a list nor another metric's keys: remove these")
+			return Invalid("Keys", "private keys need neither a list nor another metric's keys: remove these")
 		}
 	case KeysPublic:
 		if m.Keys.From != "" {
-			return Invalid(at, "public keys come from a list: remove keys_from")
+			return Invalid("Keys", "public keys come from a list: remove the other metric")
 		}
 		if len(m.Keys.List) == 0 {
-			return Invalid(at, "mode public needs the keys: list: [a, b], or list_file with a key in each line")
+			return Invalid("Keys", "public keys need a list, for example %s", with("Metrics.Keys.List", "[a, b]"))
 		}
 		for i, k := range m.Keys.List {
 			if err := schemas.ValidateKey([]byte(k)); err != nil {
-				return Invalid(at, "key %d of the list is invalid: %v", i+1, err)
+				return Invalid("Keys", "key %d of the list is invalid: %v", i+1, err)
 			}
 		}
 	case KeysFrom:
 		if m.Keys.From == "" || len(m.Keys.List) > 0 {
-			return Invalid(at, "mode from needs keys_from, the name of the other metric, and no list")
+			return Invalid("Keys", "mode from needs the name of another metric and no list, for example %s", with("Metrics.Keys.From", "visits"))
 		}
 	default:
-		return Invalid(at, "mode %q must be public, private or from", m.Keys.Mode)
+		return Invalid("Keys", "mode %q must be public, private or from", m.Keys.Mode)
 	}
 	return nil
 }

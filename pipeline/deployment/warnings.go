@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas/event"
-	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 const (
@@ -21,11 +20,12 @@ func Warnings(d *Deployment) []*ConfigError {
 	all := append(weakPromise(&d.Config.Privacy), unreliableUser(&d.Config.Events.Format)...)
 	for i := range d.Config.Metrics {
 		m := &d.Config.Metrics[i]
+		at := fmt.Sprintf("Metrics[%d].", i)
 		if reason := d.Config.Events.Format.NeverEqual(m.Filter); reason != "" {
-			all = append(all, &ConfigError{Field: "metrics." + m.Name + ".filter", Reason: reason})
+			all = append(all, Invalid(at+"Filter", "%s", reason))
 		}
 		if reason := coarse(m, d.Metric(m.Name)); reason != "" {
-			all = append(all, &ConfigError{Field: "metrics." + m.Name + ".target", Reason: reason})
+			all = append(all, Invalid(at+m.leastNoise(), "%s: lower it", reason))
 		}
 	}
 	return all
@@ -34,26 +34,22 @@ func Warnings(d *Deployment) []*ConfigError {
 // coarse returns why a metric's counts are of no use; "" if they may be. No data enter.
 func coarse(m *Metric, c *CompiledMetric) string {
 	most := manyUsers * float64(c.Spec.Most())
-	field := "absolute"
-	if !metrickind.Of(m.Kind).CountTarget() {
-		field = "noise"
-	}
 	switch {
 	case m.Keys.Mode == KeysPrivate && c.Plan.Threshold() > most:
-		return fmt.Sprintf("a key is only released with a count above %.0f, more than a million users add to it: lower %s", c.Plan.Threshold(), field)
+		return fmt.Sprintf("a key is only released with a count above %.0f, more than a million users add to it", c.Plan.Threshold())
 	case c.Plan.Within() > most:
-		return fmt.Sprintf("the most exact count has an error of ± %.0f, more than a million users add to it: lower %s", c.Plan.Within(), field)
+		return fmt.Sprintf("the most exact count has an error of ± %.0f, more than a million users add to it", c.Plan.Within())
 	}
 	return ""
 }
 
-// unreliableUser warnings a user field that is the time or the value as well: its contents change
+// unreliableUser warns about a user field that is the time or the value as well: its contents change
 // from event to event, so that each event is a user of its own, and no person is protected.
 func unreliableUser(f *event.Format) []*ConfigError {
 	for _, other := range []string{"time", "value"} {
 		if slices.Contains(f.FieldsOf(other), f.User) {
-			return []*ConfigError{{Field: "events.user", Reason: fmt.Sprintf(
-				"%q is also the %s, so that the events of one person look like those of many users and nothing protects the person: name the field with the person's id", f.User, other)}}
+			return []*ConfigError{Invalid("Events.Format.User",
+				"%q is also the %s, so that the events of one person look like those of many users and nothing protects the person: name the field with the person's id", f.User, other)}
 		}
 	}
 	return nil

@@ -16,11 +16,11 @@ func TestSettingsThatReleaseNothingGiveAWarning(t *testing.T) {
 	}{
 		"threshold": {func(_ *deployment.Config, m *deployment.Metric) {
 			m.Keys, m.Target.Absolute = deployment.Keys{}, 1e6
-		}, "target", "released with a count above"},
-		"vague": {func(_ *deployment.Config, m *deployment.Metric) { m.Target.Absolute = 2e6 }, "target", "an error of ±"},
+		}, "Target.Absolute", "released with a count above"},
+		"vague": {func(_ *deployment.Config, m *deployment.Metric) { m.Target.Absolute = 2e6 }, "Target.Absolute", "an error of ±"},
 		"a filter": {func(c *deployment.Config, m *deployment.Metric) {
 			c.Events.Format.Format, c.Events.Format.Columns, m.Filter = "csv", []string{"user", "key", "time", "status"}, `status == "200"`
-		}, "filter", `"status" never equals "200"`},
+		}, "Filter", `"status" never equals "200"`},
 		"none": {func(*deployment.Config, *deployment.Metric) {}, "", ""},
 	} {
 		c := deploytest.Config("localhost:1")
@@ -36,7 +36,7 @@ func TestSettingsThatReleaseNothingGiveAWarning(t *testing.T) {
 		if test.field == "" && len(all) == 0 {
 			continue
 		}
-		if len(all) != 1 || all[0].Field != "metrics.m."+test.field || !strings.Contains(all[0].Reason, test.says) {
+		if len(all) != 1 || all[0].Field != "Metrics[0]."+test.field || !strings.Contains(all[0].Error(), test.says) {
 			t.Errorf("%s: warnings %v", name, all)
 		}
 	}

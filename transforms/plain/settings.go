@@ -64,7 +64,7 @@ type Metric struct {
 var ErrSettings = errors.New("invalid settings")
 
 func invalid(format string, args ...any) error {
-	return fmt.Errorf("checking settings: %w: %s", ErrSettings, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: %s", ErrSettings, fmt.Sprintf(format, args...))
 }
 
 const (

@@ -4,9 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/config"
@@ -192,51 +189,11 @@ func (f *demoFlags) settings(publicKeys []string) (demo.Settings, *pipeline.Depl
 	return s, d, nil
 }
 
-// ranksField matches what a reason proposes for the ranks of quantiles.
-var ranksField = regexp.MustCompile(`ranks: \[([^]]*)\]`)
-
-// inFlags writes the fields that a reason proposes as flags of the demo.
-func inFlags(reason string) string {
-	return strings.NewReplacer("max_events_per_key: ", "--max-events-per-key ", "max_keys_per_user: ", "--max-keys-per-user ", "kind: ", "--kind ", "also: ", "--also ", "privacy.epsilon: ", "--epsilon ", "privacy.epsilon", "--epsilon", "max_keys_per_user", "--max-keys-per-user", "max_events_per_key", "--max-events-per-key", "; absolute: ", "; --absolute ").Replace(ranksField.ReplaceAllString(reason, "--ranks $1"))
-}
-
-// configFlag names those flags that were given, of the ones that set a field of the pipeline's
-// configuration. The reason names what can be added.
+// configFlag names those flags that were given, of the ones that set the field of an error.
 func (f *demoFlags) configFlag(err error) error {
 	var bad *pipeline.ConfigError
 	if !errors.As(err, &bad) {
 		return err
 	}
-	field := strings.TrimPrefix(bad.Field, "metrics."+demo.MetricName+".")
-	flags, ok := map[string]string{
-		"privacy":                    "--epsilon, --delta",
-		"window":                     "--window",
-		"max_keys_per_user":          "--max-keys-per-user",
-		"max_events_per_key":         "--max-events-per-key",
-		"target":                     "--absolute, --noise",
-		"target.absolute":            "--absolute",
-		"target.noise":               "--noise",
-		"target.relative":            "--relative",
-		"bounds":                     "--min, --max",
-		"keys":                       "--public-keys",
-		"metrics." + demo.MetricName: "--relative, --absolute, --confidence",
-		"events":                     "--input-format, --columns",
-		"events.user":                "--user-field",
-		"privacy.epsilon":            "--epsilon",
-		"privacy.lasts":              "--lasts",
-		"privacy.delta":              "--delta",
-		"privacy.accountant":         "--accountant",
-		"privacy.delta_keys":         "--delta-keys, --delta",
-		"also":                       "--also",
-	}[field]
-	if !ok {
-		flags = field
-	}
-	all := strings.Split(flags, ", ")
-	given := slices.DeleteFunc(slices.Clone(all), func(flag string) bool { return ok && !f.given(strings.TrimPrefix(flag, "--")) })
-	reason := inFlags(bad.Reason)
-	if len(given) == 0 {
-		return usage(errors.New(reason))
-	}
-	return usage(fmt.Errorf("%s: %s", strings.Join(given, ", "), reason))
+	return usage(inFlags(bad, f.given))
 }

@@ -320,7 +320,7 @@ func (a *app) replayTarget(f *replayFlags, changed func(string) bool) (to replay
 	return to, func(err error) error {
 		var wrong *pipeline.ConfigError
 		if errors.As(err, &wrong) {
-			return usage(err)
+			return usage(inFlags(wrong, changed))
 		}
 		return err
 	}, err

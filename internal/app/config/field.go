@@ -71,8 +71,10 @@ func (f *field) place(d *draft) any {
 
 // begin prepares the draft for an object that is there.
 func (f *field) begin(d *draft) {
-	if f.optional && f.goField != "" {
-		v := d.field(f.goField)
+	if !f.optional {
+		return
+	}
+	if v := d.field(f.goField); v.Kind() == reflect.Pointer {
 		v.Set(reflect.New(v.Type().Elem()))
 	}
 }

@@ -2,8 +2,8 @@ package config
 
 import (
 	"errors"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
@@ -40,69 +40,49 @@ func (f *File) Locate(err error) error {
 	if !errors.As(err, &wrong) {
 		return err
 	}
-	doc := f.document
+	doc, at := f.document, pathOf(wrong.Field)
 	doc.errs = nil
-	at := f.pathOf(wrong.Field)
-	doc.fail(doc.position(at), at, "%s", wrong.Reason)
+	doc.fail(doc.position(at), at, "%s", wrong.Reason(func(s deployment.Setting) string {
+		name := strings.TrimPrefix(pathOf(s.Field), "metrics.")
+		if s.Value == "" {
+			return name
+		}
+		return name[strings.LastIndexByte(name, '.')+1:] + ": " + s.Value // as a line of the file
+	}))
 	return doc.errs
 }
 
-// pathOf returns the path in the file of a field that the pipeline names: the pipeline
-// calls metrics by their names, and leaves out objects that only group fields in a file.
-func (f *File) pathOf(named string) string {
-	if leaf, ok := strings.CutPrefix(named, "events."); ok {
-		return f.eventsPath(strings.TrimPrefix(leaf, "format."))
-	}
-	rest, ok := strings.CutPrefix(named, "metrics.")
-	if !ok {
-		return named
-	}
-	index, length := -1, -1
-	for i := range f.config.Metrics {
-		name := f.config.Metrics[i].Name
-		// of two metrics with one name the second is to blame
-		if (rest == name || strings.HasPrefix(rest, name+".")) && len(name) >= length {
-			index, length = i, len(name)
+// pathOf returns the path in a file of a field of deployment.Config, or of the closest one that
+// contains it.
+func pathOf(field string) string {
+	names, outer := goNames(map[string]string{}, "", specification()), indices.ReplaceAllString(field, "")
+	path, found := names[outer]
+	for cut := 0; !found && cut >= 0; path, found = names[outer] {
+		if cut = strings.LastIndexByte(outer, '.'); cut >= 0 {
+			outer = outer[:cut]
 		}
 	}
-	if index < 0 {
-		return named
+	index := indices.FindString(field)
+	if rest, metric := strings.CutPrefix(path, "metrics"); metric {
+		return "metrics" + index + rest
 	}
-	leaf := strings.TrimPrefix(rest[length:], ".")
-	switch leaf {
-	case "":
-		return metricPath(index)
-	case "max_keys_per_user", "max_events_per_key", "min", "max":
-		leaf = "bounds." + leaf
-	case "window":
-		leaf = "window.size"
-	case "slide":
-		leaf = "window.slide"
-	case "keys.from":
-		leaf = "keys.keys_from"
+	if strings.HasSuffix(field, "]") {
+		path += index
 	}
-	return metricPath(index) + "." + leaf
+	return path
 }
 
-// eventsPath returns the path of a field of the events. The pipeline has one list of all
-// filters, each once; a file has them in its metrics.
-func (f *File) eventsPath(leaf string) string {
-	switch leaf {
-	case "user", "key", "time", "value":
-		return "events.fields." + leaf
+// indices matches those of lists.
+var indices = regexp.MustCompile(`\[[0-9]+\]`)
+
+// goNames adds the paths in a file of fields, by their paths in deployment.Config.
+func goNames(to map[string]string, at string, fields []field) map[string]string {
+	for i := range fields {
+		path := join(at, fields[i].name)
+		to[fields[i].goField] = path
+		goNames(to, path, fields[i].fields)
 	}
-	var filters []string
-	for i := range f.config.Metrics {
-		filter := f.config.Metrics[i].Filter
-		if filter == "" || slices.Contains(filters, filter) {
-			continue
-		}
-		if leaf == "filters["+strconv.Itoa(len(filters))+"]" {
-			return metricPath(i) + ".filter"
-		}
-		filters = append(filters, filter)
-	}
-	return "events." + leaf
+	return to
 }
 
 // position returns where a field stands, or the closest object that it belongs to.

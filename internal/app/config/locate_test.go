@@ -4,53 +4,37 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// Whatever name the pipeline has for a field, its position in the file is found.
+// Every field of the pipeline has a position in the file.
 func TestFieldsOfThePipelineAreFoundInTheFile(t *testing.T) {
+	for field, want := range map[string]string{
+		"Kafka.Brokers":             "kafka.brokers",
+		"Kafka.Brokers[2]":          "kafka.brokers[2]",
+		"Metrics":                   "metrics",
+		"Metrics[1]":                "metrics[1]",
+		"Metrics[1].MaxKeysPerUser": "metrics[1].bounds.max_keys_per_user",
+		"Metrics[1].Window":         "metrics[1].window.size",
+		"Metrics[1].Keys":           "metrics[1].keys",
+		"Metrics[1].Keys.List[3]":   "metrics[1].keys.list",
+		"Metrics[1].Noise":          "metrics[1].target.noise",
+		"Metrics[0].Ladder.New":     "metrics[0].ladder",
+		"Events.Format.User":        "events.fields.user",
+		"Events.Format.New":         "events",
+		"Keys.Noise[0].Secret":      "keys.noise",
+		"Privacy":                   "privacy",
+	} {
+		if got := pathOf(field); got != want {
+			t.Errorf("%s is %s, want %s", field, got, want)
+		}
+	}
 	f, err := Load("testdata/small.good.yml", Options{}, Environment{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	two := pipeline.Metric{Name: "visits.daily", Filter: "a"}
-	f.config.Metrics = append(f.config.Metrics, two, pipeline.Metric{Name: "z", Filter: "b"})
-	for named, want := range map[string]string{
-		"kafka.brokers":                       "kafka.brokers",
-		"metrics":                             "metrics",
-		"metrics.share":                       "metrics.share",
-		"metrics.visits":                      "metrics[0]",
-		"metrics.visits.max_keys_per_user":    "metrics[0].bounds.max_keys_per_user",
-		"metrics.visits.window":               "metrics[0].window.size",
-		"metrics.visits.slide":                "metrics[0].window.slide",
-		"metrics.visits.keys.from":            "metrics[0].keys.keys_from",
-		"metrics.visits.ladder.factor":        "metrics[0].ladder.factor",
-		"metrics.visits.daily.min":            "metrics[1].bounds.min",
-		"metrics.visits.daily":                "metrics[1]",
-		"metrics.nowhere.kind":                "metrics.nowhere.kind",
-		"events.format.user":                  "events.fields.user",
-		"events.value":                        "events.fields.value",
-		"events.columns":                      "events.columns",
-		"events.filters[1]":                   "metrics[2].filter",
-		"events.format.time_unit":             "events.time_unit",
-		"events.format.filters[1]":            "metrics[2].filter",
-		"events.format.filters[0]":            "metrics[1].filter",
-		"keys.noise":                          "keys.noise",
-		"privacy":                             "privacy",
-		"metrics.visits.counted.target":       "metrics[0].counted.target",
-		"metrics.visits.target.relative":      "metrics[0].target.relative",
-		"metrics.visits.max_events_per_key":   "metrics[0].bounds.max_events_per_key",
-		"metrics.visits.keys":                 "metrics[0].keys",
-		"events.format.columns":               "events.columns",
-		"events.registry.url":                 "events.registry.url",
-		"metrics.visits.ladder.something_new": "metrics[0].ladder.something_new",
-	} {
-		if got := f.pathOf(named); got != want {
-			t.Errorf("%s is %s, want %s", named, got, want)
-		}
-	}
 	var all Errors
-	if err := f.Locate(&pipeline.ConfigError{Field: "metrics.visits.ladder.factor", Reason: "no"}); !errors.As(err, &all) || all[0].Line != 13 {
+	if err := f.Locate(deployment.Invalid("Metrics[0].Ladder.Factor", "no")); !errors.As(err, &all) || all[0].Line != 13 {
 		t.Errorf("a field that is not there is shown at %v", err)
 	}
 	if err := errors.New("other"); f.Locate(err) != err {

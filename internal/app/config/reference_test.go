@@ -107,7 +107,7 @@ func TestReferenceCoversTheGoConfiguration(t *testing.T) {
 		}
 	}
 	for leaf := range named {
-		if !slices.Contains(want, leaf) {
+		if !slices.Contains(want, leaf) && !slices.ContainsFunc(want, func(one string) bool { return strings.HasPrefix(one, leaf+".") }) {
 			t.Errorf("there is no %s in pipeline.Config", leaf)
 		}
 	}
@@ -126,7 +126,11 @@ func leaves(typ reflect.Type, at string) []string {
 			below = below.Elem()
 		}
 		if below.Kind() == reflect.Struct && strings.Contains(below.PkgPath(), "/tollgate/") && !strings.HasSuffix(below.PkgPath(), "/secret") {
-			out = append(out, leaves(below, at+f.Name+".")...)
+			name := at + f.Name + "."
+			if f.Anonymous {
+				name = at
+			}
+			out = append(out, leaves(below, name)...)
 			continue
 		}
 		out = append(out, at+f.Name)

@@ -20,23 +20,23 @@ func metricFields() []field {
 			meaning: "what is counted: " + spelling.List(metrickind.Meanings(offered), ", or "),
 		},
 		{
-			name: "ranks", kind: numbers, called: []string{"percentiles"}, example: "[0.5, 0.95]", absent: "`[0.5, 0.95, 0.99]` for quantiles", in: between(0, 1), change: byChange, goField: "Metrics.Statistics.Ranks",
+			name: "ranks", kind: numbers, called: []string{"percentiles"}, example: "[0.5, 0.95]", absent: "`[0.5, 0.95, 0.99]` for quantiles", in: between(0, 1), change: byChange, goField: "Metrics.Ranks",
 			meaning: "for quantiles: which ones are released, each as a metric of its own, such as `<name>.p95`. 0.5 is the median. All ranks share the same noise, so a further one costs little",
 		},
 		{
-			name: "edges", kind: numbers, example: "[0, 10, 20, 50]", absent: "computed from `buckets`", change: byChange, goField: "Metrics.Statistics.Edges",
+			name: "edges", kind: numbers, example: "[0, 10, 20, 50]", absent: "computed from `buckets`", change: byChange, goField: "Metrics.Edges",
 			meaning: "for a histogram: the edges of its buckets, 3 to 51 rising whole numbers. The first and the last are `bounds.min` and `bounds.max`, which you can leave out. The share of the values from 10 to below the next edge is released as `<name>.from.10`, and the share of all values below 20 as `<name>.below.20`, both in percent",
 		},
 		{
-			name: "buckets", kind: integer, called: []string{"bins"}, example: "20", absent: "for a histogram without `edges`: 10, or max − min if that is less", in: within(2, metrickind.MostBuckets), change: byChange, goField: "Metrics.Statistics.Buckets",
+			name: "buckets", kind: integer, called: []string{"bins"}, example: "20", absent: "for a histogram without `edges`: 10, or max − min if that is less", in: within(2, metrickind.MostBuckets), change: byChange, goField: "Metrics.Buckets",
 			meaning: "for a histogram without `edges`: number of buckets from `bounds.min` to `bounds.max`. They have the same width or, with `scale: logarithmic`, edges of the same ratio",
 		},
 		{
-			name: "scale", kind: text, absent: "`linear`", oneOf: []string{deployment.ScaleLinear, deployment.ScaleLogarithmic}, change: byChange, goField: "Metrics.Statistics.Scale",
+			name: "scale", kind: text, absent: "`linear`", oneOf: []string{deployment.ScaleLinear, deployment.ScaleLogarithmic}, change: byChange, goField: "Metrics.Scale",
 			meaning: "for quantiles, and for histograms with `buckets`: how the range is divided. `logarithmic` suits values of very different sizes, such as latencies. Then parts for quantiles are 1 wide up to a distance of 63 from `bounds.min`, and at most 1/32 of the distance from there on. A wide range needs fewer levels, which means less noise",
 		},
 		{
-			name: "also", kind: list, example: "[mean]", absent: "nothing", change: byChange, goField: "Metrics.Statistics.Also",
+			name: "also", kind: list, example: "[mean]", absent: "nothing", change: byChange, goField: "Metrics.Also",
 			meaning: "for means, variances, standard deviations, quantiles and histograms: further statistics of the same values, released as `<name>.mean` and so on, out of the same part of the budget: " + spelling.List(metrickind.AllAlso(), " or ") + ", but none that the kind releases anyway. All of them share the same noise",
 		},
 		{
@@ -52,11 +52,11 @@ func metricFields() []field {
 				meaning: "time between the starts of two windows. `size` must be a multiple of it, at most 100 times",
 			},
 		}},
-		{name: "keys", kind: object, meaning: "the keys for which counts are released", fields: keysFields()},
+		{name: "keys", kind: object, goField: "Metrics.Keys", meaning: "the keys for which counts are released", fields: keysFields()},
 		{name: "bounds", kind: object, meaning: "for values: the range that counts. Caps on what one user can contribute to one window are only for their meaning, such as one vote a day", fields: boundFields()},
-		{name: "ladder", kind: object, meaning: "the precisions at which Tollgate tries a release, coarsest first, until the target is met", fields: ladderFields()},
+		{name: "ladder", kind: object, goField: "Metrics.Ladder", meaning: "the precisions at which Tollgate tries a release, coarsest first, until the target is met", fields: ladderFields()},
 		{
-			name: "target", kind: object, meaning: "accuracy that you want. A release stops when it is reached",
+			name: "target", kind: object, goField: "Metrics.Target", meaning: "accuracy that you want. A release stops when it is reached",
 			fields: append(targetFields("Metrics.Target."), field{
 				name: "noise", kind: number, example: "50", unit: "events", absent: "needed for " + metrickind.Plural(metrickind.Computed()) + "; not for other kinds", in: above(0), change: byChange, goField: "Metrics.Noise",
 				meaning: "error that a number of events has at least, at the confidence. The value is computed from such numbers. More noise counts more of the events of busy users",
@@ -82,7 +82,7 @@ func metricFields() []field {
 					meaning: "most events of one user in a window, over all keys. A user who has more counts with this many, in the same ratio of counted to left out. If some users have far more, the share is too high: choose a number that few users exceed. The noise is in proportion to it",
 				},
 				{
-					name: "target", kind: object, absent: "a relative error of 0.05", optional: true, change: byChange, meaning: "accuracy of the two numbers",
+					name: "target", kind: object, absent: "a relative error of 0.05", optional: true, change: byChange, goField: "Metrics.Counted.Target", meaning: "accuracy of the two numbers",
 					fields: targetFields("Metrics.Counted.Target."),
 				},
 			},

@@ -47,7 +47,7 @@ func newBearer(s *deployment.SASL, logger *slog.Logger) (sasl.Mechanism, error) 
 
 // readToken reads a token, which has no spaces.
 func readToken(file string) (string, error) {
-	const field = "kafka.sasl.token_file"
+	const field = "Kafka.SASL.TokenFile"
 	token, err := readSecret(field, file)
 	if err == nil && strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		err = deployment.Invalid(field, "the file %s must have a token and nothing else", file)
@@ -57,7 +57,7 @@ func readToken(file string) (string, error) {
 
 // trustOf returns the TLS of requests for tokens.
 func trustOf(s *deployment.SASL) (*tls.Config, error) {
-	roots, err := authorities("kafka.sasl.token_ca", s.TokenCAFile)
+	roots, err := authorities("Kafka.SASL.TokenCAFile", s.TokenCAFile)
 	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}, err
 }
 

@@ -35,7 +35,7 @@ func passwordOf(s *deployment.SASL) (string, error) {
 	if s.PasswordFile == "" {
 		return s.Password.Reveal(), nil
 	}
-	return readSecret("kafka.sasl.password_file", s.PasswordFile)
+	return readSecret("Kafka.SASL.PasswordFile", s.PasswordFile)
 }
 
 func withPassword(s *deployment.SASL, password string) (sasl.Mechanism, error) {
@@ -48,7 +48,7 @@ func withPassword(s *deployment.SASL, password string) (sasl.Mechanism, error) {
 	}
 	m, err := scram.Mechanism(algorithm, s.User, password)
 	if err != nil {
-		return nil, deployment.Invalid("kafka.sasl.user", "user %q or its password has characters that %s cannot carry", s.User, s.Mechanism)
+		return nil, deployment.Invalid("Kafka.SASL.User", "user %q or its password has characters that %s cannot carry", s.User, s.Mechanism)
 	}
 	return m, nil
 }

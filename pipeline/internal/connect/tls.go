@@ -13,7 +13,7 @@ import (
 func loadTLS(t *deployment.TLS) (*tls.Config, error) {
 	cfg := &tls.Config{ServerName: t.ServerName, MinVersion: tls.VersionTLS12}
 	var err error
-	if cfg.RootCAs, err = authorities("kafka.tls.ca", t.CAFile); err != nil {
+	if cfg.RootCAs, err = authorities("Kafka.TLS.CAFile", t.CAFile); err != nil {
 		return nil, err
 	}
 	if t.CertFile != "" {
@@ -46,17 +46,17 @@ func authorities(field, file string) (*x509.CertPool, error) {
 // certificate reads the client's certificate and key. Error texts never quote the key's file:
 // crypto/tls names formats only.
 func certificate(t *deployment.TLS) (tls.Certificate, error) {
-	cert, err := readPEM("kafka.tls.cert", t.CertFile, "CERTIFICATE")
+	cert, err := readPEM("Kafka.TLS.CertFile", t.CertFile, "CERTIFICATE")
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	key, err := readPEM("kafka.tls.key", t.KeyFile, "PRIVATE KEY")
+	key, err := readPEM("Kafka.TLS.KeyFile", t.KeyFile, "PRIVATE KEY")
 	if err != nil {
 		return tls.Certificate{}, err
 	}
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
-		return tls.Certificate{}, deployment.Invalid("kafka.tls.key", "%s and the certificate %s do not belong together: %v", t.KeyFile, t.CertFile, err)
+		return tls.Certificate{}, deployment.Invalid("Kafka.TLS.KeyFile", "%s and the certificate %s do not belong together: %v", t.KeyFile, t.CertFile, err)
 	}
 	return pair, nil
 }
