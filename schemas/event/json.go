@@ -5,22 +5,39 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
 )
 
 // jsonNode is a member that is looked for, or the whole object.
 type jsonNode struct {
 	step
-	numbers []int // the fields that it is, by number
 	members []*jsonNode
+	value   jsonValue // in the record that was read last
 }
+
+// jsonValue is a value as it stands in the record. The kind is the first byte of the text, or one
+// of the constants below.
+type jsonValue struct {
+	kind byte
+	text []byte
+}
+
+// Kinds of values that have no text.
+const (
+	jsonAbsent     = 0
+	jsonBelowNull  = 'N' // a part of null
+	jsonBelowOther = 'O' // a part of a value without such a part
+)
 
 // objects finds the members of JSON objects.
 type objects struct {
-	d     *Decoder
-	tree  *jsonNode   // the members that are looked for
-	found []jsonValue // scratch: by field number
+	d      *Decoder
+	tree   *jsonNode   // the members that are looked for
+	fields []*jsonNode // by field number
 }
 
 func compileObjects(d *Decoder, _ *Format) (records, error) {
@@ -28,99 +45,228 @@ func compileObjects(d *Decoder, _ *Format) (records, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := d.filter.Names()
-	o := &objects{d: d, tree: &jsonNode{}, found: make([]jsonValue, fieldCount+len(names))}
-	for i, path := range paths {
-		if path != nil {
-			o.tree.plant(path, i)
-		}
+	o := &objects{d: d, tree: &jsonNode{}}
+	for _, path := range paths {
+		o.fields = append(o.fields, o.tree.plant(path))
 	}
-	for i, name := range names {
-		o.tree.plant([]step{member(name)}, fieldCount+i)
+	for _, name := range d.filter.Names() {
+		o.fields = append(o.fields, o.tree.plant([]step{member(name)}))
 	}
 	return o, nil
 }
 
-func (n *jsonNode) plant(path []step, number int) {
+// plant returns the node at the end of a path, with which it completes the tree.
+func (n *jsonNode) plant(path []step) *jsonNode {
 	if len(path) == 0 {
-		n.numbers = append(n.numbers, number)
-		return
+		return n
 	}
 	for _, m := range n.members {
 		if m.step == path[0] {
-			m.plant(path[1:], number)
-			return
+			return m.plant(path[1:])
 		}
 	}
 	m := &jsonNode{step: path[0]}
 	n.members = append(n.members, m)
-	m.plant(path[1:], number)
+	return m.plant(path[1:])
 }
 
 // find finds the fields of one JSON object, matched by exact name. If a member comes twice,
 // the last one counts, with all that is in it. A record that is not valid UTF-8 is undecodable:
 // encoding/json would replace the bytes, and two users' ids would become one.
 func (o *objects) find(record []byte) error {
-	clear(o.found)
 	d := o.d
-	if !utf8.Valid(record) || !o.scanRecord(record) {
+	object := bytes.Trim(record, jsonSpace)
+	if !utf8.Valid(record) || !validJSON(object) || object[0] != '{' {
 		return d.fail(ClassUndecodable, "")
 	}
+	o.tree.value = jsonValue{kind: '{', text: object}
+	o.tree.find()
 	for i := range fieldCount {
 		d.raw[i] = nil
 		if d.fields[i] == "" {
 			continue
 		}
-		if class := d.decodeField(i, &o.found[i]); class != "" && !d.lacksUser(i, class) {
+		if class := d.decodeField(i, &o.fields[i].value); class != "" && !d.lacksUser(i, class) {
 			return d.fail(class, fieldNames[i])
 		}
 	}
 	return nil
 }
 
+const (
+	// maxJSONDepth is the depth up to which encoding/json reads objects and lists.
+	maxJSONDepth = 10000
+	jsonSpace    = " \t\r\n"
+)
+
+// validJSON reports whether encoding/json accepts a text of valid UTF-8. gjson has no limit of
+// depth, so a text that is long enough to pass the limit is left to encoding/json.
+func validJSON(text []byte) bool {
+	if len(text) > maxJSONDepth {
+		return json.Valid(text)
+	}
+	return gjson.ValidBytes(text)
+}
+
+// find finds the members in the value of n.
+func (n *jsonNode) find() {
+	for _, m := range n.members {
+		m.value = n.below(m.step)
+	}
+	switch n.value.kind {
+	case '{':
+		eachMember(n.value.text, func(name, value []byte) {
+			if bytes.IndexByte(name, '\\') >= 0 {
+				name = unescaped(name)
+			}
+			n.note(value, func(s step) bool { return s.item < 0 && s.name == string(name) })
+		})
+	case '[':
+		at := -1
+		eachMember(n.value.text, func(_, value []byte) {
+			at++
+			n.note(value, func(s step) bool { return s.item == at })
+		})
+	}
+	for _, m := range n.members {
+		if len(m.members) > 0 {
+			m.find()
+		}
+	}
+}
+
+// below returns the value of a part of n as long as it is not found.
+func (n *jsonNode) below(s step) jsonValue {
+	switch kind := n.value.kind; {
+	case kind == 'n' || kind == jsonBelowNull:
+		return jsonValue{kind: jsonBelowNull}
+	case kind == jsonAbsent, kind == '{' && s.item < 0, kind == '[' && s.item >= 0:
+		return jsonValue{}
+	}
+	return jsonValue{kind: jsonBelowOther}
+}
+
+// note keeps the value of the member that is looked for by a step.
+func (n *jsonNode) note(value []byte, is func(step) bool) {
+	for _, m := range n.members {
+		if is(m.step) {
+			m.value = jsonValue{kind: value[0], text: value}
+			return
+		}
+	}
+}
+
+// eachMember calls visit with the members of a valid object, whose names are as they stand between
+// the quotes, or with the items of a valid list.
+func eachMember(b []byte, visit func(name, value []byte)) {
+	object := b[0] == '{'
+	for at := 1; ; {
+		for b[at] == ',' || b[at] <= ' ' {
+			at++
+		}
+		if b[at] == '}' || b[at] == ']' {
+			return
+		}
+		var name []byte
+		if object {
+			n := stringLength(b[at:])
+			name = b[at+1 : at+n-1]
+			for at += n; b[at] == ':' || b[at] <= ' '; {
+				at++
+			}
+		}
+		n := valueLength(b[at:])
+		visit(name, b[at:at+n])
+		at += n
+	}
+}
+
+// valueLength returns the length of the valid value that b begins with, in an object or a list.
+func valueLength(b []byte) int {
+	depth := 0
+	for i := 0; ; i++ {
+		switch c := b[i]; {
+		case c == '"':
+			i += stringLength(b[i:]) - 1
+			if depth == 0 {
+				return i + 1
+			}
+		case c == '{' || c == '[':
+			depth++
+		case depth == 0 && (c == ',' || c == '}' || c == ']' || c <= ' '):
+			return i
+		case c == '}' || c == ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+}
+
+// stringLength returns the length of the valid string that b begins with, with its quotes.
+func stringLength(b []byte) int {
+	for i := 1; ; i++ {
+		switch b[i] {
+		case '"':
+			return i + 1
+		case '\\':
+			i++
+		}
+	}
+}
+
+// unescaped returns the contents of a valid string; half a surrogate pair becomes U+FFFD as with
+// encoding/json.
+func unescaped(text []byte) []byte {
+	return []byte(gjson.Parse(`"` + string(text) + `"`).Str)
+}
+
+// wholeString matches the text of a valid string that has no half of a surrogate pair.
+var wholeString = regexp.MustCompile(`^(?:[^\\]|\\[^u]|\\u[^dD]|\\u[dD](?:[0-7]|[89abAB]..\\u[dD][c-fC-F]))*$`)
+
 // decodeField turns a field's value into the bytes of the event, or names the class of its fault.
 func (d *Decoder) decodeField(i int, v *jsonValue) (class string) {
 	switch v.kind {
 	case jsonAbsent:
 		return ClassMissingField
-	case jsonNull:
-		if v.raw == nil {
-			return d.nullAbove(i)
-		}
+	case jsonBelowNull:
+		return d.nullAbove(i)
+	case 'n':
 		return ClassNullField
-	case jsonString:
-		d.raw[i] = v.raw
-		whole := true
-		if v.escaped {
-			d.unquote[i], whole = appendUnescaped(d.unquote[i][:0], v.raw)
+	case '"':
+		text := v.text[1 : len(v.text)-1]
+		d.raw[i] = text
+		escaped := bytes.IndexByte(text, '\\') >= 0
+		if escaped {
+			d.unquote[i] = append(d.unquote[i][:0], unescaped(text)...)
 			d.raw[i] = d.unquote[i]
 		}
 		if i == fieldValue {
 			return d.decodeValueText()
 		}
-		if !whole {
+		if escaped && !wholeString.Match(text) {
 			// Half a surrogate pair has no UTF-8: ids that differ only there would become one.
 			return loneSurrogateClass(i)
 		}
 		return ""
-	case jsonNumber:
-		if i == fieldValue {
-			var ok bool
-			d.raw[i] = v.raw
-			if d.value, ok = parseValue(v.raw, d.decimals); !ok {
-				return ClassWrongType
-			}
-			return ""
-		}
-		if kindOf(i) == fieldTime {
-			d.raw[i] = v.raw
-			return ""
-		}
-		return d.decodeInteger(i, v.raw)
-	case jsonTrue, jsonFalse:
+	case 't', 'f':
 		if kindOf(i) == fieldKey {
-			d.raw[i] = v.raw
+			d.raw[i] = v.text
 			return ""
+		}
+	case '{', '[', jsonBelowOther:
+	default:
+		d.raw[i] = v.text
+		switch kindOf(i) {
+		case fieldTime:
+			return ""
+		case fieldValue:
+			var ok bool
+			if d.value, ok = parseValue(v.text, d.decimals); ok {
+				return ""
+			}
+		default:
+			return d.decodeInteger(i)
 		}
 	}
 	return ClassWrongType
@@ -137,185 +283,20 @@ func loneSurrogateClass(field int) string {
 }
 
 // decodeInteger reads an integer without fraction or exponent as its decimal; −0 is 0.
-func (d *Decoder) decodeInteger(i int, raw []byte) string {
-	digits := raw
-	if digits[0] == '-' {
-		digits = digits[1:]
-	}
+func (d *Decoder) decodeInteger(i int) string {
+	raw := d.raw[i]
+	digits := bytes.TrimPrefix(raw, []byte("-"))
 	if digitsAt(digits) != len(digits) {
 		return ClassWrongType
 	}
-	if len(raw) == 2 && digits[0] == '0' {
-		raw = digits
+	if string(raw) == "-0" {
+		d.raw[i] = digits
 	}
-	d.raw[i] = raw
 	return ""
 }
 
-// scanRecord reads value, which must be one object with only space around it.
-func (o *objects) scanRecord(value []byte) bool {
-	s := jsonScanner{b: value}
-	s.space()
-	if len(value) == s.at || value[s.at] != '{' || !o.scanMembers(&s, o.tree, 1) {
-		return false
-	}
-	s.space()
-	return s.at == len(value)
-}
-
-// scanMembers reads an object, the depth-th around its contents, and keeps the members that node
-// looks for.
-func (o *objects) scanMembers(s *jsonScanner, node *jsonNode, depth int) bool {
-	if depth > maxJSONDepth {
-		return false
-	}
-	s.at++
-	s.space()
-	if s.byte('}') {
-		return true
-	}
-	for {
-		name, escaped, ok := s.string()
-		if !ok {
-			return false
-		}
-		s.space()
-		if !s.byte(':') {
-			return false
-		}
-		if escaped {
-			o.d.row, _ = appendUnescaped(o.d.row[:0], name)
-			name = o.d.row
-		}
-		if m := node.member(name); m == nil {
-			_, ok = s.value(depth)
-		} else {
-			ok = o.scanMember(s, m, depth)
-		}
-		if !ok {
-			return false
-		}
-		s.space()
-		if s.byte('}') {
-			return true
-		}
-		if !s.byte(',') {
-			return false
-		}
-		s.space()
-	}
-}
-
-// scanItems reads a list as scanMembers reads an object.
-func (o *objects) scanItems(s *jsonScanner, node *jsonNode, depth int) bool {
-	if depth > maxJSONDepth {
-		return false
-	}
-	s.at++
-	s.space()
-	if s.byte(']') {
-		return true
-	}
-	for item := 0; ; item++ {
-		ok := false
-		if m := node.itemOf(item); m == nil {
-			_, ok = s.value(depth)
-		} else {
-			ok = o.scanMember(s, m, depth)
-		}
-		if !ok {
-			return false
-		}
-		s.space()
-		if s.byte(']') {
-			return true
-		}
-		if !s.byte(',') {
-			return false
-		}
-	}
-}
-
-func (n *jsonNode) member(name []byte) *jsonNode {
-	for _, m := range n.members {
-		if m.item < 0 && m.name == string(name) {
-			return m
-		}
-	}
-	return nil
-}
-
-func (n *jsonNode) itemOf(item int) *jsonNode {
-	for _, m := range n.members {
-		if m.item == item {
-			return m
-		}
-	}
-	return nil
-}
-
-// scanMember reads the value of a member that is looked for, or has members that are.
-func (o *objects) scanMember(s *jsonScanner, m *jsonNode, depth int) bool {
-	if len(m.members) == 0 {
-		v, ok := s.value(depth)
-		for _, number := range m.numbers {
-			o.found[number] = v
-		}
-		return ok
-	}
-	s.space()
-	start := s.at
-	v, ok := jsonValue{kind: jsonNested}, false
-	if c := s.peek(); c == '{' || c == '[' {
-		m.begin(o.found, c == '[')
-		if c == '{' {
-			ok = o.scanMembers(s, m, depth+1)
-		} else {
-			ok = o.scanItems(s, m, depth+1)
-		}
-		v.raw = s.b[start:s.at]
-	} else if v, ok = s.value(depth); ok {
-		// A field below a value that has no parts is null if that is null, else of the wrong
-		// type.
-		below := jsonValue{kind: jsonNested}
-		if v.kind == jsonNull {
-			below.kind = jsonNull
-		}
-		m.spread(o.found, below)
-	}
-	for _, number := range m.numbers {
-		o.found[number] = v
-	}
-	return ok
-}
-
-// begin sets every field below a value, an object or a list: until they are found, those in such a
-// value are absent, and those in the other are of the wrong type.
-func (n *jsonNode) begin(found []jsonValue, list bool) {
-	for _, m := range n.members {
-		v := jsonValue{}
-		if (m.item >= 0) != list {
-			v.kind = jsonNested
-		}
-		for _, number := range m.numbers {
-			found[number] = v
-		}
-		m.spread(found, v)
-	}
-}
-
-// spread sets every field below a member.
-func (n *jsonNode) spread(found []jsonValue, v jsonValue) {
-	for _, m := range n.members {
-		for _, number := range m.numbers {
-			found[number] = v
-		}
-		m.spread(found, v)
-	}
-}
-
 func (o *objects) seen(i int) (v any, present bool) {
-	return o.d.texts.jsonAny(&o.found[fieldCount+i])
+	return o.d.texts.jsonAny(&o.fields[fieldCount+i].value)
 }
 
 func (o *objects) never(int, any) string { return "" }

@@ -182,7 +182,7 @@ var jsonSeeds = []string{
 	`{"user":"\"\\\/\b\f\n\r\t","page":-0,"t":-0}`, `{"user":"` + "\x7f\u2028" + `","page":"x","t":1e400}`,
 }
 
-// The hand-written scanner must accept, refuse and understand exactly what encoding/json does.
+// The decoder must accept, refuse and understand exactly what encoding/json does.
 func FuzzJSONDecoderIsEncodingJSON(f *testing.F) {
 	for _, s := range jsonSeeds {
 		f.Add([]byte(s))

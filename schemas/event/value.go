@@ -1,6 +1,11 @@
 package event
 
-import "strconv"
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/tidwall/gjson"
+)
 
 // internedTexts keeps the boxed values of short texts that were seen, so that fields with few
 // different values (a country, a type) cost no allocation.
@@ -53,65 +58,39 @@ func (texts internedTexts) jsonAny(v *jsonValue) (any, bool) {
 	switch v.kind {
 	case jsonAbsent:
 		return nil, false
-	case jsonNull:
-		return nil, true
-	case jsonTrue:
-		return true, true
-	case jsonFalse:
-		return false, true
-	case jsonNumber:
-		return number(v.raw), true
-	case jsonString:
-		if v.escaped {
-			whole, _ := appendUnescaped(nil, v.raw)
-			return string(whole), true
+	case 'n', 't', 'f', '{', '[':
+	case '"':
+		if text := v.text[1 : len(v.text)-1]; bytes.IndexByte(text, '\\') < 0 {
+			return texts.text(text), true
 		}
-		return texts.text(v.raw), true
+	default:
+		return number(v.text), true
 	}
-	s := jsonScanner{b: v.raw}
-	return texts.nestedAny(&s), true
+	return anyOf(gjson.ParseBytes(v.text)), true
 }
 
-// nestedAny builds an object or an array that the scanner has accepted.
-func (texts internedTexts) nestedAny(s *jsonScanner) any {
-	object := s.b[s.at] == '{'
-	s.at++
-	list, members := []any{}, map[string]any{}
-	for {
-		s.space()
-		switch s.b[s.at] {
-		case '}':
-			s.at++
-			return members
-		case ']':
-			s.at++
-			return list
-		case ',':
-			s.at++
-			s.space()
-		}
-		var name string
-		if object {
-			raw, escaped, _ := s.string()
-			if escaped {
-				raw, _ = appendUnescaped(nil, raw)
-			}
-			name = string(raw)
-			s.space()
-			s.at++
-			s.space()
-		}
-		var item any
-		if c := s.b[s.at]; c == '{' || c == '[' {
-			item = texts.nestedAny(s)
-		} else {
-			v, _ := s.value(0)
-			item, _ = texts.jsonAny(&v)
-		}
-		if object {
-			members[name] = item
-		} else {
-			list = append(list, item)
-		}
+func anyOf(v gjson.Result) any {
+	switch v.Type {
+	case gjson.Null:
+		return nil
+	case gjson.True, gjson.False:
+		return v.Type == gjson.True
+	case gjson.Number:
+		return number([]byte(v.Raw))
+	case gjson.String:
+		return v.Str
 	}
+	list, members := []any{}, map[string]any{}
+	v.ForEach(func(name, part gjson.Result) bool {
+		if v.IsArray() {
+			list = append(list, anyOf(part))
+		} else {
+			members[name.Str] = anyOf(part)
+		}
+		return true
+	})
+	if v.IsArray() {
+		return list
+	}
+	return members
 }
