@@ -10,7 +10,7 @@ import (
 )
 
 // budgetDifferences compares the budget in force with another one. No part of it ever
-// rises: docs/guarantee.md, "Changes", has the proof, and what a rise would cost.
+// rises: docs/guarantee.md, "Several budgets", has the proof, and what a rise would cost.
 func budgetDifferences(h, want *budgets.Budget) []Difference {
 	all := pointsOfBudget(h, want)
 	for i := range all {
