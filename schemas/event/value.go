@@ -2,9 +2,8 @@ package event
 
 import (
 	"bytes"
+	"encoding/json"
 	"strconv"
-
-	"github.com/tidwall/gjson"
 )
 
 // internedTexts keeps the boxed values of short texts that were seen, so that fields with few
@@ -66,31 +65,26 @@ func (texts internedTexts) jsonAny(v *jsonValue) (any, bool) {
 	default:
 		return number(v.text), true
 	}
-	return anyOf(gjson.ParseBytes(v.text)), true
+	var value any
+	d := json.NewDecoder(bytes.NewReader(v.text))
+	d.UseNumber()
+	_ = d.Decode(&value) // the text is valid
+	return numbered(value), true
 }
 
-func anyOf(v gjson.Result) any {
-	switch v.Type {
-	case gjson.Null:
-		return nil
-	case gjson.True, gjson.False:
-		return v.Type == gjson.True
-	case gjson.Number:
-		return number([]byte(v.Raw))
-	case gjson.String:
-		return v.Str
-	}
-	list, members := []any{}, map[string]any{}
-	v.ForEach(func(name, part gjson.Result) bool {
-		if v.IsArray() {
-			list = append(list, anyOf(part))
-		} else {
-			members[name.Str] = anyOf(part)
+// numbered returns a value with each number as number has it.
+func numbered(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		return number([]byte(v))
+	case []any:
+		for i, item := range v {
+			v[i] = numbered(item)
 		}
-		return true
-	})
-	if v.IsArray() {
-		return list
+	case map[string]any:
+		for name, member := range v {
+			v[name] = numbered(member)
+		}
 	}
-	return members
+	return v
 }
