@@ -24,6 +24,8 @@ import (
 type ChangeOptions struct {
 	// DryRun says what would change and writes nothing; a run may go on meanwhile.
 	DryRun bool
+	// By and Why are the author of the change and the reason for it, for ReadPromise.
+	By, Why string
 	// Now gives up the windows that are open after the last settled turn: they are never released,
 	// and no user is charged for them. Without it, Change refuses while any is open.
 	Now bool
@@ -91,6 +93,7 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 	c := admin.NewChange(d, client, control)
 	c.Now = o.Now
 	want := changes.Header(d)
+	want.By, want.Why = o.By, o.Why
 	if want.Counts, err = admin.LookUpCounts(ctx, d); err != nil {
 		return ChangeResult{}, err
 	}

@@ -65,6 +65,8 @@ type InitOptions struct {
 	// Start is moved back to where deployment.FirstWindow says; earlier events belong
 	// to no window, and windows that began earlier are not released. Zero: now.
 	Start time.Time
+	// By and Why are the author of the promise and the reason for it, for ReadPromise.
+	By, Why string
 	// Commit is called once nothing else can refuse the deployment, before its HEADER is written.
 	// Its error refuses it; nil refuses none.
 	Commit func() error
@@ -104,6 +106,7 @@ func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
 		return err
 	}
 	h := changes.Header(d)
+	h.By, h.Why = o.By, o.Why
 	// A schema that is registered by an init that ends here is found by the next one.
 	if h.Counts, err = admin.RegisterCounts(ctx, d); err != nil {
 		return err

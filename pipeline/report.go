@@ -52,23 +52,10 @@ type MetricTallies struct {
 // It reads control from its beginning and changes nothing. Errors: ErrLogFault for a damaged record
 // of control, or the broker's error.
 func TrustedReport(ctx context.Context, d *deployment.Deployment) (Tallies, error) {
-	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
-	if err != nil {
-		return Tallies{}, err
-	}
-	defer client.Close()
-	bounds, err := client.Offsets(ctx, d.Config.Outputs.Control, controllog.Partition)
-	if err != nil {
-		return Tallies{}, fmt.Errorf("reading control: %w", err)
-	}
 	v := controllog.NewView(d.Config.LedgerSlots)
 	v.BeginAt(0, -1, -1)
 	sum := adding{period: d.Config.Privacy.Period, read: schemas.ReadTallies{DeadLettered: map[string]uint64{}}}
-	err = client.ReadRange(ctx, d.Config.Outputs.Control, controllog.Partition, 0, bounds.LastStable, func(r kafkalog.Record) error {
-		c, ours, err := controllog.Decode(&r)
-		if err != nil || !ours {
-			return err
-		}
+	err := readHistory(ctx, d, func(r *kafkalog.Record, c schemas.Control) error {
 		closed, before, header := v.Closed, v.Settled, v.Header
 		first := firstPart(v.Parts, c.Body)
 		if err := v.Observe(r.Offset, c); err != nil {
@@ -89,9 +76,33 @@ func TrustedReport(ctx context.Context, d *deployment.Deployment) (Tallies, erro
 		return nil
 	})
 	if err != nil {
-		return Tallies{}, fmt.Errorf("reading control: %w", err)
+		return Tallies{}, err
 	}
 	return sum.tallies(), nil
+}
+
+// readHistory passes every record of control to visit, from the beginning.
+func readHistory(ctx context.Context, d *deployment.Deployment, visit func(*kafkalog.Record, schemas.Control) error) error {
+	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	bounds, err := client.Offsets(ctx, d.Config.Outputs.Control, controllog.Partition)
+	if err != nil {
+		return fmt.Errorf("reading control: %w", err)
+	}
+	err = client.ReadRange(ctx, d.Config.Outputs.Control, controllog.Partition, 0, bounds.LastStable, func(r kafkalog.Record) error {
+		c, ours, err := controllog.Decode(&r)
+		if err != nil || !ours {
+			return err
+		}
+		return visit(&r, c)
+	})
+	if err != nil {
+		return fmt.Errorf("reading control: %w", err)
+	}
+	return nil
 }
 
 // adding adds up the tallies on control, generation after generation.

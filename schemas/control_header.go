@@ -16,6 +16,10 @@ type Header struct {
 
 	Shards, ReleaseShards, LedgerSlots uint32
 
+	// By and Why are the author of the generation and the reason for it, as given by the operator; "" if
+	// none was given.
+	By, Why string
+
 	// Deployment is the prefix of the transactional ids by which older runs are fenced.
 	Deployment  string
 	StartMillis int64 // events before it belong to no turn; Unix milliseconds
@@ -95,7 +99,7 @@ func (h *Header) layout(w *wire) {
 	w.int(&h.StartMillis, "start")
 	e, t := &h.Events, &h.Topics
 	for _, s := range [...]*string{&h.Deployment, &h.EventsTopic, &e.Records, &e.User, &e.Key, &e.Time, &e.Value, &h.Trust,
-		&t.Counts, &t.Control, &t.Ledger, &t.DeadLetter, &t.Turns, (*string)(&h.Counts.Format)} {
+		&t.Counts, &t.Control, &t.Ledger, &t.DeadLetter, &t.Turns, (*string)(&h.Counts.Format), &h.By, &h.Why} {
 		w.text(s, "names")
 	}
 	w.uint32(&h.Counts.SchemaID, "schema of counts")

@@ -207,7 +207,7 @@ func genFirstHeader(t *rapid.T) *Header {
 		Budget: budgets.Budget{Epsilon: genFloat(t), Delta: genFloat(t), Accountant: budgets.Accountant(genText(t)),
 			Mu2: units.Mu2(rapid.Uint64().Draw(t, "mu2")), Keys: genDelta128(t)},
 		Shards: rapid.Uint32().Draw(t, "shards"), ReleaseShards: rapid.Uint32().Draw(t, "shards"),
-		LedgerSlots: rapid.Uint32().Draw(t, "slots"), StartMillis: rapid.Int64().Draw(t, "start"),
+		LedgerSlots: rapid.Uint32().Draw(t, "slots"), By: genText(t), Why: genText(t), StartMillis: rapid.Int64().Draw(t, "start"),
 		Deployment: genText(t), EventsTopic: genText(t), Events: EventIdentity{Records: genText(t), User: genText(t), Key: genText(t), Time: genText(t), Value: genText(t)},
 		Trust: genText(t), NoFuture: rapid.Bool().Draw(t, "no future"), Metrics: genList(t, 3, genMetric),
 		Topics: Topics{Counts: genText(t), Control: genText(t), Ledger: genText(t), DeadLetter: genText(t), Turns: genText(t)}, Counts: genCountsEncoding(t)}

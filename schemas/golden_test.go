@@ -76,7 +76,7 @@ func goldenBody(i int, u units.Precision, keys [][]byte, settled []SettledKey) C
 		return &Header{Incarnation: [16]byte{1}, Generation: 1, NoiseKeys: []KeyFingerprint{{"k1", 0, [32]byte{2}}},
 			UserHash: [32]byte{3}, Budget: budgets.Budget{Epsilon: 1, Delta: 1e-6, Accountant: budgets.GDP, Mu2: 61604497218,
 				Keys: units.Delta{Lo: 99}}, Shards: 16, ReleaseShards: 1, LedgerSlots: 64, StartMillis: 1700000000000,
-			Deployment: "tollgate", EventsTopic: "events", Trust: "broker",
+			Deployment: "tollgate", By: "Ada", Why: "ticket 1234", EventsTopic: "events", Trust: "broker",
 			Events: EventIdentity{Records: "5 columns, at most 1048576 bytes", User: "column 1 of csv", Key: "column 3 of csv",
 				Time: `column 2 of csv in "ms"`, Value: "column 5 of csv", Filters: []string{`"a" in column 4 of csv`}},
 			NoFuture: true, Topics: Topics{"counts", "control", "ledger", "dead", "turns"}, Counts: CountsEncoding{CountsAvro, 7},

@@ -89,7 +89,7 @@ const (
 func (k Kind) version() byte {
 	switch {
 	case k <= KindEnd:
-		return 6
+		return 7
 	case k == KindDeltaBody, k == KindOpen, k == KindPartial, k == KindAck:
 		return 3
 	}
