@@ -14,6 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 func rat(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
@@ -248,5 +249,56 @@ func TestALossOfAnotherKindIsNamed(t *testing.T) {
 	}
 	if err := f.Spend(renyi(8)(numbers{math.Inf(1)})); !errors.Is(err, accounting.ErrExceeded) {
 		t.Errorf("nothing known at the order: %v", err)
+	}
+}
+
+// μ² of accounts goes into a filter and through a μ as a correctly rounded number: a filter accepts
+// what an account accepts, and a μ there and back is charged at most one unit more.
+func TestRuleSquaresOfAccountsConvertExactly(t *testing.T) {
+	rng := rand.New(runseed.PCG(t, 12, 2000))
+	unit := big.NewRat(1, 1<<units.Mu2Bits)
+	for range 2000 {
+		square := units.Mu2(1 + rng.Uint64()>>rng.IntN(64)>>1)
+		exact := new(big.Rat).Mul(new(big.Rat).SetInt(new(big.Int).SetUint64(uint64(square))), unit)
+		g := loss.GDPOfSquare(square)
+		if ratSquare(g.Mu).Cmp(exact) < 0 || ratSquare(math.Nextafter(g.Mu, 0)).Cmp(exact) >= 0 {
+			t.Fatalf("%d units: μ = %v is not the least", square, g.Mu)
+		}
+		back, ok := g.Square()
+		charged := new(big.Rat).Mul(new(big.Rat).SetInt(new(big.Int).SetUint64(uint64(back))), unit)
+		if below := charged.Cmp(ratSquare(g.Mu)); !ok || below < 0 || charged.Sub(charged, unit).Cmp(ratSquare(g.Mu)) >= 0 {
+			t.Fatalf("%d units: μ = %v is charged %d", square, g.Mu, back)
+		}
+		f := must(accounting.NewGDPSquare(square))
+		part := units.Mu2(rng.Uint64() % uint64(square))
+		if accounting.SpendSquare(f, part) != nil || accounting.SpendSquare(f, square-part+1) == nil || accounting.SpendSquare(f, square-part) != nil {
+			t.Fatalf("%d units are not those of a filter", square)
+		}
+	}
+	if _, ok := (loss.GDP{Mu: 4096}).Square(); ok {
+		t.Error("μ² = 2^24 fits an account")
+	}
+}
+
+// The last mechanism takes exactly what is left, and a μ no greater than that pays for.
+func TestRuleTheRestIsSpentExactly(t *testing.T) {
+	rng := rand.New(runseed.PCG(t, 13, 300))
+	for range 300 {
+		b := math.Exp2(8*rng.Float64() - 4)
+		f := must(accounting.NewGDP(b))
+		spent, paid := b*rng.Float64(), loss.GDP{}
+		must(0, f.Spend(loss.GDP{Mu: spent}))
+		left := new(big.Rat).Sub(ratSquare(b), ratSquare(spent))
+		paid = must(accounting.SpendRest(f, loss.GDP{Mu: b}))
+		if ratSquare(paid.Mu).Cmp(left) > 0 || ratSquare(math.Nextafter(paid.Mu, b)).Cmp(left) <= 0 {
+			t.Fatalf("%v of %v: the rest is μ = %v", spent, b, paid.Mu)
+		}
+		if _, err := accounting.SpendRest(f, loss.GDP{Mu: 0x1p-60}); !errors.Is(err, accounting.ErrExceeded) || f.Left().Mu != 0 {
+			t.Fatalf("%v of %v: %v is left: %v", spent, b, f.Left(), err)
+		}
+		whole := must(accounting.NewGDP(b))
+		if paid := must(accounting.SpendRest(whole, loss.GDP{Mu: spent})); paid.Mu != spent || whole.Left().Mu < f.Left().Mu {
+			t.Fatalf("what fits is charged %v, not %v", paid.Mu, spent)
+		}
 	}
 }

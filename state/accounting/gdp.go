@@ -1,6 +1,7 @@
 package accounting
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/tollgate-dp/tollgate/state/budgets"
@@ -37,6 +38,46 @@ func NewGDPFor(budget loss.Approx) (*Filter[loss.GDP], error) {
 		return nil, fmt.Errorf("making a Gaussian filter for (%v, %v): %w", budget.Epsilon, budget.Delta, err)
 	}
 	return newGDP(limit), nil
+}
+
+// NewGDPSquare returns the Gaussian filter of a B² in the units of accounts, exactly: what a
+// budgets.Budget has, or what an account has left. It is at least one unit (2^-40); the error is a
+// *units.RangeError.
+func NewGDPSquare(budget units.Mu2) (*Filter[loss.GDP], error) {
+	if err := units.Require(budget > 0, "mu²", budget.Float(), "at least 2^-40"); err != nil {
+		return nil, err
+	}
+	return newGDP(fixed.FromMu2(budget)), nil
+}
+
+// SpendSquare charges a μ² in the units of accounts, exactly, so that an account and a Gaussian
+// filter of the same budget accept the same charges. The error is ErrExceeded if it does not fit.
+func SpendSquare(f *Filter[loss.GDP], square units.Mu2) error {
+	if len(f.meters) == 0 || !f.meters[0].Admit(fixed.Spend, fixed.FromMu2(square)) {
+		return ErrExceeded
+	}
+	return nil
+}
+
+// SpendRest charges l, or the rest of the budget if l does not fit, and returns the loss that may
+// run: l, or the greatest μ that the rest pays for, rounded down. Run the mechanism with noise so
+// much greater, or a contribution so much smaller, that its loss is that. After it has returned less
+// than l the budget is used up exactly, Σ μ² = B², and the whole is as private as μ = B says and no
+// more (Koskela, Tobaben and Honkela, Remark C.3; Feldman and Zrnic, Algorithm 7, clip gradients so).
+// What is left of a budget depends on the individual whom it protects: with a filter per user scale
+// that user's contribution, not the noise. The error is ErrExceeded if nothing is left, or a
+// *units.RangeError.
+func SpendRest(f *Filter[loss.GDP], l loss.GDP) (loss.GDP, error) {
+	err := f.Spend(l)
+	if !errors.Is(err, ErrExceeded) {
+		return l, err
+	}
+	rest := f.Left()
+	if rest.Mu == 0 {
+		return loss.GDP{}, err
+	}
+	f.meters[0].Admit(fixed.Spend, f.meters[0].Left())
+	return rest, nil
 }
 
 func newGDP(square fixed.Amount) *Filter[loss.GDP] {

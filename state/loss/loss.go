@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/rounding"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
@@ -86,6 +87,30 @@ func (g GDP) Split(k int) (GDP, error) {
 		mu = math.Nextafter(mu, 0)
 	}
 	return GDP{Mu: mu}, nil
+}
+
+// GDPOfSquare returns the least μ whose square is at least a μ² in the units of accounts. It is
+// exact if the μ² is the square of a float64.
+func GDPOfSquare(m units.Mu2) GDP {
+	square := bigmath.Zero().SetUint64(uint64(m))
+	return GDP{Mu: bigmath.RootUp(square.SetMantExp(square, -units.Mu2Bits))}
+}
+
+// Square returns the least μ² in the units of accounts that is at least the square of μ, and true;
+// units.MaxMu2, which no account can pay, and false if it does not fit or μ is invalid.
+func (g GDP) Square() (units.Mu2, bool) {
+	if g.Validate() != nil {
+		return units.MaxMu2, false
+	}
+	square := bigmath.Square(g.Mu)
+	whole, accuracy := square.SetMantExp(square, units.Mu2Bits).Uint64() // rounded down
+	if whole == uint64(units.MaxMu2) {
+		return units.MaxMu2, false
+	}
+	if accuracy == big.Below {
+		whole++
+	}
+	return units.Mu2(whole), true
 }
 
 // Order is one point of a Rényi curve: the Rényi divergence of order Alpha is at

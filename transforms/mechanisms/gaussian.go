@@ -73,6 +73,23 @@ func (g *Gaussian) GDP(sensitivity float64) (loss.GDP, error) {
 	return loss.GDP{Mu: rounding.RootUp(squared)}, nil
 }
 
+// Lipschitz returns the price of a release of g(q(X_1), …, q(X_n)) for individual i alone: μ =
+// L·‖q(X_i)‖/σ, rounded up, with L the constant and ‖q(X_i)‖ the norm, both at least 0 (Feldman and
+// Zrnic, 2021, Example 2.8). A filter per user charges it: whoever has a small q(X_i) pays little.
+//
+// It is what i can change, whatever the others are: with q(X_i) replaced by the origin, which stands
+// for a user who is left out, g moves by at most L·‖q(X_i) − 0‖. So the constant must hold at all
+// values of the other arguments, and must not depend on them; the norm is of i's own record.
+//
+// The bound is on g as computed: add to L·‖q(X_i)‖ what floating point can change. A g of several
+// integer coordinates with DiscreteGaussian costs accounting.SquaredNorm.ZCDP of ‖q(X_i)‖² at σ/L.
+func (g *Gaussian) Lipschitz(constant, norm float64) (loss.GDP, error) {
+	if err := units.Require(constant >= 0, "Lipschitz constant", constant, "at least 0"); err != nil {
+		return loss.GDP{}, err
+	}
+	return g.GDP(rounding.ProductUp(constant, norm))
+}
+
 // ZCDP returns the price as ρ = sensitivity²/(2σ²) (Bun and Steinke, 2016,
 // Proposition 1.6), rounded as GDP rounds.
 func (g *Gaussian) ZCDP(sensitivity float64) (loss.ZCDP, error) {

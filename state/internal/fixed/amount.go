@@ -58,6 +58,11 @@ func BigDown(x *big.Float) Amount {
 	return below(wideFromBig(units))
 }
 
+// FromMu2 returns μ² of an account, exactly.
+func FromMu2(m units.Mu2) Amount {
+	return scale(int128.Uint{Lo: uint64(m)}, unitBits-units.Mu2Bits, units.RoundUp)
+}
+
 // FromInteger returns n·2^-16, so that every n fits.
 func FromInteger(n uint64) Amount { return Amount{wide{d: n}} }
 

@@ -2,12 +2,15 @@ package descent
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/tollgate-dp/tollgate/internal/app/experiment"
 	"github.com/tollgate-dp/tollgate/state/continual"
+	"github.com/tollgate-dp/tollgate/transforms/mechanisms"
 )
 
 // Experiments returns the experiments.
@@ -87,8 +90,9 @@ var ofCensus = study{
 // measured is what trials found: accuracies on the test set in %, and the share of examples that
 // still pay, at every step of the first trial.
 type measured struct {
-	plain, filtered, stopped sample
-	active                   []float64
+	plain, filtered sample
+	stopped, sparse sample // by the count of those who have left, and by sparse vector
+	active          []float64
 }
 
 // sample gathers values for their mean and deviation.
@@ -161,7 +165,7 @@ func (s study) run(ctx context.Context, o experiment.Options) (*experiment.Resul
 }
 
 var notes = []string{
-	"\"Filtered\" takes the iterate of the highest training accuracy out of eight, five steps apart from step k on, as the paper does: looking at the training accuracy is not paid for there, nor here. The private stop pays: a continual count of the examples that have left (state/continual) says when fewer than 80 % are left, for a hundredth of ρ.",
+	"\"Filtered\" takes the iterate of the highest training accuracy out of eight, five steps apart from step k on, as the paper does: looking at the training accuracy is not paid for there, nor here. The private stop pays: a continual count of the examples that have left (state/continual) says when fewer than 80 % are left, for a hundredth of ρ. So does the sparse stop, by sparse vector (transforms/mechanisms), which publishes at each look only whether it is time.",
 	"Filtering helps where a clip is too large or the noise too low, so that the steps that every account pays for are too few; with everything tuned there is little left to gain, and the more examples have left, the more what is learnt is of those that are easy: accuracy can fall, which is what the rule to stop is for.",
 	"Made-up data can show how the two algorithms compare, and that accounts hold; they cannot show an accuracy on the paper's data.",
 }
@@ -202,14 +206,14 @@ func (s study) table(v variant) experiment.Table {
 	return experiment.Table{
 		Title: fmt.Sprintf("Test accuracy in %%, %s", v.name),
 		Columns: append([]experiment.Column{{Name: "data"}, {Name: "model"}, {Name: "ε", Digits: 1}},
-			experiment.Columns(2, "paper", "plain", "±", "deviation", "paper", "filtered", "±", "deviation", "private stop", "±")...),
+			experiment.Columns(2, "paper", "plain", "±", "deviation", "paper", "filtered", "±", "deviation", "private stop", "±", "sparse stop", "±")...),
 		Note: fmt.Sprintf("Trials: %d; ± is the standard deviation of one. Values of the paper stand before those that are measured, deviations after them.", s.trials),
 	}
 }
 
 // row has the paper's values beside the model of figureOf on the real data.
 func (s study) row(v variant, t tried, p promise, data string, m *measured) []any {
-	out := []any{data, t.name, p.epsilon, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil}
+	out := append([]any{data, t.name, p.epsilon}, make([]any, 12)...)
 	stated, has := s.paper[v.name][p.epsilon]
 	has = has && data == s.data.Name && t.name == s.figureOf
 	if has {
@@ -221,6 +225,7 @@ func (s study) row(v variant, t tried, p promise, data string, m *measured) []an
 	copy(out[4:], m.plain.cells())
 	copy(out[8:], m.filtered.cells())
 	copy(out[11:], m.stopped.cells())
+	copy(out[13:], m.sparse.cells())
 	if has {
 		out[6], out[10] = m.plain.mean()-stated.plain, m.filtered.mean()-stated.filtered
 	}
@@ -252,11 +257,12 @@ func (s study) trial(ctx context.Context, o experiment.Options, d *dataset, v va
 		if err != nil {
 			return nil, err
 		}
-		counts, err := newStop(p, o, labels)
-		if err != nil {
+		counts, err1 := newStop(p, o, labels)
+		sparse, err2 := newSparseStop(p, len(d.train.classes), o, labels)
+		if err := errors.Join(err1, err2); err != nil {
 			return nil, err
 		}
-		active, err := m.learn(ctx, going, d.test, counts)
+		active, err := m.learn(ctx, going, d.test, counts, sparse)
 		if err != nil {
 			return nil, err
 		}
@@ -268,8 +274,8 @@ func (s study) trial(ctx context.Context, o experiment.Options, d *dataset, v va
 }
 
 // learn takes the steps that every account pays for, and then those between looks, and adds the
-// accuracies of the three algorithms.
-func (m *measured) learn(ctx context.Context, d *descent, test part, stop *stop) (active []float64, err error) {
+// accuracies of the algorithms.
+func (m *measured) learn(ctx context.Context, d *descent, test part, stop *stop, sparse *sparseStop) (active []float64, err error) {
 	n := len(d.accounts)
 	step := func() error {
 		active = append(active, float64(d.active())/float64(n))
@@ -280,7 +286,7 @@ func (m *measured) learn(ctx context.Context, d *descent, test part, stop *stop)
 			return nil, err
 		}
 	}
-	best, filtered, stopped := -1.0, 0.0, -1.0
+	best, filtered, stopped, sparsely := -1.0, 0.0, -1.0, -1.0
 	for look := range looks {
 		for range min(look, 1) * between {
 			if err := step(); err != nil {
@@ -294,15 +300,20 @@ func (m *measured) learn(ctx context.Context, d *descent, test part, stop *stop)
 		if trained := d.model.accuracy(d.theta, d.examples); trained > best {
 			best, filtered = trained, accuracy
 		}
-		end, err := stop.now(n, d.active())
-		if err != nil {
+		end, err1 := stop.now(n, d.active())
+		ends, err2 := sparse.now(n, d.active())
+		if err := errors.Join(err1, err2); err != nil {
 			return nil, err
 		}
 		if stopped < 0 && (end || look == looks-1) {
 			stopped = accuracy
 		}
+		if sparsely < 0 && (ends || look == looks-1) {
+			sparsely = accuracy
+		}
 	}
 	m.filtered, m.stopped = append(m.filtered, filtered), append(m.stopped, stopped)
+	m.sparse = append(m.sparse, sparsely)
 	return active, nil
 }
 
@@ -330,4 +341,35 @@ func (s *stop) now(n, active int) (bool, error) {
 	count, err := s.counter.Next(int64(gone - s.left))
 	s.left = gone
 	return float64(n)-count < enough*float64(n), err //nolint:wrapcheck // of eight looks
+}
+
+// sparseStop compares the examples that have left with a threshold. It publishes no count, and pays
+// once for all looks.
+type sparseStop struct {
+	search *mechanisms.Search
+	source seeded
+	over   bool
+}
+
+// seeded is the source of a mechanism's noise.
+type seeded struct{ *rand.Rand }
+
+func (s seeded) Word() uint64 { return s.Uint64() }
+
+func newSparseStop(p promise, n int, o experiment.Options, labels string) (*sparseStop, error) {
+	sparse, _, err := sparseOf(p)
+	if err != nil {
+		return nil, err
+	}
+	s := &sparseStop{source: seeded{o.Random("sparse", labels)}}
+	s.search, err = sparse.Begin((1-enough)*float64(n), s.source)
+	return s, err //nolint:wrapcheck // constants
+}
+
+// now reports whether so many of n have left that training ends, at this look or at one before.
+func (s *sparseStop) now(n, active int) (ends bool, err error) {
+	if !s.over {
+		s.over, err = s.search.Above(float64(n-active), s.source)
+	}
+	return s.over, err //nolint:wrapcheck // of a finite number
 }

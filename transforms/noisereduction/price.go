@@ -1,0 +1,50 @@
+package noisereduction
+
+import (
+	"math/big"
+
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/rounding"
+	"github.com/tollgate-dp/tollgate/state/accounting"
+	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
+)
+
+// Price is what releases of a precision cost an individual: of Result.Precision to Settle with, and
+// of Spec.Top to Reserve before, by the unified filter (accounting.NewUnified). Rungs before the
+// last one cost nothing beside it. A private key that did not pass is priced like any other; the δ
+// of its threshold is apart. Every number is rounded up.
+type Price struct {
+	Precision    units.Precision
+	Contribution uint64 // the most that the individual adds to the count
+}
+
+// Price returns the price of the release for an individual who contributed so much.
+func (r Result) Price(contribution uint64) Price { return Price{r.Precision, contribution} }
+
+// GDP returns μ = c·√u.
+func (p Price) GDP() loss.GDP { return loss.GDP{Mu: rounding.RootUp(p.square())} }
+
+// ZCDP returns ρ = c²·u/2.
+func (p Price) ZCDP() loss.ZCDP { return loss.ZCDP{Rho: p.square() / 2} }
+
+// ExPost returns the loss that was realised, but for the δ of a boundary fixed before the release:
+// for accounting.NewExPost and odometers of realised losses. The δ is spent when the release begins.
+// The error is a *units.RangeError, as of accounting.Mixture.At.
+func (p Price) ExPost(boundary accounting.Mixture) (loss.Approx, error) {
+	variance := rounding.QuotientDown(1, up(new(big.Float).SetMantExp(new(big.Float).SetInt(p.Precision.Big()), -units.FinestBits)))
+	return boundary.At(rounding.IntegerUp(p.Contribution), variance) //nolint:wrapcheck // names its own parameters
+}
+
+// square returns c²·u, of at most 256 bits, rounded up.
+func (p Price) square() float64 {
+	c := new(big.Int).SetUint64(p.Contribution)
+	c.Mul(c, c)
+	exact := new(big.Float).SetInt(c.Mul(c, p.Precision.Big()))
+	return up(exact.SetMantExp(exact, -units.FinestBits))
+}
+
+// up returns the least float64 that is not below x.
+func up(x *big.Float) float64 {
+	f, _ := x.SetMode(big.ToPositiveInf).SetPrec(53).Float64()
+	return f
+}
