@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
+	"github.com/tollgate-dp/tollgate/internal/base/hooks/restored"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
@@ -36,8 +37,9 @@ type stages struct {
 	terms   *terms
 	log     *slog.Logger
 	monitor *watch.Watch
-	stalls  *watch.Stalls // of group 0
-	losses  *watch.Losses // nil for a run whose caller has the input
+	stalls  *watch.Stalls    // of group 0
+	losses  *watch.Losses    // nil for a run whose caller has the input
+	hooks   crashpoint.Hooks // of tests
 
 	endsContext context.Context    //nolint:containedctx // ends of turns are written until it is cancelled
 	cancelEnds  context.CancelFunc // ends of turns are not written any more
@@ -59,7 +61,10 @@ type stages struct {
 func newStages(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log, t *terms, log *slog.Logger) *stages {
 	hooks := crashpoint.From(ctx)
 	control.At, control.Clock = hooks.At, hooks.Clock
-	s := &stages{ctx: ctx, dep: d, client: client, control: control, turns: calendar.New(control.Header, d.Config.Privacy.Period), terms: t, log: log, sources: map[int]transforms.Source{}}
+	s := &stages{
+		ctx: ctx, dep: d, client: client, control: control, turns: calendar.New(control.Header, d.Config.Privacy.Period),
+		terms: t, log: log, hooks: hooks, sources: map[int]transforms.Source{},
+	}
 	s.endsContext, s.cancelEnds = context.WithCancel(ctx)
 	s.settling = sync.OnceValues(s.openSettler)
 	if !t.Disposable {
@@ -118,10 +123,7 @@ func (s *stages) reader(group int) (transforms.Source, error) {
 		return nil, err
 	}
 	s.open = slices.Insert(s.open, 0, func() error { r.Close(); return nil })
-	s.sources[group] = r
-	if restore := crashpoint.From(s.ctx).Restore; restore != nil {
-		s.sources[group] = &restoring{source: r, restore: restore}
-	}
+	s.sources[group] = restored.Source(r, s.hooks.Restore)
 	return s.sources[group], nil
 }
 
@@ -132,15 +134,16 @@ func (s *stages) spender(context.Context) (transforms.Spender, error) {
 	}
 	ledger := ledgerlog.New(s.client, s.control, s.dep)
 	s.closeWithRun(func() error { ledger.Close(); return nil })
-	engine, err := spend.NewEngine(spend.Options{
-		Rules: rules, Ledger: ledger, Settlements: s.control,
-		Ending: s.turns.Ending, Windows: s.turns, Forget: crashpoint.From(s.ctx).Forget,
-		Lost: s.reportLost,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return workObserver{s.stalls, engine.Spend}, nil
+	return restored.Spender(func() (transforms.Spender, error) {
+		engine, err := spend.NewEngine(spend.Options{
+			Rules: rules, Ledger: ledger, Settlements: s.control,
+			Ending: s.turns.Ending, Windows: s.turns, Lost: s.reportLost,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return workObserver{s.stalls, engine.Spend}, nil
+	}, s.hooks.Forget)
 }
 
 func (s *stages) releaser(context.Context) (transforms.Releaser, error) {

@@ -43,9 +43,6 @@ type Options struct {
 	// The caller finds out whether that writer belongs to a newer run; if not, the turn must
 	// be opened again in a new epoch.
 	Lost func(epoch int64)
-	// Forget, if set, is called before every turn and says whether to forget the shard, so that
-	// tests can force a restore from the ledger.
-	Forget func(shard int, turn uint64) bool
 }
 
 // Engine is SPEND without Beam: it decides the turns of all shards that this process is

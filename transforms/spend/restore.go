@@ -13,9 +13,6 @@ import (
 // itself where it was decided in this epoch: from the process's own memory, or from
 // the ledger.
 func (e *Engine) restore(ctx context.Context, n int, s *shard, open *schemas.Open) error {
-	if e.opts.Forget != nil && e.opts.Forget(n, open.Turn) {
-		s.forget()
-	}
 	if s.writer != nil && s.epoch == open.Epoch && (s.accounts.turn+1 == open.First || s.decided(open)) {
 		return nil
 	}

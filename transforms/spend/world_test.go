@@ -70,11 +70,6 @@ func (w *world) restart() error {
 	var err error
 	w.engine, err = NewEngine(Options{
 		Rules: w.rules, Ledger: w.ledger, Settlements: w.settlements, Ending: w.windows, Windows: w.settings,
-		Forget: func(int, uint64) bool {
-			f := w.forget
-			w.forget = false
-			return f
-		},
 	})
 	if err == nil && w.maxRecord > 0 {
 		w.engine.maxRecord = w.maxRecord
@@ -259,6 +254,10 @@ func (w *world) shardSpan(first uint64, shard int, span [][]contribution, fromLe
 }
 
 func (w *world) spend(shard int, blobs [][]byte) (Pending, error) {
+	if w.forget {
+		w.engine.shard(shard).forget()
+		w.forget = false
+	}
 	pending, err := w.engine.Spend(context.Background(), shard, blobs)
 	if err == nil && pending == nil {
 		return nil, errors.New("an OPEN of the newest epoch was dropped")

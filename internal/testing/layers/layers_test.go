@@ -59,7 +59,7 @@ func module() []layer {
 		{name: "spending", sees: "secrets numbers memory wire noise", packages: `
 			transforms/spend transforms/release`},
 		{name: "transforms", sees: "secrets numbers wire noise spending", outside: []string{beam}, packages: `
-			internal/base/hooks/localrunner transforms/hook transforms transforms/plain`},
+			internal/base/hooks/localrunner transforms/hook transforms internal/base/hooks/restored transforms/plain`},
 		{name: "kafka", sees: "secrets memory wire", outside: []string{kafkaGo, franz}, packages: `
 			internal/base/kafka/kafkalog internal/base/kafka/registry`},
 		{name: "deployment", sees: "secrets numbers wire noise spending transforms kafka", packages: `

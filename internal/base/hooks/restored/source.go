@@ -1,4 +1,4 @@
-package pipeline
+package restored
 
 import (
 	"context"
@@ -7,12 +7,19 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms"
 )
 
-// restoring plays an engine that restores a checkpoint: it hands READ the
-// restriction of an earlier step, and the elements that were buffered then come
-// again. It implements transforms.Source. Not for concurrent use.
-type restoring struct {
-	source  transforms.Source   // READ
-	restore func(step int) bool // as in crashpoint.Hooks
+// Source returns READ on an engine that restores a checkpoint if restore returns true, which is as
+// in crashpoint.Hooks: READ gets the restriction of an earlier step, and the elements that were
+// buffered then come again. Not for concurrent use.
+func Source(read transforms.Source, restore func(step int) bool) transforms.Source {
+	if restore == nil {
+		return read
+	}
+	return &source{Source: read, restore: restore}
+}
+
+type source struct {
+	transforms.Source
+	restore func(step int) bool
 
 	steps    int
 	opened   bool // the last step opened a turn
@@ -22,7 +29,7 @@ type restoring struct {
 }
 
 // Step implements transforms.Source.
-func (r *restoring) Step(ctx context.Context, at transforms.Restriction) (transforms.Step, error) {
+func (r *source) Step(ctx context.Context, at transforms.Restriction) (transforms.Step, error) {
 	again := false
 	if r.opened || r.steps == 0 {
 		r.steps++
@@ -33,7 +40,7 @@ func (r *restoring) Step(ctx context.Context, at transforms.Restriction) (transf
 		handed = r.earlier
 		handed.Tick = at.Tick // Beam's own watermark cannot be put back here
 	}
-	step, err := r.source.Step(ctx, handed)
+	step, err := r.Source.Step(ctx, handed)
 	if err != nil {
 		return step, err
 	}

@@ -1,0 +1,3 @@
+// Package restored plays, for tests, engines that restore a checkpoint and processes that lose the
+// state of a shard. Without a hook its functions return the stage as it is.
+package restored

@@ -1,0 +1,69 @@
+package restored
+
+import (
+	"context"
+	"sync"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/transforms"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+// Spender opens SPEND in a process that loses a shard before each turn for which forget, which is
+// as in crashpoint.Hooks, returns true: the next turn finds the shard in the ledger only.
+func Spender(
+	open func() (transforms.Spender, error), forget func(shard int, turn uint64) bool,
+) (transforms.Spender, error) {
+	if forget == nil {
+		return open()
+	}
+	return &spender{open: open, forget: forget, shards: map[int]*shard{}}, nil
+}
+
+type spender struct {
+	open   func() (transforms.Spender, error)
+	forget func(shard int, turn uint64) bool
+
+	mu     sync.Mutex
+	shards map[int]*shard
+}
+
+// shard has the Spender of one shard, nil before its first turn.
+type shard struct {
+	mu sync.Mutex
+	transforms.Spender
+}
+
+// Spend implements transforms.Spender.
+func (s *spender) Spend(ctx context.Context, n int, envelope [][]byte) (spend.Pending, error) {
+	one := s.shard(n)
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	if turn := newestTurn(envelope); one.Spender == nil || turn > 0 && s.forget(n, turn) {
+		var err error
+		if one.Spender, err = s.open(); err != nil {
+			return nil, err
+		}
+	}
+	return one.Spender.Spend(ctx, n, envelope)
+}
+
+func (s *spender) shard(n int) *shard {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shards[n] == nil {
+		s.shards[n] = new(shard)
+	}
+	return s.shards[n]
+}
+
+// newestTurn returns the turn of the OPEN with the newest epoch; 0 if there is none.
+func newestTurn(envelope [][]byte) (newest uint64) {
+	last := int64(-1)
+	for _, b := range envelope {
+		if kind, epoch, turn, err := schemas.PeekEpoch(b); err == nil && kind == schemas.KindOpen && epoch > last {
+			last, newest = epoch, turn
+		}
+	}
+	return newest
+}
