@@ -223,7 +223,7 @@ func (a *auditor) visits(turn uint64, window schemas.MetricWindow, spec schemas.
 	var visits []reference.Visit
 	for t := turn; t > 0 && a.ends[t-1] > window.WindowStart; t-- {
 		list := a.slices[t][owner].events
-		if metrickind.Of(spec.Kind).Values {
+		if metrickind.Of(spec.Kind).Values() {
 			list = a.slices[t][owner].values
 		}
 		for _, l := range list {

@@ -96,7 +96,7 @@ func promiseOf(h *schemas.Header) PromiseGeneration {
 	}
 	for i := range h.Metrics {
 		m := &h.Metrics[i]
-		if metrickind.Of(m.Kind).Derived {
+		if metrickind.Of(m.Kind).Derived() {
 			continue
 		}
 		digest := m.Digest()

@@ -144,7 +144,7 @@ func (a *adding) begin(h *schemas.Header) {
 			a.metrics = append(a.metrics, MetricTallies{Metric: name})
 			a.windows = append(a.windows, 0)
 			kind := metrickind.Of(h.Metrics[i].Kind)
-			a.parts = append(a.parts, kind.Component || kind.Statistic != nil)
+			a.parts = append(a.parts, kind.Part != nil || kind.Statistic != nil)
 		}
 		a.indexes = append(a.indexes, index)
 	}

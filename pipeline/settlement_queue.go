@@ -63,7 +63,7 @@ func valuesOf(metrics []schemas.MetricSpec, keys []schemas.SettledKey) (values i
 			if of := slices.IndexFunc(metrics, func(m schemas.MetricSpec) bool { return m.Name == metrics[i].Of }); of >= 0 {
 				each[of]++
 			}
-		case !kind.Component:
+		case kind.Part == nil:
 			each[i]++
 		}
 	}

@@ -41,7 +41,7 @@ func (h *Header) Identity(i int) MetricIdentity {
 	id := MetricIdentity{Name: m.Name, Kind: m.Kind, Filter: m.Filter, Of: m.Of, KeyMode: m.KeyMode, KeysFrom: m.KeysFrom,
 		WindowSize: m.WindowSize, WindowSlide: m.WindowSlide}
 	fields := []string{h.Events.Key, h.Events.Time}
-	if metrickind.Of(m.Kind).Values {
+	if metrickind.Of(m.Kind).Values() {
 		fields = append(fields, h.Events.Value)
 	}
 	if at := slices.Index(Filters(h.Metrics), m.Filter); at >= 0 && at < len(h.Events.Filters) {

@@ -17,7 +17,7 @@ const maxCellKeyBytes = MaxKeyBytes + 2 + 4
 // empty, or if the edges do not rise from m.Min to m.Max.
 func (m *MetricSpec) Scale() (*metrickind.Scale, error) {
 	kind := metrickind.Of(m.Kind)
-	if kind.Nodes == nil {
+	if !kind.HasNodes() {
 		return nil, fmt.Errorf("metric %s has no nodes", m.Name)
 	}
 	edges := make([]int64, len(m.PublicKeys))
@@ -27,7 +27,7 @@ func (m *MetricSpec) Scale() (*metrickind.Scale, error) {
 		}
 		edges[i] = int64(binary.BigEndian.Uint64(key) ^ 1<<63)
 	}
-	scale, err := kind.Nodes(m.Bounds(), edges)
+	scale, err := kind.Part.Nodes(m.Bounds(), edges)
 	if err == nil && len(edges) > 0 && (edges[0] != m.Min || edges[len(edges)-1] != m.Max) {
 		err = errors.New("the outermost edges are not min and max")
 	}

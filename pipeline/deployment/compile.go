@@ -130,7 +130,7 @@ func sumsOf(metrics []schemas.MetricSpec) Sums {
 	filters := schemas.Filters(metrics)
 	for i := range metrics {
 		switch m := &metrics[i]; {
-		case !metrickind.Of(m.Kind).Values:
+		case !metrickind.Of(m.Kind).Values():
 		case m.Filter == "":
 			s.all = true
 		default:

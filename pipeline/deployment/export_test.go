@@ -19,9 +19,9 @@ func MostOfKey(d *Deployment) (atOnce, always uint64) {
 	for _, spec := range d.Specs() {
 		switch kind := metrickind.Of(spec.Kind); {
 		case spec.Of != m.Name:
-		case kind.Nodes != nil:
+		case kind.HasNodes():
 			scale, _ = spec.Scale()
-		case kind.Component:
+		case kind.Part != nil:
 			sums = append(sums, kind)
 		}
 	}

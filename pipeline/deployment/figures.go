@@ -30,7 +30,7 @@ func FiguresOf(b budgets.Budget, metrics []schemas.MetricSpec) ([]Figures, error
 	var all []Figures
 	for i := range metrics {
 		m := &metrics[i]
-		if kind := metrickind.Of(m.Kind); kind.Component || kind.Statistic != nil {
+		if kind := metrickind.Of(m.Kind); kind.Part != nil || kind.Statistic != nil {
 			continue // a part of its metric's value, or computed from it
 		}
 		plan, err := release.PlanOf(m)

@@ -33,7 +33,7 @@ func (m *Metric) scale() *metrickind.Scale {
 	if metrickind.Of(m.Kind).Tree == nil {
 		return nil
 	}
-	scale, err := metrickind.Of(m.nodesKind()).Nodes(m.bounds(), m.edges())
+	scale, err := metrickind.Of(m.nodesKind()).Part.Nodes(m.bounds(), m.edges())
 	if err != nil { // checkTree has refused it
 		return nil
 	}

@@ -282,11 +282,11 @@ func (m *Metric) checkValues() error {
 		most = maxSum
 	}
 	switch {
-	case !kind.Values && (m.Min != 0 || m.Max != 0):
+	case !kind.Values() && (m.Min != 0 || m.Max != 0):
 		return Invalid("Max", "min and max are only used with %s", metrickind.Plural(metrickind.Valued()))
 	case m.Min > m.Max:
 		return Invalid("Min", "%d is greater than max, %d: exchange them, or correct one", m.Min, m.Max)
-	case kind.Values && m.Min == 0 && m.Max == 0:
+	case kind.Values() && m.Min == 0 && m.Max == 0:
 		return Invalid("Max", "a %s needs min and max: values outside count as the nearer of the two, for example min: 0, max: 100", kind.Texts.Label)
 	case kind.Tree != nil && (m.Max > most || m.Min < -most):
 		return Invalid("Max", "min and max must be between -2^36 and 2^36: bring them closer to 0, or give values in a coarser unit")
@@ -424,7 +424,7 @@ func (c *Config) checkTogether() error {
 				return inMetric(part, Invalid("Name", "metric %s needs this name for a part of its values: give this metric another one", m.Name))
 			}
 		}
-		if kind := metrickind.Of(m.Kind); kind.Values && c.Events.Format.Value == "" {
+		if kind := metrickind.Of(m.Kind); kind.Values() && c.Events.Format.Value == "" {
 			return Invalid("Events.Format.Value", "metric %s %s values: name the field that holds them", m.Name, kind.Texts.Verb)
 		}
 		if m.Keys.Mode != KeysFrom {

@@ -68,7 +68,7 @@ const (
 // up to a second.
 func WhoCounts(b budgets.Budget, metrics []schemas.MetricSpec, name string) (out Users, err error) {
 	at := slices.IndexFunc(metrics, func(m schemas.MetricSpec) bool { return m.Name == name })
-	if at < 0 || metrickind.Of(metrics[at].Kind).Derived {
+	if at < 0 || metrickind.Of(metrics[at].Kind).Derived() {
 		return nil, nil
 	}
 	m := &metrics[at]
@@ -122,7 +122,7 @@ func shareOf(p *spend.Person, m *schemas.MetricSpec, h Who) (float64, error) {
 				continue
 			}
 			entries = append(entries, schemas.KeyCount{Key: uint32(k), N: uint32(n)})
-			for i := uint64(0); kind.Values && i < n; i++ {
+			for i := uint64(0); kind.Values() && i < n; i++ {
 				id++
 				v := schemas.RecordValue{Key: uint32(k), N: 1, Value: value}
 				binary.BigEndian.PutUint64(v.ID[:], id)

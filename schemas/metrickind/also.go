@@ -19,18 +19,15 @@ const besideOthers = "also_"
 // cost (docs/guarantee.md, "Several components").
 func also(of Kind) Kind {
 	return Kind{
-		Name:       besideOthers + of.Name,
-		Range:      func(Bounds) (least, greatest int64) { return 0, 1 },
-		NotPrivate: "it has the keys of its metric",
-		Derived:    true,
-		ValueOf:    of.Name,
-		Statistic: func(known Known, b Bounds, _ float64) (Estimate, bool, error) {
+		Name:  besideOthers + of.Name,
+		Range: func(Bounds) (least, greatest int64) { return 0, 1 },
+		Statistic: &Statistic{ValueOf: of.Name, Compute: func(known Known, b Bounds, _ float64) (Estimate, bool, error) {
 			if of.Vector == nil {
 				return known.Events, false, nil
 			}
 			return of.Vector.Join(b, known.Components(len(of.Vector.Further), of.Vector.Ratios)), false, nil
-		},
-		Texts: Texts{Label: of.Texts.Label, NoKey: together, Size: "events", Value: of.Texts.Value},
+		}},
+		Texts: Texts{Label: of.Texts.Label, Size: "events", Value: of.Texts.Value},
 	}
 }
 
@@ -95,18 +92,15 @@ func meanEvents() Kind {
 	k := events()
 	return Kind{
 		Name: "mean_events", Range: k.Range, Value: one,
-		NotPrivate: "it has the keys of its metric",
-		Derived:    true,
-		Component:  true,
-		Again:      true,
-		Texts:      Texts{Label: "number of events", NoKey: together, Value: "number of events by which the sums of {of} are divided"},
+		Part:  &Part{Again: true},
+		Texts: Texts{Label: "number of events", Value: "number of events by which the sums of {of} are divided"},
 	}
 }
 
 // Also returns the names of the kinds of statistics that a metric of the kind can release beside
 // its own values.
 func (k Kind) Also() (names []string) {
-	if k.Derived || k.CountTarget() {
+	if k.Derived() || k.CountTarget() {
 		return nil
 	}
 	for _, of := range AllAlso() {
@@ -122,8 +116,8 @@ func AlsoKind(of string) Kind { return Of(besideOthers + of) }
 
 // AllAlso returns the names of all kinds whose values can be released beside others.
 func AllAlso() (names []string) {
-	for _, k := range where(func(k *Kind) bool { return k.ValueOf != "" }) {
-		names = append(names, k.ValueOf)
+	for _, k := range where(func(k *Kind) bool { return k.ValueOf() != "" }) {
+		names = append(names, k.ValueOf())
 	}
 	return names
 }

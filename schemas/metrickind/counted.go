@@ -15,13 +15,11 @@ const (
 // Bounds.Max is for how many windows at the worst case a part of every account is kept for it.
 func counted() Kind {
 	return Kind{
-		Name:       Counted,
-		Range:      func(b Bounds) (least, greatest int64) { return 0, b.Events },
-		NotPrivate: "it has two public keys",
-		Derived:    true,
-		Share:      true,
+		Name:  Counted,
+		Range: func(b Bounds) (least, greatest int64) { return 0, b.Events },
+		Share: true,
 		Texts: Texts{
-			Label: "counted events", NoKey: together,
+			Label: "counted events",
 			Value: "number of events in {of}, counted and beyond the allowance",
 		},
 	}

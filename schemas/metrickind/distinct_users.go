@@ -9,6 +9,6 @@ func distinctUsers() Kind {
 		Range:        func(Bounds) (least, greatest int64) { return 0, 1 },
 		Contribution: func(events uint64, _ Bounds) (counted uint64, total int64) { return events, 1 },
 		OncePerUser:  true,
-		Texts:        Texts{Counted: "users", Label: "distinct users", Value: "number of different users", NoKey: together},
+		Texts:        Texts{Counted: "users", Label: "distinct users", Value: "number of different users"},
 	}
 }

@@ -11,7 +11,6 @@ func events() Kind {
 			counted = min(events, uint64(b.Events))
 			return counted, int64(counted)
 		},
-		EventBound: true,
-		Texts:      Texts{Counted: "events", Label: "events", Value: "number of events", NoKey: together},
+		Texts: Texts{Counted: "events", Label: "events", Value: "number of events"},
 	}
 }

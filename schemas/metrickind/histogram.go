@@ -15,14 +15,15 @@ const Histogram = "histogram"
 // "Histograms").
 func histogram() Kind {
 	return Kind{
-		Name:       Histogram,
-		Range:      func(b Bounds) (least, greatest int64) { return 0, b.Events },
-		Values:     true,
-		EventBound: true,
-		Value:      one,
-		Tree:       &Tree{Nodes: []string{buckets().Name}, Statistic: share().Name, Edges: true, Target: 2, Unit: "in percentage points of a share", Aim: shareAim},
+		Name:  Histogram,
+		Range: func(b Bounds) (least, greatest int64) { return 0, b.Events },
+		Value: one,
+		Tree: &Tree{
+			Nodes: []string{buckets().Name}, Statistic: share().Name, Edges: true,
+			Target: 2, Unit: "in percentage points of a share", Aim: shareAim,
+		},
 		Texts: Texts{
-			Counted: "shares of the value field's values", Label: "histogram", Size: "events", NoKey: together, Verb: "counts",
+			Counted: "shares of the value field's values", Label: "histogram", Size: "events", Verb: "counts",
 			Value: "number of events whose {value} is counted, each clamped to {min} to {max}",
 		},
 	}
@@ -32,13 +33,10 @@ func histogram() Kind {
 // bucket's leaf, see Buckets.
 func buckets() Kind {
 	return Kind{
-		Name:       "histogram_buckets",
-		Range:      func(b Bounds) (least, greatest int64) { return 0, b.Events },
-		NotPrivate: "it has the keys of its metric",
-		Derived:    true,
-		Component:  true,
-		Nodes:      func(_ Bounds, edges []int64) (*Scale, error) { return Buckets(edges) },
-		Texts:      Texts{Label: "bucket", NoKey: together, Value: "number of values of {of} in a part of {min} to {max}"},
+		Name:  "histogram_buckets",
+		Range: func(b Bounds) (least, greatest int64) { return 0, b.Events },
+		Part:  &Part{Nodes: func(_ Bounds, edges []int64) (*Scale, error) { return Buckets(edges) }},
+		Texts: Texts{Label: "bucket", Value: "number of values of {of} in a part of {min} to {max}"},
 	}
 }
 
@@ -47,15 +45,13 @@ func buckets() Kind {
 // The metric's absolute target is an error in percentage points.
 func share() Kind {
 	return Kind{
-		Name:       "bucket_share",
-		Range:      func(Bounds) (least, greatest int64) { return 0, 1 },
-		NotPrivate: "it has the keys of its metric",
-		Derived:    true,
-		Statistic: func(of Known, b Bounds, absolute float64) (Estimate, bool, error) {
+		Name:  "bucket_share",
+		Range: func(Bounds) (least, greatest int64) { return 0, 1 },
+		Statistic: &Statistic{Compute: func(of Known, b Bounds, absolute float64) (Estimate, bool, error) {
 			scale := of.Tree.Scale
 			return of.Tree.Share(scale.Bucket(b.Min), scale.bucketsBelow(b.Max), absolute)
-		},
-		Texts: Texts{Label: "share", Together: "histogram of {of}", NoKey: together, Size: "events", Value: "percentage of the values of {value} that lie in each bucket, and below each edge; values below {min} count as {min}, and values above {max} as {max}", Wanted: "an error of {absolute} percentage points", Target: "± {absolute} points"},
+		}},
+		Texts: Texts{Label: "share", Together: "histogram of {of}", Size: "events", Value: "percentage of the values of {value} that lie in each bucket, and below each edge; values below {min} count as {min}, and values above {max} as {max}", Wanted: "an error of {absolute} percentage points", Target: "± {absolute} points"},
 	}
 }
 

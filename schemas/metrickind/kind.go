@@ -15,57 +15,52 @@ type Kind struct {
 	// to the count, and how many of these events are counted; the others are clipped. It is nil for
 	// kinds with Values and for derived kinds.
 	Contribution func(events uint64, b Bounds) (counted uint64, total int64)
-	// Values says that the metric looks at the values of events: of a user's events of a key the
-	// Bounds.Events with the least ranks are kept, each value is clamped to Bounds.Min and
-	// Bounds.Max, and the clamped values are added up. Such a metric needs a value field, min and
-	// max, and contributions have the values of its events one by one.
-	Values bool
-	// Value returns what an event that is kept adds to the count, by its clamped value. It is nil
-	// for kinds that neither have Values nor are a Component.
+	// Value returns what an event that is kept adds to the count, by its clamped value. It is set
+	// for kinds with Values, and for a Part that is a sum.
 	Value func(value int64, b Bounds) int64
-	// EventBound says that Bounds.Events limits a contribution.
-	EventBound bool
 	// OncePerUser says that a user whose events of a window lie in several budget periods is
 	// counted once, though charged once for each period.
 	OncePerUser bool
-	// NotPrivate says why keys cannot be private; "" if they can. The threshold of private keys has
-	// to hide Sensitivity.
+	// NotPrivate is why keys cannot be private; "" if they can. The threshold of private keys has to
+	// hide Sensitivity.
 	NotPrivate string
-	// Derived says that no configuration names the kind: such a metric stands after the metric that
-	// it is derived from. It is a Share or a Component, or it has a Statistic. But for a Share, it
-	// takes no events and shares the admission of that metric.
-	Derived bool
-	// Share says that a derived metric has windows and admissions of its own: it counts the events
-	// of the metric that it is derived from, those that are counted there and those that are left
-	// out, also of users whom that metric does not admit. Its keys are EventsCounted and
-	// EventsLeftOut.
+	// Share is set for a metric that counts the events of the metric that it is derived from, those
+	// that are counted there and those that are left out, also of users whom that metric does not
+	// admit. It has windows and admissions of its own. Its keys are EventsCounted and EventsLeftOut.
 	Share bool
-	// Component says that a derived metric is a further component of the counts of the metric that
-	// it is derived from: it has the same keys, is drawn once the first component has stopped, and
-	// is published as a part of that metric only.
-	Component bool
-	// Again is set for a Component that counts the same as the first component, with a precision of
-	// its own. It replaces the first one in values that are computed from several components.
-	Again bool
-	// Nodes is set for a Component that has a cell for each node of a tree of values: it returns
-	// the scale of the tree. edges are those of a histogram.
-	Nodes func(b Bounds, edges []int64) (*Scale, error)
-	// Statistic is set for a derived metric that is computed from what is drawn for the metric
-	// that it is derived from, and released beside it, with the same keys: it has no draws of its
-	// own. Statistic returns the value, and whether its error is at most absolute with the stated
-	// probability. b are the bounds of the derived metric.
-	Statistic func(of Known, b Bounds, absolute float64) (e Estimate, met bool, err error)
-	// ValueOf is the name of the kind whose value a Statistic has, such as mean; "" for other
-	// kinds.
-	ValueOf string
-	// Ranked is set for a Statistic that is a quantile: Bounds.Max is its rank, in millionths.
-	Ranked bool
+	// Part and Statistic are set for the other kinds of derived metrics. Such a metric has the keys
+	// and the admissions of the metric that it is derived from, and takes no events.
+	Part      *Part
+	Statistic *Statistic
 	// Vector is set for kinds whose counts have several components that become one value.
 	Vector *Vector
 	// Tree is set for kinds that also count the values of each count in a tree.
 	Tree *Tree
 
 	Texts Texts
+}
+
+// Part is a further component of the counts of a metric. It is drawn once the first component has
+// stopped, and published as a part of that metric only.
+type Part struct {
+	// Again is set for a component that counts the same as the first one, with a precision of its
+	// own. It replaces the first one in values that are computed from several components.
+	Again bool
+	// Nodes is set for a component that has a cell for each node of a tree of values: it returns the
+	// scale of the tree. edges are those of a histogram.
+	Nodes func(b Bounds, edges []int64) (*Scale, error)
+}
+
+// Statistic is computed from what is drawn for another metric, and released beside it: it has no
+// draws of its own.
+type Statistic struct {
+	// Compute returns the value, and whether its error is at most absolute with the stated
+	// probability. b are the bounds of the derived metric.
+	Compute func(known Known, b Bounds, absolute float64) (e Estimate, met bool, err error)
+	// ValueOf is the name of the kind whose value it has, such as mean; "" if it has none's.
+	ValueOf string
+	// Ranked is set for a quantile: Bounds.Max is its rank, in millionths.
+	Ranked bool
 }
 
 // Texts are what people read of a kind.
@@ -94,8 +89,6 @@ type Texts struct {
 	// Size is what noise and target are compared with, as in "from 1,000 events on"; "" for
 	// kinds of which a count is that itself.
 	Size string
-	// NoKey is shown instead of the empty key.
-	NoKey string
 	// Verb is what a metric does to its values, as in "metric m sums values"; "" for kinds without
 	// Values.
 	Verb string
@@ -114,17 +107,41 @@ func (k Kind) Sensitivity(b Bounds) int64 {
 	return max(-least, greatest)
 }
 
+// Derived reports whether no configuration names the kind: such a metric stands after the metric
+// that it is derived from.
+func (k Kind) Derived() bool { return k.Share || k.Part != nil || k.Statistic != nil }
+
+// Values reports whether a metric looks at the values of events: of a user's events of a key the
+// Bounds.Events with the least ranks are kept, each value is clamped to Bounds.Min and Bounds.Max,
+// and the clamped values are added up. Such a metric needs a value field, min and max, and
+// contributions have the values of its events one by one.
+func (k Kind) Values() bool { return k.Value != nil && k.Part == nil }
+
+// EventBound reports whether Bounds.Events limits a contribution.
+func (k Kind) EventBound() bool { return (k.Contribution != nil || k.Values()) && !k.OncePerUser }
+
+// ValueOf returns the name of the kind whose value a Statistic has; "" for other kinds.
+func (k Kind) ValueOf() string {
+	if k.Statistic == nil {
+		return ""
+	}
+	return k.Statistic.ValueOf
+}
+
+// HasNodes reports whether the kind is a Part that has a cell for each node of a tree.
+func (k Kind) HasNodes() bool { return k.Part != nil && k.Part.Nodes != nil }
+
 // HasUnit reports whether released values, or the edges between which they are shares, follow from
 // the unit of the events' values.
 func (k Kind) HasUnit() bool {
-	if k.ValueOf != "" {
-		k = Of(k.ValueOf)
+	if of := k.ValueOf(); of != "" {
+		k = Of(of)
 	}
-	return k.Values && k.Tree == nil || k.Statistic != nil
+	return k.Values() && k.Tree == nil || k.Statistic != nil
 }
 
-// together is shown instead of the empty key by kinds that have no text of their own for it.
-const together = "all together"
+// Together is the text that people read in place of the empty key.
+const Together = "all together"
 
 // unlimited is the Range of a kind that is not in the table: no account pays for it.
 func unlimited(Bounds) (least, greatest int64) { return -math.MaxInt64, math.MaxInt64 }

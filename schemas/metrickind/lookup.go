@@ -19,34 +19,34 @@ func Of(name string) Kind {
 	if k, ok := Find(name); ok {
 		return k
 	}
-	return Kind{Name: name, Range: unlimited, Texts: Texts{Label: name, NoKey: together}}
+	return Kind{Name: name, Range: unlimited, Texts: Texts{Label: name}}
 }
 
 // All returns every kind, the derived one included.
 func All() []Kind { return where(func(*Kind) bool { return true }) }
 
 // Offered returns the kinds that a configuration can name. The first is the default.
-func Offered() []Kind { return where(func(k *Kind) bool { return !k.Derived }) }
+func Offered() []Kind { return where(func(k *Kind) bool { return !k.Derived() }) }
 
 // Counting returns the kinds for which a user's contribution follows from the number of events of a
 // key alone.
-func Counting() []Kind { return where(func(k *Kind) bool { return !k.Derived && !k.Values }) }
+func Counting() []Kind { return where(func(k *Kind) bool { return !k.Derived() && !k.Values() }) }
 
 // Valued returns the kinds that take values, and so need a value field, min and max.
-func Valued() []Kind { return where(func(k *Kind) bool { return k.Values }) }
+func Valued() []Kind { return where(func(k *Kind) bool { return k.Values() }) }
 
 // Computed returns the kinds whose value is computed from numbers of events, so that their target
 // is no error of a count.
-func Computed() []Kind { return where(func(k *Kind) bool { return !k.Derived && !k.CountTarget() }) }
+func Computed() []Kind { return where(func(k *Kind) bool { return !k.Derived() && !k.CountTarget() }) }
 
 // Fine reports whether values of the kind are no counts, so that decimals say something about them.
 func (k Kind) Fine() bool { return k.Vector != nil || k.Statistic != nil }
 
 // Keyed reports whether a metric of the kind has the keys of the events, if they have any.
-func (k Kind) Keyed() bool { return !k.Derived || k.Statistic != nil }
+func (k Kind) Keyed() bool { return !k.Derived() || k.Statistic != nil }
 
 // Sums reports whether a count of the kind is a total of values.
-func (k Kind) Sums() bool { return k.Values && k.CountTarget() }
+func (k Kind) Sums() bool { return k.Values() && k.CountTarget() }
 
 // CountTarget reports whether the target of a metric of the kind is an error of its counts.
 func (k Kind) CountTarget() bool { return k.Vector == nil && k.Tree == nil }
@@ -56,7 +56,7 @@ func (k Kind) CountTarget() bool { return k.Vector == nil && k.Tree == nil }
 func Sharing() Kind { return where(func(k *Kind) bool { return k.Share })[0] }
 
 // Admits reports whether metrics of the kind have windows and admissions of their own.
-func (k Kind) Admits() bool { return !k.Derived || k.Share }
+func (k Kind) Admits() bool { return !k.Derived() || k.Share }
 
 // Beside returns the name of the metric of a derived kind beside metric: metric's name, a dot and
 // the name of the kind.
@@ -64,7 +64,7 @@ func (k Kind) Beside(metric string) string { return metric + "." + k.Name }
 
 // One returns what one value of the kind is called.
 func (k Kind) One() string {
-	if k.Values && k.Tree == nil {
+	if k.Values() && k.Tree == nil {
 		return k.Texts.Label
 	}
 	return "count"

@@ -14,18 +14,16 @@ const Mean = "mean"
 // same at most (docs/guarantee.md, "Several components").
 func mean() Kind {
 	return Kind{
-		Name:       Mean,
-		Range:      func(b Bounds) (least, greatest int64) { return 0, b.Events },
-		Values:     true,
-		EventBound: true,
-		Value:      one,
+		Name:  Mean,
+		Range: func(b Bounds) (least, greatest int64) { return 0, b.Events },
+		Value: one,
 		Vector: &Vector{
 			Further: []string{meanOffset().Name}, Ratios: 1, Aim: aimOfMean, Half: halfOfMean, Join: joinMean, Imitate: imitateMean,
 			Span:  func(low, high float64) (from, to float64) { return low, high },
 			Truth: func(powers [MaxComponents]float64) float64 { return powers[1] / powers[0] },
 		},
 		Texts: Texts{
-			Counted: "the value field's mean", Label: "mean", Size: "events", NoKey: together, Verb: "averages",
+			Counted: "the value field's mean", Label: "mean", Size: "events", Verb: "averages",
 			Value: "mean of {value}, each value clamped to {min} to {max}",
 		},
 	}
@@ -41,11 +39,9 @@ func meanOffset() Kind {
 		Range: func(b Bounds) (least, greatest int64) {
 			return -b.Events * (b.Max - b.Min), b.Events * (b.Max - b.Min)
 		},
-		Value:      func(value int64, b Bounds) int64 { return 2*value - b.Min - b.Max },
-		NotPrivate: "it has the keys of its metric",
-		Derived:    true,
-		Component:  true,
-		Texts:      Texts{Label: "offset", NoKey: together, Value: "how far the values of {of} lie from the middle of {min} and {max}"},
+		Value: func(value int64, b Bounds) int64 { return 2*value - b.Min - b.Max },
+		Part:  new(Part),
+		Texts: Texts{Label: "offset", Value: "how far the values of {of} lie from the middle of {min} and {max}"},
 	}
 }
 

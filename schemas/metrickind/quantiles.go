@@ -13,14 +13,15 @@ const Quantiles = "quantiles"
 // lead a rank of the metric there (docs/guarantee.md, "Quantiles").
 func quantiles() Kind {
 	return Kind{
-		Name:       Quantiles,
-		Range:      func(b Bounds) (least, greatest int64) { return 0, b.Events },
-		Values:     true,
-		EventBound: true,
-		Value:      one,
-		Tree:       &Tree{Nodes: []string{quantileNodes().Name, logNodes().Name}, Statistic: quantile().Name, Target: 0.02, Unit: "as an error of the rank", Aim: rankAim},
+		Name:  Quantiles,
+		Range: func(b Bounds) (least, greatest int64) { return 0, b.Events },
+		Value: one,
+		Tree: &Tree{
+			Nodes: []string{quantileNodes().Name, logNodes().Name}, Statistic: quantile().Name,
+			Target: 0.02, Unit: "as an error of the rank", Aim: rankAim,
+		},
 		Texts: Texts{
-			Counted: "quantiles of the value field", Label: "quantile", Size: "events", NoKey: together, Verb: "ranks",
+			Counted: "quantiles of the value field", Label: "quantile", Size: "events", Verb: "ranks",
 			Value: "number of events whose {value} is ranked, each clamped to {min} to {max}",
 		},
 	}
@@ -29,20 +30,18 @@ func quantiles() Kind {
 // quantileNodes is the kind of the nodes of a tree: the key of a cell is schemas.NodeKey.
 func quantileNodes() Kind {
 	return Kind{
-		Name:       "quantile_nodes",
-		Range:      func(b Bounds) (least, greatest int64) { return 0, b.Events },
-		NotPrivate: "it has the keys of its metric",
-		Derived:    true,
-		Component:  true,
-		Nodes:      func(b Bounds, _ []int64) (*Scale, error) { return Linear(b) },
-		Texts:      Texts{Label: "node", NoKey: together, Value: "number of values of {of} in a part of {min} to {max}"},
+		Name:  "quantile_nodes",
+		Range: func(b Bounds) (least, greatest int64) { return 0, b.Events },
+		Part:  &Part{Nodes: func(b Bounds, _ []int64) (*Scale, error) { return Linear(b) }},
+		Texts: Texts{Label: "node", Value: "number of values of {of} in a part of {min} to {max}"},
 	}
 }
 
 // logNodes is quantileNodes on a logarithmic scale.
 func logNodes() Kind {
 	k := quantileNodes()
-	k.Name, k.Nodes = "quantile_log_nodes", func(b Bounds, _ []int64) (*Scale, error) { return Logarithmic(b) }
+	k.Name = "quantile_log_nodes"
+	k.Part = &Part{Nodes: func(b Bounds, _ []int64) (*Scale, error) { return Logarithmic(b) }}
 	return k
 }
 
@@ -53,15 +52,12 @@ const RankUnit = 1_000_000
 // the metric's absolute target is an error of the rank.
 func quantile() Kind {
 	return Kind{
-		Name:       "quantile",
-		Range:      func(Bounds) (least, greatest int64) { return 0, 1 },
-		NotPrivate: "it has the keys of its metric",
-		Derived:    true,
-		Ranked:     true,
-		Statistic: func(of Known, b Bounds, absolute float64) (Estimate, bool, error) {
+		Name:  "quantile",
+		Range: func(Bounds) (least, greatest int64) { return 0, 1 },
+		Statistic: &Statistic{Ranked: true, Compute: func(of Known, b Bounds, absolute float64) (Estimate, bool, error) {
 			return of.Tree.Quantile(b.Max, int64(absolute*RankUnit))
-		},
-		Texts: Texts{Label: "quantile", Together: "quantiles of {of}", NoKey: together, Size: "events", Value: "quantile {rank} of {value}", Wanted: "a value between the quantiles of {least rank} and {greatest rank}", Target: "rank ± {percent} %"},
+		}},
+		Texts: Texts{Label: "quantile", Together: "quantiles of {of}", Size: "events", Value: "quantile {rank} of {value}", Wanted: "a value between the quantiles of {least rank} and {greatest rank}", Target: "rank ± {percent} %"},
 	}
 }
 

@@ -9,12 +9,10 @@ func sum() Kind {
 		Range: func(b Bounds) (least, greatest int64) {
 			return b.Events * min(b.Min, 0), b.Events * max(b.Max, 0)
 		},
-		Values:     true,
 		Value:      func(value int64, _ Bounds) int64 { return value },
-		EventBound: true,
 		NotPrivate: "the size of a sum says nothing about how many users have a key",
 		Texts: Texts{
-			Counted: "the value field's total", Label: "sum", NoKey: together, Verb: "sums",
+			Counted: "the value field's total", Label: "sum", Verb: "sums",
 			Value: "sum of {value}, each value clamped to {min} to {max}",
 		},
 	}

@@ -24,20 +24,20 @@ func TestEveryEntryIsWhole(t *testing.T) {
 		if k.Range == nil {
 			t.Fatalf("%s: no Range", k.Name)
 		}
-		if byEvents := !k.Values && !k.Derived; byEvents != (k.Contribution != nil) {
+		if byEvents := !k.Values() && !k.Derived(); byEvents != (k.Contribution != nil) {
 			t.Errorf("%s: Contribution is for kinds without Values that are not derived", k.Name)
 		}
-		if k.Derived && (k.Values || k.EventBound || k.NotPrivate == "") {
-			t.Errorf("%s: a derived kind takes no events and has no private keys", k.Name)
+		if k.Derived() && (k.Values() || k.EventBound() || k.NotPrivate != "") {
+			t.Errorf("%s: a derived kind takes no events and has no keys of its own", k.Name)
 		}
 		x := k.Texts
-		if x.Label == "" || x.Value == "" || x.NoKey == "" {
+		if x.Label == "" || x.Value == "" {
 			t.Errorf("%s: a text of the page is missing: %+v", k.Name, x)
 		}
-		if (x.Counted == "") != k.Derived {
+		if (x.Counted == "") != k.Derived() {
 			t.Errorf("%s: Counted %q: every kind that can be configured has one", k.Name, x.Counted)
 		}
-		if k.Values != (x.Verb != "") {
+		if k.Values() != (x.Verb != "") {
 			t.Errorf("%s: verb %q: for kinds with Values", k.Name, x.Verb)
 		}
 	}
@@ -59,7 +59,7 @@ func TestNamesAreThoseOfRunningDeployments(t *testing.T) {
 			shares++
 		}
 		for _, further := range k.Further() {
-			if !further.Component || further.Value == nil {
+			if further.Part == nil || further.Value == nil {
 				t.Errorf("%s: %s is no component", k.Name, further.Name)
 			}
 		}
@@ -90,7 +90,7 @@ func TestAKindThatIsNotInTheTable(t *testing.T) {
 		t.Errorf("found %+v", k)
 	}
 	k = Of("median")
-	if c := k.Sensitivity(Bounds{Events: 1}); k.Name != "median" || c < 1<<62 || k.Values || k.Derived {
+	if c := k.Sensitivity(Bounds{Events: 1}); k.Name != "median" || c < 1<<62 || k.Values() || k.Derived() {
 		t.Errorf("sensitivity %d of %+v", c, k)
 	}
 }
@@ -109,8 +109,8 @@ func TestContributionsStayInTheirRange(t *testing.T) {
 		if _, most := k.Contribution(1<<40, b); most != greatest || k.Sensitivity(b) != greatest {
 			t.Fatalf("%s: very many events give %d, the greatest is %d, the sensitivity %d", k.Name, most, greatest, k.Sensitivity(b))
 		}
-		if _, more := k.Contribution(1<<40, Bounds{Events: b.Events + 1}); (more != greatest) != k.EventBound {
-			t.Fatalf("%s: a greater event bound gives %d after %d, and EventBound is %v", k.Name, more, greatest, k.EventBound)
+		if _, more := k.Contribution(1<<40, Bounds{Events: b.Events + 1}); (more != greatest) != k.EventBound() {
+			t.Fatalf("%s: a greater event bound gives %d after %d, and EventBound is %v", k.Name, more, greatest, k.EventBound())
 		}
 	})
 }

@@ -28,17 +28,15 @@ func standardDeviation() Kind {
 func spread(name, label string, root bool) Kind {
 	f := spreadOf{root}
 	return Kind{
-		Name:       name,
-		Range:      func(b Bounds) (least, greatest int64) { return 0, b.Events },
-		Values:     true,
-		EventBound: true,
-		Value:      one,
+		Name:  name,
+		Range: func(b Bounds) (least, greatest int64) { return 0, b.Events },
+		Value: one,
 		Vector: &Vector{
 			Further: []string{meanOffset().Name, meanSquare().Name}, Ratios: 2,
 			Span: f.span, Aim: f.aim, Half: f.half, Join: f.join, Imitate: f.imitate, Truth: f.truth,
 		},
 		Texts: Texts{
-			Counted: "the value field's " + label, Label: label, Size: "events", NoKey: together, Verb: "takes the " + label + " of",
+			Counted: "the value field's " + label, Label: label, Size: "events", Verb: "takes the " + label + " of",
 			Value: label + " of {value}, each value clamped to {min} to {max}",
 		},
 	}
@@ -56,10 +54,8 @@ func meanSquare() Kind {
 			d, r := 2*value-b.Min-b.Max, b.Max-b.Min
 			return 2*d*d - r*r
 		},
-		NotPrivate: "it has the keys of its metric",
-		Derived:    true,
-		Component:  true,
-		Texts:      Texts{Label: "square", NoKey: together, Value: "squared distances of the values of {of} from the middle of {min} and {max}"},
+		Part:  new(Part),
+		Texts: Texts{Label: "square", Value: "squared distances of the values of {of} from the middle of {min} and {max}"},
 	}
 }
 

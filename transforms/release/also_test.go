@@ -60,7 +60,7 @@ func TestRuleAStatisticBesideAnotherIsThatOfItsKind(t *testing.T) {
 				}
 				for j := range at.statistics {
 					got := r.ladders.statistic(at, &at.statistics[j])
-					of := metrickind.Of(specs[at.statistics[j].metric].Kind).ValueOf
+					of := metrickind.Of(specs[at.statistics[j].metric].Kind).ValueOf()
 					want := metrickind.Estimate{Value: at.result.Value, StdDev: at.result.StdDev, Low: at.result.Low, High: at.result.High}
 					truth, most := 2000.0, math.Inf(1)
 					if v := metrickind.Of(of).Vector; v != nil {

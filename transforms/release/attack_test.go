@@ -93,7 +93,7 @@ func TestAttackOnLogarithmicQuantiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, m := range r.ladders.trees[0].statistics {
-				if _, _, err := metrickind.Of(specs[m].Kind).Statistic(metrickind.Known{Tree: &search}, specs[m].Bounds(), 0); err != nil {
+				if _, _, err := metrickind.Of(specs[m].Kind).Statistic.Compute(metrickind.Known{Tree: &search}, specs[m].Bounds(), 0); err != nil {
 					t.Fatal(err)
 				}
 			}

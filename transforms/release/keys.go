@@ -71,7 +71,7 @@ func (l *ladders) following(released []task, counts []cellCount) []task {
 		}
 		for m := range l.metrics {
 			kind := metrickind.Of(l.metrics[m].Kind)
-			if spec := &l.metrics[m]; spec.KeyMode == schemas.KeysFrom && spec.KeysFrom == l.metrics[t.Metric].Name && !kind.Component && kind.Statistic == nil {
+			if spec := &l.metrics[m]; spec.KeyMode == schemas.KeysFrom && spec.KeysFrom == l.metrics[t.Metric].Name && kind.Part == nil && kind.Statistic == nil {
 				at := t.cellID
 				at.Metric = uint32(m)
 				tasks = append(tasks, task{cellID: at, turn: t.turn, count: countOf(counts, at)})

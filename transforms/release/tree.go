@@ -28,7 +28,7 @@ func treeOf(metrics []schemas.MetricSpec, i int, plan *noisereduction.Plan) (t t
 			continue
 		}
 		switch kind := metrickind.Of(metrics[j].Kind); {
-		case kind.Nodes != nil:
+		case kind.HasNodes():
 			t.nodes = j
 			if t.scale, err = metrics[j].Scale(); err != nil {
 				return t, err
@@ -86,7 +86,7 @@ func (l *ladders) computeOne(t *task, counts []cellCount) (settled []schemas.Set
 	}
 	for _, m := range of.statistics {
 		spec := &l.metrics[m]
-		value, met, err := metrickind.Of(spec.Kind).Statistic(known, spec.Bounds(), spec.Absolute)
+		value, met, err := metrickind.Of(spec.Kind).Statistic.Compute(known, spec.Bounds(), spec.Absolute)
 		if err != nil {
 			return nil, err
 		}

@@ -28,7 +28,7 @@ func furtherOf(metrics []schemas.MetricSpec) [][]int {
 // isSum reports whether a metric is a further component that is a sum.
 func isSum(m *schemas.MetricSpec) bool {
 	kind := metrickind.Of(m.Kind)
-	return kind.Component && kind.Nodes == nil
+	return kind.Part != nil && !kind.HasNodes()
 }
 
 // join draws the further components of the released counts that are sums, and returns what they
@@ -67,7 +67,7 @@ func (l *ladders) joinOne(t *task, counts []cellCount) (settled []schemas.Settle
 		if err != nil {
 			return nil, err
 		}
-		if of := (metrickind.Component{Value: estimate, Variance: variance(u)}); metrickind.Of(l.metrics[at].Kind).Again {
+		if of := (metrickind.Component{Value: estimate, Variance: variance(u)}); metrickind.Of(l.metrics[at].Kind).Part.Again {
 			t.components[0] = of
 		} else {
 			t.components = append(t.components, of)

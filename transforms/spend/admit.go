@@ -198,7 +198,7 @@ func (a *shardAccounts) newRetention(turn uint64, ended *endedWindows) retention
 		if ended.contributions[i] != own {
 			taken = own.taken(m)
 		}
-		n.taken, n.sums = append(n.taken, taken), append(n.sums, m.kind.Values)
+		n.taken, n.sums = append(n.taken, taken), append(n.sums, m.valued)
 	}
 	for i := range a.rules.metrics {
 		m := &a.rules.metrics[i]
@@ -207,7 +207,7 @@ func (a *shardAccounts) newRetention(turn uint64, ended *endedWindows) retention
 		}
 		for l, taken := range own.taken(m) {
 			n.open[l] = n.open[l] || taken
-			n.openSums[l] = n.openSums[l] || taken && m.kind.Values
+			n.openSums[l] = n.openSums[l] || taken && m.valued
 		}
 	}
 	return n

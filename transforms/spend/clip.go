@@ -153,7 +153,7 @@ func (c *clipper) keep(m *metric, w *contributions, taken []bool, u *schemas.Con
 	}
 	for i := range c.own {
 		k := &c.own[i]
-		if m.kind.Values {
+		if m.valued {
 			if err := c.collect(k, taken); err != nil {
 				return nil, tally, err
 			}

@@ -293,7 +293,7 @@ func (m *model) count(w schemas.MetricWindow) {
 		}
 		for key, values := range r.Values {
 			nodes := slices.IndexFunc(m.metrics, func(o schemas.MetricSpec) bool {
-				return o.Of == m.metrics[w.Metric].Name && metrickind.Of(o.Kind).Nodes != nil
+				return o.Of == m.metrics[w.Metric].Name && metrickind.Of(o.Kind).HasNodes()
 			})
 			scale, _ := m.metrics[nodes].Scale() // which NewRules has
 			for _, v := range values {
@@ -339,7 +339,7 @@ func (m *model) charge(s schemas.Settled) {
 
 // recordsOf reports whether the settings want records one by one.
 func (s settings) recordsOf() bool {
-	return slices.ContainsFunc(s.metrics, func(m schemas.MetricSpec) bool { return metrickind.Of(m.Kind).Values })
+	return slices.ContainsFunc(s.metrics, func(m schemas.MetricSpec) bool { return metrickind.Of(m.Kind).Values() })
 }
 
 func labelKey(l schemas.Label) string {

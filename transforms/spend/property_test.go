@@ -115,7 +115,7 @@ func drawMetric(t *rapid.T, name string) schemas.MetricSpec {
 	m.WindowSlide = testTurn * rapid.SampledFrom([]int64{1, 1, 2, 3, 6}).Draw(t, "slide")
 	m.WindowSize = m.WindowSlide * rapid.SampledFrom([]int64{1, 1, 2, 3}).Draw(t, "slides")
 	m.Top, _ = m.First.Add(units.Precision{Lo: rapid.Uint64Range(0, 1<<44).Draw(t, "top")})
-	if metrickind.Of(m.Kind).Values {
+	if metrickind.Of(m.Kind).Values() {
 		m.Min, m.Max = rapid.Int64Range(-3, 0).Draw(t, "min"), rapid.Int64Range(0, 9).Draw(t, "max")
 		if m.Kind == metrickind.Histogram { // of two buckets or more
 			m.Max = max(m.Max, 2)

@@ -43,6 +43,7 @@ type metric struct {
 	nodes     int                 // the metric of the nodes of its trees; −1: none
 	scale     *metrickind.Scale   // of its trees
 	of        int                 // the metric whose events this one counts, if it is a share
+	valued    bool                // its kind has Values
 	// values are what an event adds to each component, of kinds with values
 	values []func(value int64, b metrickind.Bounds) int64
 }
@@ -75,7 +76,7 @@ func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 		if kind.Sums() && spec.Min == 0 && spec.Max == 0 { // the values have no range
 			m.bounds.Min, m.bounds.Max = math.MinInt64, math.MaxInt64
 		}
-		if kind.Values {
+		if m.valued = kind.Values(); m.valued {
 			m.values = append(m.values, kind.Value)
 		}
 		if spec.Filter != "" {
@@ -87,7 +88,7 @@ func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 				m.public[string(k)] = struct{}{}
 			}
 		}
-		if kind.Derived {
+		if kind.Derived() {
 			if err := r.derive(&m); err != nil {
 				return nil, err
 			}
@@ -104,7 +105,7 @@ func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 
 // derive records the index of m in the metric from which it is derived.
 func (r *Rules) derive(m *metric) error {
-	of := slices.IndexFunc(r.metrics, func(o metric) bool { return o.spec.Name == m.spec.Of && !o.kind.Derived })
+	of := slices.IndexFunc(r.metrics, func(o metric) bool { return o.spec.Name == m.spec.Of && !o.kind.Derived() })
 	if of < 0 {
 		return fmt.Errorf("preparing admission: metric %s is derived from %s and does not come after it", m.spec.Name, m.spec.Of)
 	}
@@ -117,11 +118,11 @@ func (r *Rules) derive(m *metric) error {
 	}
 	switch {
 	case m.kind.Statistic != nil:
-		of := to.kind.Tree != nil && to.kind.Tree.Statistic == m.kind.Name || m.kind.ValueOf != "" && slices.Contains(to.kind.Also(), m.kind.ValueOf) && m.bounded(to)
+		of := to.kind.Tree != nil && to.kind.Tree.Statistic == m.kind.Name || m.kind.ValueOf() != "" && slices.Contains(to.kind.Also(), m.kind.ValueOf()) && m.bounded(to)
 		if !of || m.spec.Route() != to.spec.Route() || m.spec.Confidence != to.spec.Confidence {
 			return fmt.Errorf("preparing admission: metric %s is no statistic of %s", m.spec.Name, m.spec.Of)
 		}
-	case m.kind.Nodes != nil:
+	case m.kind.HasNodes():
 		if to.kind.Tree == nil || !slices.Contains(to.kind.Tree.Nodes, m.kind.Name) || to.nodes >= 0 || !m.bounded(to) || m.spec.Route() != to.spec.Route() {
 			return fmt.Errorf("preparing admission: metric %s does not have the nodes of %s", m.spec.Name, m.spec.Of)
 		}
@@ -155,8 +156,8 @@ func (r *Rules) hasSums(m *metric) bool {
 func (r *Rules) sumsOf(m *metric) []metrickind.Kind {
 	var also []string
 	for i := range r.metrics {
-		if s := &r.metrics[i]; s.spec.Of == m.spec.Name && s.kind.ValueOf != "" {
-			also = append(also, s.kind.ValueOf)
+		if s := &r.metrics[i]; s.spec.Of == m.spec.Name && s.kind.ValueOf() != "" {
+			also = append(also, s.kind.ValueOf())
 		}
 	}
 	return m.kind.FurtherSums(also)
@@ -193,7 +194,7 @@ func summable(m *schemas.MetricSpec) bool {
 			greatest = int64(low)
 		}
 	}
-	if kind := metrickind.Of(m.Kind); kind.Tree != nil || kind.Nodes != nil || kind.Statistic != nil { // they add up no values
+	if kind := metrickind.Of(m.Kind); kind.Tree != nil || kind.HasNodes() || kind.Statistic != nil { // they add up no values
 		return m.Min != math.MinInt64 && (kind.Tree == nil || m.MaxEventsPerKey <= mostOfTree)
 	}
 	high, low := bits.Mul64(uint64(max(greatest, 0)), uint64(m.MaxEventsPerKey))
@@ -217,7 +218,7 @@ func (m *metric) counts(l schemas.Label) bool {
 }
 
 // prefixes reports whether what counts of a key is its first events by rank.
-func (m *metric) prefixes() bool { return m.kind.Values && !m.kind.Sums() }
+func (m *metric) prefixes() bool { return m.valued && !m.kind.CountTarget() }
 
 // private reports whether the metric releases private keys itself.
 func (m *metric) private() bool { return m.spec.KeyMode == schemas.KeysPrivate }

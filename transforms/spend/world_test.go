@@ -314,7 +314,7 @@ func (w *world) settleSpan(first, last uint64, partials []schemas.Partial) schem
 			switch {
 			case w.metrics[i].KeysFrom != w.metrics[c.Metric].Name && w.metrics[i].Of != w.metrics[c.Metric].Name:
 			case metrickind.Of(w.metrics[i].Kind).Statistic != nil: // which has no draws of its own
-			case metrickind.Of(w.metrics[i].Kind).Nodes != nil:
+			case metrickind.Of(w.metrics[i].Kind).HasNodes():
 				trees = append(trees, at)
 			case w.metrics[i].KeysFrom == w.metrics[c.Metric].Name:
 				released = append(released, at)
@@ -326,7 +326,7 @@ func (w *world) settleSpan(first, last uint64, partials []schemas.Partial) schem
 		m := &w.metrics[c.Metric]
 		span := new(big.Int).Sub(m.Top.Big(), m.First.Big())
 		of := c
-		if key, _, ok := schemas.SplitNodeKey([]byte(c.Key)); ok && metrickind.Of(m.Kind).Nodes != nil { // one precision for a tree
+		if key, _, ok := schemas.SplitNodeKey([]byte(c.Key)); ok && metrickind.Of(m.Kind).HasNodes() { // one precision for a tree
 			of.Key = string(key)
 		}
 		at := new(big.Int).Mul(span, new(big.Int).SetUint64(hashOf(of)>>8%5))

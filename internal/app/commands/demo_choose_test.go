@@ -72,7 +72,7 @@ func TestSettingsAreFoundForEveryEpsilon(t *testing.T) {
 	path := manyUsers(t, 30)
 	for _, kind := range metrickind.Offered() {
 		of := []string{"--kind", kind.Name}
-		if kind.Values {
+		if kind.Values() {
 			of = append(of, "--value-field", "value", "--min", "-100", "--max", "400")
 		}
 		for _, keys := range [][]string{{"--key-field", "what"}, {"--key-field", "what", "--public-keys", "page0,page1"}} {

@@ -79,7 +79,7 @@ func (c *comparison) text(f *demoFlags, among string) string {
 
 // ofValues names the field whose mean, variance and so on a text is about; "" for counts.
 func (f *demoFlags) ofValues() string {
-	if kind := f.kindOf(); kind.Values && kind.Tree == nil {
+	if kind := f.kindOf(); kind.Values() && kind.Tree == nil {
 		if f.badValues > 0 {
 			return " of " + f.valueField + " where it can be read"
 		}

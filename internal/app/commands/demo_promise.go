@@ -43,7 +43,7 @@ func (j *job) promise() (string, error) {
 	if tree := f.kindOf().Tree; tree != nil && tree.Edges && s.Target.Absolute > 0 && s.Target.Absolute < 0.1 {
 		line("", "%s percentage points is very fine: for %s points, give --absolute %s", number(s.Target.Absolute), number(100*s.Target.Absolute), number(100*s.Target.Absolute))
 	}
-	if f.kindOf().Values {
+	if f.kindOf().Values() {
 		line("", "values below %s or above %s count as these", terminal.Number(float64(s.Min), 0), terminal.Number(float64(s.Max), 0))
 		if f.decimals > 0 {
 			unit := f.layout().ValueUnit()

@@ -58,7 +58,7 @@ func (f *demoFlags) check(changed func(string) bool) error {
 		if err := errors.Join(f.checkRange(), f.checkKind(changed)); err != nil {
 			return usage(err)
 		}
-		if f.openValues = f.kindOf().Values && !f.ranged(); f.openValues {
+		if f.openValues = f.kindOf().Values() && !f.ranged(); f.openValues {
 			f.max = 1 // until a range is chosen
 		}
 	}

@@ -80,7 +80,7 @@ func (f *demoFlags) checkKind(changed func(string) bool) error {
 	if k.NotPrivate != "" && f.keyField != "" && f.publicKeys == "" {
 		return fmt.Errorf("--kind %s needs --public-keys: %s, so keys cannot be private. Or leave --key-field out", f.kind, k.NotPrivate)
 	}
-	if !k.Values {
+	if !k.Values() {
 		for _, name := range []string{"decimals", "decimal-comma", "value-field", "no-value", "min", "max"} {
 			if changed(name) {
 				return fmt.Errorf("--%s is only used with --kind %s", name, spelling.List(metrickind.Names(metrickind.Valued()), " or "))
@@ -127,7 +127,7 @@ func (f *kindFlags) size() string {
 
 // needed names what a record must have.
 func (f *kindFlags) needed() string {
-	if f.kindOf().Values {
+	if f.kindOf().Values() {
 		return "user, key, time or value"
 	}
 	return "user, key or time"

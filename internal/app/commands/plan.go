@@ -159,7 +159,7 @@ func (a *app) runPlan(ctx context.Context, f *planFlags, changed func(string) bo
 		return f.explainFile(err)
 	}
 	defer e.Close() //nolint:errcheck // what it kept is gone
-	if f.openValues = f.kindOf().Values && !f.ranged(); f.openValues {
+	if f.openValues = f.kindOf().Values() && !f.ranged(); f.openValues {
 		f.min, f.max = e.Range()
 	}
 	answer, err := f.advise(ctx, progress, e, f.question(keys, f.windows))

@@ -73,7 +73,7 @@ func newRunOutput(a *app, f cli.Format, top int, d *pipeline.Deployment, progres
 			keys = append(keys, string(k))
 		}
 		o.keyed[m.Spec.Name] = d.Config.Events.Format.Key != "" && metrickind.Of(m.Spec.Kind).Keyed()
-		if kind := metrickind.Of(m.Spec.Kind); !kind.Derived && kind.Statistic == nil {
+		if kind := metrickind.Of(m.Spec.Kind); !kind.Derived() && kind.Statistic == nil {
 			o.metrics = append(o.metrics, m.Spec)
 		}
 		size := time.Duration(m.Spec.WindowSize) * time.Millisecond

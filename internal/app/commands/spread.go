@@ -42,7 +42,7 @@ func (s *spread) add(v int64) {
 // text says that most values are outside the range, or nearly all in one bucket; "" if neither.
 func (s *spread) text(f *demoFlags) string {
 	last := len(s.edges)
-	if !f.kindOf().Values || s.all == 0 {
+	if !f.kindOf().Values() || s.all == 0 {
 		return ""
 	}
 	least, most := s.edges[0], s.edges[last-1]

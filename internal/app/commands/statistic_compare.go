@@ -96,7 +96,7 @@ func (j *job) compareStatistics(result demo.Result) error {
 		for _, c := range comparisonsOf(spec, j.flags) {
 			if errors[c.what] == nil {
 				order, texts[c.what], ones[c.what] = append(order, c.what), c.text, "value"
-				if of := metrickind.Of(metrickind.Of(spec.Kind).ValueOf); of.Values {
+				if of := metrickind.Of(metrickind.Of(spec.Kind).ValueOf()); of.Values() {
 					ones[c.what] = of.One()
 				}
 			}
@@ -142,13 +142,13 @@ type statisticError struct {
 func comparisonsOf(spec *schemas.MetricSpec, f *demoFlags) []statisticError {
 	kind, name := metrickind.Of(spec.Kind), strings.TrimPrefix(spec.Name, demo.MetricName+".")
 	switch {
-	case kind.ValueOf != "":
+	case kind.ValueOf() != "":
 		what := "the " + kind.Texts.Label
-		if metrickind.Of(kind.ValueOf).Values {
+		if metrickind.Of(kind.ValueOf()).Values() {
 			what += " of " + f.valueField
 		}
 		return []statisticError{{what, alsoErrorOf, percentage}}
-	case kind.Ranked:
+	case kind.Statistic.Ranked:
 		return []statisticError{{"the value of " + name, quantileErrorOf, percentage}, {"the rank of " + name, rankErrorOf, points}}
 	case spec.Min == f.min && spec.Name == deployment.BelowName(demo.MetricName, spec.Max):
 		return []statisticError{{"the share below an edge", shareErrorOf, points}}
@@ -163,7 +163,7 @@ func percentage(v float64) string { return number(math.Round(v*1e4)/100) + " %" 
 // as a part of the latter, or of a hundredth of the range if that is more.
 func alsoErrorOf(values []int64, v float64, f *demoFlags, spec *schemas.MetricSpec) float64 {
 	truth, least := float64(len(values)), 1.0
-	if of := metrickind.Of(metrickind.Of(spec.Kind).ValueOf); of.Vector != nil {
+	if of := metrickind.Of(metrickind.Of(spec.Kind).ValueOf()); of.Vector != nil {
 		var powers [metrickind.MaxComponents]float64
 		for _, value := range values {
 			power := 1.0

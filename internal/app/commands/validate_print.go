@@ -131,7 +131,7 @@ func kindText(name string) string {
 func targetOf(m *plan.Metric) string {
 	target := terminal.Target(m.Relative, m.Absolute, number)
 	switch {
-	case metrickind.Of(m.Kind).ValueOf != "":
+	case metrickind.Of(m.Kind).ValueOf() != "":
 		return "none of its own"
 	case target == "":
 		return "as exact as target.noise allows"

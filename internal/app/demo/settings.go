@@ -83,7 +83,7 @@ func (s Settings) config(broker pipeline.Kafka, source Source, secrets Secrets) 
 func (s Settings) Compile() (*pipeline.Deployment, error) {
 	stand := Secrets{Noise: noisereduction.NoiseKey{ID: noiseKeyID, Secret: secret.New([32]byte{1})}, UserHash: secret.New([32]byte{2})}
 	config := s.config(pipeline.Kafka{Brokers: []string{"127.0.0.1:1"}}, &Generated{}, stand)
-	if metrickind.Of(s.Kind).Values {
+	if metrickind.Of(s.Kind).Values() {
 		config.Events.Format.Value = "value" // of the file, which is not known yet
 	}
 	if s.NoUser == event.NoUserEach {

@@ -64,7 +64,7 @@ type keyData struct {
 
 func dataOf(s *series, f metricFacts, by sizing, all summary) metricData {
 	m := metricData{
-		Name: f.title(), NoKey: metrickind.Of(f.Kind).Texts.NoKey, Aims: f.aims(),
+		Name: f.title(), NoKey: metrickind.Together, Aims: f.aims(),
 		Fine:     !f.known || metrickind.Of(f.Kind).Fine(),
 		Lopsided: f.known && metrickind.Of(f.Kind).Statistic != nil, Parts: f.partsData(), Sized: by.what,
 		Size: s.id.size, Slide: f.WindowSlide, Keys: []keyData{},

@@ -38,7 +38,10 @@ func joinParts(metrics []metricFacts) (out []metricFacts) {
 
 func (f metricFacts) joined() bool { return f.parts != nil }
 
-func (f metricFacts) ranked() bool { return metrickind.Of(f.Kind).Ranked }
+func (f metricFacts) ranked() bool {
+	s := metrickind.Of(f.Kind).Statistic
+	return s != nil && s.Ranked
+}
 
 func (f metricFacts) title() string {
 	if f.joined() {

@@ -18,7 +18,7 @@ const wholeNoise = 10_000
 // noise would make that look small, so sizes are without the noise's part of their spread. "" where
 // there is no total: of means, and where every value is 0; and of a derived metric.
 func (s *series) typicalNoise(f metricFacts) string {
-	if kind := metrickind.Of(f.Kind); !f.known || kind.Derived || kind.Vector != nil {
+	if kind := metrickind.Of(f.Kind); !f.known || kind.Derived() || kind.Vector != nil {
 		return ""
 	}
 	sizes := s.withoutNoise()

@@ -143,7 +143,7 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 		} else if count > 0 {
 			s.Nothing = fmt.Sprintf("Nothing was released: 0 of %s have values.", terminal.Count(int(count), "settled window"))
 		}
-		if parent := slices.IndexFunc(out.Sections, func(s section) bool { return metrickind.Of(m.Kind).Derived && s.Name == m.Of }); parent >= 0 {
+		if parent := slices.IndexFunc(out.Sections, func(s section) bool { return metrickind.Of(m.Kind).Derived() && s.Name == m.Of }); parent >= 0 {
 			if metrickind.Of(m.Kind).Share && s.Chart >= 0 {
 				out.Sections[parent].Share = values.newestShare(m, out.Sections[parent].Gaps != "")
 			}

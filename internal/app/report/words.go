@@ -103,7 +103,7 @@ func (f metricFacts) facts(valueField, valueUnit, zone string) []fact {
 		window = size + ", a new one every " + slide + ", " + zone
 	}
 	out = append(out, plain("Windows", window))
-	if !metrickind.Of(f.Kind).Derived {
+	if !metrickind.Of(f.Kind).Derived() {
 		out = append(out, plain("Keys", f.keys()))
 	}
 	if metrickind.Of(f.Kind).Statistic != nil {
@@ -121,7 +121,7 @@ func (f metricFacts) counted(valueField, unit string) string {
 		text = strings.Replace(text, "quantile ", "quantiles ", 1)
 	}
 	text = r.Replace(text)
-	if unit != "" && metrickind.Of(f.Kind).Values {
+	if unit != "" && metrickind.Of(f.Kind).Values() {
 		text += fmt.Sprintf("; %s is in units of %s", valueField, unit)
 	}
 	return text
@@ -147,14 +147,14 @@ func (f metricFacts) keys() string {
 // known, or said of another metric.
 func (f metricFacts) bounds() string {
 	kind := metrickind.Of(f.Kind)
-	if !f.known || kind.Derived {
+	if !f.known || kind.Derived() {
 		return ""
 	}
 	var caps []string
 	if f.MaxKeysPerUser > 0 {
 		caps = append(caps, terminal.Count(uint64(f.MaxKeysPerUser), "key")+" per window")
 	}
-	if kind.EventBound && f.MaxEventsPerKey > 0 {
+	if kind.EventBound() && f.MaxEventsPerKey > 0 {
 		caps = append(caps, terminal.Count(uint64(f.MaxEventsPerKey), "event")+" per key")
 	}
 	if len(caps) == 0 {
@@ -185,7 +185,7 @@ func (f metricFacts) wanted() string {
 
 func (f metricFacts) target() string {
 	confidence := digits(f.Confidence*100) + " % confidence"
-	if metrickind.Of(f.Kind).ValueOf != "" {
+	if metrickind.Of(f.Kind).ValueOf() != "" {
 		return "no target of its own: its noise follows from that of " + f.Of + "; intervals at " + confidence
 	}
 	if !f.HasTarget() {

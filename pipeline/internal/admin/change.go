@@ -170,7 +170,7 @@ func (c *Change) superseded() error {
 func (c *Change) OpenWindows() (metrics []string, allEnd time.Time) {
 	turns := c.turns()
 	for i := range c.Old.Metrics {
-		if turns.Open(uint32(i), c.settled) && !metrickind.Of(c.Old.Metrics[i].Kind).Derived {
+		if turns.Open(uint32(i), c.settled) && !metrickind.Of(c.Old.Metrics[i].Kind).Derived() {
 			metrics = append(metrics, c.Old.Metrics[i].Name)
 		}
 	}

@@ -164,7 +164,7 @@ func metricDifferences(h, want *schemas.Header) []Difference {
 		}
 		at, kind := MetricNamed(h, m.Name), metrickind.Of(m.Kind)
 		switch {
-		case (kind.Component || kind.Statistic != nil) && slices.ContainsFunc(others, func(o Difference) bool { return o.What == "the metric "+m.Of }):
+		case (kind.Part != nil || kind.Statistic != nil) && slices.ContainsFunc(others, func(o Difference) bool { return o.What == "the metric "+m.Of }):
 			// It differs with its metric, of whose value it is a part.
 		case d.Never != "" || at >= 0 && (h.Metrics[at].Digest() != m.Digest() || len(scaleValues(m, h, want)) > 0):
 			if at >= 0 {
@@ -174,12 +174,12 @@ func metricDifferences(h, want *schemas.Header) []Difference {
 				}
 			}
 			others = append(others, d)
-		case at < 0 && !kind.Component: // which is new with its metric
+		case at < 0 && kind.Part == nil: // which is new with its metric
 			all = append(all, Difference{What: "the metric " + m.Name + ", which is new"})
 		}
 	}
 	for i := range h.Metrics {
-		if !metrickind.Of(h.Metrics[i].Kind).Component && MetricNamed(want, h.Metrics[i].Name) < 0 {
+		if metrickind.Of(h.Metrics[i].Kind).Part == nil && MetricNamed(want, h.Metrics[i].Name) < 0 {
 			all = append(all, Difference{What: "the metric " + h.Metrics[i].Name + ", which is gone"})
 		}
 	}

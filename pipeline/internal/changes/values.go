@@ -52,7 +52,7 @@ func metricValues(was, is *schemas.MetricSpec) []Value {
 		relative = "relative error of the number of events, from target.absolute"
 	}
 	keys := "keys.list"
-	if metrickind.Of(is.Kind).Nodes != nil { // whose public keys are the edges of a histogram
+	if metrickind.Of(is.Kind).HasNodes() { // whose public keys are the edges of a histogram
 		keys = "edges"
 	}
 	return differing([]Value{
@@ -98,7 +98,7 @@ func scaleValues(m *schemas.MetricSpec, was, is *schemas.Header) []Value {
 // placeValues lists where the fields that a metric reads stood and stand.
 func placeValues(m *schemas.MetricSpec, was, is *schemas.Header) []Value {
 	places := []Value{value("events.fields.key", was.Events.Key, is.Events.Key), value("events.fields.time, events.time_unit", was.Events.Time, is.Events.Time)}
-	if metrickind.Of(m.Kind).Values {
+	if metrickind.Of(m.Kind).Values() {
 		places = append(places, value("events.fields.value, events.decimals", was.Events.Value, is.Events.Value))
 	}
 	return differing(places)

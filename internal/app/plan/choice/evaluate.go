@@ -159,7 +159,7 @@ func (t *table) add(p *person, events []record, c *cutter, start int64) error {
 	for i, cell := range p.cells {
 		t.truth[cell][0] += p.truth[i]
 	}
-	if t.kind.Values && !t.kind.Sums() {
+	if t.kind.Values() && !t.kind.Sums() {
 		for _, r := range events {
 			t.truth[c.cells[place{floor(r.millis, c.size), r.key}]][1] += float64(r.value)
 			t.values[coarse(r.value)]++

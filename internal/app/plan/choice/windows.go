@@ -102,7 +102,7 @@ func (c *cutter) window(number int64, events []record) {
 		default:
 			p.truth[last]++
 		}
-		if c.kind.Values {
+		if c.kind.Values() {
 			c.record(p.entries[last].Key, r.value, w.recs[0])
 		}
 	}
