@@ -169,7 +169,8 @@ func (r *userRow) readHead(w *wire, u *ContribUser) (form uint64) {
 // readEvents reads a user's entries and records.
 func (r *userRow) readEvents(w *wire, u *ContribUser) {
 	for i := range u.Entries {
-		u.Entries[i] = KeyCount{Key: uint32(w.readUint(math.MaxUint32, "entries")), N: uint32(w.readUint(math.MaxUint32, "entries"))}
+		u.Entries[i] = KeyCount{Key: uint32(w.readUint(math.MaxUint32, "entries")),
+			N: uint32(w.readUint(math.MaxUint32, "entries"))}
 	}
 	if !r.records {
 		return
@@ -196,7 +197,8 @@ func (r *userRow) check(w *wire, before, u *ContribUser) {
 		}
 	}
 	for i := range u.Records {
-		if int64(u.Records[i].Key) >= int64(r.labels) || r.sorted && i > 0 && u.Records[i-1].compare(&u.Records[i]) >= 0 {
+		if int64(u.Records[i].Key) >= int64(r.labels) || r.sorted && i > 0 &&
+			u.Records[i-1].compare(&u.Records[i]) >= 0 {
 			w.fail("records out of order or beyond the dictionary")
 		}
 	}

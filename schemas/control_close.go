@@ -85,7 +85,9 @@ func (c *Close) layout(w *wire) {
 	c.Tallies.layout(w)
 	w.span(&c.First, c.Turn)
 	if before := span(c.First, c.Turn); before > 0 {
-		elements(w, &c.Each, int(before)+1, "contributions of turns", func(n *uint64, w *wire) { w.uint(n, "contributions of a turn") })
+		elements(w, &c.Each, int(before)+1, "contributions of turns", func(n *uint64, w *wire) {
+			w.uint(n, "contributions of a turn")
+		})
 	}
 	w.check(c.addsUp(), "the turns' contributions do not add up to the span's")
 	ascend(w, c.Cuts, "partitions", func(a, b *Cut) int { return cmp.Compare(a.Partition, b.Partition) })

@@ -38,7 +38,8 @@ type MetricIdentity struct {
 // Identity returns the identity of the header's metric i.
 func (h *Header) Identity(i int) MetricIdentity {
 	m := &h.Metrics[i]
-	id := MetricIdentity{Name: m.Name, Kind: m.Kind, Filter: m.Filter, Of: m.Of, KeyMode: m.KeyMode, KeysFrom: m.KeysFrom,
+	id := MetricIdentity{Name: m.Name, Kind: m.Kind, Filter: m.Filter, Of: m.Of, KeyMode: m.KeyMode,
+		KeysFrom:   m.KeysFrom,
 		WindowSize: m.WindowSize, WindowSlide: m.WindowSlide}
 	fields := []string{h.Events.Key, h.Events.Time}
 	if metrickind.Of(m.Kind).Values() {
@@ -94,7 +95,8 @@ func (g *Generation) layout(w *wire) {
 	w.int(&g.Epoch, "epoch")
 	w.ints(&g.CountsEnd, "ends of counts")
 	g.Header.layout(w)
-	w.check(g.Header.Generation >= 2 && g.Header.FromTurn >= 1 && len(g.Header.Past) > 0, "a generation without one before it")
+	w.check(g.Header.Generation >= 2 && g.Header.FromTurn >= 1 && len(g.Header.Past) > 0,
+		"a generation without one before it")
 }
 
 // layoutPast moves what a header says of the generations before it.

@@ -98,7 +98,8 @@ func (h *Header) layout(w *wire) {
 	}
 	w.int(&h.StartMillis, "start")
 	e, t := &h.Events, &h.Topics
-	for _, s := range [...]*string{&h.Deployment, &h.EventsTopic, &e.Records, &e.User, &e.Key, &e.Time, &e.Value, &h.Trust,
+	for _, s := range [...]*string{&h.Deployment, &h.EventsTopic, &e.Records, &e.User, &e.Key, &e.Time, &e.Value,
+		&h.Trust,
 		&t.Counts, &t.Control, &t.Ledger, &t.DeadLetter, &t.Turns, (*string)(&h.Counts.Format), &h.By, &h.Why} {
 		w.text(s, "names")
 	}
@@ -109,7 +110,9 @@ func (h *Header) layout(w *wire) {
 	w.bool(&h.NoFuture, "future test")
 	// The shortest metric has more than 48 bytes: four floats, eight texts, numbers.
 	list(w, &h.Metrics, 48, "metrics", (*MetricSpec).layout)
-	elements(w, &e.Filters, len(Filters(h.Metrics)), "fields of filters", func(f *string, w *wire) { w.text(f, "fields of a filter") })
+	elements(w, &e.Filters, len(Filters(h.Metrics)), "fields of filters", func(f *string, w *wire) {
+		w.text(f, "fields of a filter")
+	})
 	h.layoutPast(w)
 	// A deployment that planned nothing and counts in UTC has nothing more, and one in UTC no zone.
 	if p := &h.Budget.Planned; w.more(*p != budgets.Planned{} || h.Zone != "") {
@@ -117,7 +120,8 @@ func (h *Header) layout(w *wire) {
 		w.uint((*uint64)(&p.Mu2), "planned part of the budget")
 		w.delta(&p.Keys, "planned part of the key budget")
 		zone := w.more(h.Zone != "")
-		w.check(p.Share > 0 && p.Share < 1 || zone && *p == budgets.Planned{}, "the planned share is not between 0 and 1")
+		w.check(p.Share > 0 && p.Share < 1 || zone && *p == budgets.Planned{},
+			"the planned share is not between 0 and 1")
 		if zone {
 			w.text(&h.Zone, "time zone")
 			zone, err := wallclock.Load(h.Zone)

@@ -34,7 +34,8 @@ type Passed struct {
 	Tallies ReadTallies   // of the records before Cuts; without Cuts, of all that was read since the last ones
 	AtEnd   bool          // what stood in the group's partitions when the run began was read
 	Last    uint64        // the last turn that owns an event of it, as far as it was read; 0 for none
-	Redo    uint64        // of group 0 only: the last turn of the span that is done again from the ledger; 0 for no span
+	// of group 0 only: the last turn of the span that is done again from the ledger; 0 for no span
+	Redo uint64
 }
 
 // TurnRecords is how many records of a turn a group has accepted before its cuts.
@@ -80,7 +81,9 @@ type Drain struct{ Run int64 }
 type End struct {
 	Epoch   int64
 	Drained bool
-	Owed    uint64      // the last turn that the run was to settle; 0 where no turn was named, OwedUnknown where it was not read yet
+	// the last turn that the run was to settle; 0 where no turn was named, OwedUnknown where it was
+	// not read yet
+	Owed    uint64
 	Tallies ReadTallies // of records that no CLOSE has tallied: the next run reads them again
 }
 
@@ -133,7 +136,8 @@ func (p *Passed) fields(w *wire) {
 
 func (g *GroupCut) layout(w *wire, passed uint64) {
 	g.Cut.layout(w)
-	w.check(g.Partition >= 0 && g.Restart >= 0 && g.Restart <= g.Cut.Cut, "a cut of no partition, or one that stands before its restart")
+	w.check(g.Partition >= 0 && g.Restart >= 0 && g.Restart <= g.Cut.Cut,
+		"a cut of no partition, or one that stands before its restart")
 	list(w, &g.Marks, 3, "marks", func(m *TurnMark, w *wire) {
 		w.uint(&m.Turn, "turn")
 		w.int(&m.Offset, "offset")

@@ -26,7 +26,8 @@ func genRunRecord(t *rapid.T) ControlBody {
 	case 3:
 		return &Drain{Run: number()}
 	default:
-		end := &End{Epoch: number(), Drained: rapid.Bool().Draw(t, "drained"), Owed: rapid.Uint64().Draw(t, "owed"), Tallies: genTallies(t)}
+		end := &End{Epoch: number(), Drained: rapid.Bool().Draw(t, "drained"), Owed: rapid.Uint64().Draw(t, "owed"),
+			Tallies: genTallies(t)}
 		if end.Tallies.Read == 0 {
 			end.Tallies = ReadTallies{}
 		}
@@ -56,19 +57,23 @@ func genPassed(t *rapid.T) *Passed {
 		turn += rapid.Uint64Range(1, 1<<40).Draw(t, "turns on")
 		return TurnRecords{Turn: turn, Records: rapid.Uint64().Draw(t, "records")}
 	})
-	p.Turn = rapid.OneOf(rapid.Just(uint64(math.MaxUint64)), rapid.Uint64Range(max(turn, marked), 1<<50)).Draw(t, "turn")
+	p.Turn = rapid.OneOf(rapid.Just(uint64(math.MaxUint64)), rapid.Uint64Range(max(turn, marked), 1<<50)).Draw(t,
+		"turn")
 	return p
 }
 
 func genGroupCut(t *rapid.T) GroupCut {
 	at := rapid.Int64Range(1, math.MaxInt64).Draw(t, "cut")
-	g := GroupCut{Cut: Cut{Cut: at, Restart: rapid.Int64Range(0, at).Draw(t, "restart"), AppendTime: rapid.Int64().Draw(t, "append time"),
-		LeaderEpoch: rapid.Int32().Draw(t, "leader"), Idle: rapid.Bool().Draw(t, "idle"), Lag: rapid.Int64Range(0, 1<<40).Draw(t, "lag"),
+	g := GroupCut{Cut: Cut{Cut: at, Restart: rapid.Int64Range(0, at).Draw(t, "restart"),
+		AppendTime:  rapid.Int64().Draw(t, "append time"),
+		LeaderEpoch: rapid.Int32().Draw(t, "leader"), Idle: rapid.Bool().Draw(t, "idle"), Lag: rapid.Int64Range(0,
+			1<<40).Draw(t, "lag"),
 		Ahead: genList(t, 3, func(t *rapid.T) int64 { return rapid.Int64().Draw(t, "ahead") })}}
 	turn := uint64(0)
 	g.Marks = genList(t, 3, func(t *rapid.T) TurnMark {
 		turn += rapid.Uint64Range(1, 1<<40).Draw(t, "turns on")
-		return TurnMark{Turn: turn, Offset: rapid.Int64Range(0, at-1).Draw(t, "mark"), AppendTime: rapid.Int64().Draw(t, "append time")}
+		return TurnMark{Turn: turn, Offset: rapid.Int64Range(0, at-1).Draw(t, "mark"),
+			AppendTime: rapid.Int64().Draw(t, "append time")}
 	})
 	return g
 }
@@ -79,14 +84,17 @@ func goldenRunRecords() []ControlBody {
 		&Reader{Run: 12, Group: 3, Groups: 4},
 		&Passed{Epoch: 17, Redo: 6},
 		&Passed{Epoch: 17, Group: 3, Reader: 15, Turn: 8, Each: []TurnRecords{{4, 300}, {8, 700}},
-			Cuts: []GroupCut{{Cut{3, 500, 499, 1700000061000, 2, false, 3600000, []int64{491, 495}}, []TurnMark{{6, 490, 1700000060900}, {8, 470, 1700000060800}}},
+			Cuts: []GroupCut{{Cut{3, 500, 499, 1700000061000, 2, false, 3600000, []int64{491, 495}},
+				[]TurnMark{{6, 490, 1700000060900}, {8, 470, 1700000060800}}},
 				{Cut{7, 0, 0, -1, -1, true, 0, nil}, nil}},
-			Tallies: ReadTallies{Read: 1010, Accepted: 1000, Late: 7, DeadLettered: map[string]uint64{"empty_user": 1, "bad_timestamp": 2}}, Last: 9},
+			Tallies: ReadTallies{Read: 1010, Accepted: 1000, Late: 7,
+				DeadLettered: map[string]uint64{"empty_user": 1, "bad_timestamp": 2}}, Last: 9},
 		&Passed{Epoch: 17, Group: 3, Reader: 15, Turn: math.MaxUint64, AtEnd: true, Last: 5},
 		&Lost{Epoch: 17},
 		&Drain{Run: 12},
 		&End{Epoch: 17, Drained: true, Owed: 9},
-		&End{Epoch: 17, Owed: 9, Tallies: ReadTallies{Read: 3, Late: 2, DeadLettered: map[string]uint64{"empty_user": 1}}},
+		&End{Epoch: 17, Owed: 9,
+			Tallies: ReadTallies{Read: 3, Late: 2, DeadLettered: map[string]uint64{"empty_user": 1}}},
 	}
 }
 
@@ -129,7 +137,8 @@ func TestRecordsOfARunThatContradictThemselvesAreRefused(t *testing.T) {
 		"PASSED, marks out of order":        passed(func(p *Passed) { p.Cuts[0].Marks[1].Turn = 5 }),
 		"PASSED, a mark at the cut":         passed(func(p *Passed) { p.Cuts[0].Marks[0].Offset = 500 }),
 		"PASSED, a mark before everything":  passed(func(p *Passed) { p.Cuts[0].Marks[0].Offset = -1 }),
-		"PASSED, a class too long":          passed(func(p *Passed) { p.Tallies.DeadLettered = map[string]uint64{strings.Repeat("x", maxTextBytes+1): 1} }),
+		"PASSED, a class too long": passed(
+			func(p *Passed) { p.Tallies.DeadLettered = map[string]uint64{strings.Repeat("x", maxTextBytes+1): 1} }),
 	} {
 		if _, err := EncodeControl(Control{Body: b}); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: encoding: %v", name, err)
@@ -151,9 +160,11 @@ func TestAHostilePassedAllocatesInProportionToItsLength(t *testing.T) {
 	cut := append(append([]byte{}, head...), 0, 1, 6, 0, 0, 0, 0, 0)
 	tallies := append(append([]byte{}, head...), 0, 0, 0, 0, 0, 0, 0, 0)
 	for name, before := range map[string][]byte{
-		"turns": head, "cuts": append(append([]byte{}, head...), 0), "offsets ahead": cut, "marks": append(append([]byte{}, cut...), 0), "classes": tallies,
+		"turns": head, "cuts": append(append([]byte{}, head...), 0), "offsets ahead": cut,
+		"marks": append(append([]byte{}, cut...), 0), "classes": tallies,
 	} {
-		for _, count := range []uint64{math.MaxUint64, 1 << 40, length, length / 2, length / 3, length / 8, length/8 - 100} {
+		for _, count := range []uint64{math.MaxUint64, 1 << 40, length, length / 2, length / 3, length / 8,
+			length/8 - 100} {
 			t.Run(fmt.Sprint(name, " ", count), func(t *testing.T) {
 				record := binary.AppendUvarint(append([]byte{}, before...), count)
 				record = append(record, make([]byte, length-len(record))...)
@@ -176,7 +187,8 @@ func TestAHostilePassedAllocatesInProportionToItsLength(t *testing.T) {
 func TestACutForAnEarlierTurnRestartsAtTheLowestMarkAfterIt(t *testing.T) {
 	g := goldenRunRecords()[2].(*Passed).Cuts[0]
 	g.Marks = []TurnMark{{6, 490, 60900}, {7, 480, 60850}, {8, 485, 60870}}
-	for turn, want := range map[uint64][2]int64{5: {480, 60850}, 6: {480, 60850}, 7: {485, 60870}, 8: {499, 1700000061000}} {
+	for turn, want := range map[uint64][2]int64{5: {480, 60850}, 6: {480, 60850}, 7: {485, 60870},
+		8: {499, 1700000061000}} {
 		if c := g.For(turn); c.Restart != want[0] || c.AppendTime != want[1] || c.Cut != 500 {
 			t.Errorf("for turn %d: %+v", turn, c)
 		}

@@ -145,7 +145,8 @@ func JoinSettled(parts []Settled) (Settled, error) {
 	keys := 0
 	for i := range parts {
 		p := &parts[i]
-		if p.Epoch != id.Epoch || p.First != id.First || p.Turn != id.Turn || p.Parts != id.Parts || p.Digest != id.Digest {
+		if p.Epoch != id.Epoch || p.First != id.First || p.Turn != id.Turn || p.Parts != id.Parts ||
+			p.Digest != id.Digest {
 			return Settled{}, malformed(KindSettled, "parts of different records")
 		}
 		if p.Part >= p.Parts {

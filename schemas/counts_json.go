@@ -98,7 +98,8 @@ func decodeReleaseJSON(b []byte) (Release, error) {
 	}
 	for name := range releaseNames() {
 		if _, ok := names[name]; !ok || len(names) != len(releaseNames()) {
-			return Release{}, &MalformedError{Kind: KindRelease, What: "a JSON object with other fields than those of a release", cause: ErrVersion}
+			return Release{}, &MalformedError{Kind: KindRelease,
+				What: "a JSON object with other fields than those of a release", cause: ErrVersion}
 		}
 	}
 	var f releaseFields
@@ -107,7 +108,8 @@ func decodeReleaseJSON(b []byte) (Release, error) {
 	}
 	r := Release{
 		Metric: f.Metric, Key: f.Key, Value: f.Value1024ths, StdDev: f.StdDev, Low: f.Low, High: f.High,
-		Confidence: f.Confidence, Met: f.Met, Rungs: f.Rungs, Turn: f.Turn, Generation: f.Generation, NoiseKeyID: f.NoiseKeyID,
+		Confidence: f.Confidence, Met: f.Met, Rungs: f.Rungs, Turn: f.Turn, Generation: f.Generation,
+		NoiseKeyID: f.NoiseKeyID,
 	}
 	var fromStart, toEnd bool
 	r.WindowStart, fromStart = parseMillis(f.WindowStart)

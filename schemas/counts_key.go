@@ -33,7 +33,8 @@ func EncodeReleaseKey(metric string, windowStart int64, key []byte) []byte {
 func DecodeReleaseKey(b []byte) (ReleaseKey, error) {
 	parts := strings.SplitN(string(b), keySeparator, 3)
 	if len(parts) != 3 {
-		return ReleaseKey{}, malformed(KindReleaseKey, "not a metric, a time and a key with "+keySeparator+" between them")
+		return ReleaseKey{}, malformed(KindReleaseKey,
+			"not a metric, a time and a key with "+keySeparator+" between them")
 	}
 	k := ReleaseKey{Metric: parts[0], Key: parts[2]}
 	var ok bool

@@ -105,7 +105,8 @@ func DecodeRelease(b []byte) (Release, error) {
 	// One release has one encoding, so that whatever follows from another field, such as value from
 	// value_1024ths, need not be looked at.
 	if again, err := r.append(make([]byte, 0, len(b)), enc); err != nil || !bytes.Equal(again, b) {
-		return Release{}, malformed(KindRelease, "fields that contradict each other, or are not in the form in which this program writes them")
+		return Release{}, malformed(KindRelease,
+			"fields that contradict each other, or are not in the form in which this program writes them")
 	}
 	return r, nil
 }

@@ -134,13 +134,16 @@ func TestJSONOfAReleaseInAnotherFormIsRefused(t *testing.T) {
 }
 
 func TestMillisecondsOfAllYears(t *testing.T) {
-	for _, ms := range []int64{0, -1, 951782400000, 253402300800000, -62135596800001, -62167219200001, math.MinInt64, math.MaxInt64} {
+	for _, ms := range []int64{0, -1, 951782400000, 253402300800000, -62135596800001, -62167219200001, math.MinInt64,
+		math.MaxInt64} {
 		if got, ok := parseMillis(formatMillis(ms)); !ok || got != ms {
 			t.Errorf("%s: %d, %v, want %d", formatMillis(ms), got, ok, ms)
 		}
 	}
-	for _, text := range []string{"", "-", "--", "2023-02-29T00:00:00Z", "+2023-03-01T00:00:00Z", "02023-03-01T00:00:00Z", "2023-03-01T00:00:00.000Z",
-		"2023-03-01T00:00:00.0005Z", "2023-03-01t00:00:00Z", "2023-03-01T00:00:00+00:00", "9999999999999999999-03-01T00:00:00Z"} {
+	for _, text := range []string{"", "-", "--", "2023-02-29T00:00:00Z", "+2023-03-01T00:00:00Z",
+		"02023-03-01T00:00:00Z", "2023-03-01T00:00:00.000Z",
+		"2023-03-01T00:00:00.0005Z", "2023-03-01t00:00:00Z", "2023-03-01T00:00:00+00:00",
+		"9999999999999999999-03-01T00:00:00Z"} {
 		if ms, ok := parseMillis(text); ok {
 			t.Errorf("%q is %d", text, ms)
 		}
@@ -191,7 +194,9 @@ func TestTheSchemaHasPrimitiveFieldsOnlyAndADocForEach(t *testing.T) {
 		if annotated, ok := f.Type.(map[string]any); ok && annotated["logicalType"] == "timestamp-millis" {
 			f.Type = annotated["type"]
 		}
-		if primitive, ok := f.Type.(string); !ok || !slices.Contains([]string{"string", "long", "int", "double", "boolean"}, primitive) || f.Default != nil || f.Doc == "" {
+		if primitive, ok := f.Type.(string); !ok ||
+			!slices.Contains([]string{"string", "long", "int", "double", "boolean"}, primitive) || f.Default != nil ||
+			f.Doc == "" {
 			t.Errorf("field %s: not primitive, a default or no doc", f.Name)
 		}
 		if _, ok := names[f.Name]; !ok {
@@ -274,7 +279,8 @@ func TestReleasesOutOfRangeAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, value := range map[string]any{"": nil, "turn": -1, "rungs": 0, "generation": 1 << 32, "key": "\xff", "low": math.NaN(),
+	for name, value := range map[string]any{"": nil, "turn": -1, "rungs": 0, "generation": 1 << 32, "key": "\xff",
+		"low":   math.NaN(),
 		"value": 17.5, "precision": 2.5, "precision_units": "x", "metric_digest": "00", "metric": "a|b"} {
 		bad := nativeOf(someRelease())
 		if name != "" {
@@ -288,7 +294,8 @@ func TestReleasesOutOfRangeAreRefused(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	for _, enc := range []CountsEncoding{{}, {Format: "xml"}, {Format: CountsAvro}, {CountsAvro, 1 << 31}, {CountsJSON, 1}} {
+	for _, enc := range []CountsEncoding{{}, {Format: "xml"}, {Format: CountsAvro}, {CountsAvro, 1 << 31},
+		{CountsJSON, 1}} {
 		if _, err := EncodeRelease(enc, someRelease()); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%+v: %v", enc, err)
 		}

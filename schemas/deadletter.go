@@ -10,13 +10,14 @@ import (
 // The headers of a dead-lettered record, which stand before those that the record had. The digests
 // are SHA-256 in hexadecimal of the whole key or value, and present only if it was cut.
 const (
-	DeadLetterPrefix         = "tollgate-"
-	DeadLetterClass          = DeadLetterPrefix + "class"
-	DeadLetterTopic          = DeadLetterPrefix + "topic"
-	DeadLetterPartition      = DeadLetterPrefix + "partition"
-	DeadLetterOffset         = DeadLetterPrefix + "offset"
-	DeadLetterTimestamp      = DeadLetterPrefix + "timestamp" // of the record, Unix milliseconds
-	DeadLetterLength         = DeadLetterPrefix + "length"    // of the original value, bytes, or "null"; the last of these
+	DeadLetterPrefix    = "tollgate-"
+	DeadLetterClass     = DeadLetterPrefix + "class"
+	DeadLetterTopic     = DeadLetterPrefix + "topic"
+	DeadLetterPartition = DeadLetterPrefix + "partition"
+	DeadLetterOffset    = DeadLetterPrefix + "offset"
+	DeadLetterTimestamp = DeadLetterPrefix + "timestamp" // of the record, Unix milliseconds
+	// of the original value, bytes, or "null"; the last of these
+	DeadLetterLength         = DeadLetterPrefix + "length"
 	DeadLetterSHA256         = DeadLetterPrefix + "sha256"
 	DeadLetterKeyLength      = DeadLetterPrefix + "key-length"
 	DeadLetterKeySHA256      = DeadLetterPrefix + "key-sha256"
@@ -60,7 +61,8 @@ const (
 // another quarter, and those that do not fit are counted. A topic name is at most 249 bytes in
 // Kafka; a class must be one of event.Classes or as short. The message shares memory with the
 // arguments.
-func DeadLetter(origin Origin, class string, key, value []byte, headers []RecordHeader, maxBytes int) DeadLetterMessage {
+func DeadLetter(origin Origin, class string, key, value []byte, headers []RecordHeader,
+	maxBytes int) DeadLetterMessage {
 	if maxBytes <= 0 {
 		maxBytes = DefaultDeadLetterBytes
 	}

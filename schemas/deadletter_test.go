@@ -27,12 +27,14 @@ func TestDeadLettersKeepEverythingThatFits(t *testing.T) {
 			size := rapid.OneOf(rapid.IntRange(0, most), rapid.IntRange(most-most/5, most)).Draw(t, name)
 			return bytes.Repeat([]byte{rapid.Byte().Draw(t, name)}, size)
 		}
-		origin := Origin{Topic: rapid.StringMatching(`[a-z]{1,249}`).Draw(t, "topic"), Partition: rapid.Int32().Draw(t, "p"),
-			Offset: rapid.Int64().Draw(t, "o"), Timestamp: rapid.Int64().Draw(t, "ts")}
+		origin := Origin{Topic: rapid.StringMatching(`[a-z]{1,249}`).Draw(t, "topic"),
+			Partition: rapid.Int32().Draw(t, "p"),
+			Offset:    rapid.Int64().Draw(t, "o"), Timestamp: rapid.Int64().Draw(t, "ts")}
 		class := rapid.StringMatching(`[a-z_]{1,16}`).Draw(t, "class")
 		key, value := blob("key", 4000), blob("value", 10000)
 		headers := genList(t, 6, func(t *rapid.T) RecordHeader {
-			name := rapid.SampledFrom([]string{"x", DeadLetterLength, DeadLetterClass, DeadLetterKeyLength}).Draw(t, "name")
+			name := rapid.SampledFrom([]string{"x", DeadLetterLength, DeadLetterClass, DeadLetterKeyLength}).Draw(t,
+				"name")
 			return RecordHeader{Key: name, Value: blob("header", 900)}
 		})
 		m := DeadLetter(origin, class, key, value, headers, limit)
@@ -100,7 +102,8 @@ func FuzzReadDeadLetter(f *testing.F) {
 			return
 		}
 		m := DeadLetter(info.Origin, info.Class, nil, nil, info.Original, 0)
-		if again, err := ReadDeadLetter(m.Headers); len(topic)+len(class) < 500 && (err != nil || again.Origin != info.Origin) {
+		if again, err := ReadDeadLetter(m.Headers); len(topic)+len(class) < 500 &&
+			(err != nil || again.Origin != info.Origin) {
 			t.Fatal(again, err)
 		}
 		for i := range headers {

@@ -35,7 +35,8 @@ func (c codec) samples() int {
 	return 3
 }
 
-func codecOf[T any](name string, gen func(*rapid.T) T, encode func(T) ([]byte, error), decode func([]byte) (T, error)) codec {
+func codecOf[T any](name string, gen func(*rapid.T) T, encode func(T) ([]byte, error),
+	decode func([]byte) (T, error)) codec {
 	return codec{name: name, gen: func(t *rapid.T) any { return gen(t) },
 		encode: func(v any) ([]byte, error) { return encode(v.(T)) },
 		decode: func(b []byte) (any, error) { return decode(b) }}
@@ -142,7 +143,8 @@ func TestEveryFormatRefusesWhatIsNotExactlyAnEncoding(t *testing.T) {
 				}
 				refused := func(what string, bad []byte) {
 					v, err := c.decode(bad)
-					if other, is := v.(Control); is && err == nil && other.Body.controlKind() == Kind(bad[2]) && bad[2] != b[2] {
+					if other, is := v.(Control); is && err == nil && other.Body.controlKind() == Kind(bad[2]) &&
+						bad[2] != b[2] {
 						return // some kinds of control records have the same fields
 					}
 					if err == nil && withoutItsEnd(b, bad) {
@@ -323,7 +325,8 @@ func TestRuleNoValueHasASecondEncoding(t *testing.T) {
 	decodeDelta := func(b []byte) error { _, err := decode(b, KindDeltaBody, (*Delta).layout); return err }
 	decodeBatch := func(b []byte) error { _, err := DecodeContributions(b); return err }
 	body := func(admitted byte) []byte {
-		d := Delta{Turn: 5, Windows: []MetricWindow{{0, 1, 2}}, Tallies: make([]WindowTally, 1), Users: []DeltaUser{{ContribUser{Period: 3}, Bits{admitted}}}}
+		d := Delta{Turn: 5, Windows: []MetricWindow{{0, 1, 2}}, Tallies: make([]WindowTally, 1),
+			Users: []DeltaUser{{ContribUser{Period: 3}, Bits{admitted}}}}
 		b, err := d.body()
 		if err != nil {
 			t.Fatal(err)
@@ -331,7 +334,8 @@ func TestRuleNoValueHasASecondEncoding(t *testing.T) {
 		return b
 	}
 	none, all := body(0), body(1)
-	batch, err := EncodeContributions(Contributions{Labels: []Label{{Key: []byte("k"), Passes: 1}}, Users: []ContribUser{{}}})
+	batch, err := EncodeContributions(Contributions{Labels: []Label{{Key: []byte("k"), Passes: 1}},
+		Users: []ContribUser{{}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -345,8 +349,9 @@ func TestRuleNoValueHasASecondEncoding(t *testing.T) {
 		decode    func([]byte) error
 		good, bad []byte
 	}{
-		"nobody admitted, as bits":     {decodeDelta, none, append(with(none, end, none[end]|admittedSome<<1), 0)},
-		"everybody admitted, as bits":  {decodeDelta, all, append(with(all, end, all[end]&^(admittedAll<<1)|admittedSome<<1), 1)},
+		"nobody admitted, as bits": {decodeDelta, none, append(with(none, end, none[end]|admittedSome<<1), 0)},
+		"everybody admitted, as bits": {decodeDelta, all,
+			append(with(all, end, all[end]&^(admittedAll<<1)|admittedSome<<1), 1)},
 		"an unknown form, with bits":   {decodeDelta, none, append(with(none, end, none[end]|3<<1), 0)},
 		"a bit beyond the windows":     {decodeDelta, none, append(with(none, end, none[end]|admittedSome<<1), 2)},
 		"a step to the same period":    {decodeDelta, none, with(none, end+1, 0)},

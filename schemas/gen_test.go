@@ -32,7 +32,8 @@ func gen16(t *rapid.T) [16]byte { return genFixed[[16]byte](t, "id", 16) }
 func gen32(t *rapid.T) [32]byte { return genFixed[[32]byte](t, "digest", 32) }
 
 func genPrecision(t *rapid.T) units.Precision {
-	return units.Precision{Hi: rapid.Uint64().Draw(t, "hi") >> rapid.IntRange(0, 64).Draw(t, "shift"), Lo: rapid.Uint64().Draw(t, "lo")}
+	return units.Precision{Hi: rapid.Uint64().Draw(t, "hi") >> rapid.IntRange(0, 64).Draw(t, "shift"),
+		Lo: rapid.Uint64().Draw(t, "lo")}
 }
 
 func genDelta128(t *rapid.T) units.Delta {
@@ -151,7 +152,8 @@ func genContribUsers(t *rapid.T, keys int, sorted bool) []ContribUser {
 
 func genMetric(t *rapid.T) MetricSpec {
 	ms := func() int64 { return rapid.Int64().Draw(t, "ms") }
-	return MetricSpec{Name: genText(t), Kind: genText(t), Filter: genText(t), Of: genText(t), KeysFrom: genText(t), Min: ms(), Max: ms(), WindowSize: ms(), WindowSlide: ms(),
+	return MetricSpec{Name: genText(t), Kind: genText(t), Filter: genText(t), Of: genText(t), KeysFrom: genText(t),
+		Min: ms(), Max: ms(), WindowSize: ms(), WindowSlide: ms(),
 		Lateness: ms(), Skew: ms(), Slack: ms(), MaxKeysPerUser: rapid.Uint32().Draw(t, "k"),
 		MaxEventsPerKey: rapid.Uint32().Draw(t, "c"), LadderKind: genText(t), LadderFactor: genFloat(t),
 		First: genPrecision(t), Top: genPrecision(t), Relative: genFloat(t), Absolute: genFloat(t),
@@ -185,14 +187,19 @@ func genHeader(t *rapid.T) *Header {
 	h.FromTurn, h.SliceStart = 1+rapid.Uint64Range(3, 1<<60).Draw(t, "turn"), rapid.Int64().Draw(t, "slice start")
 	for range rapid.IntRange(0, 2).Draw(t, "past") {
 		h.Past = append(h.Past, PastGeneration{Lateness: 5, Skew: -1,
-			Slack: rapid.Int64().Draw(t, "slack"), Below: []Boundary{{rapid.Int32().Draw(t, "partition"), rapid.Int64().Draw(t, "below")}},
-			Metrics: []MetricIdentity{{genText(t), genText(t), genText(t), genText(t), genText(t), genText(t), genText(t), 5, rapid.Int64().Draw(t, "slide")}}})
+			Slack: rapid.Int64().Draw(t, "slack"),
+			Below: []Boundary{{rapid.Int32().Draw(t, "partition"), rapid.Int64().Draw(t, "below")}},
+			Metrics: []MetricIdentity{{genText(t), genText(t), genText(t), genText(t), genText(t), genText(t),
+				genText(t), 5, rapid.Int64().Draw(t, "slide")}}})
 	}
 	h.Before = genList(t, 2, func(t *rapid.T) MetricAllowance {
-		return MetricAllowance{genText(t), accounts.Allowance{Burst: units.Mu2(rapid.Uint64().Draw(t, "burst")), Refill: units.Mu2(rapid.Uint64().Draw(t, "refill")), Horizon: rapid.Int64().Draw(t, "horizon")}}
+		return MetricAllowance{genText(t),
+			accounts.Allowance{Burst: units.Mu2(rapid.Uint64().Draw(t, "burst")),
+				Refill: units.Mu2(rapid.Uint64().Draw(t, "refill")), Horizon: rapid.Int64().Draw(t, "horizon")}}
 	})
 	if rapid.Bool().Draw(t, "planned") {
-		h.Budget.Planned = budgets.Planned{Share: rapid.Float64Range(1e-9, 0.999).Draw(t, "share"), Mu2: units.Mu2(rapid.Uint64().Draw(t, "planned mu2")), Keys: genDelta128(t)}
+		h.Budget.Planned = budgets.Planned{Share: rapid.Float64Range(1e-9, 0.999).Draw(t, "share"),
+			Mu2: units.Mu2(rapid.Uint64().Draw(t, "planned mu2")), Keys: genDelta128(t)}
 	}
 	h.Zone = rapid.SampledFrom([]string{"", "", "Europe/Zurich", "America/Havana"}).Draw(t, "zone")
 	return h
@@ -207,10 +214,13 @@ func genFirstHeader(t *rapid.T) *Header {
 		Budget: budgets.Budget{Epsilon: genFloat(t), Delta: genFloat(t), Accountant: budgets.Accountant(genText(t)),
 			Mu2: units.Mu2(rapid.Uint64().Draw(t, "mu2")), Keys: genDelta128(t)},
 		Shards: rapid.Uint32().Draw(t, "shards"), ReleaseShards: rapid.Uint32().Draw(t, "shards"),
-		LedgerSlots: rapid.Uint32().Draw(t, "slots"), By: genText(t), Why: genText(t), StartMillis: rapid.Int64().Draw(t, "start"),
-		Deployment: genText(t), EventsTopic: genText(t), Events: EventIdentity{Records: genText(t), User: genText(t), Key: genText(t), Time: genText(t), Value: genText(t)},
+		LedgerSlots: rapid.Uint32().Draw(t, "slots"), By: genText(t), Why: genText(t),
+		StartMillis: rapid.Int64().Draw(t, "start"),
+		Deployment:  genText(t), EventsTopic: genText(t), Events: EventIdentity{Records: genText(t), User: genText(t),
+			Key: genText(t), Time: genText(t), Value: genText(t)},
 		Trust: genText(t), NoFuture: rapid.Bool().Draw(t, "no future"), Metrics: genList(t, 3, genMetric),
-		Topics: Topics{Counts: genText(t), Control: genText(t), Ledger: genText(t), DeadLetter: genText(t), Turns: genText(t)}, Counts: genCountsEncoding(t)}
+		Topics: Topics{Counts: genText(t), Control: genText(t), Ledger: genText(t), DeadLetter: genText(t),
+			Turns: genText(t)}, Counts: genCountsEncoding(t)}
 }
 
 func genCountsEncoding(t *rapid.T) CountsEncoding {
@@ -226,7 +236,8 @@ func genClose(t *rapid.T) *Close {
 	c := &Close{Epoch: offset(), Turn: rapid.Uint64().Draw(t, "turn"), Contributions: rapid.Uint64().Draw(t, "n"),
 		Cuts: genList(t, 5, func(t *rapid.T) Cut {
 			return Cut{Cut: offset(), Restart: offset(), AppendTime: offset(),
-				LeaderEpoch: rapid.Int32().Draw(t, "leader"), Idle: rapid.Bool().Draw(t, "idle"), Lag: rapid.Int64Range(0, 1<<40).Draw(t, "lag"),
+				LeaderEpoch: rapid.Int32().Draw(t, "leader"), Idle: rapid.Bool().Draw(t, "idle"),
+				Lag:   rapid.Int64Range(0, 1<<40).Draw(t, "lag"),
 				Ahead: genList(t, 3, func(*rapid.T) int64 { return offset() })}
 		}), Tallies: genTallies(t)}
 	for i := range c.Cuts {
@@ -249,7 +260,9 @@ func genSettledKey(t *rapid.T) SettledKey {
 
 func genMetricTallies(t *rapid.T) []MetricTally {
 	return genList(t, 3, func(t *rapid.T) MetricTally {
-		return MetricTally{Metric: rapid.Uint32().Draw(t, "metric"), WindowTally: WindowTally{Filtered: 1, Beyond: rapid.Uint64().Draw(t, "beyond"), Counted: rapid.Uint64().Draw(t, "counted")}}
+		return MetricTally{Metric: rapid.Uint32().Draw(t, "metric"),
+			WindowTally: WindowTally{Filtered: 1, Beyond: rapid.Uint64().Draw(t, "beyond"),
+				Counted: rapid.Uint64().Draw(t, "counted")}}
 	})
 }
 
@@ -263,12 +276,14 @@ func genSettled(t *rapid.T) Settled {
 }
 
 func genControl(t *rapid.T) Control {
-	c := Control{Back: rapid.Int64().Draw(t, "back"), BackEpoch: rapid.Int64().Draw(t, "back epoch"), Generation: rapid.Int64().Draw(t, "generation")}
+	c := Control{Back: rapid.Int64().Draw(t, "back"), BackEpoch: rapid.Int64().Draw(t, "back epoch"),
+		Generation: rapid.Int64().Draw(t, "generation")}
 	switch rapid.IntRange(0, 8).Draw(t, "kind") {
 	case 0:
 		c.Body = genHeader(t)
 	case 1:
-		c.Body = &Epoch{RunID: gen16(t), Run: rapid.Int64().Draw(t, "run"), Settled: rapid.Uint64().Draw(t, "settled"), Host: "host", Began: rapid.Int64().Draw(t, "began"), Cluster: "c", EventsID: gen16(t)}
+		c.Body = &Epoch{RunID: gen16(t), Run: rapid.Int64().Draw(t, "run"), Settled: rapid.Uint64().Draw(t, "settled"),
+			Host: "host", Began: rapid.Int64().Draw(t, "began"), Cluster: "c", EventsID: gen16(t)}
 	case 2:
 		c.Body = genClose(t)
 	case 3:
@@ -278,7 +293,8 @@ func genControl(t *rapid.T) Control {
 	case 4:
 		c.Body = &Stop{Epoch: rapid.Int64().Draw(t, "epoch"), Turn: rapid.Uint64().Draw(t, "turn"), Reason: genText(t)}
 	case 5:
-		g := &Generation{Epoch: rapid.Int64().Draw(t, "epoch"), CountsEnd: []int64{rapid.Int64().Draw(t, "end")}, Header: *genHeader(t)}
+		g := &Generation{Epoch: rapid.Int64().Draw(t, "epoch"), CountsEnd: []int64{rapid.Int64().Draw(t, "end")},
+			Header: *genHeader(t)}
 		g.Header.Generation = 2 + g.Header.Generation>>1
 		if g.Header.Past == nil {
 			g.Header.Past = []PastGeneration{{}}
@@ -301,10 +317,12 @@ func genMetricWindow(t *rapid.T) MetricWindow {
 
 func genDelta(t *rapid.T) Delta {
 	d := Delta{Turn: rapid.Uint64().Draw(t, "turn"), Epoch: rapid.Int64().Draw(t, "epoch"),
-		Records: rapid.Uint64().Draw(t, "records"), Windows: genList(t, 11, genMetricWindow), Filtered: genFiltered(t), Labels: genLabels(t, true)}
+		Records: rapid.Uint64().Draw(t, "records"), Windows: genList(t, 11, genMetricWindow), Filtered: genFiltered(t),
+		Labels: genLabels(t, true)}
 	d.Tallies = make([]WindowTally, len(d.Windows))
 	for i := range d.Tallies {
-		d.Tallies[i] = WindowTally{Filtered: rapid.Uint64().Draw(t, "f"), Beyond: 2, Counted: rapid.Uint64().Draw(t, "c")}
+		d.Tallies[i] = WindowTally{Filtered: rapid.Uint64().Draw(t, "f"), Beyond: 2,
+			Counted: rapid.Uint64().Draw(t, "c")}
 	}
 	for _, u := range genContribUsers(t, len(d.Labels), true) {
 		du := DeltaUser{u, NewBits(len(d.Windows))}
@@ -355,13 +373,15 @@ func genOpen(t *rapid.T) Open {
 	return Open{Epoch: rapid.Int64().Draw(t, "epoch"), First: genFirst(t, turn), Turn: turn,
 		Contributions: rapid.Uint64().Draw(t, "n"), Shard: rapid.Uint32().Draw(t, "shard"),
 		Shards: rapid.Uint32().Draw(t, "shards"), SettledAt: rapid.Int64().Draw(t, "settled"),
-		FromLedger: rapid.Bool().Draw(t, "ledger"), Group: rapid.Uint32().Draw(t, "group"), Groups: rapid.Uint32().Draw(t, "groups")}
+		FromLedger: rapid.Bool().Draw(t, "ledger"), Group: rapid.Uint32().Draw(t, "group"),
+		Groups: rapid.Uint32().Draw(t, "groups")}
 }
 
 func genPartial(t *rapid.T) Partial {
 	u32 := func() uint32 { return rapid.Uint32().Draw(t, "shard") }
 	turn := rapid.Uint64().Draw(t, "turn")
-	return Partial{Epoch: rapid.Int64().Draw(t, "epoch"), First: genFirst(t, turn), Turn: turn, Shard: u32(), Shards: u32(),
+	return Partial{Epoch: rapid.Int64().Draw(t, "epoch"), First: genFirst(t, turn), Turn: turn, Shard: u32(),
+		Shards:       u32(),
 		ReleaseShard: u32(), ReleaseShards: u32(), Records: rapid.Uint64().Draw(t, "records"),
 		Total: rapid.Uint64().Draw(t, "total"), Tallies: genMetricTallies(t),
 		Cells: genList(t, 8, func(t *rapid.T) Cell {
@@ -379,9 +399,12 @@ func genAck(t *rapid.T) Ack {
 }
 
 func genRelease(t *rapid.T) Release {
-	return Release{Turn: rapid.Uint64Range(0, math.MaxInt64).Draw(t, "turn"), Generation: rapid.Uint32().Draw(t, "generation"),
-		Metric: strings.ReplaceAll(genText(t), keySeparator, ""), MetricDigest: gen32(t), WindowStart: rapid.Int64().Draw(t, "start"),
-		WindowEnd: rapid.Int64().Draw(t, "end"), Key: genText(t), Value: rapid.Int64().Draw(t, "value"),
+	return Release{Turn: rapid.Uint64Range(0, math.MaxInt64).Draw(t, "turn"),
+		Generation: rapid.Uint32().Draw(t, "generation"),
+		Metric:     strings.ReplaceAll(genText(t), keySeparator, ""), MetricDigest: gen32(t),
+		WindowStart: rapid.Int64().Draw(t, "start"),
+		WindowEnd:   rapid.Int64().Draw(t, "end"), Key: genText(t), Value: rapid.Int64().Draw(t, "value"),
 		StdDev: genFloat(t), Low: genFloat(t), High: genFloat(t), Precision: genPrecision(t), Confidence: genFloat(t),
-		Met: rapid.Bool().Draw(t, "met"), Rungs: rapid.Uint32Range(1, math.MaxInt32).Draw(t, "rungs"), NoiseKeyID: genText(t)}
+		Met: rapid.Bool().Draw(t, "met"), Rungs: rapid.Uint32Range(1, math.MaxInt32).Draw(t, "rungs"),
+		NoiseKeyID: genText(t)}
 }

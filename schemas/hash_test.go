@@ -48,8 +48,10 @@ func TestRuleNoUserHasTheAccountOfAPosition(t *testing.T) {
 		t.Errorf("%x, want %x", id, want)
 	}
 	for name, other := range map[string]accounts.ID{
-		"of the user with these bytes": h.Account(where), "of the user with the domain": h.Account(append([]byte{6}, where...)),
-		"of another partition": h.Unnamed(partition+1, offset), "of another offset": h.Unnamed(partition, offset+1),
+		"of the user with these bytes": h.Account(where),
+		"of the user with the domain":  h.Account(append([]byte{6}, where...)),
+		"of another partition":         h.Unnamed(partition+1, offset), "of another offset": h.Unnamed(partition,
+			offset+1),
 		"of another key": NewHasher([32]byte{1}).Unnamed(partition, offset),
 	} {
 		if other == id {
@@ -77,7 +79,8 @@ func TestHashesAreSeparated(t *testing.T) {
 		}
 		a := rank{rapid.StringN(0, 3, 8).Draw(t, "metric"), genID(t), genPeriod(t), string(genKey(t))}
 		for name, b := range map[string]rank{
-			"metric": {a.metric + "x", a.id, a.period, a.key}, "account": {a.metric, accounts.ID{a.id[0] + 1}, a.period, a.key},
+			"metric": {a.metric + "x", a.id, a.period, a.key}, "account": {a.metric, accounts.ID{a.id[0] + 1}, a.period,
+				a.key},
 			"period": {a.metric, a.id, a.period ^ 1, a.key}, "key": {a.metric, a.id, a.period, "x" + a.key},
 		} {
 			if of(a) == of(b) || ofRecord(a) == ofRecord(b) {
@@ -92,7 +95,8 @@ func TestHashesAreSeparated(t *testing.T) {
 			// The same bytes one after the other, with the border after the metric moved by one.
 			rest := binary.BigEndian.AppendUint64(a.id[:], uint64(a.period))
 			rest = append(rest, a.key...)
-			moved := rank{metric: a.metric + string(rest[:1]), period: int64(binary.BigEndian.Uint64(rest[17:])), key: string(rest[25:])}
+			moved := rank{metric: a.metric + string(rest[:1]), period: int64(binary.BigEndian.Uint64(rest[17:])),
+				key: string(rest[25:])}
 			copy(moved.id[:], rest[1:])
 			if of(a) == of(moved) {
 				t.Fatal("the border after the metric is lost")
@@ -106,8 +110,10 @@ func TestHashesAreSeparated(t *testing.T) {
 		labelled := appendString(nil, string(bytes))
 		seen := map[[16]byte]string{}
 		for name, hash := range map[string][16]byte{
-			"an account id": h.Account(bytes), "a record's id": h.Record(bytes), "a key's rank": h.ClipRank(a.metric, a.id, a.period, record[:]),
-			"a record's rank": h.RecordRank(a.metric, a.id, a.period, record), "a fingerprint": [16]byte(fingerprint[:16]),
+			"an account id": h.Account(bytes), "a record's id": h.Record(bytes), "a key's rank": h.ClipRank(a.metric,
+				a.id, a.period, record[:]),
+			"a record's rank":             h.RecordRank(a.metric, a.id, a.period, record),
+			"a fingerprint":               [16]byte(fingerprint[:16]),
 			"an account id with a length": h.Account(labelled), "a record's id with a length": h.Record(labelled),
 		} {
 			if other, taken := seen[hash]; taken {
@@ -162,7 +168,8 @@ func TestLimitsOfUsersAndKeys(t *testing.T) {
 	for _, c := range []struct {
 		user string
 		want error
-	}{{"u", nil}, {"", ErrEmptyUser}, {strings.Repeat("u", 1024), nil}, {strings.Repeat("u", 1025), ErrUserTooLong}, {"\xff", nil}} {
+	}{{"u", nil}, {"", ErrEmptyUser}, {strings.Repeat("u", 1024), nil}, {strings.Repeat("u", 1025), ErrUserTooLong},
+		{"\xff", nil}} {
 		if err := ValidateUser([]byte(c.user)); !errors.Is(err, c.want) {
 			t.Errorf("user of %d bytes: %v", len(c.user), err)
 		}
@@ -213,8 +220,10 @@ func TestValuesWithoutAnEncodingAreRefused(t *testing.T) {
 	text := strings.Repeat("x", maxTextBytes+1)
 	for name, body := range map[string]ControlBody{
 		"no body": nil, "stop": &Stop{Reason: text}, "recover": &Recover{By: text},
-		"name": &Header{Events: EventIdentity{User: text}}, "epsilon": &Header{Budget: budgets.Budget{Epsilon: math.NaN()}},
-		"metric": &Header{Metrics: []MetricSpec{{Name: text}}}, "factor": &Header{Metrics: []MetricSpec{{LadderFactor: math.Inf(1)}}},
+		"name":    &Header{Events: EventIdentity{User: text}},
+		"epsilon": &Header{Budget: budgets.Budget{Epsilon: math.NaN()}},
+		"metric":  &Header{Metrics: []MetricSpec{{Name: text}}},
+		"factor":  &Header{Metrics: []MetricSpec{{LadderFactor: math.Inf(1)}}},
 		"keys":    &Header{Metrics: []MetricSpec{{PublicKeys: [][]byte{{2}, {1}}}}},
 		"cuts":    &Close{Cuts: []Cut{{Partition: 1}, {Partition: 1}}},
 		"class":   &Close{Tallies: ReadTallies{DeadLettered: map[string]uint64{text: 1}}},
@@ -233,14 +242,16 @@ func TestValuesWithoutAnEncodingAreRefused(t *testing.T) {
 	if _, err := EncodeContributions(Contributions{Labels: []Label{{Key: long}}}); !errors.Is(err, ErrInvalid) {
 		t.Error(err)
 	}
-	if _, err := EncodeContributions(Contributions{Users: []ContribUser{{Entries: []KeyCount{{}}}}}); !errors.Is(err, ErrInvalid) {
+	if _, err := EncodeContributions(Contributions{Users: []ContribUser{{Entries: []KeyCount{{}}}}}); !errors.Is(err,
+		ErrInvalid) {
 		t.Error(err)
 	}
 }
 
 func TestTalliesAddUp(t *testing.T) {
 	var sum ReadTallies
-	sum.Add(ReadTallies{Read: 10, BeforeStart: 1, Late: 2, Future: 1, Overtaken: 1, Accepted: 3, DeadLettered: map[string]uint64{"a": 2}})
+	sum.Add(ReadTallies{Read: 10, BeforeStart: 1, Late: 2, Future: 1, Overtaken: 1, Accepted: 3,
+		DeadLettered: map[string]uint64{"a": 2}})
 	sum.Add(ReadTallies{Read: 3, Accepted: 1, DeadLettered: map[string]uint64{"a": 1, "b": 1}})
 	if !sum.Balanced() || sum.Read != 13 || sum.DeadLettered["a"] != 3 || sum.DeadLettered["b"] != 1 {
 		t.Error(sum)
@@ -256,13 +267,15 @@ func TestTalliesAddUp(t *testing.T) {
 func TestRuleRecordsAreRankedByTheirOwnBytes(t *testing.T) {
 	h, other := NewHasher([32]byte{1}), NewHasher([32]byte{2})
 	id, record := accounts.ID{1}, h.Record([]byte("record"))
-	if h.Record([]byte("record")) != record || h.Clone().Record([]byte("record")) != record || other.Record([]byte("record")) == record || h.Record([]byte("recorD")) == record {
+	if h.Record([]byte("record")) != record || h.Clone().Record([]byte("record")) != record ||
+		other.Record([]byte("record")) == record || h.Record([]byte("recorD")) == record {
 		t.Error("a record's id is not a function of its bytes and the key")
 	}
 	rank := h.RecordRank("m", id, 0, record)
 	for name, r := range map[string][16]byte{
 		"metric": h.RecordRank("n", id, 0, record), "user": h.RecordRank("m", accounts.ID{2}, 0, record),
-		"period": h.RecordRank("m", id, 1, record), "record": h.RecordRank("m", id, 0, RecordID{}), "key": other.RecordRank("m", id, 0, record),
+		"period": h.RecordRank("m", id, 1, record), "record": h.RecordRank("m", id, 0, RecordID{}),
+		"key":  other.RecordRank("m", id, 0, record),
 		"kind": h.ClipRank("m", id, 0, record[:]),
 	} {
 		if r == rank {

@@ -117,7 +117,8 @@ func (p *LedgerPart) layout(w *wire) {
 	} else {
 		w.out = append(w.out, p.Chunk...)
 	}
-	w.check(part == p.Key.Part && part < p.Set.Parts, "part number: not that of the key, or not below the number of parts")
+	w.check(part == p.Key.Part && part < p.Set.Parts,
+		"part number: not that of the key, or not below the number of parts")
 	w.check(len(p.Chunk) > 0, "empty part")
 }
 
@@ -128,9 +129,11 @@ const partOverhead = preambleBytes + 10 + 10 + 5 + 5 + 32 + len(snapshotPrefix) 
 func splitBody(kind Kind, slot, turn uint64, epoch int64, body []byte, maxBytes int) ([]LedgerRecord, error) {
 	chunk := maxBytes - partOverhead
 	if chunk < 1 {
-		return nil, fmt.Errorf("splitting %s at %d bytes, the least is %d: %w", kind, maxBytes, partOverhead+1, ErrTooLarge)
+		return nil, fmt.Errorf("splitting %s at %d bytes, the least is %d: %w", kind, maxBytes, partOverhead+1,
+			ErrTooLarge)
 	}
-	set := PartSet{Turn: turn, Epoch: epoch, Parts: uint32((len(body) + chunk - 1) / chunk), Digest: sha256.Sum256(body)}
+	set := PartSet{Turn: turn, Epoch: epoch, Parts: uint32((len(body) + chunk - 1) / chunk),
+		Digest: sha256.Sum256(body)}
 	out := make([]LedgerRecord, 0, set.Parts)
 	for piece := range slices.Chunk(body, chunk) {
 		p := LedgerPart{Key: LedgerKey{Kind: kind, Slot: slot, Part: uint32(len(out))}, Set: set, Chunk: piece}
@@ -176,7 +179,8 @@ func joinBody(kind Kind, parts []LedgerPart) ([]byte, PartSet, error) {
 
 // joinRecord puts the record together whose parts are given in ascending order, and returns the set
 // that they are of. turn returns the record's own turn.
-func joinRecord[T any](part, body Kind, parts []LedgerPart, layout func(*T, *wire), turn func(*T) uint64) (T, PartSet, error) {
+func joinRecord[T any](part, body Kind, parts []LedgerPart, layout func(*T, *wire),
+	turn func(*T) uint64) (T, PartSet, error) {
 	var none T
 	joined, set, err := joinBody(part, parts)
 	if err != nil {

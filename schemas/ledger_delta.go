@@ -69,7 +69,9 @@ func EncodeDelta(d Delta, slots uint64, maxBytes int) ([]LedgerRecord, error) {
 // JoinDelta puts a delta together from its parts in ascending order. Errors: ErrIncomplete,
 // ErrMalformed, ErrVersion.
 func JoinDelta(parts ...LedgerPart) (Delta, error) {
-	d, set, err := joinRecord(KindDeltaPart, KindDeltaBody, parts, (*Delta).layout, func(d *Delta) uint64 { return d.Turn })
+	d, set, err := joinRecord(KindDeltaPart, KindDeltaBody, parts, (*Delta).layout, func(d *Delta) uint64 {
+		return d.Turn
+	})
 	d.Epoch = set.Epoch
 	return d, err
 }

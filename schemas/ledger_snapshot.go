@@ -36,7 +36,9 @@ func EncodeSnapshot(s Snapshot, slot, maxBytes int) ([]LedgerRecord, error) {
 // JoinSnapshot puts a snapshot together from its parts in ascending order. Errors: ErrIncomplete,
 // ErrMalformed, ErrVersion, and those of accounts.Decode.
 func JoinSnapshot(parts ...LedgerPart) (Snapshot, error) {
-	s, set, err := joinRecord(KindSnapshotPart, KindSnapshotBody, parts, (*Snapshot).layout, func(s *Snapshot) uint64 { return s.Turn })
+	s, set, err := joinRecord(KindSnapshotPart, KindSnapshotBody, parts, (*Snapshot).layout, func(s *Snapshot) uint64 {
+		return s.Turn
+	})
 	s.Epoch = set.Epoch
 	return s, err
 }

@@ -144,13 +144,15 @@ func TestLimitsTooSmallForAPartAreRefused(t *testing.T) {
 func TestDeltasOutOfOrderHaveNoEncoding(t *testing.T) {
 	user := ContribUser{ID: accounts.ID{1}, Period: 1}
 	for name, d := range map[string]Delta{
-		"users":      {Users: []DeltaUser{{ContribUser: user}, {ContribUser: user}}},
-		"keys":       {Labels: []Label{{Key: []byte{2}}, {Key: []byte{1}}}},
-		"slice":      {Labels: []Label{{Key: []byte{1}}, {Key: []byte{2}}}, Users: []DeltaUser{{ContribUser: ContribUser{Entries: []KeyCount{{1, 1}, {0, 1}}}}}},
+		"users": {Users: []DeltaUser{{ContribUser: user}, {ContribUser: user}}},
+		"keys":  {Labels: []Label{{Key: []byte{2}}, {Key: []byte{1}}}},
+		"slice": {Labels: []Label{{Key: []byte{1}}, {Key: []byte{2}}},
+			Users: []DeltaUser{{ContribUser: ContribUser{Entries: []KeyCount{{1, 1}, {0, 1}}}}}},
 		"dictionary": {Users: []DeltaUser{{ContribUser: ContribUser{Entries: []KeyCount{{0, 1}}}}}},
 		"tallies":    {Tallies: make([]WindowTally, 1)},
 		"admissions": {Users: []DeltaUser{{Admitted: Bits{0}}}},
-		"spare bit":  {Windows: make([]MetricWindow, 1), Tallies: make([]WindowTally, 1), Users: []DeltaUser{{Admitted: Bits{2}}}},
+		"spare bit": {Windows: make([]MetricWindow, 1), Tallies: make([]WindowTally, 1),
+			Users: []DeltaUser{{Admitted: Bits{2}}}},
 	} {
 		if _, err := EncodeDelta(d, 8, 1000); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
@@ -225,7 +227,8 @@ func TestSettledTurnsSplitBelowTheLimitAndJoin(t *testing.T) {
 }
 
 func TestLedgerKeysAreUnique(t *testing.T) {
-	for _, k := range []LedgerKey{{KindDeltaPart, 0, 0}, {KindDeltaPart, 1<<64 - 1, 1<<32 - 1}, {KindSnapshotPart, 1, 7}} {
+	for _, k := range []LedgerKey{{KindDeltaPart, 0, 0}, {KindDeltaPart, 1<<64 - 1, 1<<32 - 1},
+		{KindSnapshotPart, 1, 7}} {
 		got, err := DecodeLedgerKey(k.Bytes())
 		if err != nil || got != k {
 			t.Errorf("%s: %v %v", k.Bytes(), got, err)
@@ -240,7 +243,8 @@ func TestLedgerKeysAreUnique(t *testing.T) {
 }
 
 func FuzzDecodeLedgerPart(f *testing.F) {
-	d := Delta{Turn: 9, Epoch: 3, Labels: []Label{{Key: []byte{1}}}, Users: []DeltaUser{{ContribUser: ContribUser{Entries: []KeyCount{{0, 2}}}}}}
+	d := Delta{Turn: 9, Epoch: 3, Labels: []Label{{Key: []byte{1}}},
+		Users: []DeltaUser{{ContribUser: ContribUser{Entries: []KeyCount{{0, 2}}}}}}
 	records, err := EncodeDelta(d, 4, 120)
 	if err != nil {
 		f.Fatal(err)
@@ -267,7 +271,8 @@ func FuzzDecodeLedgerPart(f *testing.F) {
 		if _, err := l.DeltasAfter(0); err != nil && !errors.Is(err, ErrMalformed) && !errors.Is(err, ErrVersion) {
 			t.Fatal("untyped error:", err)
 		}
-		if _, _, err := l.NewestSnapshot(1 << 63); err != nil && !errors.Is(err, ErrMalformed) && !errors.Is(err, ErrVersion) {
+		if _, _, err := l.NewestSnapshot(1 << 63); err != nil && !errors.Is(err, ErrMalformed) &&
+			!errors.Is(err, ErrVersion) {
 			t.Fatal("untyped error:", err)
 		}
 	})

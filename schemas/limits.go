@@ -25,7 +25,8 @@ var (
 	// ErrKeyTooLong is returned for a key of more than MaxKeyBytes.
 	ErrKeyTooLong = fmt.Errorf("key longer than %d bytes", MaxKeyBytes)
 	// ErrMetricName is returned for a metric's name that releases cannot carry.
-	ErrMetricName = fmt.Errorf("a metric's name is 1 to %d bytes of UTF-8 without %q, which separates the parts of a count's Kafka key", maxMetricBytes, keySeparator)
+	ErrMetricName = fmt.Errorf("a metric's name is 1 to %d bytes of UTF-8 without %q, which separates the parts of a "+
+		"count's Kafka key", maxMetricBytes, keySeparator)
 	// ErrKeyNotUTF8 is returned for a key that is not valid UTF-8: keys are published as text.
 	ErrKeyNotUTF8 = errors.New("key is not valid UTF-8")
 )

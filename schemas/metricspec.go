@@ -25,7 +25,8 @@ type MetricSpec struct {
 	WindowSize, WindowSlide, Lateness, Skew, Slack int64
 
 	MaxKeysPerUser, MaxEventsPerKey uint32
-	Min, Max                        int64 // for kinds with values: every value is clamped to them; Max also as metrickind.Counted says
+	// for kinds with values: every value is clamped to them; Max also as metrickind.Counted says
+	Min, Max int64
 
 	LadderKind   string // "adaptive" or "geometric"
 	LadderFactor float64

@@ -53,7 +53,8 @@ func EncodeTurnEnd(e TurnEnd) ([]byte, error) {
 	if what := e.check(); what != "" {
 		return nil, invalid(KindTurnEnd, what)
 	}
-	b, err := json.Marshal(turnEndJSON{Turn: &e.Turn, End: formatMillis(e.End), Generation: &e.Generation, Counts: e.Counts, CountsEnd: e.CountsEnd})
+	b, err := json.Marshal(turnEndJSON{Turn: &e.Turn, End: formatMillis(e.End), Generation: &e.Generation,
+		Counts: e.Counts, CountsEnd: e.CountsEnd})
 	if err != nil {
 		return nil, fmt.Errorf("encoding a turn's end: %w", err)
 	}

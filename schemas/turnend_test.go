@@ -11,8 +11,10 @@ import (
 
 func TestATurnEndComesBackAsItWas(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		e := TurnEnd{Turn: rapid.Uint64Range(0, math.MaxInt64).Draw(t, "turn"), End: rapid.Int64().Draw(t, "end"), Generation: rapid.Uint32().Draw(t, "generation"),
-			Counts: rapid.StringMatching(`[a-z.]*`).Draw(t, "counts"), CountsEnd: rapid.SliceOf(rapid.Int64Min(0)).Draw(t, "ends")}
+		e := TurnEnd{Turn: rapid.Uint64Range(0, math.MaxInt64).Draw(t, "turn"), End: rapid.Int64().Draw(t, "end"),
+			Generation: rapid.Uint32().Draw(t, "generation"),
+			Counts:     rapid.StringMatching(`[a-z.]*`).Draw(t, "counts"),
+			CountsEnd:  rapid.SliceOf(rapid.Int64Min(0)).Draw(t, "ends")}
 		b, err := EncodeTurnEnd(e)
 		if err != nil {
 			t.Fatal(err)
@@ -30,8 +32,10 @@ func TestATurnEndComesBackAsItWas(t *testing.T) {
 			t.Errorf("%+v was encoded: %v", bad, err)
 		}
 	}
-	for _, bad := range []string{"", "{}", `{"turn":1,"end":"2025-02-30T00:00:00Z","generation":0,"counts":"c","counts_end":[]}`,
-		`{"turn":1,"end":"","generation":0,"counts":"c","counts_end":[]}`, `{"end":"2025-03-01T00:00:00Z","generation":0,"counts":"c","counts_end":[1]}`} {
+	for _, bad := range []string{"", "{}",
+		`{"turn":1,"end":"2025-02-30T00:00:00Z","generation":0,"counts":"c","counts_end":[]}`,
+		`{"turn":1,"end":"","generation":0,"counts":"c","counts_end":[]}`,
+		`{"end":"2025-03-01T00:00:00Z","generation":0,"counts":"c","counts_end":[1]}`} {
 		if _, err := DecodeTurnEnd([]byte(bad)); !errors.Is(err, ErrMalformed) {
 			t.Errorf("%s was decoded: %v", bad, err)
 		}
@@ -39,7 +43,8 @@ func TestATurnEndComesBackAsItWas(t *testing.T) {
 }
 
 func TestATurnEndIsWhatConsumersRead(t *testing.T) {
-	b, err := EncodeTurnEnd(TurnEnd{Turn: 7, End: 253402300800000, Generation: 1, Counts: "visits-counts", CountsEnd: []int64{12, 40}})
+	b, err := EncodeTurnEnd(TurnEnd{Turn: 7, End: 253402300800000, Generation: 1, Counts: "visits-counts",
+		CountsEnd: []int64{12, 40}})
 	const want = `{"turn":7,"end":"10000-01-01T00:00:00Z","generation":1,"counts":"visits-counts","counts_end":[12,40]}`
 	if err != nil || string(b) != want {
 		t.Errorf("%s (%v), want %s", b, err, want)

@@ -55,12 +55,15 @@ func (k Kind) String() string {
 		name string
 	}{
 		{KindHeader, "control header"}, {KindEpoch, "control epoch"}, {KindClose, "control close"},
-		{KindSettled, "control settled"}, {KindStop, "control stop"}, {KindRecover, "control recover"}, {KindGeneration, "control generation"},
-		{KindRun, "control run"}, {KindReader, "control reader"}, {KindPassed, "control passed"}, {KindLost, "control lost"},
+		{KindSettled, "control settled"}, {KindStop, "control stop"}, {KindRecover, "control recover"},
+		{KindGeneration, "control generation"},
+		{KindRun, "control run"}, {KindReader, "control reader"}, {KindPassed, "control passed"},
+		{KindLost, "control lost"},
 		{KindDrain, "control drain"}, {KindEnd, "control end"},
 		{KindDeltaPart, "ledger delta part"}, {KindDeltaBody, "ledger delta"},
 		{KindSnapshotPart, "ledger snapshot part"}, {KindSnapshotBody, "ledger snapshot"},
-		{KindOpenSlice, "open slice"}, {KindAccounts, "accounts"}, {KindLedgerKey, "ledger key"}, {KindReleaseKey, "release key"},
+		{KindOpenSlice, "open slice"}, {KindAccounts, "accounts"}, {KindLedgerKey, "ledger key"},
+		{KindReleaseKey, "release key"},
 		{KindRelease, "release"}, {KindMetricSpec, "metric specification"}, {KindTurnEnd, "turn end"},
 		{KindContributions, "contributions"}, {KindOpen, "open"},
 		{KindPartial, "partial counts"}, {KindAck, "acknowledgement"}, {KindDeadLetter, "dead letter"},
@@ -162,7 +165,10 @@ func newReader(b []byte, k Kind) *wire {
 	case Kind(b[2]) != k:
 		w.fail("it is of another kind")
 	case b[3] != k.version():
-		w.note(&MalformedError{Kind: k, What: fmt.Sprintf("it is of version %d, this program knows version %d", b[3], k.version()), cause: ErrVersion})
+		w.note(
+			&MalformedError{Kind: k,
+				What:  fmt.Sprintf("it is of version %d, this program knows version %d", b[3], k.version()),
+				cause: ErrVersion})
 	default:
 		w.rest = b[preambleBytes:]
 	}

@@ -62,7 +62,8 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // experiments are in the order of docs/experiments.md.
 func experiments() []experiment.Experiment {
-	return slices.Concat(year.Experiments(), counts.Experiments(), odometers.Experiments(), filters.Experiments(), descent.Experiments())
+	return slices.Concat(year.Experiments(), counts.Experiments(), odometers.Experiments(), filters.Experiments(),
+		descent.Experiments())
 }
 
 // command is one command line.
@@ -111,7 +112,8 @@ An experiment draws its noise from the seed, so its results protect no user.`,
 	flags := root.Flags()
 	flags.Uint64Var(&c.seed, "seed", 1, "seed of all random numbers")
 	flags.StringVar(&c.data, "data", "", "`directory` with the paper's data, for an experiment that uses them")
-	flags.Var(cli.OneOf(&c.size, experiment.Small, experiment.Default), "size", "default: the paper's size, up to ten minutes; small: seconds")
+	flags.Var(cli.OneOf(&c.size, experiment.Small, experiment.Default), "size",
+		"default: the paper's size, up to ten minutes; small: seconds")
 	flags.StringVar(&c.report, "report", "", "`file` for a page with figures and tables (HTML)")
 	cli.FormatFlag(root, &c.format)
 	cli.Prepare(root)
@@ -166,7 +168,9 @@ func (c *command) repeat(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := cli.SaveOutput("--report", c.report, 0o644, func(w io.Writer) error { return page.Write(w, e, o, found) }); err != nil {
+	if err := cli.SaveOutput("--report", c.report, 0o644, func(w io.Writer) error {
+		return page.Write(w, e, o, found)
+	}); err != nil {
 		return err
 	}
 	if c.format == cli.JSON {
@@ -186,13 +190,15 @@ func (c *command) checkData(e *experiment.Experiment) error {
 		c.accepted = true
 		return fmt.Errorf("looking for --data: %w", err)
 	case !info.IsDir():
-		return fmt.Errorf("--data %s is not a directory: name one with the files that docs/experiments.md lists", c.data)
+		return fmt.Errorf("--data %s is not a directory: name one with the files that docs/experiments.md lists",
+			c.data)
 	}
 	return nil
 }
 
 // find runs an experiment, with its progress on stderr.
-func (c *command) find(ctx context.Context, e *experiment.Experiment, o experiment.Options) (*experiment.Result, error) {
+func (c *command) find(ctx context.Context, e *experiment.Experiment,
+	o experiment.Options) (*experiment.Result, error) {
 	tty, _ := terminal.Terminal(c.stderr)
 	progress := terminal.NewProgress(c.stderr, tty, time.Now)
 	defer progress.Flush()

@@ -44,7 +44,8 @@ func TestExperimentsAreListedAndRun(t *testing.T) {
 		Seed       int
 		Tables     []struct{ Rows [][]any }
 	}
-	if err := json.Unmarshal([]byte(stdout), &found); err != nil || code != exitOK || found.Name != "odometers" || found.Size != "small" || found.Seed != 1 || len(found.Tables) != 2 {
+	if err := json.Unmarshal([]byte(stdout), &found); err != nil || code != exitOK || found.Name != "odometers" ||
+		found.Size != "small" || found.Seed != 1 || len(found.Tables) != 2 {
 		t.Errorf("exit %d, %+v (%v), stderr %q", code, found, err, stderr)
 	}
 	html, err := os.ReadFile(page)
@@ -92,8 +93,10 @@ func TestExperimentsThatCannotRunSayWhy(t *testing.T) {
 // A shell completes names of experiments and the words that a flag takes.
 func TestShellsCompleteWhatCanStandThere(t *testing.T) {
 	t.Parallel()
-	for args, want := range map[string]string{"od": "odometers\n", "--size ": "small\ndefault\n", "--format ": "table\njson\n"} {
-		if _, stdout, _ := run(t, append([]string{"__complete"}, strings.Split(args, " ")...)...); !strings.Contains(stdout, want) {
+	for args, want := range map[string]string{"od": "odometers\n", "--size ": "small\ndefault\n",
+		"--format ": "table\njson\n"} {
+		if _, stdout, _ := run(t, append([]string{"__complete"}, strings.Split(args, " ")...)...); !strings.Contains(
+			stdout, want) {
 			t.Errorf("%s: %q, want %q", args, stdout, want)
 		}
 	}
@@ -119,7 +122,8 @@ func TestShownCommandLinesAreOfThisProgram(t *testing.T) {
 	for _, line := range lines {
 		root := (&command{}).root()
 		err := root.ParseFlags(strings.Fields(line[1]))
-		if given := root.Flags().Args(); err != nil || len(given) > 1 || len(given) == 1 && !slices.Contains(append(names(), "NAME"), given[0]) {
+		if given := root.Flags().Args(); err != nil || len(given) > 1 ||
+			len(given) == 1 && !slices.Contains(append(names(), "NAME"), given[0]) {
 			t.Errorf("%s: %v", line[0], err)
 		}
 	}
@@ -132,19 +136,25 @@ func TestShownCommandLinesAreOfThisProgram(t *testing.T) {
 func TestRefusedFlagsAreRepairedAsTheTextsSay(t *testing.T) {
 	t.Parallel()
 	dir, page := t.TempDir(), filepath.Join(t.TempDir(), "page.html")
-	const person = "39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, Male, 2174, 0, 40, United-States, "
+	const person = "39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, Male, " +
+		"2174, 0, 40, United-States, "
 	records := strings.Repeat(person+"<=50K\n"+person+">50K\n", 2000)
-	for name, text := range map[string]string{"adult.data": records, "adult.test": strings.ReplaceAll(records, "K\n", "K.\n")} {
+	for name, text := range map[string]string{"adult.data": records,
+		"adult.test": strings.ReplaceAll(records, "K\n", "K.\n")} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, c := range []struct{ refused, says, works, found string }{
-		{"--report " + page, "--report and --data are for one experiment: name it", "odometers --size small --report " + page, ""},
+		{"--report " + page, "--report and --data are for one experiment: name it",
+			"odometers --size small --report " + page, ""},
 		{"odometers --size small --data " + dir, "which uses no real data: leave it out", "odometers --size small", ""},
-		{"descent-census --size small --data " + filepath.Join(dir, "adult.data"), "name one with the files that docs/experiments.md lists", "descent-census --size small --data " + dir, "Adult"},
+		{"descent-census --size small --data " + filepath.Join(dir, "adult.data"),
+			"name one with the files that docs/experiments.md lists", "descent-census --size small --data " +
+				dir, "Adult"},
 	} {
-		if code, _, stderr := run(t, strings.Fields(c.refused)...); code != exitUsage || !strings.Contains(stderr, c.says) {
+		if code, _, stderr := run(t, strings.Fields(c.refused)...); code != exitUsage ||
+			!strings.Contains(stderr, c.says) {
 			t.Errorf("%s: exit %d, %q is not said: %s", c.refused, code, c.says, stderr)
 		}
 		code, stdout, stderr := run(t, strings.Fields(c.works)...)

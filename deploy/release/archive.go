@@ -22,7 +22,8 @@ func blobName(d digest.Digest) string { return "blobs/" + d.Algorithm().String()
 // add keeps a blob under its digest.
 func (a archive) add(media string, data []byte) ocispec.Descriptor {
 	sum := sha256.Sum256(data)
-	at := ocispec.Descriptor{MediaType: media, Digest: digest.NewDigestFromBytes(digest.SHA256, sum[:]), Size: int64(len(data))}
+	at := ocispec.Descriptor{MediaType: media, Digest: digest.NewDigestFromBytes(digest.SHA256, sum[:]),
+		Size: int64(len(data))}
 	a[blobName(at.Digest)] = data
 	return at
 }

@@ -20,7 +20,8 @@ import (
 // build returns the archive of an image: an OCI layout, with the list that older engines read. args
 // are the values of the Dockerfile's ARGs.
 func build(dockerfile []byte, files fs.FS, arch string, tags []string, args map[string]string) ([]byte, error) {
-	config := dockerspec.DockerOCIImage{Image: ocispec.Image{Platform: ocispec.Platform{OS: "linux", Architecture: arch}}}
+	config := dockerspec.DockerOCIImage{
+		Image: ocispec.Image{Platform: ocispec.Platform{OS: "linux", Architecture: arch}}}
 	config.Config.Env = []string{"PATH=/"}
 	layer, err := follow(dockerfile, files, args, &config.Config)
 	if err != nil {
@@ -45,7 +46,8 @@ func build(dockerfile []byte, files fs.FS, arch string, tags []string, args map[
 	for _, tag := range tags {
 		named := manifestAt
 		_, version, _ := strings.Cut(tag, ":")
-		named.Annotations = map[string]string{"io.containerd.image.name": "docker.io/" + tag, ocispec.AnnotationRefName: version}
+		named.Annotations = map[string]string{"io.containerd.image.name": "docker.io/" + tag,
+			ocispec.AnnotationRefName: version}
 		index.Manifests = append(index.Manifests, named)
 	}
 	type listed struct { // an entry of manifest.json
@@ -54,7 +56,8 @@ func build(dockerfile []byte, files fs.FS, arch string, tags []string, args map[
 		Layers   []string
 	}
 	for name, content := range map[string]any{
-		ocispec.ImageIndexFile: index, ocispec.ImageLayoutFile: ocispec.ImageLayout{Version: ocispec.ImageLayoutVersion},
+		ocispec.ImageIndexFile: index, ocispec.ImageLayoutFile: ocispec.ImageLayout{
+			Version: ocispec.ImageLayoutVersion},
 		"manifest.json": []listed{{blobName(configAt.Digest), tags, []string{blobName(layerAt.Digest)}}},
 	} {
 		text, err := json.Marshal(content)
@@ -67,7 +70,8 @@ func build(dockerfile []byte, files fs.FS, arch string, tags []string, args map[
 }
 
 // follow does what the instructions say: it returns the one layer, and completes the configuration.
-func follow(dockerfile []byte, files fs.FS, args map[string]string, c *dockerspec.DockerOCIImageConfig) ([]byte, error) {
+func follow(dockerfile []byte, files fs.FS, args map[string]string,
+	c *dockerspec.DockerOCIImageConfig) ([]byte, error) {
 	parsed, err := parser.Parse(bytes.NewReader(dockerfile))
 	if err != nil {
 		return nil, fmt.Errorf("parsing it: %w", err)
@@ -110,7 +114,8 @@ func follow(dockerfile []byte, files fs.FS, args map[string]string, c *dockerspe
 func apply(command instructions.Command, files fs.FS, layer archive, c *dockerspec.DockerOCIImageConfig) error {
 	switch v := command.(type) {
 	case *instructions.CopyCommand:
-		if v.From != "" || v.Chmod != "" || v.Link || v.Chown != "" && v.Chown != "0:0" || len(v.SourcePaths) != 1 || len(v.SourceContents) != 0 || !strings.HasPrefix(v.DestPath, "/") || strings.HasSuffix(v.DestPath, "/") {
+		if v.From != "" || v.Chmod != "" || v.Link || v.Chown != "" && v.Chown != "0:0" || len(v.SourcePaths) != 1 ||
+			len(v.SourceContents) != 0 || !strings.HasPrefix(v.DestPath, "/") || strings.HasSuffix(v.DestPath, "/") {
 			return errors.New("COPY must copy one file to an absolute path, as the owner 0:0")
 		}
 		text, err := fs.ReadFile(files, v.SourcePaths[0])

@@ -50,9 +50,12 @@ func TestTheImageIsTheDockerfiles(t *testing.T) {
 		got := c.Config
 		if c.OS != "linux" || c.Architecture != "arm64" || got.User != "65532:65532" || got.StopSignal != "SIGTERM" ||
 			strings.Join(got.Entrypoint, " ") != "/tollgate" || got.Cmd[0] != "run" || len(got.ExposedPorts) != 2 ||
-			strings.Join(got.Healthcheck.Test, " ") != "CMD /tollgate probe --url http://localhost:9464/-/healthy" || got.Healthcheck.Interval != 5*time.Second ||
-			strings.Join(got.Env, " ") != "PATH=/ USER=tollgate HOME=/" || got.Labels["org.opencontainers.image.title"] != "tollgate" ||
-			got.Labels["org.opencontainers.image.version"] != "v1.2.3" || got.Labels["org.opencontainers.image.revision"] != "abc" {
+			strings.Join(got.Healthcheck.Test, " ") != "CMD /tollgate probe --url http://localhost:9464/-/healthy" ||
+			got.Healthcheck.Interval != 5*time.Second ||
+			strings.Join(got.Env, " ") != "PATH=/ USER=tollgate HOME=/" ||
+			got.Labels["org.opencontainers.image.title"] != "tollgate" ||
+			got.Labels["org.opencontainers.image.version"] != "v1.2.3" ||
+			got.Labels["org.opencontainers.image.revision"] != "abc" {
 			t.Errorf("%+v", c)
 		}
 		archived := mutate.Extract(image)
@@ -76,13 +79,19 @@ func TestTheImageIsTheDockerfiles(t *testing.T) {
 func TestNothingInADockerfileIsPassedOver(t *testing.T) {
 	files := fstest.MapFS{"tollgate": {Data: []byte("a program")}}
 	for text, want := range map[string]string{
-		"FROM debian\n": "FROM scratch", "FROM scratch\nFROM scratch\n": "one stage", "ARG A\nFROM scratch\n": "without arguments",
-		"FROM scratch\nRUN a\n": "line 2: RUN", "FROM scratch\nWORKDIR /b\n": "WORKDIR is not known", "FROM scratch\nCOPY tollgate /bin/\n": "one file",
-		"FROM scratch\nCOPY --chown=1:1 tollgate /r\n": "owner 0:0", "FROM scratch\nCOPY tollgate tollgate /r/\n": "one file", "FROM scratch\nCOPY gone /r\n": "gone",
-		"FROM scratch\nENTRYPOINT tollgate\n": "no shell", "FROM scratch\nCMD tollgate\n": "no shell", "FROM scratch\nCOPPY a b\n": "unknown instruction", "": "parsing",
-		"FROM scratch\nCOPY --from=x tollgate /r\n": "one file", "FROM scratch\nADD tollgate /r\n": "ADD is not known", "FROM scratch\nARG A=b\n": "line 2: argument A has no value: give --arg A=",
+		"FROM debian\n": "FROM scratch", "FROM scratch\nFROM scratch\n": "one stage",
+		"ARG A\nFROM scratch\n": "without arguments",
+		"FROM scratch\nRUN a\n": "line 2: RUN", "FROM scratch\nWORKDIR /b\n": "WORKDIR is not known",
+		"FROM scratch\nCOPY tollgate /bin/\n":          "one file",
+		"FROM scratch\nCOPY --chown=1:1 tollgate /r\n": "owner 0:0",
+		"FROM scratch\nCOPY tollgate tollgate /r/\n":   "one file", "FROM scratch\nCOPY gone /r\n": "gone",
+		"FROM scratch\nENTRYPOINT tollgate\n": "no shell", "FROM scratch\nCMD tollgate\n": "no shell",
+		"FROM scratch\nCOPPY a b\n": "unknown instruction", "": "parsing",
+		"FROM scratch\nCOPY --from=x tollgate /r\n": "one file", "FROM scratch\nADD tollgate /r\n": "ADD is not known",
+		"FROM scratch\nARG A=b\n": "line 2: argument A has no value: give --arg A=",
 	} {
-		if _, err := build([]byte(text), files, "amd64", []string{"a:b"}, nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := build([]byte(text), files, "amd64", []string{"a:b"}, nil); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}

@@ -28,13 +28,15 @@ func (f *failure) cause() string {
 	text, _, _ = strings.Cut(text, "\n")
 	text = cmp.Or(text, f.Name)
 	if cutOff.MatchString(text) {
-		text = "a worker's process ended or lost its connection without an error, perhaps because it was killed or ran out of memory: read the logs of its TaskManager and its machine (" + text + ")"
+		text = "a worker's process ended or lost its connection without an error, perhaps because it was killed or " +
+			"ran out of memory: read the logs of its TaskManager and its machine (" + text + ")"
 	}
 	return shorten(text)
 }
 
 // cutOff is what Beam's runner says of a worker whose connection has ended.
-var cutOff = regexp.MustCompile(`StatusRuntimeException: (CANCELLED|UNAVAILABLE)|SDK [Hh]arness .*(closed|disconnected)`)
+var cutOff = regexp.MustCompile(
+	`StatusRuntimeException: (CANCELLED|UNAVAILABLE)|SDK [Hh]arness .*(closed|disconnected)`)
 
 // innermost returns the last part of an error of Beam's Go SDK, which gives the outermost first:
 // what the DoFn has returned, with all of its lines, or the first line of a panic, without its

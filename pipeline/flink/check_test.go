@@ -28,7 +28,8 @@ func TestCheckLooksAtTheSlotsOfTheCluster(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if err := Check(ctx, Options{URL: secret.NewURL(server.URL), Parallelism: 5}); !errors.Is(err, context.DeadlineExceeded) {
+	if err := Check(ctx, Options{URL: secret.NewURL(server.URL), Parallelism: 5}); !errors.Is(err,
+		context.DeadlineExceeded) {
 		t.Errorf("Check = %v; want it to wait for a TaskManager that is on its way", err)
 	}
 	time.AfterFunc(time.Second, func() { slots.Store(5) })
@@ -38,8 +39,10 @@ func TestCheckLooksAtTheSlotsOfTheCluster(t *testing.T) {
 }
 
 func TestCheckNamesAnAddressThatIsNone(t *testing.T) {
-	for _, address := range []string{"", "localhost:8081", "ftp://localhost:8081", "http://", "http://localhost:8081/?token=hunter2"} {
-		if err := Check(t.Context(), Options{URL: secret.NewURL(address), Parallelism: 1}); !errors.Is(err, ErrAddress) || strings.Contains(err.Error(), "hunter2") {
+	for _, address := range []string{"", "localhost:8081", "ftp://localhost:8081", "http://",
+		"http://localhost:8081/?token=hunter2"} {
+		if err := Check(t.Context(), Options{URL: secret.NewURL(address), Parallelism: 1}); !errors.Is(err,
+			ErrAddress) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("Check of %q = %v, want ErrAddress", address, err)
 		}
 	}
@@ -56,7 +59,8 @@ func TestRuleThePasswordOfAJobManagerIsNotPrinted(t *testing.T) {
 	defer server.Close()
 	closed := httptest.NewServer(nil)
 	closed.Close()
-	for _, address := range []string{server.URL, closed.URL, "http://a host", "ftp://host", "host:8081", "http://host:port"} {
+	for _, address := range []string{server.URL, closed.URL, "http://a host", "ftp://host", "host:8081",
+		"http://host:port"} {
 		scheme, rest, ok := strings.Cut(address, "://")
 		if !ok {
 			scheme, rest = "", address
@@ -66,7 +70,8 @@ func TestRuleThePasswordOfAJobManagerIsNotPrinted(t *testing.T) {
 		o := Options{URL: secret.NewURL(scheme + "alice:hunter2@" + rest), Parallelism: 1}
 		err := Check(t.Context(), o)
 		text := fmt.Sprintf("%v %+v %#v", err, o, o)
-		if err == nil || strings.Contains(text, "alice") || strings.Contains(text, "hunter2") || !strings.Contains(text, rest) {
+		if err == nil || strings.Contains(text, "alice") || strings.Contains(text, "hunter2") ||
+			!strings.Contains(text, rest) {
 			t.Errorf("%s: %s", address, text)
 		}
 	}

@@ -72,7 +72,8 @@ func Check(ctx context.Context, o Options) error {
 		case err != nil && limited.Err() != nil && ctx.Err() == nil:
 			return fmt.Errorf("%w within %v", ErrUnreachable, answerLimit)
 		case err == nil && found.Slots < o.Parallelism:
-			return fmt.Errorf("%w: parallelism %d needs as many slots, and the cluster has %d: add a TaskManager, or lower the parallelism", ErrSlots, o.Parallelism, found.Slots)
+			return fmt.Errorf("%w: parallelism %d needs as many slots, and the cluster has %d: add a TaskManager, or "+
+				"lower the parallelism", ErrSlots, o.Parallelism, found.Slots)
 		}
 		return err
 	})
@@ -213,7 +214,8 @@ func waitForSlots(ctx context.Context, logger *slog.Logger, look func() error) e
 func (s *submission) free(ctx context.Context) error {
 	found, err := s.cluster(ctx)
 	if err == nil && found.Free < s.o.Parallelism {
-		err = fmt.Errorf("%w: parallelism %d needs as many slots, and %d of %d are free: cancel another job, add a TaskManager, or lower the parallelism", ErrSlots, s.o.Parallelism, found.Free, found.Slots)
+		err = fmt.Errorf("%w: parallelism %d needs as many slots, and %d of %d are free: cancel another job, add a "+
+			"TaskManager, or lower the parallelism", ErrSlots, s.o.Parallelism, found.Free, found.Slots)
 	}
 	return err
 }

@@ -20,7 +20,8 @@ func (m *slowJobManager) becomes(state string, fails ...failure) {
 
 // followed submits a job and calls then once it runs; it returns what became of it and the failures
 // that were told.
-func followed(t *testing.T, m *slowJobManager, then func(cancel context.CancelCauseFunc), failing func(string) error) ([]string, error) {
+func followed(t *testing.T, m *slowJobManager, then func(cancel context.CancelCauseFunc),
+	failing func(string) error) ([]string, error) {
 	t.Helper()
 	s := submissionTo(t, m)
 	s.o.Away = time.Second
@@ -58,15 +59,19 @@ func TestAJobIsFollowedToItsEnd(t *testing.T) {
 			},
 			says: "is FAILED: third", told: []string{"first", "second", "third"},
 		},
-		"cancelled by another": {then: func(m *slowJobManager, _ context.CancelCauseFunc) { m.becomes("CANCELED") }, says: "is CANCELED"},
-		"forgotten":            {then: func(m *slowJobManager, _ context.CancelCauseFunc) { m.becomes("") }, is: ErrJobLost},
+		"cancelled by another": {then: func(m *slowJobManager, _ context.CancelCauseFunc) {
+			m.becomes("CANCELED")
+		}, says: "is CANCELED"},
+		"forgotten": {then: func(m *slowJobManager, _ context.CancelCauseFunc) { m.becomes("") }, is: ErrJobLost},
 		"away for a while": {then: func(m *slowJobManager, _ context.CancelCauseFunc) {
 			m.away.Store(true)
 			later()
 			m.away.Store(false)
 			m.becomes("FINISHED")
 		}},
-		"away for good": {then: func(m *slowJobManager, _ context.CancelCauseFunc) { m.away.Store(true) }, is: ErrUnreachable, says: "may still run"},
+		"away for good": {then: func(m *slowJobManager, _ context.CancelCauseFunc) {
+			m.away.Store(true)
+		}, is: ErrUnreachable, says: "may still run"},
 		"not to be tried again": {
 			then:    func(m *slowJobManager, _ context.CancelCauseFunc) { m.becomes("RESTARTING", first) },
 			failing: stop, is: stop, told: []string{"first"},
@@ -79,8 +84,11 @@ func TestAJobIsFollowedToItsEnd(t *testing.T) {
 				t.Skip("half a minute passes until its job is given up")
 			}
 			m := &slowJobManager{}
-			told, err := followed(t, m, func(cancel context.CancelCauseFunc) { c.then(m, cancel) }, func(string) error { return c.failing })
-			if c.is == nil && c.says == "" && err != nil || c.is != nil && !errors.Is(err, c.is) || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
+			told, err := followed(t, m, func(cancel context.CancelCauseFunc) {
+				c.then(m, cancel)
+			}, func(string) error { return c.failing })
+			if c.is == nil && c.says == "" && err != nil || c.is != nil && !errors.Is(err, c.is) ||
+				c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
 				t.Errorf("it ended with %v; want %v %q", err, c.is, c.says)
 			}
 			if !slices.Equal(told, c.told) {

@@ -105,7 +105,11 @@ func submissionTo(t *testing.T, m *slowJobManager) *submission {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &submission{client: c, name: "mine", o: &Options{Parallelism: 1, Away: time.Minute, Logger: slog.New(slog.DiscardHandler)}, failing: func(string) error { return nil }}
+	return &submission{client: c, name: "mine",
+		o: &Options{Parallelism: 1, Away: time.Minute, Logger: slog.New(slog.DiscardHandler)},
+		failing: func(string) error {
+			return nil
+		}}
 }
 
 // A run that is ended while its job begins leaves no job that no run follows.

@@ -31,7 +31,8 @@ var (
 	// ErrJobLost says that a JobManager does not know the job any more.
 	ErrJobLost = errors.New("the JobManager has lost the job")
 	// ErrClasses says that the cluster lacks classes of Beam, or this program's own.
-	ErrClasses = errors.New("the cluster's class path lacks the classes of deploy/flink: start the cluster with deploy/flink/cluster, or copy the jars that its command export writes into lib/")
+	ErrClasses = errors.New("the cluster's class path lacks the classes of deploy/flink: start the cluster with " +
+		"deploy/flink/cluster, or copy the jars that its command export writes into lib/")
 )
 
 // refusal is an answer of Flink with an error in it.
@@ -58,7 +59,8 @@ func newClient(address secret.URL) (*client, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, fmt.Errorf("%q: %w", address.String(), ErrAddress)
 	}
-	return &client{url: secret.NewURL(strings.TrimSuffix(address.Reveal(), "/")), http: http.Client{Timeout: 30 * time.Second}}, nil
+	return &client{url: secret.NewURL(strings.TrimSuffix(address.Reveal(), "/")),
+		http: http.Client{Timeout: 30 * time.Second}}, nil
 }
 
 // redacted removes user and password from the address in an error of net/http or net/url.
@@ -141,7 +143,8 @@ func (c *client) upload(ctx context.Context, jar []byte) (string, error) {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	part, err := form.CreatePart(textproto.MIMEHeader{
-		"Content-Disposition": {`form-data; name="jarfile"; filename="tollgate.jar"`}, "Content-Type": {"application/x-java-archive"},
+		"Content-Disposition": {`form-data; name="jarfile"; filename="tollgate.jar"`},
+		"Content-Type":        {"application/x-java-archive"},
 	})
 	if err == nil {
 		_, err = part.Write(jar)
@@ -161,12 +164,14 @@ func (c *client) upload(ctx context.Context, jar []byte) (string, error) {
 
 // run starts the job of an uploaded jar.
 func (c *client) run(ctx context.Context, jar string, parallelism int) (string, error) {
-	body, err := json.Marshal(map[string]any{"entryClass": "tollgate.Submission", "parallelism": parallelism, "flinkConfiguration": settings})
+	body, err := json.Marshal(map[string]any{"entryClass": "tollgate.Submission", "parallelism": parallelism,
+		"flinkConfiguration": settings})
 	if err != nil {
 		return "", err
 	}
 	var started struct{ Jobid string }
-	err = c.call(ctx, http.MethodPost, "/jars/"+url.PathEscape(jar)+"/run", "application/json", bytes.NewReader(body), &started)
+	err = c.call(ctx, http.MethodPost, "/jars/"+url.PathEscape(jar)+"/run", "application/json", bytes.NewReader(body),
+		&started)
 	var no *refusal
 	if errors.As(err, &no) && strings.Contains(err.Error(), "ClassNotFoundException: tollgate.Submission") {
 		return "", ErrClasses

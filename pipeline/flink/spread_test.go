@@ -39,7 +39,8 @@ func TestSpreadUsesEveryTask(t *testing.T) {
 				load[taskOf(key, parallelism)]++
 			}
 			if len(distinct) != n || len(load) != min(n, parallelism) {
-				t.Errorf("parallelism %d: %d numbers, %d of them distinct, on %d tasks", parallelism, n, len(distinct), len(load))
+				t.Errorf("parallelism %d: %d numbers, %d of them distinct, on %d tasks", parallelism, n, len(distinct),
+					len(load))
 			}
 			loads := slices.Collect(maps.Values(load))
 			if n > 0 && slices.Max(loads)-slices.Min(loads) > 1 {

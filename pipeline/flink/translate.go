@@ -56,7 +56,9 @@ func jarOf(ctx context.Context, p *beam.Pipeline, o *Options, name string) ([]by
 	if err != nil {
 		return nil, err
 	}
-	env, err := graphx.CreateEnvironment(ctx, "beam:env:process:v1", func(context.Context) string { return string(process) })
+	env, err := graphx.CreateEnvironment(ctx, "beam:env:process:v1", func(context.Context) string {
+		return string(process)
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,8 @@ func workerArgs(args []string) (id, provision string) {
 func Worker(ctx context.Context, args []string) error {
 	id, provision := workerArgs(args)
 	if id == "" || provision == "" {
-		return errors.New("starting a worker: --id and --provision_endpoint are missing: do not start workers yourself, a TaskManager of Flink does")
+		return errors.New("starting a worker: --id and --provision_endpoint are missing: do not start workers " +
+			"yourself, a TaskManager of Flink does")
 	}
 	beamOnce.Do(beam.Init)
 	ctx = grpcx.WriteWorkerID(ctx, id)
@@ -47,9 +48,10 @@ func Worker(ctx context.Context, args []string) error {
 	if err != nil {
 		return fmt.Errorf("starting a worker: asking the TaskManager at %s: %w", provision, err)
 	}
-	err = harness.MainWithOptions(ctx, info.GetLoggingEndpoint().GetUrl(), info.GetControlEndpoint().GetUrl(), harness.Options{
-		StatusEndpoint: info.GetStatusEndpoint().GetUrl(), RunnerCapabilities: info.GetRunnerCapabilities(),
-	})
+	err = harness.MainWithOptions(ctx, info.GetLoggingEndpoint().GetUrl(), info.GetControlEndpoint().GetUrl(),
+		harness.Options{
+			StatusEndpoint: info.GetStatusEndpoint().GetUrl(), RunnerCapabilities: info.GetRunnerCapabilities(),
+		})
 	if err != nil {
 		return fmt.Errorf("serving the TaskManager at %s: %w", provision, err)
 	}

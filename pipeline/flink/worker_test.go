@@ -42,7 +42,9 @@ func TestTheEngineUploadsThePipelineAndItsProgram(t *testing.T) {
 	p, s := beam.NewPipelineWithRoot()
 	beam.Impulse(s)
 	engine := Engine(Options{URL: secret.NewURL(server.URL), Parallelism: 2, Command: "/opt/tollgate-worker"})
-	err := engine(t.Context(), p, pipeline.Job{Name: "tollgate shop", Failing: func(cause string) error { return errors.New(cause) }})
+	err := engine(t.Context(), p, pipeline.Job{Name: "tollgate shop", Failing: func(cause string) error {
+		return errors.New(cause)
+	}})
 	if err == nil || !strings.Contains(err.Error(), "the disk is full") {
 		t.Errorf("the engine returned %v", err)
 	}
@@ -60,7 +62,8 @@ func TestTheEngineUploadsThePipelineAndItsProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, part := range []string{"/opt/tollgate-worker", `"beam:option:job_name:v1":"tollgate shop"`, `"beam:option:parallelism:v1":2`} {
+	for _, part := range []string{"/opt/tollgate-worker", `"beam:option:job_name:v1":"tollgate shop"`,
+		`"beam:option:parallelism:v1":2`} {
 		if !strings.Contains(all.String(), part) {
 			t.Errorf("the upload does not contain %s", part)
 		}

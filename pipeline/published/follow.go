@@ -100,7 +100,8 @@ func follow(ctx context.Context, d *deployment.Deployment, o Options, fn func(Tu
 		}
 		from = &now
 	}
-	f := follower{client: client, counts: d.Config.Outputs.Counts, turns: d.Config.Outputs.Turns, fn: fn, onAnswer: o.OnAnswer, together: int64(o.Together), log: log,
+	f := follower{client: client, counts: d.Config.Outputs.Counts, turns: d.Config.Outputs.Turns, fn: fn,
+		onAnswer: o.OnAnswer, together: int64(o.Together), log: log,
 		done: from.Turn, ends: from.Ends, next: make([]int64, d.Config.ReleaseShards)}
 	copy(f.next, from.Counts)
 	for shard := range int32(d.Config.ReleaseShards) {
@@ -131,7 +132,11 @@ func watchBrokers(ctx context.Context, client *kafkalog.Client, log *slog.Logger
 func (f *follower) answered(current bool) {
 	if current && f.elsewhere != "" && !f.warned {
 		f.warned = true
-		f.log.Warn(fmt.Sprintf("topic %s says that the newest values are on topic %s, and outputs.counts names %s, whose values appear once a run writes there: if that is the wrong topic, correct outputs.counts", f.turns, f.elsewhere, f.counts))
+		f.log.Warn(
+			fmt.Sprintf(
+				"topic %s says that the newest values are on topic %s, and outputs.counts names %s, whose values "+
+					"appear once a run writes there: if that is the wrong topic, correct outputs.counts", f.turns,
+				f.elsewhere, f.counts))
 	}
 	if f.onAnswer != nil {
 		f.onAnswer(current)
@@ -298,7 +303,8 @@ func (f *follower) deliver(ctx context.Context, ends []schemas.TurnEnd) (handed 
 			return false, fmt.Errorf("following counts: %w", err)
 		}
 	}
-	out := Turn{Turn: end.Turn, End: time.UnixMilli(end.End), Published: time.UnixMilli(f.appended), Generation: end.Generation, Since: time.UnixMilli(since), Releases: slices.Collect(maps.Values(values))}
+	out := Turn{Turn: end.Turn, End: time.UnixMilli(end.End), Published: time.UnixMilli(f.appended),
+		Generation: end.Generation, Since: time.UnixMilli(since), Releases: slices.Collect(maps.Values(values))}
 	slices.SortFunc(out.Releases, func(a, b schemas.Release) int {
 		return cmp.Or(cmp.Compare(a.WindowEnd, b.WindowEnd), cmp.Compare(a.Metric, b.Metric),
 			cmp.Compare(a.WindowStart, b.WindowStart), cmp.Compare(a.Key, b.Key))
@@ -310,12 +316,13 @@ func (f *follower) deliver(ctx context.Context, ends []schemas.TurnEnd) (handed 
 // read adds the values of a partition up to an offset to those of a turn.
 func (f *follower) read(ctx context.Context, shard int, to int64, values map[string]schemas.Release) error {
 	for f.next[shard] < to {
-		err := countslog.EachValue(ctx, f.partitions[shard], f.next[shard], to, countslog.IgnoreForeign, func(r schemas.Release, key, _ []byte) error {
-			if r.Turn > f.done {
-				values[string(key)] = r
-			}
-			return nil
-		})
+		err := countslog.EachValue(ctx, f.partitions[shard], f.next[shard], to, countslog.IgnoreForeign,
+			func(r schemas.Release, key, _ []byte) error {
+				if r.Turn > f.done {
+					values[string(key)] = r
+				}
+				return nil
+			})
 		if errors.Is(err, kafkalog.ErrOffsetOutOfRange) {
 			bounds, boundsErr := f.client.Offsets(ctx, f.counts, int32(shard))
 			if boundsErr == nil && f.next[shard] < bounds.Start {

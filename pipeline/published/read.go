@@ -25,10 +25,11 @@ func Read(ctx context.Context, d *deployment.Deployment) ([]schemas.Release, err
 		if err != nil {
 			return nil, fmt.Errorf("reading counts: %w", err)
 		}
-		err = countslog.EachValue(ctx, client.NewRangeReader(d.Config.Outputs.Counts, int32(shard)), bounds.Start, bounds.LastStable, countslog.IgnoreForeign, func(r schemas.Release, _, _ []byte) error {
-			all = append(all, r)
-			return nil
-		})
+		err = countslog.EachValue(ctx, client.NewRangeReader(d.Config.Outputs.Counts, int32(shard)), bounds.Start,
+			bounds.LastStable, countslog.IgnoreForeign, func(r schemas.Release, _, _ []byte) error {
+				all = append(all, r)
+				return nil
+			})
 		if err != nil {
 			return nil, err
 		}

@@ -27,7 +27,8 @@ func TestRuleASecretIsNeverPrinted(t *testing.T) {
 		url      URL
 	}
 	p := New(password)
-	s := settings{Password: p, Pointer: &p, Key: key, URL: NewURL(address), List: []Of[string]{p}, password: p, key: key, url: NewURL(address)}
+	s := settings{Password: p, Pointer: &p, Key: key, URL: NewURL(address), List: []Of[string]{p}, password: p,
+		key: key, url: NewURL(address)}
 	shown := func(how, text string) {
 		t.Helper()
 		for _, part := range []string{"hunt", "alice", "68 75", "6875", "0x68", "104 117", "aHVudA"} {

@@ -73,7 +73,8 @@ func TestRuleSpentPlusReservedNeverExceedsBudget(t *testing.T) {
 			for _, w := range open {
 				reserved.Add(reserved, new(big.Int).SetUint64(uint64(w)))
 			}
-			if spent.Cmp(new(big.Int).SetUint64(uint64(a.Spent))) != 0 || reserved.Cmp(new(big.Int).SetUint64(uint64(a.Reserved))) != 0 {
+			if spent.Cmp(new(big.Int).SetUint64(uint64(a.Spent))) != 0 ||
+				reserved.Cmp(new(big.Int).SetUint64(uint64(a.Reserved))) != 0 {
 				t.Fatalf("account %+v does not have %v and %v", a, spent, reserved)
 			}
 			if reserved.Add(reserved, spent).Cmp(new(big.Int).SetUint64(uint64(b.Mu2))) > 0 {
@@ -114,7 +115,8 @@ func TestRuleReserveWholeWorstCase(t *testing.T) {
 				t.Errorf("%s, B² for %d metrics: the user pays %.3f B²", tc.name, metrics, paid.Float()/b.Mu2.Float())
 			}
 			if breaks := budgets.DeltaOf(paid, b.Epsilon, budgets.GDP) > b.Delta; breaks != tc.breaks {
-				t.Errorf("%s, B² for %d metrics: δ at ε = 1 is %v", tc.name, metrics, budgets.DeltaOf(paid, b.Epsilon, budgets.GDP))
+				t.Errorf("%s, B² for %d metrics: δ at ε = 1 is %v", tc.name, metrics,
+					budgets.DeltaOf(paid, b.Epsilon, budgets.GDP))
 			}
 		}
 	}

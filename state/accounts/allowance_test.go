@@ -13,7 +13,9 @@ import (
 // that is filled step by step, never above its burst, and pays out at most burst plus refill.
 func TestRuleAnAllowanceIsATokenBucket(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a := Allowance{Burst: units.Mu2(rapid.Uint64Range(1, 1<<40).Draw(t, "burst")), Refill: units.Mu2(rapid.Uint64Range(0, 1<<40).Draw(t, "refill")), Horizon: rapid.Int64Range(1, 1000).Draw(t, "horizon")}
+		a := Allowance{Burst: units.Mu2(rapid.Uint64Range(1, 1<<40).Draw(t, "burst")),
+			Refill: units.Mu2(rapid.Uint64Range(0, 1<<40).Draw(t, "refill")), Horizon: rapid.Int64Range(1, 1000).Draw(t,
+				"horizon")}
 		holds, before := a.Burst, units.Mu2(0)
 		var debt units.Mu2
 		taken, now := new(big.Int), int64(-5)
@@ -41,7 +43,8 @@ func TestRuleAnAllowanceIsATokenBucket(t *testing.T) {
 			t.Fatalf("%v taken of %d", taken, most)
 		}
 		next := Allowance{Burst: a.Burst * 2, Refill: 7, Horizon: 10}
-		if paid, p := a.Paid(now), next.Paid(3); next.Left(a.Carry(debt, paid, &next, p), p) != next.Burst-(a.Burst-a.Left(debt, paid)) {
+		if paid, p := a.Paid(now), next.Paid(3); next.Left(a.Carry(debt, paid, &next, p), p) !=
+			next.Burst-(a.Burst-a.Left(debt, paid)) {
 			t.Fatal("the next allowance goes on with another debt")
 		}
 	})

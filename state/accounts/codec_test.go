@@ -83,7 +83,8 @@ func TestDecodersRefuseWhatTheEncoderNeverWrites(t *testing.T) {
 		{"ids out of order", "A\x02\x02\x10" + one + "\x01\x10" + one + "\x01", "its id does not come after"},
 		{"id repeated", "A\x02\x02\x10" + one + "\x01\x1f\x01\x00\x00", "repeats"},
 		{"periods out of order", "A\x02\x02\x10" + one + "\x01\x9f\x04\x01\x01", "period does not come after"},
-		{"ids past the end", "A\x02\x02\x18\xff\xff\xff\xff\xff\xff\xff\xff" + one + "\x01\x11\x01" + one + "\x01", "out of range"},
+		{"ids past the end", "A\x02\x02\x18\xff\xff\xff\xff\xff\xff\xff\xff" + one + "\x01\x11\x01" + one + "\x01",
+			"out of range"},
 	} {
 		_, _, err := Decode([]byte(tc.body))
 		var d *DecodeError

@@ -29,7 +29,8 @@ func newAccountDecoder(b []byte) (*accountDecoder, error) {
 		return nil, &DecodeError{What: "accounts", Reason: "the number of accounts is cut or not minimal"}
 	}
 	if count > uint64(len(d.b)/minAccountBytes) {
-		return nil, &DecodeError{What: "accounts", Reason: fmt.Sprintf("%d accounts do not fit %d bytes", count, len(d.b))}
+		return nil, &DecodeError{What: "accounts",
+			Reason: fmt.Sprintf("%d accounts do not fit %d bytes", count, len(d.b))}
 	}
 	d.left, d.total = int(count), int(count)
 	return d, nil

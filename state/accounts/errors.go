@@ -45,7 +45,9 @@ type DecodeError struct {
 
 // unknownVersion says that an encoding is of a version that this program does not know.
 func unknownVersion(version byte) error {
-	return &DecodeError{What: "accounts", Reason: fmt.Sprintf("version %d is not known here, only %d", version, accountsV2), Version: version, Known: accountsV2}
+	return &DecodeError{What: "accounts",
+		Reason: fmt.Sprintf("version %d is not known here, only %d", version, accountsV2), Version: version,
+		Known: accountsV2}
 }
 
 func (e *DecodeError) Error() string {

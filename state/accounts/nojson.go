@@ -2,7 +2,8 @@ package accounts
 
 import "errors"
 
-var errJSON = errors.New("this state has no JSON form: store the bytes of its binary encoding (MarshalBinary; of accounts, Encode), in JSON as a []byte")
+var errJSON = errors.New("this state has no JSON form: store the bytes of its binary encoding (MarshalBinary; of " +
+	"accounts, Encode), in JSON as a []byte")
 
 // NoJSON is embedded where encoding/json would write {}, which comes back with nothing spent. It
 // takes no memory as the first field of a struct.

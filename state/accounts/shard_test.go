@@ -17,7 +17,8 @@ import (
 // smallKey draws from few ids and periods, so that they meet again, and from ids
 // that agree in one half, so that 64 bits would not tell them apart.
 func smallKey(t *rapid.T) (id ID, period int64) {
-	binary.BigEndian.PutUint64(id[:8], rapid.SampledFrom([]uint64{0, 1, 2, 1 << 40, 1 << 63, 1<<64 - 1}).Draw(t, "high"))
+	binary.BigEndian.PutUint64(id[:8],
+		rapid.SampledFrom([]uint64{0, 1, 2, 1 << 40, 1 << 63, 1<<64 - 1}).Draw(t, "high"))
 	binary.BigEndian.PutUint64(id[8:], rapid.SampledFrom([]uint64{0, 1, 1 << 63, 1<<64 - 1}).Draw(t, "low"))
 	return id, rapid.SampledFrom([]int64{-1 << 63, -1, 0, 1, 7, 1<<63 - 1}).Draw(t, "period")
 }
@@ -279,12 +280,15 @@ func TestRulePastPeriodsAreDroppedWhole(t *testing.T) {
 			if _, known := s.Get(id, period); !known {
 				kept[period]++
 			}
-			must(0, s.Restore(Entry{ID: id, Period: period, Account: Account{Spent: 5}, Debts: []units.Mu2{0, units.Mu2(id[0]), 3}}))
+			must(0,
+				s.Restore(Entry{ID: id, Period: period, Account: Account{Spent: 5},
+					Debts: []units.Mu2{0, units.Mu2(id[0]), 3}}))
 		}
 		limit := rapid.Int64Range(-4, 4).Draw(t, "limit")
 		must(0, s.DropBefore(limit))
 		for e := range s.All() {
-			if e.Period < limit || e.Account != (Account{Spent: 5}) || !slices.Equal(e.Debts, []units.Mu2{0, units.Mu2(e.ID[0]), 3}) {
+			if e.Period < limit || e.Account != (Account{Spent: 5}) ||
+				!slices.Equal(e.Debts, []units.Mu2{0, units.Mu2(e.ID[0]), 3}) {
 				t.Fatalf("an account of period %d is there: %+v", e.Period, e.Account)
 			}
 			if a, ok := s.Get(e.ID, e.Period); !ok || a != e.Account {

@@ -125,5 +125,6 @@ func checkEpsilon(epsilon float64) error {
 }
 
 func belowLadder(sigma, lowest float64) error {
-	return &units.RangeError{Parameter: "sigma", Value: sigma, Range: "at least the lowest level of the ladder, " + formatFloat(lowest)}
+	return &units.RangeError{Parameter: "sigma", Value: sigma,
+		Range: "at least the lowest level of the ladder, " + formatFloat(lowest)}
 }

@@ -51,9 +51,11 @@ func TestCompositionsMatchPublishedValues(t *testing.T) {
 	}{
 		// google/differential-privacy, python/dp_accounting, pld_privacy_accountant_test.py.
 		{"three Gaussians, σ = √3", []pld.Pair{pld.Gaussian{Sigma: math.Sqrt(3)}}, []uint32{3}, 1, 0.126936, 1e-3},
-		{"three Poisson-sampled Gaussians", []pld.Pair{pld.SubsampledGaussian{Sigma: 0.5, Sampling: 0.2}}, []uint32{3}, 1, 0.15594, 1e-4},
+		{"three Poisson-sampled Gaussians", []pld.Pair{pld.SubsampledGaussian{Sigma: 0.5, Sampling: 0.2}}, []uint32{3},
+			1, 0.15594, 1e-4},
 		// Both privacy parameters add where ε is as large as both together: 1 − 0.9·0.8.
-		{"(1, 0.1) and (2, 0.2)", []pld.Pair{pld.Approx{Epsilon: 1, Delta: 0.1}, pld.Approx{Epsilon: 2, Delta: 0.2}}, []uint32{1, 1}, 3, 0.28, 1e-6},
+		{"(1, 0.1) and (2, 0.2)", []pld.Pair{pld.Approx{Epsilon: 1, Delta: 0.1}, pld.Approx{Epsilon: 2, Delta: 0.2}},
+			[]uint32{1, 1}, 3, 0.28, 1e-6},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			table := newTable(t, bucket.Options{Interval: 0x1p-9, Points: 1 << 14}, c.pair...)
@@ -101,7 +103,9 @@ func TestCurveAgreesWithComposingPrivacyLossDistributions(t *testing.T) {
 		counts []uint32
 	}{
 		{"Gaussians", []pld.Pair{pld.Gaussian{Sigma: 3}, pld.Gaussian{Sigma: 7}}, []uint32{4, 20}},
-		{"sampled Gaussians", []pld.Pair{pld.SubsampledGaussian{Sigma: 1, Sampling: 0.01}, pld.SubsampledGaussian{Sigma: 2, Sampling: 0.02}}, []uint32{300, 500}},
+		{"sampled Gaussians",
+			[]pld.Pair{pld.SubsampledGaussian{Sigma: 1, Sampling: 0.01},
+				pld.SubsampledGaussian{Sigma: 2, Sampling: 0.02}}, []uint32{300, 500}},
 		{"one sampled Gaussian", []pld.Pair{pld.SubsampledGaussian{Sigma: 0.8, Sampling: 0.1}}, []uint32{1}},
 		{"Laplace and Gaussian", []pld.Pair{pld.Laplace{Scale: 5}, pld.Gaussian{Sigma: 4}}, []uint32{10, 3}},
 		{"randomised response", []pld.Pair{pld.RandomizedResponse{Epsilon: 0.5, Values: 2}}, []uint32{20}},
@@ -109,7 +113,8 @@ func TestCurveAgreesWithComposingPrivacyLossDistributions(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			const interval = 0x1p-9
-			curve := curveOf(t, newTable(t, bucket.Options{Interval: interval, Points: 1 << 14}, c.pairs...), c.counts...)
+			curve := curveOf(t, newTable(t, bucket.Options{Interval: interval, Points: 1 << 14}, c.pairs...),
+				c.counts...)
 			var parts []*pld.Distribution
 			for i, p := range c.pairs {
 				d := must(pld.New(p, pld.Options{Interval: interval, MinDelta: 1e-18}))
@@ -118,9 +123,11 @@ func TestCurveAgreesWithComposingPrivacyLossDistributions(t *testing.T) {
 			}
 			composed := must(parts[0].Compose(parts[1:]...))
 			for epsilon := 0.0; epsilon < 6; epsilon += 0.1875 { // on both lattices
-				got, want, by := must(curve.DeltaAt(epsilon)), must(composed.DeltaAt(epsilon)), must(curve.ErrorAt(epsilon))
+				got, want, by := must(curve.DeltaAt(epsilon)), must(composed.DeltaAt(epsilon)),
+					must(curve.ErrorAt(epsilon))
 				if math.Abs(got-want) > by+want*1e-8+1e-15 {
-					t.Errorf("δ(%v) = %v, composing gives %v: difference %g, bound %g", epsilon, got, want, got-want, by)
+					t.Errorf("δ(%v) = %v, composing gives %v: difference %g, bound %g", epsilon, got, want,
+						got-want, by)
 				}
 			}
 		})

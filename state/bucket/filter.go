@@ -73,7 +73,8 @@ func ResumeFilter(g *Gate, l Ladder, c Counts) (*Filter, error) {
 		return nil, &units.RangeError{Parameter: "gate", Value: 0, Range: "made by NewGate"}
 	}
 	if err := cmp.Or(
-		units.Require(l.Len() == g.table.Len(), "levels", float64(l.Len()), fmt.Sprintf("%d, one for each bucket of the table", g.table.Len())),
+		units.Require(l.Len() == g.table.Len(), "levels", float64(l.Len()),
+			fmt.Sprintf("%d, one for each bucket of the table", g.table.Len())),
 		units.Require(len(c) == g.table.Len(), "buckets", float64(len(c)), "as many as the table has"),
 	); err != nil {
 		return nil, err

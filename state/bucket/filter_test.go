@@ -119,8 +119,10 @@ func TestFilterOfSampledGaussiansKeepsItsPromise(t *testing.T) {
 			}
 		}
 		for alpha := 2; alpha < len(renyi); alpha++ {
-			if most := float64(alpha) * 1.25 * 1.25 / 2; float64(alpha) <= gate.Orders()[len(gate.Orders())-1] && renyi[alpha] > most*(1+1e-6) {
-				t.Fatalf("accepted %v: Rényi divergence of order %d is %v, promised %v", f.Counts(), alpha, renyi[alpha], most)
+			if most := float64(alpha) * 1.25 * 1.25 / 2; float64(alpha) <= gate.Orders()[len(gate.Orders())-1] &&
+				renyi[alpha] > most*(1+1e-6) {
+				t.Fatalf("accepted %v: Rényi divergence of order %d is %v, promised %v", f.Counts(), alpha,
+					renyi[alpha], most)
 			}
 		}
 	})
@@ -131,7 +133,8 @@ func TestFilterOfSampledGaussiansKeepsItsPromise(t *testing.T) {
 func sampledRenyi(alpha int, q, sigma float64) float64 {
 	sum, binomial := 0.0, 1.0
 	for k := 0; k <= alpha; k++ {
-		sum += binomial * math.Pow(1-q, float64(alpha-k)) * math.Pow(q, float64(k)) * math.Exp(float64(k*k-k)/(2*sigma*sigma))
+		sum += binomial * math.Pow(1-q, float64(alpha-k)) * math.Pow(q,
+			float64(k)) * math.Exp(float64(k*k-k)/(2*sigma*sigma))
 		binomial *= float64(alpha-k) / float64(k+1)
 	}
 	return math.Log(sum) / float64(alpha-1)
@@ -143,7 +146,8 @@ func TestAcceptanceIsMonotone(t *testing.T) {
 		mu = 0.4
 	}
 	l := must(bucket.NewGeometricLadder(1, 10, 8))
-	f := newFilter(t, ladderTable(t, l, 0.1, bucket.Options{Interval: 0x1p-8, Points: 1 << 13}), l, bucket.Budget{Mu: mu, Slack: 1e-8})
+	f := newFilter(t, ladderTable(t, l, 0.1, bucket.Options{Interval: 0x1p-8, Points: 1 << 13}), l,
+		bucket.Budget{Mu: mu, Slack: 1e-8})
 	for step := 0; ; step++ {
 		fitted := false
 		for i := range l.Len() {
@@ -172,7 +176,8 @@ func TestAcceptanceIsMonotone(t *testing.T) {
 
 func TestRefusalChangesNothing(t *testing.T) {
 	l := must(bucket.NewGeometricLadder(2, 20, 4))
-	f := newFilter(t, ladderTable(t, l, 1, bucket.Options{Interval: 0x1p-8, Points: 1 << 13}), l, bucket.Budget{Mu: 0.7, Slack: 1e-8})
+	f := newFilter(t, ladderTable(t, l, 1, bucket.Options{Interval: 0x1p-8, Points: 1 << 13}), l,
+		bucket.Budget{Mu: 0.7, Slack: 1e-8})
 	must(0, f.Spend(bucket.Noise{Sigma: 2}))
 	before := f.Counts()
 	var out *units.RangeError
@@ -201,7 +206,8 @@ func TestRefusalChangesNothing(t *testing.T) {
 // The promise under adaptive choice is the Rényi one plus the slack: above that of
 // B-GDP by what Lemma C.4 loses, below 10 % here.
 func TestGateStatesItsAdaptivePromise(t *testing.T) {
-	gate := must(bucket.NewGate(newTable(t, bucket.Options{Interval: 0x1p-8, Points: 1 << 10}, pld.Gaussian{Sigma: 10}), bucket.Budget{Mu: 0.5, Slack: 1e-9}))
+	gate := must(bucket.NewGate(newTable(t, bucket.Options{Interval: 0x1p-8, Points: 1 << 10}, pld.Gaussian{Sigma: 10}),
+		bucket.Budget{Mu: 0.5, Slack: 1e-9}))
 	epsilon := must(gate.EpsilonAt(1e-5))
 	zcdp := must(budgets.ConvertDeltaMu(1e-5, 0.5, budgets.ZCDP))
 	gdp := must(budgets.ConvertDeltaMu(1e-5, 0.5, budgets.GDP))
@@ -245,5 +251,6 @@ func TestSpentOfAFilter(t *testing.T) {
 
 func spentFilter(t *testing.T, sampling float64) *bucket.Filter {
 	l := must(bucket.NewGeometricLadder(4, 40, 4))
-	return newFilter(t, ladderTable(t, l, sampling, bucket.Options{Interval: 0x1p-7, Points: 1 << 9, Tail: 1e-8}), l, bucket.Budget{Mu: 0.5, Slack: 1e-6})
+	return newFilter(t, ladderTable(t, l, sampling, bucket.Options{Interval: 0x1p-7, Points: 1 << 9, Tail: 1e-8}), l,
+		bucket.Budget{Mu: 0.5, Slack: 1e-6})
 }

@@ -98,7 +98,8 @@ func NewGate(t *Table, b Budget) (*Gate, error) {
 func (g *Gate) Admits(counts Counts, bucket int) (bool, error) {
 	if err := cmp.Or(
 		units.Require(len(counts) == len(g.trial), "buckets", float64(len(counts)), "as many as the table has"),
-		units.Require(bucket >= 0 && bucket < len(counts), "bucket", float64(bucket), fmt.Sprintf("between 0 and %d", len(counts)-1)),
+		units.Require(bucket >= 0 && bucket < len(counts), "bucket", float64(bucket),
+			fmt.Sprintf("between 0 and %d", len(counts)-1)),
 	); err != nil {
 		return false, err
 	}

@@ -12,7 +12,8 @@ import (
 func TestTangentIsBelowTheExactCurveAndClose(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		mu := math.Exp(rapid.Float64Range(math.Log(1e-3), math.Log(10)).Draw(t, "ln mu"))
-		epsilon := rapid.Float64Range(1e-6, 9).Draw(t, "deviations")*mu + rapid.Float64Range(0, 1).Draw(t, "share")*mu*mu/2
+		epsilon := rapid.Float64Range(1e-6, 9).Draw(t, "deviations")*mu +
+			rapid.Float64Range(0, 1).Draw(t, "share")*mu*mu/2
 		c := must(budgets.ConvertEpsilonMu(epsilon, mu, budgets.GDP))
 		at := tangentAt(mu, epsilon)
 		if at.delta > c.Delta || at.delta < c.Delta-3*at.wrong-1e-18 {

@@ -44,15 +44,20 @@ func TestAChosenGridHoldsEveryPair(t *testing.T) {
 	}{
 		{[]pld.Pair{pld.Gaussian{Sigma: 100}}, 0, bucket.Options{Interval: 0x1p-11, Points: 1 << 15}},
 		{[]pld.Pair{pld.Gaussian{Sigma: 1000}}, 0, bucket.Options{Interval: 0x1p-13, Points: 1 << 17}},
-		{[]pld.Pair{pld.SubsampledGaussian{Sigma: 30, Sampling: 0.005}}, 0, bucket.Options{Interval: 0x1p-16, Points: 1 << 17}},
-		{[]pld.Pair{pld.SubsampledGaussian{Sigma: 30, Sampling: 0.005}}, 1 << 15, bucket.Options{Interval: 0x1p-16, Points: 1 << 15}},
-		{[]pld.Pair{pld.SubsampledGaussian{Sigma: 30, Sampling: 0.005}, pld.Gaussian{Sigma: 1}}, 0, bucket.Options{Interval: 0x1p-11, Points: 1 << 17}},
-		{[]pld.Pair{pld.SubsampledGaussian{Sigma: 30, Sampling: 0.005}, pld.Approx{Epsilon: 0, Delta: 1e-9}}, 0, bucket.Options{Interval: 0x1p-16, Points: 1 << 17}},
+		{[]pld.Pair{pld.SubsampledGaussian{Sigma: 30, Sampling: 0.005}}, 0,
+			bucket.Options{Interval: 0x1p-16, Points: 1 << 17}},
+		{[]pld.Pair{pld.SubsampledGaussian{Sigma: 30, Sampling: 0.005}}, 1 << 15,
+			bucket.Options{Interval: 0x1p-16, Points: 1 << 15}},
+		{[]pld.Pair{pld.SubsampledGaussian{Sigma: 30, Sampling: 0.005}, pld.Gaussian{Sigma: 1}}, 0,
+			bucket.Options{Interval: 0x1p-11, Points: 1 << 17}},
+		{[]pld.Pair{pld.SubsampledGaussian{Sigma: 30, Sampling: 0.005}, pld.Approx{Epsilon: 0, Delta: 1e-9}}, 0,
+			bucket.Options{Interval: 0x1p-16, Points: 1 << 17}},
 		// Losses beyond 2^15 points of 2^-11 get more points, then a coarser grid.
 		{[]pld.Pair{pld.Gaussian{Sigma: 1}}, 0, bucket.Options{Interval: 0x1p-11, Points: 1 << 17}},
 		{[]pld.Pair{pld.Gaussian{Sigma: 0.1}}, 0, bucket.Options{Interval: 0x1p-7, Points: 1 << 17}},
 		{[]pld.Pair{pld.Gaussian{Sigma: 0.1}}, 1 << 10, bucket.Options{Interval: 1, Points: 1 << 10}},
-		{[]pld.Pair{pld.Gaussian{Sigma: 100}, pld.Laplace{Scale: 0.01}}, 0, bucket.Options{Interval: 0x1p-8, Points: 1 << 17}},
+		{[]pld.Pair{pld.Gaussian{Sigma: 100}, pld.Laplace{Scale: 0.01}}, 0,
+			bucket.Options{Interval: 0x1p-8, Points: 1 << 17}},
 	} {
 		c.want.Tail = 1e-18
 		if got := newTable(t, bucket.Options{Points: c.points}, c.pairs...).Options(); got != c.want {

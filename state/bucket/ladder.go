@@ -39,7 +39,8 @@ func NewGeometricLadder(lowest, highest float64, levels int) (Ladder, error) {
 func newLadder(lowest, highest float64, levels int, at func(float64) float64) (Ladder, error) {
 	if err := cmp.Or(
 		units.Require(lowest > 0 && lowest <= math.MaxFloat64, "lowest sigma", lowest, "above 0 and finite"),
-		units.Require(highest > lowest && highest <= math.MaxFloat64 && highest/lowest <= math.MaxFloat64, "highest sigma", highest, "above the lowest and finite"),
+		units.Require(highest > lowest && highest <= math.MaxFloat64 && highest/lowest <= math.MaxFloat64,
+			"highest sigma", highest, "above the lowest and finite"),
 		units.Require(levels >= 2 && levels <= MaxSteps, "levels", float64(levels), "between 2 and 4096"),
 	); err != nil {
 		return Ladder{}, err
@@ -51,7 +52,8 @@ func newLadder(lowest, highest float64, levels int, at func(float64) float64) (L
 	l.sigmas[0], l.sigmas[levels-1] = lowest, highest
 	for i := 1; i < levels; i++ {
 		if !(l.sigmas[i] > l.sigmas[i-1]) {
-			return Ladder{}, &units.RangeError{Parameter: "levels", Value: float64(levels), Range: "few enough for all levels to differ"}
+			return Ladder{}, &units.RangeError{Parameter: "levels", Value: float64(levels),
+				Range: "few enough for all levels to differ"}
 		}
 	}
 	return l, nil

@@ -61,7 +61,8 @@ func TestMomentsAreUpperBounds(t *testing.T) {
 			if !(got >= want-math.Abs(want)*unit) {
 				t.Fatalf("λ = %v: the moment's logarithm is %v, below the true %v", lambda, got, want)
 			}
-			if fits := lambda*float64(v.Lowest+last-s.shift)*v.Interval < 700; fits && want > -600 && got > want+1e-11*(1+math.Abs(want)) {
+			if fits := lambda*float64(v.Lowest+last-s.shift)*v.Interval < 700; fits && want > -600 &&
+				got > want+1e-11*(1+math.Abs(want)) {
 				t.Fatalf("λ = %v: the moment's logarithm is %v, far above the true %v", lambda, got, want)
 			}
 		}

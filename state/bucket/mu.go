@@ -138,7 +138,8 @@ func (c *Curve) SmallestMu(slack float64) (float64, error) {
 	}
 	i := sort.Search(muSteps+1, func(i int) bool { return cover{c, muAt(i), slack}.above(s) })
 	if i > muSteps {
-		return math.Inf(1), &units.RangeError{Parameter: "mu", Value: math.Inf(1), Range: "at most 128 to be covered by"}
+		return math.Inf(1), &units.RangeError{Parameter: "mu", Value: math.Inf(1),
+			Range: "at most 128 to be covered by"}
 	}
 	return muAt(i), nil
 }

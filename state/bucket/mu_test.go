@@ -26,7 +26,9 @@ func compositions() []composition {
 		{"Gaussians", []pld.Pair{pld.Gaussian{Sigma: 3}, pld.Gaussian{Sigma: 7}}, []uint32{4, 20}},
 		{"many sampled Gaussians", []pld.Pair{pld.SubsampledGaussian{Sigma: 2, Sampling: 0.005}}, []uint32{10000}},
 		{"few sampled Gaussians", []pld.Pair{pld.SubsampledGaussian{Sigma: 1, Sampling: 0.1}}, []uint32{3}},
-		{"heterogeneous", []pld.Pair{pld.SubsampledGaussian{Sigma: 1, Sampling: 0.01}, pld.SubsampledGaussian{Sigma: 4, Sampling: 0.2}, pld.Laplace{Scale: 6}}, []uint32{200, 40, 5}},
+		{"heterogeneous",
+			[]pld.Pair{pld.SubsampledGaussian{Sigma: 1, Sampling: 0.01},
+				pld.SubsampledGaussian{Sigma: 4, Sampling: 0.2}, pld.Laplace{Scale: 6}}, []uint32{200, 40, 5}},
 	}
 }
 
@@ -71,7 +73,8 @@ func TestSmallestMuCoversEveryEpsilonAndNothingSmallerDoes(t *testing.T) {
 }
 
 func TestSmallestMuOfGaussiansIsTheirOwn(t *testing.T) {
-	table := newTable(t, bucket.Options{Interval: 0x1p-10, Points: 1 << 14}, pld.Gaussian{Sigma: 10}, pld.Gaussian{Sigma: 25})
+	table := newTable(t, bucket.Options{Interval: 0x1p-10, Points: 1 << 14}, pld.Gaussian{Sigma: 10},
+		pld.Gaussian{Sigma: 25})
 	for i, counts := range [][]uint32{{100, 0}, {25, 50}, {0, 1}, {1, 0}} {
 		if i > 1 && !long.On() {
 			break
@@ -85,7 +88,8 @@ func TestSmallestMuOfGaussiansIsTheirOwn(t *testing.T) {
 }
 
 func TestWhatNothingCoversIsAnError(t *testing.T) {
-	curve := curveOf(t, newTable(t, bucket.Options{Interval: 0x1p-8, Points: 1 << 12}, pld.Approx{Epsilon: 1, Delta: 1e-6}), 1)
+	curve := curveOf(t,
+		newTable(t, bucket.Options{Interval: 0x1p-8, Points: 1 << 12}, pld.Approx{Epsilon: 1, Delta: 1e-6}), 1)
 	var floor *pld.FloorError
 	if mu, err := curve.SmallestMu(1e-9); !errors.As(err, &floor) || !math.IsInf(mu, 1) {
 		t.Errorf("slack below δ: μ = %v, %v; want +Inf and a *pld.FloorError", mu, err)
@@ -101,7 +105,8 @@ func TestWhatNothingCoversIsAnError(t *testing.T) {
 	if !long.On() {
 		return
 	}
-	curve = curveOf(t, newTable(t, bucket.Options{Interval: 0x1p-6, Points: 1 << 16}, pld.Approx{Epsilon: 400, Delta: 1e-6}), 1)
+	curve = curveOf(t,
+		newTable(t, bucket.Options{Interval: 0x1p-6, Points: 1 << 16}, pld.Approx{Epsilon: 400, Delta: 1e-6}), 1)
 	var out *units.RangeError
 	if mu, err := curve.SmallestMu(1e-5); err != nil && (!errors.As(err, &out) || !math.IsInf(mu, 1)) {
 		t.Errorf("ε = 400: μ = %v, %v", mu, err)

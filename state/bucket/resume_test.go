@@ -16,7 +16,8 @@ func TestRuleTwoGatesPromiseTheGreatestOfBoth(t *testing.T) {
 	table := must(NewTable(pairs, Options{Interval: 0x1p-9, Points: 1 << 10, Tail: 1e-8}))
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(name string) Budget {
-			return Budget{Mu: rapid.SampledFrom([]float64{0.1, 0.125, 0.2, 0.3, 0.5}).Draw(t, name+" μ"), Slack: rapid.SampledFrom([]float64{1e-8, 1e-7, 3e-7, 1e-6}).Draw(t, name+" slack")}
+			return Budget{Mu: rapid.SampledFrom([]float64{0.1, 0.125, 0.2, 0.3, 0.5}).Draw(t, name+" μ"),
+				Slack: rapid.SampledFrom([]float64{1e-8, 1e-7, 3e-7, 1e-6}).Draw(t, name+" slack")}
 		}
 		mechanisms := func() []int {
 			n := rapid.SampledFrom([]int{0, 60, 60, 60}).Draw(t, "mechanisms")

@@ -111,8 +111,10 @@ func (o Options) validate() error {
 		return err
 	}
 	return cmp.Or(
-		units.Require(o.Points >= MinPoints && o.Points <= MaxPoints && bits.OnesCount(uint(o.Points)) == 1, "points", float64(o.Points), "0 for the default, or a power of two between 64 and 2^20"),
-		units.Require(o.Tail >= 1e-300 && o.Tail <= 0.1, "tail", o.Tail, "0 for the default, or between 1e-300 and 0.1"),
+		units.Require(o.Points >= MinPoints && o.Points <= MaxPoints && bits.OnesCount(uint(o.Points)) == 1, "points",
+			float64(o.Points), "0 for the default, or a power of two between 64 and 2^20"),
+		units.Require(o.Tail >= 1e-300 && o.Tail <= 0.1, "tail", o.Tail,
+			"0 for the default, or between 1e-300 and 0.1"),
 	)
 }
 
@@ -125,7 +127,9 @@ type Table struct {
 	spectra   [2][]*spectrum    // by pld.Direction; the same pointer in both where a pair is symmetric
 	symmetric bool              // all pairs are
 	digest    [sha256.Size]byte // of options and pairs
-	squares   []float64         // μ² of a Gaussian pair known to cover each pair without slack, rounded up; +Inf if no such pair is known
+	// μ² of a Gaussian pair known to cover each pair without slack, rounded up; +Inf if no such
+	// pair is known
+	squares []float64
 }
 
 // NewTable discretises the pairs and transforms them. The error is a
@@ -203,7 +207,8 @@ func (o Options) cover(p pld.Pair, d pld.Direction) (pld.Grid, error) {
 	case grid.Size > o.Points:
 		return grid, &pld.SizeError{Points: float64(grid.Size), Limit: o.Points, Interval: o.Interval}
 	case grid.Lowest < -maxShift || grid.Lowest > maxShift:
-		return grid, &units.RangeError{Parameter: "lowest", Value: float64(grid.Lowest), Range: "between -2^20 and 2^20"}
+		return grid, &units.RangeError{Parameter: "lowest", Value: float64(grid.Lowest),
+			Range: "between -2^20 and 2^20"}
 	}
 	return grid, nil
 }
@@ -264,7 +269,8 @@ func (t *Table) NewCounts() Counts { return make(Counts, t.Len()) }
 // a bucket that does not exist or has been counted 2^32 − 1 times.
 func (c Counts) Add(bucket int) error {
 	if bucket < 0 || bucket >= len(c) {
-		return &units.RangeError{Parameter: "bucket", Value: float64(bucket), Range: fmt.Sprintf("between 0 and %d", len(c)-1)}
+		return &units.RangeError{Parameter: "bucket", Value: float64(bucket),
+			Range: fmt.Sprintf("between 0 and %d", len(c)-1)}
 	}
 	if c[bucket] == math.MaxUint32 {
 		return &units.RangeError{Parameter: "count", Value: 1 << 32, Range: "below 2^32"}

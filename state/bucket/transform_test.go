@@ -19,7 +19,8 @@ func TestRootsLieOnTheCircleToAHundredBits(t *testing.T) {
 		if at < 16 {
 			c.Sqrt(c.Mul(c.Add(c, one), half))
 		}
-		s := new(big.Float).SetPrec(200).Sqrt(new(big.Float).SetPrec(200).Sub(one, new(big.Float).SetPrec(200).Mul(c, c)))
+		s := new(big.Float).SetPrec(200).Sqrt(
+			new(big.Float).SetPrec(200).Sub(one, new(big.Float).SetPrec(200).Mul(c, c)))
 		for _, p := range []struct {
 			name string
 			got  wide

@@ -43,19 +43,23 @@ func NewBudget(epsilon, delta float64, a Accountant, deltaKeys float64) (Budget,
 		return Budget{}, err
 	}
 	if !(deltaKeys >= 0 && deltaKeys < delta) {
-		return Budget{}, &units.RangeError{Parameter: "delta_keys", Value: deltaKeys, Range: fmt.Sprintf("at least 0 and below delta (%v)", delta)}
+		return Budget{}, &units.RangeError{Parameter: "delta_keys", Value: deltaKeys,
+			Range: fmt.Sprintf("at least 0 and below delta (%v)", delta)}
 	}
 	keys, err := units.DeltaFromFloat(deltaKeys)
 	if err != nil {
 		return Budget{}, fmt.Errorf("setting aside delta_keys: %w", err)
 	}
 	if deltaKeys > 0 && keys.IsZero() {
-		return Budget{}, &units.RangeError{Parameter: "delta_keys", Value: deltaKeys, Range: "0 or at least 2^-80 (8.3e-25)"}
+		return Budget{}, &units.RangeError{Parameter: "delta_keys", Value: deltaKeys,
+			Range: "0 or at least 2^-80 (8.3e-25)"}
 	}
 	target := bigmath.Zero().Sub(bigmath.New(delta), bigmath.New(deltaKeys))
 	mu2 := largestMu2(epsilon, target, a)
 	if mu2 == 0 {
-		return Budget{}, &units.RangeError{Parameter: "epsilon", Value: epsilon, Range: fmt.Sprintf("large enough for one unit of budget (2^-40) at delta %v; raise epsilon or delta", delta)}
+		return Budget{}, &units.RangeError{Parameter: "epsilon", Value: epsilon,
+			Range: fmt.Sprintf("large enough for one unit of budget (2^-40) at delta %v; raise epsilon or delta",
+				delta)}
 	}
 	return Budget{Epsilon: epsilon, Delta: delta, Accountant: a, Mu2: mu2, Keys: keys}, nil
 }
@@ -75,7 +79,9 @@ func largestMu2(epsilon float64, target *big.Float, a Accountant) units.Mu2 {
 		return logDelta(mu, epsilon, a)
 	})
 	start := uint64(min(mu*mu*0x1p40, 0x1p63))
-	return units.Mu2(search.Least(0, uint64(units.MaxMu2), start, func(m uint64) bool { return exceeds(units.Mu2(m)) }) - 1)
+	return units.Mu2(search.Least(0, uint64(units.MaxMu2), start, func(m uint64) bool {
+		return exceeds(units.Mu2(m))
+	}) - 1)
 }
 
 // DeltaOf returns the δ at ε of a user who spent m, rounded up. It returns 1,

@@ -114,7 +114,8 @@ func testBudget(t testing.TB, deltaKeys float64) Budget {
 
 func TestRuleDeltaKeysTakenFromDelta(t *testing.T) {
 	whole := testBudget(t, 0)
-	for _, tc := range []struct{ keys, costPercent float64 }{{1e-7, 1.0}, {5e-7, 6.3}, {1e-12, 0}} { // the last is between two units
+	// the last is between two units
+	for _, tc := range []struct{ keys, costPercent float64 }{{1e-7, 1.0}, {5e-7, 6.3}, {1e-12, 0}} {
 
 		b := testBudget(t, tc.keys)
 		cost := 100 * (1 - b.Mu2.Float()/whole.Mu2.Float())
@@ -140,7 +141,8 @@ func TestRuleDeltaKeysTakenFromDelta(t *testing.T) {
 			pays := new(big.Int).Mul(b.Keys.Big(), u.Big())
 			whole := new(big.Int).Lsh(big.NewInt(int64(b.Mu2)), units.FinestBits-units.Mu2Bits)
 			if low := pays.Quo(pays, whole); b.KeyDelta(u).Big().Cmp(low) != 0 {
-				t.Errorf("δ_keys = %v: a key at %v passes with %v, want %v rounded down", tc.keys, u, b.KeyDelta(u).Big(), low)
+				t.Errorf("δ_keys = %v: a key at %v passes with %v, want %v rounded down", tc.keys, u,
+					b.KeyDelta(u).Big(), low)
 			}
 		}
 	}
@@ -157,13 +159,15 @@ func TestImpossibleBudgetsAreTypedErrors(t *testing.T) {
 	}{
 		{0, 1e-6, 0, "epsilon"}, {-1, 1e-6, 0, "epsilon"}, {nan, 1e-6, 0, "epsilon"}, {inf, 1e-6, 0, "epsilon"},
 		{2e6, 1e-6, 0, "epsilon"}, {1, 0, 0, "delta"}, {1, 1, 0, "delta"}, {1, -1, 0, "delta"}, {1, nan, 0, "delta"},
-		{1, 1e-310, 0, "delta"}, {1, 1e-6, 1e-6, "delta_keys"}, {1, 1e-6, -1e-9, "delta_keys"}, {1, 1e-6, nan, "delta_keys"},
+		{1, 1e-310, 0, "delta"}, {1, 1e-6, 1e-6, "delta_keys"}, {1, 1e-6, -1e-9, "delta_keys"},
+		{1, 1e-6, nan, "delta_keys"},
 		{1, 1e-6, 1e-30, "delta_keys"}, {1e-9, 1e-12, 0, "epsilon"},
 	} {
 		_, err := NewBudget(tc.epsilon, tc.delta, GDP, tc.keys)
 		var r *units.RangeError
 		if !errors.As(err, &r) || r.Parameter != tc.parameter || r.Range == "" {
-			t.Errorf("(%v, %v, %v): %v, want a *units.RangeError for %s", tc.epsilon, tc.delta, tc.keys, err, tc.parameter)
+			t.Errorf("(%v, %v, %v): %v, want a *units.RangeError for %s", tc.epsilon, tc.delta, tc.keys, err,
+				tc.parameter)
 		}
 	}
 	var unknown *UnknownAccountantError
@@ -216,7 +220,8 @@ func must[T any](v T, err error) T {
 // Whatever is asked, the answer is a number, and where the question makes no
 // sense it promises nothing.
 func TestNeverNaN(t *testing.T) {
-	odd := []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, 0, math.Copysign(0, -1), 5e-324, 1e-300, 1e-9, 0.5, 1, 200, 1e300}
+	odd := []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, 0, math.Copysign(0, -1), 5e-324, 1e-300, 1e-9, 0.5, 1,
+		200, 1e300}
 	for _, m := range []units.Mu2{0, 1, 1 << 40, units.MaxMu2} {
 		for _, x := range odd {
 			for _, a := range []Accountant{GDP, ZCDP, RDP, "", "other"} {

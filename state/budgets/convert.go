@@ -51,7 +51,8 @@ func ConvertEpsilonDelta(epsilon, delta float64, a Accountant) (Conversion, erro
 		}
 	}
 	mu := math.Float64frombits(uint64(above - 1))
-	return Conversion{Epsilon: epsilon, Delta: delta, Mu: mu, Rho: bigmath.RoundDown(bigmath.Half(bigmath.Square(mu))), Accountant: a}, nil
+	return Conversion{Epsilon: epsilon, Delta: delta, Mu: mu, Rho: bigmath.RoundDown(bigmath.Half(bigmath.Square(mu))),
+		Accountant: a}, nil
 }
 
 // LargestSquare returns the greatest μ² (2ρ) that (ε, δ) allows, rounded down by less than

@@ -21,7 +21,8 @@ func TestConversionsNeverFlatterTheGuarantee(t *testing.T) {
 		for _, delta := range deltas {
 			for _, epsilon := range []float64{1e-4, 0.01, 1, 20, 200} {
 				forward := must(ConvertEpsilonDelta(epsilon, delta, a))
-				if forward.Rho > forward.Mu*forward.Mu/2*(1+0x1p-51) || forward.Rho < forward.Mu*forward.Mu/2*(1-0x1p-51) {
+				if forward.Rho > forward.Mu*forward.Mu/2*(1+0x1p-51) ||
+					forward.Rho < forward.Mu*forward.Mu/2*(1-0x1p-51) {
 					t.Errorf("%s (%v, %v): ρ = %v, μ = %v", a, epsilon, delta, forward.Rho, forward.Mu)
 				}
 				back, err := ConvertEpsilonMu(epsilon, forward.Mu, a)
@@ -30,7 +31,8 @@ func TestConversionsNeverFlatterTheGuarantee(t *testing.T) {
 				}
 				more, err := ConvertEpsilonMu(epsilon, math.Nextafter(forward.Mu, 1e9), a)
 				if err != nil || !(more.Delta > delta) {
-					t.Errorf("%s (%v, %v): μ above %v still has δ = %v, %v", a, epsilon, delta, forward.Mu, more.Delta, err)
+					t.Errorf("%s (%v, %v): μ above %v still has δ = %v, %v", a, epsilon, delta, forward.Mu, more.Delta,
+						err)
 				}
 				other, err := ConvertDeltaMu(delta, forward.Mu, a)
 				if err != nil || !(other.Epsilon <= epsilon && other.Epsilon > epsilon*(1-1e-10)) {

@@ -36,7 +36,8 @@ func (b Budget) Plan(share float64) (Budget, error) {
 	}
 	mu2 := units.Mu2(of(new(big.Int).SetUint64(uint64(b.Mu2))).Uint64())
 	if mu2 == 0 || mu2 == b.Mu2 {
-		return Budget{}, &units.RangeError{Parameter: "share", Value: share, Range: "at least one unit (2^-40) of the budget, and less than all of it"}
+		return Budget{}, &units.RangeError{Parameter: "share", Value: share,
+			Range: "at least one unit (2^-40) of the budget, and less than all of it"}
 	}
 	keys, err := units.DeltaFromBig(of(b.Keys.Big()))
 	if err != nil {

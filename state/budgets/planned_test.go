@@ -22,11 +22,13 @@ func TestRuleAPlannedPartIsTakenFromThePromise(t *testing.T) {
 		if got, want := left.Planned.Mu2.Float(), share*whole.Mu2.Float(); got > want || got < want-0x1p-40 {
 			t.Fatalf("planned %v of B², want %v", got, want)
 		}
-		if got, want := left.Planned.Keys.Float(), share*whole.Keys.Float(); got > want*(1+1e-12) || got < want*(1-1e-12)-0x1p-80 {
+		if got, want := left.Planned.Keys.Float(), share*whole.Keys.Float(); got > want*(1+1e-12) ||
+			got < want*(1-1e-12)-0x1p-80 {
 			t.Fatalf("planned %v of δ_keys, want %v", got, want)
 		}
 		if d := deltaOver(whole.Epsilon, GDP, left); d > whole.Delta || d != deltaOver(whole.Epsilon, GDP, whole) {
-			t.Fatalf("both parts come to δ = %v, the whole to %v, promised was %v", d, deltaOver(whole.Epsilon, GDP, whole), whole.Delta)
+			t.Fatalf("both parts come to δ = %v, the whole to %v, promised was %v", d,
+				deltaOver(whole.Epsilon, GDP, whole), whole.Delta)
 		}
 	})
 }

@@ -140,13 +140,17 @@ func TestAGuidedSearchEvaluatesLittle(t *testing.T) {
 				if deltaUpper(bigmath.Square(mu), 0, a).Cmp(target) <= 0 {
 					continue
 				}
-				start, slope := nearZeroOf(0x1p-200, hugeEpsilon, math.Log(delta), false, func(epsilon float64) float64 { return logDelta(mu, epsilon, a) })
+				start, slope := nearZeroOf(0x1p-200, hugeEpsilon, math.Log(delta), false,
+					func(epsilon float64) float64 {
+						return logDelta(mu, epsilon, a)
+					})
 				evaluated := 0
-				leastPattern(1, int(math.Float64bits(hugeEpsilon)), start, slope, func(epsilon float64) (bool, float64) {
-					evaluated++
-					d := deltaUpper(bigmath.Square(mu), epsilon, a)
-					return d.Cmp(target) <= 0, excessOf(d, target)
-				})
+				leastPattern(1, int(math.Float64bits(hugeEpsilon)), start, slope,
+					func(epsilon float64) (bool, float64) {
+						evaluated++
+						d := deltaUpper(bigmath.Square(mu), epsilon, a)
+						return d.Cmp(target) <= 0, excessOf(d, target)
+					})
 				if evaluated > 10 {
 					t.Errorf("%s: μ = %v at %v took %d evaluations", a, mu, delta, evaluated)
 				}

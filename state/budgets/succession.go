@@ -10,7 +10,8 @@ type RaisedError struct {
 }
 
 func (e *RaisedError) Error() string {
-	return fmt.Sprintf("%s would rise from %v to %v, and no part of a budget may rise while its accounts go on", e.Parameter, e.From, e.To)
+	return fmt.Sprintf("%s would rise from %v to %v, and no part of a budget may rise while its accounts go on",
+		e.Parameter, e.From, e.To)
 }
 
 // CheckNext returns nil if accounts that were checked against b may be checked against next

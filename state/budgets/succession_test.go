@@ -200,13 +200,16 @@ func TestRuleNoChangeOfBudgetsWeakensThePromise(t *testing.T) {
 		b := budgets(t, 1, tc.delta, tc.from, tc.to)
 		got, bound := best(1, tc.delta, often, b...), deltaOver(1, GDP, b...)/tc.delta
 		if math.Abs(got-tc.want) > 0.0005 {
-			t.Errorf("δ_keys from %v to %v of %v: the best strategy comes to %.4f δ, want %v", tc.from, tc.to, tc.delta, got, tc.want)
+			t.Errorf("δ_keys from %v to %v of %v: the best strategy comes to %.4f δ, want %v", tc.from, tc.to, tc.delta,
+				got, tc.want)
 		}
 		if back := deltaOver(1, GDP, b[1], b[0]) / tc.delta; back != bound {
-			t.Errorf("δ_keys from %v to %v of %v: deltaOver says %v, and %v in the other order", tc.from, tc.to, tc.delta, bound, back)
+			t.Errorf("δ_keys from %v to %v of %v: deltaOver says %v, and %v in the other order", tc.from, tc.to,
+				tc.delta, bound, back)
 		}
 		if got > bound || bound > 1+tc.to+1e-12 {
-			t.Errorf("δ_keys from %v to %v of %v: the best strategy comes to %v δ, and deltaOver says %v", tc.from, tc.to, tc.delta, got, bound)
+			t.Errorf("δ_keys from %v to %v of %v: the best strategy comes to %v δ, and deltaOver says %v", tc.from,
+				tc.to, tc.delta, got, bound)
 		}
 		var raised *RaisedError
 		if err := b[0].CheckNext(b[1]); !errors.As(err, &raised) || raised.Parameter != "delta_keys" {
@@ -278,7 +281,8 @@ func TestRuleWhatWasLoweredIsNotRaisedAgain(t *testing.T) {
 // for δ_keys or B² does not.
 func TestRuleSequencesOfBudgetsKeepEveryPromise(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		epsilon, delta := math.Exp(rapid.Float64Range(-4, 3).Draw(t, "ln ε")), math.Exp(rapid.Float64Range(-40, -3).Draw(t, "ln δ"))
+		epsilon, delta := math.Exp(rapid.Float64Range(-4, 3).Draw(t, "ln ε")),
+			math.Exp(rapid.Float64Range(-40, -3).Draw(t, "ln δ"))
 		a := rapid.SampledFrom([]Accountant{GDP, ZCDP, RDP}).Draw(t, "accountant")
 		keys := rapid.SampledFrom([]float64{0, 0.1, 0.5, 0.9}).Draw(t, "δ_keys/δ") * delta
 		var inForce []Budget
@@ -292,7 +296,8 @@ func TestRuleSequencesOfBudgetsKeepEveryPromise(t *testing.T) {
 				last := inForce[n-1]
 				err := last.CheckNext(b)
 				var raised *RaisedError
-				if refused = errors.As(err, &raised); refused && (raised.Parameter == "delta_keys" || raised.Parameter == "mu2") {
+				if refused = errors.As(err, &raised); refused &&
+					(raised.Parameter == "delta_keys" || raised.Parameter == "mu2") {
 					if got := deltaOver(last.Epsilon, a, last, b); got <= last.Delta {
 						t.Fatalf("%v was refused after %v, and keeps its δ: %v", b, last, got)
 					}

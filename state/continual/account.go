@@ -60,7 +60,8 @@ func (a *Account) Spend(c Contribution) error {
 	case c.Step < 0 || c.Step >= a.matrix.Steps():
 		return &units.RangeError{Parameter: "step", Value: float64(c.Step), Range: "a step of the matrix, from 0"}
 	case last >= 0 && c.Step < a.admitted[last].Step:
-		return &units.RangeError{Parameter: "step", Value: float64(c.Step), Range: "not before the step of an earlier contribution"}
+		return &units.RangeError{Parameter: "step", Value: float64(c.Step),
+			Range: "not before the step of an earlier contribution"}
 	case a.total+uint64(c.Count) > MaxContributed:
 		return &units.RangeError{Parameter: "count", Value: float64(c.Count), Range: "at most 2^20 with those before"}
 	case c.Count == 0:
@@ -79,7 +80,8 @@ func (a *Account) Spend(c Contribution) error {
 // Spent returns ‖C·Δ‖/σ of everything admitted, rounded up: the whole stream is that private to the
 // user if nothing more is admitted.
 func (a *Account) Spent() loss.GDP {
-	squared := rounding.SumUp(rounding.ProductUp(rounding.IntegerUp(a.spent.Hi), 0x1p64), rounding.IntegerUp(a.spent.Lo))
+	squared := rounding.SumUp(rounding.ProductUp(rounding.IntegerUp(a.spent.Hi), 0x1p64),
+		rounding.IntegerUp(a.spent.Lo))
 	return loss.GDP{Mu: rounding.QuotientUp(rounding.QuotientUp(rounding.RootUp(squared), a.sigma), a.matrix.Unit())}
 }
 

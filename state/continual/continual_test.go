@@ -275,7 +275,8 @@ func TestAttackOnSeveralStepsOfOneUser(t *testing.T) {
 		deviation := math.Sqrt((with + math.E*math.E*without) / runs)
 		says := must(conversion.GDPToDelta(claimed, epsilon))
 		naive := must(conversion.GDPToDelta(loss.GDP{Mu: math.Sqrt(single)}, epsilon))
-		t.Logf("%s: δ(1) shown %.4f ± %.4f, claimed %.4f, without what steps cost together %.4f", name, shown, deviation, says, naive)
+		t.Logf("%s: δ(1) shown %.4f ± %.4f, claimed %.4f, without what steps cost together %.4f", name, shown,
+			deviation, says, naive)
 		if math.Abs(shown-says) > 6*deviation {
 			t.Errorf("%s: shown %v, claimed %v", name, shown, says)
 		}

@@ -133,7 +133,8 @@ func (r RDP) Validate() error {
 	last := 1.0
 	for _, o := range r {
 		if !(o.Alpha > last && o.Alpha <= math.MaxFloat64) {
-			return &units.RangeError{Parameter: "alpha", Value: o.Alpha, Range: fmt.Sprintf("finite and above %v", last)}
+			return &units.RangeError{Parameter: "alpha", Value: o.Alpha,
+				Range: fmt.Sprintf("finite and above %v", last)}
 		}
 		if !(o.Epsilon >= 0) {
 			return &units.RangeError{Parameter: "epsilon", Value: o.Epsilon, Range: "at least 0"}

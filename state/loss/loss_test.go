@@ -69,7 +69,8 @@ func TestSplitIsTheGreatestOfWhichKFit(t *testing.T) {
 			g, errG := GDP{Mu: x}.Split(k)
 			must(0, errors.Join(errA, errZ, errG))
 			next := func(f float64) float64 { return math.Nextafter(f, math.Inf(1)) }
-			if !fits(rat(x), rat(a.Epsilon)) || fits(rat(x), rat(next(a.Epsilon))) || !fits(rat(min(x, 0.5)), rat(a.Delta)) || z.Rho != a.Epsilon {
+			if !fits(rat(x), rat(a.Epsilon)) || fits(rat(x), rat(next(a.Epsilon))) ||
+				!fits(rat(min(x, 0.5)), rat(a.Delta)) || z.Rho != a.Epsilon {
 				t.Errorf("%v over %d: %v and %v", x, k, a, z)
 			}
 			if !fits(square(x), square(g.Mu)) || fits(square(x), square(next(g.Mu))) {

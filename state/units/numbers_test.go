@@ -60,7 +60,8 @@ func TestRuleOverflowIsNotARefund(t *testing.T) {
 	}
 	m, ok := Charge(1_000_000, u)
 	if ok || m != MaxMu2 {
-		t.Fatalf("charge of 10^6 at σ = 100 is %d, %v; it does not fit an account (64 bits would say %v)", m, ok, wrapped)
+		t.Fatalf("charge of 10^6 at σ = 100 is %d, %v; it does not fit an account (64 bits would say %v)", m, ok,
+			wrapped)
 	}
 	// Charges of powers of two: each word of the product overflows by itself.
 	for c := range uint(64) {
@@ -124,7 +125,8 @@ func TestPrecisionRoundTrips(t *testing.T) {
 		}
 		sum, ok := p.Add(q)
 		exact := new(big.Int).Add(p.Big(), q.Big())
-		if ok != (exact.BitLen() <= 128) || ok && sum.Big().Cmp(exact) != 0 || !ok && sum != (Precision{math.MaxUint64, math.MaxUint64}) {
+		if ok != (exact.BitLen() <= 128) || ok && sum.Big().Cmp(exact) != 0 ||
+			!ok && sum != (Precision{math.MaxUint64, math.MaxUint64}) {
 			t.Fatalf("%v + %v = %v, %v", p, q, sum, ok)
 		}
 		diff, ok := p.Sub(q)
@@ -189,7 +191,8 @@ func TestNumbersOutOfRangeAreTypedErrors(t *testing.T) {
 	_, e10 := PrecisionFromBig(nil)
 	for i, err := range []error{e1, e2, e3, e4, e5, e6, e7, e8, e9, e10} {
 		var r *RangeError
-		if !errors.As(err, &r) || !strings.Contains(err.Error(), r.Parameter+" is ") || !strings.Contains(err.Error(), "must be "+r.Range) {
+		if !errors.As(err, &r) || !strings.Contains(err.Error(), r.Parameter+" is ") ||
+			!strings.Contains(err.Error(), "must be "+r.Range) {
 			t.Errorf("case %d: %v is not a *RangeError with parameter and range", i+1, err)
 		}
 	}

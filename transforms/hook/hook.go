@@ -116,7 +116,8 @@ func (h *Field[T]) UnmarshalJSON(b []byte) error {
 	}
 	made, ok := value.Interface().(Hook[T])
 	if !ok {
-		return fmt.Errorf("reading a hook of type %v: it opens another type than the transform needs: %w", p.Type.T, ErrHook)
+		return fmt.Errorf("reading a hook of type %v: it opens another type than the transform needs: %w", p.Type.T,
+			ErrHook)
 	}
 	*h = Field[T]{hook: made}
 	return nil

@@ -176,7 +176,8 @@ func TestAttackCatchesBucketBudgetsTooLarge(t *testing.T) {
 		return
 	}
 	broken = newBucketGame(gamblersSampling, sampledLadder(), larger)
-	catchesIn(t, brokenBucketGames, honest.fixed(), planner(t, broken.fresh, bucketMenu(gamblersSampling, broken.ladder)))
+	catchesIn(t, brokenBucketGames, honest.fixed(),
+		planner(t, broken.fresh, bucketMenu(gamblersSampling, broken.ladder)))
 }
 
 // TestAttackCatchesSamplingThatDidNotHappen: a gate that prices a Poisson sample, where
@@ -201,7 +202,8 @@ func TestBucketGameDecidesAsTheFilter(t *testing.T) {
 				n := bucket.Noise{Sigma: l.Sigma(int(src.Word() % bucketLevels))}
 				err, want := f.Spend(n), real.Spend(n)
 				if (err == nil) != (want == nil) || f.Left() != real.Left() {
-					t.Fatalf("sampling %v, step %d: %v and %v left, want %v and %v", sampling, step, err, f.Left(), want, real.Left())
+					t.Fatalf("sampling %v, step %d: %v and %v left, want %v and %v", sampling, step, err, f.Left(),
+						want, real.Left())
 				}
 				if err != nil {
 					refused++

@@ -20,7 +20,8 @@ type fast struct{ *rand.PCG }
 func (f fast) Word() uint64 { return f.Uint64() }
 
 func seeded(seed uint64) fast {
-	return fast{rand.NewPCG(seed, 0x61747461636b)} // fixed seed: the few games of a short run refute a broken filter with most seeds, not with all
+	return fast{
+		rand.NewPCG(seed, 0x61747461636b)} // fixed seed: not every seed refutes a broken filter in a short run
 }
 
 // falseAlarm is the probability with which an attack reports a leak beyond a claim
@@ -141,7 +142,8 @@ func holds(t *testing.T, claim loss.Approx, bite float64, play adversary) {
 func holdsIn(t *testing.T, games int, claim loss.Approx, bite float64, play adversary) {
 	t.Helper()
 	bound := lowerBound(play, claim.Delta, games, 1)
-	t.Logf("claimed (%.4f, %g); shown at least %.4f, %.0f %%", claim.Epsilon, claim.Delta, bound, 100*bound/claim.Epsilon)
+	t.Logf("claimed (%.4f, %g); shown at least %.4f, %.0f %%", claim.Epsilon, claim.Delta, bound,
+		100*bound/claim.Epsilon)
 	if bound > claim.Epsilon {
 		t.Errorf("epsilon is at least %v at delta %v, claimed %v", bound, claim.Delta, claim.Epsilon)
 	}

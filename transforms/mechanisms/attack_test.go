@@ -62,7 +62,8 @@ func (c refiner) play(secret float64, src mechanisms.Source) float64 {
 
 // refine goes down by halves from a scale to the finest unless a rung speaks for 0 by
 // more than half of what it may.
-func refine(m *mechanisms.LaplaceReduction, scale, secret float64, src mechanisms.Source) (ratio float64, realised loss.Approx) {
+func refine(m *mechanisms.LaplaceReduction, scale, secret float64,
+	src mechanisms.Source) (ratio float64, realised loss.Approx) {
 	c := must(m.Begin(secret))
 	for range 4 {
 		ratio = laplaceRatio(must(c.Next(scale, src)), scale)
@@ -139,7 +140,8 @@ func unified() *accounting.Reserver[loss.ZCDP] {
 func TestAttackOnAccountOfThePipeline(t *testing.T) {
 	mu := must(budgets.ConvertEpsilonDelta(promise().Epsilon, promise().Delta, budgets.GDP)).Mu
 	budget := budgets.Budget{Mu2: units.Mu2(math.Ldexp(mu*mu, 40))}
-	ladders := [][]brownianRung{brownianLadder(mu * mu / 2), brownianLadder(mu * mu / 4), brownianLadder(mu * mu / 8), brownianLadder(mu * mu / 16)}
+	ladders := [][]brownianRung{brownianLadder(mu * mu / 2), brownianLadder(mu * mu / 4), brownianLadder(mu * mu / 8),
+		brownianLadder(mu * mu / 16)}
 	charge := func(z loss.ZCDP) units.Mu2 { return units.Mu2(math.Ceil(math.Ldexp(2*z.Rho*hair, 40))) }
 	holds(t, promise(), 0.85, func(secret float64, src mechanisms.Source) float64 {
 		var account accounts.Account

@@ -8,7 +8,8 @@ import (
 
 // ErrDigits is returned for noise so far out that no random digits give it
 // (probability below e^-4096): the source is broken. Nothing is released.
-var ErrDigits = errors.New("drawing noise: a deviate beyond any that random digits give; check the source of randomness")
+var ErrDigits = errors.New(
+	"drawing noise: a deviate beyond any that random digits give; check the source of randomness")
 
 // uniform draws an integer in [0, m) by rejection, m > 0.
 func uniform(m uint64, src Source) uint64 {

@@ -58,13 +58,15 @@ func TestSelectionsHaveTheirLaws(t *testing.T) {
 		scale  float64
 	}{
 		{[]int64{0, 1}, 1}, {[]int64{5, 5, 5}, 2}, {[]int64{10, 7, 3, 9, 0}, 2.5}, {[]int64{-4, 3, 2}, 10},
-		{[]int64{0, 1 << 40}, 1 << 40}, {[]int64{0, 1, 2}, 0.3}, {[]int64{math.MinInt64, math.MaxInt64}, 1}, {[]int64{7}, 1},
+		{[]int64{0, 1 << 40}, 1 << 40}, {[]int64{0, 1, 2}, 0.3}, {[]int64{math.MinInt64, math.MaxInt64}, 1},
+		{[]int64{7}, 1},
 	} {
 		e, p := must(NewExponential(c.scale)), must(NewPermuteAndFlip(c.scale))
 		for name, m := range map[string]struct {
 			choose func([]int64, Source) (int, error)
 			law    []float64
-		}{"exponential": {e.Select, softmax(c.scores, c.scale)}, "permute and flip": {p.Select, flipLaw(c.scores, c.scale)}} {
+		}{"exponential": {e.Select, softmax(c.scores, c.scale)}, "permute and flip": {p.Select,
+			flipLaw(c.scores, c.scale)}} {
 			src, counts, law := seeded(t, 300+uint64(i)), map[int]int{}, map[int]float64{}
 			for range n {
 				counts[must(m.choose(c.scores, src))]++
@@ -156,8 +158,10 @@ func TestSelectionPricesAndErrors(t *testing.T) {
 	}
 	var bad *units.RangeError
 	for _, err := range []error{
-		second(NewExponential(0)), second(NewPermuteAndFlip(math.NaN())), second(e.Select(nil, nil)), second(p.Select(nil, nil)),
-		second(e.Approx(-1)), second(e.ZCDP(math.NaN())), second(e.GDP(math.Inf(1))), second(p.ZCDP(-1)), second(p.Approx(0x1p901)),
+		second(NewExponential(0)), second(NewPermuteAndFlip(math.NaN())), second(e.Select(nil, nil)),
+		second(p.Select(nil, nil)),
+		second(e.Approx(-1)), second(e.ZCDP(math.NaN())), second(e.GDP(math.Inf(1))), second(p.ZCDP(-1)),
+		second(p.Approx(0x1p901)),
 	} {
 		if !errors.As(err, &bad) {
 			t.Errorf("got %v, want a *units.RangeError", err)

@@ -143,7 +143,8 @@ func priceUp(exact *big.Float, sensitivity float64) (float64, error) {
 		price = math.Nextafter(price, math.Inf(1))
 	}
 	if price > math.MaxFloat64 {
-		return 0, &units.RangeError{Parameter: "sensitivity", Value: sensitivity, Range: "such that its price is finite"}
+		return 0, &units.RangeError{Parameter: "sensitivity", Value: sensitivity,
+			Range: "such that its price is finite"}
 	}
 	return price, nil
 }

@@ -107,7 +107,8 @@ func pureOf(l lattice, scale uint64, sensitivity float64) (loss.Approx, error) {
 func finite(sensitivity, epsilon float64) (loss.Approx, error) {
 	price := loss.Approx{Epsilon: epsilon}
 	if price.Validate() != nil {
-		return loss.Approx{}, &units.RangeError{Parameter: "sensitivity", Value: sensitivity, Range: "such that its price is finite"}
+		return loss.Approx{}, &units.RangeError{Parameter: "sensitivity", Value: sensitivity,
+			Range: "such that its price is finite"}
 	}
 	return price, nil
 }

@@ -152,7 +152,8 @@ func TestPricesAreNeverBelowTheTruth(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		atLeast(t, "2 rho of the discrete", 2*rho.Rho, square(new(big.Rat).Quo(exact(math.Ceil(c)), exact(scale))), 1+1e-15)
+		atLeast(t, "2 rho of the discrete", 2*rho.Rho, square(new(big.Rat).Quo(exact(math.Ceil(c)), exact(scale))),
+			1+1e-15)
 	})
 }
 
@@ -226,7 +227,8 @@ func TestLaplaceRenyiIsTheDivergence(t *testing.T) {
 			direct := directDivergence(law, c.k, alpha, int(60*c.scale+c.k))
 			got := laplaceRenyi(c.k*h, h, alpha)
 			if got < direct*(1-1e-11) {
-				t.Errorf("scale %v, %v apart, order %v: %v is below the divergence %v", c.scale, c.k, alpha, got, direct)
+				t.Errorf("scale %v, %v apart, order %v: %v is below the divergence %v", c.scale, c.k, alpha, got,
+					direct)
 			}
 			// A's bound is off by less than (a·h)², which the order divides by α − 1.
 			if loose := (2*alpha - 1) * h; loose < 0.2 && got > direct*(1+loose*loose/(alpha-1)) {
@@ -258,10 +260,12 @@ func TestDiscreteGaussianDivergenceIsWithinItsPrice(t *testing.T) {
 				}
 				direct := directDivergence(law, k, alpha, 200)
 				if r[0].Epsilon < direct*(1-1e-11) {
-					t.Errorf("sigma %v, %v apart, order %v: price %v, divergence %v", sigma, k, alpha, r[0].Epsilon, direct)
+					t.Errorf("sigma %v, %v apart, order %v: price %v, divergence %v", sigma, k, alpha, r[0].Epsilon,
+						direct)
 				}
 				if whole := alpha * k; whole == math.Trunc(whole) && r[0].Epsilon > direct*(1+1e-9) {
-					t.Errorf("sigma %v, %v apart, order %v: price %v, divergence %v", sigma, k, alpha, r[0].Epsilon, direct)
+					t.Errorf("sigma %v, %v apart, order %v: price %v, divergence %v", sigma, k, alpha, r[0].Epsilon,
+						direct)
 				}
 			}
 		}

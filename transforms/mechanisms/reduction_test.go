@@ -134,7 +134,8 @@ func TestScalesOutOfTurnReleaseNothing(t *testing.T) {
 		}
 		price, _ := refinement.Price(1)
 		var out *units.RangeError
-		if y, err := refinement.Next(c.scale, &script{t, nil}); !errors.As(err, &out) || out.Parameter != "scale" || y != 0 {
+		if y, err := refinement.Next(c.scale, &script{t, nil}); !errors.As(err, &out) || out.Parameter != "scale" ||
+			y != 0 {
 			t.Errorf("%s: %v, %v; want a *units.RangeError that names scale", c.name, y, err)
 		}
 		if _, err := refinement.PriceAt(c.scale, 1); !errors.As(err, &out) {

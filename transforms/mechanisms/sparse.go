@@ -10,7 +10,8 @@ import (
 
 // ErrPositives is returned by a Search that has found as many values above its threshold as
 // it was to find. Begin another one, which is paid for on its own.
-var ErrPositives = errors.New("comparing a value with a noisy threshold: the search has found all that it may; begin another one")
+var ErrPositives = errors.New(
+	"comparing a value with a noisy threshold: the search has found all that it may; begin another one")
 
 const (
 	// sparsePoints makes the lesser scale 2^28 to 2^29 spacings, or integers.

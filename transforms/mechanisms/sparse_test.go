@@ -153,9 +153,11 @@ func TestSearchRefusesWhatIsOutOfRange(t *testing.T) {
 	var bad *units.RangeError
 	for _, err := range []error{
 		second(NewSparseVector(0, 1, 1)), second(NewSparseVector(1, math.NaN(), 1)), second(NewSparseVector(1, 1, 0)),
-		second(NewSparseVector(1, 1, mostPositives+1)), second(NewSparseVector(1, 1025, 1)), second(NewSparseVector(1025, 1, 1)),
+		second(NewSparseVector(1, 1, mostPositives+1)), second(NewSparseVector(1, 1025, 1)),
+		second(NewSparseVector(1025, 1, 1)),
 		second(NewSparseVector(0x1p31, 0x1p30, 1)), second(s.Begin(math.NaN(), src)), second(s.Begin(0x1p901, src)),
-		second(c.Above(math.Inf(1), src)), second(s.Worst(-1)), second(c.Price(math.NaN())), second(s.WorstMonotone(0x1p901)),
+		second(c.Above(math.Inf(1), src)), second(s.Worst(-1)), second(c.Price(math.NaN())),
+		second(s.WorstMonotone(0x1p901)),
 	} {
 		if !errors.As(err, &bad) {
 			t.Errorf("got %v, want a *units.RangeError", err)

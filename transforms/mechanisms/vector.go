@@ -16,7 +16,8 @@ import (
 func (d *DiscreteGaussian) ReleaseVector(dst []float64, sum []int64, src Source) ([]float64, error) {
 	for j, total := range sum {
 		if total > greatestTotal || total < -greatestTotal {
-			return nil, &units.RangeError{Parameter: fmt.Sprintf("sum[%d]", j), Value: float64(total), Range: "between -2^53 and 2^53"}
+			return nil, &units.RangeError{Parameter: fmt.Sprintf("sum[%d]", j), Value: float64(total),
+				Range: "between -2^53 and 2^53"}
 		}
 	}
 	if cap(dst) < len(sum) {

@@ -83,7 +83,8 @@ func TopFor(s Spec) (units.Precision, error) {
 	if err := s.Target.Check(); err != nil {
 		return units.Precision{}, err
 	}
-	return units.PrecisionFromBig(enoughFor(s.Target, quantileOf(s.Target.Confidence, 1), factorsFor(s).kappaOf(s.Target)))
+	return units.PrecisionFromBig(
+		enoughFor(s.Target, quantileOf(s.Target.Confidence, 1), factorsFor(s).kappaOf(s.Target)))
 }
 
 // setBarrier fixes the relative stop rule: z·σ ≤ κ·r·est, that is est·√u ≥

@@ -13,7 +13,8 @@ import (
 )
 
 func TestCompileRefuses(t *testing.T) {
-	good := Spec{Kind: Adaptive, First: precision(t, 1000), Top: precision(t, 10), Target: Target{Relative: .05, Confidence: .95}}
+	good := Spec{Kind: Adaptive, First: precision(t, 1000), Top: precision(t, 10),
+		Target: Target{Relative: .05, Confidence: .95}}
 	delta, err := units.DeltaFromFloat(1e-11)
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +85,8 @@ func TestRuleNextPrecisionIsInteger(t *testing.T) {
 				pointIsExact(t, s, i, ladder)
 			}
 			unit := 1 / ladder[i-1].Float() // both ends are rounded to integers
-			if ratio := ladder[i].Float() / ladder[i-1].Float(); s.Kind == Adaptive && first > 1000 && (ratio+unit < 1.05 || ratio-2*unit > 1.0525) {
+			if ratio := ladder[i].Float() / ladder[i-1].Float(); s.Kind == Adaptive && first > 1000 &&
+				(ratio+unit < 1.05 || ratio-2*unit > 1.0525) {
 				t.Fatalf("points %d and %d are ×%v apart", i-1, i, ratio)
 			}
 		}
@@ -150,7 +152,9 @@ func scoreIsExact(t *rapid.T, p *Plan) {
 // low by the margin has just not passed the barrier; one more point and it
 // would have.
 func TestJumpAimsShortOfTheBarrier(t *testing.T) {
-	p := compile(t, Spec{Kind: Adaptive, First: precision(t, 1e6), Top: precision(t, 1), Target: Target{Relative: .05, Confidence: .95}})
+	p := compile(t,
+		Spec{Kind: Adaptive, First: precision(t, 1e6), Top: precision(t, 1),
+			Target: Target{Relative: .05, Confidence: .95}})
 	for x := 0.05; x < 38; x *= 1.1 {
 		m := p.jump(int64(math.Ldexp(x, scoreBits)))
 		a := math.Ldexp(float64(p.barrier), -scoreBits)

@@ -34,7 +34,8 @@ func (p *Plan) Imitate(count float64, normal func() float64) Outcome {
 		score := int64(max(-math.MaxInt64/2, min(math.Ldexp((count+wrong)*root, scoreBits), math.MaxInt64/2)))
 		last := at == len(p.rungs)-1
 		if met := score >= p.barrier || last && p.floorMet; met || last {
-			return Outcome{Passed: true, Met: met, Error: wrong, Half: math.Ldexp(float64(r.half), -valueBits), Precision: r.precision}
+			return Outcome{Passed: true, Met: met, Error: wrong, Half: math.Ldexp(float64(r.half), -valueBits),
+				Precision: r.precision}
 		}
 		at = min(at+p.jump(score), len(p.rungs)-1)
 	}

@@ -8,7 +8,8 @@ import (
 
 // errFarTail is returned for a normal deviate beyond maxInteger standard
 // deviations, which has probability below e^-100000.
-var errFarTail = errors.New("drawing noise: a deviate beyond 512 standard deviations; the noise key's digits are not random")
+var errFarTail = errors.New(
+	"drawing noise: a deviate beyond 512 standard deviations; the noise key's digits are not random")
 
 const maxInteger = 512
 

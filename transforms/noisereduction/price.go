@@ -31,7 +31,8 @@ func (p Price) ZCDP() loss.ZCDP { return loss.ZCDP{Rho: p.square() / 2} }
 // for accounting.NewExPost and odometers of realised losses. The δ is spent when the release begins.
 // The error is a *units.RangeError, as of accounting.Mixture.At.
 func (p Price) ExPost(boundary accounting.Mixture) (loss.Approx, error) {
-	variance := rounding.QuotientDown(1, up(new(big.Float).SetMantExp(new(big.Float).SetInt(p.Precision.Big()), -units.FinestBits)))
+	variance := rounding.QuotientDown(1,
+		up(new(big.Float).SetMantExp(new(big.Float).SetInt(p.Precision.Big()), -units.FinestBits)))
 	return boundary.At(rounding.IntegerUp(p.Contribution), variance) //nolint:wrapcheck // names its own parameters
 }
 

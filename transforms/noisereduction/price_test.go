@@ -68,7 +68,8 @@ func TestRulePricesOfAReleaseAreRoundedUp(t *testing.T) {
 		c, variance := float64(p.Contribution), 1/p.Precision.Float()
 		if price, err := p.ExPost(boundary); c < 0x1p99 && variance > 0x1p-199 && variance < 0x1p199 {
 			want, err2 := boundary.At(c*(1-0x1p-50), variance*(1+0x1p-50))
-			if err != nil || err2 != nil || price.Epsilon < want.Epsilon || price.Epsilon > want.Epsilon*(1+1e-9) || math.IsInf(price.Epsilon, 0) {
+			if err != nil || err2 != nil || price.Epsilon < want.Epsilon || price.Epsilon > want.Epsilon*(1+1e-9) ||
+				math.IsInf(price.Epsilon, 0) {
 				t.Fatalf("%+v: ex-post %v (%v), want a little above %v (%v)", p, price, err, want, err2)
 			}
 		}

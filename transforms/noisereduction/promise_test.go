@@ -157,11 +157,13 @@ func usesItsFactors(t *testing.T, c promiseCase) {
 		kappa = f.floor
 	}
 	z := math.Sqrt2 * math.Erfinv(c.target.Confidence)
-	if want := z / (c.target.Relative * float64(kappa) / 1000); math.Abs(math.Ldexp(float64(p.barrier), -scoreBits)/want-1) > 1e-6 {
+	if want := z / (c.target.Relative * float64(kappa) / 1000); math.Abs(
+		math.Ldexp(float64(p.barrier), -scoreBits)/want-1) > 1e-6 {
 		t.Errorf("%+v: stops at a score of %v, want %v", c, math.Ldexp(float64(p.barrier), -scoreBits), want)
 	}
 	r := &p.rungs[0]
-	if want := z * float64(f.widen) / 1000 * r.deviation; math.Abs(math.Ldexp(float64(r.half), -valueBits)-want) > 1e-6*want+3*0x1p-10 {
+	if want := z * float64(f.widen) / 1000 * r.deviation; math.Abs(math.Ldexp(float64(r.half), -valueBits)-want) >
+		1e-6*want+3*0x1p-10 {
 		t.Errorf("%+v: half of an interval is %v, want %v", c, math.Ldexp(float64(r.half), -valueBits), want)
 	}
 }
@@ -184,11 +186,13 @@ func TestFactorsKeepThePromise(t *testing.T) {
 					Kappa: float64(f.kappa) / 1000, Widen: float64(f.widen) / 1000,
 				}
 				if w := sweeper.WorstPlain(rule); math.Max(w.Wrong, w.Out) > 1-confidence {
-					t.Errorf("r = %v, confidence %v, ladder %v: %.5f wrong, %.5f outside", relative, confidence, step, w.Wrong, w.Out)
+					t.Errorf("r = %v, confidence %v, ladder %v: %.5f wrong, %.5f outside", relative, confidence, step,
+						w.Wrong, w.Out)
 				}
 				rule.Kappa = float64(f.floor) / 1000
 				if w := sweeper.WorstFloor(rule); math.Max(w.Wrong, w.Out) > 1-confidence {
-					t.Errorf("r = %v, confidence %v, ladder %v with floor: %.5f wrong, %.5f outside", relative, confidence, step, w.Wrong, w.Out)
+					t.Errorf("r = %v, confidence %v, ladder %v with floor: %.5f wrong, %.5f outside", relative,
+						confidence, step, w.Wrong, w.Out)
 				}
 			}
 		}
@@ -206,11 +210,13 @@ func TestPlanAgreesWithSweep(t *testing.T) {
 	} {
 		const count = 1000
 		u := optimum(target, count)
-		p := compile(t, Spec{Kind: Adaptive, First: precisionOf(t, u/(1<<20)), Top: precisionOf(t, 20*u), Target: target})
+		p := compile(t,
+			Spec{Kind: Adaptive, First: precisionOf(t, u/(1<<20)), Top: precisionOf(t, 20*u), Target: target})
 		a := math.Ldexp(float64(p.barrier), -scoreBits)
 		first := p.First().Float() * count * count
 		points := math.Round(octave * math.Log2(16*a*a/first))
-		rule := sweptRule{Relative: target.Relative, Confidence: target.Confidence, Kappa: p.kappa, Margin: margin, Shrink: 1, Widen: 1}
+		rule := sweptRule{Relative: target.Relative, Confidence: target.Confidence, Kappa: p.kappa, Margin: margin,
+			Shrink: 1, Widen: 1}
 		starts := sweeper.Sweep(rule, sweptEnd{At: first * math.Exp2(points/octave)}, first*1.01)
 		want := starts[len(starts)-1]
 		got := run(t, p, count, n, byte(200+i))
@@ -219,6 +225,7 @@ func TestPlanAgreesWithSweep(t *testing.T) {
 		if math.Abs(cost-want.Cost) > 2.5/math.Sqrt(float64(n)) {
 			t.Errorf("%+v: cost %.4f, sweep says %.4f", target, cost, want.Cost)
 		}
-		t.Logf("%+v: wrong %.4f (sweep %.4f), cost %.4f (sweep %.4f), n = %d", target, float64(got.wrong)/float64(n), want.Wrong, cost, want.Cost, n)
+		t.Logf("%+v: wrong %.4f (sweep %.4f), cost %.4f (sweep %.4f), n = %d", target, float64(got.wrong)/float64(n),
+			want.Wrong, cost, want.Cost, n)
 	}
 }

@@ -30,7 +30,8 @@ func TestUpperQuantile(t *testing.T) {
 
 // TestUpperQuantileIsLeast: the tail at z is ≤ p, one unit below it is > p.
 func TestUpperQuantileIsLeast(t *testing.T) {
-	for _, p := range []*big.Rat{big.NewRat(1, 3), big.NewRat(1, 1e6), shifted(big.NewRat(1, 1), -80), shifted(big.NewRat(1, 1), -127)} {
+	for _, p := range []*big.Rat{big.NewRat(1, 3), big.NewRat(1, 1e6), shifted(big.NewRat(1, 1), -80),
+		shifted(big.NewRat(1, 1), -127)} {
 		z := upperQuantile(p)
 		limit := new(big.Float).SetPrec(workBits).SetRat(p)
 		if upperTail(z).Cmp(limit) > 0 {

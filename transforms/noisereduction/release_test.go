@@ -53,7 +53,9 @@ func refineByHand(t *testing.T, p *Plan, id Identity, count int64, r Result) *bi
 }
 
 func TestValueIsTheExactMean(t *testing.T) {
-	p := compile(t, Spec{Kind: Adaptive, First: precision(t, 1e6), Top: precision(t, 3), Target: Target{Relative: .05, Confidence: .95}})
+	p := compile(t,
+		Spec{Kind: Adaptive, First: precision(t, 1e6), Top: precision(t, 3),
+			Target: Target{Relative: .05, Confidence: .95}})
 	id := testIdentity()
 	for _, count := range []int64{0, 7, 500, 123_456, MaxCount, -7, -123_456, -MaxCount} {
 		for i := range 20 {
@@ -73,7 +75,8 @@ func TestValueIsTheExactMean(t *testing.T) {
 
 func TestRoundQuotientIsHalfEven(t *testing.T) {
 	for _, test := range []struct{ a, b, want int64 }{
-		{1, 2, 0}, {3, 2, 2}, {5, 2, 2}, {-1, 2, 0}, {-3, 2, -2}, {-5, 2, -2}, {7, 4, 2}, {-7, 4, -2}, {5, 4, 1}, {-5, 4, -1}, {0, 3, 0},
+		{1, 2, 0}, {3, 2, 2}, {5, 2, 2}, {-1, 2, 0}, {-3, 2, -2}, {-5, 2, -2}, {7, 4, 2}, {-7, 4, -2}, {5, 4, 1},
+		{-5, 4, -1}, {0, 3, 0},
 	} {
 		if got := roundQuotient(big.NewInt(test.a), big.NewInt(test.b)); got != test.want {
 			t.Errorf("%d/%d rounds to %d, want %d", test.a, test.b, got, test.want)
@@ -131,7 +134,9 @@ func TestReleaseNeverExceedsTop(t *testing.T) {
 
 // TestRuleSameInputsSameBytes pins the bytes of one release, and a digest of many.
 func TestRuleSameInputsSameBytes(t *testing.T) {
-	p := compile(t, Spec{Kind: Geometric, Factor: 2, First: precision(t, 1e4), Top: precision(t, 100), Target: Target{Absolute: 400, Confidence: .95}})
+	p := compile(t,
+		Spec{Kind: Geometric, Factor: 2, First: precision(t, 1e4), Top: precision(t, 100),
+			Target: Target{Absolute: 400, Confidence: .95}})
 	r, err := p.Release(testKey(), testIdentity(), 12345)
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +152,8 @@ func TestRuleSameInputsSameBytes(t *testing.T) {
 	const digest = "227f4faebd5f3f0981dad661ecdc632c"
 	for range 2 {
 		if got := releasedDigest(t, p); got != digest {
-			t.Errorf("the digest of many releases is %s, want %s: a change of noise needs another noiseFormat", got, digest)
+			t.Errorf("the digest of many releases is %s, want %s: a change of noise needs another noiseFormat", got,
+				digest)
 		}
 	}
 }
@@ -156,7 +162,8 @@ func TestRuleSameInputsSameBytes(t *testing.T) {
 func releasedDigest(t *testing.T, geometric *Plan) string {
 	t.Helper()
 	adaptive := compile(t, Spec{
-		Kind: Adaptive, First: precision(t, 1e4), Top: precision(t, 3), Target: Target{Relative: .05, Confidence: .95}, Private: private(t, 3, 1e-6),
+		Kind: Adaptive, First: precision(t, 1e4), Top: precision(t, 3), Target: Target{Relative: .05, Confidence: .95},
+		Private: private(t, 3, 1e-6),
 	})
 	h, id := sha256.New(), testIdentity()
 	for _, p := range []*Plan{adaptive, geometric} {
@@ -176,7 +183,8 @@ func releasedDigest(t *testing.T, geometric *Plan) string {
 // TestWithoutTargetHugeCountsAreNotMet: a score beyond 64 bits saturated onto
 // the barrier that stands for "never".
 func TestWithoutTargetHugeCountsAreNotMet(t *testing.T) {
-	s := Spec{Kind: Adaptive, Target: Target{Confidence: .95}, First: units.Precision{Hi: 1 << 15}, Top: units.Precision{Hi: 1 << 16}}
+	s := Spec{Kind: Adaptive, Target: Target{Confidence: .95}, First: units.Precision{Hi: 1 << 15},
+		Top: units.Precision{Hi: 1 << 16}}
 	p, err := Compile(s)
 	if err != nil {
 		t.Fatal(err)

@@ -47,7 +47,8 @@ type Sampler struct {
 // than through the pseudorandom function. Nothing is clamped.
 //
 // It fails if rung < 1, u ≤ uPrev or |count| > MaxCount.
-func (s *Sampler) Draw(k NoiseKey, id Identity, rung int, uPrev, u units.Precision, count int64) (y *big.Int, exponent uint, err error) {
+func (s *Sampler) Draw(k NoiseKey, id Identity, rung int, uPrev, u units.Precision,
+	count int64) (y *big.Int, exponent uint, err error) {
 	s.begin(id)
 	noise, exponent, err := s.noise(&k, rung, uPrev, u, count)
 	if err != nil {

@@ -101,7 +101,9 @@ func TestRungCovariance(t *testing.T) {
 	if !long.On() {
 		n, tolerance = 50_000, 0.062
 	}
-	p := compile(t, Spec{Kind: Geometric, Factor: 1.5, First: precision(t, 50), Top: precision(t, 27), Target: Target{Confidence: .95}})
+	p := compile(t,
+		Spec{Kind: Geometric, Factor: 1.5, First: precision(t, 50), Top: precision(t, 27),
+			Target: Target{Confidence: .95}})
 	ladder := p.Ladder()[:4]
 	var s Sampler
 	k := testKey()
@@ -141,7 +143,8 @@ func TestDrawIsReproducible(t *testing.T) {
 	}
 	const want, wantExponent = "12750510", 10
 	if y.String() != want || exponent != wantExponent {
-		t.Errorf("drew %v·2^-%d, want %v·2^-%d: a change of noise needs another noiseFormat", y, exponent, want, wantExponent)
+		t.Errorf("drew %v·2^-%d, want %v·2^-%d: a change of noise needs another noiseFormat", y, exponent, want,
+			wantExponent)
 	}
 }
 
@@ -231,7 +234,8 @@ func TestNoiseInputIsInjective(t *testing.T) {
 			}
 		}
 	})
-	if inputs := slices.Compact(slices.Sorted(maps.Values(seen))); len(inputs) != len(seen) { // by chance: never, whatever was drawn
+	if inputs := slices.Compact(slices.Sorted(maps.Values(seen))); len(inputs) !=
+		len(seen) { // by chance: never, whatever was drawn
 		t.Errorf("%d inputs have %d encodings", len(inputs), len(seen))
 	}
 }
@@ -329,7 +333,8 @@ func TestRuleTheLatticeDependsOnPublicValuesOnly(t *testing.T) {
 		exponents := map[uint]bool{}
 		for _, count := range []int64{0, 1, -1, MaxCount, -MaxCount, rapid.Int64Range(-1<<40, 1<<40).Draw(t, "count")} {
 			for id := range byte(3) {
-				_, exponent, err := sampler.Draw(NoiseKey{Secret: secret.New([32]byte{id})}, Identity{Key: []byte{id}}, 1, from, to, count)
+				_, exponent, err := sampler.Draw(NoiseKey{Secret: secret.New([32]byte{id})}, Identity{Key: []byte{id}},
+					1, from, to, count)
 				if err != nil {
 					t.Fatal(err)
 				}

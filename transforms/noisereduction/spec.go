@@ -102,7 +102,8 @@ func (p *Private) validate() error {
 	case p.DeltaKey.IsZero():
 		return specError("delta of a key is 0 (below 2^-80): no threshold is high enough")
 	case p.DeltaKey.Float()*float64(p.Contribution)*float64(p.Contribution) > 0.25:
-		return specError("delta of a key is %g, times the square of its contribution, %d: that must be at most 1/4", p.DeltaKey.Float(), p.Contribution)
+		return specError("delta of a key is %g, times the square of its contribution, %d: that must be at most 1/4",
+			p.DeltaKey.Float(), p.Contribution)
 	}
 	return nil
 }

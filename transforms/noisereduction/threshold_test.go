@@ -35,7 +35,8 @@ func TestRuleThresholdUsesContribution(t *testing.T) {
 		})
 		// Rounded up to the lattice of the first rung, by less than a point of it.
 		if tau := p.Threshold(); tau < test.want || tau > test.want+0x1p-10+1e-6 {
-			t.Errorf("C = %d, σ₁ = %v, δ = %g: τ = %.6f, want %.6f rounded up", test.contribution, test.sigma, test.delta, tau, test.want)
+			t.Errorf("C = %d, σ₁ = %v, δ = %g: τ = %.6f, want %.6f rounded up", test.contribution, test.sigma,
+				test.delta, tau, test.want)
 		}
 	}
 }
@@ -49,14 +50,17 @@ func TestRuleAPassCostsItsDelta(t *testing.T) {
 				if delta*float64(most*most) > 0.25 {
 					continue
 				}
-				p := compile(t, Spec{Kind: Adaptive, First: precision(t, sigma), Top: precision(t, sigma), Target: Target{Relative: .05, Confidence: .95}, Private: private(t, most, delta)})
+				p := compile(t,
+					Spec{Kind: Adaptive, First: precision(t, sigma), Top: precision(t, sigma),
+						Target: Target{Relative: .05, Confidence: .95}, Private: private(t, most, delta)})
 				nearest := 0.0
 				for c := uint64(1); c <= most; c++ {
 					pass := math.Erfc((p.Threshold()-float64(c))/sigma/math.Sqrt2) / 2
 					nearest = max(nearest, pass/(float64(c*c)*delta))
 				}
 				if nearest > 1+1e-9 || nearest < 0.95 {
-					t.Errorf("σ %v, up to %d, δ %v: the dearest pass is %v of what is paid", sigma, most, delta, nearest)
+					t.Errorf("σ %v, up to %d, δ %v: the dearest pass is %v of what is paid", sigma, most, delta,
+						nearest)
 				}
 			}
 		}
@@ -64,7 +68,9 @@ func TestRuleAPassCostsItsDelta(t *testing.T) {
 }
 
 func TestPublicKeysHaveNoThreshold(t *testing.T) {
-	p := compile(t, Spec{Kind: Adaptive, First: precision(t, 20), Top: precision(t, 1), Target: Target{Relative: .05, Confidence: .95}})
+	p := compile(t,
+		Spec{Kind: Adaptive, First: precision(t, 20), Top: precision(t, 1),
+			Target: Target{Relative: .05, Confidence: .95}})
 	if !math.IsInf(p.Threshold(), -1) {
 		t.Errorf("threshold is %v", p.Threshold())
 	}

@@ -26,7 +26,8 @@ func TestRuleAStatisticBesideAnotherIsThatOfItsKind(t *testing.T) {
 			all := []int64{2000, 1000 * (-60 - 20), 1000 * (2*(60*60+20*20) - 2*100*100)}
 			for _, of := range metrickind.Of(base).Also() {
 				also := specs[0]
-				also.Name, also.Kind, also.Of, also.KeyMode, also.KeysFrom = "m."+of, metrickind.AlsoKind(of).Name, "m", schemas.KeysFrom, "m"
+				also.Name, also.Kind, also.Of, also.KeyMode, also.KeysFrom = "m."+
+					of, metrickind.AlsoKind(of).Name, "m", schemas.KeysFrom, "m"
 				specs = append(specs, also)
 			}
 			r := releaserOf(t, specs, rand.New(runseed.PCG(t, 3, 31)))
@@ -61,23 +62,27 @@ func TestRuleAStatisticBesideAnotherIsThatOfItsKind(t *testing.T) {
 				for j := range at.statistics {
 					got := r.ladders.statistic(at, &at.statistics[j])
 					of := metrickind.Of(specs[at.statistics[j].metric].Kind).ValueOf()
-					want := metrickind.Estimate{Value: at.result.Value, StdDev: at.result.StdDev, Low: at.result.Low, High: at.result.High}
+					want := metrickind.Estimate{Value: at.result.Value, StdDev: at.result.StdDev, Low: at.result.Low,
+						High: at.result.High}
 					truth, most := 2000.0, math.Inf(1)
 					if v := metrickind.Of(of).Vector; v != nil {
 						third := len(v.Further) == 2
 						want = v.Join(specs[0].Bounds(), metrickind.Components{
-							Of: at.components[:1+len(v.Further)], Width: r.ladders.plans[0].Width(v.Ratios), Beyond: clamped && third,
+							Of: at.components[:1+len(v.Further)], Width: r.ladders.plans[0].Width(v.Ratios),
+							Beyond: clamped && third,
 						})
 						truth = 0
 						if _, most = v.Span(0, 100); !third {
 							truth = 30
 						}
 					}
-					if got.Value != want.Value || got.StdDev != want.StdDev || got.Low != want.Low || got.High != want.High || got.Met {
+					if got.Value != want.Value || got.StdDev != want.StdDev || got.Low != want.Low ||
+						got.High != want.High || got.Met {
 						t.Errorf("%s beside %s, clamped %v: %+v, want %+v", of, base, clamped, got, want)
 					}
 					if all := got.Low == 0 && got.High == most; all != (clamped && truth == 0) {
-						t.Errorf("%s beside %s, clamped %v: an interval from %v to %v", of, base, clamped, got.Low, got.High)
+						t.Errorf("%s beside %s, clamped %v: an interval from %v to %v", of, base, clamped, got.Low,
+							got.High)
 					}
 				}
 			}

@@ -52,7 +52,8 @@ func TestAttackOnLogarithmicQuantiles(t *testing.T) {
 	seen := func(prefix string, there int64) (above float64) {
 		tasks := make([]task, trials)
 		for i := range tasks {
-			tasks[i] = task{cellID: cellID{End: 1000, Key: fmt.Sprintf("%s%d", prefix, i)}, turn: 1, count: others + 2*there}
+			tasks[i] = task{cellID: cellID{End: 1000, Key: fmt.Sprintf("%s%d", prefix, i)}, turn: 1,
+				count: others + 2*there}
 		}
 		if err := r.ladders.refineAll(tasks); err != nil {
 			t.Fatal(err)
@@ -63,7 +64,8 @@ func TestAttackOnLogarithmicQuantiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			n := nodes{ladders: &r.ladders, cell: of.cellID, precision: u, scale: scale, leaves: []leaf{{first, others + there}}}
+			n := nodes{ladders: &r.ladders, cell: of.cellID, precision: u, scale: scale,
+				leaves: []leaf{{first, others + there}}}
 			if n.cell.Metric = uint32(nodesAt); there > 0 {
 				n.leaves = append(n.leaves, leaf{first + 1, there})
 			}
@@ -71,34 +73,38 @@ func TestAttackOnLogarithmicQuantiles(t *testing.T) {
 				return u.Float() * own * (y - without - own/2)
 			}
 			sum := ratio(of.result.Precision, math.Ldexp(float64(of.result.Value), -10), others, 2)
-			search := metrickind.Search{Scale: scale, Draw: func(parent metrickind.Node) (drawn [metrickind.Branching]*big.Int, err error) {
-				drawn, err = n.children(parent)
-				for i, y := range drawn {
-					at, _ := new(big.Rat).SetFrac(y, new(big.Int).Lsh(big.NewInt(1), n.exponent)).Float64()
-					from, end := scale.Leaves(parent.Child(i))
-					own, without := 0.0, 0.0
-					for _, l := range user {
-						if from <= l.node && l.node < end {
-							own++
+			search := metrickind.Search{Scale: scale,
+				Draw: func(parent metrickind.Node) (drawn [metrickind.Branching]*big.Int, err error) {
+					drawn, err = n.children(parent)
+					for i, y := range drawn {
+						at, _ := new(big.Rat).SetFrac(y, new(big.Int).Lsh(big.NewInt(1), n.exponent)).Float64()
+						from, end := scale.Leaves(parent.Child(i))
+						own, without := 0.0, 0.0
+						for _, l := range user {
+							if from <= l.node && l.node < end {
+								own++
+							}
 						}
+						if from <= first && first < end {
+							without = others
+						}
+						sum += ratio(u, at, without, own)
 					}
-					if from <= first && first < end {
-						without = others
-					}
-					sum += ratio(u, at, without, own)
-				}
-				return drawn, err
-			}}
+					return drawn, err
+				}}
 			if err := n.begin(&search, r.ladders.trees[0].width, of.result.Value); err != nil {
 				t.Fatal(err)
 			}
 			for _, m := range r.ladders.trees[0].statistics {
-				if _, _, err := metrickind.Of(specs[m].Kind).Statistic.Compute(metrickind.Known{Tree: &search}, specs[m].Bounds(), 0); err != nil {
+				if _, _, err := metrickind.Of(specs[m].Kind).Statistic.Compute(metrickind.Known{Tree: &search},
+					specs[m].Bounds(), 0); err != nil {
 					t.Fatal(err)
 				}
 			}
 			drawn := search.Drawn()
-			paid, _ := units.ChargeSquares(metrickind.Squares(user, scale.Levels(), func(parent metrickind.Node) bool { return slices.Contains(drawn, parent) }), u)
+			paid, _ := units.ChargeSquares(metrickind.Squares(user, scale.Levels(), func(parent metrickind.Node) bool {
+				return slices.Contains(drawn, parent)
+			}), u)
 			if most = max(most, paid); sum > epsilon {
 				above++
 			}
@@ -108,7 +114,8 @@ func TestAttackOnLogarithmicQuantiles(t *testing.T) {
 	with, without := seen("a", 1), seen("b", 0)
 	got, deviation := shownDelta(with, without, trials, epsilon)
 	level, _ := units.ChargeSquares(4, specs[nodesAt].Top) // both events in one node
-	claimed, less := budgets.DeltaOf(events+most, epsilon, budgets.GDP), budgets.DeltaOf(events+most-level, epsilon, budgets.GDP)
+	claimed, less := budgets.DeltaOf(events+most, epsilon, budgets.GDP), budgets.DeltaOf(events+most-level, epsilon,
+		budgets.GDP)
 	t.Logf("δ(1) shown %.4f ± %.4f, claimed %.4f, without a level %.4f", got, deviation, claimed, less)
 	if math.Abs(got-claimed) > 5*deviation {
 		t.Errorf("δ(1) of %v is shown, %v was charged for", got, claimed)
@@ -141,7 +148,8 @@ func TestAttackOnHistograms(t *testing.T) {
 			}
 			for _, value := range []int64{1, 9} {
 				leafOf := scale.Leaf(value)
-				n := nodes{ladders: &r.ladders, cell: tasks[i].cellID, precision: further, scale: scale, leaves: []leaf{{leafOf, 1000 + there}}}
+				n := nodes{ladders: &r.ladders, cell: tasks[i].cellID, precision: further, scale: scale,
+					leaves: []leaf{{leafOf, 1000 + there}}}
 				n.cell.Metric = uint32(nodesAt)
 				y, err := n.draw(leafOf)
 				if err != nil {
@@ -158,7 +166,8 @@ func TestAttackOnHistograms(t *testing.T) {
 	}
 	with, without := seen("a", 1), seen("b", 0)
 	got, deviation := shownDelta(with, without, trials, epsilon)
-	claimed, less := budgets.DeltaOf(events+2*bucket, epsilon, budgets.GDP), budgets.DeltaOf(events+bucket, epsilon, budgets.GDP)
+	claimed, less := budgets.DeltaOf(events+2*bucket, epsilon, budgets.GDP), budgets.DeltaOf(events+bucket, epsilon,
+		budgets.GDP)
 	t.Logf("δ(1) shown %.4f ± %.4f, claimed %.4f, without a bucket %.4f", got, deviation, claimed, less)
 	if math.Abs(got-claimed) > 5*deviation {
 		t.Errorf("δ(1) of %v is shown, %v was charged for", got, claimed)
@@ -191,7 +200,8 @@ func TestAttackOnQuantiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			n := nodes{ladders: &r.ladders, cell: tasks[i].cellID, precision: further, scale: scale, leaves: []leaf{{scale.Leaf(value), 1000 + there}}}
+			n := nodes{ladders: &r.ladders, cell: tasks[i].cellID, precision: further, scale: scale,
+				leaves: []leaf{{scale.Leaf(value), 1000 + there}}}
 			n.cell.Metric = uint32(nodesAt)
 			for node := scale.Leaf(value); node != metrickind.Root; node = node.Parent() {
 				y, err := n.draw(node)
@@ -290,7 +300,8 @@ func attackOn(t *testing.T, kind string) {
 	}
 	for i := 1; i < len(specs); i++ {
 		if less := budgets.DeltaOf(all-charges[i], epsilon, budgets.GDP); got < less+5*deviation {
-			t.Errorf("the attack shows δ(1) of %v only: it would not see that %s is not charged (%v)", got, specs[i].Kind, less)
+			t.Errorf("the attack shows δ(1) of %v only: it would not see that %s is not charged (%v)", got,
+				specs[i].Kind, less)
 		}
 	}
 }

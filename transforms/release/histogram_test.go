@@ -20,7 +20,8 @@ func TestIntervalsOfSharesHold(t *testing.T) {
 	allowed := cells*0.05 + 6*math.Sqrt(cells*0.05*0.95)
 	rng := rand.New(runseed.PCG(t, 3, 1954))
 	all, missing, met := 0, 0, 0
-	for _, edges := range [][]int64{{0, 500_000, 1_000_000}, {0, 1, 10, 100, 300, 1000, 10_000, 100_000, 333_333, 333_334, 500_000, 1_000_000}} {
+	for _, edges := range [][]int64{{0, 500_000, 1_000_000},
+		{0, 1, 10, 100, 300, 1000, 10_000, 100_000, 333_333, 333_334, 500_000, 1_000_000}} {
 		for name, shape := range shapesOfValues {
 			for _, events := range []int64{40, 1000, 30_000} {
 				values := valuesOf(shape, events)
@@ -45,7 +46,9 @@ func TestIntervalsOfSharesHold(t *testing.T) {
 						}
 						all, missing = all+cells, missing+missed
 						if float64(missed) > allowed || float64(lied) > allowed {
-							t.Errorf("%s, %d events, %d to %d, target %v: %d of %d intervals miss, %d met values are wrong", name, events, spec.Min, spec.Max, within, missed, cells, lied)
+							t.Errorf(
+								"%s, %d events, %d to %d, target %v: %d of %d intervals miss, %d met values are wrong",
+								name, events, spec.Min, spec.Max, within, missed, cells, lied)
 						}
 					}
 				}

@@ -26,11 +26,14 @@ func (l *ladders) tasks(shard int, head *schemas.Partial, counts []cellCount) ([
 		turn, ends := turns[c.End]
 		switch {
 		case int(c.Metric) >= len(l.metrics):
-			return nil, fmt.Errorf("releasing turn %d: a partial count names metric %d of %d", head.Turn, c.Metric, len(l.metrics))
+			return nil, fmt.Errorf("releasing turn %d: a partial count names metric %d of %d", head.Turn, c.Metric,
+				len(l.metrics))
 		case l.metrics[c.Metric].KeyMode == schemas.KeysFrom:
 			continue
 		case !ends:
-			return nil, fmt.Errorf("releasing turns %d to %d: a partial count names a window that ends with none of them", head.First, head.Turn)
+			return nil,
+				fmt.Errorf("releasing turns %d to %d: a partial count names a window that ends with none of them",
+					head.First, head.Turn)
 		}
 		order := -1
 		for len(public) > 0 && order < 0 {
@@ -71,7 +74,8 @@ func (l *ladders) following(released []task, counts []cellCount) []task {
 		}
 		for m := range l.metrics {
 			kind := metrickind.Of(l.metrics[m].Kind)
-			if spec := &l.metrics[m]; spec.KeyMode == schemas.KeysFrom && spec.KeysFrom == l.metrics[t.Metric].Name && kind.Part == nil && kind.Statistic == nil {
+			if spec := &l.metrics[m]; spec.KeyMode == schemas.KeysFrom && spec.KeysFrom == l.metrics[t.Metric].Name &&
+				kind.Part == nil && kind.Statistic == nil {
 				at := t.cellID
 				at.Metric = uint32(m)
 				tasks = append(tasks, task{cellID: at, turn: t.turn, count: countOf(counts, at)})
@@ -83,7 +87,9 @@ func (l *ladders) following(released []task, counts []cellCount) []task {
 
 // countOf returns the count of a cell; 0 where no user contributed.
 func countOf(counts []cellCount, at cellID) int64 {
-	if c, found := slices.BinarySearchFunc(counts, at, func(c cellCount, at cellID) int { return c.Compare(at) }); found {
+	if c, found := slices.BinarySearchFunc(counts, at, func(c cellCount, at cellID) int {
+		return c.Compare(at)
+	}); found {
 		return counts[c].Sum
 	}
 	return 0

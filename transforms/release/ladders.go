@@ -134,7 +134,8 @@ func inChunks(n int, fn func(i int) error) error {
 }
 
 func settledKey(c cellID, u units.Precision) schemas.SettledKey {
-	return schemas.SettledKey{Metric: c.Metric, WindowStart: c.Start, WindowEnd: c.End, Key: []byte(c.Key), Precision: u}
+	return schemas.SettledKey{Metric: c.Metric, WindowStart: c.Start, WindowEnd: c.End, Key: []byte(c.Key),
+		Precision: u}
 }
 
 // refine releases one count. No release goes beyond the top precision that was
@@ -142,7 +143,8 @@ func settledKey(c cellID, u units.Precision) schemas.SettledKey {
 func (l *ladders) refine(t *task) error {
 	var err error
 	t.result, err = l.plans[t.Metric].Release(l.noise, noisereduction.Identity{
-		Incarnation: l.incarnation, MetricDigest: l.digests[t.Metric], WindowStart: t.Start, WindowEnd: t.End, Key: []byte(t.Key),
+		Incarnation: l.incarnation, MetricDigest: l.digests[t.Metric], WindowStart: t.Start, WindowEnd: t.End,
+		Key: []byte(t.Key),
 	}, t.count)
 	if err == nil && t.result.Precision.Cmp(l.metrics[t.Metric].Top) > 0 {
 		err = noisereduction.ErrPrecision

@@ -66,8 +66,9 @@ func (p partialGroup) Balanced(shard int) error {
 		sum += p[i].Records
 	}
 	if sum != p[0].Total {
-		return &spend.StopError{Shard: shard, Turn: p[0].Turn, Reason: "READ and SPEND counted different numbers of records: " +
-			"the engine has lost or repeated some"}
+		return &spend.StopError{Shard: shard, Turn: p[0].Turn,
+			Reason: "READ and SPEND counted different numbers of records: " +
+				"the engine has lost or repeated some"}
 	}
 	return nil
 }
@@ -184,7 +185,8 @@ func newestAcks(blobs [][]byte) ([]schemas.Ack, error) {
 // was released, and what those keys cost that were not released.
 func settledOf(metrics []schemas.MetricSpec, acks []schemas.Ack) schemas.Settled {
 	head := &acks[0]
-	settled := schemas.Settled{Epoch: head.Epoch, First: head.First, Turn: head.Turn, CountsEnd: make([]int64, len(acks))}
+	settled := schemas.Settled{Epoch: head.Epoch, First: head.First, Turn: head.Turn,
+		CountsEnd: make([]int64, len(acks))}
 	for i := range metrics {
 		settled.FirstRungs = append(settled.FirstRungs, metrics[i].First)
 		settled.Tallies = append(settled.Tallies, schemas.MetricTally{Metric: uint32(i)})

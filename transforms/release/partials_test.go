@@ -20,7 +20,8 @@ func TestRuleCountsAreCutOnceAdded(t *testing.T) {
 		var p partialGroup
 		want := new(big.Int)
 		for range rapid.IntRange(1, 40).Draw(t, "shards") {
-			n := rapid.OneOf(rapid.Int64(), rapid.SampledFrom([]int64{math.MaxInt64, math.MaxInt64, math.MinInt64}), rapid.Int64Range(-most, most), rapid.Int64Range(-9, 9)).Draw(t, "count")
+			n := rapid.OneOf(rapid.Int64(), rapid.SampledFrom([]int64{math.MaxInt64, math.MaxInt64, math.MinInt64}),
+				rapid.Int64Range(-most, most), rapid.Int64Range(-9, 9)).Draw(t, "count")
 			p = append(p, schemas.Partial{Cells: []schemas.Cell{{Key: []byte("a"), Count: n}}})
 			want.Add(want, big.NewInt(n))
 		}
@@ -41,10 +42,13 @@ func TestCountsAreInOrderOfCells(t *testing.T) {
 		for range rapid.IntRange(0, 5).Draw(t, "shards") {
 			var partial schemas.Partial
 			for range rapid.IntRange(0, 40).Draw(t, "cells") {
-				at := cellID{rapid.Uint32Range(0, 1).Draw(t, "metric"), rapid.Int64Range(0, 1).Draw(t, "start"), rapid.Int64Range(2, 3).Draw(t, "end"), rapid.StringN(0, 2, 2).Draw(t, "key")}
+				at := cellID{rapid.Uint32Range(0, 1).Draw(t, "metric"), rapid.Int64Range(0, 1).Draw(t, "start"),
+					rapid.Int64Range(2, 3).Draw(t, "end"), rapid.StringN(0, 2, 2).Draw(t, "key")}
 				n := rapid.Int64Range(-5, 5).Draw(t, "count")
 				sums[at] += n
-				partial.Cells = append(partial.Cells, schemas.Cell{Metric: at.Metric, WindowStart: at.Start, WindowEnd: at.End, Key: []byte(at.Key), Count: n})
+				partial.Cells = append(partial.Cells,
+					schemas.Cell{Metric: at.Metric, WindowStart: at.Start, WindowEnd: at.End, Key: []byte(at.Key),
+						Count: n})
 			}
 			p = append(p, partial)
 		}

@@ -23,7 +23,8 @@ type Publisher interface {
 	// ends Acquire, whose error wraps it. accounts.ErrSuperseded: epoch is not the newest. An
 	// engine may run several Releasers, and each of them calls Acquire, possibly twice in one
 	// epoch.
-	Acquire(ctx context.Context, releaseShard int, epoch int64, settled uint64, each func(turn uint64, key, value []byte) error) (CountsWriter, error)
+	Acquire(ctx context.Context, releaseShard int, epoch int64, settled uint64,
+		each func(turn uint64, key, value []byte) error) (CountsWriter, error)
 }
 
 // CountsWriter appends to the counts of one release shard. Append is called once
@@ -54,7 +55,8 @@ func recordsOf(turn uint64, enc schemas.CountsEncoding, releases []schemas.Relea
 		if err != nil {
 			return nil, fmt.Errorf("releasing turn %d: %w", turn, err)
 		}
-		records[i] = Record{Release: r, Key: schemas.EncodeReleaseKey(r.Metric, r.WindowStart, []byte(r.Key)), Value: value}
+		records[i] = Record{Release: r, Key: schemas.EncodeReleaseKey(r.Metric, r.WindowStart, []byte(r.Key)),
+			Value: value}
 	}
 	return records, nil
 }

@@ -56,9 +56,11 @@ func New(o Options) (*Releaser, error) {
 	if err := o.Counts.Check(); err != nil {
 		return nil, fmt.Errorf("making a releaser: Counts: %w", err)
 	}
-	r := &Releaser{publisher: o.Publisher, encoding: o.Counts, lost: o.Lost, counts: map[int]*counts{}, ladders: ladders{
-		metrics: o.Metrics, windows: o.Ending, bounds: o.Bounds, incarnation: o.Incarnation, generation: o.Generation, noise: o.Noise,
-	}}
+	r := &Releaser{publisher: o.Publisher, encoding: o.Counts, lost: o.Lost, counts: map[int]*counts{},
+		ladders: ladders{
+			metrics: o.Metrics, windows: o.Ending, bounds: o.Bounds, incarnation: o.Incarnation,
+			generation: o.Generation, noise: o.Noise,
+		}}
 	if r.ladders.bounds == nil {
 		r.ladders.bounds = func(start, end int64) (int64, int64) { return start, end }
 	}
@@ -157,7 +159,8 @@ func (r *Releaser) Release(ctx context.Context, shard int, blobs [][]byte) (spen
 	if err := c.publish(ctx, shard, head.Turn, records); err != nil {
 		return nil, err
 	}
-	ack := schemas.Ack{Epoch: head.Epoch, First: head.First, Turn: head.Turn, ReleaseShard: uint32(shard), ReleaseShards: head.ReleaseShards, Tallies: partials.Tallies(), Keys: keys}
+	ack := schemas.Ack{Epoch: head.Epoch, First: head.First, Turn: head.Turn, ReleaseShard: uint32(shard),
+		ReleaseShards: head.ReleaseShards, Tallies: partials.Tallies(), Keys: keys}
 	return &publishing{counts: c, ack: ack, wait: c.wait, lost: r.lost}, nil
 }
 
@@ -197,7 +200,8 @@ func (r *Releaser) acquire(ctx context.Context, shard int, c *counts, head *sche
 			return nil
 		}
 		if old, twice := c.found[string(key)]; twice && !bytes.Equal(old, value) {
-			return &spend.StopError{Shard: shard, Turn: turn, Reason: "counts holds two values for one key and window", Err: ErrConflict}
+			return &spend.StopError{Shard: shard, Turn: turn, Reason: "counts holds two values for one key and window",
+				Err: ErrConflict}
 		}
 		c.found[string(key)] = value
 		return nil
@@ -213,7 +217,8 @@ func (r *Releaser) acquire(ctx context.Context, shard int, c *counts, head *sche
 // not be released now, it stops the deployment: nothing is ever released twice
 // with different values.
 func (c *counts) publish(ctx context.Context, shard int, turn uint64, records []Record) error {
-	conflict := &spend.StopError{Shard: shard, Turn: turn, Reason: "a value that was published differs from what the log gives now", Err: ErrConflict}
+	conflict := &spend.StopError{Shard: shard, Turn: turn,
+		Reason: "a value that was published differs from what the log gives now", Err: ErrConflict}
 	if c.written == nil {
 		c.written = make(map[string][]byte, len(records))
 	}

@@ -19,7 +19,10 @@ import (
 func losing(t *testing.T, p Publisher, lost *[]int64) *Releaser {
 	t.Helper()
 	r, err := New(Options{Metrics: testMetrics(t), Ending: testWindows, Incarnation: [16]byte{1},
-		Noise: noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{1})}, Counts: schemas.CountsEncoding{Format: schemas.CountsJSON}, Publisher: p, Lost: func(epoch int64) { *lost = append(*lost, epoch) }})
+		Noise:  noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{1})},
+		Counts: schemas.CountsEncoding{Format: schemas.CountsJSON}, Publisher: p, Lost: func(epoch int64) {
+			*lost = append(*lost, epoch)
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +36,8 @@ func TestAPlanOfAnotherLadderIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Metrics: metrics, Plans: []*noisereduction.Plan{plan}, Ending: testWindows, Counts: schemas.CountsEncoding{Format: schemas.CountsJSON}, Publisher: &published{}}
+	o := Options{Metrics: metrics, Plans: []*noisereduction.Plan{plan}, Ending: testWindows,
+		Counts: schemas.CountsEncoding{Format: schemas.CountsJSON}, Publisher: &published{}}
 	if r, err := New(o); err != nil || r.ladders.plans[0] != plan {
 		t.Errorf("the metric's plan: %v", err)
 	}
@@ -75,11 +79,13 @@ func TestRuleAReleasedValueIsTheSameOrTheRunStops(t *testing.T) {
 		writes int
 		stops  bool
 	}{
-		"nothing":                     {nil, 2, false},
-		"everything":                  {[]Record{a, b}, 0, false},
-		"one value":                   {[]Record{b}, 1, false},
-		"one value twice":             {[]Record{b, b}, 1, false},
-		"one of a settled turn":       {[]Record{with(func(r *Record) { r.Release.Turn, r.Value = 0, []byte("x") })}, 2, false},
+		"nothing":         {nil, 2, false},
+		"everything":      {[]Record{a, b}, 0, false},
+		"one value":       {[]Record{b}, 1, false},
+		"one value twice": {[]Record{b, b}, 1, false},
+		"one of a settled turn": {[]Record{with(func(r *Record) {
+			r.Release.Turn, r.Value = 0, []byte("x")
+		})}, 2, false},
 		"another value":               {[]Record{with(func(r *Record) { r.Value = []byte("x") })}, 0, true},
 		"two values":                  {[]Record{a, with(func(r *Record) { r.Value = []byte("x") })}, 0, true},
 		"two values, the other first": {[]Record{with(func(r *Record) { r.Value = []byte("x") }), a}, 0, true},
@@ -92,17 +98,20 @@ func TestRuleAReleasedValueIsTheSameOrTheRunStops(t *testing.T) {
 			for try := range 2 { // also when the engine repeats the bundle
 				ack, err := acknowledged(r, twoPartials(t, 2))
 				var stop *spend.StopError
-				if stopped := errors.As(err, &stop) && errors.Is(err, ErrConflict); stopped != c.stops || (ack == nil) != c.stops {
+				if stopped := errors.As(err, &stop) && errors.Is(err, ErrConflict); stopped != c.stops ||
+					(ack == nil) != c.stops {
 					t.Fatalf("try %d: acknowledged %v, %v", try, ack, err)
 				}
 				if !c.stops && (len(p.values) != c.writes || p.writes != 1) {
-					t.Fatalf("try %d: %d values written, want %d, in %d appends", try, len(p.values), c.writes, p.writes)
+					t.Fatalf("try %d: %d values written, want %d, in %d appends", try, len(p.values), c.writes,
+						p.writes)
 				}
 			}
 			if c.stops {
 				return
 			}
-			if ack, err := acknowledged(r, partialsOf(t, 2, 2)); err != nil || ack == nil || len(p.values) != c.writes+2 || len(p.takes) != 1 {
+			if ack, err := acknowledged(r, partialsOf(t, 2, 2)); err != nil || ack == nil ||
+				len(p.values) != c.writes+2 || len(p.takes) != 1 {
 				t.Fatalf("the next turn: acknowledged %v, %v, %d values written", ack, err, len(p.values))
 			}
 			// The turn again, within the epoch, with another count.
@@ -131,8 +140,10 @@ func TestRuleASupersededEpochPublishesAndAcknowledgesNothing(t *testing.T) {
 		if ack, err := acknowledged(r, twoPartials(t, 4)); ack != nil || err != nil || len(p.takes) != 1 {
 			t.Errorf("%s: an older epoch: acknowledged %v, %v, taken in %v", name, ack, err, p.takes)
 		}
-		if ack, err := acknowledged(r, twoPartials(t, 6)); ack == nil || err != nil || !slices.Equal(p.takes, []int64{5, 6}) || len(p.values) != 2 {
-			t.Errorf("%s: the newer epoch: acknowledged %v, %v, taken in %v, %d values", name, ack, err, p.takes, len(p.values))
+		if ack, err := acknowledged(r, twoPartials(t, 6)); ack == nil || err != nil ||
+			!slices.Equal(p.takes, []int64{5, 6}) || len(p.values) != 2 {
+			t.Errorf("%s: the newer epoch: acknowledged %v, %v, taken in %v, %d values", name, ack, err, p.takes,
+				len(p.values))
 		}
 	}
 }
@@ -145,7 +156,8 @@ func TestCountsAreTakenAgainAfterAFailedWrite(t *testing.T) {
 		t.Fatalf("acknowledged %v, %v, %d writers closed", ack, err, p.let)
 	}
 	p.err, p.there = nil, p.there[:1]
-	if ack, err := acknowledged(r, twoPartials(t, 1)); ack == nil || err != nil || len(p.takes) != 2 || len(p.values) != 3 {
+	if ack, err := acknowledged(r, twoPartials(t, 1)); ack == nil || err != nil || len(p.takes) != 2 ||
+		len(p.values) != 3 {
 		t.Errorf("acknowledged %v, %v, taken in %v, %d values", ack, err, p.takes, len(p.values))
 	}
 }

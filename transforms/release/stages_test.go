@@ -23,8 +23,10 @@ func testMetrics(t *testing.T) []schemas.MetricSpec {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return []schemas.MetricSpec{{Name: "m", Kind: "events", WindowSize: 1000, WindowSlide: 1000, MaxKeysPerUser: 1, MaxEventsPerKey: 1,
-		LadderKind: "geometric", LadderFactor: 2, First: u, Top: u, Confidence: 0.95, KeyMode: "public", PublicKeys: [][]byte{[]byte("a"), []byte("b")}}}
+	return []schemas.MetricSpec{{Name: "m", Kind: "events", WindowSize: 1000, WindowSlide: 1000, MaxKeysPerUser: 1,
+		MaxEventsPerKey: 1,
+		LadderKind:      "geometric", LadderFactor: 2, First: u, Top: u, Confidence: 0.95, KeyMode: "public",
+		PublicKeys: [][]byte{[]byte("a"), []byte("b")}}}
 }
 
 func testWindows(turn uint64) []schemas.MetricWindow {
@@ -43,7 +45,8 @@ type published struct {
 	let    int // writers that were closed
 }
 
-func (p *published) Acquire(_ context.Context, _ int, epoch int64, settled uint64, each func(turn uint64, key, value []byte) error) (CountsWriter, error) {
+func (p *published) Acquire(_ context.Context, _ int, epoch int64, settled uint64,
+	each func(turn uint64, key, value []byte) error) (CountsWriter, error) {
 	p.takes = append(p.takes, epoch)
 	for _, r := range p.there {
 		if err := each(r.Release.Turn, r.Key, r.Value); err != nil {
@@ -77,7 +80,8 @@ func (p *published) Close() error {
 func testReleaser(t *testing.T, p Publisher) *Releaser {
 	t.Helper()
 	r, err := New(Options{Metrics: testMetrics(t), Ending: testWindows, Incarnation: [16]byte{1},
-		Noise: noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{1})}, Counts: schemas.CountsEncoding{Format: schemas.CountsJSON}, Publisher: p})
+		Noise:  noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{1})},
+		Counts: schemas.CountsEncoding{Format: schemas.CountsJSON}, Publisher: p})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +117,8 @@ func TestReleaserPublishesPublicKeysOfACompleteTurn(t *testing.T) {
 	p := &published{}
 	r := testReleaser(t, p)
 	blobs := twoPartials(t, 3)
-	for name, incomplete := range map[string][][]byte{"nothing": nil, "a shard is missing": blobs[:1], "the newest is incomplete": append(twoPartials(t, 2), blobs[0])} {
+	for name, incomplete := range map[string][][]byte{"nothing": nil, "a shard is missing": blobs[:1],
+		"the newest is incomplete": append(twoPartials(t, 2), blobs[0])} {
 		if pending, err := r.Release(t.Context(), 0, incomplete); pending != nil || err != nil {
 			t.Errorf("%s: %v, %v", name, pending, err)
 		}
@@ -134,7 +139,8 @@ func TestReleaserPublishesPublicKeysOfACompleteTurn(t *testing.T) {
 		t.Errorf("the counts end at %d", ack.CountsEnd)
 	}
 	again := &published{}
-	if _, err := testReleaser(t, again).Release(t.Context(), 0, blobs); err != nil || !reflect.DeepEqual(p.values, again.values) {
+	if _, err := testReleaser(t, again).Release(t.Context(), 0, blobs); err != nil ||
+		!reflect.DeepEqual(p.values, again.values) {
 		t.Fatal("the same group again gives other values", err)
 	}
 	if _, err := r.Release(t.Context(), 0, blobs); err != nil || p.writes != 1 {
@@ -172,7 +178,8 @@ func TestSettlerNeedsAllAcknowledgements(t *testing.T) {
 	}
 	var acks [][]byte
 	for shard := range uint32(2) {
-		b, err := schemas.EncodeAck(schemas.Ack{Epoch: 1, Turn: 4, ReleaseShard: shard, ReleaseShards: 2, Keys: []schemas.SettledKey{{Key: []byte{'a' + byte(shard)}}}})
+		b, err := schemas.EncodeAck(schemas.Ack{Epoch: 1, Turn: 4, ReleaseShard: shard, ReleaseShards: 2,
+			Keys: []schemas.SettledKey{{Key: []byte{'a' + byte(shard)}}}})
 		if err != nil {
 			t.Fatal(err)
 		}

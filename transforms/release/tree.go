@@ -196,7 +196,9 @@ func (n *nodes) draw(node metrickind.Node) (*big.Int, error) {
 // count adds up the leaves of a node, and clamps the sum to the largest that can be released.
 func (n *nodes) count(node metrickind.Node) int64 {
 	first, end := n.scale.Leaves(node)
-	at, _ := slices.BinarySearchFunc(n.leaves, first, func(l leaf, first metrickind.Node) int { return int(l.node) - int(first) })
+	at, _ := slices.BinarySearchFunc(n.leaves, first, func(l leaf, first metrickind.Node) int {
+		return int(l.node) - int(first)
+	})
 	var sum int128.Int
 	for ; at < len(n.leaves) && n.leaves[at].node < end; at++ {
 		sum = sum.Add(n.leaves[at].count)

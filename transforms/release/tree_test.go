@@ -30,7 +30,8 @@ func quantilesOf(t testing.TB, low, high int64, ranks []int64, within, sigma flo
 // withTree returns a metric of a kind with a tree, its statistics and, last, its nodes. The
 // statistics are quantiles of ranks, or the shares of the buckets between edges, each followed by
 // the share below it.
-func withTree(t testing.TB, kind, nodesKind string, low, high int64, edges, ranks []int64, within, sigma float64) []schemas.MetricSpec {
+func withTree(t testing.TB, kind, nodesKind string, low, high int64, edges, ranks []int64,
+	within, sigma float64) []schemas.MetricSpec {
 	t.Helper()
 	precision := func(sigma float64) units.Precision {
 		u, err := units.PrecisionFromSigma(sigma)
@@ -39,8 +40,10 @@ func withTree(t testing.TB, kind, nodesKind string, low, high int64, edges, rank
 		}
 		return u
 	}
-	m := schemas.MetricSpec{Name: "m", Kind: kind, WindowSize: 1000, WindowSlide: 1000, MaxKeysPerUser: 1, MaxEventsPerKey: 2, Min: low, Max: high,
-		LadderKind: "adaptive", First: precision(1 << 12 * sigma), Top: precision(sigma * math.Sqrt(metrickind.NodesFiner)), Confidence: 0.95, KeyMode: schemas.KeysPublic}
+	m := schemas.MetricSpec{Name: "m", Kind: kind, WindowSize: 1000, WindowSlide: 1000, MaxKeysPerUser: 1,
+		MaxEventsPerKey: 2, Min: low, Max: high,
+		LadderKind: "adaptive", First: precision(1 << 12 * sigma),
+		Top: precision(sigma * math.Sqrt(metrickind.NodesFiner)), Confidence: 0.95, KeyMode: schemas.KeysPublic}
 	part := func(name, kind string) schemas.MetricSpec {
 		of := m
 		of.Name, of.Kind, of.Of, of.KeyMode, of.KeysFrom = name, kind, "m", schemas.KeysFrom, "m"
@@ -50,7 +53,8 @@ func withTree(t testing.TB, kind, nodesKind string, low, high int64, edges, rank
 	nodes := part("m.nodes", nodesKind)
 	nodes.PublicKeys = schemas.EdgeKeys(edges)
 	var err error
-	if nodes.Top, err = units.PrecisionFromBig(new(big.Int).Mul(m.Top.Big(), big.NewInt(metrickind.NodesFiner))); err != nil {
+	if nodes.Top, err = units.PrecisionFromBig(new(big.Int).Mul(m.Top.Big(), big.NewInt(metrickind.NodesFiner))); err !=
+		nil {
 		t.Fatal(err)
 	}
 	nodes.First = nodes.Top
@@ -84,7 +88,8 @@ func scaleOf(t testing.TB, nodes *schemas.MetricSpec) *metrickind.Scale {
 }
 
 // searched releases a metric's quantiles of cells that all have the same values.
-func searched(t testing.TB, r *Releaser, specs []schemas.MetricSpec, values map[int64]int64, cells int, prefix string) []task {
+func searched(t testing.TB, r *Releaser, specs []schemas.MetricSpec, values map[int64]int64, cells int,
+	prefix string) []task {
 	t.Helper()
 	nodes := uint32(len(specs) - 1)
 	leaves, all := map[metrickind.Node]int64{}, int64(0)
@@ -98,7 +103,9 @@ func searched(t testing.TB, r *Releaser, specs []schemas.MetricSpec, values map[
 		c := cellID{End: 1000, Key: fmt.Sprintf("%s%06d", prefix, i)}
 		tasks[i] = task{cellID: c, turn: 1, count: all}
 		for _, leaf := range order {
-			counts = append(counts, cellCount{cellID: cellID{Metric: nodes, End: 1000, Key: string(schemas.NodeKey([]byte(c.Key), leaf))}, Sum: leaves[leaf]})
+			counts = append(counts,
+				cellCount{cellID: cellID{Metric: nodes, End: 1000, Key: string(schemas.NodeKey([]byte(c.Key), leaf))},
+					Sum: leaves[leaf]})
 		}
 	}
 	if err := r.ladders.refineAll(tasks); err != nil {
@@ -188,10 +195,13 @@ func TestIntervalsOfQuantilesHold(t *testing.T) {
 						}
 					}
 					all, missing = all+cells, missing+missed
-					t.Logf("%s: %11s, %5d events, p%v, target %v: %.1f %% of intervals miss, mean rank error %.4f, mean width %.0f, %d %% met, %.1f %% wrongly",
-						c.scale, name, events, 100*q, within, 100*float64(missed)/float64(cells), wrong/float64(cells), width/float64(cells), 100*met/cells, 100*float64(lied)/float64(cells))
+					t.Logf("%s: %11s, %5d events, p%v, target %v: %.1f %% of intervals miss, mean rank error %.4f, "+
+						"mean width %.0f, %d %% met, %.1f %% wrongly",
+						c.scale, name, events, 100*q, within, 100*float64(missed)/float64(cells), wrong/float64(cells),
+						width/float64(cells), 100*met/cells, 100*float64(lied)/float64(cells))
 					if float64(missed) > allowed || float64(lied) > allowed {
-						t.Errorf("%s, %d events, rank %d, target %v: %d of %d intervals miss, %d met values are wrong", name, events, rank, within, missed, cells, lied)
+						t.Errorf("%s, %d events, rank %d, target %v: %d of %d intervals miss, %d met values are wrong",
+							name, events, rank, within, missed, cells, lied)
 					}
 				}
 			}
@@ -212,7 +222,9 @@ func TestOnlyNodesOnTheWayOfARankAreDrawn(t *testing.T) {
 		values := valuesOf(shape, 10_000)
 		var counts []cellCount
 		for v, n := range values {
-			counts = append(counts, cellCount{cellID: cellID{Metric: uint32(len(specs) - 1), End: 1000, Key: string(schemas.NodeKey([]byte("k"), scaleOf(t, &specs[len(specs)-1]).Leaf(v)))}, Sum: n})
+			counts = append(counts,
+				cellCount{cellID: cellID{Metric: uint32(len(specs) - 1), End: 1000,
+					Key: string(schemas.NodeKey([]byte("k"), scaleOf(t, &specs[len(specs)-1]).Leaf(v)))}, Sum: n})
 			tasks[0].count += n
 		}
 		slices.SortFunc(counts, func(a, b cellCount) int { return a.Compare(b.cellID) })
@@ -254,7 +266,11 @@ func TestQuantilesOfClampedCountsSayNothing(t *testing.T) {
 	tasks := []task{{cellID: cellID{End: 1000, Key: "k"}, turn: 1, count: noisereduction.MaxCount}}
 	counts := []cellCount{}
 	for _, v := range []int64{10, 999_990} {
-		counts = append(counts, cellCount{cellID: cellID{Metric: uint32(len(specs) - 1), End: 1000, Key: string(schemas.NodeKey([]byte("k"), scaleOf(t, &specs[len(specs)-1]).Leaf(v)))}, Sum: noisereduction.MaxCount})
+		counts = append(counts,
+			cellCount{
+				cellID: cellID{Metric: uint32(len(specs) - 1), End: 1000,
+					Key: string(schemas.NodeKey([]byte("k"), scaleOf(t, &specs[len(specs)-1]).Leaf(v)))},
+				Sum: noisereduction.MaxCount})
 	}
 	if err := r.ladders.refineAll(tasks); err != nil {
 		t.Fatal(err)
@@ -300,7 +316,9 @@ func TestQuantilesFollowFromSettledNodesAlone(t *testing.T) {
 			}
 			slices.SortFunc(leaves, func(a, b leaf) int { return int(a.node) - int(b.node) })
 			for _, l := range leaves {
-				counts = append(counts, cellCount{cellID: cellID{Metric: at, End: 1000, Key: string(schemas.NodeKey([]byte("k"), l.node))}, Sum: l.count})
+				counts = append(counts,
+					cellCount{cellID: cellID{Metric: at, End: 1000, Key: string(schemas.NodeKey([]byte("k"), l.node))},
+						Sum: l.count})
 			}
 			if err := r.ladders.refineAll(tasks); err != nil {
 				t.Fatal(err)
@@ -314,15 +332,18 @@ func TestQuantilesFollowFromSettledNodesAlone(t *testing.T) {
 				_, node, _ := schemas.SplitNodeKey(k.Key)
 				paid[node] = k.Precision
 			}
-			n := nodes{ladders: &r.ladders, cell: tasks[0].cellID, precision: paid[metrickind.Root], scale: scaleOf(t, &specs[len(specs)-1]), leaves: leaves}
+			n := nodes{ladders: &r.ladders, cell: tasks[0].cellID, precision: paid[metrickind.Root],
+				scale: scaleOf(t, &specs[len(specs)-1]), leaves: leaves}
 			n.cell.Metric = at
 			needed := map[metrickind.Node]bool{}
-			again := metrickind.Search{Scale: n.scale, Draw: func(parent metrickind.Node) ([metrickind.Branching]*big.Int, error) {
-				if needed[parent] = true; paid[parent] != n.precision {
-					t.Errorf("%s: %s, target %v: the children of node %d were drawn and are not settled", c.scale, name, within, parent)
-				}
-				return n.children(parent)
-			}}
+			again := metrickind.Search{Scale: n.scale,
+				Draw: func(parent metrickind.Node) ([metrickind.Branching]*big.Int, error) {
+					if needed[parent] = true; paid[parent] != n.precision {
+						t.Errorf("%s: %s, target %v: the children of node %d were drawn and are not settled", c.scale,
+							name, within, parent)
+					}
+					return n.children(parent)
+				}}
 			if err := n.begin(&again, r.ladders.trees[0].width, tasks[0].result.Value); err != nil {
 				t.Fatal(err)
 			}
@@ -330,14 +351,16 @@ func TestQuantilesFollowFromSettledNodesAlone(t *testing.T) {
 			for j, s := range tasks[0].statistics {
 				value, met, err := again.Quantile(ranks[j], int64(within*metrickind.RankUnit))
 				if err != nil || value != s.value || met != s.met {
-					t.Errorf("%s: %s, target %v, rank %d: %v, %v, and %v, %v was released (%v)", c.scale, name, within, ranks[j], value, met, s.value, s.met, err)
+					t.Errorf("%s: %s, target %v, rank %d: %v, %v, and %v, %v was released (%v)", c.scale, name, within,
+						ranks[j], value, met, s.value, s.met, err)
 				}
 				for node := n.scale.Leaf(min(1_000_000, value.Value>>10)).Parent(); node > 0; node = node.Parent() {
 					ways[node] = true
 				}
 			}
 			if len(needed) != len(paid) {
-				t.Errorf("%s: %s, target %v: %d nodes are settled, %d are needed", c.scale, name, within, len(paid), len(needed))
+				t.Errorf("%s: %s, target %v: %d nodes are settled, %d are needed", c.scale, name, within, len(paid),
+					len(needed))
 			}
 			forEnds[c.scale] += max(0, len(paid)-len(ways))
 		}
@@ -360,12 +383,14 @@ func TestRuleNoNodeOfAKeyBelowItsThresholdIsDrawn(t *testing.T) {
 	}
 	r, nodesAt := releaserOf(t, specs, rand.New(runseed.PCG(t, 3, 11))), uint32(len(specs)-1)
 	r.ladders.windows = func(uint64) []schemas.MetricWindow { return []schemas.MetricWindow{{WindowEnd: 1000}} }
-	released := map[string]int64{"": 100_000, "a": 200_000, "ab": 300_000, strings.Repeat("a", schemas.MaxKeyBytes): 400_000, "b": 500_000}
+	released := map[string]int64{"": 100_000, "a": 200_000, "ab": 300_000,
+		strings.Repeat("a", schemas.MaxKeyBytes): 400_000, "b": 500_000}
 	few := []string{"aa", "aab", "c", strings.Repeat("a", schemas.MaxKeyBytes-1)}
 	partials := partialGroup{{First: 1, Turn: 1, ReleaseShards: 1}, {First: 1, Turn: 1, ReleaseShards: 1}}
 	add := func(shard int, key string, value, n int64) {
 		leaf := schemas.NodeKey([]byte(key), scaleOf(t, &specs[len(specs)-1]).Leaf(value))
-		partials[shard].Cells = append(partials[shard].Cells, schemas.Cell{WindowEnd: 1000, Key: []byte(key), Count: n}, schemas.Cell{Metric: nodesAt, WindowEnd: 1000, Key: leaf, Count: n})
+		partials[shard].Cells = append(partials[shard].Cells, schemas.Cell{WindowEnd: 1000, Key: []byte(key), Count: n},
+			schemas.Cell{Metric: nodesAt, WindowEnd: 1000, Key: leaf, Count: n})
 	}
 	for key, value := range released {
 		add(0, key, value, 600)

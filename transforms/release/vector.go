@@ -55,7 +55,9 @@ func (l *ladders) join(passed []task, counts []cellCount) ([]schemas.SettledKey,
 // (docs/guarantee.md, "Several components").
 func (l *ladders) joinOne(t *task, counts []cellCount) (settled []schemas.SettledKey, err error) {
 	spec := &l.metrics[t.Metric]
-	t.components = append(t.components, metrickind.Component{Value: new(big.Rat).SetFrac(big.NewInt(t.result.Value), big.NewInt(1<<10)), Variance: variance(t.result.Precision)})
+	t.components = append(t.components,
+		metrickind.Component{Value: new(big.Rat).SetFrac(big.NewInt(t.result.Value), big.NewInt(1<<10)),
+			Variance: variance(t.result.Precision)})
 	for _, at := range l.further[t.Metric] {
 		cell := t.cellID
 		cell.Metric = uint32(at)
@@ -67,7 +69,8 @@ func (l *ladders) joinOne(t *task, counts []cellCount) (settled []schemas.Settle
 		if err != nil {
 			return nil, err
 		}
-		if of := (metrickind.Component{Value: estimate, Variance: variance(u)}); metrickind.Of(l.metrics[at].Kind).Part.Again {
+		if of := (metrickind.Component{Value: estimate, Variance: variance(u)}); metrickind.Of(
+			l.metrics[at].Kind).Part.Again {
 			t.components[0] = of
 		} else {
 			t.components = append(t.components, of)
@@ -95,7 +98,8 @@ func (l *ladders) components(t *task, further, ratios int) metrickind.Components
 func (l *ladders) draw(c cellID, u units.Precision, count int64) (*big.Rat, error) {
 	var sampler noisereduction.Sampler
 	y, exponent, err := sampler.Draw(l.noise, noisereduction.Identity{
-		Incarnation: l.incarnation, MetricDigest: l.digests[c.Metric], WindowStart: c.Start, WindowEnd: c.End, Key: []byte(c.Key),
+		Incarnation: l.incarnation, MetricDigest: l.digests[c.Metric], WindowStart: c.Start, WindowEnd: c.End,
+		Key: []byte(c.Key),
 	}, 1, units.Precision{}, u, count)
 	if err != nil {
 		return nil, err

@@ -36,12 +36,15 @@ func vectorOf(t testing.TB, kind string, low, high int64, absolute, sigma float6
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := schemas.MetricSpec{Name: "m", Kind: kind, WindowSize: 1000, WindowSlide: 1000, MaxKeysPerUser: 1, MaxEventsPerKey: 1, Min: low, Max: high,
-		LadderKind: "adaptive", First: first, Top: top, Absolute: absolute, Confidence: 0.95, KeyMode: schemas.KeysPublic}
+	m := schemas.MetricSpec{Name: "m", Kind: kind, WindowSize: 1000, WindowSlide: 1000, MaxKeysPerUser: 1,
+		MaxEventsPerKey: 1, Min: low, Max: high,
+		LadderKind: "adaptive", First: first, Top: top, Absolute: absolute, Confidence: 0.95,
+		KeyMode: schemas.KeysPublic}
 	specs := []schemas.MetricSpec{m}
 	for _, of := range metrickind.Of(m.Kind).Further() {
 		further := m
-		further.Name, further.Kind, further.Of, further.KeyMode, further.KeysFrom, further.Absolute = of.Beside("m"), of.Name, "m", schemas.KeysFrom, "m", 0
+		further.Name, further.Kind, further.Of, further.KeyMode, further.KeysFrom, further.Absolute = of.Beside("m"),
+			of.Name, "m", schemas.KeysFrom, "m", 0
 		if further.Top, err = units.PrecisionFromBig(new(big.Int).Quo(top.Big(), of.Square(m.Bounds()))); err != nil {
 			t.Fatal(err)
 		}
@@ -81,10 +84,13 @@ func TestIntervalsOfMeansHold(t *testing.T) {
 						}
 					}
 				}
-				t.Logf("±%v, %5d events, mean %3.0f: %4.1f %% of intervals miss, %5.1f %% met, %4.2f %% met and missed", absolute, events, truth,
-					100*float64(missed)/float64(cells), 100*float64(met)/float64(cells), 100*float64(lied)/float64(cells))
+				t.Logf("±%v, %5d events, mean %3.0f: %4.1f %% of intervals miss, %5.1f %% met, %4.2f %% met and missed",
+					absolute, events, truth,
+					100*float64(missed)/float64(cells), 100*float64(met)/float64(cells),
+					100*float64(lied)/float64(cells))
 				if float64(missed) > allowed || float64(lied) > allowed {
-					t.Errorf("±%v, %d events, mean %v: %d of %d intervals miss it, %d values say that they met the target and did not", absolute, events, truth, missed, cells, lied)
+					t.Errorf("±%v, %d events, mean %v: %d of %d intervals miss it, %d values say that they met the "+
+						"target and did not", absolute, events, truth, missed, cells, lied)
 				}
 			}
 		}
@@ -102,7 +108,8 @@ func TestIntervalsOfVariancesHold(t *testing.T) {
 	}
 	allowed := func(n int) float64 { return float64(n)*0.05 + 5*math.Sqrt(float64(n)*0.05*0.95) }
 	rng := rand.New(runseed.PCG(t, 3, 2026))
-	for kind, targets := range map[string][]float64{metrickind.Variance: {0, 50, 400}, metrickind.StandardDeviation: {0, 8, 25}} {
+	for kind, targets := range map[string][]float64{metrickind.Variance: {0, 50, 400},
+		metrickind.StandardDeviation: {0, 8, 25}} {
 		missedOfAll, ofAll, metOfAll := 0, 0, 0
 		for _, absolute := range targets {
 			for _, events := range []int64{40, 600, 60_000} {
@@ -126,9 +133,11 @@ func TestIntervalsOfVariancesHold(t *testing.T) {
 						}
 					}
 					missedOfAll, ofAll, metOfAll = missedOfAll+missed, ofAll+cells, metOfAll+met
-					t.Logf("%s ±%v, %5d events of %v: %4.1f %% of intervals miss %v, %5.1f %% met", kind, absolute, events, at, 100*float64(missed)/float64(cells), truth, 100*float64(met)/float64(cells))
+					t.Logf("%s ±%v, %5d events of %v: %4.1f %% of intervals miss %v, %5.1f %% met", kind, absolute,
+						events, at, 100*float64(missed)/float64(cells), truth, 100*float64(met)/float64(cells))
 					if float64(missed) > allowed(cells) || float64(lied) > allowed(cells) {
-						t.Errorf("%s ±%v, %d events of %v: %d of %d intervals miss %v, %d values say that they met the target and did not", kind, absolute, events, at, missed, cells, truth, lied)
+						t.Errorf("%s ±%v, %d events of %v: %d of %d intervals miss %v, %d values say that they met "+
+							"the target and did not", kind, absolute, events, at, missed, cells, truth, lied)
 					}
 				}
 			}
@@ -192,8 +201,11 @@ func releaserOf(t testing.TB, specs []schemas.MetricSpec, rng *rand.Rand) *Relea
 		key[i] = byte(rng.Uint32())
 	}
 	r, err := New(Options{
-		Metrics: specs, Ending: func(uint64) []schemas.MetricWindow { return nil }, Publisher: noPublisher{}, Incarnation: [16]byte{1},
-		Noise: noisereduction.NoiseKey{ID: "k", Secret: secret.New(key)}, Counts: schemas.CountsEncoding{Format: schemas.CountsJSON},
+		Metrics: specs, Ending: func(uint64) []schemas.MetricWindow {
+			return nil
+		}, Publisher: noPublisher{}, Incarnation: [16]byte{1},
+		Noise:  noisereduction.NoiseKey{ID: "k", Secret: secret.New(key)},
+		Counts: schemas.CountsEncoding{Format: schemas.CountsJSON},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -10,16 +10,19 @@ import (
 // decide assembles the windows that end with a turn, clips and admits their users and reserves
 // their worst cases, beside those of the turns before it in its span, which begins with first.
 // Every turn before the span must have been charged.
-func (a *shardAccounts) decide(first, turn uint64, windows []schemas.MetricWindow, own *contributions, records uint64) (*schemas.Delta, error) {
+func (a *shardAccounts) decide(first, turn uint64, windows []schemas.MetricWindow, own *contributions,
+	records uint64) (*schemas.Delta, error) {
 	if !a.follows(first, turn) {
-		return nil, fmt.Errorf("deciding turn %d of a span from turn %d where turns %d to %d are decided: out of order", turn, first, a.first(), a.turn)
+		return nil, fmt.Errorf("deciding turn %d of a span from turn %d where turns %d to %d are decided: out of order",
+			turn, first, a.first(), a.turn)
 	}
 	ended, err := a.assemble(turn, windows, own)
 	if err != nil {
 		return nil, err
 	}
 	a.scratch.reset(len(own.users))
-	admitted := admission{shardAccounts: a, ended: ended, retention: a.newRetention(turn, ended), tallies: make([]schemas.WindowTally, len(windows)), reservations: a.charged.reused(len(own.users))}
+	admitted := admission{shardAccounts: a, ended: ended, retention: a.newRetention(turn, ended),
+		tallies: make([]schemas.WindowTally, len(windows)), reservations: a.charged.reused(len(own.users))}
 	a.charged = reservations{}
 	if err := ended.members(admitted.admit); err != nil {
 		return nil, err
@@ -27,7 +30,8 @@ func (a *shardAccounts) decide(first, turn uint64, windows []schemas.MetricWindo
 	for i, w := range windows {
 		admitted.tallies[i].Filtered = ended.contributions[i].filtered[w.Metric]
 	}
-	d := &schemas.Delta{Turn: turn, Records: records, Windows: windows, Tallies: admitted.tallies, Filtered: own.filtered, Users: a.scratch.users}
+	d := &schemas.Delta{Turn: turn, Records: records, Windows: windows, Tallies: admitted.tallies,
+		Filtered: own.filtered, Users: a.scratch.users}
 	d.Labels = compactLabels(own.labels, d.Users)
 	a.add(d, ended, admitted.reservations)
 	return d, a.keep(d)
@@ -93,7 +97,8 @@ func (a *admission) admit(u *member) error {
 	}
 	if some || len(slice) > 0 {
 		a.scratch.users = append(a.scratch.users, schemas.DeltaUser{
-			ContribUser: schemas.ContribUser{ID: u.ID, Period: u.Period, Entries: slice, Records: records}, Admitted: admitted})
+			ContribUser: schemas.ContribUser{ID: u.ID, Period: u.Period, Entries: slice, Records: records},
+			Admitted:    admitted})
 	}
 	return nil
 }
@@ -104,7 +109,8 @@ func (a *admission) admit(u *member) error {
 func (a *shardAccounts) applyDelta(first uint64, d *schemas.Delta, windows []schemas.MetricWindow) error {
 	switch {
 	case !a.follows(first, d.Turn):
-		return fmt.Errorf("applying the decisions of turn %d of a span from turn %d where turns %d to %d are decided: out of order", d.Turn, first, a.first(), a.turn)
+		return fmt.Errorf("applying the decisions of turn %d of a span from turn %d where turns %d to %d are "+
+			"decided: out of order", d.Turn, first, a.first(), a.turn)
 	case !slices.Equal(d.Windows, windows):
 		return errOtherWindows
 	}

@@ -44,7 +44,8 @@ func (a *shardAccounts) debt(place int, u *member, metric uint32) units.Mu2 {
 // when the user was admitted.
 func (a *shardAccounts) settle(place int, r *reservation, w schemas.MetricWindow, actual units.Mu2) {
 	m := &a.rules.metrics[w.Metric]
-	a.store.SetDebt(place, int(w.Metric), m.allowance.Take(a.store.Debt(place, int(w.Metric)), a.paid(m, w, r.period), actual))
+	a.store.SetDebt(place, int(w.Metric),
+		m.allowance.Take(a.store.Debt(place, int(w.Metric)), a.paid(m, w, r.period), actual))
 }
 
 // carry returns the debts of an account, which are as of the turn before these rules, under these

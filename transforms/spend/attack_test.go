@@ -32,8 +32,10 @@ func everyAttacker() []attackers {
 		{"many keys with one event", func(_, most int, _ *rand.Rand) (int, int) { return most * most, 1 }},
 		{"one key with everything", func(_, most int, _ *rand.Rand) (int, int) { return 1, 10 * most }},
 		{"something of both", func(_, most int, r *rand.Rand) (int, int) { return 1 + r.IntN(most), 1 + r.IntN(most) }},
-		{"all in the first window", func(turn, most int, _ *rand.Rand) (int, int) { return 2 * most * most / (turn * turn), most }},
-		{"saves for the last window", func(turn, most int, _ *rand.Rand) (int, int) { return turn / attackTurns * 2 * most * most, 1 }},
+		{"all in the first window",
+			func(turn, most int, _ *rand.Rand) (int, int) { return 2 * most * most / (turn * turn), most }},
+		{"saves for the last window",
+			func(turn, most int, _ *rand.Rand) (int, int) { return turn / attackTurns * 2 * most * most, 1 }},
 	}
 }
 
@@ -51,12 +53,15 @@ func TestAttackOnKeysOfOneUser(t *testing.T) {
 		m := metric1("m")
 		m.MaxKeysPerUser, m.MaxEventsPerKey = 0, 0
 		m.Burst, m.Refill, m.Horizon = b.Mu2/2, b.Mu2/2, attackTurns*testTurn
-		m.Top = must(units.PrecisionFromFloat(c.mu2/2/36.5, units.RoundDown)) // a full bucket pays for six events of a key
+		// a full bucket pays for six events of a key
+		m.Top = must(units.PrecisionFromFloat(c.mu2/2/36.5, units.RoundDown))
 		m.First = must(units.PrecisionFromFloat(m.Top.Float()/c.rungs, units.RoundDown))
 		m.DeltaKey = b.KeyDelta(m.First)
 		most := 0.0
 		for i, a := range everyAttacker() {
-			t.Run(fmt.Sprintf("%v/%s", c.mu2, a.name), func(t *testing.T) { most = max(most, a.attack(t, b, m, uint64(i))) })
+			t.Run(fmt.Sprintf("%v/%s", c.mu2, a.name), func(t *testing.T) {
+				most = max(most, a.attack(t, b, m, uint64(i)))
+			})
 		}
 		if most < 0.4*keys {
 			t.Errorf("μ² %v: no attack shows keys of more than %v of the users, and δ_keys is %v", c.mu2, most, keys)
@@ -73,7 +78,8 @@ func (a *attackers) attack(t *testing.T, b budgets.Budget, m schemas.MetricSpec,
 	plan := must(noisereduction.Compile(noisereduction.Spec{Kind: noisereduction.Adaptive, First: m.First, Top: m.Top,
 		Target:  noisereduction.Target{Confidence: 0.95},
 		Private: &noisereduction.Private{Contribution: m.Most(), DeltaKey: m.DeltaKey}}))
-	w := must(newWorld(settings{budget: b, metrics: []schemas.MetricSpec{m}, shards: 1, releaseShards: 1, slots: 16}, 1))
+	w := must(
+		newWorld(settings{budget: b, metrics: []schemas.MetricSpec{m}, shards: 1, releaseShards: 1, slots: 16}, 1))
 	random, allowance := rand.New(rand.NewPCG(seed, 1)), m.Allowance() // fixed seed: rates are compared with limits
 	sigma, shown, owner := 1/math.Sqrt(m.First.Float()), map[int]bool{}, map[string]int{}
 	for turn := 1; turn <= attackTurns; turn++ {
@@ -90,7 +96,8 @@ func (a *attackers) attack(t *testing.T, b budgets.Budget, m schemas.MetricSpec,
 		paid := min(b.Mu2, m.Burst+allowance.Paid(int64(turn)*testTurn))
 		for _, account := range w.accounts() {
 			if account.Spent+account.Reserved > paid || account.Reserved > m.Burst {
-				t.Fatalf("turn %d: an account has %+v where %v are paid out, and %v at once", turn, account, paid, m.Burst)
+				t.Fatalf("turn %d: an account has %+v where %v are paid out, and %v at once", turn, account, paid,
+					m.Burst)
 			}
 		}
 		s := schemas.Settled{First: uint64(turn), Turn: uint64(turn), FirstRungs: []units.Precision{m.First}}
@@ -100,7 +107,9 @@ func (a *attackers) attack(t *testing.T, b budgets.Budget, m schemas.MetricSpec,
 					continue
 				}
 				shown[owner[string(c.Key)]] = true
-				s.Keys = append(s.Keys, schemas.SettledKey{WindowStart: c.WindowStart, WindowEnd: c.WindowEnd, Key: slices.Clone(c.Key), Precision: m.Top})
+				s.Keys = append(s.Keys,
+					schemas.SettledKey{WindowStart: c.WindowStart, WindowEnd: c.WindowEnd, Key: slices.Clone(c.Key),
+						Precision: m.Top})
 			}
 		}
 		w.settlements.settle(s)
@@ -137,7 +146,8 @@ func TestAttackOnAShareOfCountedEvents(t *testing.T) {
 	metric, share := &s.metrics[0], &s.metrics[1]
 	metric.Burst = 0
 	metric.MaxEventsPerKey = 2
-	metric.Top, share.Top = unit(uint64(half/8)), unit(uint64(half/2/16-1)) // squares in a window: 4 of the metric, 16 of the share
+	// squares in a window: 4 of the metric, 16 of the share
+	metric.Top, share.Top = unit(uint64(half/8)), unit(uint64(half/2/16-1))
 	metric.First, share.First = unit(uint64(half/32)), unit(uint64(half/2/64))
 	rng := rand.New(runseed.PCG(t, 3, 2047))
 	rules := mustWorld(t, s).rules
@@ -149,7 +159,8 @@ func TestAttackOnAShareOfCountedEvents(t *testing.T) {
 		for turn := uint64(1); turn <= turns; turn++ {
 			mustDecide(t, a, s, []contribution{{user: 1, key: "a", n: n}, {user: 1, key: "b", n: 2}}) // one key of two
 			counts := a.counts(&a.decided[0])
-			settled := schemas.Settled{First: turn, Turn: turn, FirstRungs: []units.Precision{metric.First, share.First}}
+			settled := schemas.Settled{First: turn, Turn: turn,
+				FirstRungs: []units.Precision{metric.First, share.First}}
 			n = 2
 			for i, w := range s.windows(turn) {
 				spec := &s.metrics[w.Metric]
@@ -169,14 +180,17 @@ func TestAttackOnAShareOfCountedEvents(t *testing.T) {
 						n++
 					}
 					sum, seen = sum+loss, seen+c*c*u.Float()
-					settled.Keys = append(settled.Keys, schemas.SettledKey{Metric: w.Metric, WindowStart: w.WindowStart, WindowEnd: w.WindowEnd, Key: key, Precision: u})
+					settled.Keys = append(settled.Keys,
+						schemas.SettledKey{Metric: w.Metric, WindowStart: w.WindowStart, WindowEnd: w.WindowEnd,
+							Key: key, Precision: u})
 				}
 			}
 			if err := a.charge(NewSettlement(settled)); err != nil {
 				t.Fatal(err)
 			}
 			if spent := a.of(1).Spent; math.Ldexp(float64(spent), -40) < seen*(1-1e-9) || spent > s.budget.Mu2 {
-				t.Fatalf("μ² of %v was seen in %d turns: %d of %d units are charged for", seen, turn, spent, s.budget.Mu2)
+				t.Fatalf("μ² of %v was seen in %d turns: %d of %d units are charged for", seen, turn, spent,
+					s.budget.Mu2)
 			}
 		}
 		spent := a.of(1).Spent
@@ -196,7 +210,8 @@ func TestAttackOnAShareOfCountedEvents(t *testing.T) {
 	got := with/trials - math.Exp(epsilon)*without/trials
 	deviation := math.Sqrt((with/trials+math.Exp(2*epsilon)*without/trials)/trials) + 1e-9
 	claimed := budgets.DeltaOf(s.budget.Mu2, epsilon, budgets.GDP)
-	t.Logf("δ(1) shown %.4f ± %.4f, claimed %.4f; between %.3f and %.3f of the budget are spent", got, deviation, claimed,
+	t.Logf("δ(1) shown %.4f ± %.4f, claimed %.4f; between %.3f and %.3f of the budget are spent", got, deviation,
+		claimed,
 		math.Ldexp(float64(used[0]), -40), math.Ldexp(float64(used[1]), -40))
 	if got > claimed+deviations*deviation {
 		t.Errorf("δ(1) of %v is shown, %v was promised", got, claimed)

@@ -14,7 +14,8 @@ import (
 // reservation is free again.
 func (a *shardAccounts) charge(s *Settlement) error {
 	if len(a.decided) == 0 || a.first() < s.First || a.first() > s.Turn {
-		return fmt.Errorf("charging turns %d to %d where turns %d to %d are decided: out of order", s.First, s.Turn, a.first(), a.turn)
+		return fmt.Errorf("charging turns %d to %d where turns %d to %d are decided: out of order", s.First, s.Turn,
+			a.first(), a.turn)
 	}
 	for len(a.decided) > 0 && a.first() <= s.Turn {
 		if err := a.chargeTurn(&a.decided[0], s); err != nil {
@@ -95,7 +96,8 @@ type prices struct {
 
 func (a *shardAccounts) prices(d *decision, s *Settlement) (*prices, error) {
 	n := len(d.delta.Windows)
-	p := &prices{rules: a.rules, windows: d.delta.Windows, keys: make([][]units.Precision, n), released: make([][]units.Precision, n), further: make([][][]units.Precision, n), nodes: make([][]drawnNodes, n)}
+	p := &prices{rules: a.rules, windows: d.delta.Windows, keys: make([][]units.Precision, n),
+		released: make([][]units.Precision, n), further: make([][][]units.Precision, n), nodes: make([][]drawnNodes, n)}
 	for i, window := range d.delta.Windows {
 		m, err := a.metric(window)
 		if err != nil {

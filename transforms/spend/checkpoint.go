@@ -78,7 +78,8 @@ func (e *Engine) Standings(ctx context.Context, id accounts.ID, settled uint64, 
 		debts := append(entry.Debts, make([]units.Mu2, len(e.opts.Rules.metrics))...)
 		for i := range e.opts.Rules.metrics {
 			if m := &e.opts.Rules.metrics[i]; m.allowance.Burst > 0 {
-				standing.Left = append(standing.Left, Left{m.spec.Name, m.allowance.Left(debts[i], m.allowance.Paid(elapsed)), m.allowance.Burst})
+				standing.Left = append(standing.Left,
+					Left{m.spec.Name, m.allowance.Left(debts[i], m.allowance.Paid(elapsed)), m.allowance.Burst})
 			}
 		}
 		out = append(out, standing)
@@ -112,7 +113,8 @@ func Store(ctx context.Context, to accounts.LedgerStore, n int, snapshot schemas
 	}
 	for _, info := range ledger.Snapshots() {
 		if info.Complete && info.Turn > snapshot.Turn {
-			return fmt.Errorf("storing shard %d as of turn %d: a snapshot as of turn %d is there: %w", n, snapshot.Turn, info.Turn, ErrForeignLedger)
+			return fmt.Errorf("storing shard %d as of turn %d: a snapshot as of turn %d is there: %w", n, snapshot.Turn,
+				info.Turn, ErrForeignLedger)
 		}
 	}
 	found, slot, err := newestSnapshot(&ledger, snapshot.Turn)
@@ -121,7 +123,8 @@ func Store(ctx context.Context, to accounts.LedgerStore, n int, snapshot schemas
 	}
 	if found.Turn == snapshot.Turn {
 		if !sameState(&found, &snapshot) {
-			return fmt.Errorf("storing shard %d: another snapshot as of turn %d is there: %w", n, snapshot.Turn, ErrForeignLedger)
+			return fmt.Errorf("storing shard %d: another snapshot as of turn %d is there: %w", n, snapshot.Turn,
+				ErrForeignLedger)
 		}
 		return nil
 	}
@@ -137,7 +140,8 @@ func Store(ctx context.Context, to accounts.LedgerStore, n int, snapshot schemas
 
 // sameState reports whether two snapshots have the same accounts and open slices.
 func sameState(a, b *schemas.Snapshot) bool {
-	return slices.EqualFunc(a.Accounts, b.Accounts, accounts.Entry.Equal) && slices.EqualFunc(a.Open, b.Open, bytes.Equal)
+	return slices.EqualFunc(a.Accounts, b.Accounts, accounts.Entry.Equal) &&
+		slices.EqualFunc(a.Open, b.Open, bytes.Equal)
 }
 
 // Reshard distributes the accounts of all shards, as of one turn, over another number of shards.

@@ -21,10 +21,12 @@ func TestReshardingLosesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		from, to := rapid.IntRange(1, 5).Draw(t, "from"), rapid.IntRange(1, 5).Draw(t, "to")
 		whole := schemas.Snapshot{Turn: 7, Epoch: 3}
-		for _, id := range slices.Compact(slices.Sorted(slices.Values(rapid.SliceOfN(rapid.IntRange(0, 60), 0, 30).Draw(t, "users")))) {
+		for _, id := range slices.Compact(
+			slices.Sorted(slices.Values(rapid.SliceOfN(rapid.IntRange(0, 60), 0, 30).Draw(t, "users")))) {
 			account := accounts.Account{Spent: units.Mu2(id + 1)}
 			for period := range int64(rapid.IntRange(1, 2).Draw(t, "periods")) {
-				whole.Accounts = append(whole.Accounts, accounts.Entry{ID: accounts.ID{byte(id), 9}, Period: period, Account: account})
+				whole.Accounts = append(whole.Accounts,
+					accounts.Entry{ID: accounts.ID{byte(id), 9}, Period: period, Account: account})
 			}
 		}
 		parts, err := Reshard([]schemas.Snapshot{whole}, from)
@@ -49,7 +51,8 @@ func TestReshardingLosesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.EqualFunc(one[0].Accounts, whole.Accounts, accounts.Entry.Equal) || one[0].Turn != 7 || one[0].Epoch != 3 {
+		if !slices.EqualFunc(one[0].Accounts, whole.Accounts, accounts.Entry.Equal) || one[0].Turn != 7 ||
+			one[0].Epoch != 3 {
 			t.Fatalf("%d accounts became %d", len(whole.Accounts), len(one[0].Accounts))
 		}
 	})
@@ -143,7 +146,8 @@ func TestRuleAChangeKeepsEveryAccountAndNoOpenWindow(t *testing.T) {
 			if turn == 0 {
 				continue
 			}
-			s.shards, s.slots = rapid.IntRange(1, 4).Draw(t, "shards"), rapid.IntRange(minLedgerSlots, 9).Draw(t, "slots")
+			s.shards, s.slots = rapid.IntRange(1, 4).Draw(t, "shards"), rapid.IntRange(minLedgerSlots, 9).Draw(t,
+				"slots")
 			s.since = turn
 			s.metrics = drawChange(t, turn, s.metrics)
 			m.change(s)
@@ -167,7 +171,8 @@ func drawChange(t *rapid.T, turn uint64, metrics []schemas.MetricSpec) []schemas
 	}
 	for i := range metrics {
 		if m := &metrics[i]; m.Burst > 0 && rapid.Bool().Draw(t, "another allowance") {
-			m.Burst, m.Refill = units.Mu2(rapid.Uint64Range(1, 1<<11).Draw(t, "burst")), units.Mu2(rapid.Uint64Range(0, 1<<13).Draw(t, "refill"))
+			m.Burst, m.Refill = units.Mu2(rapid.Uint64Range(1, 1<<11).Draw(t, "burst")),
+				units.Mu2(rapid.Uint64Range(0, 1<<13).Draw(t, "refill"))
 			m.Horizon = rapid.Int64Range(1, 20*testTurn).Draw(t, "horizon")
 		}
 	}
@@ -185,17 +190,22 @@ func TestRuleAShardIsNeverStoredBesideForeignAccounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours := schemas.Snapshot{Turn: 7, Epoch: 50, Accounts: []accounts.Entry{account(1, 5), account(2, 6)}, Open: [][]byte{slice}}
+	ours := schemas.Snapshot{Turn: 7, Epoch: 50, Accounts: []accounts.Entry{account(1, 5), account(2, 6)},
+		Open: [][]byte{slice}}
 	for name, c := range map[string]struct {
 		there schemas.Snapshot
 		want  error
 	}{
-		"ours, of an earlier attempt":  {schemas.Snapshot{Turn: 7, Epoch: 3, Accounts: ours.Accounts, Open: ours.Open}, nil},
-		"ours, of an earlier turn":     {schemas.Snapshot{Turn: 5, Epoch: 3, Accounts: ours.Accounts[:1]}, nil},
-		"the same turn, no accounts":   {schemas.Snapshot{Turn: 7, Epoch: 3, Open: ours.Open}, ErrForeignLedger},
-		"the same turn, less spent":    {schemas.Snapshot{Turn: 7, Epoch: 3, Accounts: []accounts.Entry{account(1, 5), account(2, 5)}, Open: ours.Open}, ErrForeignLedger},
-		"the same turn, other windows": {schemas.Snapshot{Turn: 7, Epoch: 3, Accounts: ours.Accounts}, ErrForeignLedger},
-		"a later turn":                 {schemas.Snapshot{Turn: 8, Epoch: 3, Accounts: ours.Accounts, Open: ours.Open}, ErrForeignLedger},
+		"ours, of an earlier attempt": {schemas.Snapshot{Turn: 7, Epoch: 3, Accounts: ours.Accounts, Open: ours.Open},
+			nil},
+		"ours, of an earlier turn":   {schemas.Snapshot{Turn: 5, Epoch: 3, Accounts: ours.Accounts[:1]}, nil},
+		"the same turn, no accounts": {schemas.Snapshot{Turn: 7, Epoch: 3, Open: ours.Open}, ErrForeignLedger},
+		"the same turn, less spent": {schemas.Snapshot{Turn: 7, Epoch: 3,
+			Accounts: []accounts.Entry{account(1, 5), account(2, 5)}, Open: ours.Open}, ErrForeignLedger},
+		"the same turn, other windows": {schemas.Snapshot{Turn: 7, Epoch: 3, Accounts: ours.Accounts},
+			ErrForeignLedger},
+		"a later turn": {schemas.Snapshot{Turn: 8, Epoch: 3, Accounts: ours.Accounts, Open: ours.Open},
+			ErrForeignLedger},
 	} {
 		ledger := newMemLedger()
 		writer, err := ledger.Acquire(t.Context(), 0, 3, func(accounts.LedgerRecord) error { return nil })

@@ -91,7 +91,8 @@ func (c *clipper) begin(windows int) {
 
 // window returns what window i's metric counts of a user's contributions, as keep does. The user's
 // admissions to the windows before it must be known.
-func (c *clipper) window(m *metric, e *endedWindows, i int, u *member, allowance units.Mu2) ([]kept, schemas.WindowTally, error) {
+func (c *clipper) window(m *metric, e *endedWindows, i int, u *member,
+	allowance units.Mu2) ([]kept, schemas.WindowTally, error) {
 	if m.kind.Share {
 		kept, tally := c.divide(m, e.taken[i], u.of[i], c.counted[e.of[i]])
 		return kept, tally, nil
@@ -102,7 +103,8 @@ func (c *clipper) window(m *metric, e *endedWindows, i int, u *member, allowance
 // divide returns what a share counts of a user's contributions: the events that its metric has
 // counted, and the others, together at most the share's own bound. Keys are indexes into the
 // public keys of the share.
-func (c *clipper) divide(m *metric, taken []bool, u *schemas.ContribUser, counted uint64) ([]kept, schemas.WindowTally) {
+func (c *clipper) divide(m *metric, taken []bool, u *schemas.ContribUser,
+	counted uint64) ([]kept, schemas.WindowTally) {
 	var tally schemas.WindowTally
 	c.kept, c.further, c.leaves = c.kept[:0], c.further[:0], c.leaves[:0]
 	var all uint64
@@ -129,7 +131,8 @@ func (c *clipper) divide(m *metric, taken []bool, u *schemas.ContribUser, counte
 // key, and the tally of the user's records: each is beyond a cap or the allowance, or
 // counted. What the user adds to further components is in c.further, for the same keys, and to
 // their trees in c.leaves. The lists are valid until the next call.
-func (c *clipper) keep(m *metric, w *contributions, taken []bool, u *schemas.ContribUser, allowance units.Mu2) (out []kept, tally schemas.WindowTally, err error) {
+func (c *clipper) keep(m *metric, w *contributions, taken []bool, u *schemas.ContribUser,
+	allowance units.Mu2) (out []kept, tally schemas.WindowTally, err error) {
 	c.m, c.w, c.u = m, w, u
 	c.own, c.sizes, c.records = c.own[:0], c.sizes[:0], c.records[:0]
 	for _, e := range u.Entries {
@@ -291,11 +294,14 @@ func (c *clipper) priceOfTree(k *ownKey, n uint64) (units.Mu2, bool) {
 func (c *clipper) collect(k *ownKey, taken []bool) error {
 	m, from := c.m, len(c.records)
 	var n uint64
-	first, _ := slices.BinarySearchFunc(c.u.Records, k.key, func(v schemas.RecordValue, key uint32) int { return cmp.Compare(c.w.keyOf[v.Key], key) })
+	first, _ := slices.BinarySearchFunc(c.u.Records, k.key, func(v schemas.RecordValue, key uint32) int {
+		return cmp.Compare(c.w.keyOf[v.Key], key)
+	})
 	for i := first; i < len(c.u.Records) && c.w.keyOf[c.u.Records[i].Key] == k.key; i++ {
 		if v := &c.u.Records[i]; taken[v.Key] {
 			n += uint64(v.N)
-			c.records = append(c.records, rankedRecord{id: v.ID, n: v.N, val: min(max(v.Value, m.bounds.Min), m.bounds.Max)})
+			c.records = append(c.records,
+				rankedRecord{id: v.ID, n: v.N, val: min(max(v.Value, m.bounds.Min), m.bounds.Max)})
 		}
 	}
 	// Both numbers saturate, and that of a label before those of its records together.
@@ -328,7 +334,8 @@ func (c *clipper) rankRecords(k *ownKey) {
 
 // addUp returns what the first n events of a key add to each component, and the most that each sum
 // comes to among the first 1, 2, … n; if c.upper, a bound on that which holds in every order.
-func (c *clipper) addUp(k *ownKey, n uint64) (sums [metrickind.MaxComponents]int128.Int, peaks [metrickind.MaxComponents]uint64) {
+func (c *clipper) addUp(k *ownKey,
+	n uint64) (sums [metrickind.MaxComponents]int128.Int, peaks [metrickind.MaxComponents]uint64) {
 	for _, r := range c.records[k.records[0]:k.records[1]] {
 		if n == 0 {
 			break

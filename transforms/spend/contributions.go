@@ -164,7 +164,8 @@ func (m *merged) join(c *contributions, parts []*contributions, renumbered [][]u
 }
 
 // renumber appends a user's entries and records with their labels' new numbers.
-func renumber(entries []schemas.KeyCount, records []schemas.RecordValue, u *schemas.ContribUser, renumbered []uint32) ([]schemas.KeyCount, []schemas.RecordValue, error) {
+func renumber(entries []schemas.KeyCount, records []schemas.RecordValue, u *schemas.ContribUser,
+	renumbered []uint32) ([]schemas.KeyCount, []schemas.RecordValue, error) {
 	for _, e := range u.Entries {
 		if int(e.Key) >= len(renumbered) {
 			return nil, nil, errDictionary

@@ -86,7 +86,8 @@ func NewEngine(o Options) (*Engine, error) {
 	if o.Windows == nil {
 		o.Windows = oneSlice{}
 	}
-	e := &Engine{opts: o, maxRecord: maxLedgerRecord, shards: map[int]*shard{}, scratch: make(chan *scratch, runtime.GOMAXPROCS(0))}
+	e := &Engine{opts: o, maxRecord: maxLedgerRecord, shards: map[int]*shard{},
+		scratch: make(chan *scratch, runtime.GOMAXPROCS(0))}
 	for range cap(e.scratch) {
 		e.scratch <- nil // made when it is needed
 	}
@@ -116,7 +117,8 @@ func (e *Engine) Spend(ctx context.Context, n int, blobs [][]byte) (Pending, err
 	case int(open.Shards) != e.opts.Rules.Shards || open.Turn == 0:
 		return nil, &StopError{Shard: n, Turn: open.Turn, Reason: "the turn was opened for another number of shards"}
 	case open.Turn-open.First >= max(1, e.opts.Rules.LedgerSlots/4):
-		return nil, &StopError{Shard: n, Turn: open.Turn, Reason: "more turns were opened at once than the ledger's slots allow"}
+		return nil, &StopError{Shard: n, Turn: open.Turn,
+			Reason: "more turns were opened at once than the ledger's slots allow"}
 	}
 	s := e.shard(n)
 	s.mu.Lock()
@@ -202,11 +204,13 @@ func (e *Engine) decideSpan(n int, s *shard, open *schemas.Open, batches [][]byt
 // decide returns the delta of a turn of the open span: the ledger's where it has
 // one, which must be what the records give, unless the span is redone from the
 // ledger alone.
-func (e *Engine) decide(n int, s *shard, open *schemas.Open, turn uint64, batches []schemas.Contributions) (*schemas.Delta, error) {
+func (e *Engine) decide(n int, s *shard, open *schemas.Open, turn uint64,
+	batches []schemas.Contributions) (*schemas.Delta, error) {
 	found := s.found[turn]
 	if open.FromLedger {
 		if found == nil {
-			return nil, &StopError{Shard: n, Turn: turn, Reason: "the turn is to be redone from the ledger, which does not hold it"}
+			return nil, &StopError{Shard: n, Turn: turn,
+				Reason: "the turn is to be redone from the ledger, which does not hold it"}
 		}
 		if err := s.accounts.applyDelta(open.First, found, e.opts.Ending(turn)); err != nil {
 			return nil, &StopError{Shard: n, Turn: turn, Reason: "the ledger's decisions cannot be applied", Err: err}
@@ -228,7 +232,8 @@ func (e *Engine) decide(n int, s *shard, open *schemas.Open, turn uint64, batche
 	}
 	d.Epoch = open.Epoch
 	if found != nil && found.BodyDigest() != d.BodyDigest() {
-		return nil, &StopError{Shard: n, Turn: turn, Reason: "the events give other decisions than the ledger holds (has the log or the configuration changed?)"}
+		return nil, &StopError{Shard: n, Turn: turn,
+			Reason: "the events give other decisions than the ledger holds (has the log or the configuration changed?)"}
 	}
 	return d, nil
 }
@@ -337,7 +342,8 @@ func readEnvelope(n int, blobs [][]byte) (*schemas.Open, [][]byte, error) {
 		case schemas.KindContributions:
 			batches = append(batches, b)
 		default:
-			return nil, nil, fmt.Errorf("reading an envelope of shard %d: a blob of kind %d does not belong here", n, kind)
+			return nil, nil, fmt.Errorf("reading an envelope of shard %d: a blob of kind %d does not belong here", n,
+				kind)
 		}
 	}
 	if open == nil {

@@ -19,8 +19,9 @@ func oneMetric() settings {
 	return settings{
 		shards: 1, releaseShards: 2, slots: 4,
 		budget: budgets.Budget{Mu2: 1 << 30},
-		metrics: []schemas.MetricSpec{{Name: "m", Kind: "events", KeyMode: "private", MaxKeysPerUser: 3, MaxEventsPerKey: 4,
-			First: units.Precision{Lo: 1 << 40}, Top: units.Precision{Lo: 4 << 40}}},
+		metrics: []schemas.MetricSpec{{Name: "m", Kind: "events", KeyMode: "private", MaxKeysPerUser: 3,
+			MaxEventsPerKey: 4,
+			First:           units.Precision{Lo: 1 << 40}, Top: units.Precision{Lo: 4 << 40}}},
 	}
 }
 
@@ -75,7 +76,8 @@ func TestNothingIsHandedOnBeforeTheDeltaIsDurable(t *testing.T) {
 		blobs, err := pending.Wait(short)
 		cancel()
 		if err == nil || blobs != nil {
-			t.Fatalf("%d deliveries: handed on %d blobs while the append was under way (%v)", deliveries, len(blobs), err)
+			t.Fatalf("%d deliveries: handed on %d blobs while the append was under way (%v)", deliveries, len(blobs),
+				err)
 		}
 	}
 }
@@ -92,14 +94,17 @@ func TestASupersededWriterHandsOnNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.ledger.Acquire(t.Context(), 0, w.ledger.nextEpoch(), func(accounts.LedgerRecord) error { return nil }); err != nil {
+	if _, err := w.ledger.Acquire(t.Context(), 0, w.ledger.nextEpoch(), func(accounts.LedgerRecord) error {
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	before := len(w.ledger.logs[0])
 	close(w.ledger.gate)
 	blobs, err := pending.Wait(t.Context())
 	if err != nil || blobs != nil || lost != 1 || len(w.ledger.logs[0]) != before {
-		t.Fatalf("a superseded writer handed on %d blobs (%v), was told %d times, wrote %d records", len(blobs), err, lost, len(w.ledger.logs[0])-before)
+		t.Fatalf("a superseded writer handed on %d blobs (%v), was told %d times, wrote %d records", len(blobs), err,
+			lost, len(w.ledger.logs[0])-before)
 	}
 	// The next element of its epoch finds that out from the ledger's owner.
 	again, err := w.engine.Spend(t.Context(), 0, w.envelope(3, 0, oneUser(3), false))
@@ -159,7 +164,8 @@ func TestAnOpenOfASettledTurnIsDropped(t *testing.T) {
 				t.Errorf("%s, turn %d: the OPEN of turn 3 gave %v, %v", c.name, last, p, err)
 			}
 			if w.ledger.appends[0] != appends {
-				t.Errorf("%s, turn %d: the OPEN of turn 3 was written: %d appends", c.name, last, w.ledger.appends[0]-appends)
+				t.Errorf("%s, turn %d: the OPEN of turn 3 was written: %d appends", c.name, last,
+					w.ledger.appends[0]-appends)
 			}
 			// The run goes on in a new epoch as if nothing had been.
 			if err := w.restart(); err != nil {
@@ -178,18 +184,20 @@ func TestAnEnvelopeWithoutOpenDoesNothing(t *testing.T) {
 	contributions := w.batch(w.epoch, 1, 0, oneUser(1))
 	olderOpen := schemas.EncodeOpen(schemas.Open{Epoch: w.epoch - 1, Turn: 1, Shards: 1})
 	open := func(epoch int64, turn uint64, group uint32) []byte {
-		return schemas.EncodeOpen(schemas.Open{Epoch: epoch, First: turn, Turn: turn, Contributions: 1, Shards: 1, Group: group, Groups: 3})
+		return schemas.EncodeOpen(schemas.Open{Epoch: epoch, First: turn, Turn: turn, Contributions: 1, Shards: 1,
+			Group: group, Groups: 3})
 	}
 	first, second := open(w.epoch, 1, 0), open(w.epoch, 1, 1)
 	for name, blobs := range map[string][][]byte{
 		"nothing": nil, "contributions alone": {contributions}, "an older epoch's OPEN": {contributions, olderOpen},
-		"the first reader's OPEN":                 {contributions, first},
-		"the other readers' OPENs":                {contributions, second, open(w.epoch, 1, 2)},
-		"two of three readers' OPENs":             {contributions, first, second},
-		"one reader's OPEN twice":                 {contributions, first, second, second},
-		"one reader's OPEN of an older epoch":     {contributions, first, second, open(w.epoch-1, 1, 2)},
-		"one reader's OPEN of another turn":       {contributions, first, second, open(w.epoch, 2, 2)},
-		"two readers' OPENs of a newer epoch yet": {contributions, first, second, open(w.epoch, 1, 2), open(w.epoch+1, 1, 0), open(w.epoch+1, 1, 1)},
+		"the first reader's OPEN":             {contributions, first},
+		"the other readers' OPENs":            {contributions, second, open(w.epoch, 1, 2)},
+		"two of three readers' OPENs":         {contributions, first, second},
+		"one reader's OPEN twice":             {contributions, first, second, second},
+		"one reader's OPEN of an older epoch": {contributions, first, second, open(w.epoch-1, 1, 2)},
+		"one reader's OPEN of another turn":   {contributions, first, second, open(w.epoch, 2, 2)},
+		"two readers' OPENs of a newer epoch yet": {contributions, first, second, open(w.epoch, 1, 2),
+			open(w.epoch+1, 1, 0), open(w.epoch+1, 1, 1)},
 	} {
 		p, err := w.engine.Spend(t.Context(), 0, blobs)
 		if p != nil || err != nil || w.ledger.takes != 0 {

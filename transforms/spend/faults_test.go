@@ -70,7 +70,9 @@ func TestAGapInTheLedgerStops(t *testing.T) {
 		s.slots = 9 // no snapshot before turn 5
 		w := mustWorld(t, s)
 		mustPlay(t, w, 1, 3)
-		w.ledger.rewrite(0, func(p schemas.LedgerPart) bool { return p.Key.Kind != schemas.KindDeltaPart || p.Set.Turn != gap })
+		w.ledger.rewrite(0, func(p schemas.LedgerPart) bool {
+			return p.Key.Kind != schemas.KindDeltaPart || p.Set.Turn != gap
+		})
 		if err := w.restart(); err != nil {
 			t.Fatal(err)
 		}
@@ -119,16 +121,24 @@ func TestForgedDecisionsStop(t *testing.T) {
 	unadmitted := user(1, poor.Entries, nothing)
 	rich := user(1, []schemas.KeyCount{{Key: 0, N: 4}}, admitted)
 	for name, d := range map[string]schemas.Delta{
-		"a worst case above the budget": {Windows: []schemas.MetricWindow{window(0)}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{rich}},
-		"an unknown metric, admitted":   {Windows: []schemas.MetricWindow{window(7)}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{rich}},
-		"an unknown metric, no user":    {Windows: []schemas.MetricWindow{window(7)}},
-		"another window":                {Windows: []schemas.MetricWindow{earlier}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{poor}},
-		"a window too many":             {Windows: []schemas.MetricWindow{earlier, window(0)}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{poor}},
-		"a window twice":                {Windows: []schemas.MetricWindow{window(0), window(0)}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{poor}},
-		"no window":                     {Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{user(1, poor.Entries, schemas.NewBits(0))}},
-		"no window and no user":         {},
-		"nothing kept, and admitted":    {Windows: []schemas.MetricWindow{window(0)}, Users: []schemas.DeltaUser{user(1, nil, admitted)}},
-		"another window, no user in it": {Windows: []schemas.MetricWindow{earlier}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{unadmitted}},
+		"a worst case above the budget": {Windows: []schemas.MetricWindow{window(0)},
+			Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{rich}},
+		"an unknown metric, admitted": {Windows: []schemas.MetricWindow{window(7)},
+			Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{rich}},
+		"an unknown metric, no user": {Windows: []schemas.MetricWindow{window(7)}},
+		"another window": {Windows: []schemas.MetricWindow{earlier},
+			Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{poor}},
+		"a window too many": {Windows: []schemas.MetricWindow{earlier, window(0)},
+			Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{poor}},
+		"a window twice": {Windows: []schemas.MetricWindow{window(0), window(0)},
+			Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{poor}},
+		"no window": {Labels: []schemas.Label{{Key: []byte("a")}},
+			Users: []schemas.DeltaUser{user(1, poor.Entries, schemas.NewBits(0))}},
+		"no window and no user": {},
+		"nothing kept, and admitted": {Windows: []schemas.MetricWindow{window(0)},
+			Users: []schemas.DeltaUser{user(1, nil, admitted)}},
+		"another window, no user in it": {Windows: []schemas.MetricWindow{earlier},
+			Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{unadmitted}},
 	} {
 		s := oneMetric()
 		s.budget.Mu2 = 3 // an event costs 4 at worst
@@ -160,7 +170,8 @@ func TestRuleNoDecisionOfADeltaIsLeftOut(t *testing.T) {
 	slice := []schemas.KeyCount{{Key: 0, N: 1}}
 	users := make([]schemas.DeltaUser, 2)
 	for i := range users {
-		users[i] = schemas.DeltaUser{ContribUser: schemas.ContribUser{ID: testID(i + 1), Entries: slice}, Admitted: admitted}
+		users[i] = schemas.DeltaUser{ContribUser: schemas.ContribUser{ID: testID(i + 1), Entries: slice},
+			Admitted: admitted}
 	}
 	slices.SortFunc(users, func(a, b schemas.DeltaUser) int { return slices.Compare(a.ID[:], b.ID[:]) })
 	backwards := []schemas.DeltaUser{users[1], users[0]}
@@ -170,8 +181,10 @@ func TestRuleNoDecisionOfADeltaIsLeftOut(t *testing.T) {
 		err   error
 	}{"in order": {users, nil}, "backwards": {backwards, errUserMissed}, "twice": {twice, errUserMissed}} {
 		accounts := newShardAccounts(mustWorld(t, s).rules, oneSlice{})
-		d := schemas.Delta{Turn: 1, Windows: s.windows(1), Tallies: make([]schemas.WindowTally, 1), Labels: []schemas.Label{{Key: []byte("a")}}, Users: c.users}
-		if err := accounts.applyDelta(1, &d, s.windows(1)); !errors.Is(err, c.err) || len(accounts.decided) != 0 && err != nil {
+		d := schemas.Delta{Turn: 1, Windows: s.windows(1), Tallies: make([]schemas.WindowTally, 1),
+			Labels: []schemas.Label{{Key: []byte("a")}}, Users: c.users}
+		if err := accounts.applyDelta(1, &d, s.windows(1)); !errors.Is(err, c.err) || len(accounts.decided) != 0 &&
+			err != nil {
 			t.Errorf("users %s: %v with %d decisions, want %v", name, err, len(accounts.decided), c.err)
 		}
 	}
@@ -182,8 +195,11 @@ func TestErrorTextsCarryNoData(t *testing.T) {
 	secret := []contribution{{user: 1, key: "top secret", n: 31337}}
 	admitted := schemas.NewBits(1)
 	admitted.Set(0)
-	forged := schemas.Delta{Turn: 1, Windows: []schemas.MetricWindow{{WindowEnd: testTurn}}, Labels: []schemas.Label{{Key: []byte("top secret")}}, Tallies: make([]schemas.WindowTally, 1),
-		Users: []schemas.DeltaUser{{ContribUser: schemas.ContribUser{ID: testID(1), Entries: []schemas.KeyCount{{Key: 0, N: 31337}}}, Admitted: admitted}}}
+	forged := schemas.Delta{Turn: 1, Windows: []schemas.MetricWindow{{WindowEnd: testTurn}},
+		Labels: []schemas.Label{{Key: []byte("top secret")}}, Tallies: make([]schemas.WindowTally, 1),
+		Users: []schemas.DeltaUser{
+			{ContribUser: schemas.ContribUser{ID: testID(1), Entries: []schemas.KeyCount{{Key: 0, N: 31337}}},
+				Admitted: admitted}}}
 	for want, fail := range map[string]func() error{
 		"other decisions than the ledger": func() error {
 			w := mustWorld(t, oneMetric())
@@ -220,8 +236,10 @@ func TestErrorTextsCarryNoData(t *testing.T) {
 			s := oneMetric()
 			s.shards = 2
 			w := mustWorld(t, s)
-			open := schemas.EncodeOpen(schemas.Open{Epoch: w.epoch, First: 1, Turn: 1, Contributions: 1, Shards: 2, Shard: uint32(1 - schemas.ShardOf(testID(1), 2))})
-			_, err := w.spend(1-schemas.ShardOf(testID(1), 2), [][]byte{w.batch(w.epoch, 1, 1-schemas.ShardOf(testID(1), 2), secret), open})
+			open := schemas.EncodeOpen(schemas.Open{Epoch: w.epoch, First: 1, Turn: 1, Contributions: 1, Shards: 2,
+				Shard: uint32(1 - schemas.ShardOf(testID(1), 2))})
+			_, err := w.spend(1-schemas.ShardOf(testID(1), 2),
+				[][]byte{w.batch(w.epoch, 1, 1-schemas.ShardOf(testID(1), 2), secret), open})
 			return err
 		},
 	} {

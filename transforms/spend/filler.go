@@ -21,7 +21,8 @@ func (p *evenPrice) rank(key int) [16]byte                   { return p.rankOf(k
 // Fill returns how much counts of each key of a user who has so much in each, and what that costs
 // at the precision top: the most that the allowance pays for, with the same level in all keys that
 // do not count whole. rank orders the user's keys. The counts are valid until the next call.
-func (f *Filler) Fill(sizes []uint64, allowance units.Mu2, top units.Precision, rank func(key int) [16]byte) (counts []uint64, cost units.Mu2) {
+func (f *Filler) Fill(sizes []uint64, allowance units.Mu2, top units.Precision,
+	rank func(key int) [16]byte) (counts []uint64, cost units.Mu2) {
 	f.even = evenPrice{top, rank}
 	counts = f.water.fill(sizes, allowance, &f.even)
 	for _, c := range counts {

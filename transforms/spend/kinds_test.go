@@ -43,7 +43,8 @@ func TestASumOfMoreEventsThanANumberHoldsIsDecided(t *testing.T) {
 		a := newShardAccounts(mustWorld(t, s).rules, oneSlice{})
 		var batches []schemas.Contributions
 		for _, value := range values {
-			c, err := schemas.DecodeContributions(s.batch(1, 1, 0, []contribution{{user: 1, key: "a", n: 3e9, value: value}}))
+			c, err := schemas.DecodeContributions(
+				s.batch(1, 1, 0, []contribution{{user: 1, key: "a", n: 3e9, value: value}}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -57,7 +58,8 @@ func TestASumOfMoreEventsThanANumberHoldsIsDecided(t *testing.T) {
 			t.Fatal(err)
 		}
 		sum, _ := cellOf(t, a, 0, "a")
-		if sums = append(sums, sum); sum != sums[0] || sum%3 != 0 || a.last().delta.Tallies[0] != (schemas.WindowTally{Counted: 3, Beyond: math.MaxUint32 - 3}) {
+		if sums = append(sums, sum); sum != sums[0] || sum%3 != 0 ||
+			a.last().delta.Tallies[0] != (schemas.WindowTally{Counted: 3, Beyond: math.MaxUint32 - 3}) {
 			t.Errorf("sums %v, tally %+v", sums, a.last().delta.Tallies[0])
 		}
 	}

@@ -44,7 +44,8 @@ func (l *memLedger) nextEpoch() int64 {
 	return l.newest
 }
 
-func (l *memLedger) Acquire(_ context.Context, shard int, epoch int64, each func(accounts.LedgerRecord) error) (accounts.LedgerWriter, error) {
+func (l *memLedger) Acquire(_ context.Context, shard int, epoch int64,
+	each func(accounts.LedgerRecord) error) (accounts.LedgerWriter, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if epoch < l.newest {
@@ -158,7 +159,8 @@ type memSettlements struct {
 }
 
 func newMemSettlements() *memSettlements {
-	return &memSettlements{turns: map[uint64]*Settlement{}, asked: map[uint64]int{}, absent: errors.New("the turn is not settled")}
+	return &memSettlements{turns: map[uint64]*Settlement{}, asked: map[uint64]int{},
+		absent: errors.New("the turn is not settled")}
 }
 
 func (m *memSettlements) Settlement(_ context.Context, turn uint64) (*Settlement, error) {

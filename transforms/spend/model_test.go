@@ -154,7 +154,8 @@ type modelReservation struct {
 }
 
 func newModel(s settings) *model {
-	m := &model{hasher: schemas.NewHasher(testHashKey), accounts: map[account]*modelAccount{}, past: map[uint64][]contribution{}, counted: map[inWindow]uint64{}}
+	m := &model{hasher: schemas.NewHasher(testHashKey), accounts: map[account]*modelAccount{},
+		past: map[uint64][]contribution{}, counted: map[inWindow]uint64{}}
 	m.change(s)
 	return m
 }
@@ -164,7 +165,8 @@ func newModel(s settings) *model {
 func (m *model) change(s settings) {
 	before := m.metrics
 	m.settings = s
-	m.rules = reference.Config{Metrics: s.metrics, Budget: reference.Budget{Mu2: new(big.Int).SetUint64(uint64(s.budget.Mu2))}}
+	m.rules = reference.Config{Metrics: s.metrics,
+		Budget: reference.Budget{Mu2: new(big.Int).SetUint64(uint64(s.budget.Mu2))}}
 	for at, a := range m.accounts {
 		elapsed := m.Elapsed(schemas.MetricWindow{WindowEnd: int64(s.since) * testTurn}, at.period)
 		buckets := map[string]reference.Bucket{}
@@ -175,7 +177,8 @@ func (m *model) change(s settings) {
 			}
 			balance := a.settled.BucketAt(was, elapsed).Balance
 			balance = new(big.Int).Sub(balance, new(big.Int).SetUint64(uint64(was.Burst)))
-			buckets[was.Name] = reference.Bucket{Balance: balance.Add(balance, new(big.Int).SetUint64(uint64(s.metrics[i].Burst))), At: elapsed}
+			buckets[was.Name] = reference.Bucket{
+				Balance: balance.Add(balance, new(big.Int).SetUint64(uint64(s.metrics[i].Burst))), At: elapsed}
 		}
 		a.settled.Buckets = buckets
 		a.reopen()
@@ -218,13 +221,15 @@ func (m *model) wants(spec *schemas.MetricSpec, c contribution) bool {
 }
 
 // visits returns what a metric wants of a user, record by record.
-func (m *model) visits(spec *schemas.MetricSpec, events []contribution, tally *schemas.WindowTally) (all []reference.Visit) {
+func (m *model) visits(spec *schemas.MetricSpec, events []contribution,
+	tally *schemas.WindowTally) (all []reference.Visit) {
 	for _, c := range events {
 		if !m.wants(spec, c) {
 			tally.Filtered += uint64(c.n)
 			continue
 		}
-		all = append(all, slices.Repeat([]reference.Visit{{Key: c.key, Value: c.value, Record: c.record()}}, int(c.n))...)
+		all = append(all,
+			slices.Repeat([]reference.Visit{{Key: c.key, Value: c.value, Record: c.record()}}, int(c.n))...)
 	}
 	return all
 }
@@ -252,13 +257,17 @@ func (m *model) admit(w schemas.MetricWindow, at account, events []contribution)
 }
 
 // divide admits to a share: what its metric has counted of a user, and what it has left out.
-func (m *model) divide(w schemas.MetricWindow, at account, events []contribution, available *big.Int) reference.Contribution {
+func (m *model) divide(w schemas.MetricWindow, at account, events []contribution,
+	available *big.Int) reference.Contribution {
 	share, tally, base := int(w.Metric), &m.tallies[w.Metric], w
-	base.Metric = uint32(slices.IndexFunc(m.metrics, func(o schemas.MetricSpec) bool { return o.Name == m.metrics[share].Of }))
+	base.Metric = uint32(slices.IndexFunc(m.metrics, func(o schemas.MetricSpec) bool {
+		return o.Name == m.metrics[share].Of
+	}))
 	all := uint64(len(m.visits(&m.metrics[base.Metric], events, tally)))
 	kept := m.rules.KeptOfShare(share, all)
 	tally.Beyond += all - kept
-	c := reference.Contribution{Admitted: all > 0, Counts: reference.Divide(all, m.counted[inWindow{at, base}], kept), Counted: kept}
+	c := reference.Contribution{Admitted: all > 0, Counts: reference.Divide(all, m.counted[inWindow{at, base}], kept),
+		Counted: kept}
 	if m.rules.Price(share, c, m.rules.Top).Cmp(available) > 0 {
 		return reference.Contribution{Beyond: kept}
 	}

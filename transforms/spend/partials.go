@@ -17,7 +17,8 @@ func (a *shardAccounts) partials(n int, open *schemas.Open) ([]Blob, error) {
 	cells := make([][]schemas.Cell, shards)
 	add := func(w schemas.MetricWindow, of, key []byte, count int64) {
 		to := schemas.ReleaseShardOf(a.rules.metrics[w.Metric].spec.Route(), w.WindowStart, w.WindowEnd, of, shards)
-		cells[to] = append(cells[to], schemas.Cell{Metric: w.Metric, WindowStart: w.WindowStart, WindowEnd: w.WindowEnd, Key: key, Count: count})
+		cells[to] = append(cells[to],
+			schemas.Cell{Metric: w.Metric, WindowStart: w.WindowStart, WindowEnd: w.WindowEnd, Key: key, Count: count})
 	}
 	var records uint64
 	for i := range a.decided {
@@ -87,7 +88,8 @@ type counts struct {
 // which are charged separately, but counts once where users are counted.
 func (a *shardAccounts) counts(d *decision) counts {
 	n := len(d.delta.Windows)
-	c := counts{keys: make([][]int128.Int, n), further: make([][]int128.Int, n), there: make([][]bool, n), leaves: make([]map[leafCount]int128.Int, n)}
+	c := counts{keys: make([][]int128.Int, n), further: make([][]int128.Int, n), there: make([][]bool, n),
+		leaves: make([]map[leafCount]int128.Int, n)}
 	for i := range n {
 		m := &a.rules.metrics[d.delta.Windows[i].Metric]
 		keys := len(d.ended.keysOf(i, m))

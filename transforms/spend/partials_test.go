@@ -14,7 +14,9 @@ import (
 
 // drawReservations gives the users of a shard amounts up to the ends of 64 bits.
 func drawReservations(t *rapid.T, want *big.Int) (r reservations) {
-	amount := rapid.OneOf(rapid.Int64(), rapid.SampledFrom([]int64{math.MaxInt64, math.MaxInt64, math.MinInt64, 1 << 62, 1, -1}), rapid.Int64Range(-1<<36, 1<<36))
+	amount := rapid.OneOf(rapid.Int64(),
+		rapid.SampledFrom([]int64{math.MaxInt64, math.MaxInt64, math.MinInt64, 1 << 62, 1, -1}),
+		rapid.Int64Range(-1<<36, 1<<36))
 	for user := range rapid.IntRange(0, 20).Draw(t, "users") {
 		n := amount.Draw(t, "amount")
 		r.add(&member{ContribUser: schemas.ContribUser{ID: testID(user)}}, 0, 0, &clipper{kept: []kept{{total: n}}})
@@ -33,8 +35,10 @@ func TestRuleAShardsCountsAreExact(t *testing.T) {
 		got, want := new(big.Int), new(big.Int)
 		for shard := range rapid.IntRange(1, 4).Draw(t, "shards") {
 			a := newShardAccounts(mustRules(t, s), oneSlice{})
-			d := decision{delta: &schemas.Delta{Turn: 1, Windows: s.windows(1), Tallies: make([]schemas.WindowTally, 1)}, reservations: drawReservations(t, want)}
-			d.ended = &endedWindows{windows: d.delta.Windows, contributions: []*contributions{{keys: [][]byte{[]byte("a")}}}}
+			d := decision{delta: &schemas.Delta{Turn: 1, Windows: s.windows(1),
+				Tallies: make([]schemas.WindowTally, 1)}, reservations: drawReservations(t, want)}
+			d.ended = &endedWindows{windows: d.delta.Windows,
+				contributions: []*contributions{{keys: [][]byte{[]byte("a")}}}}
 			a.decided = []decision{d}
 			blobs, err := a.partials(shard, &schemas.Open{Turn: 1, First: 1})
 			if err != nil {
@@ -65,20 +69,27 @@ func mustRules(t rapid.TB, s settings) *Rules {
 // TestRuleWhatOneUserAddsStaysInRange: bounds that would let one user's own sum
 // wrap are refused, for the further components as well.
 func TestRuleWhatOneUserAddsStaysInRange(t *testing.T) {
-	sum, quantiles, average, deviation := metrickind.Sum, metrickind.Quantiles, metrickind.Mean, metrickind.StandardDeviation
+	sum, quantiles, average, deviation := metrickind.Sum, metrickind.Quantiles, metrickind.Mean,
+		metrickind.StandardDeviation
 	for _, c := range []struct {
 		kind     string // what is released beside quantiles; or a sum, or quantiles
 		min, max int64
 		events   uint32
 		fits     bool
 	}{
-		{sum, 0, math.MaxInt64, 1, true}, {sum, -math.MaxInt64, 0, 1, true}, {sum, -5, -1, math.MaxUint32, true}, {sum, 0, 1 << 36, 1 << 26, true},
-		{sum, 0, math.MaxInt64, 2, false}, {sum, -math.MaxInt64, 0, 2, false}, {sum, math.MinInt64, 0, 1, false}, {sum, 0, 1 << 36, 1 << 27, false}, {sum, -1 << 36, 5, 1 << 27, false},
+		{sum, 0, math.MaxInt64, 1, true}, {sum, -math.MaxInt64, 0, 1, true}, {sum, -5, -1, math.MaxUint32, true},
+		{sum, 0, 1 << 36, 1 << 26, true},
+		{sum, 0, math.MaxInt64, 2, false}, {sum, -math.MaxInt64, 0, 2, false}, {sum, math.MinInt64, 0, 1, false},
+		{sum, 0, 1 << 36, 1 << 27, false}, {sum, -1 << 36, 5, 1 << 27, false},
 		{sum, 0, 1 << 36, 1 << 28, false}, {sum, -1 << 40, 0, 1 << 31, false}, // 2^64 and 2^71: 0 in 64 bits
-		{sum, 1 << 60, -1 << 60, 16, false}, {sum, 1, 0, 1, false}, // every value is clamped to max: −2^64 is 0 in 64 bits
-		{average, 0, 1 << 36, 1 << 24, true}, {average, -1 << 36, 0, 1 << 24, true}, {average, -1 << 36, 1 << 36, 1 << 25, false}, {average, 1 << 36, -1 << 36, 1, false},
-		{quantiles, -1 << 36, 1 << 36, 1 << 30, true}, {quantiles, 0, 1 << 36, 1<<30 + 1, false}, {quantiles, math.MinInt64, 0, 1, false}, {quantiles, 5, -5, 1, false},
-		{deviation, 0, 1 << 30, 1, true}, {deviation, 0, 1 << 30, 2, false}, {deviation, -1 << 36, 1 << 36, 1, false}, {deviation, 5, -5, 1, false},
+		// every value is clamped to max: −2^64 is 0 in 64 bits
+		{sum, 1 << 60, -1 << 60, 16, false}, {sum, 1, 0, 1, false},
+		{average, 0, 1 << 36, 1 << 24, true}, {average, -1 << 36, 0, 1 << 24, true}, {average, -1 << 36, 1 << 36,
+			1 << 25, false}, {average, 1 << 36, -1 << 36, 1, false},
+		{quantiles, -1 << 36, 1 << 36, 1 << 30, true}, {quantiles, 0, 1 << 36, 1<<30 + 1, false},
+		{quantiles, math.MinInt64, 0, 1, false}, {quantiles, 5, -5, 1, false},
+		{deviation, 0, 1 << 30, 1, true}, {deviation, 0, 1 << 30, 2, false}, {deviation, -1 << 36, 1 << 36, 1, false},
+		{deviation, 5, -5, 1, false},
 	} {
 		m := publicMetric("m", "a")
 		m.Kind, m.Min, m.Max, m.MaxEventsPerKey = c.kind, c.min, c.max, c.events
@@ -111,7 +122,9 @@ func TestRuleReadAndSpendCountTheSameRecords(t *testing.T) {
 		"a batch is twice": {[][]contribution{cs[:1], cs[1:], cs[1:]}, false},
 	} {
 		w := mustWorld(t, oneMetric())
-		blobs := [][]byte{schemas.EncodeOpen(schemas.Open{Epoch: w.epoch, First: 1, Turn: 1, Contributions: records(cs), Shards: 1, SettledAt: -1})}
+		blobs := [][]byte{
+			schemas.EncodeOpen(schemas.Open{Epoch: w.epoch, First: 1, Turn: 1, Contributions: records(cs), Shards: 1,
+				SettledAt: -1})}
 		for _, batch := range c.bring {
 			blobs = append(blobs, w.batch(w.epoch, 1, 0, batch))
 		}

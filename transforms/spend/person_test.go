@@ -18,7 +18,8 @@ func TestDailyUsersCountToTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := accounts.NewAllowance(b.Mu2, 0.5, days)
-	m := schemas.MetricSpec{Name: "m", Kind: "events", KeyMode: schemas.KeysPrivate, Burst: a.Burst, Refill: a.Refill, Horizon: a.Horizon}
+	m := schemas.MetricSpec{Name: "m", Kind: "events", KeyMode: schemas.KeysPrivate, Burst: a.Burst, Refill: a.Refill,
+		Horizon: a.Horizon}
 	if m.Top, err = units.PrecisionFromSigma(100 / 1.96); err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,8 @@ import (
 )
 
 // testKeys ascend. Some are what NodeKey makes of others, for a leaf or for the root.
-var testKeys = []string{"", "\x00\x00\x00\x00\x00\x08", "\x00\x01a\x00\x00\x00\x01", "a", "a\x00\x00\x00\x08", "b", "é", "zz"}
+var testKeys = []string{"", "\x00\x00\x00\x00\x00\x08", "\x00\x01a\x00\x00\x00\x01", "a", "a\x00\x00\x00\x08", "b", "é",
+	"zz"}
 
 // drawSettings makes a small deployment whose users soon run out of budget.
 func drawSettings(t *rapid.T) settings {
@@ -33,7 +34,8 @@ func drawSettings(t *rapid.T) settings {
 		m := drawMetric(t, fmt.Sprintf("m%d", i))
 		if base >= 0 && m.KeyMode == schemas.KeysPrivate && (m.Kind == metrickind.Sum || rapid.Bool().Draw(t, "from")) {
 			from := s.metrics[base]
-			m.KeyMode, m.KeysFrom, m.WindowSize, m.WindowSlide = schemas.KeysFrom, from.Name, from.WindowSize, from.WindowSlide
+			m.KeyMode, m.KeysFrom, m.WindowSize, m.WindowSlide = schemas.KeysFrom, from.Name, from.WindowSize,
+				from.WindowSlide
 		} else if m.KeyMode == schemas.KeysPrivate && m.Kind == metrickind.Sum {
 			m.Kind = metrickind.Events
 		}
@@ -56,8 +58,10 @@ func drawSettings(t *rapid.T) settings {
 
 // shareOf returns the share of a metric's events that is counted.
 func shareOf(m *schemas.MetricSpec, events uint32) schemas.MetricSpec {
-	return schemas.MetricSpec{Name: m.Name + ".counted", Kind: metrickind.Counted, Of: m.Name, Filter: m.Filter, KeyMode: schemas.KeysPublic,
-		PublicKeys: [][]byte{[]byte("counted"), []byte("left_out")}, MaxKeysPerUser: 2, MaxEventsPerKey: events, Burst: m.Burst, Refill: m.Refill, Horizon: m.Horizon,
+	return schemas.MetricSpec{Name: m.Name + ".counted", Kind: metrickind.Counted, Of: m.Name, Filter: m.Filter,
+		KeyMode:    schemas.KeysPublic,
+		PublicKeys: [][]byte{[]byte("counted"), []byte("left_out")}, MaxKeysPerUser: 2, MaxEventsPerKey: events,
+		Burst: m.Burst, Refill: m.Refill, Horizon: m.Horizon,
 		WindowSize: m.WindowSize, WindowSlide: m.WindowSlide, First: m.First, Top: m.Top}
 }
 
@@ -79,13 +83,17 @@ func furtherOf(m *schemas.MetricSpec, also ...string) (all []schemas.MetricSpec)
 	}
 	for i, kind := range metrickind.Of(m.Kind).FurtherSums(also) {
 		top := units.Precision{Hi: m.Top.Hi, Lo: max(m.Top.Lo>>i, 1)}
-		all = append(all, schemas.MetricSpec{Name: kind.Beside(m.Name), Kind: kind.Name, Of: m.Name, KeyMode: schemas.KeysFrom, KeysFrom: m.Route(),
-			Min: m.Min, Max: m.Max, MaxEventsPerKey: m.MaxEventsPerKey, WindowSize: m.WindowSize, WindowSlide: m.WindowSlide, First: top, Top: top})
+		all = append(all,
+			schemas.MetricSpec{Name: kind.Beside(m.Name), Kind: kind.Name, Of: m.Name, KeyMode: schemas.KeysFrom,
+				KeysFrom: m.Route(),
+				Min:      m.Min, Max: m.Max, MaxEventsPerKey: m.MaxEventsPerKey, WindowSize: m.WindowSize,
+				WindowSlide: m.WindowSlide, First: top, Top: top})
 	}
 	if tree := metrickind.Of(m.Kind).Tree; tree != nil {
 		nodes := *m
 		kind := tree.Nodes[int(m.MaxKeysPerUser)%len(tree.Nodes)]
-		nodes.Name, nodes.Kind, nodes.Of, nodes.KeyMode, nodes.KeysFrom = m.Name+"."+kind, kind, m.Name, schemas.KeysFrom, m.Route()
+		nodes.Name, nodes.Kind, nodes.Of, nodes.KeyMode, nodes.KeysFrom = m.Name+"."+
+			kind, kind, m.Name, schemas.KeysFrom, m.Route()
 		nodes.Filter, nodes.PublicKeys, nodes.First = "", nil, m.Top
 		if m.Kind == metrickind.Histogram { // a bucket for each small value
 			edges := []int64{m.Min}
@@ -102,14 +110,16 @@ func furtherOf(m *schemas.MetricSpec, also ...string) (all []schemas.MetricSpec)
 func drawMetric(t *rapid.T, name string) schemas.MetricSpec {
 	m := schemas.MetricSpec{
 		Name: name, KeyMode: schemas.KeysPrivate,
-		Kind:            rapid.SampledFrom(append(metrickind.Names(metrickind.Offered()), metrickind.Events)).Draw(t, "kind"),
+		Kind: rapid.SampledFrom(append(metrickind.Names(metrickind.Offered()), metrickind.Events)).Draw(t,
+			"kind"),
 		Filter:          rapid.SampledFrom([]string{"", "", "x", "y"}).Draw(t, "filter"),
 		MaxKeysPerUser:  rapid.Uint32Range(0, 4).Draw(t, "K"),
 		MaxEventsPerKey: rapid.Uint32Range(0, 5).Draw(t, "C"),
 		First:           units.Precision{Lo: rapid.Uint64Range(1, 1<<41).Draw(t, "first")},
 	}
 	if rapid.Bool().Draw(t, "bucket") {
-		m.Burst, m.Refill = units.Mu2(rapid.Uint64Range(1, 1<<11).Draw(t, "burst")), units.Mu2(rapid.Uint64Range(0, 1<<13).Draw(t, "refill"))
+		m.Burst, m.Refill = units.Mu2(rapid.Uint64Range(1, 1<<11).Draw(t, "burst")),
+			units.Mu2(rapid.Uint64Range(0, 1<<13).Draw(t, "refill"))
 		m.Horizon = rapid.Int64Range(1, 40*testTurn).Draw(t, "horizon")
 	}
 	m.WindowSlide = testTurn * rapid.SampledFrom([]int64{1, 1, 2, 3, 6}).Draw(t, "slide")
@@ -121,7 +131,8 @@ func drawMetric(t *rapid.T, name string) schemas.MetricSpec {
 			m.Max = max(m.Max, 2)
 		}
 		if metrickind.Of(m.Kind).Tree != nil && rapid.Bool().Draw(t, "wide") { // of up to 44 buckets, or five levels
-			m.Min, m.Max = rapid.SampledFrom([]int64{-1 << 36, -3, 0}).Draw(t, "wide min"), rapid.SampledFrom([]int64{100, 1_000_000, 1 << 36}).Draw(t, "wide max")
+			m.Min, m.Max = rapid.SampledFrom([]int64{-1 << 36, -3, 0}).Draw(t, "wide min"),
+				rapid.SampledFrom([]int64{100, 1_000_000, 1 << 36}).Draw(t, "wide max")
 		}
 	}
 	if rapid.Bool().Draw(t, "public") {
@@ -151,7 +162,8 @@ func drawValue(t *rapid.T) int64 {
 	if rapid.IntRange(0, 3).Draw(t, "far") > 0 {
 		return rapid.Int64Range(-5, 12).Draw(t, "value")
 	}
-	return rapid.SampledFrom([]int64{math.MinInt64, math.MinInt64 + 1, -1 << 36, 1<<36 - 1, 1 << 36, 1<<36 + 1, math.MaxInt64, 39, 40, 99, 100, 101, 999_999}).Draw(t, "far value")
+	return rapid.SampledFrom([]int64{math.MinInt64, math.MinInt64 + 1, -1 << 36, 1<<36 - 1, 1 << 36, 1<<36 + 1,
+		math.MaxInt64, 39, 40, 99, 100, 101, 999_999}).Draw(t, "far value")
 }
 
 // drawMany draws the contributions of eight users to many keys: bounds clip them, and what one user
@@ -298,12 +310,14 @@ func watchSlots(t *rapid.T, w *world) {
 				t.Fatalf("shard %d: the delta of turn %d is complete and another one is written over it", shard, turn)
 			}
 			if !covered {
-				t.Fatalf("shard %d: the delta of turn %d overwrites one that no earlier snapshot covers: %+v", shard, turn, before.Snapshots())
+				t.Fatalf("shard %d: the delta of turn %d overwrites one that no earlier snapshot covers: %+v", shard,
+					turn, before.Snapshots())
 			}
 		case schemas.KindSnapshotPart:
 			at, other := before.Snapshots()[part.Key.Slot], before.Snapshots()[1-part.Key.Slot]
 			if at.Complete && at.Turn >= other.Turn {
-				t.Fatalf("shard %d: the snapshot of turn %d overwrites the newest complete one, of turn %d", shard, turn, at.Turn)
+				t.Fatalf("shard %d: the snapshot of turn %d overwrites the newest complete one, of turn %d", shard,
+					turn, at.Turn)
 			}
 		}
 	}

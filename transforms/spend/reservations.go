@@ -61,8 +61,11 @@ func (r *reservations) add(u *member, window int, worst units.Mu2, c *clipper) {
 		r.users, r.last = r.users+1, u.ID
 	}
 	from, at, leaf := uint32(len(r.kept)), uint32(len(r.further)), uint32(len(r.leaves))
-	r.kept, r.further, r.leaves = append(r.kept, c.kept...), append(r.further, c.further...), append(r.leaves, c.leaves...)
-	r.list = append(r.list, reservation{id: u.ID, period: u.Period, user: r.users, window: uint32(window), from: from, to: uint32(len(r.kept)), further: at, leaves: [2]uint32{leaf, uint32(len(r.leaves))}, worst: worst})
+	r.kept, r.further, r.leaves = append(r.kept, c.kept...), append(r.further, c.further...),
+		append(r.leaves, c.leaves...)
+	r.list = append(r.list,
+		reservation{id: u.ID, period: u.Period, user: r.users, window: uint32(window), from: from,
+			to: uint32(len(r.kept)), further: at, leaves: [2]uint32{leaf, uint32(len(r.leaves))}, worst: worst})
 }
 
 // setAccount sets the index of the account of the reservations since from; −1 for one that is zero.
@@ -79,7 +82,8 @@ func (r *reservations) reused(users int) reservations {
 	poison.Fill(r.kept, kept{})
 	poison.Fill(r.further, math.MinInt64)
 	poison.Fill(r.leaves, leafCount{key: math.MaxUint32})
-	return reservations{list: slices.Grow(r.list[:0], users), kept: slices.Grow(r.kept[:0], users), further: r.further[:0], leaves: r.leaves[:0]}
+	return reservations{list: slices.Grow(r.list[:0], users), kept: slices.Grow(r.kept[:0], users),
+		further: r.further[:0], leaves: r.leaves[:0]}
 }
 
 // scratch is memory that decisions use one after the other. Its contents are valid until the next

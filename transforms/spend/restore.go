@@ -62,7 +62,9 @@ func (e *Engine) acquire(ctx context.Context, n int, s *shard, open *schemas.Ope
 		return unreadable(n, open, err)
 	}
 	if snapshot.Turn+1 < e.opts.Rules.From {
-		return e.unfit(ctx, n, open, e.opts.Rules.From-1, "the snapshot with which this generation began is missing, and decisions before it were made under other rules (has the ledger topic lost records?)")
+		return e.unfit(ctx, n, open, e.opts.Rules.From-1,
+			"the snapshot with which this generation began is missing, and decisions before it were made under other "+
+				"rules (has the ledger topic lost records?)")
 	}
 	deltas, err := ledger.DeltasAfter(snapshot.Turn)
 	if err != nil {
@@ -84,7 +86,9 @@ func (e *Engine) acquire(ctx context.Context, n int, s *shard, open *schemas.Ope
 	for turn := snapshot.Turn + 1; turn <= settled; turn++ {
 		d, ok := deltas[turn]
 		if !ok {
-			return e.unfit(ctx, n, open, turn, "the ledger has a gap: this turn is settled and its decisions are missing (has the ledger topic lost records? Restore them: without them accounts are not known, and recover does not help)")
+			return e.unfit(ctx, n, open, turn,
+				"the ledger has a gap: this turn is settled and its decisions are missing (has the ledger topic lost "+
+					"records? Restore them: without them accounts are not known, and recover does not help)")
 		}
 		if err := e.replay(ctx, n, a, &d); err != nil {
 			return err

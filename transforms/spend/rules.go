@@ -52,24 +52,33 @@ type metric struct {
 // of admission; a derived metric follows the one that it is derived from. Rules that
 // continue the accounts of earlier rules may keep or lower the budget, never raise it: the caller
 // checks that with budgets.Budget.CheckNext, because accounts do not know their budget.
-func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec, shards, releaseShards, ledgerSlots int) (*Rules, error) {
+func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
+	shards, releaseShards, ledgerSlots int) (*Rules, error) {
 	if shards < 1 || releaseShards < 1 || ledgerSlots < minLedgerSlots {
-		return nil, fmt.Errorf("preparing admission: %d shards, %d release shards and %d ledger slots: at least 1, 1 and %d are needed", shards, releaseShards, ledgerSlots, minLedgerSlots)
+		return nil,
+			fmt.Errorf("preparing admission: %d shards, %d release shards and %d ledger slots: at least 1, 1 and "+
+				"%d are needed", shards, releaseShards, ledgerSlots, minLedgerSlots)
 	}
-	r := &Rules{Budget: b, UserHash: secret.New(userHash), Shards: shards, ReleaseShards: releaseShards, LedgerSlots: uint64(ledgerSlots)}
+	r := &Rules{Budget: b, UserHash: secret.New(userHash), Shards: shards, ReleaseShards: releaseShards,
+		LedgerSlots: uint64(ledgerSlots)}
 	filters := schemas.Filters(metrics)
 	if len(filters) > 64 {
 		return nil, fmt.Errorf("preparing admission: %d different filters: at most 64", len(filters))
 	}
 	for _, spec := range metrics {
 		if !summable(&spec) {
-			return nil, fmt.Errorf("preparing admission: metric %s: what one user can add to a sum does not fit 63 bits: lower the bounds or the number of events", spec.Name)
+			return nil,
+				fmt.Errorf("preparing admission: metric %s: what one user can add to a sum does not fit 63 bits: "+
+					"lower the bounds or the number of events", spec.Name)
 		}
 		kind, known := metrickind.Find(spec.Kind)
 		if !known {
-			return nil, fmt.Errorf("preparing admission: metric %s: this version knows no kind %q: use the one that wrote the definition, or a later one", spec.Name, spec.Kind)
+			return nil,
+				fmt.Errorf("preparing admission: metric %s: this version knows no kind %q: use the one that wrote "+
+					"the definition, or a later one", spec.Name, spec.Kind)
 		}
-		m := metric{spec: spec, allowance: spec.Allowance(), kind: kind, bounds: spec.Bounds(), rank: spec.Route(), nodes: -1}
+		m := metric{spec: spec, allowance: spec.Allowance(), kind: kind, bounds: spec.Bounds(), rank: spec.Route(),
+			nodes: -1}
 		if spec.MaxEventsPerKey == 0 {
 			m.bounds.Events = schemas.MostEvents
 		}
@@ -97,7 +106,8 @@ func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 	}
 	for i := range r.metrics {
 		if m := &r.metrics[i]; !r.hasSums(m) || (m.kind.Tree != nil) != (m.nodes >= 0) {
-			return nil, fmt.Errorf("preparing admission: metric %s does not have the components of its kind", m.spec.Name)
+			return nil, fmt.Errorf("preparing admission: metric %s does not have the components of its kind",
+				m.spec.Name)
 		}
 	}
 	return r, nil
@@ -107,23 +117,27 @@ func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 func (r *Rules) derive(m *metric) error {
 	of := slices.IndexFunc(r.metrics, func(o metric) bool { return o.spec.Name == m.spec.Of && !o.kind.Derived() })
 	if of < 0 {
-		return fmt.Errorf("preparing admission: metric %s is derived from %s and does not come after it", m.spec.Name, m.spec.Of)
+		return fmt.Errorf("preparing admission: metric %s is derived from %s and does not come after it", m.spec.Name,
+			m.spec.Of)
 	}
 	if m.kind.Share {
 		return r.share(m, of)
 	}
 	to := &r.metrics[of]
 	if m.spec.KeyMode != schemas.KeysFrom {
-		return fmt.Errorf("preparing admission: metric %s must take its keys from %s, which alone decides whether they are released", m.spec.Name, m.spec.Of)
+		return fmt.Errorf("preparing admission: metric %s must take its keys from %s, which alone decides whether "+
+			"they are released", m.spec.Name, m.spec.Of)
 	}
 	switch {
 	case m.kind.Statistic != nil:
-		of := to.kind.Tree != nil && to.kind.Tree.Statistic == m.kind.Name || m.kind.ValueOf() != "" && slices.Contains(to.kind.Also(), m.kind.ValueOf()) && m.bounded(to)
+		of := to.kind.Tree != nil && to.kind.Tree.Statistic == m.kind.Name || m.kind.ValueOf() != "" &&
+			slices.Contains(to.kind.Also(), m.kind.ValueOf()) && m.bounded(to)
 		if !of || m.spec.Route() != to.spec.Route() || m.spec.Confidence != to.spec.Confidence {
 			return fmt.Errorf("preparing admission: metric %s is no statistic of %s", m.spec.Name, m.spec.Of)
 		}
 	case m.kind.HasNodes():
-		if to.kind.Tree == nil || !slices.Contains(to.kind.Tree.Nodes, m.kind.Name) || to.nodes >= 0 || !m.bounded(to) || m.spec.Route() != to.spec.Route() {
+		if to.kind.Tree == nil || !slices.Contains(to.kind.Tree.Nodes, m.kind.Name) || to.nodes >= 0 ||
+			!m.bounded(to) || m.spec.Route() != to.spec.Route() {
 			return fmt.Errorf("preparing admission: metric %s does not have the nodes of %s", m.spec.Name, m.spec.Of)
 		}
 		scale, err := m.spec.Scale()
@@ -132,7 +146,8 @@ func (r *Rules) derive(m *metric) error {
 		}
 		to.nodes, to.scale = len(r.metrics), scale
 	default: // a component
-		if at, sums := len(to.further), r.sumsOf(to); at >= len(sums) || sums[at].Name != m.kind.Name || !m.bounded(to) || m.spec.Route() != to.spec.Route() {
+		if at, sums := len(to.further), r.sumsOf(to); at >= len(sums) || sums[at].Name != m.kind.Name ||
+			!m.bounded(to) || m.spec.Route() != to.spec.Route() {
 			return fmt.Errorf("preparing admission: metric %s is not the next component of %s", m.spec.Name, m.spec.Of)
 		}
 		to.further, to.values = append(to.further, len(r.metrics)), append(to.values, m.kind.Value)
@@ -148,7 +163,9 @@ func (m *metric) bounded(of *metric) bool {
 
 // hasSums reports whether the further components of a metric are the sums that it needs, in order.
 func (r *Rules) hasSums(m *metric) bool {
-	return slices.EqualFunc(m.further, r.sumsOf(m), func(at int, of metrickind.Kind) bool { return r.metrics[at].kind.Name == of.Name })
+	return slices.EqualFunc(m.further, r.sumsOf(m), func(at int, of metrickind.Kind) bool {
+		return r.metrics[at].kind.Name == of.Name
+	})
 }
 
 // sumsOf returns the kinds of the sums that the counts of a metric need as further components: for
@@ -167,7 +184,8 @@ func (r *Rules) sumsOf(m *metric) []metrickind.Kind {
 func (r *Rules) share(m *metric, of int) error {
 	twice := slices.ContainsFunc(r.metrics, func(o metric) bool { return o.kind.Share && o.of == of })
 	fits := m.spec.WindowSize == r.metrics[of].spec.WindowSize && m.spec.WindowSlide == r.metrics[of].spec.WindowSlide
-	if keys := m.spec.PublicKeys; twice || !fits || len(keys) != 2 || string(keys[0]) != metrickind.EventsCounted || string(keys[1]) != metrickind.EventsLeftOut {
+	if keys := m.spec.PublicKeys; twice || !fits || len(keys) != 2 || string(keys[0]) != metrickind.EventsCounted ||
+		string(keys[1]) != metrickind.EventsLeftOut {
 		return fmt.Errorf("preparing admission: metric %s is no share of %s", m.spec.Name, m.spec.Of)
 	}
 	m.of, m.filter, m.public = of, r.metrics[of].filter, r.metrics[of].public
@@ -194,7 +212,8 @@ func summable(m *schemas.MetricSpec) bool {
 			greatest = int64(low)
 		}
 	}
-	if kind := metrickind.Of(m.Kind); kind.Tree != nil || kind.HasNodes() || kind.Statistic != nil { // they add up no values
+	// they add up no values
+	if kind := metrickind.Of(m.Kind); kind.Tree != nil || kind.HasNodes() || kind.Statistic != nil {
 		return m.Min != math.MinInt64 && (kind.Tree == nil || m.MaxEventsPerKey <= mostOfTree)
 	}
 	high, low := bits.Mul64(uint64(max(greatest, 0)), uint64(m.MaxEventsPerKey))

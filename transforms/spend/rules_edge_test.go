@@ -28,7 +28,8 @@ func keyExistsIffAdmitted(t *testing.T, m schemas.MetricSpec, user int) {
 	t.Helper()
 	m.MaxKeysPerUser = 1
 	s := deployment(4*100, m)
-	cs := []contribution{{user: user, key: "a", n: 10, passes: 1}, {user: user, key: "b", n: 10, passes: 1}, {user: user, key: "elsewhere", n: 1}}
+	cs := []contribution{{user: user, key: "a", n: 10, passes: 1}, {user: user, key: "b", n: 10, passes: 1},
+		{user: user, key: "elsewhere", n: 1}}
 	a := mustAccounts(t, s, cs)
 	blobs, err := a.partials(0, &schemas.Open{First: 1, Turn: 1, Shards: 1})
 	if err != nil {
@@ -84,7 +85,8 @@ func TestRuleOverflowIsNotAdmitted(t *testing.T) {
 		}
 		a := mustAccounts(t, deployment(units.MaxMu2, half), cs)
 		if got := a.of(1).Reserved; got != c.want || (len(a.last().reservations.list) > 0) != (c.want > 0) {
-			t.Errorf("%d keys: %d reserved by %d admissions, want %d", len(c.keys), got, len(a.last().reservations.list), c.want)
+			t.Errorf("%d keys: %d reserved by %d admissions, want %d", len(c.keys), got,
+				len(a.last().reservations.list), c.want)
 		}
 	}
 }
@@ -107,7 +109,8 @@ func TestRuleSquaresOfATreeDoNotOverflow(t *testing.T) {
 		if scale, err := metrics[1].Scale(); err != nil || scale.Levels() != 5 {
 			t.Fatalf("not five levels (%v)", err)
 		}
-		a := mustAccounts(t, deployment(units.MaxMu2, metrics...), []contribution{{user: 1, key: "a", n: 1<<32 - 1, value: math.MaxInt64}})
+		a := mustAccounts(t, deployment(units.MaxMu2, metrics...),
+			[]contribution{{user: 1, key: "a", n: 1<<32 - 1, value: math.MaxInt64}})
 		if got := a.of(1).Reserved; got != c.want || (len(a.last().reservations.list) > 0) != (c.want > 0) {
 			t.Errorf("%s: %d reserved by %d admissions, want %d", name, got, len(a.last().reservations.list), c.want)
 		}

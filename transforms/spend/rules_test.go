@@ -123,7 +123,8 @@ func TestRuleAdmissionDependsOnOwnRecordsOnly(t *testing.T) {
 	for range 4 {
 		for budget, want := range map[units.Mu2]units.Mu2{3: 0, 4: 4} {
 			if got := mustAccounts(t, deployment(budget, metric1("m")), cs).of(0).Reserved; got != want {
-				t.Errorf("beside %d others, of a budget of %d units %d are reserved, want %d", len(cs)-1, budget, got, want)
+				t.Errorf("beside %d others, of a budget of %d units %d are reserved, want %d", len(cs)-1, budget, got,
+					want)
 			}
 		}
 		cs = append(cs, contribution{user: len(cs), key: "b", n: 1})
@@ -276,7 +277,8 @@ func TestRuleWhatCannotBePaidIsLeftOutAndTheWalkGoesOn(t *testing.T) {
 	if got, want := a.of(1), (accounts.Account{Reserved: 116}); got != want {
 		t.Fatalf("account is %+v, want %+v", got, want)
 	}
-	if got := a.last().delta.Tallies; got[0] != (schemas.WindowTally{Counted: 1, Beyond: 1}) || got[2] != (schemas.WindowTally{Beyond: 2}) {
+	if got := a.last().delta.Tallies; got[0] != (schemas.WindowTally{Counted: 1, Beyond: 1}) ||
+		got[2] != (schemas.WindowTally{Beyond: 2}) {
 		t.Fatalf("tallies of the dear windows are %+v", got)
 	}
 	s.budget.Mu2 = 8
@@ -337,7 +339,9 @@ func TestRuleAReleasedValuePaysForAllComponents(t *testing.T) {
 		"below a threshold":  {nil, 1},
 	} {
 		a := mustAccounts(t, deployment(1<<40, metrics...), []contribution{{user: 1, key: "a", n: 1, value: 3}})
-		err := a.charge(NewSettlement(schemas.Settled{Turn: 1, FirstRungs: []units.Precision{unit(1), unit(1), unit(1)}, Keys: c.keys}))
+		err := a.charge(
+			NewSettlement(schemas.Settled{Turn: 1, FirstRungs: []units.Precision{unit(1), unit(1), unit(1)},
+				Keys: c.keys}))
 		if c.paid == 0 && !errors.Is(err, errNoPrice) || c.paid != 0 && (err != nil || a.of(1).Spent != c.paid) {
 			t.Errorf("%s: charged %d, want %d (%v)", name, a.of(1).Spent, c.paid, err)
 		}
@@ -361,20 +365,25 @@ func TestRuleAReleasedTreePaysForItsDrawnNodes(t *testing.T) {
 	}{
 		// Of three events, two have values in the first eighth, one of them beside the other, and
 		// the third is in the last eighth: 3² for N, 2² + 1 for the first level.
-		"root":                    {[]schemas.SettledKey{first, node(1, 4)}, 9 + 4*(4+1)},
-		"root and first child":    {[]schemas.SettledKey{first, node(1, 4), node(8, 4)}, 9 + 4*(4+1) + 4*(1+1)},
-		"root and a child of no":  {[]schemas.SettledKey{first, node(1, 4), node(10, 4)}, 9 + 4*(4+1)},
-		"all":                     {[]schemas.SettledKey{first, node(1, 4), node(8, 4), node(15, 4)}, 9 + 4*(4+1) + 4*(1+1+1)},
-		"no root":                 {[]schemas.SettledKey{first, node(8, 4)}, 0},
-		"no node":                 {[]schemas.SettledKey{first}, 0},
-		"a node of no release":    {[]schemas.SettledKey{node(1, 4)}, 0},
-		"two precisions":          {[]schemas.SettledKey{first, node(1, 4), node(8, 3)}, 0},
-		"twice":                   {[]schemas.SettledKey{first, node(1, 4), node(1, 4)}, 0},
-		"a key that is no node's": {[]schemas.SettledKey{first, {Metric: 1, WindowEnd: 1000, Key: []byte("a"), Precision: unit(4)}}, 0},
-		"below a threshold":       {nil, 9},
+		"root":                   {[]schemas.SettledKey{first, node(1, 4)}, 9 + 4*(4+1)},
+		"root and first child":   {[]schemas.SettledKey{first, node(1, 4), node(8, 4)}, 9 + 4*(4+1) + 4*(1+1)},
+		"root and a child of no": {[]schemas.SettledKey{first, node(1, 4), node(10, 4)}, 9 + 4*(4+1)},
+		"all": {[]schemas.SettledKey{first, node(1, 4), node(8, 4), node(15, 4)},
+			9 + 4*(4+1) + 4*(1+1+1)},
+		"no root":              {[]schemas.SettledKey{first, node(8, 4)}, 0},
+		"no node":              {[]schemas.SettledKey{first}, 0},
+		"a node of no release": {[]schemas.SettledKey{node(1, 4)}, 0},
+		"two precisions":       {[]schemas.SettledKey{first, node(1, 4), node(8, 3)}, 0},
+		"twice":                {[]schemas.SettledKey{first, node(1, 4), node(1, 4)}, 0},
+		"a key that is no node's": {
+			[]schemas.SettledKey{first, {Metric: 1, WindowEnd: 1000, Key: []byte("a"), Precision: unit(4)}}, 0},
+		"below a threshold": {nil, 9},
 	} {
-		a := mustAccounts(t, deployment(1<<40, metrics...), []contribution{{user: 1, key: "a", n: 1, value: 3}, {user: 1, key: "a", n: 1, value: 4}, {user: 1, key: "a", n: 1, value: 60}})
-		err := a.charge(NewSettlement(schemas.Settled{Turn: 1, FirstRungs: []units.Precision{unit(1), unit(4)}, Keys: c.keys}))
+		a := mustAccounts(t, deployment(1<<40, metrics...),
+			[]contribution{{user: 1, key: "a", n: 1, value: 3}, {user: 1, key: "a", n: 1, value: 4},
+				{user: 1, key: "a", n: 1, value: 60}})
+		err := a.charge(
+			NewSettlement(schemas.Settled{Turn: 1, FirstRungs: []units.Precision{unit(1), unit(4)}, Keys: c.keys}))
 		if c.paid == 0 && !errors.Is(err, errNoPrice) || c.paid != 0 && (err != nil || a.of(1).Spent != c.paid) {
 			t.Errorf("%s: charged %d, want %d (%v)", name, a.of(1).Spent, c.paid, err)
 		}

@@ -49,7 +49,8 @@ type decision struct {
 }
 
 func newShardAccounts(r *Rules, w Windows) *shardAccounts {
-	return &shardAccounts{rules: r, windows: w, clip: newClipper(r), store: accounts.NewShard(), period: math.MinInt64, scratch: new(scratch)}
+	return &shardAccounts{rules: r, windows: w, clip: newClipper(r), store: accounts.NewShard(), period: math.MinInt64,
+		scratch: new(scratch)}
 }
 
 func (a *shardAccounts) metric(w schemas.MetricWindow) (*metric, error) {

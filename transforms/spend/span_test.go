@@ -74,7 +74,8 @@ func TestRuleASpanReservesTheWorstCaseOfAllItsTurns(t *testing.T) {
 	rows := []row{
 		{1, unit(1), []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9}}, // spent 8 and reserved 4 fit, then 9 and 4 do not
 		{1, unit(4), []uint64{1, 2, 3}},
-		{4, unit(1), []uint64{1, 2, 3, 5, 6, 9, 13, 17, 21}}, // three of four, then two beside 3 spent, then one beside 5 to 8
+		// three of four, then two beside 3 spent, then one beside 5 to 8
+		{4, unit(1), []uint64{1, 2, 3, 5, 6, 9, 13, 17, 21}},
 		{4, unit(4), []uint64{1, 2, 3}},
 		{2, unit(1), []uint64{1, 2, 3, 4, 5, 6, 7, 9, 11}},
 	}
@@ -92,20 +93,25 @@ func TestRuleASpanReservesTheWorstCaseOfAllItsTurns(t *testing.T) {
 			got = append(got, admitted...)
 			account := accounts.of(1)
 			if sum := account.Spent + account.Reserved; sum > 12 || account.Reserved != units.Mu2(4*len(admitted)) {
-				t.Fatalf("spans of %d, turn %d, bucket %v: %+v with %d turns reserved", c.turns, first, bucket, account, len(admitted))
+				t.Fatalf("spans of %d, turn %d, bucket %v: %+v with %d turns reserved", c.turns, first, bucket, account,
+					len(admitted))
 			}
 			last := first + uint64(c.turns) - 1
 			s := schemas.Settled{First: first, Turn: last, FirstRungs: []units.Precision{unit(1)}}
 			for turn := first; turn <= last; turn++ {
-				s.Keys = append(s.Keys, schemas.SettledKey{WindowStart: int64(turn-1) * testTurn, WindowEnd: int64(turn) * testTurn, Key: []byte("a"), Precision: c.price})
+				s.Keys = append(s.Keys,
+					schemas.SettledKey{WindowStart: int64(turn-1) * testTurn, WindowEnd: int64(turn) * testTurn,
+						Key: []byte("a"), Precision: c.price})
 			}
 			w.settlements.settle(s)
 			if n := len(partials[0].Cells); n != len(admitted) {
-				t.Fatalf("spans of %d, turn %d: %d counts are handed on of %d admissions", c.turns, first, n, len(admitted))
+				t.Fatalf("spans of %d, turn %d: %d counts are handed on of %d admissions", c.turns, first, n,
+					len(admitted))
 			}
 		}
 		if !slices.Equal(got, c.want) {
-			t.Errorf("spans of %d at %v a turn, bucket %v: admitted to turns %v, want %v", c.turns, c.price, bucket, got, c.want)
+			t.Errorf("spans of %d at %v a turn, bucket %v: admitted to turns %v, want %v", c.turns, c.price, bucket,
+				got, c.want)
 		}
 	}
 }
@@ -141,7 +147,8 @@ func TestABucketIsRefilledOverItsOwnPeriod(t *testing.T) {
 			w.settlements.settle(schemas.Settled{First: turn, Turn: turn, FirstRungs: []units.Precision{unit(4)}})
 		}
 		if !slices.Equal(got, c.want) {
-			t.Errorf("in period %d with events from turn %d: admitted to turns %v, want %v", c.period, c.from, got, c.want)
+			t.Errorf("in period %d with events from turn %d: admitted to turns %v, want %v", c.period, c.from, got,
+				c.want)
 		}
 	}
 }
@@ -154,7 +161,8 @@ func TestARestartAtAnySpanFindsNoGap(t *testing.T) {
 		s := oneMetric()
 		s.slots = rapid.SampledFrom([]int{4, 8, 9, 11, 12, 16, 23}).Draw(t, "slots")
 		s.shards = rapid.IntRange(1, 3).Draw(t, "shards")
-		s.budget.Mu2 = rapid.SampledFrom([]units.Mu2{1 << 30, 300, 100}).Draw(t, "B²") // what counts depends on what is left
+		// what counts depends on what is left
+		s.budget.Mu2 = rapid.SampledFrom([]units.Mu2{1 << 30, 300, 100}).Draw(t, "B²")
 		s = s.inBucket(rapid.Bool().Draw(t, "bucket"))
 		quiet, err := newWorld(s, 1)
 		if err != nil {

@@ -106,7 +106,8 @@ func TestRuleWaterFillsKeysToOneLevel(t *testing.T) {
 				more := slices.Clone(counts)
 				more[key]++
 				if ok && v.cost(more) <= allowance {
-					t.Fatalf("of %v, %v are counted, where %v would cost %d of %d", sizes, counts, more, v.cost(more), allowance)
+					t.Fatalf("of %v, %v are counted, where %v would cost %d of %d", sizes, counts, more, v.cost(more),
+						allowance)
 				}
 			}
 		}
@@ -122,7 +123,8 @@ func TestRuleWaterFillsKeysToOneLevel(t *testing.T) {
 		var moved vessels
 		var sizesMoved, want []uint64
 		for _, i := range order {
-			sizesMoved, want, moved.ranks = append(sizesMoved, sizes[i]), append(want, counts[i]), append(moved.ranks, v.ranks[i])
+			sizesMoved, want, moved.ranks = append(sizesMoved, sizes[i]), append(want, counts[i]),
+				append(moved.ranks, v.ranks[i])
 			if v.prices != nil {
 				moved.prices = append(moved.prices, v.prices[i])
 			}

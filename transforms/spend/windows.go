@@ -56,8 +56,10 @@ type endedWindows struct {
 
 // assemble assembles the windows that end with a turn, from the slices that are kept and the turn's
 // own.
-func (a *shardAccounts) assemble(turn uint64, windows []schemas.MetricWindow, own *contributions) (*endedWindows, error) {
-	e := &endedWindows{windows: windows, contributions: make([]*contributions, len(windows)), taken: make([][]bool, len(windows)), of: make([]int, len(windows)), own: own, each: []*contributions{own}}
+func (a *shardAccounts) assemble(turn uint64, windows []schemas.MetricWindow,
+	own *contributions) (*endedWindows, error) {
+	e := &endedWindows{windows: windows, contributions: make([]*contributions, len(windows)),
+		taken: make([][]bool, len(windows)), of: make([]int, len(windows)), own: own, each: []*contributions{own}}
 	byFirst := map[uint64]*contributions{}
 	for i, w := range windows {
 		m, err := a.metric(w)
@@ -81,7 +83,9 @@ func (a *shardAccounts) assemble(turn uint64, windows []schemas.MetricWindow, ow
 			of := w
 			of.Metric = uint32(m.of)
 			if e.of[i] = slices.Index(windows[:i], of); e.of[i] < 0 {
-				return nil, fmt.Errorf("assembling a window of metric %s: %s, of which it is a share, has no such window", m.spec.Name, m.spec.Of)
+				return nil,
+					fmt.Errorf("assembling a window of metric %s: %s, of which it is a share, has no such window",
+						m.spec.Name, m.spec.Of)
 			}
 		}
 	}

@@ -89,8 +89,10 @@ func (w *world) spanEnvelope(first uint64, shard int, span [][]contribution, fro
 		all += records(cs)
 	}
 	last := first + uint64(len(span)) - 1
-	blobs := [][]byte{schemas.EncodeOpen(schemas.Open{Epoch: w.epoch, First: first, Turn: last, Contributions: all, Shard: uint32(shard),
-		Shards: uint32(w.shards), SettledAt: -1, FromLedger: fromLedger})}
+	blobs := [][]byte{
+		schemas.EncodeOpen(schemas.Open{Epoch: w.epoch, First: first, Turn: last, Contributions: all,
+			Shard:  uint32(shard),
+			Shards: uint32(w.shards), SettledAt: -1, FromLedger: fromLedger})}
 	for i, cs := range span {
 		if !fromLedger {
 			blobs = append(blobs, w.batches(first+uint64(i), shard, cs)...)
@@ -206,8 +208,10 @@ func (w *world) attempt(first uint64, span [][]contribution, pending *[]happenin
 			if err != nil {
 				return nil, err
 			}
-			if p.Epoch != w.epoch || int(p.ReleaseShard) != b.Shard || int(p.Shard) != shard || p.First != first || p.Turn != last {
-				return nil, fmt.Errorf("a partial of epoch %d, turn %d, shard %d instead of %d, %d, %d", p.Epoch, p.Turn, p.Shard, w.epoch, last, shard)
+			if p.Epoch != w.epoch || int(p.ReleaseShard) != b.Shard || int(p.Shard) != shard || p.First != first ||
+				p.Turn != last {
+				return nil, fmt.Errorf("a partial of epoch %d, turn %d, shard %d instead of %d, %d, %d", p.Epoch,
+					p.Turn, p.Shard, w.epoch, last, shard)
 			}
 			p.Epoch = 0
 			partials = append(partials, p)
@@ -216,7 +220,8 @@ func (w *world) attempt(first uint64, span [][]contribution, pending *[]happenin
 	return partials, nil
 }
 
-func (w *world) shardSpan(first uint64, shard int, span [][]contribution, fromLedger bool, h happening) ([]Blob, error) {
+func (w *world) shardSpan(first uint64, shard int, span [][]contribution, fromLedger bool,
+	h happening) ([]Blob, error) {
 	blobs := w.spanEnvelope(first, shard, span, fromLedger)
 	switch h.kind {
 	case forgetShard:
@@ -234,7 +239,8 @@ func (w *world) shardSpan(first uint64, shard int, span [][]contribution, fromLe
 	case staleBlobs:
 		old := []contribution{{user: 1, key: "stale", n: 7}}
 		blobs = append(blobs, w.batch(w.epoch-1, first, shard, old),
-			schemas.EncodeOpen(schemas.Open{Epoch: w.epoch - 1, Turn: first + 5, Shard: uint32(shard), Shards: uint32(w.shards)}))
+			schemas.EncodeOpen(schemas.Open{Epoch: w.epoch - 1, Turn: first + 5, Shard: uint32(shard),
+				Shards: uint32(w.shards)}))
 	}
 	pending, err := w.spend(shard, blobs)
 	if err != nil {
@@ -293,7 +299,8 @@ func (w *world) settleSpan(first, last uint64, partials []schemas.Partial) schem
 		windows = append(windows, w.windows(turn)...)
 	}
 	for _, p := range windows {
-		for i := p.Metric; int(i) < len(w.metrics) && (i == p.Metric || w.metrics[i].Of == w.metrics[p.Metric].Name); i++ {
+		for i := p.Metric; int(i) < len(w.metrics) &&
+			(i == p.Metric || w.metrics[i].Of == w.metrics[p.Metric].Name); i++ {
 			for _, k := range w.metrics[i].PublicKeys {
 				counts[cell{i, p.WindowStart, p.WindowEnd, string(k)}] += 0
 			}
@@ -326,7 +333,8 @@ func (w *world) settleSpan(first, last uint64, partials []schemas.Partial) schem
 		m := &w.metrics[c.Metric]
 		span := new(big.Int).Sub(m.Top.Big(), m.First.Big())
 		of := c
-		if key, _, ok := schemas.SplitNodeKey([]byte(c.Key)); ok && metrickind.Of(m.Kind).HasNodes() { // one precision for a tree
+		// one precision for a tree
+		if key, _, ok := schemas.SplitNodeKey([]byte(c.Key)); ok && metrickind.Of(m.Kind).HasNodes() {
 			of.Key = string(key)
 		}
 		at := new(big.Int).Mul(span, new(big.Int).SetUint64(hashOf(of)>>8%5))
@@ -334,7 +342,9 @@ func (w *world) settleSpan(first, last uint64, partials []schemas.Partial) schem
 		if err != nil {
 			panic(err) // a mistake of the test's
 		}
-		s.Keys = append(s.Keys, schemas.SettledKey{Metric: c.Metric, WindowStart: c.Start, WindowEnd: c.End, Key: []byte(c.Key), Precision: u})
+		s.Keys = append(s.Keys,
+			schemas.SettledKey{Metric: c.Metric, WindowStart: c.Start, WindowEnd: c.End, Key: []byte(c.Key),
+				Precision: u})
 	}
 	w.settlements.settle(s)
 	return s
@@ -420,7 +430,8 @@ func (w *world) agree(m *model, partials []schemas.Partial) error {
 		delete(accounts, at)
 		if new(big.Int).SetUint64(uint64(got.Spent)).Cmp(want.spent()) != 0 ||
 			new(big.Int).SetUint64(uint64(got.Reserved)).Cmp(want.reserved()) != 0 {
-			return fmt.Errorf("an account is %+v, the model says spent %v, reserved %v", got, want.spent(), want.reserved())
+			return fmt.Errorf("an account is %+v, the model says spent %v, reserved %v", got, want.spent(),
+				want.reserved())
 		}
 		if sum, ok := got.Spent.Add(got.Reserved); !ok || sum > w.budget.Mu2 {
 			return fmt.Errorf("an account is over budget: %+v of %+v", got, w.budget)

@@ -60,7 +60,8 @@ func (c Config) check() error {
 	case c.Windows < 1 || c.Windows > 1<<20:
 		return outside("windows", c.Windows, "from 1 to 1048576")
 	case c.Window < time.Second || c.Window > 366*24*time.Hour || c.Window%time.Millisecond != 0:
-		return outside("window", int(c.Window.Milliseconds()), "whole milliseconds, from 1s to 366d, for made-up events")
+		return outside("window", int(c.Window.Milliseconds()),
+			"whole milliseconds, from 1s to 366d, for made-up events")
 	case c.Start.UnixMilli() < 0 || c.Windows > int(200*366*24*time.Hour/c.Window):
 		return outside("windows", c.Windows, "so few that they span at most 200 years, and must begin after 1970")
 	case c.Lateness < 0 || c.Skew < 0:
@@ -68,7 +69,8 @@ func (c Config) check() error {
 	case c.Late < 0 || c.Future < 0 || c.Broken < 0 || !(c.Late+c.Future+c.Broken <= 1):
 		return fmt.Errorf("%w: the shares of late, future and broken records must be from 0 to 1 together", ErrConfig)
 	case c.MaxRecordBytes < 4096 || c.MaxRecordBytes > 900_000:
-		return fmt.Errorf("%w: at most %d bytes a record, the limit must be from 4096 to 900000", ErrConfig, c.MaxRecordBytes)
+		return fmt.Errorf("%w: at most %d bytes a record, the limit must be from 4096 to 900000", ErrConfig,
+			c.MaxRecordBytes)
 	}
 	return nil
 }

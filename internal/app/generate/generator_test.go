@@ -84,7 +84,8 @@ func TestTruthFollowsFromTheRecords(t *testing.T) {
 // count decides a record's outcome as the pipeline's decoder and rules do.
 func count(sum *Truth, c Config, e Event) {
 	decoder, err := event.NewDecoder(event.Format{
-		Format: "jsonl", User: UserField, Key: KeyField, Time: TimeField, TimeUnit: "ms", MaxRecordBytes: c.MaxRecordBytes,
+		Format: "jsonl", User: UserField, Key: KeyField, Time: TimeField, TimeUnit: "ms",
+		MaxRecordBytes: c.MaxRecordBytes,
 	})
 	if err != nil {
 		panic(err)

@@ -17,7 +17,8 @@ func Make(path string) (made bool, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return false, err
 	}
-	base := filepath.Base(path)                                      // cut, because names are limited to 255 bytes in most file systems
+	// cut, because names are limited to 255 bytes in most file systems
+	base := filepath.Base(path)
 	file, err := os.CreateTemp(dir, base[:min(len(base), 200)]+".*") // readable by its owner only
 	if err != nil {
 		return false, err

@@ -7,7 +7,8 @@ import (
 
 func FuzzParseNoiseKey(f *testing.F) {
 	good := strings.Repeat("0123456789abcdef", 4)
-	for _, seed := range []string{"", good, "k 1 " + good, good + "\n", "k 2 " + good, good + good, strings.Repeat("g", 64)} {
+	for _, seed := range []string{"", good, "k 1 " + good, good + "\n", "k 2 " + good, good + good,
+		strings.Repeat("g", 64)} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -108,7 +108,8 @@ func uncreated(path string, err error) error {
 	info, missing := os.Stat(dir)
 	switch reason := cause(err); {
 	case errors.Is(missing, os.ErrNotExist):
-		return fmt.Errorf("creating %s: there is no directory %s: make it, or name a file elsewhere: %w", path, dir, reason)
+		return fmt.Errorf("creating %s: there is no directory %s: make it, or name a file elsewhere: %w", path, dir,
+			reason)
 	case missing == nil && !info.IsDir():
 		return fmt.Errorf("creating %s: %s is a file, not a directory: %w", path, dir, reason)
 	default:

@@ -90,7 +90,8 @@ func TestErrorsNameThePath(t *testing.T) {
 		dir:                                   "is a directory",
 	} {
 		_, err := Create(path, 0o600)
-		if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "/.page") {
+		if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "/.page") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -102,7 +103,8 @@ func TestErrorsNameThePath(t *testing.T) {
 	if err := os.Mkdir(path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Commit(); err == nil || !strings.HasPrefix(err.Error(), "writing "+path+": ") || strings.Contains(err.Error(), "/.page") {
+	if err := f.Commit(); err == nil || !strings.HasPrefix(err.Error(), "writing "+path+": ") ||
+		strings.Contains(err.Error(), "/.page") {
 		t.Errorf("commit: %v", err)
 	}
 	full, err := Create("/dev/full", 0o600)
@@ -131,12 +133,14 @@ func TestCheckRefusesWhatCannotBeWritten(t *testing.T) {
 	defer l.Close()
 	for path, want := range map[string]string{
 		pipe: "", os.DevNull: "", filepath.Join(dir, "new"): "", socket: socket + " is a socket: name a file or a pipe",
-		dir: "is a directory", filepath.Join(dir, "no", "file"): "there is no directory", protected: "permission denied",
+		dir: "is a directory", filepath.Join(dir, "no", "file"): "there is no directory",
+		protected: "permission denied",
 	} {
 		if path == protected && os.Geteuid() == 0 {
 			continue // root may write everything
 		}
-		if err := Check(path, 0o600, nil); (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+		if err := Check(path, 0o600, nil); (err != nil) != (want != "") ||
+			err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", path, err, want)
 		}
 	}

@@ -28,7 +28,8 @@ func CheckRate(t testing.TB, name string, successes, n int, p float64) {
 		return a * math.Log(a/b)
 	}
 	if divergence := float64(n) * (term(rate, p) + term(1-rate, 1-p)); !(divergence <= limit) {
-		t.Errorf("%s: %d of %d, expected probability %.6g (n·KL %.1f, limit %.1f)", name, successes, n, p, divergence, limit)
+		t.Errorf("%s: %d of %d, expected probability %.6g (n·KL %.1f, limit %.1f)", name, successes, n, p, divergence,
+			limit)
 	}
 }
 

@@ -26,7 +26,8 @@ func TestAlertsHaveRunbooks(t *testing.T) {
 			found++
 			_, anchor, _ := strings.Cut(a.Annotations["runbook_url"], "#")
 			if anchor != strings.ToLower(a.Alert) || !strings.Contains(runbook, "### "+a.Alert+"\n") {
-				t.Errorf("%s: runbook_url %q is not a section of docs/runbook.md", a.Alert, a.Annotations["runbook_url"])
+				t.Errorf("%s: runbook_url %q is not a section of docs/runbook.md", a.Alert,
+					a.Annotations["runbook_url"])
 			}
 		}
 	}

@@ -62,7 +62,8 @@ func decode(t *testing.T, manifests string) cluster {
 		case "NetworkPolicy":
 			var o networkingv1.NetworkPolicy
 			strict(&o)
-			if len(o.Spec.PolicyTypes) == 2 && (len(o.Spec.Ingress) == 0 || len(o.Spec.Ingress[0].From) == 0 || len(o.Spec.Egress) == 0) {
+			if len(o.Spec.PolicyTypes) == 2 &&
+				(len(o.Spec.Ingress) == 0 || len(o.Spec.Ingress[0].From) == 0 || len(o.Spec.Egress) == 0) {
 				t.Errorf("NetworkPolicy %s lets everything in or out", head.Metadata.Name)
 			}
 		case "PersistentVolumeClaim":
@@ -96,12 +97,16 @@ func chart(t *testing.T, more ...string) cluster {
 	})
 	ok(t, err)
 	ok(t, os.WriteFile(values, text, 0o600))
-	return decode(t, tool(t, append([]string{"helm", "template", "tollgate", deploy + "helm/tollgate", "--values", values}, more...)...))
+	return decode(t,
+		tool(t,
+			append([]string{"helm", "template", "tollgate", deploy + "helm/tollgate", "--values", values}, more...)...))
 }
 
 func TestManifestsAreForThisProgram(t *testing.T) {
-	begin := []string{"--set", "init.enabled=true", "--set", "init.args={--replication,3,--strict,--begin-first-promise}"}
-	clusters := map[string]cluster{"chart": chart(t), "chart-init": chart(t, begin...), "flink": decode(t, string(file(t, "flink/kubernetes/cluster.yaml")))}
+	begin := []string{"--set", "init.enabled=true", "--set",
+		"init.args={--replication,3,--strict,--begin-first-promise}"}
+	clusters := map[string]cluster{"chart": chart(t), "chart-init": chart(t, begin...),
+		"flink": decode(t, string(file(t, "flink/kubernetes/cluster.yaml")))}
 	for _, overlay := range []string{"tryout", "tryout-init", "production", "production-init"} {
 		clusters[overlay] = decode(t, tool(t, "kustomize", "build", deploy+"kubernetes/overlays/"+overlay))
 	}
@@ -166,7 +171,8 @@ func checkPod(t *testing.T, pod string, spec corev1.PodSpec) {
 			t.Errorf("%s begins a deployment whenever it starts: %v", pod, c.Args)
 		}
 		s := c.SecurityContext
-		if *spec.AutomountServiceAccountToken || !*spec.SecurityContext.RunAsNonRoot || !*s.ReadOnlyRootFilesystem || *s.AllowPrivilegeEscalation ||
+		if *spec.AutomountServiceAccountToken || !*spec.SecurityContext.RunAsNonRoot || !*s.ReadOnlyRootFilesystem ||
+			*s.AllowPrivilegeEscalation ||
 			!slices.Equal(s.Capabilities.Drop, []corev1.Capability{"ALL"}) {
 			t.Errorf("%s: %s may do more than it needs", pod, c.Name)
 		}

@@ -39,8 +39,10 @@ func TestRandomTestsDrawFromTheSeedOfTheRun(t *testing.T) {
 		}
 		for n, line := range strings.Split(s.text, "\n") {
 			sites += strings.Count(line, "runseed.")
-			if ownSource.MatchString(line) && !strings.Contains(line, "runseed.") && !strings.Contains(line, " // fixed seed: ") {
-				t.Errorf("%s:%d: use runseed.PCG, or say on the line why the seed never changes: // fixed seed: WHY", s.path, n+1)
+			if ownSource.MatchString(line) && !strings.Contains(line, "runseed.") &&
+				!strings.Contains(line, " // fixed seed: ") {
+				t.Errorf("%s:%d: use runseed.PCG, or say on the line why the seed never changes: // fixed seed: WHY",
+					s.path, n+1)
 			}
 		}
 	}

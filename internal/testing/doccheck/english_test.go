@@ -9,20 +9,23 @@ import (
 	"testing"
 )
 
-// idioms are phrases that make comments read as if they were translated. The rates, per 10,000 words
-// of comment, are those of franz-go v1.22.2 (pkg/kgo) and pebble v1.1.5, measured by this list.
+// idioms are phrases that make comments read as if they were translated, with their rates per
+// 10,000 words of comments in franz-go v1.22.2 (pkg/kgo) and pebble v1.1.5, measured by this list.
 var idioms = []struct {
 	name            string
 	phrase          *regexp.Regexp
 	franzgo, pebble float64
 }{
-	{"says, tells, told (returns, reports, logs)", regexp.MustCompile(`\b(says?|said|saying|tells?|told|telling)\b`), 3.9, 1.7},
-	{"clause that begins with what", regexp.MustCompile(`(^|[.:;,(] ?)what\b|\bwhat (is|was|are|were|it|has|had|no|nobody)\b`), 4.3, 0.8},
+	{"says, tells, told (returns, reports, logs)", regexp.MustCompile(`\b(says?|said|saying|tells?|told|telling)\b`),
+		3.9, 1.7},
+	{"clause that begins with what",
+		regexp.MustCompile(`(^|[.:;,(] ?)what\b|\bwhat (is|was|are|were|it|has|had|no|nobody)\b`), 4.3, 0.8},
 	{"that of, those of", regexp.MustCompile(`\b(that|those) of\b`), 0.1, 0.2},
 	{"where (if)", regexp.MustCompile(`\bwhere (it|a|an|no|nothing|one|there|that|this|they|none)\b`), 1.5, 1.4},
 	{"answer (response)", regexp.MustCompile(`\b(answers?|answered|answering)\b`), 2.8, 0.3},
 	{"stands (is)", regexp.MustCompile(`\b(stands?|stood|standing)\b`), 0.3, 0},
-	{"takes over, takes up, comes", regexp.MustCompile(`\b(takes?|took|taken|taking) (over|up|part)\b|\b(comes?|came)\b`), 3.3, 0.8},
+	{"takes over, takes up, comes",
+		regexp.MustCompile(`\b(takes?|took|taken|taking) (over|up|part)\b|\b(comes?|came)\b`), 3.3, 0.8},
 	{"from … on", regexp.MustCompile(`\bfrom (\w+ ){1,3}on([.,;:)]|$)`), 0.1, 0},
 	{"also if, also for", regexp.MustCompile(`\balso (where|if|for|when|after|of|in|with)\b`), 0.1, 0.1},
 	{"is no X (is not an X)", regexp.MustCompile(`\b(is|are|was|were) no\b`), 5.1, 6.3},
@@ -30,8 +33,8 @@ var idioms = []struct {
 	{"comment that begins with of, that, what, whose", regexp.MustCompile(`^(of|that|what|whose)\b`), 0.7, 0.1},
 }
 
-// idiomCeiling bounds the idioms per 10,000 words of comments. Lower it after a package has been rewritten;
-// never raise it. franz-go has 24, pebble 18.
+// idiomCeiling limits the idioms per 10,000 words of comments. Lower it after you have rewritten a
+// package; never raise it. franz-go has 24, pebble 18.
 const idiomCeiling = 245.0
 
 func TestCommentsReadAsANativeEngineerWouldWriteThem(t *testing.T) {
@@ -52,7 +55,8 @@ func TestCommentsReadAsANativeEngineerWouldWriteThem(t *testing.T) {
 	per10k := func(n int) float64 { return float64(n) * 1e4 / float64(words) }
 	table := ""
 	for i, idiom := range idioms {
-		table += fmt.Sprintf("%6.1f (franz-go %.1f, pebble %.1f) %s\n", per10k(found[i]), idiom.franzgo, idiom.pebble, idiom.name)
+		table += fmt.Sprintf("%6.1f (franz-go %.1f, pebble %.1f) %s\n", per10k(found[i]), idiom.franzgo, idiom.pebble,
+			idiom.name)
 	}
 	t.Logf("%d words of comments, idioms per 10,000 words: %.1f\n%s", words, per10k(total), table)
 	if rate := per10k(total); rate > idiomCeiling {

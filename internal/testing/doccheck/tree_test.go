@@ -45,7 +45,8 @@ var parsed = sync.OnceValues(func() (out []source, err error) {
 			return err
 		}
 		rel := filepath.ToSlash(strings.TrimPrefix(path, root+string(filepath.Separator)))
-		out = append(out, source{rel, filepath.ToSlash(filepath.Dir(rel)), strings.HasSuffix(name, "_test.go"), string(text), file})
+		out = append(out,
+			source{rel, filepath.ToSlash(filepath.Dir(rel)), strings.HasSuffix(name, "_test.go"), string(text), file})
 		return nil
 	})
 	return out, err

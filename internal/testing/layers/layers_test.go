@@ -41,8 +41,8 @@ func module() []layer {
 			schemas/secret`},
 		{name: "numbers", packages: `
 			internal/base/numbers/int128 internal/base/numbers/rounding internal/base/numbers/search
-			internal/base/numbers/runs internal/base/numbers/wallclock state/internal/bigmath state/units state/budgets state/internal/fixed
-			state/accounts`},
+			internal/base/numbers/runs internal/base/numbers/wallclock state/internal/bigmath
+			state/units state/budgets state/internal/fixed state/accounts`},
 		{name: "memory", packages: `
 			internal/base/hooks/poison`},
 		{name: "accounting", sees: "numbers", packages: `
@@ -64,7 +64,8 @@ func module() []layer {
 			internal/base/kafka/kafkalog internal/base/kafka/registry`},
 		{name: "deployment", sees: "secrets numbers wire noise spending transforms kafka", packages: `
 			pipeline/internal/calendar pipeline/deployment`},
-		{name: "stages", sees: "secrets numbers memory wire noise spending transforms kafka deployment", outside: []string{beam, kafkaGo}, packages: `
+		{name: "stages", sees: "secrets numbers memory wire noise spending transforms kafka deployment",
+			outside: []string{beam, kafkaGo}, packages: `
 			internal/base/hooks/crashpoint pipeline/internal/connect pipeline/internal/controllog
 			pipeline/internal/changes pipeline/internal/topicrules pipeline/internal/fencing
 			pipeline/internal/watch pipeline/internal/packing pipeline/internal/ledgerlog
@@ -72,26 +73,32 @@ func module() []layer {
 			pipeline/internal/admin`},
 		{name: "published", sees: "secrets wire kafka deployment stages", packages: `
 			pipeline/published`},
-		{name: "pipeline", sees: "secrets numbers wire noise spending transforms kafka deployment stages published", outside: []string{beam, kafkaGo}, packages: `
+		{name: "pipeline", sees: "secrets numbers wire noise spending transforms kafka deployment stages published",
+			outside: []string{beam, kafkaGo}, packages: `
 			pipeline pipeline/flink`},
 		{name: "front", sees: "secrets numbers wire noise spending deployment published pipeline", packages: `
 			internal/app/keyfile internal/app/startrecord internal/app/config internal/app/terminal
 			internal/app/plan internal/app/plan/choice internal/app/outcomes internal/app/report
 			internal/app/monitor/process internal/app/monitor docs internal/app/serve internal/app/outfile
 			internal/app/cli internal/app/eventfile internal/app/generate`},
-		{name: "demo", sees: "secrets numbers wire noise experiments spending kafka deployment pipeline front", outside: []string{franz}, packages: `
+		{name: "demo", sees: "secrets numbers wire noise experiments spending kafka deployment pipeline front",
+			outside: []string{franz}, packages: `
 			internal/base/kafka/embedded internal/app/demo internal/app/experiment/year
 			internal/app/experiment/page internal/app/replay`},
-		{name: "programs", sees: "secrets numbers accounting wire noise experiments transforms kafka deployment pipeline front demo", packages: `
+		{name: "programs",
+			sees: "secrets numbers accounting wire noise experiments transforms kafka deployment pipeline front demo",
+			packages: `
 			internal/app/commands cmd/runner cmd/experiments`},
-		{name: "tests", sees: "secrets numbers wire noise experiments transforms kafka deployment front demo", outside: []string{beam}, packages: `
+		{name: "tests", sees: "secrets numbers wire noise experiments transforms kafka deployment front demo",
+			outside: []string{beam}, packages: `
 			internal/testing/await internal/testing/deploytest internal/testing/long internal/testing/chance
 			internal/testing/doccheck internal/testing/fakeregistry internal/testing/python
 			internal/testing/runseed internal/testing/golden internal/testing/repeated
 			internal/testing/layers internal/testing/memledger
 			internal/testing/process internal/testing/realkafka
 			internal/testing/realflink internal/testing/workload internal/testing/reference integration`},
-		{name: "peers", sees: "secrets wire noise experiments kafka pipeline front demo tests", outside: []string{beam}, packages: `
+		{name: "peers", sees: "secrets wire noise experiments kafka pipeline front demo tests", outside: []string{beam},
+			packages: `
 			internal/testing/peers`},
 		{name: "deployment files", packages: `
 			internal/testing/deployfiles deploy/release`},
@@ -186,8 +193,9 @@ func TestPackagesImportDownwardsOnly(t *testing.T) {
 // Programs that only read a configuration, or what was published, do without the engine.
 func TestReadersDoWithoutBeam(t *testing.T) {
 	graph := importsOf(t)
-	for from := range strings.FieldsSeq("pipeline/deployment pipeline/published internal/app/config internal/app/plan internal/app/report " +
-		"internal/app/serve transforms/release transforms/spend") {
+	for from := range strings.FieldsSeq(
+		"pipeline/deployment pipeline/published internal/app/config internal/app/plan internal/app/report " +
+			"internal/app/serve transforms/release transforms/spend") {
 		if len(graph[from]) == 0 {
 			t.Errorf("%s imports nothing: the test does not look where the package is", from)
 		}

@@ -22,7 +22,8 @@ func (l *Ledger) records(shard int) []accounts.LedgerRecord {
 }
 
 // Acquire implements accounts.LedgerStore.
-func (l *Ledger) Acquire(_ context.Context, shard int, _ int64, each func(accounts.LedgerRecord) error) (accounts.LedgerWriter, error) {
+func (l *Ledger) Acquire(_ context.Context, shard int, _ int64,
+	each func(accounts.LedgerRecord) error) (accounts.LedgerWriter, error) {
 	for _, r := range l.records(shard) {
 		if err := each(r); err != nil {
 			return nil, err

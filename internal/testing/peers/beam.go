@@ -131,7 +131,8 @@ func runPrism(ctx context.Context, p *beam.Pipeline) error {
 }
 
 // onBeam prepares a pipeline with all records in memory.
-func onBeam(build func(beam.Scope, task) error, runner func(context.Context, *beam.Pipeline) error) func(context.Context, task) (entrant, error) {
+func onBeam(build func(beam.Scope, task) error, runner func(context.Context,
+	*beam.Pipeline) error) func(context.Context, task) (entrant, error) {
 	return func(_ context.Context, t task) (entrant, error) {
 		beam.Init()
 		silence()

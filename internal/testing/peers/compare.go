@@ -68,8 +68,10 @@ var where = map[string]string{
 }
 
 func (o options) describe() string {
-	return fmt.Sprintf("%d Avro events, %d users, %d keys, %d windows, %d shards, %d partitions, %s; GOMAXPROCS=%d; medians of %d rounds, peak: the greatest",
-		o.load.Events, o.load.Users, o.load.Keys, o.load.Windows, o.shards, o.partitions, where[o.broker], o.cpus, o.rounds)
+	return fmt.Sprintf("%d Avro events, %d users, %d keys, %d windows, %d shards, %d partitions, %s; GOMAXPROCS=%d; "+
+		"medians of %d rounds, peak: the greatest",
+		o.load.Events, o.load.Users, o.load.Keys, o.load.Windows, o.shards, o.partitions, where[o.broker], o.cpus,
+		o.rounds)
 }
 
 func (o options) task(contestant string) task {

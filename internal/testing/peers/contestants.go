@@ -35,10 +35,14 @@ const product = "tollgate"
 
 func contestants() []contestant {
 	return []contestant{
-		{name: "pob-direct", one: true, what: "Privacy on Beam, Beam's direct runner; records in memory, one window", prepare: onBeam(buildPrivate, runDirect)},
-		{name: "pob-prism", one: true, what: "Privacy on Beam, Beam's prism; records in memory, one window", prepare: onBeam(buildPrivate, runPrism)},
-		{name: "beam-count", plain: true, what: "Beam's count by window and key, prism; records in memory; no privacy", prepare: onBeam(buildCount, runPrism)},
-		{name: "loop", plain: true, what: "a Go loop over the Kafka records, a goroutine for each partition; no privacy", prepare: prepareLoop},
+		{name: "pob-direct", one: true, what: "Privacy on Beam, Beam's direct runner; records in memory, one window",
+			prepare: onBeam(buildPrivate, runDirect)},
+		{name: "pob-prism", one: true, what: "Privacy on Beam, Beam's prism; records in memory, one window",
+			prepare: onBeam(buildPrivate, runPrism)},
+		{name: "beam-count", plain: true, what: "Beam's count by window and key, prism; records in memory; no privacy",
+			prepare: onBeam(buildCount, runPrism)},
+		{name: "loop", plain: true,
+			what: "a Go loop over the Kafka records, a goroutine for each partition; no privacy", prepare: prepareLoop},
 		{name: product, what: "this product: Kafka to Kafka, with ledger and budgets", prepare: prepareProduct},
 	}
 }
@@ -95,7 +99,8 @@ func (c contestant) verify(t task, counts []count) error {
 		off, reach := got.value-float64(n), deviations*got.deviation
 		switch {
 		case c.plain && off != 0, off > reach, unclipped && -off > reach:
-			return fmt.Errorf("window %d, %s: %v, want %d with a deviation of %.3g", got.window, got.key, got.value, n, got.deviation)
+			return fmt.Errorf("window %d, %s: %v, want %d with a deviation of %.3g", got.window, got.key, got.value, n,
+				got.deviation)
 		case !c.plain && (got.deviation <= 0 || math.IsNaN(got.value)):
 			return errors.New("a private count without noise")
 		}

@@ -41,7 +41,8 @@ func loaded(ctx context.Context, t task) (_ *topics, err error) {
 	if all.deployment, err = pipeline.Compile(t.config(addr)); err != nil {
 		return nil, err
 	}
-	if err := pipeline.CreateTopics(ctx, all.deployment, pipeline.TopicOptions{EventPartitions: t.Partitions}); err != nil {
+	if err := pipeline.CreateTopics(ctx, all.deployment, pipeline.TopicOptions{EventPartitions: t.Partitions}); err !=
+		nil {
 		return nil, err
 	}
 	p, err := newProducers(ctx, all.deployment, t.Partitions)
@@ -119,7 +120,8 @@ func (p *producers) append(ctx context.Context, l workload.Load, from, to int, m
 		for i := from + ((part-from)%n+n)%n; i < to; i += n {
 			begin := len(p.values)
 			p.values = l.AppendAvro(p.values, i, millis(i))
-			p.messages = append(p.messages, kafkalog.Message{Value: p.values[begin:len(p.values):len(p.values)], Timestamp: kafkalog.At(millis(i))})
+			p.messages = append(p.messages,
+				kafkalog.Message{Value: p.values[begin:len(p.values):len(p.values)], Timestamp: kafkalog.At(millis(i))})
 		}
 		if len(p.messages) == 0 {
 			continue

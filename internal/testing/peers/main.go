@@ -97,7 +97,8 @@ func parse(args []string, out io.Writer) (options, error) {
 	set.IntVar(&o.cpus, "cpus", min(2, runtime.NumCPU()), "GOMAXPROCS of what is measured")
 	set.StringVar(&o.format, "format", "text", "text, markdown or json")
 	set.StringVar(&o.broker, "broker", cmp.Or(os.Getenv("TOLLGATE_BROKER"), "embedded"),
-		"embedded (in the process), apart (embedded, in a process of its own) or kafka (Apache Kafka as a process);\nTOLLGATE_BROKER is the default where it is set")
+		"embedded (in the process), apart (embedded, in a process of its own) or kafka (Apache Kafka as a "+
+			"process);\nTOLLGATE_BROKER is the default where it is set")
 	only := set.String("only", "", "contestants, by commas: "+strings.Join(contestantNames(), ", ")+" (default all)")
 	if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
 		set.SetOutput(out)

@@ -70,7 +70,8 @@ func TestContestantsCountTheSame(t *testing.T) {
 func TestWrongCountsAreFound(t *testing.T) {
 	l := workload.Load{Events: 8, Users: 8, Keys: 2, Windows: 2} // 2 events in every window and key
 	exact := func(deviation float64) []count {
-		return []count{{0, "key0", 2, deviation}, {0, "key1", 2, deviation}, {1, "key0", 2, deviation}, {1, "key1", 2, deviation}}
+		return []count{{0, "key0", 2, deviation}, {0, "key1", 2, deviation}, {1, "key0", 2, deviation},
+			{1, "key1", 2, deviation}}
 	}
 	plain, private, one := contestant{plain: true}, contestant{}, contestant{one: true}
 	for name, c := range map[string]struct {
@@ -79,16 +80,29 @@ func TestWrongCountsAreFound(t *testing.T) {
 		change     func(c []count) []count
 		wrong      string // part of the error; empty: right
 	}{
-		"plain":             {plain, task{Load: l}, nil, ""},
-		"plain, off by 1":   {plain, task{Load: l}, func(c []count) []count { c[0].value++; return c }, "want 2"},
-		"plain, one less":   {plain, task{Load: l}, func(c []count) []count { return c[1:] }, "no count"},
-		"twice":             {plain, task{Load: l}, func(c []count) []count { return append(c, c[0]) }, "came twice"},
-		"other key":         {plain, task{Load: l}, func(c []count) []count { c[0].key = "key2"; return c }, "no key"},
-		"other window":      {plain, task{Load: l}, func(c []count) []count { c[0].window = 2; return c }, "window 2"},
-		"private":           {private, task{Load: l}, func(c []count) []count { c[0].value += 7.9; c[1].value -= 7.9; return c }, ""},
-		"private, above":    {private, task{Load: l}, func(c []count) []count { c[0].value += 8.1; return c }, "want 2"},
-		"private, below":    {private, task{Load: l}, func(c []count) []count { c[0].value -= 8.1; return c }, "want 2"},
-		"private, no noise": {private, task{Load: l}, func(c []count) []count { c[0].deviation = 0; return c }, "without noise"},
+		"plain":           {plain, task{Load: l}, nil, ""},
+		"plain, off by 1": {plain, task{Load: l}, func(c []count) []count { c[0].value++; return c }, "want 2"},
+		"plain, one less": {plain, task{Load: l}, func(c []count) []count { return c[1:] }, "no count"},
+		"twice":           {plain, task{Load: l}, func(c []count) []count { return append(c, c[0]) }, "came twice"},
+		"other key":       {plain, task{Load: l}, func(c []count) []count { c[0].key = "key2"; return c }, "no key"},
+		"other window":    {plain, task{Load: l}, func(c []count) []count { c[0].window = 2; return c }, "window 2"},
+		"private": {private, task{Load: l}, func(c []count) []count {
+			c[0].value += 7.9
+			c[1].value -= 7.9
+			return c
+		}, ""},
+		"private, above": {private, task{Load: l}, func(c []count) []count {
+			c[0].value += 8.1
+			return c
+		}, "want 2"},
+		"private, below": {private, task{Load: l}, func(c []count) []count {
+			c[0].value -= 8.1
+			return c
+		}, "want 2"},
+		"private, no noise": {private, task{Load: l}, func(c []count) []count {
+			c[0].deviation = 0
+			return c
+		}, "without noise"},
 		"private, one less": {private, task{Load: l}, func(c []count) []count { return c[1:] }, "no count"},
 		"private keys":      {private, task{Load: l, Private: true}, func(c []count) []count { return c[1:] }, ""},
 		"clipped": {private, task{Load: workload.Load{Events: 8, Users: 4, Keys: 2, Windows: 2}},

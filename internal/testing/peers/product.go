@@ -19,7 +19,8 @@ func prepareProduct(ctx context.Context, t task) (entrant, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := pipeline.Init(ctx, all.deployment, pipeline.InitOptions{Start: workload.Start(), Incarnation: [16]byte{1}}); err != nil {
+	if err := pipeline.Init(ctx, all.deployment,
+		pipeline.InitOptions{Start: workload.Start(), Incarnation: [16]byte{1}}); err != nil {
 		all.close()
 		return nil, err
 	}

@@ -55,13 +55,17 @@ var realSets = []realSet{
 // with bounds chosen by hand. Errors are against all events of the file.
 func measureReal(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) < 2 {
-		return usageError{errors.New("realdata takes the directory of fetch.sh, the tollgate binary and, to run a part, names of data sets")}
+		return usageError{
+			errors.New(
+				"realdata takes the directory of fetch.sh, the tollgate binary and, to run a part, names of data sets")}
 	}
 	silence()
 	beam.Init()
 	w := tabwriter.NewWriter(out, 0, 4, 1, ' ', 0)
-	fmt.Fprintln(w, "| data | window, values | error | CPU s | plan: window | forecast | came out | CPU s | Privacy on Beam: window | error |") //nolint:errcheck // Flush tells
-	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|")                                                                                //nolint:errcheck // Flush tells
+	fmt.Fprintln(w,
+		"| data | window, values | error | CPU s | plan: window | forecast | came out | CPU s | Privacy on Beam: "+
+			"window | error |") //nolint:errcheck // Flush tells
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|") //nolint:errcheck // Flush tells
 	for _, s := range realSets {
 		if len(args) > 2 && !slices.Contains(args[2:], s.name) {
 			continue
@@ -74,7 +78,8 @@ func measureReal(ctx context.Context, args []string, out io.Writer) error {
 			return err
 		}
 		r := realRun{events: shaped.events, binary: args[1], path: path}
-		fmt.Fprintf(w, "| %s | %s | %s |", s.name, r.demo(ctx, "demo", r.fields()...), r.plan(ctx)) //nolint:errcheck // Flush tells
+		fmt.Fprintf(w, "| %s | %s | %s |", s.name, r.demo(ctx, "demo", r.fields()...),
+			r.plan(ctx)) //nolint:errcheck // Flush tells
 		theirs, err := s.private(ctx)
 		if err != nil {
 			return fmt.Errorf("running Privacy on Beam on %s: %w", s.name, err)
@@ -137,7 +142,9 @@ func typicalError(truth, values map[string]float64) float64 {
 		cells = append(cells, c)
 		total += n
 	}
-	slices.SortFunc(cells, func(a, b cell) int { return cmp.Or(cmp.Compare(b.truth, a.truth), cmp.Compare(a.wrong, b.wrong)) })
+	slices.SortFunc(cells, func(a, b cell) int {
+		return cmp.Or(cmp.Compare(b.truth, a.truth), cmp.Compare(a.wrong, b.wrong))
+	})
 	held, some := 0.0, 0
 	for ; held < total/2; some++ {
 		held += cells[some].truth
@@ -154,7 +161,8 @@ type realRun struct {
 }
 
 func (r *realRun) fields() []string {
-	return []string{"--input", r.path, "--header", "--user-field", "user", "--key-field", "key", "--time-field", "time", "--time-unit", "rfc3339"}
+	return []string{"--input", r.path, "--header", "--user-field", "user", "--key-field", "key", "--time-field", "time",
+		"--time-unit", "rfc3339"}
 }
 
 // run runs the binary with JSON on stdout, and says how many seconds of CPU time it took.
@@ -186,7 +194,8 @@ func (r *realRun) demo(ctx context.Context, mode string, args ...string) string 
 }
 
 // released runs a demo, and compares its values with the events.
-func (r *realRun) released(ctx context.Context, mode string, args ...string) (found int, window string, wrong, seconds float64, err error) {
+func (r *realRun) released(ctx context.Context, mode string,
+	args ...string) (found int, window string, wrong, seconds float64, err error) {
 	text, seconds, err := r.run(ctx, mode, args...)
 	if err != nil {
 		return 0, "", 1, seconds, err
@@ -228,7 +237,8 @@ func (r *realRun) plan(ctx context.Context) string {
 	}
 	var wrong float64
 	if err == nil {
-		_, _, wrong, _, err = r.released(ctx, "demo", strings.Fields(strings.TrimPrefix(answer.Demo, "tollgate demo"))...)
+		_, _, wrong, _, err = r.released(ctx, "demo",
+			strings.Fields(strings.TrimPrefix(answer.Demo, "tollgate demo"))...)
 	}
 	if err != nil {
 		return fmt.Sprintf("%v | – | – | %.1f", err, seconds)
@@ -296,7 +306,8 @@ func partitionOf(e happened) string {
 // privateCounts are those of Privacy on Beam: one pipeline over all windows.
 func privateCounts(ctx context.Context, partitions, events int64) ([]count, error) {
 	spec, err := pbeam.NewPrivacySpec(pbeam.PrivacySpecParams{
-		AggregationEpsilon: 0.5 * epsilon, AggregationDelta: 0.5 * delta, PartitionSelectionEpsilon: 0.5 * epsilon, PartitionSelectionDelta: 0.5 * delta,
+		AggregationEpsilon: 0.5 * epsilon, AggregationDelta: 0.5 * delta, PartitionSelectionEpsilon: 0.5 * epsilon,
+		PartitionSelectionDelta: 0.5 * delta,
 	})
 	if err != nil {
 		return nil, err
@@ -304,7 +315,8 @@ func privateCounts(ctx context.Context, partitions, events int64) ([]count, erro
 	p, s := beam.NewPipelineWithRoot()
 	users := beam.ParDo(s, &shapedFn{}, beam.Impulse(s))
 	counts := pbeam.Count(s, pbeam.MakePrivate(s, users, spec), pbeam.CountParams{
-		NoiseKind: pbeam.GaussianNoise{}, MaxPartitionsContributed: partitions, MaxValue: events, AllowNegativeOutputs: true,
+		NoiseKind: pbeam.GaussianNoise{}, MaxPartitionsContributed: partitions, MaxValue: events,
+		AllowNegativeOutputs: true,
 	})
 	beam.ParDo0(s, &privateFn{}, counts)
 	collected.counts = nil

@@ -34,7 +34,8 @@ func (t table) write(out io.Writer, format string) error {
 		enc.SetIndent("", "  ")
 		return enc.Encode(map[string]any{"title": t.title, "rows": rows})
 	case "markdown":
-		fmt.Fprintf(out, "%s\n\n| %s |\n|%s\n", t.title, strings.Join(t.columns, " | "), strings.Repeat("---|", len(t.columns)))
+		fmt.Fprintf(out, "%s\n\n| %s |\n|%s\n", t.title, strings.Join(t.columns, " | "),
+			strings.Repeat("---|", len(t.columns)))
 		for _, row := range t.rows {
 			fmt.Fprintf(out, "| %s |\n", strings.Join(shown(row), " | "))
 		}

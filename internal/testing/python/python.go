@@ -20,7 +20,8 @@ func With(t testing.TB, modules ...string) string {
 		err = exec.Command(path, "-c", "import "+strings.Join(modules, ", ")).Run()
 	}
 	if err != nil {
-		t.Skipf("needs a Python with %s (%v): install them, or name one with %s; `.ci/run test` and `.ci/run kafka` make one", strings.Join(modules, " and "), err, Variable)
+		t.Skipf("needs a Python with %s (%v): install them, or name one with %s; `.ci/run test` and `.ci/run "+
+			"kafka` make one", strings.Join(modules, " and "), err, Variable)
 	}
 	return path
 }

@@ -83,7 +83,8 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	c.env = append(append(os.Environ(), o.Env...), clusterVariable+"="+c.dir)
 	_, restPort, _ := strings.Cut(addrs[0], ":")
 	_, rpcPort, _ := strings.Cut(addrs[1], ":")
-	settings := map[string]string{"rest.address": "127.0.0.1", "rest.bind-address": "127.0.0.1", "rest.port": restPort, "jobmanager.rpc.port": rpcPort}
+	settings := map[string]string{"rest.address": "127.0.0.1", "rest.bind-address": "127.0.0.1", "rest.port": restPort,
+		"jobmanager.rpc.port": rpcPort}
 	maps.Copy(settings, o.Settings)
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		c.settings = append(c.settings, "-D", name+"="+settings[name])
@@ -130,7 +131,8 @@ func (c *Cluster) launch(n *node) error {
 	}
 	args = append(args, c.settings...)
 	if n != c.jobManager {
-		args = append(args, "-D", fmt.Sprintf("taskmanager.numberOfTaskSlots=%d", c.slots), "-D", "taskmanager.resource-id="+n.id())
+		args = append(args, "-D", fmt.Sprintf("taskmanager.numberOfTaskSlots=%d", c.slots), "-D",
+			"taskmanager.resource-id="+n.id())
 	}
 	cmd := exec.Command(c.script, args...)
 	cmd.Dir, cmd.Env = c.dir, env

@@ -27,7 +27,8 @@ func prepare(ctx context.Context) (string, error) {
 	cmd.Stderr = &said
 	err = cmd.Run()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == unavailable {
-		return "", fmt.Errorf("%w: %s; `.ci/run flink` installs what is missing where it can", ErrUnavailable, strings.TrimSpace(said.String()))
+		return "", fmt.Errorf("%w: %s; `.ci/run flink` installs what is missing where it can", ErrUnavailable,
+			strings.TrimSpace(said.String()))
 	}
 	if err != nil {
 		return "", fmt.Errorf("bringing Flink's jars: %w; it said:\n%s", err, said.String())

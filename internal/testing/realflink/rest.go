@@ -77,7 +77,8 @@ func (c *Cluster) await(ctx context.Context, n *node, what string, holds func(co
 		case <-ctx.Done():
 			err = ctx.Err()
 		}
-		return fmt.Errorf("waiting for %s of Flink, for %s: %w; it said:\n%s", n.id(), what, err, process.Tail(c.log(n)))
+		return fmt.Errorf("waiting for %s of Flink, for %s: %w; it said:\n%s", n.id(), what, err,
+			process.Tail(c.log(n)))
 	}
 	return nil
 }

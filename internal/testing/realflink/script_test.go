@@ -43,7 +43,8 @@ func TestAPatchThatFindsNothingFails(t *testing.T) {
 		{beam + "flink/translation/wrappers/streaming/DoFnOperator", operator, 0},
 		{beam + "flink/translation/wrappers/streaming/DoFnOperator", operator, 1},
 		{beam + "flink/translation/wrappers/streaming/DoFnOperator", operator, 2},
-		{beam + "flink/translation/wrappers/streaming/state/FlinkStateInternals", []string{"watermarkHoldsMap.put(state);"}, 0},
+		{beam + "flink/translation/wrappers/streaming/state/FlinkStateInternals",
+			[]string{"watermarkHoldsMap.put(state);"}, 0},
 	} {
 		class, texts, left := c.class, c.texts, c.left
 		t.Run(texts[left], func(t *testing.T) {
@@ -63,9 +64,11 @@ func TestAPatchThatFindsNothingFails(t *testing.T) {
 			_, err = w.Write([]byte(source.String()))
 			ok(t, errors.Join(err, z.Close(), file.Close()))
 			out := filepath.Join(dir, "patch.jar")
-			said, err := exec.Command(filepath.Join(scripts, "patch-class.sh"), path.Base(class), jar, dir, out).CombinedOutput()
+			said, err := exec.Command(filepath.Join(scripts, "patch-class.sh"), path.Base(class), jar, dir,
+				out).CombinedOutput()
 			name := regexp.MustCompile(`\w{10,}`).FindString(texts[left])
-			if err == nil || !strings.Contains(string(said), "holds nothing that this replaces") || !strings.Contains(string(said), name) {
+			if err == nil || !strings.Contains(string(said), "holds nothing that this replaces") ||
+				!strings.Contains(string(said), name) {
 				t.Errorf("%v, and it says %q; want the replacement of %q", err, said, texts[left])
 			}
 			if _, err := os.Stat(out); err == nil {

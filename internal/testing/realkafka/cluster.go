@@ -33,9 +33,12 @@ func StartCluster(ctx context.Context, nodes int, o Options) ([]*Broker, error) 
 		own.addrs = ports[2*i : 2*i+2]
 		own.Settings = map[string]string{
 			"node.id": fmt.Sprint(i + 1), "controller.quorum.voters": strings.Join(voters, ","),
-			"offsets.topic.replication.factor": fmt.Sprint(copies), "transaction.state.log.replication.factor": fmt.Sprint(copies),
-			"transaction.state.log.min.isr": fmt.Sprint((copies + 1) / 2), "share.coordinator.state.topic.replication.factor": fmt.Sprint(copies),
-			"min.insync.replicas": fmt.Sprint((copies + 1) / 2), "default.replication.factor": fmt.Sprint(copies),
+			"offsets.topic.replication.factor":                 fmt.Sprint(copies),
+			"transaction.state.log.replication.factor":         fmt.Sprint(copies),
+			"transaction.state.log.min.isr":                    fmt.Sprint((copies + 1) / 2),
+			"share.coordinator.state.topic.replication.factor": fmt.Sprint(copies),
+			"min.insync.replicas":                              fmt.Sprint((copies + 1) / 2),
+			"default.replication.factor":                       fmt.Sprint(copies),
 		}
 		maps.Copy(own.Settings, o.Settings)
 		starting.Go(func() (err error) {

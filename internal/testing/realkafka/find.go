@@ -31,7 +31,8 @@ func Missing() error {
 // find returns the java binary and the directory of the jars.
 func find() (java, jars string, err error) {
 	if java, err = exec.LookPath("java"); err != nil {
-		return "", "", fmt.Errorf("%w: java is not in the path; `.ci/run kafka` installs what is missing where it can", ErrMissing)
+		return "", "", fmt.Errorf("%w: java is not in the path; `.ci/run kafka` installs what is missing where it can",
+			ErrMissing)
 	}
 	if jars, err = Jars(); err != nil {
 		return "", "", err
@@ -60,7 +61,9 @@ func complete(version, suffix, argument string) (string, error) {
 	}
 	dir += suffix
 	if _, err := os.Stat(filepath.Join(dir, "complete")); err != nil {
-		return "", fmt.Errorf("%w: %s does not hold Kafka's jars; run deploy/kafka-local/fetch.sh%s, or `.ci/run kafka`", ErrMissing, dir, argument)
+		return "",
+			fmt.Errorf("%w: %s does not hold Kafka's jars; run deploy/kafka-local/fetch.sh%s, or `.ci/run kafka`",
+				ErrMissing, dir, argument)
 	}
 	return dir, nil
 }

@@ -20,7 +20,8 @@ func (b *Broker) format(ctx context.Context) error {
 	if _, err := os.Stat(filepath.Join(b.dir, "data", "meta.properties")); err == nil {
 		return nil
 	}
-	args := append(slices.Clone(b.flags), "kafka.tools.StorageTool", "format", "-t", b.cluster, "-c", b.file("server.properties"))
+	args := append(slices.Clone(b.flags), "kafka.tools.StorageTool", "format", "-t", b.cluster, "-c",
+		b.file("server.properties"))
 	for _, u := range b.users {
 		args = append(args, "--add-scram", u)
 	}
@@ -32,7 +33,8 @@ func (b *Broker) format(ctx context.Context) error {
 
 // launch starts the broker's JVM with its output in a file.
 func (b *Broker) launch(log string) (*process.Process, error) {
-	args := append(slices.Clone(b.flags), "-Dlog4j2.configurationFile="+b.file("log4j2.xml"), "kafka.Kafka", b.file("server.properties"))
+	args := append(slices.Clone(b.flags), "-Dlog4j2.configurationFile="+b.file("log4j2.xml"), "kafka.Kafka",
+		b.file("server.properties"))
 	return launch(b.java, b.dir, log, args)
 }
 

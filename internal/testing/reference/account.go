@@ -106,7 +106,8 @@ func (c Config) carry(before Config, of Owner, a Account) Account {
 		if !kept || c.Metrics[now].Burst == 0 {
 			continue
 		}
-		balance := new(big.Int).Sub(a.BucketAt(before.Metrics[was], elapsed).Balance, whole(uint64(before.Metrics[was].Burst)).Num())
+		balance := new(big.Int).Sub(a.BucketAt(before.Metrics[was], elapsed).Balance,
+			whole(uint64(before.Metrics[was].Burst)).Num())
 		buckets[name] = Bucket{balance.Add(balance, whole(uint64(c.Metrics[now].Burst)).Num()), elapsed}
 	}
 	return Account{a.Spent, buckets}
@@ -223,7 +224,9 @@ func (c Config) settle(account *Account, m *member, elapsed int64, stopped map[m
 				return fmt.Errorf("metric %q drew nothing for a key with contributions", spec.Name)
 			}
 		}
-		account.Take(spec, elapsed, c.Price(part.metric, part.Contribution, func(at int, key string) *big.Int { return stopped[metricKey{at, key}] }))
+		account.Take(spec, elapsed, c.Price(part.metric, part.Contribution, func(at int, key string) *big.Int {
+			return stopped[metricKey{at, key}]
+		}))
 	}
 	return nil
 }

@@ -30,7 +30,8 @@ func mixed() Config {
 	spent := sum(testMetric("spent", "public", 100), -5, 10)
 	taken := from(sum(testMetric("taken", "public", 40), 0, 6), "pages")
 	scatter := kind(sum(testMetric("scatter", "private", 40), 0, 3), "variance")
-	metrics := []schemas.MetricSpec{visits, share(visits, 4), pages, share(pages, 50), users, spent, taken, share(taken, 2), scatter}
+	metrics := []schemas.MetricSpec{visits, share(visits, 4), pages, share(pages, 50), users, spent, taken,
+		share(taken, 2), scatter}
 	metrics = append(metrics, further(scatter)...)
 	for i := range metrics {
 		metrics[i].Top = costing(int64(5 + i%3))
@@ -48,7 +49,8 @@ func pathOf(seed uint64, exists func(metric int, w window, key string) bool) fun
 		}
 		_, _ = h.Write([]byte(key))
 		dice := h.Sum64() >> 8
-		return stop{precision: costing(1 + int64(dice%5)).Big(), passed: dice>>8%4 != 0 && exists(metric, w, key), rungs: 1}
+		return stop{precision: costing(1 + int64(dice%5)).Big(), passed: dice>>8%4 != 0 && exists(metric, w, key),
+			rungs: 1}
 	}
 }
 
@@ -107,11 +109,14 @@ func drawAllowances(t *rapid.T, c Config) Config {
 	c.Metrics = slices.Clone(c.Metrics)
 	for i := range c.Metrics {
 		m := &c.Metrics[i]
-		m.MaxKeysPerUser, m.MaxEventsPerKey = rapid.Uint32Range(0, 3).Draw(t, "keys"), rapid.Uint32Range(0, 4).Draw(t, "events")
-		m.Burst, m.Refill = units.Mu2(rapid.Uint64Range(0, 60).Draw(t, "burst")), units.Mu2(rapid.Uint64Range(0, 500).Draw(t, "refill"))
+		m.MaxKeysPerUser, m.MaxEventsPerKey = rapid.Uint32Range(0, 3).Draw(t, "keys"), rapid.Uint32Range(0, 4).Draw(t,
+			"events")
+		m.Burst, m.Refill = units.Mu2(rapid.Uint64Range(0, 60).Draw(t, "burst")),
+			units.Mu2(rapid.Uint64Range(0, 500).Draw(t, "refill"))
 		m.Horizon = rapid.Int64Range(1, 900).Draw(t, "horizon")
 		if c.Budget.Mu2.Sign() > 0 && m.KeyMode == "private" {
-			part := new(big.Rat).SetFrac(new(big.Int).Mul(c.Budget.Keys, m.First.Big()), new(big.Int).Lsh(c.Budget.Mu2, 40))
+			part := new(big.Rat).SetFrac(new(big.Int).Mul(c.Budget.Keys, m.First.Big()),
+				new(big.Int).Lsh(c.Budget.Mu2, 40))
 			m.DeltaKey, _ = units.DeltaFromBig(floor(part))
 		}
 	}
@@ -187,7 +192,8 @@ func compareDraws(t *rapid.T, c Config, all, rest Output, gone Owner) {
 		added := d.Count - b.Count
 		once := c.Metrics[d.Metric].Kind == "distinct_users"
 		if !isComponent(c.Metrics[d.Metric]) && added != brings[at] && !(once && added == 0) {
-			t.Fatalf("metric %d: the individual adds %d to a count and was admitted with %d", d.Metric, added, brings[at])
+			t.Fatalf("metric %d: the individual adds %d to a count and was admitted with %d", d.Metric, added,
+				brings[at])
 		}
 		square := new(big.Int).Mul(big.NewInt(added), big.NewInt(added))
 		loss.Add(loss, square.Mul(square, d.Precision))

@@ -161,7 +161,8 @@ func (c Config) priceOf(metric int, o OfferedKey, n *big.Int) *big.Int {
 	for j, at := range c.FurtherOf(metric) {
 		dearest := new(big.Int)
 		for i := range first {
-			dearest = largerOf(dearest, Charge(component(c.ComponentsOf(metric)[j], c.Metrics[metric], first[:i+1]), c.Top(at, "")))
+			dearest = largerOf(dearest,
+				Charge(component(c.ComponentsOf(metric)[j], c.Metrics[metric], first[:i+1]), c.Top(at, "")))
 		}
 		sum.Add(sum, dearest)
 	}
@@ -204,7 +205,8 @@ func component(kind string, spec schemas.MetricSpec, values []int64) (sum int64)
 		case "mean_offset":
 			sum += 2*v - spec.Min - spec.Max
 		case "mean_square": // in quarters, twice the squared distance from the middle, less its greatest
-			sum += 8*v*v - 8*v*(spec.Min+spec.Max) + 2*(spec.Min+spec.Max)*(spec.Min+spec.Max) - (spec.Max-spec.Min)*(spec.Max-spec.Min)
+			sum += 8*v*v - 8*v*(spec.Min+spec.Max) + 2*(spec.Min+spec.Max)*(spec.Min+spec.Max) -
+				(spec.Max-spec.Min)*(spec.Max-spec.Min)
 		}
 	}
 	return sum
@@ -253,7 +255,8 @@ func greatestTotal(m schemas.MetricSpec) *big.Int {
 		return big.NewInt(1)
 	case "sum":
 		return events.Mul(events, largerOf(new(big.Int).Abs(big.NewInt(m.Min)), new(big.Int).Abs(big.NewInt(m.Max))))
-	case "events", "mean", "variance", "standard_deviation", "quantiles", "quantile_nodes", "quantile_log_nodes", "histogram", "histogram_buckets", "mean_events", "counted":
+	case "events", "mean", "variance", "standard_deviation", "quantiles", "quantile_nodes", "quantile_log_nodes",
+		"histogram", "histogram_buckets", "mean_events", "counted":
 		return events
 	case "mean_offset":
 		return events.Mul(events, far)

@@ -40,7 +40,9 @@ func normal(x *big.Float) *big.Float {
 		sum.Add(sum, term)
 	}
 	// 1/√(2π), to 100 digits.
-	density, _, _ := big.ParseFloat("0.3989422804014326779399460599343818684758586311649346576659258296706579258993018385012523339073069364", 10, curveBits, big.ToNearestEven)
+	density, _, _ := big.ParseFloat(
+		"0.3989422804014326779399460599343818684758586311649346576659258296706579258993018385012523339073069364", 10,
+		curveBits, big.ToNearestEven)
 	density.Mul(density, exp(newReal().Neg(newReal().SetMantExp(square, -1))))
 	return sum.Add(sum.Mul(sum, density), real64(0.5))
 }

@@ -23,7 +23,8 @@ func testConfig(metrics ...schemas.MetricSpec) Config {
 		Incarnation: [16]byte{1},
 		Counts:      schemas.CountsEncoding{Format: schemas.CountsJSON},
 		Format: event.Format{
-			Format: "jsonl", User: "user", Key: "page", Time: "ts", TimeUnit: "ms", Value: "amount", Filters: []string{tagged},
+			Format: "jsonl", User: "user", Key: "page", Time: "ts", TimeUnit: "ms", Value: "amount",
+			Filters: []string{tagged},
 		},
 		UserHash: [32]byte{2},
 		Noise:    noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{3})},
@@ -57,7 +58,8 @@ type visit struct {
 }
 
 func (v visit) record() []byte {
-	return fmt.Appendf(nil, `{"user":%q,"page":%q,"ts":%d,"amount":%d,"tag":%q}`, v.user, v.page, v.millis, v.amount, v.tag)
+	return fmt.Appendf(nil, `{"user":%q,"page":%q,"ts":%d,"amount":%d,"tag":%q}`, v.user, v.page, v.millis, v.amount,
+		v.tag)
 }
 
 // logOf deals visits to partitions in the order given; every record has the same timestamp, so that
@@ -94,9 +96,10 @@ func drawVisits(t *rapid.T) []visit {
 	n := rapid.SampledFrom([]int{0, 2, 10, 30, 60}).Draw(t, "number of visits")
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) visit {
 		return visit{
-			user:   rapid.SampledFrom([]string{"u", "v", "w", "x", "y"}).Draw(t, "user"),
-			page:   rapid.SampledFrom([]string{"a", "b", "c", "d", "e"}).Draw(t, "page"),
-			millis: rapid.SampledFrom([]int64{0, 19, 20, 69, 70, 99, 100, 139, 140, 199, 200, 299, 300, 399}).Draw(t, "millis"),
+			user: rapid.SampledFrom([]string{"u", "v", "w", "x", "y"}).Draw(t, "user"),
+			page: rapid.SampledFrom([]string{"a", "b", "c", "d", "e"}).Draw(t, "page"),
+			millis: rapid.SampledFrom([]int64{0, 19, 20, 69, 70, 99, 100, 139, 140, 199, 200, 299, 300, 399}).Draw(t,
+				"millis"),
 			amount: rapid.Int64Range(-12, 12).Draw(t, "amount"),
 			tag:    rapid.SampledFrom([]string{"x", "y"}).Draw(t, "tag"),
 		}
@@ -105,7 +108,9 @@ func drawVisits(t *rapid.T) []visit {
 
 func sameAccounts(a, b map[Owner]Account) bool {
 	return maps.EqualFunc(a, b, func(x, y Account) bool {
-		return x.Spent.Cmp(y.Spent) == 0 && maps.EqualFunc(x.Buckets, y.Buckets, func(x, y Bucket) bool { return x.At == y.At && x.Balance.Cmp(y.Balance) == 0 })
+		return x.Spent.Cmp(y.Spent) == 0 && maps.EqualFunc(x.Buckets, y.Buckets, func(x, y Bucket) bool {
+			return x.At == y.At && x.Balance.Cmp(y.Balance) == 0
+		})
 	})
 }
 

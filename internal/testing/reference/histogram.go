@@ -16,7 +16,8 @@ type buckets struct {
 }
 
 // shares returns the shares of one released key, by metric, and the parents of its buckets.
-func (c Config) shares(metric int, w window, key string, n stop, counts map[metricKey]int64) (map[int]stop, []node, error) {
+func (c Config) shares(metric int, w window, key string, n stop,
+	counts map[metricKey]int64) (map[int]stop, []node, error) {
 	at, steps := c.nodesOf(metric), c.stepsOf(metric)
 	if c.path != nil { // nothing is published
 		return nil, steps.parents(), nil

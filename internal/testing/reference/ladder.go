@@ -163,7 +163,8 @@ func (l *ladder) refine(key noisereduction.NoiseKey, id noisereduction.Identity,
 	}
 }
 
-func draw(s *noisereduction.Sampler, key noisereduction.NoiseKey, id noisereduction.Identity, rung int, before, u *big.Int, count int64) (*big.Rat, error) {
+func draw(s *noisereduction.Sampler, key noisereduction.NoiseKey, id noisereduction.Identity, rung int,
+	before, u *big.Int, count int64) (*big.Rat, error) {
 	from, err := units.PrecisionFromBig(before)
 	if err != nil {
 		return nil, fmt.Errorf("converting a precision: %w", err)

@@ -70,7 +70,8 @@ func (c Config) drawOnce(metric int, w window, key string, count int64, u *big.I
 	}
 	var sampler noisereduction.Sampler
 	y, err := draw(&sampler, c.Noise, noisereduction.Identity{
-		Incarnation: c.Incarnation, MetricDigest: c.Metrics[metric].Digest(), WindowStart: w.start, WindowEnd: w.end, Key: []byte(key),
+		Incarnation: c.Incarnation, MetricDigest: c.Metrics[metric].Digest(), WindowStart: w.start, WindowEnd: w.end,
+		Key: []byte(key),
 	}, 1, new(big.Int), u, count)
 	if err != nil {
 		return estimate{}, fmt.Errorf("drawing a component of metric %q: %w", c.Metrics[metric].Of, err)
@@ -111,7 +112,8 @@ func average(spec schemas.MetricSpec, width *big.Rat, n stop, first, second esti
 	rounded := below(new(big.Rat).Add(scale(value, 10), big.NewRat(1, 2)))
 	n.value = min(max(rounded, least), greatest)
 	n.stddev = float64(spec.Max-spec.Min) / 2
-	if square := new(big.Rat).Mul(number, number); !second.clamped(width) && number.Sign() > 0 && square.Cmp(new(big.Rat).Mul(k, vn)) > 0 {
+	if square := new(big.Rat).Mul(number, number); !second.clamped(width) && number.Sign() > 0 &&
+		square.Cmp(new(big.Rat).Mul(k, vn)) > 0 {
 		inside := func(at int64) bool { // (S − 2δN)² ≤ k·(v_S + 4δ²·v_N)
 			delta := new(big.Rat).Sub(big.NewRat(at, 1024), middle)
 			delta.Mul(delta, big.NewRat(2, 1))
@@ -123,7 +125,8 @@ func average(spec schemas.MetricSpec, width *big.Rat, n stop, first, second esti
 		}
 		// The unclamped value is inside; outwards from it the inequality fails once and for all.
 		// If no mean that can be is inside, nothing is known.
-		tooLow, tooHigh := value.Cmp(new(big.Rat).SetInt64(spec.Min)) < 0, value.Cmp(new(big.Rat).SetInt64(spec.Max)) > 0
+		tooLow, tooHigh := value.Cmp(new(big.Rat).SetInt64(spec.Min)) <
+			0, value.Cmp(new(big.Rat).SetInt64(spec.Max)) > 0
 		if tooLow && !inside(least) || tooHigh && !inside(greatest) {
 			n.low, n.high = float64(least)/1024, float64(greatest)/1024
 			return n
@@ -136,7 +139,8 @@ func average(spec schemas.MetricSpec, width *big.Rat, n stop, first, second esti
 		slope := new(big.Rat).Quo(s, new(big.Rat).Mul(big.NewRat(2, 1), number))
 		variance := new(big.Rat).Mul(slope, slope)
 		variance.Mul(variance, vn).Add(variance, new(big.Rat).Quo(vs, big.NewRat(4, 1)))
-		n.stddev, _ = new(big.Float).SetPrec(128).Sqrt(new(big.Float).SetPrec(128).SetRat(variance.Quo(variance, square))).Float64()
+		n.stddev, _ = new(big.Float).SetPrec(128).Sqrt(
+			new(big.Float).SetPrec(128).SetRat(variance.Quo(variance, square))).Float64()
 		n.stddev = min(n.stddev, float64(spec.Max-spec.Min)/2)
 	}
 	n.low, n.high = float64(low)/1024, float64(high)/1024

@@ -71,7 +71,9 @@ func greatest(low, high *big.Int, fits func(*big.Int) bool) *big.Int {
 // integerRoot returns the greatest integer r ≥ 0 with r^n ≤ v.
 func integerRoot(v *big.Int, n int) *big.Int {
 	above := new(big.Int).Lsh(big.NewInt(1), uint(v.BitLen()/n+1))
-	return greatest(new(big.Int), above, func(r *big.Int) bool { return new(big.Int).Exp(r, big.NewInt(int64(n)), nil).Cmp(v) <= 0 })
+	return greatest(new(big.Int), above, func(r *big.Int) bool {
+		return new(big.Int).Exp(r, big.NewInt(int64(n)), nil).Cmp(v) <= 0
+	})
 }
 
 // rootOfTwo returns ⌊2^(i/n)·2^places⌋.

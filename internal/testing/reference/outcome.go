@@ -90,7 +90,8 @@ func judge(all []Config, partition int32, records []Record, cuts Cuts, ends []in
 		if outcome == Accepted {
 			turn, _ := turnOf(decoded.Millis, ends)
 			if err := decoders[decides(all, turn)].Decode(r.Value, &decoded); err != nil {
-				return nil, nil, fmt.Errorf("decoding partition %d offset %d for turn %d: %w", partition, r.Offset, turn, err)
+				return nil, nil, fmt.Errorf("decoding partition %d offset %d for turn %d: %w", partition, r.Offset,
+					turn, err)
 			}
 			events = append(events, accepted{
 				owner:  Owner{c.accountOf(hasher, decoded.User, partition, r.Offset), c.periodOf(decoded.Millis)},

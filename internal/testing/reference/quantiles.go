@@ -209,10 +209,12 @@ func (t *tree) inside(leaf node, missing, there *big.Rat) int64 {
 
 // quantiles returns the quantiles of one released key, by metric, and the parents of the nodes that
 // were drawn for them.
-func (c Config) quantiles(metric int, w window, key string, n stop, counts map[metricKey]int64) (map[int]stop, []node, error) {
+func (c Config) quantiles(metric int, w window, key string, n stop,
+	counts map[metricKey]int64) (map[int]stop, []node, error) {
 	at, spec := c.nodesOf(metric), c.Metrics[metric]
 	t := tree{
-		Config: c, steps: c.stepsOf(metric), nodes: at, w: w, key: key, u: furtherPrecision(spec, c.Metrics[at], n.precision),
+		Config: c, steps: c.stepsOf(metric), nodes: at, w: w, key: key, u: furtherPrecision(spec, c.Metrics[at],
+			n.precision),
 		number: big.NewRat(n.value, 1024), counts: counts, drawn: map[node][8]*big.Rat{},
 	}
 	t.width = c.ladders[metric].together(t.levels())

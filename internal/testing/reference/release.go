@@ -60,7 +60,8 @@ func (c Config) count(members []*member) map[metricKey]int64 {
 // release releases along the ladder of every key of every window that ends, and returns the
 // precision that its contributors pay: the one at which it stopped, also where that is the first
 // rung of a private key that stayed below its threshold.
-func (c Config) release(out *Output, counts map[metricKey]int64, turn uint64, end int64) (map[metricKey]*big.Int, error) {
+func (c Config) release(out *Output, counts map[metricKey]int64, turn uint64,
+	end int64) (map[metricKey]*big.Int, error) {
 	stopped := map[metricKey]*big.Int{}
 	released := map[metricKey]bool{}
 	for _, i := range c.basesFirst() {
@@ -178,7 +179,8 @@ func (c Config) refine(metric int, w window, key string, count int64) (stop, err
 }
 
 // publish encodes one release.
-func (c Config) publish(spec schemas.MetricSpec, w window, turn uint64, key string, count int64, s stop) (Published, error) {
+func (c Config) publish(spec schemas.MetricSpec, w window, turn uint64, key string, count int64,
+	s stop) (Published, error) {
 	precision, err := units.PrecisionFromBig(s.precision)
 	if err != nil {
 		return Published{}, fmt.Errorf("converting a precision: %w", err)

@@ -170,7 +170,8 @@ func (c round) turn(events []accepted, reserved map[Owner]*Account, turn uint64,
 			tally := &out.Tallies.Metrics[c.indices[part.metric]]
 			tally.Counted += part.Counted
 			tally.Beyond += part.Beyond
-			out.Admitted[m.owner] = append(out.Admitted[m.owner], Decision{turn, part.metric, part.Admitted, part.Counts})
+			out.Admitted[m.owner] = append(out.Admitted[m.owner],
+				Decision{turn, part.metric, part.Admitted, part.Counts})
 		}
 	}
 	stopped, err := c.release(out, c.count(members), turn, end)

@@ -17,9 +17,11 @@ type MetricTallies struct {
 // Tallies account for every record.
 type Tallies struct {
 	Records RecordTallies
-	Metrics []MetricTallies // in the order of the configuration; with several generations, in the order of the metrics' coming
-	Names   []string        // of Metrics
-	Windows []uint64        // by metric: (accepted record, window) pairs; the sum of its tallies
+	// in the order of the configuration; with several generations, in the order of the metrics'
+	// coming
+	Metrics []MetricTallies
+	Names   []string // of Metrics
+	Windows []uint64 // by metric: (accepted record, window) pairs; the sum of its tallies
 }
 
 func newTallies(names []string) Tallies {

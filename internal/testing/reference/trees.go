@@ -25,7 +25,9 @@ func isStatistic(m schemas.MetricSpec) bool {
 
 // nodesOf returns the metric of the nodes of a metric's trees.
 func (c Config) nodesOf(metric int) int {
-	return slices.IndexFunc(c.Metrics, func(m schemas.MetricSpec) bool { return isNodes(m) && m.Of == c.Metrics[metric].Name })
+	return slices.IndexFunc(c.Metrics, func(m schemas.MetricSpec) bool {
+		return isNodes(m) && m.Of == c.Metrics[metric].Name
+	})
 }
 
 // squares adds up n² over the nodes whose parents are drawn, where n is how many of one
@@ -50,7 +52,8 @@ func squares(s steps, values []int64, drawn func(parent node) bool) *big.Int {
 // values by key. Each key costs ⌈u·Σn²·2^-40⌉ over the nodes whose parents are drawn (see squares).
 // drawn returns the precision with which the children of a cell's node were drawn, for the metric
 // of nodes. It is nil or 0 if they were not drawn.
-func (c Config) ChargeTrees(metric int, values map[string][]int64, drawn func(nodes int, cell string) *big.Int) *big.Int {
+func (c Config) ChargeTrees(metric int, values map[string][]int64,
+	drawn func(nodes int, cell string) *big.Int) *big.Int {
 	all := new(big.Int)
 	if !hasTree(c.Metrics[metric].Kind) {
 		return all
@@ -72,7 +75,8 @@ func (c Config) ChargeTrees(metric int, values map[string][]int64, drawn func(no
 
 // statistics returns what is released beside one released key, by metric, and the parents of the
 // drawn nodes with the precision of the draws.
-func (c Config) statistics(metric int, w window, key string, n stop, drawn []estimate, counts map[metricKey]int64) (map[int]stop, map[metricKey]*big.Int, error) {
+func (c Config) statistics(metric int, w window, key string, n stop, drawn []estimate,
+	counts map[metricKey]int64) (map[int]stop, map[metricKey]*big.Int, error) {
 	spec, beside := c.Metrics[metric], map[int]stop{}
 	for i, m := range c.Metrics {
 		if of, also := strings.CutPrefix(m.Kind, "also_"); also && m.Of == spec.Name && c.path == nil {

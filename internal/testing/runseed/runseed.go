@@ -92,14 +92,16 @@ func derived(seed, name string, a, b uint64) (uint64, uint64) {
 func command(seed, test string) string {
 	dir, _ := os.Getwd() // without it the package is missing
 	root := dir
-	for _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil && root != filepath.Dir(root); _, err = os.Stat(filepath.Join(root, "go.mod")) {
+	for _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil &&
+		root != filepath.Dir(root); _, err = os.Stat(filepath.Join(root, "go.mod")) {
 		root = filepath.Dir(root)
 	}
 	all := ""
 	if long.On() {
 		all = long.Variable + "=1 "
 	}
-	return fmt.Sprintf("%s%s=%s go test -count 1 -run '^%s$' .%s", all, Variable, seed, test, strings.TrimPrefix(dir, root))
+	return fmt.Sprintf("%s%s=%s go test -count 1 -run '^%s$' .%s", all, Variable, seed, test,
+		strings.TrimPrefix(dir, root))
 }
 
 // printing has the tests that will print the seed if they fail, so that each prints it once.

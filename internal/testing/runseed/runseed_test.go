@@ -58,7 +58,8 @@ func TestAFailurePrintsTheSeedOnce(t *testing.T) {
 		}
 		var want []string
 		if failed {
-			want = []string{"to repeat what this test drew: TOLLGATE_SEED=7 go test -count 1 -run '^TestA/b$' ./internal/testing/runseed"}
+			want = []string{"to repeat what this test drew: TOLLGATE_SEED=7 go test -count 1 -run '^TestA/b$' " +
+				"./internal/testing/runseed"}
 		}
 		if !slices.Equal(p.printed, want) {
 			t.Errorf("failed %v: printed %q, want %q", failed, p.printed, want)

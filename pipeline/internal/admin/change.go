@@ -88,7 +88,8 @@ func (c *Change) CheckUnused(ctx context.Context) error {
 		return err
 	}
 	if held {
-		return &deployment.TopicError{Topic: out.Counts, Got: "holds records and the deployment has never written to it", Fix: "name a counts topic that is empty"}
+		return &deployment.TopicError{Topic: out.Counts,
+			Got: "holds records and the deployment has never written to it", Fix: "name a counts topic that is empty"}
 	}
 	return nil
 }
@@ -122,7 +123,8 @@ func (c *Change) unusedLedger(ctx context.Context, topic string) error {
 }
 
 func foreignLedger(topic string, err error) error {
-	return &deployment.TopicError{Topic: topic, Got: "holds records that this deployment has never written", Fix: "name a ledger topic that is empty", Err: err}
+	return &deployment.TopicError{Topic: topic, Got: "holds records that this deployment has never written",
+		Fix: "name a ledger topic that is empty", Err: err}
 }
 
 // TakeEpoch announces the change and takes an epoch, so that no run goes on, and finds out where
@@ -162,7 +164,8 @@ func (c *Change) checkOwnEpoch(ctx context.Context) error {
 // superseded returns the deployment.ErrSuperseded of a change that was overtaken by a run
 // or another change.
 func (c *Change) superseded() error {
-	return fmt.Errorf("changing the deployment: %w, or another change has: drain the run if there is one, then repeat the change", deployment.ErrSuperseded)
+	return fmt.Errorf("changing the deployment: %w, or another change has: drain the run if there is one, then "+
+		"repeat the change", deployment.ErrSuperseded)
 }
 
 // OpenWindows returns the metrics with windows that are open after the settled turn, and the next
@@ -191,9 +194,11 @@ func (c *Change) checkWindows() error {
 	}
 	remedy := "some of them always are, because they overlap or their ends never coincide: give them up with --now"
 	if !allEnd.IsZero() {
-		remedy = fmt.Sprintf("all end at %[1]s: run the configuration in force with --until %[1]s and repeat the change, or give them up with --now", allEnd.Format(time.RFC3339))
+		remedy = fmt.Sprintf("all end at %[1]s: run the configuration in force with --until %[1]s and repeat the "+
+			"change, or give them up with --now", allEnd.Format(time.RFC3339))
 	}
-	return fmt.Errorf("changing the deployment after turn %d: %w (metrics %s); %s", c.settled, deployment.ErrOpenWindows, strings.Join(metrics, ", "), remedy)
+	return fmt.Errorf("changing the deployment after turn %d: %w (metrics %s); %s", c.settled,
+		deployment.ErrOpenWindows, strings.Join(metrics, ", "), remedy)
 }
 
 // MakeNext sets Next, the generation that begins after the settled turn: want is the header of the
@@ -208,13 +213,15 @@ func (c *Change) CheckSize() error {
 	if next.Counts.Format == schemas.CountsAvro {
 		next.Counts.SchemaID = max(next.Counts.SchemaID, 1) // 0: not registered yet
 	}
-	value, err := schemas.EncodeControl(schemas.Control{Body: &schemas.Generation{CountsEnd: make([]int64, next.ReleaseShards), Header: next}})
+	value, err := schemas.EncodeControl(
+		schemas.Control{Body: &schemas.Generation{CountsEnd: make([]int64, next.ReleaseShards), Header: next}})
 	if err != nil {
 		return fmt.Errorf("encoding the new generation: %w", err)
 	}
 	const room = kafkalog.DefaultBatchBytes - 1<<10 // the rest is for framing and back references
 	if len(value) > room {
-		return fmt.Errorf("changing the deployment: the configuration needs a record of %d bytes, and topic %s takes %d: give metrics fewer public keys: %w", len(value), c.control.Topic, room, kafkalog.ErrTooLarge)
+		return fmt.Errorf("changing the deployment: the configuration needs a record of %d bytes, and topic %s takes "+
+			"%d: give metrics fewer public keys: %w", len(value), c.control.Topic, room, kafkalog.ErrTooLarge)
 	}
 	return nil
 }
@@ -258,7 +265,8 @@ func (c *Change) cause(ctx context.Context, err error) error {
 
 func (c *Change) checkpoints(ctx context.Context) ([]schemas.Snapshot, error) {
 	if c.settled > 0 && c.last == nil {
-		return nil, fmt.Errorf("changing the deployment after turn %d: control does not hold its CLOSE: %w", c.settled, deployment.ErrLogFault)
+		return nil, fmt.Errorf("changing the deployment after turn %d: control does not hold its CLOSE: %w", c.settled,
+			deployment.ErrLogFault)
 	}
 	engine, done, err := c.oldEngine()
 	if err != nil {
@@ -286,7 +294,8 @@ func (c *Change) oldEngine() (*spend.Engine, func(), error) {
 	}
 	from, done := c.ledger(c.Old.Topics.Ledger)
 	turns := c.turns()
-	engine, err := spend.NewEngine(spend.Options{Rules: rules, Ledger: from, Settlements: c.control, Ending: turns.Ending, Windows: turns})
+	engine, err := spend.NewEngine(spend.Options{Rules: rules, Ledger: from, Settlements: c.control,
+		Ending: turns.Ending, Windows: turns})
 	return engine, done, err
 }
 
@@ -315,7 +324,10 @@ func (c *Change) WriteSnapshots(ctx context.Context, snapshots []schemas.Snapsho
 // interrupted says what to do about a turn that is under way.
 func (c *Change) interrupted(err error) error {
 	if errors.Is(err, spend.ErrInterrupted) {
-		return fmt.Errorf("changing the deployment after turn %d: the next turn was interrupted and may be published in part: start a run with the old configuration, drain it, then repeat the change: %w", c.settled, deployment.ErrInterruptedTurn)
+		return fmt.Errorf(
+			"changing the deployment after turn %d: the next turn was interrupted and may be published in part: "+
+				"start a run with the old configuration, drain it, then repeat the change: %w", c.settled,
+			deployment.ErrInterruptedTurn)
 	}
 	if errors.Is(err, spend.ErrForeignLedger) && c.Next.Topics.Ledger != c.Old.Topics.Ledger {
 		return foreignLedger(c.Next.Topics.Ledger, err)
@@ -352,7 +364,8 @@ func (c *Change) WriteGeneration(ctx context.Context) error {
 	inForce := false
 	c.control.WithView(func(v *controllog.View) { inForce = v.HeaderAt == offsets[0] })
 	if !inForce {
-		return fmt.Errorf("changing the deployment: %w before the change was written: drain that run, then repeat the change", deployment.ErrSuperseded)
+		return fmt.Errorf("changing the deployment: %w before the change was written: drain that run, then "+
+			"repeat the change", deployment.ErrSuperseded)
 	}
 	return nil
 }
@@ -370,7 +383,10 @@ func (c *Change) unpublished(ctx context.Context) error {
 		return err
 	}
 	if found {
-		return fmt.Errorf("changing the deployment after turn %d: topic %s has values of a later turn, and topic %s does not have the decisions about them. Restore that topic if it lost records; if another program wrote to counts, begin a new deployment with new keys: %w",
+		return fmt.Errorf(
+			"changing the deployment after turn %d: topic %s has values of a later turn, and topic %s does not have "+
+				"the decisions about them. Restore that topic if it lost records; if another program wrote to "+
+				"counts, begin a new deployment with new keys: %w",
 			c.settled, old.Config.Outputs.Counts, old.Config.Outputs.Ledger, deployment.ErrLogFault)
 	}
 	return nil

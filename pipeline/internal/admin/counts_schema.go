@@ -22,7 +22,8 @@ func RegisterCounts(ctx context.Context, d *deployment.Deployment) (schemas.Coun
 	return countsEncoding(d, func(client *registry.Client, subject string) (uint32, error) {
 		id, err := client.Register(ctx, subject, schemas.ReleaseSchema())
 		if errors.Is(err, registry.ErrIncompatible) {
-			err = fmt.Errorf("%w: the subject has another schema than the one of counts: name another counts topic (outputs.counts), or let the registry accept this schema there (compatibility NONE)", err)
+			err = fmt.Errorf("%w: the subject has another schema than the one of counts: name another counts topic "+
+				"(outputs.counts), or let the registry accept this schema there (compatibility NONE)", err)
 		}
 		return id, err
 	})
@@ -56,8 +57,12 @@ func CheckCounts(ctx context.Context, d *deployment.Deployment, h *schemas.Heade
 		case err == nil || !errors.Is(err, event.ErrUnknownSchema):
 			return h.Counts.SchemaID, err
 		}
-		return 0, fmt.Errorf("generation %d writes values with the schema id %d, and the registry %s %s: %w: correct outputs.registry. If this registry replaces the one where tollgate init registered the schema, drain the run and run tollgate change, which registers it here",
-			h.Generation, h.Counts.SchemaID, d.Config.Outputs.Registry.URL, is, deployment.ErrCountsSchema)
+		return 0,
+			fmt.Errorf(
+				"generation %d writes values with the schema id %d, and the registry %s %s: %w: correct "+
+					"outputs.registry. If this registry replaces the one where tollgate init registered the schema, "+
+					"drain the run and run tollgate change, which registers it here",
+				h.Generation, h.Counts.SchemaID, d.Config.Outputs.Registry.URL, is, deployment.ErrCountsSchema)
 	})
 	return err
 }
@@ -72,7 +77,8 @@ func sameSchema(text string) bool {
 
 // countsEncoding returns how counts are written under a configuration, with the schema id that ask
 // returns for the subject of the counts topic.
-func countsEncoding(d *deployment.Deployment, ask func(client *registry.Client, subject string) (uint32, error)) (schemas.CountsEncoding, error) {
+func countsEncoding(d *deployment.Deployment,
+	ask func(client *registry.Client, subject string) (uint32, error)) (schemas.CountsEncoding, error) {
 	out := &d.Config.Outputs
 	enc := schemas.CountsEncoding{Format: out.CountsFormat}
 	if enc.Format != schemas.CountsAvro {

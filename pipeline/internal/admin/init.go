@@ -25,18 +25,21 @@ func CheckEmpty(ctx context.Context, d *deployment.Deployment, client *kafkalog.
 		return fmt.Errorf("reading control: %w (has the topic been created?)", err)
 	}
 	if control.High > 0 {
-		return fmt.Errorf("initialising: topic %s is not empty: %w", d.Config.Outputs.Control, deployment.ErrInitialised)
+		return fmt.Errorf("initialising: topic %s is not empty: %w", d.Config.Outputs.Control,
+			deployment.ErrInitialised)
 	}
 	for _, t := range []struct {
 		topic string
 		want  int
-	}{{d.Config.Outputs.Ledger, d.Config.Shards}, {d.Config.Outputs.Counts, d.Config.ReleaseShards}, {d.Config.Outputs.Turns, 1}} {
+	}{{d.Config.Outputs.Ledger, d.Config.Shards}, {d.Config.Outputs.Counts, d.Config.ReleaseShards},
+		{d.Config.Outputs.Turns, 1}} {
 		ids, err := client.Partitions(ctx, t.topic)
 		if err != nil {
 			return fmt.Errorf("reading topic %s: %w", t.topic, err)
 		}
 		if len(ids) != t.want {
-			return fmt.Errorf("initialising: topic %s has %d partitions, and the configuration needs %d: %w", t.topic, len(ids), t.want, deployment.ErrHeaderMismatch)
+			return fmt.Errorf("initialising: topic %s has %d partitions, and the configuration needs %d: %w", t.topic,
+				len(ids), t.want, deployment.ErrHeaderMismatch)
 		}
 		for _, id := range ids {
 			bounds, err := client.Offsets(ctx, t.topic, id)
@@ -44,7 +47,8 @@ func CheckEmpty(ctx context.Context, d *deployment.Deployment, client *kafkalog.
 				return fmt.Errorf("reading topic %s: %w", t.topic, err)
 			}
 			if bounds.High > 0 {
-				return fmt.Errorf("initialising: control is empty and topic %s is not: control was lost, or they belong to different deployments: %w", t.topic, deployment.ErrLogFault)
+				return fmt.Errorf("initialising: control is empty and topic %s is not: control was lost, or they "+
+					"belong to different deployments: %w", t.topic, deployment.ErrLogFault)
 			}
 		}
 	}

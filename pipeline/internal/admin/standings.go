@@ -19,7 +19,8 @@ import (
 func (c *Change) Standings(ctx context.Context, user []byte) (all []spend.Standing, asOf int64, err error) {
 	key := c.dep.Config.Keys.UserHash.Reveal()
 	if c.Old.UserHash != schemas.KeyFingerprintOf("user-hash", key) {
-		return nil, 0, fmt.Errorf("the user-hash key is not that of the deployment: correct keys.user_hash: %w", deployment.ErrHeaderMismatch)
+		return nil, 0, fmt.Errorf("the user-hash key is not that of the deployment: correct keys.user_hash: %w",
+			deployment.ErrHeaderMismatch)
 	}
 	id := schemas.NewHasher(key).Account(user)
 	const attempts = 10 // while a run goes on
@@ -53,5 +54,7 @@ func (c *Change) Standings(ctx context.Context, user []byte) (all []spend.Standi
 		}
 		return all, asOf, err
 	}
-	return nil, 0, errors.New("reading the account of a user: a run settles turns faster than they can be read: try again when it has caught up, or drain it")
+	return nil, 0,
+		errors.New("reading the account of a user: a run settles turns faster than they can be read: try again when " +
+			"it has caught up, or drain it")
 }

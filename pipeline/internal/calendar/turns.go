@@ -54,7 +54,8 @@ type windowed struct{ size, slide int64 }
 // that of the budget, 0 for life.
 func New(h *schemas.Header, period time.Duration) *Turns {
 	clock := wallclock.Of(h.Zone)
-	t := &Turns{Start: h.StartMillis, clock: clock, first: h.FromTurn, start: clock.Begins(h.SliceStart), period: period.Milliseconds()}
+	t := &Turns{Start: h.StartMillis, clock: clock, first: h.FromTurn, start: clock.Begins(h.SliceStart),
+		period: period.Milliseconds()}
 	var slides []int64
 	for i := range h.Metrics {
 		var m windowed
@@ -180,7 +181,8 @@ func (t *Turns) Ending(turn uint64) []schemas.MetricWindow {
 	var windows []schemas.MetricWindow
 	for i, m := range t.metrics {
 		if m.size > 0 && Align(end, m.slide) == end && end-m.size >= t.start && t.begins(end-m.size, m.slide) {
-			windows = append(windows, schemas.MetricWindow{Metric: uint32(i), WindowStart: end - m.size, WindowEnd: end})
+			windows = append(windows,
+				schemas.MetricWindow{Metric: uint32(i), WindowStart: end - m.size, WindowEnd: end})
 		}
 	}
 	return windows

@@ -173,7 +173,8 @@ func compareWindows(t *rapid.T, w *Turns, ends []int64, n int) {
 		t.Fatalf("after turn %d slices from %d on are needed, not %d", turn, needed, w.Needed(turn))
 	}
 	// No window that ends later holds a time of an earlier period.
-	if least := w.LeastPeriod(turn); w.period > 0 && (least > floorDivide(earliest, w.period) || least > floorDivide(ends[n], w.period)) {
+	if least := w.LeastPeriod(turn); w.period > 0 &&
+		(least > floorDivide(earliest, w.period) || least > floorDivide(ends[n], w.period)) {
 		t.Fatalf("after turn %d period %d counts as the least; a window from %d on is open", turn, least, earliest)
 	}
 }
@@ -186,7 +187,8 @@ func TestRuleNoWindowReachesOverAChange(t *testing.T) {
 		h.SliceStart = h.StartMillis
 		addMetric := func() {
 			slide := rapid.Int64Range(1, 12).Draw(t, "slide")
-			h.Metrics = append(h.Metrics, schemas.MetricSpec{WindowSize: slide * rapid.Int64Range(1, 5).Draw(t, "slides"), WindowSlide: slide})
+			h.Metrics = append(h.Metrics,
+				schemas.MetricSpec{WindowSize: slide * rapid.Int64Range(1, 5).Draw(t, "slides"), WindowSlide: slide})
 		}
 		addMetric()
 		addMetric()
@@ -228,7 +230,8 @@ func TestRuleNoWindowReachesOverAChange(t *testing.T) {
 			}
 		}
 		if last := h.FromTurn - 1; w.AllEnd(last) != h.SliceStart || w.Needed(last) != h.FromTurn {
-			t.Fatalf("at the change, turns from %d on are needed, and all windows end at %d", w.Needed(last), w.AllEnd(last))
+			t.Fatalf("at the change, turns from %d on are needed, and all windows end at %d", w.Needed(last),
+				w.AllEnd(last))
 		}
 	})
 }
@@ -240,7 +243,8 @@ func TestTheNextWindowToEnd(t *testing.T) {
 		var metrics []windowed
 		for range rapid.IntRange(1, 3).Draw(t, "metrics") {
 			slide := rapid.Int64Range(1, 20).Draw(t, "slide")
-			metrics = append(metrics, windowed{}, windowed{size: slide * rapid.Int64Range(1, 6).Draw(t, "times"), slide: slide})
+			metrics = append(metrics, windowed{},
+				windowed{size: slide * rapid.Int64Range(1, 6).Draw(t, "times"), slide: slide})
 		}
 		w := testTurns(start, 0, metrics...)
 		for turn := range uint64(20) {
@@ -261,10 +265,17 @@ func TestTheNextWindowToEnd(t *testing.T) {
 func TestRuleTurnsAreDaysOfTheZone(t *testing.T) {
 	const day = 86_400_000
 	for zone, midnights := range map[string][]string{
-		"Europe/Zurich":  {"2025-03-28T23:00:00Z", "2025-03-29T23:00:00Z", "2025-03-30T22:00:00Z", "2025-03-31T22:00:00Z"},
-		"America/Havana": {"2025-11-01T04:00:00Z", "2025-11-02T04:00:00Z", "2025-11-03T05:00:00Z", "2025-11-04T05:00:00Z"}, // 01:00 → 00:00
-		"Asia/Beirut":    {"2024-03-29T22:00:00Z", "2024-03-30T22:00:00Z", "2024-03-31T21:00:00Z", "2024-04-01T21:00:00Z"}, // no 00:00
-		"Pacific/Apia":   {"2011-12-28T10:00:00Z", "2011-12-29T10:00:00Z", "2011-12-30T10:00:00Z", "2011-12-31T10:00:00Z"}, // no 30 December
+		"Europe/Zurich": {"2025-03-28T23:00:00Z", "2025-03-29T23:00:00Z", "2025-03-30T22:00:00Z",
+			"2025-03-31T22:00:00Z"},
+		// 01:00 → 00:00
+		"America/Havana": {"2025-11-01T04:00:00Z", "2025-11-02T04:00:00Z", "2025-11-03T05:00:00Z",
+			"2025-11-04T05:00:00Z"},
+		// no 00:00
+		"Asia/Beirut": {"2024-03-29T22:00:00Z", "2024-03-30T22:00:00Z", "2024-03-31T21:00:00Z",
+			"2024-04-01T21:00:00Z"},
+		// no 30 December
+		"Pacific/Apia": {"2011-12-28T10:00:00Z", "2011-12-29T10:00:00Z", "2011-12-30T10:00:00Z",
+			"2011-12-31T10:00:00Z"},
 	} {
 		var begin []int64
 		for _, text := range midnights {
@@ -284,8 +295,10 @@ func TestRuleTurnsAreDaysOfTheZone(t *testing.T) {
 				t.Errorf("%s, day %d: turns %d to %d, and %d is that of the day before", zone, i, first, last, turn)
 			}
 			turn = first
-			if turns.End(turn) != begin[i+1] || turns.PeriodOf(at) != turns.PeriodOf(begin[i+1]-1) || turns.PeriodOf(at) == turns.PeriodOf(begin[i+1]) {
-				t.Errorf("%s, day %d: its turn ends at %d, and its periods are %d to %d", zone, i, turns.End(turn), turns.PeriodOf(at), turns.PeriodOf(begin[i+1]))
+			if turns.End(turn) != begin[i+1] || turns.PeriodOf(at) != turns.PeriodOf(begin[i+1]-1) ||
+				turns.PeriodOf(at) == turns.PeriodOf(begin[i+1]) {
+				t.Errorf("%s, day %d: its turn ends at %d, and its periods are %d to %d", zone, i, turns.End(turn),
+					turns.PeriodOf(at), turns.PeriodOf(begin[i+1]))
 			}
 			ending := turns.Ending(turn)
 			if len(ending) != 1 {
@@ -299,7 +312,8 @@ func TestRuleTurnsAreDaysOfTheZone(t *testing.T) {
 			changed := New(&next, 24*time.Hour)
 			for _, later := range begin[i+1:] {
 				if changed.Of(later-1) != turns.Of(later-1) || changed.Of(later) != turns.Of(later) {
-					t.Errorf("%s: after a change on day %d, turn %d is turn %d", zone, i, turns.Of(later), changed.Of(later))
+					t.Errorf("%s: after a change on day %d, turn %d is turn %d", zone, i, turns.Of(later),
+						changed.Of(later))
 				}
 			}
 		}
@@ -314,7 +328,8 @@ func TestWindowsOfSeveralDaysWhereADayIsMissing(t *testing.T) {
 	h := &schemas.Header{FromTurn: 1, SliceStart: start, StartMillis: start, Zone: "Pacific/Apia",
 		Metrics: []schemas.MetricSpec{{WindowSize: 2 * day, WindowSlide: day}}}
 	for change := range uint64(8) {
-		before, after, ended, begun, holding := New(h, 0), New(h, 0), map[int64]bool{}, map[int64]bool{}, map[uint64]uint64{}
+		before, after, ended, begun, holding := New(h, 0), New(h, 0), map[int64]bool{}, map[int64]bool{},
+			map[uint64]uint64{}
 		if change > 0 {
 			next := *h
 			next.FromTurn, next.SliceStart = change+1, before.End(change)
@@ -328,7 +343,8 @@ func TestWindowsOfSeveralDaysWhereADayIsMissing(t *testing.T) {
 			for _, w := range turns.Ending(turn) {
 				from, _ := turns.Bounds(w.WindowStart, w.WindowEnd)
 				if ended[w.WindowEnd] || begun[from] {
-					t.Errorf("change after turn %d: a second window that begins at %d or ends at the reading %d", change, from, w.WindowEnd)
+					t.Errorf("change after turn %d: a second window that begins at %d or ends at the reading %d",
+						change, from, w.WindowEnd)
 				}
 				ended[w.WindowEnd], begun[from] = true, true
 				for in := turns.First(w); in <= turn; in++ {
@@ -338,7 +354,8 @@ func TestWindowsOfSeveralDaysWhereADayIsMissing(t *testing.T) {
 		}
 		for turn := uint64(1); turn < 9; turn++ {
 			if from, to := after.End(turn-1), after.End(turn); from < to && after.WindowsOf(0, turn) != holding[turn] {
-				t.Errorf("change after turn %d: turn %d is in %d windows, and %d end", change, turn, after.WindowsOf(0, turn), holding[turn])
+				t.Errorf("change after turn %d: turn %d is in %d windows, and %d end", change, turn,
+					after.WindowsOf(0, turn), holding[turn])
 			}
 		}
 	}
@@ -348,9 +365,11 @@ func TestWindowsOfSeveralDaysWhereADayIsMissing(t *testing.T) {
 // data decide it, not even where the deployment begins. In a zone, everything is by its clock.
 func TestRuleNoRecordDecidesWhenAccountsAreRefilled(t *testing.T) {
 	const hour, day = 3_600_000, 86_400_000
-	start := time.Date(2025, 3, 28, 23, 0, 0, 0, time.UTC).UnixMilli() // midnight in Zurich, where 30 March has 23 hours
+	// midnight in Zurich, where 30 March has 23 hours
+	start := time.Date(2025, 3, 28, 23, 0, 0, 0, time.UTC).UnixMilli()
 	for zone, offset := range map[string]int64{"": 0, "Europe/Zurich": hour} {
-		h := &schemas.Header{FromTurn: 4, StartMillis: start, SliceStart: start + 3*day, Zone: zone, Metrics: []schemas.MetricSpec{{WindowSize: day, WindowSlide: day}}}
+		h := &schemas.Header{FromTurn: 4, StartMillis: start, SliceStart: start + 3*day, Zone: zone,
+			Metrics: []schemas.MetricSpec{{WindowSize: day, WindowSlide: day}}}
 		end := start + offset + 10*day // a reading
 		w := schemas.MetricWindow{WindowStart: end - day, WindowEnd: end}
 		for _, earlier := range []int64{0, 400 * day} {
@@ -377,7 +396,8 @@ func TestADayThatBeginsAtOneIsWhole(t *testing.T) {
 	start := time.Date(2024, 3, 30, 22, 0, 0, 0, time.UTC).UnixMilli()
 	turns := New(&schemas.Header{FromTurn: 1, SliceStart: start, StartMillis: start, Zone: "Asia/Beirut",
 		Metrics: []schemas.MetricSpec{{WindowSize: day, WindowSlide: day}}}, 0)
-	if ending := turns.Ending(1); len(ending) != 1 || turns.End(1)-start != 23*3_600_000 || turns.WindowsOf(0, 1) != 1 || turns.NextEnd(0) != turns.End(1) {
+	if ending := turns.Ending(1); len(ending) != 1 || turns.End(1)-start != 23*3_600_000 ||
+		turns.WindowsOf(0, 1) != 1 || turns.NextEnd(0) != turns.End(1) {
 		t.Errorf("turn 1 ends %v, after %d ms", ending, turns.End(1)-start)
 	}
 }

@@ -42,7 +42,9 @@ func noiseKey(id string, key byte) func(*deployment.Config) {
 func refused(t *testing.T, h, want *schemas.Header, says string) {
 	t.Helper()
 	all := Differences(h, want)
-	if !slices.ContainsFunc(all, func(d Difference) bool { return strings.Contains(d.What+d.Never+d.Detail(), says) }) || len(all) == 0 || all[0].Never == "" {
+	if !slices.ContainsFunc(all, func(d Difference) bool {
+		return strings.Contains(d.What+d.Never+d.Detail(), says)
+	}) || len(all) == 0 || all[0].Never == "" {
 		t.Errorf("want a refusal that says %q: %+v", says, all)
 	}
 }
@@ -81,7 +83,9 @@ func TestRuleWhatAPromiseRestsOnNeverChanges(t *testing.T) {
 	refused(t, &next, changed(t, noiseKey("k2", 5), func(c *deployment.Config) {
 		c.Metrics[0].Kind, c.Metrics[0].MaxEventsPerKey = metrickind.DistinctUsers, 1
 	}), "new name")
-	refused(t, &next, changed(t, noiseKey("k1", 1), func(c *deployment.Config) { c.Metrics = c.Metrics[1:] }), "it served earlier turns")
+	refused(t, &next, changed(t, noiseKey("k1", 1), func(c *deployment.Config) {
+		c.Metrics = c.Metrics[1:]
+	}), "it served earlier turns")
 	if all := Differences(&next, changed(t, noiseKey("k2", 5))); len(all) == 0 || all[0].Never != "" {
 		t.Errorf("a metric comes back as it was: %+v", all)
 	}

@@ -54,40 +54,63 @@ func Differences(h, want *schemas.Header) []Difference {
 		}
 	}
 	const other = "begin a new deployment with new keys for it"
-	add(h.UserHash != want.UserHash, "the user-hash key", "the accounts of all users would be lost", value("keys.user_hash", fingerprint(h.UserHash), fingerprint(want.UserHash)))
-	add(h.Deployment != want.Deployment, "the deployment's name", "brokers use it to keep older runs from writing", value("deployment", h.Deployment, want.Deployment))
-	add(h.EventsTopic != want.EventsTopic, "the events topic", other, value("events.topic", h.EventsTopic, want.EventsTopic))
+	add(h.UserHash != want.UserHash, "the user-hash key", "the accounts of all users would be lost",
+		value("keys.user_hash", fingerprint(h.UserHash), fingerprint(want.UserHash)))
+	add(h.Deployment != want.Deployment, "the deployment's name", "brokers use it to keep older runs from writing",
+		value("deployment", h.Deployment, want.Deployment))
+	add(h.EventsTopic != want.EventsTopic, "the events topic", other,
+		value("events.topic", h.EventsTopic, want.EventsTopic))
 	was, is := &h.Events, &want.Events
 	add(was.User != is.User, "the position of the user in a record",
-		"accounts could belong to other users; "+sameRegistry(was.User, is.User)+other, value("events.fields.user", was.User, is.User))
-	add(periodOf(h) != periodOf(want), "the budget period", "it is the unit of privacy; "+other, value("privacy.period", cmp.Or(periodOf(h), "for life"), cmp.Or(periodOf(want), "for life")))
-	add(h.Trust != want.Trust || h.NoFuture != want.NoFuture, "whose times are trusted, or whether events of the future count", other,
+		"accounts could belong to other users; "+sameRegistry(was.User, is.User)+
+			other, value("events.fields.user", was.User, is.User))
+	add(periodOf(h) != periodOf(want), "the budget period", "it is the unit of privacy; "+other,
+		value("privacy.period", cmp.Or(periodOf(h), "for life"), cmp.Or(periodOf(want), "for life")))
+	add(h.Trust != want.Trust || h.NoFuture != want.NoFuture,
+		"whose times are trusted, or whether events of the future count", other,
 		value("time.trust", h.Trust, want.Trust), value("time.no_future", h.NoFuture, want.NoFuture))
-	add(h.Zone != want.Zone, "the time zone of windows", "it decides which window and which budget period an event belongs to; "+other,
+	add(h.Zone != want.Zone, "the time zone of windows",
+		"it decides which window and which budget period an event belongs to; "+other,
 		value("time.window_zone", cmp.Or(h.Zone, "UTC"), cmp.Or(want.Zone, "UTC")))
-	add(h.Topics.Control != want.Topics.Control, "the control topic", "it has the deployment's history", value("outputs.control", h.Topics.Control, want.Topics.Control))
-	add(h.Budget.Accountant != want.Budget.Accountant, "the accountant", "what was spent was promised under it", value("privacy.accountant", h.Budget.Accountant, want.Budget.Accountant))
-	add(h.Budget.Planned.Share != want.Budget.Planned.Share, "what was spent on choosing bounds", "it was spent before the deployment began",
+	add(h.Topics.Control != want.Topics.Control, "the control topic", "it has the deployment's history",
+		value("outputs.control", h.Topics.Control, want.Topics.Control))
+	add(h.Budget.Accountant != want.Budget.Accountant, "the accountant", "what was spent was promised under it",
+		value("privacy.accountant", h.Budget.Accountant, want.Budget.Accountant))
+	add(h.Budget.Planned.Share != want.Budget.Planned.Share, "what was spent on choosing bounds",
+		"it was spent before the deployment began",
 		value("privacy.planned", h.Budget.Planned.Share, want.Budget.Planned.Share))
 	all = append(all, budgetDifferences(&h.Budget, &want.Budget)...)
 	ledger, counts := h.Topics.Ledger == want.Topics.Ledger, h.Topics.Counts == want.Topics.Counts
-	add(h.Shards != want.Shards, "the number of shards", textIf(ledger, "the ledger has a partition for each shard: also name a new, empty ledger topic"), value("shards", h.Shards, want.Shards))
-	add(h.ReleaseShards != want.ReleaseShards, "the number of release shards", textIf(counts, "the counts topic has a partition for each release shard: also name a new, empty counts topic"), value("release_shards", h.ReleaseShards, want.ReleaseShards))
+	add(h.Shards != want.Shards, "the number of shards",
+		textIf(ledger, "the ledger has a partition for each shard: also name a new, empty ledger topic"),
+		value("shards", h.Shards, want.Shards))
+	add(h.ReleaseShards != want.ReleaseShards, "the number of release shards",
+		textIf(counts, "the counts topic has a partition for each release shard: also name a new, empty counts topic"),
+		value("release_shards", h.ReleaseShards, want.ReleaseShards))
 	all = append(all, metricDifferences(h, want)...)
 	old, now := NewestKey(h), NewestKey(want)
 	add(old.ID != now.ID || old.Fingerprint != now.Fingerprint, "the noise key", keyNever(h, now),
-		value("keys.noise.id", old.ID, now.ID), value("keys.noise", fingerprint(old.Fingerprint), fingerprint(now.Fingerprint)))
-	add(h.LedgerSlots != want.LedgerSlots, "the number of ledger slots", "", value("ledger_slots", h.LedgerSlots, want.LedgerSlots))
-	add(was.Records != is.Records, "which records are events (columns, schema, max_record_bytes)", "", value("events", was.Records, is.Records))
+		value("keys.noise.id", old.ID, now.ID), value("keys.noise", fingerprint(old.Fingerprint),
+			fingerprint(now.Fingerprint)))
+	add(h.LedgerSlots != want.LedgerSlots, "the number of ledger slots", "",
+		value("ledger_slots", h.LedgerSlots, want.LedgerSlots))
+	add(was.Records != is.Records, "which records are events (columns, schema, max_record_bytes)", "",
+		value("events", was.Records, is.Records))
 	add(was.Key != is.Key, "the position of the key in a record", "", value("events.fields.key", was.Key, is.Key))
 	add(was.Time != is.Time, "the position of the time in a record, or its unit",
-		textIf(periodOf(h) != "", "it decides which budget period an event belongs to, and one event could be charged to two; "+other), value("events.fields.time", was.Time, is.Time))
-	add(was.Value != is.Value, "the position or the decimals of the value in a record", "", value("events.fields.value, events.decimals", was.Value, is.Value))
+		textIf(periodOf(h) != "",
+			"it decides which budget period an event belongs to, and one event could be charged to two; "+other),
+		value("events.fields.time", was.Time, is.Time))
+	add(was.Value != is.Value, "the position or the decimals of the value in a record", "",
+		value("events.fields.value, events.decimals", was.Value, is.Value))
 	add(!ledger, "the name of the ledger topic", "", value("outputs.ledger", h.Topics.Ledger, want.Topics.Ledger))
 	add(!counts, "the name of the counts topic", "", value("outputs.counts", h.Topics.Counts, want.Topics.Counts))
-	add(h.Topics.Turns != want.Topics.Turns, "the name of the topic of the ends of turns", "", value("outputs.turns", h.Topics.Turns, want.Topics.Turns))
-	add(h.Counts.Format != want.Counts.Format, "the format of counts", "", value("outputs.counts_format", h.Counts.Format, want.Counts.Format))
-	add(h.Topics.DeadLetter != want.Topics.DeadLetter, "the name of the dead-letter topic", "", value("outputs.dead_letter", h.Topics.DeadLetter, want.Topics.DeadLetter))
+	add(h.Topics.Turns != want.Topics.Turns, "the name of the topic of the ends of turns", "",
+		value("outputs.turns", h.Topics.Turns, want.Topics.Turns))
+	add(h.Counts.Format != want.Counts.Format, "the format of counts", "",
+		value("outputs.counts_format", h.Counts.Format, want.Counts.Format))
+	add(h.Topics.DeadLetter != want.Topics.DeadLetter, "the name of the dead-letter topic", "",
+		value("outputs.dead_letter", h.Topics.DeadLetter, want.Topics.DeadLetter))
 	slices.SortStableFunc(all, func(a, b Difference) int { return rank(a) - rank(b) })
 	return all
 }
@@ -103,12 +126,14 @@ func SchemaDifferences(h, want *schemas.Header) []Difference {
 	if want.Counts.SchemaID != 0 {
 		now = fmt.Sprint(want.Counts.SchemaID)
 	}
-	return []Difference{{What: "the id of the schema of counts", Values: []Value{value("outputs.registry", fmt.Sprint(h.Counts.SchemaID), now)}}}
+	return []Difference{{What: "the id of the schema of counts",
+		Values: []Value{value("outputs.registry", fmt.Sprint(h.Counts.SchemaID), now)}}}
 }
 
 // sameRegistry returns the cheaper remedy where nothing but the registry's address differs.
 func sameRegistry(was, is string) string {
-	return textIf(event.OtherRegistry(was, is), "if it is the same registry, make its old name point to the new address; otherwise ")
+	return textIf(event.OtherRegistry(was, is),
+		"if it is the same registry, make its old name point to the new address; otherwise ")
 }
 
 func rank(d Difference) int {
@@ -158,13 +183,16 @@ func metricDifferences(h, want *schemas.Header) []Difference {
 		for _, g := range past {
 			for _, old := range g.Metrics {
 				if old.Name == m.Name && old != want.Identity(i) {
-					d.Never = "what it counts has changed (where its fields stand, kind, filter, window or key mode): give it a new name"
+					d.Never = "what it counts has changed (where its fields stand, kind, filter, window or key " +
+						"mode): give it a new name"
 				}
 			}
 		}
 		at, kind := MetricNamed(h, m.Name), metrickind.Of(m.Kind)
 		switch {
-		case (kind.Part != nil || kind.Statistic != nil) && slices.ContainsFunc(others, func(o Difference) bool { return o.What == "the metric "+m.Of }):
+		case (kind.Part != nil || kind.Statistic != nil) && slices.ContainsFunc(others, func(o Difference) bool {
+			return o.What == "the metric "+m.Of
+		}):
 			// It differs with its metric, of whose value it is a part.
 		case d.Never != "" || at >= 0 && (h.Metrics[at].Digest() != m.Digest() || len(scaleValues(m, h, want)) > 0):
 			if at >= 0 {
@@ -184,7 +212,9 @@ func metricDifferences(h, want *schemas.Header) []Difference {
 		}
 	}
 	all = append(all, others...)
-	if len(all) == 0 && !slices.EqualFunc(h.Metrics, want.Metrics, func(a, b schemas.MetricSpec) bool { return a.Name == b.Name }) {
+	if len(all) == 0 && !slices.EqualFunc(h.Metrics, want.Metrics, func(a, b schemas.MetricSpec) bool {
+		return a.Name == b.Name
+	}) {
 		all = append(all, Difference{What: "the order of the metrics, in which users are admitted"})
 	}
 	return all
@@ -203,12 +233,14 @@ func Agrees(d *deployment.Deployment, h *schemas.Header) error {
 	if len(all) == 0 {
 		return nil
 	}
-	what, remedy := all[0].What+" differs"+all[0].Detail(), "restore the value in force, or make the change with: tollgate change"
+	what, remedy := all[0].What+" differs"+all[0].Detail(),
+		"restore the value in force, or make the change with: tollgate change"
 	switch {
 	case all[0].Never != "":
 		remedy = all[0].Never + "; or restore the value in force"
 	case len(all[0].Values) == 0: // a metric, or their order
 		what, remedy = all[0].What, "undo that in the configuration, or make the change with: tollgate change"
 	}
-	return fmt.Errorf("comparing with generation %d on topic %s: %s: %w; %s", h.Generation, d.Config.Outputs.Control, what, deployment.ErrHeaderMismatch, remedy)
+	return fmt.Errorf("comparing with generation %d on topic %s: %s: %w; %s", h.Generation, d.Config.Outputs.Control,
+		what, deployment.ErrHeaderMismatch, remedy)
 }

@@ -43,28 +43,42 @@ func TestRuleOnlyWhatWasReservedGoesToPrivateKeys(t *testing.T) {
 		what     string
 	}{
 		// The three of which the generations together came to 1.1, 1.895 and 1.69 times δ.
-		{promise{1, 1e-6, 0, false}, promise{1, 1e-6, 1e-7, true}, []string{"it would be 1e-07", "reserved nothing", "new deployment", "privacy.delta_keys"}, "delta_keys"},
-		{promise{1, 1e-6, 0, false}, promise{1, 1e-6, 9e-7, true}, []string{"it would be 9e-07", "reserved nothing"}, "delta_keys"},
-		{promise{1, 1e-3, 1e-4, true}, promise{1, 1e-3, 9e-4, true}, []string{"it would be 0.0009", "reserved 0.0001", "write privacy.delta_keys: 0.0001", "new deployment"}, "delta_keys"},
+		{promise{1, 1e-6, 0, false}, promise{1, 1e-6, 1e-7, true},
+			[]string{"it would be 1e-07", "reserved nothing", "new deployment", "privacy.delta_keys"}, "delta_keys"},
+		{promise{1, 1e-6, 0, false}, promise{1, 1e-6, 9e-7, true}, []string{"it would be 9e-07", "reserved nothing"},
+			"delta_keys"},
+		{promise{1, 1e-3, 1e-4, true}, promise{1, 1e-3, 9e-4, true},
+			[]string{"it would be 0.0009", "reserved 0.0001", "write privacy.delta_keys: 0.0001", "new deployment"},
+			"delta_keys"},
 		// The first private metric, with the default of a tenth, where nothing is reserved, where
 		// less is, and where more is: then what users may spend would rise.
-		{promise{1, 1e-6, 0, false}, promise{1, 1e-6, 0, true}, []string{"it would be 1e-07", "reserved nothing"}, "delta_keys"},
-		{promise{1, 1e-6, 3e-8, false}, promise{1, 1e-6, 0, true}, []string{"it would be 1e-07", "write privacy.delta_keys: 3e-08 (without it: a tenth"}, "delta_keys"},
-		{promise{1, 1e-6, 3e-7, false}, promise{1, 1e-6, 0, true}, []string{"fall from 3e-07 to 1e-07", "write privacy.delta_keys: 3e-07 (without it: a tenth"}, "delta_keys"},
+		{promise{1, 1e-6, 0, false}, promise{1, 1e-6, 0, true}, []string{"it would be 1e-07", "reserved nothing"},
+			"delta_keys"},
+		{promise{1, 1e-6, 3e-8, false}, promise{1, 1e-6, 0, true},
+			[]string{"it would be 1e-07", "write privacy.delta_keys: 3e-08 (without it: a tenth"}, "delta_keys"},
+		{promise{1, 1e-6, 3e-7, false}, promise{1, 1e-6, 0, true},
+			[]string{"fall from 3e-07 to 1e-07", "write privacy.delta_keys: 3e-07 (without it: a tenth"}, "delta_keys"},
 		{promise{1, 1e-6, 3e-7, false}, promise{1, 1e-6, 3e-7, true}, nil, "the metric private"},
 		// Its removal, when δ_keys is left out.
-		{promise{1, 1e-6, 0, true}, promise{1, 1e-6, 0, false}, []string{"fall from 1e-07 to 0", "write privacy.delta_keys: 1e-07", "else 0"}, "delta_keys"},
+		{promise{1, 1e-6, 0, true}, promise{1, 1e-6, 0, false},
+			[]string{"fall from 1e-07 to 0", "write privacy.delta_keys: 1e-07", "else 0"}, "delta_keys"},
 		{promise{1, 1e-6, 0, true}, promise{1, 1e-6, 1e-7, false}, nil, "the metric private"},
 		// A stronger promise, with the same reserve and without.
 		{promise{1, 1e-6, 1e-7, true}, promise{0.5, 1e-6, 1e-7, true}, nil, "the budget (epsilon, delta, delta_keys)"},
-		{promise{1, 1e-6, 1e-7, true}, promise{0.5, 1e-6, 0, false}, nil, "of which delta_keys falls from 1e-07 to 0 and can never rise again"},
-		{promise{1, 1e-6, 1e-7, true}, promise{0.5, 1e-6, 2e-7, true}, []string{"it would be 2e-07", "reserved 1e-07"}, "delta_keys"},
-		{promise{1, 1e-6, 0, false}, promise{1.5, 1e-6, 0, false}, []string{"never weaker", "epsilon would rise from 1 to 1.5"}, "the budget"},
-		{promise{1, 1e-6, 0, false}, promise{0.5, 2e-6, 0, false}, []string{"never weaker", "delta would rise from 1e-06 to 2e-06"}, "the budget"},
+		{promise{1, 1e-6, 1e-7, true}, promise{0.5, 1e-6, 0, false}, nil,
+			"of which delta_keys falls from 1e-07 to 0 and can never rise again"},
+		{promise{1, 1e-6, 1e-7, true}, promise{0.5, 1e-6, 2e-7, true}, []string{"it would be 2e-07", "reserved 1e-07"},
+			"delta_keys"},
+		{promise{1, 1e-6, 0, false}, promise{1.5, 1e-6, 0, false},
+			[]string{"never weaker", "epsilon would rise from 1 to 1.5"}, "the budget"},
+		{promise{1, 1e-6, 0, false}, promise{0.5, 2e-6, 0, false},
+			[]string{"never weaker", "delta would rise from 1e-06 to 2e-06"}, "the budget"},
 		// An amount that is no whole number of units: what is said gives the same budget.
-		{promise{1, 1e-20, 1e-21, false}, promise{1, 1e-20, 2e-21, true}, []string{"write privacy.delta_keys: 1e-21 ("}, "delta_keys"},
+		{promise{1, 1e-20, 1e-21, false}, promise{1, 1e-20, 2e-21, true}, []string{"write privacy.delta_keys: 1e-21 ("},
+			"delta_keys"},
 	} {
-		all := Differences(headerWith(t, tc.from.epsilon, tc.from.delta, tc.from.keys, tc.from.private), headerWith(t, tc.to.epsilon, tc.to.delta, tc.to.keys, tc.to.private))
+		all := Differences(headerWith(t, tc.from.epsilon, tc.from.delta, tc.from.keys, tc.from.private),
+			headerWith(t, tc.to.epsilon, tc.to.delta, tc.to.keys, tc.to.private))
 		if len(all) == 0 || (all[0].Never == "") != (tc.never == nil) {
 			t.Errorf("from %v to %v: %+v", tc.from, tc.to, all)
 			continue
@@ -102,7 +116,8 @@ func TestRuleGenerationsTogetherKeepThePromise(t *testing.T) {
 			return known[of]
 		}
 		draw := func() budgets.Budget {
-			return budget(rapid.SampledFrom([]float64{1, 0.999, 0.7}).Draw(t, "ε"), rapid.SampledFrom([]float64{1e-6, 0.99e-6, 1e-9}).Draw(t, "δ"),
+			return budget(rapid.SampledFrom([]float64{1, 0.999, 0.7}).Draw(t, "ε"),
+				rapid.SampledFrom([]float64{1e-6, 0.99e-6, 1e-9}).Draw(t, "δ"),
 				rapid.SampledFrom([]float64{0, 0, 0.1, 0.5, 0.9}).Draw(t, "δ_keys/δ"))
 		}
 		planned := func() budgets.Budget {
@@ -128,7 +143,8 @@ func TestRuleGenerationsTogetherKeepThePromise(t *testing.T) {
 			if b.Planned.Share != first.Planned.Share {
 				t.Fatalf("the planned share changed from %v to %v", first.Planned.Share, b.Planned.Share)
 			}
-			if b.Planned = first.Planned; b.Whole().Mu2 > first.Whole().Mu2 || b.Whole().Keys.Cmp(first.Whole().Keys) > 0 {
+			if b.Planned = first.Planned; b.Whole().Mu2 > first.Whole().Mu2 ||
+				b.Whole().Keys.Cmp(first.Whole().Keys) > 0 {
 				t.Fatalf("with what was planned under %v, %v is more than was promised", first, b)
 			}
 		}

@@ -8,7 +8,8 @@ import (
 // The debts of the ledger are under the allowances of the last generation that settled a turn, also
 // after two changes at one turn.
 func TestAGenerationWithoutTurnsLeavesTheAllowancesOfTheOneBefore(t *testing.T) {
-	first, second, third := headerWith(t, 1, 1e-6, 0, false), headerWith(t, .5, 1e-6, 0, false), headerWith(t, .25, 1e-6, 0, false)
+	first, second, third := headerWith(t, 1, 1e-6, 0, false), headerWith(t, .5, 1e-6, 0, false),
+		headerWith(t, .25, 1e-6, 0, false)
 	first.FromTurn = 1
 	after := Succeed(first, second, 11, 0, nil)
 	for from, want := range map[uint64]any{11: first.Allowances(), 12: second.Allowances()} {

@@ -58,12 +58,16 @@ func metricValues(was, is *schemas.MetricSpec) []Value {
 	return differing([]Value{
 		value("kind", was.Kind, is.Kind), value("filter", was.Filter, is.Filter), value("of", was.Of, is.Of),
 		millis("window.size", was.WindowSize, is.WindowSize), millis("window.slide", was.WindowSlide, is.WindowSlide),
-		millis("time.lateness", was.Lateness, is.Lateness), millis("time.skew", was.Skew, is.Skew), millis("time.slack", was.Slack, is.Slack),
-		value("bounds.max_keys_per_user", capOf(was.MaxKeysPerUser), capOf(is.MaxKeysPerUser)), value(events, capOf(was.MaxEventsPerKey), capOf(is.MaxEventsPerKey)),
+		millis("time.lateness", was.Lateness, is.Lateness), millis("time.skew", was.Skew, is.Skew), millis("time.slack",
+			was.Slack, is.Slack),
+		value("bounds.max_keys_per_user", capOf(was.MaxKeysPerUser), capOf(is.MaxKeysPerUser)),
+		value(events, capOf(was.MaxEventsPerKey), capOf(is.MaxEventsPerKey)),
 		value("bounds.min", was.Min, is.Min), value(most, was.Max, is.Max),
 		value("ladder.kind", was.LadderKind, is.LadderKind), value("ladder.factor", was.LadderFactor, is.LadderFactor),
-		value(relative, was.Relative, is.Relative), value("target.absolute", was.Absolute, is.Absolute), value("target.confidence", was.Confidence, is.Confidence),
-		value("keys.mode", was.KeyMode, is.KeyMode), value("keys.keys_from", was.KeysFrom, is.KeysFrom), lists(keys, was.PublicKeys, is.PublicKeys),
+		value(relative, was.Relative, is.Relative), value("target.absolute", was.Absolute, is.Absolute),
+		value("target.confidence", was.Confidence, is.Confidence),
+		value("keys.mode", was.KeyMode, is.KeyMode), value("keys.keys_from", was.KeysFrom, is.KeysFrom),
+		lists(keys, was.PublicKeys, is.PublicKeys),
 		deviations("σ of the first rung", was.First, is.First), deviations("σ of the top", was.Top, is.Top),
 		shares("δ of an event of a key", was.DeltaKey, is.DeltaKey),
 		apart("burst of the allowance (B²)", was.Burst != is.Burst, was.Burst.Float(), is.Burst.Float()),
@@ -87,7 +91,9 @@ func scaleValues(m *schemas.MetricSpec, was, is *schemas.Header) []Value {
 		return nil
 	}
 	scale := func(h *schemas.Header) string {
-		if slices.ContainsFunc(h.Metrics, func(o schemas.MetricSpec) bool { return o.Of == m.Name && slices.Index(tree.Nodes, o.Kind) > 0 }) {
+		if slices.ContainsFunc(h.Metrics, func(o schemas.MetricSpec) bool {
+			return o.Of == m.Name && slices.Index(tree.Nodes, o.Kind) > 0
+		}) {
 			return deployment.ScaleLogarithmic
 		}
 		return deployment.ScaleLinear
@@ -97,7 +103,8 @@ func scaleValues(m *schemas.MetricSpec, was, is *schemas.Header) []Value {
 
 // placeValues lists where the fields that a metric reads stood and stand.
 func placeValues(m *schemas.MetricSpec, was, is *schemas.Header) []Value {
-	places := []Value{value("events.fields.key", was.Events.Key, is.Events.Key), value("events.fields.time, events.time_unit", was.Events.Time, is.Events.Time)}
+	places := []Value{value("events.fields.key", was.Events.Key, is.Events.Key),
+		value("events.fields.time, events.time_unit", was.Events.Time, is.Events.Time)}
 	if metrickind.Of(m.Kind).Values() {
 		places = append(places, value("events.fields.value, events.decimals", was.Events.Value, is.Events.Value))
 	}

@@ -95,7 +95,8 @@ func TestAMeanDiffersOnce(t *testing.T) {
 		return &h
 	}
 	was, is := mean(2), mean(3)
-	if all := metricDifferences(was, is); len(is.Metrics) < 2 || len(all) != 1 || all[0].What != "the metric score" || len(all[0].Values) == 0 {
+	if all := metricDifferences(was, is); len(is.Metrics) < 2 || len(all) != 1 || all[0].What != "the metric score" ||
+		len(all[0].Values) == 0 {
 		t.Errorf("%d metrics, told as %+v", len(is.Metrics), all)
 	}
 	is = mean(2)
@@ -112,7 +113,8 @@ func TestPlacesOfFieldsAreComparedByValue(t *testing.T) {
 	is := &schemas.Header{Metrics: was.Metrics, Events: was.Events}
 	is.Events.Time = "column 2, s"
 	all := metricDifferences(was, is)
-	if len(all) != 1 || len(all[0].Values) != 1 || all[0].Values[0].Was != "column 2, ms" || all[0].Values[0].Is != "column 2, s" {
+	if len(all) != 1 || len(all[0].Values) != 1 || all[0].Values[0].Was != "column 2, ms" ||
+		all[0].Values[0].Is != "column 2, s" {
 		t.Errorf("told as %+v", all)
 	}
 }
@@ -121,8 +123,9 @@ func TestPlacesOfFieldsAreComparedByValue(t *testing.T) {
 // target of the configuration.
 func TestARelativeErrorThatFollowsIsNotToldAsATarget(t *testing.T) {
 	for kind, want := range map[string]string{
-		metrickind.Quantiles: "relative error of the number of events, from target.absolute", metrickind.Histogram: "relative error of the number of events, from target.absolute",
-		metrickind.Events: "target.relative",
+		metrickind.Quantiles: "relative error of the number of events, from target.absolute",
+		metrickind.Histogram: "relative error of the number of events, from target.absolute",
+		metrickind.Events:    "target.relative",
 	} {
 		was := schemas.MetricSpec{Kind: kind, Relative: 0.1}
 		is := was
@@ -158,7 +161,8 @@ func TestScalesAndEdgesAreTold(t *testing.T) {
 	}
 	for _, most := range []int64{100, 1 << 30} { // with as many levels, or fewer
 		all := metricDifferences(quantiles("linear", most), quantiles("logarithmic", most))
-		if len(all) != 1 || all[0].What != "the metric score" || !slices.Contains(all[0].Values, Value{"scale", "linear", "logarithmic"}) {
+		if len(all) != 1 || all[0].What != "the metric score" ||
+			!slices.Contains(all[0].Values, Value{"scale", "linear", "logarithmic"}) {
 			t.Errorf("to %d: told as %+v", most, all)
 		}
 	}

@@ -97,9 +97,14 @@ func (e *endpoint) token(ctx context.Context) (string, error) {
 // ask asks for a token. Its errors have the server's error code, and nothing else of what it says,
 // which may quote the request. No redirection is followed: the secret is for this server.
 func (e *endpoint) ask(ctx context.Context) (*oauth2.Token, error) {
-	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: e.trust.get(), DisableKeepAlives: true}
-	client := &http.Client{Transport: transport, Timeout: tokenTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	cfg := clientcredentials.Config{ClientID: e.sasl.User, ClientSecret: e.secret.get(), TokenURL: e.sasl.TokenURL.Reveal(), Scopes: e.sasl.Scopes}
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: e.trust.get(),
+		DisableKeepAlives: true}
+	client := &http.Client{Transport: transport, Timeout: tokenTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		}}
+	cfg := clientcredentials.Config{ClientID: e.sasl.User, ClientSecret: e.secret.get(),
+		TokenURL: e.sasl.TokenURL.Reveal(), Scopes: e.sasl.Scopes}
 	if e.sasl.Audience != "" {
 		cfg.EndpointParams = url.Values{"audience": {e.sasl.Audience}}
 	}
@@ -134,7 +139,9 @@ func (b *bearer) Start(ctx context.Context) (sasl.StateMachine, []byte, error) {
 		return nil, nil, err
 	}
 	// No channel binding, no identity but the token's (RFC 7628, section 3.1).
-	return exchange{}, []byte("n,,\x01" + strings.Join(append([]string{"auth=Bearer " + token}, b.extensions...), "\x01") + "\x01\x01"), nil
+	return exchange{},
+		[]byte("n,,\x01" + strings.Join(append([]string{"auth=Bearer " + token}, b.extensions...), "\x01") +
+			"\x01\x01"), nil
 }
 
 // exchange is the rest of an authentication.

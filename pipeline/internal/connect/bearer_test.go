@@ -22,7 +22,8 @@ func TestATokenIsAskedForWithAudienceAndQuery(t *testing.T) {
 		fmt.Fprint(w, `{"access_token":"abc","token_type":"bearer"}`)
 	}))
 	defer s.Close()
-	settings := deployment.SASL{Mechanism: "oauthbearer", TokenURL: secret.New(s.URL + "/token?api=s3cret"), User: "u", Password: secret.New("p"), Audience: "kafka"}
+	settings := deployment.SASL{Mechanism: "oauthbearer", TokenURL: secret.New(s.URL + "/token?api=s3cret"), User: "u",
+		Password: secret.New("p"), Audience: "kafka"}
 	start := func() (string, error) {
 		m, err := mechanism(&settings, nil)
 		if err != nil {

@@ -9,5 +9,6 @@ import (
 // question that waits because the registry is busy; nil is not called. Errors:
 // *registry.ConfigError.
 func Registry(g *deployment.Registry, waiting func(why error)) (*registry.Client, error) {
-	return registry.New(registry.Config{URL: g.URL, User: g.User, Password: g.Password, PasswordFile: g.PasswordFile, CAFile: g.CAFile, Waiting: waiting})
+	return registry.New(registry.Config{URL: g.URL, User: g.User, Password: g.Password, PasswordFile: g.PasswordFile,
+		CAFile: g.CAFile, Waiting: waiting})
 }

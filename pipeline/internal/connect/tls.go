@@ -56,7 +56,8 @@ func certificate(t *deployment.TLS) (tls.Certificate, error) {
 	}
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
-		return tls.Certificate{}, deployment.Invalid("Kafka.TLS.KeyFile", "%s and the certificate %s do not belong together: %v", t.KeyFile, t.CertFile, err)
+		return tls.Certificate{}, deployment.Invalid("Kafka.TLS.KeyFile",
+			"%s and the certificate %s do not belong together: %v", t.KeyFile, t.CertFile, err)
 	}
 	return pair, nil
 }
@@ -74,7 +75,9 @@ func readPEM(field, file, kind string) ([]byte, error) {
 		case block == nil:
 			return nil, deployment.Invalid(field, "%s has no PEM block %q", file, kind)
 		case block.Type == "ENCRYPTED PRIVATE KEY" || strings.Contains(block.Headers["Proc-Type"], "ENCRYPTED"):
-			return nil, deployment.Invalid(field, "the private key in %s is encrypted: remove its passphrase, and let only this program read the file", file)
+			return nil, deployment.Invalid(field,
+				"the private key in %s is encrypted: remove its passphrase, and let only this program read the file",
+				file)
 		case strings.HasSuffix(block.Type, kind):
 			return data, nil
 		}

@@ -25,7 +25,8 @@ func (l *Log) ReportForeign(topic string, partition int32, offset int64, what st
 	case reported.n <= foreignNamed:
 		l.log.Warn(fmt.Sprintf("%s: the record at offset %d %s", partitionName, offset, what))
 	case reported.n%foreignCounted == 0:
-		l.log.Warn(fmt.Sprintf("%s: the record at offset %d is number %d of these; only one in %d is logged", partitionName, offset, reported.n, foreignCounted))
+		l.log.Warn(fmt.Sprintf("%s: the record at offset %d is number %d of these; only one in %d is logged",
+			partitionName, offset, reported.n, foreignCounted))
 	}
 }
 

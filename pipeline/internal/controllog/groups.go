@@ -33,7 +33,8 @@ func (v *View) observePassed(offset int64, p *schemas.Passed) {
 		return
 	}
 	if what := v.misplaced(p); what != "" {
-		v.foreign(offset, "is a PASSED of a reader whose partitions "+what+", so it is ignored and its turns stay open: check that all processes of the run have the same version")
+		v.foreign(offset, "is a PASSED of a reader whose partitions "+what+
+			", so it is ignored and its turns stay open: check that all processes of the run have the same version")
 		return
 	}
 	if g == nil {

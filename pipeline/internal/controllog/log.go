@@ -57,27 +57,35 @@ type Log struct {
 // of foreign records. Errors: deployment.ErrNotInitialised without a HEADER,
 // deployment.ErrLogFault for a damaged or shortened topic, or the broker's error.
 func Open(ctx context.Context, client *kafkalog.Client, topic string, ledgerSlots int, log *slog.Logger) (*Log, error) {
-	l := &Log{client: client, Topic: topic, log: log, foreign: map[string]reportedForeign{}, view: NewView(ledgerSlots), moved: make(chan struct{})}
+	l := &Log{client: client, Topic: topic, log: log, foreign: map[string]reportedForeign{}, view: NewView(ledgerSlots),
+		moved: make(chan struct{})}
 	l.view.foreign = func(offset int64, what string) { l.ReportForeign(l.Topic, Partition, offset, what) }
 	bounds, err := client.Offsets(ctx, l.Topic, Partition)
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
-		return nil, fmt.Errorf("reading control: %w: begin the deployment with tollgate init --create-topics, or correct deployment or outputs.control", err)
+		return nil,
+			fmt.Errorf("reading control: %w: begin the deployment with tollgate init --create-topics, or correct "+
+				"deployment or outputs.control", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading control: %w", err)
 	}
 	if bounds.LastStable == 0 {
-		return nil, fmt.Errorf("reading control: topic %s is empty: %w: begin the deployment with tollgate init", l.Topic, deployment.ErrNotInitialised)
+		return nil, fmt.Errorf("reading control: topic %s is empty: %w: begin the deployment with tollgate init",
+			l.Topic, deployment.ErrNotInitialised)
 	}
 	if bounds.Start != 0 {
-		return nil, fmt.Errorf("reading control: topic %s begins at offset %d, so its HEADER is lost: the topic must have no retention: %w", l.Topic, bounds.Start, deployment.ErrLogFault)
+		return nil,
+			fmt.Errorf("reading control: topic %s begins at offset %d, so its HEADER is lost: the topic must have no "+
+				"retention: %w", l.Topic, bounds.Start, deployment.ErrLogFault)
 	}
 	first, err := l.last(ctx, 0, 1)
 	if err != nil {
 		return nil, err
 	}
 	if _, ok := first.Body.(*schemas.Header); !ok {
-		return nil, fmt.Errorf("reading control: topic %s does not begin with a HEADER: check that it is this deployment's control topic: %w", l.Topic, deployment.ErrNotInitialised)
+		return nil,
+			fmt.Errorf("reading control: topic %s does not begin with a HEADER: check that it is this deployment's "+
+				"control topic: %w", l.Topic, deployment.ErrNotInitialised)
 	}
 	last, err := l.newest(ctx, bounds.LastStable)
 	if err != nil {
@@ -121,7 +129,8 @@ func (l *Log) headerOf(ctx context.Context, offset int64) (schemas.Control, *sch
 	case *schemas.Generation:
 		return c, &b.Header, nil
 	}
-	return c, nil, fmt.Errorf("reading control at offset %d: a HEADER or GENERATION was expected there: %w", offset, deployment.ErrLogFault)
+	return c, nil, fmt.Errorf("reading control at offset %d: a HEADER or GENERATION was expected there: %w", offset,
+		deployment.ErrLogFault)
 }
 
 // EpochAt returns the EPOCH at an offset; for −1, which is before any EPOCH, one of the run −1.
@@ -135,7 +144,9 @@ func (l *Log) EpochAt(ctx context.Context, offset int64) (*schemas.Epoch, error)
 	}
 	e, ok := c.Body.(*schemas.Epoch)
 	if !ok {
-		return nil, fmt.Errorf("reading control at offset %d: a later record calls this an EPOCH, but it is another record: %w", offset, deployment.ErrLogFault)
+		return nil,
+			fmt.Errorf("reading control at offset %d: a later record calls this an EPOCH, but it is another record: %w",
+				offset, deployment.ErrLogFault)
 	}
 	return e, nil
 }
@@ -144,7 +155,8 @@ func (l *Log) EpochAt(ctx context.Context, offset int64) (*schemas.Epoch, error)
 func (l *Log) record(ctx context.Context, offset int64) (schemas.Control, error) {
 	c, err := l.last(ctx, offset, offset+1)
 	if err == nil && c.Body == nil {
-		err = fmt.Errorf("reading control at offset %d: no record of Tollgate is there: check that the topic was not compacted: %w", offset, deployment.ErrLogFault)
+		err = fmt.Errorf("reading control at offset %d: no record of Tollgate is there: check that the topic was not "+
+			"compacted: %w", offset, deployment.ErrLogFault)
 	}
 	return c, err
 }
@@ -170,7 +182,8 @@ func (l *Log) newest(ctx context.Context, end int64) (schemas.Control, error) {
 			return c, err
 		}
 	}
-	return schemas.Control{}, fmt.Errorf("reading control: topic %s has lost its HEADER: %w", l.Topic, deployment.ErrLogFault)
+	return schemas.Control{}, fmt.Errorf("reading control: topic %s has lost its HEADER: %w", l.Topic,
+		deployment.ErrLogFault)
 }
 
 // last returns the last record of this program at or after one offset and before

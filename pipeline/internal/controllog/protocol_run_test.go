@@ -19,7 +19,8 @@ func readerOf(run int64, group, groups uint32) schemas.ControlBody {
 // passedBy is a PASSED of a turn in which the group has ten records for each number of the turn,
 // and of cuts at 100 for each number of the turn.
 func passedBy(epoch int64, group uint32, reader int64, turn uint64, partitions ...int32) *schemas.Passed {
-	p := &schemas.Passed{Epoch: epoch, Group: group, Reader: reader, Turn: turn, Each: []schemas.TurnRecords{{Turn: turn, Records: 10 * turn}},
+	p := &schemas.Passed{Epoch: epoch, Group: group, Reader: reader, Turn: turn,
+		Each:    []schemas.TurnRecords{{Turn: turn, Records: 10 * turn}},
 		Tallies: schemas.ReadTallies{Read: 10 * turn, Accepted: 10 * turn}}
 	for _, id := range partitions {
 		at := 100 * int64(turn)
@@ -86,91 +87,167 @@ func TestRuleWhatTheProcessesOfARunSayCountsWhereItBelongsOnly(t *testing.T) {
 	both := passedBy(5, 1, 3, 2, 1, 4)
 	all := passedBy(5, 1, 3, 3, 1, 4)
 	all.Turn, all.AtEnd, all.Last = math.MaxUint64, true, 3
-	atEnd := &schemas.Passed{Epoch: 5, Group: 1, Reader: 3, Turn: 1, Each: []schemas.TurnRecords{{Turn: 1, Records: 99}}, AtEnd: true, Last: 1}
+	atEnd := &schemas.Passed{Epoch: 5, Group: 1, Reader: 3, Turn: 1,
+		Each: []schemas.TurnRecords{{Turn: 1, Records: 99}}, AtEnd: true, Last: 1}
 	for name, test := range map[string]struct {
 		before  list // announced or begun
 		records list
 		want    said
 	}{
-		"READER before the first EPOCH":          {announced, list{readerOf(2, 1, 3)}, reads(none, 2)},
-		"READER before its epoch":                {begun, nil, same},
-		"READER after the EPOCH waits":           {begun, list{readerOf(2, 1, 3)}, with(same, func(s *said) { s.Joining = map[uint32]int64{1: 6, 2: 4} })},
-		"READER, twice":                          {announced, list{readerOf(2, 1, 3), readerOf(2, 1, 3), &schemas.Epoch{Run: 2}}, said{Epoch: 5, Run: 2, Stop: -1, Part: map[uint32]int64{1: 4}, Joining: map[uint32]int64{1: 4}}},
-		"READER, the last one of two epochs":     {begun, list{readerOf(2, 1, 3), &schemas.Epoch{Run: 2}}, said{Epoch: 7, Run: 2, Stop: -1, Part: map[uint32]int64{1: 6, 2: 4}, Joining: map[uint32]int64{1: 6, 2: 4}}},
-		"READER of an older run":                 {begun, list{readerOf(1, 1, 3)}, same},
-		"READER of an older run, in time":        {announced, list{readerOf(1, 1, 3), &schemas.Epoch{Run: 2}}, said{Epoch: 4, Run: 2, Stop: -1}},
+		"READER before the first EPOCH": {announced, list{readerOf(2, 1, 3)}, reads(none, 2)},
+		"READER before its epoch":       {begun, nil, same},
+		"READER after the EPOCH waits": {begun, list{readerOf(2, 1, 3)},
+			with(same, func(s *said) { s.Joining = map[uint32]int64{1: 6, 2: 4} })},
+		"READER, twice": {announced,
+			list{readerOf(2, 1, 3), readerOf(2, 1, 3), &schemas.Epoch{Run: 2}}, said{Epoch: 5, Run: 2, Stop: -1,
+				Part: map[uint32]int64{1: 4}, Joining: map[uint32]int64{1: 4}}},
+		"READER, the last one of two epochs": {begun, list{readerOf(2, 1, 3), &schemas.Epoch{Run: 2}},
+			said{Epoch: 7, Run: 2, Stop: -1, Part: map[uint32]int64{1: 6, 2: 4},
+				Joining: map[uint32]int64{1: 6, 2: 4}}},
+		"READER of an older run": {begun, list{readerOf(1, 1, 3)}, same},
+		"READER of an older run, in time": {announced, list{readerOf(1, 1, 3), &schemas.Epoch{Run: 2}},
+			said{Epoch: 4, Run: 2, Stop: -1}},
 		"READER of a later run without an EPOCH": {begun, list{&schemas.Run{}, readerOf(6, 1, 2)}, reads(same, 6)},
-		"READER of a run that replaces another":  {begun, list{&schemas.Run{}, readerOf(6, 1, 2), &schemas.Epoch{Run: 6}}, said{Epoch: 8, Run: 6, Stop: -1, Part: map[uint32]int64{1: 7}, Joining: map[uint32]int64{1: 7}}},
-		"READER after one of a later run":        {begun, list{&schemas.Run{}, readerOf(6, 1, 2), readerOf(2, 2, 3)}, reads(with(same, func(s *said) { s.Joining = map[uint32]int64{1: 3, 2: 8} }), 6)},
-		"READER of no run":                       {begun, list{readerOf(6, 1, 3), readerOf(-1, 1, 3)}, same},
-		"READER of another number of groups":     {begun, list{readerOf(2, 1, 2), readerOf(2, 3, 5)}, told(same, 2)},
-		"READER after END":                       {begun, list{end, readerOf(2, 1, 3)}, with(same, func(s *said) { s.Ended, s.Joining = end, map[uint32]int64{1: 7, 2: 4} })},
+		"READER of a run that replaces another": {begun,
+			list{&schemas.Run{}, readerOf(6, 1, 2), &schemas.Epoch{Run: 6}}, said{Epoch: 8, Run: 6, Stop: -1,
+				Part: map[uint32]int64{1: 7}, Joining: map[uint32]int64{1: 7}}},
+		"READER after one of a later run": {begun, list{&schemas.Run{}, readerOf(6, 1, 2), readerOf(2, 2, 3)},
+			reads(with(same, func(s *said) { s.Joining = map[uint32]int64{1: 3, 2: 8} }), 6)},
+		"READER of no run":                   {begun, list{readerOf(6, 1, 3), readerOf(-1, 1, 3)}, same},
+		"READER of another number of groups": {begun, list{readerOf(2, 1, 2), readerOf(2, 3, 5)}, told(same, 2)},
+		"READER after END": {begun, list{end, readerOf(2, 1, 3)},
+			with(same, func(s *said) { s.Ended, s.Joining = end, map[uint32]int64{1: 7, 2: 4} })},
 
-		"PASSED":                           {begun, list{first}, passes(1, first)},
-		"PASSED before the first EPOCH":    {announced, list{readerOf(2, 1, 3), passedBy(-1, 1, 3, 1, 1), passedBy(3, 1, 3, 1, 1), &schemas.Passed{Epoch: -1, Redo: 1}}, reads(none, 2)},
-		"PASSED of an older epoch":         {begun, list{&schemas.Epoch{Run: 2}, first}, with(same, func(s *said) { s.Epoch = 6 })},
-		"PASSED, and a later epoch":        {begun, list{first, &schemas.Epoch{Run: 2}}, with(same, func(s *said) { s.Epoch = 7 })},
-		"PASSED of an older run":           {begun, list{&schemas.Epoch{Run: 1}, passedBy(6, 1, 3, 1, 1, 4)}, same},
-		"PASSED of another reader":         {begun, list{passedBy(5, 1, 4, 1, 1, 4), passedBy(5, 1, -1, 1, 1, 4), passedBy(5, 1, 0, 1, 1, 4)}, same},
-		"PASSED of a reader that waits":    {begun, list{readerOf(2, 1, 3), passedBy(5, 1, 6, 1, 1, 4)}, with(same, func(s *said) { s.Joining = map[uint32]int64{1: 6, 2: 4} })},
-		"PASSED of a replaced reader":      {begun, list{readerOf(2, 1, 3), &schemas.Epoch{Run: 2}, passedBy(7, 1, 3, 1, 1, 4)}, said{Epoch: 7, Run: 2, Stop: -1, Part: map[uint32]int64{1: 6, 2: 4}, Joining: map[uint32]int64{1: 6, 2: 4}}},
-		"PASSED before another reader":     {begun, list{readerOf(2, 1, 3), first}, with(passes(1, first), func(s *said) { s.Joining = map[uint32]int64{1: 6, 2: 4} })},
+		"PASSED": {begun, list{first}, passes(1, first)},
+		"PASSED before the first EPOCH": {announced,
+			list{readerOf(2, 1, 3), passedBy(-1, 1, 3, 1, 1), passedBy(3, 1, 3, 1, 1),
+				&schemas.Passed{Epoch: -1, Redo: 1}}, reads(none, 2)},
+		"PASSED of an older epoch": {begun, list{&schemas.Epoch{Run: 2}, first},
+			with(same, func(s *said) { s.Epoch = 6 })},
+		"PASSED, and a later epoch": {begun, list{first, &schemas.Epoch{Run: 2}},
+			with(same, func(s *said) { s.Epoch = 7 })},
+		"PASSED of an older run": {begun, list{&schemas.Epoch{Run: 1}, passedBy(6, 1, 3, 1, 1, 4)}, same},
+		"PASSED of another reader": {begun,
+			list{passedBy(5, 1, 4, 1, 1, 4), passedBy(5, 1, -1, 1, 1, 4), passedBy(5, 1, 0, 1, 1, 4)}, same},
+		"PASSED of a reader that waits": {begun, list{readerOf(2, 1, 3), passedBy(5, 1, 6, 1, 1, 4)},
+			with(same, func(s *said) { s.Joining = map[uint32]int64{1: 6, 2: 4} })},
+		"PASSED of a replaced reader": {begun,
+			list{readerOf(2, 1, 3), &schemas.Epoch{Run: 2}, passedBy(7, 1, 3, 1, 1, 4)}, said{Epoch: 7, Run: 2,
+				Stop: -1, Part: map[uint32]int64{1: 6, 2: 4}, Joining: map[uint32]int64{1: 6, 2: 4}}},
+		"PASSED before another reader": {begun, list{readerOf(2, 1, 3), first},
+			with(passes(1, first), func(s *said) { s.Joining = map[uint32]int64{1: 6, 2: 4} })},
 		"PASSED of a group without reader": {begun, list{passedBy(5, 3, 3, 1, 1)}, same},
 		"PASSED, twice":                    {begun, list{first, first}, passes(1, first)},
-		"PASSED, the same turn otherwise": {begun, list{first, &schemas.Passed{Epoch: 5, Group: 1, Reader: 3, Turn: 1, Each: []schemas.TurnRecords{{Turn: 1, Records: 99}}, Tallies: schemas.ReadTallies{Read: 99},
-			Cuts: passedBy(5, 1, 3, 9, 1, 4).Cuts}}, passes(1, first)},
-		"PASSED, a turn of no records, later with some": {begun, list{both, &schemas.Passed{Epoch: 5, Group: 1, Reader: 3, Turn: 3, Each: []schemas.TurnRecords{{Turn: 1, Records: 7}, {Turn: 3, Records: 30}}}},
+		"PASSED, the same turn otherwise": {begun,
+			list{first,
+				&schemas.Passed{Epoch: 5, Group: 1, Reader: 3, Turn: 1,
+					Each: []schemas.TurnRecords{{Turn: 1, Records: 99}}, Tallies: schemas.ReadTallies{Read: 99},
+					Cuts: passedBy(5, 1, 3, 9, 1, 4).Cuts}}, passes(1, first)},
+		"PASSED, a turn of no records, later with some": {begun,
+			list{both,
+				&schemas.Passed{Epoch: 5, Group: 1, Reader: 3, Turn: 3,
+					Each: []schemas.TurnRecords{{Turn: 1, Records: 7}, {Turn: 3, Records: 30}}}},
 			with(same, func(s *said) {
-				s.Groups = map[uint32]*Group{1: {Turn: 3, Each: map[uint64]uint64{2: 20, 3: 30}, Tallies: both.Tallies, Cuts: both.Cuts}}
+				s.Groups = map[uint32]*Group{1: {Turn: 3, Each: map[uint64]uint64{2: 20, 3: 30}, Tallies: both.Tallies,
+					Cuts: both.Cuts}}
 			})},
-		"PASSED, at the end": {begun, list{first, atEnd}, with(passes(1, first), func(s *said) { s.Groups[1].AtEnd, s.Groups[1].Last = true, 1 })},
-		"PASSED, at the end, of turns that are not all closed": {begun, list{both, closeAt(1, 0, 1, 2, 4), &schemas.Passed{Epoch: 5, Group: 1, Reader: 3, Turn: 2, AtEnd: true, Last: 2}},
+		"PASSED, at the end": {begun, list{first, atEnd},
+			with(passes(1, first), func(s *said) { s.Groups[1].AtEnd, s.Groups[1].Last = true, 1 })},
+		"PASSED, at the end, of turns that are not all closed": {begun,
+			list{both, closeAt(1, 0, 1, 2, 4),
+				&schemas.Passed{Epoch: 5, Group: 1, Reader: 3, Turn: 2, AtEnd: true, Last: 2}},
 			with(closedOnce(passes(1, both)), func(s *said) { s.Groups[1].AtEnd, s.Groups[1].Last = true, 2 })},
 		"PASSED of all turns":   {begun, list{all}, passes(1, all)},
 		"PASSED, and its CLOSE": {begun, list{first, closeAt(1, 1, 4)}, closedOnce(passes(1, first))},
-		"PASSED of a settled turn": {begun, list{closeAt(1, 1, 4), settledParts(t, 5, 1, 1)[0], &schemas.Passed{Epoch: 5, Group: 1, Reader: 3, Turn: 1, Each: []schemas.TurnRecords{{Turn: 1, Records: 10}}}},
+		"PASSED of a settled turn": {begun,
+			list{closeAt(1, 1, 4), settledParts(t, 5, 1, 1)[0],
+				&schemas.Passed{Epoch: 5, Group: 1, Reader: 3, Turn: 1,
+					Each: []schemas.TurnRecords{{Turn: 1, Records: 10}}}},
 			with(same, func(s *said) { s.Closed, s.Settled, s.Groups = 1, 1, map[uint32]*Group{1: {Turn: 1}} })},
 		"PASSED with a partition of another group":   {begun, list{passedBy(5, 1, 3, 1, 1, 2)}, told(same, 1)},
 		"PASSED with a partition of the first group": {begun, list{passedBy(5, 1, 3, 1, 0, 1)}, told(same, 1)},
-		"PASSED without a partition that CLOSE has":  {begun, list{closeAt(1, 0, 1, 2, 4), passedBy(5, 1, 3, 2, 1)}, with(same, func(s *said) { s.Closed, s.Strays = 1, 1 })},
-		"PASSED without partitions that CLOSE has":   {begun, list{closeAt(1, 0, 1, 2, 4), passedBy(5, 1, 3, 2)}, with(same, func(s *said) { s.Closed, s.Strays = 1, 1 })},
-		"PASSED without a partition of which CLOSE has nothing": {begun, list{&schemas.Close{Epoch: 5, First: 1, Turn: 1, Cuts: []schemas.Cut{{Partition: 4}}}, passedBy(5, 1, 3, 2, 1)},
+		"PASSED without a partition that CLOSE has": {begun, list{closeAt(1, 0, 1, 2, 4), passedBy(5, 1, 3, 2, 1)},
 			with(same, func(s *said) { s.Closed, s.Strays = 1, 1 })},
-		"PASSED with a partition that CLOSE has not":    {begun, list{closeAt(1, 0, 1, 2), both}, with(passes(1, both), func(s *said) { s.Closed = 1 })},
-		"PASSED with cuts before those of CLOSE":        {begun, list{closeAt(1, 0, 1, 2), &schemas.Passed{Epoch: 5, Group: 1, Reader: 3, Turn: 2, Cuts: []schemas.GroupCut{{Cut: schemas.Cut{Partition: 1, Cut: 99, Restart: 99}}}}}, with(same, func(s *said) { s.Closed, s.Strays = 1, 1 })},
-		"PASSED without cuts, of turns that are closed": {begun, list{closeAt(1, 0, 1, 2), passedBy(5, 1, 3, 1)}, with(passes(1, passedBy(5, 1, 3, 1)), func(s *said) { s.Closed = 1; unclosed(s) })},
-		"PASSED without cuts, and with cuts":            {begun, list{closeAt(1, 0, 1, 2), passedBy(5, 1, 3, 1), both}, with(passes(1, both), func(s *said) { s.Closed = 1; s.Groups[1].Each[1] = 10 })},
-		"PASSED after END":                              {begun, list{end, first}, with(passes(1, first), func(s *said) { s.Ended = end })},
+		"PASSED without partitions that CLOSE has": {begun, list{closeAt(1, 0, 1, 2, 4), passedBy(5, 1, 3, 2)},
+			with(same, func(s *said) { s.Closed, s.Strays = 1, 1 })},
+		"PASSED without a partition of which CLOSE has nothing": {begun,
+			list{&schemas.Close{Epoch: 5, First: 1, Turn: 1, Cuts: []schemas.Cut{{Partition: 4}}},
+				passedBy(5, 1, 3, 2, 1)},
+			with(same, func(s *said) { s.Closed, s.Strays = 1, 1 })},
+		"PASSED with a partition that CLOSE has not": {begun, list{closeAt(1, 0, 1, 2), both},
+			with(passes(1, both), func(s *said) { s.Closed = 1 })},
+		"PASSED with cuts before those of CLOSE": {begun,
+			list{closeAt(1, 0, 1, 2),
+				&schemas.Passed{Epoch: 5, Group: 1, Reader: 3, Turn: 2,
+					Cuts: []schemas.GroupCut{{Cut: schemas.Cut{Partition: 1, Cut: 99, Restart: 99}}}}},
+			with(same, func(s *said) {
+				s.Closed, s.Strays = 1, 1
+			})},
+		"PASSED without cuts, of turns that are closed": {begun, list{closeAt(1, 0, 1, 2), passedBy(5, 1, 3, 1)},
+			with(passes(1, passedBy(5, 1, 3, 1)), func(s *said) {
+				s.Closed = 1
+				unclosed(s)
+			})},
+		"PASSED without cuts, and with cuts": {begun, list{closeAt(1, 0, 1, 2), passedBy(5, 1, 3, 1), both},
+			with(passes(1, both), func(s *said) {
+				s.Closed = 1
+				s.Groups[1].Each[1] = 10
+			})},
+		"PASSED after END": {begun, list{end, first}, with(passes(1, first), func(s *said) { s.Ended = end })},
 
-		"first PASSED":        {begun, list{&schemas.Passed{Epoch: 5, Redo: 3}}, with(same, func(s *said) { s.Groups = map[uint32]*Group{0: {Redo: 3}} })},
-		"first PASSED, twice": {begun, list{&schemas.Passed{Epoch: 5}, &schemas.Passed{Epoch: 5, Redo: 3}}, with(same, func(s *said) { s.Groups = map[uint32]*Group{0: {}} })},
+		"first PASSED": {begun, list{&schemas.Passed{Epoch: 5, Redo: 3}},
+			with(same, func(s *said) { s.Groups = map[uint32]*Group{0: {Redo: 3}} })},
+		"first PASSED, twice": {begun, list{&schemas.Passed{Epoch: 5}, &schemas.Passed{Epoch: 5, Redo: 3}},
+			with(same, func(s *said) { s.Groups = map[uint32]*Group{0: {}} })},
 
-		"LOST":                        {begun, list{&schemas.Lost{Epoch: 5}}, with(same, func(s *said) { s.Lost = true })},
-		"LOST, twice":                 {begun, list{&schemas.Lost{Epoch: 5}, &schemas.Lost{Epoch: 5}}, with(same, func(s *said) { s.Lost = true })},
+		"LOST": {begun, list{&schemas.Lost{Epoch: 5}},
+			with(same, func(s *said) { s.Lost = true })},
+		"LOST, twice": {begun, list{&schemas.Lost{Epoch: 5}, &schemas.Lost{Epoch: 5}},
+			with(same, func(s *said) { s.Lost = true })},
 		"LOST before the first EPOCH": {announced, list{&schemas.Lost{Epoch: -1}, &schemas.Lost{Epoch: 2}}, none},
-		"LOST, and a later epoch":     {begun, list{&schemas.Lost{Epoch: 5}, &schemas.Epoch{Run: 2}}, with(same, func(s *said) { s.Epoch = 7 })},
-		"LOST of an older epoch":      {begun, list{&schemas.Epoch{Run: 2}, &schemas.Lost{Epoch: 5}}, with(same, func(s *said) { s.Epoch = 6 })},
-		"LOST of an older run":        {begun, list{&schemas.Epoch{Run: 1}, &schemas.Lost{Epoch: 6}}, same},
-		"LOST of a replaced run":      {begun, list{&schemas.Run{}, &schemas.Epoch{Run: 6}, &schemas.Lost{Epoch: 5}}, said{Epoch: 7, Run: 6, Stop: -1}},
-		"LOST after END":              {begun, list{end, &schemas.Lost{Epoch: 5}}, with(same, func(s *said) { s.Ended, s.Lost = end, true })},
+		"LOST, and a later epoch": {begun, list{&schemas.Lost{Epoch: 5}, &schemas.Epoch{Run: 2}},
+			with(same, func(s *said) { s.Epoch = 7 })},
+		"LOST of an older epoch": {begun, list{&schemas.Epoch{Run: 2}, &schemas.Lost{Epoch: 5}},
+			with(same, func(s *said) { s.Epoch = 6 })},
+		"LOST of an older run": {begun, list{&schemas.Epoch{Run: 1}, &schemas.Lost{Epoch: 6}}, same},
+		"LOST of a replaced run": {begun, list{&schemas.Run{}, &schemas.Epoch{Run: 6}, &schemas.Lost{Epoch: 5}},
+			said{Epoch: 7, Run: 6, Stop: -1}},
+		"LOST after END": {begun, list{end, &schemas.Lost{Epoch: 5}},
+			with(same, func(s *said) { s.Ended, s.Lost = end, true })},
 
-		"DRAIN":                          {begun, list{&schemas.Drain{Run: 2}}, with(same, func(s *said) { s.Drained = []int64{2} })},
-		"DRAIN, twice":                   {begun, list{&schemas.Drain{Run: 2}, &schemas.Drain{Run: 2}}, with(same, func(s *said) { s.Drained = []int64{2} })},
-		"DRAIN before the first EPOCH":   {announced, list{&schemas.Drain{Run: 2}, &schemas.Epoch{Run: 2}}, said{Epoch: 4, Run: 2, Stop: -1, Drained: []int64{2}}},
-		"DRAIN of an older run":          {begun, list{&schemas.Drain{Run: 1}}, same},
-		"DRAIN of an older run, in time": {announced, list{&schemas.Drain{Run: 1}, &schemas.Epoch{Run: 2}}, said{Epoch: 4, Run: 2, Stop: -1}},
-		"DRAIN of no run":                {begun, list{&schemas.Drain{Run: 6}, &schemas.Drain{Run: 99}, &schemas.Drain{Run: -1}}, same},
-		"DRAIN, and a later epoch":       {begun, list{&schemas.Drain{Run: 2}, &schemas.Epoch{Run: 2}}, with(same, func(s *said) { s.Epoch, s.Drained = 7, []int64{2} })},
-		"DRAIN of a later run that never begins, and of this one": {begun, list{&schemas.Run{}, &schemas.Drain{Run: 6}, &schemas.Drain{Run: 2}}, with(same, func(s *said) { s.Drained = []int64{2, 6} })},
-		"DRAIN of a replaced run":                                 {begun, list{&schemas.Drain{Run: 2}, &schemas.Run{}, &schemas.Epoch{Run: 7}}, said{Epoch: 8, Run: 7, Stop: -1}},
-		"DRAIN after END":                                         {begun, list{end, &schemas.Drain{Run: 2}}, with(same, func(s *said) { s.Ended, s.Drained = end, []int64{2} })},
+		"DRAIN": {begun, list{&schemas.Drain{Run: 2}},
+			with(same, func(s *said) { s.Drained = []int64{2} })},
+		"DRAIN, twice": {begun, list{&schemas.Drain{Run: 2}, &schemas.Drain{Run: 2}},
+			with(same, func(s *said) { s.Drained = []int64{2} })},
+		"DRAIN before the first EPOCH": {announced,
+			list{&schemas.Drain{Run: 2}, &schemas.Epoch{Run: 2}}, said{Epoch: 4, Run: 2, Stop: -1,
+				Drained: []int64{2}}},
+		"DRAIN of an older run": {begun, list{&schemas.Drain{Run: 1}}, same},
+		"DRAIN of an older run, in time": {announced,
+			list{&schemas.Drain{Run: 1}, &schemas.Epoch{Run: 2}}, said{Epoch: 4, Run: 2, Stop: -1}},
+		"DRAIN of no run": {begun,
+			list{&schemas.Drain{Run: 6}, &schemas.Drain{Run: 99}, &schemas.Drain{Run: -1}}, same},
+		"DRAIN, and a later epoch": {begun, list{&schemas.Drain{Run: 2}, &schemas.Epoch{Run: 2}},
+			with(same, func(s *said) {
+				s.Epoch, s.Drained = 7, []int64{2}
+			})},
+		"DRAIN of a later run that never begins, and of this one": {begun,
+			list{&schemas.Run{}, &schemas.Drain{Run: 6}, &schemas.Drain{Run: 2}}, with(same, func(s *said) {
+				s.Drained = []int64{2, 6}
+			})},
+		"DRAIN of a replaced run": {begun, list{&schemas.Drain{Run: 2}, &schemas.Run{}, &schemas.Epoch{Run: 7}},
+			said{Epoch: 8, Run: 7, Stop: -1}},
+		"DRAIN after END": {begun, list{end, &schemas.Drain{Run: 2}},
+			with(same, func(s *said) { s.Ended, s.Drained = end, []int64{2} })},
 
 		"END":                        {begun, list{end}, with(same, func(s *said) { s.Ended = end })},
 		"END before the first EPOCH": {announced, list{&schemas.End{Epoch: -1}, &schemas.End{Epoch: 2}}, none},
-		"END of an older epoch":      {begun, list{&schemas.Epoch{Run: 2}, end}, with(same, func(s *said) { s.Epoch = 6 })},
-		"END of an older run":        {begun, list{&schemas.Epoch{Run: 1}, &schemas.End{Epoch: 6}}, same},
-		"END, twice":                 {begun, list{end, &schemas.End{Epoch: 5, Drained: true, Owed: 7}}, with(same, func(s *said) { s.Ended = end })},
-		"END, and a later epoch":     {begun, list{end, &schemas.Epoch{Run: 2}}, with(same, func(s *said) { s.Epoch = 7 })},
+		"END of an older epoch": {begun, list{&schemas.Epoch{Run: 2}, end},
+			with(same, func(s *said) { s.Epoch = 6 })},
+		"END of an older run": {begun, list{&schemas.Epoch{Run: 1}, &schemas.End{Epoch: 6}}, same},
+		"END, twice": {begun, list{end, &schemas.End{Epoch: 5, Drained: true, Owed: 7}},
+			with(same, func(s *said) { s.Ended = end })},
+		"END, and a later epoch": {begun, list{end, &schemas.Epoch{Run: 2}}, with(same, func(s *said) { s.Epoch = 7 })},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := observed(t, slices.Concat(test.before, test.records)...)
@@ -236,7 +313,8 @@ func TestRuleWhatReadersSayCountsWhereverReadingOfControlBegins(t *testing.T) {
 // the run in force: its readers are not replaced, wait for no other epoch, and it can be asked to
 // end.
 func TestRuleARunThatNeverTakesAnEpochReplacesNoReader(t *testing.T) {
-	begun := []schemas.ControlBody{&schemas.Header{Counts: inJSON}, &schemas.Run{}, readerOf(1, 1, 2), &schemas.Epoch{Run: 1}}
+	begun := []schemas.ControlBody{&schemas.Header{Counts: inJSON}, &schemas.Run{}, readerOf(1, 1, 2),
+		&schemas.Epoch{Run: 1}}
 	v := NewView(8)
 	v.BeginAt(0, -1, -1)
 	feedView(t, v, begun...)

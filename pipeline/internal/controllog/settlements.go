@@ -37,7 +37,8 @@ func (l *Log) Settlement(ctx context.Context, turn uint64) (*spend.Settlement, e
 			return nil, err
 		}
 	}
-	err := fmt.Errorf("finding the settlement of turn %d: the records of control that were read do not have it: %w", turn, deployment.ErrLogFault)
+	err := fmt.Errorf("finding the settlement of turn %d: the records of control that were read do not have it: %w",
+		turn, deployment.ErrLogFault)
 	if turn <= l.view.Settled {
 		err = fmt.Errorf("%w: %w", err, spend.ErrForgotten)
 	}
@@ -53,7 +54,8 @@ func (l *Log) settledFrom(ctx context.Context, turn uint64, at int64) (*spend.Se
 			return err
 		}
 		s, ok := c.Body.(*schemas.Settled)
-		if !ok || s.Turn < turn || s.First > turn || (len(parts) > 0 && (s.Epoch != parts[0].Epoch || s.Digest != parts[0].Digest)) {
+		if !ok || s.Turn < turn || s.First > turn ||
+			(len(parts) > 0 && (s.Epoch != parts[0].Epoch || s.Digest != parts[0].Digest)) {
 			return nil
 		}
 		parts = append(parts, *s)

@@ -16,7 +16,8 @@ func closeOf(epoch int64, first, turn uint64) *schemas.Close {
 
 func settledSpan(t *testing.T, epoch int64, first, turn uint64) schemas.ControlBody {
 	t.Helper()
-	parts, err := schemas.SplitSettled(schemas.Settled{Epoch: epoch, First: first, Turn: turn, CountsEnd: []int64{int64(turn)}}, 1<<10)
+	parts, err := schemas.SplitSettled(
+		schemas.Settled{Epoch: epoch, First: first, Turn: turn, CountsEnd: []int64{int64(turn)}}, 1<<10)
 	if err != nil || len(parts) != 1 {
 		t.Fatal(len(parts), err)
 	}
@@ -28,7 +29,8 @@ func settledSpan(t *testing.T, epoch int64, first, turn uint64) schemas.ControlB
 func TestASpanIsClosedAndSettledAsOne(t *testing.T) {
 	v := NewView(64)
 	v.BeginAt(0, -1, -1)
-	feedView(t, v, &schemas.Header{Counts: inJSON}, &schemas.Epoch{}, closeOf(1, 1, 1), closeOf(1, 3, 5), closeOf(1, 1, 4), closeOf(1, 2, 5))
+	feedView(t, v, &schemas.Header{Counts: inJSON}, &schemas.Epoch{}, closeOf(1, 1, 1), closeOf(1, 3, 5),
+		closeOf(1, 1, 4), closeOf(1, 2, 5))
 	if v.Closed != 5 || v.Closes[1] == v.Closes[2] || v.Closes[2] != v.Closes[5] || v.Closes[2].First != 2 {
 		t.Fatalf("closed %d", v.Closed)
 	}

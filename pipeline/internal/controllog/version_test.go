@@ -20,7 +20,8 @@ func TestARecordOfAnotherVersionIsRefused(t *testing.T) {
 	}
 	value[3]++
 	_, ours, err := Decode(&kafkalog.Record{Value: value})
-	if !ours || !errors.Is(err, schemas.ErrVersion) || !errors.Is(err, deployment.ErrLogFault) || strings.Contains(err.Error(), "damaged") {
+	if !ours || !errors.Is(err, schemas.ErrVersion) || !errors.Is(err, deployment.ErrLogFault) ||
+		strings.Contains(err.Error(), "damaged") {
 		t.Error(ours, err)
 	}
 	var versions []int
@@ -28,7 +29,8 @@ func TestARecordOfAnotherVersionIsRefused(t *testing.T) {
 		versions = append(versions, f.Version)
 	}
 	if want := []int{7, 3, 2, 2}; !slices.Equal(versions, want) {
-		t.Errorf("versions %v, want %v: if another one has risen, raise that of the control log, and then this test", versions, want)
+		t.Errorf("versions %v, want %v: if another one has risen, raise that of the control log, and then this test",
+			versions, want)
 	}
 }
 

@@ -35,22 +35,23 @@ type Closing struct {
 // reading. Not for concurrent use: Log.WithView locks it.
 type View struct {
 	Standing
-	Next     int64                           // the first offset of control that was not read yet
-	anchored bool                            // read from the beginning: turn 0 is known to be the start
-	Run      int64                           // the number of the run that took the epoch; −1 before the first
-	Worker   string                          // where and since when the run in force works, for people; "" if there is none
-	Stop     *schemas.Stop                   // the STOP that holds; nil for none
-	StopAt   int64                           // its offset; without meaning where Stop is nil
-	Lost     bool                            // a stage has lost a partition to another writer in the epoch
-	Ended    *schemas.End                    // the END of the epoch; nil before
-	Spans    int64                           // how many spans were settled in the epoch
-	Epochs   int64                           // how many epochs have begun since reading began
-	Groups   map[uint32]*Group               // what was passed in the epoch, by group of partitions
-	readers  map[int64]*readers              // by number of the run in force, and of those that may follow it
-	part     map[uint32]int64                // by group but 0: the reader that takes part in the epoch
-	drained  map[int64]struct{}              // the numbers of those runs that were asked to end
-	begun    int64                           // the first offset of control that was read
-	foreign  func(offset int64, what string) // called with records that are ignored
+	Next     int64 // the first offset of control that was not read yet
+	anchored bool  // read from the beginning: turn 0 is known to be the start
+	Run      int64 // the number of the run that took the epoch; −1 before the first
+	// where and since when the run in force works, for people; "" if there is none
+	Worker  string
+	Stop    *schemas.Stop                   // the STOP that holds; nil for none
+	StopAt  int64                           // its offset; without meaning where Stop is nil
+	Lost    bool                            // a stage has lost a partition to another writer in the epoch
+	Ended   *schemas.End                    // the END of the epoch; nil before
+	Spans   int64                           // how many spans were settled in the epoch
+	Epochs  int64                           // how many epochs have begun since reading began
+	Groups  map[uint32]*Group               // what was passed in the epoch, by group of partitions
+	readers map[int64]*readers              // by number of the run in force, and of those that may follow it
+	part    map[uint32]int64                // by group but 0: the reader that takes part in the epoch
+	drained map[int64]struct{}              // the numbers of those runs that were asked to end
+	begun   int64                           // the first offset of control that was read
+	foreign func(offset int64, what string) // called with records that are ignored
 
 	started bool                // some turn was closed
 	oldest  uint64              // the first turn that was closed
@@ -87,7 +88,8 @@ const keepSettlements = 4
 // until a generation says otherwise.
 func NewView(ledgerSlots int) *View {
 	return &View{
-		Standing: Standing{Epoch: -1}, Run: -1, Groups: map[uint32]*Group{}, readers: map[int64]*readers{}, part: map[uint32]int64{},
+		Standing: Standing{Epoch: -1}, Run: -1, Groups: map[uint32]*Group{}, readers: map[int64]*readers{},
+		part:    map[uint32]int64{},
 		drained: map[int64]struct{}{}, foreign: func(int64, string) {}, history: 2 * uint64(ledgerSlots),
 		Closes: map[uint64]*Closing{}, SettledAt: map[uint64]int64{},
 		CountsEnd: map[uint64][]int64{}, settlements: map[uint64]*spend.Settlement{},
@@ -121,7 +123,8 @@ func (v *View) Observe(offset int64, c schemas.Control) error {
 	case *schemas.Epoch:
 		if b.Run >= v.Run && b.Run < offset {
 			if b.Run > v.Run {
-				v.Worker = fmt.Sprintf("the run on host %q since %s", b.Host, time.UnixMilli(b.Began).UTC().Format("2006-01-02 15:04:05 UTC"))
+				v.Worker = fmt.Sprintf("the run on host %q since %s", b.Host,
+					time.UnixMilli(b.Began).UTC().Format("2006-01-02 15:04:05 UTC"))
 			}
 			v.beginEpoch(offset, b.Run)
 		}
@@ -153,7 +156,8 @@ func (v *View) Observe(offset int64, c schemas.Control) error {
 		}
 	case *schemas.Header:
 		if offset != 0 {
-			v.foreign(offset, "is a HEADER of an init that came too late, and is ignored: only the one at offset 0 counts")
+			v.foreign(offset,
+				"is a HEADER of an init that came too late, and is ignored: only the one at offset 0 counts")
 			return nil
 		}
 		v.Header, v.HeaderAt = b, offset
@@ -307,5 +311,6 @@ func (v *View) back() (offset, lastEpoch int64) {
 
 // Stopped returns the deployment.ErrStopped of a run that finds a STOP.
 func Stopped(s *schemas.Stop) error {
-	return fmt.Errorf("%w at turn %d: %s: find the cause, then run tollgate recover --by NAME", deployment.ErrStopped, s.Turn, s.Reason)
+	return fmt.Errorf("%w at turn %d: %s: find the cause, then run tollgate recover --by NAME", deployment.ErrStopped,
+		s.Turn, s.Reason)
 }

@@ -84,7 +84,8 @@ func TestADamagedSettledIsNamed(t *testing.T) {
 	parts := settledParts(t, 1, 1, 1)
 	parts[0].(*schemas.Settled).CountsEnd[0]++
 	err := v.Observe(v.Next, decoded(t, parts[0]))
-	if want := "at offset 3 of partition 0: "; !errors.Is(err, deployment.ErrLogFault) || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "it is damaged: restore the topic") {
+	if want := "at offset 3 of partition 0: "; !errors.Is(err, deployment.ErrLogFault) ||
+		!strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "it is damaged: restore the topic") {
 		t.Errorf("refused with %v, want %s and a remedy", err, want)
 	}
 }
@@ -149,7 +150,8 @@ func (l *controlLog) checkBack() {
 	}
 	if late.Settled != l.whole.Settled || late.Closed != l.whole.Closed || late.Epoch != l.whole.Epoch ||
 		len(late.CountsEnd[late.Settled]) != len(l.whole.CountsEnd[l.whole.Settled]) {
-		l.t.Fatalf("back %d: settled %d of %d, closed %d of %d", back, late.Settled, l.whole.Settled, late.Closed, l.whole.Closed)
+		l.t.Fatalf("back %d: settled %d of %d, closed %d of %d", back, late.Settled, l.whole.Settled, late.Closed,
+			l.whole.Closed)
 	}
 	for w := max(int64(l.whole.Settled)-int64(l.slots), 0) + 1; w <= int64(l.whole.Settled); w++ {
 		if _, ok := late.SettledAt[uint64(w)]; !ok || late.Closes[uint64(w)] == nil {
@@ -191,7 +193,8 @@ func TestRuleAChangeBeginsAfterTheLastSettledTurn(t *testing.T) {
 	}
 	at := v.Next
 	feedView(t, v, generationFrom(epoch, 3))
-	if v.Header == first || v.HeaderAt != at || v.Closed != 2 || v.Closes[3] != nil || v.Closes[4] != nil || v.Closes[2] == nil {
+	if v.Header == first || v.HeaderAt != at || v.Closed != 2 || v.Closes[3] != nil || v.Closes[4] != nil ||
+		v.Closes[2] == nil {
 		t.Fatalf("after the change: closed %d, %d CLOSEs", v.Closed, len(v.Closes))
 	}
 	if v.CountsEnd[2][0] != 77 || v.history != 16 {

@@ -40,7 +40,8 @@ func (w *Writer) Append(ctx context.Context, bodies ...schemas.ControlBody) ([]i
 	})
 	msgs := make([]kafkalog.Message, len(bodies))
 	for i, b := range bodies {
-		value, err := schemas.EncodeControl(schemas.Control{Back: back, BackEpoch: backEpoch, Generation: generation, Body: b})
+		value, err := schemas.EncodeControl(schemas.Control{Back: back, BackEpoch: backEpoch, Generation: generation,
+			Body: b})
 		if err != nil {
 			return nil, fmt.Errorf("encoding a control record: %w", err)
 		}

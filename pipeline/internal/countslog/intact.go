@@ -16,7 +16,8 @@ import (
 // than another, made anew, or copied with other offsets. Every shard writes to the ledger in every
 // turn, SETTLED says how far counts went, and the turns topic names no turn that control does not
 // call settled. Errors: deployment.ErrLogFault, or the broker's error.
-func CheckIntact(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log) error {
+func CheckIntact(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
+	control *controllog.Log) error {
 	if err := checkControlIsNewest(ctx, client, control); err != nil {
 		return err
 	}
@@ -36,7 +37,8 @@ func CheckIntact(ctx context.Context, d *deployment.Deployment, client *kafkalog
 		if err != nil {
 			return err
 		}
-		if err := checkSameOffsets(ctx, client, d.Config.Outputs.Counts, int32(shard), start, end, settled); err != nil {
+		if err := checkSameOffsets(ctx, client, d.Config.Outputs.Counts, int32(shard), start, end, settled); err !=
+			nil {
 			return err
 		}
 	}
@@ -46,15 +48,19 @@ func CheckIntact(ctx context.Context, d *deployment.Deployment, client *kafkalog
 // checkLength refuses a partition that ends before the offset want, at which it ended, or
 // later, when the turn settled was settled. Offsets only grow, also where compaction or
 // retention takes records away. It returns where the partition begins.
-func checkLength(ctx context.Context, client *kafkalog.Client, topic string, partition int32, want int64, settled uint64) (start int64, err error) {
+func checkLength(ctx context.Context, client *kafkalog.Client, topic string, partition int32, want int64,
+	settled uint64) (start int64, err error) {
 	bounds, err := client.Offsets(ctx, topic, partition)
 	switch {
 	case err != nil:
 		return 0, fmt.Errorf("comparing topic %s with control: %w", topic, err)
 	case bounds.High < want:
-		return 0, fmt.Errorf("comparing topic %s with control: partition %d ends at offset %d, but when turn %d was settled it ended at %d or later: "+
-			"records were lost, the topic was recreated, or a copy changed the offsets: restore it with its offsets, or begin a new deployment with new keys: %w",
-			topic, partition, bounds.High, settled, want, deployment.ErrLogFault)
+		return 0,
+			fmt.Errorf("comparing topic %s with control: partition %d ends at offset %d, but when turn %d was "+
+				"settled it ended at %d or later: "+
+				"records were lost, the topic was recreated, or a copy changed the offsets: restore it with its "+
+				"offsets, or begin a new deployment with new keys: %w",
+				topic, partition, bounds.High, settled, want, deployment.ErrLogFault)
 	}
 	return bounds.Start, nil
 }
@@ -62,20 +68,23 @@ func checkLength(ctx context.Context, client *kafkalog.Client, topic string, par
 // checkSameOffsets refuses a partition of counts, which begins at start, if a value of a later turn
 // stands before the end of the settled one: what was published of the open turn would be looked for
 // after it, and published a second time.
-func checkSameOffsets(ctx context.Context, client *kafkalog.Client, topic string, partition int32, start, end int64, settled uint64) error {
+func checkSameOffsets(ctx context.Context, client *kafkalog.Client, topic string, partition int32, start, end int64,
+	settled uint64) error {
 	const atOnce = 256
 	var newest uint64 // 0: retention has left no value
 	for to := end; to > start && newest == 0; to -= atOnce {
-		err := EachValue(ctx, client.NewRangeReader(topic, partition), max(start, to-atOnce), to, IgnoreForeign, func(r schemas.Release, _, _ []byte) error {
-			newest = max(newest, r.Turn)
-			return nil
-		})
+		err := EachValue(ctx, client.NewRangeReader(topic, partition), max(start, to-atOnce), to, IgnoreForeign,
+			func(r schemas.Release, _, _ []byte) error {
+				newest = max(newest, r.Turn)
+				return nil
+			})
 		if err != nil {
 			return fmt.Errorf("comparing topic %s with control: %w", topic, err)
 		}
 	}
 	if newest > settled {
-		return fmt.Errorf("comparing topic %s with control: values of turn %d are in partition %d before offset %d, where turn %d ended: "+
+		return fmt.Errorf("comparing topic %s with control: values of turn %d are in partition %d before offset %d, "+
+			"where turn %d ended: "+
 			"a copy changed the offsets: restore it with its offsets, or begin a new deployment with new keys: %w",
 			topic, newest, partition, end, settled, deployment.ErrLogFault)
 	}
@@ -102,15 +111,16 @@ func checkControlIsNewest(ctx context.Context, client *kafkalog.Client, control 
 	}
 	turns := calendar.New(h, 0)
 	var told uint64
-	err = client.ReadRange(ctx, topic, 0, max(bounds.Start, bounds.LastStable-newestEnds), bounds.LastStable, func(r kafkalog.Record) error {
-		end, err := schemas.DecodeTurnEnd(r.Value)
-		ours := end.Generation > h.Generation || // control has lost a change as well
-			end.Generation == h.Generation && end.Counts == h.Topics.Counts && turns.End(end.Turn) == end.End
-		if err == nil && ours {
-			told = max(told, end.Turn)
-		}
-		return nil
-	})
+	err = client.ReadRange(ctx, topic, 0, max(bounds.Start, bounds.LastStable-newestEnds), bounds.LastStable,
+		func(r kafkalog.Record) error {
+			end, err := schemas.DecodeTurnEnd(r.Value)
+			ours := end.Generation > h.Generation || // control has lost a change as well
+				end.Generation == h.Generation && end.Counts == h.Topics.Counts && turns.End(end.Turn) == end.End
+			if err == nil && ours {
+				told = max(told, end.Turn)
+			}
+			return nil
+		})
 	if err != nil {
 		return fmt.Errorf("comparing topic %s with control: %w", topic, err)
 	}
@@ -120,8 +130,12 @@ func checkControlIsNewest(ctx context.Context, client *kafkalog.Client, control 
 	var settled uint64
 	control.WithView(func(v *controllog.View) { settled = v.Settled })
 	if told > settled {
-		return fmt.Errorf("comparing topic %s with control: it says that turn %d is settled, but control has settled turn %d: control was restored from an older copy, or copied with other offsets. "+
-			"Restore control, ledger and counts from one moment after turn %d, or begin a new deployment with new keys (docs/failover.md). If none of them was restored, was copied or has lost records, and tollgate status names the last window that anyone has seen, or a later one, another program wrote to %s: delete its records with kafka-delete-records.sh (docs/runbook.md: A forged end of a turn): %w",
+		return fmt.Errorf("comparing topic %s with control: it says that turn %d is settled, but control has settled "+
+			"turn %d: control was restored from an older copy, or copied with other offsets. "+
+			"Restore control, ledger and counts from one moment after turn %d, or begin a new deployment with new "+
+			"keys (docs/failover.md). If none of them was restored, was copied or has lost records, and tollgate "+
+			"status names the last window that anyone has seen, or a later one, another program wrote to %s: delete "+
+			"its records with kafka-delete-records.sh (docs/runbook.md: A forged end of a turn): %w",
 			topic, told, settled, told, topic, deployment.ErrLogFault)
 	}
 	return nil

@@ -24,7 +24,8 @@ func CurrentPosition(ctx context.Context, client *kafkalog.Client, d *deployment
 	if err != nil {
 		return Position{}, err
 	}
-	control, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, slog.New(slog.DiscardHandler))
+	control, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots,
+		slog.New(slog.DiscardHandler))
 	if err != nil {
 		return Position{}, err
 	}

@@ -15,7 +15,8 @@ import (
 // the settled one have published. Values of settled turns may be gone; whatever stood
 // after them belongs to the open turn, and the values that are drawn again can be compared
 // only with what is still there. A topic of counts is empty when a deployment begins.
-func readOpenTurn(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log, shard int, settled uint64) (from, end int64, err error) {
+func readOpenTurn(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log,
+	shard int, settled uint64) (from, end int64, err error) {
 	topic := d.Config.Outputs.Counts
 	bounds, err := client.Offsets(ctx, topic, int32(shard))
 	if err != nil {
@@ -30,8 +31,12 @@ func readOpenTurn(ctx context.Context, client *kafkalog.Client, d *deployment.De
 		}
 	})
 	if from < bounds.Start {
-		return 0, 0, fmt.Errorf("reading topic %s: partition %d begins at offset %d, but turn %d, which is not settled, published from offset %d on: retention or a deletion has removed these records. Restore them, or begin a new deployment with new keys: %w",
-			topic, shard, bounds.Start, settled+1, from, deployment.ErrLogFault)
+		return 0, 0,
+			fmt.Errorf(
+				"reading topic %s: partition %d begins at offset %d, but turn %d, which is not settled, published "+
+					"from offset %d on: retention or a deletion has removed these records. Restore them, or begin a "+
+					"new deployment with new keys: %w",
+				topic, shard, bounds.Start, settled+1, from, deployment.ErrLogFault)
 	}
 	return from, bounds.LastStable, nil
 }
@@ -40,26 +45,30 @@ func readOpenTurn(ctx context.Context, client *kafkalog.Client, d *deployment.De
 // including, the offset to, with the record's key and value. It tells control of foreign
 // records. Errors: deployment.ErrLogFault where such values are gone, the error of fn, or
 // what the broker said.
-func ReadTo(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log, shard int, settled uint64, to int64, fn func(r schemas.Release, key, value []byte) error) error {
+func ReadTo(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log, shard int,
+	settled uint64, to int64, fn func(r schemas.Release, key, value []byte) error) error {
 	from, _, err := readOpenTurn(ctx, client, d, control, shard, settled)
 	if err != nil {
 		return err
 	}
-	return EachValue(ctx, client.NewRangeReader(d.Config.Outputs.Counts, int32(shard)), from, to, control.ReportForeign, fn)
+	return EachValue(ctx, client.NewRangeReader(d.Config.Outputs.Counts, int32(shard)), from, to,
+		control.ReportForeign, fn)
 }
 
 // PublishedAfter says whether counts holds a value of a turn after the settled one. That is all
 // there can be of such a turn: its end is told once it is settled. Errors are those of ReadTo.
-func PublishedAfter(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log, settled uint64) (found bool, err error) {
+func PublishedAfter(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log,
+	settled uint64) (found bool, err error) {
 	for shard := 0; shard < d.Config.ReleaseShards && !found && err == nil; shard++ {
 		var from, to int64
 		if from, to, err = readOpenTurn(ctx, client, d, control, shard, settled); err != nil {
 			return false, err
 		}
-		err = EachValue(ctx, client.NewRangeReader(d.Config.Outputs.Counts, int32(shard)), from, to, control.ReportForeign, func(r schemas.Release, _, _ []byte) error {
-			found = found || r.Turn > settled
-			return nil
-		})
+		err = EachValue(ctx, client.NewRangeReader(d.Config.Outputs.Counts, int32(shard)), from, to,
+			control.ReportForeign, func(r schemas.Release, _, _ []byte) error {
+				found = found || r.Turn > settled
+				return nil
+			})
 	}
 	return found, err
 }
@@ -71,7 +80,8 @@ type OnForeign func(topic string, partition int32, offset int64, what string)
 // offset to, with the record's key and value, and foreign for records that are passed
 // over. Errors: one for a value of another version of this program, the error of fn, or
 // what the broker said.
-func EachValue(ctx context.Context, partition *kafkalog.RangeReader, from, to int64, foreign OnForeign, fn func(r schemas.Release, key, value []byte) error) error {
+func EachValue(ctx context.Context, partition *kafkalog.RangeReader, from, to int64, foreign OnForeign,
+	fn func(r schemas.Release, key, value []byte) error) error {
 	err := partition.Read(ctx, from, to, func(rec kafkalog.Record) error {
 		rel, ok, err := valueOf(partition.Topic, &rec, foreign)
 		if err != nil || !ok {
@@ -101,7 +111,9 @@ func valueOf(topic string, rec *kafkalog.Record, foreign OnForeign) (rel schemas
 		foreign(topic, rec.Partition, rec.Offset, controllog.NotOurs)
 		return rel, false, nil
 	}
-	return rel, false, fmt.Errorf("offset %d: %w: another version of Tollgate wrote it, or another program in its name: use that version, and drain it before you use this one", rec.Offset, err)
+	return rel, false,
+		fmt.Errorf("offset %d: %w: another version of Tollgate wrote it, or another program in its name: use that "+
+			"version, and drain it before you use this one", rec.Offset, err)
 }
 
 // IgnoreForeign is an OnForeign that does nothing.

@@ -17,7 +17,8 @@ import (
 // control. It is a deployment.ErrLogFault if the newest turn of the partition is not one from
 // first−1 to last: SPEND writes every turn to every shard, and decides a span once the one before
 // it is settled.
-func Deltas(ctx context.Context, client *kafkalog.Client, control *controllog.Log, topic string, shard int32, first, last uint64) (some, all bool, err error) {
+func Deltas(ctx context.Context, client *kafkalog.Client, control *controllog.Log, topic string, shard int32,
+	first, last uint64) (some, all bool, err error) {
 	var ledger schemas.LedgerReader
 	if _, err := ReadOn(client, control, topic).Acquire(ctx, int(shard), 0, ledger.Add); err != nil {
 		return false, false, err
@@ -51,6 +52,8 @@ func sameMoment(l *schemas.LedgerReader, deltas []uint64, topic string, shard in
 	case newest >= settled:
 		return nil
 	}
-	return fmt.Errorf("comparing topic %s with control: partition %d has decided turn %d, but control has settled turn %d: %s was restored from an older copy than %s, or has lost records. "+
-		"Restore both as they were at one moment, or begin a new deployment with new keys (docs/failover.md): %w", topic, shard, newest, settled, behind, ahead, deployment.ErrLogFault)
+	return fmt.Errorf("comparing topic %s with control: partition %d has decided turn %d, but control has settled "+
+		"turn %d: %s was restored from an older copy than %s, or has lost records. "+
+		"Restore both as they were at one moment, or begin a new deployment with new keys (docs/failover.md): %w",
+		topic, shard, newest, settled, behind, ahead, deployment.ErrLogFault)
 }

@@ -21,7 +21,8 @@ func ReadOn(client *kafkalog.Client, control *controllog.Log, topic string) *Rea
 
 // Acquire implements accounts.LedgerStore: it reads the partition of a shard, also where a run owns
 // it.
-func (r *Reader) Acquire(ctx context.Context, shard int, _ int64, each func(accounts.LedgerRecord) error) (accounts.LedgerWriter, error) {
+func (r *Reader) Acquire(ctx context.Context, shard int, _ int64,
+	each func(accounts.LedgerRecord) error) (accounts.LedgerWriter, error) {
 	bounds, err := r.of.Client.Offsets(ctx, r.of.Topic, int32(shard))
 	if err != nil {
 		return nil, fmt.Errorf("reading the ledger, topic %s, partition %d: %w", r.of.Topic, shard, err)

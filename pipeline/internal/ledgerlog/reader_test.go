@@ -22,7 +22,8 @@ func TestADamagedRecordOfTheLedgerIsNamed(t *testing.T) {
 	if err := c.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: "ledger", Partitions: 2}); err != nil {
 		t.Fatal(err)
 	}
-	snapshot, err := schemas.EncodeSnapshot(schemas.Snapshot{Turn: 1, Accounts: []accounts.Entry{{ID: accounts.ID{1}, Account: accounts.Account{Spent: 1}}}}, 0, 1000)
+	snapshot, err := schemas.EncodeSnapshot(schemas.Snapshot{Turn: 1,
+		Accounts: []accounts.Entry{{ID: accounts.ID{1}, Account: accounts.Account{Spent: 1}}}}, 0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,8 +50,10 @@ func TestADamagedRecordOfTheLedgerIsNamed(t *testing.T) {
 	}
 	_, _, ofSnapshot := ledger.NewestSnapshot(9)
 	_, ofDelta := ledger.DeltasAfter(0)
-	for want, err := range map[string]error{"topic ledger, partition 1, offset 0: ": ofSnapshot, "topic ledger, partition 1, offset 1: ": ofDelta} {
-		if !errors.Is(err, schemas.ErrMalformed) || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "; it is damaged: restore the topic from a copy") {
+	for want, err := range map[string]error{"topic ledger, partition 1, offset 0: ": ofSnapshot,
+		"topic ledger, partition 1, offset 1: ": ofDelta} {
+		if !errors.Is(err, schemas.ErrMalformed) || !strings.HasPrefix(err.Error(), want) ||
+			!strings.Contains(err.Error(), "; it is damaged: restore the topic from a copy") {
 			t.Errorf("got %v, want %s and a remedy", err, want)
 		}
 	}

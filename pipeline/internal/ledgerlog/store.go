@@ -37,7 +37,8 @@ func NewOn(client *kafkalog.Client, control *controllog.Log, d *deployment.Deplo
 }
 
 // Acquire implements accounts.LedgerStore.
-func (s *Store) Acquire(ctx context.Context, shard int, epoch int64, each func(accounts.LedgerRecord) error) (accounts.LedgerWriter, error) {
+func (s *Store) Acquire(ctx context.Context, shard int, epoch int64,
+	each func(accounts.LedgerRecord) error) (accounts.LedgerWriter, error) {
 	p, fence, err := s.AcquirePartition(ctx, shard, epoch)
 	if err != nil {
 		return nil, err
@@ -59,7 +60,8 @@ func (s *Store) Acquire(ctx context.Context, shard int, epoch int64, each func(a
 }
 
 // read passes on the records of a ledger partition from one offset to before another.
-func read(ctx context.Context, f *fencing.Fence, shard int, from, to int64, each func(accounts.LedgerRecord) error) error {
+func read(ctx context.Context, f *fencing.Fence, shard int, from, to int64,
+	each func(accounts.LedgerRecord) error) error {
 	err := f.Client.ReadRange(ctx, f.Topic, int32(shard), from, to, func(r kafkalog.Record) error {
 		place := fmt.Sprintf("topic %s, partition %d, offset %d", f.Topic, shard, r.Offset)
 		return Record(f.Control, f.Topic, &r, each(accounts.LedgerRecord{Key: r.Key, Value: r.Value, Place: place}))

@@ -206,7 +206,8 @@ func (b *Buffer) size() int {
 	n := 8 * len(b.shards)
 	for _, s := range b.shards {
 		if s != nil {
-			n += 40*cap(s.rows) + 12*cap(s.entries) + 48*cap(s.values) + 32*cap(s.labels.list) + cap(s.labels.keys) + 8*len(s.labels.at.slots) + 200
+			n += 40*cap(s.rows) + 12*cap(s.entries) + 48*cap(s.values) + 32*cap(s.labels.list) + cap(s.labels.keys) +
+				8*len(s.labels.at.slots) + 200
 		}
 	}
 	return n
@@ -221,7 +222,8 @@ func (b *Buffer) Contributions(out []transforms.Element, epoch int64, turn uint6
 			continue
 		}
 		var err error
-		if out, err = b.pool.pack.batches(out, s, schemas.Contributions{Epoch: epoch, Turn: turn, Shard: uint32(n)}); err != nil {
+		if out, err = b.pool.pack.batches(out, s,
+			schemas.Contributions{Epoch: epoch, Turn: turn, Shard: uint32(n)}); err != nil {
 			return nil, err
 		}
 	}

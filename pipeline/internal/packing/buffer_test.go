@@ -42,7 +42,8 @@ func TestRuleARecordCostsNoMoreForTheLabelsOfItsKey(t *testing.T) {
 	if long := s.at.longestRun(); long > 256 {
 		t.Errorf("a label is looked for among up to %d others: their hashes collide", long)
 	}
-	for _, l := range []schemas.Label{{Key: []byte("other"), Passes: s.list[0].Passes}, {Key: s.list[0].Key, Passes: 1 << 40}} {
+	for _, l := range []schemas.Label{{Key: []byte("other"), Passes: s.list[0].Passes},
+		{Key: s.list[0].Key, Passes: 1 << 40}} {
 		h := maphash.Bytes(seed, l.Key)
 		if l.Passes != 0 {
 			h ^= bits.RotateLeft64(maphash.Comparable(seed, l.Passes), 1)
@@ -123,7 +124,8 @@ func TestRuleAUsedBufferKeepsAndChangesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			if batch.Turn != turn || batch.Epoch != 5 || int(batch.Shard) != e.Shard {
-				t.Fatalf("turn %d, epoch %d, shard %d in an element of turn %d, shard %d", batch.Turn, batch.Epoch, batch.Shard, turn, e.Shard)
+				t.Fatalf("turn %d, epoch %d, shard %d in an element of turn %d, shard %d", batch.Turn, batch.Epoch,
+					batch.Shard, turn, e.Shard)
 			}
 			records += batch.Records
 			for _, l := range batch.Labels {
@@ -149,7 +151,8 @@ func TestRuleAUsedBufferKeepsAndChangesNothing(t *testing.T) {
 			}
 		}
 		if records != added || !maps.Equal(got, want) || !maps.Equal(gotValues, values) {
-			t.Fatalf("turn %d: %d records, want %d; contributions as they were added: %v; their values: %v", turn, records, added, maps.Equal(got, want), maps.Equal(gotValues, values))
+			t.Fatalf("turn %d: %d records, want %d; contributions as they were added: %v; their values: %v", turn,
+				records, added, maps.Equal(got, want), maps.Equal(gotValues, values))
 		}
 	}
 	if len(buffers) > 4 {

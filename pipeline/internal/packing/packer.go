@@ -39,7 +39,8 @@ type rowAt struct {
 }
 
 // batches appends the shard's rows in batches, each with the head given.
-func (p *packer) batches(out []transforms.Element, s *shardBuffer, batch schemas.Contributions) ([]transforms.Element, error) {
+func (p *packer) batches(out []transforms.Element, s *shardBuffer,
+	batch schemas.Contributions) ([]transforms.Element, error) {
 	slices.SortStableFunc(s.values, func(a, b recordOf) int { return cmp.Compare(a.row, b.row) })
 	batch.Records = s.records
 	for order := p.sort(s.rows); len(order) > 0; {
@@ -70,15 +71,18 @@ func (p *packer) collect(s *shardBuffer, order []rowAt) {
 		}
 		values := len(p.values)
 		if len(s.values) > 0 {
-			at, _ := slices.BinarySearchFunc(s.values, int32(o.row), func(v recordOf, row int32) int { return cmp.Compare(v.row, row) })
+			at, _ := slices.BinarySearchFunc(s.values, int32(o.row), func(v recordOf, row int32) int {
+				return cmp.Compare(v.row, row)
+			})
 			for ; at < len(s.values) && s.values[at].row == int32(o.row); at++ {
 				v := s.values[at].RecordValue
 				v.Key = p.number(v.Key)
 				p.values = append(p.values, v)
 			}
 		}
-		p.users = append(p.users, schemas.ContribUser{ID: r.id, Period: r.period, Entries: p.entries[entries:len(p.entries):len(p.entries)],
-			Records: p.values[values:len(p.values):len(p.values)]})
+		p.users = append(p.users,
+			schemas.ContribUser{ID: r.id, Period: r.period, Entries: p.entries[entries:len(p.entries):len(p.entries)],
+				Records: p.values[values:len(p.values):len(p.values)]})
 	}
 }
 
@@ -151,5 +155,6 @@ func compareRows(rows []row, a, b rowAt) int {
 	if a.lead != b.lead {
 		return cmp.Compare(a.lead, b.lead)
 	}
-	return cmp.Or(bytes.Compare(rows[a.row].id[:], rows[b.row].id[:]), cmp.Compare(rows[a.row].period, rows[b.row].period), cmp.Compare(a.row, b.row))
+	return cmp.Or(bytes.Compare(rows[a.row].id[:], rows[b.row].id[:]),
+		cmp.Compare(rows[a.row].period, rows[b.row].period), cmp.Compare(a.row, b.row))
 }

@@ -63,7 +63,8 @@ func TestRuleABatchCarriesTheLabelsOfItsOwnUsersOnly(t *testing.T) {
 						if !sums {
 							continue
 						}
-						if len(u.Records) != 1 || u.Records[0].Key != u.Entries[0].Key || u.Records[0].Value != int64(i) {
+						if len(u.Records) != 1 || u.Records[0].Key != u.Entries[0].Key ||
+							u.Records[0].Value != int64(i) {
 							t.Fatalf("user %d has records %v", i, u.Records)
 						}
 					}

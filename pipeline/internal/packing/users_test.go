@@ -45,9 +45,12 @@ func TestRuleUsersAreWhoTheyAreUpToTheBound(t *testing.T) {
 	}{
 		{"short ids, room for all", 64 << 20, 30_000, func(n int) []byte { return fmt.Appendf(nil, "user%d", n) }},
 		{"short ids at the bound", 1 << 20, 60_000, func(n int) []byte { return fmt.Appendf(nil, "user%d", n) }},
-		{"short ids, where the index grows at the bound", 672 << 10, 60_000, func(n int) []byte { return fmt.Appendf(nil, "user%d", n) }},
-		{"long ids at the bound", 2 << 20, 4_000, func(n int) []byte { return fmt.Appendf(nil, "%0*d", 1+n*13%schemas.MaxUserBytes, n) }},
-		{"ids of the greatest length", 1 << 20, 3_000, func(n int) []byte { return fmt.Appendf(nil, "%0*d", schemas.MaxUserBytes, n) }},
+		{"short ids, where the index grows at the bound", 672 << 10, 60_000,
+			func(n int) []byte { return fmt.Appendf(nil, "user%d", n) }},
+		{"long ids at the bound", 2 << 20, 4_000,
+			func(n int) []byte { return fmt.Appendf(nil, "%0*d", 1+n*13%schemas.MaxUserBytes, n) }},
+		{"ids of the greatest length", 1 << 20, 3_000,
+			func(n int) []byte { return fmt.Appendf(nil, "%0*d", schemas.MaxUserBytes, n) }},
 		{"a bound of nothing", 0, 20_000, func(n int) []byte { return fmt.Appendf(nil, "%d", n) }},
 		{"prefixes of each other", 1 << 20, 1024, func(n int) []byte { return bytes.Repeat([]byte{0}, n+1) }},
 	} {
@@ -128,7 +131,8 @@ func TestRuleTheBoundOfKnownUsersIsNoCliff(t *testing.T) {
 			}
 		}
 		if got := float64(found) / float64(n); got < c.found {
-			t.Errorf("of %.2f times the users that there is room for, %.2f are found, want at least %.2f", c.more, got, c.found)
+			t.Errorf("of %.2f times the users that there is room for, %.2f are found, want at least %.2f", c.more, got,
+				c.found)
 		}
 	}
 }
@@ -152,7 +156,8 @@ func TestRuleIDsMadeToCollideAreScattered(t *testing.T) {
 	}
 	for i := range two.parts {
 		if p := &two.parts[i]; p.count > wanted/16 || p.longestRun() > 64 {
-			t.Errorf("part %d has %d of %d users, and a search looks at up to %d of them", i, p.count, wanted, p.longestRun())
+			t.Errorf("part %d has %d of %d users, and a search looks at up to %d of them", i, p.count, wanted,
+				p.longestRun())
 		}
 	}
 }
@@ -177,7 +182,9 @@ func TestTheIndexFindsWhatIsInIt(t *testing.T) {
 	for i := range 100_000 {
 		position := rng.Uint32N(3000)
 		tag, in := tags[position]
-		if got, found := x.find(tag, func(p uint32) bool { return p == position }); found != in || in && got != position {
+		if got, found := x.find(tag, func(p uint32) bool {
+			return p == position
+		}); found != in || in && got != position {
 			t.Fatalf("step %d: position %d: %d, %v, want %v", i, position, got, found, in)
 		}
 		if in {

@@ -42,13 +42,16 @@ const endsOnGrid = 16
 
 // newTurnEnds begins with the turn that is settled already: the run that settled it may have died
 // before it could write the end.
-func newTurnEnds(ctx context.Context, client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment, turns *calendar.Turns) (*turnEnds, error) {
+func newTurnEnds(ctx context.Context, client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment,
+	turns *calendar.Turns) (*turnEnds, error) {
 	producer, err := client.NewProducer(ctx, d.Config.Outputs.Turns, 0, "")
 	if err != nil {
 		return nil, fmt.Errorf("preparing to write the ends of turns: %w", err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	e := &turnEnds{client: client, control: control, producer: producer, grid: grid{d.Config.Outputs.PublishEvery / endsOnGrid, control.Clock}, turns: turns, counts: d.Config.Outputs.Counts, generation: control.Header.Generation,
+	e := &turnEnds{client: client, control: control, producer: producer,
+		grid: grid{d.Config.Outputs.PublishEvery / endsOnGrid, control.Clock}, turns: turns,
+		counts: d.Config.Outputs.Counts, generation: control.Header.Generation,
 		cancel: cancel, done: make(chan struct{}), more: make(chan struct{}, 1)}
 	var settled uint64
 	control.WithView(func(v *controllog.View) { settled = v.Settled })
@@ -64,7 +67,9 @@ func newTurnEnds(ctx context.Context, client *kafkalog.Client, control *controll
 func (e *turnEnds) add(turn uint64, countsEnd []int64) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.waiting = append(e.waiting, schemas.TurnEnd{Turn: turn, End: e.turns.End(turn), Generation: e.generation, Counts: e.counts, CountsEnd: countsEnd})
+	e.waiting = append(e.waiting,
+		schemas.TurnEnd{Turn: turn, End: e.turns.End(turn), Generation: e.generation, Counts: e.counts,
+			CountsEnd: countsEnd})
 	e.signal()
 	return e.err
 }

@@ -24,19 +24,22 @@ type publisher struct {
 func newPublisher(client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment) *publisher {
 	return &publisher{
 		dep: d, grid: grid{d.Config.Outputs.PublishEvery, control.Clock},
-		Fence: fencing.Fence{Client: client, Control: control, Prefix: fencing.CountsIDs(d), Topic: d.Config.Outputs.Counts},
+		Fence: fencing.Fence{Client: client, Control: control, Prefix: fencing.CountsIDs(d),
+			Topic: d.Config.Outputs.Counts},
 	}
 }
 
 // Acquire implements release.Publisher.
-func (p *publisher) Acquire(ctx context.Context, shard int, epoch int64, settled uint64, each func(turn uint64, key, value []byte) error) (release.CountsWriter, error) {
+func (p *publisher) Acquire(ctx context.Context, shard int, epoch int64, settled uint64,
+	each func(turn uint64, key, value []byte) error) (release.CountsWriter, error) {
 	producer, fence, err := p.AcquirePartition(ctx, shard, epoch)
 	if err != nil {
 		return nil, err
 	}
-	err = countslog.ReadTo(ctx, p.Client, p.dep, p.Control, shard, settled, fence, func(r schemas.Release, key, value []byte) error {
-		return each(r.Turn, key, value)
-	})
+	err = countslog.ReadTo(ctx, p.Client, p.dep, p.Control, shard, settled, fence,
+		func(r schemas.Release, key, value []byte) error {
+			return each(r.Turn, key, value)
+		})
 	if err != nil {
 		producer.Close()
 		return nil, err
@@ -53,7 +56,8 @@ type countsWriter struct {
 }
 
 // Append implements release.CountsWriter.
-func (w *countsWriter) Append(ctx context.Context, turn uint64, records []release.Record) func(context.Context) (int64, error) {
+func (w *countsWriter) Append(ctx context.Context, turn uint64,
+	records []release.Record) func(context.Context) (int64, error) {
 	msgs := make([]kafkalog.Message, len(records))
 	for i := range records {
 		r := &records[i]

@@ -12,10 +12,12 @@ import (
 // NewReleaser makes RELEASE and PUBLISH of a deployment, in the generation that was in
 // force when control was opened. It calls lost with the epoch in which a partition of
 // counts was lost to another writer. It implements io.Closer.
-func NewReleaser(client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment, turns *calendar.Turns, lost func(epoch int64)) (transforms.Releaser, error) {
+func NewReleaser(client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment, turns *calendar.Turns,
+	lost func(epoch int64)) (transforms.Releaser, error) {
 	h := control.Header
 	return release.New(release.Options{
-		Metrics: d.Specs(), Plans: d.Plans(), Ending: turns.Ending, Bounds: turns.Bounds, Incarnation: h.Incarnation, Generation: h.Generation,
-		Noise: d.Config.Keys.Noise[0], Counts: h.Counts, Publisher: newPublisher(client, control, d), Lost: lost,
+		Metrics: d.Specs(), Plans: d.Plans(), Ending: turns.Ending, Bounds: turns.Bounds, Incarnation: h.Incarnation,
+		Generation: h.Generation,
+		Noise:      d.Config.Keys.Noise[0], Counts: h.Counts, Publisher: newPublisher(client, control, d), Lost: lost,
 	})
 }

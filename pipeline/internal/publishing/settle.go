@@ -21,7 +21,8 @@ type settlements struct {
 
 // NewSettler makes SETTLE of a deployment: it writes to the control log, and then the end of the
 // turn to the turns topic. It implements io.Closer.
-func NewSettler(ctx context.Context, client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment, turns *calendar.Turns) (transforms.Settler, error) {
+func NewSettler(ctx context.Context, client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment,
+	turns *calendar.Turns) (transforms.Settler, error) {
 	writer, err := controllog.NewWriter(ctx, control)
 	if err != nil {
 		return nil, err

@@ -134,7 +134,9 @@ func pastClocks(h *schemas.Header, present clock) []pastClock {
 
 // isAsked reports whether every metric has a filter.
 func isAsked(d *deployment.Deployment) bool {
-	return !slices.ContainsFunc(d.Config.Metrics, func(m deployment.Metric) bool { return m.Filter == "" && !metrickind.Of(m.Kind).Share })
+	return !slices.ContainsFunc(d.Config.Metrics, func(m deployment.Metric) bool {
+		return m.Filter == "" && !metrickind.Of(m.Kind).Share
+	})
 }
 
 func clockOf(d *deployment.Deployment) clock {

@@ -14,11 +14,13 @@ import (
 
 func testFates(t *testing.T, c clock) *classifier {
 	t.Helper()
-	decoder, err := event.NewDecoder(event.Format{Format: "jsonl", User: "user", Key: "key", Time: "time", TimeUnit: "ms"})
+	decoder, err := event.NewDecoder(event.Format{Format: "jsonl", User: "user", Key: "key", Time: "time",
+		TimeUnit: "ms"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &schemas.Header{StartMillis: 1000, FromTurn: 1, SliceStart: 1000, Metrics: []schemas.MetricSpec{{WindowSize: 1000, WindowSlide: 1000}}}
+	h := &schemas.Header{StartMillis: 1000, FromTurn: 1, SliceStart: 1000,
+		Metrics: []schemas.MetricSpec{{WindowSize: 1000, WindowSlide: 1000}}}
 	return &classifier{decoder: decoder, clock: c, turns: calendar.New(h, 0)}
 }
 
@@ -26,10 +28,13 @@ func testFates(t *testing.T, c clock) *classifier {
 // record that lacks a field if every metric has a filter and none lets it through.
 func TestDeletesAndUnaskedRecordsAreSkipped(t *testing.T) {
 	fields := func(s string) string {
-		return `{"type":"record","name":"R","fields":[` + s + `{"name":"after","type":["null",{"type":"record","name":"A","fields":[{"name":"who","type":["null","string"]}]}]},{"name":"at","type":["null","long"]}]}`
+		return `{"type":"record","name":"R","fields":[` + s +
+			`{"name":"after","type":["null",{"type":"record","name":"A","fields":[` +
+			`{"name":"who","type":["null","string"]}]}]},{"name":"at","type":["null","long"]}]}`
 	}
 	jsonl := event.Format{Format: event.JSONL, User: "after.who", Time: "at", TimeUnit: "ms"}
-	avro := event.Format{Format: event.Avro, User: "after.who", Time: "at", TimeUnit: "ms", Schema: fields(`{"name":"op","type":"string"},`)}
+	avro := event.Format{Format: event.Avro, User: "after.who", Time: "at", TimeUnit: "ms",
+		Schema: fields(`{"name":"op","type":"string"},`)}
 	filtered := func(f event.Format) event.Format { f.Filters = []string{`op == "c"`}; return f }
 	for name, c := range map[string]struct {
 		format event.Format
@@ -64,12 +69,14 @@ func TestDeletesAndUnaskedRecordsAreSkipped(t *testing.T) {
 }
 
 func newPartition() *partition {
-	return &partition{appendTime: calendar.Never, idleUntil: calendar.Never, end: calendar.Forever, replayed: map[int64]bool{}}
+	return &partition{appendTime: calendar.Never, idleUntil: calendar.Never, end: calendar.Forever,
+		replayed: map[int64]bool{}}
 }
 
 func judgeOne(t *testing.T, f *classifier, p *partition, offset, stamp, event, now int64) string {
 	t.Helper()
-	rec := kafkalog.Record{Offset: offset, Timestamp: stamp, Value: fmt.Appendf(nil, `{"user":"u","key":"k","time":%d}`, event)}
+	rec := kafkalog.Record{Offset: offset, Timestamp: stamp,
+		Value: fmt.Appendf(nil, `{"user":"u","key":"k","time":%d}`, event)}
 	v, err := f.classify(p, &rec, now)
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +100,8 @@ func judgeOne(t *testing.T, f *classifier, p *partition, offset, stamp, event, n
 // read again; the first one at the cut is not.
 func TestARecordIsJudgedByTheClockThatReadItFirst(t *testing.T) {
 	f := testFates(t, clock{lateness: 100, slack: 500})
-	f.past = []pastClock{{clock{lateness: 1000, slack: 500}, map[int32]int64{0: 2}}, {clock{lateness: 300, slack: 500}, map[int32]int64{0: 4}}}
+	f.past = []pastClock{{clock{lateness: 1000, slack: 500}, map[int32]int64{0: 2}},
+		{clock{lateness: 300, slack: 500}, map[int32]int64{0: 4}}}
 	for offset, on := range []int64{1000, 1000, 300, 300, 100, 100} {
 		p := newPartition()
 		if got := judgeOne(t, f, p, int64(offset), 5000, 5000-on, 0); got == "late" {
@@ -131,11 +139,13 @@ func TestRuleFatesFromTheRecordsOwnTimes(t *testing.T) {
 		want         string
 	}{
 		{1000, 999, "before start"}, {1000, 1000, "turn 1"}, {1100, 1000, "turn 1"}, {1101, 1000, "late"},
-		{1999, 1999, "turn 1"}, {2000, 2000, "turn 2"}, {2000, 2050, "turn 2"}, {2000, 2051, "future"}, {-1, 2000, "unstamped"},
+		{1999, 1999, "turn 1"}, {2000, 2000, "turn 2"}, {2000, 2050, "turn 2"}, {2000, 2051, "future"},
+		{-1, 2000, "unstamped"},
 	} {
 		for _, now := range []int64{0, test.stamp, 5e12} { // this machine's clock decides nothing
 			if got := judgeOne(t, f, newPartition(), 0, test.stamp, test.event, now); got != test.want {
-				t.Errorf("appended at %d, event of %d, judged at %d: %s, want %s", test.stamp, test.event, now, got, test.want)
+				t.Errorf("appended at %d, event of %d, judged at %d: %s, want %s", test.stamp, test.event, now, got,
+					test.want)
 			}
 		}
 	}
@@ -162,7 +172,8 @@ func TestRuleAStampFromTheFutureClosesNothing(t *testing.T) {
 	again := newPartition()
 	again.restore(&cut, 0)
 	judgeOne(t, f, again, 0, 5000, 5000, 5e12)
-	if got := judgeOne(t, f, again, 1, 4102444800000, 4102444800000, 5e12); got != "future" || again.appendTime != 5000 {
+	if got := judgeOne(t, f, again, 1, 4102444800000, 4102444800000, 5e12); got != "future" ||
+		again.appendTime != 5000 {
 		t.Errorf("read again when its time has come: %s, append time %d", got, again.appendTime)
 	}
 }
@@ -174,7 +185,8 @@ func TestRuleNoTimeOfARecordWrapsAround(t *testing.T) {
 	const now = 6000
 	c := clock{trustProducer: true, lateness: 100, skew: 50}
 	spec := schemas.MetricSpec{Lateness: c.lateness}
-	for _, stamp := range []int64{calendar.Never, calendar.Never + 1, calendar.Never + 99, calendar.Never + 100, -62135596800000, -1, 0, 1, calendar.Forever, calendar.Forever - 1, calendar.Forever - 50, 253402300799999} {
+	for _, stamp := range []int64{calendar.Never, calendar.Never + 1, calendar.Never + 99, calendar.Never + 100,
+		-62135596800000, -1, 0, 1, calendar.Forever, calendar.Forever - 1, calendar.Forever - 50, 253402300799999} {
 		for _, event := range []int64{-62135596800000, -1, 0, 5000, 253402300799999} {
 			f, p := testFates(t, c), newPartition()
 			if got := judgeOne(t, f, p, 0, stamp, event, now); strings.HasPrefix(got, "late") && event >= 5000 {
@@ -193,12 +205,14 @@ func TestRuleNoTimeOfARecordWrapsAround(t *testing.T) {
 // TestRuleNoRecordStopsTheProcess: whatever a record holds, it has an outcome.
 func TestRuleNoRecordStopsTheProcess(t *testing.T) {
 	f := testFates(t, clock{})
-	for _, value := range []string{"", "x", "{}", `{"user":null}`, `{"user":"","key":"k","time":1}`, `{"user":"u","key":"k","time":"soon"}`,
+	for _, value := range []string{"", "x", "{}", `{"user":null}`, `{"user":"","key":"k","time":1}`,
+		`{"user":"u","key":"k","time":"soon"}`,
 		`{"user":"u","key":"k","time":9e99}`, "\x00\xff", `[1,2]`, `{"user":{},"key":"k","time":1}`} {
 		tallies := newTallies()
 		v, err := f.classify(newPartition(), &kafkalog.Record{Value: []byte(value)}, 0)
 		v.tally(&tallies)
-		if err != nil || v.Outcome != watch.DeadLettered || v.class == "" || v.turn != 0 || !tallies.Balanced() || tallies.Read != 1 {
+		if err != nil || v.Outcome != watch.DeadLettered || v.class == "" || v.turn != 0 || !tallies.Balanced() ||
+			tallies.Read != 1 {
 			t.Errorf("%q: %+v, error %v, tallies %+v", value, v, err, tallies)
 		}
 	}

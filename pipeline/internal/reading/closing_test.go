@@ -27,9 +27,12 @@ func TestSpansAreOfTurnsThatHavePassed(t *testing.T) {
 		{4, 99, 0, 0, []uint64{4, 8, 12, 16}},
 		{16, 99, 3, 3, []uint64{19, 35}},
 	} {
-		s := &Source{dep: &deployment.Deployment{Config: deployment.Config{CatchUp: c.most}, Metrics: make([]deployment.CompiledMetric, 1)}}
-		s.classifier.turns = calendar.New(&schemas.Header{FromTurn: 1, Metrics: []schemas.MetricSpec{{WindowSize: 1000, WindowSlide: 1000}}}, 0)
-		s.partitions = []*partition{{appendTime: int64(c.passed) * 1000, end: calendar.Forever, idleUntil: calendar.Never}}
+		s := &Source{dep: &deployment.Deployment{Config: deployment.Config{CatchUp: c.most},
+			Metrics: make([]deployment.CompiledMetric, 1)}}
+		s.classifier.turns = calendar.New(
+			&schemas.Header{FromTurn: 1, Metrics: []schemas.MetricSpec{{WindowSize: 1000, WindowSlide: 1000}}}, 0)
+		s.partitions = []*partition{
+			{appendTime: int64(c.passed) * 1000, end: calendar.Forever, idleUntil: calendar.Never}}
 		var got []uint64
 		for closed := c.closed; ; {
 			last := s.nextSpan(closed, c.settled)

@@ -29,8 +29,10 @@ type deadLetters struct {
 	gone      watch.Repeat // when to log again that it is gone
 }
 
-func newDeadLetters(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, log *slog.Logger) (*deadLetters, error) {
-	letters := &deadLetters{client: client, topic: d.Config.Outputs.DeadLetter, fix: topicrules.RemakeDeadLetter(d), log: log, checkedAt: time.Now()}
+func newDeadLetters(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment,
+	log *slog.Logger) (*deadLetters, error) {
+	letters := &deadLetters{client: client, topic: d.Config.Outputs.DeadLetter, fix: topicrules.RemakeDeadLetter(d),
+		log: log, checkedAt: time.Now()}
 	return letters, letters.prepare(ctx)
 }
 
@@ -62,7 +64,9 @@ func (d *deadLetters) checkTopic(ctx context.Context, now time.Time) error {
 		if !d.gone.Due(now) {
 			return nil
 		}
-		d.log.Warn(fmt.Sprintf("the dead-letter topic %s does not exist any more and its records are gone: the run will stop at the next broken record. %s", d.topic, d.fix))
+		d.log.Warn(
+			fmt.Sprintf("the dead-letter topic %s does not exist any more and its records are gone: the run will "+
+				"stop at the next broken record. %s", d.topic, d.fix))
 	case err == nil && d.gone.Reported():
 		// The topic was created again, and does not know the old producer.
 		d.producer.Close()
@@ -107,7 +111,8 @@ func (d *deadLetters) flush(ctx context.Context) error {
 		}
 	}
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
-		return fmt.Errorf("writing dead letters: topic %s does not exist any more (the next start reads the record again): %s: %w", d.topic, d.fix, err)
+		return fmt.Errorf("writing dead letters: topic %s does not exist any more (the next start reads the record "+
+			"again): %s: %w", d.topic, d.fix, err)
 	}
 	if err != nil {
 		return fmt.Errorf("writing dead letters: %w", err)

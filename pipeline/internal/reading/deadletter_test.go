@@ -51,7 +51,8 @@ func TestRuleAMissingDeadLetterTopicIsToldBeforeItIsNeeded(t *testing.T) {
 	}
 	defer client.Close()
 	topic := d.Config.Outputs.DeadLetter
-	if err := client.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: topic, Partitions: 1, Replication: 1}); err != nil {
+	if err := client.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: topic, Partitions: 1, Replication: 1}); err !=
+		nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
@@ -83,7 +84,8 @@ func TestRuleAMissingDeadLetterTopicIsToldBeforeItIsNeeded(t *testing.T) {
 	deleteTopic(t, broker.Addr(), topic)
 	look(12*time.Second, 0) // too soon after the last look
 	look(22*time.Second, 1)
-	for _, s := range []string{"topic " + topic, "does not exist any more", "kafka-topics.sh --bootstrap-server " + broker.Addr() + " --create --topic " + topic} {
+	for _, s := range []string{"topic " + topic, "does not exist any more",
+		"kafka-topics.sh --bootstrap-server " + broker.Addr() + " --create --topic " + topic} {
 		if !strings.Contains(out.String(), s) {
 			t.Errorf("%q does not say %q", out.String(), s)
 		}
@@ -101,7 +103,8 @@ func TestRuleAMissingDeadLetterTopicIsToldBeforeItIsNeeded(t *testing.T) {
 		t.Errorf("%d letters wait, want the one that could not be written", len(letters.waiting))
 	}
 
-	if err := client.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: topic, Partitions: 1, Replication: 1}); err != nil {
+	if err := client.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: topic, Partitions: 1, Replication: 1}); err !=
+		nil {
 		t.Fatal(err)
 	}
 	look(120*time.Second, 1)
@@ -114,7 +117,8 @@ func TestRuleAMissingDeadLetterTopicIsToldBeforeItIsNeeded(t *testing.T) {
 	}
 
 	deleteTopic(t, broker.Addr(), topic) // and it is made again before a look
-	if err := client.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: topic, Partitions: 1, Replication: 1}); err != nil {
+	if err := client.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: topic, Partitions: 1, Replication: 1}); err !=
+		nil {
 		t.Fatal(err)
 	}
 	broken(3)

@@ -55,7 +55,8 @@ func checkNewest(ctx context.Context, d *deployment.Deployment, client *registry
 	f := d.Config.Events.Format
 	f.Schema = text
 	if err := f.Check(); err != nil {
-		return fmt.Errorf("checking the newest schema of %s in the registry: %w: name fields that it has, or register a schema that has them", subject, err)
+		return fmt.Errorf("checking the newest schema of %s in the registry: %w: name fields that it has, or "+
+			"register a schema that has them", subject, err)
 	}
 	return nil
 }

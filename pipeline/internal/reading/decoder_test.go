@@ -28,7 +28,8 @@ func registryWith(t *testing.T, schema string) string {
 			w.WriteHeader(http.StatusNotFound)
 			_, _ = w.Write([]byte(`{"error_code":40401,"message":"Subject not found."}`))
 		default:
-			_ = json.NewEncoder(w).Encode(map[string]any{"subject": "events-value", "version": 1, "id": 7, "schema": schema})
+			_ = json.NewEncoder(w).Encode(map[string]any{"subject": "events-value", "version": 1, "id": 7,
+				"schema": schema})
 		}
 	}))
 	t.Cleanup(server.Close)
@@ -38,12 +39,15 @@ func registryWith(t *testing.T, schema string) string {
 // A schema of the registry that cannot serve the configuration is refused before
 // a record is read, with the field and the reason.
 func TestTheNewestSchemaOfTheRegistryIsLookedAtFirst(t *testing.T) {
-	const schema = `{"type":"record","name":"visit","fields":[{"name":"user","type":"string"},{"name":"at","type":"%"},{"name":"page","type":"string"}]}`
+	const schema = `{"type":"record","name":"visit","fields":[` +
+		`{"name":"user","type":"string"},{"name":"at","type":"%"},{"name":"page","type":"string"}]}`
 	for name, c := range map[string]struct{ schema, key, want string }{
-		"fits":          {strings.Replace(schema, `"%"`, `{"type":"long","logicalType":"timestamp-millis"}`, 1), "page", ""},
-		"unknown":       {"", "page", ""},
-		"field missing": {strings.Replace(schema, `"%"`, `{"type":"long","logicalType":"timestamp-millis"}`, 1), "pagina", "pagina"},
-		"wrong time":    {strings.Replace(schema, `"%"`, `"boolean"`, 1), "page", "at"},
+		"fits": {strings.Replace(schema, `"%"`, `{"type":"long","logicalType":"timestamp-millis"}`, 1), "page",
+			""},
+		"unknown": {"", "page", ""},
+		"field missing": {strings.Replace(schema, `"%"`, `{"type":"long","logicalType":"timestamp-millis"}`, 1),
+			"pagina", "pagina"},
+		"wrong time": {strings.Replace(schema, `"%"`, `"boolean"`, 1), "page", "at"},
 	} {
 		cfg := deploytest.Config("localhost:1")
 		cfg.Events.Format = event.Format{Format: "avro", User: "user", Key: c.key, Time: "at"}
@@ -57,7 +61,9 @@ func TestTheNewestSchemaOfTheRegistryIsLookedAtFirst(t *testing.T) {
 		switch {
 		case c.want == "" && err != nil:
 			t.Errorf("%s: %v", name, err)
-		case c.want != "" && (!errors.As(err, &bad) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "events-value")):
+		case c.want != "" &&
+			(!errors.As(err, &bad) || !strings.Contains(err.Error(), c.want) ||
+				!strings.Contains(err.Error(), "events-value")):
 			t.Errorf("%s: got %v, want an error about %q", name, err, c.want)
 		}
 	}

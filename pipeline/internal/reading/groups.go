@@ -53,7 +53,8 @@ func (s *Source) beginReading(ctx context.Context) error {
 		s.session = session{}
 		return nil
 	}
-	offsets, err := s.append(ctx, &schemas.Reader{Run: s.run, Group: uint32(s.opts.Group), Groups: uint32(s.opts.Groups)})
+	offsets, err := s.append(ctx,
+		&schemas.Reader{Run: s.run, Group: uint32(s.opts.Group), Groups: uint32(s.opts.Groups)})
 	if err != nil {
 		return err
 	}
@@ -148,7 +149,8 @@ func (s *Source) writePassed(ctx context.Context, settled uint64) (bool, error) 
 	if now == s.lastPassed {
 		return false, nil
 	}
-	p := &schemas.Passed{Epoch: s.epoch.Load(), Group: uint32(s.opts.Group), Reader: s.reader, Turn: now.turn, Tallies: s.tallies, AtEnd: now.atEnd, Last: now.last}
+	p := &schemas.Passed{Epoch: s.epoch.Load(), Group: uint32(s.opts.Group), Reader: s.reader, Turn: now.turn,
+		Tallies: s.tallies, AtEnd: now.atEnd, Last: now.last}
 	if fresh {
 		s.describe(p, settled)
 	}
@@ -289,7 +291,9 @@ func (s *Source) compareCounts(c *schemas.Close) (all bool, err error) {
 			own = b.Records
 		}
 		if own+s.otherRecords(turn) != c.Of(turn) {
-			return false, fmt.Errorf("opening turn %d: the events topic gives another number of contributions than its CLOSE: records were changed or lost, or the configuration was changed: %w", turn, deployment.ErrLogFault)
+			return false,
+				fmt.Errorf("opening turn %d: the events topic gives another number of contributions than its CLOSE: "+
+					"records were changed or lost, or the configuration was changed: %w", turn, deployment.ErrLogFault)
 		}
 	}
 	return true, nil

@@ -17,16 +17,20 @@ func TestAPassedFitsInARecordHoweverFarWasRead(t *testing.T) {
 	const turns, closed = 100_000, 40
 	for name, atEnd := range map[string]bool{"in the middle": false, "at the end": true} {
 		t.Run(name, func(t *testing.T) {
-			s := &Source{opts: Options{Group: 1, Groups: 2, Bounded: true}, dep: &deployment.Deployment{Metrics: make([]deployment.CompiledMetric, 1)}}
-			s.classifier.turns = calendar.New(&schemas.Header{FromTurn: 1, Metrics: []schemas.MetricSpec{{WindowSize: 1000, WindowSlide: 1000}}}, 0)
+			s := &Source{opts: Options{Group: 1, Groups: 2, Bounded: true},
+				dep: &deployment.Deployment{Metrics: make([]deployment.CompiledMetric, 1)}}
+			s.classifier.turns = calendar.New(
+				&schemas.Header{FromTurn: 1, Metrics: []schemas.MetricSpec{{WindowSize: 1000, WindowSlide: 1000}}}, 0)
 			p := &partition{id: 1, next: turns, end: turns + 1, appendTime: 1000 * turns, idleUntil: calendar.Never}
 			if atEnd {
 				p.end = turns
 			}
 			s.partitions = []*partition{p}
-			s.session = session{partitions: s.partitions, buffers: map[uint64]*packing.Buffer{}, opened: closed, closed: closed}
+			s.session = session{partitions: s.partitions, buffers: map[uint64]*packing.Buffer{}, opened: closed,
+				closed: closed}
 			for turn := uint64(closed + 1); turn <= turns; turn++ { // turn n has the record n − 1
-				s.buffers[turn] = &packing.Buffer{Records: 1, First: map[int32]packing.Mark{1: {Offset: int64(turn) - 1, AppendTime: 1000*int64(turn) - 1}}}
+				s.buffers[turn] = &packing.Buffer{Records: 1,
+					First: map[int32]packing.Mark{1: {Offset: int64(turn) - 1, AppendTime: 1000*int64(turn) - 1}}}
 			}
 			said := &schemas.Passed{Group: 1, Turn: s.passedUpTo()}
 			s.describe(said, closed)
@@ -38,7 +42,8 @@ func TestAPassedFitsInARecordHoweverFarWasRead(t *testing.T) {
 				t.Errorf("passed %d turns, with %d numbers of records", said.Turn-closed, len(said.Each))
 			}
 			for turn := uint64(closed + 1); turn <= said.Turn; turn++ {
-				if c := said.Cuts[0].For(turn); c.Cut != turns || c.Restart != int64(turn) || c.AppendTime != 1000*int64(turn+1)-1 {
+				if c := said.Cuts[0].For(turn); c.Cut != turns || c.Restart != int64(turn) ||
+					c.AppendTime != 1000*int64(turn+1)-1 {
 					t.Fatalf("turn %d: %+v", turn, c)
 				}
 			}

@@ -23,7 +23,8 @@ type silence struct {
 
 func newSilence(t *testing.T, trust string) *silence {
 	t.Helper()
-	config := deployment.Config{Time: deployment.Time{Trust: trust, Lateness: 10 * time.Second, Skew: 20 * time.Second, IdleGrace: 30 * time.Second}}
+	config := deployment.Config{Time: deployment.Time{Trust: trust, Lateness: 10 * time.Second, Skew: 20 * time.Second,
+		IdleGrace: 30 * time.Second}}
 	d := &deployment.Deployment{Config: config, Metrics: make([]deployment.CompiledMetric, 1)}
 	s := &silence{t: t, s: &Source{dep: d}, f: testFates(t, clockOf(d)), p: newPartition(), now: 1e9}
 	s.p.arrived = s.now
@@ -70,7 +71,8 @@ func TestRuleTheClockStandsInForASilentPartitionOnly(t *testing.T) {
 			want += behind
 		}
 		if got := s.look(time.Minute); got != want {
-			t.Errorf("%v behind the clock: after the grace the watermark is %v behind the clock, want %v", behind, got, want)
+			t.Errorf("%v behind the clock: after the grace the watermark is %v behind the clock, want %v", behind, got,
+				want)
 		}
 		s.record(behind) // it goes on, and its records are waited for again
 		if got := s.look(time.Second); got >= 0 {
@@ -137,7 +139,8 @@ func TestRuleASilenceOutlivesARestart(t *testing.T) {
 		s.record(time.Hour)
 		s.record(time.Hour)
 		if got := s.look(time.Second); (got >= 0) != idle {
-			t.Errorf("the last CLOSE says idle: %v, and its records are read again; the watermark is %v behind the clock", idle, got)
+			t.Errorf("the last CLOSE says idle: %v, and its records are read again; the watermark is %v "+
+				"behind the clock", idle, got)
 		}
 		s.record(time.Hour)
 		if got := s.look(time.Second); got >= 0 {
@@ -157,7 +160,8 @@ func TestRuleTheNewestCloseSaysWhetherAPartitionIsSilent(t *testing.T) {
 		s.p.restore(&schemas.Cut{Cut: 1, Idle: !idle}, s.now)
 		s.p.restore(&schemas.Cut{Cut: 2, Idle: idle}, s.now)
 		if got := s.look(time.Second); (got >= 0) != idle {
-			t.Errorf("the newest CLOSE says idle: %v, the one before it the opposite; the watermark is %v behind the clock", idle, got)
+			t.Errorf("the newest CLOSE says idle: %v, the one before it the opposite; the watermark is %v "+
+				"behind the clock", idle, got)
 		}
 	}
 }

@@ -25,7 +25,8 @@ type streams struct {
 
 func newStreams(t *testing.T, trust string) *streams {
 	t.Helper()
-	config := deployment.Config{Time: deployment.Time{Trust: trust, Lateness: 2 * time.Second, Skew: time.Second, IdleGrace: 5 * time.Second}}
+	config := deployment.Config{Time: deployment.Time{Trust: trust, Lateness: 2 * time.Second, Skew: time.Second,
+		IdleGrace: 5 * time.Second}}
 	spec := schemas.MetricSpec{Lateness: 2000, Skew: 1000}
 	d := &deployment.Deployment{Config: config, Metrics: []deployment.CompiledMetric{{Spec: spec}}}
 	w := &streams{t: t, now: 1e9, s: &Source{dep: d, classifier: *testFates(t, clockOf(d)), opts: Options{Groups: 1}}}
@@ -48,7 +49,9 @@ func (w *streams) second(behind ...time.Duration) {
 		if behind[id] >= 0 {
 			w.fed++
 			stamp := w.now - behind[id].Milliseconds()
-			v, err := w.s.classifier.classify(p, &kafkalog.Record{Offset: p.next, Timestamp: stamp, Value: fmt.Appendf(nil, `{"user":"u","key":"k","time":%d}`, stamp)}, w.now)
+			v, err := w.s.classifier.classify(p,
+				&kafkalog.Record{Offset: p.next, Timestamp: stamp,
+					Value: fmt.Appendf(nil, `{"user":"u","key":"k","time":%d}`, stamp)}, w.now)
 			if err != nil {
 				w.t.Fatal(err)
 			}
@@ -81,17 +84,37 @@ func TestRuleAPartitionThatPausesKeepsItsLag(t *testing.T) {
 		return else_
 	}
 	for name, behind := range map[string]func(second int) [3]time.Duration{
-		"an hour behind":                     func(int) [3]time.Duration { return [3]time.Duration{hour, hour, hour} },
-		"one partition is silent":            func(int) [3]time.Duration { return [3]time.Duration{hour, none, hour} },
-		"different lags":                     func(int) [3]time.Duration { return [3]time.Duration{0, hour, hour / 2} },
-		"live, all pause":                    func(i int) [3]time.Duration { b := during(30, 50, i, none, 0); return [3]time.Duration{b, b, b} },
-		"one begins later":                   func(i int) [3]time.Duration { return [3]time.Duration{hour, hour, during(0, 30, i, none, hour)} },
-		"a short pause":                      func(i int) [3]time.Duration { return [3]time.Duration{0, 0, during(30, 37, i, none, hour/120)} },
-		"an hour behind, one pauses":         func(i int) [3]time.Duration { return [3]time.Duration{hour, during(30, 50, i, none, hour), hour} },
-		"an hour behind, all pause":          func(i int) [3]time.Duration { b := during(30, 50, i, none, hour); return [3]time.Duration{b, b, b} },
-		"in batches":                         func(i int) [3]time.Duration { b := during(0, 1, i%8, hour, none); return [3]time.Duration{b, b, b} },
-		"an hour behind beside live ones":    func(i int) [3]time.Duration { return [3]time.Duration{0, during(30, 45, i, none, hour), 0} },
-		"an hour behind, ten minutes' pause": func(i int) [3]time.Duration { b := during(30, 630, i, none, hour); return [3]time.Duration{b, b, b} },
+		"an hour behind":          func(int) [3]time.Duration { return [3]time.Duration{hour, hour, hour} },
+		"one partition is silent": func(int) [3]time.Duration { return [3]time.Duration{hour, none, hour} },
+		"different lags":          func(int) [3]time.Duration { return [3]time.Duration{0, hour, hour / 2} },
+		"live, all pause": func(i int) [3]time.Duration {
+			b := during(30, 50, i, none, 0)
+			return [3]time.Duration{b, b, b}
+		},
+		"one begins later": func(i int) [3]time.Duration {
+			return [3]time.Duration{hour, hour, during(0, 30, i, none, hour)}
+		},
+		"a short pause": func(i int) [3]time.Duration {
+			return [3]time.Duration{0, 0, during(30, 37, i, none, hour/120)}
+		},
+		"an hour behind, one pauses": func(i int) [3]time.Duration {
+			return [3]time.Duration{hour, during(30, 50, i, none, hour), hour}
+		},
+		"an hour behind, all pause": func(i int) [3]time.Duration {
+			b := during(30, 50, i, none, hour)
+			return [3]time.Duration{b, b, b}
+		},
+		"in batches": func(i int) [3]time.Duration {
+			b := during(0, 1, i%8, hour, none)
+			return [3]time.Duration{b, b, b}
+		},
+		"an hour behind beside live ones": func(i int) [3]time.Duration {
+			return [3]time.Duration{0, during(30, 45, i, none, hour), 0}
+		},
+		"an hour behind, ten minutes' pause": func(i int) [3]time.Duration {
+			b := during(30, 630, i, none, hour)
+			return [3]time.Duration{b, b, b}
+		},
 	} {
 		w := newStreams(t, deployment.TrustProducer)
 		for i := range 800 {
@@ -132,7 +155,8 @@ func TestRuleALagHoldsOthersUpForABoundedTime(t *testing.T) {
 // A stamp of 1970, of more than a day ago, of the future or ahead of the clock does not change the
 // lag, nor does a record that has waited on the topic.
 func TestRuleNoStampMovesTheLagWithoutBound(t *testing.T) {
-	for name, bad := range map[string]time.Duration{"1970": 1e9 * time.Millisecond, "ten days": 240 * time.Hour, "the future": -time.Hour, "the skew": -10 * time.Second} {
+	for name, bad := range map[string]time.Duration{"1970": 1e9 * time.Millisecond, "ten days": 240 * time.Hour,
+		"the future": -time.Hour, "the skew": -10 * time.Second} {
 		w := newSilence(t, deployment.TrustProducer)
 		w.look(time.Second) // the record has not waited on the topic
 		w.record(bad)
@@ -234,10 +258,12 @@ func TestRuleALagIsTakenFromABacklog(t *testing.T) {
 			want += time.Hour
 		}
 		if got := s.look(4 * time.Minute); got < want || got > want+time.Second {
-			t.Errorf("until the end: %v: in the pause the watermark is %v behind the clock, want %v", untilEnd, got, want)
+			t.Errorf("until the end: %v: in the pause the watermark is %v behind the clock, want %v", untilEnd, got,
+				want)
 		}
 		if got := s.look(2 * time.Minute); got != standsIn {
-			t.Errorf("until the end: %v: after ten graces the watermark is %v behind the clock, want %v", untilEnd, got, standsIn)
+			t.Errorf("until the end: %v: after ten graces the watermark is %v behind the clock, want %v", untilEnd, got,
+				standsIn)
 		}
 	}
 }

@@ -50,9 +50,12 @@ func (s *Source) open(settled uint64) (stepResult, error) {
 		return stepResult{}, nil // the epoch or the settled turn has changed meanwhile
 	}
 	if c == nil || c.First != turn {
-		return stepResult{}, fmt.Errorf("opening turn %d: control calls it closed, but has no CLOSE that begins with it: %w", turn, deployment.ErrLogFault)
+		return stepResult{},
+			fmt.Errorf("opening turn %d: control calls it closed, but has no CLOSE that begins with it: %w", turn,
+				deployment.ErrLogFault)
 	}
-	open := schemas.Open{Epoch: s.epoch.Load(), First: c.First, Turn: c.Turn, Contributions: c.Contributions, SettledAt: settledAt, FromLedger: s.fromLedger == c.Turn,
+	open := schemas.Open{Epoch: s.epoch.Load(), First: c.First, Turn: c.Turn, Contributions: c.Contributions,
+		SettledAt: settledAt, FromLedger: s.fromLedger == c.Turn,
 		Group: uint32(s.opts.Group), Groups: uint32(s.opts.Groups)}
 	if !open.FromLedger {
 		if !s.readTo(c.Cuts) || s.opts.Group > 0 && s.lastPassed.turn < c.Turn {

@@ -19,13 +19,15 @@ type partition struct {
 	end         int64 // bounded runs: the last stable offset at the start; else calendar.Forever
 	talliedTo   int64 // records below are in the tallies of a CLOSE that counts
 	idleUntil   int64 // the idle rule's watermark; calendar.Never when the rule does not apply
-	arrived     int64 // when the last record was read that ends a silence, by this machine's clock; calendar.Never: before this session
-	news        bool  // such a record was read since the idle rule was applied last
-	atEnd       bool  // the last fetch has read the partition to its end
-	lag         lag
-	read        watch.Outcomes // not reported to Losses yet
-	ahead       []int64        // offsets of records whose stamps are ahead of the clock, ascending
-	replayed    map[int64]bool // those below talliedTo that were classified so before
+	// when the last record was read that ends a silence, by this machine's clock; calendar.Never:
+	// before this session
+	arrived  int64
+	news     bool // such a record was read since the idle rule was applied last
+	atEnd    bool // the last fetch has read the partition to its end
+	lag      lag
+	read     watch.Outcomes // not reported to Losses yet
+	ahead    []int64        // offsets of records whose stamps are ahead of the clock, ascending
+	replayed map[int64]bool // those below talliedTo that were classified so before
 	// As of the last fetch, for the texts about stalls.
 	fetched          bool
 	high, lastStable int64

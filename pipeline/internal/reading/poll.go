@@ -75,10 +75,14 @@ func (s *Source) nextFetches(control int64, settled uint64) ([]kafkalog.Fetch, m
 		}
 	}
 	spec := s.dep.Metrics[0].Spec
-	slices.SortStableFunc(wanted, func(a, b *partition) int { return cmp.Compare(a.watermark(spec), b.watermark(spec)) })
-	fetches := []kafkalog.Fetch{{Topic: s.control.Topic, Partition: controllog.Partition, Offset: control, MaxBytes: fetchBytes}}
+	slices.SortStableFunc(wanted, func(a, b *partition) int {
+		return cmp.Compare(a.watermark(spec), b.watermark(spec))
+	})
+	fetches := []kafkalog.Fetch{{Topic: s.control.Topic, Partition: controllog.Partition, Offset: control,
+		MaxBytes: fetchBytes}}
 	for _, p := range wanted {
-		fetches = append(fetches, kafkalog.Fetch{Topic: s.dep.Config.Events.Topic, Partition: p.id, Offset: p.next, MaxBytes: fetchBytes})
+		fetches = append(fetches,
+			kafkalog.Fetch{Topic: s.dep.Config.Events.Topic, Partition: p.id, Offset: p.next, MaxBytes: fetchBytes})
 	}
 	return fetches, byID
 }
@@ -162,11 +166,15 @@ func (s *Source) checkFetched(p *partition, g *kafkalog.Fetched) error {
 	at := fmt.Sprintf("reading %s partition %d at offset %d", g.Topic, p.id, p.next)
 	switch {
 	case errors.Is(g.Err, kafkalog.ErrOffsetOutOfRange):
-		return fmt.Errorf("%s: these records are gone, but turns that are closed and not settled need them: check the retention of the events topic: %w: %w", at, deployment.ErrLogFault, g.Err)
+		return fmt.Errorf("%s: these records are gone, but turns that are closed and not settled need them: check "+
+			"the retention of the events topic: %w: %w", at, deployment.ErrLogFault, g.Err)
 	case g.Err != nil:
 		return fmt.Errorf("%s: %w", at, g.Err)
 	case len(g.Records) > 0 && !g.AppendTime && s.dep.Config.Time.Trust == deployment.TrustBroker:
-		return fmt.Errorf("%s: batches have producers' times, and the deployment trusts the broker's: begin a new deployment with new keys, on another topic with message.timestamp.type=LogAppendTime, or with time.trust: producer: %w", at, deployment.ErrLogFault)
+		return fmt.Errorf(
+			"%s: batches have producers' times, and the deployment trusts the broker's: begin a new deployment with "+
+				"new keys, on another topic with message.timestamp.type=LogAppendTime, or with time.trust: "+
+				"producer: %w", at, deployment.ErrLogFault)
 	}
 	return nil
 }

@@ -26,11 +26,14 @@ func (s *Source) reportProgress(settled uint64) {
 	spec := s.dep.Metrics[0].Spec
 	for _, of := range s.partitions {
 		if of.fetched {
-			state := watch.Partition{ID: of.id, Next: of.next, High: of.high, LastStable: of.lastStable, Asked: of.asked, HeldBack: of.watermark(spec) < p.End, AppendTime: of.appendTime, SilentFrom: calendar.Never}
+			state := watch.Partition{ID: of.id, Next: of.next, High: of.high, LastStable: of.lastStable,
+				Asked: of.asked, HeldBack: of.watermark(spec) <
+					p.End, AppendTime: of.appendTime, SilentFrom: calendar.Never}
 			delayed := false // records behind the clock keep the clock from closing the turn
 			if t := &s.dep.Config.Time; t.Trust == deployment.TrustProducer {
 				state.SilentFrom, state.Delay = of.arrived, time.Duration(of.lag.by)*time.Millisecond
-				delayed = state.HeldBack && p.End < minus(now.UnixMilli(), (t.Lateness+t.Skew+t.IdleGrace).Milliseconds())
+				delayed = state.HeldBack &&
+					p.End < minus(now.UnixMilli(), (t.Lateness+t.Skew+t.IdleGrace).Milliseconds())
 			}
 			p.Partitions = append(p.Partitions, state)
 			if (of.next < of.lastStable || delayed) && of.appendTime != calendar.Never {

@@ -53,7 +53,9 @@ func (s *Source) start(ctx context.Context) error {
 	if newest != epoch {
 		return errReplaced
 	}
-	return s.resume(ctx, epoch, func(settled, last uint64) (interruption, error) { return s.interrupted(ctx, settled, last) })
+	return s.resume(ctx, epoch, func(settled, last uint64) (interruption, error) {
+		return s.interrupted(ctx, settled, last)
+	})
 }
 
 // checkMayRun calls read with the state of control, and returns an error if by that state this run
@@ -67,7 +69,8 @@ func (s *Source) checkMayRun(read func(*controllog.View)) (err error) {
 		case v.Stop != nil:
 			err = controllog.Stopped(v.Stop)
 		case v.HeaderAt != s.control.HeaderAt:
-			err = fmt.Errorf("starting: the deployment was changed meanwhile: start the run again with the configuration of the new generation: %w", deployment.ErrHeaderMismatch)
+			err = fmt.Errorf("starting: the deployment was changed meanwhile: start the run again with the "+
+				"configuration of the new generation: %w", deployment.ErrHeaderMismatch)
 		}
 	})
 	return err
@@ -80,7 +83,8 @@ type interruption struct{ begun, redo bool }
 
 // resume begins to read in an epoch. It calls interrupted for the span after the settled turn, up
 // to the last turn of that span.
-func (s *Source) resume(ctx context.Context, epoch int64, interrupted func(settled, last uint64) (interruption, error)) error {
+func (s *Source) resume(ctx context.Context, epoch int64,
+	interrupted func(settled, last uint64) (interruption, error)) error {
 	var settled uint64
 	var closes map[uint64]*controllog.Closing
 	fresh := session{buffers: map[uint64]*packing.Buffer{}, tallies: newTallies(), openedAt: time.Now()}
@@ -117,7 +121,8 @@ func (s *Source) resume(ctx context.Context, epoch int64, interrupted func(settl
 	}
 	s.epoch.Store(epoch)
 	s.refreshed = time.Now()
-	s.log.Info("reading", "epoch", epoch, "settled_turns", settled, "redo_from_ledger", before.redo, "group", s.opts.Group)
+	s.log.Info("reading", "epoch", epoch, "settled_turns", settled, "redo_from_ledger", before.redo, "group",
+		s.opts.Group)
 	return s.announceRedo(ctx)
 }
 
@@ -136,8 +141,11 @@ func baseOf(before interruption, settled, next uint64, closes map[uint64]*contro
 		return settled, nil
 	}
 	if closes[next] == nil {
-		return 0, fmt.Errorf("starting at turn %d: the ledger has decided it, but control has no CLOSE for it: control was restored from an older copy than the ledger, or has lost records. "+
-			"Restore both as they were at one moment, or begin a new deployment with new keys (docs/failover.md): %w", next, deployment.ErrLogFault)
+		return 0,
+			fmt.Errorf("starting at turn %d: the ledger has decided it, but control has no CLOSE for it: control was "+
+				"restored from an older copy than the ledger, or has lost records. "+
+				"Restore both as they were at one moment, or begin a new deployment with new keys "+
+				"(docs/failover.md): %w", next, deployment.ErrLogFault)
 	}
 	return next, nil
 }
@@ -148,8 +156,10 @@ func baseOf(before interruption, settled, next uint64, closes map[uint64]*contro
 // settled and has decisions on the ledger; 0 for none. If control changes during the comparison, a
 // run is active and has compared the topics itself; the result is then 0 and nil. Errors:
 // deployment.ErrLogFault, or the broker's.
-func Compare(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log, log *slog.Logger) (underWay uint64, err error) {
-	s := &Source{dep: d, client: client, control: control, log: log, clock: newTrustedTime(d.Config.Time.Skew, log), opts: Options{Groups: 1}, classifier: classifier{clock: clockOf(d)}}
+func Compare(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log,
+	log *slog.Logger) (underWay uint64, err error) {
+	s := &Source{dep: d, client: client, control: control, log: log, clock: newTrustedTime(d.Config.Time.Skew, log),
+		opts: Options{Groups: 1}, classifier: classifier{clock: clockOf(d)}}
 	var at, now controllog.Standing
 	var closes map[uint64]*controllog.Closing
 	control.WithView(func(v *controllog.View) { at, closes = v.Standing, maps.Clone(v.Closes) })
@@ -166,7 +176,8 @@ func Compare(ctx context.Context, d *deployment.Deployment, client *kafkalog.Cli
 	return underWay, err
 }
 
-func (s *Source) compare(ctx context.Context, settled, closed uint64, closes map[uint64]*controllog.Closing) (underWay uint64, err error) {
+func (s *Source) compare(ctx context.Context, settled, closed uint64,
+	closes map[uint64]*controllog.Closing) (underWay uint64, err error) {
 	next := spanAfter(settled, closes)
 	before, err := s.interrupted(ctx, settled, next)
 	if err != nil {
@@ -197,7 +208,8 @@ func (s *Source) interrupted(ctx context.Context, settled, last uint64) (interru
 	}
 	have, begun := 0, false
 	for shard := range s.dep.Config.Shards {
-		some, all, err := ledgerlog.Deltas(ctx, s.client, s.control, s.dep.Config.Outputs.Ledger, int32(shard), settled+1, last)
+		some, all, err := ledgerlog.Deltas(ctx, s.client, s.control, s.dep.Config.Outputs.Ledger, int32(shard),
+			settled+1, last)
 		if err != nil {
 			return interruption{}, err
 		}
@@ -210,16 +222,22 @@ func (s *Source) interrupted(ctx context.Context, settled, last uint64) (interru
 		return interruption{begun: true, redo: true}, nil
 	}
 	if published {
-		return interruption{}, fmt.Errorf("starting at turn %d: counts holds values of it, but %d of %d shards have no ledger record of it: the ledger was restored from an older copy than counts or has lost records, or another program wrote to counts. "+
-			"Restore control, ledger and counts as they were at one moment, or begin a new deployment with new keys (docs/failover.md): %w",
-			settled+1, s.dep.Config.Shards-have, s.dep.Config.Shards, deployment.ErrLogFault)
+		return interruption{},
+			fmt.Errorf(
+				"starting at turn %d: counts holds values of it, but %d of %d shards have no ledger record of it: "+
+					"the ledger was restored from an older copy than counts or has lost records, or another program "+
+					"wrote to counts. "+
+					"Restore control, ledger and counts as they were at one moment, or begin a new deployment with "+
+					"new keys (docs/failover.md): %w",
+				settled+1, s.dep.Config.Shards-have, s.dep.Config.Shards, deployment.ErrLogFault)
 	}
 	return interruption{begun: begun}, nil
 }
 
 // positions returns the partitions with the offsets from which to read: the restart offsets of the
 // CLOSE of turn base, or the start of the topic if no turn is closed yet.
-func (s *Source) positions(ctx context.Context, base, closed uint64, closes map[uint64]*controllog.Closing) ([]*partition, error) {
+func (s *Source) positions(ctx context.Context, base, closed uint64,
+	closes map[uint64]*controllog.Closing) ([]*partition, error) {
 	topic := s.dep.Config.Events.Topic
 	ids, err := s.client.Partitions(ctx, topic)
 	if err != nil {
@@ -227,7 +245,8 @@ func (s *Source) positions(ctx context.Context, base, closed uint64, closes map[
 	}
 	ids = s.ownPartitions(ids)
 	if base > 0 && closes[base] == nil {
-		return nil, fmt.Errorf("starting after turn %d: control does not hold its CLOSE: %w", base, deployment.ErrLogFault)
+		return nil, fmt.Errorf("starting after turn %d: control does not hold its CLOSE: %w", base,
+			deployment.ErrLogFault)
 	}
 	known := map[int32]*partition{}
 	for _, id := range ids {
@@ -249,7 +268,9 @@ func (s *Source) positions(ctx context.Context, base, closed uint64, closes map[
 				continue
 			}
 			if p == nil {
-				return nil, fmt.Errorf("starting after turn %d: partition %d of %s is gone: a topic must keep all its partitions: %w", base, c.Cuts[i].Partition, topic, deployment.ErrLogFault)
+				return nil,
+					fmt.Errorf("starting after turn %d: partition %d of %s is gone: a topic must keep all its "+
+						"partitions: %w", base, c.Cuts[i].Partition, topic, deployment.ErrLogFault)
 			}
 			p.restore(&c.Cuts[i], now)
 		}
@@ -291,11 +312,13 @@ func (p *partition) restore(c *schemas.Cut, now int64) {
 // fresh returns a partition of which nothing was read in this epoch, at now. It keeps the time of
 // the last answered fetch of earlier epochs, because the new epoch may begin after a long outage.
 func (s *Source) fresh(id int32, now int64) *partition {
-	return &partition{id: id, appendTime: calendar.Never, leaderEpoch: -1, idleUntil: calendar.Never, arrived: now, asked: s.answered[id], end: calendar.Forever, replayed: map[int64]bool{}}
+	return &partition{id: id, appendTime: calendar.Never, leaderEpoch: -1, idleUntil: calendar.Never, arrived: now,
+		asked: s.answered[id], end: calendar.Forever, replayed: map[int64]bool{}}
 }
 
 // position returns a partition with the offset from which to read it.
-func (s *Source) position(ctx context.Context, id int32, base uint64, closes map[uint64]*controllog.Closing) (*partition, error) {
+func (s *Source) position(ctx context.Context, id int32, base uint64,
+	closes map[uint64]*controllog.Closing) (*partition, error) {
 	now, _ := s.clock.now()
 	p := s.fresh(id, now)
 	bounds, err := s.client.Offsets(ctx, s.dep.Config.Events.Topic, id)
@@ -312,8 +335,10 @@ func (s *Source) position(ctx context.Context, id int32, base uint64, closes map
 		}
 	}
 	if p.next < bounds.Start || p.next > bounds.High {
-		return nil, fmt.Errorf("starting at offset %d of partition %d of %s: the topic has offsets %d to %d only: records that a turn needs are gone, or the topic was recreated: %w",
-			p.next, id, s.dep.Config.Events.Topic, bounds.Start, bounds.High, deployment.ErrLogFault)
+		return nil,
+			fmt.Errorf("starting at offset %d of partition %d of %s: the topic has offsets %d to %d only: records "+
+				"that a turn needs are gone, or the topic was recreated: %w",
+				p.next, id, s.dep.Config.Events.Topic, bounds.Start, bounds.High, deployment.ErrLogFault)
 	}
 	if s.opts.Bounded {
 		p.end = s.opts.Ends[id]
@@ -338,7 +363,8 @@ func (s *Source) refreshPartitions(ctx context.Context) error {
 		return fmt.Errorf("finding new partitions: %w", err)
 	}
 	if ids = s.ownPartitions(ids); len(ids) < len(s.partitions) {
-		return fmt.Errorf("finding new partitions: %s had %d partitions and has %d, so it was recreated: %w", s.dep.Config.Events.Topic, len(s.partitions), len(ids), deployment.ErrLogFault)
+		return fmt.Errorf("finding new partitions: %s had %d partitions and has %d, so it was recreated: %w",
+			s.dep.Config.Events.Topic, len(s.partitions), len(ids), deployment.ErrLogFault)
 	}
 	for _, id := range ids {
 		if slices.ContainsFunc(s.partitions, func(p *partition) bool { return p.id == id }) {

@@ -32,13 +32,16 @@ func CheckSameRecords(ctx context.Context, client *kafkalog.Client, topic string
 
 // CheckSameRecordsBelow is CheckSameRecords for one partition: turn is that of the CLOSE, c its
 // cut.
-func CheckSameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic string, turn uint64, c *schemas.Cut) error {
+func CheckSameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic string, turn uint64,
+	c *schemas.Cut) error {
 	if c.LeaderEpoch < 0 || c.Cut == 0 {
 		return nil // no record was read, or its epoch is not known
 	}
 	fault := func(what string) error {
-		return fmt.Errorf("comparing partition %d of %s with the CLOSE of turn %d: %s; records that were read before are gone (an unclean leader election, a restored broker, or a recreated topic): "+
-			"restore its old records, or begin a new deployment with new keys: %w", c.Partition, topic, turn, what, deployment.ErrLogFault)
+		return fmt.Errorf("comparing partition %d of %s with the CLOSE of turn %d: %s; records that were read before "+
+			"are gone (an unclean leader election, a restored broker, or a recreated topic): "+
+			"restore its old records, or begin a new deployment with new keys: %w", c.Partition, topic, turn, what,
+			deployment.ErrLogFault)
 	}
 	bounds, err := client.Offsets(ctx, topic, c.Partition)
 	if err != nil {
@@ -58,7 +61,8 @@ func CheckSameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic s
 	case epoch < 0:
 		return checkKnownEpoch(ctx, client, topic, c, fault)
 	case epoch != c.LeaderEpoch:
-		return fault(fmt.Sprintf("leader epoch %d wrote its records, but the partition has no record of that epoch", c.LeaderEpoch))
+		return fault(fmt.Sprintf("leader epoch %d wrote its records, but the partition has no record of that epoch",
+			c.LeaderEpoch))
 	case end >= c.Cut:
 		return nil
 	}
@@ -74,7 +78,8 @@ func CheckSameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic s
 	case err != nil:
 		return fmt.Errorf("reading partition %d of the events topic: %w", c.Partition, err)
 	case other:
-		return fault(fmt.Sprintf("leader epoch %d ended at offset %d, but its records were read up to %d", c.LeaderEpoch, end, c.Cut))
+		return fault(fmt.Sprintf("leader epoch %d ended at offset %d, but its records were read up to %d",
+			c.LeaderEpoch, end, c.Cut))
 	}
 	return nil
 }
@@ -82,13 +87,15 @@ func CheckSameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic s
 // checkKnownEpoch checks the answer that the broker knows no epoch after the cut's. That is right
 // if it is the present leader's epoch, or if no later leader has written, and wrong if the
 // partition has never reached that epoch.
-func checkKnownEpoch(ctx context.Context, client *kafkalog.Client, topic string, c *schemas.Cut, fault func(string) error) error {
+func checkKnownEpoch(ctx context.Context, client *kafkalog.Client, topic string, c *schemas.Cut,
+	fault func(string) error) error {
 	present, err := client.LeaderEpoch(ctx, topic, c.Partition)
 	switch {
 	case err != nil:
 		return fmt.Errorf("reading the leader epochs of partition %d of the events topic: %w", c.Partition, err)
 	case present >= 0 && c.LeaderEpoch > present:
-		return fault(fmt.Sprintf("its records were read from leader epoch %d, but the partition is at epoch %d", c.LeaderEpoch, present))
+		return fault(fmt.Sprintf("its records were read from leader epoch %d, but the partition is at epoch %d",
+			c.LeaderEpoch, present))
 	}
 	return nil
 }
@@ -117,23 +124,30 @@ func (s *Source) checkSameOffsets(ctx context.Context, newest *controllog.Closin
 			continue // nothing is left to compare, or no record has a time that counts
 		}
 		near, later := 0, 0
-		err = s.client.ReadRange(ctx, topic, c.Partition, max(bounds.Start, c.Restart-nearRestart), c.Restart, func(r kafkalog.Record) error {
-			near++
-			if r.Timestamp > c.AppendTime {
-				later++
-			}
-			return nil
-		})
+		err = s.client.ReadRange(ctx, topic, c.Partition, max(bounds.Start, c.Restart-nearRestart), c.Restart,
+			func(r kafkalog.Record) error {
+				near++
+				if r.Timestamp > c.AppendTime {
+					later++
+				}
+				return nil
+			})
 		if err != nil {
 			return fmt.Errorf("reading partition %d of the events topic: %w", c.Partition, err)
 		}
 		exact := !clock.trustProducer || clock.noFuture
 		switch {
 		case later > 0 && (exact || s.opts.Strict && later == near):
-			return fmt.Errorf("comparing partition %d of %s with the CLOSE of turn %d: records before offset %d are later than all that were read there: the topic was recreated, or copied with other offsets or times. "+
-				"Restore it with its offsets and times, or begin a new deployment with new keys (docs/failover.md): %w", c.Partition, topic, newest.Turn, c.Restart, deployment.ErrLogFault)
+			return fmt.Errorf("comparing partition %d of %s with the CLOSE of turn %d: records before offset %d are "+
+				"later than all that were read there: the topic was recreated, or copied with other offsets or times. "+
+				"Restore it with its offsets and times, or begin a new deployment with new keys (docs/failover.md): %w",
+				c.Partition, topic, newest.Turn, c.Restart, deployment.ErrLogFault)
 		case later > 0 && later == near:
-			s.log.Warn(fmt.Sprintf("records before offset %d of partition %d of %s are later than all records that counted there: if you restored or copied the topic, its offsets have changed and the run skips records (docs/failover.md)", c.Restart, c.Partition, topic))
+			s.log.Warn(
+				fmt.Sprintf(
+					"records before offset %d of partition %d of %s are later than all records that counted there: "+
+						"if you restored or copied the topic, its offsets have changed and the run skips records "+
+						"(docs/failover.md)", c.Restart, c.Partition, topic))
 		}
 	}
 	return nil
@@ -162,6 +176,8 @@ func (s *Source) checkTopicOf(ctx context.Context, was *schemas.Epoch) error {
 		return nil
 	}
 	name := base64.RawURLEncoding.EncodeToString
-	return fmt.Errorf("comparing topic %s with the one that was read: its id is %s, but %s was read: it was deleted and created again, and the run would skip its first records. "+
-		"Restore the old topic, or begin a new deployment with new keys (docs/failover.md): %w", s.dep.Config.Events.Topic, name(id[:]), name(was.EventsID[:]), deployment.ErrLogFault)
+	return fmt.Errorf("comparing topic %s with the one that was read: its id is %s, but %s was read: it was deleted "+
+		"and created again, and the run would skip its first records. "+
+		"Restore the old topic, or begin a new deployment with new keys (docs/failover.md): %w",
+		s.dep.Config.Events.Topic, name(id[:]), name(was.EventsID[:]), deployment.ErrLogFault)
 }

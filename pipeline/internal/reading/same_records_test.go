@@ -25,7 +25,8 @@ func TestARunRefusesATopicThatWasCreatedAgainMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	s := &Source{client: client, dep: &deployment.Deployment{}, taken: &schemas.Epoch{}, opts: Options{Groups: 1}, session: session{partitions: []*partition{{}}}}
+	s := &Source{client: client, dep: &deployment.Deployment{}, taken: &schemas.Epoch{}, opts: Options{Groups: 1},
+		session: session{partitions: []*partition{{}}}}
 	s.dep.Config.Events.Topic = "events"
 	if s.taken.Cluster, s.taken.EventsID, err = client.TopicID(t.Context(), "events"); err != nil {
 		t.Fatal(err)

@@ -31,7 +31,8 @@ type ScanCounts struct{ Read, Broken, BadValue, Late, Future, Accepted uint64 }
 // times of other records do not matter: a record with a timestamp far ahead hides no event of other
 // users. If fn returns an error, Scan stops and returns it unchanged. It writes nothing, joins no
 // group, and ignores whether a deployment has begun.
-func Scan(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o ScanOptions, fn func(*event.Event) error) (ScanCounts, error) {
+func Scan(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o ScanOptions,
+	fn func(*event.Event) error) (ScanCounts, error) {
 	var seen ScanCounts
 	decoder, err := NewDecoder(ctx, d, o.Logger)
 	if err != nil {
@@ -102,7 +103,8 @@ func (f *classifier) scan(r *kafkalog.Record, o ScanOptions, seen *ScanCounts, f
 // scanRange returns offsets between which a partition has all events that scan accepts. A record
 // before the first append time of the range is of the future, or outside the range. The stretch
 // always ends with the partition: an append time that ran ahead may precede others that did not.
-func (f *classifier) scanRange(ctx context.Context, client *kafkalog.Client, topic string, id int32, o ScanOptions) (from, to int64, err error) {
+func (f *classifier) scanRange(ctx context.Context, client *kafkalog.Client, topic string, id int32,
+	o ScanOptions) (from, to int64, err error) {
 	bounds, err := client.Offsets(ctx, topic, id)
 	if err != nil {
 		return 0, 0, err

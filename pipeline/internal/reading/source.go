@@ -123,7 +123,8 @@ func (o *Options) check() error {
 
 // New prepares READ of a run that was announced on control. Close ends it. It refuses Bounded and
 // UntilEnd without Ends, a group that is not one of Groups, and a StallLimit that is not positive.
-func New(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log, opts Options) (*Source, error) {
+func New(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log,
+	opts Options) (*Source, error) {
 	opts.Groups = max(opts.Groups, 1)
 	if err := opts.check(); err != nil {
 		return nil, err
@@ -134,8 +135,11 @@ func New(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	}
 	s := &Source{
 		dep: d, client: client, control: control, run: control.Run, opts: opts, log: opts.Logger, stalls: opts.Stalls,
-		clock: newTrustedTime(d.Config.Time.Skew, opts.Logger), hasher: schemas.NewHasher(d.Config.Keys.UserHash.Reveal()), reader: -1, spare: packing.NewPool(d.Config.Shards),
-		classifier: classifier{decoder: decoder, asked: isAsked(d), turns: calendar.New(control.Header, d.Config.Privacy.Period), clock: clockOf(d), past: pastClocks(control.Header, clockOf(d))},
+		clock:  newTrustedTime(d.Config.Time.Skew, opts.Logger),
+		hasher: schemas.NewHasher(d.Config.Keys.UserHash.Reveal()), reader: -1, spare: packing.NewPool(d.Config.Shards),
+		classifier: classifier{decoder: decoder, asked: isAsked(d),
+			turns: calendar.New(control.Header, d.Config.Privacy.Period), clock: clockOf(d),
+			past: pastClocks(control.Header, clockOf(d))},
 	}
 	s.users = packing.NewUsers(s.hasher, d.Config.Shards, knownUsersBytes)
 	if !opts.Bounded && !opts.Until.IsZero() {

@@ -18,10 +18,13 @@ func TestRuleTheTimestampTypeOfEveryBatchIsChecked(t *testing.T) {
 		got   kafkalog.Fetched
 		stops bool
 	}{
-		{"producer times where append times were promised", deployment.TrustBroker, kafkalog.Fetched{Records: records}, true},
-		{"append times where they were promised", deployment.TrustBroker, kafkalog.Fetched{Records: records, AppendTime: true}, false},
+		{"producer times where append times were promised", deployment.TrustBroker, kafkalog.Fetched{Records: records},
+			true},
+		{"append times where they were promised", deployment.TrustBroker,
+			kafkalog.Fetched{Records: records, AppendTime: true}, false},
 		{"an empty answer", deployment.TrustBroker, kafkalog.Fetched{}, false},
-		{"producer times under the producer-time promise", deployment.TrustProducer, kafkalog.Fetched{Records: records}, false},
+		{"producer times under the producer-time promise", deployment.TrustProducer, kafkalog.Fetched{Records: records},
+			false},
 	} {
 		s := &Source{dep: &deployment.Deployment{Config: deployment.Config{Time: deployment.Time{Trust: c.trust}}}}
 		for _, next := range []int64{0, 1, 1000} {

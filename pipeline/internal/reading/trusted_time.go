@@ -74,7 +74,8 @@ func (c *trustedTime) now() (earliest, latest int64) {
 	}
 	steady := c.steady != nil && c.agree(offset, *c.steady)
 	switch {
-	case !c.differ, steady, c.broker != nil && c.agree(offset, *c.broker), c.broker == nil && passed-c.since > adoptAfter.Milliseconds():
+	case !c.differ, steady, c.broker != nil && c.agree(offset, *c.broker), c.broker == nil &&
+		passed-c.since > adoptAfter.Milliseconds():
 		low, high = offset, offset
 		// A clock may be slow within the tolerance: a record is of the future only if no clock that
 		// agrees with it has reached the record's time.
@@ -96,7 +97,8 @@ func (c *trustedTime) now() (earliest, latest int64) {
 func (c *trustedTime) report(now time.Time) {
 	switch {
 	case c.differ && c.logged.Due(now):
-		c.log.Warn("the clocks of this machine and of the broker do not agree, or one was set: check both. Until two sources agree, the earliest time closes windows")
+		c.log.Warn("the clocks of this machine and of the broker do not agree, or one was set: check both. Until two " +
+			"sources agree, the earliest time closes windows")
 	case !c.differ && c.logged.Reported():
 		c.logged = watch.Repeat{}
 		c.log.Warn("the clocks agree again")

@@ -47,14 +47,17 @@ func TestRuleAWrongClockDoesNotDecide(t *testing.T) {
 			earliest, latest := clock.now()
 			clock.report(time.UnixMilli(noon + passed))
 			if earliest > noon+passed || earliest < noon+passed-c.slower.Milliseconds() {
-				t.Errorf("%s: after %d s windows close by a clock that is %d ms ahead", name, passed/second, earliest-noon-passed)
+				t.Errorf("%s: after %d s windows close by a clock that is %d ms ahead", name, passed/second,
+					earliest-noon-passed)
 			}
 			if latest < noon+passed {
-				t.Errorf("%s: after %d s records are of the future by a clock that is %d ms behind", name, passed/second, noon+passed-latest)
+				t.Errorf("%s: after %d s records are of the future by a clock that is %d ms behind", name,
+					passed/second, noon+passed-latest)
 			}
 		}
 		if c.step != 0 && strings.Count(out.String(), "\n") != 2 {
-			t.Errorf("%s: the log does not say once that the clocks differ, and once that they agree: %s", name, out.String())
+			t.Errorf("%s: the log does not say once that the clocks differ, and once that they agree: %s", name,
+				out.String())
 		}
 		if c.step == 0 && out.Len() > 0 {
 			t.Errorf("%s: the log says %s", name, out.String())
@@ -121,7 +124,8 @@ func TestRuleAMachineThatSleptCallsNoRecordOfTheFuture(t *testing.T) {
 	for range 60 {
 		passed += 1000
 		if earliest, latest := clock.now(); earliest != noon+passed || latest != noon+passed+slept {
-			t.Fatalf("windows close by %d ms after noon, and records are of the future from %d ms on", earliest-noon, latest-noon)
+			t.Fatalf("windows close by %d ms after noon, and records are of the future from %d ms on", earliest-noon,
+				latest-noon)
 		}
 	}
 	clock.hear(noon+passed+slept, clocksDiffer.Milliseconds()+1) // too old

@@ -29,7 +29,8 @@ func newFeeder(t *testing.T, opts Options) *feeder {
 		dep:   &deployment.Deployment{Metrics: make([]deployment.CompiledMetric, 1)},
 		users: packing.NewUsers(hasher, shards, 64<<20), spare: packing.NewPool(shards),
 	}
-	s.session = session{partitions: []*partition{newPartition()}, buffers: map[uint64]*packing.Buffer{}, tallies: newTallies()}
+	s.session = session{partitions: []*partition{newPartition()}, buffers: map[uint64]*packing.Buffer{},
+		tallies: newTallies()}
 	if !opts.Bounded && !opts.Until.IsZero() {
 		s.owed = s.classifier.turns.LastEndedBy(opts.Until.UnixMilli())
 	}
@@ -106,7 +107,8 @@ func TestRuleARunWithAnEndKeepsNothingOfTheTurnsAfterIt(t *testing.T) {
 				t.Errorf("%d events of %d turns are kept, want those of %d", f.buffered, len(f.buffers), end)
 			}
 			if c := f.closeOf(1, end); c.Contributions != end || c.Cuts[0].Restart != end || c.Cuts[0].Cut != f.offset {
-				t.Errorf("the last CLOSE has %d contributions, and a later run reads from offset %d on: want %d of each", c.Contributions, c.Cuts[0].Restart, end)
+				t.Errorf("the last CLOSE has %d contributions, and a later run reads from offset %d on: "+
+					"want %d of each", c.Contributions, c.Cuts[0].Restart, end)
 			}
 			if got, want := f.lastBuffered(), uint64(100+999*1000); got != want {
 				t.Errorf("the last turn that has an event is %d, want %d", got, want)

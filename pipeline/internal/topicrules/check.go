@@ -78,7 +78,8 @@ type described struct {
 
 // describeTopics asks for all topics at the same time: for one that does not exist the client
 // waits a little, because brokers learn of new topics late.
-func describeTopics(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, rules []rulesOfTopic) (*described, error) {
+func describeTopics(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
+	rules []rulesOfTopic) (*described, error) {
 	s := &described{make([]*state, len(rules)), make([]*deployment.TopicError, len(rules)), nil}
 	failures := make([]error, len(rules))
 	var all sync.WaitGroup
@@ -106,7 +107,8 @@ func describeTopics(ctx context.Context, d *deployment.Deployment, client *kafka
 
 // describeTopic asks for everything that the rules need. A *deployment.TopicError says why the
 // broker does not give it.
-func describeTopic(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, name string) (*state, error) {
+func describeTopic(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
+	name string) (*state, error) {
 	t := &state{name: name, broker: d.Config.Kafka.Brokers[0]}
 	ids, err := client.Partitions(ctx, name)
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
@@ -126,7 +128,8 @@ func describeTopic(ctx context.Context, d *deployment.Deployment, client *kafkal
 		t.settings, err = client.TopicConfig(ctx, name)
 	}
 	if errors.Is(err, kafkalog.ErrForbidden) {
-		return nil, &deployment.TopicError{Topic: name, Got: "does not allow this user to read it", Fix: fmt.Sprintf("allow the user %s on the topic", right), Err: err}
+		return nil, &deployment.TopicError{Topic: name, Got: "does not allow this user to read it",
+			Fix: fmt.Sprintf("allow the user %s on the topic", right), Err: err}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("checking the topics: %w", err)
@@ -137,7 +140,8 @@ func describeTopic(ctx context.Context, d *deployment.Deployment, client *kafkal
 // checkSameDeployment looks for topics that cannot stem from one deployment: one is
 // empty or missing while another holds what can only have been written after
 // it.
-func checkSameDeployment(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, missing map[string]bool) ([]*deployment.TopicError, error) {
+func checkSameDeployment(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
+	missing map[string]bool) ([]*deployment.TopicError, error) {
 	out := &d.Config.Outputs
 	control, err := HoldsRecords(ctx, client, out.Control, missing)
 	if err != nil {
@@ -149,15 +153,21 @@ func checkSameDeployment(ctx context.Context, d *deployment.Deployment, client *
 	}
 	var apart []*deployment.TopicError
 	gone := func(topic, fix string) {
-		apart = append(apart, &deployment.TopicError{Topic: topic, Got: fmt.Sprintf("does not exist, but topic %s holds records", out.Control), Err: deployment.ErrLogFault, Fix: fix})
+		apart = append(apart,
+			&deployment.TopicError{Topic: topic,
+				Got: fmt.Sprintf("does not exist, but topic %s holds records", out.Control),
+				Err: deployment.ErrLogFault, Fix: fix})
 	}
 	if topic := d.Config.Events.Topic; control && missing[topic] {
-		gone(topic, "if it was lost, restore it, because runs refuse a new one once a turn is settled; otherwise correct events.topic")
+		gone(topic,
+			"if it was lost, restore it, because runs refuse a new one once a turn is settled; otherwise correct "+
+				"events.topic")
 	}
 	for _, topic := range []string{out.Turns, out.DeadLetter} { // what these held, no run needs
 		if control && missing[topic] {
-			apart = append(apart, &deployment.TopicError{Topic: topic, Got: "does not exist any more", Err: kafkalog.ErrUnknownTopic,
-				Fix: "recreate it with tollgate change --create-topics; no run needs the lost records"})
+			apart = append(apart,
+				&deployment.TopicError{Topic: topic, Got: "does not exist any more", Err: kafkalog.ErrUnknownTopic,
+					Fix: "recreate it with tollgate change --create-topics; no run needs the lost records"})
 		}
 	}
 	for _, topic := range []string{out.Ledger, out.Counts, out.Turns} {
@@ -166,10 +176,15 @@ func checkSameDeployment(ctx context.Context, d *deployment.Deployment, client *
 		case err != nil:
 			return nil, err
 		case held && !control:
-			return []*deployment.TopicError{{Topic: out.Control, Got: fmt.Sprintf("%s, but topic %s holds records", state, topic), Err: deployment.ErrLogFault,
-				Fix: "control was lost, or they belong to different deployments: restore control, or begin a new deployment with new keys with topics of other names"}}, nil
+			return []*deployment.TopicError{{Topic: out.Control,
+				Got: fmt.Sprintf("%s, but topic %s holds records", state, topic), Err: deployment.ErrLogFault,
+				Fix: "control was lost, or they belong to different deployments: restore control, or begin a new " +
+					"deployment with new keys with topics of other names"}}, nil
 		case control && missing[topic] && topic != out.Turns:
-			gone(topic, "if the name is new, create the topic with tollgate change --create-topics; if the topic was lost, restore it, or begin a new deployment with new keys, because an empty topic does not have what was published or decided")
+			gone(topic,
+				"if the name is new, create the topic with tollgate change --create-topics; if the topic was lost, "+
+					"restore it, or begin a new deployment with new keys, because an empty topic does not have what "+
+					"was published or decided")
 		}
 	}
 	return apart, nil

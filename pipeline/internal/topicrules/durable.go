@@ -39,13 +39,15 @@ func durable(t *state) {
 			"brokers before Kafka 4 refuse every write: "+t.alter(MinInSync, enough))
 	case least < 2 && t.replicas > 1:
 		t.weak(MinInSync, strconv.Itoa(least), "2 or more",
-			"Kafka acknowledges writes that only one broker has, and if it loses them they are gone: "+t.alter(MinInSync, enough))
+			"Kafka acknowledges writes that only one broker has, and if it loses them they are gone: "+
+				t.alter(MinInSync, enough))
 	}
 }
 
 // moreReplicas returns what gives the topic three replicas: no broker has two of them.
 func (t *state) moreReplicas() string {
-	const fix = "kafka-reassign-partitions.sh gives an existing topic more replicas, and tollgate init --create-topics --replication 3 creates topics with three"
+	const fix = "kafka-reassign-partitions.sh gives an existing topic more replicas, and tollgate init " +
+		"--create-topics --replication 3 creates topics with three"
 	if t.brokers >= 3 {
 		return fix
 	}
@@ -58,7 +60,9 @@ func (t *state) moreReplicas() string {
 
 // weak notes what Check refuses only with Options.Strict.
 func (t *state) weak(setting, got, want, fix string) {
-	t.weaknesses = append(t.weaknesses, &deployment.TopicError{Topic: t.name, Setting: setting, Got: got, Want: want, Fix: fix, Err: deployment.ErrStrict})
+	t.weaknesses = append(t.weaknesses,
+		&deployment.TopicError{Topic: t.name, Setting: setting, Got: got, Want: want, Fix: fix,
+			Err: deployment.ErrStrict})
 }
 
 // alone says that no broker is there for one more replica: the cluster has one broker.
@@ -83,10 +87,12 @@ func weaknesses(states []*state, o Options) []*deployment.TopicError {
 			case o.Strict:
 				refused = append(refused, w)
 			case !t.alone(w):
-				o.Logger.Warn(fmt.Sprintf("topic %s: %s is %s, it should be %s: %s", w.Topic, w.Setting, w.Got, w.Want, w.Fix))
+				o.Logger.Warn(fmt.Sprintf("topic %s: %s is %s, it should be %s: %s", w.Topic, w.Setting, w.Got, w.Want,
+					w.Fix))
 			case !said:
 				said = true
-				o.Logger.Warn("the cluster has one broker: if it loses control or ledger, the deployment is lost. In production, use three brokers and three replicas of every topic")
+				o.Logger.Warn("the cluster has one broker: if it loses control or ledger, the deployment is lost. In " +
+					"production, use three brokers and three replicas of every topic")
 			}
 		}
 	}

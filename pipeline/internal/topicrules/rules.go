@@ -58,24 +58,33 @@ func rulesOfTopics(d *deployment.Deployment) []rulesOfTopic {
 	out, need := &d.Config.Outputs, neededRetention(d)
 	return []rulesOfTopic{
 		{d.Config.Events.Topic, []topicRule{
-			timestampRule(d), notCompacted("compaction removes events, which then do not count, also if a restart needs them again"),
+			timestampRule(d),
+			notCompacted("compaction removes events, which then do not count, also if a restart needs them again"),
 			retentionRule(need), eventBytesRule(d), warnUnclean,
 		}},
 		{out.Control, []topicRule{
-			partitionsRule(1, "before init, name another topic under outputs.control; once the deployment has begun, restore this topic from a copy (docs/failover.md)"),
+			partitionsRule(1,
+				"before init, name another topic under outputs.control; once the deployment has begun, restore this "+
+					"topic from a copy (docs/failover.md)"),
 			keptForEver, safeElections, roomRule, durable,
 		}},
 		{out.Ledger, []topicRule{
-			partitionsRule(d.Config.Shards, "before init, set shards to that number; later, name another topic under outputs.ledger and make the change with tollgate change --create-topics"),
+			partitionsRule(d.Config.Shards,
+				"before init, set shards to that number; later, name another topic under outputs.ledger and make the "+
+					"change with tollgate change --create-topics"),
 			onlyCompacted, safeElections, roomRule, durable,
 		}},
 		{out.Counts, []topicRule{
-			partitionsRule(d.Config.ReleaseShards, "before init, set release_shards to that number; later, name another topic under outputs.counts and make the change with tollgate change --create-topics"),
+			partitionsRule(d.Config.ReleaseShards,
+				"before init, set release_shards to that number; later, name another topic under outputs.counts and "+
+					"make the change with tollgate change --create-topics"),
 			// Compacted or not: a key has one value for ever.
 			retentionRule(need), bytesRule(""), roomRule, durable,
 		}},
 		{out.Turns, []topicRule{
-			partitionsRule(1, "name another topic under outputs.turns; once the deployment has begun, make the change with tollgate change --create-topics"),
+			partitionsRule(1,
+				"name another topic under outputs.turns; once the deployment has begun, make the change with "+
+					"tollgate change --create-topics"),
 			notCompacted("compaction would keep the end of only one turn"), roomRule, durable,
 		}},
 		{out.DeadLetter, []topicRule{
@@ -115,7 +124,8 @@ func (t *state) compacted() bool { return slices.Contains(t.policies(), "compact
 
 // alter returns the command that sets a setting.
 func (t *state) alter(setting, value string) string {
-	return fmt.Sprintf("kafka-configs.sh --bootstrap-server %s --alter --entity-type topics --entity-name %s --add-config %s=%s", t.broker, t.name, setting, value)
+	return fmt.Sprintf("kafka-configs.sh --bootstrap-server %s --alter --entity-type topics --entity-name %s "+
+		"--add-config %s=%s", t.broker, t.name, setting, value)
 }
 
 func (t *state) wrong(setting, want, fix string) {
@@ -127,7 +137,8 @@ func timestampRule(d *deployment.Deployment) topicRule {
 	return func(t *state) {
 		if d.Config.Time.Trust == deployment.TrustBroker && t.setting(TimestampType) != appendTimes {
 			t.wrong(TimestampType, appendTimes+" with time.trust: broker",
-				t.alter(TimestampType, appendTimes)+" (existing records keep their times: start after them); before init, you can set time.trust: producer instead, which is a weaker promise")
+				t.alter(TimestampType, appendTimes)+" (existing records keep their times: start after them); before "+
+					"init, you can set time.trust: producer instead, which is a weaker promise")
 		}
 	}
 }
@@ -144,13 +155,15 @@ func notCompacted(why string) topicRule {
 // active for long is a record that was not written for long.
 func onlyCompacted(t *state) {
 	if p := t.policies(); len(p) != 1 || p[0] != "compact" {
-		t.wrong(CleanupPolicy, "compact and nothing else", "otherwise accounts are lost: "+t.alter(CleanupPolicy, "compact"))
+		t.wrong(CleanupPolicy, "compact and nothing else",
+			"otherwise accounts are lost: "+t.alter(CleanupPolicy, "compact"))
 	}
 }
 
 func keptForEver(t *state) {
 	if t.compacted() {
-		t.wrong(CleanupPolicy, "delete", "compaction would remove parts of the control log: "+t.alter(CleanupPolicy, "delete"))
+		t.wrong(CleanupPolicy, "delete",
+			"compaction would remove parts of the control log: "+t.alter(CleanupPolicy, "delete"))
 	}
 	if len(t.policies()) == 0 {
 		return // nothing is ever cleaned up
@@ -170,14 +183,17 @@ func retentionRule(need time.Duration) topicRule {
 			return
 		}
 		want := strconv.FormatInt(need.Milliseconds(), 10)
-		t.wrong(Retention, fmt.Sprintf("%s (%s) or more, or %s", want, need, forEver), "a restart could miss records that it needs: "+t.alter(Retention, want))
+		t.wrong(Retention, fmt.Sprintf("%s (%s) or more, or %s", want, need, forEver),
+			"a restart could miss records that it needs: "+t.alter(Retention, want))
 	}
 }
 
 func partitionsRule(want int, fix string) topicRule {
 	return func(t *state) {
 		if t.partitions != want {
-			t.found = append(t.found, &deployment.TopicError{Topic: t.name, Setting: partitionCount, Got: strconv.Itoa(t.partitions), Want: strconv.Itoa(want), Fix: fix, Err: deployment.ErrHeaderMismatch})
+			t.found = append(t.found,
+				&deployment.TopicError{Topic: t.name, Setting: partitionCount, Got: strconv.Itoa(t.partitions),
+					Want: strconv.Itoa(want), Fix: fix, Err: deployment.ErrHeaderMismatch})
 		}
 	}
 }
@@ -186,7 +202,8 @@ func partitionsRule(want int, fix string) topicRule {
 // published, and no user is charged for it.
 func safeElections(t *state) {
 	if t.setting(UncleanElections) == "true" {
-		t.wrong(UncleanElections, "false", "an unclean election could lose records of published values: "+t.alter(UncleanElections, "false"))
+		t.wrong(UncleanElections, "false", "an unclean election could lose records of published values: "+
+			t.alter(UncleanElections, "false"))
 	}
 }
 
@@ -202,7 +219,8 @@ func roomRule(t *state) {
 func bytesRule(instead string) topicRule {
 	return func(t *state) {
 		if t.limitedInBytes() {
-			t.wrong(RetentionBytes, forEver, "a restart could miss records that it needs: "+t.alter(RetentionBytes, forEver)+instead)
+			t.wrong(RetentionBytes, forEver,
+				"a restart could miss records that it needs: "+t.alter(RetentionBytes, forEver)+instead)
 		}
 	}
 }
@@ -215,7 +233,9 @@ func eventBytesRule(d *deployment.Deployment) topicRule {
 		case !d.Config.Events.AcceptSizeRetention:
 			bytesRule(", or set events.accept_size_retention: true and make sure that records last for days")(t)
 		case t.limitedInBytes():
-			t.warnings = append(t.warnings, fmt.Sprintf("topic %s: %s is %s, which the configuration accepts: a restart fails if records that it needs are gone", t.name, RetentionBytes, t.setting(RetentionBytes)))
+			t.warnings = append(t.warnings,
+				fmt.Sprintf("topic %s: %s is %s, which the configuration accepts: a restart fails if records that it "+
+					"needs are gone", t.name, RetentionBytes, t.setting(RetentionBytes)))
 		}
 	}
 }
@@ -226,6 +246,8 @@ func (t *state) limitedInBytes() bool {
 
 func warnUnclean(t *state) {
 	if t.setting(UncleanElections) == "true" {
-		t.warnings = append(t.warnings, fmt.Sprintf("topic %s: %s is true, so an unclean election can replace records: a restart that notices this fails", t.name, UncleanElections))
+		t.warnings = append(t.warnings,
+			fmt.Sprintf("topic %s: %s is true, so an unclean election can replace records: a restart that "+
+				"notices this fails", t.name, UncleanElections))
 	}
 }

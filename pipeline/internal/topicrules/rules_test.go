@@ -17,12 +17,14 @@ func TestAbsentSettingsAreKafkasDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, rules := range rulesOfTopics(d) {
-		state := &state{name: rules.topic, broker: "b:1", partitions: map[string]int{"tollgate-ledger": 4}[rules.topic], settings: map[string]string{}}
+		state := &state{name: rules.topic, broker: "b:1", partitions: map[string]int{"tollgate-ledger": 4}[rules.topic],
+			settings: map[string]string{}}
 		state.partitions = max(state.partitions, 1)
 		for _, rule := range rules.rules {
 			rule(state)
 		}
-		want := map[string]int{"tollgate-control": 1, "tollgate-ledger": 1}[rules.topic] // a week's retention; not compacted
+		// a week's retention; not compacted
+		want := map[string]int{"tollgate-control": 1, "tollgate-ledger": 1}[rules.topic]
 		if len(state.found) != want || len(state.warnings) != 0 {
 			t.Errorf("%s: %v, %v", rules.topic, errors.Join(state.found...), state.warnings)
 		}

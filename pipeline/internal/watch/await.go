@@ -28,7 +28,8 @@ const slowAfter = 2 * time.Second
 // Errors: ErrNoBroker when limit is over; at once what waiting does not mend, a wrong
 // password for example; ctx's cause. With limit 0 it tries once, and returns the client's own
 // error.
-func AwaitBroker(ctx context.Context, cfg kafkalog.Config, limit time.Duration, log *slog.Logger) (*kafkalog.Client, error) {
+func AwaitBroker(ctx context.Context, cfg kafkalog.Config, limit time.Duration,
+	log *slog.Logger) (*kafkalog.Client, error) {
 	begin := time.Now()
 	upTo := func() string {
 		if limit == ForEver || limit == 0 {
@@ -72,7 +73,8 @@ func AwaitBroker(ctx context.Context, cfg kafkalog.Config, limit time.Duration, 
 		case !kafkalog.MayComeUp(err):
 			return nil, err
 		case waited >= limit && limit > 0:
-			return nil, fmt.Errorf("waiting for a broker: %w after %s: %w", deployment.ErrNoBroker, waited.Round(time.Second), err)
+			return nil, fmt.Errorf("waiting for a broker: %w after %s: %w", deployment.ErrNoBroker,
+				waited.Round(time.Second), err)
 		case waited >= limit:
 			return nil, err
 		case told.Due(time.Now()):

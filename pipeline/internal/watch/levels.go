@@ -98,7 +98,8 @@ func (l *Losses) Totals() (t Totals) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	t = Totals{Read: l.all.read() - l.all.n[DeadLettered], DeadLetters: maps.Clone(l.all.classes), Lost: map[string]uint64{}}
+	t = Totals{Read: l.all.read() - l.all.n[DeadLettered], DeadLetters: maps.Clone(l.all.classes),
+		Lost: map[string]uint64{}}
 	for _, r := range reasons {
 		t.Lost[r.name], _ = r.of(&l.all)
 	}

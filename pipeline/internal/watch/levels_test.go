@@ -31,13 +31,15 @@ func TestRuleEveryLossHasALevel(t *testing.T) {
 		for _, c := range []struct {
 			good, lost uint64
 			want       Level
-		}{{0, 9, LostNone}, {2000, 15, LostNone}, {1000, 9, LostNone}, {1000, 11, LostSome}, {30, 30, LostSome}, {30, 31, LostMost}} {
+		}{{0, 9, LostNone}, {2000, 15, LostNone}, {1000, 9, LostNone}, {1000, 11, LostSome}, {30, 30, LostSome},
+			{30, 31, LostMost}} {
 			l := NewLosses(LossRulesOf(&deployment.Deployment{}, noon), slog.New(slog.NewTextHandler(io.Discard, nil)))
 			f := OutcomesOf(nil, []schemas.MetricTally{{WindowTally: schemas.WindowTally{Counted: c.good}}})
 			f.AddRead(read(c.good))
 			lose(&f, c.lost)
 			l.Observe(noon, &f)
-			want := map[string]Level{"late": 0, "future": 0, "before_start": 0, "overtaken": 0, "dead_lettered": 0, "beyond_allowance": 0}
+			want := map[string]Level{"late": 0, "future": 0, "before_start": 0, "overtaken": 0, "dead_lettered": 0,
+				"beyond_allowance": 0}
 			want[name] = c.want
 			if got := l.Levels(noon.Add(time.Second)); !maps.Equal(got, want) {
 				t.Errorf("%s: %d of %d are lost: %v", name, c.lost, c.good+c.lost, got)
@@ -61,7 +63,8 @@ func TestRuleALevelOfDeadLettersIsOfTenRecords(t *testing.T) {
 	for _, c := range []struct {
 		good, dead uint64
 		want       DeadLevel
-	}{{0, 0, DeadNone}, {0, 9, DeadNone}, {5000, 9, DeadNone}, {5000, 10, DeadFew}, {991, 10, DeadFew}, {990, 10, DeadSome}, {10, 10, DeadSome}, {10, 11, DeadMost}} {
+	}{{0, 0, DeadNone}, {0, 9, DeadNone}, {5000, 9, DeadNone}, {5000, 10, DeadFew}, {991, 10, DeadFew},
+		{990, 10, DeadSome}, {10, 10, DeadSome}, {10, 11, DeadMost}} {
 		l := NewLosses(LossRulesOf(&deployment.Deployment{}, noon), slog.New(slog.NewTextHandler(io.Discard, nil)))
 		f := Outcomes{}
 		f.AddRead(schemas.ReadTallies{Accepted: c.good, DeadLettered: map[string]uint64{"a": c.dead}})
@@ -79,10 +82,14 @@ func TestRuleALevelOfDeadLettersIsOfTenRecords(t *testing.T) {
 // are no ten records: of them nothing is said.
 func TestRuleALevelIsOfTenRecordsHoweverManyWindowsTheyAreIn(t *testing.T) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	metrics := []deployment.Metric{{Window: 10 * time.Minute, Slide: time.Minute}, {Window: time.Hour, Slide: time.Hour}}
+	metrics := []deployment.Metric{{Window: 10 * time.Minute, Slide: time.Minute},
+		{Window: time.Hour, Slide: time.Hour}}
 	for records, want := range map[uint64]Level{1: LostNone, 9: LostNone, 10: LostMost} {
-		l := NewLosses(LossRulesOf(&deployment.Deployment{Config: deployment.Config{Metrics: metrics}}, noon), slog.New(slog.NewTextHandler(io.Discard, nil)))
-		f := OutcomesOf(nil, []schemas.MetricTally{{WindowTally: schemas.WindowTally{Beyond: 10 * records}}, {WindowTally: schemas.WindowTally{Beyond: records}}})
+		l := NewLosses(LossRulesOf(&deployment.Deployment{Config: deployment.Config{Metrics: metrics}}, noon),
+			slog.New(slog.NewTextHandler(io.Discard, nil)))
+		f := OutcomesOf(nil,
+			[]schemas.MetricTally{{WindowTally: schemas.WindowTally{Beyond: 10 * records}},
+				{WindowTally: schemas.WindowTally{Beyond: records}}})
 		l.Observe(noon, &f)
 		if got := l.Levels(noon)["beyond_allowance"]; got != want {
 			t.Errorf("%d records in 11 windows each are beyond the allowance: level %d, want %d", records, got, want)
@@ -103,7 +110,8 @@ func TestABudgetsLevelStaysUntilTheNextTurn(t *testing.T) {
 			f.AddRead(schemas.ReadTallies{Accepted: 100})
 			l.Observe(at, &f)
 		}
-		if got, want := l.Levels(settled.Add(23 * time.Hour))["beyond_allowance"], []Level{LostMost, LostNone}[i]; got != want {
+		if got, want := l.Levels(settled.Add(23 * time.Hour))["beyond_allowance"],
+			[]Level{LostMost, LostNone}[i]; got != want {
 			t.Errorf("turn %d: level %d, want %d", i+1, got, want)
 		}
 	}

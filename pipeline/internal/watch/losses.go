@@ -131,18 +131,26 @@ func (l *loss) of(f *Outcomes) (n uint64) {
 // losses returns every way to lose records.
 func (l *Losses) losses() []loss {
 	r := &l.rules
-	unit := fmt.Sprintf("check events.fields.time (%s) and events.time_unit (%s)", r.TimeField, cmp.Or(r.TimeUnit, "as the schema says"))
+	unit := fmt.Sprintf("check events.fields.time (%s) and events.time_unit (%s)", r.TimeField,
+		cmp.Or(r.TimeUnit, "as the schema says"))
 	behind := "their append times"
 	if r.Trust == deployment.TrustProducer {
 		behind = "the times of their records, or of earlier records of their partition"
 	}
 	return []loss{
-		{"are late", []Outcome{Late}, fmt.Sprintf("their times are behind %s by more than time.lateness (%v); %s", behind, r.Lateness, unit)},
-		{"have no timestamp of Kafka (-1)", []Outcome{Unstamped}, "time.trust: producer needs it: have the producers write it"},
-		{"are of the future", []Outcome{Future}, fmt.Sprintf("a producer's clock may be ahead by more than time.skew (%v); %s", r.Skew, unit)},
-		{"are before the start of the deployment", []Outcome{BeforeStart}, fmt.Sprintf("it is %s; %s", clockTime(r.Start), unit)},
-		{"came after their turn was closed", []Outcome{Overtaken}, fmt.Sprintf("a partition was silent for longer than time.idle_grace (%v), or its records are further behind than before", r.IdleGrace)},
-		{"are dead-lettered", []Outcome{DeadLettered}, fmt.Sprintf("topic %s has them, with the reason in the header tollgate-class", r.DeadLetter)},
+		{"are late", []Outcome{Late},
+			fmt.Sprintf("their times are behind %s by more than time.lateness (%v); %s", behind, r.Lateness, unit)},
+		{"have no timestamp of Kafka (-1)", []Outcome{Unstamped},
+			"time.trust: producer needs it: have the producers write it"},
+		{"are of the future", []Outcome{Future},
+			fmt.Sprintf("a producer's clock may be ahead by more than time.skew (%v); %s", r.Skew, unit)},
+		{"are before the start of the deployment", []Outcome{BeforeStart},
+			fmt.Sprintf("it is %s; %s", clockTime(r.Start), unit)},
+		{"came after their turn was closed", []Outcome{Overtaken},
+			fmt.Sprintf("a partition was silent for longer than time.idle_grace (%v), or its records are further "+
+				"behind than before", r.IdleGrace)},
+		{"are dead-lettered", []Outcome{DeadLettered},
+			fmt.Sprintf("topic %s has them, with the reason in the header tollgate-class", r.DeadLetter)},
 	}
 }
 

@@ -77,25 +77,31 @@ func TestRuleLossesAreSaidCoarsely(t *testing.T) {
 	t.Run("again and again", func(t *testing.T) {
 		s := newLossScene(t, deployment.TrustBroker)
 		s.says(s.until(16*time.Minute, met{n: 5}, met{6, Late}),
-			[]string{"0s", "more than half of the records read in the last minute are late: their times are behind their append times by more than time.lateness (2m0s); check events.fields.time (at) and events.time_unit (ms)"},
+			[]string{"0s",
+				"more than half of the records read in the last minute are late: their times are behind their append " +
+					"times by more than time.lateness (2m0s); check events.fields.time (at) and events.time_unit (ms)"},
 			[]string{"1m0s", "are late"}, []string{"3m0s"}, []string{"7m0s"}, []string{"15m0s"})
 		s.says(s.until(24*time.Minute, met{n: 6}, met{5, Late})) // it is not over, and not due
-		s.says(s.until(30*time.Minute, met{n: 10}), []string{"25m0s", "resolved after 25m0s: hardly any of the records read in the last minute are late"})
+		s.says(s.until(30*time.Minute, met{n: 10}),
+			[]string{"25m0s", "resolved after 25m0s: hardly any of the records read in the last minute are late"})
 	})
 	for outcome, text := range map[Outcome]string{
-		BeforeStart:  "are before the start of the deployment: it is 2026-03-01T11:00:00Z; check events.fields.time",
-		Future:       "are of the future: a producer's clock may be ahead by more than time.skew (1m0s)",
-		Overtaken:    "came after their turn was closed: a partition was silent for longer than time.idle_grace (1m0s)",
-		Unstamped:    "have no timestamp of Kafka (-1): time.trust: producer needs it",
-		DeadLettered: "are dead-lettered: topic shop-dead-letter has them, with the reason in the header tollgate-class",
+		BeforeStart: "are before the start of the deployment: it is 2026-03-01T11:00:00Z; check events.fields.time",
+		Future:      "are of the future: a producer's clock may be ahead by more than time.skew (1m0s)",
+		Overtaken:   "came after their turn was closed: a partition was silent for longer than time.idle_grace (1m0s)",
+		Unstamped:   "have no timestamp of Kafka (-1): time.trust: producer needs it",
+		DeadLettered: "are dead-lettered: topic shop-dead-letter has them, with the reason in the header " +
+			"tollgate-class",
 	} {
 		s := newLossScene(t, deployment.TrustBroker)
-		s.says(s.until(10*time.Second, met{50, outcome}), []string{"0s", "more than half of the records read in the last minute " + text})
+		s.says(s.until(10*time.Second, met{50, outcome}),
+			[]string{"0s", "more than half of the records read in the last minute " + text})
 	}
 	t.Run("several together", func(t *testing.T) {
 		s := newLossScene(t, deployment.TrustProducer)
 		s.says(s.until(10*time.Second, met{n: 40}, met{24, Late}, met{34, DeadLettered}, met{2, Future}),
-			[]string{"0s", "at least one in a hundred of the records read in the last minute are late"}, []string{"0s", "are dead-lettered"},
+			[]string{"0s", "at least one in a hundred of the records read in the last minute are late"},
+			[]string{"0s", "are dead-lettered"},
 			[]string{"4s", "are of the future"}) // once they are not few
 	})
 	t.Run("too many bad values", func(t *testing.T) {
@@ -120,7 +126,8 @@ func TestRuleNothingIsSaidOfFewRecords(t *testing.T) {
 		s.says(s.until(s.at, bad))
 		s.says(s.until(s.at + 3*time.Minute))
 	}
-	s.says(s.until(s.at, bad), []string{"27m18s", "more than half of the records read in the last hour are dead-lettered"})
+	s.says(s.until(s.at, bad),
+		[]string{"27m18s", "more than half of the records read in the last hour are dead-lettered"})
 	s.says(s.until(s.at + 3*time.Hour)) // nothing new is read, and nothing proves that it is over
 
 	s = newLossScene(t, deployment.TrustBroker) // few dead letters among many records
@@ -135,7 +142,8 @@ func TestRuleWhatIsSaidOfLossesHasNoCount(t *testing.T) {
 	for _, times := range []int{1, 7} {
 		for _, more := range []int{0, 3, 9} {
 			s, all := newLossScene(t, deployment.TrustBroker), ""
-			for _, line := range s.until(2*time.Minute, met{n: 40 * times}, met{(24 + more) * times, Late}, met{34 * times, DeadLettered}) {
+			for _, line := range s.until(2*time.Minute, met{n: 40 * times}, met{(24 + more) * times, Late},
+				met{34 * times, DeadLettered}) {
 				all += regexp.MustCompile(`time=\S+`).ReplaceAllString(line, "") + "\n"
 			}
 			said[all] = true

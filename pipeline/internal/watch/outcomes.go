@@ -51,7 +51,8 @@ func OutcomesOf(metrics []schemas.MetricSpec, settled []schemas.MetricTally) (f 
 func (f *Outcomes) AddRead(t schemas.ReadTallies) {
 	o := Outcomes{classes: t.DeadLettered}
 	o.n[Skipped] = t.Skipped
-	o.n[Accepted], o.n[Late], o.n[Future], o.n[BeforeStart], o.n[Overtaken] = t.Accepted, t.Late, t.Future, t.BeforeStart, t.Overtaken
+	o.n[Accepted], o.n[Late], o.n[Future], o.n[BeforeStart], o.n[Overtaken] = t.Accepted, t.Late, t.Future,
+		t.BeforeStart, t.Overtaken
 	for _, n := range t.DeadLettered {
 		o.n[DeadLettered] += n
 	}

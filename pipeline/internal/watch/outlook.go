@@ -15,8 +15,10 @@ type Outlook struct {
 	// partition whose end an open transaction hides can delay both. They mean nothing to records
 	// whose times are not those of the clock.
 	Earliest, Latest time.Time
-	Closed           bool          // the window is closed: its counts are under way
-	Lag              time.Duration // how far reading is behind the clock, by append times; 0 at the end of the events topic, if its records are not behind the clock
+	Closed           bool // the window is closed: its counts are under way
+	// how far reading is behind the clock, by append times; 0 at the end of the events topic, if
+	// its records are not behind the clock
+	Lag time.Duration
 }
 
 // Closes returns when a window that ends at a time, in Unix milliseconds, can close: see Outlook.

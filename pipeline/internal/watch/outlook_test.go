@@ -17,9 +17,13 @@ func TestWhenAWindowCloses(t *testing.T) {
 		earliest, latest time.Duration
 	}{
 		{"as it is", func(*Rules) {}, 15 * time.Second, 190 * time.Second},
-		{"a slack beyond the clock's wait", func(r *Rules) { r.slack = time.Hour }, 190 * time.Second, 190 * time.Second},
+		{"a slack beyond the clock's wait", func(r *Rules) {
+			r.slack = time.Hour
+		}, 190 * time.Second, 190 * time.Second},
 		{"published every minute", func(r *Rules) { r.publishEvery = time.Minute }, time.Minute, 4 * time.Minute},
-		{"published every 7 s since 1970", func(r *Rules) { r.publishEvery = 7 * time.Second }, 21 * time.Second, 196 * time.Second},
+		{"published every 7 s since 1970", func(r *Rules) {
+			r.publishEvery = 7 * time.Second
+		}, 21 * time.Second, 196 * time.Second},
 	} {
 		rules := base
 		test.change(&rules)
@@ -37,7 +41,8 @@ func TestTheOutlookIsOfWhatIsKnownNow(t *testing.T) {
 	}
 	s.Observe(stallNoon, Progress{Result: windowEnd(time.Hour), Behind: calendar.Forever})
 	o, known := s.Outlook(stallNoon.Add(time.Second))
-	if !known || o.WindowEnd != stallNoon.Add(time.Hour) || o.Earliest != o.WindowEnd.Add(time.Minute) || o.Latest != o.WindowEnd.Add(time.Minute) || o.Lag != 0 {
+	if !known || o.WindowEnd != stallNoon.Add(time.Hour) || o.Earliest != o.WindowEnd.Add(time.Minute) ||
+		o.Latest != o.WindowEnd.Add(time.Minute) || o.Lag != 0 {
 		t.Errorf("%+v, %v", o, known)
 	}
 	s.Observe(stallNoon, Progress{Result: windowEnd(0), Behind: windowEnd(-time.Hour), Closed: true})

@@ -28,7 +28,8 @@ func NewReadiness(rules Rules) *Readiness {
 
 // Check returns why the run is not ready; "" where it is. seen is what READ knew at seenAt, settled
 // the last settled turn, troubles those of the client, the longest first.
-func (r *Readiness) Check(now time.Time, seen Progress, seenAt time.Time, settled uint64, troubles []kafkalog.Trouble) string {
+func (r *Readiness) Check(now time.Time, seen Progress, seenAt time.Time, settled uint64,
+	troubles []kafkalog.Trouble) string {
 	if r.since.IsZero() || settled != r.settled {
 		r.settled, r.since = settled, now
 	}
@@ -44,9 +45,11 @@ func (r *Readiness) Check(now time.Time, seen Progress, seenAt time.Time, settle
 		return "starting: nothing has been read yet"
 	case now.Sub(seenAt) >= notReadyAfter:
 		return "reading has made no progress since " + clockTime(seenAt)
-	case seen.Open > 0 && now.Sub(seen.OpenedAt) >= notReadyAfter+r.rules.publishEvery && now.Sub(r.since) >= notReadyAfter && now.Sub(seen.Worked) >= notReadyAfter:
+	case seen.Open > 0 && now.Sub(seen.OpenedAt) >= notReadyAfter+r.rules.publishEvery &&
+		now.Sub(r.since) >= notReadyAfter && now.Sub(seen.Worked) >= notReadyAfter:
 		return fmt.Sprintf("turn %d was opened at %s and is not settled", seen.Open, clockTime(seen.OpenedAt))
-	case r.rules.idle && seen.End < calendar.Forever && now.Sub(latest) >= notReadyAfter && now.Sub(r.since) >= notReadyAfter && !moving:
+	case r.rules.idle && seen.End < calendar.Forever && now.Sub(latest) >= notReadyAfter &&
+		now.Sub(r.since) >= notReadyAfter && !moving:
 		return "counts have been due since " + clockTime(latest)
 	}
 	return ""

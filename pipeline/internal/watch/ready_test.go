@@ -16,10 +16,12 @@ import (
 func TestRuleARunThatStandsStillIsNotReadyWithinHalfAMinute(t *testing.T) {
 	start := time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC)
 	end := start.Add(time.Minute)
-	rules := Rules{lateness: 10 * time.Second, slack: time.Second, skew: time.Second, grace: 5 * time.Second, idle: true}
+	rules := Rules{lateness: 10 * time.Second, slack: time.Second, skew: time.Second, grace: 5 * time.Second,
+		idle: true}
 	latest := end.Add(16 * time.Second)
 	alive := func(now time.Time) (Progress, time.Time) {
-		return Progress{End: end.UnixMilli(), Result: end.UnixMilli(), Partitions: []Partition{{ID: 0, Next: 7, High: 7, LastStable: 7, HeldBack: true}}}, now
+		return Progress{End: end.UnixMilli(), Result: end.UnixMilli(),
+			Partitions: []Partition{{ID: 0, Next: 7, High: 7, LastStable: 7, HeldBack: true}}}, now
 	}
 	for _, c := range []struct {
 		name string
@@ -45,46 +47,51 @@ func TestRuleARunThatStandsStillIsNotReadyWithinHalfAMinute(t *testing.T) {
 			p, at := alive(now)
 			return p, at, 1, nil
 		}, "counts have been due since 2025-03-01T12:01:16Z"},
-		{"a pause of a stream that is behind the clock", time.Time{}, func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
-			p, at := alive(now)
-			p.Partitions[0].SilentFrom = now.Add(-4 * time.Second).UnixMilli() // the grace is 5 s
-			return p, at, 1, nil
-		}, ""},
-		{"a stream that is behind the clock, and read by workers", end.Add(time.Hour + 16*time.Second), func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
-			p, at := alive(now)
-			p.Partitions, p.Delay = nil, time.Hour
-			return p, at, 1, nil
-		}, "counts have been due since 2025-03-01T13:01:16Z"},
+		{"a pause of a stream that is behind the clock", time.Time{},
+			func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
+				p, at := alive(now)
+				p.Partitions[0].SilentFrom = now.Add(-4 * time.Second).UnixMilli() // the grace is 5 s
+				return p, at, 1, nil
+			}, ""},
+		{"a stream that is behind the clock, and read by workers", end.Add(time.Hour + 16*time.Second),
+			func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
+				p, at := alive(now)
+				p.Partitions, p.Delay = nil, time.Hour
+				return p, at, 1, nil
+			}, "counts have been due since 2025-03-01T13:01:16Z"},
 		{"a turn that is not settled", start, func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
 			p, at := alive(now)
 			p.Open, p.OpenedAt, p.End = 2, start, calendar.Forever
 			return p, at, 1, nil
 		}, "turn 2 was opened at 2025-03-01T12:00:00Z and is not settled"},
-		{"values that wait for their instant", time.Time{}, func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
-			p, at := alive(now)
-			p.Open, p.OpenedAt, p.End = 2, start, calendar.Forever
-			return p, at, 1, nil
-		}, ""},
+		{"values that wait for their instant", time.Time{},
+			func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
+				p, at := alive(now)
+				p.Open, p.OpenedAt, p.End = 2, start, calendar.Forever
+				return p, at, 1, nil
+			}, ""},
 		{"a large turn at work", time.Time{}, func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
 			p, at := alive(now)
 			p.Open, p.OpenedAt, p.Worked = 2, start, now.Add(-15*time.Second) // the next turns are due meanwhile
 			return p, at, 1, nil
 		}, ""},
-		{"a large turn that gets stuck", start.Add(time.Minute), func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
-			p, at := alive(now)
-			p.Open, p.OpenedAt, p.Worked, p.End = 2, start, now, calendar.Forever
-			if stuck := start.Add(time.Minute); now.After(stuck) {
-				p.Worked = stuck
-			}
-			return p, at, 1, nil
-		}, "turn 2 was opened at 2025-03-01T12:00:00Z and is not settled"},
+		{"a large turn that gets stuck", start.Add(time.Minute),
+			func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
+				p, at := alive(now)
+				p.Open, p.OpenedAt, p.Worked, p.End = 2, start, now, calendar.Forever
+				if stuck := start.Add(time.Minute); now.After(stuck) {
+					p.Worked = stuck
+				}
+				return p, at, 1, nil
+			}, "turn 2 was opened at 2025-03-01T12:00:00Z and is not settled"},
 		{"reading stands still", start, func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
 			p, _ := alive(now)
 			return p, start, 1, nil
 		}, "reading has made no progress since"},
 		{"no answer", start, func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
 			p, at := alive(now)
-			return p, at, 1, []kafkalog.Trouble{{Doing: "reading topic \"secret\"", Since: start, Cause: errors.New("secret")}}
+			return p, at, 1,
+				[]kafkalog.Trouble{{Doing: "reading topic \"secret\"", Since: start, Cause: errors.New("secret")}}
 		}, "Kafka has not answered properly since 2025-03-01T12:00:00Z"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -97,7 +104,8 @@ func TestRuleARunThatStandsStillIsNotReadyWithinHalfAMinute(t *testing.T) {
 				p, seen, settled, troubles := c.at(now)
 				why := r.Check(now, p, seen, settled, troubles)
 				still := !c.from.IsZero() && now.Sub(c.from) >= 29*time.Second
-				if still && !strings.HasPrefix(why, c.want) || !still && why != "" && (c.want == "" || now.Sub(c.from) < notReadyAfter) {
+				if still && !strings.HasPrefix(why, c.want) || !still && why != "" &&
+					(c.want == "" || now.Sub(c.from) < notReadyAfter) {
 					t.Fatalf("after %s: %q", now.Sub(start), why)
 				}
 			}

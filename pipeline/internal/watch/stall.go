@@ -57,7 +57,9 @@ type Progress struct {
 	Worked   time.Time // when a stage was last seen at work on an open turn
 	Result   int64     // the end of the next metric window whose counts are not released
 	Closed   bool      // the turn of that end is closed: its counts are under way
-	Behind   int64     // the append time up to which a partition was read that is not at its end, or whose records are behind the clock; calendar.Forever for none
+	// the append time up to which a partition was read that is not at its end, or whose records are
+	// behind the clock; calendar.Forever for none
+	Behind int64
 }
 
 // Rules say how long a deployment waits by its own rules of time, so that such a wait is
@@ -132,7 +134,8 @@ type lasting struct {
 // New returns Stalls that write to log. Start updates them about once a second.
 func New(rules Rules, log *slog.Logger) *Stalls {
 	rules.after = cmp.Or(rules.after, StallAfter)
-	return &Stalls{rules: rules, log: log, held: map[int32]heldPartition{}, reported: map[stallKind]*lasting{}, away: newBrokers(log)}
+	return &Stalls{rules: rules, log: log, held: map[int32]heldPartition{}, reported: map[stallKind]*lasting{},
+		away: newBrokers(log)}
 }
 
 // Due returns whether Observe is due: a second has passed since the last call.
@@ -182,7 +185,8 @@ func (s *Stalls) Check(now time.Time) { s.update(now, nil, nil) }
 func (s *Stalls) update(now time.Time, troubles []kafkalog.Trouble, away []kafkalog.Away) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.away.update(now, away, s.reported[stallCluster] != nil) // else nothing moves, which is logged again with the broker
+	// else nothing moves, which is logged again with the broker
+	s.away.update(now, away, s.reported[stallCluster] != nil)
 	switch {
 	case len(troubles) > 0 && now.Sub(troubles[0].Since) >= s.rules.after:
 		s.report(now, stallCluster, troubles[0].Since, nil, s.clusterText(troubles))
@@ -201,8 +205,11 @@ func (s *Stalls) update(now time.Time, troubles []kafkalog.Trouble, away []kafka
 }
 
 func (s *Stalls) updateOpen(now time.Time) {
-	if at := s.seen.OpenedAt; s.seen.Open > 0 && now.Sub(at) >= s.rules.after+s.rules.publishEvery && now.Sub(s.worked) >= s.rules.after {
-		s.report(now, stallOpen, at, nil, fmt.Sprintf("turn %d was opened at %s and is not settled: check whether this machine, a worker or a broker is overloaded or full", s.seen.Open, clockTime(at)))
+	if at := s.seen.OpenedAt; s.seen.Open > 0 && now.Sub(at) >= s.rules.after+s.rules.publishEvery &&
+		now.Sub(s.worked) >= s.rules.after {
+		s.report(now, stallOpen, at, nil,
+			fmt.Sprintf("turn %d was opened at %s and is not settled: check whether this machine, a worker or a "+
+				"broker is overloaded or full", s.seen.Open, clockTime(at)))
 		return
 	}
 	if s.seen.Open > 0 {
@@ -214,7 +221,8 @@ func (s *Stalls) updateOpen(now time.Time) {
 
 func (s *Stalls) updatePartitions(now time.Time) {
 	// Until then the turn may just be filling up.
-	overdue := s.seen.End < calendar.Forever && now.UnixMilli() >= s.seen.End+(s.rules.lateness+s.rules.slack).Milliseconds()
+	overdue := s.seen.End < calendar.Forever && now.UnixMilli() >=
+		s.seen.End+(s.rules.lateness+s.rules.slack).Milliseconds()
 	long := map[stallKind][]int32{}
 	since := map[stallKind]time.Time{}
 	present := map[int32]bool{}
@@ -268,7 +276,9 @@ func (p *Partition) why() (stallKind, int64) {
 // told for long.
 func (s *Stalls) report(now time.Time, kind stallKind, since time.Time, partitions []int32, text string) {
 	t := s.reported[kind]
-	more := t != nil && slices.ContainsFunc(partitions, func(id int32) bool { return !slices.Contains(t.partitions, id) })
+	more := t != nil && slices.ContainsFunc(partitions, func(id int32) bool {
+		return !slices.Contains(t.partitions, id)
+	})
 	if t == nil {
 		t = &lasting{since: since}
 		s.reported[kind] = t
@@ -296,7 +306,8 @@ func (s *Stalls) reportEnd(now time.Time, kind stallKind, text string) {
 }
 
 func (s *Stalls) clusterText(troubles []kafkalog.Trouble) string {
-	text := fmt.Sprintf("Kafka has not answered properly since %s: %s: %v", clockTime(troubles[0].Since), troubles[0].Doing, troubles[0].Cause)
+	text := fmt.Sprintf("Kafka has not answered properly since %s: %s: %v", clockTime(troubles[0].Since),
+		troubles[0].Doing, troubles[0].Cause)
 	// What a call meets on its way is a trouble of its own, and newer: an append to a leader that
 	// has died looks for its records first, and the new leader may have another reason.
 	said := map[string]bool{fmt.Sprint(troubles[0].Cause): true}
@@ -315,13 +326,16 @@ func (s *Stalls) clusterText(troubles []kafkalog.Trouble) string {
 func (s *Stalls) waitingText(kind stallKind, ids []int32) string {
 	who, end := partitionsText(ids, s.rules.topic), clockTime(time.UnixMilli(s.seen.End))
 	if kind == stallTransaction {
-		return fmt.Sprintf("%s blocked by an open transaction, so the windows that ended at %s wait: if its producer does not return, abort it with kafka-transactions.sh", who, end)
+		return fmt.Sprintf("%s blocked by an open transaction, so the windows that ended at %s wait: if its producer "+
+			"does not return, abort it with kafka-transactions.sh", who, end)
 	}
 	until := "it has records again"
 	if s.rules.idle {
-		until = clockTime(time.UnixMilli(s.rules.closesByClock(&s.seen))) + ", when time.idle_grace ends and the clock decides"
+		until = clockTime(time.UnixMilli(s.rules.closesByClock(&s.seen))) +
+			", when time.idle_grace ends and the clock decides"
 	}
-	return fmt.Sprintf("%s silent, so the windows that ended at %s wait until %s: check that the producers are up", who, end, until)
+	return fmt.Sprintf("%s silent, so the windows that ended at %s wait until %s: check that the producers are up", who,
+		end, until)
 }
 
 // closesByClock returns when the clock will have closed the next turn for all partitions that hold

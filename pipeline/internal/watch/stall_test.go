@@ -28,7 +28,8 @@ var stallNoon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func newStallScene(t *testing.T, change func(*Rules)) *stallScene {
 	t.Helper()
-	rules := Rules{topic: "visits", lateness: 10 * time.Second, slack: 5 * time.Second, skew: time.Minute, grace: 2 * time.Minute, idle: true}
+	rules := Rules{topic: "visits", lateness: 10 * time.Second, slack: 5 * time.Second, skew: time.Minute,
+		grace: 2 * time.Minute, idle: true}
 	if change != nil {
 		change(&rules)
 	}
@@ -89,26 +90,36 @@ func quiet1(id int32) Partition {
 func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 	t.Run("an open transaction", func(t *testing.T) {
 		s := newStallScene(t, nil)
-		s.p = &Progress{End: windowEnd(0), Partitions: []Partition{stuck(3), {ID: 4, Next: 7775, LastStable: 7780, High: 7790, HeldBack: true}}}
+		s.p = &Progress{End: windowEnd(0),
+			Partitions: []Partition{stuck(3), {ID: 4, Next: 7775, LastStable: 7780, High: 7790, HeldBack: true}}}
 		// The window is due at 15 s; intervals of 1, 2, 4, 8 and 10 minutes.
 		s.says(s.until(40*time.Minute),
-			[]string{"45s", "no progress for 30s: partition 3 of topic visits is blocked by an open transaction, so the windows that ended at 2026-03-01T12:00:00Z wait", "kafka-transactions.sh"},
-			[]string{"1m45s", "no progress for 1m30s: partition 3"}, []string{"3m45s"}, []string{"7m45s"}, []string{"15m45s"}, []string{"25m45s"}, []string{"35m45s"})
-		s.p = &Progress{End: windowEnd(time.Minute), Partitions: []Partition{{ID: 3, Next: 7779, LastStable: 7779, High: 7779}}}
-		s.says(s.until(41*time.Minute), []string{"40m1s", "partition 3 of topic visits is no longer waited for, after 39m46s"})
+			[]string{"45s",
+				"no progress for 30s: partition 3 of topic visits is blocked by an open transaction, so the windows " +
+					"that ended at 2026-03-01T12:00:00Z wait", "kafka-transactions.sh"},
+			[]string{"1m45s", "no progress for 1m30s: partition 3"}, []string{"3m45s"}, []string{"7m45s"},
+			[]string{"15m45s"}, []string{"25m45s"}, []string{"35m45s"})
+		s.p = &Progress{End: windowEnd(time.Minute),
+			Partitions: []Partition{{ID: 3, Next: 7779, LastStable: 7779, High: 7779}}}
+		s.says(s.until(41*time.Minute),
+			[]string{"40m1s", "partition 3 of topic visits is no longer waited for, after 39m46s"})
 	})
 	t.Run("transactions one after the other", func(t *testing.T) {
 		s := newStallScene(t, nil)
 		for i := range int64(20) {
-			s.p = &Progress{End: windowEnd(0), Partitions: []Partition{{ID: 0, Next: 100 + i, LastStable: 100 + i, High: 1000, HeldBack: true}}}
+			s.p = &Progress{End: windowEnd(0),
+				Partitions: []Partition{{ID: 0, Next: 100 + i, LastStable: 100 + i, High: 1000, HeldBack: true}}}
 			s.says(s.until(time.Duration(i+1) * 25 * time.Second))
 		}
 	})
 	t.Run("a silent partition", func(t *testing.T) {
 		s := newStallScene(t, nil)
-		s.p = &Progress{End: windowEnd(0), Partitions: []Partition{quiet1(0), quiet1(7), {ID: 5, Next: 7772, LastStable: 7772, High: 7772}}}
+		s.p = &Progress{End: windowEnd(0),
+			Partitions: []Partition{quiet1(0), quiet1(7), {ID: 5, Next: 7772, LastStable: 7772, High: 7772}}}
 		s.says(s.until(time.Minute),
-			[]string{"45s", "partitions 0, 7 of topic visits are silent, so the windows that ended at 2026-03-01T12:00:00Z wait until 2026-03-01T12:03:10Z, when time.idle_grace ends and the clock decides"})
+			[]string{"45s",
+				"partitions 0, 7 of topic visits are silent, so the windows that ended at 2026-03-01T12:00:00Z wait " +
+					"until 2026-03-01T12:03:10Z, when time.idle_grace ends and the clock decides"})
 		s.p.Partitions[0].HeldBack = false // it has a record
 		s.says(s.until(2*time.Minute), []string{"1m45s", "partition 7 of topic visits is silent"})
 		s.p.Partitions[1].HeldBack = false
@@ -119,12 +130,14 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 		silent := quiet1(0)
 		silent.SilentFrom = windowEnd(5 * time.Minute)
 		s.p = &Progress{End: windowEnd(0), Partitions: []Partition{silent}}
-		s.says(s.until(time.Minute), []string{"45s", "wait until 2026-03-01T12:07:00Z, when time.idle_grace ends and the clock decides"})
+		s.says(s.until(time.Minute),
+			[]string{"45s", "wait until 2026-03-01T12:07:00Z, when time.idle_grace ends and the clock decides"})
 	})
 	t.Run("silent for ever", func(t *testing.T) {
 		s := newStallScene(t, func(r *Rules) { r.idle = false })
 		s.p = &Progress{End: windowEnd(0), Partitions: []Partition{quiet1(2)}}
-		s.says(s.until(time.Minute), []string{"45s", "partition 2 of topic visits is silent", "wait until it has records again"})
+		s.says(s.until(time.Minute),
+			[]string{"45s", "partition 2 of topic visits is silent", "wait until it has records again"})
 	})
 	t.Run("another partition falls silent", func(t *testing.T) {
 		s := newStallScene(t, nil)
@@ -137,7 +150,8 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 		s := newStallScene(t, nil)
 		s.p = &Progress{End: windowEnd(time.Hour), Partitions: []Partition{quiet1(0), stuck(1)}}
 		s.says(s.until(time.Hour + 44*time.Second))
-		s.says(s.until(time.Hour+45*time.Second), []string{"1h0m45s", "partition 1"}, []string{"1h0m45s", "partition 0"})
+		s.says(s.until(time.Hour+45*time.Second), []string{"1h0m45s", "partition 1"},
+			[]string{"1h0m45s", "partition 0"})
 	})
 	t.Run("no turn is waited for", func(t *testing.T) {
 		s := newStallScene(t, nil)
@@ -146,20 +160,30 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 	})
 	t.Run("a leader that has died, and a new one that cannot lead", func(t *testing.T) {
 		s := newStallScene(t, nil)
-		s.down = []kafkalog.Trouble{{Doing: `appending to topic "ledger" partition 0`, Since: stallNoon.Add(20 * time.Second), Cause: errors.New("nothing listens there")},
-			{Doing: `asking for offsets of topic "ledger" partition 0`, Since: stallNoon.Add(21 * time.Second), Cause: errors.New("fewer replicas are in sync")},
-			{Doing: "another one", Since: stallNoon.Add(22 * time.Second), Cause: errors.New("fewer replicas are in sync")}}
+		s.down = []kafkalog.Trouble{{Doing: `appending to topic "ledger" partition 0`,
+			Since: stallNoon.Add(20 * time.Second), Cause: errors.New("nothing listens there")},
+			{Doing: `asking for offsets of topic "ledger" partition 0`, Since: stallNoon.Add(21 * time.Second),
+				Cause: errors.New("fewer replicas are in sync")},
+			{Doing: "another one", Since: stallNoon.Add(22 * time.Second),
+				Cause: errors.New("fewer replicas are in sync")}}
 		s.says(s.until(time.Minute),
-			[]string{"50s", `appending to topic \"ledger\" partition 0: nothing listens there; asking for offsets of topic \"ledger\" partition 0: fewer replicas are in sync; other calls are also waiting`})
+			[]string{"50s",
+				`appending to topic \"ledger\" partition 0: nothing listens there; ` +
+					`asking for offsets of topic \"ledger\" partition 0: fewer replicas are in sync; ` +
+					`other calls are also waiting`})
 	})
 	t.Run("no broker", func(t *testing.T) {
 		s := newStallScene(t, nil)
 		s.p = &Progress{End: windowEnd(0), Partitions: []Partition{quiet1(0)}}
 		s.says(s.until(20 * time.Second))
-		s.down = []kafkalog.Trouble{{Doing: `reading topic "visits" partition 0`, Since: stallNoon.Add(20 * time.Second), Cause: errors.New("nothing listens there")}, {Since: stallNoon.Add(30 * time.Second)}}
+		s.down = []kafkalog.Trouble{
+			{Doing: `reading topic "visits" partition 0`, Since: stallNoon.Add(20 * time.Second),
+				Cause: errors.New("nothing listens there")}, {Since: stallNoon.Add(30 * time.Second)}}
 		s.p = nil // READ waits
 		s.says(s.until(2*time.Minute),
-			[]string{"50s", `no progress for 30s: Kafka has not answered properly since 2026-03-01T12:00:20Z: reading topic \"visits\" partition 0: nothing listens there; other calls are also waiting`},
+			[]string{"50s",
+				`no progress for 30s: Kafka has not answered properly since 2026-03-01T12:00:20Z: ` +
+					`reading topic \"visits\" partition 0: nothing listens there; other calls are also waiting`},
 			[]string{"1m50s", "no progress for 1m30s"})
 		s.down = nil
 		s.says(s.until(3*time.Minute), []string{"2m1s", "Kafka answers properly again, after 1m41s"})
@@ -170,11 +194,13 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 		s := newStallScene(t, nil)
 		s.p = &Progress{End: windowEnd(time.Hour)}
 		away := func(since time.Duration) []kafkalog.Away {
-			return []kafkalog.Away{{Broker: "b:9092", Since: stallNoon.Add(since), Asked: stallNoon.Add(since).Add(time.Hour), Why: "nothing listens there"}}
+			return []kafkalog.Away{{Broker: "b:9092", Since: stallNoon.Add(since),
+				Asked: stallNoon.Add(since).Add(time.Hour), Why: "nothing listens there"}}
 		}
 		s.away = away(0)
 		s.says(s.until(10*time.Minute),
-			[]string{"2s", "broker b:9092 unreachable since 2026-03-01T12:00:00Z: nothing listens there"}, []string{"1m2s", "since 2026-03-01T12:00:00Z"}, []string{"3m2s"}, []string{"7m2s"})
+			[]string{"2s", "broker b:9092 unreachable since 2026-03-01T12:00:00Z: nothing listens there"},
+			[]string{"1m2s", "since 2026-03-01T12:00:00Z"}, []string{"3m2s"}, []string{"7m2s"})
 		s.away = nil
 		s.says(s.until(11*time.Minute), []string{"10m1s", "broker b:9092 answers again after 10m1s"})
 		s.away = away(11 * time.Minute) // its restart: nothing has to wait
@@ -187,9 +213,13 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 	})
 	t.Run("the only broker is away", func(t *testing.T) { // what nothing can move is said once
 		s := newStallScene(t, nil)
-		s.away = []kafkalog.Away{{Broker: "b:9092", Since: stallNoon, Asked: stallNoon.Add(time.Hour), Why: "nothing listens there"}}
-		s.down = []kafkalog.Trouble{{Doing: "reading", Since: stallNoon, Cause: errors.New("broker b:9092: nothing listens there")}}
-		s.says(s.until(4*time.Minute), []string{"2s", "broker b:9092 unreachable"}, []string{"30s", "no progress for 30s", "broker b:9092"}, []string{"1m30s", "no progress"}, []string{"3m30s", "no progress"})
+		s.away = []kafkalog.Away{{Broker: "b:9092", Since: stallNoon, Asked: stallNoon.Add(time.Hour),
+			Why: "nothing listens there"}}
+		s.down = []kafkalog.Trouble{
+			{Doing: "reading", Since: stallNoon, Cause: errors.New("broker b:9092: nothing listens there")}}
+		s.says(s.until(4*time.Minute), []string{"2s", "broker b:9092 unreachable"},
+			[]string{"30s", "no progress for 30s", "broker b:9092"}, []string{"1m30s", "no progress"},
+			[]string{"3m30s", "no progress"})
 	})
 	t.Run("a short failure", func(t *testing.T) {
 		s := newStallScene(t, nil)
@@ -203,7 +233,8 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 	t.Run("a turn that does not settle", func(t *testing.T) {
 		s := newStallScene(t, func(r *Rules) { r.publishEvery = time.Minute })
 		s.p = &Progress{End: windowEnd(0), Open: 17, OpenedAt: stallNoon}
-		s.says(s.until(2*time.Minute), []string{"1m30s", "no progress for 1m30s: turn 17 was opened at 2026-03-01T12:00:00Z and is not settled"})
+		s.says(s.until(2*time.Minute),
+			[]string{"1m30s", "no progress for 1m30s: turn 17 was opened at 2026-03-01T12:00:00Z and is not settled"})
 		s.p = &Progress{End: windowEnd(time.Hour)}
 		s.says(s.until(3*time.Minute), []string{"2m1s", "turns are settled again, after 2m1s"})
 	})
@@ -218,7 +249,8 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 	})
 	t.Run("READ waits for something else", func(t *testing.T) {
 		s := newStallScene(t, nil)
-		s.p = &Progress{End: windowEnd(0), Partitions: []Partition{quiet1(0)}, Open: 3, OpenedAt: stallNoon.Add(30 * time.Second)}
+		s.p = &Progress{End: windowEnd(0), Partitions: []Partition{quiet1(0)}, Open: 3,
+			OpenedAt: stallNoon.Add(30 * time.Second)}
 		s.says(s.until(40 * time.Second))
 		s.p = nil
 		s.says(s.until(119*time.Second), []string{"1m0s", "turn 3"})
@@ -230,7 +262,8 @@ func TestManyPartitionsAreNotAllNamed(t *testing.T) {
 	for i := range ids {
 		ids[i] = int32(i)
 	}
-	if got, want := partitionsText(ids, "t"), "partitions 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and others of topic t are"; got != want {
+	if got, want := partitionsText(ids, "t"), "partitions 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and others of "+
+		"topic t are"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

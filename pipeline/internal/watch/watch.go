@@ -31,7 +31,8 @@ type Watch struct {
 
 // Start updates stalls about once a second. Once drain is closed, it calls end when no broker
 // answers (deployment.ErrNoBroker) or a call is not done for long (deployment.ErrStuck).
-func Start(ctx context.Context, client *kafkalog.Client, s *Stalls, drain <-chan struct{}, end context.CancelCauseFunc) *Watch {
+func Start(ctx context.Context, client *kafkalog.Client, s *Stalls, drain <-chan struct{},
+	end context.CancelCauseFunc) *Watch {
 	ctx, cancel := context.WithCancel(ctx)
 	w := &Watch{cancel: cancel}
 	w.running.Go(func() {
@@ -54,11 +55,14 @@ func Start(ctx context.Context, client *kafkalog.Client, s *Stalls, drain <-chan
 		case <-drain:
 			w.running.Go(func() {
 				if why := stuckCall(ctx, client.Troubles, stuckAfter); why != nil {
-					end(fmt.Errorf("draining: %w: the run ended with unfinished work, which the next run repeats (%s: %w)", deployment.ErrStuck, why.Doing, why.Cause))
+					end(fmt.Errorf(
+						"draining: %w: the run ended with unfinished work, which the next run repeats (%s: %w)",
+						deployment.ErrStuck, why.Doing, why.Cause))
 				}
 			})
 			if err := client.Gone(ctx); err != nil {
-				end(fmt.Errorf("draining: %w: the run ended with unfinished work, which the next run repeats (%w)", deployment.ErrNoBroker, err))
+				end(fmt.Errorf("draining: %w: the run ended with unfinished work, which the next run repeats (%w)",
+					deployment.ErrNoBroker, err))
 			}
 		}
 	})
@@ -109,7 +113,8 @@ func stuckCall(ctx context.Context, troubles func() []kafkalog.Trouble, long tim
 // UnlessEnded returns the reason for which the watch has ended a run, by the end function
 // of ctx, or err, which the run itself returned.
 func UnlessEnded(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); err != nil && (errors.Is(cause, deployment.ErrNoBroker) || errors.Is(cause, deployment.ErrStuck)) {
+	if cause := context.Cause(ctx); err != nil &&
+		(errors.Is(cause, deployment.ErrNoBroker) || errors.Is(cause, deployment.ErrStuck)) {
 		return cause
 	}
 	return err

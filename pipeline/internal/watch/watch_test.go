@@ -27,8 +27,11 @@ func TestRuleADrainIsNotHeldUpByOnePartition(t *testing.T) {
 	}
 	const limit = 400 * time.Millisecond
 	begin := time.Now()
-	stays := kafkalog.Trouble{Doing: "appending to topic \"ledger\" partition 3", Since: begin.Add(-time.Minute), Cause: errors.New("no leader")}
-	if got := stuckCall(t.Context(), func() []kafkalog.Trouble { return []kafkalog.Trouble{stays} }, limit); got == nil || got.Doing != stays.Doing || time.Since(begin) < limit {
+	stays := kafkalog.Trouble{Doing: "appending to topic \"ledger\" partition 3", Since: begin.Add(-time.Minute),
+		Cause: errors.New("no leader")}
+	if got := stuckCall(t.Context(), func() []kafkalog.Trouble {
+		return []kafkalog.Trouble{stays}
+	}, limit); got == nil || got.Doing != stays.Doing || time.Since(begin) < limit {
 		t.Errorf("%+v after %v", got, time.Since(begin))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 4*limit)
@@ -46,7 +49,9 @@ func TestRuleADrainIsNotHeldUpByOnePartition(t *testing.T) {
 	}
 	defer client.Close()
 	close(drain)
-	Start(t.Context(), client, New(Rules{}, slog.New(slog.DiscardHandler)), drain, func(err error) { ended <- err }).Stop()
+	Start(t.Context(), client, New(Rules{}, slog.New(slog.DiscardHandler)), drain, func(err error) {
+		ended <- err
+	}).Stop()
 	if len(ended) > 0 {
 		t.Errorf("a drain without troubles ended with %v", <-ended)
 	}
@@ -65,7 +70,8 @@ func TestRuleADrainIsNotHeldUpByOnePartition(t *testing.T) {
 		answer.SetVersion(r.GetVersion())
 		partition := kmsg.NewListOffsetsResponseTopicPartition()
 		partition.ErrorCode = notLeader
-		answer.Topics = []kmsg.ListOffsetsResponseTopic{{Topic: "t", Partitions: []kmsg.ListOffsetsResponseTopicPartition{partition}}}
+		answer.Topics = []kmsg.ListOffsetsResponseTopic{
+			{Topic: "t", Partitions: []kmsg.ListOffsetsResponseTopicPartition{partition}}}
 		return answer, nil, true
 	})
 	stuck, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: cluster.ListenAddrs()})
@@ -112,7 +118,8 @@ func TestTheEndNamesTheBrokersThatAreAway(t *testing.T) {
 		}
 	}
 	err = Named(client, failed)
-	if want := "reading control: giving up; broker " + addr + " unreachable since "; !errors.Is(err, failed) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "nothing listens there") {
+	if want := "reading control: giving up; broker " + addr + " unreachable since "; !errors.Is(err, failed) ||
+		!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "nothing listens there") {
 		t.Errorf("%v, want %q", err, want)
 	}
 	if away := client.Away(); len(away) != 1 || away[0].Since.Before(begin) || !away[0].Since.Before(away[0].Asked) {

@@ -136,7 +136,8 @@ func TestExpm1IsExactWhereExpLosesDigits(t *testing.T) {
 func TestRoundingBracketsOnItsSide(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := New(rapid.Float64Range(-2, 2).Draw(t, "x"))
-		x.Add(x, Zero().SetMantExp(New(rapid.Float64Range(-1, 1).Draw(t, "rest")), -rapid.IntRange(0, 120).Draw(t, "shift")))
+		x.Add(x,
+			Zero().SetMantExp(New(rapid.Float64Range(-1, 1).Draw(t, "rest")), -rapid.IntRange(0, 120).Draw(t, "shift")))
 		x.SetMantExp(x, rapid.IntRange(-1200, 1100).Draw(t, "scale"))
 		up, down := RoundUp(x), RoundDown(x)
 		if !(down <= up) || math.Nextafter(down, math.Inf(1)) < up {

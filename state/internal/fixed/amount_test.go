@@ -95,8 +95,11 @@ func TestWhatIsNoPositiveNumberTakesTheSafeSide(t *testing.T) {
 
 // amounts covers every length from 0 to 256 bits, Max included.
 var amounts = rapid.Custom(func(t *rapid.T) fixed.Amount {
-	a := fixed.Down(math.Ldexp(rapid.Float64Range(0.5, 1).Draw(t, "high"), rapid.IntRange(-209, 48).Draw(t, "exponent")))
-	return a.Plus(fixed.Down(math.Ldexp(rapid.Float64Range(0, 1).Draw(t, "low"), rapid.IntRange(-208, -10).Draw(t, "low exponent"))))
+	a := fixed.Down(
+		math.Ldexp(rapid.Float64Range(0.5, 1).Draw(t, "high"), rapid.IntRange(-209, 48).Draw(t, "exponent")))
+	return a.Plus(
+		fixed.Down(
+			math.Ldexp(rapid.Float64Range(0, 1).Draw(t, "low"), rapid.IntRange(-208, -10).Draw(t, "low exponent"))))
 })
 
 func TestAFloatComesBackOnTheSideThatWasAskedFor(t *testing.T) {
@@ -153,7 +156,8 @@ func TestARootIsTheGreatestWhoseSquareFits(t *testing.T) {
 	check := func(a fixed.Amount) bool {
 		root := a.Root()
 		next := math.Nextafter(root, math.Inf(1))
-		return fixed.SquareUp(root).Cmp(a) <= 0 && (fixed.SquareUp(next).Cmp(a) > 0 || fixed.SquareUp(next) == fixed.Max)
+		return fixed.SquareUp(root).Cmp(a) <= 0 &&
+			(fixed.SquareUp(next).Cmp(a) > 0 || fixed.SquareUp(next) == fixed.Max)
 	}
 	one := fixed.Up(0x1p-208)
 	for _, a := range []fixed.Amount{{}, one, one.Plus(one), fixed.Down(1), fixed.Max.Sub(one), fixed.Max} {

@@ -112,8 +112,10 @@ func TestAMeterGoesOnFromItsParts(t *testing.T) {
 		if !ok {
 			return
 		}
-		if m.Limit() != limit || m.Taken() != taken || m.Reserved() != reserved || sum.Add(sum, m.Left().Big()).Cmp(limit.Big()) != 0 {
-			t.Fatalf("%v and %v of %v came back as %v, %v and %v", taken.Big(), reserved.Big(), limit.Big(), m.Taken().Big(), m.Reserved().Big(), m.Limit().Big())
+		if m.Limit() != limit || m.Taken() != taken || m.Reserved() != reserved ||
+			sum.Add(sum, m.Left().Big()).Cmp(limit.Big()) != 0 {
+			t.Fatalf("%v and %v of %v came back as %v, %v and %v", taken.Big(), reserved.Big(), limit.Big(),
+				m.Taken().Big(), m.Reserved().Big(), m.Limit().Big())
 		}
 		other := fixed.NewMeter(limit)
 		if !other.Admit(fixed.Spend, taken) || !other.Admit(fixed.Reserve, reserved) || other != m {

@@ -31,7 +31,9 @@ func Gatherer(own *prometheus.Registry) prometheus.Gatherer {
 	all.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return prometheus.Gatherers{own, prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
 		families, err := all.Gather()
-		families = slices.DeleteFunc(families, func(f *dto.MetricFamily) bool { return !slices.Contains(shown, f.GetName()) })
+		families = slices.DeleteFunc(families, func(f *dto.MetricFamily) bool {
+			return !slices.Contains(shown, f.GetName())
+		})
 		for _, f := range families {
 			for _, m := range f.GetMetric() {
 				if g := m.GetGauge(); g != nil && f.GetName() == residentMemory {

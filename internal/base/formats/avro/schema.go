@@ -135,7 +135,8 @@ func (p *schemaParser) lookUp(name, namespace string) (*Type, error) {
 	}
 	switch name {
 	case "record", "enum", "fixed", "array", "map":
-		return nil, fmt.Errorf("the schema has a field whose type is only %q: write {\"type\": %q, …} in its place", name, name)
+		return nil, fmt.Errorf("the schema has a field whose type is only %q: write {\"type\": %q, …} in its place",
+			name, name)
 	}
 	return nil, fmt.Errorf("the schema names type %q, which is not defined before it", name)
 }

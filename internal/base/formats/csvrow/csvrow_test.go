@@ -13,7 +13,8 @@ func TestLongFieldsAreReadAsShortOnes(t *testing.T) {
 	extend = func() {
 		for _, quote := range []string{"", `"`} {
 			field, rest, escaped, e := Next([]byte(quote+"x"+string(text)), ',')
-			longField, longRest, longEscaped, longE := Next([]byte(quote+strings.Repeat("x", 2*shortField)+string(text)), ',')
+			longField, longRest, longEscaped, longE := Next(
+				[]byte(quote+strings.Repeat("x", 2*shortField)+string(text)), ',')
 			want := string(field)
 			if field != nil {
 				want = strings.Repeat("x", 2*shortField-1) + want

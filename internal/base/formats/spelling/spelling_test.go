@@ -8,7 +8,8 @@ import (
 func TestTheNearestNameIsFound(t *testing.T) {
 	names := []string{"user_id", "page", "Time", "at", ""}
 	for name, want := range map[string]string{
-		"userid": "user_id", "User_ID": "user_id", "user_di": "user_id", "pgae": "page", "time": "Time", "tiem": "Time", "att": "at", "x": "", "customer": "", "": "", "xyz": "",
+		"userid": "user_id", "User_ID": "user_id", "user_di": "user_id", "pgae": "page", "time": "Time", "tiem": "Time",
+		"att": "at", "x": "", "customer": "", "": "", "xyz": "",
 	} {
 		if got := Nearest(names, name); got != want {
 			t.Errorf("%q: got %q, want %q", name, got, want)

@@ -91,7 +91,8 @@ func TestPrismStillLosesState(t *testing.T) {
 			return
 		}
 	}
-	t.Error("prism keeps the state of bundles that it splits: take Keep with its calls, and the second section of docs/prism.md, away")
+	t.Error("prism keeps the state of bundles that it splits: take Keep with its calls, and the second section of " +
+		"docs/prism.md, away")
 }
 
 func TestKeepAddsItOnce(t *testing.T) {

@@ -40,7 +40,8 @@ func loopState() string {
 	dump := make([]byte, 4<<20)
 	for _, stack := range bytes.Split(dump[:runtime.Stack(dump, true)], []byte("\n\n")) {
 		head, calls, _ := bytes.Cut(stack, []byte("\n"))
-		if !bytes.HasPrefix(calls, []byte("github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism/internal.(*stage).Execute(")) {
+		if !bytes.HasPrefix(calls,
+			[]byte("github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism/internal.(*stage).Execute(")) {
 			continue
 		}
 		_, state, _ := bytes.Cut(head, []byte("["))
@@ -59,8 +60,10 @@ func TestPrismStillSpins(t *testing.T) {
 	ptest.BuildAndRun(t, func(s beam.Scope) { beam.ParDo0(s, &watchFn{}, beam.Impulse(s)) })
 	switch {
 	case loopWaited.Load():
-		t.Error("prism waits for the answer to a bundle and does not spin any more: take this test and the first section of docs/prism.md away")
+		t.Error("prism waits for the answer to a bundle and does not spin any more: take this test and the first " +
+			"section of docs/prism.md away")
 	case !loopRan.Load():
-		t.Error("prism's loop over a bundle is not in stage.Execute any more: look whether it still spins, and see docs/prism.md")
+		t.Error("prism's loop over a bundle is not in stage.Execute any more: look whether it still spins, and see " +
+			"docs/prism.md")
 	}
 }

@@ -52,7 +52,8 @@ func start(o Options, extra ...kfake.Opt) (*Broker, error) {
 		kfake.BrokerConfigs(map[string]string{"log.retention.ms": "-1"}),
 	}
 	if o.DataDir != "" {
-		opts = append(opts, kfake.DataDir(o.DataDir), kfake.ClusterID(fmt.Sprintf("embedded-%x", sha256.Sum256([]byte(o.DataDir)))[:30]))
+		opts = append(opts, kfake.DataDir(o.DataDir),
+			kfake.ClusterID(fmt.Sprintf("embedded-%x", sha256.Sum256([]byte(o.DataDir)))[:30]))
 	} else {
 		opts = append(opts, kfake.ClusterID("embedded-"+rand.Text()))
 	}

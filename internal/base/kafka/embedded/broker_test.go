@@ -77,7 +77,8 @@ func read(t *testing.T, c *kafkalog.Client) (values []string) {
 func TestRecordsOfThePastAreKept(t *testing.T) {
 	b := start(t, embedded.Options{})
 	c := dial(t, b.Addr())
-	if err := c.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: "t", Partitions: 1, Config: map[string]string{"segment.bytes": "100"}}); err != nil {
+	if err := c.CreateTopics(t.Context(),
+		kafkalog.TopicSpec{Name: "t", Partitions: 1, Config: map[string]string{"segment.bytes": "100"}}); err != nil {
 		t.Fatal(err)
 	}
 	p, err := c.NewProducer(t.Context(), "t", 0, "")
@@ -85,7 +86,8 @@ func TestRecordsOfThePastAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 20 {
-		if _, err := p.Append(t.Context(), []kafkalog.Message{{Value: []byte("x"), Timestamp: kafkalog.At(int64(i + 1))}}); err != nil {
+		if _, err := p.Append(t.Context(),
+			[]kafkalog.Message{{Value: []byte("x"), Timestamp: kafkalog.At(int64(i + 1))}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -114,7 +116,8 @@ func TestRestartKeepsTheLogAndItsClients(t *testing.T) {
 	f := c.NewFetcher()
 	var want []string
 	for i := range 5 {
-		if _, err := p.Append(t.Context(), []kafkalog.Message{{Value: fmt.Append(nil, i), Timestamp: kafkalog.Now()}}); err != nil {
+		if _, err := p.Append(t.Context(),
+			[]kafkalog.Message{{Value: fmt.Append(nil, i), Timestamp: kafkalog.Now()}}); err != nil {
 			t.Fatal(err)
 		}
 		want = append(want, fmt.Sprint(i))
@@ -128,7 +131,8 @@ func TestRestartKeepsTheLogAndItsClients(t *testing.T) {
 	if got := read(t, c); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("log holds %v, want %v", got, want)
 	}
-	if _, err := old.Append(t.Context(), []kafkalog.Message{{Value: []byte("late"), Timestamp: kafkalog.Now()}}); !errors.Is(err, kafkalog.ErrFenced) {
+	if _, err := old.Append(t.Context(),
+		[]kafkalog.Message{{Value: []byte("late"), Timestamp: kafkalog.Now()}}); !errors.Is(err, kafkalog.ErrFenced) {
 		t.Errorf("append of a producer that was fenced before the restarts: %v", err)
 	}
 }
@@ -150,7 +154,8 @@ func TestKilledBrokerLosesNothingAcknowledged(t *testing.T) {
 	var acknowledged atomic.Int64
 	go func() {
 		for i := range records {
-			if _, err := p.Append(context.Background(), []kafkalog.Message{{Value: fmt.Append(nil, i), Timestamp: kafkalog.Now()}}); err != nil {
+			if _, err := p.Append(context.Background(),
+				[]kafkalog.Message{{Value: fmt.Append(nil, i), Timestamp: kafkalog.Now()}}); err != nil {
 				done <- err
 				return
 			}
@@ -161,7 +166,9 @@ func TestKilledBrokerLosesNothingAcknowledged(t *testing.T) {
 	}()
 	for range 4 {
 		before := acknowledged.Load()
-		await.That(t, time.Minute, "the broker takes 30 more records", func() bool { return acknowledged.Load() >= before+30 })
+		await.That(t, time.Minute, "the broker takes 30 more records", func() bool {
+			return acknowledged.Load() >= before+30
+		})
 		kill(proc)
 		proc = serve(t, addr, dir)
 	}

@@ -14,11 +14,15 @@ import (
 // A denied operation fails at once, as ErrForbidden, whatever it is.
 func TestADeniedOperationIsForbidden(t *testing.T) {
 	t.Parallel()
-	cluster := startBroker(t, kfake.EnableACLs(), kfake.EnableSASL(), kfake.SeedTopics(1, "t"), kfake.SeedTopics(1, "hidden"),
+	cluster := startBroker(t, kfake.EnableACLs(), kfake.EnableSASL(), kfake.SeedTopics(1, "t"),
+		kfake.SeedTopics(1, "hidden"),
 		kfake.Superuser("PLAIN", "admin", "a"), kfake.User("PLAIN", "bob", "b", kfake.ACL{
-			Resource: kmsg.ACLResourceTypeTopic, Name: "t", Pattern: kmsg.ACLResourcePatternTypeLiteral, Operation: kmsg.ACLOperationDescribe, Allow: true,
+			Resource: kmsg.ACLResourceTypeTopic, Name: "t", Pattern: kmsg.ACLResourcePatternTypeLiteral,
+			Operation: kmsg.ACLOperationDescribe, Allow: true,
 		}))
-	c, err := Dial(t.Context(), Config{Brokers: cluster.ListenAddrs(), SASL: plain.Mechanism{Username: "bob", Password: "b"}, RetryFor: time.Minute})
+	c, err := Dial(t.Context(),
+		Config{Brokers: cluster.ListenAddrs(), SASL: plain.Mechanism{Username: "bob", Password: "b"},
+			RetryFor: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +42,8 @@ func TestADeniedOperationIsForbidden(t *testing.T) {
 		},
 		"taking a producer id": func() error { _, err := c.NewProducer(t.Context(), "t", 0, "tx"); return err },
 	} {
-		if err := call(); !errors.Is(err, ErrForbidden) || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "giving up") {
+		if err := call(); !errors.Is(err, ErrForbidden) || !strings.Contains(err.Error(), name) ||
+			strings.Contains(err.Error(), "giving up") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

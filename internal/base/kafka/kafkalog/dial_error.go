@@ -57,7 +57,9 @@ func (e *stageError) Unwrap() []error {
 	return []error{ErrRefused, e.err}
 }
 
-func (e *stageError) Is(target error) bool { return target == errTransient && e.transient() } //nolint:errorlint // it implements errors.Is
+func (e *stageError) Is(target error) bool {
+	return target == errTransient && e.transient()
+} //nolint:errorlint // it implements errors.Is
 
 func (e *stageError) silent() bool {
 	var timeout net.Error
@@ -67,7 +69,8 @@ func (e *stageError) silent() bool {
 // transient reports whether another try may succeed: the broker may just be stopping or starting,
 // or know new secrets earlier than this side, or later.
 func (e *stageError) transient() bool {
-	return e.stage == stageConnect || e.silent() || e.welcomed || (hungUp(e.err) && !isCode(e.err, kafka.SASLAuthenticationFailed))
+	return e.stage == stageConnect || e.silent() || e.welcomed ||
+		(hungUp(e.err) && !isCode(e.err, kafka.SASLAuthenticationFailed))
 }
 
 func hungUp(err error) bool {
@@ -94,11 +97,13 @@ func (e *stageError) answerHint() string {
 	case errors.Is(e.err, ErrCorrupt):
 		return "the answer is not Kafka's protocol: check that this is the port of a Kafka listener"
 	case hungUp(e.err) && (e.cfg.SASL == nil || e.stage == stageVersions):
-		return "the broker closed the connection: unless it is starting or stopping, check whether the configuration needs SASL or TLS"
+		return "the broker closed the connection: unless it is starting or stopping, check whether the configuration " +
+			"needs SASL or TLS"
 	case hungUp(e.err):
 		return "the broker closed the connection: check whether it is starting or stopping"
 	case e.silent():
-		return "the broker accepted the connection but did not answer: check whether it is overloaded, or another service"
+		return "the broker accepted the connection but did not answer: check whether it is overloaded, or " +
+			"another service"
 	}
 	return "the broker did not accept the request"
 }
@@ -123,7 +128,8 @@ func (e *stageError) certificateHint() string {
 	if e.cfg.TLS == nil || len(e.cfg.TLS.Certificates) == 0 {
 		return "the broker wants a client certificate: set one"
 	}
-	return fmt.Sprintf("the broker refused the client certificate %s: check that it trusts the CA that signed it", e.cfg.CertFile)
+	return fmt.Sprintf("the broker refused the client certificate %s: check that it trusts the CA that signed it",
+		e.cfg.CertFile)
 }
 
 func (e *stageError) saslHint() string {
@@ -138,7 +144,8 @@ func (e *stageError) saslHint() string {
 	case hungUp(e.err), isCode(e.err, kafka.SASLAuthenticationFailed):
 		return failed + ": check user and password"
 	case isCode(e.err, kafka.UnsupportedSASLMechanism):
-		return fmt.Sprintf("the listener does not offer %s; it offers: %s", mechanism, cmp.Or(strings.Join(e.offered, ", "), "none"))
+		return fmt.Sprintf("the listener does not offer %s; it offers: %s", mechanism,
+			cmp.Or(strings.Join(e.offered, ", "), "none"))
 	case isCode(e.err, kafka.IllegalSASLState):
 		return "this listener has no SASL: remove sasl from the configuration or use another port"
 	}

@@ -100,10 +100,13 @@ func TestDialExplainsWhatIsWrong(t *testing.T) {
 	otherCert, otherPool := certificate(t, "elsewhere")
 	start := func(opts ...kfake.Opt) []string { return startBroker(t, opts...).ListenAddrs() }
 	open := start()
-	withSASL := start(kfake.EnableSASL(), kfake.Superuser("PLAIN", "alice", "secret"), kfake.Superuser("SCRAM-SHA-256", "bob", "secret"))
+	withSASL := start(kfake.EnableSASL(), kfake.Superuser("PLAIN", "alice", "secret"),
+		kfake.Superuser("SCRAM-SHA-256", "bob", "secret"))
 	withTLS := start(kfake.TLS(&tls.Config{Certificates: []tls.Certificate{cert}}))
 	elsewhere := start(kfake.TLS(&tls.Config{Certificates: []tls.Certificate{otherCert}}))
-	mutual := start(kfake.TLS(&tls.Config{Certificates: []tls.Certificate{cert}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool}))
+	mutual := start(
+		kfake.TLS(&tls.Config{Certificates: []tls.Certificate{cert}, ClientAuth: tls.RequireAndVerifyClientCert,
+			ClientCAs: pool}))
 	hangsUp := []string{accept(t, func(c net.Conn) { _, _ = c.Read(make([]byte, 1)) })}
 	saying := func(text string) []string {
 		return []string{accept(t, func(c net.Conn) {
@@ -121,27 +124,40 @@ func TestDialExplainsWhatIsWrong(t *testing.T) {
 		up   bool  // it may come up
 		says string
 	}{
-		"nothing listens":   {Config{Brokers: free}, ErrUnreachable, true, "nothing listens there"},
-		"unknown host":      {Config{Brokers: []string{"no-such-host.invalid:9092"}}, ErrUnreachable, true, "broker no-such-host.invalid:9092: the host name does not resolve"},
-		"wrong password":    {Config{Brokers: withSASL, SASL: plainOf("alice", "guess")}, ErrRefused, false, `user "alice" with mechanism PLAIN failed: check user and password`},
-		"wrong SCRAM":       {Config{Brokers: withSASL, SASL: scramOf(t, scram.SHA256, "bob", "guess")}, ErrRefused, false, "mechanism SCRAM-SHA-256 failed: check user and password"},
-		"SASL missing":      {Config{Brokers: withSASL}, ErrRefused, true, "needs SASL or TLS"},
-		"TLS missing":       {Config{Brokers: alerts}, ErrRefused, false, "the listener expects TLS: set tls"},
-		"TLS not spoken":    {Config{Brokers: open, TLS: &tls.Config{RootCAs: pool}}, ErrRefused, true, "check that this listener speaks TLS"},
-		"unknown CA":        {Config{Brokers: withTLS, TLS: &tls.Config{RootCAs: otherPool}, CAFile: "other.pem"}, ErrRefused, false, "unknown authority: check the CA file other.pem"},
-		"host name":         {Config{Brokers: elsewhere, TLS: &tls.Config{RootCAs: otherPool}}, ErrRefused, false, "another host name"},
-		"no CA file":        {Config{Brokers: withTLS, TLS: &tls.Config{}}, ErrRefused, false, "set its CA file"},
-		"other client cert": {Config{Brokers: mutual, TLS: &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{otherCert}}, CertFile: "me.pem"}, ErrRefused, false, "refused the client certificate me.pem"},
-		"no client cert":    {Config{Brokers: mutual, TLS: &tls.Config{RootCAs: pool}}, ErrRefused, false, "wants a client certificate: set"},
-		"hangs up":          {Config{Brokers: hangsUp}, ErrRefused, true, "needs SASL or TLS"},
-		"another protocol":  {Config{Brokers: http}, ErrRefused, false, "check that this is the port of a Kafka listener"},
+		"nothing listens": {Config{Brokers: free}, ErrUnreachable, true, "nothing listens there"},
+		"unknown host": {Config{Brokers: []string{"no-such-host.invalid:9092"}}, ErrUnreachable, true,
+			"broker no-such-host.invalid:9092: the host name does not resolve"},
+		"wrong password": {Config{Brokers: withSASL, SASL: plainOf("alice", "guess")}, ErrRefused, false,
+			`user "alice" with mechanism PLAIN failed: check user and password`},
+		"wrong SCRAM": {Config{Brokers: withSASL, SASL: scramOf(t, scram.SHA256, "bob", "guess")}, ErrRefused,
+			false, "mechanism SCRAM-SHA-256 failed: check user and password"},
+		"SASL missing": {Config{Brokers: withSASL}, ErrRefused, true, "needs SASL or TLS"},
+		"TLS missing":  {Config{Brokers: alerts}, ErrRefused, false, "the listener expects TLS: set tls"},
+		"TLS not spoken": {Config{Brokers: open, TLS: &tls.Config{RootCAs: pool}}, ErrRefused, true,
+			"check that this listener speaks TLS"},
+		"unknown CA": {Config{Brokers: withTLS, TLS: &tls.Config{RootCAs: otherPool}, CAFile: "other.pem"},
+			ErrRefused, false, "unknown authority: check the CA file other.pem"},
+		"host name": {Config{Brokers: elsewhere, TLS: &tls.Config{RootCAs: otherPool}}, ErrRefused, false,
+			"another host name"},
+		"no CA file": {Config{Brokers: withTLS, TLS: &tls.Config{}}, ErrRefused, false, "set its CA file"},
+		"other client cert": {
+			Config{Brokers: mutual, TLS: &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{otherCert}},
+				CertFile: "me.pem"}, ErrRefused, false, "refused the client certificate me.pem"},
+		"no client cert": {Config{Brokers: mutual, TLS: &tls.Config{RootCAs: pool}}, ErrRefused, false,
+			"wants a client certificate: set"},
+		"hangs up": {Config{Brokers: hangsUp}, ErrRefused, true, "needs SASL or TLS"},
+		"another protocol": {Config{Brokers: http}, ErrRefused, false,
+			"check that this is the port of a Kafka listener"},
 		"refusals go first": {Config{Brokers: append(free, withSASL...)}, ErrRefused, true, "needs SASL"},
 
-		"plaintext":       {Config{Brokers: append(free, open...)}, nil, false, ""},
-		"PLAIN":           {Config{Brokers: withSASL, SASL: plainOf("alice", "secret")}, nil, false, ""},
-		"SCRAM":           {Config{Brokers: withSASL, SASL: scramOf(t, scram.SHA256, "bob", "secret")}, nil, false, ""},
-		"mutual TLS":      {Config{Brokers: mutual, TLS: &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{cert}}}, nil, false, ""},
-		"TLS server name": {Config{Brokers: elsewhere, TLS: &tls.Config{RootCAs: otherPool, ServerName: "elsewhere"}}, nil, false, ""},
+		"plaintext": {Config{Brokers: append(free, open...)}, nil, false, ""},
+		"PLAIN":     {Config{Brokers: withSASL, SASL: plainOf("alice", "secret")}, nil, false, ""},
+		"SCRAM":     {Config{Brokers: withSASL, SASL: scramOf(t, scram.SHA256, "bob", "secret")}, nil, false, ""},
+		"mutual TLS": {
+			Config{Brokers: mutual, TLS: &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{cert}}}, nil, false,
+			""},
+		"TLS server name": {Config{Brokers: elsewhere, TLS: &tls.Config{RootCAs: otherPool, ServerName: "elsewhere"}},
+			nil, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -166,7 +182,8 @@ func TestDialExplainsWhatIsWrong(t *testing.T) {
 
 func TestWrongMechanismNamesThoseOffered(t *testing.T) {
 	t.Parallel()
-	err := &stageError{stage: stageSASL, addr: "b:1", cfg: &Config{SASL: scramOf(t, scram.SHA512, "bob", "x")}, offered: []string{"PLAIN", "SCRAM-SHA-256"}, err: codeError(33)}
+	err := &stageError{stage: stageSASL, addr: "b:1", cfg: &Config{SASL: scramOf(t, scram.SHA512, "bob", "x")},
+		offered: []string{"PLAIN", "SCRAM-SHA-256"}, err: codeError(33)}
 	if s := err.Error(); !strings.Contains(s, "does not offer SCRAM-SHA-512; it offers: PLAIN, SCRAM-SHA-256") {
 		t.Error(s)
 	}
@@ -213,9 +230,12 @@ func TestARefusalAfterAWelcomeIsTriedAgain(t *testing.T) {
 	var shown, trusted atomic.Pointer[tls.Config]
 	shown.Store(&tls.Config{Certificates: []tls.Certificate{cert}})
 	trusted.Store(&tls.Config{RootCAs: pool})
-	addr := startBroker(t, kfake.TLS(&tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return shown.Load(), nil }})).ListenAddrs()[0]
+	addr := startBroker(t, kfake.TLS(&tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		return shown.Load(), nil
+	}})).ListenAddrs()[0]
 	dial := func(mayChange bool) (*Client, error) {
-		return Dial(t.Context(), Config{Brokers: []string{addr}, TLS: trusted.Load(), RenewTLS: trusted.Load, MayChange: mayChange})
+		return Dial(t.Context(),
+			Config{Brokers: []string{addr}, TLS: trusted.Load(), RenewTLS: trusted.Load, MayChange: mayChange})
 	}
 	fixed, err := dial(false)
 	if err != nil {
@@ -233,7 +253,8 @@ func TestARefusalAfterAWelcomeIsTriedAgain(t *testing.T) {
 		t.Errorf("where nothing may change: %v, %v", err, fixed.Away())
 	}
 	err = changing.Ping(t.Context())
-	if away := changing.Away(); !errors.Is(err, ErrRefused) || !retriable(err) || len(away) != 1 || !strings.Contains(away[0].Why, "unknown authority") {
+	if away := changing.Away(); !errors.Is(err, ErrRefused) || !retriable(err) || len(away) != 1 ||
+		!strings.Contains(away[0].Why, "unknown authority") {
 		t.Errorf("where secrets may change: %v, %v", err, away)
 	}
 	if _, err := dial(true); !errors.Is(err, ErrRefused) || MayComeUp(err) {

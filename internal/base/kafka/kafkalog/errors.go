@@ -30,7 +30,8 @@ var (
 	ErrFenced = errors.New("producer fenced by a newer one")
 	// ErrSequence: the partition does not continue where this producer's acknowledged records end:
 	// records were lost, or the broker forgot the producer. Read the log again before writing more.
-	ErrSequence = errors.New("log does not continue this producer's records: it has lost some, or the topic was created again")
+	ErrSequence = errors.New(
+		"log does not continue this producer's records: it has lost some, or the topic was created again")
 	// ErrTooLarge: a message is above Config.MaxBatchBytes or the topic's max.message.bytes.
 	ErrTooLarge = errors.New("message too large")
 	// ErrUnknownOutcome: it is unknown whether an earlier append was written. Make a new Producer
@@ -126,7 +127,9 @@ func retriable(err error) bool {
 
 // retriableCode counts InvalidMessage: a batch was damaged on the way.
 func retriableCode(code kafka.Error) bool {
-	return code.Temporary() || slices.Contains([]kafka.Error{kafka.ReplicaNotAvailable, kafka.BrokerNotAvailable, kafka.ConcurrentTransactions, kafka.Unknown, kafka.InvalidMessage}, code)
+	return code.Temporary() ||
+		slices.Contains([]kafka.Error{kafka.ReplicaNotAvailable, kafka.BrokerNotAvailable, kafka.ConcurrentTransactions,
+			kafka.Unknown, kafka.InvalidMessage}, code)
 }
 
 // absence is how long every answer has said that a topic or partition does not exist. A broker that

@@ -91,7 +91,8 @@ func TestLostAnswerIsFoundInTheLog(t *testing.T) {
 
 // twin is a second handle on the same identity and sequence.
 func (p *Producer) twin() *Producer {
-	return &Producer{c: p.c, topic: p.topic, partition: p.partition, id: p.id, epoch: p.epoch, sequence: p.sequence, next: p.next, life: p.life, end: p.end}
+	return &Producer{c: p.c, topic: p.topic, partition: p.partition, id: p.id, epoch: p.epoch, sequence: p.sequence,
+		next: p.next, life: p.life, end: p.end}
 }
 
 func TestSequenceErrorAsksTheLog(t *testing.T) {

@@ -82,7 +82,8 @@ func (p *Producer) commitTransaction(ctx context.Context) error {
 
 func transactionError(code int16) error {
 	switch kafka.Error(code) {
-	case kafka.InvalidProducerEpoch, kafka.ProducerFenced, kafka.InvalidTransactionState, kafka.InvalidProducerIDMapping:
+	case kafka.InvalidProducerEpoch, kafka.ProducerFenced, kafka.InvalidTransactionState,
+		kafka.InvalidProducerIDMapping:
 		return &finalError{fmt.Errorf("%w (error %d)", ErrFenced, code)}
 	}
 	return codeError(code)

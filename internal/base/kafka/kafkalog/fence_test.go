@@ -133,7 +133,8 @@ func TestAFenceOutlivesFaults(t *testing.T) {
 	// It was committed, and no answer came: a second commit changes nothing.
 	_, c := setup(t, 1)
 	p := newProducer(t, c, 0, "tx")
-	if err := errors.Join(p.joinTransaction(t.Context()), p.commitTransaction(t.Context()), p.commitTransaction(t.Context())); err != nil {
+	if err := errors.Join(p.joinTransaction(t.Context()), p.commitTransaction(t.Context()),
+		p.commitTransaction(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	if at, found, err := p.marker(t.Context(), p.next); at != 0 || !found || err != nil {
@@ -145,7 +146,8 @@ func TestAFenceOutlivesFaults(t *testing.T) {
 func answerJoining(cluster *kfake.Cluster, code int16) {
 	cluster.ControlKey(addPartitionsKey, func(req kmsg.Request) (kmsg.Response, error, bool) {
 		res := req.ResponseKind().(*kmsg.AddPartitionsToTxnResponse)
-		res.Topics = []kmsg.AddPartitionsToTxnResponseTopic{{Topic: "t", Partitions: []kmsg.AddPartitionsToTxnResponseTopicPartition{{ErrorCode: code}}}}
+		res.Topics = []kmsg.AddPartitionsToTxnResponseTopic{
+			{Topic: "t", Partitions: []kmsg.AddPartitionsToTxnResponseTopicPartition{{ErrorCode: code}}}}
 		return res, nil, true
 	})
 }
@@ -181,7 +183,8 @@ func TestAnOldFenceIsRenewedBeforeAnAppend(t *testing.T) {
 	for _, at := range []time.Time{time.Now().Add(-renewAfter), time.Now().Add(time.Hour)} { // the clock was set back
 		p.fenced = at.Round(0)
 		before := joined.Load()
-		if offsets, err := p.AppendOffsets(t.Context(), nil); err != nil || len(offsets) != 0 || joined.Load() != before+1 {
+		if offsets, err := p.AppendOffsets(t.Context(), nil); err != nil || len(offsets) != 0 ||
+			joined.Load() != before+1 {
 			t.Errorf("appending nothing: %v, %v, %d fences", offsets, err, joined.Load()-before)
 		}
 		mustAppend(t, p, "b")

@@ -39,7 +39,9 @@ type Fetched struct {
 	LastStable int64
 	AppendTime bool  // Records is not empty and every one of them carries the broker's append time
 	Asked      int64 // unix ms of the reader's clock just before this answer's request was sent
-	Err        error // why the partition cannot be read further: ErrOffsetOutOfRange, ErrUnknownTopic, ErrCorrupt or a kafka.Error
+	// why the partition cannot be read further: ErrOffsetOutOfRange, ErrUnknownTopic, ErrCorrupt or
+	// a kafka.Error
+	Err error
 }
 
 type topicPartition struct {
@@ -59,7 +61,8 @@ func fetchRequest(fetches []Fetch, minBytes int32, wait time.Duration, isolation
 			i = len(req.Topics)
 			req.Topics = append(req.Topics, fetch.RequestTopic{Topic: one.Topic})
 		}
-		p := fetch.RequestPartition{Partition: one.Partition, CurrentLeaderEpoch: -1, FetchOffset: one.Offset, LogStartOffset: -1, PartitionMaxBytes: cmp.Or(one.MaxBytes, defaultMaxBytes)}
+		p := fetch.RequestPartition{Partition: one.Partition, CurrentLeaderEpoch: -1, FetchOffset: one.Offset,
+			LogStartOffset: -1, PartitionMaxBytes: cmp.Or(one.MaxBytes, defaultMaxBytes)}
 		req.Topics[i].Partitions = append(req.Topics[i].Partitions, p)
 	}
 	return req

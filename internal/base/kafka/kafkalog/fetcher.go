@@ -87,7 +87,8 @@ func (f *Fetcher) Poll(ctx context.Context, fetches []Fetch, minBytes int32, max
 			l.in.giveBack()
 		}
 	}
-	p := &poll{f: f, start: time.Now(), fetches: fetches, min: max(minBytes, 1), fetched: make(map[topicPartition]Fetched, len(fetches))}
+	p := &poll{f: f, start: time.Now(), fetches: fetches, min: max(minBytes, 1),
+		fetched: make(map[topicPartition]Fetched, len(fetches))}
 	p.deadline = p.start.Add(maxWait)
 	f.keepFailures(fetches)
 	return p.run(ctx)
@@ -95,7 +96,8 @@ func (f *Fetcher) Poll(ctx context.Context, fetches []Fetch, minBytes int32, max
 
 // dispatch makes sure that exactly these fetches are outstanding at a broker: an equal request is
 // kept, another one is given up with its connection.
-func (f *Fetcher) dispatch(broker int32, addr string, fetches []Fetch, minBytes int32, start time.Time, wait time.Duration) {
+func (f *Fetcher) dispatch(broker int32, addr string, fetches []Fetch, minBytes int32, start time.Time,
+	wait time.Duration) {
 	l := f.links[broker]
 	if l != nil && l.sent != nil {
 		if l.addr == addr && l.min == minBytes && slices.Equal(l.sent, fetches) {
@@ -119,7 +121,8 @@ func (f *Fetcher) dispatch(broker int32, addr string, fetches []Fetch, minBytes 
 		defer cancel()
 		a := answer{broker: broker, link: l, res: new(fetchResponse)}
 		req := fetchRequest(fetches, minBytes, wait, readCommitted)
-		if a.err = f.c.send(ctx, f.c.transport, addr, req, a.res, wait+f.c.cfg.waits.request, l.in.bytes); a.err == nil {
+		if a.err = f.c.send(ctx, f.c.transport, addr, req, a.res, wait+f.c.cfg.waits.request, l.in.bytes); a.err ==
+			nil {
 			a.err = codeError(a.res.ErrorCode)
 		}
 		select {

@@ -35,7 +35,8 @@ func frame(correlation uint32, body []byte) []byte {
 // Checksums are corrected, so that the fuzzer gets past them.
 func FuzzRecordSet(f *testing.F) {
 	plain := appendBatch(nil, messages("a", "b"), 7, 0, 0, 1)
-	headers := appendBatch(nil, []Message{{Key: []byte("k"), Headers: []Header{{Key: "h", Value: []byte("v")}}}}, 7, 0, 0, 1)
+	headers := appendBatch(nil, []Message{{Key: []byte("k"), Headers: []Header{{Key: "h", Value: []byte("v")}}}}, 7, 0,
+		0, 1)
 	txn := bytes.Clone(plain)
 	txn[22] = attrTransactional
 	marker := appendBatch(nil, []Message{{Key: []byte{0, 0, 0, 0}, Value: make([]byte, 6)}}, 7, 0, 0, 1)
@@ -69,8 +70,10 @@ func FuzzRecordSet(f *testing.F) {
 		}
 		p := kmsg.NewFetchResponseTopicPartition()
 		p.RecordBatches = raw
-		p.AbortedTransactions = []kmsg.FetchResponseTopicPartitionAbortedTransaction{{ProducerID: 7, FirstOffset: aborted}}
-		mine := fetchedPartition{Records: raw, AbortedTransactions: []fetch.ResponseTransaction{{ProducerID: 7, FirstOffset: aborted}}}
+		p.AbortedTransactions = []kmsg.FetchResponseTopicPartitionAbortedTransaction{
+			{ProducerID: 7, FirstOffset: aborted}}
+		mine := fetchedPartition{Records: raw,
+			AbortedTransactions: []fetch.ResponseTransaction{{ProducerID: 7, FirstOffset: aborted}}}
 		got, ok := decodeRecordSet(Fetch{Topic: "t", Offset: offset}, &mine, in)
 		if !ok {
 			return
@@ -78,7 +81,8 @@ func FuzzRecordSet(f *testing.F) {
 		opts := kgo.ProcessFetchPartitionOpts{Offset: offset, IsolationLevel: kgo.ReadCommitted(), Topic: "t"}
 		model, next := kgo.ProcessFetchPartition(opts, &p, in.decompressor, nil)
 		if model.Err != nil || len(model.Records) != len(got.records) || next != got.next {
-			t.Fatalf("%d records up to %d, franz-go has %d up to %d, %v", len(got.records), got.next, len(model.Records), next, model.Err)
+			t.Fatalf("%d records up to %d, franz-go has %d up to %d, %v", len(got.records), got.next,
+				len(model.Records), next, model.Err)
 		}
 		for i, m := range model.Records {
 			sameRecord(t, got.records[i], m)
@@ -90,11 +94,13 @@ func must(all []Fetched, _ bool, _ map[topicPartition]error) []Fetched { return 
 
 func sameRecord(t *testing.T, r Record, m *kgo.Record) {
 	t.Helper()
-	want := Record{Offset: m.Offset, Timestamp: m.Timestamp.UnixMilli(), LeaderEpoch: m.LeaderEpoch, Key: m.Key, Value: m.Value, Headers: m.Headers}
+	want := Record{Offset: m.Offset, Timestamp: m.Timestamp.UnixMilli(), LeaderEpoch: m.LeaderEpoch, Key: m.Key,
+		Value: m.Value, Headers: m.Headers}
 	if r.Timestamp <= -1<<42 || r.Timestamp >= 1<<42 { // time.Time's nanoseconds wrap around
 		want.Timestamp = r.Timestamp
 	}
-	if !cmp.Equal(r, want, cmpopts.EquateEmpty()) || (r.Key == nil) != (m.Key == nil) || (r.Value == nil) != (m.Value == nil) {
+	if !cmp.Equal(r, want, cmpopts.EquateEmpty()) || (r.Key == nil) != (m.Key == nil) ||
+		(r.Value == nil) != (m.Value == nil) {
 		t.Fatalf("record is %+v, franz-go has %+v", r, m)
 	}
 }
@@ -103,16 +109,26 @@ func sameRecord(t *testing.T, r Record, m *kgo.Record) {
 // sent, not for what it claims.
 func FuzzResponses(f *testing.F) {
 	kinds := map[protocol.ApiKey]func() any{
-		protocol.Metadata: func() any { return new(metadata.Response) }, protocol.Produce: func() any { return new(produce.Response) },
-		protocol.DescribeConfigs: func() any { return new(describeconfigs.Response) }, protocol.CreateTopics: func() any { return new(createtopics.Response) },
-		protocol.AddPartitionsToTxn: func() any { return new(addpartitionstotxn.Response) }, protocol.OffsetForLeaderEpoch: func() any { return kmsg.NewPtrOffsetForLeaderEpochResponse() },
-		protocol.Fetch: func() any { return new(fetchResponse) }, protocol.SaslAuthenticate: func() any { return new(saslauthenticate.Response) },
+		protocol.Metadata: func() any {
+			return new(metadata.Response)
+		}, protocol.Produce: func() any { return new(produce.Response) },
+		protocol.DescribeConfigs: func() any {
+			return new(describeconfigs.Response)
+		}, protocol.CreateTopics: func() any { return new(createtopics.Response) },
+		protocol.AddPartitionsToTxn: func() any {
+			return new(addpartitionstotxn.Response)
+		}, protocol.OffsetForLeaderEpoch: func() any { return kmsg.NewPtrOffsetForLeaderEpochResponse() },
+		protocol.Fetch: func() any {
+			return new(fetchResponse)
+		}, protocol.SaslAuthenticate: func() any { return new(saslauthenticate.Response) },
 	}
-	f.Add([]byte{0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 1, 0x7f, 0xff, 0xff, 0xff}) // a response to metadata with 2³¹−1 topics
+	// a response to metadata with 2³¹−1 topics
+	f.Add([]byte{0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 1, 0x7f, 0xff, 0xff, 0xff})
 	f.Add([]byte{0, 0, 0, 1, 0, 1, 't', 0, 0, 0, 1})
-	fetched := kmsg.FetchResponse{Version: newest[protocol.Fetch], Topics: []kmsg.FetchResponseTopic{{Topic: "t", Partitions: []kmsg.FetchResponseTopicPartition{{
-		RecordBatches: appendBatch(nil, messages("a", "b"), 7, 0, 0, 1),
-	}}}}}
+	fetched := kmsg.FetchResponse{Version: newest[protocol.Fetch],
+		Topics: []kmsg.FetchResponseTopic{{Topic: "t", Partitions: []kmsg.FetchResponseTopicPartition{{
+			RecordBatches: appendBatch(nil, messages("a", "b"), 7, 0, 0, 1),
+		}}}}}
 	f.Add(fetched.AppendTo(nil))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var before, after runtime.MemStats
@@ -125,7 +141,8 @@ func FuzzResponses(f *testing.F) {
 			}
 			switch res := res.(type) {
 			case *fetchResponse:
-				for _, f := range must(decodeAnswer([]Fetch{{Topic: "t", Offset: 1}}, res, newSpace(kgo.DefaultDecompressor(), false))) {
+				for _, f := range must(
+					decodeAnswer([]Fetch{{Topic: "t", Offset: 1}}, res, newSpace(kgo.DefaultDecompressor(), false))) {
 					if f.Next < 1 {
 						t.Fatalf("next offset %d below the one that was asked for", f.Next)
 					}
@@ -156,13 +173,19 @@ func TestResponsesAreDecodedAsFranzGoEncodesThem(t *testing.T) {
 	t.Parallel()
 	m := kmsg.NewPtrMetadataResponse()
 	topic := kmsg.NewMetadataResponseTopic()
-	topic.Topic, topic.Partitions = kmsg.StringPtr("t"), []kmsg.MetadataResponseTopicPartition{{Partition: 3, Leader: 1, LeaderEpoch: 7, Replicas: []int32{1, 2}}}
-	m.Brokers, m.ClusterID, m.ControllerID, m.Topics = []kmsg.MetadataResponseBroker{{NodeID: 1, Host: "a", Port: 9}}, kmsg.StringPtr("id"), 1, []kmsg.MetadataResponseTopic{topic}
+	topic.Topic, topic.Partitions = kmsg.StringPtr("t"),
+		[]kmsg.MetadataResponseTopicPartition{{Partition: 3, Leader: 1, LeaderEpoch: 7, Replicas: []int32{1, 2}}}
+	m.Brokers, m.ClusterID, m.ControllerID, m.Topics = []kmsg.MetadataResponseBroker{{NodeID: 1, Host: "a", Port: 9}},
+		kmsg.StringPtr("id"), 1, []kmsg.MetadataResponseTopic{topic}
 	m.Version = newest[protocol.Metadata]
 	got := new(metadata.Response)
 	want := &metadata.Response{
-		Brokers: []metadata.ResponseBroker{{NodeID: 1, Host: "a", Port: 9}}, ClusterID: "id", ControllerID: 1, ClusterAuthorizedOperations: math.MinInt32,
-		Topics: []metadata.ResponseTopic{{Name: "t", TopicAuthorizedOperations: math.MinInt32, Partitions: []metadata.ResponsePartition{{PartitionIndex: 3, LeaderID: 1, LeaderEpoch: 7, ReplicaNodes: []int32{1, 2}}}}},
+		Brokers: []metadata.ResponseBroker{{NodeID: 1, Host: "a", Port: 9}}, ClusterID: "id", ControllerID: 1,
+		ClusterAuthorizedOperations: math.MinInt32,
+		Topics: []metadata.ResponseTopic{
+			{Name: "t", TopicAuthorizedOperations: math.MinInt32,
+				Partitions: []metadata.ResponsePartition{
+					{PartitionIndex: 3, LeaderID: 1, LeaderEpoch: 7, ReplicaNodes: []int32{1, 2}}}}},
 	}
 	if err := decode(got, m.Version, m.AppendTo(nil)); err != nil || !cmp.Equal(got, want, cmpopts.EquateEmpty()) {
 		t.Error(err, cmp.Diff(want, got))
@@ -223,14 +246,16 @@ func TestBatchesReadBack(t *testing.T) {
 	message := rapid.Custom(func(t *rapid.T) Message {
 		m := Message{Key: optional.Draw(t, "key"), Value: optional.Draw(t, "value"), Timestamp: stamp.Draw(t, "time")}
 		for range rapid.IntRange(0, 3).Draw(t, "headers") {
-			m.Headers = append(m.Headers, Header{Key: rapid.String().Draw(t, "header"), Value: optional.Draw(t, "content")})
+			m.Headers = append(m.Headers,
+				Header{Key: rapid.String().Draw(t, "header"), Value: optional.Draw(t, "content")})
 		}
 		return m
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		msgs := rapid.SliceOfN(message, 1, 200).Draw(t, "messages")
 		const now = 1234
-		id, epoch, seq := rapid.Int64Min(0).Draw(t, "id"), rapid.Int16Min(0).Draw(t, "epoch"), rapid.Int32Min(0).Draw(t, "sequence")
+		id, epoch, seq := rapid.Int64Min(0).Draw(t, "id"), rapid.Int16Min(0).Draw(t, "epoch"), rapid.Int32Min(0).Draw(t,
+			"sequence")
 		raw := appendBatch(nil, msgs, id, epoch, seq, now)
 		limit := batchHeader
 		for i := range msgs {
@@ -255,7 +280,8 @@ func TestBatchesReadBack(t *testing.T) {
 			if !given {
 				at = now
 			}
-			want := Record{Offset: int64(i), Timestamp: at, LeaderEpoch: -1, Key: m.Key, Value: m.Value, Headers: m.Headers}
+			want := Record{Offset: int64(i), Timestamp: at, LeaderEpoch: -1, Key: m.Key, Value: m.Value,
+				Headers: m.Headers}
 			if !cmp.Equal(got.Records[i], want) { // nil and empty bytes differ
 				t.Fatalf("record %d is %+v, want %+v", i, got.Records[i], want)
 			}
@@ -267,7 +293,8 @@ func TestDamagedBatchIsCorruptNotSkipped(t *testing.T) {
 	t.Parallel()
 	raw := appendBatch(nil, messages("a", "b"), 7, 0, 0, 1)
 	raw[len(raw)-2] ^= 1 // the value of a record
-	got, err := decodePartition(Fetch{Topic: "t"}, &fetchedPartition{Records: raw}, newSpace(kgo.DefaultDecompressor(), false))
+	got, err := decodePartition(Fetch{Topic: "t"}, &fetchedPartition{Records: raw},
+		newSpace(kgo.DefaultDecompressor(), false))
 	if err != nil || got.Err == nil || got.Next != 0 || len(got.Records) != 0 {
 		t.Errorf("damaged batch: %+v, %v", got, err)
 	}
@@ -291,7 +318,8 @@ func TestAppendTimeIsToldPerAnswer(t *testing.T) {
 		{appendBatch(nil, messages("a"), 1, 0, 0, 5), false},
 		{append(stamped(appendBatch(nil, messages("a"), 1, 0, 0, 5)), second...), false},
 	} {
-		got, err := decodePartition(Fetch{Topic: "t"}, &fetchedPartition{Records: tt.raw}, newSpace(kgo.DefaultDecompressor(), false))
+		got, err := decodePartition(Fetch{Topic: "t"}, &fetchedPartition{Records: tt.raw},
+			newSpace(kgo.DefaultDecompressor(), false))
 		if err != nil || got.Err != nil || got.AppendTime != tt.want || tt.want && got.Records[0].Timestamp != 777 {
 			t.Errorf("%+v, %v, want append time %v", got, err, tt.want)
 		}

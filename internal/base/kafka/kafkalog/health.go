@@ -115,7 +115,9 @@ func (h *health) dialed(addr string, since time.Time, failed *stageError) {
 // Away returns the brokers to which the last connection could not be made, by address.
 func (c *Client) Away() []Away {
 	defer c.health.lock()()
-	return slices.SortedFunc(maps.Values(c.health.away), func(a, b Away) int { return strings.Compare(a.Broker, b.Broker) })
+	return slices.SortedFunc(maps.Values(c.health.away), func(a, b Away) int {
+		return strings.Compare(a.Broker, b.Broker)
+	})
 }
 
 func (h *health) wrote(topic string) {

@@ -99,7 +99,8 @@ func TestRuleAFrozenBrokerStaysATrouble(t *testing.T) {
 	}
 	defer c.Close()
 	thaw := make(chan struct{})
-	cluster.Control(func(kmsg.Request) (kmsg.Response, error, bool) { <-thaw; return nil, nil, false }) // blocks the whole cluster
+	// blocks the whole cluster
+	cluster.Control(func(kmsg.Request) (kmsg.Response, error, bool) { <-thaw; return nil, nil, false })
 	begin := time.Now()
 	ended := make(chan error, 1)
 	go func() { _, err := c.Partitions(t.Context(), "t"); ended <- err }()
@@ -169,7 +170,8 @@ func TestACallToASilentBrokerEndsAndLeavesNoConnection(t *testing.T) {
 // kafka-go's Transport makes no connection for its own discovery of brokers.
 func TestConnectionsAreMadeForCallsOnly(t *testing.T) {
 	t.Parallel()
-	if _, err := newClient(Config{}).connect(t.Context(), "tcp", "127.0.0.1:1"); err == nil || errors.As(err, new(*stageError)) {
+	if _, err := newClient(Config{}).connect(t.Context(), "tcp", "127.0.0.1:1"); err == nil ||
+		errors.As(err, new(*stageError)) {
 		t.Errorf("a connection that no call has asked for: %v", err)
 	}
 }

@@ -167,7 +167,8 @@ func TestLongPollIsWokenByAnyPartition(t *testing.T) {
 		_, _ = p.Append(context.Background(), messages("wake"))
 	}()
 	start := time.Now()
-	fetched, err := c.NewFetcher().Poll(t.Context(), []Fetch{{Topic: "t", Partition: 1}, {Topic: "t"}}, 1, 2*time.Minute)
+	fetched, err := c.NewFetcher().Poll(t.Context(), []Fetch{{Topic: "t", Partition: 1}, {Topic: "t"}}, 1,
+		2*time.Minute)
 	woken := slices.ContainsFunc(fetched, func(g Fetched) bool { return g.Partition == 0 && len(g.Records) == 1 })
 	if err != nil || !woken || time.Since(start) > time.Minute {
 		t.Errorf("Poll = %+v, %v after %s", fetched, err, time.Since(start))
@@ -201,10 +202,13 @@ func TestOutOfRangeIsTyped(t *testing.T) {
 	if err := cluster.DeleteRecords("t", 0, 2); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.ReadRange(t.Context(), "t", 0, 0, 3, func(Record) error { return nil }); !errors.Is(err, ErrOffsetOutOfRange) {
+	if err := c.ReadRange(t.Context(), "t", 0, 0, 3, func(Record) error {
+		return nil
+	}); !errors.Is(err, ErrOffsetOutOfRange) {
 		t.Errorf("reading below the start: %v", err)
 	}
-	fetched, err := c.NewFetcher().Poll(t.Context(), []Fetch{{Topic: "t", Partition: 0, Offset: 99}, {Topic: "t", Partition: 1}}, 1, time.Second)
+	fetched, err := c.NewFetcher().Poll(t.Context(),
+		[]Fetch{{Topic: "t", Partition: 0, Offset: 99}, {Topic: "t", Partition: 1}}, 1, time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,12 +16,16 @@ import (
 // A record of epoch e at offset o is still the same as it was if and only if EpochEnd(e) returns e
 // and an end above o (or o lies below the beginning of the log): an election that lost it has begun
 // a greater epoch at o or below.
-func (c *Client) EpochEnd(ctx context.Context, topic string, partition, leaderEpoch int32) (endOffset int64, epoch int32, err error) {
-	doing := fmt.Sprintf("asking for the end of leader epoch %d of topic %q partition %d", leaderEpoch, topic, partition)
+func (c *Client) EpochEnd(ctx context.Context, topic string,
+	partition, leaderEpoch int32) (endOffset int64, epoch int32, err error) {
+	doing := fmt.Sprintf("asking for the end of leader epoch %d of topic %q partition %d", leaderEpoch, topic,
+		partition)
 	req := franzRequest{newest: newest[protocol.OffsetForLeaderEpoch], make: func() kmsg.Request {
 		req := kmsg.NewPtrOffsetForLeaderEpochRequest() // its default is a consumer's
-		asked := kmsg.OffsetForLeaderEpochRequestTopicPartition{Partition: partition, CurrentLeaderEpoch: -1, LeaderEpoch: leaderEpoch}
-		req.Topics = []kmsg.OffsetForLeaderEpochRequestTopic{{Topic: topic, Partitions: []kmsg.OffsetForLeaderEpochRequestTopicPartition{asked}}}
+		asked := kmsg.OffsetForLeaderEpochRequestTopicPartition{Partition: partition, CurrentLeaderEpoch: -1,
+			LeaderEpoch: leaderEpoch}
+		req.Topics = []kmsg.OffsetForLeaderEpochRequestTopic{
+			{Topic: topic, Partitions: []kmsg.OffsetForLeaderEpochRequestTopicPartition{asked}}}
 		return req
 	}}
 	endOffset, epoch = -1, -1
@@ -36,8 +40,10 @@ func (c *Client) EpochEnd(ctx context.Context, topic string, partition, leaderEp
 	return endOffset, epoch, err
 }
 
-func epochEnd(res *kmsg.OffsetForLeaderEpochResponse, topic string, partition int32) (endOffset int64, epoch int32, err error) {
-	if len(res.Topics) != 1 || res.Topics[0].Topic != topic || len(res.Topics[0].Partitions) != 1 || res.Topics[0].Partitions[0].Partition != partition {
+func epochEnd(res *kmsg.OffsetForLeaderEpochResponse, topic string,
+	partition int32) (endOffset int64, epoch int32, err error) {
+	if len(res.Topics) != 1 || res.Topics[0].Topic != topic || len(res.Topics[0].Partitions) != 1 ||
+		res.Topics[0].Partitions[0].Partition != partition {
 		return -1, -1, ErrCorrupt
 	}
 	p := res.Topics[0].Partitions[0]

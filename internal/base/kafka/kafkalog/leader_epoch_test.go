@@ -32,7 +32,10 @@ func TestEpochEndTellsWhereALeadersRecordsEnd(t *testing.T) {
 		}
 	}
 	var seen []int32
-	err := c.ReadRange(t.Context(), "t", 0, 0, 6, func(r Record) error { seen = append(seen, r.LeaderEpoch); return nil })
+	err := c.ReadRange(t.Context(), "t", 0, 0, 6, func(r Record) error {
+		seen = append(seen, r.LeaderEpoch)
+		return nil
+	})
 	if err != nil || len(seen) != 6 || seen[2] != 0 || seen[3] != 2 || seen[5] != 3 {
 		t.Errorf("the records' epochs are %v, %v", seen, err)
 	}
@@ -41,10 +44,14 @@ func TestEpochEndTellsWhereALeadersRecordsEnd(t *testing.T) {
 func TestEpochAnswersForOthersAreCorrupt(t *testing.T) {
 	t.Parallel()
 	response := func(topic string, partition int32, code int16) *kmsg.OffsetForLeaderEpochResponse {
-		told := kmsg.OffsetForLeaderEpochResponseTopicPartition{ErrorCode: code, Partition: partition, LeaderEpoch: 2, EndOffset: 17}
-		return &kmsg.OffsetForLeaderEpochResponse{Topics: []kmsg.OffsetForLeaderEpochResponseTopic{{Topic: topic, Partitions: []kmsg.OffsetForLeaderEpochResponseTopicPartition{told}}}}
+		told := kmsg.OffsetForLeaderEpochResponseTopicPartition{ErrorCode: code, Partition: partition, LeaderEpoch: 2,
+			EndOffset: 17}
+		return &kmsg.OffsetForLeaderEpochResponse{
+			Topics: []kmsg.OffsetForLeaderEpochResponseTopic{
+				{Topic: topic, Partitions: []kmsg.OffsetForLeaderEpochResponseTopicPartition{told}}}}
 	}
-	for name, res := range map[string]*kmsg.OffsetForLeaderEpochResponse{"topic": response("u", 3, 0), "partition": response("t", 4, 0), "none": {}} {
+	for name, res := range map[string]*kmsg.OffsetForLeaderEpochResponse{"topic": response("u", 3, 0),
+		"partition": response("t", 4, 0), "none": {}} {
 		if _, _, err := epochEnd(res, "t", 3); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: %v", name, err)
 		}

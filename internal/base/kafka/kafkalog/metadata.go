@@ -150,7 +150,8 @@ func (c *Client) forget(topic string) {
 }
 
 // atLeader calls ask with the leader of a partition until that succeeds (see persistKnown).
-func (c *Client) atLeader(ctx context.Context, doing, topic string, partition int32, ask func(leader requestor) error) error {
+func (c *Client) atLeader(ctx context.Context, doing, topic string, partition int32,
+	ask func(leader requestor) error) error {
 	return c.persistKnown(ctx, doing, func() error {
 		_, addr, err := c.leaderOf(ctx, topic, partition)
 		if err == nil {

@@ -39,7 +39,8 @@ func (c *Client) Offsets(ctx context.Context, topic string, partition int32) (Of
 }
 
 // OffsetAt returns the first offset whose timestamp is at or after millis (unix ms, ≥ 0).
-func (c *Client) OffsetAt(ctx context.Context, topic string, partition int32, millis int64) (offset int64, found bool, err error) {
+func (c *Client) OffsetAt(ctx context.Context, topic string, partition int32,
+	millis int64) (offset int64, found bool, err error) {
 	if millis < 0 {
 		return 0, false, fmt.Errorf("asking for the offset at a time: %d ms is before 1970", millis)
 	}
@@ -48,9 +49,11 @@ func (c *Client) OffsetAt(ctx context.Context, topic string, partition int32, mi
 }
 
 // listOffset asks one question: brokers refuse two about the same partition in a request.
-func (c *Client) listOffset(ctx context.Context, topic string, partition int32, at int64, isolation int8) (int64, error) {
+func (c *Client) listOffset(ctx context.Context, topic string, partition int32, at int64,
+	isolation int8) (int64, error) {
 	req := &listoffsets.Request{ReplicaID: -1, IsolationLevel: isolation, Topics: []listoffsets.RequestTopic{{
-		Topic: topic, Partitions: []listoffsets.RequestPartition{{Partition: partition, CurrentLeaderEpoch: -1, Timestamp: at}},
+		Topic: topic, Partitions: []listoffsets.RequestPartition{
+			{Partition: partition, CurrentLeaderEpoch: -1, Timestamp: at}},
 	}}}
 	doing := fmt.Sprintf("asking for offsets of topic %q partition %d", topic, partition)
 	var offset int64

@@ -88,7 +88,8 @@ func (p *Producer) try(ctx context.Context, count int32, sent *bool) (int64, err
 			err = fmt.Errorf("%w (error %d)", ErrSequence, code)
 		}
 		return base, err
-	case kafka.RequestTimedOut, kafka.NotEnoughReplicasAfterAppend, kafka.KafkaStorageError, kafka.Unknown, kafka.NetworkException:
+	case kafka.RequestTimedOut, kafka.NotEnoughReplicasAfterAppend, kafka.KafkaStorageError, kafka.Unknown,
+		kafka.NetworkException:
 		return -1, kafka.Error(code) // perhaps written
 	}
 	*sent = before
@@ -97,16 +98,20 @@ func (p *Producer) try(ctx context.Context, count int32, sent *bool) (int64, err
 		return -1, kafka.Error(code)
 	}
 	if kafka.Error(code) == kafka.MessageSizeTooLarge || kafka.Error(code) == kafka.RecordListTooLarge {
-		return -1, &finalError{fmt.Errorf("%w: the topic's max.message.bytes is below the batch of %d bytes", ErrTooLarge, len(p.buf))}
+		return -1,
+			&finalError{fmt.Errorf("%w: the topic's max.message.bytes is below the batch of %d bytes", ErrTooLarge,
+				len(p.buf))}
 	}
 	return -1, &finalError{codeError(code)}
 }
 
 func (p *Producer) send(ctx context.Context, addr string) (base int64, code int16, err error) {
 	binary.BigEndian.PutUint32(p.buf, uint32(len(p.buf)-4)) // kafka-go wants the size first
-	req := &rawproduce.Request{Acks: -1 /* every in-sync replica */, Timeout: int32(requestTimeout.Milliseconds()), Topics: []rawproduce.RequestTopic{{
-		Topic: p.topic, Partitions: []rawproduce.RequestPartition{{Partition: p.partition, RecordSet: protocol.RawRecordSet{Reader: bytes.NewReader(p.buf)}}},
-	}}}
+	req := &rawproduce.Request{Acks: -1 /* every in-sync replica */, Timeout: int32(requestTimeout.Milliseconds()),
+		Topics: []rawproduce.RequestTopic{{
+			Topic: p.topic, Partitions: []rawproduce.RequestPartition{
+				{Partition: p.partition, RecordSet: protocol.RawRecordSet{Reader: bytes.NewReader(p.buf)}}},
+		}}}
 	res := new(produce.Response)
 	if err := p.c.send(ctx, p.c.transport, addr, req, res, requestTimeout+10*time.Second, freshBytes); err != nil {
 		return -1, 0, err
@@ -133,7 +138,8 @@ func (p *Producer) find(ctx context.Context, count int32) (base int64, found boo
 	base = -1
 	_, err = p.eachBatch(ctx, p.next, func(b *batch) error {
 		// Compaction may lower a batch's count, but keeps its offsets and sequence.
-		if b.ProducerID == p.id && b.ProducerEpoch == p.epoch && b.FirstSequence == p.sequence && b.LastOffsetDelta == count-1 && b.FirstOffset >= p.next {
+		if b.ProducerID == p.id && b.ProducerEpoch == p.epoch && b.FirstSequence == p.sequence &&
+			b.LastOffsetDelta == count-1 && b.FirstOffset >= p.next {
 			base, found = b.FirstOffset, true
 			return StopReading
 		}

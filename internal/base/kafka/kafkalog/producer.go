@@ -41,7 +41,8 @@ type Producer struct {
 // NewProducer gets a producer id and epoch for a partition. With a transactional id it raises that
 // id's epoch; without one ("") the producer is only idempotent. The batches belong to no
 // transaction: readers see them at once.
-func (c *Client) NewProducer(ctx context.Context, topic string, partition int32, transactionalID string) (*Producer, error) {
+func (c *Client) NewProducer(ctx context.Context, topic string, partition int32,
+	transactionalID string) (*Producer, error) {
 	p := &Producer{c: c, topic: topic, partition: partition, txn: transactionalID}
 	p.life, p.end = context.WithCancel(c.life)
 	doing := fmt.Sprintf("taking a producer id for topic %q partition %d", topic, partition)
@@ -147,7 +148,8 @@ func (p *Producer) wrap(err error) error { return fmt.Errorf("%s: %w", p.doing()
 const transactionTimeout = 60 * time.Second
 
 func (c *Client) initProducer(ctx context.Context, transactionalID string) (id int64, epoch int16, err error) {
-	req := &initproducerid.Request{TransactionalID: transactionalID, TransactionTimeoutMs: int32(transactionTimeout.Milliseconds())}
+	req := &initproducerid.Request{TransactionalID: transactionalID,
+		TransactionTimeoutMs: int32(transactionTimeout.Milliseconds())}
 	at := c.anyBroker()
 	if transactionalID != "" {
 		at = c.coordinator(transactionalID)

@@ -15,7 +15,8 @@ var StopReading = errors.New("stop reading")
 // ReadRange calls fn for every committed record with from ≤ offset < to, in log order. It waits for
 // records that are not there yet. An error of fn ends the reading and is returned as it is, unless
 // it is StopReading. Errors: ErrOffsetOutOfRange if from is outside the log.
-func (c *Client) ReadRange(ctx context.Context, topic string, partition int32, from, to int64, fn func(Record) error) error {
+func (c *Client) ReadRange(ctx context.Context, topic string, partition int32, from, to int64,
+	fn func(Record) error) error {
 	return c.NewRangeReader(topic, partition).Read(ctx, from, to, fn)
 }
 

@@ -55,10 +55,13 @@ func TestMarkersAndAbortedRecordsAreSkipped(t *testing.T) {
 
 	// The log ends in a marker: a reader gets to its end, record or not.
 	fetched, err := c.NewFetcher().Poll(t.Context(), []Fetch{{Topic: "t", Offset: 8}}, 1, 5*time.Second)
-	if err != nil || len(fetched) != 1 || fetched[0].Next != 10 || len(fetched[0].Records) != 0 || fetched[0].High != 10 {
+	if err != nil || len(fetched) != 1 || fetched[0].Next != 10 || len(fetched[0].Records) != 0 ||
+		fetched[0].High != 10 {
 		t.Fatalf("Poll = %+v, %v", fetched, err)
 	}
-	if err := c.ReadRange(t.Context(), "t", 0, 9, 10, func(Record) error { return errors.New("a record") }); err != nil {
+	if err := c.ReadRange(t.Context(), "t", 0, 9, 10, func(Record) error {
+		return errors.New("a record")
+	}); err != nil {
 		t.Errorf("reading a marker: %v", err)
 	}
 }
@@ -84,7 +87,8 @@ func TestRangesThatFollowOneAnotherAreFetchedOnce(t *testing.T) {
 		from, to int64
 		fail     bool  // at the first record
 		fetches  int32 // up to here
-	}{{0, 1, false, 1}, {1, 2, false, 1}, {2, 20, false, 1}, {25, 27, false, 2}, {10, 12, false, 3}, {12, 14, true, 3}, {12, 14, false, 4}, {14, 43, false, 4}} {
+	}{{0, 1, false, 1}, {1, 2, false, 1}, {2, 20, false, 1}, {25, 27, false, 2}, {10, 12, false, 3}, {12, 14, true, 3},
+		{12, 14, false, 4}, {14, 43, false, 4}} {
 		at := step.from
 		err := r.Read(t.Context(), step.from, step.to, func(r Record) error {
 			if string(r.Value) != fmt.Sprint(at) {
@@ -95,7 +99,8 @@ func TestRangesThatFollowOneAnotherAreFetchedOnce(t *testing.T) {
 			}
 			return nil
 		})
-		if step.fail != errors.Is(err, failed) || !step.fail && (err != nil || at != step.to) || asked.Load() != step.fetches {
+		if step.fail != errors.Is(err, failed) || !step.fail && (err != nil || at != step.to) ||
+			asked.Load() != step.fetches {
 			t.Errorf("step %d: read to %d in %d fetches, want %d: %v", i, at, asked.Load(), step.fetches, err)
 		}
 	}
@@ -139,11 +144,14 @@ func TestFetchErrorsAreRetried(t *testing.T) {
 			}
 			res := req.ResponseKind().(*kmsg.FetchResponse)
 			failed := kmsg.FetchResponseTopicPartition{ErrorCode: code}
-			res.Topics = []kmsg.FetchResponseTopic{{Topic: "t", Partitions: []kmsg.FetchResponseTopicPartition{failed, {Partition: 1}}}}
+			res.Topics = []kmsg.FetchResponseTopic{
+				{Topic: "t", Partitions: []kmsg.FetchResponseTopicPartition{failed, {Partition: 1}}}}
 			return res, nil, true
 		})
-		fetched, err := f.Poll(t.Context(), []Fetch{{Topic: "t", Partition: 0}, {Topic: "t", Partition: 1}}, 1, 5*time.Second)
-		if err != nil || len(fetched) != 2 || len(fetched[1].Records) != 1 || fetched[0].Err != nil || faults != 2 || len(f.failing) > 0 {
+		fetched, err := f.Poll(t.Context(), []Fetch{{Topic: "t", Partition: 0}, {Topic: "t", Partition: 1}}, 1,
+			5*time.Second)
+		if err != nil || len(fetched) != 2 || len(fetched[1].Records) != 1 || fetched[0].Err != nil || faults != 2 ||
+			len(f.failing) > 0 {
 			t.Errorf("code %d, %d faults: Poll = %+v, %v", code, faults, fetched, err)
 		}
 	}
@@ -163,7 +171,8 @@ func TestSeveralBrokersAndMovingLeaders(t *testing.T) {
 		p := newProducer(t, c, int32(i), fmt.Sprint("tx", i))
 		wg.Go(func() {
 			for n := range rounds {
-				if base, err := p.Append(context.Background(), messages(fmt.Sprint(n))); err != nil || base != int64(n) {
+				if base, err := p.Append(context.Background(), messages(fmt.Sprint(n))); err != nil ||
+					base != int64(n) {
 					t.Errorf("partition %d: Append = %d, %v", i, base, err)
 					return
 				}

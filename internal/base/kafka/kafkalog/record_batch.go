@@ -78,7 +78,8 @@ func appendRecord(dst []byte, m *Message, timeDelta int64, index int) []byte {
 // maxRecordSize bounds the bytes of a message in a batch, whatever its index and time in it.
 func maxRecordSize(m *Message) int {
 	const number = binary.MaxVarintLen32
-	n := number + 1 + binary.MaxVarintLen64 + 4*number + len(m.Key) + len(m.Value) // size, attributes, time, index, lengths
+	// size, attributes, time, index, lengths
+	n := number + 1 + binary.MaxVarintLen64 + 4*number + len(m.Key) + len(m.Value)
 	for _, h := range m.Headers {
 		n += 2*number + len(h.Key) + len(h.Value)
 	}

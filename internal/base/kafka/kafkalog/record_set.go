@@ -29,7 +29,8 @@ type recordSet struct {
 // decodeRecordSet returns the records from fetch.Offset on. ok is false after damage; the records
 // before it are still returned. A batch that is cut off at the end is not damaged.
 func decodeRecordSet(fetch Fetch, p *fetchedPartition, in *space) (s recordSet, ok bool) {
-	s = recordSet{partition: fetch.Partition, next: fetch.Offset, appendTime: true, in: in, records: in.records[len(in.records):]}
+	s = recordSet{partition: fetch.Partition, next: fetch.Offset, appendTime: true, in: in,
+		records: in.records[len(in.records):]}
 	defer func() {
 		in.records = in.records[:len(in.records)+min(len(s.records), cap(in.records)-len(in.records))]
 		s.records = slices.Clip(s.records)
@@ -117,7 +118,8 @@ const (
 // markerKind returns the kind of the one record of a control batch.
 func markerKind(b *batch, body []byte) (kind int, ok bool) {
 	var r Record
-	if _, delta, rest, ok := parseRecord(&r, body); !ok || len(rest) != 0 || delta < 0 || delta > int64(b.LastOffsetDelta) {
+	if _, delta, rest, ok := parseRecord(&r, body); !ok || len(rest) != 0 || delta < 0 ||
+		delta > int64(b.LastOffsetDelta) {
 		return noMarker, false
 	}
 	if len(r.Key) < 4 {

@@ -25,7 +25,9 @@ func compressed(t testing.TB, raw []byte, codec kgo.CompressionCodec) []byte {
 		batch := raw[:len(raw)-len(rest)]
 		raw = rest
 		body, kind := c.Compress(new(bytes.Buffer), batch[batchHeader:])
-		out = append(out, rewritten(append(bytes.Clone(batch[:batchHeader]), body...), b.FirstOffset, uint16(b.Attributes)&^attrCodec|uint16(kind))...)
+		out = append(out,
+			rewritten(append(bytes.Clone(batch[:batchHeader]), body...), b.FirstOffset,
+				uint16(b.Attributes)&^attrCodec|uint16(kind))...)
 	}
 	return out
 }
@@ -44,7 +46,8 @@ func rewritten(batch []byte, base int64, attributes uint16) []byte {
 func TestAnswersInUsedMemoryAreTheSame(t *testing.T) {
 	value := func(answer, i int) []byte { return fmt.Appendf(nil, "%d/%d/%0*d", answer, i, (answer*31+i*17)%300, 0) }
 	for name, codec := range map[string]kgo.CompressionCodec{
-		"plain": kgo.NoCompression(), "gzip": kgo.GzipCompression(), "snappy": kgo.SnappyCompression(), "lz4": kgo.Lz4Compression(), "zstd": kgo.ZstdCompression(),
+		"plain": kgo.NoCompression(), "gzip": kgo.GzipCompression(), "snappy": kgo.SnappyCompression(),
+		"lz4": kgo.Lz4Compression(), "zstd": kgo.ZstdCompression(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			used := newSpace(kgo.DefaultDecompressor(), true)
@@ -62,7 +65,8 @@ func TestAnswersInUsedMemoryAreTheSame(t *testing.T) {
 						}
 						raw = append(raw, rewritten(appendBatch(nil, msgs, 7, 0, 0, 1), int64(i), 0)...)
 					}
-					res.Topics[0].Partitions = append(res.Topics[0].Partitions, fetchedPartition{Partition: partition, Records: compressed(t, raw, codec)})
+					res.Topics[0].Partitions = append(res.Topics[0].Partitions,
+						fetchedPartition{Partition: partition, Records: compressed(t, raw, codec)})
 					fetches = append(fetches, Fetch{Topic: "t", Partition: partition})
 				}
 				for _, in := range []*space{used, newSpace(kgo.DefaultDecompressor(), false)} {

@@ -10,12 +10,14 @@ import (
 func TestTopicConfigTellsSettingsInForce(t *testing.T) {
 	t.Parallel()
 	_, c := setup(t, 1)
-	if err := c.CreateTopics(t.Context(), TopicSpec{Name: "own", Partitions: 1, Config: map[string]string{"cleanup.policy": "compact"}}); err != nil {
+	if err := c.CreateTopics(t.Context(),
+		TopicSpec{Name: "own", Partitions: 1, Config: map[string]string{"cleanup.policy": "compact"}}); err != nil {
 		t.Fatal(err)
 	}
 	for topic, want := range map[string]string{"own": "compact", "t": "delete"} {
 		got, err := c.TopicConfig(t.Context(), topic)
-		if _, unknown := got["no.such.setting"]; err != nil || unknown || got["cleanup.policy"] != want || got["message.timestamp.type"] != "CreateTime" {
+		if _, unknown := got["no.such.setting"]; err != nil || unknown || got["cleanup.policy"] != want ||
+			got["message.timestamp.type"] != "CreateTime" {
 			t.Errorf("%s: %v, %v", topic, got, err)
 		}
 	}
@@ -29,7 +31,8 @@ func TestSettingsOfRefusesOtherAnswers(t *testing.T) {
 	resource := func(topic string) describeconfigs.ResponseResource {
 		return describeconfigs.ResponseResource{
 			ResourceType: resourceTopic, ResourceName: topic,
-			ConfigEntries: []describeconfigs.ResponseConfigEntry{{ConfigName: "a", ConfigValue: "1"}, {ConfigName: "b", ConfigValue: "secret", IsSensitive: true}},
+			ConfigEntries: []describeconfigs.ResponseConfigEntry{{ConfigName: "a", ConfigValue: "1"},
+				{ConfigName: "b", ConfigValue: "secret", IsSensitive: true}},
 		}
 	}
 	got, err := settingsOf(&describeconfigs.Response{Resources: []describeconfigs.ResponseResource{resource("t")}}, "t")

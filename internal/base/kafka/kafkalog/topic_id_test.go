@@ -36,7 +36,8 @@ func TestATopicThatIsCreatedAgainHasAnotherID(t *testing.T) {
 
 func TestOldBrokersHaveNoIDsOfTopics(t *testing.T) {
 	t.Parallel()
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "t"), kfake.MaxVersions(kversion.V2_6_0()))
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "t"),
+		kfake.MaxVersions(kversion.V2_6_0()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,10 +30,12 @@ func (c *Client) CreateTopics(ctx context.Context, specs ...TopicSpec) error {
 	req := &createtopics.Request{TimeoutMs: int32(requestTimeout.Milliseconds())}
 	for _, s := range specs {
 		if s.Partitions < 1 || s.Partitions > 1<<20 {
-			return fmt.Errorf("creating topic %q: the number of partitions is %d, it must be at least 1", s.Name, s.Partitions)
+			return fmt.Errorf("creating topic %q: the number of partitions is %d, it must be at least 1", s.Name,
+				s.Partitions)
 		}
 		replicas := min(cmp.Or(s.Replication, -1), math.MaxInt16)
-		t := createtopics.RequestTopic{Name: s.Name, NumPartitions: int32(s.Partitions), ReplicationFactor: int16(replicas)}
+		t := createtopics.RequestTopic{Name: s.Name, NumPartitions: int32(s.Partitions),
+			ReplicationFactor: int16(replicas)}
 		for _, k := range slices.Sorted(maps.Keys(s.Config)) {
 			t.Configs = append(t.Configs, createtopics.RequestConfig{Name: k, Value: s.Config[k]})
 		}
@@ -132,7 +134,8 @@ func (c *Client) waitForLeaders(ctx context.Context, created []string, specs []T
 // secret ones. Errors: ErrUnknownTopic, ErrForbidden.
 func (c *Client) TopicConfig(ctx context.Context, topic string) (map[string]string, error) {
 	doing := fmt.Sprintf("asking for the settings of topic %q", topic)
-	req := &describeconfigs.Request{Resources: []describeconfigs.RequestResource{{ResourceType: resourceTopic, ResourceName: topic}}}
+	req := &describeconfigs.Request{
+		Resources: []describeconfigs.RequestResource{{ResourceType: resourceTopic, ResourceName: topic}}}
 	var settings map[string]string
 	err := c.persistKnown(ctx, doing, func() error {
 		res := new(describeconfigs.Response)

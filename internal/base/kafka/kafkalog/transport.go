@@ -82,7 +82,8 @@ var errRetired = errors.New("the connection is not used any more")
 
 // send sends req to a broker and reads the response into res, which an error may leave
 // half-written.
-func (c *Client) send(ctx context.Context, t *kafka.Transport, addr string, req protocol.Message, res any, timeout time.Duration, memory func(n int) []byte) error {
+func (c *Client) send(ctx context.Context, t *kafka.Transport, addr string, req protocol.Message, res any,
+	timeout time.Duration, memory func(n int) []byte) error {
 	under, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.life, cancel)()
@@ -256,7 +257,8 @@ func (w *wire) roundTrip(req protocol.Message, res any, memory func(n int) []byt
 		r := franz.make()
 		version = min(franz.newest, w.versions[req.ApiKey()])
 		r.SetVersion(version)
-		_, err = w.Write(kmsg.NewRequestFormatter(kmsg.FormatterClientID(w.cfg.ClientID)).AppendRequest(nil, r, w.correlation))
+		_, err = w.Write(kmsg.NewRequestFormatter(kmsg.FormatterClientID(w.cfg.ClientID)).AppendRequest(nil, r,
+			w.correlation))
 	} else {
 		err = protocol.WriteRequest(w.Conn, version, w.correlation, w.cfg.ClientID, req)
 	}

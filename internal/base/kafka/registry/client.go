@@ -136,9 +136,11 @@ func (c *Client) avroOnly(s sr.Schema) error {
 	case s.Type != sr.TypeAvro:
 		return fmt.Errorf("%w: it is of type %s, not %s", event.ErrUnfitSchema, s.Type, sr.TypeAvro)
 	case len(s.References) > 0:
-		return fmt.Errorf("%w: it refers to %d other schemas of the registry: write it as one schema", event.ErrUnfitSchema, len(s.References))
+		return fmt.Errorf("%w: it refers to %d other schemas of the registry: write it as one schema",
+			event.ErrUnfitSchema, len(s.References))
 	case s.Schema == "":
-		return fmt.Errorf("%w: %s answers without a schema, so it is not a registry: check the whole address, with the path before /schemas", ErrUnreachable, c.cfg.URL)
+		return fmt.Errorf("%w: %s answers without a schema, so it is not a registry: check the whole address, with "+
+			"the path before /schemas", ErrUnreachable, c.cfg.URL)
 	}
 	return nil
 }

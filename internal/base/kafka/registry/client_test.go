@@ -30,7 +30,8 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // fake is a registry; answer decides by path and by the number of the request.
-func fake(t *testing.T, secure bool, answer func(w http.ResponseWriter, r *http.Request, n int64)) (*httptest.Server, *atomic.Int64) {
+func fake(t *testing.T, secure bool,
+	answer func(w http.ResponseWriter, r *http.Request, n int64)) (*httptest.Server, *atomic.Int64) {
 	t.Helper()
 	var n atomic.Int64
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answer(w, r, n.Add(1)) })
@@ -102,7 +103,8 @@ func TestOnlyTheRegistryItselfSaysThatThereIsNoSchema(t *testing.T) {
 	if _, err := c.Schema(t.Context(), 1<<31); !errors.Is(err, event.ErrUnknownSchema) {
 		t.Errorf("id beyond 31 bits: %v", err)
 	}
-	if _, err := c.Schema(t.Context(), 2); !errors.Is(err, ErrUnreachable) || errors.Is(err, event.ErrUnknownSchema) || !strings.Contains(err.Error(), "whole address") {
+	if _, err := c.Schema(t.Context(), 2); !errors.Is(err, ErrUnreachable) || errors.Is(err, event.ErrUnknownSchema) ||
+		!strings.Contains(err.Error(), "whole address") {
 		t.Errorf("page that is not the registry's: %v", err)
 	}
 	if _, err := c.Latest(t.Context(), "visits-value"); !errors.Is(err, event.ErrUnknownSchema) {
@@ -130,12 +132,14 @@ func TestFailuresThatPassAreTriedAgain(t *testing.T) {
 		t.Errorf("%v after %d requests", err, n.Load())
 	}
 	n.Store(0)
-	if _, err := client(t, Config{URL: s.URL, Attempts: 2}).Schema(t.Context(), 7); !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "2 attempts") {
+	if _, err := client(t, Config{URL: s.URL, Attempts: 2}).Schema(t.Context(), 7); !errors.Is(err, ErrUnreachable) ||
+		!strings.Contains(err.Error(), "2 attempts") {
 		t.Errorf("two attempts: %v", err)
 	}
 	gone := s.URL
 	s.Close()
-	if _, err := client(t, Config{URL: gone, Attempts: 2}).Schema(t.Context(), 7); !errors.Is(err, ErrUnreachable) || errors.Is(err, event.ErrUnknownSchema) {
+	if _, err := client(t, Config{URL: gone, Attempts: 2}).Schema(t.Context(), 7); !errors.Is(err, ErrUnreachable) ||
+		errors.Is(err, event.ErrUnknownSchema) {
 		t.Errorf("nothing listens: %v", err)
 	}
 }
@@ -179,8 +183,10 @@ func TestABusyRegistrySaysWhenToAskAgain(t *testing.T) {
 		after    string
 		patience time.Duration
 		ends     bool
-	}{{"3600", time.Minute - 1, true}, {"3600", time.Minute, false}, {"7", 7*time.Second - 1, true}, {"7", 7 * time.Second, false},
-		{"soon", time.Microsecond, true}, {"-5", time.Microsecond, true}, {"99999999999999999999", time.Microsecond, true}} {
+	}{{"3600", time.Minute - 1, true}, {"3600", time.Minute, false}, {"7", 7*time.Second - 1, true},
+		{"7", 7 * time.Second, false},
+		{"soon", time.Microsecond, true}, {"-5", time.Microsecond, true}, {"99999999999999999999", time.Microsecond,
+			true}} {
 		after = c.after
 		n.Store(0)
 		limit := 100 * time.Millisecond
@@ -198,7 +204,8 @@ func TestABusyRegistrySaysWhenToAskAgain(t *testing.T) {
 		}
 	}
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	for text, want := range map[string]time.Duration{"": 0, "0": 0, "12": 12 * time.Second, "Thu, 01 Jan 2026 00:00:30 GMT": 30 * time.Second, "Wed, 31 Dec 2025 00:00:30 GMT": 0} {
+	for text, want := range map[string]time.Duration{"": 0, "0": 0, "12": 12 * time.Second,
+		"Thu, 01 Jan 2026 00:00:30 GMT": 30 * time.Second, "Wed, 31 Dec 2025 00:00:30 GMT": 0} {
 		if got := retryAfter(http.Header{"Retry-After": {text}}, now); got != want {
 			t.Errorf("Retry-After %q: %v, want %v", text, got, want)
 		}
@@ -235,7 +242,8 @@ func TestAnswersThatAreTooLongOrHoldNoSchema(t *testing.T) {
 		t.Errorf("too long: %v", err)
 	}
 	for _, id := range []uint32{2, 3} {
-		if _, err := c.Schema(t.Context(), id); !errors.Is(err, ErrUnreachable) || errors.Is(err, event.ErrUnfitSchema) {
+		if _, err := c.Schema(t.Context(), id); !errors.Is(err, ErrUnreachable) ||
+			errors.Is(err, event.ErrUnfitSchema) {
 			t.Errorf("no registry's answer %d: %v", id, err)
 		}
 	}
@@ -288,7 +296,8 @@ func TestRuleAPasswordIsForItsRegistryOnly(t *testing.T) {
 	_, err := client(t, cfg).Schema(t.Context(), 7)
 	_, err2 := client(t, cfg).Register(t.Context(), "subject", text)
 	for _, err := range []error{err, err2} {
-		if !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), other.URL) || strings.Contains(err.Error(), "s3cret") {
+		if !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), other.URL) ||
+			strings.Contains(err.Error(), "s3cret") {
 			t.Error(err)
 		}
 	}
@@ -310,14 +319,17 @@ func TestPasswordsAreSentAndNotShown(t *testing.T) {
 			fmt.Fprintf(w, `{"error_code":401,"message":"%s %v"}`, password, ok)
 		}
 	})
-	if _, err := client(t, Config{URL: s.URL, User: "ann", Password: secret.New("s3cret")}).Schema(t.Context(), 7); err != nil {
+	if _, err := client(t, Config{URL: s.URL, User: "ann", Password: secret.New("s3cret")}).Schema(t.Context(),
+		7); err != nil {
 		t.Error(err)
 	}
 	n.Store(0)
-	for _, cfg := range []Config{{User: "ann", Password: secret.New("wr0ng")}, {}, {User: "bob", Password: secret.New("wr0ng")}} {
+	for _, cfg := range []Config{{User: "ann", Password: secret.New("wr0ng")}, {},
+		{User: "bob", Password: secret.New("wr0ng")}} {
 		cfg.URL = s.URL
 		_, err := client(t, cfg).Schema(t.Context(), 7)
-		if !errors.Is(err, ErrUnauthorized) || strings.Contains(err.Error(), "wr0ng") || !strings.Contains(err.Error(), cfg.User) {
+		if !errors.Is(err, ErrUnauthorized) || strings.Contains(err.Error(), "wr0ng") ||
+			!strings.Contains(err.Error(), cfg.User) {
 			t.Errorf("%q: %v", cfg.User, err)
 		}
 	}
@@ -404,7 +416,8 @@ func TestAPasswordThatIsChangingIsTriedAgain(t *testing.T) {
 		}
 		fmt.Fprint(w, text)
 	})
-	if _, err := client(t, Config{URL: s.URL, User: "ann", PasswordFile: secret}).Schema(t.Context(), 7); err != nil || n.Load() != 2 {
+	if _, err := client(t, Config{URL: s.URL, User: "ann", PasswordFile: secret}).Schema(t.Context(), 7); err != nil ||
+		n.Load() != 2 {
 		t.Errorf("%d requests: %v", n.Load(), err)
 	}
 }
@@ -416,7 +429,8 @@ func otherAuthority(t *testing.T) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true,
+		BasicConstraintsValid: true}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
@@ -437,7 +451,8 @@ func TestSchemasThatAreNotAvroOrNotWhole(t *testing.T) {
 	})
 	c := client(t, Config{URL: s.URL})
 	for id, says := range map[uint32]string{1: "PROTOBUF", 2: "refers to 1 other"} {
-		if _, err := c.Schema(t.Context(), id); !errors.Is(err, event.ErrUnfitSchema) || errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), says) {
+		if _, err := c.Schema(t.Context(), id); !errors.Is(err, event.ErrUnfitSchema) ||
+			errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), says) {
 			t.Errorf("schema %d: %v", id, err)
 		}
 	}
@@ -452,9 +467,12 @@ func TestSettingsThatCannotBe(t *testing.T) {
 		t.Fatal(err)
 	}
 	for field, cfgs := range map[string][]Config{
-		"url":     {{}, {URL: "registry"}, {URL: "ftp://registry"}, {URL: "https://"}, {URL: "http://ann:s3cret@registry"}, {URL: "http://registry/?token=s3cret"}, {URL: "http://registry", Attempts: -1}},
-		"user":    {{URL: "http://registry", Password: secret.New("s3cret")}},
-		"ca_file": {{URL: "http://registry", CAFile: empty}, {URL: "https://registry", CAFile: empty}, {URL: "https://registry", CAFile: empty + ".no"}},
+		"url": {{}, {URL: "registry"}, {URL: "ftp://registry"}, {URL: "https://"},
+			{URL: "http://ann:s3cret@registry"}, {URL: "http://registry/?token=s3cret"}, {URL: "http://registry",
+				Attempts: -1}},
+		"user": {{URL: "http://registry", Password: secret.New("s3cret")}},
+		"ca_file": {{URL: "http://registry", CAFile: empty}, {URL: "https://registry", CAFile: empty},
+			{URL: "https://registry", CAFile: empty + ".no"}},
 	} {
 		for _, cfg := range cfgs {
 			_, err := New(cfg)

@@ -58,7 +58,8 @@ func (c *Client) explain(ctx context.Context, err error) (explained error, again
 	}
 	var busy *busyError
 	if errors.As(err, &busy) {
-		return fmt.Errorf("%w: %s answers with status %d, too many requests: allow more, or check whether records name made-up schemas",
+		return fmt.Errorf("%w: %s answers with status %d, too many requests: allow more, or check whether records "+
+			"name made-up schemas",
 			ErrUnreachable, at, http.StatusTooManyRequests), true
 	}
 	var answer *sr.ResponseError
@@ -69,19 +70,23 @@ func (c *Client) explain(ctx context.Context, err error) (explained error, again
 		return refused, false
 	}
 	switch code := answer.StatusCode; {
-	case answer.ErrorCode == codeSchemaNotFound || answer.ErrorCode == codeSubjectNotFound || answer.ErrorCode == codeVersionNotFound:
+	case answer.ErrorCode == codeSchemaNotFound || answer.ErrorCode == codeSubjectNotFound ||
+		answer.ErrorCode == codeVersionNotFound:
 		return event.ErrUnknownSchema, false
 	case code == http.StatusUnauthorized && c.cfg.User == "":
 		return fmt.Errorf("%w: %s wants a user and a password: set them", ErrUnauthorized, at), false
 	case code == http.StatusUnauthorized:
 		// A password in a file may be changed there and at the registry one after the other.
-		return fmt.Errorf("%w: %s does not accept the password of user %q", ErrUnauthorized, at, c.cfg.User), c.cfg.PasswordFile != ""
+		return fmt.Errorf("%w: %s does not accept the password of user %q", ErrUnauthorized, at, c.cfg.User),
+			c.cfg.PasswordFile != ""
 	case code == http.StatusForbidden:
-		return fmt.Errorf("%w: %s does not allow user %q to read a schema: grant read access to every subject, because records may name any", ErrUnauthorized, at, c.cfg.User), false
+		return fmt.Errorf("%w: %s does not allow user %q to read a schema: grant read access to every subject, "+
+			"because records may name any", ErrUnauthorized, at, c.cfg.User), false
 	case code >= 500:
 		return fmt.Errorf("%w: %s answers with status %d: read the registry's log", ErrUnreachable, at, code), true
 	}
-	return fmt.Errorf("%w: %s answers with status %d, so it is not a registry: check the whole address, with the path before /schemas",
+	return fmt.Errorf("%w: %s answers with status %d, so it is not a registry: check the whole address, with the "+
+		"path before /schemas",
 		ErrUnreachable, at, answer.StatusCode), false
 }
 
@@ -100,7 +105,8 @@ func hint(err error) string {
 	case errors.As(err, &authority):
 		return "its certificate is signed by an authority that is not trusted: set the CA file"
 	case errors.As(err, &host) && len(host.Certificate.DNSNames)+len(host.Certificate.IPAddresses) == 0:
-		return "its certificate has no subject alternative name, and a common name does not count: sign one that has the registry's host name as SAN"
+		return "its certificate has no subject alternative name, and a common name does not count: sign one that has " +
+			"the registry's host name as SAN"
 	case errors.As(err, &host):
 		return "its certificate is for another host name: check the address"
 	case errors.As(err, &record):

@@ -51,8 +51,12 @@ func TestRefusalsOfASchemaSayWhy(t *testing.T) {
 		is     error
 		says   string
 	}{
-		"incompatible": {409, `{"error_code":409,"message":"Schema being registered is incompatible: READER_FIELD_MISSING_DEFAULT_VALUE"}`, ErrIncompatible, "MISSING_DEFAULT"},
-		"long reason":  {409, `{"error_code":409,"message":"` + strings.Repeat("x", 5000) + `"}`, ErrIncompatible, "x…"},
+		"incompatible": {409,
+			`{"error_code":409,"message":"Schema being registered is incompatible: ` +
+				`READER_FIELD_MISSING_DEFAULT_VALUE"}`,
+			ErrIncompatible, "MISSING_DEFAULT"},
+		"long reason": {409, `{"error_code":409,"message":"` + strings.Repeat("x", 5000) + `"}`, ErrIncompatible,
+			"x…"},
 		"no schema":    {422, `{"error_code":42201,"message":"Invalid schema"}`, ErrUnsupported, "Invalid schema"},
 		"no reason":    {422, `{}`, ErrUnsupported, "gives no reason"},
 		"read only":    {403, `{"error_code":40301,"message":"no"}`, ErrUnauthorized, "grant write access"},
@@ -69,7 +73,8 @@ func TestRefusalsOfASchemaSayWhy(t *testing.T) {
 			fmt.Fprint(w, c.body)
 		})
 		_, err := client(t, Config{URL: s.URL}).Register(t.Context(), "visits-value", visit)
-		if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "visits-value") || len(err.Error()) > 700 {
+		if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) ||
+			!strings.Contains(err.Error(), "visits-value") || len(err.Error()) > 700 {
 			t.Errorf("%s: %v", name, err)
 		}
 		if n.Load() > 2 {

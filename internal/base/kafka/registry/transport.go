@@ -35,9 +35,11 @@ func CheckURL(text string) error {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
 		return &ConfigError{"url", "the address must be http://host:port or https://host:port"}
 	case u.User != nil:
-		return &ConfigError{"url", "remove user and password from the address, because errors show it: they have settings of their own"}
+		return &ConfigError{"url",
+			"remove user and password from the address, because errors show it: they have settings of their own"}
 	case u.RawQuery != "" || u.Fragment != "":
-		return &ConfigError{"url", "remove the query (the part after ? or #), because errors show addresses and a query may have a secret"}
+		return &ConfigError{"url",
+			"remove the query (the part after ? or #), because errors show addresses and a query may have a secret"}
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {

@@ -45,7 +45,8 @@ func newTrust(cfg Config) (*trust, error) {
 }
 
 // errElsewhere says that a registry redirects to another server, which must not get the password.
-var errElsewhere = errors.New("the registry redirects to this address, to which Tollgate does not send the password: if you trust it, configure this address instead")
+var errElsewhere = errors.New("the registry redirects to this address, to which Tollgate does not send the password: " +
+	"if you trust it, configure this address instead")
 
 // RoundTrip implements http.RoundTripper.
 func (t *trust) RoundTrip(r *http.Request) (*http.Response, error) {

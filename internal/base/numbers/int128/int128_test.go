@@ -52,7 +52,8 @@ func TestArithmeticIsThatOfBigIntegers(t *testing.T) {
 		expect("the sum", sum, ok, new(big.Int).Add(x, y))
 		difference, ok := a.Sub(b)
 		expect("the difference", difference, ok, new(big.Int).Sub(x, y))
-		expect("the product of the halves", Mul(a.Lo, b.Lo), true, new(big.Int).Mul(new(big.Int).SetUint64(a.Lo), new(big.Int).SetUint64(b.Lo)))
+		expect("the product of the halves", Mul(a.Lo, b.Lo), true,
+			new(big.Int).Mul(new(big.Int).SetUint64(a.Lo), new(big.Int).SetUint64(b.Lo)))
 		if a.Cmp(b) != x.Cmp(y) || a.Len() != x.BitLen() || a.ByteLen() != len(x.Bytes()) {
 			t.Fatalf("%v: compared with %v %d, length %d and %d", x, y, a.Cmp(b), a.Len(), a.ByteLen())
 		}
@@ -82,7 +83,8 @@ func TestScalingRoundsToTheSideAskedFor(t *testing.T) {
 }
 
 func TestFloatsAreScaledExactly(t *testing.T) {
-	for _, f := range []float64{0, math.Copysign(0, -1), math.SmallestNonzeroFloat64, 0x1p-80, 0x1.8p-80, 1, 0x1.fffffffffffffp47, 0x1p48, math.MaxFloat64} {
+	for _, f := range []float64{0, math.Copysign(0, -1), math.SmallestNonzeroFloat64, 0x1p-80, 0x1.8p-80, 1,
+		0x1.fffffffffffffp47, 0x1p48, math.MaxFloat64} {
 		for _, up := range []bool{false, true} {
 			exact, accuracy := new(big.Float).SetMantExp(big.NewFloat(f), 80).Int(nil)
 			if up && accuracy == big.Below {
@@ -135,7 +137,8 @@ func TestSumsOfEitherSignAreExact(t *testing.T) {
 			sum = sum.Add(n)
 			exact.Add(exact, big.NewInt(n))
 			times := rapid.Uint64Range(0, math.MaxInt64).Draw(t, "times")
-			got, want := Int{Hi: -1, Lo: 5}.AddTimes(n, times), new(big.Int).Mul(big.NewInt(n), new(big.Int).SetUint64(times))
+			got, want := Int{Hi: -1, Lo: 5}.AddTimes(n, times), new(big.Int).Mul(big.NewInt(n),
+				new(big.Int).SetUint64(times))
 			high := new(big.Int).Lsh(big.NewInt(got.Hi+1), 64)
 			if high.Add(high, new(big.Int).SetUint64(got.Lo)).Sub(high, big.NewInt(5)).Cmp(want) != 0 {
 				t.Fatalf("%d times %d is %v", times, n, got)

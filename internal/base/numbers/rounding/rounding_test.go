@@ -66,11 +66,14 @@ func TestResultsAreTheNearestOnTheirSide(t *testing.T) {
 
 func TestExactResultsStayAsTheyAre(t *testing.T) {
 	for what, c := range map[string][2]float64{
-		"1 + 2": {SumUp(1, 2), 3}, "0.5·0.25": {ProductUp(0.5, 0.25), 0.125}, "3/4": {QuotientUp(3, 4), 0.75}, "3/4 down": {QuotientDown(3, 4), 0.75},
-		"√4": {RootUp(4), 2}, "√0": {RootUp(0), 0}, "0·5": {ProductUp(0, 5), 0}, "0/5": {QuotientUp(0, 5), 0}, "0/5 down": {QuotientDown(0, 5), 0},
-		"∞ + 1": {SumUp(math.Inf(1), 1), math.Inf(1)}, "∞·2": {ProductUp(math.Inf(1), 2), math.Inf(1)},
+		"1 + 2": {SumUp(1, 2), 3}, "0.5·0.25": {ProductUp(0.5, 0.25), 0.125}, "3/4": {QuotientUp(3, 4), 0.75},
+		"3/4 down": {QuotientDown(3, 4), 0.75},
+		"√4":       {RootUp(4), 2}, "√0": {RootUp(0), 0}, "0·5": {ProductUp(0, 5), 0}, "0/5": {QuotientUp(0, 5), 0},
+		"0/5 down": {QuotientDown(0, 5), 0},
+		"∞ + 1":    {SumUp(math.Inf(1), 1), math.Inf(1)}, "∞·2": {ProductUp(math.Inf(1), 2), math.Inf(1)},
 		"1e308/1e-308 down": {QuotientDown(1e308, 1e-308), math.MaxFloat64},
-		"2^53":              {IntegerUp(1 << 53), 0x1p53}, "2^53 + 1": {IntegerUp(1<<53 + 1), 0x1p53 + 2}, "2^64 − 1": {IntegerUp(math.MaxUint64), 0x1p64},
+		"2^53":              {IntegerUp(1 << 53), 0x1p53}, "2^53 + 1": {IntegerUp(1<<53 + 1), 0x1p53 + 2},
+		"2^64 − 1": {IntegerUp(math.MaxUint64), 0x1p64},
 		"1e-300·1": {ProductUp(1e-300, 1), 1e-300},
 		"1e-310/1": {QuotientUp(1e-310, 1), 1e-310}, "1e-310/1 down": {QuotientDown(1e-310, 1), 1e-310},
 		"√2^-1074": {RootUp(0x1p-1074), 0x1p-537}, "√∞": {RootUp(math.Inf(1)), math.Inf(1)},

@@ -14,7 +14,8 @@ func Load(name string) (*time.Location, error) {
 	case "", "UTC", "Etc/UTC":
 		return nil, nil
 	case "Local":
-		return nil, errors.New("it must be the name of a zone, like Europe/Zurich: Local is another one on every machine")
+		return nil,
+			errors.New("it must be the name of a zone, like Europe/Zurich: Local is another one on every machine")
 	}
 	zone, err := time.LoadLocation(name)
 	if err != nil {

@@ -12,8 +12,10 @@ import (
 // Zones whose clocks are set in every way there is: at night and at midnight, by half an hour, by a
 // whole day that never was, by seconds; never; and those that stopped doing so.
 var zones = []string{
-	"Europe/Zurich", "America/New_York", "America/Havana", "America/Sao_Paulo", "Asia/Beirut", "Australia/Lord_Howe", "Pacific/Apia",
-	"Pacific/Kwajalein", "America/Juneau", "Asia/Manila", "Africa/Casablanca", "Antarctica/Troll", "Asia/Kolkata", "Africa/Monrovia", "Atlantic/Azores", "Asia/Gaza", "Europe/Dublin",
+	"Europe/Zurich", "America/New_York", "America/Havana", "America/Sao_Paulo", "Asia/Beirut", "Australia/Lord_Howe",
+	"Pacific/Apia",
+	"Pacific/Kwajalein", "America/Juneau", "Asia/Manila", "Africa/Casablanca", "Antarctica/Troll", "Asia/Kolkata",
+	"Africa/Monrovia", "Atlantic/Azores", "Asia/Gaza", "Europe/Dublin",
 }
 
 const firstYear, lastYear = -62135596800000, 253402300799999 // 0001 to 9999
@@ -46,7 +48,8 @@ func TestRuleTheClockOfAZoneIsNeverSetBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := Of(rapid.SampledFrom(zones).Draw(t, "zone"))
 		at := aTime(t, c.zone)
-		later := at + rapid.OneOf(rapid.Int64Range(1, 3), rapid.Int64Range(1, 100_000_000), rapid.Int64Range(1, 1<<40)).Draw(t, "later")
+		later := at + rapid.OneOf(rapid.Int64Range(1, 3), rapid.Int64Range(1, 100_000_000),
+			rapid.Int64Range(1, 1<<40)).Draw(t, "later")
 		reading := c.Reading(at)
 		if next := c.Reading(later); next < reading {
 			t.Fatalf("at %d it shows %d, and at %d %d", at, reading, later, next)
@@ -57,12 +60,14 @@ func TestRuleTheClockOfAZoneIsNeverSetBack(t *testing.T) {
 		}
 		first := c.Time(reading)
 		if first > at || c.Reading(first) != reading || c.Reading(first-1) >= reading {
-			t.Fatalf("%d is said to be shown from %d on, where it shows %d, and %d before", reading, first, c.Reading(first), c.Reading(first-1))
+			t.Fatalf("%d is said to be shown from %d on, where it shows %d, and %d before", reading, first,
+				c.Reading(first), c.Reading(first-1))
 		}
 		// A reading that is never shown begins where the clock jumps over it.
 		any := reading + rapid.Int64Range(-100_000_000, 100_000_000).Draw(t, "reading")
 		if first := c.Time(any); c.Reading(first) < any || c.Reading(first-1) >= any {
-			t.Fatalf("%d is said to begin at %d, where it shows %d, and %d before", any, first, c.Reading(first), c.Reading(first-1))
+			t.Fatalf("%d is said to begin at %d, where it shows %d, and %d before", any, first, c.Reading(first),
+				c.Reading(first-1))
 		}
 		if begins := c.Begins(first); begins > reading || begins < reading && c.Reading(first-1)+1 != begins {
 			t.Fatalf("%d is first shown at %d, where %d is said to begin", reading, first, begins)
@@ -116,7 +121,8 @@ func TestDaysAreThoseOfTheCalendar(t *testing.T) {
 		}
 		from, to := clock.Time(date.UnixMilli()), clock.Time(date.UnixMilli()+day)
 		if got := time.UnixMilli(from).UTC().Format(time.RFC3339); got != c.begins || to-from != c.hours*3_600_000 {
-			t.Errorf("%s in %q begins at %s and has %v hours, not %s and %d", c.day, c.zone, got, float64(to-from)/3_600_000, c.begins, c.hours)
+			t.Errorf("%s in %q begins at %s and has %v hours, not %s and %d", c.day, c.zone, got,
+				float64(to-from)/3_600_000, c.begins, c.hours)
 		}
 	}
 }
