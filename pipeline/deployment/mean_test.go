@@ -69,9 +69,9 @@ func TestRuleABucketPaysForAllComponentsOfAValue(t *testing.T) {
 func TestWhatAMeanCannotBe(t *testing.T) {
 	relative := noisereduction.Target{Relative: 0.1, Confidence: 0.95}
 	for says, change := range map[string]func(m *deployment.Metric){
-		"Max: a mean needs a min below max": func(m *deployment.Metric) { m.Min, m.Max = 5, 5 },
-		"Target.Relative: a mean that can be 0":    func(m *deployment.Metric) { m.Target = relative },
-		"let max be at most 34359738 above min":    func(m *deployment.Metric) { m.Max, m.MaxEventsPerKey = 35_000_000, 1000 },
+		"Max: a mean needs a min below max":     func(m *deployment.Metric) { m.Min, m.Max = 5, 5 },
+		"Target.Relative: a mean that can be 0": func(m *deployment.Metric) { m.Target = relative },
+		"let max be at most 34359738 above min": func(m *deployment.Metric) { m.Max, m.MaxEventsPerKey = 35_000_000, 1000 },
 		"Max: the range from min to max is too wide": func(m *deployment.Metric) {
 			m.Max, m.Noise, m.Target.Absolute = 1<<34, 1e6, 1<<30
 		},
