@@ -1,7 +1,6 @@
 package eventfile
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"os"
@@ -14,8 +13,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
-
-func newRunReader(b []byte) *bufio.Reader { return bufio.NewReader(bytes.NewReader(b)) }
 
 func file(t *testing.T, text string) string {
 	t.Helper()

@@ -3,27 +3,76 @@ package eventfile
 import (
 	"bufio"
 	"cmp"
+	"container/heap"
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 )
 
-// fanIn is how many runs of one level are merged at once, and so how many of its files are open.
-const fanIn = 64
+// Entry is a record with the time by which it is sorted.
+type Entry struct {
+	Millis int64  // Unix milliseconds
+	Value  []byte // original bytes, at most the splitter's limit
+	Length int64  // of the whole record if Value is truncated, else 0
+	Digest []byte // SHA-256 of the whole record if Value is truncated, else nil
+}
+
+// size returns how much memory an entry takes while it waits to be sorted, in bytes.
+func (e Entry) size() int { return len(e.Value) + len(e.Digest) + entryOverhead }
+
+const entryOverhead = 96 // slice headers, time and index, rounded up
+
+// write appends the entry to a run.
+func (e Entry) write(w *bufio.Writer) error {
+	b := binary.AppendVarint(w.AvailableBuffer(), e.Millis)
+	for _, n := range [...]uint64{uint64(e.Length), uint64(len(e.Digest)), uint64(len(e.Value))} {
+		b = binary.AppendUvarint(b, n)
+	}
+	w.Write(b)        //nolint:errcheck // the last write returns the error of any
+	w.Write(e.Digest) //nolint:errcheck // see above
+	_, err := w.Write(e.Value)
+	return err
+}
+
+// readEntry reads what write wrote. It returns io.EOF only after a whole entry.
+func readEntry(r *bufio.Reader) (e Entry, err error) {
+	if e.Millis, err = binary.ReadVarint(r); err != nil {
+		return e, err
+	}
+	var sizes [3]uint64
+	for i := range sizes {
+		if err == nil {
+			sizes[i], err = binary.ReadUvarint(r)
+		}
+	}
+	e.Length = int64(sizes[0])
+	b := make([]byte, sizes[1]+sizes[2])
+	if err == nil {
+		_, err = io.ReadFull(r, b)
+	}
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	if sizes[1] > 0 {
+		e.Digest = b[:sizes[1]]
+	}
+	e.Value = b[sizes[1]:]
+	return e, err
+}
 
 // Sorter puts entries in order of time, those of equal time in the order in
 // which they were added. Up to limit bytes stay in memory; beyond that, sorted
-// runs go to disk. Not for concurrent use.
-//
-// Runs are kept in levels: fanIn runs of one level are merged into one of the
-// next, so that n entries are written O(log n) times and files stay few.
+// runs go to one file on disk. Not for concurrent use.
 type Sorter struct {
-	dir    string // where runs go; "" is the system's directory for temporary files
+	dir    string // where the file goes; "" is the system's directory for temporary files
 	limit  int
 	buffer []Entry
 	bytes  int
-	levels [][]*run // runs of a higher level are older
-	count  int64
+	file   *os.File // the runs, one after another; nil: there are none
+	ends   []int64  // where each run ends in the file
 }
 
 // NewSorter returns a sorter that keeps at most limit bytes of entries in
@@ -32,51 +81,47 @@ func NewSorter(dir string, limit int) *Sorter {
 	if limit < 1 {
 		limit = 64 << 20
 	}
-	return &Sorter{dir: dir, limit: limit}
+	return &Sorter{dir: cmp.Or(dir, os.TempDir()), limit: limit}
 }
 
 // Add adds an entry, whose bytes then belong to the sorter.
 func (s *Sorter) Add(e Entry) error {
 	s.buffer = append(s.buffer, e)
 	s.bytes += e.size()
-	s.count++
 	if s.bytes < s.limit {
 		return nil
 	}
-	return s.spill()
+	if err := s.spill(); err != nil {
+		return fmt.Errorf("writing a temporary file for sorting in %s (set TMPDIR to a directory with room): %w", s.dir, err)
+	}
+	return nil
 }
 
-// Len returns the number of entries that were added.
-func (s *Sorter) Len() int64 { return s.count }
-
-// Sorted ends the adding and returns the entries in order. The sorter must
-// stay open while they are read.
-func (s *Sorter) Sorted() (*Merge, error) {
+// spill writes the entries in memory to the file, as one run.
+func (s *Sorter) spill() (err error) {
+	if s.file == nil {
+		if s.file, err = os.CreateTemp(s.dir, "tollgate-sort-*"); err != nil {
+			return err
+		}
+		// Raw records must not outlive a kill: without a name the file goes with the
+		// process. Where an open file cannot be unlinked, Close removes it.
+		os.Remove(s.file.Name()) //nolint:errcheck // best effort, Close tries again
+	}
 	s.order()
-	var sources []source
-	for _, level := range slices.Backward(s.levels) {
-		for _, r := range level {
-			if err := r.rewind(); err != nil {
-				return nil, err
-			}
-			sources = append(sources, r)
+	w := bufio.NewWriterSize(s.file, 1<<18)
+	for _, e := range s.buffer {
+		if err := e.write(w); err != nil {
+			return err
 		}
 	}
-	return newMerge(append(sources, &memory{entries: s.buffer}))
-}
-
-// Close removes all runs. The first error is returned.
-func (s *Sorter) Close() error {
-	var first error
-	for _, level := range s.levels {
-		for _, r := range level {
-			if err := r.close(); err != nil && first == nil {
-				first = err
-			}
-		}
+	if err := w.Flush(); err != nil {
+		return err
 	}
-	s.levels, s.buffer = nil, nil
-	return first
+	end, err := s.file.Seek(0, io.SeekCurrent)
+	s.ends = append(s.ends, end)
+	clear(s.buffer)
+	s.buffer, s.bytes = s.buffer[:0], 0
+	return err
 }
 
 // order sorts the entries in memory. To sort times and indexes and then move each entry once is
@@ -97,113 +142,103 @@ func (s *Sorter) order() {
 	s.buffer = sorted
 }
 
-func (s *Sorter) spill() error {
+// Sorted ends the adding and returns the entries in order. The sorter must
+// stay open while they are read.
+func (s *Sorter) Sorted() (*Merge, error) {
 	s.order()
-	m, err := newMerge([]source{&memory{entries: s.buffer}})
-	if err != nil {
-		return err
+	m := &Merge{}
+	from := int64(0)
+	// What is read ahead of all runs together fits in the limit, down to a page of each.
+	ahead := min(max(s.limit/(1+len(s.ends)), 1<<12), 1<<16)
+	for _, end := range s.ends {
+		run := bufio.NewReaderSize(io.NewSectionReader(s.file, from, end-from), ahead)
+		from = end
+		if err := m.add(func() (Entry, error) { return readEntry(run) }); err != nil {
+			return nil, err
+		}
 	}
-	if err := s.store(0, m); err != nil {
-		return err
-	}
-	clear(s.buffer)
-	s.buffer, s.bytes = s.buffer[:0], 0
-	return nil
+	rest := s.buffer
+	err := m.add(func() (e Entry, err error) {
+		if len(rest) == 0 {
+			return e, io.EOF
+		}
+		e, rest = rest[0], rest[1:]
+		return e, nil
+	})
+	heap.Init(m)
+	return m, err
 }
 
-// store writes a run of a level and merges the level when it is full.
-func (s *Sorter) store(level int, m *Merge) error {
-	r, err := writeRun(s.dir, m)
-	if err != nil {
-		return err
-	}
-	if level == len(s.levels) {
-		s.levels = append(s.levels, nil)
-	}
-	s.levels[level] = append(s.levels[level], r)
-	if len(s.levels[level]) < fanIn {
+// Close removes the file.
+func (s *Sorter) Close() error {
+	if s.file == nil {
 		return nil
 	}
-	full := s.levels[level]
-	sources := make([]source, len(full))
-	for i, r := range full {
-		if err := r.rewind(); err != nil {
-			return err
-		}
-		sources[i] = r
-	}
-	merged, err := newMerge(sources)
-	if err != nil {
-		return err
-	}
-	if err := s.store(level+1, merged); err != nil {
-		return err
-	}
-	s.levels[level] = nil
-	for _, r := range full {
-		if err := r.close(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// run is one sorted file.
-type run struct {
-	file *os.File
-	r    *bufio.Reader
-}
-
-func writeRun(dir string, m *Merge) (_ *run, err error) {
-	dir = cmp.Or(dir, os.TempDir())
-	file, err := os.CreateTemp(dir, "tollgate-sort-*")
-	if err != nil {
-		return nil, fmt.Errorf("creating a temporary file for sorting in %s (set TMPDIR to another directory): %w", dir, err)
-	}
-	// Raw records must not outlive a kill: without a name the file goes with the
-	// process. Where an open file cannot be unlinked, close removes it.
-	os.Remove(file.Name()) //nolint:errcheck // best effort, close tries again
-	r := &run{file: file}
-	defer func() {
-		if err != nil {
-			r.close() //nolint:errcheck // the first error counts
-			err = fmt.Errorf("writing a temporary file for sorting in %s (set TMPDIR to a directory with room): %w", dir, err)
-		}
-	}()
-	w := bufio.NewWriterSize(file, 1<<18)
-	var scratch []byte
-	for {
-		e, ok, err := m.Next()
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			break
-		}
-		if scratch, err = e.write(w, scratch); err != nil {
-			return nil, err
-		}
-	}
-	return r, w.Flush()
-}
-
-func (r *run) rewind() error {
-	if _, err := r.file.Seek(0, 0); err != nil {
-		return fmt.Errorf("reading back a sorted run: %w", err)
-	}
-	r.r = bufio.NewReaderSize(r.file, 1<<16)
-	return nil
-}
-
-func (r *run) next() (Entry, error) {
-	return readEntry(r.r)
-}
-
-func (r *run) close() error {
-	name := r.file.Name()
-	err := r.file.Close()
-	if rm := os.Remove(name); rm != nil && !os.IsNotExist(rm) && err == nil {
+	err := s.file.Close()
+	if rm := os.Remove(s.file.Name()); rm != nil && !os.IsNotExist(rm) && err == nil {
 		err = rm
 	}
+	s.file, s.buffer = nil, nil
 	return err
+}
+
+// Merge returns the entries of several runs in order of time, those of equal time in the order
+// of the runs. Not for concurrent use.
+type Merge []head // a heap
+
+// head is the first entry of a run that was not returned.
+type head struct {
+	entry Entry
+	rank  int
+	next  func() (Entry, error) // io.EOF: there are no more
+}
+
+// add adds a run, unless it is empty.
+func (m *Merge) add(next func() (Entry, error)) error {
+	e, err := next()
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err != nil:
+		return fmt.Errorf("reading back a sorted run: %w", err)
+	}
+	*m = append(*m, head{e, len(*m), next})
+	return nil
+}
+
+// Next returns the next entry; false after the last one.
+func (m *Merge) Next() (Entry, bool, error) {
+	if len(*m) == 0 {
+		return Entry{}, false, nil
+	}
+	top := &(*m)[0]
+	out := top.entry
+	var err error
+	switch top.entry, err = top.next(); {
+	case errors.Is(err, io.EOF):
+		heap.Pop(m)
+	case err != nil:
+		return Entry{}, false, fmt.Errorf("reading back a sorted run: %w", err)
+	default:
+		heap.Fix(m, 0)
+	}
+	return out, true, nil
+}
+
+// Len, Less, Swap, Push and Pop are for container/heap.
+func (m Merge) Len() int { return len(m) }
+
+func (m Merge) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(m[i].entry.Millis, m[j].entry.Millis), cmp.Compare(m[i].rank, m[j].rank)) < 0
+}
+
+func (m Merge) Swap(i, j int) { m[i], m[j] = m[j], m[i] }
+
+func (m *Merge) Push(x any) { *m = append(*m, x.(head)) }
+
+func (m *Merge) Pop() any {
+	last := len(*m) - 1
+	out := (*m)[last]
+	*m = (*m)[:last]
+	return out
 }

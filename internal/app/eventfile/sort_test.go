@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -71,57 +70,10 @@ func TestSorterIsAStableSort(t *testing.T) {
 	}
 }
 
-func TestSorterMergesLevels(t *testing.T) {
-	s := NewSorter(t.TempDir(), 1) // one run per entry
-	defer s.Close()
-	const n = fanIn*fanIn + fanIn + 3
-	for i := range n {
-		if err := s.Add(Entry{Millis: int64(i * 7919 % 1000), Value: []byte(strconv.Itoa(i))}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := fmt.Sprint(len(s.levels[0]), len(s.levels[1]), len(s.levels[2])); got != "3 1 1" {
-		t.Errorf("runs by level: got %s, want 3 1 1", got)
-	}
-	m, err := s.Sorted()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := drain(t, m)
-	if len(got) != n || s.Len() != n {
-		t.Fatalf("got %d entries, want %d", len(got), n)
-	}
-	for i := 1; i < n; i++ {
-		a, b := got[i-1], got[i]
-		before, _ := strconv.Atoi(string(a.Value))
-		after, _ := strconv.Atoi(string(b.Value))
-		if a.Millis > b.Millis || a.Millis == b.Millis && before > after {
-			t.Fatalf("entries %d and %d are in the wrong order", i-1, i)
-		}
-	}
-}
-
 func TestSorterNamesTheDirectoryItCannotWrite(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "missing")
 	err := NewSorter(dir, 1).Add(Entry{})
 	if err == nil || !strings.Contains(err.Error(), "TMPDIR") || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got error %v", err)
 	}
-}
-
-func FuzzReadEntry(f *testing.F) {
-	f.Add([]byte{2, 0, 0, 1, 'x'})
-	f.Add([]byte{1, 5, 2, 'd', 'd', 0})
-	f.Add([]byte{1, 0, 0, 0xFF, 0xFF, 0xFF, 0x7F})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		r := newRunReader(b)
-		for {
-			if _, err := readEntry(r); err != nil {
-				if errors.Is(err, io.EOF) && r.Buffered() > 0 {
-					t.Error("end of file in the middle of an entry")
-				}
-				return
-			}
-		}
-	})
 }
