@@ -139,7 +139,7 @@ func checkControls(t *testing.T, d driven, releases int) {
 	if d.Zoomed <= 0 || d.Unzoomed != 0 {
 		t.Errorf("zooming in hides %d points, all shows all but %d", d.Zoomed, d.Unzoomed)
 	}
-	if d.Unticked != 1 || strings.Join(d.Found, ",") != "train times" || len(d.Largest) != 1 || !regexp.MustCompile(`^weather[\d,]+noise ± \d+$`).MatchString(d.Largest[0]) {
+	if d.Unticked != 1 || strings.Join(d.Found, ",") != "train times" || len(d.Largest) != 1 || !regexp.MustCompile(`^weather[\d,]+± \d+▼ −\d+ %$`).MatchString(d.Largest[0]) {
 		t.Errorf("a key unticked: %d fewer; found %q; largest %q", d.Unticked, d.Found, d.Largest)
 	}
 	if d.Rows != pageRowsOfTable || !d.Sorted || d.Direction != "descending" {

@@ -57,8 +57,9 @@ func browse(t testing.TB, html string, s screen, scheme string) *tab {
 }
 
 // visit shows the page at an address on a screen, light or dark, and returns once it is loaded.
-// What the page writes to its console is an error. The browser ends with the test.
-func visit(t testing.TB, address string, s screen, scheme string) *tab {
+// Scripts run before those of the page. What the page writes to its console is an error. The browser
+// ends with the test.
+func visit(t testing.TB, address string, s screen, scheme string, scripts ...string) *tab {
 	t.Helper()
 	b := start(t, browser(t), filepath.Join(t.TempDir(), "profile"))
 	var target struct{ TargetID, SessionID string }
@@ -70,6 +71,9 @@ func visit(t testing.TB, address string, s screen, scheme string) *tab {
 	}
 	b.call("Emulation.setDeviceMetricsOverride", s, nil)
 	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+	for _, script := range scripts {
+		b.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": script}, nil)
+	}
 	b.call("Page.navigate", map[string]any{"url": address}, nil)
 	for b.read().Method != "Page.loadEventFired" {
 	}

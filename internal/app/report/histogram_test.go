@@ -19,11 +19,11 @@ func TestAHistogramIsOneChart(t *testing.T) {
 	if len(view.Sections) != 1 || len(view.Sections[0].Beside) != 1 {
 		t.Fatalf("%d sections, the first with %d parts", len(view.Sections), len(view.Sections[0].Beside))
 	}
-	part := view.Sections[0].Beside[0]
+	part := view.Sections[0]
 	if part.Name != "histogram of latency" || part.Tag != "5 buckets" || part.Chart != 1 {
 		t.Errorf("%q, %q, chart %d", part.Name, part.Tag, part.Chart)
 	}
-	if view.Sections[0].Beside[0].Silent != "" || !strings.HasPrefix(viewOf(t, shares(3, []string{"a"}, 0, 490, 495, 500)).Sections[0].Beside[0].Silent, "Nearly all values are in one bucket, below 490: ") {
+	if view.Sections[0].Silent != "" || !strings.HasPrefix(viewOf(t, shares(3, []string{"a"}, 0, 490, 495, 500)).Sections[0].Silent, "Nearly all values are in one bucket, below 490: ") {
 		t.Error("wrong edges are not named")
 	}
 	value := "percentage of the values of price that lie in each bucket, and below each edge; values below 0 count as 0, and values above 500 as 500"

@@ -2,9 +2,9 @@ package report
 
 import (
 	"bytes"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -26,9 +26,10 @@ type liveServer struct {
 	page     []byte
 	served   Served
 	settled  Settled
-	since    time.Duration // that the page has been served
-	asked    int           // how often it was asked for another page
-	answered int           // and had one
+	due      *Due
+	kept     string // {n} is how many releases
+	asked    int    // how often it was asked for another page
+	answered int    // and had one
 }
 
 func (l *liveServer) publish(releases ...schemas.Release) {
@@ -40,8 +41,7 @@ func (l *liveServer) publish(releases ...schemas.Release) {
 		c.Add(r)
 	}
 	var b bytes.Buffer
-	live := Live{Every: 50 * time.Millisecond, Kept: fmt.Sprintf("All %d.", len(l.sample.releases))}
-	live.Due = &Due{Slide: 24 * time.Hour, Wait: 3 * time.Minute, Grid: time.Second, Since: time.Now().Add(-l.since)}
+	live := Live{Every: 50 * time.Millisecond, Kept: strings.ReplaceAll(l.kept, "{n}", strconv.Itoa(len(l.sample.releases))), Due: l.due}
 	served, err := c.WriteLive(&b, Options{Title: "Page views", Settled: l.settled}, live)
 	if err != nil {
 		l.t.Fatal(err)
@@ -99,7 +99,7 @@ func look(b *tab) (s seen) {
 		window.first ??= document.getElementById("live");
 		return {
 			ready: document.documentElement.dataset.ready, errors: document.documentElement.dataset.errors,
-			live: text("#live"), legend: text(".legend bdi"), keys: text(".keys .name"), tile: text(".figures .tiles div:nth-child(2) dd"),
+			live: text("#live"), legend: text(".legend bdi"), keys: text(".keys .full"), tile: text(".sum .tiles div:nth-child(2) dd"),
 			legends: text("fieldset legend"), rows: text("tbody tr:first-child"), text: document.body.innerText,
 			same: window.first === document.getElementById("live"), charts: document.querySelectorAll("canvas:not(.over)").length,
 			wide: document.documentElement.scrollWidth,
@@ -127,7 +127,8 @@ func TestALivePageTakesInWhatIsPublished(t *testing.T) {
 	browser(t)
 	all := pages()
 	window := func(i int) []schemas.Release { return all.releases[6*i : 6*i+6] }
-	l := &liveServer{t: t, sample: sample{promise: all.promise}}
+	due := &Due{Slide: 24 * time.Hour, Wait: 3 * time.Minute, Grid: time.Second, Since: time.Now()}
+	l := &liveServer{t: t, sample: sample{promise: all.promise}, due: due, kept: "All {n}."}
 	l.publish()
 	server := httptest.NewServer(l)
 	defer server.Close()

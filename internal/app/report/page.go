@@ -26,7 +26,7 @@ var files embed.FS
 
 // scripts are the parts of the one script, in order.
 var scripts = [...]string{
-	"format.js", "shell.js", "data.js", "scale.js", "plot.js", "tooltip.js", "chart.js", "histogram.js", "picker.js", "sort.js", "table.js", "main.js",
+	"format.js", "shell.js", "data.js", "scale.js", "plot.js", "svg.js", "tooltip.js", "chart.js", "histogram.js", "picker.js", "sort.js", "table.js", "link.js", "main.js",
 }
 
 // assets are the parts that are the same on every page.
@@ -102,6 +102,7 @@ type page struct {
 // section is a metric, with its statistics and its share of counted events.
 type section struct {
 	ID, Name, Tag string
+	of            string // name of the metric
 	Facts         []fact
 	Tiles         []fact
 	Error         string // how far the values are from the real counts, or what noise alone does
@@ -123,13 +124,13 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 	}
 	p.noiseKeys = noiseKeys(p, released)
 	out.Meaning = deployment.Meaning(p.epsilon, p.delta)
-	out.Promised, out.Uncovered = p.promised(), p.uncovered(o.Notes)
+	out.Promised, out.Uncovered = p.promised(o.Of), p.uncovered(o.Notes)
 	data := []metricData{}
 	for i, m := range joinParts(p.everyMetric(released)) {
 		out.Biased = out.Biased || !m.known || m.KeyMode == deployment.KeysPrivate
 		out.Lopsided = out.Lopsided || metrickind.Of(m.Kind).Statistic != nil
 		s := section{
-			ID: fmt.Sprintf("metric-%d", i+1), Name: m.title(), Tag: m.tag(), Facts: m.facts(p.valueField, p.valueUnit, p.zoneName()), Chart: -1, Gaps: p.gaps(m),
+			ID: fmt.Sprintf("metric-%d", i+1), Name: m.title(), Tag: m.tag(), of: m.Name, Facts: m.facts(p.valueField, p.valueUnit, p.zoneName()), Chart: -1, Gaps: p.gaps(m),
 			Bounds: m.bounds(), Nothing: cmp.Or(o.nothing, "Nothing was released."),
 		}
 		first, last, count := o.Settled.windows(wallclock.Of(p.zone), m.WindowSize, m.WindowSlide)
@@ -143,14 +144,22 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 		} else if count > 0 {
 			s.Nothing = fmt.Sprintf("Nothing was released: 0 of %s have values.", terminal.Count(int(count), "settled window"))
 		}
-		if parent := slices.IndexFunc(out.Sections, func(s section) bool { return metrickind.Of(m.Kind).Derived() && s.Name == m.Of }); parent >= 0 {
-			if metrickind.Of(m.Kind).Share && s.Chart >= 0 {
+		kind := metrickind.Of(m.Kind)
+		parent := slices.IndexFunc(out.Sections, func(s section) bool { return kind.Derived() && s.of == m.Of })
+		switch {
+		case parent < 0:
+			out.Sections = append(out.Sections, s)
+		case kind.Statistic != nil && kind.ValueOf() == "": // is asked for: the events that it needs come after it
+			events := out.Sections[parent]
+			s.of, s.Share, s.Beside = events.of, events.Share, append([]section{events}, events.Beside...)
+			s.Beside[0].Tag, s.Beside[0].Share, s.Beside[0].Beside = "number of events", "", nil
+			out.Sections[parent] = s
+		default:
+			if kind.Share && s.Chart >= 0 {
 				out.Sections[parent].Share = values.newestShare(m, out.Sections[parent].Gaps != "")
 			}
 			out.Sections[parent].Beside = append(out.Sections[parent].Beside, s)
-			continue
 		}
-		out.Sections = append(out.Sections, s)
 	}
 	var err error
 	if out.Data, err = json.Marshal(map[string]any{"metrics": data}); err != nil {

@@ -19,7 +19,7 @@ func TestQuantilesAreOneChart(t *testing.T) {
 	if len(view.Sections) != 1 || len(view.Sections[0].Beside) != 1 {
 		t.Fatalf("%d sections, the first with %d parts", len(view.Sections), len(view.Sections[0].Beside))
 	}
-	part := view.Sections[0].Beside[0]
+	part := view.Sections[0]
 	if part.Name != "quantiles of latency" || part.Tag != "5 %, 25 %, 50 %, 75 %, 95 %" || part.Chart != 1 {
 		t.Errorf("%q, %q, chart %d", part.Name, part.Tag, part.Chart)
 	}
@@ -80,7 +80,7 @@ func TestFiguresOfQuantilesHaveValuesThatAreNotKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		part := view.Sections[0].Beside[0]
+		part := view.Sections[0]
 		if diff := cmp.Diff([]fact{plain("windows", "40"), plain("released values", "400")}, part.Tiles[:2]); diff != "" {
 			t.Error(diff)
 		}

@@ -22,16 +22,19 @@ type fact struct {
 func plain(name, text string) fact   { return fact{name, text, false} }
 func exactly(name, text string) fact { return fact{name, text, true} }
 
-// promised returns what was promised to every user.
-func (p promise) promised() []fact {
-	unit := "every user, with all of their events, for ever"
+// promised returns what was promised to every user: for ever, or for their events of one file.
+func (p promise) promised(of string) []fact {
+	unit, over := "every user, with all of their events, for ever", "deployment"
+	if of != "" {
+		unit, over = "every user, with all of their events "+of, "run"
+	}
 	if p.period > 0 {
 		unit = "every user within every period of " + duration(p.period) + " (" + p.zoneName() + "); a user who is active in several periods has this promise for each, and the privacy losses add up"
 	}
 	out := []fact{
 		plain("How far", p.factor()),
 		plain("For", unit),
-		plain("Over", "everything that this deployment releases, all metrics together"),
+		plain("Over", "everything that this "+over+" releases, all metrics together"),
 		exactly("Guarantee", fmt.Sprintf("(ε, δ)-differential privacy with ε = %s and δ = %s", digits(p.epsilon), digits(p.delta))),
 		exactly("Budget", fmt.Sprintf("for each user as much as one release with Gaussian noise and μ = %s costs; accountant %s", digits(p.mu), p.accountant)),
 	}

@@ -1,7 +1,18 @@
 // A chart of some keys of a metric, with its controls.
 
 const most = 8; // keys at once
+const hour = 36e5, lasts = [[hour, "hour"], [6 * hour, "6 hours"], [day, "day"], [7 * day, "7 days"], [30 * day, "30 days"], [365 * day, "year"]];
 const largestOf = (metric) => metric.largest.slice(0, metric.parts ? 3 : 5);
+
+// hue is the colour of a key on show.
+const hue = (chart, s) => "var(--s" + chart.colors.get(s.key) + ")";
+
+// mainRow is the value of a key that stands for it: of quantiles the one nearest to the median, of a
+// histogram the largest share; undefined if there is none in a window.
+function mainRow(m, s, at) {
+  const rows = rowsAt(m, m.unit ? s.parts : [s], at);
+  return rows.sort((a, b) => b.s.value[b.i] - a.s.value[a.i])[0];
+}
 
 class Chart {
   constructor(metric, heading) {
@@ -15,18 +26,25 @@ class Chart {
     this.at = -1;
     this.listeners = [];
     this.build(heading);
+    this.colour();
   }
 
   controls() {
     const choice = (text, options, set, kind) => el("label", { class: kind }, text, el("select", { onchange: (e) => { set(e.target.value); this.draw(); } },
       ...options.map(([value, name]) => el("option", { value }, name))));
     const button = (text, label, act) => el("button", { type: "button", "aria-label": label, title: label, onclick: act }, text);
+    const time = choice("time", [], (v) => v ? this.range(this.metric.to - v, this.metric.to) : this.all());
+    this.span = time.lastChild;
     return [
-      button("+", "Zoom in", () => this.zoom(0.5)), button("\u2212", "Zoom out", () => this.zoom(2)),
-      button("All", "Show all windows", () => this.all()),
+      time, button("+", "Zoom in", () => this.zoom(0.5)), button("\u2212", "Zoom out", () => this.zoom(2)),
       choice("scale", [...this.scale === "auto" ? [["auto", "automatic"]] : [], ["zero", "from zero"], ["fit", "fit to values"], ["log", "logarithmic"]], (v) => { this.scale = v; }),
       !this.split && choice("keys", [["", "in one chart"], ["split", "a chart each"]], (v) => { this.split = v !== ""; }, "several"),
+      this.saver(),
     ];
+  }
+
+  saver() {
+    return el("button", { type: "button", onclick: () => save(this.metric.name, "svg", "image/svg+xml", this.svg()) }, "Save as SVG");
   }
 
   role(heading) {
@@ -43,10 +61,12 @@ class Chart {
     this.over = el("canvas", { class: "over", "aria-hidden": "true" });
     this.tip = el("div", { class: "tip", hidden: true, "aria-hidden": "true" });
     this.live = el("p", { class: "quiet", "aria-live": "polite", id: heading + "-now" });
-    this.legend = el("ul", { class: "legend", "aria-label": "Keys shown" });
+    this.when = el("p", { class: "when" });
+    this.legend = el("ul", { class: "legend", "aria-label": "Newest values" });
+    this.cards = el("div", { class: "cards" }, this.when, this.legend);
     this.said = el("p", { class: "said", id: heading + "-said" });
     this.plot = el("div", { class: "plot" }, this.canvas, this.over, this.tip);
-    this.side = el("div", null, this.plot, this.legend, this.said, this.live);
+    this.side = el("div", null, this.plot, this.said, this.live);
   }
 
   // changed draws what is shown now. Listeners are told whether the values are others, too.
@@ -111,7 +131,7 @@ class Chart {
   layout() {
     const panels = [], { parts, series } = this.metric, lists = this.split ? this.chosen.map((s) => [s]) : [this.chosen];
     const phone = this.plot.clientWidth < 500, titled = this.split && series.length > 1;
-    const height = !titled || parts && lists.length === 1 ? (phone ? 230 : 280) : parts && !phone ? 150 : 96; // a phone shows a whole chart at once
+    const height = !titled || parts && lists.length === 1 ? (phone ? 210 : 280) : parts && !phone ? 150 : 96; // a phone shows a whole chart at once
     let top = 14;
     for (const list of lists) {
       if (titled) top += 16;
@@ -132,12 +152,29 @@ class Chart {
       canvas.style.height = l.height + "px";
       canvas.getContext("2d").scale(ratio, ratio);
     }
+    this.canvas.dataset.points = this.render(c, v, l, colors);
+    this.describe(v);
+    if (this.span) this.spans();
+    if (this.at >= 0) this.mark();
+  }
+
+  // render draws the chart without the cursor, on a canvas or into a file.
+  render(c, v, l, colors) {
     c.fillStyle = colors.card;
     c.fillRect(0, 0, v.width, l.height);
-    this.canvas.dataset.points = l.panels.reduce((sum, p) => sum + this.paint(c, p, v, colors), 0);
+    const points = l.panels.reduce((sum, p) => sum + this.paint(c, p, v, colors), 0);
     this.foot(c, l.bottom, v, colors);
-    this.describe(colors, v);
-    if (this.at >= 0) this.mark();
+    return points;
+  }
+
+  // spans offers the ranges of time that are shorter than all, and selects the one on show.
+  spans() {
+    const m = this.metric, width = this.to - this.from, all = width >= m.to - m.from;
+    const offered = lasts.filter(([ms]) => ms >= 2 * m.step && ms < m.to - m.from);
+    const last = this.to >= m.to && offered.find(([ms]) => Math.abs(ms - width) < 1);
+    this.span.replaceChildren(...[["", "all"], ...offered.map(([ms, name]) => [ms, "last " + name]), !all && !last && ["other", "as zoomed"]].filter(Boolean)
+      .map(([value, name]) => el("option", { value }, name)));
+    this.span.value = all ? "" : last ? last[0] : "other";
   }
 
   // paint returns how many values it draws.
@@ -149,16 +186,24 @@ class Chart {
     drawTimes(...place);
   }
 
-  describe(colors, v) {
-    const m = this.metric, wide = windowWidth(m, v), newest = m.windows - 1;
-    const soft = (text) => el("span", { class: "soft" }, text);
+  // announce writes the values of a window: of each key on show a card, of the largest a line in the list of metrics.
+  announce(at) {
+    const m = this.metric, soft = (...text) => el("span", { class: "soft" }, ...text);
+    this.when.textContent = (at === m.newest ? "Newest values: " : "Values: ") + windowText(m.start(at), m.end(at)) + " " + zone() + (at ? ", and the change from the window before" : "");
     this.legend.replaceChildren(...this.chosen.map((s) => {
-      const rows = rowsAt(m, s.parts, newest);
-      return el("li", null, swatch(colors.series[this.colors.get(s.key)]), (!m.ranked || m.series.length > 1) && el("bdi", null, s.label),
-        ...rows.length ? rows.flatMap(({ s, i }) => [m.ranked && soft(s.part.text), el("b", null, valueText(s, i)), !m.ranked && soft(noiseText(s, i))]) : [soft("not released")]);
+      const r = mainRow(m, s, at), named = m.series.length > 1 || s.key !== "";
+      return el("li", null, named && el("span", { class: "key" }, swatch(hue(this, s)), el("bdi", { title: s.label }, s.label)),
+        ...r ? [el("b", null, valueText(r.s, r.i)), soft(r.s.lopsided ? noiseText(r.s, r.i) : marginText(r.s, r.i)), m.parts && soft(m.kind + " " + r.s.part.text), change(m, r.s, r.i)] : [soft("no value")]);
     }));
+    const first = m.largest[0], r = mainRow(m, first, m.newest);
+    if (this.line && r) this.line.replaceChildren(...[m.series.length > 1 && el("bdi", null, first.label), el("b", null, valueText(r.s, r.i)), change(m, r.s, r.i)].filter(Boolean));
+  }
+
+  describe(v) {
+    const m = this.metric, wide = windowWidth(m, v);
+    this.announce(m.newest);
     const strips = !m.aims ? "released" : m.ranked ? "every quantile is as exact as asked, paler where some are, thin where none is" : "as exact as asked, thin where less";
-    const said = ["Values of the last window, " + windowText(m.start(newest), m.end(newest)) + ". Strips: full where " + strips + ", empty where not released."];
+    const said = ["Strips below the lines: full where " + strips + ", empty where there is no value."];
     if (m.ranked) said.push(shadesText(this.chosen));
     if (m.asked) said.push(m.asked + ".");
     if (wide < 2) said.push("There are more windows than pixels: each pixel shows the least and the greatest of about " + Math.max(2, Math.round(1 / wide)) + ". Zoom in to see single windows.");
@@ -271,5 +316,25 @@ class Chart {
     else if (end > this.to) this.range(end - width, end);
     this.show(to, 40);
     this.live.textContent = spoken(m, this.chosen, to);
+  }
+
+  // svg is the chart as a picture of its own, with its title and its keys.
+  svg() {
+    const v = this.seen, l = this.shape, m = this.metric, colors = palette(this.canvas), row = 18;
+    const c = new Svg(v.width, l.height + row * (this.chosen.length + 0.5), 26, this.canvas.getContext("2d"));
+    c.fillStyle = colors.card;
+    c.fillRect(0, -26, v.width, c.height);
+    this.render(c, v, l, colors);
+    c.textAlign = "left";
+    drawTitle(c, { title: m.name + ", " + windowText(Math.round(v.from), Math.round(v.to)) + " " + zone(), top: 0 }, v, colors);
+    this.chosen.forEach((s, i) => {
+      const y = l.height + row * (i + 0.75);
+      c.fillStyle = colors.series[this.colors.get(s.key)];
+      c.fillRect(v.leftEdge, y - 9, 14, 9);
+      c.font = font(12);
+      c.fillStyle = colors.text;
+      c.fillText(s.label, v.leftEdge + 20, y);
+    });
+    return c.text();
   }
 }

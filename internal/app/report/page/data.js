@@ -68,6 +68,7 @@ function load(metric) {
   m.largest = [...m.series].sort((a, b) => b.size - a.size || a.rank - b.rank);
   m.points = m.all.reduce((sum, s) => sum + s.n, 0);
   m.sliding = m.slide < m.size;
+  m.newest = m.all.reduce((at, s) => Math.max(at, s.at[s.n - 1]), 0); // window with values
   m.start = (i) => m.first + i * m.step;
   m.end = (i) => m.first + i * m.step + m.size;
   // Where a window stands on the axis: as wide as it is, or, where windows

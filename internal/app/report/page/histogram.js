@@ -4,7 +4,7 @@ class Histogram extends Chart {
   // The window on show is the one that the range ends with.
   window() {
     const m = this.metric;
-    return Math.min(Math.max(Math.round((this.to - m.size - m.first) / m.step), 0), m.windows - 1);
+    return Math.min(Math.max(Math.round((this.to - m.size - m.first) / m.step), 0), m.newest);
   }
 
   move(from, to) {
@@ -16,7 +16,7 @@ class Histogram extends Chart {
   controls() {
     this.slider = el("input", { type: "range", min: "0", oninput: () => this.range(0, this.metric.end(+this.slider.value)) });
     this.name = el("output");
-    return [el("label", null, "window", this.slider, this.name)];
+    return [el("label", null, "window", this.slider, this.name), this.saver()];
   }
 
   role(heading) {
@@ -60,12 +60,12 @@ class Histogram extends Chart {
 
   foot() {}
 
-  describe(colors, v) {
+  describe(v) {
     const m = this.metric, at = v.first, name = windowText(m.start(at), m.end(at));
-    Object.assign(this.slider, { max: m.windows - 1, value: at, hidden: m.windows === 1 });
+    Object.assign(this.slider, { max: m.newest, value: at, hidden: !m.newest });
     this.slider.setAttribute("aria-valuetext", name);
     this.name.textContent = name;
-    this.legend.replaceChildren();
+    this.announce(at);
     this.said.textContent = "Bars: percentage of the values in each bucket. Vertical lines: the interval of each percentage." + (m.aims ? " Pale bars are less exact than asked." : "") + (m.asked ? " " + m.asked + "." : "");
     this.live.textContent = spoken(m, this.chosen, at);
   }

@@ -32,12 +32,13 @@ function takeIn(page) {
   };
   const same = outline(page) === outline(document), metrics = metricsOf(page);
   if (same) {
-    [".kept", ".nothing", ".error", ".figures", ".promise", "footer"].forEach(now);
+    [".kept", ".nothing", ".state", ".hint", ".sum", ".promise", "footer"].forEach(now);
     parts(document, ".chart[data-metric]").forEach((box, i) => renew(charts[i], metrics[+box.dataset.metric]));
   } else {
     [".kept", "main", "footer"].forEach(now);
     assemble(metrics);
     charts.forEach((c) => c.draw());
+    recall();
   }
   Object.assign(root.dataset, page.documentElement.dataset);
   state.version = root.dataset.version;
@@ -60,10 +61,10 @@ function say() {
     : !next ? ""
     : next.first && overdue ? "No values yet: the first ones were due by " + moments(next.by) + " UTC."
     : next.first ? "The first values are due by " + moment(next.by) + " UTC, for the window that ends at " + moment(next.end) + (root.dataset.zone ? " in " + zone() : "") + "."
-    : (overdue ? "Overdue since " : "Live: next by ") + moments(next.by) + " UTC.";
+    : (overdue ? "Overdue since " : "Live: next values by ") + moments(next.by) + " UTC.";
   const e = document.getElementById("live");
   if (e.textContent !== text) e.textContent = text;
-  e.classList.toggle("late", !!(state.since || overdue));
+  root.toggleAttribute("data-late", !!(state.since || overdue));
   document.getElementById("age").textContent = "Updated " + Math.round((Date.now() - state.answered) / 1e3) + " s ago.";
 }
 

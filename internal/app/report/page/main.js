@@ -14,8 +14,9 @@ function assemble(metrics) {
   charts = [...document.querySelectorAll(".chart[data-metric]")].map((box) => {
     const metric = metrics[+box.dataset.metric], chart = new (metric.unit ? Histogram : Chart)(metric, box.dataset.heading);
     const keyed = () => box.classList.toggle("keyed", chart.metric.series.length > 1);
-    box.append(chart.bar, chart.side, picker(chart), tableOf(chart));
-    chart.listeners.push(keyed);
+    chart.line = document.querySelector('nav [data-metric="' + box.dataset.metric + '"]');
+    box.append(chart.cards, chart.bar, chart.side, picker(chart), tableOf(chart));
+    chart.listeners.push(keyed, (renewed) => renewed || remember(chart));
     keyed();
     return chart;
   });
@@ -23,3 +24,5 @@ function assemble(metrics) {
 
 assemble(metricsOf(document));
 shell(() => charts.forEach((c) => c.draw()));
+recall();
+window.addEventListener("hashchange", recall);

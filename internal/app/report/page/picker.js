@@ -32,7 +32,8 @@ function picker(chart) {
       const box = el("input", {
         type: "checkbox", "data-key": s.key, checked: chosen.has(s), disabled: full && !chosen.has(s), onchange: (e) => toggle(s, e.target.checked),
       });
-      return el("li", null, el("label", null, box, brief(s.label), el("span", { class: "size" }, short(s.size))));
+      if (chosen.has(s)) box.style.accentColor = hue(chart, s);
+      return el("li", null, el("label", null, box, el("bdi", { class: "full" }, s.label), el("span", { class: "size" }, short(s.size))));
     }));
     if (focused !== null) {
       const again = [...list.querySelectorAll("input")].find((box) => box.dataset.key === focused);

@@ -28,7 +28,7 @@ function tableRows(list, view) {
 
 // Which values a table has: the last ones first.
 const scopes = [
-  ["last", "last window, all keys", (chart) => [chart.metric.series, { first: chart.metric.windows - 1, last: chart.metric.windows - 1 }]],
+  ["last", "last window, all keys", (chart) => [chart.metric.series, { first: chart.metric.newest, last: chart.metric.newest }]],
   ["", "windows and keys of the chart", (chart) => [chart.chosen, inside(chart)]],
   ["all", "windows of the chart, all keys", (chart) => [chart.metric.series, inside(chart)]],
 ];
@@ -79,8 +79,10 @@ function csv(m, rows) {
   return lines.join("\r\n") + "\r\n";
 }
 
-function download(m, rows) {
-  const url = URL.createObjectURL(new Blob([csv(m, rows.sort(inOrder))], { type: "text/csv" }));
-  el("a", { href: url, download: m.name.replace(/[^A-Za-z0-9._-]+/g, "-") + ".csv" }).click();
+const download = (m, rows) => save(m.name, "csv", "text/csv", csv(m, rows.sort(inOrder)));
+
+function save(name, ending, type, text) {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  el("a", { href: url, download: name.replace(/[^A-Za-z0-9._-]+/g, "-") + "." + ending }).click();
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 }

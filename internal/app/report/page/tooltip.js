@@ -34,6 +34,18 @@ function spoken(metric, chosen, at) {
   return windowText(metric.start(at), metric.end(at)) + ": " + (said.join("; ") || "nothing released");
 }
 
+// change says by how much a value differs from that of the window before, unless noise alone could
+// move the two values so far apart.
+function change(m, s, i) {
+  const before = indexAt(s, s.at[i] - Math.max(1, Math.round(m.slide / m.step)));
+  const note = (sign, text) => el("span", { class: "change" }, sign && el("span", { "aria-hidden": "true" }, sign), text);
+  if (before < 0) return note("", "no value in the window before");
+  const by = s.value[i] - s.value[before], error = Math.hypot(margin(s, i), margin(s, before)), old = s.value[before];
+  if (Math.abs(by) <= error) return note("", "no clear change");
+  const percent = !s.unit && old > 2 * margin(s, before);
+  return note(by > 0 ? "\u25b2 " : "\u25bc ", (by > 0 ? "+" : "\u2212") + (percent ? +(100 * Math.abs(by) / old).toPrecision(2) + " %" : number(Math.abs(by), error, s.fine) + (s.unit && " points")));
+}
+
 function swatch(color, opacity = 1) {
   const e = el("span", { class: "swatch", "aria-hidden": "true" });
   Object.assign(e.style, { background: color, opacity });

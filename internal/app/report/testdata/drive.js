@@ -44,7 +44,8 @@ const said = (async () => {
     const all = +p.canvas.dataset.points;
     press(p.canvas, "+");
     said.zoomed = all - p.canvas.dataset.points;
-    p.button("All").click();
+    const time = charts[0].querySelector(".bar select"), choose = (select, value) => { select.value = value; select.dispatchEvent(new Event("change")); };
+    choose(time, "");
     said.unzoomed = all - p.canvas.dataset.points;
 
     const before = p.legend().length;
@@ -53,7 +54,7 @@ const said = (async () => {
     const search = charts[0].querySelector("input[type=search]");
     search.value = "TRAIN";
     search.dispatchEvent(new Event("input"));
-    said.found = p.boxes().map((b) => b.closest("label").querySelector(".name").textContent);
+    said.found = p.boxes().map((b) => b.closest("label").querySelector(".full").textContent);
     search.value = "";
     search.dispatchEvent(new Event("input"));
     p.button("1").click();

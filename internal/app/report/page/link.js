@@ -1,0 +1,24 @@
+// The address of a page holds what its reader looks at: a metric, the chosen keys, the range of time.
+// It is the part after #, which no server sees.
+
+let pending = 0;
+
+function remember(chart) {
+  const m = chart.metric, all = chart.to - chart.from >= m.to - m.from, view = new URLSearchParams({ metric: m.name });
+  for (const key of chart.choice || []) view.append("key", key);
+  if (!all && chart.to >= m.to) view.set("last", Math.round((chart.to - chart.from) / 1e3) + "s");
+  else if (!all) Object.entries({ from: chart.from, to: chart.to }).forEach(([name, ms]) => view.set(name, iso(Math.round(ms))));
+  clearTimeout(pending);
+  pending = setTimeout(() => history.replaceState(null, "", "#" + view), 200);
+}
+
+// recall shows what the address holds.
+function recall() {
+  const view = new URLSearchParams(location.hash.slice(1)), chart = charts.find((c) => c.metric.name === view.get("metric"));
+  if (!chart) return;
+  const m = chart.metric, keys = m.series.filter((s) => view.getAll("key").includes(s.key)), last = 1e3 * parseFloat(view.get("last"));
+  const [from, to] = last > 0 ? [m.to - last, m.to] : ["from", "to"].map((name) => Date.parse(view.get(name)));
+  if (keys.length) chart.choose(keys);
+  if (from < to) chart.range(from, to);
+  chart.cards.closest("section").scrollIntoView();
+}
