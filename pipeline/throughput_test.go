@@ -115,6 +115,7 @@ func benchmarkThroughput(b *testing.B, format event.Format, kind string, event f
 		if cfg.Metrics[0].Kind = kind; kind != metrickind.Events {
 			cfg.Metrics[0].Max = int64(standard.Events)
 			cfg.Metrics[0].Target = noisereduction.Target{Confidence: 0.95}
+			cfg.Metrics[0].Noise = 100
 		}
 		d := deploy(b, cfg, workload.Start(), 4)
 		load(b, d, 4, standard.Events, event, standard.Millis)
