@@ -6,9 +6,10 @@ import (
 	"os"
 
 	"github.com/tollgate-dp/tollgate/internal/app/commands"
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 )
 
 // A release sets them with -ldflags "-X main.version=v1.2.3 -X main.revision=…".
 var version, revision string
 
-func main() { os.Exit(commands.Main(commands.Release{Version: version, Revision: revision}, os.Exit)) }
+func main() { os.Exit(commands.Main(command.Release{Version: version, Revision: revision}, os.Exit)) }

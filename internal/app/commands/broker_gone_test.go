@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/embedded"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
@@ -19,13 +21,13 @@ func TestRuleARunOutlivesARestartOfItsBrokerAndEndsWithoutOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	addr := b.Addr()
-	cfg := deploymentFile(t, addr)
+	cfg := commandtest.DeploymentFile(t, addr)
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01")
 	mustRun(t, "replay", "--config", cfg, "--input", visits(t, true), "--header")
 	b.Close()
 
-	code, _, stderr := run(t, "run", "--config", cfg, "--wait-for-broker", "0s")
-	if code != exitError || !strings.Contains(stderr, "nothing listens there") || strings.Contains(stderr, "SASL") {
+	code, _, stderr := tollgate(t, "run", "--config", cfg, "--wait-for-broker", "0s")
+	if code != command.ExitError || !strings.Contains(stderr, "nothing listens there") || strings.Contains(stderr, "SASL") {
 		t.Errorf("without waiting: exit %d, stderr %s", code, stderr)
 	}
 	start := func(args ...string) *begun { return begin(append([]string{"run", "--config", cfg}, args...)...) }
@@ -36,7 +38,7 @@ func TestRuleARunOutlivesARestartOfItsBrokerAndEndsWithoutOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { b.Close() }()
-	if code := <-r.over; code != exitOK || !strings.Contains(r.stdout.String(), "north") {
+	if code := <-r.over; code != command.ExitOK || !strings.Contains(r.stdout.String(), "north") {
 		t.Errorf("a start during a restart: exit %d, stdout %s, stderr %s", code, &r.stdout, &r.stderr)
 	}
 
@@ -45,7 +47,7 @@ func TestRuleARunOutlivesARestartOfItsBrokerAndEndsWithoutOne(t *testing.T) {
 	b.Close()
 	begin := time.Now()
 	terminate(t)
-	if code := <-r.over; code != exitError || !strings.Contains(r.stderr.String(), "no broker answers: the run ended with unfinished work, which the next run repeats") || time.Since(begin) > 20*time.Second {
+	if code := <-r.over; code != command.ExitError || !strings.Contains(r.stderr.String(), "no broker answers: the run ended with unfinished work, which the next run repeats") || time.Since(begin) > 20*time.Second {
 		t.Errorf("a signal without a broker, after %v: exit %d, stderr %s", time.Since(begin), code, &r.stderr)
 	}
 
@@ -53,7 +55,7 @@ func TestRuleARunOutlivesARestartOfItsBrokerAndEndsWithoutOne(t *testing.T) {
 	says(t, &r.stderr, "no broker answers, waiting for one")
 	begin = time.Now()
 	terminate(t)
-	if code := <-r.over; code != exitError || !strings.Contains(r.stderr.String(), "before the run began anything") || strings.Contains(r.stderr.String(), "turn") || time.Since(begin) > 20*time.Second {
+	if code := <-r.over; code != command.ExitError || !strings.Contains(r.stderr.String(), "before the run began anything") || strings.Contains(r.stderr.String(), "turn") || time.Since(begin) > 20*time.Second {
 		t.Errorf("a signal during the wait, after %v: exit %d, stderr %s", time.Since(begin), code, &r.stderr)
 	}
 }

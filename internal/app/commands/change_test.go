@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/app/commands/change"
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
 
@@ -26,7 +29,7 @@ func edit(t *testing.T, file string, change ...string) {
 func TestADeploymentIsChangedAndItsKeyRotated(t *testing.T) {
 	t.Parallel()
 	long.Test(t)
-	cfg := deploymentFile(t, broker(t))
+	cfg := commandtest.DeploymentFile(t, commandtest.Broker(t))
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "2", "--start", "2025-03-01T00:00:00Z")
 	mustRun(t, "replay", "--config", cfg, "--input", visits(t, true), "--header")
 	mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "1m")
@@ -35,14 +38,14 @@ func TestADeploymentIsChangedAndItsKeyRotated(t *testing.T) {
 		t.Errorf("without a change: %s", stdout)
 	}
 	edit(t, cfg, "absolute: 30", "absolute: 40", "noise: {file: secrets/noise.key}", "noise: {id: spring, file: secrets/spring.key}")
-	if code, _, stderr := run(t, "run", "--config", cfg, "--until-end"); code != exitConfig || !strings.Contains(stderr, "spring.key") {
+	if code, _, stderr := tollgate(t, "run", "--config", cfg, "--until-end"); code != command.ExitConfig || !strings.Contains(stderr, "spring.key") {
 		t.Errorf("run without the key: exit %d, %s", code, stderr)
 	}
 	spring := filepath.Join(filepath.Dir(cfg), "secrets", "spring.key")
 	if err := os.WriteFile(spring, []byte(strings.Repeat("5a", 32)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := run(t, "run", "--config", cfg, "--until-end"); code != exitConfig || !strings.Contains(stderr, "tollgate change") {
+	if code, _, stderr := tollgate(t, "run", "--config", cfg, "--until-end"); code != command.ExitConfig || !strings.Contains(stderr, "tollgate change") {
 		t.Errorf("run before the change: exit %d, %s", code, stderr)
 	}
 	stdout, _ := mustRun(t, "change", "--config", cfg, "--dry-run")
@@ -52,7 +55,7 @@ func TestADeploymentIsChangedAndItsKeyRotated(t *testing.T) {
 		}
 	}
 	stdout, _ = mustRun(t, "change", "--config", cfg, "--format", "json")
-	var got changed
+	var got change.Changed
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil || got.Generation != 2 || got.RetiredKey != "1" || got.DryRun || got.FromTurn != 5 {
 		t.Errorf("the change says %s (%v)", stdout, err)
 	}
@@ -63,12 +66,12 @@ func TestADeploymentIsChangedAndItsKeyRotated(t *testing.T) {
 
 	private := "\n  - {name: pages, window: {size: 1d}, bounds: {max_keys_per_user: 1}, target: {absolute: 30}}\nkeys:"
 	edit(t, cfg, "\nkeys:", private)
-	code, _, stderr := run(t, "change", "--config", cfg, "--dry-run")
-	if code == exitOK || !strings.Contains(stderr, "delta_keys cannot be changed (privacy.delta_keys: in force 0, configured 1e-07): it would be 1e-07 and the deployment has reserved nothing") {
+	code, _, stderr := tollgate(t, "change", "--config", cfg, "--dry-run")
+	if code == command.ExitOK || !strings.Contains(stderr, "delta_keys cannot be changed (privacy.delta_keys: in force 0, configured 1e-07): it would be 1e-07 and the deployment has reserved nothing") {
 		t.Errorf("private keys without a reserve: exit %d, %s", code, stderr)
 	}
 	edit(t, cfg, private, "\nkeys:", "epsilon: 4", "epsilon: 9")
-	if code, _, stderr := run(t, "change", "--config", cfg); code == exitOK || !strings.Contains(stderr, "never weaker") {
+	if code, _, stderr := tollgate(t, "change", "--config", cfg); code == command.ExitOK || !strings.Contains(stderr, "never weaker") {
 		t.Errorf("a weaker promise: exit %d, %s", code, stderr)
 	}
 }
@@ -76,12 +79,12 @@ func TestADeploymentIsChangedAndItsKeyRotated(t *testing.T) {
 func TestRecoverNeedsAStop(t *testing.T) {
 	t.Parallel()
 	long.Test(t)
-	cfg := deploymentFile(t, broker(t))
+	cfg := commandtest.DeploymentFile(t, commandtest.Broker(t))
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
-	if code, _, stderr := run(t, "recover", "--config", cfg, "--by", "Ada"); code != exitError || !strings.Contains(stderr, "nothing to recover from") {
+	if code, _, stderr := tollgate(t, "recover", "--config", cfg, "--by", "Ada"); code != command.ExitError || !strings.Contains(stderr, "nothing to recover from") {
 		t.Errorf("exit %d, %s", code, stderr)
 	}
-	if code, _, _ := run(t, "recover", "--config", cfg); code != exitUsage {
+	if code, _, _ := tollgate(t, "recover", "--config", cfg); code != command.ExitUsage {
 		t.Errorf("without --by: exit %d", code)
 	}
 }
@@ -91,7 +94,7 @@ func TestRecoverNeedsAStop(t *testing.T) {
 func TestValidateComparesWithTheDeployment(t *testing.T) {
 	t.Parallel()
 	long.Test(t)
-	cfg := deploymentFile(t, broker(t))
+	cfg := commandtest.DeploymentFile(t, commandtest.Broker(t))
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
 	if _, stderr := mustRun(t, "validate", "--config", cfg); strings.Contains(stderr, "in force") {
 		t.Errorf("nothing to change, and validate says: %s", stderr)
@@ -100,8 +103,8 @@ func TestValidateComparesWithTheDeployment(t *testing.T) {
 	if err := os.Rename(key, key+".copy"); err != nil {
 		t.Fatal(err)
 	}
-	code, _, stderr := run(t, "validate", "--config", cfg)
-	if code != exitConfig || strings.Contains(stderr, "fingerprint") || !strings.Contains(stderr, "has begun, but there is no key in "+key+": put the copy") {
+	code, _, stderr := tollgate(t, "validate", "--config", cfg)
+	if code != command.ExitConfig || strings.Contains(stderr, "fingerprint") || !strings.Contains(stderr, "has begun, but there is no key in "+key+": put the copy") {
 		t.Errorf("the noise key is missing: exit %d, %s", code, stderr)
 	}
 	if err := os.Rename(key+".copy", key); err != nil {
@@ -112,7 +115,7 @@ func TestValidateComparesWithTheDeployment(t *testing.T) {
 		t.Errorf("a difference that can be changed: %s", stderr)
 	}
 	edit(t, cfg, "epsilon: 4", "epsilon: 9")
-	if code, _, stderr := run(t, "validate", "--config", cfg); code != exitConfig || !strings.Contains(stderr, "never weaker") {
+	if code, _, stderr := tollgate(t, "validate", "--config", cfg); code != command.ExitConfig || !strings.Contains(stderr, "never weaker") {
 		t.Errorf("a weaker promise: exit %d, %s", code, stderr)
 	}
 }
@@ -120,11 +123,11 @@ func TestValidateComparesWithTheDeployment(t *testing.T) {
 // A change that can never be does not make the topics that it names.
 func TestARefusedChangeLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
-	cfg := deploymentFile(t, broker(t))
+	cfg := commandtest.DeploymentFile(t, commandtest.Broker(t))
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
 	edit(t, cfg, "epsilon: 4", "epsilon: 9", "\nkeys:", "\noutputs: {ledger: other-ledger}\nkeys:", "shards: 4", "shards: 3", "noise: {file: secrets/noise.key}", "noise: {id: spring, file: secrets/spring.key}")
-	code, _, stderr := run(t, "change", "--config", cfg, "--generate-keys", "--create-topics")
-	if code != exitConfig || !strings.Contains(stderr, "never weaker") || strings.Contains(stderr, "made topic") {
+	code, _, stderr := tollgate(t, "change", "--config", cfg, "--generate-keys", "--create-topics")
+	if code != command.ExitConfig || !strings.Contains(stderr, "never weaker") || strings.Contains(stderr, "made topic") {
 		t.Errorf("exit %d, %s", code, stderr)
 	}
 }

@@ -6,11 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 )
 
 // commands calls fn with every command and the arguments that name it.
 func commands(fn func(cmd *cobra.Command, args []string)) {
-	a := app{}
+	a := &command.App{}
 	var walk func(cmd *cobra.Command, args []string)
 	walk = func(cmd *cobra.Command, args []string) {
 		fn(cmd, args)
@@ -18,7 +20,7 @@ func commands(fn func(cmd *cobra.Command, args []string)) {
 			walk(c, append(args[:len(args):len(args)], c.Name()))
 		}
 	}
-	walk(a.root(), nil)
+	walk(rootCommand(a), nil)
 }
 
 // Whatever the flag, a text that is no value of it is answered with the flag, the text, and what
@@ -36,8 +38,8 @@ func TestEveryFlagSaysWhatItTakes(t *testing.T) {
 				wrong = `a"b`
 			}
 			seen++
-			code, stdout, stderr := run(t, append(args, "--"+flag.Name+"="+wrong)...)
-			if code != exitUsage || stdout != "" || !strings.HasPrefix(stderr, "error: --"+flag.Name+" is ") || !strings.Contains(stderr, " must be ") &&
+			code, stdout, stderr := tollgate(t, append(args, "--"+flag.Name+"="+wrong)...)
+			if code != command.ExitUsage || stdout != "" || !strings.HasPrefix(stderr, "error: --"+flag.Name+" is ") || !strings.Contains(stderr, " must be ") &&
 				!strings.Contains(stderr, "write it like") {
 				t.Errorf("%v --%s: exit %d, stderr %q", args, flag.Name, code, stderr)
 			}
@@ -71,8 +73,8 @@ func TestUnknownCommandsAreRefused(t *testing.T) {
 		"budget nope -h":   `unknown command "nope" for "tollgate budget": there are calibrate, compare, compose, convert, releases`,
 		"help budget nope": `unknown command "nope" for "tollgate budget"`,
 	} {
-		code, stdout, stderr := run(t, strings.Fields(args)...)
-		if code != exitUsage || stdout != "" || !strings.Contains(stderr, want) {
+		code, stdout, stderr := tollgate(t, strings.Fields(args)...)
+		if code != command.ExitUsage || stdout != "" || !strings.Contains(stderr, want) {
 			t.Errorf("%s: exit %d, stdout %q, stderr %q", args, code, stdout, stderr)
 		}
 	}

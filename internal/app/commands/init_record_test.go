@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
 	"github.com/tollgate-dp/tollgate/internal/app/startrecord"
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
@@ -22,8 +24,8 @@ import (
 // runWith executes one command line under the hooks of ctx, with environment variables.
 func runWith(ctx context.Context, environment map[string]string, args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
-	a := app{stdout: &out, stderr: &errs, getenv: func(name string) string { return environment[name] }}
-	code = a.execute(ctx, asText(args))
+	a := &command.App{Stdout: &out, Stderr: &errs, Getenv: func(name string) string { return environment[name] }}
+	code = command.Execute(ctx, a, rootCommand, commandtest.AsText(args))
 	return code, out.String(), errs.String()
 }
 
@@ -52,11 +54,11 @@ func nothingOn(t *testing.T, addr string) {
 // refusedBy fails unless every command that looks at a deployment refuses it, with some words.
 func refusedBy(t *testing.T, cfg string, words ...string) {
 	t.Helper()
-	for _, command := range [][]string{{"run", "--until-end", "--wait", "1m"}, {"validate"}, {"status"}, {"change"}, {"change", "--dry-run"}, {"recover", "--by", "x"}} {
-		code, _, stderr := run(t, append(command, "--config", cfg)...)
+	for _, line := range [][]string{{"run", "--until-end", "--wait", "1m"}, {"validate"}, {"status"}, {"change"}, {"change", "--dry-run"}, {"recover", "--by", "x"}} {
+		code, _, stderr := tollgate(t, append(line, "--config", cfg)...)
 		for _, want := range words {
-			if code != exitConfig || !strings.Contains(stderr, want) {
-				t.Errorf("%v: exit %d, it does not say %q: %s", command, code, want, stderr)
+			if code != command.ExitConfig || !strings.Contains(stderr, want) {
+				t.Errorf("%v: exit %d, it does not say %q: %s", line, code, want, stderr)
 			}
 		}
 	}
@@ -65,11 +67,11 @@ func refusedBy(t *testing.T, cfg string, words ...string) {
 // allowedBy fails where a command refuses a deployment.
 func allowedBy(t *testing.T, cfg string, words ...string) {
 	t.Helper()
-	for _, command := range [][]string{{"validate"}, {"status"}, {"init"}} {
-		stdout, stderr := mustRun(t, append(command, "--config", cfg)...)
+	for _, line := range [][]string{{"validate"}, {"status"}, {"init"}} {
+		stdout, stderr := mustRun(t, append(line, "--config", cfg)...)
 		for _, want := range words {
 			if !strings.Contains(stdout+stderr, want) {
-				t.Errorf("%v does not say %q: %s%s", command, want, stdout, stderr)
+				t.Errorf("%v does not say %q: %s%s", line, want, stdout, stderr)
 			}
 		}
 	}
@@ -89,15 +91,15 @@ func contentsOf(t *testing.T, path string) string {
 // not under another name, and not where the control topic was lost.
 func TestRuleASecondPromiseMustBeAskedFor(t *testing.T) {
 	t.Parallel()
-	first, second := broker(t), broker(t)
-	cfg := deploymentFile(t, first)
+	first, second := commandtest.Broker(t), commandtest.Broker(t)
+	cfg := commandtest.DeploymentFile(t, first)
 	mustRun(t, beginning(cfg)...)
 	record := contentsOf(t, recordOf(cfg))
 	refused := func(words ...string) {
 		t.Helper()
-		code, _, stderr := run(t, beginning(cfg)...)
+		code, _, stderr := tollgate(t, beginning(cfg)...)
 		for _, want := range append(words, "Nothing was written", "--begin-second-promise") {
-			if code != exitConfig || !strings.Contains(stderr, want) {
+			if code != command.ExitConfig || !strings.Contains(stderr, want) {
 				t.Errorf("exit %d, it does not say %q: %s", code, want, stderr)
 			}
 		}
@@ -130,7 +132,7 @@ func TestRuleASecondPromiseMustBeAskedFor(t *testing.T) {
 	allowedBy(t, cfg)
 
 	// A control topic that was lost, on the cluster of which the record knows.
-	empty := broker(t)
+	empty := commandtest.Broker(t)
 	edit(t, cfg, first, empty)
 	clusters := []string{}
 	for _, addr := range []string{first, empty} {
@@ -148,7 +150,7 @@ func TestRuleASecondPromiseMustBeAskedFor(t *testing.T) {
 	if err := os.Remove(filepath.Join(filepath.Dir(cfg), "secrets", "user-hash.key")); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := run(t, beginning(cfg, "--begin-second-promise")...); code != exitConfig || !strings.Contains(stderr, "put the copy of the key there") {
+	if code, _, stderr := tollgate(t, beginning(cfg, "--begin-second-promise")...); code != command.ExitConfig || !strings.Contains(stderr, "put the copy of the key there") {
 		t.Errorf("a lost key: exit %d, %s", code, stderr)
 	}
 }
@@ -171,8 +173,8 @@ func clusterOf(t *testing.T, addr string) string {
 // command; the same deployment on another cluster goes on, and every command says that.
 func TestRuleADeploymentOfAnotherClusterIsRefusedUnlessItIsTheSame(t *testing.T) {
 	t.Parallel()
-	first, second, mirror := broker(t), broker(t), broker(t)
-	cfg, other := deploymentFile(t, first), deploymentFile(t, second)
+	first, second, mirror := commandtest.Broker(t), commandtest.Broker(t), commandtest.Broker(t)
+	cfg, other := commandtest.DeploymentFile(t, first), commandtest.DeploymentFile(t, second)
 	for _, one := range []string{cfg, other} {
 		madeKeys(t, one, 0o600)
 		mustRun(t, beginning(one)...)
@@ -180,7 +182,7 @@ func TestRuleADeploymentOfAnotherClusterIsRefusedUnlessItIsTheSame(t *testing.T)
 	before := records(t, second, "shop-control")
 	edit(t, cfg, first, second)
 	refusedBy(t, cfg, "correct kafka.brokers", "cluster "+clusterOf(t, second)+" has incarnation ", "of cluster "+clusterOf(t, first))
-	if code, _, stderr := run(t, beginning(cfg)...); code != exitConfig || !strings.Contains(stderr, "correct kafka.brokers") || !strings.Contains(stderr, "--begin-second-promise") {
+	if code, _, stderr := tollgate(t, beginning(cfg)...); code != command.ExitConfig || !strings.Contains(stderr, "correct kafka.brokers") || !strings.Contains(stderr, "--begin-second-promise") {
 		t.Errorf("init: exit %d, %s", code, stderr)
 	}
 	if n := records(t, second, "shop-control"); n != before {
@@ -202,9 +204,9 @@ func copyTopics(t *testing.T, from, to string) {
 		t.Fatal(err)
 	}
 	defer source.Close()
-	cfg := deploymentFile(t, to)
+	cfg := commandtest.DeploymentFile(t, to)
 	madeKeys(t, cfg, 0o600)
-	there, err := (&app{stderr: io.Discard, getenv: func(string) string { return "" }}).prepare(cfg, false)
+	there, err := (&command.App{Stderr: io.Discard, Getenv: func(string) string { return "" }}).Prepare(cfg, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,57 +240,57 @@ func copyTopics(t *testing.T, from, to string) {
 // variable has the record; what init prints is that record.
 func TestRuleKeysFromTheEnvironmentBeginNoSecondPromiseByMistake(t *testing.T) {
 	t.Parallel()
-	first, second := broker(t), broker(t)
+	first, second := commandtest.Broker(t), commandtest.Broker(t)
 	environment := map[string]string{"NOISE": strings.Repeat("5a", 32), "HASH": strings.Repeat("a5", 32)}
-	cfg := deploymentFile(t, first, "{file: secrets/noise.key}", "{env: NOISE}", "{file: secrets/user-hash.key}", "{env: HASH}\n  record: {env: RECORD}")
+	cfg := commandtest.DeploymentFile(t, first, "{file: secrets/noise.key}", "{env: NOISE}", "{file: secrets/user-hash.key}", "{env: HASH}\n  record: {env: RECORD}")
 	begin := []string{"init", "--config", cfg, "--create-topics", "--event-partitions", "1"}
-	if code, _, stderr := runWith(t.Context(), environment, begin...); code != exitConfig || !strings.Contains(stderr, "add --begin-first-promise") || !strings.Contains(stderr, "Nothing was written") {
+	if code, _, stderr := runWith(t.Context(), environment, begin...); code != command.ExitConfig || !strings.Contains(stderr, "add --begin-first-promise") || !strings.Contains(stderr, "Nothing was written") {
 		t.Errorf("without a word: exit %d, %s", code, stderr)
 	}
 	nothingOn(t, first)
 	code, _, stderr := runWith(t.Context(), environment, append(begin, "--begin-first-promise")...)
 	_, line, told := strings.Cut(stderr, "add this line to the environment variable RECORD, so that no second promise is begun by mistake:\n")
-	if code != exitOK || !told {
+	if code != command.ExitOK || !told {
 		t.Fatalf("the first promise: exit %d, %s", code, stderr)
 	}
-	for _, command := range []string{"run", "validate"} {
-		if code, _, stderr := runWith(t.Context(), environment, command, "--config", cfg); code != exitConfig || !strings.Contains(stderr, "$RECORD, which keys.record names, is empty") {
-			t.Errorf("%s without the record that the configuration names: exit %d, %s", command, code, stderr)
+	for _, line := range []string{"run", "validate"} {
+		if code, _, stderr := runWith(t.Context(), environment, line, "--config", cfg); code != command.ExitConfig || !strings.Contains(stderr, "$RECORD, which keys.record names, is empty") {
+			t.Errorf("%s without the record that the configuration names: exit %d, %s", line, code, stderr)
 		}
 	}
-	if code, _, stderr := runWith(t.Context(), environment, begin...); code != exitOK || !strings.Contains(stderr, line[:strings.Index(line, `"at"`)]) { // the time is that of each init
+	if code, _, stderr := runWith(t.Context(), environment, begin...); code != command.ExitOK || !strings.Contains(stderr, line[:strings.Index(line, `"at"`)]) { // the time is that of each init
 		t.Errorf("init again does not print the line again: exit %d, %s", code, stderr)
 	}
 	environment["RECORD"] = strings.TrimSuffix(line, "\n")
-	if code, stdout, stderr := runWith(t.Context(), environment, begin...); code != exitOK || !strings.Contains(stdout, "initialised already") || strings.Contains(stderr, "RECORD") {
+	if code, stdout, stderr := runWith(t.Context(), environment, begin...); code != command.ExitOK || !strings.Contains(stdout, "initialised already") || strings.Contains(stderr, "RECORD") {
 		t.Errorf("the same again: exit %d, %s%s", code, stdout, stderr)
 	}
 	edit(t, cfg, first, second)
 	for _, flags := range [][]string{nil, {"--begin-first-promise"}} {
-		if code, _, stderr := runWith(t.Context(), environment, append(begin, flags...)...); code != exitConfig || !strings.Contains(stderr, "correct kafka.brokers") || !strings.Contains(stderr, "--begin-second-promise") {
+		if code, _, stderr := runWith(t.Context(), environment, append(begin, flags...)...); code != command.ExitConfig || !strings.Contains(stderr, "correct kafka.brokers") || !strings.Contains(stderr, "--begin-second-promise") {
 			t.Errorf("on another cluster: exit %d, %s", code, stderr)
 		}
 	}
 	nothingOn(t, second)
-	for _, command := range []string{"run", "status", "validate"} {
-		if code, _, stderr := runWith(t.Context(), environment, command, "--config", cfg); code != exitConfig || !strings.Contains(stderr, "correct kafka.brokers") {
-			t.Errorf("%s on another cluster: exit %d, %s", command, code, stderr)
+	for _, line := range []string{"run", "status", "validate"} {
+		if code, _, stderr := runWith(t.Context(), environment, line, "--config", cfg); code != command.ExitConfig || !strings.Contains(stderr, "correct kafka.brokers") {
+			t.Errorf("%s on another cluster: exit %d, %s", line, code, stderr)
 		}
 	}
 	code, _, stderr = runWith(t.Context(), environment, append(begin, "--begin-second-promise")...)
 	_, line, told = strings.Cut(stderr, "by mistake:\n")
-	if code != exitOK || !told {
+	if code != command.ExitOK || !told {
 		t.Fatalf("a second promise: exit %d, %s", code, stderr)
 	}
 	environment["RECORD"] += "\n" + line
 	for _, addr := range []string{second, first} {
 		edit(t, cfg, first, addr, second, addr)
-		if code, _, stderr := runWith(t.Context(), environment, "status", "--config", cfg); code != exitOK {
+		if code, _, stderr := runWith(t.Context(), environment, "status", "--config", cfg); code != command.ExitOK {
 			t.Errorf("two promises that were asked for: exit %d, %s", code, stderr)
 		}
 	}
-	edit(t, cfg, "\n  record: {env: RECORD}", "", first, broker(t))
-	if code, _, stderr := runWith(t.Context(), environment, begin...); code != exitConfig || !strings.Contains(stderr, "--begin-first-promise") {
+	edit(t, cfg, "\n  record: {env: RECORD}", "", first, commandtest.Broker(t))
+	if code, _, stderr := runWith(t.Context(), environment, begin...); code != command.ExitConfig || !strings.Contains(stderr, "--begin-first-promise") {
 		t.Errorf("no place for a record: exit %d, %s", code, stderr)
 	}
 }
@@ -299,8 +301,8 @@ func TestRuleAnInterruptedBeginningIsCompletedAndCountsOnce(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{crashpoint.HeaderWriting, crashpoint.HeaderWritten} {
 		for _, elsewhere := range []bool{false, true} {
-			first, second := broker(t), broker(t)
-			cfg := deploymentFile(t, first)
+			first, second := commandtest.Broker(t), commandtest.Broker(t)
+			cfg := commandtest.DeploymentFile(t, first)
 			killed := errors.New("killed")
 			ctx := crashpoint.With(t.Context(), crashpoint.Hooks{At: func(at string, _ int) error {
 				if at == point {
@@ -308,7 +310,7 @@ func TestRuleAnInterruptedBeginningIsCompletedAndCountsOnce(t *testing.T) {
 				}
 				return nil
 			}})
-			if code, _, stderr := runWith(ctx, nil, beginning(cfg)...); code != exitError || !strings.Contains(stderr, "killed") {
+			if code, _, stderr := runWith(ctx, nil, beginning(cfg)...); code != command.ExitError || !strings.Contains(stderr, "killed") {
 				t.Fatalf("%s: exit %d, %s", point, code, stderr)
 			}
 			if point == crashpoint.HeaderWritten {
@@ -316,7 +318,7 @@ func TestRuleAnInterruptedBeginningIsCompletedAndCountsOnce(t *testing.T) {
 			}
 			if elsewhere {
 				edit(t, cfg, first, second)
-				if code, _, stderr := run(t, beginning(cfg)...); code != exitConfig || !strings.Contains(stderr, "add --begin-first-promise") {
+				if code, _, stderr := tollgate(t, beginning(cfg)...); code != command.ExitConfig || !strings.Contains(stderr, "add --begin-first-promise") {
 					t.Errorf("%s, then elsewhere without a word: exit %d, %s", point, code, stderr)
 				}
 				nothingOn(t, second)
@@ -336,8 +338,8 @@ func TestRuleAnInterruptedBeginningIsCompletedAndCountsOnce(t *testing.T) {
 // Of two inits at once on two clusters one counts, and every command refuses the other deployment.
 func TestRuleOfTwoBeginningsAtOnceOneCounts(t *testing.T) {
 	t.Parallel()
-	addrs := []string{broker(t), broker(t)}
-	cfg := deploymentFile(t, addrs[0])
+	addrs := []string{commandtest.Broker(t), commandtest.Broker(t)}
+	cfg := commandtest.DeploymentFile(t, addrs[0])
 	madeKeys(t, cfg, 0o600)
 	other := filepath.Join(filepath.Dir(cfg), "other.yaml")
 	if err := os.WriteFile(other, []byte(strings.ReplaceAll(contentsOf(t, cfg), addrs[0], addrs[1])), 0o600); err != nil {
@@ -361,12 +363,12 @@ func TestRuleOfTwoBeginningsAtOnceOneCounts(t *testing.T) {
 	}
 	all.Wait()
 	slices.Sort(codes[:])
-	if codes != [2]int{exitOK, exitConfig} || !strings.Contains(stderr[0]+stderr[1], "another init has begun a deployment with these keys first") {
+	if codes != [2]int{command.ExitOK, command.ExitConfig} || !strings.Contains(stderr[0]+stderr[1], "another init has begun a deployment with these keys first") {
 		t.Errorf("exits %v: %v", codes, stderr)
 	}
 	allowed := 0
 	for _, file := range []string{cfg, other} {
-		if code, _, _ := run(t, "status", "--config", file); code == exitOK {
+		if code, _, _ := tollgate(t, "status", "--config", file); code == command.ExitOK {
 			allowed++
 		} else {
 			refusedBy(t, file, "correct kafka.brokers")
@@ -382,8 +384,8 @@ func TestRuleOfTwoBeginningsAtOnceOneCounts(t *testing.T) {
 func TestRuleACutRecordBeginsNoSecondPromise(t *testing.T) {
 	t.Parallel()
 	long.Test(t)
-	first, second := broker(t), broker(t)
-	cfg := deploymentFile(t, first)
+	first, second := commandtest.Broker(t), commandtest.Broker(t)
+	cfg := commandtest.DeploymentFile(t, first)
 	mustRun(t, beginning(cfg)...)
 	whole := contentsOf(t, recordOf(cfg))
 	edit(t, cfg, first, second)
@@ -394,7 +396,7 @@ func TestRuleACutRecordBeginsNoSecondPromise(t *testing.T) {
 		if n > 0 && n%16 != 0 && n < len(whole)-1 && whole[n-1] != '\n' && whole[n] != '\n' {
 			continue // each is read for half a second: the rest of a line may be on its way
 		}
-		if code, _, stderr := run(t, beginning(cfg)...); code == exitOK || !strings.Contains(stderr, recordOf(cfg)) {
+		if code, _, stderr := tollgate(t, beginning(cfg)...); code == command.ExitOK || !strings.Contains(stderr, recordOf(cfg)) {
 			t.Fatalf("cut after %d of %d bytes: exit %d, %s", n, len(whole), code, stderr)
 		}
 	}

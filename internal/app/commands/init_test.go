@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 )
 
@@ -27,8 +29,8 @@ func records(t *testing.T, addr, topic string) int64 {
 // with another configuration it says every difference and what to do.
 func TestInitCanBeRepeated(t *testing.T) {
 	t.Parallel()
-	addr := broker(t)
-	cfg := deploymentFile(t, addr)
+	addr := commandtest.Broker(t)
+	cfg := commandtest.DeploymentFile(t, addr)
 	again := []string{"init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1"}
 	mustRun(t, append(again, "--start", "2025-03-01T12:00:00Z")...)
 	stdout, _ := mustRun(t, append(again, "--start", "2025-06-01")...)
@@ -51,19 +53,19 @@ func TestInitCanBeRepeated(t *testing.T) {
 	}
 
 	edit(t, cfg, "absolute: 30", "absolute: 40", "\nkeys:", "\nledger_slots: 128\nkeys:")
-	code, stdout, stderr := run(t, again...)
+	code, stdout, stderr := tollgate(t, again...)
 	for _, want := range []string{
 		"with another configuration", "nothing was changed", "the metric views\n    target.absolute: 30 → 40\n", "ledger_slots: 64 → 128",
 		"tollgate change --config " + cfg, "time begins at 2025-03-01T00:00:00Z",
 	} {
-		if code != exitConfig || stdout != "" || !strings.Contains(stderr, want) {
+		if code != command.ExitConfig || stdout != "" || !strings.Contains(stderr, want) {
 			t.Errorf("another configuration: exit %d, %q is not said: %s", code, want, stderr)
 		}
 	}
 	edit(t, cfg, "shards: 4", "shards: 8", "epsilon: 4", "epsilon: 9")
-	code, _, stderr = run(t, again...)
+	code, _, stderr = tollgate(t, again...)
 	for _, want := range []string{"privacy.epsilon: 4 → 9\n    this cannot be changed: epsilon would rise", "shards: 4 → 8", "begin a new deployment"} {
-		if code != exitConfig || !strings.Contains(stderr, want) {
+		if code != command.ExitConfig || !strings.Contains(stderr, want) {
 			t.Errorf("what can never change: exit %d, %q is not said: %s", code, want, stderr)
 		}
 	}

@@ -7,12 +7,14 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
 )
 
 // The standard input is a file: demo and plan read it, whatever it is compressed with.
 func TestTheStandardInputIsAFile(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(people(t))
+	text, err := os.ReadFile(commandtest.People(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,17 +5,19 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
+	"github.com/tollgate-dp/tollgate/internal/app/commands/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/keyfile"
 )
 
 // As TestBadCommandLines, for the commands that work with Kafka.
 func TestBadKafkaCommandLines(t *testing.T) {
 	t.Parallel()
-	csv := write(t, "events.csv", "user,page,when\nu1,a,2025-03-03T00:00:00Z\n")
-	unreachable := deploymentFile(t, "127.0.0.1:1")
-	wrong := deploymentFile(t, "127.0.0.1:1", "window:", "windw:")
-	impossible := deploymentFile(t, "127.0.0.1:1", "absolute: 30", "absolute: 0.1")
-	environment := deploymentFile(t, "127.0.0.1:1", "{file: secrets/noise.key}", "{env: NOISE}")
+	csv := commandtest.Write(t, "events.csv", "user,page,when\nu1,a,2025-03-03T00:00:00Z\n")
+	unreachable := commandtest.DeploymentFile(t, "127.0.0.1:1")
+	wrong := commandtest.DeploymentFile(t, "127.0.0.1:1", "window:", "windw:")
+	impossible := commandtest.DeploymentFile(t, "127.0.0.1:1", "absolute: 30", "absolute: 0.1")
+	environment := commandtest.DeploymentFile(t, "127.0.0.1:1", "{file: secrets/noise.key}", "{env: NOISE}")
 	replay := func(more ...string) []string {
 		return append([]string{"replay", "--brokers", "127.0.0.1:1", "--topic", "x", "--input", csv, "--header", "--user-field", "user", "--time-field", "when"}, more...)
 	}
@@ -57,11 +59,11 @@ func TestBadKafkaCommandLines(t *testing.T) {
 		{"flags beside a file", []string{"replay", "--config", unreachable, "--input", csv, "--topic", "x"}, 2, "leave out --topic: the file of --config sets it"},
 		{"replay of another format", []string{"replay", "--config", unreachable, "--input", csv, "--input-format", "jsonl"}, 2, "events.format in the configuration is csv"},
 		{"replay to a broker without a port", []string{"replay", "--brokers", "localhost", "--topic", "x", "--input", csv, "--header", "--user-field", "user", "--time-field", "when"}, 2, "host:port"},
-		{"a broker without a port", []string{"validate", "--offline", "--config", deploymentFile(t, "localhost")}, 3, `tollgate.yaml:3:19: kafka.brokers[0]: "localhost" has no port`},
+		{"a broker without a port", []string{"validate", "--offline", "--config", commandtest.DeploymentFile(t, "localhost")}, 3, `tollgate.yaml:3:19: kafka.brokers[0]: "localhost" has no port`},
 		{"replay to unreachable brokers", replay(), 1, "127.0.0.1:1"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			code, stdout, stderr := run(t, tc.args...)
+			code, stdout, stderr := tollgate(t, tc.args...)
 			if code != tc.code {
 				t.Errorf("exit %d, want %d", code, tc.code)
 			}
@@ -82,12 +84,12 @@ func TestKeysAreMadeOnceAndForTheOwnerOnly(t *testing.T) {
 	if err != nil || !made {
 		t.Fatal(made, err)
 	}
-	before, err := readNoiseKey(path)
+	before, err := demo.ReadNoiseKey(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	made, err = keyfile.Make(path)
-	after, err2 := readNoiseKey(path)
+	after, err2 := demo.ReadNoiseKey(path)
 	if made || err != nil || err2 != nil || !before.Secret.Equal(after.Secret) {
 		t.Errorf("made %v again, %v %v", made, err, err2)
 	}

@@ -9,49 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/base/kafka/embedded"
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
-
-// broker starts an embedded broker.
-func broker(t testing.TB) string {
-	t.Helper()
-	b, err := embedded.Start(embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(b.Close)
-	return b.Addr()
-}
-
-// deploymentFile writes a configuration for a broker into a directory of its
-// own. Keys are beside it once init has made them.
-func deploymentFile(t testing.TB, broker string, change ...string) string {
-	t.Helper()
-	text := strings.NewReplacer(change...).Replace(fmt.Sprintf(`
-deployment: shop
-kafka: {brokers: ["%s"]}
-events:
-  topic: visits
-  format: csv
-  columns: [when, who, where]
-  fields: {user: who, key: where, time: when}
-  time_unit: rfc3339
-privacy: {epsilon: 4, delta: 1e-6, lasts: 4d}
-time: {trust: producer, no_future: true, idle_grace: 1s}
-metrics:
-  - name: views
-    window: {size: 1d}
-    keys: {list: [north, south, west]}
-    target: {absolute: 30}
-keys:
-  noise: {file: secrets/noise.key}
-  user_hash: {file: secrets/user-hash.key}
-shards: 4
-`, broker))
-	return write(t, "tollgate.yaml", text)
-}
 
 // visits writes a CSV file of four days, in order of time, with broken lines.
 func visits(t testing.TB, header bool) string {
@@ -66,23 +28,19 @@ func visits(t testing.TB, header bool) string {
 		fmt.Fprintf(&b, "%s,person-%d,%s\n", at.Format(time.RFC3339), i, []string{"north", "south"}[i%2])
 	}
 	b.WriteString("2025-03-04T23:59:59Z,person-secret,\"never closed\n")
-	return write(t, "visits.csv", b.String())
+	return commandtest.Write(t, "visits.csv", b.String())
 }
 
 func mustRun(t testing.TB, args ...string) (stdout, stderr string) {
 	t.Helper()
-	code, stdout, stderr := run(t, args...)
-	if code != exitOK {
-		t.Fatalf("tollgate %s: exit %d, stderr %s", strings.Join(args, " "), code, stderr)
-	}
-	return stdout, stderr
+	return commandtest.MustRun(t, rootCommand, args...)
 }
 
 // The way of a deployment, as a user types it.
 func TestFromAFileToCountsOnKafka(t *testing.T) {
 	t.Parallel()
 	long.Test(t)
-	cfg := deploymentFile(t, broker(t))
+	cfg := commandtest.DeploymentFile(t, commandtest.Broker(t))
 	stdout, stderr := mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "2", "--start", "2025-03-01T12:34:56Z")
 	for _, want := range []string{"time begins at 2025-03-01T00:00:00Z", "(4, 1e-06)-differential privacy", "next: tollgate run --config " + cfg} {
 		if !strings.Contains(stdout, want) {
@@ -102,7 +60,7 @@ func TestFromAFileToCountsOnKafka(t *testing.T) {
 	report, page := filepath.Join(t.TempDir(), "tallies.json"), filepath.Join(t.TempDir(), "page.html")
 	stdout, stderr = mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "1m", "--format", "json", "--trusted-report", report, "--report", page)
 	days := map[string]int{}
-	for _, r := range parse(t, stdout) {
+	for _, r := range commandtest.Parse(t, stdout) {
 		day := r.WindowStart.Format(time.DateOnly)
 		days[day]++
 		want := map[string]float64{"north": 500, "south": 500, "west": 0}[r.Key]
@@ -132,7 +90,7 @@ func TestFromAFileToCountsOnKafka(t *testing.T) {
 
 	// Whatever was published is not printed again.
 	stdout, _ = mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "1m", "--format", "json")
-	for _, r := range parse(t, stdout) {
+	for _, r := range commandtest.Parse(t, stdout) {
 		if r.WindowStart.Before(time.Date(2025, 3, 5, 0, 0, 0, 0, time.UTC)) {
 			t.Errorf("printed again: %+v", r)
 		}
@@ -149,8 +107,8 @@ func TestFromAFileToCountsOnKafka(t *testing.T) {
 	if err := os.WriteFile(changed, []byte(strings.Replace(string(body), "epsilon: 4", "epsilon: 8", 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, _, stderr := run(t, "run", "--config", changed)
-	if code != exitConfig || !strings.Contains(stderr, "budget") || strings.Contains(stderr, "settled") {
+	code, _, stderr := tollgate(t, "run", "--config", changed)
+	if code != command.ExitConfig || !strings.Contains(stderr, "budget") || strings.Contains(stderr, "settled") {
 		t.Errorf("another budget: exit %d, stderr %s", code, stderr)
 	}
 }
@@ -160,20 +118,20 @@ func TestFromAFileToCountsOnKafka(t *testing.T) {
 func TestUntilEndClosesNoWindowEarly(t *testing.T) {
 	t.Parallel()
 	long.Test(t)
-	addr := broker(t)
-	cfg := deploymentFile(t, addr, "no_future: true", "lateness: 1h") // no window that contains the present can close while the test runs
+	addr := commandtest.Broker(t)
+	cfg := commandtest.DeploymentFile(t, addr, "no_future: true", "lateness: 1h") // no window that contains the present can close while the test runs
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
 	now := time.Now().UTC().Format(time.RFC3339)
-	mustRun(t, "replay", "--config", cfg, "--input", write(t, "now.csv", now+",a,north\n"+now+",b,north\n"))
-	code, stdout, stderr := run(t, "run", "--config", cfg, "--until-end", "--wait", "3s")
-	if code != exitError || !strings.Contains(stderr, "1 turn is open, the last one until ") || !strings.Contains(stderr, "the clock counts instead, at ") || strings.Contains(stdout, "north") {
+	mustRun(t, "replay", "--config", cfg, "--input", commandtest.Write(t, "now.csv", now+",a,north\n"+now+",b,north\n"))
+	code, stdout, stderr := tollgate(t, "run", "--config", cfg, "--until-end", "--wait", "3s")
+	if code != command.ExitError || !strings.Contains(stderr, "1 turn is open, the last one until ") || !strings.Contains(stderr, "the clock counts instead, at ") || strings.Contains(stdout, "north") {
 		t.Errorf("exit %d, stdout %s, stderr %s", code, stdout, stderr)
 	}
 	if !strings.Contains(stderr, "first result at ") || strings.Contains(stderr, "drained") || strings.Count(stderr, "turns settled") > 1 {
 		t.Errorf("the progress, and no summary beside the error: %s", stderr)
 	}
 	// Also when its time is over before it has read anything.
-	if code, _, stderr := run(t, "run", "--config", cfg, "--until-end", "--wait", "1ms"); code != exitError || !strings.Contains(stderr, "run again to go on") || strings.Contains(stderr, "drained") {
+	if code, _, stderr := tollgate(t, "run", "--config", cfg, "--until-end", "--wait", "1ms"); code != command.ExitError || !strings.Contains(stderr, "run again to go on") || strings.Contains(stderr, "drained") {
 		t.Errorf("exit %d, stderr %s", code, stderr)
 	}
 }
@@ -185,19 +143,19 @@ func TestRuleUntilATimeHangsOnNoRecord(t *testing.T) {
 	long.Test(t)
 	var printed []string
 	for _, hostile := range []string{"", "9999-12-31T23:59:59Z,evil,north\n"} {
-		addr := broker(t)
-		cfg := deploymentFile(t, addr)
+		addr := commandtest.Broker(t)
+		cfg := commandtest.DeploymentFile(t, addr)
 		mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01")
 		mustRun(t, "replay", "--config", cfg, "--input", visits(t, false))
 		if hostile != "" {
-			mustRun(t, "replay", "--config", cfg, "--input", write(t, "evil.csv", hostile))
+			mustRun(t, "replay", "--config", cfg, "--input", commandtest.Write(t, "evil.csv", hostile))
 		}
 		stdout, stderr := mustRun(t, "run", "--config", cfg, "--until", "2025-03-04T12:00:00Z", "--wait", "1m", "--format", "json")
 		if !strings.Contains(stderr, "every window that ends by 2025-03-04T12:00:00Z is settled") {
 			t.Errorf("stderr %s", stderr)
 		}
 		windows := ""
-		for _, r := range parse(t, stdout) {
+		for _, r := range commandtest.Parse(t, stdout) {
 			windows += fmt.Sprintln(r.WindowStart, r.Key)
 		}
 		printed = append(printed, windows)
@@ -209,13 +167,13 @@ func TestRuleUntilATimeHangsOnNoRecord(t *testing.T) {
 
 func TestRunIsDrainedByASignal(t *testing.T) {
 	long.Test(t)
-	addr := broker(t)
-	cfg := deploymentFile(t, addr)
+	addr := commandtest.Broker(t)
+	cfg := commandtest.DeploymentFile(t, addr)
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01")
 	drained := func(r *begun, says string) {
 		t.Helper()
 		terminate(t)
-		if code := <-r.over; code != exitOK || !strings.Contains(r.stderr.String(), says) || !strings.Contains(r.stderr.String(), "run again to go on") {
+		if code := <-r.over; code != command.ExitOK || !strings.Contains(r.stderr.String(), says) || !strings.Contains(r.stderr.String(), "run again to go on") {
 			t.Errorf("exit %d, stderr %s", code, &r.stderr)
 		}
 	}

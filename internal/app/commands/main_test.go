@@ -5,15 +5,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
+	"github.com/tollgate-dp/tollgate/internal/app/commands/run"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/golden"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -27,43 +28,22 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// run executes one command line.
-func run(t testing.TB, args ...string) (code int, stdout, stderr string) {
+// tollgate executes one command line.
+func tollgate(t testing.TB, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	var out, errs bytes.Buffer
-	a := app{stdout: &out, stderr: &errs, getenv: func(string) string { return "" }}
-	code = a.execute(context.Background(), asText(args))
-	return code, out.String(), errs.String()
-}
-
-// asText has what run logs written for people, as on a terminal.
-func asText(args []string) []string {
-	if len(args) > 0 && args[0] == "run" && !slices.Contains(args, "--log-format") && !slices.Contains(args, "--help") {
-		args = append(slices.Clone(args), "--log-format", "text")
-	}
-	return args
-}
-
-// write makes a file in a directory of the test.
-func write(t testing.TB, name, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return commandtest.Run(t, rootCommand, args...)
 }
 
 func TestHelpGolden(t *testing.T) {
 	t.Parallel()
-	for _, command := range []string{"", "init", "run", "serve", "change", "status", "statement", "man", "recover", "replay", "validate", "plan", "demo", "budget", "budget releases", "budget calibrate", "budget convert", "budget compose", "budget compare", "probe", "version"} {
-		name := "help_" + strings.ReplaceAll(command, " ", "_") + ".golden"
-		if command == "" {
+	for _, line := range []string{"", "init", "run", "serve", "change", "status", "statement", "man", "recover", "replay", "validate", "plan", "demo", "budget", "budget releases", "budget calibrate", "budget convert", "budget compose", "budget compare", "probe", "version"} {
+		name := "help_" + strings.ReplaceAll(line, " ", "_") + ".golden"
+		if line == "" {
 			name = "help.golden"
 		}
-		code, stdout, stderr := run(t, append(strings.Fields(command), "--help")...)
-		if code != exitOK || stderr != "" {
-			t.Errorf("%s --help: exit %d, stderr %q", command, code, stderr)
+		code, stdout, stderr := tollgate(t, append(strings.Fields(line), "--help")...)
+		if code != command.ExitOK || stderr != "" {
+			t.Errorf("%s --help: exit %d, stderr %q", line, code, stderr)
 		}
 		golden.File(t, "testdata/"+name, stdout)
 	}
@@ -73,19 +53,19 @@ func TestHelpGolden(t *testing.T) {
 // changelog's table.
 func TestVersion(t *testing.T) {
 	t.Parallel()
-	has := slices.Sorted(maps.Keys(engines))
-	code, stdout, _ := run(t, "version")
-	if code != exitOK || !strings.HasPrefix(stdout, "module    github.com/tollgate-dp/tollgate\nversion   ") ||
+	has := run.EngineNames()
+	code, stdout, _ := tollgate(t, "version")
+	if code != command.ExitOK || !strings.HasPrefix(stdout, "module    github.com/tollgate-dp/tollgate\nversion   ") ||
 		!strings.HasSuffix(stdout, "\nengines   "+strings.Join(has, ", ")+"\n") {
 		t.Errorf("exit %d, stdout %q", code, stdout)
 	}
-	code, stdout, _ = run(t, "version", "--format", "json")
+	code, stdout, _ = tollgate(t, "version", "--format", "json")
 	var said struct {
 		Module, Version string
 		Engines         []string
 		Formats         []string
 	}
-	if err := json.Unmarshal([]byte(stdout), &said); err != nil || code != exitOK ||
+	if err := json.Unmarshal([]byte(stdout), &said); err != nil || code != command.ExitOK ||
 		said.Module != "github.com/tollgate-dp/tollgate" || said.Version == "" || !slices.Equal(said.Engines, has) {
 		t.Errorf("exit %d, stdout %q", code, stdout)
 	}
@@ -103,8 +83,8 @@ func TestVersion(t *testing.T) {
 // message names the flag.
 func TestBadCommandLines(t *testing.T) {
 	t.Parallel()
-	csv := write(t, "events.csv", "user,page,when\nu1,a,2025-03-03T00:00:00Z\n")
-	plain := write(t, "events.dat", "")
+	csv := commandtest.Write(t, "events.csv", "user,page,when\nu1,a,2025-03-03T00:00:00Z\n")
+	plain := commandtest.Write(t, "events.dat", "")
 	file := []string{"demo", "--input", csv, "--header", "--user-field", "user", "--key-field", "page", "--time-field", "when"}
 	with := func(more ...string) []string { return append(append([]string{}, file...), more...) }
 	for _, tc := range []struct {
@@ -145,23 +125,23 @@ func TestBadCommandLines(t *testing.T) {
 		{"no noise key", with("--noise-key-file", ""), 2, "--noise-key-file is empty"},
 		{"repeat without a key", with("--repeat", strings.Repeat("ab", 16)), 2, "--repeat needs --noise-key-file"},
 		{"repeat of made-up events", []string{"demo", "--repeat", strings.Repeat("ab", 16)}, 2, "--repeat is only used with --input"},
-		{"repeat of another run", with("--repeat", strings.Repeat("ab", 16), "--noise-key-file", write(t, "key", strings.Repeat("ab", 32))), 2, "that run had other records"},
+		{"repeat of another run", with("--repeat", strings.Repeat("ab", 16), "--noise-key-file", commandtest.Write(t, "key", strings.Repeat("ab", 32))), 2, "that run had other records"},
 		{"report without a name", with("--report", ""), 2, "--report is empty"},
 		{"an empty key", with("--public-keys", "a,,b"), 2, "key 2: it is empty"},
 
 		{"missing input", []string{"demo", "--input", "/nowhere/events.csv", "--header", "--user-field", "u", "--time-field", "t"}, 1, "/nowhere/events.csv"},
 		{"header without the user", []string{"demo", "--input", csv, "--header", "--user-field", "name", "--time-field", "when"}, 1, `no column "name"`},
 		{"missing noise key", with("--noise-key-file", "/nowhere/key"), 1, "/nowhere/key"},
-		{"noise key file is long", with("--noise-key-file", write(t, "key", strings.Repeat("ab", 2049))), 3, "key is longer than 4096 bytes"},
+		{"noise key file is long", with("--noise-key-file", commandtest.Write(t, "key", strings.Repeat("ab", 2049))), 3, "key is longer than 4096 bytes"},
 		{"report in a missing directory", with("--trusted-report", "/nowhere/report.json"), 1, "--trusted-report"},
 
-		{"key list is empty", with("--public-keys", write(t, "keys.txt", "\n\n")), 3, "no key in it"},
-		{"key list has a bad key", with("--public-keys", write(t, "keys.txt", "a\n\xff\n")), 3, "key 2"},
-		{"noise key is short", with("--noise-key-file", write(t, "key", "abcd\n")), 3, "64 hex digits"},
-		{"two noise keys", with("--noise-key-file", write(t, "key", strings.Repeat("ab", 32)+"\n"+strings.Repeat("cd", 32))), 3, "one key"},
+		{"key list is empty", with("--public-keys", commandtest.Write(t, "keys.txt", "\n\n")), 3, "no key in it"},
+		{"key list has a bad key", with("--public-keys", commandtest.Write(t, "keys.txt", "a\n\xff\n")), 3, "key 2"},
+		{"noise key is short", with("--noise-key-file", commandtest.Write(t, "key", "abcd\n")), 3, "64 hex digits"},
+		{"two noise keys", with("--noise-key-file", commandtest.Write(t, "key", strings.Repeat("ab", 32)+"\n"+strings.Repeat("cd", 32))), 3, "one key"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			code, stdout, stderr := run(t, tc.args...)
+			code, stdout, stderr := tollgate(t, tc.args...)
 			if code != tc.code {
 				t.Errorf("exit %d, want %d", code, tc.code)
 			}
@@ -171,7 +151,7 @@ func TestBadCommandLines(t *testing.T) {
 			if !strings.Contains(stderr, tc.want) || !strings.Contains(stderr, "error: ") {
 				t.Errorf("stderr %q does not say %q", stderr, tc.want)
 			}
-			if strings.Contains(stderr, "--help") != (tc.code == exitUsage) {
+			if strings.Contains(stderr, "--help") != (tc.code == command.ExitUsage) {
 				t.Errorf("only errors of flags point to the help: %q", stderr)
 			}
 		})
@@ -181,15 +161,15 @@ func TestBadCommandLines(t *testing.T) {
 func TestSecretsAreInNoError(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
-		{"demo", "--noise-key-file", write(t, "key", strings.Repeat("deadbeef", 7))},
+		{"demo", "--noise-key-file", commandtest.Write(t, "key", strings.Repeat("deadbeef", 7))},
 		{"probe", "--url", "ftp://ada:deadbeef@host"},
 		{"probe", "--url", "http://ada:dead beef@host/deadbeef@host"},
 		{"replay", "--brokers", `"ada:deadbeef@host`},
-		{"replay", "--topic", "t", "--input", write(t, "e.jsonl", "{}"), "--user-field", "u", "--time-field", "t", "--brokers", "ada:deadbeef@host:9092"},
-		{"replay", "--topic", "t", "--input", write(t, "e.jsonl", "{}"), "--input-format", "avro", "--user-field", "u", "--time-field", "t", "--brokers", "host:9092", "--registry", "http://ada:deadbeef@host"},
+		{"replay", "--topic", "t", "--input", commandtest.Write(t, "e.jsonl", "{}"), "--user-field", "u", "--time-field", "t", "--brokers", "ada:deadbeef@host:9092"},
+		{"replay", "--topic", "t", "--input", commandtest.Write(t, "e.jsonl", "{}"), "--input-format", "avro", "--user-field", "u", "--time-field", "t", "--brokers", "host:9092", "--registry", "http://ada:deadbeef@host"},
 	} {
-		code, _, stderr := run(t, args...)
-		if code == exitOK || strings.Contains(stderr, "beef") {
+		code, _, stderr := tollgate(t, args...)
+		if code == command.ExitOK || strings.Contains(stderr, "beef") {
 			t.Errorf("%q: exit %d; the secret is in the message: %q", args, code, stderr)
 		}
 	}
@@ -207,10 +187,10 @@ func TestSecretsAreInNoError(t *testing.T) {
 		"two keys":          "spring 1 " + whole + "\nsummer 9 " + whole,
 		"a large file":      strings.Repeat(whole+"\n", 100),
 	} {
-		path := write(t, "key", text+"\n")
+		path := commandtest.Write(t, "key", text+"\n")
 		for _, args := range [][]string{{"demo", "--noise-key-file", path}, {"validate", "--offline", "--config", keysOf(t, path, path)}} {
-			code, stdout, stderr := run(t, args...)
-			if code == exitOK || strings.Contains(stdout+stderr, part) {
+			code, stdout, stderr := tollgate(t, args...)
+			if code == command.ExitOK || strings.Contains(stdout+stderr, part) {
 				t.Errorf("%s, %s: exit %d, %s%s", name, args[0], code, stdout, stderr)
 			}
 		}
@@ -220,24 +200,7 @@ func TestSecretsAreInNoError(t *testing.T) {
 // keysOf is a configuration with key files.
 func keysOf(t *testing.T, noise, userHash string) string {
 	t.Helper()
-	return deploymentFile(t, "127.0.0.1:1", "secrets/noise.key", noise, "secrets/user-hash.key", userHash)
-}
-
-func TestPublicKeysFromAFile(t *testing.T) {
-	t.Parallel()
-	path := write(t, "keys", "\uFEFFnorth\r\nsouth, east\r\n\r\nnorth\n")
-	keys, err := readPublicKeys(path)
-	if err != nil || strings.Join(keys, "|") != "north|south, east" {
-		t.Errorf("got %q (%v)", keys, err)
-	}
-	keys, err = readPublicKeys("b,a,b")
-	if err != nil || strings.Join(keys, "|") != "a|b" {
-		t.Errorf("got %q (%v)", keys, err)
-	}
-	keys, err = readPublicKeys("only")
-	if err != nil || strings.Join(keys, "|") != "only" {
-		t.Errorf("got %q (%v)", keys, err)
-	}
+	return commandtest.DeploymentFile(t, "127.0.0.1:1", "secrets/noise.key", noise, "secrets/user-hash.key", userHash)
 }
 
 // What cannot be written ends in exit code 1, also where it is seen only late.
@@ -250,8 +213,8 @@ func TestUnwritableStdout(t *testing.T) {
 	}
 	defer full.Close()
 	for _, args := range [][]string{{"version"}, {"demo", "--events", "100", "--windows", "2"}, {"demo", "--events", "100", "--windows", "2", "--format", "json"}} {
-		a := app{stdout: full, stderr: &errs, getenv: os.Getenv}
-		if code := a.execute(context.Background(), args); code != exitError {
+		a := &command.App{Stdout: full, Stderr: &errs, Getenv: os.Getenv}
+		if code := command.Execute(context.Background(), a, rootCommand, args); code != command.ExitError {
 			t.Errorf("%v: exit %d, stderr %q", args, code, errs.String())
 		}
 		if !strings.Contains(errs.String(), "writing output") {
@@ -268,11 +231,11 @@ func TestNoNameSteersTheTerminal(t *testing.T) {
 	for name, input := range map[string]string{
 		"column.csv": "\"user" + evil + "\",page,when\nu1,home,2025-03-03\n", evil + ".jsonl": "a\n",
 	} {
-		args := []string{"demo", "--input", write(t, name, input), "--user-field", "user", "--time-field", "when", "--key-field", "page", "--window", "1h"}
+		args := []string{"demo", "--input", commandtest.Write(t, name, input), "--user-field", "user", "--time-field", "when", "--key-field", "page", "--window", "1h"}
 		if strings.HasSuffix(name, ".csv") {
 			args = append(args, "--header")
 		}
-		_, stdout, stderr := run(t, args...)
+		_, stdout, stderr := tollgate(t, args...)
 		if text := stdout + stderr; strings.ContainsAny(text, "\x1b\r\u009b\u202e") || !utf8.ValidString(text) || !strings.Contains(text, `a\x1b[2J`) {
 			t.Errorf("%q: %q", name, text)
 		}

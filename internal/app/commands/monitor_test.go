@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/embedded"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
@@ -31,13 +32,13 @@ func TestReadinessFollowsTheBroker(t *testing.T) {
 		t.Fatal(err)
 	}
 	addr := b.Addr()
-	cfg := deploymentFile(t, addr, "epsilon: 4", "epsilon: 5", "format: csv\n  columns: [when, who, where]\n", "format: jsonl\n")
+	cfg := commandtest.DeploymentFile(t, addr, "epsilon: 4", "epsilon: 5", "format: csv\n  columns: [when, who, where]\n", "format: jsonl\n")
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01")
 	var lines strings.Builder
 	for i, text := range hostile {
 		fmt.Fprintf(&lines, "{\"when\": \"2025-03-0%dT10:00:00Z\", \"who\": %q, \"where\": %q}\n{\"when\": \"%s\"}\n", 1+i%3, jsonText(text), jsonText(text), "evil")
 	}
-	mustRun(t, "replay", "--config", cfg, "--input", write(t, "evil.jsonl", strings.ReplaceAll(lines.String(), `\x`, `\u00`)))
+	mustRun(t, "replay", "--config", cfg, "--input", commandtest.Write(t, "evil.jsonl", strings.ReplaceAll(lines.String(), `\x`, `\u00`)))
 	r := begin("run", "--config", cfg, "--listen", "127.0.0.1:0", "--metrics-trusted")
 	says(t, &r.stderr, "metrics and readiness at http://")
 	base := regexp.MustCompile(`http://[0-9.:]+`).FindString(r.stderr.String())

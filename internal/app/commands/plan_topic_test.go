@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 )
 
@@ -14,19 +16,27 @@ import (
 // and through a metric's filter; nothing is written, not even a topic.
 func TestPlanOfATopicIsThatOfAFile(t *testing.T) {
 	t.Parallel()
-	addr := broker(t)
+	addr := commandtest.Broker(t)
 	csv := visits(t, true)
-	cfg := deploymentFile(t, addr, "keys: {list: [north, south, west]}", "filter: where != \"nowhere\"\n    keys: {list: [north, south, west]}", "epsilon: 4", "epsilon: 1")
+	cfg := commandtest.DeploymentFile(t, addr, "keys: {list: [north, south, west]}", "filter: where != \"nowhere\"\n    keys: {list: [north, south, west]}", "epsilon: 4", "epsilon: 1")
 	mustRun(t, "init", "--create-topics", "--event-partitions", "3", "--generate-keys", "--config", cfg)
 	mustRun(t, "replay", "--config", cfg, "--input", csv, "--header")
 	before := ends(t, addr)
-	code, stdout, stderr := run(t, "plan", "--config", cfg, "--format", "json", "--from", "2025-03-02", "--to", "2025-03-04")
-	var topic planAnswer
-	if err := json.Unmarshal([]byte(stdout), &topic); err != nil || code != exitOK {
+	code, stdout, stderr := tollgate(t, "plan", "--config", cfg, "--format", "json", "--from", "2025-03-02", "--to", "2025-03-04")
+	type planned struct {
+		Events  uint64
+		Windows []map[string]any
+		YAML    string
+	}
+	var topic, file planned
+	if err := json.Unmarshal([]byte(stdout), &topic); err != nil || code != command.ExitOK {
 		t.Fatalf("exit %d, %v, %s", code, err, stderr)
 	}
-	file := planJSON(t, "--input", csv, "--header", "--user-field", "who", "--key-field", "where", "--time-field", "when", "--window", "1d",
-		"--from", "2025-03-02", "--to", "2025-03-04", "--lasts", "365d", "--public-keys", "north,south,west")
+	stdout, _ = mustRun(t, "plan", "--format", "json", "--input", csv, "--header", "--user-field", "who", "--key-field", "where", "--time-field", "when",
+		"--window", "1d", "--from", "2025-03-02", "--to", "2025-03-04", "--lasts", "365d", "--public-keys", "north,south,west")
+	if err := json.Unmarshal([]byte(stdout), &file); err != nil {
+		t.Fatal(err)
+	}
 	if topic.Events == 0 || topic.Events != file.Events || !reflect.DeepEqual(topic.Windows, file.Windows) {
 		t.Errorf("%+v\n%+v", topic.Windows, file.Windows)
 	}

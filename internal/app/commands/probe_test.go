@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/monitor"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
@@ -26,31 +27,31 @@ func TestProbeIsReadiness(t *testing.T) {
 
 	probe := func(path string, want int, says string) {
 		t.Helper()
-		code, stdout, stderr := run(t, "probe", "--url", server.URL+path, "--timeout", "1s")
-		if code != want || !strings.Contains(stdout+stderr, says) || (stdout == "") != (want != exitOK) {
+		code, stdout, stderr := tollgate(t, "probe", "--url", server.URL+path, "--timeout", "1s")
+		if code != want || !strings.Contains(stdout+stderr, says) || (stdout == "") != (want != command.ExitOK) {
 			t.Errorf("%s: exit %d, %s%s", path, code, stdout, stderr)
 		}
 	}
-	probe("/-/healthy", exitOK, "alive")
-	probe("/-/ready", exitError, "not ready: starting")
+	probe("/-/healthy", command.ExitOK, "alive")
+	probe("/-/ready", command.ExitError, "not ready: starting")
 	m.Set(pipeline.RunState{})
-	probe("/-/ready", exitOK, "ready")
+	probe("/-/ready", command.ExitOK, "ready")
 	m.Set(pipeline.RunState{NotReady: "no broker answers"})
-	probe("/-/ready", exitError, "no broker answers")
-	probe("/elsewhere", exitError, "302")
+	probe("/-/ready", command.ExitError, "no broker answers")
+	probe("/elsewhere", command.ExitError, "302")
 	began := time.Now()
-	probe("/never", exitError, "deadline exceeded")
+	probe("/never", command.ExitError, "deadline exceeded")
 	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("--timeout 1s took %s", took)
 	}
 	server.CloseClientConnections()
-	if code, _, stderr := run(t, "probe", "--url", "http://127.0.0.1:1/"); code != exitError || !strings.Contains(stderr, "asking http://127.0.0.1:1/: nothing listens there") {
+	if code, _, stderr := tollgate(t, "probe", "--url", "http://127.0.0.1:1/"); code != command.ExitError || !strings.Contains(stderr, "asking http://127.0.0.1:1/: nothing listens there") {
 		t.Errorf("nothing listens: exit %d, %s", code, stderr)
 	}
-	if code, stdout, stderr := run(t, "probe", "--url", "http://ada:hunter2@127.0.0.1:1/"); code != exitUsage || strings.Contains(stdout+stderr, "hunter2") {
+	if code, stdout, stderr := tollgate(t, "probe", "--url", "http://ada:hunter2@127.0.0.1:1/"); code != command.ExitUsage || strings.Contains(stdout+stderr, "hunter2") {
 		t.Errorf("a password: exit %d, %s%s", code, stdout, stderr)
 	}
-	if code, _, stderr := run(t, "probe", "--url", "localhost:9464"); code != exitUsage || !strings.Contains(stderr, "an address like") {
+	if code, _, stderr := tollgate(t, "probe", "--url", "localhost:9464"); code != command.ExitUsage || !strings.Contains(stderr, "an address like") {
 		t.Errorf("no scheme: exit %d, %s", code, stderr)
 	}
 }

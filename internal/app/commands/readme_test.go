@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
 
@@ -32,7 +33,7 @@ func TestReadmesFileGivesUsefulValues(t *testing.T) {
 			}
 			stdout, _ := mustRun(t, append(args, "--format", "json")...)
 			var off []float64
-			for _, r := range parse(t, stdout) {
+			for _, r := range commandtest.Parse(t, stdout) {
 				off = append(off, (r.High-r.Low)/2/r.Value)
 			}
 			slices.Sort(off)

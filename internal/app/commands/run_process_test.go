@@ -18,6 +18,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
@@ -37,7 +39,7 @@ func TestProcess(*testing.T) {
 		return
 	}
 	os.Args = append([]string{"tollgate"}, strings.Split(line, "\n")...)
-	os.Exit(Main(Release{}, os.Exit))
+	os.Exit(Main(command.Release{}, os.Exit))
 }
 
 // process is runner in a process of its own, which ends with the test at the latest.
@@ -49,7 +51,7 @@ type process struct {
 func startProcess(t testing.TB, stdout, stderr io.Writer, args ...string) *process {
 	t.Helper()
 	p := &process{cmd: exec.Command(os.Args[0], "-test.run=^TestProcess$"), exited: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), processVariable+"="+strings.Join(asText(args), "\n"))
+	p.cmd.Env = append(os.Environ(), processVariable+"="+strings.Join(commandtest.AsText(args), "\n"))
 	p.cmd.Stdout, p.cmd.Stderr = stdout, stderr
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -114,10 +116,10 @@ func begin(args ...string) *begun { return beginUnder(context.Background(), nil,
 // beginUnder begins a command under a context, with environment variables.
 func beginUnder(ctx context.Context, environment map[string]string, args ...string) *begun {
 	b := &begun{over: make(chan int, 1), gone: make(chan struct{})}
-	a := app{stdout: &b.stdout, stderr: &b.stderr, getenv: func(name string) string { return environment[name] }}
+	a := &command.App{Stdout: &b.stdout, Stderr: &b.stderr, Getenv: func(name string) string { return environment[name] }}
 	go func() {
 		defer close(b.gone)
-		b.over <- a.execute(ctx, asText(args))
+		b.over <- command.Execute(ctx, a, rootCommand, commandtest.AsText(args))
 	}()
 	return b
 }
@@ -171,12 +173,12 @@ const manyKeys = 100
 // which a run settles some in a second.
 func hourly(t testing.TB) (cfg, addr string) {
 	t.Helper()
-	addr = broker(t)
+	addr = commandtest.Broker(t)
 	var keys []string
 	for i := range manyKeys {
 		keys = append(keys, fmt.Sprintf("key-%03d", i))
 	}
-	cfg = deploymentFile(t, addr, "[north, south, west]", "["+strings.Join(keys, ", ")+"]", "size: 1d", "size: 1h")
+	cfg = commandtest.DeploymentFile(t, addr, "[north, south, west]", "["+strings.Join(keys, ", ")+"]", "size: 1d", "size: 1h")
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01T00:00:00Z")
 	mustRun(t, "replay", "--config", cfg, "--input", visits(t, true), "--header")
 	return cfg, addr
@@ -234,7 +236,7 @@ func TestRuleAReaderThatStopsReadingDoesNotStopTheRun(t *testing.T) {
 	p := startProcess(t, w, &stderr, "run", "--config", cfg, "--format", "json")
 	published(t, addr, 150*manyKeys)
 	p.signal(t, syscall.SIGINT)
-	if code := p.code(t); code != exitOK {
+	if code := p.code(t); code != command.ExitOK {
 		t.Errorf("exit %d, stderr %s", code, &stderr)
 	}
 	for _, want := range []string{"ending once the turn that is being released is finished", "drained: everything up to turn", " values were published but not printed: read topic shop-counts"} {
@@ -261,7 +263,7 @@ func TestRuleAStderrThatTakesNothingDoesNotStopTheRun(t *testing.T) {
 		end = published(t, addr, end)
 	}
 	p.signal(t, syscall.SIGTERM)
-	if code := p.code(t); code != exitOK {
+	if code := p.code(t); code != command.ExitOK {
 		t.Errorf("exit %d", code)
 	}
 }
@@ -270,8 +272,8 @@ func TestRuleAStderrThatTakesNothingDoesNotStopTheRun(t *testing.T) {
 func TestRuleARunStartsWhereCountsHasLostItsFirstRecords(t *testing.T) {
 	long.Test(t)
 	t.Parallel()
-	addr := broker(t)
-	cfg := deploymentFile(t, addr)
+	addr := commandtest.Broker(t)
+	cfg := commandtest.DeploymentFile(t, addr)
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01T00:00:00Z")
 	mustRun(t, "replay", "--config", cfg, "--input", visits(t, true), "--header")
 	const first, rest = `"window_start":"2025-03-01T`, `"window_start":"2025-03-03T`

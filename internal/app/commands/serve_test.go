@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
@@ -19,8 +21,8 @@ import (
 func TestServeShowsWhatARunPublishes(t *testing.T) {
 	t.Parallel()
 	long.Test(t)
-	addr := broker(t)
-	cfg := deploymentFile(t, addr)
+	addr := commandtest.Broker(t)
+	cfg := commandtest.DeploymentFile(t, addr)
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01")
 	mustRun(t, "replay", "--config", cfg, "--input", visits(t, false))
 
@@ -28,7 +30,7 @@ func TestServeShowsWhatARunPublishes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	alone := write(t, "tollgate.yaml", string(text)) // in a folder where there are no keys
+	alone := commandtest.Write(t, "tollgate.yaml", string(text)) // in a folder where there are no keys
 	if _, err := os.Stat(filepath.Join(filepath.Dir(alone), "secrets")); err == nil {
 		t.Fatal("keys are beside the configuration of serve")
 	}
@@ -68,15 +70,15 @@ func TestServeShowsWhatARunPublishes(t *testing.T) {
 	}
 
 	taken := strings.TrimPrefix(base, "http://")
-	code, _, stderr := run(t, "serve", "--config", alone, "--listen", taken)
-	if code != exitError || !strings.Contains(stderr, "--listen "+taken+": another process has this port") {
+	code, _, stderr := tollgate(t, "serve", "--config", alone, "--listen", taken)
+	if code != command.ExitError || !strings.Contains(stderr, "--listen "+taken+": another process has this port") {
 		t.Errorf("a taken port: exit %d, stderr %s", code, stderr)
 	}
 	if strings.Contains(errs.String()+out.String()+values, "person-") {
 		t.Error("a user's id is shown")
 	}
 	p.signal(t, syscall.SIGTERM)
-	if code := p.code(t); code != exitOK || out.String() != "" {
+	if code := p.code(t); code != command.ExitOK || out.String() != "" {
 		t.Errorf("exit %d, stdout %q, stderr %s", code, out.String(), errs.String())
 	}
 	if _, err := net.Dial("tcp", taken); err == nil {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 )
 
 // shownLine is a command line of tollgate that a text shows.
@@ -115,8 +117,8 @@ var placeholder = regexp.MustCompile(`^(\[?[A-Z][A-Z_]*(\.\.\.|…)?\]?|…|<.*>
 // problem says what is wrong with a line; "" for nothing.
 func (l shownLine) problem() string {
 	words := shownWord.FindAllString(l.line, -1)
-	a := app{stdout: io.Discard, stderr: io.Discard, getenv: os.Getenv}
-	root := a.root()
+	a := &command.App{Stdout: io.Discard, Stderr: io.Discard, Getenv: os.Getenv}
+	root := rootCommand(a)
 	root.InitDefaultCompletionCmd()
 	cmd, rest, err := root.Find(words)
 	if err != nil {

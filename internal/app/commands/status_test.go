@@ -7,8 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/pipeline"
@@ -20,9 +21,9 @@ import (
 func TestStatusIsWhatControlSays(t *testing.T) {
 	t.Parallel()
 	long.Test(t)
-	addr := broker(t)
-	cfg := deploymentFile(t, addr)
-	if code, stdout, stderr := run(t, "status", "--config", cfg); code != exitError || stdout != "" || !strings.Contains(stderr, "begin the deployment with tollgate init") {
+	addr := commandtest.Broker(t)
+	cfg := commandtest.DeploymentFile(t, addr)
+	if code, stdout, stderr := tollgate(t, "status", "--config", cfg); code != command.ExitError || stdout != "" || !strings.Contains(stderr, "begin the deployment with tollgate init") {
 		t.Errorf("before init: exit %d, %s%s", code, stdout, stderr)
 	}
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "2", "--start", "2025-03-01T00:00:00Z")
@@ -72,7 +73,7 @@ func TestStatusIsWhatControlSays(t *testing.T) {
 		t.Errorf("ended: %v, %s", s.Ended, stdout)
 	}
 	// The events are of long ago, and their counts came just now.
-	if code, stdout, stderr := run(t, "status", "--config", cfg, "--max-lag", "1h"); code != exitOK || strings.Contains(stdout, "due since") {
+	if code, stdout, stderr := tollgate(t, "status", "--config", cfg, "--max-lag", "1h"); code != command.ExitOK || strings.Contains(stdout, "due since") {
 		t.Errorf("exit %d, %s%s", code, stdout, stderr)
 	}
 
@@ -93,33 +94,8 @@ func TestStatusIsWhatControlSays(t *testing.T) {
 	if _, err := p.Append(t.Context(), []kafkalog.Message{{Value: stop}}); err != nil {
 		t.Fatal(err)
 	}
-	code, stdout, stderr := run(t, "status", "--config", cfg)
-	if code != exitError || !strings.Contains(stdout, "STOPPED     at turn") || !strings.Contains(stdout, "ledger and control differ") || !strings.Contains(stderr, "then run tollgate recover") {
+	code, stdout, stderr := tollgate(t, "status", "--config", cfg)
+	if code != command.ExitError || !strings.Contains(stdout, "STOPPED     at turn") || !strings.Contains(stdout, "ledger and control differ") || !strings.Contains(stderr, "then run tollgate recover") {
 		t.Errorf("exit %d, %s%s", code, stdout, stderr)
-	}
-}
-
-// Dead letters are said coarsely, from ten on.
-func TestStatusSaysCoarselyHowManyRecordsAreDeadLetters(t *testing.T) {
-	t.Parallel()
-	for level, want := range map[pipeline.DeadLetterLevel]string{
-		"none": "", "few": "broken      a few, fewer than one in a hundred, of the records of the last 8 turns: topic letters has them",
-		"some": "broken      some, at least one in a hundred, of the records", "most": "broken      more than half of the records",
-	} {
-		var b strings.Builder
-		writeStatus(&b, &pipeline.Status{DeadLetters: level, DeadLetterTurns: 8}, "letters", time.Now())
-		if got := b.String(); !strings.Contains(got, want) || (want == "") == strings.Contains(got, "broken") {
-			t.Errorf("%s: %s", level, got)
-		}
-	}
-}
-
-// What is promised to a user in one period is not said as if it were for ever.
-func TestRuleStatusSaysInWhichPeriodThePromiseHolds(t *testing.T) {
-	t.Parallel()
-	var b strings.Builder
-	writeStatus(&b, &pipeline.Status{Epsilon: 4, Delta: 1e-6, PeriodSeconds: 2419200}, "", time.Now())
-	if !strings.Contains(b.String(), "(4, 1e-06)-differential privacy for a user in one period of 28d\n") {
-		t.Error(&b)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
 
@@ -11,10 +13,10 @@ import (
 // there is only one broker; with --strict it is refused as the contents of a configuration are.
 func TestRuleEveryLookAtTheTopicsSaysWhatOneBrokerCanLose(t *testing.T) {
 	t.Parallel()
-	cfg := deploymentFile(t, broker(t))
+	cfg := commandtest.DeploymentFile(t, commandtest.Broker(t))
 	initialise := []string{"init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1"}
-	code, _, stderr := run(t, append(initialise, "--strict")...)
-	if code != exitConfig || !strings.Contains(stderr, "topic shop-ledger: replication factor is 1, it must be 3: its records are lost if its only broker loses them: three replicas need three brokers, and the cluster has one broker: add brokers first; then kafka-reassign-partitions.sh") {
+	code, _, stderr := tollgate(t, append(initialise, "--strict")...)
+	if code != command.ExitConfig || !strings.Contains(stderr, "topic shop-ledger: replication factor is 1, it must be 3: its records are lost if its only broker loses them: three replicas need three brokers, and the cluster has one broker: add brokers first; then kafka-reassign-partitions.sh") {
 		t.Errorf("init --strict: exit %d, stderr %s", code, stderr)
 	}
 	const line = "the cluster has one broker"
@@ -24,10 +26,10 @@ func TestRuleEveryLookAtTheTopicsSaysWhatOneBrokerCanLose(t *testing.T) {
 	if _, stderr = mustRun(t, "validate", "--config", cfg); strings.Count(stderr, line) != 1 {
 		t.Errorf("validate: stderr %s", stderr)
 	}
-	for _, command := range [][]string{{"validate", "--config", cfg, "--strict"}, {"run", "--config", cfg, "--strict", "--until-end"}} {
-		code, _, stderr = run(t, command...)
-		if code != exitConfig || !strings.Contains(stderr, "topic shop-control: replication factor is 1, it must be 3") {
-			t.Errorf("%s: exit %d, stderr %s", strings.Join(command, " "), code, stderr)
+	for _, line := range [][]string{{"validate", "--config", cfg, "--strict"}, {"run", "--config", cfg, "--strict", "--until-end"}} {
+		code, _, stderr = tollgate(t, line...)
+		if code != command.ExitConfig || !strings.Contains(stderr, "topic shop-control: replication factor is 1, it must be 3") {
+			t.Errorf("%s: exit %d, stderr %s", strings.Join(line, " "), code, stderr)
 		}
 	}
 	if !long.On() {

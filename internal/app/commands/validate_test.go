@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
 	"github.com/tollgate-dp/tollgate/internal/app/plan"
 	"github.com/tollgate-dp/tollgate/internal/testing/golden"
 	"github.com/tollgate-dp/tollgate/state/budgets"
@@ -16,8 +18,8 @@ func TestValidateGolden(t *testing.T) {
 	t.Parallel()
 	example := filepath.Join("..", "..", "..", "docs", "example.yaml")
 	for name, args := range map[string][]string{
-		"validate.golden":      {"validate", "--offline", "--config", write(t, "tollgate.yaml", twoMetrics)},
-		"validate_json.golden": {"validate", "--offline", "--format", "json", "--config", write(t, "tollgate.yaml", twoMetrics)},
+		"validate.golden":      {"validate", "--offline", "--config", commandtest.Write(t, "tollgate.yaml", commandtest.TwoMetrics)},
+		"validate_json.golden": {"validate", "--offline", "--format", "json", "--config", commandtest.Write(t, "tollgate.yaml", commandtest.TwoMetrics)},
 	} {
 		stdout, stderr := mustRun(t, args...)
 		golden.File(t, "testdata/"+name, stdout)
@@ -25,42 +27,25 @@ func TestValidateGolden(t *testing.T) {
 			t.Errorf("stderr %s", stderr)
 		}
 	}
-	code, stdout, stderr := run(t, "validate", "--offline", "--config", example)
-	if code != exitConfig || stdout != "" || !strings.Contains(stderr, "TOLLGATE_PASSWORD") {
+	code, stdout, stderr := tollgate(t, "validate", "--offline", "--config", example)
+	if code != command.ExitConfig || stdout != "" || !strings.Contains(stderr, "TOLLGATE_PASSWORD") {
 		t.Errorf("a password that is not set: exit %d, stdout %s, stderr %s", code, stdout, stderr)
 	}
 	text := contentsOf(t, example)
 	if !strings.Contains(text, "TOLLGATE_PASSWORD=any tollgate validate --config example.yaml --offline\n") {
 		t.Error("the example does not say how to check it")
 	}
-	if code, stdout, stderr := runWith(t.Context(), map[string]string{"TOLLGATE_PASSWORD": "any"}, "validate", "--offline", "--config", example); code != exitOK {
+	if code, stdout, stderr := runWith(t.Context(), map[string]string{"TOLLGATE_PASSWORD": "any"}, "validate", "--offline", "--config", example); code != command.ExitOK {
 		t.Errorf("the command of the example: exit %d, stdout %s, stderr %s", code, stdout, stderr)
 	}
 }
-
-// twoMetrics is the configuration of the goldens.
-const twoMetrics = `
-kafka: {brokers: ["localhost:1"]}
-events: {topic: visits, format: jsonl, fields: {user: u, key: k, time: t}, time_unit: ms}
-privacy: {epsilon: 1, delta: 1e-6, lasts: 1d}
-metrics:
-  - name: private
-    window: {size: 1h}
-    bounds: {max_keys_per_user: 2, max_events_per_key: 3}
-    target: {relative: 0.1, absolute: 250}
-  - name: public
-    window: {size: 1h}
-    keys: {list: [a, b]}
-    target: {relative: 0.05, absolute: 60}
-keys: {noise: {file: noise.key}, user_hash: {file: user.key}}
-`
 
 // Budgets of periods add where every window lies within one: n periods are √n times the
 // μ, and δ adds up.
 func TestPeriodsAddUp(t *testing.T) {
 	t.Parallel()
-	text := strings.Replace(twoMetrics, "lasts: 1d", "period: 1d", 1)
-	stdout, _ := mustRun(t, "validate", "--offline", "--format", "json", "--config", write(t, "tollgate.yaml", text))
+	text := strings.Replace(commandtest.TwoMetrics, "lasts: 1d", "period: 1d", 1)
+	stdout, _ := mustRun(t, "validate", "--offline", "--format", "json", "--config", commandtest.Write(t, "tollgate.yaml", text))
 	var p plan.Plan
 	if err := json.Unmarshal([]byte(stdout), &p); err != nil {
 		t.Fatal(err)
@@ -101,12 +86,12 @@ func TestRuleTheBiasOfPrivateKeysIsSaid(t *testing.T) {
 			t.Errorf("%s does not say it", name)
 		}
 	}
-	if stdout, _ := mustRun(t, "validate", "--offline", "--config", write(t, "tollgate.yaml", onlyPublic)); strings.Contains(stdout, biased) {
+	if stdout, _ := mustRun(t, "validate", "--offline", "--config", commandtest.Write(t, "tollgate.yaml", onlyPublic)); strings.Contains(stdout, biased) {
 		t.Errorf("there is no private key:\n%s", stdout)
 	}
-	one := write(t, "one.csv", "when,who,where\n2025-03-03T00:00:01Z,ann,home\n")
+	one := commandtest.Write(t, "one.csv", "when,who,where\n2025-03-03T00:00:01Z,ann,home\n")
 	for says, more := range map[bool][]string{true: nil, false: {"--public-keys", "a"}} {
-		if stdout, _ := mustRun(t, fileArgs(one, more...)...); strings.Contains(stdout, biased) != says {
+		if stdout, _ := mustRun(t, commandtest.FileArgs(one, more...)...); strings.Contains(stdout, biased) != says {
 			t.Errorf("demo %q:\n%s", more, stdout)
 		}
 	}
@@ -118,16 +103,16 @@ func TestRuleValidateSaysWhatPrivateKeysNeed(t *testing.T) {
 	t.Parallel()
 	const never, reserved = "can never add a metric with private keys", "1e-07 of the 1e-06 is reserved for metrics with private keys that may be added later"
 	file := onlyPublic
-	stdout, _ := mustRun(t, "validate", "--offline", "--config", write(t, "tollgate.yaml", file))
+	stdout, _ := mustRun(t, "validate", "--offline", "--config", commandtest.Write(t, "tollgate.yaml", file))
 	if !strings.Contains(stdout, never) || !strings.Contains(stdout, "privacy.delta_keys: 1e-07, which takes 1 % of") || strings.Contains(stdout, reserved) {
 		t.Errorf("without a reserve:\n%s", stdout)
 	}
 	file = strings.Replace(file, "delta: 1e-6", "delta: 1e-6, delta_keys: 1e-7", 1)
-	stdout, _ = mustRun(t, "validate", "--offline", "--exact", "--config", write(t, "tollgate.yaml", file))
+	stdout, _ = mustRun(t, "validate", "--offline", "--exact", "--config", commandtest.Write(t, "tollgate.yaml", file))
 	if strings.Contains(stdout, never) || !strings.Contains(stdout, reserved) {
 		t.Errorf("with a reserve:\n%s", stdout)
 	}
-	stdout, _ = mustRun(t, "validate", "--offline", "--config", write(t, "tollgate.yaml", twoMetrics), "--exact")
+	stdout, _ = mustRun(t, "validate", "--offline", "--config", commandtest.Write(t, "tollgate.yaml", commandtest.TwoMetrics), "--exact")
 	if strings.Contains(stdout, never) || strings.Contains(stdout, "reserved") {
 		t.Errorf("with a private metric:\n%s", stdout)
 	}

@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
 )
 
 // madeKeys puts two keys beside a configuration of deploymentFile, with a mode.
@@ -29,8 +32,8 @@ func madeKeys(t *testing.T, cfg string, mode os.FileMode) {
 // refuses.
 func TestSecretsThatOthersCanReadAreTold(t *testing.T) {
 	t.Parallel()
-	addr := broker(t)
-	cfg := deploymentFile(t, addr)
+	addr := commandtest.Broker(t)
+	cfg := commandtest.DeploymentFile(t, addr)
 	for mode, who := range map[os.FileMode]string{0o644: "other users of this machine (mode 0644)", 0o640: "its group (mode 0640)"} {
 		madeKeys(t, cfg, mode)
 		_, stderr := mustRun(t, "validate", "--offline", "--config", cfg)
@@ -39,10 +42,10 @@ func TestSecretsThatOthersCanReadAreTold(t *testing.T) {
 				t.Errorf("%v: validate does not say %q: %s", mode, want, stderr)
 			}
 		}
-		for _, command := range []string{"validate", "init", "run"} {
-			code, _, stderr := run(t, command, "--strict", "--config", cfg)
-			if code != exitConfig || !strings.Contains(stderr, "keys.user_hash.file") || !strings.Contains(stderr, "--strict") {
-				t.Errorf("%s --strict: exit %d, %s", command, code, stderr)
+		for _, line := range []string{"validate", "init", "run"} {
+			code, _, stderr := tollgate(t, line, "--strict", "--config", cfg)
+			if code != command.ExitConfig || !strings.Contains(stderr, "keys.user_hash.file") || !strings.Contains(stderr, "--strict") {
+				t.Errorf("%s --strict: exit %d, %s", line, code, stderr)
 			}
 		}
 	}

@@ -1,6 +1,6 @@
 // Package demo runs the pipeline inside one process, against an embedded
 // broker, on a made-up stream or on a user's own file, and hands out the
-// releases turn by turn. Flags become Settings in commands (demo_settings.go), and Settings a
+// releases turn by turn. Flags become Settings in commands/demo (settings.go), and Settings a
 // pipeline.Config in settings.go.
 //
 // Guarantees: every record of the source reaches the events topic as its

@@ -88,6 +88,10 @@ func module() []layer {
 		{name: "programs",
 			sees: "secrets numbers accounting wire noise experiments transforms kafka deployment pipeline front demo",
 			packages: `
+			internal/app/commands/command internal/app/commands/commandtest internal/app/commands/input
+			internal/app/commands/demo internal/app/commands/replay internal/app/commands/initialise
+			internal/app/commands/validate internal/app/commands/change internal/app/commands/run
+			internal/app/commands/status internal/app/commands/serve internal/app/commands/budget
 			internal/app/commands cmd/runner cmd/experiments`},
 		{name: "tests", sees: "secrets numbers wire noise experiments transforms kafka deployment front demo",
 			outside: []string{beam}, packages: `

@@ -1,0 +1,23 @@
+// Package budget has the commands that compute what a privacy budget pays for.
+package budget
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+)
+
+// app is what the commands of this package use of the world outside.
+type app struct{ *command.App }
+
+func Command(c *command.App) *cobra.Command {
+	a := &app{c}
+	cmd := &cobra.Command{
+		Use:   "budget",
+		Short: "Compute what a privacy budget pays for, and what releases cost",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.budgetReleases(), a.budgetCalibrate(), a.budgetConvert(), a.budgetCompose(), a.budgetCompare())
+	return cmd
+}

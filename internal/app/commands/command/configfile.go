@@ -1,0 +1,142 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// UsualConfig is the configuration file of commands without --config.
+const UsualConfig = "tollgate.yaml"
+
+// ConfigPath adds --config to a command that cannot do without a configuration.
+func (a *App) ConfigPath(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "config", "", "configuration file (YAML; default: $TOLLGATE_CONFIG, else "+UsualConfig+")")
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if cmd.Flags().Changed("config") {
+			return nil
+		}
+		if *to = a.usualPath(); *to == "" {
+			return Usage(errors.New("--config is needed: TOLLGATE_CONFIG is not set, and there is no " + UsualConfig + " here"))
+		}
+		return nil
+	}
+}
+
+// usualPath returns the configuration of a command that is told of none: that of TOLLGATE_CONFIG,
+// else usualConfig if it exists; "" for none.
+func (a *App) usualPath() string {
+	if path := a.Getenv("TOLLGATE_CONFIG"); path != "" || !exists(UsualConfig) {
+		return path
+	}
+	return UsualConfig
+}
+
+// OrUsual is for a command that can do without a configuration: unless flags replace it, the usual
+// one counts if --config names none.
+func (a *App) OrUsual(config string, changed func(string) bool, replace []string) string {
+	if config != "" || changed("config") || slices.ContainsFunc(replace, changed) {
+		return config
+	}
+	return a.usualPath()
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// Loaded is a configuration that was read and compiled.
+type Loaded struct {
+	*pipeline.Deployment
+	File *config.File
+	made []string // the key files that the command has made
+}
+
+// Reach loads a configuration and waits until its broker answers.
+func (a *App) Reach(ctx context.Context, path string, o config.Options) (*Loaded, error) {
+	d, err := a.Load(path, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.AwaitAnswer(ctx, d.Config.Kafka); err != nil {
+		return nil, d.Explained(err)
+	}
+	return d, nil
+}
+
+// Load reads, resolves and compiles a configuration. Errors in its contents have an exit
+// code of their own, which a missing file does not have.
+func (a *App) Load(path string, o config.Options) (*Loaded, error) {
+	file, err := config.Open(path, a.environment())
+	if err != nil {
+		return nil, inFile(err)
+	}
+	return a.compile(file, o)
+}
+
+// environment has the variables that a configuration can use.
+func (a *App) environment() config.Environment {
+	return config.Environment{Get: a.Getenv, Names: a.Variables}
+}
+
+func (a *App) compile(file *config.File, o config.Options) (*Loaded, error) {
+	if err := file.Resolve(o); err != nil {
+		return nil, inFile(err)
+	}
+	d, err := file.Compile()
+	if err != nil {
+		return nil, inFile(err)
+	}
+	return &Loaded{Deployment: d, File: file}, nil
+}
+
+// inFile marks errors of a file's contents.
+func inFile(err error) error {
+	var wrong config.Errors
+	if errors.As(err, &wrong) {
+		return Contents(wrong)
+	}
+	return err
+}
+
+// Spared refuses outputs that would overwrite the configuration, or a file that it names.
+func (d *Loaded) Spared(outputs ...NamedFile) error {
+	var inputs []NamedFile
+	for i, file := range d.File.Files() {
+		by := "the configuration"
+		if i == 0 {
+			by = "--config"
+		}
+		inputs = append(inputs, NamedFile{by, file})
+	}
+	if record, _ := d.File.RecordPlace(); record != "" {
+		inputs = append(inputs, NamedFile{"the configuration", record})
+	}
+	return Spared(outputs, inputs...)
+}
+
+// Explained marks errors of the configuration that only a command of the pipeline finds:
+// files of certificates, and differences from the HEADER. What only --strict refuses has the
+// same exit code.
+func (d *Loaded) Explained(err error) error {
+	strict := errors.Is(err, pipeline.ErrStrict) && !errors.Is(err, pipeline.ErrStopped)
+	if strict || errors.Is(err, pipeline.ErrHeaderMismatch) || errors.Is(err, pipeline.ErrOtherPromise) {
+		return Contents(err)
+	}
+	return inFile(d.File.Locate(err))
+}
+
+// Unrecorded returns a deployment that no command compares with the record of its keys, and that
+// record: init decides itself what it means.
+func (d *Loaded) Unrecorded() (*Loaded, *pipeline.Record) {
+	without := *d.Deployment
+	without.Config.Record = nil
+	return &Loaded{Deployment: &without, File: d.File, made: d.made}, d.Config.Record
+}

@@ -1,0 +1,57 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// CreateTopics makes the topics that are missing, and says which they are.
+func (a *App) CreateTopics(ctx context.Context, d *Loaded, o pipeline.TopicOptions) error {
+	cfg := d.Config
+	topics := []string{cfg.Outputs.Control, cfg.Outputs.Ledger, cfg.Outputs.Counts, cfg.Outputs.Turns, cfg.Outputs.DeadLetter}
+	if o.EventPartitions > 0 {
+		topics = append(topics, cfg.Events.Topic)
+	}
+	err := pipeline.CreateTopics(ctx, d.Deployment, o)
+	if errors.Is(err, pipeline.ErrReplication) {
+		return fmt.Errorf("%w: lower --replication, or start more brokers. Have 3 replicas unless you only try things out: with 1, what a broker loses is lost", err)
+	}
+	there, nothingElse := existing(err)
+	if !nothingElse {
+		return err
+	}
+	for _, topic := range topics {
+		if slices.Contains(there, topic) {
+			fmt.Fprintf(a.Stderr, "topic %s exists and is used as it is\n", topic)
+		} else {
+			fmt.Fprintf(a.Stderr, "made topic %s\n", topic)
+		}
+	}
+	return nil
+}
+
+// existing returns the topics that an error of CreateTopics says were there already, and whether
+// it says nothing else.
+func existing(err error) (topics []string, nothingElse bool) {
+	switch e := err.(type) { //nolint:errorlint // it visits every branch of the tree
+	case *kafkalog.CreateError:
+		return e.Topics, errors.Is(e.Err, kafkalog.ErrTopicExists)
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			more, only := existing(one)
+			if !only {
+				return nil, false
+			}
+			topics = append(topics, more...)
+		}
+		return topics, true
+	case interface{ Unwrap() error }:
+		return existing(e.Unwrap())
+	}
+	return nil, err == nil
+}

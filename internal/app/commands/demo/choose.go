@@ -1,0 +1,272 @@
+package demo
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/demo"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
+	html "github.com/tollgate-dp/tollgate/internal/app/report"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// choiceShare is the part of the promise that a demo spends on choosing.
+const choiceShare = 0.05
+
+// take sets what a setting says, but for what was given. The finest noise has two digits.
+func (f *demoFlags) take(s choice.Setting) {
+	f.window, f.epsilon, f.lasts = s.Window, s.Epsilon, s.Lasts
+	if f.openValues && s.Min < s.Max {
+		if f.min, f.max = s.Min, s.Max; f.choosesAbsolute() {
+			f.absolute = deployment.CoarseTarget(f.kindOf(), metrickind.Bounds{Events: 1, Min: f.min, Max: f.max}, f.confidence)
+		}
+	}
+	if f.noiseGiven() {
+		return
+	}
+	half, _ := strconv.ParseFloat(strconv.FormatFloat(s.Noise*deviations(f.confidence), 'g', 2, 64), 64)
+	if f.kindOf().CountTarget() {
+		f.absolute = half
+	} else {
+		f.noise = half
+	}
+}
+
+// deviations is half of the interval of a confidence, in standard deviations.
+func deviations(confidence float64) float64 { return math.Sqrt2 * math.Erfinv(confidence) }
+
+// finest is the finest noise, ± so much at the confidence.
+func (f *demoFlags) finest() float64 {
+	if f.kindOf().CountTarget() {
+		return f.absolute
+	}
+	return f.noise
+}
+
+// noiseGiven says whether the finest noise was given.
+func (f *demoFlags) noiseGiven() bool {
+	if f.kindOf().CountTarget() {
+		return f.given("absolute")
+	}
+	return f.given("noise")
+}
+
+// setting is what was given of a setting, zero for what is to be chosen.
+func (f *demoFlags) setting() choice.Setting {
+	s := choice.Setting{Epsilon: f.epsilon, Min: f.min, Max: f.max, Window: f.window}
+	if f.noiseGiven() {
+		s.Noise = f.finest() / deviations(f.confidence)
+	}
+	switch {
+	case f.given("lasts"):
+		s.Lasts = f.lasts
+	case !f.from.IsZero() && !f.to.IsZero():
+		from, to := f.millis()
+		s.Lasts = time.Duration(to-from) * time.Millisecond
+	}
+	return s
+}
+
+// compile makes deployments of the settings that are tried.
+func (f *demoFlags) compile(keys []string) choice.Compile {
+	return func(s choice.Setting) (*pipeline.Deployment, error) {
+		tried := *f
+		tried.take(s)
+		_, d, err := tried.settings(keys)
+		return d, err
+	}
+}
+
+// question asks for the best setting: what was given is kept. plan and the end of a demo ask the
+// same of the same file.
+func (f *demoFlags) question(keys []string, sizes []time.Duration) choice.Question {
+	return choice.Question{Sizes: sizes, Given: f.setting(), Compile: f.compile(keys)}
+}
+
+// provisional sets what is chosen later, so that everything else can be checked.
+func (f *demoFlags) provisional() {
+	s := f.setting()
+	s.Noise = 1000
+	if f.kindOf().Vector != nil {
+		s.Noise = 30 / f.epsilon // more, and a variance cannot have a wide range
+	}
+	if s.Lasts == 0 {
+		s.Lasts = 365 * 24 * time.Hour
+	}
+	f.take(s)
+}
+
+// choose chooses privately what was not given of the window of a file, its noise, how long accounts
+// are paid out and the range of values: the choice is a part of what is promised. The key must
+// belong to this run only.
+func (j *job) choose(key noisereduction.NoiseKey) error {
+	f := j.flags
+	if !f.chooses {
+		return nil
+	}
+	f.planned = choiceShare
+	keys := j.settings.PublicKeys
+	_, d, err := f.settings(keys)
+	if err != nil && f.openValues {
+		return f.noRange("choosing the range of values: the promise is too small for it")
+	}
+	if err != nil {
+		return err
+	}
+	format := j.source.Traits().Format
+	named, err := json.Marshal(format)
+	if err != nil {
+		return fmt.Errorf("naming a choice: %w", err)
+	}
+	from, to := f.millis() // not the range of the data: one record can change that
+	e := choice.NewEvents(key.Secret.Reveal(), from, to, "")
+	defer e.Close() //nolint:errcheck // what it kept is gone
+	j.progress.Note("choosing windows and noise")
+	read, now := 0, often()
+	if err := j.events(func(v *event.Event) error {
+		if read++; read%(1<<16) == 0 && now() {
+			j.progress.Note("%s read", terminal.Count(read, "event"))
+		}
+		if keys != nil && f.keyField != "" && !slices.Contains(keys, string(v.Key)) {
+			return nil
+		}
+		return e.Add(v.User, v.Key, v.Millis, v.Value)
+	}); err != nil {
+		return err
+	}
+	// The key serves this choice only. HEADER states its cost before any count is released.
+	found, err := e.Choose(choice.Private{Sizes: f.sizes(), Given: f.setting(), Compile: f.compile(keys), Budget: d.Budget, Kind: f.kindOf(), Range: f.openValues, Read: string(named) + f.skips(), Key: key})
+	switch {
+	case errors.Is(err, choice.ErrTooLittle) && f.openValues:
+		return f.noRange("choosing the range of values: the promise is too small for it")
+	case errors.Is(err, choice.ErrTooLittle):
+		return command.Usage(fmt.Errorf("choosing windows and noise: %s of the promise is too little for it: raise --epsilon, or give --window, --absolute and --lasts", command.Percent(choiceShare)))
+	case err != nil:
+		return err
+	case found.Few && f.openValues && f.repeat.RunID != (demo.RunID{}):
+		return f.otherRun() // a run with too few users has no name, and this number is not paid for
+	case found.Few && f.openValues:
+		return f.noRange(fmt.Sprintf("choosing the range of values: %s are too few for it", about(found)))
+	}
+	f.take(found.Setting)
+	j.chosen = f.chosen(found)
+	if file, ok := j.source.(*demo.File); ok {
+		file.SetWindow(f.window)
+	}
+	if j.settings, j.deployment, err = f.settings(keys); err != nil {
+		return err
+	}
+	if j.page != nil {
+		j.page.Values = html.NewCollector(j.deployment)
+	}
+	return nil
+}
+
+// noRange says that no range of values can be chosen, and why, with the command that gives one.
+func (f *demoFlags) noRange(why string) error {
+	text := why + ": give --min and --max"
+	if f.flags != nil {
+		hundred := strconv.FormatFloat(100*math.Pow10(f.Decimals), 'f', 0, 64)
+		if f.Decimals > 0 {
+			text += fmt.Sprintf(" in units of %s", terminal.Number(1/math.Pow10(f.Decimals), f.Decimals))
+		}
+		text += ", which you know without looking at the file, for example for values from 0 to 100\n" +
+			folded(rerun(f.flags, map[string]string{"min": "0", "max": hundred}, "repeat"), "  ")
+	}
+	return command.Usage(errors.New(text))
+}
+
+// chosen reports how a setting was chosen: by nothing but protected numbers.
+func (f *demoFlags) chosen(found *choice.Found) string {
+	spent, flag := command.Percent(choiceShare), "--absolute"
+	if !f.kindOf().CountTarget() {
+		flag = "--noise"
+	}
+	if found.Few {
+		return fmt.Sprintf("window and noise are defaults, because %s are too few to choose by; finding this out took %s of the budget; to avoid that, give --window, %s and --lasts", about(found), spent, flag)
+	}
+	text := fmt.Sprintf("chosen from noisy tallies of the events of about %s users, which took %s of the budget", terminal.Number(found.Users, 0), spent)
+	if !found.Useful {
+		text += fmt.Sprintf("; these say that little of use can be shown at ε = %v, but they are rough", f.epsilon)
+	}
+	return text + "; to change it: --window, " + flag + ", --lasts; tollgate plan shows what each would give"
+}
+
+// about writes a noisy number of users, with two standard deviations.
+func about(found *choice.Found) string {
+	return fmt.Sprintf("about %s ± %s users", terminal.Number(max(0, found.Users), 0), terminal.Number(2*found.UsersDeviation, 0))
+}
+
+// sizes are the windows that can be chosen: those that were given, or all that begin where the
+// given range begins and ends. They must not depend on the data. Where --time-layout has no hour,
+// none is below a day: the layout is public, because the user states it and demo never takes it
+// from the records. (Without the flag each record may have another layout; a single one with an
+// hour would change the sizes.)
+func (f *demoFlags) sizes() (sizes []time.Duration) {
+	if sizes = f.windowSizes(); sizes != nil {
+		return sizes
+	}
+	from, to := f.millis()
+	for _, size := range choice.Usual {
+		if ms := size.Milliseconds(); size >= f.leastWindow() && from%ms == 0 && to%ms == 0 {
+			sizes = append(sizes, size)
+		}
+	}
+	if sizes == nil {
+		sizes = []time.Duration{f.window}
+	}
+	return sizes
+}
+
+// windowSizes returns the size that was given; nil where one is to be chosen.
+func (f *demoFlags) windowSizes() []time.Duration {
+	if f.given("window") {
+		return []time.Duration{f.window}
+	}
+	return nil
+}
+
+// skips names a choice in which records without a user are left out: a format does not say so.
+func (f *demoFlags) skips() string {
+	if f.noUser == demo.SkipNoUser {
+		return f.noUser
+	}
+	return ""
+}
+
+// events calls fn with every event of the source.
+func (j *job) events(fn func(*event.Event) error) error {
+	format := j.source.Traits().Format
+	decoder, err := event.NewDecoder(format)
+	if err != nil {
+		return err
+	}
+	var e event.Event
+	var namer event.Namer
+	var position uint64
+	return j.source.Each(func(m kafkalog.Message) error {
+		position++
+		err := decoder.Decode(m.Value, &e)
+		var broken *event.Error
+		switch {
+		case errors.As(err, &broken):
+			return nil
+		case err != nil:
+			return err
+		}
+		namer.Name(&e, &format, position)
+		return fn(&e)
+	})
+}

@@ -1,0 +1,111 @@
+package demo
+
+import (
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/app/commands/input"
+	"github.com/tollgate-dp/tollgate/internal/base/formats/spelling"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+)
+
+// kindFlags say what is counted in a file.
+type kindFlags struct {
+	kind string
+	input.ValueFlags
+	min, max   int64
+	statistics deployment.Statistics
+	buckets    int
+}
+
+// register adds the flags. without says what happens where no range of values is given.
+func (f *kindFlags) register(flags *pflag.FlagSet, without string) {
+	f.kind = metrickind.Offered()[0].Name
+	labels := spelling.List(metrickind.Names(metrickind.Valued()), " and ")
+	flags.Var(cli.OneOf(&f.kind, metrickind.Names(metrickind.Offered())...), "kind", "what to compute from a file, a `kind` of metric as in a configuration: "+spelling.List(metrickind.Names(metrickind.Offered()), " or "))
+	f.RegisterValues(flags, "for "+labels+": ", ", and --min, --max, --edges and the values shown are in hundredths")
+	flags.Int64Var(&f.min, "min", 0, "for "+labels+": the least value; smaller ones count as this ("+without+"; for a histogram, give it or --edges)")
+	flags.Int64Var(&f.max, "max", 0, "for "+labels+": the greatest value; greater ones count as this ("+without+"; for a histogram, give it or --edges)")
+	f.registerStatistics(flags)
+}
+
+// kindOf is the kind that is counted.
+func (f *kindFlags) kindOf() metrickind.Kind { return metrickind.Of(f.kind) }
+
+// ranged says whether the range of values was given.
+func (f *kindFlags) ranged() bool { return f.min != 0 || f.max != 0 }
+
+// configured is the kind as settings name it: "" for the usual one.
+func (f *kindFlags) configured() string {
+	if f.kind == metrickind.Offered()[0].Name {
+		return ""
+	}
+	return f.kind
+}
+
+// checkKind refuses flags that do not fit the kind. Of values that can be 0 a target is relative
+// only where it was given.
+func (f *demoFlags) checkKind(changed func(string) bool) error {
+	k := f.kindOf()
+	if err := f.checkStatistics(changed); err != nil {
+		return err
+	}
+	if k.NotPrivate != "" && f.keyField != "" && f.publicKeys == "" {
+		return fmt.Errorf("--kind %s needs --public-keys: %s, so keys cannot be private. Or leave --key-field out", f.kind, k.NotPrivate)
+	}
+	if !k.Values() {
+		for _, name := range []string{"decimals", "decimal-comma", "value-field", "no-value", "min", "max"} {
+			if changed(name) {
+				return fmt.Errorf("--%s is only used with --kind %s", name, spelling.List(metrickind.Names(metrickind.Valued()), " or "))
+			}
+		}
+		return nil
+	}
+	if f.Decimals < 0 || f.Decimals > event.MaxDecimals {
+		return fmt.Errorf("--decimals is %d: it must be from 1 to %d", f.Decimals, event.MaxDecimals)
+	}
+	if f.ValueField == "" {
+		return fmt.Errorf("--kind %s needs --value-field: the column or path of the values", f.kind)
+	}
+	if least, most := changed("min"), changed("max"); (least || most) && f.min >= f.max {
+		switch {
+		case !most:
+			return fmt.Errorf("--min is %d: give --max, too, and make it greater", f.min)
+		case !least:
+			return fmt.Errorf("--max is %d: give --min, too, and make it smaller", f.max)
+		}
+		return fmt.Errorf("--min is %d and --max %d: --max must be greater", f.min, f.max)
+	}
+	if least, _ := k.Range(metrickind.Bounds{Events: 1, Min: f.min, Max: f.max}); !changed("relative") && (k.Vector != nil || least < 0) {
+		f.relative = 0
+	}
+	if f.ranged() && f.choosesAbsolute() {
+		f.absolute = deployment.CoarseTarget(k, metrickind.Bounds{Events: 1, Min: f.min, Max: f.max}, f.confidence)
+	}
+	return nil
+}
+
+// choosesAbsolute says that the target is an absolute one, and not given.
+func (f *demoFlags) choosesAbsolute() bool {
+	return f.kindOf().Vector != nil && !f.given("relative") && !f.given("absolute")
+}
+
+// size is what the threshold of private keys counts.
+func (f *kindFlags) size() string {
+	if f.kindOf().OncePerUser {
+		return "users"
+	}
+	return "events"
+}
+
+// needed names what a record must have.
+func (f *kindFlags) needed() string {
+	if f.kindOf().Values() {
+		return "user, key, time or value"
+	}
+	return "user, key or time"
+}

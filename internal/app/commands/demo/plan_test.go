@@ -1,0 +1,129 @@
+package demo
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
+)
+
+// fileOf writes a file whose users do two things each in an hour, and whose last line is broken.
+func fileOf(t testing.TB) (path string, fields []string) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("who,where,when\n")
+	for i := range 6000 {
+		fmt.Fprintf(&b, "person-%d,/page-%d,2025-03-0%dT00:00:00Z\n", i/2, i%4, 3+i%3)
+	}
+	b.WriteString("person-secret,/page-1,never\n")
+	path = commandtest.Write(t, "visits.csv", b.String())
+	return path, []string{"--input", path, "--header", "--user-field", "who", "--key-field", "where", "--time-field", "when"}
+}
+
+func planJSON(t *testing.T, args ...string) *planAnswer {
+	t.Helper()
+	stdout, _ := mustRun(t, append([]string{"plan", "--format", "json"}, args...)...)
+	decoder := json.NewDecoder(strings.NewReader(stdout))
+	decoder.DisallowUnknownFields()
+	var a planAnswer
+	if err := decoder.Decode(&a); err != nil || decoder.More() {
+		t.Fatalf("%v: %s", err, stdout)
+	}
+	return &a
+}
+
+// The recommended setting takes the place of two sections of the example, and validate accepts it;
+// the demo takes the command that stands below it, and shows what was said.
+func TestTheSettingOfPlanIsTaken(t *testing.T) {
+	t.Parallel()
+	example, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "example.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	section := regexp.MustCompile(`(?m)^(privacy|metrics):\n([ #].*\n|\n)*`)
+	if n := len(section.FindAll(example, -1)); n != 2 {
+		t.Fatalf("%d sections", n)
+	}
+	rest := section.ReplaceAllString(string(example), "")
+	rest = regexp.MustCompile(`(?m)^  sasl:\n(    .*\n)*`).ReplaceAllString(rest, "")
+	_, fields := fileOf(t)
+	for name, more := range map[string][]string{
+		"private": {"--window", "1d", "--epsilon", "2", "--absolute", "50"},
+		"public":  {"--window", "1d", "--public-keys", "/page-0,/page-1"},
+		"file":    {"--window", "1d", "--public-keys", commandtest.Write(t, "pages.txt", "/page-0\n/page-2\n")},
+	} {
+		if name != "private" && !long.On() {
+			continue
+		}
+		a := planJSON(t, append(more, fields...)...)
+		b := a.Best
+		stdout, stderr := mustRun(t, "validate", "--offline", "--config", commandtest.Write(t, "tollgate.yaml", rest+"\n"+a.YAML))
+		if !strings.Contains(stdout, "1d") || !strings.Contains(stdout, fmt.Sprintf("(%v, 1e-06)", b.Epsilon)) || strings.Contains(stderr, "warning") {
+			t.Errorf("%s: %s%s", name, stdout, stderr)
+		}
+		stdout, stderr = mustRun(t, append(shellWords(t, a.Demo), "--format", "json")...)
+		shown := strings.Count(stdout, "\n")
+		if said := b.Shown; float64(shown) < said-2 || float64(shown) > said+2 {
+			t.Errorf("%s: %s: %d values, said %.1f\n%s", name, a.Demo, shown, said, stderr)
+		}
+	}
+}
+
+// shellWords takes a command apart, of which plan quotes what has to be.
+func shellWords(t *testing.T, command string) []string {
+	t.Helper()
+	rest, ok := strings.CutPrefix(command, "tollgate ")
+	if !ok {
+		t.Fatalf("%q", command)
+	}
+	var words []string
+	for _, w := range regexp.MustCompile(`'[^']*'|[^ ]+`).FindAllString(rest, -1) {
+		words = append(words, strings.Trim(w, "'"))
+	}
+	return words
+}
+
+func TestShellWords(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"a.csv": "a.csv", "": "''", "two words": "'two words'", "it's": `'it'\''s'`, "$HOME": "'$HOME'", "/cart,über": "'/cart,über'",
+	} {
+		if got := shellWord(text); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+	if got, want := publicKeysYAML(`a: b,"c"`, []string{`"c"`, "a: b"}), `{mode: public, list: ["\"c\"", "a: b"]}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got := folded("tollgate demo --input "+strings.Repeat("x", 50)+" --header --window 1h", "    "); got != "    tollgate demo --input "+strings.Repeat("x", 50)+" \\\n      --header --window 1h" {
+		t.Errorf("%s", got)
+	}
+}
+
+// fifo returns a named pipe into which a text is written, once.
+func fifo(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Skip(err)
+	}
+	go os.WriteFile(path, []byte(text), 0) //nolint:errcheck // the reader tells
+	return path
+}
+
+// A pipe of which nothing can be used is not opened again: that would wait for ever.
+func TestPlanReadsAPipeOnce(t *testing.T) {
+	t.Parallel()
+	code, _, stderr := run(t, "plan", "--input-format", "csv", "--input", fifo(t, "who,what,when\na,b,never\n"), "--header", "--user-field", "who", "--key-field", "what", "--time-field", "when", "--window", "1h")
+	if code != command.ExitError || !strings.Contains(stderr, "no record of") {
+		t.Errorf("exit %d, %s", code, stderr)
+	}
+}

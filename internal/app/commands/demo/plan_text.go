@@ -1,0 +1,241 @@
+package demo
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+)
+
+// planAnswer is what plan prints, as text or as JSON.
+type planAnswer struct {
+	Trusted string    `json:"trusted"` // what all this is
+	Events  uint64    `json:"events"`
+	Outside uint64    `json:"events_outside_range,omitempty"`
+	From    time.Time `json:"first_event"`
+	To      time.Time `json:"last_event"`
+	// Windows are the best settings for each size of windows, and Epsilon those for other ε in the
+	// recommended window.
+	Windows []plannedSetting `json:"windows"`
+	Epsilon []plannedSetting `json:"epsilon,omitempty"`
+	// Nothing is set if no setting is of use.
+	Nothing bool           `json:"nothing_of_use,omitempty"`
+	Best    plannedSetting `json:"recommended"`
+	YAML    string         `json:"yaml"`           // for a configuration
+	Demo    string         `json:"demo,omitempty"` // the command that does the same with the file
+}
+
+// plannedSetting is an outcome with its setting as people give it.
+type plannedSetting struct {
+	Window string `json:"window"`
+	Within string `json:"finest_noise"` // ± so much at the confidence of the target
+	choice.Outcome
+}
+
+// plan makes the answer of advice.
+func (f *planFlags) plan(a *choice.Advice, keys []string) *planAnswer {
+	of := func(o choice.Outcome) plannedSetting {
+		tried := f.demoFlags
+		tried.take(o.Setting)
+		return plannedSetting{config.Duration(o.Window), command.Number(tried.finest()), o}
+	}
+	out := &planAnswer{Trusted: "made from raw data: not for publication. Settings that were chosen by looking at it are not protected", Best: of(a.Best), Nothing: a.Best.Typical > choice.Useful}
+	for _, o := range a.Sizes {
+		out.Windows = append(out.Windows, of(o))
+	}
+	for _, o := range a.Epsilon {
+		out.Epsilon = append(out.Epsilon, of(o))
+	}
+	if f.config == "" {
+		out.YAML, out.Demo = f.yaml(a.Best.Setting, keys), f.demoCommand(a.Best.Setting)
+	}
+	return out
+}
+
+// yaml returns a setting as the sections privacy and metrics of a configuration file.
+func (f *demoFlags) yaml(s choice.Setting, keys []string) string {
+	tried := *f
+	tried.take(s)
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	small := func(v float64) string { return strings.Replace(command.Number(v), "e-0", "e-", 1) }
+	if f.Decimals > 0 {
+		line("# Needs decimals: %d in the section events.", f.Decimals)
+	}
+	line("privacy:")
+	line("  epsilon: %s", command.Number(s.Epsilon))
+	line("  delta: %s", small(f.delta))
+	if f.deltaKeys != 0 {
+		line("  delta_keys: %s", small(f.deltaKeys))
+	}
+	line("  lasts: %s", config.Duration(tried.lasts))
+	line("metrics:")
+	line("  - name: events")
+	line("    kind: %s", f.kind)
+	switch {
+	case f.keyField == "": // there is one key, which has no name
+		line(`    keys: {mode: public, list: [""]}`)
+	case f.publicKeys != "":
+		line("    keys: %s", publicKeysYAML(f.publicKeys, keys))
+	default:
+		line("    keys: {mode: private}")
+	}
+	f.statisticsYAML(line)
+	line("    window: {size: %s}", config.Duration(s.Window))
+	var bounds []string
+	if tried.ranged() {
+		bounds = append(bounds, fmt.Sprintf("min: %d, max: %d", tried.min, tried.max))
+	}
+	for _, of := range []struct {
+		name string
+		most int
+	}{{"max_keys_per_user", f.maxKeysPerUser}, {"max_events_per_key", f.maxEventsPerKey}} {
+		if of.most > 0 {
+			bounds = append(bounds, fmt.Sprintf("%s: %d", of.name, of.most))
+		}
+	}
+	if bounds != nil {
+		line("    bounds: {%s}", strings.Join(bounds, ", "))
+	}
+	line("    target: {%s}", strings.Join(tried.targetYAML(), ", "))
+	return b.String()
+}
+
+// statisticsYAML writes the fields of a metric that say which statistics it has.
+func (f *kindFlags) statisticsYAML(line func(format string, args ...any)) {
+	numbers := func(name string, of []float64) {
+		var texts []string
+		for _, v := range of {
+			texts = append(texts, strconv.FormatFloat(v, 'f', -1, 64))
+		}
+		if len(of) > 0 {
+			line("    %s: [%s]", name, strings.Join(texts, ", "))
+		}
+	}
+	s := &f.statistics
+	numbers("ranks", s.Ranks)
+	numbers("edges", s.Edges)
+	if s.Buckets != 0 {
+		line("    buckets: %d", s.Buckets)
+	}
+	if s.Scale != "" {
+		line("    scale: %s", s.Scale)
+	}
+	if len(s.Also) > 0 {
+		line("    also: [%s]", strings.Join(s.Also, ", "))
+	}
+}
+
+// targetYAML returns the fields of a target.
+func (f *demoFlags) targetYAML() (fields []string) {
+	for _, of := range []struct {
+		name string
+		v    float64
+	}{{"absolute", f.absolute}, {"noise", f.noise}, {"relative", f.relative}, {"confidence", f.confidence}} {
+		if of.v != 0 && (of.name != "confidence" || of.v != 0.95) {
+			fields = append(fields, of.name+": "+command.Number(of.v))
+		}
+	}
+	return fields
+}
+
+// typically writes a typical error.
+func typically(o *choice.Outcome, of string) string {
+	if o.Shown < 0.5 {
+		return "nothing would be released"
+	}
+	return "typically within " + command.Percent(o.Typical) + " of " + of
+}
+
+// realValue is what the errors of a kind are measured from.
+func (f *kindFlags) realValue() string {
+	switch kind := f.kindOf(); {
+	case kind.Vector != nil && kind.Vector.Ratios == 1:
+		return "the real " + kind.Texts.Label
+	case kind.Vector != nil || kind.Tree != nil:
+		return "the real number of events of a " + kind.Texts.Label
+	case kind.Sums():
+		return "the real sum"
+	}
+	return "the real count"
+}
+
+// printPlan prints an answer.
+func (a *app) printPlanned(f *planFlags, e *choice.Events, p *planAnswer, broken uint64) error {
+	p.Events, p.Outside, p.From, p.To = e.Count, e.Outside, time.UnixMilli(e.First).UTC(), time.UnixMilli(e.Last).UTC()
+	return a.PrintAs(f.format, p, func(b *strings.Builder) { f.planText(b, p, broken) })
+}
+
+// planText writes an answer for people.
+func (f *planFlags) planText(b *strings.Builder, p *planAnswer, broken uint64) {
+	command.Wrapped(b, "TRUSTED: "+p.Trusted+".", "")
+	fmt.Fprintf(b, "\n%s, %s to %s\n", terminal.Count(p.Events, "event"), p.From.Format("2006-01-02 15:04"), p.To.Format("2006-01-02 15:04"))
+	if broken > 0 {
+		fmt.Fprintf(b, "%s: no %s that can be used\n", terminal.Count(int(broken), "record"), f.needed())
+	}
+	if f.badValues > 0 {
+		command.Wrapped(b, fmt.Sprintf("%s of these have a value that cannot be read. Errors are measured from %s of the other values", terminal.Number(float64(f.badValues), 0), f.realValue()), "")
+	}
+	switch outside := terminal.Count(p.Outside, "event"); {
+	case p.Outside == 0:
+	case f.from.IsZero() && f.to.IsZero():
+		fmt.Fprintf(b, "%s before 1970, which do not count\n", outside)
+	default:
+		fmt.Fprintf(b, "%s outside of --from and --to\n", outside)
+	}
+	w := tabwriter.NewWriter(b, 0, 4, 2, ' ', 0)
+	table := func(head string, all []plannedSetting, first func(*plannedSetting) string) {
+		fmt.Fprintf(w, "\n%s\tfinest noise\ttypical error\tcounted\tvalues shown\twith\n", head)
+		for i := range all {
+			o := &all[i]
+			fmt.Fprintf(w, "%s\t± %s\t%s\t%s\t%s of %s\t%s\n", first(o), o.Within, command.Percent(o.Typical), command.Percent(o.Counted), terminal.Number(o.Shown, 0), terminal.Number(o.Cells, 0), command.Percent(o.Outcome.Within))
+		}
+		w.Flush() //nolint:errcheck // a strings.Builder takes everything
+	}
+	table("window", p.Windows, func(o *plannedSetting) string { return o.Window })
+	if len(p.Epsilon) > 0 {
+		table("ε, in windows of "+p.Best.Window, p.Epsilon, func(o *plannedSetting) string { return command.Number(o.Epsilon) })
+	}
+	b.WriteString("\n")
+	if p.Nothing {
+		command.Wrapped(b, "NOTHING OF USE CAN BE SHOWN: "+f.why(&p.Best.Outcome)+".", "")
+		b.WriteString("\n")
+	}
+	command.Wrapped(b, fmt.Sprintf("LEAST ERROR IN WINDOWS OF %s: %s; %s of the events count", p.Best.Window, typically(&p.Best.Outcome, f.realValue()), command.Percent(p.Best.Counted)), "")
+	if p.YAML != "" {
+		fmt.Fprintf(b, "\n%s", indented(p.YAML))
+	}
+	if p.Demo != "" {
+		fmt.Fprintf(b, "\n%s\n", folded(p.Demo, "  "))
+	}
+	place := "takes the place of the sections privacy and metrics of a configuration"
+	if f.config != "" {
+		place = "takes the place of these fields in " + f.config
+	}
+	b.WriteString("\n")
+	command.Wrapped(b, "The recommended setting "+place+": it names nothing of the data. See docs/guarantee.md for what may be published.", "")
+	if f.config == "" && f.times.Zone != "" {
+		command.Wrapped(b, "For local days, also set time.window_zone: "+string(f.times.Zone)+"; it needs windows of whole days.", "")
+	}
+	if f.config == "" && f.Decimals > 0 {
+		command.Wrapped(b, fmt.Sprintf("For values with decimals, also set events.decimals: %d. All values above are in units of %s.", f.Decimals, f.layout().ValueUnit()), "")
+	}
+}
+
+// why says what most of a typical error comes from.
+func (f *demoFlags) why(o *choice.Outcome) string {
+	switch {
+	case o.Threshold > o.Half/1.5:
+		return fmt.Sprintf("a private key is released from about %s on, and half of all %s are in counts of %s or less", terminal.Number(math.Ceil(o.Threshold), 0), f.size(), terminal.Number(math.Ceil(o.Half), 0))
+	case o.Counted < 0.75:
+		return "allowances leave many events out, and to count more of them takes more noise"
+	}
+	return "counts are too small: the noise that hides a user is large beside them"
+}

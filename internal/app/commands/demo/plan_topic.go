@@ -1,0 +1,185 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/commands/input"
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas/event"
+)
+
+// ofFiles are flags that say what a configuration says.
+var ofFiles = []string{
+	"input", "input-format", "header", "columns", "user-field", "no-user", "key-field", "time-field", "time-unit", "time-layout", "time-zone", "skip-bad-times", "skip-undecodable", "no-value", "epsilon", "delta", "delta-keys", "accountant",
+	"relative", "absolute", "noise", "confidence", "lasts", "max-keys-per-user", "max-events-per-key", "public-keys", "kind", "value-field", "decimals", "decimal-comma", "min", "max",
+}
+
+// runPlanTopic plans a metric of a configuration by the events on its topic.
+func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(string) bool) error {
+	for _, name := range ofFiles {
+		if changed(name) {
+			return command.Usage(fmt.Errorf("--config already sets what --%s sets: leave one of them out", name))
+		}
+	}
+	d, err := a.Load(f.config, config.Options{MissingKeys: true})
+	if err != nil {
+		return err
+	}
+	if err := a.WarnAboutBeginning(d, false); err != nil {
+		return err
+	}
+	m, err := f.metricOf(d)
+	if err != nil {
+		return err
+	}
+	f.given = changed
+	f.demoFlags.window, f.times.Zone = f.step(m.Window), input.TimeZone(d.Config.Time.WindowZone)
+	if err := f.checkRange(); err != nil {
+		return command.Usage(err)
+	}
+	f.kind, f.confidence = m.Kind, m.Target.Confidence
+	tty, _ := terminal.Terminal(a.Stderr)
+	progress := terminal.NewProgress(a.Stderr, tty, time.Now)
+	defer progress.Flush()
+	e, seen, err := f.look(ctx, d, m, progress)
+	if err != nil {
+		return d.Explained(err)
+	}
+	defer e.Close() //nolint:errcheck // what it kept is gone
+	if lost := seen.Late + seen.Future; lost > 0 {
+		progress.Note("%s late or of the future, as a run would find them: left out", terminal.Count(int(lost), "event"))
+	}
+	if err := f.refuseTopic(d, seen); err != nil {
+		return err
+	}
+	sizes := f.windows
+	if len(sizes) == 0 {
+		sizes = durationList{m.Window}
+	}
+	compile := f.compileMetric(d, m)
+	answer, err := f.advise(ctx, progress, e, choice.Question{Sizes: sizes, Given: choice.Setting{Epsilon: d.Config.Privacy.Epsilon, Lasts: d.Config.Privacy.Horizon()}, Compile: compile})
+	if errors.Is(err, choice.ErrNothing) {
+		return fmt.Errorf("%w: none of the %s on topic %s is one%s that %s counts", err, terminal.Count(int(seen.Read), "record"), d.Config.Events.Topic, f.inRange(), m.Name)
+	}
+	if err != nil {
+		return err
+	}
+	out := f.plan(answer, nil)
+	f.take(answer.Best.Setting)
+	out.YAML = fmt.Sprintf("- name: %s\n  window: {size: %s}\n  target: {%s}\n", m.Name, out.Best.Window, strings.Join(f.targetYAML(), ", "))
+	return a.printPlanned(f, e, out, seen.Broken)
+}
+
+// compileMetric compiles the configuration with other settings of a metric, and leaves that metric
+// with what is derived from it. Other metrics keep their parts of the budget.
+func (f *planFlags) compileMetric(d *command.Loaded, m *pipeline.Metric) choice.Compile {
+	return func(s choice.Setting) (*pipeline.Deployment, error) {
+		cfg, of := d.Config, f.demoFlags
+		of.take(s)
+		cfg.Privacy.Epsilon, cfg.LedgerSlots, cfg.CatchUp = s.Epsilon, 0, 0 // by the windows that are tried
+		cfg.Metrics = slices.Clone(cfg.Metrics)
+		i := slices.IndexFunc(cfg.Metrics, func(o pipeline.Metric) bool { return o.Name == m.Name })
+		tried := &cfg.Metrics[i]
+		tried.Window, tried.Slide = s.Window, s.Window
+		if f.kindOf().CountTarget() {
+			tried.Target.Absolute = of.absolute
+		} else {
+			tried.Noise = of.noise
+		}
+		compiled, err := pipeline.Compile(cfg)
+		if err != nil {
+			return nil, err
+		}
+		compiled.Metrics = slices.DeleteFunc(compiled.Metrics, func(o deployment.CompiledMetric) bool { return o.Spec.Name != m.Name && o.Spec.Of != m.Name })
+		return compiled, nil
+	}
+}
+
+// refuseTopic refuses a topic if too many of its values cannot be read, as a file.
+func (f *planFlags) refuseTopic(d *command.Loaded, seen pipeline.ScanCounts) error {
+	values := seen.Accepted + seen.Late + seen.Future + seen.BadValue
+	if f.badValues = seen.BadValue; 50*f.badValues <= values || f.SkipBadValues {
+		return nil
+	}
+	return fmt.Errorf("reading topic %s: %s of %s cannot be read. Correct events.fields.value, events.decimals or events.decimal_comma, or leave such records out with --skip-bad-values",
+		d.Config.Events.Topic, terminal.Number(float64(f.badValues), 0), terminal.Count(values, "value"))
+}
+
+// metricOf returns the metric that --metric names.
+func (f *planFlags) metricOf(d *command.Loaded) (*pipeline.Metric, error) {
+	all := d.Config.Metrics
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = all[i].Name
+	}
+	i := slices.Index(names, f.metric)
+	switch {
+	case f.metric == "" && len(all) == 1:
+		i = 0
+	case f.metric == "":
+		return nil, command.Usage(fmt.Errorf("--metric is needed: %s", strings.Join(names, " or ")))
+	case i < 0:
+		return nil, command.Usage(fmt.Errorf("--metric is %s: %s has %s", f.metric, f.config, strings.Join(names, ", ")))
+	}
+	m := &all[i]
+	switch {
+	case m.Keys.Mode == pipeline.KeysFrom:
+		return nil, command.Usage(fmt.Errorf("--metric is %s, which takes its keys from %s: plan that metric", m.Name, m.Keys.From))
+	case m.Slide != 0 && m.Slide != m.Window:
+		return nil, command.Usage(fmt.Errorf("--metric is %s, which has sliding windows: plan cannot forecast those yet", m.Name))
+	}
+	return m, nil
+}
+
+// look reads the events of the topic that the metric counts.
+func (f *planFlags) look(ctx context.Context, d *command.Loaded, m *pipeline.Metric, progress *terminal.Progress) (*choice.Events, pipeline.ScanCounts, error) {
+	from, to := f.millis()
+	e, now := choice.NewEvents([32]byte{}, from, to, ""), often()
+	seen, err := f.lookAt(ctx, d, m, func(read uint64) {
+		if now() {
+			progress.Note("%s read", terminal.Count(int(read), "record"))
+		}
+	}, func(v *event.Event) error {
+		if m.Keys.Mode == pipeline.KeysPublic && !slices.Contains(m.Keys.List, string(v.Key)) {
+			return nil
+		}
+		return e.Add(v.User, v.Key, v.Millis, v.Value)
+	})
+	return e, seen, err
+}
+
+// lookAt calls fn with the events of the topic that the metric counts. progress may be nil.
+func (f *planFlags) lookAt(ctx context.Context, d *command.Loaded, m *pipeline.Metric, progress func(uint64), fn func(*event.Event) error) (pipeline.ScanCounts, error) {
+	passes := ^uint64(0)
+	if i := slices.Index(d.Config.Events.Format.Filters, m.Filter); m.Filter != "" && i >= 0 {
+		passes = 1 << i
+	}
+	if progress == nil {
+		progress = func(uint64) {}
+	}
+	clock := wallclock.Of(d.Config.Time.WindowZone)
+	at := func(v command.TimeValue) time.Time {
+		if v.Local {
+			return time.UnixMilli(clock.Time(v.UnixMilli()))
+		}
+		return v.Time
+	}
+	return pipeline.ScanEvents(ctx, d.Deployment, pipeline.ScanOptions{From: at(f.from), To: at(f.to), Progress: progress}, func(e *event.Event) error {
+		e.Millis = clock.Reading(e.Millis)
+		if m.Filter == "" || e.Passes&passes != 0 {
+			return fn(e)
+		}
+		return nil
+	})
+}

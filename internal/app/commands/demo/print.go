@@ -1,0 +1,203 @@
+package demo
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/demo"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// printer writes releases as they are published, and the chart after the last.
+type printer struct {
+	a     *app
+	j     *job
+	table *terminal.Table
+	width int
+	rows  []terminal.Row
+	met   int
+	asked int    // values with a target
+	first string // time to the first release
+	// values are those that were released, but for statistics.
+	values  map[cell]float64
+	newest  []schemas.Release // of the last turn with any
+	unasked map[string]bool   // metrics without a target
+	empty   int               // windows without values since the last one with some
+	until   time.Time         // where the newest of them ends
+}
+
+func newPrinter(a *app, j *job) *printer {
+	_, width := terminal.Terminal(a.Stdout)
+	for _, m := range j.deployment.Metrics[1:] {
+		j.statistics[m.Spec.Name] = map[cell]float64{}
+	}
+	p := &printer{a: a, j: j, width: min(width, 120), values: map[cell]float64{}, unasked: map[string]bool{}}
+	for _, m := range j.deployment.Metrics {
+		p.unasked[m.Spec.Name] = !m.Spec.HasTarget()
+	}
+	p.table = terminal.NewTable(a.Stdout, terminal.TableOptions{
+		Width: p.width, Window: j.settings.Window, Zone: string(j.flags.times.Zone), Confidence: j.settings.Target.Confidence, Target: p.hasTarget(), Keys: j.settings.PublicKeys, Statistics: j.statisticNames(), Top: j.flags.top, Intervals: len(j.statistics) > 0,
+	})
+	return p
+}
+
+func (p *printer) hasTarget() bool { return p.j.deployment.Metrics[0].Spec.HasTarget() }
+
+// begin says what is promised: on stdout with a table, on stderr with JSON.
+func (p *printer) begin() error {
+	text, err := p.j.promise()
+	if err != nil {
+		return err
+	}
+	if p.j.flags.format == cli.JSON {
+		p.j.progress.Note("%s", strings.TrimRight(text, "\n"))
+		return nil
+	}
+	return p.print(text + "\n")
+}
+
+// print writes to stdout while no progress is on the screen.
+func (p *printer) print(text string) error {
+	return p.j.progress.Interrupt(p.a.Stdout, func() error { return p.a.Print(text) })
+}
+
+// turn prints the releases of a turn.
+func (p *printer) turn(t demo.Turn) error {
+	clock := wallclock.Of(string(p.j.flags.times.Zone))
+	// An hour that the zone's clocks have jumped over never was.
+	t.Releases = slices.DeleteFunc(t.Releases, func(r schemas.Release) bool { return clock.Time(r.WindowStart) == clock.Time(r.WindowEnd) })
+	if len(t.Releases) > 0 && p.first == "" {
+		p.first = p.j.progress.Elapsed()
+	}
+	for i := range t.Releases {
+		r := &t.Releases[i]
+		to := p.values
+		if r.Metric != demo.MetricName {
+			to = p.j.statistics[r.Metric]
+		}
+		to[cell{r.WindowStart, r.Key}] = r.Count()
+	}
+	p.j.inOrder(t.Releases)
+	p.j.collect(t)
+	defer p.j.progress.Settled(int(t.Number), len(t.Releases))
+	if p.j.flags.format == cli.JSON {
+		text, err := command.ReleaseLines(p.j.deployment, t.Releases, clock)
+		if err != nil {
+			return err
+		}
+		return p.print(string(text))
+	}
+	rows := make([]terminal.Row, len(t.Releases))
+	for i, r := range t.Releases {
+		rows[i] = command.Row(r, p.j.source.Traits().Format.Key != "")
+		rows[i].Statistic = statisticOf(r.Metric)
+		if rows[i].Unasked = p.unasked[r.Metric]; !rows[i].Unasked {
+			p.asked++
+		}
+		if r.Met {
+			p.met++
+		}
+	}
+	if len(rows) == 0 {
+		if start := t.End.Add(-p.j.settings.Window); clock.Time(start.UnixMilli()) != clock.Time(t.End.UnixMilli()) {
+			p.empty, p.until = p.empty+1, t.End
+		}
+		return nil
+	}
+	if err := p.skipped(); err != nil {
+		return err
+	}
+	p.rows, p.newest = append(p.rows, rows...), t.Releases
+	return p.j.progress.Interrupt(p.a.Stdout, func() error {
+		if err := p.table.Rows(rows); err != nil {
+			return fmt.Errorf("writing output: %w", err)
+		}
+		return nil
+	})
+}
+
+// skipped prints the windows without values that came last.
+func (p *printer) skipped() error {
+	if p.empty == 0 || p.j.flags.format == cli.JSON {
+		return nil
+	}
+	windows := p.empty
+	p.empty = 0
+	return p.j.progress.Interrupt(p.a.Stdout, func() error {
+		return p.table.Empty(p.until.Add(-p.j.settings.Window), p.until, windows)
+	})
+}
+
+// end draws the chart and sums up the run.
+func (p *printer) end(result demo.Result) error {
+	also := ""
+	if result.Drained {
+		also = "stopped by a signal once the open window was finished; every window up to there is complete"
+	}
+	p.j.progress.Done(also)
+	if p.first != "" {
+		p.j.progress.Note("first release after %s", p.first)
+	}
+	if err := p.skipped(); err != nil || p.j.flags.format == cli.JSON || len(p.rows) == 0 {
+		return err
+	}
+	from, _ := p.j.source.Range()
+	options := terminal.ChartOptions{
+		From: from, To: from.Add(time.Duration(result.Turns) * p.j.settings.Window), Window: p.j.settings.Window,
+		Confidence: p.j.settings.Target.Confidence, Target: p.hasTarget(), Width: p.width, Height: 6,
+		Keys: p.j.panelKeys(), Color: terminal.Color(p.a.Stdout, p.a.Getenv),
+	}
+	rows, drawn := p.rows, 1+len(p.j.statistics)
+	tree := p.j.flags.kindOf().Tree
+	if tree != nil && tree.Edges { // its shares have no charts of their own
+		also := p.j.settings.Also
+		rows = slices.DeleteFunc(slices.Clone(rows), func(r terminal.Row) bool {
+			return r.Statistic != "" && !slices.Contains(also, r.Statistic)
+		})
+		drawn = 1 + len(also)
+	}
+	options.MaxKeys = min(mostCharts, cmp.Or(p.j.flags.top, max(1, mostCharts/drawn)))
+	return p.j.progress.Interrupt(p.a.Stdout, func() error {
+		return errors.Join(p.a.Print("\n"), terminal.Chart(p.a.Stdout, rows, options), p.a.Print("\n"+p.summary(result)+"\n"))
+	})
+}
+
+// summary says how many values were released, and how many are as exact as asked.
+func (p *printer) summary(result demo.Result) string {
+	windows, some := terminal.Count(int(result.Turns), "window"), map[time.Time]bool{}
+	for _, r := range p.rows {
+		some[r.Start] = true
+	}
+	if n := len(some); n < int(result.Turns) {
+		windows = fmt.Sprintf("%s of %s have values", terminal.Number(float64(n), 0), windows)
+	}
+	text := fmt.Sprintf("%s, %s released", windows, terminal.Count(len(p.rows), "value"))
+	if !p.hasTarget() {
+		return text
+	}
+	of := "them"
+	if p.asked < len(p.rows) {
+		of = terminal.Number(float64(p.asked), 0)
+	}
+	return text + fmt.Sprintf(", %s of %s as exact as asked", terminal.Number(float64(p.met), 0), of)
+}
+
+// mostCharts is how many charts are drawn unless --top asks for those of more keys.
+const mostCharts = 8
+
+// panelKeys returns the order of the chart: made-up pages as they were made up; nil for the
+// default.
+func (j *job) panelKeys() []string {
+	if j.flags.input == "" && j.flags.publicKeys == "" {
+		return j.settings.PublicKeys
+	}
+	return nil
+}

@@ -1,0 +1,328 @@
+package demo
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/app/demo"
+	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
+	"github.com/tollgate-dp/tollgate/internal/app/generate"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/state/units"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// job is a demo whose flags were checked: everything that can be refused at the start has
+// been refused.
+type job struct {
+	flags      *demoFlags
+	settings   demo.Settings
+	deployment *pipeline.Deployment // for what is promised
+	source     demo.Source
+	secrets    demo.Secrets
+	progress   *terminal.Progress
+	page       *command.Page               // nil: no --report
+	chosen     string                      // how bounds were chosen; "" where they were given
+	statistics map[string]map[cell]float64 // by metric: what was released beside the values
+}
+
+func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bool) (err error) {
+	tty, _ := terminal.Terminal(a.Stderr)
+	j := &job{flags: f, progress: terminal.NewProgress(a.Stderr, tty, time.Now), statistics: map[string]map[cell]float64{}}
+	defer j.progress.Flush()
+	if err := f.check(changed); err != nil {
+		return err
+	}
+	keys, err := f.publicKeyList()
+	if err != nil {
+		return err
+	}
+	if j.settings, j.deployment, err = f.settings(keys); err != nil {
+		return err
+	}
+	if err := f.warnAbout(a, j.deployment, f.strict); err != nil {
+		return err
+	}
+	if err := command.CheckTrusted(f.trustedReport); err != nil {
+		return err
+	}
+	if err := j.openPage(); err != nil {
+		return err
+	}
+	if err := j.open(); err != nil {
+		return err
+	}
+	j.describePage()
+	if file, ok := j.source.(*demo.File); ok {
+		defer file.Close() //nolint:errcheck // it was only read
+	}
+	result, values, err := a.present(ctx, j)
+	if err != nil {
+		return err
+	}
+	if result.Drained && result.Turns == 0 {
+		return errors.New("a signal ended the demo before its first window was released: nothing was written; run it again")
+	}
+	compared, failed := j.compare(result, values)
+	if compared != nil {
+		defer compared.events.Close() //nolint:errcheck // what it kept is gone
+	}
+	j.addError(compared)
+	if err := j.savePage(); err != nil {
+		return err
+	}
+	if err := command.SaveTrusted(f.trustedReport, result.Tallies); err != nil {
+		return err
+	}
+	if err := j.verify(result); err != nil {
+		return err
+	}
+	if failed != nil {
+		return failed
+	}
+	return j.sumUp(ctx, result, len(values), compared)
+}
+
+// private reports whether publicKeyList is nil.
+func (f *demoFlags) private() bool {
+	return f.keys == keysPrivate || f.publicKeys == "" && f.input != "" && f.keyField != ""
+}
+
+// publicKeyList returns the public keys; nil where keys are private.
+func (f *demoFlags) publicKeyList() ([]string, error) {
+	switch {
+	case f.keys == keysPrivate:
+		return nil, nil
+	case f.publicKeys != "":
+		return readPublicKeys(f.publicKeys)
+	case f.input == "":
+		return generate.Names(max(1, min(f.stream.Keys, 1<<16))), nil
+	case f.keyField == "":
+		return []string{""}, nil // one count of all events: that there is one is not a secret
+	}
+	return nil, nil
+}
+
+// open makes the source and the keys.
+func (j *job) open() error {
+	f := j.flags
+	var key *noisereduction.NoiseKey
+	if f.noiseKeyFile != "" {
+		k, err := ReadNoiseKey(f.noiseKeyFile)
+		if err != nil {
+			return err
+		}
+		key = &k
+	}
+	if f.input == "" {
+		return j.openGenerated(key)
+	}
+	return j.openFile(key)
+}
+
+func (j *job) openGenerated(key *noisereduction.NoiseKey) error {
+	c := j.flags.stream
+	c.Window = j.flags.window
+	source, err := demo.NewGenerated(c)
+	if out := (*units.RangeError)(nil); errors.As(err, &out) && out.Parameter == "keys" {
+		return command.Must("keys-count", "%s", out.Range)
+	}
+	if err != nil {
+		return command.Usage(command.FlagError(err))
+	}
+	if key == nil {
+		k := demo.SeedKey(c.Seed)
+		key = &k
+	}
+	j.source = source
+	j.secrets, err = demo.Derive(*key, j.settings, source, source.Digest())
+	return err
+}
+
+func (j *job) openFile(key *noisereduction.NoiseKey) (err error) {
+	f := j.flags
+	opt := f.fileOptions()
+	if j.secrets, err = demo.RandomSecrets(); err != nil {
+		return err
+	}
+	id, own := f.repeat.RunID, j.secrets.Noise // own belongs to this run only
+	if key != nil {
+		if id == (demo.RunID{}) {
+			if id, err = demo.NewRunID(); err != nil {
+				return err
+			}
+		}
+		own = id.Key(*key)
+		opt.Digest = demo.NewMultiset(own.Secret.Reveal())
+	}
+	j.progress.Note("reading and sorting %s", eventfile.Name(f.input))
+	source, err := demo.OpenFile(opt)
+	if err != nil {
+		return f.explainFile(err)
+	}
+	j.source = source
+	if err = source.NoRecords(); err == nil && source.NoUsers() {
+		err = f.noUsers()
+	}
+	if err == nil {
+		err = j.refuseUnreadable(source)
+	}
+	if err == nil {
+		j.suggestDates(source)
+		err = j.choose(own)
+	}
+	if err == nil && key != nil {
+		err = j.derive(id, own, opt.Digest.Sum()) // before anything is said of the choice: --repeat pays for none of other records
+	}
+	if err == nil {
+		err = j.refuseLong(source)
+	}
+	if err != nil {
+		return errors.Join(err, source.Close())
+	}
+	return nil
+}
+
+// suggestDates tells the holder of a file of dates how to keep demo from windows of hours. Demo
+// does not do that by itself: a single record with an hour would change what is chosen.
+func (j *job) suggestDates(file *demo.File) {
+	if f := j.flags; f.chooses && file.Dates() && f.sizes()[0] < 24*time.Hour && !f.given("window") {
+		j.progress.Note("every time in %s is the start of a day, and demo may choose windows of hours: give --window 1d, or say that times are dates, for example with --time-layout %%Y-%%m-%%d", eventfile.Name(f.input))
+	}
+}
+
+// derive derives the secrets of a run from its own key. It refuses to repeat a run with other
+// records, settings or keys: the same noise on two files would show whose data have changed.
+func (j *job) derive(id demo.RunID, own noisereduction.NoiseKey, records [32]byte) (err error) {
+	// A choice in another range may end in the same bounds, but it shows another number of users.
+	shown := sha256.Sum256(append(records[:], j.chosen...))
+	if j.secrets, err = demo.Derive(own, j.settings, j.source, shown); err != nil {
+		return err
+	}
+	name := id.Of(j.secrets)
+	if repeat := j.flags.repeat.RunID; repeat != (demo.RunID{}) && repeat != name {
+		return j.flags.otherRun()
+	}
+	j.progress.Note("this run is %s: to repeat its output, give --repeat %s and the same noise key, records and settings", name, name)
+	return nil
+}
+
+// otherRun refuses a run that is not the one of --repeat.
+func (f *demoFlags) otherRun() error {
+	return command.Usage(fmt.Errorf("--repeat %s: that run had other records, other settings or another noise key: correct them, or leave out --repeat for a new run", f.repeat.RunID))
+}
+
+// fileOptions say how the file is read.
+func (f *demoFlags) fileOptions() demo.FileOptions {
+	return demo.FileOptions{
+		Path: f.input, Format: f.layout(), NoUser: f.noUser, Header: f.header,
+		From: f.from.Time, To: f.to.Time, Window: f.window,
+	}
+}
+
+// present runs the job and prints what it releases; it returns the values.
+func (a *app) present(ctx context.Context, j *job) (demo.Result, map[cell]float64, error) {
+	turns := j.turns()
+	j.progress.Expect(turns)
+	if turns > manyTurns {
+		j.progress.Note("%s: this takes about %s; a larger --window, or --from and --to, make it shorter", terminal.Count(turns, "window"), j.takes())
+	}
+	var loaded atomic.Bool
+	drain, stop := a.DrainOnSignal(j.progress, func() string {
+		if loaded.Load() {
+			return command.FinishingTurn
+		}
+		return "ending; no turn has begun"
+	}, a.Exit)
+	defer stop()
+	p := newPrinter(a, j)
+	if err := p.begin(); err != nil {
+		return demo.Result{}, nil, err
+	}
+	result, err := demo.Run(ctx, j.settings, j.source, j.secrets, demo.Options{
+		Logger: a.Logger(j.progress, slog.LevelWarn),
+		Drain:  drain,
+		OnLoaded: func() {
+			loaded.Store(true)
+			j.progress.Note("all records are on the embedded broker after %s", j.progress.Elapsed())
+		},
+		OnTurn: p.turn,
+	})
+	if err != nil {
+		j.progress.Done("")
+		return demo.Result{}, nil, err
+	}
+	return result, p.values, p.end(result)
+}
+
+// manyTurns is more than a user waits for without having asked for it.
+const manyTurns = 20_000
+
+// takes says how long the run will take.
+func (j *job) takes() string {
+	events := int64(j.flags.stream.Events)
+	if file, ok := j.source.(*demo.File); ok {
+		events = file.Records()
+	}
+	return duration(j.turns(), events)
+}
+
+// duration says how long a run takes, by what a turn without events and an event took on two
+// cores. It may be wrong by a factor of some: the progress says what is measured.
+func duration(turns int, events int64) string {
+	const perTurn, perEvent = 15e-3, 15e-6 // seconds
+	needed := float64(turns)*perTurn + float64(events)*perEvent
+	if century := 100 * 365 * 86400.; needed > century {
+		return "more than 100 years"
+	}
+	return terminal.Roughly(time.Duration(needed * float64(time.Second)))
+}
+
+// refuseLong refuses a range of very many windows that was not asked for: one record far away
+// in time makes one.
+func (j *job) refuseLong(file *demo.File) error {
+	f := j.flags
+	turns := j.turns()
+	if turns <= manyTurns || f.allWindows || !f.from.IsZero() && !f.to.IsZero() {
+		return nil
+	}
+	return fmt.Errorf("reading input file %s: its events are in %s of %s, which takes about %s: %s; or go on with --all-windows",
+		eventfile.Name(f.input), terminal.Count(turns, "window"), config.Duration(f.window), j.takes(), file.Stretched())
+}
+
+// turns returns how many windows are to be settled.
+func (j *job) turns() int {
+	from, to := j.source.Range()
+	return int((to.UnixMilli() - from.UnixMilli()) / j.settings.Window.Milliseconds()) // Time.Sub is limited to 292 years
+}
+
+// verify checks that every record is accounted for, against the known truth where there is
+// one. What it says has no numbers: they are in the trusted report only.
+func (j *job) verify(result demo.Result) error {
+	if err := demo.CheckTallies(result.Tallies); err != nil {
+		return err
+	}
+	if truth, ok := j.source.Truth(); ok && !result.Drained {
+		if err := demo.CompareTallies(result.Tallies, truth); err != nil {
+			return err
+		}
+		j.progress.Note("every made-up record is accounted for: the run found as many usable, late and broken ones as were made up")
+		return nil
+	}
+	if result.Drained {
+		return nil
+	}
+	if result.Tallies.Read != result.Loaded {
+		return fmt.Errorf("%w: records of the file", demo.ErrTallies)
+	}
+	j.progress.Note("every record of the file is accounted for")
+	return nil
+}

@@ -1,0 +1,201 @@
+package demo
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/commands/input"
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/app/demo"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// check refuses combinations of flags that make no sense, before anything is opened.
+// changed reports whether a flag was given.
+func (f *demoFlags) check(changed func(string) bool) error {
+	for name, value := range map[string]string{"public-keys": f.publicKeys, "noise-key-file": f.noiseKeyFile, "report": f.report, "trusted-report": f.trustedReport} {
+		if changed(name) && value == "" {
+			return command.Usage(errEmpty(name))
+		}
+	}
+	f.given = changed
+	if !changed("window") {
+		f.window = f.baseWindow()
+	}
+	if f.window < time.Millisecond {
+		return command.Must("window", "at least 1ms")
+	}
+	if err := f.spares(); err != nil {
+		return err
+	}
+	if err := command.CheckTop(f.top, f.format, changed); err != nil {
+		return err
+	}
+	if err := command.Apart(f.report, f.trustedReport); err != nil {
+		return err
+	}
+	if f.input == "" {
+		for _, name := range fileFlags {
+			if changed(name) {
+				return command.Usage(fmt.Errorf("--%s is only used with --input FILE: made-up events have their own layout", name))
+			}
+		}
+		if changed("input") {
+			return command.Usage(errors.New("--input is empty: name a file"))
+		}
+	} else {
+		for _, name := range generatorFlags {
+			if changed(name) {
+				return command.Usage(fmt.Errorf("--%s is for made-up events: leave it out beside --input", name))
+			}
+		}
+		if err := f.checkInput(changed); err != nil {
+			return command.Usage(err)
+		}
+		if err := errors.Join(f.checkRange(), f.checkKind(changed)); err != nil {
+			return command.Usage(err)
+		}
+		if f.openValues = f.kindOf().Values() && !f.ranged(); f.openValues {
+			f.max = 1 // until a range is chosen
+		}
+	}
+	if changed("repeat") && f.noiseKeyFile == "" {
+		return command.Usage(errors.New("--repeat needs --noise-key-file: give the file that the earlier run had"))
+	}
+	f.chooses = f.input != "" && (f.openValues || !changed("window") || !f.noiseGiven() || f.setting().Lasts == 0)
+	switch {
+	case f.input != "":
+		f.provisional()
+	default:
+		f.madeUp(changed)
+	}
+	if f.keys == keysPrivate && f.publicKeys != "" {
+		return command.Usage(errors.New("--public-keys is only used with --keys public"))
+	}
+	if f.keys == keysPublic && f.publicKeys == "" && f.input != "" && f.keyField != "" {
+		return command.Usage(errors.New("--keys public needs the keys: --public-keys FILE or --public-keys a,b,c. A list that was made by looking at the data is not protected"))
+	}
+	if err := f.checkDeltaKeys(changed); err != nil {
+		return err
+	}
+	return input.ReadableAll([2]string{"input", f.input}, [2]string{"noise-key-file", f.noiseKeyFile})
+}
+
+// madeUp sets what was not given for made-up events.
+func (f *demoFlags) madeUp(changed func(string) bool) {
+	if !changed("relative") {
+		f.relative = 0.1
+	}
+	if !changed("absolute") {
+		f.absolute = 40
+	}
+	if !changed("lasts") {
+		f.lasts = time.Duration(max(1, f.stream.Windows)) * f.window
+	}
+}
+
+// errEmpty refuses a flag without a value.
+func errEmpty(name string) error {
+	return fmt.Errorf("--%s is empty: give it a value, or leave it out", name)
+}
+
+// checkDeltaKeys refuses a part of δ for private keys where there are none.
+func (f *demoFlags) checkDeltaKeys(changed func(string) bool) error {
+	switch {
+	case !changed("delta-keys"):
+		return nil
+	case !f.private():
+		return command.Usage(errors.New("--delta-keys is only used with private keys: leave it out"))
+	case !(f.deltaKeys > 0 && f.deltaKeys < f.delta):
+		return command.Must("delta-keys", "above 0 and below --delta, of which it is a part: a tenth is usual")
+	}
+	return nil
+}
+
+// baseWindow is the size of windows where none is given, by what is public: an hour for made-up
+// events, for a range that no days make up and, if times have hours, for one of at most four days;
+// else a day.
+func (f *demoFlags) baseWindow() time.Duration {
+	const day = 24 * time.Hour
+	from, to := f.millis()
+	if f.input == "" || from%day.Milliseconds() != 0 || to%day.Milliseconds() != 0 || f.leastWindow() < day && from != 0 && to != 0 && to-from <= 4*day.Milliseconds() {
+		return time.Hour
+	}
+	return day
+}
+
+// spares refuses reports that would overwrite what is read.
+func (f *demoFlags) spares() error {
+	inputs := []command.NamedFile{{By: "--input", Path: f.input}, {By: "--public-keys", Path: f.publicKeys}, {By: "--noise-key-file", Path: f.noiseKeyFile}}
+	return command.Spared([]command.NamedFile{{By: "--report", Path: f.report}, {By: "--trusted-report", Path: f.trustedReport}}, inputs...)
+}
+
+// checkRange refuses a range that does not begin and end where windows do, in UTC.
+func (f *demoFlags) checkRange() error {
+	size := f.window.Milliseconds()
+	f.from.In(string(f.times.Zone))
+	f.to.In(string(f.times.Zone))
+	for _, border := range []struct {
+		name string
+		at   command.TimeValue
+	}{{"from", f.from}, {"to", f.to}} {
+		switch millis := border.at.UnixMilli(); {
+		case border.at.IsZero():
+		case millis%size != 0 || border.at.Nanosecond()%1e6 != 0:
+			before := time.UnixMilli(millis - millis%size).UTC()
+			example := func(at time.Time) *command.TimeValue { return &command.TimeValue{Time: at, Local: border.at.Local} }
+			return fmt.Errorf("--%s is %v: it must be where a window of %v begins in %s, for example %v or %v", border.name, &border.at,
+				config.Duration(f.window), cmp.Or(string(f.times.Zone), "UTC"), example(before), example(before.Add(f.window)))
+		}
+	}
+	if !f.from.IsZero() && !f.to.IsZero() && !f.from.Before(f.to.Time) {
+		return fmt.Errorf("--from %v must be before --to %v", &f.from, &f.to)
+	}
+	return nil
+}
+
+// settings returns the flags as settings of the pipeline, which checks them.
+func (f *demoFlags) settings(publicKeys []string) (demo.Settings, *pipeline.Deployment, error) {
+	s := demo.Settings{
+		Epsilon: f.epsilon, Delta: f.delta, DeltaKeys: f.deltaKeys, Accountant: string(f.accountant), Window: f.window,
+		Target:         noisereduction.Target{Relative: f.relative, Absolute: f.absolute, Confidence: f.confidence},
+		MaxKeysPerUser: f.maxKeysPerUser, MaxEventsPerKey: f.maxEventsPerKey, Noise: f.noise, Lasts: f.lasts,
+		PublicKeys: publicKeys, NoUser: f.noUser, Planned: f.planned, Kind: f.configured(), Min: f.min, Max: f.max, Statistics: f.statistics,
+	}
+	if _, err := budgets.NewBudget(f.epsilon, f.delta, budgets.Accountant(f.accountant), 0); err != nil {
+		return s, nil, command.FlagError(err)
+	}
+	for _, bound := range []struct {
+		name  string
+		value int
+	}{
+		{"max-keys-per-user", f.maxKeysPerUser}, {"max-events-per-key", f.maxEventsPerKey},
+	} {
+		if bound.value < 0 {
+			return s, nil, command.Must(bound.name, "at least 1")
+		}
+	}
+	if err := s.Target.Check(); err != nil {
+		return s, nil, command.FlagError(err)
+	}
+	d, err := s.Compile()
+	if err != nil {
+		return s, nil, f.configFlag(err)
+	}
+	d.Config.Events.Format.Value, d.Config.Events.Format.Decimals = f.ValueField, f.Decimals // a report names them
+	return s, d, nil
+}
+
+// configFlag names those flags that were given, of the ones that set the field of an error.
+func (f *demoFlags) configFlag(err error) error {
+	var bad *pipeline.ConfigError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	return command.Usage(command.InFlags(bad, f.given))
+}

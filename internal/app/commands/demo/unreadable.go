@@ -1,0 +1,129 @@
+package demo
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tollgate-dp/tollgate/internal/app/commands/input"
+	"github.com/tollgate-dp/tollgate/internal/app/demo"
+	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
+	"github.com/tollgate-dp/tollgate/internal/app/outcomes"
+)
+
+// refuseUnreadable refuses a file without any event, and one most of whose times may be misread. It
+// decides by the records, before anything is promised, as for a file without records.
+func (j *job) refuseUnreadable(file *demo.File) error {
+	f := j.flags
+	if err := f.refuseCharset(file.Faults(), uint64(file.Records())); err != nil {
+		return err
+	}
+	if err := f.refuseValues(file.Faults(), uint64(file.Records())); err != nil {
+		return err
+	}
+	if way, err := f.refuseTimes(file.Faults(), uint64(file.Records())); err != nil {
+		if way != nil && f.flags != nil {
+			err = fmt.Errorf("%w\n%s", err, folded(rerun(f.flags, way.Flags(), "repeat"), "  "))
+		}
+		return err
+	}
+	if !file.NoEvents() {
+		if err := f.refuseUndecodable(file.Faults(), uint64(file.Records())); err != nil {
+			return err
+		}
+		if file.BeforeTime() && f.from.IsZero() {
+			return fmt.Errorf("nothing to release: every event of %s is before 1970, and such events do not count: correct %s", eventfile.Name(f.input), input.TimeFlagNames)
+		}
+		input.NoteTimes(j.progress, file.Faults(), &f.from, &f.to)
+		return nil
+	}
+	input.NoteFaults(j.progress, file.Faults().Texts())
+	input.NoteUnnamed(j.progress, f.noUser, file.Unnamed(), file.Faults().Blank())
+	input.NoteWithoutValue(j.progress, f.NoValue, file.Faults().WithoutValue())
+	text := fmt.Sprintf("nothing to release: no record of %s has a user, a key and a time that can be used", eventfile.Name(f.input))
+	if causes := demo.NoEvents(j.settings, file); causes != nil {
+		text += ": " + strings.Join(causes, "; ")
+	}
+	return errors.New(text)
+}
+
+// refuseValues refuses a file if too many of its records have a value that cannot be read: the
+// other records are no sample of all.
+func (f *demoFlags) refuseValues(faults *eventfile.Faults, records uint64) error {
+	n, where, tooMany := faults.BadValues()
+	f.badValues = n
+	if !tooMany || f.SkipBadValues {
+		return nil
+	}
+	cure := "Correct --value-field or the file"
+	if f.Decimals == 0 {
+		cure = "If they have decimals, give --decimals 2 for two of them, and --min and --max in hundredths"
+	}
+	return fmt.Errorf("reading input file %s: %s have a value that is not %s: %s. %s; to leave such records out, add --skip-bad-values",
+		eventfile.Name(f.input), outcomes.Part(n, records, "record"), f.number(), where, cure)
+}
+
+// number says what a value must be.
+func (f *demoFlags) number() string {
+	if f.Decimals > 0 {
+		return "a number"
+	}
+	return "a whole number"
+}
+
+// refuseCharset refuses a file if more than one in a hundred of its records are not UTF-8: they may
+// be all records of a key.
+func (f *inputFlags) refuseCharset(faults *eventfile.Faults, records uint64) error {
+	bad, where := faults.NotUTF8()
+	if 100*bad <= records {
+		return nil
+	}
+	return fmt.Errorf("reading input file %s: %s are not text in UTF-8: %s. Give its encoding, for example --encoding cp1252",
+		eventfile.Name(f.input), outcomes.Part(bad, records, "record"), where)
+}
+
+// refuseUndecodable refuses a file if more than 2 % of its records are no records of its format:
+// the others are no sample of all.
+func (f *inputFlags) refuseUndecodable(faults *eventfile.Faults, records uint64) error {
+	bad, where := faults.Undecodable()
+	if f.skipUndecodable || 50*bad <= records || bad == records {
+		return nil
+	}
+	return fmt.Errorf("reading input file %s: %s cannot be read as %s: %s. Correct the file, or leave such records out with --skip-undecodable",
+		eventfile.Name(f.input), outcomes.Part(bad, records, "record"), f.inputFormat, where)
+}
+
+// refuseTimes refuses a file if more than a tenth of its records have a time that cannot be read:
+// then the others may be misread, for example with day and month exchanged. If most of these times
+// are read in another way, one in a hundred is enough, and times before 1990 and ahead of now count
+// as well.
+func (f *inputFlags) refuseTimes(faults *eventfile.Faults, records uint64) (way *eventfile.Reading, err error) {
+	n, where := faults.BadTimes()
+	times, most := faults.Times(), uint64(10)
+	ways := times.Readings()
+	what, cure, goOn := "that cannot be read", "correct "+input.TimeFlagNames+", or write these times like 2025-03-03T00:00:01Z", "leave them out"
+	if ways != nil {
+		odd, oddWhere := faults.OddTimes()
+		switch {
+		case odd == 0:
+		case n == 0:
+			what, where, goOn = "before 1990 or ahead of now", oddWhere, "continue anyway"
+		default:
+			what, where, goOn = what+", or is before 1990 or ahead of now", where+"; "+oddWhere, "continue anyway"
+		}
+		n, most, cure = n+odd, 100, "give "+eventfile.Listed(ways)
+	} else if times.Events == 0 {
+		return nil, nil // that there is none has causes of its own
+	}
+	if f.skipBadTimes && times.Events > 0 || most*n <= records {
+		return nil, nil
+	}
+	text := fmt.Sprintf("reading input file %s: %s have a time %s: %s. ", eventfile.Name(f.input), outcomes.Part(n, records, "record"), what, where)
+	if ways != nil && ways[0].Unit() && 100*times.Usual() > records {
+		return nil, fmt.Errorf("%sThe file mixes units: these times need %v, and the others do not. Write all times in one unit; to %s, add --skip-bad-times", text, ways[0], goOn)
+	}
+	if len(ways) == 1 {
+		way = ways[0]
+	}
+	return way, fmt.Errorf("%sTo read them, %s; to %s, add --skip-bad-times", text, cure, goOn)
+}

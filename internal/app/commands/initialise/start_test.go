@@ -1,0 +1,25 @@
+package initialise
+
+import (
+	"testing"
+)
+
+// A --start without an offset is a time of the zone in which windows begin.
+func TestStartIsInTheZoneOfWindows(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ text, zone, want string }{
+		{"2025-10-25", "America/New_York", "2025-10-25T04:00:00Z"},
+		{"2025-10-25T00:00:00Z", "America/New_York", "2025-10-25T00:00:00Z"},
+		{"2025-10-25", "", "2025-10-25T00:00:00Z"},
+	} {
+		var v startValue
+		if err := v.Set(c.text); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // also when it is asked for again
+			if got := v.at.Moment(c.zone).Format("2006-01-02T15:04:05Z"); got != c.want {
+				t.Errorf("%s in %q: %s, want %s", c.text, c.zone, got, c.want)
+			}
+		}
+	}
+}

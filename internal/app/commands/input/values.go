@@ -1,0 +1,32 @@
+package input
+
+import (
+	"github.com/spf13/pflag"
+
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/schemas/event"
+)
+
+// ValueFlags say how values are read.
+type ValueFlags struct {
+	ValueField    string
+	Decimals      int
+	comma         bool
+	NoValue       string
+	SkipBadValues bool
+}
+
+func (f *ValueFlags) RegisterValues(flags *pflag.FlagSet, of, units string) {
+	flags.StringVar(&f.ValueField, "value-field", "", of+"column or path of the value of an event, a whole number unless --decimals is given")
+	flags.IntVar(&f.Decimals, "decimals", 0, "how many decimals of values to keep: with 2, 12.345 is 1235 hundredths"+units+" (default: values are whole numbers)")
+	flags.BoolVar(&f.comma, "decimal-comma", false, "values have a decimal comma: 12,5 or 1.234,56")
+	flags.Var(cli.OneOf(&f.NoValue, event.NoValueSkip, event.NoValueBroken), "no-value", "records whose value is empty, null or missing: skip leaves them out, broken counts them as broken records (default broken)")
+	flags.BoolVar(&f.SkipBadValues, "skip-bad-values", false, "leave out records whose value cannot be read, however many these are")
+}
+
+func (f *ValueFlags) Of(layout *event.Format) {
+	layout.Value, layout.Decimals, layout.DecimalComma = f.ValueField, f.Decimals, f.comma
+	if f.NoValue == event.NoValueSkip {
+		layout.NoValue = f.NoValue
+	}
+}

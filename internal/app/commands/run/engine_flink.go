@@ -1,0 +1,78 @@
+//go:build flink
+
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/flink"
+)
+
+func init() {
+	engines["flink"] = flinkWorkers
+	TaggedCommands = append(TaggedCommands, worker)
+}
+
+// flinkWorkers has the stages run on a cluster of Flink.
+func flinkWorkers(a *app, f *runFlags, progress *terminal.Progress) (*pipeline.Workers, error) {
+	path, err := filepath.Abs(f.config)
+	if err != nil {
+		return nil, fmt.Errorf("finding the configuration: %w", err)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding this program, which workers run: %w", err)
+	}
+	o := flink.Options{
+		URL: f.flink.URL, Parallelism: f.parallelism, Command: program,
+		Logger:  a.Logger(progress, slog.LevelWarn),
+		Started: func(job, page string) { progress.Mention("job %s of Flink runs the stages: %s", job, page) },
+	}
+	if err := flink.Check(context.Background(), o); err != nil {
+		if errors.Is(err, flink.ErrAddress) {
+			return nil, command.Usage(fmt.Errorf("--flink is %w", err))
+		}
+		return nil, err
+	}
+	return &pipeline.Workers{Engine: flink.Engine(o), Config: path, Tasks: f.parallelism, Spread: flink.Spread(f.parallelism)}, nil
+}
+
+func worker(a *command.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "worker",
+		Short: "Run stages for a TaskManager of Flink, which starts this command",
+		Long: `Run the stages that a TaskManager of Flink gives this process, until the
+TaskManager ends it. TaskManagers start it themselves when "tollgate run --engine flink"
+has submitted a job: with the arguments of Beam's PROCESS environment, and without
+naming this command. It reads the configuration file that the job names, and the keys
+and passwords that the file names, on its own machine and in the environment of its
+TaskManager: the job contains no secret. If file or keys are not those that were
+submitted, the worker says which part differs, and the job ends. It logs to the
+TaskManager's log.`,
+		DisableFlagParsing: true,
+		RunE: a.Run(func(cmd *cobra.Command) error {
+			if !flink.IsWorker(os.Args[1:]) {
+				return cmd.Help()
+			}
+			pipeline.OpenRuns(func(path string) (*pipeline.Deployment, error) {
+				d, err := a.Load(path, config.Options{WithoutRecord: true})
+				if err != nil {
+					return nil, err
+				}
+				return d.Deployment, nil
+			}, flink.NewLogger())
+			return flink.Worker(cmd.Context(), os.Args[1:])
+		}),
+	}
+}

@@ -1,0 +1,75 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/outcomes"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// losses says how many records a run with an end has lost: the difference between what control says
+// at its start and at its end, so that what earlier runs lost, or counted, decides nothing. With
+// --strict, a run without an end stops once too many values cannot be read.
+type losses struct {
+	d      *pipeline.Deployment
+	wanted bool // by a run with an end
+	before pipeline.Tallies
+	failed error // of reading them
+
+	strict    bool
+	badValues chan struct{} // closed once too many values cannot be read, with strict
+	stop      sync.Once
+}
+
+// errBadValues is why a strict run stops: the values that can be read are no sample of all.
+var errBadValues = command.Coded(command.ExitLosses, errors.New("more than 2 % of the values cannot be read, which --strict refuses: the dead letters of class bad_value have them; "+
+	"correct the producer, or events.fields.value, events.decimals or events.decimal_comma"))
+
+// observe takes the state of the run about once a second.
+func (l *losses) observe(s pipeline.RunState) {
+	if l.strict && s.BadValues {
+		l.stop.Do(func() { close(l.badValues) })
+	}
+}
+
+// lossesUnknown is why nothing is said of losses.
+func lossesUnknown(err error) error {
+	return fmt.Errorf("could not check whether most records were lost before counting: %w", err)
+}
+
+// begin reads the tallies before the run, unless that is to end: no broker may answer.
+func (l *losses) begin(ctx context.Context, drain <-chan struct{}) {
+	if l.wanted {
+		ctx, end := endedBy(ctx, drain, errors.New("the run was to end"))
+		defer end()
+		l.before, l.failed = pipeline.TrustedReport(ctx, l.d)
+	}
+}
+
+// end says coarsely how many records were lost, and why; stderr of a run has no exact number.
+func (l *losses) end(f *runFlags, now pipeline.Tallies, progress *terminal.Progress) error {
+	switch {
+	case !l.wanted:
+		return nil
+	case l.failed != nil && f.strict:
+		return lossesUnknown(l.failed)
+	case l.failed != nil:
+		progress.Note("%v", lossesUnknown(l.failed))
+		return nil
+	}
+	lost := outcomes.Lost(l.before, now)
+	if lost.Some() && !lost.Most() {
+		progress.Note("warning: some of the records of this run (at least one in a hundred) were lost before counting: %s", lost.Why())
+	}
+	if f.strict && lost.BadValues() {
+		return errBadValues
+	}
+	return command.RefuseLosses(lost, f.strict, func() {
+		progress.Note("warning: more than half of the records of this run were lost before counting: %s; --trusted-report FILE has the tallies", lost.Why())
+	})
+}

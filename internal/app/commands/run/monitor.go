@@ -1,0 +1,64 @@
+package run
+
+import (
+	"errors"
+
+	"github.com/spf13/pflag"
+
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/monitor"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// monitorFlags say what a run serves over HTTP.
+type monitorFlags struct {
+	listen            string
+	trusted, profiles bool
+}
+
+func (f *monitorFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.listen, "listen", "", "serve /metrics for Prometheus, /-/healthy and /-/ready on this address (host:port): seconds and states only (default: serve nothing)")
+	flags.BoolVar(&f.trusted, "metrics-trusted", false, "with --listen: also serve exact numbers of records; only for a network of the trusted side")
+	flags.BoolVar(&f.profiles, "pprof", false, "with --listen: serve profiles of this process under /debug/pprof/; they show its memory: only for the trusted side")
+}
+
+func (f *monitorFlags) checkMonitor(changed func(string) bool) error {
+	switch {
+	case changed("listen") && f.listen == "":
+		return command.Usage(errors.New("--listen is empty: give an address like localhost:9464"))
+	case f.listen == "" && f.trusted:
+		return command.Usage(errors.New("--metrics-trusted is only used with --listen"))
+	case f.listen == "" && f.profiles:
+		return command.Usage(errors.New("--pprof is only used with --listen"))
+	}
+	return nil
+}
+
+// watched is what listens, if anything does.
+type watched struct {
+	set    func(pipeline.RunState)
+	server *monitor.Server
+}
+
+// serve listens, before the run begins anything.
+func (f *monitorFlags) serve(a *app, progress *terminal.Progress) (watched, error) {
+	if f.listen == "" {
+		return watched{}, nil
+	}
+	b := a.Build()
+	m := monitor.New(monitor.Options{Version: b.Version, Revision: b.Revision, Trusted: f.trusted, Profiles: f.profiles})
+	l, err := command.Listen(f.listen)
+	if err != nil {
+		return watched{}, err
+	}
+	server := monitor.Serve(l, m.Handler())
+	progress.Note("metrics and readiness at http://%s/metrics and /-/ready", server.Addr())
+	return watched{m.Set, server}, nil
+}
+
+func (w *watched) close() {
+	if w.server != nil {
+		w.server.Close() //nolint:errcheck // nothing is lost with it
+	}
+}

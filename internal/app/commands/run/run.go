@@ -1,0 +1,422 @@
+// Package run has the command that reads events and publishes counts, and prints what it
+// publishes.
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os/signal"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// app is what the commands of this package use of the world outside.
+type app struct{ *command.App }
+
+// runFlags are the flags of run as they were given.
+type runFlags struct {
+	config        string
+	until         untilValue
+	untilEnd      bool
+	wait          time.Duration
+	format        cli.Format
+	top           int
+	trustedReport string
+	report        string
+	engine        engineValue
+	flink         addressValue
+	parallelism   int
+	readers       int
+	strict        bool
+	waitForBroker time.Duration
+	monitorFlags
+}
+
+func Command(c *command.App) *cobra.Command {
+	a := &app{c}
+	f := &runFlags{}
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Read events from Kafka, publish counts, and print them as they are published",
+		Long: `Run a deployment that "tollgate init" has begun: read its events topic, publish to its
+counts topic, and print every value that this run publishes. You can stop it at any
+time; when you start it again, it continues where it was. SIGINT or SIGTERM drains
+it: it finishes the open turn (the time between two ends of windows) and ends. A
+second signal ends it at once, which is as safe as any crash. If no broker answers,
+the first signal ends the run within ten seconds with exit code 1; the next run
+repeats the unfinished work.
+
+If no broker answers at the start, the run says so and waits for as long as
+--wait-for-broker allows.
+
+While windows fill up, stderr says when the next counts are due and how far the reader
+is behind. It says roughly what is wrong and where to look: for example, that more
+than half of the records are late, or that some are dead-lettered. stderr never shows
+a user id, a key or a number of records. With --trusted-report FILE, the run writes
+exact tallies of all records that were read when it ends.
+
+With --until, the run ends when every window that ends by the given time is settled;
+"now" means every window that is over when the run begins. No record changes which
+windows these are. With --until-end, it ends when the shortest windows of every event
+that was on the topic at the start are settled; longer and overlapping windows that are
+still open wait for later events. One record can decide which window is the last, and
+how long that takes: the event that is furthest ahead (time.skew limits how far;
+with time.no_future there is no limit). Neither flag closes a window early: if only
+the clock can close the last windows, the run waits. --wait limits this time: the run
+then drains, says how many turns are open, until when, and what closes them, and exits
+with 1.`,
+		Example: `  tollgate run --config tollgate.yaml
+  tollgate run --config tollgate.yaml --format json
+  tollgate run --config tollgate.yaml --until now --wait 10m`,
+		Args: command.NoArguments("--config"),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	a.ConfigPath(cmd, &f.config)
+	flags.Var(&f.until, "until", "end when every window that ends by this time is settled")
+	flags.BoolVar(&f.untilEnd, "until-end", false, "end when every event that is on the topic now is settled; one record can decide when")
+	command.DurationFlag(flags, &f.wait, "wait", 0, "with --until or --until-end: drain the run if it has not ended after this long (default: no limit)")
+	cli.FormatFlag(cmd, &f.format)
+	command.TopFlag(cmd, &f.top)
+	flags.StringVar(&f.trustedReport, "trusted-report", "", "file for exact tallies of all records, as JSON; not for publication")
+	flags.StringVar(&f.report, "report", "", "file for an HTML page of the published counts: charts, tables, the promise")
+	clusterFlags(cmd, f)
+	command.StrictFlag(cmd, &f.strict)
+	flags.Lookup("strict").Usage += command.StrictLosses
+	f.monitorFlags.register(flags)
+	command.DurationFlag(flags, &f.waitForBroker, "wait-for-broker", defaultWaitForBroker, "how long to wait at the start for a broker that does not answer yet; 0: do not wait")
+	cmd.RunE = a.Run(func(cmd *cobra.Command) error { return a.runDeployment(cmd.Context(), f, cmd.Flags().Changed) })
+	a.LogFlag(cmd)
+	return cmd
+}
+
+func (f *runFlags) check(changed func(string) bool) error {
+	switch {
+	case changed("until") && f.untilEnd:
+		return command.Usage(errors.New("--until and --until-end both say where the run ends: choose one"))
+	case changed("wait") && !f.ends():
+		return command.Usage(errors.New("--wait is only used with --until-end or --until"))
+	case changed("wait") && f.wait <= 0:
+		return command.Must("wait", "above 0")
+	case changed("report") && f.report == "":
+		return command.Usage(errors.New("--report is empty: name a file"))
+	case changed("trusted-report") && f.trustedReport == "":
+		return command.Usage(errors.New("--trusted-report is empty: name a file"))
+	}
+	if err := command.CheckTop(f.top, f.format, changed); err != nil {
+		return err
+	}
+	if err := f.checkCluster(changed); err != nil {
+		return err
+	}
+	if err := f.checkMonitor(changed); err != nil {
+		return err
+	}
+	return command.Apart(f.report, f.trustedReport)
+}
+
+func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(string) bool) error {
+	if err := f.check(changed); err != nil {
+		return err
+	}
+	d, err := a.Load(f.config, config.Options{})
+	if err != nil {
+		return err
+	}
+	f.until.Time, f.until.Local = f.until.Moment(d.Config.Time.WindowZone), false
+	if err := d.Spared(command.NamedFile{By: "--report", Path: f.report}, command.NamedFile{By: "--trusted-report", Path: f.trustedReport}); err != nil {
+		return err
+	}
+	if err := a.WarnAbout(d, f.strict, true); err != nil {
+		return err
+	}
+	if err := command.CheckTrusted(f.trustedReport); err != nil {
+		return err
+	}
+	page, err := openPageFor(f, d)
+	if err != nil {
+		return err
+	}
+	tty, _ := terminal.Terminal(a.Stderr)
+	progress := terminal.NewProgress(a.Stderr, tty, time.Now)
+	defer progress.Flush()
+	watched, err := f.serve(a, progress)
+	if err != nil {
+		return err
+	}
+	defer watched.close()
+	losses := &losses{d: d.Deployment, wanted: f.ends(), strict: f.strict, badValues: make(chan struct{})}
+	result, signalled, err := a.publish(ctx, f, d, newRunOutput(a, f.format, f.top, d.Deployment, progress, page), losses, watched.set)
+	var tallies pipeline.Tallies
+	if err == nil && (f.trustedReport != "" || losses.wanted) {
+		tallies, err = pipeline.TrustedReport(ctx, d.Deployment)
+		switch {
+		case err != nil && f.trustedReport == "" && !f.strict: // what was asked for is done
+			losses.wanted = false
+			progress.Note("%v", lossesUnknown(err))
+			err = nil
+		case err == nil:
+			err = command.SaveTrusted(f.trustedReport, tallies)
+		}
+	}
+	progress.Done(summary(f, result, signalled, err))
+	if err != nil {
+		return d.Explained(err)
+	}
+	if result.Drained && !signalled && fired(losses.badValues) {
+		return errBadValues
+	}
+	if result.Drained && signalled {
+		return nil // it did what was asked for last
+	}
+	if err := unfinished(result, time.Now()); err != nil || result.Drained {
+		return err
+	}
+	return losses.end(f, tallies, progress)
+}
+
+// publish runs the pipeline and prints what it publishes, and says whether a signal was to end it.
+// lost is told of the run before it settles anything, with a channel that is closed when it is to
+// end.
+func (a *app) publish(ctx context.Context, f *runFlags, d *command.Loaded, out *runOutput, lost *losses, state func(pipeline.RunState)) (result pipeline.RunResult, ended bool, err error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	drain := make(chan struct{})
+	halt := sync.OnceFunc(func() { close(drain) })
+	var begun atomic.Bool
+	startWorkers := engines[f.engine.name]
+	var workers *pipeline.Workers
+	second := a.Exit
+	if startWorkers != nil {
+		if workers, err = startWorkers(a, f, out.progress); err != nil {
+			return result, false, err
+		}
+		var cancel context.CancelCauseFunc
+		ctx, cancel = context.WithCancelCause(ctx)
+		defer cancel(nil)
+		second = func() {
+			out.progress.Mention("cancelling the job")
+			cancel(errors.New("a second signal cancelled the run; the next run repeats the unfinished work"))
+		}
+	}
+	signalled, release := a.DrainOnSignal(out.progress, func() string {
+		if begun.Load() {
+			return command.FinishingTurn
+		}
+		return "ending; the run has not begun anything yet"
+	}, second)
+	defer release()
+	// A reader that has gone away is an error of printing, which drains the run; by
+	// default it would kill the process.
+	signal.Ignore(syscall.SIGPIPE)
+	defer signal.Reset(syscall.SIGPIPE)
+	log := a.Logger(out.progress, slog.LevelWarn)
+	client, err := awaitBroker(ctx, f, d, log, signalled)
+	if err != nil {
+		return result, false, err
+	}
+	begun.Store(true)
+	go func() {
+		select {
+		case <-signalled:
+		case <-out.failed:
+		case <-lost.badValues:
+			out.progress.Mention("%s", command.FinishingTurn)
+		case <-after(f.wait):
+			out.progress.Mention("--wait %v is over: %s", f.wait, command.FinishingTurn)
+		case <-ctx.Done():
+			return
+		}
+		halt()
+	}()
+	started := make(chan pipeline.Position, 1)
+	followed := make(chan struct{})
+	go func() {
+		defer close(followed)
+		select {
+		case from := <-started:
+			out.follow(ctx, time.Second, func(ctx context.Context, fn func(pipeline.Published) error) error {
+				return pipeline.FollowReleases(ctx, d.Deployment, pipeline.FollowOptions{From: &from}, fn)
+			})
+		case <-ctx.Done():
+		}
+	}()
+	result, err = pipeline.Run(ctx, d.Deployment, pipeline.RunOptions{
+		Client: client, Workers: workers, Readers: cmp.Or(f.readers, f.parallelism), Logger: log,
+		Until: f.until.Time, UntilEnd: f.untilEnd, Drain: drain, OnSettled: out.settle, Strict: f.strict,
+		OnTakeOver: func(from string) {
+			out.progress.Mention("taking over from %s, unless it has ended", from)
+		},
+		OnStart: func(from pipeline.Position) {
+			lost.begin(ctx, drain)
+			started <- from
+		}, OnProgress: out.expect,
+		OnState: func(s pipeline.RunState) {
+			if lost.observe(s); state != nil {
+				state(s)
+			}
+		},
+	})
+	gone := errors.Is(err, pipeline.ErrNoBroker) // nothing comes back from it
+	printed := gone || out.wait(hurryOf(signalled, err))
+	stop()
+	if printed {
+		select {
+		case <-followed:
+		case <-time.After(hurryLimit): // it hangs in a write
+		}
+	}
+	ended = fired(signalled)
+	return result, ended, out.finish(result, err, ended)
+}
+
+// hurryOf returns a channel that is closed once the printing is not to be waited for any
+// more: at a signal, or when the run has failed.
+func hurryOf(signalled <-chan struct{}, err error) <-chan struct{} {
+	if err == nil {
+		return signalled
+	}
+	now := make(chan struct{})
+	close(now)
+	return now
+}
+
+// finish says how much was not printed, and writes the last page; err is the error of the
+// run.
+func (o *runOutput) finish(result pipeline.RunResult, err error, signalled bool) error {
+	switch failed := o.failure(); {
+	case err == nil: // else the run's own error comes first: what follows it fails for the same reason
+		err = failed
+	case failed != nil && !signalled && errors.Is(err, pipeline.ErrNoBroker):
+		// The run was to be drained because printing failed, and for no other reason.
+		err = fmt.Errorf("%w, and while the run was ending for that, %w: the next run repeats the unfinished work", failed, pipeline.ErrNoBroker)
+	}
+	if left := o.unprinted(); left > 0 {
+		o.progress.Note("%s published but not printed: read topic %s, which keeps values until its retention ends", were(left), o.topic)
+		if err == nil && !signalled && !result.Superseded {
+			err = o.unread()
+		}
+	}
+	limit := followLimit
+	if signalled {
+		limit = followLimit / 3 // a page of this size is written in a second or two
+	}
+	if closed := o.endPage(limit); err == nil {
+		err = closed
+	}
+	return err
+}
+
+func fired(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+func were(n int) string {
+	if n == 1 {
+		return "1 value was"
+	}
+	return terminal.Count(n, "value") + " were"
+}
+
+// defaultWaitForBroker is what brokers need for a restart on a healthy machine.
+const defaultWaitForBroker = 30 * time.Second
+
+// awaitBroker connects to a broker; it waits for one that is not there yet, or for a signal.
+func awaitBroker(ctx context.Context, f *runFlags, d *command.Loaded, log *slog.Logger, signalled <-chan struct{}) (*kafkalog.Client, error) {
+	ctx, end := endedBy(ctx, signalled, errors.New("a signal ended the wait, before the run began anything"))
+	defer end()
+	return pipeline.AwaitBroker(ctx, d.Deployment, f.waitForBroker, log)
+}
+
+// endedBy returns a context that ends with ctx, or for a reason once a channel is closed.
+func endedBy(ctx context.Context, closed <-chan struct{}, why error) (context.Context, func()) {
+	ctx, end := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-closed:
+			end(why)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { end(nil) }
+}
+
+// after calls time.After; for 0 the channel never yields.
+func after(d time.Duration) <-chan time.Time {
+	if d == 0 {
+		return nil
+	}
+	return time.After(d)
+}
+
+// summary says how a run ended that has not failed, or that was drained; "" for others.
+func summary(f *runFlags, result pipeline.RunResult, signalled bool, err error) string {
+	switch {
+	case result.Drained && (result.OpenTurns == 0 && !result.Unread || signalled || err != nil):
+		return drained(result)
+	case err != nil || result.Superseded || result.OpenTurns > 0 || result.Unread:
+		return ""
+	case !f.until.IsZero():
+		return fmt.Sprintf("every window that ends by %s is settled", &f.until)
+	case f.untilEnd:
+		return "every window that ended by the last event on the topic is settled"
+	}
+	return ""
+}
+
+func drained(result pipeline.RunResult) string {
+	if result.Settled == 0 {
+		return "drained: no turn was settled; run again to go on"
+	}
+	return fmt.Sprintf("drained: everything up to turn %s is published; run again to go on", terminal.Number(float64(result.Settled), 0))
+}
+
+// unfinished is the error of a run that did not do what was asked.
+func unfinished(result pipeline.RunResult, now time.Time) error {
+	switch {
+	case result.Superseded:
+		return fmt.Errorf("%s has taken over: end one of the two runs; if a supervisor restarts this one, stop it there",
+			cmp.Or(result.Successor, "another run of this deployment, or tollgate change,"))
+	case result.Drained && result.Unread:
+		return errors.New("the run ended before it had read every event that was on the topic at its start: run again to go on")
+	case result.Drained && result.OpenTurns > 0:
+		return fmt.Errorf("some of the windows that the run was to settle are not settled: %s; run again to go on", openTurns(result, now))
+	}
+	return nil
+}
+
+// openTurns says how many turns are open, until when, and what closes them.
+func openTurns(result pipeline.RunResult, now time.Time) string {
+	text := "1 turn is open"
+	if result.OpenTurns > 1 {
+		text = terminal.Number(float64(result.OpenTurns), 0) + " turns are open"
+	}
+	o := &result.Open
+	text += ", the last one until " + command.Moment(o.WindowEnd, now)
+	switch {
+	case now.Before(o.Earliest):
+		return text + fmt.Sprintf("; it closes once every partition has records from %s on; for a silent partition the clock counts instead, at %s", command.Moment(o.Earliest, now), command.Moment(o.Latest, now))
+	case now.Before(o.Latest):
+		return text + fmt.Sprintf("; it closes once every partition has a later record; for a silent partition the clock counts instead, at %s", command.Moment(o.Latest, now))
+	}
+	return text + "; a run that reads on will close it"
+}

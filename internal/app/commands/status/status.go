@@ -1,0 +1,145 @@
+// Package status has the commands that show or change the state of a deployment without counting:
+// status, statement and recover.
+package status
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// app is what the commands of this package use of the world outside.
+type app struct{ *command.App }
+
+func Command(c *command.App) *cobra.Command {
+	a := &app{c}
+	var (
+		path   string
+		maxLag time.Duration
+		f      cli.Format
+	)
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show how far a deployment is, and whether it has stopped itself",
+		Long: `Show how far a deployment is: up to when counts are published, since when the next
+ones are due, which run is in force, and whether the deployment has stopped itself.
+If at least ten of the last records are dead letters, it says coarsely how many.
+status reads only the control topic; it needs no key and changes nothing. The control
+topic shows when a run has ended, but not whether a process is alive; while a run is
+alive, the published time advances.
+
+status exits with 1 if the deployment has stopped itself, and with --max-lag also if
+the next counts have been due for longer than that. Counts are due when the clock
+closes the next window. With trust: producer, events may be older than the clock: then
+the next counts are due no sooner than one turn after the last ones. To see how far
+reading lags, use the metric tollgate_lag_seconds of the run.`,
+		Example: `  tollgate status --config tollgate.yaml
+  tollgate status --config tollgate.yaml --max-lag 5m --format json`,
+		Args: command.NoArguments("--config"),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	a.ConfigPath(cmd, &path)
+	command.DurationFlag(flags, &maxLag, "max-lag", 0, "exit with 1 if counts have been due for longer than this (default: no limit)")
+	cli.FormatFlag(cmd, &f)
+	cmd.RunE = a.Run(func(cmd *cobra.Command) error {
+		if cmd.Flags().Changed("max-lag") && maxLag <= 0 {
+			return command.Must("max-lag", "above 0")
+		}
+		return a.runStatus(cmd.Context(), path, maxLag, f)
+	})
+	return cmd
+}
+
+func (a *app) runStatus(ctx context.Context, path string, maxLag time.Duration, f cli.Format) error {
+	d, err := a.Reach(ctx, path, config.Options{WithoutKeys: true, WithoutRegistries: true})
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	s, err := pipeline.ReadStatus(ctx, d.Deployment, now)
+	if err != nil {
+		return d.Explained(err)
+	}
+	withLag := struct {
+		*pipeline.Status
+		Lag float64 `json:"lag_seconds"`
+	}{s, s.Lag.Seconds()}
+	if err := a.PrintAs(f, withLag, func(b *strings.Builder) { writeStatus(b, s, d.Config.Outputs.DeadLetter, now) }); err != nil {
+		return err
+	}
+	if maxLag > 0 && s.Lag > maxLag {
+		err = fmt.Errorf("the next counts have been due since %s, longer than --max-lag %s: check that a run is alive, and what it says it waits for", command.Moment(s.Due, now), config.Duration(maxLag))
+	}
+	return errors.Join(s.Err(), err)
+}
+
+// writeStatus writes a status for people.
+func writeStatus(b *strings.Builder, s *pipeline.Status, deadLetters string, now time.Time) {
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(b, "%-11s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	unit := ""
+	if s.PeriodSeconds > 0 {
+		unit = fmt.Sprintf(" for a user in one period of %s", config.Duration(time.Duration(s.PeriodSeconds*float64(time.Second))))
+	}
+	line("deployment", "%s, generation %d: (%s, %s)-differential privacy%s", terminal.Key(s.Deployment, 60), s.Generation, command.Number(s.Epsilon), command.Number(s.Delta), unit)
+	switch {
+	case s.Settled == 0:
+		line("published", "nothing yet; time begins at %s", command.Moment(s.Start, now))
+	case s.SettledAt != nil:
+		line("published", "up to %s (turn %s), %s ago", command.Moment(s.SettledTo, now), terminal.Number(float64(s.Settled), 0), ago(now.Sub(*s.SettledAt)))
+	default:
+		line("published", "up to %s (turn %s)", command.Moment(s.SettledTo, now), terminal.Number(float64(s.Settled), 0))
+	}
+	switch {
+	case s.Stop != nil:
+		line("STOPPED", "at turn %s, at %s: %s", terminal.Number(float64(s.Stop.Turn), 0), command.Moment(s.Stop.At, now), terminal.Key(s.Stop.Reason, 2000))
+	case s.Closed > s.Settled && s.Ended:
+		line("next", "closed up to turn %s: the last run has ended, and the next one will release these turns", terminal.Number(float64(s.Closed), 0))
+	case s.Closed > s.Settled:
+		line("next", "closed up to turn %s: a run is releasing these turns, or the next run will release them", terminal.Number(float64(s.Closed), 0))
+	case s.Lag > 0 && s.Ended:
+		line("next", "due since %s, %s ago: the last run has ended", command.Moment(s.Due, now), ago(s.Lag))
+	case s.Lag > 0:
+		line("next", "due since %s, %s ago: no run is working, or a run is waiting", command.Moment(s.Due, now), ago(s.Lag))
+	case s.Ended:
+		line("next", "by %s, if a run has begun by then: the last one has ended", command.Moment(s.Due, now))
+	default:
+		line("next", "by %s", command.Moment(s.Due, now))
+	}
+	if share := deadShare(s.DeadLetters); share != "" {
+		line("broken", "%s of the records of the last %s: topic %s has them, with the reason in the header tollgate-class", share, terminal.Count(s.DeadLetterTurns, "turn"), deadLetters)
+	}
+	line("format", "control log %d (tollgate version says what this binary writes and reads)", s.ControlFormat)
+	if s.BeganOnCluster != "" {
+		line("cluster", "not %s, on which the deployment began: this is right only after a failover or a restore", terminal.Key(s.BeganOnCluster, 60))
+	}
+	if s.Run < 0 {
+		line("run", "none has begun yet: start one with tollgate run")
+		return
+	}
+	ended := ""
+	if s.Ended {
+		ended = "; it has ended"
+	}
+	line("run", "%d, epoch %d (both grow with every start)%s", s.Run, s.Epoch, ended)
+}
+
+// ago writes how long something was ago.
+func ago(d time.Duration) string { return config.Duration(max(0, d).Round(time.Second)) }
+
+// deadShare says coarsely how many records are dead letters; "" for none that is spoken of.
+func deadShare(level pipeline.DeadLetterLevel) string {
+	return map[pipeline.DeadLetterLevel]string{"few": "a few, fewer than one in a hundred,", "some": "some, at least one in a hundred,", "most": "more than half"}[level]
+}

@@ -1,0 +1,34 @@
+package status
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// Dead letters are said coarsely, from ten on.
+func TestStatusSaysCoarselyHowManyRecordsAreDeadLetters(t *testing.T) {
+	t.Parallel()
+	for level, want := range map[pipeline.DeadLetterLevel]string{
+		"none": "", "few": "broken      a few, fewer than one in a hundred, of the records of the last 8 turns: topic letters has them",
+		"some": "broken      some, at least one in a hundred, of the records", "most": "broken      more than half of the records",
+	} {
+		var b strings.Builder
+		writeStatus(&b, &pipeline.Status{DeadLetters: level, DeadLetterTurns: 8}, "letters", time.Now())
+		if got := b.String(); !strings.Contains(got, want) || (want == "") == strings.Contains(got, "broken") {
+			t.Errorf("%s: %s", level, got)
+		}
+	}
+}
+
+// What is promised to a user in one period is not said as if it were for ever.
+func TestRuleStatusSaysInWhichPeriodThePromiseHolds(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	writeStatus(&b, &pipeline.Status{Epsilon: 4, Delta: 1e-6, PeriodSeconds: 2419200}, "", time.Now())
+	if !strings.Contains(b.String(), "(4, 1e-06)-differential privacy for a user in one period of 28d\n") {
+		t.Error(&b)
+	}
+}

@@ -1,0 +1,182 @@
+package validate
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/plan"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+)
+
+// writeMetrics writes a table of the metrics.
+func writeMetrics(b *strings.Builder, p *plan.Plan, exact bool) {
+	w := tabwriter.NewWriter(b, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(b)
+	head := "metric\tcounts\twindow\tkeys\treleased\ttarget\tcounts that meet it"
+	if exact {
+		head += "\tfirst noise σ\tleast noise σ"
+	}
+	fmt.Fprintln(w, head)
+	for i := range p.Metrics {
+		m := &p.Metrics[i]
+		window := m.Window
+		if m.Slide != "" {
+			window += " every " + m.Slide
+		}
+		keys, released := m.Keys, "in every window"
+		switch {
+		case m.KeysFrom != "":
+			keys, released = "those of "+m.KeysFrom, "if released there"
+		case m.PublicKeys > 0:
+			keys = fmt.Sprintf("%s %s", terminal.Number(float64(m.PublicKeys), 0), m.Keys)
+		}
+		if m.Threshold != nil {
+			released = "above " + command.Ceiling(*m.Threshold)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s", terminal.Key(m.Name, 40), kindText(m.Kind), window, terminal.Key(keys, 40), released, targetOf(m), meetableFrom(m))
+		if exact {
+			fmt.Fprintf(w, "\t%s\t%s", command.Rounded(m.FirstSigma), command.Rounded(m.TopSigma))
+		}
+		fmt.Fprintln(w)
+	}
+	w.Flush() //nolint:errcheck // a strings.Builder takes everything
+	writeWho(b, p)
+}
+
+// writeWho writes how much of what users do counts.
+func writeWho(b *strings.Builder, p *plan.Plan) {
+	w := tabwriter.NewWriter(b, 0, 4, 2, ' ', 0)
+	for i := range p.Metrics {
+		m := &p.Metrics[i]
+		if len(m.Users) == 0 {
+			continue
+		}
+		if i == 0 {
+			fmt.Fprint(w, "\nof the events of a user with")
+			for _, who := range m.Users {
+				fmt.Fprintf(w, "\t%s", who)
+			}
+			fmt.Fprintln(w)
+		}
+		fmt.Fprint(w, terminal.Key(m.Name, 40)+" counts")
+		if value := m.Users[0].Value; value != 0 {
+			fmt.Fprintf(w, " (values of %s)", terminal.Number(float64(value), 0))
+		}
+		for _, who := range m.Users {
+			fmt.Fprintf(w, "\t%s", command.Percent(who.Share))
+		}
+		fmt.Fprintln(w)
+	}
+	w.Flush() //nolint:errcheck // a strings.Builder takes everything
+}
+
+// kindText returns what people call a kind: derived ones have names for programs.
+func kindText(name string) string {
+	if kind := metrickind.Of(name); kind.Statistic != nil {
+		return kind.Texts.Label
+	}
+	return name
+}
+
+func targetOf(m *plan.Metric) string {
+	target := terminal.Target(m.Relative, m.Absolute, command.Number)
+	switch {
+	case metrickind.Of(m.Kind).ValueOf() != "":
+		return "none of its own"
+	case target == "":
+		return "as exact as target.noise allows"
+	case metrickind.Of(m.Kind).Statistic != nil:
+		target = statisticTarget(metrickind.Of(m.Kind), m.Absolute)
+	}
+	target += " at " + command.Number(m.Confidence*100) + " %"
+	if tree := metrickind.Of(m.Kind).Tree; tree != nil { // the target of N follows from theirs
+		target = "set by its " + metrickind.Of(tree.Statistic).Texts.Label + "s"
+	}
+	return target
+}
+
+// statisticTarget writes the target of a kind that is computed from what is drawn for another one.
+func statisticTarget(kind metrickind.Kind, absolute float64) string {
+	return strings.NewReplacer("{absolute}", command.Number(absolute), "{percent}", command.Number(100*absolute)).Replace(kind.Texts.Target)
+}
+
+func meetableFrom(m *plan.Metric) string {
+	switch {
+	case m.Relative == 0 && m.Absolute == 0:
+		return "–"
+	case m.MeetableFrom == nil:
+		return "none"
+	case *m.MeetableFrom == 0:
+		return "all"
+	}
+	return strings.TrimSpace("from " + command.Ceiling(*m.MeetableFrom) + " " + metrickind.Of(m.Kind).Texts.Size)
+}
+
+// writeCounts writes what is to be expected of counts by their size.
+func writeCounts(b *strings.Builder, p *plan.Plan) {
+	stated := false
+	for i := range p.Metrics {
+		m := &p.Metrics[i]
+		if metrickind.Of(m.Kind).Statistic != nil {
+			continue
+		}
+		head := "\ttypical noise"
+		if metrickind.Of(m.Kind).Vector != nil {
+			head = "" // it depends on the values, too
+		}
+		size := "count"
+		if s := metrickind.Of(m.Kind).Texts.Size; s != "" {
+			size = s
+		}
+		fmt.Fprintf(b, "\n%s: what becomes of a count\n", terminal.Key(m.Name, 40))
+		w := tabwriter.NewWriter(b, 0, 4, 2, ' ', 0)
+		fmt.Fprintln(w, size+head+"\treleased\tnoise at "+command.Number(100*m.Confidence)+" %\tmeets the target")
+		for _, c := range m.Expected {
+			half, met, typical := "–", "–", "\t–"
+			if c.Typical != nil && c.Shown > 0 {
+				if typical, stated = "\t"+command.Percent(*c.Typical), true; *c.Typical > 1 {
+					typical = "\t> 100 %"
+				}
+			}
+			if c.Shown > 0 {
+				half, met = command.Rounded(c.Error), chance(c.Met)
+				if m.Relative == 0 && m.Absolute == 0 {
+					met = "no target"
+				}
+			}
+			if head == "" {
+				typical = ""
+			}
+			fmt.Fprintf(w, "%s%s\t%s\t%s\t%s\n", terminal.Number(c.Count, 0), typical, chance(c.Shown), half, met)
+		}
+		w.Flush() //nolint:errcheck // a strings.Builder takes everything
+	}
+	if stated {
+		b.WriteString("\n")
+		command.Wrapped(b, "Typical noise is how far values typically are from counts of that size, a missing one counting as 100 %. Events beyond the allowance come on top; from your events, the command plan forecasts both.", "")
+	}
+}
+
+// chance writes a probability coarsely.
+func chance(v float64) string {
+	switch {
+	case v <= 0:
+		return "never"
+	case v < 0.05:
+		return "rarely"
+	case v > 0.995:
+		return "always"
+	}
+	return fmt.Sprintf("%.0f %%", 100*v)
+}
+
+// writeLimits writes what is not protected.
+func writeLimits(b *strings.Builder, p *plan.Plan) {
+	b.WriteString("\nnot protected:\n")
+	for _, text := range p.Limits {
+		fmt.Fprintf(b, "- %s\n", text)
+	}
+}

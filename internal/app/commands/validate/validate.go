@@ -1,0 +1,135 @@
+// Package validate has the command that checks a configuration and shows what follows from it.
+package validate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/commands/initialise"
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/app/plan"
+	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// app is what the commands of this package use of the world outside.
+type app struct{ *command.App }
+
+// validateFlags are the flags of validate as they were given.
+type validateFlags struct {
+	config                 string
+	offline, exact, strict bool
+	format                 cli.Format
+}
+
+func Command(c *command.App) *cobra.Command {
+	a := &app{c}
+	f := &validateFlags{}
+	cmd := &cobra.Command{
+		Use:   "validate",
+		Short: "Check a configuration, and show what it promises and how long its budget lasts",
+		Long: `Check a configuration file and show what follows from it: the promise to users and,
+for every metric, which counts are released, how exact they are, and in how many
+windows every user can take part. --exact adds the figures of the theory.
+
+validate then checks the topics on the brokers and the deployment on them, as "tollgate
+run" does before it reads. It reports a difference that "tollgate change" can put in
+force; a difference that no change can put in force is an error. --offline skips these
+checks. A key file that does not exist yet is not an error.`,
+		Example: `  tollgate validate --config tollgate.yaml --offline
+  tollgate validate --config tollgate.yaml --format json`,
+		Args: command.NoArguments("--config"),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	a.ConfigPath(cmd, &f.config)
+	flags.BoolVar(&f.offline, "offline", false, "check only the file, not the brokers")
+	flags.BoolVar(&f.exact, "exact", false, "also print exact terms: accountant, privacy loss, parts of δ, deviations of the noise")
+	command.StrictFlag(cmd, &f.strict)
+	cli.FormatFlag(cmd, &f.format)
+	cmd.RunE = a.Run(func(cmd *cobra.Command) error {
+		return a.runValidate(cmd.Context(), f)
+	})
+	return cmd
+}
+
+func (a *app) runValidate(ctx context.Context, f *validateFlags) error {
+	d, err := a.Load(f.config, config.Options{MissingKeys: true})
+	if err != nil {
+		return err
+	}
+	for _, name := range d.File.Missing {
+		how := "tollgate init --generate-keys, or " + config.MakeKey(name)
+		if variable, ok := strings.CutPrefix(name, "$"); ok {
+			how = "export " + variable + "=$(openssl rand -hex 32), and keep that key"
+		}
+		fmt.Fprintf(a.Stderr, "there is no key in %s: make one with %s. If the deployment has begun, put the copy of its own key there instead\n", name, how)
+	}
+	p := plan.New(d.Deployment)
+	if err := p.AddCounts(d.Deployment); err != nil {
+		return err
+	}
+	if err := a.printPlan(p, f.exact, f.format); err != nil {
+		return err
+	}
+	if err := a.WarnAbout(d, f.strict, false); err != nil {
+		return err
+	}
+	if f.offline {
+		return a.WarnAboutBeginning(d, f.strict)
+	}
+	return a.validateTopics(ctx, d, f.strict)
+}
+
+// validateTopics checks the topics as a run does before it reads.
+func (a *app) validateTopics(ctx context.Context, d *command.Loaded, strict bool) error {
+	var no *initialise.Refusal
+	look := a.Checking(strict)
+	look.Start = true
+	err := a.AwaitAnswer(ctx, d.Config.Kafka)
+	if err == nil {
+		no, err = initialise.RefusesInit(ctx, d)
+	}
+	if no != nil && !no.Unrecorded {
+		return no.BeforeInit()
+	}
+	if err == nil {
+		err = pipeline.CheckTopics(ctx, d.Deployment, look)
+	}
+	switch {
+	case no != nil && errors.Is(err, kafkalog.ErrUnknownTopic):
+		// Of a topic that is missing, the error names an init that is refused.
+		look.Existing, look.Logger = true, nil
+		if err := pipeline.CheckTopics(ctx, d.Deployment, look); err != nil {
+			return fmt.Errorf("%w\n%w", d.Explained(err), no.BeforeInit())
+		}
+		return no.BeforeInit()
+	case no != nil && err == nil:
+		fmt.Fprintln(a.Stderr, no.BeforeInit())
+	case errors.Is(err, kafkalog.ErrUnreachable):
+		return fmt.Errorf("%w (--offline checks the file alone)", err)
+	case errors.Is(err, pipeline.ErrHeaderMismatch) && len(d.File.Missing) > 0:
+		// What differs is the stand-in, whose fingerprint would mislead.
+		return command.Contents(fmt.Errorf("the deployment on topic %s has begun, but there is no key in %s: put the copy of its own key there, and validate again. Runs refuse any other key",
+			d.Config.Outputs.Control, strings.Join(d.File.Missing, " and ")))
+	case err != nil:
+		return d.Explained(err)
+	}
+	fmt.Fprintln(a.Stderr, "the topics are as they must be")
+	return nil
+}
+
+func (a *app) printPlan(p *plan.Plan, exact bool, f cli.Format) error {
+	return a.PrintAs(f, p, func(b *strings.Builder) {
+		command.WritePromise(b, p, exact)
+		writeMetrics(b, p, exact)
+		writeCounts(b, p)
+		writeLimits(b, p)
+	})
+}
