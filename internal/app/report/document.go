@@ -28,34 +28,28 @@ type DocumentTable struct {
 	Rows        [][]string
 }
 
-// Write writes the page, one file that loads nothing. Errors: those of w.
+// Write writes the page, one file that loads nothing: all of it, or nothing. Errors: those of w.
 func (d *Document) Write(w io.Writer) error {
 	assets, err := readAssets(documentScripts[:]...)
+	var page *template.Template
+	if err == nil {
+		page, err = template.ParseFS(files, "page/document.tmpl")
+	}
+	var b bytes.Buffer
 	if err == nil {
 		assets.style += d.FigureStyle
-		err = execute(w, "document.tmpl", struct {
+		err = page.Execute(&b, struct {
 			*Document
 			Style  template.CSS
 			Script template.JS
 			Policy string
 		}{d, template.CSS(assets.style), template.JS(assets.script), assets.policy()})
 	}
+	if err == nil {
+		_, err = w.Write(b.Bytes())
+	}
 	if err != nil {
 		return fmt.Errorf("writing the page: %w", err)
 	}
 	return nil
-}
-
-// execute writes a page by one of the templates: all of it, or nothing.
-func execute(w io.Writer, name string, view any) error {
-	page, err := template.ParseFS(files, "page/"+name)
-	if err != nil {
-		return err
-	}
-	var b bytes.Buffer
-	if err := page.Execute(&b, view); err != nil {
-		return err
-	}
-	_, err = w.Write(b.Bytes())
-	return err
 }

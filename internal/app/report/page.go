@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
@@ -226,8 +225,6 @@ func (f metricFacts) tag() string {
 	return metrickind.Of(f.Kind).Texts.Label
 }
 
-const minute = int64(time.Minute / time.Millisecond)
-
 // tiles returns the figures over all windows.
 func (s summary) tiles(aims bool) []fact {
 	span := func(low, high string) string {
@@ -237,10 +234,6 @@ func (s summary) tiles(aims bool) []fact {
 		return low + " to " + high
 	}
 	sigma := func(v float64) string { return terminal.Number(v, decimals(v)) }
-	layout := "2006-01-02 15:04"
-	if s.first%minute != 0 || s.last%minute != 0 {
-		layout = "2006-01-02 15:04:05.999"
-	}
 	windows := terminal.Number(float64(len(s.windows)), 0)
 	if s.settled > len(s.windows) {
 		windows = fmt.Sprintf("%s of %s have values", windows, terminal.Number(float64(s.settled), 0))
@@ -250,8 +243,6 @@ func (s summary) tiles(aims bool) []fact {
 		out = append(out, plain("as exact as asked", percent(s.met, s.count)))
 	}
 	return append(out,
-		plain("first window begins", time.UnixMilli(s.first).UTC().Format(layout)),
-		plain("last window ends", time.UnixMilli(s.last).UTC().Format(layout)),
 		exactly("noise (standard deviation σ)", span(sigma(s.sigmaMin), sigma(s.sigmaMax))),
 		exactly("rungs", span(terminal.Number(float64(s.rungsMin), 0), terminal.Number(float64(s.rungsMax), 0))),
 	)

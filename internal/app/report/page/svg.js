@@ -63,6 +63,7 @@ class Svg {
   }
 
   fillText(text, x, y) {
+    if (!text) return;
     const [, weight, size, family] = /^(\d+ )?(\d+)px (.*)/.exec(this.font);
     this.add("text", {
       x, y, fill: this.fillStyle, "font-size": size, "font-weight": weight || 400, "font-family": family,

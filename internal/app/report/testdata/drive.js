@@ -1,9 +1,14 @@
-// Uses a page as a person would and notes what happens. The test adds it to a
-// page; no page has it.
-const said = (async () => {
-  const said = {};
+// Uses a page of mixed() as a person would and returns what is wrong. The test adds it to a page; no
+// page has it.
+const used = (async () => {
+  const wrong = [];
+  const check = (what, ok, ...seen) => ok || wrong.push(what + ": " + seen.map((s) => JSON.stringify(s)).join(", "));
   try {
     const press = (e, key) => e.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+    const pick = (select, value) => {
+      select.value = value;
+      select.dispatchEvent(new Event("change"));
+    };
     const copy = (canvas) => {
       const c = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height }).getContext("2d", { willReadFrequently: true });
       c.drawImage(canvas, 0, 0);
@@ -14,92 +19,107 @@ const said = (async () => {
       for (let i = 0; i < pixels.length; i += 4) colours.add(pixels[i] << 16 | pixels[i + 1] << 8 | pixels[i + 2]);
       return colours.size;
     };
-    const charts = [...document.querySelectorAll(".chart")];
-    const parts = (chart) => ({
-      canvas: chart.querySelector("canvas"), tip: chart.querySelector(".tip"), live: chart.querySelector("[aria-live].quiet"),
-      legend: () => [...chart.querySelectorAll(".legend li")].map((e) => e.textContent), boxes: () => [...chart.querySelectorAll(".keys input")],
-      button: (text) => [...chart.querySelectorAll("button")].find((b) => b.textContent === text),
-    });
-    said.charts = charts.map((c) => {
-      const p = parts(c);
-      return { points: +p.canvas.dataset.points, colours: painted(p.canvas), label: document.getElementById(p.canvas.getAttribute("aria-labelledby")).textContent };
-    });
+    const charts = [...document.querySelectorAll(".chart")], first = charts[0], canvas = first.querySelector("canvas"), tip = first.querySelector(".tip");
+    const live = first.querySelector("[aria-live].quiet"), time = first.querySelector(".bar select"), points = () => +canvas.dataset.points;
+    const cards = () => [...first.querySelectorAll(".legend li")].map((e) => e.textContent), boxes = () => [...first.querySelectorAll(".keys input")];
+    const button = (text) => [...first.querySelectorAll("button")].find((b) => b.textContent === text);
+    for (const chart of charts) {
+      const c = chart.querySelector("canvas"), colours = painted(c);
+      check("a chart is painted and named", c.dataset.points >= 90 && colours >= 10 && document.getElementById(c.getAttribute("aria-labelledby")).textContent, colours);
+    }
 
-    const p = parts(charts[0]), box = p.canvas.getBoundingClientRect();
-    const move = (type, x, y) => p.canvas.dispatchEvent(new PointerEvent(type, {
+    // The newest values come first, and a change only where it is more than noise.
+    check("cards", /^weather[\d,]+± \d+▼ −\d+ %$/.test(cards()[0]) && cards()[2] === "примерno value", cards());
+    check("the window of the cards", first.querySelector(".when").textContent === "Newest values: 2025-03-06 23:00–00:00 UTC, and the change from the window before", first.querySelector(".when").textContent);
+    const changes = [...charts[1].querySelectorAll(".change")].map((e) => e.textContent);
+    check("noise is no change", changes.join() === "no clear change,no clear change", changes);
+    const overview = [...document.querySelectorAll("nav [data-metric]")].map((e) => e.textContent);
+    check("the list of metrics has values", overview.length === 3 && overview.every((text) => /\d/.test(text)) && cards()[0].startsWith(overview[0].slice(0, 10)), overview);
+
+    const box = canvas.getBoundingClientRect();
+    const move = (type, x, y) => canvas.dispatchEvent(new PointerEvent(type, {
       clientX: box.left + x * box.width, clientY: box.top + y * box.height, pointerType: "touch", button: 0, pointerId: 1, bubbles: true,
     }));
     move("pointermove", 0.5, 0.5);
-    said.hover = p.tip.hidden ? "" : p.tip.textContent;
+    for (const part of ["2025-03-04", "UTC", "noise at 95 %", "weather", "not released in this window"]) check("the tooltip says " + part, !tip.hidden && tip.textContent.includes(part), tip.textContent);
     move("pointerleave", 0.5, 0.5);
-    said.left = p.tip.hidden;
-    press(p.canvas, "Home");
-    said.home = p.live.textContent;
-    press(p.canvas, "ArrowRight");
-    said.right = p.live.textContent;
-    press(p.canvas, "End");
-    said.end = p.live.textContent;
-    press(p.canvas, "Escape");
-    said.escape = p.tip.hidden;
-    const all = +p.canvas.dataset.points;
-    press(p.canvas, "+");
-    said.zoomed = all - p.canvas.dataset.points;
-    const time = charts[0].querySelector(".bar select"), choose = (select, value) => { select.value = value; select.dispatchEvent(new Event("change")); };
-    choose(time, "");
-    said.unzoomed = all - p.canvas.dataset.points;
-
-    const before = p.legend().length;
-    p.boxes()[0].click();
-    said.unticked = before - p.legend().length;
-    const search = charts[0].querySelector("input[type=search]");
-    search.value = "TRAIN";
-    search.dispatchEvent(new Event("input"));
-    said.found = p.boxes().map((b) => b.closest("label").querySelector(".full").textContent);
-    search.value = "";
-    search.dispatchEvent(new Event("input"));
-    p.button("1").click();
-    said.largest = p.legend();
-
-    for (const select of charts[0].querySelectorAll(".bar:not(.pages) select")) {
-      for (const option of select.options) {
-        select.value = option.value;
-        select.dispatchEvent(new Event("change"));
-        if (!(+p.canvas.dataset.points > 0)) said.blank = option.textContent;
-      }
+    check("the tooltip leaves", tip.hidden);
+    for (const [key, begin] of [["Home", "2025-03-03 00:00–01:00: weather "], ["ArrowRight", "2025-03-03 01:00–02:00: weather "], ["End", "2025-03-06 23:00–00:00: weather "]]) {
+      press(canvas, key);
+      check(key, live.textContent.startsWith(begin), live.textContent);
     }
+    press(canvas, "Escape");
+    check("Escape ends it", tip.hidden);
 
-    const details = charts[0].querySelector("details"), cells = (column) => [...details.querySelectorAll("tbody tr")].map((r) => r.cells[column].textContent);
-    said.last = cells(1).join(",");
-    said.first = new Set(cells(0)).size;
-    const scope = details.querySelector("select");
-    scope.value = "all";
-    scope.dispatchEvent(new Event("change"));
-    said.rows = cells(0).length;
-    p.button("value").click();
-    p.button("value").click();
-    const values = cells(2).map((text) => +text.replaceAll(",", ""));
-    said.sorted = values.every((v, i) => i === 0 || values[i - 1] >= v);
-    said.direction = p.button("value").closest("th").getAttribute("aria-sort");
-    const terms = [...document.querySelectorAll(".exact")], toggle = document.querySelector("#scheme input");
-    const seen = () => terms.filter((e) => getComputedStyle(e).display !== "none").length;
-    said.plain = seen();
-    toggle.click();
-    said.exact = terms.length - seen();
+    // Range of time, keys and their place in the address.
+    const all = points();
+    press(canvas, "+");
+    check("zoomed in", points() < all && time.selectedOptions[0].textContent === "as zoomed", points(), all);
+    pick(time, "86400000");
+    const dayLong = points();
+    check("the last day", dayLong > 40 && dayLong < all / 2, dayLong, all);
+    boxes()[0].click();
+    check("a key unticked", cards().length === 2, cards());
+    const search = first.querySelector("input[type=search]"), find = (text) => {
+      search.value = text;
+      search.dispatchEvent(new Event("input"));
+    };
+    find("TRAIN");
+    check("a key found", boxes().map((b) => b.closest("label").querySelector(".full").textContent).join() === "train times", boxes().length);
+    find("");
+    button("1").click();
+    check("the largest key", cards().length === 1 && cards()[0].startsWith("weather"), cards());
+    await new Promise((done) => setTimeout(done, 400));
+    check("the address", location.hash === "#metric=searches&key=weather&last=86400s", location.hash);
+    pick(time, "");
+    button("5").click();
+    check("all again", points() === all && cards().length === 3, points(), all, cards());
+    const changed = new Promise((done) => window.addEventListener("hashchange", () => setTimeout(done)));
+    location.hash = "#metric=searches&key=train+times&from=2025-03-04T00:00:00Z&to=2025-03-05T00:00:00Z";
+    await changed;
+    check("a link is followed", cards().length === 1 && cards()[0].startsWith("train times") && points() <= 26 && points() > 10, cards(), points());
 
+    // Files.
     const make = URL.createObjectURL;
     let blob = null;
     URL.createObjectURL = (b) => { blob = b; return make(b); };
-    p.button("CSV of all").click();
-    said.csv = await blob.text();
+    button("Save as SVG").click();
+    const svg = new DOMParser().parseFromString(await blob.text(), "image/svg+xml"), texts = [...svg.querySelectorAll("text")].map((e) => e.textContent);
+    check("the SVG has the chart", !svg.querySelector("parsererror") && svg.querySelectorAll("path").length > 3 && texts.includes("searches, 2025-03-04 UTC") && texts.at(-1) === "train times", texts);
+    check("the SVG is as large as it says", +svg.documentElement.getAttribute("height") > canvas.clientHeight && svg.documentElement.getAttribute("width") == canvas.clientWidth);
+    button("CSV of all").click();
+    const lines = (await blob.text()).trim().split("\r\n");
+    check("CSV", lines[0] === "metric,window_start,window_end,key,value,stddev,low,high,confidence,met,rungs" && lines.length === 1 + all && lines[1].startsWith("searches,2025-03-03T00:00:00.000Z,2025-03-03T01:00:00.000Z,"), lines.length, lines[1]);
 
-    const scheme = document.querySelector("#scheme select"), paper = () => copy(p.canvas)[0];
-    const light = paper();
-    scheme.value = "dark";
-    scheme.dispatchEvent(new Event("change"));
-    said.darker = light - paper();
-    said.errors = document.documentElement.dataset.errors;
+    button("5").click();
+    pick(time, "");
+    for (const select of first.querySelectorAll(".bar:not(.pages) select")) {
+      for (const option of [...select.options]) {
+        pick(select, option.value);
+        check("a chart with " + option.textContent, points() > 0);
+      }
+    }
+    pick(time, "");
+    const details = first.querySelector("details"), cells = (column) => [...details.querySelectorAll("tbody tr")].map((r) => r.cells[column].textContent);
+    check("the largest keys of the last window stand first", cells(1).join() === "weather,train times" && new Set(cells(0)).size === 1, cells(1), cells(0));
+    pick(details.querySelector("select"), "all");
+    check("rows", cells(0).length === pageRows, cells(0).length);
+    button("value").click();
+    button("value").click();
+    const values = cells(2).map((text) => +text.replaceAll(",", ""));
+    check("sorted", values.every((v, i) => i === 0 || values[i - 1] >= v) && button("value").closest("th").getAttribute("aria-sort") === "descending", values);
+    const terms = [...document.querySelectorAll(".exact")], seen = () => terms.filter((e) => getComputedStyle(e).display !== "none").length;
+    check("exact terms wait", terms.length > 10 && seen() === 0, seen());
+    document.querySelector("#scheme input").click();
+    check("exact terms are seen", seen() === terms.length, seen(), terms.length);
+
+    const paper = () => copy(canvas)[0], light = paper();
+    pick(document.querySelector("#scheme select"), "dark");
+    check("a dark chart", light - paper() > 100, light, paper());
+    check("no error", document.documentElement.dataset.errors === "0", document.documentElement.dataset.errors);
   } catch (e) {
-    said.failed = String(e && e.stack || e);
+    wrong.push(String(e && e.stack || e));
   }
-  return said;
+  return wrong;
 })();
+const pageRows = 20; // of page/sort.js
