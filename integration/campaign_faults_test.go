@@ -291,7 +291,7 @@ func (c *campaign) change(s *subject) bool {
 	before := generation{s.config, s.compiled}
 	s.settings.changes++
 	s.write()
-	args := []string{"change", "--config", s.file, "--generate-keys", "--now"}
+	args := []string{"change", "--config", s.file, "--generate-keys", "--now", "--by", "campaign", "--why", "a fault"}
 	if c.oneIn(2) {
 		p := launch(c.t, s.named("change"), c.binary, s.dir, args...)
 		c.pause(0, 900*time.Millisecond)

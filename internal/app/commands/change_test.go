@@ -34,7 +34,7 @@ func TestADeploymentIsChangedAndItsKeyRotated(t *testing.T) {
 	mustRun(t, "replay", "--config", cfg, "--input", visits(t, true), "--header")
 	mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "1m")
 
-	if stdout, _ := mustRun(t, "change", "--config", cfg); stdout != "nothing to change: this configuration is in force already\n" {
+	if stdout, _ := mustRun(t, "change", "--config", cfg, "--by", "Ada", "--why", "a test"); stdout != "nothing to change: this configuration is in force already\n" {
 		t.Errorf("without a change: %s", stdout)
 	}
 	edit(t, cfg, "absolute: 30", "absolute: 40", "noise: {file: secrets/noise.key}", "noise: {id: spring, file: secrets/spring.key}")
@@ -54,10 +54,13 @@ func TestADeploymentIsChangedAndItsKeyRotated(t *testing.T) {
 			t.Errorf("the dry run does not say %q: %s", want, stdout)
 		}
 	}
-	stdout, _ = mustRun(t, "change", "--config", cfg, "--format", "json")
+	stdout, _ = mustRun(t, "change", "--config", cfg, "--by", "Ada", "--why", "a test", "--format", "json")
 	var got change.Changed
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil || got.Generation != 2 || got.RetiredKey != "1" || got.DryRun || got.FromTurn != 5 {
 		t.Errorf("the change says %s (%v)", stdout, err)
+	}
+	if stdout, _ := mustRun(t, "promise", "--config", cfg); !strings.Contains(stdout, " by Ada: a test\n") || strings.Count(stdout, "digest ") != 2 {
+		t.Errorf("the promise: %s", stdout)
 	}
 	if err := os.Remove(filepath.Join(filepath.Dir(cfg), "secrets", "noise.key")); err != nil {
 		t.Fatal(err)
@@ -71,7 +74,7 @@ func TestADeploymentIsChangedAndItsKeyRotated(t *testing.T) {
 		t.Errorf("private keys without a reserve: exit %d, %s", code, stderr)
 	}
 	edit(t, cfg, private, "\nkeys:", "epsilon: 4", "epsilon: 9")
-	if code, _, stderr := tollgate(t, "change", "--config", cfg); code == command.ExitOK || !strings.Contains(stderr, "never weaker") {
+	if code, _, stderr := tollgate(t, "change", "--config", cfg, "--by", "Ada", "--why", "a test"); code == command.ExitOK || !strings.Contains(stderr, "never weaker") {
 		t.Errorf("a weaker promise: exit %d, %s", code, stderr)
 	}
 }
@@ -126,7 +129,7 @@ func TestARefusedChangeLeavesNothingBehind(t *testing.T) {
 	cfg := commandtest.DeploymentFile(t, commandtest.Broker(t))
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
 	edit(t, cfg, "epsilon: 4", "epsilon: 9", "\nkeys:", "\noutputs: {ledger: other-ledger}\nkeys:", "shards: 4", "shards: 3", "noise: {file: secrets/noise.key}", "noise: {id: spring, file: secrets/spring.key}")
-	code, _, stderr := tollgate(t, "change", "--config", cfg, "--generate-keys", "--create-topics")
+	code, _, stderr := tollgate(t, "change", "--config", cfg, "--generate-keys", "--create-topics", "--by", "Ada", "--why", "a test")
 	if code != command.ExitConfig || !strings.Contains(stderr, "never weaker") || strings.Contains(stderr, "made topic") {
 		t.Errorf("exit %d, %s", code, stderr)
 	}

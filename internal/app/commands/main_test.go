@@ -36,7 +36,7 @@ func tollgate(t testing.TB, args ...string) (code int, stdout, stderr string) {
 
 func TestHelpGolden(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{"", "init", "run", "serve", "change", "status", "statement", "man", "recover", "replay", "validate", "plan", "demo", "budget", "budget releases", "budget calibrate", "budget convert", "budget compose", "budget compare", "probe", "version"} {
+	for _, line := range []string{"", "init", "run", "serve", "change", "status", "statement", "promise", "man", "recover", "replay", "validate", "plan", "demo", "budget", "budget releases", "budget calibrate", "budget convert", "budget compose", "budget compare", "probe", "version"} {
 		name := "help_" + strings.ReplaceAll(line, " ", "_") + ".golden"
 		if line == "" {
 			name = "help.golden"

@@ -19,6 +19,7 @@ type app struct{ *command.App }
 type changeFlags struct {
 	config       string
 	dryRun, now  bool
+	by, why      string
 	createTopics bool
 	replication  int
 	generateKeys bool
@@ -54,18 +55,23 @@ the record's user field.
 To rotate the noise key, name a new one under keys.noise with a new id. After the
 change no turn needs the old key any more, and you can destroy it.
 
+--by and --why are recorded for good: tollgate promise shows who changed the promise,
+when and why.
+
 --dry-run shows what would change, also during a run: every field that differs, with
 its value in force and in the file. For every metric that this affects, it shows how
 exact the counts were and would be, and how many windows a whole budget pays for. If a
 turn is unfinished, it names the turn: the change must wait until a run has settled it.`,
 		Example: `  tollgate change --config tollgate.yaml --dry-run
-  tollgate change --config tollgate.yaml --generate-keys --create-topics`,
+  tollgate change --config tollgate.yaml --by Ada --why "ticket 1234: counts by country"`,
 		Args: command.NoArguments("--config"),
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	a.ConfigPath(cmd, &f.config)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would change, and change nothing")
+	flags.StringVar(&f.by, "by", "", "who makes the change; needed unless --dry-run")
+	flags.StringVar(&f.why, "why", "", "the reason, or where it is written down; needed unless --dry-run")
 	flags.BoolVar(&f.now, "now", false, "give up the windows that are open")
 	flags.BoolVar(&f.createTopics, "create-topics", false, "create the deployment's topics that do not exist")
 	flags.IntVar(&f.replication, "replication", 0, "with --create-topics: replicas of each partition (default: the brokers' setting)")
@@ -79,6 +85,8 @@ func (a *app) runChange(ctx context.Context, f *changeFlags) error {
 	switch {
 	case f.dryRun && (f.createTopics || f.generateKeys):
 		return command.Usage(errors.New("--dry-run makes nothing: leave --create-topics and --generate-keys out"))
+	case !f.dryRun && (f.by == "" || f.why == ""):
+		return command.Usage(errors.New("give --by and --why: the record of the promise names who changed it, and the reason"))
 	case f.replication != 0 && !f.createTopics:
 		return command.Usage(errors.New("--replication is only used with --create-topics"))
 	case f.replication < 0 || f.replication > 1<<15-1:
@@ -92,7 +100,7 @@ func (a *app) runChange(ctx context.Context, f *changeFlags) error {
 		return err
 	}
 	o := pipeline.ChangeOptions{
-		DryRun: f.dryRun, Now: f.now, Logger: a.Checking(false).Logger,
+		DryRun: f.dryRun, Now: f.now, By: f.by, Why: f.why, Logger: a.Checking(false).Logger,
 	}
 	if f.createTopics {
 		o.MakeTopics = func(ctx context.Context) error {

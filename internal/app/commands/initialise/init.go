@@ -30,6 +30,7 @@ type initFlags struct {
 	generateKeys    bool
 	strict          bool
 	first, second   bool
+	by, why         string
 }
 
 func Command(c *command.App) *cobra.Command {
@@ -79,6 +80,8 @@ owner.`,
 	flags.BoolVar(&f.generateKeys, "generate-keys", false, "create the key files that do not exist")
 	flags.BoolVar(&f.first, "begin-first-promise", false, "confirm that no deployment has begun with these keys: if they come from the environment and there is no record, or if an init was interrupted elsewhere")
 	flags.BoolVar(&f.second, "begin-second-promise", false, "begin another deployment with the keys of an existing one: what both reveal about the same people adds up")
+	flags.StringVar(&f.by, "by", "", "who begins it; recorded for good, see tollgate promise")
+	flags.StringVar(&f.why, "why", "", "what for, or where it is written down; recorded for good")
 	command.StrictFlag(cmd, &f.strict)
 	cmd.RunE = a.Run(func(cmd *cobra.Command) error { return a.runInit(cmd.Context(), f) })
 	return cmd
@@ -162,7 +165,7 @@ func (a *app) begin(ctx context.Context, f *initFlags, d *command.Loaded, record
 		return err
 	}
 	commit := func() error { return willBegin(d, b) }
-	if err := pipeline.Init(ctx, d.Deployment, pipeline.InitOptions{Start: start, Incarnation: b.Incarnation, Commit: commit}); err != nil {
+	if err := pipeline.Init(ctx, d.Deployment, pipeline.InitOptions{Start: start, Incarnation: b.Incarnation, By: f.by, Why: f.why, Commit: commit}); err != nil {
 		return err
 	}
 	if err := a.hasBegun(f, d, b); err != nil {

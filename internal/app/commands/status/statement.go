@@ -48,9 +48,6 @@ budget periods that are over.`,
 	a.ConfigPath(cmd, &path)
 	cli.FormatFlag(cmd, &f)
 	cmd.RunE = a.Run(func(cmd *cobra.Command) error {
-		if cmd.Flags().NArg() != 1 {
-			return command.Usage(errors.New("statement needs one USER: an id as it is in the events, or - to read it"))
-		}
 		return a.runStatement(cmd.Context(), path, cmd.Flags().Arg(0), cmd.InOrStdin(), f)
 	})
 	return cmd
