@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tollgate-dp/tollgate/internal/app/words"
 )
 
 // unknown is what text shows where nothing is known.
@@ -39,7 +41,7 @@ func (e *Experiment) WriteText(w io.Writer, o Options, r *Result) error {
 			names = append(names, s.Name)
 		}
 		fmt.Fprintln(b)
-		for _, line := range wrapped("figure: "+f.Title+" ("+strings.Join(names, "; ")+")", 78) {
+		for _, line := range words.Wrap("figure: "+f.Title+" ("+strings.Join(names, "; ")+")", 78) {
 			fmt.Fprintln(b, line)
 		}
 	}
@@ -47,7 +49,7 @@ func (e *Experiment) WriteText(w io.Writer, o Options, r *Result) error {
 		fmt.Fprintln(b)
 	}
 	for _, note := range r.Notes {
-		for _, line := range wrapped(note, 78) {
+		for _, line := range words.Wrap(note, 78) {
 			fmt.Fprintln(b, line)
 		}
 	}
@@ -70,7 +72,7 @@ func (t Table) write(b *bufio.Writer) {
 		var line []string
 		for j, cell := range row {
 			text := t.Columns[j].Format(cell)
-			if _, words := cell.(string); !words && cell != nil {
+			if _, isText := cell.(string); !isText && cell != nil {
 				right[j] = true
 			}
 			width[j] = max(width[j], utf8.RuneCountInString(text))
@@ -79,7 +81,7 @@ func (t Table) write(b *bufio.Writer) {
 		lines = append(lines, line)
 	}
 	fmt.Fprintln(b)
-	for _, line := range wrapped(t.Title, 78) {
+	for _, line := range words.Wrap(t.Title, 78) {
 		fmt.Fprintln(b, line)
 	}
 	fmt.Fprintln(b)
@@ -95,23 +97,10 @@ func (t Table) write(b *bufio.Writer) {
 		fmt.Fprintln(b, strings.TrimRight(out.String(), " "))
 	}
 	if t.Note != "" {
-		for _, line := range wrapped(t.Note, 76) {
+		for _, line := range words.Wrap(t.Note, 76) {
 			fmt.Fprintln(b, "  "+line)
 		}
 	}
-}
-
-// wrapped breaks a sentence into lines of at most width characters.
-func wrapped(text string, width int) (lines []string) {
-	var line string
-	for word := range strings.FieldsSeq(text) {
-		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
-			lines = append(lines, line)
-			line = ""
-		}
-		line = strings.TrimPrefix(line+" "+word, " ")
-	}
-	return append(lines, line)
 }
 
 // WriteJSON writes a result for programs, as one object: name, title, source, seed, size, tables,

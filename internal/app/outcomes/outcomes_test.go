@@ -56,17 +56,3 @@ func TestMostIsMoreThanHalf(t *testing.T) {
 		})
 	}
 }
-
-func TestSharesNeverRoundToAllOrNothing(t *testing.T) {
-	for _, c := range []struct {
-		part, whole float64
-		want        string
-	}{
-		{0, 0, "0 %"}, {0, 9, "0 %"}, {1, 1e6, "< 0.1 %"}, {1, 100, "1.0 %"}, {95, 1000, "9.5 %"}, {1, 2, "50 %"}, {995, 1000, "99.5 %"},
-		{999_999, 1e6, "> 99.9 %"}, {7, 7, "100 %"},
-	} {
-		if got := Share(c.part, c.whole); got != c.want {
-			t.Errorf("%g of %g: %q, want %q", c.part, c.whole, got, c.want)
-		}
-	}
-}

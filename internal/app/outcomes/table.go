@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/tollgate-dp/tollgate/internal/app/words"
 
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
@@ -77,21 +78,5 @@ func rowsOf(t pipeline.Tallies) []row {
 
 func count(n uint64) string { return terminal.Number(float64(n), 0) }
 
-// Share writes a part of a whole as a percentage with two digits; parts that are not 0 and not all
-// are never written as if they were.
-func Share(part, whole float64) string {
-	switch percent := 100 * part / whole; {
-	case part == 0 || whole == 0:
-		return "0 %"
-	case percent < 0.1:
-		return "< 0.1 %"
-	case percent > 99.9 && part < whole:
-		return "> 99.9 %"
-	case percent < 10:
-		return strconv.FormatFloat(percent, 'f', 1, 64) + " %"
-	case percent > 99 && part < whole:
-		return strconv.FormatFloat(percent, 'f', 1, 64) + " %"
-	default:
-		return strconv.FormatFloat(percent, 'f', 0, 64) + " %"
-	}
-}
+// Share writes a part of a whole as a percentage.
+func Share(part, whole float64) string { return words.Percent(part / max(part, whole, 1)) }

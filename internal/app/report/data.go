@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/tollgate-dp/tollgate/internal/app/words"
 
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -73,7 +73,7 @@ func dataOf(s *series, f metricFacts, by sizing, all summary) metricData {
 		m.NoKey = terminal.EmptyKey
 	}
 	if text := f.reached(); text != "" {
-		m.Asked = upper(f.wanted()) + " is asked for: " + text
+		m.Asked = words.Capital(f.wanted()) + " is asked for: " + text
 	}
 	m.First, m.Step = s.grid(f.WindowSlide, all.first)
 	m.Windows = (all.last-s.id.size-m.First)/m.Step + 1
@@ -199,12 +199,4 @@ func array[T any](values []T, write func([]byte, T) []byte) []byte {
 		b = write(b, v)
 	}
 	return append(b, ']')
-}
-
-func upper(text string) string {
-	first, size := utf8.DecodeRuneInString(text)
-	if size == 0 {
-		return ""
-	}
-	return string(unicode.ToUpper(first)) + text[size:]
 }

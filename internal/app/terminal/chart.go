@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/app/words"
 )
 
 // ChartOptions say what a chart covers.
@@ -39,7 +41,7 @@ func Chart(w io.Writer, rows []Row, opt ChartOptions) error {
 	if opt.Target {
 		less = "   ┄ less exact"
 	}
-	fmt.Fprintf(b, "█ released value   │ %s interval%s   · nothing released\n", percent(opt.Confidence), less)
+	fmt.Fprintf(b, "█ released value   │ %s %% interval%s   · nothing released\n", words.Digits(100*opt.Confidence), less)
 	if grid.group > 1 {
 		fmt.Fprintf(b, "each bar is the mean of %d windows\n", grid.group)
 	}

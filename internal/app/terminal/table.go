@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/tollgate-dp/tollgate/internal/app/words"
 
 	"github.com/rivo/uniseg"
 )
@@ -196,9 +197,9 @@ func (t *Table) head(b *bufio.Writer) {
 		return
 	}
 	t.begun = true
-	margin := "noise at " + percent(t.Confidence)
+	margin := "noise at " + words.Digits(100*t.Confidence) + " %"
 	if t.Intervals {
-		margin = percent(t.Confidence) + " interval"
+		margin = words.Digits(100*t.Confidence) + " % interval"
 	}
 	t.line(b, t.windowHead(), "key", "value", margin, "exactness")
 	width := t.timeWidth + t.keyWidth + valueWidth + t.marginWidth() + 4
@@ -206,9 +207,4 @@ func (t *Table) head(b *bufio.Writer) {
 		width += targetWidth + 2
 	}
 	fmt.Fprintln(b, strings.Repeat("─", width))
-}
-
-// percent writes a share as a percentage: 0.95 as "95 %".
-func percent(share float64) string {
-	return strconv.FormatFloat(share*100, 'g', 4, 64) + " %"
 }

@@ -43,6 +43,8 @@ func module() []layer {
 			internal/base/numbers/int128 internal/base/numbers/rounding internal/base/numbers/search
 			internal/base/numbers/runs internal/base/numbers/wallclock state/internal/bigmath
 			state/units state/budgets state/internal/fixed state/accounts`},
+		{name: "words", packages: `
+			internal/app/words`},
 		{name: "memory", packages: `
 			internal/base/hooks/poison`},
 		{name: "accounting", sees: "numbers", packages: `
@@ -53,7 +55,7 @@ func module() []layer {
 			internal/base/formats/csvrow schemas/event`},
 		{name: "noise", sees: "secrets numbers accounting", packages: `
 			transforms/noisereduction transforms/mechanisms`},
-		{name: "experiments", sees: "numbers accounting noise", packages: `
+		{name: "experiments", sees: "words numbers accounting noise", packages: `
 			internal/app/experiment internal/app/experiment/counts internal/app/experiment/odometers
 			internal/app/experiment/filters internal/app/experiment/descent`},
 		{name: "spending", sees: "secrets numbers memory wire noise", packages: `
@@ -76,17 +78,17 @@ func module() []layer {
 		{name: "pipeline", sees: "secrets numbers wire noise spending transforms kafka deployment stages published",
 			outside: []string{beam, kafkaGo}, packages: `
 			pipeline pipeline/flink`},
-		{name: "front", sees: "secrets numbers wire noise spending deployment published pipeline", packages: `
+		{name: "front", sees: "words secrets numbers wire noise spending deployment published pipeline", packages: `
 			internal/app/keyfile internal/app/startrecord internal/app/config internal/app/terminal
 			internal/app/plan internal/app/plan/choice internal/app/outcomes internal/app/report
 			internal/app/monitor/process internal/app/monitor docs internal/app/serve internal/app/outfile
 			internal/app/cli internal/app/eventfile internal/app/generate`},
-		{name: "demo", sees: "secrets numbers wire noise experiments spending kafka deployment pipeline front",
+		{name: "demo", sees: "words secrets numbers wire noise experiments spending kafka deployment pipeline front",
 			outside: []string{franz}, packages: `
 			internal/base/kafka/embedded internal/app/demo internal/app/experiment/year
 			internal/app/experiment/page internal/app/replay`},
 		{name: "programs",
-			sees: "secrets numbers accounting wire noise experiments transforms kafka deployment pipeline front demo",
+			sees: "words secrets numbers accounting wire noise experiments transforms kafka deployment pipeline front demo",
 			packages: `
 			internal/app/commands/command internal/app/commands/commandtest internal/app/commands/input
 			internal/app/commands/demo internal/app/commands/replay internal/app/commands/initialise

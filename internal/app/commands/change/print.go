@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/app/words"
+
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/config"
@@ -99,7 +101,7 @@ func effects(before, after []deployment.Figures) []effect {
 func (f *figures) text() string {
 	parts := []string{
 		"noise σ at least " + command.Rounded(f.Sigma),
-		fmt.Sprintf("± %s at %s %%", command.Rounded(f.Within), command.Number(100*f.Confidence)),
+		fmt.Sprintf("± %s at %s %%", command.Rounded(f.Within), words.Digits(100*f.Confidence)),
 	}
 	switch {
 	case f.NoTarget:

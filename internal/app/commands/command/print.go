@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
-	"text/tabwriter"
+
+	"github.com/tollgate-dp/tollgate/internal/app/words"
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/pipeline"
@@ -40,15 +40,11 @@ func (a *App) PrintAs(f cli.Format, value any, text func(b *strings.Builder)) er
 // the members in the same order. Values are strings, numbers or Names.
 func (a *App) PrintFields(f cli.Format, pairs []any) error {
 	return a.PrintAs(f, object(pairs), func(b *strings.Builder) {
-		w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+		var rows [][]string
 		for i := 0; i < len(pairs); i += 2 {
-			text := fmt.Sprint(pairs[i+1])
-			if v, ok := pairs[i+1].(float64); ok {
-				text = strconv.FormatFloat(v, 'g', -1, 64)
-			}
-			fmt.Fprintf(w, "%s\t%s\n", pairs[i], text)
+			rows = append(rows, []string{fmt.Sprint(pairs[i]), fmt.Sprint(pairs[i+1])})
 		}
-		w.Flush() //nolint:errcheck // a strings.Builder takes everything
+		b.WriteString(words.Table(rows...))
 	})
 }
 

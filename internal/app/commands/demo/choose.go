@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/app/words"
+
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
@@ -152,7 +154,7 @@ func (j *job) choose(key noisereduction.NoiseKey) error {
 	case errors.Is(err, choice.ErrTooLittle) && f.openValues:
 		return f.noRange("choosing the range of values: the promise is too small for it")
 	case errors.Is(err, choice.ErrTooLittle):
-		return command.Usage(fmt.Errorf("choosing windows and noise: %s of the promise is too little for it: raise --epsilon, or give --window, --absolute and --lasts", command.Percent(choiceShare)))
+		return command.Usage(fmt.Errorf("choosing windows and noise: %s of the promise is too little for it: raise --epsilon, or give --window, --absolute and --lasts", words.Percent(choiceShare)))
 	case err != nil:
 		return err
 	case found.Few && f.openValues && f.repeat.RunID != (demo.RunID{}):
@@ -190,7 +192,7 @@ func (f *demoFlags) noRange(why string) error {
 
 // chosen reports how a setting was chosen: by nothing but protected numbers.
 func (f *demoFlags) chosen(found *choice.Found) string {
-	spent, flag := command.Percent(choiceShare), "--absolute"
+	spent, flag := words.Percent(choiceShare), "--absolute"
 	if !f.kindOf().CountTarget() {
 		flag = "--noise"
 	}

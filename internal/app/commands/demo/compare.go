@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/words"
+
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
 	"github.com/tollgate-dp/tollgate/schemas/event"
@@ -70,12 +71,12 @@ func (j *job) compare(result demo.Result, shown map[cell]float64) (*comparison, 
 func (c *comparison) text(f *demoFlags, among string) string {
 	of, forecast := f.realValue()+f.ofValues(), "forecast"
 	if f.kindOf().Tree != nil { // statistics are compared by themselves
-		return fmt.Sprintf("forecast: %s; %s of the events count", typically(c.now, of), command.Percent(c.now.Counted))
+		return fmt.Sprintf("forecast: %s; %s of the events count", typically(c.now, of), words.Percent(c.now.Counted))
 	}
 	if kind := f.kindOf(); kind.Vector != nil && kind.Vector.Ratios != 1 {
 		of, forecast = "the real "+kind.Texts.Label+f.ofValues(), "forecast for the number of events"
 	}
-	return fmt.Sprintf("typically within %s of %s%s; %s: %s, with %s of the events counted", command.Percent(c.typical), of, among, forecast, command.Percent(c.now.Typical), command.Percent(c.now.Counted))
+	return fmt.Sprintf("typically within %s of %s%s; %s: %s, with %s of the events counted", words.Percent(c.typical), of, among, forecast, words.Percent(c.now.Typical), words.Percent(c.now.Counted))
 }
 
 // ofValues names the field whose mean, variance and so on a text is about; "" for counts.
@@ -117,14 +118,14 @@ func (j *job) advise(ctx context.Context, c *comparison) error {
 	}
 	best := &answer.Best
 	if best.Typical > choice.Useful {
-		j.progress.Note("nothing of use can be shown at ε = %s: %s", command.Number(f.epsilon), f.why(best))
+		j.progress.Note("nothing of use can be shown at ε = %s: %s", words.Digits(f.epsilon), f.why(best))
 	}
 	if best.Shown >= 0.5 && (best.Typical < (1-worthwhile)*c.now.Typical || best.Typical <= choice.Useful && c.typical > choice.Useful) {
 		j.progress.Note("what would help most (chosen by looking at the file): %s, with\n%s", typically(best, f.realValue()), folded(f.demoCommand(best.Setting), "  "))
 	}
 	for _, o := range answer.Epsilon {
 		if best.Typical > choice.Useful && o.Epsilon > f.epsilon && o.Typical <= choice.Useful {
-			j.progress.Note("ε of %s, a weaker promise: %s, with\n%s", command.Number(o.Epsilon), typically(&o, f.realValue()), folded(f.demoCommand(o.Setting), "  "))
+			j.progress.Note("ε of %s, a weaker promise: %s, with\n%s", words.Digits(o.Epsilon), typically(&o, f.realValue()), folded(f.demoCommand(o.Setting), "  "))
 			break
 		}
 	}

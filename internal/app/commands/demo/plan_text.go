@@ -5,10 +5,10 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/words"
+
 	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
@@ -44,7 +44,7 @@ func (f *planFlags) plan(a *choice.Advice, keys []string) *planAnswer {
 	of := func(o choice.Outcome) plannedSetting {
 		tried := f.demoFlags
 		tried.take(o.Setting)
-		return plannedSetting{config.Duration(o.Window), command.Number(tried.finest()), o}
+		return plannedSetting{config.Duration(o.Window), words.Digits(tried.finest()), o}
 	}
 	out := &planAnswer{Trusted: "made from raw data: not for publication. Settings that were chosen by looking at it are not protected", Best: of(a.Best), Nothing: a.Best.Typical > choice.Useful}
 	for _, o := range a.Sizes {
@@ -65,12 +65,12 @@ func (f *demoFlags) yaml(s choice.Setting, keys []string) string {
 	tried.take(s)
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	small := func(v float64) string { return strings.Replace(command.Number(v), "e-0", "e-", 1) }
+	small := func(v float64) string { return strings.Replace(words.Digits(v), "e-0", "e-", 1) }
 	if f.Decimals > 0 {
 		line("# Needs decimals: %d in the section events.", f.Decimals)
 	}
 	line("privacy:")
-	line("  epsilon: %s", command.Number(s.Epsilon))
+	line("  epsilon: %s", words.Digits(s.Epsilon))
 	line("  delta: %s", small(f.delta))
 	if f.deltaKeys != 0 {
 		line("  delta_keys: %s", small(f.deltaKeys))
@@ -140,7 +140,7 @@ func (f *demoFlags) targetYAML() (fields []string) {
 		v    float64
 	}{{"absolute", f.absolute}, {"noise", f.noise}, {"relative", f.relative}, {"confidence", f.confidence}} {
 		if of.v != 0 && (of.name != "confidence" || of.v != 0.95) {
-			fields = append(fields, of.name+": "+command.Number(of.v))
+			fields = append(fields, of.name+": "+words.Digits(of.v))
 		}
 	}
 	return fields
@@ -151,7 +151,7 @@ func typically(o *choice.Outcome, of string) string {
 	if o.Shown < 0.5 {
 		return "nothing would be released"
 	}
-	return "typically within " + command.Percent(o.Typical) + " of " + of
+	return "typically within " + words.Percent(o.Typical) + " of " + of
 }
 
 // realValue is what the errors of a kind are measured from.
@@ -175,13 +175,13 @@ func (a *app) printPlanned(f *planFlags, e *choice.Events, p *planAnswer, broken
 
 // planText writes an answer for people.
 func (f *planFlags) planText(b *strings.Builder, p *planAnswer, broken uint64) {
-	command.Wrapped(b, "TRUSTED: "+p.Trusted+".", "")
+	b.WriteString(words.Paragraph("TRUSTED: " + p.Trusted + "."))
 	fmt.Fprintf(b, "\n%s, %s to %s\n", terminal.Count(p.Events, "event"), p.From.Format("2006-01-02 15:04"), p.To.Format("2006-01-02 15:04"))
 	if broken > 0 {
 		fmt.Fprintf(b, "%s: no %s that can be used\n", terminal.Count(int(broken), "record"), f.needed())
 	}
 	if f.badValues > 0 {
-		command.Wrapped(b, fmt.Sprintf("%s of these have a value that cannot be read. Errors are measured from %s of the other values", terminal.Number(float64(f.badValues), 0), f.realValue()), "")
+		b.WriteString(words.Paragraph(fmt.Sprintf("%s of these have a value that cannot be read. Errors are measured from %s of the other values", terminal.Number(float64(f.badValues), 0), f.realValue())))
 	}
 	switch outside := terminal.Count(p.Outside, "event"); {
 	case p.Outside == 0:
@@ -190,25 +190,27 @@ func (f *planFlags) planText(b *strings.Builder, p *planAnswer, broken uint64) {
 	default:
 		fmt.Fprintf(b, "%s outside of --from and --to\n", outside)
 	}
-	w := tabwriter.NewWriter(b, 0, 4, 2, ' ', 0)
 	table := func(head string, all []plannedSetting, first func(*plannedSetting) string) {
-		fmt.Fprintf(w, "\n%s\tfinest noise\ttypical error\tcounted\tvalues shown\twith\n", head)
+		rows := [][]string{{head, "finest noise", "typical error", "counted", "values shown", "with"}}
 		for i := range all {
 			o := &all[i]
-			fmt.Fprintf(w, "%s\t± %s\t%s\t%s\t%s of %s\t%s\n", first(o), o.Within, command.Percent(o.Typical), command.Percent(o.Counted), terminal.Number(o.Shown, 0), terminal.Number(o.Cells, 0), command.Percent(o.Outcome.Within))
+			shown := terminal.Number(o.Shown, 0) + " of " + terminal.Number(o.Cells, 0)
+			rows = append(rows, []string{
+				first(o), "± " + o.Within, words.Percent(o.Typical), words.Percent(o.Counted), shown, words.Percent(o.Outcome.Within),
+			})
 		}
-		w.Flush() //nolint:errcheck // a strings.Builder takes everything
+		b.WriteString("\n" + words.Table(rows...))
 	}
 	table("window", p.Windows, func(o *plannedSetting) string { return o.Window })
 	if len(p.Epsilon) > 0 {
-		table("ε, in windows of "+p.Best.Window, p.Epsilon, func(o *plannedSetting) string { return command.Number(o.Epsilon) })
+		table("ε, in windows of "+p.Best.Window, p.Epsilon, func(o *plannedSetting) string { return words.Digits(o.Epsilon) })
 	}
 	b.WriteString("\n")
 	if p.Nothing {
-		command.Wrapped(b, "NOTHING OF USE CAN BE SHOWN: "+f.why(&p.Best.Outcome)+".", "")
+		b.WriteString(words.Paragraph("NOTHING OF USE CAN BE SHOWN: " + f.why(&p.Best.Outcome) + "."))
 		b.WriteString("\n")
 	}
-	command.Wrapped(b, fmt.Sprintf("LEAST ERROR IN WINDOWS OF %s: %s; %s of the events count", p.Best.Window, typically(&p.Best.Outcome, f.realValue()), command.Percent(p.Best.Counted)), "")
+	b.WriteString(words.Paragraph(fmt.Sprintf("LEAST ERROR IN WINDOWS OF %s: %s; %s of the events count", p.Best.Window, typically(&p.Best.Outcome, f.realValue()), words.Percent(p.Best.Counted))))
 	if p.YAML != "" {
 		fmt.Fprintf(b, "\n%s", indented(p.YAML))
 	}
@@ -220,12 +222,12 @@ func (f *planFlags) planText(b *strings.Builder, p *planAnswer, broken uint64) {
 		place = "takes the place of these fields in " + f.config
 	}
 	b.WriteString("\n")
-	command.Wrapped(b, "The recommended setting "+place+": it names nothing of the data. See docs/guarantee.md for what may be published.", "")
+	b.WriteString(words.Paragraph("The recommended setting " + place + ": it names nothing of the data. See docs/guarantee.md for what may be published."))
 	if f.config == "" && f.times.Zone != "" {
-		command.Wrapped(b, "For local days, also set time.window_zone: "+string(f.times.Zone)+"; it needs windows of whole days.", "")
+		b.WriteString(words.Paragraph("For local days, also set time.window_zone: " + string(f.times.Zone) + "; it needs windows of whole days."))
 	}
 	if f.config == "" && f.Decimals > 0 {
-		command.Wrapped(b, fmt.Sprintf("For values with decimals, also set events.decimals: %d. All values above are in units of %s.", f.Decimals, f.layout().ValueUnit()), "")
+		b.WriteString(words.Paragraph(fmt.Sprintf("For values with decimals, also set events.decimals: %d. All values above are in units of %s.", f.Decimals, f.layout().ValueUnit())))
 	}
 }
 

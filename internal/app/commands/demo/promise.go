@@ -6,7 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/words"
+
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/event"
@@ -21,10 +22,10 @@ func (j *job) promise() (string, error) {
 		fmt.Fprintf(&b, "%-9s %s\n", name, fmt.Sprintf(format, args...))
 	}
 	line("privacy", "released counts %s and all of", deployment.Meaning(s.Epsilon, s.Delta))
-	line("", "their events: (%s, %s)-differential privacy, accountant %s,", command.Number(s.Epsilon), command.Number(s.Delta), s.Accountant)
+	line("", "their events: (%s, %s)-differential privacy, accountant %s,", words.Digits(s.Epsilon), words.Digits(s.Delta), s.Accountant)
 	line("", "if the times in the events are right (producer-time promise)")
 	if s.NoUser == event.NoUserEach {
-		for _, text := range command.LinesOf(deployment.UnnamedUnit, 70) {
+		for _, text := range words.Wrap(deployment.UnnamedUnit, 70) {
 			line("", "%s", text)
 		}
 	}
@@ -42,7 +43,7 @@ func (j *job) promise() (string, error) {
 	}
 	line("accuracy", "%s", j.accuracy())
 	if tree := f.kindOf().Tree; tree != nil && tree.Edges && s.Target.Absolute > 0 && s.Target.Absolute < 0.1 {
-		line("", "%s percentage points is very fine: for %s points, give --absolute %s", command.Number(s.Target.Absolute), command.Number(100*s.Target.Absolute), command.Number(100*s.Target.Absolute))
+		line("", "%s percentage points is very fine: for %s points, give --absolute %s", words.Digits(s.Target.Absolute), words.Digits(100*s.Target.Absolute), words.Digits(100*s.Target.Absolute))
 	}
 	if f.kindOf().Values() {
 		line("", "values below %s or above %s count as these", terminal.Number(float64(s.Min), 0), terminal.Number(float64(s.Max), 0))
@@ -51,14 +52,14 @@ func (j *job) promise() (string, error) {
 			line("", "values of %s are in units of %s: %d is %s", f.ValueField, unit, s.Max, strconv.FormatFloat(float64(s.Max)/math.Pow10(f.Decimals), 'f', -1, 64))
 		}
 	}
-	for _, text := range command.LinesOf(j.chosen, 70) {
+	for _, text := range words.Wrap(j.chosen, 70) {
 		line("", "%s", text)
 	}
 	users, err := deployment.WhoCounts(j.deployment.Budget, j.deployment.Specs(), j.deployment.Metrics[0].Spec.Name)
 	if err != nil {
 		return "", err
 	}
-	for i, text := range command.LinesOf(users.String(), 70) {
+	for i, text := range words.Wrap(users.String(), 70) {
 		line([]string{"allowance", ""}[min(i, 1)], "%s", text)
 	}
 	line("range", "%s", j.rangeText())
@@ -68,7 +69,7 @@ func (j *job) promise() (string, error) {
 // accuracy says what the target is, and which counts can meet it.
 func (j *job) accuracy() string {
 	t := j.settings.Target
-	targets := terminal.Target(t.Relative, t.Absolute, command.Number)
+	targets := terminal.Target(t.Relative, t.Absolute, words.Digits)
 	if targets == "" {
 		return "no target: every value is as exact as --noise allows"
 	}
@@ -79,7 +80,7 @@ func (j *job) accuracy() string {
 	default:
 		targets += " of the rank"
 	}
-	text := targets + " at " + command.Number(t.Confidence*100) + " % confidence"
+	text := targets + " at " + words.Digits(t.Confidence*100) + " % confidence"
 	switch from := j.deployment.Metrics[0].Plan.MeetableFrom(); {
 	case from == 0:
 		return text + "; every count can meet this"

@@ -1,7 +1,7 @@
 package demo
 
 import (
-	"strings"
+	"github.com/tollgate-dp/tollgate/internal/app/words"
 
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
@@ -44,7 +44,7 @@ func (j *job) addError(c *comparison) {
 		return
 	}
 	text := c.text(j.flags, "")
-	j.page.Options.Error = strings.ToUpper(text[:1]) + text[1:] + "."
+	j.page.Options.Error = words.Capital(text) + "."
 }
 
 // collect keeps the releases of a turn for the page.

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/tollgate-dp/tollgate/internal/app/words"
+
 	"github.com/spf13/pflag"
 
-	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
 )
@@ -20,13 +21,13 @@ import (
 func (f *demoFlags) demoCommand(s choice.Setting) string {
 	tried := *f
 	tried.take(s)
-	set := map[string]string{"window": config.Duration(s.Window), "lasts": config.Duration(tried.lasts), "epsilon": command.Number(s.Epsilon)}
-	if flag := f.flags.Lookup("epsilon"); !flag.Changed && flag.DefValue == command.Number(s.Epsilon) {
+	set := map[string]string{"window": config.Duration(s.Window), "lasts": config.Duration(tried.lasts), "epsilon": words.Digits(s.Epsilon)}
+	if flag := f.flags.Lookup("epsilon"); !flag.Changed && flag.DefValue == words.Digits(s.Epsilon) {
 		delete(set, "epsilon")
 	}
 	for name, v := range map[string]float64{"absolute": tried.absolute, "noise": tried.noise} {
 		if v != 0 {
-			set[name] = command.Number(v)
+			set[name] = words.Digits(v)
 		}
 	}
 	if f.openValues {
@@ -114,7 +115,7 @@ func folded(line, indent string) string {
 	for i, part := range strings.Split(line, " --") {
 		if i > 0 {
 			part = "--" + part
-			if column += 1 + utf8.RuneCountInString(part); column+2 > command.Width {
+			if column += 1 + utf8.RuneCountInString(part); column+2 > words.Width {
 				b.WriteString(" \\\n  " + indent)
 				column = len(indent) + 2 + utf8.RuneCountInString(part)
 			} else {

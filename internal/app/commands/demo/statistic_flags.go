@@ -7,10 +7,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tollgate-dp/tollgate/internal/app/words"
+
 	"github.com/spf13/pflag"
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
-	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/internal/base/formats/spelling"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
@@ -126,7 +127,7 @@ func (f *demoFlags) checkStatistics(changed func(string) bool) error {
 	case tree == nil:
 		return nil
 	case f.relative != 0 && changed("relative"):
-		return fmt.Errorf("--relative is not used with --kind %s: give an absolute target, %s, for example --absolute %s", f.kind, tree.Unit, command.Number(tree.Target))
+		return fmt.Errorf("--relative is not used with --kind %s: give an absolute target, %s, for example --absolute %s", f.kind, tree.Unit, words.Digits(tree.Target))
 	case tree.Edges && !changed("edges") && !(changed("min") && changed("max")):
 		return fmt.Errorf("--kind %s needs --edges, or --min and --max: choose them by what you know, without looking at the file, for example --edges 0,10,20,50", f.kind)
 	case changed("edges") && changed("buckets"):

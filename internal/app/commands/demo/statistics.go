@@ -7,6 +7,8 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/tollgate-dp/tollgate/internal/app/words"
+
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
@@ -141,7 +143,7 @@ func comparisonsOf(spec *schemas.MetricSpec, f *demoFlags) []statisticError {
 }
 
 // percentage writes a part of a real value.
-func percentage(v float64) string { return command.Number(math.Round(v*1e4)/100) + " %" }
+func percentage(v float64) string { return words.Digits(math.Round(v*1e4)/100) + " %" }
 
 // alsoErrorOf returns the difference between v and the real mean, variance, … or number of values,
 // as a part of the latter, or of a hundredth of the range if that is more.
@@ -163,7 +165,7 @@ func alsoErrorOf(values []int64, v float64, f *demoFlags, spec *schemas.MetricSp
 }
 
 // points writes a difference between two ranks or shares, each from 0 to 1, in percentage points.
-func points(v float64) string { return command.Number(math.Round(v*1e4)/100) + " percentage points" }
+func points(v float64) string { return words.Digits(math.Round(v*1e4)/100) + " percentage points" }
 
 // shareErrorOf returns the difference, from 0 to 1, between the share v, in percent, and the real
 // share of ascending values. It clamps values as Tollgate does.

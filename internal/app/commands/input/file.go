@@ -77,7 +77,8 @@ func CheckEncoding(encoding string, format event.Encoding) error {
 	return nil
 }
 
-// AnyFormat, RowFormats, QuotedFormats and SchemaFormats name formats in texts.
+// AnyFormat names all formats, RowFormats those of rows, QuotedFormats those with quotes and
+// SchemaFormats those with schemas.
 func AnyFormat() string               { return event.Listed(event.Encoding.Known, " or ") }
 func RowFormats(before string) string { return event.Listed(event.Encoding.Tabular, before) }
 func QuotedFormats() string {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/app/words"
+
 	"github.com/spf13/cobra"
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
@@ -79,9 +81,9 @@ func writeStatement(b *strings.Builder, s *pipeline.Statement) {
 		fmt.Fprintf(b, "%-10s %s\n", name, fmt.Sprintf(format, args...))
 	}
 	line("deployment", "%s, counts up to %s", terminal.Key(s.Deployment, 60), s.AsOf.Format(time.RFC3339))
-	line("promise", "(%s, %s)-differential privacy", command.Number(s.Epsilon), command.Number(s.Delta))
+	line("promise", "(%s, %s)-differential privacy", words.Digits(s.Epsilon), words.Digits(s.Delta))
 	if s.Planned > 0 {
-		line("", "of which %s were spent on choosing settings", command.Percent(s.Planned))
+		line("", "of which %s were spent on choosing settings", words.Percent(s.Planned))
 	}
 	if len(s.Accounts) == 0 {
 		line("spent", "nothing: no released value counts this user, or only values of periods that are over")
@@ -90,9 +92,9 @@ func writeStatement(b *strings.Builder, s *pipeline.Statement) {
 		if a.From != nil {
 			line("period", "%s to %s", a.From.Format(time.RFC3339), a.To.Format(time.RFC3339))
 		}
-		line("spent", "%s of the budget: all values together are ε = %s at δ = %s", command.Percent(a.Share), command.Number(a.Epsilon), command.Number(s.Delta))
+		line("spent", "%s of the budget: all values together are ε = %s at δ = %s", words.Percent(a.Share), words.Digits(a.Epsilon), words.Digits(s.Delta))
 		for _, left := range a.Allowances {
-			line("allowance", "%s: %s left", terminal.Key(left.Metric, 40), command.Percent(left.Left))
+			line("allowance", "%s: %s left", terminal.Key(left.Metric, 40), words.Percent(left.Left))
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/app/words"
+
 	"github.com/spf13/cobra"
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
@@ -93,7 +95,7 @@ func writeStatus(b *strings.Builder, s *pipeline.Status, deadLetters string, now
 	if s.PeriodSeconds > 0 {
 		unit = fmt.Sprintf(" for a user in one period of %s", config.Duration(time.Duration(s.PeriodSeconds*float64(time.Second))))
 	}
-	line("deployment", "%s, generation %d: (%s, %s)-differential privacy%s", terminal.Key(s.Deployment, 60), s.Generation, command.Number(s.Epsilon), command.Number(s.Delta), unit)
+	line("deployment", "%s, generation %d: (%s, %s)-differential privacy%s", terminal.Key(s.Deployment, 60), s.Generation, words.Digits(s.Epsilon), words.Digits(s.Delta), unit)
 	switch {
 	case s.Settled == 0:
 		line("published", "nothing yet; time begins at %s", command.Moment(s.Start, now))

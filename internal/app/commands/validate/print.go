@@ -1,9 +1,12 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
-	"text/tabwriter"
+
+	"github.com/tollgate-dp/tollgate/internal/app/words"
 
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/plan"
@@ -13,13 +16,11 @@ import (
 
 // writeMetrics writes a table of the metrics.
 func writeMetrics(b *strings.Builder, p *plan.Plan, exact bool) {
-	w := tabwriter.NewWriter(b, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(b)
-	head := "metric\tcounts\twindow\tkeys\treleased\ttarget\tcounts that meet it"
+	head := []string{"metric", "counts", "window", "keys", "released", "target", "counts that meet it"}
 	if exact {
-		head += "\tfirst noise σ\tleast noise σ"
+		head = append(head, "first noise σ", "least noise σ")
 	}
-	fmt.Fprintln(w, head)
+	rows := [][]string{head}
 	for i := range p.Metrics {
 		m := &p.Metrics[i]
 		window := m.Window
@@ -36,41 +37,39 @@ func writeMetrics(b *strings.Builder, p *plan.Plan, exact bool) {
 		if m.Threshold != nil {
 			released = "above " + command.Ceiling(*m.Threshold)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s", terminal.Key(m.Name, 40), kindText(m.Kind), window, terminal.Key(keys, 40), released, targetOf(m), meetableFrom(m))
+		row := []string{terminal.Key(m.Name, 40), kindText(m.Kind), window, terminal.Key(keys, 40), released, targetOf(m), meetableFrom(m)}
 		if exact {
-			fmt.Fprintf(w, "\t%s\t%s", command.Rounded(m.FirstSigma), command.Rounded(m.TopSigma))
+			row = append(row, command.Rounded(m.FirstSigma), command.Rounded(m.TopSigma))
 		}
-		fmt.Fprintln(w)
+		rows = append(rows, row)
 	}
-	w.Flush() //nolint:errcheck // a strings.Builder takes everything
+	b.WriteString("\n" + words.Table(rows...))
 	writeWho(b, p)
 }
 
 // writeWho writes how much of what users do counts.
 func writeWho(b *strings.Builder, p *plan.Plan) {
-	w := tabwriter.NewWriter(b, 0, 4, 2, ' ', 0)
+	var rows [][]string
 	for i := range p.Metrics {
 		m := &p.Metrics[i]
 		if len(m.Users) == 0 {
 			continue
 		}
-		if i == 0 {
-			fmt.Fprint(w, "\nof the events of a user with")
-			for _, who := range m.Users {
-				fmt.Fprintf(w, "\t%s", who)
-			}
-			fmt.Fprintln(w)
-		}
-		fmt.Fprint(w, terminal.Key(m.Name, 40)+" counts")
+		head, row := []string{"of the events of a user with"}, []string{terminal.Key(m.Name, 40) + " counts"}
 		if value := m.Users[0].Value; value != 0 {
-			fmt.Fprintf(w, " (values of %s)", terminal.Number(float64(value), 0))
+			row[0] += fmt.Sprintf(" (values of %s)", terminal.Number(float64(value), 0))
 		}
 		for _, who := range m.Users {
-			fmt.Fprintf(w, "\t%s", command.Percent(who.Share))
+			head, row = append(head, who.String()), append(row, words.Percent(who.Share))
 		}
-		fmt.Fprintln(w)
+		if i == 0 {
+			rows = append(rows, head)
+		}
+		rows = append(rows, row)
 	}
-	w.Flush() //nolint:errcheck // a strings.Builder takes everything
+	if rows != nil {
+		b.WriteString("\n" + words.Table(rows...))
+	}
 }
 
 // kindText returns what people call a kind: derived ones have names for programs.
@@ -82,7 +81,7 @@ func kindText(name string) string {
 }
 
 func targetOf(m *plan.Metric) string {
-	target := terminal.Target(m.Relative, m.Absolute, command.Number)
+	target := terminal.Target(m.Relative, m.Absolute, words.Digits)
 	switch {
 	case metrickind.Of(m.Kind).ValueOf() != "":
 		return "none of its own"
@@ -91,7 +90,7 @@ func targetOf(m *plan.Metric) string {
 	case metrickind.Of(m.Kind).Statistic != nil:
 		target = statisticTarget(metrickind.Of(m.Kind), m.Absolute)
 	}
-	target += " at " + command.Number(m.Confidence*100) + " %"
+	target += " at " + words.Digits(m.Confidence*100) + " %"
 	if tree := metrickind.Of(m.Kind).Tree; tree != nil { // the target of N follows from theirs
 		target = "set by its " + metrickind.Of(tree.Statistic).Texts.Label + "s"
 	}
@@ -100,7 +99,7 @@ func targetOf(m *plan.Metric) string {
 
 // statisticTarget writes the target of a kind that is computed from what is drawn for another one.
 func statisticTarget(kind metrickind.Kind, absolute float64) string {
-	return strings.NewReplacer("{absolute}", command.Number(absolute), "{percent}", command.Number(100*absolute)).Replace(kind.Texts.Target)
+	return strings.NewReplacer("{absolute}", words.Digits(absolute), "{percent}", words.Digits(100*absolute)).Replace(kind.Texts.Target)
 }
 
 func meetableFrom(m *plan.Metric) string {
@@ -123,22 +122,13 @@ func writeCounts(b *strings.Builder, p *plan.Plan) {
 		if metrickind.Of(m.Kind).Statistic != nil {
 			continue
 		}
-		head := "\ttypical noise"
-		if metrickind.Of(m.Kind).Vector != nil {
-			head = "" // it depends on the values, too
-		}
-		size := "count"
-		if s := metrickind.Of(m.Kind).Texts.Size; s != "" {
-			size = s
-		}
-		fmt.Fprintf(b, "\n%s: what becomes of a count\n", terminal.Key(m.Name, 40))
-		w := tabwriter.NewWriter(b, 0, 4, 2, ' ', 0)
-		fmt.Fprintln(w, size+head+"\treleased\tnoise at "+command.Number(100*m.Confidence)+" %\tmeets the target")
+		size := cmp.Or(metrickind.Of(m.Kind).Texts.Size, "count")
+		rows := [][]string{{size, "typical noise", "released", "noise at " + words.Digits(100*m.Confidence) + " %", "meets the target"}}
 		for _, c := range m.Expected {
-			half, met, typical := "–", "–", "\t–"
+			half, met, typical := "–", "–", "–"
 			if c.Typical != nil && c.Shown > 0 {
-				if typical, stated = "\t"+command.Percent(*c.Typical), true; *c.Typical > 1 {
-					typical = "\t> 100 %"
+				if typical, stated = words.Percent(*c.Typical), true; *c.Typical > 1 {
+					typical = "> 100 %"
 				}
 			}
 			if c.Shown > 0 {
@@ -147,16 +137,18 @@ func writeCounts(b *strings.Builder, p *plan.Plan) {
 					met = "no target"
 				}
 			}
-			if head == "" {
-				typical = ""
-			}
-			fmt.Fprintf(w, "%s%s\t%s\t%s\t%s\n", terminal.Number(c.Count, 0), typical, chance(c.Shown), half, met)
+			rows = append(rows, []string{terminal.Number(c.Count, 0), typical, chance(c.Shown), half, met})
 		}
-		w.Flush() //nolint:errcheck // a strings.Builder takes everything
+		if metrickind.Of(m.Kind).Vector != nil { // its noise also depends on the values
+			for i := range rows {
+				rows[i] = slices.Delete(rows[i], 1, 2)
+			}
+		}
+		fmt.Fprintf(b, "\n%s: what becomes of a count\n%s", terminal.Key(m.Name, 40), words.Table(rows...))
 	}
 	if stated {
 		b.WriteString("\n")
-		command.Wrapped(b, "Typical noise is how far values typically are from counts of that size, a missing one counting as 100 %. Events beyond the allowance come on top; from your events, the command plan forecasts both.", "")
+		b.WriteString(words.Paragraph("Typical noise is how far values typically are from counts of that size, a missing one counting as 100 %. Events beyond the allowance come on top; from your events, the command plan forecasts both."))
 	}
 }
 
