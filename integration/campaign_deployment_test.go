@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/pipeline"
@@ -60,7 +61,7 @@ var campaignFile string
 func (s subjectSettings) yaml() string {
 	file := template.Must(template.New("").Funcs(template.FuncMap{
 		"mod": func(a, b int) int { return a % b }, "div": func(a, b int) int { return a / b },
-		"w": func(n int) string { return config.Duration(time.Duration(n) * s.window) },
+		"w": func(n int) string { return timespan.Text(time.Duration(n) * s.window) },
 	}).Parse(campaignFile))
 	var text strings.Builder
 	err := file.Execute(&text, map[string]any{

@@ -82,10 +82,6 @@ func Compile(cfg Config) (*Deployment, error) {
 // can add one only to a deployment that has reserved δ_keys from the start.
 func setBudget(d *Deployment) error {
 	p := &d.Config.Privacy
-	accountant := budgets.Accountant(p.Accountant)
-	if !accountant.Known() {
-		return Invalid("Privacy.Accountant", "%v", &budgets.UnknownAccountantError{Name: p.Accountant})
-	}
 	private := false
 	for i := range d.Config.Metrics {
 		private = private || d.Config.Metrics[i].Keys.Mode == KeysPrivate
@@ -100,7 +96,7 @@ func setBudget(d *Deployment) error {
 		return Invalid("Privacy.Delta", "the part of it for private keys is %v, and must be at least 2^-80: raise δ, for example %s", p.DeltaKeys, with("Privacy.Delta", 1e-6))
 	}
 	var err error
-	d.Budget, err = budgets.NewBudget(p.Epsilon, p.Delta, accountant, p.DeltaKeys)
+	d.Budget, err = budgets.NewBudget(p.Epsilon, p.Delta, budgets.Accountant(p.Accountant), p.DeltaKeys)
 	if err != nil {
 		return Invalid("Privacy", "%v", err)
 	}

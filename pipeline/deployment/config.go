@@ -1,12 +1,13 @@
 package deployment
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment/settings"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
-	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
@@ -243,51 +244,44 @@ type SecretKeys struct {
 	UserHash secret.Of[[32]byte]       // hashes user ids to account ids, and records to record ids
 }
 
+// withDefaults returns a copy with a value in every field that has a default. Those of
+// settings.Table are constants, the others follow from further fields.
 func (c Config) withDefaults() Config {
 	if zone, err := wallclock.Load(c.Time.WindowZone); zone == nil && err == nil {
 		c.Time.WindowZone = "" // one name of UTC
 	}
-	def(&c.Deployment, "tollgate")
-	def(&c.Privacy.Accountant, "gdp")
-	def(&c.Time.Trust, TrustBroker)
+	c.Metrics = slices.Clone(c.Metrics)
+	for i := range c.Metrics {
+		m := &c.Metrics[i]
+		def(&m.Slide, m.Window)
+		if m.Counted != nil {
+			counted := *m.Counted
+			def(&counted.Target, noisereduction.Target{Relative: 0.05, Confidence: m.Target.Confidence})
+			m.Counted = &counted
+		}
+		switch {
+		case m.Keys.From != "":
+			def(&m.Keys.Mode, KeysFrom)
+		case len(m.Keys.List) > 0:
+			def(&m.Keys.Mode, KeysPublic)
+		default:
+			def(&m.Keys.Mode, KeysPrivate)
+		}
+	}
+	settings.Fill(&c)
+	for i := range c.Metrics {
+		c.Metrics[i].defaultStatistics()
+	}
 	def(&c.Outputs.Counts, c.Deployment+"-counts")
 	def(&c.Outputs.Control, c.Deployment+"-control")
 	def(&c.Outputs.Ledger, c.Deployment+"-ledger")
 	def(&c.Outputs.DeadLetter, c.Deployment+"-dead-letter")
 	def(&c.Outputs.Turns, c.Deployment+"-turns")
 	c.Outputs.defaultFormat(c.Events.Registry)
-	def(&c.Shards, 16)
-	def(&c.ReleaseShards, 1)
-	def(&c.CatchUp, 1)
-	def(&c.Time.IdleGrace, time.Minute)
 	if c.Time.Trust == TrustBroker {
 		def(&c.Time.Slack, 5*time.Second)
 	}
-	metrics := make([]Metric, len(c.Metrics))
-	copy(metrics, c.Metrics)
-	for i := range metrics {
-		m := &metrics[i]
-		def(&m.Kind, metrickind.Offered()[0].Name)
-		def(&m.Slide, m.Window)
-		m.defaultStatistics()
-		def(&m.Burst, 0.5)
-		def(&m.Ladder.Kind, "adaptive")
-		def(&m.Ladder.Factor, 2)
-		switch {
-		case m.Keys.From != "":
-			def(&m.Keys.Mode, KeysFrom)
-		default:
-			def(&m.Keys.Mode, KeysPrivate)
-		}
-		if m.Counted != nil {
-			c := *m.Counted
-			def(&c.Share, 0.05)
-			def(&c.Target, noisereduction.Target{Relative: 0.05, Confidence: m.Target.Confidence})
-			m.Counted = &c
-		}
-	}
-	c.Metrics = metrics
-	def(&c.LedgerSlots, defaultSlots(metrics))
+	def(&c.LedgerSlots, defaultSlots(c.Metrics))
 	return c
 }
 

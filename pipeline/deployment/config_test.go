@@ -24,13 +24,13 @@ func TestCompileRefusesInvalidValues(t *testing.T) {
 		{"Kafka.Brokers", func(c *deployment.Config) { c.Kafka.Brokers = nil }},
 		{"Events.Topic", func(c *deployment.Config) { c.Events.Topic = "" }},
 		{"Events.Format.User", func(c *deployment.Config) { c.Events.Format.User = "" }},
-		{"Privacy", func(c *deployment.Config) { c.Privacy.Epsilon = 0 }},
-		{"Privacy", func(c *deployment.Config) { c.Privacy.Epsilon = math.NaN() }},
-		{"Privacy", func(c *deployment.Config) { c.Privacy.Delta = 0 }},
-		{"Privacy", func(c *deployment.Config) { c.Privacy.Delta = 1 }},
+		{"Privacy.Epsilon", func(c *deployment.Config) { c.Privacy.Epsilon = 0 }},
+		{"Privacy.Epsilon", func(c *deployment.Config) { c.Privacy.Epsilon = math.NaN() }},
+		{"Privacy.Delta", func(c *deployment.Config) { c.Privacy.Delta = 0 }},
+		{"Privacy.Delta", func(c *deployment.Config) { c.Privacy.Delta = 1 }},
 		{"Privacy.Accountant", func(c *deployment.Config) { c.Privacy.Accountant = "renyi" }},
 		{"Privacy.DeltaKeys", func(c *deployment.Config) { c.Privacy.DeltaKeys = 1e-6 }}, // all of δ
-		{"Privacy", func(c *deployment.Config) { c.Privacy.DeltaKeys = -1e-7 }},
+		{"Privacy.DeltaKeys", func(c *deployment.Config) { c.Privacy.DeltaKeys = -1e-7 }},
 		{"Time.Trust", func(c *deployment.Config) { c.Time.Trust = "nobody" }},
 		{"Time.Slack", func(c *deployment.Config) { c.Time.Slack = time.Second }},
 		{"Time.Lateness", func(c *deployment.Config) { c.Time.Lateness = -time.Second }},
@@ -90,7 +90,7 @@ func TestCompileRefusesInvalidValues(t *testing.T) {
 		}},
 		{"Metrics[0].Share", func(c *deployment.Config) { c.Metrics[0].Share = 1.5 }},
 		{"Metrics[0].Keys", func(c *deployment.Config) { c.Metrics[0].Keys.List = nil }},
-		{"Metrics[0].Keys", func(c *deployment.Config) { c.Metrics[0].Keys.Mode = "secret" }},
+		{"Metrics[0].Keys.Mode", func(c *deployment.Config) { c.Metrics[0].Keys.Mode = "secret" }},
 		{"Metrics[0].Keys", func(c *deployment.Config) {
 			c.Metrics[0].Keys = deployment.Keys{Mode: deployment.KeysPrivate, List: []string{"a"}}
 		}},
@@ -129,6 +129,25 @@ func TestRuleDeltaKeysDefaultsToATenth(t *testing.T) {
 	}
 	if spec := &private.Metrics[0].Spec; spec.DeltaKey != want.KeyDelta(spec.First) || spec.DeltaKey.IsZero() {
 		t.Errorf("an event of a key has δ = %v, want what it pays", spec.DeltaKey)
+	}
+}
+
+// A Go program that leaves a field out has what a file has that does.
+func TestALeftOutFieldHasTheDefaultOfFiles(t *testing.T) {
+	cfg := deploytest.Config("localhost:1")
+	cfg.Metrics[0].Target.Confidence, cfg.Metrics[0].Keys.Mode = 0, ""
+	cfg.Metrics[0].Counted = &deployment.Counted{}
+	d, err := deployment.Compile(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := noisereduction.Target{Relative: 0.05, Confidence: 0.95}
+	m := &d.Config.Metrics[0]
+	if m.Target.Confidence != 0.95 || m.Keys.Mode != deployment.KeysPublic || m.Counted.Target != want || m.Counted.Share != 0.05 || m.Burst != 0.5 {
+		t.Errorf("%+v, %+v", m, m.Counted)
+	}
+	if given := &cfg.Metrics[0]; given.Burst != 0 || given.Counted.Share != 0 {
+		t.Errorf("the caller's metric was changed: %+v, %+v", given, given.Counted)
 	}
 }
 

@@ -83,9 +83,9 @@ func TestWhatAMeanCannotBe(t *testing.T) {
 			m.Kind, m.Target = metrickind.StandardDeviation, noisereduction.Target{Relative: 0.1, Absolute: 5, Confidence: 0.95}
 		},
 		"relative must be 0 or from 1e-6 to 0.5": func(m *deployment.Metric) {
-			m.Min, m.Target = 10, noisereduction.Target{Relative: 2, Absolute: 5, Confidence: 0.95}
+			m.Min, m.Target = 10, noisereduction.Target{Relative: 1e-9, Absolute: 5, Confidence: 0.95}
 		},
-		"absolute must be 0 or from 2^-20 to 2^52": func(m *deployment.Metric) { m.Target.Absolute = math.Inf(1) },
+		"absolute must be 0 or from 2^-20 to 2^52": func(m *deployment.Metric) { m.Target.Absolute = 1e300 },
 		"times (max − min)² is above 2^35, and no budget pays for that: let max be at most 5861 above min": func(m *deployment.Metric) {
 			m.Kind, m.Max, m.MaxEventsPerKey = metrickind.StandardDeviation, 5862, 1000
 		},

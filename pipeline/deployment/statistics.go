@@ -101,8 +101,6 @@ func (m *Metric) checkTree(kind metrickind.Kind) error {
 		return Invalid("Max", "a %s needs a min below max: values outside count as the nearer of the two, for example min: 0, max: 100", kind.Texts.Label)
 	case m.Target.Relative != 0:
 		return Invalid("Target.Relative", "give an absolute target instead, %s: for example %s", kind.Tree.Unit, with("Metrics.Target.Absolute", kind.Tree.Target))
-	case m.Scale != ScaleLinear && m.Scale != ScaleLogarithmic:
-		return Invalid("Scale", "%q must be %s or %s", m.Scale, ScaleLinear, ScaleLogarithmic)
 	}
 	check := m.checkRanks
 	if m.hasEdges() {
@@ -129,7 +127,7 @@ func (m *Metric) checkRanks() error {
 		return Invalid("Target.Absolute", "%v is out of range: the error of a rank must be from 0.000001 to below 0.5, for example 0.02", m.Target.Absolute)
 	}
 	for i, rank := range m.Ranks {
-		if !(rank > 0 && rank < 1) || rankOf(rank) == 0 || rankOf(rank) == metrickind.RankUnit {
+		if rankOf(rank) == 0 || rankOf(rank) == metrickind.RankUnit {
 			return Invalid("Ranks", "%v is out of range: a rank must be above 0 and below 1, for example 0.95", rank)
 		}
 		if slices.Contains(m.ranks()[:i], rankOf(rank)) {
@@ -151,8 +149,6 @@ func (m *Metric) checkEdges() error {
 		return Invalid("Ranks", onlyQuantiles, with("Metrics.Kind", metrickind.Quantiles))
 	case m.Target.Absolute != 0 && !(m.Target.Absolute >= 0.001 && m.Target.Absolute < 50):
 		return Invalid("Target.Absolute", "%v is out of range: the error of a share must be from 0.001 to below 50 percentage points, for example 2", m.Target.Absolute)
-	case n < 0 && (m.Buckets < 2 || m.Buckets > metrickind.MostBuckets):
-		return Invalid("Buckets", outside, m.Buckets, 2, metrickind.MostBuckets)
 	case n < 0 && m.Scale == ScaleLogarithmic && m.Min < 1:
 		return Invalid("Min", "%d is out of range: logarithmic buckets must begin at 1 or above. Raise min, or list edges", m.Min)
 	case n < 0 && !rising(m.edges()):

@@ -8,8 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/base/formats/spelling"
+	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment/settings"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -17,10 +18,6 @@ import (
 )
 
 const (
-	maxShards      = 4096
-	minLedgerSlots = 4
-	// maxBound keeps c² within what one contribution can be charged for.
-	maxBound = 1 << 30
 	// maxSum bounds what one user can add to one sum, so that every c² can be
 	// charged for.
 	maxSum     = 1 << 36
@@ -28,25 +25,15 @@ const (
 	maxPerSize = 100 // slides in a window
 )
 
-// check refuses an invalid configuration, field by field, before anything is computed.
+// check refuses an invalid configuration before anything is computed: single values by
+// settings.Table, then those that do not fit together.
 func (c *Config) check() error {
+	if path, reason := settings.Check(c); reason != "" {
+		return Invalid(path, "%s", reason)
+	}
 	switch {
-	case len(c.Kafka.Brokers) == 0:
-		return Invalid("Kafka.Brokers", "no broker is named: give host:port of at least one, for example localhost:9092")
-	case c.Events.Topic == "":
-		return Invalid("Events.Topic", "no topic is named")
-	case c.Time.Trust != TrustBroker && c.Time.Trust != TrustProducer:
-		return Invalid("Time.Trust", "%q must be broker or producer", c.Time.Trust)
 	case c.Time.Trust == TrustProducer && c.Time.Slack != 0:
 		return Invalid("Time.Slack", "it is only used with %s: leave it out", with("Time.Trust", TrustBroker))
-	case c.Shards < 1 || c.Shards > maxShards:
-		return Invalid("Shards", outside, c.Shards, 1, maxShards)
-	case c.ReleaseShards < 1 || c.ReleaseShards > maxShards:
-		return Invalid("ReleaseShards", outside, c.ReleaseShards, 1, maxShards)
-	case c.LedgerSlots < minLedgerSlots:
-		return Invalid("LedgerSlots", "%d is out of range: it must be at least %d, for example 64", c.LedgerSlots, minLedgerSlots)
-	case c.CatchUp < 1 || c.CatchUp > schemas.MaxSpan:
-		return Invalid("CatchUp", outside, c.CatchUp, 1, schemas.MaxSpan)
 	case c.CatchUp > 1 && c.CatchUp > c.LedgerSlots/4:
 		return Invalid("CatchUp", "%d is above a quarter of %s (%d), of which a restore needs the rest: lower it, or give %s",
 			c.CatchUp, field("LedgerSlots"), c.LedgerSlots, with("LedgerSlots", 4*c.CatchUp))
@@ -81,25 +68,11 @@ func (c *Config) check() error {
 }
 
 func (c *Config) checkTimes() error {
-	for _, t := range []struct {
-		field string
-		d     time.Duration
-	}{{"Time.Lateness", c.Time.Lateness}, {"Time.Skew", c.Time.Skew}, {"Time.Slack", c.Time.Slack}, {"Time.IdleGrace", c.Time.IdleGrace}} {
-		if t.d < 0 || t.d%time.Millisecond != 0 || t.d > 366*24*time.Hour {
-			return Invalid(t.field, "%s is out of range: it must be whole milliseconds from 0s to 366d, for example 1m", short(t.d))
-		}
-	}
 	if _, err := wallclock.Load(c.Time.WindowZone); err != nil {
 		return Invalid("Time.WindowZone", "%q: %v", c.Time.WindowZone, err)
 	}
 	if err := c.checkDays(); err != nil {
 		return err
-	}
-	if g := c.Outputs.PublishEvery; g < 0 || g%time.Millisecond != 0 || g > time.Hour {
-		return Invalid("Outputs.PublishEvery", "%s is out of range: it must be whole milliseconds up to 1h, for example 1m; leave it out for at once", short(g))
-	}
-	if p := c.Privacy.Lasts; p < 0 || p%time.Millisecond != 0 {
-		return Invalid("Privacy.Lasts", "%s is out of range: it must be whole milliseconds, for example 8760h (a year)", short(p))
 	}
 	switch p := &c.Privacy; {
 	case p.Period == 0 && p.Lasts == 0:
@@ -107,9 +80,6 @@ func (c *Config) checkTimes() error {
 			with("Privacy.Period", "720h"), with("Privacy.Lasts", "8760h"))
 	case p.Period != 0 && p.Lasts != 0:
 		return Invalid("Privacy.Lasts", "with a period, a budget lasts for the period: leave one of the two out")
-	}
-	if p := c.Privacy.Period; p < 0 || p%time.Millisecond != 0 {
-		return Invalid("Privacy.Period", "%s is out of range: it must be whole milliseconds, for example 720h (30 days); leave it out for a budget for life", short(p))
 	}
 	return nil
 }
@@ -122,11 +92,11 @@ func (c *Config) checkDays() error {
 		return nil
 	}
 	if c.Privacy.Period%day != 0 {
-		return Invalid("Privacy.Period", "%s is no number of days, and with %s it must be: take a multiple of 24h", short(c.Privacy.Period), field("Time.WindowZone"))
+		return Invalid("Privacy.Period", "%s is no number of days, and with %s it must be: take a multiple of 24h", timespan.Text(c.Privacy.Period), field("Time.WindowZone"))
 	}
 	for i := range c.Metrics {
 		if m := &c.Metrics[i]; m.Window%day != 0 || m.Slide%day != 0 {
-			return inMetric(i, Invalid("Window", "windows of %s with a slide of %s are not of whole days, and with %s they must be: take multiples of 24h", short(m.Window), short(m.Slide), field("Time.WindowZone")))
+			return inMetric(i, Invalid("Window", "windows of %s with a slide of %s are not of whole days, and with %s they must be: take multiples of 24h", timespan.Text(m.Window), timespan.Text(m.Slide), field("Time.WindowZone")))
 		}
 	}
 	return nil
@@ -174,9 +144,6 @@ func topicName(name string) bool {
 // checkCounts refuses a format of counts without what it needs, or with what it does not use.
 func (c *Config) checkCounts() error {
 	o := &c.Outputs
-	if formats := schemas.CountsFormats(); !slices.Contains(formats, string(o.CountsFormat)) {
-		return Invalid("Outputs.CountsFormat", "%q must be %s", o.CountsFormat, spelling.List(formats, " or "))
-	}
 	switch avro := o.CountsFormat == schemas.CountsAvro; {
 	case avro && o.Registry == nil:
 		return Invalid("Outputs.CountsFormat", "%s counts carry the id of a schema in a registry: name it (%s), or choose %s", schemas.CountsAvro, field("Outputs.Registry"), schemas.CountsJSON)
@@ -190,21 +157,6 @@ func (c *Config) checkCounts() error {
 
 // zeros says that a key protects nothing.
 const zeros = "the key is all zeros; it must be 256 random bits: openssl rand -hex 32 makes them"
-
-// outside says that a whole number is out of its range.
-const outside = "%d is out of range: it must be from %d to %d"
-
-// short writes a duration without units that are zero: 1h, not 1h0m0s.
-func short(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
-}
 
 // slideFor returns a slide that divides a window of whole milliseconds, at most maxPerSize times:
 // the longest of whole minutes, seconds or milliseconds that is at most as long as wanted; else
@@ -224,54 +176,18 @@ func slideFor(size, wanted time.Duration) time.Duration {
 }
 
 func (m *Metric) check() error {
-	kinds := metrickind.Names(metrickind.Offered())
 	switch {
-	case m.Name == "":
-		return Invalid("Name", "a metric has no name: give it one of 1 to 200 bytes, for example views")
 	case len(m.Name) > 200:
 		return Invalid("Name", "it has %d bytes and may have 200", len(m.Name))
 	case schemas.ValidateMetricName(m.Name) != nil:
 		return Invalid("Name", "%q: %v, for example views", m.Name, schemas.ErrMetricName)
-	case !slices.Contains(kinds, m.Kind):
-		return Invalid("Kind", "%q must be %s", m.Kind, spelling.List(kinds, " or "))
-	case m.Window < time.Millisecond || m.Window%time.Millisecond != 0:
-		return Invalid("Window", "%s is out of range: it must be whole milliseconds, at least 1ms, for example 1h", short(m.Window))
-	case m.Slide < time.Millisecond || m.Slide%time.Millisecond != 0 || m.Window%m.Slide != 0 || m.Window/m.Slide > maxPerSize:
-		return Invalid("Slide", "%s: the size, %s, must be a multiple of it, at most %d times, for example %s", short(m.Slide), short(m.Window), maxPerSize, short(slideFor(m.Window, m.Slide)))
-	case m.MaxKeysPerUser < 0 || m.MaxKeysPerUser > maxBound:
-		return Invalid("MaxKeysPerUser", outside, m.MaxKeysPerUser, 1, maxBound)
-	case m.MaxEventsPerKey < 0 || m.MaxEventsPerKey > maxBound:
-		return Invalid("MaxEventsPerKey", outside, m.MaxEventsPerKey, 1, maxBound)
-	case !(m.Burst > 0 && m.Burst <= 1):
-		return Invalid("Burst", "%v is out of range: it must be above 0 and at most 1, for example 0.5", m.Burst)
-	case !(m.Share >= 0 && m.Share <= 1):
-		return Invalid("Share", "%v is out of range: it must be above 0 and at most 1, for example 0.5", m.Share)
-	}
-	if m.Noise != 0 && metrickind.Of(m.Kind).CountTarget() {
+	case m.Window%m.Slide != 0 || m.Window/m.Slide > maxPerSize:
+		return Invalid("Slide", "%s: the size, %s, must be a multiple of it, at most %d times, for example %s",
+			timespan.Text(m.Slide), timespan.Text(m.Window), maxPerSize, timespan.Text(slideFor(m.Window, m.Slide)))
+	case m.Noise != 0 && metrickind.Of(m.Kind).CountTarget():
 		return Invalid("Noise", "it is only used with %s: give %s", metrickind.Plural(metrickind.Computed()), field("Metrics.Target.Absolute"))
 	}
-	if err := m.checkValues(); err != nil {
-		return err
-	}
-	if err := m.checkCounted(); err != nil {
-		return err
-	}
-	return m.checkKeys()
-}
-
-// checkCounted looks at the share of counted events.
-func (m *Metric) checkCounted() error {
-	c := m.Counted
-	if c == nil {
-		return nil
-	}
-	switch {
-	case !(c.Share > 0 && c.Share < 1):
-		return Invalid("Counted.Share", "%v is out of range: it must be above 0 and below 1, for example 0.05", c.Share)
-	case c.MaxEvents < 0 || c.MaxEvents > maxBound:
-		return Invalid("Counted.MaxEvents", outside, c.MaxEvents, 1, maxBound)
-	}
-	return nil
+	return cmp.Or(m.checkValues(), m.checkKeys())
 }
 
 // checkValues checks the range of values, and whether kind, target and keys go with it.
@@ -334,11 +250,11 @@ func (m *Metric) checkVector(kind metrickind.Kind) error {
 		return Invalid("Max", "a %s needs a min below max: values outside count as the nearer of the two, for example min: 0, max: 100", kind.Texts.Label)
 	case m.Max-m.Min > most:
 		return m.tooFar(power, most)
+	case wanted && (noisereduction.Target{Relative: m.Target.Relative, Absolute: m.Target.Absolute, Confidence: 0.95}).Check() != nil:
+		return Invalid("Target", "relative must be 0 or from 1e-6 to 0.5; absolute must be 0 or from 2^-20 to 2^52")
 	case wanted && (aim == 0 || m.Target.Relative != 0 && aboveZero(kind) == ""):
 		return Invalid("Target.Relative", "a %s that can be 0 has no relative error: give an absolute target in the unit of the %s, for example %s%s",
 			kind.Texts.Label, kind.Texts.Label, with("Metrics.Target.Absolute", coarse), aboveZero(kind))
-	case wanted && (noisereduction.Target{Relative: m.Target.Relative, Absolute: m.Target.Absolute, Confidence: 0.95}).Check() != nil:
-		return Invalid("Target", "relative must be 0 or from 1e-6 to 0.5; absolute must be 0 or from 2^-20 to 2^52")
 	case wanted && (noisereduction.Target{Relative: aim, Confidence: 0.95}).Check() != nil:
 		return Invalid("Target", "it is too fine for values from %d to %d: give a coarser one, for example %s", m.Min, m.Max, with("Metrics.Target.Absolute", coarse))
 	}
@@ -438,7 +354,7 @@ func (c *Config) checkTogether() error {
 		case from.Keys.Mode != KeysPrivate || metrickind.Of(from.Kind).NotPrivate != "":
 			return refuse("%s has no private keys of its own%s", m.Keys.From, c.privateMetrics())
 		case from.Window != m.Window || from.Slide != m.Slide:
-			return refuse("%s has other windows, %s every %s: give this metric the same ones", m.Keys.From, short(from.Window), short(from.Slide))
+			return refuse("%s has other windows, %s every %s: give this metric the same ones", m.Keys.From, timespan.Text(from.Window), timespan.Text(from.Slide))
 		}
 	}
 	if n := len(calendar.Coarse(slides)); n > calendar.MaxSlides {
@@ -483,8 +399,6 @@ func (m *Metric) checkKeys() error {
 		if m.Keys.From == "" || len(m.Keys.List) > 0 {
 			return Invalid("Keys", "mode from needs the name of another metric and no list, for example %s", with("Metrics.Keys.From", "visits"))
 		}
-	default:
-		return Invalid("Keys", "mode %q must be public, private or from", m.Keys.Mode)
 	}
 	return nil
 }

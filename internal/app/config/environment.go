@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tollgate-dp/tollgate/internal/app/keyfile"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment/settings"
 )
 
 // Environment has the variables that a file can use. The zero value has none.
@@ -71,68 +72,58 @@ func (doc *document) findOverrides() {
 // fieldOf returns the path of the field that the rest of a variable's name stands for, or why it
 // stands for none.
 func fieldOf(rest string) (path, reason string) {
-	fields, last := specification(), (*field)(nil)
-	for _, part := range strings.Split(strings.ToLower(rest), "__") {
-		if last != nil && last.kind == objects && !strings.HasSuffix(path, "]") {
+	fields, last := settings.Table(), (*settings.Field)(nil)
+	for part := range strings.SplitSeq(strings.ToLower(rest), "__") {
+		if last != nil && last.Kind == settings.Objects && !strings.HasSuffix(path, "]") {
 			if _, err := strconv.ParseUint(part, 10, 31); err != nil {
-				return "", fmt.Sprintf("%s is a list: which entry is meant? The first one is number 0, as in %s%s__0__%s", path, overridePrefix, strings.ToUpper(strings.ReplaceAll(path, ".", "__")), strings.ToUpper(fields[0].name))
+				return "", fmt.Sprintf("%s is a list: which entry is meant? The first one is number 0, as in %s%s__0__%s",
+					path, overridePrefix, strings.ToUpper(path), strings.ToUpper(fields[0].Name))
 			}
 			path += "[" + part + "]"
 			continue
 		}
-		f := find(fields, part)
+		f := settings.Find(fields, part)
 		if f == nil {
 			where := "here"
 			if path != "" {
 				where = "in " + path
 			}
-			hint := "; the fields are " + strings.Join(names(fields), ", ")
-			if s := meant(fields, part); s != "" {
-				hint = "; did you mean " + s + "?"
-			}
-			return "", fmt.Sprintf("there is no field %s %s%s", clip(part), where, hint)
+			_, hint := settings.Meant(fields, part)
+			return "", fmt.Sprintf("there is no field %s %s%s", settings.Quote(part), where, hint)
 		}
-		path, last, fields = join(path, part), f, f.fields
+		path, last, fields = join(path, part), f, f.Fields
 	}
-	if (last.kind == object && !last.plain) || last.kind == objects {
-		return "", fmt.Sprintf("%s has fields of its own: set one of them, as in %s%s__%s", path, overridePrefix, rest, strings.ToUpper(last.fields[0].name))
+	if len(last.Fields) > 0 && !last.Switch {
+		return "", fmt.Sprintf("%s has fields of its own: set one of them, as in %s%s__%s", path, overridePrefix, rest, strings.ToUpper(last.Fields[0].Name))
 	}
 	return path, ""
 }
 
 // override gives a field the value of a variable, if one sets it, or begins an object of which one
-// sets a field and that the file does not have; false where there is nothing to do.
-func (doc *document) override(full string, f *field, where position) bool {
+// sets a field and that the file does not have; false if there is nothing to do.
+func (doc *document) override(full string, f *settings.Field, where position) bool {
 	o := doc.overrides[full]
 	if o == nil {
-		_, there := doc.positions[full]
-		if there || f.kind != object || !f.optional || !doc.overridden(full+".") {
+		_, there := doc.places[full]
+		if there || f.Kind != settings.Object || !f.Optional || !doc.overridden(full+".") {
 			return false
 		}
-		f.begin(doc.draft)
-		doc.object(full, f.fields, nil, where)
+		doc.turn(full, f, true, where)
 		return true
 	}
 	o.used = true
-	switch f.kind {
-	case object: // a switch
-		switch o.value {
-		case "true":
-			f.begin(doc.draft)
-			doc.object(full, f.fields, nil, where)
-		case "false":
-		default:
-			doc.fail(where, full, "%s is neither true nor false", clip(o.value))
+	switch f.Kind {
+	case settings.Object: // a switch
+		if o.value != "true" && o.value != "false" {
+			doc.fail(where, full, "%s is neither true nor false", settings.Quote(o.value))
 		}
-	case list, numbers:
-		var out []string
-		for _, one := range strings.Split(o.value, ",") {
-			if one = strings.TrimSpace(one); one != "" {
-				out = append(out, one)
-			}
+		doc.turn(full, f, o.value == "true", where)
+	case settings.List, settings.Numbers:
+		entries := strings.FieldsFunc(o.value, func(r rune) bool { return r == ',' })
+		for _, one := range entries {
+			doc.set(full, f, strings.TrimSpace(one), where)
 		}
-		doc.setList(full, f, out, where)
-		if len(out) == 0 {
+		if len(entries) == 0 {
 			doc.fail(where, full, "the list is empty: write its entries with commas between them")
 		}
 	default:
@@ -141,7 +132,7 @@ func (doc *document) override(full string, f *field, where position) bool {
 	return true
 }
 
-// overridden says whether a variable sets a field whose path begins like this.
+// overridden reports whether a variable sets a field whose path begins like this.
 func (doc *document) overridden(prefix string) bool {
 	for path := range doc.overrides {
 		if strings.HasPrefix(path, prefix) {
@@ -181,7 +172,7 @@ func (doc *document) expand(at, text string, where position) (out string, replac
 			why = "${ begins no variable here: write ${NAME}, with letters, digits and _ up to the brace, or $${ for these characters themselves"
 		case why != "":
 		case !otherwise && rest != "":
-			why = fmt.Sprintf("%s is not understood: write ${%s}, or ${%s:-value} with a value for when it is not set", clip(found), name, name)
+			why = fmt.Sprintf("%s is not understood: write ${%s}, or ${%s:-value} with a value for when it is not set", settings.Quote(found), name, name)
 		case value == "" && !otherwise:
 			why = fmt.Sprintf("the environment variable %s is not set or empty: set it, or write ${%s:-value} with a value for that", name, name)
 		case value == "":

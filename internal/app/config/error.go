@@ -7,6 +7,8 @@ import (
 	"unicode"
 
 	"github.com/rivo/uniseg"
+
+	"github.com/tollgate-dp/tollgate/pipeline/deployment/settings"
 )
 
 // Error is one mistake in a file.
@@ -84,6 +86,21 @@ func (e Errors) Unwrap() []error {
 	return out
 }
 
+// maxShownLine is how many characters of a line are shown: a list can have thousands of keys.
+const maxShownLine = 160
+
+// excerpt returns the beginning of a line; "" if the column is not in it.
+func excerpt(line string, column int) string {
+	runes := []rune(line)
+	switch {
+	case len(runes) <= maxShownLine:
+		return line
+	case column > maxShownLine:
+		return ""
+	}
+	return string(runes[:maxShownLine]) + "…"
+}
+
 // secrets finds what must never be shown: the value of a password, user and password
 // in an address, long hex numbers, which are keys that were written where a file's
 // name belongs, and the value of a field with an unknown name, which may be a password.
@@ -95,7 +112,7 @@ type secrets struct {
 
 func newSecrets() secrets {
 	return secrets{
-		known:    knownNames(map[string]bool{}, specification()),
+		known:    knownNames(map[string]bool{}, settings.Table()),
 		field:    regexp.MustCompile(`[^"'{}\[\],:]+(?:["']\s*:|\s*:(?:\s|$))`),
 		password: regexp.MustCompile(`(?i)(password["']?\s*:\s*)\S.*`),
 		digits:   regexp.MustCompile(`[0-9a-fA-F]{32,}`),
@@ -121,10 +138,10 @@ func (s secrets) hideLine(line string) string {
 }
 
 // knownNames adds the names of fields and of the fields within them.
-func knownNames(to map[string]bool, fields []field) map[string]bool {
+func knownNames(to map[string]bool, fields []settings.Field) map[string]bool {
 	for i := range fields {
-		to[fields[i].name] = true
-		knownNames(to, fields[i].fields)
+		to[fields[i].Name] = true
+		knownNames(to, fields[i].Fields)
 	}
 	return to
 }

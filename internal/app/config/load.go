@@ -13,7 +13,6 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/keyfile"
 	"github.com/tollgate-dp/tollgate/internal/app/startrecord"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
-	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
@@ -75,6 +74,7 @@ func Parse(name string, body []byte, e Environment) (*File, error) {
 	if strings.HasPrefix(name, "/dev/") || strings.HasPrefix(name, "/proc/") { // the standard input, or <(…) of a shell
 		dir = "."
 	}
+	body = withoutMark(body)
 	doc := newDocument(name, dir, body)
 	doc.environment = e
 	doc.findOverrides()
@@ -90,90 +90,53 @@ func Parse(name string, body []byte, e Environment) (*File, error) {
 
 // together checks rules between fields that the pipeline cannot check.
 func (doc *document) together() {
-	d := doc.draft
-	for i := range d.cfg.Metrics {
-		doc.keysOf(i)
+	for i := range doc.config.Metrics {
+		if at := element("metrics", i) + ".keys"; len(doc.config.Metrics[i].Keys.List) > 0 && doc.text(at+".list_file") != "" {
+			doc.failAt(at, "give list or list_file, not both")
+		}
 		doc.outermost(i)
 	}
-	if _, given := doc.valuePositions["privacy.delta_keys"]; given && d.cfg.Privacy.DeltaKeys == 0 && doc.anyPrivate() {
-		doc.fail(doc.valuePosition("privacy.delta_keys"), "privacy.delta_keys", "a metric has private keys, which need a part of delta: leave the field out for a tenth of it, or give a number above 0")
+	doc.oneSource("keys.noise")
+	doc.oneSource("keys.user_hash")
+	if doc.text("keys.record.file") != "" && doc.text("keys.record.env") != "" {
+		doc.fail(doc.place("keys.record").key, "keys.record", "give file or env, not both")
 	}
-	doc.oneSource("keys.noise", d.noise)
-	doc.oneSource("keys.user_hash", d.userHash)
-	if d.record.file != "" && d.record.env != "" {
-		doc.fail(doc.position("keys.record"), "keys.record", "give file or env, not both")
+	if sasl := doc.config.Kafka.SASL; sasl != nil {
+		doc.onePassword("kafka.sasl", sasl.Password.Reveal(), sasl.PasswordFile, sasl.Mechanism != deployment.SASLOAuthBearer || sasl.TokenURL.Reveal() != "")
 	}
-	if sasl := d.cfg.Kafka.SASL; sasl != nil {
-		doc.onePassword("kafka.sasl", sasl.Password.Reveal(), d.saslPassword, sasl.Mechanism != deployment.SASLOAuthBearer || sasl.TokenURL.Reveal() != "")
+	for i, r := range []*deployment.Registry{doc.config.Events.Registry, doc.config.Outputs.Registry} {
+		if r != nil {
+			doc.onePassword([]string{"events.registry", "outputs.registry"}[i], r.Password.Reveal(), r.PasswordFile, r.User != "")
+		}
 	}
-	if registry := d.cfg.Events.Registry; registry != nil {
-		doc.onePassword("events.registry", registry.Password.Reveal(), d.registryPassword, registry.User != "")
-	}
-	if registry := d.cfg.Outputs.Registry; registry != nil {
-		doc.onePassword("outputs.registry", registry.Password.Reveal(), d.countsPassword, registry.User != "")
-	}
-	if d.cfg.Kafka.TLS != nil && (d.cfg.Kafka.TLS.CertFile == "") != (d.cfg.Kafka.TLS.KeyFile == "") {
-		doc.fail(doc.position("kafka.tls"), "kafka.tls", "give both cert and key, or neither")
-	}
-	if d.schemaFile != "" && !event.EncodingOf(d.cfg.Events.Format.Format).Schemas() {
-		doc.fail(doc.position("events.schema"), "events.schema", "schema is only used with format: %s", event.Listed(event.Encoding.Schemas, " or "))
-	}
-}
-
-func (doc *document) anyPrivate() bool {
-	return slices.ContainsFunc(doc.draft.cfg.Metrics, func(m deployment.Metric) bool { return m.Keys.Mode == deployment.KeysPrivate })
 }
 
 // outermost refuses a bound of 0 beside edges that begin or end elsewhere. The pipeline sees no
 // difference between such a bound and none, and refuses the others.
 func (doc *document) outermost(i int) {
-	m := &doc.draft.cfg.Metrics[i]
+	m := &doc.config.Metrics[i]
 	if len(m.Edges) == 0 || m.Min != 0 || m.Max != 0 {
 		return
 	}
 	for end, name := range []string{"min", "max"} {
-		at, edge := metricPath(i)+".bounds."+name, m.Edges[end*(len(m.Edges)-1)]
-		if _, given := doc.valuePositions[at]; given && edge != 0 {
-			doc.fail(doc.valuePosition(at), at, "it must be the outermost edge, %v: leave it out, or correct it", edge)
+		at, edge := element("metrics", i)+".bounds."+name, m.Edges[end*(len(m.Edges)-1)]
+		if _, given := doc.places[at]; given && edge != 0 {
+			doc.failAt(at, "it must be the outermost edge, %v: leave it out, or correct it", edge)
 		}
 	}
 }
 
-// keysOf decides a metric's key mode.
-func (doc *document) keysOf(i int) {
-	m, at := &doc.draft.cfg.Metrics[i], metricPath(i)+".keys"
-	listed := len(m.Keys.List) > 0 || doc.draft.listFiles[i] != ""
+func (doc *document) oneSource(at string) {
+	file, env := doc.text(at+".file"), doc.text(at+".env")
 	switch {
-	case len(m.Keys.List) > 0 && doc.draft.listFiles[i] != "":
-		doc.fail(doc.position(at+".list_file"), at, "give list or list_file, not both")
-	case m.Keys.Mode == "" && m.Keys.From != "":
-		m.Keys.Mode = deployment.KeysFrom
-	case m.Keys.Mode == "" && listed:
-		m.Keys.Mode = deployment.KeysPublic
-	case m.Keys.Mode == "":
-		m.Keys.Mode = deployment.KeysPrivate
-	}
-	if m.Keys.Mode == deployment.KeysFrom && m.Keys.From == "" {
-		doc.fail(doc.position(at+".mode"), at, "mode from needs keys_from: the name of a metric")
-	}
-	if m.Keys.Mode != deployment.KeysFrom && m.Keys.From != "" {
-		doc.fail(doc.position(at+".keys_from"), at, "keys_from is only used with mode: from")
-	}
-	if m.Keys.Mode != deployment.KeysPublic && listed {
-		doc.fail(doc.position(at), at, "a list of keys is only used with mode: public")
-	}
-}
-
-func (doc *document) oneSource(at string, s source) {
-	switch {
-	case isKey(filepath.Base(s.file)):
-		doc.fail(doc.valuePosition(at+".file"), at+".file", "this is a key itself, not the name of a file: write the key into a file of its own, and take a new one if others may have read this one")
-	case isKey(s.env):
-		doc.fail(doc.valuePosition(at+".env"), at+".env", "this is a key itself, not the name of a variable: give the variable the key, and take a new one if others may have read this one")
-	case s.file != "" && s.env != "":
-		doc.fail(doc.position(at), at, "give file or env, not both")
-	case s.file == "" && s.env == "":
-		doc.fail(doc.position(at), at, "where is the key? For example {file: noise.key}, which holds what openssl rand -hex 32 prints, or {env: NAME}, a variable that does")
+	case isKey(filepath.Base(file)):
+		doc.failAt(at+".file", "this is a key itself, not the name of a file: write the key into a file of its own, and take a new one if others may have read this one")
+	case isKey(env):
+		doc.failAt(at+".env", "this is a key itself, not the name of a variable: give the variable the key, and take a new one if others may have read this one")
+	case file != "" && env != "":
+		doc.fail(doc.place(at).key, at, "give file or env, not both")
+	case file == "" && env == "":
+		doc.fail(doc.place(at).key, at, "where is the key? For example {file: noise.key}, which holds what openssl rand -hex 32 prints, or {env: NAME}, a variable that does")
 	}
 }
 
@@ -184,49 +147,44 @@ func isKey(text string) bool {
 	return err == nil
 }
 
-func (doc *document) onePassword(at, value string, s source, needed bool) {
-	count := 0
-	for _, text := range []string{value, s.file, s.env} {
-		if text != "" {
-			count++
-		}
-	}
+func (doc *document) onePassword(at, value, file string, needed bool) {
+	given := slices.DeleteFunc([]string{value, file, doc.text(at + ".password_env")}, func(text string) bool { return text == "" })
 	switch {
-	case count > 1:
-		doc.fail(doc.position(at), at, "give only one of password, password_env and password_file")
-	case count == 0 && needed:
-		doc.fail(doc.position(at), at, "where is the password? For example  password_env: NAME, a variable of the environment, or password_file")
+	case len(given) > 1:
+		doc.fail(doc.place(at).key, at, "give only one of password, password_env and password_file")
+	case len(given) == 0 && needed:
+		doc.fail(doc.place(at).key, at, "where is the password? For example  password_env: NAME, a variable of the environment, or password_file")
 	}
 }
 
 // Resolve reads the files and environment variables that the configuration names. Its error
 // is Errors.
 func (f *File) Resolve(o Options) error {
-	doc, d := f.document, f.document.draft
-	doc.errs, f.exposed = nil, nil
-	cfg := d.cfg
-	cfg.Keys.Noise = []noisereduction.NoiseKey{{ID: d.noiseID, Secret: secret.New(f.key("keys.noise", d.noise, o, 1))}}
-	cfg.Keys.UserHash = secret.New(f.key("keys.user_hash", d.userHash, o, 2))
+	doc := f.document
+	doc.errs, f.exposed, f.Missing = nil, nil, nil
+	cfg := doc.config
+	id := doc.text("keys.noise.id")
+	if len(id) > 64 {
+		doc.failAt("keys.noise.id", "it is longer than 64 bytes")
+	}
+	cfg.Keys.Noise = []noisereduction.NoiseKey{{ID: id, Secret: secret.New(f.key("keys.noise", o, 1))}}
+	cfg.Keys.UserHash = secret.New(f.key("keys.user_hash", o, 2))
 	cfg.Record = f.record(o)
-	if len(d.noiseID) > 64 {
-		doc.fail(doc.valuePosition("keys.noise.id"), "keys.noise.id", "it is longer than 64 bytes")
-	}
-	if sasl := cfg.Kafka.SASL; sasl != nil {
-		with := *sasl
-		f.password("kafka.sasl", &with.Password, d.saslPassword)
-		with.PasswordFile = d.saslPassword.file
-		if with.TokenFile != "" {
-			f.private("kafka.sasl.token_file", with.TokenFile)
+	if cfg.Kafka.SASL != nil {
+		sasl := *cfg.Kafka.SASL
+		f.password("kafka.sasl", &sasl.Password, sasl.PasswordFile)
+		if sasl.TokenFile != "" {
+			f.private("kafka.sasl.token_file", sasl.TokenFile)
 		}
-		cfg.Kafka.SASL = &with
+		cfg.Kafka.SASL = &sasl
 	}
-	cfg.Events.Registry = f.withPassword("events.registry", cfg.Events.Registry, d.registryPassword, o)
-	cfg.Outputs.Registry = f.withPassword("outputs.registry", cfg.Outputs.Registry, d.countsPassword, o)
+	cfg.Events.Registry = f.withPassword("events.registry", cfg.Events.Registry, o)
+	cfg.Outputs.Registry = f.withPassword("outputs.registry", cfg.Outputs.Registry, o)
 	format := &cfg.Events.Format
-	format.Key, format.MoreKeys = firstOf(d.keyFields)
-	format.Time, format.MoreTimes = firstOf(d.timeFields)
-	if d.schemaFile != "" {
-		cfg.Events.Format.Schema = f.read("events.schema", d.schemaFile, maxSchema)
+	format.Key, format.MoreKeys = firstOf(doc.apart["events.fields.key"])
+	format.Time, format.MoreTimes = firstOf(doc.apart["events.fields.time"])
+	if schema := doc.text("events.schema"); schema != "" {
+		format.Schema = f.read("events.schema", schema, maxSchema)
 	}
 	if tls := cfg.Kafka.TLS; tls != nil && tls.KeyFile != "" {
 		f.private("kafka.tls.key", tls.KeyFile)
@@ -251,39 +209,35 @@ func firstOf(names []string) (first string, more []string) {
 }
 
 // withPassword returns a copy of a registry's settings with the password from its source; nil
-// where none is configured.
-func (f *File) withPassword(at string, registry *deployment.Registry, from source, o Options) *deployment.Registry {
+// if none is configured.
+func (f *File) withPassword(at string, registry *deployment.Registry, o Options) *deployment.Registry {
 	if registry == nil {
 		return nil
 	}
 	with := *registry
 	if o.WithoutRegistries {
-		return &with
+		with.PasswordFile = ""
+	} else {
+		f.password(at, &with.Password, with.PasswordFile)
 	}
-	f.password(at, &with.Password, from)
-	with.PasswordFile = from.file
 	return &with
 }
 
 // lists reads the lists of public keys.
 func (f *File) lists(cfg *deployment.Config) {
-	metrics := append([]deployment.Metric(nil), cfg.Metrics...)
-	for i, name := range f.document.draft.listFiles {
+	cfg.Metrics = slices.Clone(cfg.Metrics)
+	for i := range cfg.Metrics {
+		keys, at := &cfg.Metrics[i].Keys, element("metrics", i)+".keys.list_file"
+		name := f.document.text(at)
 		if name == "" {
 			continue
 		}
-		at := metricPath(i) + ".keys.list_file"
 		before := len(f.document.errs)
-		for _, key := range Lines(f.read(at, name, maxKeys)) {
-			if key != "" {
-				metrics[i].Keys.List = append(metrics[i].Keys.List, key)
-			}
-		}
-		if len(metrics[i].Keys.List) == 0 && len(f.document.errs) == before {
-			f.document.fail(f.document.valuePosition(at), at, "the file %s has no key in it: write a key in each line", name)
+		keys.List = slices.DeleteFunc(Lines(f.read(at, name, maxKeys)), func(key string) bool { return key == "" })
+		if len(keys.List) == 0 && len(f.document.errs) == before {
+			f.document.failAt(at, "the file %s has no key in it: write a key in each line", name)
 		}
 	}
-	cfg.Metrics = metrics
 }
 
 const (
@@ -295,7 +249,7 @@ const (
 func (f *File) read(at, name string, limit int64) string {
 	text, err := ReadSmall(name, limit)
 	if err != nil {
-		f.document.fail(f.document.valuePosition(at), at, "reading %s: %v; a relative name begins where this file is", name, cause(err))
+		f.document.failAt(at, "reading %s: %v; a relative name begins where this file is", name, cause(err))
 	}
 	return text
 }
@@ -306,19 +260,18 @@ func (f *File) Files() []string { return append([]string{f.document.name}, f.doc
 // KeyFiles returns the paths of the files of the noise key and of the user-hash key; "" for
 // a key from the environment.
 func (f *File) KeyFiles() (noise, userHash string) {
-	return f.document.draft.noise.file, f.document.draft.userHash.file
+	return f.document.text("keys.noise.file"), f.document.text("keys.user_hash.file")
 }
 
 // RecordPlace returns where it is recorded which deployments have begun under the keys: in a file,
 // or in an environment variable; neither where the user-hash key comes from the environment and
 // keys.record is missing.
 func (f *File) RecordPlace() (file, variable string) {
-	d := f.document.draft
-	switch {
-	case d.record.file != "" || d.record.env != "" || d.userHash.file == "":
-		return d.record.file, d.record.env
+	file, variable = f.document.text("keys.record.file"), f.document.text("keys.record.env")
+	if key := f.document.text("keys.user_hash.file"); file == "" && variable == "" && key != "" {
+		return startrecord.Of(key), ""
 	}
-	return startrecord.Of(d.userHash.file), ""
+	return file, variable
 }
 
 // record reads which deployments have begun; nil where that is recorded nowhere, where this user
@@ -341,14 +294,14 @@ func (f *File) record(o Options) (r *deployment.Record) {
 		}
 	}
 	if err != nil && !(o.WithoutKeys && errors.Is(err, fs.ErrPermission)) {
-		f.document.fail(f.document.position("keys"), "keys.record", "%v", err)
+		f.document.fail(f.document.place("keys").key, "keys.record", "%v", err)
 	}
 	return r
 }
 
 // KeyVariables returns the environment variables of the same keys; "" for a key from a file.
 func (f *File) KeyVariables() (noise, userHash string) {
-	return f.document.draft.noise.env, f.document.draft.userHash.env
+	return f.document.text("keys.noise.env"), f.document.text("keys.user_hash.env")
 }
 
 // Text is the file as it was read.

@@ -7,16 +7,24 @@ import (
 	"strings"
 
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment/settings"
 )
 
 // Compile calls deployment.Compile. Its errors are Errors: they show which line of the file
 // each of them comes from.
 func (f *File) Compile() (*deployment.Deployment, error) {
 	d, err := deployment.Compile(f.config)
-	if err == nil {
-		return d, nil
+	if err != nil {
+		return nil, f.Locate(err)
 	}
-	return nil, f.Locate(err)
+	_, given := f.document.places["privacy.delta_keys"]
+	private := func(m deployment.Metric) bool { return m.Keys.Mode == deployment.KeysPrivate }
+	if given && f.config.Privacy.DeltaKeys == 0 && slices.ContainsFunc(d.Config.Metrics, private) {
+		f.document.errs = nil
+		f.document.failAt("privacy.delta_keys", "a metric has private keys, which need a part of delta: leave the field out for a tenth of it, or give a number above 0")
+		return nil, f.document.errs
+	}
+	return d, nil
 }
 
 // Warnings are what is valid in a file and its secrets and should be otherwise, with its position:
@@ -42,7 +50,7 @@ func (f *File) Locate(err error) error {
 	}
 	doc, at := f.document, pathOf(wrong.Field)
 	doc.errs = nil
-	doc.fail(doc.position(at), at, "%s", wrong.Reason(func(s deployment.Setting) string {
+	doc.fail(doc.place(at).key, at, "%s", wrong.Reason(func(s deployment.Setting) string {
 		name := strings.TrimPrefix(pathOf(s.Field), "metrics.")
 		if s.Value == "" {
 			return name
@@ -55,7 +63,7 @@ func (f *File) Locate(err error) error {
 // pathOf returns the path in a file of a field of deployment.Config, or of the closest one that
 // contains it.
 func pathOf(field string) string {
-	names, outer := goNames(map[string]string{}, "", specification()), indices.ReplaceAllString(field, "")
+	names, outer := goNames(map[string]string{}, "", settings.Table()), indices.ReplaceAllString(field, "")
 	path, found := names[outer]
 	for cut := 0; !found && cut >= 0; path, found = names[outer] {
 		if cut = strings.LastIndexByte(outer, '.'); cut >= 0 {
@@ -76,36 +84,11 @@ func pathOf(field string) string {
 var indices = regexp.MustCompile(`\[[0-9]+\]`)
 
 // goNames adds the paths in a file of fields, by their paths in deployment.Config.
-func goNames(to map[string]string, at string, fields []field) map[string]string {
+func goNames(to map[string]string, at string, fields []settings.Field) map[string]string {
 	for i := range fields {
-		path := join(at, fields[i].name)
-		to[fields[i].goField] = path
-		goNames(to, path, fields[i].fields)
+		path := join(at, fields[i].Name)
+		to[fields[i].Path] = path
+		goNames(to, path, fields[i].Fields)
 	}
 	return to
-}
-
-// position returns where a field stands, or the closest object that it belongs to.
-func (doc *document) position(at string) position { return closest(doc.positions, at) }
-
-// valuePosition returns where a field's value stands.
-func (doc *document) valuePosition(at string) position {
-	if p, ok := doc.valuePositions[at]; ok {
-		return p
-	}
-	return doc.position(at)
-}
-
-func closest(positions map[string]position, at string) position {
-	for at != "" {
-		if p, ok := positions[at]; ok {
-			return p
-		}
-		cut := strings.LastIndexAny(at, ".[")
-		if cut < 0 {
-			break
-		}
-		at = at[:cut]
-	}
-	return position{1, 1}
 }

@@ -3,16 +3,16 @@ package config
 import (
 	"flag"
 	"fmt"
-	"math"
 	"os"
 	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment/settings"
 )
 
 const page = "../../../docs/configuration.md"
@@ -47,12 +47,12 @@ func TestReferenceIsInTheDocumentation(t *testing.T) {
 }
 
 // all lists the specification with paths.
-func all(at string, fields []field) map[string]*field {
-	out := map[string]*field{}
+func all(at string, fields []settings.Field) map[string]*settings.Field {
+	out := map[string]*settings.Field{}
 	for i := range fields {
-		name := join(at, fields[i].name)
+		name := join(at, fields[i].Name)
 		out[name] = &fields[i]
-		for n, f := range all(name, fields[i].fields) {
+		for n, f := range all(name, fields[i].Fields) {
 			out[n] = f
 		}
 	}
@@ -60,21 +60,19 @@ func all(at string, fields []field) map[string]*field {
 }
 
 func TestReferenceExplainsEveryFieldWell(t *testing.T) {
-	for name, f := range all("", specification()) {
+	for name, f := range all("", settings.Table()) {
 		switch {
-		case f.meaning == "":
+		case f.Meaning == "":
 			t.Errorf("%s has no meaning", name)
-		case !regexp.MustCompile(`^[a-z_]+$`).MatchString(f.name):
+		case !regexp.MustCompile(`^[a-z_]+$`).MatchString(f.Name):
 			t.Errorf("%s is not a name", name)
-		case (f.kind == object || f.kind == objects) == (len(f.fields) == 0):
+		case (f.Kind == settings.Object || f.Kind == settings.Objects) == (len(f.Fields) == 0):
 			t.Errorf("%s: objects have fields, others none", name)
-		case f.to == nil && f.goField == "" && len(f.fields) == 0:
-			t.Errorf("%s goes nowhere", name)
-		case f.needed && (f.initial != "" || f.absent != ""):
+		case f.Needed && (f.Default != "" || f.Absent != ""):
 			t.Errorf("%s is needed and has a default", name)
-		case f.in != nil && f.example == "" && f.initial == "":
+		case f.In != nil && f.Example == "" && f.Default == "":
 			t.Errorf("%s: its errors name no value that works", name)
-		case f.plain && !f.optional:
+		case f.Switch && !f.Optional:
 			t.Errorf("%s: only what may be absent can be switched", name)
 		}
 	}
@@ -84,14 +82,14 @@ func TestReferenceExplainsEveryFieldWell(t *testing.T) {
 // round, so that a new one is not forgotten here.
 func TestReferenceCoversTheGoConfiguration(t *testing.T) {
 	named := map[string]bool{}
-	for name, f := range all("", specification()) {
-		if f.goField == "" {
+	for name, f := range all("", settings.Table()) {
+		if f.Path == "" {
 			continue
 		}
-		if named[f.goField] {
-			t.Errorf("%s: %s is named twice", name, f.goField)
+		if named[f.Path] {
+			t.Errorf("%s: %s is named twice", name, f.Path)
 		}
-		named[f.goField] = true
+		named[f.Path] = true
 	}
 	// Made by the pipeline, from the metrics.
 	named["Events.Format.Filters"] = true
@@ -138,56 +136,27 @@ func leaves(typ reflect.Type, at string) []string {
 	return out
 }
 
-// Defaults of the specification are those of the pipeline: a file that leaves
-// everything out and a Go value that does are the same deployment.
-func TestReferenceDefaultsAreThePipelines(t *testing.T) {
-	f, err := Load("testdata/small.good.yml", Options{}, Environment{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	fromFile, err := f.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := f.Config()
-	m := c.Metrics[0]
-	c.Deployment, c.Outputs, c.Time = "", pipeline.Outputs{}, pipeline.Time{}
-	c.Shards, c.ReleaseShards, c.LedgerSlots = 0, 0, 0
-	c.Privacy.Accountant = ""
-	c.Metrics = []pipeline.Metric{{
-		Name: m.Name, Window: m.Window, MaxKeysPerUser: m.MaxKeysPerUser, MaxEventsPerKey: m.MaxEventsPerKey,
-		Target: m.Target,
-	}}
-	bare, err := pipeline.Compile(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if a, b := fromFile.Config, bare.Config; !reflect.DeepEqual(a, b) {
-		t.Errorf("from the file %+v\nfrom Go %+v", a, b)
-	}
-}
-
 // referenceTable is the table of all fields, in Markdown.
 func referenceTable() string {
 	var b strings.Builder
 	b.WriteString("| field | type | without it | changes | meaning | in Go |\n|---|---|---|---|---|---|\n")
-	rows(&b, "", specification())
+	rows(&b, "", settings.Table())
 	return b.String()
 }
 
-func rows(b *strings.Builder, at string, fields []field) {
+func rows(b *strings.Builder, at string, fields []settings.Field) {
 	for i := range fields {
 		f := &fields[i]
-		name := join(at, f.name)
+		name := join(at, f.Name)
 		inGo := ""
-		if f.goField != "" {
-			inGo = "`" + f.goField + "`"
+		if f.Path != "" {
+			inGo = "`" + f.Path + "`"
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s |\n", name, f.typeText(), f.otherwise(), f.change, escape(f.meaning), inGo)
-		if f.kind == objects {
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s |\n", name, typeText(f), otherwise(f), f.Change, escape(f.Meaning), inGo)
+		if f.Kind == settings.Objects {
 			name += "[]"
 		}
-		rows(b, name, f.fields)
+		rows(b, name, f.Fields)
 	}
 }
 
@@ -195,51 +164,50 @@ func rows(b *strings.Builder, at string, fields []field) {
 func escape(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
 // typeText is the type with its unit and what a value may be.
-func (f *field) typeText() string {
-	text := string(f.kind)
-	if f.single {
+func typeText(f *settings.Field) string {
+	text := string(f.Kind)
+	if f.Single {
 		text = "text or " + text
 	}
-	if f.plain {
+	if f.Switch {
 		text += ", true or false"
 	}
-	if len(f.oneOf) > 0 {
-		text = "`" + strings.Join(f.oneOf, "`, `") + "`"
+	if len(f.OneOf) > 0 {
+		text = "`" + strings.Join(f.OneOf, "`, `") + "`"
 	}
-	if f.in != nil {
-		text += " " + f.in.text(f.kind)
+	if f.In != nil {
+		text += " " + f.In.Text(f.Kind)
 	}
-	if f.unit != "" {
-		text += " (" + f.unit + ")"
+	if f.Unit != "" {
+		text += " (" + f.Unit + ")"
 	}
 	return text
 }
 
-func (f *field) otherwise() string {
+func otherwise(f *settings.Field) string {
 	switch {
-	case f.needed:
+	case f.Needed:
 		return "needed"
-	case f.initial != "":
-		return "`" + f.initial + "`"
+	case f.Default != "":
+		return "`" + f.Default + "`"
 	}
-	return escape(f.absent)
+	return escape(f.Absent)
 }
 
-// Every example that an error of a value shows is a value that the field takes.
-func TestExamplesAreTaken(t *testing.T) {
-	for name, f := range all("", specification()) {
-		if f.example == "" {
-			continue
-		}
-		v, err := strconv.ParseFloat(f.example, 64)
-		if f.kind == duration {
-			d, wrong := ParseDuration(f.example)
-			v, err = float64(d), wrong
-		}
-		numeric := f.kind == integer || f.kind == number || f.kind == duration
-		if numeric && (err != nil || f.in != nil && !f.in.contain(v) || f.kind == integer && v != math.Trunc(v)) ||
-			len(f.oneOf) > 0 && !slices.Contains(f.oneOf, f.example) {
-			t.Errorf("%s: the example %q is refused (%v)", name, f.example, err)
+// Every example that an error shows, and every default, is a value that the field takes.
+func TestReferenceShowsValuesThatWork(t *testing.T) {
+	types := map[settings.Kind]reflect.Type{
+		settings.Integer: reflect.TypeFor[int](), settings.Number: reflect.TypeFor[float64](), settings.Duration: reflect.TypeFor[time.Duration](),
+		settings.Boolean: reflect.TypeFor[bool](), settings.Text: reflect.TypeFor[string](),
+	}
+	for name, f := range all("", settings.Table()) {
+		for _, text := range []string{f.Example, f.Default} {
+			if types[f.Kind] == nil || text == "" {
+				continue
+			}
+			if reason := f.Set(reflect.New(types[f.Kind]).Elem(), text); reason != "" {
+				t.Errorf("%s: %s", name, reason)
+			}
 		}
 	}
 }

@@ -12,24 +12,26 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/tollgate-dp/tollgate/pipeline/deployment/settings"
 )
 
 const schemaPage = "../../../docs/tollgate.schema.json"
 
 // schema returns the specification as a JSON schema, for editors.
 func schema() map[string]any {
-	root := objectSchema(specification())
+	root := objectSchema(settings.Table())
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["title"] = "Configuration of Tollgate"
 	return root
 }
 
-func objectSchema(fields []field) map[string]any {
+func objectSchema(fields []settings.Field) map[string]any {
 	properties, required := map[string]any{}, []string{}
 	for i := range fields {
-		properties[fields[i].name] = fieldSchema(&fields[i])
-		if fields[i].needed {
-			required = append(required, fields[i].name)
+		properties[fields[i].Name] = fieldSchema(&fields[i])
+		if fields[i].Needed {
+			required = append(required, fields[i].Name)
 		}
 	}
 	out := map[string]any{"type": "object", "additionalProperties": false, "properties": properties}
@@ -40,65 +42,65 @@ func objectSchema(fields []field) map[string]any {
 }
 
 // fieldSchema describes a value; where a variable may stand for it, too.
-func fieldSchema(f *field) map[string]any {
+func fieldSchema(f *settings.Field) map[string]any {
 	var out map[string]any
 	variable := map[string]any{"type": "string", "pattern": `^\$\{[A-Za-z_]`}
-	switch f.kind {
-	case object:
-		if out = objectSchema(f.fields); f.plain {
+	switch f.Kind {
+	case settings.Object:
+		if out = objectSchema(f.Fields); f.Switch {
 			out = map[string]any{"oneOf": []any{out, map[string]any{"type": "boolean"}}}
 		}
-	case objects:
-		out = map[string]any{"type": "array", "minItems": 1, "items": objectSchema(f.fields)}
-	case list:
+	case settings.Objects:
+		out = map[string]any{"type": "array", "minItems": 1, "items": objectSchema(f.Fields)}
+	case settings.List:
 		out = map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string"}}
-		if f.single {
+		if f.Single {
 			out = map[string]any{"anyOf": []any{out, map[string]any{"type": "string"}}}
 		}
-	case integer, number:
+	case settings.Integer, settings.Number:
 		one := map[string]any{"type": "integer"}
-		if f.kind == number {
+		if f.Kind == settings.Number {
 			one["type"] = "number"
 			variable["pattern"] = `^(\$\{[A-Za-z_]|[0-9.]+[eE][-+]?[0-9]+$)` // to some parsers 1e-6 is a text
 		}
-		limit(one, f.in)
+		limit(one, f.In)
 		out = map[string]any{"anyOf": []any{one, variable}}
-	case boolean:
+	case settings.Boolean:
 		out = map[string]any{"anyOf": []any{map[string]any{"type": "boolean"}, variable}}
-	case duration:
+	case settings.Duration:
 		out = map[string]any{"type": "string", "minLength": 1, "pattern": `^((\d+d)?(\d+h)?(\d+m)?(\d+s)?(\d+ms)?|0|.*\$\{.*)$`}
 	default:
 		out = map[string]any{"type": "string"}
-		if len(f.oneOf) > 0 {
-			out = map[string]any{"anyOf": []any{map[string]any{"enum": slices.Concat(f.oneOf, f.begunWith)}, variable}}
+		if len(f.OneOf) > 0 {
+			out = map[string]any{"anyOf": []any{map[string]any{"enum": slices.Concat(f.OneOf, f.BegunWith)}, variable}}
 		}
 	}
-	out["description"] = f.meaning
-	if first := f.meaning[0]; first >= 'a' && first <= 'z' { // not the sign ε
-		out["description"] = strings.ToUpper(f.meaning[:1]) + f.meaning[1:]
+	out["description"] = f.Meaning
+	if first := f.Meaning[0]; first >= 'a' && first <= 'z' { // not the sign ε
+		out["description"] = strings.ToUpper(f.Meaning[:1]) + f.Meaning[1:]
 	}
-	if f.initial != "" {
-		out["description"] = out["description"].(string) + ". Default: " + f.initial
+	if f.Default != "" {
+		out["description"] = out["description"].(string) + ". Default: " + f.Default
 	}
 	return out
 }
 
-func limit(to map[string]any, in *limits) {
+func limit(to map[string]any, in *settings.Range) {
 	if in == nil {
 		return
 	}
 	low, high := "minimum", "maximum"
-	if in.open {
+	if in.Open {
 		low = "exclusiveMinimum"
 	}
-	if in.below {
+	if in.Below {
 		high = "exclusiveMaximum"
 	}
-	if !math.IsInf(in.low, -1) {
-		to[low] = in.low
+	if !math.IsInf(in.Low, -1) {
+		to[low] = in.Low
 	}
-	if !math.IsInf(in.high, 1) {
-		to[high] = in.high
+	if !math.IsInf(in.High, 1) {
+		to[high] = in.High
 	}
 }
 

@@ -12,81 +12,77 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// key reads 256 bits from the file or the variable that a field names. Where the file is
-// missing and Options.MissingKeys accepts that, the key is a stand-in; with Options.WithoutKeys it
-// always is.
-func (f *File) key(at string, s source, o Options, standIn byte) (key [32]byte) {
+// key reads 256 bits from the file or the variable that a field names. If the file is missing and
+// Options.MissingKeys accepts that, the key is a stand-in; with Options.WithoutKeys it always is.
+func (f *File) key(at string, o Options, standIn byte) (key [32]byte) {
 	if o.WithoutKeys {
 		return [32]byte{standIn}
 	}
-	doc := f.document
-	text, where := "", doc.valuePosition(at+".file")
-	if s.env != "" {
-		where = doc.valuePosition(at + ".env")
-		if text = doc.environment.get(s.env); text == "" {
-			if o.MissingKeys {
-				f.Missing = append(f.Missing, "$"+s.env)
-				return [32]byte{standIn}
-			}
-			doc.fail(where, at+".env", "the environment variable %s is not set or empty; give it a key with: export %s=$(openssl rand -hex 32), and keep that key", s.env, s.env)
+	doc, file, text := f.document, f.document.text(at+".file"), ""
+	if variable := doc.text(at + ".env"); variable != "" {
+		at += ".env"
+		switch text = doc.environment.get(variable); {
+		case text == "" && o.MissingKeys:
+			f.Missing = append(f.Missing, "$"+variable)
+			return [32]byte{standIn}
+		case text == "":
+			doc.failAt(at, "the environment variable %s is not set or empty; give it a key with: export %s=$(openssl rand -hex 32), and keep that key", variable, variable)
 			return key
 		}
 	} else {
+		at += ".file"
 		var err error
-		text, err = ReadSmall(s.file, 4096)
-		f.private(at+".file", s.file)
-		switch {
-		case errors.Is(err, fs.ErrNotExist) && o.MissingKeys:
-			f.Missing = append(f.Missing, s.file)
+		text, err = ReadSmall(file, 4096)
+		f.private(at, file)
+		switch gone := errors.Is(err, fs.ErrNotExist); {
+		case gone && o.MissingKeys:
+			f.Missing = append(f.Missing, file)
 			return [32]byte{standIn}
-		case errors.Is(err, fs.ErrNotExist):
-			doc.fail(where, at+".file", "%s", noKey(at, s.file))
+		case gone:
+			doc.failAt(at, "%s", noKey(at, file))
 			return key
 		case err != nil:
-			doc.fail(where, at+".file", "reading %s: %v", s.file, cause(err))
+			doc.failAt(at, "reading %s: %v", file, cause(err))
 			return key
 		}
 	}
 	key, err := keyfile.ParseSecret(text)
 	if err != nil {
-		if s.file != "" {
-			at += ".file"
-		} else {
-			at += ".env"
-		}
-		doc.fail(where, at, "%v, and nothing else; make one with: openssl rand -hex 32", err)
+		doc.failAt(at, "%v, and nothing else; make one with: openssl rand -hex 32", err)
 	}
 	return key
 }
 
 // password reads a password from the file or the variable that a field names, if it names
 // one.
-func (f *File) password(at string, to *secret.Of[string], s source) {
-	switch {
-	case s.env != "":
-		text := secret.Line(f.document.environment.get(s.env))
+func (f *File) password(at string, to *secret.Of[string], file string) {
+	doc := f.document
+	if variable := doc.text(at + ".password_env"); variable != "" {
+		text := secret.Line(doc.environment.get(variable))
 		if *to = secret.New(text); text == "" {
-			at += ".password_env"
-			f.document.fail(f.document.valuePosition(at), at, "the environment variable %s is not set or empty: set it for this command (export %s=…), or name a file with password_file", s.env, s.env)
+			doc.failAt(at+".password_env", "the environment variable %s is not set or empty: set it for this command (export %s=…), or name a file with password_file", variable, variable)
 		}
-	case s.file != "":
-		at += ".password_file"
-		text, err := ReadSmall(s.file, 1<<16)
-		f.private(at, s.file)
-		if err != nil {
-			f.document.fail(f.document.valuePosition(at), at, "reading %s: %v; write the password into that file, or correct its name", s.file, cause(err))
-			return
-		}
-		if *to = secret.New(secret.Line(text)); to.Reveal() == "" {
-			f.document.fail(f.document.valuePosition(at), at, "the file %s is empty: write the password into it", s.file)
-		}
+		return
+	}
+	if file == "" {
+		return
+	}
+	at += ".password_file"
+	text, err := ReadSmall(file, 1<<16)
+	f.private(at, file)
+	if err != nil {
+		doc.failAt(at, "reading %s: %v; write the password into that file, or correct its name", file, cause(err))
+		return
+	}
+	if *to = secret.New(secret.Line(text)); to.Reveal() == "" {
+		doc.failAt(at, "the file %s is empty: write the password into it", file)
 	}
 }
 
 // noKey returns what to do about a missing key file. Only the noise key can be replaced.
 func noKey(at, file string) string {
 	text := fmt.Sprintf("there is no file %s: make it with tollgate init --generate-keys, or with %s. If the deployment has begun, put the copy of its own key there", file, MakeKey(file))
-	if at == "keys.noise" {
+	if at == "keys.noise.file" {
 		text += ", or make a new noise key with tollgate change --generate-keys"
 	}
 	return text
@@ -110,7 +106,7 @@ func exists(file string) bool {
 func (f *File) private(at, file string) {
 	if reason := Exposed(file); reason != "" {
 		doc := f.document
-		f.exposed = append(f.exposed, doc.at(doc.valuePosition(at), at, reason))
+		f.exposed = append(f.exposed, doc.at(doc.place(at).value, at, reason))
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/state/budgets"
@@ -81,9 +81,9 @@ func limits(cfg *deployment.Config) []string {
 // influence returns a sentence on the conditions beyond which one user can decide whether another's
 // record counts (docs/guarantee.md, "What one user can do to others' records").
 func influence(t *deployment.Time) string {
-	within := config.Duration(t.Skew + t.IdleGrace)
+	within := timespan.Text(t.Skew + t.IdleGrace)
 	if t.Trust == deployment.TrustProducer {
-		return fmt.Sprintf("one user can decide whether another's record counts, if that record reaches Kafka more than %s after its own time (time.skew + time.idle_grace), or stands behind one in its partition that is newer by more than %s (time.lateness)", within, config.Duration(t.Lateness))
+		return fmt.Sprintf("one user can decide whether another's record counts, if that record reaches Kafka more than %s after its own time (time.skew + time.idle_grace), or stands behind one in its partition that is newer by more than %s (time.lateness)", within, timespan.Text(t.Lateness))
 	}
-	return fmt.Sprintf("one user can decide whether another's record counts, if Kafka shows that record only %s after it has stored it (time.skew + time.idle_grace), or if append times step back by more than %s (time.slack)", within, config.Duration(t.Slack))
+	return fmt.Sprintf("one user can decide whether another's record counts, if Kafka shows that record only %s after it has stored it (time.skew + time.idle_grace), or if append times step back by more than %s (time.slack)", within, timespan.Text(t.Slack))
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state/units"
@@ -71,7 +71,7 @@ func New(d *deployment.Deployment) *Plan {
 		Mu: budget.Mu2.Mu(), DeltaKeys: budget.Keys.Float(), Planned: budget.Planned.Share, Trust: cfg.Time.Trust, Zone: cfg.Time.WindowZone,
 	}
 	if cfg.Privacy.Period > 0 {
-		p.Period = config.Duration(cfg.Privacy.Period)
+		p.Period = timespan.Text(cfg.Privacy.Period)
 		p.Periods = overPeriods(d)
 	}
 	for i, m := range d.Metrics {
@@ -102,14 +102,14 @@ func planMetric(m *deployment.CompiledMetric) Metric {
 	s := &m.Spec
 	size, slide := time.Duration(s.WindowSize)*time.Millisecond, time.Duration(s.WindowSlide)*time.Millisecond
 	out := Metric{
-		Name: s.Name, Kind: s.Kind, Window: config.Duration(size), Keys: s.KeyMode, PublicKeys: len(s.PublicKeys),
+		Name: s.Name, Kind: s.Kind, Window: timespan.Text(size), Keys: s.KeyMode, PublicKeys: len(s.PublicKeys),
 		FirstSigma: deviation(s.First), TopSigma: deviation(s.Top),
 		Relative: s.Relative, Absolute: s.Absolute, Confidence: s.Confidence,
 		Threshold: finite(m.Plan.Threshold()), MeetableFrom: finite(math.Ceil(m.Plan.MeetableFrom())),
 	}
 	out.KeysFrom = s.KeysFrom
 	if slide != size {
-		out.Slide = config.Duration(slide)
+		out.Slide = timespan.Text(slide)
 	}
 	return out
 }

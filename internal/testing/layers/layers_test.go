@@ -52,7 +52,7 @@ func module() []layer {
 			state/compose`},
 		{name: "wire", sees: "secrets numbers memory", packages: `
 			internal/base/formats/spelling schemas/metrickind schemas schemas/event/filter internal/base/formats/avro
-			internal/base/formats/csvrow schemas/event`},
+			internal/base/formats/timespan internal/base/formats/csvrow schemas/event`},
 		{name: "noise", sees: "secrets numbers accounting", packages: `
 			transforms/noisereduction transforms/mechanisms`},
 		{name: "experiments", sees: "words numbers accounting noise", packages: `
@@ -65,7 +65,7 @@ func module() []layer {
 		{name: "kafka", sees: "secrets memory wire", outside: []string{kafkaGo, franz}, packages: `
 			internal/base/kafka/kafkalog internal/base/kafka/registry`},
 		{name: "deployment", sees: "secrets numbers wire noise spending transforms kafka", packages: `
-			pipeline/internal/calendar pipeline/deployment`},
+			pipeline/internal/calendar pipeline/deployment/settings pipeline/deployment`},
 		{name: "stages", sees: "secrets numbers memory wire noise spending transforms kafka deployment",
 			outside: []string{beam, kafkaGo}, packages: `
 			internal/base/hooks/crashpoint pipeline/internal/connect pipeline/internal/controllog

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
-	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -57,11 +57,11 @@ func (v durationValue) String() string {
 	if v.to == nil || *v.to == 0 {
 		return "0" // no default in the help
 	}
-	return config.Duration(*v.to)
+	return timespan.Text(*v.to)
 }
 
 func (v durationValue) Set(text string) error {
-	d, err := config.ParseDuration(text)
+	d, err := timespan.Parse(text)
 	if err == nil {
 		*v.to = d
 	}

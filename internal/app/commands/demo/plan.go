@@ -13,11 +13,11 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/input"
-	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
@@ -91,7 +91,7 @@ type durationList []time.Duration
 func (l *durationList) String() string { return "" }
 func (l *durationList) Type() string   { return "duration" }
 func (l *durationList) Set(text string) error {
-	d, err := config.ParseDuration(text)
+	d, err := timespan.Parse(text)
 	if err == nil && d < time.Millisecond {
 		err = errors.New("it must be at least 1ms")
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/words"
+	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
 
-	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 )
@@ -44,7 +44,7 @@ func (f *planFlags) plan(a *choice.Advice, keys []string) *planAnswer {
 	of := func(o choice.Outcome) plannedSetting {
 		tried := f.demoFlags
 		tried.take(o.Setting)
-		return plannedSetting{config.Duration(o.Window), words.Digits(tried.finest()), o}
+		return plannedSetting{timespan.Text(o.Window), words.Digits(tried.finest()), o}
 	}
 	out := &planAnswer{Trusted: "made from raw data: not for publication. Settings that were chosen by looking at it are not protected", Best: of(a.Best), Nothing: a.Best.Typical > choice.Useful}
 	for _, o := range a.Sizes {
@@ -75,7 +75,7 @@ func (f *demoFlags) yaml(s choice.Setting, keys []string) string {
 	if f.deltaKeys != 0 {
 		line("  delta_keys: %s", small(f.deltaKeys))
 	}
-	line("  lasts: %s", config.Duration(tried.lasts))
+	line("  lasts: %s", timespan.Text(tried.lasts))
 	line("metrics:")
 	line("  - name: events")
 	line("    kind: %s", f.kind)
@@ -88,7 +88,7 @@ func (f *demoFlags) yaml(s choice.Setting, keys []string) string {
 		line("    keys: {mode: private}")
 	}
 	f.statisticsYAML(line)
-	line("    window: {size: %s}", config.Duration(s.Window))
+	line("    window: {size: %s}", timespan.Text(s.Window))
 	var bounds []string
 	if tried.ranged() {
 		bounds = append(bounds, fmt.Sprintf("min: %d, max: %d", tried.min, tried.max))

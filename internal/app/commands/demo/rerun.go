@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/tollgate-dp/tollgate/internal/app/words"
+	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
 
 	"github.com/spf13/pflag"
 
-	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/choice"
 )
 
@@ -21,7 +21,7 @@ import (
 func (f *demoFlags) demoCommand(s choice.Setting) string {
 	tried := *f
 	tried.take(s)
-	set := map[string]string{"window": config.Duration(s.Window), "lasts": config.Duration(tried.lasts), "epsilon": words.Digits(s.Epsilon)}
+	set := map[string]string{"window": timespan.Text(s.Window), "lasts": timespan.Text(tried.lasts), "epsilon": words.Digits(s.Epsilon)}
 	if flag := f.flags.Lookup("epsilon"); !flag.Changed && flag.DefValue == words.Digits(s.Epsilon) {
 		delete(set, "epsilon")
 	}

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
-	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
 	"github.com/tollgate-dp/tollgate/internal/app/generate"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -295,7 +295,7 @@ func (j *job) refuseLong(file *demo.File) error {
 		return nil
 	}
 	return fmt.Errorf("reading input file %s: its events are in %s of %s, which takes about %s: %s; or go on with --all-windows",
-		eventfile.Name(f.input), terminal.Count(turns, "window"), config.Duration(f.window), j.takes(), file.Stretched())
+		eventfile.Name(f.input), terminal.Count(turns, "window"), timespan.Text(f.window), j.takes(), file.Stretched())
 }
 
 // turns returns how many windows are to be settled.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/input"
-	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
+	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -150,7 +150,7 @@ func (f *demoFlags) checkRange() error {
 			before := time.UnixMilli(millis - millis%size).UTC()
 			example := func(at time.Time) *command.TimeValue { return &command.TimeValue{Time: at, Local: border.at.Local} }
 			return fmt.Errorf("--%s is %v: it must be where a window of %v begins in %s, for example %v or %v", border.name, &border.at,
-				config.Duration(f.window), cmp.Or(string(f.times.Zone), "UTC"), example(before), example(before.Add(f.window)))
+				timespan.Text(f.window), cmp.Or(string(f.times.Zone), "UTC"), example(before), example(before.Add(f.window)))
 		}
 	}
 	if !f.from.IsZero() && !f.to.IsZero() && !f.from.Before(f.to.Time) {

@@ -18,6 +18,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
 	"github.com/tollgate-dp/tollgate/internal/app/replay"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/registry"
 	"github.com/tollgate-dp/tollgate/pipeline"
@@ -229,7 +230,7 @@ func printReplayed(progress *terminal.Progress, input, topic string, from time.T
 	}
 	if some := share(result.Expired, result.Written); some != "" {
 		progress.Note("warning: %s of the records are older than the %s for which topic %s keeps events: brokers delete them, perhaps before a run reads them; raise its retention.ms",
-			some, config.Duration(result.Retention), topic)
+			some, timespan.Text(result.Retention), topic)
 	}
 	if result.FirstLeftOut > 0 {
 		progress.Note("left out records longer than %s bytes; the first is in %s %s", terminal.Number(demo.MaxRecordBytes, 0), result.Unit, terminal.Number(float64(result.FirstLeftOut), 0))

@@ -13,6 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -70,9 +71,9 @@ func writePromises(b *strings.Builder, all []pipeline.PromiseGeneration) {
 		}
 		line("promise", "(%s, %s)-differential privacy of each user, %s; δ for private keys %s", command.Number(g.Epsilon), command.Number(g.Delta), unit, command.Number(g.DeltaKeys))
 		for _, m := range g.Metrics {
-			window := config.Duration(m.Window)
+			window := timespan.Text(m.Window)
 			if m.Slide != m.Window {
-				window += " every " + config.Duration(m.Slide)
+				window += " every " + timespan.Text(m.Slide)
 			}
 			line("metric", "%s: %s in windows of %s, keys %s", terminal.Key(m.Name, 40), m.Kind, window, m.Keys)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -81,7 +82,7 @@ func (a *app) runStatus(ctx context.Context, path string, maxLag time.Duration, 
 		return err
 	}
 	if maxLag > 0 && s.Lag > maxLag {
-		err = fmt.Errorf("the next counts have been due since %s, longer than --max-lag %s: check that a run is alive, and what it says it waits for", command.Moment(s.Due, now), config.Duration(maxLag))
+		err = fmt.Errorf("the next counts have been due since %s, longer than --max-lag %s: check that a run is alive, and what it says it waits for", command.Moment(s.Due, now), timespan.Text(maxLag))
 	}
 	return errors.Join(s.Err(), err)
 }
@@ -93,7 +94,7 @@ func writeStatus(b *strings.Builder, s *pipeline.Status, deadLetters string, now
 	}
 	unit := ""
 	if s.PeriodSeconds > 0 {
-		unit = fmt.Sprintf(" for a user in one period of %s", config.Duration(time.Duration(s.PeriodSeconds*float64(time.Second))))
+		unit = fmt.Sprintf(" for a user in one period of %s", timespan.Text(time.Duration(s.PeriodSeconds*float64(time.Second))))
 	}
 	line("deployment", "%s, generation %d: (%s, %s)-differential privacy%s", terminal.Key(s.Deployment, 60), s.Generation, words.Digits(s.Epsilon), words.Digits(s.Delta), unit)
 	switch {
@@ -139,7 +140,7 @@ func writeStatus(b *strings.Builder, s *pipeline.Status, deadLetters string, now
 }
 
 // ago writes how long something was ago.
-func ago(d time.Duration) string { return config.Duration(max(0, d).Round(time.Second)) }
+func ago(d time.Duration) string { return timespan.Text(max(0, d).Round(time.Second)) }
 
 // deadShare says coarsely how many records are dead letters; "" for none that is spoken of.
 func deadShare(level pipeline.DeadLetterLevel) string {

@@ -1,4 +1,5 @@
-package config
+// Package timespan reads and writes durations as people have them in files and flags: 90s, 1h30m, 30d.
+package timespan
 
 import (
 	"errors"
@@ -20,9 +21,9 @@ func units() []struct {
 	}{{"d", 24 * time.Hour}, {"h", time.Hour}, {"m", time.Minute}, {"s", time.Second}, {"ms", time.Millisecond}}
 }
 
-// ParseDuration reads durations like 500ms, 90s, 1m, 1h30m, 1d and 30d: whole
+// Parse reads durations like 500ms, 90s, 1m, 1h30m, 1d and 30d: whole
 // numbers with a unit, larger units first. A day is 24 hours.
-func ParseDuration(text string) (time.Duration, error) {
+func Parse(text string) (time.Duration, error) {
 	const want = "write it like 30s, 1m, 1h30m or 30d"
 	if text == "" {
 		return 0, errors.New("it is empty: " + want)
@@ -73,9 +74,9 @@ func unitOf(text string) (time.Duration, string) {
 	return 0, ""
 }
 
-// Duration writes a duration as ParseDuration reads it; what is below a
+// Text writes a duration as Parse reads it; what is below a
 // millisecond is lost.
-func Duration(d time.Duration) string {
+func Text(d time.Duration) string {
 	if d < time.Millisecond {
 		return "0s"
 	}

@@ -1,0 +1,302 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment/settings"
+)
+
+// maxBytes is the largest size of a file: keys by the thousand belong into a list_file.
+const maxBytes = 1 << 20
+
+// position is a line and a column of the file, both from 1; columns are characters.
+type position struct{ line, column int }
+
+// place is the position of a field and that of its value.
+type place struct{ key, value position }
+
+// document is a file that is being read into a configuration; it collects all errors.
+type document struct {
+	name    string
+	dir     string // relative paths begin here
+	lines   []string
+	secrets secrets
+	places  map[string]place // of every field that is there, by its path
+	config  deployment.Config
+	metric  int                 // index of the metric that is being read
+	apart   map[string][]string // the values that no field of config has, by the path of their field
+	files   []string            // that fields name
+	errs    Errors
+
+	environment Environment
+	overrides   map[string]*override // by the path of a field
+}
+
+// byteOrderMark stands at the beginning of what some editors write, and means nothing in UTF-8.
+var byteOrderMark = []byte("\ufeff")
+
+func newDocument(name, dir string, body []byte) *document {
+	return &document{
+		name: name, dir: dir, lines: strings.Split(string(body), "\n"), secrets: newSecrets(),
+		places: map[string]place{}, apart: map[string][]string{},
+	}
+}
+
+// text returns a value that no field of the configuration has; "" if the file has none.
+func (doc *document) text(at string) string {
+	if all := doc.apart[at]; len(all) > 0 {
+		return all[0]
+	}
+	return ""
+}
+
+// fail notes an error.
+func (doc *document) fail(at position, field, format string, args ...any) {
+	doc.errs = append(doc.errs, doc.at(at, field, fmt.Sprintf(format, args...)))
+}
+
+// failAt notes an error of the value of a field.
+func (doc *document) failAt(field, format string, args ...any) {
+	doc.fail(doc.place(field).value, field, format, args...)
+}
+
+// at returns an error with its position; secrets in it are hidden.
+func (doc *document) at(at position, field, reason string) *Error {
+	if o := doc.overrides[field]; o != nil {
+		return &Error{File: "the environment variable " + o.variable, Field: field, Reason: doc.secrets.hide(reason)}
+	}
+	e := &Error{File: doc.name, Line: max(at.line, 1), Column: max(at.column, 1), Field: field, Reason: doc.secrets.hide(reason)}
+	if e.Line <= len(doc.lines) {
+		e.Text = excerpt(printable(doc.secrets.hideLine(strings.TrimRight(doc.lines[e.Line-1], "\r"))), e.Column)
+	}
+	return e
+}
+
+// place returns where a field stands, or the closest object that it belongs to.
+func (doc *document) place(at string) place {
+	for at != "" {
+		if p, ok := doc.places[at]; ok {
+			return p
+		}
+		cut := strings.LastIndexAny(at, ".[")
+		if cut < 0 {
+			break
+		}
+		at = at[:cut]
+	}
+	return place{position{1, 1}, position{1, 1}}
+}
+
+// read parses the document.
+func (doc *document) read(body []byte) {
+	switch {
+	case len(body) > maxBytes:
+		doc.fail(position{}, "", "the file has more than %d bytes: long lists of keys go into a list_file", maxBytes)
+		return
+	case !utf8.Valid(body):
+		doc.fail(position{line: 1 + slices.IndexFunc(doc.lines, func(line string) bool { return !utf8.ValidString(line) })}, "", "this is not UTF-8")
+		return
+	}
+	node, err := doc.parse(body)
+	if err != nil {
+		doc.fail(position{}, "", "this is not YAML: %v", err)
+	}
+	if len(doc.errs) > 0 {
+		return
+	}
+	switch node.(type) {
+	case nil, *ast.NullNode, *ast.CommentGroupNode:
+		doc.fail(position{}, "", "nothing is configured in this file. One to begin with, which validate takes; docs/configuration.md has every field:\n\n%s", Minimal())
+		doc.errs[0].Text = ""
+		return
+	}
+	doc.object("", settings.Table(), node, position{1, 1})
+	doc.leftOver()
+}
+
+// parse returns the body of the one document in a file; nil if that is empty. The parser is a
+// library that has panicked on input from fuzzers before: a panic becomes an error.
+func (doc *document) parse(body []byte) (node ast.Node, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			node, err = nil, errors.New("the parser cannot read it")
+		}
+	}()
+	file, err := parser.ParseBytes(body, 0, parser.AllowDuplicateMapKey())
+	var broken *yaml.SyntaxError
+	if errors.As(err, &broken) {
+		doc.broken(broken)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range file.Docs {
+		switch {
+		case one.Body == nil:
+		case node != nil:
+			doc.fail(start(one.Body, position{}), "", "a second document begins here: a file has only one")
+		default:
+			node = one.Body
+		}
+	}
+	return node, nil
+}
+
+// broken notes an error of the parser.
+func (doc *document) broken(err *yaml.SyntaxError) {
+	at := positionOf(err.GetToken())
+	if quote, open := doc.openQuote(); open {
+		doc.fail(quote, "", "this is not YAML: the quote that opens here is not closed in this line")
+		return
+	}
+	if where, name, found := doc.variable(at.line); found {
+		doc.fail(where, "", "a variable within braces or brackets needs quotes: \"${%s}\"", name)
+		return
+	}
+	hint := ""
+	if strings.Contains(err.GetMessage(), "'\t'") {
+		hint = ": YAML indents with spaces, not with tabs"
+	}
+	doc.fail(at, "", "this is not YAML: %s%s", err.GetMessage(), hint)
+}
+
+func positionOf(t *token.Token) position {
+	if t == nil || t.Position == nil {
+		return position{}
+	}
+	return position{t.Position.Line, t.Position.Column}
+}
+
+// start returns where a node begins.
+func start(n ast.Node, otherwise position) position {
+	switch v := n.(type) {
+	case *ast.MappingNode:
+		if len(v.Values) > 0 && !v.IsFlowStyle {
+			return positionOf(v.Values[0].Key.GetToken())
+		}
+	case *ast.MappingValueNode:
+		return positionOf(v.Key.GetToken())
+	case *ast.LiteralNode:
+		return positionOf(v.Start)
+	}
+	if at := positionOf(n.GetToken()); at.line > 0 {
+		return at
+	}
+	return otherwise
+}
+
+// object reads an object's fields; a nil node is an object without fields.
+func (doc *document) object(at string, fields []settings.Field, node ast.Node, parent position) {
+	var entries []*ast.MappingValueNode
+	switch v := node.(type) {
+	case nil:
+	case *ast.MappingNode:
+		entries = v.Values
+	case *ast.MappingValueNode:
+		entries = []*ast.MappingValueNode{v}
+	default:
+		_, names := settings.Meant(fields, "")
+		doc.fail(start(node, parent), at, "an object is needed here, not %s%s", describe(node), names)
+		return
+	}
+	seen := map[string]int{}
+	for _, entry := range entries {
+		doc.entry(at, fields, entry, seen)
+	}
+	for i := range fields {
+		if _, there := seen[fields[i].Name]; !there {
+			doc.absent(join(at, fields[i].Name), &fields[i], parent)
+		}
+	}
+}
+
+// entry reads one field that is there.
+func (doc *document) entry(at string, fields []settings.Field, entry *ast.MappingValueNode, seen map[string]int) {
+	key := entry.Key.GetToken()
+	where, name := positionOf(key), key.Value
+	if t := entry.Key.Type(); t != ast.StringType {
+		doc.fail(where, at, "the name of a field is needed here as plain text, not %s", strings.ToLower(t.YAMLName()))
+		return
+	}
+	f := settings.Find(fields, name)
+	if f == nil {
+		meant, hint := settings.Meant(fields, name)
+		if _, there := seen[meant]; !there {
+			seen[meant] = where.line // one error is enough
+		}
+		doc.fail(where, at, "there is no field %s here%s", settings.Quote(name), hint)
+		return
+	}
+	full := join(at, name)
+	if line, again := seen[name]; again {
+		doc.fail(where, full, "this field is given twice, first in line %d", line)
+		return
+	}
+	seen[name] = where.line
+	doc.places[full] = place{where, start(entry.Value, where)}
+	if !doc.override(full, f, where) {
+		doc.value(full, f, entry.Value, where)
+	}
+}
+
+// absent reads a field that is not there.
+func (doc *document) absent(at string, f *settings.Field, parent position) {
+	switch {
+	case doc.override(at, f, parent):
+	case f.Kind == settings.Object && !f.Optional && (!f.Needed || hasNeeded(f.Fields)):
+		doc.object(at, f.Fields, nil, parent) // reports fields that are needed
+	case f.Needed:
+		doc.fail(parent, at, "%s", f.Missing())
+	case f.Default != "" && f.Apart: // the others have theirs from package deployment
+		doc.set(at, f, f.Default, parent)
+	}
+}
+
+func hasNeeded(fields []settings.Field) bool {
+	return slices.ContainsFunc(fields, func(f settings.Field) bool { return f.Needed })
+}
+
+// begin makes room for an object that is there.
+func (doc *document) begin(f *settings.Field) {
+	if !f.Optional {
+		return
+	}
+	if v := doc.field(f); v.Kind() == reflect.Pointer {
+		v.Set(reflect.New(v.Type().Elem()))
+	}
+}
+
+// field returns the value of a field in the configuration; one of its own if it has none there.
+func (doc *document) field(f *settings.Field) reflect.Value {
+	if f.Path == "" || f.Apart {
+		return reflect.New(reflect.TypeFor[string]()).Elem()
+	}
+	v, _ := settings.Value(reflect.ValueOf(&doc.config).Elem(), f.Path, doc.metric)
+	return v
+}
+
+func join(at, name string) string {
+	if at == "" {
+		return name
+	}
+	return at + "." + name
+}
+
+func element(at string, i int) string { return at + "[" + strconv.Itoa(i) + "]" }
+
+// withoutMark returns a file's text without the byte order mark.
+func withoutMark(body []byte) []byte { return bytes.TrimPrefix(body, byteOrderMark) }

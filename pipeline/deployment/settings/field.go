@@ -1,0 +1,209 @@
+package settings
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/base/formats/spelling"
+	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
+)
+
+// Kind is the type of a field in a file.
+type Kind string
+
+// All kinds of fields.
+const (
+	Text     Kind = "text"
+	File     Kind = "path" // relative to the configuration file
+	Integer  Kind = "integer"
+	Number   Kind = "number"
+	Duration Kind = "duration"
+	Boolean  Kind = "true or false"
+	List     Kind = "list of texts"
+	Numbers  Kind = "list of numbers"
+	Object   Kind = "object"
+	Objects  Kind = "list of objects"
+)
+
+// Field is one line of the table.
+type Field struct {
+	Name      string // in a file
+	Path      string // in deployment.Config, without indices; "" if only a file has the field
+	Kind      Kind
+	Unit      string
+	Meaning   string
+	Default   string   // value of an absent field, as in a file
+	Absent    string   // what an absent field means, if Default cannot say it
+	Example   string   // a value that works, if Default is none to show
+	Called    []string // other names that people write instead
+	Needed    bool     // an error if absent
+	Change    Change
+	OneOf     []string
+	BegunWith []string // further values, of deployments that have begun with them
+	In        *Range
+	Fields    []Field // of an object, or of every object of a list
+	Optional  bool    // an absent object gives its fields no defaults
+	Switch    bool    // true stands for an object with all defaults, false for none
+	Single    bool    // a text stands for a list of one
+	Apart     bool    // a file does not have the value of Path itself
+}
+
+// Change says how the value of a field changes in a deployment that has begun: "" by starting
+// its next run with it.
+type Change string
+
+const (
+	byChange  Change = "`change`"
+	downwards Change = "`change`, down"
+	newName   Change = "new name"
+	never     Change = "never"
+	// byFields is for the fields that locate values in a record.
+	byFields Change = "[depends](#where-fields-stand)"
+)
+
+// Range is an interval of numbers, or of durations in nanoseconds.
+type Range struct {
+	Low, High   float64
+	Open, Below bool // Low, or High, is not in it
+}
+
+func within(low, high float64) *Range { return &Range{Low: low, High: high} }
+func atLeast(low float64) *Range      { return &Range{Low: low, High: math.Inf(1)} }
+func above(low float64) *Range        { return &Range{Low: low, High: math.Inf(1), Open: true} }
+func upTo(high float64) *Range        { return &Range{High: high, Open: true} }
+func below(low, high float64) *Range  { return &Range{Low: low, High: high, Below: true} }
+func between(low, high float64) *Range {
+	return &Range{Low: low, High: high, Open: true, Below: true}
+}
+
+// Contains reports whether a number is in the interval; no infinite one is.
+func (r *Range) Contains(v float64) bool {
+	return (v > r.Low || v == r.Low && !r.Open) && (v < r.High || v == r.High && !r.Below) && !math.IsInf(v, 0)
+}
+
+// Text says what a value of a kind must be.
+func (r *Range) Text(k Kind) string {
+	show := func(v float64) string {
+		if k == Duration {
+			return timespan.Text(time.Duration(v))
+		}
+		if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+			return strconv.FormatFloat(v, 'f', -1, 64)
+		}
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	switch {
+	case math.IsInf(r.High, 1) && r.Open:
+		return "above " + show(r.Low)
+	case math.IsInf(r.High, 1):
+		return "at least " + show(r.Low)
+	case r.Below && !r.Open:
+		return fmt.Sprintf("at least %s and below %s", show(r.Low), show(r.High))
+	case r.Open && r.Below:
+		return fmt.Sprintf("above %s and below %s", show(r.Low), show(r.High))
+	case r.Open:
+		return fmt.Sprintf("above %s and at most %s", show(r.Low), show(r.High))
+	}
+	return fmt.Sprintf("from %s to %s", show(r.Low), show(r.High))
+}
+
+// Check returns why a value is none of the field, and what would be; "" if it is one. The value is
+// of the type that the field of deployment.Config has.
+func (f *Field) Check(v reflect.Value) string {
+	switch {
+	case f.Kind == Duration:
+		d := time.Duration(v.Int())
+		if d%time.Millisecond != 0 {
+			return fmt.Sprintf("%v is no whole number of milliseconds", d)
+		}
+		return f.inRange(float64(d), timespan.Text(d))
+	case v.CanInt():
+		return f.inRange(float64(v.Int()), v)
+	case v.CanFloat():
+		return f.inRange(v.Float(), v)
+	case v.Kind() == reflect.Slice && f.In != nil:
+		for i := range v.Len() {
+			if reason := f.inRange(v.Index(i).Float(), v.Index(i)); reason != "" {
+				return reason
+			}
+		}
+	case v.Kind() == reflect.String && len(f.OneOf) > 0:
+		if slices.Contains(f.OneOf, v.String()) || slices.Contains(f.BegunWith, v.String()) {
+			return ""
+		}
+		hint := ""
+		if near := spelling.Nearest(f.OneOf, v.String()); near != "" {
+			hint = "; did you mean " + near + "?"
+		}
+		return fmt.Sprintf("%s is not one of %s%s", Quote(v.String()), strings.Join(f.OneOf, ", "), hint)
+	}
+	return ""
+}
+
+func (f *Field) inRange(v float64, text any) string {
+	if f.In == nil || f.In.Contains(v) {
+		return ""
+	}
+	return fmt.Sprintf("%v is out of range: it must be %s%s", text, f.In.Text(f.Kind), f.Working())
+}
+
+// Working ends the error of a value with one that works, if there is one to show.
+func (f *Field) Working() string {
+	switch {
+	case f.Example != "":
+		return ", for example " + f.Example
+	case f.Default != "":
+		return "; the default is " + f.Default
+	}
+	return ""
+}
+
+// Missing is the error of a needed field that is absent.
+func (f *Field) Missing() string {
+	meaning, _, _ := strings.Cut(f.Meaning, ". ") // its first sentence
+	hint := ""
+	if f.Example != "" {
+		hint = "; for example  " + f.Name + ": " + f.Example
+	}
+	return "it is missing: " + meaning + hint
+}
+
+// Find returns the field with a name in a file; nil if there is none.
+func Find(fields []Field, name string) *Field {
+	for i := range fields {
+		if fields[i].Name == name {
+			return &fields[i]
+		}
+	}
+	return nil
+}
+
+// Meant returns what was probably meant by a name that no field has, or else all names.
+func Meant(fields []Field, name string) (meant string, hint string) {
+	var all []string
+	for i := range fields {
+		if all = append(all, fields[i].Name); slices.Contains(fields[i].Called, strings.ToLower(name)) {
+			meant = fields[i].Name
+		}
+	}
+	if meant == "" {
+		meant = spelling.Nearest(all, name)
+	}
+	if meant == "" {
+		return "", "; the fields are " + strings.Join(all, ", ")
+	}
+	return meant, "; did you mean " + meant + "?"
+}
+
+// Quote quotes a value, shortened.
+func Quote(text string) string {
+	if runes := []rune(text); len(runes) > 60 {
+		text = string(runes[:59]) + "…"
+	}
+	return strconv.Quote(text)
+}

@@ -1,0 +1,153 @@
+package settings
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
+)
+
+// Set gives a field the value that a text has, and returns why it cannot be one; "" if it is. The
+// value is settable and of the type that the field of deployment.Config has; a list gets one
+// entry more.
+func (f *Field) Set(v reflect.Value, text string) string {
+	kind := f.Kind
+	if kind == Numbers {
+		kind = Number
+	}
+	switch kind {
+	case Integer:
+		n, reason := whole(text)
+		if reason != "" {
+			return reason
+		}
+		v.SetInt(n)
+	case Number:
+		n, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
+		if err != nil || math.IsNaN(n) || math.IsInf(n, 0) || strings.ContainsAny(text, "xXpP") {
+			return Quote(text) + " is not a number, like 0.05 or 1e-6"
+		}
+		if f.Kind == Numbers {
+			v.Set(reflect.Append(v, reflect.ValueOf(n)))
+			return f.inRange(n, n)
+		}
+		v.SetFloat(n)
+	case Duration:
+		d, err := timespan.Parse(text)
+		if err != nil {
+			return fmt.Sprintf("%q: %v", text, err)
+		}
+		v.SetInt(int64(d))
+	case Boolean:
+		if text != "true" && text != "false" {
+			return Quote(text) + " is neither true nor false"
+		}
+		v.SetBool(text == "true")
+	case List:
+		v.Set(reflect.Append(v, reflect.ValueOf(text)))
+	default:
+		to, hidden := v.Addr().Interface().(*secret.Of[string])
+		if hidden {
+			text = strings.TrimRight(text, "\r\n")
+		}
+		switch {
+		case text == "":
+			return "it is empty; " + f.OrLeaveOut() + "give it a value" + f.Working()
+		case hidden:
+			*to = secret.New(text)
+		default:
+			v.SetString(text)
+		}
+	}
+	return f.Check(v)
+}
+
+// OrLeaveOut begins the remedy for a field without a value.
+func (f *Field) OrLeaveOut() string {
+	if f.Needed {
+		return ""
+	}
+	return "leave the field out, or "
+}
+
+// whole reads an integer.
+func whole(text string) (n int64, reason string) {
+	plain := strings.ReplaceAll(text, "_", "")
+	digits := strings.TrimPrefix(plain, "-")
+	n, err := strconv.ParseInt(plain, 10, 64)
+	if err == nil && len(digits) <= 18 && (len(digits) == 1 || digits[0] != '0') {
+		return n, ""
+	}
+	hint := ", like 24"
+	if v, err := strconv.ParseFloat(plain, 64); err == nil && v == math.Trunc(v) && math.Abs(v) < 1e15 {
+		hint = fmt.Sprintf(": write it out, as %.0f", v)
+	}
+	return 0, Quote(text) + " is not a whole number of at most 18 digits" + hint
+}
+
+// Value returns the field with a path in a configuration, of the metric with an index if it is one
+// of a metric; ok is false if a struct on the way is missing.
+func Value(config reflect.Value, path string, metric int) (v reflect.Value, ok bool) {
+	v = config
+	for name := range strings.SplitSeq(path, ".") {
+		switch v.Kind() {
+		case reflect.Pointer:
+			if v.IsNil() {
+				return v, false
+			}
+			v = v.Elem()
+		case reflect.Slice:
+			v = v.Index(metric)
+		default:
+		}
+		v = v.FieldByName(name)
+	}
+	return v, true
+}
+
+// Check returns the first field of a deployment.Config, to which config points, that is missing or
+// out of its range, and why; "" if all are right. A zero that stands for an absent field is right.
+func Check(config any) (path, reason string) {
+	walk(reflect.ValueOf(config).Elem(), Table(), -1, func(f *Field, at string, v reflect.Value) {
+		switch {
+		case reason != "":
+		case v.IsZero() && f.Needed && (f.Kind == Text || f.Kind == List):
+			path, reason = at, f.Missing()
+		case f.Needed || !v.IsZero():
+			path, reason = at, f.Check(v)
+		}
+	})
+	return path, reason
+}
+
+// Fill gives the fields of a deployment.Config, to which config points, their defaults.
+func Fill(config any) {
+	walk(reflect.ValueOf(config).Elem(), Table(), -1, func(f *Field, _ string, v reflect.Value) {
+		if f.Default != "" && v.IsZero() {
+			f.Set(v, f.Default)
+		}
+	})
+}
+
+// walk calls visit for every field that has one value in a configuration, with its path there.
+func walk(config reflect.Value, fields []Field, metric int, visit func(f *Field, path string, v reflect.Value)) {
+	for i := range fields {
+		f := &fields[i]
+		switch {
+		case f.Kind == Objects:
+			for m := range config.FieldByName(f.Path).Len() {
+				walk(config, f.Fields, m, visit)
+			}
+		case f.Kind == Object:
+			walk(config, f.Fields, metric, visit)
+		case f.Path != "" && !f.Apart:
+			if v, ok := Value(config, f.Path, metric); ok {
+				visit(f, strings.Replace(f.Path, "Metrics.", fmt.Sprintf("Metrics[%d].", metric), 1), v)
+			}
+		}
+	}
+}
