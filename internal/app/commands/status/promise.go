@@ -13,6 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/app/words"
 	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
@@ -69,7 +70,7 @@ func writePromises(b *strings.Builder, all []pipeline.PromiseGeneration) {
 		if g.Period != "" {
 			unit = "in each period of " + g.Period
 		}
-		line("promise", "(%s, %s)-differential privacy of each user, %s; δ for private keys %s", command.Number(g.Epsilon), command.Number(g.Delta), unit, command.Number(g.DeltaKeys))
+		line("promise", "(%s, %s)-differential privacy of each user, %s; δ for private keys %s", words.Digits(g.Epsilon), words.Digits(g.Delta), unit, words.Digits(g.DeltaKeys))
 		for _, m := range g.Metrics {
 			window := timespan.Text(m.Window)
 			if m.Slide != m.Window {
