@@ -207,6 +207,14 @@ func TestALivePageTakesInWhatIsPublished(t *testing.T) {
 	if l.pages() != before {
 		t.Error("a page was sent that the reader has")
 	}
+	b.call("Log.disable", nil, nil) // which has each failed request
+	server.Close()
+	l.await(b, "nothing answers", func(s seen) bool {
+		return strings.HasPrefix(s.Live, "No answer since ") && strings.Contains(s.Text, "Newest values: ")
+	})
+	if b.eval(`getComputedStyle(document.querySelector(".when"), "::after").content.includes("out of date")`, &ok); !ok {
+		t.Error("the values do not look old")
+	}
 }
 
 // The version of a page follows from what is on it, and nothing else.

@@ -1,65 +1,23 @@
 package report
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-var fiveRanks = []float64{0.05, 0.25, 0.5, 0.75, 0.95}
+var (
+	fiveRanks   = []float64{0.05, 0.25, 0.5, 0.75, 0.95}
+	fiveBuckets = []int64{0, 20, 50, 100, 200, 500}
+)
 
-// The quantiles of a metric are one chart with one set of figures, whose values keep the names of
-// their metrics.
-func TestQuantilesAreOneChart(t *testing.T) {
+// Edges by which nearly all values are in one bucket are probably wrong.
+func TestWrongEdgesAreNamed(t *testing.T) {
 	t.Parallel()
-	s := ranked(3, 500, []string{"a", "b"}, fiveRanks...)
-	view := viewOf(t, s)
-	if len(view.Sections) != 1 || len(view.Sections[0].Beside) != 1 {
-		t.Fatalf("%d sections, the first with %d parts", len(view.Sections), len(view.Sections[0].Beside))
-	}
-	part := view.Sections[0]
-	if part.Name != "quantiles of latency" || part.Tag != "5 %, 25 %, 50 %, 75 %, 95 %" || part.Chart != 1 {
-		t.Errorf("%q, %q, chart %d", part.Name, part.Tag, part.Chart)
-	}
-	want := []fact{plain("windows", "3"), plain("released values", "30"), plain("as exact as asked", "60.0 %")}
-	if diff := cmp.Diff(want, part.Tiles[:3]); diff != "" {
-		t.Error(diff)
-	}
-	wanted := "a value whose rank is off by at most 2 % is asked for, at 95 % confidence; it is reached from about 1,165 events on"
-	if last := part.Facts[len(part.Facts)-1]; last.Text != wanted {
-		t.Errorf("%q", last.Text)
-	}
-	var data struct {
-		Metrics []struct {
-			Lopsided bool
-			Parts    []partData
-			Keys     []struct {
-				Key   string
-				Part  int
-				Value []int64
-			}
-		}
-	}
-	if err := json.Unmarshal(view.Data, &data); err != nil {
-		t.Fatal(err)
-	}
-	if len(data.Metrics) != 2 || data.Metrics[0].Parts != nil || len(data.Metrics[1].Parts) != 5 || !data.Metrics[1].Lopsided {
-		t.Fatalf("%d charts: %+v", len(data.Metrics), data.Metrics)
-	}
-	released := map[string][]int64{}
-	for _, r := range s.releases {
-		released[r.Metric+" "+r.Key] = append(released[r.Metric+" "+r.Key], r.Value)
-	}
-	for i, k := range data.Metrics[1].Keys {
-		part := data.Metrics[1].Parts[k.Part]
-		if part.Quantile != fiveRanks[i/2] {
-			t.Errorf("%s is of rank %v", part.Name, part.Quantile)
-		}
-		if diff := cmp.Diff(released[part.Name+" "+k.Key], k.Value); diff != "" {
-			t.Error(diff)
-		}
+	wrong := "Nearly all values are in one bucket, below 490: "
+	if right, silent := viewOf(t, shares(3, []string{"a", "b"}, fiveBuckets...)), viewOf(t, shares(3, []string{"a"}, 0, 490, 495, 500)).Sections[0].Silent; right.Sections[0].Silent != "" || !strings.HasPrefix(silent, wrong) {
+		t.Errorf("%q, %q", right.Sections[0].Silent, silent)
 	}
 }
 

@@ -58,7 +58,10 @@ func structure(html string) string {
 }
 
 func TestPageGolden(t *testing.T) {
-	for name, s := range map[string]sample{"pages": pages(), "mixed": mixed(), "hostile": hostile(), "empty": {promise: pages().promise}} {
+	for name, s := range map[string]sample{
+		"pages": pages(), "mixed": mixed(), "hostile": hostile(), "empty": {promise: pages().promise},
+		"quantiles": ranked(3, 500, []string{"a", "b"}, fiveRanks...), "histogram": shares(3, []string{"a", "b"}, fiveBuckets...),
+	} {
 		golden.File(t, "testdata/"+name+".golden", structure(render(t, s, MaxPoints, written)))
 	}
 }
@@ -120,35 +123,36 @@ func TestAnyKeyIsOneString(t *testing.T) {
 }
 
 func TestColumnsHaveWhatWasReleased(t *testing.T) {
-	s := mixed()
 	type id struct {
 		metric, key string
 		start       int64
 	}
-	want := map[id]schemas.Release{}
-	for _, r := range s.releases {
-		want[id{r.Metric, r.Key, r.WindowStart}] = r
-	}
-	for _, m := range block(t, render(t, s, MaxPoints, written)).Metrics {
-		for _, k := range m.Keys {
-			missed := map[int64]bool{}
-			for _, at := range flat(k.Missed) {
-				missed[at] = true
-			}
-			for i, at := range flat(k.At) {
-				name := id{m.Name, k.Key, m.First + at*m.Step}
-				r, ok := want[name]
-				low, high := float64(k.Value[i]-k.Below[i])/unit, float64(k.Value[i]+k.Above[i])/unit
-				if !ok || r.Value != k.Value[i] || low > r.Low+1e-8 || low < r.Low-2./unit || high < r.High-1e-8 || high > r.High+2./unit ||
-					r.Met == missed[int64(i)] || int64(r.Rungs) != k.Rungs[i] {
-					t.Fatalf("%v: value %d, %g to %g, rungs %d; released %+v", name, k.Value[i], low, high, k.Rungs[i], r)
+	for _, s := range []sample{mixed(), ranked(3, 500, []string{"a", "b"}, fiveRanks...), shares(3, []string{"a", "b"}, fiveBuckets...)} {
+		want := map[id]schemas.Release{}
+		for _, r := range s.releases {
+			want[id{r.Metric, r.Key, r.WindowStart}] = r
+		}
+		for _, m := range block(t, render(t, s, MaxPoints, written)).Metrics {
+			for _, k := range m.Keys {
+				metric, missed := m.Name, flat(k.Missed)
+				if m.Parts != nil {
+					metric = m.Parts[k.Part].Name
 				}
-				delete(want, name)
+				for i, at := range flat(k.At) {
+					name := id{metric, k.Key, m.First + at*m.Step}
+					r, ok := want[name]
+					low, high := float64(k.Value[i]-k.Below[i])/unit, float64(k.Value[i]+k.Above[i])/unit
+					if !ok || r.Value != k.Value[i] || low > r.Low+1e-8 || low < r.Low-2./unit || high < r.High-1e-8 || high > r.High+2./unit ||
+						r.Met == slices.Contains(missed, int64(i)) || int64(r.Rungs) != k.Rungs[i] {
+						t.Fatalf("%v: value %d, %g to %g, rungs %d; released %+v", name, k.Value[i], low, high, k.Rungs[i], r)
+					}
+					delete(want, name)
+				}
 			}
 		}
-	}
-	if len(want) > 0 {
-		t.Errorf("%d releases are missing", len(want))
+		if len(want) > 0 {
+			t.Errorf("%d releases are missing", len(want))
+		}
 	}
 }
 

@@ -15,10 +15,13 @@ function remember(chart) {
 // recall shows what the address holds.
 function recall() {
   const view = new URLSearchParams(location.hash.slice(1)), chart = charts.find((c) => c.metric.name === view.get("metric"));
-  if (!chart) return;
-  const m = chart.metric, keys = m.series.filter((s) => view.getAll("key").includes(s.key)), last = 1e3 * parseFloat(view.get("last"));
+  const lost = (what) => document.getElementById("values").before(el("p", { class: "mark lost", role: "status" }, "The link is about a " + what + " without values on this page."));
+  document.querySelectorAll(".lost").forEach((e) => e.remove());
+  if (!chart) return view.has("metric") && lost("metric");
+  const wanted = view.getAll("key"), m = chart.metric, keys = m.series.filter((s) => wanted.includes(s.key)), last = 1e3 * parseFloat(view.get("last"));
   const [from, to] = last > 0 ? [m.to - last, m.to] : ["from", "to"].map((name) => Date.parse(view.get(name)));
   if (keys.length) chart.choose(keys);
+  if (keys.length < wanted.length) lost("key");
   if (from < to) chart.range(from, to);
   chart.cards.closest("section").scrollIntoView();
 }

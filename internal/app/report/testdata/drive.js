@@ -74,10 +74,18 @@ const used = (async () => {
     pick(time, "");
     button("5").click();
     check("all again", points() === all && cards().length === 3, points(), all, cards());
-    const changed = new Promise((done) => window.addEventListener("hashchange", () => setTimeout(done)));
-    location.hash = "#metric=searches&key=train+times&from=2025-03-04T00:00:00Z&to=2025-03-05T00:00:00Z";
-    await changed;
+    const follow = (link) => new Promise((done) => {
+      window.addEventListener("hashchange", () => setTimeout(done), { once: true });
+      location.hash = link;
+    });
+    await follow("#metric=searches&key=train+times&from=2025-03-04T00:00:00Z&to=2025-03-05T00:00:00Z");
+    check("no key is lost", !document.querySelector(".lost"));
     check("a link is followed", cards().length === 1 && cards()[0].startsWith("train times") && points() <= 26 && points() > 10, cards(), points());
+
+    await follow("#metric=searches&key=nobody");
+    check("a key of a link is lost", document.querySelector(".lost")?.textContent.includes("a key without values"));
+    await follow("#metric=nothing");
+    check("a metric of a link is lost", document.querySelectorAll(".lost").length === 1 && document.querySelector(".lost").textContent.includes("a metric without values"));
 
     // Files.
     const make = URL.createObjectURL;
