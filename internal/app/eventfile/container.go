@@ -3,6 +3,7 @@ package eventfile
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/flate"
 	"crypto/sha256"
 	"encoding/binary"
@@ -85,28 +86,26 @@ func (c *Container) Schema() string { return c.schema }
 // header reads the map of texts after the magic bytes.
 func (c *Container) header() error {
 	for {
-		n, err := c.long()
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			break
-		}
-		if n < 0 {
+		n, err := binary.ReadVarint(c.r)
+		if err == nil && n < 0 {
 			n = -n
-			if _, err := c.long(); err != nil {
-				return err
-			}
+			_, err = binary.ReadVarint(c.r) // the size of the entries
 		}
-		if n < 0 || n > 1<<16 {
+		switch {
+		case err != nil:
+			return early(err)
+		case n == 0:
+			_, err = io.ReadFull(c.r, c.sync[:])
+			return early(err)
+		case n < 0 || n > 1<<16:
 			return fmt.Errorf("%w: its header has %d entries", ErrContainer, n)
 		}
 		for range n {
-			key, err := c.text()
+			key, err := c.bytes(maxContainerHeader)
 			if err != nil {
 				return err
 			}
-			value, err := c.text()
+			value, err := c.bytes(maxContainerHeader)
 			if err != nil {
 				return err
 			}
@@ -118,49 +117,30 @@ func (c *Container) header() error {
 			}
 		}
 	}
-	_, err := io.ReadFull(c.r, c.sync[:])
-	return early(err)
-}
-
-func (c *Container) long() (int64, error) {
-	var n uint64
-	for shift := 0; shift < 64; shift += 7 {
-		b, err := c.r.ReadByte()
-		if err != nil {
-			return 0, early(err)
-		}
-		n |= uint64(b&0x7f) << shift
-		if b < 0x80 {
-			return int64(n>>1) ^ -int64(n&1), nil
-		}
-	}
-	return 0, fmt.Errorf("%w: a number of more than 64 bits", ErrContainer)
 }
 
 // early turns an end of the file into an error that says that it comes too early.
 func early(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("%w: it ends too early", ErrContainer)
 	}
-	return err
+	return fmt.Errorf("%w: %w", ErrContainer, err)
 }
 
-func (c *Container) text() ([]byte, error) {
-	n, err := c.long()
+// bytes reads a length and that many bytes, and takes memory only as they come in.
+func (c *Container) bytes(most int64) ([]byte, error) {
+	n, err := binary.ReadVarint(c.r)
 	if err != nil {
-		return nil, err
+		return nil, early(err)
 	}
-	if n < 0 || n > maxContainerHeader {
-		return nil, fmt.Errorf("%w: its header has a text of %d bytes", ErrContainer, n)
+	if n < 0 || n > most {
+		return nil, fmt.Errorf("%w: a text or a block claims %d bytes", ErrContainer, n)
 	}
-	return c.exactly(n)
-}
-
-// exactly reads n bytes, and takes memory only as they come in.
-func (c *Container) exactly(n int64) ([]byte, error) {
 	var b bytes.Buffer
-	got, err := io.CopyN(&b, c.r, n)
-	if got < n {
+	if _, err := io.CopyN(&b, c.r, n); err != nil {
 		return nil, early(err)
 	}
 	return b.Bytes(), nil
@@ -200,17 +180,13 @@ func (c *Container) Next() (Record, error) {
 
 // next reads a block.
 func (c *Container) next() (err error) {
-	if c.left, err = c.long(); err != nil {
-		return err
+	if c.left, err = binary.ReadVarint(c.r); err != nil {
+		return early(err)
 	}
-	size, err := c.long()
-	if err != nil {
-		return err
+	if c.left < 0 {
+		return fmt.Errorf("%w: a block claims %d records", ErrContainer, c.left)
 	}
-	if c.left < 0 || size < 0 || size > maxContainerBlock {
-		return fmt.Errorf("%w: a block claims %d bytes of %d records", ErrContainer, size, c.left)
-	}
-	packed, err := c.exactly(size)
+	packed, err := c.bytes(maxContainerBlock)
 	if err != nil {
 		return err
 	}
@@ -232,18 +208,18 @@ var errBlockTooLong = fmt.Errorf("it has more than %d MiB", maxContainerBlock>>2
 func (c *Container) unpack(b []byte) ([]byte, error) {
 	switch c.codec {
 	case "deflate":
-		return unpackStream(flate.NewReader(bytes.NewReader(b)))
+		out, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(b)), maxContainerBlock+1))
+		if err == nil && len(out) > maxContainerBlock {
+			err = errBlockTooLong
+		}
+		return out, err
 	case "snappy":
 		if len(b) < 4 {
 			return nil, io.ErrUnexpectedEOF
 		}
 		b, sum := b[:len(b)-4], binary.BigEndian.Uint32(b[len(b)-4:])
-		n, err := snappy.DecodedLen(b)
-		if err != nil {
-			return nil, err
-		}
-		if n > maxContainerBlock {
-			return nil, errBlockTooLong
+		if n, err := snappy.DecodedLen(b); err != nil || n > maxContainerBlock {
+			return nil, cmp.Or(err, errBlockTooLong)
 		}
 		out, err := snappy.Decode(nil, b)
 		if err == nil && crc32.ChecksumIEEE(out) != sum {
@@ -251,20 +227,12 @@ func (c *Container) unpack(b []byte) ([]byte, error) {
 		}
 		return out, err
 	case "zstandard":
-		r, err := zstd.NewReader(bytes.NewReader(b), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxContainerBlock))
+		r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxContainerBlock))
 		if err != nil {
 			return nil, err
 		}
 		defer r.Close()
-		return unpackStream(r)
+		return r.DecodeAll(b, nil)
 	}
 	return b, nil
-}
-
-func unpackStream(r io.Reader) ([]byte, error) {
-	out, err := io.ReadAll(io.LimitReader(r, maxContainerBlock+1))
-	if err == nil && len(out) > maxContainerBlock {
-		err = errBlockTooLong
-	}
-	return out, err
 }
