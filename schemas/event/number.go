@@ -3,26 +3,17 @@ package event
 import (
 	"bytes"
 	"math"
+	"strconv"
 )
 
 // parseInteger reads a decimal integer in JSON's grammar without fraction and exponent.
 func parseInteger(b []byte) (int64, bool) {
-	negative := len(b) > 0 && b[0] == '-'
-	digits := b
-	if negative {
-		digits = b[1:]
-	}
-	if len(digits) == 0 || len(digits) > 1 && digits[0] == '0' {
+	digits := bytes.TrimPrefix(b, []byte("-"))
+	if len(digits) == 0 || digits[0] == '+' || len(digits) > 1 && digits[0] == '0' {
 		return 0, false
 	}
-	var n uint64
-	for _, c := range digits {
-		if c < '0' || c > '9' || n > math.MaxUint64/10-1 {
-			return 0, false
-		}
-		n = n*10 + uint64(c-'0')
-	}
-	return signed(n, negative)
+	n, err := strconv.ParseInt(string(b), 10, 64)
+	return n, err == nil
 }
 
 // signed returns n or −n, and whether it fits.

@@ -30,9 +30,6 @@ var directives = map[byte]func(*wallClock) bool{
 	'd': (*wallClock).dayOfMonth,
 	'e': (*wallClock).dayOfMonth,
 	'j': func(c *wallClock) bool { return c.number(&c.yearDay, 3, 3) && c.yearDay > 0 },
-	'G': func(c *wallClock) bool { return c.number(&c.year, 4, 4) },
-	'V': func(c *wallClock) bool { return c.number(&c.week, 2, 2) && c.week > 0 },
-	'u': func(c *wallClock) bool { return c.number(&c.weekDay, 1, 1) },
 	'b': (*wallClock).monthName,
 	'B': (*wallClock).monthName,
 	'a': (*wallClock).weekday,
@@ -70,7 +67,7 @@ type timeLayout []func(*wallClock) bool
 // the first of January. A space stands for one or more, or at a directive that can begin
 // with one for none.
 func parseLayout(text string) (layout timeLayout, err error) {
-	const years, months, days, hours = "YyG", "mbB", "de", "HI"
+	const years, months, days, hours = "Yy", "mbB", "de", "HI"
 	text = abbreviations.Replace(strings.TrimSpace(text))
 	used := map[byte]bool{}
 	for i := 0; i < len(text); i++ {
@@ -114,9 +111,9 @@ func parseLayout(text string) (layout timeLayout, err error) {
 		return nil, errors.New("it must be a layout with a year (%Y), for example %d.%m.%Y %H:%M:%S, or %Y-%m for months, or %Y for years; %{2025} stands for a year that times do not have")
 	case has(days) && !has(months):
 		return nil, errors.New("it has a day, but no month (%m or %b)")
-	case used['G'] != used['V'] || used['u'] && !used['V'] || used['V'] && has("Yyj"+months) || used['j'] && has(months):
-		return nil, errors.New("a date is of a month, the day of a year (%Y-%j), or a day of a week (%G-W%V-%u)")
-	case has(hours) && !has(days) && !used['j'] && !used['u']:
+	case used['j'] && (has(days) || has(months)):
+		return nil, errors.New("a date is of a month, or the day of a year (%Y-%j)")
+	case has(hours) && !has(days) && !used['j']:
 		return nil, errors.New("it has an hour, but no day (%d)")
 	case used['I'] != used['p']:
 		return nil, errors.New("%I, an hour of 12, and %p, AM or PM, go together; an hour of 24 is %H")
@@ -125,7 +122,7 @@ func parseLayout(text string) (layout timeLayout, err error) {
 }
 
 // layoutParts lists the directives in texts.
-const layoutParts = "%Y %y %m %b %B %d %e %j %G %V %u %a %A %H %I %p %M %S %f %z %Z, %F for %Y-%m-%d, %T for %H:%M:%S, %{2025} for a year that times do not have, %% for the sign itself"
+const layoutParts = "%Y %y %m %b %B %d %e %j %a %A %H %I %p %M %S %f %z %Z, %F for %Y-%m-%d, %T for %H:%M:%S, %{2025} for a year that times do not have, %% for the sign itself"
 
 // read reads a text, all of it.
 func (l timeLayout) read(c *wallClock) bool {

@@ -15,7 +15,6 @@ type wallClock struct {
 	hour, minute, second int
 	millis               int
 	yearDay              int    // from 1; 0: the text has a day of a month
-	week, weekDay        int    // of ISO 8601, from 1; week is 0 if the text has no week
 	half                 byte   // 'a' or 'p' of am and pm; 0: the hour is one of 24
 	zoned                bool   // the text says its offset from UTC
 	offset               int    // seconds east
@@ -25,7 +24,7 @@ type wallClock struct {
 
 // start begins to read a text, without the white space around it.
 func (c *wallClock) start(b []byte) {
-	*c = wallClock{b: bytes.TrimSpace(b), month: 1, day: 1, weekDay: 1}
+	*c = wallClock{b: bytes.TrimSpace(b), month: 1, day: 1}
 }
 
 // usual reads a time in one of the layouts that programs usually write. No two of them read one
@@ -277,14 +276,6 @@ func (c *wallClock) time(zone *time.Location) (millis int64, ok bool) {
 func (c *wallClock) date() bool {
 	at := time.Date(c.year, time.Month(c.month), c.day, 0, 0, 0, 0, time.UTC)
 	switch {
-	case c.week != 0: // the fourth of January is in the first week
-		fourth := time.Date(c.year, 1, 4, 0, 0, 0, 0, time.UTC)
-		at = fourth.AddDate(0, 0, 7*(c.week-1)+c.weekDay-1-(int(fourth.Weekday())+6)%7)
-		year, week := at.ISOWeek()
-		if year != c.year || week != c.week || c.weekDay < 1 || c.weekDay > 7 {
-			return false
-		}
-		c.year = at.Year()
 	case c.yearDay != 0:
 		at = time.Date(c.year, 1, c.yearDay, 0, 0, 0, 0, time.UTC)
 	case int(at.Month()) != c.month || at.Day() != c.day:

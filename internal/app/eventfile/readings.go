@@ -35,10 +35,10 @@ type Reading struct {
 
 // dateLayouts and clockLayouts are what people and programs write beside the usual layouts.
 var (
-	dateLayouts  = []string{"%m/%d/%Y", "%d/%m/%Y", "%m-%d-%Y", "%d-%m-%Y", "%m.%d.%Y", "%m/%d/%y", "%d/%m/%y", "%d.%m.%y", "%Y-%m-%d", "%Y/%m/%d", "%b %d, %Y", "%d %b %Y", "%d-%b-%y", "%Y-%j", "%G-W%V-%u"}
+	dateLayouts  = []string{"%m/%d/%Y", "%d/%m/%Y", "%m-%d-%Y", "%d-%m-%Y", "%m.%d.%Y", "%m/%d/%y", "%d/%m/%y", "%d.%m.%y", "%Y-%m-%d", "%Y/%m/%d", "%b %d, %Y", "%d %b %Y", "%d-%b-%y", "%Y-%j"}
 	clockLayouts = []string{"", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p", " %H:%M:%S.%f", ", %H:%M:%S", ", %I:%M %p", ", %I:%M:%S %p", " %I:%M%p", " %H.%M.%S", " %T %z", "T%T", "T%T%z"}
 	// wholeLayouts are not made of these.
-	wholeLayouts = []string{"%Y%m%d%H%M", "%Y%m%dT%H%M", "%Y-%m-%d-%H.%M.%S.%f", "%d%b%Y:%T", "%d-%b-%y %I.%M.%S.%f %p", "%d. %B %Y %H:%M", "%B %d, %Y at %I:%M %p", "%G-W%V"}
+	wholeLayouts = []string{"%Y%m%d%H%M", "%Y%m%dT%H%M", "%Y-%m-%d-%H.%M.%S.%f", "%d%b%Y:%T", "%d-%b-%y %I.%M.%S.%f %p", "%d. %B %Y %H:%M", "%B %d, %Y at %I:%M %p"}
 	// zones are those whose times have the best-known short names.
 	zones = []string{"Europe/Berlin", "Europe/London", "Europe/Helsinki", "America/New_York", "America/Chicago", "America/Denver", "America/Los_Angeles", "Asia/Kolkata", "Asia/Shanghai", "Asia/Tokyo"}
 )
