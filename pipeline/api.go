@@ -1,13 +1,8 @@
 package pipeline
 
 import (
-	"context"
-	"log/slog"
-
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/changes"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 )
 
 // The parts of a deployment, under the names that most programs need. Package
@@ -59,9 +54,9 @@ type (
 	Beginning = deployment.Beginning
 
 	// Difference is a point in which a configuration differs from the one in force.
-	Difference = changes.Difference
+	Difference = deployment.Difference
 	// Value is a field with its value in force and in the configuration.
-	Value = changes.Value
+	Value = deployment.Value
 
 	// ConfigError says which field of a configuration is invalid, and why.
 	ConfigError = deployment.ConfigError
@@ -151,11 +146,3 @@ var (
 // division over the metrics, ladders and digests. It asks no broker.
 // Errors: *ConfigError names the field.
 func Compile(cfg Config) (*Deployment, error) { return deployment.Compile(cfg) }
-
-// Dial connects to the brokers of a configuration; Close ends the connections. Nothing
-// in this package needs that: every call makes connections of its own. A nil logger
-// discards. Errors: *ConfigError for invalid security settings, ErrUnreachable and
-// ErrRefused with what to check.
-func Dial(ctx context.Context, k Kafka, logger *slog.Logger) (*kafkalog.Client, error) {
-	return connect.Dial(ctx, k, logger)
-}

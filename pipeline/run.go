@@ -12,8 +12,8 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/countslog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
@@ -35,7 +35,7 @@ type RunOptions struct {
 	Readers int
 	// Client, where given, is what AwaitBroker returned, so that a run does not connect a second
 	// time; Run closes it. Default: Run connects, and does not wait for a broker.
-	Client *kafkalog.Client
+	Client *Client
 	// Logger receives what an operator should know; default: discards. No record
 	// holds a user id, a key or a raw count.
 	Logger *slog.Logger
@@ -95,8 +95,20 @@ type Settlement struct {
 	Keys        int       // how many values were released in all of these turns
 }
 
-// Progress says how far a run has read, and when its next counts can appear.
-type Progress = watch.Outlook
+// Progress is how far a run has read, and when its next counts can appear, by the deployment's rules
+// of time and what READ knows. Times are UTC.
+type Progress struct {
+	WindowEnd time.Time // of the next metric window whose counts are not released
+	// Earliest is when the clock shows that every partition can have brought a record late enough
+	// to close the window; Latest is when the clock alone closes it, on partitions that are silent.
+	// A partition whose end an open transaction hides can delay both. They mean nothing to records
+	// whose times are not those of the clock.
+	Earliest, Latest time.Time
+	Closed           bool // the window is closed: its counts are under way
+	// Lag is how far reading is behind the clock, by append times; 0 at the end of the events topic,
+	// if its records are not behind the clock.
+	Lag time.Duration
+}
 
 // RunResult says how a run ended.
 type RunResult struct {
@@ -123,8 +135,9 @@ const defaultStallLimit = 2 * time.Minute
 // After ErrConflict and *spend.StopError every later run ends with ErrStopped, until
 // Recover.
 func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result RunResult, err error) {
-	client := opts.Client
-	if client != nil {
+	var client *kafkalog.Client
+	if opts.Client != nil {
+		client = opts.Client.log
 		defer client.Close()
 	}
 	if d == nil {
@@ -197,7 +210,7 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 	if opts.OnProgress != nil && !opts.Bounded {
 		monitor.EverySecond(func(now time.Time) {
 			if o, known := stalls.Outlook(now); known {
-				opts.OnProgress(o)
+				opts.OnProgress(Progress(o))
 			}
 		})
 	}
@@ -249,7 +262,7 @@ func (r *run) position(ctx context.Context) (Position, error) {
 	if err == nil {
 		err = r.control.Update(ctx)
 	}
-	return countslog.SettledPosition(r.control, r.dep, ends), err
+	return Position(countslog.SettledPosition(r.control, r.dep, ends)), err
 }
 
 // pipeline builds the run's Beam pipeline, for workers where there are any.

@@ -42,14 +42,21 @@ type RunState struct {
 
 // LossLevel is how many of the records are lost for a reason: 0 none, 1 some (at least one in a
 // hundred, and ten), 2 more than half.
-type LossLevel = watch.Level
+type LossLevel int
 
 // DeadLetterLevel is how many of the records are dead letters: "none" (fewer than ten), "few"
 // (fewer than one in a hundred), "some", or "most" (more than half).
-type DeadLetterLevel = watch.DeadLevel
+type DeadLetterLevel string
 
-// Totals are exact numbers of records by their outcome.
-type Totals = watch.Totals
+// Totals are exact numbers of the records that a process has seen, by their outcome: for the trusted
+// side only.
+type Totals struct {
+	Read        uint64            // records, without dead letters
+	DeadLetters map[string]uint64 // by class
+	// Lost has records by the reason for which they are not counted. Those beyond the allowance
+	// count once for each window of a metric.
+	Lost map[string]uint64
+}
 
 // PartitionState is how far a run is on a partition of the events topic.
 type PartitionState struct {
@@ -100,7 +107,11 @@ func (r *run) reportState(opts RunOptions, client *kafkalog.Client) func(now tim
 			of.Lag, of.LagKnown = p.Lag(now)
 			s.Partitions = append(s.Partitions, of)
 		}
-		s.Losses, s.DeadLetters, s.Totals = r.losses.Levels(now), r.losses.DeadLetters(now), r.losses.Totals()
+		s.Losses = map[string]LossLevel{}
+		for reason, level := range r.losses.Levels(now) {
+			s.Losses[reason] = LossLevel(level)
+		}
+		s.DeadLetters, s.Totals = DeadLetterLevel(r.losses.DeadLetters(now)), Totals(r.losses.Totals())
 		s.BadValues = r.losses.BadValues(now)
 		opts.OnState(s)
 	}

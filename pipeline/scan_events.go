@@ -4,19 +4,24 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/reading"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-type (
-	// ScanOptions say which events ScanEvents reads: those of a range of times.
-	ScanOptions = reading.ScanOptions
-	// ScanCounts counts what ScanEvents has read.
-	ScanCounts = reading.ScanCounts
-)
+// ScanOptions select the events that ScanEvents reads: those of a range of times.
+type ScanOptions struct {
+	From, To time.Time // the range of event times, [From, To); zero: no limit on that side
+	Logger   *slog.Logger
+	Progress func(read uint64) // called now and then with the number of records read; may be nil
+}
+
+// ScanCounts counts the scanned records by outcome. BadValue are those of Broken whose value cannot
+// be read.
+type ScanCounts struct{ Read, Broken, BadValue, Late, Future, Accepted uint64 }
 
 // ScanEvents reads the events topic once, up to where its partitions end now, and calls fn with
 // every event in the range that a run would accept by the event's own times and the clock of the
@@ -31,5 +36,6 @@ func ScanEvents(ctx context.Context, d *deployment.Deployment, o ScanOptions, fn
 		return ScanCounts{}, err
 	}
 	defer client.Close()
-	return reading.Scan(ctx, d, client, o, fn)
+	counts, err := reading.Scan(ctx, d, client, reading.ScanOptions(o), fn)
+	return ScanCounts(counts), err
 }

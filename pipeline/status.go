@@ -6,9 +6,9 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -148,5 +148,5 @@ func deadLettersOf(v *controllog.View) (level DeadLetterLevel, turns uint64) {
 	for _, n := range sum.DeadLettered {
 		dead += n
 	}
-	return watch.DeadLetterLevel(dead, sum.Read-sum.Skipped), turns
+	return DeadLetterLevel(watch.DeadLetterLevel(dead, sum.Read-sum.Skipped)), turns
 }

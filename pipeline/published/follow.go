@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/countslog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -33,8 +33,13 @@ type Turn struct {
 	Since      time.Time
 }
 
-// Position is where Follow begins: after a settled turn.
-type Position = countslog.Position
+// Position is where Follow begins: after a settled turn. The zero Position is the beginning of both
+// topics.
+type Position struct {
+	Turn   uint64  // the last turn that is not followed
+	Counts []int64 // where it ends on counts, by partition
+	Ends   int64   // an offset of the turns topic before which no later turn ends
+}
 
 // Options are options of Follow. The zero value begins after the turn that is
 // settled now, for which control is read; with From, only counts and the turns topic are.
@@ -98,7 +103,7 @@ func follow(ctx context.Context, d *deployment.Deployment, o Options, fn func(Tu
 		if err != nil {
 			return fmt.Errorf("following counts: %w", err)
 		}
-		from = &now
+		from = (*Position)(&now)
 	}
 	f := follower{client: client, counts: d.Config.Outputs.Counts, turns: d.Config.Outputs.Turns, fn: fn,
 		onAnswer: o.OnAnswer, together: int64(o.Together), log: log,

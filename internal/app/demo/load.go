@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -22,7 +23,7 @@ var errDrained = errors.New("drained while loading")
 // other: within a partition, timestamps never fall. It returns the number of records, or
 // errDrained when drain is closed before the end.
 func load(ctx context.Context, broker pipeline.Kafka, source Source, drain <-chan struct{}) (loaded uint64, err error) {
-	client, err := pipeline.Dial(ctx, broker, nil)
+	client, err := connect.Dial(ctx, broker, nil)
 	if err != nil {
 		return 0, fmt.Errorf("loading events: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/generate"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
@@ -22,7 +23,7 @@ func broker(t *testing.T, partitions int) (pipeline.Kafka, *kafkalog.Client) {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.Close)
-	client, err := pipeline.Dial(context.Background(), kafka, nil)
+	client, err := connect.Dial(context.Background(), kafka, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +84,7 @@ func TestRuleOnlyTheDemoReadsItsBroker(t *testing.T) {
 		"wrong password": {Mechanism: kafka.SASL.Mechanism, User: kafka.SASL.User, Password: secret.New("guessed")},
 		"the default":    {Mechanism: kafka.SASL.Mechanism, User: "admin", Password: secret.New("admin")},
 	} {
-		client, err := pipeline.Dial(t.Context(), pipeline.Kafka{Brokers: kafka.Brokers, SASL: sasl}, nil)
+		client, err := connect.Dial(t.Context(), pipeline.Kafka{Brokers: kafka.Brokers, SASL: sasl}, nil)
 		if err == nil {
 			_, err = client.Offsets(t.Context(), eventsTopic, 0)
 			client.Close()

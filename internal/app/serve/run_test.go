@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
@@ -110,7 +111,7 @@ func begin(t testing.TB, d *pipeline.Deployment, seconds, perSecond int) {
 	if err := pipeline.Init(ctx, d, pipeline.InitOptions{Start: start, Incarnation: [16]byte{1}}); err != nil {
 		t.Fatal(err)
 	}
-	client, err := pipeline.Dial(ctx, d.Config.Kafka, nil)
+	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

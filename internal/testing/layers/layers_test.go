@@ -66,16 +66,19 @@ func module() []layer {
 			internal/base/kafka/kafkalog internal/base/kafka/registry`},
 		{name: "deployment", sees: "secrets numbers wire noise spending transforms kafka", packages: `
 			pipeline/internal/calendar pipeline/deployment/settings pipeline/deployment`},
-		{name: "stages", sees: "secrets numbers memory wire noise spending transforms kafka deployment",
+		{name: "connection", sees: "secrets wire kafka deployment", outside: []string{kafkaGo}, packages: `
+			internal/connect`},
+		{name: "stages", sees: "secrets numbers memory wire noise spending transforms kafka deployment connection",
 			outside: []string{beam, kafkaGo}, packages: `
-			internal/base/hooks/crashpoint pipeline/internal/connect pipeline/internal/controllog
+			internal/base/hooks/crashpoint pipeline/internal/controllog
 			pipeline/internal/changes pipeline/internal/topicrules pipeline/internal/fencing
 			pipeline/internal/watch pipeline/internal/packing pipeline/internal/ledgerlog
 			pipeline/internal/countslog pipeline/internal/reading pipeline/internal/publishing
 			pipeline/internal/admin`},
-		{name: "published", sees: "secrets wire kafka deployment stages", packages: `
+		{name: "published", sees: "secrets wire kafka deployment connection stages", packages: `
 			pipeline/published`},
-		{name: "pipeline", sees: "secrets numbers wire noise spending transforms kafka deployment stages published",
+		{name: "pipeline", sees: "secrets numbers wire noise spending transforms kafka deployment " +
+			"connection stages published",
 			outside: []string{beam, kafkaGo}, packages: `
 			pipeline pipeline/flink`},
 		{name: "front", sees: "words secrets numbers wire noise spending deployment published pipeline", packages: `
@@ -83,12 +86,14 @@ func module() []layer {
 			internal/app/plan internal/app/plan/choice internal/app/outcomes internal/app/report
 			internal/app/monitor/process internal/app/monitor docs internal/app/serve internal/app/outfile
 			internal/app/cli internal/app/eventfile internal/app/generate`},
-		{name: "demo", sees: "words secrets numbers wire noise experiments spending kafka deployment pipeline front",
+		{name: "demo", sees: "words secrets numbers wire noise experiments spending kafka deployment " +
+			"connection pipeline front",
 			outside: []string{franz}, packages: `
 			internal/base/kafka/embedded internal/app/demo internal/app/experiment/year
 			internal/app/experiment/page internal/app/replay`},
 		{name: "programs",
-			sees: "words secrets numbers accounting wire noise experiments transforms kafka deployment pipeline front demo",
+			sees: "words secrets numbers accounting wire noise experiments transforms kafka deployment connection " +
+				"pipeline front demo",
 			packages: `
 			internal/app/commands/command internal/app/commands/commandtest internal/app/commands/input
 			internal/app/commands/demo internal/app/commands/replay internal/app/commands/initialise
@@ -103,7 +108,8 @@ func module() []layer {
 			internal/testing/layers internal/testing/memledger
 			internal/testing/process internal/testing/realkafka
 			internal/testing/realflink internal/testing/workload internal/testing/reference integration`},
-		{name: "peers", sees: "secrets wire noise experiments kafka pipeline front demo tests", outside: []string{beam},
+		{name: "peers", sees: "connection secrets wire noise experiments kafka pipeline " +
+			"front demo tests", outside: []string{beam},
 			packages: `
 			internal/testing/peers`},
 		{name: "deployment files", packages: `

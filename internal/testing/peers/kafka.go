@@ -8,6 +8,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/embedded"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/internal/testing/workload"
 	"github.com/tollgate-dp/tollgate/pipeline"
@@ -98,7 +99,7 @@ type producers struct {
 }
 
 func newProducers(ctx context.Context, d *pipeline.Deployment, partitions int) (*producers, error) {
-	client, err := pipeline.Dial(ctx, d.Config.Kafka, nil)
+	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/internal/testing/workload"
-	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
@@ -31,7 +31,7 @@ func prepareLoop(ctx context.Context, t task) (entrant, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := pipeline.Dial(ctx, all.deployment.Config.Kafka, nil)
+	client, err := connect.Dial(ctx, all.deployment.Config.Kafka, nil)
 	if err != nil {
 		all.close()
 		return nil, err

@@ -8,8 +8,8 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/base/formats/avro"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/registry"
+	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )

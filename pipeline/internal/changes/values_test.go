@@ -130,7 +130,8 @@ func TestARelativeErrorThatFollowsIsNotToldAsATarget(t *testing.T) {
 		was := schemas.MetricSpec{Kind: kind, Relative: 0.1}
 		is := was
 		is.Relative = 0.2
-		if all := metricValues(&was, &is); len(all) != 1 || all[0] != (Value{want, "0.1", "0.2"}) {
+		all := metricValues(&was, &is)
+		if len(all) != 1 || all[0] != (Value{Field: want, Was: "0.1", Is: "0.2"}) {
 			t.Errorf("%s: %v", kind, all)
 		}
 	}
@@ -162,7 +163,7 @@ func TestScalesAndEdgesAreTold(t *testing.T) {
 	for _, most := range []int64{100, 1 << 30} { // with as many levels, or fewer
 		all := metricDifferences(quantiles("linear", most), quantiles("logarithmic", most))
 		if len(all) != 1 || all[0].What != "the metric score" ||
-			!slices.Contains(all[0].Values, Value{"scale", "linear", "logarithmic"}) {
+			!slices.Contains(all[0].Values, Value{Field: "scale", Was: "linear", Is: "logarithmic"}) {
 			t.Errorf("to %d: told as %+v", most, all)
 		}
 	}
@@ -171,7 +172,7 @@ func TestScalesAndEdgesAreTold(t *testing.T) {
 	}
 	all := metricDifferences(edges(0, 5, 10), edges(0, 6, 10))
 	if !slices.ContainsFunc(all, func(d Difference) bool {
-		return slices.Contains(d.Values, Value{"edges", "3 edges", "3 edges (1 added, 1 gone)"})
+		return slices.Contains(d.Values, Value{Field: "edges", Was: "3 edges", Is: "3 edges (1 added, 1 gone)"})
 	}) {
 		t.Errorf("told as %+v", all)
 	}

@@ -10,12 +10,11 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 )
 
-// Position is where published.Follow begins: after a settled turn. The zero Position is the
-// beginning of both topics.
+// Position is a published.Position.
 type Position struct {
-	Turn   uint64  // the last turn that is not followed
-	Counts []int64 // where it ends on counts, by partition
-	Ends   int64   // an offset of the turns topic before which no later turn ends
+	Turn   uint64
+	Counts []int64
+	Ends   int64
 }
 
 // CurrentPosition opens control for the Position after the turn that is settled now.

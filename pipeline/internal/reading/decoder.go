@@ -7,8 +7,8 @@ import (
 	"log/slog"
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/registry"
+	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 

@@ -13,16 +13,14 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// ScanOptions select the events to scan.
+// ScanOptions are those of package pipeline.
 type ScanOptions struct {
-	From, To time.Time // the range of event times, [From, To); zero: no limit on that side
+	From, To time.Time
 	Logger   *slog.Logger
-	Progress func(read uint64) // called now and then with the number of records read; may be nil
+	Progress func(read uint64)
 }
 
-// ScanCounts counts the scanned records by outcome.
-//
-// BadValue are those of Broken whose value cannot be read.
+// ScanCounts are those of package pipeline.
 type ScanCounts struct{ Read, Broken, BadValue, Late, Future, Accepted uint64 }
 
 // Scan reads the events topic up to where its partitions end now, and calls fn with every event

@@ -82,13 +82,10 @@ var reasons = [...]struct {
 	{"beyond_allowance", func(f *Outcomes) (uint64, uint64) { return f.beyond, f.beyond + f.counted }},
 }
 
-// Totals are exact numbers of what this process has seen, for the trusted side only.
+// Totals are those of package pipeline.
 type Totals struct {
-	Read        uint64            // records, without dead letters
-	DeadLetters map[string]uint64 // by class
-	// Lost has records by the reason for which they are not counted. Those beyond the allowance
-	// count once for each window of a metric.
-	Lost map[string]uint64
+	Read              uint64
+	DeadLetters, Lost map[string]uint64
 }
 
 // Totals returns the exact numbers so far.

@@ -6,19 +6,11 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 )
 
-// Outlook says how far a run has read, and when its next counts can appear, from the deployment's
-// rules of time and what READ knows. Times are UTC.
+// Outlook is a pipeline.Progress.
 type Outlook struct {
-	WindowEnd time.Time // of the next metric window whose counts are not released
-	// Earliest is when the clock shows that every partition can have brought a record late enough
-	// to close the window; Latest when the clock alone closes it, on partitions that are silent. A
-	// partition whose end an open transaction hides can delay both. They mean nothing to records
-	// whose times are not those of the clock.
-	Earliest, Latest time.Time
-	Closed           bool // the window is closed: its counts are under way
-	// how far reading is behind the clock, by append times; 0 at the end of the events topic, if
-	// its records are not behind the clock
-	Lag time.Duration
+	WindowEnd, Earliest, Latest time.Time
+	Closed                      bool
+	Lag                         time.Duration
 }
 
 // Closes returns when a window that ends at a time, in Unix milliseconds, can close: see Outlook.

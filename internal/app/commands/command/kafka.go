@@ -4,20 +4,25 @@ import (
 	"context"
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// AwaitAnswer returns an error unless a broker answers.
+// AwaitAnswer returns an error unless a broker answers. It reports within seconds that none answers
+// yet: a frozen one accepts connections, and each address takes ten seconds.
 func (a *App) AwaitAnswer(ctx context.Context, kafka pipeline.Kafka) error {
-	client, err := a.Connect(ctx, kafka)
+	d := &pipeline.Deployment{Config: pipeline.Config{Kafka: kafka}}
+	client, err := pipeline.AwaitBroker(ctx, d, 0, a.Checking(false).Logger)
 	if err == nil {
 		client.Close()
 	}
 	return err
 }
 
-// Connect connects to a broker. It says within seconds that none answers yet: a frozen one accepts
-// connections, and each address takes ten seconds.
+// Connect connects to the brokers, after AwaitAnswer.
 func (a *App) Connect(ctx context.Context, kafka pipeline.Kafka) (*kafkalog.Client, error) {
-	return pipeline.AwaitBroker(ctx, &pipeline.Deployment{Config: pipeline.Config{Kafka: kafka}}, 0, a.Checking(false).Logger)
+	if err := a.AwaitAnswer(ctx, kafka); err != nil {
+		return nil, err
+	}
+	return connect.Dial(ctx, kafka, a.Checking(false).Logger)
 }

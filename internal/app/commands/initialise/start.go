@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -48,7 +49,7 @@ func (v *startValue) resolve(ctx context.Context, cfg pipeline.Config, now func(
 
 // earliest returns the least timestamp of the first records of the events topic's partitions.
 func earliest(ctx context.Context, cfg pipeline.Config) (time.Time, error) {
-	client, err := pipeline.Dial(ctx, cfg.Kafka, nil)
+	client, err := connect.Dial(ctx, cfg.Kafka, nil)
 	if err != nil {
 		return time.Time{}, err
 	}

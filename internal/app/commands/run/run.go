@@ -20,7 +20,6 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
-	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -341,7 +340,7 @@ func were(n int) string {
 const defaultWaitForBroker = 30 * time.Second
 
 // awaitBroker connects to a broker; it waits for one that is not there yet, or for a signal.
-func awaitBroker(ctx context.Context, f *runFlags, d *command.Loaded, log *slog.Logger, signalled <-chan struct{}) (*kafkalog.Client, error) {
+func awaitBroker(ctx context.Context, f *runFlags, d *command.Loaded, log *slog.Logger, signalled <-chan struct{}) (*pipeline.Client, error) {
 	ctx, end := endedBy(ctx, signalled, errors.New("a signal ended the wait, before the run began anything"))
 	defer end()
 	return pipeline.AwaitBroker(ctx, d.Deployment, f.waitForBroker, log)
