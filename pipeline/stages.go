@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/restored"
@@ -68,7 +67,7 @@ func newStages(ctx context.Context, d *deployment.Deployment, client *kafkalog.C
 	s.endsContext, s.cancelEnds = context.WithCancel(ctx)
 	s.settling = sync.OnceValues(s.openSettler)
 	if !t.Disposable {
-		s.losses = watch.NewLosses(watch.LossRulesOf(d, time.UnixMilli(control.Header.StartMillis)), log)
+		s.losses = watch.NewLosses(d, log)
 	}
 	return s
 }

@@ -69,17 +69,24 @@ func (l *Losses) BadValues(now time.Time) bool {
 	return bad >= leastRecords && badValueOf*bad > hour.read()-hour.n[DeadLettered]+bad
 }
 
-// reasons are the names of the ways to lose records, in metrics and alerts.
+// reasons are the ways to lose records, as metrics, alerts and the log name them. Events beyond the
+// allowance are lost by design, and not logged.
 var reasons = [...]struct {
-	name string
-	of   func(*Outcomes) (lost, all uint64)
+	name, hint string
+	of         func(*Outcomes) (lost, all uint64)
 }{
-	{"late", func(f *Outcomes) (uint64, uint64) { return f.n[Late], f.read() }},
-	{"future", func(f *Outcomes) (uint64, uint64) { return f.n[Future] + f.n[Unstamped], f.read() }},
-	{"before_start", func(f *Outcomes) (uint64, uint64) { return f.n[BeforeStart], f.read() }},
-	{"overtaken", func(f *Outcomes) (uint64, uint64) { return f.n[Overtaken], f.read() }},
-	{"dead_lettered", func(f *Outcomes) (uint64, uint64) { return f.n[DeadLettered], f.read() }},
-	{"beyond_allowance", func(f *Outcomes) (uint64, uint64) { return f.beyond, f.beyond + f.counted }},
+	{"late", "they are older than time.lateness allows; check events.fields.time and events.time_unit",
+		func(f *Outcomes) (uint64, uint64) { return f.n[Late], f.read() }},
+	{"future", "they are further ahead of the clock than time.skew, or have no timestamp of Kafka; check the producers' clocks",
+		func(f *Outcomes) (uint64, uint64) { return f.n[Future] + f.n[Unstamped], f.read() }},
+	{"before_start", "their times are before the start of the deployment; check events.time_unit",
+		func(f *Outcomes) (uint64, uint64) { return f.n[BeforeStart], f.read() }},
+	{"overtaken", "they came after their windows were closed; a partition was silent for longer than time.idle_grace",
+		func(f *Outcomes) (uint64, uint64) { return f.n[Overtaken], f.read() }},
+	{"dead_lettered", "the dead-letter topic has them, with the reason in the header tollgate-class",
+		func(f *Outcomes) (uint64, uint64) { return f.n[DeadLettered], f.read() }},
+	{"beyond_allowance", "",
+		func(f *Outcomes) (uint64, uint64) { return f.beyond, f.beyond + f.counted }},
 }
 
 // Totals are those of package pipeline.
@@ -117,7 +124,7 @@ func (l *Losses) Levels(now time.Time) map[string]Level {
 	for _, r := range reasons {
 		recent, long, least := &minute, &hour, uint64(leastRecords)
 		if r.name == "beyond_allowance" { // a record counts in every window that it is in
-			recent, long, least = &before, &before, leastRecords*max(1, l.rules.Windows)
+			recent, long, least = &before, &before, leastRecords*max(1, l.windows)
 		}
 		levels[r.name] = levelOf(r.of, recent, long, least)
 	}

@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"io"
 	"log/slog"
 	"maps"
 	"testing"
@@ -33,7 +32,7 @@ func TestRuleEveryLossHasALevel(t *testing.T) {
 			want       Level
 		}{{0, 9, LostNone}, {2000, 15, LostNone}, {1000, 9, LostNone}, {1000, 11, LostSome}, {30, 30, LostSome},
 			{30, 31, LostMost}} {
-			l := NewLosses(LossRulesOf(&deployment.Deployment{}, noon), slog.New(slog.NewTextHandler(io.Discard, nil)))
+			l := NewLosses(&deployment.Deployment{}, slog.New(slog.DiscardHandler))
 			f := OutcomesOf(nil, []schemas.MetricTally{{WindowTally: schemas.WindowTally{Counted: c.good}}})
 			f.AddRead(read(c.good))
 			lose(&f, c.lost)
@@ -65,7 +64,7 @@ func TestRuleALevelOfDeadLettersIsOfTenRecords(t *testing.T) {
 		want       DeadLevel
 	}{{0, 0, DeadNone}, {0, 9, DeadNone}, {5000, 9, DeadNone}, {5000, 10, DeadFew}, {991, 10, DeadFew},
 		{990, 10, DeadSome}, {10, 10, DeadSome}, {10, 11, DeadMost}} {
-		l := NewLosses(LossRulesOf(&deployment.Deployment{}, noon), slog.New(slog.NewTextHandler(io.Discard, nil)))
+		l := NewLosses(&deployment.Deployment{}, slog.New(slog.DiscardHandler))
 		f := Outcomes{}
 		f.AddRead(schemas.ReadTallies{Accepted: c.good, DeadLettered: map[string]uint64{"a": c.dead}})
 		l.Observe(noon, &f)
@@ -85,8 +84,7 @@ func TestRuleALevelIsOfTenRecordsHoweverManyWindowsTheyAreIn(t *testing.T) {
 	metrics := []deployment.Metric{{Window: 10 * time.Minute, Slide: time.Minute},
 		{Window: time.Hour, Slide: time.Hour}}
 	for records, want := range map[uint64]Level{1: LostNone, 9: LostNone, 10: LostMost} {
-		l := NewLosses(LossRulesOf(&deployment.Deployment{Config: deployment.Config{Metrics: metrics}}, noon),
-			slog.New(slog.NewTextHandler(io.Discard, nil)))
+		l := NewLosses(&deployment.Deployment{Config: deployment.Config{Metrics: metrics}}, slog.New(slog.DiscardHandler))
 		f := OutcomesOf(nil,
 			[]schemas.MetricTally{{WindowTally: schemas.WindowTally{Beyond: 10 * records}},
 				{WindowTally: schemas.WindowTally{Beyond: records}}})
@@ -100,7 +98,7 @@ func TestRuleALevelIsOfTenRecordsHoweverManyWindowsTheyAreIn(t *testing.T) {
 // Whether users can pay is known when a turn is settled: until the next one, the level stays.
 func TestABudgetsLevelStaysUntilTheNextTurn(t *testing.T) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	l := NewLosses(LossRulesOf(&deployment.Deployment{}, noon), slog.New(slog.NewTextHandler(io.Discard, nil)))
+	l := NewLosses(&deployment.Deployment{}, slog.New(slog.DiscardHandler))
 	for i, counted := range []uint64{0, 1000} {
 		settled := noon.Add(time.Duration(i) * 24 * time.Hour)
 		f := OutcomesOf(nil, []schemas.MetricTally{{WindowTally: schemas.WindowTally{Beyond: 10, Counted: counted}}})
