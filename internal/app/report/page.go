@@ -130,7 +130,7 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 		out.Lopsided = out.Lopsided || metrickind.Of(m.Kind).Statistic != nil
 		s := section{
 			ID: fmt.Sprintf("metric-%d", i+1), Name: m.title(), Tag: m.tag(), of: m.Name, Facts: m.facts(p.valueField, p.valueUnit, p.zoneName()), Chart: -1, Gaps: p.gaps(m),
-			Bounds: m.bounds(), Nothing: cmp.Or(o.nothing, "Nothing was released."),
+			Bounds: m.bounds(), Nothing: cmp.Or(o.nothing, "Nothing was published: no window has ended, or no key had enough events."),
 		}
 		first, last, count := o.Settled.windows(wallclock.Of(p.zone), m.WindowSize, m.WindowSlide)
 		values := m.valuesOf(released)

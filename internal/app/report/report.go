@@ -29,7 +29,7 @@ type Options struct {
 	Mark      string    // what has to be known before any value is read, as that all is made up
 	Error     string    // how far values typically are from the real counts, of a page whose events are no secret
 	Notes     []string  // what else is not covered, beside what follows from the deployment
-	nothing   string    // said of a metric without values; default "Nothing was released."
+	nothing   string    // said of a metric without values; default: nothing was published, and why
 	// Settled says which windows are settled: those without values are shown as well.
 	Settled Settled
 }
