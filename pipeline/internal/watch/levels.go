@@ -77,7 +77,7 @@ var reasons = [...]struct {
 }{
 	{"late", "they are older than time.lateness allows; check events.fields.time and events.time_unit",
 		func(f *Outcomes) (uint64, uint64) { return f.n[Late], f.read() }},
-	{"future", "they are further ahead of the clock than time.skew, or have no timestamp of Kafka; check the producers' clocks",
+	{"future", "they are ahead by more than time.skew, or have no timestamp of Kafka; check the producers' clocks",
 		func(f *Outcomes) (uint64, uint64) { return f.n[Future] + f.n[Unstamped], f.read() }},
 	{"before_start", "their times are before the start of the deployment; check events.time_unit",
 		func(f *Outcomes) (uint64, uint64) { return f.n[BeforeStart], f.read() }},

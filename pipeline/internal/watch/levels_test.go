@@ -84,7 +84,8 @@ func TestRuleALevelIsOfTenRecordsHoweverManyWindowsTheyAreIn(t *testing.T) {
 	metrics := []deployment.Metric{{Window: 10 * time.Minute, Slide: time.Minute},
 		{Window: time.Hour, Slide: time.Hour}}
 	for records, want := range map[uint64]Level{1: LostNone, 9: LostNone, 10: LostMost} {
-		l := NewLosses(&deployment.Deployment{Config: deployment.Config{Metrics: metrics}}, slog.New(slog.DiscardHandler))
+		l := NewLosses(&deployment.Deployment{Config: deployment.Config{Metrics: metrics}},
+			slog.New(slog.DiscardHandler))
 		f := OutcomesOf(nil,
 			[]schemas.MetricTally{{WindowTally: schemas.WindowTally{Beyond: 10 * records}},
 				{WindowTally: schemas.WindowTally{Beyond: records}}})

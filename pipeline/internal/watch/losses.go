@@ -107,6 +107,7 @@ func (l *Losses) report(now time.Time, reason string, level Level, hint string) 
 func (l *Losses) reportEnd(now time.Time, reason string) {
 	if t := l.reported[reason]; t != nil {
 		delete(l.reported, reason)
-		l.log.Warn("resolved after "+now.Sub(t.since).Round(time.Second).String()+": hardly any record is lost", "reason", reason)
+		l.log.Warn("resolved after "+now.Sub(t.since).Round(time.Second).String()+": hardly any record is lost",
+			"reason", reason)
 	}
 }

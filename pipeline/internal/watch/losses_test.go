@@ -82,7 +82,8 @@ func TestRuleLossesAreSaidCoarsely(t *testing.T) {
 	t.Run("several together", func(t *testing.T) {
 		s := newLossScene(t)
 		s.says(s.until(10*time.Second, met{n: 40}, met{24, Late}, met{34, DeadLettered}, met{2, Future}),
-			[]string{"0s", "at least one in a hundred of the records", "reason=late"}, []string{"0s", "reason=dead_lettered"},
+			[]string{"0s", "at least one in a hundred of the records", "reason=late"},
+			[]string{"0s", "reason=dead_lettered"},
 			[]string{"4s", "reason=future"}) // once they are not few
 	})
 	t.Run("too many bad values", func(t *testing.T) {
