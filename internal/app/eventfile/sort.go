@@ -225,7 +225,7 @@ func (m *Merge) Next() (Entry, bool, error) {
 	return out, true, nil
 }
 
-// Len, Less, Swap, Push and Pop are for container/heap.
+// Len is for container/heap, as are Less, Swap, Push and Pop.
 func (m Merge) Len() int { return len(m) }
 
 func (m Merge) Less(i, j int) bool {
