@@ -116,7 +116,7 @@ func baseConfig(broker, name string) pipeline.Config {
 			Counts: name + "-counts", Control: name + "-control", Ledger: name + "-ledger", DeadLetter: name + "-dead",
 		},
 		Keys: pipeline.SecretKeys{
-			Noise:    []noisereduction.NoiseKey{{ID: "k1", Secret: secret.New([32]byte{1, 7, 9})}},
+			Noise:    noisereduction.NoiseKey{ID: "k1", Secret: secret.New([32]byte{1, 7, 9})},
 			UserHash: secret.New([32]byte{2, 4, 8}),
 		},
 		Shards: 4, ReleaseShards: 1, LedgerSlots: 10,
@@ -333,7 +333,7 @@ func (d *deployment) referenceOf(config pipeline.Config, compiled *pipeline.Depl
 		}
 	}
 	c := reference.Config{
-		Incarnation: incarnation, Generation: 1, Format: format, UserHash: config.Keys.UserHash.Reveal(), Noise: config.Keys.Noise[0],
+		Incarnation: incarnation, Generation: 1, Format: format, UserHash: config.Keys.UserHash.Reveal(), Noise: config.Keys.Noise,
 		Budget: reference.Budget{Mu2: bigOf(uint64(budget.Mu2)), Keys: budget.Keys.Big()},
 		Period: config.Privacy.Period.Milliseconds(), Start: base.UnixMilli() - base.UnixMilli()%slide.Milliseconds(),
 		Lateness: config.Time.Lateness.Milliseconds(), Skew: config.Time.Skew.Milliseconds(),

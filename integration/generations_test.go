@@ -77,7 +77,7 @@ func manyChanges(name string) settings {
 		c.Metrics = []pipeline.Metric{added, m[5], m[1], m[2], m[4], m[3], m[6], m[10], m[7], m[8], m[9]} // without visits
 		c.Time.Lateness = 3 * time.Second
 		c.Privacy.Epsilon *= 0.8
-		c.Keys.Noise = []noisereduction.NoiseKey{{ID: "k2", Secret: secret.New([32]byte{8, 8, 8})}}
+		c.Keys.Noise = noisereduction.NoiseKey{ID: "k2", Secret: secret.New([32]byte{8, 8, 8})}
 		c.Shards, c.Outputs.Ledger = c.Shards+3, name+"-ledger-2"
 		c.ReleaseShards, c.Outputs.Counts = c.ReleaseShards+1, name+"-counts-2"
 		c.LedgerSlots = 7
@@ -239,7 +239,7 @@ func TestRuleANoiseKeyServesOneRangeOfTurns(t *testing.T) {
 		d.runTurns(3)
 		id := numbered("k", i+2)
 		result := d.change(func(c *pipeline.Config) {
-			c.Keys.Noise = []noisereduction.NoiseKey{{ID: id, Secret: secret.New([32]byte{byte(i + 40)})}}
+			c.Keys.Noise = noisereduction.NoiseKey{ID: id, Secret: secret.New([32]byte{byte(i + 40)})}
 		})
 		ranges[result.FromTurn] = id
 		if result.RetiredKey != numbered("k", i+1) {

@@ -10,7 +10,7 @@ import (
 
 // jobKeys are the keys of a job: a configuration prints them redacted.
 type jobKeys struct {
-	Noise    []jobKey
+	Noise    jobKey
 	UserHash [32]byte
 }
 
@@ -21,10 +21,8 @@ type jobKey struct {
 
 // encode writes a job with its keys beside the configuration.
 func (j job) encode() ([]byte, error) {
-	keys := jobKeys{UserHash: j.Config.Keys.UserHash.Reveal()}
-	for _, k := range j.Config.Keys.Noise {
-		keys.Noise = append(keys.Noise, jobKey{k.ID, k.Secret.Reveal()})
-	}
+	noise := j.Config.Keys.Noise
+	keys := jobKeys{UserHash: j.Config.Keys.UserHash.Reveal(), Noise: jobKey{noise.ID, noise.Secret.Reveal()}}
 	config, err := json.Marshal(j.Config)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the configuration: %w", err)
@@ -53,8 +51,7 @@ func (j *job) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	j.Config.Keys.UserHash = secret.New(read.Keys.UserHash)
-	for _, k := range read.Keys.Noise {
-		j.Config.Keys.Noise = append(j.Config.Keys.Noise, noisereduction.NoiseKey{ID: k.ID, Secret: secret.New(k.Secret)})
-	}
+	noise := read.Keys.Noise
+	j.Config.Keys.Noise = noisereduction.NoiseKey{ID: noise.ID, Secret: secret.New(noise.Secret)}
 	return nil
 }

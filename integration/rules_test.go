@@ -86,7 +86,7 @@ func TestAnotherConfigurationIsRefused(t *testing.T) {
 	d := newDeployment(t, startBroker(t), "header", 1)
 	for name, change := range map[string]settings{
 		"another noise key": func(c *pipeline.Config) {
-			c.Keys.Noise = []noisereduction.NoiseKey{{ID: "k1", Secret: secret.New([32]byte{9})}}
+			c.Keys.Noise = noisereduction.NoiseKey{ID: "k1", Secret: secret.New([32]byte{9})}
 		},
 		"another user-hash key": func(c *pipeline.Config) { c.Keys.UserHash = secret.New([32]byte{9}) },
 		"another budget":        func(c *pipeline.Config) { c.Privacy.Epsilon *= 2 },

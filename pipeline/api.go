@@ -3,6 +3,9 @@ package pipeline
 import (
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
 // The parts of a deployment, under the names that most programs need. Package
@@ -43,6 +46,13 @@ type (
 	Outputs = deployment.Outputs
 	// SecretKeys are the deployment's keys, for noise and for the hashes of user ids.
 	SecretKeys = deployment.SecretKeys
+
+	// Format says how the records of the events topic are decoded.
+	Format = event.Format
+	// Target is the accuracy at which a release stops.
+	Target = noisereduction.Target
+	// NoiseKey is a noise key with its id.
+	NoiseKey = noisereduction.NoiseKey
 
 	// Deployment is a configuration that Compile has checked, with what was computed
 	// from it: every call of this package takes one. Read-only, and safe for
@@ -141,6 +151,9 @@ var (
 	// ErrUnknownTopic says that a topic or partition is not there.
 	ErrUnknownTopic = kafkalog.ErrUnknownTopic
 )
+
+// Secret returns a value that prints redacted: a key of 256 random bits, or a password.
+func Secret[T any](value T) secret.Of[T] { return secret.New(value) }
 
 // Compile checks a configuration, fills in its defaults, and computes the budget, its
 // division over the metrics, ladders and digests. It asks no broker.

@@ -184,8 +184,8 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 		"Outputs.CountsFormat": {nil, func(c *deployment.Config) {
 			c.Outputs.CountsFormat, c.Outputs.Registry = schemas.CountsAvro, &deployment.Registry{URL: "http://registry:8081"}
 		}},
-		"Keys.Noise.ID":     {nil, func(c *deployment.Config) { c.Keys.Noise[0].ID = "x" }},
-		"Keys.Noise.Secret": {nil, func(c *deployment.Config) { c.Keys.Noise[0].Secret = secret.New([32]byte{9}) }},
+		"Keys.Noise.ID":     {nil, func(c *deployment.Config) { c.Keys.Noise.ID = "x" }},
+		"Keys.Noise.Secret": {nil, func(c *deployment.Config) { c.Keys.Noise.Secret = secret.New([32]byte{9}) }},
 		"Keys.UserHash":     {nil, func(c *deployment.Config) { c.Keys.UserHash = secret.New([32]byte{9}) }},
 		"Shards":            {nil, func(c *deployment.Config) { c.Shards = 5 }},
 		"ReleaseShards":     {nil, func(c *deployment.Config) { c.ReleaseShards = 5 }},

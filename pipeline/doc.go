@@ -13,6 +13,8 @@
 //   - [Change] puts another configuration in force, [Recover] lets a deployment continue that has
 //     stopped itself, and [TrustedReport] counts all records by their outcome.
 //
+// Example Run has a whole program. Package pipelinetest runs a broker for tests.
+//
 // Two topics hold the truth about a deployment. The control log says which records belong to a
 // turn (CLOSE) and what a turn released (SETTLED). The ledger says what every user contributed and
 // what was decided. Nothing of a turn is published before all of its ledger deltas are durable, so

@@ -5,11 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/base/kafka/embedded"
 	"github.com/tollgate-dp/tollgate/pipeline"
-	"github.com/tollgate-dp/tollgate/schemas/event"
-	"github.com/tollgate-dp/tollgate/schemas/secret"
-	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+	"github.com/tollgate-dp/tollgate/pipeline/pipelinetest"
 )
 
 // The smallest deployment: two hours without any event, of which the public keys are released all
@@ -17,27 +14,27 @@ import (
 // each.
 func ExampleRun() {
 	ctx := context.Background()
-	broker, err := embedded.Start(embedded.Options{})
+	broker, stop, err := pipelinetest.Start()
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer broker.Close()
+	defer stop()
 	d, err := pipeline.Compile(pipeline.Config{
-		Kafka: pipeline.Kafka{Brokers: []string{broker.Addr()}},
-		Events: pipeline.Events{Topic: "visits", Format: event.Format{
+		Kafka: pipeline.Kafka{Brokers: []string{broker}},
+		Events: pipeline.Events{Topic: "visits", Format: pipeline.Format{
 			Format: "jsonl", User: "who", Key: "page", Time: "at", TimeUnit: "ms",
 		}},
 		Privacy: pipeline.Privacy{Epsilon: 1, Delta: 1e-6, Period: 24 * time.Hour},
 		Time:    pipeline.Time{Trust: pipeline.TrustProducer}, // the embedded broker has no append times
 		Metrics: []pipeline.Metric{{
 			Name: "views", Window: time.Hour,
-			Keys:   pipeline.Keys{Mode: pipeline.KeysPublic, List: []string{"/cart", "/home"}},
-			Target: noisereduction.Target{Absolute: 100, Confidence: 0.95},
+			Keys:   pipeline.Keys{List: []string{"/cart", "/home"}},
+			Target: pipeline.Target{Absolute: 100},
 		}},
 		Keys: pipeline.SecretKeys{
-			Noise:    []noisereduction.NoiseKey{{ID: "2026-a", Secret: secret.New([32]byte{1})}},
-			UserHash: secret.New([32]byte{2}),
+			Noise:    pipeline.NoiseKey{ID: "2026-a", Secret: pipeline.Secret([32]byte{1})},
+			UserHash: pipeline.Secret([32]byte{2}),
 		},
 	})
 	if err != nil {

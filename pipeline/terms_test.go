@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/base/kafka/embedded"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/event"
@@ -127,11 +126,7 @@ func TestRuleNoPasswordCanBeGuessedFromTheTermsOfARun(t *testing.T) {
 // A worker refuses a run with another configuration than the one that was submitted, with other
 // keys than those in HEADER, and with another deployment on the brokers that it reaches.
 func TestRuleAWorkerHasTheKeysAndTheConfigurationThatWereSubmitted(t *testing.T) {
-	broker, err := embedded.Start(embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer broker.Close()
+	broker := deploytest.Start(t)
 	d := deploy(t, deploytest.Config(broker.Addr()), time.Now(), 1)
 	all, err := digestsOf(d)
 	if err != nil {
@@ -153,10 +148,10 @@ func TestRuleAWorkerHasTheKeysAndTheConfigurationThatWereSubmitted(t *testing.T)
 		"another cluster":    {edit: func(*deployment.Config) {}, says: "the run is on elsewhere", cluster: "elsewhere"},
 		"another time":       {edit: func(c *deployment.Config) { c.Time.Skew += time.Second }, says: "Time"},
 		"another noise key": {edit: func(c *deployment.Config) {
-			c.Keys.Noise = []noisereduction.NoiseKey{{ID: "k1", Secret: secret.New([32]byte{9})}}
+			c.Keys.Noise = noisereduction.NoiseKey{ID: "k1", Secret: secret.New([32]byte{9})}
 		}, says: "noise key"},
 		"another id of it": {edit: func(c *deployment.Config) {
-			c.Keys.Noise = []noisereduction.NoiseKey{{ID: "k2", Secret: c.Keys.Noise[0].Secret}}
+			c.Keys.Noise = noisereduction.NoiseKey{ID: "k2", Secret: c.Keys.Noise.Secret}
 		}, says: "Keys"},
 		"another user-hash":    {edit: func(c *deployment.Config) { c.Keys.UserHash = secret.New([32]byte{9}) }, says: "the user-hash key"},
 		"another events topic": {edit: func(c *deployment.Config) { c.Events.Topic = "other" }, says: "Events"},

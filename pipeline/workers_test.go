@@ -11,7 +11,6 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
-	"github.com/tollgate-dp/tollgate/internal/base/kafka/embedded"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -20,11 +19,7 @@ import (
 
 // What ended a job is told, and not that following control was interrupted by its end.
 func TestTheErrorOfAJobIsTold(t *testing.T) {
-	broker, err := embedded.Start(embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer broker.Close()
+	broker := deploytest.Start(t)
 	d := deploy(t, deploytest.Config(broker.Addr()), time.Now(), 1)
 	broken := errors.New("the job is broken")
 	for i := range 20 { // follow is in another place each time

@@ -240,8 +240,8 @@ type Outputs struct {
 // SecretKeys are the deployment's keys: 256 random bits each, independent of each
 // other.
 type SecretKeys struct {
-	Noise    []noisereduction.NoiseKey // exactly one: the key that noise is drawn with
-	UserHash secret.Of[[32]byte]       // hashes user ids to account ids, and records to record ids
+	Noise    noisereduction.NoiseKey // noise is drawn with it
+	UserHash secret.Of[[32]byte]     // hashes user ids to account ids, and records to record ids
 }
 
 // withDefaults returns a copy with a value in every field that has a default. Those of

@@ -38,10 +38,9 @@ func TestCompileRefusesInvalidValues(t *testing.T) {
 		{"Shards", func(c *deployment.Config) { c.Shards = -1 }},
 		{"ReleaseShards", func(c *deployment.Config) { c.ReleaseShards = 1 << 20 }},
 		{"LedgerSlots", func(c *deployment.Config) { c.LedgerSlots = 3 }},
-		{"Keys.Noise", func(c *deployment.Config) { c.Keys.Noise = nil }},
-		{"Keys.Noise[0].Secret", func(c *deployment.Config) { c.Keys.Noise[0].Secret = secret.New([32]byte{}) }},
+		{"Keys.Noise.Secret", func(c *deployment.Config) { c.Keys.Noise.Secret = secret.New([32]byte{}) }},
 		{"Keys.UserHash", func(c *deployment.Config) { c.Keys.UserHash = secret.New([32]byte{}) }},
-		{"Keys.UserHash", func(c *deployment.Config) { c.Keys.UserHash = c.Keys.Noise[0].Secret }},
+		{"Keys.UserHash", func(c *deployment.Config) { c.Keys.UserHash = c.Keys.Noise.Secret }},
 		{"Outputs.Ledger", func(c *deployment.Config) { c.Outputs.Ledger = "events" }},
 		{"Metrics", func(c *deployment.Config) { c.Metrics = nil }},
 		{"Metrics[0].Name", func(c *deployment.Config) { c.Metrics[0].Name = "" }},
@@ -169,7 +168,7 @@ func TestCatchUpIsAQuarterOfTheSlotsAtMost(t *testing.T) {
 func TestRuleAPrintedConfigurationHasNoSecret(t *testing.T) {
 	s := deployment.SASL{Mechanism: "plain", User: "alice", Password: secret.New("s3cret")}
 	r := deployment.Registry{User: "alice", Password: secret.New("s3cret")}
-	k := deployment.SecretKeys{Noise: []noisereduction.NoiseKey{{ID: "k", Secret: secret.New([32]byte{201, 202})}}, UserHash: secret.New([32]byte{201, 202})}
+	k := deployment.SecretKeys{Noise: noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{201, 202})}, UserHash: secret.New([32]byte{201, 202})}
 	for _, v := range []any{s, &s, r, &r, k, &k, deployment.Kafka{SASL: &s}, struct{ SASL deployment.SASL }{s}, deployment.Config{Keys: k}, struct{ k deployment.SecretKeys }{k}} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%d"} {
 			text := fmt.Sprintf(verb, v)

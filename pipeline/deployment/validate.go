@@ -37,13 +37,11 @@ func (c *Config) check() error {
 	case c.CatchUp > 1 && c.CatchUp > c.LedgerSlots/4:
 		return Invalid("CatchUp", "%d is above a quarter of %s (%d), of which a restore needs the rest: lower it, or give %s",
 			c.CatchUp, field("LedgerSlots"), c.LedgerSlots, with("LedgerSlots", 4*c.CatchUp))
-	case len(c.Keys.Noise) != 1:
-		return Invalid("Keys.Noise", "there are %d keys: give exactly one", len(c.Keys.Noise))
-	case c.Keys.Noise[0].Secret.Reveal() == [32]byte{}:
-		return Invalid("Keys.Noise[0].Secret", zeros)
+	case c.Keys.Noise.Secret.Reveal() == [32]byte{}:
+		return Invalid("Keys.Noise.Secret", zeros)
 	case c.Keys.UserHash.Reveal() == [32]byte{}:
 		return Invalid("Keys.UserHash", zeros)
-	case c.Keys.UserHash.Equal(c.Keys.Noise[0].Secret):
+	case c.Keys.UserHash.Equal(c.Keys.Noise.Secret):
 		return Invalid("Keys.UserHash", "it is the same as the noise key: make another one with openssl rand -hex 32")
 	case len(c.Metrics) == 0:
 		return Invalid("Metrics", "no metric is configured")

@@ -131,7 +131,7 @@ func TestKeysThatAreNotWantedAreNotRead(t *testing.T) {
 	if err := f.Resolve(config.Options{WithoutKeys: true, WithoutRegistries: true}); err != nil {
 		t.Fatal(err)
 	}
-	if d, err := f.Compile(); err != nil || d.Config.Keys.UserHash.Reveal() == ([32]byte(bytes.Repeat([]byte{0xab}, 32))) || d.Config.Keys.Noise[0].Secret.Reveal()[0] == 0xab || len(f.Warnings(d)) > 0 {
+	if d, err := f.Compile(); err != nil || d.Config.Keys.UserHash.Reveal() == ([32]byte(bytes.Repeat([]byte{0xab}, 32))) || d.Config.Keys.Noise.Secret.Reveal()[0] == 0xab || len(f.Warnings(d)) > 0 {
 		t.Errorf("a key was read (%v)", err)
 	}
 	if err := f.Resolve(config.Options{}); err == nil {

@@ -167,7 +167,7 @@ func (f *File) Resolve(o Options) error {
 	if len(id) > 64 {
 		doc.failAt("keys.noise.id", "it is longer than 64 bytes")
 	}
-	cfg.Keys.Noise = []noisereduction.NoiseKey{{ID: id, Secret: secret.New(f.key("keys.noise", o, 1))}}
+	cfg.Keys.Noise = noisereduction.NoiseKey{ID: id, Secret: secret.New(f.key("keys.noise", o, 1))}
 	cfg.Keys.UserHash = secret.New(f.key("keys.user_hash", o, 2))
 	cfg.Record = f.record(o)
 	if cfg.Kafka.SASL != nil {

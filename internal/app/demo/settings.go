@@ -72,7 +72,7 @@ func (s Settings) config(broker pipeline.Kafka, source Source, secrets Secrets) 
 			Target: s.Target, Noise: s.Noise, Share: 1,
 		}},
 		Outputs: pipeline.Outputs{Counts: "counts", Control: "control", Ledger: "ledger", DeadLetter: "dead-letter", Turns: "turns"},
-		Keys:    pipeline.SecretKeys{Noise: []noisereduction.NoiseKey{secrets.Noise}, UserHash: secrets.UserHash},
+		Keys:    pipeline.SecretKeys{Noise: secrets.Noise, UserHash: secrets.UserHash},
 		Shards:  shards, ReleaseShards: 1,
 	}
 }

@@ -44,9 +44,7 @@ func promiseOf(d *deployment.Deployment) promise {
 		accountant: string(budget.Accountant), period: cfg.Privacy.Period,
 		trust: cfg.Time.Trust, zone: cfg.Time.WindowZone, valueField: cfg.Events.Format.Value, valueUnit: cfg.Events.Format.ValueUnit(), unnamed: cfg.Events.Format.NoUser == event.NoUserEach,
 	}
-	for _, k := range cfg.Keys.Noise {
-		p.noiseKeys = append(p.noiseKeys, k.ID)
-	}
+	p.noiseKeys = []string{cfg.Keys.Noise.ID}
 	for _, m := range d.Metrics {
 		kind := metrickind.Of(m.Spec.Kind)
 		f := metricFacts{

@@ -181,7 +181,7 @@ func compiled(metrics ...pipeline.Metric) (*pipeline.Deployment, error) {
 		}},
 		Privacy: pipeline.Privacy{Epsilon: 1, Delta: 1e-6, Lasts: 24 * time.Hour},
 		Metrics: metrics,
-		Keys:    pipeline.SecretKeys{Noise: []noisereduction.NoiseKey{{ID: "k1", Secret: secret.New([32]byte{1})}}, UserHash: secret.New([32]byte{2})},
+		Keys:    pipeline.SecretKeys{Noise: noisereduction.NoiseKey{ID: "k1", Secret: secret.New([32]byte{1})}, UserHash: secret.New([32]byte{2})},
 	})
 }
 

@@ -48,7 +48,7 @@ func Config(addr string) deployment.Config {
 			MaxKeysPerUser: 2, MaxEventsPerKey: 3,
 			Target: noisereduction.Target{Relative: 0.05, Absolute: 80, Confidence: 0.95},
 		}},
-		Keys:   deployment.SecretKeys{Noise: []noisereduction.NoiseKey{{ID: "k1", Secret: secret.New([32]byte{1})}}, UserHash: secret.New([32]byte{2})},
+		Keys:   deployment.SecretKeys{Noise: noisereduction.NoiseKey{ID: "k1", Secret: secret.New([32]byte{1})}, UserHash: secret.New([32]byte{2})},
 		Shards: 4,
 	}
 }

@@ -89,7 +89,7 @@ func module() []layer {
 		{name: "demo", sees: "words secrets numbers wire noise experiments spending kafka deployment " +
 			"connection pipeline front",
 			outside: []string{franz}, packages: `
-			internal/base/kafka/embedded internal/app/demo internal/app/experiment/year
+			internal/base/kafka/embedded pipeline/pipelinetest internal/app/demo internal/app/experiment/year
 			internal/app/experiment/page internal/app/replay`},
 		{name: "programs",
 			sees: "words secrets numbers accounting wire noise experiments transforms kafka deployment connection " +

@@ -29,11 +29,10 @@ func Header(d *deployment.Deployment) schemas.Header {
 		},
 		Counts: schemas.CountsEncoding{Format: d.Config.Outputs.CountsFormat},
 	}
-	for _, k := range d.Config.Keys.Noise {
-		h.NoiseKeys = append(h.NoiseKeys,
-			schemas.KeyFingerprint{ID: k.ID, FromTurn: 1,
-				Fingerprint: schemas.KeyFingerprintOf("noise", k.Secret.Reveal())})
-	}
+	noise := d.Config.Keys.Noise
+	h.NoiseKeys = []schemas.KeyFingerprint{{
+		ID: noise.ID, FromTurn: 1, Fingerprint: schemas.KeyFingerprintOf("noise", noise.Secret.Reveal()),
+	}}
 	h.Metrics = d.Specs()
 	return h
 }

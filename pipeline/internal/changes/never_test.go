@@ -34,7 +34,7 @@ func changed(t *testing.T, edits ...func(*deployment.Config)) *schemas.Header {
 
 func noiseKey(id string, key byte) func(*deployment.Config) {
 	return func(c *deployment.Config) {
-		c.Keys.Noise = []noisereduction.NoiseKey{{ID: id, Secret: secret.New([32]byte{key})}}
+		c.Keys.Noise = noisereduction.NoiseKey{ID: id, Secret: secret.New([32]byte{key})}
 	}
 }
 

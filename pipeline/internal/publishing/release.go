@@ -18,6 +18,6 @@ func NewReleaser(client *kafkalog.Client, control *controllog.Log, d *deployment
 	return release.New(release.Options{
 		Metrics: d.Specs(), Plans: d.Plans(), Ending: turns.Ending, Bounds: turns.Bounds, Incarnation: h.Incarnation,
 		Generation: h.Generation,
-		Noise:      d.Config.Keys.Noise[0], Counts: h.Counts, Publisher: newPublisher(client, control, d), Lost: lost,
+		Noise:      d.Config.Keys.Noise, Counts: h.Counts, Publisher: newPublisher(client, control, d), Lost: lost,
 	})
 }

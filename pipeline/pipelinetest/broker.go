@@ -1,0 +1,19 @@
+// Package pipelinetest runs a Kafka broker in the process, for tests and examples of programs that
+// use package pipeline.
+//
+// The broker keeps its topics in memory. It speaks Kafka's protocol to any client, but is no
+// replacement for Kafka: there is one broker and no replication, and timestamps are always the
+// producer's, so that Config.Time.Trust must be pipeline.TrustProducer.
+package pipelinetest
+
+import "github.com/tollgate-dp/tollgate/internal/base/kafka/embedded"
+
+// Start starts a broker on a free port of 127.0.0.1. It returns the address, for
+// Config.Kafka.Brokers, and a function that stops the broker, which may be called twice.
+func Start() (address string, stop func(), err error) {
+	broker, err := embedded.Start(embedded.Options{})
+	if err != nil {
+		return "", nil, err
+	}
+	return broker.Addr(), broker.Close, nil
+}
