@@ -36,12 +36,16 @@ func tollgate(t testing.TB, args ...string) (code int, stdout, stderr string) {
 
 func TestHelpGolden(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{"", "init", "run", "serve", "change", "status", "statement", "promise", "man", "recover", "replay", "validate", "plan", "demo", "budget", "budget releases", "budget calibrate", "budget convert", "budget compose", "budget compare", "probe", "version"} {
-		name := "help_" + strings.ReplaceAll(line, " ", "_") + ".golden"
+	for _, line := range []string{"", "init", "run", "serve", "change", "status", "statement", "promise", "man", "recover", "replay", "validate", "plan", "plan --help-all", "demo", "demo --help-all", "budget", "budget releases", "budget calibrate", "budget convert", "budget compose", "budget compare", "probe", "version"} {
+		name := "help_" + strings.NewReplacer(" --help-all", "_all", " ", "_").Replace(line) + ".golden"
 		if line == "" {
 			name = "help.golden"
 		}
-		code, stdout, stderr := tollgate(t, append(strings.Fields(line), "--help")...)
+		args := strings.Fields(line)
+		if !strings.HasSuffix(line, "--help-all") {
+			args = append(args, "--help")
+		}
+		code, stdout, stderr := tollgate(t, args...)
 		if code != command.ExitOK || stderr != "" {
 			t.Errorf("%s --help: exit %d, stderr %q", line, code, stderr)
 		}

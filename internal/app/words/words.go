@@ -18,7 +18,7 @@ const Width = 80
 func Wrap(text string, width int) (lines []string) {
 	line := ""
 	for word := range strings.FieldsSeq(text) {
-		if line != "" && !strings.HasPrefix(word, "%") && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+		if line != "" && !strings.HasPrefix(word, "%") && utf8.RuneCountInString(line+" "+word) > width {
 			lines, line = append(lines, line), ""
 		}
 		line = strings.TrimPrefix(line+" "+word, " ")

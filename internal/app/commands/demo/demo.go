@@ -6,6 +6,7 @@ package demo
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/generate"
 )
@@ -53,5 +54,6 @@ range and pays for it from the promise. For a histogram, give them, or --edges.`
 	f.register(cmd)
 	f.flags = cmd.Flags()
 	cmd.RunE = a.Run(func(cmd *cobra.Command) error { return a.runDemo(cmd.Context(), f, cmd.Flags().Changed) })
+	cli.GroupHelp(cmd, usualFlags()...)
 	return cmd
 }

@@ -67,14 +67,22 @@ metric's size unless you give others.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	f.inputFlags.register(flags)
-	f.kindFlags.register(flags, "default: plan chooses")
-	flags.Var(&f.windows, "window", "size of windows, like 15m, 1h30m or 1d; give it more than once to compare sizes (default: plan chooses)")
-	f.registerPromise(cmd, "plan")
-	flags.StringVar(&f.publicKeys, "public-keys", "", "the keys to release in every window: a file with one key per line, or a,b,c (default: which keys exist is protected)")
-	flags.StringVar(&f.config, "config", "", "configuration file (YAML): plan one of its metrics by the events on its topic between --from and --to, in place of --input (default without --input: $TOLLGATE_CONFIG, else "+command.UsualConfig+")")
+	flags.StringVar(&f.config, "config", "", "configuration file (YAML): plan one of its metrics by the events on its topic between --from and --to, "+
+		"in place of --input (default without --input: $TOLLGATE_CONFIG, else "+command.UsualConfig+")")
 	flags.StringVar(&f.metric, "metric", "", "with --config: the metric to plan (default: the only one)")
 	cmd.RegisterFlagCompletionFunc("metric", a.completeMetrics) //nolint:errcheck // the flag exists
+	cli.Group(flags, "Input")
+	f.kindFlags.register(flags, "default: plan chooses")
+	flags.Var(&f.windows, "window",
+		"size of windows, like 15m, 1h30m or 1d; give it more than once to compare sizes (default: plan chooses)")
+	f.registerTarget(flags, "plan")
+	cli.Group(flags, "What to compute")
+	flags.StringVar(&f.publicKeys, "public-keys", "",
+		"the keys to release in every window: a file with one key per line, or a,b,c (default: which keys exist is protected)")
+	f.registerPromise(cmd, "plan")
+	cli.Group(flags, "Privacy")
 	cli.FormatFlag(cmd, &f.format)
+	cli.Group(flags, "Output")
 	f.flags = flags
 	cmd.RunE = a.Run(func(cmd *cobra.Command) error {
 		if f.config = a.OrUsual(f.config, cmd.Flags().Changed, ofFiles); f.config != "" || cmd.Flags().Changed("config") {
@@ -82,6 +90,7 @@ metric's size unless you give others.`,
 		}
 		return a.runPlan(cmd.Context(), f, cmd.Flags().Changed)
 	})
+	cli.GroupHelp(cmd, append(usualFlags(), "config")...)
 	return cmd
 }
 

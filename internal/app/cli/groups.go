@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// groupKey is the annotation of a flag with the title of its group.
+const groupKey = "group"
+
+// Group puts the flags that were added since the last group under a title in the help.
+func Group(flags *pflag.FlagSet, title string) {
+	flags.VisitAll(func(flag *pflag.Flag) {
+		if flag.Annotations[groupKey] == nil {
+			flags.SetAnnotation(flag.Name, groupKey, []string{title}) //nolint:errcheck // the flag exists
+		}
+	})
+}
+
+// GroupHelp shows the flags of a command in their groups: --help the usual ones, --help-all all of
+// them. The command must have its flags and its RunE.
+func GroupHelp(cmd *cobra.Command, usual ...string) {
+	all, flags, run := false, cmd.Flags(), cmd.RunE
+	flags.BoolVar(&all, "help-all", false, "show all flags")
+	flags.Lookup("help-all").Hidden = true
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if all {
+			return cmd.Help()
+		}
+		return run(cmd, args)
+	}
+	cmd.SetUsageFunc(func(cmd *cobra.Command) error {
+		text := fmt.Sprintf("Usage:\n  %s\n\nExamples:\n%s\n", cmd.UseLine(), cmd.Example)
+		var titles []string
+		groups, more := map[string]*pflag.FlagSet{}, 0
+		flags.VisitAll(func(flag *pflag.Flag) {
+			title := strings.Join(flag.Annotations[groupKey], "")
+			if flag.Hidden || title == "" {
+				return
+			}
+			if !all && !slices.Contains(usual, flag.Name) {
+				more++
+				return
+			}
+			if groups[title] == nil {
+				titles, groups[title] = append(titles, title), pflag.NewFlagSet(title, pflag.ContinueOnError)
+				groups[title].SortFlags = false
+			}
+			groups[title].AddFlag(flag)
+		})
+		for _, title := range titles {
+			text += fmt.Sprintf("\n%s:\n%s", title, groups[title].FlagUsagesWrapped(100))
+		}
+		if more > 0 {
+			text += fmt.Sprintf("\n%s --help-all shows %d more flags.\n", cmd.CommandPath(), more)
+		}
+		_, err := fmt.Fprint(cmd.OutOrStdout(), text)
+		return err
+	})
+}
