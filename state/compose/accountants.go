@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/pld"
@@ -20,6 +22,9 @@ type Accountant struct {
 	note   string
 	budget budgets.Accountant
 	answer func([]Mechanism, Question) (float64, error)
+	// wins reports whether the answer can be below that of pld, whose pairs are exact but for the grid;
+	// nil: never.
+	wins func(Mechanism) bool
 }
 
 // accountants returns the table of all accountants of this project, by falling tightness
@@ -31,13 +36,17 @@ type Accountant struct {
 // Flags, help texts, errors, the allowed values of a configuration and its reference
 // come from the two tables; tests here and in internal/app/commands check the rest against them.
 func accountants() []Accountant {
+	always := func(Mechanism) bool { return true }
+	bounded := func(m Mechanism) bool { return m.bounded > 0 }
+	fixed := func(m Mechanism) bool { return m.fixed != nil }
 	return []Accountant{
-		{name: "gdp", budget: budgets.GDP, answer: byGDP, note: "exact for Gaussian noise"},
-		{name: "pld", answer: byPLD},
-		{name: "rdp", answer: byRDP},
-		{name: "zcdp", budget: budgets.ZCDP, answer: byZCDP},
+		{name: "gdp", budget: budgets.GDP, answer: byGDP, wins: bounded, note: "exact for Gaussian noise"},
+		{name: "pld", answer: byPLD, wins: always},
+		{name: "homogeneous", answer: byHomogeneous, wins: fixed},
+		{name: "rdp", answer: byRDP, wins: bounded},
+		{name: "zcdp", budget: budgets.ZCDP, answer: byZCDP, wins: bounded},
 		{name: "advanced", answer: byAdvanced},
-		{name: "basic", answer: byBasic},
+		{name: "basic", answer: byBasic, wins: fixed},
 	}
 }
 
@@ -72,17 +81,34 @@ func Tightest(list []Mechanism) Accountant {
 	return a
 }
 
-// Best answers a question about a list by the accountant that says the least of those that
-// apply: by Tightest alone where that is gdp, which is exact. The others are those that do
-// not apply, and why. The error is a *NotApplicableError with every reason where no
-// accountant applies, and a *units.RangeError as of Compose.
+// Best answers a question about a list by the accountant that says the least of those that can: by
+// Tightest alone where that is gdp, which is exact, and without those that are never below pld
+// where pld applies. Pairs of a mechanism on its own are as tight as it is, but for that of bounded
+// range, which is the worst of several pairs. The others are those that were asked and do not
+// apply, and why. The error is a *NotApplicableError with every reason where no accountant applies,
+// and a *units.RangeError as of Compose.
 func Best(list []Mechanism, q Question) (best Verdict, others []Verdict, err error) {
 	if a := Tightest(list); a.budget == budgets.GDP {
 		if together, err := a.Compose(list, q); err == nil {
 			return Verdict{Accountant: a, Loss: together}, nil, nil
 		}
 	}
-	verdicts, err := Compare(list, q)
+	can, rest := []Accountant(nil), []Accountant(nil)
+	for _, a := range accountants() {
+		if a.wins != nil && slices.ContainsFunc(list, a.wins) {
+			can = append(can, a)
+		} else {
+			rest = append(rest, a)
+		}
+	}
+	verdicts, err := ask(can, list, q)
+	byPLD := func(v Verdict) bool { return v.Accountant.name == "pld" && v.NotApplicable == nil }
+	if i := slices.IndexFunc(verdicts, byPLD); err == nil && (i < 0 || verdicts[i].Loss.Delta < leastOfGrid) {
+		var more []Verdict
+		if more, err = ask(rest, list, q); err == nil {
+			verdicts = ordered(append(verdicts, more...))
+		}
+	}
 	if err != nil {
 		return Verdict{}, nil, err
 	}
@@ -192,21 +218,41 @@ type Verdict struct {
 // come last, in the order of Accountants. The error is a *units.RangeError as of
 // Compose.
 func Compare(list []Mechanism, q Question) ([]Verdict, error) {
-	var said, unsaid []Verdict
-	for _, a := range accountants() {
-		together, err := a.Compose(list, q)
-		var refusal *NotApplicableError
-		switch {
-		case errors.As(err, &refusal):
-			unsaid = append(unsaid, Verdict{Accountant: a, NotApplicable: refusal})
-		case err != nil:
-			return nil, err
-		default:
-			said = append(said, Verdict{Accountant: a, Loss: together})
-		}
+	return ask(accountants(), list, q)
+}
+
+// ask is Compare for some accountants, side by side.
+func ask(accountants []Accountant, list []Mechanism, q Question) ([]Verdict, error) {
+	verdicts := make([]Verdict, len(accountants))
+	var all errgroup.Group
+	for i, a := range accountants {
+		all.Go(func() error {
+			together, err := a.Compose(list, q)
+			verdicts[i] = Verdict{Accountant: a, Loss: together}
+			if errors.As(err, &verdicts[i].NotApplicable) {
+				return nil
+			}
+			return err
+		})
 	}
-	slices.SortStableFunc(said, func(x, y Verdict) int {
-		return cmp.Or(cmp.Compare(x.Loss.Epsilon, y.Loss.Epsilon), cmp.Compare(x.Loss.Delta, y.Loss.Delta))
+	if err := all.Wait(); err != nil {
+		return nil, err //nolint:wrapcheck // of Compose
+	}
+	return ordered(verdicts), nil
+}
+
+// ordered sorts verdicts: the tightest first, and those that do not apply last.
+func ordered(verdicts []Verdict) []Verdict {
+	slices.SortStableFunc(verdicts, func(x, y Verdict) int {
+		switch {
+		case x.NotApplicable == nil && y.NotApplicable == nil:
+			return cmp.Or(cmp.Compare(x.Loss.Epsilon, y.Loss.Epsilon), cmp.Compare(x.Loss.Delta, y.Loss.Delta))
+		case x.NotApplicable == nil:
+			return -1
+		case y.NotApplicable == nil:
+			return 1
+		}
+		return 0
 	})
-	return append(said, unsaid...), nil
+	return verdicts
 }

@@ -95,7 +95,7 @@ func TestComposeAgreesWithOthers(t *testing.T) {
 	}
 }
 
-// On Gaussian noise every accountant applies, and theory has them in this order;
+// On Gaussian noise every accountant but homogeneous applies, and theory has them in this order;
 // rdp is at most as good as zcdp, which has every order and not a grid of them.
 func TestCompareOrdersAccountantsOnGaussians(t *testing.T) {
 	for _, tc := range []struct {
@@ -109,7 +109,10 @@ func TestCompareOrdersAccountantsOnGaussians(t *testing.T) {
 		verdicts := must(Compare(tc.list, asked(t, EpsilonAt, tc.delta)))
 		for _, v := range verdicts {
 			if v.NotApplicable != nil {
-				t.Fatalf("%s does not apply: %v", v.Accountant.Name(), v.NotApplicable)
+				if v.Accountant.Name() != "homogeneous" {
+					t.Fatalf("%s does not apply: %v", v.Accountant.Name(), v.NotApplicable)
+				}
+				continue
 			}
 			at[v.Accountant.Name()] = v.Loss.Epsilon
 		}
@@ -119,10 +122,10 @@ func TestCompareOrdersAccountantsOnGaussians(t *testing.T) {
 				t.Errorf("%s says %v, %s says %v", order[i], at[order[i]], order[i+1], at[order[i+1]])
 			}
 		}
-		if len(at) != len(Names()) || !(at["rdp"] < min(at["basic"], at["advanced"])) {
+		if len(at) != len(Names())-1 || !(at["rdp"] < min(at["basic"], at["advanced"])) {
 			t.Errorf("rdp is not below the simple ones: %v", at)
 		}
-		sorted := slices.IsSortedFunc(verdicts, func(x, y Verdict) int {
+		sorted := slices.IsSortedFunc(verdicts[:len(at)], func(x, y Verdict) int {
 			return int(math.Copysign(1, x.Loss.Epsilon-y.Loss.Epsilon))
 		})
 		if verdicts[0].Accountant.Name() != "gdp" || !sorted {

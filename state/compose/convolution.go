@@ -8,17 +8,21 @@ import (
 	"github.com/tollgate-dp/tollgate/state/pld"
 )
 
+// leastOfGrid is the δ down to which the grid of ordinary options shows the tail: below it other
+// accountants may be tighter.
+const leastOfGrid = 1e-14
+
 // byPLD convolves privacy loss distributions (Zhu, Dong and Wang, 2022, Theorem 10).
 func byPLD(list []Mechanism, q Question) (float64, error) {
 	if slices.ContainsFunc(list, func(m Mechanism) bool { return m.concentrated > 0 }) {
 		return 0, notApplicable("no dominating pair is known for zcdp")
 	}
 	o := pld.Options{}
-	if !q.forDelta && q.delta < 1e-14 {
+	if !q.forDelta && q.delta < leastOfGrid {
 		o.MinDelta = max(q.delta*1e-6, 1e-280)
 	}
 	answer, err := convolve(list, q, o)
-	if q.forDelta && err == nil && answer < 1e-14 {
+	if q.forDelta && err == nil && answer < leastOfGrid {
 		o.MinDelta = 1e-120
 		if finer, err := convolve(list, q, o); err == nil {
 			answer = min(answer, finer)

@@ -12,7 +12,7 @@ import (
 
 // byGDP adds squares of μ (Dong, Roth and Su, 2022, Corollary 3.3): exact for Gaussian
 // noise. Pure mechanisms are Gaussian with the least μ that covers every ε-DP mechanism
-// (conversion.PureToGDP).
+// (conversion.PureToGDP), and the exponential mechanism with that of bounded range.
 func byGDP(list []Mechanism, q Question) (float64, error) {
 	var squares total
 	for _, m := range list {
@@ -20,6 +20,12 @@ func byGDP(list []Mechanism, q Question) (float64, error) {
 		switch {
 		case m.approximate():
 			return 0, notApplicable("an eps-delta mechanism with a delta above 0 is not μ-GDP for any μ")
+		case m.bounded > 0:
+			g, err := conversion.BoundedRangeToGDP(m.bounded)
+			if err != nil {
+				return 0, err
+			}
+			mu = g.Mu
 		case m.fixed != nil:
 			g, err := conversion.PureToGDP(m.fixed.Epsilon)
 			if err != nil {
@@ -41,10 +47,14 @@ func byGDP(list []Mechanism, q Question) (float64, error) {
 }
 
 // rho returns the ρ of a mechanism of Gaussian noise, μ²/2 (Bun and Steinke, 2016,
-// Proposition 1.6), continuous or discrete, or of one that is given by it.
+// Proposition 1.6), continuous or discrete, of the exponential mechanism, or of one that is given by it.
 func (m Mechanism) rho() (float64, bool) {
 	if m.concentrated > 0 {
 		return m.concentrated, true
+	}
+	if m.bounded > 0 {
+		z, err := conversion.BoundedRangeToZCDP(m.bounded)
+		return z.Rho, err == nil
 	}
 	if m.mu > 0 {
 		return rounding.ProductUp(m.mu, m.mu) / 2, true
@@ -90,15 +100,14 @@ func byZCDP(list []Mechanism, q Question) (float64, error) {
 	return conversion.ApproxZCDPToEpsilon(z, q.delta)
 }
 
-// orders returns those at which byRDP adds divergences: 1 + 2^(k/16), and the integers at
-// which a Poisson sample has a divergence of its own, all of them, as any other order is
-// given that of the next integer.
+// orders returns those at which byRDP adds divergences: 1 + 2^(k/16), and all integers up to 512, as
+// on a Poisson sample any other order is given the divergence of the next integer.
 func orders() []float64 {
 	var list []float64
 	for k := -160; k <= 400; k++ {
 		list = append(list, 1+math.Exp2(float64(k)/16))
 	}
-	for alpha := 2.0; alpha <= conversion.MaxSampledOrder; alpha++ {
+	for alpha := 2.0; alpha <= 512; alpha++ {
 		list = append(list, alpha)
 	}
 	slices.Sort(list)
@@ -117,6 +126,8 @@ func byRDP(list []Mechanism, q Question) (float64, error) {
 		)
 		r, ok := m.rho()
 		switch {
+		case m.bounded > 0:
+			curve, err = conversion.BoundedRangeToRDP(m.bounded, at)
 		case ok:
 			curve, err = conversion.ZCDPToRDP(loss.ZCDP{Rho: r}, at)
 		case m.approximate():

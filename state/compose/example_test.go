@@ -34,7 +34,9 @@ func Example() {
 		log.Fatal(err)
 	}
 	for _, v := range verdicts {
-		fmt.Printf("%s %.2f\n", v.Accountant.Name(), v.Loss.Epsilon)
+		if v.NotApplicable == nil {
+			fmt.Printf("%s %.2f\n", v.Accountant.Name(), v.Loss.Epsilon)
+		}
 	}
 	// Output:
 	// gdp: ε = 0.941 at δ = 1e-06

@@ -12,7 +12,8 @@ import (
 const MaxGroup = conversion.MaxGroup
 
 // ForGroup returns the mechanism as it is for any k individuals together, 1 to MaxGroup: one that
-// adds noise to a value has k times the sensitivity, which is exact, one that is (ε, δ)-DP is
+// adds noise to a value has k times the sensitivity, which is exact, the exponential mechanism k times
+// the swing, one that is (ε, δ)-DP is
 // what conversion.ApproxForGroup says, and one that is ρ-zCDP what conversion.ZCDPForGroup
 // does. Randomized response is taken as (ε, δ)-DP, and k individuals stand for k changes of the one
 // value.
@@ -41,6 +42,9 @@ func (m Mechanism) ForGroup(k int) (Mechanism, error) {
 		m.mu = rounding.ProductUp(m.mu, size)
 	case pld.Laplace:
 		m.pair = pld.Laplace{Scale: rounding.QuotientDown(p.Scale, size)}
+	case pld.BoundedRange:
+		m.bounded = rounding.ProductUp(m.bounded, size)
+		m.pair = pld.BoundedRange{Epsilon: m.bounded}
 	case pld.DiscreteGaussian:
 		if p.Sensitivity > MaxSensitivity/k {
 			return Mechanism{}, &units.RangeError{Parameter: "group", Value: size, Range: "such that group·sensitivity is at most 2^20"}
@@ -53,7 +57,9 @@ func (m Mechanism) ForGroup(k int) (Mechanism, error) {
 			return Mechanism{}, err
 		}
 		m.fixed = &group
-		if _, laplace := m.pair.(pld.Laplace); !laplace {
+		switch m.pair.(type) {
+		case pld.Laplace, pld.BoundedRange:
+		default:
 			m.pair = pld.Approx(group)
 		}
 	}

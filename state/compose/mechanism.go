@@ -32,6 +32,7 @@ type Mechanism struct {
 	fixed *loss.Approx // of a mechanism that is (ε, δ)-DP for this one ε and δ
 
 	concentrated float64 // ρ, of one that is ρ-zCDP and has no pair
+	bounded      float64 // ε, of one whose losses lie in an interval of that length; 0 for all others
 }
 
 // Gaussian returns the mechanism of Gaussian noise of standard deviation sigma on a value that one
@@ -145,6 +146,40 @@ func RandomizedResponse(epsilon float64, values int) (Mechanism, error) {
 	}
 	pure := loss.Approx{Epsilon: epsilon}
 	return Mechanism{name: "randomized-response", pair: pld.RandomizedResponse{Epsilon: epsilon, Values: values}, fixed: &pure}.checked()
+}
+
+// Exponential returns the exponential mechanism of a scale, which takes candidate i with probability
+// proportional to e^(score_i/scale) (McSherry and Talwar, 2007): swing is the greatest change of a
+// score by one individual minus the least, both with their signs (mechanisms.Exponential). It has
+// ε-bounded range with ε = swing/scale. Both are finite and above 0; the error is a
+// *units.RangeError.
+func Exponential(scale, swing float64) (Mechanism, error) {
+	if err := cmp.Or(positive("scale", scale), positive("swing", swing)); err != nil {
+		return Mechanism{}, err
+	}
+	epsilon := rounding.QuotientUp(swing, scale)
+	pure := loss.Approx{Epsilon: epsilon}
+	return Mechanism{name: "exponential", pair: pld.BoundedRange{Epsilon: epsilon}, fixed: &pure, bounded: epsilon}.checked()
+}
+
+// SparseVector returns the search for values above a threshold, with Laplace noise of scale
+// threshold on it and of scale value on each value, that ends after a number of positives, 1 to
+// 2^30: ε-DP with ε = Δ/threshold + 2·positives·Δ/value, or half of the second part if an
+// individual changes all values in one direction (mechanisms.SparseVector.Worst, WorstMonotone). Δ,
+// the sensitivity, and the scales are finite and above 0. The error is a *units.RangeError.
+func SparseVector(threshold, value, sensitivity float64, positives int, monotone bool) (Mechanism, error) {
+	if err := cmp.Or(positive("threshold", threshold), positive("value", value),
+		positive("sensitivity", sensitivity), integer("positives", positives, 1, 1<<30)); err != nil {
+		return Mechanism{}, err
+	}
+	moves := 2.0
+	if monotone {
+		moves = 1
+	}
+	found := rounding.QuotientUp(rounding.ProductUp(sensitivity, moves*float64(positives)), value)
+	m, err := Approx(loss.Approx{Epsilon: rounding.SumUp(rounding.QuotientUp(sensitivity, threshold), found)})
+	m.name = "sparse-vector"
+	return m, err
 }
 
 // Approx returns a mechanism that is (ε, δ)-DP, of which nothing else is known. The error

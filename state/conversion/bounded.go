@@ -1,12 +1,16 @@
 package conversion
 
 import (
+	"math"
+	"math/big"
+
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/rounding"
+	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
-// BoundedRangeToZCDP returns a ρ for which every ε-bounded range mechanism is ρ-zCDP,
-// rounded up: the lesser of ε²/8 and what PureToZCDP returns.
+// BoundedRangeToZCDP returns the least ρ for which every ε-bounded range mechanism is ρ-zCDP, rounded
+// up: x − 1 − ln x with x = ε/(1 − e^−ε), about ε²/8 for small ε and ε − 1 − ln ε for large.
 //
 // A mechanism has ε-bounded range (Durfee and Rogers, "Practical Differentially Private
 // Top-k Selection with Pay-what-you-get Composition", 2019) where, for any two
@@ -14,23 +18,80 @@ import (
 // interval it is ε-DP, and ε-DP is 2ε-bounded range. The exponential mechanism of ε-DP has
 // ε-bounded range (shown there), and so for small ε a quarter of the ρ of ε-DP as such.
 //
-// ε²/8 is of Cesar and Rogers, "Bounding, Concentrating, and Truncating: Unifying Privacy
-// Loss Composition for Data Analytics" (2021). With L = ln P/Q, K(s) = ln E_Q e^(sL)
-// is 0 at 0 and at 1, and its second derivative is the variance of L under a tilted law,
-// which is at most ε²/4 on an interval of length ε. Hence
-// (α−1)·D_α = K(α) ≤ α(α−1)/2 · ε²/4. It is tight for small ε; for ε = 1
-// no pair has more than 0.987 of it, for ε = 5 than 0.774 (Harrison and Manurangsi, "Exact
-// zCDP Characterizations for Fundamental Differentially Private Mechanisms", 2026, have the
-// least ρ, which is not computed here).
+// Harrison and Manurangsi ("Exact zCDP Characterizations for Fundamental Differentially Private
+// Mechanisms", 2026) have this ρ. Proof. With k(s) = s·ln(2·sinh(sε/2)/s), which is odd,
+// BoundedRangeToRDP has (α−1)·D_α = k(α) − k(α−1) − k(1), a function of u = (α−½)² that is 0 at
+// u = ¼. It is concave for u ≥ ¼, so that its tangent there gives D_α ≤ α·D_1, with D_1 the ρ above.
+// It is concave because its derivative in u, with v = √u, is (k'(v+½) − k'(v−½))/(2v), the mean of
+// k"(s)/(2s) over s² from (v−½)² to (v+½)²: both ends rise with v ≥ ½, and k"(s)/s falls for s > 0.
+// That is, with y = sε/2 and the Langevin function L(y) = coth y − 1/y, a multiple of
+// 2L(y)/y + L'(y), where L(y)/y = Σ 2/(y² + n²π²) falls, and L' does, as L is concave.
 //
 // 0 ≤ ε ≤ budgets.MaxEpsilon; the error is a *units.RangeError.
 func BoundedRangeToZCDP(epsilon float64) (loss.ZCDP, error) {
-	pure, err := PureToZCDP(epsilon)
-	if err != nil {
+	if err := checkEpsilon(epsilon); err != nil {
 		return loss.ZCDP{}, err
 	}
-	eighth := rounding.ProductUp(rounding.ProductUp(epsilon, epsilon), 0.125)
-	return loss.ZCDP{Rho: min(pure.Rho, eighth)}, nil
+	rho := rounding.ProductUp(rounding.ProductUp(epsilon, epsilon), 0.125) // a bound, as L(y)/y ≤ 1/3
+	if epsilon >= smallEpsilon {
+		rho = min(rho, bigmath.RoundUp(boundedRho(epsilon)))
+	}
+	return loss.ZCDP{Rho: rho}, nil
+}
+
+// boundedRho returns an upper bound of x − 1 − ln x.
+func boundedRho(epsilon float64) *big.Float {
+	x := bigmath.Zero().Quo(bigmath.New(epsilon), bigmath.Zero().Neg(bigmath.Expm1(bigmath.New(-epsilon))))
+	rho := bigmath.Zero().Sub(x, bigmath.New(1))
+	rho.Sub(rho, bigmath.Log(x))
+	return rho.Add(rho, bigmath.Margin(x))
+}
+
+// BoundedRangeToRDP returns the least Rényi divergences that ε-bounded range implies at the orders
+// given, rounded up: with A(s) = (1 − e^(−sε))/s
+//
+//	ε + (α·ln A(α) − (α−1)·ln A(α−1) − ln A(1))/(α−1),
+//
+// the greatest over t of the pair on two outcomes whose losses are t and t−ε, which are the worst
+// pairs (BoundedRangeToGDP): with a = e^(t−ε) and c = e^ε, E_Q (P/Q)^α = a^(α−1)·(c^α − 1 −
+// a·(c^α − c))/(c − 1) is greatest at a = (α−1)(c^α − 1)/(α(c^α − c)).
+//
+// 0 ≤ ε ≤ budgets.MaxEpsilon; the orders are above 1, finite and rise. The error is a
+// *units.RangeError.
+func BoundedRangeToRDP(epsilon float64, orders []float64) (loss.RDP, error) {
+	z, err := BoundedRangeToZCDP(epsilon)
+	if err != nil {
+		return nil, err
+	}
+	var before, log *big.Float // ln A(at)
+	at := math.NaN()
+	logA := func(s float64) *big.Float {
+		if s != at {
+			exponent := bigmath.Zero().Mul(bigmath.New(s), bigmath.New(epsilon))
+			exponent = least(exponent, bigmath.New(1000)) // e^-1000 is far below the margin
+			a := bigmath.Expm1(exponent.Neg(exponent))
+			at, log = s, bigmath.Log(a.Quo(a, bigmath.New(-s)))
+		}
+		return log
+	}
+	if epsilon >= smallEpsilon {
+		before = logA(1)
+	}
+	return curve(orders, func(alpha float64) float64 {
+		bound := min(rounding.ProductUp(z.Rho, alpha), epsilon)
+		if epsilon < smallEpsilon || alpha > 0x1p30 {
+			return bound
+		}
+		t := bigmath.Zero().Sub(bigmath.New(alpha), bigmath.New(1)) // exact, also as a float64
+		below, _ := t.Float64()
+		less := bigmath.Zero().Mul(t, logA(below))
+		less.Add(less, before)
+		more := bigmath.Zero().Mul(bigmath.New(alpha), logA(alpha))
+		size := bigmath.Zero().Abs(more)
+		sum := bigmath.Zero().Sub(more, less)
+		sum.Quo(sum.Add(sum, bigmath.Margin(size.Add(size, bigmath.New(1)))), t)
+		return min(bound, bigmath.RoundUp(sum.Add(sum, bigmath.New(epsilon))))
+	})
 }
 
 // BoundedRangeToGDP returns the least μ for which ε-bounded range (see

@@ -18,35 +18,48 @@ func twoOutcomes(epsilon, t float64) (p, q float64) {
 	return math.Exp(t) * q, q
 }
 
-// TestBoundedRangeToZCDPBoundsEveryPairOfTwoOutcomes compares with Rényi divergences that are
-// summed here, over the pairs that are the worst of ε-bounded range.
-func TestBoundedRangeToZCDPBoundsEveryPairOfTwoOutcomes(t *testing.T) {
+// Rényi divergences are summed here over the pairs that are the worst of ε-bounded range: the
+// conversion has the greatest at every order, and the least ρ that covers them all.
+func TestBoundedRangeToZCDPAndRDPAreTheLeast(t *testing.T) {
+	orders := []float64{1.001, 1.1, 1.5, 2, 3, 10, 50}
 	for _, epsilon := range []float64{0.01, 0.1, 0.5, 1, 2, 5, 8, 12} {
 		z := must(conversion.BoundedRangeToZCDP(epsilon))
-		worst := 0.0
-		for step := 1; step < 400; step++ {
-			shift := epsilon * float64(step) / 400
-			p, q := twoOutcomes(epsilon, shift)
-			for _, alpha := range []float64{1.001, 1.1, 1.5, 2, 3, 10, 50} {
-				moment := math.Exp((alpha-1)*shift)*p + math.Exp((alpha-1)*(shift-epsilon))*(1-p)
+		greatest := 0.0
+		for _, o := range must(conversion.BoundedRangeToRDP(epsilon, orders)) {
+			worst := 0.0
+			for step := 1; step < 4000; step++ {
+				shift := epsilon * float64(step) / 4000
+				p, q := twoOutcomes(epsilon, shift)
 				if math.Abs(p+(1-q)*math.Exp(shift-epsilon)-1) > 1e-9 {
 					t.Fatalf("not a law: %v, %v", p, q)
 				}
-				worst = max(worst, math.Log(moment)/(alpha-1)/alpha)
+				moment := math.Expm1((o.Alpha-1)*shift)*p + math.Expm1((o.Alpha-1)*(shift-epsilon))*(1-p)
+				worst = max(worst, math.Log1p(moment)/(o.Alpha-1))
 			}
+			if worst > o.Epsilon*(1+1e-9) || worst < o.Epsilon*(1-1e-4) {
+				t.Errorf("epsilon %v, order %v: the worst pair has %v, the conversion %v", epsilon, o.Alpha, worst, o.Epsilon)
+			}
+			greatest = max(greatest, worst/o.Alpha)
 		}
-		t.Logf("epsilon %g: rho %.6g, the worst pair %.6g", epsilon, z.Rho, worst)
-		if worst > z.Rho*(1+1e-9) {
-			t.Errorf("epsilon %v: a pair has %v, the bound is %v", epsilon, worst, z.Rho)
+		if greatest > z.Rho*(1+1e-9) || greatest < z.Rho*(1-2e-3) {
+			t.Errorf("epsilon %v: the worst pair has %v per order, the conversion %v", epsilon, greatest, z.Rho)
 		}
-		// The greatest Kullback-Leibler divergence of all pairs is x − 1 − ln x,
-		// x = ε/(1 − e^−ε); no order has more per α (Harrison and Manurangsi, 2026).
-		x := epsilon / -math.Expm1(-epsilon)
-		if kl := x - 1 - math.Log(x); math.Abs(worst-kl) > 2e-3*kl {
-			t.Errorf("epsilon %v: the worst pair has %v, in closed form %v", epsilon, worst, kl)
-		}
-		if epsilon <= 1 && worst < 0.95*z.Rho {
-			t.Errorf("epsilon %v: no pair has more than %v, the bound is %v", epsilon, worst, z.Rho)
+	}
+}
+
+// x − 1 − ln x and the divergence of order 64 in mpmath with 40 digits.
+func TestBoundedRangeAgreesWithMpmath(t *testing.T) {
+	for epsilon, want := range map[float64][2]float64{
+		1e-9: {1.250000000000000155686618e-19, 8.000000000000000548394352e-18},
+		0.25: {0.007805727720808100790707924, 0.1921851409240986280572963},
+		3:    {1.007505619862956577982029, 2.919048247755400985837456},
+		40:   {35.31112054588606386283336, 39.91823762583567556389634},
+	} {
+		z, r := must(conversion.BoundedRangeToZCDP(epsilon)), must(conversion.BoundedRangeToRDP(epsilon, []float64{64}))
+		for i, got := range []float64{z.Rho, r[0].Epsilon} {
+			if !(got >= want[i] && got <= want[i]*(1+4e-16)) {
+				t.Errorf("epsilon %v: %v, want %v", epsilon, got, want[i])
+			}
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 //	ln(1 + q²·C(α,2)·min(4(e^ε(2) − 1), 2e^ε(2)) + Σ_(j=3..α) 2·q^j·C(α,j)·e^((j−1)·ε(j))) / (α−1)
 //
 // (Wang, Balle and Kasiviswanathan, 2019, Theorem 9, with ε(∞) = ∞); any other order is given
-// the divergence of the next integer, and an order above MaxSampledOrder that without sampling.
+// the divergence of the next integer, and an order above 512 that without sampling.
 // 2^-20 ≤ sigma ≤ 2^60, 0 < sampling ≤ 1; the orders are above 1, finite and rise. The error is a
 // *units.RangeError.
 func GaussianWithoutReplacementToRDP(sigma, sampling float64, orders []float64) (loss.RDP, error) {
@@ -31,7 +31,7 @@ func GaussianWithoutReplacementToRDP(sigma, sampling float64, orders []float64) 
 	}
 	at, bound := 0, math.Inf(1)
 	for i, o := range whole {
-		if o.Alpha > MaxSampledOrder {
+		if o.Alpha > exactSampledOrder {
 			break
 		}
 		if n := int(math.Ceil(o.Alpha)); n != at {
@@ -48,7 +48,6 @@ func replacedDivergence(sigma, sampling float64, alpha int) float64 {
 	slope := 1 / (2 * sigma * sigma)
 	logs := make([]float64, 0, alpha)
 	binomial, logQ := math.Log(float64(alpha)), math.Log(sampling)
-	greatest := math.Inf(-1)
 	for j := 2; j <= alpha; j++ {
 		binomial += math.Log(float64(alpha-j+1) / float64(j))
 		exponent := float64(j) * float64(j-1) * slope
@@ -61,20 +60,8 @@ func replacedDivergence(sigma, sampling float64, alpha int) float64 {
 		size := math.Abs(factor) + exponent + float64(j)*math.Abs(logQ) + 2*float64(alpha)
 		log := factor + exponent + float64(j)*logQ + binomial + size*0x1p-45
 		logs = append(logs, log)
-		greatest = max(greatest, log)
 	}
-	sum := 0.0
-	for _, log := range logs {
-		sum += math.Exp(log - greatest)
-	}
-	// ln of what is added to 1, not below what e^x has as a normal number: a divergence of 0 would
-	// promise that the two laws are one.
-	total := max(greatest+math.Log(sum), -700)
-	// An error of total changes the result by as much, and by as much of itself where it is small.
-	if total > 0 {
-		return (total + math.Log1p(math.Exp(-total))) * (1 + 0x1p-40) / float64(alpha-1)
-	}
-	return math.Log1p(math.Exp(total)) * (1 + (1-total)*0x1p-40) / float64(alpha-1)
+	return divergenceOfLogs(logs, alpha)
 }
 
 // SampledPure returns the least ε' for which every ε-DP mechanism on a Poisson sample is ε'-DP,

@@ -186,6 +186,25 @@ func TestNoGridShowsLessThanTheExactLaplaceDelta(t *testing.T) {
 }
 
 // discreteDelta sums max(0, P − e^ε·Q) over the integers.
+// The curve of bounded range is the greatest of all its pairs of two outcomes, and the grid shows no
+// less.
+func TestNoGridShowsLessThanTheWorstPairOfBoundedRange(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := pld.BoundedRange{Epsilon: math.Exp(rapid.Float64Range(-5, 2).Draw(t, "log of the range"))}
+		v := must(pld.Discretize(p, pld.Add, drawGrid(t, p, pld.Add)))
+		epsilon := rapid.Float64Range(0, 1).Draw(t, "part") * p.Epsilon
+		exact, worst := math.Pow(math.Expm1((p.Epsilon-epsilon)/2), 2)*math.Exp(epsilon)/math.Expm1(p.Epsilon), 0.0
+		for step := 1; step < 1000; step++ {
+			shift := p.Epsilon * float64(step) / 1000
+			q := -math.Expm1(shift-p.Epsilon) / (math.Exp(shift) - math.Exp(shift-p.Epsilon))
+			worst = max(worst, q*(math.Exp(shift)-math.Exp(epsilon)))
+		}
+		if got := hockeyStick(v, epsilon); got < exact*(1-1e-12) || worst > exact*(1+1e-9) || worst < exact*0.99-1e-9 {
+			t.Fatalf("ε = %v: a grid shows %v, exact %v, the worst pair %v", epsilon, got, exact, worst)
+		}
+	})
+}
+
 func discreteDelta(g pld.DiscreteGaussian, epsilon float64) float64 {
 	weight := func(x int) float64 { r := float64(x) / g.Sigma; return math.Exp(-r * r / 2) }
 	total, delta := 0.0, 0.0

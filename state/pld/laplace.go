@@ -39,22 +39,27 @@ func (l Laplace) fill(_ Direction, c *intervals) error {
 	room := 1 + elementary*(1+top)
 	c.atom(top, 0.5)
 	c.atom(-top, 0.5*math.Exp(-top)*room)
+	c.rising(top, room)
+	return nil
+}
 
+// rising adds losses from −top to top with weight times the density e^((l − top)/2)/4.
+func (c *intervals) rising(top, weight float64) {
 	first := math.Floor(-top / c.interval)
 	last := math.Floor(top / c.interval)
 	if below := float64(c.lo); first < below {
-		c.add(c.lo, 0.5*math.Exp(-top)*math.Expm1((min(top, c.loss(c.lo))+top)/2)*room)
+		c.add(c.lo, 0.5*math.Exp(-top)*math.Expm1((min(top, c.loss(c.lo))+top)/2)*weight)
 		first = below
 	}
 	if first < float64(c.lo) || first > float64(c.last()) {
-		c.add(c.last()+1, 0.5*room)
-		return nil
+		c.add(c.last()+1, 0.5*weight)
+		return
 	}
 	for i := int(first); i <= c.last() && float64(i) <= last; i++ {
 		from, to := max(-top, c.loss(i)), min(top, c.loss(i+1))
 		// The mass of [from, to] is (e^((to−λ)/2) − e^((from−λ)/2))/2, its excess over
 		// the loss `from` is e^((from−λ)/2)·2·sinh²((to−from)/4).
-		scale := math.Exp((from-top)/2) * room
+		scale := math.Exp((from-top)/2) * weight
 		p := scale * 0.5 * math.Expm1((to-from)/2) * (1 + elementary)
 		sinh := math.Sinh((to - from) / 4)
 		excess := scale * 2 * sinh * sinh * (1 + elementary)
@@ -62,7 +67,36 @@ func (l Laplace) fill(_ Direction, c *intervals) error {
 		c.spread(i, p, (p*-math.Expm1(-gap)+excess)*(1+elementary))
 	}
 	if above := c.loss(c.last() + 1); above < top {
-		c.add(c.last()+1, 0.5*room*-math.Expm1((above-top)/2))
+		c.add(c.last()+1, 0.5*weight*-math.Expm1((above-top)/2))
 	}
+}
+
+// BoundedRange is the pair that dominates every mechanism of ε-bounded range, such as the
+// exponential mechanism (Durfee and Rogers, 2019): its privacy losses lie in an interval of length ε.
+// Its loss has the density e^((l − ε)/2)/(2(1 − e^−ε)) on [−ε, ε], that of Laplace between its ends.
+//
+// The worst pairs of bounded range have two outcomes, of losses t and t − ε (Dong, Durfee and
+// Rogers, 2020). At e^s = z, with c = e^ε and a = e^(t−ε), such a pair has H_z = (1 − a)(c·a −
+// z)/(a(c − 1)), greatest at a = √(z/c): (√c − √z)²/(c − 1) for |s| ≤ ε. That is convex in z,
+// and so the curve of a pair: this one, whose losses exceed s with probability (√(c/z) − 1)/(c − 1)
+// under Q, minus its slope.
+type BoundedRange struct {
+	Epsilon float64 // between 2^-40 and MaxPureEpsilon
+}
+
+// Validate returns a *units.RangeError that names epsilon where it is out of its range.
+func (b BoundedRange) Validate() error {
+	return positive("epsilon", b.Epsilon, 0x1p-40, MaxPureEpsilon)
+}
+
+func (b BoundedRange) symmetric() bool { return true }
+
+func (b BoundedRange) extent(Direction, float64) extent {
+	return extent{low: -b.Epsilon, high: b.Epsilon, spread: b.Epsilon / 2}
+}
+
+func (b BoundedRange) fill(_ Direction, c *intervals) error {
+	c.added = 8
+	c.rising(b.Epsilon, 2/-math.Expm1(-b.Epsilon)*(1+elementary*(4+b.Epsilon)))
 	return nil
 }

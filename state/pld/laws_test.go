@@ -18,7 +18,7 @@ var coarse = pld.Options{Interval: 0x1p-5, MinDelta: 1e-12}
 
 func drawPair(t *rapid.T) pld.Pair {
 	sigma := math.Exp(rapid.Float64Range(0, 2).Draw(t, "log sigma"))
-	switch rapid.IntRange(0, 5).Draw(t, "kind") {
+	switch rapid.IntRange(0, 6).Draw(t, "kind") {
 	case 0:
 		return pld.Gaussian{Sigma: sigma}
 	case 1:
@@ -28,6 +28,8 @@ func drawPair(t *rapid.T) pld.Pair {
 	case 3:
 		return pld.DiscreteGaussian{Sigma: sigma, Sensitivity: rapid.IntRange(1, 2).Draw(t, "sensitivity")}
 	case 4:
+		return pld.BoundedRange{Epsilon: 1 / sigma}
+	case 5:
 		return pld.RandomizedResponse{Epsilon: 1 / sigma, Values: rapid.IntRange(2, 5).Draw(t, "values")}
 	}
 	return pld.Approx{Epsilon: 1 / sigma, Delta: rapid.SampledFrom([]float64{0, 1e-9, 1e-3}).Draw(t, "delta")}

@@ -20,7 +20,7 @@ const (
 // Pair is a dominating pair (P, Q) of a mechanism: H_α(M(X)‖M(X')) ≤ H_α(P‖Q) for
 // every α ≥ 0 and every X that has one individual more than X', and the same with
 // both sides swapped (Zhu, Dong and Wang, 2022, Definition 7). It is one of
-// Gaussian, Laplace, DiscreteGaussian, RandomizedResponse and Approx, and of these on
+// Gaussian, Laplace, DiscreteGaussian, RandomizedResponse, BoundedRange and Approx, and of these on
 // samples Sampled, SubsampledGaussian and WithoutReplacement.
 type Pair interface {
 	// Validate returns a *units.RangeError that names the parameter which is out

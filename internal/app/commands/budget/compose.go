@@ -29,16 +29,22 @@ left out):
   laplace:scale=B[:sensitivity=D][:sampling=Q]
   gaussian-without-replacement:sigma=S:sampling=Q[:sensitivity=D]
   randomized-response:epsilon=E[:values=K]                 of 2 values if left out
+  exponential:scale=B[:swing=D]                            selection of a candidate
+  sparse-vector:threshold=A:value=B[:positives=K][:sensitivity=D][:monotone=1]
   eps-delta:epsilon=E:delta=D                              anything that is (E, D)-private
   zcdp:rho=R                                               anything that is R-zCDP
 
-The sensitivity is 1 if it is left out. With sampling a mechanism works on a Poisson
-sample, which has each user with probability Q; gaussian-without-replacement works on
-a sample of fixed size, M of N users, and Q is M/N. All mechanisms must be private for
-the same two neighbouring inputs: a Poisson sample is for one user added or removed,
-gaussian-without-replacement for one user replaced by another (and D for what that
-changes in a sample), and randomized-response changes one. The list must be fixed
-beforehand; for mechanisms that are chosen by earlier results see docs/accounting.md.
+The sensitivity is 1 if it is left out. So are the swing (the greatest change of a
+score by one user minus the least), and positives (how many values sparse-vector may
+find). A and B are scales of Laplace noise on the threshold and on each value;
+monotone=1 if a user changes all values in one direction. With sampling a mechanism
+works on a Poisson sample, which has each user with probability Q;
+gaussian-without-replacement works on a sample of fixed size, M of N users, and Q is
+M/N. All mechanisms must be private for the same two neighbouring inputs: a Poisson
+sample is for one user added or removed, gaussian-without-replacement for one user
+replaced by another (and D for what that changes in a sample), and
+randomized-response changes one. The list must be fixed beforehand; for mechanisms
+that are chosen by earlier results see docs/accounting.md.
 
 With --group K the answer is for any K users together. It does not work with sampling.
 
@@ -118,10 +124,11 @@ func (a *app) budgetCompose() *cobra.Command {
 ` + mechanismHelp + `
 
 Accountants: pld convolves privacy loss distributions and accepts every mechanism;
-gdp is exact for gaussian without sampling; rdp, zcdp, advanced and basic are
-looser. Without --accountant, compose uses the tightest one that has an answer, and
-says why others have none. It is an error to name an accountant that cannot price a
-mechanism; compare shows all accountants.`,
+gdp is exact for gaussian without sampling, homogeneous for mechanisms of one epsilon
+and delta; rdp, zcdp, advanced and basic are looser, but rdp is the tightest for many
+of exponential. Without --accountant, compose asks those that can be the tightest,
+and says which of them have no answer, and why. It is an error to name an accountant
+that cannot price a mechanism; compare shows all accountants.`,
 		Example: `  tollgate budget compose --mechanism gaussian:sigma=100:count=500 --delta 1e-6
   tollgate budget compose --mechanism gaussian:sigma=2:sampling=0.01:count=1000 \
     --mechanism laplace:scale=10 --delta 1e-6

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -30,6 +31,8 @@ func kinds() []kind {
 		{"discrete-gaussian", []string{"sigma"}, []string{"sensitivity", "sampling"}, discreteGaussian},
 		{"laplace", []string{"scale"}, []string{"sensitivity", "sampling"}, laplace},
 		{"randomized-response", []string{"epsilon"}, []string{"values"}, randomizedResponse},
+		{"exponential", []string{"scale"}, []string{"swing"}, exponential},
+		{"sparse-vector", []string{"threshold", "value"}, []string{"positives", "sensitivity", "monotone"}, sparseVector},
 		{"eps-delta", []string{"epsilon", "delta"}, nil, epsDelta},
 		{"zcdp", []string{"rho"}, nil, func(v parameters) (compose.Mechanism, error) {
 			return compose.ZCDP(loss.ZCDP{Rho: v["rho"]})
@@ -143,6 +146,19 @@ func randomizedResponse(v parameters) (compose.Mechanism, error) {
 		return compose.Mechanism{}, err
 	}
 	return compose.RandomizedResponse(v["epsilon"], values)
+}
+
+func exponential(v parameters) (compose.Mechanism, error) {
+	return compose.Exponential(v["scale"], v.orOne("swing"))
+}
+
+func sparseVector(v parameters) (compose.Mechanism, error) {
+	positives, err1 := v.whole("positives", 1, 1<<30)
+	monotone, err2 := v.whole("monotone", 0, 1)
+	if err := cmp.Or(err1, err2); err != nil {
+		return compose.Mechanism{}, err
+	}
+	return compose.SparseVector(v["threshold"], v["value"], v.orOne("sensitivity"), positives, monotone == 1)
 }
 
 func epsDelta(v parameters) (compose.Mechanism, error) {

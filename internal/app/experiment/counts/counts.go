@@ -95,7 +95,7 @@ func run(ctx context.Context, o experiment.Options) (*experiment.Result, error) 
 		Tables: []experiment.Table{table, right}, Figures: []experiment.Figure{figure},
 		Notes: []string{
 			"A count is done when one standard deviation of its noise, taken from the noisy count and added to it, changes it by less than the target: the paper's rule, in which every method reads its own noisy counts only. The product's rule promises instead that 95 of 100 counts are within the target, and keeps it in every column; its next rung follows from what the last one showed.",
-			"Noise reduction pays for the last rung, doubling for all of them. The Gaussian filter (μ² adds up) admits more than the unified zCDP filter because its conversion to (ε, δ) is exact.",
+			"Noise reduction pays for the last rung, doubling for all of them. Every filter has the greatest budget that the best known conversion allows; only the row \"closed form\" has the paper's. The Gaussian filter (μ² adds up) admits more than the unified zCDP filter because its conversion to (ε, δ) is exact.",
 			"With finer rungs a ladder overshoots less. Doubling cannot gain by that: it pays for each rung.",
 		},
 	}, nil

@@ -200,7 +200,8 @@ func methods() []method {
 		{"noise reduction, Gaussian filter", openGDP, reduction},
 		{"noise reduction, unified zCDP filter, product's rule", openUnified, product},
 		{"noise reduction, unified zCDP filter", openUnified, reduction},
-		{"doubling, zCDP filter", openZCDP, doubling},
+		{"noise reduction, unified zCDP filter, closed form", openClosedForm, reduction},
+		{"doubling, zCDP filter", openUnified, doubling},
 		{"doubling, Gaussian filter", openGDP, doubling},
 		{"ex-post sums, Brownian noise", openBrownianExPost, reduction},
 		{"ex-post sums, Laplace noise", openLaplaceExPost, ladder{step: half, rungs: laplace}.answer},
@@ -219,7 +220,23 @@ func (p gdpPayer) pay(sigma float64) error          { return p.Spend(loss.GDP{Mu
 
 type zcdpPayer struct{ *accounting.Filter[loss.ZCDP] }
 
+// openUnified has the greatest ρ whose best conversion is within the budget, as the Gaussian filter
+// has the greatest μ: what is compared is how losses add up.
 func openUnified() (payer, error) {
+	square, err := budgets.LargestSquare(epsilon, delta, budgets.ZCDP)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // a constant budget
+	}
+	twice, _ := square.Float64()
+	f, err := accounting.NewUnified(math.Nextafter(twice, 0)/2, 0)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // a constant budget
+	}
+	return zcdpPayer{&f.Filter}, nil
+}
+
+// openClosedForm has the ρ of ε = ρ + 2·√(ρ·ln 1/δ), the paper's conversion.
+func openClosedForm() (payer, error) {
 	f, err := accounting.NewUnifiedFor(budget, 0)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // a constant budget
@@ -228,11 +245,6 @@ func openUnified() (payer, error) {
 }
 
 func rho(sigma float64) loss.ZCDP { return loss.ZCDP{Rho: 1 / (2 * sigma * sigma)} }
-
-func openZCDP() (payer, error) {
-	f, err := accounting.NewZCDP(budget)
-	return zcdpPayer{f}, err //nolint:wrapcheck // a constant budget
-}
 
 func (p zcdpPayer) fits(sigma float64) (bool, error) { return p.Fits(rho(sigma)), nil }
 func (p zcdpPayer) pay(sigma float64) error          { return p.Spend(rho(sigma)) }
@@ -244,9 +256,11 @@ type exPostPayer struct {
 	bound func(sigma float64) (loss.Approx, error)
 }
 
-// openBrownianExPost has a boundary for every count; their δ add up to that of the budget.
+// openBrownianExPost has a boundary for every count that is asked; their δ add up to that of the
+// budget. How many may be asked is fixed before: 1.5 times as many as ever are.
 func openBrownianExPost() (payer, error) {
-	b, err1 := accounting.NewMixtureFor(delta/values, 4)
+	const asked = 48
+	b, err1 := accounting.NewMixtureFor(delta/asked, 4)
 	f, err2 := accounting.NewExPost(loss.Approx{Epsilon: epsilon, Delta: delta * (1 + 1e-9)})
 	return exPostPayer{f, func(sigma float64) (loss.Approx, error) { return b.At(1, sigma*sigma) }}, errors.Join(err1, err2)
 }

@@ -137,6 +137,7 @@ type divergences struct {
 // newDivergences computes those of a grid of so many levels: 560 are in steps of 1 %.
 func newDivergences(levels int) (*divergences, error) {
 	d := &divergences{}
+	// The users who lose least have their best orders at some thousands.
 	for order := 2.0; order <= conversion.MaxSampledOrder; order = math.Ceil(order * 1.08) {
 		d.orders = append(d.orders, order)
 	}

@@ -1,0 +1,154 @@
+package compose
+
+import (
+	"math/big"
+
+	"github.com/tollgate-dp/tollgate/internal/base/numbers/rounding"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
+	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
+)
+
+// maxResponses bounds how many losses are added, in a tenth of a second.
+const maxResponses = 20_000
+
+// byHomogeneous has the optimal composition of k mechanisms that are (ε, δ)-DP with one ε and δ
+// (Kairouz, Oh and Viswanath, 2015, Theorem 3.3), of which the advanced composition of Rogers et al.
+// (2016, Theorem 2.10) is a bound in closed form. Each mechanism is a processing of randomised
+// response of ε that fails openly with probability δ: all k fail not with probability (1−δ)^k, and
+// else the loss is (k−2l)·ε with probability p_l = C(k,l)·e^((k−l)ε)/(1+e^ε)^k, so that
+//
+//	δ' = Σ_(l: (k−2l)ε > ε') p_l·(1 − e^(ε'−(k−2l)ε)), and in all 1 − (1−δ)^k·(1−δ').
+func byHomogeneous(list []Mechanism, q Question) (float64, error) {
+	count := 0
+	for _, m := range list {
+		if m.fixed == nil || *m.fixed != *list[0].fixed {
+			return 0, notApplicable("not all mechanisms have the same epsilon and delta")
+		}
+		count += m.count
+	}
+	if count > maxResponses {
+		return 0, notApplicable("it adds loss by loss: at most %d mechanisms", maxResponses)
+	}
+	each := *list[0].fixed
+	if err := units.Require(each.Epsilon <= budgets.MaxEpsilon/float64(count), "epsilon", each.Epsilon, "such that k·epsilon is at most 1e6"); err != nil {
+		return 0, err
+	}
+	fails := failsOnce(each, count)
+	one := bigmath.New(1)
+	works := bigmath.Zero().Sub(one, fails)
+	if works.Sign() <= 0 {
+		return 0, notApplicable("the deltas of eps-delta mechanisms add up to 1 or more")
+	}
+	r := newResponses(each.Epsilon, count)
+	if q.forDelta {
+		rest := r.deltaAt(q.epsilon)
+		rest.Mul(rest, works)
+		return bigmath.RoundUp(rest.Add(rest, fails)), nil
+	}
+	rest := bigmath.Zero().Sub(bigmath.New(q.delta), fails)
+	if rest.Sign() < 0 {
+		return 0, notApplicable("the deltas of eps-delta mechanisms add up to more than delta")
+	}
+	return r.epsilonAt(rest.Quo(rest, works)), nil
+}
+
+// failsOnce returns 1 − (1−δ)^k, or k·δ if that is less, rounded up.
+func failsOnce(each loss.Approx, count int) *big.Float {
+	if each.Delta == 0 {
+		return bigmath.Zero()
+	}
+	all := bigmath.Log(bigmath.Zero().Sub(bigmath.New(1), bigmath.New(each.Delta)))
+	all = bigmath.Expm1(all.Mul(all, bigmath.New(float64(count))))
+	all.Neg(all)
+	// ln(1 − δ) has an absolute error below 2^-180.
+	all.Add(all, bigmath.Zero().SetMantExp(bigmath.New(float64(count)), -170))
+	if sum := bigmath.New(rounding.ProductUp(each.Delta, float64(count))); sum.Cmp(all) < 0 {
+		return sum
+	}
+	return all
+}
+
+// responses goes through the losses of k randomised responses of ε, from the greatest down. Its sums
+// have a relative error below 2^-300: they have at most maxResponses positive terms.
+type responses struct {
+	epsilon  float64
+	count, l int
+	q, less  *big.Float // C(k,l)·e^(lε)/(1+e^ε)^k and e^((k−2l)ε): p_l = q·less
+	ps, qs   *big.Float // sums before l
+	up, down *big.Float // e^ε and e^−2ε
+}
+
+func newResponses(epsilon float64, count int) *responses {
+	r := &responses{epsilon: epsilon, count: count, ps: bigmath.Zero(), qs: bigmath.Zero()}
+	r.up, r.down = bigmath.Exp(bigmath.New(epsilon)), bigmath.Exp(bigmath.New(-2*epsilon))
+	r.less = bigmath.Exp(bigmath.Zero().Mul(bigmath.New(epsilon), bigmath.New(float64(count))))
+	all := bigmath.Zero().Add(r.up, bigmath.New(1))
+	r.q = bigmath.New(1)
+	for n := count; n > 0; n >>= 1 {
+		if n&1 == 1 {
+			r.q.Quo(r.q, all)
+		}
+		all.Mul(all, all)
+	}
+	return r
+}
+
+// next adds loss l to the sums, and goes on to the loss below.
+func (r *responses) next() {
+	r.ps.Add(r.ps, bigmath.Zero().Mul(r.q, r.less))
+	r.qs.Add(r.qs, r.q)
+	r.q.Mul(r.q, r.up)
+	r.q.Mul(r.q, bigmath.New(float64(r.count-r.l)))
+	r.l++
+	r.q.Quo(r.q, bigmath.New(float64(r.l)))
+	r.less.Mul(r.less, r.down)
+}
+
+// loss returns (k−2l)·ε, rounded up.
+func (r *responses) loss() float64 { return rounding.ProductUp(float64(r.count-2*r.l), r.epsilon) }
+
+// deltaAt returns δ' at ε', rounded up: Σ p − e^ε'·Σ q over the losses above ε'.
+func (r *responses) deltaAt(epsilon float64) *big.Float {
+	for r.l <= r.count {
+		loss := bigmath.Zero().Mul(bigmath.New(float64(r.count-2*r.l)), bigmath.New(r.epsilon)) // exact
+		if loss.Cmp(bigmath.New(epsilon)) <= 0 {
+			break
+		}
+		r.next()
+	}
+	return r.delta(bigmath.Exp(bigmath.New(epsilon)))
+}
+
+func (r *responses) delta(factor *big.Float) *big.Float {
+	delta := bigmath.Zero().Mul(r.qs, factor)
+	delta.Sub(r.ps, delta)
+	if delta.Add(delta, bigmath.Margin(r.ps)); delta.Sign() < 0 {
+		return bigmath.Zero()
+	}
+	return delta
+}
+
+// epsilonAt returns the least ε' ≥ 0 whose δ' is at most delta, rounded up. Between two losses δ' is
+// linear in e^ε'.
+func (r *responses) epsilonAt(delta *big.Float) float64 {
+	greatest := max(0, r.loss())
+	if delta.Sign() <= 0 {
+		return greatest
+	}
+	for r.loss() > 0 && r.delta(r.less).Cmp(delta) <= 0 {
+		r.next()
+	}
+	if r.loss() <= 0 { // the losses above 0 are in the sums
+		if r.delta(bigmath.New(1)).Cmp(delta) <= 0 {
+			return 0
+		}
+	}
+	// e^ε' = (Σ p − δ')/Σ q, with Σ p above and δ' below.
+	e := bigmath.Zero().Sub(r.ps, delta)
+	e.Add(e, bigmath.Margin(r.ps))
+	log := bigmath.Log(e.Quo(e, r.qs))
+	log.Add(log, bigmath.Margin(bigmath.Zero().Add(log, bigmath.New(1))))
+	return min(greatest, max(0, bigmath.RoundUp(log)))
+}
