@@ -12,31 +12,28 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// Config describes a deployment. The zero value of a field takes the default
-// that its comment names. Compile keeps parts of it: do not change it afterwards.
+// Config describes a deployment. A field that is zero has its default. Package settings has the
+// ranges and defaults of all fields; docs/configuration.md shows them. Compile keeps parts of a
+// Config: do not change it afterwards.
 //
 // Its JSON, from which a run computes the digests in its terms, contains no secret, and no path of
 // a file that may be replaced while a deployment runs.
 type Config struct {
 	// Deployment prefixes the transactional ids that fence writers; two
-	// deployments on one cluster need different ones. Default "tollgate".
-	Deployment string
-	Kafka      Kafka
-	Events     Events
-	Privacy    Privacy
-	Time       Time
-	Metrics    []Metric
-	Outputs    Outputs
-	Keys       SecretKeys
-	// Shards is the number of account shards, and of the ledger's partitions:
-	// 1 to 4096, default 16. ReleaseShards is the number of partitions of the
-	// counts topic: 1 to 4096, default 1. LedgerSlots is after how many turns a
-	// ledger slot is used again: 4 or more, default 64, or a quarter of the turns in
-	// the longest window, up to 1024.
-	Shards, ReleaseShards, LedgerSlots int
+	// deployments on one cluster need different ones.
+	Deployment    string
+	Kafka         Kafka
+	Events        Events
+	Privacy       Privacy
+	Time          Time
+	Metrics       []Metric
+	Outputs       Outputs
+	Keys          SecretKeys
+	Shards        int // account shards, and partitions of the ledger
+	ReleaseShards int // partitions of the counts topic
+	LedgerSlots   int // turns after which a ledger slot is used again
 	// CatchUp is how many turns a run that is behind may open at once, as one span:
-	// accounts then reserve the worst cases of all of these turns together. 1 to 16
-	// and at most a quarter of LedgerSlots; default 1.
+	// accounts then reserve the worst cases of all of these turns together.
 	CatchUp int
 	// Record says which deployments have begun under Keys: others are refused. nil: not known.
 	Record *Record `json:"-"`
@@ -102,38 +99,33 @@ type Registry struct {
 // Privacy is the promise: (Epsilon, Delta) for every user, over everything that
 // the deployment ever releases.
 type Privacy struct {
-	Epsilon float64 // above 0
-	Delta   float64 // between 0 and 1
-	// DeltaKeys is the part of Delta that private keys may spend; default
-	// Delta/10 when a metric has private keys, else 0. It never rises: set it from
-	// the start where a change may add a metric with private keys.
+	Epsilon float64
+	Delta   float64
+	// DeltaKeys is the part of Delta that private keys may spend. It never rises: set it from
+	// the start if a change may add a metric with private keys.
 	DeltaKeys  float64
-	Accountant string // gdp (default) or zcdp; rdp goes on where it was begun with
-	// Period, when set, makes the unit of privacy a user in one period of the
-	// events' time: every period has a budget of its own. Periods lie on
-	// multiples of it since the Unix epoch, UTC; whole milliseconds. 0: one budget
-	// for life.
-	Period time.Duration
-	// Lasts is, without a Period, how long the budget for life is paid out. One of the two is
-	// needed. Whole milliseconds.
-	Lasts time.Duration
+	Accountant string
+	// Period makes the unit of privacy a user in one period of the events' time: every period has a
+	// budget of its own. 0: one budget for life, which is paid out over Lasts. One of the two is
+	// needed.
+	Period, Lasts time.Duration
 	// Planned is the part of the promise, of B² and of δ_keys, that was spent before the deployment
-	// begins, on choosing bounds. At least 0 and below 1; it never changes.
+	// begins, on choosing bounds.
 	Planned float64
 }
 
 // Time says whose clock decides, and how much disorder is on time.
 type Time struct {
-	// Trust is "broker" (default: append times; the topic must have them) or
-	// "producer" (the promise then depends on sane producers).
-	Trust string
-	// Lateness is how far behind its append time an event may be. Skew is how
-	// far ahead of it an event may be. Slack is the clock step below which a
-	// record's own times alone decide: default 5 s with broker times, always 0 with
-	// producer times. IdleGrace is how long a partition must be silent before the
-	// wall clock, less Lateness, Skew and IdleGrace, moves it on: default 60 s. All
-	// are whole milliseconds, up to a year.
-	Lateness, Skew, Slack, IdleGrace time.Duration
+	// Trust is TrustBroker (the topic must have append times) or TrustProducer (the promise then
+	// depends on sane producers).
+	Trust    string
+	Lateness time.Duration // how far behind its append time an event may be
+	Skew     time.Duration // how far ahead of its append time an event may be
+	// Slack is the clock step below which a record's own times alone decide; 0 with producer times.
+	Slack time.Duration
+	// IdleGrace is how long a partition must be silent before the wall clock, less Lateness, Skew
+	// and IdleGrace, moves it on.
+	IdleGrace time.Duration
 	// NoFuture turns the test for events of the future off: for files.
 	NoFuture bool
 	// WindowZone is the time zone by whose clock windows and budget periods begin, such as
@@ -149,14 +141,12 @@ const (
 
 // Metric is one count for each window and key.
 type Metric struct {
-	Name   string        // 1 to 200 bytes
-	Kind   string        // a name of metrickind.Offered; default: the first
+	Name   string
+	Kind   string        // a name of metrickind.Offered
 	Filter string        // takes the events for which it is true; "": all
-	Window time.Duration // size, whole milliseconds
-	// Slide is the distance between the starts of windows, which lie on multiples of
-	// it since the Unix epoch, by the clock of Time.WindowZone: Window is a multiple of it, at
-	// most 100 times.
-	// Default: Window.
+	Window time.Duration // size
+	// Slide is the distance between the starts of windows, which lie on multiples of it since the
+	// Unix epoch, by the clock of Time.WindowZone. 0: Window.
 	Slide time.Duration
 	Keys  Keys
 	// Min and Max clamp every value, in the events' own unit, for the kinds of
@@ -177,17 +167,16 @@ type Metric struct {
 	// Noise is, for the other kinds, the least noise of a number of events at the confidence of the
 	// target: ± so many events.
 	Noise float64
-	// Share is the part of every account that the metric may use, from 0 to 1; default:
-	// equal parts.
+	// Share is the part of every account that the metric may use; 0: all metrics have equal parts.
 	Share float64
-	// Burst is the part of that which a user may use at once, above 0 and at most 1; default: 0.5.
-	// The rest is paid out evenly over the period, or over Privacy.Lasts.
+	// Burst is the part of that which a user may use at once. The rest is paid out evenly over the
+	// period, or over Privacy.Lasts.
 	Burst float64
 }
 
 // Keys says which keys are released.
 type Keys struct {
-	Mode string   // "public" (released at zero and in empty windows, too), "private" or "from"
+	Mode string   // KeysPublic (released at zero and in empty windows, too), KeysPrivate or KeysFrom
 	List []string // the public keys
 	From string   // the metric whose released keys this one takes; same window
 }
@@ -197,12 +186,11 @@ type Keys struct {
 // <metric>.counted, with the keys counted and left_out. It has admissions of its own, and a part of
 // the account that pays for every window.
 type Counted struct {
-	Target noisereduction.Target // default: a relative error of 0.05
-	// Share is the part of the metric's budget that it takes; default 0.05.
-	Share float64
-	// MaxEvents bounds how many events of a user in a window it looks at, over all keys;
-	// default: as many as a full bucket pays for in one key. A user who has more counts with
-	// MaxEvents events, in the same ratio.
+	Target noisereduction.Target
+	Share  float64 // part of the metric's budget that it takes
+	// MaxEvents bounds how many events of a user in a window it looks at, over all keys; 0: as many
+	// as a full bucket pays for in one key. A user who has more counts with MaxEvents events, in the
+	// same ratio.
 	MaxEvents int
 }
 
@@ -215,25 +203,21 @@ const (
 
 // Ladder is the sequence of precisions that a release goes through.
 type Ladder struct {
-	Kind   string  // "adaptive" (default) or "geometric"
-	Factor float64 // step of a geometric ladder; default 2
+	Kind   string  // adaptive or geometric
+	Factor float64 // step of a geometric ladder
 }
 
 // Outputs names the deployment's own topics, and says when counts appear.
 type Outputs struct {
-	Counts, Control, Ledger, DeadLetter string // defaults: deployment-counts and so on
-	// Turns is the topic of the ends of turns, for consumers of counts; default: deployment-turns.
-	Turns string
-	// CountsFormat says how counts are written; default: schemas.CountsAvro where a registry is
-	// configured, schemas.CountsJSON without one.
-	CountsFormat schemas.CountsFormat
-	// Registry has the schema of counts in CountsAvro; default: that of the events. Init and Change
-	// register the schema there. nil: none.
+	Counts, Control, Ledger, DeadLetter string
+	Turns                               string // the ends of turns, for consumers of counts
+	CountsFormat                        schemas.CountsFormat
+	// Registry has the schema of counts in CountsAvro; nil: that of the events. Init and Change
+	// register the schema there.
 	Registry *Registry
-	// PublishEvery makes counts appear at multiples of it since the Unix epoch only,
-	// by the wall clock, so that the moment tells nothing. A turn then takes that
-	// long at least. Whole milliseconds, up to an hour. 0: as soon as counts are
-	// ready.
+	// PublishEvery makes counts appear at multiples of it since the Unix epoch only, by the wall
+	// clock, so that the moment tells nothing. A turn then takes that long at least. 0: as soon as
+	// counts are ready.
 	PublishEvery time.Duration
 }
 

@@ -182,18 +182,17 @@ func rising(edges []int64) bool {
 // Statistics says what a metric of quantiles or a histogram computes from its counts, and what is
 // released beside the value of a metric. Other kinds leave all fields empty.
 type Statistics struct {
-	// Ranks are the ranks whose quantiles are released: each above 0 and below 1, rounded to
-	// multiples of 10^-6. Default: 0.5, 0.95, 0.99.
+	// Ranks are the ranks whose quantiles are released, rounded to multiples of 10^-6.
 	Ranks []float64 `json:",omitempty"`
-	// Edges are the edges of a histogram's buckets: 3 to 51 rising whole numbers from -2^36 to
-	// 2^36, in the unit of the values. The first and the last are Min and Max, which may both be
-	// left 0. Default: computed from Buckets.
+	// Edges are the edges of a histogram's buckets: rising whole numbers from -2^36 to 2^36, in the
+	// unit of the values. The first and the last are Min and Max, which may both be left 0. nil:
+	// computed from Buckets.
 	Edges []float64 `json:",omitempty"`
-	// Buckets is the number of buckets, from 2 to 50, into which Scale divides the range of a
-	// histogram without Edges. Default: 10, or Max − Min if that is less, but at least 2.
+	// Buckets is the number of buckets into which Scale divides the range of a histogram without
+	// Edges. 0: 10, or Max − Min if that is less, but at least 2.
 	Buckets int `json:",omitempty"`
-	// Scale says how the range is divided for quantiles, or into buckets: ScaleLinear, the default,
-	// or ScaleLogarithmic. A histogram with Edges has only the default.
+	// Scale says how the range is divided for quantiles, or into buckets. A histogram with Edges
+	// has only ScaleLinear, the default.
 	Scale string `json:",omitempty"`
 	// Also are the kinds of further statistics that are released beside the metric's own values,
 	// out of the same part of the budget. metrickind.Kind.Also has those that a kind can have.
@@ -249,13 +248,12 @@ func AlsoName(metric, kind string) string { return metric + "." + kind }
 
 // checkAlso checks what is released beside the metric's own value.
 func (m *Metric) checkAlso(kind metrickind.Kind) error {
-	possible := kind.Also()
 	for i, also := range m.Also {
-		switch {
+		switch possible := kind.Also(); {
 		case len(possible) == 0:
 			return Invalid("Also", "a metric of kind %s releases only its own value: leave this out", kind.Name)
 		case !slices.Contains(possible, also):
-			return alsoRefused(kind, also)
+			return Invalid("Also", "a metric of kind %s releases %s anyway: leave it out", kind.Name, also)
 		case slices.Contains(m.Also[:i], also):
 			return Invalid("Also", "%s is listed twice: remove one", also)
 		}

@@ -156,23 +156,6 @@ func (c *Config) checkCounts() error {
 // zeros says that a key protects nothing.
 const zeros = "the key is all zeros; it must be 256 random bits: openssl rand -hex 32 makes them"
 
-// slideFor returns a slide that divides a window of whole milliseconds, at most maxPerSize times:
-// the longest of whole minutes, seconds or milliseconds that is at most as long as wanted; else
-// the size itself.
-func slideFor(size, wanted time.Duration) time.Duration {
-	if wanted <= 0 {
-		return size
-	}
-	for _, unit := range []time.Duration{time.Minute, time.Second, time.Millisecond} {
-		for times := max((size+wanted-1)/wanted, 1); times <= maxPerSize; times++ {
-			if size%(times*unit) == 0 {
-				return size / times
-			}
-		}
-	}
-	return size
-}
-
 func (m *Metric) check() error {
 	switch {
 	case len(m.Name) > 200:
@@ -180,8 +163,8 @@ func (m *Metric) check() error {
 	case schemas.ValidateMetricName(m.Name) != nil:
 		return Invalid("Name", "%q: %v, for example views", m.Name, schemas.ErrMetricName)
 	case m.Window%m.Slide != 0 || m.Window/m.Slide > maxPerSize:
-		return Invalid("Slide", "%s: the size, %s, must be a multiple of it, at most %d times, for example %s",
-			timespan.Text(m.Slide), timespan.Text(m.Window), maxPerSize, timespan.Text(slideFor(m.Window, m.Slide)))
+		return Invalid("Slide", "%s: the size, %s, must be a multiple of it, at most %d times",
+			timespan.Text(m.Slide), timespan.Text(m.Window), maxPerSize)
 	case m.Noise != 0 && metrickind.Of(m.Kind).CountTarget():
 		return Invalid("Noise", "it is only used with %s: give %s", metrickind.Plural(metrickind.Computed()), field("Metrics.Target.Absolute"))
 	}
@@ -286,19 +269,9 @@ func (m *Metric) farthest() (power string, most int64) {
 }
 
 func (m *Metric) tooFar(power string, most int64) error {
-	var also []string // those that need this power, if the metric's own value does not
-	need := len(metrickind.Of(m.Kind).Further())
-	for _, one := range m.Also {
-		switch n := len(metrickind.Of(one).Further()); {
-		case n > need:
-			also, need = []string{one}, n
-		case n == need && also != nil:
-			also = append(also, one)
-		}
-	}
 	without := ""
-	if also != nil {
-		without = ", or do without the " + strings.Join(also, " and ") + " beside it"
+	if len(m.Also) > 0 {
+		without = ", or do without " + strings.Join(m.Also, " and ")
 	}
 	return Invalid("Max", "%s (%d) times %s is above 2^35, and no budget pays for that: let max be at most %d above min, or give values in a coarser unit%s%s",
 		field("Metrics.MaxEventsPerKey"), m.MaxEventsPerKey, power, most, m.orOneEvent(), without)

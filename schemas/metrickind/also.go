@@ -33,25 +33,13 @@ func also(of Kind) Kind {
 
 func alsoEvents() Kind {
 	k := also(events())
-	k.Texts.Label, k.Texts.Called = "number of events", []string{"count", "n"}
-	return k
-}
-
-func alsoMean() Kind {
-	k := also(mean())
-	k.Texts.Called = []string{"avg", "average"}
-	return k
-}
-
-func alsoVariance() Kind {
-	k := also(variance())
-	k.Texts.Called = []string{"var"}
+	k.Texts.Label = "number of events"
 	return k
 }
 
 func alsoDeviation() Kind {
 	k := also(standardDeviation())
-	k.Texts.Short, k.Texts.Called = "std_dev", []string{"std", "stddev", "stdev", "std_dev", "sd"}
+	k.Texts.Short = "std_dev"
 	return k
 }
 

@@ -73,8 +73,6 @@ type Texts struct {
 	// Short is the name of a Statistic where there is no room for the whole name; "" if that is
 	// short.
 	Short string
-	// Called lists other names, in lower case, that people use for a Statistic.
-	Called []string
 	// Value says what a count is. {value} stands for the value field, {min} and {max} for the
 	// bounds of values, {of} for the metric that a derived one is derived from.
 	Value string

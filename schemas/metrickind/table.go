@@ -20,8 +20,8 @@ var kinds = [...]Kind{
 	quantile(),
 	share(),
 	alsoEvents(),
-	alsoMean(),
-	alsoVariance(),
+	also(mean()),
+	also(variance()),
 	alsoDeviation(),
 	counted(),
 }

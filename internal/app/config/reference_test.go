@@ -174,6 +174,9 @@ func typeText(f *settings.Field) string {
 	}
 	if len(f.OneOf) > 0 {
 		text = "`" + strings.Join(f.OneOf, "`, `") + "`"
+		if f.Kind == settings.List {
+			text = "list of " + text
+		}
 	}
 	if f.In != nil {
 		text += " " + f.In.Text(f.Kind)

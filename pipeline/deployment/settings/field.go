@@ -126,9 +126,9 @@ func (f *Field) Check(v reflect.Value) string {
 		return f.inRange(float64(v.Int()), v)
 	case v.CanFloat():
 		return f.inRange(v.Float(), v)
-	case v.Kind() == reflect.Slice && f.In != nil:
+	case v.Kind() == reflect.Slice:
 		for i := range v.Len() {
-			if reason := f.inRange(v.Index(i).Float(), v.Index(i)); reason != "" {
+			if reason := f.Check(v.Index(i)); reason != "" {
 				return reason
 			}
 		}

@@ -22,7 +22,6 @@ func meanings() map[string]string {
 		records = append(records, "`"+e.Name+"`: "+e.Record)
 	}
 	lists := strings.NewReplacer(
-		"{also}", spelling.List(metrickind.AllAlso(), " or "),
 		"{kinds}", spelling.List(metrickind.Meanings(metrickind.Offered()), ", or "),
 		"{records}", strings.Join(records, "; "),
 		"{rows}", event.Listed(event.Encoding.Tabular, " and "),

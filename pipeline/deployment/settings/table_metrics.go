@@ -33,7 +33,10 @@ func metricFields() []Field {
 			Name: "scale", Path: "Metrics.Scale", Kind: Text, OneOf: []string{"linear", "logarithmic"},
 			Absent: "`linear`", Change: byChange,
 		},
-		{Name: "also", Path: "Metrics.Also", Kind: List, Example: "[mean]", Absent: "nothing", Change: byChange},
+		{
+			Name: "also", Path: "Metrics.Also", Kind: List, OneOf: metrickind.AllAlso(), Example: "[mean]",
+			Absent: "nothing", Change: byChange,
+		},
 		{Name: "filter", Path: "Metrics.Filter", Kind: Text, Absent: "all events", Change: newName},
 		{Name: "window", Kind: Object, Needed: true, Fields: []Field{
 			{
