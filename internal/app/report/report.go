@@ -25,7 +25,7 @@ type Options struct {
 	Generated time.Time // when the page was made; zero: the page does not say it
 	Source    string    // where the releases come from; "": the page does not say it
 	Zone      string    // by whose clock the times of releases are, where these do not tell; "": the deployment's
-	Of        string    // whose events the promise is about, as "of this file"; "": all of a user, for ever
+	Of        string    // whose events the promise is about, as "in this file"; "": all of a user, for ever
 	Mark      string    // what has to be known before any value is read, as that all is made up
 	Error     string    // how far values typically are from the real counts, of a page whose events are no secret
 	Notes     []string  // what else is not covered, beside what follows from the deployment

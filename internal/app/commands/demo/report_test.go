@@ -44,7 +44,7 @@ func TestDemoWritesAReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, part := range []string{
-		"<title>Tollgate demo</title>", "no user is protected", `<p class="mark">Made-up data`, "<dt>released values</dt><dd>8</dd>", "<dt>windows</dt><dd>4</dd>", "with all of their events of this demo", `"name":"events"`,
+		"<title>Tollgate demo</title>", "no user is protected", `<p class="mark">Made-up data`, "<dt>released values</dt><dd>8</dd>", "<dt>windows</dt><dd>4</dd>", "with all of their events in this demo", `"name":"events"`,
 	} {
 		if !bytes.Contains(text, []byte(part)) {
 			t.Errorf("the page lacks %q", part)

@@ -173,7 +173,7 @@ class Chart {
     const offered = lasts.filter(([ms]) => ms >= 2 * m.step && ms < m.to - m.from);
     const last = this.to >= m.to && offered.find(([ms]) => Math.abs(ms - width) < 1);
     this.span.replaceChildren(...[["", "all"], ...offered.map(([ms, name]) => [ms, "last " + name]), !all && !last && ["other", "as zoomed"]].filter(Boolean)
-      .map(([value, name]) => el("option", { value }, name)));
+      .map(([value, name]) => el("option", { value, disabled: value === "other" }, name)));
     this.span.value = all ? "" : last ? last[0] : "other";
   }
 

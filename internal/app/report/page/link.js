@@ -12,8 +12,8 @@ function remember(chart) {
   pending = setTimeout(() => history.replaceState(null, "", "#" + view), 200);
 }
 
-// recall shows what the address holds.
-function recall() {
+// recall shows what the address holds, and moves there unless the reader is to stay.
+function recall(stay) {
   const view = new URLSearchParams(location.hash.slice(1)), chart = charts.find((c) => c.metric.name === view.get("metric"));
   const lost = (what) => document.getElementById("values").before(el("p", { class: "mark lost", role: "status" }, "The link is about a " + what + " without values on this page."));
   document.querySelectorAll(".lost").forEach((e) => e.remove());
@@ -23,5 +23,5 @@ function recall() {
   if (keys.length) chart.choose(keys);
   if (keys.length < wanted.length) lost("key");
   if (from < to) chart.range(from, to);
-  chart.cards.closest("section").scrollIntoView();
+  if (!stay) chart.cards.closest("section").scrollIntoView();
 }

@@ -38,7 +38,7 @@ function takeIn(page) {
     [".kept", "main", "footer"].forEach(now);
     assemble(metrics);
     charts.forEach((c) => c.draw());
-    recall();
+    recall(true);
   }
   Object.assign(root.dataset, page.documentElement.dataset);
   state.version = root.dataset.version;

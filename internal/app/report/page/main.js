@@ -25,4 +25,4 @@ function assemble(metrics) {
 assemble(metricsOf(document));
 shell(() => charts.forEach((c) => c.draw()));
 recall();
-window.addEventListener("hashchange", recall);
+window.addEventListener("hashchange", () => recall());

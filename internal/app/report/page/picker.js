@@ -33,7 +33,7 @@ function picker(chart) {
         type: "checkbox", "data-key": s.key, checked: chosen.has(s), disabled: full && !chosen.has(s), onchange: (e) => toggle(s, e.target.checked),
       });
       if (chosen.has(s)) box.style.accentColor = hue(chart, s);
-      return el("li", null, el("label", null, box, el("bdi", { class: "full" }, s.label), el("span", { class: "size" }, short(s.size))));
+      return el("li", null, el("label", null, box, el("bdi", { class: "full" }, s.label), el("span", { class: "size" }, short(m.fine ? s.size : Math.round(s.size)))));
     }));
     if (focused !== null) {
       const again = [...list.querySelectorAll("input")].find((box) => box.dataset.key === focused);
