@@ -73,16 +73,14 @@ func (a *admitter) decide(id accounts.ID, of *purse, window slice, emit func(cel
 		if len(keys) == 0 {
 			continue
 		}
-		paid := m.allowance.Paid(window.end - a.from)
-		left := min(of.account.Left(a.budget), m.allowance.Left(of.debt(i), paid))
-		counts, price := a.filler.Fill(a.sizes, left, m.spec.Top, func(key int) [16]byte { return a.rank(m, id, keys[key].key) })
-		if err := of.account.Reserve(a.budget, price); err != nil {
+		p, elapsed := spend.Purse{Account: of.account, Debt: of.debt(i)}, window.end-a.from
+		rank := func(key int) [16]byte { return a.rank(m, id, keys[key].key) }
+		counts, price := a.filler.Fill(a.sizes, p.Left(a.budget, &m.allowance, elapsed), m.spec.Top, rank)
+		if err := p.Pay(a.budget, &m.allowance, elapsed, price); err != nil {
 			return err
 		}
-		if err := of.account.Settle(price, price); err != nil {
-			return err
-		}
-		of.setDebt(i, m.allowance.Take(of.debt(i), paid, price))
+		of.account = p.Account
+		of.setDebt(i, p.Debt)
 		for j, n := range counts {
 			if n > 0 {
 				emit(schemas.EncodeReleaseKey(m.spec.Name, window.end-a.size, []byte(keys[j].key)), int64(n))

@@ -7,22 +7,20 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/state/budgets"
-	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Person is one user of one metric, window after window, admitted by the code of a run: for
 // forecasts of what would be counted. Nothing of what is reserved flows back. Not for concurrent
 // use.
 type Person struct {
-	rules   *Rules
-	m       *metric
-	clip    *clipper
-	account accounts.Account
-	debt    units.Mu2
-	own     contributions
-	taken   []bool
-	user    schemas.ContribUser
-	parts   []Part
+	rules *Rules
+	m     *metric
+	clip  *clipper
+	purse Purse
+	own   contributions
+	taken []bool
+	user  schemas.ContribUser
+	parts []Part
 }
 
 // Part is what a user adds to the count of a key.
@@ -49,7 +47,7 @@ func NewPerson(b budgets.Budget, metrics []schemas.MetricSpec, name string) (*Pe
 
 // Begin turns to another user, who has contributed nothing yet and whose keys are these.
 func (p *Person) Begin(id accounts.ID, keys [][]byte) {
-	p.account, p.debt = accounts.Account{}, 0
+	p.purse = Purse{}
 	p.user = schemas.ContribUser{ID: id}
 	p.own.keys, p.own.keyOf, p.taken = keys, p.own.keyOf[:0], p.taken[:0]
 	for i := range keys {
@@ -62,9 +60,7 @@ func (p *Person) Begin(id accounts.ID, keys [][]byte) {
 // of the horizon are over. Entries ascend by key, and so do records, which metrics with values
 // need. Windows come in the order of their ends. The result is valid until the next call.
 func (p *Person) Window(elapsed int64, entries []schemas.KeyCount, records []schemas.RecordValue) ([]Part, error) {
-	allowance := p.m.allowance
-	paid := allowance.Paid(elapsed)
-	left := min(p.account.Left(p.rules.Budget), allowance.Left(p.debt, paid))
+	left := p.purse.Left(p.rules.Budget, &p.m.allowance, elapsed)
 	p.user.Entries, p.user.Records = entries, records
 	kept, _, err := p.clip.keep(p.m, &p.own, p.taken, &p.user, left)
 	if err != nil || len(kept) == 0 {
@@ -74,13 +70,9 @@ func (p *Person) Window(elapsed int64, entries []schemas.KeyCount, records []sch
 	if !ok || worst > left {
 		return nil, nil
 	}
-	if err := p.account.Reserve(p.rules.Budget, worst); err != nil {
+	if err := p.purse.Pay(p.rules.Budget, &p.m.allowance, elapsed, worst); err != nil {
 		return nil, err
 	}
-	if err := p.account.Settle(worst, worst); err != nil {
-		return nil, err
-	}
-	p.debt = allowance.Take(p.debt, paid, worst)
 	p.parts = p.parts[:0]
 	n := len(p.m.further)
 	for i, k := range kept {

@@ -37,12 +37,11 @@ type walk struct {
 	allowance accounts.Allowance // whose milliseconds are days
 	plan      *noisereduction.Plan
 
-	accounts []accounts.Account
-	debts    []units.Mu2
-	filler   spend.Filler
-	random   *rand.Rand
-	second   byte // the key of a visit that counts where only one does
-	counted  []uint64
+	purses  []spend.Purse // by user
+	filler  spend.Filler
+	random  *rand.Rand
+	second  byte // the key of a visit that counts where only one does
+	counted []uint64
 }
 
 func (y *year) walk(s setting, path int) (*walk, error) {
@@ -63,7 +62,7 @@ func (y *year) walk(s setting, path int) (*walk, error) {
 	plan, err := noisereduction.Compile(ladder)
 	burst := units.Mu2(s.burst * float64(b.Mu2))
 	return &walk{budget: b, allowance: accounts.Allowance{Burst: burst, Refill: b.Mu2 - burst, Horizon: int64(y.days)}, plan: plan,
-		accounts: make([]accounts.Account, y.users), debts: make([]units.Mu2, y.users), random: y.options.Random(y.Name, path)}, err //nolint:wrapcheck // of the grid
+		purses: make([]spend.Purse, y.users), random: y.options.Random(y.Name, path)}, err //nolint:wrapcheck // of the grid
 }
 
 func (w *walk) rank(key int) (rank [16]byte) {
@@ -72,12 +71,12 @@ func (w *walk) rank(key int) (rank [16]byte) {
 }
 
 // day returns the sizes of a day's errors, and how many of its events count.
-func (w *walk) day(day int, visits []visit) (wrong, truth, counted float64) {
+func (w *walk) day(day int, visits []visit) (wrong, truth, counted float64, err error) {
 	var real, counts [Keys]float64
-	paid, one := w.allowance.Paid(int64(day)+1), []uint64{1, 1}
+	elapsed, one := int64(day)+1, []uint64{1, 1}
 	w.counted = w.counted[:0]
 	for _, v := range visits {
-		left := min(w.accounts[v.user].Left(w.budget), w.allowance.Left(w.debts[v.user], paid))
+		left := w.purses[v.user].Left(w.budget, &w.allowance, elapsed)
 		w.second = byte(w.random.IntN(2))
 		some, _ := w.filler.Fill(one[:len(v.keys)], left, w.plan.Top(), w.rank)
 		w.counted = append(w.counted, some...)
@@ -100,10 +99,11 @@ func (w *walk) day(day int, visits []visit) (wrong, truth, counted float64) {
 			cost += units.Mu2(each[i]) * price[key]
 		}
 		each = each[len(v.keys):]
-		w.accounts[v.user].Spent += cost
-		w.debts[v.user] = w.allowance.Take(w.debts[v.user], paid, cost)
+		if err := w.purses[v.user].Pay(w.budget, &w.allowance, elapsed, cost); err != nil {
+			return 0, 0, 0, err
+		}
 	}
-	return wrong, truth, counted
+	return wrong, truth, counted, nil
 }
 
 // account are the errors of a deployment whose accounts are paid out over the days, as means over
@@ -117,7 +117,10 @@ func (y *year) account(ctx context.Context, days [][]visit, s setting, paths int
 			return nil, 0, err
 		}
 		for day, visits := range days {
-			wrong, truth, counted := w.day(day, visits)
+			wrong, truth, counted, err := w.day(day, visits)
+			if err != nil {
+				return nil, 0, err
+			}
 			errors[day] += 100 * wrong / truth / float64(paths)
 			all, within = all+truth, within+counted
 		}
