@@ -62,3 +62,11 @@ func GroupHelp(cmd *cobra.Command, usual ...string) {
 		return err
 	})
 }
+
+// FlagNames returns the names of the flags that register adds.
+func FlagNames(register func(*pflag.FlagSet)) (names []string) {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	register(flags)
+	flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return names
+}

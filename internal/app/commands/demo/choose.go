@@ -27,34 +27,37 @@ import (
 // choiceShare is the part of the promise that a demo spends on choosing.
 const choiceShare = 0.05
 
-// take sets what a setting says, but for what was given. The finest noise has two digits.
-func (f *demoFlags) take(s choice.Setting) {
-	f.window, f.epsilon, f.lasts = s.Window, s.Epsilon, s.Lasts
+// decided returns the flags with a setting, but for those that were given. The finest noise has two
+// digits.
+func (f *demoFlags) decided(s choice.Setting) chosenFlags {
+	c := f.chosenFlags
+	c.window, c.epsilon, c.lasts = s.Window, s.Epsilon, s.Lasts
 	if f.openValues && s.Min < s.Max {
-		if f.min, f.max = s.Min, s.Max; f.choosesAbsolute() {
-			f.absolute = deployment.CoarseTarget(f.kindOf(), metrickind.Bounds{Events: 1, Min: f.min, Max: f.max}, f.confidence)
+		if c.min, c.max = s.Min, s.Max; f.choosesAbsolute() {
+			c.absolute = deployment.CoarseTarget(f.kindOf(), metrickind.Bounds{Events: 1, Min: c.min, Max: c.max}, f.confidence)
 		}
 	}
 	if f.noiseGiven() {
-		return
+		return c
 	}
 	half, _ := strconv.ParseFloat(strconv.FormatFloat(s.Noise*deviations(f.confidence), 'g', 2, 64), 64)
 	if f.kindOf().CountTarget() {
-		f.absolute = half
+		c.absolute = half
 	} else {
-		f.noise = half
+		c.noise = half
 	}
+	return c
 }
 
 // deviations is half of the interval of a confidence, in standard deviations.
 func deviations(confidence float64) float64 { return math.Sqrt2 * math.Erfinv(confidence) }
 
 // finest is the finest noise, ± so much at the confidence.
-func (f *demoFlags) finest() float64 {
-	if f.kindOf().CountTarget() {
-		return f.absolute
+func (c *chosenFlags) finest(kind metrickind.Kind) float64 {
+	if kind.CountTarget() {
+		return c.absolute
 	}
-	return f.noise
+	return c.noise
 }
 
 // noiseGiven says whether the finest noise was given.
@@ -69,7 +72,7 @@ func (f *demoFlags) noiseGiven() bool {
 func (f *demoFlags) setting() choice.Setting {
 	s := choice.Setting{Epsilon: f.epsilon, Min: f.min, Max: f.max, Window: f.window}
 	if f.noiseGiven() {
-		s.Noise = f.finest() / deviations(f.confidence)
+		s.Noise = f.finest(f.kindOf()) / deviations(f.confidence)
 	}
 	switch {
 	case f.given("lasts"):
@@ -84,9 +87,7 @@ func (f *demoFlags) setting() choice.Setting {
 // compile makes deployments of the settings that are tried.
 func (f *demoFlags) compile(keys []string) choice.Compile {
 	return func(s choice.Setting) (*pipeline.Deployment, error) {
-		tried := *f
-		tried.take(s)
-		_, d, err := tried.settings(keys)
+		_, d, err := f.settingsWith(f.decided(s), keys)
 		return d, err
 	}
 }
@@ -107,7 +108,7 @@ func (f *demoFlags) provisional() {
 	if s.Lasts == 0 {
 		s.Lasts = 365 * 24 * time.Hour
 	}
-	f.take(s)
+	f.chosenFlags = f.decided(s)
 }
 
 // choose chooses privately what was not given of the window of a file, its noise, how long accounts
@@ -162,7 +163,7 @@ func (j *job) choose(key noisereduction.NoiseKey) error {
 	case found.Few && f.openValues:
 		return f.noRange(fmt.Sprintf("choosing the range of values: %s are too few for it", about(found)))
 	}
-	f.take(found.Setting)
+	f.chosenFlags = f.decided(found.Setting)
 	j.chosen = f.chosen(found)
 	if file, ok := j.source.(*demo.File); ok {
 		file.SetWindow(f.window)

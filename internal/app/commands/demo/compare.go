@@ -56,7 +56,7 @@ func (j *job) compare(result demo.Result, shown map[cell]float64) (*comparison, 
 		return nil, e.Close() //nolint:nilnil // there is nothing to compare
 	}
 	s := f.setting()
-	s.Window, s.Lasts, s.Noise = f.window, f.lasts, f.finest()/deviations(f.confidence)
+	s.Window, s.Lasts, s.Noise = f.window, f.lasts, f.finest(f.kindOf())/deviations(f.confidence)
 	now, err := e.Forecast(s, f.compile(j.settings.PublicKeys))
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (j *job) advise(ctx context.Context, c *comparison) error {
 	if j.flags.input == "" || c.typical <= closeEnough {
 		return nil // made-up events need no advice
 	}
-	f := *j.flags
+	f := j.flags
 	f.planned = 0 // the command gives everything and pays for no choice
 	answer, err := f.advise(ctx, j.progress, c.events, f.question(j.settings.PublicKeys, f.windowSizes()))
 	if err != nil {

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,12 +20,10 @@ type demoFlags struct {
 	inputFlags
 	allWindows bool
 
-	window                          time.Duration
-	epsilon, delta, deltaKeys       float64
+	chosenFlags
+	delta, deltaKeys                float64
 	accountant                      command.Accountant
-	relative, absolute, confidence  float64
-	noise                           float64
-	lasts                           time.Duration
+	relative, confidence            float64
 	maxKeysPerUser, maxEventsPerKey int
 	planned                         float64 // what choosing has spent
 	chooses                         bool    // window, noise or lasts was not given
@@ -41,14 +40,24 @@ type demoFlags struct {
 	strict                          bool
 }
 
-// Groups of flags that go with made-up events only, and with a file only.
-var (
-	generatorFlags = [...]string{"seed", "events", "users", "keys-count", "windows"}
-	fileFlags      = [...]string{
-		"input-format", "header", "columns", "user-field", "no-user", "key-field", "time-field", "time-unit", "time-layout", "time-zone", "skip-bad-times", "skip-undecodable", "skip-bad-values", "no-value", "from", "to", "kind", "value-field", "decimals", "decimal-comma", "min",
-		"max", "all-windows", "repeat",
-	}
-)
+// chosenFlags are those that a setting decides, unless they were given.
+type chosenFlags struct {
+	window, lasts            time.Duration
+	epsilon, absolute, noise float64
+	min, max                 int64
+}
+
+// generatorFlags returns the flags that go with made-up events only, and fileFlags those that go with
+// a file only.
+func generatorFlags() []string { return []string{"seed", "events", "users", "keys-count", "windows"} }
+
+func fileFlags() []string {
+	names := cli.FlagNames(func(flags *pflag.FlagSet) {
+		new(inputFlags).register(flags)
+		new(kindFlags).register(flags, new(chosenFlags), "")
+	})
+	return append(slices.DeleteFunc(names, func(name string) bool { return name == "input" }), "all-windows", "repeat")
+}
 
 func (f *demoFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
@@ -63,7 +72,7 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 	f.inputFlags.register(flags)
 	flags.BoolVar(&f.allWindows, "all-windows", false, "continue even if the data make more than 20,000 windows")
 	cli.Group(flags, "Input")
-	f.kindFlags.register(flags, "default: demo chooses")
+	f.kindFlags.register(flags, &f.chosenFlags, "default: demo chooses")
 	command.DurationFlag(flags, &f.window, "window", 0,
 		"size of a window, like 15m, 1h30m or 1d (default 1h for made-up events; demo chooses one for a file)")
 	f.registerTarget(flags, "demo")

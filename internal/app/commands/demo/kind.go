@@ -17,19 +17,18 @@ import (
 type kindFlags struct {
 	kind string
 	input.ValueFlags
-	min, max   int64
 	statistics deployment.Statistics
 	buckets    int
 }
 
 // register adds the flags. without says what happens where no range of values is given.
-func (f *kindFlags) register(flags *pflag.FlagSet, without string) {
+func (f *kindFlags) register(flags *pflag.FlagSet, c *chosenFlags, without string) {
 	f.kind = metrickind.Offered()[0].Name
 	labels := spelling.List(metrickind.Names(metrickind.Valued()), " and ")
 	flags.Var(cli.OneOf(&f.kind, metrickind.Names(metrickind.Offered())...), "kind", "what to compute from a file, a `kind` of metric as in a configuration: "+spelling.List(metrickind.Names(metrickind.Offered()), " or "))
 	f.RegisterValues(flags, "for "+labels+": ", ", and --min, --max, --edges and the values shown are in hundredths")
-	flags.Int64Var(&f.min, "min", 0, "for "+labels+": the least value; smaller ones count as this ("+without+"; for a histogram, give it or --edges)")
-	flags.Int64Var(&f.max, "max", 0, "for "+labels+": the greatest value; greater ones count as this ("+without+"; for a histogram, give it or --edges)")
+	flags.Int64Var(&c.min, "min", 0, "for "+labels+": the least value; smaller ones count as this ("+without+"; for a histogram, give it or --edges)")
+	flags.Int64Var(&c.max, "max", 0, "for "+labels+": the greatest value; greater ones count as this ("+without+"; for a histogram, give it or --edges)")
 	f.registerStatistics(flags)
 }
 
@@ -37,7 +36,7 @@ func (f *kindFlags) register(flags *pflag.FlagSet, without string) {
 func (f *kindFlags) kindOf() metrickind.Kind { return metrickind.Of(f.kind) }
 
 // ranged says whether the range of values was given.
-func (f *kindFlags) ranged() bool { return f.min != 0 || f.max != 0 }
+func (c *chosenFlags) ranged() bool { return c.min != 0 || c.max != 0 }
 
 // configured is the kind as settings name it: "" for the usual one.
 func (f *kindFlags) configured() string {

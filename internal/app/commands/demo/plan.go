@@ -72,7 +72,7 @@ metric's size unless you give others.`,
 	flags.StringVar(&f.metric, "metric", "", "with --config: the metric to plan (default: the only one)")
 	cmd.RegisterFlagCompletionFunc("metric", a.completeMetrics) //nolint:errcheck // the flag exists
 	cli.Group(flags, "Input")
-	f.kindFlags.register(flags, "default: plan chooses")
+	f.kindFlags.register(flags, &f.chosenFlags, "default: plan chooses")
 	flags.Var(&f.windows, "window",
 		"size of windows, like 15m, 1h30m or 1d; give it more than once to compare sizes (default: plan chooses)")
 	f.registerTarget(flags, "plan")
@@ -85,7 +85,7 @@ metric's size unless you give others.`,
 	cli.Group(flags, "Output")
 	f.flags = flags
 	cmd.RunE = a.Run(func(cmd *cobra.Command) error {
-		if f.config = a.OrUsual(f.config, cmd.Flags().Changed, ofFiles); f.config != "" || cmd.Flags().Changed("config") {
+		if f.config = a.OrUsual(f.config, cmd.Flags().Changed, ofFiles()); f.config != "" || cmd.Flags().Changed("config") {
 			return a.runPlanTopic(cmd.Context(), f, cmd.Flags().Changed)
 		}
 		return a.runPlan(cmd.Context(), f, cmd.Flags().Changed)

@@ -42,9 +42,8 @@ type plannedSetting struct {
 // plan makes the answer of advice.
 func (f *planFlags) plan(a *choice.Advice, keys []string) *planAnswer {
 	of := func(o choice.Outcome) plannedSetting {
-		tried := f.demoFlags
-		tried.take(o.Setting)
-		return plannedSetting{timespan.Text(o.Window), words.Digits(tried.finest()), o}
+		c := f.decided(o.Setting)
+		return plannedSetting{timespan.Text(o.Window), words.Digits(c.finest(f.kindOf())), o}
 	}
 	out := &planAnswer{Trusted: "made from raw data: not for publication. Settings that were chosen by looking at it are not protected", Best: of(a.Best), Nothing: a.Best.Typical > choice.Useful}
 	for _, o := range a.Sizes {
@@ -61,8 +60,7 @@ func (f *planFlags) plan(a *choice.Advice, keys []string) *planAnswer {
 
 // yaml returns a setting as the sections privacy and metrics of a configuration file.
 func (f *demoFlags) yaml(s choice.Setting, keys []string) string {
-	tried := *f
-	tried.take(s)
+	c := f.decided(s)
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	small := func(v float64) string { return strings.Replace(words.Digits(v), "e-0", "e-", 1) }
@@ -75,7 +73,7 @@ func (f *demoFlags) yaml(s choice.Setting, keys []string) string {
 	if f.deltaKeys != 0 {
 		line("  delta_keys: %s", small(f.deltaKeys))
 	}
-	line("  lasts: %s", timespan.Text(tried.lasts))
+	line("  lasts: %s", timespan.Text(c.lasts))
 	line("metrics:")
 	line("  - name: events")
 	line("    kind: %s", f.kind)
@@ -90,8 +88,8 @@ func (f *demoFlags) yaml(s choice.Setting, keys []string) string {
 	f.statisticsYAML(line)
 	line("    window: {size: %s}", timespan.Text(s.Window))
 	var bounds []string
-	if tried.ranged() {
-		bounds = append(bounds, fmt.Sprintf("min: %d, max: %d", tried.min, tried.max))
+	if c.ranged() {
+		bounds = append(bounds, fmt.Sprintf("min: %d, max: %d", c.min, c.max))
 	}
 	for _, of := range []struct {
 		name string
@@ -104,7 +102,7 @@ func (f *demoFlags) yaml(s choice.Setting, keys []string) string {
 	if bounds != nil {
 		line("    bounds: {%s}", strings.Join(bounds, ", "))
 	}
-	line("    target: {%s}", strings.Join(tried.targetYAML(), ", "))
+	line("    target: {%s}", strings.Join(f.targetYAML(c), ", "))
 	return b.String()
 }
 
@@ -134,11 +132,11 @@ func (f *kindFlags) statisticsYAML(line func(format string, args ...any)) {
 }
 
 // targetYAML returns the fields of a target.
-func (f *demoFlags) targetYAML() (fields []string) {
+func (f *demoFlags) targetYAML(c chosenFlags) (fields []string) {
 	for _, of := range []struct {
 		name string
 		v    float64
-	}{{"absolute", f.absolute}, {"noise", f.noise}, {"relative", f.relative}, {"confidence", f.confidence}} {
+	}{{"absolute", c.absolute}, {"noise", c.noise}, {"relative", f.relative}, {"confidence", f.confidence}} {
 		if of.v != 0 && (of.name != "confidence" || of.v != 0.95) {
 			fields = append(fields, of.name+": "+words.Digits(of.v))
 		}

@@ -8,6 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/input"
 	"github.com/tollgate-dp/tollgate/internal/app/config"
@@ -19,15 +23,21 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// ofFiles are flags that say what a configuration says.
-var ofFiles = []string{
-	"input", "input-format", "header", "columns", "user-field", "no-user", "key-field", "time-field", "time-unit", "time-layout", "time-zone", "skip-bad-times", "skip-undecodable", "no-value", "epsilon", "delta", "delta-keys", "accountant",
-	"relative", "absolute", "noise", "confidence", "lasts", "max-keys-per-user", "max-events-per-key", "public-keys", "kind", "value-field", "decimals", "decimal-comma", "min", "max",
+// ofFiles returns the flags that say what a configuration says.
+func ofFiles() []string {
+	f, cmd := new(demoFlags), new(cobra.Command)
+	f.registerPromise(cmd, "")
+	f.registerTarget(cmd.Flags(), "")
+	ofPromise := cli.FlagNames(func(flags *pflag.FlagSet) { flags.AddFlagSet(cmd.Flags()) })
+	names := slices.Concat([]string{"input", "public-keys"}, fileFlags(), ofPromise)
+	return slices.DeleteFunc(names, func(name string) bool {
+		return slices.Contains([]string{"from", "to", "skip-bad-values", "all-windows", "repeat"}, name)
+	})
 }
 
 // runPlanTopic plans a metric of a configuration by the events on its topic.
 func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(string) bool) error {
-	for _, name := range ofFiles {
+	for _, name := range ofFiles() {
 		if changed(name) {
 			return command.Usage(fmt.Errorf("--config already sets what --%s sets: leave one of them out", name))
 		}
@@ -76,8 +86,7 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 		return err
 	}
 	out := f.plan(answer, nil)
-	f.take(answer.Best.Setting)
-	out.YAML = fmt.Sprintf("- name: %s\n  window: {size: %s}\n  target: {%s}\n", m.Name, out.Best.Window, strings.Join(f.targetYAML(), ", "))
+	out.YAML = fmt.Sprintf("- name: %s\n  window: {size: %s}\n  target: {%s}\n", m.Name, out.Best.Window, strings.Join(f.targetYAML(f.decided(answer.Best.Setting)), ", "))
 	return a.printPlanned(f, e, out, seen.Broken)
 }
 
@@ -85,17 +94,16 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 // with what is derived from it. Other metrics keep their parts of the budget.
 func (f *planFlags) compileMetric(d *command.Loaded, m *pipeline.Metric) choice.Compile {
 	return func(s choice.Setting) (*pipeline.Deployment, error) {
-		cfg, of := d.Config, f.demoFlags
-		of.take(s)
+		cfg, c := d.Config, f.decided(s)
 		cfg.Privacy.Epsilon, cfg.LedgerSlots, cfg.CatchUp = s.Epsilon, 0, 0 // by the windows that are tried
 		cfg.Metrics = slices.Clone(cfg.Metrics)
 		i := slices.IndexFunc(cfg.Metrics, func(o pipeline.Metric) bool { return o.Name == m.Name })
 		tried := &cfg.Metrics[i]
 		tried.Window, tried.Slide = s.Window, s.Window
 		if f.kindOf().CountTarget() {
-			tried.Target.Absolute = of.absolute
+			tried.Target.Absolute = c.absolute
 		} else {
-			tried.Noise = of.noise
+			tried.Noise = c.noise
 		}
 		compiled, err := pipeline.Compile(cfg)
 		if err != nil {

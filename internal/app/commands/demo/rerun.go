@@ -19,19 +19,18 @@ import (
 // demoCommand returns the command of a demo that keeps the flags that were given, but for what a
 // setting decides.
 func (f *demoFlags) demoCommand(s choice.Setting) string {
-	tried := *f
-	tried.take(s)
-	set := map[string]string{"window": timespan.Text(s.Window), "lasts": timespan.Text(tried.lasts), "epsilon": words.Digits(s.Epsilon)}
+	c := f.decided(s)
+	set := map[string]string{"window": timespan.Text(s.Window), "lasts": timespan.Text(c.lasts), "epsilon": words.Digits(s.Epsilon)}
 	if flag := f.flags.Lookup("epsilon"); !flag.Changed && flag.DefValue == words.Digits(s.Epsilon) {
 		delete(set, "epsilon")
 	}
-	for name, v := range map[string]float64{"absolute": tried.absolute, "noise": tried.noise} {
+	for name, v := range map[string]float64{"absolute": c.absolute, "noise": c.noise} {
 		if v != 0 {
 			set[name] = words.Digits(v)
 		}
 	}
 	if f.openValues {
-		set["min"], set["max"] = strconv.FormatInt(tried.min, 10), strconv.FormatInt(tried.max, 10)
+		set["min"], set["max"] = strconv.FormatInt(c.min, 10), strconv.FormatInt(c.max, 10)
 	}
 	return rerun(f.flags, set, "repeat", "format", "report", "config", "metric")
 }

@@ -40,7 +40,7 @@ func (f *demoFlags) check(changed func(string) bool) error {
 		return err
 	}
 	if f.input == "" {
-		for _, name := range fileFlags {
+		for _, name := range fileFlags() {
 			if changed(name) {
 				return command.Usage(fmt.Errorf("--%s is only used with --input FILE: made-up events have their own layout", name))
 			}
@@ -49,7 +49,7 @@ func (f *demoFlags) check(changed func(string) bool) error {
 			return command.Usage(errors.New("--input is empty: name a file"))
 		}
 	} else {
-		for _, name := range generatorFlags {
+		for _, name := range generatorFlags() {
 			if changed(name) {
 				return command.Usage(fmt.Errorf("--%s is for made-up events: leave it out beside --input", name))
 			}
@@ -161,13 +161,18 @@ func (f *demoFlags) checkRange() error {
 
 // settings returns the flags as settings of the pipeline, which checks them.
 func (f *demoFlags) settings(publicKeys []string) (demo.Settings, *pipeline.Deployment, error) {
+	return f.settingsWith(f.chosenFlags, publicKeys)
+}
+
+// settingsWith returns the settings with other values of the flags that can be chosen.
+func (f *demoFlags) settingsWith(c chosenFlags, publicKeys []string) (demo.Settings, *pipeline.Deployment, error) {
 	s := demo.Settings{
-		Epsilon: f.epsilon, Delta: f.delta, DeltaKeys: f.deltaKeys, Accountant: string(f.accountant), Window: f.window,
-		Target:         noisereduction.Target{Relative: f.relative, Absolute: f.absolute, Confidence: f.confidence},
-		MaxKeysPerUser: f.maxKeysPerUser, MaxEventsPerKey: f.maxEventsPerKey, Noise: f.noise, Lasts: f.lasts,
-		PublicKeys: publicKeys, NoUser: f.noUser, Planned: f.planned, Kind: f.configured(), Min: f.min, Max: f.max, Statistics: f.statistics,
+		Epsilon: c.epsilon, Delta: f.delta, DeltaKeys: f.deltaKeys, Accountant: string(f.accountant), Window: c.window,
+		Target:         noisereduction.Target{Relative: f.relative, Absolute: c.absolute, Confidence: f.confidence},
+		MaxKeysPerUser: f.maxKeysPerUser, MaxEventsPerKey: f.maxEventsPerKey, Noise: c.noise, Lasts: c.lasts,
+		PublicKeys: publicKeys, NoUser: f.noUser, Planned: f.planned, Kind: f.configured(), Min: c.min, Max: c.max, Statistics: f.statistics,
 	}
-	if _, err := budgets.NewBudget(f.epsilon, f.delta, budgets.Accountant(f.accountant), 0); err != nil {
+	if _, err := budgets.NewBudget(c.epsilon, f.delta, budgets.Accountant(f.accountant), 0); err != nil {
 		return s, nil, command.FlagError(err)
 	}
 	for _, bound := range []struct {

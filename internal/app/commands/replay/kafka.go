@@ -35,14 +35,6 @@ func (f *kafkaFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.passwordIn, "sasl-password-file", "", "file with the password")
 }
 
-// flagNames returns the names of the flags that register adds.
-func flagNames(register func(*pflag.FlagSet)) (names []string) {
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	register(flags)
-	flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	return names
-}
-
 // kafka returns how to reach the brokers that the flags name.
 func (f *kafkaFlags) kafka(getenv func(string) string) (pipeline.Kafka, error) {
 	k := pipeline.Kafka{Brokers: f.brokers}

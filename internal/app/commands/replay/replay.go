@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/input"
 	"github.com/tollgate-dp/tollgate/internal/app/config"
@@ -268,7 +269,7 @@ func (f *replayFlags) userSetting() string {
 
 // ofTopics returns the flags that say what a configuration says.
 func ofTopics() []string {
-	return slices.Concat(flagNames(new(kafkaFlags).register), []string{"topic", "columns", "user-field", "time-field", "value-field", "decimals", "decimal-comma"}, flagNames(new(input.TimeFlags).Register), flagNames(new(avroFlags).register))
+	return slices.Concat(cli.FlagNames(new(kafkaFlags).register), []string{"topic", "columns", "user-field", "time-field", "value-field", "decimals", "decimal-comma"}, cli.FlagNames(new(input.TimeFlags).Register), cli.FlagNames(new(avroFlags).register))
 }
 
 func (f *replayFlags) check(changed func(string) bool) error {
@@ -382,7 +383,7 @@ func (a *app) targetOfFlags(f *replayFlags, changed func(string) bool) (to repla
 		return to, command.Usage(fmt.Errorf("--header and --columns are for %s", input.RowFormats(" and ")))
 	}
 	if !format.Schemas() {
-		of := flagNames(new(avroFlags).register)
+		of := cli.FlagNames(new(avroFlags).register)
 		if i := slices.IndexFunc(of, changed); i >= 0 {
 			return to, command.Usage(fmt.Errorf("--%s is for %s, the input is %s", of[i], input.SchemaFormats(), format.Name))
 		}
