@@ -113,19 +113,19 @@ func (n *jsonNode) find() {
 	for _, m := range n.members {
 		m.value = n.below(m.step)
 	}
-	switch n.value.kind {
-	case '{':
+	if n.value.kind == '{' || n.value.kind == '[' {
+		at := -1
 		eachMember(n.value.text, func(name, value []byte) {
+			at++
 			if bytes.IndexByte(name, '\\') >= 0 {
 				name = unescaped(name)
 			}
-			n.note(value, func(s step) bool { return s.item < 0 && s.name == string(name) })
-		})
-	case '[':
-		at := -1
-		eachMember(n.value.text, func(_, value []byte) {
-			at++
-			n.note(value, func(s step) bool { return s.item == at })
+			for _, m := range n.members {
+				if name == nil && m.item == at || name != nil && m.item < 0 && m.name == string(name) {
+					m.value = jsonValue{kind: value[0], text: value}
+					return
+				}
+			}
 		})
 	}
 	for _, m := range n.members {
@@ -146,18 +146,8 @@ func (n *jsonNode) below(s step) jsonValue {
 	return jsonValue{kind: jsonBelowOther}
 }
 
-// note keeps the value of the member that is looked for by a step.
-func (n *jsonNode) note(value []byte, is func(step) bool) {
-	for _, m := range n.members {
-		if is(m.step) {
-			m.value = jsonValue{kind: value[0], text: value}
-			return
-		}
-	}
-}
-
 // eachMember calls visit with the members of a valid object, whose names are as they stand between
-// the quotes, or with the items of a valid list.
+// the quotes, or with the items of a valid list, whose name is nil.
 func eachMember(b []byte, visit func(name, value []byte)) {
 	object := b[0] == '{'
 	for at := 1; ; {
