@@ -14,12 +14,12 @@
 //   - Whether a record is accepted depends only on its bytes, the Format, and its schema in the
 //     registry: the same bytes and the same Format give the same Event or the same Error, on every
 //     machine.
-//     Rows are read as encoding/csv reads them, JSON as encoding/json, Avro as goavro 2.15 within
-//     bounds of its own; tests and fuzzers compare each decoder with its model.
+//     Rows are read as encoding/csv reads them, JSON as encoding/json, Avro as package
+//     formats/avro says, nearly as goavro 2.15; tests and fuzzers compare each decoder with its model.
 //   - An event's time and value are exact: no float is involved unless the record itself has a
 //     double.
 //   - No record makes a decoder panic, run or allocate without bound. Nothing is allocated for a
-//     record once a decoder is warm, except for filters.
+//     record once a decoder is warm, except for filters and for escapes in JSON.
 //   - Errors have nothing of a record: neither users nor keys nor values.
 //   - Two formats with the same Identity decode every record alike.
 //
