@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment/settings"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -24,20 +26,12 @@ func TestCompileRefusesInvalidValues(t *testing.T) {
 		{"Kafka.Brokers", func(c *deployment.Config) { c.Kafka.Brokers = nil }},
 		{"Events.Topic", func(c *deployment.Config) { c.Events.Topic = "" }},
 		{"Events.Format.User", func(c *deployment.Config) { c.Events.Format.User = "" }},
-		{"Privacy.Epsilon", func(c *deployment.Config) { c.Privacy.Epsilon = 0 }},
 		{"Privacy.Epsilon", func(c *deployment.Config) { c.Privacy.Epsilon = math.NaN() }},
-		{"Privacy.Delta", func(c *deployment.Config) { c.Privacy.Delta = 0 }},
-		{"Privacy.Delta", func(c *deployment.Config) { c.Privacy.Delta = 1 }},
 		{"Privacy.Accountant", func(c *deployment.Config) { c.Privacy.Accountant = "renyi" }},
 		{"Privacy.DeltaKeys", func(c *deployment.Config) { c.Privacy.DeltaKeys = 1e-6 }}, // all of δ
-		{"Privacy.DeltaKeys", func(c *deployment.Config) { c.Privacy.DeltaKeys = -1e-7 }},
 		{"Time.Trust", func(c *deployment.Config) { c.Time.Trust = "nobody" }},
 		{"Time.Slack", func(c *deployment.Config) { c.Time.Slack = time.Second }},
-		{"Time.Lateness", func(c *deployment.Config) { c.Time.Lateness = -time.Second }},
 		{"Time.Skew", func(c *deployment.Config) { c.Time.Skew = time.Microsecond }},
-		{"Shards", func(c *deployment.Config) { c.Shards = -1 }},
-		{"ReleaseShards", func(c *deployment.Config) { c.ReleaseShards = 1 << 20 }},
-		{"LedgerSlots", func(c *deployment.Config) { c.LedgerSlots = 3 }},
 		{"Keys.Noise.Secret", func(c *deployment.Config) { c.Keys.Noise.Secret = secret.New([32]byte{}) }},
 		{"Keys.UserHash", func(c *deployment.Config) { c.Keys.UserHash = secret.New([32]byte{}) }},
 		{"Keys.UserHash", func(c *deployment.Config) { c.Keys.UserHash = c.Keys.Noise.Secret }},
@@ -46,7 +40,6 @@ func TestCompileRefusesInvalidValues(t *testing.T) {
 		{"Metrics[0].Name", func(c *deployment.Config) { c.Metrics[0].Name = "" }},
 		{"Metrics[1].Name", func(c *deployment.Config) { c.Metrics = append(c.Metrics, c.Metrics[0]) }},
 		{"Metrics[0].Kind", func(c *deployment.Config) { c.Metrics[0].Kind = "median" }},
-		{"Metrics[0].Window", func(c *deployment.Config) { c.Metrics[0].Window = 0 }},
 		{"Metrics[0].Window", func(c *deployment.Config) { c.Metrics[0].Window = 1500 * time.Microsecond }},
 		{"Metrics[0].Slide", func(c *deployment.Config) { c.Metrics[0].Slide = 7 * time.Millisecond }},
 		{"Metrics[0].Slide", func(c *deployment.Config) { c.Metrics[0].Slide = c.Metrics[0].Window / 200 }},
@@ -57,7 +50,6 @@ func TestCompileRefusesInvalidValues(t *testing.T) {
 				c.Metrics = append(c.Metrics, m)
 			}
 		}},
-		{"Privacy.Period", func(c *deployment.Config) { c.Privacy.Period, c.Privacy.Lasts = -time.Hour, 0 }},
 		{"Metrics[0].Max", func(c *deployment.Config) { c.Metrics[0].Max = 1 }},
 		{"Metrics[0].Max", deploytest.AsSum(func(m *deployment.Metric) { m.Max = 0 })},
 		{"Metrics[0].Min", deploytest.AsSum(func(m *deployment.Metric) { m.Min = 101 })},
@@ -74,27 +66,18 @@ func TestCompileRefusesInvalidValues(t *testing.T) {
 		{"Metrics[0].Keys", func(c *deployment.Config) { c.Metrics[0].Keys.From = "views" }},
 		{"Metrics[0].Keys.From", func(c *deployment.Config) { c.Metrics[0].Keys = deployment.Keys{From: "views"} }},
 		{"Metrics[0].Keys.From", func(c *deployment.Config) { c.Metrics[0].Keys = deployment.Keys{From: "elsewhere"} }},
-		{"Metrics[0].MaxKeysPerUser", func(c *deployment.Config) { c.Metrics[0].MaxKeysPerUser = -1 }},
-		{"Metrics[0].MaxEventsPerKey", func(c *deployment.Config) { c.Metrics[0].MaxEventsPerKey = -1 }},
 		{"Privacy", func(c *deployment.Config) { c.Privacy.Lasts = 0 }},
-		{"Privacy.Lasts", func(c *deployment.Config) { c.Privacy.Lasts = -time.Hour }},
 		{"Privacy.Lasts", func(c *deployment.Config) { c.Privacy.Period = time.Hour }},
 		{"Metrics[0].Target.Absolute", func(c *deployment.Config) { c.Metrics[0].Target.Absolute = math.Inf(1) }},
 		{"Metrics[0].Noise", func(c *deployment.Config) { c.Metrics[0].Noise = 5 }},
-		{"Metrics[0].Burst", func(c *deployment.Config) { c.Metrics[0].Burst = 1.5 }},
-		{"Metrics[0].Counted.Share", func(c *deployment.Config) { c.Metrics[0].Counted = &deployment.Counted{Share: 1} }},
-		{"Metrics[0].Counted.MaxEvents", func(c *deployment.Config) { c.Metrics[0].Counted = &deployment.Counted{MaxEvents: -1} }},
 		{"Metrics[0].Counted", func(c *deployment.Config) {
 			c.Metrics[0].Counted = &deployment.Counted{MaxEvents: 1 << 30, Share: 1e-6}
 		}},
-		{"Metrics[0].Share", func(c *deployment.Config) { c.Metrics[0].Share = 1.5 }},
 		{"Metrics[0].Keys", func(c *deployment.Config) { c.Metrics[0].Keys.List = nil }},
 		{"Metrics[0].Keys.Mode", func(c *deployment.Config) { c.Metrics[0].Keys.Mode = "secret" }},
 		{"Metrics[0].Keys", func(c *deployment.Config) {
 			c.Metrics[0].Keys = deployment.Keys{Mode: deployment.KeysPrivate, List: []string{"a"}}
 		}},
-		{"Metrics[0].Target.Confidence", func(c *deployment.Config) { c.Metrics[0].Target.Confidence = 1 }},
-		{"Metrics[0].Target.Relative", func(c *deployment.Config) { c.Metrics[0].Target.Relative = -1 }},
 	} {
 		cfg := deploytest.Config("localhost:1")
 		test.change(&cfg)
@@ -104,6 +87,39 @@ func TestCompileRefusesInvalidValues(t *testing.T) {
 			t.Errorf("want an error about %s, got: %v", test.field, err)
 		}
 	}
+}
+
+// A value outside of the range that the table has for a field is refused.
+func TestEveryRangeIsChecked(t *testing.T) {
+	var check func(fields []settings.Field)
+	check = func(fields []settings.Field) {
+		for i := range fields {
+			f := &fields[i]
+			check(f.Fields)
+			if f.In == nil || f.Kind == settings.Numbers {
+				continue
+			}
+			for _, v := range []float64{f.In.Low - 1, f.In.Low, f.In.High, 2*f.In.High + 1, math.NaN()} {
+				if f.In.Contains(v) || v == 0 && !f.Needed || (math.IsNaN(v) || math.IsInf(v, 0)) && f.Kind != settings.Number {
+					continue
+				}
+				cfg := deploytest.Config("localhost:1")
+				cfg.Metrics[0].Counted = &deployment.Counted{}
+				to, _ := settings.Value(reflect.ValueOf(&cfg).Elem(), f.Path, 0)
+				if to.CanFloat() {
+					to.SetFloat(v)
+				} else {
+					to.SetInt(int64(v))
+				}
+				_, err := deployment.Compile(cfg)
+				var bad *deployment.ConfigError
+				if !errors.As(err, &bad) || bad.Field != strings.Replace(f.Path, "Metrics.", "Metrics[0].", 1) {
+					t.Errorf("%s of %v: %v", f.Path, v, err)
+				}
+			}
+		}
+	}
+	check(settings.Table())
 }
 
 // TestRuleDeltaKeysDefaultsToATenth: private keys take δ/10 unless told, and
