@@ -32,6 +32,7 @@ func TestCompileRefusesInvalidValues(t *testing.T) {
 		{"Time.Trust", func(c *deployment.Config) { c.Time.Trust = "nobody" }},
 		{"Time.Slack", func(c *deployment.Config) { c.Time.Slack = time.Second }},
 		{"Time.Skew", func(c *deployment.Config) { c.Time.Skew = time.Microsecond }},
+		{"Keys.Noise.ID", func(c *deployment.Config) { c.Keys.Noise.ID = strings.Repeat("k", 65) }},
 		{"Keys.Noise.Secret", func(c *deployment.Config) { c.Keys.Noise.Secret = secret.New([32]byte{}) }},
 		{"Keys.UserHash", func(c *deployment.Config) { c.Keys.UserHash = secret.New([32]byte{}) }},
 		{"Keys.UserHash", func(c *deployment.Config) { c.Keys.UserHash = c.Keys.Noise.Secret }},

@@ -37,6 +37,8 @@ func (c *Config) check() error {
 	case c.CatchUp > 1 && c.CatchUp > c.LedgerSlots/4:
 		return Invalid("CatchUp", "%d is above a quarter of %s (%d), of which a restore needs the rest: lower it, or give %s",
 			c.CatchUp, field("LedgerSlots"), c.LedgerSlots, with("LedgerSlots", 4*c.CatchUp))
+	case len(c.Keys.Noise.ID) > 64:
+		return Invalid("Keys.Noise.ID", "it is longer than 64 bytes")
 	case c.Keys.Noise.Secret.Reveal() == [32]byte{}:
 		return Invalid("Keys.Noise.Secret", zeros)
 	case c.Keys.UserHash.Reveal() == [32]byte{}:

@@ -261,8 +261,6 @@ func (doc *document) absent(at string, f *settings.Field, parent position) {
 		doc.object(at, f.Fields, nil, parent) // reports fields that are needed
 	case f.Needed:
 		doc.fail(parent, at, "%s", f.Missing())
-	case f.Default != "" && f.Apart: // the others have theirs from package deployment
-		doc.set(at, f, f.Default, parent)
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/startrecord"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
-	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
 // File is a configuration file that was read. Not for concurrent use.
@@ -163,11 +162,7 @@ func (f *File) Resolve(o Options) error {
 	doc := f.document
 	doc.errs, f.exposed, f.Missing = nil, nil, nil
 	cfg := doc.config
-	id := doc.text("keys.noise.id")
-	if len(id) > 64 {
-		doc.failAt("keys.noise.id", "it is longer than 64 bytes")
-	}
-	cfg.Keys.Noise = noisereduction.NoiseKey{ID: id, Secret: secret.New(f.key("keys.noise", o, 1))}
+	cfg.Keys.Noise.Secret = secret.New(f.key("keys.noise", o, 1))
 	cfg.Keys.UserHash = secret.New(f.key("keys.user_hash", o, 2))
 	cfg.Record = f.record(o)
 	if cfg.Kafka.SASL != nil {

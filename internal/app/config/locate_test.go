@@ -22,7 +22,7 @@ func TestFieldsOfThePipelineAreFoundInTheFile(t *testing.T) {
 		"Metrics[0].Ladder.New":     "metrics[0].ladder",
 		"Events.Format.User":        "events.fields.user",
 		"Events.Format.New":         "events",
-		"Keys.Noise.Secret":      "keys.noise",
+		"Keys.Noise.Secret":         "keys.noise",
 		"Privacy":                   "privacy",
 	} {
 		if got := pathOf(field); got != want {

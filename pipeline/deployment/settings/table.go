@@ -130,7 +130,7 @@ func keyFields() []Field {
 	source := func() []Field {
 		return []Field{{Name: "file", Kind: File, Absent: "`env`"}, {Name: "env", Kind: Text, Absent: "`file`"}}
 	}
-	id := Field{Name: "id", Path: "Keys.Noise.ID", Kind: Text, Default: "1", Apart: true, Change: byChange}
+	id := Field{Name: "id", Path: "Keys.Noise.ID", Kind: Text, Default: "1", Change: byChange}
 	return []Field{
 		{
 			Name: "noise", Path: "Keys.Noise.Secret", Kind: Object, Needed: true, Example: "{file: noise.key}",
