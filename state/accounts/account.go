@@ -18,12 +18,11 @@ type ID [16]byte
 // Compare orders ids as byte strings.
 func (id ID) Compare(o ID) int { return bytes.Compare(id[:], o[:]) }
 
-// Account is what one user has spent and may still have to pay, over all
-// metrics of a deployment together. The zero value is a new user's account. Not
-// safe for concurrent use.
+// Account holds the loss that one user has spent or may still have to pay, over all metrics of a
+// deployment. The zero value is a new user's account. Not safe for concurrent use.
 //
-// It does not know its budget: a caller who checks it against one budget after another, chosen on
-// the way, promises the largest B² of them. budgets.Budget.CheckNext tells which may come next.
+// An Account does not store its budget. Checked against several budgets, chosen adaptively, it
+// guarantees the largest B² of them; budgets.Budget.CheckNext decides which budget may follow.
 type Account struct {
 	Spent    units.Mu2 // charged for releases, never lowered
 	Reserved units.Mu2 // worst case of turns that are not settled yet
@@ -81,8 +80,7 @@ type Entry struct {
 	ID      ID
 	Period  int64
 	Account Account
-	// Debts are those of the account's buckets, see Allowance, by metric; those after the last one
-	// that is not 0 are left out.
+	// Debts of the account's buckets (see Allowance), by metric, without trailing zeros.
 	Debts []units.Mu2
 }
 

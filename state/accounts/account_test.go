@@ -37,7 +37,7 @@ func TestRuleSpentPlusReservedNeverExceedsBudget(t *testing.T) {
 		for range rapid.IntRange(20, 60).Draw(t, "steps") {
 			before := a
 			if len(open) == 0 || rapid.Bool().Draw(t, "reserve") {
-				// What is left, and one unit more than that.
+				// Try the remainder, and one unit more.
 				mu2Left := b.Mu2 - a.Spent - a.Reserved
 				if a.Left(b) != mu2Left {
 					t.Fatalf("Left says %d, not %d", a.Left(b), mu2Left)
@@ -85,8 +85,9 @@ func TestRuleSpentPlusReservedNeverExceedsBudget(t *testing.T) {
 }
 
 // An attack: five times as many metrics close in one turn as B² pays for, and all go to their tops.
-// Admission on what is spent lets the user into all of them; reserving 40 % of the worst case lets
-// the user into too many. With B² for a thousand metrics, reserving 99.8 % is too little already.
+// Admission on spent loss alone lets the user into all of them; reserving 40 % of the worst case
+// lets the user into too many. With B² for a thousand metrics, reserving 99.8 % is too little
+// already.
 func TestRuleReserveWholeWorstCase(t *testing.T) {
 	b := testBudget(t, 0)
 	attack := func(metrics int, reserved func(units.Mu2) units.Mu2) (paid units.Mu2) {
@@ -122,8 +123,8 @@ func TestRuleReserveWholeWorstCase(t *testing.T) {
 	}
 }
 
-// The rest of a reservation comes back and admits again; neither what was charged does nor another
-// reservation.
+// The rest of a reservation is returned and can be admitted again; charged loss and other
+// reservations cannot.
 func TestRuleActualIsChargedAndTheRestReturned(t *testing.T) {
 	b := testBudget(t, 0)
 	var a Account
@@ -163,7 +164,7 @@ func TestSettleRefusesWhatWasNotReserved(t *testing.T) {
 	}
 }
 
-// What was spent before the deployment began is not there to be spent again.
+// Loss that was spent before the deployment began cannot be spent again.
 func TestRuleNoAccountSpendsWhatWasPlanned(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		whole := testBudget(t, rapid.SampledFrom([]float64{0, 1e-7}).Draw(rt, "keys"))

@@ -7,21 +7,21 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Allowance says how fast one metric may use an account: a token bucket in μ² that holds at most
-// Burst, begins full, and is refilled evenly, with Refill in a time of Horizon. So it pays out at
-// most Burst + Refill in any time of Horizon. The zero value is no limit.
+// Allowance limits how fast one metric may use an account: a token bucket in μ² that holds at most
+// Burst, begins full, and is refilled evenly by Refill per Horizon. So it pays out at most Burst +
+// Refill within any Horizon. The zero value is no limit.
 //
-// An allowance is a matter of use: it spreads a budget over time and over metrics. The promise
-// rests on Account.Fits alone.
+// An allowance spreads a budget over time and over metrics. The privacy promise rests on
+// Account.Fits alone.
 //
-// The state of a bucket is one number, its debt: what was ever taken, on a scale on which what was
-// paid out while the bucket was full counts as taken. 0 is a full bucket.
+// The state of a bucket is one number, its debt: the total ever taken, where amounts paid out while
+// the bucket was full count as taken. A full bucket has debt 0.
 type Allowance struct {
 	Burst, Refill units.Mu2
 	Horizon       int64 // in milliseconds; above 0 if Burst is
 }
 
-// NewAllowance divides an amount, in which burst is the part from 0 to 1 that may be used at once.
+// NewAllowance divides an amount; burst is the part, from 0 to 1, that may be used at once.
 func NewAllowance(amount units.Mu2, burst float64, horizon int64) Allowance {
 	b := Part(amount, burst)
 	return Allowance{Burst: b, Refill: amount - b, Horizon: horizon}

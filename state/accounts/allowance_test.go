@@ -9,8 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// TestRuleAnAllowanceIsATokenBucket: a bucket that is told amounts at times holds what one holds
-// that is filled step by step, never above its burst, and pays out at most burst plus refill.
+// TestRuleAnAllowanceIsATokenBucket: a bucket computed from amounts and times agrees with one that
+// is filled step by step. It never exceeds its burst, and pays out at most burst plus refill.
 func TestRuleAnAllowanceIsATokenBucket(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := Allowance{Burst: units.Mu2(rapid.Uint64Range(1, 1<<40).Draw(t, "burst")),
@@ -49,7 +49,7 @@ func TestRuleAnAllowanceIsATokenBucket(t *testing.T) {
 		}
 	})
 	var none Allowance
-	// What is refilled counts modulo 2^64.
+	// The refill is computed modulo 2^64.
 	fast := Allowance{Burst: 1 << 40, Refill: 1 << 50, Horizon: 1 << 20}
 	for debt, elapsed := units.Mu2(0), int64(1)<<34-5; elapsed < 1<<34+5; elapsed++ { // 2^30 a millisecond
 		if left := fast.Left(debt, fast.Paid(elapsed)); left < 1<<30 {

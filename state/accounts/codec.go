@@ -65,9 +65,9 @@ func Encode(dst []byte, entries []Entry) ([]byte, error) {
 	return out, nil
 }
 
-// Decode reads the accounts block at the start of b and returns what is
-// after it. It fails with a *DecodeError and never allocates more than a small
-// multiple of len(b). b is not kept; rest is part of it.
+// Decode decodes the accounts block at the start of b and returns the bytes after it. It fails with
+// a *DecodeError and never allocates more than a small multiple of len(b). It does not retain b;
+// rest aliases b.
 func Decode(b []byte) (entries []Entry, rest []byte, err error) {
 	dec, err := newAccountDecoder(b)
 	if err != nil {
@@ -144,5 +144,5 @@ func (enc *accountEncoder) append(dst []byte, e *Entry) ([]byte, error) {
 	return dst, nil
 }
 
-// unzigzag is the inverse of the mapping by which binary.AppendVarint writes a signed number.
+// unzigzag inverts the mapping of signed numbers in binary.AppendVarint.
 func unzigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }

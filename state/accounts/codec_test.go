@@ -112,7 +112,7 @@ func TestEncodeAccountsRefusesDisorderReservationsAndZeros(t *testing.T) {
 	}
 }
 
-// No input panics, and whatever is accepted is the one encoding of what it decodes to.
+// No input panics, and every accepted input is the one encoding of its value.
 func FuzzDecodeAccounts(f *testing.F) {
 	for n := range len(specimens()) + 1 {
 		b := must(Encode(nil, specimens()[:n]))

@@ -7,10 +7,10 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// accountDecoder reads an accounts block; b is what has not been read yet.
+// accountDecoder decodes an accounts block; b holds the bytes not decoded yet.
 type accountDecoder struct {
 	b         []byte
-	left      int // accounts still to come
+	left      int // accounts not decoded yet
 	total     int
 	high, low uint64
 	period    int64
@@ -67,7 +67,7 @@ func (d *accountDecoder) next() (Entry, error) {
 	return e, nil
 }
 
-// key reads id and period and checks that they come after the last account's.
+// key decodes id and period, and checks that they are greater than the last account's.
 func (d *accountDecoder) key(e *Entry, gapForm byte, periodDiffers bool) error {
 	first, sameID := d.left == d.total, gapForm == gapSameID
 	switch {

@@ -1,20 +1,20 @@
-// Package accounts keeps what every user has spent: an Account for each user and budget period,
-// a Shard of many accounts, and their encoding at rest.
+// Package accounts records the loss of every user: an Account for each user and budget period, a
+// Shard of many accounts, and their encoding at rest.
 //
 // # Guarantees
 //
-//   - Spent + Reserved of an Account never exceeds B² under any sequence of Reserve and Settle,
-//     and a failed call leaves the account as it was. What fits is decided where the filters of
-//     package accounting decide it.
+//   - Spent + Reserved of an Account never exceeds B² under any sequence of Reserve and Settle, and
+//     a failed call leaves the account as it was. The code that decides what fits also serves the
+//     filters of package accounting.
 //   - An account that is not zero is never deleted from a Shard and never lowered.
 //   - The encoding is canonical: equal accounts have equal bytes.
 //
 // # What it does not do
 //
-// It does not draw noise, read a clock, know a user id (an ID is whatever 128 bits the caller
-// derived) or know Beam and Kafka. The caller decides who is charged what: that a charge of c²·u
-// covers a release of precision u to which a user contributed c follows from the individual
-// Gaussian filter (Koskela, Tobaben and Honkela, Theorem 11).
+// It does not draw noise, read a clock, see user ids (an ID is any 128 bits that the caller
+// derived) or depend on Beam and Kafka. The caller decides the charges: a charge of c²·u covers a
+// contribution c to a release of precision u, which follows from the individual Gaussian filter
+// (Koskela, Tobaben and Honkela, Theorem 11).
 //
 // An Account or a Shard belongs to one goroutine at a time.
 package accounts

@@ -20,21 +20,21 @@ var (
 	// it has spent.
 	ErrLowered = errors.New("an account never gets back what it has spent")
 
-	// ErrMoved is returned by Shard.At and PutAt for an index at which the account does not
-	// stand: no other account is read or written.
+	// ErrMoved is returned by Shard.At and PutAt if the index does not belong to the account. No
+	// other account is read or written.
 	ErrMoved = errors.New("the account does not stand at this index")
 
 	// ErrShardFull is returned when a Shard would hold more than 2^26 − 1 accounts:
 	// run with more shards.
 	ErrShardFull = errors.New("a shard holds at most 67108863 accounts; use more shards")
 
-	// ErrReserved is returned by the encoders for an account with an open reservation:
-	// what is at rest is always settled.
+	// ErrReserved is returned by the encoders for an account with an open reservation: only settled
+	// accounts are stored.
 	ErrReserved = errors.New("an account with an open reservation cannot be stored")
 )
 
-// DecodeError says why bytes are not a valid encoding. Its text names
-// positions and lengths, never contents.
+// DecodeError reports why bytes are not a valid encoding. Its text names positions and lengths,
+// never contents.
 type DecodeError struct {
 	What   string // "accounts", "gdp"
 	Reason string
@@ -43,7 +43,7 @@ type DecodeError struct {
 	Version, Known byte
 }
 
-// unknownVersion says that an encoding is of a version that this program does not know.
+// unknownVersion reports an encoding whose version this program does not support.
 func unknownVersion(version byte) error {
 	return &DecodeError{What: "accounts",
 		Reason: fmt.Sprintf("version %d is not known here, only %d", version, accountsV2), Version: version,

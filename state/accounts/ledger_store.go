@@ -13,8 +13,8 @@ var ErrSuperseded = errors.New("a newer run owns this shard")
 // the same key replaces an earlier one.
 type LedgerRecord struct {
 	Key, Value []byte
-	// Place says in errors where a record stands, as Acquire's store calls it; "" where it does not
-	// say, and of a record to append.
+	// Place of the record for error texts, in the terms of Acquire's store; "" if unknown, or for a
+	// record to append.
 	Place string
 }
 
@@ -29,10 +29,9 @@ type LedgerStore interface {
 	Acquire(ctx context.Context, shard int, epoch int64, each func(LedgerRecord) error) (LedgerWriter, error)
 }
 
-// LedgerWriter appends to one shard's ledger. Records become durable in the
-// order of Append and wait returns once they are, as often as it is called.
-// ErrSuperseded says that the shard was taken by a newer epoch. Not for
-// concurrent use.
+// LedgerWriter appends to one shard's ledger. Records become durable in the order of Append; wait
+// returns once they are, and may be called repeatedly. ErrSuperseded reports that a newer epoch has
+// taken the shard. Not for concurrent use.
 type LedgerWriter interface {
 	Append(ctx context.Context, records []LedgerRecord) (wait func(context.Context) error)
 }

@@ -23,11 +23,10 @@ const (
 	maxAccounts = slotMask // a slot holds the number plus one, 0 is free
 )
 
-// Shard holds the accounts of one shard of users, keyed by (ID, period):
-// a growing table in chunks that are never copied, and an open-addressing index
-// over it. In memory a user costs 32 bytes of entry, 8 for each metric with a debt, and 5 to
-// 11 bytes of index. Accounts are never deleted, but for those of periods that are
-// over (DropBefore). Not for concurrent use, reading included (All sorts on
+// Shard holds the accounts of one shard of users, keyed by (ID, period): a growing table in chunks
+// that are never copied, and an open-addressing index over it. In memory a user costs 32 bytes of
+// entry, 8 for each metric with a debt, and 5 to 11 bytes of index. Only DropBefore deletes
+// accounts, of periods that have ended. Not for concurrent use, not even reads (All sorts on
 // demand).
 type Shard struct {
 	NoJSON
@@ -72,17 +71,16 @@ func (s *Shard) Get(id ID, period int64) (Account, bool) {
 	return a, !a.IsZero()
 }
 
-// Put stores the account. A zero account that is not there is not added. It returns
-// ErrLowered, and changes nothing, if Spent would fall below what is
-// stored: nothing ever spent is forgotten. Amortised O(1), whatever the account's
-// history.
+// Put stores the account. A zero account that is not there is not added. It returns ErrLowered, and
+// changes nothing, if Spent would fall below the stored value: spent loss is never forgotten.
+// Amortised O(1), whatever the account's history.
 func (s *Shard) Put(id ID, period int64, a Account) error {
 	_, err := s.PutAt(-1, id, period, a)
 	return err
 }
 
-// Find returns the account and its index, by which At and PutAt reach it without a search
-// until the next DropBefore; −1 where there is none.
+// Find returns the account and its index, with which At and PutAt reach it without a search until
+// the next DropBefore; −1 if there is none.
 func (s *Shard) Find(id ID, period int64) (index int, a Account) {
 	_, n := s.find(accountKey{id, period})
 	if n < 0 {
@@ -91,8 +89,8 @@ func (s *Shard) Find(id ID, period int64) (index int, a Account) {
 	return n, s.account(n)
 }
 
-// At returns the account at the index that it has. It returns ErrMoved where another account
-// stands there, or none: an index from before a DropBefore.
+// At returns the account at its index. It returns ErrMoved if the index holds another account or
+// none, because it is from before a DropBefore.
 func (s *Shard) At(index int, id ID, period int64) (Account, error) {
 	if !s.holds(index, id, period) {
 		return Account{}, fmt.Errorf("reading an account: %w", ErrMoved)
@@ -108,8 +106,9 @@ func (s *Shard) holds(index int, id ID, period int64) bool {
 	return e.id == id && e.period == period
 }
 
-// PutAt is Put for an account whose index is known, or looks for it if that is −1. It returns
-// the index, −1 for a zero account that is not there. Errors: those of Put, and ErrMoved as At.
+// PutAt is Put for an account whose index is known; it searches if the index is −1. It returns the
+// index, or −1 for a zero account that is not stored. It returns the errors of Put, and ErrMoved as
+// At.
 func (s *Shard) PutAt(index int, id ID, period int64, a Account) (int, error) {
 	if index >= 0 {
 		if !s.holds(index, id, period) {
@@ -151,10 +150,9 @@ func (s *Shard) replace(n int, a Account) error {
 	return nil
 }
 
-// DropBefore removes the accounts of all periods before the given one, for
-// in which nothing may be reserved. It is for periods that nothing can be charged to
-// any more: an account that could be would begin anew. O(accounts) where there
-// is something to remove.
+// DropBefore removes the accounts of all periods before the given one; none of them may have a
+// reservation. No charge may follow for such a period: its account would begin anew. O(accounts) if
+// there is something to remove.
 func (s *Shard) DropBefore(period int64) error {
 	drop := 0
 	for n := range s.count {
@@ -206,8 +204,8 @@ func (s *Shard) All() iter.Seq[Entry] {
 	}
 }
 
-// find returns the index slot of the key and its entry number, or the slot where
-// it belongs and -1.
+// find returns the key's slot in the index and its entry number, or the slot to insert it at and
+// -1.
 func (s *Shard) find(k accountKey) (slot, n int) {
 	h := s.hash(k)
 	mask, tag := len(s.index)-1, slotOf(h, -1)
@@ -248,8 +246,8 @@ func (s *Shard) account(n int) Account {
 	return a
 }
 
-// Debt returns the debt of the account's bucket for a metric. The index is that of PutAt; 0 for −1,
-// an account that is not there.
+// Debt returns the debt of the account's bucket for a metric, at an index from PutAt; 0 for −1, an
+// account that is not stored.
 func (s *Shard) Debt(index, metric int) units.Mu2 {
 	if index < 0 || metric >= len(s.debts) {
 		return 0
@@ -261,7 +259,7 @@ func (s *Shard) Debt(index, metric int) units.Mu2 {
 	return of[chunk][index&(chunkSize-1)]
 }
 
-// SetDebt sets the debt of the account at an index, which must be that of an account that is there.
+// SetDebt sets the debt of the account at an index, which must hold an account.
 func (s *Shard) SetDebt(index, metric int, debt units.Mu2) {
 	if debt == s.Debt(index, metric) {
 		return

@@ -14,8 +14,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// smallKey draws from few ids and periods, so that they meet again, and from ids
-// that agree in one half, so that 64 bits would not tell them apart.
+// smallKey draws from few ids and periods, so that they repeat, and from ids that agree in one
+// half, so that 64 bits cannot distinguish them.
 func smallKey(t *rapid.T) (id ID, period int64) {
 	binary.BigEndian.PutUint64(id[:8],
 		rapid.SampledFrom([]uint64{0, 1, 2, 1 << 40, 1 << 63, 1<<64 - 1}).Draw(t, "high"))
@@ -130,7 +130,7 @@ func TestRuleAccountsAreNeverDeletedOrLowered(t *testing.T) {
 	if a, ok := s.Get(id, 0); !ok || a != spent {
 		t.Errorf("account is %+v, %v, want %+v", a, ok, spent)
 	}
-	// A reservation that comes back in full leaves nothing to store, and no trace.
+	// A reservation returned in full leaves nothing to store, and no trace.
 	other := ID{2}
 	must(0, s.Put(other, 0, Account{Reserved: 7}))
 	must(0, errors.Join(s.Put(other, 0, Account{}), s.Put(id, 0, Account{Spent: 10})))
@@ -268,8 +268,8 @@ func BenchmarkAccountUpdate(b *testing.B) {
 	}
 }
 
-// TestRulePastPeriodsAreDroppedWhole: exactly the accounts of earlier periods
-// go, whatever the order they came in, and no account with a reservation.
+// TestRulePastPeriodsAreDroppedWhole: exactly the accounts of earlier periods are removed, whatever
+// the order of insertion, and none with a reservation.
 func TestRulePastPeriodsAreDroppedWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := NewShard()

@@ -9,8 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/pld"
 )
 
-// On a grid that is far too coarse, answers are bad, but never better than the truth,
-// and never NaN.
+// On a grid that is far too coarse, bounds are loose, but never better than the truth, and never
+// NaN.
 func TestCoarseGridsAreSound(t *testing.T) {
 	answers := 0
 	for exponent := 0; exponent <= 8; exponent += 1 {

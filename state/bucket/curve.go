@@ -7,8 +7,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Curve is the privacy curve δ(ε) of the composition that Counts describe. Set
-// changes it; what only reads it may run in several goroutines.
+// Curve is the privacy curve δ(ε) of the composition that Counts describe. Set changes it; methods
+// that only read may run in several goroutines.
 type Curve struct {
 	table    *Table
 	products [2]product // only the first is used where all pairs are symmetric

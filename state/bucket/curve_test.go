@@ -94,8 +94,8 @@ func TestDeltaOfGaussiansIsAtLeastTheExactAndWithinOnePercent(t *testing.T) {
 	})
 }
 
-// Both discretise in the same way and state upper bounds, by unlike means: one
-// untilted transform against direct or tilted ones. What they differ by is bound.
+// Both discretise in the same way and return upper bounds, by different means: one untilted
+// transform against direct or tilted ones. The bounds cover their difference.
 func TestCurveAgreesWithComposingPrivacyLossDistributions(t *testing.T) {
 	for _, c := range []struct {
 		name   string

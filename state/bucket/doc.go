@@ -1,45 +1,42 @@
-// Package bucket accounts for many individuals at once: the individual privacy loss
-// distributions of Koskela, Tobaben and Honkela ("Individual Privacy Accounting with
-// Gaussian Differential Privacy"), Appendix D, the smallest Gaussian guarantee that
-// covers them (Section 5), and the filter built on it.
+// Package bucket accounts for many individuals at once: the individual privacy loss distributions
+// of Koskela, Tobaben and Honkela ("Individual Privacy Accounting with Gaussian Differential
+// Privacy"), Appendix D, the smallest Gaussian guarantee that covers them (Section 5), and the
+// filter built on it.
 //
-// A Ladder rounds an individual noise level (σ over the individual's contribution)
-// down to one of a few. A Table has, for each level or for any other list of
-// dominating pairs, the discrete Fourier transform of the discretised privacy loss
-// distribution. Of a user, only the number of uses of each bucket is kept
-// (Counts). A Curve raises the transforms to these powers and answers δ(ε) by
-// Plancherel's theorem (Lemma D.1), without transforming back: the transform of
-// the weights has a closed form for every ε.
+// A Ladder rounds an individual noise level (σ over the individual's contribution) down to one of a
+// few. A Table has, for each level or for any other list of dominating pairs, the discrete Fourier
+// transform of the discretised privacy loss distribution. A user is represented only by the number
+// of uses of each bucket (Counts). A Curve raises the transforms to these powers and evaluates δ(ε)
+// by Plancherel's theorem (Lemma D.1), without transforming back: the transform of the weights has
+// a closed form for every ε.
 //
 // # Guarantees
 //
-//   - A reported δ, ε or μ is never better than that of the pairs that were
-//     counted: discretisation dominates them (package pld), and added to δ are the
-//     mass at infinity (truncation), Chernoff's bound of the probability of
-//     leaving the window (wrap-around), what components too small to compute could
-//     add, and a bound of every rounding: of the transforms (106 bits), their
-//     logarithms, the sum over buckets, the exponentials and the final sum.
-//   - The bound of the rounding does not grow with the number of mechanisms as
-//     fast as that number: it is below 1e-11 after 10^6.
-//   - The bounds are absolute: below a δ of about 1e-14 the answer is a
-//     *pld.FloorError. Package pld goes further down, for one composition at a time.
-//   - A Filter never accepts beyond its budget. The comment of Gate says what it
-//     promises under adaptive choice, and what only for mechanisms fixed beforehand.
-//   - No exported function returns NaN. Floating-point bounds assume IEEE 754
-//     arithmetic and a math package exact to 2 units in the last place.
+//   - A reported δ, ε or μ is never better than the truth for the counted pairs: discretisation
+//     dominates them (package pld), and added to δ are the mass at infinity (truncation),
+//     Chernoff's bound of the probability of leaving the window (wrap-around), what components too
+//     small to compute could add, and a bound of every rounding: of the transforms (106 bits),
+//     their logarithms, the sum over buckets, the exponentials and the final sum.
+//   - The bound of the rounding does not grow with the number of mechanisms as fast as that number:
+//     it is below 1e-11 after 10^6.
+//   - The bounds are absolute: below a δ of about 1e-14 they return a *pld.FloorError. Package pld
+//     goes further down, for one composition at a time.
+//   - A Filter never accepts beyond its budget. The comment of Gate states its promise under
+//     adaptive choice, and the stronger one for mechanisms fixed beforehand.
+//   - No exported function returns NaN. Floating-point bounds assume IEEE 754 arithmetic and a math
+//     package exact to 2 units in the last place.
 //
 // # What it does not do
 //
-// The curve of a user whose noise levels depend on earlier outputs is not an (ε, δ)
-// guarantee, however tight; nor may it be published: it is a function of the
-// user's data. The Gaussian mechanism without sampling has an exact filter at no
-// cost (accounting.NewGDP): nothing here improves on it. For the same noise a Rényi filter
-// of the orders that matter (accounting.NewRenyi) accepts at least what Filter
-// does, as the condition of Section 5 implies the Rényi one: Filter adds the
-// smallest μ and, for a fixed sequence, its tighter curve.
+// The curve of a user whose noise levels depend on earlier outputs is not an (ε, δ) guarantee,
+// however tight; nor may it be published: it is a function of the user's data. The Gaussian
+// mechanism without sampling has an exact filter at no cost (accounting.NewGDP): nothing here
+// improves on it. For the same noise a Rényi filter of the orders that matter (accounting.NewRenyi)
+// accepts at least what Filter does, as the condition of Section 5 implies the Rényi one: Filter
+// adds the smallest μ and, for a fixed sequence, its tighter curve.
 //
 // # Concurrency
 //
-// A Table and a Ladder never change and may be shared. A Curve, a Gate and the
-// Filters of one Gate belong to one goroutine at a time; Counts are a plain slice.
+// A Table and a Ladder never change and may be shared. A Curve, a Gate and the Filters of one Gate
+// belong to one goroutine at a time; Counts are a plain slice.
 package bucket

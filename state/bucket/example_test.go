@@ -7,7 +7,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/bucket"
 )
 
-// What one user has lost to sampled releases to which they contributed unequally.
+// The loss of one user from sampled releases with unequal contributions.
 func ExampleCurve() {
 	levels, err := bucket.NewGeometricLadder(1, 16, 9)
 	if err != nil {

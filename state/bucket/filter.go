@@ -12,7 +12,7 @@ import (
 
 // Noise is the loss of a mechanism of a Ladder: its individual noise level.
 type Noise struct {
-	// Sigma is σ/contribution, above 0; the greater, the less is lost. +Inf is no
+	// Sigma is σ/contribution, above 0; the greater, the smaller the loss. +Inf means no
 	// contribution, and costs nothing.
 	Sigma float64
 }
@@ -40,22 +40,21 @@ func NoiseFor(sigma, c float64) (Noise, error) {
 
 // Filter is the approximate filter of Koskela, Tobaben and Honkela, Section 5, for one user: a
 // mechanism is accepted while the smallest μ that covers everything accepted is at most the
-// budget's. Gate says what exactly is checked and promised. What is below the lowest level of the
-// ladder never fits. An update takes a few operations per bucket and order where Σ σ̃^-2 decides,
-// and else as much as setting a Curve and covering it: at most proportional to the points of the
-// table, whatever came before, and less the more there is to compose. Not safe for concurrent use,
+// budget's. The comment of Gate states the exact check and promise. Noise below the lowest level of
+// the ladder never fits. An update takes a few operations per bucket and order if Σ σ̃^-2 decides,
+// and otherwise as much as setting a Curve and covering it: at most proportional to the points of
+// the table, whatever the history, and less for longer compositions. Not safe for concurrent use,
 // nor are filters of one Gate.
 //
-// Counts are all there is to store of a filter; ResumeFilter goes on from them.
+// Counts are a filter's whole state; ResumeFilter continues from them.
 type Filter struct {
 	gate   *Gate
 	ladder Ladder
 	counts Counts
 }
 
-// NewFilter returns the filter of a user who has spent nothing. Bucket i of the
-// gate's table is that of level i of the ladder (Ladder.Pairs). The error is a
-// *units.RangeError.
+// NewFilter returns the filter of a user who has spent nothing. Bucket i of the gate's table
+// belongs to level i of the ladder (Ladder.Pairs). The error is a *units.RangeError.
 func NewFilter(g *Gate, l Ladder) (*Filter, error) {
 	if g == nil {
 		return nil, &units.RangeError{Parameter: "gate", Value: 0, Range: "made by NewGate"}
@@ -63,11 +62,11 @@ func NewFilter(g *Gate, l Ladder) (*Filter, error) {
 	return ResumeFilter(g, l, g.table.NewCounts())
 }
 
-// ResumeFilter returns the filter of a user whose counts are known. They are copied. Where they
-// were made at gates of other budgets, over the same table, what is promised of everything together
-// is that of a gate with the greatest Mu and the greatest Slack among them, however each is made
-// up: outputs may have chosen which of them refused last, and slack of one adds to δ of another.
-// The error is a *units.RangeError unless table, ladder and counts have the same length.
+// ResumeFilter returns the filter of a user with the given counts, which it copies. If they were
+// made at gates of other budgets over the same table, the promise for everything together is that
+// of a gate with the greatest Mu and the greatest Slack among them: outputs may have chosen which
+// gate refused last, and the slack of one adds to the δ of another. The error is a
+// *units.RangeError unless table, ladder and counts have the same length.
 func ResumeFilter(g *Gate, l Ladder, c Counts) (*Filter, error) {
 	if g == nil {
 		return nil, &units.RangeError{Parameter: "gate", Value: 0, Range: "made by NewGate"}
@@ -128,9 +127,9 @@ func (f *Filter) Left() Noise {
 	return Noise{Sigma: f.ladder.Sigma(i)}
 }
 
-// Spent returns the noise level of one Gaussian release, not sampled, that covers everything
-// accepted up to the slack, rounded down; +Inf where nothing was accepted, 0 where nothing is
-// known to cover it. It takes as long as Curve.SmallestMu.
+// Spent returns the noise level of one unsampled Gaussian release that covers everything accepted
+// up to the slack, rounded down; +Inf if nothing was accepted, 0 if no covering level is known. It
+// takes as long as Curve.SmallestMu.
 func (f *Filter) Spent() Noise {
 	square := f.gate.ownSum(f.counts)
 	if square == 0 {
@@ -157,5 +156,5 @@ func (f *Filter) Budget() Noise {
 // noiseOf returns 1/μ, rounded down.
 func noiseOf(mu float64) Noise { return Noise{Sigma: math.Nextafter(1/mu, 0)} }
 
-// Counts returns a copy of what has been accepted: all there is to keep.
+// Counts returns a copy of the accepted counts, the filter's whole state.
 func (f *Filter) Counts() Counts { return append(Counts(nil), f.counts...) }

@@ -58,10 +58,10 @@ func TestFilterOfGaussiansNeverExceedsAndComesClose(t *testing.T) {
 	})
 }
 
-// Whatever an adversary asks for, what was accepted is within the promise by two
-// other accountants: the composed privacy loss distribution, and the Rényi
-// divergences of integer orders (Mironov, Talwar and Zhang, 2019, Section 3.3), which
-// are the greater ones in the direction P‖Q (Theorem 5 there).
+// Whatever an adversary requests, the accepted mechanisms are within the promise by two other
+// accountants: the composed privacy loss distribution, and the Rényi divergences of integer orders
+// (Mironov, Talwar and Zhang, 2019, Section 3.3), which are the greater ones in the direction P‖Q
+// (Theorem 5 there).
 func TestFilterOfSampledGaussiansKeepsItsPromise(t *testing.T) {
 	const q, slack = 0.05, 1e-8
 	l := must(bucket.NewGeometricLadder(0.8, 6, 6))
@@ -203,8 +203,8 @@ func TestRefusalChangesNothing(t *testing.T) {
 	}
 }
 
-// The promise under adaptive choice is the Rényi one plus the slack: above that of
-// B-GDP by what Lemma C.4 loses, below 10 % here.
+// The promise under adaptive choice is the Rényi one plus the slack. It exceeds the B-GDP one by
+// the loss of Lemma C.4, below 10 % here.
 func TestGateStatesItsAdaptivePromise(t *testing.T) {
 	gate := must(bucket.NewGate(newTable(t, bucket.Options{Interval: 0x1p-8, Points: 1 << 10}, pld.Gaussian{Sigma: 10}),
 		bucket.Budget{Mu: 0.5, Slack: 1e-9}))
@@ -224,8 +224,8 @@ func levelOf(t *testing.T, l bucket.Ladder, n bucket.Noise) int {
 	return must(l.Bucket(n.Sigma))
 }
 
-// What is spent is at least what sampling makes of it, at most what the noise alone would cost,
-// and never more than the budget.
+// Spent is at least the loss with sampling, at most the loss of the noise without it, and never
+// more than the budget.
 func TestSpentOfAFilter(t *testing.T) {
 	f := spentFilter(t, 0.25)
 	if s := f.Spent(); !math.IsInf(s.Sigma, 1) {

@@ -24,8 +24,8 @@ func (b Budget) validate() error {
 	)
 }
 
-// Gate decides which compositions fit a budget. It is the part of a Filter that
-// all users share: a user's own state is Counts. Not safe for concurrent use.
+// Gate decides which compositions fit a budget. It is the part of a Filter that all users share: a
+// user's own state is Counts. Not safe for concurrent use.
 //
 // A composition fits if
 //
@@ -35,30 +35,27 @@ func (b Budget) validate() error {
 //	(c) the Rényi divergences of their finite parts add up to at most α·B²/2 at every
 //	    order α of Orders.
 //
-// # What is promised
+// # Promise
 //
-// If everything that a user takes part in passes the gate, whatever was refused
-// taking nothing from the user:
+// If every mechanism that uses a user's data passes the gate, and refused ones use none of it:
 //
-//   - with buckets chosen adaptively, from all earlier outputs: the whole output is
-//     (ε, slack + δ')-DP in both directions where (ε, δ') follows from Rényi
-//     divergences α·B²/2 at any one of Orders (Lemma C.4): EpsilonAt, DeltaAt.
+//   - with buckets chosen adaptively, from all earlier outputs: the whole output is (ε, slack +
+//     δ')-DP in both directions, if (ε, δ') follows from Rényi divergences α·B²/2 at any one of
+//     Orders (Lemma C.4): EpsilonAt, DeltaAt.
 //   - with buckets fixed beforehand: (ε, slack + δ_B(ε))-DP for every ε.
 //
-// Not B-GDP, nor the second line under adaptive choice: that is open (Koskela et
-// al., Section 7). Their Section 5 goes from (a) without slack, by Blackwell's theorem,
-// to (c) at all orders, and from there to the promise by Feldman and Zrnic's
-// filter. With numbers that have an error (a) cannot be had without slack (and with
-// subsampling it would buy nothing: see SmallestMu), and (a) with slack does not
-// give (c); hence (c) is checked by itself, at those orders that a promise with a δ
-// above slack is made from.
+// Not B-GDP, nor the second line under adaptive choice: that is open (Koskela et al., Section 7).
+// Their Section 5 goes from (a) without slack, by Blackwell's theorem, to (c) at all orders, and
+// from there to the promise by Feldman and Zrnic's filter. With numbers that have an error (a)
+// cannot be had without slack (and with subsampling it would buy nothing: see SmallestMu), and (a)
+// with slack does not give (c); hence (c) is checked by itself, at the orders behind the promises
+// with a δ above slack.
 //
-// *Proof of the first line.* By Blackwell's theorem (Appendix C.6) each output is a
-// function of a draw from the pair of its bucket. Let P' be the law of the run on
-// the paths without an infinite loss: by (b) the others have probability ≤ slack,
-// so H(P‖Q) ≤ slack + H(P'‖Q). By (c) the process of Feldman and Zrnic, Theorem 3.1, for
-// the finite parts, which are measures of total mass ≤ 1, is a supermartingale:
-// E_Q (dP'/dQ)^α ≤ e^((α−1)·α·B²/2). Lemma C.4 is a bound of [1 − e^(ε−x)]₊ by
+// *Proof of the first line.* By Blackwell's theorem (Appendix C.6) each output is a function of a
+// draw from the pair of its bucket. Let P' be the law of the run on the paths without an infinite
+// loss: by (b) the others have probability ≤ slack, so H(P‖Q) ≤ slack + H(P'‖Q). By (c) the process
+// of Feldman and Zrnic, Theorem 3.1, for the finite parts, which are measures of total mass ≤ 1, is
+// a supermartingale: E_Q (dP'/dQ)^α ≤ e^((α−1)·α·B²/2). Lemma C.4 is a bound of [1 − e^(ε−x)]₊ by
 // e^((α−1)(x−ε)) at every loss x, which holds under P' as well.
 type Gate struct {
 	table  *Table
@@ -91,10 +88,9 @@ func NewGate(t *Table, b Budget) (*Gate, error) {
 	return g, nil
 }
 
-// Admits reports whether a user with these counts may take part in one more
-// mechanism of the bucket. It changes nothing that can be seen. The error is a
-// *units.RangeError for counts that are not of the gate's table or a bucket that
-// does not exist; a count that is full is refused.
+// Admits reports whether a user with these counts may contribute to one more mechanism of the
+// bucket. It has no visible side effect. It returns a *units.RangeError for counts of another table
+// or a bucket that does not exist, and false for a full count.
 func (g *Gate) Admits(counts Counts, bucket int) (bool, error) {
 	if err := cmp.Or(
 		units.Require(len(counts) == len(g.trial), "buckets", float64(len(counts)), "as many as the table has"),
@@ -116,7 +112,7 @@ func (g *Gate) Admits(counts Counts, bucket int) (bool, error) {
 	return g.curve.CoveredBy(g.budget.Mu, g.budget.Slack)
 }
 
-// ownSum returns Σ σ̃^-2, rounded up: +Inf where a pair is not Gaussian.
+// ownSum returns Σ σ̃^-2, rounded up: +Inf if a pair is not Gaussian.
 func (g *Gate) ownSum(counts Counts) float64 {
 	sum := 0.0
 	for i, n := range counts {

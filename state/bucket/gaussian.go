@@ -2,10 +2,10 @@ package bucket
 
 import "math"
 
-// tangent is what is known from below of the curve γ = e^ε ↦ δ(γ) of a μ-GDP
-// mechanism at one ε: it is convex with slope −Φ(−ε/μ − μ/2) (Corollary C.2). The
-// conversions of package budgets give the same δ rounded up, to serve as a claim;
-// here it is what a claim must stay under, so it is rounded down.
+// tangent is a lower bound of the curve γ = e^ε ↦ δ(γ) of a μ-GDP mechanism at one ε, with its
+// slope: the curve is convex with slope −Φ(−ε/μ − μ/2) (Corollary C.2). The conversions of package
+// budgets round the same δ up, to serve as a claim; here a claim must stay under it, so it is
+// rounded down.
 type tangent struct {
 	delta float64 // δ(ε), rounded down
 	slope float64 // e^ε·Φ(−ε/μ − μ/2): the negative slope times γ

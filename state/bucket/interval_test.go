@@ -11,9 +11,9 @@ import (
 )
 
 // The ε were computed by another program, in Python: δ(ε) = 1/(2πi)·∫ M(t)^n·e^(−tε)/(t(t+1)) dt
-// over Re t = c > 0, with M(t) the mean of e^(tL) for the loss L of one sample; both integrals
-// by the trapezoidal rule, the greater ε of both directions, the same to 12 digits at
-// half as many points. At an interval of 2^-11 the first one came to 0.0921.
+// over Re t = c > 0, with M(t) the mean of e^(tL) for the loss L of one sample; both integrals by
+// the trapezoidal rule, the greater ε of both directions, the same to 12 digits at half as many
+// points. At an interval of 2^-11 the first one was 0.0921.
 func TestTheIntervalFollowsTheSamples(t *testing.T) {
 	for _, c := range []struct {
 		sigma, sampling float64
@@ -34,8 +34,8 @@ func TestTheIntervalFollowsTheSamples(t *testing.T) {
 	}
 }
 
-// TestAChosenGridHoldsEveryPair: one pair that loses little does not cost the room of one
-// that loses much, and without sampling the grid is what it was.
+// TestAChosenGridHoldsEveryPair: one pair that loses little does not cost the room of one that
+// loses much, and without sampling the grid is unchanged.
 func TestAChosenGridHoldsEveryPair(t *testing.T) {
 	for _, c := range []struct {
 		pairs  []pld.Pair
@@ -66,8 +66,8 @@ func TestAChosenGridHoldsEveryPair(t *testing.T) {
 	}
 }
 
-// TestAChosenGridIsSoundWhereItIsCoarse: noise so small that no fine grid holds it got an
-// error before; what is said now is above the exact value, and not far from it.
+// TestAChosenGridIsSoundWhereItIsCoarse: for noise so small that no fine grid holds it, the bound
+// is above the exact value, and not far from it.
 func TestAChosenGridIsSoundWhereItIsCoarse(t *testing.T) {
 	for _, sigma := range []float64{0.02, 0.1, 0.3, 1} {
 		for _, count := range []uint32{1, 7} {

@@ -65,8 +65,8 @@ func (l Ladder) Len() int { return len(l.sigmas) }
 // Sigma returns level i, 0 ≤ i < Len.
 func (l Ladder) Sigma(i int) float64 { return l.sigmas[i] }
 
-// Bucket returns the highest level that is at most sigma. Below the lowest level
-// there is no such level: a *units.RangeError. +Inf is the highest level.
+// Bucket returns the highest level that is at most sigma; +Inf has the highest level. Below the
+// lowest level it returns a *units.RangeError.
 func (l Ladder) Bucket(sigma float64) (int, error) {
 	i := sort.Search(len(l.sigmas), func(i int) bool { return !(l.sigmas[i] <= sigma) }) - 1
 	if i < 0 {

@@ -35,19 +35,18 @@ const muSteps = 27 << muBits
 // between two samples it is below their chord.
 type sample struct{ epsilon, delta float64 }
 
-// fineness is how many samples there are in a step of μ to begin with, growth by
-// how much the step grows from one to the next, and refinements how often the
-// distance between two is halved where nothing but the distance of chord and
-// tangents is in the way.
+// fineness is the initial number of samples in a step of μ, growth the factor from one step to the
+// next, and refinements how often an interval is halved if only the distance of chord and tangents
+// is in the way.
 const (
 	fineness    = 4
 	growth      = 1.01
 	refinements = 7
 )
 
-// walk visits samples that cover [0, ∞): from ε = 0 in growing steps until δ is at
-// most slack, where any further ε needs nothing to cover it. It ends when visit
-// returns false. The error is a *pld.FloorError where δ never comes down to slack.
+// walk visits samples that cover [0, ∞): from ε = 0 in growing steps until δ is at most slack,
+// after which slack alone covers any ε. It ends when visit returns false. The error is a
+// *pld.FloorError if δ never falls to slack.
 func (c *Curve) walk(step, slack float64, visit func(sample) bool) error {
 	high := c.highest()
 	for epsilon := 0.0; ; epsilon += step {
@@ -106,22 +105,21 @@ func (c cover) between(from, to sample, a, b tangent, refine int) bool {
 //
 //	δ(ε) ≤ δ_μ(ε) + slack for every real ε, in both directions,
 //
-// with δ(ε) the curve of the counts and δ_μ that of μ-GDP (Corollary C.2): condition
-// (5.1) of Koskela, Tobaben and Honkela up to slack. For a composition of
-// mechanisms fixed beforehand it is the promise (ε, δ_μ(ε) + slack) for every ε;
-// for adaptively chosen ones see Filter.
+// with δ(ε) the curve of the counts and δ_μ the curve of μ-GDP (Corollary C.2): condition (5.1) of
+// Koskela, Tobaben and Honkela up to slack. For a composition of mechanisms fixed beforehand it is
+// the promise (ε, δ_μ(ε) + slack) for every ε; for adaptively chosen ones see Filter.
 //
-// Without slack there is no such μ below √Σ σ̃^-2, however small the sampling
-// probability: in the far tail a subsampled Gaussian mechanism is as bad as one
-// without sampling (its Rényi divergence of order α is at least
-// α/(2σ̃²) + α/(α−1)·ln q), only with a tiny probability, which slack pays for.
+// Without slack there is no such μ below √Σ σ̃^-2, however small the sampling probability: in the
+// far tail a subsampled Gaussian mechanism is as bad as one without sampling (its Rényi divergence
+// of order α is at least α/(2σ̃²) + α/(α−1)·ln q), only with a tiny probability, which slack pays
+// for.
 //
-// Between samples the curve is bounded by chords and δ_μ by tangents, so a μ that
-// covers by less than about 1e-5 of δ may be passed over for the next.
+// Between samples the curve is bounded by chords and δ_μ by tangents, so a μ that covers by less
+// than about 1e-5 of δ may be passed over for the next.
 //
-// MinSlack ≤ slack < 1, else a *units.RangeError; a *pld.FloorError where the bounds
-// of the curve exceed slack at every ε; a *units.RangeError that names mu where it
-// would exceed MaxMu. The μ beside an error is +Inf.
+// MinSlack ≤ slack < 1, else a *units.RangeError; a *pld.FloorError if the bounds of the curve
+// exceed slack at every ε; a *units.RangeError that names mu if it would exceed MaxMu. With an
+// error, μ is +Inf.
 func (c *Curve) SmallestMu(slack float64) (float64, error) {
 	if err := checkSlack(slack); err != nil {
 		return math.Inf(1), err

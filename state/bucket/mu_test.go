@@ -44,7 +44,7 @@ func TestSmallestMuCoversEveryEpsilonAndNothingSmallerDoes(t *testing.T) {
 			if covered, err := curve.CoveredBy(mu, slack); err != nil || !covered {
 				t.Errorf("CoveredBy(%v) = %v, %v", mu, covered, err)
 			}
-			steps := 250 // of no common measure with the samples of the search
+			steps := 250 // incommensurable with the samples of the search
 			if !long.On() {
 				steps = 50
 			}
@@ -97,7 +97,7 @@ func TestWhatNothingCoversIsAnError(t *testing.T) {
 	if covered, err := curve.CoveredBy(128, 1e-9); covered || err != nil {
 		t.Errorf("slack below δ: CoveredBy = %v, %v", covered, err)
 	}
-	// What is left above slack is pure ε = 1, whose smallest μ is known.
+	// The mass above slack is pure ε = 1, whose smallest μ is known.
 	pure := must(conversion.PureToGDP(1))
 	if mu := must(curve.SmallestMu(2e-6)); mu < pure.Mu-1e-5 || mu > pure.Mu*1.001 {
 		t.Errorf("slack above δ: μ = %v, of pure ε = 1 %v", mu, pure.Mu)

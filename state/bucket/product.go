@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// product is the transform of one direction of a composition: Π F_i^counts_i, up to
-// the component from which on all are below e^-cutoff.
+// product is the transform of one direction of a composition: Π F_i^counts_i, without the tail of
+// components below e^-cutoff.
 type product struct {
 	centre   int       // the window of losses lies around centre·interval
 	mechs    float64   // how many were composed
@@ -68,7 +68,7 @@ func kept(spectra []*spectrum, counts Counts, all int) (size int, rest float64) 
 	if b == blocks {
 		return all, 0
 	}
-	// The first component is that of all finite losses, and every sum begins with it.
+	// The first component sums all finite losses, and every sum begins with it.
 	return max(1, b) * blockSize, math.Exp(-cutoff) * (1 + 16*unit)
 }
 
@@ -110,7 +110,7 @@ func (p *product) deltaAt(c *circle, epsilon float64) (delta, by float64) {
 	}
 	fuzz := p.mechs * 4 * wideErr
 	sum := w.zero * p.re[0]
-	low, sizes := 0.0, math.Abs(sum) // low: what the additions to sum rounded off
+	low, sizes := 0.0, math.Abs(sum) // low: the rounding error of additions to sum
 	wrong := w.zeroBy*math.Abs(p.re[0]) + w.zero*(math.Abs(p.re[0])*p.by[0]+fuzz)
 	for k := 1; k < len(p.re); k++ {
 		wr, wi, wBy := w.at(k)
@@ -131,8 +131,7 @@ func (p *product) deltaAt(c *circle, epsilon float64) (delta, by float64) {
 	return clamp(max((sum+low)/n, 0) + by), clamp(by)
 }
 
-// clamp rounds a sum of bounds up and keeps it a probability: what is not a number
-// bounds nothing.
+// clamp rounds up and caps at 1; NaN becomes 1, which bounds nothing.
 func clamp(p float64) float64 {
 	if p *= 1 + 8*unit; p <= 1 {
 		return p

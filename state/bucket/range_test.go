@@ -129,8 +129,8 @@ func TestLadderRoundsNoiseDown(t *testing.T) {
 	}
 }
 
-// Where almost all probability is that of an unbounded loss, no component is left of the
-// finite losses, which was a panic.
+// If almost all probability belongs to an unbounded loss, no component of the finite losses
+// remains.
 func TestAlmostCertainlyUnboundedLossesHaveADelta(t *testing.T) {
 	for _, count := range []uint32{1, 30, 100, 1 << 20} {
 		curve := curveOf(t, newTable(t, bucket.Options{}, pld.Approx{Epsilon: 0.1, Delta: 0.5}), count)

@@ -7,9 +7,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Counts that were taken at one gate and go on at another are within what the gate of
-// the greatest μ and the greatest slack holds them to, at each of its orders: so its
-// promise under adaptive choice is that of both. Neither gate's own need be.
+// Counts that move from one gate to another stay within the conditions of a gate with the greatest
+// μ and the greatest slack, at each of its orders. So they have its promise under adaptive choice,
+// but possibly neither gate's own.
 func TestRuleTwoGatesPromiseTheGreatestOfBoth(t *testing.T) {
 	ladder := must(NewLadder(20, 160, 4))
 	pairs := must(ladder.Pairs(1))
@@ -25,7 +25,8 @@ func TestRuleTwoGatesPromiseTheGreatestOfBoth(t *testing.T) {
 		}
 		spendAtTwoGates(t, table, ladder, [2]Budget{draw("first"), draw("second")}, mechanisms(), mechanisms())
 	})
-	// Whichever comes first, the gate of the lesser μ would not do, nor that of the lesser slack.
+	// Whatever the order, neither the gate of the lesser μ nor the one of the lesser slack would
+	// suffice.
 	wide, slack, coarsest := Budget{Mu: 0.5, Slack: 1e-8}, Budget{Mu: 0.1, Slack: 1e-6}, make([]int, 60)
 	for _, b := range [][2]Budget{{wide, slack}, {slack, wide}} {
 		if spendAtTwoGates(t, table, ladder, b, coarsest, coarsest) == 0 {

@@ -12,7 +12,7 @@ const (
 	// cutoff ends a product: components below e^-cutoff count as an error.
 	cutoff = 60
 
-	// blockSize is the number of components for which one supremum is kept.
+	// number of components that share one supremum
 	blockSize = 32
 )
 
@@ -107,10 +107,10 @@ func (s *spectrum) bound() {
 	}
 }
 
-// logMoment returns log Σ p·e^(λ·(loss − shift·interval)), rounded up; +Inf where an
-// addend exceeds the range of a float64. In every block of losses the exponential is
-// computed once, where it is greatest, and carried down by factors below 1: what
-// underflows on the way is nothing beside what was added before.
+// logMoment returns log Σ p·e^(λ·(loss − shift·interval)), rounded up; +Inf if an addend exceeds
+// the range of a float64. Each block of losses computes the exponential once, for its greatest
+// loss, and continues by factors below 1: terms that underflow are negligible beside the sum so
+// far.
 func logMoment(v pld.Vector, shift int, lambda float64) float64 {
 	sum, slack := wide{}, 0.0
 	down := math.Exp(-lambda * v.Interval)

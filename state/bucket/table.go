@@ -17,24 +17,22 @@ const (
 	MaxPoints = 1 << 20
 )
 
-// Options says how finely losses are discretised. The zero value of a field takes
-// its default.
+// Options controls how finely losses are discretised. A zero field means its default.
 type Options struct {
-	// Interval is the distance between two losses in nats, a power of two between
-	// pld.MinInterval and pld.MaxInterval. Connecting the dots adds up to Interval²/4 to
-	// the variance of every mechanism's loss, so Interval belongs well below its standard
-	// deviation: 1/σ̃ for Gaussian noise, but about q/σ̃ on Poisson samples. 0 takes an
-	// eighth of the least one of the pairs (pld.Spread), rounded down to a power of two; 2^-11
-	// where that is finer, and a greater one, up to pld.MaxInterval, where a pair would not
-	// fit half of the window: sound on any grid, looser on a coarser one.
+	// Interval is the distance between two losses in nats, a power of two between pld.MinInterval
+	// and pld.MaxInterval. Connecting the dots adds up to Interval²/4 to the variance of every
+	// mechanism's loss, so Interval belongs well below its standard deviation: 1/σ̃ for Gaussian
+	// noise, but about q/σ̃ on Poisson samples. The default is an eighth of the least deviation of
+	// the pairs (pld.Spread), rounded down to a power of two, but at most 2^-11; it grows, up to
+	// pld.MaxInterval, if a pair would not fit half of the window: sound on any grid, looser on a
+	// coarser one.
 	Interval float64
 
-	// Points is the number of losses that are told apart, a power of two between
-	// MinPoints and MaxPoints; 0 means 2^15, and where Interval is chosen as many more,
-	// up to 2^17, as keep the window at 16 nats and twice what a pair needs. The window
-	// Points·Interval follows the mean of a composition; it must hold every single pair,
-	// and should span 20 standard deviations of the greatest composition: with both
-	// chosen, that of 10^5 mechanisms like the one that loses least.
+	// Points is the number of distinct losses, a power of two between MinPoints and MaxPoints. 0
+	// means 2^15; if Interval is chosen too, up to 2^17, so that the window spans 16 nats and twice
+	// the need of every pair. The window Points·Interval follows the mean of a composition; it must
+	// hold every single pair, and should span 20 standard deviations of the greatest composition:
+	// if both are chosen, a composition of 10^5 mechanisms like the one with the least loss.
 	Points int
 
 	// Tail is the probability that each mechanism may lose at the top of its
@@ -51,7 +49,7 @@ const (
 	mostPoints     = 1 << 17
 )
 
-// withDefaults fills in what is 0 and checks all of it.
+// withDefaults fills in zero fields and checks the result.
 func (o Options) withDefaults(pairs []pld.Pair) (Options, error) {
 	o.Tail = cmp.Or(o.Tail, 1e-18)
 	chosen := o.Interval == 0
@@ -124,9 +122,9 @@ func (o Options) validate() error {
 type Table struct {
 	options   Options
 	circle    *circle
-	spectra   [2][]*spectrum    // by pld.Direction; the same pointer in both where a pair is symmetric
+	spectra   [2][]*spectrum    // by pld.Direction; the same pointer in both for a symmetric pair
 	symmetric bool              // all pairs are
-	digest    [sha256.Size]byte // of options and pairs
+	digest    [sha256.Size]byte // covers options and pairs
 	// μ² of a Gaussian pair known to cover each pair without slack, rounded up; +Inf if no such
 	// pair is known
 	squares []float64
@@ -262,7 +260,7 @@ func assign(targets []**spectrum, s *spectrum) {
 // the user's data.
 type Counts []uint32
 
-// NewCounts returns the counts of a user who has taken part in nothing.
+// NewCounts returns the counts of a user without contributions.
 func (t *Table) NewCounts() Counts { return make(Counts, t.Len()) }
 
 // Add counts one more mechanism of the bucket. The error is a *units.RangeError for

@@ -32,15 +32,15 @@ func newCircle(r roots, spacing float64) *circle {
 	return c
 }
 
-// weight is the vector w_j = [1 − e^(ε − loss_j)]₊ of Lemma D.1 of Koskela et al., on
-// the losses (centre+j)·spacing, −n/2 ≤ j < n/2: what a loss adds to δ(ε). With d the
-// distance from ε to the first loss above it, c = e^(−d), and e the same for the
-// first loss past the end, two geometric sums give component k ≥ 1 of its transform:
+// weight is the vector w_j = [1 − e^(ε − loss_j)]₊ of Lemma D.1 of Koskela et al., on the losses
+// (centre+j)·spacing, −n/2 ≤ j < n/2: the part of a loss in δ(ε). With d the distance from ε to the
+// first loss above it, c = e^(−d), and e the same for the first loss past the end, two geometric
+// sums give component k ≥ 1 of its transform:
 //
 //	z^first·(1/(1−z) − c/(1−r)) − z^(n/2)·(1/(1−z) − e/(1−r)).
 type weight struct {
 	*circle
-	first  int        // the first j with a loss above ε; n/2 if there is no such j
+	first  int        // the first j with a loss above ε; n/2 if none
 	near   [2]float64 // 1/(1−z) − c/(1−r) = (near[0] + near[1]·z)/((1−z)(1−r)), both ≥ 0 at d ≤ spacing
 	tail   float64    // e
 	zero   float64    // Σ w_j

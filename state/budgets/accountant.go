@@ -33,7 +33,7 @@ type curve struct {
 	delta      func(mu2 *big.Float, epsilon float64) *big.Float
 }
 
-// curves has every Accountant, in the order in which texts name them.
+// curves lists every Accountant, in the order of error and help texts.
 func curves() []curve {
 	return []curve{
 		{GDP, func(mu2 *big.Float, epsilon float64) *big.Float {
@@ -56,7 +56,8 @@ func curveOf(a Accountant) (curve, bool) {
 	return curve{}, false
 }
 
-// Accountants returns all that a deployment can begin with, in the order in which texts name them.
+// Accountants returns every accountant that a deployment can begin with, in the order of error and
+// help texts.
 func Accountants() []Accountant {
 	var all []Accountant
 	for _, c := range curves() {

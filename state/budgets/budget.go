@@ -22,9 +22,9 @@ const (
 type Budget struct {
 	Epsilon, Delta float64 // the promise: (ε, δ)
 	Accountant     Accountant
-	Mu2            units.Mu2   // B², what an account may have spent and reserved together
+	Mu2            units.Mu2   // B², the limit for spent and reserved loss of one account
 	Keys           units.Delta // δ_keys, the part of Delta for private keys; 0 without them
-	// Planned is what of the same promise was spent before: Mu2 and Keys are what is left.
+	// Planned is the part of the promise that was spent beforehand: Mu2 and Keys exclude it.
 	Planned Planned
 }
 
@@ -64,9 +64,8 @@ func NewBudget(epsilon, delta float64, a Accountant, deltaKeys float64) (Budget,
 	return Budget{Epsilon: epsilon, Delta: delta, Accountant: a, Mu2: mu2, Keys: keys}, nil
 }
 
-// largestMu2 returns the greatest m whose upward-rounded δ at epsilon is at most
-// target. δ grows with m, and is 0 at m = 0. The search in exact arithmetic begins where float64
-// says.
+// largestMu2 returns the greatest m whose upward-rounded δ at epsilon is at most target. δ grows
+// with m, and is 0 at m = 0. The exact search starts from a float64 estimate.
 func largestMu2(epsilon float64, target *big.Float, a Accountant) units.Mu2 {
 	exceeds := func(m units.Mu2) bool {
 		return deltaUpper(bigFromMu2(m), epsilon, a).Cmp(target) > 0
@@ -94,9 +93,9 @@ func DeltaOf(m units.Mu2, epsilon float64, a Accountant) float64 {
 	return bigmath.RoundUp(deltaUpper(bigFromMu2(m), epsilon, a))
 }
 
-// EpsilonOf returns the least ε ≥ 0 at which a user who spent m has at most
-// that δ, rounded up. It returns +Inf, which promises nothing, for a δ outside
-// [MinDelta, 1) and for an unknown accountant.
+// EpsilonOf returns the least ε ≥ 0, rounded up, at which a user who spent m has a δ of at most
+// delta. It returns +Inf, which promises nothing, for a δ outside [MinDelta, 1) and for an unknown
+// accountant.
 func EpsilonOf(m units.Mu2, delta float64, a Accountant) float64 {
 	if CheckDelta(delta) != nil || !a.Known() {
 		return math.Inf(1)
@@ -129,10 +128,9 @@ func epsilonUpper(mu2 *big.Float, delta float64, a Accountant) float64 {
 	return math.Float64frombits(uint64(pattern))
 }
 
-// ReleasesBeforeRefusal returns how many releases of standard deviation sigma an
-// account can pay to which its user contributed `contribution` each:
-// ⌊B²/⌈C²·u(σ)⌉⌋ in account units. The error is a *RangeError: sigma outside
-// [2^-23, 2^40], or no contribution.
+// ReleasesBeforeRefusal returns how many releases of standard deviation sigma an account can pay if
+// its user makes the given contribution to each: ⌊B²/⌈C²·u(σ)⌉⌋ in account units. It returns a
+// *RangeError for a sigma outside [2^-23, 2^40] or no contribution.
 func ReleasesBeforeRefusal(b Budget, sigma float64, contribution uint64) (uint64, error) {
 	if contribution == 0 {
 		return 0, &units.RangeError{Parameter: "contribution", Value: 0, Range: "at least 1"}

@@ -24,7 +24,7 @@ func TestRuleBudgetIsTheExactInverseFloored(t *testing.T) {
 		{1, 1e-300, 0},
 		{200, 1e-300, 0},
 		{200, 0.1, 0},
-		{1000, 1e-6, 0}, // what float64 gives is one unit too much
+		{1000, 1e-6, 0}, // the float64 result is one unit too much
 		{1200, 1e-9, 0},
 		{0.001, 1e-12, 0},
 		{8, 1e-9, 0},
@@ -135,7 +135,8 @@ func TestRuleDeltaKeysTakenFromDelta(t *testing.T) {
 		if b.Keys.Big().Cmp(want) != 0 {
 			t.Errorf("δ_keys = %v is %v units, want %v rounded down", tc.keys, b.Keys.Big(), want)
 		}
-		// What a contribution of 1 passes with is at most its part of the charge times δ_keys.
+		// A contribution of 1 passes with a probability of at most its part of the charge times
+		// δ_keys.
 		for hi := uint64(1); hi < 1<<20; hi = 3*hi + 1 {
 			u := units.Precision{Hi: hi, Lo: 12345 * hi}
 			pays := new(big.Int).Mul(b.Keys.Big(), u.Big())
@@ -183,7 +184,7 @@ func TestImpossibleBudgetsAreTypedErrors(t *testing.T) {
 	}
 }
 
-// EpsilonOf is the other half of the promise: what B² costs is what was asked for.
+// EpsilonOf inverts NewBudget: the ε of B² is at most the requested one.
 func TestEpsilonOfBudgetIsAtMostWhatWasPromised(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		epsilon := math.Exp(rapid.Float64Range(-5, 5.3).Draw(t, "ln ε"))
@@ -217,8 +218,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// Whatever is asked, the answer is a number, and where the question makes no
-// sense it promises nothing.
+// The result is always a number, and promises nothing for arguments that make no sense.
 func TestNeverNaN(t *testing.T) {
 	odd := []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, 0, math.Copysign(0, -1), 5e-324, 1e-300, 1e-9, 0.5, 1,
 		200, 1e300}

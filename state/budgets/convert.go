@@ -28,9 +28,9 @@ type Conversion struct {
 	Accountant Accountant
 }
 
-// ConvertEpsilonDelta returns the greatest μ (and ρ) that (ε, δ) allows, rounded
-// down. 0 < ε ≤ MaxEpsilon and MinDelta ≤ δ < 1; the error is a *units.RangeError, also
-// where μ would fall outside [MinMu, MaxMu], or an *UnknownAccountantError.
+// ConvertEpsilonDelta returns the greatest μ (and ρ) that (ε, δ) allows, rounded down. 0 < ε ≤
+// MaxEpsilon and MinDelta ≤ δ < 1; the error is a *units.RangeError, also for a μ outside [MinMu,
+// MaxMu], or an *UnknownAccountantError.
 func ConvertEpsilonDelta(epsilon, delta float64, a Accountant) (Conversion, error) {
 	if err := cmp.Or(checkEpsilon(epsilon), CheckDelta(delta), a.check()); err != nil {
 		return Conversion{}, err
@@ -55,10 +55,9 @@ func ConvertEpsilonDelta(epsilon, delta float64, a Accountant) (Conversion, erro
 		Accountant: a}, nil
 }
 
-// LargestSquare returns the greatest μ² (2ρ) that (ε, δ) allows, rounded down by less than
-// a relative 2^-58: what ConvertEpsilonDelta returns before it is rounded to a float64 μ.
-// Its δ at ε, rounded up, was computed and is at most delta. Ranges and errors are those
-// of ConvertEpsilonDelta.
+// LargestSquare returns the greatest μ² (2ρ) that (ε, δ) allows, rounded down by less than a
+// relative 2^-58, before ConvertEpsilonDelta rounds it to a float64 μ. Its δ at ε, rounded up, was
+// computed and is at most delta. Ranges and errors are as for ConvertEpsilonDelta.
 func LargestSquare(epsilon, delta float64, a Accountant) (*big.Float, error) {
 	c, err := ConvertEpsilonDelta(epsilon, delta, a)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Over δ from 0.1 to 1e-300 and ε to 200, (ε, δ) → μ → ε and δ comes back to the
-// start, from the side on which no guarantee is better than the truth.
+// Over δ from 0.1 to 1e-300 and ε to 200, (ε, δ) → μ → ε and δ returns to the start, without ever
+// promising more than the truth.
 func TestConversionsNeverFlatterTheGuarantee(t *testing.T) {
 	deltas := []float64{1e-1, 1e-6, 1e-15, 1e-17, 1e-40, 1e-100, 1e-300}
 	if !long.On() {
@@ -105,7 +105,7 @@ func TestConversionsOutOfRangeAreTypedErrors(t *testing.T) {
 			t.Errorf("%v is not an *UnknownAccountantError", err)
 		}
 	}
-	// The ends of the range of μ have answers.
+	// The ends of the range of μ convert.
 	for _, a := range Accountants() {
 		for _, mu := range []float64{MinMu, MaxMu} {
 			c, err := ConvertEpsilonMu(1e-6, mu, a)

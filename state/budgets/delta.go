@@ -12,13 +12,13 @@ import (
 // an upper bound for everything beyond it.
 const hugeEpsilon = 1e9
 
-// deltaUpper returns an upper bound of δ at ε for a mechanism of squared
-// parameter μ² under the accountant, exact to a relative 2^-139 and at most 1.
-// ε ≥ 0 and μ² ≥ 0 are finite; μ² is 0 or at least 2^-100. It is 1, which promises
-// nothing, for an unknown accountant; exported functions refuse one before.
+// deltaUpper returns an upper bound of δ at ε for a mechanism of squared parameter μ² under the
+// accountant, exact to a relative 2^-139 and at most 1. ε ≥ 0 and μ² ≥ 0 are finite; μ² is 0 or at
+// least 2^-100. It is 1, which promises nothing, for an unknown accountant; exported functions
+// refuse these first.
 //
-// Budgets are inverted once, when a configuration is read, so their formulas can
-// afford an arithmetic in which rounding is no question.
+// Budgets are inverted once, when a configuration is read, so their formulas can afford an
+// arithmetic in which rounding is no question.
 func deltaUpper(mu2 *big.Float, epsilon float64, a Accountant) *big.Float {
 	if mu2.Sign() == 0 {
 		return bigmath.Zero()
@@ -47,9 +47,9 @@ func zcdpDelta(mu2 *big.Float, epsilon float64) *big.Float {
 	return bigmath.RenyiDelta(bt, alpha.Mul(alpha, rho), bigmath.New(epsilon))
 }
 
-// bestOrder returns the α − 1 at which the bound of zcdpDelta is least: the zero
-// of ρ(1+2t) − ε + ln(t/(1+t)), which increases with t. It returns 0 where the
-// zero is so near to α = 1 that the bound is 1 for all purposes.
+// bestOrder returns the α − 1 at which the bound of zcdpDelta is least: the zero of ρ(1+2t) − ε +
+// ln(t/(1+t)), which increases with t. It returns 0 if the zero is so near to α = 1 that the bound
+// is 1 for all purposes.
 func bestOrder(rho, epsilon float64) float64 {
 	slope := func(s float64) float64 {
 		t := math.Exp(s)

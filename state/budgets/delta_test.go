@@ -10,10 +10,9 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// The reference below shares nothing with delta.go and package bigmath: 4,096 bits,
-// the textbook formula Φ(−ε/μ + μ/2) − e^ε·Φ(−ε/μ − μ/2) as it stands, every Φ by
-// its Taylor series whatever its argument, e^x by plain Taylor, π by Machin. The
-// width of the numbers absorbs all cancellation.
+// The reference below shares nothing with delta.go and package bigmath: 4,096 bits, the textbook
+// formula Φ(−ε/μ + μ/2) − e^ε·Φ(−ε/μ − μ/2) unchanged, every Φ by its Taylor series whatever its
+// argument, e^x by plain Taylor, π by Machin. The width of the numbers absorbs all cancellation.
 const refBits = 4096
 
 func refInt(n int64) *big.Float { return new(big.Float).SetPrec(refBits).SetInt64(n) }

@@ -7,9 +7,9 @@ import (
 )
 
 // KeyDelta returns the δ with which a private key may pass for a contribution of 1 to a first rung
-// of precision u: what the contribution pays, as a part of B², times δ_keys, rounded down to 2^-80.
-// A contribution c pays at least c² times as much, and may pass with c² times this δ. So what an
-// account can spend pays for δ_keys at most, however it is spent.
+// of precision u: the contribution's share of B² times δ_keys, rounded down to 2^-80. A
+// contribution c pays at least c² times as much, and may pass with c² times this δ. So an account
+// pays for δ_keys at most, however it is spent.
 func (b Budget) KeyDelta(u units.Precision) units.Delta {
 	if b.Mu2 == 0 {
 		return units.Delta{}

@@ -10,15 +10,15 @@ import (
 // Planned is the part of a promise that was spent before a deployment began: by a choice of bounds
 // that looked at the data of the same users (internal/app/plan/choice). The zero value: nothing.
 type Planned struct {
-	Share float64     // of B² and of δ_keys, as it was asked for
+	Share float64     // of B² and of δ_keys, as requested
 	Mu2   units.Mu2   // the part of B²
 	Keys  units.Delta // the part of δ_keys
 }
 
-// Plan returns the budget with a share of B² and of δ_keys, rounded down, taken from it for a
-// choice of bounds: what is left is rounded up, so that both parts are the whole. A share of 0
-// takes nothing. The error is a *units.RangeError where share is not at least 0 and below 1, or
-// so small that it has no unit of B²; or one that says that b had a part taken from it already.
+// Plan returns the budget with a share of B² and of δ_keys, rounded down, set aside for choosing
+// bounds. The rest is rounded up, so that both parts add up to the whole. A share of 0 takes
+// nothing. It returns a *units.RangeError if share is outside [0, 1) or smaller than one unit of
+// B², and an error if b has a planned part already.
 func (b Budget) Plan(share float64) (Budget, error) {
 	if b.Planned != (Planned{}) {
 		return Budget{}, fmt.Errorf("taking %v of a budget: a part of it is taken already: %v", share, b.Planned.Share)
@@ -49,7 +49,7 @@ func (b Budget) Plan(share float64) (Budget, error) {
 	return b, nil
 }
 
-// Whole returns the budget that Plan took a part of: what is promised is the sum of both.
+// Whole returns the budget before Plan, which promises the sum of both parts.
 func (b Budget) Whole() Budget {
 	b.Mu2 += b.Planned.Mu2
 	b.Keys, _ = b.Keys.Add(b.Planned.Keys)

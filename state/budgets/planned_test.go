@@ -9,7 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// What is planned and what is left are the whole, to the unit, and keep its promise together.
+// The planned part and the rest add up to the whole, to the unit, and keep its promise together.
 func TestRuleAPlannedPartIsTakenFromThePromise(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		keys := rapid.SampledFrom([]float64{0, 1e-9, 1e-7}).Draw(t, "delta_keys")

@@ -8,15 +8,14 @@ import (
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 )
 
-// guided is how often leastPattern follows the secant before it halves what is left: four
-// are enough from a good start.
+// guided is how often leastPattern follows the secant before it bisects: four steps suffice from a
+// good start.
 const guided = 16
 
-// leastPattern is what sort.Search finds in [first, last), or last: the least pattern of a
-// non-negative float64 for which passes is true, where passes is false up to one pattern and
-// true from there on. It evaluates few: it begins at start and follows the secant of
-// excess, ln(δ/target) with a first slope, both in float64, which say where to look and
-// never what is found.
+// leastPattern is sort.Search over [first, last) on the patterns of non-negative float64: the least
+// for which passes is true, or last. It evaluates few patterns: it begins at start and follows the
+// secant of excess, ln(δ/target), with a first slope. These float64 values guide the search; they
+// never decide the result.
 func leastPattern(first, last int, start, slope float64, at func(x float64) (passes bool, excess float64)) int {
 	lo, hi := first-1, last
 	var lastX, lastExcess float64
@@ -52,7 +51,7 @@ func leastPattern(first, last int, start, slope float64, at func(x float64) (pas
 	return hi
 }
 
-// excessOf returns ln(δ/target) in float64, accurate also where it is almost 0.
+// excessOf returns ln(δ/target) in float64, accurate even near 0.
 func excessOf(delta, target *big.Float) float64 {
 	ratio := bigmath.Zero().Quo(delta, target)
 	if difference, _ := bigmath.Zero().Sub(ratio, bigmath.New(1)).Float64(); math.Abs(difference) < 0.5 {
@@ -64,8 +63,8 @@ func excessOf(delta, target *big.Float) float64 {
 	return math.Log(m) + float64(exponent)*math.Ln2
 }
 
-// nearZeroOf returns an x from low to high at which log, monotone but for its rounding,
-// comes nearest to goal, and its slope there.
+// nearZeroOf returns an x from low to high at which log, monotone but for its rounding, is nearest
+// to goal, and the slope there.
 func nearZeroOf(low, high, goal float64, rises bool, log func(x float64) float64) (x, slope float64) {
 	first, last := int(math.Float64bits(low)), int(math.Float64bits(high))
 	i := sort.Search(last-first, func(i int) bool {

@@ -86,9 +86,9 @@ func TestAGuidedSearchFindsWhatHalvingFinds(t *testing.T) {
 	}
 }
 
-// TestAnEpsilonIsTheLeastThatIsSafe compares with the curve in 384 bits, not with another
-// search: at ε δ is not above what was asked for, and one float64 below it is. Half of the
-// draws are at the ends of the ranges.
+// TestAnEpsilonIsTheLeastThatIsSafe compares with the curve in 384 bits, not with another search:
+// at ε, δ is not above the requested one; one float64 below ε, it is. Half of the draws are at the
+// ends of the ranges.
 func TestAnEpsilonIsTheLeastThatIsSafe(t *testing.T) {
 	rng := rand.New(runseed.PCG(t, 11, 5))
 	ends := []float64{MinDelta, 1e-200, 1e-17, 0.3, 0.5, 0.999, 1 - 1e-9, math.Nextafter(1, 0)}
@@ -130,8 +130,7 @@ func TestAnEpsilonIsTheLeastThatIsSafe(t *testing.T) {
 	}
 }
 
-// TestAGuidedSearchEvaluatesLittle counts evaluations in exact arithmetic, of which halving
-// has 62.
+// TestAGuidedSearchEvaluatesLittle counts evaluations in exact arithmetic; bisection needs 62.
 func TestAGuidedSearchEvaluatesLittle(t *testing.T) {
 	for _, a := range []Accountant{GDP, ZCDP} {
 		for _, mu := range []float64{1e-9, 1e-4, 0.01, 0.5, 1, 7, 100} {

@@ -2,8 +2,7 @@ package budgets
 
 import "fmt"
 
-// RaisedError says which part of a budget would rise where accounts go on under
-// another one.
+// RaisedError names the part of a budget that would rise if accounts continued under another one.
 type RaisedError struct {
 	Parameter string // "epsilon", "delta", "delta_keys", or "mu2" for B²
 	From, To  float64
@@ -14,15 +13,14 @@ func (e *RaisedError) Error() string {
 		e.Parameter, e.From, e.To)
 }
 
-// CheckNext returns nil if accounts that were checked against b may be checked against next
-// from now on, however that was decided and from whatever was released: if none of ε, δ,
-// δ_keys and B² rises. Else it returns a *RaisedError for the first of them that does.
+// CheckNext returns nil if accounts that were checked against b may be checked against next in
+// future, whoever decided it and from whatever releases: if none of ε, δ, δ_keys and B² rises.
+// Otherwise it returns a *RaisedError for the first part that rises.
 //
-// That each budget keeps its own promise is not enough. Outputs choose in which of
-// them a user ends, and what may fail in one adds to what may fail in the other: B² at
-// no δ_keys, then δ_keys = 0.9·δ at a lower B², comes to 1.9·δ. As B² is the greatest at
-// δ − δ_keys, any rise of δ_keys breaks the promise of b, also a rise back to what it was before b:
-// users who came under b were promised b.
+// It is not enough that each budget keeps its own promise. Outputs choose which budget a user ends
+// in, and the failure probabilities of both add up: B² at no δ_keys, then δ_keys = 0.9·δ at a lower
+// B², amounts to 1.9·δ. As B² is the greatest at δ − δ_keys, any rise of δ_keys breaks the promise
+// of b, even a rise back to an earlier value: users who joined under b were promised b.
 func (b Budget) CheckNext(next Budget) error {
 	switch {
 	case next.Epsilon > b.Epsilon:

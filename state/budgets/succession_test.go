@@ -15,23 +15,21 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// strategy is an adversary who decides by what was released how budgets follow each
-// other. Up to the first of the times, in units of μ², the user who is attacked takes part
-// under the first budget. There the adversary, who has seen the releases, either stays,
-// and uses this budget up, or has it changed into the next one; and so on. Every
-// budget's δ_keys is used up, too, by a key that only the attacked user has: it shows
-// with probability δ_keys, and never without that user.
+// strategy is an adversary who chooses the succession of budgets from the releases. Up to the first
+// of the times, in units of μ², the attacked user contributes under the first budget. Then the
+// adversary, who has seen the releases, either uses this budget up or has it changed into the next
+// one, and so on. Every budget's δ_keys is used up, too, by a key that only the attacked user has:
+// it shows with probability δ_keys, and never without that user.
 //
-// All that Gaussian releases tell is a Brownian path with drift 1 with the user and 0
-// without (theorem T1), so its point w at time t has the likelihood ratio e^(w − t/2).
-// What the adversary gains is the greatest P(S) − e^ε·Q(S) over all sets of outputs S, or
-// with the two worlds exchanged. Both have a closed form from the last decision on, and
-// before it an integral over the normal law of the path: a smooth function between the
-// points where the decision turns, which are looked for.
+// Gaussian releases reveal only a Brownian path with drift 1 with the user and 0 without (theorem
+// T1), so its point w at time t has the likelihood ratio e^(w − t/2). The adversary gains the
+// greatest P(S) − e^ε·Q(S) over all sets of outputs S, or with the two worlds exchanged. After the
+// last decision both have a closed form; before it, an integral over the normal law of the path,
+// which is smooth between the points at which the decision changes.
 type strategy struct {
 	epsilon  float64
 	budgets  []Budget
-	times    []float64 // of the decisions, one less than budgets
+	times    []float64 // of the decisions, one fewer than budgets
 	exchange bool      // without the user against with
 }
 
@@ -55,8 +53,8 @@ func shortfall(a, c, s float64) float64 {
 	return c*normalCDF(math.Sqrt(s)-d) - a*normalCDF(-d)
 }
 
-// keysOf returns the most that private keys may have shown with, under budget number i or one
-// before it. A budget that came when more than its B² was spent admits to no key any more.
+// keysOf returns the greatest probability with which private keys may have shown under budget i or
+// an earlier one. A budget that began when more than its B² was spent admits no more keys.
 func (a *strategy) keysOf(i int) float64 {
 	keys := a.budgets[0].Keys.Float()
 	for j := 1; j <= i; j++ {
@@ -78,7 +76,7 @@ func (a *strategy) staying(i int, t, w float64) float64 {
 	return keys*ratio + excess((1-keys)*ratio, math.Exp(a.epsilon), rest)
 }
 
-// deciding returns the gain from decision number i on: the better of staying and changing.
+// deciding returns the gain at decision i: the better of staying and changing.
 func (a *strategy) deciding(i int, w float64) float64 {
 	return max(a.staying(i, a.times[i], w), a.changing(i, w))
 }
@@ -90,7 +88,7 @@ func (a *strategy) changing(i int, w float64) float64 {
 	return a.expected(i+1, w, a.times[i+1]-a.times[i])
 }
 
-// expected returns the gain from decision number i on, s before it, at point w.
+// expected returns the gain at decision i, seen from point w at distance s before it.
 func (a *strategy) expected(i int, w, s float64) float64 {
 	sigma := math.Sqrt(s)
 	better := func(x float64) bool { return a.changing(i, x) > a.staying(i, a.times[i], x) }
@@ -113,9 +111,9 @@ func (a *strategy) expected(i int, w, s float64) float64 {
 	return sum
 }
 
-// points returns the ends of intervals from low to high on which what follows decision
-// number i is smooth: it bends where the rejection region of a budget begins, the more
-// sharply the less is left of that budget.
+// points returns the ends of intervals from low to high on which the gain after decision i is
+// smooth. It bends where the rejection region of a budget begins, the more sharply the less is left
+// of that budget.
 func (a *strategy) points(i int, low, high float64) []float64 {
 	var points []float64
 	for part := 1.0; part <= 12; part++ {
@@ -186,14 +184,14 @@ func budgets(t testing.TB, epsilon, delta float64, keys ...float64) []Budget {
 	return out
 }
 
-// A change that is decided on what was published may take the weaker of two budgets
-// path by path, and gains nothing where no part of a budget rises. Where δ_keys rises
-// and B² falls, so that each budget alone keeps the promise, both do not.
+// A change that is decided from the releases may choose the weaker of two budgets path by path, and
+// gains nothing if no part of a budget rises. If δ_keys rises and B² falls, each budget alone keeps
+// the promise, and both together do not.
 func TestRuleNoChangeOfBudgetsWeakensThePromise(t *testing.T) {
 	for _, tc := range []struct {
 		delta    float64
 		from, to float64 // δ_keys as parts of δ
-		want     float64 // what the best strategy comes to, as a part of δ
+		want     float64 // gain of the best strategy, as a part of δ
 	}{
 		{1e-6, 0, 0.1, 1.10}, {1e-6, 0, 0.9, 1.895}, {1e-3, 0.1, 0.9, 1.69},
 	} {
@@ -221,7 +219,7 @@ func TestRuleNoChangeOfBudgetsWeakensThePromise(t *testing.T) {
 	}
 }
 
-// The grid of what is allowed: every part kept or lowered, once or twice.
+// The grid of allowed changes: every part kept or lowered, once or twice.
 func TestRuleChangesThatAreAllowedKeepThePromise(t *testing.T) {
 	for _, promise := range []struct{ epsilon, delta float64 }{{1, 1e-6}, {1, 1e-3}, {0.1, 1e-5}, {4, 1e-9}} {
 		epsilon, delta := promise.epsilon, promise.delta
@@ -241,7 +239,7 @@ func TestRuleChangesThatAreAllowedKeepThePromise(t *testing.T) {
 		if len(lower) < 10 {
 			t.Fatalf("only %d changes are allowed: the grid shows nothing", len(lower))
 		}
-		// A strategy that stays uses up what was promised: so does the best one, and no more.
+		// A strategy that stays uses up the promise, and so does the best one, but no more.
 		const rounding = 1e-9
 		for i, b := range lower {
 			if got := best(epsilon, delta, often, first, b); got > 1+rounding || got < 0.95 {
@@ -258,9 +256,8 @@ func TestRuleChangesThatAreAllowedKeepThePromise(t *testing.T) {
 	}
 }
 
-// To lower δ_keys and to raise it again to what it was keeps the first promise, but not
-// that of the budget in between, which is what users were told who came then. B² never
-// exceeds the first one's: ε is lower from the second budget on.
+// Lowering δ_keys and restoring it keeps the first promise, but not the promise made to users who
+// joined in between. B² never exceeds the first one's: ε is lower under the later budgets.
 func TestRuleWhatWasLoweredIsNotRaisedAgain(t *testing.T) {
 	first := budgets(t, 1, 1e-6, 0.5)[0]
 	later := budgets(t, 0.9, 1e-6, 0, 0.5)
@@ -276,9 +273,8 @@ func TestRuleWhatWasLoweredIsNotRaisedAgain(t *testing.T) {
 	}
 }
 
-// Sequences of budgets: whatever CheckNext lets pass keeps the promise of each of them
-// to users who come under it, by the exact curve, rounded upward; and what it refuses
-// for δ_keys or B² does not.
+// Sequences of budgets: those that CheckNext permits keep the promise of each budget to users who
+// join under it, by the exact curve, rounded upward; those that it refuses for δ_keys or B² do not.
 func TestRuleSequencesOfBudgetsKeepEveryPromise(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		epsilon, delta := math.Exp(rapid.Float64Range(-4, 3).Draw(t, "ln ε")),
@@ -324,12 +320,12 @@ func TestRuleSequencesOfBudgetsKeepEveryPromise(t *testing.T) {
 	})
 }
 
-// deltaOver returns the δ at ε of accounts each of which was checked against one of the budgets at
-// every admission, rounded up: δ of the largest B², and the largest δ_keys, each with what was
-// planned. It is true in whatever order the budgets follow each other, and also if they are chosen
-// from what was released: along every path Spent + Reserved stays within the largest B², and the
-// probabilities with which private keys may show add up to at most the largest δ_keys. Without
-// budgets it is 0; for an invalid ε or an unknown accountant it is 1.
+// deltaOver returns the δ at ε, rounded up, of accounts checked against one of the budgets at every
+// admission: δ of the largest B², and the largest δ_keys, each with its planned part. It holds for
+// any order of the budgets, even if they are chosen from releases: along every path Spent +
+// Reserved stays within the largest B², and the probabilities with which private keys may show add
+// up to at most the largest δ_keys. Without budgets it is 0; for an invalid ε or an unknown
+// accountant it is 1.
 func deltaOver(epsilon float64, a Accountant, budgets ...Budget) float64 {
 	if !(epsilon >= 0) || !a.Known() {
 		return 1

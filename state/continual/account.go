@@ -13,13 +13,13 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Account is one user's, of one stream of counts: what was admitted of the user stays within the
-// budget, see the package. An update takes time proportional to the contributions so far, times the
-// steps that are left (Root) or the logarithm of all (Tree). Not safe for concurrent use.
+// Account keeps one user's admitted contributions to one stream of counts within the budget; see
+// the package comment. An update takes time proportional to the contributions so far, times the
+// remaining steps (Root) or the logarithm of all steps (Tree). Not safe for concurrent use.
 type Account struct {
 	matrix   Matrix
 	sigma    float64
-	budget   int128.Uint // of ‖C·Δ‖², in Unit²
+	budget   int128.Uint // limit of ‖C·Δ‖², in Unit²
 	spent    int128.Uint
 	total    uint64
 	admitted []Contribution
@@ -27,7 +27,7 @@ type Account struct {
 
 // NewAccount returns the account of a user who has contributed nothing, for counts with noise of
 // standard deviation sigma for a sensitivity of 1, from 2^-20 to 2^20. The budget is μ, above 0 and
-// at most 2^20 (conversion.GDPWithin has that of an (ε, δ)). The error is a *units.RangeError.
+// at most 2^20 (conversion.GDPWithin computes it from an (ε, δ)). The error is a *units.RangeError.
 func NewAccount(m Matrix, sigma float64, budget loss.GDP) (*Account, error) {
 	if err := checkSigma(sigma); err != nil {
 		return nil, err
@@ -85,8 +85,8 @@ func (a *Account) Spent() loss.GDP {
 	return loss.GDP{Mu: rounding.QuotientUp(rounding.QuotientUp(rounding.RootUp(squared), a.sigma), a.matrix.Unit())}
 }
 
-// Admitted returns what was admitted, all that there is to keep of an account: Spend of the same in
-// the same order makes an equal one. A fresh slice.
+// Admitted returns the admitted contributions, the whole state of an account: spending the same in
+// the same order makes an equal one. The slice is fresh.
 func (a *Account) Admitted() []Contribution { return slices.Clone(a.admitted) }
 
 // Price returns μ of a user with these contributions, in ascending order of their steps, rounded

@@ -65,8 +65,9 @@ func norm(c [][]float64, delta []float64) (squared float64) {
 	return math.Sqrt(squared)
 }
 
-// What an account is charged, contribution by contribution, is the norm of the whole matrix times
-// what was admitted; the budget is never exceeded, and what is refused would have exceeded it.
+// Contribution by contribution, an account is charged the norm of the whole matrix times its
+// admitted contributions; the budget is never exceeded, and a refused contribution would have
+// exceeded it.
 func TestAccountsPayTheNormOfTheirContributions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		steps := rapid.IntRange(1, 40).Draw(t, "steps")
@@ -170,7 +171,7 @@ func TestEstimatesHaveTheirVariance(t *testing.T) {
 	const steps, runs, sigma = 24, 20_000, 3.0
 	for name, m := range matrices(steps) {
 		squares := make([]float64, steps)
-		product := 0.0 // of the errors after steps 17 and 18 (a tree: nodes 16, 17 and 16, 17+18)
+		product := 0.0 // product of the errors after steps 17 and 18 (a tree: nodes 16, 17 and 16, 17+18)
 		for run := range runs {
 			c := must(continual.NewCounter(m, sigma, normal(t, uint64(run))))
 			truth, errs := 0.0, make([]float64, steps)
@@ -206,9 +207,9 @@ func TestEstimatesHaveTheirVariance(t *testing.T) {
 	}
 }
 
-// The strongest test that there is, the likelihood ratio of everything published for one user's
-// contributions, tells inputs apart as well as the account says, and better than the sum of single
-// prices would: what counts several steps of one user one by one is refuted.
+// The most powerful test, the likelihood ratio of all outputs for one user's contributions,
+// distinguishes the inputs as well as the account claims, and better than the sum of single prices
+// would allow. So pricing several steps of one user separately is refuted.
 func TestAttackOnSeveralStepsOfOneUser(t *testing.T) {
 	const steps, runs, sigma = 16, 40_000, 12.0
 	for name, m := range matrices(steps) {
@@ -326,7 +327,7 @@ func TestInputsOutOfRange(t *testing.T) {
 	}
 }
 
-// Counts beyond what noise takes are clamped, and cost what they say.
+// Counts beyond the range of the noise are clamped, and cost as much as they claim.
 func TestHugeStepsAreClamped(t *testing.T) {
 	for name, m := range matrices(4) {
 		c := must(continual.NewCounter(m, 1, func(total int64, _ float64) (float64, error) {

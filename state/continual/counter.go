@@ -12,8 +12,8 @@ import (
 // ErrOver is returned after the last step.
 var ErrOver = errors.New("all steps are counted")
 
-// What is beyond is clamped, which brings no two inputs further apart: noise takes integers up to
-// 2^53 (mechanisms.GaussianNoise).
+// Larger values are clamped, which never moves two inputs further apart: noise accepts integers up
+// to 2^53 (mechanisms.GaussianNoise).
 const (
 	greatestStep = 1 << 31
 	greatestRow  = 1 << 53
@@ -46,11 +46,11 @@ func NewCounter(m Matrix, sigma float64, noise accounting.Noise) (*Counter, erro
 	return &Counter{matrix: m, sigma: sigma, noise: noise, estimator: m.estimator()}, nil
 }
 
-// Next adds x to the count, what the admitted contributions of this step add up to, and returns the
-// count of all steps so far with noise of variance σ²·Variance. An x beyond ±2^31 is clamped, and
-// so are rows beyond 2^53/Unit. Tree takes memory for the logarithm of its steps, Root for all of
-// them, and time for as many at each step. The error is ErrOver, or that of the noise, after which
-// nothing more is counted: the step may have been published in part.
+// Next adds x, the sum of this step's admitted contributions, and returns the count of all steps so
+// far with noise of variance σ²·Variance. It clamps an x beyond ±2^31, and rows beyond 2^53/Unit.
+// Tree needs memory logarithmic in the number of steps; Root needs linear memory, and linear time
+// per step. It returns ErrOver or an error of the noise; after the latter the counter refuses
+// further steps, because the step may have been published in part.
 func (c *Counter) Next(x int64) (float64, error) {
 	if c.step >= c.matrix.Steps() {
 		return 0, ErrOver
@@ -67,8 +67,8 @@ func (c *Counter) Next(x int64) (float64, error) {
 	return estimate, nil
 }
 
-// nodes are those of a tree that the next estimates need: of every level the sum of the node that
-// is open, and of the last left one that is complete with its noise.
+// nodes holds, for each level of a tree, the sum of the open node and the noisy sum of the last
+// completed left node.
 type nodes struct {
 	open  []int128.Int
 	noisy []float64

@@ -5,30 +5,31 @@
 //
 // Both are one factorisation A = B·C of the matrix of prefix sums: Gaussian noise z is added to
 // C·x, and B·(C·x + z) is published. A user whose contributions to the steps are Δ changes the
-// output by C·Δ alone, so the loss is that of ‖C·Δ‖/σ-GDP. A user pays for each step with a
-// contribution, the first the most, and for how the contributions add up: in one node of a tree, or
-// in one row of the root, contributions of several steps cost more together than one by one.
+// output by C·Δ alone, so the loss is ‖C·Δ‖/σ-GDP. A user pays for each step with a contribution,
+// the first the most, and for how the contributions add up: in one node of a tree, or in one row of
+// the root, contributions of several steps cost more together than one by one.
 //
 // # Why an account may be adaptive
 //
 // C is lower triangular (in a tree: a node is published when its last step is over), so that row i
-// of C·x + z is a Gaussian mechanism on what was contributed up to then, whose sensitivity to this
-// user is |(C·Δ)_i|. Contributions may depend on everything published before, and whether they are
-// admitted, too: fully adaptive composition of Gaussian mechanisms (Koskela, Tobaben and Honkela,
-// Theorem 11; for this family Denisov, McMahan, Rush, Smith and Thakurta, 2022, Theorem 2.1)
-// asks only that Σ_i (C·Δ)_i² ≤ B²σ² on every path. An Account admits a contribution if that is
-// true with it and with none after it. Contributions are counts: they are never negative, no later
-// one takes anything back, and what was admitted stays within the budget.
+// of C·x + z is a Gaussian mechanism on the contributions so far, whose sensitivity to this user is
+// |(C·Δ)_i|. Contributions and their admission may depend on everything published before: fully
+// adaptive composition of Gaussian mechanisms (Koskela, Tobaben and Honkela, Theorem 11; for this
+// family Denisov, McMahan, Rush, Smith and Thakurta, 2022, Theorem 2.1) asks only that Σ_i (C·Δ)_i²
+// ≤ B²σ² on every path. An Account admits a contribution if that holds with it and none after it.
+// Contributions are counts: never negative, so that no later one takes anything back, and the
+// admitted ones stay within the budget.
 //
 // # Guarantees
 //
 //   - C has integer entries, in units that a Matrix states, so that prices are integers and exact;
-//     a budget is rounded down, what was spent up.
+//     a budget is rounded down, a charge up.
 //   - A refused contribution changes nothing.
 //
 // # What it does not do
 //
-// It draws no noise (transforms/mechanisms.GaussianNoise does) and knows no user's data but counts.
-// The estimates of Root are computed in floating point from what is already protected. An account
-// depends on its user's data: publish neither it nor who was left out.
+// It draws no noise (transforms/mechanisms.GaussianNoise does) and sees no user data but counts.
+// The estimates of Root are computed in floating point from values that are already protected. An
+// account depends on its user's data: publish neither the account nor whose contributions were
+// refused.
 package continual

@@ -13,7 +13,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/mechanisms"
 )
 
-// The visits of a year so far, every day: 1,000 users come once a week, one comes every day.
+// A daily count of all visits since the year began: 1,000 users visit once a week, one visits every
+// day.
 func ExampleCounter() {
 	const days, users, sigma = 365, 1000, 100
 	matrix, err := continual.NewRoot(days)

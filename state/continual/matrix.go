@@ -30,8 +30,8 @@ type Matrix interface {
 	// in rows.
 	Unit() float64
 
-	// Variance returns that of the estimate after a step, in σ², σ the noise for a sensitivity of
-	// 1; NaN never, 0 for a step that there is not.
+	// Variance returns the variance of the estimate after a step, in units of σ², where σ is the
+	// noise for a sensitivity of 1. It is never NaN, and 0 for a step out of range.
 	Variance(step int) float64
 
 	// increase returns how much ‖C·Δ‖² grows with one more contribution, of a step that no earlier
@@ -86,7 +86,7 @@ func (t *Tree) Variance(step int) float64 {
 	return float64(bits.OnesCount(uint(step) + 1))
 }
 
-// left says whether the node of this level that is above the step is a left one, or the first.
+// left reports whether the node above the step on this level is a left one, or the first.
 func left(step, level int) bool { return step>>level&1 == 0 }
 
 func (t *Tree) increase(earlier []Contribution, next Contribution) int128.Uint {
@@ -111,11 +111,11 @@ func (t *Tree) increase(earlier []Contribution, next Contribution) int128.Uint {
 const rootBits = 20
 
 // Root is the square root of the matrix of prefix sums: C is lower triangular with r_k on its k-th
-// diagonal, r_0 = 1 and r_k = r_{k−1}·(2k − 1)/(2k), rounded to multiples of 2^-20, and B is what
-// makes B·C the prefix sums. A contribution to the first of T steps costs Σ_{k<T} r_k², about
-// 1 + ln(T)/π, and the variance of an estimate is the same sum up to its step: both are within a
-// constant of what is possible for any factorisation (Fichtenberger, Henzinger and Upadhyay, 2023,
-// Theorem 1).
+// diagonal, r_0 = 1 and r_k = r_{k−1}·(2k − 1)/(2k), rounded to multiples of 2^-20, and B is chosen
+// such that B·C computes prefix sums. A contribution to the first of T steps costs Σ_{k<T} r_k²,
+// about 1 + ln(T)/π, and the variance of an estimate is the same sum up to its step: both are
+// within a constant of the optimum over all factorisations (Fichtenberger, Henzinger and Upadhyay,
+// 2023, Theorem 1).
 type Root struct {
 	r []uint64
 }

@@ -20,14 +20,13 @@ type Approx struct {
 	Delta   float64 // at least 0, below 1
 }
 
-// Validate returns a *units.RangeError that names epsilon or delta where it is
-// out of its range.
+// Validate returns a *units.RangeError that names epsilon or delta if it is out of range.
 func (a Approx) Validate() error {
 	return cmp.Or(atLeastZero("epsilon", a.Epsilon), probability("delta", a.Delta))
 }
 
-// Split returns the greatest loss of which k together are a, by basic composition: ε/k
-// and δ/k, rounded down. k is at least 1; the error is a *units.RangeError.
+// Split returns the greatest loss that fits k times into a, by basic composition: ε/k and δ/k,
+// rounded down. k is at least 1; the error is a *units.RangeError.
 func (a Approx) Split(k int) (Approx, error) {
 	if err := errors.Join(a.Validate(), atLeastOne(k)); err != nil {
 		return Approx{}, err
@@ -45,14 +44,13 @@ type ZCDP struct {
 	Delta float64 // at least 0, below 1
 }
 
-// Validate returns a *units.RangeError that names rho or delta where it is out of
-// its range.
+// Validate returns a *units.RangeError that names rho or delta if it is out of range.
 func (z ZCDP) Validate() error {
 	return cmp.Or(atLeastZero("rho", z.Rho), probability("delta", z.Delta))
 }
 
-// Split returns the greatest loss of which k together are z: ρ/k and δ/k, rounded down.
-// k is at least 1; the error is a *units.RangeError.
+// Split returns the greatest loss that fits k times into z: ρ/k and δ/k, rounded down. k is at
+// least 1; the error is a *units.RangeError.
 func (z ZCDP) Split(k int) (ZCDP, error) {
 	if err := errors.Join(z.Validate(), atLeastOne(k)); err != nil {
 		return ZCDP{}, err
@@ -61,18 +59,17 @@ func (z ZCDP) Split(k int) (ZCDP, error) {
 	return ZCDP{Rho: rounding.QuotientDown(z.Rho, parts), Delta: rounding.QuotientDown(z.Delta, parts)}, nil
 }
 
-// GDP is μ-Gaussian differential privacy (Dong, Roth and Su, 2022, Definition
-// 2.6): telling the two inputs apart is at least as hard as telling N(0, 1) from
-// N(μ, 1).
+// GDP is μ-Gaussian differential privacy (Dong, Roth and Su, 2022, Definition 2.6): distinguishing
+// the two inputs is at least as hard as distinguishing N(0, 1) from N(μ, 1).
 type GDP struct {
 	Mu float64 // at least 0, finite
 }
 
-// Validate returns a *units.RangeError that names mu where it is out of its range.
+// Validate returns a *units.RangeError that names mu if it is out of range.
 func (g GDP) Validate() error { return atLeastZero("mu", g.Mu) }
 
-// Split returns the greatest loss of which k together are g: μ/√k, rounded down. k is at
-// least 1; the error is a *units.RangeError.
+// Split returns the greatest loss that fits k times into g: μ/√k, rounded down. k is at least 1;
+// the error is a *units.RangeError.
 func (g GDP) Split(k int) (GDP, error) {
 	if err := errors.Join(g.Validate(), atLeastOne(k)); err != nil {
 		return GDP{}, err
@@ -117,15 +114,15 @@ func (g GDP) Square() (units.Mu2, bool) {
 // most Epsilon, in both directions.
 type Order struct {
 	Alpha   float64 // above 1, finite
-	Epsilon float64 // at least 0; +Inf where nothing is known at this order
+	Epsilon float64 // at least 0; +Inf if nothing is known at this order
 }
 
 // RDP is Rényi differential privacy (Mironov, 2017, Definition 4) at one or many
 // orders, by rising Alpha.
 type RDP []Order
 
-// Validate returns a *units.RangeError that names alpha or epsilon where it is
-// out of its range, also where there is no order or the orders do not rise.
+// Validate returns a *units.RangeError that names alpha or epsilon if it is out of range, or if
+// there is no order or the orders do not rise.
 func (r RDP) Validate() error {
 	if len(r) == 0 {
 		return &units.RangeError{Parameter: "orders", Value: 0, Range: "at least one"}

@@ -1,8 +1,7 @@
-// Package units has the numbers in which privacy loss is counted: Mu2 for what an account has
-// spent, Precision for what a release reveals, Delta for probabilities.
+// Package units defines the numbers for privacy loss: Mu2 for the loss of an account, Precision for
+// the precision of a release, Delta for probabilities.
 //
 // Guarantees: amounts are integers, nothing is accumulated in floating point; a charge is rounded
-// up; arithmetic saturates towards refusal, so that a product or a sum that does not fit is "not
-// admitted", never a small number; no function returns NaN. All types are values and safe for
-// concurrent use.
+// up; arithmetic saturates towards refusal: a product or sum that overflows is "not admitted",
+// never a small number; no function returns NaN. All types are values and safe for concurrent use.
 package units

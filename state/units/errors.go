@@ -2,11 +2,11 @@ package units
 
 import "fmt"
 
-// RangeError says that a number is not one that the parameter can have.
+// RangeError reports a number outside its parameter's range.
 type RangeError struct {
 	Parameter string  // as a user would call it: "epsilon", "delta", "sigma"
-	Value     float64 // what was given; may be NaN or infinite
-	Range     string  // what is allowed
+	Value     float64 // the given number; may be NaN or infinite
+	Range     string  // the allowed range, as a text
 }
 
 func (e *RangeError) Error() string {

@@ -48,11 +48,10 @@ func (m Mu2) Mu() float64 { return math.Sqrt(m.Float()) }
 // Rho returns the zCDP parameter ρ = μ²/2, rounded to nearest, for display.
 func (m Mu2) Rho() float64 { return m.Float() / 2 }
 
-// Rounding says in which direction a float64 becomes an integer of 2^-80.
+// Rounding is the direction in which a float64 is rounded to an integer of 2^-80.
 type Rounding int
 
-// The two directions. There is no rounding to nearest: every use in accounting
-// has a safe direction.
+// There is no rounding to nearest: every use in accounting has a safe direction.
 const (
 	RoundDown Rounding = iota
 	RoundUp

@@ -66,7 +66,7 @@ func TestRuleOverflowIsNotARefund(t *testing.T) {
 	// Charges of powers of two: each word of the product overflows by itself.
 	for c := range uint(64) {
 		for u := range uint(128) {
-			at := Precision{Lo: 1 << u} // 0 from 64 on
+			at := Precision{Lo: 1 << u} // 0 if u is 64 or more
 			if u >= 64 {
 				at.Hi = 1 << (u - 64)
 			}

@@ -42,10 +42,10 @@ func TestAttackCatchesTwiceTheBudget(t *testing.T) {
 	catches(t, promise(), gambler(t, func() filter[loss.GDP] { return base.Fresh() }, menu))
 }
 
-// TestAttackCatchesAdmissionOnWhatWasSpent: an ex-post filter that lets a mechanism run
-// as long as anything is left and charges what was realised, without its worst case
-// (the condition of Rogers et al. 2023, Lemma 5.2). The same refiner that stays below
-// the claim of accounting.NewExPost shows more.
+// TestAttackCatchesAdmissionOnWhatWasSpent: an ex-post filter that admits a mechanism as long as
+// anything is left and charges the realised loss, without checking its worst case (the condition of
+// Rogers et al. 2023, Lemma 5.2). The same refiner that stays below the claim of
+// accounting.NewExPost shows more.
 func TestAttackCatchesAdmissionOnWhatWasSpent(t *testing.T) {
 	claim := loss.Approx{Epsilon: 1}
 	catches(t, claim, func(secret float64, src mechanisms.Source) float64 {
@@ -64,7 +64,7 @@ func TestAttackCatchesAdmissionOnWhatWasSpent(t *testing.T) {
 }
 
 // TestAttackCatchesRefinementsThatAreNotReserved: the unified filter without its reservations:
-// several Brownian refinementments are open at once, each of which would have fitted alone.
+// several Brownian refinements are open at once, and each would have fitted alone.
 func TestAttackCatchesRefinementsThatAreNotReserved(t *testing.T) {
 	base := unified()
 	ladder := brownianLadder(base.Left().Rho)

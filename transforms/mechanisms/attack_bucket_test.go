@@ -15,9 +15,9 @@ import (
 // bucketLevels is the number of noise levels of the ladders here.
 const bucketLevels = 4
 
-// bucketGame is a gate for Gaussian noise on a Poisson sample, and what it decided in
-// earlier games: a bucket.Filter decides by its counts alone (compared below), so that
-// games which come to the same counts ask it once.
+// bucketGame is a gate for Gaussian noise on a Poisson sample, with its decisions in earlier games.
+// A bucket.Filter decides by its counts alone (compared below), so games that reach the same counts
+// share one decision.
 type bucketGame struct {
 	gate   *bucket.Gate
 	ladder bucket.Ladder
@@ -82,8 +82,8 @@ func (f *bucketFilter) Spend(n bucket.Noise) error {
 
 func (f *bucketFilter) Left() bucket.Noise { return f.resumed().Left() }
 
-// gaussianLadder and sampledLadder let a game have about ten mechanisms: with few of
-// them, what is left in the end that fits no more hides a small break.
+// gaussianLadder and sampledLadder give a game about ten mechanisms: with few of them, the unusable
+// remainder of the budget hides a small break.
 func gaussianLadder() bucket.Ladder {
 	return must(bucket.NewGeometricLadder(1.8, 6, bucketLevels))
 }
@@ -147,8 +147,8 @@ func TestAttackOnBucketFilter(t *testing.T) {
 	holdsIn(t, bucketAttackGames(), g.adaptive(), 0.55, gambler(t, g.fresh, bucketMenu(1, g.ladder)))
 }
 
-// TestAttackOnBucketFilterOfSamples has one more distance to close: the Rényi divergences
-// are used up when the curve of what was admitted has an ε of 1.54 only.
+// TestAttackOnBucketFilterOfSamples has a wider gap to close: the Rényi divergences are used up
+// when the curve of the admitted mechanisms has an ε of only 1.54.
 func TestAttackOnBucketFilterOfSamples(t *testing.T) {
 	g := newBucketGame(gamblersSampling, sampledLadder(), gamblersBudget())
 	holdsIn(t, bucketAttackGames(), g.adaptive(), 0.35, gambler(t, g.fresh, bucketMenu(gamblersSampling, g.ladder)))
@@ -164,8 +164,8 @@ func TestAttackOnBucketFilterOfFixedSamples(t *testing.T) {
 	holdsIn(t, bucketAttackGames(), g.fixed(), 0.5, planner(t, g.fresh, bucketMenu(gamblersSampling, g.ladder)))
 }
 
-// TestAttackCatchesBucketBudgetsTooLarge: a gate whose μ is 1.5 times what was promised.
-// The claim for samples chosen adaptively is too far away for that to show.
+// TestAttackCatchesBucketBudgetsTooLarge: a gate whose μ is 1.5 times the promised one. The claim
+// for samples chosen adaptively is too far away for that to show.
 func TestAttackCatchesBucketBudgetsTooLarge(t *testing.T) {
 	larger := gamblersBudget()
 	larger.Mu *= 1.5
@@ -190,8 +190,8 @@ func TestAttackCatchesSamplingThatDidNotHappen(t *testing.T) {
 	}
 }
 
-// TestBucketGameDecidesAsTheFilter spends whatever comes by a filter that goes on from
-// update to update and by that of the games.
+// TestBucketGameDecidesAsTheFilter spends random noise by a filter that lives through all updates,
+// and by the filter of the games.
 func TestBucketGameDecidesAsTheFilter(t *testing.T) {
 	for sampling, l := range map[float64]bucket.Ladder{1: gaussianLadder(), gamblersSampling: sampledLadder()} {
 		g := newBucketGame(sampling, l, gamblersBudget())

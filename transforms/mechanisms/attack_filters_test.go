@@ -94,8 +94,8 @@ func renyiMenu(curve loss.RDP, delta float64) []offer[loss.RDP] {
 	}
 }
 
-// TestAttackOnRenyiFilterOfManyOrders: the budgets are those of one ρ; the claim is
-// the best of the orders.
+// TestAttackOnRenyiFilterOfManyOrders: the budgets belong to one ρ; the claim is the best over the
+// orders.
 func TestAttackOnRenyiFilterOfManyOrders(t *testing.T) {
 	budget := must(conversion.ZCDPToRDP(loss.ZCDP{Rho: 0.27}, []float64{1.5, 2, 2.5, 3, 4, 6, 8, 16}))
 	claim := loss.Approx{Delta: 0.1}
@@ -104,8 +104,8 @@ func TestAttackOnRenyiFilterOfManyOrders(t *testing.T) {
 	holds(t, claim, 0.7, gambler(t, fresh, renyiMenu(budget, claim.Delta)))
 }
 
-// TestAttackOnMixedFilter: responses and noise against the zCDP part, then refinements
-// against the ex-post part, by what was seen. Each game has copies of the two parts.
+// TestAttackOnMixedFilter: responses and noise against the zCDP part, then refinements against the
+// ex-post part, chosen from earlier outputs. Each game has copies of the two parts.
 func TestAttackOnMixedFilter(t *testing.T) {
 	model := must(accounting.NewMixed(loss.Approx{Epsilon: 0.2, Delta: 0.02}, 0, loss.Approx{Epsilon: 0.8}))
 	menu := zcdpMenu(model.Concentrated.Left().Rho, model.Promise.Delta)

@@ -24,8 +24,8 @@ func seeded(seed uint64) fast {
 		rand.NewPCG(seed, 0x61747461636b)} // fixed seed: not every seed refutes a broken filter in a short run
 }
 
-// falseAlarm is the probability with which an attack reports a leak beyond a claim
-// that holds, over the seeds.
+// falseAlarm is the probability, over the seeds, that an attack reports a leak beyond a claim that
+// holds.
 const falseAlarm = 1e-5
 
 // filter is what an adversary asks: one of package accounting, or a broken one.
@@ -34,8 +34,8 @@ type filter[L any] interface {
 	Spend(L) error
 }
 
-// An adversary interacts with mechanisms on the value secret, 0 or 1, and returns the
-// logarithm of how much likelier 1 makes what it has seen than 0.
+// An adversary interacts with mechanisms on the value secret, 0 or 1. It returns the log-likelihood
+// ratio of its observations, 1 against 0.
 type adversary func(secret float64, src mechanisms.Source) float64
 
 // lowerBound plays an adversary on both values and returns an ε that the interaction
@@ -152,16 +152,15 @@ func holdsIn(t *testing.T, games int, claim loss.Approx, bite float64, play adve
 	}
 }
 
-// offer is a mechanism on a menu: its price and one run of it, which returns the
-// logarithm of the likelihood ratio of what it released.
+// offer is a mechanism on a menu: its price, and one run of it, which returns the log-likelihood
+// ratio of its release.
 type offer[L any] struct {
 	price L
 	run   func(secret float64, src mechanisms.Source) float64
 }
 
-// gambler takes from a menu, dearest first, until nothing fits. It chooses by what it
-// has seen: where it is behind, it starts from the second offer to keep the large bets for
-// later.
+// gambler takes from a menu, dearest first, until nothing fits. It adapts to its observations: if
+// it is behind, it starts from the second offer to keep the large bets for later.
 func gambler[L any](t testing.TB, fresh func() filter[L], menu []offer[L]) adversary {
 	return func(secret float64, src mechanisms.Source) float64 {
 		f, score := fresh(), 0.0

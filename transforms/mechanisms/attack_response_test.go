@@ -8,9 +8,9 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/mechanisms"
 )
 
-// binary is a mechanism that says yes or no: yes with probability p on the value 1 and
-// q on 0. Among mechanisms of a given Rényi divergence these can leak the most at one
-// ε, more than noise can, which divergences describe too well.
+// binary is a mechanism that outputs yes with probability p on the value 1 and q on 0. Among
+// mechanisms of a given Rényi divergence it can leak the most at one ε: more than noise, which
+// divergences describe too well.
 type binary struct{ p, q float64 }
 
 func (b binary) run(secret float64, src mechanisms.Source) float64 {

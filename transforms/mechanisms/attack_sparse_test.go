@@ -8,10 +8,9 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/mechanisms"
 )
 
-// opposed returns a stream of sensitivity 1: low values that are 0 for one secret and 1
-// for the other, then high values the other way round. Answers "below" to the first and
-// "above" to the last are what sparse vector leaks most by (Lyu, Su and Li, 2017, proofs of
-// Theorems 6 and 7).
+// opposed returns a stream of sensitivity 1: low values that are 0 for one secret and 1 for the
+// other, then high values the other way round. Sparse vector leaks most by outputs "below" for the
+// first and "above" for the last (Lyu, Su and Li, 2017, proofs of Theorems 6 and 7).
 func opposed(secret float64, low, high int) []float64 {
 	values := make([]float64, 0, low+high)
 	for range low {
@@ -23,7 +22,7 @@ func opposed(secret float64, low, high int) []float64 {
 	return values
 }
 
-// agree returns how many of the answers are those of secret 0: below first, then above.
+// agree counts the outputs that fit secret 0: below first, then above.
 func agree(answers []bool, low int) (score float64) {
 	for i, above := range answers {
 		if above == (i >= low) {
@@ -92,8 +91,8 @@ func TestAttackOnSparseVector(t *testing.T) {
 	})
 }
 
-// broken is a variant of sparse vector as it was published (Lyu, Su and Li, 2017,
-// Figure 1), by continuous noise: none is added where a mechanism is nil.
+// broken is a published variant of sparse vector (Lyu, Su and Li, 2017, Figure 1), with continuous
+// noise: none is added if a mechanism is nil.
 type broken struct {
 	threshold, value *mechanisms.Laplace
 	positives        int  // 0: no limit
@@ -131,8 +130,8 @@ func TestAttackCatchesSparseVectorsThatAreNotPrivate(t *testing.T) {
 			return agree(answers, low)
 		}
 	}
-	// Algorithm 3 (lecture notes of 2011): the noisy value itself is released, which bounds the
-	// threshold's noise from above, and many answers below were likely only far above it.
+	// Algorithm 3 (lecture notes of 2011): it releases the noisy value itself. That bounds the
+	// threshold's noise from above, and many outputs below were likely only far above it.
 	t.Run("numeric answers", func(t *testing.T) {
 		b := broken{laplace(2), laplace(2), 1, true}
 		catchesIn(t, 60_000, claim, func(secret float64, src mechanisms.Source) float64 {

@@ -60,8 +60,8 @@ func (c refiner) play(secret float64, src mechanisms.Source) float64 {
 	return score
 }
 
-// refine goes down by halves from a scale to the finest unless a rung speaks for 0 by
-// more than half of what it may.
+// refine halves the scale down to the finest unless a rung favours 0 by more than half of its
+// maximum.
 func refine(m *mechanisms.LaplaceReduction, scale, secret float64,
 	src mechanisms.Source) (ratio float64, realised loss.Approx) {
 	c := must(m.Begin(secret))
@@ -96,12 +96,12 @@ func TestAttackOnExPostFilter(t *testing.T) {
 	})
 }
 
-// brownianRung is the next release of a Brownian refinement: the increment of precision
-// from before to after, whose noise is that of a Gaussian.
+// brownianRung is the next release of a Brownian refinement: Gaussian noise for the increment of
+// precision from before to after.
 type brownianRung struct {
 	m        *mechanisms.Gaussian
 	increase float64
-	rho      loss.ZCDP // of the refinement if it stops here
+	rho      loss.ZCDP // price of the refinement if it stops here
 }
 
 // brownianLadder returns four rungs by factors of two up to a ρ.
@@ -117,7 +117,7 @@ func brownianLadder(rho float64) []brownianRung {
 	return ladder
 }
 
-// refineBrownian stops where the answers speak for 0.
+// refineBrownian stops once the releases favour 0.
 func refineBrownian(ladder []brownianRung, secret float64, src mechanisms.Source) (ratio float64, stopped loss.ZCDP) {
 	for _, rung := range ladder {
 		ratio += rung.increase * (must(rung.m.Release(secret, src)) - 0.5)

@@ -58,7 +58,7 @@ func expMinus(n, d uint64, src Source) bool { return expMinusProduct(n, 1, d, sr
 // bits.
 func expMinusProduct(x, y, d uint64, src Source) bool {
 	hi, lo := bits.Mul64(x, y)
-	whole, rest := uint64(math.MaxUint64), uint64(0) // where it is more: e^-2^64 is 0
+	whole, rest := uint64(math.MaxUint64), uint64(0) // beyond this range e^-2^64 is 0
 	if hi < d {
 		whole, rest = bits.Div64(hi, lo, d)
 	}
@@ -98,9 +98,8 @@ func geometric(s, t uint64, src Source) (uint64, error) {
 	return y, nil
 }
 
-// twoSided draws an integer with P(X = x) proportional to exp(−|x|·s/t), exactly:
-// Algorithm 2 of Canonne, Kamath and Steinke. The requirements are those of
-// geometric.
+// twoSided draws an integer with P(X = x) proportional to exp(−|x|·s/t), exactly: Algorithm 2 of
+// Canonne, Kamath and Steinke. It requires the same as geometric.
 func twoSided(s, t uint64, src Source) (int64, error) {
 	for {
 		y, err := geometric(s, t, src)

@@ -69,8 +69,8 @@ func TestUniformIsUniform(t *testing.T) {
 		}
 		checkCounts(t, fmt.Sprintf("below %d", m), counts, n, law)
 	}
-	// 3·2^62 rejects a quarter of the digits: without that, multiples of 3 would come up
-	// half of the time.
+	// 3·2^62 rejects a quarter of the digits. Without the rejection, half of the results would be
+	// multiples of 3.
 	src, multiples := seeded(t, 9), 0
 	for range n {
 		if uniform(3<<62, src)%3 == 0 {

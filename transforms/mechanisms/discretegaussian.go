@@ -90,7 +90,7 @@ func (d *DiscreteGaussian) noise(src Source) (int64, error) {
 // keep returns true with probability exp(−distance/below).
 func (c *trial) keep(below *big.Int, src Source) bool {
 	c.whole.QuoRem(&c.distance, below, &c.rest)
-	whole := uint64(math.MaxUint64) // where it is more: e^-2^64 is 0
+	whole := uint64(math.MaxUint64) // beyond this range e^-2^64 is 0
 	if c.whole.IsUint64() {
 		whole = c.whole.Uint64()
 	}
@@ -152,7 +152,7 @@ func (d *DiscreteGaussian) RDP(sensitivity float64, orders ...float64) (loss.RDP
 	return conversion.ZCDPToRDP(z, orders)
 }
 
-// Approx returns an ε at δ: that of ρ-zCDP by the optimal conversion.
+// Approx returns an ε at δ, from ρ-zCDP by the optimal conversion.
 func (d *DiscreteGaussian) Approx(sensitivity, delta float64) (loss.Approx, error) {
 	z, err := d.ZCDP(sensitivity)
 	if err != nil {

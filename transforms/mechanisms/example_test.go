@@ -31,7 +31,7 @@ func ExampleGaussian() {
 	// loss does not fit what is left of the budget
 }
 
-// A refinement goes down until the answer is good enough, and pays for where it stopped.
+// A refinement continues until the value is accurate enough, and pays for its last scale only.
 func ExampleLaplaceReduction() {
 	reduction, _ := mechanisms.NewLaplaceReduction(64, 2)
 	budget, _ := accounting.NewExPost(loss.Approx{Epsilon: 1})

@@ -8,44 +8,44 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Exponential selects one of several candidates by their scores: the exponential mechanism
-// of McSherry and Talwar ("Mechanism Design via Differential Privacy", 2007), which takes
-// candidate i with probability proportional to e^(score_i/b). It is drawn exactly: a
-// uniform candidate is accepted with probability e^((score − greatest score)/b), by
-// comparing digits (Canonne, Kamath and Steinke, 2020, Algorithm 1). A float64 weight, as
-// of an ordinary softmax, would be 0 for some candidates on one input and not on another
-// (Ilvento, "Implementing the Exponential Mechanism with Base-2 Differential Privacy", 2020).
+// Exponential selects one of several candidates by their scores: the exponential mechanism of
+// McSherry and Talwar ("Mechanism Design via Differential Privacy", 2007), which takes candidate i
+// with probability proportional to e^(score_i/b). It is drawn exactly: a uniform candidate is
+// accepted with probability e^((score − greatest score)/b), by comparing digits (Canonne, Kamath
+// and Steinke, 2020, Algorithm 1). A float64 weight, as in an ordinary softmax, would be 0 for some
+// candidates on one input and not on another (Ilvento, "Implementing the Exponential Mechanism with
+// Base-2 Differential Privacy", 2020).
 //
 // # The swing
 //
-// Its prices are those of a swing: let an individual change the score of every candidate,
-// each by an amount of its own; the swing is the greatest of these amounts minus the
-// least. It is 2·Δ where scores change by at most Δ in either direction, and Δ where all of
-// them change in the same direction (counts of users, of which one joins): what Durfee and
-// Rogers (2019) call monotone. As p_i is e^(score_i/b) over a sum that is the same for all
-// candidates, losses lie in an interval of length swing/b: bounded range.
+// Its prices are those of a swing: let an individual change the score of every candidate, each by
+// an amount of its own; the swing is the greatest of these amounts minus the least. It is 2·Δ if
+// scores change by at most Δ in either direction, and Δ if all of them change in the same
+// direction, as counts of users do when one joins (Durfee and Rogers, 2019, call these monotone).
+// As p_i is e^(score_i/b) over a sum that is the same for all candidates, losses lie in an interval
+// of length swing/b: bounded range.
 //
 // Safe for concurrent use, with a Source for each goroutine. A selection takes at most as many
-// tries, on average, as there are candidates; how many depends on the scores, so that
-// who can time it learns something of them.
+// tries, on average, as there are candidates; the number depends on the scores, so an observer who
+// can time it learns something about them.
 type Exponential struct{ rate }
 
-// PermuteAndFlip selects one of several candidates by their scores: the mechanism of McKenna
-// and Sheldon ("Permute-and-Flip: A New Mechanism for Differentially Private Selection",
-// 2020), whose expected score is never below that of Exponential at the same ε. Candidates
-// are tried in random order, each once: one is taken with probability
-// e^((score − greatest score)/b). Coins are those of Exponential, exact.
+// PermuteAndFlip selects one of several candidates by their scores: the mechanism of McKenna and
+// Sheldon ("Permute-and-Flip: A New Mechanism for Differentially Private Selection", 2020), whose
+// expected score is never below that of Exponential at the same ε. Candidates are tried in random
+// order, each once: one is taken with probability e^((score − greatest score)/b). Coins are those
+// of Exponential, exact.
 //
-// Its law is that of reporting the greatest score after exponential noise of scale b on
-// each (Ding, Kifer, Sayed, Steinke, Wang, Xiao and Zhang, "The Permute-and-Flip Mechanism
-// is Identical to Report-Noisy-Max with Exponential Noise", 2021). From that follows its
-// price for a swing (see Exponential): a constant on all scores changes nothing, so that
-// changes may be taken to lie between 0 and the swing; given the other candidates' noise, what
-// one of them needs in order to win moves by at most the swing, and P(noise > x + swing)
-// ≥ e^(−swing/b)·P(noise > x). It has no bounded range beyond what any ε-DP mechanism has:
-// where many selections are composed, Exponential costs a quarter of the ρ.
+// It has the same law as reporting the greatest score after adding exponential noise of scale b to
+// each (Ding, Kifer, Sayed, Steinke, Wang, Xiao and Zhang, "The Permute-and-Flip Mechanism is
+// Identical to Report-Noisy-Max with Exponential Noise", 2021). Its price for a swing (see
+// Exponential) follows: a constant added to all scores changes nothing, so assume that changes lie
+// between 0 and the swing; given the other candidates' noise, the noise that a candidate needs to
+// win moves by at most the swing, and P(noise > x + swing) ≥ e^(−swing/b)·P(noise > x). It has no
+// bounded range beyond what any ε-DP mechanism has: when many selections are composed, Exponential
+// costs a quarter of the ρ.
 //
-// Safe for concurrent use, with a Source for each goroutine. About time, see Exponential.
+// Safe for concurrent use, with a Source for each goroutine. For timing, see Exponential.
 type PermuteAndFlip struct{ rate }
 
 // NewExponential returns the mechanism of scale b, from 2^-23 to 2^40, rounded up by less
@@ -67,9 +67,8 @@ func NewPermuteAndFlip(scale float64) (*PermuteAndFlip, error) {
 	return &PermuteAndFlip{r}, nil
 }
 
-// Select returns the index of a candidate. The candidates, and how many there are, must not
-// depend on private data. Any int64 is a score. The error is a *units.RangeError where
-// there are no candidates.
+// Select returns the index of a candidate. The candidates, and how many there are, must not depend
+// on private data. Any int64 is a score. It returns a *units.RangeError if there are no candidates.
 func (e *Exponential) Select(scores []int64, src Source) (int, error) {
 	if err := checkCandidates(scores); err != nil {
 		return 0, err
@@ -82,8 +81,7 @@ func (e *Exponential) Select(scores []int64, src Source) (int, error) {
 	}
 }
 
-// Select returns the index of a candidate. What it asks of scores, and the error, are those
-// of Exponential.Select.
+// Select returns the index of a candidate, with the requirements and errors of Exponential.Select.
 func (p *PermuteAndFlip) Select(scores []int64, src Source) (int, error) {
 	if err := checkCandidates(scores); err != nil {
 		return 0, err
@@ -102,8 +100,8 @@ func (p *PermuteAndFlip) Select(scores []int64, src Source) (int, error) {
 	}
 }
 
-// ZCDP returns the price of a selection for an individual of a swing: that of
-// (swing/b)-bounded range, ρ = (swing/b)²/8 or less (see conversion.BoundedRangeToZCDP).
+// ZCDP returns the price of a selection for an individual of a swing. The selection has
+// (swing/b)-bounded range, so ρ ≤ (swing/b)²/8 (see conversion.BoundedRangeToZCDP).
 func (e *Exponential) ZCDP(swing float64) (loss.ZCDP, error) {
 	pure, err := e.Approx(swing)
 	if err != nil {
@@ -157,8 +155,8 @@ func (r rate) Approx(swing float64) (loss.Approx, error) {
 	return pureOf(r.lattice, r.scale, swing)
 }
 
-// accepts returns true with probability e^((score − greatest)/b). The difference of two
-// int64 fits a uint64, in which it is right modulo 2^64.
+// accepts returns true with probability e^((score − greatest)/b). The difference of two int64 fits
+// a uint64, which computes it modulo 2^64.
 func (r rate) accepts(score, greatest int64, src Source) bool {
 	return expMinusProduct(uint64(greatest)-uint64(score), 1<<r.lattice.exponent, r.scale, src)
 }

@@ -75,14 +75,15 @@ func (g *Gaussian) GDP(sensitivity float64) (loss.GDP, error) {
 
 // Lipschitz returns the price of a release of g(q(X_1), …, q(X_n)) for individual i alone: μ =
 // L·‖q(X_i)‖/σ, rounded up, with L the constant and ‖q(X_i)‖ the norm, both at least 0 (Feldman and
-// Zrnic, 2021, Example 2.8). A filter per user charges it: whoever has a small q(X_i) pays little.
+// Zrnic, 2021, Example 2.8). Charge it to a filter per user: a user with a small q(X_i) pays
+// little.
 //
-// It is what i can change, whatever the others are: with q(X_i) replaced by the origin, which stands
-// for a user who is left out, g moves by at most L·‖q(X_i) − 0‖. So the constant must hold at all
-// values of the other arguments, and must not depend on them; the norm is of i's own record.
+// It bounds the influence of i, whatever the others are: if the origin replaces q(X_i), as if the
+// user were left out, g moves by at most L·‖q(X_i) − 0‖. So the constant must hold at all values of
+// the other arguments, and must not depend on them; the norm is of i's own record.
 //
-// The bound is on g as computed: add to L·‖q(X_i)‖ what floating point can change. A g of several
-// integer coordinates with DiscreteGaussian costs accounting.SquaredNorm.ZCDP of ‖q(X_i)‖² at σ/L.
+// The bound is on g as computed: add the floating-point error to L·‖q(X_i)‖. A g of several integer
+// coordinates with DiscreteGaussian costs accounting.SquaredNorm.ZCDP of ‖q(X_i)‖² at σ/L.
 func (g *Gaussian) Lipschitz(constant, norm float64) (loss.GDP, error) {
 	if err := units.Require(constant >= 0, "Lipschitz constant", constant, "at least 0"); err != nil {
 		return loss.GDP{}, err

@@ -9,13 +9,12 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Laplace releases a number with Laplace noise: discrete Laplace noise on a lattice
-// of 2^40 points or more per scale, drawn exactly (Canonne, Kamath and Steinke,
-// 2020). Values are rounded to the lattice first, and the price is that of the
-// rounded values; noise on the real line and a float64 for the sum would give
-// the value away in its low digits (Mironov, "On Significance of the Least
-// Significant Bits for Differential Privacy", 2012). Safe for concurrent use,
-// with a Source for each goroutine.
+// Laplace releases a number with Laplace noise: discrete Laplace noise on a lattice of 2^40 points
+// or more per scale, drawn exactly (Canonne, Kamath and Steinke, 2020). Values are rounded to the
+// lattice first, and the price covers the rounded values; noise on the real line and a float64 for
+// the sum would give the value away in its low digits (Mironov, "On Significance of the Least
+// Significant Bits for Differential Privacy", 2012). Safe for concurrent use, with a Source for
+// each goroutine.
 type Laplace struct {
 	lattice lattice
 	scale   uint64 // spacings, 2^40 to 2^41
@@ -113,7 +112,7 @@ func finite(sensitivity, epsilon float64) (loss.Approx, error) {
 	return price, nil
 }
 
-// slack is a relative error above that of the few float64 operations it covers.
+// slack exceeds the relative error of the few float64 operations it covers.
 const slack = 0x1p-48
 
 // laplaceRenyi bounds from above the Rényi divergence of order α > 1 between

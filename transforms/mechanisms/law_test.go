@@ -58,9 +58,9 @@ func checkDistribution(t *testing.T, name string, xs []float64, cdf func(float64
 	}
 }
 
-// checkMean fails when a mean is further than 6.5 of its standard errors from what is
-// wanted: false-reject rate 1e-10 per call by the normal law, 2e-8 for the skew squares of
-// 10,000 draws from a Laplace law, which have the greatest rate here.
+// checkMean fails if a mean differs from want by more than 6.5 of its standard errors: false-reject
+// rate 1e-10 per call by the normal law, and 2e-8, the greatest here, for the skew squares of
+// 10,000 Laplace draws.
 func checkMean(t *testing.T, name string, xs []float64, want float64) {
 	t.Helper()
 	n, sum, squares := float64(len(xs)), 0.0, 0.0

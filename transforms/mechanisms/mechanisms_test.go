@@ -119,9 +119,8 @@ func checkTails(t *testing.T, name string, xs []float64, cdf func(float64) float
 	}
 }
 
-// TestReleasesLieOnTheLattice: what is released, less what the value was rounded to,
-// is a multiple of the spacing whatever the value, so that low digits say nothing
-// about it (Mironov, 2012).
+// TestReleasesLieOnTheLattice: a release minus its rounded value is a multiple of the spacing,
+// whatever the value, so low digits reveal nothing about it (Mironov, 2012).
 func TestReleasesLieOnTheLattice(t *testing.T) {
 	src := seeded(t, 7)
 	for _, value := range []float64{0, 1.0 / 3, -1e-9, 12345.678, -7} {

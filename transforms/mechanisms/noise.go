@@ -7,10 +7,9 @@ import (
 // greatestTotal is where float64 begins to skip integers.
 const greatestTotal = 1 << 53
 
-// GaussianNoise returns a function that releases integers with Gaussian noise of at
-// least the standard deviation it is given, all from one Source: what
-// accounting.LinearQueries asks for. Its errors are those of NewGaussian and
-// Release, and a *units.RangeError for a total beyond 2^53.
+// GaussianNoise returns a function that releases integers with Gaussian noise of at least the given
+// standard deviation, all from one Source, as accounting.LinearQueries requires. It returns the
+// errors of NewGaussian and Release, and a *units.RangeError for a total beyond 2^53.
 func GaussianNoise(src Source) func(total int64, sigma float64) (float64, error) {
 	return noiseOf(src, NewGaussian)
 }

@@ -13,9 +13,9 @@ import (
 )
 
 // TestGaussianPricesAgreeWithOthers: σ = 10, ε = 0.1 from the tests of Google's
-// differential-privacy library for Go (noise/gaussian_noise_test.go), σ =
-// 4.530877117 for (1, 1e-6) through Rényi divergences from those of its Python
-// accountant (rdp_privacy_accountant_test.py, to 7 decimals).
+// differential-privacy library for Go (noise/gaussian_noise_test.go), σ = 4.530877117 for (1, 1e-6)
+// through Rényi divergences from the tests of its Python accountant
+// (rdp_privacy_accountant_test.py, to 7 decimals).
 func TestGaussianPricesAgreeWithOthers(t *testing.T) {
 	ten, err := NewGaussian(10)
 	if err != nil {
@@ -157,8 +157,8 @@ func TestPricesAreNeverBelowTheTruth(t *testing.T) {
 	})
 }
 
-// TestRoundingKeepsTheSensitivity: values c apart are rounded to lattice points at
-// most ⌈c/spacing⌉ spacings apart, also where both lie halfway.
+// TestRoundingKeepsTheSensitivity: values c apart are rounded to lattice points at most ⌈c/spacing⌉
+// spacings apart, even if both lie halfway.
 func TestRoundingKeepsTheSensitivity(t *testing.T) {
 	for x := -3.5; x < 4; x++ { // all halfway, 1 apart
 		a, errA := lattice{}.nearest(x)

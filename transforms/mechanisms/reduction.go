@@ -17,23 +17,21 @@ const (
 	shrinkNum, shrinkDen = 63, 64
 )
 
-// LaplaceReduction releases a number again and again, each time with less Laplace
-// noise, of which only the last is paid: noise reduction in the sense of Ligett,
-// Neel, Roth, Waggoner and Wu ("Accuracy First", 2017), with the Markov coupling of
-// Koufogiannis, Han and Pappas (2016) on a lattice, exactly (see refine).
+// LaplaceReduction releases a number again and again, each time with less Laplace noise, and only
+// the last release is paid for: noise reduction in the sense of Ligett, Neel, Roth, Waggoner and Wu
+// ("Accuracy First", 2017), with the Markov coupling of Koufogiannis, Han and Pappas (2016) on a
+// lattice, exactly (see refine).
 //
 // # Privacy
 //
-// Let the scales be t₁ > t₂ > … in spacings, each chosen from the releases before
-// it. The transcript y₁ … y_k has, by the coupling read backwards, probability
-// p_k(y_k − f)·Π w_i(y_i − y_{i+1}), where p_k is the discrete Laplace law of
-// scale t_k, f the value and w_i the law of the noise that was taken off. Only the
-// first factor knows f. Hence wherever one stops, the likelihood ratio of
-// all that was released, for values c apart, is at most e^(c/t_k): ex-post
-// private with ε = c/t_k, for every rule of stopping and of choosing scales that
-// reads what was released (Rogers et al., 2023, Definitions 4.1 to 4.3). A ladder
-// that is always refined to the finest scale is ε-differentially private with the
-// ε of that scale.
+// Let the scales be t₁ > t₂ > … in spacings, each chosen from the releases before it. The
+// transcript y₁ … y_k has, by the coupling read backwards, probability p_k(y_k − f)·Π w_i(y_i −
+// y_{i+1}), where p_k is the discrete Laplace law of scale t_k, f the value and w_i the law of the
+// removed noise. Only the first factor depends on f. Hence, wherever one stops, the likelihood
+// ratio of all releases, for values c apart, is at most e^(c/t_k): ex-post private with ε = c/t_k,
+// for every rule that stops and chooses scales from earlier releases (Rogers et al., 2023,
+// Definitions 4.1 to 4.3). A ladder that is always refined to the finest scale is ε-differentially
+// private with the ε of that scale.
 //
 // Safe for concurrent use.
 type LaplaceReduction struct {
@@ -60,8 +58,8 @@ func NewLaplaceReduction(coarsest, finest float64) (*LaplaceReduction, error) {
 	return m, nil
 }
 
-// Worst returns the price of a refinement to the finest scale, for an individual who
-// changes the value by at most sensitivity: what must fit a budget before Begin.
+// Worst returns the price of a refinement to the finest scale, for an individual who changes the
+// value by at most sensitivity. It must fit a budget before Begin.
 func (m *LaplaceReduction) Worst(sensitivity float64) (loss.Approx, error) {
 	return pureOf(m.lattice, m.finest, sensitivity)
 }
@@ -85,11 +83,10 @@ type Refinement struct {
 	scale     uint64 // 0 before the first release
 }
 
-// Next releases the value with noise of the given scale: the first time any from
-// finest to coarsest, then any that is at most 63/64 of the one before. The scale
-// may depend on everything that was released, on nothing else. The error is a
-// *units.RangeError for another scale, or ErrDigits; then nothing was released and
-// the refinement is where it was.
+// Next releases the value with noise of the given scale: the first time any from finest to
+// coarsest, then any that is at most 63/64 of the one before. The scale may depend on earlier
+// releases and on nothing else. It returns a *units.RangeError for another scale, or ErrDigits;
+// then nothing was released and the refinement is unchanged.
 func (c *Refinement) Next(scale float64, src Source) (float64, error) {
 	t, err := c.admissible(scale)
 	if err != nil {
@@ -125,8 +122,8 @@ func (c *Refinement) admissible(scale float64) (uint64, error) {
 	}
 }
 
-// Price returns what has been released so far costs an individual who changes the value
-// by at most sensitivity: the ε of the last scale, 0 before the first.
+// Price returns the price of all releases so far for an individual who changes the value by at most
+// sensitivity: the ε of the last scale, 0 before the first.
 func (c *Refinement) Price(sensitivity float64) (loss.Approx, error) {
 	if c.scale == 0 {
 		_, err := c.mechanism.lattice.steps(sensitivity)
@@ -135,8 +132,8 @@ func (c *Refinement) Price(sensitivity float64) (loss.Approx, error) {
 	return pureOf(c.mechanism.lattice, c.scale, sensitivity)
 }
 
-// PriceAt returns what Price would be after Next(scale): for deciding before a
-// release whether it fits a budget. The errors are those of Next.
+// PriceAt returns the Price after a Next(scale), to decide before a release whether it fits a
+// budget. It returns the errors of Next.
 func (c *Refinement) PriceAt(scale, sensitivity float64) (loss.Approx, error) {
 	t, err := c.admissible(scale)
 	if err != nil {

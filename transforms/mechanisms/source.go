@@ -8,9 +8,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// Source is where random digits come from: independent and uniform over all
-// 64-bit words. The guarantees of this package are those of its source; with one
-// that is not random a draw may not even end.
+// Source supplies random digits, independent and uniform over all 64-bit words. The guarantees of
+// this package rest on it; with a source that is not random, a draw may not even end. NewKeyed and
+// *System implement it.
 type Source interface{ Word() uint64 }
 
 // System is a Source that reads the operating system's generator. The zero value
@@ -34,22 +34,20 @@ func (s *System) Word() uint64 {
 	return w
 }
 
-// keyedFormat is the first field of every label under a key. Another sampler is
-// another format: the same digits must never stand for two ways to draw.
+// keyedFormat is the first field of every label under a key. Each sampler needs a format of its
+// own, so that no digits are used for two ways to draw.
 const keyedFormat = "tollgate/mechanisms/1"
 
 // Keyed is a Source that is a function of a secret and a label: the same two give
 // the same digits on every machine. Not safe for concurrent use.
 type Keyed struct{ generator *rand.ChaCha8 }
 
-// NewKeyed returns the digits of a label under a secret of 256 random bits: ChaCha8
-// seeded with HMAC-SHA-256 of the label's fields, each length-prefixed. Labels
-// that differ give independent digits, as far as an observer without the secret can
-// tell.
+// NewKeyed returns the digits of a label under a secret of 256 random bits: ChaCha8 seeded with
+// HMAC-SHA-256 of the label's fields, each length-prefixed. To an observer without the secret,
+// different labels give independent digits.
 //
-// A label must name everything that tells one release from another, the exact
-// value and the scale of the noise among it: two releases that share noise give
-// away the values under them.
+// A label must include everything that distinguishes one release from another, with the exact value
+// and the scale of the noise: two releases that share noise give away the values under them.
 func NewKeyed(key [32]byte, label ...[]byte) *Keyed {
 	return &Keyed{rand.NewChaCha8(secret.Keyed(key, keyedFormat, label...))}
 }

@@ -23,36 +23,34 @@ const (
 	mostPositives = 1 << 30
 )
 
-// SparseVector tells of a stream of values which are above a threshold, and pays for those
-// that are, not for those below: the sparse vector technique (Dwork, Naor, Reingold,
-// Rothblum and Vadhan, 2009; AboveThreshold in Dwork and Roth, 2014, Algorithm 1, where there
-// is one positive), in the corrected form of Lyu, Su and Li ("Understanding the Sparse
-// Vector Technique for Differential Privacy", 2017, Algorithm 7 without numeric answers).
-// Several published forms are not private at all: Section 3 there, and this package's tests.
+// SparseVector reports which values of a stream are above a threshold, and pays only for these: the
+// sparse vector technique (Dwork, Naor, Reingold, Rothblum and Vadhan, 2009; AboveThreshold in
+// Dwork and Roth, 2014, Algorithm 1, with one positive), in the corrected form of Lyu, Su and Li
+// ("Understanding the Sparse Vector Technique for Differential Privacy", 2017, Algorithm 7 without
+// numeric answers). Several published forms are not private at all: Section 3 there, and this
+// package's tests.
 //
 // # Privacy
 //
-// A search has discrete Laplace noise of scale b₁ on the threshold, drawn once, and fresh
-// noise of scale b₂ on every value. Let values, each chosen from the answers before
-// it, differ by at most Δ between two neighbouring inputs, and let a search have answered
-// with k positives. Given the threshold's noise r, the probability of the answers is a
-// product; with r moved up by Δ, every answer "below" is at least as likely on the second
-// input, and every "above" at least e^(−2Δ/b₂) times as likely, as its noise has to move by
-// 2Δ at most. The sum over r gives, for the second input, at least e^(−Δ/b₁ − 2kΔ/b₂)
-// times the probability on the first (Lyu et al., Theorem 4). That is a statement about every
-// transcript: a search is ex-post private with ε = Δ/b₁ + 2kΔ/b₂ for the k it found, for
-// every rule of stopping and of choosing values that reads the answers, and ε-DP with k
-// the most it may find.
+// A search has discrete Laplace noise of scale b₁ on the threshold, drawn once, and fresh noise of
+// scale b₂ on every value. Let values, each chosen from earlier outputs, differ by at most Δ
+// between two neighbouring inputs, and let a search have found k positives. Given the threshold's
+// noise r, the probability of the outputs is a product; with r moved up by Δ, every output "below"
+// is at least as likely on the second input, and every "above" at least e^(−2Δ/b₂) times as likely,
+// as its noise has to move by 2Δ at most. The sum over r gives, for the second input, at least
+// e^(−Δ/b₁ − 2kΔ/b₂) times the probability on the first (Lyu et al., Theorem 4). This holds for
+// every transcript: a search is ex-post private with ε = Δ/b₁ + 2kΔ/b₂ for the k it found, for
+// every rule that stops and chooses values from the outputs, and ε-DP with the largest k it may
+// find.
 //
-// Where all values change in the same direction (counts of users, of which one joins), noise
-// on values has to move by Δ at most: ε = Δ/b₁ + kΔ/b₂ (Theorem 5 there), which the methods
-// with Monotone in their name return. For a given ε and c positives at most, the variance
-// of a comparison, 2b₁² + 2b₂², is least where b₂/b₁ = (2c)^(1/3), monotone c^(1/3)
-// (Sections 4.2 and 4.3 there, as a ratio of the two parts of ε).
+// If all values change in the same direction, as counts of users do when one joins, noise on values
+// has to move by Δ at most: ε = Δ/b₁ + kΔ/b₂ (Theorem 5 there), returned by the methods with
+// Monotone in their names. For a given ε and c positives at most, the variance of a comparison,
+// 2b₁² + 2b₂², is least at b₂/b₁ = (2c)^(1/3), monotone c^(1/3) (Sections 4.2 and 4.3 there, as a
+// ratio of the two parts of ε).
 //
-// Nothing numeric is released: to publish a value that was above, use another mechanism and
-// pay for it; its noise must not be that of the search. ρ-zCDP is that of the ε, by
-// conversion.PureToZCDP. Safe for concurrent use.
+// Nothing numeric is released: to publish a value above the threshold, use another mechanism with
+// fresh noise and pay for it. ρ follows from ε by conversion.PureToZCDP. Safe for concurrent use.
 type SparseVector struct {
 	lattice          lattice
 	threshold, value uint64 // scales in spacings, at most 2^39
@@ -85,8 +83,8 @@ func NewSparseVector(threshold, value float64, positives int) (*SparseVector, er
 	return s, nil
 }
 
-// Worst returns the price of a search that finds all it may, for an individual who changes
-// every value by at most sensitivity: what must fit a budget before Begin.
+// Worst returns the price of a search that finds as many as it may, for an individual who changes
+// every value by at most sensitivity. It must fit a budget before Begin.
 func (s *SparseVector) Worst(sensitivity float64) (loss.Approx, error) {
 	return s.price(sensitivity, 2, s.positives)
 }
@@ -107,9 +105,8 @@ func (s *SparseVector) price(sensitivity, moves float64, k int) (loss.Approx, er
 		rounding.QuotientUp(steps, float64(s.threshold)), rounding.QuotientUp(found, float64(s.value))))
 }
 
-// Begin draws the threshold's noise. The threshold is public, or chosen from what was
-// released. The error is a *units.RangeError for one that is not finite or beyond 2^900, or
-// ErrDigits.
+// Begin draws the threshold's noise. The threshold is public, or chosen from earlier releases. It
+// returns a *units.RangeError for a threshold that is not finite or beyond 2^900, or ErrDigits.
 func (s *SparseVector) Begin(threshold float64, src Source) (*Search, error) {
 	base, err := s.lattice.nearest(threshold)
 	if err != nil {
@@ -146,8 +143,8 @@ func (c *Search) Above(value float64, src Source) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	// Both sides are exact where they decide: noise is below 2^52 in sum, and a difference
-	// of integers is a float64, or at least 2^53.
+	// Both sides are exact when they decide: the noise sums to less than 2^52, and a difference of
+	// integers is a float64 or at least 2^53.
 	above := base-c.threshold >= float64(c.noise-noise)
 	if above {
 		c.found++
@@ -158,9 +155,9 @@ func (c *Search) Above(value float64, src Source) (bool, error) {
 // Found returns how many values were above the threshold: each of them was paid for.
 func (c *Search) Found() int { return c.found }
 
-// Price returns what the search has cost so far an individual who changes every value by at
-// most sensitivity: an ex-post bound, with which accounting.NewExPost settles what was reserved for
-// Worst. The threshold's noise is paid from Begin on.
+// Price returns the price of the search so far for an individual who changes every value by at most
+// sensitivity: an ex-post bound, with which accounting.NewExPost settles a reservation of Worst.
+// The threshold's noise is paid for at Begin.
 func (c *Search) Price(sensitivity float64) (loss.Approx, error) {
 	return c.mechanism.price(sensitivity, 2, c.found)
 }

@@ -43,8 +43,7 @@ func answersLaw(values []int64, first, each float64, positives int) map[string]f
 	return law
 }
 
-// integers returns the mechanism on the lattice of the integers, on which its law can be
-// summed.
+// integers returns the mechanism on the lattice of the integers, whose law can be summed.
 func integers(first, each uint64, positives int) *SparseVector {
 	return &SparseVector{threshold: first, value: each, positives: positives}
 }
@@ -96,8 +95,8 @@ func TestSearchesPayForTheirLosses(t *testing.T) {
 	})
 }
 
-// greatestLoss fails a test in which a transcript loses more than its price, and returns the
-// greatest share of a price that one loses.
+// greatestLoss fails a test if a transcript loses more than its price, and returns the greatest
+// ratio of a loss to its price.
 func greatestLoss(t rapid.TB, s *SparseVector, values, changed []int64, monotone bool) (share float64) {
 	t.Helper()
 	one := answersLaw(values, float64(s.threshold), float64(s.value), s.positives)
@@ -109,7 +108,7 @@ func greatestLoss(t rapid.TB, s *SparseVector, values, changed []int64, monotone
 			price = must(search.PriceMonotone(2)).Epsilon
 		}
 		if p < 1e-13 || two[answers] < 1e-13 {
-			continue // what was left out of the sums would matter
+			continue // the terms left out of the sums would matter
 		}
 		ratio := math.Abs(math.Log(p / two[answers]))
 		if ratio > price+1e-9 {

@@ -6,13 +6,13 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// ReleaseVector writes a sum of integer vectors to dst, which is made longer where it is too short,
-// with noise of its own on every coordinate: what Release does with each, in their order. One price
-// covers all coordinates, by the Euclidean norm of the difference that one individual makes: ρ =
-// ‖Δ‖²/(2σ²) (Canonne, Kamath and Steinke, 2020, Theorem 4, whose Rényi divergences add over
-// independent coordinates), which is accounting.SquaredNorm.ZCDP of a quantised vector. The
-// error is a *units.RangeError for a coordinate beyond ±2^53, before any noise is drawn, or
-// ErrDigits; there is no vector then.
+// ReleaseVector writes a sum of integer vectors to dst, which grows if it is too short, with
+// independent noise on every coordinate: Release on each, in order. One price covers all
+// coordinates, by the Euclidean norm of the difference that one individual makes: ρ = ‖Δ‖²/(2σ²)
+// (Canonne, Kamath and Steinke, 2020, Theorem 4; Rényi divergences add over independent
+// coordinates). For a quantised vector that is accounting.SquaredNorm.ZCDP. It returns a
+// *units.RangeError for a coordinate beyond ±2^53, before any noise is drawn, or ErrDigits, and
+// then no vector.
 func (d *DiscreteGaussian) ReleaseVector(dst []float64, sum []int64, src Source) ([]float64, error) {
 	for j, total := range sum {
 		if total > greatestTotal || total < -greatestTotal {

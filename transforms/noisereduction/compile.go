@@ -21,7 +21,7 @@ type Plan struct {
 	limit     float64  // the threshold, for Imitate
 	z         *big.Rat // two-sided quantile of the confidence
 	kappa     float64  // for MeetableFrom
-	widen     *big.Rat // by which an interval is wider than that of a Gaussian
+	widen     *big.Rat // factor by which an interval is wider than a Gaussian one
 	scratch   sync.Pool
 }
 
@@ -77,8 +77,9 @@ func enoughFor(t Target, z, kappa *big.Rat) *big.Int {
 	return ceil(shifted(u.Mul(u, u), precisionBits))
 }
 
-// TopFor returns the least top precision with which a ladder meets the absolute target of s. First,
-// Top and Private of s are not looked at. Errors: that of Target.Check, or a *units.RangeError.
+// TopFor returns the least top precision with which a ladder meets the absolute target of s. It
+// ignores First, Top and Private of s. It returns the error of Target.Check, or a
+// *units.RangeError.
 func TopFor(s Spec) (units.Precision, error) {
 	if err := s.Target.Check(); err != nil {
 		return units.Precision{}, err

@@ -102,8 +102,8 @@ func TestRuleNextPrecisionIsInteger(t *testing.T) {
 	})
 }
 
-// pointIsExact fails for a point of a ladder that is not computed in integers: a geometric one is
-// ⌊u·factor⌋, an adaptive one first·2^(i/14) but for two units and a part 2^-60, where a float64 is
+// pointIsExact fails if a point of a ladder was not computed in integers: a geometric one is
+// ⌊u·factor⌋, an adaptive one first·2^(i/14) within two units and a part 2^-60. A float64 would be
 // off by a part 2^-53.
 func pointIsExact(t *rapid.T, s Spec, i int, ladder []units.Precision) {
 	t.Helper()
@@ -131,8 +131,8 @@ func pointIsExact(t *rapid.T, s Spec, i int, ladder []units.Precision) {
 	}
 }
 
-// scoreIsExact fails for a score that is not an integer quotient: what decides must not depend on
-// how a processor rounds.
+// scoreIsExact fails if a score is not an integer quotient: decisions must not depend on how a
+// processor rounds.
 func scoreIsExact(t *rapid.T, p *Plan) {
 	t.Helper()
 	want := rapid.Int64Range(1, 1<<62).Draw(t, "exact score")

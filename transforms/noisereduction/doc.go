@@ -1,17 +1,15 @@
 // Package noisereduction draws all noise of a tollgate deployment. It releases counts through
-// Brownian noise reduction: first with much noise, then with less and less, until the answer is as
+// Brownian noise reduction: first with much noise, then with less and less, until the count is as
 // accurate as requested. Users pay for the last precision only. Noise for programs of your own,
 // Laplace and others, is in transforms/mechanisms.
 //
-// Rung k of a ladder of precisions 0 = u₀ < u₁ < … (u = 1/variance) draws
-// y_k = f + N(0, 1/(u_k − u_{k−1})); the estimate is the precision-weighted
-// mean est_k = Σ (u_j − u_{j−1})·y_j / u_k. Then Cov(est_i, est_j) =
-// min(1/u_i, 1/u_j), the law of f + B(1/u_k) with B a Brownian motion:
-// the noise-reduction mechanism of Whitehouse, Ramdas, Rogers and Wu
-// ("Brownian Noise Reduction", 2022). Every rung is one more Gaussian
-// release; where to stop and how far to go next are functions of what was
-// released, so the loss of a user who contributed c is that of one
-// Gaussian release of the last precision: μ² = c²·u_T.
+// Rung k of a ladder of precisions 0 = u₀ < u₁ < … (u = 1/variance) draws y_k = f + N(0, 1/(u_k −
+// u_{k−1})); the estimate is the precision-weighted mean est_k = Σ (u_j − u_{j−1})·y_j / u_k. Then
+// Cov(est_i, est_j) = min(1/u_i, 1/u_j), the law of f + B(1/u_k) with B a Brownian motion: the
+// noise-reduction mechanism of Whitehouse, Ramdas, Rogers and Wu ("Brownian Noise Reduction",
+// 2022). Every rung is one more Gaussian release; where to stop and how far to go next are
+// functions of earlier releases, so the loss of a user who contributed c is that of one Gaussian
+// release of the last precision: μ² = c²·u_T.
 //
 // Noise is drawn in sampler.go, from the keyed digits of stream.go, by the exact method of
 // normal.go. release.go refines a count along a ladder. threshold.go has the threshold of private
@@ -19,20 +17,16 @@
 //
 // # Guarantees
 //
-// The noise is exactly Gaussian, rounded (Sampler), keyed by everything
-// that names a draw, and the same for the same inputs on every machine.
-// All decisions are taken on integers. No release is more precise than
-// Spec.Top. For every count f, P(Met and |value − f| > max(r·f, floor)) ≤
-// 1 − confidence, and the printed interval misses f with at most that
-// probability, over all outcomes (not conditional on Met, and for private
-// keys not conditional on having passed the threshold).
+// The noise is exactly Gaussian, rounded (Sampler), keyed by everything that names a draw, and the
+// same for the same inputs on every machine. All decisions are taken on integers. No release is
+// more precise than Spec.Top. For every count f, P(Met and |value − f| > max(r·f, floor)) ≤ 1 −
+// confidence, and the printed interval misses f with at most that probability, over all outcomes
+// (not conditional on Met, and for private keys not conditional on having passed the threshold).
 //
 // # No guarantees
 //
-// The package charges no account and knows no users: the caller must have
-// admitted every user in the count at precision Top and must charge
-// Result.Precision. It keeps no memory: never release under one Identity
-// with two keys. The noise is computational: as good as HMAC-SHA-256 under
-// a secret of 256 random bits. How many rungs a release took, and so its
-// running time, is public.
+// The package has no accounts and no users: the caller must have admitted every user in the count
+// at precision Top, and must charge Result.Precision. The package remembers nothing: never release
+// under one Identity with two keys. The noise is computational: as good as HMAC-SHA-256 under a
+// secret of 256 random bits. How many rungs a release took, and so its running time, is public.
 package noisereduction

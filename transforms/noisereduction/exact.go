@@ -7,8 +7,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Digits is where the random digits of an exact sampler come from: independent
-// and uniform over all 64-bit words.
+// Digits is a source of random digits for an exact sampler: independent and uniform over all 64-bit
+// words.
 type Digits interface{ Word() uint64 }
 
 // Gauss draws rounded Gaussian noise from digits of the caller's choice, by the

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// playedDigits are those of seededDigits under the exported interface.
+// playedDigits adapts seededDigits to the exported interface.
 type playedDigits struct{ randomDigits }
 
 func (p playedDigits) Word() uint64 { return p.word() }

@@ -35,8 +35,8 @@ func ladderClass(s Spec) int {
 	}
 }
 
-// factorsFor returns the factors for a target: those of its node, and
-// between nodes the strictest of the nodes around it.
+// factorsFor returns the factors for a target: on a node the fitted ones, and between nodes the
+// strictest of the surrounding nodes.
 func factorsFor(s Spec) factors {
 	table := fitted()
 	targets, confidences := tableTargets(), tableConfidences()

@@ -8,7 +8,7 @@ import (
 
 // Outcome is what a release might be: for forecasts. It protects nothing and is never published.
 type Outcome struct {
-	Passed    bool            // as in Result; where it is false, only Precision is set
+	Passed    bool            // as in Result; if false, only Precision is set
 	Met       bool            // as in Result
 	Error     float64         // the value less the count
 	Half      float64         // half of the width of the printed interval
@@ -19,7 +19,7 @@ type Outcome struct {
 // draws, which returns standard normal numbers. Outcomes have the law of Release's results but for
 // what rounding takes. It allocates nothing; safe for concurrent use where normal is.
 func (p *Plan) Imitate(count float64, normal func() float64) Outcome {
-	before, sum := 0.0, 0.0 // of the precisions, and of u_k·est_k less that of the count
+	before, sum := 0.0, 0.0 // sums of the precisions, and of u_k·est_k relative to the count
 	at := 0
 	for rung := 1; ; rung++ {
 		r := &p.rungs[at]

@@ -10,7 +10,7 @@ import (
 )
 
 // Releases and imitations have one law: how often a key passes, how often the target is met, the
-// mean and the spread of the error, and the mean of what is paid.
+// mean and the spread of the error, and the mean price.
 func TestImitationsHaveTheLawOfReleases(t *testing.T) {
 	delta, err := units.DeltaFromFloat(1e-4)
 	if err != nil {

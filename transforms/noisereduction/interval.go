@@ -14,15 +14,15 @@ func halfWidth(width *big.Rat, inUnits *big.Int) int64 {
 	return rootCeil(square).Int64() + 1
 }
 
-// Width returns half of the width of an interval, in standard deviations of the estimate, at
-// which so many intervals hold at once with the target's confidence (union bound). One interval
-// is printed with a value. It takes about a millisecond.
+// Width returns half the width of an interval, in standard deviations of the estimate, such that
+// `together` intervals all hold with the target's confidence (union bound). One interval is printed
+// with a value. It takes about a millisecond.
 func (p *Plan) Width(together int) *big.Rat {
 	return new(big.Rat).Mul(quantileOf(p.spec.Target.Confidence, together), p.widen)
 }
 
-// quantileOf returns the two-sided quantile of a confidence with which so many intervals hold
-// together.
+// quantileOf returns the two-sided quantile with which `together` intervals all hold with the given
+// confidence.
 func quantileOf(confidence float64, together int) *big.Rat {
 	tail := new(big.Rat).SetFloat64(confidence)
 	tail.Sub(big.NewRat(1, 1), tail)
@@ -30,9 +30,8 @@ func quantileOf(confidence float64, together int) *big.Rat {
 	return new(big.Rat).SetFrac(z, new(big.Int).Lsh(big.NewInt(1), quantileBits))
 }
 
-// MeetableFrom returns the least count whose target can be met within Top, in
-// the middle of the noise: 0 where the absolute target is within reach,
-// +Inf where there is no target. For display.
+// MeetableFrom returns the least count whose target can be met within Top for median noise: 0 if
+// the absolute target is within reach, +Inf if there is no target. For display.
 func (p *Plan) MeetableFrom() float64 {
 	switch {
 	case p.floorMet:

@@ -13,11 +13,10 @@ var errFarTail = errors.New(
 
 const maxInteger = 512
 
-// digits is where random 64-bit digits come from.
+// digits is a source of random 64-bit digits.
 type digits interface{ word() uint64 }
 
-// deviate is a uniform deviate in [0, 1) of which as many 64-bit digits are
-// known as were asked for.
+// deviate is a uniform number in [0, 1), generated lazily, 64 bits at a time.
 type deviate []uint64
 
 func (r *deviate) digit(i int, src digits) uint64 {
@@ -157,11 +156,10 @@ func uniform(m uint64, src digits) uint64 {
 	}
 }
 
-// roundOne rounds q·2^-t·(k + x) where x lies in [digit, digit+1)·2^-64, and
-// says whether both ends round to the same integer.
+// roundOne rounds q·2^-t·(k + x) for x in [digit, digit+1)·2^-64, and reports whether both ends
+// round to the same integer.
 func roundOne(q uint64, t uint, k, digit uint64) (int64, bool) {
-	// low = q·(k·2^64 + digit) + 2^(t+63) in three words; the answer is its
-	// quotient by 2^(t+64).
+	// low = q·(k·2^64 + digit) + 2^(t+63) in three words; the result is its quotient by 2^(t+64).
 	w1, w0 := bits.Mul64(q, digit)
 	w2, kq := bits.Mul64(q, k)
 	w1, carry := bits.Add64(w1, kq, 0)

@@ -101,8 +101,8 @@ func scaledTail(k int, x float64) float64 {
 	return 0.5 * math.Erfc((float64(k)+x)/math.Sqrt2) * math.Exp(float64(k*k)/2)
 }
 
-// TestRoundingIsRefinedUntilDecided puts the first digit of the fraction on
-// a rounding boundary: one digit leaves two answers, the second decides.
+// TestRoundingIsRefinedUntilDecided puts the first digit of the fraction on a rounding boundary:
+// one digit leaves two candidates, the second decides.
 func TestRoundingIsRefinedUntilDecided(t *testing.T) {
 	const q, shift = 1 << 63, 40
 	// q·2^-40·x = 2^23·x rounds at x = (m+1/2)·2^-23.

@@ -25,7 +25,7 @@ func precisionOf(t testing.TB, u float64) units.Precision {
 	return p
 }
 
-// tally is what many releases of one count came to.
+// tally sums up many releases of one count.
 type tally struct {
 	n, met, wrong, outside int
 	precision              float64 // sum
@@ -106,14 +106,12 @@ func promiseCases() []promiseCase {
 	return all
 }
 
-// TestRuleAccuracyPromise runs the real ladder, noise and stop rule over the
-// grid of targets and confidences, ladders and absolute floors, for counts
-// from 0 to 10^7, and wants at most 1 − confidence wrong releases and missed
-// intervals. A cell fails 4.9 deviations above that: false-reject rate 5e-7
-// for one whose probability is exactly the allowed one, below 1e-3 for the
-// whole test. Some counts lie just where a top lets their target be met. Every
-// cell of the grid takes every other count, its neighbours the ones between;
-// with -v every cell takes all of them.
+// TestRuleAccuracyPromise runs the real ladder, noise and stop rule over the grid of targets and
+// confidences, ladders and absolute floors, for counts from 0 to 10^7, and fails if more than 1 −
+// confidence of the releases are wrong or of the intervals miss. A cell fails 4.9 deviations above
+// that: false-reject rate 5e-7 for one whose probability is exactly the allowed one, below 1e-3 for
+// the whole test. For some counts, the top just suffices to meet the target. Every cell of the grid
+// takes every other count, its neighbours the ones between; with -v every cell takes all of them.
 func TestRuleAccuracyPromise(t *testing.T) {
 	const n = 1000
 	seed := byte(0)
@@ -144,8 +142,8 @@ func TestRuleAccuracyPromise(t *testing.T) {
 	t.Logf("worst cells, as a multiple of what is allowed: %.2f wrong, %.2f outside (n = %d each)", wrong, outside, n)
 }
 
-// usesItsFactors checks the stop rule and the intervals of a case against the fitted factors, which
-// shave off a few per cent: too few for this many releases to tell.
+// usesItsFactors checks the stop rule and the intervals of a case against the fitted factors. They
+// save a few per cent, which this many releases cannot resolve.
 func usesItsFactors(t *testing.T, c promiseCase) {
 	t.Helper()
 	p := c.plan(t, 1000)
@@ -199,9 +197,9 @@ func TestFactorsKeepThePromise(t *testing.T) {
 	}
 }
 
-// TestPlanAgreesWithSweep: the mechanism and the computation that its
-// factors come from give the same error rate and the same cost (5 standard
-// errors, false-reject rate 6e-7 each; the cost's deviation is below 0.5).
+// TestPlanAgreesWithSweep: the mechanism and the computation behind its factors give the same error
+// rate and the same cost (5 standard errors, false-reject rate 6e-7 each; the cost's deviation is
+// below 0.5).
 func TestPlanAgreesWithSweep(t *testing.T) {
 	n := chance.Trials(40_000)
 	sweeper := newSweeper()

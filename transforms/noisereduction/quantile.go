@@ -19,12 +19,11 @@ const piDigits = "3.14159265358979323846264338327950288419716939937510582097494"
 
 func float(x float64) *big.Float { return new(big.Float).SetPrec(workBits).SetFloat64(x) }
 
-// upperQuantile returns the least multiple z of 2^-40, in those units, with
-// 1 − Φ(z) ≤ p, for 2^-128 ≤ p ≤ 1/2. It searches the tail itself with more
-// digits than any p in range can cancel, instead of an inverse error
-// function in float64: math.Erfcinv is 11 % off at 1e-16 and infinite at
-// 1e-17, and differs between machines in its last bits. Where the search
-// begins, float64 says.
+// upperQuantile returns the least multiple z of 2^-40, in those units, with 1 − Φ(z) ≤ p, for
+// 2^-128 ≤ p ≤ 1/2. It searches the tail itself with more digits than any p in range can cancel,
+// instead of an inverse error function in float64: math.Erfcinv is 11 % off at 1e-16 and infinite
+// at 1e-17, and differs between machines in its last bits. The search starts from a float64
+// estimate.
 func upperQuantile(p *big.Rat) *big.Int {
 	limit := new(big.Float).SetPrec(workBits).SetRat(p)
 	within := func(z uint64) bool { return upperTail(new(big.Int).SetUint64(z)).Cmp(limit) <= 0 }

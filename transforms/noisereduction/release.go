@@ -11,8 +11,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// ErrPrecision is returned when a release would exceed the top of its
-// ladder, for which no user was admitted. It means a fault in this package.
+// ErrPrecision is returned if a release would exceed the top of its ladder: users were admitted
+// only up to the top. It means a fault in this package.
 var ErrPrecision = errors.New("precision beyond the top of the ladder")
 
 // Result is one release. All of it is public except that a private key
@@ -30,7 +30,7 @@ type Result struct {
 	// Low and High enclose the count with the target's confidence over all
 	// outcomes. Multiples of 2^-10.
 	Low, High float64
-	// Precision is the last rung's: what the release is charged for.
+	// Precision of the last rung, which is charged for the release.
 	Precision units.Precision
 	// Rungs is the number of draws, at least 1.
 	Rungs int
@@ -48,9 +48,9 @@ type refinement struct {
 	rest    big.Int
 }
 
-// Release releases along the ladder for one count and returns what is published.
-// The result is a function of its arguments and the Plan alone. It fails if
-// |count| > MaxCount. Safe for concurrent use.
+// Release releases one count along the ladder and returns the result to publish. The result is a
+// function of its arguments and the Plan alone. It fails if |count| > MaxCount. Safe for concurrent
+// use.
 func (p *Plan) Release(k NoiseKey, id Identity, count int64) (Result, error) {
 	c := p.scratch.Get().(*refinement)
 	defer p.scratch.Put(c)

@@ -22,8 +22,8 @@ func compile(t testing.TB, s Spec) *Plan {
 	return p
 }
 
-// refineByHand recomputes a release from the sampler and the ladder with
-// rationals: the mean, and at which point each rung stood.
+// refineByHand recomputes a release from the sampler and the ladder with rationals: the mean, and
+// the ladder point of each rung.
 func refineByHand(t *testing.T, p *Plan, id Identity, count int64, r Result) *big.Rat {
 	t.Helper()
 	var s Sampler
@@ -180,8 +180,8 @@ func releasedDigest(t *testing.T, geometric *Plan) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// TestWithoutTargetHugeCountsAreNotMet: a score beyond 64 bits saturated onto
-// the barrier that stands for "never".
+// TestWithoutTargetHugeCountsAreNotMet: a score beyond 64 bits saturated onto the barrier that
+// means "never".
 func TestWithoutTargetHugeCountsAreNotMet(t *testing.T) {
 	s := Spec{Kind: Adaptive, Target: Target{Confidence: .95}, First: units.Precision{Hi: 1 << 15},
 		Top: units.Precision{Hi: 1 << 16}}

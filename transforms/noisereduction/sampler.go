@@ -35,16 +35,14 @@ type Sampler struct {
 	gauss   normal
 }
 
-// Draw returns round_L(count + σ·Z): the count with Gaussian noise of
-// precision u − uPrev, rounded to the lattice L of multiples of
-// 2^-exponent, as y·2^-exponent. The same arguments give the same y; a
-// change in any of them, the key's ID apart, gives independent noise.
+// Draw returns round_L(count + σ·Z): the count with Gaussian noise of precision u − uPrev, rounded
+// to the lattice L of multiples of 2^-exponent, as y·2^-exponent. The same arguments give the same
+// y; a change in any of them, the key's ID apart, gives independent noise.
 //
-// σ is a rational at least 1/√(u−uPrev) and at most (1+2^-30) times that, so
-// that the noise is never less than what is charged. L contains the
-// integers and depends on u − uPrev alone. As count ∈ L, rounding commutes
-// with adding it: the rounded noise does not depend on the count other
-// than through the pseudorandom function. Nothing is clamped.
+// σ is a rational at least 1/√(u−uPrev) and at most (1+2^-30) times that, so that the noise is
+// never less than charged for. L contains the integers and depends on u − uPrev alone. As count ∈
+// L, rounding commutes with adding it: the rounded noise does not depend on the count other than
+// through the pseudorandom function. Nothing is clamped.
 //
 // It fails if rung < 1, u ≤ uPrev or |count| > MaxCount.
 func (s *Sampler) Draw(k NoiseKey, id Identity, rung int, uPrev, u units.Precision,

@@ -243,7 +243,7 @@ func TestNoiseInputIsInjective(t *testing.T) {
 // TestRuleDeviationCoversTheCharge: q·2^-t ≥ 2^exponent/√u, and no more
 // than 2^-30 above.
 func TestRuleDeviationCoversTheCharge(t *testing.T) {
-	// Of squares the root is exact, so that the division alone decides.
+	// The root of a square is exact, so the division alone decides.
 	for n := uint64(1); n < 1<<16; n += 2 {
 		deviationCovers(t, units.Precision{Lo: n * n})
 	}

@@ -19,9 +19,9 @@ const (
 	Geometric Kind = "geometric"
 )
 
-// Target is the accuracy at which a ladder stops: an error of at most
-// max(Relative·count, Absolute) with the given Confidence. With neither
-// error set the ladder goes to its top, and Met is never true.
+// Target is the accuracy at which a ladder stops: an error of at most max(Relative·count, Absolute)
+// with the given Confidence. If both errors are 0, the ladder goes to its top, and Met is never
+// true.
 type Target struct {
 	Relative   float64 // 0 (no relative target) or in [1e-6, 0.5]
 	Absolute   float64 // counts; 0 (no absolute target) or in [2^-20, 2^52]

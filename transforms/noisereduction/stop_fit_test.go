@@ -3,8 +3,8 @@ package noisereduction
 import "math"
 
 // ends returns the list of positions for a ladder's top or floor precision, in units of the
-// precision a² at which the typical estimate stops: for small targets what
-// matters is the distance in standard deviations, for great ones the ratio.
+// precision a² at which the typical estimate stops: small targets depend on the distance in
+// standard deviations, large ones on the ratio.
 func (r sweptRule) ends() []float64 {
 	near := func(deviations float64) float64 { return math.Pow(1+deviations/r.Barrier(), 2) }
 	ends := []float64{0.6, 0.8, 1, near(1.5), near(3), 1.4, 2.5}
@@ -14,7 +14,7 @@ func (r sweptRule) ends() []float64 {
 	return ends
 }
 
-// coarse: few rungs, so that it matters much where they lie.
+// coarse reports whether there are few rungs, so that their positions matter much.
 func (r sweptRule) coarse() bool { return r.Step >= 1.3 }
 
 // phases returns the number of positions tried for the rung nearest the barrier.

@@ -9,9 +9,8 @@ const (
 	gridLen  = 2*gridHalf + 1
 )
 
-// sweptEnd ends a ladder at precision s = At. With Floor > 0 the cap is the
-// precision at which an absolute target Floor (in units of the count) is
-// reached, so that the ladder always counts as met there.
+// sweptEnd ends a ladder at precision s = At. With Floor > 0, the cap reaches an absolute target
+// Floor (in units of the count), so the ladder always counts as met there.
 type sweptEnd struct {
 	At    float64
 	Last  float64 // ratio of the last step, 0 for a whole one (geometric only)
@@ -27,8 +26,8 @@ type swept struct {
 	Out   float64 // P(|est − f| > Widen·z·σ), met or not: outside the printed interval
 }
 
-// kernel holds the weights with which a rung at deviation d is followed by
-// one at d′ = d·√(s/s′) + N(0, 1 − s/s′).
+// kernel holds transition weights from a rung at deviation d to the next at d′ = d·√(s/s′) + N(0, 1
+// − s/s′).
 type kernel struct {
 	w    [][]float64 // by source: weights of the targets from[i], from[i]+1, …
 	from []int
@@ -87,8 +86,8 @@ const (
 	quantities
 )
 
-// layer holds, per quantity and deviation, what is expected of a ladder
-// that has come to a rung. A quantity that was not asked for is nil.
+// layer holds expectations for a ladder that has reached a rung, per quantity and deviation. A
+// quantity that was not requested is nil.
 type layer [quantities][]float64
 
 // Sweep returns what ladders do, one for every first rung on the grid that ends at

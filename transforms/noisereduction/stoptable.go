@@ -1,6 +1,6 @@
-// The table was fitted on a coarse grid of counts, and entries whose worst count on a fine grid was
-// beyond what is allowed were lowered. TestFactorsKeepThePromise and TestRuleAccuracyPromise vouch
-// for it, not its origin. Other factors would change every released value.
+// The table was fitted on a coarse grid of counts. Then entries that failed on a finer grid were
+// lowered. Its evidence is not its origin but TestFactorsKeepThePromise and
+// TestRuleAccuracyPromise. Other factors would change every released value.
 
 package noisereduction
 

@@ -8,23 +8,22 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// noiseFormat is the first field of every input of the pseudorandom
-// function. Another sampler is another format: the same input must never
-// stand for two ways to draw.
+// noiseFormat is the first field of every input of the pseudorandom function. Each sampler needs a
+// format of its own, so that no input is used for two ways to draw.
 const noiseFormat = "tollgate/noise/1"
 
-// Identity says which release a draw belongs to. All of it enters the
-// pseudorandom function.
+// Identity identifies the release that a draw belongs to. All fields enter the pseudorandom
+// function.
 type Identity struct {
 	Incarnation  [16]byte // random, chosen once per deployment
-	MetricDigest [32]byte // of every semantic field of the metric
+	MetricDigest [32]byte // covers every semantic field of the metric
 	WindowStart  int64    // unix ms, inclusive
 	WindowEnd    int64    // unix ms, exclusive
 	Key          []byte   // may be empty; not kept
 }
 
-// NoiseKey is the secret of the pseudorandom function and the name under
-// which it may be made public. Only the secret enters the noise.
+// NoiseKey is the secret of the pseudorandom function, with a name that may be public. Only the
+// secret enters the noise.
 type NoiseKey struct {
 	ID     string
 	Secret secret.Of[[32]byte]

@@ -15,11 +15,11 @@ type threshold struct {
 
 // newThreshold returns the greatest τ(c) = ⌈c + σ₁·z(c²·δ)⌉ of all contributions c from 1 to C, up
 // to the lattice of the first rung, with z(p) = −Φ⁻¹(p), δ = DeltaKey, and σ₁ the deviation that
-// the sampler uses. A key to which only one user contributes, c, passes with probability
-// P(c + σ₁·Z > τ) ≤ c²·δ. (Rounding y₁ to the lattice moves no mass across a lattice point from
-// below τ to above it: y₁ > τ implies y₁ ≥ τ + one step, so the unrounded y exceeds τ.)
+// the sampler uses. A key with a single contribution c, of one user, passes with probability P(c +
+// σ₁·Z > τ) ≤ c²·δ. (Rounding y₁ to the lattice moves no mass across a lattice point from below τ
+// to above it: y₁ > τ implies y₁ ≥ τ + one step, so the unrounded y exceeds τ.)
 //
-// Only c = 1 and c = C have to be looked at, because τ(c) is convex (docs/guarantee.md, section 4).
+// Only c = 1 and c = C need checking, because τ(c) is convex (docs/guarantee.md, section 4).
 func newThreshold(first units.Precision, private Private) *threshold {
 	exponent := latticeExponent(first)
 	limit := limitOf(first, private.DeltaKey, 1, exponent)

@@ -101,9 +101,9 @@ func TestKeyOfOneUserPassesAtRateDelta(t *testing.T) {
 	chance.CheckRate(t, "passes", passed, n, delta)
 }
 
-// TestRuleThresholdFirstRungOnly: whether a key passes is decided by the
-// first rung's draw alone; a key below pays the first rung and releases
-// nothing, one above goes on whatever later rungs say.
+// TestRuleThresholdFirstRungOnly: the first rung's draw alone decides whether a key passes. A key
+// below the threshold pays the first rung and releases nothing; one above continues whatever later
+// rungs draw.
 func TestRuleThresholdFirstRungOnly(t *testing.T) {
 	p := compile(t, Spec{
 		Kind: Adaptive, First: precision(t, 20), Top: precision(t, .2),

@@ -5,16 +5,14 @@ import (
 	"math/big"
 )
 
-// Bits is the width of every number here, of which the worst cancellation of a
-// privacy curve costs about 70. Every function of this file is exact to a relative
-// 2^-190 before cancellation.
+// Bits is the width of every number here. The worst cancellation of a privacy curve costs about 70
+// bits. Every function of this file is exact to a relative 2^-190 before cancellation.
 const Bits = 384
 
 // New returns x, which is not NaN, as a number of Bits bits, exactly.
 func New(x float64) *big.Float { return new(big.Float).SetPrec(Bits).SetFloat64(x) }
 
-// Zero returns 0 as a number of Bits bits, rounded to nearest: where a result is
-// put.
+// Zero returns 0 with Bits bits, rounding to nearest, to receive a result.
 func Zero() *big.Float { return new(big.Float).SetPrec(Bits) }
 
 // Exp returns e^x. The argument is halved until it is small and the result
@@ -38,8 +36,7 @@ func Exp(x *big.Float) *big.Float {
 	return sum
 }
 
-// Expm1 returns e^x − 1, exact to a relative 2^-190 also where x is tiny. |x| stays
-// below 2^26.
+// Expm1 returns e^x − 1, exact to a relative 2^-190 even for tiny x. |x| stays below 2^26.
 func Expm1(x *big.Float) *big.Float {
 	if x.MantExp(nil) > -1 {
 		return Zero().Sub(Exp(x), New(1))

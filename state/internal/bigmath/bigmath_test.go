@@ -125,7 +125,7 @@ func TestExpm1IsExactWhereExpLosesDigits(t *testing.T) {
 		if x.Sign() == 0 {
 			return
 		}
-		// (e^x − 1)/(1 − e^−x) = e^x shares no cancellation with the sum it came from.
+		// (e^x − 1)/(1 − e^−x) = e^x shares no cancellation with the sum behind it.
 		ratio := Zero().Quo(Expm1(x), Zero().Neg(Expm1(Zero().Neg(x))))
 		if got := off(ratio, Exp(x)); got > -190 {
 			t.Fatalf("e^x − 1 at %v is off by 2^%d", x.Text('g', 20), got)

@@ -54,8 +54,8 @@ func upperQuantile(p *big.Float) *big.Float {
 	return z
 }
 
-// quantileStart returns a float64 near the solution, from the inverse error function
-// where that is accurate, else from z² ≈ 2·ln(1/p) − ln(4π·ln(1/p)).
+// quantileStart returns a float64 near the solution, from the inverse error function if that is
+// accurate, else from z² ≈ 2·ln(1/p) − ln(4π·ln(1/p)).
 func quantileStart(p, logP *big.Float) float64 {
 	if f, _ := p.Float64(); f > 1e-9 {
 		return math.Sqrt2 * math.Erfcinv(2*f)

@@ -5,8 +5,8 @@ import (
 	"math/big"
 )
 
-// marginBits is the relative error, as a power of two, by which Upward enlarges: far
-// above the error of the arithmetic, far below one unit of a float64 or of a budget.
+// marginBits is the relative margin of Upward, as a power of two: far above the error of the
+// arithmetic, far below one unit of a float64 or of a budget.
 const marginBits = 140
 
 // Up returns 0 as a number of Bits bits that rounds every result put into it
@@ -23,14 +23,14 @@ func Square(x float64) *big.Float { return Zero().Mul(New(x), New(x)) }
 // Half returns x/2, exactly.
 func Half(x *big.Float) *big.Float { return Zero().Mul(x, New(0.5)) }
 
-// Margin returns 2^-140·|x|, what Upward adds to x.
+// Margin returns 2^-140·|x|, the amount that Upward adds to x.
 func Margin(x *big.Float) *big.Float {
 	return Zero().SetMantExp(Zero().Abs(x), -marginBits)
 }
 
-// Upward returns an upper bound of the probability of which p is the value with a
-// relative error below 2^-141: p enlarged by a relative 2^-140, at most 1 and at
-// least the least positive float64. p is overwritten.
+// Upward returns an upper bound of the probability that p approximates with a relative error below
+// 2^-141: p enlarged by a relative 2^-140, at most 1 and at least the least positive float64. It
+// overwrites p.
 func Upward(p *big.Float) *big.Float {
 	margin := New(1)
 	margin.Add(margin, Zero().SetMantExp(New(1), -marginBits))
@@ -63,9 +63,8 @@ func RoundDown(x *big.Float) float64 {
 	return f
 }
 
-// RootUp returns √x rounded up, for x ≥ 0. The working root is within a relative
-// 2^-383 of the truth; one float64 further where it looks exact but its square is
-// short.
+// RootUp returns √x rounded up, for x ≥ 0. The working root is within a relative 2^-383 of the
+// truth; RootUp steps one float64 further if the root looks exact but its square is short.
 func RootUp(x *big.Float) float64 {
 	f := RoundUp(Zero().Sqrt(x))
 	if Square(f).Cmp(x) < 0 {

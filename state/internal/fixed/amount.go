@@ -10,16 +10,15 @@ import (
 
 const (
 	unitBits     = 208 // an Amount counts units of 2^-208
-	mantissaBits = 53  // of a float64
+	mantissaBits = 53  // bits of a float64's significand
 
 	// Size is the number of bytes of an Amount.
 	Size = wideBits / 8
 )
 
-// Amount is a number from 0 to just below 2^48 in units of 2^-208. Every float64 of at
-// least 2^-156 is a whole number of them, and so is the square of every one of at least
-// 2^-52: sums of such are those of the real numbers. The zero value is 0; comparable
-// with ==.
+// Amount is a number from 0 to just below 2^48 in units of 2^-208. Every float64 of at least 2^-156
+// is a whole number of units, and so is the square of every float64 of at least 2^-52: their sums
+// are exact. The zero value is 0; comparable with ==.
 type Amount struct{ units wide }
 
 var (
@@ -161,7 +160,7 @@ func fromSquare(f float64, dir units.Rounding) Amount {
 	return scale(int128.Mul(mantissa, mantissa), 2*exponent+unitBits, dir)
 }
 
-// outside returns the Amount of what is not a positive finite number.
+// outside returns the Amount for an f that is not a positive finite number.
 func outside(f float64, dir units.Rounding) Amount {
 	switch {
 	case f <= 0, math.IsNaN(f) && dir == units.RoundDown:
@@ -172,8 +171,8 @@ func outside(f float64, dir units.Rounding) Amount {
 	return Max
 }
 
-// scale returns u·2^shift in the direction given. What was rounded down stays below
-// Max, also where it does not fit.
+// scale returns u·2^shift in the given direction. A result rounded down stays below Max, even on
+// overflow.
 func scale(u int128.Uint, shift int, dir units.Rounding) Amount {
 	scaled := placed(u, shift, dir == units.RoundUp)
 	if dir == units.RoundDown {

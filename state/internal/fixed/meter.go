@@ -1,17 +1,15 @@
 package fixed
 
-// Sum is a number of privacy loss whose sums are exact, and are refused where they do not fit
-// their type.
+// Sum is an amount of privacy loss whose sums are exact, or refused if they overflow.
 type Sum[S any] interface {
 	Add(S) (S, bool)
 	Cmp(S) int
 }
 
-// Fits reports whether more may be spent of limit: whether it is, with what is taken and what is
-// reserved, at most the limit. Every account and every filter that adds losses decides by it.
-//
-// Whatever is reserved counts in full, also where it is likely to be settled for less: admission
-// on what is taken alone overspends as soon as two reservations are open.
+// Fits reports whether more may be spent: whether it is at most the limit together with the taken
+// and reserved amounts. Every account and every filter that adds losses decides by it. A
+// reservation counts in full, even if it is likely to settle for less: admission on the taken
+// amount alone overspends as soon as two reservations are open.
 func Fits[S Sum[S]](limit, taken, reserved, more S) bool {
 	sum, ok := taken.Add(reserved)
 	if !ok {
@@ -21,22 +19,21 @@ func Fits[S Sum[S]](limit, taken, reserved, more S) bool {
 	return ok && sum.Cmp(limit) <= 0
 }
 
-// Settles reports whether a reservation of worst may end with actual spent: it is of what is
-// reserved, and actual of it.
+// Settles reports whether a reservation of worst may end with actual spent: worst is reserved, and
+// actual is at most worst.
 func Settles[S Sum[S]](reserved, worst, actual S) bool {
 	return actual.Cmp(worst) <= 0 && worst.Cmp(reserved) <= 0
 }
 
-// Meter keeps what is taken and what is reserved of a limit. The zero value has a
-// limit of 0. Not safe for concurrent use.
+// Meter tracks the taken and reserved amounts of a limit. The zero value has a limit of 0. Not safe
+// for concurrent use.
 type Meter struct{ limit, taken, reserved Amount }
 
-// NewMeter returns a Meter of which nothing is taken. A limit of Max is lowered by
-// one unit.
+// NewMeter returns an unused Meter. It lowers a limit of Max by one unit.
 func NewMeter(limit Amount) Meter { return Meter{limit: below(limit.units)} }
 
-// ResumeMeter returns the Meter of which so much is taken and reserved, or false if that is
-// more than the limit, or if the limit is Max.
+// ResumeMeter returns a Meter with the given amounts taken and reserved, or false if they exceed
+// the limit or the limit is Max.
 func ResumeMeter(limit, taken, reserved Amount) (Meter, bool) {
 	if limit == Max || !Fits(limit, taken, reserved, Amount{}) {
 		return Meter{}, false
@@ -47,13 +44,13 @@ func ResumeMeter(limit, taken, reserved Amount) (Meter, bool) {
 // Limit returns the limit.
 func (m *Meter) Limit() Amount { return m.limit }
 
-// Taken returns what was taken and will not come back.
+// Taken returns the amount that is spent for good.
 func (m *Meter) Taken() Amount { return m.taken }
 
-// Reserved returns what is reserved until Settle.
+// Reserved returns the amount reserved until Settle.
 func (m *Meter) Reserved() Amount { return m.reserved }
 
-// Left returns what is neither taken nor reserved.
+// Left returns the amount that is neither taken nor reserved.
 func (m *Meter) Left() Amount { return m.limit.Sub(m.taken).Sub(m.reserved) }
 
 // An Act is what becomes of an amount that fits.
@@ -65,7 +62,7 @@ const (
 	Reserve            // it is set aside until Settle
 )
 
-// Admit reports whether a fits, and does then what act says.
+// Admit reports whether a fits, and if so performs act.
 func (m *Meter) Admit(act Act, a Amount) bool {
 	if !Fits(m.limit, m.taken, m.reserved, a) {
 		return false

@@ -10,8 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
 )
 
-// TestAMeterNeverGoesPastItsLimit runs a meter beside exact sums of what it let
-// through.
+// TestAMeterNeverGoesPastItsLimit runs a meter beside exact sums of its admitted amounts.
 func TestAMeterNeverGoesPastItsLimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := amounts.Draw(t, "limit")
@@ -96,7 +95,7 @@ func TestMaxIsRefusedWhateverTheLimit(t *testing.T) {
 	}
 }
 
-// A Meter is resumed exactly where it was, and from nothing that exceeds its limit.
+// A Meter is resumed exactly, and never from amounts that exceed its limit.
 func TestAMeterGoesOnFromItsParts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit, taken, reserved := amounts.Draw(t, "limit"), amounts.Draw(t, "taken"), amounts.Draw(t, "reserved")

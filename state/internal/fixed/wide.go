@@ -11,8 +11,8 @@ import (
 
 const wideBits = 256
 
-// wide is the integer d·2^192 + c·2^128 + b·2^64 + a; fields, as the compiler keeps no
-// array in registers. Nothing wraps around: what does not fit saturates.
+// wide is the integer d·2^192 + c·2^128 + b·2^64 + a, in fields because the compiler keeps no array
+// in registers. Overflow saturates.
 type wide struct{ d, c, b, a uint64 }
 
 var wideMax = wide{math.MaxUint64, math.MaxUint64, math.MaxUint64, math.MaxUint64}
@@ -72,8 +72,7 @@ func (x wide) length() int {
 	return bits.Len64(x.a)
 }
 
-// top returns the 64 bits of x from bit n on, 0 ≤ n < 256, and whether a bit below them
-// is set.
+// top returns the 64 bits of x from bit n up, 0 ≤ n < 256, and whether a lower bit is set.
 func (x wide) top(n int) (kept uint64, rest bool) {
 	for ; n >= 64; n -= 64 {
 		rest = rest || x.a != 0
@@ -83,8 +82,7 @@ func (x wide) top(n int) (kept uint64, rest bool) {
 	return x.b<<(64-n) | x.a>>n, rest
 }
 
-// placed returns u·2^shift, rounded up or down to an integer, or wideMax where that does
-// not fit.
+// placed returns u·2^shift, rounded up or down to an integer, or wideMax on overflow.
 func placed(u int128.Uint, shift int, up bool) wide {
 	if shift < 0 {
 		scaled, _ := u.Scale(shift, up)

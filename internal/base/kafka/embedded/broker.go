@@ -84,7 +84,8 @@ func (b *Broker) Close() { b.close.Do(b.cluster.Close) }
 // logger passes on the broker's warnings and errors, but no other messages.
 type logger struct{ to *slog.Logger }
 
-// slowCommit begins what the broker says where a commit took 10 ms: only that this machine is busy.
+// slowCommit begins the broker's log line about a commit that took 10 ms, a sign only of a busy
+// machine.
 const slowCommit = "txn: EndTxn slow"
 
 func (l logger) Logf(level kfake.LogLevel, format string, args ...any) {

@@ -1,12 +1,12 @@
 // Package embedded runs a Kafka broker inside the process, for demonstrations and tests.
 //
 // It starts github.com/twmb/franz-go/pkg/kfake with one constructor: a real listener that any Kafka
-// client can use, which keeps records of any age and, with a data directory, a log that outlives
-// the process, also if it is killed. It is not a database: there is one broker and no replication,
-// and a crash of the machine (not of the process) can lose the newest records.
+// client can use, which keeps records of any age and, with a data directory, a log that survives
+// the process, even a kill. It is not a database: there is one broker and no replication, and a
+// crash of the machine (not of the process) can lose the newest records.
 //
-// It differs from Apache Kafka (seen on 4.3.1): timestamps are always the producer's, whatever
-// message.timestamp.type says; a stale producer epoch is refused on every partition as soon as
-// another producer has taken the transactional id, while Kafka refuses it only on partitions that
-// the new owner has written to.
+// It differs from Apache Kafka (seen on 4.3.1): timestamps are always the producer's, whatever the
+// message.timestamp.type; a stale producer epoch is refused on every partition as soon as another
+// producer has taken the transactional id, while Kafka refuses it only on partitions that the new
+// owner has written to.
 package embedded
