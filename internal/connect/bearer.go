@@ -94,8 +94,8 @@ func (e *endpoint) token(ctx context.Context) (string, error) {
 	return t.AccessToken, nil
 }
 
-// ask asks for a token. Its errors have the server's error code, and nothing else of what it says,
-// which may quote the request. No redirection is followed: the secret is for this server.
+// ask requests a token. Its errors contain the server's error code but none of its text, which may
+// quote the request. It follows no redirection: the secret is for this server.
 func (e *endpoint) ask(ctx context.Context) (*oauth2.Token, error) {
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: e.trust.get(),
 		DisableKeepAlives: true}
@@ -147,8 +147,8 @@ func (b *bearer) Start(ctx context.Context) (sasl.StateMachine, []byte, error) {
 // exchange is the rest of an authentication.
 type exchange struct{}
 
-// Next implements sasl.StateMachine. A broker that refuses says why first, and then waits for one
-// byte before it ends the exchange with an error (RFC 7628, section 3.2.3).
+// Next implements sasl.StateMachine. A broker that refuses sends the reason first, and then waits
+// for one byte before it ends the exchange with an error (RFC 7628, section 3.2.3).
 func (exchange) Next(_ context.Context, challenge []byte) (done bool, response []byte, err error) {
 	return len(challenge) == 0, []byte{1}, nil
 }

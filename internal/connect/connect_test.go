@@ -15,7 +15,7 @@ func TestWhatIsWrongWithSecurityIsSaidByField(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		k    deployment.Kafka
-		says string // DIR stands for the directory
+		says string // DIR is replaced by the directory
 	}{
 		{"CA file is not there", deployment.Kafka{TLS: &deployment.TLS{CAFile: f.Gone}},
 			"Kafka.TLS.CAFile: reading DIR/gone.pem: no such file or directory"},

@@ -13,9 +13,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// reloaded is something that stands in files which may change. While they cannot be read, or do not
-// fit together because they are just being replaced, what was read last stays in use. Safe for
-// concurrent use.
+// reloaded is a value from files that may change. While they cannot be read, or do not match
+// because they are just being replaced, the last value stays in use. Safe for concurrent use.
 type reloaded[T any] struct {
 	read func() (T, error)
 	log  *slog.Logger

@@ -26,8 +26,8 @@ func loadTLS(t *deployment.TLS) (*tls.Config, error) {
 	return cfg, nil
 }
 
-// authorities reads the certificates that sign others' from a file; nil, which stands for the
-// system's, without a file.
+// authorities reads the certificates of authorities from a file; without a file it returns nil,
+// which means the system's.
 func authorities(field, file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil

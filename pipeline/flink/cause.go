@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// ofWorker comes before the text of an error of a worker.
+// ofWorker precedes the text of a worker's error.
 var ofWorker = regexp.MustCompile(`Error received from SDK harness for instruction [^:]*: `)
 
 // maxCause bounds a cause, in bytes.
 const maxCause = 4 << 10
 
-// cause returns what a stack trace of Java says of its reason: the words of a worker, where they
-// are in it, else the innermost exception.
+// cause returns the reason in a Java stack trace: the worker's own text, if the trace contains it,
+// else the innermost exception.
 func (f *failure) cause() string {
 	text := f.Stack
 	if at := ofWorker.FindAllStringIndex(text, -1); len(at) > 0 {
@@ -34,13 +34,12 @@ func (f *failure) cause() string {
 	return shorten(text)
 }
 
-// cutOff is what Beam's runner says of a worker whose connection has ended.
+// cutOff is the text of Beam's runner about a worker whose connection has ended.
 var cutOff = regexp.MustCompile(
 	`StatusRuntimeException: (CANCELLED|UNAVAILABLE)|SDK [Hh]arness .*(closed|disconnected)`)
 
-// innermost returns the last part of an error of Beam's Go SDK, which gives the outermost first:
-// what the DoFn has returned, with all of its lines, or the first line of a panic, without its
-// stack.
+// innermost returns the last part of an error of Beam's Go SDK, which lists the outermost first:
+// the DoFn's error with all of its lines, or the first line of a panic, without its stack.
 func innermost(text string) string {
 	if at := strings.LastIndex(text, "caused by:\n"); at >= 0 {
 		text = text[at+len("caused by:\n"):]
@@ -56,8 +55,7 @@ func innermost(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// failedFn is the line that comes before what a DoFn has returned; panicked what comes before the
-// stack of a panic.
+// failedFn is the line before a DoFn's error; panicked precedes the stack of a panic.
 var (
 	failedFn = regexp.MustCompile(`^DoFn\[.*\] failed:$`)
 	panicked = regexp.MustCompile(`^(panic: .*?)(?: goroutine \d+ \[|\n|$)`)

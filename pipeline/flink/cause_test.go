@@ -2,7 +2,7 @@ package flink
 
 import "testing"
 
-// What a worker says is found in the stack trace of Java around it, with all of its lines.
+// The worker's error is found in the Java stack trace around it, with all of its lines.
 func TestTheCauseIsWhatTheWorkerSaid(t *testing.T) {
 	const (
 		java = "org.apache.beam.sdk.util.UserCodeException: java.lang.RuntimeException\n\tat " +

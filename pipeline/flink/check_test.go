@@ -14,8 +14,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// A submission that the cluster is too small for ends before it takes the place of another job;
-// slots that other jobs have count, because they may be those of the job that it replaces.
+// If the cluster is too small, a submission ends before it replaces another job. Slots of other
+// jobs count, because the submission may replace those jobs.
 func TestCheckLooksAtTheSlotsOfTheCluster(t *testing.T) {
 	var slots atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

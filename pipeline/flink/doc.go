@@ -4,14 +4,14 @@
 //
 // [Engine] makes the function that pipeline.Workers takes: it uploads the pipeline, follows the
 // job, and cancels it when its context ends. [Worker] runs in the processes that Flink starts on
-// its machines. It answers Beam's PROCESS environment, so one program both submits and works.
+// its machines. It implements Beam's PROCESS environment, so one program both submits and works.
 //
 // # Guarantees
 //
 // No secret travels: the uploaded jar holds the pipeline, which names a run, a path and digests,
-// and the options of the job. Engine leaves no job running that it has started: it returns when the
-// job has ended, or names the job that may still run. If a JobManager does not answer for a while,
-// Engine waits; if it returns without the job, Engine submits the job again.
+// and the options of the job. Engine leaves no started job running: it returns when the job has
+// ended, or names the job that may still run. If a JobManager does not respond for a while, Engine
+// waits; if it returns without the job, Engine submits the job again.
 //
 // # Not guaranteed
 //

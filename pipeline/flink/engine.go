@@ -14,14 +14,14 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// Options say where and how a pipeline is submitted.
+// Options control where and how a pipeline is submitted.
 type Options struct {
-	URL         secret.URL        // of the JobManager's REST interface
-	Parallelism int               // of the job, 1 or more; it needs as many slots
+	URL         secret.URL        // JobManager's REST interface
+	Parallelism int               // parallelism of the job, 1 or more; it needs as many slots
 	Command     string            // absolute path, on the TaskManagers' machines, of the program that calls Worker
-	Env         map[string]string // of that program, beside that of the TaskManager; no secrets: Flink shows it
+	Env         map[string]string // the program's environment, beside the TaskManager's; no secrets: Flink shows it
 	Logger      *slog.Logger      // nil discards
-	// Away is how long the JobManager may not answer while the job runs; default 60 s.
+	// Away is how long the JobManager may be unreachable while the job runs; default 60 s.
 	Away time.Duration
 	// Started is called after every submission, with the address of the job's page, without a
 	// password; may be nil.
@@ -38,11 +38,11 @@ const (
 	cancelLimit = 30 * time.Second
 )
 
-// JobError says that a job has ended otherwise than it was to.
+// JobError reports a job that has failed or was cancelled from outside.
 type JobError struct {
 	Job   string
 	State string // FAILED, CANCELED or SUSPENDED
-	Cause string // of its last failure
+	Cause string // its last failure
 }
 
 func (e *JobError) Error() string {
@@ -52,11 +52,11 @@ func (e *JobError) Error() string {
 	return fmt.Sprintf("job %s of Flink is %s: %s", e.Job, e.State, e.Cause)
 }
 
-// answerLimit is how long Check waits for an answer of the JobManager.
+// answerLimit is how long Check waits for a response of the JobManager.
 const answerLimit = 10 * time.Second
 
-// Check says whether a JobManager answers that has enough slots, those of other jobs included: what
-// cannot begin must not take the place of a job that runs. Errors: ErrAddress, ErrUnreachable,
+// Check reports whether a JobManager responds and has enough slots, including those of other jobs:
+// a job that cannot begin must not replace one that runs. Errors: ErrAddress, ErrUnreachable,
 // ErrNotFlink, ErrSlots.
 func Check(ctx context.Context, o Options) error {
 	c, err := newClient(o.URL)
@@ -83,9 +83,9 @@ func Check(ctx context.Context, o Options) error {
 	return nil
 }
 
-// Engine returns what pipeline.Workers takes: it submits a pipeline and returns when its job has
-// ended. A job that its JobManager has lost is submitted again. Errors: those of Check, ErrSlots,
-// ErrClasses, *JobError, what job.Failing returns, or the cause of ctx.
+// Engine returns an engine for pipeline.Workers: it submits a pipeline and returns when its job has
+// ended. It resubmits a job that its JobManager has lost. It returns the errors of Check, ErrSlots,
+// ErrClasses, *JobError, an error of job.Failing, or the cause of ctx.
 func Engine(o Options) func(ctx context.Context, p *beam.Pipeline, job pipeline.Job) error {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.Away = cmp.Or(o.Away, time.Minute)
@@ -114,26 +114,26 @@ type submission struct {
 	*client
 	o       *Options
 	jar     []byte
-	name    string // of the job
+	name    string // job name
 	failing func(cause string) error
 
 	job   string
 	told  map[failure]bool
 	last  string    // the cause of the last failure
-	heard time.Time // when the JobManager answered last
+	heard time.Time // time of the JobManager's last response
 }
 
 // once submits the pipeline and follows its job to the end.
 func (s *submission) once(ctx context.Context) error {
 	s.told, s.last, s.heard = map[failure]bool{}, "", time.Now()
 	err := s.patiently(ctx, func() error { return s.replace(ctx) })
-	if err == nil && s.job == "" { // a JobManager that comes back has no slots yet, and the job waits for them
+	if err == nil && s.job == "" { // a restarted JobManager has no slots yet, and the job waits for them
 		err = waitForSlots(ctx, s.o.Logger, func() error { return s.free(ctx) })
 	}
 	if err == nil {
 		again := false
 		err = s.patiently(ctx, func() error {
-			if again { // the job may have begun, and its JobManager have said so in vain
+			if again { // the job may have begun, although the response was lost
 				if err := s.replace(ctx); err != nil {
 					return err
 				}
@@ -185,9 +185,9 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// slotsLimit is how long slots are waited for: TaskManagers may be on their way to a JobManager
-// that has just begun, which they notice when a heartbeat is missed, and give up slots of a job
-// that has just ended. slotsTold is when that is told.
+// slotsLimit is how long the submission waits for slots: TaskManagers may still be registering with
+// a JobManager that has just started, which they notice by a missed heartbeat, and release the
+// slots of a job that has just ended. The wait is logged after slotsTold.
 const (
 	slotsLimit = 30 * time.Second
 	slotsTold  = 2 * time.Second
@@ -290,8 +290,7 @@ func (s *submission) follow(ctx context.Context) error {
 	}
 }
 
-// reportFailures passes on the failures that were not told yet; of a job that has ended they are
-// kept.
+// reportFailures passes on new failures; it keeps them if the job has ended.
 func (s *submission) reportFailures(ctx context.Context) error {
 	all, err := s.failures(ctx, s.job)
 	if err != nil {

@@ -18,8 +18,8 @@ func (m *slowJobManager) becomes(state string, fails ...failure) {
 	m.states[0], m.fails = state, append(m.fails, fails...)
 }
 
-// followed submits a job and calls then once it runs; it returns what became of it and the failures
-// that were told.
+// followed submits a job and calls then once it runs; it returns the reported failures and the
+// result of the job.
 func followed(t *testing.T, m *slowJobManager, then func(cancel context.CancelCauseFunc),
 	failing func(string) error) ([]string, error) {
 	t.Helper()
@@ -37,8 +37,8 @@ func followed(t *testing.T, m *slowJobManager, then func(cancel context.CancelCa
 	return told, err
 }
 
-// Every end of a job is told as what it is, each failure once and the oldest first, and no job of a
-// run that has ended goes on.
+// Every end of a job is reported as it happened, each failure once and the oldest first, and no job
+// outlives its run.
 func TestAJobIsFollowedToItsEnd(t *testing.T) {
 	later := func() { time.Sleep(300 * time.Millisecond) } // some looks at the job
 	first, second := failure{Name: "first", Time: 1}, failure{Name: "second", Time: 2}

@@ -17,13 +17,13 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// slowJobManager begins a job when it was asked to, and does not always come to say so.
+// slowJobManager begins a job when requested, and does not always manage to respond.
 type slowJobManager struct {
 	mu     sync.Mutex
-	states []string // of the jobs j0, j1, …
+	states []string // of jobs j0, j1, …
 	began  func()   // called when a job has been asked for
-	lost   int      // how many of the first answers are lost
-	refuse string   // what it says in place of beginning a job
+	lost   int      // number of initial responses to lose
+	refuse string   // response in place of beginning a job
 	fails  []failure
 	away   atomic.Bool
 }
@@ -119,7 +119,7 @@ func TestNoJobIsLeftByASubmissionThatIsInterrupted(t *testing.T) {
 	if err := submissionTo(t, m).once(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("once = %v, want the cause of its end", err)
 	}
-	time.Sleep(150 * time.Millisecond) // the JobManager does what it was asked to, whether or not a client waits
+	time.Sleep(150 * time.Millisecond) // the JobManager handles the request whether or not a client waits
 	if n := m.running(); n != 0 || len(m.states) != 1 {
 		t.Errorf("%d of %d jobs run; want none of one", n, len(m.states))
 	}

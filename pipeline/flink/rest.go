@@ -20,22 +20,22 @@ import (
 )
 
 var (
-	// ErrAddress says that Options.URL cannot be called.
+	// ErrAddress is returned if Options.URL cannot be called.
 	ErrAddress = errors.New("this is not the address of a JobManager's REST interface, such as http://localhost:8081")
-	// ErrUnreachable says that no JobManager answers, or not in time.
+	// ErrUnreachable is returned if no JobManager responds in time.
 	ErrUnreachable = errors.New("the JobManager does not answer")
-	// ErrNotFlink says that something else than a JobManager answers.
+	// ErrNotFlink is returned if the server at the address is not a JobManager.
 	ErrNotFlink = errors.New("the address is not that of a Flink JobManager's REST interface")
-	// ErrSlots says that the cluster has fewer slots, or fewer free ones, than the job needs.
+	// ErrSlots is returned if the cluster has fewer slots, or fewer free ones, than the job needs.
 	ErrSlots = errors.New("too few slots")
-	// ErrJobLost says that a JobManager does not know the job any more.
+	// ErrJobLost is returned if a JobManager no longer knows the job.
 	ErrJobLost = errors.New("the JobManager has lost the job")
-	// ErrClasses says that the cluster lacks classes of Beam, or this program's own.
+	// ErrClasses is returned if the cluster lacks classes of Beam, or this program's own.
 	ErrClasses = errors.New("the cluster's class path lacks the classes of deploy/flink: start the cluster with " +
 		"deploy/flink/cluster, or copy the jars that its command export writes into lib/")
 )
 
-// refusal is an answer of Flink with an error in it.
+// refusal is a response of Flink that contains an error.
 type refusal struct {
 	status int
 	texts  []string
@@ -51,7 +51,7 @@ type client struct {
 	http http.Client
 }
 
-// maxAnswer bounds an answer, in bytes: texts of exceptions are the longest.
+// maxAnswer limits a response, in bytes; exception texts are the longest.
 const maxAnswer = 8 << 20
 
 func newClient(address secret.URL) (*client, error) {
@@ -72,12 +72,12 @@ func redacted(err error) error {
 	return err
 }
 
-// notHTTP is in errors of net/http where what answers is another protocol; the last one, where it
-// speaks before it is asked.
+// notHTTP lists fragments of net/http errors that mean the peer does not speak HTTP; the last one,
+// that it spoke first.
 var notHTTP = []string{"malformed HTTP", "HTTP response to HTTPS", "readLoopPeekFailLocked: %!w(<nil>)"}
 
-// call sends a request and decodes the answer into out, unless that is nil. Errors: ErrUnreachable,
-// ErrNotFlink, *refusal, or ctx's.
+// call sends a request and decodes the response into out, unless that is nil. Errors:
+// ErrUnreachable, ErrNotFlink, *refusal, or the error of ctx.
 func (c *client) call(ctx context.Context, method, at, kind string, body io.Reader, out any) error {
 	req, err := http.NewRequestWithContext(ctx, method, c.url.Reveal()+at, body)
 	if err != nil {
@@ -123,7 +123,7 @@ func (c *client) call(ctx context.Context, method, at, kind string, body io.Read
 	return nil
 }
 
-// cluster is what /overview says.
+// cluster is the response of /overview.
 type cluster struct {
 	Version string `json:"flink-version"`
 	Slots   int    `json:"slots-total"`
@@ -138,7 +138,7 @@ func (c *client) cluster(ctx context.Context) (o cluster, err error) {
 	return o, err
 }
 
-// upload sends a jar and returns the id under which it is run.
+// upload sends a jar and returns its id for running it.
 func (c *client) upload(ctx context.Context, jar []byte) (string, error) {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)

@@ -5,13 +5,13 @@ import (
 	"math/bits"
 )
 
-// Spread returns what gives numbers that Flink puts on the tasks of a job in turn where they are
-// keys: the first n of them on n different tasks. With numbers in a row, one task in three would
-// have nothing to do and another one twice its share. Where a version of Beam or Flink places keys
-// otherwise, the numbers are as good as others.
+// Spread returns a function that generates keys which Flink distributes evenly: the first n keys
+// are on n different tasks. With consecutive numbers, one task in three would be idle and another
+// one would have twice its share. If a version of Beam or Flink places keys differently, the keys
+// are as good as any.
 func Spread(parallelism int) func(n int) []int {
 	return func(n int) []int {
-		keys, next := make([]int, n), make([]int, parallelism) // of each task: where the search goes on
+		keys, next := make([]int, n), make([]int, parallelism) // the next candidate for each task
 		for i := range keys {
 			task := i % parallelism
 			for taskOf(next[task], parallelism) != task {
@@ -24,9 +24,9 @@ func Spread(parallelism int) func(n int) []int {
 	}
 }
 
-// taskOf returns the task of a key of a Go int: Beam's varint with its length (FlinkKey), of which
-// Flink hashes the hash (MathUtils.murmurHash), takes the rest by the greatest parallelism
-// (KeyGroupRangeAssignment), and gives every task as many of these.
+// taskOf returns the task of a key that is a Go int: Flink hashes Beam's varint with its length
+// (FlinkKey), hashes that hash again (MathUtils.murmurHash), reduces it modulo the greatest
+// parallelism (KeyGroupRangeAssignment), and divides the range evenly among the tasks.
 func taskOf(key, parallelism int) int {
 	encoded := binary.AppendVarint(nil, int64(key))
 	most := max(128, 1<<bits.Len(uint(parallelism+parallelism/2-1)))

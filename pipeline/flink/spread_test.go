@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What Flink 1.19 and Beam 2.70 themselves say, of these numbers at every parallelism
+// Results of Flink 1.19 and Beam 2.70 for these numbers at every parallelism
 // (KeyGroupRangeAssignment.assignKeyToParallelOperator of a FlinkKey).
 func TestTasksOfKeysAreThoseOfFlink(t *testing.T) {
 	keys := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 63, 64, 100, 8191, 8192, 100000}

@@ -14,8 +14,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// settings are Flink's, of the job: exchanges between tasks wait for nothing, and what dies begins
-// again half a second later. A job that fails more often than these say has a reason of its own.
+// settings configure the Flink job: exchanges between tasks do not buffer, and a failed task
+// restarts after half a second. A job that fails more often than these allow has a reason of its
+// own.
 var settings = map[string]string{
 	"execution.buffer-timeout.interval":                       "0 ms",
 	"restart-strategy.type":                                   "failure-rate",

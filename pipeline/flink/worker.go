@@ -14,7 +14,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/grpcx"
 )
 
-// IsWorker says whether a program was called as Flink calls a worker.
+// IsWorker reports whether Flink called the program as a worker.
 func IsWorker(args []string) bool {
 	id, provision := workerArgs(args)
 	return id != "" && provision != ""
@@ -58,7 +58,7 @@ func Worker(ctx context.Context, args []string) error {
 	return nil
 }
 
-// NewLogger returns a logger of a worker, whose lines stand in the log of its TaskManager.
+// NewLogger returns a worker's logger, which writes to the log of its TaskManager.
 func NewLogger() *slog.Logger { return slog.New(&handler{}) }
 
 // handler hands records to Beam's log, which a worker sends to its TaskManager.

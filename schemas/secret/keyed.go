@@ -6,8 +6,8 @@ import (
 	"encoding/binary"
 )
 
-// Keyed is HMAC-SHA-256 over an injective encoding: every part is preceded by its length. What keys
-// are used for differs in the domain.
+// Keyed is HMAC-SHA-256 over an injective encoding: every part is preceded by its length. Each use
+// of a key has its own domain.
 func Keyed(key [32]byte, domain string, parts ...[]byte) [32]byte {
 	h := hmac.New(sha256.New, key[:])
 	for _, part := range append([][]byte{[]byte(domain)}, parts...) {

@@ -23,8 +23,8 @@ func TestKeyedTellsEveryDivisionApart(t *testing.T) {
 	}
 }
 
-// Names of choices, repeated runs and noise rest on these bytes: the value is that of Python's
-// hmac.
+// Names of choices, repeated runs and noise rest on these bytes: Python's hmac gives the same
+// value.
 func TestKeyedKeepsItsBytes(t *testing.T) {
 	const want = "bfed6ab121831df2d39d872f165a2b4e00ffafffdcc4c3618ca03ff63611ab55"
 	if got := secret.Keyed([32]byte{1}, "domain", []byte("part"), nil); hex.EncodeToString(got[:]) != want {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Redacted is what is shown in place of a secret.
+// Redacted is shown in place of a secret.
 const Redacted = "[redacted]"
 
 // Of is a secret of type T. The zero Of reveals the zero T. Compare two secrets with Equal: == does
@@ -80,7 +80,7 @@ func Redact(address string) string {
 	return scheme + Redacted + address[at:]
 }
 
-// notOfAScheme reports whether a rune is in no scheme: what stands before such a :// is a secret.
+// notOfAScheme reports whether a rune is in no scheme: any text before such a :// is a secret.
 func notOfAScheme(r rune) bool {
 	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("+-.", r))
 }

@@ -30,12 +30,12 @@ type Change struct {
 	dep     *deployment.Deployment // as it shall be
 	client  *kafkalog.Client
 	control *controllog.Log
-	Old     *schemas.Header     // of the generation in force
-	Next    schemas.Header      // of the generation that is to follow, after MakeNext
+	Old     *schemas.Header     // the generation in force
+	Next    schemas.Header      // the generation that is to follow, after MakeNext
 	epoch   int64               // the offset of the change's own EPOCH, −1 before
 	settled uint64              // the last settled turn, after ReadState
 	last    *controllog.Closing // the CLOSE of that turn
-	at      controllog.Standing // what ReadState found
+	at      controllog.Standing // result of ReadState
 }
 
 // NewChange prepares the change from the generation that was in force when the control log
@@ -44,7 +44,7 @@ func NewChange(d *deployment.Deployment, client *kafkalog.Client, control *contr
 	return &Change{dep: d, client: client, control: control, Old: control.Header, epoch: -1}
 }
 
-// ReadState finds out where the deployment stands, as far as control was read. Errors:
+// ReadState determines the state of the deployment from the part of control that was read. Errors:
 // deployment.ErrStopped.
 func (c *Change) ReadState() error {
 	var stop *schemas.Stop
@@ -94,10 +94,10 @@ func (c *Change) CheckUnused(ctx context.Context) error {
 	return nil
 }
 
-// unusedLedger refuses a new ledger topic with decisions on it, or with snapshots of
-// turns that are not settled here: a shard that was restored from them would give users
-// the accounts of others. Snapshots of settled turns may be those of an interrupted
-// change; any others are found when the shards are stored.
+// unusedLedger refuses a new ledger topic with decisions on it, or with snapshots of turns that are
+// not settled here: a shard restored from them would give users other users' accounts. Snapshots of
+// settled turns may belong to an interrupted change; any others are found when the shards are
+// stored.
 func (c *Change) unusedLedger(ctx context.Context, topic string) error {
 	ids, err := c.client.Partitions(ctx, topic)
 	if err != nil {
@@ -127,8 +127,8 @@ func foreignLedger(topic string, err error) error {
 		Fix: "name a ledger topic that is empty", Err: err}
 }
 
-// TakeEpoch announces the change and takes an epoch, so that no run goes on, and finds out where
-// the deployment stands then. Errors: deployment.ErrStopped, deployment.ErrSuperseded,
+// TakeEpoch announces the change and takes an epoch, so that no run continues, and determines the
+// state of the deployment at that point. Errors: deployment.ErrStopped, deployment.ErrSuperseded,
 // deployment.ErrLogFault, or the broker's error.
 func (c *Change) TakeEpoch(ctx context.Context) error {
 	if err := c.control.Announce(ctx); err != nil {
@@ -147,7 +147,7 @@ func (c *Change) TakeEpoch(ctx context.Context) error {
 	return c.checkOwnEpoch(ctx)
 }
 
-// checkOwnEpoch reads control and refuses to go on if a run or another change has taken over.
+// checkOwnEpoch reads control and fails if a run or another change has taken the epoch.
 func (c *Change) checkOwnEpoch(ctx context.Context) error {
 	if err := c.control.Update(ctx); err != nil {
 		return err
@@ -168,8 +168,8 @@ func (c *Change) superseded() error {
 		"repeat the change", deployment.ErrSuperseded)
 }
 
-// OpenWindows returns the metrics with windows that are open after the settled turn, and the next
-// time at which all windows end, the zero time if there is none.
+// OpenWindows returns the metrics with open windows after the settled turn, and the next time at
+// which all windows end, the zero time if there is none.
 func (c *Change) OpenWindows() (metrics []string, allEnd time.Time) {
 	turns := c.turns()
 	for i := range c.Old.Metrics {
@@ -236,8 +236,8 @@ func (c *Change) ledger(topic string) (accounts.LedgerStore, func()) {
 	return store, store.Close
 }
 
-// WindUp charges every shard of the old generation for what was settled, and returns what each of
-// them has then. It refuses a change over a turn that is under way or was published, and over open
+// WindUp charges every shard of the old generation for the settled turns, and returns their
+// snapshots. It refuses a change over a turn that is under way or was published, and over open
 // windows. Errors: deployment.ErrOpenWindows, deployment.ErrInterruptedTurn,
 // deployment.ErrSuperseded, deployment.ErrLogFault, *spend.StopError, or the broker's error.
 func (c *Change) WindUp(ctx context.Context) ([]schemas.Snapshot, error) {
@@ -251,8 +251,8 @@ func (c *Change) WindUp(ctx context.Context) ([]schemas.Snapshot, error) {
 	return snapshots, c.cause(ctx, err)
 }
 
-// cause returns err, or deployment.ErrSuperseded: what looks like lost records may be the work of a
-// run that goes on, or that has taken over.
+// cause returns err, or deployment.ErrSuperseded: apparently lost records may be the work of a run
+// that continues, or that has taken the epoch.
 func (c *Change) cause(ctx context.Context, err error) error {
 	if err == nil || c.epoch < 0 && errors.Is(err, deployment.ErrInterruptedTurn) {
 		return err
@@ -321,7 +321,7 @@ func (c *Change) WriteSnapshots(ctx context.Context, snapshots []schemas.Snapsho
 	return nil
 }
 
-// interrupted says what to do about a turn that is under way.
+// interrupted returns the error and remedy for a turn that is under way.
 func (c *Change) interrupted(err error) error {
 	if errors.Is(err, spend.ErrInterrupted) {
 		return fmt.Errorf(
@@ -335,7 +335,7 @@ func (c *Change) interrupted(err error) error {
 	return fmt.Errorf("ending generation %d: %w", c.Old.Generation, err)
 }
 
-// WriteGeneration puts Next in force, if no run and no other change has taken over meanwhile
+// WriteGeneration puts Next in force, if no run and no other change has taken the epoch meanwhile
 // (deployment.ErrSuperseded).
 func (c *Change) WriteGeneration(ctx context.Context) error {
 	if err := c.checkOwnEpoch(ctx); err != nil {

@@ -15,9 +15,9 @@ import (
 )
 
 // RegisterCounts returns how counts are written under a configuration. For schemas.CountsAvro it
-// sees to it that the registry has the schema of releases under the subject of the counts topic:
-// once it is there, no call changes anything. Errors: registry.ErrIncompatible,
-// registry.ErrUnsupported, registry.ErrUnauthorized, registry.ErrUnreachable, or that of ctx.
+// registers the schema of releases under the subject of the counts topic, unless it is registered
+// already. Errors: registry.ErrIncompatible, registry.ErrUnsupported, registry.ErrUnauthorized,
+// registry.ErrUnreachable, or the error of ctx.
 func RegisterCounts(ctx context.Context, d *deployment.Deployment) (schemas.CountsEncoding, error) {
 	return countsEncoding(d, func(client *registry.Client, subject string) (uint32, error) {
 		id, err := client.Register(ctx, subject, schemas.ReleaseSchema())
@@ -41,9 +41,9 @@ func LookUpCounts(ctx context.Context, d *deployment.Deployment) (schemas.Counts
 	})
 }
 
-// CheckCounts asks the registry of a configuration whether the id under which the deployment h
-// writes counts still names the schema of releases: without it consumers cannot read them. A run
-// never asks. Errors: deployment.ErrCountsSchema, and those of RegisterCounts.
+// CheckCounts asks the registry of a configuration whether the schema id of the deployment h's
+// counts still names the schema of releases: without it consumers cannot read them. A run never
+// asks. It returns deployment.ErrCountsSchema, and the errors of RegisterCounts.
 func CheckCounts(ctx context.Context, d *deployment.Deployment, h *schemas.Header) error {
 	if h.Counts.Format != schemas.CountsAvro || d.Config.Outputs.Registry == nil {
 		return nil
@@ -67,8 +67,8 @@ func CheckCounts(ctx context.Context, d *deployment.Deployment, h *schemas.Heade
 	return err
 }
 
-// sameSchema says whether a schema of the registry is that of releases: some registries write what
-// they are given anew.
+// sameSchema reports whether a schema of the registry is the one of releases: some registries
+// reformat schemas.
 func sameSchema(text string) bool {
 	ours, err := avro.Parse(schemas.ReleaseSchema())
 	theirs, theirErr := avro.Parse(text)
@@ -95,6 +95,6 @@ func countsEncoding(d *deployment.Deployment,
 	return enc, nil
 }
 
-// countsSubject returns the subject under which Avro readers of the counts topic look for the
-// schema of its values, unless they are told otherwise.
+// countsSubject returns the subject under which Avro readers of the counts topic look up the schema
+// of its values by default.
 func countsSubject(topic string) string { return topic + "-value" }

@@ -2,6 +2,6 @@
 // that the next one can begin, and refuses topics on which a new deployment cannot begin.
 //
 // Guarantees: a refused change does not disturb a run; an interrupted change leaves the generation
-// in force as it was; the next generation is put in force only once every settled turn is charged,
+// in force unchanged; the next generation is put in force only once every settled turn is charged,
 // a snapshot of every shard is on the ledger, and nothing of a later turn was published.
 package admin

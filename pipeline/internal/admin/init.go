@@ -10,14 +10,14 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// StartAt makes a header that of a deployment's beginning: generation 1 with turn 1, which
-// begins at a time in Unix milliseconds, a multiple of the least slide.
+// StartAt turns a header into the first of a deployment: generation 1 with turn 1, which begins at
+// a time in Unix milliseconds, a multiple of the least slide.
 func StartAt(h *schemas.Header, millis int64) {
 	h.StartMillis, h.FromTurn, h.SliceStart = millis, 1, millis
 }
 
 // CheckEmpty refuses a control, ledger, counts or turns topic that holds anything, or that has
-// another number of partitions than the configuration says. Errors: deployment.ErrInitialised,
+// another number of partitions than the configuration. Errors: deployment.ErrInitialised,
 // deployment.ErrLogFault, deployment.ErrHeaderMismatch, or the broker's error.
 func CheckEmpty(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client) error {
 	control, err := client.Offsets(ctx, d.Config.Outputs.Control, controllog.Partition)

@@ -1,6 +1,6 @@
 // Package calendar numbers turns: it cuts event time at every end of a metric's window, and a turn
-// is the time between two cuts. It says which turn covers a time, when a turn ends, which windows
-// end with it, from which turn on slices of open windows are still needed, and when no window is
+// is the time between two cuts. It computes which turn covers a time, when a turn ends, which
+// windows end with it, the first turn whose slices open windows still need, and when no window is
 // open, so that the configuration can change.
 //
 // Guarantees: a pure function of a generation's HEADER or GENERATION record and of the budget's

@@ -11,7 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// Times in Unix milliseconds that stand for the ends of time.
+// Unix milliseconds that represent the ends of time.
 const (
 	Never   = math.MinInt64 // before every other time
 	Forever = math.MaxInt64 // after every other time
@@ -25,33 +25,32 @@ const MaxSlides = 6
 // Turns numbers the slices of event time between the ends of the metrics' windows: a pure function
 // of a generation's header. Turn w covers [End(w−1), End(w)); the ends are the multiples of all
 // slides after the start of the generation, whose first turn has the number after the last one of
-// the generation before. No window begins before that start, and earlier turns are one to it: the
-// last one. All times are Unix milliseconds; turns are numbered from 1, metrics by their indexes in
-// the header. It implements spend.Windows. Read-only, and safe for concurrent use.
+// the generation before. No window begins before that start, and all earlier turns count as one:
+// the last one. All times are Unix milliseconds; turns are numbered from 1, metrics by their
+// indexes in the header. It implements spend.Windows. Read-only, and safe for concurrent use.
 //
-// Windows, slides and periods have one length by the clock of the deployment's time zone, and
-// so that the numbers do not depend on when clocks are set, everything is computed in its readings:
-// metric windows begin and end at readings. Only the methods that say so take or give times.
+// Windows, slides and periods have one length by the clock of the deployment's time zone, and so
+// that the numbers do not depend on when clocks are set, everything is computed in its readings:
+// metric windows begin and end at readings. Only methods documented so use times.
 type Turns struct {
 	Start   int64 // of the deployment, a time; earlier events belong to no turn
 	clock   *wallclock.Clock
 	first   uint64 // the generation's first turn
-	start   int64  // the reading at which it begins
+	start   int64  // the reading at which the first turn begins
 	terms   []term
 	metrics []windowed
-	period  int64 // of the budget, milliseconds; 0 for life
+	period  int64 // budget period in milliseconds; 0 for life
 }
 
 // term is one of inclusion and exclusion: how often, with a sign, multiples of a
 // common multiple of slides are counted.
 type term struct{ every, sign int64 }
 
-// windowed is a metric's windows; size 0 for one that has those of the metric from which it
-// is derived.
+// windowed is a metric's windows; size 0 if it shares those of the metric it is derived from.
 type windowed struct{ size, slide int64 }
 
 // New returns the turns of a generation, with the windows of its metrics. h is its header, period
-// that of the budget, 0 for life.
+// the budget period, 0 for life.
 func New(h *schemas.Header, period time.Duration) *Turns {
 	clock := wallclock.Of(h.Zone)
 	t := &Turns{Start: h.StartMillis, clock: clock, first: h.FromTurn, start: clock.Begins(h.SliceStart),
@@ -98,8 +97,8 @@ func terms(slides []int64) []term {
 	return out
 }
 
-// lcm returns the least common multiple, or math.MaxInt64 where it is greater: such a
-// time does not come.
+// lcm returns the least common multiple, or math.MaxInt64 on overflow: such a time is never
+// reached.
 func lcm(a, b int64) int64 {
 	x, y := a, b
 	for y != 0 {
@@ -169,7 +168,7 @@ func (t *Turns) LastEndedBy(millis int64) uint64 {
 	return t.Of(millis) - 1
 }
 
-// Bounds returns the times at which a window begins and ends, of its readings.
+// Bounds converts the readings at which a window begins and ends to times.
 func (t *Turns) Bounds(start, end int64) (from, to int64) {
 	return t.clock.Time(start), t.clock.Time(end)
 }
@@ -194,8 +193,8 @@ func (t *Turns) begins(start, slide int64) bool {
 	return t.clock == nil || t.clock.Time(start) < t.clock.Time(start+slide)
 }
 
-// NextEnd returns the time at which the first metric window ends that ends after a turn. Windows
-// that began before the start do not count.
+// NextEnd returns the time of the first end of a metric window after a turn. Windows that began
+// before the start do not count.
 func (t *Turns) NextEnd(turn uint64) int64 {
 	end, next := t.end(turn), int64(Forever)
 	for _, m := range t.metrics {
@@ -212,8 +211,8 @@ func (t *Turns) NextEnd(turn uint64) int64 {
 // First implements spend.Windows: it returns the turn with which a metric window begins.
 func (t *Turns) First(p schemas.MetricWindow) uint64 { return t.of(p.WindowStart) }
 
-// Open implements spend.Windows: it says whether some window of a metric holds a turn's
-// slice and ends after the turn.
+// Open implements spend.Windows: it reports whether some window of a metric contains a turn's slice
+// and ends after the turn.
 func (t *Turns) Open(metric uint32, turn uint64) bool {
 	_, open := t.open(int(metric), turn)
 	return open
@@ -253,8 +252,8 @@ func (t *Turns) Needed(turn uint64) uint64 {
 // farthest is how long AllEnd looks ahead.
 const farthest = 100 * 365 * 24 * 60 * 60 * 1000
 
-// AllEnd returns the first time, from the end of a turn on, at which a turn ends and no window is
-// open: Forever if there is none in a hundred years, or ever, because windows overlap.
+// AllEnd returns the first time, at or after the end of a turn, at which a turn ends and no window
+// is open: Forever if there is none within a hundred years, or ever, because windows overlap.
 func (t *Turns) AllEnd(turn uint64) int64 {
 	end, every := t.end(turn), int64(1)
 	if t.Needed(turn) > turn {

@@ -22,7 +22,7 @@ func testTurns(start, period int64, metrics ...windowed) *Turns {
 	return &Turns{Start: start, first: 1, start: start, terms: terms(Coarse(slides)), period: period, metrics: metrics}
 }
 
-// inZone moves turns to a zone: what was the time at which they start is the reading.
+// inZone moves turns to a zone: the time at which they start becomes the reading.
 func (t *Turns) inZone(name string) *Turns {
 	t.clock = wallclock.Of(name)
 	t.Start = t.clock.Time(t.start)
@@ -102,7 +102,7 @@ func TestTurnsAreTheUnionOfAllWindowEnds(t *testing.T) {
 	})
 }
 
-// compareAllEnd looks for a turn's end at which no window is open: one that AllEnd passes over is
+// compareAllEnd looks for a turn's end at which no window is open: an earlier one than AllEnd is
 // before the first window of some metric.
 func compareAllEnd(t *rapid.T, w *Turns, ends []int64, n int) {
 	got, begun := w.AllEnd(uint64(n)), w.start
@@ -179,8 +179,8 @@ func compareWindows(t *rapid.T, w *Turns, ends []int64, n int) {
 	}
 }
 
-// Turns are numbered on after a change, wherever it comes; no window of the next generation begins
-// before it, and a window that ended before it or that it cut short does not end again.
+// A change does not restart the numbers of turns; no window of the next generation begins before
+// it, and a window that ended before it or that it cut short does not end again.
 func TestRuleNoWindowReachesOverAChange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := schemas.Header{StartMillis: rapid.Int64Range(-50, 50).Draw(t, "start"), FromTurn: 1}
@@ -321,7 +321,7 @@ func TestRuleTurnsAreDaysOfTheZone(t *testing.T) {
 }
 
 // Apia had no 30 December 2011: no two windows of two days begin at one time, none is released
-// twice, also after a change at any turn, and each event is tallied for those that end.
+// twice, even after a change at any turn, and each event is tallied for those that end.
 func TestWindowsOfSeveralDaysWhereADayIsMissing(t *testing.T) {
 	const day = 86_400_000
 	start := time.Date(2011, 12, 26, 10, 0, 0, 0, time.UTC).UnixMilli()
@@ -361,8 +361,8 @@ func TestWindowsOfSeveralDaysWhereADayIsMissing(t *testing.T) {
 	}
 }
 
-// What refills an account counts from its budget period or, with one budget for life, from 1970: no
-// data decide it, not even where the deployment begins. In a zone, everything is by its clock.
+// Refills of an account are counted from its budget period or, with one budget for life, from 1970:
+// no data decide it, not even the start of the deployment. In a zone, everything follows its clock.
 func TestRuleNoRecordDecidesWhenAccountsAreRefilled(t *testing.T) {
 	const hour, day = 3_600_000, 86_400_000
 	// midnight in Zurich, where 30 March has 23 hours

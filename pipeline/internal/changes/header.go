@@ -5,9 +5,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Header returns what a configuration says of the header of a deployment that begins with
-// it. Incarnation and start are empty: admin.StartAt or Succeed fill them in; so is
-// Counts.SchemaID, which the registry gives.
+// Header returns the header of a deployment that begins with a configuration. Incarnation and start
+// are empty: admin.StartAt or Succeed fill them in; so is Counts.SchemaID, which the registry
+// assigns.
 func Header(d *deployment.Deployment) schemas.Header {
 	h := schemas.Header{
 		Generation:    1,
@@ -37,8 +37,8 @@ func Header(d *deployment.Deployment) schemas.Header {
 	return h
 }
 
-// InForce returns the configuration d with what the generation h says of its topics: where they
-// are, and how many partitions they have.
+// InForce returns the configuration d with the topics and numbers of partitions of the generation
+// h.
 func InForce(d *deployment.Deployment, h *schemas.Header) *deployment.Deployment {
 	old := *d
 	old.Config.Outputs.Ledger, old.Config.Outputs.Counts = h.Topics.Ledger, h.Topics.Counts

@@ -76,7 +76,7 @@ func TestRuleWhatAPromiseRestsOnNeverChanges(t *testing.T) {
 		c.Events.Format.TimeUnit = "s"
 		c.Metrics[0].Name, c.Metrics[1].Name = "by-seconds", "pages-by-seconds"
 	}), "the position of the time in a record")
-	// A name never comes back as something else, and a key never serves again.
+	// A name is never reused for something else, and a key is never used again.
 	h.FromTurn = 1
 	alone := changed(t, noiseKey("k2", 5), func(c *deployment.Config) { c.Metrics = c.Metrics[1:] })
 	next := Succeed(h, alone, 11, 600_000, nil)

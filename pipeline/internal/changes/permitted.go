@@ -89,9 +89,9 @@ func Differences(h, want *schemas.Header) []Difference {
 	return all
 }
 
-// SchemaDifferences returns the difference of a registry that has the schema of counts under
-// another id than the generation in force, h, writes, or has lost it; want.Counts.SchemaID is 0
-// where it does not have it. Nothing else knows the id: Differences does not look at it.
+// SchemaDifferences returns the difference if a registry has the schema of counts under another id
+// than the generation in force, h, writes, or has lost it; want.Counts.SchemaID is 0 in that case.
+// Only the registry knows the id, so Differences ignores it.
 func SchemaDifferences(h, want *schemas.Header) []Difference {
 	if h.Counts.Format != want.Counts.Format || h.Topics.Counts != want.Topics.Counts || h.Counts == want.Counts {
 		return nil
@@ -104,7 +104,7 @@ func SchemaDifferences(h, want *schemas.Header) []Difference {
 		Values: []Value{value("outputs.registry", fmt.Sprint(h.Counts.SchemaID), now)}}}
 }
 
-// sameRegistry returns the cheaper remedy where nothing but the registry's address differs.
+// sameRegistry returns the cheaper remedy if nothing but the registry's address differs.
 func sameRegistry(was, is string) string {
 	return textIf(event.OtherRegistry(was, is),
 		"if it is the same registry, make its old name point to the new address; otherwise ")
@@ -129,8 +129,8 @@ func periodOf(h *schemas.Header) string { return h.Metrics[0].Period }
 // NewestKey returns the fingerprint of the noise key that a generation draws with.
 func NewestKey(h *schemas.Header) schemas.KeyFingerprint { return h.NoiseKeys[len(h.NoiseKeys)-1] }
 
-// keyNever refuses a noise key under which an earlier turn was released: each key serves
-// one range of turns, so that it can be destroyed afterwards.
+// keyNever refuses a noise key that released an earlier turn: each key serves one range of turns,
+// so that it can be destroyed afterwards.
 func keyNever(h *schemas.Header, now schemas.KeyFingerprint) string {
 	for _, k := range h.NoiseKeys {
 		switch {
@@ -145,9 +145,9 @@ func keyNever(h *schemas.Header, now schemas.KeyFingerprint) string {
 	return ""
 }
 
-// metricDifferences compares metrics by their names. A name stands for one field,
-// kind, filter, window and key mode as long as the deployment lives. Metrics that are new or gone
-// come first: with them the others' parts of the budget change.
+// metricDifferences compares metrics by their names. For the deployment's whole life a name belongs
+// to one field, kind, filter, window and key mode. New and removed metrics are listed first: with
+// them the others' parts of the budget change.
 func metricDifferences(h, want *schemas.Header) []Difference {
 	var all, others []Difference
 	past := append(slices.Clone(h.Past), h.AsPast())
@@ -194,7 +194,7 @@ func metricDifferences(h, want *schemas.Header) []Difference {
 	return all
 }
 
-// MetricNamed returns the index of a metric in a header; −1 where no metric has the name.
+// MetricNamed returns the index of a metric in a header; −1 if no metric has the name.
 func MetricNamed(h *schemas.Header, name string) int {
 	return slices.IndexFunc(h.Metrics, func(m schemas.MetricSpec) bool { return m.Name == name })
 }

@@ -39,10 +39,11 @@ func TestRuleOnlyWhatWasReservedGoesToPrivateKeys(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		from, to promise
-		never    []string // what is said; none: it is allowed
+		never    []string // expected reasons; none: it is allowed
 		what     string
 	}{
-		// The three of which the generations together came to 1.1, 1.895 and 1.69 times δ.
+		// The three cases in which all generations together amounted to 1.1, 1.895 and 1.69 times
+		// δ.
 		{promise{1, 1e-6, 0, false}, promise{1, 1e-6, 1e-7, true},
 			[]string{"it would be 1e-07", "reserved nothing", "new deployment", "privacy.delta_keys"}, "delta_keys"},
 		{promise{1, 1e-6, 0, false}, promise{1, 1e-6, 9e-7, true}, []string{"it would be 9e-07", "reserved nothing"},
@@ -50,8 +51,8 @@ func TestRuleOnlyWhatWasReservedGoesToPrivateKeys(t *testing.T) {
 		{promise{1, 1e-3, 1e-4, true}, promise{1, 1e-3, 9e-4, true},
 			[]string{"it would be 0.0009", "reserved 0.0001", "write privacy.delta_keys: 0.0001", "new deployment"},
 			"delta_keys"},
-		// The first private metric, with the default of a tenth, where nothing is reserved, where
-		// less is, and where more is: then what users may spend would rise.
+		// The first private metric, with the default of a tenth, if nothing is reserved, if less
+		// is, and if more is: then users could spend more.
 		{promise{1, 1e-6, 0, false}, promise{1, 1e-6, 0, true}, []string{"it would be 1e-07", "reserved nothing"},
 			"delta_keys"},
 		{promise{1, 1e-6, 3e-8, false}, promise{1, 1e-6, 0, true},
@@ -73,7 +74,7 @@ func TestRuleOnlyWhatWasReservedGoesToPrivateKeys(t *testing.T) {
 			[]string{"never weaker", "epsilon would rise from 1 to 1.5"}, "the budget"},
 		{promise{1, 1e-6, 0, false}, promise{0.5, 2e-6, 0, false},
 			[]string{"never weaker", "delta would rise from 1e-06 to 2e-06"}, "the budget"},
-		// An amount that is no whole number of units: what is said gives the same budget.
+		// An amount that is not a whole number of units: the suggested value gives the same budget.
 		{promise{1, 1e-20, 1e-21, false}, promise{1, 1e-20, 2e-21, true}, []string{"write privacy.delta_keys: 1e-21 ("},
 			"delta_keys"},
 	} {
@@ -139,7 +140,7 @@ func TestRuleGenerationsTogetherKeepThePromise(t *testing.T) {
 			}
 		}
 		first := inOrder[0]
-		for _, b := range inOrder[1:] { // what was planned was spent under the first one
+		for _, b := range inOrder[1:] { // the planned part was spent under the first one
 			if b.Planned.Share != first.Planned.Share {
 				t.Fatalf("the planned share changed from %v to %v", first.Planned.Share, b.Planned.Share)
 			}

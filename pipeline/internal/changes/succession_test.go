@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The debts of the ledger are under the allowances of the last generation that settled a turn, also
+// The debts of the ledger follow the allowances of the last generation that settled a turn, even
 // after two changes at one turn.
 func TestAGenerationWithoutTurnsLeavesTheAllowancesOfTheOneBefore(t *testing.T) {
 	first, second, third := headerWith(t, 1, 1e-6, 0, false), headerWith(t, .5, 1e-6, 0, false),

@@ -33,8 +33,8 @@ func differing(values []Value) []Value {
 	return slices.DeleteFunc(values, func(v Value) bool { return v.Was == v.Is })
 }
 
-// fingerprint names a key by the beginning of the hash that HEADER has of it, which tells nothing
-// of the key.
+// fingerprint names a key by the beginning of its hash in HEADER, which reveals nothing about the
+// key.
 func fingerprint(of [32]byte) string { return "the key of fingerprint " + hex.EncodeToString(of[:4]) }
 
 // metricValues lists the fields in which two definitions of a metric differ: every field of
@@ -52,7 +52,7 @@ func metricValues(was, is *schemas.MetricSpec) []Value {
 		relative = "relative error of the number of events, from target.absolute"
 	}
 	keys := "keys.list"
-	if metrickind.Of(is.Kind).HasNodes() { // whose public keys are the edges of a histogram
+	if metrickind.Of(is.Kind).HasNodes() { // its public keys are the edges of a histogram
 		keys = "edges"
 	}
 	return differing([]Value{
@@ -101,7 +101,7 @@ func scaleValues(m *schemas.MetricSpec, was, is *schemas.Header) []Value {
 	return differing([]Value{value("scale", scale(was), scale(is))})
 }
 
-// placeValues lists where the fields that a metric reads stood and stand.
+// placeValues lists the old and new places of the fields that a metric reads.
 func placeValues(m *schemas.MetricSpec, was, is *schemas.Header) []Value {
 	places := []Value{value("events.fields.key", was.Events.Key, is.Events.Key),
 		value("events.fields.time, events.time_unit", was.Events.Time, is.Events.Time)}
@@ -111,7 +111,7 @@ func placeValues(m *schemas.MetricSpec, was, is *schemas.Header) []Value {
 	return differing(places)
 }
 
-// deviations compares precisions, as standard deviations with as many digits as tell them apart.
+// deviations compares precisions, as standard deviations with enough digits to distinguish them.
 func deviations(field string, was, is units.Precision) Value {
 	return apart(field, was != is, 1/math.Sqrt(was.Float()), 1/math.Sqrt(is.Float()))
 }

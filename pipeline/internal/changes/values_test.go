@@ -14,7 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// No field of a metric can change without being told, with its old and its new value.
+// No field of a metric can change without being listed, with its old and its new value.
 func TestEveryFieldOfAMetricIsComparedByValue(t *testing.T) {
 	precision, err := units.PrecisionFromSigma(3)
 	if err != nil {
@@ -64,7 +64,8 @@ func TestEveryFieldOfAMetricIsComparedByValue(t *testing.T) {
 	}
 }
 
-// A list that keeps its length differs, too; no key is told, for a run logs the difference.
+// A list that changes but keeps its length differs, too; keys are never listed, for a run logs the
+// difference.
 func TestListsOfKeysAreComparedWithoutKeys(t *testing.T) {
 	keys := func(texts ...string) (list [][]byte) {
 		for _, text := range texts {
@@ -78,8 +79,8 @@ func TestListsOfKeysAreComparedWithoutKeys(t *testing.T) {
 	}
 }
 
-// The two components of a mean differ together, and are told as the one metric that they are; a
-// difference of the second one alone is told as well.
+// The two components of a mean differ together, and are listed as the one metric that they are; a
+// difference of the second one alone is listed as well.
 func TestAMeanDiffersOnce(t *testing.T) {
 	mean := func(events int) *schemas.Header {
 		cfg := deploytest.Config("localhost:1")
@@ -106,7 +107,7 @@ func TestAMeanDiffersOnce(t *testing.T) {
 	}
 }
 
-// A metric that reads another field, or another unit, is told where the field stood and stands.
+// A metric that reads another field, or another unit, is listed with the old and the new place.
 func TestPlacesOfFieldsAreComparedByValue(t *testing.T) {
 	was := &schemas.Header{Metrics: []schemas.MetricSpec{{Name: "views", Kind: "events"}}}
 	was.Events.Key, was.Events.Time = "column 1", "column 2, ms"
@@ -119,8 +120,8 @@ func TestPlacesOfFieldsAreComparedByValue(t *testing.T) {
 	}
 }
 
-// The relative error that quantiles and histograms need of their number of events is not told as a
-// target of the configuration.
+// The relative error that quantiles and histograms need of their number of events is not listed as
+// a target of the configuration.
 func TestARelativeErrorThatFollowsIsNotToldAsATarget(t *testing.T) {
 	for kind, want := range map[string]string{
 		metrickind.Quantiles: "relative error of the number of events, from target.absolute",
@@ -138,7 +139,7 @@ func TestARelativeErrorThatFollowsIsNotToldAsATarget(t *testing.T) {
 }
 
 // Another scale of quantiles changes nothing but the definition of their nodes, if both scales have
-// as many levels; other edges change the definition of the buckets. Each is told as what it is in
+// as many levels; other edges change the definition of the buckets. Each is listed by its name in
 // the configuration.
 func TestScalesAndEdgesAreTold(t *testing.T) {
 	header := func(edit func(*deployment.Metric)) *schemas.Header {

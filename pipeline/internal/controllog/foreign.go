@@ -8,8 +8,8 @@ import (
 // TellForeign.
 const NotOurs = "was not written by Tollgate and is ignored: check who may write to the topic"
 
-// ReportForeign warns the logger of a record that is ignored, once: what says why. Of many
-// in one partition it names the first ten, and then one in a thousand.
+// ReportForeign logs a warning about an ignored record, once; what is the reason. In one partition
+// it logs the first ten such records, and then one in a thousand.
 func (l *Log) ReportForeign(topic string, partition int32, offset int64, what string) {
 	l.foreignMu.Lock()
 	defer l.foreignMu.Unlock()
@@ -35,7 +35,7 @@ const (
 	foreignCounted = 1000
 )
 
-// reportedForeign is what was reported of a partition: how many records, and the last one's offset.
+// reportedForeign counts the reported records of a partition, with the last one's offset.
 type reportedForeign struct {
 	n    int
 	last int64

@@ -6,10 +6,10 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Group is what the reader of a group of partitions has said in the epoch.
+// Group is the progress of a group of partitions in the epoch, as its reader reported it.
 type Group struct {
 	Turn    uint64             // the last turn that the group has passed
-	Cuts    []schemas.GroupCut // where that turn, and those before it that no CLOSE has yet, end
+	Cuts    []schemas.GroupCut // ends of that turn, and of those before it that no CLOSE has yet
 	Each    map[uint64]uint64  // accepted records, by turn that is not settled
 	Tallies schemas.ReadTallies
 	// Unclosed are the tallies of records after Cuts.
@@ -19,8 +19,8 @@ type Group struct {
 	Redo     uint64
 }
 
-// observePassed takes a PASSED of the last reader of its group before the epoch. What it says of
-// turns that the group has passed already is ignored: a turn has one cut and one number of records.
+// observePassed applies a PASSED of the last reader of its group before the epoch. It ignores turns
+// that the group has already passed: a turn has one cut and one number of records.
 func (v *View) observePassed(offset int64, p *schemas.Passed) {
 	g := v.Groups[p.Group]
 	switch {
@@ -59,13 +59,13 @@ func (v *View) observePassed(offset int64, p *schemas.Passed) {
 	g.AtEnd, g.Last = p.AtEnd, p.Last
 }
 
-// misplaced says what is wrong with the cuts of a PASSED: it has those of all partitions of its
-// group that the last CLOSE has, none before that one's, and none of another group. It needs none
-// where it passes no more turns than before.
+// misplaced returns what is wrong with the cuts of a PASSED, or "": it must have cuts for all
+// partitions of its group that the last CLOSE has, none before that one's, and none of another
+// group. It needs none if it passes no more turns than before.
 func (v *View) misplaced(p *schemas.Passed) string {
 	r := v.readers[v.Run]
 	if r == nil {
-		return "" // its READER lies before the offset at which reading began
+		return "" // its READER is below the offset at which reading began
 	}
 	cuts := map[int32]int64{}
 	for i := range p.Cuts {
@@ -100,7 +100,7 @@ func (g *Group) settled(turn uint64) {
 type readers struct {
 	groups uint32           // how many the run has
 	last   map[uint32]int64 // by group: the offset of its last READER
-	newest int64            // of those
+	newest int64            // newest of those
 }
 
 // observeReader takes a READER of the run in force, or of one that may follow it.
@@ -120,8 +120,7 @@ func (v *View) observeReader(offset int64, b *schemas.Reader) {
 	r.last[b.Group], r.newest = offset, offset
 }
 
-// beginReaders has the last reader of every group of a run take part in the epoch that the run has
-// taken.
+// beginReaders admits the last reader of every group of a run to the epoch that the run has taken.
 func (v *View) beginReaders(run int64) {
 	maps.DeleteFunc(v.readers, func(of int64, _ *readers) bool { return of < run })
 	v.part = map[uint32]int64{}
@@ -130,9 +129,10 @@ func (v *View) beginReaders(run int64) {
 	}
 }
 
-// TakesPart says whether a reader takes part in the epoch: the last one of its group before the
-// EPOCH. Where its READER may lie before the offset at which reading began, and none of its group
-// came between that and the EPOCH, its word is taken: it knows the epoch from a log that has both.
+// TakesPart reports whether a reader belongs to the epoch, as the last one of its group before the
+// EPOCH. If its READER may be below the offset at which reading began, and no other reader of its
+// group began before the EPOCH, the claim is accepted: a reader knows the epoch only from a log
+// that has both.
 func (v *View) TakesPart(group uint32, reader int64) bool {
 	if at, known := v.part[group]; known {
 		return at == reader
@@ -140,14 +140,14 @@ func (v *View) TakesPart(group uint32, reader int64) bool {
 	return group == 0 || reader >= 0 && reader < min(v.begun, v.Epoch)
 }
 
-// Replaced says whether another reader of a group has begun after one of a run.
+// Replaced reports whether another reader of a group has begun after one of a run.
 func (v *View) Replaced(run int64, group uint32, reader int64) bool {
 	r := v.readers[run]
 	return r != nil && r.last[group] > reader
 }
 
-// Joining says whether a reader of a run waits for the next epoch, and how many of the groups have
-// had one since an offset.
+// Joining reports whether a reader of a run waits for the next epoch, and how many of the groups
+// have had one since an offset.
 func (v *View) Joining(run, since int64) (waits bool, groups int) {
 	r := v.readers[run]
 	if r == nil {

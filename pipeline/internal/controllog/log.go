@@ -30,7 +30,7 @@ const (
 type Log struct {
 	client *kafkalog.Client
 	Topic  string           // the control topic
-	log    *slog.Logger     // told of records that are ignored
+	log    *slog.Logger     // logs ignored records
 	At     crashpoint.Hook  // called around every write to control, ledger and counts; nil but in tests
 	Clock  crashpoint.Clock // times the publication of counts; nil but in tests: the machine's clock
 
@@ -51,11 +51,11 @@ type Log struct {
 	RunID [16]byte
 }
 
-// Open reads the control log to its present end. It need not read all of it: control is
-// kept for ever, and the newest record points back to the oldest one that a start needs.
-// ledgerSlots says how many turns are remembered until the HEADER was read. log is told
-// of foreign records. Errors: deployment.ErrNotInitialised without a HEADER,
-// deployment.ErrLogFault for a damaged or shortened topic, or the broker's error.
+// Open reads the control log to its present end. It need not read all of it: control is kept for
+// ever, and the newest record points back to the oldest one that a start needs. ledgerSlots is the
+// number of turns to remember until the HEADER was read. log receives warnings about foreign
+// records. Errors: deployment.ErrNotInitialised without a HEADER, deployment.ErrLogFault for a
+// damaged or shortened topic, or the broker's error.
 func Open(ctx context.Context, client *kafkalog.Client, topic string, ledgerSlots int, log *slog.Logger) (*Log, error) {
 	l := &Log{client: client, Topic: topic, log: log, foreign: map[string]reportedForeign{}, view: NewView(ledgerSlots),
 		moved: make(chan struct{})}
@@ -106,8 +106,8 @@ func Open(ctx context.Context, client *kafkalog.Client, topic string, ledgerSlot
 	return l, nil
 }
 
-// generation takes over the generation that a record of control names: its record may
-// lie before the offset at which reading begins.
+// generation puts the generation that a record of control names into force: its record may be below
+// the offset at which reading begins.
 func (l *Log) generation(ctx context.Context, offset int64) error {
 	_, h, err := l.headerOf(ctx, offset)
 	if err != nil {
@@ -186,8 +186,8 @@ func (l *Log) newest(ctx context.Context, end int64) (schemas.Control, error) {
 		deployment.ErrLogFault)
 }
 
-// last returns the last record of this program at or after one offset and before
-// another; without a body where no such record is there.
+// last returns the last record of this program at or after one offset and before another; without a
+// body if there is none.
 func (l *Log) last(ctx context.Context, from, to int64) (c schemas.Control, err error) {
 	err = l.client.ReadRange(ctx, l.Topic, Partition, from, to, func(r kafkalog.Record) error {
 		if next, ours, err := Decode(&r); err != nil || ours {
@@ -228,9 +228,9 @@ func (l *Log) wake() {
 // readsAlong is how long AwaitSettled waits for another stage to read control.
 const readsAlong = 100 * time.Millisecond
 
-// AwaitSettled waits until control says that a turn is settled, which no later record takes
-// back. It returns false where control, read to its present end, does not say so: the SETTLED that
-// the caller knows of does not count, because a newer run had taken over.
+// AwaitSettled waits until control has a SETTLED of a turn, which no later record revokes. It
+// returns false if control, read to its present end, has none: the SETTLED that the caller knows
+// does not count, because a newer run had taken the epoch.
 func (l *Log) AwaitSettled(ctx context.Context, turn uint64) (bool, error) {
 	timer := time.NewTimer(readsAlong)
 	defer timer.Stop()
@@ -296,8 +296,8 @@ func (l *Log) apply(r kafkalog.Record) error {
 	return l.view.Observe(r.Offset, c)
 }
 
-// Feed takes over records of control that READ has fetched along with the events, in
-// the order of their offsets. It reads what lies between, and passes over what it knows.
+// Feed applies records of control that READ has fetched along with the events, in the order of
+// their offsets. It reads missing ones in between, and skips known ones.
 func (l *Log) Feed(ctx context.Context, records []kafkalog.Record) error {
 	if len(records) == 0 {
 		return nil
@@ -343,7 +343,7 @@ func (l *Log) Announce(ctx context.Context) error {
 	return nil
 }
 
-// NewEpoch returns the record with which the run takes an epoch after a settled turn.
+// NewEpoch returns the record that takes an epoch for the run after a settled turn.
 func (l *Log) NewEpoch(settled uint64) *schemas.Epoch {
 	host, err := os.Hostname()
 	if err != nil {
@@ -352,22 +352,21 @@ func (l *Log) NewEpoch(settled uint64) *schemas.Epoch {
 	return &schemas.Epoch{RunID: l.RunID, Run: l.Run, Settled: settled, Host: host, Began: time.Now().UnixMilli()}
 }
 
-// Join makes the Log that of a run which was announced elsewhere.
+// Join assigns the Log to a run that was announced elsewhere.
 func (l *Log) Join(run int64, id [16]byte) { l.Run, l.RunID = run, id }
 
-// OnSettled has fn called with every span that is settled from now on, in order. fn holds the Log's
-// lock, as that of Look.
+// OnSettled registers fn, called with every span that is settled later, in order. fn runs under the
+// Log's lock, like the function of Look.
 func (l *Log) OnSettled(fn OnSettled) {
 	l.WithView(func(v *View) { v.onSettled = fn })
 }
 
 // SupersededLimit is how long Superseded waits for control: a run that ends because no broker
-// answers has waited long enough.
+// responds has waited long enough.
 const SupersededLimit = 10 * time.Second
 
-// Superseded reads control again and says whether a newer run has taken over from the run, or
-// change, that was announced; and which epoch is in force now. It gives up after
-// LookAgain.
+// Superseded reads control again and reports whether a newer run has taken the epoch from the
+// announced run or change, and which epoch is in force now. It gives up after LookAgain.
 func (l *Log) Superseded(ctx context.Context) (over bool, epoch int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, SupersededLimit)
 	defer cancel()
@@ -378,8 +377,8 @@ func (l *Log) Superseded(ctx context.Context) (over bool, epoch int64, err error
 	return over, epoch, nil
 }
 
-// IsNewest reads control again and says whether epoch, the offset of an EPOCH, is the
-// last one that counts.
+// IsNewest reads control again and reports whether epoch, the offset of an EPOCH, is the last one
+// that counts.
 func (l *Log) IsNewest(ctx context.Context, epoch int64) (bool, error) {
 	if err := l.Update(ctx); err != nil {
 		return false, err

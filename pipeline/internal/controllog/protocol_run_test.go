@@ -16,8 +16,7 @@ func readerOf(run int64, group, groups uint32) schemas.ControlBody {
 	return &schemas.Reader{Run: run, Group: group, Groups: groups}
 }
 
-// passedBy is a PASSED of a turn in which the group has ten records for each number of the turn,
-// and of cuts at 100 for each number of the turn.
+// passedBy is a PASSED of a turn with ten records and cuts at 100 for each number of the turn.
 func passedBy(epoch int64, group uint32, reader int64, turn uint64, partitions ...int32) *schemas.Passed {
 	p := &schemas.Passed{Epoch: epoch, Group: group, Reader: reader, Turn: turn,
 		Each:    []schemas.TurnRecords{{Turn: turn, Records: 10 * turn}},
@@ -29,7 +28,7 @@ func passedBy(epoch int64, group uint32, reader int64, turn uint64, partitions .
 	return p
 }
 
-// groupOf is what passedBy makes of a group that had said nothing.
+// groupOf is the effect of passedBy on a group without reports.
 func groupOf(p *schemas.Passed) *Group {
 	g := &Group{Turn: p.Turn, Cuts: p.Cuts, Each: map[uint64]uint64{}, Tallies: p.Tallies, AtEnd: p.AtEnd, Last: p.Last}
 	for _, e := range p.Each {
@@ -54,7 +53,7 @@ func TestRuleWhatTheProcessesOfARunSayCountsWhereItBelongsOnly(t *testing.T) {
 		change(&s)
 		return s
 	}
-	// told is with records that are ignored, and told of.
+	// told adds ignored and logged records.
 	told := func(s said, n int) said { return with(s, func(s *said) { s.Strays = n }) }
 	// reads is with the readers of another run, which may follow.
 	reads := func(s said, run int64) said { return with(s, func(s *said) { s.Others = []int64{run} }) }
@@ -258,8 +257,8 @@ func TestRuleWhatTheProcessesOfARunSayCountsWhereItBelongsOnly(t *testing.T) {
 	}
 }
 
-// A process that opens control long after the readers of its run have begun finds no READER, and
-// takes what they say in its epoch as a process does that has read everything.
+// A process that opens control long after the readers of its run have begun finds no READER. It
+// treats their records in its epoch as does a process that has read everything.
 func TestRuleWhatReadersSayCountsWhereverReadingOfControlBegins(t *testing.T) {
 	log := newControlLog(t, 4)
 	run := log.whole.Next

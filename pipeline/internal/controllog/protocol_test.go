@@ -11,23 +11,23 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// said is what control says, as far as any record can change it.
+// said is the state of control, as far as any record can change it.
 type said struct {
 	Header, Epoch, Run, Stop int64 // offsets; Stop −1 for none
 	Closed, Settled          uint64
 	Strays                   int
 
-	// What the processes of a run have said.
-	Part    map[uint32]int64  // the readers that take part in the epoch
+	// State reported by the processes of a run.
+	Part    map[uint32]int64  // the readers that belong to the epoch
 	Joining map[uint32]int64  // the last readers of the run
 	Others  []int64           // the other runs whose readers count
-	Groups  map[uint32]*Group // what they have passed
+	Groups  map[uint32]*Group // their passed turns
 	Drained []int64           // the runs that were asked to end
 	Ended   *schemas.End
 	Lost    bool
 }
 
-// observed is what records from offset 0 on say.
+// observed is the state after records, read from offset 0.
 func observed(t *testing.T, records ...schemas.ControlBody) (got said) {
 	t.Helper()
 	v := NewView(8)
@@ -52,8 +52,8 @@ func observed(t *testing.T, records ...schemas.ControlBody) (got said) {
 	return got
 }
 
-// The table of docs/design-notes.md, "Who may write what": every kind of record of
-// control where it counts, of an older epoch or run, where it does not count, and twice.
+// The table of docs/design-notes.md, "Who may write what": every kind of record of control in its
+// place, of an older epoch or run, out of place, and twice.
 func TestRuleEveryKindOfControlRecordCountsWhereItBelongsOnly(t *testing.T) {
 	// Two runs are announced at offsets 1 and 2; the newer one has the epoch at 3.
 	begun := []schemas.ControlBody{&schemas.Header{Counts: inJSON, Generation: 1, LedgerSlots: 8}, &schemas.Run{},

@@ -31,9 +31,9 @@ func controlPoints(b schemas.ControlBody) (before, after string) {
 	return "", ""
 }
 
-// Decode decodes a record of control. ours is false for a foreign record, which says
-// nothing. A record of another version, or a damaged one, may say anything: no run goes
-// on without it, and the error, a deployment.ErrLogFault, names its offset and a remedy.
+// Decode decodes a record of control. ours is false for a foreign record, which has no effect. A
+// record of another version, or a damaged one, may mean anything: no run continues without it, and
+// the error, a deployment.ErrLogFault, names its offset and a remedy.
 func Decode(r *kafkalog.Record) (c schemas.Control, ours bool, err error) {
 	if !schemas.Ours(r.Value) {
 		return c, false, nil

@@ -49,8 +49,7 @@ func TestASpanIsClosedAndSettledAsOne(t *testing.T) {
 	}
 }
 
-// What is forgotten of settled turns, and where a later reader must begin, with
-// spans as without.
+// Spans change neither which settled turns are forgotten nor where a later reader must begin.
 func TestBackPointsFarEnoughForSpans(t *testing.T) {
 	const slots = 16
 	log := newControlLog(t, slots)

@@ -34,5 +34,5 @@ func TestARecordOfAnotherVersionIsRefused(t *testing.T) {
 	}
 }
 
-// inJSON is an encoding of counts for headers of which a test looks at other things.
+// inJSON is an encoding of counts for headers of tests about other things.
 var inJSON = schemas.CountsEncoding{Format: schemas.CountsJSON}

@@ -18,21 +18,20 @@ type Closing struct {
 	lastEpoch int64 // the offset of the last EPOCH that counts before it
 }
 
-// View is the state of the control log, as far as it was read. Every reader applies the
-// same rules, record after record (docs/design-notes.md has them as a table):
+// View is the state of the control log up to the last record read. Every reader applies the same
+// rules, record after record (docs/design-notes.md has them as a table):
 //
 //   - A HEADER counts at offset 0 and nowhere else.
 //   - An EPOCH counts unless a run of a greater number has taken one before it.
-//   - CLOSE, SETTLED, GENERATION, STOP, PASSED, LOST and END count only if their epoch is
-//     the last EPOCH that counts before them; the first three only for the turns that are
-//     next, a SETTLED only for those of one CLOSE, a PASSED only of the reader of its group
-//     that was the last one before the EPOCH.
+//   - CLOSE, SETTLED, GENERATION, STOP, PASSED, LOST and END count only if their epoch is the last
+//     EPOCH that counts before them; the first three only for the next turns, a SETTLED only for
+//     the turns of one CLOSE, a PASSED only from the last reader of its group before the EPOCH.
 //   - A READER or DRAIN counts for the run that it names, unless a run of a greater number has
 //     taken an epoch before it.
 //   - A RECOVER lifts the STOP that it names.
 //
-// What is kept by turn is kept for every turn of a span. Its exported fields are for
-// reading. Not for concurrent use: Log.WithView locks it.
+// State by turn exists for every turn of a span. Its exported fields are for reading. Not for
+// concurrent use: Log.WithView locks it.
 type View struct {
 	Standing
 	Next     int64 // the first offset of control that was not read yet
@@ -46,9 +45,9 @@ type View struct {
 	Ended   *schemas.End                    // the END of the epoch; nil before
 	Spans   int64                           // how many spans were settled in the epoch
 	Epochs  int64                           // how many epochs have begun since reading began
-	Groups  map[uint32]*Group               // what was passed in the epoch, by group of partitions
+	Groups  map[uint32]*Group               // passed turns in the epoch, by group of partitions
 	readers map[int64]*readers              // by number of the run in force, and of those that may follow it
-	part    map[uint32]int64                // by group but 0: the reader that takes part in the epoch
+	part    map[uint32]int64                // the reader that belongs to the epoch, by group except 0
 	drained map[int64]struct{}              // the numbers of those runs that were asked to end
 	begun   int64                           // the first offset of control that was read
 	foreign func(offset int64, what string) // called with records that are ignored
@@ -56,19 +55,19 @@ type View struct {
 	started bool                // some turn was closed
 	oldest  uint64              // the first turn that was closed
 	Closes  map[uint64]*Closing // the CLOSE of each turn that is remembered
-	Parts   []schemas.Settled   // of the SETTLED of the next span, as far as they have come
+	Parts   []schemas.Settled   // the received parts of the next span's SETTLED
 	partsAt int64               // the offset of the first of these
 
 	SettledAt   map[uint64]int64             // by turn: the offset of the first part of its SETTLED
-	Header      *schemas.Header              // of the generation in force; nil where its record was not read
+	Header      *schemas.Header              // of the generation in force; nil if its record was not read
 	HeaderAt    int64                        // its offset
-	CountsEnd   map[uint64][]int64           // by the last turn of a span: where it ends on each partition of counts
-	settlements map[uint64]*spend.Settlement // of the newest few turns
+	CountsEnd   map[uint64][]int64           // the end of a span on each partition of counts, by its last turn
+	settlements map[uint64]*spend.Settlement // the newest few turns
 	history     uint64                       // how many turns up to the settled one are remembered
 	onSettled   OnSettled                    // may be nil
 }
 
-// Standing is the part of control that a run moves: as long as it is the same, no run goes on.
+// Standing is the part of control that a run changes: while it stays the same, no run is active.
 type Standing struct {
 	Announced int64  // the number of the run that was announced last; without meaning before the first
 	Epoch     int64  // the offset of the last EPOCH that counts; −1 before the first
@@ -84,8 +83,8 @@ type OnSettled func(s schemas.Settled, read schemas.ReadTallies, run int64)
 // turn after turn, in every shard.
 const keepSettlements = 4
 
-// NewView returns a View that has read nothing. It remembers twice ledgerSlots turns
-// until a generation says otherwise.
+// NewView returns a View before any record. It remembers twice ledgerSlots turns until a generation
+// sets another number.
 func NewView(ledgerSlots int) *View {
 	return &View{
 		Standing: Standing{Epoch: -1}, Run: -1, Groups: map[uint32]*Group{}, readers: map[int64]*readers{},
@@ -96,25 +95,24 @@ func NewView(ledgerSlots int) *View {
 	}
 }
 
-// BeginAt makes the view begin at an offset of control: 0, or that to which the Back of
-// a record points. lastEpoch is the offset of the last EPOCH that counts before it, run
-// the number of its run; −1 where there is none.
+// BeginAt makes the view begin at an offset of control: 0, or the Back of a record. lastEpoch is
+// the offset of the last EPOCH that counts before it, run the number of its run; −1 if there is
+// none.
 func (v *View) BeginAt(offset, lastEpoch, run int64) {
 	v.Next, v.Epoch, v.Run, v.anchored, v.begun = offset, lastEpoch, run, offset == 0, offset
 }
 
-// inForce says whether an epoch is that of the last EPOCH that counts; before the first none is.
+// inForce reports whether epoch is the last EPOCH that counts; before the first one, none is.
 func (v *View) inForce(epoch int64) bool { return epoch >= 0 && epoch == v.Epoch }
 
-// Drained says whether a run was asked to end, as far as no greater one has taken an epoch.
+// Drained reports whether a run was asked to end, as far as no greater one has taken an epoch.
 func (v *View) Drained(run int64) bool {
 	_, asked := v.drained[run]
 	return asked
 }
 
-// Observe takes the record c, which stands at an offset of control. Records must come in
-// the order of their offsets. What a record does not count for is ignored without an
-// error.
+// Observe applies the record c at an offset of control. Records must be applied in the order of
+// their offsets. Parts that do not count are ignored without an error.
 func (v *View) Observe(offset int64, c schemas.Control) error {
 	v.Next = offset + 1
 	switch b := c.Body.(type) {
@@ -216,8 +214,8 @@ func (v *View) observeGeneration(offset int64, g *schemas.Generation) {
 	v.history = 2 * uint64(h.LedgerSlots)
 }
 
-// follows says whether a generation is the next one of the same deployment: a
-// change that was written twice counts once.
+// follows reports whether a generation is the next one of the same deployment: a change that was
+// written twice counts once.
 func follows(before, h *schemas.Header) bool {
 	return before == nil || h.Generation == before.Generation+1 && h.Incarnation == before.Incarnation
 }
@@ -234,7 +232,7 @@ func (v *View) observeSettled(offset int64, s *schemas.Settled) error {
 	case c != nil && (c.First != s.First || c.Turn != s.Turn):
 		return nil
 	case c == nil && (v.anchored || v.started && s.Turn >= v.oldest):
-		return nil // no CLOSE of it counts; where reading began in the middle, one may stand before that
+		return nil // none of its CLOSEs counts; if reading began in the middle, one may be before that
 	}
 	if len(v.Parts) > 0 && (v.Parts[0].Turn != s.Turn || v.Parts[0].Digest != s.Digest) {
 		v.Parts = nil
@@ -250,7 +248,7 @@ func (v *View) observeSettled(offset int64, s *schemas.Settled) error {
 	v.Parts = nil
 	switch {
 	case errors.Is(err, schemas.ErrIncomplete) && !known:
-		return nil // its first parts lie before the offset at which reading began
+		return nil // its first parts are below the offset at which reading began
 	case err != nil:
 		return unreadable(offset, err)
 	}
@@ -296,8 +294,8 @@ func (v *View) remember(s *spend.Settlement) {
 	}
 }
 
-// back returns where a later reader must begin to know what this one knows: the offset of
-// the oldest CLOSE that is remembered, with the last EPOCH before it, or the beginning.
+// back returns where a later reader must begin to reach the same state: the offset of the oldest
+// remembered CLOSE, with the last EPOCH before it, or the beginning.
 func (v *View) back() (offset, lastEpoch int64) {
 	var oldest *Closing
 	if v.Settled > v.history {

@@ -9,7 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// decoded is a record as it comes from the topic.
+// decoded is a record after a round trip through the topic's format.
 func decoded(t *testing.T, b schemas.ControlBody) schemas.Control {
 	t.Helper()
 	data, err := schemas.EncodeControl(schemas.Control{Body: b})
@@ -50,8 +50,8 @@ func settledParts(t *testing.T, epoch int64, turn uint64, keys int) []schemas.Co
 	return out
 }
 
-// TestRuleSettledCountsWithItsLastPart: a turn is settled by the last part, and
-// parts of a run that was taken over are forgotten.
+// TestRuleSettledCountsWithItsLastPart: the last part settles a turn, and parts of a superseded run
+// are forgotten.
 func TestRuleSettledCountsWithItsLastPart(t *testing.T) {
 	v := NewView(64)
 	v.BeginAt(0, -1, -1)
@@ -90,8 +90,8 @@ func TestADamagedSettledIsNamed(t *testing.T) {
 	}
 }
 
-// TestBackPointsFarEnough: a view that begins where a record's Back points
-// knows the same turns as one that read everything.
+// TestBackPointsFarEnough: a view that begins at a record's Back knows the same turns as one that
+// read everything.
 func TestBackPointsFarEnough(t *testing.T) {
 	const slots = 4
 	log := newControlLog(t, slots)

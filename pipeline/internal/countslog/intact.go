@@ -12,10 +12,10 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// CheckIntact refuses topics of which control cannot speak: one was restored from an older copy
-// than another, made anew, or copied with other offsets. Every shard writes to the ledger in every
-// turn, SETTLED says how far counts went, and the turns topic names no turn that control does not
-// call settled. Errors: deployment.ErrLogFault, or the broker's error.
+// CheckIntact refuses topics that disagree with control: one was restored from an older copy than
+// another, made anew, or copied with other offsets. Every shard writes to the ledger in every turn,
+// SETTLED records the ends of counts, and the turns topic names only turns that control has
+// settled. Errors: deployment.ErrLogFault, or the broker's error.
 func CheckIntact(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	control *controllog.Log) error {
 	if err := checkControlIsNewest(ctx, client, control); err != nil {
@@ -45,9 +45,9 @@ func CheckIntact(ctx context.Context, d *deployment.Deployment, client *kafkalog
 	return nil
 }
 
-// checkLength refuses a partition that ends before the offset want, at which it ended, or
-// later, when the turn settled was settled. Offsets only grow, also where compaction or
-// retention takes records away. It returns where the partition begins.
+// checkLength refuses a partition that ends before the offset want, its end or less at the time
+// when the turn settled was settled. Offsets only grow, even if compaction or retention removes
+// records. It returns the begin of the partition.
 func checkLength(ctx context.Context, client *kafkalog.Client, topic string, partition int32, want int64,
 	settled uint64) (start int64, err error) {
 	bounds, err := client.Offsets(ctx, topic, partition)
@@ -66,8 +66,8 @@ func checkLength(ctx context.Context, client *kafkalog.Client, topic string, par
 }
 
 // checkSameOffsets refuses a partition of counts, which begins at start, if a value of a later turn
-// stands before the end of the settled one: what was published of the open turn would be looked for
-// after it, and published a second time.
+// is below the end of the settled one: the search for published values of the open turn begins
+// there, and would publish such a value a second time.
 func checkSameOffsets(ctx context.Context, client *kafkalog.Client, topic string, partition int32, start, end int64,
 	settled uint64) error {
 	const atOnce = 256
@@ -91,14 +91,14 @@ func checkSameOffsets(ctx context.Context, client *kafkalog.Client, topic string
 	return nil
 }
 
-// newestEnds is how many records of the turns topic are looked at: the newest end is among the last
-// few, whatever foreign records stand there.
+// newestEnds is how many records of the turns topic are read: the newest end is among the last few,
+// whatever foreign records follow.
 const newestEnds = 64
 
 // checkControlIsNewest refuses a control topic that is older than the turns topic, to which a run
-// writes a turn once control calls it settled: turns that were published would be decided again,
-// and values that consumers have would be released a second time, with other noise. Ends that this
-// deployment cannot have written are no evidence.
+// writes a turn once control has settled it: published turns would be decided again, and values
+// that consumers have would be released a second time, with other noise. Ends that this deployment
+// cannot have written prove nothing.
 func checkControlIsNewest(ctx context.Context, client *kafkalog.Client, control *controllog.Log) error {
 	h := control.Header
 	topic := h.Topics.Turns

@@ -31,8 +31,8 @@ func CurrentPosition(ctx context.Context, client *kafkalog.Client, d *deployment
 	return SettledPosition(control, d, ends), nil
 }
 
-// EndsOfTurns returns where the turns topic ends. A turn that control, when it is read after that,
-// does not call settled is told at this offset or later.
+// EndsOfTurns returns the end of the turns topic. A turn that is not settled when control is read
+// after that is written at this offset or later.
 func EndsOfTurns(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment) (int64, error) {
 	bounds, err := client.Offsets(ctx, d.Config.Outputs.Turns, 0)
 	if err != nil {

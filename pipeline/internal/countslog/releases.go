@@ -11,10 +11,10 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// readOpenTurn returns the offsets between which a counts partition may hold what turns after
-// the settled one have published. Values of settled turns may be gone; whatever stood
-// after them belongs to the open turn, and the values that are drawn again can be compared
-// only with what is still there. A topic of counts is empty when a deployment begins.
+// readOpenTurn returns the offsets between which a counts partition may hold values of turns after
+// the settled one. Values of settled turns may be gone; whatever followed them belongs to the open
+// turn, and redrawn values can be compared only with records that still exist. A topic of counts is
+// empty when a deployment begins.
 func readOpenTurn(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log,
 	shard int, settled uint64) (from, end int64, err error) {
 	topic := d.Config.Outputs.Counts
@@ -42,9 +42,8 @@ func readOpenTurn(ctx context.Context, client *kafkalog.Client, d *deployment.De
 }
 
 // ReadTo calls fn for every value of a counts partition after the settled turn up to, not
-// including, the offset to, with the record's key and value. It tells control of foreign
-// records. Errors: deployment.ErrLogFault where such values are gone, the error of fn, or
-// what the broker said.
+// including, the offset to, with the record's key and value. It reports foreign records to control.
+// Errors: deployment.ErrLogFault if such values are gone, the error of fn, or the broker's.
 func ReadTo(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log, shard int,
 	settled uint64, to int64, fn func(r schemas.Release, key, value []byte) error) error {
 	from, _, err := readOpenTurn(ctx, client, d, control, shard, settled)
@@ -55,8 +54,9 @@ func ReadTo(ctx context.Context, client *kafkalog.Client, d *deployment.Deployme
 		control.ReportForeign, fn)
 }
 
-// PublishedAfter says whether counts holds a value of a turn after the settled one. That is all
-// there can be of such a turn: its end is told once it is settled. Errors are those of ReadTo.
+// PublishedAfter reports whether counts holds a value of a turn after the settled one. Such a turn
+// can have no more than values: its end is written once it is settled. It returns the errors of
+// ReadTo.
 func PublishedAfter(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log,
 	settled uint64) (found bool, err error) {
 	for shard := 0; shard < d.Config.ReleaseShards && !found && err == nil; shard++ {
@@ -77,9 +77,8 @@ func PublishedAfter(ctx context.Context, client *kafkalog.Client, d *deployment.
 type OnForeign func(topic string, partition int32, offset int64, what string)
 
 // EachValue calls fn for every value of a partition at or after the offset from and before the
-// offset to, with the record's key and value, and foreign for records that are passed
-// over. Errors: one for a value of another version of this program, the error of fn, or
-// what the broker said.
+// offset to, with the record's key and value, and foreign for skipped records. It returns an error
+// for a value of another version of this program, the error of fn, or the broker's.
 func EachValue(ctx context.Context, partition *kafkalog.RangeReader, from, to int64, foreign OnForeign,
 	fn func(r schemas.Release, key, value []byte) error) error {
 	err := partition.Read(ctx, from, to, func(rec kafkalog.Record) error {
@@ -95,9 +94,9 @@ func EachValue(ctx context.Context, partition *kafkalog.RangeReader, from, to in
 	return nil
 }
 
-// valueOf decodes a record that is a value; ok is false for any other. A record that says
-// that it is a value and is not one is passed over: a value of ours that was damaged is
-// drawn again, the same.
+// valueOf decodes a record that is a value; ok is false for any other. A record with the type of a
+// value but other contents is skipped: a damaged value of ours is drawn again, with the same
+// result.
 func valueOf(topic string, rec *kafkalog.Record, foreign OnForeign) (rel schemas.Release, ok bool, err error) {
 	if TypeOf(rec) != schemas.TypeRelease {
 		return rel, false, nil
@@ -119,8 +118,8 @@ func valueOf(topic string, rec *kafkalog.Record, foreign OnForeign) (rel schemas
 // IgnoreForeign is an OnForeign that does nothing.
 func IgnoreForeign(string, int32, int64, string) {}
 
-// TypeOf returns what a record of counts says that it is, schemas.TypeRelease for
-// example; "" where it says nothing.
+// TypeOf returns the type that a record of counts declares, schemas.TypeRelease for example; "" if
+// it declares none.
 func TypeOf(r *kafkalog.Record) string {
 	for _, h := range r.Headers {
 		if h.Key == schemas.HeaderType {

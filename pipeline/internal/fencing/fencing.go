@@ -12,14 +12,13 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// Fence takes partitions of ledger and counts: the stage that receives the first
-// element of an epoch for a partition makes a producer with the partition's
-// transactional id, and waits for the marker after which the broker refuses every older
-// producer. Safe for concurrent use.
+// Fence acquires partitions of ledger and counts: the stage that receives the first element of an
+// epoch for a partition makes a producer with the partition's transactional id, and waits for the
+// marker after which the broker refuses every older producer. Safe for concurrent use.
 type Fence struct {
 	Client  *kafkalog.Client
-	Control *controllog.Log // says which epoch is the newest
-	Prefix  string          // of transactional ids, which end with the partition: LedgerIDs or CountsIDs
+	Control *controllog.Log // source of the newest epoch
+	Prefix  string          // transactional ids are the prefix and the partition: LedgerIDs or CountsIDs
 	Topic   string          // the topic whose partitions are taken
 }
 
@@ -33,12 +32,11 @@ func CountsIDs(d *deployment.Deployment) string { return d.Config.Deployment + "
 // late in its own taking, has snatched from it.
 const takeTries = 5
 
-// AcquirePartition returns the partition's new producer, which the caller closes, and the
-// offset of its fence: what older producers have written stands before it, and no record
-// stands at it. accounts.ErrSuperseded says that epoch, the offset of an
-// EPOCH, is not the newest. An older run that was still the newest when it asked can
-// raise the producer's epoch over ours; it finds that out itself and drops its element,
-// and we take the partition again.
+// AcquirePartition returns the partition's new producer, which the caller closes, and the offset of
+// its fence: records of older producers are below it, and no record is at it.
+// accounts.ErrSuperseded reports that epoch, the offset of an EPOCH, is not the newest. An older
+// run that was still the newest when it asked can raise the producer's epoch over ours; it finds
+// that out itself and drops its element, and we acquire the partition again.
 func (f *Fence) AcquirePartition(ctx context.Context, partition int, epoch int64) (*kafkalog.Producer, int64, error) {
 	for try := 1; ; try++ {
 		p, at, err := f.tryAcquire(ctx, partition, epoch)
@@ -82,9 +80,9 @@ func (f *Fence) tryAcquire(ctx context.Context, partition int, epoch int64) (*ka
 	return p, at, nil
 }
 
-// AsSuperseded adds accounts.ErrSuperseded to an error which says that a producer was
-// fenced, or closed because a newer epoch of this process has taken its partition. It
-// returns any other error, and nil, as it is.
+// AsSuperseded adds accounts.ErrSuperseded to an error of a producer that was fenced, or closed
+// because a newer epoch of this process has taken its partition. It returns any other error, and
+// nil, unchanged.
 func AsSuperseded(err error) error {
 	if errors.Is(err, kafkalog.ErrFenced) || errors.Is(err, kafkalog.ErrClosed) {
 		return fmt.Errorf("%w: %w", accounts.ErrSuperseded, err)

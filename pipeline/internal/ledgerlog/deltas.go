@@ -12,11 +12,10 @@ import (
 )
 
 // Deltas reports whether a shard's partition of the ledger contains the delta of at least one turn
-// from first to last, which is the span after the settled turn, and whether it contains those of
-// all these turns. It reads the partition without fencing its owner, and reports foreign records to
-// control. It is a deployment.ErrLogFault if the newest turn of the partition is not one from
-// first−1 to last: SPEND writes every turn to every shard, and decides a span once the one before
-// it is settled.
+// from first to last, the span after the settled turn, and whether it contains all of them. It
+// reads the partition without fencing its owner, and reports foreign records to control. It is a
+// deployment.ErrLogFault if the newest turn of the partition is not one from first−1 to last: SPEND
+// writes every turn to every shard, and decides a span once the one before it is settled.
 func Deltas(ctx context.Context, client *kafkalog.Client, control *controllog.Log, topic string, shard int32,
 	first, last uint64) (some, all bool, err error) {
 	var ledger schemas.LedgerReader

@@ -19,7 +19,7 @@ func ReadOn(client *kafkalog.Client, control *controllog.Log, topic string) *Rea
 	return &Reader{fencing.Fence{Client: client, Control: control, Topic: topic}}
 }
 
-// Acquire implements accounts.LedgerStore: it reads the partition of a shard, also where a run owns
+// Acquire implements accounts.LedgerStore: it reads the partition of a shard, even while a run owns
 // it.
 func (r *Reader) Acquire(ctx context.Context, shard int, _ int64,
 	each func(accounts.LedgerRecord) error) (accounts.LedgerWriter, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// An operator is told which record is damaged, and what to do.
+// The error names the damaged record and a remedy.
 func TestADamagedRecordOfTheLedgerIsNamed(t *testing.T) {
 	t.Parallel()
 	c, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{deploytest.Start(t).Addr()}})

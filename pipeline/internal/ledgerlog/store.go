@@ -72,10 +72,10 @@ func read(ctx context.Context, f *fencing.Fence, shard int, from, to int64,
 	return nil
 }
 
-// Record judges the error of decoding a record of a ledger topic. It passes over a foreign
-// record, and tells control: if the record has replaced one of the ledger's, that one is
-// missing then, and is missed where it is needed. A record of another version of this
-// program may say anything: its error is returned, and no run goes on without it.
+// Record judges the error of decoding a record of a ledger topic. It skips a foreign record and
+// reports it to control: if that record has replaced one of the ledger's, the code that needs the
+// missing one notices. A record of another version of this program may mean anything: its error is
+// returned, and no run continues without it.
 func Record(control *controllog.Log, topic string, r *kafkalog.Record, err error) error {
 	if errors.Is(err, schemas.ErrMalformed) || err == nil && r.Value == nil { // no ledger writes tombstones
 		control.ReportForeign(topic, r.Partition, r.Offset, controllog.NotOurs)
@@ -87,8 +87,7 @@ func Record(control *controllog.Log, topic string, r *kafkalog.Record, err error
 	return nil
 }
 
-// Close ends the producers of all partitions that were taken: what they have under way
-// fails.
+// Close ends the producers of all acquired partitions: their pending appends fail.
 func (s *Store) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

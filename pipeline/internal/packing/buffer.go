@@ -19,10 +19,10 @@ const maxSpareBytes = 64 << 20
 // Pool makes buffers, and takes them back to be used again. Not for concurrent use.
 type Pool struct {
 	shards int
-	seed   maphash.Seed // of labels, whose keys are chosen by others
+	seed   maphash.Seed // for hashing labels, whose keys are chosen by others
 	spare  []*Buffer
-	bytes  int     // that the spare buffers hold
-	uses   uint64  // of all buffers: no two turns have the same
+	bytes  int     // bytes in the spare buffers
+	uses   uint64  // counts uses over all buffers: no two turns have the same
 	before *Buffer // the one that was made last: the next turn is likely to need as much
 	pack   packer
 }
@@ -58,8 +58,8 @@ func (p *Pool) used(b *Buffer) *Buffer {
 	return b
 }
 
-// Put takes back a buffer, which must not be used any more. What Contributions has returned
-// stays as it is.
+// Put returns a buffer to the pool; it must not be used any more. Slices from Contributions stay
+// valid.
 func (p *Pool) Put(b *Buffer) {
 	for _, s := range b.shards {
 		if s != nil {
@@ -74,20 +74,20 @@ func (p *Pool) Put(b *Buffer) {
 	}
 }
 
-// Buffer holds what was read for one turn that is not open yet. Not for concurrent use.
+// Buffer collects the events read for one turn that is not open yet. Not for concurrent use.
 type Buffer struct {
 	Records uint64 // how many events were added
 	pool    *Pool
 	use     uint64
 	shards  []*shardBuffer // nil: no event of the shard was ever added
 	last    int32          // the partition of the last event; −1 before the first
-	like    *Buffer        // what it is likely to hold as much as; nil for no such buffer
-	// First holds, for each partition of the events topic, the first event that was
-	// added from it: a restart reads from there on.
+	like    *Buffer        // a buffer with probably as many events; nil for none
+	// First is, for each partition of the events topic, the first event added from it: a restart
+	// reads from there.
 	First map[int32]Mark
 }
 
-// Mark is an offset of a partition from which to read again.
+// Mark is an offset of a partition at which to restart reading.
 type Mark struct {
 	Offset     int64
 	AppendTime int64 // the largest append time before it, Unix milliseconds; calendar.Never without one
@@ -132,8 +132,8 @@ type Contribution struct {
 	ID     schemas.RecordID // without meaning unless Sums
 }
 
-// Add adds an event that was read from a partition at an offset, at. Events of a
-// partition come in the order of their offsets.
+// Add adds an event that was read from a partition at an offset, at. Events of a partition are
+// added in the order of their offsets.
 func (b *Buffer) Add(c *Contribution, partition int32, at Mark) {
 	b.Records++
 	if partition != b.last {
@@ -213,9 +213,9 @@ func (b *Buffer) size() int {
 	return n
 }
 
-// Contributions appends the turn's contributions to out, packed for every shard in
-// batches that ascend by account id and period, in each and from one to the next. epoch is the
-// offset of the EPOCH in which the turn is opened.
+// Contributions appends the turn's contributions to out, packed for every shard in batches that
+// ascend by account id and period, in each and from one to the next. epoch is the offset of the
+// EPOCH in which the turn is opened.
 func (b *Buffer) Contributions(out []transforms.Element, epoch int64, turn uint64) ([]transforms.Element, error) {
 	for n, s := range b.shards {
 		if s == nil || s.records == 0 {

@@ -15,8 +15,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// One user's records can pass every set of 64 filters, under one key: what is
-// searched for each of them stays short, and labels are told apart all the same.
+// One user's records can pass every set of 64 filters, under one key: searches stay short for each
+// of them, and labels remain distinct all the same.
 func TestRuleARecordCostsNoMoreForTheLabelsOfItsKey(t *testing.T) {
 	rng := rand.New(runseed.PCG(t, 5, 17))
 	var keys []string
@@ -48,7 +48,7 @@ func TestRuleARecordCostsNoMoreForTheLabelsOfItsKey(t *testing.T) {
 		if l.Passes != 0 {
 			h ^= bits.RotateLeft64(maphash.Comparable(seed, l.Passes), 1)
 		}
-		s.at.put(uint32(h), 0) // as if the first label's hash were that of l
+		s.at.put(uint32(h), 0) // as if the first label had the same hash as l
 		if got := s.number(seed, l); got == 0 {
 			t.Errorf("%q, %d is taken for another label of its hash", l.Key, l.Passes)
 		}
@@ -62,8 +62,8 @@ func (m model) add(shard int, id accounts.ID, period int64, l schemas.Label, n u
 	m[fmt.Sprintf("%d/%x/%d/%q/%d", shard, id, period, l.Key, l.Passes)] += n
 }
 
-// What a buffer hands on is what was added, in the order of account ids and periods, also where a
-// buffer is used again; and what was handed on does not change when it is.
+// A buffer returns the events that were added, in the order of account ids and periods, even if it
+// is reused; and its earlier results do not change when it is.
 func TestRuleAUsedBufferKeepsAndChangesNothing(t *testing.T) {
 	rng := rand.New(runseed.PCG(t, 8, 15))
 	const shards = 3

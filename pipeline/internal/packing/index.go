@@ -1,8 +1,8 @@
 package packing
 
-// index finds positions by a hash: open addressing with linear probing in slots that hold no
-// pointers. A slot holds a tag, the lower half of the hash, and a position plus one; 0 is a free
-// slot. A position may be anything below 2^32−1. What stands there is the caller's to compare.
+// index finds positions by a hash: open addressing with linear probing in slots without pointers. A
+// slot holds a tag, the lower half of the hash, and a position plus one; 0 is a free slot. A
+// position may be anything below 2^32−1. The caller compares the values at positions.
 type index struct {
 	slots []uint64 // a power of two of them, at most three quarters taken
 	count int
@@ -10,7 +10,7 @@ type index struct {
 
 const leastSlots = 16
 
-// find returns the position whose tag is given and for which same is true.
+// find returns the position with the given tag for which same is true.
 func (x *index) find(tag uint32, same func(position uint32) bool) (position uint32, found bool) {
 	if len(x.slots) == 0 {
 		return 0, false
@@ -50,8 +50,7 @@ func (x *index) free(tag uint32) uint32 {
 	return at
 }
 
-// remove takes out a position that is there. What stands after it moves up, so that no search ends
-// early.
+// remove deletes an existing position. Later slots move up, so that no search ends early.
 func (x *index) remove(tag, position uint32) {
 	mask := uint32(len(x.slots) - 1)
 	at := tag & mask

@@ -12,12 +12,12 @@ import (
 // labels is a dictionary of the labels of a shard's events in a turn.
 type labels struct {
 	list []schemas.Label
-	keys []byte // of which the labels' keys are parts
-	at   index  // of the labels, by their hashes
+	keys []byte // contains the labels' keys
+	at   index  // index of the labels by their hashes
 }
 
-// number returns a label's number in the dictionary, where it is added if it is new; its key is
-// copied. It costs the same whatever labels the key has had before.
+// number returns a label's number in the dictionary, adding the label if it is new; its key is
+// copied. The cost does not depend on earlier labels of the key.
 func (l *labels) number(seed maphash.Seed, label schemas.Label) uint32 {
 	h := maphash.Bytes(seed, label.Key)
 	if label.Passes != 0 {

@@ -24,8 +24,8 @@ type packer struct {
 	values  []schemas.RecordValue
 
 	batch   uint32          // the number of the batch
-	labels  []schemas.Label // of the batch
-	all     []schemas.Label // of the shard
+	labels  []schemas.Label // labels of the batch
+	all     []schemas.Label // labels of the shard
 	numbers []labelNumber   // by label of the shard
 }
 

@@ -21,8 +21,8 @@ func fill(pool *Pool, users *Users, n int, sums bool, key func(i int) string) *B
 
 func ownKey(i int) string { return fmt.Sprintf("key-%d", i) }
 
-// A turn's batches hold each label only where a user has it: they take about as many bytes as one
-// batch for all users would, however many batches there are.
+// A turn's batches hold each label only next to users who have it: they need about as many bytes as
+// one batch for all users would, however many batches there are.
 func TestRuleABatchCarriesTheLabelsOfItsOwnUsersOnly(t *testing.T) {
 	const n = 3*maxBatchUsers + 1000
 	for _, sums := range []bool{false, true} {

@@ -9,24 +9,22 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// Users keeps the account ids of known users, for hashing a user id anew costs more than finding
-// it: 30 bytes beside each user id, rounded up to 8 together, and 11 to 21 bytes of an index. It
-// holds no pointers that a garbage collector would follow, and grows in small steps.
+// Users caches the account ids of known users, because hashing a user id anew costs more than
+// finding it: 30 bytes beside each user id, rounded up to 8 together, and 11 to 21 bytes of an
+// index. It holds no pointers that a garbage collector would follow, and grows in small steps.
 //
-// Its memory is bounded, whatever the ids' lengths. At the bound new users take the room of known
-// ones, some thousand at a time that are chosen at random: of N users who come again and again, of
-// whom room for R is there, some R in N are found, and the rest are hashed again. Which users are
-// known changes no result. Ids that are chosen in order to collide do not: where a user stands is a
-// keyed hash, with a key of this process.
-//
-// Not for concurrent use.
+// Its memory is limited, whatever the ids' lengths. At the limit new users replace known ones, some
+// thousand at a time, chosen at random: of N recurring users with room for R, about R in N are
+// found, and the rest are hashed again. The cache changes no result. Ids chosen to collide do not
+// collide: the position of a user is a keyed hash, with a key of this process. Not for concurrent
+// use.
 type Users struct {
 	hasher *schemas.Hasher
 	shards int
 	most   int // bytes
 	seed   maphash.Seed
 	parts  [userParts]index // by the top bits of the hash, so that growing one of them takes no time
-	slots  int              // of all parts
+	slots  int              // over all parts
 	chunks []chunk
 	full   int // chunks that hold memory
 	open   int // the chunk that takes new users
@@ -65,8 +63,8 @@ const (
 	userName  = 30
 )
 
-// NewUsers returns Users that knows no user and will take most bytes at most, or the 64 KiB that
-// it needs. Account ids are the hasher's, shards those of a deployment with so many of them.
+// NewUsers returns an empty Users that uses at most `most` bytes, or the 64 KiB that it needs.
+// Account ids are the hasher's; shards is the deployment's number of shards.
 func NewUsers(hasher *schemas.Hasher, shards, most int) *Users {
 	return &Users{hasher: hasher, shards: shards, most: most, seed: maphash.MakeSeed()}
 }
@@ -129,7 +127,7 @@ func (t *Users) add(h uint64, id []byte) User {
 	return u
 }
 
-// extend begins a chunk, with the memory of another one where there would be too much.
+// extend begins a chunk, reusing the memory of another one if the limit is reached.
 func (t *Users) extend(h uint64) {
 	memory := t.bound(h, chunkBytes, 0)
 	if memory == nil {
@@ -145,9 +143,9 @@ func (t *Users) extend(h uint64) {
 	t.full++
 }
 
-// bound drops chunks until there is room for some bytes more, and returns the memory of the last
-// one. The hash of a new user, which no user foresees, says which. The open chunk goes last, and
-// stays where one chunk must.
+// bound drops chunks until there is room for more bytes, and returns the memory of the last one.
+// The hash of a new user, which no user can predict, chooses the chunk. The open chunk goes last,
+// and stays if one chunk must.
 func (t *Users) bound(h uint64, more, least int) (memory []byte) {
 	for t.full > least && t.bytes()+more > t.most {
 		at := int(h % uint64(len(t.chunks)))

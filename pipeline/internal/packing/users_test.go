@@ -21,8 +21,7 @@ func (t *Users) known() (n int) {
 	return n
 }
 
-// longestRun returns how many slots of an index stand in a row without a free one: no search looks
-// at more.
+// longestRun returns the longest run of occupied slots of an index: no search visits more.
 func (x *index) longestRun() (longest int) {
 	for at, run := 0, 0; at < 2*len(x.slots); at++ {
 		if run++; x.slots[at%len(x.slots)] == 0 {
@@ -33,9 +32,9 @@ func (x *index) longestRun() (longest int) {
 	return longest
 }
 
-// Compared with a map, whatever the ids' lengths and the bound: a user has the account of the id
-// and the row that was written for it in this use of a buffer, or none; the memory stays below the
-// bound; no call forgets more than the users of one chunk; and what is counted is what is there.
+// Compared with a map, whatever the ids' lengths and the limit: a user has the account of the id
+// and the row last written for it in this use of a buffer, or none; the memory stays below the
+// limit; no call forgets more than the users of one chunk; and the count matches the contents.
 func TestRuleUsersAreWhoTheyAreUpToTheBound(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -104,8 +103,8 @@ func TestRuleUsersAreWhoTheyAreUpToTheBound(t *testing.T) {
 	}
 }
 
-// At the bound finding users gets rarer little by little: of a quarter more users than there is
-// room for, who come round and round, most are found still.
+// At the limit users are found less often only gradually: with a quarter more recurring users than
+// there is room for, most are still found.
 func TestRuleTheBoundOfKnownUsersIsNoCliff(t *testing.T) {
 	const most = 4 << 20
 	id := func(n int) []byte { return fmt.Appendf(nil, "user%07d", n) }
@@ -191,7 +190,7 @@ func TestTheIndexFindsWhatIsInIt(t *testing.T) {
 			x.remove(tag, position)
 			delete(tags, position)
 		} else {
-			tags[position] = rng.Uint32() & 0x80000fff // tags of which many are near each other
+			tags[position] = rng.Uint32() & 0x80000fff // tags, many of them close together
 			x.put(tags[position], position)
 		}
 		if x.count != len(tags) || 4*x.count > 3*len(x.slots) {

@@ -13,10 +13,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// turnEnds writes the ends of turns to their topic, beside the turns: none waits for it. A turn is
-// told once control says that it is settled. So a reader of the topic learns of no turn that a
-// later start could take for unpublished, also where all that was published of it is that no
-// private key has passed.
+// turnEnds writes the ends of turns to their topic, in the background: no turn waits for it. It
+// writes a turn once control has its SETTLED. So readers of the topic never see a turn that a later
+// start could treat as unpublished, even if no private key of it passed.
 type turnEnds struct {
 	client     *kafkalog.Client
 	control    *controllog.Log
@@ -36,8 +35,8 @@ type turnEnds struct {
 	err     error
 }
 
-// endsOnGrid is how many instants for ends of turns there are for one at which counts may appear:
-// an end appears soon after the values, and its moment says no more than theirs.
+// endsOnGrid is the number of instants for ends of turns per instant for counts: an end appears
+// soon after the values, and its moment reveals no more than theirs.
 const endsOnGrid = 16
 
 // newTurnEnds begins with the turn that is settled already: the run that settled it may have died
@@ -55,15 +54,15 @@ func newTurnEnds(ctx context.Context, client *kafkalog.Client, control *controll
 		cancel: cancel, done: make(chan struct{}), more: make(chan struct{}, 1)}
 	var settled uint64
 	control.WithView(func(v *controllog.View) { settled = v.Settled })
-	if settled >= control.Header.FromTurn { // an earlier generation's values may stand on another topic
+	if settled >= control.Header.FromTurn { // values of an earlier generation may be on another topic
 		err = e.add(settled, control.CountsFrom(d.Config.ReleaseShards))
 	}
 	go e.write(ctx)
 	return e, err
 }
 
-// add has the end of a turn written whose SETTLED stands on control. It returns the error that an
-// earlier one met.
+// add queues the end of a turn whose SETTLED is on control. It returns an error from an earlier
+// one.
 func (e *turnEnds) add(turn uint64, countsEnd []int64) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -81,7 +80,8 @@ func (e *turnEnds) signal() {
 	}
 }
 
-// close writes what is waiting, unless the run was ended, and returns what prevented it.
+// close writes the queued ends, unless the run was cancelled, and returns the error that prevented
+// it.
 func (e *turnEnds) close() error {
 	e.mu.Lock()
 	e.closed = true
@@ -117,7 +117,7 @@ func (e *turnEnds) write(ctx context.Context) {
 	}
 }
 
-// append writes those of a batch that count.
+// append writes the ends of a batch that count.
 func (e *turnEnds) append(ctx context.Context, batch []schemas.TurnEnd) error {
 	var msgs []kafkalog.Message
 	for _, end := range batch {
@@ -126,7 +126,7 @@ func (e *turnEnds) append(ctx context.Context, batch []schemas.TurnEnd) error {
 			return err
 		}
 		if !settled {
-			break // a newer run has taken over, and writes the end itself
+			break // a newer run has taken the epoch, and writes the end itself
 		}
 		value, err := schemas.EncodeTurnEnd(end)
 		if err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 )
 
-// grid is the distance between the instants at which counts may appear: multiples of it
-// since the Unix epoch, by the wall clock. Without a grid the moment at which a value
-// appears tells how long its turn took, and so how much there was to count. 0: at once.
+// grid is the interval of the instants at which counts may appear: its multiples since the Unix
+// epoch, by the wall clock. Without a grid, the moment at which a value appears reveals how long
+// its turn took, and so how much there was to count. 0: at once.
 type grid struct {
 	every time.Duration
 	clock crashpoint.Clock // nil: the machine's

@@ -9,9 +9,9 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/release"
 )
 
-// NewReleaser makes RELEASE and PUBLISH of a deployment, in the generation that was in
-// force when control was opened. It calls lost with the epoch in which a partition of
-// counts was lost to another writer. It implements io.Closer.
+// NewReleaser makes RELEASE and PUBLISH of a deployment, in the generation that was in force when
+// control was opened. It calls lost with the epoch of a partition of counts that another writer has
+// taken. It implements io.Closer.
 func NewReleaser(client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment, turns *calendar.Turns,
 	lost func(epoch int64)) (transforms.Releaser, error) {
 	h := control.Header

@@ -43,7 +43,7 @@ func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 		found = append(found, t.found...)
 	}
 	for _, one := range seen.apart {
-		// It says more than that the topic does not exist, and another thing to do.
+		// This error is more specific than a missing topic, and has another remedy.
 		found = slices.DeleteFunc(found, func(err error) bool {
 			var t *deployment.TopicError
 			return errors.As(err, &t) && t.Topic == one.Topic && errors.Is(err, kafkalog.ErrUnknownTopic)
@@ -69,11 +69,11 @@ func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 	return fmt.Errorf("checking the topics: %w", errors.Join(found...))
 }
 
-// described is the brokers' answer on all topics: the state of each, or what is wrong.
+// described is the brokers' response about all topics: the state of each, or its error.
 type described struct {
 	states []*state
 	wrong  []*deployment.TopicError
-	apart  []*deployment.TopicError // of topics that cannot stem from one deployment
+	apart  []*deployment.TopicError // topics that cannot stem from one deployment
 }
 
 // describeTopics asks for all topics at the same time: for one that does not exist the client
@@ -105,8 +105,8 @@ func describeTopics(ctx context.Context, d *deployment.Deployment, client *kafka
 	return s, err
 }
 
-// describeTopic asks for everything that the rules need. A *deployment.TopicError says why the
-// broker does not give it.
+// describeTopic asks for everything that the rules need. A *deployment.TopicError reports why the
+// broker does not provide it.
 func describeTopic(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	name string) (*state, error) {
 	t := &state{name: name, broker: d.Config.Kafka.Brokers[0]}
@@ -163,7 +163,7 @@ func checkSameDeployment(ctx context.Context, d *deployment.Deployment, client *
 			"if it was lost, restore it, because runs refuse a new one once a turn is settled; otherwise correct "+
 				"events.topic")
 	}
-	for _, topic := range []string{out.Turns, out.DeadLetter} { // what these held, no run needs
+	for _, topic := range []string{out.Turns, out.DeadLetter} { // no run needs their old records
 		if control && missing[topic] {
 			apart = append(apart,
 				&deployment.TopicError{Topic: topic, Got: "does not exist any more", Err: kafkalog.ErrUnknownTopic,
@@ -190,8 +190,8 @@ func checkSameDeployment(ctx context.Context, d *deployment.Deployment, client *
 	return apart, nil
 }
 
-// HoldsRecords says whether anything was ever written to a topic. It does not ask for
-// topics that are known to be missing; missing may be nil.
+// HoldsRecords reports whether anything was ever written to a topic. It skips topics that are known
+// to be missing; missing may be nil.
 func HoldsRecords(ctx context.Context, client *kafkalog.Client, topic string, missing map[string]bool) (bool, error) {
 	if missing[topic] {
 		return false, nil

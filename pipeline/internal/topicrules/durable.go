@@ -8,26 +8,26 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// ReplicationFactor stands for the number of replicas in texts: a property of the topic,
-// not one of Kafka's settings.
+// ReplicationFactor names the number of replicas in texts: a property of the topic, not one of
+// Kafka's settings.
 const ReplicationFactor = "replication factor"
 
-// Options say how topics are checked.
+// Options control how topics are checked.
 type Options struct {
 	Logger     *slog.Logger // receives what could be better; default: discards
 	Strict     bool         // refuse what Check otherwise only warns of
-	Disposable bool         // the topics end with the process: say nothing about how durable they are
+	Disposable bool         // the topics end with the process: do not report how durable they are
 
-	Made func(topic string) bool // says which topics are to be made if they do not exist; nil: none
+	Made func(topic string) bool // reports which topics are to be created if they do not exist; nil: none
 }
 
-// durable looks at how many replicas a write must have reached before it is acknowledged. The
-// client asks for all that are in sync: with one replica in sync, what one broker loses was
-// acknowledged, and published or charged, all the same.
+// durable checks how many replicas a write must have reached before it is acknowledged. The client
+// asks for all that are in sync: with one replica in sync, a record that one broker loses had been
+// acknowledged, and published or charged.
 func durable(t *state) {
 	least, err := strconv.Atoi(t.setting(MinInSync))
 	if t.replicas == 0 || err != nil {
-		return // the broker does not say
+		return // the broker does not report it
 	}
 	if t.replicas == 1 {
 		t.weak(ReplicationFactor, "1", "3", "its records are lost if its only broker loses them: "+t.moreReplicas())
@@ -65,13 +65,13 @@ func (t *state) weak(setting, got, want, fix string) {
 			Err: deployment.ErrStrict})
 }
 
-// alone says that no broker is there for one more replica: the cluster has one broker.
+// alone reports that the cluster has one broker, so that there is none for another replica.
 func (t *state) alone(e *deployment.TopicError) bool {
 	return e.Setting == ReplicationFactor && t.brokers == 1
 }
 
-// weaknesses returns what a strict look refuses; any other look warns of it. On a cluster of
-// one broker every topic has one replica, which is said once.
+// weaknesses returns the faults that only a strict check refuses; any other check warns of them. On
+// a cluster of one broker every topic has one replica, which is reported once.
 func weaknesses(states []*state, o Options) []*deployment.TopicError {
 	if o.Disposable {
 		return nil

@@ -36,7 +36,7 @@ type state struct {
 	name       string
 	broker     string // for commands in texts
 	partitions int
-	replicas   int // of the partition with the fewest; 0: not known
+	replicas   int // on the partition with the fewest; 0: not known
 	brokers    int // in the cluster
 	settings   map[string]string
 	found      []error
@@ -44,7 +44,7 @@ type state struct {
 	warnings   []string
 }
 
-// topicRule checks a topic and notes what it finds.
+// topicRule checks a topic and notes its faults.
 type topicRule func(*state)
 
 type rulesOfTopic struct {
@@ -93,10 +93,10 @@ func rulesOfTopics(d *deployment.Deployment) []rulesOfTopic {
 	}
 }
 
-// neededRetention returns how long events must stay at the least: a restart reads from
-// the cut of the last settled turn, so the open turn, what may still come late
-// to it and the wait for silent partitions lie between; three times that, and at least
-// an hour, so that an operator has time to restart the run.
+// neededRetention returns how long events must be retained at the least. A restart reads from the
+// cut of the last settled turn, so it covers the open turn, its late events and the wait for silent
+// partitions: three times that, and at least an hour, so that an operator has time to restart the
+// run.
 func neededRetention(d *deployment.Deployment) time.Duration {
 	turn := time.Duration(deployment.LeastSlide(d)) * time.Millisecond
 	t := &d.Config.Time

@@ -23,9 +23,9 @@ const (
 	forEver     = "-1"
 )
 
-// Specs returns the deployment's topics with all settings that a restart needs, also where they
-// are Kafka's defaults: a broker's defaults may differ, and may change. eventPartitions 0:
-// without the events topic; replication 0: the broker's default.
+// Specs returns the deployment's topics with all settings that a restart needs, even Kafka's
+// defaults: a broker's defaults may differ, and may change. eventPartitions 0: without the events
+// topic; replication 0: the broker's default.
 func Specs(d *deployment.Deployment, eventPartitions, replication int) []kafkalog.TopicSpec {
 	out := &d.Config.Outputs
 	base := map[string]string{MaxMessageBytes: roomForMessages}

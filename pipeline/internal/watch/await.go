@@ -11,23 +11,22 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// ForEver is no limit.
+// ForEver means no limit.
 const ForEver = time.Duration(math.MaxInt64)
 
-// awaitEvery is how often AwaitBroker looks for a broker that does not answer yet.
+// awaitEvery is how often AwaitBroker retries a broker that does not respond yet.
 const awaitEvery = time.Second
 
-// slowAfter is when AwaitBroker says that a broker takes long to answer: a frozen one accepts
-// connections, and a try at it ends only after ten seconds.
+// slowAfter is how long AwaitBroker waits before it logs that a broker is slow: a frozen broker
+// accepts connections, and an attempt to use it fails only after ten seconds.
 const slowAfter = 2 * time.Second
 
-// AwaitBroker connects to a broker and waits for one that does not answer yet, for at most
-// limit, so that a run can be started while its broker restarts. The caller closes the client.
-// AwaitBroker says to log what it waits for, within seconds and again at growing intervals. The
-// first try ends by its own timeouts, also after limit.
-// Errors: ErrNoBroker when limit is over; at once what waiting does not mend, a wrong
-// password for example; ctx's cause. With limit 0 it tries once, and returns the client's own
-// error.
+// AwaitBroker connects to a broker, and waits at most limit for one that does not respond yet, so
+// that a run can be started while its broker restarts. The caller closes the client. AwaitBroker
+// logs what it is waiting for, within seconds and then at growing intervals. The first attempt ends
+// only by its own timeouts, even past limit. It returns ErrNoBroker once limit has passed, ctx's
+// cause, or, at once, an error that waiting cannot fix, such as a wrong password. With limit 0 it
+// tries once, and returns the client's own error.
 func AwaitBroker(ctx context.Context, cfg kafkalog.Config, limit time.Duration,
 	log *slog.Logger) (*kafkalog.Client, error) {
 	begin := time.Now()
@@ -37,7 +36,7 @@ func AwaitBroker(ctx context.Context, cfg kafkalog.Config, limit time.Duration,
 		}
 		return " for up to " + max(0, limit-time.Since(begin)).Round(100*time.Millisecond).String()
 	}
-	slow := false // whether it was said that a broker takes long
+	slow := false // whether a slow broker was logged
 	attempt := func(ctx context.Context) (client *kafkalog.Client, err error) {
 		over := make(chan struct{})
 		go func() {
@@ -87,7 +86,7 @@ func AwaitBroker(ctx context.Context, cfg kafkalog.Config, limit time.Duration,
 		within, cancel := context.WithDeadline(ctx, begin.Add(limit))
 		var again error
 		client, again = attempt(within)
-		if within.Err() == nil || again == nil || ctx.Err() != nil { // else its error is that of the deadline
+		if within.Err() == nil || again == nil || ctx.Err() != nil { // else the error is only the deadline's
 			err = again
 		}
 		cancel()

@@ -57,8 +57,8 @@ func (b *brokers) update(now time.Time, away []kafkalog.Away, quiet bool) {
 	}
 }
 
-// Brokers says to log which brokers a client cannot reach, and what else keeps Kafka from
-// answering, and when that is over, until ctx ends.
+// Brokers logs, until ctx ends, which brokers a client cannot reach, other reasons why Kafka does
+// not respond, and when each is over.
 func Brokers(ctx context.Context, client *kafkalog.Client, log *slog.Logger) {
 	s, second := New(Rules{}, log), time.NewTicker(time.Second)
 	defer second.Stop()
@@ -76,8 +76,8 @@ func awayText(a *kafkalog.Away) string {
 	return fmt.Sprintf("broker %s unreachable since %s: %s", a.Broker, clockTime(a.Since), a.Why)
 }
 
-// Named adds to the error with which a run ends the brokers that its client cannot reach: the
-// error may say only what took too long. deployment.ErrNoBroker names them already.
+// Named adds the unreachable brokers to the error of a run, which may name only the call that took
+// too long. deployment.ErrNoBroker names them already.
 func Named(client *kafkalog.Client, err error) error {
 	if err == nil || errors.Is(err, deployment.ErrNoBroker) {
 		return err
@@ -88,7 +88,7 @@ func Named(client *kafkalog.Client, err error) error {
 	return err
 }
 
-// Asked returns those of the unreachable brokers that the client still asks. The client may know a
+// Asked returns the unreachable brokers that the client still contacts. The client may know a
 // broker by a second address, or by one that has moved, and stop using it.
 func Asked(away []kafkalog.Away, now time.Time) []kafkalog.Away {
 	return slices.DeleteFunc(away, func(a kafkalog.Away) bool { return now.Sub(a.Asked) >= awayAsked })

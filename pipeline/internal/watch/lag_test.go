@@ -7,7 +7,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 )
 
-// At the end of a partition the lag is 0 as long as the broker says that it is the end.
+// At the end of a partition the lag is 0 as long as the broker confirms that it is the end.
 func TestLagGrowsWhileNoBrokerAnswers(t *testing.T) {
 	at := func(ago time.Duration) int64 { return stallNoon.Add(-ago).UnixMilli() }
 	for _, test := range []struct {

@@ -10,8 +10,7 @@ import (
 // Level is how many of the records are lost for a reason: coarse, and for the trusted side.
 type Level int
 
-// Of fewer than ten records, or fewer than one in a hundred, none is said to be lost. Most are more
-// than half.
+// A loss needs at least ten records, and one in a hundred. "Most" means more than half.
 const (
 	LostNone Level = iota
 	LostSome
@@ -54,7 +53,8 @@ func (l *Losses) DeadLetters(now time.Time) DeadLevel {
 	return DeadLetterLevel(hour.n[DeadLettered], hour.read())
 }
 
-// badValueOf is the part of the values that may be unreadable: the others are no sample of all.
+// badValueOf is the part of the values that may be unreadable; with more, the readable ones do not
+// represent all.
 const badValueOf = 50
 
 // BadValues reports whether too many values of the last hour cannot be read.
@@ -110,9 +110,10 @@ func (l *Losses) Totals() (t Totals) {
 	return t
 }
 
-// Levels returns by reason how many of the records of the last minute are lost, or of the last hour
-// where the minute has too few: some are said of the last hour. What is beyond the allowance is
-// known only when a turn is settled: its level is that of the hour before the last one.
+// Levels returns, by reason, how many of the records of the last minute are lost, or of the last
+// hour if the minute has too few; some reasons always use the last hour. Records beyond the
+// allowance are known only once a turn is settled: their level covers the hour before the last
+// settlement.
 func (l *Losses) Levels(now time.Time) map[string]Level {
 	levels := map[string]Level{}
 	if l == nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Every reason for which a record is not counted has a level: none of few records, some from one in
-// a hundred on, most from half on; and it falls when the records are good again.
+// Every reason for which a record is not counted has a level: none for few records, some from one
+// in a hundred, most from half; and the level falls when the records are good again.
 func TestRuleEveryLossHasALevel(t *testing.T) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	read := func(n uint64) schemas.ReadTallies { return schemas.ReadTallies{Read: n, Accepted: n} }
@@ -56,7 +56,7 @@ func TestRuleEveryLossHasALevel(t *testing.T) {
 	}
 }
 
-// Dead letters have a level also where they are fewer than one in a hundred records: from ten on.
+// Dead letters have a level from ten records, even if they are fewer than one in a hundred.
 func TestRuleALevelOfDeadLettersIsOfTenRecords(t *testing.T) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
@@ -78,7 +78,7 @@ func TestRuleALevelOfDeadLettersIsOfTenRecords(t *testing.T) {
 }
 
 // Users who cannot pay are counted once for each window of a metric. A few records in many windows
-// are no ten records: of them nothing is said.
+// are fewer than ten records and have no level.
 func TestRuleALevelIsOfTenRecordsHoweverManyWindowsTheyAreIn(t *testing.T) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	metrics := []deployment.Metric{{Window: 10 * time.Minute, Slide: time.Minute},

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// leastRecords is the least number of records that a line is written about: with fewer, it
-	// would say something about single ones. One user with many records can still cause a line: it
-	// is coarse, not protected, and for the trusted side only.
+	// least number of records in a logged loss: with fewer, a line would describe single ones. One
+	// user with many records can still cause a line: it is coarse, not protected, and for the
+	// trusted side only.
 	leastRecords = 10
-	// someOf is the part of the records from which a loss is named.
+	// a loss is logged from one record in someOf
 	someOf = 100
 )
 

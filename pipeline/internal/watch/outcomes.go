@@ -11,7 +11,7 @@ import (
 type Outcome int
 
 // The outcomes of records. Unstamped is of the future, because the record has no timestamp of
-// Kafka. Skipped is no event by design, and so no loss.
+// Kafka. Skipped records are not events by design, and so not lost.
 const (
 	Accepted Outcome = iota
 	Late
@@ -24,11 +24,11 @@ const (
 	outcomeCount
 )
 
-// Outcomes counts records by what became of them. The numbers are exact: they stay in this process,
-// and Losses says nothing finer of them than "some" and "more than half". The zero value is empty.
+// Outcomes counts records by outcome. The numbers are exact, so they stay in this process: Losses
+// reveals only "some" and "more than half". The zero value is empty.
 type Outcomes struct {
 	n       [outcomeCount]uint64
-	classes map[string]uint64 // of dead letters
+	classes map[string]uint64 // dead letters by class
 	// Pairs of an accepted record and a window of a metric: beyond the allowance, and counted
 	// ones.
 	beyond, counted uint64
@@ -47,7 +47,7 @@ func OutcomesOf(metrics []schemas.MetricSpec, settled []schemas.MetricTally) (f 
 	return f
 }
 
-// AddRead adds what another process has read, as a CLOSE says it.
+// AddRead adds the tallies that a CLOSE reports for another process.
 func (f *Outcomes) AddRead(t schemas.ReadTallies) {
 	o := Outcomes{classes: t.DeadLettered}
 	o.n[Skipped] = t.Skipped
@@ -59,7 +59,7 @@ func (f *Outcomes) AddRead(t schemas.ReadTallies) {
 	f.add(&o)
 }
 
-// empty says whether there is nothing in f.
+// empty reports whether all counts of f are zero.
 func (f *Outcomes) empty() bool { return f.read() == 0 && f.beyond == 0 && f.counted == 0 }
 
 // Count counts a record, and the class of a dead letter.

@@ -27,7 +27,7 @@ func (r *Rules) Closes(end int64) (earliest, latest time.Time) {
 	return after(min(r.lateness+r.slack, clock)), after(clock)
 }
 
-// Outlook returns the outlook by what READ knew last; false where that is too old to be judged by.
+// Outlook returns the outlook from READ's last progress; false if that is too old.
 func (s *Stalls) Outlook(now time.Time) (Outlook, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,12 +8,12 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 )
 
-// notReadyAfter is how long nothing may move before a run is not ready any more: with what it takes
-// to look and to ask, below the half minute after which a supervisor may rely on it.
+// notReadyAfter is how long nothing may move before a run is no longer ready. With the time for
+// checks and probes it is below the half minute that a supervisor may rely on.
 const notReadyAfter = 20 * time.Second
 
-// Readiness judges whether a run does what it is there for: a broker answers, READ goes on, and
-// turns are settled when windows allow it. It has no clock, and is not safe for concurrent use.
+// Readiness judges whether a run works: a broker responds, READ advances, and turns are settled
+// when windows allow it. It has no clock, and is not safe for concurrent use.
 type Readiness struct {
 	rules   Rules
 	settled uint64
@@ -26,8 +26,8 @@ func NewReadiness(rules Rules) *Readiness {
 	return &Readiness{rules: rules, marks: map[int32]heldPartition{}}
 }
 
-// Check returns why the run is not ready; "" where it is. seen is what READ knew at seenAt, settled
-// the last settled turn, troubles those of the client, the longest first.
+// Check returns why the run is not ready, or "" if it is. seen is READ's progress at seenAt,
+// settled the last settled turn, troubles the client's troubles, the longest first.
 func (r *Readiness) Check(now time.Time, seen Progress, seenAt time.Time, settled uint64,
 	troubles []kafkalog.Trouble) string {
 	if r.since.IsZero() || settled != r.settled {
@@ -55,7 +55,7 @@ func (r *Readiness) Check(now time.Time, seen Progress, seenAt time.Time, settle
 	return ""
 }
 
-// moving says whether a partition for which the next turn waits was read on, not long ago.
+// moving reports whether a partition that the next turn waits for advanced recently.
 func (r *Readiness) moving(now time.Time, seen *Progress) (moves bool) {
 	for _, p := range seen.Partitions {
 		if !p.HeldBack {

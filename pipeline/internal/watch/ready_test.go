@@ -10,9 +10,9 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 )
 
-// A run is not ready half a minute after nothing moves any more, whatever the reason, and ready
-// again at once; windows that fill up, slow reading and silent partitions that the clock will close
-// are no reason.
+// A run is no longer ready half a minute after everything stops, whatever the reason, and ready
+// again as soon as something moves; windows that fill up, slow reading and silent partitions that
+// the clock will close are no reason.
 func TestRuleARunThatStandsStillIsNotReadyWithinHalfAMinute(t *testing.T) {
 	start := time.Date(2025, 3, 1, 12, 0, 0, 0, time.UTC)
 	end := start.Add(time.Minute)
@@ -25,7 +25,7 @@ func TestRuleARunThatStandsStillIsNotReadyWithinHalfAMinute(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string
-		from time.Time // when it begins to stand still; zero: it never does
+		from time.Time // when it stops moving; zero: never
 		at   func(now time.Time) (p Progress, seen time.Time, settled uint64, troubles []kafkalog.Trouble)
 		want string
 	}{

@@ -2,9 +2,9 @@ package watch
 
 import "time"
 
-// Repeat says when something that lasts is logged again: at once, after a minute, and then at
-// intervals that double up to StallMost. The zero value has logged nothing; setting it to that says
-// that what lasted is over. It has no clock: its callers pass the time.
+// Repeat decides when a lasting condition is logged again: at once, after a minute, and then at
+// intervals that double up to StallMost. The zero value has logged nothing; reset it when the
+// condition is over. It has no clock: its callers pass the time.
 type Repeat struct {
 	next  time.Time
 	pause time.Duration

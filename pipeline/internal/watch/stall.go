@@ -31,15 +31,15 @@ type Partition struct {
 	// Next is the next offset to read. High is the partition's end, LastStable the first
 	// offset that an open transaction hides, or High.
 	Next, High, LastStable int64
-	// Asked is when the broker was asked for the last of its answers, Unix milliseconds: what was
-	// appended after it is not known.
+	// Asked is when the last response was requested from the broker, Unix milliseconds: later
+	// appends are unknown.
 	Asked    int64
 	HeldBack bool // the turn that is to be closed next waits for the partition
-	// AppendTime is that of the last record that was read, Unix milliseconds; calendar.Never where
-	// none was, or where the topic does not have append times.
+	// AppendTime is the append time of the last record read, Unix milliseconds; calendar.Never if
+	// none was read or the topic has no append times.
 	AppendTime int64
-	// SilentFrom is when the last record came that keeps the clock from standing in for the
-	// partition, Unix milliseconds; calendar.Never where none does. Delay is by how much the clock
+	// SilentFrom is the time of the last record that keeps the clock from closing windows for the
+	// partition, Unix milliseconds; calendar.Never if there is none. Delay is by how much the clock
 	// is set back for the partition.
 	SilentFrom int64
 	Delay      time.Duration
@@ -48,7 +48,7 @@ type Partition struct {
 // Progress is what READ knows at a time.
 type Progress struct {
 	Partitions []Partition // those that were fetched from
-	End        int64       // of the turn that is to be closed next, Unix milliseconds; calendar.Forever when no turn is
+	End        int64       // end of the turn to be closed next, Unix milliseconds; calendar.Forever if there is none
 	// Delay is by how much the records were behind the clock when the last turn was closed: as far
 	// as nothing is known of the partitions, the next turn is due so much later.
 	Delay    time.Duration
@@ -57,17 +57,16 @@ type Progress struct {
 	Worked   time.Time // when a stage was last seen at work on an open turn
 	Result   int64     // the end of the next metric window whose counts are not released
 	Closed   bool      // the turn of that end is closed: its counts are under way
-	// the append time up to which a partition was read that is not at its end, or whose records are
-	// behind the clock; calendar.Forever for none
+	// earliest append time read on a partition that is not at its end, or whose records are behind
+	// the clock; calendar.Forever for none
 	Behind int64
 }
 
-// Rules say how long a deployment waits by its own rules of time, so that such a wait is
-// not taken for a stall.
+// Rules are the waits that a deployment's rules of time allow, which are not stalls.
 type Rules struct {
 	topic                        string
 	lateness, slack, skew, grace time.Duration
-	idle                         bool // the clock can stand in for a silent partition
+	idle                         bool // whether the clock closes windows for a silent partition
 	publishEvery                 time.Duration
 	after                        time.Duration // how long nothing may move before it is logged; 0: StallAfter
 }
@@ -116,7 +115,7 @@ type Stalls struct {
 	away     brokers
 }
 
-// heldPartition is a partition that is waited for: why, where it stands, since when.
+// heldPartition is a partition that a turn waits for: the reason, its position, and since when.
 type heldPartition struct {
 	kind  stallKind
 	mark  int64
@@ -127,7 +126,7 @@ type heldPartition struct {
 type lasting struct {
 	Repeat
 	since      time.Time
-	partitions []int32 // of a stall
+	partitions []int32 // stalled partitions
 	most       bool    // more than half of the records were lost
 }
 
@@ -148,15 +147,15 @@ func (s *Stalls) Due(now time.Time) bool {
 	return now.Sub(s.seenAt) >= time.Second
 }
 
-// Observe takes over what READ knows now.
+// Observe records READ's current progress.
 func (s *Stalls) Observe(now time.Time, p Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seen, s.seenAt = p, now
 }
 
-// ObserveWork takes over that a stage was at work on the open turn: it decided, released or wrote a
-// part of it. A turn that is large takes long, and is not stuck.
+// ObserveWork records that a stage worked on the open turn: it decided, released or wrote a part of
+// it. A large turn takes long, and is not stuck.
 func (s *Stalls) ObserveWork(at time.Time) {
 	if s == nil {
 		return
@@ -177,7 +176,7 @@ func (s *Stalls) Observed() (Progress, time.Time) {
 	return p, s.seenAt
 }
 
-// Check logs the stalls that are due now, except those of brokers, which only the client knows.
+// Check logs the stalls that are due, except those of brokers, which only the client knows.
 func (s *Stalls) Check(now time.Time) { s.update(now, nil, nil) }
 
 // update logs the stalls that are due now. troubles are the client's, the longest first; away are
@@ -192,7 +191,7 @@ func (s *Stalls) update(now time.Time, troubles []kafkalog.Trouble, away []kafka
 		s.report(now, stallCluster, troubles[0].Since, nil, s.clusterText(troubles))
 		return // nothing else can be known
 	case len(troubles) > 0 && s.reported[stallCluster] != nil:
-		return // something is over, but Kafka has not answered all since that was logged
+		return // a trouble is over, but Kafka has not answered all requests since it was logged
 	}
 	s.reportEnd(now, stallCluster, "Kafka answers properly again")
 	if s.seenAt.IsZero() {
@@ -258,8 +257,8 @@ func (s *Stalls) updatePartitions(now time.Time) {
 	}
 }
 
-// why says why the turn that is to be closed next waits for a partition, and
-// where it stands: as long as that does not move, it is stuck.
+// why returns why the turn to be closed next waits for a partition, and the position there: as long
+// as the position does not move, the turn is stuck.
 func (p *Partition) why() (stallKind, int64) {
 	switch {
 	case !p.HeldBack:
@@ -272,8 +271,8 @@ func (p *Partition) why() (stallKind, int64) {
 	return stallNone, 0 // it is being read
 }
 
-// report warns of a stall that is new, concerns more partitions than before, or was not
-// told for long.
+// report warns of a stall that is new, concerns more partitions than before, or was not logged for
+// long.
 func (s *Stalls) report(now time.Time, kind stallKind, since time.Time, partitions []int32, text string) {
 	t := s.reported[kind]
 	more := t != nil && slices.ContainsFunc(partitions, func(id int32) bool {
@@ -308,8 +307,8 @@ func (s *Stalls) reportEnd(now time.Time, kind stallKind, text string) {
 func (s *Stalls) clusterText(troubles []kafkalog.Trouble) string {
 	text := fmt.Sprintf("Kafka has not answered properly since %s: %s: %v", clockTime(troubles[0].Since),
 		troubles[0].Doing, troubles[0].Cause)
-	// What a call meets on its way is a trouble of its own, and newer: an append to a leader that
-	// has died looks for its records first, and the new leader may have another reason.
+	// A retry inside a call has a newer trouble of its own: an append to a dead leader first looks
+	// for its records, and the new leader may fail for another reason.
 	said := map[string]bool{fmt.Sprint(troubles[0].Cause): true}
 	for _, t := range troubles[1:] {
 		if cause := fmt.Sprint(t.Cause); t.Cause != nil && !said[cause] && len(said) < 3 {

@@ -38,8 +38,8 @@ func newStallScene(t *testing.T, change func(*Rules)) *stallScene {
 	return s
 }
 
-// until lets the clock run, with a look every second and whatever READ says then, and returns the
-// lines told with their times.
+// until runs the clock to end, with a check every second and READ's scripted progress, and returns
+// the logged lines with their times.
 func (s *stallScene) until(end time.Duration) []string {
 	var lines []string
 	for ; s.at <= end; s.at += time.Second {
@@ -58,7 +58,7 @@ func (s *stallScene) until(end time.Duration) []string {
 	return lines
 }
 
-// says fails the test unless the lines are so many, at these times and with these words.
+// says fails the test unless the lines have this number, these times and these words.
 func (s *stallScene) says(lines []string, want ...[]string) {
 	s.t.Helper()
 	if len(lines) != len(want) {
@@ -208,10 +208,10 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 		s.away = nil
 		s.says(s.until(12 * time.Minute))
 		s.away = away(12 * time.Minute)
-		s.away[0].Asked = stallNoon.Add(12*time.Minute + 10*time.Second) // then others stand in
+		s.away[0].Asked = stallNoon.Add(12*time.Minute + 10*time.Second) // then other brokers replace it
 		s.says(s.until(20*time.Minute), []string{"12m2s", "unreachable"})
 	})
-	t.Run("the only broker is away", func(t *testing.T) { // what nothing can move is said once
+	t.Run("the only broker is away", func(t *testing.T) { // a stall of everything is logged once
 		s := newStallScene(t, nil)
 		s.away = []kafkalog.Away{{Broker: "b:9092", Since: stallNoon, Asked: stallNoon.Add(time.Hour),
 			Why: "nothing listens there"}}

@@ -13,9 +13,9 @@ import (
 
 const (
 	watchEvery = time.Second
-	// stuckAfter is how long a drain waits for what is tried again and again: below the
-	// ten seconds that supervisors wait before they kill, and long enough for
-	// kafkalog.Client.Gone to say that no broker answers at all.
+	// stuckAfter is how long a drain waits for a call that keeps being retried: below the ten
+	// seconds that supervisors wait before they kill, and long enough for kafkalog.Client.Gone to
+	// report that no broker responds at all.
 	stuckAfter = 9 * time.Second
 )
 
@@ -29,8 +29,8 @@ type Watch struct {
 	everySecond []func(now time.Time)
 }
 
-// Start updates stalls about once a second. Once drain is closed, it calls end when no broker
-// answers (deployment.ErrNoBroker) or a call is not done for long (deployment.ErrStuck).
+// Start updates stalls about once a second. Once drain is closed, it calls end if no broker
+// responds (deployment.ErrNoBroker) or a call takes too long (deployment.ErrStuck).
 func Start(ctx context.Context, client *kafkalog.Client, s *Stalls, drain <-chan struct{},
 	end context.CancelCauseFunc) *Watch {
 	ctx, cancel := context.WithCancel(ctx)
@@ -69,7 +69,7 @@ func Start(ctx context.Context, client *kafkalog.Client, s *Stalls, drain <-chan
 	return w
 }
 
-// EverySecond has fn called about once a second from now on.
+// EverySecond calls fn about once a second until the watch ends.
 func (w *Watch) EverySecond(fn func(now time.Time)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -110,8 +110,8 @@ func stuckCall(ctx context.Context, troubles func() []kafkalog.Trouble, long tim
 	}
 }
 
-// UnlessEnded returns the reason for which the watch has ended a run, by the end function
-// of ctx, or err, which the run itself returned.
+// UnlessEnded returns the reason why the watch has ended a run, by the end function of ctx, or err,
+// which the run itself returned.
 func UnlessEnded(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); err != nil &&
 		(errors.Is(cause, deployment.ErrNoBroker) || errors.Is(cause, deployment.ErrStuck)) {

@@ -93,7 +93,7 @@ func TestRuleADrainIsNotHeldUpByOnePartition(t *testing.T) {
 	}
 }
 
-// The error with which a run ends names the brokers that are away, once.
+// The error of a run names the brokers that are away, once.
 func TestTheEndNamesTheBrokersThatAreAway(t *testing.T) {
 	dir := t.TempDir()
 	broker, err := embedded.Start(embedded.Options{DataDir: dir})

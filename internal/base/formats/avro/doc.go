@@ -1,15 +1,13 @@
 // Package avro reads Avro: writer schemas, and values in the binary encoding. It is the only parser
-// of the schemas by which events are read; tollgate's own records are encoded by goavro (package
-// schemas).
+// of event schemas; tollgate's own records are encoded by goavro (package schemas).
 //
 // Guarantees:
 //
-//   - Parse accepts every schema by which records can be decoded, up to bounds on its length and
-//     depth.
+//   - Parse accepts every schema that can decode records, up to bounds on its length and depth.
 //   - A Reader accepts what goavro 2.15 accepts, but for integers that do not fit their type and
 //     maps with a key twice, and within bounds of its own on items and depth. It does not allocate
-//     and does not panic, and takes time linear in the record's length. Tests and fuzzers of package
-//     schemas/event compare it with goavro.
+//     and does not panic, and takes time linear in the record's length. Tests and fuzzers of
+//     package schemas/event compare it with goavro.
 //   - Errors name types and fields of a schema, never values.
 //
 // Not guaranteed: that a schema is valid in every respect. Names, defaults, aliases and

@@ -5,12 +5,12 @@ import (
 	"math"
 )
 
-// Bounds of what a record may make the reader do. goavro has only the first of these bounds, and
-// allocates as much as a block's count says.
+// Limits on the work that a record may cause. goavro has only the first of them, and allocates as
+// much as a block's count claims.
 const (
-	maxBlockItems = math.MaxInt32 // of one block
-	maxEmptyItems = 1 << 16       // of one record, where items have no bytes
-	maxAvroDepth  = 1000          // of records, unions, arrays and maps in each other
+	maxBlockItems = math.MaxInt32 // items in one block
+	maxEmptyItems = 1 << 16       // items without bytes in one record
+	maxAvroDepth  = 1000          // nested records, unions, arrays and maps
 )
 
 // Reader reads Avro's binary encoding. It accepts what goavro 2.15 accepts within the bounds above
@@ -24,7 +24,7 @@ type Reader struct {
 	empty int64 // how many items without bytes were read
 }
 
-// Open begins a record. The reader keeps b, and what it returns shares memory with it.
+// Open begins a record. The reader keeps b, and its results share memory with it.
 func (r *Reader) Open(b []byte) { *r = Reader{Buf: b} }
 
 // Long reads a zigzag integer of 64 bits.
@@ -71,7 +71,7 @@ func (r *Reader) Index(n int) (int, bool) {
 	return int(i), ok && i >= 0 && i < int64(n)
 }
 
-// Skip passes over a value, which stands in depth other values.
+// Skip passes over a value that is nested in depth other values.
 func (r *Reader) Skip(t *Type, depth int) (ok bool) {
 	switch t.Kind {
 	case Null:

@@ -38,11 +38,11 @@ type Type struct {
 	Kind     Kind
 	Logical  string // the logical type; "" without one, or with one that does not fit the type
 	Claimed  string // the logical type in the schema, whether it fits or not
-	Name     string // of a record, enum or fixed
+	Name     string // name of a record, enum or fixed
 	Size     int    // fixed
 	Symbols  [][]byte
 	Fields   []Field
-	Items    *Type // of an array, values of a map
+	Items    *Type // items of an array, values of a map
 	Branches []*Type
 	Empty    bool // whether values have no bytes
 }
@@ -71,9 +71,9 @@ const (
 	maxSchemaDepth = 200
 )
 
-// Parse reads a schema, which must be that of a record. It is as strict as decoding needs: names,
+// Parse parses a schema, which must be a record's. It is as strict as decoding requires: names,
 // defaults, aliases and documentation are not validated, and a logical type that does not fit is
-// ignored, as the specification says.
+// ignored, as the specification demands.
 func Parse(text string) (*Type, error) {
 	if len(text) > maxSchemaBytes {
 		return nil, fmt.Errorf("the schema has %d bytes; the limit is %d", len(text), maxSchemaBytes)
@@ -210,7 +210,7 @@ func (t *Type) fits(logical string) bool {
 	return false
 }
 
-// define registers a named type and returns the namespace for what is in it.
+// define registers a named type and returns the namespace for its contents.
 func (p *schemaParser) define(t *Type, o map[string]any, namespace string) (string, error) {
 	name, _ := o["name"].(string)
 	if name == "" {
@@ -293,8 +293,8 @@ func (p *schemaParser) fixed(o map[string]any, namespace string) (*Type, error) 
 	return t, nil
 }
 
-// findEmpty marks the records whose values have no bytes: those with only empty fields. A record
-// comes after the other records that it contains; a record that contains only itself has no values
+// findEmpty marks the records whose values have no bytes: those with only empty fields. A record is
+// listed after the other records that it contains; a record that contains only itself has no values
 // at all.
 func (p *schemaParser) findEmpty() {
 	for _, t := range p.records {

@@ -2,7 +2,7 @@ package csvrow
 
 import "bytes"
 
-// Ending says how a field, or a row, ends.
+// Ending is how a field, or a row, ends.
 type Ending uint8
 
 // The endings.
@@ -10,17 +10,17 @@ const (
 	Comma     Ending = iota // with the separator: another field follows, which may be empty
 	End                     // with the text
 	Open                    // not in this text: a quoted field goes on in the next line
-	Malformed               // with a quote where no quote may be
+	Malformed               // with a quote in a forbidden place
 )
 
 // shortField is the length up to which one loop over the bytes is faster than a search for each
 // kind of byte.
 const shortField = 32
 
-// Next reads the field with which text begins. It returns the field as it is written or, if it is
-// quoted, the text between the quotes; escaped says that AppendUnescaped has to decode that text.
-// rest is the text after the separator. A line break is part of a quoted field and makes any other
-// field malformed: the caller removes the one that ends the row.
+// Next reads the first field of text. It returns the field unchanged or, if it is quoted, the text
+// between the quotes; if escaped, AppendUnescaped must decode that text. rest is the text after the
+// separator. A line break is part of a quoted field and makes any other field malformed: the caller
+// removes the one that ends the row.
 func Next(text []byte, separator byte) (field, rest []byte, escaped bool, e Ending) {
 	if len(text) > 0 && text[0] == '"' {
 		return resume(text[1:], separator)
@@ -69,8 +69,8 @@ func resume(text []byte, separator byte) (field, rest []byte, escaped bool, e En
 	}
 }
 
-// Scan reads fields to the end of the row, or of the text, and returns End, Open or Malformed.
-// inside says that the text begins within a quoted field, which the line before left open.
+// Scan reads fields to the end of the row, or of the text, and returns End, Open or Malformed. With
+// inside, the text begins within a quoted field that the line before left open.
 func Scan(text []byte, separator byte, inside bool) Ending {
 	e := Comma
 	if inside {

@@ -2,7 +2,7 @@ package spelling
 
 import "strings"
 
-// List writes names as "a, b or c"; last stands before the last one: " or ".
+// List joins names as "a, b or c"; last is the separator before the last one: " or ".
 func List(names []string, last string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Points at which Hooks.At is called: right before (Writing) and right after (Written) a
-// write of the record, or of the values, that the name says.
+// Points at which Hooks.At is called: right before (Writing) and right after (Written) a write of
+// the named record or values.
 const (
 	EpochWriting   = "epoch-writing"
 	EpochWritten   = "epoch-written"
@@ -22,7 +22,7 @@ const (
 	CountsWritten  = "counts-written"
 	EndWriting     = "end-writing"
 	EndWritten     = "end-written"
-	// Of runs with several READs.
+	// In runs with several READs.
 	ReaderWriting = "reader-writing"
 	ReaderWritten = "reader-written"
 	PassedWriting = "passed-writing"
@@ -31,7 +31,7 @@ const (
 	DrainWriting = "drain-writing"
 	DrainWritten = "drain-written"
 
-	// Of init, which records before and after it that a deployment begins.
+	// In init, which records before and after it that a deployment begins.
 	HeaderWriting = "header-writing"
 	HeaderWritten = "header-written"
 
@@ -46,7 +46,7 @@ func With(ctx context.Context, h Hooks) context.Context {
 	return context.WithValue(ctx, hooksKey{}, h)
 }
 
-// From returns the context's hooks; the zero Hooks where it carries none.
+// From returns the context's hooks; the zero Hooks if it has none.
 func From(ctx context.Context) Hooks {
 	h, _ := ctx.Value(hooksKey{}).(Hooks)
 	return h
@@ -54,17 +54,18 @@ func From(ctx context.Context) Hooks {
 
 // Hooks let tests play what engines do. The zero value changes nothing.
 type Hooks struct {
-	// Forget is called before every shard's turn and says whether the process forgets the shard.
+	// Forget is called before every shard's turn and reports whether the process forgets the shard.
 	Forget func(shard int, turn uint64) bool
 	// At is called at every point.
 	At Hook
-	// Restore is called before every step of a READ that follows one which opened a turn, with
-	// the number of such steps, from 2 on. Where it returns true, the engine hands back the
-	// step before: an older restriction and older elements.
+	// Restore is called before every step of a READ that follows one that opened a turn, with the
+	// number of such steps, counted from 2. If it returns true, the engine restores the step
+	// before: an older restriction and older elements.
 	Restore func(step int) bool
 	// Clock times the publication of counts and of ends of turns; nil: the machine's clock.
 	Clock Clock
-	// StallAfter is how long nothing may move before a run says so; 0: as package watch has it.
+	// StallAfter is how long nothing may move before a run reports it; 0 means the default of
+	// package watch.
 	StallAfter time.Duration
 }
 
@@ -74,9 +75,9 @@ type Clock interface {
 	At(next func(now time.Time) time.Time) <-chan time.Time
 }
 
-// Hook is called at a point, from any goroutine: it may delay, or kill its own process.
-// An error fails the write, or what follows it. shard is that of the partition, −1 for
-// control and the ends of turns. A nil Hook does nothing.
+// Hook is called at a point, from any goroutine: it may delay, or kill its own process. An error
+// fails the write, or the step after it. shard is the partition's, −1 for control and the ends of
+// turns. A nil Hook does nothing.
 type Hook func(point string, shard int) error
 
 func (h Hook) reach(point string, shard int) error {
@@ -86,8 +87,8 @@ func (h Hook) reach(point string, shard int) error {
 	return h(point, shard)
 }
 
-// Around calls write between two points; "" is no point. It returns the first error of
-// the three.
+// Around calls the hook before and after write; a point of "" is skipped. It returns the first
+// error of the three.
 func (h Hook) Around(before, after string, shard int, write func() error) error {
 	if err := h.reach(before, shard); err != nil {
 		return err

@@ -82,9 +82,9 @@ func TestStateOutlivesSlowBundles(t *testing.T) {
 	}
 }
 
-// TestPrismStillLosesState notices when a newer Beam keeps the state of bundles that it splits. It
-// fails falsely only if no bundle is split in three runs, in each of which the runner has
-// twenty ticks in which to do so.
+// TestPrismStillLosesState notices if a newer Beam keeps the state of bundles that it splits. It
+// fails falsely only if no bundle is split in three runs, each with twenty ticks for the runner to
+// do so.
 func TestPrismStillLosesState(t *testing.T) {
 	for range 3 {
 		if counted(t, "") < visitsOfOneKey {

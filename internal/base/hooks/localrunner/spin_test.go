@@ -13,7 +13,7 @@ import (
 
 func init() { beam.RegisterDoFn(&watchFn{}) }
 
-// What watchFn saw of prism's loop over its bundle: that it ran, and that it waited.
+// watchFn's observations of prism's loop over its bundle: that it ran, and that it waited.
 var loopRan, loopWaited atomic.Bool
 
 // watchFn looks at prism's loop over its own bundle, in a stage without an output, until that waits
@@ -34,8 +34,8 @@ func (*watchFn) ProcessElement([]byte) {
 	}
 }
 
-// loopState returns the state of the goroutine in prism's loop over a bundle, as a stack dump names
-// it; "" if none is there, or if it stands in a call.
+// loopState returns the state of the goroutine in prism's loop over a bundle, as named by a stack
+// dump; "" if there is none, or if it is in a call.
 func loopState() string {
 	dump := make([]byte, 4<<20)
 	for _, stack := range bytes.Split(dump[:runtime.Stack(dump, true)], []byte("\n\n")) {

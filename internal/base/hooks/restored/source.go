@@ -7,9 +7,9 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms"
 )
 
-// Source returns READ on an engine that restores a checkpoint if restore returns true, which is as
-// in crashpoint.Hooks: READ gets the restriction of an earlier step, and the elements that were
-// buffered then come again. Not for concurrent use.
+// Source returns READ on an engine that restores a checkpoint if restore (see crashpoint.Hooks)
+// returns true: READ gets the restriction of an earlier step, and the elements buffered then are
+// delivered again. Not for concurrent use.
 func Source(read transforms.Source, restore func(step int) bool) transforms.Source {
 	if restore == nil {
 		return read
@@ -24,8 +24,8 @@ type source struct {
 	steps    int
 	opened   bool // the last step opened a turn
 	earlier  transforms.Restriction
-	elements []transforms.Element // of the last step that had some
-	buffered []transforms.Element // of an earlier step, which come again with the next ones
+	elements []transforms.Element // from the last step that had some
+	buffered []transforms.Element // from an earlier step, delivered again with the next ones
 }
 
 // Step implements transforms.Source.

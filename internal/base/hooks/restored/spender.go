@@ -9,8 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Spender opens SPEND in a process that loses a shard before each turn for which forget, which is
-// as in crashpoint.Hooks, returns true: the next turn finds the shard in the ledger only.
+// Spender opens SPEND in a process that loses a shard before each turn for which forget (see
+// crashpoint.Hooks) returns true: the next turn finds the shard in the ledger only.
 func Spender(
 	open func() (transforms.Spender, error), forget func(shard int, turn uint64) bool,
 ) (transforms.Spender, error) {

@@ -16,7 +16,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkFetch reads 100,000 records of 200 bytes in answers of 1 MiB, as a run does.
+// BenchmarkFetch reads 100,000 records of 200 bytes in responses of 1 MiB, as a run does.
 func BenchmarkFetch(b *testing.B) {
 	_, c := setup(b, 1)
 	p := newProducer(b, c, 0, "")

@@ -98,7 +98,7 @@ func (c *Client) onNewConnection(addr string, timeout time.Duration) requestor {
 	}
 }
 
-// anyBroker returns a requestor that sends to the first broker that answers.
+// anyBroker returns a requestor that sends to the first responding broker.
 func (c *Client) anyBroker() requestor {
 	return func(ctx context.Context, req protocol.Message, res any) (err error) {
 		for _, addr := range c.addresses() {

@@ -12,7 +12,8 @@ import (
 	"github.com/segmentio/kafka-go/sasl"
 )
 
-// Config says how to reach a cluster. The zero value of every field but Brokers is usable.
+// Config configures the connection to a cluster. The zero value of every field but Brokers is
+// usable.
 type Config struct {
 	Brokers  []string       // host:port, tried in order
 	ClientID string         // default "tollgate"
@@ -23,8 +24,9 @@ type Config struct {
 	// RenewTLS returns the TLS of the next connection, for certificates that change; nil: TLS
 	// stays.
 	RenewTLS func() *tls.Config
-	// MayChange says that certificates or passwords may change. Brokers take up a change earlier or
-	// later than this side: one that refuses the client now but did not before is asked again.
+	// MayChange allows for certificates or passwords that change. Brokers may learn of a change
+	// before or after this client, so it retries a broker that refuses it now but accepted it
+	// before.
 	MayChange bool
 
 	// CAFile and CertFile are the names of TLS's files, for error texts.
@@ -32,7 +34,7 @@ type Config struct {
 
 	// MaxBatchBytes bounds a record batch. Default DefaultBatchBytes.
 	MaxBatchBytes int
-	// RetryFor bounds how long a call waits for a cluster that does not answer or has no leader.
+	// RetryFor limits how long a call waits for a cluster that does not respond or has no leader.
 	// Default 2 min.
 	RetryFor time.Duration
 

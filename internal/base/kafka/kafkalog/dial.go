@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// Dial connects to the first broker of cfg.Brokers that answers. The error is ErrUnreachable or
-// ErrRefused; the text says what to check. Dial does not wait for a broker (see MayComeUp).
+// Dial connects to the first of cfg.Brokers that responds. The error is ErrUnreachable or
+// ErrRefused; its text names what to check. Dial does not wait for a broker (see MayComeUp).
 func Dial(ctx context.Context, cfg Config) (*Client, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -30,8 +30,8 @@ func MayComeUp(err error) bool { return errors.Is(err, errTransient) }
 var errTransient = errors.New("another try may succeed")
 
 // probeAll tries the bootstrap addresses in order: connection, versions, authentication, metadata
-// (a listener that wants SASL hangs up on the last only). Its error has the brokers that refuse, if
-// any does: they say more than those that cannot be reached.
+// (a listener that wants SASL hangs up on the last only). Its error lists the brokers that refuse,
+// if any does: their reasons help more than those of unreachable ones.
 func (c *Client) probeAll(ctx context.Context) error {
 	var refused, failed error
 	for _, addr := range c.cfg.Brokers {

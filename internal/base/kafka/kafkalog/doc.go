@@ -10,22 +10,22 @@
 // # Guarantees
 //
 //   - Fetcher.Poll returns committed records only, in log order per partition, and a next offset
-//     after everything that was looked at. Data in any wanted partition ends a long poll at once.
+//     after all records it has examined. Data in any wanted partition ends a long poll at once.
 //   - Producer.Append returns without an error only when every in-sync replica has the records,
-//     once. A batch whose outcome is unknown is looked for in the log and sent again byte for byte;
-//     the broker recognises it by producer id, epoch and sequence.
+//     once. It looks for a batch with an unknown outcome in the log and sends it again byte for
+//     byte; the broker recognises it by producer id, epoch and sequence.
 //   - A Producer with a transactional id is fenced (ErrFenced) once another one has taken the same
 //     id and written to the partition. An owner therefore calls Fence before it trusts its reads.
-//   - During changes of leader, lost connections and broker restarts, calls are tried again for
-//     Config.RetryFor. Connections are replaced before a broker ends their authentication.
+//   - Calls retry for Config.RetryFor while leaders change, connections drop or brokers restart.
+//     Connections are replaced before a broker ends their authentication.
 //   - A call ends with its context, and with Close. Error texts and logs never have keys or values.
 //
 // # What it does not do
 //
 //   - No consumer groups, no transactions across partitions, no compression of what it writes.
 //   - The broker forgets a transactional id after transactional.id.expiration.ms without a Fence. A
-//     writer whose last Fence is older asks before it writes; only one that is halted within an
-//     append for as long is not fenced.
+//     writer whose last Fence is older checks before it writes; only one that is suspended within
+//     an append for as long is not fenced.
 //   - When the epochs of a transactional id are used up (after 32766 takeovers), the broker changes
 //     the producer id; a writer that still has the old id with the last epoch is not fenced.
 package kafkalog

@@ -28,8 +28,9 @@ var (
 	ErrForbidden = errors.New("the brokers do not allow this user to do so")
 	// ErrFenced: another producer has taken this one's transactional id (error 47 or 90).
 	ErrFenced = errors.New("producer fenced by a newer one")
-	// ErrSequence: the partition does not continue where this producer's acknowledged records end:
-	// records were lost, or the broker forgot the producer. Read the log again before writing more.
+	// ErrSequence is returned if the partition does not continue after this producer's acknowledged
+	// records: records were lost, or the broker forgot the producer. Read the log again before
+	// writing more.
 	ErrSequence = errors.New(
 		"log does not continue this producer's records: it has lost some, or the topic was created again")
 	// ErrTooLarge: a message is above Config.MaxBatchBytes or the topic's max.message.bytes.
@@ -43,8 +44,8 @@ var (
 	ErrClosed = errors.New("client closed")
 )
 
-// codeError turns an error code of a response into an error, nil for 0. A broker's free text is
-// left out: it may quote what was sent.
+// codeError turns an error code of a response into an error, nil for 0. It omits the broker's free
+// text, which may quote the request.
 func codeError(code int16) error {
 	switch kafka.Error(code) {
 	case 0:
@@ -132,8 +133,8 @@ func retriableCode(code kafka.Error) bool {
 			kafka.Unknown, kafka.InvalidMessage}, code)
 }
 
-// absence is how long every answer has said that a topic or partition does not exist. A broker that
-// has just started says so of topics that it does not know yet.
+// absence is how long every response has reported that a topic or partition does not exist. A
+// broker that has just started reports this for topics it has not loaded yet.
 type absence struct{ since time.Time }
 
 // lasts takes the outcome of the latest try, and reports whether the absence is longer than grace.

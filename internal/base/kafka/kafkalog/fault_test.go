@@ -16,7 +16,8 @@ import (
 
 const produceKey = 0
 
-// answerProduce makes the broker answer the next produce request with code instead of handling it.
+// answerProduce makes the broker respond to the next produce request with code instead of handling
+// it.
 func answerProduce(cluster *kfake.Cluster, code int16) *atomic.Int32 {
 	var seen atomic.Int32
 	cluster.ControlKey(produceKey, func(req kmsg.Request) (kmsg.Response, error, bool) {
@@ -64,7 +65,7 @@ func TestRetriedBatchIsWrittenOnce(t *testing.T) {
 	}
 }
 
-// The answer is lost after the write: the batch is found in the log, with others' records around
+// The response is lost after the write: the batch is found in the log, with others' records around
 // it.
 func TestLostAnswerIsFoundInTheLog(t *testing.T) {
 	t.Parallel()
@@ -73,8 +74,8 @@ func TestLostAnswerIsFoundInTheLog(t *testing.T) {
 	mustAppend(t, p, "a")
 	mustAppend(t, other, "x")
 	for _, v := range []string{"b", "c"} {
-		// Written by a copy of the producer, which does not know of it: exactly what a lost answer
-		// leaves.
+		// A copy of the producer writes, unknown to the original: the same state as after a lost
+		// response.
 		twin := *p.twin()
 		mustAppend(t, &twin, v)
 		mustAppend(t, other, "y")
@@ -214,8 +215,8 @@ func TestBatchesSplitAtTheLimit(t *testing.T) {
 	equal(t, readAll(t, c, 0), values)
 }
 
-// A broker that comes back does not know yet what it leads: one answer that a topic does not exist
-// is no reason to take the topic for deleted.
+// A broker that restarts does not know its partitions yet: one response that a topic does not exist
+// does not mean that it was deleted.
 func TestATopicIsGoneAfterAWhileOnly(t *testing.T) {
 	t.Parallel()
 	unknown := fmt.Errorf("topic: %w", kafka.UnknownTopicOrPartition)

@@ -11,13 +11,14 @@ import (
 	"github.com/segmentio/kafka-go/protocol/endtxn"
 )
 
-// Fence ends the writing of every older producer of the transactional id in the partition, and
-// returns the offset after which the broker refuses them. For a producer with a transactional id,
-// before its first append; from then on appends repeat it now and then (renewAfter).
+// Fence stops every older producer of the transactional id in the partition, and returns the offset
+// after which the broker refuses them. A producer with a transactional id calls it before its first
+// append; later appends repeat it now and then (renewAfter).
 //
 // It commits an empty transaction, whose marker makes the partition's leader forget older epochs,
-// and reads the log until it finds the marker: a commit is acknowledged before its markers stand,
-// and an older producer may write in between. The marker takes an offset and is no record.
+// and reads the log until it finds the marker: a commit is acknowledged before its markers are
+// written, and an older producer may write in between. The marker occupies an offset but is not a
+// record.
 //
 // Errors: ErrFenced if a newer producer has taken the id, or the coordinator has forgotten it;
 // ErrSequence if the log ends before the producer's records, or its marker is gone.
@@ -89,7 +90,8 @@ func transactionError(code int16) error {
 	return codeError(code)
 }
 
-// marker looks for the producer's marker from an offset on; without it, at is where to look again.
+// marker looks for the producer's marker at or after from; if there is none yet, at is the offset
+// for the next search.
 func (p *Producer) marker(ctx context.Context, from int64) (at int64, found bool, err error) {
 	next, err := p.eachBatch(ctx, from, func(b *batch) (err error) {
 		if b.ProducerID != p.id || b.FirstOffset < from {
@@ -111,7 +113,7 @@ func (p *Producer) marker(ctx context.Context, from int64) (at int64, found bool
 	return next, false, nil
 }
 
-// isMarker says whether a batch with this producer's id is the marker of its commit. Errors:
+// isMarker reports whether a batch with this producer's id is the marker of its commit. Errors:
 // ErrFenced if a newer producer has written it, or has ended this one's transaction.
 func (p *Producer) isMarker(b *batch) (bool, error) {
 	kind := noMarker

@@ -47,8 +47,8 @@ func TestAFenceEndsOlderProducersAndIsNoRecord(t *testing.T) {
 	equal(t, readAll(t, c, 0), []string{"a", "b"})
 }
 
-// A commit is acknowledged before its marker stands, and its marker may be left out: until it
-// stands an older producer may write. The fence waits for it, and commits again.
+// A commit is acknowledged before its marker is written, and the marker may be missing: until then
+// an older producer may write. The fence waits for the marker, and commits again.
 func TestAFenceWaitsForItsMarker(t *testing.T) {
 	t.Parallel()
 	cluster, c := setup(t, 1)
@@ -56,7 +56,7 @@ func TestAFenceWaitsForItsMarker(t *testing.T) {
 	acknowledged := make(chan struct{})
 	cluster.ControlKey(endTxnKey, func(req kmsg.Request) (kmsg.Response, error, bool) {
 		close(acknowledged)
-		return req.ResponseKind(), nil, true // done, it says, and is not
+		return req.ResponseKind(), nil, true // claims success without doing anything
 	})
 	fenced := make(chan int64, 1)
 	go func() {
@@ -74,8 +74,8 @@ func TestAFenceWaitsForItsMarker(t *testing.T) {
 	mustAppend(t, p, "a")
 }
 
-// The marker of an older producer may come after the younger one has asked for the end of the log:
-// it is not the marker that the younger one waits for.
+// The marker of an older producer may appear after the younger one has asked for the end of the
+// log: the younger one must not accept it as its own.
 func TestAFenceIsNoOlderProducersMarker(t *testing.T) {
 	t.Parallel()
 	_, c := setup(t, 1)
@@ -95,7 +95,7 @@ func TestAFenceOfAnOlderProducerSaysSo(t *testing.T) {
 	if _, err := old.Fence(t.Context()); !errors.Is(err, ErrFenced) {
 		t.Errorf("the older producer's fence: %v", err)
 	}
-	// The newer one came between the commit and its marker: seen in the log only.
+	// A newer producer committed between the commit and its marker, visible only in the log.
 	cluster, c := setup(t, 1)
 	old = newProducer(t, c, 0, "tx")
 	taken := make(chan struct{})
@@ -115,7 +115,8 @@ func TestAFenceOfAnOlderProducerSaysSo(t *testing.T) {
 	}
 }
 
-// Answers are lost before and after what they answer was done; the coordinator asks to come back.
+// Responses are lost before and after their request was handled; the coordinator asks the client to
+// retry.
 func TestAFenceOutlivesFaults(t *testing.T) {
 	t.Parallel()
 	for _, key := range []int16{addPartitionsKey, endTxnKey} {
@@ -130,7 +131,7 @@ func TestAFenceOutlivesFaults(t *testing.T) {
 		answerJoining(cluster, 51) // concurrent transactions
 		mustFence(t, newProducer(t, c, 0, "tx"))
 	}
-	// It was committed, and no answer came: a second commit changes nothing.
+	// The commit succeeded and its response was lost: a second commit changes nothing.
 	_, c := setup(t, 1)
 	p := newProducer(t, c, 0, "tx")
 	if err := errors.Join(p.joinTransaction(t.Context()), p.commitTransaction(t.Context()),
@@ -142,7 +143,7 @@ func TestAFenceOutlivesFaults(t *testing.T) {
 	}
 }
 
-// answerJoining makes the broker answer that a partition cannot join a transaction.
+// answerJoining makes the broker respond that a partition cannot join a transaction.
 func answerJoining(cluster *kfake.Cluster, code int16) {
 	cluster.ControlKey(addPartitionsKey, func(req kmsg.Request) (kmsg.Response, error, bool) {
 		res := req.ResponseKind().(*kmsg.AddPartitionsToTxnResponse)
@@ -213,8 +214,8 @@ func TestAProducerThatTheCoordinatorHasForgottenDoesNotWrite(t *testing.T) {
 	equal(t, readAll(t, c, 0), []string{"a"})
 }
 
-// Of the batches with its producer id, the marker of its own commit ends the search of a Fence, and
-// a newer epoch or the end of its transaction by another one says that it is fenced.
+// Among the batches with its producer id, a Fence ends its search at the marker of its own commit.
+// A newer epoch, or another producer's end of its transaction, means that it is fenced.
 func TestWhatABatchSaysOfAFence(t *testing.T) {
 	t.Parallel()
 	p := &Producer{id: 7, epoch: 3}

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// maxFetchBytes bounds one response over all its partitions; the first in the request come
-	// first.
+	// maxFetchBytes limits a response over all its partitions, which it serves in the order of the
+	// request.
 	maxFetchBytes = 8 << 20
 	// defaultMaxBytes bounds one partition's part of a response if Fetch.MaxBytes is 0.
 	defaultMaxBytes = 1 << 20
 )
 
-// Fetch asks for the records of one partition from Offset on. MaxBytes bounds one answer (the first
+// Fetch requests the records of one partition from Offset. MaxBytes limits the response (the first
 // batch is sent whole in any case); 0 means 1 MiB.
 type Fetch struct {
 	Topic     string
@@ -29,16 +29,16 @@ type Fetch struct {
 
 func (f Fetch) at() topicPartition { return topicPartition{f.Topic, f.Partition} }
 
-// Fetched is what one answer says about the partition of a Fetch.
+// Fetched is the part of a response for the partition of a Fetch.
 type Fetched struct {
 	Topic      string
 	Partition  int32
 	Records    []Record // in log order, from Fetch.Offset on; may be empty
 	Next       int64    // the offset to ask for next: after records, markers, holes and emptied batches
-	High       int64    // see Offsets, as of this answer
+	High       int64    // see Offsets, as of this response
 	LastStable int64
 	AppendTime bool  // Records is not empty and every one of them carries the broker's append time
-	Asked      int64 // unix ms of the reader's clock just before this answer's request was sent
+	Asked      int64 // Unix ms of the reader's clock just before this response's request was sent
 	// why the partition cannot be read further: ErrOffsetOutOfRange, ErrUnknownTopic, ErrCorrupt or
 	// a kafka.Error
 	Err error
@@ -93,8 +93,8 @@ type fetchedPartition struct {
 	Records              []byte                      `kafka:"min=v0,max=v11"`
 }
 
-// decodePartition decodes the answer for one partition into the space. again is an error that goes
-// away with fresh metadata; fetched has no meaning then.
+// decodePartition decodes one partition of a response into the space. again is an error that fresh
+// metadata resolves; fetched is then meaningless.
 func decodePartition(fetch Fetch, p *fetchedPartition, in *space) (fetched Fetched, again error) {
 	fetched = Fetched{
 		Topic: fetch.Topic, Partition: fetch.Partition, Next: fetch.Offset,
@@ -126,8 +126,8 @@ func (f *Fetched) fail(err error) error {
 	return fmt.Errorf("reading topic %q partition %d at offset %d: %w", f.Topic, f.Partition, f.Next, err)
 }
 
-// decodeAnswer matches a response with the fetches that were sent. news says that one of them has
-// records, an error or a greater next offset; again has the partitions to ask for again.
+// decodeAnswer matches a response with the fetches that were sent. news reports whether one of them
+// has records, an error or a greater next offset; again lists the partitions to fetch again.
 func decodeAnswer(fetches []Fetch, res *fetchResponse, in *space) (
 	all []Fetched, news bool, again map[topicPartition]error,
 ) {

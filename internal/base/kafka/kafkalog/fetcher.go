@@ -18,7 +18,7 @@ type Fetcher struct {
 	links   map[int32]*link // by broker
 	answers chan answer
 	failing map[topicPartition]*failing // partitions that cannot be read
-	life    context.Context             // ends with Close, and with that of the client
+	life    context.Context             // ends with Close, or with the client's life
 	end     context.CancelFunc
 }
 
@@ -29,11 +29,11 @@ type link struct {
 	asked   int64     // unix ms, before sending
 	started time.Time // when the Poll began that sent it
 	giveUp  context.CancelFunc
-	in      *space // of the answer; written from sending on until the answer is decoded
+	in      *space // memory of the response; written from sending until the response is decoded
 }
 
 type failing struct {
-	since   time.Time // of failures of any kind
+	since   time.Time // start of a series of failures of any kind
 	missing absence
 	trouble
 }
@@ -70,11 +70,10 @@ func (c *Client) NewFetcher() *Fetcher {
 // Close ends outstanding requests. A Poll in progress fails.
 func (f *Fetcher) Close() { f.end() }
 
-// Poll waits until minBytes of committed records (or an error) have come in from one broker, or
-// maxWait is over, and returns one Fetched per partition whose broker answered. A request that is
-// still outstanding is kept for the next Poll if that asks the same: Fetched.Asked dates an answer.
-//
-// Partitions whose leader is away are left out; after RetryFor their Fetched.Err says so.
+// Poll waits until one broker has sent minBytes of committed records (or an error), or maxWait has
+// passed, and returns one Fetched per partition whose broker responded. An outstanding request is
+// kept for the next Poll if that has the same fetches; Fetched.Asked is its time. Partitions
+// without a leader are left out; after RetryFor their Fetched.Err reports it.
 func (f *Fetcher) Poll(ctx context.Context, fetches []Fetch, minBytes int32, maxWait time.Duration) ([]Fetched, error) {
 	if len(fetches) == 0 {
 		return nil, errors.New("polling: no partition is given")

@@ -21,8 +21,8 @@ const (
 	frameHeader = 8
 )
 
-// readFrame reads one length-prefixed response. memory returns a slice of a length for it. A large
-// frame grows as its bytes come in, so that a wrong length costs no more memory than was sent.
+// readFrame reads one length-prefixed response. memory returns a slice of a given length for it. A
+// large frame grows as its bytes arrive, so a wrong length costs no more memory than was sent.
 func readFrame(r io.Reader, memory func(n int) []byte) ([]byte, error) {
 	const step = 16 << 20
 	var head [frameHeader]byte
@@ -63,7 +63,7 @@ func decode(res any, version int16, body []byte) error {
 	switch res := res.(type) {
 	case *identity:
 		ok = res.decode(version, body)
-	case kmsg.Response: // of a franzRequest
+	case kmsg.Response: // response to a franzRequest
 		res.SetVersion(version)
 		ok = res.ReadFrom(body) == nil
 	default:

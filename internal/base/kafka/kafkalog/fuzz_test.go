@@ -105,8 +105,8 @@ func sameRecord(t *testing.T, r Record, m *kgo.Record) {
 	}
 }
 
-// Whatever a broker sends, decoding a response ends without a panic, and takes memory for what was
-// sent, not for what it claims.
+// Whatever a broker sends, decoding a response does not panic, and needs memory for the bytes sent,
+// not for the lengths they claim.
 func FuzzResponses(f *testing.F) {
 	kinds := map[protocol.ApiKey]func() any{
 		protocol.Metadata: func() any {
@@ -236,8 +236,8 @@ func TestLargeFramesAreReadWhole(t *testing.T) {
 	}
 }
 
-// Every batch that is written is read back as it was, is exactly as long as its header says, and no
-// message takes more than maxRecordSize, on which splitting relies.
+// Every written batch is read back unchanged and is exactly as long as its header states, and no
+// message exceeds maxRecordSize, on which splitting relies.
 func TestBatchesReadBack(t *testing.T) {
 	t.Parallel()
 	in := newSpace(kgo.DefaultDecompressor(), false)

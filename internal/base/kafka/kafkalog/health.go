@@ -11,27 +11,27 @@ import (
 	"time"
 )
 
-// Trouble is a call that the client keeps retrying, or an answer that it waits for.
+// Trouble is a call that the client keeps retrying, or a response that it waits for.
 type Trouble struct {
-	Doing string    // what fails, in gerund voice: `reading topic "t" partition 3`
+	Doing string    // the failing action, in gerund voice: `reading topic "t" partition 3`
 	Since time.Time // when it was first tried, or asked for, since the last success
-	Cause error     // of the last failure
+	Cause error     // the last failure
 }
 
-// silentAfter is how long a broker may take for an answer; long polls are over by then.
+// silentAfter is how long a broker may take to respond; long polls end earlier.
 const silentAfter = 5 * time.Second
 
 // health keeps the failures of calls that are still tried again. Safe for concurrent use.
 type health struct {
 	mu       sync.Mutex
-	answered time.Time            // when a broker answered last
+	answered time.Time            // time of the last response of any broker
 	appended map[string]time.Time // when a batch was acknowledged last, by topic
 	troubles map[*trouble]Trouble
 	waiting  map[*trouble]Trouble // requests without a response
 	away     map[string]Away      // brokers that could not be connected to, by address
 }
 
-// trouble stands for one call, request or partition that may be in trouble.
+// trouble represents one call, request or partition that may be in trouble.
 type trouble struct{ _ byte } // not of size zero: its address is its identity
 
 func newHealth() *health {
@@ -93,7 +93,7 @@ type Away struct {
 	Broker string    // host:port
 	Since  time.Time // when the first attempt began that failed since the last success
 	Asked  time.Time // when the last one failed
-	Why    string    // what the last one said, and what to check
+	Why    string    // the last failure, and what to check
 }
 
 // dialed records the outcome of an attempt to connect that began at since; nil is success.
@@ -112,7 +112,7 @@ func (h *health) dialed(addr string, since time.Time, failed *stageError) {
 	h.away[addr] = Away{Broker: addr, Since: since, Asked: time.Now(), Why: failed.why()}
 }
 
-// Away returns the brokers to which the last connection could not be made, by address.
+// Away returns the brokers whose last connection attempt failed, by address.
 func (c *Client) Away() []Away {
 	defer c.health.lock()()
 	return slices.SortedFunc(maps.Values(c.health.away), func(a, b Away) int {
@@ -131,13 +131,14 @@ func (c *Client) Appended(topic string) time.Time {
 	return c.health.appended[topic]
 }
 
-// Answered returns when a broker answered last; before the first answer, when the client was made.
+// Answered returns the time of the last response of any broker; before the first one, the time at
+// which the client was made.
 func (c *Client) Answered() time.Time {
 	defer c.health.lock()()
 	return c.health.answered
 }
 
-// Ping asks all known brokers at once, on new connections, until one answers.
+// Ping asks all known brokers at once, on new connections, until one responds.
 func (c *Client) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -155,14 +156,14 @@ func (c *Client) Ping(ctx context.Context) error {
 	return fmt.Errorf("finding a broker that answers: %w", last)
 }
 
-// After goneAfter without an answer, Gone asks all brokers, and waits for goneAsks: together well
+// Gone asks all brokers after goneAfter without a response, and waits for goneAsks: together well
 // below the ten seconds that supervisors wait before they kill a process.
 const (
 	goneAfter = 5 * time.Second
 	goneAsks  = 2 * time.Second
 )
 
-// Gone returns an error once no broker has answered for some seconds, nor does when all are asked;
+// Gone returns an error once no broker has responded for some seconds, not even to a new request;
 // nil at the end of ctx.
 func (c *Client) Gone(ctx context.Context) error {
 	for sleep(ctx, goneAfter/20) == nil {

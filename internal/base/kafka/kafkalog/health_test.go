@@ -34,7 +34,7 @@ func troubleOf(t *testing.T, c *Client, word string) Trouble {
 	return found
 }
 
-// Troubles returns what is tried again, with its cause, until it is over.
+// Troubles returns the calls being retried, with their causes, until they succeed.
 func TestRuleWhatIsTriedAgainIsTold(t *testing.T) {
 	t.Parallel()
 	cluster, c := setup(t, 1)
@@ -84,9 +84,9 @@ func TestRuleWhatIsTriedAgainIsTold(t *testing.T) {
 	}
 }
 
-// A broker that is frozen (its connections stay, and new ones are accepted, but nothing is
-// answered) is in trouble from the first request on that it does not answer, although calls give up
-// requests and send them again, until it answers.
+// A frozen broker keeps its connections and accepts new ones, but responds to nothing. It is in
+// trouble from the first unanswered request until it responds, although calls give up requests and
+// send them again.
 func TestRuleAFrozenBrokerStaysATrouble(t *testing.T) {
 	t.Parallel()
 	const request = 100 * time.Millisecond
@@ -118,8 +118,8 @@ func TestRuleAFrozenBrokerStaysATrouble(t *testing.T) {
 	}
 }
 
-// A call to a broker that does not answer ends with its context, and with Close, and leaves no
-// connection: in the middle of a request, and of making a connection.
+// A call to a broker that does not respond ends with its context, and with Close, and leaves no
+// connection: in the middle of a request, and while connecting.
 func TestACallToASilentBrokerEndsAndLeavesNoConnection(t *testing.T) {
 	t.Parallel()
 	const calls = 10
@@ -176,8 +176,8 @@ func TestConnectionsAreMadeForCallsOnly(t *testing.T) {
 	}
 }
 
-// Brokers that answer when they are asked are not gone, however long no call asked them anything.
-// Gone says so within the ten seconds in which a drain without a broker is to end.
+// Brokers that respond to a request are not gone, however long no call has sent one. Gone reports
+// it within the ten seconds in which a drain without a broker is to end.
 func TestGoneIsSaidInTime(t *testing.T) {
 	t.Parallel()
 	if most := goneAfter + goneAfter/20 + goneAsks; most > 8*time.Second {

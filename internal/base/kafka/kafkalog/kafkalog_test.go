@@ -48,7 +48,7 @@ func setup(t testing.TB, partitions int) (*kfake.Cluster, *Client) {
 	return cluster, c
 }
 
-// fetches returns a channel of the fetches that come to the broker from now on.
+// fetches returns a channel of the fetches that the broker receives after the call.
 func fetches(cluster *kfake.Cluster) <-chan struct{} {
 	asked := make(chan struct{}, 1)
 	cluster.ControlKey(int16(kmsg.Fetch), func(kmsg.Request) (kmsg.Response, error, bool) {
@@ -186,8 +186,7 @@ func TestLongPollEndsWithItsContext(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || time.Since(start) > time.Minute {
 		t.Fatalf("Poll = %v after %s", err, time.Since(start))
 	}
-	// The request that is still outstanding is taken up: data wakes it, and other fetches replace
-	// it.
+	// The outstanding request is kept: data wakes it, and other fetches replace it.
 	mustAppend(t, newProducer(t, c, 0, ""), "a")
 	fetched, err := f.Poll(t.Context(), []Fetch{{Topic: "t"}}, 1, 30*time.Second)
 	if err != nil || len(fetched) != 1 || len(fetched[0].Records) != 1 || fetched[0].Next != 1 {

@@ -13,9 +13,9 @@ import (
 // end of the log. If every epoch of the log is greater, it returns leaderEpoch itself and the
 // offset where the first one begins; if the log has nothing after leaderEpoch, −1 and −1.
 //
-// A record of epoch e at offset o is still the same as it was if and only if EpochEnd(e) returns e
-// and an end above o (or o lies below the beginning of the log): an election that lost it has begun
-// a greater epoch at o or below.
+// A record of epoch e at offset o is unchanged if and only if EpochEnd(e) returns e and an end
+// above o (or o lies below the beginning of the log): an election that lost it has begun a greater
+// epoch at o or below.
 func (c *Client) EpochEnd(ctx context.Context, topic string,
 	partition, leaderEpoch int32) (endOffset int64, epoch int32, err error) {
 	doing := fmt.Sprintf("asking for the end of leader epoch %d of topic %q partition %d", leaderEpoch, topic,
@@ -53,7 +53,7 @@ func epochEnd(res *kmsg.OffsetForLeaderEpochResponse, topic string,
 	return p.EndOffset, p.LeaderEpoch, nil
 }
 
-// LeaderEpoch asks for the leader epoch of a partition; −1 if the cluster does not say it.
+// LeaderEpoch returns the leader epoch of a partition; −1 if the cluster does not report it.
 func (c *Client) LeaderEpoch(ctx context.Context, topic string, partition int32) (int32, error) {
 	doing := fmt.Sprintf("asking for the leader epoch of topic %q partition %d", topic, partition)
 	epoch := int32(-1)

@@ -32,7 +32,8 @@ func (c *Client) Partitions(ctx context.Context, topic string) ([]int32, error) 
 	return slices.Sorted(maps.Keys(leaders)), err
 }
 
-// Replication returns the least number of replicas of a topic's partitions, and that of brokers.
+// Replication returns the least number of replicas of a topic's partitions, and the number of
+// brokers.
 func (c *Client) Replication(ctx context.Context, topic string) (replicas, brokers int, err error) {
 	leaders, err := c.describe(ctx, topic)
 	if err != nil {
@@ -46,7 +47,7 @@ func (c *Client) Replication(ctx context.Context, topic string) (replicas, broke
 	return replicas, len(c.brokers), nil
 }
 
-// ClusterID returns the id of the cluster, which it has from its first start on.
+// ClusterID returns the id of the cluster, which it has had since its first start.
 func (c *Client) ClusterID(ctx context.Context) (id string, err error) {
 	err = c.persist(ctx, "asking for the cluster's id", func() error {
 		err := c.refresh(ctx)
@@ -143,7 +144,7 @@ func (c *Client) cachedLeader(topic string, partition int32) (id int32, addr str
 	return l.broker, addr, nil
 }
 
-// forget drops what is remembered of a topic, so that the next use asks again.
+// forget drops the cached metadata of a topic, so that the next use asks again.
 func (c *Client) forget(topic string) {
 	defer c.lock()()
 	delete(c.topics, topic)

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	pollGrace    = time.Second     // how long after its deadline a poll still waits for answers
+	pollGrace    = time.Second     // how long a poll waits for responses after its deadline
 	unknownGrace = 3 * time.Second // how long a partition that is read or written may be unknown
 )
 
@@ -21,7 +21,7 @@ type poll struct {
 	fetches  []Fetch
 	min      int32
 	fetched  map[topicPartition]Fetched
-	done     bool      // records, progress or a final error came in: return
+	done     bool      // records, progress or a final error arrived: return
 	retries  int       // failed attempts in a row
 	retryAt  time.Time // when to dispatch again; zero: nothing has failed
 }
@@ -94,7 +94,7 @@ func (p *poll) take(ctx context.Context, a answer) {
 	fetches := l.sent
 	l.sent = nil
 	if slices.ContainsFunc(fetches, func(fetch Fetch) bool { return !slices.Contains(p.fetches, fetch) }) {
-		return // other brokers lead its partitions now, and were asked from other offsets on
+		return // other brokers now lead its partitions, and later requests have other offsets
 	}
 	if a.err != nil {
 		p.f.drop(a.broker)
@@ -109,7 +109,7 @@ func (p *poll) take(ctx context.Context, a answer) {
 	}
 	all, news, again := decodeAnswer(fetches, a.res, l.in)
 	if len(again) == 0 && !news && l.started != p.start {
-		p.askAll(ctx) // the answer to an earlier poll may be older than this call
+		p.askAll(ctx) // the response to an earlier poll may be older than this call
 		return
 	}
 	for at, err := range again {

@@ -50,8 +50,8 @@ func (p *Producer) appendBatch(ctx context.Context, msgs []Message) (int64, erro
 	return base, nil
 }
 
-// try sends the batch once and interprets the answer. sent is set as soon as bytes may have reached
-// a broker, and cleared by an answer that proves that they changed nothing.
+// try sends the batch once and interprets the response. It sets sent as soon as bytes may have
+// reached a broker, and clears it if a response proves that they changed nothing.
 func (p *Producer) try(ctx context.Context, count int32, sent *bool) (int64, error) {
 	_, addr, err := p.c.leaderOf(ctx, p.topic, p.partition)
 	if err != nil {
@@ -148,12 +148,12 @@ func (p *Producer) find(ctx context.Context, count int32) (base int64, found boo
 	return base, found, err
 }
 
-// eachBatch calls fn with every batch from an offset to the end of the log, also of open
+// eachBatch calls fn with every batch from an offset to the end of the log, including open
 // transactions, and returns the offset after them. An error of fn ends it (see StopReading).
 func (p *Producer) eachBatch(ctx context.Context, at int64, fn func(b *batch) error) (next int64, err error) {
 	end, err := p.c.listOffset(ctx, p.topic, p.partition, latestTime, readUncommitted)
 	if err == nil && end < at {
-		err = ErrSequence // an unclean election: what stood below was seen or acknowledged
+		err = ErrSequence // an unclean election: the records below had been seen or acknowledged
 	}
 	if err != nil {
 		return at, err
@@ -179,7 +179,8 @@ func (p *Producer) eachBatch(ctx context.Context, at int64, fn func(b *batch) er
 	return at, nil
 }
 
-// batches fetches from an offset, also of open transactions. ErrSequence: the log does not have it.
+// batches fetches from an offset, including open transactions. It returns ErrSequence if the log
+// does not have the offset.
 func (p *Producer) batches(ctx context.Context, at int64) ([]byte, error) {
 	_, addr, err := p.c.leaderOf(ctx, p.topic, p.partition)
 	if err != nil {

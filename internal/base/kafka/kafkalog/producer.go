@@ -17,8 +17,8 @@ import (
 // Producer appends records to one partition: acknowledged by every in-sync replica, each batch
 // exactly once. For one goroutine at a time, except Close.
 type Producer struct {
-	// AppendTime is the broker's time of the last batch, Unix milliseconds; −1 if the topic has no
-	// append times or the broker has not said it.
+	// AppendTime is the broker's time of the last batch in Unix milliseconds; −1 if the topic has
+	// no append times or the broker has not returned one.
 	AppendTime int64
 
 	c         *Client
@@ -28,13 +28,13 @@ type Producer struct {
 
 	id       int64
 	epoch    int16
-	sequence int32     // of the next record
-	next     int64     // no unacknowledged batch of this producer can stand below this offset
+	sequence int32     // sequence of the next record
+	next     int64     // no unacknowledged batch of this producer can be below this offset
 	failed   error     // set once the outcome of a batch is unknown, or the identity is lost
 	fenced   time.Time // when the last Fence was, by the wall clock; zero before the first
 	buf      []byte
 
-	life context.Context // ends with Close, and with that of the client
+	life context.Context // ends with Close, or with the client's life
 	end  context.CancelFunc
 }
 
@@ -80,7 +80,7 @@ func (p *Producer) Append(ctx context.Context, msgs []Message) (base int64, err 
 }
 
 // AppendOffsets appends msgs in order, in batches of Config.MaxBatchBytes, and returns their
-// offsets; with an error, those of the leading messages that were acknowledged.
+// offsets; with an error, only the offsets of the leading messages that were acknowledged.
 //
 // After a refusal the log has nothing after the acknowledged messages. ErrFenced and ErrSequence
 // are final. After any other error the outcome of one batch is unknown, and further appends return
@@ -126,7 +126,7 @@ const renewAfter = time.Hour
 // transactional id of a producer that only appends, and the next one's id fences nothing of this
 // one.
 func (p *Producer) renew(ctx context.Context) error {
-	// By the wall clock: the monotonic one stands still while a machine sleeps.
+	// The wall clock, because the monotonic one stops while a machine sleeps.
 	age := time.Now().Round(0).Sub(p.fenced)
 	if p.fenced.IsZero() || age >= 0 && age < renewAfter {
 		return nil

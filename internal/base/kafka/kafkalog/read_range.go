@@ -25,10 +25,10 @@ func (c *Client) ReadRange(ctx context.Context, topic string, partition int32, f
 type RangeReader struct {
 	Topic     string
 	Partition int32
-	MaxBytes  int32 // of an answer that is kept; 0: a megabyte
+	MaxBytes  int32 // of a response to keep; 0: a megabyte
 
 	c    *Client
-	from int64    // offset at which kept can be used; −1 if it cannot
+	from int64    // offset at which kept can be used; −1 if none
 	kept []Record // at or after from
 	next int64    // offset after kept
 }
@@ -38,7 +38,7 @@ func (c *Client) NewRangeReader(topic string, partition int32) *RangeReader {
 	return &RangeReader{Topic: topic, Partition: partition, c: c, from: -1}
 }
 
-// Forget drops what is kept, so that the next range is fetched.
+// Forget drops the kept records, so that the next range is fetched.
 func (r *RangeReader) Forget() { r.from, r.kept = -1, nil }
 
 // Read works like Client.ReadRange.

@@ -14,8 +14,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// transact writes values to partition 0 of "t" in one transaction and ends it as told; end nil
-// leaves it open.
+// transact writes values to partition 0 of "t" in one transaction and ends it by end; nil leaves it
+// open.
 func transact(t *testing.T, cluster *kfake.Cluster, end *kgo.TransactionEndTry, values ...string) *kgo.Client {
 	t.Helper()
 	cl, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.TransactionalID("txn"),

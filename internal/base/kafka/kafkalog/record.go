@@ -12,8 +12,8 @@ type Header = kgo.RecordHeader
 type Record struct {
 	Partition   int32
 	Offset      int64
-	Timestamp   int64 // unix ms: append time if the batch says so, else the producer's
-	LeaderEpoch int32 // of the leader that appended the batch
+	Timestamp   int64 // unix ms: append time if the batch has one, else the producer's
+	LeaderEpoch int32 // epoch of the leader that appended the batch
 	Key, Value  []byte
 	Headers     []Header
 }

@@ -15,8 +15,8 @@ const (
 	attrControl       = 0x20
 )
 
-// recordSet decodes the batches of one answer in log order, as kgo.ProcessFetchPartition does (a
-// test compares the two) with more memory, and without timestamps beyond the year 2262.
+// recordSet decodes the batches of one response in log order, like kgo.ProcessFetchPartition (a
+// test compares the two) but reusing memory, and without timestamps beyond the year 2262.
 type recordSet struct {
 	partition  int32
 	next       int64 // records below it are not wanted, or were returned already
@@ -84,11 +84,11 @@ func (s *recordSet) add(b *batch, raw []byte) bool {
 			return false
 		}
 	}
-	s.next = b.last() + 1 // also if compaction removed the last records
+	s.next = b.last() + 1 // even if compaction removed the last records
 	return true
 }
 
-// isAborted reports whether a batch is in an aborted transaction whose marker is still to come.
+// isAborted reports whether a batch is in an aborted transaction whose marker is later in the log.
 func (s *recordSet) isAborted(b *batch) bool {
 	firsts := s.aborted[b.ProducerID]
 	return b.Attributes&attrTransactional != 0 && len(firsts) > 0 && b.FirstOffset >= firsts[0]

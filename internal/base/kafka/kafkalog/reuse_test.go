@@ -41,8 +41,8 @@ func rewritten(batch []byte, base int64, attributes uint16) []byte {
 	return batch
 }
 
-// Answers that are decoded one after the other in the same memory hold what they would hold in
-// memory of their own; an answer in memory of its own is not changed by another one.
+// Responses decoded one after the other in the same memory equal those decoded in fresh memory, and
+// a later response does not change one in its own memory.
 func TestAnswersInUsedMemoryAreTheSame(t *testing.T) {
 	value := func(answer, i int) []byte { return fmt.Appendf(nil, "%d/%d/%0*d", answer, i, (answer*31+i*17)%300, 0) }
 	for name, codec := range map[string]kgo.CompressionCodec{
@@ -101,7 +101,7 @@ func check(t *testing.T, records []Record, n int, value func(i int) []byte) {
 	}
 }
 
-// A fetcher that uses its memory again has its records where they were before.
+// A fetcher that reuses its memory puts the records at the same addresses.
 func TestAFetcherWithReuseTakesNoMemoryForRecords(t *testing.T) {
 	_, c := setup(t, 1)
 	mustAppend(t, newProducer(t, c, 0, ""), "a", "b", "c")
@@ -121,7 +121,7 @@ func TestAFetcherWithReuseTakesNoMemoryForRecords(t *testing.T) {
 	}
 }
 
-// One answer is bounded over all its partitions: what stands first in the request comes first.
+// A response is limited over all its partitions: the first partitions of the request come first.
 func TestAnAnswerIsBoundedOverAllPartitions(t *testing.T) {
 	const partitions = 24
 	_, c := setup(t, partitions)

@@ -46,7 +46,7 @@ func (w *wire) authenticate(ctx context.Context) error {
 		case res.ErrorCode != 0:
 			return fail(codeError(res.ErrorCode), nil)
 		}
-		// The broker ends the connection then; before that, another one takes over.
+		// The broker ends the connection then; another one replaces it earlier.
 		if lifetime := time.Duration(res.SessionLifetimeMs) * time.Millisecond; lifetime > 0 {
 			w.retires = time.Now().Add(lifetime * 4 / 5)
 		}

@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	// keptRecords bounds the records that a space keeps for the next answer, keptBytes what its
-	// batches were decompressed to.
+	// keptRecords limits the records that a space keeps for the next response, keptBytes its
+	// decompressed batches.
 	keptRecords = 1 << 17
 	keptBytes   = 4 * maxFetchBytes
 )
 
-// space is the memory of one answer: its bytes, its records, and its decompressed batches. With
-// Reuse it serves one answer of a link after the other.
+// space is the memory of one response: its bytes, records and decompressed batches. With Reuse, a
+// link decodes one response after the other into it.
 type space struct {
 	decompressor kgo.Decompressor
 	frame        []byte
 	records      []Record
-	bodies       [][]byte // of the compressed batches; nil unless the space is used again
-	taken        int      // of bodies
+	bodies       [][]byte // decompressed batches; nil unless the space is reused
+	taken        int      // number of bodies in use
 	reused       bool
 }
 
@@ -45,7 +45,7 @@ func (s *space) bytes(n int) []byte {
 	return s.frame[:n]
 }
 
-// giveBack ends the validity of the answer in the space, if the space will be reused.
+// giveBack ends the validity of the response in the space, if the space is reused.
 func (s *space) giveBack() {
 	if !s.reused {
 		return

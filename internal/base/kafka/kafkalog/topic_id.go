@@ -47,7 +47,7 @@ func (t *identity) decode(version int16, body []byte) (ok bool) {
 			r.Span(int(r.Uvarint()))
 		}
 	}
-	tags()    // of the header
+	tags()    // header's tags
 	r.Int32() // throttling
 	for n := r.CompactArrayLen(); r.Ok() && n > 0; n-- {
 		r.Int32() // a broker's id

@@ -20,7 +20,7 @@ import (
 const (
 	dialTimeout    = 10 * time.Second
 	requestTimeout = 30 * time.Second
-	idleTimeout    = time.Minute               // of a connection
+	idleTimeout    = time.Minute               // for an idle connection
 	never          = 1 << 62 * time.Nanosecond // is when kafka-go's Transport asks for metadata
 )
 
@@ -30,8 +30,8 @@ type waits struct {
 }
 
 // newest is the newest version in which a request is sent. None has a flexible header (KIP-482).
-// After EndTxn 5 a producer would get another epoch for every transaction (KIP-890); from Fetch 13
-// on topics are ids.
+// After EndTxn 5 a producer would get another epoch for every transaction (KIP-890); since Fetch
+// 13, topics are ids.
 var newest = map[protocol.ApiKey]int16{
 	protocol.Produce: 8, protocol.Fetch: 11, protocol.ListOffsets: 5, protocol.Metadata: 8, protocol.FindCoordinator: 2,
 	protocol.InitProducerId: 1, protocol.AddPartitionsToTxn: 2, protocol.EndTxn: 2, protocol.OffsetForLeaderEpoch: 3,
@@ -46,8 +46,8 @@ func (c *Client) newTransport() *kafka.Transport {
 	}
 }
 
-// exchange is a request to one broker and its response. A Transport answers its own types of
-// requests from a cache, or chooses the broker: it must see no other type than this one.
+// exchange is a request to one broker and its response. A Transport serves its own request types
+// from a cache, or chooses the broker, so it must see only this type.
 type exchange struct {
 	c                *Client
 	ctx              context.Context
@@ -56,7 +56,7 @@ type exchange struct {
 	res              any
 	timeout          time.Duration
 	memory           func(n int) []byte   // for the response
-	step             atomic.Pointer[step] // of a connection that is being made for it; nil: none is
+	step             atomic.Pointer[step] // the connection attempt made for it; nil: none
 }
 
 // step is how far a connection is made, with the Config that has its TLS.
@@ -65,7 +65,7 @@ type step struct {
 	cfg *Config
 }
 
-// abandoned is the step of an exchange whose call has ended: what was not sent yet is not sent.
+// abandoned is the step of an exchange whose call has ended: nothing more is sent for it.
 var abandoned = new(step)
 
 // reach notes a step, nil for the request itself, unless the call has ended.
@@ -104,7 +104,7 @@ func (c *Client) send(ctx context.Context, t *kafka.Transport, addr string, req 
 		err = context.Cause(ctx)
 	}
 	ended(err)
-	if failed != nil && ctx.Err() == nil { // an attempt that was given up says nothing of the broker
+	if failed != nil && ctx.Err() == nil { // an abandoned attempt reveals nothing about the broker
 		c.mu.Lock()
 		failed.welcomed = c.cfg.MayChange && c.welcomed[addr]
 		c.mu.Unlock()
@@ -161,7 +161,7 @@ func (c *Client) connect(ctx context.Context, _, addr string) (net.Conn, error) 
 type wire struct {
 	net.Conn
 	c           *Client
-	cfg         *Config // of the client, with TLS as it was when the connection was made
+	cfg         *Config // the client's configuration, with TLS as of the time of connecting
 	addr        string
 	settled     func() bool               // before the first exchange: gives up to abort the connection with its call
 	greeting    []byte                    // the rest of the response to ApiVersions
@@ -183,7 +183,7 @@ func (w *wire) Close() error {
 	return w.Conn.Close()
 }
 
-// abort closes the connection, also in the middle of a request.
+// abort closes the connection, even in the middle of a request.
 func (w *wire) abort() {
 	_ = w.SetDeadline(time.Unix(1, 0)) // wakes a read or write in progress
 	_ = w.Close()

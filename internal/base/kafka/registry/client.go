@@ -15,28 +15,28 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// Config says how to reach a registry.
+// Config configures the connection to a registry.
 type Config struct {
 	URL          string // http or https, without user and password
-	User         string // of basic authentication, which only the server of URL gets; "" sends none
+	User         string // for basic authentication, sent only to the server of URL; "" sends none
 	Password     secret.Of[string]
-	PasswordFile string // if set, read for every request; Password stands in while it cannot be
+	PasswordFile string // if set, read for every request; Password is used while it cannot be read
 	CAFile       string // PEM certificates that sign the registry's, which may change; "" trusts the system's
 
-	Timeout  time.Duration // of one request; 0 is 10 seconds
+	Timeout  time.Duration // per request; 0 is 10 seconds
 	Attempts int           // for one question; 0 is 5
 	Pause    time.Duration // before the second attempt, then doubled each time; 0 is 200 ms
 
-	// Patience is how long a question is asked again while the registry answers "too many
-	// requests", with the pauses that it asks for, of at most a minute; 0 is 15 minutes. Such
-	// answers do not count as attempts.
+	// Patience is how long a request is retried while the registry responds "too many requests",
+	// with the pauses that it asks for, of at most a minute; 0 is 15 minutes. These retries do not
+	// count as attempts.
 	Patience time.Duration
 	// Waiting is called once for each question that has waited some seconds because of that; nil is
 	// not called.
 	Waiting func(why error)
 }
 
-// Client asks a registry and remembers the answers. Safe for concurrent use.
+// Client queries a registry and caches the responses. Safe for concurrent use.
 type Client struct {
 	cfg   Config
 	sr    *sr.Client
@@ -44,7 +44,7 @@ type Client struct {
 
 	mu    sync.Mutex
 	known map[uint32]string
-	size  int // of the known schemas, in bytes
+	size  int // total size of the known schemas, in bytes
 }
 
 // maxKnown bounds the text that is remembered, in bytes: records may name every schema of a
@@ -76,8 +76,8 @@ func New(cfg Config) (*Client, error) {
 func (c *Client) Close() { c.trust.close() }
 
 // Schema returns the Avro schema with an id. Errors: event.ErrUnknownSchema, event.ErrUnfitSchema
-// (it is not Avro, refers to others, or is too long), ErrUnreachable, ErrUnauthorized, or that of
-// ctx.
+// (it is not Avro, refers to others, or is too long), ErrUnreachable, ErrUnauthorized, or the error
+// of ctx.
 func (c *Client) Schema(ctx context.Context, id uint32) (string, error) {
 	c.mu.Lock()
 	text, ok := c.known[id]
@@ -129,8 +129,8 @@ func (c *Client) Latest(ctx context.Context, subject string) (string, error) {
 	return s.Schema.Schema, nil
 }
 
-// avroOnly returns what is wrong with an answer. An answer without a schema is not that of a
-// registry, but some proxies give it.
+// avroOnly returns why a response is not one Avro schema. A response without a schema is not a
+// registry's, but some proxies send it.
 func (c *Client) avroOnly(s sr.Schema) error {
 	switch {
 	case s.Type != sr.TypeAvro:

@@ -144,8 +144,8 @@ func TestFailuresThatPassAreTriedAgain(t *testing.T) {
 	}
 }
 
-// Records with made-up schema ids can ask faster than a registry allows: "too many requests" is
-// waited out, however often it comes, and does not count as an attempt.
+// Records with made-up schema ids can cause more requests than a registry allows: "too many
+// requests" is waited out, however often it is returned, and does not count as an attempt.
 func TestRuleABusyRegistryIsAskedAgainLater(t *testing.T) {
 	const busy = 12 // more than there are attempts
 	var failures atomic.Int64
@@ -224,8 +224,8 @@ func TestABusyRegistrySaysWhenToAskAgain(t *testing.T) {
 	}
 }
 
-// What the registry has under an id is its answer, however long; an answer without a schema is not
-// the registry's.
+// A registry's response under an id is final, however long; a response without a schema is not a
+// registry's.
 func TestAnswersThatAreTooLongOrHoldNoSchema(t *testing.T) {
 	s, n := fake(t, false, func(w http.ResponseWriter, r *http.Request, _ int64) {
 		switch r.URL.Path {
@@ -354,8 +354,8 @@ func TestCertificatesOfOnesOwnAuthority(t *testing.T) {
 	}
 }
 
-// What stands in files counts as it is when a request is sent; a file that is just being replaced
-// changes nothing.
+// A request uses the contents of files as they are when it is sent; a file that is just being
+// replaced changes nothing.
 func TestPasswordsAndCertificatesThatChange(t *testing.T) {
 	password := "s3cret1"
 	answer := func(w http.ResponseWriter, r *http.Request, _ int64) {

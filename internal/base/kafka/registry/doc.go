@@ -1,17 +1,17 @@
-// Package registry asks a schema registry that speaks Confluent's API (Confluent's own, Redpanda's,
-// Karapace, Apicurio's compatibility endpoint) for Avro writer schemas, and registers those of
-// files that are written to a topic.
+// Package registry queries a schema registry with Confluent's API (Confluent's own, Redpanda's,
+// Karapace, Apicurio's compatibility endpoint) for Avro writer schemas, and registers the schemas
+// of files that are written to a topic.
 //
 // Guarantees:
-//   - What an id means never changes: a schema is asked for once, as long as all known schemas fit
-//     in 16 MB.
-//   - event.ErrUnknownSchema is returned only if the registry itself said that it has no such
+//   - The meaning of an id never changes: each schema is requested once, as long as all known
+//     schemas fit in 16 MB.
+//   - event.ErrUnknownSchema is returned only if the registry itself reports that it has no such
 //     schema. A proxy's 404 does not count.
 //   - Requests are tried again after failures that can pass by themselves, with growing pauses,
 //     before ErrUnreachable is returned. After "too many requests" they are tried again with the
 //     pauses that the registry asks for, for up to 15 minutes.
-//   - event.ErrUnfitSchema says that the registry itself has something other than one Avro schema
-//     of at most 4 MB under the id: another kind, or one with references to others.
+//   - event.ErrUnfitSchema means that the registry has something other than one Avro schema of at
+//     most 4 MB under the id: another kind, or one with references to others.
 //   - Only Register registers a schema, and only if it is not registered already.
 //   - Errors name the registry and what to check, never a password or the contents of an event.
 //

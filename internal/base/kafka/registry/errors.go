@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	// ErrUnreachable is returned when no attempt got an answer from a registry.
+	// ErrUnreachable is returned if no attempt got a response from a registry.
 	ErrUnreachable = errors.New("schema registry unreachable")
 	// ErrUnauthorized is returned when the registry refused user and password, or a request without
 	// them.
@@ -28,7 +28,7 @@ var (
 	ErrIncompatible = errors.New("schema incompatible with those of its subject")
 )
 
-// ConfigError says what is impossible in a Config.
+// ConfigError reports an invalid field of a Config.
 type ConfigError struct {
 	Field  string // "url", "user", "password" or "ca_file"
 	Reason string
@@ -39,14 +39,14 @@ func (e *ConfigError) Error() string {
 	return "reading registry settings: " + e.Field + ": " + e.Reason
 }
 
-// Error codes of the API that say that a subject, version or schema does not exist.
+// Error codes of the API for a subject, version or schema that does not exist.
 const (
 	codeSubjectNotFound = 40401
 	codeVersionNotFound = 40402
 	codeSchemaNotFound  = 40403
 )
 
-// explain turns the failure of one attempt into one of this package's errors, and says whether
+// explain turns the failure of one attempt into one of this package's errors, and reports whether
 // another attempt may help.
 func (c *Client) explain(ctx context.Context, err error) (explained error, again bool) {
 	if ctx.Err() != nil {
@@ -90,7 +90,7 @@ func (c *Client) explain(ctx context.Context, err error) (explained error, again
 		ErrUnreachable, at, answer.StatusCode), false
 }
 
-// hint says why there was no answer, and what to check.
+// hint returns why there was no response, and what to check.
 func hint(err error) string {
 	var (
 		name      *net.DNSError

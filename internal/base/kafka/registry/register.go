@@ -15,7 +15,7 @@ import (
 // Register returns the id of an Avro schema under a subject. A schema that the subject has already
 // is only looked up, so that users who must not register can use it; any other becomes the
 // subject's next version. Errors: ErrIncompatible, ErrUnsupported (the registry does not accept it
-// as a schema), ErrUnreachable, ErrUnauthorized, or that of ctx.
+// as a schema), ErrUnreachable, ErrUnauthorized, or the error of ctx.
 func (c *Client) Register(ctx context.Context, subject, schema string) (uint32, error) {
 	found, err := c.Lookup(ctx, subject, schema)
 	if !errors.Is(err, event.ErrUnknownSchema) {
@@ -41,8 +41,8 @@ func (c *Client) Lookup(ctx context.Context, subject, schema string) (uint32, er
 	return c.checked(id, err, "looking up the schema of", subject)
 }
 
-// checked refuses an id that no registry gives: ids are 1 to 2^31−1, and an answer without one is
-// not a registry's.
+// checked refuses an id that no registry assigns: ids are 1 to 2^31−1, and a response without one
+// is not a registry's.
 func (c *Client) checked(id int, err error, doing, subject string) (uint32, error) {
 	if err == nil && (id < 1 || id > math.MaxInt32) {
 		err = fmt.Errorf("%w: %s answers with the id %d, which no schema can have", ErrUnsupported, c.cfg.URL, id)
@@ -53,7 +53,7 @@ func (c *Client) checked(id int, err error, doing, subject string) (uint32, erro
 	return uint32(id), nil
 }
 
-// explainRefusal returns why a registry refused a schema; nil if the answer is about something
+// explainRefusal returns why a registry refused a schema; nil if the response is about something
 // else.
 func (c *Client) explainRefusal(answer *sr.ResponseError) error {
 	if answer.Method != http.MethodPost {
@@ -72,7 +72,7 @@ func (c *Client) explainRefusal(answer *sr.ResponseError) error {
 	return nil
 }
 
-// maxReason bounds what is shown of a registry's reason: some hold the whole schema.
+// maxReason limits the part of a registry's reason that is shown: some quote the whole schema.
 const maxReason = 400
 
 func shortened(text string) string {

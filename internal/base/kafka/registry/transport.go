@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// maxAnswer bounds what is read of an answer.
+// maxAnswer limits the bytes read of a response.
 const maxAnswer = 4 << 20
 
 // maxPause bounds the pause between two attempts.
@@ -64,7 +64,7 @@ func (c Config) check() error {
 	return nil
 }
 
-// bounded cuts answers that are too long for a registry's, and turns "too many requests" into a
+// bounded cuts responses that are too long for a registry's, and turns "too many requests" into a
 // *busyError.
 type bounded struct{ http.RoundTripper }
 
@@ -82,7 +82,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// errTooLong is found in the error about an answer that is a JSON object and longer than maxAnswer.
+// errTooLong is wrapped by the error about a JSON object longer than maxAnswer.
 var errTooLong = errors.New("the answer is too long")
 
 // boundedBody ends after maxAnswer bytes: with errTooLong if that cuts an object that the registry
@@ -109,8 +109,8 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// busyError says that the registry has to be asked again later: after the time that it asks for, 0
-// if it does not say.
+// busyError means that the registry must be asked again after a pause: the one that it asks for, 0
+// if it names none.
 type busyError struct{ after time.Duration }
 
 func (e *busyError) Error() string { return "the registry answers with status 429, too many requests" }
@@ -127,9 +127,9 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// try asks until there is an answer, the attempts are used up or ctx ends. "Too many requests" uses
-// up no attempt: records can ask for schemas faster than a registry allows, and it answers as soon
-// as it is asked slowly enough. Config.Patience ends this for registries that never answer.
+// try repeats a request until a response arrives, the attempts are used up or ctx ends. "Too many
+// requests" uses up no attempt: records can ask for schemas faster than a registry allows, and it
+// responds once requests are slow enough. Config.Patience ends this for registries that never do.
 func (c *Client) try(ctx context.Context, ask func(context.Context) error) error {
 	pause := c.cfg.Pause
 	var waited time.Duration // because the registry asked for it

@@ -15,15 +15,15 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// trust sends requests with the password of the moment to the registry that is trusted at the
-// moment: both may stand in files that change. What cannot be read, because it is just being
-// replaced, stays as it was. Safe for concurrent use.
+// trust sends requests with the current password to the currently trusted registry: both may be in
+// files that change. A file that cannot be read, because it is just being replaced, keeps its last
+// contents. Safe for concurrent use.
 type trust struct {
 	cfg Config
 	own *url.URL
 
 	mu        sync.Mutex
-	ca        []byte // what the transport was made with
+	ca        []byte // certificates in the transport
 	transport *http.Transport
 }
 
@@ -44,7 +44,8 @@ func newTrust(cfg Config) (*trust, error) {
 	return t, nil
 }
 
-// errElsewhere says that a registry redirects to another server, which must not get the password.
+// errElsewhere reports that a registry redirects to another server, which must not get the
+// password.
 var errElsewhere = errors.New("the registry redirects to this address, to which Tollgate does not send the password: " +
 	"if you trust it, configure this address instead")
 

@@ -1,8 +1,7 @@
-// Package int128 has integers of 128 bits: [Uint] without a sign, of which
-// precisions, probabilities and privacy losses are units, and [Int] with one, for
-// sums of int64 whose order must not matter.
+// Package int128 has integers of 128 bits: unsigned [Uint] for precisions, probabilities and
+// privacy losses, and signed [Int] for sums of int64 in any order.
 //
-// Nothing wraps around: what does not fit is reported, and saturates where it is
-// said so. No operation allocates but those that make a big.Int. Values are compared
-// with ==, and safe to share.
+// Nothing wraps around: overflow is reported, and saturates if the function's comment promises it.
+// No operation allocates but those that make a big.Int. Values are compared with ==, and safe to
+// share.
 package int128

@@ -26,7 +26,7 @@ func wide() *rapid.Generator[Uint] {
 	})
 }
 
-// limited returns v as a Uint, or Max or 0 where it does not fit.
+// limited returns v as a Uint, or Max or 0 if it does not fit.
 func limited(v *big.Int) (Uint, bool) {
 	switch {
 	case v.Sign() < 0:

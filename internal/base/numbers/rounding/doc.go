@@ -1,8 +1,7 @@
-// Package rounding does float64 arithmetic that is rounded to one side, for
-// numbers that a promise rests on: what was lost up, what is allowed down.
+// Package rounding does float64 arithmetic that is rounded to one side, for numbers behind a
+// promise: losses are rounded up, allowances down.
 //
-// What a float64 holds comes out exactly, anything else as the nearest one on the
-// side that was asked for, down to the smallest numbers. Arguments are finite and at
-// least 0, unless a function says otherwise; results may be +Inf. Where more than 53
-// bits are wanted on the way, state/internal/bigmath has them.
+// An exact float64 is returned unchanged, anything else as the nearest one on the requested side,
+// down to the smallest numbers. Arguments are finite and at least 0, unless a function says
+// otherwise; results may be +Inf. For more than 53 bits, use state/internal/bigmath.
 package rounding

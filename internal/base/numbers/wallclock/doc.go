@@ -2,12 +2,12 @@
 // days, hours and weeks are windows of one length on it: when the zone's clock goes back, this one
 // stops until the zone's clock has caught up, and when that goes forward, this one jumps with it.
 //
-// A day on the clock is a day of the zone's calendar, of 23 or 25 hours where clocks are set. Where
+// A day on the clock is a day of the zone's calendar, of 23 or 25 hours when clocks are set. If
 // they are set back across midnight, the repeated time belongs to the new day.
 //
-// Times are Unix milliseconds. Readings are milliseconds as well: those since 1970-01-01 00:00
-// that the clock would count if all its days had 24 hours. A reading r is 09:00 of a day
-// if r is 9 hours after a multiple of 24 hours.
+// Times are Unix milliseconds. Readings are milliseconds as well, since 1970-01-01 00:00, as the
+// clock would count if all its days had 24 hours. A reading r is 09:00 of a day if r is 9 hours
+// after a multiple of 24 hours.
 //
 // Guarantees: readings do not decrease in time, and every reading begins at one time. Windows of
 // readings of one length, side by side, are a partition of time.

@@ -7,8 +7,8 @@ import (
 	_ "time/tzdata" // for machines without a database of zones
 )
 
-// Load returns the location of a zone's name, or nil for UTC, which is also that of no name.
-// It refuses Local, which is another zone on every machine. The errors are whole sentences.
+// Load returns the location of a zone's name, or nil for UTC, the zone of an empty name. It refuses
+// Local, which is another zone on every machine. The errors are whole sentences.
 func Load(name string) (*time.Location, error) {
 	switch name {
 	case "", "UTC", "Etc/UTC":
@@ -28,7 +28,7 @@ func Load(name string) (*time.Location, error) {
 // concurrent use.
 type Clock struct {
 	zone *time.Location
-	last atomic.Pointer[stretch] // the one that was used last: times come in order, mostly
+	last atomic.Pointer[stretch] // the most recently used one: times mostly arrive in order
 }
 
 // String returns the name of the zone.
@@ -39,7 +39,7 @@ func (c *Clock) String() string {
 	return c.zone.String()
 }
 
-// Of returns the clock of a zone that Load knows; nil for UTC.
+// Of returns the clock of a zone that Load accepts; nil for UTC.
 func Of(name string) *Clock {
 	zone, err := Load(name)
 	if err != nil || zone == nil {
@@ -48,7 +48,7 @@ func Of(name string) *Clock {
 	return &Clock{zone: zone}
 }
 
-// stretch is a time in which the zone's clock is not set: from begin to before end.
+// stretch is a period without a change of the zone's clock: from begin to before end.
 type stretch struct {
 	begin, end int64
 	offset     int64 // of the zone's clock from UTC
@@ -75,8 +75,8 @@ func (c *Clock) Reading(millis int64) int64 {
 	return max(s.floor, millis+s.offset)
 }
 
-// Time returns the first time at which the clock shows a reading, or a later one: the time at which
-// it jumps where it never shows it.
+// Time returns the first time at which the clock shows the reading or a later one; for a reading
+// that it skips, the time of the jump.
 func (c *Clock) Time(reading int64) int64 {
 	if c == nil {
 		return reading
@@ -89,8 +89,8 @@ func (c *Clock) Time(reading int64) int64 {
 	return max(s.begin, reading-s.offset)
 }
 
-// Begins returns what the clock shows at a time or, where it jumps then, the first reading that
-// it jumps over. So Begins(Time(r)) is r unless the clock jumps over r and what is before it.
+// Begins returns the clock's reading at a time or, if the clock jumps then, the first skipped
+// reading. So Begins(Time(r)) is r unless the clock skips r and the reading before it.
 func (c *Clock) Begins(millis int64) int64 {
 	if c == nil {
 		return millis
@@ -98,8 +98,8 @@ func (c *Clock) Begins(millis int64) int64 {
 	return min(c.Reading(millis-1)+1, c.Reading(millis))
 }
 
-// Truncate returns the time at which the window of a size that holds a time begins: windows begin
-// at multiples of the size, which must be above 0.
+// Truncate returns the begin of the window of a size that contains a time: windows begin at
+// multiples of the size, which must be above 0.
 func (c *Clock) Truncate(millis, size int64) int64 {
 	reading := c.Reading(millis)
 	return c.Time(reading - (reading%size+size)%size)

@@ -20,7 +20,7 @@ var zones = []string{
 
 const firstYear, lastYear = -62135596800000, 253402300799999 // 0001 to 9999
 
-// aTime draws times near those at which clocks are set more often than others.
+// aTime draws times, preferring those at which clocks are set.
 func aTime(t *rapid.T, zone *time.Location) int64 {
 	at := rapid.OneOf(rapid.Int64Range(0, 2_000_000_000_000), rapid.Int64Range(firstYear, lastYear)).Draw(t, "time")
 	begin, end := time.UnixMilli(at).In(zone).ZoneBounds()
@@ -42,8 +42,8 @@ func aTime(t *rapid.T, zone *time.Location) int64 {
 	return at
 }
 
-// A clock that is never set back: its readings do not decrease, it is ahead of the zone's clock
-// only where that was set back, and the time of a reading is the first one that shows it.
+// The clock is never set back: its readings do not decrease, it is ahead of the zone's clock only
+// after that was set back, and the time of a reading is the first one that shows it.
 func TestRuleTheClockOfAZoneIsNeverSetBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := Of(rapid.SampledFrom(zones).Draw(t, "zone"))
@@ -80,7 +80,7 @@ func wall(millis int64, zone *time.Location) int64 {
 	return millis + int64(seconds)*1000
 }
 
-// wasSetBack says whether the zone's clock was set back in the two days before a time.
+// wasSetBack reports whether the zone's clock was set back in the two days before a time.
 func wasSetBack(millis int64, zone *time.Location) bool {
 	for at := millis; at > millis-2*86_400_000; {
 		begin, _ := time.UnixMilli(at).In(zone).ZoneBounds()
@@ -96,7 +96,7 @@ func wasSetBack(millis int64, zone *time.Location) bool {
 	return false
 }
 
-// Days on the clock are those of the zone's calendar wherever clocks are not set across midnight.
+// Days on the clock are the days of the zone's calendar unless clocks are set across midnight.
 func TestDaysAreThoseOfTheCalendar(t *testing.T) {
 	for _, c := range []struct {
 		zone, day string
