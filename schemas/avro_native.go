@@ -1,8 +1,8 @@
 package schemas
 
 // timestampType is the type of a time in the schemas. goavro 2.15 reduces a logical type to
-// {"type":"long"} where the specification's canonical form says "long": no other reader's schema
-// store would have its fingerprint. The bytes are the same, so that codecs are made without the
+// {"type":"long"} although the specification's canonical form is "long": no other reader's schema
+// store would have its fingerprint. The bytes are the same, so codecs are made without the
 // annotation.
 const timestampType = `{"type": "long", "logicalType": "timestamp-millis"}`
 

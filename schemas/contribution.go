@@ -15,7 +15,7 @@ type ContribUser struct {
 	ID      accounts.ID
 	Period  int64
 	Entries []KeyCount    // how many events of each label
-	Records []RecordValue // the same events one by one, where a deployment has sums
+	Records []RecordValue // the same events one by one, if a deployment has sums
 }
 
 // KeyCount is a number of events of a label, which Key names by its index in a dictionary.
@@ -51,15 +51,15 @@ type UserMemory struct {
 	entries []KeyCount
 }
 
-// Reset takes back what was handed out since the last Reset.
+// Reset reclaims all memory handed out since the last Reset.
 func (m *UserMemory) Reset() {
 	poison.Fill(m.users, ContribUser{Period: -1})
 	poison.Fill(m.entries, KeyCount{Key: math.MaxUint32})
 	m.users, m.entries = m.users[:0], m.entries[:0]
 }
 
-// piece extends s by n items, whose values are what was there before, and returns them alone. What
-// was handed out before stays where it is if there is no room.
+// piece extends s by n items, which keep their old values, and returns only these. If there is no
+// room, earlier pieces stay in the old memory.
 func piece[T any](s *[]T, n int) []T {
 	if cap(*s)-len(*s) < n {
 		*s = make([]T, 0, max(n, 2*cap(*s)))
@@ -100,18 +100,19 @@ func (w *wire) users(users *[]ContribUser, m *UserMemory, labels int, sorted boo
 	row.end(w)
 }
 
-// userRow moves users one after the other. A user has an id, a head, a period where it differs from
-// that of the user before, what belongs to the form in the head, entries and records.
+// userRow encodes users one after the other. A user has an id, a head, a period if it differs from
+// the last user's, the form's part of the head, entries and records.
 type userRow struct {
-	labels   int  // of the dictionary: entries and records name labels below
+	labels   int  // number of labels in the dictionary, above every label of entries and records
 	sorted   bool // users, entries and records are strictly ascending
-	formBits int  // bits of a head to which the record gives a meaning
+	formBits int  // bits of a head that the record uses
 	period   int64
 	free     []KeyCount // reading: for the entries of all users that follow
 	records  bool       // reading: the user has records
 }
 
-// append writes a user. Without records nothing stands in their place: the head says so.
+// append writes a user. The head tells whether there are records; without them nothing is written
+// for them.
 func (r *userRow) append(dst []byte, u *ContribUser, form uint64, ofForm []byte) []byte {
 	head := uint64(len(u.Entries)) << 1
 	if len(u.Records) > 0 {
@@ -146,7 +147,7 @@ func (r *userRow) append(dst []byte, u *ContribUser, form uint64, ofForm []byte)
 	return dst
 }
 
-// readHead reads what stands before a user's entries, but for what belongs to the form.
+// readHead decodes the fields before a user's entries, except the form's part.
 func (r *userRow) readHead(w *wire, u *ContribUser) (form uint64) {
 	copy(u.ID[:], w.take(len(u.ID), "user"))
 	head := w.readUint(math.MaxUint64, "user head")

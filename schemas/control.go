@@ -5,7 +5,7 @@ import "fmt"
 // Control is a record of the control log. A record counts only if its epoch is the last EPOCH
 // before it; readers apply that rule, the codec does not.
 type Control struct {
-	// Back is the offset at which a reader that starts from this record must begin reading.
+	// Back is the offset at which a reader that starts at this record must begin.
 	Back int64
 	// BackEpoch is the offset of the last EPOCH before Back, or −1.
 	BackEpoch int64
@@ -34,7 +34,7 @@ type Epoch struct {
 	RunID   [16]byte // the name of the run that takes the epoch
 	Run     int64    // the run's number
 	Settled uint64   // the greatest turn up to which every turn was settled when the epoch began
-	Host    string   // where it was taken, for people
+	Host    string   // host of the run, for people
 	Began   int64    // Unix milliseconds, when it was taken, for people
 	// Cluster and EventsID are the ids of the cluster and of the events topic that are read in the
 	// epoch; zero if they are not known.
@@ -43,8 +43,8 @@ type Epoch struct {
 }
 
 // Stop ends all runs until a Recover: the control log and the ledger differ, or the log itself is
-// at fault. It counts only if its epoch is the last EPOCH before it: what a superseded run found
-// says nothing about its successor. Reason is for the trusted side and holds no user, key or count.
+// at fault. It counts only if its epoch is the last EPOCH before it: the findings of a superseded
+// run do not concern its successor. Reason is for the trusted side and holds no user, key or count.
 type Stop struct {
 	Epoch  int64
 	Turn   uint64

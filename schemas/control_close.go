@@ -25,7 +25,7 @@ func (c *Close) Of(turn uint64) uint64 {
 	return c.Contributions
 }
 
-// Cut is where a turn ends in one partition of the events topic.
+// Cut is the end of a turn in one partition of the events topic.
 type Cut struct {
 	Partition   int32
 	Cut         int64 // the first offset after the turn
@@ -39,12 +39,12 @@ type Cut struct {
 	Ahead []int64
 }
 
-// ReadTallies says what became of the records that READ saw. These are trusted-side numbers: never
-// on standard output, in logs or in metrics.
+// ReadTallies counts READ's records by outcome. These are trusted-side numbers: never on standard
+// output, in logs or in metrics.
 type ReadTallies struct {
 	Read, BeforeStart, Late, Future, Overtaken, Accepted uint64
-	// Skipped are no events by design: tombstones, deletes, and what no filter asks for. They stand
-	// in the encoding among the classes of dead letters.
+	// Skipped counts records that are not events by design: tombstones, deletes, and records that
+	// no filter needs. The encoding lists them among the classes of dead letters.
 	Skipped      uint64
 	DeadLettered map[string]uint64 // by class
 }
@@ -95,7 +95,7 @@ func (c *Close) layout(w *wire) {
 }
 
 // addsUp reports whether a span of several turns has a number of contributions for each turn, and
-// whether their sum is that of the span.
+// whether they add up to the span's.
 func (c *Close) addsUp() bool {
 	if span(c.First, c.Turn) == 0 {
 		return len(c.Each) == 0

@@ -12,10 +12,10 @@ import (
 // change, so that is nothing of its turns.
 type PastGeneration struct {
 	Metrics []MetricIdentity // names that keep their meaning
-	// Lateness, Skew and Slack, in milliseconds, decide about the records below Below, also when
-	// these are read again.
+	// Lateness, Skew and Slack, in milliseconds, decide about the records below Below, even if they
+	// are read again.
 	Lateness, Skew, Slack int64
-	// Below says where the last turn of the generation was cut, by partition, ascending.
+	// Below is the cut of the generation's last turn, by partition, ascending.
 	Below []Boundary
 }
 
@@ -25,12 +25,12 @@ type Boundary struct {
 	Offset    int64
 }
 
-// MetricIdentity is what a metric's name stands for as long as a deployment lives: a metric with
-// another identity must have another name.
+// MetricIdentity is the fixed meaning of a metric's name for a deployment's whole life: a metric
+// with another identity must have another name.
 type MetricIdentity struct {
 	Name, Kind, Filter, Of, KeyMode, KeysFrom string
-	// Fields says which fields of an event are read, those of the filter among them, where they
-	// stand and how they are decoded, see EventIdentity.
+	// Fields lists the fields of an event that the metric reads, including its filter's, with their
+	// places and decodings, see EventIdentity.
 	Fields                  string
 	WindowSize, WindowSlide int64
 }
@@ -78,13 +78,13 @@ func (h *Header) AsPast() PastGeneration {
 	return p
 }
 
-// Generation changes a deployment at the end of a turn: from the turn Header.FromTurn on its Header
-// is in force. It counts only if its epoch is the last EPOCH before it and every turn before
-// FromTurn is settled. It undoes every CLOSE of a turn from FromTurn on, of which nothing was
-// published.
+// Generation changes a deployment at the end of a turn: its Header is in force from the turn
+// Header.FromTurn. It counts only if its epoch is the last EPOCH before it and every turn before
+// FromTurn is settled. It revokes every CLOSE of FromTurn and later turns, which have published
+// nothing.
 type Generation struct {
 	Epoch int64
-	// CountsEnd is, by release shard, the offset at which the counts of the generation begin.
+	// CountsEnd is the offset, by release shard, at which the counts of the generation begin.
 	CountsEnd []int64
 	Header    Header
 }
@@ -99,7 +99,7 @@ func (g *Generation) layout(w *wire) {
 		"a generation without one before it")
 }
 
-// layoutPast moves what a header says of the generations before it.
+// layoutPast moves a header's fields about earlier generations.
 func (h *Header) layoutPast(w *wire) {
 	w.uint(&h.FromTurn, "first turn")
 	w.int(&h.SliceStart, "start of the first turn")

@@ -5,8 +5,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
-// Header is the first record of the control log, and the body of every later generation: what a
-// deployment has promised. A run refuses to start unless its configuration agrees with the newest.
+// Header is the first record of the control log, and the body of every later generation: the
+// promise of a deployment. A run refuses to start unless its configuration agrees with the newest.
 type Header struct {
 	Incarnation [16]byte // random; part of the input of every noise draw
 	Generation  uint32
@@ -20,14 +20,14 @@ type Header struct {
 	// none was given.
 	By, Why string
 
-	// Deployment is the prefix of the transactional ids by which older runs are fenced.
+	// Deployment is the prefix of the transactional ids that fence older runs.
 	Deployment  string
 	StartMillis int64 // events before it belong to no turn; Unix milliseconds
 	EventsTopic string
-	// Events says how the records of EventsTopic are decoded. Its filters are in the order of the
-	// function Filters.
+	// Events describes how the records of EventsTopic are decoded. Its filters are in the order of
+	// the function Filters.
 	Events EventIdentity
-	// Trust and NoFuture say how far the times of events are believed.
+	// Trust and NoFuture limit the trust in the times of events.
 	Trust    string
 	NoFuture bool
 	// Zone is the time zone by whose clock windows and budget periods begin: see package wallclock.
@@ -36,8 +36,8 @@ type Header struct {
 
 	Metrics []MetricSpec
 	Topics  Topics
-	// Counts says how the values of this generation are written to Topics.Counts: a turn that is
-	// redone gives the same bytes.
+	// Counts is the encoding of this generation's values on Topics.Counts: a turn that is redone
+	// gives the same bytes.
 	Counts CountsEncoding
 
 	// FromTurn is the first turn of this generation: 1 in a HEADER. It begins at SliceStart, where
@@ -47,17 +47,17 @@ type Header struct {
 	SliceStart int64
 	// Past has the generations before this one, oldest first.
 	Past []PastGeneration
-	// Before has the allowances under which the debts of accounts are as the ledger has them when
-	// the generation begins, in their order: those of the last generation that settled a turn.
+	// Before has the allowances behind the ledger's debts of accounts when the generation begins,
+	// in their order: the allowances of the last generation that settled a turn.
 	Before []MetricAllowance
 }
 
-// EventIdentity says how a format decodes records. Two formats of the same identity decode every
-// record alike. Where they agree in User, every record that is an event in both has the same user
-// in both, and so for Key, Time, Value and each of Filters: it says where a field stands in the
-// bytes and how it is read, not what it is called. The texts are for people, too.
+// EventIdentity describes how a format decodes records. Two formats of the same identity decode
+// every record alike. If they agree in User, every record that is an event in both has the same
+// user in both, and likewise for Key, Time, Value and each of Filters: the text describes the place
+// of a field in the bytes and its decoding, not its name. The texts are for people, too.
 type EventIdentity struct {
-	// Records says, together with the other texts, which records are events at all.
+	// Records, together with the other texts, determines which records are events at all.
 	Records                string
 	User, Key, Time, Value string // Value is "" without a value field
 	// Filters has, by filter of the format, the fields that the filter names.

@@ -6,35 +6,34 @@ import (
 	"math"
 )
 
-// Reader says that a reader of a group of partitions has begun in some process of a run; the
-// reader's number is the record's offset. It takes part in the epochs that are taken after it, as
-// long as no later reader of its group has begun. Group 0 needs none: its reader takes the epochs.
+// Reader announces that a process of a run has begun to read a group of partitions; the reader's
+// number is the record's offset. The reader belongs to all later epochs until another reader of its
+// group begins. Group 0 needs none: its reader takes the epochs.
 type Reader struct {
 	Run    int64  // the run's number
 	Group  uint32 // 1 ≤ Group < Groups
-	Groups uint32 // of the run; at most MaxGroups
+	Groups uint32 // number of groups of the run; at most MaxGroups
 }
 
 // MaxGroups bounds the groups of partitions of a run.
 const MaxGroups = 1 << 12
 
-// Passed says how far the reader of a group of partitions has come. It counts only if its epoch is
-// the last EPOCH before it, and its reader the last one of the group before that EPOCH. The first
-// one that names a turn fixes, for the group, which records belong to the turn: those before its
-// cuts.
+// Passed reports the progress of the reader of a group of partitions. It counts only if its epoch
+// is the last EPOCH before it, and its reader the last one of the group before that EPOCH. The
+// first one that names a turn assigns to the turn, for the group, the records before its cuts.
 type Passed struct {
 	Epoch  int64
-	Group  uint32 // 0: of the reader that takes the epochs, which says Redo and no more
+	Group  uint32 // 0: from the reader that takes the epochs, with Redo only
 	Reader int64  // the number of the reader; 0 for group 0
 	// Turn is the last turn that every partition of the group has passed, or that was read up to
 	// the cuts of its CLOSE; the greatest uint64 where the group has read all that the run reads.
 	Turn    uint64
 	Each    []TurnRecords // by turn, strictly ascending, up to Turn; of a turn that is not in it there are none
 	Cuts    []GroupCut    // by partition, strictly ascending; none where every turn up to Turn is closed
-	Tallies ReadTallies   // of the records before Cuts; without Cuts, of all that was read since the last ones
-	AtEnd   bool          // what stood in the group's partitions when the run began was read
+	Tallies ReadTallies   // tallies of the records before Cuts; without Cuts, of all records since the last ones
+	AtEnd   bool          // the group's partitions were read to their ends as of the start of the run
 	Last    uint64        // the last turn that owns an event of it, as far as it was read; 0 for none
-	// of group 0 only: the last turn of the span that is done again from the ledger; 0 for no span
+	// group 0 only: the last turn of the span that is redone from the ledger; 0 for no span
 	Redo uint64
 }
 
@@ -45,12 +44,12 @@ type TurnRecords struct{ Turn, Records uint64 }
 // the last one that was passed.
 type GroupCut struct {
 	Cut
-	// Marks say from where on turns that were passed are read again: the partition's first accepted
-	// record of each one that is not closed, by turn, strictly ascending, before the cut.
+	// Marks are the offsets at which passed turns must be read again: the partition's first
+	// accepted record of each turn that is not closed, by turn, strictly ascending, before the cut.
 	Marks []TurnMark
 }
 
-// TurnMark is where a partition's first record of a turn stands.
+// TurnMark is the position of a partition's first record of a turn.
 type TurnMark struct {
 	Turn       uint64
 	Offset     int64
@@ -69,22 +68,22 @@ func (g *GroupCut) For(turn uint64) Cut {
 	return c
 }
 
-// Lost says that a stage has lost a partition to another writer in an epoch, which is over then. It
-// counts only if its epoch is the last EPOCH before it.
+// Lost reports that a stage has lost a partition to another writer in an epoch, which ends the
+// epoch. It counts only if its epoch is the last EPOCH before it.
 type Lost struct{ Epoch int64 }
 
 // Drain asks a run to finish the open turn and to end. It counts for the run whose number it names.
 type Drain struct{ Run int64 }
 
-// End says that a run has ended as it was to. It counts only if its epoch is the last EPOCH before
+// End reports that a run has ended as planned. It counts only if its epoch is the last EPOCH before
 // it.
 type End struct {
 	Epoch   int64
 	Drained bool
-	// the last turn that the run was to settle; 0 where no turn was named, OwedUnknown where it was
-	// not read yet
+	// the last turn that the run was to settle; 0 if no turn was named, OwedUnknown if it was not
+	// read yet
 	Owed    uint64
-	Tallies ReadTallies // of records that no CLOSE has tallied: the next run reads them again
+	Tallies ReadTallies // tallies of records that no CLOSE has tallied: the next run reads them again
 }
 
 // OwedUnknown is Owed of a run that was drained before it had read all that it was to settle.

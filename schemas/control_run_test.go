@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// genRunRecord is a record by which the processes of a run tell each other something.
+// genRunRecord draws a record by which the processes of a run communicate.
 func genRunRecord(t *rapid.T) ControlBody {
 	number := func() int64 { return rapid.Int64().Draw(t, "number") }
 	switch rapid.IntRange(0, 4).Draw(t, "record of a run") {
@@ -78,7 +78,7 @@ func genGroupCut(t *rapid.T) GroupCut {
 	return g
 }
 
-// goldenRunRecords are the golden values of the records of a run, after those of goldenBody.
+// goldenRunRecords are the golden values of the records of a run, following goldenBody's.
 func goldenRunRecords() []ControlBody {
 	return []ControlBody{
 		&Reader{Run: 12, Group: 3, Groups: 4},
@@ -98,7 +98,7 @@ func goldenRunRecords() []ControlBody {
 	}
 }
 
-// What a record of a run must not say can be neither written nor read.
+// Contradictory records of a run can be neither written nor read.
 func TestRecordsOfARunThatContradictThemselvesAreRefused(t *testing.T) {
 	passed := func(change func(*Passed)) *Passed {
 		p := goldenRunRecords()[2].(*Passed)

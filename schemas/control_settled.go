@@ -7,25 +7,24 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Settled says what the turns First to Turn released: every cell with the precision at which it
-// stopped, and by metric the precision that a key which is not listed has cost. Users are charged
-// for what it says.
+// Settled is the result of the turns First to Turn: every released cell with its final precision,
+// and by metric the precision that an unlisted key has cost. Users are charged by it.
 type Settled struct {
 	Epoch       int64
 	First, Turn uint64
 
 	// Part of Parts and Digest are set by SplitSettled and cleared by JoinSettled. FirstRungs,
-	// CountsEnd and Tallies stand in part 0.
+	// CountsEnd and Tallies are in part 0.
 	Part, Parts uint32
 	Digest      [32]byte
 
 	FirstRungs []units.Precision // by metric index
 	CountsEnd  []int64           // by release shard: the offset after the turn's counts
-	Tallies    []MetricTally     // what became of the turn's records, by metric
+	Tallies    []MetricTally     // the turn's records by metric and outcome
 	Keys       []SettledKey
 }
 
-// SettledKey is one released cell and the precision at which it stopped.
+// SettledKey is one released cell with its final precision.
 type SettledKey struct {
 	Metric                 uint32
 	WindowStart, WindowEnd int64 // Unix milliseconds

@@ -14,11 +14,11 @@ import (
 //go:embed counts.avsc
 var releaseSchema string
 
-// ReleaseSchema returns the Avro schema with which releases are published.
+// ReleaseSchema returns the Avro schema of published releases.
 func ReleaseSchema() string { return releaseSchema }
 
 const (
-	registryMagic       = 0 // of the schema registries' framing
+	registryMagic       = 0 // first byte of the schema registries' framing
 	registryPrefixBytes = 5
 )
 

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// CountsFormat says how values are written to the counts topic. It is text in configuration files
-// and in HEADER.
+// CountsFormat is the encoding of values on the counts topic. It is text in configuration files and
+// in HEADER.
 type CountsFormat string
 
 const (

@@ -49,7 +49,7 @@ type releaseFields struct {
 	NoiseKeyID     string      `json:"noise_key_id"`
 }
 
-// appendJSON writes the fields one by one: what encoding/json writes has changed between releases
+// appendJSON writes the fields one by one: the output of encoding/json has changed between releases
 // of Go (the escapes of control characters), and a redone turn must give the same bytes.
 func (r *Release) appendJSON(dst []byte) []byte {
 	f := r.derived()
@@ -89,8 +89,8 @@ var releaseNames = sync.OnceValue(func() map[string]json.RawMessage {
 	return names
 })
 
-// decodeReleaseJSON reads the fields. DecodeRelease checks those that follow from others, and that
-// nothing else stands in b.
+// decodeReleaseJSON decodes the fields. DecodeRelease checks the derived fields, and that b holds
+// nothing else.
 func decodeReleaseJSON(b []byte) (Release, error) {
 	var names map[string]json.RawMessage
 	if json.Unmarshal(b, &names) != nil {
@@ -173,7 +173,7 @@ func (o *jsonObject) text(name, s string) {
 
 func formatMillis(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339Nano) }
 
-// parseMillis is the inverse of formatMillis, also for years that RFC 3339 cannot write: the
+// parseMillis is the inverse of formatMillis, even for years that RFC 3339 cannot write: the
 // calendar repeats itself every 400 years.
 func parseMillis(text string) (ms int64, ok bool) {
 	const cycle = 146097 * 24 * 60 * 60 * 1000 // 400 years in milliseconds

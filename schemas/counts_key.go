@@ -14,7 +14,7 @@ type ReleaseKey struct {
 	Key         string
 }
 
-// keySeparator stands between the parts of a release's key. No metric's name holds it, see
+// keySeparator separates the parts of a release's key. No metric's name contains it, see
 // ValidateMetricName; of the other parts only the last one can.
 const keySeparator = "|"
 

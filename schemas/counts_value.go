@@ -11,7 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Kinds of records on the counts topic, as the Kafka header HeaderType says.
+// Kinds of records on the counts topic, the values of the Kafka header HeaderType.
 const (
 	HeaderType  = "tollgate-type"
 	TypeRelease = "release"
@@ -80,9 +80,9 @@ func (r *Release) append(dst []byte, enc CountsEncoding) ([]byte, error) {
 	}
 }
 
-// DecodeRelease is the inverse of EncodeRelease in every encoding: the first bytes say in which. It
-// accepts nothing but the bytes that EncodeRelease gives. Errors: ErrMalformed; ErrVersion where
-// a JSON object has other fields.
+// DecodeRelease is the inverse of EncodeRelease in every encoding, which it recognises by the first
+// bytes. It accepts only bytes that EncodeRelease produces. Errors: ErrMalformed; ErrVersion if a
+// JSON object has other fields.
 func DecodeRelease(b []byte) (Release, error) {
 	var r Release
 	var enc CountsEncoding

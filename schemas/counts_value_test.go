@@ -37,7 +37,7 @@ func TestTheJSONOfARelease(t *testing.T) {
 	if string(b) != want {
 		t.Errorf("%s\nwant\n%s", b, want)
 	}
-	// What is printed is the beginning of what stands on counts.
+	// The printed form is the beginning of the form on counts.
 	printed, err := someRelease().MarshalJSON()
 	if beginning, _, _ := strings.Cut(want, `,"value_1024ths"`); err != nil || string(printed) != beginning+"}" {
 		t.Errorf("%s, %v", printed, err)
@@ -51,7 +51,7 @@ func TestTheJSONOfARelease(t *testing.T) {
 
 func inJSON(r Release) ([]byte, error) { return EncodeRelease(CountsEncoding{Format: CountsJSON}, r) }
 
-// What is written by hand is what encoding/json reads and, but for its own escapes, writes.
+// encoding/json decodes the hand-written JSON and, but for its own escapes, encodes the same.
 func TestTheJSONOfEveryReleaseIsJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := genRelease(t)
@@ -211,7 +211,7 @@ func TestTheSchemaHasPrimitiveFieldsOnlyAndADocForEach(t *testing.T) {
 	}
 }
 
-// appendByHand writes the fields as the specification says (Avro 1.11, "Binary encoding").
+// appendByHand writes the fields by the specification (Avro 1.11, "Binary encoding").
 func appendByHand(dst []byte, r Release) []byte {
 	text := func(s string) { dst = append(binary.AppendVarint(dst, int64(len(s))), s...) }
 	long := func(v int64) { dst = binary.AppendVarint(dst, v) }

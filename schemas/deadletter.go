@@ -7,15 +7,15 @@ import (
 	"strconv"
 )
 
-// The headers of a dead-lettered record, which stand before those that the record had. The digests
-// are SHA-256 in hexadecimal of the whole key or value, and present only if it was cut.
+// The headers of a dead-lettered record, which precede the record's own. The digests are SHA-256 in
+// hexadecimal of the whole key or value, and present only if it was cut.
 const (
 	DeadLetterPrefix    = "tollgate-"
 	DeadLetterClass     = DeadLetterPrefix + "class"
 	DeadLetterTopic     = DeadLetterPrefix + "topic"
 	DeadLetterPartition = DeadLetterPrefix + "partition"
 	DeadLetterOffset    = DeadLetterPrefix + "offset"
-	DeadLetterTimestamp = DeadLetterPrefix + "timestamp" // of the record, Unix milliseconds
+	DeadLetterTimestamp = DeadLetterPrefix + "timestamp" // record's timestamp, Unix milliseconds
 	// of the original value, bytes, or "null"; the last of these
 	DeadLetterLength         = DeadLetterPrefix + "length"
 	DeadLetterSHA256         = DeadLetterPrefix + "sha256"
@@ -27,7 +27,7 @@ const (
 // DefaultDeadLetterBytes is a size of dead letters that brokers accept by default, in bytes.
 const DefaultDeadLetterBytes = 1000000
 
-// Origin says where a record stands in Kafka.
+// Origin is the position of a record in Kafka.
 type Origin struct {
 	Topic     string
 	Partition int32
@@ -53,12 +53,12 @@ const (
 	headerFraming  = 10
 )
 
-// DeadLetter makes the message that keeps a record which is not an event. It has the original key
-// and value, headers that say where the record stood and why it is a dead letter, and after them
-// the original headers. Key, value, headers and framing together are at most maxBytes (0:
-// DefaultDeadLetterBytes; less than 4096 counts as 4096). A longer value is cut and its length and
-// digest are noted, and so is a key beyond a quarter of the limit; original headers have room for
-// another quarter, and those that do not fit are counted. A topic name is at most 249 bytes in
+// DeadLetter makes the message that preserves a record that is not an event. It has the original
+// key and value, headers with the record's position and the reason why it is a dead letter, and
+// after them the original headers. Key, value, headers and framing together are at most maxBytes
+// (0: DefaultDeadLetterBytes; less than 4096 counts as 4096). A longer value is cut and its length
+// and digest are noted, and so is a key beyond a quarter of the limit; original headers have room
+// for another quarter, and those that do not fit are counted. A topic name is at most 249 bytes in
 // Kafka; a class must be one of event.Classes or as short. The message shares memory with the
 // arguments.
 func DeadLetter(origin Origin, class string, key, value []byte, headers []RecordHeader,
@@ -118,11 +118,11 @@ func hexDigest(b []byte) string {
 	return hex.EncodeToString(d[:])
 }
 
-// DeadLetterInfo is what the headers of a dead-lettered record say.
+// DeadLetterInfo holds the headers of a dead-lettered record.
 type DeadLetterInfo struct {
 	Origin         Origin
 	Class          string
-	Length         int64  // of the original value; −1 for a null value
+	Length         int64  // length of the original value; −1 for a null value
 	SHA256         string // "" unless the value was cut
 	HeadersDropped int
 	KeyLength      int64  // −1 unless the key was cut
@@ -130,8 +130,8 @@ type DeadLetterInfo struct {
 	Original       []RecordHeader
 }
 
-// ReadDeadLetter reads the headers of a dead-lettered record. Those that DeadLetter wrote end with
-// DeadLetterLength and stand before the record's own, so that a record cannot fake them. Errors:
+// ReadDeadLetter reads the headers of a dead-lettered record. DeadLetter's own headers end with
+// DeadLetterLength and precede the record's, so that a record cannot fake them. Errors:
 // ErrMalformed.
 func ReadDeadLetter(headers []RecordHeader) (DeadLetterInfo, error) {
 	info := DeadLetterInfo{KeyLength: -1}

@@ -12,7 +12,7 @@ var (
 	// ErrVersion is found in an error about a record of a version that this program does not know:
 	// another version of the program wrote it.
 	ErrVersion = errors.New("unsupported format version")
-	// ErrIncomplete is found in an error about a record of several parts of which some are missing.
+	// ErrIncomplete is found in an error about a record of several parts if some are missing.
 	ErrIncomplete = errors.New("incomplete record")
 	// ErrTooLarge is found in an encoder's error about a limit that is too small for the
 	// indivisible part of a record.
@@ -22,15 +22,15 @@ var (
 	ErrInvalid = errors.New("invalid value")
 )
 
-// MalformedError says which format was being decoded and what was wrong. It holds no data of the
+// MalformedError names the format that was being decoded and the fault. It holds no data of the
 // record.
 type MalformedError struct {
 	Kind  Kind
-	What  string // what is wrong, and with which field
+	What  string // the fault, with its field
 	cause error  // ErrMalformed or ErrVersion
 }
 
-// Error names the format and what is wrong.
+// Error names the format and the fault.
 func (e *MalformedError) Error() string {
 	text := fmt.Sprintf("decoding %s: %v: %s", e.Kind, e.cause, e.What)
 	if errors.Is(e.cause, ErrVersion) {

@@ -83,7 +83,7 @@ type encoded struct {
 	Encoding CountsEncoding
 }
 
-// codecOfReleases is the format of releases in one encoding. What is decoded is written again in
+// codecOfReleases is the format of releases in one encoding. A decoded value is encoded again in
 // the encoding that its first bytes name: a fuzzer finds the others, too.
 func codecOfReleases(name string, enc CountsEncoding) codec {
 	return codecOf(name, func(t *rapid.T) encoded { return encoded{genRelease(t), enc} },
@@ -199,7 +199,7 @@ func withoutItsEnd(b, cut []byte) bool {
 	return false
 }
 
-// What a decoder accepts is the one encoding of its value.
+// An accepted input is the one encoding of its value.
 func checkCanonical(t *testing.T, c codec, b []byte) {
 	t.Helper()
 	v, err := c.decode(b)
@@ -319,8 +319,8 @@ func TestFormatsAreWhatTheyWere(t *testing.T) {
 	}
 }
 
-// Encodings that differ from an encoder's in what no field shows are refused: BodyDigest and the
-// comparison of records rest on there being one encoding of a value.
+// Encodings that differ from an encoder's without a difference in any field are refused: BodyDigest
+// and the comparison of records rest on there being one encoding of a value.
 func TestRuleNoValueHasASecondEncoding(t *testing.T) {
 	decodeDelta := func(b []byte) error { _, err := decode(b, KindDeltaBody, (*Delta).layout); return err }
 	decodeBatch := func(b []byte) error { _, err := DecodeContributions(b); return err }

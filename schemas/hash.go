@@ -57,8 +57,8 @@ func (h *Hasher) Unnamed(partition int32, offset int64) accounts.ID {
 	return accounts.ID(h.finish())
 }
 
-// ClipRank returns the rank by which the keys of one user are ordered for one metric: the keys with
-// the least ranks are kept. It is a function of the user's own data only, hence never of offsets or
+// ClipRank returns the rank that orders the keys of one user for one metric: the keys with the
+// least ranks are kept. It is a function of the user's own data only, hence never of offsets or
 // arrival order.
 func (h *Hasher) ClipRank(metric string, id accounts.ID, period int64, key []byte) [16]byte {
 	b := append(h.scratch[:0], domainClipRank)
@@ -80,8 +80,8 @@ func (h *Hasher) Record(value []byte) RecordID {
 // RecordID identifies a record's bytes under the user-hash key.
 type RecordID [16]byte
 
-// RecordRank returns the rank by which the records of one user and key are ordered for one metric:
-// a sum keeps those with the least ranks.
+// RecordRank returns the rank that orders the records of one user and key for one metric: a sum
+// keeps those with the least ranks.
 func (h *Hasher) RecordRank(metric string, id accounts.ID, period int64, record RecordID) [16]byte {
 	b := append(h.scratch[:0], domainRecordRank)
 	b = appendString(b, metric)
@@ -100,7 +100,7 @@ func (h *Hasher) finish() (out [16]byte) {
 
 // KeyFingerprintOf returns a fingerprint that identifies a secret key in public and trusted records
 // without revealing it: two deployments that show the same fingerprint for the same label have the
-// same key. label says what the key is for.
+// same key. label is the purpose of the key.
 func KeyFingerprintOf(label string, secret [32]byte) (out [32]byte) {
 	mac := hmac.New(sha256.New, secret[:])
 	mac.Write(appendString([]byte{domainFingerprint}, label))

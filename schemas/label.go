@@ -7,8 +7,8 @@ import (
 	"math"
 )
 
-// Label is what an event says besides its user, time and value: its key, and which of the
-// deployment's filters it passes. Contributions, deltas and slices have dictionaries of labels.
+// Label is an event without its user, time and value: its key, and the deployment's filters that it
+// passes. Contributions, deltas and slices have dictionaries of labels.
 type Label struct {
 	Key    []byte
 	Passes uint64 // bit i: the event passes filter i

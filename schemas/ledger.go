@@ -26,7 +26,7 @@ const (
 	snapshotPrefix = "snapshot/"
 )
 
-// Bytes returns the key as it stands in Kafka.
+// Bytes returns the key as bytes for Kafka.
 func (k LedgerKey) Bytes() []byte {
 	prefix := deltaPrefix
 	if k.Kind == KindSnapshotPart {

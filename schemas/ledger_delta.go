@@ -5,9 +5,9 @@ import (
 	"crypto/sha256"
 )
 
-// Delta is what one shard did in one turn: what each user contributed to the turn's slice, and to
-// which of the windows that end in the turn each user was admitted. Every charge follows from it
-// and the settled record of the turn, without the events.
+// Delta is one shard's part of one turn: each user's contributions to the turn's slice, and the
+// windows ending in the turn to which each user was admitted. Every charge follows from it and the
+// settled record of the turn, without the events.
 type Delta struct {
 	Turn    uint64
 	Epoch   int64  // not part of the body: a turn redone in a later epoch has the same BodyDigest
@@ -87,7 +87,7 @@ func (d Delta) BodyDigest() [32]byte {
 func (d *Delta) body() ([]byte, error) { return d.write().written() }
 
 func (d *Delta) write() *wire {
-	// What most users need, in one allocation.
+	// Enough for most users, in one allocation.
 	w := newWriter(make([]byte, 0, 256+24*len(d.Users)+24*len(d.Labels)), KindDeltaBody)
 	d.layout(w)
 	return w

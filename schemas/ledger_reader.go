@@ -8,11 +8,11 @@ import (
 	"slices"
 )
 
-// LedgerReader collects a ledger partition's records in log order and says what stands there: the
-// complete deltas, the newest snapshot. A part replaces an earlier part with its key, as compaction
-// does, so that the result does not depend on whether the topic has been compacted; a set counts as
-// absent if a part of it is missing or was replaced. It keeps copies of the parts in force and
-// nothing else. Not for concurrent use; the zero value is ready.
+// LedgerReader collects a ledger partition's records in log order and returns the complete deltas
+// and the newest snapshot. A part replaces an earlier part with its key, as compaction does, so
+// that the result does not depend on whether the topic has been compacted; a set counts as absent
+// if a part of it is missing or was replaced. It keeps copies of the parts in force and nothing
+// else. Not for concurrent use; the zero value is ready.
 type LedgerReader struct {
 	deltas    map[uint64]map[uint32]LedgerPart // by slot and part
 	snapshots [2]map[uint32]LedgerPart
@@ -119,7 +119,7 @@ func (l *LedgerReader) DeltasAfter(turn uint64) (map[uint64]Delta, error) {
 	return out, nil
 }
 
-// damaged adds to the error of joining parts where the first of them stands, and what to do.
+// damaged adds to the error of joining parts the position of the first part, and a remedy.
 func damaged(parts []LedgerPart, err error) error {
 	cure := ""
 	if !errors.Is(err, ErrVersion) {
@@ -128,14 +128,14 @@ func damaged(parts []LedgerPart, err error) error {
 	return fmt.Errorf("%s: %w%s", cmp.Or(parts[0].place, string(parts[0].Key.Bytes())), err, cure)
 }
 
-// SnapshotInfo says which snapshot a slot has.
+// SnapshotInfo identifies the snapshot in a slot.
 type SnapshotInfo struct {
 	Complete bool // the other fields are set only if it is
 	Turn     uint64
 	Epoch    int64
 }
 
-// Snapshots says which snapshots the two slots have: the next snapshot goes to the slot without the
+// Snapshots returns the snapshots of the two slots: the next snapshot goes to the slot without the
 // newest one.
 func (l *LedgerReader) Snapshots() (out [2]SnapshotInfo) {
 	for i := range out {
@@ -147,7 +147,7 @@ func (l *LedgerReader) Snapshots() (out [2]SnapshotInfo) {
 }
 
 // NewestSnapshot returns the complete snapshot with the greatest turn up to maxTurn; false if there
-// is no such snapshot. Errors: those of JoinSnapshot.
+// is no such snapshot. It returns the errors of JoinSnapshot.
 func (l *LedgerReader) NewestSnapshot(maxTurn uint64) (Snapshot, bool, error) {
 	var best []LedgerPart
 	for i := range l.snapshots {

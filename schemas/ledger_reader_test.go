@@ -92,7 +92,7 @@ func TestAChangedByteInALedgerIsFound(t *testing.T) {
 	}
 }
 
-// modelDeltas says which turns are complete, from the last value at each key alone.
+// modelDeltas returns the complete turns, from the last value of each key alone.
 func modelDeltas(t *rapid.T, log []LedgerRecord) map[uint64]int64 {
 	last := make(map[string][]byte)
 	for _, r := range log {

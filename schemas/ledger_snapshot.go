@@ -19,7 +19,7 @@ type Snapshot struct {
 
 // EncodeSnapshot encodes a snapshot for slot 0 or 1 into records whose key and value together are
 // at most maxBytes long (Kafka's own framing is not included). Errors: ErrInvalid, ErrTooLarge
-// (maxBytes below 108), and those of accounts.Encode.
+// (maxBytes below 108), and the errors of accounts.Encode.
 func EncodeSnapshot(s Snapshot, slot, maxBytes int) ([]LedgerRecord, error) {
 	if slot != 0 && slot != 1 {
 		return nil, invalid(KindSnapshotBody, "slot is not 0 or 1")
@@ -33,8 +33,8 @@ func EncodeSnapshot(s Snapshot, slot, maxBytes int) ([]LedgerRecord, error) {
 	return splitBody(KindSnapshotPart, uint64(slot), s.Turn, s.Epoch, body, maxBytes)
 }
 
-// JoinSnapshot puts a snapshot together from its parts in ascending order. Errors: ErrIncomplete,
-// ErrMalformed, ErrVersion, and those of accounts.Decode.
+// JoinSnapshot joins a snapshot from its parts in ascending order. Errors: ErrIncomplete,
+// ErrMalformed, ErrVersion, and the errors of accounts.Decode.
 func JoinSnapshot(parts ...LedgerPart) (Snapshot, error) {
 	s, set, err := joinRecord(KindSnapshotPart, KindSnapshotBody, parts, (*Snapshot).layout, func(s *Snapshot) uint64 {
 		return s.Turn

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// MaxUserBytes is the greatest length of a user id as it stands in an event, in bytes.
+	// MaxUserBytes is the greatest length of a user id in an event, in bytes.
 	MaxUserBytes = 1024
 	// MaxKeyBytes is the greatest length of a key, in bytes.
 	MaxKeyBytes = 512

@@ -13,8 +13,8 @@ import (
 )
 
 // MetricSpec is everything on which the meaning of a metric's released values depends: two metrics
-// with one Digest are the same question asked in the same way. The digest is part of the input of
-// the noise, so that two definitions never have the same noise.
+// with one Digest have the same definition. The digest is part of the input of the noise, so that
+// two definitions never have the same noise.
 type MetricSpec struct {
 	Name   string
 	Kind   string // a name of package metrickind
@@ -25,7 +25,7 @@ type MetricSpec struct {
 	WindowSize, WindowSlide, Lateness, Skew, Slack int64
 
 	MaxKeysPerUser, MaxEventsPerKey uint32
-	// for kinds with values: every value is clamped to them; Max also as metrickind.Counted says
+	// clipping bounds for kinds with values; Max also as metrickind.Counted documents
 	Min, Max int64
 
 	LadderKind   string // "adaptive" or "geometric"
@@ -37,14 +37,14 @@ type MetricSpec struct {
 	KeyMode    string   // "public", "private" or "from"
 	KeysFrom   string   // for "from": the metric whose released keys this one takes
 	PublicKeys [][]byte // strictly ascending in byte order
-	// DeltaKey is the δ with which a key that only one user has may pass for a contribution of 1;
-	// for c, it may pass with c² times as much: budgets.Budget.KeyDelta.
+	// DeltaKey is the δ with which a key of a single user may pass for a contribution of 1; for c,
+	// it may pass with c² times as much: budgets.Budget.KeyDelta.
 	DeltaKey units.Delta
 	// Burst, Refill and Horizon are the metric's part of an account: accounts.Allowance. Burst 0:
 	// all.
 	Burst, Refill units.Mu2
 	Horizon       int64
-	Period        string // of the budget, as time.Duration prints it; "" is one period without end
+	Period        string // budget period, as time.Duration prints it; "" is one period without end
 }
 
 // Key modes of a metric.
@@ -66,8 +66,8 @@ func Filters(metrics []MetricSpec) []string {
 	return filters
 }
 
-// Route returns the metric name from which the release shards of the metric's keys follow: a metric
-// that takes the keys of another one is released in the shards of that one.
+// Route returns the metric name that determines the release shards of the metric's keys: a metric
+// with the keys of another one is released in the shards of that one.
 func (m *MetricSpec) Route() string {
 	if m.KeysFrom != "" {
 		return m.KeysFrom
@@ -79,7 +79,8 @@ func (m *MetricSpec) Route() string {
 // budget allows, and Release.Met is always false.
 func (m *MetricSpec) HasTarget() bool { return m.Relative > 0 || m.Absolute > 0 }
 
-// MostEvents is how many events of a user and key a window counts at most, where no cap is set.
+// MostEvents is the greatest number of events of a user and key that a window counts if no cap is
+// set.
 const MostEvents = 1 << 30
 
 // Bounds returns the limits on what one user adds to one count of the metric: the cap on events
@@ -112,8 +113,8 @@ func (m *MetricSpec) Allowance() accounts.Allowance {
 	return accounts.Allowance{Burst: m.Burst, Refill: m.Refill, Horizon: m.Horizon}
 }
 
-// Most returns the most that one user adds to one count: what the bounds allow, and what a full
-// bucket pays for.
+// Most returns the most that one user adds to one count: the limit of the bounds, and of the
+// payment from a full bucket.
 func (m *MetricSpec) Most() uint64 {
 	kind := metrickind.Of(m.Kind)
 	if kind.Sums() && m.Min == 0 && m.Max == 0 { // without a range

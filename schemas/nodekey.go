@@ -37,8 +37,8 @@ func (m *MetricSpec) Scale() (*metrickind.Scale, error) {
 	return scale, nil
 }
 
-// EdgeKeys returns the PublicKeys that a definition of nodes has for the edges of a histogram: each
-// edge in 8 bytes, so that the order of the bytes is that of the edges. nil without edges.
+// EdgeKeys returns the PublicKeys of a definition of nodes for the edges of a histogram: each edge
+// in 8 bytes, whose order is the order of the edges. nil without edges.
 func EdgeKeys(edges []int64) (keys [][]byte) {
 	for _, edge := range edges {
 		keys = append(keys, binary.BigEndian.AppendUint64(nil, uint64(edge)^1<<63))

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What First may be: left out for an ordinary turn, never 0 in a span of several, never MaxSpan
-// turns away.
+// First is left out for an ordinary turn, never 0 in a span of several, and never MaxSpan turns
+// away.
 func TestSpansHaveAFirstTurnAndABound(t *testing.T) {
 	for _, c := range []struct{ first, turn, want uint64 }{
 		{0, 7, 7}, {7, 7, 7}, {6, 7, 6}, {1, MaxSpan, 1}, {0, 0, 0},
@@ -37,7 +37,7 @@ func TestSpansHaveAFirstTurnAndABound(t *testing.T) {
 	}
 }
 
-// A span's CLOSE says how many records each turn has: tallies need it.
+// A span's CLOSE has the number of records of each turn: tallies need it.
 func TestTheTurnsOfASpanAddUpToItsContributions(t *testing.T) {
 	good := Close{First: 3, Turn: 5, Contributions: 9, Each: []uint64{2, 0, 7}}
 	b, err := EncodeControl(Control{Body: &good})

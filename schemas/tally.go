@@ -1,13 +1,13 @@
 package schemas
 
-// WindowTally says what became of the accepted records of a metric window: how many the metric does
-// not take, how many are beyond the allowances of their users, or beyond caps, and how many were
-// counted. Like every tally it is for the trusted side only.
+// WindowTally counts the accepted records of a metric window by outcome: filtered out by the
+// metric, beyond the allowances of their users or beyond caps, and counted. Like every tally it is
+// for the trusted side only.
 type WindowTally struct {
 	Filtered, Beyond, Counted uint64
 }
 
-// MetricTally says what became of the records that the shards saw for one metric in a turn.
+// MetricTally counts the shards' records for one metric in a turn by outcome.
 type MetricTally struct {
 	Metric uint32
 	WindowTally

@@ -1,15 +1,15 @@
 package schemas
 
-// Open tells a shard that the turns First to Turn may be spent: every turn before them is settled.
+// Open allows a shard to spend the turns First to Turn: every turn before them is settled.
 type Open struct {
 	Epoch         int64
 	First, Turn   uint64
-	Contributions uint64 // of all turns of the span, over all shards
+	Contributions uint64 // contributions to all turns of the span, over all shards
 	Shard, Shards uint32
 	SettledAt     int64 // control offset of the first part of the SETTLED of turn First−1; −1 without one
 	FromLedger    bool  // the turns are redone from their deltas; no contributions follow
-	// Group is which of Groups readers has handed on all that it has of the turns with this OPEN:
-	// they may be spent with the OPENs of all readers. Groups 0 stands for 1.
+	// Group is which of Groups readers has passed on all its contributions to the turns with this
+	// OPEN: the turns may be spent with the OPENs of all readers. Groups 0 means 1.
 	Group, Groups uint32
 }
 
@@ -33,7 +33,7 @@ type Cell struct {
 	Count                  int64
 }
 
-// Ack says that a release shard's values of the turns First to Turn are on the counts topic.
+// Ack reports that a release shard's values of the turns First to Turn are on the counts topic.
 type Ack struct {
 	Epoch                       int64
 	First, Turn                 uint64

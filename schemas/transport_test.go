@@ -69,7 +69,7 @@ func TestHostileLengthsAllocateNothing(t *testing.T) {
 	}
 }
 
-// Batches that stand in one memory leave each other alone, whatever stood there before.
+// Batches in shared memory do not affect each other, whatever the memory held before.
 func TestBatchesShareMemoryAndNothingElse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var m UserMemory

@@ -8,9 +8,9 @@ import (
 	"math"
 )
 
-// TurnEnd stands on the turns topic once a turn is settled, for consumers of counts only: all
-// windows that end at or before End are released, as far as they will ever be, and stand before
-// CountsEnd. It may come again, and one that is missing is implied by any later one.
+// TurnEnd is written to the turns topic once a turn is settled, for consumers of counts only: all
+// windows that end at or before End are released, as far as they ever will be, below CountsEnd. It
+// may be repeated, and any later one implies a missing one.
 type TurnEnd struct {
 	Turn       uint64 // at most 2^63−1
 	End        int64  // Unix milliseconds

@@ -11,7 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Kind tells the formats of this package apart. It is the third byte of every encoding but Avro,
+// Kind distinguishes the formats of this package. It is the third byte of every encoding but Avro,
 // JSON and text.
 type Kind byte
 
@@ -36,7 +36,7 @@ const (
 	KindSnapshotBody  Kind = 19 // 20: kindFence
 	KindLedgerKey     Kind = 21 // the text keys of the ledger; named in errors only
 	KindOpenSlice     Kind = 22
-	KindAccounts      Kind = 23 // of package accounts; named in errors only
+	KindAccounts      Kind = 23 // format of package accounts; named in errors only
 	KindReleaseKey    Kind = 32 // text; named in errors only
 	KindRelease       Kind = 33 // Avro or JSON; named in errors only
 	KindMetricSpec    Kind = 34
@@ -146,8 +146,8 @@ func Ours(b []byte) bool { return len(b) >= 2 && b[0] == magic0 && b[1] == magic
 type wire struct {
 	kind    Kind
 	reading bool
-	rest    []byte // reading: what is still to be read
-	out     []byte // writing: what was written
+	rest    []byte // reading: the remaining input
+	out     []byte // writing: the output
 	err     error
 }
 
@@ -192,7 +192,7 @@ func decode[T any](b []byte, k Kind, layout func(*T, *wire)) (T, error) {
 	return v, nil
 }
 
-// fail notes a fault, if it is the first. what says what is wrong, in the record's terms.
+// fail notes a fault, if it is the first; what describes it in the record's terms.
 func (w *wire) fail(what string) {
 	switch {
 	case w.err != nil:
@@ -217,7 +217,7 @@ func (w *wire) check(ok bool, what string) {
 	}
 }
 
-// written returns what was written, unless it broke a rule of the format.
+// written returns the output, unless it broke a rule of the format.
 func (w *wire) written() ([]byte, error) {
 	if w.err != nil {
 		return nil, w.err
@@ -263,8 +263,7 @@ func (w *wire) int32(v *int32, what string) {
 	}
 }
 
-// unzigzag is the inverse of the mapping by which binary.AppendVarint writes a signed number as an
-// unsigned one.
+// unzigzag inverts the mapping of signed numbers in binary.AppendVarint.
 func unzigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }
 
 func (w *wire) readUint(most uint64, what string) uint64 {
@@ -327,7 +326,7 @@ func (w *wire) fixed(v []byte, what string) {
 	clear(v)
 }
 
-// bytes moves a length, at most limit, and so many bytes. What is read shares memory with the
+// bytes moves a length, at most limit, and that many bytes. A decoded value shares memory with the
 // encoding.
 func (w *wire) bytes(v *[]byte, limit int, what string) {
 	n := w.length(len(*v), 1, what)
@@ -434,7 +433,7 @@ func (w *wire) uints(v *[]uint64, what string) {
 	list(w, v, 1, what, func(n *uint64, w *wire) { w.uint(n, what) })
 }
 
-// ascend demands that no element stands before, or where, the one before it stands.
+// ascend requires that every element is greater than the one before it.
 func ascend[T any](w *wire, v []T, what string, compare func(a, b *T) int) {
 	for i := 1; i < len(v); i++ {
 		if compare(&v[i-1], &v[i]) >= 0 {

@@ -9,8 +9,8 @@ const (
 	// closeAhead is how many turns may be closed ahead of settlement, or two
 	// spans, if that is more: never more than lookahead.
 	closeAhead = 16
-	// maxBuffered bounds the events that are read ahead. The partition for which the
-	// turn waits is read even beyond it.
+	// maxBuffered limits the events that are read ahead, except on the partition that the turn
+	// waits for.
 	maxBuffered = 1 << 20
 	// openStep limits a step while a turn is open, because an engine may propagate the watermark
 	// only between steps. idleStep limits a step while no turn is open.
@@ -22,8 +22,8 @@ const (
 	joinWait    = 50 * time.Millisecond
 	// PollWait is how long a fetch waits for the first record.
 	PollWait = 250 * time.Millisecond
-	// unansweredLimit: if the fetches of a partition had no answer for longer than this, its
-	// silence counts from the next answer: producers could not write to an absent broker either.
+	// unansweredLimit: if the fetches of a partition had no response for longer than this, its
+	// silence counts from the next response: producers could not write to an absent broker either.
 	unansweredLimit = 10 * time.Second
 	// mostStall bounds the stall limit, which doubles while the same turn does not settle.
 	mostStall = 24 * time.Hour

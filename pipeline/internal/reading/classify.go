@@ -22,9 +22,9 @@ type classifier struct {
 	decoder *event.Decoder
 	asked   bool // every metric has a filter: a record that passes none need be no event
 	clock   clock
-	past    []pastClock     // those of earlier generations, oldest first
+	past    []pastClock     // clocks of earlier generations, oldest first
 	turns   *calendar.Turns // nil: no event is before the start, and none has a turn
-	event   event.Event     // of the last call
+	event   event.Event     // event of the last call
 	doubt   int64           // by how much the clock may be ahead of now, in milliseconds
 }
 
@@ -149,8 +149,8 @@ func clockOf(d *deployment.Deployment) clock {
 
 // isOvertaken reports whether a record is at or after the cut of its turn's CLOSE. If the CLOSE of
 // a settled turn is no longer in memory, records below talliedTo are before its cut, because they
-// were read before, and new records are after it. A turn that this group has passed ends at the
-// cut of its PASSED.
+// were read before, and new records are after it. A turn passed by this group ends at the cut of
+// its PASSED.
 func (s *Source) isOvertaken(id int32, offset int64, turn uint64) bool {
 	if turn > max(s.closed, s.lastPassed.turn) {
 		return false

@@ -24,8 +24,9 @@ func testFates(t *testing.T, c clock) *classifier {
 	return &classifier{decoder: decoder, clock: c, turns: calendar.New(h, 0)}
 }
 
-// What is no event by design is no dead letter: a tombstone, a delete of a change-data topic, and a
-// record that lacks a field if every metric has a filter and none lets it through.
+// Records that are not events by design are not dead letters: a tombstone, a delete of a
+// change-data topic, and a record that lacks a field if every metric has a filter and none lets it
+// through.
 func TestDeletesAndUnaskedRecordsAreSkipped(t *testing.T) {
 	fields := func(s string) string {
 		return `{"type":"record","name":"R","fields":[` + s +
@@ -96,8 +97,8 @@ func judgeOne(t *testing.T, f *classifier, p *partition, offset, stamp, event, n
 	return fmt.Sprint("turn ", v.turn)
 }
 
-// A record below the cuts of an earlier generation is judged by that one's clock, also when it is
-// read again; the first one at the cut is not.
+// A record below the cuts of an earlier generation is judged by that generation's clock, even if it
+// is read again; the first one at the cut is not.
 func TestARecordIsJudgedByTheClockThatReadItFirst(t *testing.T) {
 	f := testFates(t, clock{lateness: 100, slack: 500})
 	f.past = []pastClock{{clock{lateness: 1000, slack: 500}, map[int32]int64{0: 2}},
@@ -113,8 +114,8 @@ func TestARecordIsJudgedByTheClockThatReadItFirst(t *testing.T) {
 	}
 }
 
-// TestRuleLatenessIsAPropertyOfOneRecord: below the slack, what another record
-// did to the partition's append time decides nothing.
+// TestRuleLatenessIsAPropertyOfOneRecord: below the slack, another record's effect on the
+// partition's append time decides nothing.
 func TestRuleLatenessIsAPropertyOfOneRecord(t *testing.T) {
 	f := testFates(t, clock{lateness: 100, skew: 50, slack: 500})
 	for _, jump := range []int64{0, 1, 499, 500} {

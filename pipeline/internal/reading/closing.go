@@ -10,9 +10,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// closeTurns writes the CLOSEs of every turn that all partitions have passed,
-// some ahead of settlement: in spans of CatchUp turns, or of fewer where no other turn
-// is closed ahead of settlement. It reports whether it wrote any.
+// closeTurns writes the CLOSEs of every turn that all partitions have passed, some ahead of
+// settlement: in spans of CatchUp turns, or of fewer if no other turn is closed ahead of
+// settlement. It reports whether it wrote any.
 func (s *Source) closeTurns(ctx context.Context, settled uint64) (bool, error) {
 	if s.closeWritten > s.closed || !s.caughtUp() {
 		return false, nil // our own CLOSE is not read back yet, or a closed turn is not read to its cut
@@ -43,9 +43,9 @@ func (s *Source) closeTurns(ctx context.Context, settled uint64) (bool, error) {
 	return true, nil
 }
 
-// nextSpan returns the last turn of the span after closed that is to be closed now, or
-// closed if there is no such span. No turn waits for a later one: only if the first turn
-// must wait for settlement anyway does the span include turns that have passed meanwhile.
+// nextSpan returns the last turn of the span after closed that is to be closed now, or closed if
+// there is none. No turn waits for a later one: only if the first turn must wait for settlement
+// anyway does the span include turns that have passed meanwhile.
 func (s *Source) nextSpan(closed, settled uint64) uint64 {
 	most := uint64(s.dep.Config.CatchUp)
 	last := closed

@@ -8,8 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Which turns make a span: as many as have passed where no other turn is closed ahead
-// of settlement, else full spans only; never a turn that has not passed.
+// A span has as many turns as have passed if no other turn is closed ahead of settlement, and
+// otherwise CatchUp turns; never a turn that has not passed.
 func TestSpansAreOfTurnsThatHavePassed(t *testing.T) {
 	for _, c := range []struct {
 		most                    int

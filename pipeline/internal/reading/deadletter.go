@@ -98,7 +98,7 @@ func (d *deadLetters) add(topic string, r *kafkalog.Record, class string) {
 	d.waiting = append(d.waiting, msg)
 }
 
-// flush makes what was added durable.
+// flush waits until all added messages are durable.
 func (d *deadLetters) flush(ctx context.Context) error {
 	if len(d.waiting) == 0 {
 		return nil

@@ -35,9 +35,8 @@ func deleteTopic(t *testing.T, broker, topic string) {
 	}
 }
 
-// A dead-letter topic that was deleted is told before a record needs it, with the way back; a
-// record that cannot be written there is an error, never dropped; and one that was made again is
-// written to.
+// A deleted dead-letter topic is reported before a record needs it, with a remedy; a record that
+// cannot be written there is an error, never dropped; and a recreated topic is used.
 func TestRuleAMissingDeadLetterTopicIsToldBeforeItIsNeeded(t *testing.T) {
 	t.Parallel()
 	broker := deploytest.Start(t)

@@ -38,11 +38,10 @@ func NewDecoder(ctx context.Context, d *deployment.Deployment, log *slog.Logger)
 	return event.NewDecoder(d.Config.Events.Format, event.WithSchemas(ctx, client), event.OnUnfitSchema(unfit))
 }
 
-// checkNewest refuses, before anything is read, a registry that does not answer,
-// and a schema that lacks a configured field or has a time of another type. The
-// subject is the one that producers use by default. If the registry does not have it,
-// checkNewest checks nothing: a record's own schema decides about that
-// record only, because a producer can name any schema.
+// checkNewest refuses, before anything is read, a registry that does not respond, and a schema that
+// lacks a configured field or has a time of another type. The subject is the one that producers use
+// by default. If the registry does not have it, checkNewest checks nothing: a record's own schema
+// decides about that record only, because a producer can name any schema.
 func checkNewest(ctx context.Context, d *deployment.Deployment, client *registry.Client) error {
 	subject := d.Config.Events.Topic + "-value"
 	text, err := client.Latest(ctx, subject)

@@ -14,8 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// registryWith answers with a schema for every subject, or says that it knows
-// no subject.
+// registryWith returns a registry with one schema for every subject, or without any subject.
 func registryWith(t *testing.T, schema string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

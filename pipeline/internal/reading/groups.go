@@ -29,7 +29,7 @@ type passedState struct {
 // allTurns is the turn that a reader has passed when it has nothing left to read.
 const allTurns = math.MaxUint64
 
-// ownsPartition says whether a partition is of this group.
+// ownsPartition reports whether a partition belongs to this group.
 func (s *Source) ownsPartition(id int32) bool { return int(id)%s.opts.Groups == s.opts.Group }
 
 // ownPartitions returns the partitions of this group in order.
@@ -132,7 +132,7 @@ func (s *Source) announceRedo(ctx context.Context) error {
 // writePassed writes a PASSED if there is something new: the first one of the epoch, once
 // everything before the last CLOSE's cuts was read; passed turns, once all turns of earlier PASSED
 // records are closed, so that every turn has one cut in the group; and the end of the input. The
-// tallies are of everything that was read after the last cuts, also for END.
+// tallies cover all records read after the last cuts, even for END.
 func (s *Source) writePassed(ctx context.Context, settled uint64) (bool, error) {
 	if !s.caughtUp() {
 		return false, nil
@@ -176,8 +176,8 @@ func (s *Source) passedUpTo() uint64 {
 	return turn
 }
 
-// lastBuffered returns the last turn that is not opened and of which READ has seen records, even if
-// it keeps only their position; 0 for none.
+// lastBuffered returns the last unopened turn with records seen by READ, even if it keeps only
+// their position; 0 for none.
 func (s *Source) lastBuffered() (last uint64) {
 	last = s.unneeded.last
 	for turn := range s.buffers {
@@ -206,7 +206,7 @@ func (s *Source) describe(p *schemas.Passed, settled uint64) {
 // groupCut returns the cut of a partition for the turns up to one that was passed. It has marks of
 // these turns only, so it is short however far the partition was read.
 func (s *Source) groupCut(p *partition, passed uint64) schemas.GroupCut {
-	g := schemas.GroupCut{Cut: p.cut(s.restartMark(p, s.opened))} // with what was ahead from the lowest restart on
+	g := schemas.GroupCut{Cut: p.cut(s.restartMark(p, s.opened))} // with the records ahead, from the lowest restart offset
 	g.Restart, g.AppendTime = g.Cut.Cut, p.appendTime
 	if m := s.restartMark(p, passed); m != nil {
 		g.Restart, g.AppendTime = m.Offset, m.AppendTime

@@ -10,9 +10,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// What a reader says of a hundred thousand turns that it has read at once, each with an event, fits
-// in a record of control, at the end of a bounded run as before; group 0 can make the CLOSE of
-// every turn that was passed from it.
+// The report of a reader about a hundred thousand turns read at once, each with an event, fits in a
+// record of control, during and at the end of a bounded run; group 0 can make the CLOSE of every
+// passed turn from it.
 func TestAPassedFitsInARecordHoweverFarWasRead(t *testing.T) {
 	const turns, closed = 100_000, 40
 	for name, atEnd := range map[string]bool{"in the middle": false, "at the end": true} {

@@ -6,17 +6,17 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 )
 
-// applyIdleRule sets the watermark of a partition that was read to its end, and in which
-// no transaction is open, by the clock as it was before the fetch was sent. The times of
-// producers may be far behind that clock; with them, the rule applies only to a partition that has
-// been silent for the grace, and sets the clock back by the partition's lag. The next append time
-// is at most the skew behind the clock, so with append times no silence is needed.
+// applyIdleRule sets the watermark of a partition that was read to its end, without an open
+// transaction, by the clock at the time of sending the fetch. The times of producers may be far
+// behind that clock; with them, the rule applies only to a partition that has been silent for the
+// grace, and sets the clock back by the partition's lag. The next append time is at most the skew
+// behind the clock, so with append times no silence is needed.
 func (s *Source) applyIdleRule(p *partition, g *kafkalog.Fetched) {
 	t := &s.dep.Config.Time
 	grace := t.IdleGrace.Milliseconds()
 	switch {
 	case p.asked > 0 && g.Asked-p.asked > unansweredLimit.Milliseconds():
-		p.arrived = g.Asked // while no fetch was answered, it was not silent
+		p.arrived = g.Asked // no response means no silence
 	case p.news && (p.atEnd || p.next == g.High && s.endless()):
 		// A record that has waited on the topic shows a longer lag, which is soon over.
 		p.lag.observe(p.appendTime, p.arrived, grace)
@@ -43,8 +43,8 @@ func (s *Source) applyIdleRule(p *partition, g *kafkalog.Fetched) {
 	p.idleUntil = now - t.Lateness.Milliseconds() - t.Skew.Milliseconds() - grace
 }
 
-// endless says that the run goes on until it is stopped. A run with an end waits for no lag that
-// only a backlog has shown: the load that it reads may be over.
+// endless reports whether the run continues until it is stopped. A run with an end does not wait
+// for a lag that only a backlog has shown: the load that it reads may be over.
 func (s *Source) endless() bool {
 	return !s.opts.Bounded && !s.opts.UntilEnd && s.opts.Until.IsZero()
 }

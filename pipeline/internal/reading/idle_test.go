@@ -17,7 +17,7 @@ type silence struct {
 	s *Source
 	f *classifier
 	p *partition
-	// now is this machine's clock, offset that of the next record.
+	// now is this machine's clock, offset the next record's.
 	now, offset int64
 }
 
@@ -53,9 +53,8 @@ func (s *silence) look(after time.Duration) time.Duration {
 	return time.Duration(s.now-s.p.watermark(schemas.MetricSpec{Lateness: 10_000})) * time.Millisecond
 }
 
-// With producers' times the clock stands in for a partition that has brought no record for the
-// grace, and for no other, however far behind the clock its records are. It is set back by as much
-// as they are behind, up to a day.
+// With producers' times the clock closes windows only for a partition without records for the
+// grace, however far behind the clock its records are. It is set back by their lag, up to a day.
 func TestRuleTheClockStandsInForASilentPartitionOnly(t *testing.T) {
 	const standsIn = 60 * time.Second // lateness, skew and grace
 	for _, behind := range []time.Duration{0, 10 * time.Minute, 10 * time.Hour, 10 * 24 * time.Hour} {
@@ -108,7 +107,8 @@ func TestRuleAnOutageIsNoSilence(t *testing.T) {
 	if got := s.look(3 * time.Second); got < 0 {
 		t.Error("the clock does not stand in for a partition that stays silent")
 	}
-	// A long outage holds up a turn, so that the run takes a new epoch before a fetch is answered.
+	// A long outage delays a turn, so that the run takes a new epoch before a fetch gets a
+	// response.
 	cut := s.p.cut(nil)
 	s.now += time.Hour.Milliseconds()
 	s.p = s.s.fresh(s.p.id, s.now)
@@ -121,8 +121,8 @@ func TestRuleAnOutageIsNoSilence(t *testing.T) {
 	}
 }
 
-// A partition is silent after a restart if it was silent before and has no record since. Where
-// that is not known, its silence begins with the restart.
+// A partition is silent after a restart if it was silent before and has no record since. If that is
+// unknown, its silence begins with the restart.
 func TestRuleASilenceOutlivesARestart(t *testing.T) {
 	for idle, silent := range map[bool]time.Duration{true: 31 * time.Second, false: time.Second} {
 		s := newSilence(t, deployment.TrustProducer)
@@ -135,7 +135,7 @@ func TestRuleASilenceOutlivesARestart(t *testing.T) {
 		if got := s.look(time.Second); (got >= 0) != idle {
 			t.Errorf("the last CLOSE says idle: %v; the watermark is %v behind the clock", idle, got)
 		}
-		s.offset = 0 // what is read again is no news
+		s.offset = 0 // repeated records are not news
 		s.record(time.Hour)
 		s.record(time.Hour)
 		if got := s.look(time.Second); (got >= 0) != idle {
@@ -149,8 +149,8 @@ func TestRuleASilenceOutlivesARestart(t *testing.T) {
 	}
 }
 
-// Of several CLOSEs that a restart recalls, the newest says whether a partition is silent: one that
-// has gone on since an older one is not.
+// Of several CLOSEs that a restart recalls, the newest decides whether a partition is silent: one
+// that has advanced since an older one is not.
 func TestRuleTheNewestCloseSaysWhetherAPartitionIsSilent(t *testing.T) {
 	for _, idle := range []bool{true, false} {
 		s := newSilence(t, deployment.TrustProducer)

@@ -20,7 +20,7 @@ const (
 	briefGraces = 10
 )
 
-// observe takes over the time of a record that has arrived at now.
+// observe records the time of a record that has arrived at now.
 func (l *lag) observe(time, now, grace int64) {
 	l.over = false
 	if time < now-mostLag.Milliseconds() {

@@ -130,7 +130,7 @@ func TestRuleAPartitionThatPausesKeepsItsLag(t *testing.T) {
 	}
 }
 
-// A partition of which no more comes holds others up for a bounded time: by its lag for a day, or
+// A partition without further records delays others for a limited time: by its lag for a day, or
 // for ten graces if it has brought a single record.
 func TestRuleALagHoldsOthersUpForABoundedTime(t *testing.T) {
 	for records, hold := range map[int]time.Duration{1: 50 * time.Second, 10: 24 * time.Hour} {
@@ -195,7 +195,7 @@ func TestRuleALagOutlivesARestart(t *testing.T) {
 	}
 }
 
-// A lag that is over comes back with no restart.
+// A restart does not revive a lag that is over.
 func TestRuleALagThatIsOverStaysOver(t *testing.T) {
 	s := newSilence(t, deployment.TrustProducer)
 	for range 4 {

@@ -99,7 +99,7 @@ func (s *Source) contributions(out *stepResult, epoch int64, c *controllog.Closi
 	return nil
 }
 
-// readTo says whether every partition was read up to a CLOSE's cuts.
+// readTo reports whether every partition was read up to a CLOSE's cuts.
 func (s *Source) readTo(cuts []schemas.Cut) bool {
 	return !slices.ContainsFunc(s.partitions, func(p *partition) bool { return p.next < cutOf(cuts, p.id) })
 }

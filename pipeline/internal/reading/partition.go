@@ -15,7 +15,7 @@ type partition struct {
 	id          int32
 	next        int64 // the next offset to read
 	appendTime  int64 // A: the largest append time so far; calendar.Never before the first
-	leaderEpoch int32 // of the last record that was read; −1 before the first
+	leaderEpoch int32 // leader epoch of the last record read; −1 before the first
 	end         int64 // bounded runs: the last stable offset at the start; else calendar.Forever
 	talliedTo   int64 // records below are in the tallies of a CLOSE that counts
 	idleUntil   int64 // the idle rule's watermark; calendar.Never when the rule does not apply
@@ -34,7 +34,7 @@ type partition struct {
 	asked            int64 // when that fetch was sent, Unix milliseconds
 }
 
-// readToEnd says that a bounded run has read the partition to its end.
+// readToEnd reports whether a bounded run has read the partition to its end.
 func (p *partition) readToEnd() bool { return p.next >= p.end }
 
 // watermark returns the event time before which the partition can bring no more records
@@ -73,8 +73,8 @@ type clock struct {
 	slack         int64
 }
 
-// stampAhead says whether a producer's stamp is ahead of this machine's clock. A
-// record below talliedTo was classified before, and keeps its outcome.
+// stampAhead reports whether a producer's stamp is ahead of this machine's clock. A record below
+// talliedTo was classified before, and keeps its outcome.
 func (p *partition) stampAhead(r *kafkalog.Record, c *clock, now int64) bool {
 	if !c.trustProducer || c.noFuture {
 		return false
@@ -99,8 +99,8 @@ func (p *partition) advance(r *kafkalog.Record, c *clock, now int64) {
 	p.appendTime = max(p.appendTime, r.Timestamp)
 }
 
-// cut describes the partition for a CLOSE. restart is the mark from which a later run must read
-// to find every contribution to later turns; nil for the cut itself.
+// cut describes the partition for a CLOSE. restart is the mark at which a later run must start
+// reading to find every contribution to later turns; nil for the cut itself.
 func (p *partition) cut(restart *packing.Mark) schemas.Cut {
 	c := schemas.Cut{
 		Partition: p.id, Cut: p.next, Restart: p.next, AppendTime: p.appendTime,

@@ -61,10 +61,10 @@ func (s *Source) poll(ctx context.Context, settled uint64, wait time.Duration) e
 	return s.dead.flush(ctx)
 }
 
-// nextFetches returns the next fetches: control from an offset on, then the partitions to read,
-// and these also by number. Brokers fill an answer in the order of the request, so the partition
-// with the lowest watermark, for which the turn waits, is first. No partition starves: one that
-// gets nothing keeps its watermark while those of the others advance, until it is the first.
+// nextFetches returns the next fetches: control from an offset, then the partitions to read; and
+// these by number. Brokers fill a response in the order of the request, so the partition with the
+// lowest watermark, which the turn waits for, is first. No partition starves: one that gets nothing
+// keeps its watermark while the others' advance, until it is the first.
 func (s *Source) nextFetches(control int64, settled uint64) ([]kafkalog.Fetch, map[int32]*partition) {
 	byID := map[int32]*partition{}
 	var wanted []*partition
@@ -110,7 +110,7 @@ func (s *Source) shouldRead(p *partition, settled uint64) bool {
 		return true // the run waits only for the end of the input
 	}
 	if p.idleUntil != calendar.Never && s.dep.Config.Time.Trust == deployment.TrustProducer {
-		return true // only another answer shows that it is still silent; its times may lag
+		return true // only another response shows that it is still silent; its times may lag
 	}
 	if s.opts.UntilEnd && p.next < s.opts.Ends[p.id] && s.owed <= s.closed {
 		return true // no turn is closed before another event is read

@@ -76,9 +76,9 @@ func (s *Source) checkMayRun(read func(*controllog.View)) (err error) {
 	return err
 }
 
-// interruption says how much of the span after the settled turn an earlier epoch has decided. begun
-// means that some of its decisions are on the ledger; redo, that all are, so that this epoch redoes
-// the span from the ledger.
+// interruption is how far an earlier epoch got with the span after the settled turn. begun means
+// that some of its decisions are on the ledger; redo, that all are, so that this epoch redoes the
+// span from the ledger.
 type interruption struct{ begun, redo bool }
 
 // resume begins to read in an epoch. It calls interrupted for the span after the settled turn, up
@@ -134,8 +134,8 @@ func spanAfter(settled uint64, closes map[uint64]*controllog.Closing) uint64 {
 	return settled + 1
 }
 
-// baseOf returns the turn after which records are read: the settled one, or the last one, next, of
-// a span that is redone from the ledger.
+// baseOf returns the turn whose end is the start of reading: the settled one, or the last one,
+// next, of a span that is redone from the ledger.
 func baseOf(before interruption, settled, next uint64, closes map[uint64]*controllog.Closing) (uint64, error) {
 	if !before.redo {
 		return settled, nil
@@ -234,7 +234,7 @@ func (s *Source) interrupted(ctx context.Context, settled, last uint64) (interru
 	return interruption{begun: begun}, nil
 }
 
-// positions returns the partitions with the offsets from which to read: the restart offsets of the
+// positions returns the partitions with the offsets at which to read: the restart offsets of the
 // CLOSE of turn base, or the start of the topic if no turn is closed yet.
 func (s *Source) positions(ctx context.Context, base, closed uint64,
 	closes map[uint64]*controllog.Closing) ([]*partition, error) {
@@ -309,14 +309,14 @@ func (p *partition) restore(c *schemas.Cut, now int64) {
 	slices.Sort(p.ahead)
 }
 
-// fresh returns a partition of which nothing was read in this epoch, at now. It keeps the time of
-// the last answered fetch of earlier epochs, because the new epoch may begin after a long outage.
+// fresh returns a partition without records read in this epoch, at now. It keeps the time of the
+// last answered fetch of earlier epochs, because the new epoch may begin after a long outage.
 func (s *Source) fresh(id int32, now int64) *partition {
 	return &partition{id: id, appendTime: calendar.Never, leaderEpoch: -1, idleUntil: calendar.Never, arrived: now,
 		asked: s.answered[id], end: calendar.Forever, replayed: map[int64]bool{}}
 }
 
-// position returns a partition with the offset from which to read it.
+// position returns a partition with the offset at which to read it.
 func (s *Source) position(ctx context.Context, id int32, base uint64,
 	closes map[uint64]*controllog.Closing) (*partition, error) {
 	now, _ := s.clock.now()

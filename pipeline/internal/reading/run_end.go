@@ -54,7 +54,7 @@ func (s *Source) finished(settled uint64) bool {
 }
 
 // lastOwed returns the last turn that the run may close. A run with an end closes no turn after the
-// last one that it is to settle, as far as it has read: later turns are those of the next records.
+// last one that it is to settle, as far as it has read: later turns belong to the next records.
 func (s *Source) lastOwed() uint64 {
 	switch {
 	case s.lastKnown:
@@ -95,7 +95,7 @@ func (s *Source) pastEnds() bool {
 	return !slices.ContainsFunc(s.partitions, func(p *partition) bool { return p.next < s.opts.Ends[p.id] })
 }
 
-// atEnd says whether a bounded run has read everything.
+// atEnd reports whether a bounded run has read everything.
 func (s *Source) atEnd() bool {
 	return !slices.ContainsFunc(s.partitions, func(p *partition) bool { return !p.readToEnd() })
 }

@@ -30,7 +30,7 @@ func CheckSameRecords(ctx context.Context, client *kafkalog.Client, topic string
 	return nil
 }
 
-// CheckSameRecordsBelow is CheckSameRecords for one partition: turn is that of the CLOSE, c its
+// CheckSameRecordsBelow is CheckSameRecords for one partition: turn is the turn of the CLOSE, c its
 // cut.
 func CheckSameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic string, turn uint64,
 	c *schemas.Cut) error {
@@ -84,8 +84,8 @@ func CheckSameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic s
 	return nil
 }
 
-// checkKnownEpoch checks the answer that the broker knows no epoch after the cut's. That is right
-// if it is the present leader's epoch, or if no later leader has written, and wrong if the
+// checkKnownEpoch checks a response that the broker knows no epoch after the cut's. It is right if
+// the cut's epoch is the present leader's, or if no later leader has written, and wrong if the
 // partition has never reached that epoch.
 func checkKnownEpoch(ctx context.Context, client *kafkalog.Client, topic string, c *schemas.Cut,
 	fault func(string) error) error {

@@ -19,10 +19,10 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms"
 )
 
-// Source is READ of one group of partitions: it reads events and control, decides every
-// record's outcome, and emits the contributions of turns that open. The Source of group 0 starts
-// epochs and closes turns; those of other groups join its epochs (groups.go).
-// It implements transforms.Source. Safe for concurrent use; only one Step runs at a time.
+// Source is READ for one group of partitions: it reads events and control, decides every record's
+// outcome, and emits the contributions to opened turns. The Source of group 0 starts epochs and
+// closes turns; those of other groups join its epochs (groups.go). It implements transforms.Source.
+// Safe for concurrent use; only one Step runs at a time.
 type Source struct {
 	dep        *deployment.Deployment
 	client     *kafkalog.Client
@@ -45,8 +45,8 @@ type Source struct {
 	step   sync.Mutex // held by the one step that runs
 
 	epoch  atomic.Int64   // beginStep reads it while a step runs; −1: outside an epoch
-	reader int64          // of a group but the first: its number
-	taken  *schemas.Epoch // of group 0: the newest EPOCH that it has written
+	reader int64          // the reader's number, in any group but the first
+	taken  *schemas.Epoch // in group 0: the newest EPOCH that it has written
 	// assembling is since when group 0 waits for the readers of other groups.
 	assembling time.Time
 	session
@@ -59,8 +59,8 @@ type Source struct {
 	// stalledEpochs counts the epochs in a row that group 0 gave up since stalledAfter was settled.
 	stalledEpochs int
 	stalledAfter  uint64
-	// answered is when the last fetch that had an answer was sent, by partition and in any epoch,
-	// Unix milliseconds.
+	// answered is the sending time of the last fetch that got a response, by partition and in any
+	// epoch, Unix milliseconds.
 	answered map[int32]int64
 	users    *packing.Users
 	spare    *packing.Pool
@@ -86,11 +86,11 @@ type session struct {
 	refreshed    time.Time
 }
 
-// Options say where reading ends, and what READ reports to whom: pipeline.RunOptions has
-// fields of the same names and meanings.
+// Options control where reading ends, and what READ reports: pipeline.RunOptions has fields of the
+// same names and meanings.
 type Options struct {
-	// Group is the number of this group: it reads every Groups-th partition, from number Group on.
-	// Groups 0 means 1.
+	// Group is the number of this group: it reads every Groups-th partition, starting at number
+	// Group. Groups 0 means 1.
 	Group, Groups int
 	// Crowded: the engine may run the steps of several groups one after the other.
 	Crowded  bool
@@ -107,8 +107,8 @@ type Options struct {
 	Losses     *watch.Losses // receives the outcomes of records; may be nil
 }
 
-// check refuses options under which a reader would end before it has read anything, would never
-// end, or would read what no reader of its run reads.
+// check refuses options with which a reader would end before it has read anything, would never end,
+// or would read records that no reader of its run reads.
 func (o *Options) check() error {
 	switch {
 	case o.Group < 0 || o.Group >= o.Groups || o.Groups > schemas.MaxGroups:
@@ -158,7 +158,7 @@ func New(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	return s, nil
 }
 
-// Step implements transforms.Source. A position other than that of the last Step means that the
+// Step implements transforms.Source. A position that differs from the last Step's means that the
 // engine has restored an earlier state: READ then starts a new epoch.
 func (s *Source) Step(ctx context.Context, at transforms.Restriction) (transforms.Step, error) {
 	ctx, calls, own := s.beginStep(ctx, at)
@@ -185,8 +185,8 @@ func (s *Source) Step(ctx context.Context, at transforms.Restriction) (transform
 	return transforms.Step{Next: next, Elements: out.elements, Opened: out.opened}, nil
 }
 
-// beginStep counts a call at its start and interrupts one that an engine has given
-// up but that still runs. own says that the position is that of the last call.
+// beginStep registers a call and interrupts one that an engine has abandoned but that still runs.
+// own reports that the position is the last call's.
 func (s *Source) beginStep(ctx context.Context, at transforms.Restriction) (context.Context, int64, bool) {
 	s.callMu.Lock()
 	defer s.callMu.Unlock()
@@ -203,8 +203,8 @@ func (s *Source) beginStep(ctx context.Context, at transforms.Restriction) (cont
 // process up, or it must start the job again.
 var errReplaced = errors.New("another process of this run has started to read the same partitions")
 
-// endStep ends reading without an error if another run has taken over, or if control says
-// what stopped the deployment.
+// endStep ends reading without an error if another run has taken the epoch, or if control contains
+// the reason that stopped the deployment.
 func (s *Source) endStep(at transforms.Restriction, err error) (transforms.Step, error) {
 	if errors.Is(err, deployment.ErrSuperseded) || errors.Is(err, deployment.ErrStopped) {
 		at.Done = true
@@ -216,7 +216,7 @@ func (s *Source) endStep(at transforms.Restriction, err error) (transforms.Step,
 // stepResult is the result of a step: a span was opened, reading is over, or neither.
 type stepResult struct {
 	elements     []transforms.Element
-	tick         int64 // of the span that was opened
+	tick         int64 // tick of the opened span
 	opened, done bool
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// A batch with producer times in a deployment that was promised append times
-// stops it; an empty answer says nothing about its type.
+// A batch with producer times stops a deployment that was promised append times; an empty response
+// has no type.
 func TestRuleTheTimestampTypeOfEveryBatchIsChecked(t *testing.T) {
 	records := []kafkalog.Record{{Value: []byte("{}")}}
 	for _, c := range []struct {

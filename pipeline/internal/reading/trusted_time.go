@@ -9,10 +9,10 @@ import (
 
 // trustedTime checks this machine's clock against the time that has passed and against the broker's
 // clock. As long as no two of the three agree, the earliest closes windows and the latest decides
-// which records are of the future. What has passed leaves out the time in which the machine slept:
-// a broker's time from before the clocks began to differ does not know of it either, so that it
-// makes no record one of the future. Times are in milliseconds. An offset is a time less what has
-// passed since the run began.
+// which records are of the future. The passed time excludes the time in which the machine slept: a
+// broker's time from before the clocks began to differ excludes it, too, so that it makes no record
+// one of the future. Times are in milliseconds. An offset is a time minus the time passed since the
+// run began.
 type trustedTime struct {
 	read      func() (wall, passed int64)
 	tolerance int64
@@ -41,7 +41,7 @@ func newTrustedTime(skew time.Duration, log *slog.Logger) *trustedTime {
 	}}
 }
 
-// hear takes over a broker's append time that is at most some milliseconds old.
+// hear records a broker's append time that is at most some milliseconds old.
 func (c *trustedTime) hear(stamp, age int64) {
 	if stamp <= 0 || age > clocksDiffer.Milliseconds() {
 		return

@@ -12,11 +12,11 @@ import (
 )
 
 // A wrong clock of this machine closes no window early and makes no record one of the future, and
-// the log says so.
+// the log reports it.
 func TestRuleAWrongClockDoesNotDecide(t *testing.T) {
 	const noon, second = int64(1.7e12), int64(1000)
 	for name, c := range map[string]struct {
-		step     time.Duration // of the clock, from and to in seconds
+		step     time.Duration // step of the clock, from and to in seconds
 		from, to int64
 		broker   bool          // its append times can be compared
 		slower   time.Duration // by how much windows close later at the most
@@ -65,13 +65,13 @@ func TestRuleAWrongClockDoesNotDecide(t *testing.T) {
 	}
 }
 
-// What READ fetches is judged by this clock: one that was set closes no window and makes no record
-// one of the future until the broker confirms it.
+// Fetched records are judged by the trusted clock: a clock that was set closes no window and makes
+// no record one of the future until the broker confirms it.
 func TestRuleFetchedRecordsAreJudgedByTheTrustedClock(t *testing.T) {
 	const noon, hour = int64(1.7e12), int64(3_600_000)
 	for _, c := range []struct {
 		trust              string
-		step, stamp, clock int64 // of the clock, of a record's stamp, and of the time that closes windows
+		step, stamp, clock int64 // steps of the clock, of a record's stamp, and of the time that closes windows
 	}{
 		{deployment.TrustProducer, 0, 0, 0},
 		{deployment.TrustProducer, -hour, 0, -hour},

@@ -2,8 +2,8 @@ package reading
 
 import "github.com/tollgate-dp/tollgate/pipeline/internal/packing"
 
-// unneededTurns is what READ keeps of turns that this run does not settle: no contributions, only
-// the positions from which a later run must read them.
+// unneededTurns remembers the turns that this run does not settle: no contributions, only the
+// positions at which a later run must read them.
 type unneededTurns struct {
 	first map[int32]packing.Mark // by partition: the position of its first event of such a turn
 	last  uint64                 // the last such turn that has an event; 0 for none
@@ -20,8 +20,8 @@ func (s *Source) skipEvent(partition int32, turn uint64, at packing.Mark) {
 	s.unneeded.last = max(s.unneeded.last, turn)
 }
 
-// lastNeeded returns the last turn of which this run may need contributions: one that it may close,
-// or that an earlier run has closed.
+// lastNeeded returns the last turn whose contributions this run may need: one that it may close, or
+// that an earlier run has closed.
 func (s *Source) lastNeeded() uint64 {
 	if all, _ := s.allAtEnd(); s.opts.UntilEnd && !all {
 		return allTurns // records that are not read yet may owe more

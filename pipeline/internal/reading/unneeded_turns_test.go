@@ -13,7 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// feeder is READ without a broker: turn n of its one partition has the events from n seconds on.
+// feeder is READ without a broker: turn n of its one partition has the events since second n.
 type feeder struct {
 	*Source
 	t      *testing.T
@@ -84,8 +84,8 @@ func TestRuleATurnOfTheFarFutureTakesMemoryForItsOwnEventsOnly(t *testing.T) {
 	runtime.KeepAlive(f)
 }
 
-// A run that ends at a turn keeps nothing of later ones that it cannot close, only where they begin
-// on the topic: the next run reads them from there.
+// A run that ends at a turn keeps nothing of later ones that it cannot close, except where they
+// begin on the topic: the next run reads them there.
 func TestRuleARunWithAnEndKeepsNothingOfTheTurnsAfterIt(t *testing.T) {
 	const end = 10
 	until := time.UnixMilli(1000 + 1000*end) // where the turn ends
@@ -121,7 +121,7 @@ func TestRuleARunWithAnEndKeepsNothingOfTheTurnsAfterIt(t *testing.T) {
 }
 
 // A run with an end closes no turn after the last one that it owes, though the clock has passed
-// many more: they are those of the next batch. Turns that another run has closed it still reads.
+// many more: they belong to the next batch. It still reads turns that another run has closed.
 func TestRuleARunWithAnEndClosesNoTurnAfterIt(t *testing.T) {
 	const end = 10
 	for name, opts := range map[string]Options{

@@ -8,8 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 )
 
-// With more partitions than an answer has room for, none is left behind: all come forward in event
-// time together, though a broker serves what stands first until the answer is full.
+// With more partitions than a response has room for, none is left behind: all advance in event time
+// together, although a broker serves partitions in order until the response is full.
 func TestRuleNoPartitionStarves(t *testing.T) {
 	const partitions, chunks, room = 64, 50, 8
 	f := testFates(t, clock{})

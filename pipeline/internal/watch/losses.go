@@ -21,7 +21,7 @@ const (
 // again at growing intervals, and when the loss is over. It logs no user id, key or count. It has
 // no clock: its callers pass the time. Safe for concurrent use; a nil Losses ignores everything.
 type Losses struct {
-	windows uint64 // that a record is in, over all metrics
+	windows uint64 // windows that contain a record, over all metrics
 	log     *slog.Logger
 
 	mu           sync.Mutex

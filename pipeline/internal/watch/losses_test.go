@@ -30,8 +30,8 @@ type met struct {
 	outcome Outcome
 }
 
-// until lets the clock run, with the same records and a look every second, and returns what was
-// said with its times.
+// until runs the clock to end, with the same records and a check every second, and returns the
+// logged lines with their times.
 func (s *lossScene) until(end time.Duration, every ...met) []string {
 	var lines []string
 	for ; s.at <= end; s.at += time.Second {
@@ -54,11 +54,10 @@ func (s *lossScene) until(end time.Duration, every ...met) []string {
 	return lines
 }
 
-// coarse is what may have digits in what is said of records: times, of the rules and of the clock.
+// coarse matches the parts of a line that may have digits: times, of the rules and of the clock.
 var coarse = regexp.MustCompile(`time=\S+|\b(\d+[hms])+`)
 
-// says fails the test as that of stallScene does, and where a line has any number of its own: how
-// many records there are, or what part of all.
+// says is stallScene.says, and fails if a line has any other number: of records, or their share.
 func (s *lossScene) says(lines []string, want ...[]string) {
 	s.t.Helper()
 	s.stallScene.says(lines, want...)
@@ -99,7 +98,7 @@ func TestRuleLossesAreSaidCoarsely(t *testing.T) {
 	})
 }
 
-// Of few records nothing is said: a line would tell of single ones. Where a minute has few, the
+// Losses of few records are not logged: a line would describe single ones. If a minute has few, the
 // hour decides.
 func TestRuleNothingIsSaidOfFewRecords(t *testing.T) {
 	s := newLossScene(t)
@@ -117,8 +116,8 @@ func TestRuleNothingIsSaidOfFewRecords(t *testing.T) {
 	s.says(s.until(time.Second, bad), []string{"1s", "at least one in a hundred"})
 }
 
-// What is said does not change with the number of records, nor with their part of all: neither is
-// in it, whatever is said.
+// The logged text does not change with the number of records, nor with their share: neither is in
+// it.
 func TestRuleWhatIsSaidOfLossesHasNoCount(t *testing.T) {
 	said := map[string]bool{}
 	for _, times := range []int{1, 7} {
