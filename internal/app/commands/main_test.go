@@ -136,7 +136,7 @@ func TestBadCommandLines(t *testing.T) {
 		{"missing input", []string{"demo", "--input", "/nowhere/events.csv", "--header", "--user-field", "u", "--time-field", "t"}, 1, "/nowhere/events.csv"},
 		{"header without the user", []string{"demo", "--input", csv, "--header", "--user-field", "name", "--time-field", "when"}, 1, `no column "name"`},
 		{"missing noise key", with("--noise-key-file", "/nowhere/key"), 1, "/nowhere/key"},
-		{"noise key file is long", with("--noise-key-file", commandtest.Write(t, "key", strings.Repeat("ab", 2049))), 3, "key is longer than 4096 bytes"},
+		{"noise key file is long", with("--noise-key-file", commandtest.Write(t, "key", strings.Repeat("ab", 2049))), 3, "the file is too long: it may have 4096 bytes"},
 		{"report in a missing directory", with("--trusted-report", "/nowhere/report.json"), 1, "--trusted-report"},
 
 		{"key list is empty", with("--public-keys", commandtest.Write(t, "keys.txt", "\n\n")), 3, "no key in it"},

@@ -22,7 +22,7 @@ func ReadSmall(path string, limit int64) (string, error) {
 		return "", err
 	}
 	if int64(len(text)) > limit {
-		return "", &tooLongError{path: path, limit: limit}
+		return "", &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("%w: it may have %d bytes", ErrTooLong, limit)}
 	}
 	return strings.TrimPrefix(string(text), "\uFEFF"), nil
 }
@@ -39,25 +39,8 @@ func Lines(text string) []string {
 // ErrTooLong means that a file is longer than ReadSmall was told: its contents are wrong.
 var ErrTooLong = errors.New("the file is too long")
 
-// tooLongError says that a file is longer than its limit.
-type tooLongError struct {
-	path  string
-	limit int64
-}
-
-func (e *tooLongError) Error() string {
-	return fmt.Sprintf("%s is longer than %d bytes", e.path, e.limit)
-}
-
-// Is makes every tooLongError an ErrTooLong.
-func (e *tooLongError) Is(target error) bool { return target == ErrTooLong }
-
 // cause removes the path from an error of ReadSmall, which the caller names.
 func cause(err error) error {
-	var tooLong *tooLongError
-	if errors.As(err, &tooLong) {
-		return fmt.Errorf("the file is longer than %d bytes", tooLong.limit)
-	}
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		return p.Err

@@ -26,7 +26,7 @@ func TestSmallFilesAreReadUpToTheirLimit(t *testing.T) {
 		t.Errorf("with a byte order mark: %q, %v", text, err)
 	}
 	text, err := config.ReadSmall(path, 7)
-	if want := path + " is longer than 7 bytes"; err == nil || err.Error() != want || text != "" {
+	if want := "read " + path + ": the file is too long: it may have 7 bytes"; err == nil || err.Error() != want || text != "" {
 		t.Errorf("over the limit: %q, %v; want %q", text, err, want)
 	}
 	if _, err := config.ReadSmall(path+".not", 8); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), path+".not") {
@@ -52,7 +52,7 @@ func TestFilesThatAreTooLongAreRefusedWithTheirPath(t *testing.T) {
 		}
 	}
 	_, err = config.Load(path, config.Options{}, config.Environment{})
-	want := path + ":10:17: keys.noise.file: reading " + filepath.Join(directory, "short.key") + ": the file is longer than 4096 bytes\n"
+	want := path + ":10:17: keys.noise.file: reading " + filepath.Join(directory, "short.key") + ": the file is too long: it may have 4096 bytes\n"
 	if !errors.As(err, new(config.Errors)) || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
 	}
