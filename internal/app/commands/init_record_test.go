@@ -54,7 +54,8 @@ func nothingOn(t *testing.T, addr string) {
 // refusedBy fails unless every command that looks at a deployment refuses it, with some words.
 func refusedBy(t *testing.T, cfg string, words ...string) {
 	t.Helper()
-	for _, line := range [][]string{{"run", "--until-end", "--wait", "1m"}, {"validate"}, {"status"}, {"change"}, {"change", "--dry-run"}, {"recover", "--by", "x"}} {
+	for _, line := range [][]string{{"run", "--until-end", "--wait", "1m"}, {"validate"}, {"status"},
+		{"change", "--by", "x", "--why", "y"}, {"change", "--dry-run"}, {"recover", "--by", "x"}} {
 		code, _, stderr := tollgate(t, append(line, "--config", cfg)...)
 		for _, want := range words {
 			if code != command.ExitConfig || !strings.Contains(stderr, want) {

@@ -2,14 +2,13 @@ package budget
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
+	"github.com/tollgate-dp/tollgate/internal/app/words"
 	"github.com/tollgate-dp/tollgate/state/compose"
 )
 
@@ -73,28 +72,20 @@ func (a *app) printVerdicts(f cli.Format, list []compose.Verdict) error {
 }
 
 func writeVerdicts(b *strings.Builder, list []compose.Verdict) {
-	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "accountant\tepsilon\tdelta")
+	rows, refused := [][]string{{"accountant", "epsilon", "delta"}}, [][]string(nil)
 	for i, v := range list {
 		if v.NotApplicable != nil {
+			refused = append(refused, []string{v.Accountant.Name(), doesNotApply(v)})
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s", v.Accountant.Name(), number(v.Loss.Epsilon), number(v.Loss.Delta))
+		row := []string{v.Accountant.Name(), fmt.Sprint(v.Loss.Epsilon), fmt.Sprint(v.Loss.Delta)}
 		if i == 0 {
-			fmt.Fprint(w, "  tightest")
+			row[2] += "  tightest"
 		}
-		fmt.Fprintln(w)
+		rows = append(rows, row)
 	}
-	writeNotApplicable(w, list)
+	b.WriteString(words.Table(append(rows, refused...)...))
 }
 
-// writeNotApplicable writes why accountants do not apply, of those that do not, and flushes w.
-func writeNotApplicable(w *tabwriter.Writer, list []compose.Verdict) {
-	for _, v := range list {
-		if v.NotApplicable != nil {
-			fmt.Fprintf(w, "%s\tdoes not apply: %s\n", v.Accountant.Name(), v.NotApplicable.Reason)
-		}
-	}
-	w.Flush() //nolint:errcheck // a strings.Builder takes everything
-}
+// doesNotApply says why an accountant does not apply.
+func doesNotApply(v compose.Verdict) string { return "does not apply: " + v.NotApplicable.Reason }

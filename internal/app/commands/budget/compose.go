@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -157,12 +156,12 @@ that cannot price a mechanism; compare shows all accountants.`,
 		if f == cli.JSON && len(others) > 0 {
 			fields = append(fields, "not_applicable", verdictRows(others))
 		}
-		if err := a.PrintFields(f, fields); err != nil || f == cli.JSON {
-			return err
+		for _, v := range others {
+			if f != cli.JSON && v.NotApplicable != nil {
+				fields = append(fields, v.Accountant.Name(), doesNotApply(v))
+			}
 		}
-		var b strings.Builder
-		writeNotApplicable(tabwriter.NewWriter(&b, len("accountant")+2, 0, 2, ' ', 0), others)
-		return a.Print(b.String())
+		return a.PrintFields(f, fields)
 	})
 	return cmd
 }
