@@ -13,10 +13,9 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
-	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 // runOutput prints the turns that this run settles. Two sides meet in it: settlements
@@ -25,20 +24,9 @@ import (
 // while stdout is written to, and only the printing ever waits. Safe for
 // concurrent use; print is for one goroutine.
 type runOutput struct {
-	a          *app
-	deployment *pipeline.Deployment
-	format     cli.Format
-	progress   *terminal.Progress
-	topic      string // counts
-	turns      string // the topic of the ends of turns
-	certain    bool   // some keys are public: every window has a result
-	clock      *wallclock.Clock
-	table      bytes.Buffer
-	tables     map[string]*terminal.Table // by metric; they write to table
-	metrics    []schemas.MetricSpec       // those that belong to no other
-	keyed      map[string]bool            // metrics whose values are of keys
-	places     map[string]int             // of metrics: shares in the order of their edges
-	shown      string                     // metric of the last line of the table
+	*turnText
+	a       *app
+	certain bool // some keys are public: every window has a result
 	// closed at the first error of printing; an error of reading what is to be printed does not
 	// close it
 	failed chan struct{}
@@ -62,28 +50,14 @@ type runOutput struct {
 
 func newRunOutput(a *app, f cli.Format, top int, d *pipeline.Deployment, progress *terminal.Progress, page *command.Page) *runOutput {
 	now := time.Now()
-	o := &runOutput{
-		a: a, deployment: d, format: f, progress: progress, page: page, topic: d.Config.Outputs.Counts, turns: d.Config.Outputs.Turns, clock: wallclock.Of(d.Config.Time.WindowZone), tables: map[string]*terminal.Table{}, keyed: map[string]bool{}, places: command.PlacesOf(d),
+	_, width := terminal.Terminal(a.Stdout)
+	return &runOutput{
+		turnText: newTurnText(d, f, top, min(width, 120), progress), a: a, page: page,
+		certain: slices.ContainsFunc(d.Metrics, func(m deployment.CompiledMetric) bool {
+			return m.Spec.KeyMode == schemas.KeysPublic
+		}),
 		failed: make(chan struct{}), changed: make(chan struct{}), moved: now, warned: now,
 	}
-	_, width := terminal.Terminal(a.Stdout)
-	for _, m := range d.Metrics {
-		var keys []string
-		for _, k := range m.Spec.PublicKeys {
-			keys = append(keys, string(k))
-		}
-		o.keyed[m.Spec.Name] = d.Config.Events.Format.Key != "" && metrickind.Of(m.Spec.Kind).Keyed()
-		if kind := metrickind.Of(m.Spec.Kind); !kind.Derived() && kind.Statistic == nil {
-			o.metrics = append(o.metrics, m.Spec)
-		}
-		size := time.Duration(m.Spec.WindowSize) * time.Millisecond
-		o.certain = o.certain || m.Spec.KeyMode == schemas.KeysPublic
-		o.tables[m.Spec.Name] = terminal.NewTable(&o.table, terminal.TableOptions{
-			Width: min(width, 120), Window: size, Confidence: m.Spec.Confidence, Target: m.Spec.HasTarget(), Keys: keys, Top: top,
-			Fine: metrickind.Of(m.Spec.Kind).Fine(), Intervals: metrickind.Of(m.Spec.Kind).Statistic != nil, Zone: d.Config.Time.WindowZone, Of: o.tables[command.StatisticsOf(&m.Spec)],
-		})
-	}
-	return o
 }
 
 // update changes the fields below mu, and wakes the goroutines that wait for a change.
@@ -115,7 +89,7 @@ func (o *runOutput) settle(s pipeline.Settlement) {
 	})
 	o.progress.Settled(int(s.Turn-begun+1), s.Keys)
 	if stuck > 0 {
-		o.progress.Mention("nothing was printed for %v: check that something reads stdout. Not printed yet: %s, which topic %s has; the run goes on", stuckEvery, terminal.Count(stuck, "value"), o.topic)
+		o.progress.Mention("nothing was printed for %v: check that something reads stdout. Not printed yet: %s, which topic %s has; the run goes on", stuckEvery, terminal.Count(stuck, "value"), o.outputs().Counts)
 	}
 }
 
@@ -171,7 +145,7 @@ func (o *runOutput) follow(ctx context.Context, pause time.Duration, following f
 		o.update(func() { first, o.lost = o.lost == nil, err })
 		if first {
 			pause = least
-			o.progress.Mention("cannot read topics %s and %s, so printing waits for them; the run goes on: %v", o.topic, o.turns, err)
+			o.progress.Mention("cannot read topics %s and %s, so printing waits for them; the run goes on: %v", o.outputs().Counts, o.outputs().Turns, err)
 		}
 		select {
 		case <-time.After(pause):
@@ -247,71 +221,12 @@ func (o *runOutput) write(ctx context.Context, text []byte, values int) error {
 	return nil
 }
 
-// text returns what is printed of a turn, or of a span.
-func (o *runOutput) text(p *pipeline.Published) ([]byte, error) {
-	releases := p.Releases
-	if o.format == cli.JSON {
-		return command.ReleaseLines(o.deployment, releases, nil)
-	}
-	o.table.Reset()
-	slices.SortStableFunc(releases, func(a, b schemas.Release) int {
-		return cmp.Or(cmp.Compare(a.Turn, b.Turn), cmp.Compare(o.places[a.Metric], o.places[b.Metric]))
-	})
-	for len(releases) > 0 {
-		metric := releases[0].Metric
-		end := slices.IndexFunc(releases, func(r schemas.Release) bool { return r.Metric != metric })
-		if end < 0 {
-			end = len(releases)
-		}
-		rows := make([]terminal.Row, end)
-		for i, r := range releases[:end] {
-			r.WindowStart, r.WindowEnd = o.clock.Begins(r.WindowStart), o.clock.Begins(r.WindowEnd) // people see local days
-			rows[i] = command.Row(r, o.keyed[metric])
-		}
-		releases = releases[end:]
-		if o.tables[metric] == nil {
-			// A foreign release is not a reason to end the run.
-			o.progress.Mention("not printing a value on topic %s: the deployment does not have its metric", o.topic)
-			continue
-		}
-		if err := o.tableOf(metric).Rows(rows); err != nil {
-			return nil, err
-		}
-	}
-	err := o.empty(p)
-	return o.table.Bytes(), err
-}
-
-// empty writes the windows that end with a turn and have no values.
-func (o *runOutput) empty(p *pipeline.Published) error {
-	end := o.clock.Begins(p.End.UnixMilli())
-	for _, m := range o.metrics {
-		if p.End.IsZero() || end%m.WindowSlide != 0 || slices.ContainsFunc(p.Releases, func(r schemas.Release) bool { return r.Metric == m.Name }) {
-			continue
-		}
-		if err := o.tableOf(m.Name).Empty(time.UnixMilli(end-m.WindowSize), time.UnixMilli(end), 1); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// tableOf returns the table of a metric that comes next. Its name comes before it if there are
-// several.
-func (o *runOutput) tableOf(metric string) *terminal.Table {
-	if len(o.tables) > 1 && o.shown != metric {
-		o.table.WriteString("metric " + terminal.Key(metric, 60) + "\n")
-		o.shown = metric
-	}
-	return o.tables[metric]
-}
-
 // wait returns true when every settled turn is printed or printing has failed, and false
 // when stdout accepts nothing for followLimit. Once hurry is closed it waits for hurryLimit
 // only, and for followLimit altogether.
 func (o *runOutput) wait(hurry <-chan struct{}) bool {
 	limit := followLimit
-	deadline := never()
+	var deadline <-chan time.Time
 	o.mu.Lock()
 	o.moved = time.Now()
 	o.mu.Unlock()
@@ -336,9 +251,6 @@ func (o *runOutput) wait(hurry <-chan struct{}) bool {
 		}
 	}
 }
-
-// never returns a channel that never yields.
-func never() <-chan time.Time { return nil }
 
 const (
 	// followLimit is how long stdout may accept nothing when the run has ended.

@@ -305,7 +305,7 @@ func (o *runOutput) finish(result pipeline.RunResult, err error, signalled bool)
 		err = fmt.Errorf("%w, and while the run was ending for that, %w: the next run repeats the unfinished work", failed, pipeline.ErrNoBroker)
 	}
 	if left := o.unprinted(); left > 0 {
-		o.progress.Note("%s published but not printed: read topic %s, which keeps values until its retention ends", were(left), o.topic)
+		o.progress.Note("%s published but not printed: read topic %s, which keeps values until its retention ends", were(left), o.outputs().Counts)
 		if err == nil && !signalled && !result.Superseded {
 			err = o.unread()
 		}
