@@ -41,7 +41,7 @@ type Settings struct {
 // Metric is one question asked of every window.
 type Metric struct {
 	Name string
-	Kind string // a name of metrickind.Counting
+	Kind string // metrickind.Events or metrickind.DistinctUsers
 	// MaxKeysPerUser and MaxEventsPerKey are caps on what one user adds to a window, for their
 	// meaning; 0: none. Kinds that count a user once take no MaxEventsPerKey.
 	MaxKeysPerUser, MaxEventsPerKey int

@@ -10,23 +10,6 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment/settings"
 )
 
-// Compile calls deployment.Compile. Its errors are Errors: they show which line of the file
-// each of them comes from.
-func (f *File) Compile() (*deployment.Deployment, error) {
-	d, err := deployment.Compile(f.config)
-	if err != nil {
-		return nil, f.Locate(err)
-	}
-	_, given := f.document.places["privacy.delta_keys"]
-	private := func(m deployment.Metric) bool { return m.Keys.Mode == deployment.KeysPrivate }
-	if given && f.config.Privacy.DeltaKeys == 0 && slices.ContainsFunc(d.Config.Metrics, private) {
-		f.document.errs = nil
-		f.document.failAt("privacy.delta_keys", "a metric has private keys, which need a part of delta: leave the field out for a tenth of it, or give a number above 0")
-		return nil, f.document.errs
-	}
-	return d, nil
-}
-
 // Warnings are what is valid in a file and its secrets and should be otherwise, with its position:
 // secrets that others can read, and settings under which nothing can be released
 // (deployment.Warnings). d is what Compile has returned. Empty for nearly every file.

@@ -3,7 +3,6 @@ package serve
 import (
 	"cmp"
 	"fmt"
-	"net/http"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -110,45 +109,6 @@ func (s *server) otherwise(rows []schemas.Release) (all, behind []string) {
 		}
 	}
 	return all, behind
-}
-
-// patience is how long Kafka may not answer before /-/ready says so.
-const patience = 30 * time.Second
-
-// silent returns how long Kafka has not answered; 0 if that is within patience.
-func (s *server) silent(now time.Time) time.Duration {
-	if silent := now.Sub(time.UnixMilli(s.answered.Load())); silent > patience {
-		return silent.Round(time.Second)
-	}
-	return 0
-}
-
-// unready says why this process is not ready; "" if it is. The text is public. A process that has
-// values to show is ready, whatever Kafka does: a proxy that left it out would show nothing.
-func (s *server) unready(now time.Time) string {
-	switch {
-	case s.ending.Load():
-		return "this process is ending"
-	case s.complete.Load():
-		return ""
-	case s.silent(now) > 0:
-		return "serve cannot read the published values: its log says why"
-	}
-	return "values are still being read"
-}
-
-// ready answers with a line of text, which http.Error writes under any status.
-func (s *server) ready(w http.ResponseWriter, _ *http.Request) {
-	now := time.Now()
-	why, silent := s.unready(now), s.silent(now)
-	switch {
-	case why != "":
-		http.Error(w, why, http.StatusServiceUnavailable)
-	case silent > 0:
-		http.Error(w, fmt.Sprintf("ready; Kafka has not answered for %v, newer values may be missing", silent), http.StatusOK)
-	default:
-		http.Error(w, "ready", http.StatusOK)
-	}
 }
 
 // quiet drops what net/http has to say of clients, who could fill a log with it, and passes on
