@@ -22,8 +22,8 @@
 //
 // Decoded values share memory with the bytes they were decoded from unless a function says
 // otherwise: the caller must not change those bytes afterwards. All functions are safe for
-// concurrent use; types that are not say so.
+// concurrent use, and so are types unless documented otherwise.
 //
-// The package knows nothing of Beam or Kafka. It depends on packages units and accounts of state,
+// The package does not depend on Beam or Kafka. It depends on packages units and accounts of state,
 // and on metrickind for the kinds of metrics.
 package schemas

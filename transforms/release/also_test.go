@@ -14,9 +14,9 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// What is released beside a value is what its kind makes of the drawn components, with an interval
-// for as many ratios as this kind has, and is never marked as met. A component that may have been
-// clamped takes the interval only from those that are computed from it.
+// A value released beside another follows from its kind and the drawn components, with an interval
+// for as many ratios as this kind has, and is never marked as met. A possibly clamped component
+// removes the interval only from the kinds that are computed from it.
 func TestRuleAStatisticBesideAnotherIsThatOfItsKind(t *testing.T) {
 	for _, base := range []string{metrickind.Mean, metrickind.StandardDeviation} {
 		for _, clamped := range []bool{false, true} {

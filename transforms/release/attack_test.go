@@ -31,10 +31,11 @@ type leafOf struct {
 func (l leafOf) At() (metrickind.Node, uint64) { return l.node, l.events }
 
 // An attacker who sees the number of events and every node that the search for quantiles on a
-// logarithmic scale has drawn, and knows everything but whether one user's two events are there, is
-// told apart no better than the user is charged for these nodes. The events are in two leaves that
-// touch, so that each level of the tree but the last has both in one node. Without the charge for a
-// level the claim would be wrong. The charge is that of spend; what is drawn depends on the noise.
+// logarithmic scale has drawn, and knows everything but whether one user's two events are there,
+// distinguishes the two cases no better than the user's charge for these nodes allows. The events
+// are in two adjacent leaves, so that each level of the tree but the last has both in one node.
+// Without the charge for a level the claim would be wrong. Package spend computes the charge; the
+// drawn nodes depend on the noise.
 func TestAttackOnLogarithmicQuantiles(t *testing.T) {
 	long.Test(t)
 	const trials, epsilon, others = 8_000, 1, 1000
@@ -48,7 +49,7 @@ func TestAttackOnLogarithmicQuantiles(t *testing.T) {
 	}
 	user := []leafOf{{first, 1}, {first + 1, 1}}
 	events, _ := units.Charge(2, specs[0].Top)
-	var most units.Mu2 // that the user pays for nodes
+	var most units.Mu2 // the user's payment for nodes
 	seen := func(prefix string, there int64) (above float64) {
 		tasks := make([]task, trials)
 		for i := range tasks {
@@ -126,13 +127,14 @@ func TestAttackOnLogarithmicQuantiles(t *testing.T) {
 }
 
 // An attacker who sees the number of events and every bucket, and knows everything but whether one
-// user's two events are there, in buckets of different parents, is told apart no better than the
-// charge says. Without the charge for one of the buckets the claim would be wrong.
+// user's two events are there, in buckets of different parents, distinguishes the two cases no
+// better than the charge allows. Without the charge for one of the buckets the claim would be
+// wrong.
 func TestAttackOnHistograms(t *testing.T) {
 	const trials, epsilon = 20_000, 1
 	edges := []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
 	specs := withTree(t, metrickind.Histogram, "histogram_buckets", 0, 10, edges, nil, 0, math.Sqrt(3))
-	specs = []schemas.MetricSpec{specs[0], specs[len(specs)-1]} // shares follow from what is seen
+	specs = []schemas.MetricSpec{specs[0], specs[len(specs)-1]} // shares follow from the observed counts
 	r := releaserOf(t, specs, rand.New(runseed.PCG(t, 3, 2030)))
 	scale, nodesAt := scaleOf(t, &specs[len(specs)-1]), len(specs)-1
 	events, _ := units.Charge(2, specs[0].Top)
@@ -178,9 +180,9 @@ func TestAttackOnHistograms(t *testing.T) {
 }
 
 // An attacker who sees the number of events and every drawn node, and knows everything but whether
-// one user's only event is there, is told apart no better than the charge says, where all other
-// events have the same value, so that every level is drawn around it. Without the charge for one
-// level the claim would be wrong.
+// one user's only event is there, distinguishes the two cases no better than the charge allows. All
+// other events have the same value, so that every level is drawn around it. Without the charge for
+// one level the claim would be wrong.
 func TestAttackOnQuantiles(t *testing.T) {
 	long.Test(t)
 	const trials, epsilon, value = 20_000, 1, 333
@@ -238,9 +240,9 @@ func TestAttackOnQuantiles(t *testing.T) {
 }
 
 // An attacker who sees every component, and knows everything but whether one user's only event is
-// there, is told apart no better than the charge says: with the value at the end of its range,
-// where it costs most. Without the charge for one of the further components the claim would be
-// wrong.
+// there, distinguishes the two cases no better than the charge allows, with the value at the end of
+// its range, which costs most. Without the charge for one of the further components the claim would
+// be wrong.
 func TestAttackOnAMean(t *testing.T) { attackOn(t, metrickind.Mean) }
 
 func TestAttackOnAVariance(t *testing.T) { attackOn(t, metrickind.Variance) }
@@ -257,7 +259,7 @@ func attackOn(t *testing.T, kind string) {
 		charges[i], _ = units.Charge(uint64(event[i]), spec.Top)
 		all += charges[i]
 	}
-	// The logarithm of the likelihood ratio of what is seen, with the event against without it.
+	// The log-likelihood ratio of the observations, with the event against without it.
 	seen := func(key string, there int64) float64 {
 		cell := cellID{End: 1000, Key: key}
 		tasks := []task{{cellID: cell, turn: 1, count: there * event[0]}}

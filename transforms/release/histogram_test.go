@@ -11,10 +11,10 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// Of 200 cells each, intervals at 95 % hold the true share in 95 %, and values that say that they
-// met the target have a greater error in no more than 5 % of all: whatever the law of the values,
-// and also for the share below an edge. A rate of exactly 5 % would fail with a probability below
-// 1e-6 for each of the settings.
+// Of 200 cells each, intervals at 95 % hold the true share in 95 %, and at most 5 % of all values
+// claim to have met the target but have a greater error: whatever the law of the values, and even
+// for the share below an edge. A rate of exactly 5 % would fail with a probability below 1e-6 for
+// each of the settings.
 func TestIntervalsOfSharesHold(t *testing.T) {
 	const cells = 200
 	allowed := cells*0.05 + 6*math.Sqrt(cells*0.05*0.95)
@@ -61,8 +61,8 @@ func TestIntervalsOfSharesHold(t *testing.T) {
 	}
 }
 
-// shareOf returns the percentage of values from low to below high; those of the last bucket have
-// its upper edge, too.
+// shareOf returns the percentage of values from low to below high; the last bucket includes its
+// upper edge.
 func shareOf(values map[int64]int64, low, high int64) float64 {
 	below, _ := places(values, float64(high))
 	if high == 1_000_000 {

@@ -85,7 +85,7 @@ func (l *ladders) following(released []task, counts []cellCount) []task {
 	return tasks
 }
 
-// countOf returns the count of a cell; 0 where no user contributed.
+// countOf returns the count of a cell; 0 if no user contributed.
 func countOf(counts []cellCount, at cellID) int64 {
 	if c, found := slices.BinarySearchFunc(counts, at, func(c cellCount, at cellID) int {
 		return c.Compare(at)

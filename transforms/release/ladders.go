@@ -39,7 +39,7 @@ func PlanOf(m *schemas.MetricSpec) (*noisereduction.Plan, error) {
 		Kind: noisereduction.Kind(m.LadderKind), Factor: m.LadderFactor, First: m.First, Top: m.Top,
 		Target: noisereduction.Target{Relative: m.Relative, Absolute: m.Absolute, Confidence: m.Confidence},
 	}
-	if metrickind.Of(m.Kind).Statistic != nil { // whose target is no error of a count
+	if metrickind.Of(m.Kind).Statistic != nil { // its target is not an error of a count
 		s.Target.Absolute = 0
 	}
 	if vector := metrickind.Of(m.Kind).Vector; vector != nil && m.HasTarget() {
@@ -54,13 +54,13 @@ func PlanOf(m *schemas.MetricSpec) (*noisereduction.Plan, error) {
 // task is one release along a ladder.
 type task struct {
 	cellID
-	turn   uint64 // with which the window ends
+	turn   uint64 // the turn that ends the window
 	count  int64
 	result noisereduction.Result
-	// components are the first one and those of the further ones that are sums, if there are any.
+	// components are the first one and any further ones that are sums.
 	components []metrickind.Component
 	joined     *metrickind.Estimate // the value of several components; nil of one
-	// statistics are what is released beside the count, in the order of their metrics.
+	// statistics are released beside the count, in the order of their metrics.
 	statistics []statistic
 }
 
@@ -152,7 +152,7 @@ func (l *ladders) refine(t *task) error {
 	return err
 }
 
-// statistic returns what is published beside a count.
+// statistic returns the record that is published beside a count.
 func (l *ladders) statistic(t *task, s *statistic) schemas.Release {
 	m, r := &l.metrics[s.metric], l.release(t)
 	r.Metric, r.MetricDigest, r.Confidence = m.Name, l.digests[s.metric], m.Confidence
@@ -160,7 +160,7 @@ func (l *ladders) statistic(t *task, s *statistic) schemas.Release {
 	return r
 }
 
-// release returns what is published of a count that has passed.
+// release returns the record of a count that has passed.
 func (l *ladders) release(t *task) schemas.Release {
 	m, r := &l.metrics[t.Metric], t.result // a copy: statistics have the value of the first component
 	if e := t.joined; e != nil {

@@ -17,9 +17,8 @@ import (
 // account shards.
 type partialGroup []schemas.Partial
 
-// newestPartials decodes what an engine has grouped: the blobs of the largest
-// epoch, one per shard; nil if there are no blobs. If an engine repeats a turn within
-// one epoch, the blobs are the same.
+// newestPartials decodes the group of an engine: the blobs of the largest epoch, one per shard; nil
+// if there are no blobs. If an engine repeats a turn within one epoch, the blobs are the same.
 func newestPartials(blobs [][]byte) (partialGroup, error) {
 	newest := int64(-1)
 	for _, b := range blobs {
@@ -58,8 +57,8 @@ func (p partialGroup) Complete() bool {
 	return true
 }
 
-// Balanced refuses a complete turn of which an engine has lost or repeated
-// records. Errors: *spend.StopError.
+// Balanced refuses a complete turn if an engine has lost or repeated records. Errors:
+// *spend.StopError.
 func (p partialGroup) Balanced(shard int) error {
 	var sum uint64
 	for i := range p {
@@ -109,10 +108,10 @@ type cellCount struct {
 	Sum int64
 }
 
-// Counts adds up the shards' partial counts, of which a cell may have several, and clamps the sums
-// to what can be released. Clamping the exact sum never increases a user's influence on it.
-// Clamping before the last addition would make the sum depend on which
-// shard a user is in. The counts are in the order of their cells, one for each.
+// Counts adds up the shards' partial counts, possibly several for a cell, and clamps the sums to
+// the range of releases. Clamping the exact sum never increases a user's influence on it. Clamping
+// before the last addition would make the sum depend on the user's shard. The counts are in the
+// order of their cells, one for each.
 func (p partialGroup) Counts() []cellCount {
 	cells := 0
 	for i := range p {
@@ -181,8 +180,8 @@ func newestAcks(blobs [][]byte) ([]schemas.Ack, error) {
 	return acks, nil
 }
 
-// settledOf makes the SETTLED record of a span from what its release shards have acknowledged: what
-// was released, and what those keys cost that were not released.
+// settledOf makes the SETTLED record of a span from the acknowledgements of its release shards: the
+// released keys, and the cost of unreleased ones.
 func settledOf(metrics []schemas.MetricSpec, acks []schemas.Ack) schemas.Settled {
 	head := &acks[0]
 	settled := schemas.Settled{Epoch: head.Epoch, First: head.First, Turn: head.Turn,

@@ -32,23 +32,22 @@ type Options struct {
 	Incarnation [16]byte
 	Generation  uint32
 	Noise       noisereduction.NoiseKey
-	// Counts says how values are written: the same when a turn is redone.
+	// Counts is the encoding of values: the same when a turn is redone.
 	Counts    schemas.CountsEncoding
 	Publisher Publisher
 	// Lost as in spend.Options, for the counts of a release shard.
 	Lost func(epoch int64)
 }
 
-// New makes a Releaser that adds up the partial counts of a turn, releases along the
-// ladder of every key, and publishes the values that are not published yet. Public keys are
-// released in every window, even at zero. It releases nothing for a group in which a shard is
-// missing, or whose epoch is older than the one for which the counts were acquired. A turn
-// that is redone publishes the same bytes or nothing.
+// New makes a Releaser that adds up the partial counts of a turn, releases along the ladder of
+// every key, and publishes the values that are not published yet. Public keys are released in every
+// window, even at zero. It releases nothing for a group in which a shard is missing, or whose epoch
+// is older than the acquired one. A turn that is redone publishes the same bytes or nothing.
 //
-// Release and the Pending that it returns fail with *spend.StopError if the numbers of records
-// do not add up or, with ErrConflict, if the release shard has already published other values
-// of the turn. If a newer epoch has acquired the counts, nothing is acknowledged and Lost is
-// called. A Releaser is safe for concurrent use.
+// Release and the Pending that it returns fail with *spend.StopError if the numbers of records do
+// not add up or, with ErrConflict, if the release shard has already published other values of the
+// turn. If a newer epoch has acquired the counts, nothing is acknowledged and Lost is called. A
+// Releaser is safe for concurrent use.
 func New(o Options) (*Releaser, error) {
 	if o.Ending == nil || o.Publisher == nil {
 		return nil, errors.New("making a releaser: windows and a publisher are needed")
@@ -114,7 +113,7 @@ type Releaser struct {
 	counts map[int]*counts // by release shard
 }
 
-// counts is what is known of a release shard's published counts.
+// counts is the known state of a release shard's published counts.
 type counts struct {
 	mu      sync.Mutex
 	epoch   int64
@@ -254,7 +253,7 @@ func (c *counts) publish(ctx context.Context, shard int, turn uint64, records []
 	return nil
 }
 
-// abandon forgets counts whose write failed: what was written must be read again.
+// abandon forgets counts whose write failed: the written values must be read again.
 func (c *counts) abandon(epoch int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

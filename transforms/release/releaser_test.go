@@ -15,7 +15,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// losing returns a Releaser that notes the epochs of which it was told that they are lost.
+// losing returns a Releaser that notes the epochs reported as lost.
 func losing(t *testing.T, p Publisher, lost *[]int64) *Releaser {
 	t.Helper()
 	r, err := New(Options{Metrics: testMetrics(t), Ending: testWindows, Incarnation: [16]byte{1},
@@ -47,7 +47,7 @@ func TestAPlanOfAnotherLadderIsRefused(t *testing.T) {
 	}
 }
 
-// acknowledged releases a group and waits for it; nil where nothing is acknowledged.
+// acknowledged releases a group and waits for it; nil if nothing is acknowledged.
 func acknowledged(r *Releaser, blobs [][]byte) (*schemas.Ack, error) {
 	pending, err := r.Release(context.Background(), 0, blobs)
 	if err != nil || pending == nil {
@@ -61,8 +61,8 @@ func acknowledged(r *Releaser, blobs [][]byte) (*schemas.Ack, error) {
 	return &ack, err
 }
 
-// What an earlier epoch has published of the turn is compared, and only what is
-// missing is written.
+// The values that an earlier epoch has published of the turn are compared, and only missing ones
+// are written.
 func TestRuleAReleasedValueIsTheSameOrTheRunStops(t *testing.T) {
 	first := &published{}
 	if ack, err := acknowledged(testReleaser(t, first), twoPartials(t, 1)); err != nil || ack == nil {
@@ -95,7 +95,7 @@ func TestRuleAReleasedValueIsTheSameOrTheRunStops(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := &published{there: c.there}
 			r := testReleaser(t, p)
-			for try := range 2 { // also when the engine repeats the bundle
+			for try := range 2 { // even if the engine repeats the bundle
 				ack, err := acknowledged(r, twoPartials(t, 2))
 				var stop *spend.StopError
 				if stopped := errors.As(err, &stop) && errors.Is(err, ErrConflict); stopped != c.stops ||

@@ -16,11 +16,10 @@ type SettlementWriter interface {
 	WriteSettlement(ctx context.Context, s schemas.Settled) error
 }
 
-// NewSettler makes a Settler that collects what the release shards of a
-// turn have released, and writes it once all of them have acknowledged the turn, which
-// implies that all its ledger deltas are durable. Acknowledgements of older epochs,
-// and a group in which one is missing, settle nothing. metrics are those of the
-// Releaser. A Settler is safe for concurrent use.
+// NewSettler makes a Settler that collects the results of a turn's release shards, and writes them
+// once all of them have acknowledged the turn, which implies that all its ledger deltas are
+// durable. Acknowledgements of older epochs, and a group in which one is missing, settle nothing.
+// metrics are those of the Releaser. A Settler is safe for concurrent use.
 func NewSettler(metrics []schemas.MetricSpec, w SettlementWriter) (*Settler, error) {
 	if w == nil {
 		return nil, errors.New("making a settler: a writer of settlements is needed")

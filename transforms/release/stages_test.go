@@ -36,7 +36,7 @@ func testWindows(turn uint64) []schemas.MetricWindow {
 // published keeps what a Publisher was given.
 type published struct {
 	values []schemas.Release
-	there  []Record // what Acquire finds
+	there  []Record // the values that Acquire finds
 	takes  []int64  // their epochs
 	taking error
 	err    error
@@ -97,7 +97,7 @@ func partialBlob(t *testing.T, p schemas.Partial) []byte {
 	return b
 }
 
-// twoPartials returns those of two shards, for one release shard.
+// twoPartials returns the partials of two shards, for one release shard.
 func twoPartials(t *testing.T, epoch int64) [][]byte {
 	t.Helper()
 	return partialsOf(t, epoch, 1)

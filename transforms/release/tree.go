@@ -16,9 +16,9 @@ import (
 // components other statistics are computed.
 type tree struct {
 	nodes      int               // the metric of the nodes; −1: the counts have no trees
-	scale      *metrickind.Scale // of the trees
+	scale      *metrickind.Scale // scale of the trees
 	statistics []int             // the metrics that are computed from the components
-	width      *big.Rat          // of metrickind.Search.Square
+	width      *big.Rat          // from metrickind.Search.Square
 }
 
 func treeOf(metrics []schemas.MetricSpec, i int, plan *noisereduction.Plan) (t tree, err error) {
@@ -78,7 +78,7 @@ func (l *ladders) computeOne(t *task, counts []cellCount) (settled []schemas.Set
 	}
 	cell := t.cellID
 	cell.Metric = uint32(max(of.nodes, 0))
-	var u units.Precision // of nodes
+	var u units.Precision // precision of the nodes
 	if of.nodes >= 0 {
 		if known.Tree, u, err = l.search(t, cell, counts); err != nil {
 			return nil, err
@@ -103,8 +103,8 @@ func (l *ladders) computeOne(t *task, counts []cellCount) (settled []schemas.Set
 }
 
 // search begins the search in the tree of a count, and returns the precision of all nodes. Only
-// noisy numbers decide which nodes are drawn: the precision at which the count has stopped, and the
-// nodes drawn before (docs/guarantee.md, "Quantiles").
+// noisy numbers decide which nodes are drawn: the final precision of the count, and the nodes drawn
+// before (docs/guarantee.md, "Quantiles").
 func (l *ladders) search(t *task, cell cellID, counts []cellCount) (*metrickind.Search, units.Precision, error) {
 	of := &l.trees[t.Metric]
 	u, err := FurtherPrecision(&l.metrics[t.Metric], &l.metrics[of.nodes], t.result.Precision)
@@ -147,7 +147,7 @@ func leavesOf(counts []cellCount, at cellID) (leaves []leaf, err error) {
 // nodes draws the nodes of one key's tree.
 type nodes struct {
 	ladders   *ladders
-	cell      cellID // of the metric of nodes, with the key itself
+	cell      cellID // in the metric of nodes, with the key itself
 	precision units.Precision
 	scale     *metrickind.Scale
 	leaves    []leaf

@@ -150,9 +150,8 @@ func valuesOf(shape func(u float64) int64, events int64) map[int64]int64 {
 }
 
 // Of 200 cells each (TOLLGATE_CELLS=10000 for more), intervals at 95 % hold the quantile in 95 %,
-// and values that say that they met the target have a greater rank error in no more than 5 % of
-// all: whatever the law of the values. A rate of exactly 5 % would fail with a probability below
-// 1e-6.
+// and at most 5 % of all values claim to have met the target but have a greater rank error:
+// whatever the law of the values. A rate of exactly 5 % would fail with a probability below 1e-6.
 func TestIntervalsOfQuantilesHold(t *testing.T) {
 	long.Test(t)
 	cells := 200
@@ -210,9 +209,9 @@ func TestIntervalsOfQuantilesHold(t *testing.T) {
 	t.Logf("%d of %d intervals miss", missing, all)
 }
 
-// What is settled names only nodes whose children a rank has led to: the root, and of each further
-// level one node for each rank and at most two for the ends of its interval; where all values are
-// one, a single node.
+// A settlement names only nodes whose children were drawn for a rank: the root, and on each further
+// level one node for each rank and at most two for the ends of its interval; if all values are
+// equal, a single node.
 func TestOnlyNodesOnTheWayOfARankAreDrawn(t *testing.T) {
 	specs := quantilesOf(t, 0, 1_000_000, []int64{100_000, 500_000, 900_000}, 0, 3)
 	r := releaserOf(t, specs, rand.New(runseed.PCG(t, 3, 8)))
@@ -294,9 +293,9 @@ func TestQuantilesOfClampedCountsSayNothing(t *testing.T) {
 	}
 }
 
-// Users pay for what is settled. So all quantiles, their intervals, and whether they are met must
-// follow from the draws of the settled nodes alone, and need each of them. Some nodes are drawn
-// for the end of an interval alone: the test counts how many of these it has seen.
+// Users pay for the settled nodes. So all quantiles, their intervals, and whether they are met must
+// follow from the draws of these nodes alone, and need each of them. Some nodes are drawn for the
+// end of an interval alone: the test counts them.
 func TestQuantilesFollowFromSettledNodesAlone(t *testing.T) {
 	ranks := []int64{100_000, 500_000, 950_000}
 	rng := rand.New(runseed.PCG(t, 3, 10))

@@ -51,7 +51,7 @@ func (l *ladders) join(passed []task, counts []cellCount) ([]schemas.SettledKey,
 }
 
 // joinOne draws the further components of a count and computes the value from all. Their precisions
-// follow from that of the first one, which is public: they are successive Gaussian releases
+// follow from the first one's, which is public: they are successive Gaussian releases
 // (docs/guarantee.md, "Several components").
 func (l *ladders) joinOne(t *task, counts []cellCount) (settled []schemas.SettledKey, err error) {
 	spec := &l.metrics[t.Metric]
@@ -84,8 +84,8 @@ func (l *ladders) joinOne(t *task, counts []cellCount) (settled []schemas.Settle
 	return settled, nil
 }
 
-// components returns the first component of a count and so many further ones that were drawn, with
-// the width at which intervals of so many ratios hold together.
+// components returns the first component of a count and the drawn further ones, with the width at
+// which intervals of the given number of ratios hold together.
 func (l *ladders) components(t *task, further, ratios int) metrickind.Components {
 	c := metrickind.Components{Of: t.components[:1+further], Width: l.widths[t.Metric][ratios-1]}
 	for _, of := range c.Of[1:] {

@@ -54,10 +54,9 @@ func vectorOf(t testing.TB, kind string, low, high int64, absolute, sigma float6
 	return specs
 }
 
-// Of 300 cells each (TOLLGATE_CELLS=10000 for more), intervals at 95 % hold the mean in 95 %,
-// and values that say that they met the target miss it in no more than 5 % of all: wherever the
-// mean lies, and however many events there are. A rate of exactly 5 % would fail with a
-// probability below 1e-6.
+// Of 300 cells each (TOLLGATE_CELLS=10000 for more), intervals at 95 % hold the mean in 95 %, and
+// at most 5 % of all values claim to have met the target but miss it: wherever the mean lies, and
+// however many events there are. A rate of exactly 5 % would fail with a probability below 1e-6.
 func TestIntervalsOfMeansHold(t *testing.T) {
 	cells := 300
 	if n, err := strconv.Atoi(os.Getenv("TOLLGATE_CELLS")); err == nil {
@@ -149,7 +148,8 @@ func TestIntervalsOfVariancesHold(t *testing.T) {
 	}
 }
 
-// addedBy returns what so many events add to each component, of which equally many have each value.
+// addedBy returns the sums of a number of events for each component; equally many events have each
+// value.
 func addedBy(specs []schemas.MetricSpec, events int64, values []int64) (of []int64) {
 	for _, spec := range specs {
 		sum := int64(0)

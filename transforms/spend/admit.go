@@ -188,7 +188,7 @@ func (a *shardAccounts) reserve(ended *endedWindows, u *member, admitted schemas
 type retention struct {
 	taken [][]bool // by window: the slice's labels that belong to its metric
 	sums  []bool   // by window: its metric needs records one by one
-	// of open windows, by label of the slice: it belongs to one, and to one that needs records
+	// labels of the slice that belong to an open window, and to one that needs records
 	open, openSums []bool
 
 	user    *schemas.ContribUser

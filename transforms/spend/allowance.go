@@ -9,8 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// left returns what a user can pay for a metric window: what the account has left, and no more than
-// what the metric's bucket holds. place is the account's index.
+// left returns what a user can pay for a metric window: the rest of the account, limited by the
+// metric's bucket. place is the account's index.
 func (a *shardAccounts) left(place int, account *accounts.Account, u *member, w schemas.MetricWindow) units.Mu2 {
 	m := &a.rules.metrics[w.Metric]
 	return min(account.Left(a.rules.Budget), m.allowance.Left(a.debt(place, u, w.Metric), a.paid(m, w, u.Period)))
@@ -48,9 +48,8 @@ func (a *shardAccounts) settle(place int, r *reservation, w schemas.MetricWindow
 		m.allowance.Take(a.store.Debt(place, int(w.Metric)), a.paid(m, w, r.period), actual))
 }
 
-// carry returns the debts of an account, which are as of the turn before these rules, under these
-// rules: what was missing in a metric's bucket then is missing in the one of that name. A metric
-// that is new begins with a full bucket.
+// carry converts the debts of an account as of the turn before these rules: a metric's bucket lacks
+// as much as the bucket of the same name lacked then. A new metric begins with a full bucket.
 func (a *shardAccounts) carry(e *accounts.Entry) []units.Mu2 {
 	elapsed := a.windows.Elapsed(schemas.MetricWindow{WindowEnd: a.rules.Begins}, e.Period)
 	debts := make([]units.Mu2, len(a.rules.metrics))

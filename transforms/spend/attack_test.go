@@ -39,10 +39,10 @@ func everyAttacker() []attackers {
 	}
 }
 
-// Whatever users bring, the probability that any key shows that only they have is at most δ_keys,
-// and what they pay is at most the budget, and what their buckets have paid out until then. One
-// event is the dearest for the threshold where noise is large, and all that a user can bring where
-// it is not.
+// Whatever users contribute, the probability that any key shows that only they have is at most
+// δ_keys, and they pay at most the budget, and at most what their buckets have paid out by then. A
+// single event is the dearest for the threshold if noise is large, and a full contribution if it is
+// small.
 func TestAttackOnKeysOfOneUser(t *testing.T) {
 	const keys = 0.3 // δ_keys: so much is shown soon
 	for _, c := range []struct {
@@ -69,7 +69,7 @@ func TestAttackOnKeysOfOneUser(t *testing.T) {
 	}
 }
 
-// attack returns of which part of the users keys show.
+// attack returns the part of the users whose keys show.
 func (a *attackers) attack(t *testing.T, b budgets.Budget, m schemas.MetricSpec, seed uint64) float64 {
 	users := 200
 	if long.On() {
@@ -133,11 +133,11 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// An attacker who knows everything but whether one user was ever there, and sees all that a metric
-// and its share release, is told no more than the budget allows. The user's events, and when
-// ladders stop, follow from the values before: the metric refuses the user first, and then the
-// share does. Beside the attack, everything that was seen of the user is in the account: Σ c²·u.
-// By chance the attack fails once in 10⁶ runs.
+// An attacker who knows everything but whether one user was ever there, and sees all releases of a
+// metric and its share, learns no more than the budget allows. The user's events, and the ends of
+// ladders, depend on earlier values: the metric refuses the user first, and then the share does.
+// The test also checks that the account holds Σ c²·u for every release with the user. By chance the
+// attack fails once in 10⁶ runs.
 func TestAttackOnAShareOfCountedEvents(t *testing.T) {
 	const trials, turns, epsilon, deviations = 4000, 8, 1.0, 5
 	s := shared()
@@ -152,7 +152,7 @@ func TestAttackOnAShareOfCountedEvents(t *testing.T) {
 	rng := rand.New(runseed.PCG(t, 3, 2047))
 	rules := mustWorld(t, s).rules
 	var used [2]units.Mu2
-	// score is the logarithm of the likelihood ratio of what was seen, with the user and without.
+	// score is the log-likelihood ratio of the observations, with the user against without.
 	score := func(there float64) (sum float64) {
 		a := newShardAccounts(rules, oneSlice{})
 		n, seen := uint32(2), 0.0
@@ -173,7 +173,7 @@ func TestAttackOnAShareOfCountedEvents(t *testing.T) {
 					u := spec.First
 					y := draw(u.Float())
 					loss := c * u.Float() * (y - c/2)
-					if y*math.Sqrt(u.Float()) < 1 { // what is small is drawn again
+					if y*math.Sqrt(u.Float()) < 1 { // small values are drawn again
 						rest := spec.Top.Float() - u.Float()
 						loss, u = loss+c*rest*(draw(rest)-c/2), spec.Top
 					} else {

@@ -9,9 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// charge settles the decided turns that a settlement covers, from the first
-// one on: every admitted user pays for what was released, and the rest of the
-// reservation is free again.
+// charge settles the decided turns that a settlement covers, in order: every admitted user pays for
+// the released keys, and the rest of the reservation is free again.
 func (a *shardAccounts) charge(s *Settlement) error {
 	if len(a.decided) == 0 || a.first() < s.First || a.first() > s.Turn {
 		return fmt.Errorf("charging turns %d to %d where turns %d to %d are decided: out of order", s.First, s.Turn,
@@ -83,7 +82,7 @@ func (a *shardAccounts) dropPeriods() error {
 	return nil
 }
 
-// prices says what a contribution to a decided turn costs: a precision by window and key, one more
+// prices are the costs of a contribution to a decided turn: a precision by window and key, one more
 // for each further component.
 type prices struct {
 	rules    *Rules

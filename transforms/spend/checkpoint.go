@@ -13,11 +13,11 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// ErrInterrupted says that the turn after the settled one has decisions on the ledger already, so
-// that it must be finished under the rules by which they were made.
+// ErrInterrupted is returned if the turn after the settled one already has decisions on the ledger,
+// so that it must be finished under the rules that made them.
 var ErrInterrupted = errors.New("a turn was interrupted")
 
-// ErrForeignLedger says that the ledger has accounts that this deployment did not write.
+// ErrForeignLedger is returned if the ledger has accounts that this deployment did not write.
 var ErrForeignLedger = errors.New("the ledger holds accounts that this deployment did not leave there")
 
 // Checkpoint acquires a shard for an epoch and returns its accounts and open slices
@@ -49,7 +49,7 @@ func (e *Engine) asOf(ctx context.Context, n int, s *shard, epoch int64, settled
 type Standing struct {
 	Period int64
 	Spent  units.Mu2
-	Left   []Left // of the metrics that have an allowance
+	Left   []Left // for the metrics that have an allowance
 }
 
 // Left is what the bucket of a metric holds.
@@ -58,9 +58,9 @@ type Left struct {
 	Left, Burst units.Mu2
 }
 
-// Standings returns the accounts of a user as of a settled turn, which ends at the reading end,
-// from the oldest period that is kept on. Turns that are decided and not settled are not in them.
-// Errors are those of Checkpoint, without ErrInterrupted.
+// Standings returns the accounts of a user as of a settled turn, which ends at the reading end, in
+// order from the oldest period that is kept. They exclude turns that are decided but not settled.
+// It returns the errors of Checkpoint, without ErrInterrupted.
 func (e *Engine) Standings(ctx context.Context, id accounts.ID, settled uint64, end int64) (out []Standing, err error) {
 	n := schemas.ShardOf(id, e.opts.Rules.Shards)
 	s := e.shard(n)

@@ -102,9 +102,9 @@ func (w *world) change(settled uint64, next settings) (*world, error) {
 
 func epoch2seed(epoch int64) uint64 { return uint64(epoch) + 100 }
 
-// TestRuleAChangeKeepsEveryAccountAndNoOpenWindow: accounts, and what is decided from them, are
-// those of the sequential model, however often shards and slots change; contributions before a
-// change belong to no window after it; a turn that is under way is in the way of a change.
+// TestRuleAChangeKeepsEveryAccountAndNoOpenWindow: accounts, and decisions from them, agree with
+// the sequential model, however often shards and slots change; contributions before a change belong
+// to no window after it; an unfinished turn prevents a change.
 func TestRuleAChangeKeepsEveryAccountAndNoOpenWindow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSettings(t)

@@ -29,14 +29,14 @@ type clipper struct {
 	sizes   []uint64            // of own: how much could count of each
 	records []rankedRecord      // of own, where the metric looks at values
 	upper   bool                // prices are upper bounds, which need no ranks
-	ranks   map[uint32][16]byte // of a Person's keys, as far as they are known; nil in a run
+	ranks   map[uint32][16]byte // known ranks of a Person's keys; nil in a run
 	water   water
 
 	kept []kept
 	// further is what the user adds to the further components of counts: of each of kept, one after
 	// the other.
 	further []int64
-	leaves  []leafCount // of the trees of kept, in their order and by leaf
+	leaves  []leafCount // for the trees of kept, in their order and by leaf
 	// counted is, by window, how many of the user's events count there; 0 where the user is not
 	// admitted.
 	counted []uint64
@@ -45,7 +45,7 @@ type clipper struct {
 // kept is what a metric counts of one user and key.
 type kept struct {
 	key   uint32 // index into the keys of the contributions
-	total int64  // what the user adds to the count, see metrickind.Kind
+	total int64  // the user's part of the count, see metrickind.Kind
 }
 
 // contribution returns the sensitivity: by how much the user changes the count.
@@ -63,8 +63,8 @@ func size(n int64) uint64 {
 type ownKey struct {
 	key     uint32
 	n       uint64 // its events
-	within  uint64 // those of them that are within the cap
-	total   int64  // what these add to the count, unless the metric is one with prefixes
+	within  uint64 // the number of them within the cap
+	total   int64  // their total, unless the metric is one with prefixes
 	records [2]int // from and to: theirs, among the clipper's records
 	ranked  bool   // these are in order of ranks
 	rank    [16]byte
@@ -77,7 +77,7 @@ type rankedRecord struct {
 	val  int64
 }
 
-// errRecords says that some of a sum's records are missing.
+// errRecords is returned if some of a sum's records are missing.
 var errRecords = errors.New("a user's records do not add up to the number of the user's events")
 
 func newClipper(r *Rules) *clipper {
@@ -127,10 +127,10 @@ func (c *clipper) divide(m *metric, taken []bool, u *schemas.ContribUser,
 	return c.kept, tally
 }
 
-// keep returns what the metric counts of a user's contributions within the allowance, ascending by
-// key, and the tally of the user's records: each is beyond a cap or the allowance, or
-// counted. What the user adds to further components is in c.further, for the same keys, and to
-// their trees in c.leaves. The lists are valid until the next call.
+// keep returns the user's contributions that the metric counts within the allowance, ascending by
+// key, and the tally of the user's records: each is beyond a cap or the allowance, or counted.
+// c.further has the user's parts of further components for the same keys, and c.leaves those of
+// their trees. The lists are valid until the next call.
 func (c *clipper) keep(m *metric, w *contributions, taken []bool, u *schemas.ContribUser,
 	allowance units.Mu2) (out []kept, tally schemas.WindowTally, err error) {
 	c.m, c.w, c.u = m, w, u
@@ -250,9 +250,9 @@ func (c *clipper) rank(i int) [16]byte {
 	return rank
 }
 
-// price implements priced. Of a metric with prefixes, it is the price of the first n events of a
-// key by rank, but for each sum that of the most that it comes to among the first 1, 2, … n: so it
-// does not fall as n grows.
+// price implements priced. For a metric with prefixes, it is the price of the first n events of a
+// key by rank, with each sum at its maximum over the first 1, 2, … n: so it does not fall as n
+// grows.
 func (c *clipper) price(i int, n uint64) (units.Mu2, bool) {
 	m := c.m
 	if !m.prefixes() {
@@ -304,7 +304,7 @@ func (c *clipper) collect(k *ownKey, taken []bool) error {
 				rankedRecord{id: v.ID, n: v.N, val: min(max(v.Value, m.bounds.Min), m.bounds.Max)})
 		}
 	}
-	// Both numbers saturate, and that of a label before those of its records together.
+	// Both numbers saturate, and the number of a label before its records' together.
 	if n < k.n || n > k.n && k.n < math.MaxUint32 {
 		return errRecords
 	}
@@ -332,8 +332,8 @@ func (c *clipper) rankRecords(k *ownKey) {
 	slices.SortFunc(records, func(a, b rankedRecord) int { return bytes.Compare(a.rank[:], b.rank[:]) })
 }
 
-// addUp returns what the first n events of a key add to each component, and the most that each sum
-// comes to among the first 1, 2, … n; if c.upper, a bound on that which holds in every order.
+// addUp returns the sum of the first n events of a key for each component, and the maximum of each
+// sum over the first 1, 2, … n; if c.upper, a bound on that which holds in every order.
 func (c *clipper) addUp(k *ownKey,
 	n uint64) (sums [metrickind.MaxComponents]int128.Int, peaks [metrickind.MaxComponents]uint64) {
 	for _, r := range c.records[k.records[0]:k.records[1]] {
@@ -355,7 +355,7 @@ func (c *clipper) addUp(k *ownKey,
 	return sums, peaks
 }
 
-// clamped clamps a sum to what no account can pay for.
+// clamped clamps a sum to a value that no account can pay for.
 func clamped(sum int128.Int) int64 { return sum.Clamp(-math.MaxInt64, math.MaxInt64) }
 
 // addLeaves adds the first n events of a key to c.leaves.

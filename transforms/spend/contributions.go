@@ -12,9 +12,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// contributions are what the users of a shard contributed to a stretch of event time: a
-// sorted dictionary of labels and, per user and period, the number of events of
-// each label. They do not depend on the order or the packing in which they arrived.
+// contributions are the events of a shard's users in a stretch of event time: a sorted dictionary
+// of labels and, per user and period, the number of events of each label. They do not depend on the
+// order or the packing of arrival.
 type contributions struct {
 	labels   []schemas.Label
 	users    []schemas.ContribUser // ascending by (ID, Period), entries and records ascending

@@ -36,8 +36,8 @@ type Options struct {
 	Settlements Settlements
 	// Ending returns the metric windows that end with a turn, in admission order.
 	Ending func(turn uint64) []schemas.MetricWindow
-	// Windows says how windows lie over turns; default: every window is one
-	// turn's slice, and budgets are for life.
+	// Windows maps windows to turns; default: every window is one turn's slice, and budgets are for
+	// life.
 	Windows Windows
 	// Lost, if set, is called with the epoch whenever another writer has acquired a shard.
 	// The caller finds out whether that writer belongs to a newer run; if not, the turn must
@@ -75,7 +75,7 @@ type known struct {
 
 	found    map[uint64]*schemas.Delta // the complete deltas of the open span, from the ledger
 	snapshot uint64                    // turn of the newest snapshot
-	slot     int                       // of that snapshot
+	slot     int                       // slot of that snapshot
 }
 
 // NewEngine checks its options.
@@ -105,9 +105,9 @@ func (e *Engine) shard(n int) *shard {
 	return s
 }
 
-// Spend decides one shard's turn, or its span of several turns, from an envelope's blobs. A nil
-// Pending means that nothing is to be handed on: there is no OPEN, or a newer epoch owns the shard.
-// A *StopError means that the deployment must stop.
+// Spend decides one shard's turn, or its span of several turns, from an envelope's blobs. It
+// returns a nil Pending if there is nothing to pass on: there is no OPEN, or a newer epoch owns the
+// shard. A *StopError means that the deployment must stop.
 func (e *Engine) Spend(ctx context.Context, n int, blobs [][]byte) (Pending, error) {
 	open, batches, err := readEnvelope(n, blobs)
 	if err != nil || open == nil {
@@ -124,7 +124,7 @@ func (e *Engine) Spend(ctx context.Context, n int, blobs [][]byte) (Pending, err
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if open.Epoch < s.epoch || (open.Epoch == s.epoch && open.Turn < s.last) {
-		return nil, nil // what an engine's restore brought back
+		return nil, nil // returned by an engine's restore
 	}
 	pending, err := e.spend(ctx, n, s, open, batches)
 	if err != nil {
@@ -263,9 +263,8 @@ func (e *Engine) charge(ctx context.Context, n int, a *shardAccounts) error {
 	return nil
 }
 
-// handOn makes the partial counts of the decided span. They wait for its
-// append, also when the span is handed on again: the bundle before may
-// have failed without ever waiting.
+// handOn makes the partial counts of the decided span. They wait for its append, even if the span
+// is passed on again: the bundle before may have failed without ever waiting.
 func (e *Engine) handOn(n int, s *shard, open *schemas.Open) (Pending, error) {
 	blobs, err := s.accounts.partials(n, open)
 	if err != nil {
@@ -306,7 +305,7 @@ func (h *handover) Wait(ctx context.Context) ([]Blob, error) {
 }
 
 // readEnvelope finds the OPEN of the newest epoch among a shard's blobs, and the batches of
-// contributions of that epoch. Blobs of older epochs come from an engine's restore and are ignored.
+// contributions of that epoch. It ignores blobs of older epochs, which an engine's restore repeats.
 // It finds none unless the readers of all groups opened the same turns: a reader that has ended, or
 // is in a newer epoch, lets the tick pass without its contributions.
 func readEnvelope(n int, blobs [][]byte) (*schemas.Open, [][]byte, error) {

@@ -59,8 +59,8 @@ func stopReason(t *testing.T, err error, part string) {
 	}
 }
 
-// TestNothingIsHandedOnBeforeTheDeltaIsDurable checks every delivery of a
-// turn, also one after a delivery for which no caller waited.
+// TestNothingIsHandedOnBeforeTheDeltaIsDurable checks every delivery of a turn, including one after
+// a delivery that no caller waited for.
 func TestNothingIsHandedOnBeforeTheDeltaIsDurable(t *testing.T) {
 	for _, deliveries := range []int{1, 2, 3} {
 		w := mustWorld(t, oneMetric())
@@ -82,8 +82,8 @@ func TestNothingIsHandedOnBeforeTheDeltaIsDurable(t *testing.T) {
 	}
 }
 
-// TestASupersededWriterHandsOnNothing: its append is refused, it is told so,
-// and forgets the shard.
+// TestASupersededWriterHandsOnNothing: its append is refused, it gets the reason, and forgets the
+// shard.
 func TestASupersededWriterHandsOnNothing(t *testing.T) {
 	w := mustWorld(t, oneMetric())
 	mustPlay(t, w, 1, 2)
@@ -136,9 +136,9 @@ func TestAnOlderEpochsElementIsDropped(t *testing.T) {
 	}
 }
 
-// TestAnOpenOfASettledTurnIsDropped: an engine's restore can hand back an OPEN
-// of the epoch that still is the newest on control. Nothing may come of it: not
-// a write into a slot that a later turn owns, and no stop either.
+// TestAnOpenOfASettledTurnIsDropped: an engine's restore can return an OPEN of the epoch that still
+// is the newest on control. It must have no effect: not a write into a slot that a later turn owns,
+// and no stop either.
 func TestAnOpenOfASettledTurnIsDropped(t *testing.T) {
 	type world2 struct {
 		name   string

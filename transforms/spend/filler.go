@@ -27,7 +27,7 @@ func (f *Filler) Fill(sizes []uint64, allowance units.Mu2, top units.Precision,
 	counts = f.water.fill(sizes, allowance, &f.even)
 	for _, c := range counts {
 		if c > 0 {
-			charge, _ := units.Charge(c, top) // of which fill has seen that it fits
+			charge, _ := units.Charge(c, top) // fill has checked that it fits
 			cost += charge
 		}
 	}

@@ -35,7 +35,7 @@ func cellOf(t testing.TB, a *shardAccounts, metric uint32, key string) (int64, b
 	return 0, false
 }
 
-// Of more events than a label's number can be, a sum takes the same ones in every order.
+// From more events than a label's number can be, a sum selects the same ones in every order.
 func TestASumOfMoreEventsThanANumberHoldsIsDecided(t *testing.T) {
 	s := deployment(1<<40, sumMetric(0, 9, "a"))
 	var sums []int64

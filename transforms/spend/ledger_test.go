@@ -13,9 +13,9 @@ import (
 // errCrashed is what an append returns that was torn off in the middle.
 var errCrashed = errors.New("the process was killed while it wrote")
 
-// memLedger is a ledger in memory: one log per shard, fenced as the contract of
-// accounts.LedgerStore says. Records land when they are appended, unless the test
-// tears the append off or delays it.
+// memLedger is a ledger in memory: one log per shard, fenced by the contract of
+// accounts.LedgerStore. Records are stored when they are appended, unless the test tears the append
+// off or delays it.
 type memLedger struct {
 	mu      sync.Mutex
 	newest  int64 // the newest epoch on control

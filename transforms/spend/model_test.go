@@ -44,7 +44,7 @@ type settings struct {
 	budget                       budgets.Budget
 	metrics                      []schemas.MetricSpec
 	shards, releaseShards, slots int
-	since                        uint64 // the turn after which they were put in force
+	since                        uint64 // the last turn before they were in force
 }
 
 const testTurn = 1000
@@ -76,8 +76,8 @@ func (s settings) First(w schemas.MetricWindow) uint64 { return uint64(w.WindowS
 // Open implements Windows: by looking at every window that could be.
 func (s settings) Open(metric uint32, turn uint64) bool { return s.opening(metric, turn) != 0 }
 
-// opening returns the first turn of the earliest window of a metric that contains the
-// turn and ends after it; 0 if there is no such window.
+// opening returns the first turn of the earliest window of a metric that contains the turn and ends
+// after it; 0 if there is none.
 func (s settings) opening(metric uint32, turn uint64) uint64 {
 	for later := turn + 1; later < turn+20; later++ {
 		for _, w := range s.windows(later) {
@@ -119,7 +119,7 @@ type model struct {
 	past         map[uint64][]contribution
 	counts       map[cell]int64 // admitted, of the span that is open
 	tallies      []schemas.WindowTally
-	reservations []*modelReservation // of the span that is open
+	reservations []*modelReservation // reservations of the open span
 	counted      map[inWindow]uint64 // events of admitted users
 }
 
@@ -160,8 +160,8 @@ func newModel(s settings) *model {
 	return m
 }
 
-// change puts other settings in force: what is missing in a bucket is missing in the one of the
-// same metric.
+// change puts other settings in force: a bucket lacks as much as the bucket of the same metric
+// lacked.
 func (m *model) change(s settings) {
 	before := m.metrics
 	m.settings = s
@@ -256,7 +256,8 @@ func (m *model) admit(w schemas.MetricWindow, at account, events []contribution)
 	}
 }
 
-// divide admits to a share: what its metric has counted of a user, and what it has left out.
+// divide admits to a share: the events of a user that its metric has counted, and those that it has
+// left out.
 func (m *model) divide(w schemas.MetricWindow, at account, events []contribution,
 	available *big.Int) reference.Contribution {
 	share, tally, base := int(w.Metric), &m.tallies[w.Metric], w

@@ -46,8 +46,8 @@ func (a *shardAccounts) partials(n int, open *schemas.Open) ([]Blob, error) {
 	return blobs, nil
 }
 
-// cells calls add for every count of a decided turn, with the key that decides where it is
-// released; several times for a count that does not fit 64 bits.
+// cells calls add for every count of a decided turn, with the key that determines its release
+// shard; several times for a count that does not fit 64 bits.
 func (a *shardAccounts) cells(d *decision, add func(w schemas.MetricWindow, of, key []byte, count int64)) {
 	sums := a.counts(d)
 	for i, w := range d.delta.Windows {

@@ -72,7 +72,7 @@ func TestRuleWhatOneUserAddsStaysInRange(t *testing.T) {
 	sum, quantiles, average, deviation := metrickind.Sum, metrickind.Quantiles, metrickind.Mean,
 		metrickind.StandardDeviation
 	for _, c := range []struct {
-		kind     string // what is released beside quantiles; or a sum, or quantiles
+		kind     string // a kind released beside quantiles; or a sum, or quantiles
 		min, max int64
 		events   uint32
 		fits     bool

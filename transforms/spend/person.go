@@ -9,9 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
-// Person is one user of one metric, window after window, admitted by the code of a run: for
-// forecasts of what would be counted. Nothing of what is reserved flows back. Not for concurrent
-// use.
+// Person is one user of one metric, window after window, admitted by the code of a run, for
+// forecasts of counts. Its reservations are charged in full. Not for concurrent use.
 type Person struct {
 	rules *Rules
 	m     *metric
@@ -27,7 +26,7 @@ type Person struct {
 type Part struct {
 	Key     uint32 // index into the keys of Begin
 	Total   int64
-	Further []int64 // what the user adds to the further components that are sums
+	Further []int64 // the user's parts of the further components that are sums
 }
 
 // NewPerson returns a user of the metric with this name.
@@ -56,9 +55,10 @@ func (p *Person) Begin(id accounts.ID, keys [][]byte) {
 	clear(p.clip.ranks)
 }
 
-// Window returns what counts of the user's events in a window that ends when elapsed milliseconds
-// of the horizon are over. Entries ascend by key, and so do records, which metrics with values
-// need. Windows come in the order of their ends. The result is valid until the next call.
+// Window returns the counted part of the user's events in a window that ends when elapsed
+// milliseconds of the horizon are over. Entries ascend by key, and so do records, which metrics
+// with values need. Windows are passed in the order of their ends. The result is valid until the
+// next call.
 func (p *Person) Window(elapsed int64, entries []schemas.KeyCount, records []schemas.RecordValue) ([]Part, error) {
 	left := p.purse.Left(p.rules.Budget, &p.m.allowance, elapsed)
 	p.user.Entries, p.user.Records = entries, records

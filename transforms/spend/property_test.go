@@ -65,7 +65,8 @@ func shareOf(m *schemas.MetricSpec, events uint32) schemas.MetricSpec {
 		WindowSize: m.WindowSize, WindowSlide: m.WindowSlide, First: m.First, Top: m.Top}
 }
 
-// drawAlso draws what is released beside a metric. Over a wide range, no account would pay for it.
+// drawAlso draws the kinds released beside a metric. Over a wide range, no account would pay for
+// them.
 func drawAlso(t *rapid.T, m *schemas.MetricSpec) (also []string) {
 	for _, kind := range metrickind.Of(m.Kind).Also() {
 		if m.Max-m.Min <= 100 && rapid.IntRange(0, 2).Draw(t, "also "+kind) == 0 {
@@ -75,7 +76,7 @@ func drawAlso(t *rapid.T, m *schemas.MetricSpec) (also []string) {
 	return also
 }
 
-// furtherOf returns the further components of a metric, each with a top of its own, and what is
+// furtherOf returns the further components of a metric, each with a top of its own, and the kinds
 // released beside it.
 func furtherOf(m *schemas.MetricSpec, also ...string) (all []schemas.MetricSpec) {
 	for _, of := range also {
@@ -127,10 +128,10 @@ func drawMetric(t *rapid.T, name string) schemas.MetricSpec {
 	m.Top, _ = m.First.Add(units.Precision{Lo: rapid.Uint64Range(0, 1<<44).Draw(t, "top")})
 	if metrickind.Of(m.Kind).Values() {
 		m.Min, m.Max = rapid.Int64Range(-3, 0).Draw(t, "min"), rapid.Int64Range(0, 9).Draw(t, "max")
-		if m.Kind == metrickind.Histogram { // of two buckets or more
+		if m.Kind == metrickind.Histogram { // with two buckets or more
 			m.Max = max(m.Max, 2)
 		}
-		if metrickind.Of(m.Kind).Tree != nil && rapid.Bool().Draw(t, "wide") { // of up to 44 buckets, or five levels
+		if metrickind.Of(m.Kind).Tree != nil && rapid.Bool().Draw(t, "wide") { // with up to 44 buckets, or five levels
 			m.Min, m.Max = rapid.SampledFrom([]int64{-1 << 36, -3, 0}).Draw(t, "wide min"),
 				rapid.SampledFrom([]int64{100, 1_000_000, 1 << 36}).Draw(t, "wide max")
 		}
@@ -210,12 +211,10 @@ func drawHappenings(t *rapid.T, shards int) []happening {
 	}), 1, 3).Draw(t, "happenings")
 }
 
-// TestAccountsAreExactWhateverHappens is invariant 1 and invariant 5 in one:
-// under crashes at any point of an append, restarts, lost caches and lost
-// state, redeliveries and compaction, counts, tallies and accounts are those of
-// an independent sequential computation, no account is ever over budget, and
-// partial counts and ledger are byte for byte those of an undisturbed run. Turns
-// come in spans of any length.
+// TestAccountsAreExactWhateverHappens is invariant 1 and invariant 5 in one: under crashes at any
+// point of an append, restarts, lost caches and lost state, redeliveries and compaction, counts,
+// tallies and accounts equal an independent sequential computation, no account is ever over budget,
+// and partial counts and ledger equal an undisturbed run's byte for byte. Spans have any length.
 func TestAccountsAreExactWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSettings(t)
@@ -275,10 +274,9 @@ func sameDeltas(t *rapid.T, turn uint64, a, b *world) {
 	}
 }
 
-// watchSlots checks the rules of what may be overwritten at every record that
-// lands: a delta only where a snapshot of an earlier append covers it, a complete
-// one of the same turn by nothing but itself, and a snapshot only in the slot that
-// does not have the newest.
+// watchSlots checks the rules of overwriting at every stored record: a delta only if a snapshot of
+// an earlier append covers it, a complete one of the same turn only by itself, and a snapshot only
+// in the slot that does not have the newest.
 func watchSlots(t *rapid.T, w *world) {
 	w.ledger.onRecord = func(shard int, log []accounts.LedgerRecord, r accounts.LedgerRecord) {
 		part, err := schemas.DecodeLedgerPart(r.Key, r.Value)

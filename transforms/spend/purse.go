@@ -14,12 +14,12 @@ type Purse struct {
 }
 
 // Left returns what the user can pay when elapsed milliseconds of the allowance's horizon are over:
-// what the account has left, and no more than what the bucket holds.
+// the rest of the account, limited by the bucket.
 func (p *Purse) Left(b budgets.Budget, a *accounts.Allowance, elapsed int64) units.Mu2 {
 	return min(p.Account.Left(b), a.Left(p.Debt, a.Paid(elapsed)))
 }
 
-// Pay takes a price, at most what is left, out of the account and of the bucket.
+// Pay takes a price, at most Left, out of the account and of the bucket.
 func (p *Purse) Pay(b budgets.Budget, a *accounts.Allowance, elapsed int64, price units.Mu2) error {
 	if err := p.Account.Reserve(b, price); err != nil {
 		return err

@@ -22,13 +22,13 @@ type reservation struct {
 	account  uint32 // the account's index in the store, or noAccount
 	user     uint32 // numbered from 1; the same for all budget periods of a user
 	window   uint32
-	from, to uint32    // what counts there, among the kept of the turn
+	from, to uint32    // the counted entries, among the kept of the turn
 	further  uint32    // index of its first contribution to further components
-	leaves   [2]uint32 // from and to: its leaves, among those of the turn
+	leaves   [2]uint32 // from and to: its leaves, among the turn's
 	worst    units.Mu2
 }
 
-// reservations is those of a turn, ascending by user and period, then window.
+// reservations are a turn's, ascending by user and period, then window.
 type reservations struct {
 	list []reservation
 	kept []kept
@@ -117,8 +117,8 @@ func (s *scratch) bitsFor(n int) schemas.Bits {
 	return s.bits[from:len(s.bits):len(s.bits)]
 }
 
-// reset empties all but what was decoded and merged, which belongs to the turn that is decided, and
-// makes room for so many users.
+// reset empties everything except the decoded and merged contributions, which belong to the turn
+// being decided, and makes room for users.
 func (s *scratch) reset(users int) {
 	s.users, s.entries = slices.Grow(s.users[:0], users), slices.Grow(s.entries[:0], users)
 	s.records, s.bits = s.records[:0], s.bits[:0]

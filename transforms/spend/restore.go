@@ -9,9 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// restore brings a shard to the state before the open span, or to the open span
-// itself where it was decided in this epoch: from the process's own memory, or from
-// the ledger.
+// restore brings a shard to the state before the open span, or to the open span itself if it was
+// decided in this epoch: from the process's own memory, or from the ledger.
 func (e *Engine) restore(ctx context.Context, n int, s *shard, open *schemas.Open) error {
 	if s.writer != nil && s.epoch == open.Epoch && (s.accounts.turn+1 == open.First || s.decided(open)) {
 		return nil
@@ -25,7 +24,8 @@ func (s *shard) decided(open *schemas.Open) bool {
 }
 
 // replay applies the next delta of the past as it was decided: with everything before its span
-// charged, and nothing of the span, because what counts of a user depends on what was reserved.
+// charged, and nothing of the span, because a user's counted contributions depend on the
+// reservations at that time.
 func (e *Engine) replay(ctx context.Context, n int, a *shardAccounts, d *schemas.Delta) error {
 	span, err := e.opts.Settlements.Settlement(ctx, d.Turn)
 	if err != nil {
@@ -121,8 +121,8 @@ func (a *shardAccounts) reopen(slices [][]byte) error {
 	return nil
 }
 
-// errPast says that an OPEN's turn is settled: an engine's restore has brought
-// the OPEN back, and a new one is on its way.
+// errPast is returned if an OPEN's turn is settled: an engine's restore has repeated the OPEN, and
+// a new one is on its way.
 var errPast = errors.New("the turn is settled already")
 
 // unfit returns the error for a ledger that does not end with the turn before the open span: a

@@ -23,9 +23,8 @@ type Rules struct {
 	ReleaseShards int
 	LedgerSlots   uint64
 	From          uint64 // the first turn of these rules; 0 for all
-	// Before has the allowances under which the ledger's debts are as of the turn before From, in
-	// their order; nil: those of these rules. Begins is the end of that turn, as metric windows
-	// have it.
+	// Before has the allowances behind the ledger's debts as of the turn before From, in their
+	// order; nil: those of these rules. Begins is the end of that turn, as metric windows have it.
 	Before  []schemas.MetricAllowance
 	Begins  int64
 	metrics []metric
@@ -38,10 +37,10 @@ type metric struct {
 	bounds    metrickind.Bounds   // the caps on what a user adds to a key
 	filter    uint64              // the bit that an event must have; 0: no filter
 	public    map[string]struct{} // nil unless keys are public
-	rank      string              // names the order in which keys are clipped
+	rank      string              // determines the order in which keys are clipped
 	further   []int               // the metrics of the further components of its counts
 	nodes     int                 // the metric of the nodes of its trees; −1: none
-	scale     *metrickind.Scale   // of its trees
+	scale     *metrickind.Scale   // scale of its trees
 	of        int                 // the metric whose events this one counts, if it is a share
 	valued    bool                // its kind has Values
 	// values are what an event adds to each component, of kinds with values
@@ -113,7 +112,7 @@ func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec,
 	return r, nil
 }
 
-// derive records the index of m in the metric from which it is derived.
+// derive records the index of m in the metric that it is derived from.
 func (r *Rules) derive(m *metric) error {
 	of := slices.IndexFunc(r.metrics, func(o metric) bool { return o.spec.Name == m.spec.Of && !o.kind.Derived() })
 	if of < 0 {
@@ -220,7 +219,7 @@ func summable(m *schemas.MetricSpec) bool {
 	return m.Min != math.MinInt64 && high == 0 && low <= math.MaxInt64
 }
 
-// mostOfTree is the most events of a key with which the squares of a user's contributions to all
+// mostOfTree limits the events of a key such that the squares of a user's contributions to all
 // nodes of a tree add up to less than 2^64.
 const mostOfTree = 1 << 30
 

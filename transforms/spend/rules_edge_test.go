@@ -17,7 +17,7 @@ func TestRuleKeyExistsIffAdmittedCount(t *testing.T) {
 	private.Filter = "x" // bit 0
 	for _, m := range []schemas.MetricSpec{publicMetric("m", "a", "b"), private} {
 		t.Run(m.KeyMode, func(t *testing.T) {
-			for user := range 10 { // whose keys have other ranks
+			for user := range 10 { // their keys have other ranks
 				keyExistsIffAdmitted(t, m, user)
 			}
 		})

@@ -245,9 +245,8 @@ func newModelled(t *rapid.T, s settings, cs []contribution) map[cell]int64 {
 	return counts
 }
 
-// TestRuleAdmissionReservesTheWholeWorstCase: a second window of the turn is
-// compared with what is left beside the first one's worst case, though little
-// of that will be charged.
+// TestRuleAdmissionReservesTheWholeWorstCase: a second window of the turn must fit beside the first
+// one's worst case, though little of that will be charged.
 func TestRuleAdmissionReservesTheWholeWorstCase(t *testing.T) {
 	s := deployment(4*100+4*100-1, metric1("m0"), metric1("m1"))
 	cs := []contribution{{user: 1, key: "a", n: 6}, {user: 1, key: "b", n: 8}} // 36 and 64 times the top
@@ -288,8 +287,8 @@ func TestRuleWhatCannotBePaidIsLeftOutAndTheWalkGoesOn(t *testing.T) {
 	}
 }
 
-// TestRulePublicKeyMissingFromASettlementStops, where a private one costs the
-// first rung; so do a price above the top and a price of nothing.
+// TestRulePublicKeyMissingFromASettlementStops, while a private one costs the first rung; a price
+// above the top and a price of nothing stop, too.
 func TestRulePublicKeyMissingFromASettlementStops(t *testing.T) {
 	cs := []contribution{{user: 1, key: "a", n: 2}}
 	for name, c := range map[string]struct {

@@ -12,8 +12,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// Settlement is a settled span, of the turns First to Turn: the precision at
-// which every released key stopped. It is read-only and safe for concurrent use.
+// Settlement is a settled span, of the turns First to Turn: the final precision of every released
+// key. It is read-only and safe for concurrent use.
 type Settlement struct {
 	First, Turn uint64
 
@@ -55,9 +55,9 @@ func compareWindows(k *schemas.SettledKey, w schemas.MetricWindow) int {
 // Keys returns the number of released keys.
 func (s *Settlement) Keys() int { return len(s.released) }
 
-// precisions returns the precision that the contributors of each key of a window pay for: that at
-// which the key's release stopped, or that of the first rung for a private key that was not
-// released. Zero means unknown. keys ascend.
+// precisions returns the precision that the contributors of each key of a window pay for: the final
+// precision of the key's release, or the first rung for a private key that was not released. Zero
+// means unknown. keys ascend.
 func (s *Settlement) precisions(w schemas.MetricWindow, keys [][]byte, private bool) []units.Precision {
 	out := make([]units.Precision, len(keys))
 	first, _ := slices.BinarySearchFunc(s.released, w, compareWindows)
@@ -84,8 +84,7 @@ func (s *Settlement) precisions(w schemas.MetricWindow, keys [][]byte, private b
 	return out
 }
 
-// ErrForgotten is returned for a turn that was settled so long ago that its
-// settlement is no longer available.
+// ErrForgotten is returned for a turn whose settlement is too old to be still available.
 var ErrForgotten = errors.New("the turn was settled long ago")
 
 // Settlements finds settled turns; every turn of a span has the settlement of the span.

@@ -12,8 +12,7 @@ import (
 // errOverBudget: the ledger admits a user whose budget does not allow it.
 var errOverBudget = errors.New("an admitted user's worst case does not fit the budget")
 
-// errNothingKept: the ledger admits a user to a window in which nothing
-// of the user counts.
+// errNothingKept: the ledger admits a user to a window in which no contribution of the user counts.
 var errNothingKept = errors.New("a user was admitted to a window without contributing to it")
 
 // errOtherWindows: the ledger decides about other windows than those that end
@@ -38,14 +37,14 @@ type shardAccounts struct {
 	period  int64       // the first budget period whose accounts are still kept
 
 	scratch *scratch     // while a turn is decided
-	charged reservations // of a charged turn, for their memory
+	charged reservations // a charged turn's reservations, for their memory
 }
 
 // decision is a decided turn that is not charged yet.
 type decision struct {
 	delta        *schemas.Delta
 	ended        *endedWindows // the windows that ended with it
-	reservations reservations  // of the admitted
+	reservations reservations  // the admitted users' reservations
 }
 
 func newShardAccounts(r *Rules, w Windows) *shardAccounts {

@@ -15,8 +15,8 @@ func shared() settings {
 	return deployment(50, m, share)
 }
 
-// What was decided about a share is the same once it is restored from the ledger: the events that
-// its metric leaves out are kept there, also those of users whom the metric refuses.
+// Decisions about a share are the same after a restore from the ledger: the ledger keeps the events
+// that its metric leaves out, even for users whom the metric refuses.
 func TestRuleARestoredShareReservesWhatWasReserved(t *testing.T) {
 	s := shared()
 	a := mustAccounts(t, s, []contribution{

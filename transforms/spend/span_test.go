@@ -67,7 +67,7 @@ func admittedTo(a *shardAccounts) (turns []uint64) {
 func TestRuleASpanReservesTheWorstCaseOfAllItsTurns(t *testing.T) {
 	one := []contribution{{user: 1, key: "a", n: 1}}
 	type row struct {
-		turns int // of a span
+		turns int // turns of a span
 		price units.Precision
 		want  []uint64
 	}
@@ -117,7 +117,7 @@ func TestRuleASpanReservesTheWorstCaseOfAllItsTurns(t *testing.T) {
 }
 
 // TestABucketIsRefilledOverItsOwnPeriod: one of 4 units, which an event costs, is refilled with 8
-// in four turns, in period 1 from turn 3 on. What does not go into it is lost.
+// in four turns, in period 1 since turn 3. The overflow is lost.
 func TestABucketIsRefilledOverItsOwnPeriod(t *testing.T) {
 	s := deployment(1<<40, metric1("m"))
 	s.metrics[0].First, s.metrics[0].Burst, s.metrics[0].Refill, s.metrics[0].Horizon = unit(4), 4, 8, 4*testTurn
@@ -161,7 +161,7 @@ func TestARestartAtAnySpanFindsNoGap(t *testing.T) {
 		s := oneMetric()
 		s.slots = rapid.SampledFrom([]int{4, 8, 9, 11, 12, 16, 23}).Draw(t, "slots")
 		s.shards = rapid.IntRange(1, 3).Draw(t, "shards")
-		// what counts depends on what is left
+		// the counted part depends on the rest
 		s.budget.Mu2 = rapid.SampledFrom([]units.Mu2{1 << 30, 300, 100}).Draw(t, "B²")
 		s = s.inBucket(rapid.Bool().Draw(t, "bucket"))
 		quiet, err := newWorld(s, 1)

@@ -23,7 +23,8 @@ func compareLeaves(a, b leafCount) int {
 	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.leaf, b.leaf))
 }
 
-// mergeLeaves sorts the counts of a list from index from on, and adds up those of the same leaf.
+// mergeLeaves sorts the counts of a list from index from to its end, and adds up counts of the same
+// leaf.
 func mergeLeaves(list []leafCount, from int) []leafCount {
 	of := list[from:]
 	slices.SortFunc(of, compareLeaves)

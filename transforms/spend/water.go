@@ -23,7 +23,7 @@ type water struct {
 	more   []oneMore
 }
 
-// oneMore is a key of which one more would be counted, and the cost of that.
+// oneMore is a key that could count one more event, with the cost of that.
 type oneMore struct {
 	key  int
 	cost units.Mu2

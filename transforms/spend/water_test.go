@@ -90,7 +90,7 @@ func TestRuleWaterFillsKeysToOneLevel(t *testing.T) {
 				level = min(level, c)
 			}
 		}
-		var all units.Mu2 // of a level higher
+		var all units.Mu2 // sum one level up
 		for key, c := range counts {
 			if c > sizes[key] || c < sizes[key] && c > level+1 || c < min(sizes[key], level) {
 				t.Fatalf("%v of %v are not one level, and one more", counts, sizes)

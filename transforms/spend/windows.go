@@ -16,8 +16,8 @@ type Windows interface {
 	// Open reports whether a window of the metric that contains the turn's slice ends
 	// after the turn.
 	Open(metric uint32, turn uint64) bool
-	// Needed returns the least turn whose slice belongs to a window that ends after the
-	// given turn; turn+1 when there is no such window.
+	// Needed returns the least turn whose slice belongs to a window that ends after the given turn;
+	// turn+1 if there is none.
 	Needed(turn uint64) uint64
 	// LeastPeriod returns the least budget period that windows which end after the
 	// turn can charge; math.MinInt64 if budgets are for life.
@@ -180,8 +180,8 @@ func (e *endedWindows) members(fn func(m *member) error) error {
 	}
 }
 
-// keep adds the decided turn's slice to those of open windows, and drops the slices that no open
-// window needs.
+// keep retains the decided turn's slice for open windows, and drops the slices that no open window
+// needs.
 func (a *shardAccounts) keep(d *schemas.Delta) error {
 	needed := a.windows.Needed(d.Turn)
 	rest := a.open[:0]

@@ -48,7 +48,7 @@ type world struct {
 	engine      *Engine
 	epoch       int64
 	forget      bool   // for the next element
-	first       uint64 // of the span that is open
+	first       uint64 // first turn of the open span
 	maxRecord   int    // bytes of a ledger record; 0: as in production
 	rng         *rand.Rand
 }
@@ -278,7 +278,7 @@ type cell struct {
 	Key        string
 }
 
-// settle stops every ladder somewhere, as a hash of the key says.
+// settle stops every ladder at a rung chosen by a hash of the key.
 func (w *world) settle(turn uint64, partials []schemas.Partial) schemas.Settled {
 	return w.settleSpan(turn, turn, partials)
 }
@@ -310,7 +310,7 @@ func (w *world) settleSpan(first, last uint64, partials []schemas.Partial) schem
 	for c := range counts {
 		m := &w.metrics[c.Metric]
 		if m.KeyMode == schemas.KeysFrom || m.KeyMode == schemas.KeysPrivate && hashOf(c)%3 == 0 {
-			continue // below the threshold, or not its own to say
+			continue // below the threshold, or another shard's
 		}
 		released = append(released, c)
 	}
@@ -350,8 +350,8 @@ func (w *world) settleSpan(first, last uint64, partials []schemas.Partial) schem
 	return s
 }
 
-// drawnTrees returns the nodes whose children are drawn of keys' trees: the root, and below it
-// those that a hash says.
+// drawnTrees returns the nodes of keys' trees whose children are drawn: the root, and below it a
+// choice by a hash.
 func drawnTrees(trees []cell, metrics []schemas.MetricSpec) (drawn []cell) {
 	for _, c := range trees {
 		level := []metrickind.Node{metrickind.Root}

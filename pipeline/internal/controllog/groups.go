@@ -100,7 +100,7 @@ func (g *Group) settled(turn uint64) {
 type readers struct {
 	groups uint32           // how many the run has
 	last   map[uint32]int64 // by group: the offset of its last READER
-	newest int64            // newest of those
+	newest int64            // the newest of all groups
 }
 
 // observeReader takes a READER of the run in force, or of one that may follow it.

@@ -206,7 +206,7 @@ func (s *Source) describe(p *schemas.Passed, settled uint64) {
 // groupCut returns the cut of a partition for the turns up to one that was passed. It has marks of
 // these turns only, so it is short however far the partition was read.
 func (s *Source) groupCut(p *partition, passed uint64) schemas.GroupCut {
-	g := schemas.GroupCut{Cut: p.cut(s.restartMark(p, s.opened))} // with the records ahead, from the lowest restart offset
+	g := schemas.GroupCut{Cut: p.cut(s.restartMark(p, s.opened))} // with the lowest restart offset
 	g.Restart, g.AppendTime = g.Cut.Cut, p.appendTime
 	if m := s.restartMark(p, passed); m != nil {
 		g.Restart, g.AppendTime = m.Offset, m.AppendTime
