@@ -6,8 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
+	"sync"
 
 	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/loss"
@@ -221,22 +220,30 @@ func Compare(list []Mechanism, q Question) ([]Verdict, error) {
 	return ask(accountants(), list, q)
 }
 
-// ask is Compare for some accountants, side by side.
+// ask is Compare for some accountants, side by side. The caller's goroutine asks pld: in a fresh one
+// its Fourier transforms were measured to take four times as much CPU time.
 func ask(accountants []Accountant, list []Mechanism, q Question) ([]Verdict, error) {
-	verdicts := make([]Verdict, len(accountants))
-	var all errgroup.Group
-	for i, a := range accountants {
-		all.Go(func() error {
-			together, err := a.Compose(list, q)
-			verdicts[i] = Verdict{Accountant: a, Loss: together}
-			if errors.As(err, &verdicts[i].NotApplicable) {
-				return nil
-			}
-			return err
-		})
+	verdicts, errs := make([]Verdict, len(accountants)), make([]error, len(accountants))
+	one := func(i int) {
+		together, err := accountants[i].Compose(list, q)
+		verdicts[i] = Verdict{Accountant: accountants[i], Loss: together}
+		if !errors.As(err, &verdicts[i].NotApplicable) {
+			errs[i] = err
+		}
 	}
-	if err := all.Wait(); err != nil {
-		return nil, err //nolint:wrapcheck // of Compose
+	var others sync.WaitGroup
+	here := slices.IndexFunc(accountants, func(a Accountant) bool { return a.name == "pld" })
+	for i := range accountants {
+		if i != here {
+			others.Go(func() { one(i) })
+		}
+	}
+	if here >= 0 {
+		one(here)
+	}
+	others.Wait()
+	if err := cmp.Or(errs...); err != nil {
+		return nil, err
 	}
 	return ordered(verdicts), nil
 }

@@ -25,6 +25,10 @@ func Experiments() []experiment.Experiment {
 			Name: "descent-census", Title: "Private gradient descent with individual filtering, on records of a census", Source: source,
 			Data: ofCensus.data, Run: ofCensus.run,
 		},
+		{
+			Name: "descent-clips", Title: "Filtered gradient descent by clip and ε: AUC and single ε, on records of a census",
+			Source: "Koskela, Tobaben and Honkela, Appendix E, Figures 6 to 10", Data: ofCensus.data, Run: clips,
+		},
 	}
 }
 
