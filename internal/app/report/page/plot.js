@@ -253,7 +253,7 @@ function drawStrip(c, p, top, metric, view, colors) {
 function drawTimes(c, bottom, view, colors) {
   c.font = font(11);
   c.textAlign = "center";
-  const ticks = timeTicks(view.from, view.to, Math.max(2, Math.floor((view.rightEdge - view.leftEdge) / 95)));
+  const ticks = timeTicks(view.from, view.to, Math.max(2, Math.floor((view.rightEdge - view.leftEdge) / 70)));
   for (const t of ticks) {
     const x = Math.round(view.x(t.at)) + 0.5;
     c.strokeStyle = colors.line;

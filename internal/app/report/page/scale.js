@@ -34,7 +34,7 @@ function timeTicks(from, to, count) {
   if (!step) return monthTicks(from, to, Math.ceil(least / (30 * day)));
   const ticks = [];
   for (let t = Math.ceil(from / step) * step; t <= to; t += step) {
-    ticks.push({ at: t, text: step >= day || (t % day === 0 && to - from > day) ? iso(t).slice(step >= day ? 0 : 5, 10) : clock(t) });
+    ticks.push({ at: t, text: step >= day || (t % day === 0 && to - from > day) ? iso(t).slice(step >= day && !ticks.length ? 0 : 5, 10) : clock(t) });
   }
   return ticks;
 }
