@@ -1,5 +1,5 @@
-// Package demo has the commands that need no Kafka: demo runs the whole pipeline in one process, and
-// plan recommends settings for a file or for a stretch of a topic. Both share the flags that
+// Package demo has the commands that need no Kafka: demo runs the whole pipeline in one process,
+// and plan recommends settings for a file or for a stretch of a topic. Both share the flags that
 // describe a file, a promise and what to compute.
 package demo
 

@@ -47,8 +47,8 @@ type chosenFlags struct {
 	min, max                 int64
 }
 
-// generatorFlags returns the flags that go with made-up events only, and fileFlags those that go with
-// a file only.
+// generatorFlags returns the flags that go with made-up events only, and fileFlags those that go
+// with a file only.
 func generatorFlags() []string { return []string{"seed", "events", "users", "keys-count", "windows"} }
 
 func fileFlags() []string {
