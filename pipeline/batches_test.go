@@ -12,7 +12,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/embedded"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
-	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
@@ -45,28 +44,13 @@ func newBatches(t *testing.T, partitions int, change func(*deployment.Config)) *
 // append appends records to a partition of the events topic.
 func (b *batches) append(partition int32, msgs ...kafkalog.Message) {
 	b.t.Helper()
-	client, err := connect.Dial(b.t.Context(), b.d.Config.Kafka, nil)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	defer client.Close()
-	p, err := client.NewProducer(b.t.Context(), "events", partition, "")
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	defer p.Close()
-	if _, err := p.Append(b.t.Context(), msgs); err != nil {
-		b.t.Fatal(err)
-	}
+	appendTo(b.t, dial(b.t, b.d), "events", partition, msgs...)
 }
 
 // grow gives the events topic further partitions.
 func (b *batches) grow(partitions int32) {
 	b.t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(b.broker.Addr()))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	client := must(kgo.NewClient(kgo.SeedBrokers(b.broker.Addr())))
 	defer client.Close()
 	request, topic := kmsg.NewPtrCreatePartitionsRequest(), kmsg.NewCreatePartitionsRequestTopic()
 	topic.Topic, topic.Count = "events", partitions
@@ -81,8 +65,8 @@ func (b *batches) load(hour int, partition int32) {
 	b.t.Helper()
 	var msgs []kafkalog.Message
 	for i := range batchUsers {
-		at := b.start.Add(time.Duration(hour)*time.Hour + time.Duration(i)*time.Second).UnixMilli()
-		msgs = append(msgs, kafkalog.Message{Value: fmt.Appendf(nil, `{"user":"h%d-%d","key":"a","time":%d}`, hour, i, at), Timestamp: kafkalog.At(at)})
+		at := b.start.Add(time.Duration(hour)*time.Hour + time.Duration(i)*time.Second)
+		msgs = append(msgs, eventOf(fmt.Sprintf("h%d-%d", hour, i), at))
 	}
 	b.append(partition, msgs...)
 }
@@ -105,10 +89,7 @@ func (b *batches) check(last int, loaded ...int) {
 	for _, hour := range loaded {
 		want[b.start.Add(time.Duration(hour)*time.Hour).UnixMilli()] = batchUsers
 	}
-	releases, err := ReadReleases(b.t.Context(), b.d)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	releases := must(ReadReleases(b.t.Context(), b.d))
 	for _, r := range releases {
 		if math.Abs(r.Count()-want[r.WindowStart]) > 200 {
 			b.t.Errorf("%v: %v is published, want %v", time.UnixMilli(r.WindowStart).UTC(), r.Count(), want[r.WindowStart])
@@ -117,10 +98,7 @@ func (b *batches) check(last int, loaded ...int) {
 	if len(releases) != last+1 {
 		b.t.Errorf("%d windows are published, want %d", len(releases), last+1)
 	}
-	report, err := TrustedReport(b.t.Context(), b.d)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	report := must(TrustedReport(b.t.Context(), b.d))
 	if report.Accepted != uint64(batchUsers*len(loaded)) || report.Read != report.Accepted {
 		b.t.Errorf("%+v: not all of the records are accepted", report)
 	}
@@ -193,10 +171,7 @@ func TestRuleNoWindowClosesBeforeTheFirstRecord(t *testing.T) {
 	if err := <-over; err != nil {
 		t.Fatal(err)
 	}
-	releases, err := ReadReleases(t.Context(), b.d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	releases := must(ReadReleases(t.Context(), b.d))
 	for _, r := range releases {
 		if hour := (r.WindowStart - b.start.UnixMilli()) / time.Hour.Milliseconds(); hour < 2 && math.Abs(r.Count()-batchUsers) > 200 {
 			t.Errorf("hour %d: %v is published, want %v", hour, r.Count(), batchUsers)
@@ -214,10 +189,7 @@ func TestRuleTheReportCountsRecordsThatCloseNoWindow(t *testing.T) {
 		}
 		for range 2 {
 			b.run(RunOptions{UntilEnd: true, Readers: readers})
-			report, err := TrustedReport(t.Context(), b.d)
-			if err != nil {
-				t.Fatal(err)
-			}
+			report := must(TrustedReport(t.Context(), b.d))
 			if report.Read != 2 || report.Broken() != 2 {
 				t.Errorf("%d readers: %+v, want two broken records", readers, report)
 			}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/embedded"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
-	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
@@ -22,50 +21,28 @@ func BenchmarkTurn(b *testing.B) {
 }
 
 func benchmarkTurn(b *testing.B, shards int) {
-	ctx := context.Background()
-	broker, err := embedded.Start(embedded.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	broker := must(embedded.Start(embedded.Options{}))
 	defer broker.Close()
 	cfg := deploytest.Config(broker.Addr())
 	cfg.Shards = shards
 	cfg.Metrics[0].Window = time.Second
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	d := deploy(b, cfg, start, 1)
-	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer client.Close()
-	producer, err := client.NewProducer(ctx, "events", 0, "")
-	if err != nil {
-		b.Fatal(err)
-	}
 	var msgs []kafkalog.Message
 	for i := range b.N * 5 {
-		at := start.Add(time.Duration(i) * 200 * time.Millisecond).UnixMilli()
-		value := fmt.Sprintf(`{"user":"u%d","key":"a","time":%d}`, i%500, at)
-		msgs = append(msgs, kafkalog.Message{Value: []byte(value), Timestamp: kafkalog.At(at)})
+		msgs = append(msgs, eventOf(fmt.Sprint("u", i%500), start.Add(time.Duration(i)*200*time.Millisecond)))
 	}
-	if _, err := producer.Append(ctx, msgs); err != nil {
-		b.Fatal(err)
-	}
+	appendEvents(b, broker.Addr(), msgs...)
 	b.ReportAllocs()
 	b.ResetTimer()
-	if _, err := Run(ctx, d, RunOptions{Bounded: true}); err != nil {
-		b.Fatal(err)
-	}
+	ran(b, d)
 }
 
 // deploy compiles a configuration, makes its topics and initialises it.
 func deploy(tb testing.TB, cfg deployment.Config, start time.Time, partitions int) *deployment.Deployment {
 	tb.Helper()
 	ctx := context.Background()
-	d, err := deployment.Compile(cfg)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	d := mustCompile(tb, cfg)
 	if err := CreateTopics(ctx, d, TopicOptions{EventPartitions: partitions}); err != nil {
 		tb.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
-	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -16,16 +15,7 @@ import (
 // endOf returns where a topic's first partition ends.
 func endOf(t *testing.T, d *deployment.Deployment, topic string) int64 {
 	t.Helper()
-	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	bounds, err := client.Offsets(t.Context(), topic, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bounds.High
+	return must(dial(t, d).Offsets(t.Context(), topic, 0)).High
 }
 
 // Whatever refuses a change refuses it before the change takes over: control, by which a run would
@@ -58,10 +48,7 @@ func TestRuleARefusedChangeWritesNothing(t *testing.T) {
 			if err := CreateTopics(t.Context(), &other, TopicOptions{}); err != nil && !errors.Is(err, kafkalog.ErrTopicExists) {
 				t.Fatal(err)
 			}
-			records, err := schemas.EncodeSnapshot(schemas.Snapshot{Turn: 10, Epoch: 1}, 0, 1<<19)
-			if err != nil {
-				t.Fatal(err)
-			}
+			records := must(schemas.EncodeSnapshot(schemas.Snapshot{Turn: 10, Epoch: 1}, 0, 1<<19))
 			for _, r := range records {
 				appendRecord(t, d, "other-ledger", kafkalog.Message{Key: r.Key, Value: r.Value})
 			}

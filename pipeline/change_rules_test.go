@@ -12,7 +12,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
-	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
@@ -81,23 +80,14 @@ func TestRuleAChangeAndARunLookAtAllThatWasPublished(t *testing.T) {
 // remakeCounts deletes the counts topic and makes it again.
 func remakeCounts(t *testing.T, d *deployment.Deployment) {
 	t.Helper()
-	admin, err := kgo.NewClient(kgo.SeedBrokers(d.Config.Kafka.Brokers...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	admin := must(kgo.NewClient(kgo.SeedBrokers(d.Config.Kafka.Brokers...)))
 	defer admin.Close()
 	request := kmsg.NewPtrDeleteTopicsRequest()
 	topic := kmsg.NewDeleteTopicsRequestTopic()
 	topic.Topic = kmsg.StringPtr(d.Config.Outputs.Counts)
 	request.TopicNames, request.Topics = []string{d.Config.Outputs.Counts}, append(request.Topics, topic)
-	if _, err := request.RequestWith(t.Context(), admin); err != nil {
-		t.Fatal(err)
-	}
-	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	must(request.RequestWith(t.Context(), admin))
+	client := dial(t, d)
 	for _, spec := range topicrules.Specs(d, 0, 0) {
 		if spec.Name != d.Config.Outputs.Counts {
 			continue

@@ -10,7 +10,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/registry"
-	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/internal/testing/fakeregistry"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
@@ -21,30 +20,17 @@ import (
 // valuesOn returns the values on a counts topic, by their Kafka keys; one key has one value.
 func valuesOn(t *testing.T, d *deployment.Deployment) map[string]string {
 	t.Helper()
-	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
 	values := map[string]string{}
 	for shard := range int32(d.Config.ReleaseShards) {
-		bounds, err := client.Offsets(t.Context(), d.Config.Outputs.Counts, shard)
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = client.ReadRange(t.Context(), d.Config.Outputs.Counts, shard, bounds.Start, bounds.LastStable, func(r kafkalog.Record) error {
+		eachRecord(t, d, d.Config.Outputs.Counts, shard, func(r kafkalog.Record) {
 			if countslog.TypeOf(&r) != schemas.TypeRelease {
-				return nil
+				return
 			}
 			if old, again := values[string(r.Key)]; again && old != string(r.Value) {
 				t.Errorf("%s has two values", r.Key)
 			}
 			values[string(r.Key)] = string(r.Value)
-			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 	}
 	return values
 }
@@ -80,10 +66,7 @@ func TestRuleARunNeverAsksTheRegistryForCounts(t *testing.T) {
 		if !strings.HasPrefix(value, "\x00\x00\x00\x00\x65") { // the second schema of this registry
 			t.Errorf("%s begins with %x", key, value[:5])
 		}
-		r, err := schemas.DecodeRelease([]byte(value))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(schemas.DecodeRelease([]byte(value)))
 		at, err := schemas.DecodeReleaseKey([]byte(key))
 		if err != nil || at != (schemas.ReleaseKey{Metric: r.Metric, WindowStart: r.WindowStart, Key: r.Key}) {
 			t.Errorf("%s is the key of %+v, %v", key, r, err)

@@ -21,10 +21,7 @@ func TestRuleAKeyOfCountsNamesOneWindow(t *testing.T) {
 		cfg := deploytest.Config("localhost:1")
 		cfg.Metrics[0].Slide = cfg.Metrics[0].Window
 		change(&cfg)
-		d, err := deployment.Compile(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := mustCompile(t, cfg)
 		return changes.Header(d)
 	}
 	same := func(*deployment.Config) {}

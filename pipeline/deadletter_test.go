@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,9 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
-	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/reading"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/transforms"
@@ -53,24 +50,7 @@ func TestRuleADeadLetterHoldsItsOwnRecordAfterAnEpochEnds(t *testing.T) {
 	cfg.Time.IdleGrace = 24 * time.Hour // a partition that has been read is never passed
 	start := time.Now().Add(-2 * time.Hour).Truncate(time.Minute)
 	d := deploy(t, cfg, start, 1)
-	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	log := slog.New(slog.DiscardHandler)
-	control, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := control.Announce(ctx); err != nil {
-		t.Fatal(err)
-	}
-	source, err := reading.New(ctx, d, client, control, reading.Options{StallLimit: time.Hour, Logger: log})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer source.Close()
+	_, source := readerOf(t, d, reading.Options{Groups: 1})
 
 	appendEvents(t, e.ListenAddrs()[0], append(eventsAt(start, 60), eventsAt(start.Add(30*time.Minute), 60)...)...)
 	step, err := source.Step(ctx, transforms.Restriction{Epoch: -1, Tick: 1})
@@ -98,33 +78,24 @@ func TestRuleADeadLetterHoldsItsOwnRecordAfterAnEpochEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	topic := d.Config.Outputs.DeadLetter
-	bounds, err := client.Offsets(ctx, topic, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
 	letters := 0
-	if err := client.ReadRange(ctx, topic, 0, bounds.Start, bounds.LastStable, func(r kafkalog.Record) error {
+	eachRecord(t, d, d.Config.Outputs.DeadLetter, 0, func(r kafkalog.Record) {
 		letters++
 		headers := make([]schemas.RecordHeader, len(r.Headers))
 		for i, h := range r.Headers {
 			headers[i] = schemas.RecordHeader{Key: h.Key, Value: h.Value}
 		}
-		info, err := schemas.ReadDeadLetter(headers)
-		if err != nil {
-			return err
+		info := must(schemas.ReadDeadLetter(headers))
+		nth := info.Origin.Offset - 120
+		if h := info.Original; len(h) != 2 || !bytes.Equal(h[0].Value, []byte{byte(nth)}) || h[1].Key != "null" ||
+			h[1].Value != nil || info.Class != "undecodable" {
+			t.Errorf("the dead letter of record %d, of class %s, has the headers %v", nth, info.Class, h)
 		}
-		want := broken[info.Origin.Offset]
-		if h := info.Original; len(h) != 2 || !bytes.Equal(h[0].Value, []byte{byte(info.Origin.Offset - 120)}) || h[1].Key != "null" || h[1].Value != nil || info.Class != "undecodable" {
-			t.Errorf("the dead letter of offset %d, of class %s, has the headers %v", info.Origin.Offset, info.Class, h)
+		want, key := broken[info.Origin.Offset], fmt.Appendf(nil, "key %d", nth)
+		if !bytes.Equal(r.Value, want) || !bytes.Equal(r.Key, key) {
+			t.Errorf("the dead letter of record %d is %q: %q, want %q: %q", nth, r.Key, r.Value, key, want)
 		}
-		if key := fmt.Appendf(nil, "key %d", info.Origin.Offset-120); !bytes.Equal(r.Value, want) || !bytes.Equal(r.Key, key) {
-			t.Errorf("the dead letter of offset %d is %q: %q, want %q: %q", info.Origin.Offset, r.Key, r.Value, key, want)
-		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	if letters != len(broken) {
 		t.Errorf("%d dead letters, want %d", letters, len(broken))
 	}

@@ -2,11 +2,9 @@ package pipeline
 
 import (
 	"context"
-	"log/slog"
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/reading"
@@ -21,41 +19,21 @@ func TestABoundedRunReadsToTheCutsOfWhatIsClosed(t *testing.T) {
 	d := tenTurns(t, func(*deployment.Config) {})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	control, _ := readersOf(t, d, 1) // the run before, of which only what it wrote matters
+	client, control := announced(t, d) // the run before, of which only what it wrote matters
 	before := control.Run
-	w, err := controllog.NewWriter(ctx, control)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must(controllog.NewWriter(ctx, control))
 	defer w.Close()
 	if err := control.Announce(ctx); err != nil {
 		t.Fatal(err)
 	}
-	offsets, err := w.Append(ctx, &schemas.Epoch{Run: before})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Append(ctx, &schemas.Close{Epoch: offsets[0], First: 1, Turn: 1, Contributions: 10,
-		Cuts: []schemas.Cut{{Cut: 10, Restart: 10, AppendTime: time.Date(2026, 1, 1, 0, 0, 1, 0, time.UTC).UnixMilli(), LeaderEpoch: -1}}}); err != nil {
-		t.Fatal(err)
-	}
-	s, err := reading.New(ctx, d, client, control, reading.Options{Bounded: true, Ends: map[int32]int64{0: 5},
-		StallLimit: time.Hour, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	offsets := must(w.Append(ctx, &schemas.Epoch{Run: before}))
+	closed := time.Date(2026, 1, 1, 0, 0, 1, 0, time.UTC).UnixMilli()
+	must(w.Append(ctx, &schemas.Close{Epoch: offsets[0], First: 1, Turn: 1, Contributions: 10,
+		Cuts: []schemas.Cut{{Cut: 10, Restart: 10, AppendTime: closed, LeaderEpoch: -1}}}))
+	s := newReader(t, d, client, control, reading.Options{Bounded: true, Ends: map[int32]int64{0: 5}})
 	at := transforms.Restriction{Epoch: -1, Tick: 1}
 	for range 5 {
-		step, err := s.Step(ctx, at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		step := must(s.Step(ctx, at))
 		if step.Opened {
 			return
 		}

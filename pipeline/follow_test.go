@@ -14,7 +14,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
-	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -105,10 +104,7 @@ func deleteCounts(t testing.TB, d *deployment.Deployment) {
 
 func deleteCountsOf(t testing.TB, d *deployment.Deployment, shard int) {
 	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(d.Config.Kafka.Brokers...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must(kgo.NewClient(kgo.SeedBrokers(d.Config.Kafka.Brokers...)))
 	defer client.Close()
 	request := kmsg.NewPtrDeleteRecordsRequest()
 	topic := kmsg.NewDeleteRecordsRequestTopic()
@@ -117,10 +113,7 @@ func deleteCountsOf(t testing.TB, d *deployment.Deployment, shard int) {
 	part.Partition, part.Offset = int32(shard), -1
 	topic.Partitions = append(topic.Partitions, part)
 	request.Topics = append(request.Topics, topic)
-	response, err := request.RequestWith(t.Context(), client)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := must(request.RequestWith(t.Context(), client))
 	for _, p := range response.Topics[0].Partitions {
 		if p.ErrorCode != 0 {
 			t.Fatalf("deleting records: error %d", p.ErrorCode)
@@ -260,24 +253,12 @@ type topicWriter struct {
 
 func writerTo(t *testing.T, d *deployment.Deployment) topicWriter {
 	t.Helper()
-	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.Close)
-	return topicWriter{t, d, client}
+	return topicWriter{t, d, dial(t, d)}
 }
 
 func (w topicWriter) write(topic string, partition int32, m kafkalog.Message) {
 	w.t.Helper()
-	p, err := w.client.NewProducer(w.t.Context(), topic, partition, "")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer p.Close()
-	if _, err := p.Append(w.t.Context(), []kafkalog.Message{m}); err != nil {
-		w.t.Fatal(err)
-	}
+	appendTo(w.t, w.client, topic, partition, m)
 }
 
 // counts writes values of a turn.
@@ -286,10 +267,7 @@ func (w topicWriter) counts(partition int32, turn uint64, keys ...string) {
 	for _, key := range keys {
 		r := schemas.Release{Metric: "views", Key: key, Turn: turn, WindowEnd: 1000, Confidence: 0.95, Rungs: 1}
 		r.Precision.Hi = 1
-		data, err := schemas.EncodeRelease(schemas.CountsEncoding{Format: schemas.CountsJSON}, r)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		data := must(schemas.EncodeRelease(schemas.CountsEncoding{Format: schemas.CountsJSON}, r))
 		w.write(w.d.Config.Outputs.Counts, partition, kafkalog.Message{Key: []byte(key), Value: data, Headers: []kafkalog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeRelease)}}})
 	}
 }
@@ -297,10 +275,7 @@ func (w topicWriter) counts(partition int32, turn uint64, keys ...string) {
 // end writes the end of a turn.
 func (w topicWriter) end(turn uint64, topic string, offsets ...int64) {
 	w.t.Helper()
-	data, err := schemas.EncodeTurnEnd(schemas.TurnEnd{Turn: turn, Generation: 1, Counts: topic, CountsEnd: offsets})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	data := must(schemas.EncodeTurnEnd(schemas.TurnEnd{Turn: turn, Generation: 1, Counts: topic, CountsEnd: offsets}))
 	w.write(w.d.Config.Outputs.Turns, 0, kafkalog.Message{Key: schemas.TurnEndKey(), Value: data})
 }
 
@@ -309,9 +284,7 @@ func (w topicWriter) end(turn uint64, topic string, offsets ...int64) {
 func TestFollowingSaysWhenItIsCurrent(t *testing.T) {
 	t.Parallel()
 	d := tenTurns(t, func(*deployment.Config) {})
-	if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); err != nil {
-		t.Fatal(err)
-	}
+	ran(t, d)
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	turns, current, end := uint64(0), 0, time.Time{}
@@ -341,9 +314,7 @@ func TestFollowingSaysWhenItIsCurrent(t *testing.T) {
 func TestOldTurnsCanComeTogether(t *testing.T) {
 	t.Parallel()
 	d := tenTurns(t, func(*deployment.Config) {})
-	if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); err != nil {
-		t.Fatal(err)
-	}
+	ran(t, d)
 	read := func(together int) (turns []uint64, values []schemas.Release) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()

@@ -173,10 +173,7 @@ func decodeAll(d *deployment.Deployment, t rapid.TB, records [][]byte) (events [
 	if g := d.Config.Events.Registry; g != nil {
 		options = append(options, event.WithSchemas(context.Background(), schemasOf(g.URL)))
 	}
-	decoder, err := event.NewDecoder(d.Config.Events.Format, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	decoder := must(event.NewDecoder(d.Config.Events.Format, options...))
 	for _, r := range records {
 		var e event.Event
 		if err := decoder.Decode(r, &e); err != nil {

@@ -9,19 +9,9 @@ import (
 )
 
 // appendEvents appends records to partition 0 of the events topic.
-func appendEvents(t *testing.T, addr string, msgs ...kafkalog.Message) {
+func appendEvents(t testing.TB, addr string, msgs ...kafkalog.Message) {
 	t.Helper()
-	client, err := connect.Dial(t.Context(), deployment.Kafka{Brokers: []string{addr}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must(connect.Dial(t.Context(), deployment.Kafka{Brokers: []string{addr}}, nil))
 	defer client.Close()
-	p, err := client.NewProducer(t.Context(), "events", 0, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	if _, err := p.Append(t.Context(), msgs); err != nil {
-		t.Fatal(err)
-	}
+	appendTo(t, client, "events", 0, msgs...)
 }

@@ -48,10 +48,7 @@ func TestTokensOnApacheKafka(t *testing.T) {
 		t.Errorf("an expired token: %v", err)
 	}
 	put(unsecured(time.Hour))
-	client, err := connect.Dial(t.Context(), k, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must(connect.Dial(t.Context(), k, nil))
 	defer client.Close()
 	put(unsecured(-time.Minute))
 	refused := client.Ping(t.Context()) // on a new connection

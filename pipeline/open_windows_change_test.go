@@ -53,10 +53,7 @@ func TestRuleAChangeWaitsForTheEndOfAllWindows(t *testing.T) {
 				t.Fatalf("the change: %+v, %v", result, err)
 			}
 			until(mustCompile(t, next), start.Add(20*time.Second))
-			all, err := ReadReleases(t.Context(), mustCompile(t, next))
-			if err != nil {
-				t.Fatal(err)
-			}
+			all := must(ReadReleases(t.Context(), mustCompile(t, next)))
 			got := map[string]int{}
 			for _, r := range all {
 				got[fmt.Sprintf("%s %d", r.Metric, (r.WindowStart-start.UnixMilli())/1000)]++

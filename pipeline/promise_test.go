@@ -35,10 +35,7 @@ func TestRuleThePromiseHasEveryGeneration(t *testing.T) {
 	for _, g := range all {
 		digest := g.Digest
 		g.Digest = ""
-		text, err := json.Marshal(g)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(json.Marshal(g))
 		if previous = fmt.Sprintf("%x", sha256.Sum256(append([]byte(previous), text...))); digest != previous {
 			t.Errorf("generation %d has the digest %s, want %s", g.Generation, digest, previous)
 		}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
-	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
@@ -29,10 +28,7 @@ import (
 func appendControl(t *testing.T, d *deployment.Deployment, bodies ...schemas.ControlBody) (offsets []int64) {
 	t.Helper()
 	for _, b := range bodies {
-		value, err := schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: b})
-		if err != nil {
-			t.Fatal(err)
-		}
+		value := must(schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: b}))
 		offsets = append(offsets, appendRecord(t, d, d.Config.Outputs.Control, kafkalog.Message{Value: value}))
 	}
 	return offsets
@@ -40,30 +36,12 @@ func appendControl(t *testing.T, d *deployment.Deployment, bodies ...schemas.Con
 
 func appendRecord(t *testing.T, d *deployment.Deployment, topic string, m kafkalog.Message) int64 {
 	t.Helper()
-	client, err := connect.Dial(context.Background(), d.Config.Kafka, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	p, err := client.NewProducer(context.Background(), topic, 0, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	at, err := p.Append(context.Background(), []kafkalog.Message{m})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return at
+	return appendTo(t, dial(t, d), topic, 0, m)
 }
 
 func released(t *testing.T, d *deployment.Deployment) []schemas.Release {
 	t.Helper()
-	all, err := ReadReleases(t.Context(), d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
+	return must(ReadReleases(t.Context(), d))
 }
 
 // Of many inits at once one begins the deployment, with its own configuration, and
@@ -175,7 +153,7 @@ func TestRuleRecordsThatWereNeverOursChangeNothing(t *testing.T) {
 	}
 }
 
-func ran(t *testing.T, d *deployment.Deployment) *deployment.Deployment {
+func ran(t testing.TB, d *deployment.Deployment) *deployment.Deployment {
 	t.Helper()
 	if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); err != nil {
 		t.Fatal(err)
@@ -201,15 +179,8 @@ func TestRuleTheRunThatWasAnnouncedLastIsTheNewer(t *testing.T) {
 	if err != nil || !result.Superseded || result.Settled != 0 {
 		t.Fatalf("%+v, %v: the older run should have been superseded", result, err)
 	}
-	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	control, err := controllog.Open(t.Context(), client, d.Config.Outputs.Control, d.Config.LedgerSlots, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := dial(t, d)
+	control := must(controllog.Open(t.Context(), client, d.Config.Outputs.Control, d.Config.LedgerSlots, slog.New(slog.DiscardHandler)))
 	control.WithView(func(v *controllog.View) {
 		if v.Epoch != epoch || len(released(t, d)) != 0 {
 			t.Errorf("the epoch is %d, want the later run's %d", v.Epoch, epoch)
@@ -252,7 +223,7 @@ func TestRuleASupersededRunReportsNoLoss(t *testing.T) {
 	}
 }
 
-func mustCompile(t *testing.T, cfg deployment.Config) *deployment.Deployment {
+func mustCompile(t testing.TB, cfg deployment.Config) *deployment.Deployment {
 	t.Helper()
 	d, err := deployment.Compile(cfg)
 	if err != nil {

@@ -2,11 +2,9 @@ package pipeline
 
 import (
 	"context"
-	"log/slog"
 	"runtime"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/internal/testing/workload"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
@@ -71,56 +69,22 @@ func benchmarkRead(b *testing.B, config func(addr string) deployment.Config, eve
 // readAll runs READ to the end of its input and settles every turn that it opens. It
 // returns how many contributions the elements of these turns hold.
 func readAll(ctx context.Context, b *testing.B, d *deployment.Deployment) (records uint64) {
-	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer client.Close()
-	log := slog.New(slog.DiscardHandler)
-	control, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, log)
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := control.Announce(ctx); err != nil {
-		b.Fatal(err)
-	}
-	ends, err := reading.Ends(ctx, client, d.Config.Events.Topic)
-	if err != nil {
-		b.Fatal(err)
-	}
-	source, err := reading.New(ctx, d, client, control, reading.Options{Bounded: true, Ends: ends, StallLimit: 1 << 50, Logger: log})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer source.Close()
-	writer, err := controllog.NewWriter(ctx, control)
-	if err != nil {
-		b.Fatal(err)
-	}
+	ends := must(reading.Ends(ctx, dial(b, d), d.Config.Events.Topic))
+	control, source := readerOf(b, d, reading.Options{Bounded: true, Ends: ends})
+	writer := must(controllog.NewWriter(ctx, control))
 	defer writer.Close()
 	at := transforms.Restriction{Epoch: -1, Tick: 1}
 	for !at.Done {
-		step, err := source.Step(ctx, at)
-		if err != nil {
-			b.Fatal(err)
-		}
+		step := must(source.Step(ctx, at))
 		at = step.Next
 		if !step.Opened {
 			continue
 		}
-		open, err := schemas.DecodeOpen(step.Elements[len(step.Elements)-1].Data)
-		if err != nil {
-			b.Fatal(err)
-		}
+		open := must(schemas.DecodeOpen(step.Elements[len(step.Elements)-1].Data))
 		records += open.Contributions
-		parts, err := schemas.SplitSettled(schemas.Settled{Epoch: open.Epoch, First: open.First, Turn: open.Turn,
-			FirstRungs: nil, CountsEnd: make([]int64, d.Config.ReleaseShards)}, 1<<20)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := writer.Append(ctx, &parts[0]); err != nil {
-			b.Fatal(err)
-		}
+		parts := must(schemas.SplitSettled(schemas.Settled{Epoch: open.Epoch, First: open.First, Turn: open.Turn,
+			CountsEnd: make([]int64, d.Config.ReleaseShards)}, 1<<20))
+		must(writer.Append(ctx, &parts[0]))
 	}
 	return records
 }

@@ -2,14 +2,12 @@ package pipeline
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
-	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
@@ -18,34 +16,46 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms"
 )
 
-// readersOf opens control for a run and makes as many readers of its events, none of which has
-// begun.
-func readersOf(t *testing.T, d *deployment.Deployment, groups int) (*controllog.Log, []*reading.Source) {
+// announced opens control for a run, and announces it.
+func announced(t testing.TB, d *deployment.Deployment) (*kafkalog.Client, *controllog.Log) {
 	t.Helper()
-	ctx := t.Context()
-	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.Close)
-	log := slog.New(slog.DiscardHandler)
-	control, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, log)
+	client, log := dial(t, d), slog.New(slog.DiscardHandler)
+	control, err := controllog.Open(t.Context(), client, d.Config.Outputs.Control, d.Config.LedgerSlots, log)
 	if err == nil {
-		err = control.Announce(ctx)
+		err = control.Announce(t.Context())
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []*reading.Source
-	for g := range groups {
-		s, err := reading.New(ctx, d, client, control, reading.Options{Group: g, Groups: groups, StallLimit: time.Hour, Logger: log})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(s.Close)
-		all = append(all, s)
+	return client, control
+}
+
+// newReader makes a reader of a run's events, which has not begun.
+func newReader(t testing.TB, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log,
+	opts reading.Options) *reading.Source {
+	t.Helper()
+	opts.StallLimit, opts.Logger = 1<<50, slog.New(slog.DiscardHandler)
+	source, err := reading.New(t.Context(), d, client, control, opts)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return control, all
+	t.Cleanup(source.Close)
+	return source
+}
+
+// readerOf opens control for a run and makes the only reader of its events.
+func readerOf(t testing.TB, d *deployment.Deployment, opts reading.Options) (*controllog.Log, *reading.Source) {
+	t.Helper()
+	client, control := announced(t, d)
+	return control, newReader(t, d, client, control, opts)
+}
+
+// readersOf opens control for a run and makes two readers of its events.
+func readersOf(t *testing.T, d *deployment.Deployment) (*controllog.Log, []*reading.Source) {
+	t.Helper()
+	client, control := announced(t, d)
+	return control, []*reading.Source{newReader(t, d, client, control, reading.Options{Group: 0, Groups: 2}),
+		newReader(t, d, client, control, reading.Options{Group: 1, Groups: 2})}
 }
 
 // A reader reads nothing, and hands back, until group 0 of its run has taken an epoch after it
@@ -54,22 +64,9 @@ func TestRuleNothingIsReadOutsideOfAnEpoch(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	d := deploy(t, deploytest.Config(deploytest.Start(t).Addr()), start, 2)
-	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	producer, err := client.NewProducer(t.Context(), "events", 1, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer producer.Close()
-	event := kafkalog.Message{Value: fmt.Appendf(nil, `{"user":"u","key":"a","time":%d}`, start.UnixMilli()), Timestamp: kafkalog.At(start.UnixMilli())}
-	if _, err := producer.Append(t.Context(), []kafkalog.Message{event}); err != nil {
-		t.Fatal(err)
-	}
+	appendTo(t, dial(t, d), "events", 1, eventOf("u", start))
 	older := appendControl(t, d, &schemas.Run{})[0]
-	control, readers := readersOf(t, d, 2)
+	control, readers := readersOf(t, d)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for _, c := range []struct {
@@ -85,20 +82,11 @@ func TestRuleNothingIsReadOutsideOfAnEpoch(t *testing.T) {
 			t.Errorf("%s: %+v, %v", c.when, step, err)
 		}
 	}
-	bounds, err := client.Offsets(ctx, d.Config.Outputs.Control, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = client.ReadRange(ctx, d.Config.Outputs.Control, 0, 0, bounds.LastStable, func(r kafkalog.Record) error {
-		c, err := schemas.DecodeControl(r.Value)
-		if p, is := c.Body.(*schemas.Passed); is && p.Group == 1 {
+	eachRecord(t, d, d.Config.Outputs.Control, 0, func(r kafkalog.Record) {
+		if p, is := must(schemas.DecodeControl(r.Value)).Body.(*schemas.Passed); is && p.Group == 1 {
 			t.Errorf("the reader said %+v", p)
 		}
-		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // A reader whose group another one of its run has begun to read fails: that one is what the engine
@@ -106,25 +94,11 @@ func TestRuleNothingIsReadOutsideOfAnEpoch(t *testing.T) {
 func TestRuleAReaderThatWasReplacedFails(t *testing.T) {
 	t.Parallel()
 	d := tenTurns(t, func(*deployment.Config) {})
-	control, readers := readersOf(t, d, 2)
-	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	again, err := reading.New(t.Context(), d, client, control, reading.Options{Group: 1, Groups: 2, StallLimit: time.Hour, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer again.Close()
+	control, readers := readersOf(t, d)
+	again := newReader(t, d, dial(t, d), control, reading.Options{Group: 1, Groups: 2})
 	begin := transforms.Restriction{Group: 1, Epoch: -1, Tick: 1}
-	first, err := readers[1].Step(t.Context(), begin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := again.Step(t.Context(), begin); err != nil {
-		t.Fatal(err)
-	}
+	first := must(readers[1].Step(t.Context(), begin))
+	must(again.Step(t.Context(), begin))
 	if step, err := readers[1].Step(t.Context(), first.Next); err == nil || !strings.Contains(err.Error(), "another process of this run") || step.Next.Done {
 		t.Errorf("the reader that was replaced: %+v, %v", step, err)
 	}

@@ -29,10 +29,7 @@ func kafkaOf(t *testing.T, o realkafka.Options) *realkafka.Broker {
 	case err != nil:
 		t.Skip(err)
 	}
-	b, err := realkafka.Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(realkafka.Start(t.Context(), o))
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)
@@ -45,10 +42,7 @@ func kafkaOf(t *testing.T, o realkafka.Options) *realkafka.Broker {
 func startKafka(t *testing.T, f deploytest.PEMFiles) *realkafka.Broker {
 	t.Helper()
 	pem := func(file string) string {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must(os.ReadFile(file))
 		return string(data)
 	}
 	settings := map[string]string{
@@ -171,31 +165,18 @@ func testTopicsOf(t *testing.T, b *realkafka.Broker) {
 }
 
 func testEpochsOf(t *testing.T, b *realkafka.Broker) {
-	client, err := connect.Dial(t.Context(), deployment.Kafka{Brokers: []string{b.Addr()}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must(connect.Dial(t.Context(), deployment.Kafka{Brokers: []string{b.Addr()}}, nil))
 	defer client.Close()
 	if err := client.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: "elected", Partitions: 1, Replication: 1}); err != nil {
 		t.Fatal(err)
 	}
-	add := func(n int) {
-		p, err := client.NewProducer(t.Context(), "elected", 0, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer p.Close()
-		if _, err := p.Append(t.Context(), eventsAt(time.Now(), n)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	add(5)
+	appendTo(t, client, "elected", 0, eventsAt(time.Now(), 5)...)
 	if err := errors.Join(b.Stop(), b.Restart(t.Context())); err != nil { // a new leader epoch
 		t.Fatal(err)
 	}
-	add(3)
+	appendTo(t, client, "elected", 0, eventsAt(time.Now(), 3)...)
 	var epochs []int32
-	err = client.ReadRange(t.Context(), "elected", 0, 0, 8, func(r kafkalog.Record) error { epochs = append(epochs, r.LeaderEpoch); return nil })
+	err := client.ReadRange(t.Context(), "elected", 0, 0, 8, func(r kafkalog.Record) error { epochs = append(epochs, r.LeaderEpoch); return nil })
 	if err != nil || len(epochs) != 8 || epochs[4] != epochs[0] || epochs[5] <= epochs[4] {
 		t.Fatalf("the records' epochs are %v, %v", epochs, err)
 	}

@@ -37,10 +37,7 @@ func newMoments(t *testing.T, change func(*deployment.Config)) *moments {
 	m.mustRun()
 	for _, spec := range topicrules.Specs(m.d, 1, 1) {
 		for p := range spec.Partitions {
-			bounds, err := m.client.Offsets(t.Context(), spec.Name, int32(p))
-			if err != nil {
-				t.Fatal(err)
-			}
+			bounds := must(m.client.Offsets(t.Context(), spec.Name, int32(p)))
 			m.first[spec.Name] = append(m.first[spec.Name], bounds.High)
 		}
 	}
@@ -95,17 +92,7 @@ func (m *moments) rewrite(topic string, add func(p int32, r kafkalog.Record, kep
 	spec := specs[slices.IndexFunc(specs, func(s kafkalog.TopicSpec) bool { return s.Name == topic })]
 	kept := make([][]kafkalog.Message, spec.Partitions)
 	for p := range kept {
-		bounds, err := m.client.Offsets(m.t.Context(), topic, int32(p))
-		if err != nil {
-			m.t.Fatal(err)
-		}
-		err = m.client.ReadRange(m.t.Context(), topic, int32(p), bounds.Start, bounds.High, func(r kafkalog.Record) error {
-			kept[p] = add(int32(p), r, kept[p])
-			return nil
-		})
-		if err != nil {
-			m.t.Fatal(err)
-		}
+		eachRecord(m.t, m.d, topic, int32(p), func(r kafkalog.Record) { kept[p] = add(int32(p), r, kept[p]) })
 	}
 	if err := m.DeleteTopic(topic); err != nil {
 		m.t.Fatal(err)
@@ -117,14 +104,7 @@ func (m *moments) rewrite(topic string, add func(p int32, r kafkalog.Record, kep
 		if len(kept[p]) == 0 {
 			continue
 		}
-		producer, err := m.client.NewProducer(m.t.Context(), topic, int32(p), "")
-		if err != nil {
-			m.t.Fatal(err)
-		}
-		if _, err := producer.Append(m.t.Context(), kept[p]); err != nil {
-			m.t.Fatal(err)
-		}
-		producer.Close()
+		appendTo(m.t, m.client, topic, int32(p), kept[p]...)
 	}
 }
 
@@ -185,10 +165,7 @@ func (m *moments) refused(says string) {
 
 func (m *moments) values() int {
 	m.t.Helper()
-	all, err := ReadReleases(m.t.Context(), m.d)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	all := must(ReadReleases(m.t.Context(), m.d))
 	return len(all)
 }
 
@@ -221,10 +198,7 @@ func TestRuleATurnWhoseEndWasToldIsNotDecidedAgain(t *testing.T) {
 		{Turn: 1 << 40, End: 1, Generation: 1, Counts: countsTopic, CountsEnd: []int64{9}},
 		{Turn: 3, End: 240_000, Generation: 1, Counts: "other", CountsEnd: []int64{9}},
 	} {
-		value, err := schemas.EncodeTurnEnd(end)
-		if err != nil {
-			t.Fatal(err)
-		}
+		value := must(schemas.EncodeTurnEnd(end))
 		appendRecord(t, m.d, turnsTopic, kafkalog.Message{Value: value, Timestamp: kafkalog.Now()})
 	}
 	m.mustRun()
@@ -365,17 +339,14 @@ func TestRuleAControlTopicWithARecordTwiceGivesNoSecondValue(t *testing.T) {
 	t.Parallel()
 	for at := int64(0); ; at++ {
 		m := newMoments(t, func(*deployment.Config) {})
-		bounds, err := m.client.Offsets(t.Context(), controlTopic, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		bounds := must(m.client.Offsets(t.Context(), controlTopic, 0))
 		if at >= bounds.High {
 			break
 		}
 		m.twice(controlTopic, at)
 		m.otherEvents(119, 40) // as many, and one fewer in the second turn
 		before := m.values()
-		err = m.run(RunOptions{})
+		err := m.run(RunOptions{})
 		t.Logf("offset %d: %v", at, err)
 		if after := m.values(); after != before {
 			t.Errorf("offset %d: %d values were published, and then %v", at, after-before, err)

@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
-	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
@@ -28,28 +26,8 @@ func TestRuleREADKeepsNothingThatANextPollOverwrites(t *testing.T) {
 	cfg.Metrics[0].Window = time.Minute
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	d := deploy(t, cfg, start, 1)
-	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	log := slog.New(slog.DiscardHandler)
-	control, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := control.Announce(ctx); err != nil {
-		t.Fatal(err)
-	}
-	source, err := reading.New(ctx, d, client, control, reading.Options{StallLimit: time.Hour, Logger: log})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer source.Close()
-	writer, err := controllog.NewWriter(ctx, control)
-	if err != nil {
-		t.Fatal(err)
-	}
+	control, source := readerOf(t, d, reading.Options{Groups: 1})
+	writer := must(controllog.NewWriter(ctx, control))
 	defer writer.Close()
 
 	var broken [][]byte
@@ -69,10 +47,7 @@ func TestRuleREADKeepsNothingThatANextPollOverwrites(t *testing.T) {
 	minute(0, 300)
 	minute(30, 300)
 	at := transforms.Restriction{Epoch: -1, Tick: 1}
-	step, err := source.Step(ctx, at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	step := must(source.Step(ctx, at))
 	settled := schemas.Settled{Epoch: step.Next.Epoch, First: 1, Turn: 1, CountsEnd: make([]int64, d.Config.ReleaseShards)}
 	for i := range 60 {
 		settled.Keys = append(settled.Keys, schemas.SettledKey{Key: fmt.Appendf(nil, "%0200d", i)})
@@ -86,33 +61,19 @@ func TestRuleREADKeepsNothingThatANextPollOverwrites(t *testing.T) {
 		_, err := source.Step(ctx, step.Next)
 		next <- err
 	}()
-	if _, err := writer.Append(ctx, &parts[0]); err != nil {
-		t.Fatal(err)
-	}
+	must(writer.Append(ctx, &parts[0]))
 	await.That(t, time.Minute, "READ has the first part", func() (has bool) {
 		control.WithView(func(v *controllog.View) { has = len(v.Parts) == 1 })
 		return has
 	})
 	minute(31, 500)
-	if _, err := writer.Append(ctx, &parts[1]); err != nil {
-		t.Fatal(err)
-	}
+	must(writer.Append(ctx, &parts[1]))
 	if err := <-next; err != nil {
 		t.Fatalf("READ goes on after a SETTLED that came in two polls: %v", err)
 	}
 
-	topic := d.Config.Outputs.DeadLetter
-	bounds, err := client.Offsets(ctx, topic, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var letters [][]byte
-	if err := client.ReadRange(ctx, topic, 0, bounds.Start, bounds.LastStable, func(r kafkalog.Record) error {
-		letters = append(letters, r.Value)
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	eachRecord(t, d, d.Config.Outputs.DeadLetter, 0, func(r kafkalog.Record) { letters = append(letters, r.Value) })
 	if len(letters) < 60 {
 		t.Fatalf("%d dead letters, want 60 at least", len(letters))
 	}

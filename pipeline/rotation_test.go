@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
-	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -23,8 +22,6 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
-	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
-	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
@@ -65,20 +62,10 @@ func (k keeping) Accept() (net.Conn, error) {
 // serverOf returns TLS of a broker that has a certificate, and wants one of the same authority.
 func serverOf(t *testing.T, f deploytest.PEMFiles) *tls.Config {
 	t.Helper()
-	pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pair := must(tls.LoadX509KeyPair(f.Cert, f.Key))
 	pool, data := x509.NewCertPool(), must(os.ReadFile(f.Cert))
 	pool.AppendCertsFromPEM(data)
 	return &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool, RootCAs: pool}
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }
 
 func startGuarded(t *testing.T, f deploytest.PEMFiles) *guarded {
@@ -98,10 +85,7 @@ func startGuarded(t *testing.T, f deploytest.PEMFiles) *guarded {
 	g.addr = cluster.ListenAddrs()[0]
 	client := g.current.Load().Clone()
 	client.ServerName = "127.0.0.1"
-	g.admin, err = kgo.NewClient(kgo.SeedBrokers(g.addr), kgo.DialTLSConfig(client), kgo.SASL(scram.Auth{User: "bob", Pass: "s3cret1"}.AsSha256Mechanism()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.admin = must(kgo.NewClient(kgo.SeedBrokers(g.addr), kgo.DialTLSConfig(client), kgo.SASL(scram.Auth{User: "bob", Pass: "s3cret1"}.AsSha256Mechanism())))
 	t.Cleanup(g.admin.Close)
 	return g
 }
@@ -151,26 +135,10 @@ func TestARunTakesUpNewCertificatesAndPasswords(t *testing.T) {
 	cfg.Kafka.SASL = &deployment.SASL{Mechanism: "scram-sha-256", User: "bob", PasswordFile: put("password", []byte("s3cret1\n"))}
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	d := deploy(t, cfg, start, 1)
-	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	producer, err := client.NewProducer(t.Context(), "events", 0, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	write := func(from, to int) {
-		var msgs []kafkalog.Message
-		for i := from; i < to; i++ {
-			at := start.Add(time.Duration(i) * 100 * time.Millisecond).UnixMilli()
-			msgs = append(msgs, kafkalog.Message{Value: fmt.Appendf(nil, `{"user":"u%d","key":"a","time":%d}`, i, at), Timestamp: kafkalog.At(at)})
-		}
-		if _, err := producer.Append(t.Context(), msgs); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(0, 100)
+	client := dial(t, d)
+	producer := must(client.NewProducer(t.Context(), "events", 0, ""))
+	events := eventsEvery(100*time.Millisecond, start, 200)
+	must(producer.Append(t.Context(), events[:100]))
 
 	var settled atomic.Int64
 	hooks := crashpoint.Hooks{At: func(point string, _ int) error {
@@ -204,7 +172,7 @@ func TestARunTakesUpNewCertificatesAndPasswords(t *testing.T) {
 	put("ca.pem", must(os.ReadFile(second.Cert)))
 	put("password", []byte("s3cret2\n"))
 
-	write(100, 200)
+	must(producer.Append(t.Context(), events[100:]))
 	await.That(t, time.Minute, "turns are settled after the rotation", func() bool { return refusedTwice() && settled.Load() >= 19 })
 	close(drain)
 	if err := <-over; err != nil {

@@ -28,15 +28,9 @@ type elections struct {
 
 func startElections(t *testing.T) *elections {
 	t.Helper()
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.BrokerConfigs(map[string]string{"log.retention.ms": "-1"}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	cluster := must(kfake.NewCluster(kfake.NumBrokers(1), kfake.BrokerConfigs(map[string]string{"log.retention.ms": "-1"})))
 	t.Cleanup(cluster.Close)
-	client, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: cluster.ListenAddrs()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must(kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: cluster.ListenAddrs()}))
 	t.Cleanup(client.Close)
 	return &elections{cluster, t, client}
 }
@@ -72,35 +66,30 @@ func (e *elections) write(topic string, n int) {
 	if n == 0 {
 		return
 	}
-	p, err := e.client.NewProducer(e.t.Context(), topic, 0, "")
-	if err != nil {
-		e.t.Fatal(err)
-	}
-	defer p.Close()
-	if _, err := p.Append(e.t.Context(), eventsAt(time.Unix(60, 0), n)); err != nil {
-		e.t.Fatal(err)
-	}
+	appendTo(e.t, e.client, topic, 0, eventsAt(time.Unix(60, 0), n)...)
 }
 
 // eventsAt are events of as many users, a second apart. (A record of time 0 would get the present
 // time.)
-func eventsAt(start time.Time, n int) []kafkalog.Message {
-	var msgs []kafkalog.Message
+func eventsAt(start time.Time, n int) []kafkalog.Message { return eventsEvery(time.Second, start, n) }
+
+func eventsEvery(pause time.Duration, start time.Time, n int) (msgs []kafkalog.Message) {
 	for i := range n {
-		at := start.Add(time.Duration(i) * time.Second).UnixMilli()
-		msgs = append(msgs, kafkalog.Message{Value: fmt.Appendf(nil, `{"user":"u%d","key":"a","time":%d}`, i, at), Timestamp: kafkalog.At(at)})
+		msgs = append(msgs, eventOf(fmt.Sprint("u", i), start.Add(time.Duration(i)*pause)))
 	}
 	return msgs
+}
+
+func eventOf(user string, t time.Time) kafkalog.Message {
+	value := fmt.Appendf(nil, `{"user":%q,"key":"a","time":%d}`, user, t.UnixMilli())
+	return kafkalog.Message{Value: value, Timestamp: kafkalog.At(t.UnixMilli())}
 }
 
 // abort writes n records in a transaction that is aborted: they and the marker take up offsets, and
 // READ sees none of them.
 func (e *elections) abort(topic string, n int) {
 	e.t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(e.ListenAddrs()...), kgo.TransactionalID("t"), kgo.DefaultProduceTopic(topic))
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	client := must(kgo.NewClient(kgo.SeedBrokers(e.ListenAddrs()...), kgo.TransactionalID("t"), kgo.DefaultProduceTopic(topic)))
 	defer client.Close()
 	if err := client.BeginTransaction(); err != nil {
 		e.t.Fatal(err)

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
-	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/event"
@@ -34,39 +33,24 @@ func TestRuleOneRecordHidesNoOtherEventFromAChoice(t *testing.T) {
 			t.Parallel()
 			cfg := deploytest.Config(deploytest.Start(t).Addr())
 			cfg.Time = clock
-			d, err := deployment.Compile(cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := mustCompile(t, cfg)
 			if err := CreateTopics(t.Context(), d, TopicOptions{EventPartitions: 1}); err != nil {
 				t.Fatal(err)
 			}
-			client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer client.Close()
-			producer, err := client.NewProducer(t.Context(), "events", 0, "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer producer.Close()
 			stamps := []time.Time{start.AddDate(4, 0, 0), time.Now(), end.Add(time.Hour), time.UnixMilli(1)}
 			var msgs []kafkalog.Message
 			var want []string
 			for i := range 120 {
 				at := start.Add(time.Duration(i) * time.Second)
 				if i%30 == 5 {
-					evil := fmt.Sprintf(`{"user":"evil","key":"a","time":%d}`, at.UnixMilli())
-					msgs = append(msgs, kafkalog.Message{Value: []byte(evil), Timestamp: kafkalog.At(stamps[i/30].UnixMilli())})
+					evil := eventOf("evil", at)
+					evil.Timestamp = kafkalog.At(stamps[i/30].UnixMilli())
+					msgs = append(msgs, evil)
 				}
 				user := fmt.Sprint("u", i)
-				value := fmt.Sprintf(`{"user":%q,"key":"a","time":%d}`, user, at.UnixMilli())
-				msgs, want = append(msgs, kafkalog.Message{Value: []byte(value), Timestamp: kafkalog.At(at.UnixMilli())}), append(want, user)
+				msgs, want = append(msgs, eventOf(user, at)), append(want, user)
 			}
-			if _, err := producer.Append(t.Context(), msgs); err != nil {
-				t.Fatal(err)
-			}
+			appendEvents(t, cfg.Kafka.Brokers[0], msgs...)
 			for of, o := range ranges {
 				var got []string
 				seen, err := ScanEvents(t.Context(), d, o, func(e *event.Event) error {

@@ -66,10 +66,7 @@ func fill(t *testing.T, v reflect.Value, path, other string) {
 
 func digests(t *testing.T, cfg deployment.Config) map[string]string {
 	t.Helper()
-	all, err := digestsOf(&deployment.Deployment{Config: cfg})
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must(digestsOf(&deployment.Deployment{Config: cfg}))
 	return all
 }
 
@@ -128,15 +125,9 @@ func TestRuleNoPasswordCanBeGuessedFromTheTermsOfARun(t *testing.T) {
 func TestRuleAWorkerHasTheKeysAndTheConfigurationThatWereSubmitted(t *testing.T) {
 	broker := deploytest.Start(t)
 	d := deploy(t, deploytest.Config(broker.Addr()), time.Now(), 1)
-	all, err := digestsOf(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must(digestsOf(d))
 	ours := fmt.Sprintf("%x", [16]byte{1})
-	cluster, err := ClusterID(t.Context(), d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cluster := must(ClusterID(t.Context(), d))
 	for name, c := range map[string]struct {
 		edit        func(*deployment.Config)
 		says        string // "": the run is opened
@@ -159,10 +150,7 @@ func TestRuleAWorkerHasTheKeysAndTheConfigurationThatWereSubmitted(t *testing.T)
 		cfg := deploytest.Config(broker.Addr())
 		c.edit(&cfg)
 		submitted := &terms{Run: 1, ID: strings.Repeat("01", 16), Incarnation: cmp.Or(c.incarnation, ours), Cluster: cmp.Or(c.cluster, cluster), Config: "file", Digests: all}
-		text, err := submitted.encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(submitted.encode())
 		rt, err := openRun(transforms.Run{ID: submitted.ID, Terms: text}, func(string) (*Deployment, error) { return Compile(cfg) }, slog.New(slog.DiscardHandler))
 		if rt != nil {
 			if passed := rt.Fail(fmt.Errorf("a stage: %w", ErrLogFault)); !errors.Is(passed, ErrLogFault) || !strings.HasPrefix(passed.Error(), "[tollgate:log-fault] ") {

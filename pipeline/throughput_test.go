@@ -13,7 +13,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/embedded"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
-	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 	"github.com/tollgate-dp/tollgate/internal/testing/workload"
@@ -38,10 +37,7 @@ func benchBroker(b *testing.B) (addr string, done func()) {
 		}
 		return broker.Addr(), func() { broker.Close() }
 	}
-	broker, err := embedded.Start(embedded.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	broker := must(embedded.Start(embedded.Options{}))
 	return broker.Addr(), func() { broker.Close() }
 }
 
@@ -60,25 +56,13 @@ func benchConfig(addr string) deployment.Config {
 
 // load writes the first n events to the deployment's topic.
 func load(b *testing.B, d *deployment.Deployment, partitions, n int, event func(i int) []byte, millis func(i int) int64) {
-	ctx := context.Background()
-	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer client.Close()
+	client := dial(b, d)
 	for p := range partitions {
-		producer, err := client.NewProducer(ctx, d.Config.Events.Topic, int32(p), "")
-		if err != nil {
-			b.Fatal(err)
-		}
 		var msgs []kafkalog.Message
 		for i := p; i < n; i += partitions {
 			msgs = append(msgs, kafkalog.Message{Value: event(i), Timestamp: kafkalog.At(millis(i))})
 		}
-		if _, err := producer.Append(ctx, msgs); err != nil {
-			b.Fatal(err)
-		}
-		producer.Close()
+		appendTo(b, client, d.Config.Events.Topic, int32(p), msgs...)
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
-	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
@@ -21,10 +20,7 @@ import (
 // the topic out.
 func makeTopics(t *testing.T, cfg deployment.Config, change func(specs map[string]*kafkalog.TopicSpec)) *deployment.Deployment {
 	t.Helper()
-	d, err := deployment.Compile(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := mustCompile(t, cfg)
 	specs := map[string]*kafkalog.TopicSpec{}
 	for _, s := range topicrules.Specs(d, 2, 1) {
 		specs[strings.TrimPrefix(s.Name, d.Config.Deployment+"-")] = &s
@@ -32,11 +28,7 @@ func makeTopics(t *testing.T, cfg deployment.Config, change func(specs map[strin
 	if change != nil {
 		change(specs)
 	}
-	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	client := dial(t, d)
 	for _, s := range specs {
 		if s == nil {
 			continue
@@ -138,11 +130,7 @@ func TestAcceptedLimitsInBytesAndUncleanElectionsOfEventsAreWarnedOf(t *testing.
 		s["events"].Config[topicrules.RetentionBytes] = "1000000"
 		s["events"].Config[topicrules.UncleanElections] = "true"
 	})
-	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	client := dial(t, d)
 	var out bytes.Buffer
 	if err := topicrules.Check(t.Context(), d, client, topicrules.Options{Logger: slog.New(slog.NewTextHandler(&out, nil))}); err != nil {
 		t.Fatal(err)
@@ -156,15 +144,9 @@ func TestAcceptedLimitsInBytesAndUncleanElectionsOfEventsAreWarnedOf(t *testing.
 
 func TestAnUnreachableBrokerIsNamedByItsAddress(t *testing.T) {
 	t.Parallel()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	free := must(net.Listen("tcp", "127.0.0.1:0"))
 	free.Close()
-	d, err := deployment.Compile(deploytest.Config(free.Addr().String()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := mustCompile(t, deploytest.Config(free.Addr().String()))
 	for call, err := range map[string]error{"CheckTopics": CheckTopics(t.Context(), d, CheckOptions{}), "Init": Init(t.Context(), d, InitOptions{})} {
 		if !errors.Is(err, kafkalog.ErrUnreachable) || !strings.Contains(err.Error(), "broker "+free.Addr().String()+": nothing listens there: check that the broker is running and the port is right") {
 			t.Errorf("%s: %v", call, err)

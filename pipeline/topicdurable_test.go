@@ -59,10 +59,7 @@ func TestRuleTopicsThatOneBrokerCanLoseAreTold(t *testing.T) {
 	for _, tt := range durabilities {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			cluster, err := kfake.NewCluster(kfake.NumBrokers(tt.brokers), kfake.BrokerConfigs(map[string]string{"log.retention.ms": "-1"}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			cluster := must(kfake.NewCluster(kfake.NumBrokers(tt.brokers), kfake.BrokerConfigs(map[string]string{"log.retention.ms": "-1"})))
 			t.Cleanup(cluster.Close)
 			addr := cluster.ListenAddrs()[0]
 			d := makeTopics(t, deploytest.Config(addr), tt.change)

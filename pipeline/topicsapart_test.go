@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
-	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/admin"
@@ -17,19 +16,8 @@ import (
 // write appends a record to a partition.
 func write(t *testing.T, d *deployment.Deployment, topic string, partition int32, value string) {
 	t.Helper()
-	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	p, err := client.NewProducer(t.Context(), topic, partition, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	if _, err := p.Append(t.Context(), []kafkalog.Message{{Key: []byte("k"), Value: []byte(value), Timestamp: kafkalog.Now()}}); err != nil {
-		t.Fatal(err)
-	}
+	m := kafkalog.Message{Key: []byte("k"), Value: []byte(value), Timestamp: kafkalog.Now()}
+	appendTo(t, dial(t, d), topic, partition, m)
 }
 
 // A run before init, and on a control topic that is something else, says so.
@@ -43,10 +31,7 @@ func TestAMissingHeaderIsRefused(t *testing.T) {
 	}{
 		"control is empty": {func(*testing.T, *deployment.Deployment) {}, "topic tollgate-control is empty" + fix},
 		"control begins with a record of another kind": {func(t *testing.T, d *deployment.Deployment) {
-			value, err := schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &schemas.Epoch{}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			value := must(schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &schemas.Epoch{}}))
 			write(t, d, "tollgate-control", 0, string(value))
 		}, other},
 		"control is another topic": {func(t *testing.T, d *deployment.Deployment) { write(t, d, "tollgate-control", 0, "hello") }, other},
@@ -105,9 +90,6 @@ func header(t *testing.T, d *deployment.Deployment) string {
 	t.Helper()
 	h := changes.Header(d)
 	admin.StartAt(&h, 0)
-	value, err := schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &h})
-	if err != nil {
-		t.Fatal(err)
-	}
+	value := must(schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &h}))
 	return string(value)
 }

@@ -1,9 +1,7 @@
 package pipeline
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -12,7 +10,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
-	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -30,24 +27,7 @@ func tenTurnsFrom(t testing.TB, start time.Time, change func(*deployment.Config)
 	cfg.Metrics[0].Window, cfg.ReleaseShards = time.Second, 2
 	change(&cfg)
 	d := deploy(t, cfg, start, 1)
-	var values []kafkalog.Message
-	for i := range 100 {
-		at := start.Add(time.Duration(i) * 100 * time.Millisecond).UnixMilli()
-		values = append(values, kafkalog.Message{Value: fmt.Appendf(nil, `{"user":"u%d","key":"a","time":%d}`, i, at), Timestamp: kafkalog.At(at)})
-	}
-	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	producer, err := client.NewProducer(t.Context(), "events", 0, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer producer.Close()
-	if _, err := producer.Append(t.Context(), values); err != nil {
-		t.Fatal(err)
-	}
+	appendEvents(t, cfg.Kafka.Brokers[0], eventsEvery(100*time.Millisecond, start, 100)...)
 	return d
 }
 
@@ -173,11 +153,7 @@ func toldEnds(t *testing.T, d *deployment.Deployment) []schemas.TurnEnd {
 
 func eachRecord(t *testing.T, d *deployment.Deployment, topic string, partition int32, fn func(kafkalog.Record)) {
 	t.Helper()
-	client, err := connect.Dial(context.Background(), d.Config.Kafka, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	client := dial(t, d)
 	bounds, err := client.Offsets(t.Context(), topic, partition)
 	if err == nil {
 		err = client.ReadRange(t.Context(), topic, partition, bounds.Start, bounds.High, func(r kafkalog.Record) error {
@@ -193,9 +169,7 @@ func eachRecord(t *testing.T, d *deployment.Deployment, topic string, partition 
 // endsOnTheTurnsTopic runs a deployment of tenTurns, which publishes so many values.
 func endsOnTheTurnsTopic(t *testing.T, d *deployment.Deployment, want int) {
 	t.Helper()
-	if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); err != nil {
-		t.Fatal(err)
-	}
+	ran(t, d)
 	ends := toldEnds(t, d)
 	if len(ends) != 10 {
 		t.Fatalf("%d ends were told, want 10", len(ends))
@@ -229,10 +203,7 @@ func endsOnTheTurnsTopic(t *testing.T, d *deployment.Deployment, want int) {
 		t.Errorf("%d values, want %d", values, want)
 	}
 	eachRecord(t, d, d.Config.Outputs.Control, 0, func(r kafkalog.Record) {
-		control, err := schemas.DecodeControl(r.Value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		control := must(schemas.DecodeControl(r.Value))
 		c, is := control.Body.(*schemas.Close)
 		for turn := uint64(1); is && turn <= 10; turn++ {
 			if c.First <= turn && turn <= c.Turn && c.Of(turn) != 10 {
@@ -287,9 +258,7 @@ func TestTheEndOfASettledTurnIsToldByTheNextRun(t *testing.T) {
 	if ends := toldEnds(t, d); len(ends) != 1 || ends[0].Turn != 1 {
 		t.Errorf("after two deaths, at turns 1 and 2: %+v", ends)
 	}
-	if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); err != nil {
-		t.Fatal(err)
-	}
+	ran(t, d)
 	var turns []uint64
 	for _, e := range toldEnds(t, d) {
 		turns = append(turns, e.Turn)

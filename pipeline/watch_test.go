@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"regexp"
@@ -17,7 +16,6 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/embedded"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
-	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
@@ -64,23 +62,7 @@ func TestRuleADrainWithoutABrokerEndsSoon(t *testing.T) {
 			k.change(&cfg)
 			start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 			d := deploy(t, cfg, start, 1)
-			client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer client.Close()
-			p, err := client.NewProducer(t.Context(), "events", 0, "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			var msgs []kafkalog.Message
-			for i := range 100 {
-				at := start.Add(time.Duration(i) * 6 * time.Second).UnixMilli()
-				msgs = append(msgs, kafkalog.Message{Value: fmt.Appendf(nil, `{"user":"u%d","key":"a","time":%d}`, i, at), Timestamp: kafkalog.At(at)})
-			}
-			if _, err := p.Append(t.Context(), msgs); err != nil {
-				t.Fatal(err)
-			}
+			appendEvents(t, broker.Addr(), eventsEvery(6*time.Second, start, 100)...)
 			var passed atomic.Int64
 			drain := make(chan struct{})
 			var ended time.Duration
@@ -99,7 +81,7 @@ func TestRuleADrainWithoutABrokerEndsSoon(t *testing.T) {
 			broker.Close()
 			begin := time.Now()
 			close(drain)
-			err = <-over
+			err := <-over
 			ended = time.Since(begin)
 			if !errors.Is(err, deployment.ErrNoBroker) || !strings.Contains(err.Error(), "the next run repeats") {
 				t.Errorf("the run ended with %v", err)
@@ -119,16 +101,10 @@ var waitsUpTo = regexp.MustCompile(`no broker (answers|has answered yet), waitin
 // A start during a broker's restart waits for it, and says so at once.
 func TestRuleAStartWaitsForItsBroker(t *testing.T) {
 	t.Parallel()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	free := must(net.Listen("tcp", "127.0.0.1:0"))
 	addr := free.Addr().String()
 	free.Close()
-	d, err := deployment.Compile(deploytest.Config(addr))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := mustCompile(t, deploytest.Config(addr))
 	out := &lockedBuffer{}
 	log := slog.New(slog.NewTextHandler(out, nil))
 
@@ -136,7 +112,7 @@ func TestRuleAStartWaitsForItsBroker(t *testing.T) {
 		t.Errorf("without waiting: %v, %s", err, out)
 	}
 	began := time.Now()
-	_, err = AwaitBroker(t.Context(), d, 3*time.Second, log)
+	_, err := AwaitBroker(t.Context(), d, 3*time.Second, log)
 	if took := time.Since(began); took < 3*time.Second || took > time.Minute { // dials take some time, too
 		t.Errorf("it waited for %v", took)
 	}
@@ -154,10 +130,7 @@ func TestRuleAStartWaitsForItsBroker(t *testing.T) {
 		over <- err
 	}()
 	await.That(t, time.Minute, "the wait for a broker is logged", func() bool { return strings.Contains(out.String(), "no broker answers") })
-	broker, err := embedded.Start(embedded.Options{Addr: addr})
-	if err != nil {
-		t.Fatal(err)
-	}
+	broker := must(embedded.Start(embedded.Options{Addr: addr}))
 	defer broker.Close()
 	if err := <-over; err != nil || !strings.Contains(out.String(), "a broker answers after") {
 		t.Errorf("%v, %s", err, out)
@@ -165,10 +138,7 @@ func TestRuleAStartWaitsForItsBroker(t *testing.T) {
 
 	wrong := deploytest.Config(addr)
 	wrong.Kafka.SASL = &deployment.SASL{Mechanism: "plain", User: "u", Password: secret.New("p")}
-	refused, err := deployment.Compile(wrong)
-	if err != nil {
-		t.Fatal(err)
-	}
+	refused := mustCompile(t, wrong)
 	if _, err := AwaitBroker(t.Context(), refused, time.Hour, slog.New(slog.DiscardHandler)); !errors.Is(err, kafkalog.ErrRefused) {
 		t.Errorf("what is no matter of waiting: %v", err)
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
-	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
@@ -29,24 +28,11 @@ func TestRuleWindowsAreDaysOfTheirZone(t *testing.T) {
 	two.Name, two.Window, two.Slide = "two days", 48*time.Hour, 24*time.Hour
 	config.Metrics = append(config.Metrics, two)
 	d := deploy(t, config, start.Add(5*time.Hour), 1) // init moves it back to midnight
-	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	producer, err := client.NewProducer(t.Context(), "events", 0, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer producer.Close()
 	var events []kafkalog.Message
 	for at := start; at.Before(time.Date(2025, 3, 31, 22, 0, 0, 0, time.UTC)); at = at.Add(30 * time.Minute) {
-		value := fmt.Sprintf(`{"user":"u%d","key":"a","time":%d}`, at.Unix(), at.UnixMilli())
-		events = append(events, kafkalog.Message{Value: []byte(value), Timestamp: kafkalog.At(at.UnixMilli())})
+		events = append(events, eventOf(fmt.Sprint("u", at.Unix()), at))
 	}
-	if _, err := producer.Append(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	appendEvents(t, config.Kafka.Brokers[0], events...)
 	if _, err := Run(t.Context(), d, RunOptions{Until: start.Add(48 * time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
@@ -60,13 +46,8 @@ func TestRuleWindowsAreDaysOfTheirZone(t *testing.T) {
 	if result, err := Change(t.Context(), d, ChangeOptions{Now: true}); err != nil || !result.From.Equal(start.Add(48*time.Hour)) || fmt.Sprint(result.GivenUp) != "[two days]" {
 		t.Fatal(result, err)
 	}
-	if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); err != nil {
-		t.Fatal(err)
-	}
-	all, err := ReadReleases(t.Context(), d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ran(t, d)
+	all := must(ReadReleases(t.Context(), d))
 	got := map[string]float64{}
 	for _, r := range all {
 		at := func(millis int64) string { return time.UnixMilli(millis).UTC().Format("2006-01-02 15h") }
