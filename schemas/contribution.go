@@ -149,7 +149,7 @@ func (r *userRow) append(dst []byte, u *ContribUser, form uint64, ofForm []byte)
 
 // readHead decodes the fields before a user's entries, except the form's part.
 func (r *userRow) readHead(w *wire, u *ContribUser) (form uint64) {
-	copy(u.ID[:], w.take(len(u.ID), "user"))
+	copy(u.ID[:], w.next(len(u.ID), "user"))
 	head := w.readUint(math.MaxUint64, "user head")
 	if head&1 != 0 {
 		step := unzigzag(w.readUint(math.MaxUint64, "period"))

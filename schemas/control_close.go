@@ -54,9 +54,9 @@ const skippedClass = "skipped"
 // Add adds o to t.
 func (t *ReadTallies) Add(o ReadTallies) {
 	t.Skipped += o.Skipped
-	of := o.numbers()
+	others := o.numbers()
 	for i, n := range t.numbers() {
-		*n += *of[i]
+		*n += *others[i]
 	}
 	if len(o.DeadLettered) > 0 && t.DeadLettered == nil {
 		t.DeadLettered = make(map[string]uint64, len(o.DeadLettered))

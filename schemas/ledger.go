@@ -113,7 +113,7 @@ func (p *LedgerPart) layout(w *wire) {
 	w.uint32(&p.Set.Parts, "parts")
 	w.fixed(p.Set.Digest[:], "digest")
 	if w.reading {
-		p.Chunk = w.take(len(w.rest), "chunk")
+		p.Chunk = w.next(len(w.rest), "chunk")
 	} else {
 		w.out = append(w.out, p.Chunk...)
 	}

@@ -140,7 +140,7 @@ func (d *Delta) layoutUsers(w *wire) {
 			case admittedAll:
 				u.Admitted = all
 			default:
-				u.Admitted = Bits(w.take(len(all), "admissions"))
+				u.Admitted = Bits(w.next(len(all), "admissions"))
 			}
 			w.check(admittedForm(u.Admitted, all) == form, "admissions: not in the shortest form")
 			row.readEvents(w, &u.ContribUser)

@@ -157,12 +157,12 @@ func TestTheReaderDoesNotDependOnCompaction(t *testing.T) {
 				t.Fatalf("complete %v, want %v", got, want)
 			}
 			for after := range uint64(4) {
-				some, err := l.DeltasAfter(after)
+				later, err := l.DeltasAfter(after)
 				if err != nil {
 					t.Fatal(err)
 				}
 				for turn := range want {
-					if _, ok := some[turn]; ok != (turn > after) {
+					if _, ok := later[turn]; ok != (turn > after) {
 						t.Fatalf("turn %d after %d: %v", turn, after, ok)
 					}
 				}

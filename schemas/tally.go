@@ -15,9 +15,9 @@ type MetricTally struct {
 
 // Add adds the tally of another metric window.
 func (t *WindowTally) Add(o WindowTally) {
-	of := o.numbers()
+	others := o.numbers()
 	for i, n := range t.numbers() {
-		*n += *of[i]
+		*n += *others[i]
 	}
 }
 

@@ -302,8 +302,8 @@ func (w *wire) length(n, size int, what string) int {
 	return int(long)
 }
 
-// take returns the next n bytes, which share memory with the encoding.
-func (w *wire) take(n int, what string) []byte {
+// next returns the next n bytes, which share memory with the encoding.
+func (w *wire) next(n int, what string) []byte {
 	if n > len(w.rest) {
 		w.fail(what + ": cut off")
 		return nil
@@ -319,7 +319,7 @@ func (w *wire) fixed(v []byte, what string) {
 		w.out = append(w.out, v...)
 		return
 	}
-	if b := w.take(len(v), what); b != nil {
+	if b := w.next(len(v), what); b != nil {
 		copy(v, b)
 		return
 	}
@@ -334,7 +334,7 @@ func (w *wire) bytes(v *[]byte, limit int, what string) {
 		w.fail(what + ": too long")
 	}
 	if w.reading {
-		*v = w.take(n, what)
+		*v = w.next(n, what)
 	} else {
 		w.out = append(w.out, *v...)
 	}
@@ -383,7 +383,7 @@ func (w *wire) wide(v *int128.Uint, what string) {
 	}
 	var n [1]byte
 	w.fixed(n[:], what)
-	u, ok := int128.FromMinimal(w.take(int(n[0]), what))
+	u, ok := int128.FromMinimal(w.next(int(n[0]), what))
 	if !ok {
 		w.fail(what + ": not a number of 128 bits in its shortest form")
 	}

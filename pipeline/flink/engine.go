@@ -117,15 +117,15 @@ type submission struct {
 	name    string // job name
 	failing func(cause string) error
 
-	job   string
-	told  map[failure]bool
-	last  string    // the cause of the last failure
-	heard time.Time // time of the JobManager's last response
+	job      string
+	reported map[failure]bool
+	last     string    // the cause of the last failure
+	heard    time.Time // time of the JobManager's last response
 }
 
 // once submits the pipeline and follows its job to the end.
 func (s *submission) once(ctx context.Context) error {
-	s.told, s.last, s.heard = map[failure]bool{}, "", time.Now()
+	s.reported, s.last, s.heard = map[failure]bool{}, "", time.Now()
 	err := s.patiently(ctx, func() error { return s.replace(ctx) })
 	if err == nil && s.job == "" { // a restarted JobManager has no slots yet, and the job waits for them
 		err = waitForSlots(ctx, s.o.Logger, func() error { return s.free(ctx) })
@@ -193,16 +193,16 @@ const (
 	slotsTold  = 2 * time.Second
 )
 
-// waitForSlots calls look until it returns something else than ErrSlots.
-func waitForSlots(ctx context.Context, logger *slog.Logger, look func() error) error {
-	told := false
+// waitForSlots calls probe until its error is not ErrSlots.
+func waitForSlots(ctx context.Context, logger *slog.Logger, probe func() error) error {
+	logged := false
 	for began := time.Now(); ; {
-		err := look()
+		err := probe()
 		if err == nil || !errors.Is(err, ErrSlots) || time.Since(began) > slotsLimit {
 			return err
 		}
-		if !told && time.Since(began) > slotsTold {
-			told = true
+		if !logged && time.Since(began) > slotsTold {
+			logged = true
 			logger.Warn(fmt.Sprintf("%v; waiting for slots for up to %v", err, slotsLimit))
 		}
 		if perr := pause(ctx, pollEvery); perr != nil {
@@ -297,10 +297,10 @@ func (s *submission) reportFailures(ctx context.Context) error {
 		return nil //nolint:nilerr // the next look at the state says what it is
 	}
 	for _, f := range all {
-		if s.told[f] {
+		if s.reported[f] {
 			continue
 		}
-		s.told[f] = true
+		s.reported[f] = true
 		s.last = f.cause()
 		if err := s.failing(s.last); err != nil {
 			return err

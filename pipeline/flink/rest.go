@@ -102,17 +102,17 @@ func (c *client) call(ctx context.Context, method, at, kind string, body io.Read
 		return fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	if answer.StatusCode/100 != 2 {
-		var said struct{ Errors []string }
-		if json.Unmarshal(data, &said) != nil || len(said.Errors) == 0 {
+		var response struct{ Errors []string }
+		if json.Unmarshal(data, &response) != nil || len(response.Errors) == 0 {
 			if answer.StatusCode >= 500 { // a proxy, or a JobManager that is on its way up
 				return fmt.Errorf("%w: status %d", ErrUnreachable, answer.StatusCode)
 			}
 			return fmt.Errorf("%s%s answered with status %d: %w", c.url, at, answer.StatusCode, ErrNotFlink)
 		}
 		if answer.StatusCode == http.StatusServiceUnavailable {
-			return fmt.Errorf("%w: %s", ErrUnreachable, strings.Join(said.Errors, "; "))
+			return fmt.Errorf("%w: %s", ErrUnreachable, strings.Join(response.Errors, "; "))
 		}
-		return &refusal{answer.StatusCode, said.Errors}
+		return &refusal{answer.StatusCode, response.Errors}
 	}
 	if out == nil {
 		return nil

@@ -252,11 +252,11 @@ func (s *Shard) Debt(index, metric int) units.Mu2 {
 	if index < 0 || metric >= len(s.debts) {
 		return 0
 	}
-	of, chunk := s.debts[metric], index>>chunkBits
-	if chunk >= len(of) || of[chunk] == nil {
+	debts, chunk := s.debts[metric], index>>chunkBits
+	if chunk >= len(debts) || debts[chunk] == nil {
 		return 0
 	}
-	return of[chunk][index&(chunkSize-1)]
+	return debts[chunk][index&(chunkSize-1)]
 }
 
 // SetDebt sets the debt of the account at an index, which must hold an account.

@@ -29,17 +29,17 @@ func (b Budget) Plan(share float64) (Budget, error) {
 	if share == 0 {
 		return b, nil
 	}
-	of := func(v *big.Int) *big.Int {
+	planned := func(v *big.Int) *big.Int {
 		part := new(big.Rat).SetFloat64(share)
 		part.Mul(part, new(big.Rat).SetInt(v))
 		return new(big.Int).Quo(part.Num(), part.Denom())
 	}
-	mu2 := units.Mu2(of(new(big.Int).SetUint64(uint64(b.Mu2))).Uint64())
+	mu2 := units.Mu2(planned(new(big.Int).SetUint64(uint64(b.Mu2))).Uint64())
 	if mu2 == 0 || mu2 == b.Mu2 {
 		return Budget{}, &units.RangeError{Parameter: "share", Value: share,
 			Range: "at least one unit (2^-40) of the budget, and less than all of it"}
 	}
-	keys, err := units.DeltaFromBig(of(b.Keys.Big()))
+	keys, err := units.DeltaFromBig(planned(b.Keys.Big()))
 	if err != nil {
 		return Budget{}, fmt.Errorf("taking %v of δ_keys: %w", share, err)
 	}

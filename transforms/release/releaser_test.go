@@ -111,7 +111,7 @@ func TestRuleAReleasedValueIsTheSameOrTheRunStops(t *testing.T) {
 				return
 			}
 			if ack, err := acknowledged(r, partialsOf(t, 2, 2)); err != nil || ack == nil ||
-				len(p.values) != c.writes+2 || len(p.takes) != 1 {
+				len(p.values) != c.writes+2 || len(p.epochs) != 1 {
 				t.Fatalf("the next turn: acknowledged %v, %v, %d values written", ack, err, len(p.values))
 			}
 			// The turn again, within the epoch, with another count.
@@ -137,12 +137,12 @@ func TestRuleASupersededEpochPublishesAndAcknowledgesNothing(t *testing.T) {
 			t.Errorf("%s: acknowledged %v, %v, lost %v", name, ack, err, lost)
 		}
 		p.taking, p.err = nil, nil
-		if ack, err := acknowledged(r, twoPartials(t, 4)); ack != nil || err != nil || len(p.takes) != 1 {
-			t.Errorf("%s: an older epoch: acknowledged %v, %v, taken in %v", name, ack, err, p.takes)
+		if ack, err := acknowledged(r, twoPartials(t, 4)); ack != nil || err != nil || len(p.epochs) != 1 {
+			t.Errorf("%s: an older epoch: acknowledged %v, %v, taken in %v", name, ack, err, p.epochs)
 		}
 		if ack, err := acknowledged(r, twoPartials(t, 6)); ack == nil || err != nil ||
-			!slices.Equal(p.takes, []int64{5, 6}) || len(p.values) != 2 {
-			t.Errorf("%s: the newer epoch: acknowledged %v, %v, taken in %v, %d values", name, ack, err, p.takes,
+			!slices.Equal(p.epochs, []int64{5, 6}) || len(p.values) != 2 {
+			t.Errorf("%s: the newer epoch: acknowledged %v, %v, taken in %v, %d values", name, ack, err, p.epochs,
 				len(p.values))
 		}
 	}
@@ -156,9 +156,9 @@ func TestCountsAreTakenAgainAfterAFailedWrite(t *testing.T) {
 		t.Fatalf("acknowledged %v, %v, %d writers closed", ack, err, p.let)
 	}
 	p.err, p.there = nil, p.there[:1]
-	if ack, err := acknowledged(r, twoPartials(t, 1)); ack == nil || err != nil || len(p.takes) != 2 ||
+	if ack, err := acknowledged(r, twoPartials(t, 1)); ack == nil || err != nil || len(p.epochs) != 2 ||
 		len(p.values) != 3 {
-		t.Errorf("acknowledged %v, %v, taken in %v, %d values", ack, err, p.takes, len(p.values))
+		t.Errorf("acknowledged %v, %v, taken in %v, %d values", ack, err, p.epochs, len(p.values))
 	}
 }
 

@@ -37,7 +37,7 @@ func testWindows(turn uint64) []schemas.MetricWindow {
 type published struct {
 	values []schemas.Release
 	there  []Record // the values that Acquire finds
-	takes  []int64  // their epochs
+	epochs []int64  // their epochs
 	taking error
 	err    error
 	closed bool
@@ -47,7 +47,7 @@ type published struct {
 
 func (p *published) Acquire(_ context.Context, _ int, epoch int64, settled uint64,
 	each func(turn uint64, key, value []byte) error) (CountsWriter, error) {
-	p.takes = append(p.takes, epoch)
+	p.epochs = append(p.epochs, epoch)
 	for _, r := range p.there {
 		if err := each(r.Release.Turn, r.Key, r.Value); err != nil {
 			return nil, fmt.Errorf("reading what stands after turn %d: %w", settled, err)

@@ -65,37 +65,37 @@ func (a *admission) admit(u *member) error {
 			continue
 		}
 		m, left := &a.rules.metrics[w.Metric], a.left(place, &account, u, w)
-		kept, of, err := a.clip.window(m, a.ended, i, u, left)
+		kept, tally, err := a.clip.window(m, a.ended, i, u, left)
 		if err != nil {
 			return err
 		}
 		if len(kept) == 0 {
-			a.tallies[i].Add(of)
+			a.tallies[i].Add(tally)
 			continue
 		}
 		worst, ok := a.rules.price(m, kept, a.clip.further, a.clip.leaves)
 		if !ok || worst > left {
-			of.Beyond, of.Counted = of.Beyond+of.Counted, 0
-			a.tallies[i].Add(of)
+			tally.Beyond, tally.Counted = tally.Beyond+tally.Counted, 0
+			a.tallies[i].Add(tally)
 			continue
 		}
 		if err := account.Reserve(a.rules.Budget, worst); err != nil {
 			return err
 		}
 		admitted.Set(i)
-		a.clip.counted[i] = of.Counted
-		a.tallies[i].Add(of)
+		a.clip.counted[i] = tally.Counted
+		a.tallies[i].Add(tally)
 		a.reservations.add(u, i, worst, a.clip)
 		own.mark(i)
 	}
 	slice, records := own.retained(a.scratch)
-	some := len(a.reservations.list) > from
-	if some {
+	reserved := len(a.reservations.list) > from
+	if reserved {
 		if err := a.put(place, u, account, &a.reservations, from); err != nil {
 			return err
 		}
 	}
-	if some || len(slice) > 0 {
+	if reserved || len(slice) > 0 {
 		a.scratch.users = append(a.scratch.users, schemas.DeltaUser{
 			ContribUser: schemas.ContribUser{ID: u.ID, Period: u.Period, Entries: slice, Records: records},
 			Admitted:    admitted})
@@ -114,15 +114,15 @@ func (a *shardAccounts) applyDelta(first uint64, d *schemas.Delta, windows []sch
 	case !slices.Equal(d.Windows, windows):
 		return errOtherWindows
 	}
-	own := &contributions{labels: d.Labels, filtered: d.Filtered, users: make([]schemas.ContribUser, len(d.Users))}
+	slice := &contributions{labels: d.Labels, filtered: d.Filtered, users: make([]schemas.ContribUser, len(d.Users))}
 	for i := range d.Users {
-		own.users[i] = d.Users[i].ContribUser
-		if i > 0 && schemas.CompareUsers(&own.users[i-1], &own.users[i]) >= 0 {
+		slice.users[i] = d.Users[i].ContribUser
+		if i > 0 && schemas.CompareUsers(&slice.users[i-1], &slice.users[i]) >= 0 {
 			return errUserMissed
 		}
 	}
-	own.index()
-	ended, err := a.assemble(d.Turn, d.Windows, own)
+	slice.index()
+	ended, err := a.assemble(d.Turn, d.Windows, slice)
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (a *shardAccounts) reserve(ended *endedWindows, u *member, admitted schemas
 			return errNothingKept
 		}
 		m, left := &a.rules.metrics[w.Metric], a.left(place, &account, u, w)
-		kept, of, err := a.clip.window(m, ended, i, u, left)
+		kept, tally, err := a.clip.window(m, ended, i, u, left)
 		switch {
 		case err != nil:
 			return err
@@ -173,7 +173,7 @@ func (a *shardAccounts) reserve(ended *endedWindows, u *member, admitted schemas
 		if err := account.Reserve(a.rules.Budget, worst); err != nil {
 			return fmt.Errorf("%w: %w", errOverBudget, err)
 		}
-		a.clip.counted[i] = of.Counted
+		a.clip.counted[i] = tally.Counted
 		to.add(u, i, worst, a.clip)
 	}
 	if len(to.list) == from {

@@ -188,12 +188,12 @@ func TestAttackOnAShareOfCountedEvents(t *testing.T) {
 			if err := a.charge(NewSettlement(settled)); err != nil {
 				t.Fatal(err)
 			}
-			if spent := a.of(1).Spent; math.Ldexp(float64(spent), -40) < seen*(1-1e-9) || spent > s.budget.Mu2 {
+			if spent := a.accountOf(1).Spent; math.Ldexp(float64(spent), -40) < seen*(1-1e-9) || spent > s.budget.Mu2 {
 				t.Fatalf("μ² of %v was seen in %d turns: %d of %d units are charged for", seen, turn, spent,
 					s.budget.Mu2)
 			}
 		}
-		spent := a.of(1).Spent
+		spent := a.accountOf(1).Spent
 		used[0], used[1] = min(used[0], spent), max(used[1], spent)
 		return sum
 	}

@@ -107,14 +107,14 @@ func (a *shardAccounts) prices(d *decision, s *Settlement) (*prices, error) {
 			p.released[i] = s.precisions(window, d.ended.keysOf(i, m), false)
 		}
 		for _, component := range m.further {
-			of := window
-			of.Metric = uint32(component)
-			p.further[i] = append(p.further[i], s.precisions(of, d.ended.keysOf(i, m), false))
+			derived := window
+			derived.Metric = uint32(component)
+			p.further[i] = append(p.further[i], s.precisions(derived, d.ended.keysOf(i, m), false))
 		}
 		if m.nodes >= 0 {
-			of := window
-			of.Metric = uint32(m.nodes)
-			if p.nodes[i], err = s.drawnNodes(of, d.ended.keysOf(i, m)); err != nil {
+			derived := window
+			derived.Metric = uint32(m.nodes)
+			if p.nodes[i], err = s.drawnNodes(derived, d.ended.keysOf(i, m)); err != nil {
 				return nil, err
 			}
 		}
@@ -130,10 +130,10 @@ func (p *prices) of(all *reservations, r *reservation) (units.Mu2, error) {
 	m := &p.rules.metrics[p.windows[window].Metric]
 	var actual units.Mu2
 	for leaves := all.leavesOf(r); len(leaves) > 0; {
-		var of []leafCount
-		of, leaves = firstTree(leaves)
-		key := of[0].key
-		charge, err := p.nodes[window][key].charge(of, m.scale.Levels(), !p.released[window][key].IsZero())
+		var selected []leafCount
+		selected, leaves = firstTree(leaves)
+		key := selected[0].key
+		charge, err := p.nodes[window][key].charge(selected, m.scale.Levels(), !p.released[window][key].IsZero())
 		if err != nil {
 			return 0, err
 		}

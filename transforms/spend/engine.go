@@ -239,13 +239,13 @@ func (e *Engine) decide(n int, s *shard, open *schemas.Open, turn uint64,
 }
 
 func ofTurn(batches []schemas.Contributions, turn uint64) []schemas.Contributions {
-	var of []schemas.Contributions
+	var matching []schemas.Contributions
 	for i := range batches {
 		if batches[i].Turn == turn {
-			of = append(of, batches[i])
+			matching = append(matching, batches[i])
 		}
 	}
-	return of
+	return matching
 }
 
 // charge settles all of the shard's decided turns.
@@ -319,7 +319,7 @@ func readEnvelope(n int, blobs [][]byte) (*schemas.Open, [][]byte, error) {
 	}
 	var open *schemas.Open
 	var batches [][]byte
-	said := map[uint32]schemas.Open{} // by group
+	opens := map[uint32]schemas.Open{} // by group
 	for _, b := range blobs {
 		kind, epoch, _, err := schemas.PeekEpoch(b)
 		if err != nil {
@@ -334,7 +334,7 @@ func readEnvelope(n int, blobs [][]byte) (*schemas.Open, [][]byte, error) {
 			if err != nil {
 				return nil, nil, fmt.Errorf("reading an envelope: %w", err)
 			}
-			said[o.Group] = o
+			opens[o.Group] = o
 			if o.Group == 0 {
 				open = &o
 			}
@@ -352,7 +352,7 @@ func readEnvelope(n int, blobs [][]byte) (*schemas.Open, [][]byte, error) {
 		return nil, nil, &StopError{Shard: n, Turn: open.Turn, Reason: errMisrouted}
 	}
 	for g := uint32(1); g < open.Groups; g++ {
-		if o, ok := said[g]; !ok || o.First != open.First || o.Turn != open.Turn {
+		if o, ok := opens[g]; !ok || o.First != open.First || o.Turn != open.Turn {
 			return nil, nil, nil
 		}
 	}

@@ -123,7 +123,7 @@ func TestAnOlderEpochsElementIsDropped(t *testing.T) {
 	}
 	w.engine = engine // the process goes on, READ has taken a new epoch
 	mustPlay(t, w, 3, 3)
-	records, takes := len(w.ledger.logs[0]), w.ledger.takes
+	records, takes := len(w.ledger.logs[0]), w.ledger.acquired
 	w.engine.opts.Lost = func(int64) { t.Error("the shard was given up") }
 	if p, err := w.engine.Spend(t.Context(), 0, old); p != nil || err != nil {
 		t.Fatalf("an element of an older epoch gave %v, %v", p, err)
@@ -131,7 +131,7 @@ func TestAnOlderEpochsElementIsDropped(t *testing.T) {
 	if len(w.ledger.logs[0]) != records {
 		t.Fatal("an element of an older epoch was kept")
 	}
-	if mustPlay(t, w, 4, 4); w.ledger.takes != takes {
+	if mustPlay(t, w, 4, 4); w.ledger.acquired != takes {
 		t.Fatal("an element of an older epoch made the process forget the shard")
 	}
 }
@@ -200,8 +200,8 @@ func TestAnEnvelopeWithoutOpenDoesNothing(t *testing.T) {
 			open(w.epoch+1, 1, 0), open(w.epoch+1, 1, 1)},
 	} {
 		p, err := w.engine.Spend(t.Context(), 0, blobs)
-		if p != nil || err != nil || w.ledger.takes != 0 {
-			t.Errorf("%s: %v, %v, %d takes", name, p, err, w.ledger.takes)
+		if p != nil || err != nil || w.ledger.acquired != 0 {
+			t.Errorf("%s: %v, %v, %d takes", name, p, err, w.ledger.acquired)
 		}
 	}
 }

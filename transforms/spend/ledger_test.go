@@ -17,12 +17,12 @@ var errCrashed = errors.New("the process was killed while it wrote")
 // accounts.LedgerStore. Records are stored when they are appended, unless the test tears the append
 // off or delays it.
 type memLedger struct {
-	mu      sync.Mutex
-	newest  int64 // the newest epoch on control
-	logs    map[int][]accounts.LedgerRecord
-	owners  map[int]*memWriter
-	takes   int
-	appends map[int]int // by shard
+	mu       sync.Mutex
+	newest   int64 // the newest epoch on control
+	logs     map[int][]accounts.LedgerRecord
+	owners   map[int]*memWriter
+	acquired int
+	appends  map[int]int // by shard
 	// tear, when set, is asked how many records of an append land before the
 	// process is killed; below 0: all of them, and no kill.
 	tear func(shard, records int) int
@@ -51,7 +51,7 @@ func (l *memLedger) Acquire(_ context.Context, shard int, epoch int64,
 	if epoch < l.newest {
 		return nil, fmt.Errorf("taking: %w", accounts.ErrSuperseded)
 	}
-	l.takes++
+	l.acquired++
 	w := &memWriter{ledger: l, shard: shard}
 	l.owners[shard] = w
 	for _, r := range l.logs[shard] {

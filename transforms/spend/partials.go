@@ -59,19 +59,19 @@ func (a *shardAccounts) cells(d *decision, add func(w schemas.MetricWindow, of, 
 			}
 		}
 		for j, component := range m.further {
-			of := w
-			of.Metric = uint32(component)
+			derived := w
+			derived.Metric = uint32(component)
 			for k, there := range sums.there[i] {
 				if there {
-					sums.further[i][k*len(m.further)+j].Parts(func(n int64) { add(of, keys[k], keys[k], n) })
+					sums.further[i][k*len(m.further)+j].Parts(func(n int64) { add(derived, keys[k], keys[k], n) })
 				}
 			}
 		}
 		for _, l := range slices.SortedFunc(maps.Keys(sums.leaves[i]), compareLeaves) {
-			of := w
-			of.Metric = uint32(m.nodes)
+			derived := w
+			derived.Metric = uint32(m.nodes)
 			key := schemas.NodeKey(keys[l.key], l.leaf)
-			sums.leaves[i][l].Parts(func(n int64) { add(of, keys[l.key], key, n) })
+			sums.leaves[i][l].Parts(func(n int64) { add(derived, keys[l.key], key, n) })
 		}
 	}
 }
@@ -99,7 +99,7 @@ func (a *shardAccounts) counts(d *decision) counts {
 	last := lastUsers(a, d)
 	for i := range d.reservations.list {
 		r := &d.reservations.list[i]
-		of := last[r.window]
+		lastUser := last[r.window]
 		components := len(a.rules.metrics[d.delta.Windows[r.window].Metric].further)
 		for _, l := range d.reservations.leavesOf(r) {
 			if c.leaves[r.window] == nil {
@@ -114,11 +114,11 @@ func (a *shardAccounts) counts(d *decision) counts {
 				*sum = sum.Add(n)
 			}
 			c.there[r.window][k.key] = true
-			if of != nil {
-				if of[k.key] == r.user {
+			if lastUser != nil {
+				if lastUser[k.key] == r.user {
 					continue
 				}
-				of[k.key] = r.user
+				lastUser[k.key] = r.user
 			}
 			sum := &c.keys[r.window][k.key]
 			*sum = sum.Add(k.total)

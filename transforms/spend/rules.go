@@ -246,9 +246,10 @@ func (m *metric) private() bool { return m.spec.KeyMode == schemas.KeysPrivate }
 // account.
 func (r *Rules) price(m *metric, kept []kept, further []int64, leaves []leafCount) (worst units.Mu2, ok bool) {
 	for len(leaves) > 0 {
-		var of []leafCount
-		of, leaves = firstTree(leaves)
-		charge, fits := units.ChargeSquares(metrickind.Squares(of, m.scale.Levels(), nil), r.metrics[m.nodes].spec.Top)
+		var selected []leafCount
+		selected, leaves = firstTree(leaves)
+		charge, fits := units.ChargeSquares(metrickind.Squares(selected, m.scale.Levels(), nil),
+			r.metrics[m.nodes].spec.Top)
 		if worst, ok = worst.Add(charge); !fits || !ok {
 			return 0, false
 		}

@@ -64,8 +64,8 @@ func TestRuleOverflowIsNotAdmitted(t *testing.T) {
 		cs := []contribution{{user: 1, key: "a", n: n}, {user: 1, key: "b", n: 1}}
 		for keys := range 2 {
 			a := mustAccounts(t, deployment(units.MaxMu2, m), cs[:keys+1])
-			if len(a.last().reservations.list) > 0 || a.of(1) != (accounts.Account{}) {
-				t.Errorf("%d events of the first of %d keys: admitted with %+v", n, keys+1, a.of(1))
+			if len(a.last().reservations.list) > 0 || a.accountOf(1) != (accounts.Account{}) {
+				t.Errorf("%d events of the first of %d keys: admitted with %+v", n, keys+1, a.accountOf(1))
 			}
 		}
 	}
@@ -84,7 +84,7 @@ func TestRuleOverflowIsNotAdmitted(t *testing.T) {
 			cs = append(cs, contribution{user: 1, key: key, n: 1})
 		}
 		a := mustAccounts(t, deployment(units.MaxMu2, half), cs)
-		if got := a.of(1).Reserved; got != c.want || (len(a.last().reservations.list) > 0) != (c.want > 0) {
+		if got := a.accountOf(1).Reserved; got != c.want || (len(a.last().reservations.list) > 0) != (c.want > 0) {
 			t.Errorf("%d keys: %d reserved by %d admissions, want %d", len(c.keys), got,
 				len(a.last().reservations.list), c.want)
 		}
@@ -111,7 +111,7 @@ func TestRuleSquaresOfATreeDoNotOverflow(t *testing.T) {
 		}
 		a := mustAccounts(t, deployment(units.MaxMu2, metrics...),
 			[]contribution{{user: 1, key: "a", n: 1<<32 - 1, value: math.MaxInt64}})
-		if got := a.of(1).Reserved; got != c.want || (len(a.last().reservations.list) > 0) != (c.want > 0) {
+		if got := a.accountOf(1).Reserved; got != c.want || (len(a.last().reservations.list) > 0) != (c.want > 0) {
 			t.Errorf("%s: %d reserved by %d admissions, want %d", name, got, len(a.last().reservations.list), c.want)
 		}
 	}

@@ -62,7 +62,7 @@ func mustDecide(t testing.TB, a *shardAccounts, s settings, cs []contribution) {
 	}
 }
 
-func (a *shardAccounts) of(user int) accounts.Account {
+func (a *shardAccounts) accountOf(user int) accounts.Account {
 	account, _ := a.store.Get(testID(user), 0)
 	return account
 }
@@ -122,7 +122,7 @@ func TestRuleAdmissionDependsOnOwnRecordsOnly(t *testing.T) {
 	cs := []contribution{{user: 0, key: "a", n: 1}}
 	for range 4 {
 		for budget, want := range map[units.Mu2]units.Mu2{3: 0, 4: 4} {
-			if got := mustAccounts(t, deployment(budget, metric1("m")), cs).of(0).Reserved; got != want {
+			if got := mustAccounts(t, deployment(budget, metric1("m")), cs).accountOf(0).Reserved; got != want {
 				t.Errorf("beside %d others, of a budget of %d units %d are reserved, want %d", len(cs)-1, budget, got,
 					want)
 			}
@@ -251,12 +251,12 @@ func TestRuleAdmissionReservesTheWholeWorstCase(t *testing.T) {
 	s := deployment(4*100+4*100-1, metric1("m0"), metric1("m1"))
 	cs := []contribution{{user: 1, key: "a", n: 6}, {user: 1, key: "b", n: 8}} // 36 and 64 times the top
 	a := mustAccounts(t, s, cs)
-	if got := a.of(1).Reserved; got != 400+4*(36+49) {
+	if got := a.accountOf(1).Reserved; got != 400+4*(36+49) {
 		t.Fatalf("%d are reserved: all of the first window, and all but one event of the second", got)
 	}
 	s.budget.Mu2++
 	a = mustAccounts(t, s, cs)
-	if got := a.of(1).Reserved; got != 800 {
+	if got := a.accountOf(1).Reserved; got != 800 {
 		t.Fatal("the worst case fits to the unit and was refused")
 	}
 }
@@ -273,7 +273,7 @@ func TestRuleWhatCannotBePaidIsLeftOutAndTheWalkGoesOn(t *testing.T) {
 	if got, want := fmt.Sprintf("%04b", a.last().delta.Users[0].Admitted[0]), "1011"; got != want {
 		t.Fatalf("admitted to %s, want %s (last window first)", got, want)
 	}
-	if got, want := a.of(1), (accounts.Account{Reserved: 116}); got != want {
+	if got, want := a.accountOf(1), (accounts.Account{Reserved: 116}); got != want {
 		t.Fatalf("account is %+v, want %+v", got, want)
 	}
 	if got := a.last().delta.Tallies; got[0] != (schemas.WindowTally{Counted: 1, Beyond: 1}) ||
@@ -308,10 +308,10 @@ func TestRulePublicKeyMissingFromASettlementStops(t *testing.T) {
 		err := a.charge(released(unit(1), c.keys))
 		if c.paid == 0 {
 			if err == nil {
-				t.Errorf("%s: charged %d", name, a.of(1).Spent)
+				t.Errorf("%s: charged %d", name, a.accountOf(1).Spent)
 			}
-		} else if err != nil || a.of(1).Spent != c.paid {
-			t.Errorf("%s: charged %d, want %d (%v)", name, a.of(1).Spent, c.paid, err)
+		} else if err != nil || a.accountOf(1).Spent != c.paid {
+			t.Errorf("%s: charged %d, want %d (%v)", name, a.accountOf(1).Spent, c.paid, err)
 		}
 	}
 }
@@ -341,8 +341,8 @@ func TestRuleAReleasedValuePaysForAllComponents(t *testing.T) {
 		err := a.charge(
 			NewSettlement(schemas.Settled{Turn: 1, FirstRungs: []units.Precision{unit(1), unit(1), unit(1)},
 				Keys: c.keys}))
-		if c.paid == 0 && !errors.Is(err, errNoPrice) || c.paid != 0 && (err != nil || a.of(1).Spent != c.paid) {
-			t.Errorf("%s: charged %d, want %d (%v)", name, a.of(1).Spent, c.paid, err)
+		if c.paid == 0 && !errors.Is(err, errNoPrice) || c.paid != 0 && (err != nil || a.accountOf(1).Spent != c.paid) {
+			t.Errorf("%s: charged %d, want %d (%v)", name, a.accountOf(1).Spent, c.paid, err)
 		}
 	}
 }
@@ -383,8 +383,8 @@ func TestRuleAReleasedTreePaysForItsDrawnNodes(t *testing.T) {
 				{user: 1, key: "a", n: 1, value: 60}})
 		err := a.charge(
 			NewSettlement(schemas.Settled{Turn: 1, FirstRungs: []units.Precision{unit(1), unit(4)}, Keys: c.keys}))
-		if c.paid == 0 && !errors.Is(err, errNoPrice) || c.paid != 0 && (err != nil || a.of(1).Spent != c.paid) {
-			t.Errorf("%s: charged %d, want %d (%v)", name, a.of(1).Spent, c.paid, err)
+		if c.paid == 0 && !errors.Is(err, errNoPrice) || c.paid != 0 && (err != nil || a.accountOf(1).Spent != c.paid) {
+			t.Errorf("%s: charged %d, want %d (%v)", name, a.accountOf(1).Spent, c.paid, err)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func TestRuleARestoredShareReservesWhatWasReserved(t *testing.T) {
 		t.Fatal(err)
 	}
 	for user := range 3 {
-		if got, want := restored.of(user), a.of(user); got != want {
+		if got, want := restored.accountOf(user), a.accountOf(user); got != want {
 			t.Errorf("user %d: restored %+v, decided %+v", user, got, want)
 		}
 	}

@@ -91,7 +91,7 @@ func TestRuleASpanReservesTheWorstCaseOfAllItsTurns(t *testing.T) {
 			accounts := w.engine.shards[0].accounts
 			admitted := admittedTo(accounts)
 			got = append(got, admitted...)
-			account := accounts.of(1)
+			account := accounts.accountOf(1)
 			if sum := account.Spent + account.Reserved; sum > 12 || account.Reserved != units.Mu2(4*len(admitted)) {
 				t.Fatalf("spans of %d, turn %d, bucket %v: %+v with %d turns reserved", c.turns, first, bucket, account,
 					len(admitted))
@@ -253,7 +253,7 @@ func TestADecidedTurnIsChargedBeforeTheNextSpan(t *testing.T) {
 			t.Errorf("turn 1 was charged by a settlement of turns %d to %d", bad.First, bad.Turn)
 		}
 	}
-	if account := accounts.of(1); account.Reserved != 4 || account.Spent != 0 {
+	if account := accounts.accountOf(1); account.Reserved != 4 || account.Spent != 0 {
 		t.Errorf("the account is %+v", account)
 	}
 }

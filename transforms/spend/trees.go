@@ -26,10 +26,10 @@ func compareLeaves(a, b leafCount) int {
 // mergeLeaves sorts the counts of a list from index from to its end, and adds up counts of the same
 // leaf.
 func mergeLeaves(list []leafCount, from int) []leafCount {
-	of := list[from:]
-	slices.SortFunc(of, compareLeaves)
+	added := list[from:]
+	slices.SortFunc(added, compareLeaves)
 	merged := list[:from]
-	for _, l := range of {
+	for _, l := range added {
 		if last := len(merged) - 1; last >= from && compareLeaves(merged[last], l) == 0 {
 			merged[last].n += l.n
 		} else {

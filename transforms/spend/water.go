@@ -37,14 +37,14 @@ type oneMore struct {
 //
 // For counts of events, where c events of any key cost c²·u, no other choice within the allowance
 // counts more events: an event moved from a key at level m to one at a higher level costs more.
-func (w *water) fill(sizes []uint64, allowance units.Mu2, of priced) []uint64 {
-	if _, fits := costOf(sizes, math.MaxUint64, allowance, of); fits {
+func (w *water) fill(sizes []uint64, allowance units.Mu2, prices priced) []uint64 {
+	if _, fits := costOf(sizes, math.MaxUint64, allowance, prices); fits {
 		return sizes
 	}
 	// low fits, and high does not.
 	low, high := uint64(0), slices.Max(sizes)
 	for step := uint64(1); step < high; step *= 2 {
-		if _, fits := costOf(sizes, step, allowance, of); !fits {
+		if _, fits := costOf(sizes, step, allowance, prices); !fits {
 			high = step
 			break
 		}
@@ -52,31 +52,31 @@ func (w *water) fill(sizes []uint64, allowance units.Mu2, of priced) []uint64 {
 	}
 	for high-low > 1 {
 		level := low + (high-low)/2
-		if _, fits := costOf(sizes, level, allowance, of); fits {
+		if _, fits := costOf(sizes, level, allowance, prices); fits {
 			low = level
 		} else {
 			high = level
 		}
 	}
-	cost, _ := costOf(sizes, low, allowance, of)
+	cost, _ := costOf(sizes, low, allowance, prices)
 	w.counts = w.counts[:0]
 	for _, size := range sizes {
 		w.counts = append(w.counts, min(size, low))
 	}
-	w.addOneMore(sizes, low, allowance-cost, of)
+	w.addOneMore(sizes, low, allowance-cost, prices)
 	return w.counts
 }
 
 // addOneMore counts one more in keys that have more than the level, if the rest pays for it.
-func (w *water) addOneMore(sizes []uint64, level uint64, rest units.Mu2, of priced) {
+func (w *water) addOneMore(sizes []uint64, level uint64, rest units.Mu2, prices priced) {
 	w.more = w.more[:0]
 	for key, size := range sizes {
 		if size <= level {
 			continue
 		}
-		cost, ok := of.price(key, level+1)
+		cost, ok := prices.price(key, level+1)
 		if level > 0 {
-			before, _ := of.price(key, level)
+			before, _ := prices.price(key, level)
 			cost -= before
 		}
 		if ok && cost <= rest {
@@ -85,7 +85,7 @@ func (w *water) addOneMore(sizes []uint64, level uint64, rest units.Mu2, of pric
 	}
 	if len(w.more) > 1 {
 		for i := range w.more {
-			w.more[i].rank = of.rank(w.more[i].key)
+			w.more[i].rank = prices.rank(w.more[i].key)
 		}
 		slices.SortFunc(w.more, func(a, b oneMore) int { return bytes.Compare(a.rank[:], b.rank[:]) })
 	}
@@ -98,13 +98,13 @@ func (w *water) addOneMore(sizes []uint64, level uint64, rest units.Mu2, of pric
 }
 
 // costOf returns what the user pays at a level, and whether that is within the allowance.
-func costOf(sizes []uint64, level uint64, allowance units.Mu2, of priced) (sum units.Mu2, fits bool) {
+func costOf(sizes []uint64, level uint64, allowance units.Mu2, prices priced) (sum units.Mu2, fits bool) {
 	for key, size := range sizes {
 		c := min(size, level)
 		if c == 0 {
 			continue
 		}
-		cost, ok := of.price(key, c)
+		cost, ok := prices.price(key, c)
 		if !ok || cost > allowance-sum {
 			return 0, false
 		}

@@ -80,9 +80,9 @@ func (a *shardAccounts) assemble(turn uint64, windows []schemas.MetricWindow,
 		e.contributions[i] = c
 		e.taken[i] = c.taken(m)
 		if m.kind.Share {
-			of := w
-			of.Metric = uint32(m.of)
-			if e.of[i] = slices.Index(windows[:i], of); e.of[i] < 0 {
+			derived := w
+			derived.Metric = uint32(m.of)
+			if e.of[i] = slices.Index(windows[:i], derived); e.of[i] < 0 {
 				return nil,
 					fmt.Errorf("assembling a window of metric %s: %s, of which it is a share, has no such window",
 						m.spec.Name, m.spec.Of)
@@ -144,25 +144,25 @@ func (e *endedWindows) members(fn func(m *member) error) error {
 	}
 	m := member{of: make([]*schemas.ContribUser, len(e.windows))}
 	for {
-		some := false
+		found := false
 		for i, c := range e.each {
 			least[i] = nil
 			if next[i] == len(c.users) {
 				continue
 			}
 			u, order := &c.users[next[i]], -1
-			if some {
+			if found {
 				order = schemas.CompareUsers(u, &m.ContribUser)
 			}
 			if order < 0 {
 				clear(least[:i])
-				m.ID, m.Period, some = u.ID, u.Period, true
+				m.ID, m.Period, found = u.ID, u.Period, true
 			}
 			if order <= 0 {
 				least[i] = u
 			}
 		}
-		if !some {
+		if !found {
 			return nil
 		}
 		m.own = least[0]

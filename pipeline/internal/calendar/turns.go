@@ -151,9 +151,9 @@ func (t *Turns) end(turn uint64) int64 {
 }
 
 // Of returns the turn that covers a time, which must not be before the start.
-func (t *Turns) Of(millis int64) uint64 { return t.of(t.clock.Reading(millis)) }
+func (t *Turns) Of(millis int64) uint64 { return t.turnAt(t.clock.Reading(millis)) }
 
-func (t *Turns) of(reading int64) uint64 {
+func (t *Turns) turnAt(reading int64) uint64 {
 	if reading < t.start {
 		return t.first - 1
 	}
@@ -209,7 +209,7 @@ func (t *Turns) NextEnd(turn uint64) int64 {
 }
 
 // First implements spend.Windows: it returns the turn with which a metric window begins.
-func (t *Turns) First(p schemas.MetricWindow) uint64 { return t.of(p.WindowStart) }
+func (t *Turns) First(p schemas.MetricWindow) uint64 { return t.turnAt(p.WindowStart) }
 
 // Open implements spend.Windows: it reports whether some window of a metric contains a turn's slice
 // and ends after the turn.
@@ -243,7 +243,7 @@ func (t *Turns) Needed(turn uint64) uint64 {
 	needed := turn + 1
 	for i := range t.metrics {
 		if first, open := t.open(i, turn); open {
-			needed = min(needed, t.of(first))
+			needed = min(needed, t.turnAt(first))
 		}
 	}
 	return needed

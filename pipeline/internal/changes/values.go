@@ -35,7 +35,9 @@ func differing(values []Value) []Value {
 
 // fingerprint names a key by the beginning of its hash in HEADER, which reveals nothing about the
 // key.
-func fingerprint(of [32]byte) string { return "the key of fingerprint " + hex.EncodeToString(of[:4]) }
+func fingerprint(hash [32]byte) string {
+	return "the key of fingerprint " + hex.EncodeToString(hash[:4])
+}
 
 // metricValues lists the fields in which two definitions of a metric differ: every field of
 // schemas.MetricSpec but the name.

@@ -122,7 +122,7 @@ func (v *View) observeReader(offset int64, b *schemas.Reader) {
 
 // beginReaders admits the last reader of every group of a run to the epoch that the run has taken.
 func (v *View) beginReaders(run int64) {
-	maps.DeleteFunc(v.readers, func(of int64, _ *readers) bool { return of < run })
+	maps.DeleteFunc(v.readers, func(number int64, _ *readers) bool { return number < run })
 	v.part = map[uint32]int64{}
 	if r := v.readers[run]; r != nil {
 		maps.Copy(v.part, r.last)

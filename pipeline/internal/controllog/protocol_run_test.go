@@ -46,19 +46,19 @@ func TestRuleWhatTheProcessesOfARunSayCountsWhereItBelongsOnly(t *testing.T) {
 	announced := list{&schemas.Header{Counts: inJSON, Generation: 1, LedgerSlots: 8}, &schemas.Run{}, &schemas.Run{}}
 	begun := append(slices.Clone(announced), readerOf(2, 1, 3), readerOf(2, 2, 3), &schemas.Epoch{Run: 2})
 	part := map[uint32]int64{1: 3, 2: 4}
-	none := said{Epoch: -1, Run: -1, Stop: -1}
-	same := said{Epoch: 5, Run: 2, Stop: -1, Part: part, Joining: part}
-	with := func(s said, change func(*said)) said {
+	none := state{Epoch: -1, Run: -1, Stop: -1}
+	same := state{Epoch: 5, Run: 2, Stop: -1, Part: part, Joining: part}
+	with := func(s state, change func(*state)) state {
 		s.Groups = maps.Clone(s.Groups)
 		change(&s)
 		return s
 	}
 	// told adds ignored and logged records.
-	told := func(s said, n int) said { return with(s, func(s *said) { s.Strays = n }) }
+	told := func(s state, n int) state { return with(s, func(s *state) { s.Strays = n }) }
 	// reads is with the readers of another run, which may follow.
-	reads := func(s said, run int64) said { return with(s, func(s *said) { s.Others = []int64{run} }) }
-	passes := func(group uint32, p *schemas.Passed) said {
-		return with(same, func(s *said) { s.Groups = map[uint32]*Group{group: groupOf(p)} })
+	reads := func(s state, run int64) state { return with(s, func(s *state) { s.Others = []int64{run} }) }
+	passes := func(group uint32, p *schemas.Passed) state {
+		return with(same, func(s *state) { s.Groups = map[uint32]*Group{group: groupOf(p)} })
 	}
 	first, end := passedBy(5, 1, 3, 1, 1, 4), &schemas.End{Epoch: 5, Owed: 1}
 	closeAt := func(turn uint64, partitions ...int32) *schemas.Close {
@@ -68,8 +68,8 @@ func TestRuleWhatTheProcessesOfARunSayCountsWhereItBelongsOnly(t *testing.T) {
 		}
 		return c
 	}
-	closedOnce := func(s said) said {
-		return with(s, func(s *said) {
+	closedOnce := func(s state) state {
+		return with(s, func(s *state) {
 			s.Closed = 1
 			for n, g := range s.Groups {
 				all := *g
@@ -78,7 +78,7 @@ func TestRuleWhatTheProcessesOfARunSayCountsWhereItBelongsOnly(t *testing.T) {
 			}
 		})
 	}
-	unclosed := func(s *said) { // the tallies are of records that the next CLOSE has not
+	unclosed := func(s *state) { // the tallies are of records that the next CLOSE has not
 		g := *s.Groups[1]
 		g.Tallies, g.Unclosed = schemas.ReadTallies{}, g.Tallies
 		s.Groups[1] = &g
@@ -91,50 +91,50 @@ func TestRuleWhatTheProcessesOfARunSayCountsWhereItBelongsOnly(t *testing.T) {
 	for name, test := range map[string]struct {
 		before  list // announced or begun
 		records list
-		want    said
+		want    state
 	}{
 		"READER before the first EPOCH": {announced, list{readerOf(2, 1, 3)}, reads(none, 2)},
 		"READER before its epoch":       {begun, nil, same},
 		"READER after the EPOCH waits": {begun, list{readerOf(2, 1, 3)},
-			with(same, func(s *said) { s.Joining = map[uint32]int64{1: 6, 2: 4} })},
+			with(same, func(s *state) { s.Joining = map[uint32]int64{1: 6, 2: 4} })},
 		"READER, twice": {announced,
-			list{readerOf(2, 1, 3), readerOf(2, 1, 3), &schemas.Epoch{Run: 2}}, said{Epoch: 5, Run: 2, Stop: -1,
+			list{readerOf(2, 1, 3), readerOf(2, 1, 3), &schemas.Epoch{Run: 2}}, state{Epoch: 5, Run: 2, Stop: -1,
 				Part: map[uint32]int64{1: 4}, Joining: map[uint32]int64{1: 4}}},
 		"READER, the last one of two epochs": {begun, list{readerOf(2, 1, 3), &schemas.Epoch{Run: 2}},
-			said{Epoch: 7, Run: 2, Stop: -1, Part: map[uint32]int64{1: 6, 2: 4},
+			state{Epoch: 7, Run: 2, Stop: -1, Part: map[uint32]int64{1: 6, 2: 4},
 				Joining: map[uint32]int64{1: 6, 2: 4}}},
 		"READER of an older run": {begun, list{readerOf(1, 1, 3)}, same},
 		"READER of an older run, in time": {announced, list{readerOf(1, 1, 3), &schemas.Epoch{Run: 2}},
-			said{Epoch: 4, Run: 2, Stop: -1}},
+			state{Epoch: 4, Run: 2, Stop: -1}},
 		"READER of a later run without an EPOCH": {begun, list{&schemas.Run{}, readerOf(6, 1, 2)}, reads(same, 6)},
 		"READER of a run that replaces another": {begun,
-			list{&schemas.Run{}, readerOf(6, 1, 2), &schemas.Epoch{Run: 6}}, said{Epoch: 8, Run: 6, Stop: -1,
+			list{&schemas.Run{}, readerOf(6, 1, 2), &schemas.Epoch{Run: 6}}, state{Epoch: 8, Run: 6, Stop: -1,
 				Part: map[uint32]int64{1: 7}, Joining: map[uint32]int64{1: 7}}},
 		"READER after one of a later run": {begun, list{&schemas.Run{}, readerOf(6, 1, 2), readerOf(2, 2, 3)},
-			reads(with(same, func(s *said) { s.Joining = map[uint32]int64{1: 3, 2: 8} }), 6)},
+			reads(with(same, func(s *state) { s.Joining = map[uint32]int64{1: 3, 2: 8} }), 6)},
 		"READER of no run":                   {begun, list{readerOf(6, 1, 3), readerOf(-1, 1, 3)}, same},
 		"READER of another number of groups": {begun, list{readerOf(2, 1, 2), readerOf(2, 3, 5)}, told(same, 2)},
 		"READER after END": {begun, list{end, readerOf(2, 1, 3)},
-			with(same, func(s *said) { s.Ended, s.Joining = end, map[uint32]int64{1: 7, 2: 4} })},
+			with(same, func(s *state) { s.Ended, s.Joining = end, map[uint32]int64{1: 7, 2: 4} })},
 
 		"PASSED": {begun, list{first}, passes(1, first)},
 		"PASSED before the first EPOCH": {announced,
 			list{readerOf(2, 1, 3), passedBy(-1, 1, 3, 1, 1), passedBy(3, 1, 3, 1, 1),
 				&schemas.Passed{Epoch: -1, Redo: 1}}, reads(none, 2)},
 		"PASSED of an older epoch": {begun, list{&schemas.Epoch{Run: 2}, first},
-			with(same, func(s *said) { s.Epoch = 6 })},
+			with(same, func(s *state) { s.Epoch = 6 })},
 		"PASSED, and a later epoch": {begun, list{first, &schemas.Epoch{Run: 2}},
-			with(same, func(s *said) { s.Epoch = 7 })},
+			with(same, func(s *state) { s.Epoch = 7 })},
 		"PASSED of an older run": {begun, list{&schemas.Epoch{Run: 1}, passedBy(6, 1, 3, 1, 1, 4)}, same},
 		"PASSED of another reader": {begun,
 			list{passedBy(5, 1, 4, 1, 1, 4), passedBy(5, 1, -1, 1, 1, 4), passedBy(5, 1, 0, 1, 1, 4)}, same},
 		"PASSED of a reader that waits": {begun, list{readerOf(2, 1, 3), passedBy(5, 1, 6, 1, 1, 4)},
-			with(same, func(s *said) { s.Joining = map[uint32]int64{1: 6, 2: 4} })},
+			with(same, func(s *state) { s.Joining = map[uint32]int64{1: 6, 2: 4} })},
 		"PASSED of a replaced reader": {begun,
-			list{readerOf(2, 1, 3), &schemas.Epoch{Run: 2}, passedBy(7, 1, 3, 1, 1, 4)}, said{Epoch: 7, Run: 2,
+			list{readerOf(2, 1, 3), &schemas.Epoch{Run: 2}, passedBy(7, 1, 3, 1, 1, 4)}, state{Epoch: 7, Run: 2,
 				Stop: -1, Part: map[uint32]int64{1: 6, 2: 4}, Joining: map[uint32]int64{1: 6, 2: 4}}},
 		"PASSED before another reader": {begun, list{readerOf(2, 1, 3), first},
-			with(passes(1, first), func(s *said) { s.Joining = map[uint32]int64{1: 6, 2: 4} })},
+			with(passes(1, first), func(s *state) { s.Joining = map[uint32]int64{1: 6, 2: 4} })},
 		"PASSED of a group without reader": {begun, list{passedBy(5, 3, 3, 1, 1)}, same},
 		"PASSED, twice":                    {begun, list{first, first}, passes(1, first)},
 		"PASSED, the same turn otherwise": {begun,
@@ -146,107 +146,108 @@ func TestRuleWhatTheProcessesOfARunSayCountsWhereItBelongsOnly(t *testing.T) {
 			list{both,
 				&schemas.Passed{Epoch: 5, Group: 1, Reader: 3, Turn: 3,
 					Each: []schemas.TurnRecords{{Turn: 1, Records: 7}, {Turn: 3, Records: 30}}}},
-			with(same, func(s *said) {
+			with(same, func(s *state) {
 				s.Groups = map[uint32]*Group{1: {Turn: 3, Each: map[uint64]uint64{2: 20, 3: 30}, Tallies: both.Tallies,
 					Cuts: both.Cuts}}
 			})},
 		"PASSED, at the end": {begun, list{first, atEnd},
-			with(passes(1, first), func(s *said) { s.Groups[1].AtEnd, s.Groups[1].Last = true, 1 })},
+			with(passes(1, first), func(s *state) { s.Groups[1].AtEnd, s.Groups[1].Last = true, 1 })},
 		"PASSED, at the end, of turns that are not all closed": {begun,
 			list{both, closeAt(1, 0, 1, 2, 4),
 				&schemas.Passed{Epoch: 5, Group: 1, Reader: 3, Turn: 2, AtEnd: true, Last: 2}},
-			with(closedOnce(passes(1, both)), func(s *said) { s.Groups[1].AtEnd, s.Groups[1].Last = true, 2 })},
+			with(closedOnce(passes(1, both)), func(s *state) { s.Groups[1].AtEnd, s.Groups[1].Last = true, 2 })},
 		"PASSED of all turns":   {begun, list{all}, passes(1, all)},
 		"PASSED, and its CLOSE": {begun, list{first, closeAt(1, 1, 4)}, closedOnce(passes(1, first))},
 		"PASSED of a settled turn": {begun,
 			list{closeAt(1, 1, 4), settledParts(t, 5, 1, 1)[0],
 				&schemas.Passed{Epoch: 5, Group: 1, Reader: 3, Turn: 1,
 					Each: []schemas.TurnRecords{{Turn: 1, Records: 10}}}},
-			with(same, func(s *said) { s.Closed, s.Settled, s.Groups = 1, 1, map[uint32]*Group{1: {Turn: 1}} })},
+			with(same, func(s *state) { s.Closed, s.Settled, s.Groups = 1, 1, map[uint32]*Group{1: {Turn: 1}} })},
 		"PASSED with a partition of another group":   {begun, list{passedBy(5, 1, 3, 1, 1, 2)}, told(same, 1)},
 		"PASSED with a partition of the first group": {begun, list{passedBy(5, 1, 3, 1, 0, 1)}, told(same, 1)},
 		"PASSED without a partition that CLOSE has": {begun, list{closeAt(1, 0, 1, 2, 4), passedBy(5, 1, 3, 2, 1)},
-			with(same, func(s *said) { s.Closed, s.Strays = 1, 1 })},
+			with(same, func(s *state) { s.Closed, s.Strays = 1, 1 })},
 		"PASSED without partitions that CLOSE has": {begun, list{closeAt(1, 0, 1, 2, 4), passedBy(5, 1, 3, 2)},
-			with(same, func(s *said) { s.Closed, s.Strays = 1, 1 })},
+			with(same, func(s *state) { s.Closed, s.Strays = 1, 1 })},
 		"PASSED without a partition of which CLOSE has nothing": {begun,
 			list{&schemas.Close{Epoch: 5, First: 1, Turn: 1, Cuts: []schemas.Cut{{Partition: 4}}},
 				passedBy(5, 1, 3, 2, 1)},
-			with(same, func(s *said) { s.Closed, s.Strays = 1, 1 })},
+			with(same, func(s *state) { s.Closed, s.Strays = 1, 1 })},
 		"PASSED with a partition that CLOSE has not": {begun, list{closeAt(1, 0, 1, 2), both},
-			with(passes(1, both), func(s *said) { s.Closed = 1 })},
+			with(passes(1, both), func(s *state) { s.Closed = 1 })},
 		"PASSED with cuts before those of CLOSE": {begun,
 			list{closeAt(1, 0, 1, 2),
 				&schemas.Passed{Epoch: 5, Group: 1, Reader: 3, Turn: 2,
 					Cuts: []schemas.GroupCut{{Cut: schemas.Cut{Partition: 1, Cut: 99, Restart: 99}}}}},
-			with(same, func(s *said) {
+			with(same, func(s *state) {
 				s.Closed, s.Strays = 1, 1
 			})},
 		"PASSED without cuts, of turns that are closed": {begun, list{closeAt(1, 0, 1, 2), passedBy(5, 1, 3, 1)},
-			with(passes(1, passedBy(5, 1, 3, 1)), func(s *said) {
+			with(passes(1, passedBy(5, 1, 3, 1)), func(s *state) {
 				s.Closed = 1
 				unclosed(s)
 			})},
 		"PASSED without cuts, and with cuts": {begun, list{closeAt(1, 0, 1, 2), passedBy(5, 1, 3, 1), both},
-			with(passes(1, both), func(s *said) {
+			with(passes(1, both), func(s *state) {
 				s.Closed = 1
 				s.Groups[1].Each[1] = 10
 			})},
-		"PASSED after END": {begun, list{end, first}, with(passes(1, first), func(s *said) { s.Ended = end })},
+		"PASSED after END": {begun, list{end, first}, with(passes(1, first), func(s *state) { s.Ended = end })},
 
 		"first PASSED": {begun, list{&schemas.Passed{Epoch: 5, Redo: 3}},
-			with(same, func(s *said) { s.Groups = map[uint32]*Group{0: {Redo: 3}} })},
+			with(same, func(s *state) { s.Groups = map[uint32]*Group{0: {Redo: 3}} })},
 		"first PASSED, twice": {begun, list{&schemas.Passed{Epoch: 5}, &schemas.Passed{Epoch: 5, Redo: 3}},
-			with(same, func(s *said) { s.Groups = map[uint32]*Group{0: {}} })},
+			with(same, func(s *state) { s.Groups = map[uint32]*Group{0: {}} })},
 
 		"LOST": {begun, list{&schemas.Lost{Epoch: 5}},
-			with(same, func(s *said) { s.Lost = true })},
+			with(same, func(s *state) { s.Lost = true })},
 		"LOST, twice": {begun, list{&schemas.Lost{Epoch: 5}, &schemas.Lost{Epoch: 5}},
-			with(same, func(s *said) { s.Lost = true })},
+			with(same, func(s *state) { s.Lost = true })},
 		"LOST before the first EPOCH": {announced, list{&schemas.Lost{Epoch: -1}, &schemas.Lost{Epoch: 2}}, none},
 		"LOST, and a later epoch": {begun, list{&schemas.Lost{Epoch: 5}, &schemas.Epoch{Run: 2}},
-			with(same, func(s *said) { s.Epoch = 7 })},
+			with(same, func(s *state) { s.Epoch = 7 })},
 		"LOST of an older epoch": {begun, list{&schemas.Epoch{Run: 2}, &schemas.Lost{Epoch: 5}},
-			with(same, func(s *said) { s.Epoch = 6 })},
+			with(same, func(s *state) { s.Epoch = 6 })},
 		"LOST of an older run": {begun, list{&schemas.Epoch{Run: 1}, &schemas.Lost{Epoch: 6}}, same},
 		"LOST of a replaced run": {begun, list{&schemas.Run{}, &schemas.Epoch{Run: 6}, &schemas.Lost{Epoch: 5}},
-			said{Epoch: 7, Run: 6, Stop: -1}},
+			state{Epoch: 7, Run: 6, Stop: -1}},
 		"LOST after END": {begun, list{end, &schemas.Lost{Epoch: 5}},
-			with(same, func(s *said) { s.Ended, s.Lost = end, true })},
+			with(same, func(s *state) { s.Ended, s.Lost = end, true })},
 
 		"DRAIN": {begun, list{&schemas.Drain{Run: 2}},
-			with(same, func(s *said) { s.Drained = []int64{2} })},
+			with(same, func(s *state) { s.Drained = []int64{2} })},
 		"DRAIN, twice": {begun, list{&schemas.Drain{Run: 2}, &schemas.Drain{Run: 2}},
-			with(same, func(s *said) { s.Drained = []int64{2} })},
+			with(same, func(s *state) { s.Drained = []int64{2} })},
 		"DRAIN before the first EPOCH": {announced,
-			list{&schemas.Drain{Run: 2}, &schemas.Epoch{Run: 2}}, said{Epoch: 4, Run: 2, Stop: -1,
+			list{&schemas.Drain{Run: 2}, &schemas.Epoch{Run: 2}}, state{Epoch: 4, Run: 2, Stop: -1,
 				Drained: []int64{2}}},
 		"DRAIN of an older run": {begun, list{&schemas.Drain{Run: 1}}, same},
 		"DRAIN of an older run, in time": {announced,
-			list{&schemas.Drain{Run: 1}, &schemas.Epoch{Run: 2}}, said{Epoch: 4, Run: 2, Stop: -1}},
+			list{&schemas.Drain{Run: 1}, &schemas.Epoch{Run: 2}}, state{Epoch: 4, Run: 2, Stop: -1}},
 		"DRAIN of no run": {begun,
 			list{&schemas.Drain{Run: 6}, &schemas.Drain{Run: 99}, &schemas.Drain{Run: -1}}, same},
 		"DRAIN, and a later epoch": {begun, list{&schemas.Drain{Run: 2}, &schemas.Epoch{Run: 2}},
-			with(same, func(s *said) {
+			with(same, func(s *state) {
 				s.Epoch, s.Drained = 7, []int64{2}
 			})},
 		"DRAIN of a later run that never begins, and of this one": {begun,
-			list{&schemas.Run{}, &schemas.Drain{Run: 6}, &schemas.Drain{Run: 2}}, with(same, func(s *said) {
+			list{&schemas.Run{}, &schemas.Drain{Run: 6}, &schemas.Drain{Run: 2}}, with(same, func(s *state) {
 				s.Drained = []int64{2, 6}
 			})},
 		"DRAIN of a replaced run": {begun, list{&schemas.Drain{Run: 2}, &schemas.Run{}, &schemas.Epoch{Run: 7}},
-			said{Epoch: 8, Run: 7, Stop: -1}},
+			state{Epoch: 8, Run: 7, Stop: -1}},
 		"DRAIN after END": {begun, list{end, &schemas.Drain{Run: 2}},
-			with(same, func(s *said) { s.Ended, s.Drained = end, []int64{2} })},
+			with(same, func(s *state) { s.Ended, s.Drained = end, []int64{2} })},
 
-		"END":                        {begun, list{end}, with(same, func(s *said) { s.Ended = end })},
+		"END":                        {begun, list{end}, with(same, func(s *state) { s.Ended = end })},
 		"END before the first EPOCH": {announced, list{&schemas.End{Epoch: -1}, &schemas.End{Epoch: 2}}, none},
 		"END of an older epoch": {begun, list{&schemas.Epoch{Run: 2}, end},
-			with(same, func(s *said) { s.Epoch = 6 })},
+			with(same, func(s *state) { s.Epoch = 6 })},
 		"END of an older run": {begun, list{&schemas.Epoch{Run: 1}, &schemas.End{Epoch: 6}}, same},
 		"END, twice": {begun, list{end, &schemas.End{Epoch: 5, Drained: true, Owed: 7}},
-			with(same, func(s *said) { s.Ended = end })},
-		"END, and a later epoch": {begun, list{end, &schemas.Epoch{Run: 2}}, with(same, func(s *said) { s.Epoch = 7 })},
+			with(same, func(s *state) { s.Ended = end })},
+		"END, and a later epoch": {begun, list{end, &schemas.Epoch{Run: 2}},
+			with(same, func(s *state) { s.Epoch = 7 })},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := observed(t, slices.Concat(test.before, test.records)...)

@@ -11,8 +11,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// said is the state of control, as far as any record can change it.
-type said struct {
+// state is the state of control, as far as any record can change it.
+type state struct {
 	Header, Epoch, Run, Stop int64 // offsets; Stop −1 for none
 	Closed, Settled          uint64
 	Strays                   int
@@ -28,7 +28,7 @@ type said struct {
 }
 
 // observed is the state after records, read from offset 0.
-func observed(t *testing.T, records ...schemas.ControlBody) (got said) {
+func observed(t *testing.T, records ...schemas.ControlBody) (got state) {
 	t.Helper()
 	v := NewView(8)
 	v.BeginAt(0, -1, -1)
@@ -66,71 +66,71 @@ func TestRuleEveryKindOfControlRecordCountsWhereItBelongsOnly(t *testing.T) {
 	another.Header.Incarnation = [16]byte{9}
 	third := generationFrom(3, 1)
 	third.Header.Generation = 3
-	same := said{Epoch: 3, Run: 2, Stop: -1}
-	with := func(change func(*said)) said {
+	same := state{Epoch: 3, Run: 2, Stop: -1}
+	with := func(change func(*state)) state {
 		s := same
 		change(&s)
 		return s
 	}
 	for name, test := range map[string]struct {
 		records []schemas.ControlBody
-		want    said
+		want    state
 	}{
 		"nothing more": {nil, same},
 		"HEADER, not at 0": {
 			[]schemas.ControlBody{&schemas.Header{Counts: inJSON, Generation: 1, Incarnation: [16]byte{5}}},
-			with(func(s *said) {
+			with(func(s *state) {
 				s.Strays = 1
 			})},
-		"HEADER, twice": {[]schemas.ControlBody{begun[0]}, with(func(s *said) { s.Strays = 1 })},
+		"HEADER, twice": {[]schemas.ControlBody{begun[0]}, with(func(s *state) { s.Strays = 1 })},
 		"RUN":           {[]schemas.ControlBody{&schemas.Run{}, &schemas.Run{}}, same},
-		"EPOCH":         {[]schemas.ControlBody{&schemas.Epoch{Run: 2}}, with(func(s *said) { s.Epoch = 4 })},
+		"EPOCH":         {[]schemas.ControlBody{&schemas.Epoch{Run: 2}}, with(func(s *state) { s.Epoch = 4 })},
 		"EPOCH of a later run": {[]schemas.ControlBody{&schemas.Run{}, &schemas.Epoch{Run: 4}},
-			with(func(s *said) { s.Epoch, s.Run = 5, 4 })},
+			with(func(s *state) { s.Epoch, s.Run = 5, 4 })},
 		"EPOCH of an older run": {[]schemas.ControlBody{&schemas.Epoch{Run: 1}}, same},
 		"EPOCH of no run":       {[]schemas.ControlBody{&schemas.Epoch{Run: 4}, &schemas.Epoch{Run: 99}}, same},
 		"CLOSE": {[]schemas.ControlBody{closes(3, 1), closes(3, 2)},
-			with(func(s *said) { s.Closed = 2 })},
+			with(func(s *state) { s.Closed = 2 })},
 		"CLOSE of an older epoch": {[]schemas.ControlBody{&schemas.Epoch{Run: 2}, closes(3, 1)},
-			with(func(s *said) { s.Epoch = 4 })},
+			with(func(s *state) { s.Epoch = 4 })},
 		"CLOSE of an older run":    {[]schemas.ControlBody{&schemas.Epoch{Run: 1}, closes(4, 1)}, same},
 		"CLOSE of a turn not next": {[]schemas.ControlBody{closes(3, 2)}, same},
 		"CLOSE, twice": {[]schemas.ControlBody{closes(3, 1), closes(3, 1)},
-			with(func(s *said) { s.Closed = 1 })},
+			with(func(s *state) { s.Closed = 1 })},
 		"SETTLED": {[]schemas.ControlBody{closes(3, 1), settles(3, 1)},
-			with(func(s *said) { s.Closed, s.Settled = 1, 1 })},
+			with(func(s *state) { s.Closed, s.Settled = 1, 1 })},
 		"SETTLED of an older epoch": {[]schemas.ControlBody{closes(3, 1), &schemas.Epoch{Run: 2}, settles(3, 1)},
-			with(func(s *said) { s.Epoch, s.Closed = 5, 1 })},
+			with(func(s *state) { s.Epoch, s.Closed = 5, 1 })},
 		"SETTLED of a turn not next": {[]schemas.ControlBody{closes(3, 1), closes(3, 2), settles(3, 2)},
-			with(func(s *said) { s.Closed = 2 })},
+			with(func(s *state) { s.Closed = 2 })},
 		"SETTLED without a CLOSE": {[]schemas.ControlBody{settles(3, 1)}, same},
 		"SETTLED, twice": {[]schemas.ControlBody{closes(3, 1), settles(3, 1), settles(3, 1)},
-			with(func(s *said) { s.Closed, s.Settled = 1, 1 })},
-		"STOP": {[]schemas.ControlBody{&schemas.Stop{Epoch: 3}}, with(func(s *said) { s.Stop = 4 })},
+			with(func(s *state) { s.Closed, s.Settled = 1, 1 })},
+		"STOP": {[]schemas.ControlBody{&schemas.Stop{Epoch: 3}}, with(func(s *state) { s.Stop = 4 })},
 		"STOP of an older epoch": {[]schemas.ControlBody{&schemas.Epoch{Run: 2}, &schemas.Stop{Epoch: 3}},
-			with(func(s *said) { s.Epoch = 4 })},
+			with(func(s *state) { s.Epoch = 4 })},
 		"STOP of an older run": {[]schemas.ControlBody{&schemas.Epoch{Run: 1}, &schemas.Stop{Epoch: 4}}, same},
 		"STOP, twice": {[]schemas.ControlBody{&schemas.Stop{Epoch: 3}, &schemas.Stop{Epoch: 3}},
-			with(func(s *said) { s.Stop = 4 })},
+			with(func(s *state) { s.Stop = 4 })},
 		"STOP, and a later epoch": {[]schemas.ControlBody{&schemas.Stop{Epoch: 3}, &schemas.Epoch{Run: 2}},
-			with(func(s *said) { s.Stop, s.Epoch = 4, 5 })},
+			with(func(s *state) { s.Stop, s.Epoch = 4, 5 })},
 		"RECOVER": {[]schemas.ControlBody{&schemas.Stop{Epoch: 3}, &schemas.Recover{Stop: 4}}, same},
 		"RECOVER without a STOP": {[]schemas.ControlBody{&schemas.Recover{Stop: 4}, &schemas.Stop{Epoch: 3}},
-			with(func(s *said) { s.Stop = 5 })},
+			with(func(s *state) { s.Stop = 5 })},
 		"RECOVER of an earlier STOP": {[]schemas.ControlBody{&schemas.Stop{Epoch: 3}, &schemas.Recover{Stop: 4},
 			&schemas.Stop{Epoch: 3}, &schemas.Recover{Stop: 4}},
-			with(func(s *said) { s.Stop = 6 })},
+			with(func(s *state) { s.Stop = 6 })},
 		"GENERATION": {[]schemas.ControlBody{generationFrom(3, 1)},
-			with(func(s *said) { s.Header = 4 })},
+			with(func(s *state) { s.Header = 4 })},
 		"GENERATION of an older epoch": {[]schemas.ControlBody{&schemas.Epoch{Run: 2}, generationFrom(3, 1)},
-			with(func(s *said) { s.Epoch = 4 })},
+			with(func(s *state) { s.Epoch = 4 })},
 		"GENERATION of another turn":  {[]schemas.ControlBody{generationFrom(3, 2)}, same},
 		"GENERATION of another":       {[]schemas.ControlBody{another}, same},
 		"GENERATION that is not next": {[]schemas.ControlBody{third}, same},
 		"GENERATION, twice": {[]schemas.ControlBody{generationFrom(3, 1), generationFrom(3, 1)},
-			with(func(s *said) { s.Header = 4 })},
+			with(func(s *state) { s.Header = 4 })},
 		"an older run in a newer's wake": {[]schemas.ControlBody{closes(3, 1), &schemas.Epoch{Run: 1}, settles(5, 1),
-			settles(3, 1)}, with(func(s *said) { s.Closed, s.Settled = 1, 1 })},
+			settles(3, 1)}, with(func(s *state) { s.Closed, s.Settled = 1, 1 })},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := observed(t, slices.Concat(begun, test.records)...)

@@ -173,7 +173,7 @@ func (v *View) beginEpoch(offset, run int64) {
 	v.Parts, v.Lost, v.Ended, v.Spans = nil, false, nil, 0
 	v.Groups = map[uint32]*Group{}
 	v.beginReaders(run)
-	maps.DeleteFunc(v.drained, func(of int64, _ struct{}) bool { return of < run })
+	maps.DeleteFunc(v.drained, func(number int64, _ struct{}) bool { return number < run })
 }
 
 func (v *View) observeClose(offset int64, c *schemas.Close) {

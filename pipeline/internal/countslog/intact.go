@@ -110,14 +110,14 @@ func checkControlIsNewest(ctx context.Context, client *kafkalog.Client, control 
 		return fmt.Errorf("comparing topic %s with control: %w", topic, err)
 	}
 	turns := calendar.New(h, 0)
-	var told uint64
+	var newest uint64
 	err = client.ReadRange(ctx, topic, 0, max(bounds.Start, bounds.LastStable-newestEnds), bounds.LastStable,
 		func(r kafkalog.Record) error {
 			end, err := schemas.DecodeTurnEnd(r.Value)
 			ours := end.Generation > h.Generation || // control has lost a change as well
 				end.Generation == h.Generation && end.Counts == h.Topics.Counts && turns.End(end.Turn) == end.End
 			if err == nil && ours {
-				told = max(told, end.Turn)
+				newest = max(newest, end.Turn)
 			}
 			return nil
 		})
@@ -129,14 +129,14 @@ func checkControlIsNewest(ctx context.Context, client *kafkalog.Client, control 
 	}
 	var settled uint64
 	control.WithView(func(v *controllog.View) { settled = v.Settled })
-	if told > settled {
+	if newest > settled {
 		return fmt.Errorf("comparing topic %s with control: it says that turn %d is settled, but control has settled "+
 			"turn %d: control was restored from an older copy, or copied with other offsets. "+
 			"Restore control, ledger and counts from one moment after turn %d, or begin a new deployment with new "+
 			"keys (docs/failover.md). If none of them was restored, was copied or has lost records, and tollgate "+
 			"status names the last window that anyone has seen, or a later one, another program wrote to %s: delete "+
 			"its records with kafka-delete-records.sh (docs/runbook.md: A forged end of a turn): %w",
-			topic, told, settled, told, topic, deployment.ErrLogFault)
+			topic, newest, settled, newest, topic, deployment.ErrLogFault)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 // deployment.ErrLogFault if the newest turn of the partition is not one from first−1 to last: SPEND
 // writes every turn to every shard, and decides a span once the one before it is settled.
 func Deltas(ctx context.Context, client *kafkalog.Client, control *controllog.Log, topic string, shard int32,
-	first, last uint64) (some, all bool, err error) {
+	first, last uint64) (anyDelta, all bool, err error) {
 	var ledger schemas.LedgerReader
 	if _, err := ReadOn(client, control, topic).Acquire(ctx, int(shard), 0, ledger.Add); err != nil {
 		return false, false, err
@@ -29,9 +29,9 @@ func Deltas(ctx context.Context, client *kafkalog.Client, control *controllog.Lo
 	all = true
 	for turn := first; turn <= last; turn++ {
 		has := slices.Contains(there, turn)
-		some, all = some || has, all && has
+		anyDelta, all = anyDelta || has, all && has
 	}
-	return some, all, nil
+	return anyDelta, all, nil
 }
 
 // sameMoment refuses a partition whose newest turn is before the settled one or after the span that

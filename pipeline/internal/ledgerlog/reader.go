@@ -12,7 +12,7 @@ import (
 
 // Reader implements accounts.LedgerStore on a ledger topic without taking its partitions: a run
 // that owns them goes on, and nothing is written.
-type Reader struct{ of fencing.Fence }
+type Reader struct{ fence fencing.Fence }
 
 // ReadOn returns the Reader of a ledger topic.
 func ReadOn(client *kafkalog.Client, control *controllog.Log, topic string) *Reader {
@@ -23,11 +23,11 @@ func ReadOn(client *kafkalog.Client, control *controllog.Log, topic string) *Rea
 // it.
 func (r *Reader) Acquire(ctx context.Context, shard int, _ int64,
 	each func(accounts.LedgerRecord) error) (accounts.LedgerWriter, error) {
-	bounds, err := r.of.Client.Offsets(ctx, r.of.Topic, int32(shard))
+	bounds, err := r.fence.Client.Offsets(ctx, r.fence.Topic, int32(shard))
 	if err != nil {
-		return nil, fmt.Errorf("reading the ledger, topic %s, partition %d: %w", r.of.Topic, shard, err)
+		return nil, fmt.Errorf("reading the ledger, topic %s, partition %d: %w", r.fence.Topic, shard, err)
 	}
-	return discard{}, read(ctx, &r.of, shard, bounds.Start, bounds.LastStable, each)
+	return discard{}, read(ctx, &r.fence, shard, bounds.Start, bounds.LastStable, each)
 }
 
 // discard implements accounts.LedgerWriter.

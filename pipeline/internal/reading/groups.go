@@ -198,8 +198,8 @@ func (s *Source) describe(p *schemas.Passed, settled uint64) {
 	if p.Turn <= s.closed {
 		return
 	}
-	for _, of := range s.partitions {
-		p.Cuts = append(p.Cuts, s.groupCut(of, p.Turn))
+	for _, part := range s.partitions {
+		p.Cuts = append(p.Cuts, s.groupCut(part, p.Turn))
 	}
 }
 
@@ -286,11 +286,11 @@ func (s *Source) compareCounts(c *schemas.Close) (all bool, err error) {
 		return false, nil
 	}
 	for turn := c.First; turn <= c.Turn; turn++ {
-		var own uint64
+		var mine uint64
 		if b := s.buffers[turn]; b != nil {
-			own = b.Records
+			mine = b.Records
 		}
-		if own+s.otherRecords(turn) != c.Of(turn) {
+		if mine+s.otherRecords(turn) != c.Of(turn) {
 			return false,
 				fmt.Errorf("opening turn %d: the events topic gives another number of contributions than its CLOSE: "+
 					"records were changed or lost, or the configuration was changed: %w", turn, deployment.ErrLogFault)

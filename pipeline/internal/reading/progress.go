@@ -24,20 +24,20 @@ func (s *Source) reportProgress(settled uint64) {
 	}
 	p.Closed = s.closed > settled && s.classifier.turns.End(s.closed) >= p.Result
 	spec := s.dep.Metrics[0].Spec
-	for _, of := range s.partitions {
-		if of.fetched {
-			state := watch.Partition{ID: of.id, Next: of.next, High: of.high, LastStable: of.lastStable,
-				Asked: of.asked, HeldBack: of.watermark(spec) <
-					p.End, AppendTime: of.appendTime, SilentFrom: calendar.Never}
+	for _, part := range s.partitions {
+		if part.fetched {
+			state := watch.Partition{ID: part.id, Next: part.next, High: part.high, LastStable: part.lastStable,
+				Asked: part.asked, HeldBack: part.watermark(spec) <
+					p.End, AppendTime: part.appendTime, SilentFrom: calendar.Never}
 			delayed := false // records behind the clock keep the clock from closing the turn
 			if t := &s.dep.Config.Time; t.Trust == deployment.TrustProducer {
-				state.SilentFrom, state.Delay = of.arrived, time.Duration(of.lag.by)*time.Millisecond
+				state.SilentFrom, state.Delay = part.arrived, time.Duration(part.lag.by)*time.Millisecond
 				delayed = state.HeldBack &&
 					p.End < minus(now.UnixMilli(), (t.Lateness+t.Skew+t.IdleGrace).Milliseconds())
 			}
 			p.Partitions = append(p.Partitions, state)
-			if (of.next < of.lastStable || delayed) && of.appendTime != calendar.Never {
-				p.Behind = min(p.Behind, of.appendTime)
+			if (part.next < part.lastStable || delayed) && part.appendTime != calendar.Never {
+				p.Behind = min(p.Behind, part.appendTime)
 			}
 		}
 	}

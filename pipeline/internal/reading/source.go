@@ -161,13 +161,13 @@ func New(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 // Step implements transforms.Source. A position that differs from the last Step's means that the
 // engine has restored an earlier state: READ then starts a new epoch.
 func (s *Source) Step(ctx context.Context, at transforms.Restriction) (transforms.Step, error) {
-	ctx, calls, own := s.beginStep(ctx, at)
+	ctx, calls, expected := s.beginStep(ctx, at)
 	s.step.Lock()
 	defer s.step.Unlock()
 	if ctx.Err() != nil {
 		return transforms.Step{}, ctx.Err()
 	}
-	if !own {
+	if !expected {
 		if err := s.beginReading(ctx); err != nil {
 			return s.endStep(at, err)
 		}
@@ -186,17 +186,17 @@ func (s *Source) Step(ctx context.Context, at transforms.Restriction) (transform
 }
 
 // beginStep registers a call and interrupts one that an engine has abandoned but that still runs.
-// own reports that the position is the last call's.
+// expected reports that the position is the last call's.
 func (s *Source) beginStep(ctx context.Context, at transforms.Restriction) (context.Context, int64, bool) {
 	s.callMu.Lock()
 	defer s.callMu.Unlock()
 	if s.stopIt != nil {
 		s.stopIt()
 	}
-	own := s.calls > 0 && at.Calls == s.calls && at.Epoch == s.epoch.Load()
+	expected := s.calls > 0 && at.Calls == s.calls && at.Epoch == s.epoch.Load()
 	s.calls++
 	ctx, s.stopIt = context.WithCancel(ctx)
-	return ctx, s.calls, own
+	return ctx, s.calls, expected
 }
 
 // errReplaced: another process of this run reads the group now. Either the engine has given this

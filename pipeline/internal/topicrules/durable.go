@@ -77,7 +77,7 @@ func weaknesses(states []*state, o Options) []*deployment.TopicError {
 		return nil
 	}
 	var refused []*deployment.TopicError
-	said := false
+	reported := false
 	for _, t := range states {
 		if t == nil {
 			continue
@@ -89,8 +89,8 @@ func weaknesses(states []*state, o Options) []*deployment.TopicError {
 			case !t.alone(w):
 				o.Logger.Warn(fmt.Sprintf("topic %s: %s is %s, it should be %s: %s", w.Topic, w.Setting, w.Got, w.Want,
 					w.Fix))
-			case !said:
-				said = true
+			case !reported:
+				reported = true
 				o.Logger.Warn("the cluster has one broker: if it loses control or ledger, the deployment is lost. In " +
 					"production, use three brokers and three replicas of every topic")
 			}

@@ -55,12 +55,12 @@ type rulesOfTopic struct {
 // rulesOfTopics returns the rules of every topic of the deployment; docs/runbook.md
 // has them as a table.
 func rulesOfTopics(d *deployment.Deployment) []rulesOfTopic {
-	out, need := &d.Config.Outputs, neededRetention(d)
+	out, retention := &d.Config.Outputs, neededRetention(d)
 	return []rulesOfTopic{
 		{d.Config.Events.Topic, []topicRule{
 			timestampRule(d),
 			notCompacted("compaction removes events, which then do not count, also if a restart needs them again"),
-			retentionRule(need), eventBytesRule(d), warnUnclean,
+			retentionRule(retention), eventBytesRule(d), warnUnclean,
 		}},
 		{out.Control, []topicRule{
 			partitionsRule(1,
@@ -79,7 +79,7 @@ func rulesOfTopics(d *deployment.Deployment) []rulesOfTopic {
 				"before init, set release_shards to that number; later, name another topic under outputs.counts and "+
 					"make the change with tollgate change --create-topics"),
 			// Compacted or not: a key has one value for ever.
-			retentionRule(need), bytesRule(""), roomRule, durable,
+			retentionRule(retention), bytesRule(""), roomRule, durable,
 		}},
 		{out.Turns, []topicRule{
 			partitionsRule(1,
@@ -175,15 +175,16 @@ func keptForEver(t *state) {
 	}
 }
 
-func retentionRule(need time.Duration) topicRule {
+func retentionRule(retention time.Duration) topicRule {
 	return func(t *state) {
 		got := t.setting(Retention)
 		ms, err := strconv.ParseInt(got, 10, 64)
-		if got == forEver || (err == nil && ms >= need.Milliseconds()) || !slices.Contains(t.policies(), "delete") {
+		if got == forEver || (err == nil && ms >= retention.Milliseconds()) ||
+			!slices.Contains(t.policies(), "delete") {
 			return
 		}
-		want := strconv.FormatInt(need.Milliseconds(), 10)
-		t.wrong(Retention, fmt.Sprintf("%s (%s) or more, or %s", want, need, forEver),
+		want := strconv.FormatInt(retention.Milliseconds(), 10)
+		t.wrong(Retention, fmt.Sprintf("%s (%s) or more, or %s", want, retention, forEver),
 			"a restart could miss records that it needs: "+t.alter(Retention, want))
 	}
 }

@@ -58,9 +58,9 @@ func AwaitBroker(ctx context.Context, cfg kafkalog.Config, limit time.Duration,
 		return client, err
 	}
 	client, err := attempt(ctx)
-	for told := (Repeat{}); ; {
+	for warned := (Repeat{}); ; {
 		if err == nil {
-			if told.Reported() || slow {
+			if warned.Reported() || slow {
 				log.Warn("a broker answers after " + time.Since(begin).Round(time.Second).String())
 			}
 			return client, nil
@@ -76,7 +76,7 @@ func AwaitBroker(ctx context.Context, cfg kafkalog.Config, limit time.Duration,
 				waited.Round(time.Second), err)
 		case waited >= limit:
 			return nil, err
-		case told.Due(time.Now()):
+		case warned.Due(time.Now()):
 			log.Warn(fmt.Sprintf("no broker answers, waiting for one%s: %v", upTo(), err))
 		}
 		select {

@@ -132,10 +132,10 @@ func (l *Losses) Levels(now time.Time) map[string]Level {
 	return levels
 }
 
-func levelOf(of func(*Outcomes) (lost, all uint64), recent, long *Outcomes, least uint64) Level {
-	n, all := of(long)
+func levelOf(count func(*Outcomes) (lost, all uint64), recent, long *Outcomes, least uint64) Level {
+	n, all := count(long)
 	some := n >= least && n*someOf >= all
-	if m, few := of(recent); few >= least {
+	if m, few := count(recent); few >= least {
 		n, all = m, few
 	}
 	switch {

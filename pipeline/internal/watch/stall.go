@@ -309,14 +309,14 @@ func (s *Stalls) clusterText(troubles []kafkalog.Trouble) string {
 		troubles[0].Doing, troubles[0].Cause)
 	// A retry inside a call has a newer trouble of its own: an append to a dead leader first looks
 	// for its records, and the new leader may fail for another reason.
-	said := map[string]bool{fmt.Sprint(troubles[0].Cause): true}
+	causes := map[string]bool{fmt.Sprint(troubles[0].Cause): true}
 	for _, t := range troubles[1:] {
-		if cause := fmt.Sprint(t.Cause); t.Cause != nil && !said[cause] && len(said) < 3 {
-			said[cause] = true
+		if cause := fmt.Sprint(t.Cause); t.Cause != nil && !causes[cause] && len(causes) < 3 {
+			causes[cause] = true
 			text += fmt.Sprintf("; %s: %v", t.Doing, t.Cause)
 		}
 	}
-	if len(troubles) > len(said) {
+	if len(troubles) > len(causes) {
 		text += "; other calls are also waiting"
 	}
 	return text

@@ -220,8 +220,8 @@ func (p *schemaParser) define(t *Type, o map[string]any, namespace string) (stri
 	if i := strings.LastIndexByte(name, '.'); i >= 0 {
 		namespace = name[:i]
 	} else {
-		if own, ok := o["namespace"].(string); ok {
-			namespace = own
+		if named, ok := o["namespace"].(string); ok {
+			namespace = named
 		}
 		if namespace != "" {
 			t.Name = namespace + "." + name

@@ -86,17 +86,17 @@ type decoder struct {
 var layouts sync.Map
 
 type layout struct {
-	of      reflect.Type
+	typ     reflect.Type
 	version int16
 }
 
 // fields returns the fields that the version has, from tags like `kafka:"min=v0,max=v8"`.
 func (d *decoder) fields(t reflect.Type) (has []int) {
-	of := layout{t, d.version}
-	if known, ok := layouts.Load(of); ok {
+	key := layout{t, d.version}
+	if known, ok := layouts.Load(key); ok {
 		return known.([]int)
 	}
-	defer func() { layouts.Store(of, has) }()
+	defer func() { layouts.Store(key, has) }()
 	for i := range t.NumField() {
 		for span := range strings.SplitSeq(t.Field(i).Tag.Get("kafka"), "|") {
 			var least, most int16

@@ -35,7 +35,7 @@ func (p *poll) run(ctx context.Context) ([]Fetched, error) {
 		}
 		select {
 		case a := <-p.f.answers:
-			p.take(ctx, a)
+			p.accept(ctx, a)
 		case <-time.After(time.Until(wake)):
 			if p.retryAt.IsZero() || time.Now().After(p.deadline) {
 				return p.result()
@@ -86,7 +86,7 @@ func (p *poll) askAll(ctx context.Context) {
 	}
 }
 
-func (p *poll) take(ctx context.Context, a answer) {
+func (p *poll) accept(ctx context.Context, a answer) {
 	l := a.link
 	if p.f.links[a.broker] != l || l.sent == nil {
 		return // given up before

@@ -133,7 +133,7 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 func (c *Client) try(ctx context.Context, ask func(context.Context) error) error {
 	pause := c.cfg.Pause
 	var waited time.Duration // because the registry asked for it
-	told := false
+	logged := false
 	for attempt := 1; ; {
 		err := ask(ctx)
 		if err == nil {
@@ -147,8 +147,8 @@ func (c *Client) try(ctx context.Context, ask func(context.Context) error) error
 			if waited += wait; waited > c.cfg.Patience {
 				return fmt.Errorf("%w (asked again for %v)", explained, c.cfg.Patience)
 			}
-			if waited > tellAfter && !told && c.cfg.Waiting != nil {
-				told = true
+			if waited > tellAfter && !logged && c.cfg.Waiting != nil {
+				logged = true
 				c.cfg.Waiting(explained)
 			}
 		} else {

@@ -19,8 +19,8 @@ import (
 // files that change. A file that cannot be read, because it is just being replaced, keeps its last
 // contents. Safe for concurrent use.
 type trust struct {
-	cfg Config
-	own *url.URL
+	cfg      Config
+	registry *url.URL
 
 	mu        sync.Mutex
 	ca        []byte // certificates in the transport
@@ -28,11 +28,11 @@ type trust struct {
 }
 
 func newTrust(cfg Config) (*trust, error) {
-	own, err := url.Parse(cfg.URL)
+	address, err := url.Parse(cfg.URL)
 	if err != nil {
 		return nil, &ConfigError{"url", "it is not an address, such as https://host:8081"}
 	}
-	t := &trust{cfg: cfg, own: own}
+	t := &trust{cfg: cfg, registry: address}
 	ca, err := cfg.readCA()
 	if err != nil {
 		return nil, &ConfigError{"ca_file", err.Error()}
@@ -52,7 +52,7 @@ var errElsewhere = errors.New("the registry redirects to this address, to which 
 // RoundTrip implements http.RoundTripper.
 func (t *trust) RoundTrip(r *http.Request) (*http.Response, error) {
 	if t.cfg.User != "" {
-		if r.URL.Scheme != t.own.Scheme || r.URL.Host != t.own.Host {
+		if r.URL.Scheme != t.registry.Scheme || r.URL.Host != t.registry.Host {
 			if r.Body != nil {
 				_ = r.Body.Close()
 			}
