@@ -21,11 +21,11 @@ import (
 // Turn is what counts holds of a turn, or of the turns of a span.
 type Turn struct {
 	Turn uint64 // the turn, or the last one of the span
-	// Releases holds each value once, in the order of the windows' ends, metrics, the
-	// windows' starts and keys; empty where nothing was released.
+	// Releases holds each value once, in the order of the windows' ends, metrics, the windows'
+	// starts and keys; empty if nothing was released.
 	Releases []schemas.Release
 	End      time.Time // where the turn ends
-	// Published is when its end was appended, or that of a later turn which was read with it.
+	// Published is when its end was appended, or the end of a later turn that was read with it.
 	Published time.Time
 	// Generation is the configuration of the turn. Since is the end of the first turn of the span
 	// that has it.
@@ -37,35 +37,35 @@ type Turn struct {
 // topics.
 type Position struct {
 	Turn   uint64  // the last turn that is not followed
-	Counts []int64 // where it ends on counts, by partition
+	Counts []int64 // its end on counts, by partition
 	Ends   int64   // an offset of the turns topic before which no later turn ends
 }
 
-// Options are options of Follow. The zero value begins after the turn that is
-// settled now, for which control is read; with From, only counts and the turns topic are.
+// Options are options of Follow. The zero value begins after the last settled turn, which Follow
+// reads from control; with From, it reads only counts and the turns topic.
 type Options struct {
 	From *Position // where to begin, as RunOptions.OnStart is given it
 	// Together hands out turns that are settled already as one, as a span, as long as they have no
 	// more offsets on counts; 0: each turn alone. A long history is read many times as quickly.
 	Together int
-	// OnAnswer, where given, is called whenever the turns topic has answered: every few hundred
-	// milliseconds while brokers are there. current says that every turn that was settled then has
-	// been handed out.
+	// OnAnswer, if given, is called whenever the turns topic has responded: every few hundred
+	// milliseconds while brokers are there. current reports that every turn settled by then has
+	// been passed to fn.
 	OnAnswer func(current bool)
-	// Logger, if given, receives that no broker answers, which broker cannot be reached, and when
-	// it can be again; and that the newest values are on another topic than the configured one.
+	// Logger, if given, receives warnings: no broker responds, a broker cannot be reached, or is
+	// reachable again, and the newest values are on another topic than the configured one.
 	Logger *slog.Logger
 }
 
-// Follow calls fn with what counts holds of each turn, in order, as soon as the
-// turn is settled, until ctx ends (which is no error) or fn returns an error, which it
-// returns. What is gone from the topics is left out: a turn whose end is missing comes with
-// the next one.
+// Follow calls fn with the values of each turn on counts, in order, as soon as the turn is settled,
+// until ctx ends (which is no error) or fn returns an error, which it returns. Records that are
+// gone from the topics are left out: the values of a turn whose end is missing are returned with
+// the next turn.
 //
-// The topics are the queue: fn may take as long as it wants, and no more than one turn
-// is kept meanwhile; OnAnswer is not called then. Foreign records are left out. While the
-// cluster does not answer, or a partition has no leader, Follow waits as long as ctx
-// lasts: the run that writes there decides how long that may go on.
+// The topics are the queue: fn may take as long as it wants, and no more than one turn is kept
+// meanwhile; OnAnswer is not called then. Foreign records are left out. While the cluster does not
+// respond, or a partition has no leader, Follow waits as long as ctx lasts: the run that writes
+// there decides how long that may go on.
 func Follow(ctx context.Context, d *deployment.Deployment, o Options, fn func(Turn) error) error {
 	err := follow(ctx, d, o, fn)
 	if err != nil && (ctx.Err() != nil || errors.Is(err, context.Canceled)) {
@@ -132,7 +132,7 @@ func watchBrokers(ctx context.Context, client *kafkalog.Client, log *slog.Logger
 	}
 }
 
-// answered reports that the turns topic has answered, and says once that it speaks of values on
+// answered reports that the turns topic has responded, and warns once if its newest end is about
 // another topic.
 func (f *follower) answered(current bool) {
 	if current && f.elsewhere != "" && !f.warned {
@@ -156,8 +156,8 @@ type follower struct {
 	onAnswer      func(current bool)
 	together      int64
 	log           *slog.Logger
-	elsewhere     string  // the topic that the newest end names, where that is not counts
-	warned        bool    // of elsewhere
+	elsewhere     string  // the topic that the newest end names, if not counts
+	warned        bool    // whether elsewhere was logged
 	appended      int64   // when the newest end was, in Unix milliseconds
 	done          uint64  // the last turn that was handed out
 	ends          int64   // offset of the next end of a turn
@@ -189,7 +189,7 @@ func (f *follower) readEnds(ctx context.Context, g *kafkalog.Fetched) error {
 	if errors.Is(g.Err, kafkalog.ErrOffsetOutOfRange) {
 		bounds, err := f.client.Offsets(ctx, f.turns, 0)
 		if err == nil && (f.ends < bounds.Start || f.ends > bounds.High) {
-			f.ends = bounds.Start // retention has deleted what was to be read, or the topic was made anew
+			f.ends = bounds.Start // retention has deleted the next records, or the topic was made anew
 			return nil
 		}
 	}
@@ -216,7 +216,7 @@ func (f *follower) readEnds(ctx context.Context, g *kafkalog.Fetched) error {
 		if len(ends) == 0 {
 			break
 		}
-		if err := ctx.Err(); err != nil { // values that are kept come without a call that would tell
+		if err := ctx.Err(); err != nil { // passing on buffered values involves no call that would notice
 			return err
 		}
 		at := f.lastTogether(ends)
@@ -237,8 +237,8 @@ func (f *follower) readEnds(ctx context.Context, g *kafkalog.Fetched) error {
 	return nil
 }
 
-// lastTogether returns the index of the end up to which values are handed out at once: the first
-// one, or a later one of a later turn, as long as they are few.
+// lastTogether returns the index of the last end whose values are passed on together with the first
+// one's: a later turn's, as long as there are few values.
 func (f *follower) lastTogether(ends []schemas.TurnEnd) (at int) {
 	for k, end := range ends {
 		if end.Turn <= ends[at].Turn {
@@ -252,7 +252,7 @@ func (f *follower) lastTogether(ends []schemas.TurnEnd) (at int) {
 	return at
 }
 
-// unreadBefore returns how many records of counts were not read and stand before the end of a turn.
+// unreadBefore returns how many unread records of counts are before the end of a turn.
 func (f *follower) unreadBefore(end schemas.TurnEnd) (n int64) {
 	for shard := range min(len(f.next), len(end.CountsEnd)) {
 		n += max(end.CountsEnd[shard]-f.next[shard], 0)
@@ -260,12 +260,12 @@ func (f *follower) unreadBefore(end schemas.TurnEnd) (n int64) {
 	return n
 }
 
-// errBeyond says that an end of a turn is foreign: it names values that counts does not have, and
-// values stand there before their end is told.
+// errBeyond marks an end of a turn as foreign: it names values that counts does not have, and
+// values are written before their end.
 var errBeyond = errors.New("ignoring the end of a turn that is beyond the records of counts")
 
-// beyondPatience is how long a log may be shorter than the end of a turn says: a broker that has
-// just become the leader needs a moment to know how far its log goes.
+// beyondPatience is how long a log may be shorter than a turn's end claims: a broker that has just
+// become the leader needs a moment to learn the length of its log.
 const beyondPatience = 5 * time.Second
 
 // withinCounts returns a context that ends with errBeyond once it is certain that an end of a turn
@@ -276,7 +276,7 @@ func (f *follower) withinCounts(ctx context.Context, end *schemas.TurnEnd) (cont
 		for shard := range min(len(f.next), len(end.CountsEnd)) {
 			bounds, err := f.client.Offsets(ctx, f.counts, int32(shard))
 			if err != nil {
-				return // of ctx: any other is tried again for ever
+				return // the error of ctx: any other is retried for ever
 			}
 			if end.CountsEnd[shard] > bounds.High {
 				cancel(errBeyond)
@@ -289,19 +289,19 @@ func (f *follower) withinCounts(ctx context.Context, end *schemas.TurnEnd) (cont
 	}
 }
 
-// deliver hands out what counts holds of the turn of the last of some ends, and of those before it;
-// false where that end is foreign.
+// deliver passes on the values on counts of the last given end's turn, and of those before it;
+// false if that end is foreign.
 func (f *follower) deliver(ctx context.Context, ends []schemas.TurnEnd) (handed bool, err error) {
 	end := ends[len(ends)-1]
 	since := ends[slices.IndexFunc(ends, func(e schemas.TurnEnd) bool { return e.Generation == end.Generation })].End
 	within, over := f.withinCounts(ctx, &end)
 	defer over()
-	values := map[string]schemas.Release{} // by key of the record: a value may stand on counts twice
+	values := map[string]schemas.Release{} // by key of the record: a value may be on counts twice
 	was := slices.Clone(f.next)
 	for shard := range min(len(f.next), len(end.CountsEnd)) {
 		err := f.read(within, shard, end.CountsEnd[shard], values)
 		if errors.Is(err, errBeyond) {
-			f.next = was // what was read comes with another end
+			f.next = was // these values are returned with another end
 			return false, nil
 		}
 		if err != nil {
@@ -318,7 +318,7 @@ func (f *follower) deliver(ctx context.Context, ends []schemas.TurnEnd) (handed 
 	return true, f.fn(out)
 }
 
-// read adds the values of a partition up to an offset to those of a turn.
+// read adds the values of a partition up to an offset to a turn's values.
 func (f *follower) read(ctx context.Context, shard int, to int64, values map[string]schemas.Release) error {
 	for f.next[shard] < to {
 		err := countslog.EachValue(ctx, f.partitions[shard], f.next[shard], to, countslog.IgnoreForeign,
@@ -331,7 +331,7 @@ func (f *follower) read(ctx context.Context, shard int, to int64, values map[str
 		if errors.Is(err, kafkalog.ErrOffsetOutOfRange) {
 			bounds, boundsErr := f.client.Offsets(ctx, f.counts, int32(shard))
 			if boundsErr == nil && f.next[shard] < bounds.Start {
-				f.next[shard] = bounds.Start // retention has deleted what was to be read
+				f.next[shard] = bounds.Start // retention has deleted the next records
 				continue
 			}
 		}

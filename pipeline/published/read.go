@@ -10,9 +10,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Read returns every value on the counts topic, partition after partition, in
-// the order in which they were written. A value that was written twice is there
-// twice; foreign records are left out.
+// Read returns every value on the counts topic, partition after partition, in the order of writing.
+// A value that was written twice is returned twice; foreign records are left out.
 func Read(ctx context.Context, d *deployment.Deployment) ([]schemas.Release, error) {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {

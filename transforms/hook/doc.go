@@ -1,10 +1,10 @@
-// Package hook carries the parts that a pipeline's author plugs into a transform to
-// the worker on which the engine runs it.
+// Package hook carries the parts that a pipeline's author plugs into a transform to the worker on
+// which the engine runs it.
 //
-// A DoFn is serialised, sent to a worker and decoded there. So it cannot carry
-// anything live: no connection, no lock, no closure. Instead it carries a [Hook]: a
-// struct whose exported fields say how to open such a thing. The DoFn opens it in
-// Setup, once for every instance that the engine makes, and closes it in Teardown.
+// A DoFn is serialised, sent to a worker and decoded there. So it cannot carry anything live: no
+// connection, no lock, no closure. Instead it carries a [Hook]: a struct whose exported fields
+// describe how to open such a thing. The DoFn opens it in Setup, once for every instance that the
+// engine makes, and closes it in Teardown.
 //
 //	type files struct{ Dir string }
 //
@@ -12,12 +12,12 @@
 //
 //	func init() { beam.RegisterType(reflect.TypeFor[files]()) }
 //
-// Guarantees: a hook arrives as encoding/json makes it from its exported
-// fields; a hook that cannot be serialised fails the pipeline when it is
-// submitted, with a text that says what to do, not later on a worker.
+// Guarantees: a hook arrives as encoding/json makes it from its exported fields; a hook that cannot
+// be serialised fails the pipeline when it is submitted, with a text that says what to do, not
+// later on a worker.
 //
-// Not guaranteed: that Teardown is ever called. An engine may end a worker
-// without it, so that Close must not be what makes data durable. Secrets do not
-// belong in a hook's fields: engines store and show what is serialised. Let a field
-// say where the secret is found, and read it in Open.
+// Not guaranteed: that Teardown is ever called. An engine may end a worker without it, so that
+// Close must not be what makes data durable. Secrets do not belong in a hook's fields: engines
+// store and show what is serialised. Let a field say where the secret is found, and read it in
+// Open.
 package hook

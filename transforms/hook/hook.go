@@ -12,10 +12,9 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime"
 )
 
-// Hook opens what a transform needs of the outside world. Its type is a struct
-// or a pointer to one, registered with beam.RegisterType; only its exported
-// fields arrive where it is opened. If what Open returns is an io.Closer, it is
-// closed in Teardown.
+// Hook opens a resource that a transform needs. Its type is a struct or a pointer to one,
+// registered with beam.RegisterType; only its exported fields reach the worker. If the result of
+// Open is an io.Closer, Teardown closes it.
 type Hook[T any] interface {
 	Open(ctx context.Context) (T, error)
 }
@@ -51,7 +50,7 @@ func (h *Field[T]) Open(ctx context.Context) (T, error) {
 	return opened, nil
 }
 
-// Close closes what was opened, if it can be closed; call it in Teardown.
+// Close closes the opened resource, if it can be closed; call it in Teardown.
 func (h *Field[T]) Close() error {
 	if !h.open {
 		return nil

@@ -28,8 +28,8 @@ func Start(cmd *exec.Cmd, log string) (*Process, error) {
 	p := &Process{gone: make(chan struct{})}
 	started := make(chan error)
 	go func() {
-		// The kernel's word that a parent died comes from the thread that started the child: it
-		// must live as long as the child.
+		// The kernel reports the death of the thread that started the child, so that thread must
+		// live as long as the child.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -82,7 +82,7 @@ func (p *Process) Stop(allowed time.Duration) error {
 	}
 }
 
-// FreeAddrs finds n addresses of 127.0.0.1 on which no process listens.
+// FreeAddrs finds n free addresses of 127.0.0.1.
 func FreeAddrs(n int) ([]string, error) {
 	var addrs []string
 	for range n {
@@ -90,7 +90,7 @@ func FreeAddrs(n int) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("looking for a free port: %w", err)
 		}
-		defer func() { _ = l.Close() }() // all at the end, so that no port comes twice
+		defer func() { _ = l.Close() }() // all at the end, so that no port is found twice
 		addrs = append(addrs, l.Addr().String())
 	}
 	return addrs, nil

@@ -20,11 +20,11 @@ import (
 // temporary directory.
 type Options struct {
 	TaskManagers int // 0: 1
-	Slots        int // of each TaskManager; 0: 4
+	Slots        int // slots of each TaskManager; 0: 4
 	// Dir is where logs and uploaded jars are kept, absolute; empty: a temporary directory that
 	// Close removes.
 	Dir string
-	// Settings win over those of deploy/flink/conf and of this package.
+	// Settings override those of deploy/flink/conf and of this package.
 	Settings map[string]string
 	// Env is added to the environment of all processes, and of the workers that TaskManagers start:
 	// "NAME=value".
@@ -62,8 +62,8 @@ const (
 	clusterVariable     = "TOLLGATE_FLINK_RUN"
 )
 
-// Start starts a cluster and returns once all slots are there. ErrUnavailable where this machine
-// lacks what it needs; the text says what would provide it. The caller must Close the cluster.
+// Start starts a cluster and returns once all slots are there. It returns ErrUnavailable if this
+// machine lacks a requirement; the text names a remedy. The caller must Close the cluster.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	script, err := prepare(ctx)
 	if err != nil {
@@ -117,7 +117,7 @@ func (c *Cluster) start(ctx context.Context, taskManagers int) error {
 	return nil
 }
 
-// URL returns where REST answers: http://127.0.0.1:PORT.
+// URL returns the address of the REST interface: http://127.0.0.1:PORT.
 func (c *Cluster) URL() string { return "http://" + c.rest }
 
 // launch starts a node's process.
@@ -154,7 +154,7 @@ func (c *Cluster) log(n *node) string { return filepath.Join(c.dir, n.id()+".log
 func (c *Cluster) KillJobManager() { c.jobManager.Kill() }
 
 // StartJobManager starts a JobManager that was killed, on the same ports, and returns once it
-// answers. TaskManagers come back by themselves.
+// responds. TaskManagers reconnect by themselves.
 func (c *Cluster) StartJobManager(ctx context.Context) error {
 	if err := c.launch(c.jobManager); err != nil {
 		return err
@@ -162,8 +162,7 @@ func (c *Cluster) StartJobManager(ctx context.Context) error {
 	return c.awaitJobManager(ctx)
 }
 
-// TaskManagers returns how many numbers have been given, including those of TaskManagers that were
-// killed.
+// TaskManagers returns how many TaskManagers have been started, including those that were killed.
 func (c *Cluster) TaskManagers() int { return len(c.taskManagers) }
 
 func (c *Cluster) addTaskManager() (*node, error) {
@@ -175,7 +174,7 @@ func (c *Cluster) addTaskManager() (*node, error) {
 	return tm, nil
 }
 
-// KillTaskManager kills TaskManager i (from 0 on) with −9. Its workers are left to notice.
+// KillTaskManager kills TaskManager i (counted from 0) with −9. Its workers are left to notice.
 func (c *Cluster) KillTaskManager(i int) { c.taskManagers[i].Kill() }
 
 // TaskManagerPid returns the process id of TaskManager i.

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// ErrUnavailable says that this machine lacks what a cluster needs.
+// ErrUnavailable is returned if this machine lacks a requirement of a cluster.
 var ErrUnavailable = errors.New("a real Flink cluster cannot be run here")
 
-// unavailable is the exit code by which the script says that a tool is missing.
+// unavailable is the exit code of the script for a missing tool.
 const unavailable = 69
 
 // prepare finds the script and has it bring the jars that are not there.
@@ -36,8 +36,8 @@ func prepare(ctx context.Context) (string, error) {
 	return script, nil
 }
 
-// find looks for deploy/flink/cluster upwards from the working directory, which for a test is that
-// of its package.
+// find looks for deploy/flink/cluster upwards from the working directory, which for a test is its
+// package's.
 func find() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // Slots asks the JobManager how many slots its TaskManagers have, and how many of them are free.
-// Those of a TaskManager that was killed count until its heartbeats are missed.
+// Slots of a killed TaskManager count until its heartbeats are missed.
 func (c *Cluster) Slots(ctx context.Context) (total, free int, err error) {
 	var overview struct {
 		Total int `json:"slots-total"`

@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// Workers returns the pids of the worker processes that this cluster's TaskManagers have started
-// and that still run, in ascending order: also of those whose TaskManager was killed.
+// Workers returns the pids of the running worker processes that this cluster's TaskManagers have
+// started, in ascending order, even if their TaskManager was killed.
 func (c *Cluster) Workers() ([]int, error) { return c.found("") }
 
-// WorkersOf returns those of TaskManager i.
+// WorkersOf returns the pids of TaskManager i's workers.
 func (c *Cluster) WorkersOf(i int) ([]int, error) { return c.found(c.taskManagers[i].name) }
 
 // KillWorker kills a worker (−9).
@@ -61,7 +61,7 @@ func (c *Cluster) ThawTaskManager(i int) error {
 	return errs
 }
 
-// signal sends a signal; a process that has ended is no error.
+// signal sends a signal; it ignores a process that has ended.
 func signal(pid int, s syscall.Signal) error {
 	if err := syscall.Kill(pid, s); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return fmt.Errorf("sending %v to process %d: %w", s, pid, err)
@@ -85,7 +85,7 @@ func (c *Cluster) found(taskManager string) ([]int, error) {
 		}
 		environ, err := os.ReadFile(filepath.Join("/proc", e.Name(), "environ"))
 		if err != nil {
-			continue // of another user, or gone
+			continue // another user's, or gone
 		}
 		var ours, its bool
 		for v := range bytes.SplitSeq(environ, []byte{0}) {
@@ -103,7 +103,7 @@ func (c *Cluster) found(taskManager string) ([]int, error) {
 	return pids, nil
 }
 
-// isNode says whether a process is a JobManager or TaskManager that has been started here last.
+// isNode reports whether a process is a JobManager or TaskManager of the last start here.
 func (c *Cluster) isNode(pid int) bool {
 	return slices.ContainsFunc(append([]*node{c.jobManager}, c.taskManagers...), func(n *node) bool {
 		return n != nil && n.Process != nil && n.Pid() == pid

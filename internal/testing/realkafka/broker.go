@@ -21,7 +21,7 @@ type Options struct {
 	Dir string
 	// ClusterID is written into a storage that is formatted; empty: the constant.
 	ClusterID string
-	// Settings are added to server.properties and win over those of this package.
+	// Settings are added to server.properties and override those of this package.
 	Settings map[string]string
 	// Listeners are opened beside the plain one.
 	Listeners []Listener
@@ -38,7 +38,7 @@ type Broker struct {
 	dir       string
 	temporary bool
 	users     []string
-	flags     []string          // of the JVM, with the class path
+	flags     []string          // for the JVM, with the class path
 	addrs     map[string]string // by listener
 	starts    int
 	process   *process.Process
@@ -49,8 +49,8 @@ const (
 	stopTimeout  = 30 * time.Second
 )
 
-// Start formats the storage where that has not been done and starts a broker. It returns once the
-// broker has answered a client. ErrMissing where Missing says so. The caller must Close the broker.
+// Start formats the storage if necessary and starts a broker. It returns once the broker has
+// responded to a client, or ErrMissing if Missing does. The caller must Close the broker.
 func Start(ctx context.Context, o Options) (*Broker, error) {
 	b := &Broker{dir: o.Dir, cluster: cmp.Or(o.ClusterID, ClusterID), users: o.ScramUsers, addrs: map[string]string{}}
 	java, jars, err := find()
@@ -76,7 +76,7 @@ func Start(ctx context.Context, o Options) (*Broker, error) {
 // Addr returns the host:port of the plain listener.
 func (b *Broker) Addr() string { return b.addrs[plainListener] }
 
-// AddrOf returns the host:port where one of Options.Listeners listens, whatever it advertises.
+// AddrOf returns the host:port of one of Options.Listeners, whatever it advertises.
 func (b *Broker) AddrOf(listener string) string { return b.addrs[listener] }
 
 // prepare chooses ports, writes the configuration and formats the storage.
@@ -123,7 +123,7 @@ func (b *Broker) Restart(ctx context.Context) error {
 	return nil
 }
 
-// await waits for the broker's own word and then for its answer to a client.
+// await waits until the broker has logged that it serves and has responded to a client.
 func (b *Broker) await(ctx context.Context, log string) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -150,7 +150,7 @@ func (b *Broker) await(ctx context.Context, log string) error {
 // Kill ends the process as kill −9 does and waits until it is gone.
 func (b *Broker) Kill() { b.process.Kill() }
 
-// Signal sends a signal to the process: SIGSTOP has it answer nothing.
+// Signal sends a signal to the process: after SIGSTOP it responds to nothing.
 func (b *Broker) Signal(s os.Signal) { b.process.Signal(s) }
 
 // Stop ends the process in good order (SIGTERM). A process that takes too long is killed, which is

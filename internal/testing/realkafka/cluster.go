@@ -12,10 +12,9 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/process"
 )
 
-// StartCluster starts brokers that are one cluster, each of them a controller as well, numbered
-// from
-// 1. Topics of the brokers' own have a copy on every one of up to three. Options.Listeners and Dir
-// are not for clusters. ErrMissing where Missing says so. The caller must Close every broker.
+// StartCluster starts brokers that form one cluster, each of them a controller as well, numbered
+// from 1. Internal topics have a copy on each of up to three brokers. Options.Listeners and Dir are
+// not for clusters. It returns ErrMissing if Missing does. The caller must Close every broker.
 func StartCluster(ctx context.Context, nodes int, o Options) ([]*Broker, error) {
 	ports, err := process.FreeAddrs(2 * nodes)
 	if err != nil {

@@ -18,11 +18,11 @@ const (
 // DirVariable names the directory of the jars.
 const DirVariable = "TOLLGATE_KAFKA_DIR"
 
-// ErrMissing says that java or the jars are not there.
+// ErrMissing is returned if java or the jars are missing.
 var ErrMissing = errors.New("a real Kafka cannot be run here")
 
-// Missing returns nil where Start can work, else an ErrMissing that says what is not there and how
-// to get it.
+// Missing returns nil if Start can work, else an ErrMissing that names the missing parts and how to
+// get them.
 func Missing() error {
 	_, _, err := find()
 	return err

@@ -16,12 +16,12 @@ const ClusterID = "dG9sbGdhdGUta2Fma2EtMQ"
 type Listener struct {
 	Name     string // upper case letters
 	Protocol string // PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL
-	// Advertised is the host:port that clients of this listener are sent to, for something that
-	// stands in between; empty: where it listens.
+	// Advertised is the host:port that clients of this listener are sent to, for a proxy in
+	// between; empty: the listener's own address.
 	Advertised string
 }
 
-// endpoint is a listener with where it listens and what it tells clients.
+// endpoint is a listener with its address and its advertised address.
 type endpoint struct {
 	Listener
 	bind, advertised string
@@ -52,7 +52,7 @@ func properties(endpoints []endpoint, controller, dir string, extra map[string]s
 		// A broker that was killed waits for its own old session to end.
 		"broker.heartbeat.interval.ms": "500",
 		"broker.session.timeout.ms":    "2000",
-		// What goes on in the background is to happen within a test.
+		// Background work must happen within a test.
 		"log.cleaner.backoff.ms":              "500",
 		"log.retention.check.interval.ms":     "1000",
 		"log.initial.task.delay.ms":           "500",
@@ -86,8 +86,8 @@ func escape(value string) string {
 	return strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(value)
 }
 
-// logConfig is a log4j2 configuration that writes warnings, and the line that says that the broker
-// is ready, to standard output. Without one the broker says nothing.
+// logConfig is a log4j2 configuration that writes warnings, and the line that reports that the
+// broker is ready, to standard output. Without one the broker logs nothing.
 const logConfig = `<Configuration status="WARN">
   <Appenders>
     <Console name="out"><PatternLayout pattern="%d{HH:mm:ss.SSS} %p %m (%c{1})%n"/></Console>
@@ -99,5 +99,5 @@ const logConfig = `<Configuration status="WARN">
 </Configuration>
 `
 
-// ready is what a broker says once it serves.
+// ready is the broker's log line once it serves.
 const ready = "Kafka Server started"

@@ -25,8 +25,8 @@ const unset = "20260101"
 
 func init() { seedRapid(flag.CommandLine, os.Getenv(Variable)) }
 
-// seedRapid gives rapid a seed, and a fifth of its cases unless long tests run. What the options
-// of rapid already set stays.
+// seedRapid gives rapid a seed, and a fifth of its cases unless long tests run. It keeps explicitly
+// set options of rapid.
 func seedRapid(flags *flag.FlagSet, seed string) {
 	if f := flags.Lookup("rapid.checks"); f != nil && f.Value.String() == "100" && !long.On() {
 		_ = f.Value.Set("20")
@@ -34,10 +34,10 @@ func seedRapid(flags *flag.FlagSet, seed string) {
 	n := unset
 	if seed != "" {
 		word, _ := derived(seed, "rapid", 0, 0)
-		n = strconv.FormatUint(word|1, 10) // to rapid, 0 is no seed
+		n = strconv.FormatUint(word|1, 10) // rapid treats 0 as no seed
 	}
 	if f := flags.Lookup("rapid.seed"); f != nil && f.Value.String() == "0" {
-		// A number is what the flag takes: there is no error.
+		// The flag accepts any number: there is no error.
 		_ = f.Value.Set(n)
 	}
 }

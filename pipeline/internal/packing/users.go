@@ -52,8 +52,7 @@ type chunk struct {
 //	28 length of the user id
 //	30 user id
 //
-// In most input a user's events of a turn stand close together: the row is at hand where the
-// user is.
+// In most input a user's events of a turn are close together, so the row is stored with the user.
 type User []byte
 
 const (
