@@ -15,7 +15,6 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/formats/avro"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
-	"github.com/tollgate-dp/tollgate/schemas"
 )
 
 // goavro allocates what a block's count says. Inputs here are too short for more items than this.
@@ -278,82 +277,6 @@ func TestRandomAvroIsReadAsByGoavro(t *testing.T) {
 	if whole < n/2 || broken < n/4 {
 		t.Error("too few of either for the comparison to say much")
 	}
-}
-
-// referenceVisit is decoding by goavro, with the rules of this package on top, for visitFormat with
-// a value.
-func referenceVisit(codec *goavro.Codec, value []byte) (ev Event, class string) {
-	v, rest, err := codec.NativeFromBinary(value)
-	if err != nil || len(rest) > 0 {
-		return ev, ClassUndecodable
-	}
-	m := v.(map[string]any)
-	branch := func(v any, name string) (any, string) {
-		if v == nil {
-			return nil, ClassNullField
-		}
-		if inner, ok := v.(map[string]any)[name]; ok {
-			return inner, ""
-		}
-		return nil, ClassWrongType
-	}
-	user, c1 := branch(m["user"].(map[string]any)["id"], "string")
-	key, c2 := branch(m["page"], "string")
-	amount, c3 := branch(m["amount"], "int")
-	c3 = map[string]string{"": "", ClassNullField: ClassNoValue, ClassWrongType: ClassBadValue}[c3]
-	for _, c := range []string{c1, c2, c3} {
-		if c != "" {
-			return ev, c
-		}
-	}
-	ev = Event{User: []byte(user.(string)), Key: []byte(key.(string)), Millis: m["at"].(time.Time).UnixMilli(), Value: int64(amount.(int32))}
-	switch {
-	case len(ev.User) == 0:
-		return ev, ClassEmptyUser
-	case schemas.ValidateKey(ev.Key) != nil:
-		return ev, ClassBadKey
-	case ev.Millis < minMillis || ev.Millis > maxMillis:
-		return ev, ClassBadTimestamp
-	}
-	return ev, ""
-}
-
-// The projection must accept, refuse and understand exactly what goavro does.
-func FuzzAvroProjectionIsGoavro(f *testing.F) {
-	for _, user := range []any{nil, text("u1"), text("")} {
-		for _, amount := range []any{nil, goavro.Union("int", 7), text("x")} {
-			f.Add(encode(f, visitSchema, visit(user, text("/x"), amount)))
-		}
-	}
-	codec, err := goavro.NewCodec(visitSchema)
-	if err != nil {
-		f.Fatal(err)
-	}
-	format := visitFormat()
-	format.Value = "amount"
-	d := newDecoder(f, format)
-	typ, err := avro.Parse(visitSchema)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Fuzz(func(t *testing.T, value []byte) {
-		if len(value) > referenceInput {
-			return
-		}
-		checkAvro(t, codec, typ, value, true)
-		var ev Event
-		class := coarse(classOf(t, d.Decode(value, &ev)))
-		want, wantClass := referenceVisit(codec, value)
-		if class == ClassUndecodable && hasLongInteger(value) {
-			return
-		}
-		if class != wantClass {
-			t.Fatalf("%x: class %q, goavro gives %q", value, class, wantClass)
-		}
-		if class == "" && (string(ev.User) != string(want.User) || string(ev.Key) != string(want.Key) || ev.Millis != want.Millis || ev.Value != want.Value) {
-			t.Fatalf("%x: %+v, goavro gives %+v", value, ev, want)
-		}
-	})
 }
 
 // No schema makes the parser panic or plan for ever, and no record the decoder.

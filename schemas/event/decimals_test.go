@@ -1,6 +1,7 @@
 package event
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -94,25 +95,14 @@ func avroOfValue(kind string, decimals int) Format {
 }
 
 func valueOfAvro(kind string, x float64, decimals int) (int64, error) {
-	record := []byte{2, 'a', 2, 2}
+	record := []byte("\x02a\x02\x02")
 	switch kind {
 	case "double":
-		for b := math.Float64bits(x); len(record) < 12; b >>= 8 {
-			record = append(record, byte(b))
-		}
+		record = append(record, avroDoubleText(x)...)
 	case "float":
-		for b := math.Float32bits(float32(x)); len(record) < 8; b >>= 8 {
-			record = append(record, byte(b))
-		}
+		record = binary.LittleEndian.AppendUint32(record, math.Float32bits(float32(x)))
 	case "long":
-		n := uint64(int64(x)) << 1
-		if x < 0 {
-			n = ^n
-		}
-		for ; n > 127; n >>= 7 {
-			record = append(record, byte(n)|128)
-		}
-		record = append(record, byte(n))
+		record = binary.AppendVarint(record, int64(x))
 	}
 	return decodeValue(avroOfValue(kind, decimals), record)
 }

@@ -116,48 +116,18 @@ func TestEveryBrokenRecordHasItsClass(t *testing.T) {
 	}
 }
 
-func TestIdentifiersAreRenderedCanonically(t *testing.T) {
-	d := newDecoder(t, jsonFormat("ms"))
-	for _, c := range []struct{ value, user, key string }{
-		{`{"user":"a","page":"b","t":1}`, "a", "b"},
-		{`{"user":-0,"page":0,"t":1}`, "0", "0"},
-		{`{"user":-17,"page":false,"t":1}`, "-17", "false"},
-		{`{"us\u0065r":"\u00e9\n\ud83d\ude00","page":"\/","t":1}`, "é\n😀", "/"},
-		{`{"user":"a","user":"b","page":1,"page":"c","t":"x","t":1}`, "b", "c"},
-		{`{"user":123456789012345678901234567890,"page":"k","t":1}`, "123456789012345678901234567890", "k"},
-	} {
-		var ev Event
-		if err := d.Decode([]byte(c.value), &ev); err != nil {
-			t.Fatalf("%s: %v", c.value, err)
-		}
-		if string(ev.User) != c.user || string(ev.Key) != c.key {
-			t.Errorf("%s: user %q key %q, want %q %q", c.value, ev.User, ev.Key, c.user, c.key)
-		}
-	}
-}
-
+// FuzzTime compares the other units with rational numbers.
 func TestTimesAreFlooredToMilliseconds(t *testing.T) {
 	for _, c := range []struct {
 		unit, text string
 		ms         int64
 		ok         bool
 	}{
-		{"s", "1.0009", 1000, true}, {"s", "-1.0009", -1001, true}, {"s", "-0.0001", -1, true}, {"s", "1e-9", 0, true},
-		{"s", "-1e-99999999999", -1, true}, {"s", "0e99999999999", 0, true}, {"s", "1.7e9", 1700000000000, true},
-		{"s", "1700000000.123999", 1700000000123, true}, {"s", "-62135596800", minMillis, true},
-		{"s", "-62135596800.001", 0, false}, {"s", "253402300799.9999", maxMillis, true}, {"s", "253402300800", 0, false},
-		{"ms", "12.9", 12, true}, {"ms", "-12.1", -13, true}, {"us", "1999", 1, true}, {"us", "-1", -1, true},
-		{"us", "253402300799999999", maxMillis, true}, {"us", "253402300800000000", 0, false},
-		{"us", "1e18", 0, false}, {"us", "17e14", 1700000000000, true},
-		{"s", "", 0, false}, {"s", "-", 0, false}, {"s", "1.", 0, false}, {"s", ".5", 0, false}, {"s", "+1", 0, false},
-		{"s", " 1", 1000, true}, {"ns", "1740963000000000001", 1740963000000, true}, {"ns", "-1", -1, true}, {"s", "0x10", 0, false}, {"s", "1e", 0, false}, {"s", "NaN", 0, false},
-		{"min", "29016487", 1740989220000, true}, {"min", "-0.5", -30000, true}, {"h", "483608.125", 1740989250000, true}, {"d", "20150.338553", 1740989250979, true},
-		{"excel", "45719.338553240741", 1740989251000, true}, {"excel", "25569", 0, true}, {"excel", "1e9", 0, false}, {"filetime", "133854628510000000", 1740989251000, true},
-		{"d", "10650232.8", 0, false}, {"h", "999999999999", 0, false},
-		{"rfc3339", "1970-01-01T00:00:00.0019Z", 1, true}, {"rfc3339", "1969-12-31T23:59:59.9981Z", -2, true},
-		{"rfc3339", "0001-01-01T00:00:00Z", minMillis, true}, {"rfc3339", "0001-01-01T00:00:00+00:01", 0, false},
-		{"rfc3339", "9999-12-31T23:59:59.9999Z", maxMillis, true}, {"rfc3339", "9999-12-31T23:59:59-00:01", 0, false},
-		{"rfc3339", "2024-01-01 00:00:00Z", 0, false}, {"rfc3339", "2024-01-01T00:00:00", 0, false},
+		{"s", "-1.0009", -1001, true}, {"us", "253402300800000000", 0, false}, {"rfc3339", "1969-12-31T23:59:59.9981Z", -2, true},
+		{"min", "29016487", 1740989220000, true}, {"min", "-0.5", -30000, true}, {"h", "483608.125", 1740989250000, true},
+		{"d", "20150.338553", 1740989250979, true}, {"excel", "45719.338553240741", 1740989251000, true}, {"excel", "25569", 0, true},
+		{"excel", "1e9", 0, false}, {"filetime", "133854628510000000", 1740989251000, true}, {"d", "10650232.8", 0, false},
+		{"h", "999999999999", 0, false},
 	} {
 		ms, ok := parseTime([]byte(c.text), c.unit)
 		if ok != c.ok || ok && ms != c.ms {

@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -61,7 +62,11 @@ func referenceTime(text, unit string) (int64, bool) {
 
 func FuzzTime(f *testing.F) {
 	for _, s := range []string{"1", "-1.5", "1e3", "17E-2", "1700000000.123456", "0.0", "-0", "9e17", "253402300800",
-		"2024-01-01T00:00:00.5Z", "1e-400", "123456789012345678901234567890e-20"} {
+		"2024-01-01T00:00:00.5Z", "1e-400", "123456789012345678901234567890e-20",
+		"-1.0009", "-0.0001", "1e-9", "-1e-99999999999", "0e99999999999", "1700000000.123999", "-62135596800", "-62135596800.001",
+		"253402300799.9999", "253402300799999999", "1999", "1740963000000000001", "", "-", "1.", ".5", "+1", " 1", "0x10", "1e", "NaN", "01",
+		"1969-12-31T23:59:59.9981Z", "0001-01-01T00:00:00Z", "0001-01-01T00:00:00+00:01", "9999-12-31T23:59:59.9999Z",
+		"9999-12-31T23:59:59-00:01", "2024-01-01 00:00:00Z", "2024-01-01T00:00:00"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -179,6 +184,8 @@ var jsonSeeds = []string{
 	`{"user":"u","page":"p","t":"2024-01-01T00:00:00Z","x":[1,{"a":[]},null,-0.1e+5],"y":{"t":9}}`,
 	`{}`, `[]`, `null`, ` { } `, `{"t":01}`, `{"t":-}`, `{"a":tru}`, `{"a":1,}`, `{,}`, `{"a" 1}`, `{"a":"\x"}`,
 	"{\"a\":\"\x01\"}", `{"user":"u","page":"p","t":1} x`, `{"\u0075ser":"a","page":"","t":0}`, `{"a":nullx}`, `{"":1}`,
+	`{"user":null,"user":"b","page":1,"page":"c","t":"x","t":1}`, `{"user":-17,"page":false,"t":"-0.5","us\u0065r":"\\"}`,
+	`{"user":"a","page":"\uD800\u0041","t":1}`, `{"user":"a","page":"p","t":1,"x":[{"}":"]"},"\"]"],"\ud800":{"user":"b"}}`,
 	`{"user":"\"\\\/\b\f\n\r\t","page":-0,"t":-0}`, `{"user":"` + "\x7f\u2028" + `","page":"x","t":1e400}`,
 }
 
@@ -235,6 +242,31 @@ func checkCSV(t *testing.T, value []byte) {
 			t.Fatalf("%q: field %d is %q, encoding/csv gives %q", value, i, d.raw[fieldUser], want[i])
 		}
 	}
+}
+
+// Every text of up to six of the bytes that mean something to CSV (up to eight with TOLLGATE_LONG:
+// 488,280 texts).
+func TestEveryShortRowIsReadAsByEncodingCSV(t *testing.T) {
+	longest := 8
+	if !long.On() {
+		longest = 6
+	}
+	var value []byte
+	var extend func()
+	extend = func() {
+		if len(value) > 0 {
+			checkCSV(t, value)
+		}
+		if len(value) == longest {
+			return
+		}
+		for _, c := range []byte("a,\"\n\r") {
+			value = append(value, c)
+			extend()
+			value = value[:len(value)-1]
+		}
+	}
+	extend()
 }
 
 func FuzzCSVDecoderIsEncodingCSV(f *testing.F) {
