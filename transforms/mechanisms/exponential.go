@@ -101,7 +101,7 @@ func (p *PermuteAndFlip) Select(scores []int64, src Source) (int, error) {
 }
 
 // ZCDP returns the price of a selection for an individual of a swing. The selection has
-// (swing/b)-bounded range, so ρ ≤ (swing/b)²/8 (see conversion.BoundedRangeToZCDP).
+// (swing/b)-bounded range, so at most (swing/b)²/8 (see conversion.BoundedRangeToZCDP).
 func (e *Exponential) ZCDP(swing float64) (loss.ZCDP, error) {
 	pure, err := e.Approx(swing)
 	if err != nil {
