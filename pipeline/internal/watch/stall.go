@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -87,15 +85,15 @@ func RulesOf(d *deployment.Deployment, bounded bool) Rules {
 	}
 }
 
-// stallKind is a reason not to move.
-type stallKind int
+// stallKind is a reason not to move: what is logged when it is over.
+type stallKind string
 
 const (
-	stallNone stallKind = iota
-	stallCluster
-	stallTransaction
-	stallSilent
-	stallOpen
+	stallNone        stallKind = ""
+	stallCluster     stallKind = "Kafka answers properly again"
+	stallTransaction stallKind = "no open transaction is waited for"
+	stallSilent      stallKind = "no silent partition is waited for"
+	stallOpen        stallKind = "the run is working on its turns again"
 )
 
 // Stalls logs, from READ's progress and from calls that the client cannot complete, that
@@ -125,9 +123,8 @@ type heldPartition struct {
 // lasting is a stall or loss that was logged, and since when it lasts.
 type lasting struct {
 	Repeat
-	since      time.Time
-	partitions []int32 // stalled partitions
-	most       bool    // more than half of the records were lost
+	since time.Time
+	most  bool // more than half of the records were lost
 }
 
 // New returns Stalls that write to log. Start updates them about once a second.
@@ -188,71 +185,66 @@ func (s *Stalls) update(now time.Time, troubles []kafkalog.Trouble, away []kafka
 	s.away.update(now, away, s.reported[stallCluster] != nil)
 	switch {
 	case len(troubles) > 0 && now.Sub(troubles[0].Since) >= s.rules.after:
-		s.report(now, stallCluster, troubles[0].Since, nil, s.clusterText(troubles))
+		t := troubles[0]
+		s.report(now, stallCluster, t.Since, "Kafka has not answered properly since %s: %s: %v", clockTime(t.Since),
+			t.Doing, t.Cause)
 		return // nothing else can be known
 	case len(troubles) > 0 && s.reported[stallCluster] != nil:
 		return // a trouble is over, but Kafka has not answered all requests since it was logged
 	}
-	s.reportEnd(now, stallCluster, "Kafka answers properly again")
+	s.reportEnd(now, stallCluster)
 	if s.seenAt.IsZero() {
 		return
 	}
-	s.updateOpen(now)
+	if opened := s.seen.OpenedAt; s.seen.Open > 0 && now.Sub(opened) >= s.rules.after+s.rules.publishEvery &&
+		now.Sub(s.worked) >= s.rules.after {
+		s.report(now, stallOpen, opened, "turn %d was opened at %s and is not settled: check whether this machine, "+
+			"a worker or a broker is overloaded or full", s.seen.Open, clockTime(opened))
+	} else {
+		s.reportEnd(now, stallOpen)
+	}
 	if now.Sub(s.seenAt) < stallFresh {
 		s.updatePartitions(now)
 	}
-}
-
-func (s *Stalls) updateOpen(now time.Time) {
-	if at := s.seen.OpenedAt; s.seen.Open > 0 && now.Sub(at) >= s.rules.after+s.rules.publishEvery &&
-		now.Sub(s.worked) >= s.rules.after {
-		s.report(now, stallOpen, at, nil,
-			fmt.Sprintf("turn %d was opened at %s and is not settled: check whether this machine, a worker or a "+
-				"broker is overloaded or full", s.seen.Open, clockTime(at)))
-		return
-	}
-	if s.seen.Open > 0 {
-		s.reportEnd(now, stallOpen, fmt.Sprintf("the run is working on turn %d again", s.seen.Open))
-		return
-	}
-	s.reportEnd(now, stallOpen, "turns are settled again")
 }
 
 func (s *Stalls) updatePartitions(now time.Time) {
 	// Until then the turn may just be filling up.
 	overdue := s.seen.End < calendar.Forever && now.UnixMilli() >=
 		s.seen.End+(s.rules.lateness+s.rules.slack).Milliseconds()
-	long := map[stallKind][]int32{}
-	since := map[stallKind]time.Time{}
-	present := map[int32]bool{}
+	held, stalled := map[int32]heldPartition{}, map[stallKind]bool{}
+	end := clockTime(time.UnixMilli(s.seen.End))
 	for _, p := range s.seen.Partitions {
 		kind, mark := p.why()
 		if kind == stallNone || !overdue {
 			continue
 		}
-		present[p.ID] = true
-		was := s.held[p.ID]
-		if was.kind != kind || was.mark != mark {
-			was = heldPartition{kind: kind, mark: mark, since: now}
-			s.held[p.ID] = was
+		h := s.held[p.ID]
+		if h.kind != kind || h.mark != mark {
+			h = heldPartition{kind: kind, mark: mark, since: now}
 		}
-		if now.Sub(was.since) >= s.rules.after {
-			long[kind] = append(long[kind], p.ID)
-			if at, ok := since[kind]; !ok || was.since.Before(at) {
-				since[kind] = was.since
-			}
+		held[p.ID] = h
+		if now.Sub(h.since) < s.rules.after || stalled[kind] {
+			continue
 		}
+		stalled[kind] = true // it stands for the others
+		who := fmt.Sprintf("partition %d of topic %s is", p.ID, s.rules.topic)
+		if kind == stallTransaction {
+			s.report(now, kind, h.since, "%s blocked by an open transaction, so the windows that ended at %s wait: if "+
+				"its producer does not return, abort it with kafka-transactions.sh", who, end)
+			continue
+		}
+		until := "it has records again"
+		if s.rules.idle {
+			until = clockTime(time.UnixMilli(s.rules.closesByClock(&s.seen)))
+		}
+		s.report(now, kind, h.since, "%s silent, so the windows that ended at %s wait until %s: check that the "+
+			"producers are up", who, end, until)
 	}
-	for id := range s.held {
-		if !present[id] {
-			delete(s.held, id)
-		}
-	}
+	s.held = held
 	for _, kind := range []stallKind{stallTransaction, stallSilent} {
-		if len(long[kind]) > 0 {
-			s.report(now, kind, since[kind], long[kind], s.waitingText(kind, long[kind]))
-		} else if t := s.reported[kind]; t != nil {
-			s.reportEnd(now, kind, partitionsText(t.partitions, s.rules.topic)+" no longer waited for")
+		if !stalled[kind] {
+			s.reportEnd(now, kind)
 		}
 	}
 }
@@ -271,70 +263,25 @@ func (p *Partition) why() (stallKind, int64) {
 	return stallNone, 0 // it is being read
 }
 
-// report warns of a stall that is new, concerns more partitions than before, or was not logged for
-// long.
-func (s *Stalls) report(now time.Time, kind stallKind, since time.Time, partitions []int32, text string) {
+// report warns of a stall that is new or was not logged for long.
+func (s *Stalls) report(now time.Time, kind stallKind, since time.Time, format string, args ...any) {
 	t := s.reported[kind]
-	more := t != nil && slices.ContainsFunc(partitions, func(id int32) bool {
-		return !slices.Contains(t.partitions, id)
-	})
 	if t == nil {
 		t = &lasting{since: since}
 		s.reported[kind] = t
 	}
-	if !t.Due(now) && !more {
-		return
+	if t.Due(now) {
+		lasts := now.Sub(since).Round(time.Second)
+		s.log.Warn(fmt.Sprintf("no progress for %v: ", lasts) + fmt.Sprintf(format, args...))
 	}
-	for _, id := range partitions {
-		if !slices.Contains(t.partitions, id) {
-			t.partitions = append(t.partitions, id)
-		}
-	}
-	slices.Sort(t.partitions)
-	s.log.Warn("no progress for " + now.Sub(since).Round(time.Second).String() + ": " + text)
 }
 
 // reportEnd logs the end of a stall that was logged.
-func (s *Stalls) reportEnd(now time.Time, kind stallKind, text string) {
-	t := s.reported[kind]
-	if t == nil {
-		return
+func (s *Stalls) reportEnd(now time.Time, kind stallKind) {
+	if t := s.reported[kind]; t != nil {
+		delete(s.reported, kind)
+		s.log.Warn(string(kind) + ", after " + now.Sub(t.since).Round(time.Second).String())
 	}
-	delete(s.reported, kind)
-	s.log.Warn(text + ", after " + now.Sub(t.since).Round(time.Second).String())
-}
-
-func (s *Stalls) clusterText(troubles []kafkalog.Trouble) string {
-	text := fmt.Sprintf("Kafka has not answered properly since %s: %s: %v", clockTime(troubles[0].Since),
-		troubles[0].Doing, troubles[0].Cause)
-	// A retry inside a call has a newer trouble of its own: an append to a dead leader first looks
-	// for its records, and the new leader may fail for another reason.
-	causes := map[string]bool{fmt.Sprint(troubles[0].Cause): true}
-	for _, t := range troubles[1:] {
-		if cause := fmt.Sprint(t.Cause); t.Cause != nil && !causes[cause] && len(causes) < 3 {
-			causes[cause] = true
-			text += fmt.Sprintf("; %s: %v", t.Doing, t.Cause)
-		}
-	}
-	if len(troubles) > len(causes) {
-		text += "; other calls are also waiting"
-	}
-	return text
-}
-
-func (s *Stalls) waitingText(kind stallKind, ids []int32) string {
-	who, end := partitionsText(ids, s.rules.topic), clockTime(time.UnixMilli(s.seen.End))
-	if kind == stallTransaction {
-		return fmt.Sprintf("%s blocked by an open transaction, so the windows that ended at %s wait: if its producer "+
-			"does not return, abort it with kafka-transactions.sh", who, end)
-	}
-	until := "it has records again"
-	if s.rules.idle {
-		until = clockTime(time.UnixMilli(s.rules.closesByClock(&s.seen))) +
-			", when time.idle_grace ends and the clock decides"
-	}
-	return fmt.Sprintf("%s silent, so the windows that ended at %s wait until %s: check that the producers are up", who,
-		end, until)
 }
 
 // closesByClock returns when the clock will have closed the next turn for all partitions that hold
@@ -348,23 +295,6 @@ func (r *Rules) closesByClock(seen *Progress) int64 {
 		}
 	}
 	return at
-}
-
-// partitionsText names partitions, with the verb that follows.
-func partitionsText(ids []int32, topic string) string {
-	const most = 10
-	var names []string
-	for _, id := range ids[:min(len(ids), most)] {
-		names = append(names, fmt.Sprint(id))
-	}
-	list := strings.Join(names, ", ")
-	switch {
-	case len(ids) == 1:
-		return fmt.Sprintf("partition %s of topic %s is", list, topic)
-	case len(ids) > most:
-		list += " and others"
-	}
-	return fmt.Sprintf("partitions %s of topic %s are", list, topic)
 }
 
 func clockTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
