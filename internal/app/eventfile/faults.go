@@ -280,8 +280,8 @@ func places(unit string, one *fault) string {
 // meant says which fields records have that lack one. Those of a single record may be data.
 func (f *Faults) meant(kind event.Error, one *fault) (text string) {
 	if kind == badTime && f.times != nil {
-		if ways := f.times.Readings(); ways != nil {
-			return "; most of these times need " + Listed(ways)
+		if unit := f.times.Reading(); unit != nil {
+			return fmt.Sprintf("; most of these times need %v", unit)
 		}
 	}
 	fields := CommonFields(one.fields, int(min(one.records, compared)))

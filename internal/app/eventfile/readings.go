@@ -1,18 +1,15 @@
 package eventfile
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/base/formats/spelling"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// mostTried is how many records are tried with every other way to read them. Those that follow are
-// tried with the ways that have read one.
+// mostTried is how many records are tried in every other unit. Those that follow are
+// tried in the units that have read one.
 const mostTried = 1000
 
 // Events usually lie in the years from usualFrom on; dates may lie further back. No time in
@@ -23,112 +20,44 @@ var (
 	secondsFrom = int64(1e11)
 )
 
-// Reading is a way to read times.
+// Reading is another unit in which times can be read.
 type Reading struct {
-	unit, layout, zone string
-
-	from        int64 // times before it show that the way is wrong
+	unit        string
+	from        int64 // times before it show that the unit is wrong
 	decoder     *event.Decoder
 	reads       uint64 // unusual or unreadable times that become usual ones
 	first, last int64  // of these
 }
 
-// dateLayouts and clockLayouts are what people and programs write beside the usual layouts.
-var (
-	dateLayouts  = []string{"%m/%d/%Y", "%d/%m/%Y", "%m-%d-%Y", "%d-%m-%Y", "%m.%d.%Y", "%m/%d/%y", "%d/%m/%y", "%d.%m.%y", "%Y-%m-%d", "%Y/%m/%d", "%b %d, %Y", "%d %b %Y", "%d-%b-%y", "%Y-%j"}
-	clockLayouts = []string{"", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p", " %H:%M:%S.%f", ", %H:%M:%S", ", %I:%M %p", ", %I:%M:%S %p", " %I:%M%p", " %H.%M.%S", " %T %z", "T%T", "T%T%z"}
-	// wholeLayouts are not made of these.
-	wholeLayouts = []string{"%Y%m%d%H%M", "%Y%m%dT%H%M", "%Y-%m-%d-%H.%M.%S.%f", "%d%b%Y:%T", "%d-%b-%y %I.%M.%S.%f %p", "%d. %B %Y %H:%M", "%B %d, %Y at %I:%M %p"}
-	// zones are those whose times have the best-known short names.
-	zones = []string{"Europe/Berlin", "Europe/London", "Europe/Helsinki", "America/New_York", "America/Chicago", "America/Denver", "America/Los_Angeles", "Asia/Kolkata", "Asia/Shanghai", "Asia/Tokyo"}
-)
-
-// readings returns other ways to read the times of a format, the more telling ones first: of two
-// that read as many times, the first is right.
+// readings returns the other units of a format, the more telling ones first: of two that read as
+// many times, the first is right.
 func readings(format event.Format) (all []*Reading) {
-	add := func(r Reading) {
-		f := format
-		f.TimeUnit, f.TimeLayout, f.TimeZone = r.unit, r.layout, r.zone
-		if f.TimeUnit == event.TimeText && f.TimeZone == "" {
-			f.TimeZone = format.TimeZone
-		}
-		if f.TimeUnit == format.TimeUnit && f.TimeLayout == format.TimeLayout && f.TimeZone == format.TimeZone {
-			return
-		}
-		var err error
-		if r.decoder, err = event.NewDecoder(f); err == nil {
-			all = append(all, &r)
-		}
-	}
-	dates := func(layout, zone string) {
-		add(Reading{unit: event.TimeText, layout: layout, zone: zone, from: datesFrom})
-	}
-	dates("", "")
-	for _, unit := range event.TimeUnits() {
+	for _, unit := range append([]string{event.TimeText}, event.TimeUnits()...) {
+		f, r := format, &Reading{unit: unit, from: usualFrom}
 		switch unit {
 		case "s":
-			add(Reading{unit: unit, from: secondsFrom})
-		case event.TimeText, "rfc3339":
-		default:
-			add(Reading{unit: unit, from: usualFrom})
+			r.from = secondsFrom
+		case event.TimeText:
+			r.from = datesFrom
 		}
-	}
-	dates("%Y", "")
-	for _, date := range dateLayouts {
-		for _, clock := range clockLayouts {
-			dates(date+clock, "")
+		if slices.ContainsFunc(all, func(r *Reading) bool { return r.unit == unit }) || unit == format.TimeUnit || unit == "rfc3339" {
+			continue
 		}
-	}
-	for _, layout := range wholeLayouts {
-		dates(layout, "")
-	}
-	swapped := strings.NewReplacer("%%", "%%", "%d", "%m", "%m", "%d").Replace(format.TimeLayout)
-	if !slices.ContainsFunc(all, func(r *Reading) bool { return r.layout == swapped }) {
-		dates(swapped, "")
-	}
-	for _, year := range []int{time.Now().Year(), time.Now().Year() - 1} {
-		dates(fmt.Sprintf("%%{%d}%%b %%d %%T", year), "")
-	}
-	for _, zone := range zones {
-		dates(format.TimeLayout, zone)
+		f.TimeUnit, f.TimeLayout = unit, ""
+		var err error
+		if r.decoder, err = event.NewDecoder(f); err == nil {
+			all = append(all, r)
+		}
 	}
 	return all
 }
 
-// Flags returns the flags of the way, with their values: "" leaves a flag out.
-func (r *Reading) Flags() map[string]string {
-	set := map[string]string{"time-unit": r.unit, "time-layout": r.layout}
-	if !r.Unit() {
-		set["time-unit"] = ""
-	}
-	if r.zone != "" {
-		set["time-zone"] = r.zone
-	}
-	return set
-}
+// Text reports whether the times are texts, and not numbers of a unit.
+func (r *Reading) Text() bool { return r.unit == event.TimeText }
 
-// Unit reports whether the way is a unit, so that nothing that another unit reads can be read so.
-func (r *Reading) Unit() bool { return r.layout == "" && r.zone == "" }
-
-// String names the flags, and the dates that they give.
+// String names the flag, and the dates that it gives.
 func (r *Reading) String() string {
-	var flags []string
-	if r.layout != "" {
-		flags = append(flags, "--time-layout '"+r.layout+"'")
-	}
-	if r.zone != "" {
-		flags = append(flags, "--time-zone "+r.zone)
-	}
-	return fmt.Sprintf("%s (%s to %s)", cmp.Or(strings.Join(flags, " "), "--time-unit "+r.unit), Date(r.first), Date(r.last))
-}
-
-// Listed names ways to read times.
-func Listed(ways []*Reading) string {
-	texts := make([]string, len(ways))
-	for i, r := range ways {
-		texts[i] = r.String()
-	}
-	return spelling.List(texts, " or ")
+	return fmt.Sprintf("--time-unit %s (%s to %s)", r.unit, Date(r.first), Date(r.last))
 }
 
 // Date writes the day of a time.
@@ -197,17 +126,12 @@ func (t *Times) try(record []byte, dates int64) {
 	}
 }
 
-// Readings returns the ways that read the most of the records whose times are odd or cannot be
-// read, if they read at least half of these. Only layouts and zones may be several: days and
-// months look alike.
-func (t *Times) Readings() (best []*Reading) {
+// Reading returns the unit that reads the most of the records whose times are odd or cannot be read;
+// nil if none reads at least half of these.
+func (t *Times) Reading() (best *Reading) {
 	for _, r := range t.others {
-		switch {
-		case 2*r.reads < t.tried || len(best) > 0 && r.reads < best[0].reads:
-		case len(best) == 0 || r.reads > best[0].reads:
-			best = []*Reading{r}
-		case !best[0].Unit() && (best[0].zone == "") == (r.zone == "") && (best[0].layout == "") == (r.layout == ""):
-			best = append(best, r)
+		if 2*r.reads >= t.tried && (best == nil || r.reads > best.reads) {
+			best = r
 		}
 	}
 	return best

@@ -74,7 +74,7 @@ func TestTimesThatAreHardlyRightAreNamed(t *testing.T) {
 		}
 		var said bytes.Buffer
 		progress := terminal.NewProgress(&said, false, time.Now)
-		_, refused := f.refuseTimes(faults, 500)
+		refused := f.refuseTimes(faults, 500)
 		input.NoteTimes(progress, faults, &f.from, &f.to)
 		progress.Flush()
 		if got := fmt.Sprint(refused, "\n", said.String()); (refused != nil) != c.refused || !strings.Contains(got, c.want) || c.want == "" && got != "<nil>\n" {

@@ -268,7 +268,7 @@ func (f *planFlags) collect(ctx context.Context, progress *terminal.Progress, ke
 		return nil, 0, err
 	}
 	input.NoteFaults(progress, faults.Texts())
-	if _, err := f.refuseTimes(faults, seen); err != nil {
+	if err := f.refuseTimes(faults, seen); err != nil {
 		return nil, 0, err
 	}
 	input.NoteTimes(progress, faults, &f.from, &f.to)

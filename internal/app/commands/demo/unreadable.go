@@ -21,10 +21,7 @@ func (j *job) refuseUnreadable(file *demo.File) error {
 	if err := f.refuseValues(file.Faults(), uint64(file.Records())); err != nil {
 		return err
 	}
-	if way, err := f.refuseTimes(file.Faults(), uint64(file.Records())); err != nil {
-		if way != nil && f.flags != nil {
-			err = fmt.Errorf("%w\n%s", err, folded(rerun(f.flags, way.Flags(), "repeat"), "  "))
-		}
+	if err := f.refuseTimes(file.Faults(), uint64(file.Records())); err != nil {
 		return err
 	}
 	if !file.NoEvents() {
@@ -95,14 +92,14 @@ func (f *inputFlags) refuseUndecodable(faults *eventfile.Faults, records uint64)
 
 // refuseTimes refuses a file if more than a tenth of its records have a time that cannot be read:
 // then the others may be misread, for example with day and month exchanged. If most of these times
-// are read in another way, one in a hundred is enough, and times before 1990 and ahead of now count
+// are read in another unit, one in a hundred is enough, and times before 1990 and ahead of now count
 // as well.
-func (f *inputFlags) refuseTimes(faults *eventfile.Faults, records uint64) (way *eventfile.Reading, err error) {
+func (f *inputFlags) refuseTimes(faults *eventfile.Faults, records uint64) error {
 	n, where := faults.BadTimes()
 	times, most := faults.Times(), uint64(10)
-	ways := times.Readings()
+	unit := times.Reading()
 	what, cure, goOn := "that cannot be read", "correct "+input.TimeFlagNames+", or write these times like 2025-03-03T00:00:01Z", "leave them out"
-	if ways != nil {
+	if unit != nil {
 		odd, oddWhere := faults.OddTimes()
 		switch {
 		case odd == 0:
@@ -111,19 +108,16 @@ func (f *inputFlags) refuseTimes(faults *eventfile.Faults, records uint64) (way 
 		default:
 			what, where, goOn = what+", or is before 1990 or ahead of now", where+"; "+oddWhere, "continue anyway"
 		}
-		n, most, cure = n+odd, 100, "give "+eventfile.Listed(ways)
+		n, most, cure = n+odd, 100, fmt.Sprintf("give %v", unit)
 	} else if times.Events == 0 {
-		return nil, nil // that there is none has causes of its own
+		return nil // that there is none has causes of its own
 	}
 	if f.skipBadTimes && times.Events > 0 || most*n <= records {
-		return nil, nil
+		return nil
 	}
 	text := fmt.Sprintf("reading input file %s: %s have a time %s: %s. ", eventfile.Name(f.input), outcomes.Part(n, records, "record"), what, where)
-	if ways != nil && ways[0].Unit() && 100*times.Usual() > records {
-		return nil, fmt.Errorf("%sThe file mixes units: these times need %v, and the others do not. Write all times in one unit; to %s, add --skip-bad-times", text, ways[0], goOn)
+	if unit != nil && !unit.Text() && 100*times.Usual() > records {
+		return fmt.Errorf("%sThe file mixes units: these times need %v, and the others do not. Write all times in one unit; to %s, add --skip-bad-times", text, unit, goOn)
 	}
-	if len(ways) == 1 {
-		way = ways[0]
-	}
-	return way, fmt.Errorf("%sTo read them, %s; to %s, add --skip-bad-times", text, cure, goOn)
+	return fmt.Errorf("%sTo read them, %s; to %s, add --skip-bad-times", text, cure, goOn)
 }

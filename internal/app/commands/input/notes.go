@@ -36,8 +36,8 @@ func NoteTimes(progress *terminal.Progress, faults *eventfile.Faults, from, to *
 		text += " (" + where + ")"
 	}
 	text += ". If they are wrong, "
-	if ways := t.Readings(); ways != nil {
-		text += "most of them need " + eventfile.Listed(ways)
+	if unit := t.Reading(); unit != nil {
+		text += fmt.Sprintf("most of them need %v", unit)
 	} else {
 		text += "correct " + TimeFlagNames
 	}
