@@ -69,11 +69,11 @@ func (l *ladders) joinOne(t *task, counts []cellCount) (settled []schemas.Settle
 		if err != nil {
 			return nil, err
 		}
-		if of := (metrickind.Component{Value: estimate, Variance: variance(u)}); metrickind.Of(
-			l.metrics[at].Kind).Part.Again {
-			t.components[0] = of
+		component := metrickind.Component{Value: estimate, Variance: variance(u)}
+		if metrickind.Of(l.metrics[at].Kind).Part.Again {
+			t.components[0] = component
 		} else {
-			t.components = append(t.components, of)
+			t.components = append(t.components, component)
 		}
 		settled = append(settled, settledKey(cell, u))
 	}
