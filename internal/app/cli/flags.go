@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,13 +29,17 @@ func Prepare(root *cobra.Command) {
 func explained(flags *pflag.FlagSet, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
+		name := unknown.GetSpecifiedName()
+		if f := flags.Lookup("format"); f != nil && slices.Contains(strings.Split(f.Value.Type(), "|"), name) {
+			return fmt.Errorf("%w: is --format %s meant?", err, name)
+		}
 		var names []string
 		flags.VisitAll(func(flag *pflag.Flag) {
 			if !flag.Hidden {
 				names = append(names, flag.Name)
 			}
 		})
-		if meant := spelling.Nearest(names, cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName())); meant != "" {
+		if meant := spelling.Nearest(names, cmp.Or(unknown.GetSpecifiedShortnames(), name)); meant != "" {
 			return fmt.Errorf("%w: is --%s meant?", err, meant)
 		}
 		return err

@@ -99,6 +99,9 @@ func TestBadCommandLines(t *testing.T) {
 	}{
 		{"unknown command", []string{"dmeo"}, 2, `unknown command "dmeo"`},
 		{"unknown flag", []string{"demo", "--colour"}, 2, "unknown flag: --colour"},
+		{"format as a flag", []string{"demo", "--json"}, 2, "is --format json meant?"},
+		{"directory", []string{"demo", "--input", ".", "--user-field", "user", "--time-field", "when"}, 2, ". is a directory"},
+		{"nobody recovers", []string{"recover", "--config", csv}, 2, "give --by"},
 		{"argument", []string{"demo", "file.csv"}, 2, `is --input file.csv meant?`},
 		{"format", []string{"version", "--format", "yaml"}, 2, "must be table or json"},
 

@@ -58,7 +58,7 @@ func (p promise) factor() string {
 	if f := math.Exp(p.epsilon); f >= deployment.Countless {
 		most = "can be"
 	}
-	return fmt.Sprintf("any result %s %s times as likely with a user as without, apart from a probability of %s", most, deployment.Factor(p.epsilon), digits(p.delta))
+	return fmt.Sprintf("the probability of any result with a user %s %s times that without, plus %s; and the other way round", most, deployment.Factor(p.epsilon), digits(p.delta))
 }
 
 // uncovered returns what the promise does not cover.

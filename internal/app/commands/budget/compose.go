@@ -53,7 +53,7 @@ func (c *composition) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&c.specs, "mechanism", nil, "a mechanism as `name:key=number:…`, repeatable")
 	flags.Float64Var(&c.epsilon, "epsilon", 0, "privacy loss ε, at least 0: computes δ")
-	flags.Float64Var(&c.delta, "delta", 0, "failure probability δ, between 0 and 1: computes ε")
+	flags.Float64Var(&c.delta, "delta", 0, "probability δ by which results may go beyond ε, between 0 and 1: computes ε")
 	flags.IntVar(&c.group, "group", 1, "number of users whom the answer covers together")
 }
 

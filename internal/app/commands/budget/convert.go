@@ -30,7 +30,7 @@ statement stays true: epsilon and delta up, mu and rho down.`,
 	}
 	flags := cmd.Flags()
 	flags.Float64Var(&epsilon, "epsilon", 0, "privacy loss ε, above 0")
-	flags.Float64Var(&delta, "delta", 0, "failure probability δ, between 0 and 1")
+	flags.Float64Var(&delta, "delta", 0, "probability δ by which results may go beyond ε, between 0 and 1")
 	flags.Float64Var(&mu, "mu", 0, "Gaussian parameter μ, above 0")
 	flags.Float64Var(&rho, "rho", 0, "concentrated parameter ρ, above 0, instead of --mu")
 	command.AccountantFlag(cmd, &by)

@@ -27,7 +27,7 @@ contribution and u(σ) the precision of the noise.`,
 	}
 	flags := cmd.Flags()
 	flags.Float64Var(&epsilon, "epsilon", 1, "privacy loss ε of a user, above 0")
-	flags.Float64Var(&delta, "delta", 1e-6, "failure probability δ, between 0 and 1")
+	flags.Float64Var(&delta, "delta", 1e-6, "probability δ by which results may go beyond ε, between 0 and 1")
 	command.AccountantFlag(cmd, &by)
 	flags.Float64Var(&sigma, "sigma", 0, "standard deviation of each release, in events")
 	flags.Uint64Var(&contribution, "contribution", 1, "events of the user in each release")

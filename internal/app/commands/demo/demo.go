@@ -37,7 +37,7 @@ The promise is (epsilon, delta)-differential privacy for each user with all of t
 events, if the times in the file are right. Without --from and --to, the data decide
 how many windows there are, and this number is not protected: it can reveal a single
 record with a time far away from the others. Without --public-keys, demo releases a
-key only if enough users have contributed to it.
+key only if enough of its events count.
 
 --kind says what demo computes from a file: the number of events or users, or the sum,
 mean, variance, standard deviation, quantiles or histogram of a field of numbers. Values

@@ -102,7 +102,7 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 func (f *demoFlags) registerPromise(cmd *cobra.Command, name string) {
 	flags := cmd.Flags()
 	flags.Float64Var(&f.epsilon, "epsilon", 1, "privacy loss ε of a user over all released counts")
-	flags.Float64Var(&f.delta, "delta", 1e-6, "probability δ that the promise fails")
+	flags.Float64Var(&f.delta, "delta", 1e-6, "probability δ by which results may go beyond ε")
 	flags.Float64Var(&f.deltaKeys, "delta-keys", 0, "part of δ for hiding which private keys exist (default: a tenth of δ)")
 	command.AccountantFlag(cmd, &f.accountant)
 	command.DurationFlag(flags, &f.lasts, "lasts", 0,

@@ -22,7 +22,7 @@ func (j *job) promise() (string, error) {
 		fmt.Fprintf(&b, "%-9s %s\n", name, fmt.Sprintf(format, args...))
 	}
 	line("privacy", "released counts %s and all of", deployment.Meaning(s.Epsilon, s.Delta))
-	line("", "their events: (%s, %s)-differential privacy, accountant %s,", words.Digits(s.Epsilon), words.Digits(s.Delta), s.Accountant)
+	line("", "their events: (%s, %s)-differential privacy,", words.Digits(s.Epsilon), words.Digits(s.Delta))
 	line("", "if the times in the events are right (producer-time promise)")
 	if s.NoUser == event.NoUserEach {
 		for _, text := range words.Wrap(deployment.UnnamedUnit, 70) {
@@ -39,7 +39,8 @@ func (j *job) promise() (string, error) {
 	}
 	line("keys", "%s", keys)
 	if s.Private() {
-		line("", "near that threshold it is released only if its noise is high: such counts are too high on average")
+		line("", "near that threshold it is released only if its noise is high: such")
+		line("", "counts are too high on average")
 	}
 	line("accuracy", "%s", j.accuracy())
 	if tree := f.kindOf().Tree; tree != nil && tree.Edges && s.Target.Absolute > 0 && s.Target.Absolute < 0.1 {

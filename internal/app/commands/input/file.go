@@ -58,7 +58,9 @@ func ReadableAll(files ...[2]string) error {
 func InputFormatOf(name, given string) (e event.Encoding, err error) {
 	if given == "" {
 		if e = eventfile.EncodingOfFile(name); !e.Known() {
-			err = fmt.Errorf("--input-format is needed (%s): the file name does not show the format", AnyFormat())
+			if err = Readable("input", name); err == nil {
+				err = fmt.Errorf("--input-format is needed (%s): the file name does not show the format", AnyFormat())
+			}
 		}
 	} else if e = event.EncodingOf(given); !e.Known() {
 		err = fmt.Errorf("--input-format %q: use %s", given, AnyFormat())

@@ -31,14 +31,13 @@ changes nothing else: if the cause is still there, the next run stops again.`,
 	cmd.Flags().SortFlags = false
 	a.ConfigPath(cmd, &path)
 	cmd.Flags().StringVar(&by, "by", "", "who has looked into the cause, and where it is written down; recorded on the control topic")
-	cmd.MarkFlagRequired("by") //nolint:errcheck // the flag exists
 	cmd.RunE = a.Run(func(cmd *cobra.Command) error { return a.runRecover(cmd.Context(), path, by) })
 	return cmd
 }
 
 func (a *app) runRecover(ctx context.Context, path, by string) error {
 	if by == "" {
-		return command.Usage(errors.New("--by is empty: name the person who has looked into it"))
+		return command.Usage(errors.New("give --by: the name of the person who has looked into the cause"))
 	}
 	d, err := a.Reach(ctx, path, config.Options{})
 	if err != nil {
