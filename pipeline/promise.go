@@ -53,8 +53,8 @@ type PromisedMetric struct {
 }
 
 // ReadPromise returns every generation of the promise, oldest first. It reads control from its
-// beginning and changes nothing. Errors: ErrNotInitialised without a HEADER, ErrLogFault for a damaged
-// record of control, or the broker's error.
+// beginning and changes nothing. Errors: ErrNotInitialised without a HEADER, ErrLogFault for a
+// damaged record of control, or the broker's error.
 func ReadPromise(ctx context.Context, d *deployment.Deployment) (all []PromiseGeneration, err error) {
 	v := controllog.NewView(d.Config.LedgerSlots)
 	v.BeginAt(0, -1, -1)

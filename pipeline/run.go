@@ -95,8 +95,8 @@ type Settlement struct {
 	Keys        int       // how many values were released in all of these turns
 }
 
-// Progress is how far a run has read, and when its next counts can appear, by the deployment's rules
-// of time and what READ knows. Times are UTC.
+// Progress is how far a run has read, and when its next counts can appear, by the deployment's
+// rules of time and what READ knows. Times are UTC.
 type Progress struct {
 	WindowEnd time.Time // of the next metric window whose counts are not released
 	// Earliest is when the clock shows that every partition can have brought a record late enough
@@ -105,8 +105,8 @@ type Progress struct {
 	// whose times are not those of the clock.
 	Earliest, Latest time.Time
 	Closed           bool // the window is closed: its counts are under way
-	// Lag is how far reading is behind the clock, by append times; 0 at the end of the events topic,
-	// if its records are not behind the clock.
+	// Lag is how far reading is behind the clock, by append times; 0 at the end of the events
+	// topic, if its records are not behind the clock.
 	Lag time.Duration
 }
 

@@ -48,8 +48,8 @@ type LossLevel int
 // (fewer than one in a hundred), "some", or "most" (more than half).
 type DeadLetterLevel string
 
-// Totals are exact numbers of the records that a process has seen, by their outcome: for the trusted
-// side only.
+// Totals are exact numbers of the records that a process has seen, by their outcome: for the
+// trusted side only.
 type Totals struct {
 	Read        uint64            // records, without dead letters
 	DeadLetters map[string]uint64 // by class

@@ -16,8 +16,8 @@ type Header struct {
 
 	Shards, ReleaseShards, LedgerSlots uint32
 
-	// By and Why are the author of the generation and the reason for it, as given by the operator; "" if
-	// none was given.
+	// By and Why are the author of the generation and the reason for it, as given by the operator;
+	// "" if none was given.
 	By, Why string
 
 	// Deployment is the prefix of the transactional ids that fence older runs.

@@ -189,8 +189,8 @@ type Counted struct {
 	Target noisereduction.Target
 	Share  float64 // part of the metric's budget that it takes
 	// MaxEvents bounds how many events of a user in a window it looks at, over all keys; 0: as many
-	// as a full bucket pays for in one key. A user who has more counts with MaxEvents events, in the
-	// same ratio.
+	// as a full bucket pays for in one key. A user who has more counts with MaxEvents events, in
+	// the same ratio.
 	MaxEvents int
 }
 

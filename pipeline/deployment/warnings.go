@@ -43,8 +43,8 @@ func coarse(m *Metric, c *CompiledMetric) string {
 	return ""
 }
 
-// unreliableUser warns about a user field that is the time or the value as well: its contents change
-// from event to event, so that each event is a user of its own, and no person is protected.
+// unreliableUser warns about a user field that is the time or the value as well: its contents
+// change from event to event, so that each event is a user of its own, and no person is protected.
 func unreliableUser(f *event.Format) []*ConfigError {
 	for _, other := range []string{"time", "value"} {
 		if slices.Contains(f.FieldsOf(other), f.User) {

@@ -82,8 +82,8 @@ func sameValue(a, b any) bool {
 	return reflect.DeepEqual(a, b) || strings.Contains(fmt.Sprint(a), "NaN") && fmt.Sprint(a) == fmt.Sprint(b)
 }
 
-// hasLongInteger reports whether a value may have an integer that does not fit its type: goavro drops
-// bits of it, and the reader refuses it.
+// hasLongInteger reports whether a value may have an integer that does not fit its type: goavro
+// drops bits of it, and the reader refuses it.
 func hasLongInteger(value []byte) bool {
 	run := 0
 	for _, c := range value {

@@ -236,8 +236,8 @@ type Decoder struct {
 }
 
 // Decode decodes a record into ev, or returns an *Error. It does not allocate once warm, except for
-// filters and for escapes in JSON. If several things are wrong, the error is about the first of these: the whole record,
-// the user, the key, the time, the value.
+// filters and for escapes in JSON. If several things are wrong, the error is about the first of
+// these: the whole record, the user, the key, the time, the value.
 //
 // For a record that lacks a field or has null there, ev.Passes is set all the same: with 0, no
 // filter asks for it.

@@ -21,12 +21,13 @@ type Kind struct {
 	// OncePerUser says that a user whose events of a window lie in several budget periods is
 	// counted once, though charged once for each period.
 	OncePerUser bool
-	// NotPrivate is why keys cannot be private; "" if they can. The threshold of private keys has to
-	// hide Sensitivity.
+	// NotPrivate is why keys cannot be private; "" if they can. The threshold of private keys has
+	// to hide Sensitivity.
 	NotPrivate string
 	// Share is set for a metric that counts the events of the metric that it is derived from, those
 	// that are counted there and those that are left out, also of users whom that metric does not
-	// admit. It has windows and admissions of its own. Its keys are EventsCounted and EventsLeftOut.
+	// admit. It has windows and admissions of its own. Its keys are EventsCounted and
+	// EventsLeftOut.
 	Share bool
 	// Part and Statistic are set for the other kinds of derived metrics. Such a metric has the keys
 	// and the admissions of the metric that it is derived from, and takes no events.
@@ -46,8 +47,8 @@ type Part struct {
 	// Again is set for a component that counts the same as the first one, with a precision of its
 	// own. It replaces the first one in values that are computed from several components.
 	Again bool
-	// Nodes is set for a component that has a cell for each node of a tree of values: it returns the
-	// scale of the tree. edges are those of a histogram.
+	// Nodes is set for a component that has a cell for each node of a tree of values: it returns
+	// the scale of the tree. edges are those of a histogram.
 	Nodes func(b Bounds, edges []int64) (*Scale, error)
 }
 

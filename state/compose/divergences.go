@@ -46,8 +46,8 @@ func byGDP(list []Mechanism, q Question) (float64, error) {
 	return conversion.GDPToEpsilon(g, q.delta)
 }
 
-// rho returns the ρ of a mechanism of Gaussian noise, μ²/2 (Bun and Steinke, 2016,
-// Proposition 1.6), continuous or discrete, of the exponential mechanism, or of one that is given by it.
+// rho returns the ρ of a mechanism of Gaussian noise, μ²/2 (Bun and Steinke, 2016, Proposition
+// 1.6), continuous or discrete, of the exponential mechanism, or of one that is given by it.
 func (m Mechanism) rho() (float64, bool) {
 	if m.concentrated > 0 {
 		return m.concentrated, true
@@ -100,8 +100,8 @@ func byZCDP(list []Mechanism, q Question) (float64, error) {
 	return conversion.ApproxZCDPToEpsilon(z, q.delta)
 }
 
-// orders returns those at which byRDP adds divergences: 1 + 2^(k/16), and all integers up to 512, as
-// on a Poisson sample any other order is given the divergence of the next integer.
+// orders returns those at which byRDP adds divergences: 1 + 2^(k/16), and all integers up to 512,
+// as on a Poisson sample any other order is given the divergence of the next integer.
 func orders() []float64 {
 	var list []float64
 	for k := -160; k <= 400; k++ {

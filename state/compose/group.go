@@ -12,11 +12,10 @@ import (
 const MaxGroup = conversion.MaxGroup
 
 // ForGroup returns the mechanism as it is for any k individuals together, 1 to MaxGroup: one that
-// adds noise to a value has k times the sensitivity, which is exact, the exponential mechanism k times
-// the swing, one that is (ε, δ)-DP is
-// what conversion.ApproxForGroup says, and one that is ρ-zCDP what conversion.ZCDPForGroup
-// does. Randomized response is taken as (ε, δ)-DP, and k individuals stand for k changes of the one
-// value.
+// adds noise to a value has k times the sensitivity, which is exact, the exponential mechanism k
+// times the swing, one that is (ε, δ)-DP is what conversion.ApproxForGroup says, and one that is
+// ρ-zCDP what conversion.ZCDPForGroup does. Randomized response is taken as (ε, δ)-DP, and k
+// individuals stand for k changes of the one value.
 //
 // The error is a *NotApplicableError where the mechanism works on a sample, of which every member
 // of a group may be a part or not: no pair is known here; and a *units.RangeError where k times

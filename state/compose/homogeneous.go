@@ -14,8 +14,8 @@ import (
 const maxResponses = 20_000
 
 // byHomogeneous has the optimal composition of k mechanisms that are (ε, δ)-DP with one ε and δ
-// (Kairouz, Oh and Viswanath, 2015, Theorem 3.3), of which the advanced composition of Rogers et al.
-// (2016, Theorem 2.10) is a bound in closed form. Each mechanism is a processing of randomised
+// (Kairouz, Oh and Viswanath, 2015, Theorem 3.3), of which the advanced composition of Rogers et
+// al. (2016, Theorem 2.10) is a bound in closed form. Each mechanism is a processing of randomised
 // response of ε that fails openly with probability δ: all k fail not with probability (1−δ)^k, and
 // else the loss is (k−2l)·ε with probability p_l = C(k,l)·e^((k−l)ε)/(1+e^ε)^k, so that
 //
@@ -70,8 +70,8 @@ func failsOnce(each loss.Approx, count int) *big.Float {
 	return all
 }
 
-// responses goes through the losses of k randomised responses of ε, from the greatest down. Its sums
-// have a relative error below 2^-300: they have at most maxResponses positive terms.
+// responses goes through the losses of k randomised responses of ε, from the greatest down. Its
+// sums have a relative error below 2^-300: they have at most maxResponses positive terms.
 type responses struct {
 	epsilon  float64
 	count, l int
@@ -130,8 +130,8 @@ func (r *responses) delta(factor *big.Float) *big.Float {
 	return delta
 }
 
-// epsilonAt returns the least ε' ≥ 0 whose δ' is at most delta, rounded up. Between two losses δ' is
-// linear in e^ε'.
+// epsilonAt returns the least ε' ≥ 0 whose δ' is at most delta, rounded up. Between two losses δ'
+// is linear in e^ε'.
 func (r *responses) epsilonAt(delta *big.Float) float64 {
 	greatest := max(0, r.loss())
 	if delta.Sign() <= 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
-// optimal returns δ' of Kairouz, Oh and Viswanath, Theorem 3.3, at any ε: losses and probabilities in
-// float64 by math.Lgamma.
+// optimal returns δ' of Kairouz, Oh and Viswanath, Theorem 3.3, at any ε: losses and probabilities
+// in float64 by math.Lgamma.
 func optimal(epsilon float64, k int, at float64) (delta float64) {
 	choose := func(l int) float64 {
 		a, _ := math.Lgamma(float64(k + 1))

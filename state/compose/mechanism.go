@@ -148,11 +148,11 @@ func RandomizedResponse(epsilon float64, values int) (Mechanism, error) {
 	return Mechanism{name: "randomized-response", pair: pld.RandomizedResponse{Epsilon: epsilon, Values: values}, fixed: &pure}.checked()
 }
 
-// Exponential returns the exponential mechanism of a scale, which takes candidate i with probability
-// proportional to e^(score_i/scale) (McSherry and Talwar, 2007): swing is the greatest change of a
-// score by one individual minus the least, both with their signs (mechanisms.Exponential). It has
-// ε-bounded range with ε = swing/scale. Both are finite and above 0; the error is a
-// *units.RangeError.
+// Exponential returns the exponential mechanism of a scale, which takes candidate i with
+// probability proportional to e^(score_i/scale) (McSherry and Talwar, 2007): swing is the greatest
+// change of a score by one individual minus the least, both with their signs
+// (mechanisms.Exponential). It has ε-bounded range with ε = swing/scale. Both are finite and above
+// 0; the error is a *units.RangeError.
 func Exponential(scale, swing float64) (Mechanism, error) {
 	if err := cmp.Or(positive("scale", scale), positive("swing", swing)); err != nil {
 		return Mechanism{}, err

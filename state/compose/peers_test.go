@@ -59,8 +59,8 @@ func cpu(t *testing.T) float64 {
 }
 
 // On 500 compositions of three to five mechanisms Best says no less than the truth, of which
-// dp_accounting has a lower bound, and at most 1 % more than its upper bound. The log has the CPU seconds
-// of both by family.
+// dp_accounting has a lower bound, and at most 1 % more than its upper bound. The log has the CPU
+// seconds of both by family.
 func TestCompositionsBesideDPAccounting(t *testing.T) {
 	long.Test(t)
 	program := exec.Command(python.With(t, "dp_accounting"), "testdata/compositions.py")

@@ -9,8 +9,9 @@ import (
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
-// BoundedRangeToZCDP returns the least ρ for which every ε-bounded range mechanism is ρ-zCDP, rounded
-// up: x − 1 − ln x with x = ε/(1 − e^−ε), about ε²/8 for small ε and ε − 1 − ln ε for large.
+// BoundedRangeToZCDP returns the least ρ for which every ε-bounded range mechanism is ρ-zCDP,
+// rounded up: x − 1 − ln x with x = ε/(1 − e^−ε), about ε²/8 for small ε and ε − 1 − ln ε for
+// large.
 //
 // A mechanism has ε-bounded range (Durfee and Rogers, "Practical Differentially Private
 // Top-k Selection with Pay-what-you-get Composition", 2019) where, for any two
@@ -20,12 +21,12 @@ import (
 //
 // Harrison and Manurangsi ("Exact zCDP Characterizations for Fundamental Differentially Private
 // Mechanisms", 2026) have this ρ. Proof. With k(s) = s·ln(2·sinh(sε/2)/s), which is odd,
-// BoundedRangeToRDP has (α−1)·D_α = k(α) − k(α−1) − k(1), a function of u = (α−½)² that is 0 at
-// u = ¼. It is concave for u ≥ ¼, so that its tangent there gives D_α ≤ α·D_1, with D_1 the ρ above.
-// It is concave because its derivative in u, with v = √u, is (k'(v+½) − k'(v−½))/(2v), the mean of
+// BoundedRangeToRDP has (α−1)·D_α = k(α) − k(α−1) − k(1), a function of u = (α−½)² that is 0 at u =
+// ¼. It is concave for u ≥ ¼, so that its tangent there gives D_α ≤ α·D_1, with D_1 the ρ above. It
+// is concave because its derivative in u, with v = √u, is (k'(v+½) − k'(v−½))/(2v), the mean of
 // k"(s)/(2s) over s² from (v−½)² to (v+½)²: both ends rise with v ≥ ½, and k"(s)/s falls for s > 0.
-// That is, with y = sε/2 and the Langevin function L(y) = coth y − 1/y, a multiple of
-// 2L(y)/y + L'(y), where L(y)/y = Σ 2/(y² + n²π²) falls, and L' does, as L is concave.
+// That is, with y = sε/2 and the Langevin function L(y) = coth y − 1/y, a multiple of 2L(y)/y +
+// L'(y), where L(y)/y = Σ 2/(y² + n²π²) falls, and L' does, as L is concave.
 //
 // 0 ≤ ε ≤ budgets.MaxEpsilon; the error is a *units.RangeError.
 func BoundedRangeToZCDP(epsilon float64) (loss.ZCDP, error) {

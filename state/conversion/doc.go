@@ -11,7 +11,8 @@
 //	           at the best order
 //	GDP        best                      best          best               -
 //
-// An ε of bounded range, which the exponential mechanism has, goes to zCDP, RDP and GDP by the best.
+// An ε of bounded range, which the exponential mechanism has, goes to zCDP, RDP and GDP by the
+// best.
 //
 // "Best" is the optimum: nothing smaller holds for everything that has the first
 // guarantee. "None": finitely many Rényi orders bound no others, so that they imply

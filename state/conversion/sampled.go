@@ -9,8 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
-// MaxSampledOrder is the greatest order at which SampledGaussianToRDP knows a bound: high enough for
-// losses of 0.01, whose best orders are some thousands.
+// MaxSampledOrder is the greatest order at which SampledGaussianToRDP knows a bound: high enough
+// for losses of 0.01, whose best orders are some thousands.
 const MaxSampledOrder = 1 << 14
 
 // exactSampledOrder is the greatest order whose sum is taken in bigmath.
@@ -22,10 +22,10 @@ const exactSampledOrder = 512
 //
 //	ln Σ_k C(α,k)·(1−q)^(α−k)·q^k·e^(k(k−1)/(2σ²)) / (α−1)
 //
-// (Mironov, Talwar and Zhang, 2019, Section 3.3 with Corollary 7); any other order is
-// given the divergence of the next integer, which is no less, and an order above
-// MaxSampledOrder +Inf. Above order 512 a relative 1e-6 is added. 2^-20 ≤ sigma ≤ 2^60, 0 < sampling ≤ 1; the orders are above 1, finite and
-// rise. The error is a *units.RangeError.
+// (Mironov, Talwar and Zhang, 2019, Section 3.3 with Corollary 7); any other order is given the
+// divergence of the next integer, which is no less, and an order above MaxSampledOrder +Inf. Above
+// order 512 a relative 1e-6 is added. 2^-20 ≤ sigma ≤ 2^60, 0 < sampling ≤ 1; the orders are above
+// 1, finite and rise. The error is a *units.RangeError.
 func SampledGaussianToRDP(sigma, sampling float64, orders []float64) (loss.RDP, error) {
 	if err := checkSampled(sigma, sampling); err != nil {
 		return nil, err
@@ -47,8 +47,8 @@ func SampledGaussianToRDP(sigma, sampling float64, orders []float64) (loss.RDP, 
 //
 //	ln(1 + Σ_(k=2..α) C(α,k)·(1−q)^(α−k)·q^k·(e^(k(k−1)/(2σ²)) − 1)) / (α−1).
 //
-// The parts of a logarithm are wrong by 2^-45 of their sizes, and that of the binomial coefficient by
-// half of the last place of α in each of its k additions.
+// The parts of a logarithm are wrong by 2^-45 of their sizes, and that of the binomial coefficient
+// by half of the last place of α in each of its k additions.
 func highDivergence(sigma, sampling float64, alpha int) float64 {
 	slope := 1 / (2 * sigma * sigma)
 	logs := make([]float64, 0, alpha)

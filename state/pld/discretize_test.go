@@ -185,9 +185,8 @@ func TestNoGridShowsLessThanTheExactLaplaceDelta(t *testing.T) {
 	})
 }
 
-// discreteDelta sums max(0, P − e^ε·Q) over the integers.
-// The curve of bounded range is the greatest of all its pairs of two outcomes, and the grid shows no
-// less.
+// discreteDelta sums max(0, P − e^ε·Q) over the integers. The curve of bounded range is the
+// greatest of all its pairs of two outcomes, and the grid shows no less.
 func TestNoGridShowsLessThanTheWorstPairOfBoundedRange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := pld.BoundedRange{Epsilon: math.Exp(rapid.Float64Range(-5, 2).Draw(t, "log of the range"))}

@@ -28,8 +28,8 @@ func (p Price) GDP() loss.GDP { return loss.GDP{Mu: rounding.RootUp(p.square())}
 func (p Price) ZCDP() loss.ZCDP { return loss.ZCDP{Rho: p.square() / 2} }
 
 // ExPost returns the loss that was realised, but for the δ of a boundary fixed before the release:
-// for accounting.NewExPost and odometers of realised losses. The δ is spent when the release begins.
-// The error is a *units.RangeError, as of accounting.Mixture.At.
+// for accounting.NewExPost and odometers of realised losses. The δ is spent when the release
+// begins. The error is a *units.RangeError, as of accounting.Mixture.At.
 func (p Price) ExPost(boundary accounting.Mixture) (loss.Approx, error) {
 	variance := rounding.QuotientDown(1,
 		up(new(big.Float).SetMantExp(new(big.Float).SetInt(p.Precision.Big()), -units.FinestBits)))

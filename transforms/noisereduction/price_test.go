@@ -14,8 +14,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// A deployment's ladder under the unified filter: its finest rung is reserved, and the rung that was
-// reached is charged.
+// A deployment's ladder under the unified filter: its finest rung is reserved, and the rung that
+// was reached is charged.
 func ExamplePrice() {
 	filter, err := accounting.NewUnifiedFor(loss.Approx{Epsilon: 2, Delta: 1e-6}, 0)
 	if err != nil {

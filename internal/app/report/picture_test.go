@@ -15,8 +15,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/golden"
 )
 
-// coarse is how many pixels, in both directions, one pixel of a compared picture stands for: fonts may
-// differ between machines, what stands where may not.
+// coarse is how many pixels, in both directions, one pixel of a compared picture stands for: fonts
+// may differ between machines, what stands where may not.
 const coarse = 8
 
 // picture takes a picture of what is on the screen.

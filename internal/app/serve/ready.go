@@ -17,8 +17,8 @@ func (s *server) silent(now time.Time) time.Duration {
 	return 0
 }
 
-// unready returns why this process is not ready; "" if it is. The text is public. A process that has
-// values to show is ready, whatever Kafka does: a proxy that left it out would show nothing.
+// unready returns why this process is not ready; "" if it is. The text is public. A process that
+// has values to show is ready, whatever Kafka does: a proxy that left it out would show nothing.
 func (s *server) unready(now time.Time) string {
 	switch {
 	case s.ending.Load():

@@ -9,8 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// text has a line for every field of the table: its path in a file, a colon and its meaning. Names in
-// braces stand for lists of what the program has.
+// text has a line for every field of the table: its path in a file, a colon and its meaning. Names
+// in braces stand for lists of what the program has.
 //
 //go:embed meanings.txt
 var text string

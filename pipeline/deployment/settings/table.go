@@ -9,7 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
-// Table returns every field that a configuration file may have. It is the same slice for all callers.
+// Table returns every field that a configuration file may have. It is the same slice for all
+// callers.
 func Table() []Field { return table() }
 
 var table = sync.OnceValue(func() []Field {

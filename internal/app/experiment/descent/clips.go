@@ -11,8 +11,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
-// The setting of Koskela, Tobaben and Honkela, Appendix E: every account pays for 50 epochs of a step
-// each, and training goes on to epoch 100 with those who can still pay.
+// The setting of Koskela, Tobaben and Honkela, Appendix E: every account pays for 50 epochs of a
+// step each, and training goes on to epoch 100 with those who can still pay.
 const paidEpochs, lastEpoch = 50, 100
 
 // filtered is a row: an ε, and the clip in multiples of the tuned one.

@@ -95,9 +95,9 @@ func counterOf(p promise) (m continual.Matrix, sigma float64, total loss.GDP, er
 	return tree, sigma, loss.GDP{Mu: math.Hypot(p.mu(), price.Mu/sigma)}, nil
 }
 
-// sparseOf returns the mechanism that compares the number of examples that have left with a threshold
-// at every look, and the μ of everything together. An example changes all these numbers in one
-// direction, by at most 1. What is ε-DP is μ-GDP with μ = √(π/2)·ε for small ε.
+// sparseOf returns the mechanism that compares the number of examples that have left with a
+// threshold at every look, and the μ of everything together. An example changes all these numbers
+// in one direction, by at most 1. What is ε-DP is μ-GDP with μ = √(π/2)·ε for small ε.
 func sparseOf(p promise) (*mechanisms.SparseVector, loss.GDP, error) {
 	scale := 2 * math.Sqrt(math.Pi/2) / (countShare * p.mu()) // of the threshold's noise and of each look's
 	sparse, err := mechanisms.NewSparseVector(scale, scale, 1)

@@ -1,4 +1,5 @@
-// Package timespan reads and writes durations as people have them in files and flags: 90s, 1h30m, 30d.
+// Package timespan reads and writes durations as people have them in files and flags: 90s, 1h30m,
+// 30d.
 package timespan
 
 import (
