@@ -124,14 +124,6 @@ func TestPartsWhoseHeadersContradictTheirBodyAreRefused(t *testing.T) {
 	}
 }
 
-func TestBits(t *testing.T) {
-	b := NewBits(9)
-	b.Set(8)
-	if !b.Get(8) || b.Get(0) || b.Get(16) || len(b) != 2 || Bits(nil).Get(0) {
-		t.Error(b)
-	}
-}
-
 func TestLimitsTooSmallForAPartAreRefused(t *testing.T) {
 	if _, err := EncodeDelta(Delta{}, 8, partOverhead); !errors.Is(err, ErrTooLarge) {
 		t.Error(err)

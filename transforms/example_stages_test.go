@@ -3,13 +3,11 @@ package transforms_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"reflect"
 	"sync"
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/memledger"
@@ -24,9 +22,6 @@ import (
 )
 
 func init() {
-	beam.RegisterDoFn(&blobs{})
-	register.Emitter2[int, []byte]()
-	register.Function2x0(printPartial)
 	beam.RegisterType(reflect.TypeFor[hours]())
 	beam.RegisterType(reflect.TypeFor[promise]())
 	beam.RegisterType(reflect.TypeFor[ladders]())
@@ -70,26 +65,9 @@ func visits(turn uint64) ([][]byte, error) {
 	return [][]byte{data, schemas.EncodeOpen(schemas.Open{Epoch: 1, Turn: turn, Contributions: 9, Shards: 1, SettledAt: -1})}, nil
 }
 
-// blobs emits what a Source would for its first turn.
-type blobs struct{ Shards int }
-
-func (b *blobs) ProcessElement(_ []byte, emit func(int, []byte)) error {
-	both, err := visits(1)
-	if err != nil {
-		return err
-	}
-	for _, i := range rand.Perm(len(both)) { // fixed seed: none, any order will do
-		emit(0, both[i])
-	}
-	return nil
-}
-
 // hours is the hook of READ, and its Source: what the users did in every hour.
 // Here every turn is one tick, so that at.Tick is the turn to open next.
-type hours struct {
-	Turns uint64
-	Run   string // whose settlements it waits for
-}
+type hours struct{ Turns uint64 }
 
 func (h hours) Open(context.Context) (transforms.Source, error) { return h, nil }
 
@@ -98,7 +76,7 @@ func (h hours) Step(_ context.Context, at transforms.Restriction) (transforms.St
 	turn, next := uint64(at.Tick), at
 	next.Calls++
 	if turn > 1 {
-		if _, settled := settled.Load(turnOf{h.Run, turn - 1}); !settled {
+		if _, settled := settled.Load(turn - 1); !settled {
 			return transforms.Step{Next: next, Delay: time.Millisecond}, nil
 		}
 	}
@@ -116,13 +94,10 @@ func (h hours) Step(_ context.Context, at transforms.Restriction) (transforms.St
 
 // promise is the hook of SPEND: how large every user's budget is. The ledger of the example is in
 // memory; a real one outlives the process.
-type promise struct {
-	Epsilon, Delta float64
-	Run            string // as in settlements
-}
+type promise struct{ Epsilon, Delta float64 }
 
-// engines are the Spenders of this process, by run: an engine of Beam opens a hook several
-// times, and a shard has one Spender.
+// engines are the Spenders of this process: an engine of Beam opens a hook several times, and a
+// shard has one Spender.
 var engines sync.Map
 
 func (h promise) Open(context.Context) (transforms.Spender, error) {
@@ -138,11 +113,11 @@ func (h promise) Open(context.Context) (transforms.Spender, error) {
 	if err != nil {
 		return nil, err
 	}
-	engine, err := spend.NewEngine(spend.Options{Rules: rules, Ending: windowsOf, Settlements: settlements{h.Run}, Ledger: &memledger.Ledger{}})
-	if err != nil || h.Run == "" {
-		return engine, err
+	engine, err := spend.NewEngine(spend.Options{Rules: rules, Ending: windowsOf, Settlements: settlements{}, Ledger: &memledger.Ledger{}})
+	if err != nil {
+		return nil, err
 	}
-	shared, _ := engines.LoadOrStore(h.Run, engine)
+	shared, _ := engines.LoadOrStore(h, engine)
 	return shared.(*spend.Engine), nil
 }
 
@@ -177,17 +152,12 @@ func (h ladders) Append(_ context.Context, _ uint64, records []release.Record) f
 	return func(context.Context) (int64, error) { return 0, nil }
 }
 
-// settled are the settlements of this process, as schemas.Settled by turnOf. A real one outlives
+// settled are the settlements of this process, as schemas.Settled by turn. A real one outlives
 // the process.
 var settled sync.Map
 
-type turnOf struct {
-	run  string
-	turn uint64
-}
-
 // settlements is the hook of SETTLE, and where SPEND looks for what was settled.
-type settlements struct{ Run string }
+type settlements struct{}
 
 func (h settlements) Open(context.Context) (transforms.Settler, error) {
 	metric, err := views()
@@ -198,73 +168,32 @@ func (h settlements) Open(context.Context) (transforms.Settler, error) {
 }
 
 // WriteSettlement implements release.SettlementWriter.
-func (h settlements) WriteSettlement(_ context.Context, s schemas.Settled) error {
+func (settlements) WriteSettlement(_ context.Context, s schemas.Settled) error {
 	fmt.Printf("turn %d is settled: %d counts\n", s.Turn, len(s.Keys))
-	settled.Store(turnOf{h.Run, s.Turn}, s)
+	settled.Store(s.Turn, s)
 	return nil
 }
 
 // Settlement implements spend.Settlements.
-func (h settlements) Settlement(_ context.Context, turn uint64) (*spend.Settlement, error) {
-	s, ok := settled.Load(turnOf{h.Run, turn})
+func (settlements) Settlement(_ context.Context, turn uint64) (*spend.Settlement, error) {
+	s, ok := settled.Load(turn)
 	if !ok {
 		return nil, fmt.Errorf("turn %d is not settled", turn)
 	}
 	return spend.NewSettlement(s.(schemas.Settled)), nil
 }
 
-func printPartial(_ int, blob []byte) {
-	p, err := schemas.DecodePartial(blob)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, c := range p.Cells {
-		fmt.Printf("metric %d, %s: %d\n", c.Metric, c.Key, c.Count)
-	}
-}
-
-func run(p *beam.Pipeline) {
-	if _, err := prism.Execute(context.Background(), p); err != nil {
-		fmt.Println(err)
-	}
-}
-
-// Two users are admitted, one of them with five of seven events. The counts
-// are exact: they go on to Release and nowhere else.
-func ExampleSpend() {
+// The whole loop, with a hook for each stage: Read drives a Source, which opens the second turn once
+// the first is settled.
+func ExampleRead() {
 	p, s := beam.NewPipelineWithRoot()
-	envelopes := transforms.Pack(s, beam.ParDo(s, &blobs{}, beam.Impulse(s)))
-	beam.ParDo0(s, printPartial, transforms.Spend(s, promise{Epsilon: 1, Delta: 1e-6}, envelopes))
-	run(p)
-	// Output:
-	// metric 0, /: 6
-	// metric 0, /buy: 1
-}
-
-// All stages but Read, with a hook for each.
-func ExampleSettle() {
-	p, s := beam.NewPipelineWithRoot()
-	envelopes := transforms.Pack(s, beam.ParDo(s, &blobs{}, beam.Impulse(s)))
+	envelopes := transforms.Pack(s, transforms.Read(s, hours{Turns: 2}, 1))
 	partials := transforms.Pack(s, transforms.Spend(s, promise{Epsilon: 1, Delta: 1e-6}, envelopes))
 	acks := transforms.Pack(s, transforms.Release(s, ladders{Currency: "views"}, partials))
 	transforms.Settle(s, settlements{}, acks)
-	run(p)
-	// Output:
-	// 00:00 views /: 0 ± 50 views
-	// 00:00 views /buy: 111 ± 50 views
-	// turn 1 is settled: 2 counts
-}
-
-// The whole loop: Read drives a Source, which opens the second turn once the
-// first is settled.
-func ExampleRead() {
-	p, s := beam.NewPipelineWithRoot()
-	envelopes := transforms.Pack(s, transforms.Read(s, hours{Turns: 2, Run: "example"}, 1))
-	partials := transforms.Pack(s, transforms.Spend(s, promise{Epsilon: 1, Delta: 1e-6, Run: "example"}, envelopes))
-	acks := transforms.Pack(s, transforms.Release(s, ladders{Currency: "views"}, partials))
-	transforms.Settle(s, settlements{"example"}, acks)
-	run(p)
+	if _, err := prism.Execute(context.Background(), p); err != nil {
+		fmt.Println(err)
+	}
 	// Output:
 	// 00:00 views /: 0 ± 50 views
 	// 00:00 views /buy: 111 ± 50 views

@@ -1,7 +1,6 @@
 package deployment_test
 
 import (
-	"errors"
 	"math"
 	"math/big"
 	"strings"
@@ -64,48 +63,6 @@ func TestRuleABucketPaysForAllComponentsOfAValue(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestWhatAMeanCannotBe(t *testing.T) {
-	relative := noisereduction.Target{Relative: 0.1, Confidence: 0.95}
-	for says, change := range map[string]func(m *deployment.Metric){
-		"Max: a mean needs a min below max":     func(m *deployment.Metric) { m.Min, m.Max = 5, 5 },
-		"Target.Relative: a mean that can be 0": func(m *deployment.Metric) { m.Target = relative },
-		"let max be at most 34359738 above min": func(m *deployment.Metric) { m.Max, m.MaxEventsPerKey = 35_000_000, 1000 },
-		"Max: the range from min to max is too wide": func(m *deployment.Metric) {
-			m.Max, m.Noise, m.Target.Absolute = 1<<34, 1e6, 1<<30
-		},
-		"Target: it is too fine for values from 0 to 100": func(m *deployment.Metric) { m.Target.Absolute = 1e-5 },
-		"a variance that can be 0 has no relative error: give an absolute target in the unit of the variance, for example Target.Absolute = 101.25": func(m *deployment.Metric) {
-			m.Kind, m.Min, m.Target = metrickind.Variance, 10, relative
-		},
-		"a standard deviation that can be 0 has no relative error": func(m *deployment.Metric) {
-			m.Kind, m.Target = metrickind.StandardDeviation, noisereduction.Target{Relative: 0.1, Absolute: 5, Confidence: 0.95}
-		},
-		"relative must be 0 or from 1e-6 to 0.5": func(m *deployment.Metric) {
-			m.Min, m.Target = 10, noisereduction.Target{Relative: 1e-9, Absolute: 5, Confidence: 0.95}
-		},
-		"absolute must be 0 or from 2^-20 to 2^52": func(m *deployment.Metric) { m.Target.Absolute = 1e300 },
-		"times (max − min)² is above 2^35, and no budget pays for that: let max be at most 5861 above min": func(m *deployment.Metric) {
-			m.Kind, m.Max, m.MaxEventsPerKey = metrickind.StandardDeviation, 5862, 1000
-		},
-	} {
-		m := meanFrom(0, 100, 1)
-		change(&m)
-		_, err := compile(m)
-		if bad := (*deployment.ConfigError)(nil); !errors.As(err, &bad) || !strings.Contains(err.Error(), says) {
-			t.Errorf("error is %v, want one that says %q", err, says)
-		}
-	}
-	m := meanFrom(10, 100, 1)
-	m.Target = relative
-	if d, err := compile(m); err != nil || math.IsInf(d.Metrics[0].Plan.MeetableFrom(), 1) {
-		t.Errorf("a mean of values from 10 on has no relative error: %v", err)
-	}
-	other := hourly(metrickind.Of(metrickind.Mean).Further()[0].Beside("m"))
-	if _, err := compile(m, other); err == nil || !strings.Contains(err.Error(), "needs this name") {
-		t.Errorf("error is %v: two metrics have one name", err)
-	}
 }
 
 // A ladder can stop early for the target that is proposed: of counts that are some 200 times the

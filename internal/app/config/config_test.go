@@ -80,20 +80,6 @@ func TestAFileThatIsNotThereIsNamedOnce(t *testing.T) {
 	}
 }
 
-// What an empty file is told to begin with compiles.
-func TestTheMinimalFileCompiles(t *testing.T) {
-	f, err := config.Parse("minimal.yaml", []byte(config.Minimal()), config.Environment{})
-	if err == nil {
-		err = f.Resolve(config.Options{MissingKeys: true})
-	}
-	if err == nil {
-		_, err = f.Compile()
-	}
-	if err != nil {
-		t.Error(err)
-	}
-}
-
 func TestMissingKeysCanBeStoodInFor(t *testing.T) {
 	f, err := config.Load("testdata/key_file_missing.bad.yml", config.Options{MissingKeys: true}, variables)
 	if err != nil {

@@ -1,7 +1,6 @@
 package config_test
 
 import (
-	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -85,31 +84,6 @@ func TestWrongOverridesAreRefused(t *testing.T) {
 	}
 	if err == nil || !strings.Contains(err.Error(), "TOLLGATE__METRICS__0__TARGET__ABSOLUTE") {
 		t.Errorf("%v", err)
-	}
-}
-
-// Where a value comes from is not part of a deployment's identity.
-func TestVariablesGiveTheSameDeployment(t *testing.T) {
-	text := strings.Replace(config.Minimal(), "epsilon: 1", "epsilon: 3", 1)
-	if text == config.Minimal() {
-		t.Fatal("the minimal file has another ε")
-	}
-	var said []string
-	for _, c := range []struct {
-		text string
-		env  map[string]string
-	}{{text, nil}, {config.Minimal(), map[string]string{"TOLLGATE__PRIVACY__EPSILON": "3"}}, {strings.Replace(text, "epsilon: 3", `epsilon: "${E}"`, 1), map[string]string{"E": "3"}}} {
-		f, err := config.Parse("f.yaml", []byte(c.text), of(c.env))
-		if err == nil {
-			err = f.Resolve(config.Options{MissingKeys: true})
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		said = append(said, fmt.Sprintf("%+v", f.Config()))
-	}
-	if said[0] != said[1] || said[0] != said[2] {
-		t.Errorf("%s", strings.Join(said, "\n"))
 	}
 }
 

@@ -33,27 +33,3 @@ func TestSmallFilesAreReadUpToTheirLimit(t *testing.T) {
 		t.Errorf("no file: %v", err)
 	}
 }
-
-// A name is relative to the configuration, so the message has it as the system found it, once.
-func TestFilesThatAreTooLongAreRefusedWithTheirPath(t *testing.T) {
-	body, err := os.ReadFile("testdata/key_too_short.bad.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	directory := t.TempDir()
-	path := filepath.Join(directory, "long.yml")
-	for name, text := range map[string]string{
-		"long.yml":  string(body),
-		"short.key": strings.Repeat(" ", 4097),
-		"user.key":  strings.Repeat("c3", 32),
-	} {
-		if err := os.WriteFile(filepath.Join(directory, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	_, err = config.Load(path, config.Options{}, config.Environment{})
-	want := path + ":10:17: keys.noise.file: reading " + filepath.Join(directory, "short.key") + ": the file is too long: it may have 4096 bytes\n"
-	if !errors.As(err, new(config.Errors)) || !strings.HasPrefix(err.Error(), want) {
-		t.Errorf("got %v, want %s", err, want)
-	}
-}

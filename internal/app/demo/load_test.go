@@ -107,13 +107,3 @@ func TestLoadEndsWhenDrained(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
-
-func TestLoadNamesABrokerThatIsGone(t *testing.T) {
-	source, err := NewGenerated(generate.Defaults())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := load(context.Background(), pipeline.Kafka{Brokers: []string{"127.0.0.1:1"}}, source, nil); err == nil {
-		t.Error("no error")
-	}
-}

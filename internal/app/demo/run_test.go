@@ -17,7 +17,6 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/generate"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
-	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
@@ -201,22 +200,6 @@ func TestPublicKeysAreReleasedInAnEmptyRange(t *testing.T) {
 	}
 }
 
-func TestPrivateKeysNeedManyUsers(t *testing.T) {
-	var lines []string
-	for i := range 4000 {
-		lines = append(lines, fmt.Sprintf("user%d,many,2025-03-03T00:00:00Z", i))
-	}
-	lines = append(lines, "one,alone,2025-03-03T00:00:00Z")
-	s := settings()
-	if !s.Private() {
-		t.Fatal("settings without a list are not private")
-	}
-	out := derived(t, s, options(write(t, "user,page,when\n"+strings.Join(lines, "\n"))), 9)
-	if !strings.Contains(out, `"key":"many"`) || strings.Contains(out, "alone") {
-		t.Errorf("output %q", out)
-	}
-}
-
 func TestFailureOfTheOutputEndsTheRun(t *testing.T) {
 	secrets, err := RandomSecrets()
 	if err != nil {
@@ -250,25 +233,6 @@ func TestDrainEndsAfterATurn(t *testing.T) {
 	}})
 	if err != nil || !result.Drained || result.Turns >= 2000 || int(result.Turns) != turns {
 		t.Errorf("got %+v after %d turns (%v)", result, turns, err)
-	}
-}
-
-func TestSettingsAreChecked(t *testing.T) {
-	for name, change := range map[string]func(*Settings){
-		"target": func(s *Settings) { s.Target.Relative = 2 },
-		"bounds": func(s *Settings) { s.MaxEventsPerKey = 1 << 40 },
-		"noise":  func(s *Settings) { s.Epsilon = 1e-9 },
-		"key":    func(s *Settings) { s.PublicKeys = []string{"\xff"} },
-	} {
-		s := settings("a")
-		change(&s)
-		var bad *pipeline.ConfigError
-		if _, err := s.Compile(); !errors.As(err, &bad) {
-			t.Errorf("%s: got %v", name, err)
-		}
-	}
-	if _, err := settings("a").Compile(); err != nil {
-		t.Error(err)
 	}
 }
 

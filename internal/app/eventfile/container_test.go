@@ -6,15 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/linkedin/goavro/v2"
-
-	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 const visits = `{"type":"record","name":"V","fields":[{"name":"u","type":"string"},{"name":"t","type":"long"}]}`
@@ -149,30 +144,6 @@ func TestFilesThatAreNoContainers(t *testing.T) {
 		if _, err := contents(t, b, 0); !errors.Is(err, ErrContainer) {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-func TestDatasetsOfContainersAreSorted(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "visits.avro")
-	if err := os.WriteFile(path, written(t, "deflate", 2, 50), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	d, err := Open(path, Options{Format: event.Format{Format: event.Avro}}, func(h Head) (Clock, error) {
-		if h.Schema != visits {
-			t.Errorf("schema %q", h.Schema)
-		}
-		return func(r Record) (int64, bool) {
-			n, used := binary.Varint(r.Value[1+r.Value[0]/2:])
-			return n, used > 0
-		}, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	got := all(t, d)
-	if len(got) != 100 || got[0].Millis != 901 || got[99].Millis != 1000 || !strings.Contains(got[99].Value, "u0") {
-		t.Errorf("%d records, from %v to %v", len(got), got[0], got[len(got)-1])
 	}
 }
 

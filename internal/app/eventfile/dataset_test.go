@@ -1,7 +1,6 @@
 package eventfile
 
 import (
-	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -79,34 +78,6 @@ func TestDatasetWithoutAnyTime(t *testing.T) {
 	}
 }
 
-func TestEmptyFilesAreEmptyDatasets(t *testing.T) {
-	for _, text := range []string{"", "\n\n", "user,time\n"} {
-		d, err := Open(file(t, text), Options{Format: event.Format{Format: event.CSV}, Header: true, Fields: []string{"user", "time"}}, second)
-		if err != nil {
-			t.Fatalf("%q: %v", text, err)
-		}
-		if d.Records != 0 || len(all(t, d)) != 0 {
-			t.Errorf("%q: got %d records", text, d.Records)
-		}
-		d.Close()
-	}
-}
-
-func TestOversizedRecordsCarryLengthAndDigest(t *testing.T) {
-	d, err := Open(file(t, "a,1\n"+strings.Repeat("x", 50)+",2\nb,3\n"), Options{Format: event.Format{Format: event.CSV, Columns: []string{"u", "t"}}, Limit: 10}, second)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	var got []Entry
-	if err := d.Each(func(e Entry) error { got = append(got, e); return nil }); err != nil {
-		t.Fatal(err)
-	}
-	if len(got) != 3 || got[1].Millis != 1 || got[1].Length != 52 || len(got[1].Digest) != 32 || len(got[1].Value) != 10 {
-		t.Errorf("got %+v", got)
-	}
-}
-
 func TestOpenSaysWhatIsWrong(t *testing.T) {
 	for _, tc := range []struct {
 		name, text string
@@ -134,35 +105,5 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	}
 	if _, err := Open(t.TempDir(), Options{Format: event.Format{Format: event.CSV}}, second); err == nil || !strings.Contains(err.Error(), "is a directory") {
 		t.Errorf("directory: got %v", err)
-	}
-}
-
-func BenchmarkSplitter(b *testing.B) {
-	text := []byte(strings.Repeat("user-123456,\"/products/shoes\",1741000000000\n", 10_000))
-	b.SetBytes(int64(len(text)))
-	b.ReportAllocs()
-	for b.Loop() {
-		records(b, bytes.NewReader(text), event.CSV, 0)
-	}
-}
-
-func BenchmarkSorter(b *testing.B) {
-	dir := b.TempDir()
-	b.ReportAllocs()
-	for b.Loop() {
-		s := NewSorter(dir, 4<<20)
-		for i := range 200_000 {
-			if err := s.Add(Entry{Millis: int64(i * 7919 % 100_003), Value: []byte("user-123456,/products/shoes,1741000000000")}); err != nil {
-				b.Fatal(err)
-			}
-		}
-		m, err := s.Sorted()
-		if err != nil {
-			b.Fatal(err)
-		}
-		if n := len(drain(b, m)); n != 200_000 {
-			b.Fatalf("got %d entries", n)
-		}
-		s.Close()
 	}
 }

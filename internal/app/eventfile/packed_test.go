@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -180,11 +179,4 @@ func FuzzUnpacked(f *testing.F) {
 			}
 		}
 	})
-}
-
-func TestStandardInputIsReadOnce(t *testing.T) {
-	file, err := OpenFile(Stdin)
-	if err != nil || file != os.Stdin || Repeatable(Stdin) || Name(Stdin) != "standard input" {
-		t.Errorf("%v, %v", file, err)
-	}
 }
