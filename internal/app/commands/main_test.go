@@ -171,9 +171,6 @@ func TestSecretsAreInNoError(t *testing.T) {
 		{"demo", "--noise-key-file", commandtest.Write(t, "key", strings.Repeat("deadbeef", 7))},
 		{"probe", "--url", "ftp://ada:deadbeef@host"},
 		{"probe", "--url", "http://ada:dead beef@host/deadbeef@host"},
-		{"replay", "--brokers", `"ada:deadbeef@host`},
-		{"replay", "--topic", "t", "--input", commandtest.Write(t, "e.jsonl", "{}"), "--user-field", "u", "--time-field", "t", "--brokers", "ada:deadbeef@host:9092"},
-		{"replay", "--topic", "t", "--input", commandtest.Write(t, "e.jsonl", "{}"), "--input-format", "avro", "--user-field", "u", "--time-field", "t", "--brokers", "host:9092", "--registry", "http://ada:deadbeef@host"},
 	} {
 		code, _, stderr := tollgate(t, args...)
 		if code == command.ExitOK || strings.Contains(stderr, "beef") {

@@ -9,20 +9,11 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// flagsOf returns the flags that set a field of a configuration, or a part of it, in the commands
-// that have no file; nil if none does.
+// flagsOf returns the flags that set a field of a configuration, or a part of it, in demo and plan; nil if none does.
 func flagsOf(field string) []string {
 	return map[string][]string{
 		"Events.Format":           {"input-format", "columns"},
 		"Events.Format.User":      {"user-field"},
-		"Kafka.Brokers":           {"brokers"},
-		"Kafka.SASL.Mechanism":    {"sasl-mechanism"},
-		"Kafka.SASL.Password":     {"sasl-password-env", "sasl-password-file"},
-		"Kafka.SASL.PasswordFile": {"sasl-password-file"},
-		"Kafka.SASL.User":         {"sasl-user"},
-		"Kafka.TLS.CAFile":        {"tls-ca"},
-		"Kafka.TLS.CertFile":      {"tls-cert"},
-		"Kafka.TLS.KeyFile":       {"tls-key"},
 		"Metrics":                 {"relative", "absolute", "confidence"},
 		"Metrics.Also":            {"also"},
 		"Metrics.Buckets":         {"buckets"},

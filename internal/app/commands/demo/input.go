@@ -42,7 +42,6 @@ func (f *inputFlags) register(flags *pflag.FlagSet) {
 	input.NoUserFlag(flags, &f.noUser)
 	flags.StringVar(&f.keyField, "key-field", "", "column or path of the key, or up to four with commas between them: country,page; without it all events are counted together")
 	flags.StringVar(&f.timeField, "time-field", "", input.TimeFieldUsage)
-	f.times.Days = true
 	f.times.Register(flags)
 	flags.BoolVar(&f.skipBadTimes, "skip-bad-times", false, "accept a file with many times that cannot be read, or seem wrong; records whose time cannot be read are left out")
 	flags.BoolVar(&f.skipUndecodable, "skip-undecodable", false, "leave out rows, lines or records that cannot be read, even if these are more than 2 % of all")

@@ -14,29 +14,21 @@ type TimeFlags struct {
 	Unit   string
 	Layout TimeLayout
 	Zone   TimeZone
-	Days   bool // the zone is also that in which days begin
 }
 
 func (f *TimeFlags) Register(flags *pflag.FlagSet) {
 	f.Unit = event.TimeText
 	flags.Var(cli.OneOf(&f.Unit, event.TimeUnits()...), "time-unit", "`unit` of times: seconds (s), ms, us, ns, minutes (min), hours (h) or days (d) since 1970, Excel's days (excel), Windows' filetime, rfc3339, or text in a usual layout like 2025-03-03 00:00:01, 2025-03-03, 03 Mar 2025 00:00:01 +0100, 03/Mar/2025:00:00:01 +0100 (default for "+SchemaFormats()+": as the schema says)")
 	flags.Var(&f.Layout, "time-layout", "another layout of times, as strptime has it: %d.%m.%Y %H:%M:%S, or %m/%d/%Y %I:%M %p, or %Y for years")
-	begins := ""
-	if f.Days {
-		begins = "of days, and "
-	}
-	flags.Var(&f.Zone, "time-zone", "time zone "+begins+"of times that have none, like Europe/Zurich (default UTC)")
+	flags.Var(&f.Zone, "time-zone", "time zone of days, and of times that have none, like Europe/Zurich (default UTC)")
 }
 
 // Check sets what follows from the format of the file.
 func (f *TimeFlags) Check(format event.Encoding, changed func(string) bool) error {
-	texts := f.Layout != "" || f.Zone != "" && !f.Days
 	switch {
-	case texts && changed("time-unit") && f.Unit != event.TimeText && f.Days:
+	case f.Layout != "" && changed("time-unit") && f.Unit != event.TimeText:
 		return fmt.Errorf("--time-layout is for texts: leave out --time-unit %s", f.Unit)
-	case texts && changed("time-unit") && f.Unit != event.TimeText:
-		return fmt.Errorf("--time-layout and --time-zone are for texts: leave out --time-unit %s", f.Unit)
-	case format.Schemas() && !changed("time-unit") && !texts:
+	case format.Schemas() && !changed("time-unit") && f.Layout == "":
 		f.Unit = "" // that of the logical type
 	}
 	return nil
@@ -47,9 +39,7 @@ func (f *TimeFlags) Of(layout *event.Format) {
 	if f.Unit == event.TimeText {
 		layout.TimeZone = string(f.Zone)
 	}
-	if f.Days {
-		layout.WallZone = string(f.Zone)
-	}
+	layout.WallZone = string(f.Zone)
 }
 
 // timeLayout and timeZone are the values of --time-layout and --time-zone.

@@ -6,12 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/input"
 	"github.com/tollgate-dp/tollgate/internal/app/config"
@@ -31,20 +29,12 @@ type app struct{ *command.App }
 
 // replayFlags are the flags of replay as they were given.
 type replayFlags struct {
-	kafka                kafkaFlags
-	config               string
-	topic                string
-	input, inputFormat   string
-	encoding             string
-	header               bool
-	columns              []string
-	userField, timeField string
-	noUser               string
-	times                input.TimeFlags
-	input.ValueFlags
-	avro       avroFlags
-	rate       float64
-	acceptLate bool
+	config                       string
+	input, inputFormat, encoding string
+	header, skipBadValues        bool
+	noUser, noValue              string
+	rate                         float64
+	acceptLate                   bool
 }
 
 func Command(c *command.App) *cobra.Command {
@@ -53,46 +43,38 @@ func Command(c *command.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay",
 		Short: "Write a file to an events topic",
-		Long: `Write the records of a file to a topic, unchanged and in the order of the file. A hash
-of the user's id chooses the partition, and the time of the event becomes the time of
-the Kafka record. A record without a usable time gets the time of the record before
-it; a run will put it with the dead letters. replay leaves out records longer than
-900,000 bytes.
+		Long: `Write the records of a file to the events topic of a deployment, unchanged and in the
+order of the file. A hash of the user's id chooses the partition, and the time of the
+event becomes the time of the Kafka record. A record without a usable time gets the
+time of the record before it; a run will put it with the dead letters. replay leaves
+out records longer than 900,000 bytes.
 
 replay does not sort. With time.trust: producer, a record with a later time makes the
 records that follow it in its partition late, unless time.lateness covers them: sort the
 file first.
 
-Unless flags name them, replay takes the brokers, the topic and the fields from a
-deployment's configuration: --config, $TOLLGATE_CONFIG or tollgate.yaml.
+replay writes the records of an Avro container file in the form in which a run reads
+them. If the topic is read with a schema file (events.schema), it writes them bare, and
+the file must have been written with that schema. If the topic is read with a schema
+registry (events.registry), each record begins with the id of the file's schema; replay
+registers the schema under the subject TOPIC-value if it is not there yet.
 
-` + avroHelp + `
 On a topic with append times (message.timestamp.type=LogAppendTime) the broker
 replaces the times, so old events are late and none of them is counted. replay refuses
 such a topic unless you give --accept-late.`,
 		Example: `  tollgate replay --config tollgate.yaml --input events.jsonl
-  tollgate replay --brokers localhost:9092 --topic visits --input visits.csv --header \
-    --user-field user --time-field when --rate 1000
-  tollgate replay --brokers localhost:9092 --topic visits --input visits.avro \
-    --user-field user.id --time-field at --registry http://localhost:8081`,
+  tollgate replay --config tollgate.yaml --input visits.csv --header --rate 1000`,
 		Args: command.NoArguments("--input"),
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.config, "config", "", "configuration file to take brokers, topic and fields from (default without flags for these: $TOLLGATE_CONFIG, else "+command.UsualConfig+")")
-	f.kafka.register(flags)
-	flags.StringVar(&f.topic, "topic", "", "the topic to write to; it must exist")
+	a.ConfigPath(cmd, &f.config)
 	flags.StringVar(&f.input, "input", "", "file with the events, also one that is compressed with gzip or zstd; - reads the standard input")
 	flags.StringVar(&f.inputFormat, "input-format", "", input.AnyFormat()+" (default: by the name of the file)")
 	input.EncodingFlag(flags, &f.encoding)
 	flags.BoolVar(&f.header, "header", false, "the first record of a "+input.RowFormats(" or ")+" file names the columns and is not written")
-	flags.StringSliceVar(&f.columns, "columns", nil, "names of the columns where there is no header: a,b,c")
-	flags.StringVar(&f.userField, "user-field", "", "column with the user's id, or path of a field: user.id")
 	input.NoUserFlag(flags, &f.noUser)
-	flags.StringVar(&f.timeField, "time-field", "", input.TimeFieldUsage)
-	f.times.Register(flags)
-	f.RegisterValues(flags, "", "")
-	f.avro.register(flags)
+	input.NoValueFlags(flags, &f.noValue, &f.skipBadValues)
 	flags.Float64Var(&f.rate, "rate", 0, "write at most this many records a second (default: as fast as possible)")
 	flags.BoolVar(&f.acceptLate, "accept-late", false, "write even to a topic with append times, where old events are late")
 	cmd.MarkFlagRequired("input") //nolint:errcheck // the flag exists
@@ -102,60 +84,55 @@ such a topic unless you give --accept-late.`,
 
 // replayTo is where a replay goes, and how its records are read there.
 type replayTo struct {
-	kafka    pipeline.Kafka
-	topic    string
+	*command.Loaded
 	format   event.Format
-	registry *registry.Client     // for Avro records with schema ids; nil for other records
-	deployed *pipeline.Deployment // nil without a configuration
+	registry *registry.Client // for Avro records with schema ids; nil for other records
 }
 
-// countedFrom returns the time before which the deployment counts nothing; zero where there is
-// none yet, or it is not known.
+// countedFrom returns the time before which the deployment counts nothing; zero if there is none
+// yet, or it is not known.
 func (to replayTo) countedFrom(ctx context.Context) time.Time {
-	if to.deployed == nil {
-		return time.Time{}
-	}
-	from, err := pipeline.CountedFrom(ctx, to.deployed)
+	from, err := pipeline.CountedFrom(ctx, to.Deployment)
 	if err != nil {
 		return time.Time{} // a run says what is wrong with it
 	}
 	return from
 }
 
-// skew returns how far events may be ahead of the clock; nil where it is not known, or may be any
-// time ahead.
+// skew returns how far events may be ahead of the clock; nil if they may be any time ahead.
 func (to replayTo) skew() *time.Duration {
-	if to.deployed == nil || to.deployed.Config.Time.NoFuture {
+	if to.Config.Time.NoFuture {
 		return nil
 	}
-	return &to.deployed.Config.Time.Skew
+	return &to.Config.Time.Skew
 }
 
-// lateness returns how much older than a record before it an event may be; nil where it is not
-// known, or the broker's times decide.
+// lateness returns how much older than a record before it an event may be; nil if the broker's
+// times decide.
 func (to replayTo) lateness() *time.Duration {
-	if to.deployed == nil || to.deployed.Config.Time.Trust != pipeline.TrustProducer {
+	if to.Config.Time.Trust != pipeline.TrustProducer {
 		return nil
 	}
-	return &to.deployed.Config.Time.Lateness
-}
-
-func (to replayTo) close() {
-	if to.registry != nil {
-		to.registry.Close()
-	}
+	return &to.Config.Time.Lateness
 }
 
 func (a *app) runReplay(ctx context.Context, f *replayFlags, changed func(string) bool) error {
-	f.config = a.OrUsual(f.config, changed, ofTopics())
-	if err := f.check(changed); err != nil {
+	switch {
+	case f.input == "":
+		return command.Usage(errors.New("--input is empty: name a file"))
+	case changed("rate") && !(f.rate > 0):
+		return command.Must("rate", "above 0")
+	}
+	if err := input.Readable("input", f.input); err != nil {
 		return err
 	}
-	to, explain, err := a.replayTarget(f, changed)
+	to, err := a.target(f)
 	if err != nil {
 		return err
 	}
-	defer to.close()
+	if to.registry != nil {
+		defer to.registry.Close()
+	}
 	if err := f.checkHeader(to.format); err != nil {
 		return err
 	}
@@ -163,12 +140,12 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags, changed func(string
 		return command.Usage(err)
 	}
 	to.format.Charset = f.encoding
-	if f.NoValue != "" {
-		to.format.NoValue = f.NoValue
+	if f.noValue != "" {
+		to.format.NoValue = f.noValue
 	}
-	client, err := a.Connect(ctx, to.kafka)
+	client, err := a.Connect(ctx, to.Config.Kafka)
 	if err != nil {
-		return explain(err)
+		return to.Explained(err)
 	}
 	defer client.Close()
 	return a.writeFile(ctx, f, client, to)
@@ -190,8 +167,8 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Cl
 	defer progress.Flush()
 	from := to.countedFrom(ctx)
 	r, err := replay.Open(ctx, client, replay.Options{
-		Path: f.input, Topic: to.topic, Format: to.format, Header: f.header, Registry: to.registry,
-		SkipNoUser: f.noUser == demo.SkipNoUser, SkipNoValue: f.NoValue == event.NoValueSkip, SkipBadValues: f.SkipBadValues, UserSetting: f.userSetting(),
+		Path: f.input, Topic: to.Config.Events.Topic, Format: to.format, Header: f.header, Registry: to.registry,
+		SkipNoUser: f.noUser == demo.SkipNoUser, SkipNoValue: f.noValue == event.NoValueSkip, SkipBadValues: f.skipBadValues, UserSetting: "events.fields.user in " + f.config,
 		PerSecond: f.rate, AcceptLate: f.acceptLate, CountedFrom: from, Skew: to.skew(), Lateness: to.lateness(),
 		OnSchema:   func(id uint32) { progress.Note("the schema of the file has the id %d in the registry", id) },
 		OnProgress: func(percent int64) { progress.Note("%d %% of the file after %s", percent, progress.Elapsed()) },
@@ -211,7 +188,7 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Cl
 		return f.explainFile(err, to.format)
 	}
 	input.NoteUnnamed(progress, cmp.Or(f.noUser, to.format.NoUser), uint64(result.Unnamed), r.Faults().Blank())
-	printReplayed(progress, eventfile.Name(f.input), to.topic, from, result)
+	printReplayed(progress, eventfile.Name(f.input), to.Config.Events.Topic, from, result)
 	return nil
 }
 
@@ -259,59 +236,8 @@ func share(some, all int64) string {
 	return "some"
 }
 
-// userSetting is where the field with the user is set.
-func (f *replayFlags) userSetting() string {
-	if f.config != "" {
-		return "events.fields.user in " + f.config
-	}
-	return "--user-field"
-}
-
-// ofTopics returns the flags that say what a configuration says.
-func ofTopics() []string {
-	return slices.Concat(cli.FlagNames(new(kafkaFlags).register), []string{"topic", "columns", "user-field", "time-field", "value-field", "decimals", "decimal-comma"}, cli.FlagNames(new(input.TimeFlags).Register), cli.FlagNames(new(avroFlags).register))
-}
-
-func (f *replayFlags) check(changed func(string) bool) error {
-	if f.config != "" {
-		own := ofTopics()
-		if i := slices.IndexFunc(own, changed); i >= 0 {
-			return command.Usage(fmt.Errorf("leave out --%s: the file of --config sets it already", own[i]))
-		}
-	}
-	switch {
-	case f.input == "":
-		return command.Usage(errors.New("--input is empty: name a file"))
-	case changed("rate") && !(f.rate > 0):
-		return command.Must("rate", "above 0")
-	}
-	if f.config != "" {
-		return f.checkFiles()
-	}
-	switch {
-	case f.topic == "":
-		return command.Usage(errors.New("--topic is needed, or --config FILE"))
-	case f.userField == "":
-		return command.Usage(errors.New("--user-field is needed: it decides the partition"))
-	case f.timeField == "":
-		return command.Usage(errors.New("--time-field is needed: it becomes the record's time"))
-	}
-	return f.checkFiles()
-}
-
-// checkFiles checks the files of all flags before it connects to anything.
-func (f *replayFlags) checkFiles() error {
-	return input.ReadableAll([][2]string{
-		{"input", f.input}, {"schema", f.avro.schema}, {"tls-ca", f.kafka.ca}, {"tls-cert", f.kafka.cert}, {"tls-key", f.kafka.key},
-		{"sasl-password-file", f.kafka.passwordIn}, {"registry-password-file", f.avro.passwordIn}, {"registry-ca", f.avro.caCrt},
-	}...)
-}
-
-// explainFile names the flag, or the field of the configuration, in an error of the input.
+// explainFile names the field of the configuration in an error of the input.
 func (f *replayFlags) explainFile(err error, format event.Format) error {
-	if f.config == "" {
-		return input.ExplainColumns(input.ExplainFormat(err), [2]string{"user-field", f.userField}, [2]string{"time-field", f.timeField})
-	}
 	var other *eventfile.FormatError
 	if errors.As(err, &other) {
 		return fmt.Errorf("%w; events.format in %s is %s, and a topic has records of one format: convert the file", err, f.config, format.Format)
@@ -319,75 +245,24 @@ func (f *replayFlags) explainFile(err error, format event.Format) error {
 	return err
 }
 
-// replayTarget returns the target that flags or configuration name. explain maps errors of
-// the connection to the flag or to the position in the file that caused them.
-func (a *app) replayTarget(f *replayFlags, changed func(string) bool) (to replayTo, explain func(error) error, err error) {
-	if f.config != "" {
-		return a.targetOfFile(f)
-	}
-	to, err = a.targetOfFlags(f, changed)
-	return to, func(err error) error {
-		var wrong *pipeline.ConfigError
-		if errors.As(err, &wrong) {
-			return command.Usage(command.InFlags(wrong, changed))
-		}
-		return err
-	}, err
-}
-
-func (a *app) targetOfFile(f *replayFlags) (to replayTo, explain func(error) error, err error) {
-	d, err := a.Load(f.config, config.Options{WithoutKeys: true})
-	if err != nil {
-		return to, nil, err
-	}
-	cfg := d.Config
-	to = replayTo{kafka: cfg.Kafka, topic: cfg.Events.Topic, format: cfg.Events.Format, deployed: d.Deployment}
-	given, err := input.InputFormatOf(f.input, f.inputFormat)
-	if err == nil && given.Name != to.format.Format && (f.inputFormat != "" || given.Schemas()) {
-		return to, nil, command.Usage(fmt.Errorf("--input-format is %s, but events.format in the configuration is %s", given.Name, to.format.Format))
-	}
-	if f.noUser == event.NoUserEach && to.format.NoUser != f.noUser {
-		return to, nil, command.Usage(fmt.Errorf("--no-user each needs events.no_user: each in %s: a run would take such records for broken ones", f.config))
-	}
-	if to.registry, err = registryOf(cfg.Events.Registry); err != nil {
-		return to, nil, command.Contents(fmt.Errorf("events.registry: %w", err))
-	}
-	return to, d.Explained, nil
-}
-
-func (a *app) targetOfFlags(f *replayFlags, changed func(string) bool) (to replayTo, err error) {
-	if to.kafka, err = f.kafka.kafka(a.Getenv); err != nil {
+// target returns the target that the configuration names.
+func (a *app) target(f *replayFlags) (to replayTo, err error) {
+	if to.Loaded, err = a.Load(f.config, config.Options{WithoutKeys: true}); err != nil {
 		return to, err
 	}
-	format, err := input.InputFormatOf(f.input, f.inputFormat)
-	if err != nil {
-		return to, command.Usage(err)
+	to.format = to.Config.Events.Format
+	given, err := input.InputFormatOf(f.input, f.inputFormat)
+	if err == nil && given.Name != to.format.Format && (f.inputFormat != "" || given.Schemas()) {
+		return to, command.Usage(fmt.Errorf("--input-format is %s, but events.format in the configuration is %s", given.Name, to.format.Format))
 	}
-	to.topic = f.topic
-	to.format = event.Format{
-		Format: format.Name, Columns: f.columns, User: f.userField,
+	if f.noUser == event.NoUserEach && to.format.NoUser != f.noUser {
+		return to, command.Usage(fmt.Errorf("--no-user each needs events.no_user: each in %s: a run would take such records for broken ones", f.config))
 	}
-	to.format.Time, to.format.MoreTimes = input.SeveralFields(f.timeField)
-	if err := f.times.Check(format, changed); err != nil {
-		return to, command.Usage(err)
-	}
-	f.times.Of(&to.format)
-	f.ValueFlags.Of(&to.format)
-	if f.noUser == event.NoUserEach {
-		to.format.NoUser = f.noUser
-	}
-	switch named := f.header || len(f.columns) > 0; {
-	case format.Tabular() && !named:
-		return to, command.Usage(fmt.Errorf("say where the columns of a %s file are named: --header, or --columns a,b,c", format.Name))
-	case !format.Tabular() && named:
-		return to, command.Usage(fmt.Errorf("--header and --columns are for %s", input.RowFormats(" and ")))
-	}
-	if !format.Schemas() {
-		of := cli.FlagNames(new(avroFlags).register)
-		if i := slices.IndexFunc(of, changed); i >= 0 {
-			return to, command.Usage(fmt.Errorf("--%s is for %s, the input is %s", of[i], input.SchemaFormats(), format.Name))
+	if g := to.Config.Events.Registry; g != nil {
+		to.registry, err = registry.New(registry.Config{URL: g.URL, User: g.User, Password: g.Password, CAFile: g.CAFile})
+		if err != nil {
+			return to, command.Contents(fmt.Errorf("events.registry: %w", err))
 		}
-		return to, nil
 	}
-	return to, f.avro.target(&to, a.Getenv)
+	return to, nil
 }
