@@ -13,7 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// stage is what the DoFns of all stages have: a hook, and what it opened.
+// stage is embedded in the DoFns of all stages: a hook, and the value that it opened.
 type stage[T any] struct {
 	Hook hook.Field[T]
 
@@ -27,12 +27,11 @@ func (s *stage[T]) Setup(ctx context.Context) error {
 	return err
 }
 
-// Teardown closes what the hook opened.
+// Teardown closes the hook.
 func (s *stage[T]) Teardown() error { return s.Hook.Close() }
 
-// FailureListener may be implemented by what a stage's hook opens. Fail is called
-// with every error of the stage, with its type intact: runners pass on as text what
-// it returns.
+// FailureListener is optional for the value that a stage's hook opens. Fail receives every error of
+// the stage with its type intact; runners keep only the text of the error that Fail returns.
 type FailureListener interface {
 	Fail(err error) error
 }
@@ -46,7 +45,7 @@ func (s *stage[T]) fail(err error) error {
 	return err
 }
 
-// shardsFn is what the DoFns of SPEND and RELEASE share. It starts the writes of all shards at once
+// shardsFn is embedded in the DoFns of SPEND and RELEASE. It starts the writes of all shards at once
 // and waits for them when the bundle ends, so that the shards of a turn share one wait.
 type shardsFn[T any] struct {
 	stage[T]
@@ -54,7 +53,7 @@ type shardsFn[T any] struct {
 	pending waits
 }
 
-// StartBundle forgets what a failed bundle left.
+// StartBundle forgets the pending work of a failed bundle.
 func (f *shardsFn[T]) StartBundle(_ func(beam.EventTime, int, []byte)) { f.pending.reset() }
 
 func (f *shardsFn[T]) start(
@@ -71,7 +70,7 @@ func (f *shardsFn[T]) start(
 	}))
 }
 
-// FinishBundle emits the results that are durable now. Acknowledgements are all of shard 0.
+// FinishBundle waits for the pending work and emits its results. Acknowledgements belong to shard 0.
 func (f *shardsFn[T]) FinishBundle(ctx context.Context, emit func(beam.EventTime, int, []byte)) error {
 	return f.fail(f.pending.wait(ctx, f.Layout, emit))
 }
@@ -101,8 +100,7 @@ func (l Layout) each(strand int, packed []byte, do func(shard int, blobs [][]byt
 	return nil
 }
 
-// waits is the list of work that a bundle has under way, with the event
-// times that their results must carry.
+// waits lists the pending work of a bundle, with the event times of its results.
 type waits struct {
 	at      []beam.EventTime
 	pending []spend.Pending

@@ -52,7 +52,7 @@ func (p *product) set(t *Table, spectra []*spectrum, counts Counts) {
 	p.wrap = overflow(t, spectra, counts, float64(half)*t.options.Interval)
 }
 
-// kept returns how many components must be computed, and a bound for the rest.
+// kept returns the number of components to compute, and a bound for the rest.
 func kept(spectra []*spectrum, counts Counts, all int) (size int, rest float64) {
 	logBound := func(block int) float64 {
 		sum := 0.0
@@ -100,8 +100,8 @@ func overflow(t *Table, spectra []*spectrum, counts Counts, distance float64) fl
 	return min(1, math.Exp(best)*(1+16*unit))
 }
 
-// deltaAt returns an upper bound of δ(ε) of the direction, and how much of it is
-// bound.
+// deltaAt returns an upper bound of δ(ε) of the direction, and the part of it that is
+// an error bound.
 func (p *product) deltaAt(c *circle, epsilon float64) (delta, by float64) {
 	by = p.infinity + p.wrap
 	w := c.weight(epsilon, p.centre)

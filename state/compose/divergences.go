@@ -46,8 +46,9 @@ func byGDP(list []Mechanism, q Question) (float64, error) {
 	return conversion.GDPToEpsilon(g, q.delta)
 }
 
-// rho returns the ρ of a mechanism of Gaussian noise, μ²/2 (Bun and Steinke, 2016, Proposition
-// 1.6), continuous or discrete, of the exponential mechanism, or of one that is given by it.
+// rho returns the ρ of a mechanism: μ²/2 for Gaussian noise, continuous or discrete (Bun and
+// Steinke, 2016, Proposition 1.6). It also knows ρ of the exponential mechanism, and of a mechanism
+// that is described by its ρ.
 func (m Mechanism) rho() (float64, bool) {
 	if m.concentrated > 0 {
 		return m.concentrated, true
@@ -100,8 +101,8 @@ func byZCDP(list []Mechanism, q Question) (float64, error) {
 	return conversion.ApproxZCDPToEpsilon(z, q.delta)
 }
 
-// orders returns those at which byRDP adds divergences: 1 + 2^(k/16), and all integers up to 512,
-// as on a Poisson sample any other order is given the divergence of the next integer.
+// orders returns the orders at which byRDP adds divergences: 1 + 2^(k/16), and all integers up to
+// 512, because on a Poisson sample every other order has the divergence of the next integer.
 func orders() []float64 {
 	var list []float64
 	for k := -160; k <= 400; k++ {
@@ -114,8 +115,8 @@ func orders() []float64 {
 	return slices.Compact(list)
 }
 
-// byRDP adds Rényi divergences at many orders (Mironov, 2017, Proposition 1); the best
-// one answers.
+// byRDP adds Rényi divergences at many orders (Mironov, 2017, Proposition 1), and returns the best
+// result.
 func byRDP(list []Mechanism, q Question) (float64, error) {
 	at := orders()
 	sums := make([]total, len(at))

@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// ErrDigits is returned for noise so far out that no random digits give it
-// (probability below e^-4096): the source is broken. Nothing is released.
+// ErrDigits is returned if noise is so large that its probability is below e^-4096: the source of
+// randomness is broken. Nothing is released.
 var ErrDigits = errors.New(
 	"drawing noise: a deviate beyond any that random digits give; check the source of randomness")
 
@@ -40,9 +40,9 @@ func ratio(n, d uint64, src Source) bool {
 }
 
 // expFraction returns true with probability exp(−n/d), n ≤ d: Algorithm 1 of Canonne,
-// Kamath and Steinke, "The Discrete Gaussian for Differential Privacy" (2020). The
-// run of successes of probability γ/1, γ/2, … has length at least k with
-// probability γ^k/k!, so that its parity is even with the probability wanted.
+// Kamath and Steinke, "The Discrete Gaussian for Differential Privacy" (2020). For
+// γ = n/d, a run of successes with probabilities γ/1, γ/2, … has length at least k with
+// probability γ^k/k!. Hence its length is even with probability exp(−γ).
 func expFraction(n, d uint64, src Source) bool {
 	for k := uint64(1); ; k++ {
 		if !ratio(n, d, src) || !ratio(1, k, src) {
@@ -70,7 +70,8 @@ func expMinusProduct(x, y, d uint64, src Source) bool {
 	return expFraction(rest, d, src)
 }
 
-// mostBlocks bounds the geometric part of a draw: e^-4096 is never.
+// mostBlocks bounds the geometric part of a draw: the probability to exceed it, e^-4096, is
+// negligible.
 const mostBlocks = 4096
 
 // geometric draws Y ≥ 0 with P(Y = y) proportional to exp(−y·s/t): the magnitude

@@ -36,9 +36,8 @@ func (e Environment) get(name string) string {
 	return e.Get(name)
 }
 
-// overridePrefix begins the names of variables that take the place of what a file says: then the
-// path of a field in capitals, two underscores between its parts, as in
-// TOLLGATE__METRICS__0__LAST_AT_LEAST.
+// overridePrefix begins the names of variables that override fields of a file. The path of the field
+// follows in capitals, with two underscores between its parts: TOLLGATE__METRICS__0__LAST_AT_LEAST.
 const overridePrefix = "TOLLGATE__"
 
 // override is a variable that sets a field.
@@ -47,7 +46,7 @@ type override struct {
 	used            bool
 }
 
-// findOverrides takes the variables that set fields, and refuses those that set none.
+// findOverrides collects the variables that set fields, and refuses those that name no field.
 func (doc *document) findOverrides() {
 	doc.overrides = map[string]*override{}
 	if doc.environment.Names == nil {
@@ -69,8 +68,8 @@ func (doc *document) findOverrides() {
 	}
 }
 
-// fieldOf returns the path of the field that the rest of a variable's name stands for, or why it
-// stands for none.
+// fieldOf returns the path of the field that the rest of a variable's name stands for, or the reason
+// that there is no such field.
 func fieldOf(rest string) (path, reason string) {
 	fields, last := settings.Table(), (*settings.Field)(nil)
 	for part := range strings.SplitSeq(strings.ToLower(rest), "__") {
@@ -99,8 +98,8 @@ func fieldOf(rest string) (path, reason string) {
 	return path, ""
 }
 
-// override gives a field the value of a variable, if one sets it, or begins an object of which one
-// sets a field and that the file does not have; false if there is nothing to do.
+// override gives a field the value of the variable that sets it. If a variable sets a field of an
+// object that the file does not have, override adds the object. It returns false if it did nothing.
 func (doc *document) override(full string, f *settings.Field, where position) bool {
 	o := doc.overrides[full]
 	if o == nil {
@@ -151,11 +150,11 @@ func (doc *document) leftOver() {
 	}
 }
 
-// variable matches what is replaced by a variable of the environment, and what looks like it. Two
-// dollar signs stand for one.
+// variable matches references to variables of the environment, and malformed ones. Two dollar signs
+// stand for one.
 var variable = regexp.MustCompile(`\$?\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(:-)?([^}]*)\})?`)
 
-// expand replaces the variables in a value; ok is false where that is an error.
+// expand replaces the variables in a value; ok is false if one of them is an error.
 func (doc *document) expand(at, text string, where position) (out string, replaced, ok bool) {
 	ok = true
 	out = variable.ReplaceAllStringFunc(text, func(found string) string {

@@ -21,10 +21,10 @@ type Options struct {
 	Drain <-chan struct{}
 	// OnLoaded is called when every record is on the broker.
 	OnLoaded func()
-	// OnTurn is called with the releases of each turn, in order of turns; it is never
-	// called twice at once. The run goes on meanwhile; only Run's return waits for
-	// it, and after Drain not for long: a call that hangs is abandoned, and is an error.
-	// An error ends the run.
+	// OnTurn receives the releases of each turn, in the order of turns, and is never called
+	// concurrently. The run continues during a call, and Run waits for the last call before it
+	// returns. After Drain it waits only briefly, and returns an error if the call hangs. An
+	// error of OnTurn ends the run.
 	OnTurn func(Turn) error
 }
 
@@ -101,9 +101,8 @@ func startBroker(logger *slog.Logger) (*embedded.Broker, pipeline.Kafka, error) 
 func run(ctx context.Context, d *pipeline.Deployment, to time.Time, opt Options) (Result, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	// Where showing the releases fails, the run is to end: it is drained, not
-	// cancelled, because Beam's worker may send on a closed channel when it is
-	// cancelled in the middle of a bundle.
+	// If OnTurn fails, the run is drained and not cancelled: Beam's worker may send on a closed
+	// channel when it is cancelled in the middle of a bundle.
 	drain := make(chan struct{})
 	halt := sync.OnceFunc(func() { close(drain) })
 	go func() {

@@ -7,7 +7,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// Loss is the number of records that were lost before counting, of how many, and by reason.
+// Loss has the number of records that were lost before counting, the number of all, and the reasons.
 type Loss struct {
 	Lost, Of float64
 	refused  float64 // of Lost: not beyond the allowance
@@ -16,7 +16,7 @@ type Loss struct {
 	reasons  []reason
 }
 
-// reason is how many records were lost in one way.
+// reason is one way to lose records, and the number that were lost.
 type reason struct {
 	words string
 	n     float64
@@ -25,14 +25,14 @@ type reason struct {
 // Lost returns what was lost between two reports of the same deployment; before is empty for
 // everything since its beginning. A record is lost if it was dead-lettered, lies before the start,
 // is late, of the future or overtaken, or if it was accepted and is beyond the
-// allowance. A record that a filter or a list of keys leaves out is not lost, nor one whose window
-// is open.
+// allowance. A record that a filter or a list of keys leaves out is not lost, nor is one whose
+// window is open.
 //
-// With one metric over windows that do not overlap the numbers are exact. A metric over sliding
-// windows loses a record in parts, by the number of its windows. Of several metrics the tallies do
-// not say which records they have in common: what they lose is estimated as the greatest number of
-// records that one of them takes, times the share that all of them lose of what they take. A record
-// that one of two metrics counts and the other one does not is so lost by half.
+// The numbers are exact if there is one metric and its windows do not overlap. If windows overlap, a
+// record that one of its n windows loses counts as 1/n of a loss. If there are several metrics, the
+// tallies do not show which records they share. Lost then takes the largest number of records that
+// one metric takes, times the share of records that all metrics together lose. A record that only
+// one of two metrics counts is thus half a loss.
 func Lost(before, now pipeline.Tallies) Loss {
 	since := func(old, now uint64) float64 { return float64(now) - float64(old) } // a change takes CLOSEs back
 	var lost, took, most, decided float64
@@ -79,19 +79,19 @@ func named(metrics []pipeline.MetricTallies, name string) pipeline.MetricTallies
 	return pipeline.MetricTallies{}
 }
 
-// Most reports whether more than half of the records were lost: what --strict refuses.
+// Most reports whether more than half of the records were lost. --strict refuses such a run.
 func (l Loss) Most() bool { return 2*l.Lost > l.Of }
 
-// BadValues reports whether at least ten values, and more than 2 % of all, could not be read: the
-// others are no sample of all.
+// BadValues reports whether at least ten values, and more than 2 % of all, could not be read. The
+// others are then not representative.
 func (l Loss) BadValues() bool { return l.bad >= 10 && 50*l.bad > l.valued }
 
 // Some reports whether at least ten records, and one in a hundred, were lost for other reasons than
 // allowances.
 func (l Loss) Some() bool { return l.refused >= 10 && 100*l.refused >= l.Of }
 
-// Why names the reasons coarsely, for texts without numbers: "most are late; some are of the
-// future". A reason of fewer than one record in a hundred is left out.
+// Why names the reasons without numbers: "most are late; some are of the future". It leaves out
+// reasons of fewer than one record in a hundred.
 func (l Loss) Why() string {
 	var parts []string
 	for _, r := range l.reasons {

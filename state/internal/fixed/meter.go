@@ -53,13 +53,13 @@ func (m *Meter) Reserved() Amount { return m.reserved }
 // Left returns the amount that is neither taken nor reserved.
 func (m *Meter) Left() Amount { return m.limit.Sub(m.taken).Sub(m.reserved) }
 
-// An Act is what becomes of an amount that fits.
+// An Act is the use of an amount that fits.
 type Act int
 
 const (
-	Ask     Act = iota // nothing: whether it fits is all that is asked
-	Spend              // it is taken
-	Reserve            // it is set aside until Settle
+	Ask     Act = iota // only check whether it fits
+	Spend              // take it
+	Reserve            // set it aside until Settle
 )
 
 // Admit reports whether a fits, and if so performs act.
