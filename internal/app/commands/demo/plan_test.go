@@ -127,3 +127,27 @@ func TestPlanReadsAPipeOnce(t *testing.T) {
 		t.Errorf("exit %d, %s", code, stderr)
 	}
 }
+
+// A plan warns if a deployment runs for longer than the events that it is planned by.
+func TestPlanWarnsOfShortSamples(t *testing.T) {
+	const day = 24 * time.Hour
+	for _, tc := range []struct {
+		config      string
+		given       bool
+		span, lasts time.Duration
+		want        string
+	}{
+		{"", false, 30 * day, 28 * day, "lasts: 28d is about"},
+		{"", true, 30 * day, 90 * day, ""},
+		{"t.yaml", false, 15 * time.Minute, 30 * day, "The events span 15m, but"},
+		{"t.yaml", false, 29 * day, 30 * day, ""},
+	} {
+		f := &planFlags{config: tc.config}
+		f.given = func(string) bool { return tc.given }
+		p := &planAnswer{From: time.UnixMilli(0), To: time.UnixMilli(0).Add(tc.span)}
+		p.Best.Lasts = tc.lasts
+		if got := f.life(p); !strings.HasPrefix(got, tc.want) || (got == "") != (tc.want == "") {
+			t.Errorf("%+v: %q", tc, got)
+		}
+	}
+}

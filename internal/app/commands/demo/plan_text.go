@@ -221,12 +221,27 @@ func (f *planFlags) planText(b *strings.Builder, p *planAnswer, broken uint64) {
 	}
 	b.WriteString("\n")
 	b.WriteString(words.Paragraph("The recommended setting " + place + ": it names nothing of the data. See docs/guarantee.md for what may be published."))
+	if text := f.life(p); text != "" {
+		b.WriteString(words.Paragraph(text))
+	}
 	if f.config == "" && f.times.Zone != "" {
 		b.WriteString(words.Paragraph("For local days, also set time.window_zone: " + string(f.times.Zone) + "; it needs windows of whole days."))
 	}
 	if f.config == "" && f.Decimals > 0 {
 		b.WriteString(words.Paragraph(fmt.Sprintf("For values with decimals, also set events.decimals: %d. All values above are in units of %s.", f.Decimals, f.layout().ValueUnit())))
 	}
+}
+
+// life returns a warning if a deployment would run for longer than the events that were read.
+func (f *planFlags) life(p *planAnswer) string {
+	span := p.To.Sub(p.From)
+	switch {
+	case f.config == "" && !f.given("lasts"):
+		return "lasts: " + timespan.Text(p.Best.Lasts) + " is about the length of the file. In a deployment that runs for longer, users who have spent their budget are never counted again: plan with a longer --lasts, or replace lasts by period."
+	case f.config != "" && span < p.Best.Lasts/2:
+		return "The events span " + timespan.Text(max(span.Round(time.Minute), time.Minute)) + ", but the budget must last for " + timespan.Text(p.Best.Lasts) + ": over that time a smaller part of the events counts than shown here. Check the setting with tollgate validate."
+	}
+	return ""
 }
 
 // why says what most of a typical error comes from.
