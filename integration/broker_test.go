@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 )
 
@@ -127,9 +128,7 @@ func (k kafkaProcess) kill()           { k.broker.Kill() }
 
 func (k kafkaProcess) restart(t testing.TB) {
 	t.Helper()
-	if err := k.broker.Restart(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, k.broker.Restart(t.Context()))
 }
 
 // sharedBroker is a real broker that is started once, by the first test that needs it.

@@ -20,6 +20,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/internal/base/formats/timespan"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -77,9 +78,7 @@ func (s subjectSettings) yaml() string {
 // write puts the file in its place.
 func (s *subject) write() {
 	s.t.Helper()
-	if err := os.WriteFile(s.file, []byte(s.settings.yaml()), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Succeed(s.t, os.WriteFile(s.file, []byte(s.settings.yaml()), 0o600))
 }
 
 // load returns the file as the test uses it: straight to the broker.
@@ -118,9 +117,8 @@ func (c *campaign) newSubject(settings subjectSettings, start time.Time) *subjec
 	keys := []string{"--generate-keys"}
 	if settings.noiseEnv != "" {
 		keys = nil
-		if err := os.WriteFile(filepath.Join(s.dir, "user-hash.key"), []byte(strings.Repeat("33", 32)+"\n"), 0o600); err != nil {
-			c.t.Fatal(err)
-		}
+		must.Succeed(c.t, os.WriteFile(filepath.Join(s.dir, "user-hash.key"), []byte(strings.Repeat("33", 32)+"\n"),
+			0o600))
 	}
 	c.must(s, "init", slices.Concat([]string{"init", "--config", s.file, "--create-topics", "--replication", strconv.Itoa(c.copies), "--start", start.Format(time.RFC3339)}, keys)...)
 	s.attachTo(c.addr)
@@ -196,9 +194,7 @@ func (c *campaign) makeTopics(d *deployment) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
 	defer cancel()
-	if err := pipeline.CreateTopics(ctx, d.compiled, pipeline.TopicOptions{Replication: 1}); err != nil {
-		c.t.Fatal(err)
-	}
+	must.Succeed(c.t, pipeline.CreateTopics(ctx, d.compiled, pipeline.TopicOptions{Replication: 1}))
 }
 
 // feeder keeps a backlog of events in front of the runs. With producers' times a window's events
@@ -266,9 +262,7 @@ func (f *feeder) file(windows int) string {
 		}
 	}
 	name := filepath.Join(f.s.dir, "events.jsonl")
-	if err := os.WriteFile(name, text.Bytes(), 0o600); err != nil {
-		f.s.t.Fatal(err)
-	}
+	must.Succeed(f.s.t, os.WriteFile(name, text.Bytes(), 0o600))
 	return name
 }
 

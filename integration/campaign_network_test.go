@@ -3,6 +3,8 @@ package integration
 import (
 	"syscall"
 	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
 // inTrouble is a time with a bad network or none, in which now and then the run dies and another
@@ -60,12 +62,8 @@ func (c *campaign) brokerDown(killed bool) {
 
 func (c *campaign) brokerUp() {
 	c.t.Helper()
-	if err := c.broker.Restart(c.t.Context()); err != nil {
-		c.t.Fatal(err)
-	}
-	if err := c.proxy.up(); err != nil {
-		c.t.Fatal(err)
-	}
+	must.Succeed(c.t, c.broker.Restart(c.t.Context()))
+	must.Succeed(c.t, c.proxy.up())
 }
 
 func (c *campaign) brokerKilled(s *subject) bool  { return c.withoutBroker(s, true) }

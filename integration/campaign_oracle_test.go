@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -185,14 +186,8 @@ func (c *campaign) comparePrinted(s *subject, counts published) int {
 	c.t.Helper()
 	there := map[string]bool{}
 	for _, value := range counts.values {
-		release, err := schemas.DecodeRelease(value)
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		line, err := release.MarshalJSON()
-		if err != nil {
-			c.t.Fatal(err)
-		}
+		release := must.Have(schemas.DecodeRelease(value))
+		line := must.Have(release.MarshalJSON())
 		there[string(line)] = true
 	}
 	printed := 0
@@ -237,11 +232,7 @@ func (c *campaign) compareDeadLetters(s *subject) int {
 // printed returns what a process wrote to its standard output.
 func (p *proc) printed(t testing.TB) []byte {
 	t.Helper()
-	text, err := os.ReadFile(p.stdout)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return must.Have(os.ReadFile(p.stdout))
 }
 
 // originIn returns what a dead letter says about where its record stood. Of several headers of a

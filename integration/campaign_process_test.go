@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/await"
 )
 
 // buildVariable holds flags for building the runner, such as -race.
@@ -38,7 +40,7 @@ type proc struct {
 	args   []string
 	cmd    *exec.Cmd
 	stdout string // file
-	stderr *safeBuffer
+	stderr *await.Buffer
 	began  time.Time
 	from   seen // of control when it was started
 	gone   chan struct{}
@@ -62,7 +64,7 @@ func launch(t testing.TB, name, binary, dir string, args ...string) *proc {
 
 func (p *proc) start(t testing.TB, binary string, out *os.File) {
 	t.Helper()
-	p.stderr, p.gone, p.began = &safeBuffer{}, make(chan struct{}), time.Now()
+	p.stderr, p.gone, p.began = &await.Buffer{}, make(chan struct{}), time.Now()
 	p.cmd = exec.Command(binary, p.args...)
 	p.cmd.Stdout, p.cmd.Stderr = out, p.stderr
 	if err := p.cmd.Start(); err != nil {
@@ -107,7 +109,7 @@ func (p *proc) stacks() {
 	if !p.alive() {
 		return
 	}
-	p.before = p.stderr.tail() + "\nand, made to print its stacks:\n"
+	p.before = tail(p.stderr) + "\nand, made to print its stacks:\n"
 	p.signal(syscall.SIGCONT)
 	p.signal(syscall.SIGQUIT)
 	if !p.ends(10 * time.Second) {
@@ -128,7 +130,7 @@ func (p *proc) code() int {
 }
 
 func (p *proc) said(words ...string) bool {
-	text := p.stderr.all()
+	text := p.stderr.String()
 	for _, w := range words {
 		if strings.Contains(text, w) {
 			return true
@@ -145,9 +147,9 @@ func (p *proc) String() string {
 	if !p.alive() {
 		how = fmt.Sprintf("ended with code %d", p.code())
 	}
-	said := p.stderr.tail()
+	said := tail(p.stderr)
 	if p.before != "" {
-		said = p.before + ownStacks(p.stderr.all())
+		said = p.before + ownStacks(p.stderr.String())
 	}
 	return fmt.Sprintf("%s (%s, %.1f s) %s; its stderr:\n%s", p.name, strings.Join(p.args, " "), time.Since(p.began).Seconds(), how, said)
 }
@@ -170,13 +172,6 @@ func ownStacks(dump string) string {
 		}
 	}
 	return out.String()
-}
-
-// all returns everything that a process wrote.
-func (s *safeBuffer) all() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }
 
 // alarming are words that no run of a sound deployment says, whatever befalls it: a run that lost a

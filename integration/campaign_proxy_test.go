@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
 // proxy stands on loopback in front of a broker and is the network that faults befall: frozen,
@@ -29,10 +31,7 @@ func startProxy(t testing.TB) *proxy {
 	t.Helper()
 	p := &proxy{conns: map[net.Conn]bool{}}
 	p.changed = sync.NewCond(&p.mu)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("listening: %v", err)
-	}
+	l := must.Have(net.Listen("tcp", "127.0.0.1:0"))
 	p.addr = l.Addr().String()
 	p.listener = l
 	go p.accept(l)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -229,14 +230,8 @@ func (d *deployment) verify() {
 // sameReleases compares the published values of two deployments of the same configuration.
 func sameReleases(t testing.TB, a, b *deployment) {
 	t.Helper()
-	x, err := a.readCounts()
-	if err != nil {
-		t.Fatal(err)
-	}
-	y, err := b.readCounts()
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Have(a.readCounts())
+	y := must.Have(b.readCounts())
 	if !maps.EqualFunc(x.values, y.values, bytes.Equal) {
 		t.Errorf("%s and %s published different values", a.config.Deployment, b.config.Deployment)
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/fakeregistry"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/python"
 )
 
@@ -66,16 +67,11 @@ release_shards: 2
 	var lines bytes.Buffer
 	for i := range 2400 {
 		at := base.Truncate(24 * time.Hour).Add(time.Duration(i) * 6 * time.Hour / 2400)
-		page, err := json.Marshal(keys[i*i%len(keys)])
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := must.Have(json.Marshal(keys[i*i%len(keys)]))
 		fmt.Fprintf(&lines, `{"user":"u%d","page":%s,"ts":%d}`+"\n", i, page, at.UnixMilli())
 	}
 	for path, content := range map[string][]byte{file: []byte(text), events: lines.Bytes()} {
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, content, 0o600))
 	}
 	start := base.Truncate(24 * time.Hour).Format(time.DateOnly)
 	outputOf(t, binary, "init", "--config", file, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", start)

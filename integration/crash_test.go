@@ -9,6 +9,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -21,12 +22,9 @@ func (d *deployment) finish(change ...func(*job)) {
 		c(&j)
 	}
 	c := startRunner(d.t, j)
-	end, err := c.wait(max(patience, d.patience))
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	end := must.Have(c.wait(max(patience, d.patience)))
 	if end == nil || end.Error != "" {
-		d.t.Fatalf("finishing: %s\n%s", end, c.stderr.tail())
+		d.t.Fatalf("finishing: %s\n%s", end, tail(c.stderr))
 	}
 }
 
@@ -54,9 +52,7 @@ func (d *deployment) crashAt(point string, turn uint64, skip int) {
 		j.CrashTurn, j.Skip = 0, 0 // at the start of a process
 	}
 	d.crashed(j)
-	if err := d.chargeable(); err != nil {
-		d.t.Fatal(err)
-	}
+	must.Succeed(d.t, d.chargeable())
 }
 
 // Processes that die right after a settlement, one after the other: each restart must know every
@@ -111,9 +107,7 @@ func (d *deployment) chargeableMeanwhile(delays map[string]time.Duration) {
 			running = false
 		default:
 		}
-		if err := d.chargeable(); err != nil {
-			d.t.Fatal(err)
-		}
+		must.Succeed(d.t, d.chargeable())
 	}
 	if end := c.last(d.t); end == nil || end.Error != "" {
 		d.t.Fatalf("the run ended with %s", end)
@@ -135,9 +129,7 @@ func TestRuleADrainLeavesNothingUnsettled(t *testing.T) {
 		if end := c.last(t); end == nil || end.Error != "" || !end.Done.Drained {
 			t.Fatalf("draining ended with %s", end)
 		}
-		if err := d.nothingAfterSettled(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, d.nothingAfterSettled())
 	}
 	d.finish()
 	d.verify()
@@ -163,10 +155,8 @@ func TestRuleADrainFinishesATurnOfWhichAPartitionIsLost(t *testing.T) {
 			c := startRunner(t, j)
 			c.settled(t, 1)
 			c.heldUp(t)
-			p, err := d.client.NewProducer(t.Context(), d.config.Deployment+"-"+lost, 0, d.config.Deployment+"/"+lost+"-0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Have(d.client.NewProducer(t.Context(), d.config.Deployment+"-"+lost, 0,
+				d.config.Deployment+"/"+lost+"-0"))
 			defer p.Close()
 			// The run may have met the new producer, and taken the partition back, before.
 			if _, err := p.Fence(t.Context()); err != nil && !errors.Is(err, kafkalog.ErrFenced) {
@@ -176,9 +166,7 @@ func TestRuleADrainFinishesATurnOfWhichAPartitionIsLost(t *testing.T) {
 			if end := c.last(t); end == nil || end.Error != "" || !end.Done.Drained {
 				t.Fatalf("draining ended with %s", end)
 			}
-			if err := d.nothingAfterSettled(); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, d.nothingAfterSettled())
 			if tr, err := d.readTrusted(); err != nil || len(tr.epochs) < 2 {
 				t.Errorf("the run took %d epochs (%v): it has lost nothing", len(tr.epochs), err)
 			}
@@ -228,7 +216,7 @@ func TestInvariant9AZombiePublishesNothing(t *testing.T) {
 		owner := startRunner(t, d.job())
 		owner.settled(t, uint64(4+round))
 		if end := owner.last(t); end == nil || end.Error != "" {
-			t.Fatalf("the owner ended with %s\n%s", end, owner.stderr.tail())
+			t.Fatalf("the owner ended with %s\n%s", end, tail(owner.stderr))
 		}
 		before := d.ownedEnds()
 		zombie.thaw()

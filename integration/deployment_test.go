@@ -12,6 +12,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
@@ -90,10 +91,7 @@ func newDeploymentAt(t testing.TB, broker, name string, partitions int, start ti
 // attach compiles a configuration and connects to its broker.
 func attach(t testing.TB, config pipeline.Config) *deployment {
 	t.Helper()
-	compiled, err := pipeline.Compile(config)
-	if err != nil {
-		t.Fatalf("compiling: %v", err)
-	}
+	compiled := must.Have(pipeline.Compile(config))
 	client, err := kafkalog.Dial(context.Background(), kafkalog.Config{Brokers: config.Kafka.Brokers, ClientID: "tests", Logger: quiet()})
 	if err != nil {
 		t.Fatalf("dialling the broker: %v", err)
@@ -166,10 +164,7 @@ func (d *deployment) produce(partition int32, messages []kafkalog.Message) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	producer, err := d.client.NewProducer(ctx, d.config.Events.Topic, partition, "")
-	if err != nil {
-		d.t.Fatalf("opening a producer: %v", err)
-	}
+	producer := must.Have(d.client.NewProducer(ctx, d.config.Events.Topic, partition, ""))
 	if _, err := producer.Append(ctx, messages); err != nil {
 		d.t.Fatalf("appending events: %v", err)
 	}
@@ -239,9 +234,7 @@ func (d *deployment) runTurns(turns int, change ...func(*runOptions)) (drained b
 func (d *deployment) drainAtRandom(random *rand.Rand, least, most int, change ...func(*runOptions)) {
 	d.t.Helper()
 	for run := 0; d.runTurns(least+random.IntN(most-least+1), change...); run++ {
-		if err := d.chargeable(); err != nil {
-			d.t.Fatal(err)
-		}
+		must.Succeed(d.t, d.chargeable())
 		if run > 200 {
 			d.t.Fatal("draining makes no progress")
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/localrunner"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -82,18 +83,12 @@ func (d *deployment) written() map[string][]string {
 		}
 	}
 	for _, r := range d.records(d.config.Outputs.Control, 0) {
-		c, err := schemas.DecodeControl(r.Value)
-		if err != nil {
-			d.t.Fatal(err)
-		}
+		c := must.Have(schemas.DecodeControl(r.Value))
 		if _, settled := c.Body.(*schemas.Settled); !settled {
 			continue
 		}
 		c.Back, c.BackEpoch = 0, 0 // offsets: CLOSEs are written ahead of settlement as they come
-		encoded, err := schemas.EncodeControl(c)
-		if err != nil {
-			d.t.Fatal(err)
-		}
+		encoded := must.Have(schemas.EncodeControl(c))
 		all["control"] = append(all["control"], fmt.Sprintf("%x", encoded))
 	}
 	return all

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/event"
@@ -218,10 +219,7 @@ func (d *deployment) ends(topic string, partitions int) string {
 	d.t.Helper()
 	var ends []int64
 	for p := range int32(partitions) {
-		offsets, err := d.client.Offsets(d.t.Context(), topic, p)
-		if err != nil {
-			d.t.Fatal(err)
-		}
+		offsets := must.Have(d.client.Offsets(d.t.Context(), topic, p))
 		ends = append(ends, offsets.High)
 	}
 	return fmt.Sprint(ends)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 )
 
@@ -23,10 +24,7 @@ func TestRuleARunThatWritesForLongIsStillFenced(t *testing.T) {
 	t.Cleanup(func() { _ = broker.Close() })
 	client := dialled(t, broker.Addr())
 	createTopic(t, broker.Addr(), "long", 1, nil)
-	old, err := client.NewProducer(t.Context(), "long", 0, "long/counts-0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := must.Have(client.NewProducer(t.Context(), "long", 0, "long/counts-0"))
 	last := int64(-1)
 	for began := time.Now(); time.Since(began) < 6*time.Second; time.Sleep(200 * time.Millisecond) {
 		if _, err := old.Fence(t.Context()); err != nil { // what appends do every hour
@@ -38,17 +36,12 @@ func TestRuleARunThatWritesForLongIsStillFenced(t *testing.T) {
 		}
 		last = at
 	}
-	young, err := client.NewProducer(t.Context(), "long", 0, "long/counts-0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	young := must.Have(client.NewProducer(t.Context(), "long", 0, "long/counts-0"))
 	oldID, oldEpoch := old.Identity()
 	if id, epoch := young.Identity(); id != oldID || epoch <= oldEpoch {
 		t.Errorf("the next producer is (%d, %d) after (%d, %d): the broker has forgotten the transactional id", id, epoch, oldID, oldEpoch)
 	}
-	if _, err := young.Fence(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Have(young.Fence(t.Context()))
 	if _, err := old.Append(t.Context(), []kafkalog.Message{{Value: []byte{0, 0}}}); !errors.Is(err, kafkalog.ErrFenced) {
 		t.Errorf("the one before appended after the fence: %v", err)
 	}
@@ -56,10 +49,7 @@ func TestRuleARunThatWritesForLongIsStillFenced(t *testing.T) {
 
 func dialled(t *testing.T, broker string) *kafkalog.Client {
 	t.Helper()
-	client, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{broker}, Logger: quiet()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Have(kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{broker}, Logger: quiet()}))
 	t.Cleanup(client.Close)
 	return client
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/realflink"
 )
 
@@ -183,10 +184,7 @@ func TestInvariant5SameOutputOnFlink(t *testing.T) {
 	if err := f.s.equalsReference(); err != nil {
 		t.Error(err)
 	}
-	counts, err := f.s.readCounts()
-	if err != nil {
-		t.Fatal(err)
-	}
+	counts := must.Have(f.s.readCounts())
 	for _, parallelism := range []int{1, 2, 4} {
 		twin := f.calm(f.s, fmt.Sprint("flink-", parallelism))
 		twin.args = f.flags(parallelism)

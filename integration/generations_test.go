@@ -10,6 +10,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -49,11 +50,7 @@ func (d *deployment) tryChange(hooks crashpoint.Hooks, change ...settings) (pipe
 
 func (d *deployment) change(change ...settings) pipeline.ChangeResult {
 	d.t.Helper()
-	result, err := d.tryChange(crashpoint.Hooks{}, change...)
-	if err != nil {
-		d.t.Fatalf("changing the deployment: %v", err)
-	}
-	return result
+	return must.Have(d.tryChange(crashpoint.Hooks{}, change...))
 }
 
 // manyChanges touches everything that can be changed at once: metrics that come, go and move to
@@ -116,10 +113,7 @@ func TestRuleAChangeIsObeyedByEveryReplay(t *testing.T) {
 		d.run()
 		d.verify()
 		var old int
-		all, err := pipeline.ReadReleases(t.Context(), d.compiled)
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := must.Have(pipeline.ReadReleases(t.Context(), d.compiled))
 		for _, r := range all {
 			if r.NoiseKeyID != "k2" || r.Generation < 2 {
 				old++
@@ -256,10 +250,7 @@ func TestRuleANoiseKeyServesOneRangeOfTurns(t *testing.T) {
 	}
 	d.run()
 	d.verify()
-	all, err := pipeline.ReadReleases(t.Context(), d.compiled)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Have(pipeline.ReadReleases(t.Context(), d.compiled))
 	for _, r := range all {
 		want := "k1"
 		for from, id := range ranges {
@@ -286,14 +277,8 @@ func TestRuleALoweredBudgetIsHeldAgainstWhatWasSpent(t *testing.T) {
 	}
 	d.run()
 	d.verify()
-	tr, err := d.readTrusted()
-	if err != nil {
-		t.Fatal(err)
-	}
-	accounts, err := d.accounts(tr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := must.Have(d.readTrusted())
+	accounts := must.Have(d.accounts(tr))
 	over := 0
 	for _, a := range accounts {
 		if a.Spent.Cmp(bigOf(uint64(d.compiled.Budget.Mu2))) > 0 {

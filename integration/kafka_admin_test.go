@@ -10,15 +10,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
 // adminClient returns a client for requests that the product's own client never makes.
 func adminClient(t testing.TB, broker string, options ...kgo.Opt) *kgo.Client {
 	t.Helper()
-	client, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(broker)}, options...)...)
-	if err != nil {
-		t.Fatalf("opening a client: %v", err)
-	}
+	client := must.Have(kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(broker)}, options...)...))
 	t.Cleanup(client.Close)
 	return client
 }
@@ -66,22 +64,4 @@ func topicHas(ctx context.Context, t testing.TB, client *kgo.Client, topic strin
 		}
 	}
 	return have == len(settings)
-}
-
-func deleteTopic(t testing.TB, broker, topic string) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	request := kmsg.NewPtrDeleteTopicsRequest()
-	request.TopicNames = []string{topic}
-	one := kmsg.NewDeleteTopicsRequestTopic()
-	one.Topic = kmsg.StringPtr(topic)
-	request.Topics = append(request.Topics, one)
-	response, err := request.RequestWith(ctx, adminClient(t, broker))
-	if err == nil {
-		err = kerr.ErrorForCode(response.Topics[0].ErrorCode)
-	}
-	if err != nil {
-		t.Fatalf("deleting topic %s: %v", topic, err)
-	}
 }

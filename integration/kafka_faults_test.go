@@ -12,6 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -25,10 +26,7 @@ func eager() map[string]string {
 // holes returns how many offsets of a partition have no record any more.
 func (d *deployment) holes(topic string, partition int32) int64 {
 	d.t.Helper()
-	bounds, err := d.client.Offsets(d.t.Context(), topic, partition)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	bounds := must.Have(d.client.Offsets(d.t.Context(), topic, partition))
 	return bounds.High - int64(len(d.records(topic, partition)))
 }
 
@@ -38,18 +36,13 @@ func (d *deployment) keyed(arrivals []arrival, keys int) {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	p, err := d.client.NewProducer(ctx, d.config.Events.Topic, 0, "")
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	p := must.Have(d.client.NewProducer(ctx, d.config.Events.Topic, 0, ""))
 	for i := 0; i < len(arrivals); i += 100 {
 		var messages []kafkalog.Message
 		for j, a := range arrivals[i:min(len(arrivals), i+100)] {
 			messages = append(messages, kafkalog.Message{Key: fmt.Appendf(nil, "k%d", (i+j)%keys), Value: a.value, Timestamp: kafkalog.At(a.stamp)})
 		}
-		if _, err := p.Append(ctx, messages); err != nil {
-			d.t.Fatal(err)
-		}
+		must.Have(p.Append(ctx, messages))
 		time.Sleep(150 * time.Millisecond) // longer than segment.ms
 	}
 }
@@ -81,9 +74,7 @@ func TestRuleHolesInTheEventsAreReadAcross(t *testing.T) {
 	}
 	d.sameLog(log)
 	d.run()
-	if err := d.checkAgainst(log); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, d.checkAgainst(log))
 }
 
 // Compaction took records that a closed turn needs: the run stops instead of counting what is left.
@@ -100,9 +91,7 @@ func TestRuleHolesInAClosedTurnStopTheRun(t *testing.T) {
 	if end == nil || end.Kind != "log-fault" || !strings.Contains(end.Error, "records were changed or lost") {
 		t.Fatalf("the run ended with %s, want a fault of the log", end)
 	}
-	if err := d.chargeable(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, d.chargeable())
 }
 
 // Records are deleted that a waiting run has not read yet: the answer is out of range, and the run
@@ -141,7 +130,5 @@ func TestRuleRecordsDeletedUnderARunStopIt(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatal("the run goes on over deleted records")
 	}
-	if err := d.chargeable(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, d.chargeable())
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
@@ -52,10 +53,7 @@ func createTopicCopies(t testing.TB, broker, name string, partitions, copies int
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	client, err := kafkalog.Dial(ctx, kafkalog.Config{Brokers: strings.Split(broker, ","), Logger: quiet()})
-	if err != nil {
-		t.Fatalf("dialling the broker: %v", err)
-	}
+	client := must.Have(kafkalog.Dial(ctx, kafkalog.Config{Brokers: strings.Split(broker, ","), Logger: quiet()}))
 	defer client.Close()
 	if err := client.CreateTopics(ctx, kafkalog.TopicSpec{Name: name, Partitions: partitions, Replication: copies, Config: config}); err != nil {
 		t.Fatalf("creating a topic: %v", err)
@@ -86,17 +84,11 @@ func independentRecords(t testing.TB, broker, topic string, partitions int) []*k
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	admin, err := kafkalog.Dial(ctx, kafkalog.Config{Brokers: []string{broker}, Logger: quiet()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	admin := must.Have(kafkalog.Dial(ctx, kafkalog.Config{Brokers: []string{broker}, Logger: quiet()}))
 	defer admin.Close()
 	left, starts := map[int32]int64{}, map[int32]kgo.Offset{}
 	for p := range int32(partitions) {
-		bounds, err := admin.Offsets(ctx, topic, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		bounds := must.Have(admin.Offsets(ctx, topic, p))
 		if bounds.LastStable > bounds.Start {
 			starts[p], left[p] = kgo.NewOffset().AtStart(), bounds.LastStable
 		}
@@ -163,11 +155,7 @@ func (d *deployment) sameLog(want reference.Log) {
 // report returns the trusted report.
 func (d *deployment) report() pipeline.Tallies {
 	d.t.Helper()
-	r, err := pipeline.TrustedReport(d.t.Context(), d.compiled)
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	return r
+	return must.Have(pipeline.TrustedReport(d.t.Context(), d.compiled))
 }
 
 // liveRun runs an unbounded pipeline in this process; finish drains it and waits for its end.

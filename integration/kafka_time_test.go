@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
@@ -36,9 +37,7 @@ func TestRuleAppendTimesDecideAndProducersStampsDoNot(t *testing.T) {
 	}
 	d.sameLog(log)
 	d.run()
-	if err := d.checkAgainst(log); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, d.checkAgainst(log))
 	if r := d.report(); r.Accepted != 7 || r.Late != 7 || r.Future != 11 || r.BeforeStart != 3 {
 		t.Errorf("accepted %d, late %d, future %d, before the start %d: want 7, 7, 11, 3", r.Accepted, r.Late, r.Future, r.BeforeStart)
 	}

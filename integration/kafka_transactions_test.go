@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
@@ -103,9 +104,7 @@ func TestRuleAbortedRecordsAreNeverCounted(t *testing.T) {
 		d.crashed(j)
 	}
 	d.finish()
-	if err := d.checkAgainst(log); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, d.checkAgainst(log))
 	if r := d.report(); r.Read != uint64(committed) {
 		t.Errorf("%d records were read, want the %d committed ones", r.Read, committed)
 	}
@@ -138,9 +137,7 @@ func TestRuleAnOpenTransactionHoldsItsPartitionBack(t *testing.T) {
 	if n := len(log[1]); n != 8*10+1 {
 		t.Fatalf("partition 1 holds %d records", n)
 	}
-	if err := d.checkAgainst(log); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, d.checkAgainst(log))
 	if r := d.report(); r.Overtaken != 0 || r.Accepted != 161 {
 		t.Errorf("%d records were accepted and %d overtaken, want all 161 accepted", r.Accepted, r.Overtaken)
 	}
@@ -159,15 +156,11 @@ func TestRuleABoundedRunEndsBeforeAnOpenTransaction(t *testing.T) {
 	u.write(0, arrivals[half])
 	d.append(0, arrivals[half+1:])
 	d.run()
-	if err := d.checkAgainst(log); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, d.checkAgainst(log))
 	u.end(kgo.TryAbort)
 	d.clocked = true // what was held back may belong to the window that the first run closed
 	d.run()
-	if err := d.checkAgainst(d.independentLog()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, d.checkAgainst(d.independentLog()))
 	if r := d.report(); r.Read != uint64(len(arrivals)-1) {
 		t.Errorf("%d records were read, want all %d but the aborted one", r.Read, len(arrivals)-1)
 	}

@@ -1,30 +1,17 @@
 package integration
 
 import (
-	"bytes"
 	"encoding/base64"
 	"fmt"
 	"log/slog"
 	"regexp"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
-
-// lockedBuffer takes log lines from many goroutines.
-type lockedBuffer struct {
-	mu sync.Mutex
-	bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.Buffer.Write(p)
-}
 
 // The log of a run is for operators, who are on the other side of the wall: it names no user, by
 // name or by account, no key, and no count of records, neither of all of them nor of a turn's, of
@@ -41,7 +28,7 @@ func TestRuleLogsNameNoUser(t *testing.T) {
 		arrivals = append(arrivals, a)
 	}
 	d.load(scatter(arrivals, 2, 1))
-	var log lockedBuffer
+	var log await.Buffer
 	d.run(func(o *runOptions) {
 		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
@@ -56,7 +43,7 @@ func TestRuleLogsNameNoUser(t *testing.T) {
 			t.Errorf("the log contains %q: %q", s, told[max(0, at[0]-200):min(len(told), at[1]+100)])
 		}
 	}
-	if log.Len() == 0 {
+	if len(log.String()) == 0 {
 		t.Error("nothing was logged: the case says nothing")
 	}
 }

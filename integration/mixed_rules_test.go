@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -18,10 +19,7 @@ func lasting(t *testing.T, times float64) settings {
 	t.Helper()
 	return func(c *pipeline.Config) {
 		c.Metrics[0].Target = atTop(1000)
-		d, err := pipeline.Compile(*c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Have(pipeline.Compile(*c))
 		sigma := math.Sqrt((times + 0.5) / math.Ldexp(float64(d.Budget.Mu2), -40))
 		c.Metrics[0].Target = atTop(sigma)
 	}
@@ -34,10 +32,7 @@ func periodOf(length time.Duration) settings {
 // tally returns the tally of the first metric.
 func (d *deployment) tally() pipeline.MetricTallies {
 	d.t.Helper()
-	report, err := pipeline.TrustedReport(d.t.Context(), d.compiled)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	report := must.Have(pipeline.TrustedReport(d.t.Context(), d.compiled))
 	return report.Metrics[0]
 }
 
@@ -105,10 +100,7 @@ func TestRuleRemovingAPeriodOfAUserChangesNoOtherUser(t *testing.T) {
 	rest.run()
 	with.verify()
 	rest.verify()
-	report, err := pipeline.TrustedReport(t.Context(), rest.compiled)
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := must.Have(pipeline.TrustedReport(t.Context(), rest.compiled))
 	if m := report.Metrics[0]; m.Beyond < 50 || m.Counted < 50 {
 		t.Errorf("%d events were beyond the allowance and %d counted: the case says little", m.Beyond, m.Counted)
 	}

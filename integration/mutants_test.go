@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
@@ -141,10 +142,7 @@ func located(test string) (dir, name string) {
 func TestMutantsOfTheProtocolAreCaught(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	description, err := overlay("..", dir, protocolMutants())
-	if err != nil {
-		t.Fatal(err)
-	}
+	description := must.Have(overlay("..", dir, protocolMutants()))
 	for _, m := range protocolMutants() {
 		in, test := located(m.caught)
 		if out, err := exec.Command("grep", "-rl", "--include=*_test.go", "^func "+test+"(", in).Output(); err != nil || len(out) == 0 {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 )
 
@@ -49,9 +50,7 @@ func startNodes(t *testing.T) (*campaign, []*realkafka.Broker) {
 func (c *campaign) restart(nodes ...*realkafka.Broker) {
 	c.t.Helper()
 	for _, n := range nodes {
-		if err := n.Restart(c.t.Context()); err != nil {
-			c.t.Fatal(err)
-		}
+		must.Succeed(c.t, n.Restart(c.t.Context()))
 	}
 }
 
@@ -110,18 +109,16 @@ func TestInvariant5LostNodesChangeNothing(t *testing.T) {
 		failed := make(chan error, 1)
 		go func() { failed <- nodes[0].Restart(t.Context()) }()
 		c.restart(nodes[1])
-		if err := <-failed; err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, <-failed)
 		return hit
 	})
 	c.befalls(s, "too few copies", func() bool {
 		hit := c.open(s)
 		ledger := s.config.Outputs.Ledger
 		alterTopic(t, nodes[0].Addr(), ledger, map[string]string{"min.insync.replicas": "3"})
-		before := len(s.current.stderr.all())
+		before := len(s.current.stderr.String())
 		nodes[2].Kill()
-		said := func() string { return s.current.stderr.all()[before:] }
+		said := func() string { return s.current.stderr.String()[before:] }
 		await.That(t, 2*time.Minute, "the run says that nothing moves", func() bool {
 			return strings.Contains(said(), "no progress for") || !s.current.alive()
 		})

@@ -2,7 +2,6 @@ package integration
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,21 +9,19 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/embedded"
+	"github.com/tollgate-dp/tollgate/internal/testing/await"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
 // startEmbedded runs an embedded broker in this process.
 func startEmbedded(t testing.TB) string {
 	t.Helper()
-	broker, err := embedded.Start(embedded.Options{Logger: quiet()})
-	if err != nil {
-		t.Fatalf("starting the broker: %v", err)
-	}
+	broker := must.Have(embedded.Start(embedded.Options{Logger: quiet()}))
 	t.Cleanup(broker.Close)
 	return broker.Addr()
 }
@@ -51,14 +48,8 @@ func startBrokerAt(t testing.TB, addr, dir string) *brokerProcess {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), roleVariable+"=broker", brokerVariable+"="+addr, brokerDirVariable+"="+dir)
 	cmd.Stderr = os.Stderr
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatalf("piping to the broker: %v", err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatalf("piping from the broker: %v", err)
-	}
+	stdin := must.Have(cmd.StdinPipe())
+	stdout := must.Have(cmd.StdoutPipe())
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("starting the broker: %v", err)
 	}
@@ -67,10 +58,7 @@ func startBrokerAt(t testing.TB, addr, dir string) *brokerProcess {
 		_ = stdin.Close()
 		_ = cmd.Wait()
 	})
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatalf("reading the broker's address: %v", err)
-	}
+	line := must.Have(bufio.NewReader(stdout).ReadString('\n'))
 	b.addr = strings.TrimSpace(line)
 	return b
 }
@@ -90,27 +78,19 @@ type child struct {
 	exit   chan struct{}
 	end    *line // the last word; set before exit is closed, nil where the process was killed
 	broken error // the process ended by itself and without a last word
-	stderr *safeBuffer
+	stderr *await.Buffer
 }
 
 // startRunner starts a job in a process of its own, which ends with the test at the latest.
 func startRunner(t testing.TB, j job) *child {
 	t.Helper()
-	input, err := j.encode()
-	if err != nil {
-		t.Fatalf("encoding the job: %v", err)
-	}
-	c := &child{cmd: exec.Command(os.Args[0]), turns: make(chan uint64, 10_000), held: make(chan string), stderr: &safeBuffer{}, exit: make(chan struct{})}
+	input := must.Have(j.encode())
+	c := &child{cmd: exec.Command(os.Args[0]), turns: make(chan uint64, 10_000), held: make(chan string),
+		stderr: &await.Buffer{}, exit: make(chan struct{})}
 	c.cmd.Env = append(os.Environ(), roleVariable+"=runner")
 	c.cmd.Stderr = c.stderr
-	stdin, err := c.cmd.StdinPipe()
-	if err != nil {
-		t.Fatalf("piping to the runner: %v", err)
-	}
-	stdout, err := c.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatalf("piping from the runner: %v", err)
-	}
+	stdin := must.Have(c.cmd.StdinPipe())
+	stdout := must.Have(c.cmd.StdoutPipe())
 	if err := c.cmd.Start(); err != nil {
 		t.Fatalf("starting the runner: %v", err)
 	}
@@ -145,7 +125,7 @@ func (c *child) listen(stdout io.Reader) {
 		}
 	}
 	if err := c.cmd.Wait(); c.end == nil && c.cmd.ProcessState.Exited() {
-		c.broken = fmt.Errorf("the runner broke off: %w; stderr:\n%s", err, c.stderr.tail())
+		c.broken = fmt.Errorf("the runner broke off: %w; stderr:\n%s", err, tail(c.stderr))
 	}
 }
 
@@ -171,18 +151,14 @@ func (c *child) wait(timeout time.Duration) (*line, error) {
 	case <-time.After(timeout):
 		_ = c.cmd.Process.Signal(syscall.SIGQUIT)
 		<-c.exit
-		return nil, fmt.Errorf("%w for %v; stderr:\n%s", errHangs, timeout, c.stderr.tail())
+		return nil, fmt.Errorf("%w for %v; stderr:\n%s", errHangs, timeout, tail(c.stderr))
 	}
 }
 
 // last is wait for tests in which a process that hangs is a failure.
 func (c *child) last(t testing.TB) *line {
 	t.Helper()
-	end, err := c.wait(patience)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return end
+	return must.Have(c.wait(patience))
 }
 
 // settled waits until this turn or a later one is settled; false where the process ends before.
@@ -207,7 +183,7 @@ func (c *child) settled(t testing.TB, turn uint64) bool {
 		case <-timer.C:
 			_ = c.cmd.Process.Signal(syscall.SIGQUIT)
 			<-c.exit
-			t.Fatalf("turn %d was not settled within %v; stderr:\n%s", turn, patience, c.stderr.tail())
+			t.Fatalf("turn %d was not settled within %v; stderr:\n%s", turn, patience, tail(c.stderr))
 		}
 	}
 }
@@ -218,28 +194,14 @@ func (c *child) heldUp(t testing.TB) {
 	select {
 	case <-c.held:
 	case <-c.exit:
-		t.Fatalf("the run ended with %s before it was held up; stderr:\n%s", c.end, c.stderr.tail())
+		t.Fatalf("the run ended with %s before it was held up; stderr:\n%s", c.end, tail(c.stderr))
 	case <-time.After(patience):
-		t.Fatalf("the run was not held up within %v; stderr:\n%s", patience, c.stderr.tail())
+		t.Fatalf("the run was not held up within %v; stderr:\n%s", patience, tail(c.stderr))
 	}
 }
 
-// safeBuffer keeps what a process writes to its standard error.
-type safeBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *safeBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-// tail returns the last part of it, for messages.
-func (s *safeBuffer) tail() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	b := s.b.Bytes()
-	return string(b[max(0, len(b)-6000):])
+// tail returns the last part of what a process printed.
+func tail(b *await.Buffer) string {
+	s := b.String()
+	return s[max(0, len(s)-6000):]
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
@@ -193,10 +194,7 @@ func TestRuleStampsAheadOfTheClockAreSoForEveryLaterReader(t *testing.T) {
 			d.append(int32(p), arrivals[half:])
 		}
 		d.runTurns(17, func(o *runOptions) { o.Readers = 2 })
-		tr, err := d.readTrusted()
-		if err != nil {
-			t.Fatal(err)
-		}
+		tr := must.Have(d.readTrusted())
 		known := 0
 		for _, cut := range tr.closes[tr.last].Cuts {
 			known += len(cut.Ahead)

@@ -2,7 +2,6 @@ package integration
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,49 +9,26 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
-	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 	"github.com/twmb/franz-go/pkg/kversion"
 
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
+	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
 // deleteRecords removes all records of a partition below an offset, as retention does.
-func (d *deployment) deleteRecords(topicName string, partition int32, before int64) {
+func (d *deployment) deleteRecords(topic string, partition int32, before int64) {
 	d.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	client, err := kgo.NewClient(kgo.SeedBrokers(d.config.Kafka.Brokers...))
-	if err != nil {
-		d.t.Fatalf("opening an admin client: %v", err)
-	}
-	defer client.Close()
-	request := kmsg.NewPtrDeleteRecordsRequest()
-	request.TimeoutMillis = 5000
-	topic := kmsg.NewDeleteRecordsRequestTopic()
-	topic.Topic = topicName
-	part := kmsg.NewDeleteRecordsRequestTopicPartition()
-	part.Partition, part.Offset = partition, before
-	topic.Partitions = append(topic.Partitions, part)
-	request.Topics = append(request.Topics, topic)
-	response, err := request.RequestWith(ctx, client)
-	if err != nil {
-		d.t.Fatalf("deleting records: %v", err)
-	}
-	if code := response.Topics[0].Partitions[0].ErrorCode; code != 0 {
-		d.t.Fatalf("deleting records: error %d", code)
-	}
+	deploytest.DeleteRecords(d.t, d.config.Kafka.Brokers[0], topic, partition, before)
 }
 
 // openTurn returns the first turn that is not settled, with its restart offsets.
 func (d *deployment) openTurn() (uint64, map[int32]int64) {
 	d.t.Helper()
-	tr, err := d.readTrusted()
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	tr := must.Have(d.readTrusted())
 	restart := map[int32]int64{}
 	for _, cut := range tr.closes[tr.last+1].Cuts {
 		restart[cut.Partition] = cut.Restart
@@ -77,10 +53,7 @@ func TestRuleAnInterruptedTurnIsRedoneFromTheLedger(t *testing.T) {
 				j.Skip = d.config.Shards - 1
 			}
 			d.crashed(j)
-			tr, err := d.readTrusted()
-			if err != nil {
-				t.Fatal(err)
-			}
+			tr := must.Have(d.readTrusted())
 			open := tr.closes[tr.last+1]
 			for turn := open.First; turn <= open.Turn; turn++ {
 				if !tr.completeTurn(turn) {
@@ -94,9 +67,7 @@ func TestRuleAnInterruptedTurnIsRedoneFromTheLedger(t *testing.T) {
 				d.deleteRecords(d.config.Events.Topic, cut.Partition, cut.Restart)
 			}
 			d.finish()
-			if err := d.checkAgainst(log); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, d.checkAgainst(log))
 		})
 	}
 }
@@ -146,9 +117,7 @@ func TestRuleMissingEventsOfAnOpenTurnStopTheRun(t *testing.T) {
 	if end := startRunner(t, d.job()).last(t); end == nil || end.Kind != "log-fault" || !strings.Contains(end.Error, "records that a turn needs are gone") {
 		t.Fatalf("the run ended with %s, want a fault of the log", end)
 	}
-	if err := d.chargeable(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, d.chargeable())
 }
 
 // The broker is killed in the middle of turns and comes back with what it had on disk.
@@ -166,7 +135,7 @@ func TestRuleTheRunSurvivesItsBroker(t *testing.T) {
 		broker.restart(t)
 	}
 	if end := c.last(t); end == nil || end.Error != "" {
-		t.Fatalf("the run ended with %s\n%s", end, c.stderr.tail())
+		t.Fatalf("the run ended with %s\n%s", end, tail(c.stderr))
 	}
 	d.client = attach(t, d.config).client
 	d.verify()
@@ -224,10 +193,7 @@ func TestRuleRecordsAfterAnIdleCloseAreOvertaken(t *testing.T) {
 	d.append(1, calm(34).arrivals())
 	d.run()
 	d.verify()
-	report, err := pipeline.TrustedReport(t.Context(), d.compiled)
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := must.Have(pipeline.TrustedReport(t.Context(), d.compiled))
 	if report.Overtaken == 0 {
 		t.Error("no record was overtaken")
 	}
@@ -277,10 +243,8 @@ func TestRuleSnapshotsCarryWhatDeltasNoLongerHold(t *testing.T) {
 // the ones before: the run stops, for good. Where brokers know ids of topics, the start refuses.
 func TestRuleAChangedLogStopsTheRun(t *testing.T) {
 	t.Parallel()
-	old, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.MaxVersions(kversion.V2_7_0()), kfake.BrokerConfigs(map[string]string{"log.retention.ms": "-1"}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := must.Have(kfake.NewCluster(kfake.NumBrokers(1), kfake.MaxVersions(kversion.V2_7_0()),
+		kfake.BrokerConfigs(map[string]string{"log.retention.ms": "-1"})))
 	t.Cleanup(old.Close)
 	d := newDeployment(t, old.ListenAddrs()[0], "changed", 2, tight, sharded(16, 1))
 	w := calm(503)
@@ -291,23 +255,16 @@ func TestRuleAChangedLogStopsTheRun(t *testing.T) {
 		j := d.job()
 		j.CrashAt, j.CrashTurn, j.Skip = crashpoint.DeltaWritten, turn, 2
 		d.crashed(j)
-		tr, err := d.readTrusted()
-		if err != nil {
-			t.Fatal(err)
-		}
+		tr := must.Have(d.readTrusted())
 		if !tr.completeTurn(tr.last + 1) {
 			break // else all shards were quicker than the crash: go on with the next turn
 		}
 	}
-	if err := d.replaceEvents(changedLog(d, before)); err != nil {
-		t.Fatal(err)
-	}
+	d.replaceEvents(changedLog(d, before))
 	if end := startRunner(t, d.job()).last(t); end == nil || end.Error == "" {
 		t.Fatalf("over a log that is not the one before, the run ended with: %s", end)
 	}
-	if err := d.chargeable(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, d.chargeable())
 	if end := startRunner(t, d.job()).last(t); end == nil || end.Kind != "stopped" {
 		t.Fatalf("after a STOP, the next run ended with: %s", end)
 	}
@@ -330,23 +287,11 @@ func changedLog(d *deployment, log reference.Log) reference.Log {
 }
 
 // replaceEvents deletes the events topic and makes it anew with other records.
-func (d *deployment) replaceEvents(log reference.Log) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	client, err := kgo.NewClient(kgo.SeedBrokers(d.config.Kafka.Brokers...))
-	if err != nil {
-		return fmt.Errorf("opening an admin client: %w", err)
-	}
-	defer client.Close()
-	deleteTopic(d.t, d.config.Kafka.Brokers[0], d.config.Events.Topic)
-	create := kmsg.NewPtrCreateTopicsRequest()
-	topic := kmsg.NewCreateTopicsRequestTopic()
-	topic.Topic, topic.NumPartitions, topic.ReplicationFactor = d.config.Events.Topic, int32(d.partitions), 1
-	topic.Configs = append(topic.Configs, kmsg.CreateTopicsRequestTopicConfig{Name: "retention.ms", Value: kmsg.StringPtr("-1")})
-	create.Topics = append(create.Topics, topic)
-	if _, err := create.RequestWith(ctx, client); err != nil {
-		return fmt.Errorf("creating the events topic: %w", err)
-	}
+func (d *deployment) replaceEvents(log reference.Log) {
+	d.t.Helper()
+	deploytest.DeleteTopic(d.t, d.config.Kafka.Brokers[0], d.config.Events.Topic)
+	must.Succeed(d.t, d.client.CreateTopics(d.t.Context(), kafkalog.TopicSpec{Name: d.config.Events.Topic,
+		Partitions: d.partitions, Replication: 1, Config: map[string]string{"retention.ms": "-1"}}))
 	for p, records := range log {
 		var arrivals []arrival
 		for _, r := range records {
@@ -354,5 +299,4 @@ func (d *deployment) replaceEvents(log reference.Log) error {
 		}
 		d.append(p, arrivals)
 	}
-	return nil
 }

@@ -1,14 +1,13 @@
 package integration
 
 import (
-	"errors"
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -36,10 +35,7 @@ func atTop(sigma float64) noisereduction.Target {
 // spent.
 func (d *deployment) decisions() (map[reference.Owner]map[uint64]string, map[reference.Owner]reference.Account) {
 	d.t.Helper()
-	tr, err := d.readTrusted()
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	tr := must.Have(d.readTrusted())
 	all := map[reference.Owner]map[uint64]string{}
 	for _, l := range tr.ledgers {
 		for turn, delta := range l.deltas {
@@ -52,10 +48,7 @@ func (d *deployment) decisions() (map[reference.Owner]map[uint64]string, map[ref
 			}
 		}
 	}
-	accounts, err := d.accounts(tr)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	accounts := must.Have(d.accounts(tr))
 	return all, accounts
 }
 
@@ -75,30 +68,6 @@ func TestAnEmptyTopicGivesAnEmptyResult(t *testing.T) {
 // outcomesOf asks the reference what became of every record.
 func (d *deployment) outcomesOf(log reference.Log) map[int32][]reference.Judged {
 	d.t.Helper()
-	out, err := reference.Run(d.referenceConfig(), log, nil, 0)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	out := must.Have(reference.Run(d.referenceConfig(), log, nil, 0))
 	return out.Outcomes
-}
-
-func TestAnotherConfigurationIsRefused(t *testing.T) {
-	d := newDeployment(t, startBroker(t), "header", 1)
-	for name, change := range map[string]settings{
-		"another noise key": func(c *pipeline.Config) {
-			c.Keys.Noise = noisereduction.NoiseKey{ID: "k1", Secret: secret.New([32]byte{9})}
-		},
-		"another user-hash key": func(c *pipeline.Config) { c.Keys.UserHash = secret.New([32]byte{9}) },
-		"another budget":        func(c *pipeline.Config) { c.Privacy.Epsilon *= 2 },
-		"other shards":          func(c *pipeline.Config) { c.Shards++ },
-		"other bounds":          func(c *pipeline.Config) { c.Metrics[0].MaxEventsPerKey++ },
-	} {
-		config := d.config
-		config.Metrics = append([]pipeline.Metric(nil), config.Metrics...)
-		change(&config)
-		other := attach(t, config)
-		if _, err := other.tryRun(); !errors.Is(err, pipeline.ErrHeaderMismatch) {
-			t.Errorf("%s: %v, want ErrHeaderMismatch", name, err)
-		}
-	}
 }

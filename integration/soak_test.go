@@ -222,7 +222,7 @@ func (s *soak) sample(client *http.Client, now time.Time) {
 	sample := soakSample{at: now}
 	text := ""
 	if p := s.current; p != nil {
-		if found := listens.FindStringSubmatch(p.stderr.all()); found != nil {
+		if found := listens.FindStringSubmatch(p.stderr.String()); found != nil {
 			if answer, err := client.Get(found[1] + "/metrics"); err == nil {
 				body, err := io.ReadAll(answer.Body)
 				answer.Body.Close() //nolint:errcheck // it was read

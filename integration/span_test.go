@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -26,10 +27,7 @@ func backlog(seed uint64) workload {
 // spans counts the settled spans of several turns.
 func (d *deployment) spans() int {
 	d.t.Helper()
-	tr, err := d.readTrusted()
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	tr := must.Have(d.readTrusted())
 	n := 0
 	for turn := uint64(1); turn <= tr.last; turn++ {
 		if c := tr.closes[turn]; c.First == turn && c.Turn > turn {
@@ -74,10 +72,7 @@ func TestRuleAChangeTakesClosedSpansBack(t *testing.T) {
 	d.inSpans()
 	back, last := 0, uint64(0)
 	for _, r := range d.records(d.config.Outputs.Control, 0) {
-		c, err := schemas.DecodeControl(r.Value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Have(schemas.DecodeControl(r.Value))
 		switch body := c.Body.(type) {
 		case *schemas.Generation:
 			if last >= body.Header.FromTurn {

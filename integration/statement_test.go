@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
@@ -23,10 +24,7 @@ func TestRuleAStatementIsTheUsersAccount(t *testing.T) {
 	d.change(manyChanges("statement"))
 	d.run()
 	d.verify()
-	tr, err := d.readTrusted()
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := must.Have(d.readTrusted())
 	config, all := d.referenceConfig(), d.reference().Accounts
 	end := config.TurnEnds(tr.last)[tr.last-1]
 	users := map[string]bool{"nobody": true}
@@ -35,10 +33,7 @@ func TestRuleAStatementIsTheUsersAccount(t *testing.T) {
 	}
 	spent := 0
 	for _, user := range slices.Sorted(maps.Keys(users))[:pick(20, len(users))] {
-		got, err := pipeline.ReadStatement(t.Context(), d.compiled, []byte(user))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Have(pipeline.ReadStatement(t.Context(), d.compiled, []byte(user)))
 		var want []reference.Owner
 		for owner := range all {
 			if owner.ID == d.owner(user, 0).ID && !config.PeriodIsOver(owner.Period, end) {

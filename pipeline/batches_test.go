@@ -14,6 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
@@ -50,7 +51,7 @@ func (b *batches) append(partition int32, msgs ...kafkalog.Message) {
 // grow gives the events topic further partitions.
 func (b *batches) grow(partitions int32) {
 	b.t.Helper()
-	client := must(kgo.NewClient(kgo.SeedBrokers(b.broker.Addr())))
+	client := must.Have(kgo.NewClient(kgo.SeedBrokers(b.broker.Addr())))
 	defer client.Close()
 	request, topic := kmsg.NewPtrCreatePartitionsRequest(), kmsg.NewCreatePartitionsRequestTopic()
 	topic.Topic, topic.Count = "events", partitions
@@ -89,7 +90,7 @@ func (b *batches) check(last int, loaded ...int) {
 	for _, hour := range loaded {
 		want[b.start.Add(time.Duration(hour)*time.Hour).UnixMilli()] = batchUsers
 	}
-	releases := must(ReadReleases(b.t.Context(), b.d))
+	releases := must.Have(ReadReleases(b.t.Context(), b.d))
 	for _, r := range releases {
 		if math.Abs(r.Count()-want[r.WindowStart]) > 200 {
 			b.t.Errorf("%v: %v is published, want %v", time.UnixMilli(r.WindowStart).UTC(), r.Count(), want[r.WindowStart])
@@ -98,7 +99,7 @@ func (b *batches) check(last int, loaded ...int) {
 	if len(releases) != last+1 {
 		b.t.Errorf("%d windows are published, want %d", len(releases), last+1)
 	}
-	report := must(TrustedReport(b.t.Context(), b.d))
+	report := must.Have(TrustedReport(b.t.Context(), b.d))
 	if report.Accepted != uint64(batchUsers*len(loaded)) || report.Read != report.Accepted {
 		b.t.Errorf("%+v: not all of the records are accepted", report)
 	}
@@ -168,10 +169,8 @@ func TestRuleNoWindowClosesBeforeTheFirstRecord(t *testing.T) {
 		return err == nil && len(releases) > 1
 	})
 	close(drain)
-	if err := <-over; err != nil {
-		t.Fatal(err)
-	}
-	releases := must(ReadReleases(t.Context(), b.d))
+	must.Succeed(t, <-over)
+	releases := must.Have(ReadReleases(t.Context(), b.d))
 	for _, r := range releases {
 		if hour := (r.WindowStart - b.start.UnixMilli()) / time.Hour.Milliseconds(); hour < 2 && math.Abs(r.Count()-batchUsers) > 200 {
 			t.Errorf("hour %d: %v is published, want %v", hour, r.Count(), batchUsers)
@@ -189,7 +188,7 @@ func TestRuleTheReportCountsRecordsThatCloseNoWindow(t *testing.T) {
 		}
 		for range 2 {
 			b.run(RunOptions{UntilEnd: true, Readers: readers})
-			report := must(TrustedReport(t.Context(), b.d))
+			report := must.Have(TrustedReport(t.Context(), b.d))
 			if report.Read != 2 || report.Broken() != 2 {
 				t.Errorf("%d readers: %+v, want two broken records", readers, report)
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/embedded"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
@@ -21,7 +22,7 @@ func BenchmarkTurn(b *testing.B) {
 }
 
 func benchmarkTurn(b *testing.B, shards int) {
-	broker := must(embedded.Start(embedded.Options{}))
+	broker := must.Have(embedded.Start(embedded.Options{}))
 	defer broker.Close()
 	cfg := deploytest.Config(broker.Addr())
 	cfg.Shards = shards
@@ -43,11 +44,7 @@ func deploy(tb testing.TB, cfg deployment.Config, start time.Time, partitions in
 	tb.Helper()
 	ctx := context.Background()
 	d := mustCompile(tb, cfg)
-	if err := CreateTopics(ctx, d, TopicOptions{EventPartitions: partitions}); err != nil {
-		tb.Fatal(err)
-	}
-	if err := Init(ctx, d, InitOptions{Start: start, Incarnation: [16]byte{1}}); err != nil {
-		tb.Fatal(err)
-	}
+	must.Succeed(tb, CreateTopics(ctx, d, TopicOptions{EventPartitions: partitions}))
+	must.Succeed(tb, Init(ctx, d, InitOptions{Start: start, Incarnation: [16]byte{1}}))
 	return d
 }

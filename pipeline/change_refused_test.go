@@ -8,6 +8,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -15,7 +16,7 @@ import (
 // endOf returns where a topic's first partition ends.
 func endOf(t *testing.T, d *deployment.Deployment, topic string) int64 {
 	t.Helper()
-	return must(dial(t, d).Offsets(t.Context(), topic, 0)).High
+	return must.Have(dial(t, d).Offsets(t.Context(), topic, 0)).High
 }
 
 // Whatever refuses a change refuses it before the change takes over: control, by which a run would
@@ -48,7 +49,7 @@ func TestRuleARefusedChangeWritesNothing(t *testing.T) {
 			if err := CreateTopics(t.Context(), &other, TopicOptions{}); err != nil && !errors.Is(err, kafkalog.ErrTopicExists) {
 				t.Fatal(err)
 			}
-			records := must(schemas.EncodeSnapshot(schemas.Snapshot{Turn: 10, Epoch: 1}, 0, 1<<19))
+			records := must.Have(schemas.EncodeSnapshot(schemas.Snapshot{Turn: 10, Epoch: 1}, 0, 1<<19))
 			for _, r := range records {
 				appendRecord(t, d, "other-ledger", kafkalog.Message{Key: r.Key, Value: r.Value})
 			}
@@ -121,9 +122,7 @@ func manyKeys(c *deployment.Config) {
 func TestARefusedInitIsNotRecorded(t *testing.T) {
 	t.Parallel()
 	d := mustCompile(t, deploytest.Config(deploytest.Start(t).Addr()))
-	if err := CreateTopics(t.Context(), d, TopicOptions{EventPartitions: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, CreateTopics(t.Context(), d, TopicOptions{EventPartitions: 1}))
 	recorded := 0
 	commit := func(err error) InitOptions {
 		return InitOptions{Commit: func() error { recorded++; return err }}

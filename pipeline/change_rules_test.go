@@ -7,11 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
-
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
@@ -80,21 +79,13 @@ func TestRuleAChangeAndARunLookAtAllThatWasPublished(t *testing.T) {
 // remakeCounts deletes the counts topic and makes it again.
 func remakeCounts(t *testing.T, d *deployment.Deployment) {
 	t.Helper()
-	admin := must(kgo.NewClient(kgo.SeedBrokers(d.Config.Kafka.Brokers...)))
-	defer admin.Close()
-	request := kmsg.NewPtrDeleteTopicsRequest()
-	topic := kmsg.NewDeleteTopicsRequestTopic()
-	topic.Topic = kmsg.StringPtr(d.Config.Outputs.Counts)
-	request.TopicNames, request.Topics = []string{d.Config.Outputs.Counts}, append(request.Topics, topic)
-	must(request.RequestWith(t.Context(), admin))
+	deploytest.DeleteTopic(t, d.Config.Kafka.Brokers[0], d.Config.Outputs.Counts)
 	client := dial(t, d)
 	for _, spec := range topicrules.Specs(d, 0, 0) {
 		if spec.Name != d.Config.Outputs.Counts {
 			continue
 		}
-		if err := client.CreateTopics(t.Context(), spec); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, client.CreateTopics(t.Context(), spec))
 	}
 }
 
@@ -111,9 +102,7 @@ func TestRuleAGenerationNeedsTheSnapshotThatItBeganWith(t *testing.T) {
 			d, next := bounded(t, func(*deployment.Config) {})
 			ran(t, d)
 			d = mustCompile(t, next)
-			if _, err := Change(t.Context(), d, ChangeOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Have(Change(t.Context(), d, ChangeOptions{}))
 			at := time.Date(2026, 1, 1, 0, 0, 15, 0, time.UTC).UnixMilli()
 			appendRecord(t, d, "events", kafkalog.Message{Value: fmt.Appendf(nil, `{"user":"u","key":"a","time":%d}`, at), Timestamp: kafkalog.At(at)})
 			if lost == nil {

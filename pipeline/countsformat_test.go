@@ -12,6 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/registry"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/internal/testing/fakeregistry"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/countslog"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -66,7 +67,7 @@ func TestRuleARunNeverAsksTheRegistryForCounts(t *testing.T) {
 		if !strings.HasPrefix(value, "\x00\x00\x00\x00\x65") { // the second schema of this registry
 			t.Errorf("%s begins with %x", key, value[:5])
 		}
-		r := must(schemas.DecodeRelease([]byte(value)))
+		r := must.Have(schemas.DecodeRelease([]byte(value)))
 		at, err := schemas.DecodeReleaseKey([]byte(key))
 		if err != nil || at != (schemas.ReleaseKey{Metric: r.Metric, WindowStart: r.WindowStart, Key: r.Key}) {
 			t.Errorf("%s is the key of %+v, %v", key, r, err)
@@ -89,9 +90,7 @@ func TestInitRegistersTheSchemaOfCounts(t *testing.T) {
 	cfg := deploytest.Config(deploytest.Start(t).Addr())
 	inRegistry(reg.URL)(&cfg)
 	d := mustCompile(t, cfg)
-	if err := CreateTopics(t.Context(), d, TopicOptions{EventPartitions: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, CreateTopics(t.Context(), d, TopicOptions{EventPartitions: 1}))
 	reg.Refuse = http.StatusConflict
 	err := Init(t.Context(), d, InitOptions{})
 	if !errors.Is(err, registry.ErrIncompatible) || !strings.Contains(err.Error(), countsSubject) || !strings.Contains(err.Error(), "outputs.counts") {
@@ -103,9 +102,7 @@ func TestInitRegistersTheSchemaOfCounts(t *testing.T) {
 	reg.Refuse = 0
 	reg.Add(countsSubject, schemas.ReleaseSchema()) // as an init that was killed afterwards
 	reg.Asked()
-	if err := Init(t.Context(), d, InitOptions{Start: time.Unix(0, 0)}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, Init(t.Context(), d, InitOptions{Start: time.Unix(0, 0)}))
 	if asked := reg.Asked(); !slices.Equal(asked, []string{"POST /subjects/" + countsSubject}) {
 		t.Errorf("a schema that is registered: init asked %q", asked)
 	}
@@ -137,9 +134,7 @@ func TestTheFormatOfCountsCanBeChanged(t *testing.T) {
 			t.Errorf("a dry run has asked %s", asked)
 		}
 	}
-	if _, err := Change(t.Context(), framed, ChangeOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Have(Change(t.Context(), framed, ChangeOptions{}))
 	appendRecord(t, framed, framed.Config.Events.Topic, eventsAt(time.Date(2026, 1, 1, 0, 0, 12, 0, time.UTC), 1)[0])
 	ran(t, framed)
 	after := valuesOn(t, framed)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/reading"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/transforms"
@@ -85,7 +86,7 @@ func TestRuleADeadLetterHoldsItsOwnRecordAfterAnEpochEnds(t *testing.T) {
 		for i, h := range r.Headers {
 			headers[i] = schemas.RecordHeader{Key: h.Key, Value: h.Value}
 		}
-		info := must(schemas.ReadDeadLetter(headers))
+		info := must.Have(schemas.ReadDeadLetter(headers))
 		nth := info.Origin.Offset - 120
 		if h := info.Original; len(h) != 2 || !bytes.Equal(h[0].Value, []byte{byte(nth)}) || h[1].Key != "null" ||
 			h[1].Value != nil || info.Class != "undecodable" {

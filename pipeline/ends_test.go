@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/reading"
@@ -21,19 +22,17 @@ func TestABoundedRunReadsToTheCutsOfWhatIsClosed(t *testing.T) {
 	defer cancel()
 	client, control := announced(t, d) // the run before, of which only what it wrote matters
 	before := control.Run
-	w := must(controllog.NewWriter(ctx, control))
+	w := must.Have(controllog.NewWriter(ctx, control))
 	defer w.Close()
-	if err := control.Announce(ctx); err != nil {
-		t.Fatal(err)
-	}
-	offsets := must(w.Append(ctx, &schemas.Epoch{Run: before}))
+	must.Succeed(t, control.Announce(ctx))
+	offsets := must.Have(w.Append(ctx, &schemas.Epoch{Run: before}))
 	closed := time.Date(2026, 1, 1, 0, 0, 1, 0, time.UTC).UnixMilli()
-	must(w.Append(ctx, &schemas.Close{Epoch: offsets[0], First: 1, Turn: 1, Contributions: 10,
+	must.Have(w.Append(ctx, &schemas.Close{Epoch: offsets[0], First: 1, Turn: 1, Contributions: 10,
 		Cuts: []schemas.Cut{{Cut: 10, Restart: 10, AppendTime: closed, LeaderEpoch: -1}}}))
 	s := newReader(t, d, client, control, reading.Options{Bounded: true, Ends: map[int32]int64{0: 5}})
 	at := transforms.Restriction{Epoch: -1, Tick: 1}
 	for range 5 {
-		step := must(s.Step(ctx, at))
+		step := must.Have(s.Step(ctx, at))
 		if step.Opened {
 			return
 		}

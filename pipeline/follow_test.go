@@ -9,11 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
-
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -73,12 +72,9 @@ func followed(t testing.TB, d *deployment.Deployment) []Published {
 			return nil
 		})
 	}()
-	if _, err := Run(t.Context(), d, RunOptions{Bounded: true, OnStart: func(from Position) { begin <- from }}); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	_, err := Run(t.Context(), d, RunOptions{Bounded: true, OnStart: func(from Position) { begin <- from }})
+	must.Succeed(t, err)
+	must.Succeed(t, <-done)
 	return all
 }
 
@@ -104,21 +100,7 @@ func deleteCounts(t testing.TB, d *deployment.Deployment) {
 
 func deleteCountsOf(t testing.TB, d *deployment.Deployment, shard int) {
 	t.Helper()
-	client := must(kgo.NewClient(kgo.SeedBrokers(d.Config.Kafka.Brokers...)))
-	defer client.Close()
-	request := kmsg.NewPtrDeleteRecordsRequest()
-	topic := kmsg.NewDeleteRecordsRequestTopic()
-	topic.Topic = d.Config.Outputs.Counts
-	part := kmsg.NewDeleteRecordsRequestTopicPartition()
-	part.Partition, part.Offset = int32(shard), -1
-	topic.Partitions = append(topic.Partitions, part)
-	request.Topics = append(request.Topics, topic)
-	response := must(request.RequestWith(t.Context(), client))
-	for _, p := range response.Topics[0].Partitions {
-		if p.ErrorCode != 0 {
-			t.Fatalf("deleting records: error %d", p.ErrorCode)
-		}
-	}
+	deploytest.DeleteRecords(t, d.Config.Kafka.Brokers[0], d.Config.Outputs.Counts, int32(shard), -1)
 }
 
 // What was settled before is not read again, and may be gone.
@@ -267,7 +249,7 @@ func (w topicWriter) counts(partition int32, turn uint64, keys ...string) {
 	for _, key := range keys {
 		r := schemas.Release{Metric: "views", Key: key, Turn: turn, WindowEnd: 1000, Confidence: 0.95, Rungs: 1}
 		r.Precision.Hi = 1
-		data := must(schemas.EncodeRelease(schemas.CountsEncoding{Format: schemas.CountsJSON}, r))
+		data := must.Have(schemas.EncodeRelease(schemas.CountsEncoding{Format: schemas.CountsJSON}, r))
 		w.write(w.d.Config.Outputs.Counts, partition, kafkalog.Message{Key: []byte(key), Value: data, Headers: []kafkalog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeRelease)}}})
 	}
 }
@@ -275,7 +257,8 @@ func (w topicWriter) counts(partition int32, turn uint64, keys ...string) {
 // end writes the end of a turn.
 func (w topicWriter) end(turn uint64, topic string, offsets ...int64) {
 	w.t.Helper()
-	data := must(schemas.EncodeTurnEnd(schemas.TurnEnd{Turn: turn, Generation: 1, Counts: topic, CountsEnd: offsets}))
+	data := must.Have(schemas.EncodeTurnEnd(schemas.TurnEnd{Turn: turn, Generation: 1, Counts: topic,
+		CountsEnd: offsets}))
 	w.write(w.d.Config.Outputs.Turns, 0, kafkalog.Message{Key: schemas.TurnEndKey(), Value: data})
 }
 

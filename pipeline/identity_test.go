@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/changes"
@@ -173,7 +174,7 @@ func decodeAll(d *deployment.Deployment, t rapid.TB, records [][]byte) (events [
 	if g := d.Config.Events.Registry; g != nil {
 		options = append(options, event.WithSchemas(context.Background(), schemasOf(g.URL)))
 	}
-	decoder := must(event.NewDecoder(d.Config.Events.Format, options...))
+	decoder := must.Have(event.NewDecoder(d.Config.Events.Format, options...))
 	for _, r := range records {
 		var e event.Event
 		if err := decoder.Decode(r, &e); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
@@ -19,21 +20,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// must is for the steps of a set-up.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 // dial connects to a deployment's cluster for as long as a test runs.
 func dial(t testing.TB, d *deployment.Deployment) *kafkalog.Client {
 	t.Helper()
-	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Have(connect.Dial(t.Context(), d.Config.Kafka, nil))
 	t.Cleanup(client.Close)
 	return client
 }
@@ -41,14 +31,7 @@ func dial(t testing.TB, d *deployment.Deployment) *kafkalog.Client {
 // appendTo appends records to a partition, and returns the offset of the first.
 func appendTo(t testing.TB, client *kafkalog.Client, topic string, partition int32, msgs ...kafkalog.Message) int64 {
 	t.Helper()
-	p, err := client.NewProducer(t.Context(), topic, partition, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Have(client.NewProducer(t.Context(), topic, partition, ""))
 	defer p.Close()
-	offset, err := p.Append(t.Context(), msgs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return offset
+	return must.Have(p.Append(t.Context(), msgs))
 }

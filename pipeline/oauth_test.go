@@ -12,6 +12,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/connect"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
@@ -37,9 +38,7 @@ func TestTokensOnApacheKafka(t *testing.T) {
 	})
 	file := filepath.Join(t.TempDir(), "token")
 	put := func(token string) {
-		if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(file, []byte(token+"\n"), 0o600))
 	}
 	k := deployment.Kafka{Brokers: []string{b.AddrOf("TOKEN")}, SASL: &deployment.SASL{Mechanism: "oauthbearer", TokenFile: file, Extensions: []string{"logicalCluster=lkc"}}}
 	put(unsecured(-time.Minute))
@@ -48,7 +47,7 @@ func TestTokensOnApacheKafka(t *testing.T) {
 		t.Errorf("an expired token: %v", err)
 	}
 	put(unsecured(time.Hour))
-	client := must(connect.Dial(t.Context(), k, nil))
+	client := must.Have(connect.Dial(t.Context(), k, nil))
 	defer client.Close()
 	put(unsecured(-time.Minute))
 	refused := client.Ping(t.Context()) // on a new connection

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
@@ -27,9 +28,8 @@ func TestRuleAChangeWaitsForTheEndOfAllWindows(t *testing.T) {
 			})
 			until := func(d *deployment.Deployment, end time.Time) {
 				t.Helper()
-				if _, err := Run(t.Context(), d, RunOptions{Until: end, Bounded: end.After(start.Add(9 * time.Second))}); err != nil {
-					t.Fatal(err)
-				}
+				_, err := Run(t.Context(), d, RunOptions{Until: end, Bounded: end.After(start.Add(9 * time.Second))})
+				must.Succeed(t, err)
 			}
 			until(d, start.Add(8*time.Second))
 			control := endOf(t, d, d.Config.Outputs.Control)
@@ -53,7 +53,7 @@ func TestRuleAChangeWaitsForTheEndOfAllWindows(t *testing.T) {
 				t.Fatalf("the change: %+v, %v", result, err)
 			}
 			until(mustCompile(t, next), start.Add(20*time.Second))
-			all := must(ReadReleases(t.Context(), mustCompile(t, next)))
+			all := must.Have(ReadReleases(t.Context(), mustCompile(t, next)))
 			got := map[string]int{}
 			for _, r := range all {
 				got[fmt.Sprintf("%s %d", r.Metric, (r.WindowStart-start.UnixMilli())/1000)]++

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
@@ -21,9 +22,7 @@ func TestRuleThePromiseHasEveryGeneration(t *testing.T) {
 	}
 	ran(t, d)
 	next.Privacy.Epsilon /= 2
-	if _, err := Change(t.Context(), mustCompile(t, next), ChangeOptions{Now: true, By: "Ada", Why: "ticket 1234"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Have(Change(t.Context(), mustCompile(t, next), ChangeOptions{Now: true, By: "Ada", Why: "ticket 1234"}))
 	all, err := ReadPromise(t.Context(), d)
 	if err != nil || len(all) != 2 || all[0].Digest != first[0].Digest {
 		t.Fatalf("after the change: %+v, %v; before: %+v", all, err, first)
@@ -35,7 +34,7 @@ func TestRuleThePromiseHasEveryGeneration(t *testing.T) {
 	for _, g := range all {
 		digest := g.Digest
 		g.Digest = ""
-		text := must(json.Marshal(g))
+		text := must.Have(json.Marshal(g))
 		if previous = fmt.Sprintf("%x", sha256.Sum256(append([]byte(previous), text...))); digest != previous {
 			t.Errorf("generation %d has the digest %s, want %s", g.Generation, digest, previous)
 		}

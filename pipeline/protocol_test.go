@@ -17,6 +17,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -28,7 +29,7 @@ import (
 func appendControl(t *testing.T, d *deployment.Deployment, bodies ...schemas.ControlBody) (offsets []int64) {
 	t.Helper()
 	for _, b := range bodies {
-		value := must(schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: b}))
+		value := must.Have(schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: b}))
 		offsets = append(offsets, appendRecord(t, d, d.Config.Outputs.Control, kafkalog.Message{Value: value}))
 	}
 	return offsets
@@ -41,7 +42,7 @@ func appendRecord(t *testing.T, d *deployment.Deployment, topic string, m kafkal
 
 func released(t *testing.T, d *deployment.Deployment) []schemas.Release {
 	t.Helper()
-	return must(ReadReleases(t.Context(), d))
+	return must.Have(ReadReleases(t.Context(), d))
 }
 
 // Of many inits at once one begins the deployment, with its own configuration, and
@@ -59,9 +60,7 @@ func TestRuleOnlyTheRecordAtOffset0IsAHeader(t *testing.T) {
 			c := cfg
 			c.Privacy.Epsilon = float64(1 + i)
 			if of[i] = mustCompile(t, c); i == 0 {
-				if err := CreateTopics(t.Context(), of[i], TopicOptions{EventPartitions: 1, Replication: 1}); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, CreateTopics(t.Context(), of[i], TopicOptions{EventPartitions: 1, Replication: 1}))
 			}
 		}
 		var errs [inits]error
@@ -155,9 +154,8 @@ func TestRuleRecordsThatWereNeverOursChangeNothing(t *testing.T) {
 
 func ran(t testing.TB, d *deployment.Deployment) *deployment.Deployment {
 	t.Helper()
-	if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := Run(t.Context(), d, RunOptions{Bounded: true})
+	must.Succeed(t, err)
 	return d
 }
 
@@ -180,7 +178,8 @@ func TestRuleTheRunThatWasAnnouncedLastIsTheNewer(t *testing.T) {
 		t.Fatalf("%+v, %v: the older run should have been superseded", result, err)
 	}
 	client := dial(t, d)
-	control := must(controllog.Open(t.Context(), client, d.Config.Outputs.Control, d.Config.LedgerSlots, slog.New(slog.DiscardHandler)))
+	control := must.Have(controllog.Open(t.Context(), client, d.Config.Outputs.Control, d.Config.LedgerSlots,
+		slog.New(slog.DiscardHandler)))
 	control.WithView(func(v *controllog.View) {
 		if v.Epoch != epoch || len(released(t, d)) != 0 {
 			t.Errorf("the epoch is %d, want the later run's %d", v.Epoch, epoch)
@@ -225,11 +224,7 @@ func TestRuleASupersededRunReportsNoLoss(t *testing.T) {
 
 func mustCompile(t testing.TB, cfg deployment.Config) *deployment.Deployment {
 	t.Helper()
-	d, err := deployment.Compile(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return must.Have(deployment.Compile(cfg))
 }
 
 // A foreign record under a key of the ledger stands where one of ours may have been. A

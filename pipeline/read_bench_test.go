@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/workload"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
@@ -69,22 +70,22 @@ func benchmarkRead(b *testing.B, config func(addr string) deployment.Config, eve
 // readAll runs READ to the end of its input and settles every turn that it opens. It
 // returns how many contributions the elements of these turns hold.
 func readAll(ctx context.Context, b *testing.B, d *deployment.Deployment) (records uint64) {
-	ends := must(reading.Ends(ctx, dial(b, d), d.Config.Events.Topic))
+	ends := must.Have(reading.Ends(ctx, dial(b, d), d.Config.Events.Topic))
 	control, source := readerOf(b, d, reading.Options{Bounded: true, Ends: ends})
-	writer := must(controllog.NewWriter(ctx, control))
+	writer := must.Have(controllog.NewWriter(ctx, control))
 	defer writer.Close()
 	at := transforms.Restriction{Epoch: -1, Tick: 1}
 	for !at.Done {
-		step := must(source.Step(ctx, at))
+		step := must.Have(source.Step(ctx, at))
 		at = step.Next
 		if !step.Opened {
 			continue
 		}
-		open := must(schemas.DecodeOpen(step.Elements[len(step.Elements)-1].Data))
+		open := must.Have(schemas.DecodeOpen(step.Elements[len(step.Elements)-1].Data))
 		records += open.Contributions
-		parts := must(schemas.SplitSettled(schemas.Settled{Epoch: open.Epoch, First: open.First, Turn: open.Turn,
+		parts := must.Have(schemas.SplitSettled(schemas.Settled{Epoch: open.Epoch, First: open.First, Turn: open.Turn,
 			CountsEnd: make([]int64, d.Config.ReleaseShards)}, 1<<20))
-		must(writer.Append(ctx, &parts[0]))
+		must.Have(writer.Append(ctx, &parts[0]))
 	}
 	return records
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/reading"
@@ -35,10 +36,7 @@ func newReader(t testing.TB, d *deployment.Deployment, client *kafkalog.Client, 
 	opts reading.Options) *reading.Source {
 	t.Helper()
 	opts.StallLimit, opts.Logger = 1<<50, slog.New(slog.DiscardHandler)
-	source, err := reading.New(t.Context(), d, client, control, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Have(reading.New(t.Context(), d, client, control, opts))
 	t.Cleanup(source.Close)
 	return source
 }
@@ -83,7 +81,7 @@ func TestRuleNothingIsReadOutsideOfAnEpoch(t *testing.T) {
 		}
 	}
 	eachRecord(t, d, d.Config.Outputs.Control, 0, func(r kafkalog.Record) {
-		if p, is := must(schemas.DecodeControl(r.Value)).Body.(*schemas.Passed); is && p.Group == 1 {
+		if p, is := must.Have(schemas.DecodeControl(r.Value)).Body.(*schemas.Passed); is && p.Group == 1 {
 			t.Errorf("the reader said %+v", p)
 		}
 	})
@@ -97,8 +95,8 @@ func TestRuleAReaderThatWasReplacedFails(t *testing.T) {
 	control, readers := readersOf(t, d)
 	again := newReader(t, d, dial(t, d), control, reading.Options{Group: 1, Groups: 2})
 	begin := transforms.Restriction{Group: 1, Epoch: -1, Tick: 1}
-	first := must(readers[1].Step(t.Context(), begin))
-	must(again.Step(t.Context(), begin))
+	first := must.Have(readers[1].Step(t.Context(), begin))
+	must.Have(again.Step(t.Context(), begin))
 	if step, err := readers[1].Step(t.Context(), first.Next); err == nil || !strings.Contains(err.Error(), "another process of this run") || step.Next.Done {
 		t.Errorf("the reader that was replaced: %+v, %v", step, err)
 	}

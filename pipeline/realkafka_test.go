@@ -12,6 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/reading"
@@ -29,7 +30,7 @@ func kafkaOf(t *testing.T, o realkafka.Options) *realkafka.Broker {
 	case err != nil:
 		t.Skip(err)
 	}
-	b := must(realkafka.Start(t.Context(), o))
+	b := must.Have(realkafka.Start(t.Context(), o))
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)
@@ -42,7 +43,7 @@ func kafkaOf(t *testing.T, o realkafka.Options) *realkafka.Broker {
 func startKafka(t *testing.T, f deploytest.PEMFiles) *realkafka.Broker {
 	t.Helper()
 	pem := func(file string) string {
-		data := must(os.ReadFile(file))
+		data := must.Have(os.ReadFile(file))
 		return string(data)
 	}
 	settings := map[string]string{
@@ -165,18 +166,20 @@ func testTopicsOf(t *testing.T, b *realkafka.Broker) {
 }
 
 func testEpochsOf(t *testing.T, b *realkafka.Broker) {
-	client := must(connect.Dial(t.Context(), deployment.Kafka{Brokers: []string{b.Addr()}}, nil))
+	client := must.Have(connect.Dial(t.Context(), deployment.Kafka{Brokers: []string{b.Addr()}}, nil))
 	defer client.Close()
-	if err := client.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: "elected", Partitions: 1, Replication: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, client.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: "elected", Partitions: 1,
+		Replication: 1}))
 	appendTo(t, client, "elected", 0, eventsAt(time.Now(), 5)...)
 	if err := errors.Join(b.Stop(), b.Restart(t.Context())); err != nil { // a new leader epoch
 		t.Fatal(err)
 	}
 	appendTo(t, client, "elected", 0, eventsAt(time.Now(), 3)...)
 	var epochs []int32
-	err := client.ReadRange(t.Context(), "elected", 0, 0, 8, func(r kafkalog.Record) error { epochs = append(epochs, r.LeaderEpoch); return nil })
+	err := client.ReadRange(t.Context(), "elected", 0, 0, 8, func(r kafkalog.Record) error {
+		epochs = append(epochs, r.LeaderEpoch)
+		return nil
+	})
 	if err != nil || len(epochs) != 8 || epochs[4] != epochs[0] || epochs[5] <= epochs[4] {
 		t.Fatalf("the records' epochs are %v, %v", epochs, err)
 	}

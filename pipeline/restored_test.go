@@ -10,6 +10,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -29,15 +30,13 @@ func newMoments(t *testing.T, change func(*deployment.Config)) *moments {
 	cfg.Shards = 1
 	change(&cfg)
 	m.d = makeTopics(t, cfg, nil)
-	if err := Init(t.Context(), m.d, InitOptions{Start: time.Unix(60, 0)}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, Init(t.Context(), m.d, InitOptions{Start: time.Unix(60, 0)}))
 	m.history("events")
 	m.events(60, 60)
 	m.mustRun()
 	for _, spec := range topicrules.Specs(m.d, 1, 1) {
 		for p := range spec.Partitions {
-			bounds := must(m.client.Offsets(t.Context(), spec.Name, int32(p)))
+			bounds := must.Have(m.client.Offsets(t.Context(), spec.Name, int32(p)))
 			m.first[spec.Name] = append(m.first[spec.Name], bounds.High)
 		}
 	}
@@ -60,9 +59,7 @@ func (m *moments) run(o RunOptions) error {
 
 func (m *moments) mustRun() {
 	m.t.Helper()
-	if err := m.run(RunOptions{}); err != nil {
-		m.t.Fatal(err)
-	}
+	must.Succeed(m.t, m.run(RunOptions{}))
 }
 
 // again makes a topic anew with those of its records that keep takes. With holes the offsets
@@ -94,12 +91,8 @@ func (m *moments) rewrite(topic string, add func(p int32, r kafkalog.Record, kep
 	for p := range kept {
 		eachRecord(m.t, m.d, topic, int32(p), func(r kafkalog.Record) { kept[p] = add(int32(p), r, kept[p]) })
 	}
-	if err := m.DeleteTopic(topic); err != nil {
-		m.t.Fatal(err)
-	}
-	if err := m.client.CreateTopics(m.t.Context(), spec); err != nil {
-		m.t.Fatal(err)
-	}
+	must.Succeed(m.t, m.DeleteTopic(topic))
+	must.Succeed(m.t, m.client.CreateTopics(m.t.Context(), spec))
 	for p := range kept {
 		if len(kept[p]) == 0 {
 			continue
@@ -165,7 +158,7 @@ func (m *moments) refused(says string) {
 
 func (m *moments) values() int {
 	m.t.Helper()
-	all := must(ReadReleases(m.t.Context(), m.d))
+	all := must.Have(ReadReleases(m.t.Context(), m.d))
 	return len(all)
 }
 
@@ -198,7 +191,7 @@ func TestRuleATurnWhoseEndWasToldIsNotDecidedAgain(t *testing.T) {
 		{Turn: 1 << 40, End: 1, Generation: 1, Counts: countsTopic, CountsEnd: []int64{9}},
 		{Turn: 3, End: 240_000, Generation: 1, Counts: "other", CountsEnd: []int64{9}},
 	} {
-		value := must(schemas.EncodeTurnEnd(end))
+		value := must.Have(schemas.EncodeTurnEnd(end))
 		appendRecord(t, m.d, turnsTopic, kafkalog.Message{Value: value, Timestamp: kafkalog.Now()})
 	}
 	m.mustRun()
@@ -339,7 +332,7 @@ func TestRuleAControlTopicWithARecordTwiceGivesNoSecondValue(t *testing.T) {
 	t.Parallel()
 	for at := int64(0); ; at++ {
 		m := newMoments(t, func(*deployment.Config) {})
-		bounds := must(m.client.Offsets(t.Context(), controlTopic, 0))
+		bounds := must.Have(m.client.Offsets(t.Context(), controlTopic, 0))
 		if at >= bounds.High {
 			break
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/reading"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -27,7 +28,7 @@ func TestRuleREADKeepsNothingThatANextPollOverwrites(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	d := deploy(t, cfg, start, 1)
 	control, source := readerOf(t, d, reading.Options{Groups: 1})
-	writer := must(controllog.NewWriter(ctx, control))
+	writer := must.Have(controllog.NewWriter(ctx, control))
 	defer writer.Close()
 
 	var broken [][]byte
@@ -47,7 +48,7 @@ func TestRuleREADKeepsNothingThatANextPollOverwrites(t *testing.T) {
 	minute(0, 300)
 	minute(30, 300)
 	at := transforms.Restriction{Epoch: -1, Tick: 1}
-	step := must(source.Step(ctx, at))
+	step := must.Have(source.Step(ctx, at))
 	settled := schemas.Settled{Epoch: step.Next.Epoch, First: 1, Turn: 1, CountsEnd: make([]int64, d.Config.ReleaseShards)}
 	for i := range 60 {
 		settled.Keys = append(settled.Keys, schemas.SettledKey{Key: fmt.Appendf(nil, "%0200d", i)})
@@ -61,13 +62,13 @@ func TestRuleREADKeepsNothingThatANextPollOverwrites(t *testing.T) {
 		_, err := source.Step(ctx, step.Next)
 		next <- err
 	}()
-	must(writer.Append(ctx, &parts[0]))
+	must.Have(writer.Append(ctx, &parts[0]))
 	await.That(t, time.Minute, "READ has the first part", func() (has bool) {
 		control.WithView(func(v *controllog.View) { has = len(v.Parts) == 1 })
 		return has
 	})
 	minute(31, 500)
-	must(writer.Append(ctx, &parts[1]))
+	must.Have(writer.Append(ctx, &parts[1]))
 	if err := <-next; err != nil {
 		t.Fatalf("READ goes on after a SETTLED that came in two polls: %v", err)
 	}

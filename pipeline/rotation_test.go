@@ -24,6 +24,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
@@ -62,8 +63,8 @@ func (k keeping) Accept() (net.Conn, error) {
 // serverOf returns TLS of a broker that has a certificate, and wants one of the same authority.
 func serverOf(t *testing.T, f deploytest.PEMFiles) *tls.Config {
 	t.Helper()
-	pair := must(tls.LoadX509KeyPair(f.Cert, f.Key))
-	pool, data := x509.NewCertPool(), must(os.ReadFile(f.Cert))
+	pair := must.Have(tls.LoadX509KeyPair(f.Cert, f.Key))
+	pool, data := x509.NewCertPool(), must.Have(os.ReadFile(f.Cert))
 	pool.AppendCertsFromPEM(data)
 	return &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool, RootCAs: pool}
 }
@@ -72,20 +73,19 @@ func startGuarded(t *testing.T, f deploytest.PEMFiles) *guarded {
 	t.Helper()
 	g := &guarded{}
 	g.current.Store(serverOf(t, f))
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.ListenFn(g.listen), kfake.EnableSASL(), kfake.Superuser("SCRAM-SHA-256", "bob", "s3cret1"),
+	cluster := must.Have(kfake.NewCluster(kfake.NumBrokers(1), kfake.ListenFn(g.listen), kfake.EnableSASL(),
+		kfake.Superuser("SCRAM-SHA-256", "bob", "s3cret1"),
 		kfake.BrokerConfigs(map[string]string{"log.retention.ms": "-1"}),
 		kfake.TLS(&tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
 			g.handshakes.Add(1)
 			return g.current.Load(), nil
-		}}))
-	if err != nil {
-		t.Fatal(err)
-	}
+		}})))
 	t.Cleanup(cluster.Close)
 	g.addr = cluster.ListenAddrs()[0]
 	client := g.current.Load().Clone()
 	client.ServerName = "127.0.0.1"
-	g.admin = must(kgo.NewClient(kgo.SeedBrokers(g.addr), kgo.DialTLSConfig(client), kgo.SASL(scram.Auth{User: "bob", Pass: "s3cret1"}.AsSha256Mechanism())))
+	g.admin = must.Have(kgo.NewClient(kgo.SeedBrokers(g.addr), kgo.DialTLSConfig(client),
+		kgo.SASL(scram.Auth{User: "bob", Pass: "s3cret1"}.AsSha256Mechanism())))
 	t.Cleanup(g.admin.Close)
 	return g
 }
@@ -95,7 +95,7 @@ func (g *guarded) rotate(t *testing.T, f deploytest.PEMFiles, password string) {
 	t.Helper()
 	up := kmsg.NewAlterUserSCRAMCredentialsRequestUpsertion()
 	up.Name, up.Mechanism, up.Iterations, up.Salt = "bob", 1, 4096, []byte("salt")
-	up.SaltedPassword = must(pbkdf2.Key(sha256.New, password, up.Salt, int(up.Iterations), sha256.Size))
+	up.SaltedPassword = must.Have(pbkdf2.Key(sha256.New, password, up.Salt, int(up.Iterations), sha256.Size))
 	req := kmsg.NewPtrAlterUserSCRAMCredentialsRequest()
 	req.Upsertions = append(req.Upsertions, up)
 	res, err := req.RequestWith(t.Context(), g.admin)
@@ -120,25 +120,24 @@ func TestARunTakesUpNewCertificatesAndPasswords(t *testing.T) {
 	live := t.TempDir()
 	put := func(name string, data []byte) string {
 		file := filepath.Join(live, name)
-		if err := os.WriteFile(file, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(file, data, 0o600))
 		return file
 	}
 	g := startGuarded(t, first)
 	cfg := deploytest.Config(g.addr)
 	cfg.Metrics[0].Window = time.Second
 	cfg.Kafka.TLS = &deployment.TLS{
-		CAFile: put("ca.pem", must(os.ReadFile(first.Cert))), CertFile: put("cert.pem", must(os.ReadFile(first.Cert))),
-		KeyFile: put("key.pem", must(os.ReadFile(first.Key))),
+		CAFile: put("ca.pem", must.Have(os.ReadFile(first.Cert))), CertFile: put("cert.pem",
+			must.Have(os.ReadFile(first.Cert))),
+		KeyFile: put("key.pem", must.Have(os.ReadFile(first.Key))),
 	}
 	cfg.Kafka.SASL = &deployment.SASL{Mechanism: "scram-sha-256", User: "bob", PasswordFile: put("password", []byte("s3cret1\n"))}
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	d := deploy(t, cfg, start, 1)
 	client := dial(t, d)
-	producer := must(client.NewProducer(t.Context(), "events", 0, ""))
+	producer := must.Have(client.NewProducer(t.Context(), "events", 0, ""))
 	events := eventsEvery(100*time.Millisecond, start, 200)
-	must(producer.Append(t.Context(), events[:100]))
+	must.Have(producer.Append(t.Context(), events[:100]))
 
 	var settled atomic.Int64
 	hooks := crashpoint.Hooks{At: func(point string, _ int) error {
@@ -147,7 +146,7 @@ func TestARunTakesUpNewCertificatesAndPasswords(t *testing.T) {
 		}
 		return nil
 	}}
-	said, drain, over := &lockedBuffer{}, make(chan struct{}), make(chan error, 1)
+	said, drain, over := &await.Buffer{}, make(chan struct{}), make(chan error, 1)
 	go func() {
 		_, err := Run(crashpoint.With(context.Background(), hooks), d, RunOptions{Drain: drain, Logger: slog.New(slog.NewTextHandler(said, nil))})
 		over <- err
@@ -164,15 +163,15 @@ func TestARunTakesUpNewCertificatesAndPasswords(t *testing.T) {
 	}
 	g.rotate(t, second, "s3cret2")
 	await.That(t, time.Minute, "the old secrets are refused", refusedTwice)
-	put("cert.pem", must(os.ReadFile(second.Cert)))
+	put("cert.pem", must.Have(os.ReadFile(second.Cert)))
 	await.That(t, time.Minute, "a certificate without its key is seen", func() bool {
 		return refusedTwice() && strings.Contains(said.String(), "do not belong together")
 	})
-	put("key.pem", must(os.ReadFile(second.Key)))
-	put("ca.pem", must(os.ReadFile(second.Cert)))
+	put("key.pem", must.Have(os.ReadFile(second.Key)))
+	put("ca.pem", must.Have(os.ReadFile(second.Cert)))
 	put("password", []byte("s3cret2\n"))
 
-	must(producer.Append(t.Context(), events[100:]))
+	must.Have(producer.Append(t.Context(), events[100:]))
 	await.That(t, time.Minute, "turns are settled after the rotation", func() bool { return refusedTwice() && settled.Load() >= 19 })
 	close(drain)
 	if err := <-over; err != nil {

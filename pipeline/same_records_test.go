@@ -13,6 +13,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/reading"
@@ -28,9 +29,10 @@ type elections struct {
 
 func startElections(t *testing.T) *elections {
 	t.Helper()
-	cluster := must(kfake.NewCluster(kfake.NumBrokers(1), kfake.BrokerConfigs(map[string]string{"log.retention.ms": "-1"})))
+	cluster := must.Have(kfake.NewCluster(kfake.NumBrokers(1),
+		kfake.BrokerConfigs(map[string]string{"log.retention.ms": "-1"})))
 	t.Cleanup(cluster.Close)
-	client := must(kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: cluster.ListenAddrs()}))
+	client := must.Have(kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: cluster.ListenAddrs()}))
 	t.Cleanup(client.Close)
 	return &elections{cluster, t, client}
 }
@@ -39,9 +41,7 @@ func startElections(t *testing.T) *elections {
 func (e *elections) history(topic string, records ...int) {
 	e.t.Helper()
 	_ = e.DeleteTopic(topic) // it may not be there yet
-	if err := e.CreateTopic(topic, 1, map[string]string{"retention.ms": "-1"}); err != nil {
-		e.t.Fatal(err)
-	}
+	must.Succeed(e.t, e.CreateTopic(topic, 1, map[string]string{"retention.ms": "-1"}))
 	for i, n := range records {
 		if i > 0 {
 			e.ShufflePartitionLeaders()
@@ -89,19 +89,14 @@ func eventOf(user string, t time.Time) kafkalog.Message {
 // READ sees none of them.
 func (e *elections) abort(topic string, n int) {
 	e.t.Helper()
-	client := must(kgo.NewClient(kgo.SeedBrokers(e.ListenAddrs()...), kgo.TransactionalID("t"), kgo.DefaultProduceTopic(topic)))
+	client := must.Have(kgo.NewClient(kgo.SeedBrokers(e.ListenAddrs()...), kgo.TransactionalID("t"),
+		kgo.DefaultProduceTopic(topic)))
 	defer client.Close()
-	if err := client.BeginTransaction(); err != nil {
-		e.t.Fatal(err)
-	}
+	must.Succeed(e.t, client.BeginTransaction())
 	for range n {
-		if err := client.ProduceSync(e.t.Context(), &kgo.Record{Value: []byte("x")}).FirstErr(); err != nil {
-			e.t.Fatal(err)
-		}
+		must.Succeed(e.t, client.ProduceSync(e.t.Context(), &kgo.Record{Value: []byte("x")}).FirstErr())
 	}
-	if err := client.EndTransaction(e.t.Context(), kgo.TryAbort); err != nil {
-		e.t.Fatal(err)
-	}
+	must.Succeed(e.t, client.EndTransaction(e.t.Context(), kgo.TryAbort))
 }
 
 // At a restart the leader epoch of the last cut must still lead up to the cut: records that were
@@ -159,18 +154,14 @@ func TestARunOverReplacedRecordsStopsAtItsStart(t *testing.T) {
 	e := startElections(t)
 	cfg := deploytest.Config(e.ListenAddrs()[0])
 	d := makeTopics(t, cfg, nil)
-	if err := Init(t.Context(), d, InitOptions{Start: time.Unix(60, 0)}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, Init(t.Context(), d, InitOptions{Start: time.Unix(60, 0)}))
 	e.elsewhere()
 	e.history("events", 100, 50)
 	run := func() error {
 		_, err := Run(t.Context(), d, RunOptions{Bounded: true})
 		return err
 	}
-	if err := run(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, run())
 	e.ShufflePartitionLeaders()
 	if err := run(); err != nil {
 		t.Fatalf("after an election that lost nothing: %v", err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
@@ -34,9 +35,7 @@ func TestRuleOneRecordHidesNoOtherEventFromAChoice(t *testing.T) {
 			cfg := deploytest.Config(deploytest.Start(t).Addr())
 			cfg.Time = clock
 			d := mustCompile(t, cfg)
-			if err := CreateTopics(t.Context(), d, TopicOptions{EventPartitions: 1}); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, CreateTopics(t.Context(), d, TopicOptions{EventPartitions: 1}))
 			stamps := []time.Time{start.AddDate(4, 0, 0), time.Now(), end.Add(time.Hour), time.UnixMilli(1)}
 			var msgs []kafkalog.Message
 			var want []string

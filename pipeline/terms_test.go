@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
@@ -66,8 +67,7 @@ func fill(t *testing.T, v reflect.Value, path, other string) {
 
 func digests(t *testing.T, cfg deployment.Config) map[string]string {
 	t.Helper()
-	all := must(digestsOf(&deployment.Deployment{Config: cfg}))
-	return all
+	return must.Have(digestsOf(&deployment.Deployment{Config: cfg}))
 }
 
 // Every field of a configuration is in the digests but secrets, the paths of their files and those
@@ -125,9 +125,9 @@ func TestRuleNoPasswordCanBeGuessedFromTheTermsOfARun(t *testing.T) {
 func TestRuleAWorkerHasTheKeysAndTheConfigurationThatWereSubmitted(t *testing.T) {
 	broker := deploytest.Start(t)
 	d := deploy(t, deploytest.Config(broker.Addr()), time.Now(), 1)
-	all := must(digestsOf(d))
+	all := must.Have(digestsOf(d))
 	ours := fmt.Sprintf("%x", [16]byte{1})
-	cluster := must(ClusterID(t.Context(), d))
+	cluster := must.Have(ClusterID(t.Context(), d))
 	for name, c := range map[string]struct {
 		edit        func(*deployment.Config)
 		says        string // "": the run is opened
@@ -150,7 +150,7 @@ func TestRuleAWorkerHasTheKeysAndTheConfigurationThatWereSubmitted(t *testing.T)
 		cfg := deploytest.Config(broker.Addr())
 		c.edit(&cfg)
 		submitted := &terms{Run: 1, ID: strings.Repeat("01", 16), Incarnation: cmp.Or(c.incarnation, ours), Cluster: cmp.Or(c.cluster, cluster), Config: "file", Digests: all}
-		text := must(submitted.encode())
+		text := must.Have(submitted.encode())
 		rt, err := openRun(transforms.Run{ID: submitted.ID, Terms: text}, func(string) (*Deployment, error) { return Compile(cfg) }, slog.New(slog.DiscardHandler))
 		if rt != nil {
 			if passed := rt.Fail(fmt.Errorf("a stage: %w", ErrLogFault)); !errors.Is(passed, ErrLogFault) || !strings.HasPrefix(passed.Error(), "[tollgate:log-fault] ") {

@@ -14,6 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/embedded"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 	"github.com/tollgate-dp/tollgate/internal/testing/workload"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
@@ -37,7 +38,7 @@ func benchBroker(b *testing.B) (addr string, done func()) {
 		}
 		return broker.Addr(), func() { broker.Close() }
 	}
-	broker := must(embedded.Start(embedded.Options{}))
+	broker := must.Have(embedded.Start(embedded.Options{}))
 	return broker.Addr(), func() { broker.Close() }
 }
 
@@ -106,9 +107,8 @@ func benchmarkThroughput(b *testing.B, format event.Format, kind string, event f
 		runtime.GC()
 		watch, before := watchHeap(), cpuTime(b)
 		b.StartTimer()
-		if _, err := Run(context.Background(), d, RunOptions{Bounded: true}); err != nil {
-			b.Fatal(err)
-		}
+		_, err := Run(context.Background(), d, RunOptions{Bounded: true})
+		must.Succeed(b, err)
 		b.StopTimer()
 		cpu += cpuTime(b) - before
 		heap = max(heap, watch())
@@ -122,9 +122,7 @@ func benchmarkThroughput(b *testing.B, format event.Format, kind string, event f
 // cpuTime is what this process has used: on a busy machine, time says little.
 func cpuTime(b *testing.B) time.Duration {
 	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		b.Fatal(err)
-	}
+	must.Succeed(b, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
 )
@@ -59,13 +60,12 @@ func TestRuleTopicsThatOneBrokerCanLoseAreTold(t *testing.T) {
 	for _, tt := range durabilities {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			cluster := must(kfake.NewCluster(kfake.NumBrokers(tt.brokers), kfake.BrokerConfigs(map[string]string{"log.retention.ms": "-1"})))
+			cluster := must.Have(kfake.NewCluster(kfake.NumBrokers(tt.brokers),
+				kfake.BrokerConfigs(map[string]string{"log.retention.ms": "-1"})))
 			t.Cleanup(cluster.Close)
 			addr := cluster.ListenAddrs()[0]
 			d := makeTopics(t, deploytest.Config(addr), tt.change)
-			if err := Init(t.Context(), d, InitOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, Init(t.Context(), d, InitOptions{}))
 			looks := map[string]func(*slog.Logger, bool) error{
 				"CheckTopics": func(log *slog.Logger, strict bool) error {
 					return CheckTopics(t.Context(), d, CheckOptions{Logger: log, Strict: strict})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/admin"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/changes"
@@ -31,7 +32,7 @@ func TestAMissingHeaderIsRefused(t *testing.T) {
 	}{
 		"control is empty": {func(*testing.T, *deployment.Deployment) {}, "topic tollgate-control is empty" + fix},
 		"control begins with a record of another kind": {func(t *testing.T, d *deployment.Deployment) {
-			value := must(schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &schemas.Epoch{}}))
+			value := must.Have(schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &schemas.Epoch{}}))
 			write(t, d, "tollgate-control", 0, string(value))
 		}, other},
 		"control is another topic": {func(t *testing.T, d *deployment.Deployment) { write(t, d, "tollgate-control", 0, "hello") }, other},
@@ -90,6 +91,6 @@ func header(t *testing.T, d *deployment.Deployment) string {
 	t.Helper()
 	h := changes.Header(d)
 	admin.StartAt(&h, 0)
-	value := must(schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &h}))
+	value := must.Have(schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &h}))
 	return string(value)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -109,9 +110,8 @@ func TestRuleCountsAppearOnAGridOfTime(t *testing.T) {
 		}
 		return nil
 	}}
-	if _, err := Run(crashpoint.With(t.Context(), hooks), d, RunOptions{Bounded: true}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := Run(crashpoint.With(t.Context(), hooks), d, RunOptions{Bounded: true})
+	must.Succeed(t, err)
 	if counts.Load() != 20 || ends.Load() == 0 { // of two shards; several ends may be told at once
 		t.Errorf("%d times values and %d times ends appear, want 20 and some", counts.Load(), ends.Load())
 	}
@@ -203,7 +203,7 @@ func endsOnTheTurnsTopic(t *testing.T, d *deployment.Deployment, want int) {
 		t.Errorf("%d values, want %d", values, want)
 	}
 	eachRecord(t, d, d.Config.Outputs.Control, 0, func(r kafkalog.Record) {
-		control := must(schemas.DecodeControl(r.Value))
+		control := must.Have(schemas.DecodeControl(r.Value))
 		c, is := control.Body.(*schemas.Close)
 		for turn := uint64(1); is && turn <= 10; turn++ {
 			if c.First <= turn && turn <= c.Turn && c.Of(turn) != 10 {

@@ -1,14 +1,12 @@
 package pipeline
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
 	"net"
 	"regexp"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,27 +17,10 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
-
-// lockedBuffer is written by a run and read by its test.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
 
 // A drain while no broker answers ends within ten seconds, in the middle of a turn as well: nothing
 // is open that the next run would not redo.
@@ -101,11 +82,11 @@ var waitsUpTo = regexp.MustCompile(`no broker (answers|has answered yet), waitin
 // A start during a broker's restart waits for it, and says so at once.
 func TestRuleAStartWaitsForItsBroker(t *testing.T) {
 	t.Parallel()
-	free := must(net.Listen("tcp", "127.0.0.1:0"))
+	free := must.Have(net.Listen("tcp", "127.0.0.1:0"))
 	addr := free.Addr().String()
 	free.Close()
 	d := mustCompile(t, deploytest.Config(addr))
-	out := &lockedBuffer{}
+	out := &await.Buffer{}
 	log := slog.New(slog.NewTextHandler(out, nil))
 
 	if _, err := AwaitBroker(t.Context(), d, 0, log); !errors.Is(err, kafkalog.ErrUnreachable) || out.String() != "" {
@@ -120,7 +101,7 @@ func TestRuleAStartWaitsForItsBroker(t *testing.T) {
 		t.Errorf("a wait that is over: %v, %s", err, out)
 	}
 
-	out = &lockedBuffer{}
+	out = &await.Buffer{}
 	over := make(chan error, 1)
 	go func() {
 		client, err := AwaitBroker(t.Context(), d, time.Minute, slog.New(slog.NewTextHandler(out, nil)))
@@ -130,7 +111,7 @@ func TestRuleAStartWaitsForItsBroker(t *testing.T) {
 		over <- err
 	}()
 	await.That(t, time.Minute, "the wait for a broker is logged", func() bool { return strings.Contains(out.String(), "no broker answers") })
-	broker := must(embedded.Start(embedded.Options{Addr: addr}))
+	broker := must.Have(embedded.Start(embedded.Options{Addr: addr}))
 	defer broker.Close()
 	if err := <-over; err != nil || !strings.Contains(out.String(), "a broker answers after") {
 		t.Errorf("%v, %s", err, out)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
@@ -33,9 +34,8 @@ func TestRuleWindowsAreDaysOfTheirZone(t *testing.T) {
 		events = append(events, eventOf(fmt.Sprint("u", at.Unix()), at))
 	}
 	appendEvents(t, config.Kafka.Brokers[0], events...)
-	if _, err := Run(t.Context(), d, RunOptions{Until: start.Add(48 * time.Hour)}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := Run(t.Context(), d, RunOptions{Until: start.Add(48 * time.Hour)})
+	must.Succeed(t, err)
 	changed := d.Config
 	changed.Metrics = slices.Clone(changed.Metrics)
 	changed.Metrics[0].MaxKeysPerUser = 1
@@ -47,7 +47,7 @@ func TestRuleWindowsAreDaysOfTheirZone(t *testing.T) {
 		t.Fatal(result, err)
 	}
 	ran(t, d)
-	all := must(ReadReleases(t.Context(), d))
+	all := must.Have(ReadReleases(t.Context(), d))
 	got := map[string]float64{}
 	for _, r := range all {
 		at := func(millis int64) string { return time.UnixMilli(millis).UTC().Format("2006-01-02 15h") }

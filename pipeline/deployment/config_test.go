@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment/settings"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -152,19 +153,10 @@ func TestEveryRangeIsChecked(t *testing.T) {
 // B² shrinks with it.
 func TestRuleDeltaKeysDefaultsToATenth(t *testing.T) {
 	cfg := deploytest.Config("localhost:1")
-	public, err := deployment.Compile(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	public := must.Have(deployment.Compile(cfg))
 	cfg.Metrics[0].Keys = deployment.Keys{Mode: deployment.KeysPrivate}
-	private, err := deployment.Compile(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := budgets.NewBudget(1, 1e-6, budgets.GDP, 1e-7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	private := must.Have(deployment.Compile(cfg))
+	want := must.Have(budgets.NewBudget(1, 1e-6, budgets.GDP, 1e-7))
 	if private.Budget != want || public.Budget.Mu2 <= want.Mu2 {
 		t.Errorf("budgets %+v and %+v, want %+v for private keys", public.Budget, private.Budget, want)
 	}
@@ -178,10 +170,7 @@ func TestALeftOutFieldHasTheDefaultOfFiles(t *testing.T) {
 	cfg := deploytest.Config("localhost:1")
 	cfg.Metrics[0].Target.Confidence, cfg.Metrics[0].Keys.Mode = 0, ""
 	cfg.Metrics[0].Counted = &deployment.Counted{}
-	d, err := deployment.Compile(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Have(deployment.Compile(cfg))
 	want := noisereduction.Target{Relative: 0.05, Confidence: 0.95}
 	m := &d.Config.Metrics[0]
 	if m.Target.Confidence != 0.95 || m.Keys.Mode != deployment.KeysPublic || m.Counted.Target != want || m.Counted.Share != 0.05 || m.Burst != 0.5 {

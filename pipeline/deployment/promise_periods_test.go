@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state/budgets"
@@ -25,10 +26,7 @@ func TestRuleWindowsOverSeveralPeriodsAreInThePromiseOverThem(t *testing.T) {
 	for slide, want := range map[time.Duration]int{time.Hour: 1, time.Hour / 2: 2, 2 * time.Hour: 1} { // of windows and periods that begin apart
 		cfg := deploytest.Config("localhost:1")
 		cfg.Metrics[0].Window, cfg.Metrics[0].Slide, cfg.Privacy.Period, cfg.Privacy.Lasts = max(slide, time.Hour), slide, max(slide, time.Hour), 0
-		d, err := deployment.Compile(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Have(deployment.Compile(cfg))
 		if got := deployment.PeriodsInAWindow(d); got != want {
 			t.Errorf("windows every %v reach into %d periods, want %d", slide, got, want)
 		}
@@ -47,10 +45,7 @@ func TestRuleWindowsOverSeveralPeriodsAreInThePromiseOverThem(t *testing.T) {
 				}
 				cfg.Privacy.Epsilon, cfg.Privacy.Period, cfg.Privacy.Lasts = 3, m.Window/time.Duration(periods), 0
 				deploytest.PayFor(t, &cfg, 1)
-				d, err := deployment.Compile(cfg)
-				if err != nil {
-					t.Fatal(err)
-				}
+				d := must.Have(deployment.Compile(cfg))
 				if got := deployment.PeriodsInAWindow(d); got != periods {
 					t.Fatalf("a window reaches into %d periods, want %d", got, periods)
 				}
@@ -102,10 +97,7 @@ func TestRuleAChoiceIsPaidOnceOverAllPeriods(t *testing.T) {
 		cfg := deploytest.Config("localhost:1")
 		cfg.Metrics[0].Keys = deployment.Keys{Mode: deployment.KeysPrivate}
 		cfg.Privacy.Period, cfg.Privacy.Lasts, cfg.Privacy.Planned = cfg.Metrics[0].Window, 0, planned
-		d, err := deployment.Compile(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Have(deployment.Compile(cfg))
 		p, ok := deployment.OverPeriods(d, n)
 		if !ok {
 			t.Fatalf("nothing is promised over %d periods", n)
@@ -143,10 +135,7 @@ func TestTheFactorOfAUsersOwnKeyHoldsForEveryContribution(t *testing.T) {
 		m.MaxKeysPerUser, m.MaxEventsPerKey, m.Burst, m.Target.Relative, m.Target.Absolute = 0, 0, 1, 0, 40
 		m.Keys = deployment.Keys{Mode: deployment.KeysPrivate}
 		cfg.Privacy.Epsilon, cfg.Privacy.Period, cfg.Privacy.Lasts = epsilon, m.Window/30, 0
-		d, err := deployment.Compile(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Have(deployment.Compile(cfg))
 		spec, stated := &d.Metrics[0].Spec, deployment.KeysAcross(d, 30)
 		for parts := 2.0; parts <= 30; parts++ {
 			for c := 1.0; c <= float64(spec.Most()); c++ {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
@@ -45,10 +46,7 @@ func TestWeakPromisesAreDoubted(t *testing.T) {
 	} {
 		cfg := deploytest.Config("localhost:1")
 		cfg.Privacy.Epsilon, cfg.Privacy.Delta, cfg.Privacy.Lasts = test.epsilon, test.delta, 365*24*time.Hour
-		d, err := deployment.Compile(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Have(deployment.Compile(cfg))
 		var fields []string
 		for _, one := range deployment.Warnings(d) {
 			fields = append(fields, one.Field)

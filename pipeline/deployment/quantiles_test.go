@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state/units"
@@ -102,10 +103,7 @@ func TestRuleABucketPaysForAllLevelsOfQuantiles(t *testing.T) {
 func TestNoMetricHasTheNameOfAPartOfQuantiles(t *testing.T) {
 	m := quantilesFrom(0, 100, 2)
 	m.Also = []string{"mean", "variance"}
-	d, err := compile(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Have(compile(m))
 	for _, spec := range d.Specs()[1:] {
 		if _, err := compile(m, hourly(spec.Name)); err == nil || !strings.Contains(err.Error(), "needs this name") {
 			t.Errorf("a metric with the name of %s: error is %v", spec.Kind, err)

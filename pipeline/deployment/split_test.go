@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -62,10 +63,7 @@ func TestRuleAllowancesAreSharesOfTheAccount(t *testing.T) {
 			}
 			metrics = append(metrics, m)
 		}
-		d, err := compile(metrics...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Have(compile(metrics...))
 		var sum units.Mu2
 		all := d.Metrics
 		for i := range metrics {
@@ -138,10 +136,7 @@ func TestRuleBoundsDoNotChangeTheNoise(t *testing.T) {
 	ladder := func(kind string, low, high int64, keys, events int) (deviations []float64) {
 		m := hourly("m")
 		m.Kind, m.Min, m.Max, m.MaxKeysPerUser, m.MaxEventsPerKey = kind, low, high, keys, events
-		d, err := compile(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Have(compile(m))
 		for _, u := range d.Metrics[0].Plan.Ladder() {
 			deviations = append(deviations, u.Float())
 		}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
@@ -101,10 +102,7 @@ func submissionTo(t *testing.T, m *slowJobManager) *submission {
 	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
 	server.Start()
 	t.Cleanup(server.Close)
-	c, err := newClient(secret.NewURL(server.URL))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Have(newClient(secret.NewURL(server.URL)))
 	return &submission{client: c, name: "mine",
 		o: &Options{Parallelism: 1, Away: time.Minute, Logger: slog.New(slog.DiscardHandler)},
 		failing: func(string) error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
@@ -48,19 +49,11 @@ func TestTheEngineUploadsThePipelineAndItsProgram(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "the disk is full") {
 		t.Errorf("the engine returned %v", err)
 	}
-	jar, err := zip.NewReader(bytes.NewReader(uploaded), int64(len(uploaded)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	jar := must.Have(zip.NewReader(bytes.NewReader(uploaded), int64(len(uploaded))))
 	var all strings.Builder
 	for _, f := range jar.File {
-		content, err := jar.Open(f.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.Copy(&all, content); err != nil {
-			t.Fatal(err)
-		}
+		content := must.Have(jar.Open(f.Name))
+		must.Have(io.Copy(&all, content))
 	}
 	for _, part := range []string{"/opt/tollgate-worker", `"beam:option:job_name:v1":"tollgate shop"`,
 		`"beam:option:parallelism:v1":2`} {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -40,20 +41,14 @@ func TestRuleAStatisticBesideAnotherIsThatOfItsKind(t *testing.T) {
 				}
 			}
 			slices.SortFunc(counts, func(a, b cellCount) int { return a.Compare(b.cellID) })
-			if err := r.ladders.refineAll(tasks); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := r.ladders.join(tasks, counts); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, r.ladders.refineAll(tasks))
+			must.Have(r.ladders.join(tasks, counts))
 			for i := range tasks {
 				if clamped {
 					tasks[i].components[2].Value = big.NewRat(-noisereduction.MaxCount, 1)
 				}
 			}
-			if _, err := r.ladders.compute(tasks, counts); err != nil {
-				t.Fatal(err)
-			}
+			must.Have(r.ladders.compute(tasks, counts))
 			for i := range tasks {
 				at := &tasks[i]
 				if len(at.statistics) != len(specs)-3 {

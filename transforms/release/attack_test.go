@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -56,15 +57,10 @@ func TestAttackOnLogarithmicQuantiles(t *testing.T) {
 			tasks[i] = task{cellID: cellID{End: 1000, Key: fmt.Sprintf("%s%d", prefix, i)}, turn: 1,
 				count: others + 2*there}
 		}
-		if err := r.ladders.refineAll(tasks); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, r.ladders.refineAll(tasks))
 		for i := range tasks {
 			of := &tasks[i]
-			u, err := FurtherPrecision(&specs[0], &specs[nodesAt], of.result.Precision)
-			if err != nil {
-				t.Fatal(err)
-			}
+			u := must.Have(FurtherPrecision(&specs[0], &specs[nodesAt], of.result.Precision))
 			n := nodes{ladders: &r.ladders, cell: of.cellID, precision: u, scale: scale,
 				leaves: []leaf{{first, others + there}}}
 			if n.cell.Metric = uint32(nodesAt); there > 0 {
@@ -93,9 +89,7 @@ func TestAttackOnLogarithmicQuantiles(t *testing.T) {
 					}
 					return drawn, err
 				}}
-			if err := n.begin(&search, r.ladders.trees[0].width, of.result.Value); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, n.begin(&search, r.ladders.trees[0].width, of.result.Value))
 			for _, m := range r.ladders.trees[0].statistics {
 				if _, _, err := metrickind.Of(specs[m].Kind).Statistic.Compute(metrickind.Known{Tree: &search},
 					specs[m].Bounds(), 0); err != nil {
@@ -144,19 +138,13 @@ func TestAttackOnHistograms(t *testing.T) {
 		for i := range tasks {
 			u := tasks[i].result.Precision
 			sum := u.Float() * 2 * (float64(tasks[i].result.Value)/1024 - 2000 - 1)
-			further, err := FurtherPrecision(&specs[0], &specs[nodesAt], u)
-			if err != nil {
-				t.Fatal(err)
-			}
+			further := must.Have(FurtherPrecision(&specs[0], &specs[nodesAt], u))
 			for _, value := range []int64{1, 9} {
 				leafOf := scale.Leaf(value)
 				n := nodes{ladders: &r.ladders, cell: tasks[i].cellID, precision: further, scale: scale,
 					leaves: []leaf{{leafOf, 1000 + there}}}
 				n.cell.Metric = uint32(nodesAt)
-				y, err := n.draw(leafOf)
-				if err != nil {
-					t.Fatal(err)
-				}
+				y := must.Have(n.draw(leafOf))
 				at, _ := new(big.Rat).SetFrac(y, new(big.Int).Lsh(big.NewInt(1), n.exponent)).Float64()
 				sum += further.Float() * (at - 1000 - 0.5)
 			}
@@ -198,18 +186,12 @@ func TestAttackOnQuantiles(t *testing.T) {
 			u := tasks[i].result.Precision
 			ratio := func(u units.Precision, y float64) float64 { return u.Float() * (y - 1000 - 0.5) }
 			sum := ratio(u, float64(tasks[i].result.Value)/1024)
-			further, err := FurtherPrecision(&specs[0], &specs[nodesAt], u)
-			if err != nil {
-				t.Fatal(err)
-			}
+			further := must.Have(FurtherPrecision(&specs[0], &specs[nodesAt], u))
 			n := nodes{ladders: &r.ladders, cell: tasks[i].cellID, precision: further, scale: scale,
 				leaves: []leaf{{scale.Leaf(value), 1000 + there}}}
 			n.cell.Metric = uint32(nodesAt)
 			for node := scale.Leaf(value); node != metrickind.Root; node = node.Parent() {
-				y, err := n.draw(node)
-				if err != nil {
-					t.Fatal(err)
-				}
+				y := must.Have(n.draw(node))
 				at, _ := new(big.Rat).SetFrac(y, new(big.Int).Lsh(big.NewInt(1), n.exponent)).Float64()
 				sum += ratio(further, at)
 			}
@@ -263,23 +245,15 @@ func attackOn(t *testing.T, kind string) {
 	seen := func(key string, there int64) float64 {
 		cell := cellID{End: 1000, Key: key}
 		tasks := []task{{cellID: cell, turn: 1, count: there * event[0]}}
-		if err := r.ladders.refineAll(tasks); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, r.ladders.refineAll(tasks))
 		ratio := func(u units.Precision, of int64, at float64) float64 {
 			return u.Float() * float64(of) * (at - float64(of)/2)
 		}
 		sum := ratio(tasks[0].result.Precision, event[0], float64(tasks[0].result.Value)/1024)
 		for i := 1; i < len(specs); i++ {
-			u, err := FurtherPrecision(&specs[0], &specs[i], tasks[0].result.Precision)
-			if err != nil {
-				t.Fatal(err)
-			}
+			u := must.Have(FurtherPrecision(&specs[0], &specs[i], tasks[0].result.Precision))
 			cell.Metric = uint32(i)
-			y, err := r.ladders.draw(cell, u, there*event[i])
-			if err != nil {
-				t.Fatal(err)
-			}
+			y := must.Have(r.ladders.draw(cell, u, there*event[i]))
 			at, _ := y.Float64()
 			sum += ratio(u, event[i], at)
 		}

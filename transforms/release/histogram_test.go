@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -83,13 +84,8 @@ func TestRuleAllBucketsOfAHistogramAreSettled(t *testing.T) {
 		specs := withTree(t, metrickind.Histogram, "histogram_buckets", 0, int64(buckets), edges, nil, 0, 3)
 		r := releaserOf(t, specs, rand.New(runseed.PCG(t, 3, 50)))
 		tasks := []task{{cellID: cellID{End: 1000, Key: "k"}, turn: 1, count: 100}}
-		if err := r.ladders.refineAll(tasks); err != nil {
-			t.Fatal(err)
-		}
-		settled, err := r.ladders.compute(tasks, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, r.ladders.refineAll(tasks))
+		settled := must.Have(r.ladders.compute(tasks, nil))
 		var parents []metrickind.Node
 		for _, k := range settled {
 			_, node, _ := schemas.SplitNodeKey(k.Key)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state/accounts"
@@ -18,32 +19,26 @@ import (
 // losing returns a Releaser that notes the epochs reported as lost.
 func losing(t *testing.T, p Publisher, lost *[]int64) *Releaser {
 	t.Helper()
-	r, err := New(Options{Metrics: testMetrics(t), Ending: testWindows, Incarnation: [16]byte{1},
+	r := must.Have(New(Options{Metrics: testMetrics(t), Ending: testWindows, Incarnation: [16]byte{1},
 		Noise:  noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{1})},
 		Counts: schemas.CountsEncoding{Format: schemas.CountsJSON}, Publisher: p, Lost: func(epoch int64) {
 			*lost = append(*lost, epoch)
-		}})
-	if err != nil {
-		t.Fatal(err)
-	}
+		}}))
 	return r
 }
 
 // A Releaser never draws along the ladder of another metric.
 func TestAPlanOfAnotherLadderIsRefused(t *testing.T) {
 	metrics := testMetrics(t)
-	plan, err := PlanOf(&metrics[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := must.Have(PlanOf(&metrics[0]))
 	o := Options{Metrics: metrics, Plans: []*noisereduction.Plan{plan}, Ending: testWindows,
 		Counts: schemas.CountsEncoding{Format: schemas.CountsJSON}, Publisher: &published{}}
 	if r, err := New(o); err != nil || r.ladders.plans[0] != plan {
 		t.Errorf("the metric's plan: %v", err)
 	}
-	metrics[0].First, err = units.PrecisionFromSigma(20)
-	if _, refused := New(o); err != nil || refused == nil {
-		t.Errorf("the plan of another first precision is taken (%v)", err)
+	metrics[0].First = must.Have(units.PrecisionFromSigma(20))
+	if _, refused := New(o); refused == nil {
+		t.Error("the plan of another first precision is taken")
 	}
 }
 
@@ -115,10 +110,7 @@ func TestRuleAReleasedValueIsTheSameOrTheRunStops(t *testing.T) {
 				t.Fatalf("the next turn: acknowledged %v, %v, %d values written", ack, err, len(p.values))
 			}
 			// The turn again, within the epoch, with another count.
-			other, err := schemas.DecodePartial(partialsOf(t, 2, 2)[1])
-			if err != nil {
-				t.Fatal(err)
-			}
+			other := must.Have(schemas.DecodePartial(partialsOf(t, 2, 2)[1]))
 			other.Cells[0].Count++
 			ack, err := acknowledged(r, [][]byte{partialsOf(t, 2, 2)[0], partialBlob(t, other)})
 			if ack != nil || !errors.Is(err, ErrConflict) || len(p.values) != c.writes+2 {
@@ -164,19 +156,13 @@ func TestCountsAreTakenAgainAfterAFailedWrite(t *testing.T) {
 
 func TestATurnIsSettledOnceInAnEpoch(t *testing.T) {
 	w := &settledTurns{}
-	s, err := NewSettler(testMetrics(t), w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Have(NewSettler(testMetrics(t), w))
 	for _, c := range []struct {
 		epoch  int64
 		turn   uint64
 		writes int
 	}{{1, 4, 1}, {1, 4, 1}, {1, 3, 1}, {2, 4, 2}, {2, 5, 3}, {1, 4, 3}} {
-		b, err := schemas.EncodeAck(schemas.Ack{Epoch: c.epoch, Turn: c.turn, ReleaseShards: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Have(schemas.EncodeAck(schemas.Ack{Epoch: c.epoch, Turn: c.turn, ReleaseShards: 1}))
 		if err := s.Settle(t.Context(), [][]byte{b}); err != nil || len(w.turns) != c.writes {
 			t.Errorf("epoch %d, turn %d: %d settlements, %v", c.epoch, c.turn, len(w.turns), err)
 		}

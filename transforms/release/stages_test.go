@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state/units"
@@ -19,10 +20,7 @@ var errPlanned = errors.New("planned")
 
 func testMetrics(t *testing.T) []schemas.MetricSpec {
 	t.Helper()
-	u, err := units.PrecisionFromSigma(10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must.Have(units.PrecisionFromSigma(10))
 	return []schemas.MetricSpec{{Name: "m", Kind: "events", WindowSize: 1000, WindowSlide: 1000, MaxKeysPerUser: 1,
 		MaxEventsPerKey: 1,
 		LadderKind:      "geometric", LadderFactor: 2, First: u, Top: u, Confidence: 0.95, KeyMode: "public",
@@ -79,22 +77,15 @@ func (p *published) Close() error {
 
 func testReleaser(t *testing.T, p Publisher) *Releaser {
 	t.Helper()
-	r, err := New(Options{Metrics: testMetrics(t), Ending: testWindows, Incarnation: [16]byte{1},
+	r := must.Have(New(Options{Metrics: testMetrics(t), Ending: testWindows, Incarnation: [16]byte{1},
 		Noise:  noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{1})},
-		Counts: schemas.CountsEncoding{Format: schemas.CountsJSON}, Publisher: p})
-	if err != nil {
-		t.Fatal(err)
-	}
+		Counts: schemas.CountsEncoding{Format: schemas.CountsJSON}, Publisher: p}))
 	return r
 }
 
 func partialBlob(t *testing.T, p schemas.Partial) []byte {
 	t.Helper()
-	b, err := schemas.EncodePartial(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return must.Have(schemas.EncodePartial(p))
 }
 
 // twoPartials returns the partials of two shards, for one release shard.
@@ -123,10 +114,7 @@ func TestReleaserPublishesPublicKeysOfACompleteTurn(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, pending, err)
 		}
 	}
-	pending, err := r.Release(t.Context(), 0, append(blobs, blobs[0]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pending := must.Have(r.Release(t.Context(), 0, append(blobs, blobs[0])))
 	acks, err := pending.Wait(t.Context())
 	if err != nil || len(acks) != 1 {
 		t.Fatal(acks, err)
@@ -172,17 +160,11 @@ func TestReleaserRefusesLostRecords(t *testing.T) {
 
 func TestSettlerNeedsAllAcknowledgements(t *testing.T) {
 	w := &settledTurns{}
-	s, err := NewSettler(testMetrics(t), w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Have(NewSettler(testMetrics(t), w))
 	var acks [][]byte
 	for shard := range uint32(2) {
-		b, err := schemas.EncodeAck(schemas.Ack{Epoch: 1, Turn: 4, ReleaseShard: shard, ReleaseShards: 2,
-			Keys: []schemas.SettledKey{{Key: []byte{'a' + byte(shard)}}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Have(schemas.EncodeAck(schemas.Ack{Epoch: 1, Turn: 4, ReleaseShard: shard, ReleaseShards: 2,
+			Keys: []schemas.SettledKey{{Key: []byte{'a' + byte(shard)}}}}))
 		acks = append(acks, b)
 	}
 	for _, some := range [][][]byte{nil, acks[:1], {acks[1], acks[1]}} {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -34,11 +35,7 @@ func withTree(t testing.TB, kind, nodesKind string, low, high int64, edges, rank
 	within, sigma float64) []schemas.MetricSpec {
 	t.Helper()
 	precision := func(sigma float64) units.Precision {
-		u, err := units.PrecisionFromSigma(sigma)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return u
+		return must.Have(units.PrecisionFromSigma(sigma))
 	}
 	m := schemas.MetricSpec{Name: "m", Kind: kind, WindowSize: 1000, WindowSlide: 1000, MaxKeysPerUser: 1,
 		MaxEventsPerKey: 2, Min: low, Max: high,
@@ -80,11 +77,7 @@ func withTree(t testing.TB, kind, nodesKind string, low, high int64, edges, rank
 // scaleOf returns the scale of the definition of nodes.
 func scaleOf(t testing.TB, nodes *schemas.MetricSpec) *metrickind.Scale {
 	t.Helper()
-	scale, err := nodes.Scale()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return scale
+	return must.Have(nodes.Scale())
 }
 
 // searched releases a metric's quantiles of cells that all have the same values.
@@ -108,12 +101,8 @@ func searched(t testing.TB, r *Releaser, specs []schemas.MetricSpec, values map[
 					Sum: leaves[leaf]})
 		}
 	}
-	if err := r.ladders.refineAll(tasks); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.ladders.compute(tasks, counts); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, r.ladders.refineAll(tasks))
+	must.Have(r.ladders.compute(tasks, counts))
 	return tasks
 }
 
@@ -227,13 +216,8 @@ func TestOnlyNodesOnTheWayOfARankAreDrawn(t *testing.T) {
 			tasks[0].count += n
 		}
 		slices.SortFunc(counts, func(a, b cellCount) int { return a.Compare(b.cellID) })
-		if err := r.ladders.refineAll(tasks); err != nil {
-			t.Fatal(err)
-		}
-		settled, err := r.ladders.compute(tasks, counts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, r.ladders.refineAll(tasks))
+		settled := must.Have(r.ladders.compute(tasks, counts))
 		byLevel := map[int]int{}
 		for _, k := range settled {
 			_, node, ok := schemas.SplitNodeKey(k.Key)
@@ -271,12 +255,8 @@ func TestQuantilesOfClampedCountsSayNothing(t *testing.T) {
 					Key: string(schemas.NodeKey([]byte("k"), scaleOf(t, &specs[len(specs)-1]).Leaf(v)))},
 				Sum: noisereduction.MaxCount})
 	}
-	if err := r.ladders.refineAll(tasks); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.ladders.compute(tasks, counts); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, r.ladders.refineAll(tasks))
+	must.Have(r.ladders.compute(tasks, counts))
 	if s := tasks[0].statistics[0]; s.met || s.value.Low != 0 || s.value.High != 1_000_000 {
 		t.Errorf("met %v, from %v to %v", s.met, s.value.Low, s.value.High)
 	}
@@ -319,13 +299,8 @@ func TestQuantilesFollowFromSettledNodesAlone(t *testing.T) {
 					cellCount{cellID: cellID{Metric: at, End: 1000, Key: string(schemas.NodeKey([]byte("k"), l.node))},
 						Sum: l.count})
 			}
-			if err := r.ladders.refineAll(tasks); err != nil {
-				t.Fatal(err)
-			}
-			settled, err := r.ladders.compute(tasks, counts)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, r.ladders.refineAll(tasks))
+			settled := must.Have(r.ladders.compute(tasks, counts))
 			paid := map[metrickind.Node]units.Precision{}
 			for _, k := range settled {
 				_, node, _ := schemas.SplitNodeKey(k.Key)
@@ -343,9 +318,7 @@ func TestQuantilesFollowFromSettledNodesAlone(t *testing.T) {
 					}
 					return n.children(parent)
 				}}
-			if err := n.begin(&again, r.ladders.trees[0].width, tasks[0].result.Value); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, n.begin(&again, r.ladders.trees[0].width, tasks[0].result.Value))
 			ways := map[metrickind.Node]bool{}
 			for j, s := range tasks[0].statistics {
 				value, met, err := again.Quantile(ranks[j], int64(within*metrickind.RankUnit))

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -28,14 +29,8 @@ func meanOf(t testing.TB, low, high int64, absolute, sigma float64) []schemas.Me
 // vectorOf does so for any kind with several components.
 func vectorOf(t testing.TB, kind string, low, high int64, absolute, sigma float64) []schemas.MetricSpec {
 	t.Helper()
-	top, err := units.PrecisionFromSigma(sigma)
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, err := units.PrecisionFromSigma(1 << 12 * sigma)
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := must.Have(units.PrecisionFromSigma(sigma))
+	first := must.Have(units.PrecisionFromSigma(1 << 12 * sigma))
 	m := schemas.MetricSpec{Name: "m", Kind: kind, WindowSize: 1000, WindowSlide: 1000, MaxKeysPerUser: 1,
 		MaxEventsPerKey: 1, Min: low, Max: high,
 		LadderKind: "adaptive", First: first, Top: top, Absolute: absolute, Confidence: 0.95,
@@ -45,9 +40,7 @@ func vectorOf(t testing.TB, kind string, low, high int64, absolute, sigma float6
 		further := m
 		further.Name, further.Kind, further.Of, further.KeyMode, further.KeysFrom, further.Absolute = of.Beside("m"),
 			of.Name, "m", schemas.KeysFrom, "m", 0
-		if further.Top, err = units.PrecisionFromBig(new(big.Int).Quo(top.Big(), of.Square(m.Bounds()))); err != nil {
-			t.Fatal(err)
-		}
+		further.Top = must.Have(units.PrecisionFromBig(new(big.Int).Quo(top.Big(), of.Square(m.Bounds()))))
 		further.First, further.LadderKind, further.LadderFactor = further.Top, "geometric", 2
 		specs = append(specs, further)
 	}
@@ -182,12 +175,8 @@ func released(t testing.TB, r *Releaser, of []int64, cells int) []schemas.Releas
 			counts = append(counts, cellCount{cellID: c, Sum: n})
 		}
 	}
-	if err := r.ladders.refineAll(tasks); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.ladders.join(tasks, counts); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, r.ladders.refineAll(tasks))
+	must.Have(r.ladders.join(tasks, counts))
 	for i := range tasks {
 		all[i] = r.ladders.release(&tasks[i])
 	}

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state/budgets"
@@ -49,13 +50,14 @@ func TestAttackOnKeysOfOneUser(t *testing.T) {
 		mu2   float64
 		rungs float64 // the top by the first rung
 	}{{0.06, 4}, {20, 1}} {
-		b := budgets.Budget{Mu2: units.Mu2(math.Ldexp(c.mu2, units.Mu2Bits)), Keys: must(units.DeltaFromFloat(keys))}
+		b := budgets.Budget{Mu2: units.Mu2(math.Ldexp(c.mu2, units.Mu2Bits)),
+			Keys: must.Have(units.DeltaFromFloat(keys))}
 		m := metric1("m")
 		m.MaxKeysPerUser, m.MaxEventsPerKey = 0, 0
 		m.Burst, m.Refill, m.Horizon = b.Mu2/2, b.Mu2/2, attackTurns*testTurn
 		// a full bucket pays for six events of a key
-		m.Top = must(units.PrecisionFromFloat(c.mu2/2/36.5, units.RoundDown))
-		m.First = must(units.PrecisionFromFloat(m.Top.Float()/c.rungs, units.RoundDown))
+		m.Top = must.Have(units.PrecisionFromFloat(c.mu2/2/36.5, units.RoundDown))
+		m.First = must.Have(units.PrecisionFromFloat(m.Top.Float()/c.rungs, units.RoundDown))
 		m.DeltaKey = b.KeyDelta(m.First)
 		most := 0.0
 		for i, a := range everyAttacker() {
@@ -75,10 +77,11 @@ func (a *attackers) attack(t *testing.T, b budgets.Budget, m schemas.MetricSpec,
 	if long.On() {
 		users = 10_000
 	}
-	plan := must(noisereduction.Compile(noisereduction.Spec{Kind: noisereduction.Adaptive, First: m.First, Top: m.Top,
+	plan := must.Have(noisereduction.Compile(noisereduction.Spec{Kind: noisereduction.Adaptive, First: m.First,
+		Top:     m.Top,
 		Target:  noisereduction.Target{Confidence: 0.95},
 		Private: &noisereduction.Private{Contribution: m.Most(), DeltaKey: m.DeltaKey}}))
-	w := must(
+	w := must.Have(
 		newWorld(settings{budget: b, metrics: []schemas.MetricSpec{m}, shards: 1, releaseShards: 1, slots: 16}, 1))
 	random, allowance := rand.New(rand.NewPCG(seed, 1)), m.Allowance() // fixed seed: rates are compared with limits
 	sigma, shown, owner := 1/math.Sqrt(m.First.Float()), map[int]bool{}, map[string]int{}
@@ -92,7 +95,7 @@ func (a *attackers) attack(t *testing.T, b budgets.Budget, m schemas.MetricSpec,
 				all = append(all, contribution{user: user, key: key, n: uint32(events)})
 			}
 		}
-		partials := must(w.play(uint64(turn), all, nil))
+		partials := must.Have(w.play(uint64(turn), all, nil))
 		paid := min(b.Mu2, m.Burst+allowance.Paid(int64(turn)*testTurn))
 		for _, account := range w.accounts() {
 			if account.Spent+account.Reserved > paid || account.Reserved > m.Burst {
@@ -124,13 +127,6 @@ func (a *attackers) attack(t *testing.T, b budgets.Budget, m schemas.MetricSpec,
 		t.Errorf("keys of %v of the users show, and δ_keys is %v", rate, b.Keys.Float())
 	}
 	return rate
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err) // a mistake of the test's
-	}
-	return v
 }
 
 // An attacker who knows everything but whether one user was ever there, and sees all releases of a
@@ -185,9 +181,7 @@ func TestAttackOnAShareOfCountedEvents(t *testing.T) {
 							Key: key, Precision: u})
 				}
 			}
-			if err := a.charge(NewSettlement(settled)); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, a.charge(NewSettlement(settled)))
 			if spent := a.accountOf(1).Spent; math.Ldexp(float64(spent), -40) < seen*(1-1e-9) || spent > s.budget.Mu2 {
 				t.Fatalf("μ² of %v was seen in %d turns: %d of %d units are charged for", seen, turn, spent,
 					s.budget.Mu2)

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state/accounts"
@@ -29,14 +30,8 @@ func TestReshardingLosesNothing(t *testing.T) {
 					accounts.Entry{ID: accounts.ID{byte(id), 9}, Period: period, Account: account})
 			}
 		}
-		parts, err := Reshard([]schemas.Snapshot{whole}, from)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := Reshard(parts, to)
-		if err != nil {
-			t.Fatal(err)
-		}
+		parts := must.Have(Reshard([]schemas.Snapshot{whole}, from))
+		again := must.Have(Reshard(parts, to))
 		for n := range again {
 			for _, a := range again[n].Accounts {
 				if schemas.ShardOf(a.ID, to) != n {
@@ -47,10 +42,7 @@ func TestReshardingLosesNothing(t *testing.T) {
 				t.Fatalf("shard %d: %v", n, err)
 			}
 		}
-		one, err := Reshard(again, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		one := must.Have(Reshard(again, 1))
 		if !slices.EqualFunc(one[0].Accounts, whole.Accounts, accounts.Entry.Equal) || one[0].Turn != 7 ||
 			one[0].Epoch != 3 {
 			t.Fatalf("%d accounts became %d", len(whole.Accounts), len(one[0].Accounts))
@@ -108,10 +100,7 @@ func epoch2seed(epoch int64) uint64 { return uint64(epoch) + 100 }
 func TestRuleAChangeKeepsEveryAccountAndNoOpenWindow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSettings(t)
-		w, err := newWorld(s, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Have(newWorld(s, 1))
 		m := newModel(s)
 		turn := uint64(0)
 		for range rapid.IntRange(1, 4).Draw(t, "generations") {
@@ -133,9 +122,7 @@ func TestRuleAChangeKeepsEveryAccountAndNoOpenWindow(t *testing.T) {
 					if _, err := w.change(turn, other); !errors.Is(err, ErrInterrupted) {
 						t.Fatalf("a change before turn %d is settled: %v", first, err)
 					}
-					if err := w.restart(); err != nil {
-						t.Fatal(err)
-					}
+					must.Succeed(t, w.restart())
 					if _, err := w.playSpan(first, span, nil); err != nil {
 						t.Fatalf("turns %d to %d again: %v", first, last, err)
 					}
@@ -151,9 +138,7 @@ func TestRuleAChangeKeepsEveryAccountAndNoOpenWindow(t *testing.T) {
 			s.since = turn
 			s.metrics = drawChange(t, turn, s.metrics)
 			m.change(s)
-			if w, err = w.change(turn, s); err != nil {
-				t.Fatalf("changing after turn %d: %v", turn, err)
-			}
+			w = must.Have(w.change(turn, s))
 		}
 	})
 }
@@ -186,10 +171,7 @@ func TestRuleAShardIsNeverStoredBesideForeignAccounts(t *testing.T) {
 	account := func(id byte, spent units.Mu2) accounts.Entry {
 		return accounts.Entry{ID: accounts.ID{id}, Account: accounts.Account{Spent: spent}}
 	}
-	slice, err := schemas.EncodeOpenSlice(schemas.OpenSlice{Turn: 7})
-	if err != nil {
-		t.Fatal(err)
-	}
+	slice := must.Have(schemas.EncodeOpenSlice(schemas.OpenSlice{Turn: 7}))
 	ours := schemas.Snapshot{Turn: 7, Epoch: 50, Accounts: []accounts.Entry{account(1, 5), account(2, 6)},
 		Open: [][]byte{slice}}
 	for name, c := range map[string]struct {
@@ -208,33 +190,17 @@ func TestRuleAShardIsNeverStoredBesideForeignAccounts(t *testing.T) {
 			ErrForeignLedger},
 	} {
 		ledger := newMemLedger()
-		writer, err := ledger.Acquire(t.Context(), 0, 3, func(accounts.LedgerRecord) error { return nil })
-		if err != nil {
-			t.Fatal(err)
-		}
-		records, err := schemas.EncodeSnapshot(c.there, 0, 1<<20)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := writer.Append(t.Context(), records)(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		writer := must.Have(ledger.Acquire(t.Context(), 0, 3, func(accounts.LedgerRecord) error { return nil }))
+		records := must.Have(schemas.EncodeSnapshot(c.there, 0, 1<<20))
+		must.Succeed(t, writer.Append(t.Context(), records)(t.Context()))
 		if err := Store(t.Context(), ledger, 0, ours); !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
 	ledger := newMemLedger()
-	writer, err := ledger.Acquire(t.Context(), 0, 3, func(accounts.LedgerRecord) error { return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	records, err := schemas.EncodeDelta(schemas.Delta{Turn: 8, Epoch: 3}, 8, 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := writer.Append(t.Context(), records)(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	writer := must.Have(ledger.Acquire(t.Context(), 0, 3, func(accounts.LedgerRecord) error { return nil }))
+	records := must.Have(schemas.EncodeDelta(schemas.Delta{Turn: 8, Epoch: 3}, 8, 1<<20))
+	must.Succeed(t, writer.Append(t.Context(), records)(t.Context()))
 	if err := Store(t.Context(), ledger, 0, ours); !errors.Is(err, ErrInterrupted) {
 		t.Errorf("decisions of a later turn: %v, want %v", err, ErrInterrupted)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state/accounts"
@@ -28,21 +29,14 @@ func oneMetric() settings {
 func mustWorld(t testing.TB, s settings) *world {
 	t.Helper()
 	runseed.Print(t)
-	w, err := newWorld(s, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w
+	return must.Have(newWorld(s, 7))
 }
 
 // mustPlay plays and settles turns with one user's events each.
 func mustPlay(t testing.TB, w *world, from, to uint64) {
 	t.Helper()
 	for turn := from; turn <= to; turn++ {
-		partials, err := w.play(turn, oneUser(turn), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		partials := must.Have(w.play(turn, oneUser(turn), nil))
 		w.settle(turn, partials)
 	}
 }
@@ -90,10 +84,7 @@ func TestASupersededWriterHandsOnNothing(t *testing.T) {
 	lost := 0
 	w.engine.opts.Lost = func(int64) { lost++ }
 	w.ledger.gate = make(chan struct{})
-	pending, err := w.spend(0, w.envelope(3, 0, oneUser(3), false))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pending := must.Have(w.spend(0, w.envelope(3, 0, oneUser(3), false)))
 	if _, err := w.ledger.Acquire(t.Context(), 0, w.ledger.nextEpoch(), func(accounts.LedgerRecord) error {
 		return nil
 	}); err != nil {
@@ -118,9 +109,7 @@ func TestAnOlderEpochsElementIsDropped(t *testing.T) {
 	mustPlay(t, w, 1, 2)
 	old := w.envelope(3, 0, oneUser(3), false)
 	engine := w.engine
-	if err := w.restart(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.restart())
 	w.engine = engine // the process goes on, READ has taken a new epoch
 	mustPlay(t, w, 3, 3)
 	records, takes := len(w.ledger.logs[0]), w.ledger.acquired
@@ -168,9 +157,7 @@ func TestAnOpenOfASettledTurnIsDropped(t *testing.T) {
 					w.ledger.appends[0]-appends)
 			}
 			// The run goes on in a new epoch as if nothing had been.
-			if err := w.restart(); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, w.restart())
 			if _, err := w.play(last+1, oneUser(last+1), nil); err != nil {
 				t.Errorf("%s, turn %d: going on: %v", c.name, last, err)
 			}
@@ -210,11 +197,8 @@ func TestAnEnvelopeWithoutOpenDoesNothing(t *testing.T) {
 // again.
 func TestAMissingSettlementIsNoStop(t *testing.T) {
 	w := mustWorld(t, oneMetric())
-	partials, err := w.play(1, oneUser(1), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = w.play(2, oneUser(2), nil)
+	partials := must.Have(w.play(1, oneUser(1), nil))
+	_, err := w.play(2, oneUser(2), nil)
 	var stop *StopError
 	if !errors.Is(err, w.settlements.absent) || errors.As(err, &stop) {
 		t.Fatalf("error is %v", err)

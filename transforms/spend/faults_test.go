@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state/accounts"
 )
@@ -42,12 +43,8 @@ func TestEventsThatDifferFromTheLedgerStop(t *testing.T) {
 	} {
 		w := mustWorld(t, oneMetric())
 		mustPlay(t, w, 1, 1)
-		if _, err := w.open(2, oneUser(2), false); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.restart(); err != nil {
-			t.Fatal(err)
-		}
+		must.Have(w.open(2, oneUser(2), false))
+		must.Succeed(t, w.restart())
 		records := len(w.ledger.logs[0])
 		_, err := w.open(2, cs, false)
 		stopReason(t, err, "other decisions than the ledger")
@@ -55,9 +52,7 @@ func TestEventsThatDifferFromTheLedgerStop(t *testing.T) {
 			t.Errorf("%s: something was written", name)
 		}
 		// The right events still pass.
-		if err := w.restart(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.restart())
 		if _, err := w.open(2, oneUser(2), false); err != nil {
 			t.Errorf("%s: the right events then: %v", name, err)
 		}
@@ -73,9 +68,7 @@ func TestAGapInTheLedgerStops(t *testing.T) {
 		w.ledger.rewrite(0, func(p schemas.LedgerPart) bool {
 			return p.Key.Kind != schemas.KindDeltaPart || p.Set.Turn != gap
 		})
-		if err := w.restart(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.restart())
 		_, err := w.open(4, oneUser(4), false)
 		stopReason(t, err, "gap")
 	}
@@ -89,9 +82,7 @@ func TestALedgerAheadOfControlStops(t *testing.T) {
 	for turn := uint64(2); turn <= 3; turn++ { // control has lost its last records
 		delete(w.settlements.turns, turn)
 	}
-	if err := w.restart(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.restart())
 	_, err := w.open(2, oneUser(2), false)
 	stopReason(t, err, "ahead of the control log")
 }
@@ -99,10 +90,7 @@ func TestALedgerAheadOfControlStops(t *testing.T) {
 // forge puts a delta into a shard's ledger.
 func (w *world) forge(t *testing.T, d schemas.Delta) {
 	t.Helper()
-	records, err := schemas.EncodeDelta(d, uint64(w.slots), maxLedgerRecord)
-	if err != nil {
-		t.Fatal(err)
-	}
+	records := must.Have(schemas.EncodeDelta(d, uint64(w.slots), maxLedgerRecord))
 	w.ledger.logs[0] = append(w.ledger.logs[0], records...)
 }
 
@@ -152,9 +140,7 @@ func TestForgedDecisionsStop(t *testing.T) {
 		}
 		// As a decision of the past, too.
 		w.settlements.settle(schemas.Settled{Turn: 1})
-		if err := w.restart(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.restart())
 		_, err = w.open(2, nil, false)
 		stopReason(t, err, "cannot be applied")
 	}
@@ -203,12 +189,8 @@ func TestErrorTextsCarryNoData(t *testing.T) {
 	for want, fail := range map[string]func() error{
 		"other decisions than the ledger": func() error {
 			w := mustWorld(t, oneMetric())
-			if _, err := w.open(1, secret, false); err != nil {
-				t.Fatal(err)
-			}
-			if err := w.restart(); err != nil {
-				t.Fatal(err)
-			}
+			must.Have(w.open(1, secret, false))
+			must.Succeed(t, w.restart())
 			_, err := w.open(1, []contribution{{user: 1, key: "top secret", n: 3}}, false)
 			return err
 		},
@@ -225,9 +207,7 @@ func TestErrorTextsCarryNoData(t *testing.T) {
 			s := oneMetric()
 			s.metrics[0] = publicMetric("m", "top secret")
 			w := mustWorld(t, s)
-			if _, err := w.open(1, secret, false); err != nil {
-				t.Fatal(err)
-			}
+			must.Have(w.open(1, secret, false))
 			w.settlements.settle(schemas.Settled{Turn: 1})
 			_, err := w.open(2, nil, false)
 			return err

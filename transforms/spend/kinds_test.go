@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state/budgets"
@@ -19,14 +20,8 @@ func sumMetric(lo, hi int64, keys ...string) schemas.MetricSpec {
 // cellOf returns what the accounts count for a metric's key in the turn that ends now.
 func cellOf(t testing.TB, a *shardAccounts, metric uint32, key string) (int64, bool) {
 	t.Helper()
-	blobs, err := a.partials(0, &schemas.Open{First: a.turn, Turn: a.turn, Shards: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := schemas.DecodePartial(blobs[0].Data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	blobs := must.Have(a.partials(0, &schemas.Open{First: a.turn, Turn: a.turn, Shards: 1}))
+	p := must.Have(schemas.DecodePartial(blobs[0].Data))
 	for _, c := range p.Cells {
 		if c.Metric == metric && string(c.Key) == key {
 			return c.Count, true
@@ -43,20 +38,15 @@ func TestASumOfMoreEventsThanANumberHoldsIsDecided(t *testing.T) {
 		a := newShardAccounts(mustWorld(t, s).rules, oneSlice{})
 		var batches []schemas.Contributions
 		for _, value := range values {
-			c, err := schemas.DecodeContributions(
-				s.batch(1, 1, 0, []contribution{{user: 1, key: "a", n: 3e9, value: value}}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must.Have(schemas.DecodeContributions(
+				s.batch(1, 1, 0, []contribution{{user: 1, key: "a", n: 3e9, value: value}})))
 			batches = append(batches, c)
 		}
 		g, records, err := gather(a.rules, new(merged), batches)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := a.decide(1, 1, s.windows(1), g, records); err != nil {
-			t.Fatal(err)
-		}
+		must.Have(a.decide(1, 1, s.windows(1), g, records))
 		sum, _ := cellOf(t, a, 0, "a")
 		if sums = append(sums, sum); sum != sums[0] || sum%3 != 0 ||
 			a.last().delta.Tallies[0] != (schemas.WindowTally{Counted: 3, Beyond: math.MaxUint32 - 3}) {

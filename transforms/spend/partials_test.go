@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state/budgets"
@@ -40,14 +41,8 @@ func TestRuleAShardsCountsAreExact(t *testing.T) {
 			d.ended = &endedWindows{windows: d.delta.Windows,
 				contributions: []*contributions{{keys: [][]byte{[]byte("a")}}}}
 			a.decided = []decision{d}
-			blobs, err := a.partials(shard, &schemas.Open{Turn: 1, First: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			partial, err := schemas.DecodePartial(blobs[0].Data)
-			if err != nil {
-				t.Fatal(err)
-			}
+			blobs := must.Have(a.partials(shard, &schemas.Open{Turn: 1, First: 1}))
+			partial := must.Have(schemas.DecodePartial(blobs[0].Data))
 			for _, c := range partial.Cells {
 				got.Add(got, big.NewInt(c.Count))
 			}
@@ -59,11 +54,7 @@ func TestRuleAShardsCountsAreExact(t *testing.T) {
 }
 
 func mustRules(t rapid.TB, s settings) *Rules {
-	rules, err := NewRules(s.budget, testHashKey, s.metrics, s.shards, s.releaseShards, s.slots)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rules
+	return must.Have(NewRules(s.budget, testHashKey, s.metrics, s.shards, s.releaseShards, s.slots))
 }
 
 // TestRuleWhatOneUserAddsStaysInRange: bounds that would let one user's own sum
@@ -128,14 +119,8 @@ func TestRuleReadAndSpendCountTheSameRecords(t *testing.T) {
 		for _, batch := range c.bring {
 			blobs = append(blobs, w.batch(w.epoch, 1, 0, batch))
 		}
-		pending, err := w.spend(0, blobs)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := pending.Wait(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		pending := must.Have(w.spend(0, blobs))
+		out := must.Have(pending.Wait(t.Context()))
 		for _, b := range out { // one for each release shard
 			p, err := schemas.DecodePartial(b.Data)
 			if err != nil || p.Total != records(cs) || (p.Records == p.Total) != c.balanced {

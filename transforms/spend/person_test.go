@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/state/budgets"
@@ -13,20 +14,12 @@ import (
 // TestDailyUsersCountToTheEnd: one event a day for 20 days, in a promise that lasts as long.
 func TestDailyUsersCountToTheEnd(t *testing.T) {
 	const days = 20
-	b, err := budgets.NewBudget(1, 1e-6, budgets.GDP, 1e-7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Have(budgets.NewBudget(1, 1e-6, budgets.GDP, 1e-7))
 	a := accounts.NewAllowance(b.Mu2, 0.5, days)
 	m := schemas.MetricSpec{Name: "m", Kind: "events", KeyMode: schemas.KeysPrivate, Burst: a.Burst, Refill: a.Refill,
 		Horizon: a.Horizon}
-	if m.Top, err = units.PrecisionFromSigma(100 / 1.96); err != nil {
-		t.Fatal(err)
-	}
-	p, err := NewPerson(b, []schemas.MetricSpec{m}, m.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m.Top = must.Have(units.PrecisionFromSigma(100 / 1.96))
+	p := must.Have(NewPerson(b, []schemas.MetricSpec{m}, m.Name))
 	for id := range 4000 {
 		p.Begin(testID(id), [][]byte{fmt.Append(nil, "key ", id)})
 		for day := range int64(days) {

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -218,14 +219,8 @@ func drawHappenings(t *rapid.T, shards int) []happening {
 func TestAccountsAreExactWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSettings(t)
-		disturbed, err := newWorld(s, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		quiet, err := newWorld(s, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		disturbed := must.Have(newWorld(s, 1))
+		quiet := must.Have(newWorld(s, 2))
 		watchSlots(t, disturbed)
 		disturbed.maxRecord = rapid.SampledFrom([]int{130, 200, maxLedgerRecord}).Draw(t, "bytes of a ledger record")
 		disturbed.engine.maxRecord = disturbed.maxRecord
@@ -279,15 +274,10 @@ func sameDeltas(t *rapid.T, turn uint64, a, b *world) {
 // in the slot that does not have the newest.
 func watchSlots(t *rapid.T, w *world) {
 	w.ledger.onRecord = func(shard int, log []accounts.LedgerRecord, r accounts.LedgerRecord) {
-		part, err := schemas.DecodeLedgerPart(r.Key, r.Value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		part := must.Have(schemas.DecodeLedgerPart(r.Key, r.Value))
 		var before schemas.LedgerReader
 		for _, old := range log {
-			if err := before.Add(old); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, before.Add(old))
 		}
 		turn := part.Set.Turn
 		switch part.Key.Kind {
@@ -299,10 +289,7 @@ func watchSlots(t *rapid.T, w *world) {
 			if turn == uint64(w.slots) { // slot 0 was never written
 				covered = true
 			}
-			after, err := before.DeltasAfter(turn - 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			after := must.Have(before.DeltasAfter(turn - 1))
 			d, complete := after[turn]
 			if complete && (d.Epoch != part.Set.Epoch || d.BodyDigest() != part.Set.Digest) {
 				t.Fatalf("shard %d: the delta of turn %d is complete and another one is written over it", shard, turn)

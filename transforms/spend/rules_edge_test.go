@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state/accounts"
@@ -31,18 +32,13 @@ func keyExistsIffAdmitted(t *testing.T, m schemas.MetricSpec, user int) {
 	cs := []contribution{{user: user, key: "a", n: 10, passes: 1}, {user: user, key: "b", n: 10, passes: 1},
 		{user: user, key: "elsewhere", n: 1}}
 	a := mustAccounts(t, s, cs)
-	blobs, err := a.partials(0, &schemas.Open{First: 1, Turn: 1, Shards: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	blobs := must.Have(a.partials(0, &schemas.Open{First: 1, Turn: 1, Shards: 1}))
 	p, err := schemas.DecodePartial(blobs[0].Data)
 	if err != nil || len(p.Cells) != 1 || p.Cells[0].Count != 10 || string(p.Cells[0].Key) == "elsewhere" {
 		t.Fatalf("cells are %+v (%v)", p.Cells, err)
 	}
 	// The same user again, without budget: no key at all.
-	if err := a.charge(released(unit(4), map[string]units.Precision{"a": unit(4), "b": unit(4)})); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, a.charge(released(unit(4), map[string]units.Precision{"a": unit(4), "b": unit(4)})))
 	mustDecide(t, a, s, cs)
 	counts := a.counts(a.last())
 	for _, there := range counts.there[0] {

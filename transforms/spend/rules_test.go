@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state/accounts"
@@ -49,17 +50,12 @@ func mustAccounts(t testing.TB, s settings, cs []contribution) *shardAccounts {
 
 func mustDecide(t testing.TB, a *shardAccounts, s settings, cs []contribution) {
 	t.Helper()
-	c, err := schemas.DecodeContributions(s.batch(1, a.turn+1, 0, cs))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Have(schemas.DecodeContributions(s.batch(1, a.turn+1, 0, cs)))
 	g, records, err := gather(a.rules, new(merged), []schemas.Contributions{c})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.decide(a.turn+1, a.turn+1, s.windows(a.turn+1), g, records); err != nil {
-		t.Fatal(err)
-	}
+	must.Have(a.decide(a.turn+1, a.turn+1, s.windows(a.turn+1), g, records))
 }
 
 func (a *shardAccounts) accountOf(user int) accounts.Account {
@@ -87,26 +83,15 @@ func TestRuleAdmissionDependsOnOwnRecordsOnly(t *testing.T) {
 			s = drawTurnSettings(t)
 		}
 		s.budget.Mu2 = rapid.SampledFrom([]units.Mu2{s.budget.Mu2, 1 << 10, 1 << 14}).Draw(t, "B²")
-		with, err := newWorld(s, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
-		without, err := newWorld(s, 4)
-		if err != nil {
-			t.Fatal(err)
-		}
+		with := must.Have(newWorld(s, 3))
+		without := must.Have(newWorld(s, 4))
 		gone := rapid.IntRange(0, 5).Draw(t, "the user who is taken away")
 		for turn := uint64(1); turn <= 6; turn++ {
 			// The user who is taken away has a key that no other user has.
 			cs := append(drawMany(t), contribution{user: gone, key: "!", n: 1})
 			others := slices.DeleteFunc(slices.Clone(cs), func(c contribution) bool { return c.user == gone })
-			partials, err := with.play(turn, cs, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := without.play(turn, others, nil); err != nil {
-				t.Fatal(err)
-			}
+			partials := must.Have(with.play(turn, cs, nil))
+			must.Have(without.play(turn, others, nil))
 			a, b := decisionsOn(t, with, turn, gone), decisionsOn(t, without, turn, gone)
 			if !slices.Equal(a, b) {
 				t.Fatalf("turn %d: with the user the others are decided %s, without %s", turn, a, b)
@@ -160,10 +145,7 @@ func decisionsOn(t *rapid.T, w *world, turn uint64, but int) []string {
 // decidedDelta returns a turn's delta from the ledger: the engine forgets its users.
 func decidedDelta(t *rapid.T, w *world, shard int, turn uint64) schemas.Delta {
 	t.Helper()
-	r, err := w.ledger.reader(shard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Have(w.ledger.reader(shard))
 	after, err := r.DeltasAfter(turn - 1)
 	d, ok := after[turn]
 	if err != nil || !ok {
@@ -228,14 +210,8 @@ func distance(a, b map[cell]int64, metric uint32) (sum int64) {
 }
 
 func newModelled(t *rapid.T, s settings, cs []contribution) map[cell]int64 {
-	w, err := newWorld(s, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
-	partials, err := w.play(1, cs, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Have(newWorld(s, 5))
+	partials := must.Have(w.play(1, cs, nil))
 	counts := map[cell]int64{}
 	for _, p := range partials {
 		for _, c := range p.Cells {

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -18,10 +19,7 @@ func (a *shardAccounts) last() *decision { return &a.decided[len(a.decided)-1] }
 // mustSpan plays and settles a span.
 func mustSpan(t testing.TB, w *world, first uint64, span [][]contribution) {
 	t.Helper()
-	partials, err := w.playSpan(first, span, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	partials := must.Have(w.playSpan(first, span, nil))
 	w.settleSpan(first, first+uint64(len(span))-1, partials)
 }
 
@@ -84,10 +82,7 @@ func TestRuleASpanReservesTheWorstCaseOfAllItsTurns(t *testing.T) {
 		w := mustWorld(t, atTheEdge(16, bucket))
 		var got []uint64
 		for first := uint64(1); first < 24; first += uint64(c.turns) {
-			partials, err := w.playSpan(first, slices.Repeat([][]contribution{one}, c.turns), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			partials := must.Have(w.playSpan(first, slices.Repeat([][]contribution{one}, c.turns), nil))
 			accounts := w.engine.shards[0].accounts
 			admitted := admittedTo(accounts)
 			got = append(got, admitted...)
@@ -140,9 +135,7 @@ func TestABucketIsRefilledOverItsOwnPeriod(t *testing.T) {
 			if turn >= c.from {
 				cs = []contribution{{user: 1, period: c.period, key: "a", n: 1}}
 			}
-			if _, err := w.play(turn, cs, nil); err != nil {
-				t.Fatal(err)
-			}
+			must.Have(w.play(turn, cs, nil))
 			got = append(got, admittedTo(w.engine.shards[0].accounts)...)
 			w.settlements.settle(schemas.Settled{First: turn, Turn: turn, FirstRungs: []units.Precision{unit(4)}})
 		}
@@ -164,18 +157,12 @@ func TestARestartAtAnySpanFindsNoGap(t *testing.T) {
 		// the counted part depends on the rest
 		s.budget.Mu2 = rapid.SampledFrom([]units.Mu2{1 << 30, 300, 100}).Draw(t, "B²")
 		s = s.inBucket(rapid.Bool().Draw(t, "bucket"))
-		quiet, err := newWorld(s, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		quiet := must.Have(newWorld(s, 1))
 		longest := rapid.IntRange(1, s.slots/4).Draw(t, "turns of the longest span")
 		for first := uint64(1); first <= uint64(3*s.slots); {
 			span := oneUserSpan(first, rapid.IntRange(1, longest).Draw(t, "turns"))
 			again := quiet.copied(t)
-			partials, err := quiet.playSpan(first, span, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			partials := must.Have(quiet.playSpan(first, span, nil))
 			landed := rapid.IntRange(-1, len(span)+1).Draw(t, "records that land")
 			again.ledger.tear = func(int, int) int { return landed }
 			if _, err := again.attempt(first, span, new([]happening)); landed >= 0 && err == nil {
@@ -183,9 +170,7 @@ func TestARestartAtAnySpanFindsNoGap(t *testing.T) {
 			}
 			again.ledger.tear = nil
 			again.ledger.compact()
-			if err := again.restart(); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, again.restart())
 			if _, err := again.playSpan(first, span, nil); err != nil {
 				t.Fatalf("turns %d to %d, after %d records: %v", first, first+uint64(len(span))-1, landed, err)
 			}
@@ -202,19 +187,14 @@ func TestARestartAtAnySpanFindsNoGap(t *testing.T) {
 // copied returns another process over a copy of the ledger.
 func (w *world) copied(t *rapid.T) *world {
 	t.Helper()
-	c, err := newWorld(w.settings, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Have(newWorld(w.settings, 2))
 	c.ledger.newest = w.ledger.newest
 	for shard, log := range w.ledger.logs {
 		c.ledger.logs[shard] = slices.Clone(log)
 	}
 	maps.Copy(c.settlements.turns, w.settlements.turns)
 	c.settlements.newest = w.settlements.newest
-	if err := c.restart(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.restart())
 	return c
 }
 

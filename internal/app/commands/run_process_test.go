@@ -10,18 +10,15 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tollgate-dp/tollgate/internal/app/commands/command"
 	"github.com/tollgate-dp/tollgate/internal/app/commands/commandtest"
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
 )
 
@@ -86,27 +83,9 @@ func (p *process) code(t testing.TB) int {
 	}
 }
 
-// kept keeps what a process writes to stderr.
-type kept struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (k *kept) Write(b []byte) (int, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.b.Write(b)
-}
-
-func (k *kept) String() string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.b.String()
-}
-
 // begun is a command that runs in this process while the test goes on.
 type begun struct {
-	stdout, stderr kept
+	stdout, stderr await.Buffer
 	over           chan int      // its exit code
 	gone           chan struct{} // closed once it is over
 }
@@ -125,7 +104,7 @@ func beginUnder(ctx context.Context, environment map[string]string, args ...stri
 }
 
 // says waits until a stream has a text.
-func says(t testing.TB, stream *kept, text string) {
+func says(t testing.TB, stream *await.Buffer, text string) {
 	t.Helper()
 	await.That(t, patience, fmt.Sprintf("the command says %q", text), func() bool { return strings.Contains(stream.String(), text) })
 }
@@ -232,7 +211,7 @@ func TestRuleAReaderThatStopsReadingDoesNotStopTheRun(t *testing.T) {
 	t.Parallel()
 	cfg, addr := hourly(t)
 	r, w := pipe(t)
-	var stderr kept
+	var stderr await.Buffer
 	p := startProcess(t, w, &stderr, "run", "--config", cfg, "--format", "json")
 	published(t, addr, 150*manyKeys)
 	p.signal(t, syscall.SIGINT)
@@ -281,29 +260,9 @@ func TestRuleARunStartsWhereCountsHasLostItsFirstRecords(t *testing.T) {
 	if !strings.Contains(stdout, first) || strings.Contains(stdout, rest) {
 		t.Fatalf("stdout %s, stderr %s", stdout, stderr)
 	}
-	deleteRecords(t, addr, "shop-counts")
+	deploytest.DeleteRecords(t, addr, "shop-counts", 0, -1)
 	stdout, stderr = mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "1m", "--format", "json")
 	if strings.Contains(stdout, first) || !strings.Contains(stdout, rest) || strings.Contains(stderr, "not printed") {
 		t.Errorf("stdout %s, stderr %s", stdout, stderr)
-	}
-}
-
-// deleteRecords takes away everything on partition 0 of a topic.
-func deleteRecords(t testing.TB, addr, name string) {
-	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(addr))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	request := kmsg.NewPtrDeleteRecordsRequest()
-	topic := kmsg.NewDeleteRecordsRequestTopic()
-	part := kmsg.NewDeleteRecordsRequestTopicPartition()
-	topic.Topic, part.Offset = name, -1
-	topic.Partitions = append(topic.Partitions, part)
-	request.Topics = append(request.Topics, topic)
-	response, err := request.RequestWith(t.Context(), client)
-	if err != nil || response.Topics[0].Partitions[0].ErrorCode != 0 {
-		t.Fatalf("deleting records: %+v (%v)", response, err)
 	}
 }

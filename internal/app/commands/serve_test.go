@@ -34,7 +34,7 @@ func TestServeShowsWhatARunPublishes(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(filepath.Dir(alone), "secrets")); err == nil {
 		t.Fatal("keys are beside the configuration of serve")
 	}
-	var out, errs kept
+	var out, errs await.Buffer
 	p := startProcess(t, &out, &errs, "serve", "--config", alone, "--listen", "127.0.0.1:0", "--title", "Visits <of our shop>", "--keep", "3")
 	says(t, &errs, "read all published values")
 	base := regexp.MustCompile(`http://[0-9.:]+`).FindString(errs.String())

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -33,28 +32,10 @@ import (
 
 const patienceOfTests = 30 * time.Second
 
-// buffer is a log for several goroutines.
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(text []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(text)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
-
 // running is Run in a test.
 type running struct {
 	addr string
-	log  buffer
+	log  await.Buffer
 	stop func() error // ends it, and returns what it returned
 }
 

@@ -101,8 +101,9 @@ func module() []layer {
 			internal/app/commands/status internal/app/commands/serve internal/app/commands/budget
 			internal/app/commands cmd/runner cmd/experiments`},
 		{name: "tests", sees: "secrets numbers wire noise experiments transforms kafka deployment front demo",
-			outside: []string{beam}, packages: `
-			internal/testing/await internal/testing/deploytest internal/testing/long internal/testing/chance
+			outside: []string{beam, franz}, packages: `
+			internal/testing/must internal/testing/await internal/testing/deploytest internal/testing/long
+			internal/testing/chance
 			internal/testing/doccheck internal/testing/fakeregistry internal/testing/python
 			internal/testing/runseed internal/testing/golden internal/testing/repeated
 			internal/testing/layers internal/testing/memledger

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/base/numbers/wallclock"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -279,10 +280,7 @@ func TestRuleTurnsAreDaysOfTheZone(t *testing.T) {
 	} {
 		var begin []int64
 		for _, text := range midnights {
-			at, err := time.Parse(time.RFC3339, text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			at := must.Have(time.Parse(time.RFC3339, text))
 			begin = append(begin, at.UnixMilli())
 		}
 		h := &schemas.Header{FromTurn: 1, SliceStart: begin[0], StartMillis: begin[0], Zone: zone,

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -24,10 +25,7 @@ func changed(t *testing.T, edits ...func(*deployment.Config)) *schemas.Header {
 	for _, edit := range edits {
 		edit(&cfg)
 	}
-	d, err := deployment.Compile(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Have(deployment.Compile(cfg))
 	h := Header(d)
 	return &h
 }

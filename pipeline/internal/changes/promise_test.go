@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -24,10 +25,7 @@ func headerWith(t *testing.T, epsilon, delta, keys float64, private bool) *schem
 		m.Name, m.Keys = "private", deployment.Keys{Mode: deployment.KeysPrivate}
 		cfg.Metrics = append(cfg.Metrics, m)
 	}
-	d, err := deployment.Compile(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Have(deployment.Compile(cfg))
 	h := Header(d)
 	return &h
 }
@@ -108,10 +106,7 @@ func TestRuleGenerationsTogetherKeepThePromise(t *testing.T) {
 		budget := func(epsilon, delta, keys float64) budgets.Budget {
 			of := [3]float64{epsilon, delta, keys}
 			if _, ok := known[of]; !ok {
-				b, err := budgets.NewBudget(epsilon, delta, budgets.GDP, keys*delta)
-				if err != nil {
-					t.Fatal(err)
-				}
+				b := must.Have(budgets.NewBudget(epsilon, delta, budgets.GDP, keys*delta))
 				known[of] = b
 			}
 			return known[of]
@@ -122,11 +117,7 @@ func TestRuleGenerationsTogetherKeepThePromise(t *testing.T) {
 				rapid.SampledFrom([]float64{0, 0, 0.1, 0.5, 0.9}).Draw(t, "δ_keys/δ"))
 		}
 		planned := func() budgets.Budget {
-			b, err := draw().Plan(rapid.SampledFrom([]float64{0, 0, 0.05, 0.4}).Draw(t, "planned"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return b
+			return must.Have(draw().Plan(rapid.SampledFrom([]float64{0, 0, 0.05, 0.4}).Draw(t, "planned")))
 		}
 		h := *base
 		h.Budget = planned()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -16,18 +17,9 @@ import (
 
 // No field of a metric can change without being listed, with its old and its new value.
 func TestEveryFieldOfAMetricIsComparedByValue(t *testing.T) {
-	precision, err := units.PrecisionFromSigma(3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	delta, err := units.DeltaFromFloat(1e-9)
-	if err != nil {
-		t.Fatal(err)
-	}
-	coarse, err := units.PrecisionFromSigma(50)
-	if err != nil {
-		t.Fatal(err)
-	}
+	precision := must.Have(units.PrecisionFromSigma(3))
+	delta := must.Have(units.DeltaFromFloat(1e-9))
+	coarse := must.Have(units.PrecisionFromSigma(50))
 	was := schemas.MetricSpec{Name: "views", First: coarse, Top: coarse}
 	for i := range reflect.TypeFor[schemas.MetricSpec]().NumField() {
 		name := reflect.TypeFor[schemas.MetricSpec]().Field(i).Name
@@ -88,10 +80,7 @@ func TestAMeanDiffersOnce(t *testing.T) {
 		m := &cfg.Metrics[0]
 		m.Name, m.Kind, m.Min, m.Max, m.MaxEventsPerKey, m.Noise = "score", metrickind.Mean, 0, 10, events, 80
 		m.Target = noisereduction.Target{Absolute: 1, Confidence: 0.95}
-		d, err := deployment.Compile(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Have(deployment.Compile(cfg))
 		h := Header(d)
 		return &h
 	}
@@ -149,10 +138,7 @@ func TestScalesAndEdgesAreTold(t *testing.T) {
 		m.Name, m.MaxEventsPerKey, m.Noise = "score", 2, 80
 		m.Target = noisereduction.Target{Absolute: 2, Confidence: 0.95}
 		edit(m)
-		d, err := deployment.Compile(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Have(deployment.Compile(cfg))
 		h := Header(d)
 		return &h
 	}

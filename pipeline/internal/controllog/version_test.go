@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -14,10 +15,7 @@ import (
 // A record of another version is refused by that name, and never taken for damage. HEADER is read
 // before anything is written: its version must rise with every other one.
 func TestARecordOfAnotherVersionIsRefused(t *testing.T) {
-	value, err := schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &schemas.Run{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	value := must.Have(schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &schemas.Run{}}))
 	value[3]++
 	_, ours, err := Decode(&kafkalog.Record{Value: value})
 	if !ours || !errors.Is(err, schemas.ErrVersion) || !errors.Is(err, deployment.ErrLogFault) ||

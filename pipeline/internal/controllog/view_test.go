@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -12,24 +13,15 @@ import (
 // decoded is a record after a round trip through the topic's format.
 func decoded(t *testing.T, b schemas.ControlBody) schemas.Control {
 	t.Helper()
-	data, err := schemas.EncodeControl(schemas.Control{Body: b})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := schemas.DecodeControl(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	data := must.Have(schemas.EncodeControl(schemas.Control{Body: b}))
+	return must.Have(schemas.DecodeControl(data))
 }
 
 // feedView numbers records from offset 0.
 func feedView(t *testing.T, v *View, bodies ...schemas.ControlBody) {
 	t.Helper()
 	for _, b := range bodies {
-		if err := v.Observe(v.Next, decoded(t, b)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, v.Observe(v.Next, decoded(t, b)))
 	}
 }
 
@@ -39,10 +31,7 @@ func settledParts(t *testing.T, epoch int64, turn uint64, keys int) []schemas.Co
 	for i := range keys {
 		s.Keys = append(s.Keys, schemas.SettledKey{Key: []byte{byte('a' + i)}})
 	}
-	parts, err := schemas.SplitSettled(s, 160)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts := must.Have(schemas.SplitSettled(s, 160))
 	var out []schemas.ControlBody
 	for i := range parts {
 		out = append(out, &parts[i])
@@ -144,9 +133,7 @@ func (l *controlLog) checkBack() {
 	late := NewView(l.slots)
 	late.BeginAt(back, backEpoch, l.whole.Run)
 	for _, b := range l.bodies[back:] {
-		if err := late.Observe(late.Next, decoded(l.t, b)); err != nil {
-			l.t.Fatal(err)
-		}
+		must.Succeed(l.t, late.Observe(late.Next, decoded(l.t, b)))
 	}
 	if late.Settled != l.whole.Settled || late.Closed != l.whole.Closed || late.Epoch != l.whole.Epoch ||
 		len(late.CountsEnd[late.Settled]) != len(l.whole.CountsEnd[l.whole.Settled]) {

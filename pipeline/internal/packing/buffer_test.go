@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state/accounts"
@@ -109,20 +110,14 @@ func TestRuleAUsedBufferKeepsAndChangesNothing(t *testing.T) {
 			t.Fatalf("turn %d: the first events are %v, want %v", turn, b.First, first)
 		}
 		added := b.Records
-		out, err := b.Contributions(nil, 5, turn)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Have(b.Contributions(nil, 5, turn))
 		pool.Put(b)
 		pool.Put(other)
 		got, gotValues, records := model{}, model{}, uint64(0)
 		last, labels := map[int]*schemas.ContribUser{}, map[string]bool{}
 		for _, e := range out {
 			all = append(all, handed{e.Data, bytes.Clone(e.Data)})
-			batch, err := schemas.DecodeContributions(e.Data)
-			if err != nil {
-				t.Fatal(err)
-			}
+			batch := must.Have(schemas.DecodeContributions(e.Data))
 			if batch.Turn != turn || batch.Epoch != 5 || int(batch.Shard) != e.Shard {
 				t.Fatalf("turn %d, epoch %d, shard %d in an element of turn %d, shard %d", batch.Turn, batch.Epoch,
 					batch.Shard, turn, e.Shard)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -37,19 +38,13 @@ func TestRuleABatchCarriesTheLabelsOfItsOwnUsersOnly(t *testing.T) {
 					id := testHasher().Account(fmt.Appendf(nil, "user-%d", i))
 					byID[string(id[:])] = i
 				}
-				out, err := fill(pool, users, n, sums, key).Contributions(nil, 5, 1)
-				if err != nil {
-					t.Fatal(err)
-				}
+				out := must.Have(fill(pool, users, n, sums, key).Contributions(nil, 5, 1))
 				if len(out) != 4 {
 					t.Fatalf("%d batches, want 4", len(out))
 				}
 				seen := 0
 				for at, e := range out {
-					batch, err := schemas.DecodeContributions(e.Data)
-					if err != nil {
-						t.Fatal(err)
-					}
+					batch := must.Have(schemas.DecodeContributions(e.Data))
 					used := make([]bool, len(batch.Labels))
 					for _, u := range batch.Users {
 						i, is := byID[string(u.ID[:])], schemas.Label{Key: []byte("none")}

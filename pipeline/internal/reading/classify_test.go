@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -14,11 +15,8 @@ import (
 
 func testFates(t *testing.T, c clock) *classifier {
 	t.Helper()
-	decoder, err := event.NewDecoder(event.Format{Format: "jsonl", User: "user", Key: "key", Time: "time",
-		TimeUnit: "ms"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	decoder := must.Have(event.NewDecoder(event.Format{Format: "jsonl", User: "user", Key: "key", Time: "time",
+		TimeUnit: "ms"}))
 	h := &schemas.Header{StartMillis: 1000, FromTurn: 1, SliceStart: 1000,
 		Metrics: []schemas.MetricSpec{{WindowSize: 1000, WindowSlide: 1000}}}
 	return &classifier{decoder: decoder, clock: c, turns: calendar.New(h, 0)}
@@ -55,10 +53,7 @@ func TestDeletesAndUnaskedRecordsAreSkipped(t *testing.T) {
 		"Avro: null field":     {avro, []byte("\x02d\x02\x00\x02\x02"), watch.DeadLettered},
 		"Avro: no filter asks": {filtered(avro), []byte("\x02d\x02\x00\x02\x02"), watch.Skipped},
 	} {
-		decoder, err := event.NewDecoder(c.format)
-		if err != nil {
-			t.Fatal(err)
-		}
+		decoder := must.Have(event.NewDecoder(c.format))
 		f := testFates(t, clock{noFuture: true, lateness: 1 << 40, slack: 1 << 40})
 		f.decoder, f.asked = decoder, len(c.format.Filters) > 0
 		f.event.Passes = 0 // as the record before may have left it
@@ -78,10 +73,7 @@ func judgeOne(t *testing.T, f *classifier, p *partition, offset, stamp, event, n
 	t.Helper()
 	rec := kafkalog.Record{Offset: offset, Timestamp: stamp,
 		Value: fmt.Appendf(nil, `{"user":"u","key":"k","time":%d}`, event)}
-	v, err := f.classify(p, &rec, now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Have(f.classify(p, &rec, now))
 	switch v.Outcome {
 	case watch.DeadLettered:
 		return v.class

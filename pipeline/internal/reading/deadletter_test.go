@@ -8,46 +8,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
-
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/connect"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
-
-func deleteTopic(t *testing.T, broker, topic string) {
-	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(broker))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	req := kmsg.NewPtrDeleteTopicsRequest()
-	req.TopicNames = []string{topic}
-	one := kmsg.NewDeleteTopicsRequestTopic()
-	one.Topic = kmsg.StringPtr(topic)
-	req.Topics = append(req.Topics, one)
-	res, err := req.RequestWith(t.Context(), client)
-	if err != nil || res.Topics[0].ErrorCode != 0 {
-		t.Fatalf("deleting topic %s: %v, %+v", topic, err, res)
-	}
-}
 
 // A deleted dead-letter topic is reported before a record needs it, with a remedy; a record that
 // cannot be written there is an error, never dropped; and a recreated topic is used.
 func TestRuleAMissingDeadLetterTopicIsToldBeforeItIsNeeded(t *testing.T) {
 	t.Parallel()
 	broker := deploytest.Start(t)
-	d, err := deployment.Compile(deploytest.Config(broker.Addr()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Have(deployment.Compile(deploytest.Config(broker.Addr())))
+	client := must.Have(connect.Dial(t.Context(), d.Config.Kafka, nil))
 	defer client.Close()
 	topic := d.Config.Outputs.DeadLetter
 	if err := client.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: topic, Partitions: 1, Replication: 1}); err !=
@@ -55,18 +29,13 @@ func TestRuleAMissingDeadLetterTopicIsToldBeforeItIsNeeded(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	letters, err := newDeadLetters(t.Context(), client, d, slog.New(slog.NewTextHandler(&out, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	letters := must.Have(newDeadLetters(t.Context(), client, d, slog.New(slog.NewTextHandler(&out, nil))))
 	defer letters.close()
 	begin := time.Now()
 	look := func(after time.Duration, warnings int) {
 		t.Helper()
 		out.Reset()
-		if err := letters.checkTopic(t.Context(), begin.Add(after)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, letters.checkTopic(t.Context(), begin.Add(after)))
 		if n := strings.Count(out.String(), "level=WARN"); n != warnings {
 			t.Fatalf("after %v: %d warnings, want %d: %s", after, n, warnings, &out)
 		}
@@ -75,12 +44,10 @@ func TestRuleAMissingDeadLetterTopicIsToldBeforeItIsNeeded(t *testing.T) {
 		letters.add("events", &kafkalog.Record{Partition: 1, Offset: offset, Value: []byte("{")}, "undecodable")
 	}
 	broken(1)
-	if err := letters.flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, letters.flush(t.Context()))
 	look(11*time.Second, 0)
 
-	deleteTopic(t, broker.Addr(), topic)
+	deploytest.DeleteTopic(t, broker.Addr(), topic)
 	look(12*time.Second, 0) // too soon after the last look
 	look(22*time.Second, 1)
 	for _, s := range []string{"topic " + topic, "does not exist any more",
@@ -94,7 +61,7 @@ func TestRuleAMissingDeadLetterTopicIsToldBeforeItIsNeeded(t *testing.T) {
 	look(100*time.Second, 0)
 
 	broken(2)
-	err = letters.flush(t.Context())
+	err := letters.flush(t.Context())
 	if !errors.Is(err, kafkalog.ErrUnknownTopic) || !strings.Contains(err.Error(), "--create --topic "+topic) {
 		t.Errorf("writing to no topic: %v", err)
 	}
@@ -115,7 +82,7 @@ func TestRuleAMissingDeadLetterTopicIsToldBeforeItIsNeeded(t *testing.T) {
 		t.Errorf("the topic ends at %d, %v", bounds.High, err)
 	}
 
-	deleteTopic(t, broker.Addr(), topic) // and it is made again before a look
+	deploytest.DeleteTopic(t, broker.Addr(), topic) // and it is made again before a look
 	if err := client.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: topic, Partitions: 1, Replication: 1}); err !=
 		nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
@@ -51,11 +52,8 @@ func TestTheNewestSchemaOfTheRegistryIsLookedAtFirst(t *testing.T) {
 		cfg := deploytest.Config("localhost:1")
 		cfg.Events.Format = event.Format{Format: "avro", User: "user", Key: c.key, Time: "at"}
 		cfg.Events.Registry = &deployment.Registry{URL: registryWith(t, c.schema)}
-		d, err := deployment.Compile(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = NewDecoder(t.Context(), d, slog.New(slog.DiscardHandler))
+		d := must.Have(deployment.Compile(cfg))
+		_, err := NewDecoder(t.Context(), d, slog.New(slog.DiscardHandler))
 		var bad *event.FormatError
 		switch {
 		case c.want == "" && err != nil:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
@@ -49,12 +50,9 @@ func (w *streams) second(behind ...time.Duration) {
 		if behind[id] >= 0 {
 			w.fed++
 			stamp := w.now - behind[id].Milliseconds()
-			v, err := w.s.classifier.classify(p,
+			v := must.Have(w.s.classifier.classify(p,
 				&kafkalog.Record{Offset: p.next, Timestamp: stamp,
-					Value: fmt.Appendf(nil, `{"user":"u","key":"k","time":%d}`, stamp)}, w.now)
-			if err != nil {
-				w.t.Fatal(err)
-			}
+					Value: fmt.Appendf(nil, `{"user":"u","key":"k","time":%d}`, stamp)}, w.now))
 			if v.Outcome == watch.Accepted && v.turn <= w.s.closed {
 				v.Outcome = watch.Overtaken
 			}

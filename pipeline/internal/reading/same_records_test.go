@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -15,22 +16,16 @@ import (
 // A topic that is created again with as many records, between two fetches, looks like the old one.
 func TestARunRefusesATopicThatWasCreatedAgainMeanwhile(t *testing.T) {
 	t.Parallel()
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "events"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	cluster := must.Have(kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "events")))
 	t.Cleanup(cluster.Close)
-	client, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: cluster.ListenAddrs()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Have(kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: cluster.ListenAddrs()}))
 	t.Cleanup(client.Close)
 	s := &Source{client: client, dep: &deployment.Deployment{}, taken: &schemas.Epoch{}, opts: Options{Groups: 1},
 		session: session{partitions: []*partition{{}}}}
 	s.dep.Config.Events.Topic = "events"
-	if s.taken.Cluster, s.taken.EventsID, err = client.TopicID(t.Context(), "events"); err != nil {
-		t.Fatal(err)
-	}
+	var err error
+	s.taken.Cluster, s.taken.EventsID, err = client.TopicID(t.Context(), "events")
+	must.Succeed(t, err)
 	refresh := func() error {
 		s.refreshed = time.Time{}
 		return s.refreshPartitions(t.Context())
@@ -38,9 +33,7 @@ func TestARunRefusesATopicThatWasCreatedAgainMeanwhile(t *testing.T) {
 	if err := refresh(); err != nil {
 		t.Errorf("the same topic: %v", err)
 	}
-	if err := errors.Join(cluster.DeleteTopic("events"), cluster.CreateTopic("events", 1, nil)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(cluster.DeleteTopic("events"), cluster.CreateTopic("events", 1, nil)))
 	if err := refresh(); !errors.Is(err, deployment.ErrLogFault) {
 		t.Errorf("a topic that was created again: %v", err)
 	}

@@ -7,15 +7,13 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
 // The settings that a broker leaves out are Kafka's defaults.
 func TestAbsentSettingsAreKafkasDefaults(t *testing.T) {
-	d, err := deployment.Compile(deploytest.Config("127.0.0.1:1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Have(deployment.Compile(deploytest.Config("127.0.0.1:1")))
 	for _, rules := range rulesOfTopics(d) {
 		state := &state{name: rules.topic, broker: "b:1", partitions: map[string]int{"tollgate-ledger": 4}[rules.topic],
 			settings: map[string]string{}}
@@ -48,10 +46,7 @@ func TestTheShortestSlideDecidesHowLongEventsAreNeeded(t *testing.T) {
 	day.Name, day.Window = "day", 24*time.Hour
 	often.Name, often.Window, often.Slide = "often", 6*time.Hour, 2*time.Hour
 	cfg.Metrics = []deployment.Metric{day, often}
-	d, err := deployment.Compile(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Have(deployment.Compile(cfg))
 	if got, want := neededRetention(d), 3*(3*time.Hour+2*time.Minute+5*time.Second); got != want {
 		t.Errorf("%v, want %v", got, want)
 	}

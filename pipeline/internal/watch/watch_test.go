@@ -15,6 +15,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
@@ -43,10 +44,7 @@ func TestRuleADrainIsNotHeldUpByOnePartition(t *testing.T) {
 		t.Errorf("%+v ended a drain", got)
 	}
 	drain, ended := make(chan struct{}), make(chan error, 1)
-	client, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{deploytest.Start(t).Addr()}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Have(kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{deploytest.Start(t).Addr()}}))
 	defer client.Close()
 	close(drain)
 	Start(t.Context(), client, New(Rules{}, slog.New(slog.DiscardHandler)), drain, func(err error) {
@@ -59,10 +57,7 @@ func TestRuleADrainIsNotHeldUpByOnePartition(t *testing.T) {
 		return // the rest waits for seconds
 	}
 	const listOffsets, notLeader = 2, 6
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "t"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	cluster := must.Have(kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "t")))
 	defer cluster.Close()
 	cluster.ControlKey(listOffsets, func(r kmsg.Request) (kmsg.Response, error, bool) {
 		cluster.KeepControl()
@@ -74,10 +69,7 @@ func TestRuleADrainIsNotHeldUpByOnePartition(t *testing.T) {
 			{Topic: "t", Partitions: []kmsg.ListOffsetsResponseTopicPartition{partition}}}
 		return answer, nil, true
 	})
-	stuck, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: cluster.ListenAddrs()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	stuck := must.Have(kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: cluster.ListenAddrs()}))
 	defer stuck.Close()
 	go func() { _, _ = stuck.Offsets(t.Context(), "t", 0) }() // until the client is closed
 	begin = time.Now()
@@ -96,15 +88,9 @@ func TestRuleADrainIsNotHeldUpByOnePartition(t *testing.T) {
 // The error of a run names the brokers that are away, once.
 func TestTheEndNamesTheBrokersThatAreAway(t *testing.T) {
 	dir := t.TempDir()
-	broker, err := embedded.Start(embedded.Options{DataDir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	broker := must.Have(embedded.Start(embedded.Options{DataDir: dir}))
 	addr := broker.Addr()
-	client, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Have(kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}}))
 	defer client.Close()
 	failed := errors.New("reading control: giving up")
 	if err := Named(client, failed); err != failed || len(client.Away()) > 0 { //nolint:errorlint // nothing is added
@@ -117,7 +103,7 @@ func TestTheEndNamesTheBrokersThatAreAway(t *testing.T) {
 			t.Fatal("a broker that is closed answers")
 		}
 	}
-	err = Named(client, failed)
+	err := Named(client, failed)
 	if want := "reading control: giving up; broker " + addr + " unreachable since "; !errors.Is(err, failed) ||
 		!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "nothing listens there") {
 		t.Errorf("%v, want %q", err, want)

@@ -19,6 +19,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/base/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
 // serveEnv makes the test binary run a broker instead of the tests: the process that is killed.
@@ -40,31 +41,22 @@ func TestMain(m *testing.M) {
 
 func dial(t *testing.T, addr string) *kafkalog.Client {
 	t.Helper()
-	c, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}, RetryFor: 20 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Have(kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}, RetryFor: 20 * time.Second}))
 	t.Cleanup(c.Close)
 	return c
 }
 
 func start(t *testing.T, o embedded.Options) *embedded.Broker {
 	t.Helper()
-	b, err := embedded.Start(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Have(embedded.Start(o))
 	t.Cleanup(b.Close)
 	return b
 }
 
 func read(t *testing.T, c *kafkalog.Client) (values []string) {
 	t.Helper()
-	o, err := c.Offsets(t.Context(), "t", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = c.ReadRange(t.Context(), "t", 0, o.Start, o.High, func(r kafkalog.Record) error {
+	o := must.Have(c.Offsets(t.Context(), "t", 0))
+	err := c.ReadRange(t.Context(), "t", 0, o.Start, o.High, func(r kafkalog.Record) error {
 		values = append(values, string(r.Value))
 		return nil
 	})
@@ -77,19 +69,12 @@ func read(t *testing.T, c *kafkalog.Client) (values []string) {
 func TestRecordsOfThePastAreKept(t *testing.T) {
 	b := start(t, embedded.Options{})
 	c := dial(t, b.Addr())
-	if err := c.CreateTopics(t.Context(),
-		kafkalog.TopicSpec{Name: "t", Partitions: 1, Config: map[string]string{"segment.bytes": "100"}}); err != nil {
-		t.Fatal(err)
-	}
-	p, err := c.NewProducer(t.Context(), "t", 0, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.CreateTopics(t.Context(),
+		kafkalog.TopicSpec{Name: "t", Partitions: 1, Config: map[string]string{"segment.bytes": "100"}}))
+	p := must.Have(c.NewProducer(t.Context(), "t", 0, ""))
 	for i := range 20 {
-		if _, err := p.Append(t.Context(),
-			[]kafkalog.Message{{Value: []byte("x"), Timestamp: kafkalog.At(int64(i + 1))}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Have(p.Append(t.Context(),
+			[]kafkalog.Message{{Value: []byte("x"), Timestamp: kafkalog.At(int64(i + 1))}}))
 	}
 	b.ApplyRetention()
 	if n := len(read(t, c)); n != 20 {
@@ -102,24 +87,14 @@ func TestRestartKeepsTheLogAndItsClients(t *testing.T) {
 	dir := t.TempDir()
 	b := start(t, embedded.Options{DataDir: dir})
 	c := dial(t, b.Addr())
-	if err := c.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: "t", Partitions: 1}); err != nil {
-		t.Fatal(err)
-	}
-	old, err := c.NewProducer(t.Context(), "t", 0, "tx")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := c.NewProducer(t.Context(), "t", 0, "tx")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: "t", Partitions: 1}))
+	old := must.Have(c.NewProducer(t.Context(), "t", 0, "tx"))
+	p := must.Have(c.NewProducer(t.Context(), "t", 0, "tx"))
 	f := c.NewFetcher()
 	var want []string
 	for i := range 5 {
-		if _, err := p.Append(t.Context(),
-			[]kafkalog.Message{{Value: fmt.Append(nil, i), Timestamp: kafkalog.Now()}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Have(p.Append(t.Context(),
+			[]kafkalog.Message{{Value: fmt.Append(nil, i), Timestamp: kafkalog.Now()}}))
 		want = append(want, fmt.Sprint(i))
 		gots, err := f.Poll(t.Context(), []kafkalog.Fetch{{Topic: "t", Offset: int64(i)}}, 1, 10*time.Second)
 		if err != nil || len(gots) != 1 || len(gots[0].Records) != 1 {
@@ -142,13 +117,8 @@ func TestKilledBrokerLosesNothingAcknowledged(t *testing.T) {
 	dir, addr := t.TempDir(), freeAddr(t)
 	proc := serve(t, addr, dir)
 	c := dial(t, addr)
-	if err := c.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: "t", Partitions: 1}); err != nil {
-		t.Fatal(err)
-	}
-	p, err := c.NewProducer(t.Context(), "t", 0, "tx")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: "t", Partitions: 1}))
+	p := must.Have(c.NewProducer(t.Context(), "t", 0, "tx"))
 	const records = 300
 	done := make(chan error, 1)
 	var acknowledged atomic.Int64
@@ -172,9 +142,7 @@ func TestKilledBrokerLosesNothingAcknowledged(t *testing.T) {
 		kill(proc)
 		proc = serve(t, addr, dir)
 	}
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, <-done)
 	got := read(t, c)
 	if len(got) != records {
 		t.Fatalf("%d records for %d appends", len(got), records)
@@ -188,10 +156,7 @@ func TestKilledBrokerLosesNothingAcknowledged(t *testing.T) {
 
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Have(net.Listen("tcp", "127.0.0.1:0"))
 	defer l.Close()
 	return l.Addr().String()
 }
@@ -201,13 +166,8 @@ func serve(t *testing.T, addr, dir string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), serveEnv+"="+addr+"|"+dir)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Have(cmd.StdoutPipe())
+	must.Succeed(t, cmd.Start())
 	t.Cleanup(func() { kill(cmd) })
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil || !strings.HasPrefix(line, "ready") {

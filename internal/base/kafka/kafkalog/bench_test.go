@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
 // BenchmarkAppend is the time of one acknowledged append to the in-process broker.
@@ -26,9 +28,7 @@ func BenchmarkFetch(b *testing.B) {
 	}
 	const total = 100_000
 	for range total / len(msgs) {
-		if _, err := p.Append(b.Context(), msgs); err != nil {
-			b.Fatal(err)
-		}
+		must.Have(p.Append(b.Context(), msgs))
 	}
 	f := c.NewFetcher()
 	f.Reuse = true

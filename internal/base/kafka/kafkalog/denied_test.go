@@ -9,6 +9,8 @@ import (
 	"github.com/segmentio/kafka-go/sasl/plain"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
 // A denied operation fails at once, as ErrForbidden, whatever it is.
@@ -20,16 +22,11 @@ func TestADeniedOperationIsForbidden(t *testing.T) {
 			Resource: kmsg.ACLResourceTypeTopic, Name: "t", Pattern: kmsg.ACLResourcePatternTypeLiteral,
 			Operation: kmsg.ACLOperationDescribe, Allow: true,
 		}))
-	c, err := Dial(t.Context(),
+	c := must.Have(Dial(t.Context(),
 		Config{Brokers: cluster.ListenAddrs(), SASL: plain.Mechanism{Username: "bob", Password: "b"},
-			RetryFor: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+			RetryFor: time.Minute}))
 	defer c.Close()
-	if _, err := c.Offsets(t.Context(), "t", 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Have(c.Offsets(t.Context(), "t", 0))
 	for name, call := range map[string]func() error{
 		"asking for the partitions": func() error { _, err := c.Partitions(t.Context(), "hidden"); return err },
 		"asking for the settings":   func() error { _, err := c.TopicConfig(t.Context(), "t"); return err },

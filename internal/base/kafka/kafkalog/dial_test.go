@@ -21,15 +21,14 @@ import (
 	"github.com/segmentio/kafka-go/sasl/plain"
 	"github.com/segmentio/kafka-go/sasl/scram"
 	"github.com/twmb/franz-go/pkg/kfake"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
 // certificate makes a self-signed certificate for a host or an address.
 func certificate(t *testing.T, host string) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Have(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, IsCA: true, BasicConstraintsValid: true,
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{host},
@@ -37,14 +36,8 @@ func certificate(t *testing.T, host string) (tls.Certificate, *x509.CertPool) {
 	if ip := net.ParseIP(host); ip != nil {
 		template.DNSNames, template.IPAddresses = nil, []net.IP{ip}
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	parsed, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := must.Have(x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key))
+	parsed := must.Have(x509.ParseCertificate(der))
 	pool := x509.NewCertPool()
 	pool.AddCert(parsed)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
@@ -52,11 +45,7 @@ func certificate(t *testing.T, host string) (tls.Certificate, *x509.CertPool) {
 
 func scramOf(t *testing.T, algo scram.Algorithm, user, password string) sasl.Mechanism {
 	t.Helper()
-	m, err := scram.Mechanism(algo, user, password)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return must.Have(scram.Mechanism(algo, user, password))
 }
 
 // plainOf is PLAIN with the name of its user, as callers have it.
@@ -74,10 +63,7 @@ func (m withUser) User() string { return m.user }
 // accept runs a listener that hands every connection to serve, and closes it afterwards.
 func accept(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Have(net.Listen("tcp", "127.0.0.1:0"))
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -237,22 +223,16 @@ func TestARefusalAfterAWelcomeIsTriedAgain(t *testing.T) {
 		return Dial(t.Context(),
 			Config{Brokers: []string{addr}, TLS: trusted.Load(), RenewTLS: trusted.Load, MayChange: mayChange})
 	}
-	fixed, err := dial(false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixed := must.Have(dial(false))
 	defer fixed.Close()
-	changing, err := dial(true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	changing := must.Have(dial(true))
 	defer changing.Close()
 
 	shown.Store(&tls.Config{Certificates: []tls.Certificate{other}})
 	if err := fixed.Ping(t.Context()); !errors.Is(err, ErrRefused) || retriable(err) || len(fixed.Away()) > 0 {
 		t.Errorf("where nothing may change: %v, %v", err, fixed.Away())
 	}
-	err = changing.Ping(t.Context())
+	err := changing.Ping(t.Context())
 	if away := changing.Away(); !errors.Is(err, ErrRefused) || !retriable(err) || len(away) != 1 ||
 		!strings.Contains(away[0].Why, "unknown authority") {
 		t.Errorf("where secrets may change: %v, %v", err, away)

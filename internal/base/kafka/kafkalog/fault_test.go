@@ -12,6 +12,8 @@ import (
 	"github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
 const produceKey = 0
@@ -130,9 +132,7 @@ func TestALogThatHasLostTheProducersRecordsEndsIt(t *testing.T) {
 		mustAppend(t, p, "a", "b")
 		producers = append(producers, p)
 	}
-	if err := errors.Join(cluster.DeleteTopic("t"), cluster.CreateTopic("t", 1, nil)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(cluster.DeleteTopic("t"), cluster.CreateTopic("t", 1, nil)))
 	ctx, cancel := context.WithTimeout(t.Context(), 3*markerAgain)
 	defer cancel()
 	if _, err := producers[1].Fence(ctx); !errors.Is(err, ErrSequence) {

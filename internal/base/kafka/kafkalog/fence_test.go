@@ -9,6 +9,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
 const (
@@ -134,10 +136,8 @@ func TestAFenceOutlivesFaults(t *testing.T) {
 	// The commit succeeded and its response was lost: a second commit changes nothing.
 	_, c := setup(t, 1)
 	p := newProducer(t, c, 0, "tx")
-	if err := errors.Join(p.joinTransaction(t.Context()), p.commitTransaction(t.Context()),
-		p.commitTransaction(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(p.joinTransaction(t.Context()), p.commitTransaction(t.Context()),
+		p.commitTransaction(t.Context())))
 	if at, found, err := p.marker(t.Context(), p.next); at != 0 || !found || err != nil {
 		t.Errorf("marker at %d, %t, %v", at, found, err)
 	}

@@ -90,7 +90,7 @@ func FuzzRecordSet(f *testing.F) {
 	})
 }
 
-func must(all []Fetched, _ bool, _ map[topicPartition]error) []Fetched { return all }
+func fetchedBy(all []Fetched, _ bool, _ map[topicPartition]error) []Fetched { return all }
 
 func sameRecord(t *testing.T, r Record, m *kgo.Record) {
 	t.Helper()
@@ -141,7 +141,7 @@ func FuzzResponses(f *testing.F) {
 			}
 			switch res := res.(type) {
 			case *fetchResponse:
-				for _, f := range must(
+				for _, f := range fetchedBy(
 					decodeAnswer([]Fetch{{Topic: "t", Offset: 1}}, res, newSpace(kgo.DefaultDecompressor(), false))) {
 					if f.Next < 1 {
 						t.Fatalf("next offset %d below the one that was asked for", f.Next)

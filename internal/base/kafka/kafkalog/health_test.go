@@ -17,6 +17,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
 // troubleOf waits for a trouble whose text has a word in it.
@@ -76,9 +77,7 @@ func TestRuleWhatIsTriedAgainIsTold(t *testing.T) {
 	}
 	cancel()
 	calls.Wait()
-	if _, err := f.Poll(t.Context(), []Fetch{{Topic: "other"}}, 1, time.Millisecond); err != nil {
-		t.Fatal(err)
-	}
+	must.Have(f.Poll(t.Context(), []Fetch{{Topic: "other"}}, 1, time.Millisecond))
 	if list := c.Troubles(); len(list) != 1 || !strings.Contains(list[0].Doing, "other") {
 		t.Errorf("still troubles: %v", list)
 	}
@@ -132,10 +131,7 @@ func TestACallToASilentBrokerEndsAndLeavesNoConnection(t *testing.T) {
 		return nil, nil, false
 	})
 	silent := accept(t, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }) // the test ends once all are closed
-	cfg, err := Config{Brokers: []string{silent}}.withDefaults()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := must.Have(Config{Brokers: []string{silent}}.withDefaults())
 	inDial := newClient(cfg)
 	for name, c := range map[string]*Client{"request": inRequest, "connection": inDial} {
 		for range calls {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
 // startBroker runs a fake cluster whose retention leaves old records alone.
@@ -198,19 +200,14 @@ func TestOutOfRangeIsTyped(t *testing.T) {
 	t.Parallel()
 	cluster, c := setup(t, 2)
 	mustAppend(t, newProducer(t, c, 0, ""), "a", "b", "c")
-	if err := cluster.DeleteRecords("t", 0, 2); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, cluster.DeleteRecords("t", 0, 2))
 	if err := c.ReadRange(t.Context(), "t", 0, 0, 3, func(Record) error {
 		return nil
 	}); !errors.Is(err, ErrOffsetOutOfRange) {
 		t.Errorf("reading below the start: %v", err)
 	}
-	fetched, err := c.NewFetcher().Poll(t.Context(),
-		[]Fetch{{Topic: "t", Partition: 0, Offset: 99}, {Topic: "t", Partition: 1}}, 1, time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fetched := must.Have(c.NewFetcher().Poll(t.Context(),
+		[]Fetch{{Topic: "t", Partition: 0, Offset: 99}, {Topic: "t", Partition: 1}}, 1, time.Second))
 	if !errors.Is(fetched[0].Err, ErrOffsetOutOfRange) || fetched[0].Next != 99 {
 		t.Errorf("Poll = %+v", fetched)
 	}
@@ -232,9 +229,7 @@ func TestTheFirstTimeOfATopicIsTheLeastOfItsPartitions(t *testing.T) {
 		for _, at := range times {
 			messages = append(messages, Message{Value: []byte("x"), Timestamp: At(at)})
 		}
-		if _, err := p.Append(t.Context(), messages); err != nil {
-			t.Fatal(err)
-		}
+		must.Have(p.Append(t.Context(), messages))
 	}
 	if at, found, err := c.FirstTime(t.Context(), "t"); at != 5000 || !found || err != nil {
 		t.Errorf("got %d, %v, %v", at, found, err)

@@ -12,31 +12,24 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
 // transact writes values to partition 0 of "t" in one transaction and ends it by end; nil leaves it
 // open.
 func transact(t *testing.T, cluster *kfake.Cluster, end *kgo.TransactionEndTry, values ...string) *kgo.Client {
 	t.Helper()
-	cl, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.TransactionalID("txn"),
-		kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cl.BeginTransaction(); err != nil {
-		t.Fatal(err)
-	}
+	cl := must.Have(kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.TransactionalID("txn"),
+		kgo.RecordPartitioner(kgo.ManualPartitioner())))
+	must.Succeed(t, cl.BeginTransaction())
 	for _, v := range values {
-		if err := cl.ProduceSync(t.Context(), &kgo.Record{Topic: "t", Value: []byte(v)}).FirstErr(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, cl.ProduceSync(t.Context(), &kgo.Record{Topic: "t", Value: []byte(v)}).FirstErr())
 	}
 	if end == nil {
 		return cl
 	}
-	if err := cl.EndTransaction(t.Context(), *end); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, cl.EndTransaction(t.Context(), *end))
 	cl.Close()
 	return nil
 }
@@ -122,9 +115,7 @@ func TestOpenTransactionHoldsReadersBack(t *testing.T) {
 		t.Errorf("Offsets = %+v, %v", o, err)
 	}
 	equal(t, readAll(t, c, 0), []string{"a"})
-	if err := cl.EndTransaction(t.Context(), kgo.TryCommit); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, cl.EndTransaction(t.Context(), kgo.TryCommit))
 	cl.Close()
 	equal(t, readAll(t, c, 0), []string{"a", "b", "c"})
 }
@@ -162,9 +153,7 @@ func TestSeveralBrokersAndMovingLeaders(t *testing.T) {
 	cluster := startBroker(t, kfake.NumBrokers(3))
 	c := dial(t, cluster)
 	const partitions = 6
-	if err := c.CreateTopics(t.Context(), TopicSpec{Name: "t", Partitions: partitions}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.CreateTopics(t.Context(), TopicSpec{Name: "t", Partitions: partitions}))
 	const rounds = 30
 	var wg sync.WaitGroup
 	for i := range partitions {
@@ -190,10 +179,7 @@ func TestSeveralBrokersAndMovingLeaders(t *testing.T) {
 	}
 	left := partitions * rounds
 	for deadline := time.Now().Add(20 * time.Second); left > 0 && time.Now().Before(deadline); {
-		fetched, err := f.Poll(t.Context(), fetches, 1, time.Second)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fetched := must.Have(f.Poll(t.Context(), fetches, 1, time.Second))
 		for _, g := range fetched {
 			if g.Err != nil {
 				t.Fatal(g.Err)

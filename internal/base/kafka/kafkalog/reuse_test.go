@@ -8,15 +8,14 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
 // compressed returns batches with their bodies compressed.
 func compressed(t testing.TB, raw []byte, codec kgo.CompressionCodec) []byte {
 	t.Helper()
-	c, err := kgo.DefaultCompressor(codec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Have(kgo.DefaultCompressor(codec))
 	if c == nil {
 		return raw // no compression
 	}
@@ -129,17 +128,12 @@ func TestAnAnswerIsBoundedOverAllPartitions(t *testing.T) {
 	for i := range int32(partitions) {
 		p := newProducer(t, c, i, "")
 		for range 2 {
-			if _, err := p.Append(t.Context(), []Message{{Value: make([]byte, 700<<10)}}); err != nil {
-				t.Fatal(err)
-			}
+			must.Have(p.Append(t.Context(), []Message{{Value: make([]byte, 700<<10)}}))
 		}
 		fetches = append(fetches, Fetch{Topic: "t", Partition: partitions - 1 - i, MaxBytes: 1 << 20})
 	}
 	f := c.NewFetcher()
-	all, err := f.Poll(t.Context(), fetches, 1, 10*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Have(f.Poll(t.Context(), fetches, 1, 10*time.Second))
 	bytes := 0
 	for i, got := range all {
 		for _, r := range got.Records {

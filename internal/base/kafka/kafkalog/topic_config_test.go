@@ -5,15 +5,15 @@ import (
 	"testing"
 
 	"github.com/segmentio/kafka-go/protocol/describeconfigs"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
 func TestTopicConfigTellsSettingsInForce(t *testing.T) {
 	t.Parallel()
 	_, c := setup(t, 1)
-	if err := c.CreateTopics(t.Context(),
-		TopicSpec{Name: "own", Partitions: 1, Config: map[string]string{"cleanup.policy": "compact"}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.CreateTopics(t.Context(),
+		TopicSpec{Name: "own", Partitions: 1, Config: map[string]string{"cleanup.policy": "compact"}}))
 	for topic, want := range map[string]string{"own": "compact", "t": "delete"} {
 		got, err := c.TopicConfig(t.Context(), topic)
 		if _, unknown := got["no.such.setting"]; err != nil || unknown || got["cleanup.policy"] != want ||

@@ -6,6 +6,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kversion"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 )
 
 func TestATopicThatIsCreatedAgainHasAnotherID(t *testing.T) {
@@ -20,15 +22,11 @@ func TestATopicThatIsCreatedAgainHasAnotherID(t *testing.T) {
 		return id
 	}
 	first := id()
-	if err := cluster.DeleteTopic("t"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, cluster.DeleteTopic("t"))
 	if _, _, err := c.TopicID(t.Context(), "t"); !errors.Is(err, ErrUnknownTopic) {
 		t.Errorf("without the topic: %v", err)
 	}
-	if err := cluster.CreateTopic("t", 1, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, cluster.CreateTopic("t", 1, nil))
 	if id() == first {
 		t.Error("another topic has the same id")
 	}
@@ -36,11 +34,8 @@ func TestATopicThatIsCreatedAgainHasAnotherID(t *testing.T) {
 
 func TestOldBrokersHaveNoIDsOfTopics(t *testing.T) {
 	t.Parallel()
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "t"),
-		kfake.MaxVersions(kversion.V2_6_0()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	cluster := must.Have(kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "t"),
+		kfake.MaxVersions(kversion.V2_6_0())))
 	t.Cleanup(cluster.Close)
 	c := dial(t, cluster)
 	if cluster, id, err := c.TopicID(t.Context(), "t"); cluster != "" || id != [16]byte{} || err != nil {

@@ -23,6 +23,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/must"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
@@ -49,10 +50,7 @@ func fake(t *testing.T, secure bool,
 func client(t *testing.T, cfg Config) *Client {
 	t.Helper()
 	cfg.Pause = time.Millisecond
-	c, err := New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Have(New(cfg))
 	t.Cleanup(c.Close)
 	return c
 }
@@ -342,9 +340,7 @@ func TestCertificatesOfOnesOwnAuthority(t *testing.T) {
 	s, _ := fake(t, true, func(w http.ResponseWriter, r *http.Request, _ int64) { fmt.Fprint(w, text) })
 	file := filepath.Join(t.TempDir(), "ca.pem")
 	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
-	if err := os.WriteFile(file, block, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(file, block, 0o600))
 	if _, err := client(t, Config{URL: s.URL, CAFile: file}).Schema(t.Context(), 7); err != nil {
 		t.Error(err)
 	}
@@ -369,9 +365,7 @@ func TestPasswordsAndCertificatesThatChange(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name string, data []byte) string {
 		file := filepath.Join(dir, name)
-		if err := os.WriteFile(file, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(file, data, 0o600))
 		return file
 	}
 	right := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
@@ -425,16 +419,10 @@ func TestAPasswordThatIsChangingIsTriedAgain(t *testing.T) {
 // otherAuthority returns a certificate that has signed nothing.
 func otherAuthority(t *testing.T) []byte {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Have(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true,
 		BasicConstraintsValid: true}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := must.Have(x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key))
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
@@ -463,9 +451,7 @@ func TestSchemasThatAreNotAvroOrNotWhole(t *testing.T) {
 
 func TestSettingsThatCannotBe(t *testing.T) {
 	empty := filepath.Join(t.TempDir(), "empty.pem")
-	if err := os.WriteFile(empty, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(empty, nil, 0o600))
 	for field, cfgs := range map[string][]Config{
 		"url": {{}, {URL: "registry"}, {URL: "ftp://registry"}, {URL: "https://"},
 			{URL: "http://ann:s3cret@registry"}, {URL: "http://registry/?token=s3cret"}, {URL: "http://registry",
