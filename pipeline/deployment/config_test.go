@@ -114,6 +114,11 @@ func TestCompileRefusesInvalidValues(t *testing.T) {
 			t.Errorf("want an error about %s, got: %v", test.field, err)
 		}
 	}
+	above := meanFrom(10, 100, 1)
+	above.Target = relative
+	if _, err := compile(above); err != nil {
+		t.Errorf("a mean of values from 10 on has no relative error: %v", err)
+	}
 }
 
 // A value outside of the range that the table has for a field is refused.

@@ -1,15 +1,14 @@
-package conversion
+package conversion_test
 
 import (
-	"errors"
 	"math"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
+	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
-	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Wang, Balle and Kasiviswanathan, Theorem 9, in Python with mpmath 1.4.1, 50 digits; those of
@@ -30,7 +29,7 @@ func TestSamplesWithoutReplacementHaveTheDivergencesOfTheTheorem(t *testing.T) {
 		{1, 1, 3, 1.5},
 		{1, 0.1, 1000, 500},
 	} {
-		curve := must(GaussianWithoutReplacementToRDP(c.sigma, c.sampling, []float64{c.alpha}))
+		curve := must(conversion.GaussianWithoutReplacementToRDP(c.sigma, c.sampling, []float64{c.alpha}))
 		if got := curve[0].Epsilon; !(got >= c.want*(1-1e-15)) || got > c.want*(1+1e-9) {
 			t.Errorf("%+v: got %v", c, got)
 		}
@@ -42,7 +41,7 @@ func TestSampledPureIsTheClosedForm(t *testing.T) {
 	for _, c := range []struct{ epsilon, sampling, want float64 }{
 		{1, 0.1, 0.15856507874042912}, {0.5, 1, 0.5}, {0, 0.2, 0}, {1000, 0.5, 999.3068528194401}, {1e-20, 0.25, 2.5e-21},
 	} {
-		got, err := SampledPure(c.epsilon, c.sampling)
+		got, err := conversion.SampledPure(c.epsilon, c.sampling)
 		if err != nil || !(got >= c.want*(1-2e-16)) || got > c.want*(1+1e-14) {
 			t.Errorf("%+v: %v (%v)", c, got, err)
 		}
@@ -51,15 +50,15 @@ func TestSampledPureIsTheClosedForm(t *testing.T) {
 
 // The δ of a group of three is δ·(1 + e^ε + e^2ε); the other guarantees are those of the theorems.
 func TestGroupsHaveTheClosedForms(t *testing.T) {
-	approx, err := ApproxForGroup(loss.Approx{Epsilon: 0.3, Delta: 1e-7}, 3)
+	approx, err := conversion.ApproxForGroup(loss.Approx{Epsilon: 0.3, Delta: 1e-7}, 3)
 	want := 1e-7 * (1 + math.Exp(0.3) + math.Exp(0.6))
 	if err != nil || math.Abs(approx.Epsilon-0.9) > 1e-15 || !(approx.Delta >= want*(1-1e-15)) || approx.Delta > want*(1+1e-14) {
 		t.Errorf("%+v, want δ = %v (%v)", approx, want, err)
 	}
-	if got, err := ApproxForGroup(loss.Approx{Delta: 0.1}, 3); err != nil || got.Epsilon != 0 || math.Abs(got.Delta-0.3) > 1e-15 {
+	if got, err := conversion.ApproxForGroup(loss.Approx{Delta: 0.1}, 3); err != nil || got.Epsilon != 0 || math.Abs(got.Delta-0.3) > 1e-15 {
 		t.Errorf("without ε: %+v (%v)", got, err)
 	}
-	if got, err := ZCDPForGroup(loss.ZCDP{Rho: 0.5}, 3); err != nil || got.Rho != 4.5 {
+	if got, err := conversion.ZCDPForGroup(loss.ZCDP{Rho: 0.5}, 3); err != nil || got.Rho != 4.5 {
 		t.Errorf("zCDP: %+v (%v)", got, err)
 	}
 }
@@ -71,46 +70,14 @@ func TestGroupsCoverGaussianNoise(t *testing.T) {
 		g := loss.GDP{Mu: math.Exp(rapid.Float64Range(-4, 0).Draw(t, "log mu"))}
 		k := rapid.IntRange(1, 5).Draw(t, "group")
 		epsilon := rapid.Float64Range(0.01, 1).Draw(t, "epsilon")
-		delta := must(GDPToDelta(g, epsilon))
-		group, err := ApproxForGroup(loss.Approx{Epsilon: epsilon, Delta: delta}, k)
+		delta := must(conversion.GDPToDelta(g, epsilon))
+		group, err := conversion.ApproxForGroup(loss.Approx{Epsilon: epsilon, Delta: delta}, k)
 		if err != nil {
 			t.Skip("no delta below 1")
 		}
-		exact, err := GDPToDelta(loss.GDP{Mu: g.Mu * float64(k)}, group.Epsilon)
+		exact, err := conversion.GDPToDelta(loss.GDP{Mu: g.Mu * float64(k)}, group.Epsilon)
 		if err != nil || exact > group.Delta*(1+1e-12) || k == 1 && group.Delta != delta {
 			t.Fatalf("mu %v, group of %d at %v: %v, exact %v (%v)", g.Mu, k, epsilon, group.Delta, exact, err)
 		}
 	})
-}
-
-func TestGroupsRefuseWhatIsOutOfRange(t *testing.T) {
-	fails := func(name, want string, err error) {
-		t.Helper()
-		var out *units.RangeError
-		if !errors.As(err, &out) || out.Parameter != want {
-			t.Errorf("%s: %v, want a *units.RangeError of %s", name, err, want)
-		}
-	}
-	_, err := ZCDPForGroup(loss.ZCDP{Rho: 1, Delta: 0.1}, 2)
-	fails("approximate", "delta", err)
-	_, err = ZCDPForGroup(loss.ZCDP{Rho: 1}, MaxGroup+1)
-	fails("too many", "group", err)
-	_, err = ApproxForGroup(loss.Approx{Epsilon: 1, Delta: 0.1}, 10)
-	fails("delta above 1", "group", err)
-	_, err = ApproxForGroup(loss.Approx{Epsilon: 1e6}, 2)
-	fails("epsilon", "group", err)
-	_, err = GaussianWithoutReplacementToRDP(1, 0, []float64{2})
-	fails("no sample", "sampling", err)
-	_, err = GaussianWithoutReplacementToRDP(math.NaN(), 0.5, []float64{2})
-	fails("NaN noise", "sigma", err)
-	_, err = SampledPure(1, 2)
-	fails("sampling", "sampling", err)
-}
-
-// must returns v; an error is a bug of these tests.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }

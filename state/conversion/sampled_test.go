@@ -1,12 +1,11 @@
-package conversion
+package conversion_test
 
 import (
-	"errors"
 	"math"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
-	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 func integers(from, to int) (orders []float64) {
@@ -20,7 +19,7 @@ func integers(from, to int) (orders []float64) {
 // q = 0.01, σ = 4, δ = 1e-5 and 10,000 steps are ε = 1.26 by the moments accountant,
 // which converts by ε = T·ε_α + ln(1/δ)/(α−1) at integer orders.
 func TestPoissonSamplesHaveTheMomentsAccountantsEpsilon(t *testing.T) {
-	curve := must(SampledGaussianToRDP(4, 0.01, integers(2, 64)))
+	curve := must(conversion.SampledGaussianToRDP(4, 0.01, integers(2, 64)))
 	best := math.Inf(1)
 	var steps loss.RDP
 	for _, o := range curve {
@@ -30,7 +29,7 @@ func TestPoissonSamplesHaveTheMomentsAccountantsEpsilon(t *testing.T) {
 	if math.Abs(best-1.26) > 5e-3 {
 		t.Errorf("ε = %v, want 1.26", best)
 	}
-	if tighter, err := RDPToEpsilon(steps, 1e-5); err != nil || !(tighter < best) {
+	if tighter, err := conversion.RDPToEpsilon(steps, 1e-5); err != nil || !(tighter < best) {
 		t.Errorf("by Lemma C.4 ε = %v (%v), want less than %v", tighter, err, best)
 	}
 }
@@ -41,7 +40,7 @@ func TestPoissonSamplesHaveTheClosedForms(t *testing.T) {
 	orders := []float64{1.001, 2, 2.5, 3, 17.2, 64, 511.5, 512}
 	for _, sigma := range []float64{0.05, 0.5, 1, 4, 1000} {
 		for _, q := range []float64{1e-9, 1e-3, 0.2, 0.999} {
-			curve := must(SampledGaussianToRDP(sigma, q, orders))
+			curve := must(conversion.SampledGaussianToRDP(sigma, q, orders))
 			want := math.Log1p(q * q * math.Expm1(1/(sigma*sigma)))
 			if got := curve[1].Epsilon; !(got >= want*(1-1e-12)) || got > want*(1+1e-9)+1e-40 {
 				t.Errorf("σ = %v, q = %v: at order 2 %v, want %v", sigma, q, got, want)
@@ -55,7 +54,7 @@ func TestPoissonSamplesHaveTheClosedForms(t *testing.T) {
 				}
 			}
 		}
-		all, err := SampledGaussianToRDP(sigma, 1, []float64{2, 64})
+		all, err := conversion.SampledGaussianToRDP(sigma, 1, []float64{2, 64})
 		if err != nil || math.Abs(all[1].Epsilon/(32/(sigma*sigma))-1) > 1e-12 {
 			t.Errorf("σ = %v with every individual: %v (%v)", sigma, all, err)
 		}
@@ -83,7 +82,7 @@ func TestPoissonSamplesHaveTheirDivergenceAtTheEnds(t *testing.T) {
 		{500, 0.005, 5000, 2.5002536846412492557e-7},
 		{30, 1e-6, 2000, 1.1117310940780708108e-12},
 	} {
-		curve := must(SampledGaussianToRDP(c.sigma, c.sampling, []float64{float64(c.alpha)}))
+		curve := must(conversion.SampledGaussianToRDP(c.sigma, c.sampling, []float64{float64(c.alpha)}))
 		if got := curve[0].Epsilon; !(got >= c.want && got <= c.want*(1+1e-15)) && !(c.alpha > 512 && got >= c.want && got <= c.want*(1+1e-6)) {
 			t.Errorf("%+v: %v", c, got)
 		}
@@ -91,7 +90,7 @@ func TestPoissonSamplesHaveTheirDivergenceAtTheEnds(t *testing.T) {
 	// The term of k = α alone, and all data, are bounds on either side.
 	for _, sigma := range []float64{0x1p-20, 1e-4, 0.01, 0.2} {
 		for _, q := range []float64{1e-300, 1e-12, 0.3, 1 - 0x1p-53} {
-			curve := must(SampledGaussianToRDP(sigma, q, []float64{2, 3, 100, 512}))
+			curve := must(conversion.SampledGaussianToRDP(sigma, q, []float64{2, 3, 100, 512}))
 			for _, o := range curve {
 				all := o.Alpha / 2 / sigma / sigma
 				alone := all + o.Alpha*math.Log(q)/(o.Alpha-1)
@@ -106,36 +105,15 @@ func TestPoissonSamplesHaveTheirDivergenceAtTheEnds(t *testing.T) {
 // A divergence of 0 would promise (0, 0): what is below the least float64 is rounded up.
 func TestSmallestSamplesWithoutReplacementLoseSomething(t *testing.T) {
 	for _, sampling := range []float64{1e-150, 1e-162, 1e-200, math.SmallestNonzeroFloat64} {
-		r := must(GaussianWithoutReplacementToRDP(1, sampling, []float64{2, 3, 64}))
+		r := must(conversion.GaussianWithoutReplacementToRDP(1, sampling, []float64{2, 3, 64}))
 		for _, o := range r {
 			// One term is above q², and the least float64 stands for what is less.
 			if least := sampling * sampling / (o.Alpha - 1); !(o.Epsilon > 0 && o.Epsilon >= least && o.Epsilon < 1e-290) {
 				t.Errorf("a part of %v, order %v: %v", sampling, o.Alpha, o.Epsilon)
 			}
 		}
-		if delta, err := RDPToDelta(r, 0); err != nil || !(delta > 0) {
+		if delta, err := conversion.RDPToDelta(r, 0); err != nil || !(delta > 0) {
 			t.Errorf("a part of %v: δ = %v at ε = 0 (%v)", sampling, delta, err)
 		}
-	}
-}
-
-func TestBadPoissonSamplesAreNamed(t *testing.T) {
-	for _, c := range []struct {
-		sigma, sampling float64
-		orders          []float64
-		name            string
-	}{
-		{0, 0.1, []float64{2}, "sigma"}, {math.NaN(), 0.1, []float64{2}, "sigma"}, {math.Inf(1), 0.1, []float64{2}, "sigma"},
-		{1, 0, []float64{2}, "sampling"}, {1, 1.5, []float64{2}, "sampling"}, {1, math.NaN(), []float64{2}, "sampling"},
-		{1, 0.1, []float64{1}, "alpha"}, {1, 0.1, []float64{3, 2}, "alpha"},
-	} {
-		var out *units.RangeError
-		if _, err := SampledGaussianToRDP(c.sigma, c.sampling, c.orders); !errors.As(err, &out) || out.Parameter != c.name {
-			t.Errorf("%+v: %v, want a *units.RangeError that names %s", c, err, c.name)
-		}
-	}
-	curve, err := SampledGaussianToRDP(1, 0.1, []float64{MaxSampledOrder, MaxSampledOrder + 1})
-	if err != nil || math.IsInf(curve[0].Epsilon, 1) || !math.IsInf(curve[1].Epsilon, 1) {
-		t.Errorf("beyond the greatest order: %v, %v", curve, err)
 	}
 }
