@@ -73,8 +73,8 @@ func (r *rows) find(record []byte) error {
 			return d.fail(ClassMissingField, fieldNames[i])
 		}
 	}
-	// A row with too many fields, or with too few after the last one that is looked for, is not
-	// what it seems to be.
+	// The row has too many fields, or lacks some after the last one that is needed: separators or
+	// quotes are probably wrong, so no field can be trusted.
 	return d.fail(ClassUndecodable, "")
 }
 

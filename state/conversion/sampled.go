@@ -57,7 +57,7 @@ func highDivergence(sigma, sampling float64, alpha int) float64 {
 	for k := 2.0; k <= n; k++ {
 		binomial += math.Log((n - k + 1) / k)
 		exponent := k * (k - 1) * slope
-		rise := math.Log(-math.Expm1(-exponent)) // ln(e^x − 1) is x more
+		rise := math.Log(-math.Expm1(-exponent)) // ln(e^x − 1) = x + rise
 		size := exponent + k*-in + (n-k)*-out - rise + 2*n
 		logs = append(logs, exponent+rise+k*in+(n-k)*out+binomial+size*0x1p-45+k*n*0x1p-52)
 	}
@@ -70,10 +70,11 @@ func divergenceOfLogs(logs []float64, alpha int) float64 {
 	for _, log := range logs {
 		sum += math.Exp(log - greatest)
 	}
-	// ln of what is added to 1, not below what e^x has as a normal number: a divergence of 0 would
-	// promise that the two laws are one.
+	// total is ln of the sum that is added to 1. It is kept so large that e^total is a normal
+	// number: a divergence of 0 would mean that the two distributions are the same.
 	total := max(greatest+math.Log(sum)+float64(len(logs)/exactSampledOrder)*0x1p-40, -700)
-	// An error of total changes the result by as much, and by as much of itself where it is small.
+	// An error of total is at most as large in the result, and if the result is small, at most as
+	// large relative to it.
 	if total > 0 {
 		return (total + math.Log1p(math.Exp(-total))) * (1 + 0x1p-40) / float64(alpha-1)
 	}

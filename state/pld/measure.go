@@ -14,10 +14,10 @@ type measure struct {
 	mass     []float64
 	infinity float64 // upper bound of the probability of an unbounded loss
 	inherent float64 // the part of infinity that no finer grid would remove
-	source   *source // nil where the caller asked for the interval
+	source   *source // nil if the caller asked for the interval
 }
 
-// source is what a measure is made of, for another interval.
+// source makes the measure again, with another interval.
 type source struct {
 	pair      Pair
 	direction Direction
@@ -38,8 +38,8 @@ func (s source) measure(interval float64) (*measure, error) {
 	return newMeasure(v), nil
 }
 
-// newMeasure drops what is empty: zeros at both ends, and between masses that lie
-// on a coarser lattice. Without any finite loss, infinity is 1.
+// newMeasure drops zeros at both ends, and zeros between masses that lie on a coarser lattice.
+// Without any finite loss, infinity is 1.
 func newMeasure(v Vector) *measure {
 	m := &measure{
 		interval: v.Interval, stride: 1, infinity: v.Infinity,
@@ -84,8 +84,8 @@ func (m *measure) logMoment(t float64) float64 {
 	return logMoment(m.mass, m.lo, m.stride, m.interval, t)
 }
 
-// summary is a short version of a measure, by which tilts and windows are chosen.
-// What is chosen affects how tight a bound is, never whether it holds.
+// summary is a short version of a measure, for the choice of tilts and windows. The choice affects
+// how tight a bound is, never whether it holds.
 type summary struct{ loss, logMass []float64 }
 
 // summarise groups neighbouring masses, so that about half of the points resolve the

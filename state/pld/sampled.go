@@ -43,9 +43,9 @@ func (s Sampled) symmetric() bool {
 	return exact && p.symmetric()
 }
 
-// loss returns the loss on the sample where it is l without sampling, rounded up, in the same
-// direction: ln(1 − q + q·e^l), or of the other direction −ln(1 − q + q·e^−l). Both rise with
-// l. All terms of the logarithm are positive, so that it is exact to a few units of its parts.
+// loss returns the loss on the sample, rounded up, at an output whose loss without sampling is l:
+// ln(1 − q + q·e^l), or in the direction Add −ln(1 − q + q·e^−l). Both rise with l. All terms of
+// the logarithm are positive, so it is exact to a few units in the last place of its terms.
 func (s Sampled) loss(d Direction, l float64) float64 {
 	if d == Add {
 		l = -l
@@ -70,7 +70,7 @@ func (s Sampled) loss(d Direction, l float64) float64 {
 	return value + wrong
 }
 
-// most returns the loss where the individual is certainly absent from the input compared to:
+// most returns the loss at an output that only the input without the individual can have:
 // −ln(1 − q), rounded up.
 func (s Sampled) most() float64 { return -math.Log1p(-s.Sampling) * (1 + elementary) }
 
@@ -147,8 +147,8 @@ func (s Sampled) fill(d Direction, c *intervals) error {
 	unbounded := s.Sampling * inner.infinity * (1 + elementary)
 	c.infinity += unbounded
 	c.cut += s.Sampling * inner.cut * (1 - elementary)
-	// The rest of Q, on which P has nothing, has the least loss there is. The probability
-	// that was placed is too much by its margins, so that this may be too little to count.
+	// The rest of Q, where P has no mass, has the least possible loss. The placed probability
+	// includes its margins, so this may be less than the true rest, too little to matter.
 	if s.Sampling < 1 {
 		total.add(unbounded)
 		c.atom(math.Log1p(-s.Sampling)*(1-elementary), total.rest())
@@ -258,8 +258,8 @@ func (w WithoutReplacement) fill(_ Direction, c *intervals) error {
 	gap.add(down.infinity)
 	gap.add(-up.infinity)
 	c.add(0, max(0, (notBelow.value-above.value)+(notBelow.low-above.low)+0x1p-50))
-	// Both directions have the same δ at 0 but for roundings. What the first lacks goes to the
-	// next loss, where little of it counts: not to infinity, where all of it would.
+	// Both directions have the same δ at 0, up to rounding. The missing mass of the first goes to
+	// the next loss, where it adds little to δ; at infinity all of it would be added.
 	c.add(1, max(0, gap.value+gap.low+0x1p-48)/c.share)
 	c.added += 4
 	return nil

@@ -14,7 +14,7 @@ import (
 
 // Environment has the variables that a file can use. The zero value has none.
 type Environment struct {
-	Get   func(name string) string // "" where it is not set
+	Get   func(name string) string // "" if it is not set
 	Names func() []string          // of all variables
 }
 
@@ -131,7 +131,7 @@ func (doc *document) override(full string, f *settings.Field, where position) bo
 	return true
 }
 
-// overridden reports whether a variable sets a field whose path begins like this.
+// overridden reports whether a variable sets a field whose path begins with prefix.
 func (doc *document) overridden(prefix string) bool {
 	for path := range doc.overrides {
 		if strings.HasPrefix(path, prefix) {
@@ -141,7 +141,7 @@ func (doc *document) overridden(prefix string) bool {
 	return false
 }
 
-// leftOver refuses variables whose field is in no entry that the file has.
+// leftOver refuses variables that set a field of an entry that the file does not have.
 func (doc *document) leftOver() {
 	for path, o := range doc.overrides {
 		if !o.used {
@@ -190,8 +190,8 @@ func (doc *document) expand(at, text string, where position) (out string, replac
 	return out, replaced, ok
 }
 
-// notExpanded says why variables are not replaced in a field: what is secret is named in fields of
-// its own, and keys and filters may have these characters themselves. "" where they are.
+// notExpanded returns the reason that variables are not replaced in a field, or "" if they are.
+// Secrets have fields that name a variable, and keys and filters may contain ${ themselves.
 func notExpanded(at string) string {
 	const refused = "variables such as ${NAME} are not replaced in this field: "
 	field := at[strings.LastIndexByte(at, '.')+1:]
@@ -206,8 +206,8 @@ func notExpanded(at string) string {
 	return ""
 }
 
-// variable looks for one in a line, the first one being 1: braces within braces are not YAML, and
-// the parser's words then say nothing of the variable.
+// variable looks for a reference to a variable in a line, counted from 1. Unquoted, ${NAME} can be
+// invalid YAML, and the parser's error does not mention the variable.
 func (doc *document) variable(line int) (where position, name string, found bool) {
 	if line < 1 || line > len(doc.lines) {
 		return position{}, "", false

@@ -16,7 +16,7 @@ const (
 	maxLimit     = 1000
 )
 
-// query is what /v1/releases is asked for.
+// query has the parameters of a request for /v1/releases.
 type query struct {
 	metric, key *string   // nil: any
 	from, to    int64     // windows that end after from and not after to, in Unix milliseconds
@@ -24,7 +24,7 @@ type query struct {
 	limit       int
 }
 
-// badQuery says what is wrong with a parameter, and what to do. It repeats nothing of the request.
+// badQuery is the error of a parameter. Its text names the remedy and repeats nothing of the request.
 type badQuery struct{ parameter, text string }
 
 func (e *badQuery) Error() string { return e.text }

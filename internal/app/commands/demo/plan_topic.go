@@ -23,7 +23,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// ofFiles returns the flags that say what a configuration says.
+// ofFiles returns the flags whose values a configuration has.
 func ofFiles() []string {
 	f, cmd := new(demoFlags), new(cobra.Command)
 	f.registerPromise(cmd, "")
@@ -66,7 +66,7 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 	if err != nil {
 		return d.Explained(err)
 	}
-	defer e.Close() //nolint:errcheck // what it kept is gone
+	defer e.Close() //nolint:errcheck // only temporary files are lost
 	if lost := seen.Late + seen.Future; lost > 0 {
 		progress.Note("%s late or of the future, as a run would find them: left out", terminal.Count(int(lost), "event"))
 	}
@@ -114,7 +114,7 @@ func (f *planFlags) compileMetric(d *command.Loaded, m *pipeline.Metric) choice.
 	}
 }
 
-// refuseTopic refuses a topic if too many of its values cannot be read, as a file.
+// refuseTopic refuses a topic if too many of its values cannot be read, by the rule for files.
 func (f *planFlags) refuseTopic(d *command.Loaded, seen pipeline.ScanCounts) error {
 	values := seen.Accepted + seen.Late + seen.Future + seen.BadValue
 	if f.badValues = seen.BadValue; 50*f.badValues <= values || f.SkipBadValues {

@@ -59,7 +59,7 @@ contains only this program.`,
 	return cmd
 }
 
-// ask returns the text of an answer 200, and an error with the text of any other answer.
+// ask returns the text of a response with status 200, and an error with the text of any other.
 func ask(ctx context.Context, address string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

@@ -6,11 +6,10 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// Real is what a cell really has: how much there is to count, its value, and what an error of the
-// value is compared with.
+// Real is the truth of a cell: the amount to count, the value, and the scale of its errors.
 type Real struct{ Size, Value, Scale float64 }
 
-// Tally adds up what cells really have, from their events.
+// Tally computes the true values of cells from their events.
 type Tally[K comparable] struct {
 	kind   metrickind.Kind
 	cells  map[K]*[metrickind.MaxComponents]float64 // sums of the powers of values
@@ -74,8 +73,8 @@ func (t *Tally[K]) Real() map[K]Real {
 	return out
 }
 
-// TypicalError is Outcome.Typical of values that were released, beside the real ones: a cell
-// without a value counts as 1. cells is how many hold half of what there is to count.
+// TypicalError returns Outcome.Typical for released values, compared with the real ones. The error
+// of a cell without a value counts as 1. cells is the number of cells that hold half of the amount.
 func TypicalError[K comparable](real map[K]Real, values map[K]float64) (typical float64, cells int) {
 	var sizes, errors []float64
 	for _, of := range real {

@@ -13,14 +13,14 @@ import (
 
 const day = 24 * time.Hour
 
-// person is what a user did in windows of one size.
+// person has the events of one user, in windows of one size.
 type person struct {
 	id      accounts.ID
 	names   [][]byte // of the user's keys, ascending
 	windows []window
 	entries []schemas.KeyCount // of all windows, one after the other; so are values and records
 	cells   []int              // by entry: the number of the cell
-	truth   []float64          // by entry: what there is to count
+	truth   []float64          // by entry: the amount to count
 	records []schemas.RecordValue
 	events  uint64
 }
