@@ -3,7 +3,6 @@ package schemas
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"slices"
 	"strconv"
 )
 
@@ -116,67 +115,4 @@ func (m *DeadLetterMessage) add(key, value string) {
 func hexDigest(b []byte) string {
 	d := sha256.Sum256(b)
 	return hex.EncodeToString(d[:])
-}
-
-// DeadLetterInfo holds the headers of a dead-lettered record.
-type DeadLetterInfo struct {
-	Origin         Origin
-	Class          string
-	Length         int64  // length of the original value; −1 for a null value
-	SHA256         string // "" unless the value was cut
-	HeadersDropped int
-	KeyLength      int64  // −1 unless the key was cut
-	KeySHA256      string // "" unless the key was cut
-	Original       []RecordHeader
-}
-
-// ReadDeadLetter reads the headers of a dead-lettered record. DeadLetter's own headers end with
-// DeadLetterLength and precede the record's, so that a record cannot fake them. Errors:
-// ErrMalformed.
-func ReadDeadLetter(headers []RecordHeader) (DeadLetterInfo, error) {
-	info := DeadLetterInfo{KeyLength: -1}
-	seen := make(map[string]string)
-	ours := 1 + slices.IndexFunc(headers, func(h RecordHeader) bool { return h.Key == DeadLetterLength })
-	for _, h := range headers[:ours] {
-		if _, twice := seen[h.Key]; twice || !isDeadLetterHeader(h.Key) {
-			return DeadLetterInfo{}, malformed(KindDeadLetter, "a header twice, or an unknown one")
-		}
-		seen[h.Key] = string(h.Value)
-	}
-	info.Original = headers[ours:]
-	info.Class, info.Origin.Topic = seen[DeadLetterClass], seen[DeadLetterTopic]
-	info.SHA256, info.KeySHA256 = seen[DeadLetterSHA256], seen[DeadLetterKeySHA256]
-	bad := info.Class == "" || info.Origin.Topic == ""
-	number := func(name string, bits int, missing int64) int64 {
-		text, ok := seen[name]
-		if !ok {
-			bad = bad || missing == 0
-			return missing
-		}
-		n, err := strconv.ParseInt(text, 10, bits)
-		bad = bad || err != nil
-		return n
-	}
-	info.Origin.Partition = int32(number(DeadLetterPartition, 32, 0))
-	info.Origin.Offset = number(DeadLetterOffset, 64, 0)
-	info.Origin.Timestamp = number(DeadLetterTimestamp, 64, 0)
-	info.Length = -1
-	if seen[DeadLetterLength] != "null" {
-		info.Length = number(DeadLetterLength, 64, 0)
-	}
-	info.KeyLength = number(DeadLetterKeyLength, 64, -1)
-	info.HeadersDropped = int(max(number(DeadLetterHeadersDropped, 32, -1), 0))
-	if bad {
-		return DeadLetterInfo{}, malformed(KindDeadLetter, "a header is missing, or is not a number")
-	}
-	return info, nil
-}
-
-func isDeadLetterHeader(name string) bool {
-	switch name {
-	case DeadLetterClass, DeadLetterTopic, DeadLetterPartition, DeadLetterOffset, DeadLetterTimestamp,
-		DeadLetterLength, DeadLetterSHA256, DeadLetterKeyLength, DeadLetterKeySHA256, DeadLetterHeadersDropped:
-		return true
-	}
-	return false
 }
