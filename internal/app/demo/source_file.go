@@ -38,7 +38,6 @@ type File struct {
 	from, to time.Time
 	faults   *eventfile.Faults
 	unnamed  uint64
-	hours    bool // an event is not at the start of a day
 }
 
 // OpenFile reads the whole file once and sorts it. Errors name the path.
@@ -73,10 +72,6 @@ func (f *File) NoUsers() bool {
 	}
 	return f.unnamed > 0 && f.data.Timed == int64(f.unnamed)
 }
-
-// Dates reports whether every event is at the start of a day. It is exact, for the user who holds
-// the file.
-func (f *File) Dates() bool { return f.data.Timed > 0 && !f.hours }
 
 // Records returns how many records the file has, broken ones included.
 func (f *File) Records() int64 { return f.data.Records }
@@ -125,7 +120,6 @@ func (f *File) clock(head eventfile.Head) (eventfile.Clock, error) {
 				return eventfile.LeftOut, false
 			}
 		}
-		f.hours = f.hours || decoded.Millis%(24*time.Hour).Milliseconds() != 0
 		return decoded.Millis, true
 	}, nil
 }

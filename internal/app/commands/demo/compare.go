@@ -26,7 +26,6 @@ type comparison struct {
 	now     *choice.Outcome // what the settings were forecast to give
 	typical float64         // error of the values that were released
 	cells   int             // that hold half of the events
-	spread  spread
 }
 
 // compare looks at the source once more; nil where it has nothing that can be counted, and of a run
@@ -38,12 +37,10 @@ func (j *job) compare(result demo.Result, shown map[cell]float64) (*comparison, 
 	f := j.flags
 	from, to := j.source.Range()
 	e, real, size := choice.NewEvents([32]byte{}, max(0, from.UnixMilli()), to.UnixMilli(), ""), choice.NewTally[cell](f.kindOf()), f.window.Milliseconds()
-	values := j.newSpread()
 	if err := j.events(func(v *event.Event) error {
 		if v.Millis < from.UnixMilli() || v.Millis >= to.UnixMilli() {
 			return nil
 		}
-		values.add(v.Value)
 		if keys := j.settings.PublicKeys; keys != nil && !slices.Contains(keys, string(v.Key)) {
 			return nil
 		}
@@ -61,7 +58,7 @@ func (j *job) compare(result demo.Result, shown map[cell]float64) (*comparison, 
 	if err != nil {
 		return nil, err
 	}
-	out := &comparison{events: e, now: now, spread: values}
+	out := &comparison{events: e, now: now}
 	out.typical, out.cells = choice.TypicalError(real.Real(), shown)
 	return out, nil
 }
@@ -98,9 +95,6 @@ func (j *job) sayCompared(c *comparison) {
 	}
 	if f.input == "" {
 		return
-	}
-	if text := c.spread.text(f); text != "" {
-		j.progress.Note("warning: %s", text)
 	}
 	j.progress.Note("compared with the file: %s", c.text(f, " ("+medianOf(c.cells, f.kindOf().One())+")"))
 }

@@ -176,7 +176,6 @@ func (j *job) openFile(key *noisereduction.NoiseKey) (err error) {
 		err = j.refuseUnreadable(source)
 	}
 	if err == nil {
-		j.suggestDates(source)
 		err = j.choose(own)
 	}
 	if err == nil && key != nil {
@@ -189,14 +188,6 @@ func (j *job) openFile(key *noisereduction.NoiseKey) (err error) {
 		return errors.Join(err, source.Close())
 	}
 	return nil
-}
-
-// suggestDates tells the holder of a file of dates how to keep demo from windows of hours. Demo
-// does not do that by itself: a single record with an hour would change what is chosen.
-func (j *job) suggestDates(file *demo.File) {
-	if f := j.flags; f.chooses && file.Dates() && f.sizes()[0] < 24*time.Hour && !f.given("window") {
-		j.progress.Note("every time in %s is the start of a day, and demo may choose windows of hours: give --window 1d, or say that times are dates, for example with --time-layout %%Y-%%m-%%d", eventfile.Name(f.input))
-	}
 }
 
 // derive derives the secrets of a run from its own key. It refuses to repeat a run with other
@@ -233,7 +224,7 @@ func (a *app) present(ctx context.Context, j *job) (demo.Result, map[cell]float6
 	turns := j.turns()
 	j.progress.Expect(turns)
 	if turns > manyTurns {
-		j.progress.Note("%s: this takes about %s; a larger --window, or --from and --to, make it shorter", terminal.Count(turns, "window"), j.takes())
+		j.progress.Note("%s take long: a larger --window, or --from and --to, make it shorter", terminal.Count(turns, "window"))
 	}
 	var loaded atomic.Bool
 	drain, stop := a.DrainOnSignal(j.progress, func() string {
@@ -266,26 +257,6 @@ func (a *app) present(ctx context.Context, j *job) (demo.Result, map[cell]float6
 // manyTurns is more than a user waits for without having asked for it.
 const manyTurns = 20_000
 
-// takes says how long the run will take.
-func (j *job) takes() string {
-	events := int64(j.flags.stream.Events)
-	if file, ok := j.source.(*demo.File); ok {
-		events = file.Records()
-	}
-	return duration(j.turns(), events)
-}
-
-// duration says how long a run takes, by what a turn without events and an event took on two
-// cores. It may be wrong by a factor of some: the progress says what is measured.
-func duration(turns int, events int64) string {
-	const perTurn, perEvent = 15e-3, 15e-6 // seconds
-	needed := float64(turns)*perTurn + float64(events)*perEvent
-	if century := 100 * 365 * 86400.; needed > century {
-		return "more than 100 years"
-	}
-	return terminal.Roughly(time.Duration(needed * float64(time.Second)))
-}
-
 // refuseLong refuses a range of very many windows that was not asked for: one record far away
 // in time makes one.
 func (j *job) refuseLong(file *demo.File) error {
@@ -294,8 +265,8 @@ func (j *job) refuseLong(file *demo.File) error {
 	if turns <= manyTurns || f.allWindows || !f.from.IsZero() && !f.to.IsZero() {
 		return nil
 	}
-	return fmt.Errorf("reading input file %s: its events are in %s of %s, which takes about %s: %s; or go on with --all-windows",
-		eventfile.Name(f.input), terminal.Count(turns, "window"), timespan.Text(f.window), j.takes(), file.Stretched())
+	return fmt.Errorf("reading input file %s: its events are in %s of %s, which take long: %s; or go on with --all-windows",
+		eventfile.Name(f.input), terminal.Count(turns, "window"), timespan.Text(f.window), file.Stretched())
 }
 
 // turns returns how many windows are to be settled.
