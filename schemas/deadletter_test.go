@@ -57,7 +57,8 @@ func TestDeadLettersKeepEverythingThatFits(t *testing.T) {
 		digest, keyDigest := info.own[DeadLetterSHA256], info.own[DeadLetterKeySHA256]
 		checkCut(t, "value", value, m.Value, digest)
 		checkCut(t, "key", key, m.Key, keyDigest)
-		if d := same(info.original, headers[:len(headers)-int(max(0, info.number(DeadLetterHeadersDropped)))]); d != "" {
+		dropped := int(max(0, info.number(DeadLetterHeadersDropped)))
+		if d := same(info.original, headers[:len(headers)-dropped]); d != "" {
 			t.Fatal(d)
 		}
 		length := info.number(DeadLetterKeyLength)
