@@ -40,16 +40,15 @@ type Options struct {
 	PerSecond  float64 // records a second at most; 0: as fast as it goes
 	AcceptLate bool    // write to a topic with append times all the same
 
-	// CountedFrom is the time before which the topic's deployment counts nothing; zero where it is
-	// not known.
+	// CountedFrom is the time before which the topic's deployment counts nothing; zero if it is not
+	// known.
 	CountedFrom time.Time
 
-	// Skew is how far an event may be ahead of the clock; nil where it is not known, or may be any
-	// time ahead.
+	// Skew is how far an event may be ahead of the clock; nil if it may be any time ahead.
 	Skew *time.Duration
 
 	// Lateness is how much older than a record before it in its partition an event may be, if a run
-	// goes by the producers' times; nil where it is not known, or a run goes by the broker's.
+	// goes by the producers' times; nil if a run goes by the broker's.
 	Lateness *time.Duration
 
 	// OnSchema is called with the id of the file's schema in the registry, before anything is
@@ -207,5 +206,5 @@ func (r *Replay) Run(ctx context.Context, drain <-chan struct{}) (Result, error)
 }
 
 // errNoTime is returned while no record could be decoded.
-var errNoTime = errors.New("no record has a user and a time that can be used: look at the names of the fields (--user-field, --time-field, or " +
-	"events.fields in the configuration) and at the unit of times (--time-unit, or events.time_unit). If events.fields.value is set, every record needs a whole number there; with events.decimals, any number will do")
+var errNoTime = errors.New("no record has a user and a time that can be used: look at events.fields in the configuration, " +
+	"and at the unit of times, events.time_unit. If events.fields.value is set, every record needs a whole number there; with events.decimals, any number will do")

@@ -208,7 +208,7 @@ func TestATopicWithOutputsIsRefused(t *testing.T) {
 				if err == nil {
 					r.Close()
 				}
-				if refused := err != nil && strings.Contains(err.Error(), name) && strings.Contains(err.Error(), "--topic"); refused != (name != "") {
+				if refused := err != nil && strings.Contains(err.Error(), name) && strings.Contains(err.Error(), "events.topic"); refused != (name != "") {
 					t.Errorf("%q: got %v", name, err)
 				}
 			})

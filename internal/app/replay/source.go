@@ -86,7 +86,7 @@ func (r *Replay) openContainer() error {
 	format := r.options.Format
 	if r.options.Registry == nil {
 		if err := eventfile.MatchSchemas(r.schema, format.Schema); err != nil {
-			return fmt.Errorf("%w; bare records must be written with the topic's schema (events.schema, --schema)", err)
+			return fmt.Errorf("%w; bare records must be written with the topic's schema (events.schema)", err)
 		}
 	} else {
 		format.Schema = r.schema
