@@ -45,8 +45,8 @@ func (s *stage[T]) fail(err error) error {
 	return err
 }
 
-// shardsFn is embedded in the DoFns of SPEND and RELEASE. It starts the writes of all shards at once
-// and waits for them when the bundle ends, so that the shards of a turn share one wait.
+// shardsFn is embedded in the DoFns of SPEND and RELEASE. It starts the writes of all shards at
+// once and waits for them when the bundle ends, so that the shards of a turn share one wait.
 type shardsFn[T any] struct {
 	stage[T]
 	Layout  Layout
@@ -70,7 +70,7 @@ func (f *shardsFn[T]) start(
 	}))
 }
 
-// FinishBundle waits for the pending work and emits its results. Acknowledgements belong to shard 0.
+// FinishBundle waits for the pending work and emits its results. Acknowledgements are of shard 0.
 func (f *shardsFn[T]) FinishBundle(ctx context.Context, emit func(beam.EventTime, int, []byte)) error {
 	return f.fail(f.pending.wait(ctx, f.Layout, emit))
 }

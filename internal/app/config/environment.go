@@ -36,8 +36,9 @@ func (e Environment) get(name string) string {
 	return e.Get(name)
 }
 
-// overridePrefix begins the names of variables that override fields of a file. The path of the field
-// follows in capitals, with two underscores between its parts: TOLLGATE__METRICS__0__LAST_AT_LEAST.
+// overridePrefix begins the names of variables that override fields of a file. The path of the
+// field follows in capitals, with two underscores between its parts, as in
+// TOLLGATE__METRICS__0__LAST_AT_LEAST.
 const overridePrefix = "TOLLGATE__"
 
 // override is a variable that sets a field.
@@ -68,8 +69,8 @@ func (doc *document) findOverrides() {
 	}
 }
 
-// fieldOf returns the path of the field that the rest of a variable's name stands for, or the reason
-// that there is no such field.
+// fieldOf returns the path of the field that the rest of a variable's name stands for, or the
+// reason that there is no such field.
 func fieldOf(rest string) (path, reason string) {
 	fields, last := settings.Table(), (*settings.Field)(nil)
 	for part := range strings.SplitSeq(strings.ToLower(rest), "__") {

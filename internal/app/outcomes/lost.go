@@ -7,7 +7,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// Loss has the number of records that were lost before counting, the number of all, and the reasons.
+// Loss has the number of records that were lost before counting, the number of all, and reasons.
 type Loss struct {
 	Lost, Of float64
 	refused  float64 // of Lost: not beyond the allowance
@@ -28,9 +28,9 @@ type reason struct {
 // allowance. A record that a filter or a list of keys leaves out is not lost, nor is one whose
 // window is open.
 //
-// The numbers are exact if there is one metric and its windows do not overlap. If windows overlap, a
-// record that one of its n windows loses counts as 1/n of a loss. If there are several metrics, the
-// tallies do not show which records they share. Lost then takes the largest number of records that
+// The numbers are exact if there is one metric and its windows do not overlap. If windows overlap,
+// a record that one of its n windows loses counts as 1/n of a loss. If there are several metrics,
+// the tallies do not show which records they share. Lost then takes the largest number of records that
 // one metric takes, times the share of records that all metrics together lose. A record that only
 // one of two metrics counts is thus half a loss.
 func Lost(before, now pipeline.Tallies) Loss {

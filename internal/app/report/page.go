@@ -129,7 +129,7 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 		out.Biased = out.Biased || !m.known || m.KeyMode == deployment.KeysPrivate
 		out.Lopsided = out.Lopsided || metrickind.Of(m.Kind).Statistic != nil
 		s := section{
-			ID: fmt.Sprintf("metric-%d", i+1), Name: m.title(), Tag: m.tag(), of: m.Name, Facts: m.facts(p.valueField, p.valueUnit, p.zoneName()), Chart: -1, Gaps: p.gaps(m),
+			ID: fmt.Sprintf("metric-%d", i+1), Name: m.title(), Tag: m.tag() + m.inUnits(p.valueUnit), of: m.Name, Facts: m.facts(p.valueField, p.valueUnit, p.zoneName()), Chart: -1, Gaps: p.gaps(m),
 			Bounds: m.bounds(), Nothing: cmp.Or(o.nothing, "Nothing was published: no window has ended, or no key had enough events."),
 		}
 		first, last, count := o.Settled.windows(wallclock.Of(p.zone), m.WindowSize, m.WindowSlide)
@@ -223,6 +223,16 @@ func (f metricFacts) tag() string {
 		return f.ranks()
 	}
 	return metrickind.Of(f.Kind).Texts.Label
+}
+
+// inUnits returns the unit of released amounts if it is not 1, for a tag. Numbers of events
+// have none; shares have that of their edges.
+func (f metricFacts) inUnits(unit string) string {
+	kind := metrickind.Of(f.Kind)
+	if unit != "" && kind.Tree == nil && strings.Contains(kind.Texts.Value, "{value}") {
+		return ", in units of " + unit
+	}
+	return ""
 }
 
 // tiles returns the figures over all windows.

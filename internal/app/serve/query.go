@@ -24,7 +24,7 @@ type query struct {
 	limit       int
 }
 
-// badQuery is the error of a parameter. Its text names the remedy and repeats nothing of the request.
+// badQuery is the error of a parameter. Its text names the remedy, and nothing of the request.
 type badQuery struct{ parameter, text string }
 
 func (e *badQuery) Error() string { return e.text }
