@@ -83,7 +83,7 @@ func (f *demoFlags) check(changed func(string) bool) error {
 	if err := f.checkDeltaKeys(changed); err != nil {
 		return err
 	}
-	return input.ReadableAll([2]string{"input", f.input}, [2]string{"noise-key-file", f.noiseKeyFile})
+	return cmp.Or(input.Readable("input", f.input), input.Readable("noise-key-file", f.noiseKeyFile))
 }
 
 // madeUp sets what was not given for made-up events.

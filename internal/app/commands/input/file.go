@@ -20,9 +20,9 @@ import (
 )
 
 // Readable refuses a file that cannot be read, before any other work begins. A pipe is not
-// opened: it could be read only once.
+// opened: it could be read only once. An empty path is no file.
 func Readable(flag, path string) error {
-	if flag == "input" && path == eventfile.Stdin {
+	if path == "" || flag == "input" && path == eventfile.Stdin {
 		return nil
 	}
 	info, err := os.Stat(path)
@@ -39,19 +39,6 @@ func Readable(flag, path string) error {
 		return fmt.Errorf("opening --%s: %w", flag, err)
 	}
 	return file.Close()
-}
-
-// ReadableAll calls readable for every flag that is not empty: pairs of names and paths.
-func ReadableAll(files ...[2]string) error {
-	for _, f := range files {
-		if f[1] == "" {
-			continue
-		}
-		if err := Readable(f[0], f[1]); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // InputFormatOf returns the format that was given, else the format of the file's name.
