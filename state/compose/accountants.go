@@ -23,7 +23,7 @@ type Accountant struct {
 	answer func([]Mechanism, Question) (float64, error)
 	// wins reports whether the answer can be below that of pld, whose pairs are exact but for the
 	// grid; nil: never.
-	wins func(Mechanism) bool
+	wins func([]Mechanism) bool
 }
 
 // accountants returns the table of all accountants of this project, by falling tightness
@@ -35,9 +35,13 @@ type Accountant struct {
 // Flags, help texts, errors, the allowed values of a configuration and its reference
 // come from the two tables; tests here and in internal/app/commands check the rest against them.
 func accountants() []Accountant {
-	always := func(Mechanism) bool { return true }
-	bounded := func(m Mechanism) bool { return m.bounded > 0 }
-	fixed := func(m Mechanism) bool { return m.fixed != nil }
+	always := func([]Mechanism) bool { return true }
+	bounded := func(list []Mechanism) bool {
+		return slices.ContainsFunc(list, func(m Mechanism) bool { return m.bounded > 0 })
+	}
+	fixed := func(list []Mechanism) bool {
+		return !slices.ContainsFunc(list, func(m Mechanism) bool { return m.fixed == nil })
+	}
 	return []Accountant{
 		{name: "gdp", budget: budgets.GDP, answer: byGDP, wins: bounded, note: "exact for Gaussian noise"},
 		{name: "pld", answer: byPLD, wins: always},
@@ -94,7 +98,7 @@ func Best(list []Mechanism, q Question) (best Verdict, others []Verdict, err err
 	}
 	can, rest := []Accountant(nil), []Accountant(nil)
 	for _, a := range accountants() {
-		if a.wins != nil && slices.ContainsFunc(list, a.wins) {
+		if a.wins != nil && a.wins(list) {
 			can = append(can, a)
 		} else {
 			rest = append(rest, a)

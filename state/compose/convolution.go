@@ -18,8 +18,8 @@ func byPLD(list []Mechanism, q Question) (float64, error) {
 		return 0, notApplicable("no dominating pair is known for zcdp")
 	}
 	o := pld.Options{}
-	if !q.forDelta && q.delta < leastOfGrid {
-		o.MinDelta = max(q.delta*1e-6, 1e-280)
+	if !q.forDelta {
+		o.MinDelta, o.Delta = min(0.1, max(q.delta*1e-6, 1e-280)), q.delta
 	}
 	answer, err := convolve(list, q, o)
 	if q.forDelta && err == nil && answer < leastOfGrid {

@@ -69,6 +69,22 @@ func TestACompositionThatDoesNotFitTakesACoarserGrid(t *testing.T) {
 }
 
 // One part's interval was asked for and is the finest: no coarser one helps.
+// A grid for one δ raises ε by about its tolerance. (It may lower it: the tilt is that of the δ.)
+func TestOneDeltaTakesACoarserGrid(t *testing.T) {
+	for _, pair := range []pld.Pair{
+		pld.Gaussian{Sigma: 8}, pld.SubsampledGaussian{Sigma: 1, Sampling: 0.01}, pld.Laplace{Scale: 9},
+		pld.DiscreteGaussian{Sigma: 9, Sensitivity: 1}, pld.RandomizedResponse{Epsilon: 0.1, Values: 5},
+	} {
+		for _, delta := range []float64{0.1, 1e-6, 1e-9} {
+			fine := must(must(must(pld.New(pair, pld.Options{})).Power(40)).EpsilonAt(delta))
+			one := must(must(must(pld.New(pair, pld.Options{Delta: delta, MinDelta: delta * 1e-6})).Power(40)).EpsilonAt(delta))
+			if !(one >= fine*(1-1e-3) && one <= fine*(1+1e-4)) {
+				t.Errorf("%+v at %v: %v, on the finer grid %v", pair, delta, one, fine)
+			}
+		}
+	}
+}
+
 func TestAnIntervalThatWasAskedForStays(t *testing.T) {
 	asked := must(pld.New(pld.Gaussian{Sigma: 1}, pld.Options{Interval: 0x1p-13, MaxPoints: 1 << 18}))
 	chosen := must(pld.New(pld.Gaussian{Sigma: 1}, pld.Options{MaxPoints: 1 << 18}))

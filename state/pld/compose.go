@@ -25,6 +25,9 @@ func composeFactors(factors []factor, o Options) (curve, error) {
 	if err != nil {
 		return curve{}, err
 	}
+	if factors, err = enough(factors, o); err != nil {
+		return curve{}, err
+	}
 	for {
 		out, err := onGrid(factors, o)
 		var size *SizeError
@@ -37,6 +40,32 @@ func composeFactors(factors []factor, o Options) (curve, error) {
 		}
 		factors = next
 	}
+}
+
+// tolerance is about the part of ε by which a grid for one δ raises it.
+const tolerance = 0x1p-16
+
+// enough returns the factors on a grid that is as coarse as the one δ of the options allows. To share
+// a loss between two points of distance h, of the same mean of e^−loss, adds at most θ(θ+1)h²/8 to
+// a cumulant K(θ). With Chernoff's ε = (K(θ) − ln δ)/θ, at the θ that is best, n losses
+// add n(θ+1)h²/8 to ε. Any grid has a bound that holds.
+func enough(factors []factor, o Options) ([]factor, error) {
+	if o.Delta == 0 {
+		return factors, nil
+	}
+	s := shapeOf(factors)
+	theta, ok := s.solve(math.Log(o.Delta), 0)
+	_, epsilon, _ := s.cumulants(theta)
+	count := 0.0
+	for _, n := range s.counts {
+		count += n
+	}
+	interval := math.Sqrt(8 * tolerance * max(epsilon, 0) / (count * (theta + 1)))
+	if !ok || interval < MinInterval {
+		return factors, nil
+	}
+	factors, _, err := coarsened(factors, min(powerBelow(interval), MaxInterval))
+	return factors, err
 }
 
 // coarsened returns the factors with an interval of at least so much wherever it was not

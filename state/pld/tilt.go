@@ -21,9 +21,9 @@ type shape struct {
 	counts []float64
 }
 
-func (c *composition) shape() shape {
+func shapeOf(factors []factor) shape {
 	var s shape
-	for _, f := range c.factors {
+	for _, f := range factors {
 		s.parts = append(s.parts, f.summarise(summaryPoints))
 		s.counts = append(s.counts, float64(f.count))
 	}
@@ -45,8 +45,14 @@ func (s shape) cumulants(t float64) (k, mean, variance float64) {
 // of the probability of a loss above x, each further θ is the smallest for which
 // K(θ) − θx ≤ C(x) + reach at the x that the one before does not serve any more, and
 // beyond that, as far as e^C(x) is MinDelta. For a normal composition x rises by
-// 2·√(2·reach) standard deviations each time.
+// 2·√(2·reach) standard deviations each time. Where one δ is asked for, that of its x is enough.
 func (c *composition) tilts(s shape) []float64 {
+	if target := math.Log(c.options.Delta); c.options.Delta > 0 {
+		if best, ok := s.solve(target, 0); ok {
+			_, x, _ := s.cumulants(best)
+			return []float64{s.smallest(x, target+reach, 0, best)}
+		}
+	}
 	tilts := []float64{0}
 	least := math.Log(max(c.options.MinDelta, c.infinity))
 	step := math.Sqrt(2 * reach)

@@ -24,7 +24,7 @@ func transformError(n int, norm float64) float64 {
 
 // transformed composes with one transform per factor and tilt.
 func (c *composition) transformed() (curve, error) {
-	s := c.shape()
+	s := shapeOf(c.factors)
 	tilts := c.tilts(s)
 	windows := make([]window, len(tilts))
 	end := 0
