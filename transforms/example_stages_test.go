@@ -183,8 +183,8 @@ func (settlements) Settlement(_ context.Context, turn uint64) (*spend.Settlement
 	return spend.NewSettlement(s.(schemas.Settled)), nil
 }
 
-// The whole loop, with a hook for each stage: Read drives a Source, which opens the second turn once
-// the first is settled.
+// The whole loop, with a hook for each stage: Read drives a Source, which opens the second turn
+// once the first is settled.
 func ExampleRead() {
 	p, s := beam.NewPipelineWithRoot()
 	envelopes := transforms.Pack(s, transforms.Read(s, hours{Turns: 2}, 1))

@@ -126,8 +126,8 @@ func (t *Times) try(record []byte, dates int64) {
 	}
 }
 
-// Reading returns the unit that reads the most of the records whose times are odd or cannot be read;
-// nil if none reads at least half of these.
+// Reading returns the unit that reads the most of the records whose times are odd or cannot be
+// read; nil if none reads at least half of these.
 func (t *Times) Reading() (best *Reading) {
 	for _, r := range t.others {
 		if 2*r.reads >= t.tried && (best == nil || r.reads > best.reads) {

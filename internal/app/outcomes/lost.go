@@ -30,9 +30,9 @@ type reason struct {
 //
 // The numbers are exact if there is one metric and its windows do not overlap. If windows overlap,
 // a record that one of its n windows loses counts as 1/n of a loss. If there are several metrics,
-// the tallies do not show which records they share. Lost then takes the largest number of records that
-// one metric takes, times the share of records that all metrics together lose. A record that only
-// one of two metrics counts is thus half a loss.
+// the tallies do not show which records they share. Lost then takes the largest number of records
+// that one metric takes, times the share of records that all metrics together lose. A record that
+// only one of two metrics counts is thus half a loss.
 func Lost(before, now pipeline.Tallies) Loss {
 	since := func(old, now uint64) float64 { return float64(now) - float64(old) } // a change takes CLOSEs back
 	var lost, took, most, decided float64

@@ -256,8 +256,8 @@ func TestClientsAtOnceAreBounded(t *testing.T) {
 	})
 }
 
-// Clients that do not read what they have asked for, or never end a request, are cut off. They cost no
-// copy of the page.
+// Clients that do not read what they have asked for, or never end a request, are cut off. They
+// cost no copy of the page.
 func TestSlowReadersAreCutOff(t *testing.T) {
 	var rows []schemas.Release
 	for i := range 20_000 {

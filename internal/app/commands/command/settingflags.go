@@ -9,7 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// flagsOf returns the flags that set a field of a configuration, or a part of it, in demo and plan; nil if none does.
+// flagsOf returns the flags that set a field of a configuration, or a part of it, in demo and
+// plan; nil if none does.
 func flagsOf(field string) []string {
 	return map[string][]string{
 		"Events.Format":           {"input-format", "columns"},

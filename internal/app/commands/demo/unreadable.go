@@ -92,8 +92,8 @@ func (f *inputFlags) refuseUndecodable(faults *eventfile.Faults, records uint64)
 
 // refuseTimes refuses a file if more than a tenth of its records have a time that cannot be read:
 // then the others may be misread, for example with day and month exchanged. If most of these times
-// are read in another unit, one in a hundred is enough, and times before 1990 and ahead of now count
-// as well.
+// are read in another unit, one in a hundred is enough, and times before 1990 and ahead of now
+// count as well.
 func (f *inputFlags) refuseTimes(faults *eventfile.Faults, records uint64) error {
 	n, where := faults.BadTimes()
 	times, most := faults.Times(), uint64(10)
