@@ -299,11 +299,12 @@ func defaultSlots(metrics []Metric) int {
 // overlapping returns the greatest number of windows that hold a part of one period:
 // every one of them may charge it.
 func overlapping(period, window, slide time.Duration) int {
-	g, rest := period, slide
+	p, w, s := period.Milliseconds(), window.Milliseconds(), slide.Milliseconds() // nanoseconds would overflow
+	g, rest := p, s
 	for rest != 0 {
 		g, rest = rest, g%rest
 	}
-	return int((period + window - g + slide - 1) / slide)
+	return int((p + w - g + s - 1) / s)
 }
 
 func def[T comparable](to *T, value T) {

@@ -33,6 +33,7 @@ func TestCompileRefusesInvalidValues(t *testing.T) {
 		change func(c *deployment.Config)
 	}{
 		{"Kafka.Brokers", func(c *deployment.Config) { c.Kafka.Brokers = nil }},
+		{"Kafka.Brokers", func(c *deployment.Config) { c.Kafka.Brokers = []string{} }},
 		{"Events.Topic", func(c *deployment.Config) { c.Events.Topic = "" }},
 		{"Events.Format.User", func(c *deployment.Config) { c.Events.Format.User = "" }},
 		{"Privacy.Epsilon", func(c *deployment.Config) { c.Privacy.Epsilon = math.NaN() }},
@@ -183,6 +184,16 @@ func TestALeftOutFieldHasTheDefaultOfFiles(t *testing.T) {
 	}
 	if given := &cfg.Metrics[0]; given.Burst != 0 || given.Counted.Share != 0 {
 		t.Errorf("the caller's metric was changed: %+v, %+v", given, given.Counted)
+	}
+}
+
+// The longest window of a file, beside a period, is more nanoseconds than an int64 has.
+func TestAWindowOfCenturiesCompiles(t *testing.T) {
+	cfg := deploytest.Config("localhost:1")
+	cfg.Metrics[0].Window, cfg.Metrics[0].Slide = 106751*24*time.Hour, 0
+	cfg.Metrics[0].Counted = &deployment.Counted{}
+	if _, err := deployment.Compile(cfg); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -115,7 +115,7 @@ func Check(config any) (path, reason string) {
 	walk(reflect.ValueOf(config).Elem(), Table(), -1, func(f *Field, at string, v reflect.Value) {
 		switch {
 		case reason != "":
-		case v.IsZero() && f.Needed && (f.Kind == Text || f.Kind == List):
+		case f.Needed && (f.Kind == Text || f.Kind == List) && v.Len() == 0:
 			path, reason = at, f.Missing()
 		case f.Needed || !v.IsZero():
 			path, reason = at, f.Check(v)
