@@ -242,6 +242,30 @@ func TestRuleAMisplacedPasswordIsNotShown(t *testing.T) {
 	}
 }
 
+// A target that is there has the defaults of its fields, not that of a target that is absent.
+func TestATargetOfNothingIsNoAbsentOne(t *testing.T) {
+	text, err := os.ReadFile("testdata/small.good.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for counted, want := range map[string]float64{"true": 0.05, "{target: {relative: 0}}": 0, "{target: {}}": 0} {
+		f, err := config.Parse("testdata/small.good.yml", append(slices.Clip(text), "    counted: "+counted+"\n"...), config.Environment{})
+		if err == nil {
+			err = f.Resolve(config.Options{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := f.Compile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := d.Config.Metrics[0].Counted.Target; got.Relative != want || got.Confidence != 0.95 {
+			t.Errorf("counted: %s has the target %+v", counted, got)
+		}
+	}
+}
+
 // A key and a time may be one field or a list of them.
 func TestAKeyAndATimeAreAFieldOrAList(t *testing.T) {
 	text, err := os.ReadFile("testdata/small.good.yml")

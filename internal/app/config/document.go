@@ -268,13 +268,18 @@ func hasNeeded(fields []settings.Field) bool {
 	return slices.ContainsFunc(fields, func(f settings.Field) bool { return f.Needed })
 }
 
-// begin makes room for an object that is there.
+// begin makes room for an object that is there. If it is no pointer, its fields get their defaults
+// here: an object without any value would stand for an absent one.
 func (doc *document) begin(f *settings.Field) {
 	if !f.Optional {
 		return
 	}
 	if v := doc.field(f); v.Kind() == reflect.Pointer {
 		v.Set(reflect.New(v.Type().Elem()))
+		return
+	}
+	for i := range f.Fields {
+		f.Fields[i].Set(doc.field(&f.Fields[i]), f.Fields[i].Default)
 	}
 }
 
