@@ -53,11 +53,6 @@ func Factor(epsilon float64) string {
 	return strconv.FormatFloat(math.Ceil(f*unit)/unit, 'f', decimals, 64)
 }
 
-// Recommended reports whether a budget is one that Warnings says nothing about.
-func Recommended(epsilon, delta float64) bool {
-	return epsilon <= doubtfulEpsilon && delta < doubtfulDelta
-}
-
 // weakPromise returns the warnings about the promise itself.
 func weakPromise(p *Privacy) (all []*ConfigError) {
 	if p.Epsilon > doubtfulEpsilon {
