@@ -118,48 +118,34 @@ type calibration struct {
 	first, last decimal
 }
 
-const (
-	guided = 8 // how often the search follows the secant before it halves what is left
-	leap   = 8 // by how many times as much it goes further where the secant stays behind
-)
+// leap is by how many times as much the search goes further until σ lies between two that it knows.
+const leap = 8
 
-// search looks where ln ε over ln σ, which is almost a line, meets the budget; what it
-// returns depends on the verdicts alone.
+// search halves what is left between a σ that is not within the budget and one that is.
 func (c calibration) search() (decimal, Verdict, error) {
 	lo, hi := c.first-1, c.last+1 // lo is not within the budget, or out of range; hi is
 	var best Verdict
 	var short error // what is said of lo
-	slope, stride := -1.0, decimal(1)
-	next, lastX, lastExcess := c.start(), 0.0, 0.0
-	for step := 0; hi-lo > 1; step++ {
-		switch {
-		case step >= guided:
-			next = lo + (hi-lo)/2
-		case next <= lo:
-			next, stride = lo+stride, leap*stride
-		case next >= hi:
-			next, stride = hi-stride, leap*stride
-		}
-		next = min(max(next, lo+1), hi-1)
-		cost, excess, err := c.ask(next)
-		if err != nil && !errors.Is(err, ErrNotApplicable) {
+	next := min(max(c.start(), c.first), c.last)
+	for stride := decimal(1); hi-lo > 1; stride *= leap {
+		list, err := c.mechanisms(next.value())
+		if err != nil {
 			return 0, Verdict{}, err
 		}
-		if err == nil && cost.Loss.Epsilon <= c.budget.Epsilon {
-			hi, best = next, cost
-		} else {
-			lo, short = next, c.tooMuch(cost, err)
+		cost, _, err := Best(list, c.question)
+		switch {
+		case err == nil && cost.Loss.Epsilon <= c.budget.Epsilon:
+			hi, best, next = next, cost, next-stride
+		case err == nil || errors.Is(err, ErrNotApplicable):
+			lo, short, next = next, err, next+stride
+			if err == nil {
+				short = fmt.Errorf("with it they cost %v by %s", cost.Loss.Epsilon, cost.Accountant.Name())
+			}
+		default:
+			return 0, Verdict{}, err
 		}
-		x := math.Log(next.value())
-		if secant := (excess - lastExcess) / (x - lastX); step > 0 && secant < -0.1 && secant > -100 {
-			slope = secant
-		}
-		lastX, lastExcess = x, excess
-		if !math.IsInf(excess, 0) {
-			next = floorDecimal(math.Exp(min(max(x-excess/slope, -80), 100)))
-		}
-		if next == lo {
-			next++
+		if next <= lo || next >= hi {
+			next = lo + (hi-lo)/2
 		}
 	}
 	if hi > c.last {
@@ -171,26 +157,6 @@ func (c calibration) search() (decimal, Verdict, error) {
 			c.last.value(), c.Count, c.budget.Epsilon, c.budget.Delta, short, cure)
 	}
 	return hi, best, nil
-}
-
-// ask returns what the releases cost at σ, and ln of its ε over the budget's.
-func (c calibration) ask(at decimal) (Verdict, float64, error) {
-	list, err := c.mechanisms(at.value())
-	if err != nil {
-		return Verdict{}, 0, err
-	}
-	cost, _, err := Best(list, c.question)
-	if err != nil {
-		return cost, math.Inf(1), err
-	}
-	return cost, math.Log(cost.Loss.Epsilon / c.budget.Epsilon), nil
-}
-
-func (c calibration) tooMuch(cost Verdict, err error) error {
-	if err != nil {
-		return err
-	}
-	return fmt.Errorf("with it they cost %v by %s", cost.Loss.Epsilon, cost.Accountant.Name())
 }
 
 // start is where the search begins: the σ at which the releases would be Gaussian with the μ of

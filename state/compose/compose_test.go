@@ -9,7 +9,6 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/long"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
-	"github.com/tollgate-dp/tollgate/state/pld"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
@@ -156,20 +155,6 @@ func TestComposeAgreesWithItself(t *testing.T) {
 				t.Errorf("%s by %s: ε = %v at 1e-6, but δ = %v there", m.name, name, v.Loss.Epsilon, back.Delta)
 			}
 		}
-	}
-}
-
-// Losses that need more points than a grid may have (package pld has the grids) have an
-// answer, which is still an upper bound of the exact one.
-func TestComposeTakesACoarserGrid(t *testing.T) {
-	list := []Mechanism{of(t, 40)(Gaussian(0.02, 1)), of(t, 1)(Gaussian(1000, 1))}
-	q := asked(t, EpsilonAt, 1e-6)
-	if _, err := convolve(list, q, pld.Options{Interval: 0x1p-16}); !errors.As(err, new(*pld.SizeError)) {
-		t.Fatalf("the finest grid holds them (%v): take others", err)
-	}
-	exact, grid := by(t, "", list, q), by(t, "pld", list, q)
-	if !(grid.Epsilon >= exact.Epsilon && grid.Epsilon < 1.01*exact.Epsilon) {
-		t.Errorf("exact %v, on a grid %v", exact.Epsilon, grid.Epsilon)
 	}
 }
 

@@ -185,8 +185,8 @@ func TestNoGridShowsLessThanTheExactLaplaceDelta(t *testing.T) {
 	})
 }
 
-// discreteDelta sums max(0, P − e^ε·Q) over the integers. The curve of bounded range is the
-// greatest of all its pairs of two outcomes, and the grid shows no less.
+// The curve of bounded range is the greatest of all its pairs of two outcomes, and the grid shows no
+// less.
 func TestNoGridShowsLessThanTheWorstPairOfBoundedRange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := pld.BoundedRange{Epsilon: math.Exp(rapid.Float64Range(-5, 2).Draw(t, "log of the range"))}
@@ -204,6 +204,7 @@ func TestNoGridShowsLessThanTheWorstPairOfBoundedRange(t *testing.T) {
 	})
 }
 
+// discreteDelta sums max(0, P − e^ε·Q) over the integers.
 func discreteDelta(g pld.DiscreteGaussian, epsilon float64) float64 {
 	weight := func(x int) float64 { r := float64(x) / g.Sigma; return math.Exp(-r * r / 2) }
 	total, delta := 0.0, 0.0
