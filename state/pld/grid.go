@@ -120,14 +120,6 @@ func (e extent) grid(interval float64, limit int) (Grid, error) {
 	return Grid{Interval: interval, Lowest: int(low), Size: max(2, int(points))}, nil
 }
 
-// LogMoment returns an upper bound of ln Σ_i Probabilities[i]·e^(t·Loss(i)), exact
-// to about 1e-12 and sharp for any finite t. By Chernoff's bound the finite losses
-// of a composition exceed x with probability at most e^(Σ LogMoment(t) − t·x), for
-// every t ≥ 0. It is −Inf if there is no finite loss.
-func (v Vector) LogMoment(t float64) float64 {
-	return logMoment(v.Probabilities, v.Lowest, 1, v.Interval, t)
-}
-
 // logMoment returns an upper bound of ln Σ_i mass[i]·e^(t·(lo + i·stride)·interval).
 func logMoment(mass []float64, lo, stride int, interval, t float64) float64 {
 	largest, steepest := math.Inf(-1), 0.0
