@@ -86,7 +86,7 @@ func (r *Record) Lost(topic, cluster string) error {
 			return fmt.Errorf("topic %s was lost, but %s has %s: restore the deployment's topics from a copy: %w", topic, r.From, b, ErrOtherPromise)
 		}
 	}
-	return fmt.Errorf("topic %s of cluster %s has no deployment, but %s has %s: correct deployment, kafka.brokers or outputs.control: %w", topic, cluster, r.From, r.all(), ErrOtherPromise)
+	return fmt.Errorf("topic %s of cluster %s has no deployment, but %s has %s: correct kafka.brokers, deployment or outputs.control: %w", topic, cluster, r.From, r.all(), ErrOtherPromise)
 }
 
 func (r *Record) all() string {

@@ -109,7 +109,7 @@ func TestRuleASecondPromiseMustBeAskedFor(t *testing.T) {
 		}
 	}
 	edit(t, cfg, "deployment: shop", "deployment: shop2")
-	refused("correct deployment, kafka.brokers or outputs.control", "shop, incarnation ")
+	refused("correct kafka.brokers, deployment or outputs.control", "shop, incarnation ")
 	noise := filepath.Join(filepath.Dir(cfg), "secrets", "noise.key")
 	if err := os.Rename(noise, noise+".copy"); err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ func TestRuleASecondPromiseMustBeAskedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	edit(t, cfg, "user_hash:", "record: {file: elsewhere}\n  user_hash:")
-	refused("correct deployment, kafka.brokers or outputs.control", "shop, incarnation ") // the record beside the key counts
+	refused("correct kafka.brokers, deployment or outputs.control", "shop, incarnation ") // the record beside the key counts
 	edit(t, cfg, "record: {file: elsewhere}\n  ", "")
 	edit(t, cfg, "deployment: shop2", "deployment: shop", first, second)
 	refused("correct kafka.brokers")
