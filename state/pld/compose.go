@@ -45,10 +45,10 @@ func composeFactors(factors []factor, o Options) (curve, error) {
 // tolerance is about the part of ε by which a grid for one δ raises it.
 const tolerance = 0x1p-16
 
-// enough returns the factors on a grid that is as coarse as the one δ of the options allows. To share
-// a loss between two points of distance h, of the same mean of e^−loss, adds at most θ(θ+1)h²/8 to
-// a cumulant K(θ). With Chernoff's ε = (K(θ) − ln δ)/θ, at the θ that is best, n losses
-// add n(θ+1)h²/8 to ε. Any grid has a bound that holds.
+// enough returns the factors on a grid that is as coarse as the one δ of the options allows. To
+// share a loss between two points of distance h, of the same mean of e^−loss, adds at most
+// θ(θ+1)h²/8 to a cumulant K(θ). With Chernoff's ε = (K(θ) − ln δ)/θ, at the θ that is best, n
+// losses add n(θ+1)h²/8 to ε. Any grid has a bound that holds.
 func enough(factors []factor, o Options) ([]factor, error) {
 	if o.Delta == 0 {
 		return factors, nil

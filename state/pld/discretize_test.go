@@ -185,8 +185,8 @@ func TestNoGridShowsLessThanTheExactLaplaceDelta(t *testing.T) {
 	})
 }
 
-// The curve of bounded range is the greatest of all its pairs of two outcomes, and the grid shows no
-// less.
+// The curve of bounded range is the greatest of all its pairs of two outcomes, and the grid shows
+// no less.
 func TestNoGridShowsLessThanTheWorstPairOfBoundedRange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := pld.BoundedRange{Epsilon: math.Exp(rapid.Float64Range(-5, 2).Draw(t, "log of the range"))}

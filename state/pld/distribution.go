@@ -27,8 +27,8 @@ type Options struct {
 	// MaxPoints bounds the points of a grid, from 16 to MaxSize; 0 means 2^22, which
 	// is about 200 MB while composing. A composition takes the greatest of its parts.
 	MaxPoints int
-	// Delta is the one δ that will be asked for, between 0 and 1; 0 means any. A grid is then only as
-	// fine as its ε needs, for a relative 1.5e-5 or so, and is transformed once: the bounds at
+	// Delta is the one δ that will be asked for, between 0 and 1; 0 means any. A grid is then only
+	// as fine as its ε needs, for a relative 1.5e-5 or so, and is transformed once: the bounds at
 	// other δ hold, and are looser. A composition of parts with different ones has none.
 	Delta float64
 }
