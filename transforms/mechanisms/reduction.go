@@ -131,13 +131,3 @@ func (c *Refinement) Price(sensitivity float64) (loss.Approx, error) {
 	}
 	return pureOf(c.mechanism.lattice, c.scale, sensitivity)
 }
-
-// PriceAt returns the Price after a Next(scale), to decide before a release whether it fits a
-// budget. It returns the errors of Next.
-func (c *Refinement) PriceAt(scale, sensitivity float64) (loss.Approx, error) {
-	t, err := c.admissible(scale)
-	if err != nil {
-		return loss.Approx{}, err
-	}
-	return pureOf(c.mechanism.lattice, t, sensitivity)
-}
