@@ -56,6 +56,7 @@ func TestWhatIsOutOfRangeIsNamed(t *testing.T) {
 		{pld.Options{Interval: nan}, "interval"}, {pld.Options{Interval: -1}, "interval"}, {pld.Options{Interval: 2}, "interval"},
 		{pld.Options{MinDelta: nan}, "min_delta"}, {pld.Options{MinDelta: 1}, "min_delta"}, {pld.Options{MinDelta: 1e-300}, "min_delta"},
 		{pld.Options{MaxPoints: -1}, "max_points"}, {pld.Options{MaxPoints: pld.MaxSize + 1}, "max_points"},
+		{pld.Options{Delta: nan}, "delta"}, {pld.Options{Delta: -1}, "delta"}, {pld.Options{Delta: 1}, "delta"},
 	} {
 		wantRange(t, errorOf(pld.New(pair, c.options)), c.name)
 	}
@@ -127,7 +128,7 @@ func TestExtremeParametersGiveAnswersOrTypedErrors(t *testing.T) {
 			counts = []int{3}
 		}
 		for _, n := range counts {
-			d, err := pld.New(pair, pld.Options{MinDelta: 1e-6, MaxPoints: 1 << 18})
+			d, err := pld.New(pair, pld.Options{MinDelta: 1e-6, MaxPoints: 1 << 18, Delta: float64(n%2) * 1e-3})
 			if typed(t, err) {
 				continue
 			}
