@@ -80,7 +80,7 @@ func protocolMutants() []mutant {
 		{"number-beside-trees-free", "prices.of", insertBefore("u := p.further[window][j][k.key]", "if m.nodes >= 0 && j == len(m.further)-1 { continue }"), everyMixedRecord},
 		{"sums-beside-trees-over-the-first-number", "ladders.joinOne", never(".Again"), everyMixedRecord},
 		{"components-drawn-with-one-noise", "ladders.draw", replace("l.digests[c.Metric]", "l.digests[0]"), everyMixedRecord},
-		{"tree-not-reserved", "Rules.price", insertBefore("units.ChargeSquares(", "if len(of) > 0 { continue }"), everyMixedRecord},
+		{"tree-not-reserved", "Rules.price", insertBefore("units.ChargeSquares(", "if len(selected) > 0 { continue }"), everyMixedRecord},
 		{"first-level-only-charged", "drawnNodes.charge", insertBefore("return drawn", "drawn = drawn && (parent == metrickind.Root || levels == 1)"), everyMixedRecord},
 		{"first-eight-buckets-only-charged", "drawnNodes.charge", insertBefore("return drawn", "drawn = drawn && (parent == metrickind.Root || levels > 1)"), everyMixedRecord},
 		{"first-eight-buckets-only-settled", "Search.Drawn", insertBefore("range s.drawn", "if s.Scale.buckets() > 8 { return []Node{Root} }"), everyMixedRecord},

@@ -104,11 +104,8 @@ func TestCalibrateAtTheEndsOfItsRanges(t *testing.T) {
 		budget loss.Approx
 		Releases
 	}{
-		{eps(1e-9, 1e-300), Releases{MaxCount, 1, 1}}, {eps(1e-300, 1e-300), one}, {eps(1, 1e-300), Releases{10, 1, 0.01}},
+		{eps(1e-9, 1e-300), Releases{MaxCount, 1, 1}}, {eps(1e-300, 1e-300), one},
 	} {
-		if !long.On() && c.Sampling < 1 {
-			continue // pld is asked at many σ
-		}
 		sigma, _, err := Calibrate(c.budget, c.Releases)
 		if !errors.Is(err, ErrNotApplicable) || sigma != 0 {
 			t.Errorf("%+v for %+v: σ = %v (%v), want none", c.Releases, c.budget, sigma, err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -186,8 +187,14 @@ func (s *Stalls) update(now time.Time, troubles []kafkalog.Trouble, away []kafka
 	switch {
 	case len(troubles) > 0 && now.Sub(troubles[0].Since) >= s.rules.after:
 		t := troubles[0]
-		s.report(now, stallCluster, t.Since, "Kafka has not answered properly since %s: %s: %v", clockTime(t.Since),
-			t.Doing, t.Cause)
+		text := fmt.Sprintf("%s: %v", t.Doing, t.Cause)
+		// The leader after one that has died may have another reason, in a newer call.
+		for _, newer := range troubles[1:] {
+			if newer.Cause != nil && !strings.Contains(text, newer.Cause.Error()) {
+				text += fmt.Sprintf("; %s: %v", newer.Doing, newer.Cause)
+			}
+		}
+		s.report(now, stallCluster, t.Since, "Kafka has not answered properly since %s: %s", clockTime(t.Since), text)
 		return // nothing else can be known
 	case len(troubles) > 0 && s.reported[stallCluster] != nil:
 		return // a trouble is over, but Kafka has not answered all requests since it was logged

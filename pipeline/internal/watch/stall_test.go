@@ -151,6 +151,15 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 		s.p = &Progress{End: calendar.Forever, Partitions: []Partition{quiet1(0), stuck(1)}}
 		s.says(s.until(time.Hour))
 	})
+	t.Run("a leader that has died, and a new one that cannot lead", func(t *testing.T) {
+		s := newStallScene(t, nil)
+		few := errors.New("fewer replicas are in sync")
+		s.down = []kafkalog.Trouble{
+			{Doing: "appending", Since: stallNoon, Cause: errors.New("nothing listens there")},
+			{Doing: "asking", Since: stallNoon.Add(time.Second), Cause: few}, {Doing: "another", Cause: few}}
+		s.says(s.until(time.Minute),
+			[]string{"30s", "appending: nothing listens there; asking: fewer replicas are in sync\""})
+	})
 	t.Run("no broker", func(t *testing.T) {
 		s := newStallScene(t, nil)
 		s.p = &Progress{End: windowEnd(0), Partitions: []Partition{quiet1(0)}}
