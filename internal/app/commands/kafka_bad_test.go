@@ -26,6 +26,7 @@ func TestBadKafkaCommandLines(t *testing.T) {
 	}{
 		{"init without a file", []string{"init"}, 2, "--config is needed"},
 		{"init before 1970", []string{"init", "--config", wrong, "--start", "1969-01-01"}, 2, "before 1970"},
+		{"change by nobody", []string{"change", "--config", wrong, "--by", "Ada"}, 2, "give --by and --why"},
 		{"replication without topics", []string{"init", "--config", wrong, "--replication", "3"}, 2, "are only used with --create-topics"},
 		{"keys from the environment", []string{"init", "--config", environment, "--generate-keys"}, 2, "names an environment variable"},
 		{"init of a wrong file", []string{"init", "--config", wrong}, 3, "did you mean window?"},
