@@ -79,13 +79,14 @@ func (c *campaign) lose(s *subject) bool {
 	return hit
 }
 
-// moves waits until so many more turns are settled. p is the run that has to; one that ends or
-// hangs is a failure, and another one takes its place, so that the campaign goes on.
+// moves waits until p owns the deployment and so many more turns are settled: the watch may see
+// turns of an earlier run late. A run that ends or hangs is a failure, and another one takes its
+// place, so that the campaign goes on.
 func (c *campaign) moves(s *subject, p *proc, turns int) {
 	c.t.Helper()
 	target := s.watch.now().settled + uint64(turns)
 	began, failures := time.Now(), 0
-	for s.watch.now().settled < target {
+	for s.watch.now().settled < target || !p.said("settled_turns=") {
 		switch {
 		case !p.alive():
 			c.complain(p, "the run ended, and nothing should have ended it")
