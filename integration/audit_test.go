@@ -6,7 +6,7 @@ import (
 	"math/big"
 	"slices"
 
-	"github.com/tollgate-dp/tollgate/internal/testing/reference"
+	"github.com/tollgate-dp/tollgate/internal/app/audit/reference"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state/accounts"

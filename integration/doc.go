@@ -1,5 +1,5 @@
 // Package integration holds the tests of the whole: the pipeline against a broker, compared byte
-// for byte with the sequential reference (internal/testing/reference), under other partitionings,
+// for byte with the sequential reference (internal/app/audit/reference), under other partitionings,
 // arrival orders, drains, kills (−9), zombies, deleted events and engine restores, and attacked
 // with pairs of neighbouring inputs. It has no code for the product.
 //

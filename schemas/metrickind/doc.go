@@ -7,7 +7,7 @@
 // the number of the user's events, or from their values one by one as that of a sum does; a value
 // of several such sums has a Vector. Another way to get from records to a contribution needs a
 // property of its own, on which package transforms/spend has to act in clip.go. Then add the kind
-// to internal/testing/reference (check.go, clip.go, release.go), which computes the expected counts
+// to internal/app/audit/reference (check.go, clip.go, release.go), which computes the expected counts
 // a second time, and to docs/guarantee.md, which says by how much one user changes a count. The
 // random tests of transforms/spend draw every kind of the table. The tests of
 // internal/testing/doccheck say what is still missing.

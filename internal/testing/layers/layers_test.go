@@ -91,9 +91,12 @@ func module() []layer {
 			outside: []string{franz}, packages: `
 			internal/base/kafka/embedded pipeline/pipelinetest internal/app/demo internal/app/experiment/year
 			internal/app/experiment/page internal/app/replay`},
+		// The audit computes everything a second time: it sees nothing that decides in a run.
+		{name: "audit", sees: "secrets numbers wire noise kafka deployment connection", packages: `
+			internal/app/audit/reference`},
 		{name: "programs",
 			sees: "words secrets numbers accounting wire noise experiments transforms kafka deployment connection " +
-				"pipeline front demo",
+				"pipeline front demo audit",
 			packages: `
 			internal/app/commands/command internal/app/commands/commandtest internal/app/commands/input
 			internal/app/commands/demo internal/app/commands/replay internal/app/commands/initialise
@@ -108,7 +111,7 @@ func module() []layer {
 			internal/testing/runseed internal/testing/golden internal/testing/repeated
 			internal/testing/layers internal/testing/memledger
 			internal/testing/process internal/testing/realkafka
-			internal/testing/realflink internal/testing/workload internal/testing/reference integration`},
+			internal/testing/realflink internal/testing/workload integration`},
 		{name: "peers", sees: "connection secrets wire noise experiments kafka pipeline " +
 			"front demo tests", outside: []string{beam},
 			packages: `

@@ -1,7 +1,6 @@
 // Package reference computes, one record after the other and in one goroutine, what the pipeline
 // must release: the outcome of every record, caps, allowances, admission, charges, noise and
-// tallies. It is the second opinion that the tests compare the pipeline with, byte for byte;
-// nothing but tests imports it.
+// tallies. It is the second opinion that package audit compares a deployment with, byte for byte.
 //
 // It is written to be checked by eye: slices, maps, big.Int and big.Rat, no caches, no concurrency,
 // whole inputs in memory; a window is assembled from all events in it and knows nothing of slices.
