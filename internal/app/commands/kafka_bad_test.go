@@ -28,7 +28,7 @@ func TestBadKafkaCommandLines(t *testing.T) {
 		{"init before 1970", []string{"init", "--config", wrong, "--start", "1969-01-01"}, 2, "before 1970"},
 		{"change by nobody", []string{"change", "--config", wrong, "--by", "Ada"}, 2, "give --by and --why"},
 		{"replication without topics", []string{"init", "--config", wrong, "--replication", "3"}, 2, "are only used with --create-topics"},
-		{"keys from the environment", []string{"init", "--config", environment, "--generate-keys"}, 2, "names an environment variable"},
+		{"keys from the environment", []string{"init", "--config", environment, "--generate-keys"}, 2, "keys.noise names none"},
 		{"init of a wrong file", []string{"init", "--config", wrong}, 3, "did you mean window?"},
 		{"init without keys", []string{"init", "--config", unreachable}, 3, "make it with tollgate init --generate-keys"},
 

@@ -93,6 +93,18 @@ func TestMissingKeysCanBeStoodInFor(t *testing.T) {
 	}
 }
 
+// A command that fails is as good as a file that is missing, and a process without keys runs none.
+func TestAKeyCommandCanBeStoodInFor(t *testing.T) {
+	const name = "testdata/key_command_fails.bad.yml"
+	f, err := config.Load(name, config.Options{MissingKeys: true}, variables)
+	if err != nil || len(f.Failed) != 1 || f.Failed[0] != "sh: exit status 2: vault is sealed" {
+		t.Fatalf("%v with %q", err, f.Failed)
+	}
+	if f, err = config.Load(name, config.Options{WithoutKeys: true}, variables); err != nil || len(f.Failed) > 0 {
+		t.Errorf("without keys: %v with %q", err, f.Failed)
+	}
+}
+
 // A process without keys starts wherever they are, or are not, and never has them.
 func TestKeysThatAreNotWantedAreNotRead(t *testing.T) {
 	secret := strings.Repeat("ab", 32)

@@ -21,14 +21,15 @@ type File struct {
 	document *document
 	config   deployment.Config
 	exposed  Errors // secrets that others can read
-	// Missing are the key files that do not exist yet; see Options.
-	Missing []string
+	// Missing are the key files that do not exist yet, and Failed the programs that printed no key,
+	// each with its error; see Options.
+	Missing, Failed []string
 }
 
 // Options say how secrets are read.
 type Options struct {
-	// MissingKeys accepts key files that do not exist: stand-ins are used instead, for
-	// checks, and File.Missing names the files.
+	// MissingKeys accepts key files that do not exist, and commands that fail: stand-ins are used
+	// instead, for checks, and File.Missing names the files and File.Failed the commands.
 	MissingKeys bool
 	// WithoutKeys reads no key, also where there are any, as this user may not be allowed to:
 	// stand-ins are used instead. It is for what neither charges nor releases.
@@ -126,15 +127,26 @@ func (doc *document) outermost(i int) {
 }
 
 func (doc *document) oneSource(at string) {
-	file, env := doc.text(at+".file"), doc.text(at+".env")
+	file, env, command := doc.text(at+".file"), doc.text(at+".env"), doc.apart[at+".command"]
+	given := 0
+	for _, name := range []string{file, env, strings.Join(command, "")} {
+		if name != "" {
+			given++
+		}
+	}
 	switch {
+	case slices.ContainsFunc(command, isKey):
+		doc.failAt(at+".command", "this is a key itself, which others see among the arguments of the command: "+
+			"give a command that reads the key, and take a new key if others may have read this one")
+	case len(command) > 0 && command[0] == "":
+		doc.failAt(at+".command", "the name of the program is empty")
 	case isKey(filepath.Base(file)):
 		doc.failAt(at+".file", "this is a key itself, not the name of a file: write the key into a file of its own, and take a new one if others may have read this one")
 	case isKey(env):
 		doc.failAt(at+".env", "this is a key itself, not the name of a variable: give the variable the key, and take a new one if others may have read this one")
-	case file != "" && env != "":
-		doc.fail(doc.place(at).key, at, "give file or env, not both")
-	case file == "" && env == "":
+	case given > 1:
+		doc.fail(doc.place(at).key, at, "give only one of file, env and command")
+	case given == 0:
 		doc.fail(doc.place(at).key, at, "where is the key? For example {file: noise.key}, which holds what openssl rand -hex 32 prints, or {env: NAME}, a variable that does")
 	}
 }
@@ -160,7 +172,7 @@ func (doc *document) onePassword(at, value, file string, needed bool) {
 // is Errors.
 func (f *File) Resolve(o Options) error {
 	doc := f.document
-	doc.errs, f.exposed, f.Missing = nil, nil, nil
+	doc.errs, f.exposed, f.Missing, f.Failed = nil, nil, nil, nil
 	cfg := doc.config
 	cfg.Keys.Noise.Secret = secret.New(f.key("keys.noise", o, 1))
 	cfg.Keys.UserHash = secret.New(f.key("keys.user_hash", o, 2))
@@ -253,13 +265,13 @@ func (f *File) read(at, name string, limit int64) string {
 func (f *File) Files() []string { return append([]string{f.document.name}, f.document.files...) }
 
 // KeyFiles returns the paths of the files of the noise key and of the user-hash key; "" for
-// a key from the environment.
+// a key from elsewhere.
 func (f *File) KeyFiles() (noise, userHash string) {
 	return f.document.text("keys.noise.file"), f.document.text("keys.user_hash.file")
 }
 
 // RecordPlace returns where it is recorded which deployments have begun under the keys: in a file,
-// or in an environment variable; neither where the user-hash key comes from the environment and
+// or in an environment variable; neither where the user-hash key comes from no file and
 // keys.record is missing.
 func (f *File) RecordPlace() (file, variable string) {
 	file, variable = f.document.text("keys.record.file"), f.document.text("keys.record.env")
@@ -294,9 +306,14 @@ func (f *File) record(o Options) (r *deployment.Record) {
 	return r
 }
 
-// KeyVariables returns the environment variables of the same keys; "" for a key from a file.
+// KeyVariables returns the environment variables of the same keys; "" for a key from elsewhere.
 func (f *File) KeyVariables() (noise, userHash string) {
 	return f.document.text("keys.noise.env"), f.document.text("keys.user_hash.env")
+}
+
+// KeyPrograms returns the programs that print the same keys; "" for a key from elsewhere.
+func (f *File) KeyPrograms() (noise, userHash string) {
+	return f.document.text("keys.noise.command"), f.document.text("keys.user_hash.command")
 }
 
 // Text is the file as it was read.

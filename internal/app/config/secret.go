@@ -1,6 +1,7 @@
 package config
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,8 +13,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
-// key reads 256 bits from the file or the variable that a field names. If the file is missing and
-// Options.MissingKeys accepts that, the key is a stand-in; with Options.WithoutKeys it always is.
+// key reads 256 bits from the file, variable or command that a field names. If the file is missing
+// and Options.MissingKeys accepts that, the key is a stand-in; with Options.WithoutKeys it always is.
 func (f *File) key(at string, o Options, standIn byte) (key [32]byte) {
 	if o.WithoutKeys {
 		return [32]byte{standIn}
@@ -27,6 +28,19 @@ func (f *File) key(at string, o Options, standIn byte) (key [32]byte) {
 			return [32]byte{standIn}
 		case text == "":
 			doc.failAt(at, "the environment variable %s is not set or empty; give it a key with: export %s=$(openssl rand -hex 32), and keep that key", variable, variable)
+			return key
+		}
+	} else if command := doc.apart[at+".command"]; len(command) > 0 {
+		at += ".command"
+		ctx, cancel := context.WithTimeout(context.Background(), keyfile.CommandTime)
+		defer cancel()
+		var err error
+		switch text, err = keyfile.FromCommand(ctx, doc.dir, command); {
+		case err != nil && o.MissingKeys:
+			f.Failed = append(f.Failed, fmt.Sprintf("%s: %v", command[0], doc.secrets.hide(err.Error())))
+			return [32]byte{standIn}
+		case err != nil:
+			doc.failAt(at, "running %s: %v", command[0], err)
 			return key
 		}
 	} else {

@@ -131,15 +131,22 @@ func keyFields() []Field {
 	source := func() []Field {
 		return []Field{{Name: "file", Kind: File, Absent: "`env`"}, {Name: "env", Kind: Text, Absent: "`file`"}}
 	}
+	key := func() []Field {
+		return []Field{
+			{Name: "file", Kind: File, Absent: "`env` or `command`"}, {Name: "env", Kind: Text,
+				Absent: "`file` or `command`"},
+			{Name: "command", Kind: List, Absent: "`file` or `env`"},
+		}
+	}
 	id := Field{Name: "id", Path: "Keys.Noise.ID", Kind: Text, Default: "1", Change: byChange}
 	return []Field{
 		{
 			Name: "noise", Path: "Keys.Noise.Secret", Kind: Object, Needed: true, Example: "{file: noise.key}",
-			Change: byChange, Fields: append([]Field{id}, source()...),
+			Change: byChange, Fields: append([]Field{id}, key()...),
 		},
 		{
 			Name: "user_hash", Path: "Keys.UserHash", Kind: Object, Needed: true, Example: "{file: user-hash.key}",
-			Change: never, Fields: source(),
+			Change: never, Fields: key(),
 		},
 		{
 			Name: "record", Path: "Record", Kind: Object, Example: "{env: TOLLGATE_RECORD}",

@@ -15,7 +15,7 @@ func (a *App) generateKeys(file *config.File) (all []string, err error) {
 	noise, userHash := file.KeyFiles()
 	for _, key := range [...]struct{ field, path string }{{"keys.noise", noise}, {"keys.user_hash", userHash}} {
 		if key.path == "" {
-			return nil, Usage(fmt.Errorf("--generate-keys creates files, but %s names an environment variable: leave the flag out", key.field))
+			return nil, Usage(fmt.Errorf("--generate-keys creates files, but %s names none: leave the flag out", key.field))
 		}
 		if record, _ := file.RecordPlace(); key.path == userHash && !exists(userHash) {
 			if r, err := startrecord.Read(record); err != nil {
@@ -51,14 +51,19 @@ func (d *Loaded) ButMade() string {
 func WriteBackups(b *strings.Builder, file *config.File) {
 	noise, userHash := file.KeyFiles()
 	noiseVariable, userHashVariable := file.KeyVariables()
-	type secret struct{ is, path, variable string }
-	all := []secret{{"noise key", noise, noiseVariable}, {"user-hash key", userHash, userHashVariable}}
+	noiseProgram, userHashProgram := file.KeyPrograms()
+	type secret struct{ is, path, variable, program string }
+	all := []secret{{"noise key", noise, noiseVariable, noiseProgram},
+		{"user-hash key", userHash, userHashVariable, userHashProgram}}
 	if record, _ := file.RecordPlace(); record != "" && exists(record) {
 		all = append(all, secret{is: "which deployments have begun", path: record})
 	}
 	b.WriteString("\nback up, where it is as safe as the data itself, and not beside the topics:\n")
 	for _, one := range all {
 		where := "the value of the environment variable " + one.variable
+		if one.program != "" {
+			where = "the key that " + one.program + " prints"
+		}
 		if one.path != "" {
 			where = one.path
 			if whole, err := filepath.Abs(one.path); err == nil {

@@ -71,6 +71,9 @@ func (a *app) runValidate(ctx context.Context, f *validateFlags) error {
 		}
 		fmt.Fprintf(a.Stderr, "there is no key in %s: make one with %s. If the deployment has begun, put the copy of its own key there instead\n", name, how)
 	}
+	for _, failed := range d.File.Failed {
+		fmt.Fprintf(a.Stderr, "no key was printed by %s\n", failed)
+	}
 	p := plan.New(d.Deployment)
 	if err := p.AddCounts(d.Deployment); err != nil {
 		return err
