@@ -177,16 +177,16 @@ func formatMillis(ms int64) string { return time.UnixMilli(ms).UTC().Format(time
 // calendar repeats itself every 400 years.
 func parseMillis(text string) (ms int64, ok bool) {
 	const cycle = 146097 * 24 * 60 * 60 * 1000 // 400 years in milliseconds
-	at := strings.LastIndex(text, "-")
-	if at = strings.LastIndex(text[:max(at, 0)], "-"); at <= 0 {
+	dash := strings.LastIndex(text, "-")
+	if dash = strings.LastIndex(text[:max(dash, 0)], "-"); dash <= 0 {
 		return 0, false
 	}
-	year, err := strconv.ParseInt(text[:at], 10, 64)
+	year, err := strconv.ParseInt(text[:dash], 10, 64)
 	if err != nil {
 		return 0, false
 	}
 	inCycle := 2000 + (year%400+400)%400
-	t, err := time.Parse(time.RFC3339Nano, strconv.FormatInt(inCycle, 10)+text[at:])
+	t, err := time.Parse(time.RFC3339Nano, strconv.FormatInt(inCycle, 10)+text[dash:])
 	if err != nil {
 		return 0, false
 	}

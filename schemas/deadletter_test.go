@@ -50,11 +50,11 @@ func TestDeadLettersKeepEverythingThatFits(t *testing.T) {
 		for name, want := range map[string]any{DeadLetterTopic: origin.Topic, DeadLetterPartition: origin.Partition,
 			DeadLetterOffset: origin.Offset, DeadLetterTimestamp: origin.Timestamp, DeadLetterClass: class,
 			DeadLetterLength: len(value)} {
-			if info.own[name] != fmt.Sprint(want) {
-				t.Fatalf("%s: %q, want %v", name, info.own[name], want)
+			if info.tollgate[name] != fmt.Sprint(want) {
+				t.Fatalf("%s: %q, want %v", name, info.tollgate[name], want)
 			}
 		}
-		digest, keyDigest := info.own[DeadLetterSHA256], info.own[DeadLetterKeySHA256]
+		digest, keyDigest := info.tollgate[DeadLetterSHA256], info.tollgate[DeadLetterKeySHA256]
 		checkCut(t, "value", value, m.Value, digest)
 		checkCut(t, "key", key, m.Key, keyDigest)
 		dropped := int(max(0, info.number(DeadLetterHeadersDropped)))
@@ -83,24 +83,24 @@ func checkCut(t *rapid.T, name string, whole, kept []byte, digest string) {
 
 func TestANullValueStaysNull(t *testing.T) {
 	m := DeadLetter(Origin{Topic: "t"}, "undecodable", nil, nil, nil, 0)
-	if info := readDeadLetter(m.Headers); m.Value != nil || info.own[DeadLetterLength] != "null" {
+	if info := readDeadLetter(m.Headers); m.Value != nil || info.tollgate[DeadLetterLength] != "null" {
 		t.Error(m.Value, info)
 	}
 	m = DeadLetter(Origin{Topic: "t"}, "undecodable", nil, []byte{}, nil, 0)
-	if info := readDeadLetter(m.Headers); m.Value == nil || info.own[DeadLetterLength] != "0" {
+	if info := readDeadLetter(m.Headers); m.Value == nil || info.tollgate[DeadLetterLength] != "0" {
 		t.Error(m.Value, info)
 	}
 }
 
 // deadLetterInfo holds the headers of a dead-lettered record.
 type deadLetterInfo struct {
-	own      map[string]string
+	tollgate map[string]string
 	original []RecordHeader
 }
 
 // number returns the number in a header; -1 without the header, and for null.
 func (i deadLetterInfo) number(name string) int64 {
-	n, err := strconv.ParseInt(i.own[name], 10, 64)
+	n, err := strconv.ParseInt(i.tollgate[name], 10, 64)
 	if err != nil {
 		return -1
 	}
@@ -112,7 +112,7 @@ func readDeadLetter(headers []RecordHeader) deadLetterInfo {
 	ours := 1 + slices.IndexFunc(headers, func(h RecordHeader) bool { return h.Key == DeadLetterLength })
 	info := deadLetterInfo{map[string]string{}, headers[ours:]}
 	for _, h := range headers[:ours] {
-		info.own[h.Key] = string(h.Value)
+		info.tollgate[h.Key] = string(h.Value)
 	}
 	return info
 }

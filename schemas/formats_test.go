@@ -328,8 +328,8 @@ func TestRuleNoValueHasASecondEncoding(t *testing.T) {
 	// A body ends with the user's head and period; a batch with its labels, the numbers of users
 	// and of entries, the id and the head.
 	end, users := len(none)-2, len(batch)-19
-	with := func(b []byte, at int, bytes ...byte) []byte {
-		return append(append(slices.Clone(b[:at]), bytes...), b[at+len(bytes):]...)
+	with := func(b []byte, offset int, bytes ...byte) []byte {
+		return append(append(slices.Clone(b[:offset]), bytes...), b[offset+len(bytes):]...)
 	}
 	for name, c := range map[string]struct {
 		decode    func([]byte) error

@@ -71,7 +71,7 @@ func TestHashesAreSeparated(t *testing.T) {
 			period int64
 			key    string
 		}
-		of := func(r rank) [16]byte { return h.ClipRank(r.metric, r.id, r.period, []byte(r.key)) }
+		hashed := func(r rank) [16]byte { return h.ClipRank(r.metric, r.id, r.period, []byte(r.key)) }
 		ofRecord := func(r rank) [16]byte {
 			var record RecordID
 			copy(record[:], r.key)
@@ -83,12 +83,12 @@ func TestHashesAreSeparated(t *testing.T) {
 				a.key},
 			"period": {a.metric, a.id, a.period ^ 1, a.key}, "key": {a.metric, a.id, a.period, "x" + a.key},
 		} {
-			if of(a) == of(b) || ofRecord(a) == ofRecord(b) {
+			if hashed(a) == hashed(b) || ofRecord(a) == ofRecord(b) {
 				t.Fatalf("a rank does not depend on the %s", name)
 			}
 		}
 		same := a
-		if of(a) != of(same) || ofRecord(a) != ofRecord(same) {
+		if hashed(a) != hashed(same) || ofRecord(a) != ofRecord(same) {
 			t.Fatal("a rank depends on more than its input")
 		}
 		if a.key != "" {
@@ -98,7 +98,7 @@ func TestHashesAreSeparated(t *testing.T) {
 			moved := rank{metric: a.metric + string(rest[:1]), period: int64(binary.BigEndian.Uint64(rest[17:])),
 				key: string(rest[25:])}
 			copy(moved.id[:], rest[1:])
-			if of(a) == of(moved) {
+			if hashed(a) == hashed(moved) {
 				t.Fatal("the border after the metric is lost")
 			}
 		}

@@ -56,14 +56,14 @@ func TestHostileLengthsAllocateNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for at := preambleBytes; at < len(b); at++ {
-			bad := append(append(bytes.Clone(b[:at]), huge...), b[at:]...)
+		for offset := preambleBytes; offset < len(b); offset++ {
+			bad := append(append(bytes.Clone(b[:offset]), huge...), b[offset:]...)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			_, _ = c.decode(bad)
 			runtime.ReadMemStats(&after)
 			if n := after.TotalAlloc - before.TotalAlloc; n > 1<<17 {
-				t.Fatalf("%s: a length at byte %d allocates %d bytes", c.name, at, n)
+				t.Fatalf("%s: a length at byte %d allocates %d bytes", c.name, offset, n)
 			}
 		}
 	}

@@ -116,30 +116,30 @@ type delivery struct {
 
 // reads drives the reader of a group to its end.
 func (d *direct) reads(ctx context.Context, group int, steps chan<- delivery) error {
-	for at := begin(group); !at.Done; {
+	for restriction := begin(group); !restriction.Done; {
 		var step Step
 		err := guarded(func() (err error) {
-			step, err = d.read.opened.Step(ctx, at)
+			step, err = d.read.opened.Step(ctx, restriction)
 			return err
 		})
-		out := delivery{group, step.Elements, step.tick(at), step.Next.Tick}
+		out := delivery{group, step.Elements, step.tick(restriction), step.Next.Tick}
 		if step.Next.Done {
 			out.next = math.MaxInt64
 		}
-		if err == nil && (out.tick < at.Tick || out.next < at.Tick) {
-			err = fmt.Errorf("a step went back from tick %d", at.Tick)
+		if err == nil && (out.tick < restriction.Tick || out.next < restriction.Tick) {
+			err = fmt.Errorf("a step went back from tick %d", restriction.Tick)
 		}
 		if err != nil {
 			return d.read.fail(fmt.Errorf("reading events: %w", err))
 		}
-		if len(out.elements) > 0 || out.next > at.Tick {
+		if len(out.elements) > 0 || out.next > restriction.Tick {
 			select {
 			case steps <- out:
 			case <-ctx.Done():
 				return context.Cause(ctx)
 			}
 		}
-		at = step.Next
+		restriction = step.Next
 		if err := pause(ctx, step.Delay); err != nil {
 			return err
 		}
@@ -270,9 +270,9 @@ func guarded(f func() error) (err error) {
 // callers names the calls that led to a panic, from recover on, one a line. Unlike debug.Stack it
 // has none of their arguments: among them are account ids, and counts without noise.
 func callers() string {
-	const deepest, own = 64, 3 // runtime.Callers, this function and the deferred one
+	const deepest, skipped = 64, 3 // runtime.Callers, this function and the deferred one
 	pcs := make([]uintptr, deepest)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(own, pcs)])
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(skipped, pcs)])
 	var text strings.Builder
 	for more := true; more; {
 		var f runtime.Frame

@@ -24,22 +24,22 @@ type faulty struct {
 	fail  func() error
 }
 
-func (f faulty) at(stage string) error {
+func (f faulty) failIn(stage string) error {
 	if f.stage == stage {
 		return f.fail()
 	}
 	return nil
 }
 
-func (f faulty) Step(ctx context.Context, at Restriction) (Step, error) {
-	if err := f.at("read"); err != nil {
+func (f faulty) Step(ctx context.Context, restriction Restriction) (Step, error) {
+	if err := f.failIn("read"); err != nil {
 		return Step{}, err
 	}
-	return f.loop.Step(ctx, at)
+	return f.loop.Step(ctx, restriction)
 }
 
 func (f faulty) Spend(ctx context.Context, shard int, e [][]byte) (spend.Pending, error) {
-	if err := f.at("spend"); err != nil {
+	if err := f.failIn("spend"); err != nil {
 		return nil, err
 	}
 	p, err := f.loop.Spend(ctx, shard, e)
@@ -47,7 +47,7 @@ func (f faulty) Spend(ctx context.Context, shard int, e [][]byte) (spend.Pending
 }
 
 func (f faulty) Release(ctx context.Context, shard int, e [][]byte) (spend.Pending, error) {
-	if err := f.at("release"); err != nil {
+	if err := f.failIn("release"); err != nil {
 		return nil, err
 	}
 	p, err := f.loop.Release(ctx, shard, e)
@@ -55,7 +55,7 @@ func (f faulty) Release(ctx context.Context, shard int, e [][]byte) (spend.Pendi
 }
 
 func (f faulty) Settle(ctx context.Context, acks [][]byte) error {
-	if err := f.at("settle"); err != nil {
+	if err := f.failIn("settle"); err != nil {
 		return err
 	}
 	return f.loop.Settle(ctx, acks)
@@ -69,7 +69,7 @@ type waiting struct {
 }
 
 func (w waiting) Wait(ctx context.Context) ([]spend.Blob, error) {
-	if err := w.at(w.stage); err != nil {
+	if err := w.failIn(w.stage); err != nil {
 		return nil, err
 	}
 	return w.work.Wait(ctx)
@@ -146,23 +146,23 @@ func panicsOn(account [16]byte, count int64) error {
 func TestDirectEndsWhatCannotGoOn(t *testing.T) {
 	cause := errors.New("enough")
 	for name, c := range map[string]struct {
-		step func(at Restriction, cancel context.CancelCauseFunc) Step
+		step func(from Restriction, cancel context.CancelCauseFunc) Step
 		want string
 	}{
-		"cancelled": {func(at Restriction, cancel context.CancelCauseFunc) Step {
+		"cancelled": {func(from Restriction, cancel context.CancelCauseFunc) Step {
 			cancel(cause)
-			return Step{Next: at, Delay: 1 << 40}
+			return Step{Next: from, Delay: 1 << 40}
 		}, cause.Error()},
-		"the watermark goes back": {func(at Restriction, _ context.CancelCauseFunc) Step {
-			return Step{Next: Restriction{Tick: at.Tick - 1}}
+		"the watermark goes back": {func(from Restriction, _ context.CancelCauseFunc) Step {
+			return Step{Next: Restriction{Tick: from.Tick - 1}}
 		}, "went back"},
-		"elements behind it": {func(at Restriction, _ context.CancelCauseFunc) Step {
-			return Step{Next: Restriction{Tick: at.Tick}, Opened: true}
+		"elements behind it": {func(from Restriction, _ context.CancelCauseFunc) Step {
+			return Step{Next: Restriction{Tick: from.Tick}, Opened: true}
 		}, "went back"},
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		rt := newLoop(1, 1, 1).runtime()
-		rt.Source = ready[Source](script{func(at Restriction) Step { return c.step(at, cancel) }})
+		rt.Source = ready[Source](script{func(from Restriction) Step { return c.step(from, cancel) }})
 		if err := built(rt, 2, func(p *beam.Pipeline) error { return Direct(ctx, p) }); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: the run ended with %v", name, err)
 		}
@@ -176,7 +176,7 @@ func TestDirectEndsWhatCannotGoOn(t *testing.T) {
 func TestATickWaitsForAllReaders(t *testing.T) {
 	const readers, turns = 3, 20
 	l := newLoop(5, 2, turns)
-	var at [readers]atomic.Int64
+	var ticks [readers]atomic.Int64
 	rt := l.runtime()
 	rt.Source = ready[Source](script{func(from Restriction) Step {
 		turn, next := uint64(from.Tick), from
@@ -185,14 +185,14 @@ func TestATickWaitsForAllReaders(t *testing.T) {
 			return Step{Next: next}
 		}
 		time.Sleep(time.Duration(from.Group) * 100 * time.Microsecond)
-		at[from.Group].Store(from.Tick)
+		ticks[from.Group].Store(from.Tick)
 		next.Tick++
 		return Step{Next: next, Elements: l.opens(1, turn), Opened: true}
 	}})
 	rt.Settler = ready[Settler](settler(func(acks [][]byte) error {
 		a, err := schemas.DecodeAck(acks[0])
-		for g := range at {
-			if at[g].Load() < int64(a.Turn) {
+		for g := range ticks {
+			if ticks[g].Load() < int64(a.Turn) {
 				t.Errorf("turn %d is settled before reader %d has come to it", a.Turn, g)
 			}
 		}

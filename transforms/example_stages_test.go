@@ -72,8 +72,8 @@ type hours struct{ Turns uint64 }
 func (h hours) Open(context.Context) (transforms.Source, error) { return h, nil }
 
 // Step implements transforms.Source: a turn opens once the one before is settled.
-func (h hours) Step(_ context.Context, at transforms.Restriction) (transforms.Step, error) {
-	turn, next := uint64(at.Tick), at
+func (h hours) Step(_ context.Context, from transforms.Restriction) (transforms.Step, error) {
+	turn, next := uint64(from.Tick), from
 	next.Calls++
 	if turn > 1 {
 		if _, settled := settled.Load(turn - 1); !settled {

@@ -65,11 +65,11 @@ func onEngines(t *testing.T, test func(t *testing.T, run func(*Runtime) ([]error
 		t.Run(name, func(t *testing.T) {
 			test(t, func(rt *Runtime) ([]error, error) {
 				var mu sync.Mutex
-				var told []error // a stage may still add to it meanwhile
+				var failures []error // a stage may still add to it meanwhile
 				rt.Fail = func(err error) error {
 					mu.Lock()
 					defer mu.Unlock()
-					told = append(told, err)
+					failures = append(failures, err)
 					return err
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
@@ -77,7 +77,7 @@ func onEngines(t *testing.T, test func(t *testing.T, run func(*Runtime) ([]error
 				err := engine(ctx, rt)
 				mu.Lock()
 				defer mu.Unlock()
-				return slices.Clone(told), err
+				return slices.Clone(failures), err
 			})
 		})
 	}
@@ -123,12 +123,12 @@ func (l *loop) fault(format string, args ...any) {
 }
 
 // Step implements Source.
-func (l *loop) Step(ctx context.Context, at Restriction) (Step, error) {
+func (l *loop) Step(ctx context.Context, from Restriction) (Step, error) {
 	l.mu.Lock()
-	if at.Calls != l.calls || at.Tick != int64(l.turn)+1 {
-		l.fault("step %d was handed %+v after %d openings", l.calls, at, l.turn)
+	if from.Calls != l.calls || from.Tick != int64(l.turn)+1 {
+		l.fault("step %d was handed %+v after %d openings", l.calls, from, l.turn)
 	}
-	next := at
+	next := from
 	next.Calls++
 	l.calls = next.Calls
 	if l.idled < l.idle {
@@ -212,11 +212,11 @@ func openOf(envelope [][]byte) (*schemas.Open, error) {
 	return open, nil
 }
 
-func note(at map[uint64]map[int]int, turn uint64, shard int) {
-	if at[turn] == nil {
-		at[turn] = map[int]int{}
+func note(counts map[uint64]map[int]int, turn uint64, shard int) {
+	if counts[turn] == nil {
+		counts[turn] = map[int]int{}
 	}
-	at[turn][shard]++
+	counts[turn][shard]++
 }
 
 // Release implements Releaser.

@@ -55,10 +55,10 @@ func aGroupWithoutOpenEmitsNothing(t *testing.T, run func(*Runtime) ([]error, er
 	}
 	l := newLoop(1, 1, 1)
 	rt := l.runtime()
-	rt.Source = ready[Source](script{func(at Restriction) Step {
-		next := at
+	rt.Source = ready[Source](script{func(from Restriction) Step {
+		next := from
 		next.Calls++
-		next.Done = at.Calls == 1
+		next.Done = from.Calls == 1
 		return Step{Next: next, Elements: []Element{{0, contributions}}}
 	}})
 	if failed, err := run(rt); err != nil || failed != nil {
@@ -75,7 +75,7 @@ func aGroupWithoutOpenEmitsNothing(t *testing.T, run func(*Runtime) ([]error, er
 // script is a Source without a loop.
 type script struct{ step func(Restriction) Step }
 
-func (s script) Step(_ context.Context, at Restriction) (Step, error) { return s.step(at), nil }
+func (s script) Step(_ context.Context, from Restriction) (Step, error) { return s.step(from), nil }
 
 // TestContributionsWaitForTheirOpen: elements of several steps meet in one
 // envelope, and only an opening lets it go.
@@ -90,16 +90,16 @@ func contributionsWaitForTheirOpen(t *testing.T, run func(*Runtime) ([]error, er
 	rt := l.runtime()
 	const before = 5
 	early := 0
-	rt.Source = ready[Source](script{func(at Restriction) Step {
+	rt.Source = ready[Source](script{func(from Restriction) Step {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		next := at
+		next := from
 		next.Calls++
 		switch {
-		case at.Calls < before:
+		case from.Calls < before:
 			early += len(l.spent)
 			return Step{Next: next, Elements: []Element{{0, contributions}}, Delay: 2 * time.Millisecond}
-		case at.Calls == before:
+		case from.Calls == before:
 			early += len(l.spent)
 			next.Tick++
 			return Step{Next: next, Elements: l.opens(1, 1), Opened: true}

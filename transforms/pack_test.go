@@ -25,7 +25,7 @@ func init() {
 func shardAndBlob(line string) (int, []byte) { return int(line[0] - '0'), []byte(line[2:]) }
 
 // describePack returns what is in a pack, with its tick and window.
-func describePack(w typex.Window, at beam.EventTime, shard int, pack []byte) (string, error) {
+func describePack(w typex.Window, eventTime beam.EventTime, shard int, pack []byte) (string, error) {
 	blobs, err := transforms.Unpack(pack)
 	if err != nil {
 		return "", err
@@ -35,7 +35,7 @@ func describePack(w typex.Window, at beam.EventTime, shard int, pack []byte) (st
 		texts = append(texts, string(b))
 	}
 	slices.Sort(texts) // blobs come in any order
-	return fmt.Sprintf("%v tick %d shard %d: %s", w, at.Milliseconds()/1000, shard, strings.Join(texts, ",")), nil
+	return fmt.Sprintf("%v tick %d shard %d: %s", w, eventTime.Milliseconds()/1000, shard, strings.Join(texts, ",")), nil
 }
 
 // TestPackHasOnePackForAShardAndTick, however the stream mixes shards and ticks:

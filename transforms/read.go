@@ -96,14 +96,14 @@ func (f *readFn) WatermarkEstimatorState(w *tickWatermark) int64 { return w.mill
 // ProcessElement makes one step and checkpoints itself, so that the runner
 // hands the step's elements on.
 func (f *readFn) ProcessElement(ctx context.Context, w *tickWatermark, rt *sdf.LockRTracker, _ int, emit func(beam.EventTime, int, []byte)) (sdf.ProcessContinuation, error) {
-	at, ok := rt.GetRestriction().(Restriction)
+	restriction, ok := rt.GetRestriction().(Restriction)
 	if !ok {
 		return sdf.StopProcessing(), f.fail(errors.New("reading READ's restriction: not a position of this program"))
 	}
-	if at.Done {
+	if restriction.Done {
 		return sdf.StopProcessing(), nil
 	}
-	step, err := f.opened.Step(ctx, at)
+	step, err := f.opened.Step(ctx, restriction)
 	if err != nil {
 		return sdf.StopProcessing(), f.fail(fmt.Errorf("reading events: %w", err))
 	}
@@ -111,7 +111,7 @@ func (f *readFn) ProcessElement(ctx context.Context, w *tickWatermark, rt *sdf.L
 		return sdf.StopProcessing(), nil
 	}
 	for _, e := range step.Elements {
-		emit(tickStart(step.tick(at)), f.Layout.strand(e.Shard), e.Data)
+		emit(tickStart(step.tick(restriction)), f.Layout.strand(e.Shard), e.Data)
 	}
 	w.millis.Store(int64(tickStart(step.Next.Tick)))
 	if step.Next.Done {

@@ -33,7 +33,7 @@ type releaseFn struct{ shardsFn[Releaser] }
 
 // ProcessElement starts the work of a release shard, or of all release shards of a strand.
 func (f *releaseFn) ProcessElement(
-	ctx context.Context, at beam.EventTime, strand int, packed []byte, _ func(beam.EventTime, int, []byte),
+	ctx context.Context, eventTime beam.EventTime, strand int, packed []byte, _ func(beam.EventTime, int, []byte),
 ) error {
-	return f.start(ctx, at, strand, packed, "releasing", f.opened.Release)
+	return f.start(ctx, eventTime, strand, packed, "releasing", f.opened.Release)
 }

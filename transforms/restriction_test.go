@@ -11,8 +11,8 @@ import (
 )
 
 func TestACheckpointLeavesTheRest(t *testing.T) {
-	at, next := Restriction{Epoch: 3, Calls: 7, Tick: 5}, Restriction{Epoch: 3, Calls: 8, Tick: 6}
-	tr := &restrictionTracker{rest: at}
+	restriction, next := Restriction{Epoch: 3, Calls: 7, Tick: 5}, Restriction{Epoch: 3, Calls: 8, Tick: 6}
+	tr := &restrictionTracker{rest: restriction}
 	if tr.IsDone() || tr.IsBounded() {
 		t.Fatal("a restriction with work left is done, or bounded")
 	}
@@ -32,7 +32,7 @@ func TestACheckpointLeavesTheRest(t *testing.T) {
 	if _, residual, _ := tr.TrySplit(0); residual != nil {
 		t.Fatal("the rest was handed out twice")
 	}
-	if tr.GetRestriction() != at {
+	if tr.GetRestriction() != restriction {
 		t.Fatal("the call's own position changed")
 	}
 }
@@ -40,15 +40,15 @@ func TestACheckpointLeavesTheRest(t *testing.T) {
 // TestSplitsOfAnOpenEndedReadAreRefused: one Read over all partitions.
 func TestSplitsOfAnOpenEndedReadAreRefused(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		at := Restriction{Tick: 1}
-		tr := &restrictionTracker{rest: at}
+		restriction := Restriction{Tick: 1}
+		tr := &restrictionTracker{rest: restriction}
 		claimed := rapid.Bool().Draw(t, "claimed")
 		if claimed {
 			tr.TryClaim(Restriction{Tick: 2})
 		}
 		fraction := rapid.Float64Range(1e-9, 1).Draw(t, "fraction")
 		primary, residual, err := tr.TrySplit(fraction)
-		if err != nil || residual != nil || primary != at || tr.IsDone() {
+		if err != nil || residual != nil || primary != restriction || tr.IsDone() {
 			t.Fatalf("split at %v into %+v and %+v (%v)", fraction, primary, residual, err)
 		}
 	})

@@ -52,11 +52,11 @@ type Step struct {
 }
 
 // tick is that of the elements of a step from a position.
-func (s *Step) tick(at Restriction) int64 {
+func (s *Step) tick(restriction Restriction) int64 {
 	if s.Opened {
 		return s.Next.Tick - 1
 	}
-	return at.Tick
+	return restriction.Tick
 }
 
 // Source is READ's side of a Runtime. Step is called by one goroutine at a
@@ -65,7 +65,7 @@ func (s *Step) tick(at Restriction) int64 {
 // a turn is open it returns within 20 ms: some engines hand a watermark on only
 // then.
 type Source interface {
-	Step(ctx context.Context, at Restriction) (Step, error)
+	Step(ctx context.Context, from Restriction) (Step, error)
 }
 
 // Spender admits and charges: one envelope of one shard and turn. A nil
@@ -190,7 +190,7 @@ func release(run string) {
 }
 
 // openStage opens a stage of a run, once in the process.
-func openStage[T any](ctx context.Context, run Run, of func(*opened) (*T, func(context.Context) (T, error))) (T, *stageOfRun, error) {
+func openStage[T any](ctx context.Context, run Run, stageOf func(*opened) (*T, func(context.Context) (T, error))) (T, *stageOfRun, error) {
 	var none T
 	rt, err := acquireRun(run)
 	if err != nil {
@@ -198,7 +198,7 @@ func openStage[T any](ctx context.Context, run Run, of func(*opened) (*T, func(c
 	}
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
-	stage, open := of(rt)
+	stage, open := stageOf(rt)
 	if any(*stage) == nil {
 		if *stage, err = open(context.WithoutCancel(ctx)); err != nil {
 			release(run.ID)

@@ -33,7 +33,7 @@ type spendFn struct{ shardsFn[Spender] }
 
 // ProcessElement decides one shard's turn, or that of all shards of a strand.
 func (f *spendFn) ProcessElement(
-	ctx context.Context, at beam.EventTime, strand int, packed []byte, _ func(beam.EventTime, int, []byte),
+	ctx context.Context, eventTime beam.EventTime, strand int, packed []byte, _ func(beam.EventTime, int, []byte),
 ) error {
-	return f.start(ctx, at, strand, packed, "spending", f.opened.Spend)
+	return f.start(ctx, eventTime, strand, packed, "spending", f.opened.Spend)
 }

@@ -57,7 +57,7 @@ type shardsFn[T any] struct {
 func (f *shardsFn[T]) StartBundle(_ func(beam.EventTime, int, []byte)) { f.pending.reset() }
 
 func (f *shardsFn[T]) start(
-	ctx context.Context, at beam.EventTime, strand int, packed []byte,
+	ctx context.Context, eventTime beam.EventTime, strand int, packed []byte,
 	doing string, work func(context.Context, int, [][]byte) (spend.Pending, error),
 ) error {
 	return f.fail(f.Layout.each(strand, packed, func(shard int, blobs [][]byte) error {
@@ -65,7 +65,7 @@ func (f *shardsFn[T]) start(
 		if err != nil {
 			return fmt.Errorf("%s in shard %d: %w", doing, shard, err)
 		}
-		f.pending.add(at, p)
+		f.pending.add(eventTime, p)
 		return nil
 	}))
 }
@@ -102,15 +102,15 @@ func (l Layout) each(strand int, packed []byte, do func(shard int, blobs [][]byt
 
 // waits lists the pending work of a bundle, with the event times of its results.
 type waits struct {
-	at      []beam.EventTime
+	times   []beam.EventTime
 	pending []spend.Pending
 }
 
-func (w *waits) reset() { w.at, w.pending = w.at[:0], w.pending[:0] }
+func (w *waits) reset() { w.times, w.pending = w.times[:0], w.pending[:0] }
 
-func (w *waits) add(at beam.EventTime, p spend.Pending) {
+func (w *waits) add(eventTime beam.EventTime, p spend.Pending) {
 	if p != nil {
-		w.at, w.pending = append(w.at, at), append(w.pending, p)
+		w.times, w.pending = append(w.times, eventTime), append(w.pending, p)
 	}
 }
 
@@ -123,7 +123,7 @@ func (w *waits) wait(ctx context.Context, l Layout, emit func(beam.EventTime, in
 			return err
 		}
 		for _, b := range blobs {
-			emit(w.at[i], l.strand(b.Shard), b.Data)
+			emit(w.times[i], l.strand(b.Shard), b.Data)
 		}
 	}
 	return nil

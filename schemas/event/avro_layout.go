@@ -22,11 +22,11 @@ func (a *avroSource) common() string {
 // place returns the layout up to the field, which has its path, and the unit of a time; where the
 // registry has the schemas, it can name the path only.
 func (a *avroSource) place(field int, registry string) string {
-	switch at := field - fieldCount; {
+	switch filter := field - fieldCount; {
 	case a.bare == nil:
 		return a.d.inUnit(field, fmt.Sprintf("path %q%s%q", a.d.fields[field], byRegistry, registry))
-	case at >= 0:
-		return a.bare.layoutUpTo(func(n *avroNode) bool { return slices.Contains(n.filters, at) }, "", false)
+	case filter >= 0:
+		return a.bare.layoutUpTo(func(n *avroNode) bool { return slices.Contains(n.filters, filter) }, "", false)
 	}
 	return a.bare.layoutUpTo(func(n *avroNode) bool { return slices.Contains(n.numbers, field) }, a.d.textTimes(), field == fieldTime)
 }

@@ -98,19 +98,19 @@ func lacks(record *avro.Type, name string) string {
 // planFilters notes the fields of the record that filters name.
 func (d *Decoder) planFilters(root *avroNode) error {
 	for i, name := range d.filter.Names() {
-		at := -1
+		index := -1
 		for j, f := range root.typ.Fields {
 			if f.Name == name {
-				at = j
+				index = j
 			}
 		}
-		if at < 0 {
+		if index < 0 {
 			return badFormat(d.firstUse(name), "%s", lacks(root.typ, name))
 		}
-		if root.members[at] == nil {
-			root.members[at] = &avroNode{typ: root.typ.Fields[at].Type}
+		if root.members[index] == nil {
+			root.members[index] = &avroNode{typ: root.typ.Fields[index].Type}
 		}
-		root.members[at].filters = append(root.members[at].filters, i)
+		root.members[index].filters = append(root.members[index].filters, i)
 	}
 	return nil
 }
@@ -227,24 +227,24 @@ var errNoUnit = errors.New("it is a number without a timestamp type: set the tim
 
 // timeUnit returns in which unit a value of the type is a time: "ms", "us", "ns", "s" or "rfc3339".
 func timeUnit(t *avro.Type, unit string) (string, error) {
-	own := ""
+	logical := ""
 	switch t.Logical {
 	case "":
 	case "timestamp-millis":
-		own = "ms"
+		logical = "ms"
 	case "timestamp-micros":
-		own = "us"
+		logical = "us"
 	case "timestamp-nanos":
-		own = "ns"
+		logical = "ns"
 	case "local-timestamp-millis", "local-timestamp-micros", "local-timestamp-nanos":
 		return "", fmt.Errorf("it is a %s, a time of no known zone: which moment it is cannot be told; write timestamp-millis or timestamp-micros", t.Logical)
 	default:
 		return "", fmt.Errorf("its type is %s; a time is timestamp-millis, timestamp-micros, a long or double with a time unit, or a string of RFC 3339", t)
 	}
 	switch {
-	case own != "" && (unit == own || unit == ""):
-		return own, nil
-	case own != "":
+	case logical != "" && (unit == logical || unit == ""):
+		return logical, nil
+	case logical != "":
 		return "", fmt.Errorf("it is a %s, but the time unit is %q: leave the time unit empty", t.Logical, unit)
 	}
 	switch t.Kind {

@@ -63,11 +63,11 @@ func unwrapped(t testing.TB, v any, typ *avro.Type) any {
 	case avro.Int:
 		return int64(v.(int32))
 	case avro.Long:
-		if at, ok := v.(time.Time); ok {
+		if moment, ok := v.(time.Time); ok {
 			if typ.Logical == "timestamp-millis" {
-				return at.UnixMilli()
+				return moment.UnixMilli()
 			}
-			return at.UnixMicro()
+			return moment.UnixMicro()
 		}
 	case avro.Float:
 		return float64(v.(float32))
@@ -225,16 +225,16 @@ func mutated(rng *rand.Rand, value []byte) []byte {
 	if len(bad) == 0 {
 		return []byte{byte(rng.Uint32())}
 	}
-	at := rng.IntN(len(bad))
+	i := rng.IntN(len(bad))
 	switch rng.IntN(4) {
 	case 0:
-		return append(bad[:at], bad[at+1:]...)
+		return append(bad[:i], bad[i+1:]...)
 	case 1:
-		return append(bad[:at], append([]byte{bad[at]}, bad[at:]...)...)
+		return append(bad[:i], append([]byte{bad[i]}, bad[i:]...)...)
 	case 2:
-		bad[at] = byte(rng.Uint32())
+		bad[i] = byte(rng.Uint32())
 	default:
-		bad[at] ^= 0x80
+		bad[i] ^= 0x80
 	}
 	return bad
 }

@@ -82,12 +82,12 @@ func TestAvroFieldsAreFoundInNestedRecordsAndUnions(t *testing.T) {
 }
 
 // typed is a schema of three fields of the given types.
-func typed(user, key, at string) string {
-	return fmt.Sprintf(`{"type":"record","name":"R","fields":[{"name":"u","type":%s},{"name":"k","type":%s},{"name":"t","type":%s}]}`, user, key, at)
+func typed(user, key, time string) string {
+	return fmt.Sprintf(`{"type":"record","name":"R","fields":[{"name":"u","type":%s},{"name":"k","type":%s},{"name":"t","type":%s}]}`, user, key, time)
 }
 
-func typedFormat(user, key, at, unit string) Format {
-	return Format{Format: "avro", Schema: typed(user, key, at), User: "u", Key: "k", Time: "t", TimeUnit: unit}
+func typedFormat(user, key, time, unit string) Format {
+	return Format{Format: "avro", Schema: typed(user, key, time), User: "u", Key: "k", Time: "t", TimeUnit: unit}
 }
 
 func avroText(s string) string { return string(binary.AppendVarint(nil, int64(len(s)))) + s }
@@ -102,9 +102,9 @@ func TestAvroTypesOfUsersKeysAndTimes(t *testing.T) {
 	const ms, micros = `{"type":"long","logicalType":"timestamp-millis"}`, `{"type":"long","logicalType":"timestamp-micros"}`
 	long := avroLongText(1)
 	for _, c := range []struct {
-		user, key, at, unit, value string
-		wantUser, wantKey, class   string
-		millis                     int64
+		user, key, time, unit, value string
+		wantUser, wantKey, class     string
+		millis                       int64
 	}{
 		{`"string"`, `"string"`, ms, "", avroText("a") + avroText("b") + long, "a", "b", "", 1},
 		{`"string"`, `"string"`, ms, "ms", avroText("a") + avroText("") + long, "a", "", "", 1},
@@ -131,13 +131,13 @@ func TestAvroTypesOfUsersKeysAndTimes(t *testing.T) {
 		{`"string"`, `"string"`, ms, "", avroLongText(1<<40) + avroText("b") + long, "", "", ClassUndecodable, 0},
 	} {
 		var ev Event
-		err := newDecoder(t, typedFormat(c.user, c.key, c.at, c.unit)).Decode([]byte(c.value), &ev)
+		err := newDecoder(t, typedFormat(c.user, c.key, c.time, c.unit)).Decode([]byte(c.value), &ev)
 		if got := classOf(t, err); got != c.class {
-			t.Errorf("%s %s %s: class %q, want %q", c.user, c.key, c.at, got, c.class)
+			t.Errorf("%s %s %s: class %q, want %q", c.user, c.key, c.time, got, c.class)
 			continue
 		}
 		if err == nil && (string(ev.User) != c.wantUser || string(ev.Key) != c.wantKey || ev.Millis != c.millis) {
-			t.Errorf("%s %s %s: %q %q %d, want %q %q %d", c.user, c.key, c.at, ev.User, ev.Key, ev.Millis, c.wantUser, c.wantKey, c.millis)
+			t.Errorf("%s %s %s: %q %q %d, want %q %q %d", c.user, c.key, c.time, ev.User, ev.Key, ev.Millis, c.wantUser, c.wantKey, c.millis)
 		}
 	}
 }
@@ -222,9 +222,9 @@ func TestRuleARecordOfAnySchemaStopsNothing(t *testing.T) {
 	}}
 	f := typedFormat(s, s, ms, "")
 	f.Schema = ""
-	told := map[uint32][]error{}
+	reported := map[uint32][]error{}
 	d, err := NewDecoder(f, WithSchemas(t.Context(), r),
-		OnUnfitSchema(func(id uint32, reason error) { told[id] = append(told[id], reason) }))
+		OnUnfitSchema(func(id uint32, reason error) { reported[id] = append(reported[id], reason) }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,12 +246,12 @@ func TestRuleARecordOfAnySchemaStopsNothing(t *testing.T) {
 		t.Errorf("the registry was asked %d times for %d ids", r.asked, len(ids)+1)
 	}
 	for id, says := range map[uint32]string{8: "time", 9: "user", 10: "schema", 11: "must be a record", 12: "PROTOBUF"} {
-		if len(told[id]) != 1 || !strings.Contains(told[id][0].Error(), says) {
-			t.Errorf("schema %d: told %v, want one reason with %q", id, told[id], says)
+		if len(reported[id]) != 1 || !strings.Contains(reported[id][0].Error(), says) {
+			t.Errorf("schema %d: told %v, want one reason with %q", id, reported[id], says)
 		}
 	}
-	if len(told) != len(ids) {
-		t.Errorf("told of %d schemas, want %d", len(told), len(ids))
+	if len(reported) != len(ids) {
+		t.Errorf("told of %d schemas, want %d", len(reported), len(ids))
 	}
 }
 

@@ -20,8 +20,8 @@ func (a *avroSource) never(i int, constant any) string {
 	if a.bare == nil {
 		return ""
 	}
-	at := slices.IndexFunc(a.bare.members, func(m *avroNode) bool { return m != nil && slices.Contains(m.filters, i) })
-	if t := a.bare.members[at].typ; !canEqual(t, constant) {
+	member := slices.IndexFunc(a.bare.members, func(m *avroNode) bool { return m != nil && slices.Contains(m.filters, i) })
+	if t := a.bare.members[member].typ; !canEqual(t, constant) {
 		return "the schema's type there is " + t.String()
 	}
 	return ""

@@ -35,7 +35,7 @@ func referenceValue(text string, decimals int) (int64, bool) {
 }
 
 func randomNumber(random *rand.Rand) string {
-	pick := func(of ...string) string { return of[random.IntN(len(of))] }
+	pick := func(texts ...string) string { return texts[random.IntN(len(texts))] }
 	return pick("", "-") + pick("0", "1", "7", "12", "99", "1005", strconv.FormatUint(random.Uint64N(1e9), 10)) +
 		pick("", "", ".5", ".05", ".004999", ".005", ".995", ".49", fmt.Sprintf(".%d", random.Uint64N(1e6))) +
 		pick("", "", "", "e0", "e2", "E-3", "e+1", "e-12")

@@ -108,8 +108,8 @@ func EncodingOfFile(name string) Encoding {
 }
 
 func entry(is func(Encoding) bool) Encoding {
-	if at := slices.IndexFunc(encodings[:], is); at >= 0 {
-		return encodings[at]
+	if i := slices.IndexFunc(encodings[:], is); i >= 0 {
+		return encodings[i]
 	}
 	return Encoding{}
 }

@@ -13,8 +13,8 @@ func TestEveryFormatHasAnEntryOfItsOwn(t *testing.T) {
 			t.Errorf("%+v: something is missing, or another entry has the name", e)
 		}
 		for _, ending := range e.Endings {
-			if of := EncodingOfFile("visits" + strings.ToUpper(ending)); of.Name != e.Name || slices.Contains(endings, ending) {
-				t.Errorf("%s: a file of ending %s is of format %q", e.Name, ending, of.Name)
+			if found := EncodingOfFile("visits" + strings.ToUpper(ending)); found.Name != e.Name || slices.Contains(endings, ending) {
+				t.Errorf("%s: a file of ending %s is of format %q", e.Name, ending, found.Name)
 			}
 		}
 		endings = append(endings, e.Endings...)

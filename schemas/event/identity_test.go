@@ -38,8 +38,8 @@ func (g *randomAvro) another(schema string) string {
 		e := edits[g.rng.IntN(len(edits))]
 		if n := strings.Count(schema, e[0]); n > 0 {
 			parts := strings.SplitAfterN(schema, e[0], 1+g.rng.IntN(n)+1)
-			at := g.rng.IntN(len(parts) - 1)
-			parts[at] = strings.TrimSuffix(parts[at], e[0]) + e[1]
+			i := g.rng.IntN(len(parts) - 1)
+			parts[i] = strings.TrimSuffix(parts[i], e[0]) + e[1]
 			return strings.Join(parts, "")
 		}
 	}

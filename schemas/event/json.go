@@ -114,14 +114,14 @@ func (n *jsonNode) find() {
 		m.value = n.below(m.step)
 	}
 	if n.value.kind == '{' || n.value.kind == '[' {
-		at := -1
+		index := -1
 		eachMember(n.value.text, func(name, value []byte) {
-			at++
+			index++
 			if bytes.IndexByte(name, '\\') >= 0 {
 				name = unescaped(name)
 			}
 			for _, m := range n.members {
-				if name == nil && m.item == at || name != nil && m.item < 0 && m.name == string(name) {
+				if name == nil && m.item == index || name != nil && m.item < 0 && m.name == string(name) {
 					m.value = jsonValue{kind: value[0], text: value}
 					return
 				}
@@ -150,24 +150,24 @@ func (n *jsonNode) below(s step) jsonValue {
 // the quotes, or with the items of a valid list, whose name is nil.
 func eachMember(b []byte, visit func(name, value []byte)) {
 	object := b[0] == '{'
-	for at := 1; ; {
-		for b[at] == ',' || b[at] <= ' ' {
-			at++
+	for i := 1; ; {
+		for b[i] == ',' || b[i] <= ' ' {
+			i++
 		}
-		if b[at] == '}' || b[at] == ']' {
+		if b[i] == '}' || b[i] == ']' {
 			return
 		}
 		var name []byte
 		if object {
-			n := stringLength(b[at:])
-			name = b[at+1 : at+n-1]
-			for at += n; b[at] == ':' || b[at] <= ' '; {
-				at++
+			n := stringLength(b[i:])
+			name = b[i+1 : i+n-1]
+			for i += n; b[i] == ':' || b[i] <= ' '; {
+				i++
 			}
 		}
-		n := valueLength(b[at:])
-		visit(name, b[at:at+n])
-		at += n
+		n := valueLength(b[i:])
+		visit(name, b[i:i+n])
+		i += n
 	}
 }
 

@@ -20,14 +20,14 @@ func compileRows(d *Decoder, f *Format) (records, error) {
 		return nil, badFormat("columns", "%s needs the names of a row's fields, all of them and in order, for example columns: %s", f.Format, "["+strings.Join(slices.DeleteFunc(slices.Clone(d.fields[:]), func(name string) bool { return name == "" }), ", ")+"]")
 	}
 	find := func(field, name string, number int) error {
-		at := slices.Index(columns, name)
-		if at < 0 {
+		index := slices.Index(columns, name)
+		if index < 0 {
 			return badFormat(field, "%q is not among the columns %q: correct one of the two", name, columns)
 		}
-		if slices.Contains(columns[at+1:], name) {
+		if slices.Contains(columns[index+1:], name) {
 			return badFormat("columns", "%q is named twice in %q", name, columns)
 		}
-		r.targets[at] = append(r.targets[at], number)
+		r.targets[index] = append(r.targets[index], number)
 		return nil
 	}
 	for i, name := range d.fields {
@@ -136,8 +136,8 @@ func (r *rows) never(_ int, constant any) string {
 func (r *rows) common() string { return fmt.Sprintf("%d columns", len(r.targets)) }
 
 func (r *rows) place(field int, _ string) string {
-	at := slices.IndexFunc(r.targets, func(numbers []int) bool { return slices.Contains(numbers, field) })
-	return r.d.inUnit(field, fmt.Sprintf("column %d of %s", at+1, r.d.encoding.Name))
+	column := slices.IndexFunc(r.targets, func(numbers []int) bool { return slices.Contains(numbers, field) })
+	return r.d.inUnit(field, fmt.Sprintf("column %d of %s", column+1, r.d.encoding.Name))
 }
 
 func (r *rows) members(string) string { return "" }

@@ -21,8 +21,8 @@ func (d *Decoder) parseTime(b []byte) (ms int64, ok bool) {
 	case number:
 		if date, is := bytes.CutPrefix(b, []byte("/Date(")); is && d.unit == "ms" { // .NET: /Date(1700000000000+0100)/, where the offset says nothing
 			b = bytes.TrimSuffix(date, []byte(")/"))
-			if at := bytes.LastIndexAny(b, "+-"); at > 0 {
-				b = b[:at]
+			if sign := bytes.LastIndexAny(b, "+-"); sign > 0 {
+				b = b[:sign]
 			}
 		}
 		ms, ok = parseDecimal(b, u.shift)

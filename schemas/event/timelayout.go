@@ -52,11 +52,11 @@ func (c *wallClock) dayOfMonth() bool { c.spaces(); return c.number(&c.day, 1, 2
 func (c *wallClock) weekday() bool    { return c.name(weekdays[:], new(int)) }
 
 func (c *wallClock) halfOfDay() bool {
-	if len(c.b)-c.at < 2 || c.b[c.at+1]|0x20 != 'm' {
+	if len(c.b)-c.pos < 2 || c.b[c.pos+1]|0x20 != 'm' {
 		return false
 	}
-	c.half = c.b[c.at] | 0x20
-	c.at += 2
+	c.half = c.b[c.pos] | 0x20
+	c.pos += 2
 	return c.half == 'a' || c.half == 'p'
 }
 
@@ -86,7 +86,7 @@ func parseLayout(text string) (layout timeLayout, err error) {
 		read, name := directives[text[i]], text[i]
 		if year := (wallClock{b: []byte(text[i:])}); year.byte('{') && year.number(&year.year, 4, 4) && year.byte('}') {
 			read, name = func(c *wallClock) bool { c.year = year.year; return true }, 'Y'
-			i += year.at - 1
+			i += year.pos - 1
 		}
 		switch {
 		case read == nil:
@@ -141,9 +141,9 @@ func IsTime(text, layout string) bool {
 	if c.start([]byte(text)); c.usual() {
 		return true
 	}
-	own, err := parseLayout(layout)
+	parsed, err := parseLayout(layout)
 	c.start([]byte(text))
-	return err == nil && own.read(&c)
+	return err == nil && parsed.read(&c)
 }
 
 // OnlyDates reports whether times of a layout have neither an hour nor an offset from UTC, so that

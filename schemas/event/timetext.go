@@ -8,8 +8,8 @@ import (
 
 // wallClock reads a text that says a time, and keeps what it says.
 type wallClock struct {
-	b  []byte
-	at int
+	b   []byte
+	pos int
 
 	year, month, day     int
 	hour, minute, second int
@@ -54,7 +54,7 @@ func (c *wallClock) usual() bool {
 	if !c.spaces() || !c.monthName() || !c.spaces() || !c.number(&c.day, 1, 2) || !c.spaces() {
 		return false
 	}
-	if digitsAt(c.b[c.at:]) == 4 { // as JavaScript has it
+	if digitsAt(c.b[c.pos:]) == 4 { // as JavaScript has it
 		return c.number(&c.year, 4, 4) && c.spaces() && c.clock() && c.zoneAfterSpace()
 	}
 	return c.clock() && c.spaces() &&
@@ -65,9 +65,9 @@ func (c *wallClock) usual() bool {
 func (c *wallClock) iso() bool {
 	c.number(&c.year, 4, 4)
 	separator := byte(0)
-	if !c.end() && (c.b[c.at] == '-' || c.b[c.at] == '/') {
-		separator = c.b[c.at]
-		c.at++
+	if !c.end() && (c.b[c.pos] == '-' || c.b[c.pos] == '/') {
+		separator = c.b[c.pos]
+		c.pos++
 	}
 	least := 2
 	if separator != 0 {
@@ -76,10 +76,10 @@ func (c *wallClock) iso() bool {
 	if !c.number(&c.month, least, 2) || separator != 0 && !c.byte(separator) || !c.number(&c.day, least, 2) {
 		return false
 	}
-	if at := c.at; separator == 0 && (c.byte('T') || !c.end()) && digitsAt(c.b[c.at:]) == 6 { // 20250303T080731Z
+	if start := c.pos; separator == 0 && (c.byte('T') || !c.end()) && digitsAt(c.b[c.pos:]) == 6 { // 20250303T080731Z
 		return c.number(&c.hour, 2, 2) && c.number(&c.minute, 2, 2) && c.number(&c.second, 2, 2) && (!c.byte('.') || c.fraction()) && c.zoneAfterSpace()
 	} else {
-		c.at = at
+		c.pos = start
 	}
 	return c.timeOfDay()
 }
@@ -117,37 +117,37 @@ func (c *wallClock) zoneName() bool {
 	if c.end() || !c.spaces() {
 		return c.end()
 	}
-	name := c.b[c.at:]
-	c.at = len(c.b)
+	name := c.b[c.pos:]
+	c.pos = len(c.b)
 	if name[0] == '(' {
 		return name[len(name)-1] == ')'
 	}
 	return len(bytes.TrimLeft(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")) == 0
 }
 
-func (c *wallClock) end() bool { return c.at == len(c.b) }
+func (c *wallClock) end() bool { return c.pos == len(c.b) }
 
 func (c *wallClock) byte(want byte) bool {
-	if c.end() || c.b[c.at] != want {
+	if c.end() || c.b[c.pos] != want {
 		return false
 	}
-	c.at++
+	c.pos++
 	return true
 }
 
 // spaces reads one space or more.
 func (c *wallClock) spaces() bool {
-	from := c.at
+	from := c.pos
 	for c.byte(' ') || c.byte('\t') || c.hardSpace() {
 	}
-	return c.at > from
+	return c.pos > from
 }
 
 // hardSpace reads a space that does not break a line, as Excel and JavaScript write them.
 func (c *wallClock) hardSpace() bool {
 	for _, space := range [...]string{"\u00a0", "\u202f"} {
-		if bytes.HasPrefix(c.b[c.at:], []byte(space)) {
-			c.at += len(space)
+		if bytes.HasPrefix(c.b[c.pos:], []byte(space)) {
+			c.pos += len(space)
 			return true
 		}
 	}
@@ -156,25 +156,25 @@ func (c *wallClock) hardSpace() bool {
 
 // number reads at least so many and at most so many digits.
 func (c *wallClock) number(to *int, least, most int) bool {
-	n := min(digitsAt(c.b[c.at:]), most)
+	n := min(digitsAt(c.b[c.pos:]), most)
 	if n < least {
 		return false
 	}
 	*to = 0
-	for _, digit := range c.b[c.at : c.at+n] {
+	for _, digit := range c.b[c.pos : c.pos+n] {
 		*to = *to*10 + int(digit-'0')
 	}
-	c.at += n
+	c.pos += n
 	return true
 }
 
 // fraction reads the digits of a fraction of a second, rounded down to milliseconds.
 func (c *wallClock) fraction() bool {
-	n := digitsAt(c.b[c.at:])
+	n := digitsAt(c.b[c.pos:])
 	for i, unit := 0, 100; i < n; i, unit = i+1, unit/10 {
-		c.millis += unit * int(c.b[c.at+i]-'0')
+		c.millis += unit * int(c.b[c.pos+i]-'0')
 	}
-	c.at += n
+	c.pos += n
 	return n > 0
 }
 
@@ -188,14 +188,14 @@ func (c *wallClock) monthName() bool { return c.name(monthNames[:], &c.month) }
 // name reads a name, or its first three letters, in any case, and sets to to its number from 1.
 func (c *wallClock) name(names []string, to *int) bool {
 	n := 0
-	for c.at+n < len(c.b) && (c.b[c.at+n]|0x20 >= 'a' && c.b[c.at+n]|0x20 <= 'z') {
+	for c.pos+n < len(c.b) && (c.b[c.pos+n]|0x20 >= 'a' && c.b[c.pos+n]|0x20 <= 'z') {
 		n++
 	}
-	word := c.b[c.at : c.at+n]
+	word := c.b[c.pos : c.pos+n]
 	for i, name := range names {
 		if (n == 3 || n == len(name)) && strings.EqualFold(string(word), name[:n]) {
 			*to = i + 1
-			c.at += n
+			c.pos += n
 			return true
 		}
 	}
@@ -207,9 +207,9 @@ func (c *wallClock) name(names []string, to *int) bool {
 func (c *wallClock) zone() bool {
 	c.zoned = true
 	for _, name := range [...]string{"UTC", "GMT", "UT", "Z"} {
-		if n := len(name); len(c.b)-c.at >= n && strings.EqualFold(string(c.b[c.at:c.at+n]), name) {
-			c.at += n
-			if name != "GMT" || c.end() || c.b[c.at] != '+' && c.b[c.at] != '-' {
+		if n := len(name); len(c.b)-c.pos >= n && strings.EqualFold(string(c.b[c.pos:c.pos+n]), name) {
+			c.pos += n
+			if name != "GMT" || c.end() || c.b[c.pos] != '+' && c.b[c.pos] != '-' {
 				return true
 			}
 			break // GMT+0100, as JavaScript has it
@@ -221,9 +221,9 @@ func (c *wallClock) zone() bool {
 	case c.byte('-'):
 		sign = -1
 	default:
-		rest := c.b[c.at:]
+		rest := c.b[c.pos:]
 		c.named = rest[:len(rest)-len(bytes.TrimLeft(rest, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"))]
-		c.at += len(c.named)
+		c.pos += len(c.named)
 		return len(c.named) > 0
 	}
 	var hours, minutes int
@@ -274,15 +274,15 @@ func (c *wallClock) time(zone *time.Location) (millis int64, ok bool) {
 
 // date completes the date that was read, and reports whether there is such a day.
 func (c *wallClock) date() bool {
-	at := time.Date(c.year, time.Month(c.month), c.day, 0, 0, 0, 0, time.UTC)
+	date := time.Date(c.year, time.Month(c.month), c.day, 0, 0, 0, 0, time.UTC)
 	switch {
 	case c.yearDay != 0:
-		at = time.Date(c.year, 1, c.yearDay, 0, 0, 0, 0, time.UTC)
-	case int(at.Month()) != c.month || at.Day() != c.day:
+		date = time.Date(c.year, 1, c.yearDay, 0, 0, 0, 0, time.UTC)
+	case int(date.Month()) != c.month || date.Day() != c.day:
 		return false
 	}
-	c.month, c.day = int(at.Month()), at.Day()
-	return c.year >= 1 && at.Year() == c.year
+	c.month, c.day = int(date.Month()), date.Day()
+	return c.year >= 1 && date.Year() == c.year
 }
 
 // secondsNamed returns the seconds since 1970 at which clocks of a zone show what they show at wall
@@ -307,8 +307,8 @@ const day = 24 * 60 * 60 // seconds
 // UTC. What they show twice is the first of the two; what they skip is as if they had not been set
 // yet.
 func secondsIn(zone *time.Location, wall int64) int64 {
-	offset := func(at int64) int64 {
-		_, seconds := time.Unix(at, 0).In(zone).Zone()
+	offset := func(instant int64) int64 {
+		_, seconds := time.Unix(instant, 0).In(zone).Zone()
 		return int64(seconds)
 	}
 	before, after := offset(wall-day), offset(wall+day)

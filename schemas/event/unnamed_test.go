@@ -79,8 +79,8 @@ func TestRuleNoUserHasTheNameOfAPosition(t *testing.T) {
 		}
 		names[string(e.User)] = what
 	}
-	at := binary.BigEndian.AppendUint64(nil, 5)
-	for what, id := range map[string][]byte{"bytes": at, "a name of a position": append([]byte("p"), at...), "a name of a user": append([]byte("u"), at...)} {
+	five := binary.BigEndian.AppendUint64(nil, 5)
+	for what, id := range map[string][]byte{"bytes": five, "a name of a position": append([]byte("p"), five...), "a name of a user": append([]byte("u"), five...)} {
 		add(what, Event{User: id}, 5)
 	}
 	add("position 5", Event{}, 5)

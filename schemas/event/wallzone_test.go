@@ -9,10 +9,10 @@ import (
 // Whatever the unit, times are given as the zone's clock shows them; and a decoder with a zone says
 // so where decoders are compared.
 func TestTimesByTheClockOfAZone(t *testing.T) {
-	at := time.Date(2025, 10, 26, 1, 30, 0, 0, time.UTC) // 02:30 for the second time in Zurich
+	second := time.Date(2025, 10, 26, 1, 30, 0, 0, time.UTC) // 02:30 for the second time in Zurich
 	stopped := time.Date(2025, 10, 26, 2, 59, 59, 999e6, time.UTC).UnixMilli()
 	for unit, text := range map[string]string{
-		"s": fmt.Sprint(at.Unix()), "ms": fmt.Sprint(at.UnixMilli()), "us": fmt.Sprint(at.UnixMicro()), "rfc3339": `"` + at.Format(time.RFC3339) + `"`, TimeText: `"2025-10-26 03:30:00+0200"`,
+		"s": fmt.Sprint(second.Unix()), "ms": fmt.Sprint(second.UnixMilli()), "us": fmt.Sprint(second.UnixMicro()), "rfc3339": `"` + second.Format(time.RFC3339) + `"`, TimeText: `"2025-10-26 03:30:00+0200"`,
 	} {
 		format := Format{Format: "jsonl", User: "u", Time: "t", TimeUnit: unit, WallZone: "Europe/Zurich"}
 		d, err := NewDecoder(format)

@@ -17,17 +17,17 @@ const besideOthers = "also_"
 // also is the kind of a statistic that has the value of another kind, of, and is computed from the
 // components of the metric that it is derived from. It costs nothing that these components do not
 // cost (docs/guarantee.md, "Several components").
-func also(of Kind) Kind {
+func also(base Kind) Kind {
 	return Kind{
-		Name:  besideOthers + of.Name,
+		Name:  besideOthers + base.Name,
 		Range: func(Bounds) (least, greatest int64) { return 0, 1 },
-		Statistic: &Statistic{ValueOf: of.Name, Compute: func(known Known, b Bounds, _ float64) (Estimate, bool, error) {
-			if of.Vector == nil {
+		Statistic: &Statistic{ValueOf: base.Name, Compute: func(known Known, b Bounds, _ float64) (Estimate, bool, error) {
+			if base.Vector == nil {
 				return known.Events, false, nil
 			}
-			return of.Vector.Join(b, known.Components(len(of.Vector.Further), of.Vector.Ratios)), false, nil
+			return base.Vector.Join(b, known.Components(len(base.Vector.Further), base.Vector.Ratios)), false, nil
 		}},
-		Texts: Texts{Label: of.Texts.Label, Size: "events", Value: of.Texts.Value},
+		Texts: Texts{Label: base.Texts.Label, Size: "events", Value: base.Texts.Value},
 	}
 }
 
@@ -53,8 +53,8 @@ func SumComponents() []Kind { return []Kind{meanOffset(), meanSquare()} }
 // the values that are computed from them would be as coarse as the first component.
 func (k Kind) FurtherSums(also []string) []Kind {
 	n := len(k.Further())
-	for _, of := range also {
-		n = max(n, len(Of(of).Further()))
+	for _, name := range also {
+		n = max(n, len(Of(name).Further()))
 	}
 	sums := SumComponents()[:n]
 	if k.Tree != nil && n > 0 {
@@ -91,16 +91,16 @@ func (k Kind) Also() (names []string) {
 	if k.Derived() || k.CountTarget() {
 		return nil
 	}
-	for _, of := range AllAlso() {
-		if of != k.Name && (k.Tree == nil || Of(of).Vector != nil) {
-			names = append(names, of)
+	for _, name := range AllAlso() {
+		if name != k.Name && (k.Tree == nil || Of(name).Vector != nil) {
+			names = append(names, name)
 		}
 	}
 	return names
 }
 
 // AlsoKind returns the kind of the statistic that has the value of another kind.
-func AlsoKind(of string) Kind { return Of(besideOthers + of) }
+func AlsoKind(name string) Kind { return Of(besideOthers + name) }
 
 // AllAlso returns the names of all kinds whose values can be released beside others.
 func AllAlso() (names []string) {

@@ -47,9 +47,9 @@ func share() Kind {
 	return Kind{
 		Name:  "bucket_share",
 		Range: func(Bounds) (least, greatest int64) { return 0, 1 },
-		Statistic: &Statistic{Compute: func(of Known, b Bounds, absolute float64) (Estimate, bool, error) {
-			scale := of.Tree.Scale
-			return of.Tree.Share(scale.Bucket(b.Min), scale.bucketsBelow(b.Max), absolute)
+		Statistic: &Statistic{Compute: func(known Known, b Bounds, absolute float64) (Estimate, bool, error) {
+			scale := known.Tree.Scale
+			return known.Tree.Share(scale.Bucket(b.Min), scale.bucketsBelow(b.Max), absolute)
 		}},
 		Texts: Texts{Label: "share", Together: "histogram of {of}", Size: "events", Value: "percentage of the values of {value} that lie in each bucket, and below each edge; values below {min} count as {min}, and values above {max} as {max}", Wanted: "an error of {absolute} percentage points", Target: "± {absolute} points"},
 	}
@@ -93,8 +93,8 @@ func (s *Search) Share(first, end int, within float64) (e Estimate, met bool, er
 	low, high = min(low, value), max(high, value)
 	e = Estimate{Value: value, Low: float64(low) / valueUnits, High: float64(high) / valueUnits}
 	e.StdDev = (e.High - e.Low) / (2 * confidentWidth)
-	at := float64(value) / valueUnits
-	return e, met && at-e.Low <= within && e.High-at <= within, nil
+	share := float64(value) / valueUnits
+	return e, met && share-e.Low <= within && e.High-share <= within, nil
 }
 
 // wholeShare is 100 percent, in units of a released value.
@@ -124,13 +124,13 @@ func (s *Search) coefficient(x, y *big.Int, n int) *big.Int {
 func (s *Search) sums(first, end int) (in, all *big.Int, err error) {
 	in, all = new(big.Int), new(big.Int)
 	for i := range s.Scale.buckets() {
-		of, err := s.children(Root + Node(i/Branching))
+		children, err := s.children(Root + Node(i/Branching))
 		if err != nil {
 			return nil, nil, err
 		}
-		all.Add(all, of[i%Branching])
+		all.Add(all, children[i%Branching])
 		if first <= i && i < end {
-			in.Add(in, of[i%Branching])
+			in.Add(in, children[i%Branching])
 		}
 	}
 	return in, all, nil

@@ -133,8 +133,8 @@ func (k Kind) HasNodes() bool { return k.Part != nil && k.Part.Nodes != nil }
 // HasUnit reports whether released values, or the edges between which they are shares, follow from
 // the unit of the events' values.
 func (k Kind) HasUnit() bool {
-	if of := k.ValueOf(); of != "" {
-		k = Of(of)
+	if base := k.ValueOf(); base != "" {
+		k = Of(base)
 	}
 	return k.Values() && k.Tree == nil || k.Statistic != nil
 }

@@ -71,14 +71,16 @@ func (k Kind) One() string {
 }
 
 // Names returns the names of kinds.
-func Names(of []Kind) []string { return each(of, func(k *Kind) string { return k.Name }) }
+func Names(kinds []Kind) []string { return each(kinds, func(k *Kind) string { return k.Name }) }
 
 // Meanings returns what each of the kinds counts; the kinds must not be derived.
-func Meanings(of []Kind) []string { return each(of, func(k *Kind) string { return k.Texts.Counted }) }
+func Meanings(kinds []Kind) []string {
+	return each(kinds, func(k *Kind) string { return k.Texts.Counted })
+}
 
 // Plural returns what metrics of the kinds are called, as in "sums and means".
-func Plural(of []Kind) string {
-	return spelling.List(each(of, func(k *Kind) string { return k.Texts.Label + "s" }), " and ")
+func Plural(kinds []Kind) string {
+	return spelling.List(each(kinds, func(k *Kind) string { return k.Texts.Label + "s" }), " and ")
 }
 
 func where(keep func(*Kind) bool) (out []Kind) {
@@ -90,9 +92,9 @@ func where(keep func(*Kind) bool) (out []Kind) {
 	return out
 }
 
-func each(of []Kind, text func(*Kind) string) (out []string) {
-	for i := range of {
-		out = append(out, text(&of[i]))
+func each(kinds []Kind, text func(*Kind) string) (out []string) {
+	for i := range kinds {
+		out = append(out, text(&kinds[i]))
 	}
 	return out
 }

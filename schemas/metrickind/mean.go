@@ -73,15 +73,15 @@ func halfOfMean(b Bounds, events, half, _ float64) float64 {
 // joinMean returns the mean, the middle of min and max plus half of S/N, and its interval.
 func joinMean(b Bounds, c Components) Estimate {
 	middle := new(big.Rat).SetFrac(new(big.Int).Add(big.NewInt(b.Min), big.NewInt(b.Max)), big.NewInt(2))
-	of := ratioOf(c, 1, big.NewRat(b.Max-b.Min, 1))
-	at := func(ratio *big.Rat) *big.Rat {
+	quotient := ratioOf(c, 1, big.NewRat(b.Max-b.Min, 1))
+	scaled := func(ratio *big.Rat) *big.Rat {
 		half := new(big.Rat).Quo(ratio, big.NewRat(2, 1))
 		return half.Add(half, middle)
 	}
-	e := Estimate{Value: nearest(at(of.value)), StdDev: float64(b.Max-b.Min) / 2}
+	e := Estimate{Value: nearest(scaled(quotient.value)), StdDev: float64(b.Max-b.Min) / 2}
 	value := float64(e.Value) / valueUnits
-	e.Low, e.High = min(down(at(of.low)), value), max(up(at(of.high)), value)
-	if of.bounded {
+	e.Low, e.High = min(down(scaled(quotient.low)), value), max(up(scaled(quotient.high)), value)
+	if quotient.bounded {
 		// √(v_S/4 + δ²·v_N)/N, with δ = S/2N
 		delta := new(big.Rat).Quo(c.Of[1].Value, product(big.NewRat(2, 1), c.Of[0].Value))
 		variance := new(big.Rat).Quo(c.Of[1].Variance, big.NewRat(4, 1))
@@ -94,16 +94,16 @@ func joinMean(b Bounds, c Components) Estimate {
 
 // imitateMean is joinMean in floating point.
 func imitateMean(b Bounds, d Drawn) Imitated {
-	middle, of := float64(b.Min+b.Max)/2, imitateRatio(d, 1, float64(b.Max-b.Min))
-	return Imitated{middle + of.Value/2, middle + of.Low/2, middle + of.High/2}
+	middle, quotient := float64(b.Min+b.Max)/2, imitateRatio(d, 1, float64(b.Max-b.Min))
+	return Imitated{middle + quotient.Value/2, middle + quotient.Low/2, middle + quotient.High/2}
 }
 
 // valueUnits is how many units of a released value there are in 1.
 const valueUnits = 1 << 10
 
-func product(of ...*big.Rat) *big.Rat {
+func product(factors ...*big.Rat) *big.Rat {
 	p := big.NewRat(1, 1)
-	for _, x := range of {
+	for _, x := range factors {
 		p.Mul(p, x)
 	}
 	return p

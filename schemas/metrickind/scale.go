@@ -81,17 +81,17 @@ func (s *Scale) Leaf(v int64) Node {
 // Bucket returns the number, from 0, of the bucket that contains v. v must be in the range of the
 // scale, which must be that of a histogram.
 func (s *Scale) Bucket(v int64) int {
-	at, exact := slices.BinarySearch(s.edges, v)
+	bucket, exact := slices.BinarySearch(s.edges, v)
 	if !exact {
-		at--
+		bucket--
 	}
-	return min(at, s.buckets()-1)
+	return min(bucket, s.buckets()-1)
 }
 
 // bucketsBelow returns how many buckets lie below an edge.
 func (s *Scale) bucketsBelow(edge int64) int {
-	at, _ := slices.BinarySearch(s.edges, edge)
-	return at
+	index, _ := slices.BinarySearch(s.edges, edge)
+	return index
 }
 
 // Leaves returns the leaves from first up to, but not including, end that are below a node.

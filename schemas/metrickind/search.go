@@ -29,11 +29,11 @@ type Search struct {
 // Errors are those of Draw.
 func (s *Search) Begin() (all []*big.Int, err error) {
 	for parent := Root; parent == Root || int(parent-Root)*Branching < s.Scale.buckets(); parent++ {
-		of, err := s.children(parent)
+		children, err := s.children(parent)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, of[:]...)
+		all = append(all, children[:]...)
 	}
 	return all, nil
 }
@@ -93,9 +93,9 @@ type place struct {
 
 func (p place) level() int { return p.node.level() }
 
-func (p place) child(of *[Branching]*big.Int, i int) place {
+func (p place) child(children *[Branching]*big.Int, i int) place {
 	to := place{p.node.Child(i), new(big.Int).Set(p.left), new(big.Int).Set(p.right), p.lefts + int64(i), p.rights + int64(Branching-1-i)}
-	for j, count := range of {
+	for j, count := range children {
 		switch {
 		case j < i:
 			to.left.Add(to.left, count)
@@ -108,9 +108,9 @@ func (p place) child(of *[Branching]*big.Int, i int) place {
 
 // difference returns RankUnit·D at the left edge of the i-th child of p's node, or after the last
 // child, and the variance of the result in units of that of one node.
-func (p place) difference(of *[Branching]*big.Int, i int, rank int64) (d *big.Int, variance int64) {
+func (p place) difference(children *[Branching]*big.Int, i int, rank int64) (d *big.Int, variance int64) {
 	left, right := new(big.Int).Set(p.left), new(big.Int).Set(p.right)
-	for j, count := range of {
+	for j, count := range children {
 		if j < i {
 			left.Add(left, count)
 		} else {
@@ -125,8 +125,8 @@ func (p place) difference(of *[Branching]*big.Int, i int, rank int64) (d *big.In
 
 // sign is −1 if D at an edge is below 0 with confidence, 1 if it is above 0 with confidence, and
 // else 0.
-func (s *Search) sign(p place, of *[Branching]*big.Int, i int, rank int64) side {
-	d, variance := p.difference(of, i, rank)
+func (s *Search) sign(p place, children *[Branching]*big.Int, i int, rank int64) side {
+	d, variance := p.difference(children, i, rank)
 	most := new(big.Int).Mul(s.Square.Num(), big.NewInt(variance))
 	if square := new(big.Int).Mul(d, d); square.Mul(square, s.Square.Denom()).Cmp(most) <= 0 {
 		return 0
@@ -137,18 +137,18 @@ func (s *Search) sign(p place, of *[Branching]*big.Int, i int, rank int64) side 
 func (s *Search) root() place { return place{Root, new(big.Int), new(big.Int), 0, 0} }
 
 func (s *Search) children(n Node) (*[Branching]*big.Int, error) {
-	if of := s.drawn[n]; of != nil {
-		return of, nil
+	if drawn := s.drawn[n]; drawn != nil {
+		return drawn, nil
 	}
-	of, err := s.Draw(n)
+	drawn, err := s.Draw(n)
 	if err != nil {
 		return nil, err
 	}
 	if s.drawn == nil {
 		s.drawn = map[Node]*[Branching]*big.Int{}
 	}
-	s.drawn[n] = &of
-	return &of, nil
+	s.drawn[n] = &drawn
+	return &drawn, nil
 }
 
 // estimate returns the quantile in units of 2^-10. The number of all events is the mean of Events
@@ -156,7 +156,7 @@ func (s *Search) children(n Node) (*[Branching]*big.Int, error) {
 // divided among its children, see divide; estimate goes on in the child in which the estimates from
 // the left reach the rank.
 func (s *Search) estimate(rank int64) (int64, error) {
-	of, err := s.children(Root)
+	children, err := s.children(Root)
 	if err != nil {
 		return 0, err
 	}
@@ -165,7 +165,7 @@ func (s *Search) estimate(rank int64) (int64, error) {
 	factor.Mul(factor, s.Events.Denom())
 	total := new(big.Int).Mul(factor, s.Events.Num())
 	total.Quo(total, s.Events.Denom())
-	for _, y := range of {
+	for _, y := range children {
 		total.Add(total, new(big.Int).Mul(y, factor))
 	}
 	if total.Sign() < 0 {
@@ -175,10 +175,10 @@ func (s *Search) estimate(rank int64) (int64, error) {
 	target := new(big.Int).Mul(total, big.NewInt(rank))
 	node, left, n := Root, new(big.Int), total
 	for range s.Scale.Levels() {
-		if of, err = s.children(node); err != nil {
+		if children, err = s.children(node); err != nil {
 			return 0, err
 		}
-		i, parts := 0, divide(n, of, factor)
+		i, parts := 0, divide(n, children, factor)
 		for ; i+1 < Branching; i++ {
 			after := new(big.Int).Add(left, parts[i])
 			if new(big.Int).Mul(after, big.NewInt(RankUnit)).Cmp(target) >= 0 {
@@ -230,20 +230,20 @@ func divide(n *big.Int, drawn *[Branching]*big.Int, factor *big.Int) (parts [Bra
 // on at most one of them.
 func (s *Search) narrow(rank int64) error {
 	for p := s.root(); p.level() < s.Scale.Levels(); {
-		of, err := s.children(p.node)
+		children, err := s.children(p.node)
 		if err != nil {
 			return err
 		}
-		low, high := s.end(p, of, rank, lower), s.end(p, of, rank, upper)
+		low, high := s.end(p, children, rank, lower), s.end(p, children, rank, upper)
 		switch high - low {
 		case 0:
-			p = p.child(of, low)
+			p = p.child(children, low)
 			continue
 		case 1:
-			if err := s.narrowEnd(p.child(of, low), rank, lower); err != nil {
+			if err := s.narrowEnd(p.child(children, low), rank, lower); err != nil {
 				return err
 			}
-			return s.narrowEnd(p.child(of, high), rank, upper)
+			return s.narrowEnd(p.child(children, high), rank, upper)
 		}
 		return nil
 	}
@@ -258,14 +258,14 @@ func (s *Search) narrowEnd(p place, rank int64, which side) error {
 		outermost = Branching - 1
 	}
 	for p.level() < s.Scale.Levels() {
-		of, err := s.children(p.node)
+		children, err := s.children(p.node)
 		if err != nil {
 			return err
 		}
-		if s.end(p, of, rank, which) != outermost {
+		if s.end(p, children, rank, which) != outermost {
 			return nil
 		}
-		p = p.child(of, outermost)
+		p = p.child(children, outermost)
 	}
 	return nil
 }
@@ -277,9 +277,9 @@ const lower, upper side = -1, 1
 
 // end returns the child in which an end of a rank's interval lies: it passes edges from outside, as
 // long as D has the sign of that side with confidence.
-func (s *Search) end(p place, of *[Branching]*big.Int, rank int64, which side) int {
+func (s *Search) end(p place, children *[Branching]*big.Int, rank int64, which side) int {
 	passed := 0
-	for passed+1 < Branching && s.sign(p, of, outer(passed+1, Branching, which), rank) == which {
+	for passed+1 < Branching && s.sign(p, children, outer(passed+1, Branching, which), rank) == which {
 		passed++
 	}
 	return outer(passed, Branching-1, which)
@@ -298,8 +298,8 @@ func outer(i, last int, which side) int {
 func (s *Search) bound(rank int64, which side) int64 {
 	p := s.root()
 	for s.drawn[p.node] != nil {
-		of := s.drawn[p.node]
-		p = p.child(of, s.end(p, of, rank, which))
+		children := s.drawn[p.node]
+		p = p.child(children, s.end(p, children, rank, which))
 	}
 	least, greatest := s.Scale.Values(p.node)
 	if which == lower {

@@ -207,25 +207,25 @@ func TestAnIntervalBeyondWhatCanBeSaysNothing(t *testing.T) {
 	}
 	b := Bounds{Min: 0, Max: 10}
 	for _, c := range []struct {
-		kind string
-		of   Components
-		high float64
+		kind       string
+		components Components
+		high       float64
 	}{
 		{Mean, draws(100, 1100), 10}, {Mean, draws(100, -1100), 10},
 		{Variance, draws(100, 0, -11_000), 25}, {Variance, draws(100, 0, 11_000), 25},
 		{Variance, draws(100, 800, -5000), 25}, {StandardDeviation, draws(100, 800, -5000), 5}, // (Q/N + 100 − 2·8²)/8 is below 0
 	} {
-		if e := Of(c.kind).Vector.Join(b, c.of); e.Low != 0 || e.High != c.high || e.StdDev != c.high/2 {
-			t.Errorf("%s of %v: %+v, want an interval from 0 to %v", c.kind, c.of.Of, e, c.high)
+		if e := Of(c.kind).Vector.Join(b, c.components); e.Low != 0 || e.High != c.high || e.StdDev != c.high/2 {
+			t.Errorf("%s of %v: %+v, want an interval from 0 to %v", c.kind, c.components.Of, e, c.high)
 		}
 		var d Drawn
-		for i, of := range c.of.Of {
-			d.Values[i], _ = of.Value.Float64()
+		for i, component := range c.components.Of {
+			d.Values[i], _ = component.Value.Float64()
 			d.Variances[i] = 1
 		}
 		d.Width = 2
 		if got := Of(c.kind).Vector.Imitate(b, d); got.Low != 0 || got.High != c.high {
-			t.Errorf("%s of %v is imitated as %+v", c.kind, c.of.Of, got)
+			t.Errorf("%s of %v is imitated as %+v", c.kind, c.components.Of, got)
 		}
 	}
 }

@@ -62,8 +62,8 @@ func meanSquare() Kind {
 // spreadOf has the functions of a variance, or of its root.
 type spreadOf struct{ root bool }
 
-// of returns the variance, or its root for a standard deviation.
-func (f spreadOf) of(variance float64) float64 {
+// spread returns the variance, or its root for a standard deviation.
+func (f spreadOf) spread(variance float64) float64 {
 	if variance = max(variance, 0); f.root {
 		return math.Sqrt(variance)
 	}
@@ -72,12 +72,12 @@ func (f spreadOf) of(variance float64) float64 {
 
 func (f spreadOf) span(low, high float64) (from, to float64) {
 	half := float64(high-low) / 2
-	return 0, f.of(float64(half * half))
+	return 0, f.spread(float64(half * half))
 }
 
 func (f spreadOf) truth(powers [MaxComponents]float64) float64 {
 	mean := powers[1] / powers[0]
-	return f.of(powers[2]/powers[0] - mean*mean)
+	return f.spread(powers[2]/powers[0] - mean*mean)
 }
 
 // perSquare bounds the error of a variance, by R² and the relative error of N at the confidence of
@@ -107,7 +107,7 @@ func (f spreadOf) aim(b Bounds, _, absolute, confidence float64) float64 {
 func (f spreadOf) half(b Bounds, events, half, confidence float64) float64 {
 	r := float64(b.Max - b.Min)
 	_, most := f.span(0, r)
-	return min(f.of(perSquare(confidence)*half/events*r*r), most)
+	return min(f.spread(perSquare(confidence)*half/events*r*r), most)
 }
 
 // join returns the value and its interval: every variance that is consistent with the intervals of
@@ -157,10 +157,10 @@ func (f spreadOf) floor(variance *big.Rat, parts int64) int64 {
 // deviation returns the standard deviation of a value, of first order in the noise of components:
 // of a variance it is √(v_Q + 16θ²·v_S + (4θ² − Q/N)²·v_N)/8N with θ = S/N.
 func (f spreadOf) deviation(c Components, value, centre, squares *big.Rat) float64 {
-	of := product(big.NewRat(4, 1), square(centre))
-	sum := product(big.NewRat(4, 1), of, c.Of[1].Variance)
+	slope := product(big.NewRat(4, 1), square(centre))
+	sum := product(big.NewRat(4, 1), slope, c.Of[1].Variance)
 	sum.Add(sum, c.Of[2].Variance)
-	sum.Add(sum, product(square(of.Sub(of, squares)), c.Of[0].Variance))
+	sum.Add(sum, product(square(slope.Sub(slope, squares)), c.Of[0].Variance))
 	sum.Quo(sum, product(big.NewRat(64, 1), square(c.Of[0].Value)))
 	if !f.root {
 		return rootFloat(sum)
@@ -176,7 +176,7 @@ func (f spreadOf) deviation(c Components, value, centre, squares *big.Rat) float
 func (f spreadOf) imitate(b Bounds, d Drawn) Imitated {
 	r := float64(b.Max - b.Min)
 	variance := func(squares, centre float64) float64 { return (squares + r*r - 2*centre*centre) / 8 }
-	within := func(v float64) float64 { return f.of(min(v, r*r/4)) }
+	within := func(v float64) float64 { return f.spread(min(v, r*r/4)) }
 	centre, squares := imitateRatio(d, 1, r), imitateRatio(d, 2, r*r)
 	nearest := max(0, centre.Low, -centre.High)
 	farthest := max(-centre.Low, centre.High)

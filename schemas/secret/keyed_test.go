@@ -9,17 +9,17 @@ import (
 
 func TestKeyedTellsEveryDivisionApart(t *testing.T) {
 	seen := map[[32]byte]int{}
-	for i, of := range [][32]byte{
+	for i, key := range [][32]byte{
 		secret.Keyed([32]byte{1}, "ab"), secret.Keyed([32]byte{2}, "ab"), secret.Keyed([32]byte{1}, "a", []byte("b")),
 		secret.Keyed([32]byte{1}, "", []byte("ab")),
 		secret.Keyed([32]byte{1}, "a", []byte("b"), nil), secret.Keyed([32]byte{1}, "a", nil, []byte("b")),
 		secret.Keyed([32]byte{1}, "a", []byte("b\x00")),
 		secret.Keyed([32]byte{1}, "c", []byte("b")),
 	} {
-		if other, twice := seen[of]; twice {
+		if other, twice := seen[key]; twice {
 			t.Errorf("inputs %d and %d have one digest", other, i)
 		}
-		seen[of] = i
+		seen[key] = i
 	}
 }
 

@@ -66,18 +66,18 @@ func (u URL) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 // user and password, and in place of a query: some servers take a token there. The address need not
 // be valid.
 func Redact(address string) string {
-	at := strings.LastIndexByte(address, '@')
-	if q := strings.IndexByte(address[at+1:], '?'); q >= 0 {
-		address = address[:at+1+q+1] + Redacted
+	i := strings.LastIndexByte(address, '@')
+	if q := strings.IndexByte(address[i+1:], '?'); q >= 0 {
+		address = address[:i+1+q+1] + Redacted
 	}
-	if at < 0 {
+	if i < 0 {
 		return address
 	}
 	scheme := ""
-	if end := strings.Index(address[:at], "://"); end >= 0 && !strings.ContainsFunc(address[:end], notOfAScheme) {
+	if end := strings.Index(address[:i], "://"); end >= 0 && !strings.ContainsFunc(address[:end], notOfAScheme) {
 		scheme = address[:end+3]
 	}
-	return scheme + Redacted + address[at:]
+	return scheme + Redacted + address[i:]
 }
 
 // notOfAScheme reports whether a rune is in no scheme: any text before such a :// is a secret.

@@ -135,13 +135,13 @@ func (p *PerUser[K, L]) admit(user K, l L) error {
 	if a.out {
 		return ErrExceeded
 	}
-	err := p.of(a).Spend(l)
+	err := p.filterOf(a).Spend(l)
 	a.out = err != nil && p.policy == ForGood
 	return err
 }
 
-// of returns the filter of an account, valid until the next call.
-func (p *PerUser[K, L]) of(a *account) *Filter[L] {
+// filterOf returns the filter of an account, valid until the next call.
+func (p *PerUser[K, L]) filterOf(a *account) *Filter[L] {
 	return &Filter[L]{rule: p.filter.rule, meters: a.meters, prices: p.filter.prices}
 }
 
@@ -154,7 +154,7 @@ func (p *PerUser[K, L]) Left(user K) (l L) {
 	case a.out:
 		return l
 	default:
-		return p.of(a).Left()
+		return p.filterOf(a).Left()
 	}
 }
 
@@ -162,7 +162,7 @@ func (p *PerUser[K, L]) Left(user K) (l L) {
 // depends on private data.
 func (p *PerUser[K, L]) Spent(user K) L {
 	if a, ok := p.accounts[user]; ok {
-		return p.of(a).Spent()
+		return p.filterOf(a).Spent()
 	}
 	return p.filter.Spent()
 }
@@ -189,7 +189,7 @@ func (p *PerUser[K, L]) MarshalBinary() ([]byte, error) {
 		if a.out {
 			b[len(b)-1] = 1
 		}
-		users = append(users, appendAmounts(b, p.of(a).amounts()...))
+		users = append(users, appendAmounts(b, p.filterOf(a).amounts()...))
 	}
 	slices.SortFunc(users, bytes.Compare)
 	return slices.Concat(append([][]byte{p.header().bytes}, users...)...), nil

@@ -182,14 +182,14 @@ func TestMixtureForAVarianceIsTheBest(t *testing.T) {
 
 func TestTimeUniformOdometersHaveTheValuesOfTheirFormulas(t *testing.T) {
 	for _, c := range []struct {
-		rho, at, delta float64
-		want           string
+		rho, epsilon, delta float64
+		want                string
 	}{
 		{0.5, 0.5, 1e-6, "6.16567499913021402327066071323"},
 		{0.125, 1, 1e-10, "3.85729765601830125336400339968"},
 		{20, 0.5, 0.05, "41.7484398917969557340660075988"},
 	} {
-		o := record(must(accounting.NewConcentratedOdometer(c.delta, c.at)), loss.ZCDP{Rho: c.rho / 8}, 8)
+		o := record(must(accounting.NewConcentratedOdometer(c.delta, c.epsilon)), loss.ZCDP{Rho: c.rho / 8}, 8)
 		requireJustAbove(t, "concentrated", o.Bound().Epsilon, c.want, 1e-11)
 	}
 	orders := []float64{2, 4, 8, 16, 32}

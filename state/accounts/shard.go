@@ -173,12 +173,12 @@ func (s *Shard) DropBefore(period int64) error {
 		if e.period < period {
 			continue
 		}
-		at, err := rest.PutAt(-1, e.id, e.period, s.account(n))
+		index, err := rest.PutAt(-1, e.id, e.period, s.account(n))
 		if err != nil {
 			return fmt.Errorf("dropping the accounts of past periods: %w", err)
 		}
 		for metric := range s.debts {
-			rest.SetDebt(at, metric, s.Debt(n, metric))
+			rest.SetDebt(index, metric, s.Debt(n, metric))
 		}
 	}
 	*s = *rest
@@ -295,12 +295,12 @@ func (s *Shard) debtsOf(n int) []units.Mu2 {
 
 // Restore stores an account with its debts, as Put does.
 func (s *Shard) Restore(e Entry) error {
-	at, err := s.PutAt(-1, e.ID, e.Period, e.Account)
+	index, err := s.PutAt(-1, e.ID, e.Period, e.Account)
 	if err != nil {
 		return err
 	}
 	for metric, debt := range e.Debts {
-		s.SetDebt(at, metric, debt)
+		s.SetDebt(index, metric, debt)
 	}
 	return nil
 }

@@ -118,12 +118,12 @@ func TestRuleAccountsAreNeverDeletedOrLowered(t *testing.T) {
 	}
 	spent := Account{Spent: 10, Reserved: 5}
 	must(0, s.Put(id, 0, spent))
-	at, _ := s.Find(id, 0)
+	index, _ := s.Find(id, 0)
 	for _, a := range []Account{{}, {Spent: 9}} {
 		if err := s.Put(id, 0, a); !errors.Is(err, ErrLowered) {
 			t.Errorf("%+v over %+v: %v", a, spent, err)
 		}
-		if _, err := s.PutAt(at, id, 0, a); !errors.Is(err, ErrLowered) {
+		if _, err := s.PutAt(index, id, 0, a); !errors.Is(err, ErrLowered) {
 			t.Errorf("%+v over %+v, by its index: %v", a, spent, err)
 		}
 	}
@@ -316,15 +316,15 @@ func TestRulePastPeriodsAreDroppedWhole(t *testing.T) {
 // period, reads and writes nothing.
 func TestRuleAnAccountIsNeverTakenForAnother(t *testing.T) {
 	s := NewShard()
-	at := map[ID]int{}
+	indices := map[ID]int{}
 	for i := range 5 {
 		id := ID{byte(i)}
 		index := must(s.PutAt(-1, id, int64(i), Account{Spent: units.Mu2(10 + i)}))
-		at[id] = index
+		indices[id] = index
 	}
 	for i := range 5 {
 		id := ID{byte(i)}
-		if a, err := s.At(at[id], id, int64(i)); err != nil || a.Spent != units.Mu2(10+i) {
+		if a, err := s.At(indices[id], id, int64(i)); err != nil || a.Spent != units.Mu2(10+i) {
 			t.Errorf("account %d: %+v, %v", i, a, err)
 		}
 	}
@@ -335,7 +335,7 @@ func TestRuleAnAccountIsNeverTakenForAnother(t *testing.T) {
 		index  int
 		id     ID
 		period int64
-	}{{at[ID{3}], ID{3}, 3}, {0, ID{3}, 3}, {0, ID{2}, 3}, {0, ID{3}, 2}, {99, ID{2}, 2}, {-1, ID{2}, 2}} {
+	}{{indices[ID{3}], ID{3}, 3}, {0, ID{3}, 3}, {0, ID{2}, 3}, {0, ID{3}, 2}, {99, ID{2}, 2}, {-1, ID{2}, 2}} {
 		if a, err := s.At(c.index, c.id, c.period); !errors.Is(err, ErrMoved) {
 			t.Errorf("index %d of %v in period %d was read: %+v, %v", c.index, c.id, c.period, a, err)
 		}

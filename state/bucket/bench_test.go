@@ -77,8 +77,8 @@ func BenchmarkIndividualLosses(b *testing.B) {
 				start := time.Now()
 				counts := table.NewCounts()
 				for _, s := range sigmas {
-					at := must(l.Bucket(s))
-					must(0, counts.Add(at))
+					bucket := must(l.Bucket(s))
+					must(0, counts.Add(bucket))
 				}
 				must(0, curve.Set(counts))
 				largest = math.Max(largest, must(curve.EpsilonAt(1e-6)))

@@ -27,11 +27,11 @@ func ExampleCurve() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		at, err := levels.Bucket(noise.Sigma)
+		bucket, err := levels.Bucket(noise.Sigma)
 		if err != nil {
 			log.Fatal(err)
 		}
-		if err := user.Add(at); err != nil {
+		if err := user.Add(bucket); err != nil {
 			log.Fatal(err)
 		}
 	}

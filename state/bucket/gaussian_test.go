@@ -15,12 +15,12 @@ func TestTangentIsBelowTheExactCurveAndClose(t *testing.T) {
 		epsilon := rapid.Float64Range(1e-6, 9).Draw(t, "deviations")*mu +
 			rapid.Float64Range(0, 1).Draw(t, "share")*mu*mu/2
 		c := must(budgets.ConvertEpsilonMu(epsilon, mu, budgets.GDP))
-		at := tangentAt(mu, epsilon)
-		if at.delta > c.Delta || at.delta < c.Delta-3*at.wrong-1e-18 {
-			t.Fatalf("δ_%v(%v) ≥ %v, exact %v", mu, epsilon, at.delta, c.Delta)
+		line := tangentAt(mu, epsilon)
+		if line.delta > c.Delta || line.delta < c.Delta-3*line.wrong-1e-18 {
+			t.Fatalf("δ_%v(%v) ≥ %v, exact %v", mu, epsilon, line.delta, c.Delta)
 		}
-		if at.wrong > 1e-12 {
-			t.Fatalf("error bound %g", at.wrong)
+		if line.wrong > 1e-12 {
+			t.Fatalf("error bound %g", line.wrong)
 		}
 	})
 }

@@ -36,7 +36,7 @@ func NewGeometricLadder(lowest, highest float64, levels int) (Ladder, error) {
 
 // newLadder checks: 0 < lowest < highest < ∞, at least 2 levels and at most
 // MaxSteps, all different.
-func newLadder(lowest, highest float64, levels int, at func(float64) float64) (Ladder, error) {
+func newLadder(lowest, highest float64, levels int, sigma func(float64) float64) (Ladder, error) {
 	if err := cmp.Or(
 		units.Require(lowest > 0 && lowest <= math.MaxFloat64, "lowest sigma", lowest, "above 0 and finite"),
 		units.Require(highest > lowest && highest <= math.MaxFloat64 && highest/lowest <= math.MaxFloat64,
@@ -47,7 +47,7 @@ func newLadder(lowest, highest float64, levels int, at func(float64) float64) (L
 	}
 	l := Ladder{sigmas: make([]float64, levels)}
 	for i := range l.sigmas {
-		l.sigmas[i] = at(float64(i) / float64(levels-1))
+		l.sigmas[i] = sigma(float64(i) / float64(levels-1))
 	}
 	l.sigmas[0], l.sigmas[levels-1] = lowest, highest
 	for i := 1; i < levels; i++ {

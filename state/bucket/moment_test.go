@@ -14,9 +14,9 @@ import (
 func exactMoment(v pld.Vector, shift int, lambda float64) float64 {
 	sum := bigmath.Zero()
 	for i, p := range v.Probabilities {
-		at := bigmath.New(lambda)
-		at.Mul(at, bigmath.New(float64(v.Lowest+i-shift)*v.Interval))
-		term := bigmath.Exp(at)
+		order := bigmath.New(lambda)
+		order.Mul(order, bigmath.New(float64(v.Lowest+i-shift)*v.Interval))
+		term := bigmath.Exp(order)
 		sum.Add(sum, term.Mul(term, bigmath.New(p)))
 	}
 	log, _ := bigmath.Log(sum).Float64()

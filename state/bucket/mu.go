@@ -73,13 +73,13 @@ type cover struct {
 
 // above reports whether δ_μ + slack is above all chords between samples.
 func (c cover) above(s []sample) bool {
-	at := tangentAt(c.mu, s[0].epsilon)
+	line := tangentAt(c.mu, s[0].epsilon)
 	for i := 1; i < len(s); i++ {
 		next := tangentAt(c.mu, s[i].epsilon)
-		if !c.between(s[i-1], s[i], at, next, refinements) {
+		if !c.between(s[i-1], s[i], line, next, refinements) {
 			return false
 		}
-		at = next
+		line = next
 	}
 	return true
 }

@@ -113,7 +113,7 @@ func (p *product) deltaAt(c *circle, epsilon float64) (delta, by float64) {
 	low, sizes := 0.0, math.Abs(sum) // low: the rounding error of additions to sum
 	wrong := w.zeroBy*math.Abs(p.re[0]) + w.zero*(math.Abs(p.re[0])*p.by[0]+fuzz)
 	for k := 1; k < len(p.re); k++ {
-		wr, wi, wBy := w.at(k)
+		wr, wi, wBy := w.component(k)
 		term := 2 * (wr*p.re[k] + wi*p.im[k])
 		size := math.Abs(wr) + math.Abs(wi)
 		modulus := math.Abs(p.re[k]) + math.Abs(p.im[k])

@@ -19,13 +19,13 @@ func newRoots(n int) roots {
 		angle := wideTwoPi.mul(wide{float64(k), 0}).scale(1 / float64(n))
 		s, c := wideSinCos(angle)
 		for _, p := range [...]struct {
-			at       int
+			index    int
 			cos, sin wide
 		}{
 			{k, c, s}, {n/4 - k, s, c}, {n/4 + k, s.neg(), c}, {n/2 - k, c.neg(), s},
 			{n/2 + k, c.neg(), s.neg()}, {3*n/4 - k, s.neg(), c.neg()}, {3*n/4 + k, s, c.neg()}, {n - k, c, s.neg()},
 		} {
-			r.cos[p.at%n], r.sin[p.at%n] = p.cos, p.sin.neg()
+			r.cos[p.index%n], r.sin[p.index%n] = p.cos, p.sin.neg()
 		}
 	}
 	return r

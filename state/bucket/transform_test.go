@@ -15,8 +15,8 @@ func TestRootsLieOnTheCircleToAHundredBits(t *testing.T) {
 	one := new(big.Float).SetPrec(200).SetInt64(1)
 	half := new(big.Float).SetPrec(200).SetFloat64(0.5)
 	c := new(big.Float).SetPrec(200) // cos(π/2)
-	for at := 16; at > 0; at /= 2 {
-		if at < 16 {
+	for turns := 16; turns > 0; turns /= 2 {
+		if turns < 16 {
 			c.Sqrt(c.Mul(c.Add(c, one), half))
 		}
 		s := new(big.Float).SetPrec(200).Sqrt(
@@ -25,10 +25,10 @@ func TestRootsLieOnTheCircleToAHundredBits(t *testing.T) {
 			name string
 			got  wide
 			want *big.Float
-		}{{"cos", r.cos[at], c}, {"sin", r.sin[at].neg(), s}} {
+		}{{"cos", r.cos[turns], c}, {"sin", r.sin[turns].neg(), s}} {
 			got := new(big.Float).SetPrec(200).Add(big.NewFloat(p.got.hi), big.NewFloat(p.got.lo))
 			if d, _ := got.Sub(got, p.want).Float64(); math.Abs(d) > 0x1p-103 {
-				t.Errorf("%s(2π·%d/64) is off by %g", p.name, at, d)
+				t.Errorf("%s(2π·%d/64) is off by %g", p.name, turns, d)
 			}
 		}
 	}

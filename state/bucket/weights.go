@@ -51,11 +51,11 @@ type weight struct {
 // (centre+j)·spacing and ε/spacing are exact.
 func (c *circle) weight(epsilon float64, centre int) weight {
 	w := weight{circle: c, first: c.n / 2}
-	at := math.Floor(epsilon/c.spacing) + 1 - float64(centre)
-	if at >= float64(c.n/2) {
+	first := math.Floor(epsilon/c.spacing) + 1 - float64(centre)
+	if first >= float64(c.n/2) {
 		return w
 	}
-	w.first = int(math.Max(at, float64(-c.n/2)))
+	w.first = int(math.Max(first, float64(-c.n/2)))
 	over := float64(centre+w.first)*c.spacing - epsilon
 	steps := float64(c.n/2 - w.first)
 	w.near = [2]float64{-math.Expm1(-over), c.decay * math.Expm1(c.spacing-over)}
@@ -68,8 +68,8 @@ func (c *circle) weight(epsilon float64, centre int) weight {
 // empty reports whether every loss of the window is at most ε.
 func (w *weight) empty() bool { return w.first == w.n/2 }
 
-// at returns component k ≥ 1 of the transform of w and a bound on its error.
-func (w *weight) at(k int) (re, im, by float64) {
+// component returns component k ≥ 1 of the transform of w and a bound on its error.
+func (w *weight) component(k int) (re, im, by float64) {
 	turn := (k * w.first) & (w.n - 1)
 	tr, ti := w.cos[turn], w.sin[turn]
 	nr, ni := w.near[0]+w.near[1]*w.cos[k], w.near[1]*w.sin[k]

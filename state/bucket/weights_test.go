@@ -30,7 +30,7 @@ func TestClosedFormOfTheWeightsIsTheirTransform(t *testing.T) {
 				t.Errorf("ε %v at centre %d: component 0 is off by %g", epsilon, centre, d)
 			}
 			for k := 1; k <= n/2; k++ {
-				re, im, by := w.at(k)
+				re, im, by := w.component(k)
 				if d := cmplx.Abs(complex(re, im) - sum[k]); d > by+1e-12 {
 					t.Errorf("ε %v at centre %d: component %d is off by %g", epsilon, centre, k, d)
 				}

@@ -108,11 +108,11 @@ func EpsilonOf(m units.Mu2, delta float64, a Accountant) float64 {
 // their bit patterns, so that a search of the patterns finds the exact one.
 func epsilonUpper(mu2 *big.Float, delta float64, a Accountant) float64 {
 	target := bigmath.New(delta)
-	at := func(epsilon float64) (bool, float64) {
+	check := func(epsilon float64) (bool, float64) {
 		d := deltaUpper(mu2, epsilon, a)
 		return d.Cmp(target) <= 0, excessOf(d, target)
 	}
-	if below, _ := at(0); below {
+	if below, _ := check(0); below {
 		return 0
 	}
 	m2, _ := mu2.Float64()
@@ -121,7 +121,7 @@ func epsilonUpper(mu2 *big.Float, delta float64, a Accountant) float64 {
 		return logDelta(mu, epsilon, a)
 	})
 	last := int(math.Float64bits(hugeEpsilon))
-	pattern := leastPattern(1, last, start, slope, at)
+	pattern := leastPattern(1, last, start, slope, check)
 	if pattern == last {
 		return math.Inf(1)
 	}

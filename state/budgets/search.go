@@ -16,7 +16,7 @@ const guided = 16
 // for which passes is true, or last. It evaluates few patterns: it begins at start and follows the
 // secant of excess, ln(δ/target), with a first slope. These float64 values guide the search; they
 // never decide the result.
-func leastPattern(first, last int, start, slope float64, at func(x float64) (passes bool, excess float64)) int {
+func leastPattern(first, last int, start, slope float64, check func(x float64) (passes bool, excess float64)) int {
 	lo, hi := first-1, last
 	var lastX, lastExcess float64
 	stride := 1
@@ -34,7 +34,7 @@ func leastPattern(first, last int, start, slope float64, at func(x float64) (pas
 			next = lo + (hi-lo)/2
 		}
 		x := math.Float64frombits(uint64(next))
-		passes, excess := at(x)
+		passes, excess := check(x)
 		if passes {
 			hi = next
 		} else {

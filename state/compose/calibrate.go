@@ -74,11 +74,11 @@ func Calibrate(budget loss.Approx, r Releases) (sigma float64, cost Verdict, err
 	c := calibration{Releases: r, budget: budget, question: q}
 	c.first = floorDecimal(pld.MinSigma * r.Contribution).next() // MinSigma itself is not one of four digits
 	c.last = floorDecimal(pld.MaxSigma * r.Contribution)
-	at, cost, err := c.search()
+	best, cost, err := c.search()
 	if err != nil {
 		return 0, Verdict{}, err
 	}
-	return at.value(), cost, nil
+	return best.value(), cost, nil
 }
 
 // decimal is a positive number of four decimal digits, by its index among all of them.

@@ -12,8 +12,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// of unwraps what a constructor returns, run count times.
-func of(t *testing.T, count int) func(Mechanism, error) Mechanism {
+// repeated unwraps what a constructor returns, run count times.
+func repeated(t *testing.T, count int) func(Mechanism, error) Mechanism {
 	return func(m Mechanism, err error) Mechanism {
 		t.Helper()
 		if err == nil {
@@ -49,9 +49,9 @@ func by(t *testing.T, name string, list []Mechanism, q Question) loss.Approx {
 
 // Values that others computed.
 func TestComposeAgreesWithOthers(t *testing.T) {
-	once := of(t, 1)
-	at, delta := EpsilonAt, DeltaAt
-	gaussians := []Mechanism{of(t, 3)(Gaussian(1.7320508075688772, 1))}
+	once := repeated(t, 1)
+	epsilon, delta := EpsilonAt, DeltaAt
+	gaussians := []Mechanism{repeated(t, 3)(Gaussian(1.7320508075688772, 1))}
 	approx := []Mechanism{once(Approx(eps(1, 0.1))), once(Approx(eps(2, 0.2)))}
 	for _, tc := range []struct {
 		name       string
@@ -68,19 +68,19 @@ func TestComposeAgreesWithOthers(t *testing.T) {
 		// dp_accounting of Google's differential-privacy library for Python,
 		// pld/privacy_loss_distribution_test.py.
 		{"three Gaussians by PLD", gaussians, delta, 1, "pld", "pld", 1e-3, eps(1, 0.126936)},
-		{"Poisson samples", []Mechanism{of(t, 3)(SampledGaussian(0.5, 1, 0.2))}, delta, 1, "", "pld", 1e-4, eps(1, 0.15594)},
+		{"Poisson samples", []Mechanism{repeated(t, 3)(SampledGaussian(0.5, 1, 0.2))}, delta, 1, "", "pld", 1e-4, eps(1, 0.15594)},
 		{"two of (ε, δ)", approx, delta, 3, "", "pld", 1e-9, eps(3, 0.28)},
 		// 0.28 = 1 − (1 − 0.1)(1 − 0.2) is the probability that either fails; the basic sum is 0.3.
 		{"two of (ε, δ) added up", approx, delta, 3, "basic", "basic", 1e-12, eps(3, 0.3)},
 		// Koskela, Tobaben and Honkela: what 495 steps cost in Gaussian terms, 420 cost in Rényi's.
-		{"495 Gaussian steps", []Mechanism{of(t, 495)(Gaussian(100, 1))}, at, 1e-5, "", "gdp", 1e-3, eps(0.815, 1e-5)},
-		{"420 Rényi steps", []Mechanism{of(t, 420)(Gaussian(100, 1))}, at, 1e-5, "rdp", "rdp", 1.5e-3, eps(0.815, 1e-5)},
+		{"495 Gaussian steps", []Mechanism{repeated(t, 495)(Gaussian(100, 1))}, epsilon, 1e-5, "", "gdp", 1e-3, eps(0.815, 1e-5)},
+		{"420 Rényi steps", []Mechanism{repeated(t, 420)(Gaussian(100, 1))}, epsilon, 1e-5, "rdp", "rdp", 1.5e-3, eps(0.815, 1e-5)},
 		// Package state's tests: ρ = 1/32 is 0.6880024554878085 at 1e-3, to the precision of the
 		// grid of orders.
-		{"zCDP", []Mechanism{once(Gaussian(4, 1))}, at, 1e-3, "zcdp", "zcdp", 1e-9, eps(0.6880024554878085, 1e-3)},
-		{"discrete zCDP", []Mechanism{once(DiscreteGaussian(8, 2))}, at, 1e-3, "zcdp", "zcdp", 1e-9, eps(0.6880024554878085, 1e-3)},
-		{"sensitivity", []Mechanism{once(Gaussian(8, 2))}, at, 1e-3, "zcdp", "zcdp", 1e-9, eps(0.6880024554878085, 1e-3)},
-		{"Laplace added up", []Mechanism{of(t, 4)(Laplace(8, 1))}, delta, 0.5, "basic", "basic", 0, eps(0.5, 0)},
+		{"zCDP", []Mechanism{once(Gaussian(4, 1))}, epsilon, 1e-3, "zcdp", "zcdp", 1e-9, eps(0.6880024554878085, 1e-3)},
+		{"discrete zCDP", []Mechanism{once(DiscreteGaussian(8, 2))}, epsilon, 1e-3, "zcdp", "zcdp", 1e-9, eps(0.6880024554878085, 1e-3)},
+		{"sensitivity", []Mechanism{once(Gaussian(8, 2))}, epsilon, 1e-3, "zcdp", "zcdp", 1e-9, eps(0.6880024554878085, 1e-3)},
+		{"Laplace added up", []Mechanism{repeated(t, 4)(Laplace(8, 1))}, delta, 0.5, "basic", "basic", 0, eps(0.5, 0)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if tc.accountant == "" && Tightest(tc.list).Name() != tc.used {
@@ -101,10 +101,10 @@ func TestCompareOrdersAccountantsOnGaussians(t *testing.T) {
 		list  []Mechanism
 		delta float64
 	}{
-		{[]Mechanism{of(t, 500)(Gaussian(100, 1))}, 1e-6},
-		{[]Mechanism{of(t, 7)(Gaussian(20, 1)), of(t, 1)(Gaussian(5, 0.5))}, 1e-9},
+		{[]Mechanism{repeated(t, 500)(Gaussian(100, 1))}, 1e-6},
+		{[]Mechanism{repeated(t, 7)(Gaussian(20, 1)), repeated(t, 1)(Gaussian(5, 0.5))}, 1e-9},
 	} {
-		at := map[string]float64{}
+		values := map[string]float64{}
 		verdicts := must(Compare(tc.list, asked(t, EpsilonAt, tc.delta)))
 		for _, v := range verdicts {
 			if v.NotApplicable != nil {
@@ -113,22 +113,22 @@ func TestCompareOrdersAccountantsOnGaussians(t *testing.T) {
 				}
 				continue
 			}
-			at[v.Accountant.Name()] = v.Loss.Epsilon
+			values[v.Accountant.Name()] = v.Loss.Epsilon
 		}
 		order := []string{"gdp", "pld", "zcdp", "rdp"}
 		for i := range order[1:] {
-			if !(at[order[i]] <= at[order[i+1]]) {
-				t.Errorf("%s says %v, %s says %v", order[i], at[order[i]], order[i+1], at[order[i+1]])
+			if !(values[order[i]] <= values[order[i+1]]) {
+				t.Errorf("%s says %v, %s says %v", order[i], values[order[i]], order[i+1], values[order[i+1]])
 			}
 		}
-		if len(at) != len(Names())-1 || !(at["rdp"] < min(at["basic"], at["advanced"])) {
-			t.Errorf("rdp is not below the simple ones: %v", at)
+		if len(values) != len(Names())-1 || !(values["rdp"] < min(values["basic"], values["advanced"])) {
+			t.Errorf("rdp is not below the simple ones: %v", values)
 		}
-		sorted := slices.IsSortedFunc(verdicts[:len(at)], func(x, y Verdict) int {
+		sorted := slices.IsSortedFunc(verdicts[:len(values)], func(x, y Verdict) int {
 			return int(math.Copysign(1, x.Loss.Epsilon-y.Loss.Epsilon))
 		})
 		if verdicts[0].Accountant.Name() != "gdp" || !sorted {
-			t.Errorf("not sorted: %v", at)
+			t.Errorf("not sorted: %v", values)
 		}
 	}
 }
@@ -137,11 +137,11 @@ func TestCompareOrdersAccountantsOnGaussians(t *testing.T) {
 // question was, and hardly worse.
 func TestComposeAgreesWithItself(t *testing.T) {
 	for _, m := range []Mechanism{
-		of(t, 20)(Gaussian(10, 1)),
-		of(t, 20)(Laplace(12, 1)),
-		of(t, 50)(SampledGaussian(9, 1, 0.1)),
-		of(t, 9)(RandomizedResponse(0.2, 3)),
-		of(t, 11)(Approx(eps(0.1, 1e-9))),
+		repeated(t, 20)(Gaussian(10, 1)),
+		repeated(t, 20)(Laplace(12, 1)),
+		repeated(t, 50)(SampledGaussian(9, 1, 0.1)),
+		repeated(t, 9)(RandomizedResponse(0.2, 3)),
+		repeated(t, 11)(Approx(eps(0.1, 1e-9))),
 	} {
 		list := []Mechanism{m}
 		verdicts := must(Compare(list, asked(t, EpsilonAt, 1e-6)))
@@ -173,7 +173,7 @@ func TestRenyiOrdersOfPoissonSamplesAreAllIntegers(t *testing.T) {
 		{2, 0.05, 1000, 1e-6, 4.486492946149621},
 		{1, 0.005, 1000, 1e-6, 1.470619580381612},
 	} {
-		list := []Mechanism{of(t, tc.count)(SampledGaussian(tc.sigma, 1, tc.sampling))}
+		list := []Mechanism{repeated(t, tc.count)(SampledGaussian(tc.sigma, 1, tc.sampling))}
 		got := by(t, "rdp", list, asked(t, EpsilonAt, tc.delta)).Epsilon
 		if math.Abs(got-tc.want) > 1e-9 {
 			t.Errorf("σ = %v, q = %v, %d times at %v: ε = %v, want %v", tc.sigma, tc.sampling, tc.count, tc.delta, got, tc.want)
@@ -188,7 +188,7 @@ func TestLittleNoiseOnSamplesHasAnAnswer(t *testing.T) {
 		sigma, sampling float64
 		count           int
 	}{{0.003, 0.01, 1}, {0x1p-10, 0x1p-60, 1}, {0x1p-10, 0.25, MaxCount}, {0.05, 1 - 0x1p-53, 3}, {0.1, 0.5, 30}} {
-		list := []Mechanism{of(t, c.count)(SampledGaussian(c.sigma, 1, c.sampling))}
+		list := []Mechanism{repeated(t, c.count)(SampledGaussian(c.sigma, 1, c.sampling))}
 		got := by(t, "rdp", list, asked(t, EpsilonAt, 1e-6)).Epsilon
 		exact, err := conversion.GDPToEpsilon(loss.GDP{Mu: 1 / c.sigma}, 1e-6)
 		if err == nil && c.sampling == 1-0x1p-53 && c.count == 3 && got < exact {
@@ -224,13 +224,13 @@ func TestSumsRoundUp(t *testing.T) {
 // An accountant without an answer says why in a type, and gives no number.
 func TestWhatDoesNotApplyIsAnErrorOfItsOwn(t *testing.T) {
 	gdp, _ := Named("gdp")
-	cost, err := gdp.Compose([]Mechanism{of(t, 1)(SampledGaussian(1, 1, 0.1))}, asked(t, EpsilonAt, 1e-6))
+	cost, err := gdp.Compose([]Mechanism{repeated(t, 1)(SampledGaussian(1, 1, 0.1))}, asked(t, EpsilonAt, 1e-6))
 	var none *NotApplicableError
 	if !errors.Is(err, ErrNotApplicable) || !errors.As(err, &none) || none.Reason == "" || cost != (loss.Approx{}) {
 		t.Errorf("got %v, %v", cost, err)
 	}
 	// A sum that is out of the accountant's range is not an error of the list's numbers.
-	_, err = gdp.Compose([]Mechanism{of(t, MaxCount)(Gaussian(0.01, 1))}, asked(t, EpsilonAt, 1e-6))
+	_, err = gdp.Compose([]Mechanism{repeated(t, MaxCount)(Gaussian(0.01, 1))}, asked(t, EpsilonAt, 1e-6))
 	var out *units.RangeError
 	if !errors.Is(err, ErrNotApplicable) || errors.As(err, &out) {
 		t.Errorf("got %v", err)
@@ -242,7 +242,7 @@ func TestComposeRefusesWhatIsOutOfRange(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	made := func(_ Mechanism, err error) error { return err }
 	asks := func(_ Question, err error) error { return err }
-	one := of(t, 1)(Gaussian(1, 1))
+	one := repeated(t, 1)(Gaussian(1, 1))
 	good := asked(t, EpsilonAt, 1e-6)
 	answer := func(list []Mechanism, q Question) error { _, err := Tightest(list).Compose(list, q); return err }
 	times := func(count int) error { _, err := one.Times(count); return err }
@@ -261,9 +261,9 @@ func TestComposeRefusesWhatIsOutOfRange(t *testing.T) {
 		{made(RandomizedResponse(-1, 2)), "epsilon"}, {made(RandomizedResponse(nan, 2)), "epsilon"}, {made(RandomizedResponse(1, 1)), "values"},
 		{made(Approx(eps(inf, 0))), "epsilon"}, {made(Approx(eps(1, 1))), "delta"}, {made(Approx(eps(1, nan))), "delta"},
 		{times(0), "count"}, {times(-2), "count"}, {times(MaxCount + 1), "count"},
-		{made(of(t, MaxCount)(one, nil).Times(2)), "count"},
+		{made(repeated(t, MaxCount)(one, nil).Times(2)), "count"},
 		{answer(nil, good), "mechanisms"}, {answer([]Mechanism{{}}, good), "count"}, {answer([]Mechanism{one}, Question{}), "delta"},
-		{answer([]Mechanism{one, of(t, MaxCount)(one, nil)}, good), "count"},
+		{answer([]Mechanism{one, repeated(t, MaxCount)(one, nil)}, good), "count"},
 		{func() error { _, err := (Accountant{}).Compose([]Mechanism{one}, good); return err }(), "accountant"},
 	} {
 		var out *units.RangeError

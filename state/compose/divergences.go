@@ -118,8 +118,8 @@ func orders() []float64 {
 // byRDP adds Rényi divergences at many orders (Mironov, 2017, Proposition 1), and returns the best
 // result.
 func byRDP(list []Mechanism, q Question) (float64, error) {
-	at := orders()
-	sums := make([]total, len(at))
+	alphas := orders()
+	sums := make([]total, len(alphas))
 	for _, m := range list {
 		var (
 			curve loss.RDP
@@ -128,15 +128,15 @@ func byRDP(list []Mechanism, q Question) (float64, error) {
 		r, ok := m.rho()
 		switch {
 		case m.bounded > 0:
-			curve, err = conversion.BoundedRangeToRDP(m.bounded, at)
+			curve, err = conversion.BoundedRangeToRDP(m.bounded, alphas)
 		case ok:
-			curve, err = conversion.ZCDPToRDP(loss.ZCDP{Rho: r}, at)
+			curve, err = conversion.ZCDPToRDP(loss.ZCDP{Rho: r}, alphas)
 		case m.approximate():
 			return 0, notApplicable("an eps-delta mechanism with a delta above 0 has no Rényi divergence")
 		case m.fixed != nil:
-			curve, err = conversion.PureToRDP(m.fixed.Epsilon, at)
+			curve, err = conversion.PureToRDP(m.fixed.Epsilon, alphas)
 		default:
-			curve, err = m.sampledRDP(at)
+			curve, err = m.sampledRDP(alphas)
 		}
 		if err != nil {
 			return 0, err
@@ -145,9 +145,9 @@ func byRDP(list []Mechanism, q Question) (float64, error) {
 			sums[i].add(curve[i].Epsilon, m.count)
 		}
 	}
-	curve := make(loss.RDP, len(at))
+	curve := make(loss.RDP, len(alphas))
 	for i := range sums {
-		curve[i] = loss.Order{Alpha: at[i], Epsilon: sums[i].value()}
+		curve[i] = loss.Order{Alpha: alphas[i], Epsilon: sums[i].value()}
 	}
 	if q.forDelta {
 		return conversion.RDPToDelta(curve, q.epsilon)

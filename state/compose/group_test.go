@@ -27,11 +27,11 @@ func TestGroupsHaveASensitivityForEveryMember(t *testing.T) {
 	}
 	q := asked(t, EpsilonAt, 1e-6)
 	for _, c := range []struct{ group, want Mechanism }{
-		{group(Gaussian(8, 0.5)), of(t, 5)(Gaussian(8, 1.5))},
-		{group(Laplace(8, 0.5)), of(t, 5)(Laplace(8, 1.5))},
-		{group(DiscreteGaussian(8, 2)), of(t, 5)(DiscreteGaussian(8, 6))},
-		{group(Approx(eps(0.5, 0))), of(t, 5)(Approx(eps(1.5, 0)))},
-		{group(Approx(eps(0.5, 1e-9))), of(t, 5)(Approx(eps(1.5, 1e-9*(1+math.Exp(0.5)+math.E))))},
+		{group(Gaussian(8, 0.5)), repeated(t, 5)(Gaussian(8, 1.5))},
+		{group(Laplace(8, 0.5)), repeated(t, 5)(Laplace(8, 1.5))},
+		{group(DiscreteGaussian(8, 2)), repeated(t, 5)(DiscreteGaussian(8, 6))},
+		{group(Approx(eps(0.5, 0))), repeated(t, 5)(Approx(eps(1.5, 0)))},
+		{group(Approx(eps(0.5, 1e-9))), repeated(t, 5)(Approx(eps(1.5, 1e-9*(1+math.Exp(0.5)+math.E))))},
 	} {
 		got := must(Compare([]Mechanism{c.group}, q))
 		want := must(Compare([]Mechanism{c.want}, q))
@@ -42,7 +42,7 @@ func TestGroupsHaveASensitivityForEveryMember(t *testing.T) {
 			}
 		}
 	}
-	one := of(t, 7)(Gaussian(3, 1))
+	one := repeated(t, 7)(Gaussian(3, 1))
 	if same, err := one.ForGroup(1); err != nil || same != one {
 		t.Errorf("a group of one: %+v (%v)", same, err)
 	}
@@ -50,12 +50,12 @@ func TestGroupsHaveASensitivityForEveryMember(t *testing.T) {
 
 // k²·ρ (Bun and Steinke, 2016, Proposition 1.9), which is exact for Gaussian noise.
 func TestGroupOfAZCDPMechanismCostsTheSquareOfItsSize(t *testing.T) {
-	m := must(of(t, 2)(ZCDP(loss.ZCDP{Rho: 0.125})).ForGroup(3))
+	m := must(repeated(t, 2)(ZCDP(loss.ZCDP{Rho: 0.125})).ForGroup(3))
 	if rho, ok := m.rho(); !ok || rho != 9*0.125 || m.Count() != 2 {
 		t.Errorf("ρ = %v (%v), %d times; want 1.125, twice", rho, ok, m.Count())
 	}
 	var out *units.RangeError
-	if _, err := of(t, 1)(ZCDP(loss.ZCDP{Rho: 1e308})).ForGroup(3); !errors.As(err, &out) {
+	if _, err := repeated(t, 1)(ZCDP(loss.ZCDP{Rho: 1e308})).ForGroup(3); !errors.As(err, &out) {
 		t.Errorf("a ρ that no float64 holds: %v", err)
 	}
 }
@@ -64,14 +64,14 @@ func TestGroupOfAZCDPMechanismCostsTheSquareOfItsSize(t *testing.T) {
 // sum of both is a price for neither.
 func TestMechanismsWithoutCommonNeighboursAreNotComposed(t *testing.T) {
 	q := asked(t, EpsilonAt, 1e-6)
-	for _, sample := range []Mechanism{of(t, 1)(SampledGaussian(1, 1, 0.1)), of(t, 1)(SampledLaplace(1, 1, 0.1)), of(t, 1)(SampledDiscreteGaussian(1, 1, 0.1))} {
-		for _, other := range []Mechanism{of(t, 1)(GaussianWithoutReplacement(1, 1, 0.1)), of(t, 1)(RandomizedResponse(1, 3))} {
+	for _, sample := range []Mechanism{repeated(t, 1)(SampledGaussian(1, 1, 0.1)), repeated(t, 1)(SampledLaplace(1, 1, 0.1)), repeated(t, 1)(SampledDiscreteGaussian(1, 1, 0.1))} {
+		for _, other := range []Mechanism{repeated(t, 1)(GaussianWithoutReplacement(1, 1, 0.1)), repeated(t, 1)(RandomizedResponse(1, 3))} {
 			if _, _, err := Best([]Mechanism{sample, other}, q); !errors.Is(err, ErrNotApplicable) {
 				t.Errorf("%s with %s: %v", sample.name, other.name, err)
 			}
 		}
 	}
-	both := []Mechanism{of(t, 1)(GaussianWithoutReplacement(1, 1, 0.1)), of(t, 1)(RandomizedResponse(1, 3))}
+	both := []Mechanism{repeated(t, 1)(GaussianWithoutReplacement(1, 1, 0.1)), repeated(t, 1)(RandomizedResponse(1, 3))}
 	if _, _, err := Best(both, q); err != nil {
 		t.Errorf("both replace one individual: %v", err)
 	}
@@ -79,8 +79,8 @@ func TestMechanismsWithoutCommonNeighboursAreNotComposed(t *testing.T) {
 
 func TestGroupsWithoutAKnownCostAreRefused(t *testing.T) {
 	for _, m := range []Mechanism{
-		of(t, 1)(SampledGaussian(1, 1, 0.1)), of(t, 1)(SampledLaplace(1, 1, 0.1)),
-		of(t, 1)(SampledDiscreteGaussian(1, 1, 0.1)), of(t, 1)(GaussianWithoutReplacement(1, 1, 0.1)),
+		repeated(t, 1)(SampledGaussian(1, 1, 0.1)), repeated(t, 1)(SampledLaplace(1, 1, 0.1)),
+		repeated(t, 1)(SampledDiscreteGaussian(1, 1, 0.1)), repeated(t, 1)(GaussianWithoutReplacement(1, 1, 0.1)),
 	} {
 		if _, err := m.ForGroup(2); !errors.Is(err, ErrNotApplicable) {
 			t.Errorf("%s: %v", m.name, err)
@@ -90,10 +90,10 @@ func TestGroupsWithoutAKnownCostAreRefused(t *testing.T) {
 		m     Mechanism
 		group int
 	}{
-		{of(t, 1)(Gaussian(1, 1)), 0},
-		{of(t, 1)(Gaussian(1, 1)), MaxGroup + 1},
-		{of(t, 1)(DiscreteGaussian(1, MaxSensitivity/2)), 3},
-		{of(t, 1)(Approx(eps(1, 0.3))), 2},
+		{repeated(t, 1)(Gaussian(1, 1)), 0},
+		{repeated(t, 1)(Gaussian(1, 1)), MaxGroup + 1},
+		{repeated(t, 1)(DiscreteGaussian(1, MaxSensitivity/2)), 3},
+		{repeated(t, 1)(Approx(eps(1, 0.3))), 2},
 	} {
 		var out *units.RangeError
 		if _, err := c.m.ForGroup(c.group); !errors.As(err, &out) || out.Parameter != "group" {
@@ -107,8 +107,8 @@ func TestGroupsWithoutAKnownCostAreRefused(t *testing.T) {
 func TestSampledMechanismsAreWithinTheirBounds(t *testing.T) {
 	q := asked(t, EpsilonAt, 1e-6)
 	for _, m := range []Mechanism{
-		of(t, 30)(SampledLaplace(2, 1, 0.1)), of(t, 30)(SampledDiscreteGaussian(3, 1, 0.1)),
-		of(t, 300)(GaussianWithoutReplacement(2, 1, 0.01)),
+		repeated(t, 30)(SampledLaplace(2, 1, 0.1)), repeated(t, 30)(SampledDiscreteGaussian(3, 1, 0.1)),
+		repeated(t, 300)(GaussianWithoutReplacement(2, 1, 0.01)),
 	} {
 		list := []Mechanism{m}
 		exact := by(t, "pld", list, q)
@@ -130,7 +130,7 @@ func TestSampledMechanismsAreWithinTheirBounds(t *testing.T) {
 			t.Errorf("%s: a sample of everything costs %+v, the mechanism %+v", name, a, b)
 		}
 	}
-	pure := of(t, 1)(SampledLaplace(1, 1, 0.1))
+	pure := repeated(t, 1)(SampledLaplace(1, 1, 0.1))
 	if want := (loss.Approx{Epsilon: 0.15856507874042913}); math.Abs(pure.fixed.Epsilon-want.Epsilon) > 1e-15 {
 		t.Errorf("on a sample ε is %v, want %v", pure.fixed.Epsilon, want.Epsilon)
 	}

@@ -10,7 +10,7 @@ import (
 
 // optimal returns δ' of Kairouz, Oh and Viswanath, Theorem 3.3, at any ε: losses and probabilities
 // in float64 by math.Lgamma.
-func optimal(epsilon float64, k int, at float64) (delta float64) {
+func optimal(epsilon float64, k int, total float64) (delta float64) {
 	choose := func(l int) float64 {
 		a, _ := math.Lgamma(float64(k + 1))
 		b, _ := math.Lgamma(float64(l + 1))
@@ -18,9 +18,9 @@ func optimal(epsilon float64, k int, at float64) (delta float64) {
 		return a - b - c
 	}
 	for l := 0; l <= k; l++ {
-		if loss := float64(k-2*l) * epsilon; loss > at {
+		if loss := float64(k-2*l) * epsilon; loss > total {
 			p := choose(l) + float64(k-l)*epsilon - float64(k)*math.Log1p(math.Exp(epsilon))
-			delta += math.Exp(p) * -math.Expm1(at-loss)
+			delta += math.Exp(p) * -math.Expm1(total-loss)
 		}
 	}
 	return delta
@@ -36,7 +36,7 @@ func TestRuleHomogeneousCompositionIsOptimal(t *testing.T) {
 		if rng.IntN(2) == 0 {
 			each = delta / float64(k) * rng.Float64()
 		}
-		list := []Mechanism{of(t, k)(Approx(eps(epsilon, each)))}
+		list := []Mechanism{repeated(t, k)(Approx(eps(epsilon, each)))}
 		got := by(t, "homogeneous", list, asked(t, EpsilonAt, delta)).Epsilon
 		rest := -math.Expm1(math.Log1p(-delta) - float64(k)*math.Log1p(-each)) // 1 − (1−δ)/(1−δ_i)^k
 		// Just below the greatest loss, δ moves by much within a unit of ε's last place.
@@ -64,7 +64,7 @@ func TestBestIsTheLeastOfAllAccountants(t *testing.T) {
 	for range 8 {
 		var list []Mechanism
 		for range 1 + rng.IntN(3) {
-			list = append(list, of(t, 1+rng.IntN(20))(drawn(rng)))
+			list = append(list, repeated(t, 1+rng.IntN(20))(drawn(rng)))
 		}
 		q := asked(t, EpsilonAt, math.Pow(10, -2-rng.Float64()*18))
 		best, _, err := Best(list, q)

@@ -64,14 +64,14 @@ func BoundedRangeToRDP(epsilon float64, orders []float64) (loss.RDP, error) {
 	if err != nil {
 		return nil, err
 	}
-	var before, log *big.Float // ln A(at)
-	at := math.NaN()
+	var before, log *big.Float // ln A(computed)
+	computed := math.NaN()
 	logA := func(s float64) *big.Float {
-		if s != at {
+		if s != computed {
 			exponent := bigmath.Zero().Mul(bigmath.New(s), bigmath.New(epsilon))
 			exponent = least(exponent, bigmath.New(1000)) // e^-1000 is far below the margin
 			a := bigmath.Expm1(exponent.Neg(exponent))
-			at, log = s, bigmath.Log(a.Quo(a, bigmath.New(-s)))
+			computed, log = s, bigmath.Log(a.Quo(a, bigmath.New(-s)))
 		}
 		return log
 	}

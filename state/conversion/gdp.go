@@ -82,7 +82,7 @@ func linearRDP(rho *big.Float, orders []float64) (loss.RDP, error) {
 }
 
 // curve returns the Rényi curve that at computes, after a check of the orders.
-func curve(orders []float64, at func(alpha float64) float64) (loss.RDP, error) {
+func curve(orders []float64, divergence func(alpha float64) float64) (loss.RDP, error) {
 	r := make(loss.RDP, len(orders))
 	for i, alpha := range orders {
 		r[i].Alpha = alpha
@@ -91,7 +91,7 @@ func curve(orders []float64, at func(alpha float64) float64) (loss.RDP, error) {
 		return nil, err
 	}
 	for i := range r {
-		r[i].Epsilon = at(r[i].Alpha)
+		r[i].Epsilon = divergence(r[i].Alpha)
 	}
 	return r, nil
 }

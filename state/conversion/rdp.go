@@ -88,8 +88,8 @@ func RDPToDelta(r loss.RDP, epsilon float64) (delta float64, err error) {
 	for _, o := range candidates {
 		t := bigmath.New(min(o.Alpha, maxOrder))
 		t.Sub(t, bigmath.New(1))
-		at := bigmath.RenyiDelta(t, bigmath.New(o.Epsilon), bigmath.New(epsilon))
-		best = min(best, bigmath.RoundUp(bigmath.Upward(at)))
+		delta := bigmath.RenyiDelta(t, bigmath.New(o.Epsilon), bigmath.New(epsilon))
+		best = min(best, bigmath.RoundUp(bigmath.Upward(delta)))
 	}
 	return best, nil
 }
@@ -107,7 +107,7 @@ func divergesNowhere(r loss.RDP) bool {
 // bestOrders returns the orders at which a function of α − 1 and the divergence may
 // be least, by its values in float64 and the sizes of their terms. Every order is
 // valid: what is left out costs tightness, never validity.
-func bestOrders(r loss.RDP, of func(t, gamma float64) (value, scale float64)) loss.RDP {
+func bestOrders(r loss.RDP, bound func(t, gamma float64) (value, scale float64)) loss.RDP {
 	const accuracy = 1e-12
 	lows, least := make([]float64, len(r)), math.Inf(1)
 	for i, o := range r {
@@ -115,7 +115,7 @@ func bestOrders(r loss.RDP, of func(t, gamma float64) (value, scale float64)) lo
 		if math.IsInf(o.Epsilon, 1) {
 			continue
 		}
-		value, scale := of(min(o.Alpha, maxOrder)-1, o.Epsilon)
+		value, scale := bound(min(o.Alpha, maxOrder)-1, o.Epsilon)
 		if math.IsNaN(value - accuracy*scale) {
 			continue
 		}

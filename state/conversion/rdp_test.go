@@ -122,8 +122,8 @@ func TestRDPOfAGaussianIsAboveItsTruthAndMeetsZCDPAtTheBestOrder(t *testing.T) {
 func TestRDPAtTheEndsOfItsDomain(t *testing.T) {
 	inf := math.Inf(1)
 	for _, c := range []struct {
-		r           loss.RDP
-		epsilon, at float64 // ε at δ = 1e-5, and δ at ε = 1
+		r              loss.RDP
+		epsilon, delta float64 // ε at δ = 1e-5, and δ at ε = 1
 	}{
 		{loss.RDP{{Alpha: 2, Epsilon: inf}}, inf, 1},
 		{loss.RDP{{Alpha: 2, Epsilon: 0}, {Alpha: 3, Epsilon: inf}}, 0, 0},
@@ -136,8 +136,8 @@ func TestRDPAtTheEndsOfItsDomain(t *testing.T) {
 				t.Errorf("%v: ε = %v, %v; want %v", c.r, epsilon, err, c.epsilon)
 			}
 		}
-		if delta, err := conversion.RDPToDelta(c.r, 1); err != nil || delta != c.at {
-			t.Errorf("%v: δ = %v, %v; want %v", c.r, delta, err, c.at)
+		if delta, err := conversion.RDPToDelta(c.r, 1); err != nil || delta != c.delta {
+			t.Errorf("%v: δ = %v, %v; want %v", c.r, delta, err, c.delta)
 		}
 	}
 	// An order next to 1 says almost nothing, and no error.

@@ -29,13 +29,13 @@ func GaussianWithoutReplacementToRDP(sigma, sampling float64, orders []float64) 
 	if err != nil || sampling == 1 {
 		return whole, err
 	}
-	at, bound := 0, math.Inf(1)
+	order, bound := 0, math.Inf(1)
 	for i, o := range whole {
 		if o.Alpha > exactSampledOrder {
 			break
 		}
-		if n := int(math.Ceil(o.Alpha)); n != at {
-			at, bound = n, replacedDivergence(sigma, sampling, n)
+		if n := int(math.Ceil(o.Alpha)); n != order {
+			order, bound = n, replacedDivergence(sigma, sampling, n)
 		}
 		whole[i].Epsilon = min(o.Epsilon, bound)
 	}

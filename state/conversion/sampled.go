@@ -30,13 +30,13 @@ func SampledGaussianToRDP(sigma, sampling float64, orders []float64) (loss.RDP, 
 	if err := checkSampled(sigma, sampling); err != nil {
 		return nil, err
 	}
-	at, bound := 0, math.Inf(1) // orders rise: one integer serves all up to it
+	order, bound := 0, math.Inf(1) // orders rise: one integer serves all up to it
 	return curve(orders, func(alpha float64) float64 {
 		if alpha > MaxSampledOrder {
 			return math.Inf(1)
 		}
-		if n := int(math.Ceil(alpha)); n != at {
-			at, bound = n, sampledDivergence(sigma, sampling, n)
+		if n := int(math.Ceil(alpha)); n != order {
+			order, bound = n, sampledDivergence(sigma, sampling, n)
 		}
 		return bound
 	})

@@ -106,7 +106,7 @@ func newComposition(factors []factor, o Options) (*composition, error) {
 	for _, f := range factors {
 		c.lattice.unit = min(c.lattice.unit, f.interval)
 	}
-	first, span, unlost, own := 0.0, 0.0, 0.0, 0.0
+	first, span, unlost, uninherent := 0.0, 0.0, 0.0, 0.0
 	for _, f := range factors {
 		scale := f.interval / c.lattice.unit
 		first += float64(f.lo) * scale * float64(f.count)
@@ -115,7 +115,7 @@ func newComposition(factors []factor, o Options) (*composition, error) {
 		}
 		span += float64(len(f.mass)-1) * float64(f.stride) * scale * float64(f.count)
 		unlost += float64(f.count) * math.Log1p(-f.infinity)
-		own += float64(f.count) * math.Log1p(-f.inherent)
+		uninherent += float64(f.count) * math.Log1p(-f.inherent)
 	}
 	c.lattice.step = max(1, c.lattice.step)
 	// Beyond 2^52 the indices, and with them the losses, would no longer be exact.
@@ -125,7 +125,7 @@ func newComposition(factors []factor, o Options) (*composition, error) {
 	c.lattice.first = int(first)
 	c.lattice.last = int(span) / c.lattice.step
 	c.infinity = min(1, -math.Expm1(unlost*(1+elementary*float64(len(factors)+2)))*(1+elementary))
-	c.inherent = -math.Expm1(own) * (1 - elementary*float64(len(factors)+8))
+	c.inherent = -math.Expm1(uninherent) * (1 - elementary*float64(len(factors)+8))
 	return c, nil
 }
 
@@ -163,8 +163,8 @@ func (c *composition) accumulate(t tilted, to *curve) {
 	base := c.infinity + t.beyond
 	tail, delta := 0.0, 0.0
 	for j := min(len(t.value)-1, c.lattice.last-t.low); j >= 0; j-- {
-		at := t.low + j
-		if at < to.from {
+		index := t.low + j
+		if index < to.from {
 			break
 		}
 		delta = keep*delta + gain*tail
@@ -174,13 +174,13 @@ func (c *composition) accumulate(t tilted, to *curve) {
 		if !(bound < 1) {
 			break
 		}
-		to.lower(at, bound)
-		exponent := t.scale - float64(t.theta*c.lattice.loss(at))
+		to.lower(index, bound)
+		exponent := t.scale - float64(t.theta*c.lattice.loss(index))
 		size := 1 + (math.Abs(t.scale)+math.Abs(exponent)+8)*0x1p-50
 		tail += max(0, t.value[j]+t.wrong) * math.Exp(exponent) * size
 	}
-	for at := max(to.from, t.low+len(t.value)); at-to.from < len(to.delta); at++ {
-		to.lower(at, base*raised)
+	for index := max(to.from, t.low+len(t.value)); index-to.from < len(to.delta); index++ {
+		to.lower(index, base*raised)
 	}
 	to.floor = min(to.floor, base*raised)
 }

@@ -38,8 +38,8 @@ func newCurve(l lattice, from, to int, floor, inherent float64) curve {
 }
 
 // lower takes a further upper bound of δ at one index into account.
-func (c *curve) lower(at int, bound float64) {
-	if i := at - c.from; i >= 0 && i < len(c.delta) {
+func (c *curve) lower(index int, bound float64) {
+	if i := index - c.from; i >= 0 && i < len(c.delta) {
 		c.delta[i] = min(c.delta[i], bound)
 	}
 }

@@ -14,9 +14,9 @@ func (c *composition) directCost() float64 {
 	}
 	cost, length := 0.0, 1.0
 	for _, f := range c.factors {
-		own := float64(len(f.mass)-1) * float64(c.stepOf(f))
+		size := float64(len(f.mass)-1) * float64(c.stepOf(f))
 		// Repeated squaring: the last one has (n·own/2)², and all before a third of it.
-		power := own*float64(f.count) + 1
+		power := size*float64(f.count) + 1
 		if f.count > 1 {
 			cost += power * power / 3
 		}

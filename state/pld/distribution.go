@@ -186,8 +186,8 @@ func mergeFactors(lists [][]factor) ([]factor, error) {
 			if total > maxCount {
 				return nil, &units.RangeError{Parameter: "count", Value: float64(total), Range: "at most 2^32 mechanisms in total"}
 			}
-			if at, ok := position[f.measure]; ok {
-				merged[at].count += f.count
+			if i, ok := position[f.measure]; ok {
+				merged[i].count += f.count
 				continue
 			}
 			position[f.measure] = len(merged)

@@ -105,12 +105,12 @@ func (m mixtureLine) boundary(l float64) (x, wrong float64) {
 		}
 		x = math.Log(odds)/m.mu + m.mu/2
 	}
-	at := m.loss(x)
-	parts := m.mu*(math.Abs(x)+m.mu) + math.Abs(at)
+	computed := m.loss(x)
+	parts := m.mu*(math.Abs(x)+m.mu) + math.Abs(computed)
 	if m.q < 1 {
 		parts += 2 // the logarithm of a number that is exact relatively
 	}
-	return x, math.Abs(at-l) + parts*0x1p-50
+	return x, math.Abs(computed-l) + parts*0x1p-50
 }
 
 func (g SubsampledGaussian) fill(d Direction, c *intervals) error {

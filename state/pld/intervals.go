@@ -68,16 +68,16 @@ func (c *intervals) atom(loss, p float64) {
 		c.exact(loss, p)
 		return
 	}
-	at := loss / c.interval // exact but for overflow
+	index := loss / c.interval // exact but for overflow
 	switch {
-	case at < float64(c.lo):
+	case index < float64(c.lo):
 		c.add(c.lo, p)
 		return
-	case at > float64(c.last()):
+	case index > float64(c.last()):
 		c.end(p, p*-math.Expm1(c.loss(c.last())-loss))
 		return
 	}
-	i := int(math.Floor(at))
+	i := int(math.Floor(index))
 	c.spread(i, p, p*-math.Expm1(c.loss(i)-loss)*(1+elementary))
 }
 

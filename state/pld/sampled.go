@@ -78,19 +78,19 @@ func (s Sampled) extent(d Direction, tail float64) extent {
 	if p, exact := s.exact(); exact {
 		return p.extent(d, tail)
 	}
-	own := s.Pair.extent(d, min(0.5, tail/s.Sampling))
-	e := extent{low: s.loss(d, own.low), high: s.loss(d, own.high), spread: s.steepest(d, own) * own.spread}
+	unsampled := s.Pair.extent(d, min(0.5, tail/s.Sampling))
+	e := extent{low: s.loss(d, unsampled.low), high: s.loss(d, unsampled.high), spread: s.steepest(d, unsampled) * unsampled.spread}
 	if d == Add {
-		e.high = max(e.high, min(s.most(), s.loss(d, own.high)+1))
+		e.high = max(e.high, min(s.most(), s.loss(d, unsampled.high)+1))
 	}
 	return e
 }
 
 // steepest returns the greatest derivative of loss on an extent, about: q·e^l/(1 − q + q·e^l).
-func (s Sampled) steepest(d Direction, own extent) float64 {
-	l := own.high
+func (s Sampled) steepest(d Direction, unsampled extent) float64 {
+	l := unsampled.high
 	if d == Add {
-		l = -own.low
+		l = -unsampled.low
 	}
 	return s.Sampling / (s.Sampling + float64((1-s.Sampling)*math.Exp(-l)))
 }
@@ -109,10 +109,10 @@ func (s Sampled) fill(d Direction, c *intervals) error {
 		return p.fill(d, c)
 	}
 	const tail = 1e-290
-	own := s.Pair.extent(d, tail)
-	interval := powerBelow(c.interval / finer / s.steepest(d, own))
-	interval = max(interval, powerBelow((own.high-own.low)/finestSize)*2)
-	grid, err := own.grid(min(MaxInterval, max(MinInterval, interval)), MaxSize)
+	unsampled := s.Pair.extent(d, tail)
+	interval := powerBelow(c.interval / finer / s.steepest(d, unsampled))
+	interval = max(interval, powerBelow((unsampled.high-unsampled.low)/finestSize)*2)
+	grid, err := unsampled.grid(min(MaxInterval, max(MinInterval, interval)), MaxSize)
 	if err != nil {
 		return err
 	}

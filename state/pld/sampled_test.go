@@ -80,14 +80,14 @@ func TestReplacementIsSymmetric(t *testing.T) {
 		const interval = 0x1p-10
 		epsilon := math.Round(rapid.Float64Range(0, 2).Draw(t, "epsilon")/interval) * interval
 		g := pld.Gaussian{Sigma: sigma}
-		at := func(p pld.Pair, epsilon float64) float64 {
+		delta := func(p pld.Pair, epsilon float64) float64 {
 			grid := must(pld.Cover(p, pld.Remove, interval, 1e-14))
 			v := must(pld.Discretize(p, pld.Remove, grid))
 			return hockeyStick(v, epsilon)
 		}
 		w := pld.WithoutReplacement{Pair: g, Sampling: q}
-		forward, backward := at(w, epsilon), at(w, -epsilon)
-		poisson := at(pld.SubsampledGaussian{Sigma: sigma, Sampling: q}, epsilon)
+		forward, backward := delta(w, epsilon), delta(w, -epsilon)
+		poisson := delta(pld.SubsampledGaussian{Sigma: sigma, Sampling: q}, epsilon)
 		if math.Abs(forward-poisson) > 1e-9*poisson+1e-12 {
 			t.Fatalf("sigma %v, q %v at %v: %v, on a Poisson sample %v", sigma, q, epsilon, forward, poisson)
 		}

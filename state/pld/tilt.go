@@ -124,8 +124,8 @@ func (c *composition) windowFor(s shape, theta float64) (window, error) {
 	for exponent := -8.0; exponent <= 8; exponent += 0.5 {
 		t := math.Exp2(exponent) / deviation
 		up, _, _ := s.cumulants(theta + t)
-		if at := (up - k + windowDepth) / t; at < top {
-			top, chernoff = at, theta+t
+		if bound := (up - k + windowDepth) / t; bound < top {
+			top, chernoff = bound, theta+t
 		}
 		down, _, _ := s.cumulants(theta - t)
 		bottom = max(bottom, (k-down-windowDepth)/t)

@@ -24,11 +24,11 @@ func TestTransformsStayWithinTheirErrorBound(t *testing.T) {
 		random := rand.New(runseed.PCG(t, 1, uint64(n)))
 		sequence, places, norm := make([]float64, n), []int{}, 0.0
 		for range 40 {
-			at := random.IntN(n)
-			if sequence[at] == 0 {
-				places = append(places, at)
-				sequence[at] = random.ExpFloat64()
-				norm += sequence[at]
+			i := random.IntN(n)
+			if sequence[i] == 0 {
+				places = append(places, i)
+				sequence[i] = random.ExpFloat64()
+				norm += sequence[i]
 			}
 		}
 		plan := fourier.NewFFT(n)
@@ -37,10 +37,10 @@ func TestTransformsStayWithinTheirErrorBound(t *testing.T) {
 		for range 2000 {
 			k := random.IntN(n/2 + 1)
 			want := complex(0, 0)
-			for _, at := range places {
-				turns := float64(at*k%n) / float64(n)
+			for _, place := range places {
+				turns := float64(place*k%n) / float64(n)
 				sin, cos := math.Sincos(2 * math.Pi * turns)
-				want += complex(sequence[at]*cos, -sequence[at]*sin)
+				want += complex(sequence[place]*cos, -sequence[place]*sin)
 			}
 			worst = max(worst, cmplx.Abs(spectrum[k]-want))
 		}

@@ -66,11 +66,11 @@ func TestRuleOverflowIsNotARefund(t *testing.T) {
 	// Charges of powers of two: each word of the product overflows by itself.
 	for c := range uint(64) {
 		for u := range uint(128) {
-			at := Precision{Lo: 1 << u} // 0 if u is 64 or more
+			power := Precision{Lo: 1 << u} // 0 if u is 64 or more
 			if u >= 64 {
-				at.Hi = 1 << (u - 64)
+				power.Hi = 1 << (u - 64)
 			}
-			m, ok := Charge(1<<c, at)
+			m, ok := Charge(1<<c, power)
 			if fits := 2*c+u < 104; ok != fits || !fits && m != MaxMu2 || fits && m != 1<<(max(2*c+u, 40)-40) {
 				t.Errorf("charge of 2^%d at 2^%d units is %d, %v", c, u, m, ok)
 			}

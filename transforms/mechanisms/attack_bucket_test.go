@@ -63,11 +63,11 @@ func (f *bucketFilter) resumed() *bucket.Filter {
 }
 
 func (f *bucketFilter) Fits(n bucket.Noise) bool {
-	at := bucketState{f.counts, must(f.ladder.Bucket(n.Sigma))}
-	fits, ok := f.known[at]
+	key := bucketState{f.counts, must(f.ladder.Bucket(n.Sigma))}
+	fits, ok := f.known[key]
 	if !ok {
 		fits = f.resumed().Fits(n)
-		f.known[at] = fits
+		f.known[key] = fits
 	}
 	return fits
 }

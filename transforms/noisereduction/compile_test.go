@@ -187,19 +187,19 @@ func TestMeetableFrom(t *testing.T) {
 
 // TestFactorsBetweenNodesAreTheStrictest of the four around them.
 func TestFactorsBetweenNodesAreTheStrictest(t *testing.T) {
-	at := func(r, confidence float64) factors {
+	factorsAt := func(r, confidence float64) factors {
 		return factorsFor(Spec{Kind: Adaptive, Target: Target{Relative: r, Confidence: confidence}})
 	}
-	between := at(.06, .97)
+	between := factorsAt(.06, .97)
 	for _, r := range []float64{.05, .07} {
 		for _, c := range []float64{.95, .98} {
-			node := at(r, c)
+			node := factorsAt(r, c)
 			if between.kappa > node.kappa || between.floor > node.floor || between.widen < node.widen {
 				t.Errorf("factors %+v are less strict than %+v at (%v, %v)", between, node, r, c)
 			}
 		}
 	}
-	if at(.001, .95) != at(.01, .95) {
+	if factorsAt(.001, .95) != factorsAt(.01, .95) {
 		t.Error("targets below the table do not take its first row")
 	}
 }

@@ -20,9 +20,9 @@ type Outcome struct {
 // what rounding takes. It allocates nothing; safe for concurrent use where normal is.
 func (p *Plan) Imitate(count float64, normal func() float64) Outcome {
 	before, sum := 0.0, 0.0 // sums of the precisions, and of u_k·est_k relative to the count
-	at := 0
+	index := 0
 	for rung := 1; ; rung++ {
-		r := &p.rungs[at]
+		r := &p.rungs[index]
 		root := 1 / r.deviation // √u
 		u := root * root
 		sum += math.Sqrt(max(0, u-before)) * normal()
@@ -32,11 +32,11 @@ func (p *Plan) Imitate(count float64, normal func() float64) Outcome {
 			return Outcome{Precision: r.precision}
 		}
 		score := int64(max(-math.MaxInt64/2, min(math.Ldexp((count+wrong)*root, scoreBits), math.MaxInt64/2)))
-		last := at == len(p.rungs)-1
+		last := index == len(p.rungs)-1
 		if met := score >= p.barrier || last && p.floorMet; met || last {
 			return Outcome{Passed: true, Met: met, Error: wrong, Half: math.Ldexp(float64(r.half), -valueBits),
 				Precision: r.precision}
 		}
-		at = min(at+p.jump(score), len(p.rungs)-1)
+		index = min(index+p.jump(score), len(p.rungs)-1)
 	}
 }

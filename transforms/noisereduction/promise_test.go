@@ -147,9 +147,9 @@ func TestRuleAccuracyPromise(t *testing.T) {
 func usesItsFactors(t *testing.T, c promiseCase) {
 	t.Helper()
 	p := c.plan(t, 1000)
-	at := func(nodes []float64, v float64) int { return slices.Index(nodes, v) }
+	indexOf := func(nodes []float64, v float64) int { return slices.Index(nodes, v) }
 	targets, confidences := tableTargets(), tableConfidences()
-	f := fitted()[at(confidences[:], c.target.Confidence)][at(targets[:], c.target.Relative)][ladderClass(p.spec)]
+	f := fitted()[indexOf(confidences[:], c.target.Confidence)][indexOf(targets[:], c.target.Relative)][ladderClass(p.spec)]
 	kappa := f.kappa
 	if c.target.Absolute != 0 {
 		kappa = f.floor

@@ -57,9 +57,9 @@ func (p *Plan) Release(k NoiseKey, id Identity, count int64) (Result, error) {
 	c.sampler.begin(id)
 	c.sum.SetUint64(0)
 	var before units.Precision
-	at := 0
+	index := 0
 	for rung := 1; ; rung++ {
-		r := &p.rungs[at]
+		r := &p.rungs[index]
 		if r.precision.Cmp(p.spec.Top) > 0 {
 			return Result{}, fmt.Errorf("releasing rung %d: %w", rung, ErrPrecision)
 		}
@@ -75,11 +75,11 @@ func (p *Plan) Release(k NoiseKey, id Identity, count int64) (Result, error) {
 		c.add(before, r.precision, p.finest-exponent)
 		before = r.precision
 		score := c.scoreOf(r)
-		last := at == len(p.rungs)-1
+		last := index == len(p.rungs)-1
 		if met := score >= p.barrier || last && p.floorMet; met || last {
 			return p.result(c, r, rung, met), nil
 		}
-		at = min(at+p.jump(score), len(p.rungs)-1)
+		index = min(index+p.jump(score), len(p.rungs)-1)
 	}
 }
 

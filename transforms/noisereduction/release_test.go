@@ -28,9 +28,9 @@ func refineByHand(t *testing.T, p *Plan, id Identity, count int64, r Result) *bi
 	t.Helper()
 	var s Sampler
 	ladder := p.Ladder()
-	sum, before, at := new(big.Rat), units.Precision{}, 0
+	sum, before, index := new(big.Rat), units.Precision{}, 0
 	for rung := 1; ; rung++ {
-		u := ladder[at]
+		u := ladder[index]
 		y, exponent, err := s.Draw(testKey(), id, rung, before, u, count)
 		if err != nil {
 			t.Fatal(err)
@@ -47,7 +47,7 @@ func refineByHand(t *testing.T, p *Plan, id Identity, count int64, r Result) *bi
 		// The next point from the estimate so far, by the rule's definition.
 		est, _ := new(big.Rat).Quo(sum, new(big.Rat).SetInt(u.Big())).Float64()
 		score := est * math.Sqrt(u.Float())
-		at = min(at+p.jump(int64(math.Ldexp(score, scoreBits))), len(ladder)-1)
+		index = min(index+p.jump(int64(math.Ldexp(score, scoreBits))), len(ladder)-1)
 		before = u
 	}
 }

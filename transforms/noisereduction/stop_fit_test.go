@@ -48,8 +48,8 @@ func (w *sweeper) worstPlain(r sweptRule, want ...quantity) swept {
 		lowest = math.Max(lowest, a2/50) // once is enough
 	}
 	for _, last := range lastSteps(r) {
-		for _, at := range r.ends() {
-			worst = worse(worst, worstOf(w.sweep(r, sweptEnd{At: at * a2, Last: last}, a2/300, want...)))
+		for _, end := range r.ends() {
+			worst = worse(worst, worstOf(w.sweep(r, sweptEnd{At: end * a2, Last: last}, a2/300, want...)))
 		}
 	}
 	return worst
@@ -60,8 +60,8 @@ func (w *sweeper) worstFloor(r sweptRule, want ...quantity) swept {
 	a2 := r.Barrier() * r.Barrier()
 	worst := w.worstPlain(r, want...)
 	for _, last := range lastSteps(r) {
-		for _, at := range r.ends() {
-			c := sweptEnd{At: at * a2, Last: last, Floor: r.Relative / math.Sqrt(at)}
+		for _, end := range r.ends() {
+			c := sweptEnd{At: end * a2, Last: last, Floor: r.Relative / math.Sqrt(end)}
 			worst = worse(worst, worstOf(w.sweep(r, c, a2/300, want...)))
 		}
 	}

@@ -152,7 +152,7 @@ func (r sweptRule) bounds(c sweptEnd, s float64, last bool) bounds {
 
 // at returns the four quantities of a ladder that ends at a rung with a
 // deviation spread evenly over [lo, hi], s being its precision.
-func (b bounds) at(lo, hi, s float64) (q [quantities]float64) {
+func (b bounds) quantities(lo, hi, s float64) (q [quantities]float64) {
 	inf := math.Inf(1)
 	q[wrong] = overlap(lo, hi, math.Max(b.cross, b.wrongAbove), inf) + overlap(lo, hi, b.cross, b.wrongBelow)
 	q[met] = overlap(lo, hi, b.cross, inf)
@@ -171,7 +171,7 @@ func (w *sweeper) layer(r sweptRule, c sweptEnd, scale []float64, layers []layer
 	for i := range gridLen {
 		d := float64(i-gridHalf) * gridStep
 		lo, hi := d-gridStep/2, d+gridStep/2
-		here := b.at(lo, hi, s)
+		here := b.quantities(lo, hi, s)
 		goesOn := 1 - overlap(lo, hi, b.published, math.Inf(1))
 		if goesOn <= 0 {
 			for _, q := range want {

@@ -26,8 +26,8 @@ type admitter struct {
 }
 
 type rankedKey struct {
-	rank [16]byte
-	at   keyCount
+	rank  [16]byte
+	count keyCount
 }
 
 func newAdmitter(s *Settings, secrets *Secrets) (*admitter, error) {
@@ -66,21 +66,21 @@ func idOf(key []byte) (id accounts.ID, err error) {
 // decide walks the metrics for one window of one user, charges the account and takes out of its
 // buckets what it admits, and emits it. The price is known, so that reservation and charge are one
 // step.
-func (a *admitter) decide(id accounts.ID, of *purse, window slice, emit func(cell []byte, n int64)) error {
+func (a *admitter) decide(id accounts.ID, user *purse, window slice, emit func(cell []byte, n int64)) error {
 	for i := range a.metrics {
 		m := &a.metrics[i]
 		keys := a.within(m, id, window.keys)
 		if len(keys) == 0 {
 			continue
 		}
-		p, elapsed := spend.Purse{Account: of.account, Debt: of.debt(i)}, window.end-a.from
+		p, elapsed := spend.Purse{Account: user.account, Debt: user.debt(i)}, window.end-a.from
 		rank := func(key int) [16]byte { return a.rank(m, id, keys[key].key) }
 		counts, price := a.filler.Fill(a.sizes, p.Left(a.budget, &m.allowance, elapsed), m.spec.Top, rank)
 		if err := p.Pay(a.budget, &m.allowance, elapsed, price); err != nil {
 			return err
 		}
-		of.account = p.Account
-		of.setDebt(i, p.Debt)
+		user.account = p.Account
+		user.setDebt(i, p.Debt)
 		for j, n := range counts {
 			if n > 0 {
 				emit(schemas.EncodeReleaseKey(m.spec.Name, window.end-a.size, []byte(keys[j].key)), int64(n))
@@ -101,21 +101,21 @@ func (a *admitter) within(m *metric, id accounts.ID, keys []keyCount) []keyCount
 	a.ranked, a.sizes = a.ranked[:0], a.sizes[:0]
 	for _, k := range keys {
 		if _, listed := m.public[k.key]; listed || m.public == nil {
-			a.ranked = append(a.ranked, rankedKey{at: k})
+			a.ranked = append(a.ranked, rankedKey{count: k})
 		}
 	}
 	if limit := int(m.spec.MaxKeysPerUser); limit > 0 && len(a.ranked) > limit {
 		for i := range a.ranked {
-			a.ranked[i].rank = a.rank(m, id, a.ranked[i].at.key)
+			a.ranked[i].rank = a.rank(m, id, a.ranked[i].count.key)
 		}
 		slices.SortFunc(a.ranked, func(x, y rankedKey) int { return bytes.Compare(x.rank[:], y.rank[:]) })
 		a.ranked = a.ranked[:limit]
-		slices.SortFunc(a.ranked, func(x, y rankedKey) int { return strings.Compare(x.at.key, y.at.key) })
+		slices.SortFunc(a.ranked, func(x, y rankedKey) int { return strings.Compare(x.count.key, y.count.key) })
 	}
 	a.keys = a.keys[:0]
 	for _, r := range a.ranked {
-		_, total := m.kind.Contribution(uint64(r.at.n), m.spec.Bounds())
-		a.keys, a.sizes = append(a.keys, r.at), append(a.sizes, uint64(total))
+		_, total := m.kind.Contribution(uint64(r.count.n), m.spec.Bounds())
+		a.keys, a.sizes = append(a.keys, r.count), append(a.sizes, uint64(total))
 	}
 	return a.keys
 }

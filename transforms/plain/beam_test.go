@@ -139,10 +139,10 @@ func TestWindowsAreDecidedInOrderHoweverTheStreamBringsThem(t *testing.T) {
 	s := testSettings(t, 4)
 	s.Metrics = []Metric{{Name: "views", Kind: metrickind.Events, MaxKeysPerUser: 1, MaxEventsPerKey: 2, Sigma: 12, PublicKeys: []string{"a"}}}
 	dp := mustTransforms(t, s)
-	at := func(w, ms int64) int64 { return base + w*hour + ms }
+	millisOf := func(w, ms int64) int64 { return base + w*hour + ms }
 	onTime := []event{
-		{"u", "a", at(2, 5)}, {"u", "a", at(0, 9)}, {"v", "a", at(1, 1)}, {"u", "a", at(1, 3)}, {"u", "a", at(0, 2)}, {"u", "a", at(1, 4)},
-		{"v", "a", at(3, 0)}, {"u", "a", at(3, 1)}, {"w", "a", at(3, 2)},
+		{"u", "a", millisOf(2, 5)}, {"u", "a", millisOf(0, 9)}, {"v", "a", millisOf(1, 1)}, {"u", "a", millisOf(1, 3)}, {"u", "a", millisOf(0, 2)}, {"u", "a", millisOf(1, 4)},
+		{"v", "a", millisOf(3, 0)}, {"u", "a", millisOf(3, 1)}, {"w", "a", millisOf(3, 2)},
 	}
 	counts, want := model(t, s, onTime)
 	var sum int64
@@ -163,7 +163,7 @@ func TestWindowsAreDecidedInOrderHoweverTheStreamBringsThem(t *testing.T) {
 	stream.AdvanceWatermark(base)
 	add(onTime[:6]...)
 	stream.AdvanceWatermark(base + 2*hour)
-	add(event{"w", "a", at(0, 7)}, event{"u", "a", at(1, 8)}) // late
+	add(event{"w", "a", millisOf(0, 7)}, event{"u", "a", millisOf(1, 8)}) // late
 	add(onTime[6:]...)
 	stream.AdvanceWatermarkToInfinity()
 	ptest.BuildAndRun(t, func(scope beam.Scope) {

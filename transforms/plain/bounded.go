@@ -45,9 +45,9 @@ func (f *admitAllFn) ProcessElement(_ context.Context, key []byte, parts func(*[
 	if err != nil {
 		return err
 	}
-	var of purse
+	var user purse
 	for _, w := range windows {
-		if err := f.admitter.decide(id, &of, w, emit); err != nil {
+		if err := f.admitter.decide(id, &user, w, emit); err != nil {
 			return fmt.Errorf("deciding a user's windows: %w", err)
 		}
 	}

@@ -116,12 +116,12 @@ func (f *admitFn) ProcessElement(_ context.Context, p state.Provider, tp timers.
 
 // OnTimer decides the window that was next. The watermark has passed its end:
 // all of its events are there, and all windows before are decided.
-func (f *admitFn) OnTimer(_ context.Context, at beam.EventTime, p state.Provider, tp timers.Provider, key []byte, _ timers.Context, emit func(beam.EventTime, []byte, int64)) error {
+func (f *admitFn) OnTimer(_ context.Context, eventTime beam.EventTime, p state.Provider, tp timers.Provider, key []byte, _ timers.Context, emit func(beam.EventTime, []byte, int64)) error {
 	id, u, err := f.read(p, key)
-	if err != nil || at.Milliseconds() < u.done {
+	if err != nil || eventTime.Milliseconds() < u.done {
 		return err
 	}
-	if len(u.waiting) == 0 || lastOf(u.waiting[0].end) != at {
+	if len(u.waiting) == 0 || lastOf(u.waiting[0].end) != eventTime {
 		// The account may be lost with it: to go on would be to forget what
 		// was spent.
 		return fmt.Errorf("deciding a user's window: %w", ErrStateLost)

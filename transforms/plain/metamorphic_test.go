@@ -129,7 +129,7 @@ func decidePlain(t rapid.TB, s Settings, events []event) (out decided, all bool)
 	}
 	for user, byEnd := range users {
 		id := a.hasher.Account([]byte(user))
-		var of purse
+		var spent purse
 		for _, w := range sorted(byEnd) {
 			var whole, counted int64
 			for i := range a.metrics {
@@ -138,25 +138,25 @@ func decidePlain(t rapid.TB, s Settings, events []event) (out decided, all bool)
 					whole += int64(n)
 				}
 			}
-			err := a.decide(id, &of, w, func(cell []byte, n int64) {
+			err := a.decide(id, &spent, w, func(cell []byte, n int64) {
 				out.counts[string(cell)] += n
 				counted += n
-				at, err := schemas.DecodeReleaseKey(cell)
+				released, err := schemas.DecodeReleaseKey(cell)
 				if err != nil {
 					t.Fatal(err)
 				}
-				out.admitted[string(schemas.EncodeReleaseKey(at.Metric, at.WindowStart, id[:]))] = true
+				out.admitted[string(schemas.EncodeReleaseKey(released.Metric, released.WindowStart, id[:]))] = true
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			all = all && counted == whole
-			if of.account.Spent > s.Budget.Mu2 || of.account.Reserved != 0 {
+			if spent.account.Spent > s.Budget.Mu2 || spent.account.Reserved != 0 {
 				t.Fatal("an account went beyond its budget")
 			}
 		}
-		if !of.account.IsZero() {
-			out.accounts[id] = accounts.Entry{ID: id, Account: of.account, Debts: of.debts}
+		if !spent.account.IsZero() {
+			out.accounts[id] = accounts.Entry{ID: id, Account: spent.account, Debts: spent.debts}
 		}
 	}
 	return out, all

@@ -60,8 +60,8 @@ type eventsFn struct {
 }
 
 func (f *eventsFn) ProcessElement(_ int, millis []int64, emit func(beam.EventTime, string, string)) {
-	for i, at := range millis {
-		emit(mtime.FromMilliseconds(at), f.Users[i], f.Keys[i])
+	for i, millisOfEvent := range millis {
+		emit(mtime.FromMilliseconds(millisOfEvent), f.Users[i], f.Keys[i])
 	}
 }
 
@@ -128,10 +128,10 @@ func model(t testing.TB, s Settings, events []event) (counts map[string]int64, r
 	for _, e := range events {
 		users[e.user] = append(users[e.user], e)
 	}
-	for user, own := range users {
+	for user, events := range users {
 		id := a.hasher.Account([]byte(user))
 		byEnd := map[int64]map[string]uint32{}
-		for _, e := range own {
+		for _, e := range events {
 			end, ok := s.span().end(e.millis)
 			if !ok {
 				continue

@@ -101,17 +101,17 @@ func (f *releaseFn) Setup(ctx context.Context) error {
 
 // ProcessElement releases one count.
 func (f *releaseFn) ProcessElement(_ context.Context, cell []byte, n int64, emit func(Released)) error {
-	at, err := schemas.DecodeReleaseKey(cell)
+	key, err := schemas.DecodeReleaseKey(cell)
 	if err != nil {
 		return fmt.Errorf("releasing a count: %w", err)
 	}
-	m := f.metrics[at.Metric]
+	m := f.metrics[key.Metric]
 	if m == nil {
 		return fmt.Errorf("releasing a count: its metric is not among the settings")
 	}
 	r, err := m.plan.Release(f.noise, noisereduction.Identity{
 		Incarnation: f.Settings.Incarnation, MetricDigest: m.digest,
-		WindowStart: at.WindowStart, WindowEnd: at.WindowStart + f.size, Key: []byte(at.Key),
+		WindowStart: key.WindowStart, WindowEnd: key.WindowStart + f.size, Key: []byte(key.Key),
 	}, n)
 	if err != nil {
 		return fmt.Errorf("releasing a count: %w", err)
@@ -120,7 +120,7 @@ func (f *releaseFn) ProcessElement(_ context.Context, cell []byte, n int64, emit
 		return nil
 	}
 	emit(Released{
-		Metric: at.Metric, WindowStart: at.WindowStart, WindowEnd: at.WindowStart + f.size, Key: at.Key,
+		Metric: key.Metric, WindowStart: key.WindowStart, WindowEnd: key.WindowStart + f.size, Key: key.Key,
 		Value: math.Ldexp(float64(r.Value), -10), StdDev: r.StdDev, Low: r.Low, High: r.High,
 		Confidence: m.confidence, NoiseKeyID: f.noise.ID,
 	})

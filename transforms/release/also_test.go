@@ -25,10 +25,10 @@ func TestRuleAStatisticBesideAnotherIsThatOfItsKind(t *testing.T) {
 			specs[0].Kind = base
 			// Half of the values are 20, half 40: a variance of 0 would now and then fit no draws.
 			all := []int64{2000, 1000 * (-60 - 20), 1000 * (2*(60*60+20*20) - 2*100*100)}
-			for _, of := range metrickind.Of(base).Also() {
+			for _, kind := range metrickind.Of(base).Also() {
 				also := specs[0]
 				also.Name, also.Kind, also.Of, also.KeyMode, also.KeysFrom = "m."+
-					of, metrickind.AlsoKind(of).Name, "m", schemas.KeysFrom, "m"
+					kind, metrickind.AlsoKind(kind).Name, "m", schemas.KeysFrom, "m"
 				specs = append(specs, also)
 			}
 			r := releaserOf(t, specs, rand.New(runseed.PCG(t, 3, 31)))
@@ -50,20 +50,20 @@ func TestRuleAStatisticBesideAnotherIsThatOfItsKind(t *testing.T) {
 			}
 			must.Have(r.ladders.compute(tasks, counts))
 			for i := range tasks {
-				at := &tasks[i]
-				if len(at.statistics) != len(specs)-3 {
-					t.Fatalf("%d statistics of %d", len(at.statistics), len(specs)-3)
+				t0 := &tasks[i]
+				if len(t0.statistics) != len(specs)-3 {
+					t.Fatalf("%d statistics of %d", len(t0.statistics), len(specs)-3)
 				}
-				for j := range at.statistics {
-					got := r.ladders.statistic(at, &at.statistics[j])
-					of := metrickind.Of(specs[at.statistics[j].metric].Kind).ValueOf()
-					want := metrickind.Estimate{Value: at.result.Value, StdDev: at.result.StdDev, Low: at.result.Low,
-						High: at.result.High}
+				for j := range t0.statistics {
+					got := r.ladders.statistic(t0, &t0.statistics[j])
+					counted := metrickind.Of(specs[t0.statistics[j].metric].Kind).ValueOf()
+					want := metrickind.Estimate{Value: t0.result.Value, StdDev: t0.result.StdDev, Low: t0.result.Low,
+						High: t0.result.High}
 					truth, most := 2000.0, math.Inf(1)
-					if v := metrickind.Of(of).Vector; v != nil {
+					if v := metrickind.Of(counted).Vector; v != nil {
 						third := len(v.Further) == 2
 						want = v.Join(specs[0].Bounds(), metrickind.Components{
-							Of: at.components[:1+len(v.Further)], Width: r.ladders.plans[0].Width(v.Ratios),
+							Of: t0.components[:1+len(v.Further)], Width: r.ladders.plans[0].Width(v.Ratios),
 							Beyond: clamped && third,
 						})
 						truth = 0
@@ -73,10 +73,10 @@ func TestRuleAStatisticBesideAnotherIsThatOfItsKind(t *testing.T) {
 					}
 					if got.Value != want.Value || got.StdDev != want.StdDev || got.Low != want.Low ||
 						got.High != want.High || got.Met {
-						t.Errorf("%s beside %s, clamped %v: %+v, want %+v", of, base, clamped, got, want)
+						t.Errorf("%s beside %s, clamped %v: %+v, want %+v", counted, base, clamped, got, want)
 					}
 					if all := got.Low == 0 && got.High == most; all != (clamped && truth == 0) {
-						t.Errorf("%s beside %s, clamped %v: an interval from %v to %v", of, base, clamped, got.Low,
+						t.Errorf("%s beside %s, clamped %v: an interval from %v to %v", counted, base, clamped, got.Low,
 							got.High)
 					}
 				}

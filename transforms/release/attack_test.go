@@ -59,37 +59,37 @@ func TestAttackOnLogarithmicQuantiles(t *testing.T) {
 		}
 		must.Succeed(t, r.ladders.refineAll(tasks))
 		for i := range tasks {
-			of := &tasks[i]
-			u := must.Have(FurtherPrecision(&specs[0], &specs[nodesAt], of.result.Precision))
-			n := nodes{ladders: &r.ladders, cell: of.cellID, precision: u, scale: scale,
+			cell := &tasks[i]
+			u := must.Have(FurtherPrecision(&specs[0], &specs[nodesAt], cell.result.Precision))
+			n := nodes{ladders: &r.ladders, cell: cell.cellID, precision: u, scale: scale,
 				leaves: []leaf{{first, others + there}}}
 			if n.cell.Metric = uint32(nodesAt); there > 0 {
 				n.leaves = append(n.leaves, leaf{first + 1, there})
 			}
-			ratio := func(u units.Precision, y, without, own float64) float64 {
-				return u.Float() * own * (y - without - own/2)
+			ratio := func(u units.Precision, y, without, added float64) float64 {
+				return u.Float() * added * (y - without - added/2)
 			}
-			sum := ratio(of.result.Precision, math.Ldexp(float64(of.result.Value), -10), others, 2)
+			sum := ratio(cell.result.Precision, math.Ldexp(float64(cell.result.Value), -10), others, 2)
 			search := metrickind.Search{Scale: scale,
 				Draw: func(parent metrickind.Node) (drawn [metrickind.Branching]*big.Int, err error) {
 					drawn, err = n.children(parent)
 					for i, y := range drawn {
-						at, _ := new(big.Rat).SetFrac(y, new(big.Int).Lsh(big.NewInt(1), n.exponent)).Float64()
+						drawnValue, _ := new(big.Rat).SetFrac(y, new(big.Int).Lsh(big.NewInt(1), n.exponent)).Float64()
 						from, end := scale.Leaves(parent.Child(i))
-						own, without := 0.0, 0.0
+						added, without := 0.0, 0.0
 						for _, l := range user {
 							if from <= l.node && l.node < end {
-								own++
+								added++
 							}
 						}
 						if from <= first && first < end {
 							without = others
 						}
-						sum += ratio(u, at, without, own)
+						sum += ratio(u, drawnValue, without, added)
 					}
 					return drawn, err
 				}}
-			must.Succeed(t, n.begin(&search, r.ladders.trees[0].width, of.result.Value))
+			must.Succeed(t, n.begin(&search, r.ladders.trees[0].width, cell.result.Value))
 			for _, m := range r.ladders.trees[0].statistics {
 				if _, _, err := metrickind.Of(specs[m].Kind).Statistic.Compute(metrickind.Known{Tree: &search},
 					specs[m].Bounds(), 0); err != nil {
@@ -145,8 +145,8 @@ func TestAttackOnHistograms(t *testing.T) {
 					leaves: []leaf{{leafOf, 1000 + there}}}
 				n.cell.Metric = uint32(nodesAt)
 				y := must.Have(n.draw(leafOf))
-				at, _ := new(big.Rat).SetFrac(y, new(big.Int).Lsh(big.NewInt(1), n.exponent)).Float64()
-				sum += further.Float() * (at - 1000 - 0.5)
+				value, _ := new(big.Rat).SetFrac(y, new(big.Int).Lsh(big.NewInt(1), n.exponent)).Float64()
+				sum += further.Float() * (value - 1000 - 0.5)
 			}
 			if sum > epsilon {
 				above++
@@ -192,8 +192,8 @@ func TestAttackOnQuantiles(t *testing.T) {
 			n.cell.Metric = uint32(nodesAt)
 			for node := scale.Leaf(value); node != metrickind.Root; node = node.Parent() {
 				y := must.Have(n.draw(node))
-				at, _ := new(big.Rat).SetFrac(y, new(big.Int).Lsh(big.NewInt(1), n.exponent)).Float64()
-				sum += ratio(further, at)
+				value, _ := new(big.Rat).SetFrac(y, new(big.Int).Lsh(big.NewInt(1), n.exponent)).Float64()
+				sum += ratio(further, value)
 			}
 			sums = append(sums, sum)
 		}
@@ -246,16 +246,16 @@ func attackOn(t *testing.T, kind string) {
 		cell := cellID{End: 1000, Key: key}
 		tasks := []task{{cellID: cell, turn: 1, count: there * event[0]}}
 		must.Succeed(t, r.ladders.refineAll(tasks))
-		ratio := func(u units.Precision, of int64, at float64) float64 {
-			return u.Float() * float64(of) * (at - float64(of)/2)
+		ratio := func(u units.Precision, added int64, value float64) float64 {
+			return u.Float() * float64(added) * (value - float64(added)/2)
 		}
 		sum := ratio(tasks[0].result.Precision, event[0], float64(tasks[0].result.Value)/1024)
 		for i := 1; i < len(specs); i++ {
 			u := must.Have(FurtherPrecision(&specs[0], &specs[i], tasks[0].result.Precision))
 			cell.Metric = uint32(i)
 			y := must.Have(r.ladders.draw(cell, u, there*event[i]))
-			at, _ := y.Float64()
-			sum += ratio(u, event[i], at)
+			value, _ := y.Float64()
+			sum += ratio(u, event[i], value)
 		}
 		return sum
 	}

@@ -46,8 +46,8 @@ func (l *ladders) tasks(shard int, head *schemas.Partial, counts []cellCount) ([
 		}
 		tasks = append(tasks, task{cellID: c.cellID, turn: turn, count: c.Sum})
 	}
-	for _, at := range public {
-		tasks = append(tasks, task{cellID: at, turn: turns[at.End]})
+	for _, cell := range public {
+		tasks = append(tasks, task{cellID: cell, turn: turns[cell.End]})
 	}
 	return tasks, nil
 }
@@ -76,9 +76,9 @@ func (l *ladders) following(released []task, counts []cellCount) []task {
 			kind := metrickind.Of(l.metrics[m].Kind)
 			if spec := &l.metrics[m]; spec.KeyMode == schemas.KeysFrom && spec.KeysFrom == l.metrics[t.Metric].Name &&
 				kind.Part == nil && kind.Statistic == nil {
-				at := t.cellID
-				at.Metric = uint32(m)
-				tasks = append(tasks, task{cellID: at, turn: t.turn, count: countOf(counts, at)})
+				cell := t.cellID
+				cell.Metric = uint32(m)
+				tasks = append(tasks, task{cellID: cell, turn: t.turn, count: countOf(counts, cell)})
 			}
 		}
 	}
@@ -86,9 +86,9 @@ func (l *ladders) following(released []task, counts []cellCount) []task {
 }
 
 // countOf returns the count of a cell; 0 if no user contributed.
-func countOf(counts []cellCount, at cellID) int64 {
-	if c, found := slices.BinarySearchFunc(counts, at, func(c cellCount, at cellID) int {
-		return c.Compare(at)
+func countOf(counts []cellCount, cell cellID) int64 {
+	if c, found := slices.BinarySearchFunc(counts, cell, func(c cellCount, cell cellID) int {
+		return c.Compare(cell)
 	}); found {
 		return counts[c].Sum
 	}

@@ -42,12 +42,12 @@ func TestCountsAreInOrderOfCells(t *testing.T) {
 		for range rapid.IntRange(0, 5).Draw(t, "shards") {
 			var partial schemas.Partial
 			for range rapid.IntRange(0, 40).Draw(t, "cells") {
-				at := cellID{rapid.Uint32Range(0, 1).Draw(t, "metric"), rapid.Int64Range(0, 1).Draw(t, "start"),
+				cell := cellID{rapid.Uint32Range(0, 1).Draw(t, "metric"), rapid.Int64Range(0, 1).Draw(t, "start"),
 					rapid.Int64Range(2, 3).Draw(t, "end"), rapid.StringN(0, 2, 2).Draw(t, "key")}
 				n := rapid.Int64Range(-5, 5).Draw(t, "count")
-				sums[at] += n
+				sums[cell] += n
 				partial.Cells = append(partial.Cells,
-					schemas.Cell{Metric: at.Metric, WindowStart: at.Start, WindowEnd: at.End, Key: []byte(at.Key),
+					schemas.Cell{Metric: cell.Metric, WindowStart: cell.Start, WindowEnd: cell.End, Key: []byte(cell.Key),
 						Count: n})
 			}
 			p = append(p, partial)

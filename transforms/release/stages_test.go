@@ -167,8 +167,8 @@ func TestSettlerNeedsAllAcknowledgements(t *testing.T) {
 			Keys: []schemas.SettledKey{{Key: []byte{'a' + byte(shard)}}}}))
 		acks = append(acks, b)
 	}
-	for _, some := range [][][]byte{nil, acks[:1], {acks[1], acks[1]}} {
-		if err := s.Settle(t.Context(), some); err != nil || len(w.turns) != 0 {
+	for _, incomplete := range [][][]byte{nil, acks[:1], {acks[1], acks[1]}} {
+		if err := s.Settle(t.Context(), incomplete); err != nil || len(w.turns) != 0 {
 			t.Fatal("settled with an acknowledgement missing", err)
 		}
 	}

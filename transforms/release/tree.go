@@ -53,16 +53,16 @@ type statistic struct {
 // compute computes the statistics of released counts, and draws nodes of their trees. It returns
 // the parents of drawn nodes with their precision, in the order of the counts.
 func (l *ladders) compute(passed []task, counts []cellCount) ([]schemas.SettledKey, error) {
-	var of []*task
+	var withTrees []*task
 	for i := range passed {
 		if t := &l.trees[passed[i].Metric]; t.nodes >= 0 || len(t.statistics) > 0 {
-			of = append(of, &passed[i])
+			withTrees = append(withTrees, &passed[i])
 		}
 	}
-	settled := make([][]schemas.SettledKey, len(of))
-	err := inChunks(len(of), func(i int) (err error) {
-		if settled[i], err = l.computeOne(of[i], counts); err != nil {
-			return fmt.Errorf("releasing turn %d: %w", of[i].turn, err)
+	settled := make([][]schemas.SettledKey, len(withTrees))
+	err := inChunks(len(withTrees), func(i int) (err error) {
+		if settled[i], err = l.computeOne(withTrees[i], counts); err != nil {
+			return fmt.Errorf("releasing turn %d: %w", withTrees[i].turn, err)
 		}
 		return nil
 	})
@@ -71,20 +71,20 @@ func (l *ladders) compute(passed []task, counts []cellCount) ([]schemas.SettledK
 
 // computeOne computes the statistics of one count.
 func (l *ladders) computeOne(t *task, counts []cellCount) (settled []schemas.SettledKey, err error) {
-	r, of := &t.result, &l.trees[t.Metric]
+	r, tree := &t.result, &l.trees[t.Metric]
 	known := metrickind.Known{
 		Events:     metrickind.Estimate{Value: r.Value, StdDev: r.StdDev, Low: r.Low, High: r.High},
 		Components: func(further, ratios int) metrickind.Components { return l.components(t, further, ratios) },
 	}
 	cell := t.cellID
-	cell.Metric = uint32(max(of.nodes, 0))
+	cell.Metric = uint32(max(tree.nodes, 0))
 	var u units.Precision // precision of the nodes
-	if of.nodes >= 0 {
+	if tree.nodes >= 0 {
 		if known.Tree, u, err = l.search(t, cell, counts); err != nil {
 			return nil, err
 		}
 	}
-	for _, m := range of.statistics {
+	for _, m := range tree.statistics {
 		spec := &l.metrics[m]
 		value, met, err := metrickind.Of(spec.Kind).Statistic.Compute(known, spec.Bounds(), spec.Absolute)
 		if err != nil {
@@ -106,8 +106,8 @@ func (l *ladders) computeOne(t *task, counts []cellCount) (settled []schemas.Set
 // noisy numbers decide which nodes are drawn: the final precision of the count, and the nodes drawn
 // before (docs/guarantee.md, "Quantiles").
 func (l *ladders) search(t *task, cell cellID, counts []cellCount) (*metrickind.Search, units.Precision, error) {
-	of := &l.trees[t.Metric]
-	u, err := FurtherPrecision(&l.metrics[t.Metric], &l.metrics[of.nodes], t.result.Precision)
+	tree := &l.trees[t.Metric]
+	u, err := FurtherPrecision(&l.metrics[t.Metric], &l.metrics[tree.nodes], t.result.Precision)
 	if err != nil {
 		return nil, u, err
 	}
@@ -115,9 +115,9 @@ func (l *ladders) search(t *task, cell cellID, counts []cellCount) (*metrickind.
 	if err != nil {
 		return nil, u, err
 	}
-	n := nodes{ladders: l, cell: cell, precision: u, scale: of.scale, leaves: leaves}
+	n := nodes{ladders: l, cell: cell, precision: u, scale: tree.scale, leaves: leaves}
 	search := &metrickind.Search{Scale: n.scale, Draw: n.children}
-	return search, u, n.begin(search, of.width, t.result.Value)
+	return search, u, n.begin(search, tree.width, t.result.Value)
 }
 
 // leaf is the exact count of a leaf.
@@ -127,17 +127,17 @@ type leaf struct {
 }
 
 // leavesOf returns the leaves of a key's tree that have a count, ascending.
-func leavesOf(counts []cellCount, at cellID) (leaves []leaf, err error) {
-	key := at.Key
-	at.Key = string(schemas.NodeKey([]byte(key), 0))
-	first, _ := slices.BinarySearchFunc(counts, at, func(c cellCount, at cellID) int { return c.Compare(at) })
+func leavesOf(counts []cellCount, cell cellID) (leaves []leaf, err error) {
+	key := cell.Key
+	cell.Key = string(schemas.NodeKey([]byte(key), 0))
+	first, _ := slices.BinarySearchFunc(counts, cell, func(c cellCount, cell cellID) int { return c.Compare(cell) })
 	for _, c := range counts[first:] {
-		of, node, ok := schemas.SplitNodeKey([]byte(c.Key))
-		if c.Metric != at.Metric || c.Start != at.Start || c.End != at.End || ok && string(of) != key {
+		leafKey, node, ok := schemas.SplitNodeKey([]byte(c.Key))
+		if c.Metric != cell.Metric || c.Start != cell.Start || c.End != cell.End || ok && string(leafKey) != key {
 			break
 		}
 		if !ok {
-			return nil, fmt.Errorf("a partial count of metric %d has a key that names no node", at.Metric)
+			return nil, fmt.Errorf("a partial count of metric %d has a key that names no node", cell.Metric)
 		}
 		leaves = append(leaves, leaf{node, c.Sum})
 	}
@@ -164,8 +164,8 @@ func (n *nodes) begin(s *metrickind.Search, width *big.Rat, events int64) error 
 	}
 	unit := new(big.Int).Lsh(big.NewInt(1), n.exponent)
 	for _, y := range first {
-		of := metrickind.Component{Value: new(big.Rat).SetFrac(y, unit), Variance: variance(n.precision)}
-		s.Beyond = s.Beyond || beyond(of, width)
+		component := metrickind.Component{Value: new(big.Rat).SetFrac(y, unit), Variance: variance(n.precision)}
+		s.Beyond = s.Beyond || beyond(component, width)
 	}
 	s.Events = new(big.Rat).SetFrac(new(big.Int).Mul(unit, big.NewInt(events)), big.NewInt(1<<10))
 	square := new(big.Rat).Mul(width, width)
@@ -174,13 +174,13 @@ func (n *nodes) begin(s *metrickind.Search, width *big.Rat, events int64) error 
 	return nil
 }
 
-func (n *nodes) children(parent metrickind.Node) (of [metrickind.Branching]*big.Int, err error) {
-	for i := range of {
-		if of[i], err = n.draw(parent.Child(i)); err != nil {
-			return of, err
+func (n *nodes) children(parent metrickind.Node) (children [metrickind.Branching]*big.Int, err error) {
+	for i := range children {
+		if children[i], err = n.draw(parent.Child(i)); err != nil {
+			return children, err
 		}
 	}
-	return of, nil
+	return children, nil
 }
 
 // draw draws one node. All nodes have the same precision, and so the same exponent.
@@ -196,12 +196,12 @@ func (n *nodes) draw(node metrickind.Node) (*big.Int, error) {
 // count adds up the leaves of a node, and clamps the sum to the largest that can be released.
 func (n *nodes) count(node metrickind.Node) int64 {
 	first, end := n.scale.Leaves(node)
-	at, _ := slices.BinarySearchFunc(n.leaves, first, func(l leaf, first metrickind.Node) int {
+	i, _ := slices.BinarySearchFunc(n.leaves, first, func(l leaf, first metrickind.Node) int {
 		return int(l.node) - int(first)
 	})
 	var sum int128.Int
-	for ; at < len(n.leaves) && n.leaves[at].node < end; at++ {
-		sum = sum.Add(n.leaves[at].count)
+	for ; i < len(n.leaves) && n.leaves[i].node < end; i++ {
+		sum = sum.Add(n.leaves[i].count)
 	}
 	return sum.Clamp(-noisereduction.MaxCount, noisereduction.MaxCount)
 }

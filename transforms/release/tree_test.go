@@ -42,10 +42,10 @@ func withTree(t testing.TB, kind, nodesKind string, low, high int64, edges, rank
 		LadderKind: "adaptive", First: precision(1 << 12 * sigma),
 		Top: precision(sigma * math.Sqrt(metrickind.NodesFiner)), Confidence: 0.95, KeyMode: schemas.KeysPublic}
 	part := func(name, kind string) schemas.MetricSpec {
-		of := m
-		of.Name, of.Kind, of.Of, of.KeyMode, of.KeysFrom = name, kind, "m", schemas.KeysFrom, "m"
-		of.LadderKind, of.LadderFactor = "geometric", 2
-		return of
+		share := m
+		share.Name, share.Kind, share.Of, share.KeyMode, share.KeysFrom = name, kind, "m", schemas.KeysFrom, "m"
+		share.LadderKind, share.LadderFactor = "geometric", 2
+		return share
 	}
 	nodes := part("m.nodes", nodesKind)
 	nodes.PublicKeys = schemas.EdgeKeys(edges)
@@ -57,9 +57,9 @@ func withTree(t testing.TB, kind, nodesKind string, low, high int64, edges, rank
 	nodes.First = nodes.Top
 	var specs []schemas.MetricSpec
 	add := func(least, most int64) {
-		of := part(fmt.Sprint("m.", least, ".", most), metrickind.Of(kind).Tree.Statistic)
-		of.Min, of.Max, of.Absolute = least, most, within
-		specs = append(specs, of)
+		share := part(fmt.Sprint("m.", least, ".", most), metrickind.Of(kind).Tree.Statistic)
+		share.Min, share.Max, share.Absolute = least, most, within
+		specs = append(specs, share)
 	}
 	for _, rank := range ranks {
 		add(0, rank)
@@ -109,12 +109,12 @@ func searched(t testing.TB, r *Releaser, specs []schemas.MetricSpec, values map[
 // places returns how many values lie below v, and how many at most at v, as parts of all.
 func places(values map[int64]int64, v float64) (below, upTo float64) {
 	all := 0.0
-	for at, n := range values {
+	for value, n := range values {
 		all += float64(n)
-		if float64(at) < v {
+		if float64(value) < v {
 			below += float64(n)
 		}
-		if float64(at) <= v {
+		if float64(value) <= v {
 			upTo += float64(n)
 		}
 	}
@@ -287,7 +287,7 @@ func TestQuantilesFollowFromSettledNodesAlone(t *testing.T) {
 		}{{"quantile_nodes", 0}, {"quantile_nodes", 0.05}, {"quantile_log_nodes", 0}, {"quantile_log_nodes", 0.05}} {
 			within := c.within
 			specs := withTree(t, metrickind.Quantiles, c.scale, 0, 1_000_000, nil, ranks, within, 3)
-			r, at := releaserOf(t, specs, rng), uint32(len(specs)-1)
+			r, metric := releaserOf(t, specs, rng), uint32(len(specs)-1)
 			tasks, counts := []task{{cellID: cellID{End: 1000, Key: "k"}, turn: 1, count: 10_000}}, []cellCount{}
 			var leaves []leaf
 			for v, n := range valuesOf(shape, 10_000) {
@@ -296,7 +296,7 @@ func TestQuantilesFollowFromSettledNodesAlone(t *testing.T) {
 			slices.SortFunc(leaves, func(a, b leaf) int { return int(a.node) - int(b.node) })
 			for _, l := range leaves {
 				counts = append(counts,
-					cellCount{cellID: cellID{Metric: at, End: 1000, Key: string(schemas.NodeKey([]byte("k"), l.node))},
+					cellCount{cellID: cellID{Metric: metric, End: 1000, Key: string(schemas.NodeKey([]byte("k"), l.node))},
 						Sum: l.count})
 			}
 			must.Succeed(t, r.ladders.refineAll(tasks))
@@ -308,7 +308,7 @@ func TestQuantilesFollowFromSettledNodesAlone(t *testing.T) {
 			}
 			n := nodes{ladders: &r.ladders, cell: tasks[0].cellID, precision: paid[metrickind.Root],
 				scale: scaleOf(t, &specs[len(specs)-1]), leaves: leaves}
-			n.cell.Metric = at
+			n.cell.Metric = metric
 			needed := map[metrickind.Node]bool{}
 			again := metrickind.Search{Scale: n.scale,
 				Draw: func(parent metrickind.Node) ([metrickind.Branching]*big.Int, error) {
@@ -388,8 +388,8 @@ func TestRuleNoNodeOfAKeyBelowItsThresholdIsDrawn(t *testing.T) {
 	for _, k := range settled {
 		key := k.Key
 		if k.Metric == nodesAt {
-			of, node, ok := schemas.SplitNodeKey(k.Key)
-			if key = of; !ok || node == metrickind.Root {
+			cellKey, node, ok := schemas.SplitNodeKey(k.Key)
+			if key = cellKey; !ok || node == metrickind.Root {
 				roots++
 			}
 		}

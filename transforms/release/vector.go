@@ -58,10 +58,10 @@ func (l *ladders) joinOne(t *task, counts []cellCount) (settled []schemas.Settle
 	t.components = append(t.components,
 		metrickind.Component{Value: new(big.Rat).SetFrac(big.NewInt(t.result.Value), big.NewInt(1<<10)),
 			Variance: variance(t.result.Precision)})
-	for _, at := range l.further[t.Metric] {
+	for _, metric := range l.further[t.Metric] {
 		cell := t.cellID
-		cell.Metric = uint32(at)
-		u, err := FurtherPrecision(spec, &l.metrics[at], t.result.Precision)
+		cell.Metric = uint32(metric)
+		u, err := FurtherPrecision(spec, &l.metrics[metric], t.result.Precision)
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +70,7 @@ func (l *ladders) joinOne(t *task, counts []cellCount) (settled []schemas.Settle
 			return nil, err
 		}
 		component := metrickind.Component{Value: estimate, Variance: variance(u)}
-		if metrickind.Of(l.metrics[at].Kind).Part.Again {
+		if metrickind.Of(l.metrics[metric].Kind).Part.Again {
 			t.components[0] = component
 		} else {
 			t.components = append(t.components, component)
@@ -88,8 +88,8 @@ func (l *ladders) joinOne(t *task, counts []cellCount) (settled []schemas.Settle
 // which intervals of the given number of ratios hold together.
 func (l *ladders) components(t *task, further, ratios int) metrickind.Components {
 	c := metrickind.Components{Of: t.components[:1+further], Width: l.widths[t.Metric][ratios-1]}
-	for _, of := range c.Of[1:] {
-		c.Beyond = c.Beyond || beyond(of, c.Width)
+	for _, component := range c.Of[1:] {
+		c.Beyond = c.Beyond || beyond(component, c.Width)
 	}
 	return c
 }
@@ -110,8 +110,8 @@ func (l *ladders) draw(c cellID, u units.Precision, count int64) (*big.Rat, erro
 // FurtherPrecision returns the precision of a further component: the same part of its top as the
 // first component has reached of its own, rounded down, and never above the top.
 func FurtherPrecision(first, further *schemas.MetricSpec, u units.Precision) (units.Precision, error) {
-	at := new(big.Int).Mul(u.Big(), further.Top.Big())
-	p, err := units.PrecisionFromBig(at.Quo(at, first.Top.Big()))
+	scaled := new(big.Int).Mul(u.Big(), further.Top.Big())
+	p, err := units.PrecisionFromBig(scaled.Quo(scaled, first.Top.Big()))
 	switch {
 	case err != nil:
 		return p, fmt.Errorf("computing the precision of %s: %w", further.Name, err)

@@ -36,11 +36,11 @@ func vectorOf(t testing.TB, kind string, low, high int64, absolute, sigma float6
 		LadderKind: "adaptive", First: first, Top: top, Absolute: absolute, Confidence: 0.95,
 		KeyMode: schemas.KeysPublic}
 	specs := []schemas.MetricSpec{m}
-	for _, of := range metrickind.Of(m.Kind).Further() {
+	for _, kind := range metrickind.Of(m.Kind).Further() {
 		further := m
-		further.Name, further.Kind, further.Of, further.KeyMode, further.KeysFrom, further.Absolute = of.Beside("m"),
-			of.Name, "m", schemas.KeysFrom, "m", 0
-		further.Top = must.Have(units.PrecisionFromBig(new(big.Int).Quo(top.Big(), of.Square(m.Bounds()))))
+		further.Name, further.Kind, further.Of, further.KeyMode, further.KeysFrom, further.Absolute = kind.Beside("m"),
+			kind.Name, "m", schemas.KeysFrom, "m", 0
+		further.Top = must.Have(units.PrecisionFromBig(new(big.Int).Quo(top.Big(), kind.Square(m.Bounds()))))
 		further.First, further.LadderKind, further.LadderFactor = further.Top, "geometric", 2
 		specs = append(specs, further)
 	}
@@ -59,10 +59,10 @@ func TestIntervalsOfMeansHold(t *testing.T) {
 	rng := rand.New(runseed.PCG(t, 3, 1954))
 	for _, absolute := range []float64{1, 5, 20} {
 		for _, events := range []int64{30, 300, 30_000} {
-			for _, at := range []float64{0, 0.5, 0.97} {
+			for _, share := range []float64{0, 0.5, 0.97} {
 				specs := meanOf(t, 0, 100, absolute, 2)
 				r := releaserOf(t, specs, rng)
-				sum := int64(math.Round(at * 100 * float64(events)))
+				sum := int64(math.Round(share * 100 * float64(events)))
 				truth := float64(sum) / float64(events)
 				missed, lied, met := 0, 0, 0
 				for _, v := range means(t, r, specs[0].Bounds(), events, sum, cells) {
@@ -105,15 +105,15 @@ func TestIntervalsOfVariancesHold(t *testing.T) {
 		missedOfAll, ofAll, metOfAll := 0, 0, 0
 		for _, absolute := range targets {
 			for _, events := range []int64{40, 600, 60_000} {
-				for _, at := range [][2]int64{{0, 0}, {50, 50}, {0, 100}, {20, 70}, {97, 99}} {
+				for _, pair := range [][2]int64{{0, 0}, {50, 50}, {0, 100}, {20, 70}, {97, 99}} {
 					specs := vectorOf(t, kind, 0, 100, absolute, 2)
-					half := float64(at[1]-at[0]) / 2 // half of the events have one value, half the other
+					half := float64(pair[1]-pair[0]) / 2 // half of the events have one value, half the other
 					truth := half * half
 					if kind == metrickind.StandardDeviation {
 						truth = half
 					}
 					missed, lied, met := 0, 0, 0
-					for _, v := range released(t, releaserOf(t, specs, rng), addedBy(specs, events, at[:]), cells) {
+					for _, v := range released(t, releaserOf(t, specs, rng), addedBy(specs, events, pair[:]), cells) {
 						if v.Low > truth || v.High < truth {
 							missed++
 						}
@@ -126,10 +126,10 @@ func TestIntervalsOfVariancesHold(t *testing.T) {
 					}
 					missedOfAll, ofAll, metOfAll = missedOfAll+missed, ofAll+cells, metOfAll+met
 					t.Logf("%s ±%v, %5d events of %v: %4.1f %% of intervals miss %v, %5.1f %% met", kind, absolute,
-						events, at, 100*float64(missed)/float64(cells), truth, 100*float64(met)/float64(cells))
+						events, pair, 100*float64(missed)/float64(cells), truth, 100*float64(met)/float64(cells))
 					if float64(missed) > allowed(cells) || float64(lied) > allowed(cells) {
 						t.Errorf("%s ±%v, %d events of %v: %d of %d intervals miss %v, %d values say that they met "+
-							"the target and did not", kind, absolute, events, at, missed, cells, truth, lied)
+							"the target and did not", kind, absolute, events, pair, missed, cells, truth, lied)
 					}
 				}
 			}
@@ -143,15 +143,15 @@ func TestIntervalsOfVariancesHold(t *testing.T) {
 
 // addedBy returns the sums of a number of events for each component; equally many events have each
 // value.
-func addedBy(specs []schemas.MetricSpec, events int64, values []int64) (of []int64) {
+func addedBy(specs []schemas.MetricSpec, events int64, values []int64) (sums []int64) {
 	for _, spec := range specs {
 		sum := int64(0)
 		for _, v := range values {
 			sum += events / int64(len(values)) * metrickind.Of(spec.Kind).Value(v, specs[0].Bounds())
 		}
-		of = append(of, sum)
+		sums = append(sums, sum)
 	}
-	return of
+	return sums
 }
 
 // means releases the mean of so many events with this sum in each of some cells.
@@ -161,14 +161,14 @@ func means(t testing.TB, r *Releaser, bounds metrickind.Bounds, events, sum int6
 }
 
 // released releases a value of these components in each of some cells.
-func released(t testing.TB, r *Releaser, of []int64, cells int) []schemas.Release {
+func released(t testing.TB, r *Releaser, components []int64, cells int) []schemas.Release {
 	t.Helper()
 	tasks, counts, all := make([]task, cells), []cellCount(nil), make([]schemas.Release, cells)
 	for i := range tasks {
 		c := cellID{End: 1000, Key: fmt.Sprintf("%06d", i)}
-		tasks[i] = task{cellID: c, turn: 1, count: of[0]}
+		tasks[i] = task{cellID: c, turn: 1, count: components[0]}
 	}
-	for j, n := range of[1:] {
+	for j, n := range components[1:] {
 		for i := range tasks {
 			c := tasks[i].cellID
 			c.Metric = uint32(1 + j)

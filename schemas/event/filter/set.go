@@ -94,13 +94,13 @@ func (s *Set) passes(f *running) bool {
 		if !s.present[need.field] {
 			return false
 		}
-		at := s.env[s.fields[need.field]]
+		value := s.env[s.fields[need.field]]
 		for _, name := range need.below {
-			record, ok := at.(map[string]any)
+			record, ok := value.(map[string]any)
 			if !ok {
 				break // the evaluation decides
 			}
-			if at, ok = record[name]; !ok {
+			if value, ok = record[name]; !ok {
 				return false
 			}
 		}

@@ -74,16 +74,16 @@ func TestAMeterNeverGoesPastItsLimit(t *testing.T) {
 }
 
 // share draws an amount that is below, at or just above of, or Max.
-func share(t *rapid.T, of fixed.Amount) fixed.Amount {
+func share(t *rapid.T, total fixed.Amount) fixed.Amount {
 	switch rapid.IntRange(0, 4).Draw(t, "kind") {
 	case 0:
-		return of
+		return total
 	case 1:
-		return of.Plus(fixed.Up(0x1p-208))
+		return total.Plus(fixed.Up(0x1p-208))
 	case 2:
 		return fixed.Max
 	}
-	return fixed.Down(of.FloatDown() * rapid.Float64Range(0, 1).Draw(t, "part"))
+	return fixed.Down(total.FloatDown() * rapid.Float64Range(0, 1).Draw(t, "part"))
 }
 
 func TestMaxIsRefusedWhateverTheLimit(t *testing.T) {

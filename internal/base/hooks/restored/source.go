@@ -29,22 +29,22 @@ type source struct {
 }
 
 // Step implements transforms.Source.
-func (r *source) Step(ctx context.Context, at transforms.Restriction) (transforms.Step, error) {
+func (r *source) Step(ctx context.Context, restriction transforms.Restriction) (transforms.Step, error) {
 	again := false
 	if r.opened || r.steps == 0 {
 		r.steps++
 		again = r.steps > 1 && r.restore(r.steps)
 	}
-	handed := at
+	handed := restriction
 	if again {
 		handed = r.earlier
-		handed.Tick = at.Tick // Beam's own watermark cannot be put back here
+		handed.Tick = restriction.Tick // Beam's own watermark cannot be put back here
 	}
 	step, err := r.Source.Step(ctx, handed)
 	if err != nil {
 		return step, err
 	}
-	r.earlier, r.opened = at, step.Opened
+	r.earlier, r.opened = restriction, step.Opened
 	if again {
 		r.buffered = r.elements
 	}

@@ -10,14 +10,14 @@ import (
 )
 
 func TestASlowCommitIsNoWarning(t *testing.T) {
-	var said bytes.Buffer
-	l := logger{slog.New(slog.NewTextHandler(&said, nil))}
+	var logged bytes.Buffer
+	l := logger{slog.New(slog.NewTextHandler(&logged, nil))}
 	l.Logf(kfake.LogLevelWarn, slowCommit+" pid=%d elapsed=%dms", 1, 10)
-	if said.Len() > 0 {
-		t.Errorf("a machine that is busy is warned of: %s", &said)
+	if logged.Len() > 0 {
+		t.Errorf("a machine that is busy is warned of: %s", &logged)
 	}
 	l.Logf(kfake.LogLevelWarn, "compact: %s", "damaged")
-	if !strings.Contains(said.String(), "damaged") {
+	if !strings.Contains(logged.String(), "damaged") {
 		t.Error("other warnings are not told")
 	}
 }

@@ -34,12 +34,12 @@ func BenchmarkFetch(b *testing.B) {
 	f.Reuse = true
 	b.ReportAllocs()
 	for b.Loop() {
-		for at := int64(0); at < total; {
-			all, err := f.Poll(b.Context(), []Fetch{{Topic: "t", Offset: at}}, 1, time.Second)
+		for offset := int64(0); offset < total; {
+			all, err := f.Poll(b.Context(), []Fetch{{Topic: "t", Offset: offset}}, 1, time.Second)
 			if err != nil || len(all) != 1 || all[0].Err != nil {
 				b.Fatal(all, err)
 			}
-			at = all[0].Next
+			offset = all[0].Next
 		}
 	}
 	b.ReportMetric(total*float64(b.N)/b.Elapsed().Seconds(), "records/s")

@@ -25,7 +25,7 @@ import (
 func (p *Producer) Fence(ctx context.Context) (offset int64, err error) {
 	doing := fmt.Sprintf("fencing topic %q partition %d", p.topic, p.partition)
 	began := time.Now().Round(0)
-	at, found := p.next, false
+	end, found := p.next, false
 	for !found {
 		for _, step := range []func(context.Context) error{p.joinTransaction, p.commitTransaction} {
 			if err := p.c.persist(ctx, doing, func() error { return step(ctx) }); err != nil {
@@ -35,7 +35,7 @@ func (p *Producer) Fence(ctx context.Context) (offset int64, err error) {
 		again := time.Now().Add(markerAgain)
 		for wait := 0; !found && time.Now().Before(again); wait++ {
 			err := p.c.persist(ctx, doing, func() error {
-				at, found, err = p.marker(ctx, at)
+				end, found, err = p.marker(ctx, end)
 				return err
 			})
 			if err != nil {
@@ -48,8 +48,8 @@ func (p *Producer) Fence(ctx context.Context) (offset int64, err error) {
 			}
 		}
 	}
-	p.next, p.fenced = at+1, began
-	return at, nil
+	p.next, p.fenced = end+1, began
+	return end, nil
 }
 
 // markerAgain is how long a marker is waited for before the transaction is committed again: a
@@ -92,13 +92,13 @@ func transactionError(code int16) error {
 
 // marker looks for the producer's marker at or after from; if there is none yet, at is the offset
 // for the next search.
-func (p *Producer) marker(ctx context.Context, from int64) (at int64, found bool, err error) {
+func (p *Producer) marker(ctx context.Context, from int64) (offset int64, found bool, err error) {
 	next, err := p.eachBatch(ctx, from, func(b *batch) (err error) {
 		if b.ProducerID != p.id || b.FirstOffset < from {
 			return nil
 		}
 		if found, err = p.isMarker(b); found {
-			at, err = b.FirstOffset, StopReading
+			offset, err = b.FirstOffset, StopReading
 		}
 		return err
 	})
@@ -108,7 +108,7 @@ func (p *Producer) marker(ctx context.Context, from int64) (at int64, found bool
 	case err != nil:
 		return from, false, err
 	case found:
-		return at, true, nil
+		return offset, true, nil
 	}
 	return next, false, nil
 }

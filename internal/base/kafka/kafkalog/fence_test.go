@@ -20,19 +20,19 @@ const (
 
 func mustFence(t *testing.T, p *Producer) int64 {
 	t.Helper()
-	at, err := p.Fence(t.Context())
+	offset, err := p.Fence(t.Context())
 	if err != nil {
 		t.Fatalf("fencing: %v", err)
 	}
-	return at
+	return offset
 }
 
 func TestAFenceEndsOlderProducersAndIsNoRecord(t *testing.T) {
 	t.Parallel()
 	_, c := setup(t, 1)
 	old := newProducer(t, c, 0, "tx")
-	if at := mustFence(t, old); at != 0 {
-		t.Errorf("the first fence stands at %d", at)
+	if offset := mustFence(t, old); offset != 0 {
+		t.Errorf("the first fence stands at %d", offset)
 	}
 	mustAppend(t, old, "a")
 	young := newProducer(t, c, 0, "tx")
@@ -62,16 +62,16 @@ func TestAFenceWaitsForItsMarker(t *testing.T) {
 	})
 	fenced := make(chan int64, 1)
 	go func() {
-		at, err := p.Fence(t.Context())
+		offset, err := p.Fence(t.Context())
 		if err != nil {
 			t.Error(err)
 		}
-		fenced <- at
+		fenced <- offset
 	}()
 	<-acknowledged
 	mustAppend(t, newProducer(t, c, 0, ""), "still before the fence")
-	if at := <-fenced; at != 1 {
-		t.Errorf("fenced at %d, want 1", at)
+	if offset := <-fenced; offset != 1 {
+		t.Errorf("fenced at %d, want 1", offset)
 	}
 	mustAppend(t, p, "a")
 }
@@ -84,8 +84,8 @@ func TestAFenceIsNoOlderProducersMarker(t *testing.T) {
 	mustFence(t, newProducer(t, c, 0, "tx"))
 	young := newProducer(t, c, 0, "tx")
 	young.next = 0
-	if at := mustFence(t, young); at != 1 {
-		t.Errorf("the younger one's fence stands at %d, want 1: at 0 stands the older one's", at)
+	if offset := mustFence(t, young); offset != 1 {
+		t.Errorf("the younger one's fence stands at %d, want 1: at 0 stands the older one's", offset)
 	}
 }
 
@@ -127,8 +127,8 @@ func TestAFenceOutlivesFaults(t *testing.T) {
 		cluster.ControlKey(key, func(kmsg.Request) (kmsg.Response, error, bool) {
 			return nil, errors.New("hang up"), true
 		})
-		if at := mustFence(t, p); at != 0 {
-			t.Errorf("request %d: fenced at %d", key, at)
+		if offset := mustFence(t, p); offset != 0 {
+			t.Errorf("request %d: fenced at %d", key, offset)
 		}
 		answerJoining(cluster, 51) // concurrent transactions
 		mustFence(t, newProducer(t, c, 0, "tx"))
@@ -138,8 +138,8 @@ func TestAFenceOutlivesFaults(t *testing.T) {
 	p := newProducer(t, c, 0, "tx")
 	must.Succeed(t, errors.Join(p.joinTransaction(t.Context()), p.commitTransaction(t.Context()),
 		p.commitTransaction(t.Context())))
-	if at, found, err := p.marker(t.Context(), p.next); at != 0 || !found || err != nil {
-		t.Errorf("marker at %d, %t, %v", at, found, err)
+	if offset, found, err := p.marker(t.Context(), p.next); offset != 0 || !found || err != nil {
+		t.Errorf("marker at %d, %t, %v", offset, found, err)
 	}
 }
 
@@ -181,8 +181,8 @@ func TestAnOldFenceIsRenewedBeforeAnAppend(t *testing.T) {
 		joined.Add(1)
 		return nil, nil, false
 	})
-	for _, at := range []time.Time{time.Now().Add(-renewAfter), time.Now().Add(time.Hour)} { // the clock was set back
-		p.fenced = at.Round(0)
+	for _, renewed := range []time.Time{time.Now().Add(-renewAfter), time.Now().Add(time.Hour)} { // the clock was set back
+		p.fenced = renewed.Round(0)
 		before := joined.Load()
 		if offsets, err := p.AppendOffsets(t.Context(), nil); err != nil || len(offsets) != 0 ||
 			joined.Load() != before+1 {

@@ -27,7 +27,7 @@ type Fetch struct {
 	MaxBytes  int32
 }
 
-func (f Fetch) at() topicPartition { return topicPartition{f.Topic, f.Partition} }
+func (f Fetch) topicPartition() topicPartition { return topicPartition{f.Topic, f.Partition} }
 
 // Fetched is the part of a response for the partition of a Fetch.
 type Fetched struct {
@@ -141,7 +141,7 @@ func decodeAnswer(fetches []Fetch, res *fetchResponse, in *space) (
 	}
 	for _, fetch := range fetches {
 		err := ErrCorrupt // it lacks the partition
-		if p := parts[fetch.at()]; p != nil {
+		if p := parts[fetch.topicPartition()]; p != nil {
 			var fetched Fetched
 			if fetched, err = decodePartition(fetch, p, in); err == nil {
 				all = append(all, fetched)
@@ -152,7 +152,7 @@ func decodeAnswer(fetches []Fetch, res *fetchResponse, in *space) (
 		if again == nil {
 			again = map[topicPartition]error{}
 		}
-		again[fetch.at()] = err
+		again[fetch.topicPartition()] = err
 	}
 	return all, news, again
 }

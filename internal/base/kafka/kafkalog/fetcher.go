@@ -38,17 +38,17 @@ type failing struct {
 	trouble
 }
 
-func (f *Fetcher) forgetFailure(at topicPartition) {
-	if was := f.failing[at]; was != nil {
+func (f *Fetcher) forgetFailure(partition topicPartition) {
+	if was := f.failing[partition]; was != nil {
 		f.c.health.over(&was.trouble)
-		delete(f.failing, at)
+		delete(f.failing, partition)
 	}
 }
 
 func (f *Fetcher) keepFailures(fetches []Fetch) {
-	for at := range f.failing {
-		if !slices.ContainsFunc(fetches, func(fetch Fetch) bool { return fetch.at() == at }) {
-			f.forgetFailure(at)
+	for partition := range f.failing {
+		if !slices.ContainsFunc(fetches, func(fetch Fetch) bool { return fetch.topicPartition() == partition }) {
+			f.forgetFailure(partition)
 		}
 	}
 }

@@ -38,11 +38,11 @@ func readFrame(r io.Reader, memory func(n int) []byte) ([]byte, error) {
 	}
 	total := int(size) + 4
 	frame := memory(min(total, step))
-	for at := copy(frame, head[:]); ; at = len(frame) {
-		if len(frame) == at && at < total {
-			frame = append(frame, make([]byte, min(total-at, step))...)
+	for filled := copy(frame, head[:]); ; filled = len(frame) {
+		if len(frame) == filled && filled < total {
+			frame = append(frame, make([]byte, min(total-filled, step))...)
 		}
-		if _, err := io.ReadFull(r, frame[at:]); errors.Is(err, io.EOF) {
+		if _, err := io.ReadFull(r, frame[filled:]); errors.Is(err, io.EOF) {
 			return nil, io.ErrUnexpectedEOF
 		} else if err != nil {
 			return nil, err

@@ -276,11 +276,11 @@ func TestBatchesReadBack(t *testing.T) {
 			t.Fatalf("decoded %d of %d records, %v, %v", len(got.Records), len(msgs), err, got.Err)
 		}
 		for i, m := range msgs {
-			at, given := m.Timestamp.Millis()
+			millis, given := m.Timestamp.Millis()
 			if !given {
-				at = now
+				millis = now
 			}
-			want := Record{Offset: int64(i), Timestamp: at, LeaderEpoch: -1, Key: m.Key, Value: m.Value,
+			want := Record{Offset: int64(i), Timestamp: millis, LeaderEpoch: -1, Key: m.Key, Value: m.Value,
 				Headers: m.Headers}
 			if !cmp.Equal(got.Records[i], want) { // nil and empty bytes differ
 				t.Fatalf("record %d is %+v, want %+v", i, got.Records[i], want)

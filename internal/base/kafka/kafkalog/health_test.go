@@ -42,8 +42,8 @@ func TestRuleWhatIsTriedAgainIsTold(t *testing.T) {
 	p := newProducer(t, c, 0, "")
 	before := time.Now()
 	mustAppend(t, p, "a")
-	if at := c.Appended("t"); at.Before(before) || !c.Appended("u").IsZero() {
-		t.Errorf("written after %v, and so it says %v", before, at)
+	if appended := c.Appended("t"); appended.Before(before) || !c.Appended("u").IsZero() {
+		t.Errorf("written after %v, and so it says %v", before, appended)
 	}
 	if err := c.Ping(t.Context()); err != nil || len(c.Troubles()) != 0 {
 		t.Fatalf("a cluster that works: %v, %v", err, c.Troubles())

@@ -220,18 +220,18 @@ func TestOutOfRangeIsTyped(t *testing.T) {
 func TestTheFirstTimeOfATopicIsTheLeastOfItsPartitions(t *testing.T) {
 	t.Parallel()
 	_, c := setup(t, 3)
-	if at, found, err := c.FirstTime(t.Context(), "t"); found || err != nil {
-		t.Errorf("of an empty topic: %d, %v, %v", at, found, err)
+	if millis, found, err := c.FirstTime(t.Context(), "t"); found || err != nil {
+		t.Errorf("of an empty topic: %d, %v, %v", millis, found, err)
 	}
 	for partition, times := range [][]int64{{7000, 1000}, {5000}} {
 		p := newProducer(t, c, int32(partition), "")
 		var messages []Message
-		for _, at := range times {
-			messages = append(messages, Message{Value: []byte("x"), Timestamp: At(at)})
+		for _, millis := range times {
+			messages = append(messages, Message{Value: []byte("x"), Timestamp: At(millis)})
 		}
 		must.Have(p.Append(t.Context(), messages))
 	}
-	if at, found, err := c.FirstTime(t.Context(), "t"); at != 5000 || !found || err != nil {
-		t.Errorf("got %d, %v, %v", at, found, err)
+	if millis, found, err := c.FirstTime(t.Context(), "t"); millis != 5000 || !found || err != nil {
+		t.Errorf("got %d, %v, %v", millis, found, err)
 	}
 }

@@ -44,11 +44,11 @@ func TestEpochEndTellsWhereALeadersRecordsEnd(t *testing.T) {
 func TestEpochAnswersForOthersAreCorrupt(t *testing.T) {
 	t.Parallel()
 	response := func(topic string, partition int32, code int16) *kmsg.OffsetForLeaderEpochResponse {
-		told := kmsg.OffsetForLeaderEpochResponseTopicPartition{ErrorCode: code, Partition: partition, LeaderEpoch: 2,
+		end := kmsg.OffsetForLeaderEpochResponseTopicPartition{ErrorCode: code, Partition: partition, LeaderEpoch: 2,
 			EndOffset: 17}
 		return &kmsg.OffsetForLeaderEpochResponse{
 			Topics: []kmsg.OffsetForLeaderEpochResponseTopic{
-				{Topic: topic, Partitions: []kmsg.OffsetForLeaderEpochResponseTopicPartition{told}}}}
+				{Topic: topic, Partitions: []kmsg.OffsetForLeaderEpochResponseTopicPartition{end}}}}
 	}
 	for name, res := range map[string]*kmsg.OffsetForLeaderEpochResponse{"topic": response("u", 3, 0),
 		"partition": response("t", 4, 0), "none": {}} {

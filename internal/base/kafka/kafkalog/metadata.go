@@ -81,9 +81,9 @@ func (c *Client) refresh(ctx context.Context, topics ...string) error {
 	return c.refreshOn(ctx, c.anyBroker(), topics)
 }
 
-func (c *Client) refreshOn(ctx context.Context, at requestor, topics []string) error {
+func (c *Client) refreshOn(ctx context.Context, broker requestor, topics []string) error {
 	res := new(metadata.Response)
-	err := at(ctx, &metadata.Request{TopicNames: append([]string{}, topics...)}, res) // nil would ask for every topic
+	err := broker(ctx, &metadata.Request{TopicNames: append([]string{}, topics...)}, res) // nil would ask for every topic
 	if err != nil {
 		return err
 	}

@@ -49,11 +49,11 @@ func (c *Client) OffsetAt(ctx context.Context, topic string, partition int32,
 }
 
 // listOffset asks one question: brokers refuse two about the same partition in a request.
-func (c *Client) listOffset(ctx context.Context, topic string, partition int32, at int64,
+func (c *Client) listOffset(ctx context.Context, topic string, partition int32, timestamp int64,
 	isolation int8) (int64, error) {
 	req := &listoffsets.Request{ReplicaID: -1, IsolationLevel: isolation, Topics: []listoffsets.RequestTopic{{
 		Topic: topic, Partitions: []listoffsets.RequestPartition{
-			{Partition: partition, CurrentLeaderEpoch: -1, Timestamp: at}},
+			{Partition: partition, CurrentLeaderEpoch: -1, Timestamp: timestamp}},
 	}}}
 	doing := fmt.Sprintf("asking for offsets of topic %q partition %d", topic, partition)
 	var offset int64
@@ -85,8 +85,8 @@ func (c *Client) FirstTime(ctx context.Context, topic string) (millis int64, fou
 			return 0, false, err
 		}
 		err = c.ReadRange(ctx, topic, p, bounds.Start, bounds.LastStable, func(r Record) error {
-			if at := max(r.Timestamp, 0); !found || at < millis {
-				millis, found = at, true
+			if timestamp := max(r.Timestamp, 0); !found || timestamp < millis {
+				millis, found = timestamp, true
 			}
 			return StopReading
 		})

@@ -66,12 +66,12 @@ func (p *poll) askAll(ctx context.Context) {
 	}
 	groups := map[int32]*group{}
 	for _, fetch := range p.fetches {
-		if _, ok := p.fetched[fetch.at()]; ok {
+		if _, ok := p.fetched[fetch.topicPartition()]; ok {
 			continue
 		}
 		id, addr, err := p.f.c.leaderOf(ctx, fetch.Topic, fetch.Partition)
 		if err != nil {
-			p.failed(fetch.at(), begin, err)
+			p.failed(fetch.topicPartition(), begin, err)
 			continue
 		}
 		g := groups[id]
@@ -103,7 +103,7 @@ func (p *poll) accept(ctx context.Context, a answer) {
 			since = l.started // the Poll has waited since then
 		}
 		for _, fetch := range fetches {
-			p.failed(fetch.at(), since, a.err)
+			p.failed(fetch.topicPartition(), since, a.err)
 		}
 		return
 	}
@@ -112,32 +112,32 @@ func (p *poll) accept(ctx context.Context, a answer) {
 		p.askAll(ctx) // the response to an earlier poll may be older than this call
 		return
 	}
-	for at, err := range again {
-		p.failed(at, time.Now(), err)
+	for partition, err := range again {
+		p.failed(partition, time.Now(), err)
 	}
 	if len(again) > 0 && !news {
 		return // the broker ended the wait early because of the errors: all partitions are asked for again
 	}
 	for _, fetched := range all {
 		fetched.Asked = l.asked
-		at := topicPartition{fetched.Topic, fetched.Partition}
-		p.fetched[at] = fetched
-		p.f.forgetFailure(at)
+		partition := topicPartition{fetched.Topic, fetched.Partition}
+		p.fetched[partition] = fetched
+		p.f.forgetFailure(partition)
 	}
 	p.done = p.done || news
 }
 
 // failed notes that a partition could not be read, that this began at since, and when to try again.
-func (p *poll) failed(at topicPartition, since time.Time, err error) {
+func (p *poll) failed(partition topicPartition, since time.Time, err error) {
 	f := p.f
-	f.c.forget(at.topic)
-	now := f.failing[at]
+	f.c.forget(partition.topic)
+	now := f.failing[partition]
 	if now == nil {
 		now = &failing{since: time.Now()}
-		f.failing[at] = now
-		f.c.cfg.Logger.Debug("waiting for a partition", "topic", at.topic, "partition", at.partition, "cause", err)
+		f.failing[partition] = now
+		f.c.cfg.Logger.Debug("waiting for a partition", "topic", partition.topic, "partition", partition.partition, "cause", err)
 	}
-	f.c.health.note(&now.trouble, since, fmt.Sprintf("reading topic %q partition %d", at.topic, at.partition), err)
+	f.c.health.note(&now.trouble, since, fmt.Sprintf("reading topic %q partition %d", partition.topic, partition.partition), err)
 	var final error
 	switch {
 	case now.missing.lasts(err, unknownGrace):
@@ -148,15 +148,15 @@ func (p *poll) failed(at topicPartition, since time.Time, err error) {
 		final = fmt.Errorf("giving up after %s: %w", f.c.cfg.RetryFor, err)
 	}
 	if final != nil {
-		fetched := Fetched{Topic: at.topic, Partition: at.partition, High: -1, LastStable: -1}
+		fetched := Fetched{Topic: partition.topic, Partition: partition.partition, High: -1, LastStable: -1}
 		for _, fetch := range p.fetches { // it may be one that only an earlier Poll has asked for
-			if fetch.at() == at {
+			if fetch.topicPartition() == partition {
 				fetched.Next = fetch.Offset
 			}
 		}
 		fetched.Err = fetched.fail(final)
-		p.fetched[at], p.done = fetched, true
-		f.forgetFailure(at)
+		p.fetched[partition], p.done = fetched, true
+		f.forgetFailure(partition)
 	} else if p.retryAt.IsZero() {
 		p.retryAt = time.Now().Add(pause(p.retries))
 		p.retries++
@@ -166,7 +166,7 @@ func (p *poll) failed(at topicPartition, since time.Time, err error) {
 func (p *poll) result() ([]Fetched, error) {
 	list := make([]Fetched, 0, len(p.fetched))
 	for _, fetch := range p.fetches {
-		if fetched, ok := p.fetched[fetch.at()]; ok {
+		if fetched, ok := p.fetched[fetch.topicPartition()]; ok {
 			list = append(list, fetched)
 		}
 	}

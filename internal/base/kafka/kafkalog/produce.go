@@ -126,11 +126,11 @@ func produced(res *produce.Response) (base int64, code int16, err error) {
 	if len(res.Topics) != 1 || len(res.Topics[0].Partitions) != 1 {
 		return -1, 0, fmt.Errorf("reading a produce response: %w", ErrCorrupt)
 	}
-	at := res.Topics[0].Partitions[0]
-	if at.ErrorCode == 0 && at.BaseOffset < 0 {
+	response := res.Topics[0].Partitions[0]
+	if response.ErrorCode == 0 && response.BaseOffset < 0 {
 		return -1, 0, fmt.Errorf("reading a produce response: %w", ErrCorrupt)
 	}
-	return at.BaseOffset, at.ErrorCode, nil
+	return response.BaseOffset, response.ErrorCode, nil
 }
 
 // find looks for the producer's current batch in the log, after the last acknowledged offset.
@@ -150,43 +150,43 @@ func (p *Producer) find(ctx context.Context, count int32) (base int64, found boo
 
 // eachBatch calls fn with every batch from an offset to the end of the log, including open
 // transactions, and returns the offset after them. An error of fn ends it (see StopReading).
-func (p *Producer) eachBatch(ctx context.Context, at int64, fn func(b *batch) error) (next int64, err error) {
+func (p *Producer) eachBatch(ctx context.Context, offset int64, fn func(b *batch) error) (next int64, err error) {
 	end, err := p.c.listOffset(ctx, p.topic, p.partition, latestTime, readUncommitted)
-	if err == nil && end < at {
+	if err == nil && end < offset {
 		err = ErrSequence // an unclean election: the records below had been seen or acknowledged
 	}
 	if err != nil {
-		return at, err
+		return offset, err
 	}
-	for at < end {
-		raw, err := p.batches(ctx, at)
+	for offset < end {
+		raw, err := p.batches(ctx, offset)
 		if err != nil {
-			return at, err
+			return offset, err
 		}
-		before := at
+		before := offset
 		for b, rest, ok := nextBatch(raw); ok; b, rest, ok = nextBatch(raw) {
 			if err := fn(&b); errors.Is(err, StopReading) {
-				return at, nil
+				return offset, nil
 			} else if err != nil {
-				return at, err
+				return offset, err
 			}
-			raw, at = rest, max(at, b.last()+1)
+			raw, offset = rest, max(offset, b.last()+1)
 		}
-		if at == before {
-			return at, fmt.Errorf("looking for a batch at offset %d: %w", at, kafka.OffsetNotAvailable)
+		if offset == before {
+			return offset, fmt.Errorf("looking for a batch at offset %d: %w", offset, kafka.OffsetNotAvailable)
 		}
 	}
-	return at, nil
+	return offset, nil
 }
 
 // batches fetches from an offset, including open transactions. It returns ErrSequence if the log
 // does not have the offset.
-func (p *Producer) batches(ctx context.Context, at int64) ([]byte, error) {
+func (p *Producer) batches(ctx context.Context, offset int64) ([]byte, error) {
 	_, addr, err := p.c.leaderOf(ctx, p.topic, p.partition)
 	if err != nil {
 		return nil, err
 	}
-	from := []Fetch{{Topic: p.topic, Partition: p.partition, Offset: at, MaxBytes: 8 << 20}}
+	from := []Fetch{{Topic: p.topic, Partition: p.partition, Offset: offset, MaxBytes: 8 << 20}}
 	res := new(fetchResponse)
 	err = p.c.broker(addr)(ctx, fetchRequest(from, 1, 100*time.Millisecond, readUncommitted), res)
 	if err == nil {

@@ -150,12 +150,12 @@ const transactionTimeout = 60 * time.Second
 func (c *Client) initProducer(ctx context.Context, transactionalID string) (id int64, epoch int16, err error) {
 	req := &initproducerid.Request{TransactionalID: transactionalID,
 		TransactionTimeoutMs: int32(transactionTimeout.Milliseconds())}
-	at := c.anyBroker()
+	broker := c.anyBroker()
 	if transactionalID != "" {
-		at = c.coordinator(transactionalID)
+		broker = c.coordinator(transactionalID)
 	}
 	res := new(initproducerid.Response)
-	if err := at(ctx, req, res); err != nil {
+	if err := broker(ctx, req, res); err != nil {
 		return -1, -1, err
 	}
 	return res.ProducerID, res.ProducerEpoch, codeError(res.ErrorCode)

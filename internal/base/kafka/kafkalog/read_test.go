@@ -82,19 +82,19 @@ func TestRangesThatFollowOneAnotherAreFetchedOnce(t *testing.T) {
 		fetches  int32 // up to here
 	}{{0, 1, false, 1}, {1, 2, false, 1}, {2, 20, false, 1}, {25, 27, false, 2}, {10, 12, false, 3}, {12, 14, true, 3},
 		{12, 14, false, 4}, {14, 43, false, 4}} {
-		at := step.from
+		offset := step.from
 		err := r.Read(t.Context(), step.from, step.to, func(r Record) error {
-			if string(r.Value) != fmt.Sprint(at) {
-				t.Errorf("step %d: %q at %d", i, r.Value, at)
+			if string(r.Value) != fmt.Sprint(offset) {
+				t.Errorf("step %d: %q at %d", i, r.Value, offset)
 			}
-			if at++; step.fail {
+			if offset++; step.fail {
 				return failed
 			}
 			return nil
 		})
-		if step.fail != errors.Is(err, failed) || !step.fail && (err != nil || at != step.to) ||
+		if step.fail != errors.Is(err, failed) || !step.fail && (err != nil || offset != step.to) ||
 			asked.Load() != step.fetches {
-			t.Errorf("step %d: read to %d in %d fetches, want %d: %v", i, at, asked.Load(), step.fetches, err)
+			t.Errorf("step %d: read to %d in %d fetches, want %d: %v", i, offset, asked.Load(), step.fetches, err)
 		}
 	}
 	mustAppend(t, p, "new")

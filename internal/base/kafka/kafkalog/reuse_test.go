@@ -112,10 +112,10 @@ func TestAFetcherWithReuseTakesNoMemoryForRecords(t *testing.T) {
 		if err != nil || len(all) != 1 || len(all[0].Records) != 3 || string(all[0].Records[2].Value) != "c" {
 			t.Fatal(all, err)
 		}
-		if at := &all[0].Records[0]; before != nil && at != before {
+		if first := &all[0].Records[0]; before != nil && first != before {
 			t.Error("the records stand in other memory than before")
 		} else {
-			before = at
+			before = first
 		}
 	}
 }

@@ -208,17 +208,17 @@ func TestABusyRegistrySaysWhenToAskAgain(t *testing.T) {
 			t.Errorf("Retry-After %q: %v, want %v", text, got, want)
 		}
 	}
-	told := 0
+	pauses := 0
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	after = "11"
 	if _, err := client(t, Config{URL: s.URL, Waiting: func(why error) {
-		if told++; !strings.Contains(why.Error(), "too many requests") {
+		if pauses++; !strings.Contains(why.Error(), "too many requests") {
 			t.Error(why)
 		}
 		time.AfterFunc(100*time.Millisecond, cancel) // while it pauses
-	}}).Schema(ctx, 7); !errors.Is(err, context.Canceled) || told != 1 {
-		t.Errorf("%v, told %d times", err, told)
+	}}).Schema(ctx, 7); !errors.Is(err, context.Canceled) || pauses != 1 {
+		t.Errorf("%v, told %d times", err, pauses)
 	}
 }
 

@@ -52,7 +52,7 @@ func (c *Client) explain(ctx context.Context, err error) (explained error, again
 	if ctx.Err() != nil {
 		return ctx.Err(), false
 	}
-	at := c.cfg.URL
+	address := c.cfg.URL
 	if errors.Is(err, errTooLong) {
 		return fmt.Errorf("%w: it is longer than %d MB", event.ErrUnfitSchema, maxAnswer>>20), false
 	}
@@ -60,11 +60,11 @@ func (c *Client) explain(ctx context.Context, err error) (explained error, again
 	if errors.As(err, &busy) {
 		return fmt.Errorf("%w: %s answers with status %d, too many requests: allow more, or check whether records "+
 			"name made-up schemas",
-			ErrUnreachable, at, http.StatusTooManyRequests), true
+			ErrUnreachable, address, http.StatusTooManyRequests), true
 	}
 	var answer *sr.ResponseError
 	if !errors.As(err, &answer) {
-		return fmt.Errorf("%w: %s: %s", ErrUnreachable, at, hint(err)), !errors.Is(err, errElsewhere)
+		return fmt.Errorf("%w: %s: %s", ErrUnreachable, address, hint(err)), !errors.Is(err, errElsewhere)
 	}
 	if refused := c.explainRefusal(answer); refused != nil {
 		return refused, false
@@ -74,20 +74,20 @@ func (c *Client) explain(ctx context.Context, err error) (explained error, again
 		answer.ErrorCode == codeVersionNotFound:
 		return event.ErrUnknownSchema, false
 	case code == http.StatusUnauthorized && c.cfg.User == "":
-		return fmt.Errorf("%w: %s wants a user and a password: set them", ErrUnauthorized, at), false
+		return fmt.Errorf("%w: %s wants a user and a password: set them", ErrUnauthorized, address), false
 	case code == http.StatusUnauthorized:
 		// A password in a file may be changed there and at the registry one after the other.
-		return fmt.Errorf("%w: %s does not accept the password of user %q", ErrUnauthorized, at, c.cfg.User),
+		return fmt.Errorf("%w: %s does not accept the password of user %q", ErrUnauthorized, address, c.cfg.User),
 			c.cfg.PasswordFile != ""
 	case code == http.StatusForbidden:
 		return fmt.Errorf("%w: %s does not allow user %q to read a schema: grant read access to every subject, "+
-			"because records may name any", ErrUnauthorized, at, c.cfg.User), false
+			"because records may name any", ErrUnauthorized, address, c.cfg.User), false
 	case code >= 500:
-		return fmt.Errorf("%w: %s answers with status %d: read the registry's log", ErrUnreachable, at, code), true
+		return fmt.Errorf("%w: %s answers with status %d: read the registry's log", ErrUnreachable, address, code), true
 	}
 	return fmt.Errorf("%w: %s answers with status %d, so it is not a registry: check the whole address, with the "+
 		"path before /schemas",
-		ErrUnreachable, at, answer.StatusCode), false
+		ErrUnreachable, address, answer.StatusCode), false
 }
 
 // hint returns why there was no response, and what to check.

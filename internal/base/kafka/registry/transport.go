@@ -121,8 +121,8 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second
 	}
-	if at, err := http.ParseTime(text); err == nil {
-		return max(0, at.Sub(now))
+	if date, err := http.ParseTime(text); err == nil {
+		return max(0, date.Sub(now))
 	}
 	return 0
 }

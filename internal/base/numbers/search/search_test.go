@@ -16,9 +16,9 @@ func TestItFindsWhereTheConditionBeginsFromAnyStart(t *testing.T) {
 		hi := rapid.Uint64Range(lo+1, math.MaxUint64).Draw(t, "hi")
 		want := rapid.Uint64Range(lo+1, hi).Draw(t, "want")
 		start := rapid.OneOf(rapid.Uint64(), rapid.Uint64Range(want-min(want, 100), want)).Draw(t, "start")
-		looks := 0
+		calls := 0
 		got := Least(lo, hi, start, func(n uint64) bool {
-			if looks++; n <= lo || n >= hi {
+			if calls++; n <= lo || n >= hi {
 				t.Fatalf("it asks for %d, outside of (%d, %d)", n, lo, hi)
 			}
 			return n >= want
@@ -30,8 +30,8 @@ func TestItFindsWhereTheConditionBeginsFromAnyStart(t *testing.T) {
 		if start > lo && start < hi {
 			allowed = 2*bits.Len64(max(start, want)-min(start, want)) + 3
 		}
-		if looks > allowed {
-			t.Fatalf("%d evaluations, %d at most", looks, allowed)
+		if calls > allowed {
+			t.Fatalf("%d evaluations, %d at most", calls, allowed)
 		}
 	})
 }

@@ -71,7 +71,7 @@ func (c *Clock) Reading(millis int64) int64 {
 	if c == nil {
 		return millis
 	}
-	s := c.at(millis)
+	s := c.stretchOf(millis)
 	return max(s.floor, millis+s.offset)
 }
 
@@ -82,9 +82,9 @@ func (c *Clock) Time(reading int64) int64 {
 		return reading
 	}
 	// Offsets are less than a day and a half, and so is what a clock lags behind.
-	s := c.at(reading - catchUp)
+	s := c.stretchOf(reading - catchUp)
 	for s.end < ever && max(s.floor, s.end-1+s.offset) < reading {
-		s = c.at(s.end)
+		s = c.stretchOf(s.end)
 	}
 	return max(s.begin, reading-s.offset)
 }
@@ -105,7 +105,7 @@ func (c *Clock) Truncate(millis, size int64) int64 {
 	return c.Time(reading - (reading%size+size)%size)
 }
 
-func (c *Clock) at(millis int64) *stretch {
+func (c *Clock) stretchOf(millis int64) *stretch {
 	if s := c.last.Load(); s != nil && s.begin <= millis && millis < s.end {
 		return s
 	}
@@ -137,15 +137,15 @@ func (c *Clock) find(millis int64) *stretch {
 // greatestBefore returns the greatest reading before a time at which the zone's clock is set.
 func (c *Clock) greatestBefore(millis int64) int64 {
 	greatest := int64(never)
-	for at := millis; at > millis-catchUp; {
-		local := time.UnixMilli(at - 1).In(c.zone)
+	for instant := millis; instant > millis-catchUp; {
+		local := time.UnixMilli(instant - 1).In(c.zone)
 		_, seconds := local.Zone()
-		greatest = max(greatest, at-1+int64(seconds)*1000)
+		greatest = max(greatest, instant-1+int64(seconds)*1000)
 		begin, _ := local.ZoneBounds()
 		if begin.IsZero() {
 			break
 		}
-		at = begin.UnixMilli()
+		instant = begin.UnixMilli()
 	}
 	return greatest
 }

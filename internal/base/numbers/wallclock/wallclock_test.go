@@ -22,8 +22,8 @@ const firstYear, lastYear = -62135596800000, 253402300799999 // 0001 to 9999
 
 // aTime draws times, preferring those at which clocks are set.
 func aTime(t *rapid.T, zone *time.Location) int64 {
-	at := rapid.OneOf(rapid.Int64Range(0, 2_000_000_000_000), rapid.Int64Range(firstYear, lastYear)).Draw(t, "time")
-	begin, end := time.UnixMilli(at).In(zone).ZoneBounds()
+	instant := rapid.OneOf(rapid.Int64Range(0, 2_000_000_000_000), rapid.Int64Range(firstYear, lastYear)).Draw(t, "time")
+	begin, end := time.UnixMilli(instant).In(zone).ZoneBounds()
 	near := rapid.Int64Range(-90_000_000, 90_000_000)
 	switch rapid.IntRange(0, 3).Draw(t, "near") {
 	case 0:
@@ -39,7 +39,7 @@ func aTime(t *rapid.T, zone *time.Location) int64 {
 			return begin.UnixMilli() + rapid.Int64Range(-2, 2).Draw(t, "at begin")
 		}
 	}
-	return at
+	return instant
 }
 
 // The clock is never set back: its readings do not decrease, it is ahead of the zone's clock only
@@ -47,19 +47,19 @@ func aTime(t *rapid.T, zone *time.Location) int64 {
 func TestRuleTheClockOfAZoneIsNeverSetBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := Of(rapid.SampledFrom(zones).Draw(t, "zone"))
-		at := aTime(t, c.zone)
-		later := at + rapid.OneOf(rapid.Int64Range(1, 3), rapid.Int64Range(1, 100_000_000),
+		instant := aTime(t, c.zone)
+		later := instant + rapid.OneOf(rapid.Int64Range(1, 3), rapid.Int64Range(1, 100_000_000),
 			rapid.Int64Range(1, 1<<40)).Draw(t, "later")
-		reading := c.Reading(at)
+		reading := c.Reading(instant)
 		if next := c.Reading(later); next < reading {
-			t.Fatalf("at %d it shows %d, and at %d %d", at, reading, later, next)
+			t.Fatalf("at %d it shows %d, and at %d %d", instant, reading, later, next)
 		}
-		shown := wall(at, c.zone)
-		if reading < shown || reading > shown && !wasSetBack(at, c.zone) {
-			t.Fatalf("at %d it shows %d, and the zone's clock %d", at, reading, shown)
+		shown := wall(instant, c.zone)
+		if reading < shown || reading > shown && !wasSetBack(instant, c.zone) {
+			t.Fatalf("at %d it shows %d, and the zone's clock %d", instant, reading, shown)
 		}
 		first := c.Time(reading)
-		if first > at || c.Reading(first) != reading || c.Reading(first-1) >= reading {
+		if first > instant || c.Reading(first) != reading || c.Reading(first-1) >= reading {
 			t.Fatalf("%d is said to be shown from %d on, where it shows %d, and %d before", reading, first,
 				c.Reading(first), c.Reading(first-1))
 		}
@@ -82,16 +82,16 @@ func wall(millis int64, zone *time.Location) int64 {
 
 // wasSetBack reports whether the zone's clock was set back in the two days before a time.
 func wasSetBack(millis int64, zone *time.Location) bool {
-	for at := millis; at > millis-2*86_400_000; {
-		begin, _ := time.UnixMilli(at).In(zone).ZoneBounds()
+	for instant := millis; instant > millis-2*86_400_000; {
+		begin, _ := time.UnixMilli(instant).In(zone).ZoneBounds()
 		if begin.IsZero() {
 			return false
 		}
-		at = begin.UnixMilli()
-		if wall(at, zone) <= wall(at-1, zone) {
+		instant = begin.UnixMilli()
+		if wall(instant, zone) <= wall(instant-1, zone) {
 			return true
 		}
-		at--
+		instant--
 	}
 	return false
 }
