@@ -144,7 +144,8 @@ func TestTheSchemaOfReleasesIsOfItsVersion(t *testing.T) {
 	if want := uint64(0xa4f68dfc1446dfb7); codec.Rabin != want {
 		t.Errorf("the schema's fingerprint is %#x: a changed schema is a new version", codec.Rabin)
 	}
-	if version := fmt.Sprintf("One released count: version %d.", countsVersion); !strings.Contains(ReleaseSchema(), version) {
+	version := fmt.Sprintf("One released count: version %d.", countsVersion)
+	if !strings.Contains(ReleaseSchema(), version) {
 		t.Errorf("the schema does not say %q", version)
 	}
 }

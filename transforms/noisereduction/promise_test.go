@@ -149,7 +149,8 @@ func usesItsFactors(t *testing.T, c promiseCase) {
 	p := c.plan(t, 1000)
 	indexOf := func(nodes []float64, v float64) int { return slices.Index(nodes, v) }
 	targets, confidences := tableTargets(), tableConfidences()
-	f := fitted()[indexOf(confidences[:], c.target.Confidence)][indexOf(targets[:], c.target.Relative)][ladderClass(p.spec)]
+	f := fitted()[indexOf(confidences[:], c.target.Confidence)][indexOf(targets[:],
+		c.target.Relative)][ladderClass(p.spec)]
 	kappa := f.kappa
 	if c.target.Absolute != 0 {
 		kappa = f.floor

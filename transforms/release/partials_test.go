@@ -47,7 +47,8 @@ func TestCountsAreInOrderOfCells(t *testing.T) {
 				n := rapid.Int64Range(-5, 5).Draw(t, "count")
 				sums[cell] += n
 				partial.Cells = append(partial.Cells,
-					schemas.Cell{Metric: cell.Metric, WindowStart: cell.Start, WindowEnd: cell.End, Key: []byte(cell.Key),
+					schemas.Cell{Metric: cell.Metric, WindowStart: cell.Start, WindowEnd: cell.End,
+						Key:   []byte(cell.Key),
 						Count: n})
 			}
 			p = append(p, partial)

@@ -296,7 +296,8 @@ func TestQuantilesFollowFromSettledNodesAlone(t *testing.T) {
 			slices.SortFunc(leaves, func(a, b leaf) int { return int(a.node) - int(b.node) })
 			for _, l := range leaves {
 				counts = append(counts,
-					cellCount{cellID: cellID{Metric: metric, End: 1000, Key: string(schemas.NodeKey([]byte("k"), l.node))},
+					cellCount{cellID: cellID{Metric: metric, End: 1000, Key: string(schemas.NodeKey([]byte("k"),
+						l.node))},
 						Sum: l.count})
 			}
 			must.Succeed(t, r.ladders.refineAll(tasks))

@@ -181,7 +181,8 @@ func TestAnOldFenceIsRenewedBeforeAnAppend(t *testing.T) {
 		joined.Add(1)
 		return nil, nil, false
 	})
-	for _, renewed := range []time.Time{time.Now().Add(-renewAfter), time.Now().Add(time.Hour)} { // the clock was set back
+	// The second one: the clock was set back.
+	for _, renewed := range []time.Time{time.Now().Add(-renewAfter), time.Now().Add(time.Hour)} {
 		p.fenced = renewed.Round(0)
 		before := joined.Load()
 		if offsets, err := p.AppendOffsets(t.Context(), nil); err != nil || len(offsets) != 0 ||

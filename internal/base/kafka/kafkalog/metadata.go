@@ -83,7 +83,8 @@ func (c *Client) refresh(ctx context.Context, topics ...string) error {
 
 func (c *Client) refreshOn(ctx context.Context, broker requestor, topics []string) error {
 	res := new(metadata.Response)
-	err := broker(ctx, &metadata.Request{TopicNames: append([]string{}, topics...)}, res) // nil would ask for every topic
+	// nil would ask for every topic.
+	err := broker(ctx, &metadata.Request{TopicNames: append([]string{}, topics...)}, res)
 	if err != nil {
 		return err
 	}

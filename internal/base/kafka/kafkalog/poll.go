@@ -135,9 +135,11 @@ func (p *poll) failed(partition topicPartition, since time.Time, err error) {
 	if now == nil {
 		now = &failing{since: time.Now()}
 		f.failing[partition] = now
-		f.c.cfg.Logger.Debug("waiting for a partition", "topic", partition.topic, "partition", partition.partition, "cause", err)
+		f.c.cfg.Logger.Debug("waiting for a partition", "topic", partition.topic, "partition", partition.partition,
+			"cause", err)
 	}
-	f.c.health.note(&now.trouble, since, fmt.Sprintf("reading topic %q partition %d", partition.topic, partition.partition), err)
+	f.c.health.note(&now.trouble, since, fmt.Sprintf("reading topic %q partition %d", partition.topic,
+		partition.partition), err)
 	var final error
 	switch {
 	case now.missing.lasts(err, unknownGrace):

@@ -22,7 +22,8 @@ const firstYear, lastYear = -62135596800000, 253402300799999 // 0001 to 9999
 
 // aTime draws times, preferring those at which clocks are set.
 func aTime(t *rapid.T, zone *time.Location) int64 {
-	instant := rapid.OneOf(rapid.Int64Range(0, 2_000_000_000_000), rapid.Int64Range(firstYear, lastYear)).Draw(t, "time")
+	instant := rapid.OneOf(rapid.Int64Range(0, 2_000_000_000_000), rapid.Int64Range(firstYear, lastYear)).
+		Draw(t, "time")
 	begin, end := time.UnixMilli(instant).In(zone).ZoneBounds()
 	near := rapid.Int64Range(-90_000_000, 90_000_000)
 	switch rapid.IntRange(0, 3).Draw(t, "near") {
